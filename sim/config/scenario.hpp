@@ -1,0 +1,59 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/core/cluster.hpp"
+#include "sim/core/compute_profile.hpp"
+#include "sim/core/gpu.hpp"
+#include "sim/core/result.hpp"
+#include "sim/core/scenario.hpp"
+#include "sim/cost/collective_cost.hpp"
+#include "strategies/strategy.hpp"
+
+namespace gradwire::config {
+
+/// A scenario file read, checked and turned into domain types.
+struct Scenario {
+  std::string label;  ///< of the point, "" for the file itself
+  std::string name;
+  std::optional<ComputeProfile> profile;  ///< absent only where the command needs none
+  GpuSpec gpu;
+  std::shared_ptr<const Cluster> cluster;
+  Placement placement;
+  std::string strategy_name;
+  std::function<std::unique_ptr<Strategy>(const JobView&)> make_strategy;
+  std::shared_ptr<const CostModel> cost;
+  JitterSpec jitter;
+  std::vector<StragglerSpec> stragglers;
+  RunSpec run;
+  std::string fidelity = "auto";  ///< auto | fluid | step
+  int grad_accumulation = 1;
+  std::vector<Warning> warnings;
+  std::string json;  ///< the scenario as written, defaults not filled in, as a JSON object
+  std::string sha256;  ///< of `json`
+};
+
+enum class Needs { everything, cluster_only };
+
+/// Reads a scenario file. @param sets  "dotted.key=value" overrides from the command line.
+/// @throws ConfigError with the place in the file (or "--set" and the position of the override).
+/// @return one scenario, or with `points` one a point (in order), each with its label.
+[[nodiscard]] std::vector<Scenario> read_scenario(const std::string& file,
+                                                  const std::vector<std::string>& sets,
+                                                  Needs needs = Needs::everything);
+
+/// One combination of a sweep file's `vary` axes: dotted key -> value as written, in axis order.
+using SweepPoint = std::vector<std::pair<std::string, std::string>>;
+/// The Cartesian product of `vary`, last axis fastest. Empty when the file has no `vary`.
+[[nodiscard]] std::vector<SweepPoint> sweep_points(const std::string& file,
+                                                   const std::vector<std::string>& sets);
+/// The scenario of one combination.
+[[nodiscard]] Scenario read_sweep_point(const std::string& file,
+                                        const std::vector<std::string>& sets,
+                                        const SweepPoint& point);
+
+}  // namespace gradwire::config

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/core/units.hpp"
+
+namespace gradwire {
+
+/// Index of a gradient tensor in registration order (the order of `model.parameters()`).
+using TensorId = int;
+
+/// One trainable tensor of a layer.
+struct ParameterSpec {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  /// End of the kernel that produces the gradient, since the start of backward, as recorded. Absent
+  /// in analytic profiles. Shown and checked; the replay derives readiness from the layers' times.
+  std::optional<Seconds> ready;
+
+  [[nodiscard]] std::int64_t elements() const;
+};
+
+/// One layer of the network, in forward order. Times are medians of one iteration on one GPU.
+struct LayerProfile {
+  std::string name;
+  std::string kind;  ///< conv1 conv3 conv7 grouped_conv linear norm act add pool embed softmax other
+  Seconds forward;
+  Seconds backward;
+  double stdev = 0;  ///< relative standard deviation of the layer's time from iteration to iteration
+  double flops = 0;  ///< forward floating-point operations, 0 when unknown
+  std::vector<ParameterSpec> parameters;
+};
+
+/// Where a profile comes from; every result repeats it.
+struct ProfileSource {
+  std::string kind;  ///< recorded | imported | derived | analytic-scaled | analytic
+  std::string tool;
+  std::string file;
+  std::string date;
+  std::string notes;
+};
+
+/// What one GPU does in one iteration of a model without communication.
+struct ComputeProfile {
+  std::string model;
+  std::string gpu;
+  int batch_per_gpu = 0;
+  std::string dtype;
+  ProfileSource source;
+  Seconds iteration;         ///< median wall time of an iteration; at least the sum of the parts
+  Seconds gpu_busy;          ///< of which the GPU was busy
+  double factor_stdev = 0;   ///< relative standard deviation of the iteration-wide factor
+  Seconds optimizer;         ///< median device time of the optimizer step
+  Bytes optimizer_bytes_per_parameter{0};
+  Seconds host_launch;       ///< host time to launch one layer's kernels, in one direction
+  std::int64_t buffer_elements = 0;  ///< elements of non-trainable state (batch-norm statistics)
+  int buffers = 0;                   ///< tensors that hold them
+  std::vector<LayerProfile> layers;             ///< forward order
+  std::vector<TensorId> gradient_order;         ///< order in which gradients become ready
+  std::map<std::string, double> overlap;        ///< kind -> slowdown (>= 1) under communication
+
+  [[nodiscard]] Seconds forward() const;
+  [[nodiscard]] Seconds backward() const;
+  /// What the layers and the optimizer do not explain: loss, zeroing of gradients, host gaps.
+  /// Never negative.
+  [[nodiscard]] Seconds unattributed() const;
+  [[nodiscard]] std::int64_t parameter_count() const;
+  [[nodiscard]] int tensor_count() const;
+};
+
+/// One gradient tensor as strategies see it.
+struct TensorInfo {
+  std::string name;
+  std::int64_t elements = 0;
+  int layer = 0;  ///< index into ComputeProfile::layers
+};
+
+/// The tensors of `profile` in registration order; the index is the TensorId.
+[[nodiscard]] std::vector<TensorInfo> tensors_of(const ComputeProfile& profile);
+
+/// The same profile with every time multiplied so that an iteration takes `iteration`.
+/// Says so in `source` (kind "recorded" stays; the note tells the factor).
+[[nodiscard]] ComputeProfile scaled_to(ComputeProfile profile, Seconds iteration);
+
+/// Reverse registration order, the default gradient order of a profile that states none.
+[[nodiscard]] std::vector<TensorId> reverse_registration_order(int tensors);
+
+}  // namespace gradwire

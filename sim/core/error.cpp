@@ -1,0 +1,59 @@
+#include "sim/core/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+namespace gradwire {
+namespace {
+
+/// Optimal string alignment distance: insertions, deletions, substitutions, and swaps of
+/// neighbours, so that 'bukcet' is one step from 'bucket'.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
+  std::iota(d[0].begin(), d[0].end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1,
+                          d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0U : 1U)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+      }
+    }
+  }
+  return d[a.size()][b.size()];
+}
+
+}  // namespace
+
+ConfigError::ConfigError(SourceLocation where, const std::string& message)
+    : std::runtime_error(
+          fmt::format("{}:{}:{}: {}", where.file, where.line, where.column, message)),
+      where_(std::move(where)) {}
+
+std::string nearest_name(std::string_view name, std::span<const std::string> known) {
+  std::size_t best = std::numeric_limits<std::size_t>::max();
+  std::string nearest;
+  for (const auto& candidate : known) {
+    const std::size_t distance = edit_distance(name, candidate);
+    if (distance < best) {
+      best = distance;
+      nearest = candidate;
+    }
+  }
+  const std::size_t tolerated = std::max<std::size_t>(1, std::max(name.size(), nearest.size()) / 3);
+  return best <= tolerated ? nearest : std::string{};
+}
+
+std::string suggestion(std::string_view name, std::span<const std::string> known) {
+  const std::string nearest = nearest_name(name, known);
+  return nearest.empty() ? std::string{} : fmt::format("; did you mean '{}'?", nearest);
+}
+
+}  // namespace gradwire

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <boost/graph/adjacency_list.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/core/units.hpp"
+
+namespace gradwire {
+
+enum class DeviceKind : std::uint8_t { gpu, numa, host_bridge, pcie_switch, nvswitch, nic };
+enum class LinkKind : std::uint8_t { nvlink, pcie, smp, network };
+
+/// A vertex of a node: `index` counts devices of the same kind from 0 (gpu0, nic1, ...).
+struct Device {
+  std::string name;
+  DeviceKind kind = DeviceKind::gpu;
+  int index = 0;
+  /// What passes through this device shares this much (a host bridge); absent = no limit.
+  std::optional<BytesPerSecond> transit;
+  std::string model;  ///< GPU or NIC type, "" when unknown
+  int numa = -1;      ///< NUMA node, -1 when unknown
+};
+
+/// One direction of a physical connection.
+struct Link {
+  LinkKind kind = LinkKind::pcie;
+  BytesPerSecond bandwidth;  ///< payload, one direction
+  Seconds latency;
+  int lanes = 1;  ///< bonded NVLinks; PCIe and network count as 1
+};
+
+using DeviceGraph =
+    boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, Device, Link>;
+using DeviceId = DeviceGraph::vertex_descriptor;
+
+/// The inside of one machine: GPUs, NUMA nodes, host bridges, PCIe switches, NVLink, NICs.
+///
+/// A description only: it knows no rank and no other machine. Local resources are numbered
+/// 0..resource_count()-1: the directed links first, then one for each device with a transit limit.
+class NodeGraph {
+ public:
+  std::string name;
+  std::string source;  ///< where the description comes from
+
+  DeviceId add(Device device);
+  /// Connects both directions with the same properties.
+  void connect(DeviceId a, DeviceId b, const Link& link);
+
+  [[nodiscard]] const DeviceGraph& graph() const { return graph_; }
+  [[nodiscard]] const std::vector<DeviceId>& gpus() const { return gpus_; }
+  [[nodiscard]] const std::vector<DeviceId>& nics() const { return nics_; }
+  [[nodiscard]] const Device& device(DeviceId id) const { return graph_[id]; }
+  [[nodiscard]] std::optional<DeviceId> find(const std::string& device_name) const;
+
+  /// A shared resource of the node: one direction of a link, or a device's transit.
+  struct Resource {
+    std::string name;  ///< "gpu0->gpu1", "bridge0"
+    LinkKind kind = LinkKind::pcie;
+    BytesPerSecond bandwidth;
+    Seconds latency;
+    int lanes = 1;
+  };
+  /// Resources in numbering order. The NVLink resource of a GPU pair carries all its lanes.
+  [[nodiscard]] const std::vector<Resource>& resources() const { return resources_; }
+
+  /// The resources that a transfer from `from` to `to` uses, in order: least latency first, then the
+  /// widest bottleneck, then the lowest ids. GPUs and NICs are never passed through. A direct NVLink
+  /// (or an NVSwitch) is preferred to PCIe.
+  /// @return empty when `from == to`.
+  /// @throws SimulationError when there is no way; the message names both devices.
+  [[nodiscard]] std::vector<int> route(DeviceId from, DeviceId to) const;
+
+  /// NVLinks (lanes) that directly join two GPUs, 0 when none. Through an NVSwitch: the smaller of
+  /// the two GPUs' lanes into it.
+  [[nodiscard]] int nvlink_lanes(DeviceId a, DeviceId b) const;
+
+  /// NIC indices ordered by closeness to the GPU (route latency, then index).
+  [[nodiscard]] std::vector<int> nics_by_distance(DeviceId gpu) const;
+
+ private:
+  DeviceGraph graph_;
+  std::vector<DeviceId> gpus_;
+  std::vector<DeviceId> nics_;
+  std::vector<Resource> resources_;
+};
+
+}  // namespace gradwire

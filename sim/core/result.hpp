@@ -1,0 +1,84 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/core/units.hpp"
+
+namespace gradwire {
+
+/// The parts of an iteration on its slowest rank; they add up to it. Names of `breakdown_s`.
+enum class Part : std::uint8_t {
+  forward,
+  backward,
+  optimizer,
+  overlap_slowdown,
+  exposed_communication,
+  encode_decode,
+  copies,
+  host,
+  straggler_wait,
+  other
+};
+constexpr std::array<std::string_view, 10> part_names = {
+    "forward",       "backward", "optimizer", "overlap_slowdown", "exposed_communication",
+    "encode_decode", "copies",   "host",      "straggler_wait",   "other"};
+using Breakdown = std::array<double, part_names.size()>;  ///< seconds
+
+/// A bar of the timeline.
+struct Span {
+  std::string resource;  ///< "compute", "copy", "communication", "host"
+  std::string worker;    ///< "ranks 0-15 (slowest: 7)"; one row group each
+  std::string name;
+  double start = 0;     ///< seconds since the start of the run
+  double duration = 0;  ///< seconds
+  std::int64_t bytes = 0;
+  std::vector<std::string> tensors;
+  std::string cause;  ///< what it waited for, "" when nothing
+};
+
+struct Warning {
+  std::string code;  ///< "outside-calibrated-range"
+  std::string text;
+};
+
+struct LinkReport {
+  std::string name;
+  double utilisation = 0;  ///< share of capacity over the run, 0..1
+  double bytes = 0;
+};
+
+/// What one simulated run gives; reporters read nothing else.
+struct RunResult {
+  int world_size = 0;
+  int batch_per_gpu = 0;
+  int micro_batches = 1;
+  double single_gpu_iteration_s = 0;  ///< the profile's own, without communication
+  /// Seconds of every measured iteration on every rank, pooled as the benchmark pools them; one
+  /// entry a (iteration, rank group) with its count of ranks.
+  std::vector<double> samples;
+  std::vector<double> sample_weight;
+  std::vector<double> iteration_s;  ///< slowest rank of each measured iteration
+  Breakdown breakdown{};            ///< mean over iterations
+  double spread_low = 0;   ///< relative, the prediction's lower bound is p50 * (1 - spread_low)
+  double spread_high = 0;
+  int collectives = 0;              ///< per iteration
+  std::int64_t bytes_per_rank = 0;  ///< sent by a rank per iteration, the most of any
+  double communication_busy_s = 0;  ///< a collective moves data, per iteration
+  double overlap_fraction = 0;      ///< of it hidden behind compute, 0..1
+  std::vector<LinkReport> links;    ///< busiest first, at most 20
+  std::vector<Warning> warnings;
+  std::vector<Span> spans;          ///< of the traced iteration
+  std::string profile_source;
+  std::string fidelity;
+  std::string fidelity_why;
+  double engine_wall_s = 0;
+  std::size_t engine_links = 0;
+  std::size_t engine_link_classes = 0;
+  std::size_t engine_flow_classes = 0;
+};
+
+}  // namespace gradwire

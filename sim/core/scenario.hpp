@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gradwire {
+
+/// Relative standard deviations. `rank` is the static spread of speed between GPUs of one type;
+/// `iteration` and `layer` vary from iteration to iteration.
+struct JitterSpec {
+  double rank = 0;
+  double iteration = 0;
+  std::optional<double> layer;  ///< absent: each layer's own, from the profile
+};
+
+/// Ranks whose compute takes `compute` times as long.
+struct StragglerSpec {
+  std::vector<int> ranks;  ///< explicit, or
+  double fraction = 0;     ///< this share of the ranks (at least one), chosen by the seed
+  double compute = 1;
+};
+
+struct RunSpec {
+  int iterations = 50;  ///< measured ones
+  int warmup = 5;       ///< dropped
+  std::uint64_t seed = 1;
+};
+
+}  // namespace gradwire

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "sim/collectives/pattern.hpp"
+#include "sim/core/units.hpp"
+
+namespace gradwire {
+
+/// What a collective costs beside its bytes on the links; the engine adds contention.
+struct CollectiveCost {
+  Seconds startup;      ///< once, before the first byte moves (launch, protocol base latency)
+  Seconds hop_nvlink;   ///< added to the links' latency in each step, by the hop's slowest kind
+  Seconds hop_pcie;
+  Seconds hop_network;
+  double efficiency = 1;  ///< payload / bytes on the wire (LL moves a flag with each word: 0.5)
+  /// Time of the whole collective measured alone. When present, the flows are paced so that alone
+  /// they take exactly this (startup and hops are then 0), and contention acts on top.
+  std::optional<Seconds> alone;
+  std::string algorithm;  ///< as printed: "ring"
+  std::string protocol;   ///< "ll", "ll128", "simple", or "" when the source does not say
+  std::string source;     ///< "table" | "fit" | "model"
+};
+
+/// Prices collectives. A pure function: the same question gives the same answer.
+class CostModel {
+ public:
+  virtual ~CostModel() = default;
+
+  /// @param pattern  what is planned; @param size  bytes reduced or broadcast on each rank, >= 0.
+  [[nodiscard]] virtual CollectiveCost price(const Pattern& pattern, Bytes size) const = 0;
+};
+
+}  // namespace gradwire

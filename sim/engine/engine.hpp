@@ -1,0 +1,46 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "sim/core/cluster.hpp"
+#include "sim/engine/network.hpp"
+
+namespace gradwire {
+
+/// Owns the clock, the event queue and the network; decides nothing.
+///
+/// Events run in the order (time, priority, sequence of posting). Completions of one instant are
+/// delivered in order of transfer id, before the events of that instant. Same input, same output,
+/// bit for bit. SimGrid keeps global state: at most one engine a process runs at a time.
+class Engine {
+ public:
+  using Action = std::function<void()>;
+
+  virtual ~Engine() = default;
+
+  [[nodiscard]] virtual Seconds now() const = 0;
+  /// Runs `action` at `when` (not before now). Lower priority values run first.
+  virtual void at(Seconds when, Action action, int priority = 0) = 0;
+  virtual Network& network() = 0;
+  /// Runs until no event is left and nothing is in flight.
+  /// @throws whatever an action throws.
+  virtual void run(const Network::OnDone& on_done) = 0;
+};
+
+struct EngineOptions {
+  Fidelity fidelity = Fidelity::automatic;
+  /// `step` is refused above this many messages in one collective.
+  double step_messages_max = 5e6;
+  /// Use the reference max-min solver in place of SimGrid: slow, independent, for the tests.
+  bool reference_solver = false;
+};
+
+/// An engine over all `patterns` that can be in flight in this run; PatternId is the index.
+/// @throws SimulationError when the fidelity refuses, with an estimate of messages and time.
+[[nodiscard]] std::unique_ptr<Engine> make_engine(const Cluster& cluster,
+                                                  std::span<const Pattern> patterns,
+                                                  const EngineOptions& options);
+
+}  // namespace gradwire

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/collectives/pattern.hpp"
+#include "sim/core/units.hpp"
+#include "sim/cost/collective_cost.hpp"
+
+namespace gradwire {
+
+enum class Fidelity : std::uint8_t { automatic, fluid, step };
+
+using PatternId = int;
+using TransferId = std::int64_t;
+
+/// What the reduction found, for the report.
+struct NetworkStats {
+  std::size_t links = 0;         ///< links that any pattern uses
+  std::size_t flows = 0;         ///< flows of all patterns
+  std::size_t link_classes = 0;  ///< different ones among them
+  std::size_t flow_classes = 0;
+  std::string fidelity;          ///< "fluid" | "step"
+  std::string why;
+};
+
+/// Bytes carried by a link over the run.
+struct LinkUse {
+  LinkId link = 0;
+  double bytes = 0;
+};
+
+/// Moves collectives over the cluster. Decides nothing; time comes from the engine's clock.
+class Network {
+ public:
+  /// Called once a transfer, in order of time; at one instant in order of id.
+  using OnDone = std::function<void(TransferId id, Seconds now)>;
+
+  virtual ~Network() = default;
+
+  /// Starts `size` bytes of a pattern now. Legal from every callback.
+  /// REQUIRES: `id` is not in flight.
+  virtual void start(TransferId id, PatternId pattern, Bytes size, const CollectiveCost& cost) = 0;
+
+  [[nodiscard]] virtual const NetworkStats& stats() const = 0;
+  /// Bytes per link so far, only links with traffic, in order of id.
+  [[nodiscard]] virtual std::vector<LinkUse> usage() const = 0;
+};
+
+}  // namespace gradwire

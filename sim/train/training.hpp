@@ -1,0 +1,43 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "sim/core/cluster.hpp"
+#include "sim/core/compute_profile.hpp"
+#include "sim/core/gpu.hpp"
+#include "sim/core/result.hpp"
+#include "sim/core/scenario.hpp"
+#include "sim/cost/collective_cost.hpp"
+#include "sim/engine/engine.hpp"
+#include "strategies/strategy.hpp"
+
+namespace gradwire {
+
+using StrategyFactory = std::function<std::unique_ptr<Strategy>(const JobView&)>;
+
+/// All that a training run is made of. References must outlive the call of simulate().
+struct Job {
+  const ComputeProfile& profile;
+  const GpuSpec& gpu;
+  const Cluster& cluster;
+  const Placement& placement;
+  const StrategyFactory& make_strategy;
+  const CostModel& cost;
+  JitterSpec jitter;
+  std::vector<StragglerSpec> stragglers;
+  RunSpec run;
+  EngineOptions engine;
+  int micro_batches = 1;      ///< backward passes per optimizer step
+  bool record_spans = false;  ///< keep the timeline of the first measured iteration
+};
+
+/// What strategies are told of a job.
+[[nodiscard]] JobView job_view(const Job& job);
+
+/// Replays `run.warmup + run.iterations` iterations.
+/// @throws SimulationError when operations are left that can never run; it names them.
+[[nodiscard]] RunResult simulate(const Job& job);
+
+}  // namespace gradwire
