@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -48,12 +49,6 @@ struct DeviceWork {
   WorkKind kind = WorkKind::copy;
   Bytes traffic{0};  ///< bytes read plus bytes written in device memory
   int kernels = 1;
-  std::vector<OperationId> after;  ///< collectives that must have ended
-  std::string label;
-};
-/// Host work on the launcher thread: later launches wait for it.
-struct HostWork {
-  Seconds cost;
   std::string label;
 };
 /// A collective over all ranks on the communication stream, in the order posted (strict). It is
@@ -62,19 +57,15 @@ struct HostWork {
 struct Collective {
   CollectiveKind kind = CollectiveKind::all_reduce;
   Bytes size{0};
-  std::vector<TensorId> tensors;   ///< what it carries, for the plan and the trace
+  std::vector<TensorId> tensors;  ///< what it carries, for the plan and the trace
   std::string label;
 };
-enum class GateWhat : std::uint8_t {
-  forward,    ///< what is launched next waits: used at the start of an iteration
-  optimizer,  ///< the optimizer step, at the end of backward
-};
-/// The compute stream waits here until the operations have ended.
+/// The compute stream waits here until these operations have ended: what is launched next (the
+/// forward pass, copies, the optimizer) starts behind it.
 struct Gate {
-  GateWhat what = GateWhat::optimizer;
   std::vector<OperationId> until;
 };
-using Operation = std::variant<DeviceWork, HostWork, Collective, Gate>;
+using Operation = std::variant<DeviceWork, Collective, Gate>;
 using Operations = std::vector<Operation>;
 
 // ---- the seam ---------------------------------------------------------------------------------
@@ -85,10 +76,24 @@ struct JobView {
   int micro_batches = 1;  ///< backward passes per optimizer step
   std::vector<TensorInfo> tensors;
   std::vector<TensorId> gradient_order;
-  std::int64_t buffer_elements = 0;
-  int buffers = 0;
+  std::int64_t buffer_elements = 0;  ///< batch-norm statistics, fp32
+  int buffer_counters = 0;           ///< one int64 a batch-norm layer
+
+  /// Gradients are exchanged in the last backward pass before the optimizer step.
+  [[nodiscard]] bool synchronises(int micro_batch) const {
+    return micro_batch + 1 == micro_batches;
+  }
 };
 constexpr std::int64_t gradient_element_size = 4;  ///< bytes, fp32
+
+[[nodiscard]] constexpr Bytes gradient_size(const TensorInfo& tensor) {
+  return Bytes{tensor.elements * gradient_element_size};
+}
+
+/// One elementwise kernel that reads and writes a gradient once.
+[[nodiscard]] inline DeviceWork copy_of(const TensorInfo& tensor, std::string label) {
+  return {.traffic = 2 * gradient_size(tensor), .label = std::move(label)};
+}
 
 /// Buckets or groups in launch order, for `show plan` and the tests.
 struct PlanGroup {
@@ -108,6 +113,11 @@ class Strategy {
   /// @param now  time of the event since the start of the run, on the class's first member.
   /// @return operations to post, in order.
   virtual Operations on_event(Seconds now, const Event& event) = 0;
+
+  /// The kinds of collective it may post, so that they are planned before the run.
+  [[nodiscard]] virtual std::vector<CollectiveKind> collectives() const {
+    return {CollectiveKind::all_reduce};
+  }
 
   /// The groups it forms in `iteration`.
   [[nodiscard]] virtual std::vector<PlanGroup> plan(int iteration) const = 0;

@@ -28,7 +28,8 @@ struct PatternFlow {
   int destination = 0;  ///< rank within the communicator
   double share = 0;     ///< bytes moved by this flow / size of the collective
   int group = 0;        ///< channel: flows of one group advance together unless independent
-  std::uint32_t path_begin = 0;  ///< the links: Pattern::path_links[path_begin, path_begin+path_size)
+  std::uint32_t path_begin =
+      0;  ///< the links: Pattern::path_links[path_begin, path_begin+path_size)
   std::uint32_t path_size = 0;
 };
 
@@ -46,12 +47,20 @@ struct Pattern {
   CollectiveKind kind = CollectiveKind::all_reduce;
   std::string algorithm;  ///< "ring", "chain"
   int ranks = 0;
+  int machines = 0;  ///< that the ranks live on
   int channels = 0;
   std::vector<Phase> phases;
   std::vector<LinkId> path_links;
+  /// Equal for equal patterns over equal links, so that what is derived from a pattern can be kept;
+  /// 0 when not computed. Planners call seal().
+  std::uint64_t key = 0;
 
+  void seal();  ///< computes `key`
   /// Bytes that a rank sends / size of the collective, the largest over ranks.
   [[nodiscard]] double share_per_rank() const;
 };
+
+/// The ranks of each channel in the order of its ring or chain (first phase), for printing.
+[[nodiscard]] std::vector<std::vector<int>> ring_orders(const Pattern& pattern);
 
 }  // namespace gradwire

@@ -33,7 +33,7 @@ struct Scenario {
   std::string fidelity = "auto";  ///< auto | fluid | step
   int grad_accumulation = 1;
   std::vector<Warning> warnings;
-  std::string json;  ///< the scenario as written, defaults not filled in, as a JSON object
+  std::string json;    ///< the scenario as written, defaults not filled in, as a JSON object
   std::string sha256;  ///< of `json`
 };
 

@@ -48,7 +48,7 @@ class Fabric {
     std::string name;
   };
   using SwitchGraph =
-      boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, Switch, Link>;
+      boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, Switch, NumberedLink>;
   using SwitchId = SwitchGraph::vertex_descriptor;
 
   std::string kind;  ///< "single_switch"

@@ -27,10 +27,11 @@ struct ParameterSpec {
 /// One layer of the network, in forward order. Times are medians of one iteration on one GPU.
 struct LayerProfile {
   std::string name;
-  std::string kind;  ///< conv1 conv3 conv7 grouped_conv linear norm act add pool embed softmax other
+  /// conv1 conv3 conv7 grouped_conv linear norm act add pool embed softmax other
+  std::string kind;
   Seconds forward;
   Seconds backward;
-  double stdev = 0;  ///< relative standard deviation of the layer's time from iteration to iteration
+  double stdev = 0;  ///< relative standard deviation of its time, without the iteration's factor
   double flops = 0;  ///< forward floating-point operations, 0 when unknown
   std::vector<ParameterSpec> parameters;
 };
@@ -51,17 +52,17 @@ struct ComputeProfile {
   int batch_per_gpu = 0;
   std::string dtype;
   ProfileSource source;
-  Seconds iteration;         ///< median wall time of an iteration; at least the sum of the parts
-  Seconds gpu_busy;          ///< of which the GPU was busy
-  double factor_stdev = 0;   ///< relative standard deviation of the iteration-wide factor
-  Seconds optimizer;         ///< median device time of the optimizer step
+  Seconds iteration;        ///< median wall time of an iteration; at least the sum of the parts
+  Seconds gpu_busy;         ///< of which the GPU was busy
+  double factor_stdev = 0;  ///< relative standard deviation of the iteration-wide factor
+  Seconds optimizer;        ///< median device time of the optimizer step
   Bytes optimizer_bytes_per_parameter{0};
-  Seconds host_launch;       ///< host time to launch one layer's kernels, in one direction
+  Seconds host_launch;               ///< host time to launch one layer's kernels, in one direction
   std::int64_t buffer_elements = 0;  ///< elements of non-trainable state (batch-norm statistics)
   int buffers = 0;                   ///< tensors that hold them
-  std::vector<LayerProfile> layers;             ///< forward order
-  std::vector<TensorId> gradient_order;         ///< order in which gradients become ready
-  std::map<std::string, double> overlap;        ///< kind -> slowdown (>= 1) under communication
+  std::vector<LayerProfile> layers;  ///< forward order
+  std::vector<TensorId> gradient_order;   ///< order in which gradients become ready
+  std::map<std::string, double> overlap;  ///< kind -> slowdown (>= 1) under communication
 
   [[nodiscard]] Seconds forward() const;
   [[nodiscard]] Seconds backward() const;

@@ -15,13 +15,13 @@ enum class LinkKind : std::uint8_t { nvlink, pcie, smp, network };
 
 /// A vertex of a node: `index` counts devices of the same kind from 0 (gpu0, nic1, ...).
 struct Device {
-  std::string name;
+  std::string name{};
   DeviceKind kind = DeviceKind::gpu;
   int index = 0;
   /// What passes through this device shares this much (a host bridge); absent = no limit.
-  std::optional<BytesPerSecond> transit;
-  std::string model;  ///< GPU or NIC type, "" when unknown
-  int numa = -1;      ///< NUMA node, -1 when unknown
+  std::optional<BytesPerSecond> transit{};
+  std::string model{};  ///< GPU or NIC type, "" when unknown
+  int numa = -1;        ///< NUMA node, -1 when unknown
 };
 
 /// One direction of a physical connection.
@@ -32,8 +32,10 @@ struct Link {
   int lanes = 1;  ///< bonded NVLinks; PCIe and network count as 1
 };
 
+/// `boost::get(boost::edge_index, graph, edge)` numbers the directed links in order of connection.
+using NumberedLink = boost::property<boost::edge_index_t, int, Link>;
 using DeviceGraph =
-    boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, Device, Link>;
+    boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, Device, NumberedLink>;
 using DeviceId = DeviceGraph::vertex_descriptor;
 
 /// The inside of one machine: GPUs, NUMA nodes, host bridges, PCIe switches, NVLink, NICs.
@@ -45,8 +47,10 @@ class NodeGraph {
   std::string name;
   std::string source;  ///< where the description comes from
 
+  /// Adds a device and counts it (`index` is set here). An empty name becomes kind and index
+  /// ("gpu0"). REQUIRES: the name is new.
   DeviceId add(Device device);
-  /// Connects both directions with the same properties.
+  /// Connects both directions with the same properties. REQUIRES: bandwidth > 0, latency >= 0.
   void connect(DeviceId a, DeviceId b, const Link& link);
 
   [[nodiscard]] const DeviceGraph& graph() const { return graph_; }
@@ -66,9 +70,9 @@ class NodeGraph {
   /// Resources in numbering order. The NVLink resource of a GPU pair carries all its lanes.
   [[nodiscard]] const std::vector<Resource>& resources() const { return resources_; }
 
-  /// The resources that a transfer from `from` to `to` uses, in order: least latency first, then the
-  /// widest bottleneck, then the lowest ids. GPUs and NICs are never passed through. A direct NVLink
-  /// (or an NVSwitch) is preferred to PCIe.
+  /// The resources that a transfer from `from` to `to` uses, in order: least latency first, then
+  /// the widest bottleneck, then the lowest ids. GPUs and NICs are never passed through. A direct
+  /// NVLink (or an NVSwitch) is preferred to PCIe.
   /// @return empty when `from == to`.
   /// @throws SimulationError when there is no way; the message names both devices.
   [[nodiscard]] std::vector<int> route(DeviceId from, DeviceId to) const;
@@ -80,7 +84,14 @@ class NodeGraph {
   /// NIC indices ordered by closeness to the GPU (route latency, then index).
   [[nodiscard]] std::vector<int> nics_by_distance(DeviceId gpu) const;
 
+  /// Bandwidth of the narrowest of these resources; REQUIRES: not empty.
+  [[nodiscard]] BytesPerSecond bottleneck(const std::vector<int>& route) const;
+  /// Sum of the latencies of these resources.
+  [[nodiscard]] Seconds latency(const std::vector<int>& route) const;
+
  private:
+  [[nodiscard]] int transit_resource(DeviceId id) const;
+
   DeviceGraph graph_;
   std::vector<DeviceId> gpus_;
   std::vector<DeviceId> nics_;

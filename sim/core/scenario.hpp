@@ -12,7 +12,7 @@ namespace gradwire {
 struct JitterSpec {
   double rank = 0;
   double iteration = 0;
-  std::optional<double> layer;  ///< absent: each layer's own, from the profile
+  std::optional<double> layer{};  ///< absent: each layer's own, from the profile
 };
 
 /// Ranks whose compute takes `compute` times as long.

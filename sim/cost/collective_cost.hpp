@@ -11,8 +11,8 @@ namespace gradwire {
 
 /// What a collective costs beside its bytes on the links; the engine adds contention.
 struct CollectiveCost {
-  Seconds startup;      ///< once, before the first byte moves (launch, protocol base latency)
-  Seconds hop_nvlink;   ///< added to the links' latency in each step, by the hop's slowest kind
+  Seconds startup;     ///< once, before the first byte moves (launch, protocol base latency)
+  Seconds hop_nvlink;  ///< added to the links' latency in each step, by the hop's slowest kind
   Seconds hop_pcie;
   Seconds hop_network;
   double efficiency = 1;  ///< payload / bytes on the wire (LL moves a flag with each word: 0.5)

@@ -21,11 +21,13 @@ class Engine {
   virtual ~Engine() = default;
 
   [[nodiscard]] virtual Seconds now() const = 0;
-  /// Runs `action` at `when` (not before now). Lower priority values run first.
+  /// Runs `action` at `when` (not before now). Lower priority values run first; the least value of
+  /// int is the network's own.
   virtual void at(Seconds when, Action action, int priority = 0) = 0;
   virtual Network& network() = 0;
   /// Runs until no event is left and nothing is in flight.
-  /// @throws whatever an action throws.
+  /// @throws whatever an action throws. What was in flight is dropped then, and the engine is good
+  ///         for nothing but to be destroyed; another one can be made.
   virtual void run(const Network::OnDone& on_done) = 0;
 };
 
@@ -40,6 +42,10 @@ struct EngineOptions {
 /// An engine over all `patterns` that can be in flight in this run; PatternId is the index.
 /// @throws SimulationError when the fidelity refuses, with an estimate of messages and time.
 [[nodiscard]] std::unique_ptr<Engine> make_engine(const Cluster& cluster,
+                                                  std::span<const Pattern> patterns,
+                                                  const EngineOptions& options);
+/// The same over links alone; LinkId is the index.
+[[nodiscard]] std::unique_ptr<Engine> make_engine(std::span<const ClusterLink> links,
                                                   std::span<const Pattern> patterns,
                                                   const EngineOptions& options);
 

@@ -23,7 +23,7 @@ struct NetworkStats {
   std::size_t flows = 0;         ///< flows of all patterns
   std::size_t link_classes = 0;  ///< different ones among them
   std::size_t flow_classes = 0;
-  std::string fidelity;          ///< "fluid" | "step"
+  std::string fidelity;  ///< "fluid" | "step"
   std::string why;
 };
 
@@ -46,7 +46,8 @@ class Network {
   virtual void start(TransferId id, PatternId pattern, Bytes size, const CollectiveCost& cost) = 0;
 
   [[nodiscard]] virtual const NetworkStats& stats() const = 0;
-  /// Bytes per link so far, only links with traffic, in order of id.
+  /// Bytes on the wire per link, of the transfers finished so far; only links with traffic, in
+  /// order of id.
   [[nodiscard]] virtual std::vector<LinkUse> usage() const = 0;
 };
 

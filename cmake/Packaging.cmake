@@ -1,0 +1,20 @@
+# `cmake --install`, and `cpack -G DEB`: the program on the PATH, its data files under share/gradwire.
+include(GNUInstallDirs)
+install(TARGETS gradwire RUNTIME)
+install(DIRECTORY profiles topologies scenarios DESTINATION ${CMAKE_INSTALL_DATADIR}/gradwire
+  FILES_MATCHING PATTERN "*.yaml"
+  PATTERN topologies/builders EXCLUDE
+  PATTERN topologies/importers EXCLUDE)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
+install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_PACKAGE_VENDOR "Gradwire")
+set(CPACK_PACKAGE_CONTACT "The Gradwire authors")
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)         # the Depends line, by dpkg-shlibdeps
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS graphviz)  # draws topologies
+include(CPack)

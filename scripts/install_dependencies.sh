@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Installs the packages that Gradwire needs and this machine lacks; silent when nothing is missing.
+# usage: scripts/install_dependencies.sh [--ci]     --ci adds the tools of .ci/run
+# This is the only place that lists packages. The names are those of Debian 12 and Ubuntu 24.04.
+set -euo pipefail
+
+packages=(
+  g++ cmake ninja-build                                   # build
+  libboost-dev libfmt-dev libsimgrid-dev libyaml-cpp-dev  # Boost: only headers (Boost.Graph)
+  libcli11-dev nlohmann-json3-dev
+  catch2 libbenchmark-dev                                 # tests
+  graphviz                                                # draws topologies, at run time
+)
+ci_packages=(ccache clang clang-format clang-tidy dpkg-dev file)  # the last two: cpack -G DEB
+
+case "${1-}" in
+  '') ;;
+  --ci) packages+=("${ci_packages[@]}") ;;
+  *) echo "usage: $0 [--ci]" >&2; exit 2 ;;
+esac
+
+installed() {
+  [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+missing=()
+for package in "${packages[@]}"; do
+  installed "$package" || missing+=("$package")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+system=$(. /etc/os-release 2>/dev/null && echo "${ID-} ${VERSION_ID-}") || system=unknown
+case "$system" in
+  'debian 12' | 'ubuntu 24.04') ;;
+  *)
+    echo "This script knows the packages of Debian 12 and Ubuntu 24.04; this system is '$system'." >&2
+    echo "Install what corresponds to these, and run it again: ${missing[*]}" >&2
+    exit 1
+    ;;
+esac
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  if ! command -v sudo >/dev/null; then
+    echo "Missing packages, and neither root nor sudo to install them: ${missing[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+# apt-get speaks only when it fails.
+apt() {
+  local output
+  if ! output=$("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q --yes "$@" 2>&1); then
+    printf '%s\n' "$output" >&2
+    exit 1
+  fi
+}
+
+echo "==> Installing ${missing[*]}"
+apt update
+apt install --no-install-recommends "${missing[@]}"

@@ -1,0 +1,115 @@
+#include "sim/cli/command_line.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/cli/commands.hpp"
+#include "sim/cli/signals.hpp"
+#include "sim/core/error.hpp"
+#include "sim/report/version.hpp"
+
+namespace gradwire::cli {
+namespace {
+
+enum ExitCode : int { done = 0, failed = 1, bad_command_line = 2, bad_input = 3 };
+
+void build(CLI::App& app, Context& context) {
+  app.name("gradwire");
+  app.set_version_flag("--version", fmt::format("gradwire {}", gradwire_version),
+                       "Print the version and exit");
+  app.add_flag("-q,--quiet", context.quiet, "No progress line and no warnings on standard error");
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.footer(
+      "Examples:\n"
+      "  gradwire run scenarios/quickstart.yaml\n"
+      "  gradwire run scenarios/pytorch_ddp_v100.yaml --json result.json --trace trace.json\n"
+      "  gradwire COMMAND --help\n"
+      "Exit codes: 0 done, 1 the simulation failed, 2 bad command line, 3 bad input file, "
+      "130 interrupted.");
+  add_run(app, context);
+  add_sweep(app, context);
+  add_collective(app, context);
+  add_diff(app, context);
+  add_check(app, context);
+  add_list(app, context);
+  add_show(app, context);
+  add_import(app, context);
+  add_completions(app, context);
+}
+
+std::vector<std::string> command_names(CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  return names;
+}
+
+/// Option names of the command that was being parsed and of those above it.
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  for (const CLI::App* command : app.get_subcommands()) {
+    for (std::string& name : option_names(*command)) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+/// What is wrong with the command line, with the nearest name where one is misspelt.
+std::string explain(CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> extras = app.remaining(true);
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr || extras.empty()) {
+    return error.what();
+  }
+  const std::string& word = extras.front();
+  if (word.starts_with("-")) {
+    const std::string name = word.substr(0, word.find('='));
+    return fmt::format("unknown option '{}'{}", name, suggestion(name, option_names(app)));
+  }
+  if (!app.get_subcommands().empty()) return fmt::format("unexpected argument '{}'", word);
+  return fmt::format("unknown command '{}'; expected one of {}{}", word,
+                     fmt::join(command_names(app), ", "), suggestion(word, command_names(app)));
+}
+
+int parse_and_run(CLI::App& app, const Context& context, int argc, const char* const* argv) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error, std::cout, std::cerr);
+    fmt::print(stderr, "gradwire: {}\nRun with --help for more information.\n",
+               explain(app, error));
+    return ExitCode::bad_command_line;
+  }
+  return context.exit_code;
+}
+
+}  // namespace
+
+int run_command_line(int argc, const char* const* argv) {
+  exit_on_interrupt();
+  Context context;
+  CLI::App app{
+      "Predicts how fast data-parallel training runs, for every way of communicating "
+      "gradients."};
+  build(app, context);
+  try {
+    return parse_and_run(app, context, argc, argv);
+  } catch (const ConfigError& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return ExitCode::bad_input;
+  } catch (const Interrupted&) {
+    return interrupted_code;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "gradwire: {}\n", error.what());
+    return ExitCode::failed;
+  }
+}
+
+}  // namespace gradwire::cli

@@ -1,0 +1,217 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "sim/cli/commands.hpp"
+#include "sim/cli/outputs.hpp"
+#include "sim/config/collective_catalogue.hpp"
+#include "sim/config/data_files.hpp"
+#include "sim/config/node_yaml.hpp"
+#include "sim/config/profile_yaml.hpp"
+#include "sim/config/strategy_catalogue.hpp"
+#include "sim/config/topology_catalogue.hpp"
+#include "topologies/links.hpp"
+
+namespace gradwire::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using config::DataKind;
+
+Json parameters_json(const std::vector<config::ParameterInfo>& parameters) {
+  Json list = Json::array();
+  for (const auto& parameter : parameters) {
+    list.push_back(
+        {{"name", parameter.name}, {"default", parameter.fallback}, {"source", parameter.source}});
+  }
+  return list;
+}
+
+/// Any catalogue of config/: name, summary, parameters.
+template <class Entry>
+void append_catalogue(Json& list, const std::string& kind, const std::vector<Entry>& catalogue) {
+  for (const Entry& entry : catalogue) {
+    list.push_back({{"name", entry.name},
+                    {"kind", kind},
+                    {"summary", entry.summary},
+                    {"parameters", parameters_json(entry.parameters)}});
+  }
+}
+
+Json strategies() {
+  Json list = Json::array();
+  append_catalogue(list, "strategy", config::strategy_catalogue());
+  return list;
+}
+
+Json collectives() {
+  Json list = Json::array();
+  list.push_back({{"name", "all_reduce"},
+                  {"kind", "operation"},
+                  {"summary", "ring over several channels, 2(n-1) steps"},
+                  {"algorithms", {"ring"}}});
+  list.push_back({{"name", "broadcast"},
+                  {"kind", "operation"},
+                  {"summary", "pipelined chain along the same rings"},
+                  {"algorithms", {"chain"}}});
+  append_catalogue(list, "library", config::collective_catalogue());
+  return list;
+}
+
+Json topologies() {
+  Json list = Json::array();
+  for (const std::string& name : config::data_names(DataKind::node)) {
+    const auto file = config::data_file(DataKind::node, name).string();
+    const NodeGraph node = config::read_node(config::load_yaml(file));
+    list.push_back(
+        {{"name", name},
+         {"kind", "node"},
+         {"summary", fmt::format("{} GPUs, {} NICs", node.gpus().size(), node.nics().size())},
+         {"source", node.source}});
+  }
+  append_catalogue(list, "fabric", config::fabric_catalogue());
+  for (const PortKind& kind : port_kinds()) {
+    list.push_back(
+        {{"name", kind.port.name},
+         {"kind", "link"},
+         {"summary", fmt::format("{:.2f} GB/s payload of {:g} Gbit/s, {:.2f} us",
+                                 kind.port.bandwidth.count() * 1e-9, kind.nominal.count() * 8e-9,
+                                 kind.port.latency.count() * 1e6)},
+         {"source", kind.source}});
+  }
+  return list;
+}
+
+ComputeProfile load_profile(const std::string& name) {
+  return config::read_profile(
+      config::load_yaml(config::data_file(DataKind::profile, name).string()));
+}
+
+Json profiles() {
+  Json list = Json::array();
+  for (const std::string& name : config::data_names(DataKind::profile)) {
+    const ComputeProfile p = load_profile(name);
+    list.push_back({{"name", name},
+                    {"kind", "profile"},
+                    {"summary", fmt::format("{} on {}, batch {}, {}: {:.2f} ms an iteration, {}",
+                                            p.model, p.gpu, p.batch_per_gpu, p.dtype,
+                                            1e3 * p.iteration.count(), p.source.kind)},
+                    {"model", p.model},
+                    {"gpu", p.gpu},
+                    {"batch_per_gpu", p.batch_per_gpu},
+                    {"dtype", p.dtype},
+                    {"iteration_s", p.iteration.count()},
+                    {"source", p.source.kind}});
+  }
+  return list;
+}
+
+Json models() {
+  std::map<std::string, Json> by_name;
+  for (const std::string& name : config::data_names(DataKind::profile)) {
+    const ComputeProfile p = load_profile(name);
+    auto& entry = by_name[p.model];
+    if (entry.is_null()) {
+      entry = {{"name", p.model},
+               {"kind", "model"},
+               {"summary", fmt::format("{} parameters in {} tensors, {} layers",
+                                       p.parameter_count(), p.tensor_count(), p.layers.size())},
+               {"parameters", p.parameter_count()},
+               {"tensors", p.tensor_count()},
+               {"layers", p.layers.size()},
+               {"profiles", Json::array()}};
+    }
+    entry["profiles"].push_back(name);
+  }
+  Json list = Json::array();
+  for (const auto& [name, entry] : by_name) list.push_back(entry);
+  return list;
+}
+
+Json gpus() {
+  Json list = Json::array();
+  for (const std::string& name : config::data_names(DataKind::gpu)) {
+    const GpuSpec gpu =
+        config::read_gpu(config::load_yaml(config::data_file(DataKind::gpu, name).string()));
+    Json peaks = Json::object();
+    std::string summary = fmt::format("{} multiprocessors, {:.0f} GB/s", gpu.multiprocessors,
+                                      gpu.memory_bandwidth.count() * 1e-9);
+    for (const auto& [dtype, flops] : gpu.peak_flops) {
+      peaks[dtype] = flops;
+      summary += fmt::format(", {} {:.1f} TFLOP/s", dtype, flops * 1e-12);
+    }
+    list.push_back({{"name", name},
+                    {"kind", "gpu"},
+                    {"summary", summary},
+                    {"multiprocessors", gpu.multiprocessors},
+                    {"memory_bandwidth", gpu.memory_bandwidth.count()},
+                    {"peak_flops", peaks}});
+  }
+  return list;
+}
+
+void print_entries(const Json& list) {
+  std::size_t width = 0;
+  for (const Json& entry : list) {
+    width = std::max(width, entry["name"].get_ref<const std::string&>().size());
+  }
+  const bool several_kinds = std::any_of(list.begin(), list.end(), [&](const Json& entry) {
+    return entry["kind"] != list.front()["kind"];
+  });
+  std::string kind;
+  for (const Json& entry : list) {
+    if (several_kinds && entry["kind"] != kind) {
+      if (!kind.empty()) fmt::print("\n");
+      kind = entry["kind"].get<std::string>();
+      fmt::print("{}:\n", kind);
+    }
+    fmt::print("{:<{}}  {}\n", entry["name"].get<std::string>(), width,
+               entry["summary"].get<std::string>());
+    const Json parameters = entry.value("parameters", Json(nullptr));
+    if (!parameters.is_array()) continue;
+    for (const Json& parameter : parameters) {
+      fmt::print("{:<{}}    {}: {}  ({})\n", "", width, parameter["name"].get<std::string>(),
+                 parameter["default"].get<std::string>(), parameter["source"].get<std::string>());
+    }
+  }
+}
+
+}  // namespace
+
+void add_list(CLI::App& app, Context& /*context*/) {
+  struct ListOptions {
+    std::string what;
+    bool json = false;
+  };
+  static const std::map<std::string, Json (*)()> lists = {
+      {"strategies", strategies}, {"collectives", collectives}, {"topologies", topologies},
+      {"profiles", profiles},     {"models", models},           {"gpus", gpus}};
+  auto options = std::make_shared<ListOptions>();
+  CLI::App* command = app.add_subcommand("list", "What is built in, with defaults and sources");
+  std::vector<std::string> names;
+  for (const auto& [name, make] : lists) names.push_back(name);
+  command->add_option("WHAT", options->what, fmt::format("{}", fmt::join(names, " | ")))
+      ->required()
+      ->check(CLI::IsMember(names));
+  command->add_flag("--json", options->json, "A list of objects on standard output");
+  command->footer(
+      "Examples:\n"
+      "  gradwire list strategies\n"
+      "  gradwire list models --json");
+  command->callback([options] {
+    const Json list = lists.at(options->what)();
+    if (options->json) {
+      fmt::print("{}", json_text(list));
+    } else {
+      print_entries(list);
+    }
+  });
+}
+
+}  // namespace gradwire::cli

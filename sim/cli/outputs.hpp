@@ -1,0 +1,30 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+namespace gradwire::cli {
+
+/// Accepts a path that a file can be written to: its folder exists and it is no folder itself.
+[[nodiscard]] CLI::Validator writable_file();
+
+/// A file that a command was asked for: nothing is made of it when `path` is "".
+struct Output {
+  std::string path;
+  std::function<std::string()> content;
+};
+
+/// Makes all contents first, then writes the files, undisturbed by SIGINT.
+/// @throws std::runtime_error when one cannot be written.
+void write_outputs(const std::vector<Output>& outputs);
+
+/// As the files hold it: indented by 2, a line end at the end.
+[[nodiscard]] std::string json_text(const nlohmann::ordered_json& json);
+
+/// Adds --set to a command that reads a scenario.
+void add_sets(CLI::App& command, std::vector<std::string>& sets);
+
+}  // namespace gradwire::cli

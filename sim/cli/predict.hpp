@@ -1,0 +1,23 @@
+#pragma once
+
+#include "sim/config/scenario.hpp"
+#include "sim/report/point.hpp"
+#include "sim/train/training.hpp"
+
+namespace gradwire::cli {
+
+/// The job that a scenario describes; refers to the scenario, which must outlive it.
+/// REQUIRES: the scenario was read with Needs::everything.
+[[nodiscard]] Job job_of(const config::Scenario& scenario);
+
+/// `auto`, `fluid` or `step` for the engine.
+[[nodiscard]] EngineOptions engine_options(const config::Scenario& scenario);
+
+/// Simulates one scenario. @param record_spans  keep the timeline of the first measured iteration.
+/// @throws SimulationError
+[[nodiscard]] RunResult predict(const config::Scenario& scenario, bool record_spans);
+
+/// The same with what names the scenario, for the reporters.
+[[nodiscard]] Point predict_point(const config::Scenario& scenario, bool record_spans);
+
+}  // namespace gradwire::cli

@@ -1,0 +1,42 @@
+#include "sim/cli/progress.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+
+namespace gradwire::cli {
+namespace {
+
+/// Time between two prints.
+constexpr std::chrono::milliseconds pause{100};
+
+}  // namespace
+
+std::string progress_text(std::size_t done, std::size_t total,
+                          std::chrono::duration<double> elapsed) {
+  std::string text = fmt::format("{} of {} points", done, total);
+  if (done == 0 || elapsed.count() <= 0) return text;
+  const double rate = static_cast<double>(done) / elapsed.count();
+  const auto left = std::lround(static_cast<double>(total - done) / rate);
+  return text + fmt::format(", {:.1f}/s, {}:{:02} left", rate, left / 60, left % 60);
+}
+
+Progress::Progress(std::size_t total, bool quiet)
+    : total_(total), shown_(!quiet && total > 1 && ::isatty(STDERR_FILENO) == 1) {}
+
+Progress::~Progress() {
+  if (shown_) fmt::print(stderr, "\r\x1b[K");
+}
+
+void Progress::step() {
+  ++done_;
+  const auto now = Clock::now();
+  if (!shown_ || now - last_ < pause) return;
+  last_ = now;
+  fmt::print(stderr, "\r\x1b[K{}", progress_text(done_, total_, now - begin_));
+  std::fflush(stderr);
+}
+
+}  // namespace gradwire::cli

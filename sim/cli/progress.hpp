@@ -1,0 +1,34 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+namespace gradwire::cli {
+
+/// "12 of 40 points, 3.1/s, 0:09 left".
+[[nodiscard]] std::string progress_text(std::size_t done, std::size_t total,
+                                        std::chrono::duration<double> elapsed);
+
+/// One line on standard error that tells how far a long work is; silent when that is no terminal,
+/// or on request. Gone when destroyed.
+class Progress {
+ public:
+  Progress(std::size_t total, bool quiet);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void step();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::size_t total_;
+  std::size_t done_ = 0;
+  bool shown_;
+  Clock::time_point begin_ = Clock::now();
+  Clock::time_point last_{};
+};
+
+}  // namespace gradwire::cli

@@ -1,0 +1,110 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sim/cli/commands.hpp"
+#include "sim/cli/inputs.hpp"
+#include "sim/cli/outputs.hpp"
+#include "sim/cli/predict.hpp"
+#include "sim/cli/progress.hpp"
+#include "sim/config/scenario.hpp"
+#include "sim/report/chrome_trace.hpp"
+#include "sim/report/csv.hpp"
+#include "sim/report/ddp_json.hpp"
+#include "sim/report/ddp_table.hpp"
+#include "sim/report/result_json.hpp"
+#include "sim/report/summary.hpp"
+#include "sim/report/timeline_svg.hpp"
+
+namespace gradwire::cli {
+namespace {
+
+struct RunOptions {
+  std::string scenario;
+  std::vector<std::string> sets;
+  std::string point;
+  std::string json;
+  std::string ddp_json;
+  std::string trace;
+  std::string csv;
+  std::string svg;
+};
+
+std::vector<ResultRow> csv_rows(const std::vector<Point>& points) {
+  std::vector<ResultRow> rows;
+  for (const Point& point : points)
+    rows.push_back({{{"label", point.label}}, result_json(point), ""});
+  return rows;
+}
+
+void print_warnings(const std::vector<Point>& points) {
+  std::set<std::string> told;
+  for (const Point& point : points) {
+    for (const Warning& warning : point.result.warnings) {
+      if (told.insert(warning.text).second) {
+        fmt::print(stderr, "warning: {} ({})\n", warning.text, warning.code);
+      }
+    }
+  }
+}
+
+void run(const RunOptions& options, const Context& context) {
+  auto scenarios = config::read_scenario(options.scenario, options.sets);
+  if (!options.point.empty()) {
+    scenarios = {choose_point(scenarios, options.point, options.scenario)};
+  }
+  const bool spans = !options.trace.empty() || !options.svg.empty();
+  std::vector<Point> points;
+  {
+    Progress progress(scenarios.size(), context.quiet);
+    for (const config::Scenario& scenario : scenarios) {
+      points.push_back(predict_point(scenario, spans));
+      progress.step();
+    }
+  }
+  const bool several = options.point.empty() && !points.front().label.empty();
+  fmt::print("{}", several ? ddp_table(points) : summary(points.front()));
+  if (several && !context.quiet) print_warnings(points);
+  write_outputs(
+      {{options.json,
+        [&] { return json_text(several ? results_json(points) : result_json(points.front())); }},
+       {options.ddp_json, [&] { return ddp_json(points).dump() + '\n'; }},
+       {options.trace, [&] { return chrome_trace(points).dump() + '\n'; }},
+       {options.csv, [&] { return csv(csv_rows(points)); }},
+       {options.svg, [&] { return timeline_svg(points.back()); }}});
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Context& context) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command =
+      app.add_subcommand("run", "Predict one scenario, or each of its points, and print a table");
+  command->add_option("SCENARIO", options->scenario, "Scenario file (YAML)")->required();
+  add_sets(*command, options->sets);
+  command->add_option("--point", options->point, "Run only the point with this label")
+      ->type_name("LABEL");
+  const auto file = [&](const char* name, std::string& path, const char* what) {
+    command->add_option(name, path, what)->check(writable_file());
+  };
+  file("--json", options->json,
+       "Write the result: gradwire.result/1, with points gradwire.results/1");
+  file("--ddp-json", options->ddp_json, "Write the JSON of the PyTorch DDP benchmark");
+  file("--trace", options->trace,
+       "Write one iteration's timeline for chrome://tracing or Perfetto");
+  file("--csv", options->csv, "Write one line a point");
+  file("--svg", options->svg, "Draw one iteration's timeline (of the last point)");
+  command->footer(
+      "Examples:\n"
+      "  gradwire run scenarios/pytorch_ddp_v100.yaml\n"
+      "  gradwire run job.yaml --set cluster.nodes=4 --set 'strategy.bucket_cap=1 MiB' --json "
+      "r.json\n"
+      "  gradwire run job.yaml --trace trace.json --svg timeline.svg");
+  command->callback([options, &context] { run(*options, context); });
+}
+
+}  // namespace gradwire::cli

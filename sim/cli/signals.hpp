@@ -1,0 +1,33 @@
+#pragma once
+
+namespace gradwire::cli {
+
+/// Exit code of an interrupted program (128 + SIGINT).
+constexpr int interrupted_code = 130;
+
+/// Thrown where waiting was cut short by SIGINT.
+struct Interrupted {};
+
+/// From here on SIGINT ends the program at once with interrupted_code.
+void exit_on_interrupt();
+
+/// While one lives, SIGINT only makes raised() true.
+class InterruptFlag {
+ public:
+  InterruptFlag();
+  ~InterruptFlag();
+  InterruptFlag(const InterruptFlag&) = delete;
+  InterruptFlag& operator=(const InterruptFlag&) = delete;
+  [[nodiscard]] static bool raised();
+};
+
+/// While one lives, SIGINT waits: for writing files.
+class InterruptsHeld {
+ public:
+  InterruptsHeld();
+  ~InterruptsHeld();
+  InterruptsHeld(const InterruptsHeld&) = delete;
+  InterruptsHeld& operator=(const InterruptsHeld&) = delete;
+};
+
+}  // namespace gradwire::cli

@@ -1,0 +1,116 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "sim/cli/commands.hpp"
+#include "sim/cli/outputs.hpp"
+#include "sim/cli/predict.hpp"
+#include "sim/cli/progress.hpp"
+#include "sim/cli/worker_pool.hpp"
+#include "sim/config/scenario.hpp"
+#include "sim/core/error.hpp"
+#include "sim/report/csv.hpp"
+#include "sim/report/result_json.hpp"
+#include "sim/report/sweep_table.hpp"
+
+namespace gradwire::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct SweepOptions {
+  std::string scenario;
+  std::vector<std::string> sets;
+  int workers = available_cores();
+  std::string json;
+  std::string csv;
+};
+
+/// What a worker answers for one combination.
+std::string answer(const SweepOptions& options, const config::SweepPoint& point) {
+  try {
+    const auto scenario = config::read_sweep_point(options.scenario, options.sets, point);
+    return Json{{"result", result_json(predict_point(scenario, false))}}.dump();
+  } catch (const ConfigError& error) {
+    return Json{{"error", error.what()}, {"bad_input", true}}.dump();
+  }
+}
+
+struct SweepResult {
+  std::vector<ResultRow> rows;
+  std::size_t failed = 0;
+  std::size_t bad_input = 0;
+};
+
+SweepResult simulate_all(const SweepOptions& options, const std::vector<config::SweepPoint>& points,
+                         bool quiet) {
+  SweepResult result;
+  for (const config::SweepPoint& point : points) result.rows.push_back({point, nullptr, ""});
+  Progress progress(points.size(), quiet);
+  run_in_workers(
+      points.size(), options.workers,
+      [&](std::size_t index) { return answer(options, points[index]); },
+      [&](std::size_t index, const TaskOutcome& outcome) {
+        ResultRow& row = result.rows[index];
+        const Json json = outcome.done ? Json::parse(outcome.text) : Json{{"error", outcome.text}};
+        row.result = json.value("result", Json(nullptr));
+        row.error = json.value("error", "");
+        result.failed += row.error.empty() ? 0 : 1;
+        result.bad_input += json.value("bad_input", false) ? 1 : 0;
+        progress.step();
+      });
+  return result;
+}
+
+void sweep(const SweepOptions& options, Context& context) {
+  const auto points = config::sweep_points(options.scenario, options.sets);
+  if (points.empty()) {
+    throw ConfigError(
+        {options.scenario, 1, 1},
+        "there is nothing to sweep; expected 'vary' with a list of values for each key");
+  }
+  const SweepResult result = simulate_all(options, points, context.quiet);
+  if (result.bad_input == points.size()) {
+    // The file itself is wrong, not a combination: say it once, as every command does.
+    (void)config::read_sweep_point(options.scenario, options.sets, points.front());
+  }
+  fmt::print("{}", sweep_table(result.rows));
+  write_outputs({{options.json, [&] { return json_text(sweep_json(result.rows)); }},
+                 {options.csv, [&] { return csv(result.rows); }}});
+  if (result.failed > 0) {
+    fmt::print(stderr, "gradwire: {} of {} points failed\n", result.failed, points.size());
+    context.exit_code = 1;
+  }
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& app, Context& context) {
+  auto options = std::make_shared<SweepOptions>();
+  CLI::App* command =
+      app.add_subcommand("sweep", "Predict every combination of the scenario's 'vary' axes");
+  command->add_option("SWEEP", options->scenario, "Scenario file (YAML) with 'vary'")->required();
+  add_sets(*command, options->sets);
+  command
+      ->add_option("-j,--jobs", options->workers,
+                   "Points that run at the same time (default: one a core)")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
+  command->add_option("--json", options->json, "Write gradwire.results/1")->check(writable_file());
+  command->add_option("--csv", options->csv, "Write one line a point")->check(writable_file());
+  command->footer(
+      "A point that fails is told in its row and does not stop the others; the exit code is 1 "
+      "then.\n"
+      "Examples:\n"
+      "  gradwire sweep sweep.yaml -j 8 --csv sweep.csv\n"
+      "  gradwire sweep sweep.yaml --set run.iterations=3 --json sweep.json");
+  command->callback([options, &context] { sweep(*options, context); });
+}
+
+}  // namespace gradwire::cli

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+
+namespace gradwire::cli {
+
+/// What became of a task.
+struct TaskOutcome {
+  bool done = false;
+  std::string text;  ///< the task's answer, or why there is none
+};
+
+/// Runs tasks 0..tasks-1 in forked copies of this process, which share what it has loaded, at most
+/// `workers` at a time; `on_done` is called here, once a task, in order of completion. A task that
+/// throws, crashes or is killed costs its own outcome only. Nothing that a task prints is flushed.
+/// REQUIRES: no other thread runs.
+/// @throws Interrupted on SIGINT, after all copies have been ended.
+void run_in_workers(std::size_t tasks, int workers,
+                    const std::function<std::string(std::size_t)>& task,
+                    const std::function<void(std::size_t, const TaskOutcome&)>& on_done);
+
+/// Cores that this process may use, at least 1.
+[[nodiscard]] int available_cores();
+
+}  // namespace gradwire::cli

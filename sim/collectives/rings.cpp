@@ -1,0 +1,227 @@
+#include "sim/collectives/rings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "sim/collectives/ring_search.hpp"
+#include "sim/core/error.hpp"
+
+namespace gradwire {
+namespace {
+
+/// The ranks of one machine.
+struct Machine {
+  int node = 0;
+  std::vector<int> gpus;   ///< rising
+  std::vector<int> ranks;  ///< of those GPUs
+};
+
+/// How one ring passes one machine.
+struct Passage {
+  int nic = -1;
+  GpuOrder order;  ///< indices into Machine::gpus
+};
+using Passages = std::vector<Passage>;
+
+std::vector<Machine> machines_of(const Placement& members) {
+  std::vector<Machine> machines;
+  std::map<int, std::size_t> known;
+  for (std::size_t rank = 0; rank < members.size(); ++rank) {
+    const auto [entry, is_new] = known.try_emplace(members[rank].node, machines.size());
+    if (is_new) machines.push_back({.node = members[rank].node, .gpus = {}, .ranks = {}});
+    machines[entry->second].ranks.push_back(static_cast<int>(rank));
+  }
+  const auto gpu = [&](int rank) { return members[static_cast<std::size_t>(rank)].gpu; };
+  for (Machine& machine : machines) {
+    std::sort(machine.ranks.begin(), machine.ranks.end(),
+              [&](int a, int b) { return std::pair(gpu(a), a) < std::pair(gpu(b), b); });
+    for (const int rank : machine.ranks) {
+      if (!machine.gpus.empty() && machine.gpus.back() == gpu(rank)) {
+        throw SimulationError(fmt::format("two ranks share gpu{} of node{}; each needs its own",
+                                          gpu(rank), machine.node));
+      }
+      machine.gpus.push_back(gpu(rank));
+    }
+  }
+  return machines;
+}
+
+LaneMatrix lanes_of(const NodeGraph& node, const std::vector<int>& gpus) {
+  LaneMatrix matrix{.gpus = static_cast<int>(gpus.size()), .lanes = {}, .ports = {}};
+  const auto device = [&](int gpu) { return node.gpus()[static_cast<std::size_t>(gpu)]; };
+  for (const int from : gpus) {
+    for (const int to : gpus) {
+      matrix.lanes.push_back(from == to ? 0 : node.nvlink_lanes(device(from), device(to)));
+    }
+    int ports = 0;
+    for (const auto& edge :
+         boost::make_iterator_range(boost::out_edges(device(from), node.graph()))) {
+      const Link& link = node.graph()[edge];
+      if (link.kind == LinkKind::nvlink) ports += link.lanes;
+    }
+    matrix.ports.push_back(ports);
+  }
+  return matrix;
+}
+
+Passages rings_inside(const NodeGraph& node, const std::vector<int>& gpus) {
+  Passages passages;
+  for (GpuOrder& order : find_rings(lanes_of(node, gpus))) {
+    passages.push_back({.nic = -1, .order = std::move(order)});
+  }
+  if (passages.empty()) {
+    GpuOrder by_index(gpus.size());
+    std::iota(by_index.begin(), by_index.end(), 0);
+    passages.push_back({.nic = -1, .order = std::move(by_index)});
+  }
+  return passages;
+}
+
+/// Seconds from each of the GPUs to a NIC.
+std::vector<double> distances(const NodeGraph& node, const std::vector<int>& gpus, DeviceId nic) {
+  std::vector<double> distance;
+  for (const int gpu : gpus) {
+    const auto route = node.route(node.gpus()[static_cast<std::size_t>(gpu)], nic);
+    distance.push_back(node.latency(route).count());
+  }
+  return distance;
+}
+
+/// All pairs of different GPUs (one GPU: with itself), the nearest to the NIC first.
+std::vector<PathEnds> ends_by_distance(const std::vector<double>& distance) {
+  const int gpus = static_cast<int>(distance.size());
+  if (gpus == 1) return {{0, 0}};
+  std::vector<PathEnds> pairs;
+  for (int first = 0; first < gpus; ++first) {
+    for (int last = 0; last < gpus; ++last) {
+      if (first != last) pairs.push_back({first, last});
+    }
+  }
+  const auto far = [&](const PathEnds& ends) {
+    return std::pair(distance[static_cast<std::size_t>(ends.first)] +
+                         distance[static_cast<std::size_t>(ends.last)],
+                     distance[static_cast<std::size_t>(ends.first)]);
+  };
+  std::stable_sort(pairs.begin(), pairs.end(),
+                   [&](const PathEnds& a, const PathEnds& b) { return far(a) < far(b); });
+  return pairs;
+}
+
+GpuOrder by_index_between(int gpus, const PathEnds& ends) {
+  GpuOrder order{ends.first};
+  for (int gpu = 0; gpu < gpus; ++gpu) {
+    if (gpu != ends.first && gpu != ends.last) order.push_back(gpu);
+  }
+  if (ends.last != ends.first) order.push_back(ends.last);
+  return order;
+}
+
+Passages paths_through(const NodeGraph& node, const std::vector<int>& gpus) {
+  std::vector<std::vector<double>> distance;  // [nic][gpu]
+  for (const DeviceId nic : node.nics()) distance.push_back(distances(node, gpus, nic));
+  std::vector<int> nics;
+  std::vector<std::vector<PathEnds>> ends;
+  for (std::size_t nic = 0; nic < distance.size(); ++nic) {
+    bool is_nearest = false;
+    for (std::size_t gpu = 0; gpu < gpus.size() && !is_nearest; ++gpu) {
+      is_nearest = std::all_of(distance.begin(), distance.end(),
+                               [&](const auto& other) { return distance[nic][gpu] <= other[gpu]; });
+    }
+    if (!is_nearest) continue;
+    nics.push_back(static_cast<int>(nic));
+    ends.push_back(ends_by_distance(distance[nic]));
+  }
+  Passages passages;
+  for (GpuOrder& order : find_paths(lanes_of(node, gpus), ends)) {
+    passages.push_back({.nic = nics[passages.size()], .order = std::move(order)});
+  }
+  if (!passages.empty()) return passages;
+  for (std::size_t i = 0; i < nics.size(); ++i) {
+    passages.push_back({.nic = nics[i],
+                        .order = by_index_between(static_cast<int>(gpus.size()), ends[i].front())});
+  }
+  return passages;
+}
+
+}  // namespace
+
+std::vector<RankRing> plan_rings(const Cluster& cluster, const Placement& members) {
+  if (members.size() < 2) return {};
+  const std::vector<Machine> machines = machines_of(members);
+  const bool is_local = machines.size() == 1;
+
+  // Thousands of machines are of few kinds: each kind is searched once.
+  std::map<std::pair<const NodeGraph*, std::vector<int>>, Passages> known;
+  std::vector<const Passages*> passages;
+  for (const Machine& machine : machines) {
+    const NodeGraph& node = cluster.node(machine.node);
+    if (!is_local && node.nics().empty()) {
+      throw SimulationError(fmt::format("node{} ({}) has no NIC, but the job spans {} machines",
+                                        machine.node, node.name, machines.size()));
+    }
+    const auto [entry, is_new] = known.try_emplace({&node, machine.gpus});
+    if (is_new) {
+      entry->second =
+          is_local ? rings_inside(node, machine.gpus) : paths_through(node, machine.gpus);
+    }
+    passages.push_back(&entry->second);
+  }
+  const Passages* fewest = *std::min_element(
+      passages.begin(), passages.end(), [](auto* a, auto* b) { return a->size() < b->size(); });
+
+  std::vector<RankRing> rings(fewest->size());
+  for (std::size_t channel = 0; channel < rings.size(); ++channel) {
+    RankRing& ring = rings[channel];
+    ring.order.reserve(members.size());
+    ring.nic.reserve(members.size());
+    for (std::size_t i = 0; i < machines.size(); ++i) {
+      const Passage& passage = (*passages[i])[channel];
+      for (const int gpu : passage.order) {
+        ring.order.push_back(machines[i].ranks[static_cast<std::size_t>(gpu)]);
+        ring.nic.push_back(passage.nic);
+      }
+    }
+  }
+  return rings;
+}
+
+Pattern start_pattern(CollectiveKind kind, const std::string& algorithm, const Placement& members,
+                      std::size_t channels) {
+  std::set<int> machines;
+  for (const GpuRef& member : members) machines.insert(member.node);
+  Pattern pattern;
+  pattern.kind = kind;
+  pattern.algorithm = algorithm;
+  pattern.ranks = static_cast<int>(members.size());
+  pattern.machines = static_cast<int>(machines.size());
+  pattern.channels = static_cast<int>(channels);
+  return pattern;
+}
+
+void append_flow(const Cluster& cluster, const Placement& members, const RankRing& ring,
+                 std::size_t index, int channel, double share, Pattern& pattern) {
+  const std::size_t next = index + 1 == ring.order.size() ? 0 : index + 1;
+  const GpuRef from = members[static_cast<std::size_t>(ring.order[index])];
+  const GpuRef to = members[static_cast<std::size_t>(ring.order[next])];
+  const std::size_t begin = pattern.path_links.size();
+  if (from.node == to.node) {
+    cluster.append_local(from.node, from.gpu, to.gpu, pattern.path_links);
+  } else {
+    cluster.append_remote(from, ring.nic[index], to, ring.nic[next], pattern.path_links);
+  }
+  pattern.phases.back().flows.push_back(
+      {.source = ring.order[index],
+       .destination = ring.order[next],
+       .share = share,
+       .group = channel,
+       .path_begin = static_cast<std::uint32_t>(begin),
+       .path_size = static_cast<std::uint32_t>(pattern.path_links.size() - begin)});
+}
+
+}  // namespace gradwire

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "sim/collectives/pattern.hpp"
+#include "sim/core/cluster.hpp"
+
+namespace gradwire {
+
+/// A closed walk over all ranks: the way of one channel.
+struct RankRing {
+  std::vector<int> order;  ///< ranks; the last is followed by the first
+  std::vector<int> nic;  ///< [i]: NIC of order[i]'s machine that this ring uses; -1 on one machine
+};
+
+/// The rings that NCCL would lay through the machines of these ranks.
+///
+/// On one machine: as many rings as its NVLinks give (find_rings); where they give none, one ring
+/// over whatever joins the GPUs, by GPU index.
+/// On several: one ring for each NIC that is nearest to a taking-part GPU, machine after machine in
+/// the order in which the ranks name them. In each machine it comes in and goes out by that NIC,
+/// begins and ends at the GPUs nearest to it, and shares no lane with the rings of other NICs.
+/// Where NVLink gives no such path, it goes by GPU index. Machines may have unequal numbers of
+/// ranks; the machine with the fewest rings decides how many there are.
+///
+/// @return none for fewer than two ranks.
+/// @throws SimulationError when two ranks share a GPU, or one of several machines has no NIC.
+[[nodiscard]] std::vector<RankRing> plan_rings(const Cluster& cluster, const Placement& members);
+
+/// A pattern over these ranks without a phase.
+[[nodiscard]] Pattern start_pattern(CollectiveKind kind, const std::string& algorithm,
+                                    const Placement& members, std::size_t channels);
+
+/// Appends the flow from rank `ring.order[index]` to the next rank of the ring, with its links.
+void append_flow(const Cluster& cluster, const Placement& members, const RankRing& ring,
+                 std::size_t index, int channel, double share, Pattern& pattern);
+
+}  // namespace gradwire

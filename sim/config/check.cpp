@@ -1,0 +1,72 @@
+#include "sim/config/check.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "sim/config/catalogue.hpp"
+#include "sim/config/collective_table_yaml.hpp"
+#include "sim/config/node_yaml.hpp"
+#include "sim/config/profile_yaml.hpp"
+#include "sim/config/scenario.hpp"
+#include "sim/config/scenario_document.hpp"
+#include "sim/config/yaml_map.hpp"
+
+namespace gradwire::config {
+namespace {
+
+/// A scenario needs a profile and a strategy only where something is trained; `collective` and
+/// `show topology` take it without.
+Needs needs_of(const YamlValue& document) {
+  const bool cluster_only = !document.find("profile") && !document.find("strategy");
+  return cluster_only ? Needs::cluster_only : Needs::everything;
+}
+
+void check_scenario(const std::string& file) {
+  const YamlValue document = load_scenario(file, {});
+  const std::vector<Axis> axes = sweep_axes(document);
+  if (axes.empty()) {
+    static_cast<void>(read_scenario(file, {}, needs_of(document)));
+    return;
+  }
+  for (const auto& varied : axes) {
+    for (const YamlValue* value : varied.values) {
+      SweepPoint point;
+      for (const auto& axis : axes) {
+        point.emplace_back(axis.path, to_text(&axis == &varied ? *value : *axis.values.front()));
+      }
+      static_cast<void>(read_sweep_point(file, {}, point));
+    }
+  }
+}
+
+struct Schema {
+  std::string name;
+  void (*check)(const std::string& file);
+};
+
+const std::vector<Schema>& schemas() {
+  static const std::vector<Schema> known = {
+      {"gradwire.scenario/1", check_scenario},
+      {"gradwire.compute_profile/1",
+       [](const std::string& file) { static_cast<void>(read_profile(load_yaml(file))); }},
+      {"gradwire.gpu/1",
+       [](const std::string& file) { static_cast<void>(read_gpu(load_yaml(file))); }},
+      {"gradwire.node_topology/1",
+       [](const std::string& file) { static_cast<void>(read_node(load_yaml(file))); }},
+      {"gradwire.collective_table/1",
+       [](const std::string& file) { static_cast<void>(read_collective_series(load_yaml(file))); }},
+  };
+  return known;
+}
+
+}  // namespace
+
+void check_file(const std::string& file) {
+  const YamlValue document = load_yaml(file);
+  const std::string schema = YamlMap(document).require_choice("schema", names_of(schemas()));
+  std::ranges::find(schemas(), schema, &Schema::name)->check(file);
+}
+
+}  // namespace gradwire::config

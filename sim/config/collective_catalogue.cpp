@@ -1,0 +1,105 @@
+#include "sim/config/collective_catalogue.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <system_error>
+#include <utility>
+
+#include "sim/config/collective_table_yaml.hpp"
+#include "sim/config/data_files.hpp"
+#include "sim/cost/alpha_beta.hpp"
+#include "sim/cost/measured_table.hpp"
+#include "sim/cost/nccl_ring.hpp"
+
+namespace gradwire::config {
+namespace {
+
+using Cost = std::shared_ptr<const CostModel>;
+using Clusters = std::shared_ptr<const Cluster>;
+
+/// NCCL's minor versions that nccl_2_8_rings stands for (see NcclRingConstants).
+constexpr int nccl_minor_first = 4;
+constexpr int nccl_minor_last = 14;
+
+NcclVersion read_nccl_version(YamlMap& map, std::vector<Warning>& warnings) {
+  NcclVersion version;
+  const auto text = map.optional<std::string>("version");
+  if (!text) return version;
+  const char* end = text->data() + text->size();
+  const auto major = std::from_chars(text->data(), end, version.major);
+  const bool dot = major.ec == std::errc{} && major.ptr != end && *major.ptr == '.';
+  const auto minor =
+      dot ? std::from_chars(major.ptr + 1, end, version.minor) : std::from_chars_result{end, {}};
+  if (!dot || minor.ec != std::errc{} || version.major != 2 || version.minor < 0 ||
+      (minor.ptr != end && *minor.ptr != '.')) {
+    map.fail("version", fmt::format("'version' is '{}'; expected a release of NCCL 2, such as "
+                                    "\"2.8.4\"",
+                                    *text));
+  }
+  if (version.minor < nccl_minor_first || version.minor > nccl_minor_last) {
+    warnings.push_back({"outside-calibrated-range",
+                        fmt::format("NCCL {} is priced with the constants of 2.{} to 2.{}", *text,
+                                    nccl_minor_first, nccl_minor_last)});
+  }
+  return version;
+}
+
+Cost read_nccl(YamlMap& map, const Clusters& cluster, std::vector<Warning>& warnings) {
+  static const std::vector<std::string> algorithms = {"auto", "ring"};
+  static const std::vector<std::string> protocols = {"auto"};
+  const NcclVersion version = read_nccl_version(map, warnings);
+  map.choice_or("algorithm", "auto", algorithms);
+  map.choice_or("protocol", "auto", protocols);
+  struct Held {
+    Clusters cluster;  // the model refers to it
+    NcclRing model;
+  };
+  const auto held = std::make_shared<Held>(Held{cluster, NcclRing(*cluster, version)});
+  Cost model(held, &held->model);
+  const YamlValue* table = map.find("table");
+  if (table == nullptr) return model;
+  return read_collective_table(find_data(DataKind::collective_table, *table, "table"), model);
+}
+
+Cost read_user(YamlMap& map, const Clusters& /*cluster*/, std::vector<Warning>& /*warnings*/) {
+  const auto alpha = map.require<Seconds>("alpha");
+  const auto bandwidth = map.require<BytesPerSecond>("bandwidth", above(BytesPerSecond{0}));
+  return std::make_shared<AlphaBeta>(alpha, Seconds{1 / bandwidth.count()});
+}
+
+}  // namespace
+
+const std::vector<CollectiveEntry>& collective_catalogue() {
+  static const std::vector<CollectiveEntry> catalogue = {
+      {"nccl",
+       "ring all-reduce and broadcast as NCCL's own model prices them, or a measured table",
+       {{"version", "2.8", "release of NCCL; LL128 counts from 2.5 on"},
+        {"algorithm", "auto", "auto or ring"},
+        {"protocol", "auto", "auto: the fastest of ll, ll128, simple"},
+        {"table", "none", "measurements that replace the model where they cover it"}},
+       read_nccl},
+      {"user",
+       "your own line: alpha + size / bandwidth for every collective",
+       {{"alpha", "required", "time of an empty collective"},
+        {"bandwidth", "required", "of the collective's size, on each rank"}},
+       read_user},
+  };
+  return catalogue;
+}
+
+std::shared_ptr<const CostModel> read_collective(YamlMap& scenario, const Clusters& cluster,
+                                                 std::vector<Warning>& warnings) {
+  static const YamlValue defaults = parse_yaml("{}", "collective");
+  const YamlValue* written = scenario.find("collective");
+  YamlMap map(written == nullptr ? defaults : *written, "collective");
+  const auto& catalogue = collective_catalogue();
+  const std::string library = map.choice_or("library", "nccl", names_of(catalogue));
+  Cost cost =
+      std::ranges::find(catalogue, library, &CollectiveEntry::name)->read(map, cluster, warnings);
+  map.finish();
+  return cost;
+}
+
+}  // namespace gradwire::config

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/config/catalogue.hpp"
+#include "sim/config/yaml_map.hpp"
+#include "sim/core/cluster.hpp"
+#include "sim/core/result.hpp"
+#include "sim/cost/collective_cost.hpp"
+
+namespace gradwire::config {
+
+/// A collective library: how its collectives are priced.
+struct CollectiveEntry {
+  std::string name;
+  std::string summary;  ///< one line
+  std::vector<ParameterInfo> parameters;
+  /// Reads the knobs of the `collective:` mapping; the caller has read `library` and calls
+  /// finish().
+  std::shared_ptr<const CostModel> (*read)(YamlMap& map,
+                                           const std::shared_ptr<const Cluster>& cluster,
+                                           std::vector<Warning>& warnings);
+};
+
+/// Every library a scenario may name. To add one, add one line to collective_catalogue.cpp.
+[[nodiscard]] const std::vector<CollectiveEntry>& collective_catalogue();
+
+/// Reads `collective:`; absent, it is nccl with its defaults.
+[[nodiscard]] std::shared_ptr<const CostModel> read_collective(
+    YamlMap& scenario, const std::shared_ptr<const Cluster>& cluster,
+    std::vector<Warning>& warnings);
+
+}  // namespace gradwire::config

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "sim/core/node_graph.hpp"
+
+namespace gradwire::config {
+
+/// The node with `count` NICs of `model` in place of its own, spread evenly over the slots of
+/// those; a node without NICs gets them where its GPUs' PCIe links end, with links like theirs.
+/// REQUIRES: count >= 1.
+/// @return nothing when the node has neither NICs nor PCIe links of GPUs.
+[[nodiscard]] std::optional<NodeGraph> with_network_cards(const NodeGraph& node, int count,
+                                                          const std::string& model);
+
+}  // namespace gradwire::config

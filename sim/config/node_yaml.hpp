@@ -1,0 +1,23 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "sim/config/yaml_value.hpp"
+#include "sim/core/node_graph.hpp"
+
+namespace gradwire::config {
+
+/// Reads a node type, `schema: gradwire.node_topology/1`: lists of devices (numa, host_bridges,
+/// pcie_switches, nvswitches, gpus, nics) and of links between them (pcie, cpu_links, nvlinks),
+/// each link with its payload bandwidth and latency in both directions.
+/// @throws ConfigError at the place in the file.
+[[nodiscard]] NodeGraph read_node(const YamlValue& document);
+
+/// The YAML text that read_node turns back into the same graph. @param assumptions  become
+/// comments. REQUIRES: no two links of a different kind were connected out of the order pcie, smp,
+/// nvlink.
+[[nodiscard]] std::string write_node(const NodeGraph& node,
+                                     std::span<const std::string> assumptions = {});
+
+}  // namespace gradwire::config

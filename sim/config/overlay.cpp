@@ -1,0 +1,76 @@
+#include "sim/config/overlay.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+namespace gradwire::config {
+namespace {
+
+/// The entry of `key`, made when absent; its place becomes that of the override, which is to blame
+/// when nobody knows the key.
+YamlEntry& entry_of(YamlValue& map, const std::string& key, const SourceLocation& where) {
+  const auto known = std::ranges::find(map.entries, key, &YamlEntry::key);
+  if (known != map.entries.end()) return *known;
+  YamlValue empty;
+  empty.where = where;
+  map.entries.push_back({key, where, std::move(empty)});
+  return map.entries.back();
+}
+
+void make_map(YamlValue& value) {
+  YamlValue map;
+  map.kind = YamlValue::Kind::map;
+  map.where = value.where;
+  value = std::move(map);
+}
+
+}  // namespace
+
+Override parse_set(const std::string& assignment) {
+  const std::string file = "--set " + assignment;
+  const std::size_t equals = assignment.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw ConfigError({file, 1, 1},
+                      "not an assignment; expected KEY=VALUE such as 'strategy.bucket_cap=25 MiB'");
+  }
+  return {assignment.substr(0, equals),
+          {file, 1, 1},
+          parse_yaml(assignment.substr(equals + 1), file, static_cast<int>(equals) + 2)};
+}
+
+void apply(YamlValue& document, const Override& change) {
+  YamlValue* map = &document;
+  for (std::size_t begin = 0;;) {
+    const std::size_t dot = std::min(change.path.find('.', begin), change.path.size());
+    const std::string key = change.path.substr(begin, dot - begin);
+    SourceLocation where = change.where;
+    where.column += static_cast<int>(begin);
+    if (key.empty()) {
+      throw ConfigError(
+          where, fmt::format("an empty name in '{}'; expected names joined by dots", change.path));
+    }
+    if (map->kind == YamlValue::Kind::empty) make_map(*map);
+    if (map->kind != YamlValue::Kind::map) {
+      throw ConfigError(where, fmt::format("'{}' has no keys, it is {}; expected a mapping",
+                                           change.path.substr(0, begin - 1), describe(*map)));
+    }
+    YamlEntry& entry = entry_of(*map, key, where);
+    if (dot == change.path.size()) {
+      entry.where = where;
+      entry.value = change.value;
+      return;
+    }
+    if (map == &document && key == "profile" && entry.value.kind == YamlValue::Kind::scalar) {
+      YamlEntry file{"file", entry.value.where, entry.value};
+      make_map(entry.value);
+      entry.value.entries.push_back(std::move(file));
+    }
+    map = &entry.value;
+    begin = dot + 1;
+  }
+}
+
+}  // namespace gradwire::config

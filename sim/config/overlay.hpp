@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "sim/config/yaml_value.hpp"
+
+namespace gradwire::config {
+
+/// A value that replaces one of the document: "strategy.bucket_cap" and what to put there.
+struct Override {
+  std::string path;      ///< keys joined by dots
+  SourceLocation where;  ///< of the path
+  YamlValue value;
+};
+
+/// Reads "dotted.key=value" from the command line; errors give "--set dotted.key=value" as file.
+/// @throws ConfigError without an equals sign, or when the value is not YAML.
+[[nodiscard]] Override parse_set(const std::string& assignment);
+
+/// Puts `change` into the document, making the mappings on its way. `profile: NAME` stands for
+/// `profile: {file: NAME}`, so that `profile.iteration_time` can join it.
+/// @throws ConfigError when a key on the way holds something that is not a mapping.
+void apply(YamlValue& document, const Override& change);
+
+}  // namespace gradwire::config

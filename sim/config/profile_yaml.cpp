@@ -1,0 +1,199 @@
+#include "sim/config/profile_yaml.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "sim/config/yaml_map.hpp"
+
+namespace gradwire::config {
+namespace {
+
+/// Sums of times that were rounded when they were written may exceed their total by this share.
+constexpr double rounding = 1e-3;
+
+ProfileSource read_source(YamlMap map) {
+  static const std::vector<std::string> kinds = {"recorded", "imported", "derived",
+                                                 "analytic-scaled", "analytic"};
+  ProfileSource source;
+  source.kind = map.require_choice("kind", kinds);
+  source.tool = map.value_or<std::string>("tool", "");
+  source.file = map.value_or<std::string>("file", "");
+  source.date = map.value_or<std::string>("date", "");
+  source.notes = map.value_or<std::string>("notes", "");
+  map.finish();
+  return source;
+}
+
+ParameterSpec read_parameter(YamlMap map) {
+  ParameterSpec parameter;
+  parameter.name = map.require<std::string>("name");
+  map.require_value("shape", "a list of whole numbers, at least 1");
+  parameter.shape = map.list<std::int64_t>("shape", at_least<std::int64_t>(1));
+  parameter.ready = map.optional<Seconds>("ready");
+  map.finish();
+  return parameter;
+}
+
+LayerProfile read_layer(YamlMap map) {
+  LayerProfile layer;
+  layer.name = map.require<std::string>("name");
+  layer.kind = map.require_choice("kind", layer_kinds());
+  layer.forward = map.require<Seconds>("forward");
+  layer.backward = map.require<Seconds>("backward");
+  layer.stdev = map.value_or<Ratio>("stdev", {}, at_least(Ratio{0})).value;
+  layer.flops = map.value_or<double>("flops", 0, at_least(0.0));
+  for (auto& parameter : map.maps("parameters")) {
+    layer.parameters.push_back(read_parameter(parameter));
+  }
+  map.find("percentiles");  // of the recording; kept for its readers, the replay uses the medians
+  map.finish();
+  return layer;
+}
+
+/// The parameters' names with their ids; each stands once.
+std::map<std::string, TensorId> parameter_ids(const ComputeProfile& profile, YamlMap& map) {
+  std::map<std::string, TensorId> ids;
+  for (const auto& layer : profile.layers) {
+    for (const auto& parameter : layer.parameters) {
+      if (!ids.emplace(parameter.name, static_cast<TensorId>(ids.size())).second) {
+        map.fail("layers",
+                 fmt::format("parameter '{}' stands in two places; expected each name once",
+                             parameter.name));
+      }
+    }
+  }
+  return ids;
+}
+
+std::vector<TensorId> read_gradient_order(const ComputeProfile& profile, YamlMap& map) {
+  const auto ids = parameter_ids(profile, map);
+  const YamlValue* value = map.find("gradient_order");
+  if (value == nullptr) return reverse_registration_order(static_cast<int>(ids.size()));
+  std::vector<std::string> left;
+  for (const auto& [name, id] : ids) left.push_back(name);
+  std::vector<TensorId> order;
+  const auto names = map.list<std::string>("gradient_order");
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto at = std::ranges::find(left, names[i]);
+    if (at == left.end()) {
+      const char* why = ids.contains(names[i]) ? "stands twice" : "is no parameter of the layers";
+      throw ConfigError(value->items[i].where,
+                        fmt::format("'{}' {}; expected each parameter once{}", names[i], why,
+                                    suggestion(names[i], left)));
+    }
+    left.erase(at);
+    order.push_back(ids.at(names[i]));
+  }
+  if (!left.empty()) {
+    map.fail("gradient_order",
+             fmt::format("'{}' is missing; expected each parameter once, {} in all", left.front(),
+                         ids.size()));
+  }
+  return order;
+}
+
+void read_iteration(ComputeProfile& profile, YamlMap map) {
+  profile.iteration = map.require<Seconds>("p50", above(Seconds{0}));
+  const Seconds parts = profile.forward() + profile.backward() + profile.optimizer;
+  if (parts > (1 + rounding) * profile.iteration) {
+    map.fail("p50",
+             fmt::format("'p50' is shorter than its parts; expected at least {:.6g} ms, what "
+                         "forward, backward and optimizer take",
+                         parts.count() * 1e3));
+  }
+  profile.gpu_busy = map.value_or<Seconds>("gpu_busy", std::min(parts, profile.iteration));
+  if (profile.gpu_busy > profile.iteration) {
+    map.fail("gpu_busy", "'gpu_busy' is longer than the iteration; expected at most 'p50'");
+  }
+  profile.factor_stdev = map.value_or<Ratio>("factor_stdev", {}).value;
+  map.find("percentiles");
+  map.finish();
+}
+
+std::map<std::string, double> read_overlap(YamlMap map) {
+  std::map<std::string, double> overlap;
+  for (const auto& kind : layer_kinds()) {
+    if (const auto factor = map.optional<double>(kind, at_least(1.0))) overlap[kind] = *factor;
+  }
+  map.finish();
+  return overlap;
+}
+
+}  // namespace
+
+const std::vector<std::string>& layer_kinds() {
+  static const std::vector<std::string> kinds = {"conv1",  "conv3", "conv7",   "grouped_conv",
+                                                 "linear", "norm",  "act",     "add",
+                                                 "pool",   "embed", "softmax", "other"};
+  return kinds;
+}
+
+ComputeProfile read_profile(const YamlValue& document) {
+  YamlMap map(document);
+  map.require_schema("gradwire.compute_profile/1");
+  ComputeProfile profile;
+  profile.model = map.require<std::string>("model");
+  profile.gpu = map.require<std::string>("gpu");
+  profile.batch_per_gpu = map.require<int>("batch_per_gpu", at_least(1));
+  profile.dtype = map.require<std::string>("dtype");
+  profile.source = read_source(map.require_map("source"));
+  map.require_value("layers", "a list of layers in forward order");
+  for (auto& layer : map.maps("layers")) profile.layers.push_back(read_layer(layer));
+  if (profile.layers.empty()) map.fail("layers", "'layers' has no item; expected at least one");
+  if (auto optimizer = map.optional_map("optimizer")) {
+    profile.optimizer = optimizer->require<Seconds>("p50");
+    profile.optimizer_bytes_per_parameter = optimizer->value_or<Bytes>("bytes_per_parameter", {});
+    optimizer->finish();
+  }
+  read_iteration(profile, map.require_map("iteration"));
+  profile.gradient_order = read_gradient_order(profile, map);
+  if (auto overlap = map.optional_map("overlap")) profile.overlap = read_overlap(*overlap);
+  if (auto host = map.optional_map("host")) {
+    profile.host_launch = host->require<Seconds>("launch");
+    host->finish();
+  }
+  if (auto buffers = map.optional_map("buffers")) {
+    profile.buffers = buffers->require<int>("tensors", at_least(0));
+    profile.buffer_elements = buffers->require<std::int64_t>("elements", at_least<std::int64_t>(0));
+    buffers->finish();
+  }
+  map.find("checks");  // of the recording, made by whoever recorded it
+  map.find("recording");
+  map.finish();
+  return profile;
+}
+
+ComputeProfile read_profile(const std::string& file) {
+  return read_profile(load_yaml(file));
+}
+
+GpuSpec read_gpu(const YamlValue& document) {
+  YamlMap map(document);
+  map.require_schema("gradwire.gpu/1");
+  GpuSpec gpu;
+  gpu.name = map.require<std::string>("name");
+  gpu.multiprocessors = map.require<int>("multiprocessors", at_least(1));
+  gpu.memory_bandwidth = map.require<BytesPerSecond>("memory_bandwidth", above(BytesPerSecond{0}));
+  gpu.memory_efficiency =
+      map.require<Ratio>("memory_efficiency", between(Ratio{0.01}, Ratio{1})).value;
+  gpu.kernel_overhead = map.require<Seconds>("kernel_overhead");
+  YamlMap flops = map.require_map("peak_flops");
+  for (const auto& dtype : flops.keys()) {
+    gpu.peak_flops[dtype] = flops.require<double>(dtype, above(0.0));
+  }
+  map.find("source");    // provenance, for readers of the file
+  map.find("recorded");  // same
+  map.finish();
+  return gpu;
+}
+
+GpuSpec read_gpu(const std::string& file) {
+  return read_gpu(load_yaml(file));
+}
+
+}  // namespace gradwire::config

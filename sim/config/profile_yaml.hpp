@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/config/yaml_value.hpp"
+#include "sim/core/compute_profile.hpp"
+#include "sim/core/gpu.hpp"
+
+namespace gradwire::config {
+
+/// Kinds that a layer may have; `overlap` is given by kind.
+[[nodiscard]] const std::vector<std::string>& layer_kinds();
+
+/// Reads a compute profile (schema gradwire.compute_profile/1) and checks it: kinds and gradient
+/// order are known, shapes positive, and the iteration is no shorter than its parts.
+/// @throws ConfigError at the place in the file.
+[[nodiscard]] ComputeProfile read_profile(const YamlValue& document);
+
+/// Reads a GPU description (schema gradwire.gpu/1).
+[[nodiscard]] GpuSpec read_gpu(const YamlValue& document);
+
+}  // namespace gradwire::config

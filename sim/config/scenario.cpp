@@ -1,0 +1,146 @@
+#include "sim/config/scenario.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "sim/config/cluster_yaml.hpp"
+#include "sim/config/collective_catalogue.hpp"
+#include "sim/config/profile_key.hpp"
+#include "sim/config/scenario_document.hpp"
+#include "sim/config/strategy_catalogue.hpp"
+#include "sim/config/yaml_map.hpp"
+
+namespace gradwire::config {
+namespace {
+
+constexpr int iterations_max = 1'000'000;
+constexpr int grad_accumulation_max = 100'000;
+
+void read_strategy(YamlMap map, Scenario& scenario) {
+  const auto& catalogue = strategy_catalogue();
+  for (const char* later : {"preset", "servers"}) map.refuse(later);
+  scenario.strategy_name = map.require_choice("name", names_of(catalogue));
+  scenario.make_strategy =
+      std::ranges::find(catalogue, scenario.strategy_name, &StrategyEntry::name)->read(map);
+  scenario.grad_accumulation =
+      map.value_or("grad_accumulation", 1, between(1, grad_accumulation_max));
+  map.finish();
+}
+
+void read_run(YamlMap map, Scenario& scenario) {
+  static const std::vector<std::string> fidelities = {"auto", "fluid", "step"};
+  RunSpec& run = scenario.run;
+  run.iterations = map.value_or("iterations", run.iterations, between(1, iterations_max));
+  run.warmup = map.value_or("warmup", run.warmup, between(0, iterations_max));
+  run.seed = map.value_or("seed", run.seed);
+  scenario.fidelity = map.choice_or("fidelity", scenario.fidelity, fidelities);
+  map.finish();
+}
+
+void read_jitter(YamlMap map, JitterSpec& jitter) {
+  const auto share = between(Ratio{0}, Ratio{1});
+  jitter.rank = map.value_or("rank", Ratio{jitter.rank}, share).value;
+  jitter.iteration = map.value_or("iteration", Ratio{jitter.iteration}, share).value;
+  if (const auto layer = map.optional<Ratio>("layer", share)) jitter.layer = layer->value;
+  map.finish();
+}
+
+StragglerSpec read_straggler(YamlMap map, int world_size) {
+  StragglerSpec straggler;
+  straggler.compute = map.require<double>("compute", above(0.0));
+  straggler.ranks = map.list<int>("ranks", between(0, world_size - 1));
+  if (const auto fraction = map.optional<Ratio>("fraction", between(Ratio{0}, Ratio{1}))) {
+    straggler.fraction = fraction->value;
+  }
+  if (straggler.ranks.empty() == !map.has("fraction")) {
+    throw ConfigError(map.where(),
+                      "a straggler needs 'ranks' or 'fraction'; expected one of the two");
+  }
+  map.finish();
+  return straggler;
+}
+
+/// "v100-sxm2" of "v100-sxm2-32gb": boards that differ in memory only compute alike.
+std::string board_of(const std::string& gpu) {
+  return gpu.substr(0, gpu.rfind('-'));
+}
+
+void warn_of_other_gpu(Scenario& scenario) {
+  const NodeGraph& node = scenario.cluster->node(scenario.placement.front().node);
+  const std::string& there = node.device(node.gpus().front()).model;
+  const std::string& recorded = scenario.profile->gpu;
+  if (there.empty() || board_of(there) == board_of(recorded)) return;
+  scenario.warnings.push_back(
+      {"gpu-differs", fmt::format("the profile is of {}, the cluster's GPUs are {}; compute times "
+                                  "are the profile's",
+                                  recorded, there)});
+}
+
+Scenario read_document(const ScenarioDocument& document, const std::string& file, Needs needs) {
+  YamlMap map(document.yaml);
+  map.require_schema("gradwire.scenario/1");
+  for (const char* later : {"events"}) map.refuse(later);
+  Scenario scenario;
+  scenario.label = document.label;
+  scenario.name = map.value_or<std::string>("name", std::filesystem::path(file).stem().string());
+  const bool training = needs == Needs::everything;
+  if (training || map.has("profile")) read_profile_key(map, scenario);
+  const ClusterSpec cluster = read_cluster(map);
+  scenario.cluster = cluster.cluster;
+  scenario.placement = read_placement(map, cluster);
+  if (scenario.profile) warn_of_other_gpu(scenario);
+  if (training || map.has("strategy")) read_strategy(map.require_map("strategy"), scenario);
+  scenario.cost = read_collective(map, scenario.cluster, scenario.warnings);
+  if (auto run = map.optional_map("run")) read_run(*run, scenario);
+  if (scenario.profile) scenario.jitter.iteration = scenario.profile->factor_stdev;
+  if (auto jitter = map.optional_map("jitter")) read_jitter(*jitter, scenario.jitter);
+  for (auto& straggler : map.maps("stragglers")) {
+    scenario.stragglers.push_back(
+        read_straggler(straggler, static_cast<int>(scenario.placement.size())));
+  }
+  map.finish();
+  scenario.json = to_json(document.yaml);
+  scenario.sha256 = sha256(scenario.json);
+  return scenario;
+}
+
+}  // namespace
+
+std::vector<Scenario> read_scenario(const std::string& file, const std::vector<std::string>& sets,
+                                    Needs needs) {
+  std::vector<Scenario> scenarios;
+  for (const auto& document : point_documents(load_scenario(file, sets))) {
+    scenarios.push_back(read_document(document, file, needs));
+  }
+  return scenarios;
+}
+
+std::vector<SweepPoint> sweep_points(const std::string& file,
+                                     const std::vector<std::string>& sets) {
+  const YamlValue document = load_scenario(file, sets);
+  const std::vector<Axis> axes = sweep_axes(document);
+  if (axes.empty()) return {};
+  std::vector<SweepPoint> points(1);
+  for (const auto& axis : axes) {
+    std::vector<SweepPoint> longer;
+    for (const auto& point : points) {
+      for (const YamlValue* value : axis.values) {
+        longer.push_back(point);
+        longer.back().emplace_back(axis.path, to_text(*value));
+      }
+    }
+    points = std::move(longer);
+  }
+  return points;
+}
+
+Scenario read_sweep_point(const std::string& file, const std::vector<std::string>& sets,
+                          const SweepPoint& point) {
+  YamlValue document = load_scenario(file, sets);
+  return read_document(sweep_document(std::move(document), point), file, Needs::everything);
+}
+
+}  // namespace gradwire::config

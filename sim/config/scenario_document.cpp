@@ -1,0 +1,200 @@
+#include "sim/config/scenario_document.hpp"
+
+#include <fmt/format.h>
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "sim/config/collective_catalogue.hpp"
+#include "sim/config/strategy_catalogue.hpp"
+#include "sim/config/yaml_map.hpp"
+
+namespace gradwire::config {
+namespace {
+
+std::string text_at(const YamlValue& document, const std::string& section, const std::string& key) {
+  const YamlValue* map = document.find(section);
+  const YamlValue* value = map == nullptr ? nullptr : map->find(key);
+  return value == nullptr ? "" : value->text;
+}
+
+template <class Entry>
+bool has_knob(const std::vector<Entry>& catalogue, const std::string& name,
+              const std::string& knob) {
+  const auto entry = std::ranges::find(catalogue, name, &Entry::name);
+  return entry != catalogue.end() &&
+         std::ranges::find(entry->parameters, knob, &ParameterInfo::name) !=
+             entry->parameters.end();
+}
+
+/// What `section.key` chose, and how to forget the knobs of the former choice.
+template <class Entry>
+class Choice {
+ public:
+  Choice(const YamlValue& document, std::string section, std::string key,
+         const std::vector<Entry>& catalogue)
+      : section_(std::move(section)),
+        key_(std::move(key)),
+        catalogue_(catalogue),
+        former_(text_at(document, section_, key_)) {}
+
+  void forget_former(YamlValue& document, const std::vector<Override>& changes) const {
+    const std::string now = text_at(document, section_, key_);
+    const auto section = std::ranges::find(document.entries, section_, &YamlEntry::key);
+    if (now == former_ || section == document.entries.end()) return;
+    std::erase_if(section->value.entries, [&](const YamlEntry& entry) {
+      const std::string path = section_ + "." + entry.key;
+      const bool set_here = std::ranges::any_of(changes, [&](const Override& change) {
+        return change.path == section_ || (change.path + ".").starts_with(path + ".");
+      });
+      return !set_here && has_knob(catalogue_, former_, entry.key) &&
+             !has_knob(catalogue_, now, entry.key);
+    });
+  }
+
+ private:
+  std::string section_;
+  std::string key_;
+  const std::vector<Entry>& catalogue_;
+  std::string former_;
+};
+
+void remove_key(YamlValue& map, const std::string& key) {
+  std::erase_if(map.entries, [&](const YamlEntry& entry) { return entry.key == key; });
+}
+
+nlohmann::json json_of(const YamlValue& value) {
+  switch (value.kind) {
+    case YamlValue::Kind::scalar: {
+      if (value.quoted) return value.text;
+      auto plain = nlohmann::json::parse(value.text, nullptr, false);
+      return plain.is_discarded() || plain.is_structured() || plain.is_string()
+                 ? nlohmann::json(value.text)
+                 : plain;
+    }
+    case YamlValue::Kind::list: {
+      nlohmann::json list = nlohmann::json::array();
+      for (const auto& item : value.items) list.push_back(json_of(item));
+      return list;
+    }
+    case YamlValue::Kind::map: {
+      nlohmann::json map = nlohmann::json::object();
+      for (const auto& entry : value.entries) map[entry.key] = json_of(entry.value);
+      return map;
+    }
+    case YamlValue::Kind::empty:
+      break;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void apply_all(YamlValue& document, const std::vector<Override>& changes) {
+  const Choice strategy(document, "strategy", "name", strategy_catalogue());
+  const Choice library(document, "collective", "library", collective_catalogue());
+  for (const auto& change : changes) apply(document, change);
+  strategy.forget_former(document, changes);
+  library.forget_former(document, changes);
+}
+
+YamlValue load_scenario(const std::string& file, const std::vector<std::string>& sets) {
+  YamlValue document = load_yaml(file);
+  YamlMap(document).require_schema("gradwire.scenario/1");
+  std::vector<Override> changes;
+  for (const auto& assignment : sets) changes.push_back(parse_set(assignment));
+  apply_all(document, changes);
+  return document;
+}
+
+std::vector<ScenarioDocument> point_documents(YamlValue document) {
+  YamlMap map(document);
+  if (map.has("vary")) {
+    map.fail("vary", "'vary' is for 'gradwire sweep'; expected a scenario without it");
+  }
+  const YamlValue* written = map.find("points");
+  if (written == nullptr) return {{"", std::move(document)}};
+  const YamlValue points = *written;
+  map.maps("points");  // checks that it is a list of mappings
+  if (points.items.empty()) map.fail("points", "'points' has no item; expected at least one");
+  remove_key(document, "points");
+  std::vector<ScenarioDocument> documents;
+  for (const auto& point : points.items) {
+    const YamlValue* label = point.find("label");
+    std::vector<Override> changes;
+    for (const auto& entry : point.entries) {
+      if (entry.key != "label") changes.push_back({entry.key, entry.where, entry.value});
+    }
+    ScenarioDocument one;
+    one.label = label ? read_value<std::string>(*label, "label")
+                      : fmt::format("point {}", documents.size() + 1);
+    one.yaml = document;
+    apply_all(one.yaml, changes);
+    documents.push_back(std::move(one));
+  }
+  return documents;
+}
+
+std::vector<Axis> sweep_axes(const YamlValue& document) {
+  YamlMap map(document);
+  const auto vary = map.optional_map("vary");
+  if (!vary) return {};
+  if (map.has("points")) {
+    map.fail("points", "'points' beside 'vary'; expected one of the two");
+  }
+  std::vector<Axis> axes;
+  for (const auto& entry : document.find("vary")->entries) {
+    if (entry.value.kind != YamlValue::Kind::list || entry.value.items.empty()) {
+      throw ConfigError(
+          entry.value.where,
+          fmt::format(
+              "'{}' is {}; expected a list of values to try", entry.key,
+              entry.value.kind == YamlValue::Kind::list ? "an empty list" : describe(entry.value)));
+    }
+    Axis axis{entry.key, entry.where, {}};
+    for (const auto& value : entry.value.items) axis.values.push_back(&value);
+    axes.push_back(std::move(axis));
+  }
+  return axes;
+}
+
+ScenarioDocument sweep_document(YamlValue document,
+                                const std::vector<std::pair<std::string, std::string>>& point) {
+  const std::vector<Axis> axes = sweep_axes(document);
+  ScenarioDocument result;
+  std::vector<Override> changes;
+  for (const auto& [path, text] : point) {
+    const auto axis = std::ranges::find(axes, path, &Axis::path);
+    assert(axis != axes.end());
+    const auto value = std::ranges::find_if(
+        axis->values, [&text = text](const YamlValue* known) { return to_text(*known) == text; });
+    assert(value != axis->values.end());
+    changes.push_back({path, axis->where, **value});
+    result.label += fmt::format("{}{}={}", result.label.empty() ? "" : ", ", path, text);
+  }
+  remove_key(document, "vary");
+  apply_all(document, changes);
+  result.yaml = std::move(document);
+  return result;
+}
+
+std::string to_json(const YamlValue& document) {
+  return json_of(document).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string sha256(const std::string& text) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int size = 0;
+  if (EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1) {
+    throw std::runtime_error("OpenSSL cannot compute SHA-256");
+  }
+  std::string hexadecimal;
+  for (unsigned int i = 0; i < size; ++i) hexadecimal += fmt::format("{:02x}", digest[i]);
+  return hexadecimal;
+}
+
+}  // namespace gradwire::config

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/config/overlay.hpp"
+#include "sim/config/yaml_value.hpp"
+
+namespace gradwire::config {
+
+/// A scenario's YAML with all overrides in place, without `points` and `vary`.
+struct ScenarioDocument {
+  std::string label;  ///< of the point, "" for the file itself
+  YamlValue yaml;
+};
+
+/// Loads a scenario file and puts the command line's "dotted.key=value" into it.
+[[nodiscard]] YamlValue load_scenario(const std::string& file,
+                                      const std::vector<std::string>& sets);
+
+/// Puts overrides into a document. Where they change the strategy (or the collective library), the
+/// former one's own knobs go, unless the overrides set them: `strategy.name: none` needs no list of
+/// all that `ddp` had.
+void apply_all(YamlValue& document, const std::vector<Override>& changes);
+
+/// One document a point, or the file itself when it has no `points`.
+/// @throws ConfigError when the file has `vary`, which only a sweep follows.
+[[nodiscard]] std::vector<ScenarioDocument> point_documents(YamlValue document);
+
+/// An axis of a sweep: a dotted key and the values it takes, which live in the document.
+struct Axis {
+  std::string path;
+  SourceLocation where;
+  std::vector<const YamlValue*> values;
+};
+/// The axes of `vary`, in the order written; empty when there is none.
+[[nodiscard]] std::vector<Axis> sweep_axes(const YamlValue& document);
+
+/// The document of one combination: dotted keys with values as to_text writes them.
+/// REQUIRES: `point` comes from the axes of this document.
+[[nodiscard]] ScenarioDocument sweep_document(
+    YamlValue document, const std::vector<std::pair<std::string, std::string>>& point);
+
+/// The document as a JSON object, keys sorted: plain scalars that are JSON numbers, booleans or
+/// null become those, all else text.
+[[nodiscard]] std::string to_json(const YamlValue& document);
+
+/// SHA-256 in hexadecimal.
+[[nodiscard]] std::string sha256(const std::string& text);
+
+}  // namespace gradwire::config

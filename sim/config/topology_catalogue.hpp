@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/config/catalogue.hpp"
+#include "sim/config/yaml_map.hpp"
+#include "sim/core/cluster.hpp"
+
+namespace gradwire::config {
+
+/// A fabric: how the machines' network ports are joined.
+struct FabricEntry {
+  std::string name;
+  std::string summary;  ///< one line
+  std::vector<ParameterInfo> parameters;
+  /// Reads the knobs of the `fabric:` mapping; the caller has read `kind`, `link` and
+  /// `links_per_node` and calls finish().
+  Fabric (*read)(YamlMap& map, int ports, const PortSpec& port);
+};
+
+/// Every fabric a scenario may name. To add one, add one line to topology_catalogue.cpp.
+[[nodiscard]] const std::vector<FabricEntry>& fabric_catalogue();
+
+}  // namespace gradwire::config

@@ -1,0 +1,124 @@
+#include "sim/config/yaml_map.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace gradwire::config {
+namespace {
+
+std::string one_of(std::span<const std::string> known) {
+  return fmt::format("{}{}", known.size() == 1 ? "" : "one of ", fmt::join(known, ", "));
+}
+
+}  // namespace
+
+YamlMap::YamlMap(const YamlValue& value, std::string name) : value_(&value) {
+  if (value.kind == YamlValue::Kind::map) return;
+  const std::string what = name.empty() ? "the document" : fmt::format("'{}'", name);
+  throw ConfigError(value.where,
+                    fmt::format("{} is {}; expected a mapping", what, describe(value)));
+}
+
+std::vector<std::string> YamlMap::keys() const {
+  std::vector<std::string> names;
+  for (const auto& entry : value_->entries) names.push_back(entry.key);
+  return names;
+}
+
+void YamlMap::ask(const std::string& key) {
+  if (std::ranges::find(asked_, key) == asked_.end()) asked_.push_back(key);
+}
+
+const YamlValue* YamlMap::find(const std::string& key) {
+  ask(key);
+  return value_->find(key);
+}
+
+const YamlValue& YamlMap::require_value(const std::string& key, const std::string& what) {
+  if (const YamlValue* value = find(key)) return *value;
+  std::vector<std::string> left;  // a misspelt key is the likeliest reason that one is missing
+  for (const auto& entry : value_->entries) {
+    if (std::ranges::find(asked_, entry.key) == asked_.end()) left.push_back(entry.key);
+  }
+  const std::string near = nearest_name(key, left);
+  const auto at = std::ranges::find(value_->entries, near, &YamlEntry::key);
+  const std::string hint = near.empty() ? "" : fmt::format("; is '{}' a misspelling of it?", near);
+  throw ConfigError(near.empty() ? value_->where : at->where,
+                    fmt::format("missing key '{}'; expected {}{}", key, what, hint));
+}
+
+std::vector<const YamlValue*> YamlMap::items(const std::string& key, const std::string& what) {
+  const YamlValue* value = find(key);
+  if (value == nullptr) return {};
+  if (value->kind != YamlValue::Kind::list) {
+    fail(key,
+         fmt::format("'{}' is {}; expected a list, each item {}", key, describe(*value), what));
+  }
+  std::vector<const YamlValue*> all;
+  for (const auto& item : value->items) all.push_back(&item);
+  return all;
+}
+
+std::string YamlMap::require_choice(const std::string& key, std::span<const std::string> known) {
+  const YamlValue& value = require_value(key, one_of(known));
+  if (std::ranges::find(known, value.text) == known.end()) fail_choice(value, key, known);
+  return value.text;
+}
+
+std::string YamlMap::choice_or(const std::string& key, const std::string& fallback,
+                               std::span<const std::string> known) {
+  return find(key) == nullptr ? fallback : require_choice(key, known);
+}
+
+YamlMap YamlMap::require_map(const std::string& key) {
+  return YamlMap(require_value(key, "a mapping"), key);
+}
+
+std::optional<YamlMap> YamlMap::optional_map(const std::string& key) {
+  const YamlValue* value = find(key);
+  return value ? std::optional<YamlMap>(YamlMap(*value, key)) : std::nullopt;
+}
+
+std::vector<YamlMap> YamlMap::maps(const std::string& key) {
+  std::vector<YamlMap> all;
+  for (const YamlValue* item : items(key, "a mapping")) all.emplace_back(*item, key);
+  return all;
+}
+
+void YamlMap::require_schema(const std::string& schema) {
+  const std::vector<std::string> known{schema};
+  require_choice("schema", known);
+}
+
+void YamlMap::refuse(const std::string& key) const {
+  const auto entry = std::ranges::find(value_->entries, key, &YamlEntry::key);
+  if (entry == value_->entries.end()) return;
+  throw ConfigError(
+      entry->where,
+      fmt::format("'{}' is not supported by this version yet; expected no such key", key));
+}
+
+void YamlMap::finish() const {
+  for (const auto& entry : value_->entries) {
+    if (std::ranges::find(asked_, entry.key) != asked_.end()) continue;
+    throw ConfigError(entry.where,
+                      fmt::format("unknown key '{}'; expected one of {}{}", entry.key,
+                                  fmt::join(asked_, ", "), suggestion(entry.key, asked_)));
+  }
+}
+
+void YamlMap::fail(const std::string& key, const std::string& message) const {
+  const YamlValue* value = value_->find(key);
+  throw ConfigError(value ? value->where : value_->where, message);
+}
+
+void fail_choice(const YamlValue& value, const std::string& name,
+                 std::span<const std::string> known) {
+  throw ConfigError(value.where, fmt::format("'{}' is {}; expected {}{}", name, describe(value),
+                                             one_of(known), suggestion(value.text, known)));
+}
+
+}  // namespace gradwire::config

@@ -1,0 +1,87 @@
+#include "sim/core/compute_profile.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <functional>
+#include <numeric>
+
+namespace gradwire {
+namespace {
+
+Seconds sum(const ComputeProfile& profile, Seconds LayerProfile::*direction) {
+  Seconds total;
+  for (const auto& layer : profile.layers) total += layer.*direction;
+  return total;
+}
+
+}  // namespace
+
+std::int64_t ParameterSpec::elements() const {
+  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+Seconds ComputeProfile::forward() const {
+  return sum(*this, &LayerProfile::forward);
+}
+
+Seconds ComputeProfile::backward() const {
+  return sum(*this, &LayerProfile::backward);
+}
+
+Seconds ComputeProfile::unattributed() const {
+  return std::max(Seconds{0}, iteration - forward() - backward() - optimizer);
+}
+
+std::int64_t ComputeProfile::parameter_count() const {
+  std::int64_t count = 0;
+  for (const auto& layer : layers) {
+    for (const auto& parameter : layer.parameters) count += parameter.elements();
+  }
+  return count;
+}
+
+int ComputeProfile::tensor_count() const {
+  std::size_t count = 0;
+  for (const auto& layer : layers) count += layer.parameters.size();
+  return static_cast<int>(count);
+}
+
+std::vector<TensorInfo> tensors_of(const ComputeProfile& profile) {
+  std::vector<TensorInfo> tensors;
+  for (std::size_t l = 0; l < profile.layers.size(); ++l) {
+    for (const auto& parameter : profile.layers[l].parameters) {
+      tensors.push_back({parameter.name, parameter.elements(), static_cast<int>(l)});
+    }
+  }
+  return tensors;
+}
+
+ComputeProfile scaled_to(ComputeProfile profile, Seconds iteration) {
+  assert(profile.iteration > Seconds{0} && iteration > Seconds{0});
+  const double factor = iteration / profile.iteration;
+  profile.iteration = iteration;
+  for (Seconds* time : {&profile.gpu_busy, &profile.optimizer, &profile.host_launch}) {
+    *time = factor * *time;
+  }
+  for (auto& layer : profile.layers) {
+    layer.forward = factor * layer.forward;
+    layer.backward = factor * layer.backward;
+    for (auto& parameter : layer.parameters) {
+      if (parameter.ready) parameter.ready = factor * *parameter.ready;
+    }
+  }
+  profile.source.notes +=
+      fmt::format("{}times multiplied by {:.4f} for an iteration of {:.6g} ms",
+                  profile.source.notes.empty() ? "" : "; ", factor, iteration.count() * 1e3);
+  return profile;
+}
+
+std::vector<TensorId> reverse_registration_order(int tensors) {
+  std::vector<TensorId> order(static_cast<std::size_t>(tensors));
+  std::iota(order.rbegin(), order.rend(), 0);
+  return order;
+}
+
+}  // namespace gradwire

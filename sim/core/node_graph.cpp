@@ -1,0 +1,147 @@
+#include "sim/core/node_graph.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cstddef>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include "sim/core/error.hpp"
+#include "sim/core/path_search.hpp"
+
+namespace gradwire {
+namespace {
+
+std::string_view default_name(DeviceKind kind) {
+  constexpr std::array<std::string_view, 6> names = {"gpu",    "numa",     "bridge",
+                                                     "switch", "nvswitch", "nic"};
+  return names.at(static_cast<std::size_t>(kind));
+}
+
+/// The kind of link whose traffic meets inside a device.
+LinkKind traffic_of(DeviceKind kind) {
+  if (kind == DeviceKind::nvswitch) return LinkKind::nvlink;
+  return kind == DeviceKind::numa ? LinkKind::smp : LinkKind::pcie;
+}
+
+/// Bytes per second through a device; GPUs and NICs end a path and pass nothing on.
+double width(const Device& device) {
+  if (device.kind == DeviceKind::gpu || device.kind == DeviceKind::nic) return 0;
+  return device.transit ? device.transit->count() : std::numeric_limits<double>::infinity();
+}
+
+}  // namespace
+
+DeviceId NodeGraph::add(Device device) {
+  const auto devices = boost::make_iterator_range(boost::vertices(graph_));
+  device.index = static_cast<int>(std::count_if(
+      devices.begin(), devices.end(), [&](DeviceId id) { return graph_[id].kind == device.kind; }));
+  if (device.name.empty())
+    device.name = fmt::format("{}{}", default_name(device.kind), device.index);
+  assert(!find(device.name));
+  if (device.transit) {
+    resources_.push_back(
+        {device.name, traffic_of(device.kind), *device.transit, Seconds{}, /*lanes=*/1});
+  }
+  const DeviceKind kind = device.kind;
+  const DeviceId id = boost::add_vertex(std::move(device), graph_);
+  if (kind == DeviceKind::gpu) gpus_.push_back(id);
+  if (kind == DeviceKind::nic) nics_.push_back(id);
+  return id;
+}
+
+void NodeGraph::connect(DeviceId a, DeviceId b, const Link& link) {
+  assert(a != b && link.bandwidth.count() > 0 && link.latency.count() >= 0 && link.lanes > 0);
+  for (const auto& [from, to] : {std::pair{a, b}, std::pair{b, a}}) {
+    const auto number = static_cast<int>(boost::num_edges(graph_));
+    boost::add_edge(from, to, NumberedLink(number, link), graph_);
+    resources_.insert(resources_.begin() + number,
+                      {fmt::format("{}->{}", graph_[from].name, graph_[to].name), link.kind,
+                       link.bandwidth, link.latency, link.lanes});
+  }
+}
+
+std::optional<DeviceId> NodeGraph::find(const std::string& device_name) const {
+  for (const DeviceId id : boost::make_iterator_range(boost::vertices(graph_))) {
+    if (graph_[id].name == device_name) return id;
+  }
+  return std::nullopt;
+}
+
+std::vector<int> NodeGraph::route(DeviceId from, DeviceId to) const {
+  if (from == to) return {};
+  using Search = PathSearch<DeviceGraph>;
+  const auto through = [&](DeviceId id) { return width(graph_[id]); };
+  // NVLink first, whatever the latencies say: that is what peer-to-peer copies and NCCL take.
+  std::vector<int> numbers;
+  for (const bool nvlink_only : {true, false}) {
+    const Search search(
+        graph_, from,
+        [&](const Search::Edge& edge) {
+          return !nvlink_only || graph_[edge].kind == LinkKind::nvlink;
+        },
+        through);
+    if (!search.reaches(to)) continue;
+    for (const Search::Edge& edge : search.path(to)) {
+      numbers.push_back(boost::get(boost::edge_index, graph_, edge));
+      const DeviceId at = boost::target(edge, graph_);
+      if (at != to && graph_[at].transit) numbers.push_back(transit_resource(at));
+    }
+    return numbers;
+  }
+  throw SimulationError(
+      fmt::format("node '{}': no way from {} to {}", name, graph_[from].name, graph_[to].name));
+}
+
+int NodeGraph::transit_resource(DeviceId id) const {
+  auto number = static_cast<int>(boost::num_edges(graph_));
+  for (DeviceId before = 0; before < id; ++before) number += graph_[before].transit ? 1 : 0;
+  return number;
+}
+
+int NodeGraph::nvlink_lanes(DeviceId a, DeviceId b) const {
+  const auto lanes_between = [&](DeviceId from, DeviceId to) {
+    int lanes = 0;
+    for (const auto& edge : boost::make_iterator_range(boost::out_edges(from, graph_))) {
+      const bool counts =
+          boost::target(edge, graph_) == to && graph_[edge].kind == LinkKind::nvlink;
+      if (counts) lanes += graph_[edge].lanes;
+    }
+    return lanes;
+  };
+  int lanes = lanes_between(a, b);
+  for (const DeviceId id : boost::make_iterator_range(boost::vertices(graph_))) {
+    if (graph_[id].kind != DeviceKind::nvswitch) continue;
+    lanes += std::min(lanes_between(a, id), lanes_between(b, id));
+  }
+  return lanes;
+}
+
+std::vector<int> NodeGraph::nics_by_distance(DeviceId gpu) const {
+  std::vector<std::pair<Seconds, int>> order;
+  for (const DeviceId nic : nics_) order.emplace_back(latency(route(gpu, nic)), graph_[nic].index);
+  std::sort(order.begin(), order.end());
+  std::vector<int> indices;
+  for (const auto& [distance, index] : order) indices.push_back(index);
+  return indices;
+}
+
+BytesPerSecond NodeGraph::bottleneck(const std::vector<int>& route) const {
+  assert(!route.empty());
+  BytesPerSecond least = resources_[static_cast<std::size_t>(route.front())].bandwidth;
+  for (const int id : route)
+    least = std::min(least, resources_[static_cast<std::size_t>(id)].bandwidth);
+  return least;
+}
+
+Seconds NodeGraph::latency(const std::vector<int>& route) const {
+  Seconds sum;
+  for (const int id : route) sum += resources_[static_cast<std::size_t>(id)].latency;
+  return sum;
+}
+
+}  // namespace gradwire

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <algorithm>
+#include <boost/graph/adjacency_list.hpp>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "sim/core/node_graph.hpp"
+
+namespace gradwire {
+
+/// Best paths from one vertex of a graph whose edges carry a Link: least latency first, then the
+/// widest bottleneck, then the vertex that was settled first (lowest ids).
+template <class Graph>
+class PathSearch {
+ public:
+  using Vertex = typename Graph::vertex_descriptor;
+  using Edge = typename Graph::edge_descriptor;
+
+  /// @param uses   (Edge) -> may a path use it?
+  /// @param width  (Vertex) -> bytes per second that may pass through it; 0 = only an end point.
+  template <class Uses, class Width>
+  PathSearch(const Graph& graph, Vertex from, Uses uses, Width width)
+      : graph_(graph),
+        from_(from),
+        best_(boost::num_vertices(graph), unreached),
+        last_edge_(boost::num_vertices(graph)) {
+    // Label setting: (latency, -bottleneck) never improves along a path, so the least open label
+    // is final. Latencies are compared in whole picoseconds: sums in another order must tie.
+    std::set<std::pair<Label, Vertex>> open;
+    best_[from] = {0, -std::numeric_limits<double>::infinity()};
+    open.emplace(best_[from], from);
+    while (!open.empty()) {
+      const auto [label, at] = *open.begin();
+      open.erase(open.begin());
+      const double through = at == from ? std::numeric_limits<double>::infinity() : width(at);
+      if (through <= 0) continue;
+      for (const Edge& edge : boost::make_iterator_range(boost::out_edges(at, graph))) {
+        if (!uses(edge)) continue;
+        const Link& link = graph[edge];
+        const Label reached{label.first + std::llround(link.latency.count() * 1e12),
+                            std::max({label.second, -through, -link.bandwidth.count()})};
+        const Vertex next = boost::target(edge, graph);
+        if (!(reached < best_[next])) continue;
+        open.erase({best_[next], next});
+        best_[next] = reached;
+        last_edge_[next] = edge;
+        open.emplace(reached, next);
+      }
+    }
+  }
+
+  [[nodiscard]] bool reaches(Vertex to) const { return best_[to] < unreached; }
+
+  /// The edges of the path in order. REQUIRES: reaches(to).
+  [[nodiscard]] std::vector<Edge> path(Vertex to) const {
+    std::vector<Edge> edges;
+    for (Vertex at = to; at != from_; at = boost::source(last_edge_[at], graph_)) {
+      edges.push_back(last_edge_[at]);
+    }
+    std::reverse(edges.begin(), edges.end());
+    return edges;
+  }
+
+ private:
+  using Label = std::pair<std::int64_t, double>;  ///< picoseconds, minus bottleneck
+  static constexpr Label unreached{std::numeric_limits<std::int64_t>::max(), 0.0};
+
+  const Graph& graph_;
+  Vertex from_;
+  std::vector<Label> best_;
+  std::vector<Edge> last_edge_;
+};
+
+}  // namespace gradwire

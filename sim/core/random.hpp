@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+
+namespace gradwire {
+
+/// The standard normal quantile: x with P(X <= x) = p, to about 1e-15 relative.
+/// Algorithm AS 241, PPND16 (Wichura, Applied Statistics 37 (3), 1988). REQUIRES: 0 < p < 1.
+[[nodiscard]] double normal_quantile(double p);
+
+/// One round of SplitMix64 (Steele, Lea, Flood, Fast splittable pseudorandom number generators,
+/// OOPSLA 2014; finaliser with Stafford's "Mix13" constants) that takes up a key. For a given key a
+/// bijection of 64-bit words.
+[[nodiscard]] constexpr std::uint64_t absorb(std::uint64_t state, std::uint64_t key) {
+  std::uint64_t word = (state ^ key) + 0x9e37'79b9'7f4a'7c15U;
+  word = (word ^ (word >> 30U)) * 0xbf58'476d'1ce4'e5b9U;
+  word = (word ^ (word >> 27U)) * 0x94d0'49bb'1331'11ebU;
+  return word ^ (word >> 31U);
+}
+
+/// A standard normal draw that depends on its four keys only, on nothing drawn before it: the draws
+/// of (seed, iteration, rank, layer) stay the same when other ranks or layers come and go. In a
+/// loop, let the last keys change: the rounds of the first ones are then done once.
+/// Draws lie within +-8.3.
+[[nodiscard]] inline double standard_normal(std::uint64_t seed, std::uint64_t a, std::uint64_t b,
+                                            std::uint64_t c) {
+  const std::uint64_t word = absorb(absorb(absorb(absorb(0, seed), a), b), c);
+  // The middle of one of 2^52 equal parts of (0, 1), exact in a double: never 0, never 1.
+  constexpr double part = 0x1p-52;
+  return normal_quantile((static_cast<double>(word >> 12U) + 0.5) * part);
+}
+
+}  // namespace gradwire

@@ -1,0 +1,115 @@
+#include "sim/engine/flow_graph.hpp"
+
+#include <boost/container_hash/hash.hpp>
+#include <cassert>
+#include <cmath>
+#include <tuple>
+#include <unordered_map>
+
+namespace gradwire {
+namespace {
+
+Hop hop_of(LinkKind kind) {
+  switch (kind) {
+    case LinkKind::nvlink:
+      return Hop::nvlink;
+    case LinkKind::pcie:
+    case LinkKind::smp:
+      return Hop::pcie;
+    case LinkKind::network:
+      return Hop::network;
+  }
+  return Hop::network;
+}
+
+/// Sums of the same latencies in another order must not make another kind of flow.
+std::int64_t femtoseconds(double seconds) {
+  return std::llround(seconds * 1e15);
+}
+
+class Builder {
+ public:
+  Builder(std::span<const ClusterLink> links, std::span<const Pattern> patterns)
+      : links_(links), local_link_(links.size(), unused) {
+    graph_.path_begin.push_back(0);
+    graph_.pattern_count = static_cast<int>(patterns.size());
+    for (int p = 0; p < graph_.pattern_count; ++p) {
+      const Pattern& pattern = patterns[static_cast<std::size_t>(p)];
+      for (const Phase& phase : pattern.phases) add_phase(p, pattern, phase);
+    }
+  }
+
+  FlowGraph take() { return std::move(graph_); }
+
+ private:
+  static constexpr std::uint32_t unused = FlowGraph::no_group;
+  using KindKey = std::tuple<double, std::int64_t, Hop>;
+
+  void add_phase(int pattern_id, const Pattern& pattern, const Phase& phase) {
+    if (phase.flows.empty()) return;
+    assert(phase.steps >= 1);
+    kind_index_.clear();
+    group_index_.clear();
+    const auto begin = static_cast<std::uint32_t>(graph_.flow_count());
+    const auto size = static_cast<std::uint32_t>(phase.flows.size());
+    graph_.phases.push_back({pattern_id, begin, begin + size, phase.steps, phase.coupling});
+    for (const PatternFlow& flow : phase.flows) {
+      add_flow(std::span(pattern.path_links).subspan(flow.path_begin, flow.path_size), flow.share);
+      graph_.group.push_back(phase.coupling == Coupling::independent ? FlowGraph::no_group
+                                                                     : group_of(flow.group));
+    }
+  }
+
+  void add_flow(std::span<const LinkId> path, double share) {
+    assert(!path.empty() && share > 0);
+    double latency = 0;
+    Hop hop = Hop::nvlink;
+    for (const LinkId id : path) {
+      const ClusterLink& link = links_[static_cast<std::size_t>(id)];
+      latency += link.latency;
+      hop = std::max(hop, hop_of(link.kind));
+      graph_.path.push_back(local(id));
+    }
+    graph_.path_begin.push_back(static_cast<std::uint32_t>(graph_.path.size()));
+    const auto next = static_cast<std::uint32_t>(graph_.kinds.size());
+    const auto [found, is_new] =
+        kind_index_.try_emplace(KindKey{share, femtoseconds(latency), hop}, next);
+    if (is_new) {
+      const auto phase = static_cast<std::uint32_t>(graph_.phases.size() - 1);
+      graph_.kinds.push_back({phase, share, latency, hop});
+    }
+    graph_.kind.push_back(found->second);
+  }
+
+  std::uint32_t local(LinkId id) {
+    std::uint32_t& index = local_link_[static_cast<std::size_t>(id)];
+    if (index == unused) {
+      const double capacity = links_[static_cast<std::size_t>(id)].capacity;
+      assert(std::isfinite(capacity) && capacity > 0);
+      index = static_cast<std::uint32_t>(graph_.link_id.size());
+      graph_.link_id.push_back(id);
+      graph_.capacity.push_back(capacity);
+    }
+    return index;
+  }
+
+  std::uint32_t group_of(int group) {
+    const auto [found, is_new] = group_index_.try_emplace(group, graph_.group_count);
+    if (is_new) ++graph_.group_count;
+    return found->second;
+  }
+
+  std::span<const ClusterLink> links_;
+  std::vector<std::uint32_t> local_link_;
+  std::unordered_map<KindKey, std::uint32_t, boost::hash<KindKey>> kind_index_;
+  std::unordered_map<int, std::uint32_t> group_index_;
+  FlowGraph graph_;
+};
+
+}  // namespace
+
+FlowGraph make_flow_graph(std::span<const ClusterLink> links, std::span<const Pattern> patterns) {
+  return Builder(links, patterns).take();
+}
+
+}  // namespace gradwire

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "sim/collectives/pattern.hpp"
+#include "sim/core/cluster.hpp"
+
+namespace gradwire {
+
+/// The slowest kind of link on a path: it decides what a step costs beside the links' latency.
+enum class Hop : std::uint8_t { nvlink, pcie, network };
+
+/// What flows of one phase have in common when nothing is known of the links they share.
+struct FlowKind {
+  std::uint32_t phase = 0;  ///< index into FlowGraph::phases
+  double share = 0;         ///< bytes moved / size of the collective
+  double latency = 0;       ///< seconds, of all links of the path
+  Hop hop = Hop::nvlink;
+};
+
+/// A phase of a pattern and its flows.
+struct PhaseRange {
+  int pattern = 0;
+  std::uint32_t flow_begin = 0;
+  std::uint32_t flow_end = 0;
+  int steps = 1;
+  Coupling coupling = Coupling::independent;
+};
+
+/// All flows of all patterns and the links they use, as parallel arrays.
+struct FlowGraph {
+  static constexpr std::uint32_t no_group = std::numeric_limits<std::uint32_t>::max();
+
+  std::vector<LinkId> link_id;            ///< link -> the cluster's number; only links in use
+  std::vector<double> capacity;           ///< link -> bytes per second
+  std::vector<std::uint32_t> path_begin;  ///< flow f uses path[path_begin[f], path_begin[f+1])
+  std::vector<std::uint32_t> path;        ///< links; one that stands twice carries the flow twice
+  std::vector<std::uint32_t> kind;        ///< flow -> index into kinds
+  std::vector<std::uint32_t> group;       ///< flow -> coupled group, or no_group
+  std::uint32_t group_count = 0;
+  std::vector<FlowKind> kinds;
+  std::vector<PhaseRange> phases;  ///< phases without flows are left out
+  int pattern_count = 0;
+
+  [[nodiscard]] std::size_t flow_count() const { return kind.size(); }
+  [[nodiscard]] std::span<const std::uint32_t> links_of(std::size_t flow) const {
+    return std::span(path).subspan(path_begin[flow], path_begin[flow + 1] - path_begin[flow]);
+  }
+};
+
+/// REQUIRES: capacities > 0; each flow has a path and a share > 0; a phase has at least one step.
+[[nodiscard]] FlowGraph make_flow_graph(std::span<const ClusterLink> links,
+                                        std::span<const Pattern> patterns);
+
+}  // namespace gradwire

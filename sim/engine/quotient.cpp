@@ -1,0 +1,175 @@
+#include "sim/engine/quotient.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <utility>
+
+namespace gradwire {
+namespace {
+
+constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+
+/// A row of the problem before it is turned into columns: (flow class, weight), sorted.
+using Row = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+
+/// What one link of each class carries: flows of each flow class, with their multiplicity.
+std::vector<Row> link_rows(const FlowGraph& graph, const Partition& partition,
+                           std::vector<std::uint32_t>& representative) {
+  representative.assign(partition.link_classes, none);
+  for (std::uint32_t link = 0; link < partition.link_class.size(); ++link) {
+    std::uint32_t& chosen = representative[partition.link_class[link]];
+    if (chosen == none) chosen = link;
+  }
+  std::vector<std::vector<std::uint32_t>> carried(partition.link_classes);
+  for (std::size_t flow = 0; flow < graph.flow_count(); ++flow) {
+    for (const std::uint32_t link : graph.links_of(flow)) {
+      const std::uint32_t id = partition.link_class[link];
+      if (representative[id] == link) carried[id].push_back(partition.flow_class[flow]);
+    }
+  }
+  std::vector<Row> rows(partition.link_classes);
+  for (std::size_t id = 0; id < carried.size(); ++id) {
+    std::sort(carried[id].begin(), carried[id].end());
+    for (const std::uint32_t flow_class : carried[id]) {
+      if (rows[id].empty() || rows[id].back().first != flow_class) {
+        rows[id].emplace_back(flow_class, 0);
+      }
+      ++rows[id].back().second;
+    }
+  }
+  return rows;
+}
+
+/// Rows that weigh the same flows in the same proportion become one, with the least capacity:
+/// up and down link of a ring, or a wide link behind a narrow one.
+FlowProblem make_problem(const FlowGraph& graph, const Partition& partition) {
+  std::vector<std::uint32_t> representative;
+  std::vector<Row> rows = link_rows(graph, partition, representative);
+  FlowProblem problem;
+  problem.columns.resize(partition.flow_classes);
+  std::map<Row, std::uint32_t> known;
+  for (std::size_t id = 0; id < rows.size(); ++id) {
+    std::uint32_t divisor = 0;
+    for (const auto& [flow_class, weight] : rows[id]) divisor = std::gcd(divisor, weight);
+    for (auto& [flow_class, weight] : rows[id]) weight /= divisor;
+    const double capacity = graph.capacity[representative[id]] / divisor;
+    const auto next = static_cast<std::uint32_t>(problem.capacity.size());
+    const auto [found, is_new] = known.try_emplace(std::move(rows[id]), next);
+    if (is_new) {
+      problem.capacity.push_back(capacity);
+      for (const auto& [flow_class, weight] : found->first) {
+        problem.columns[flow_class].push_back({next, weight});
+      }
+    } else {
+      double& least = problem.capacity[found->second];
+      least = std::min(least, capacity);
+    }
+  }
+  return problem;
+}
+
+class Builder {
+ public:
+  Builder(const FlowGraph& graph, const Partition& partition)
+      : graph_(graph),
+        partition_(partition),
+        seen_(partition.flow_classes, false),
+        groups_(partition.group_classes),
+        member_(partition.flow_classes, none) {
+    result_.problem = make_problem(graph, partition);
+    result_.patterns.resize(static_cast<std::size_t>(graph.pattern_count));
+    result_.flow_classes.resize(partition.flow_classes);
+    for (const PhaseRange& range : graph.phases) add_phase(range);
+  }
+
+  Quotient take() { return std::move(result_); }
+
+ private:
+  void add_phase(const PhaseRange& range) {
+    PhaseClasses phase{range.coupling, range.steps, {}};
+    std::vector<std::uint32_t> classes;
+    for (std::uint32_t flow = range.flow_begin; flow < range.flow_end; ++flow) {
+      const std::uint32_t id = partition_.flow_class[flow];
+      const bool is_new = !seen_[id];
+      if (is_new) {
+        seen_[id] = true;
+        result_.flow_classes[id].kind = graph_.kinds[graph_.kind[flow]];
+        classes.push_back(id);
+      }
+      if (graph_.group[flow] != FlowGraph::no_group) {
+        count(phase, graph_.group[flow], id);
+      } else if (is_new) {
+        phase.groups.push_back({{{id, 1}}, 1});
+      }
+    }
+    PatternClasses& pattern = result_.patterns[static_cast<std::size_t>(range.pattern)];
+    pattern.seconds_per_byte += weigh_rows(classes);
+    pattern.phases.push_back(std::move(phase));
+  }
+
+  /// Counts a flow if its group is the one that tells of its class, the first of it.
+  void count(PhaseClasses& phase, std::uint32_t group, std::uint32_t flow_class) {
+    GroupEntry& entry = groups_[partition_.group_class[group]];
+    if (entry.teller == none) {
+      entry = {group, static_cast<std::uint32_t>(phase.groups.size())};
+      phase.groups.emplace_back();
+    }
+    if (entry.teller != group) return;
+    GroupClass& told = phase.groups[entry.index];
+    ++told.flows;
+    std::uint32_t& member = member_[flow_class];
+    if (member == none) {
+      member = static_cast<std::uint32_t>(told.members.size());
+      told.members.push_back({flow_class, 0});
+    }
+    ++told.members[member].count;
+  }
+
+  /// Sets the fair rates of a phase's flow classes. @return seconds per byte of its bottleneck.
+  double weigh_rows(const std::vector<std::uint32_t>& classes) {
+    std::map<std::uint32_t, std::pair<double, double>> load;  // row -> flows, bytes
+    for (const std::uint32_t id : classes) {
+      for (const RowUse& use : result_.problem.columns[id]) {
+        auto& [flows, bytes] = load[use.row];
+        flows += use.weight;
+        bytes += use.weight * result_.flow_classes[id].kind.share;
+      }
+    }
+    double seconds = 0;
+    for (const auto& [row, sum] : load) {
+      seconds = std::max(seconds, sum.second / result_.problem.capacity[row]);
+    }
+    for (const std::uint32_t id : classes) {
+      double rate = std::numeric_limits<double>::infinity();
+      for (const RowUse& use : result_.problem.columns[id]) {
+        rate = std::min(rate, result_.problem.capacity[use.row] / load[use.row].first);
+      }
+      assert(std::isfinite(rate));
+      result_.flow_classes[id].fair_rate = rate;
+    }
+    return seconds;
+  }
+
+  const FlowGraph& graph_;
+  const Partition& partition_;
+  // A class of flows or groups belongs to one phase, so these serve all phases.
+  struct GroupEntry {
+    std::uint32_t teller = none;
+    std::uint32_t index = 0;  ///< in PhaseClasses::groups
+  };
+  std::vector<bool> seen_;
+  std::vector<GroupEntry> groups_;
+  std::vector<std::uint32_t> member_;  ///< flow class -> index in GroupClass::members
+  Quotient result_;
+};
+
+}  // namespace
+
+Quotient make_quotient(const FlowGraph& graph, const Partition& partition) {
+  return Builder(graph, partition).take();
+}
+
+}  // namespace gradwire

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/engine/flow_graph.hpp"
+#include "sim/engine/refinement.hpp"
+#include "sim/engine/transport.hpp"
+
+namespace gradwire {
+
+/// Flows that behave alike; its index is its column in the flow problem.
+struct FlowClass {
+  FlowKind kind;
+  /// Bytes per second of each flow when its phase is alone and each of a link's flows gets an
+  /// equal part of it.
+  double fair_rate = 0;
+};
+
+/// Groups of a phase that behave alike, told by one of them.
+struct GroupClass {
+  struct Member {
+    std::uint32_t flow_class = 0;
+    std::uint32_t count = 0;  ///< flows of that class in one group
+  };
+  std::vector<Member> members;  ///< in order of first appearance in the group
+  std::uint32_t flows = 0;      ///< of one group
+};
+
+struct PhaseClasses {
+  Coupling coupling = Coupling::independent;
+  int steps = 1;
+  std::vector<GroupClass> groups;  ///< an independent flow class is a group of one flow
+};
+
+struct PatternClasses {
+  std::vector<PhaseClasses> phases;
+  /// The physical bound: wire seconds per byte of the collective on each phase's bottleneck.
+  double seconds_per_byte = 0;
+};
+
+/// The patterns with one flow for every class: the same rates as the flow graph, and small.
+struct Quotient {
+  FlowProblem problem;
+  std::vector<FlowClass> flow_classes;
+  std::vector<PatternClasses> patterns;
+};
+
+/// REQUIRES: `partition` is one that refine() or no_merging() made of `graph`.
+[[nodiscard]] Quotient make_quotient(const FlowGraph& graph, const Partition& partition);
+
+}  // namespace gradwire

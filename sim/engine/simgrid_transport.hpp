@@ -1,0 +1,19 @@
+#pragma once
+
+#include <memory>
+
+#include "sim/engine/transport.hpp"
+
+namespace gradwire {
+
+/// A transport over SimGrid's flow model, set to plain max-min fairness.
+///
+/// SimGrid keeps global state: one at a time, one after the other in a process.
+/// @throws SimulationError, from start(), when far more flows are in flight at once than there are
+/// columns (see lanes_per_column in the .cpp).
+[[nodiscard]] std::unique_ptr<Transport> make_simgrid_transport(FlowProblem problem);
+
+/// The version of SimGrid that this was compiled with: "3.32".
+[[nodiscard]] const char* simgrid_version();
+
+}  // namespace gradwire

@@ -1,0 +1,144 @@
+#include "sim/engine/transfer_network.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "sim/engine/pacing.hpp"
+
+namespace gradwire {
+namespace {
+
+/// Rounding of a transfer's duration that is no breach of the physical bound, relative to it and
+/// to the clock at its end.
+constexpr double duration_rounding = 1e-9;
+constexpr double clock_rounding = 1e-12;
+
+}  // namespace
+
+TransferNetwork::TransferNetwork(EventQueue& queue, Transport& transport, FlowGraph graph,
+                                 Quotient quotient, NetworkStats stats)
+    : queue_(queue),
+      transport_(transport),
+      graph_(std::move(graph)),
+      quotient_(std::move(quotient)),
+      stats_(std::move(stats)),
+      carried_(quotient_.patterns.size(), 0) {}
+
+void TransferNetwork::start(TransferId id, PatternId pattern, Bytes size,
+                            const CollectiveCost& cost) {
+  assert(size.count() >= 0 && cost.efficiency > 0);
+  const double wire_bytes = static_cast<double>(size.count()) / cost.efficiency;
+  std::uint32_t slot = 0;
+  if (free_.empty()) {
+    slot = static_cast<std::uint32_t>(transfers_.size());
+    transfers_.emplace_back();
+  } else {
+    slot = free_.back();
+    free_.pop_back();
+  }
+  transfers_[slot] = {.id = id,
+                      .pattern = pattern,
+                      .plan = &plan(pattern, size, wire_bytes, cost),
+                      .bytes = wire_bytes,
+                      .started = queue_.now() + cost.startup,
+                      .active = true};
+  ++in_flight_;
+  if (cost.startup > Seconds{}) {
+    queue_.post(queue_.now() + cost.startup, EventQueue::network_priority,
+                [this, slot] { begin(slot); });
+  } else {
+    begin(slot);
+  }
+}
+
+const std::vector<TransferNetwork::PlannedPhase>& TransferNetwork::plan(
+    PatternId pattern, Bytes size, double wire_bytes, const CollectiveCost& cost) {
+  const PlanKey key{pattern,
+                    size.count(),
+                    cost.hop_nvlink.count(),
+                    cost.hop_pcie.count(),
+                    cost.hop_network.count(),
+                    cost.efficiency,
+                    cost.alone ? cost.alone->count() : -1};
+  const auto [found, is_new] = plans_.try_emplace(key);
+  if (is_new && wire_bytes > 0) {
+    const PatternClasses& classes = quotient_.patterns[static_cast<std::size_t>(pattern)];
+    const auto times = pace(quotient_, classes, wire_bytes, cost);
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      found->second.push_back(plan_phase(classes.phases[i], wire_bytes, cost, times[i]));
+    }
+  }
+  return found->second;
+}
+
+void TransferNetwork::begin(std::uint32_t slot) {
+  if (transfers_[slot].phase == transfers_[slot].plan->size()) {
+    finish(slot);
+    return;
+  }
+  transfers_[slot].left = phase_of(slot).messages;
+  start_phase(slot);
+}
+
+void TransferNetwork::launch(std::uint32_t slot, std::uint32_t flow) {
+  const Seconds latency = phase_of(slot).flows[flow].latency;
+  if (latency > Seconds{}) {
+    queue_.post(queue_.now() + latency, EventQueue::network_priority,
+                [this, slot, flow] { move(slot, flow); });
+  } else {
+    move(slot, flow);
+  }
+}
+
+void TransferNetwork::move(std::uint32_t slot, std::uint32_t flow) {
+  const PlannedFlow& planned = phase_of(slot).flows[flow];
+  transport_.start(planned.column, planned.bytes, planned.rate_cap,
+                   (Transport::Token{slot} << 32U) | flow);
+}
+
+void TransferNetwork::message_ended(std::uint32_t slot) {
+  assert(transfers_[slot].active && transfers_[slot].left > 0);
+  if (--transfers_[slot].left > 0) return;
+  ++transfers_[slot].phase;
+  begin(slot);
+}
+
+void TransferNetwork::finish(std::uint32_t slot) {
+  Transfer& done = transfers_[slot];
+  const auto pattern = static_cast<std::size_t>(done.pattern);
+  const double taken = (queue_.now() - done.started).count();
+  [[maybe_unused]] const double bound = done.bytes * quotient_.patterns[pattern].seconds_per_byte;
+  assert(taken >= bound * (1 - duration_rounding) - clock_rounding * queue_.now().count());
+  carried_[pattern] += done.bytes;
+  finished_.push_back(done.id);
+  done.active = false;
+  free_.push_back(slot);
+  --in_flight_;
+}
+
+std::vector<TransferId> TransferNetwork::take_finished() {
+  std::sort(finished_.begin(), finished_.end());
+  return std::exchange(finished_, {});
+}
+
+std::vector<LinkUse> TransferNetwork::usage() const {
+  std::vector<double> bytes(graph_.link_id.size(), 0);
+  for (const PhaseRange& phase : graph_.phases) {
+    const double carried = carried_[static_cast<std::size_t>(phase.pattern)];
+    if (carried == 0) continue;
+    for (std::uint32_t flow = phase.flow_begin; flow < phase.flow_end; ++flow) {
+      const double share = graph_.kinds[graph_.kind[flow]].share;
+      for (const std::uint32_t link : graph_.links_of(flow)) bytes[link] += carried * share;
+    }
+  }
+  std::vector<LinkUse> used;
+  for (std::size_t link = 0; link < bytes.size(); ++link) {
+    if (bytes[link] > 0) used.push_back({graph_.link_id[link], bytes[link]});
+  }
+  std::sort(used.begin(), used.end(),
+            [](const LinkUse& a, const LinkUse& b) { return a.link < b.link; });
+  return used;
+}
+
+}  // namespace gradwire

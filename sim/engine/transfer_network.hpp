@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "sim/engine/event_queue.hpp"
+#include "sim/engine/flow_graph.hpp"
+#include "sim/engine/network.hpp"
+#include "sim/engine/quotient.hpp"
+#include "sim/engine/transport.hpp"
+
+namespace gradwire {
+
+/// What both fidelities share: start-up, one phase after the other, plans kept for the next time,
+/// statistics and the physical bound. How a phase moves is theirs.
+class TransferNetwork : public Network {
+ public:
+  /// `queue` and `transport` must outlive it; the transport's problem is `quotient.problem`.
+  TransferNetwork(EventQueue& queue, Transport& transport, FlowGraph graph, Quotient quotient,
+                  NetworkStats stats);
+
+  void start(TransferId id, PatternId pattern, Bytes size, const CollectiveCost& cost) final;
+  [[nodiscard]] const NetworkStats& stats() const final { return stats_; }
+  [[nodiscard]] std::vector<LinkUse> usage() const final;
+
+  /// A flow that it has given to the transport has ended.
+  void on_flow_end(Transport::Token token) {
+    flow_ended(static_cast<std::uint32_t>(token >> 32U), static_cast<std::uint32_t>(token));
+  }
+
+  [[nodiscard]] bool has_finished() const { return !finished_.empty(); }
+  /// The transfers that have finished since the last call, in order of id.
+  [[nodiscard]] std::vector<TransferId> take_finished();
+  [[nodiscard]] std::size_t in_flight() const { return in_flight_; }
+
+ protected:
+  /// A flow of a phase, with all that its pattern, size and cost decide.
+  struct PlannedFlow {
+    std::uint32_t column = 0;
+    double bytes = 0;     ///< on the wire, each time it is started
+    double rate_cap = 0;  ///< bytes per second
+    Seconds latency;      ///< before the first byte, each time
+  };
+  struct PlannedPhase {
+    std::vector<PlannedFlow> flows;
+    std::uint64_t messages = 0;  ///< flow ends to wait for
+  };
+  struct Transfer {
+    TransferId id = 0;
+    PatternId pattern = 0;
+    const std::vector<PlannedPhase>* plan = nullptr;
+    std::size_t phase = 0;
+    std::uint64_t left = 0;  ///< flow ends of this phase still to come
+    double bytes = 0;        ///< on the wire
+    Seconds started;         ///< after the start-up
+    bool active = false;
+  };
+
+  /// What to move in a phase whose groups take `times` seconds alone.
+  /// @param bytes  of the collective on the wire, > 0.
+  [[nodiscard]] virtual PlannedPhase plan_phase(const PhaseClasses& phase, double bytes,
+                                                const CollectiveCost& cost,
+                                                const std::vector<double>& times) const = 0;
+  virtual void start_phase(std::uint32_t slot) = 0;
+  /// A flow of the running phase that was launched has ended.
+  virtual void flow_ended(std::uint32_t slot, std::uint32_t flow) = 0;
+
+  /// To be called once for every message of the running phase.
+  void message_ended(std::uint32_t slot);
+  /// Starts a flow of the running phase after its latency.
+  void launch(std::uint32_t slot, std::uint32_t flow);
+
+  [[nodiscard]] const Transfer& transfer(std::uint32_t slot) const { return transfers_[slot]; }
+  [[nodiscard]] const PlannedPhase& phase_of(std::uint32_t slot) const {
+    return (*transfers_[slot].plan)[transfers_[slot].phase];
+  }
+  [[nodiscard]] const Quotient& quotient() const { return quotient_; }
+
+ private:
+  using PlanKey = std::tuple<PatternId, std::int64_t, double, double, double, double, double>;
+
+  const std::vector<PlannedPhase>& plan(PatternId pattern, Bytes size, double wire_bytes,
+                                        const CollectiveCost& cost);
+  void begin(std::uint32_t slot);
+  void move(std::uint32_t slot, std::uint32_t flow);
+  void finish(std::uint32_t slot);
+
+  EventQueue& queue_;
+  Transport& transport_;
+  FlowGraph graph_;
+  Quotient quotient_;
+  NetworkStats stats_;
+  std::map<PlanKey, std::vector<PlannedPhase>> plans_;
+  std::vector<Transfer> transfers_;
+  std::vector<std::uint32_t> free_;
+  std::vector<TransferId> finished_;
+  std::vector<double> carried_;  ///< pattern -> wire bytes of finished collectives
+  std::size_t in_flight_ = 0;
+};
+
+}  // namespace gradwire

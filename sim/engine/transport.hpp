@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "sim/core/units.hpp"
+
+namespace gradwire {
+
+/// A flow loads a row with `weight` times its rate.
+struct RowUse {
+  std::uint32_t row = 0;
+  std::uint32_t weight = 1;
+  auto operator<=>(const RowUse&) const = default;
+};
+
+/// Shared capacities, and columns: ways through them that a flow can take.
+struct FlowProblem {
+  std::vector<double> capacity;  ///< row -> bytes per second
+  std::vector<std::vector<RowUse>> columns;
+};
+
+/// Moves flows through shared rows. At any time the rates are max-min fair: as large as possible,
+/// equal where a row limits them, none above its own cap, no row above its capacity.
+class Transport {
+ public:
+  /// The name of a flow in flight, chosen by who starts it.
+  using Token = std::uint64_t;
+  static constexpr double no_cap = std::numeric_limits<double>::infinity();
+
+  class Listener {
+   public:
+    /// Flows ended at `now`, in no particular order, or the wake-up time has come (none ended).
+    virtual void on_instant(Seconds now, std::span<const Token> ended) = 0;
+
+   protected:
+    ~Listener() = default;
+  };
+
+  virtual ~Transport() = default;
+
+  /// Starts `bytes` through a column, at `rate_cap` bytes per second at most.
+  /// REQUIRES: bytes > 0, rate_cap > 0; from outside run() or from on_instant.
+  virtual void start(std::uint32_t column, double bytes, double rate_cap, Token token) = 0;
+  /// Asks for an on_instant at `when`, unless one comes earlier: then it has to be asked again.
+  virtual void wake_at(Seconds when) = 0;
+  /// Returns when nothing is in flight and no wake-up is left.
+  /// @throws whatever the listener throws; what is in flight is dropped then.
+  virtual void run(Listener& listener) = 0;
+};
+
+}  // namespace gradwire

@@ -1,0 +1,87 @@
+#include "sim/report/ddp_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+
+#include "sim/report/groups.hpp"
+#include "sim/report/metrics.hpp"
+
+namespace gradwire {
+namespace {
+
+/// The benchmark's own widths: "%4d GPUs -- " and a label that fills 8 ("   1M/8G"). Longer ones
+/// widen the column for the whole block.
+struct Widths {
+  std::size_t ranks = 4;
+  std::size_t label = 8;
+};
+
+Widths widths_of(std::span<const Point> points) {
+  Widths widths;
+  for (const Point& point : points) {
+    widths.ranks = std::max(widths.ranks, fmt::formatted_size("{}", point.result.world_size));
+    widths.label = std::max(widths.label, point.label.size() + 2);
+  }
+  return widths;
+}
+
+std::string row_start(const Point& point, Widths widths) {
+  return fmt::format("{:>{}} GPUs -- {:>{}}:", point.result.world_size, widths.ranks, point.label,
+                     widths.label);
+}
+
+void append_benchmark(std::string& text, std::span<const Point> points, Widths widths) {
+  auto out = std::back_inserter(text);
+  const std::size_t blank = row_start(points.front(), widths).size();
+  fmt::format_to(out, "{:{}}", "", blank);
+  for (int i = 0; i < 4; ++i) fmt::format_to(out, "{:>14}{:>10}", "sec/iter", "ex/sec");
+  text += '\n';
+  for (const Point& point : points) {
+    const RunResult& result = point.result;
+    const PooledSamples pooled(result.samples, result.sample_weight);
+    const double batch = result.batch_per_gpu * result.micro_batches;
+    text += row_start(point, widths);
+    for (const int percent : {50, 75, 90, 95}) {
+      const double seconds = pooled.percentile(percent);
+      fmt::format_to(out, "  p{:02}:  {:1.3f}s  {:6}/s", percent, seconds,
+                     static_cast<long>(batch / seconds));
+    }
+    text += '\n';
+  }
+}
+
+void append_ours(std::string& text, std::span<const Point> points, Widths widths) {
+  auto out = std::back_inserter(text);
+  const std::size_t blank = row_start(points.front(), widths).size();
+  fmt::format_to(out, "{:{}}{:>14}{:>12}{:>26}{:>22}\n", "", blank, "ex/sec, all", "efficiency",
+                 "exposed communication", "p50 between");
+  for (const Point& point : points) {
+    const Metrics m = metrics_of(point.result);
+    const double exposed = seconds_of(point.result, Part::exposed_communication);
+    fmt::format_to(out, "{}{:>12.1f}/s{:>10.1f} %{:>15.2f} ms ({:4.1f} %){:>13.3f} - {:.3f}s\n",
+                   row_start(point, widths), m.throughput, 100 * m.scaling_efficiency,
+                   1e3 * exposed, 100 * exposed / m.mean, m.low, m.high);
+  }
+}
+
+}  // namespace
+
+std::string ddp_table(std::span<const Point> points) {
+  std::string text;
+  for (const std::span<const Point> block : benchmark_groups(points)) {
+    const Point& first = block.front();
+    if (!text.empty()) text += '\n';
+    fmt::format_to(std::back_inserter(text), "Benchmark: {} with batch size {}\n\n", first.model,
+                   first.result.batch_per_gpu);
+    const Widths widths = widths_of(block);
+    append_benchmark(text, block, widths);
+    text += '\n';
+    append_ours(text, block, widths);
+  }
+  return text;
+}
+
+}  // namespace gradwire

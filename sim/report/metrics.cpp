@@ -1,0 +1,31 @@
+#include "sim/report/metrics.hpp"
+
+#include <cassert>
+#include <cstddef>
+
+namespace gradwire {
+
+Metrics metrics_of(const RunResult& result) {
+  assert(!result.iteration_s.empty());
+  const PooledSamples pooled(result.samples, result.sample_weight);
+  Metrics m;
+  m.global_batch = std::int64_t{result.world_size} * result.batch_per_gpu * result.micro_batches;
+  m.mean = mean(result.iteration_s);
+  m.p50 = pooled.percentile(50);
+  m.p75 = pooled.percentile(75);
+  m.p90 = pooled.percentile(90);
+  m.p95 = pooled.percentile(95);
+  m.low = m.p50 * (1 - result.spread_low);
+  m.high = m.p50 * (1 + result.spread_high);
+  m.throughput = static_cast<double>(m.global_batch) / m.mean;
+  m.throughput_per_gpu = m.throughput / result.world_size;
+  m.single_gpu_throughput = result.batch_per_gpu / result.single_gpu_iteration_s;
+  m.scaling_efficiency = m.throughput_per_gpu / m.single_gpu_throughput;
+  return m;
+}
+
+double seconds_of(const RunResult& result, Part part) {
+  return result.breakdown[static_cast<std::size_t>(part)];
+}
+
+}  // namespace gradwire

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+
+#include "sim/core/result.hpp"
+#include "sim/core/statistics.hpp"
+
+namespace gradwire {
+
+/// The figures that reports derive from a result. Seconds, samples per second.
+struct Metrics {
+  std::int64_t global_batch = 0;  ///< samples that all ranks process in one iteration
+  double mean = 0;                ///< of the slowest rank's iterations; the breakdown adds up to it
+  double p50 = 0;                 ///< percentiles of all ranks' iterations, pooled
+  double p75 = 0;
+  double p90 = 0;
+  double p95 = 0;
+  double low = 0;  ///< bounds of the prediction of p50
+  double high = 0;
+  double throughput = 0;             ///< global_batch / mean
+  double throughput_per_gpu = 0;     ///< of the above
+  double single_gpu_throughput = 0;  ///< the profile's own iteration, without communication
+  double scaling_efficiency = 0;     ///< throughput_per_gpu / single_gpu_throughput
+};
+
+/// REQUIRES: at least one measured iteration.
+[[nodiscard]] Metrics metrics_of(const RunResult& result);
+
+/// Seconds of one part of the breakdown.
+[[nodiscard]] double seconds_of(const RunResult& result, Part part);
+
+}  // namespace gradwire

@@ -1,0 +1,80 @@
+#include "sim/report/nccl_table.hpp"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "sim/report/version.hpp"
+
+namespace gradwire {
+namespace {
+
+using Row = CollectiveReport::Row;
+
+constexpr std::int64_t element_size = 4;  ///< bytes; the table's type is float
+
+/// nccl-tests prints seven characters: fewer digits as the time grows.
+std::string microseconds(double seconds) {
+  const double us = 1e6 * seconds;
+  const int digits = us >= 10'000 ? 0 : us >= 100 ? 1 : 2;
+  return fmt::format("{:7.{}f}", us, digits);
+}
+
+}  // namespace
+
+double algorithm_bandwidth(const Row& row) {
+  return row.seconds > 0 ? static_cast<double>(row.bytes) / row.seconds : 0;
+}
+
+double bus_bandwidth(const CollectiveReport& report, const Row& row) {
+  const double ranks = report.ranks;
+  const double factor = report.operation == "all_reduce" ? 2 * (ranks - 1) / ranks : 1;
+  return factor * algorithm_bandwidth(row);
+}
+
+std::string nccl_table(const CollectiveReport& report) {
+  const bool reduces = report.operation == "all_reduce";
+  std::string text = fmt::format("# {} on {} ranks\n#\n", report.operation, report.ranks);
+  auto out = std::back_inserter(text);
+  constexpr auto* head =
+      "# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}  {:>7}  {:>6}  {:>6}  {:>9}  {:>8}  "
+      "{:>6}  {:>9}\n";
+  fmt::format_to(out, fmt::runtime(head), "size", "count", "type", "redop", "root", "time", "algbw",
+                 "busbw", "algorithm", "protocol", "source", "bound");
+  fmt::format_to(out, fmt::runtime(head), "(B)", "(elements)", "", "", "", "(us)", "(GB/s)",
+                 "(GB/s)", "", "", "", "(us)");
+  double bandwidth = 0;
+  for (const Row& row : report.rows) {
+    const double bus = bus_bandwidth(report, row);
+    bandwidth += bus / static_cast<double>(report.rows.size());
+    fmt::format_to(
+        out, "{:12}  {:12}  {:>8}  {:>6}  {:>6}  {}  {:6.2f}  {:6.2f}  {:>9}  {:>8}  {:>6}  ",
+        row.bytes, row.bytes / element_size, "float", reduces ? "sum" : "none", reduces ? -1 : 0,
+        microseconds(row.seconds), 1e-9 * algorithm_bandwidth(row), 1e-9 * bus, row.algorithm,
+        row.protocol.empty() ? "-" : row.protocol, row.source);
+    fmt::format_to(out, "{:>9}\n", microseconds(row.bound_seconds));
+  }
+  fmt::format_to(out, "# Avg bus bandwidth    : {:g}\n", 1e-9 * bandwidth);
+  return text;
+}
+
+nlohmann::ordered_json collective_json(const CollectiveReport& report) {
+  auto rows = nlohmann::ordered_json::array();
+  for (const Row& row : report.rows) {
+    rows.push_back({{"bytes", row.bytes},
+                    {"time_us", 1e6 * row.seconds},
+                    {"algbw_GBs", 1e-9 * algorithm_bandwidth(row)},
+                    {"busbw_GBs", 1e-9 * bus_bandwidth(report, row)},
+                    {"algorithm", row.algorithm},
+                    {"protocol", row.protocol},
+                    {"source", row.source},
+                    {"bound_us", 1e6 * row.bound_seconds}});
+  }
+  return {{"schema", "gradwire.collective/1"},
+          {"gradwire_version", gradwire_version},
+          {"op", report.operation},
+          {"ranks", report.ranks},
+          {"rows", rows}};
+}
+
+}  // namespace gradwire

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace gradwire {
+
+/// A collective timed alone on one cluster.
+struct CollectiveReport {
+  struct Row {
+    std::int64_t bytes = 0;
+    double seconds = 0;
+    double bound_seconds = 0;  ///< no schedule of this pattern's bytes on these links is faster
+    std::string algorithm;
+    std::string protocol;
+    std::string source;  ///< table | fit | model
+  };
+  std::string operation;  ///< "all_reduce"
+  int ranks = 0;
+  std::vector<Row> rows;
+};
+
+/// Bytes per second per rank that the operation reports: size / time.
+[[nodiscard]] double algorithm_bandwidth(const CollectiveReport::Row& row);
+/// algorithm_bandwidth times 2(n-1)/n for an all-reduce, 1 for a broadcast (nccl-tests,
+/// doc/PERFORMANCE.md), which compares with the hardware's bandwidth whatever the number of ranks.
+[[nodiscard]] double bus_bandwidth(const CollectiveReport& report,
+                                   const CollectiveReport::Row& row);
+
+/// The table of nccl-tests (one column group), then algorithm, protocol, source and the bound.
+[[nodiscard]] std::string nccl_table(const CollectiveReport& report);
+
+/// gradwire.collective/1.
+[[nodiscard]] nlohmann::ordered_json collective_json(const CollectiveReport& report);
+
+}  // namespace gradwire

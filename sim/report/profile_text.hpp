@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+
+#include "sim/core/compute_profile.hpp"
+
+namespace gradwire {
+
+/// A compute profile for reading: where it comes from, its totals, and a line a layer.
+[[nodiscard]] std::string profile_text(const ComputeProfile& profile);
+
+}  // namespace gradwire

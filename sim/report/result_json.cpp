@@ -1,0 +1,90 @@
+#include "sim/report/result_json.hpp"
+
+#include <cmath>
+#include <cstddef>
+#include <string>
+
+#include "sim/report/metrics.hpp"
+#include "sim/report/version.hpp"
+
+namespace gradwire {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json iteration_time(const Metrics& m) {
+  return {{"mean", m.mean}, {"p50", m.p50}, {"p75", m.p75},  {"p90", m.p90},
+          {"p95", m.p95},   {"low", m.low}, {"high", m.high}};
+}
+
+Json breakdown(const RunResult& result) {
+  Json parts = Json::object();
+  for (std::size_t i = 0; i < part_names.size(); ++i) {
+    parts[std::string(part_names[i])] = result.breakdown[i];
+  }
+  return parts;
+}
+
+Json links(const RunResult& result) {
+  Json list = Json::array();
+  for (const LinkReport& link : result.links) {
+    list.push_back({{"name", link.name},
+                    {"utilisation", link.utilisation},
+                    {"bytes", std::llround(link.bytes)}});
+  }
+  return list;
+}
+
+Json warnings(const RunResult& result) {
+  Json list = Json::array();
+  for (const Warning& warning : result.warnings) {
+    list.push_back({{"code", warning.code}, {"text", warning.text}});
+  }
+  return list;
+}
+
+}  // namespace
+
+Json result_json(const Point& point) {
+  const RunResult& r = point.result;
+  const Metrics m = metrics_of(r);
+  Json json;
+  json["schema"] = result_schema;
+  json["gradwire_version"] = gradwire_version;
+  if (!point.label.empty()) json["label"] = point.label;
+  json["scenario"] =
+      point.scenario_json.empty() ? Json::object() : Json::parse(point.scenario_json);
+  json["scenario_sha256"] = point.scenario_sha256;
+  json["model"] = point.model;
+  json["strategy"] = point.strategy;
+  json["batch_per_gpu"] = r.batch_per_gpu;
+  json["world_size"] = r.world_size;
+  json["global_batch"] = m.global_batch;
+  json["iteration_time_s"] = iteration_time(m);
+  json["throughput_samples_per_s"] = m.throughput;
+  json["throughput_per_gpu"] = m.throughput_per_gpu;
+  json["single_gpu_throughput"] = m.single_gpu_throughput;
+  json["scaling_efficiency"] = m.scaling_efficiency;
+  json["breakdown_s"] = breakdown(r);
+  json["communication"] = {{"collectives", r.collectives},
+                           {"bytes_per_rank", r.bytes_per_rank},
+                           {"busy_s", r.communication_busy_s},
+                           {"overlap_fraction", r.overlap_fraction}};
+  json["links"] = links(r);
+  json["fidelity"] = {{"used", r.fidelity}, {"why", r.fidelity_why}};
+  json["profile_source"] = r.profile_source;
+  json["warnings"] = warnings(r);
+  json["engine"] = {{"wall_s", r.engine_wall_s},
+                    {"links", r.engine_links},
+                    {"link_classes", r.engine_link_classes},
+                    {"flow_classes", r.engine_flow_classes}};
+  return json;
+}
+
+Json results_json(std::span<const Point> points) {
+  Json list = Json::array();
+  for (const Point& point : points) list.push_back(result_json(point));
+  return {{"schema", results_schema}, {"gradwire_version", gradwire_version}, {"results", list}};
+}
+
+}  // namespace gradwire

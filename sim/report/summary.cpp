@@ -1,0 +1,96 @@
+#include "sim/report/summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <iterator>
+#include <string_view>
+
+#include "sim/report/metrics.hpp"
+
+namespace gradwire {
+namespace {
+
+using Out = std::back_insert_iterator<std::string>;
+
+constexpr std::size_t links_shown = 5;
+
+void append_iteration(Out out, const Metrics& m, const RunResult& r) {
+  fmt::format_to(out,
+                 "Iteration      {:.2f} ms   p50 {:.2f}   p75 {:.2f}   p90 {:.2f}   p95 {:.2f}\n",
+                 1e3 * m.mean, 1e3 * m.p50, 1e3 * m.p75, 1e3 * m.p90, 1e3 * m.p95);
+  fmt::format_to(out, "Interval       p50 between {:.2f} and {:.2f} ms\n", 1e3 * m.low,
+                 1e3 * m.high);
+  fmt::format_to(out, "Throughput     {:.1f} samples/s, {:.1f} per GPU\n", m.throughput,
+                 m.throughput_per_gpu);
+  fmt::format_to(out, "Efficiency     {:.1f} % of {} times one GPU alone ({:.1f} samples/s)\n\n",
+                 100 * m.scaling_efficiency, r.world_size, m.single_gpu_throughput);
+}
+
+void append_breakdown(Out out, const Metrics& m, const RunResult& r) {
+  fmt::format_to(out, "{:<28}{:>10}{:>9}\n", "Slowest rank's iteration", "ms", "%");
+  for (std::size_t i = 0; i < part_names.size(); ++i) {
+    const double seconds = r.breakdown[i];
+    if (seconds == 0) continue;
+    std::string name(part_names[i]);
+    std::replace(name.begin(), name.end(), '_', ' ');
+    fmt::format_to(out, "  {:<26}{:>10.3f}{:>9.1f}\n", name, 1e3 * seconds, 100 * seconds / m.mean);
+  }
+  fmt::format_to(out, "\n");
+}
+
+void append_communication(Out out, const RunResult& r) {
+  fmt::format_to(out,
+                 "Communication  {} collectives an iteration, {} sent by a rank, busy {:.2f} ms, "
+                 "{:.1f} % of it hidden\n",
+                 r.collectives, readable_bytes(static_cast<double>(r.bytes_per_rank)),
+                 1e3 * r.communication_busy_s, 100 * r.overlap_fraction);
+  for (std::size_t i = 0; i < std::min(links_shown, r.links.size()); ++i) {
+    const LinkReport& link = r.links[i];
+    fmt::format_to(out, "{:<15}{:<24}{:>6.1f} % used, {}\n", i == 0 ? "Busiest links" : "",
+                   link.name, 100 * link.utilisation, readable_bytes(link.bytes));
+  }
+}
+
+void append_origin(Out out, const RunResult& r) {
+  fmt::format_to(out, "Profile        {}\n", r.profile_source);
+  fmt::format_to(out, "Fidelity       {} ({})\n", r.fidelity, r.fidelity_why);
+  fmt::format_to(out, "Engine         {:.1f} ms: {} links in {} classes, {} flow classes\n",
+                 1e3 * r.engine_wall_s, r.engine_links, r.engine_link_classes,
+                 r.engine_flow_classes);
+  for (const Warning& warning : r.warnings) {
+    fmt::format_to(out, "Warning        {} ({})\n", warning.text, warning.code);
+  }
+}
+
+}  // namespace
+
+std::string readable_bytes(double bytes) {
+  constexpr std::array<std::string_view, 5> units = {"B", "kB", "MB", "GB", "TB"};
+  std::size_t unit = 0;
+  while (bytes >= 1000 && unit + 1 < units.size()) {
+    bytes /= 1000;
+    ++unit;
+  }
+  return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 2, units[unit]);
+}
+
+std::string summary(const Point& point) {
+  const RunResult& r = point.result;
+  const Metrics m = metrics_of(r);
+  std::string text;
+  const Out out(text);
+  fmt::format_to(out, "{}{}: {}, {} GPU{}, batch {} per GPU{}, {}\n\n", point.name,
+                 point.label.empty() ? "" : fmt::format(" [{}]", point.label), point.model,
+                 r.world_size, r.world_size == 1 ? "" : "s", r.batch_per_gpu,
+                 r.micro_batches == 1 ? "" : fmt::format(" x {}", r.micro_batches), point.strategy);
+  append_iteration(out, m, r);
+  append_breakdown(out, m, r);
+  append_communication(out, r);
+  append_origin(out, r);
+  return text;
+}
+
+}  // namespace gradwire

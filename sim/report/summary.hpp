@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "sim/report/point.hpp"
+
+namespace gradwire {
+
+/// One prediction for reading: iteration, throughput, where the time goes, communication, the
+/// busiest links, and how it was computed.
+[[nodiscard]] std::string summary(const Point& point);
+
+/// "1.50 GB": decimal units, three digits.
+[[nodiscard]] std::string readable_bytes(double bytes);
+
+}  // namespace gradwire

@@ -1,0 +1,64 @@
+#include "sim/report/timeline.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace gradwire {
+namespace {
+
+constexpr std::array<std::string_view, 4> resource_order = {"host", "compute", "copy",
+                                                            "communication"};
+
+auto rank_of(std::string_view resource) {
+  return std::find(resource_order.begin(), resource_order.end(), resource);
+}
+
+}  // namespace
+
+std::vector<TimelineRow> timeline_rows(const std::vector<Span>& spans) {
+  std::vector<std::string> workers;
+  std::vector<TimelineRow> rows;
+  const auto worker_rank = [&](const std::string& worker) {
+    return std::find(workers.begin(), workers.end(), worker) - workers.begin();
+  };
+  for (const Span& span : spans) {
+    if (std::find(workers.begin(), workers.end(), span.worker) == workers.end()) {
+      workers.push_back(span.worker);
+    }
+    auto row = std::find_if(rows.begin(), rows.end(), [&](const TimelineRow& r) {
+      return r.worker == span.worker && r.resource == span.resource;
+    });
+    if (row == rows.end()) row = rows.insert(row, {span.worker, span.resource, {}});
+    row->spans.push_back(&span);
+  }
+  std::stable_sort(rows.begin(), rows.end(), [&](const TimelineRow& a, const TimelineRow& b) {
+    return std::pair(worker_rank(a.worker), rank_of(a.resource)) <
+           std::pair(worker_rank(b.worker), rank_of(b.resource));
+  });
+  for (TimelineRow& row : rows) {
+    std::stable_sort(row.spans.begin(), row.spans.end(),
+                     [](const Span* a, const Span* b) { return a->start < b->start; });
+  }
+  return rows;
+}
+
+double timeline_start(const std::vector<Span>& spans) {
+  const auto first = std::min_element(
+      spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.start < b.start; });
+  return first == spans.end() ? 0 : first->start;
+}
+
+SpanKind kind_of(const Span& span) {
+  if (span.name == "wait" || span.name == "spin") return SpanKind::wait;
+  if (span.resource == "communication") return SpanKind::communication;
+  if (span.resource == "copy") return SpanKind::copy;
+  if (span.resource == "host") return SpanKind::host;
+  if (span.name.starts_with("forward")) return SpanKind::forward;
+  if (span.name.starts_with("backward")) return SpanKind::backward;
+  if (span.name.starts_with("optimizer")) return SpanKind::optimizer;
+  return SpanKind::other;
+}
+
+}  // namespace gradwire

@@ -1,0 +1,235 @@
+#include "sim/report/timeline_svg.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cmath>
+#include <cstddef>
+#include <iterator>
+#include <string_view>
+#include <vector>
+
+#include "sim/report/metrics.hpp"
+#include "sim/report/summary.hpp"
+#include "sim/report/timeline.hpp"
+
+namespace gradwire {
+namespace {
+
+// Pixels.
+constexpr double picture_width = 1200;
+constexpr double left = 130;
+constexpr double right = 24;
+constexpr double head_height = 84;
+constexpr double worker_height = 26;
+constexpr double row_height = 36;
+constexpr double bar_height = 28;
+constexpr double axis_height = 52;
+constexpr double letter_width = 6.3;  ///< mean, of the labels in bars (11 px sans-serif)
+
+struct Style {
+  std::string_view name;
+  std::string_view fill;
+  std::string_view text;
+};
+/// In the order of SpanKind; hues from Okabe and Ito's palette, told apart by colour-blind readers.
+constexpr std::array<Style, span_kinds> styles = {{{"forward", "#8ecbee", "#10324a"},
+                                                   {"backward", "#2f7fb8", "#ffffff"},
+                                                   {"optimizer", "#c77ba9", "#ffffff"},
+                                                   {"copy", "#e8a317", "#3a2800"},
+                                                   {"communication", "#1f9d77", "#ffffff"},
+                                                   {"host", "#8a8f98", "#ffffff"},
+                                                   {"waiting", "url(#wait)", "#555555"},
+                                                   {"other", "#c9ccd1", "#333333"}}};
+
+const Style& style_of(SpanKind kind) {
+  return styles[static_cast<std::size_t>(kind)];
+}
+
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      default:
+        result += c;
+    }
+  }
+  return result;
+}
+
+/// Seconds to pixels.
+struct Scale {
+  double origin = 0;
+  double duration = 0;
+  [[nodiscard]] double width(double seconds) const {
+    return seconds / duration * (picture_width - left - right);
+  }
+  [[nodiscard]] double x(double seconds) const { return left + width(seconds - origin); }
+};
+
+Scale scale_of(const std::vector<Span>& spans) {
+  Scale scale{.origin = timeline_start(spans)};
+  for (const Span& span : spans) {
+    scale.duration = std::max(scale.duration, span.start + span.duration - scale.origin);
+  }
+  return scale;
+}
+
+/// The distance of the axis's marks: 1, 2 or 5 times a power of ten, 8 to 20 of them.
+double tick_of(double duration) {
+  const double power = std::pow(10, std::floor(std::log10(duration / 8)));
+  const double ratio = duration / 8 / power;
+  return power * (ratio >= 5 ? 5 : ratio >= 2 ? 2 : 1);
+}
+
+class Picture {
+ public:
+  Picture(const Point& point, double height) : scale_(scale_of(point.result.spans)) {
+    put(R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0}" height="{1}" viewBox="0 0 {0} {1}" )"
+        R"(font-family="Helvetica, Arial, sans-serif" font-size="13" fill="#222222">)"
+        "\n",
+        picture_width, height);
+    put(R"svg(<defs><pattern id="wait" width="6" height="6" patternUnits="userSpaceOnUse" )svg"
+        R"svg(patternTransform="rotate(45)"><rect width="6" height="6" fill="#f1f2f4"/>)svg"
+        R"svg(<rect width="1.5" height="6" fill="#b9bec6"/></pattern></defs>)svg"
+        "\n");
+    put(R"(<rect width="100%" height="100%" fill="#ffffff"/>)"
+        "\n");
+  }
+
+  void title(const Point& point) {
+    const RunResult& r = point.result;
+    put(R"(<text x="{}" y="30" font-size="18" font-weight="bold">{} on {} GPU{}, {}{}</text>)"
+        "\n",
+        left, escaped(point.model), r.world_size, r.world_size == 1 ? "" : "s",
+        escaped(point.strategy), point.label.empty() ? "" : " (" + escaped(point.label) + ")");
+    const double mean = metrics_of(r).mean;
+    const double exposed = seconds_of(r, Part::exposed_communication);
+    put(R"(<text x="{}" y="30" text-anchor="end" fill="#555555">mean iteration {:.1f} ms, )"
+        "exposed communication {:.1f} ms</text>\n",
+        picture_width - right, 1e3 * mean, 1e3 * exposed);
+  }
+
+  void legend(const std::vector<Span>& spans) {
+    double x = left;
+    for (std::size_t kind = 0; kind < styles.size(); ++kind) {
+      const auto shows = [&](const Span& s) {
+        return static_cast<std::size_t>(kind_of(s)) == kind;
+      };
+      if (std::none_of(spans.begin(), spans.end(), shows)) continue;
+      put(R"(<rect x="{:.1f}" y="48" width="14" height="14" rx="2" fill="{}"/>)"
+          R"(<text x="{:.1f}" y="60">{}</text>)"
+          "\n",
+          x, styles[kind].fill, x + 20, styles[kind].name);
+      x += 44 + 7.0 * static_cast<double>(styles[kind].name.size());
+    }
+  }
+
+  void axis(double top, double bottom) {
+    const double tick = tick_of(scale_.duration);
+    const int digits = tick < 1e-4 ? 2 : tick < 1e-3 ? 1 : 0;
+    for (int i = 0; i * tick <= scale_.duration; ++i) {
+      const double x = scale_.x(scale_.origin + i * tick);
+      put(R"(<line x1="{0:.1f}" y1="{1}" x2="{0:.1f}" y2="{2}" stroke="#e3e5e8"/>)"
+          R"(<text x="{0:.1f}" y="{3}" text-anchor="middle" fill="#555555">{4:.{5}f}</text>)"
+          "\n",
+          x, top, bottom + 6, bottom + 22, 1e3 * i * tick, digits);
+    }
+    put(R"(<text x="{}" y="{}" text-anchor="end" fill="#555555">time (ms)</text>)"
+        "\n",
+        picture_width - right, bottom + 40);
+  }
+
+  void worker(const std::string& name, double y) {
+    put(R"(<text x="12" y="{:.1f}" font-weight="bold">{}</text>)"
+        "\n",
+        y + worker_height - 8, escaped(name));
+  }
+
+  void row(const TimelineRow& row, double y) {
+    put(R"(<text x="{}" y="{:.1f}" text-anchor="end">{}</text>)"
+        "\n",
+        left - 12, y + bar_height / 2 + 4.5, escaped(row.resource));
+    for (const Span* span : row.spans) bar(*span, y);
+  }
+
+  std::string finish() && { return text_ + "</svg>\n"; }
+
+ private:
+  void bar(const Span& span, double y) {
+    const Style& style = style_of(kind_of(span));
+    const double x = scale_.x(span.start);
+    const double width = std::max(0.3, scale_.width(span.duration));
+    // A hair of background between bars that are wide enough to spare it.
+    const double gap = width > 2 ? 0.5 : 0;
+    put(R"(<rect x="{:.2f}" y="{:.1f}" width="{:.2f}" height="{}" fill="{}"><title>{}: {:.3f} ms)",
+        x, y, width - gap, bar_height, style.fill, escaped(span.name), 1e3 * span.duration);
+    if (span.bytes > 0) put(", {}", readable_bytes(static_cast<double>(span.bytes)));
+    if (!span.cause.empty()) put(" ({})", escaped(span.cause));
+    put("</title></rect>\n");
+    label(span, style, x, y, width);
+  }
+
+  void label(const Span& span, const Style& style, double x, double y, double width) {
+    std::string name = span.name;
+    const auto fits = [&](std::size_t letters) {
+      return letter_width * static_cast<double>(letters) + 6 < width;
+    };
+    if (!fits(name.size())) return;
+    if (span.bytes > 0) {
+      const std::string size = ", " + readable_bytes(static_cast<double>(span.bytes));
+      if (fits(name.size() + size.size())) name += size;
+    }
+    put(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="middle" font-size="11" fill="{}" )"
+        R"(pointer-events="none">{}</text>)"
+        "\n",
+        x + width / 2, y + bar_height / 2 + 4, style.text, escaped(name));
+  }
+
+  template <class... Args>
+  void put(fmt::format_string<Args...> format, Args&&... args) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
+  }
+
+  Scale scale_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string timeline_svg(const Point& point) {
+  const std::vector<Span>& spans = point.result.spans;
+  assert(!spans.empty());
+  const std::vector<TimelineRow> rows = timeline_rows(spans);
+  double bottom = head_height;
+  std::vector<double> tops;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i == 0 || rows[i].worker != rows[i - 1].worker) bottom += worker_height;
+    tops.push_back(bottom);
+    bottom += row_height;
+  }
+  Picture picture(point, bottom + axis_height);
+  picture.title(point);
+  picture.legend(spans);
+  picture.axis(head_height, bottom);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i == 0 || rows[i].worker != rows[i - 1].worker) {
+      picture.worker(rows[i].worker, tops[i] - worker_height);
+    }
+    picture.row(rows[i], tops[i]);
+  }
+  return std::move(picture).finish();
+}
+
+}  // namespace gradwire

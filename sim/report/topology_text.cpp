@@ -1,0 +1,222 @@
+#include "sim/report/topology_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+namespace gradwire {
+namespace {
+
+using Out = std::back_insert_iterator<std::string>;
+
+double gigabytes(BytesPerSecond rate) {
+  return rate.count() / 1e9;
+}
+double microseconds(Seconds time) {
+  return time.count() * 1e6;
+}
+
+std::string wire_name(LinkKind kind, int lanes) {
+  switch (kind) {
+    case LinkKind::nvlink:
+      return fmt::format("NVLink x{}", lanes);
+    case LinkKind::pcie:
+      return "PCIe";
+    case LinkKind::smp:
+      return "SMP";
+    case LinkKind::network:
+      return "network";
+  }
+  return "";
+}
+
+void print_devices(const NodeGraph& node, Out out) {
+  constexpr std::array<std::pair<DeviceKind, std::string_view>, 6> kinds = {{
+      {DeviceKind::gpu, "GPUs"},
+      {DeviceKind::nic, "NICs"},
+      {DeviceKind::nvswitch, "NVSwitch"},
+      {DeviceKind::pcie_switch, "PCIe switches"},
+      {DeviceKind::host_bridge, "host bridges"},
+      {DeviceKind::numa, "NUMA nodes"},
+  }};
+  fmt::format_to(out, "  devices\n");
+  for (const auto& [kind, title] : kinds) {
+    std::string names;
+    for (const DeviceId id : boost::make_iterator_range(boost::vertices(node.graph()))) {
+      const Device& device = node.device(id);
+      if (device.kind != kind) continue;
+      names += " " + device.name;
+      if (kind == DeviceKind::nic) names += fmt::format("=nic{}", device.index);
+      if (!device.model.empty()) names += fmt::format("({})", device.model);
+      if (device.transit) names += fmt::format("[{:.1f} GB/s]", gigabytes(*device.transit));
+    }
+    if (!names.empty()) fmt::format_to(out, "    {:<14}{}\n", title, names);
+  }
+}
+
+void print_links(const NodeGraph& node, Out out) {
+  const DeviceGraph& graph = node.graph();
+  fmt::format_to(out, "  links                      kind        GB/s each way  latency us\n");
+  for (const auto& edge : boost::make_iterator_range(boost::edges(graph))) {
+    if (boost::get(boost::edge_index, graph, edge) % 2 != 0) continue;  // the way back of the last
+    const Link& link = graph[edge];
+    fmt::format_to(out, "    {:<10} <-> {:<10} {:<12} {:>11.2f} {:>11.2f}\n",
+                   graph[boost::source(edge, graph)].name, graph[boost::target(edge, graph)].name,
+                   wire_name(link.kind, link.lanes), gigabytes(link.bandwidth),
+                   microseconds(link.latency));
+  }
+}
+
+void print_nvlink_matrix(const NodeGraph& node, Out out) {
+  const auto& gpus = node.gpus();
+  const bool any = std::any_of(gpus.begin(), gpus.end(), [&](DeviceId a) {
+    return std::any_of(gpus.begin(), gpus.end(),
+                       [&](DeviceId b) { return a != b && node.nvlink_lanes(a, b) > 0; });
+  });
+  if (!any) return;
+  fmt::format_to(out, "  NVLink lanes\n          ");
+  for (const DeviceId gpu : gpus) fmt::format_to(out, "{:>7}", node.device(gpu).name);
+  fmt::format_to(out, "\n");
+  for (const DeviceId a : gpus) {
+    fmt::format_to(out, "    {:<6}", node.device(a).name);
+    for (const DeviceId b : gpus) {
+      const int lanes = a == b ? 0 : node.nvlink_lanes(a, b);
+      fmt::format_to(out, "{:>7}", a == b ? "X" : lanes == 0 ? "-" : fmt::to_string(lanes));
+    }
+    fmt::format_to(out, "\n");
+  }
+}
+
+void print_nearest_nics(const NodeGraph& node, Out out) {
+  if (node.nics().empty()) return;
+  fmt::format_to(out, "  nearest NIC (to the GPU: GB/s, us)\n");
+  for (const DeviceId gpu : node.gpus()) {
+    const int index = node.nics_by_distance(gpu).front();
+    const DeviceId nic = node.nics()[static_cast<std::size_t>(index)];
+    const std::vector<int> way = node.route(nic, gpu);
+    fmt::format_to(out, "    {:<6} nic{} {:<8} {:>7.2f} {:>7.2f}\n", node.device(gpu).name, index,
+                   node.device(nic).name, gigabytes(node.bottleneck(way)),
+                   microseconds(node.latency(way)));
+  }
+}
+
+/// "NVLink x2", "PCIe 5 + SMP": what a route crosses, in links of each kind.
+std::string route_class(const NodeGraph& node, const std::vector<int>& route) {
+  std::map<LinkKind, int> hops;
+  int lanes = std::numeric_limits<int>::max();
+  for (const int id : route) {
+    const auto& resource = node.resources()[static_cast<std::size_t>(id)];
+    if (resource.name.find("->") == std::string::npos) continue;  // a transit limit, not a link
+    ++hops[resource.kind];
+    if (resource.kind == LinkKind::nvlink) lanes = std::min(lanes, resource.lanes);
+  }
+  std::string text;
+  for (const auto& [kind, count] : hops) {
+    text += fmt::format("{}{}", text.empty() ? "" : " + ", wire_name(kind, lanes));
+    if (count > 1) text += fmt::format(", {} hops", count);
+  }
+  return text;
+}
+
+/// "gpu0 > switch0 > gpu1"
+std::string way_text(const NodeGraph& node, const std::vector<int>& route) {
+  std::string text;
+  for (const int id : route) {
+    const std::string& name = node.resources()[static_cast<std::size_t>(id)].name;
+    const std::size_t arrow = name.find("->");
+    if (arrow == std::string::npos) continue;
+    if (text.empty()) text = name.substr(0, arrow);
+    text += " > " + name.substr(arrow + 2);
+  }
+  return text;
+}
+
+void print_routes(const NodeGraph& node, Out out) {
+  struct Class {
+    int pairs = 0;
+    std::string example;
+  };
+  // -GB/s, latency in ns (whole: sums in another order must fall together), what it crosses
+  using Key = std::tuple<double, long, std::string>;
+  std::map<Key, Class> classes;
+  for (const DeviceId from : node.gpus()) {
+    for (const DeviceId to : node.gpus()) {
+      if (from == to) continue;
+      const std::vector<int> route = node.route(from, to);
+      Class& entry =
+          classes[{-gigabytes(node.bottleneck(route)),
+                   std::lround(1e9 * node.latency(route).count()), route_class(node, route)}];
+      if (entry.pairs++ == 0) entry.example = way_text(node, route);
+    }
+  }
+  if (classes.empty()) return;
+  fmt::format_to(out, "  routes between GPUs         pairs     GB/s      us  for example\n");
+  for (const auto& [key, entry] : classes) {
+    const auto& [negative_rate, latency, crosses] = key;
+    fmt::format_to(out, "    {:<24} {:>6} {:>8.2f} {:>7.2f}  {}\n", crosses, entry.pairs,
+                   -negative_rate, static_cast<double>(latency) / 1e3, entry.example);
+  }
+}
+
+void print_fabric(const Cluster& cluster, Out out) {
+  const Fabric& fabric = cluster.fabric();
+  if (fabric.port_count() == 0) return;
+  const PortSpec& port = fabric.port;
+  const auto switches = boost::num_vertices(fabric.graph());
+  fmt::format_to(out,
+                 "fabric {}: {} switch{}, {} ports of {} ({}), {:.2f} GB/s each way, {:.3f} us\n",
+                 fabric.kind, switches, switches == 1 ? "" : "es", fabric.port_count(), port.name,
+                 port.kind, gigabytes(port.bandwidth), microseconds(port.latency));
+  if (cluster.node_count() < 2 || cluster.node(0).nics().empty() ||
+      cluster.node(1).nics().empty()) {
+    return;
+  }
+  std::vector<LinkId> path;
+  cluster.append_route({0, 0}, {1, 0}, path);
+  double least = std::numeric_limits<double>::infinity();
+  double latency = 0;
+  std::string way;
+  for (const LinkId id : path) {
+    const ClusterLink& link = cluster.links()[static_cast<std::size_t>(id)];
+    least = std::min(least, link.capacity);
+    latency += link.latency;
+    way += fmt::format("{}{}", way.empty() ? "" : ", ", cluster.link_name(id));
+  }
+  fmt::format_to(out, "  between nodes {:.2f} GB/s, {:.2f} us: {}\n", least / 1e9, latency * 1e6,
+                 way);
+}
+
+}  // namespace
+
+std::string topology_text(const Cluster& cluster) {
+  std::map<const NodeGraph*, int> counts;
+  for (int i = 0; i < cluster.node_count(); ++i) ++counts[&cluster.node(i)];
+  std::string text;
+  const Out out(text);
+  for (int i = 0; i < cluster.node_count(); ++i) {
+    const NodeGraph& node = cluster.node(i);
+    const auto found = counts.find(&node);
+    if (found == counts.end()) continue;  // printed with its first node
+    fmt::format_to(out, "node type {}: {} node{}, first node{}\n  source: {}\n", node.name,
+                   found->second, found->second == 1 ? "" : "s", i, node.source);
+    counts.erase(found);
+    print_devices(node, out);
+    print_links(node, out);
+    print_nvlink_matrix(node, out);
+    print_nearest_nics(node, out);
+    print_routes(node, out);
+  }
+  print_fabric(cluster, out);
+  return text;
+}
+
+}  // namespace gradwire

@@ -1,0 +1,120 @@
+#include "sim/train/jitter.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "sim/core/random.hpp"
+
+namespace gradwire {
+namespace {
+
+/// A factor never falls below this: a normal law has no floor, a GPU has.
+constexpr double factor_min = 0.2;
+/// Stream numbers of draws that belong to no iteration or to no layer.
+constexpr std::uint64_t static_stream = 0xffff'ffffU;
+constexpr std::uint64_t whole_iteration = 0xffff'fffeU;
+constexpr std::uint64_t straggler_stream = 0xffff'fffdU;
+
+/// Ranks in the order of a draw that depends on seed and rank only.
+std::vector<int> shuffled_ranks(int world_size, std::uint64_t seed, std::uint64_t stream) {
+  std::vector<std::pair<double, int>> order;
+  order.reserve(static_cast<std::size_t>(world_size));
+  for (int rank = 0; rank < world_size; ++rank) {
+    order.emplace_back(standard_normal(seed, static_stream, static_cast<std::uint64_t>(rank), stream),
+                       rank);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<int> ranks;
+  ranks.reserve(order.size());
+  for (const auto& entry : order) ranks.push_back(entry.second);
+  return ranks;
+}
+
+void apply_stragglers(std::vector<double>& speed, const StragglerSpec& spec, std::uint64_t seed) {
+  if (!spec.ranks.empty()) {
+    for (const int rank : spec.ranks) speed[static_cast<std::size_t>(rank)] *= spec.compute;
+    return;
+  }
+  const int world_size = static_cast<int>(speed.size());
+  const auto count = std::max<std::int64_t>(1, std::llround(spec.fraction * world_size));
+  const auto order = shuffled_ranks(world_size, seed, straggler_stream);
+  for (std::int64_t i = 0; i < count; ++i) {
+    speed[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])] *= spec.compute;
+  }
+}
+
+std::vector<double> layer_sigmas(const JitterSpec& jitter, const ComputeProfile& profile) {
+  std::vector<double> sigma;
+  for (const auto& layer : profile.layers) sigma.push_back(jitter.layer.value_or(layer.stdev));
+  return sigma;
+}
+
+}  // namespace
+
+std::vector<MemberGroup> make_members(int world_size, const JitterSpec& jitter,
+                                      const std::vector<StragglerSpec>& stragglers,
+                                      const ComputeProfile& profile, std::uint64_t seed) {
+  const auto count = static_cast<std::size_t>(world_size);
+  std::vector<double> speed(count, 1.0);
+  if (jitter.rank > 0) {
+    const auto order = shuffled_ranks(world_size, seed, static_stream);
+    for (std::size_t i = 0; i < count; ++i) {
+      const double p = (static_cast<double>(i) + 1 - 0.375) / (world_size + 0.25);  // Blom
+      speed[static_cast<std::size_t>(order[i])] =
+          std::max(factor_min, 1 + jitter.rank * normal_quantile(p));
+    }
+  }
+  for (const auto& spec : stragglers) apply_stragglers(speed, spec, seed);
+
+  const auto sigma = layer_sigmas(jitter, profile);
+  const bool varies = jitter.iteration > 0 ||
+                      std::any_of(sigma.begin(), sigma.end(), [](double s) { return s > 0; });
+  std::vector<MemberGroup> members;
+  std::vector<std::size_t> by_speed(count);
+  std::iota(by_speed.begin(), by_speed.end(), std::size_t{0});
+  if (!varies) {
+    std::stable_sort(by_speed.begin(), by_speed.end(),
+                     [&](std::size_t a, std::size_t b) { return speed[a] < speed[b]; });
+  }
+  for (const std::size_t rank : by_speed) {
+    if (!varies && !members.empty() && members.back().speed == speed[rank]) {
+      ++members.back().count;
+    } else {
+      members.push_back({static_cast<int>(rank), 1, speed[rank]});
+    }
+  }
+  std::sort(members.begin(), members.end(),
+            [](const MemberGroup& a, const MemberGroup& b) { return a.rank < b.rank; });
+  return members;
+}
+
+IterationDraws::IterationDraws(const JitterSpec& jitter, const ComputeProfile& profile,
+                               std::uint64_t seed)
+    : seed_(seed),
+      iteration_sigma_(jitter.iteration),
+      sigma_(layer_sigmas(jitter, profile)),
+      layers_vary_(std::any_of(sigma_.begin(), sigma_.end(), [](double s) { return s > 0; })) {}
+
+void IterationDraws::draw(int iteration, const std::vector<MemberGroup>& members) {
+  const auto key = static_cast<std::uint64_t>(iteration);
+  if (iteration_sigma_ > 0) {
+    iteration_.resize(members.size());
+    for (std::size_t m = 0; m < members.size(); ++m) {
+      const auto rank = static_cast<std::uint64_t>(members[m].rank);
+      iteration_[m] = std::max(
+          factor_min, 1 + iteration_sigma_ * standard_normal(seed_, key, rank, whole_iteration));
+    }
+  }
+  if (!layers_vary_) return;
+  layer_.resize(members.size() * sigma_.size());
+  for (std::size_t m = 0; m < members.size(); ++m) {
+    const auto rank = static_cast<std::uint64_t>(members[m].rank);
+    for (std::size_t l = 0; l < sigma_.size(); ++l) {
+      layer_[m * sigma_.size() + l] = static_cast<float>(
+          std::max(factor_min, 1 + sigma_[l] * standard_normal(seed_, key, rank, l)));
+    }
+  }
+}
+
+}  // namespace gradwire

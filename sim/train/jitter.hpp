@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/core/compute_profile.hpp"
+#include "sim/core/scenario.hpp"
+
+namespace gradwire {
+
+/// Ranks whose compute runs alike share one entry: without jitter only the static speeds differ.
+struct MemberGroup {
+  int rank = 0;      ///< the first rank of the group; its draws are the group's
+  int count = 1;     ///< ranks in it
+  double speed = 1;  ///< device time / profile's device time, static
+};
+
+/// The distinct clocks of a job, in order of first rank.
+///
+/// Static speeds follow the expected order statistics of a normal spread (Blom's plotting
+/// positions, Statistical Estimates and Transformed Beta-Variables, 1958): of N GPUs the slowest is
+/// as slow as the slowest of N is on average, so that one prediction is not one lucky draw. The
+/// seed decides which rank gets which; a single GPU is the median one.
+[[nodiscard]] std::vector<MemberGroup> make_members(int world_size, const JitterSpec& jitter,
+                                                    const std::vector<StragglerSpec>& stragglers,
+                                                    const ComputeProfile& profile,
+                                                    std::uint64_t seed);
+
+/// Factors that change from iteration to iteration, keyed by (seed, iteration, rank, layer): adding
+/// a straggler or changing the strategy re-rolls nobody.
+class IterationDraws {
+ public:
+  IterationDraws(const JitterSpec& jitter, const ComputeProfile& profile, std::uint64_t seed);
+
+  /// Draws iteration `iteration` for these members.
+  void draw(int iteration, const std::vector<MemberGroup>& members);
+
+  /// Iteration-wide factor of a member.
+  [[nodiscard]] double iteration_factor(std::size_t member) const {
+    return iteration_.empty() ? 1 : iteration_[member];
+  }
+  /// Residual factor of a layer; the same for its forward and backward. `layer` -1: no residual.
+  [[nodiscard]] double layer_factor(std::size_t member, int layer) const {
+    return layer < 0 || layer_.empty()
+               ? 1
+               : static_cast<double>(layer_[member * sigma_.size() + static_cast<std::size_t>(layer)]);
+  }
+
+ private:
+  std::uint64_t seed_;
+  double iteration_sigma_;
+  std::vector<double> sigma_;  ///< by layer
+  bool layers_vary_;
+  std::vector<double> iteration_;
+  std::vector<float> layer_;
+};
+
+}  // namespace gradwire

@@ -1,0 +1,84 @@
+#include "sim/train/launcher.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+namespace gradwire {
+namespace {
+
+double slowdown_of(const ComputeProfile& profile, const std::string& kind) {
+  const auto entry = profile.overlap.find(kind);
+  return entry == profile.overlap.end() ? 1.0 : entry->second;
+}
+
+/// The tensors whose hooks fire with the backward of each layer.
+std::vector<std::vector<TensorId>> hooks_by_layer(const ComputeProfile& profile) {
+  std::vector<std::vector<TensorId>> hooks(profile.layers.size());
+  const auto tensors = tensors_of(profile);
+  std::size_t latest = profile.layers.size();  // backward runs from the last layer to the first
+  for (const TensorId id : profile.gradient_order) {
+    const auto layer = static_cast<std::size_t>(tensors[static_cast<std::size_t>(id)].layer);
+    latest = std::min(latest, layer);
+    hooks[latest].push_back(id);
+  }
+  return hooks;
+}
+
+ComputeItem layer_item(const ComputeProfile& profile, std::size_t index, Part part) {
+  const auto& layer = profile.layers[index];
+  const Seconds time = part == Part::forward ? layer.forward : layer.backward;
+  return {.part = part,
+          .seconds = time.count(),
+          .slowdown = slowdown_of(profile, layer.kind),
+          .layer = static_cast<int>(index),
+          .until = {},
+          .name = layer.name};
+}
+
+}  // namespace
+
+std::vector<LaunchStep> launch_script(const ComputeProfile& profile, int micro_batches) {
+  const double launch = profile.host_launch.count();
+  const auto hooks = hooks_by_layer(profile);
+  std::vector<LaunchStep> script;
+  // Loss, zeroing of gradients and host gaps: the device has nothing to do while the first kernels
+  // are being launched.
+  script.push_back({.item = {.part = Part::host,
+                             .seconds = profile.unattributed().count(),
+                             .device = false,
+                             .until = {},
+                             .name = "between iterations"},
+                    .hooks = {}});
+  for (int micro = 0; micro < micro_batches; ++micro) {
+    for (std::size_t l = 0; l < profile.layers.size(); ++l) {
+      script.push_back(
+          {.host = launch, .item = layer_item(profile, l, Part::forward), .hooks = {}});
+    }
+    for (std::size_t l = profile.layers.size(); l-- > 0;) {
+      script.push_back({.host = launch,
+                        .item = layer_item(profile, l, Part::backward),
+                        .hooks = hooks[l],
+                        .micro_batch = micro,
+                        .backward_done = l == 0});
+    }
+  }
+  script.push_back({.host = launch,
+                    .item = {.part = Part::optimizer,
+                             .seconds = profile.optimizer.count(),
+                             .slowdown = slowdown_of(profile, "optimizer"),
+                             .until = {},
+                             .name = "optimizer"},
+                    .hooks = {}});
+  script.push_back(
+      {.item = {.type = ComputeItem::Type::end, .until = {}, .name = "end"}, .hooks = {}});
+  return script;
+}
+
+double price(const DeviceWork& work, const GpuSpec& gpu) {
+  const double streaming = static_cast<double>(work.traffic.count()) /
+                           (gpu.memory_bandwidth.count() * gpu.memory_efficiency);
+  return work.kernels * gpu.kernel_overhead.count() + streaming;
+}
+
+}  // namespace gradwire

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/core/compute_profile.hpp"
+#include "sim/core/gpu.hpp"
+#include "sim/train/workers.hpp"
+#include "strategies/strategy.hpp"
+
+namespace gradwire {
+
+/// One thing the launcher thread does in an iteration: it costs host time, puts items on the
+/// compute stream, and may run hooks.
+struct LaunchStep {
+  double host = 0;  ///< seconds of the launcher thread
+  ComputeItem item;
+  std::vector<TensorId> hooks;  ///< fired after the launch, in order
+  int micro_batch = 0;
+  bool backward_done = false;  ///< the last launch of a backward pass
+};
+
+/// What the launcher thread does in every iteration: forward and backward of each micro-batch in
+/// the profile's order, then the optimizer, then it waits for the device.
+///
+/// A tensor's hook fires with its layer, or later where the profile's gradient order says that its
+/// gradient comes later (a tied weight is ready last).
+[[nodiscard]] std::vector<LaunchStep> launch_script(const ComputeProfile& profile,
+                                                    int micro_batches);
+
+/// Seconds of device work that no profile contains: the fixed cost of its kernels in a busy stream
+/// plus its memory traffic at the rate a streaming kernel reaches.
+[[nodiscard]] double price(const DeviceWork& work, const GpuSpec& gpu);
+
+}  // namespace gradwire

@@ -1,0 +1,227 @@
+#include "sim/train/training.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "sim/collectives/broadcast.hpp"
+#include "sim/collectives/ring_all_reduce.hpp"
+#include "sim/core/error.hpp"
+#include "sim/train/jitter.hpp"
+#include "sim/train/launcher.hpp"
+#include "sim/train/summary.hpp"
+#include "sim/train/workers.hpp"
+
+namespace gradwire {
+namespace {
+
+/// Host time to launch one kernel: median of 4 350 cudaLaunchKernel calls in the V100 trace behind
+/// profiles/resnet50/v100-sxm2-32gb_fp32_b32.yaml.
+constexpr double kernel_launch = 5.2e-6;  // s
+
+std::vector<Pattern> plan_patterns(const Job& job, const Strategy& strategy) {
+  std::vector<Pattern> patterns;
+  if (job.placement.size() < 2) return patterns;
+  for (const CollectiveKind kind : strategy.collectives()) {
+    patterns.push_back(kind == CollectiveKind::all_reduce
+                           ? plan_ring_all_reduce(job.cluster, job.placement)
+                           : plan_broadcast(job.cluster, job.placement));
+  }
+  return patterns;
+}
+
+/// One run: the launcher thread, the strategy it tells, the ranks' streams and the engine.
+class Training {
+ public:
+  explicit Training(const Job& job)
+      : job_(job),
+        strategy_(job.make_strategy(job_view(job))),
+        patterns_(plan_patterns(job, *strategy_)),
+        engine_(make_engine(job.cluster, patterns_, job.engine)),
+        workers_(make_members(static_cast<int>(job.placement.size()), job.jitter, job.stragglers,
+                              job.profile, job.run.seed),
+                 tensors_of(job.profile)),
+        draws_(job.jitter, job.profile, job.run.seed),
+        script_(launch_script(job.profile, job.micro_batches)),
+        summary_(job, workers_.members()) {}
+
+  RunResult run() {
+    const auto begin = std::chrono::steady_clock::now();
+    engine_->at(Seconds{0}, [this] { begin_iteration(); });
+    engine_->run([this](TransferId id, Seconds /*now*/) {
+      collective_done(static_cast<std::size_t>(id));
+    });
+    if (iteration_ < iterations()) {
+      throw SimulationError(fmt::format("iteration {} never ends; waiting: {}", iteration_,
+                                        workers_.waiting()));
+    }
+    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
+    return summary_.result(engine_->network(), engine_->now(), wall.count(),
+                           std::move(workers_.spans()));
+  }
+
+ private:
+  [[nodiscard]] int iterations() const { return job_.run.warmup + job_.run.iterations; }
+  [[nodiscard]] double now() const { return engine_->now().count(); }
+  [[nodiscard]] bool traced() const { return job_.record_spans && iteration_ == job_.run.warmup; }
+
+  void begin_iteration() {
+    draws_.draw(iteration_, workers_.members());
+    if (traced()) workers_.trace(summary_.slowest_member());
+    workers_.begin_iteration(draws_);
+    base_ = workers_.first_start();
+    host_ = 0;
+    step_ = 0;
+    tell(IterationStart{iteration_});
+    launch();
+  }
+
+  /// Launches up to the next hook, then lets time pass to it.
+  void launch() {
+    while (step_ < script_.size()) {
+      const LaunchStep& step = script_[step_++];
+      if (traced() && step.host > 0) {
+        workers_.host_span("launch " + step.item.name, base_ + host_, step.host);
+      }
+      host_ += step.host;
+      post(step.item);
+      if (step.hooks.empty() && !step.backward_done) continue;
+      engine_->at(Seconds{std::max(now(), base_ + host_)}, [this, &step] {
+        for (const TensorId tensor : step.hooks) tell(HookFired{tensor, step.micro_batch});
+        if (step.backward_done) tell(BackwardDone{step.micro_batch});
+        launch();
+      });
+      return;
+    }
+    progress();
+  }
+
+  void tell(const Event& event) {
+    bool communicates = false;
+    for (auto& operation : strategy_->on_event(engine_->now(), event)) {
+      communicates |= std::holds_alternative<Collective>(operation);
+      std::visit([this](auto& op) { post(std::move(op)); }, operation);
+      ++operations_;
+    }
+    if (communicates) progress();
+  }
+
+  void post(ComputeItem item) {
+    item.launched = host_;
+    workers_.post(std::move(item));
+  }
+  void post(DeviceWork work) {
+    host_ += work.kernels * kernel_launch;
+    const bool copy = work.kind == WorkKind::copy;
+    const auto slowdown = job_.profile.overlap.find(copy ? "copy" : "encode");
+    post(ComputeItem{.part = copy ? Part::copies : Part::encode_decode,
+                     .seconds = price(work, job_.gpu),
+                     .slowdown = slowdown == job_.profile.overlap.end() ? 1 : slowdown->second,
+                     .until = {},
+                     .name = std::move(work.label)});
+  }
+  void post(Collective collective) {
+    host_ += kernel_launch;
+    summary_.collective_posted(iteration_, pattern_of(collective.kind), collective.size);
+    stream_position_[operations_] = workers_.post(CommunicationItem{
+        .collective = std::move(collective), .operation = operations_, .launched = host_});
+  }
+  void post(Gate gate) {
+    ComputeItem item{.type = ComputeItem::Type::gate, .until = {}, .name = "gate"};
+    for (const OperationId operation : gate.until) {
+      // Device work before a gate has ended by the order of the stream.
+      const auto found = stream_position_.find(operation);
+      if (found != stream_position_.end()) item.until.push_back(found->second);
+    }
+    post(std::move(item));
+  }
+
+  [[nodiscard]] const Pattern* pattern_of(CollectiveKind kind) const {
+    const auto found = std::find_if(patterns_.begin(), patterns_.end(),
+                                    [&](const Pattern& p) { return p.kind == kind; });
+    return found == patterns_.end() ? nullptr : &*found;
+  }
+
+  void progress() {
+    workers_.run();
+    while (const auto position = workers_.take_ready()) {
+      const double start = std::max(now(), workers_.collective(*position).start);
+      engine_->at(Seconds{start}, [this, at = *position] { start_collective(at); });
+    }
+    if (step_ == script_.size() && workers_.iteration_ended()) end_iteration();
+  }
+
+  void start_collective(std::size_t position) {
+    const auto& collective = workers_.collective(position).collective;
+    const Pattern* pattern = pattern_of(collective.kind);
+    if (pattern == nullptr) {  // a single rank: the library returns at once
+      collective_done(position);
+      return;
+    }
+    engine_->network().start(static_cast<TransferId>(position),
+                             static_cast<PatternId>(pattern - patterns_.data()), collective.size,
+                             cost_of(*pattern, collective.size));
+  }
+
+  const CollectiveCost& cost_of(const Pattern& pattern, Bytes size) {
+    const auto key = std::pair{&pattern - patterns_.data(), size.count()};
+    const auto found = costs_.find(key);
+    if (found != costs_.end()) return found->second;
+    const auto& cost = costs_.emplace(key, job_.cost.price(pattern, size)).first->second;
+    summary_.priced(cost);
+    return cost;
+  }
+
+  void collective_done(std::size_t position) {
+    workers_.finish(position, now());
+    summary_.collective_ended(workers_.collective(position));
+    tell(OperationDone{workers_.collective(position).operation});
+    progress();
+  }
+
+  void end_iteration() {
+    summary_.iteration_ended(iteration_, workers_.samples());
+    workers_.trace(std::nullopt);
+    step_ = 0;
+    if (++iteration_ == iterations()) return;
+    double first = workers_.samples().front().end;
+    for (const auto& sample : workers_.samples()) first = std::min(first, sample.end);
+    engine_->at(Seconds{std::max(now(), first)}, [this] { begin_iteration(); });
+  }
+
+  const Job& job_;
+  std::unique_ptr<Strategy> strategy_;
+  std::vector<Pattern> patterns_;
+  std::unique_ptr<Engine> engine_;
+  Workers workers_;
+  IterationDraws draws_;
+  std::vector<LaunchStep> script_;
+  Summary summary_;
+  std::map<std::pair<std::ptrdiff_t, std::int64_t>, CollectiveCost> costs_;
+  std::unordered_map<OperationId, std::size_t> stream_position_;
+  OperationId operations_ = 0;
+  int iteration_ = 0;
+  std::size_t step_ = 0;
+  double base_ = 0;  ///< start of the iteration on the first rank
+  double host_ = 0;  ///< launcher time since then
+};
+
+}  // namespace
+
+JobView job_view(const Job& job) {
+  return {.world_size = static_cast<int>(job.placement.size()),
+          .micro_batches = job.micro_batches,
+          .tensors = tensors_of(job.profile),
+          .gradient_order = job.profile.gradient_order,
+          .buffer_elements = job.profile.buffer_elements,
+          .buffer_counters = job.profile.buffers};
+}
+
+RunResult simulate(const Job& job) { return Training(job).run(); }
+
+}  // namespace gradwire

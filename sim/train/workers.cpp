@@ -1,0 +1,240 @@
+#include "sim/train/workers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <limits>
+#include <utility>
+
+namespace gradwire {
+namespace {
+
+constexpr double forever = std::numeric_limits<double>::infinity();
+
+const char* row_of(Part part) {
+  switch (part) {
+    case Part::copies:
+    case Part::encode_decode:
+      return "copy";
+    case Part::host:
+      return "host";
+    default:
+      return "compute";
+  }
+}
+
+}  // namespace
+
+Workers::Workers(std::vector<MemberGroup> members, std::vector<TensorInfo> tensors)
+    : members_(std::move(members)),
+      tensors_(std::move(tensors)),
+      clocks_(members_.size()),
+      samples_(members_.size()) {}
+
+void Workers::begin_iteration(const IterationDraws& draws) {
+  assert(items_.empty() || iteration_ended());
+  draws_ = &draws;
+  items_.clear();
+  // Every member has passed all items of the last iteration.
+  for (auto& item : communication_) item.after = 0;
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    Clock& clock = clocks_[m];
+    clock.item = 0;
+    clock.remaining = -1;
+    clock.factor = members_[m].speed * draws.iteration_factor(m);
+    samples_[m] = IterationSample{.start = clock.now, .end = clock.now, .parts = {}};
+  }
+  ended_ = 0;
+}
+
+double Workers::first_start() const {
+  return std::min_element(samples_.begin(), samples_.end(), [](const auto& a, const auto& b) {
+           return a.start < b.start;
+         })->start;
+}
+
+void Workers::post(ComputeItem item) { items_.push_back(std::move(item)); }
+
+std::size_t Workers::post(CommunicationItem item) {
+  item.after = items_.size();
+  communication_.push_back(std::move(item));
+  return communication_.size() - 1;
+}
+
+void Workers::run() {
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    if (!clocks_[m].communicating) advance(m, forever);
+  }
+}
+
+std::optional<std::size_t> Workers::take_ready() {
+  if (taken_ == communication_.size()) return std::nullopt;
+  auto& head = communication_[taken_];
+  if (head.arrived < members_.size()) return std::nullopt;
+  head.start = head.last_arrival;
+  return taken_++;
+}
+
+void Workers::finish(std::size_t position, double end) {
+  auto& item = communication_[position];
+  item.done = true;
+  item.end = end;
+  if (traced_) trace_collective(item);
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    advance(m, end);
+    clocks_[m].communicating = false;
+    ++clocks_[m].collective;
+    advance(m, forever);
+  }
+}
+
+void Workers::advance(std::size_t member, double limit) {
+  Clock& clock = clocks_[member];
+  while (true) {
+    // While a kernel is on the GPU the next collective waits behind it in the stream.
+    if (!clock.communicating && arrives(member)) return;
+    if (clock.item == items_.size()) return;
+    const ComputeItem& item = items_[clock.item];
+    if (item.type == ComputeItem::Type::end) {
+      if (clock.remaining < 0) {  // once
+        clock.remaining = 0;
+        samples_[member].end = clock.now;
+        ++ended_;
+      }
+      return;
+    }
+    const bool passed = item.type == ComputeItem::Type::gate ? pass_gate(member, item)
+                                                             : work(member, item, limit);
+    if (!passed) return;
+    ++clock.item;
+    clock.remaining = -1;
+  }
+}
+
+bool Workers::arrives(std::size_t member) {
+  Clock& clock = clocks_[member];
+  if (clock.collective == communication_.size()) return false;
+  auto& next = communication_[clock.collective];
+  if (clock.item < next.after) return false;
+  const double freed = clock.collective == 0 ? 0 : communication_[clock.collective - 1].end;
+  const double arrival =
+      std::max({clock.now, freed, samples_[member].start + next.launched});
+  clock.communicating = true;
+  ++next.arrived;
+  next.last_arrival = std::max(next.last_arrival, arrival);
+  if (member == traced_) traced_arrival_ = arrival;
+  return true;
+}
+
+bool Workers::work(std::size_t member, const ComputeItem& item, double limit) {
+  Clock& clock = clocks_[member];
+  auto& parts = samples_[member].parts;
+  if (clock.remaining < 0) {
+    const double launched = samples_[member].start + item.launched;
+    if (launched > limit) return false;
+    if (launched > clock.now) {
+      parts[static_cast<std::size_t>(Part::host)] += launched - clock.now;
+      clock.now = launched;
+    }
+    clock.remaining = item.seconds * (item.device ? clock.factor : 1) *
+                      draws_->layer_factor(member, item.layer);
+  }
+  const double slowdown = clock.communicating ? item.slowdown : 1;
+  const double needed = clock.remaining * slowdown;
+  const bool finishes = clock.now + needed <= limit;
+  const double spent = finishes ? needed : std::max(0.0, limit - clock.now);
+  const double nominal = spent / slowdown;
+  const double start = clock.now;
+  parts[static_cast<std::size_t>(item.part)] += nominal;
+  parts[static_cast<std::size_t>(Part::overlap_slowdown)] += spent - nominal;
+  clock.now += spent;
+  clock.remaining = finishes ? 0 : clock.remaining - nominal;
+  if (member == traced_ && spent > 0) {
+    add_span(row_of(item.part), item.name, start, clock.now,
+             slowdown > 1 ? "slowed by communication" : "");
+  }
+  return finishes;
+}
+
+bool Workers::pass_gate(std::size_t member, const ComputeItem& item) {
+  Clock& clock = clocks_[member];
+  double opens = clock.now;
+  std::size_t last = communication_.size();
+  for (const std::size_t position : item.until) {
+    const auto& collective = communication_[position];
+    if (!collective.done) return false;
+    if (collective.end > opens) {
+      opens = collective.end;
+      last = position;
+    }
+  }
+  if (opens == clock.now) return true;
+  // Of the wait, what some collective moved data in is exposed; the rest waited for late ranks.
+  double moving = 0;
+  for (std::size_t p = last + 1; p-- > 0;) {
+    const auto& collective = communication_[p];
+    if (collective.end <= clock.now) break;
+    moving += std::min(collective.end, opens) - std::max(collective.start, clock.now);
+  }
+  auto& parts = samples_[member].parts;
+  moving = std::clamp(moving, 0.0, opens - clock.now);
+  parts[static_cast<std::size_t>(Part::exposed_communication)] += moving;
+  parts[static_cast<std::size_t>(Part::straggler_wait)] += opens - clock.now - moving;
+  if (member == traced_) {
+    add_span("compute", "wait", clock.now, opens, communication_[last].collective.label);
+  }
+  clock.now = opens;
+  return true;
+}
+
+Span& Workers::add_span(const char* resource, const std::string& name, double start, double end,
+                        std::string cause) {
+  // A kernel that was cut by the end of a collective is one bar.
+  constexpr std::size_t near = 4;
+  for (std::size_t i = spans_.size(); i-- > 0 && spans_.size() - i <= near;) {
+    Span& last = spans_[i];
+    if (last.resource == resource && last.name == name && last.start + last.duration == start) {
+      last.duration = end - last.start;
+      if (last.cause.empty()) last.cause = std::move(cause);
+      return last;
+    }
+  }
+  spans_.push_back({.resource = resource,
+                    .worker = fmt::format("rank {}", members_[*traced_].rank),
+                    .name = name,
+                    .start = start,
+                    .duration = end - start,
+                    .bytes = 0,
+                    .tensors = {},
+                    .cause = std::move(cause)});
+  return spans_.back();
+}
+
+void Workers::host_span(const std::string& name, double start, double duration) {
+  if (traced_) add_span("host", name, start, start + duration, "");
+}
+
+void Workers::trace_collective(const CommunicationItem& item) {
+  if (item.start > traced_arrival_) {
+    add_span("communication", "spin", traced_arrival_, item.start, "the last rank");
+  }
+  Span& bar = add_span("communication", item.collective.label, item.start, item.end, "");
+  bar.bytes = item.collective.size.count();
+  for (const TensorId id : item.collective.tensors) {
+    bar.tensors.push_back(tensors_[static_cast<std::size_t>(id)].name);
+  }
+}
+
+std::string Workers::waiting() const {
+  std::string text;
+  for (std::size_t m = 0; m < members_.size() && text.size() < 400; ++m) {
+    const Clock& clock = clocks_[m];
+    if (clock.item == items_.size() || items_[clock.item].type == ComputeItem::Type::end) continue;
+    text += fmt::format("{}rank {} at '{}'", text.empty() ? "" : ", ", members_[m].rank,
+                        items_[clock.item].name);
+  }
+  return text;
+}
+
+}  // namespace gradwire

@@ -1,0 +1,134 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/core/result.hpp"
+#include "sim/core/units.hpp"
+#include "sim/train/jitter.hpp"
+#include "strategies/strategy.hpp"
+
+namespace gradwire {
+
+/// One entry of the compute stream, the same for every rank; its duration differs by rank.
+struct ComputeItem {
+  enum class Type : std::uint8_t {
+    work,  ///< runs for `seconds` times the rank's factors
+    gate,  ///< waits for the collectives `until`
+    end    ///< the iteration ends here; the host waits for the device
+  };
+  Type type = Type::work;
+  Part part = Part::other;
+  double seconds = 0;   ///< nominal
+  double slowdown = 1;  ///< factor while a communication kernel is on the GPU, >= 1
+  int layer = -1;       ///< whose residual it takes, -1: none
+  bool device = true;   ///< scaled by the GPU's speed; false: host time
+  double launched = 0;  ///< host time since the rank's iteration start, seconds
+  std::vector<std::size_t> until;  ///< stream positions of collectives
+  std::string name;
+};
+
+/// One entry of the communication stream.
+struct CommunicationItem {
+  Collective collective;
+  OperationId operation = 0;
+  std::size_t after = 0;  ///< ready on a rank when it has passed this many compute items
+  double launched = 0;
+
+  std::size_t arrived = 0;   ///< member groups whose kernel has started
+  double last_arrival = 0;
+  bool done = false;
+  double start = 0;  ///< all ranks there, seconds since the start of the run
+  double end = 0;
+};
+
+/// What one rank's iteration was made of.
+struct IterationSample {
+  double start = 0;
+  double end = 0;
+  Breakdown parts{};
+};
+
+/// The clocks of all ranks: each runs the same compute stream at its own pace, slowed while its
+/// communication kernel is on the GPU (also while that kernel spins for late ranks), and held at
+/// gates. Members' clocks are kept, not the curve of their maxima: two ranks with work (12, 8) and
+/// (8, 12) and a gate at 12 end at 24, not at 20.
+///
+/// A collective is ready on a rank when all compute items posted before it have ended there, so a
+/// rank may always run ahead through what is posted: nothing posted later can change its pace.
+class Workers {
+ public:
+  /// @param tensors  of the job, for the names in the trace.
+  Workers(std::vector<MemberGroup> members, std::vector<TensorInfo> tensors);
+
+  [[nodiscard]] const std::vector<MemberGroup>& members() const { return members_; }
+
+  /// REQUIRES: the last iteration has ended on all members, or it is the first one.
+  void begin_iteration(const IterationDraws& draws);
+  /// Start of the present iteration on the first member.
+  [[nodiscard]] double first_start() const;
+
+  void post(ComputeItem item);
+  /// @return its position in the communication stream.
+  std::size_t post(CommunicationItem item);
+  [[nodiscard]] std::size_t posted_items() const { return items_.size(); }
+
+  /// Runs every member as far as what is posted and done allows.
+  void run();
+  /// The head of the communication stream once it has arrived on every rank and was not yet taken.
+  std::optional<std::size_t> take_ready();
+  void finish(std::size_t position, double end);
+  [[nodiscard]] const CommunicationItem& collective(std::size_t position) const {
+    return communication_[position];
+  }
+  [[nodiscard]] std::size_t collective_count() const { return communication_.size(); }
+
+  [[nodiscard]] bool iteration_ended() const { return ended_ == members_.size(); }
+  /// By member; complete when the iteration has ended.
+  [[nodiscard]] const std::vector<IterationSample>& samples() const { return samples_; }
+
+  /// Records the spans of the present iteration on this member; nothing: stop recording.
+  void trace(std::optional<std::size_t> member) { traced_ = member; }
+  /// The launcher thread of the traced rank was busy.
+  void host_span(const std::string& name, double start, double duration);
+  [[nodiscard]] std::vector<Span>& spans() { return spans_; }
+  /// What every member waits for, for the report of a deadlock.
+  [[nodiscard]] std::string waiting() const;
+
+ private:
+  struct Clock {
+    double now = 0;
+    double remaining = -1;     ///< nominal seconds left of the present item, < 0: not begun
+    double factor = 1;         ///< static speed * iteration factor
+    std::size_t item = 0;
+    std::size_t collective = 0;  ///< next one to arrive at
+    bool communicating = false;  ///< a communication kernel is on this GPU
+  };
+
+  void advance(std::size_t member, double limit);
+  /// @return false when the limit came first.
+  bool work(std::size_t member, const ComputeItem& item, double limit);
+  bool pass_gate(std::size_t member, const ComputeItem& item);
+  bool arrives(std::size_t member);
+  Span& add_span(const char* resource, const std::string& name, double start, double end,
+                 std::string cause);
+  void trace_collective(const CommunicationItem& item);
+
+  std::vector<MemberGroup> members_;
+  std::vector<TensorInfo> tensors_;
+  std::vector<Clock> clocks_;
+  std::vector<IterationSample> samples_;
+  std::vector<ComputeItem> items_;  ///< of the present iteration
+  std::vector<CommunicationItem> communication_;
+  const IterationDraws* draws_ = nullptr;
+  std::size_t taken_ = 0;  ///< collectives handed to the network
+  std::size_t ended_ = 0;
+  std::optional<std::size_t> traced_;
+  double traced_arrival_ = 0;  ///< of the collective in flight, on the traced member
+  std::vector<Span> spans_;
+};
+
+}  // namespace gradwire

@@ -1,0 +1,206 @@
+#include "strategies/ddp.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <charconv>
+#include <limits>
+#include <numeric>
+
+namespace gradwire {
+namespace {
+
+/// Buckets are made again in the order in which gradients arrived: rebuild_buckets, new in 1.7.
+constexpr Release rebuilds_from{1, 7};
+/// Copy into the bucket and division became one kernel (at::mul_out, pull request 34904, June 2020)
+/// with 1.6. Before, mark_variable_ready divided a bucket once, when it was full.
+constexpr Release fused_division_from{1, 6};
+/// Bytes of an element after the fp16 and bf16 hooks' cast.
+constexpr std::int64_t half_size = 2;
+/// The globally-unused map: one int32 a parameter.
+constexpr std::int64_t unused_map_element_size = 4;
+/// num_batches_tracked of a batch-norm layer: one int64.
+constexpr std::int64_t counter_size = 8;
+
+DeviceWork kernels(WorkKind kind, Bytes traffic, int count, const char* label) {
+  return {.kind = kind, .traffic = traffic, .kernels = count, .label = label};
+}
+
+}  // namespace
+
+std::optional<Release> parse_release(std::string_view text) {
+  Release release;
+  const char* end = text.data() + text.size();
+  const auto major = std::from_chars(text.data(), end, release.major_number);
+  if (major.ec != std::errc{} || major.ptr == end || *major.ptr != '.') return std::nullopt;
+  const auto minor = std::from_chars(major.ptr + 1, end, release.minor_number);
+  if (minor.ec != std::errc{} || (minor.ptr != end && *minor.ptr != '.')) return std::nullopt;
+  return release;
+}
+
+std::vector<std::vector<TensorId>> assign_buckets(const std::vector<TensorInfo>& tensors,
+                                                  const std::vector<TensorId>& order,
+                                                  const std::vector<Bytes>& limits) {
+  assert(!limits.empty());
+  std::vector<std::vector<TensorId>> buckets;
+  std::vector<TensorId> open;
+  Bytes size{0};
+  for (const TensorId id : order) {
+    open.push_back(id);
+    size += gradient_size(tensors[static_cast<std::size_t>(id)]);
+    if (size >= limits[std::min(buckets.size(), limits.size() - 1)]) {
+      buckets.push_back(std::exchange(open, {}));
+      size = Bytes{0};
+    }
+  }
+  if (!open.empty()) buckets.push_back(std::move(open));
+  return buckets;
+}
+
+Ddp::Ddp(const DdpOptions& options, const JobView& job)
+    : options_(options), job_(job), bucket_of_(job.tensors.size()) {}
+
+std::vector<Ddp::Bucket> Ddp::buckets_of(int iteration) const {
+  const std::vector<Bytes> limits = {options_.first_bucket_cap, options_.bucket_cap};
+  const bool rebuilt =
+      options_.version >= rebuilds_from && !options_.find_unused_parameters && iteration > 0;
+  std::vector<TensorId> order = job_.gradient_order;
+  if (!rebuilt) std::iota(order.begin(), order.end(), 0);
+  auto lists = assign_buckets(job_.tensors, order, limits);
+  // Until rebuilt, the list made in registration order is reversed: the small bucket with the first
+  // layers is reduced last.
+  if (!rebuilt) std::reverse(lists.begin(), lists.end());
+  std::vector<Bucket> buckets;
+  for (auto& list : lists) {
+    Bucket bucket;
+    for (const TensorId id : list) {
+      bucket.size += gradient_size(job_.tensors[static_cast<std::size_t>(id)]);
+    }
+    bucket.wire_size = options_.comm_hook == CommHook::none
+                           ? bucket.size
+                           : Bytes{bucket.size.count() / gradient_element_size * half_size};
+    bucket.missing = static_cast<int>(list.size());
+    bucket.tensors = std::move(list);
+    buckets.push_back(std::move(bucket));
+  }
+  return buckets;
+}
+
+OperationId Ddp::next_id(const Operations& operations) const {
+  return posted_ + static_cast<OperationId>(operations.size());
+}
+
+bool Ddp::broadcasts() const { return options_.broadcast_buffers && job_.buffer_elements > 0; }
+
+std::vector<CollectiveKind> Ddp::collectives() const {
+  if (broadcasts()) return {CollectiveKind::all_reduce, CollectiveKind::broadcast};
+  return {CollectiveKind::all_reduce};
+}
+
+Operations Ddp::on_event(Seconds /*now*/, const Event& event) {
+  Operations operations;
+  if (const auto* start = std::get_if<IterationStart>(&event)) {
+    start_iteration(start->iteration, operations);
+  } else if (const auto* hook = std::get_if<HookFired>(&event)) {
+    // no_sync(): earlier backward passes only accumulate.
+    if (job_.synchronises(hook->micro_batch)) gradient_hook(hook->tensor, operations);
+  } else if (const auto* done = std::get_if<BackwardDone>(&event)) {
+    if (job_.synchronises(done->micro_batch)) finish(operations);
+  }
+  posted_ += static_cast<OperationId>(operations.size());
+  return operations;
+}
+
+void Ddp::start_iteration(int iteration, Operations& operations) {
+  buckets_ = buckets_of(iteration);
+  next_bucket_ = 0;
+  for (std::size_t b = 0; b < buckets_.size(); ++b) {
+    for (const TensorId id : buckets_[b].tensors) {
+      bucket_of_[static_cast<std::size_t>(id)] = static_cast<int>(b);
+    }
+  }
+  if (!broadcasts()) return;
+  // _sync_buffers: tensors of one type are flattened, broadcast from rank 0, and copied back.
+  const Bytes statistics{job_.buffer_elements * gradient_element_size};
+  const Bytes counters{job_.buffer_counters * counter_size};
+  const int types = job_.buffer_counters > 0 ? 2 : 1;
+  operations.emplace_back(
+      kernels(WorkKind::copy, 2 * (statistics + counters), types, "flatten buffers"));
+  Gate gate;
+  for (const Bytes size : {statistics, counters}) {
+    if (size.count() == 0) continue;
+    gate.until.push_back(next_id(operations));
+    operations.emplace_back(Collective{.kind = CollectiveKind::broadcast,
+                                       .size = size,
+                                       .tensors = {},
+                                       .label = "broadcast buffers"});
+  }
+  operations.emplace_back(std::move(gate));
+  operations.emplace_back(kernels(WorkKind::copy, 2 * (statistics + counters),
+                                  3 * job_.buffer_counters,
+                                  "unflatten buffers"));
+}
+
+void Ddp::gradient_hook(TensorId tensor, Operations& operations) {
+  const Bytes size = gradient_size(job_.tensors[static_cast<std::size_t>(tensor)]);
+  Bucket& bucket = buckets_[static_cast<std::size_t>(bucket_of_[static_cast<std::size_t>(tensor)])];
+  // With a communication hook the hook divides, and only the copy is left here.
+  const bool divides = options_.comm_hook == CommHook::none;
+  const bool fused = options_.version >= fused_division_from;
+  if (!options_.gradient_as_bucket_view) {
+    operations.emplace_back(kernels(WorkKind::copy, 2 * size, 1, "copy into bucket"));
+  } else if (divides && fused) {
+    operations.emplace_back(kernels(WorkKind::copy, 2 * size, 1, "divide"));
+  }
+  if (--bucket.missing == 0 && divides && !fused) {
+    operations.emplace_back(kernels(WorkKind::copy, 2 * bucket.size, 1, "divide"));
+  }
+  while (next_bucket_ < buckets_.size() && buckets_[next_bucket_].missing == 0) {
+    launch(buckets_[next_bucket_++], operations);
+  }
+}
+
+void Ddp::launch(Bucket& bucket, Operations& operations) {
+  if (options_.comm_hook != CommHook::none) {  // cast, then divide in place at half the size
+    operations.emplace_back(
+        kernels(WorkKind::encode, bucket.size + 3 * bucket.wire_size, 2, "compress"));
+  }
+  bucket.reduced = next_id(operations);
+  operations.emplace_back(
+      Collective{.size = bucket.wire_size,
+                 .tensors = bucket.tensors,
+                 .label = fmt::format("bucket {}", &bucket - buckets_.data())});
+}
+
+void Ddp::finish(Operations& operations) {
+  assert(next_bucket_ == buckets_.size());
+  if (options_.find_unused_parameters) {
+    const auto count = static_cast<std::int64_t>(job_.tensors.size());
+    operations.emplace_back(Collective{.size = Bytes{count * unused_map_element_size},
+                                       .tensors = {},
+                                       .label = "map of unused parameters"});
+  }
+  for (const Bucket& bucket : buckets_) {
+    operations.emplace_back(Gate{{bucket.reduced}});
+    if (options_.comm_hook != CommHook::none) {
+      operations.emplace_back(
+          kernels(WorkKind::encode, bucket.size + bucket.wire_size, 1, "decompress"));
+    }
+    if (!options_.gradient_as_bucket_view) {
+      operations.emplace_back(kernels(WorkKind::copy, 2 * bucket.size,
+                                      static_cast<int>(bucket.tensors.size()), "copy back"));
+    }
+  }
+}
+
+std::vector<PlanGroup> Ddp::plan(int iteration) const {
+  std::vector<PlanGroup> groups;
+  for (auto& bucket : buckets_of(iteration)) {
+    groups.push_back({std::move(bucket.tensors), bucket.size.count() / gradient_element_size,
+                      bucket.wire_size});
+  }
+  return groups;
+}
+
+}  // namespace gradwire

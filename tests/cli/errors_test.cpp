@@ -1,0 +1,113 @@
+#include "tests/catch.hpp"
+#include "tests/cli/program.hpp"
+
+namespace gradwire {
+namespace {
+
+TEST_CASE("A misspelt key ends with 3, its place and the nearest key, and writes nothing",
+          "[cli][errors]") {
+  const Workplace place("misspelt");
+  place.write("job.yaml", scenario("jittre: {iteration: 0 %}\n"));
+  const auto run = place.run("run job.yaml --json r.json --csv r.csv --trace t.json");
+  CHECK(run.code == 3);
+  CHECK(run.out.empty());
+  CHECK(run.err.starts_with("job.yaml:7:1: unknown key 'jittre'"));
+  CHECK_THAT(run.err, Catch::ContainsSubstring("did you mean 'jitter'?"));
+  CHECK_FALSE(place.has("r.json"));
+  CHECK_FALSE(place.has("r.csv"));
+  CHECK_FALSE(place.has("t.json"));
+}
+
+TEST_CASE("A number without its unit ends with 3", "[cli][errors]") {
+  const Workplace place("unit");
+  place.write("job.yaml", scenario());
+  const auto run = place.run("run job.yaml --set strategy.bucket_cap=25");
+  CHECK(run.code == 3);
+  CHECK(run.err.starts_with("--set:1:"));
+  CHECK_THAT(run.err, Catch::ContainsSubstring("without a unit"));
+}
+
+TEST_CASE("A missing file ends with 3", "[cli][errors]") {
+  const Workplace place("missing");
+  const std::string command = GENERATE(
+      "run no.yaml", "sweep no.yaml", "check no.yaml", "diff no.json no.json", "show plan no.yaml",
+      "show topology no.yaml", "collective no.yaml", "import smi-topo no.txt --gpu v100 -o x.yaml");
+  const auto run = place.run(command);
+  CHECK(run.code == 3);
+  CHECK_THAT(run.err, Catch::ContainsSubstring("no."));
+  CHECK_FALSE(place.has("x.yaml"));
+}
+
+TEST_CASE("An unknown command ends with 2 and the nearest name", "[cli][errors]") {
+  const Workplace place("command");
+  const auto run = place.run("swep x.yaml");
+  CHECK(run.code == 2);
+  CHECK_THAT(run.err, Catch::ContainsSubstring("unknown command 'swep'"));
+  CHECK_THAT(run.err, Catch::ContainsSubstring("did you mean 'sweep'?"));
+  CHECK(run.out.empty());
+}
+
+TEST_CASE("An unknown option ends with 2 and the nearest name", "[cli][errors]") {
+  const Workplace place("option");
+  const auto run = place.run("run x.yaml --jsno r.json");
+  CHECK(run.code == 2);
+  CHECK_THAT(run.err, Catch::ContainsSubstring("unknown option '--jsno'; did you mean '--json'?"));
+}
+
+TEST_CASE("A command line that lacks something or has a bad value ends with 2", "[cli][errors]") {
+  const Workplace place("bad");
+  const std::string arguments =
+      GENERATE("", "run", "show", "import", "list", "list cats", "diff one.json",
+               "sweep x.yaml -j 0", "sweep x.yaml -j many", "collective x.yaml --op gather",
+               "collective x.yaml --sizes 1024", "completions tcsh", "run a.yaml b.yaml");
+  const auto run = place.run(arguments);
+  CHECK(run.code == 2);
+  CHECK(run.out.empty());
+  CHECK_THAT(run.err, Catch::ContainsSubstring("--help"));
+}
+
+TEST_CASE("An output in a folder that does not exist ends with 2 before any work",
+          "[cli][errors]") {
+  const Workplace place("folder");
+  place.write("job.yaml", scenario());
+  const auto run = place.run("run job.yaml --json r.json --csv no/r.csv");
+  CHECK(run.code == 2);
+  CHECK_THAT(run.err, Catch::ContainsSubstring("there is no folder"));
+  CHECK(run.out.empty());
+  CHECK_FALSE(place.has("r.json"));
+}
+
+TEST_CASE("A simulation that is refused ends with 1", "[cli][errors]") {
+  const Workplace place("refused");
+  // Each of 8 buckets takes 2 * 4095 steps of 4096 messages and more: above the 5e6 of `step`.
+  place.write("job.yaml", scenario());
+  const auto run = place.run(
+      "run job.yaml --set cluster.nodes=512 --set cluster.gpus_per_node=8 --set run.fidelity=step "
+      "--json r.json");
+  CHECK(run.code == 1);
+  CHECK_THAT(run.err, Catch::ContainsSubstring("messages"));
+  CHECK_FALSE(place.has("r.json"));
+}
+
+TEST_CASE("Every command has help with an example", "[cli][help]") {
+  const Workplace place("help");
+  const std::string command =
+      GENERATE("", "run", "sweep", "collective", "diff", "check", "list", "show", "show plan",
+               "show profile", "show topology", "import", "import smi-topo", "completions");
+  const auto run = place.run(command + " --help");
+  CHECK(run.code == 0);
+  CHECK_THAT(run.out, Catch::ContainsSubstring("Example"));
+  CHECK(run.err.empty());
+}
+
+TEST_CASE("The version is printed, before and behind a command", "[cli][help]") {
+  const Workplace place("version");
+  for (const char* arguments : {"--version", "run --version"}) {
+    const auto run = place.run(arguments);
+    CHECK(run.code == 0);
+    CHECK(run.out == "gradwire " GRADWIRE_VERSION "\n");
+  }
+}
+
+}  // namespace
+}  // namespace gradwire

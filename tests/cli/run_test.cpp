@@ -1,0 +1,107 @@
+#include <nlohmann/json.hpp>
+
+#include "tests/catch.hpp"
+#include "tests/cli/program.hpp"
+
+namespace gradwire {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* points =
+    "points:\n"
+    "  - {label: \"no ddp\", strategy.name: none, cluster.gpus_per_node: 1}\n"
+    "  - {label: \"1M/1G\", cluster.gpus_per_node: 1}\n"
+    "  - {label: \"1M/4G\", cluster.gpus_per_node: 4}\n";
+
+TEST_CASE("One prediction prints its summary and writes every kind of file", "[cli][run]") {
+  const Workplace place("one");
+  place.write("job.yaml", scenario());
+  const auto run = place.run(
+      "run job.yaml --json r.json --ddp-json d.json --trace t.json --csv r.csv --svg t.svg");
+  CHECK(run.code == 0);
+  CHECK(run.err.empty());
+  CHECK(run.out.starts_with("test: resnet50, 4 GPUs, batch 32 per GPU, ddp\n"));
+  const Json json = Json::parse(place.text("r.json"));
+  CHECK(json["schema"] == "gradwire.result/1");
+  CHECK(json["world_size"] == 4);
+  double sum = 0;
+  for (const auto& part : json["breakdown_s"]) sum += part.get<double>();
+  const double mean = json["iteration_time_s"]["mean"].get<double>();
+  CHECK(std::abs(sum - mean) < 1e-9);
+  CHECK(json["throughput_samples_per_s"].get<double>() == Approx(4 * 32 / mean));
+  // 4 ranks x 4 iterations
+  const Json ddp = Json::parse(place.text("d.json"));
+  CHECK(ddp["benchmark_results"][0]["result"][1]["measurements"].size() == 16);
+  const Json trace = Json::parse(place.text("t.json"));
+  CHECK(trace["traceEvents"].size() > 161);
+  CHECK(place.text("t.svg").starts_with("<svg "));
+  CHECK(place.text("r.csv").starts_with("label,"));
+}
+
+TEST_CASE("Points print the benchmark's table and one entry each in the files", "[cli][run]") {
+  const Workplace place("points");
+  place.write("job.yaml", scenario(points));
+  const auto run = place.run("run job.yaml --json r.json --ddp-json d.json --csv r.csv");
+  CHECK(run.code == 0);
+  CHECK(run.out.starts_with("Benchmark: resnet50 with batch size 32\n\n"));
+  for (const char* row :
+       {"\n   1 GPUs --   no ddp:  p50:  0.", "\n   1 GPUs --    1M/1G:  p50:  0.",
+        "\n   4 GPUs --    1M/4G:  p50:  0."}) {
+    CHECK_THAT(run.out, Catch::ContainsSubstring(row));
+  }
+  const Json json = Json::parse(place.text("r.json"));
+  CHECK(json["schema"] == "gradwire.results/1");
+  CHECK(json["results"][2]["label"] == "1M/4G");
+  const Json ddp = Json::parse(place.text("d.json"));
+  CHECK(ddp["benchmark_results"][0]["result"].size() == 3);
+  const std::string csv = place.text("r.csv");
+  CHECK(std::count(csv.begin(), csv.end(), '\n') == 4);
+  // A file against itself: no row differs.
+  const auto diff = place.run("diff d.json r.json");
+  CHECK(diff.code == 0);
+  CHECK_THAT(diff.out, Catch::ContainsSubstring("   4 GPUs:  p75:    0."));
+  CHECK_THAT(diff.out, Catch::ContainsSubstring("     -0.0%  p95:"));
+}
+
+TEST_CASE("One point can be run alone", "[cli][run]") {
+  const Workplace place("point");
+  place.write("job.yaml", scenario(points));
+  const auto run = place.run("run job.yaml --point 1M/4G");
+  CHECK(run.code == 0);
+  CHECK(run.out.starts_with("test [1M/4G]: resnet50, 4 GPUs"));
+  CHECK(place.run("run job.yaml --point 1M/8G").code == 3);
+}
+
+TEST_CASE("The same command gives the same files, byte for byte", "[cli][run]") {
+  const Workplace place("same");
+  place.write("job.yaml", scenario("jitter: {iteration: 2 %}\n"));
+  CHECK(place.run("run job.yaml --csv a.csv --ddp-json a.json").code == 0);
+  CHECK(place.run("run job.yaml --csv b.csv --ddp-json b.json").code == 0);
+  CHECK(place.text("a.csv") == place.text("b.csv"));
+  CHECK(place.text("a.json") == place.text("b.json"));
+}
+
+TEST_CASE("A collective prints the table of nccl-tests and none beats its bound",
+          "[cli][collective]") {
+  const Workplace place("collective");
+  place.write("job.yaml", scenario());
+  const std::string operation = GENERATE("all_reduce", "broadcast");
+  const auto run =
+      place.run("collective job.yaml --sizes 1MiB:64MiB:x8 --json c.json --op " + operation);
+  CHECK(run.code == 0);
+  CHECK_THAT(run.out, Catch::ContainsSubstring("#       size         count      type   redop"));
+  const Json json = Json::parse(place.text("c.json"));
+  CHECK(json["schema"] == "gradwire.collective/1");
+  CHECK(json["ranks"] == 4);
+  REQUIRE(json["rows"].size() == 3);
+  double before = 0;
+  for (const Json& row : json["rows"]) {
+    CHECK(row["time_us"].get<double>() >= row["bound_us"].get<double>());
+    CHECK(row["time_us"].get<double>() > before);
+    before = row["time_us"].get<double>();
+  }
+}
+
+}  // namespace
+}  // namespace gradwire

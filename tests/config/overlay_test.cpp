@@ -1,0 +1,61 @@
+#include "sim/config/overlay.hpp"
+
+#include "sim/config/yaml_map.hpp"
+#include "tests/catch.hpp"
+
+using namespace gradwire;
+using namespace gradwire::config;
+
+namespace {
+
+YamlValue with_set(const std::string& text, const std::string& assignment) {
+  YamlValue document = parse_yaml(text, "s.yaml");
+  apply(document, parse_set(assignment));
+  return document;
+}
+
+}  // namespace
+
+TEST_CASE("an override replaces a value and makes the mappings on its way", "[config][set]") {
+  CHECK(
+      to_text(with_set("strategy: {name: ddp, bucket_cap: 25 MiB}", "strategy.bucket_cap=1MiB")) ==
+      "{strategy: {name: ddp, bucket_cap: 1MiB}}");
+  CHECK(to_text(with_set("name: x", "cluster.fabric.link=ib_edr")) ==
+        "{name: x, cluster: {fabric: {link: ib_edr}}}");
+  CHECK(to_text(with_set("name: x", "stragglers=[{ranks: [3], compute: 1.5}]")) ==
+        "{name: x, stragglers: [{ranks: [3], compute: 1.5}]}");
+  CHECK(to_text(with_set("profile: resnet50/v100", "profile.iteration_time=97 ms")) ==
+        "{profile: {file: resnet50/v100, iteration_time: 97 ms}}");
+}
+
+TEST_CASE("an error in an overridden value is told on the command line", "[config][set]") {
+  const YamlValue document = with_set("run: {seed: 1}", "run.iterations=many");
+  YamlMap run = YamlMap(document).require_map("run");
+  CHECK_THROWS_WITH(run.require<int>("iterations"),
+                    "--set run.iterations=many:1:16: 'iterations' is 'many'; expected a whole "
+                    "number");
+}
+
+TEST_CASE("a misspelt key of an override is told at its own letters", "[config][set]") {
+  const YamlValue document = with_set("run: {seed: 1}", "run.iteratoins=5");
+  YamlMap run = YamlMap(document).require_map("run");
+  run.find("seed");
+  run.find("iterations");
+  CHECK_THROWS_WITH(run.finish(),
+                    "--set run.iteratoins=5:1:5: unknown key 'iteratoins'; expected one of seed, "
+                    "iterations; did you mean 'iterations'?");
+}
+
+TEST_CASE("an override that is no assignment of a value is refused", "[config][set]") {
+  const std::string expectation =
+      "not an assignment; expected KEY=VALUE such as 'strategy.bucket_cap=25 MiB'";
+  CHECK_THROWS_WITH(parse_set("strategy"), "--set strategy:1:1: " + expectation);
+  CHECK_THROWS_WITH(parse_set("=5"), "--set =5:1:1: " + expectation);
+  CHECK_THROWS_WITH(parse_set("a=[1, 2"),
+                    "--set a=[1, 2:1:3: YAML syntax: end of sequence flow not found; expected "
+                    "well-formed YAML");
+  CHECK_THROWS_WITH(with_set("a: 1", "b..c=1"),
+                    "--set b..c=1:1:3: an empty name in 'b..c'; expected names joined by dots");
+  CHECK_THROWS_WITH(with_set("a: [1]", "a.b=1"),
+                    "--set a.b=1:1:3: 'a' has no keys, it is a list; expected a mapping");
+}

@@ -1,0 +1,198 @@
+#include <string>
+
+#include "sim/config/scenario.hpp"
+#include "sim/core/error.hpp"
+#include "tests/catch.hpp"
+#include "tests/config/config_fixture.hpp"
+
+using namespace gradwire;
+using namespace gradwire::config;
+
+namespace {
+
+/// The message for the good scenario with its line `number` (from 1) replaced.
+class ErrorFixture : public ConfigFixture {
+ public:
+  [[nodiscard]] std::string message(int number, const std::string& line) const {
+    std::string text = good;
+    std::size_t begin = 0;
+    for (int i = 1; i < number; ++i) begin = text.find('\n', begin) + 1;
+    text.replace(begin, text.find('\n', begin) - begin, line);
+    return message_of(text, {});
+  }
+
+  /// Without the name of the folder.
+  [[nodiscard]] std::string message_of(const std::string& text,
+                                       const std::vector<std::string>& sets) const {
+    const std::string file = write(text);
+    try {
+      static_cast<void>(read_scenario(file, sets));
+    } catch (const ConfigError& error) {
+      const std::string what = error.what();
+      return what.starts_with(file) ? "s.yaml" + what.substr(file.size()) : what;
+    }
+    return "accepted";
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(ErrorFixture, "the good scenario is accepted", "[config][errors]") {
+  CHECK(message_of(good, {}) == "accepted");
+}
+
+TEST_CASE_METHOD(ErrorFixture, "a misspelt key of a scenario is told with the nearest",
+                 "[config][errors]") {
+  CHECK(message(9, "runn: {}") ==
+        "s.yaml:9:1: unknown key 'runn'; expected one of schema, name, profile, cluster, "
+        "placement, strategy, collective, run, jitter, stragglers; did you mean 'run'?");
+  CHECK(message(7, "strategy: {name: ddp, bukcet_cap: 25 MiB}") ==
+        "s.yaml:7:23: unknown key 'bukcet_cap'; expected one of name, version, bucket_cap, "
+        "first_bucket_cap, gradient_as_bucket_view, find_unused_parameters, broadcast_buffers, "
+        "compression, grad_accumulation; did you mean 'bucket_cap'?");
+  CHECK(message(7, "strategy: {name: bsp, bucket_cap: 25 MiB}") ==
+        "s.yaml:7:23: unknown key 'bucket_cap'; expected one of name, grad_accumulation");
+}
+
+TEST_CASE_METHOD(ErrorFixture, "a missing or wrong unit in a scenario is told at the value",
+                 "[config][errors]") {
+  const std::string size =
+      "; expected a size such as '25 MiB' (units B, kB, MB, GB, KiB, MiB, GiB)";
+  CHECK(message(7, "strategy: {name: ddp, bucket_cap: 25}") ==
+        "s.yaml:7:35: 'bucket_cap' is '25', without a unit" + size);
+  CHECK(message(7, "strategy: {name: ddp, bucket_cap: 25 Mib}") ==
+        "s.yaml:7:35: 'bucket_cap' is '25 Mib', unknown unit 'Mib'" + size +
+            "; did you mean 'MiB'?");
+  CHECK(message(10, "jitter: {iteration: 0.02}") ==
+        "s.yaml:10:21: 'iteration' is '0.02', without a unit; expected a share such as '1.5 %'");
+}
+
+TEST_CASE_METHOD(ErrorFixture, "a wrong type, a value out of range, a missing key have their place",
+                 "[config][errors]") {
+  CHECK(message(5, "  nodes: two") == "s.yaml:5:10: 'nodes' is 'two'; expected a whole number");
+  CHECK(message(5, "  nodes: 0") ==
+        "s.yaml:5:10: 'nodes' is '0'; expected a whole number, at least 1, at most 100000");
+  CHECK(message(5, "  gpus_per_node: 3") ==
+        "s.yaml:5:18: 'gpus_per_node' is '3'; expected a whole number, at least 1, at most 2");
+  CHECK(message(4, "  # no node") ==
+        "s.yaml:5:3: missing key 'node'; expected a node type such as dgx1v; is 'nodes' a "
+        "misspelling of it?");
+  CHECK(message(6, "  # no fabric") ==
+        "s.yaml:4:3: missing key 'fabric'; expected a mapping with 'kind' and 'link', for several "
+        "nodes");
+  CHECK(message(7, "strategy: ddp") == "s.yaml:7:11: 'strategy' is 'ddp'; expected a mapping");
+  CHECK(message(11, "stragglers: [{ranks: [4], compute: 1.5}]") ==
+        "s.yaml:11:23: 'ranks' is '4'; expected a whole number, at least 0, at most 3");
+  CHECK(message(11, "stragglers: [{compute: 1.5}]") ==
+        "s.yaml:11:14: a straggler needs 'ranks' or 'fraction'; expected one of the two");
+}
+
+TEST_CASE_METHOD(ErrorFixture, "an unknown name is told with the nearest", "[config][errors]") {
+  CHECK(message(2, "profile: tiny/small-gpu_fp32_b8") ==
+        "s.yaml:2:10: 'profile' is 'tiny/small-gpu_fp32_b8'; expected a name that 'gradwire list "
+        "profiles' shows or a path to a .yaml file; did you mean 'tiny/small-gpu_fp32_b4'?");
+  CHECK(message(2, "profile: tinny.yaml") ==
+        "s.yaml:2:10: 'profile' is 'tinny.yaml', which is not there; expected a YAML file");
+  CHECK(message(4, "  node: piar") ==
+        "s.yaml:4:9: 'node' is 'piar'; expected a name that 'gradwire list topologies' shows or a "
+        "path to a .yaml file; did you mean 'pair'?");
+  CHECK(message(7, "strategy: {name: dpd}") ==
+        "s.yaml:7:18: 'name' is 'dpd'; expected one of none, bsp, wfbp, ddp; did you mean 'ddp'?");
+  CHECK(message(8, "collective: {library: ncll}") ==
+        "s.yaml:8:23: 'library' is 'ncll'; expected one of nccl, user; did you mean 'nccl'?");
+  CHECK(message(6, "  fabric: {kind: singel_switch, link: ib_edr}") ==
+        "s.yaml:6:18: 'kind' is 'singel_switch'; expected single_switch; did you mean "
+        "'single_switch'?");
+  const std::string link = message(6, "  fabric: {kind: single_switch, link: ib_erd}");
+  CHECK(link.starts_with("s.yaml:6:39: 'link' is 'ib_erd'; expected one of eth_1g, "));
+  CHECK(link.ends_with("; did you mean 'ib_edr'?"));
+}
+
+TEST_CASE_METHOD(ErrorFixture, "releases that the model does not know are refused",
+                 "[config][errors]") {
+  CHECK(message(7, "strategy: {name: ddp, version: 1.3}") ==
+        "s.yaml:7:32: 'version' is '1.3'; expected a PyTorch release from \"1.4\" on, such as "
+        "\"1.7\"");
+  CHECK(message(7, "strategy: {name: ddp, version: 1.4, gradient_as_bucket_view: true}") ==
+        "s.yaml:7:62: 'gradient_as_bucket_view' came with PyTorch 1.7; expected false or a later "
+        "version");
+  CHECK(message(8, "collective: {version: new}") ==
+        "s.yaml:8:23: 'version' is 'new'; expected a release of NCCL 2, such as \"2.8.4\"");
+}
+
+TEST_CASE_METHOD(ErrorFixture, "what later versions bring is refused, not ignored",
+                 "[config][errors]") {
+  const std::string later = "' is not supported by this version yet; expected no such key";
+  CHECK(message(10, "events: [{at: 2 s, worker: 7, lost: true}]") ==
+        "s.yaml:10:1: 'events" + later);
+  CHECK(message(4, "  groups: []") == "s.yaml:4:3: 'groups" + later);
+  CHECK(message(7, "strategy: {preset: pytorch_ddp/default}") == "s.yaml:7:12: 'preset" + later);
+  CHECK(message(2, "profile: {model: tiny, image_size: 224}") ==
+        "s.yaml:2:24: 'image_size" + later);
+  CHECK(message(2, "profile: {model: tiny, gpu: big-gpu, batch_per_gpu: 4, dtype: fp32}") ==
+        "s.yaml:2:10: no recorded profile 'tiny/big-gpu_fp32_b4', and analytic ones are not "
+        "supported by this version yet; expected one that 'gradwire list profiles' shows; did you "
+        "mean 'tiny/small-gpu_fp32_b4'?");
+  CHECK(message(8, "collective: {algorithm: tree}") ==
+        "s.yaml:8:25: 'algorithm' is 'tree'; expected one of auto, ring");
+  CHECK(message(11, "vary: {run.seed: [1, 2]}") ==
+        "s.yaml:11:7: 'vary' is for 'gradwire sweep'; expected a scenario without it");
+}
+
+TEST_CASE_METHOD(ErrorFixture, "a bad override is told on the command line", "[config][errors]") {
+  CHECK(message_of(good, {"strategy.bucket_cap=25"}) ==
+        "--set strategy.bucket_cap=25:1:21: 'bucket_cap' is '25', without a unit; expected a size "
+        "such as '25 MiB' (units B, kB, MB, GB, KiB, MiB, GiB)");
+  CHECK(message_of(good, {"run.iteratoins=5"}) ==
+        "--set run.iteratoins=5:1:5: unknown key 'iteratoins'; expected one of iterations, warmup, "
+        "seed, fidelity; did you mean 'iterations'?");
+  CHECK(message_of(good, {"cluster.nodes.count=5"}) ==
+        "--set cluster.nodes.count=5:1:15: 'cluster.nodes' has no keys, it is '2'; expected a "
+        "mapping");
+}
+
+TEST_CASE_METHOD(ErrorFixture, "a bad point is told at its own line", "[config][errors]") {
+  const std::string text = good;
+  CHECK(message_of(text + "points:\n  - {label: a, cluster.ndoes: 1}\n", {}) ==
+        "s.yaml:13:24: unknown key 'ndoes'; expected one of node, nodes, gpus_per_node, fabric; "
+        "did you mean 'nodes'?");
+  CHECK(message_of(text + "points:\n  - {label: a, cluster.nodes: many}\n", {}) ==
+        "s.yaml:13:31: 'nodes' is 'many'; expected a whole number");
+  CHECK(message_of(text + "points: 3\n", {}) ==
+        "s.yaml:12:9: 'points' is '3'; expected a list, each item a mapping");
+  // A knob of the former strategy goes only when the override does not set it itself.
+  CHECK(message_of(text + "points:\n  - {strategy.name: bsp, strategy.bucket_cap: 1 MiB}\n", {}) ==
+        "s.yaml:13:35: unknown key 'bucket_cap'; expected one of name, grad_accumulation");
+}
+
+TEST_CASE_METHOD(ErrorFixture, "a bad axis of a sweep is told at its own line", "[config][sweep]") {
+  const std::string file = write(std::string(good) + "vary: {run.seed: 3}\n");
+  CHECK_THROWS_WITH(sweep_points(file, {}),
+                    file + ":12:18: 'run.seed' is '3'; expected a list of values to try");
+}
+
+TEST_CASE_METHOD(ErrorFixture, "a scenario cut anywhere is read or refused, never a crash",
+                 "[config][errors][fuzz]") {
+  const std::string text = good;
+  int accepted = 0;
+  for (std::size_t size = 0; size < text.size(); ++size) {
+    accepted += message_of(text.substr(0, size), {}) == "accepted" ? 1 : 0;
+  }
+  // All that must be there stands in lines 1 to 7: at least the cuts before and behind the ends of
+  // lines 7 to 10 are whole.
+  CHECK(accepted >= 8);
+}
+
+TEST_CASE_METHOD(ErrorFixture, "a scenario with any byte changed is read or refused, never a crash",
+                 "[config][errors][fuzz]") {
+  const std::string text = good;
+  int refused = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    for (const char byte : {'\0', '\n', '{', '*', '"', '-', '\xff', '\t'}) {
+      std::string changed = text;
+      changed[at] = byte;
+      refused += message_of(changed, {}) == "accepted" ? 0 : 1;
+    }
+  }
+  CHECK(refused > static_cast<int>(text.size()));
+}

@@ -1,0 +1,179 @@
+#include "sim/config/scenario.hpp"
+
+#include "tests/catch.hpp"
+#include "tests/config/config_fixture.hpp"
+
+using namespace gradwire;
+using namespace gradwire::config;
+
+TEST_CASE_METHOD(ConfigFixture, "a scenario becomes domain types", "[config][scenario]") {
+  const auto scenarios = read_scenario(write(good, "my-job.yaml"), {});
+  REQUIRE(scenarios.size() == 1);
+  const Scenario& s = scenarios.front();
+  CHECK(s.label.empty());
+  CHECK(s.name == "my-job");
+  CHECK(s.profile->model == "tiny");
+  CHECK(s.gpu.name == "small-gpu");
+  CHECK(s.cluster->node_count() == 2);
+  CHECK(s.cluster->fabric().port.name == "ib_edr");
+  CHECK(s.placement == Placement{{0, 0}, {0, 1}, {1, 0}, {1, 1}});
+  CHECK(s.strategy_name == "ddp");
+  CHECK(s.run.iterations == 10);
+  CHECK(s.run.warmup == 2);
+  CHECK(s.run.seed == 3);
+  CHECK(s.fidelity == "fluid");
+  CHECK(s.jitter.rank == Approx(0.01));
+  CHECK(s.jitter.iteration == Approx(0.02));
+  CHECK(s.jitter.layer == 0.0);
+  REQUIRE(s.stragglers.size() == 2);
+  CHECK(s.stragglers[0].ranks == std::vector<int>{3});
+  CHECK(s.stragglers[0].compute == 1.5);
+  CHECK(s.stragglers[1].fraction == Approx(0.01));
+  CHECK(s.warnings.empty());
+}
+
+TEST_CASE_METHOD(ConfigFixture, "what a scenario leaves out has its stated default",
+                 "[config][scenario]") {
+  const Scenario s = read_scenario(write("schema: gradwire.scenario/1\n"
+                                         "profile: tiny/small-gpu_fp32_b4\n"
+                                         "cluster: {node: pair}\n"
+                                         "strategy: {name: bsp}\n"),
+                                   {})
+                         .front();
+  CHECK(s.cluster->node_count() == 1);
+  CHECK(s.placement.size() == 2);  // all of the node's GPUs
+  CHECK(s.run.iterations == 50);
+  CHECK(s.run.warmup == 5);
+  CHECK(s.fidelity == "auto");
+  CHECK(s.grad_accumulation == 1);
+  CHECK(s.jitter.iteration == Approx(0.004));  // the profile's factor_stdev
+  CHECK_FALSE(s.jitter.layer.has_value());     // each layer's own
+  CHECK(s.cost != nullptr);
+}
+
+TEST_CASE_METHOD(ConfigFixture, "iteration_time scales the profile", "[config][scenario]") {
+  const std::string file = write(good);
+  // The profile's iteration takes 10 ms: 20 ms doubles each layer, 1 ms of conv forward becomes 2.
+  const Scenario s = read_scenario(file, {"profile.iteration_time=20 ms"}).front();
+  CHECK(s.profile->iteration.count() == Approx(0.020));
+  CHECK(s.profile->layers[0].forward.count() == Approx(0.002));
+  const std::string by_parts =
+      "profile={model: tiny, gpu: small-gpu, batch_per_gpu: 4, dtype: fp32, iteration_time: 5 ms}";
+  CHECK(read_scenario(file, {by_parts}).front().profile->iteration.count() == Approx(0.005));
+}
+
+TEST_CASE_METHOD(ConfigFixture, "what the models were not made for is told as a warning",
+                 "[config][scenario]") {
+  const auto warnings = [&](const std::string& set) {
+    return read_scenario(write(good), {set}).front().warnings;
+  };
+  const auto nccl = warnings("collective.version=2.18");
+  REQUIRE(nccl.size() == 1);
+  CHECK(nccl[0].text == "NCCL 2.18 is priced with the constants of 2.4 to 2.14");
+  const std::string node = write(
+      "schema: gradwire.node_topology/1\nname: other\nsource: made up\n"
+      "gpus: [{id: gpu0, model: big-gpu-80gb}]\n"
+      "nics: [{id: nic0}]\n"
+      "pcie: [{a: gpu0, b: nic0, bandwidth: 12 GB/s, latency: 1 us}]\n",
+      "other.yaml");
+  const auto gpu = read_scenario(write(good), {"cluster.node=" + node, "stragglers=[]"}).front();
+  REQUIRE(gpu.warnings.size() == 1);
+  CHECK(gpu.warnings[0].text ==
+        "the profile is of small-gpu, the cluster's GPUs are big-gpu-80gb; compute times are the "
+        "profile's");
+}
+
+TEST_CASE_METHOD(ConfigFixture, "each point is a scenario of its own", "[config][scenario]") {
+  const std::string file =
+      write(std::string(good) +
+            "points:\n"
+            "  - {label: no ddp, strategy.name: none, cluster.nodes: 1, cluster.gpus_per_node: 1, "
+            "stragglers: []}\n"
+            "  - {label: slow, cluster.fabric.link: {bandwidth: 10 Gbit/s, latency: 20 us, kind: "
+            "tcp}}\n"
+            "  - {strategy.bucket_cap: 1 MiB}\n");
+  const auto points = read_scenario(file, {"run.iterations=7"});
+  REQUIRE(points.size() == 3);
+  CHECK(points[0].label == "no ddp");
+  CHECK(points[0].strategy_name == "none");  // DDP's own knobs went with it
+  CHECK(points[0].placement.size() == 1);
+  CHECK(points[1].label == "slow");
+  CHECK(points[1].cluster->fabric().port.bandwidth.count() == Approx(10e9 / 8));
+  CHECK(points[2].label == "point 3");
+  CHECK(points[2].run.iterations == 7);
+  CHECK(points[1].sha256 != points[2].sha256);
+}
+
+TEST_CASE_METHOD(ConfigFixture, "an explicit placement names GPUs in order of rank",
+                 "[config][scenario]") {
+  const std::string file = write(good);
+  const auto with = [&](const std::string& set) {
+    return read_scenario(file, {"stragglers=[]", "placement=" + set}).front().placement;
+  };
+  CHECK(with("[node1.gpu0, node0.gpu1]") == Placement{{1, 0}, {0, 1}});
+  CHECK(with("round_robin") == Placement{{0, 0}, {1, 0}, {0, 1}, {1, 1}});
+  CHECK_THROWS_WITH(with("[node0.gpu0, node0.gpu2]"),
+                    "--set placement=[node0.gpu0, node0.gpu2]:1:24: 'placement' names "
+                    "'node0.gpu2', which is not there; expected a GPU of the cluster such as "
+                    "node0.gpu0, each once");
+  CHECK_THROWS_WITH(with("[node0.gpu0, node0.gpu0]"),
+                    "--set placement=[node0.gpu0, node0.gpu0]:1:24: 'placement' names "
+                    "'node0.gpu0' twice; expected a GPU of the cluster such as node0.gpu0, each "
+                    "once");
+}
+
+TEST_CASE_METHOD(ConfigFixture, "links_per_node gives each machine as many ports",
+                 "[config][scenario]") {
+  const std::string file = write(good);
+  const auto ports = [&](const std::string& links) {
+    const Scenario s = read_scenario(file, {"cluster.fabric.links_per_node=" + links}).front();
+    CHECK(s.cluster->node(0).nics().size() == std::stoul(links));
+    return s.cluster->fabric().port_count();
+  };
+  CHECK(ports("1") == 2);
+  CHECK(ports("4") == 8);
+}
+
+TEST_CASE_METHOD(ConfigFixture, "collectives need no profile and no strategy",
+                 "[config][scenario]") {
+  const std::string file = write(
+      "schema: gradwire.scenario/1\ncluster: {node: pair}\ncollective: {library: user, "
+      "alpha: 20 us, bandwidth: 10 GB/s}\n");
+  const Scenario s = read_scenario(file, {}, Needs::cluster_only).front();
+  CHECK_FALSE(s.profile.has_value());
+  // alpha + size / bandwidth = 20 us + 10 MB / 10 GB/s = 1.02 ms
+  CHECK(s.cost->price(Pattern{}, Bytes{10'000'000}).alone->count() == Approx(1.02e-3));
+  CHECK_THROWS_WITH(read_scenario(file, {}),
+                    file +
+                        ":1:1: missing key 'profile'; expected a name that 'gradwire list "
+                        "profiles' shows");
+}
+
+TEST_CASE_METHOD(ConfigFixture, "the echo is JSON with sorted keys, and hashes to SHA-256",
+                 "[config][scenario]") {
+  const std::string file =
+      write("schema: gradwire.scenario/1\ncluster: {nodes: 1, node: pair}\nname: \"12\"\n");
+  const Scenario s = read_scenario(file, {}, Needs::cluster_only).front();
+  CHECK(s.json ==
+        R"({"cluster":{"node":"pair","nodes":1},"name":"12","schema":"gradwire.scenario/1"})");
+  // printf '%s' JSON | sha256sum
+  CHECK(s.sha256 == "ca77c52f5ed03d14384c50d349b7723bfe86a2805a7915bd05cf584d94341aad");
+}
+
+TEST_CASE_METHOD(ConfigFixture, "a sweep is the product of its axes, the last one fastest",
+                 "[config][sweep]") {
+  const std::string file =
+      write(std::string(good) +
+            "vary: {cluster.nodes: [2, 3], strategy.name: [ddp, bsp], run.seed: [1]}\n");
+  const auto points = sweep_points(file, {});
+  REQUIRE(points.size() == 4);
+  CHECK(points[1] ==
+        SweepPoint{{"cluster.nodes", "2"}, {"strategy.name", "bsp"}, {"run.seed", "1"}});
+  CHECK(points[2] ==
+        SweepPoint{{"cluster.nodes", "3"}, {"strategy.name", "ddp"}, {"run.seed", "1"}});
+  const Scenario s = read_sweep_point(file, {}, points[3]);
+  CHECK(s.label == "cluster.nodes=3, strategy.name=bsp, run.seed=1");
+  CHECK(s.cluster->node_count() == 3);
+  CHECK(s.strategy_name == "bsp");
+  CHECK(sweep_points(write(good, "plain.yaml"), {}).empty());
+}

@@ -1,0 +1,60 @@
+#include "sim/config/strategy_catalogue.hpp"
+
+#include "strategies/bsp.hpp"
+#include "strategies/ddp.hpp"
+#include "strategies/none.hpp"
+#include "strategies/wfbp.hpp"
+#include "tests/catch.hpp"
+
+using namespace gradwire;
+using namespace gradwire::config;
+
+namespace {
+
+JobView two_tensors() {
+  JobView job;
+  job.world_size = 2;
+  job.tensors = {{"a", 300'000, 0}, {"b", 300'000, 1}};
+  job.gradient_order = {1, 0};
+  return job;
+}
+
+std::unique_ptr<Strategy> make(const std::string& text) {
+  const YamlValue document = parse_yaml(text, "s.yaml");
+  YamlMap map(document);
+  auto maker = find_strategy(map.require<std::string>("name"))->read(map);
+  map.finish();
+  return maker(two_tensors());
+}
+
+}  // namespace
+
+TEST_CASE("each name makes its own strategy", "[config][catalogue]") {
+  CHECK(dynamic_cast<NoCommunication*>(make("name: none").get()) != nullptr);
+  CHECK(dynamic_cast<Bsp*>(make("name: bsp").get()) != nullptr);
+  CHECK(dynamic_cast<Wfbp*>(make("name: wfbp").get()) != nullptr);
+  CHECK(dynamic_cast<Ddp*>(make("name: ddp").get()) != nullptr);
+}
+
+TEST_CASE("DDP's knobs reach its buckets", "[config][catalogue]") {
+  // 1.2 MB a tensor: a first bucket of 1 MB closes after one, one of 2 MB takes both.
+  CHECK(make("{name: ddp, first_bucket_cap: 1 MB, bucket_cap: 1 MB}")->plan(1).size() == 2);
+  CHECK(make("{name: ddp, first_bucket_cap: 2 MB, bucket_cap: 2 MB}")->plan(1).size() == 1);
+  // The fp16 hook sends half of 4 bytes an element.
+  const auto plan = make("{name: ddp, first_bucket_cap: 2 MB, compression: {name: fp16}}")->plan(1);
+  REQUIRE(plan.size() == 1);
+  CHECK(plan[0].size == Bytes{2 * 600'000});
+}
+
+TEST_CASE("every knob that the catalogue lists is one that the strategy reads",
+          "[config][catalogue]") {
+  for (const auto& entry : strategy_catalogue()) {
+    for (const auto& parameter : entry.parameters) {
+      const YamlValue document = parse_yaml("{" + parameter.name + ": []}", "s.yaml");
+      YamlMap map(document);
+      INFO(entry.name << ": " << parameter.name);
+      // A list is never a knob's value: only a knob that is read can be refused.
+      CHECK_THROWS_AS(entry.read(map), ConfigError);
+    }
+  }
+}

@@ -1,0 +1,63 @@
+#include "sim/config/yaml_value.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/catch.hpp"
+
+using namespace gradwire;
+using namespace gradwire::config;
+
+TEST_CASE("each value knows its place, in block and in flow style", "[config][yaml]") {
+  const YamlValue root = parse_yaml("a: 1\nb: {c: [x, y]}\n", "s.yaml");
+  REQUIRE(root.find("b") != nullptr);
+  const YamlValue* list = root.find("b")->find("c");
+  REQUIRE(list != nullptr);
+  CHECK(list->items[1].text == "y");
+  CHECK(list->items[1].where.line == 2);
+  CHECK(list->items[1].where.column == 12);  // b: {c: [x, y]}, the y
+}
+
+TEST_CASE("a key that stands twice is refused where it stands again", "[config][yaml]") {
+  CHECK_THROWS_WITH(
+      parse_yaml("run:\n  seed: 1\n  seed: 2\n", "s.yaml"),
+      "s.yaml:3:3: duplicate key 'seed'; expected each key once, the first is at 2:3");
+}
+
+TEST_CASE("a syntax error has its place", "[config][yaml]") {
+  CHECK_THROWS_WITH(
+      parse_yaml("a: [1, 2\nb: 3\n", "s.yaml"),
+      "s.yaml:2:2: YAML syntax: end of sequence flow not found; expected well-formed YAML");
+  CHECK_THROWS_WITH(parse_yaml("a: 1\n---\nb: 2\n", "s.yaml"),
+                    "s.yaml:2:1: a second YAML document; expected one document a file");
+  CHECK_THROWS_WITH(parse_yaml("[1, 2]: 3\n", "s.yaml"),
+                    "s.yaml:1:1: a key that is a list; expected a name");
+}
+
+TEST_CASE("an alias copies its anchor, but never itself and never without end", "[config][yaml]") {
+  CHECK(to_text(parse_yaml("a: &x {b: 1}\nc: *x\n", "s.yaml")) == "{a: {b: 1}, c: {b: 1}}");
+  CHECK_THROWS_WITH(parse_yaml("a: &x [*x]\n", "s.yaml"),
+                    "s.yaml:1:8: an alias inside its own anchor; expected an earlier value");
+  std::string bomb = "a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n";  // 10^9 values in ten lines
+  for (int i = 1; i < 9; ++i) {
+    const std::string alias = "*a" + std::to_string(i - 1);
+    bomb += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + alias;
+    for (int k = 1; k < 10; ++k) bomb += ", " + alias;
+    bomb += "]\n";
+  }
+  CHECK_THROWS_WITH(parse_yaml(bomb, "s.yaml"),
+                    Catch::ContainsSubstring("too many values; expected at most 2000000"));
+}
+
+TEST_CASE("a missing file is told with the nearest name in its folder", "[config][yaml]") {
+  const auto folder = std::filesystem::temp_directory_path() / "gradwire_yaml_value_test";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "ddp_v100.yaml") << "a: 1\n";
+  const std::string missing = (folder / "dpd_v100.yaml").string();
+  CHECK_THROWS_WITH(load_yaml(missing), missing +
+                                            ":1:1: cannot be read; expected a readable YAML "
+                                            "file; did you mean 'ddp_v100.yaml'?");
+  CHECK_THROWS_AS(load_yaml(folder.string()), ConfigError);
+  CHECK(load_yaml((folder / "ddp_v100.yaml").string()).find("a")->text == "1");
+  std::filesystem::remove_all(folder);
+}

@@ -1,0 +1,132 @@
+#include "sim/core/cluster.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/core/error.hpp"
+#include "tests/catch.hpp"
+
+namespace gradwire {
+namespace {
+
+using namespace literals;
+
+/// `gpus` GPUs and two NICs on one PCIe switch.
+std::shared_ptr<const NodeGraph> box(int gpus) {
+  auto node = std::make_shared<NodeGraph>();
+  const DeviceId hub = node->add({.kind = DeviceKind::pcie_switch});
+  const Link slot{.kind = LinkKind::pcie, .bandwidth = 12_GBps, .latency = 1_us};
+  for (int i = 0; i < gpus; ++i) node->connect(node->add({.kind = DeviceKind::gpu}), hub, slot);
+  for (const char* name : {"mlx5_0", "mlx5_1"}) {
+    node->connect(node->add({.name = name, .kind = DeviceKind::nic}), hub, slot);
+  }
+  return node;
+}
+
+const Link trunk{.kind = LinkKind::network, .bandwidth = 10_GBps, .latency = 3_us};
+
+/// Ports in turn on the leaves of a fabric: two leaves and a spine.
+Fabric leaf_spine(int ports) {
+  Fabric fabric;
+  fabric.kind = "test";
+  fabric.port = {"eth", "tcp", 5_GBps, 2_us};
+  const auto left = fabric.add_switch("leaf0");
+  const auto right = fabric.add_switch("leaf1");
+  const auto spine = fabric.add_switch("spine");
+  fabric.connect(left, spine, trunk);
+  fabric.connect(right, spine, trunk);
+  for (int i = 0; i < ports; ++i) fabric.attach(i < ports / 2 ? left : right);
+  return fabric;
+}
+
+std::vector<std::string> names(const Cluster& cluster, const std::vector<LinkId>& path) {
+  std::vector<std::string> result;
+  for (const LinkId id : path) result.push_back(cluster.link_name(id));
+  return result;
+}
+
+TEST_CASE("links are numbered node by node, then ports, then trunks, and found by name",
+          "[cluster]") {
+  const auto small = box(1);
+  const auto large = box(2);
+  const Cluster cluster({small, large, small}, leaf_spine(6));
+  // (1 + 2) x 2 + (2 + 2) x 2 + (1 + 2) x 2 inside, 6 x 2 ports, 2 x 2 trunks.
+  REQUIRE(cluster.links().size() == 6 + 8 + 6 + 12 + 4);
+  CHECK(cluster.link_name(0) == "node0.gpu0->switch0");
+  CHECK(cluster.link_name(6) == "node1.gpu0->switch0");
+  CHECK(cluster.link_name(20) == "node0.nic0.up");
+  CHECK(cluster.link_name(31) == "node2.nic1.down");
+  CHECK(cluster.link_name(32) == "leaf0->spine");
+  for (LinkId id = 0; id < 36; ++id) {
+    CHECK(cluster.find_links(cluster.link_name(id)) == std::vector<LinkId>{id});
+  }
+  CHECK(cluster.find_links("node2.nic1") == std::vector<LinkId>{30, 31});
+  for (const char* unknown : {"node3.nic0", "node0.nic2", "node0.nic", "node0.nic0.left", "nic0",
+                              "node0", "node-1.nic0", "spine->spine", ""}) {
+    CHECK(cluster.find_links(unknown).empty());
+  }
+}
+
+TEST_CASE("a way between machines runs GPU, NIC, up, trunks, down, NIC, GPU", "[cluster]") {
+  const auto node = box(2);
+  const Cluster cluster({node, node}, leaf_spine(4));
+  std::vector<LinkId> path;
+  cluster.append_remote({0, 1}, 1, {1, 0}, 0, path);
+  CHECK(names(cluster, path) ==
+        std::vector<std::string>{"node0.gpu1->switch0", "node0.switch0->mlx5_1", "node0.nic1.up",
+                                 "leaf0->spine", "spine->leaf1", "node1.nic0.down",
+                                 "node1.mlx5_0->switch0", "node1.switch0->gpu0"});
+  const ClusterLink& up = cluster.links()[static_cast<std::size_t>(path[2])];
+  CHECK(up.capacity == 5e9);
+  CHECK(up.latency == 2e-6);
+  CHECK(up.kind == LinkKind::network);
+
+  std::vector<LinkId> nearest;  // both NICs are equally near: the first
+  cluster.append_route({0, 1}, {1, 0}, nearest);
+  CHECK(cluster.link_name(nearest[2]) == "node0.nic0.up");
+  path.clear();
+  cluster.append_route({1, 0}, {1, 1}, path);
+  CHECK(names(cluster, path) ==
+        std::vector<std::string>{"node1.gpu0->switch0", "node1.switch0->gpu1"});
+}
+
+TEST_CASE("switches without a way between them are an error that names both", "[cluster]") {
+  Fabric fabric;
+  const auto a = fabric.add_switch("a");
+  const auto b = fabric.add_switch("b");
+  CHECK(fabric.trunks(a, a).empty());
+  CHECK_THROWS_MATCHES(fabric.trunks(a, b), SimulationError,
+                       Catch::Message("fabric: no way from a to b"));
+  fabric.connect(a, b, trunk);  // a later trunk is seen
+  CHECK(fabric.trunks(a, b) == std::vector<int>{0});
+  CHECK(fabric.trunks(b, a) == std::vector<int>{1});
+}
+
+TEST_CASE("degrading a link changes it alone", "[cluster]") {
+  const auto node = box(1);
+  Cluster cluster({node, node}, leaf_spine(4));
+  const LinkId up = cluster.find_links("node1.nic0.up").at(0);
+  cluster.degrade(up, 0.5);
+  CHECK(cluster.links()[static_cast<std::size_t>(up)].capacity == 2.5e9);
+  CHECK(std::count_if(cluster.links().begin(), cluster.links().end(),
+                      [](const ClusterLink& link) { return link.capacity == 2.5e9; }) == 1);
+}
+
+TEST_CASE("one machine needs no fabric", "[cluster]") {
+  const Cluster cluster({box(3)}, Fabric{});
+  CHECK(cluster.links().size() == 10);
+  CHECK(cluster.find_links("node0.nic0").empty());
+}
+
+TEST_CASE("ranks are placed node by node or in turn", "[cluster]") {
+  const auto node = box(4);
+  const Cluster cluster({node, node, node}, leaf_spine(6));
+  CHECK(packed_placement(cluster, 2) == Placement{{0, 0}, {0, 1}, {1, 0}, {1, 1}, {2, 0}, {2, 1}});
+  CHECK(round_robin_placement(cluster, 2) ==
+        Placement{{0, 0}, {1, 0}, {2, 0}, {0, 1}, {1, 1}, {2, 1}});
+}
+
+}  // namespace
+}  // namespace gradwire

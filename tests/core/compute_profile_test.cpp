@@ -1,0 +1,87 @@
+#include "sim/core/compute_profile.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/catch.hpp"
+
+namespace gradwire {
+namespace {
+
+LayerProfile layer(const std::string& name, double forward, double backward,
+                   std::vector<ParameterSpec> parameters) {
+  LayerProfile layer;
+  layer.name = name;
+  layer.forward = Seconds{forward};
+  layer.backward = Seconds{backward};
+  layer.parameters = std::move(parameters);
+  return layer;
+}
+
+/// Two layers with parameters around one without: 3 tensors of 6, 2 and 8 elements.
+ComputeProfile small_profile() {
+  ComputeProfile profile;
+  profile.source.kind = "recorded";
+  profile.source.notes = "by hand";
+  profile.iteration = Seconds{10};
+  profile.gpu_busy = Seconds{9};
+  profile.optimizer = Seconds{0.5};
+  profile.host_launch = Seconds{0.25};
+  profile.layers = {layer("a", 1, 2, {{"a.weight", {3, 2}, Seconds{6}}, {"a.bias", {2}, {}}}),
+                    layer("b", 0.5, 1, {}),
+                    layer("c", 1.5, 3, {{"c.weight", {2, 2, 2}, Seconds{3}}})};
+  return profile;
+}
+
+TEST_CASE("A profile's sums are those of its layers", "[core][profile]") {
+  const auto profile = small_profile();
+  CHECK(profile.forward() == Seconds{3});   // 1 + 0.5 + 1.5
+  CHECK(profile.backward() == Seconds{6});  // 2 + 1 + 3
+  // 10 - 3 - 6 - 0.5
+  CHECK(profile.unattributed() == Seconds{0.5});
+  CHECK(profile.parameter_count() == 6 + 2 + 8);
+  CHECK(profile.tensor_count() == 3);
+}
+
+TEST_CASE("Unattributed time is never negative", "[core][profile]") {
+  auto profile = small_profile();
+  profile.iteration = Seconds{9.25};  // less than 3 + 6 + 0.5
+  CHECK(profile.unattributed() == Seconds{0});
+}
+
+TEST_CASE("Tensors stand in registration order and know their layer", "[core][profile]") {
+  const auto tensors = tensors_of(small_profile());
+  REQUIRE(tensors.size() == 3);
+  CHECK(tensors[0].name == "a.weight");
+  CHECK(tensors[0].elements == 6);
+  CHECK(tensors[1].name == "a.bias");
+  CHECK(tensors[1].layer == 0);
+  CHECK(tensors[2].name == "c.weight");
+  CHECK(tensors[2].elements == 8);
+  CHECK(tensors[2].layer == 2);
+}
+
+TEST_CASE("Scaling to an iteration time multiplies every time and says so", "[core][profile]") {
+  // Factor 25 / 10.
+  const auto scaled = scaled_to(small_profile(), Seconds{25});
+  CHECK(scaled.iteration == Seconds{25});
+  CHECK(scaled.gpu_busy == Seconds{22.5});
+  CHECK(scaled.optimizer == Seconds{1.25});
+  CHECK(scaled.host_launch == Seconds{0.625});
+  CHECK(scaled.forward() == Seconds{7.5});
+  CHECK(scaled.backward() == Seconds{15});
+  CHECK(scaled.unattributed() == Seconds{1.25});
+  CHECK(scaled.layers[0].parameters[0].ready == Seconds{15});
+  CHECK(!scaled.layers[0].parameters[1].ready);
+  CHECK(scaled.source.kind == "recorded");
+  CHECK(scaled.source.notes == "by hand; times multiplied by 2.5000 for an iteration of 25000 ms");
+}
+
+TEST_CASE("The default gradient order is the reverse of registration", "[core][profile]") {
+  CHECK(reverse_registration_order(3) == std::vector<TensorId>{2, 1, 0});
+  CHECK(reverse_registration_order(0).empty());
+}
+
+}  // namespace
+}  // namespace gradwire

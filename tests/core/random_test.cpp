@@ -1,0 +1,117 @@
+#include "sim/core/random.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <numbers>
+#include <numeric>
+#include <vector>
+
+#include "sim/core/statistics.hpp"
+#include "tests/catch.hpp"
+
+namespace gradwire {
+namespace {
+
+double normal_cdf(double x) {
+  return 0.5 * std::erfc(-x / std::numbers::sqrt2);
+}
+
+TEST_CASE("The normal quantile inverts the normal distribution", "[core][random]") {
+  // Published values: p = 0.975 -> 1.959963984540054, p = 0.9 -> 1.2815515655446004.
+  CHECK(normal_quantile(0.5) == 0);
+  CHECK(normal_quantile(0.975) == Approx(1.959963984540054).epsilon(1e-14));
+  CHECK(normal_quantile(0.9) == Approx(1.2815515655446004).epsilon(1e-14));
+  // Centre, both tails and both joints: CDF(quantile(p)) = p. The error of erfc near its small end
+  // grows with x^2, hence 1e-12.
+  for (const double p :
+       {1e-300, 1e-16, 1e-11, 1.3e-11, 1e-5, 0.01, 0.0749, 0.0751, 0.3, 0.7, 0.93}) {
+    CHECK(normal_cdf(normal_quantile(p)) == Approx(p).epsilon(1e-12).margin(0));
+  }
+  CHECK(normal_quantile(0.25) == -normal_quantile(0.75));
+}
+
+TEST_CASE("A draw depends on its keys only", "[core][random]") {
+  const double draw = standard_normal(1, 2, 3, 4);
+  CHECK(standard_normal(1, 2, 3, 4) == draw);
+  CHECK(standard_normal(2, 2, 3, 4) != draw);
+  CHECK(standard_normal(1, 3, 3, 4) != draw);
+  CHECK(standard_normal(1, 2, 4, 4) != draw);
+  CHECK(standard_normal(1, 2, 3, 5) != draw);
+  // Keys in another order are other keys.
+  CHECK(standard_normal(1, 2, 4, 3) != draw);
+  CHECK(standard_normal(2, 1, 3, 4) != draw);
+}
+
+/// What `draw(i)` gives for i = 0..999 999.
+template <class Draw>
+std::vector<double> million(Draw draw) {
+  std::vector<double> draws(1'000'000);
+  for (std::size_t i = 0; i < draws.size(); ++i) draws[i] = draw(i);
+  return draws;
+}
+
+/// Mean product of draws `stride` apart.
+double correlation(const std::vector<double>& draws, std::size_t stride) {
+  const auto from = draws.begin() + static_cast<std::ptrdiff_t>(stride);
+  return std::inner_product(from, draws.end(), draws.begin(), 0.0) /
+         static_cast<double>(draws.size() - stride);
+}
+
+/// Greatest distance between the draws' distribution and the normal one.
+double kolmogorov_distance(std::vector<double> draws) {
+  std::sort(draws.begin(), draws.end());
+  const auto n = static_cast<double>(draws.size());
+  double distance = 0;
+  for (std::size_t i = 0; i < draws.size(); ++i) {
+    const double p = normal_cdf(draws[i]);
+    const auto below = static_cast<double>(i);
+    distance = std::max({distance, p - below / n, (below + 1) / n - p});
+  }
+  return distance;
+}
+
+TEST_CASE("Draws over any key follow the standard normal distribution", "[core][random]") {
+  const std::size_t axis = GENERATE(0U, 1U, 2U, 3U);
+  const auto draws = million([&](std::uint64_t i) {
+    std::array<std::uint64_t, 4> keys = {1, 1, 1, 1};
+    keys[axis] = i;
+    return standard_normal(keys[0], keys[1], keys[2], keys[3]);
+  });
+  // Five standard errors: of the mean 1/sqrt(n), of the deviation 1/sqrt(2n), of the product of
+  // neighbours 1/sqrt(n).
+  const double root = std::sqrt(static_cast<double>(draws.size()));
+  CHECK(std::abs(mean(draws)) < 5 / root);
+  CHECK(std::abs(stdev(draws) - 1) < 5 / (root * std::numbers::sqrt2));
+  CHECK(std::abs(correlation(draws, 1)) < 5 / root);
+  // Kolmogorov-Smirnov: sqrt(n) D < 1.95 with probability 0.999.
+  CHECK(root * kolmogorov_distance(draws) < 1.95);
+}
+
+TEST_CASE("Draws of neighbouring ranks and layers are uncorrelated", "[core][random]") {
+  // A grid of 1000 ranks x 1000 layers; the mean product of neighbours is 0 +- 1/sqrt(n).
+  const auto draws =
+      million([](std::uint64_t i) { return standard_normal(7, 1, i / 1000, i % 1000); });
+  for (const std::size_t stride : {999U, 1000U, 1001U}) {
+    CHECK(std::abs(correlation(draws, stride)) < 5e-3);
+  }
+}
+
+TEST_CASE("A draw takes at most 20 ns in release", "[.][bench][core][random]") {
+  constexpr int draws = 100'000;
+  double best = 1;  // seconds of processor time
+  double sum = 0;
+  for (int round = 0; round < 20; ++round) {
+    const std::clock_t start = std::clock();
+    for (std::uint64_t i = 0; i < draws; ++i) sum += standard_normal(7, 1, i / 1000, i % 1000);
+    best = std::min(best, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
+  }
+  WARN(best / draws * 1e9 << " ns a draw, sum " << sum);
+  CHECK(best / draws < 20e-9);
+}
+
+}  // namespace
+}  // namespace gradwire

@@ -1,0 +1,116 @@
+#include "sim/cost/measured_table.hpp"
+
+#include <cmath>
+
+#include "sim/cost/alpha_beta.hpp"
+#include "tests/catch.hpp"
+
+namespace gradwire {
+namespace {
+
+using namespace literals;
+
+Pattern pattern_of(int ranks, int machines, CollectiveKind kind = CollectiveKind::all_reduce) {
+  Pattern pattern;
+  pattern.kind = kind;
+  pattern.algorithm = "ring";
+  pattern.ranks = ranks;
+  pattern.machines = machines;
+  return pattern;
+}
+
+MeasuredRow row(std::int64_t kib, double us) {
+  return {Bytes{kib * 1024}, Seconds{us * 1e-6}, "", ""};
+}
+
+/// Falls back to 1 s, whatever the size.
+MeasuredTable table_of(std::vector<MeasuredRow> rows) {
+  return {{{CollectiveKind::all_reduce, 8, 1, std::move(rows)}},
+          std::make_shared<AlphaBeta>(Seconds{1}, Seconds{})};
+}
+
+double alone_us(const CostModel& model, std::int64_t size) {
+  return model.price(pattern_of(8, 1), Bytes{size}).alone.value().count() * 1e6;
+}
+
+}  // namespace
+
+TEST_CASE("A measured table gives back its own rows", "[cost][table]") {
+  const MeasuredTable table = table_of({row(1, 20), row(64, 30), row(1024, 100)});
+  for (const MeasuredRow& one : {row(1, 20), row(64, 30), row(1024, 100)}) {
+    const CollectiveCost cost = table.price(pattern_of(8, 1), one.size);
+    CHECK(cost.alone == one.time);  // to the last bit
+    CHECK(cost.source == "table");
+  }
+}
+
+TEST_CASE("Between two rows the time is a power of the size", "[cost][table]") {
+  const MeasuredTable table = table_of({row(1, 20), row(64, 80)});
+  // Half way in log(size), 8 KiB, is half way in log(time): sqrt(20 * 80) = 40 us.
+  CHECK(alone_us(table, 8 * 1024) == Approx(40));
+}
+
+TEST_CASE("Below the smallest row the time is a + b S through the two smallest", "[cost][table]") {
+  // b = (50 - 30) us / (2 - 1) MiB = 20 us/MiB, a = 30 - 20 = 10 us; at 0.5 MiB: 20 us.
+  const MeasuredTable table = table_of({row(1024, 30), row(2048, 50)});
+  CHECK(alone_us(table, 512 * 1024) == Approx(20));
+  CHECK(alone_us(table, 0) == Approx(10));
+
+  SECTION("a is not negative: a jump above the smallest row says nothing of smaller ones") {
+    // b = 70 us/MiB would give a = -40 us; through the origin: 15 us at half the size.
+    CHECK(alone_us(table_of({row(1024, 30), row(2048, 100)}), 512 * 1024) == Approx(15));
+  }
+  SECTION("b is not negative: a dip does not make small sizes slower") {
+    CHECK(alone_us(table_of({row(1024, 30), row(2048, 25)}), 0) == Approx(30));
+  }
+  SECTION("one row is all bandwidth") {
+    CHECK(alone_us(table_of({row(1024, 30)}), 512 * 1024) == Approx(15));
+  }
+}
+
+TEST_CASE("Above the largest row the bandwidth stays", "[cost][table]") {
+  const MeasuredTable table = table_of({row(1, 20), row(1024, 100)});
+  CHECK(alone_us(table, 4096 * 1024) == Approx(400));
+}
+
+TEST_CASE("A rising table gives rising prices", "[cost][table]") {
+  const MeasuredTable table = table_of({row(1, 20), row(2, 21), row(64, 30), row(1024, 100)});
+  double before = 0;
+  for (double size = 1; size < 1e8; size *= 1.07) {
+    const double now = alone_us(table, static_cast<std::int64_t>(size));
+    CHECK(now >= before);
+    before = now;
+  }
+}
+
+TEST_CASE("What was not measured is priced by the fallback", "[cost][table]") {
+  const MeasuredTable table = table_of({row(1, 20), row(1024, 100)});
+  for (const Pattern& other :
+       {pattern_of(4, 1), pattern_of(8, 2), pattern_of(8, 1, CollectiveKind::broadcast)}) {
+    const CollectiveCost cost = table.price(other, Bytes{1024});
+    CHECK(cost.alone == Seconds{1});
+    CHECK(cost.source == "fit");
+  }
+}
+
+TEST_CASE("A row's algorithm and protocol are named where known", "[cost][table]") {
+  const MeasuredTable table(
+      {{CollectiveKind::all_reduce, 8, 1, {{Bytes{1024}, 20_us, "tree", "ll"}, row(1024, 100)}}},
+      std::make_shared<AlphaBeta>(Seconds{1}, Seconds{}));
+  const CollectiveCost small = table.price(pattern_of(8, 1), Bytes{1000});
+  CHECK(small.algorithm == "tree");
+  CHECK(small.protocol == "ll");
+  const CollectiveCost large = table.price(pattern_of(8, 1), Bytes{2000});
+  CHECK(large.algorithm == "ring");
+  CHECK(large.protocol.empty());
+}
+
+TEST_CASE("The user's line is alpha plus beta for each byte", "[cost][alpha-beta]") {
+  const AlphaBeta line(10_us, Seconds{2e-9});
+  // 10 us + 1000 B * 2 ns = 12 us.
+  const CollectiveCost cost = line.price(pattern_of(8, 1), Bytes{1000});
+  CHECK(cost.alone.value().count() == Approx(12e-6));
+  CHECK(cost.source == "fit");
+}
+
+}  // namespace gradwire

@@ -1,0 +1,194 @@
+#include "tests/engine/toy_cluster.hpp"
+
+#include "sim/core/error.hpp"
+#include "tests/catch.hpp"
+
+namespace gradwire {
+namespace {
+
+constexpr double bandwidth = 12.5e9;
+constexpr double latency = 5e-6;
+constexpr std::int64_t size = 10'000'000;
+constexpr Fidelity both[] = {Fidelity::fluid, Fidelity::step};
+
+double alone(const std::vector<ClusterLink>& links, const Pattern& pattern,
+             const CollectiveCost& cost, Fidelity fidelity, std::int64_t bytes = size) {
+  return toy::run(links, {pattern}, {{0, 0, bytes, cost}}, fidelity)[0];
+}
+
+TEST_CASE("A ring takes 2 (n-1) (alpha + S / (n b))", "[engine][network]") {
+  for (const Fidelity fidelity : both) {
+    for (const int n : {2, 3, 4, 8, 16, 64}) {
+      const double expected = 2 * (n - 1) * (latency + static_cast<double>(size) / (n * bandwidth));
+      CHECK(alone(toy::star(n, bandwidth, latency), toy::ring(toy::ranks(n)), {}, fidelity) ==
+            Approx(expected).epsilon(1e-9));
+    }
+  }
+}
+
+TEST_CASE("A ring with a slow NIC runs at the pace of its slowest hop", "[engine][network]") {
+  for (const Fidelity fidelity : both) {
+    for (const int n : {4, 16, 64}) {
+      auto links = toy::star(n, bandwidth, latency);
+      links[2].capacity /= 3;
+      const double chunk = static_cast<double>(size) / n;
+      CHECK(alone(links, toy::ring(toy::ranks(n)), {}, fidelity) ==
+            Approx(2 * (n - 1) * (latency + 3 * chunk / bandwidth)).epsilon(1e-9));
+      // Long latency and slow link on different hops: the slower of the two, not their sum.
+      links[9].latency += 2e-6;
+      CHECK(alone(links, toy::ring(toy::ranks(n)), {}, fidelity) ==
+            Approx(2 * (n - 1) *
+                   std::max(latency + 3 * chunk / bandwidth, latency + 2e-6 + chunk / bandwidth))
+                .epsilon(1e-9));
+    }
+  }
+}
+
+TEST_CASE("Channels share the NIC and end together", "[engine][network]") {
+  // Each of 3 channels moves a third at a third of the bandwidth: latency is paid in parallel.
+  const int n = 8;
+  for (const Fidelity fidelity : both) {
+    CHECK(alone(toy::star(n, bandwidth, latency), toy::ring(toy::ranks(n), 3), {}, fidelity) ==
+          Approx(2 * (n - 1) * (latency + static_cast<double>(size) / (n * bandwidth)))
+              .epsilon(1e-9));
+  }
+}
+
+TEST_CASE("A chain takes hops + pieces - 1 pieces", "[engine][network]") {
+  const int n = 9;
+  const int pieces = 20;
+  auto links = toy::star(n, bandwidth, latency);
+  const double piece = latency + static_cast<double>(size) / pieces / bandwidth;
+  for (const Fidelity fidelity : both) {
+    CHECK(alone(links, toy::chain(toy::ranks(n), pieces), {}, fidelity) ==
+          Approx((n - 1 + pieces - 1) * piece).epsilon(1e-9));
+  }
+  // A hop at half the bandwidth: the first piece passes all hops, the others wait for that hop.
+  links[6].capacity /= 2;
+  const double slow = latency + 2 * static_cast<double>(size) / pieces / bandwidth;
+  for (const Fidelity fidelity : both) {
+    CHECK(alone(links, toy::chain(toy::ranks(n), pieces), {}, fidelity) ==
+          Approx((n - 2) * piece + slow + (pieces - 1) * slow).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("A phase starts when the one before has ended", "[engine][network]") {
+  const int n = 4;
+  Pattern pattern = toy::ring(toy::ranks(n));
+  pattern.phases.push_back(pattern.phases[0]);
+  pattern.phases[1].coupling = Coupling::independent;
+  pattern.phases[1].steps = 1;
+  // Ring, then the same bytes in one message each.
+  const double bytes = 2.0 * (n - 1) / n * size;
+  for (const Fidelity fidelity : both) {
+    CHECK(alone(toy::star(n, bandwidth, latency), pattern, {}, fidelity) ==
+          Approx(2 * (n - 1) * latency + bytes / bandwidth + latency + bytes / bandwidth)
+              .epsilon(1e-9));
+  }
+}
+
+TEST_CASE("The cost adds start-up, hops by kind, and bytes on the wire", "[engine][network]") {
+  CollectiveCost cost = toy::start_up(20e-6);
+  cost.hop_nvlink = Seconds{1e-6};
+  cost.hop_pcie = Seconds{2e-6};
+  cost.hop_network = Seconds{4e-6};
+  cost.efficiency = 0.5;
+  const double chunk = 2.0 * size / 2 / bandwidth;
+  const auto expected = [&](double hop) { return 20e-6 + 2 * (latency + hop + chunk); };
+  auto links = toy::star(2, bandwidth, latency);
+  for (const Fidelity fidelity : both) {
+    const auto time = [&] { return alone(links, toy::ring({0, 1}), cost, fidelity); };
+    for (auto& link : links) link.kind = LinkKind::nvlink;
+    CHECK(time() == Approx(expected(1e-6)).epsilon(1e-9));
+    links[1].kind = LinkKind::smp;
+    CHECK(time() == Approx(expected(2e-6)).epsilon(1e-9));
+    links[0].kind = LinkKind::network;
+    CHECK(time() == Approx(expected(4e-6)).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("A measured time is what the collective takes alone", "[engine][network]") {
+  for (const Fidelity fidelity : both) {
+    auto links = toy::star(16, bandwidth, latency);
+    links[4].capacity /= 2;
+    for (const Pattern& pattern : {toy::ring(toy::ranks(16), 2), toy::chain(toy::ranks(16), 5)}) {
+      CHECK(alone(links, pattern, toy::measured_alone(0.05), fidelity) ==
+            Approx(0.05).epsilon(1e-9));
+    }
+    // Not even a measurement makes a link faster: 2 * 15/16 * S over the slow one.
+    CHECK(alone(links, toy::ring(toy::ranks(16)), toy::measured_alone(1e-6), fidelity) ==
+          Approx(2.0 * 15 / 16 * size / (bandwidth / 2)).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("Contention acts on top of a measured time", "[engine][network]") {
+  // Alone at 40 % of the link: two of them do not meet; three share it, 5/6 of their pace each.
+  const double unhindered = 2.0 * 3 / 4 * size / bandwidth;
+  const CollectiveCost cost = toy::measured_alone(unhindered / 0.4);
+  const auto links = toy::star(4, bandwidth, latency);
+  const toy::Start start{0, 0, size, cost};
+  const std::vector<Pattern> patterns{toy::ring(toy::ranks(4))};
+  for (const double end : toy::run(links, patterns, {start, start}, Fidelity::fluid)) {
+    CHECK(end == Approx(unhindered / 0.4).epsilon(1e-9));
+  }
+  for (const double end : toy::run(links, patterns, {start, start, start}, Fidelity::fluid)) {
+    CHECK(end == Approx(unhindered * 3).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("Nothing to move ends at once, after the start-up", "[engine][network]") {
+  const auto links = toy::star(4, bandwidth, latency);
+  for (const Fidelity fidelity : both) {
+    CHECK(alone(links, toy::ring({0}), {}, fidelity) == 0);
+    CHECK(alone(links, toy::ring(toy::ranks(4)), {}, fidelity, 0) == 0);
+    CHECK(alone(links, toy::ring({0}), toy::start_up(3e-6), fidelity) == 3e-6);
+  }
+}
+
+TEST_CASE("Usage counts the wire bytes of each link", "[engine][network]") {
+  const auto links = toy::star(6, bandwidth, latency);
+  for (const Fidelity fidelity : both) {
+    const std::vector<Pattern> patterns{toy::ring({1, 3, 4}), toy::ring(toy::ranks(6))};
+    const auto engine = make_engine(links, patterns, {.fidelity = fidelity});
+    engine->network().start(1, 0, Bytes{size}, toy::wire_efficiency(0.5));
+    engine->run([](TransferId, Seconds) {});
+    const auto used = engine->network().usage();
+    REQUIRE(used.size() == 6);
+    CHECK(used[0].link == 2);
+    CHECK(used[5].link == 9);
+    for (const LinkUse& use : used) CHECK(use.bytes == Approx(2.0 * 2 / 3 * size / 0.5));
+  }
+}
+
+TEST_CASE("Fidelity is chosen by ranks and messages, and says why", "[engine][network]") {
+  const auto stats = [](int ranks, Fidelity fidelity) {
+    const auto links = toy::star(ranks, bandwidth, latency);
+    const std::vector<Pattern> patterns{toy::ring(toy::ranks(ranks))};
+    return make_engine(links, patterns, {.fidelity = fidelity})->network().stats();
+  };
+  // 2 (n-1) n messages: 112, 480, 544
+  CHECK(stats(8, Fidelity::automatic).fidelity == "step");
+  CHECK(stats(8, Fidelity::automatic).flow_classes == 8);
+  CHECK(stats(8, Fidelity::automatic).why ==
+        "8 ranks and 112 messages in one collective, few enough");
+  CHECK(stats(16, Fidelity::automatic).fidelity == "fluid");
+  CHECK(stats(16, Fidelity::automatic).why == "480 messages in one collective, more than 128");
+  CHECK(stats(17, Fidelity::automatic).why == "17 ranks, more than 16");
+  CHECK(stats(17, Fidelity::automatic).flow_classes == 1);
+  CHECK(stats(17, Fidelity::step).why == "asked for");
+}
+
+TEST_CASE("Step refuses too many messages and says how many", "[engine][network]") {
+  const auto links = toy::star(64, bandwidth, latency);
+  const std::vector<Pattern> patterns{toy::ring(toy::ranks(64))};
+  // 2 * 63 * 64 = 8064
+  CHECK_THROWS_WITH(
+      make_engine(links, patterns, {.fidelity = Fidelity::step, .step_messages_max = 8000}),
+      Catch::ContainsSubstring("8064 messages") && Catch::ContainsSubstring("at most 8000") &&
+          Catch::ContainsSubstring(" s each time"));
+  CHECK_NOTHROW(
+      make_engine(links, patterns, {.fidelity = Fidelity::step, .step_messages_max = 8064}));
+}
+
+}  // namespace
+}  // namespace gradwire

@@ -1,0 +1,106 @@
+#include "sim/report/ddp_diff.hpp"
+
+#include <filesystem>
+
+#include "sim/core/error.hpp"
+#include "sim/report/ddp_json.hpp"
+#include "sim/report/output_file.hpp"
+#include "sim/report/result_json.hpp"
+#include "tests/catch.hpp"
+#include "tests/report/points.hpp"
+
+namespace gradwire {
+namespace {
+
+/// A file of this test's own, removed at its end.
+class TemporaryFile {
+ public:
+  TemporaryFile(const std::string& name, const std::string& content)
+      : path_(std::filesystem::temp_directory_path() / ("gradwire_diff_" + name)) {
+    write_file(path_, content);
+  }
+  ~TemporaryFile() { std::filesystem::remove(path_); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  [[nodiscard]] std::string path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// A measured file: 1 GPU without DDP, then 1 and 2 GPUs. Five equal steps between `fast` and
+/// `slow` put p75 on the fourth value and p95 four fifths of the way from it to the fifth.
+std::string measured(int bucket, const char* one, const char* two) {
+  return R"({"pytorch_version": "1.4.0a0+05140f0", "cuda_version": "10.0",
+    "distributed_backend": "nccl", "bucket_size": )" +
+         std::to_string(bucket) + R"(, "benchmark_results": [{"model": "resnet50", "batch_size": 32,
+    "result": [{"ranks": [0], "measurements": [0.5]}, {"ranks": [0], "measurements": )" +
+         one + R"(}, {"ranks": [0, 1], "measurements": )" + two + "}]}]}";
+}
+
+/// diff.py of PyTorch's benchmarks/distributed/ddp run on the same two files gives this text.
+TEST_CASE("Two measured files differ in the layout of the benchmark's diff.py", "[report][diff]") {
+  const TemporaryFile baseline(
+      "a.json", measured(25, "[0.1, 0.1, 0.1, 0.1005, 0.1]", "[0.103, 0.102, 0.1, 0.101, 0.104]"));
+  const TemporaryFile test(
+      "b.json", measured(1, "[0.1, 0.1, 0.1, 0.1008, 0.1]", "[0.105, 0.104, 0.1, 0.1, 0.122]"));
+  // 1 GPU: p75 is 0.1 in both; p95 = 0.1 + 0.8 * 0.0008 = 0.10064 after 0.1004: -0.24 %.
+  // 2 GPUs: p75 = 0.105 after 0.103: -1.94 %; p95 = 0.105 + 0.8 * 0.017 = 0.1186 after 0.1038.
+  const DdpDiff diff = ddp_diff(baseline.path(), test.path());
+  CHECK(diff.text ==
+        "                                 baseline                      test\n"
+        "                     --------------------      --------------------\n"
+        "bucket_size:                           25  vs                     1\n"
+        "cuda_version:                        10.0  vs                  10.0\n"
+        "distributed_backend:                 nccl  vs                  nccl\n"
+        "pytorch_version:          1.4.0a0+05140f0  vs       1.4.0a0+05140f0\n"
+        "\n"
+        "Benchmark: resnet50 with batch size 32\n"
+        "\n"
+        "                  sec/iter    ex/sec      diff        sec/iter    ex/sec      diff\n"
+        "   1 GPUs:  p75:    0.100s     320/s     -0.0%  p95:    0.101s     317/s     -0.2%\n"
+        "   2 GPUs:  p75:    0.105s     304/s     -1.9%  p95:    0.119s     269/s    -14.3%\n"
+        "\n");
+  CHECK(diff.notes.empty());
+}
+
+TEST_CASE("A simulated file compares with a measured one, rows of other sizes are left out",
+          "[report][diff]") {
+  const TemporaryFile baseline("c.json", measured(25, "[0.1]", "[0.1]"));
+  const std::vector<Point> points = {make_point("no ddp", 1, {{0.097, 1}}),
+                                     make_point("1M/1G", 1, {{0.11, 1}}),
+                                     make_point("1M/4G", 4, {{0.12, 4}})};
+  const TemporaryFile as_benchmark("d.json", ddp_json(points).dump());
+  const TemporaryFile as_results("e.json", results_json(points).dump());
+  const std::string row =
+      "   1 GPUs:  p75:    0.110s     290/s    -10.0%  p95:    0.110s     290/s    -10.0%\n\n";
+  for (const auto* file : {&as_benchmark, &as_results}) {
+    const DdpDiff diff = ddp_diff(baseline.path(), file->path());
+    CHECK_THAT(diff.text, Catch::ContainsSubstring(row));
+    REQUIRE(diff.notes.size() == 1);
+    CHECK(diff.notes[0] == "resnet50: row 2 left out, 2 ranks against 4");
+  }
+}
+
+TEST_CASE("One prediction compares with another one", "[report][diff]") {
+  const TemporaryFile a("f.json", result_json(make_point("", 8, {{0.1, 8}})).dump());
+  const TemporaryFile b("g.json", result_json(make_point("", 8, {{0.09, 8}})).dump());
+  CHECK_THAT(ddp_diff(a.path(), b.path()).text,
+             Catch::ContainsSubstring("   8 GPUs:  p75:    0.090s     355/s    +10.0%"));
+}
+
+TEST_CASE("What is not a result file is refused with its place", "[report][diff]") {
+  const TemporaryFile good("h.json", measured(25, "[0.1]", "[0.1]"));
+  const TemporaryFile broken("i.json", "{\n  \"a\": ]\n}");
+  const TemporaryFile other("j.json", "{\"schema\": \"something/1\"}");
+  const TemporaryFile part("k.json", R"({"benchmark_results": [{"model": "resnet50"}]})");
+  CHECK_THROWS_WITH(ddp_diff(good.path(), broken.path()),
+                    Catch::ContainsSubstring("i.json:2:8: this is not JSON"));
+  CHECK_THROWS_WITH(ddp_diff(other.path(), good.path()),
+                    Catch::ContainsSubstring("j.json:0:0: this is not a result file"));
+  CHECK_THROWS_WITH(ddp_diff(part.path(), good.path()), Catch::ContainsSubstring("batch_size"));
+  CHECK_THROWS_AS(ddp_diff("/nonexistent.json", good.path()), ConfigError);
+}
+
+}  // namespace
+}  // namespace gradwire

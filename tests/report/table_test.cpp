@@ -1,0 +1,121 @@
+#include <algorithm>
+
+#include "sim/report/csv.hpp"
+#include "sim/report/nccl_table.hpp"
+#include "sim/report/result_json.hpp"
+#include "sim/report/summary.hpp"
+#include "sim/report/sweep_table.hpp"
+#include "tests/catch.hpp"
+#include "tests/report/points.hpp"
+
+namespace gradwire {
+namespace {
+
+std::vector<ResultRow> rows() {
+  return {
+      {{{"cluster.nodes", "1"}, {"strategy.bucket_cap", "25 MiB"}},
+       result_json(make_point("", 8, {{0.1, 8}})),
+       ""},
+      {{{"cluster.nodes", "2"}, {"strategy.bucket_cap", "25 MiB"}}, nullptr, "bad, \"very\" bad"}};
+}
+
+std::vector<std::string> lines(const std::string& text) {
+  std::vector<std::string> list;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
+    list.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return list;
+}
+
+TEST_CASE("CSV has one line a row, axes first, the error last and quoted", "[report][csv]") {
+  const auto text = lines(csv(rows()));
+  REQUIRE(text.size() == 3);
+  CHECK(text[0].starts_with("cluster.nodes,strategy.bucket_cap,scenario_sha256,model,strategy,"));
+  CHECK_THAT(text[0], Catch::ContainsSubstring(",iteration_time_s.p50,"));
+  CHECK(text[0].ends_with(",error"));
+  CHECK(text[1].starts_with("1,25 MiB,"));
+  const auto commas = std::count(text[0].begin(), text[0].end(), ',');
+  CHECK(std::count(text[1].begin(), text[1].end(), ',') == commas);
+  CHECK(text[2] == "2,25 MiB" + std::string(static_cast<std::size_t>(commas) - 1, ',') +
+                       "\"bad, \"\"very\"\" bad\"");
+}
+
+TEST_CASE("The table of a sweep shows axes, figures and the error of a failed row", "[report]") {
+  const auto text = lines(sweep_table(rows()));
+  REQUIRE(text.size() == 3);
+  // 8 x 32 samples in 100 ms, 320/s a GPU against 400/s alone
+  CHECK(text[0] ==
+        "cluster.nodes  strategy.bucket_cap    GPUs   iter (ms)     samples/s    efficiency"
+        " exposed(ms)");
+  CHECK(text[1] ==
+        "            1               25 MiB       8      100.00        2560.0        80.0 %"
+        "       10.00");
+  CHECK(text[2] == "            2               25 MiB  bad, \"very\" bad");
+}
+
+TEST_CASE("A sweep's JSON keeps the failed rows with their axes", "[report][json]") {
+  const auto json = sweep_json(rows());
+  CHECK(json["schema"] == "gradwire.results/1");
+  CHECK(json["results"][0]["label"] == "cluster.nodes=1, strategy.bucket_cap=25 MiB");
+  CHECK(json["results"][0]["world_size"] == 8);
+  CHECK(json["results"][1]["vary"]["cluster.nodes"] == "2");
+  CHECK(json["results"][1]["error"] == "bad, \"very\" bad");
+}
+
+TEST_CASE("A collective's table has the columns of nccl-tests, then ours", "[report][collective]") {
+  CollectiveReport report{.operation = "all_reduce", .ranks = 16, .rows = {}};
+  // 64 MiB in 6.4 ms: 10.49 GB/s, times 2*15/16 = 19.66 GB/s
+  report.rows = {{1024, 30.12e-6, 1e-6, "ring", "ll", "table"},
+                 {67'108'864, 6.4e-3, 6.2e-3, "ring", "", "model"}};
+  const auto text = lines(nccl_table(report));
+  REQUIRE(text.size() == 7);
+  CHECK(text[2] ==
+        "#       size         count      type   redop    root     time   algbw   busbw"
+        "  algorithm  protocol  source      bound");
+  CHECK(text[4] ==
+        "        1024           256     float     sum      -1    30.12    0.03    0.06"
+        "       ring        ll   table       1.00");
+  CHECK(text[5] ==
+        "    67108864      16777216     float     sum      -1   6400.0   10.49   19.66"
+        "       ring         -   model     6200.0");
+  // the mean of 1.875 * 1024 / 30.12 us and 1.875 * 64 MiB / 6.4 ms
+  CHECK(text[6] == "# Avg bus bandwidth    : 9.86227");
+}
+
+TEST_CASE("gradwire.collective/1 has the keys of its description", "[report][collective]") {
+  const CollectiveReport report{
+      .operation = "broadcast", .ranks = 4, .rows = {{1000, 1e-6, 5e-7, "chain", "ll", "fit"}}};
+  const auto json = collective_json(report);
+  CHECK(json["schema"] == "gradwire.collective/1");
+  CHECK(json["op"] == "broadcast");
+  CHECK(json["ranks"] == 4);
+  const auto& row = json["rows"][0];
+  CHECK(row["bytes"] == 1000);
+  CHECK(row["time_us"].get<double>() == Approx(1));
+  // 1000 B in 1 us; a broadcast's bus bandwidth is the same
+  CHECK(row["algbw_GBs"].get<double>() == Approx(1));
+  CHECK(row["busbw_GBs"].get<double>() == Approx(1));
+  CHECK(row["algorithm"] == "chain");
+  CHECK(row["protocol"] == "ll");
+  CHECK(row["source"] == "fit");
+}
+
+TEST_CASE("The summary tells time, parts, communication, links, fidelity and warnings",
+          "[report]") {
+  Point point = make_point("", 8, {{0.1, 8}});
+  point.result.warnings = {{"outside-calibrated-range", "8 ranks were never measured"}};
+  const std::string text = summary(point);
+  for (const char* part :
+       {"test: resnet50, 8 GPUs, batch 32 per GPU, ddp\n", "Iteration      100.00 ms",
+        "p50 between 95.00 and 110.00 ms", "2560.0 samples/s, 320.0 per GPU", "80.0 % of 8 times",
+        "  exposed communication         10.000     10.0\n", "204.46 MB sent by a rank",
+        "node0.nic0.up             25.0 % used, 1.50 GB", "fluid (the default)",
+        "8 ranks were never measured (outside-calibrated-range)"}) {
+    CHECK_THAT(text, Catch::ContainsSubstring(part));
+  }
+}
+
+}  // namespace
+}  // namespace gradwire

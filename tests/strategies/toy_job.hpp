@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "strategies/strategy.hpp"
+
+namespace gradwire::test {
+
+/// A job whose tensors have these sizes, one layer each, gradients in reverse order.
+inline JobView toy_job(const std::vector<std::int64_t>& elements, int micro_batches = 1) {
+  JobView job;
+  job.world_size = 4;
+  job.micro_batches = micro_batches;
+  job.gradient_order = reverse_registration_order(static_cast<int>(elements.size()));
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    job.tensors.push_back({"t" + std::to_string(i), elements[i], static_cast<int>(i)});
+  }
+  return job;
+}
+
+/// The sizes of the collectives among `operations`.
+inline std::vector<std::int64_t> collective_sizes(const Operations& operations) {
+  std::vector<std::int64_t> sizes;
+  for (const auto& operation : operations) {
+    if (const auto* collective = std::get_if<Collective>(&operation)) {
+      sizes.push_back(collective->size.count());
+    }
+  }
+  return sizes;
+}
+
+}  // namespace gradwire::test

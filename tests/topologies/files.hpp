@@ -1,0 +1,28 @@
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace gradwire::test {
+
+inline std::filesystem::path source_dir() {
+  return GRADWIRE_SOURCE_DIR;
+}
+
+inline std::string read_text(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Published matrices kept beside the repository; not everybody has them.
+inline std::filesystem::path reference_matrices() {
+  return source_dir().parent_path() / "shared" / "data" / "topologies";
+}
+
+inline std::string cube_mesh() {
+  return read_text(source_dir() / "tests" / "topologies" / "fixtures" / "cube_mesh.txt");
+}
+
+}  // namespace gradwire::test

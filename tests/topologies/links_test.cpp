@@ -1,0 +1,68 @@
+#include "topologies/links.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/catch.hpp"
+#include "tests/topologies/files.hpp"
+#include "topologies/builders/single_switch.hpp"
+#include "topologies/importers/smi_topo.hpp"
+#include "topologies/node_links.hpp"
+
+namespace gradwire {
+namespace {
+
+TEST_CASE("every port that a scenario may name is there, with a source", "[links]") {
+  CHECK(port_kind_names() == std::vector<std::string>{"eth_1g", "eth_10g", "eth_25g", "eth_40g",
+                                                      "eth_100g", "roce_100g", "ib_fdr", "ib_edr",
+                                                      "ib_hdr", "ib_ndr", "ipoib_100g"});
+  for (const PortKind& kind : port_kinds()) {
+    INFO(kind.port.name);
+    CHECK(kind.port.bandwidth < kind.nominal);
+    CHECK(kind.port.bandwidth.count() > 0);
+    CHECK(kind.port.latency.count() > 0);
+    CHECK_FALSE(kind.source.empty());
+    CHECK(find_port_kind(kind.port.name) == &kind);
+    const bool known =
+        kind.port.kind == "tcp" || kind.port.kind == "roce" || kind.port.kind == "ib";
+    CHECK(known);
+  }
+  CHECK(find_port_kind("ib_xdr") == nullptr);
+  // 96.6 Gbit/s; 1448 / 1538 of 10 Gbit/s.
+  CHECK(find_port_kind("ib_edr")->port.bandwidth.count() == Approx(96.6e9 / 8).epsilon(1e-3));
+  CHECK(find_port_kind("eth_10g")->port.bandwidth.count() == Approx(1.25e9 * 1448 / 1538));
+}
+
+TEST_CASE("a GPU's wires are those of the longest name that begins its model", "[links]") {
+  CHECK(find_gpu_wires("v100-sxm2-32gb")->nvlinks == 6);
+  CHECK(find_gpu_wires("v100-pcie-32gb")->nvlinks == 0);
+  CHECK(find_gpu_wires("a100-sxm4-40gb")->nvlink == "nvlink3");
+  CHECK(find_gpu_wires("a10")->nvlinks == 0);
+  CHECK(find_gpu_wires("k100") == nullptr);
+  for (const std::string& model : gpu_wires_names()) {
+    const GpuWires* wires = find_gpu_wires(model);
+    REQUIRE(wires != nullptr);
+    CHECK(wires->model == model);  // no shorter name stands before it
+    CHECK(find_wire_kind(wires->pcie) != nullptr);
+    CHECK((wires->nvlink.empty() || find_wire_kind(wires->nvlink) != nullptr));
+  }
+}
+
+TEST_CASE("between two machines over EDR a byte takes what was measured between GPUs", "[links]") {
+  const auto node = std::make_shared<const NodeGraph>(
+      import_smi_topo(test::cube_mesh(), "m.txt", {.name = "box", .gpu = "v100", .source = "x"})
+          .node);
+  const Cluster cluster({node, node}, single_switch(8, find_port_kind("ib_edr")->port));
+  std::vector<LinkId> path;
+  cluster.append_route({0, 3}, {1, 6}, path);
+  REQUIRE(path.size() == 6);
+  double latency = 0;
+  for (const LinkId id : path) latency += cluster.links()[static_cast<std::size_t>(id)].latency;
+  CHECK(latency == Approx(1.75e-6));  // perftest pull request 98: 1.7-1.8 us
+  CHECK(cluster.link_name(path[2]) == "node0.nic1.up");
+  CHECK(cluster.link_name(path[3]) == "node1.nic3.down");
+}
+
+}  // namespace
+}  // namespace gradwire

@@ -1,0 +1,104 @@
+#include "sim/config/node_yaml.hpp"
+
+#include <string>
+
+#include "sim/core/error.hpp"
+#include "tests/catch.hpp"
+#include "tests/topologies/files.hpp"
+#include "topologies/importers/smi_topo.hpp"
+
+namespace gradwire {
+namespace {
+
+using namespace literals;
+
+NodeGraph read(const std::string& text) {
+  return config::read_node(config::parse_yaml(text, "n.yaml"));
+}
+
+constexpr const char* pair = R"(schema: gradwire.node_topology/1
+name: pair
+source: "a \"test\" with \\"
+host_bridges:
+  - {id: bridge0, numa: 1, transit: 9.5 GB/s}
+gpus:
+  - {id: gpu0, model: t4}
+  - {id: gpu1, model: t4}
+pcie:
+  - {a: gpu0, b: bridge0, bandwidth: 12 GB/s, latency: 0.45 us}
+  - {a: gpu1, b: bridge0, bandwidth: 12 GB/s, latency: 0.45 us}
+nvlinks:
+  - {a: gpu0, b: gpu1, lanes: 3, bandwidth_per_lane: 22.5 GB/s, latency: 0.6 us}
+)";
+
+std::string with(const std::string& from, const std::string& to) {
+  std::string text = pair;
+  const std::size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+void check_refused(const std::string& text, const std::string& part) {
+  CHECK_THROWS_WITH(read(text), Catch::ContainsSubstring(part));
+}
+
+TEST_CASE("a node's YAML is read into its graph and written back as it was", "[node_yaml]") {
+  const NodeGraph node = read(pair);
+  CHECK(node.name == "pair");
+  CHECK(node.source == "a \"test\" with \\");
+  CHECK(node.device(node.gpus()[1]).model == "t4");
+  CHECK(node.device(node.find("bridge0").value()).numa == 1);
+  CHECK(node.resources().size() == 7);  // 3 links both ways and the bridge
+  CHECK(node.nvlink_lanes(node.gpus()[0], node.gpus()[1]) == 3);
+  CHECK(node.bottleneck(node.route(node.gpus()[0], node.gpus()[1])).count() == Approx(67.5e9));
+  CHECK(config::write_node(node) == pair);
+}
+
+TEST_CASE("an imported node comes back from its YAML with the same resources", "[node_yaml]") {
+  const NodeGraph made =
+      import_smi_topo(test::cube_mesh(), "m.txt", {.name = "box", .gpu = "v100", .source = "x"})
+          .node;
+  const NodeGraph back = read(config::write_node(made));
+  REQUIRE(back.resources().size() == made.resources().size());
+  for (std::size_t i = 0; i < made.resources().size(); ++i) {
+    const auto& a = made.resources()[i];
+    const auto& b = back.resources()[i];
+    CHECK(a.name == b.name);
+    CHECK(a.kind == b.kind);
+    CHECK(a.lanes == b.lanes);
+    CHECK(b.bandwidth.count() == Approx(a.bandwidth.count()).epsilon(1e-12));
+    CHECK(b.latency.count() == Approx(a.latency.count()).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("mistakes in a node's YAML are refused with their place", "[node_yaml]") {
+  check_refused(with("b: bridge0", "b: brigde0"), "n.yaml:10:18: ");
+  check_refused(with("b: bridge0", "b: brigde0"), "did you mean 'bridge0'?");
+  check_refused(with("id: gpu1", "id: gpu0"),
+                "n.yaml:8:10: device 'gpu0' is not new; expected a name of its own");
+  check_refused(with("bandwidth: 12 GB/s", "bandwidth: 12"), "n.yaml:10:");
+  check_refused(with("bandwidth: 12 GB/s", "bandwidth: 0 GB/s"), "n.yaml:10:");
+  check_refused(with("bandwidth: 12 GB/s", "bandwith: 12 GB/s"), "'bandwidth'");
+  check_refused(with("lanes: 3", "lanes: 0"), "n.yaml:13:");
+  check_refused(with("b: gpu1, lanes", "b: gpu0, lanes"),
+                "n.yaml:13:18: the link ends where it begins; expected another device");
+  check_refused(with("node_topology/1", "node_topology/2"), "n.yaml:1:9: ");
+  check_refused("schema: gradwire.node_topology/1\nname: x\nsource: y\n",
+                "a node without GPUs; expected at least one");
+}
+
+TEST_CASE("the shipped dgx1v reads as a hybrid cube mesh with four NICs", "[node_yaml]") {
+  const NodeGraph node = config::read_node(
+      config::load_yaml((test::source_dir() / "topologies" / "nodes" / "dgx1v.yaml").string()));
+  CHECK(node.name == "dgx1v");
+  REQUIRE(node.gpus().size() == 8);
+  CHECK(node.nics().size() == 4);
+  for (const DeviceId gpu : node.gpus()) {
+    int lanes = 0;
+    for (const DeviceId peer : node.gpus()) lanes += peer == gpu ? 0 : node.nvlink_lanes(gpu, peer);
+    CHECK(lanes == 6);  // all NVLinks of a V100
+  }
+}
+
+}  // namespace
+}  // namespace gradwire

@@ -1,0 +1,163 @@
+#include "topologies/importers/smi_topo.hpp"
+
+#include <string>
+#include <vector>
+
+#include "sim/core/error.hpp"
+#include "tests/catch.hpp"
+#include "tests/topologies/files.hpp"
+
+namespace gradwire {
+namespace {
+
+using namespace literals;
+
+SmiTopoOptions options(const std::string& gpu = "v100-sxm2-32gb") {
+  return {.name = "box", .gpu = gpu, .nic = "ib_edr", .cpu = "broadwell", .source = "a test"};
+}
+
+int count(const NodeGraph& node, DeviceKind kind) {
+  int found = 0;
+  for (const DeviceId id : boost::make_iterator_range(boost::vertices(node.graph()))) {
+    if (node.device(id).kind == kind) ++found;
+  }
+  return found;
+}
+
+std::vector<std::string> way(const NodeGraph& node, const std::string& from,
+                             const std::string& to) {
+  std::vector<std::string> names;
+  for (const int id : node.route(node.find(from).value(), node.find(to).value())) {
+    names.push_back(node.resources()[static_cast<std::size_t>(id)].name);
+  }
+  return names;
+}
+
+TEST_CASE("a hybrid cube mesh becomes two sockets with two switches each", "[smi]") {
+  const NodeGraph node = import_smi_topo(test::cube_mesh(), "m.txt", options()).node;
+  CHECK(node.name == "box");
+  CHECK(node.gpus().size() == 8);
+  CHECK(node.nics().size() == 4);
+  CHECK(count(node, DeviceKind::numa) == 2);
+  CHECK(count(node, DeviceKind::host_bridge) == 2);
+  CHECK(count(node, DeviceKind::pcie_switch) == 4);
+  CHECK(count(node, DeviceKind::nvswitch) == 0);
+  CHECK(node.device(node.gpus()[6]).numa == 1);
+  CHECK(node.device(node.nics()[2]).name == "mlx5_2");
+  CHECK(node.device(node.nics()[2]).model == "ib_edr");
+
+  // 2 x 22.5 GB/s and 1 x 22.5 GB/s (vTrain's V100 table), 0.6 us (NCCL's LL hop).
+  const auto direct = node.route(node.gpus()[0], node.gpus()[1]);
+  CHECK(node.bottleneck(direct).count() == Approx(45e9));
+  CHECK(node.bottleneck(node.route(node.gpus()[0], node.gpus()[2])).count() == Approx(22.5e9));
+  CHECK(node.latency(direct).count() == Approx(0.6e-6));
+  CHECK(way(node, "gpu0", "gpu5") == std::vector<std::string>{"gpu0->switch0", "switch0->bridge0",
+                                                              "bridge0->numa0", "numa0->numa1",
+                                                              "numa1->bridge1", "bridge1->switch2",
+                                                              "switch2->gpu5"});
+  // Broadwell's QPI, 6 GB/s. 2 x 0.45 + 4 x 0.15 + 0.06 us.
+  const auto across = node.route(node.gpus()[0], node.gpus()[5]);
+  CHECK(node.bottleneck(across) == 6_GBps);
+  CHECK(node.latency(across).count() == Approx(1.56e-6));
+  for (int gpu = 0; gpu < 8; ++gpu) {
+    const auto near = node.nics_by_distance(node.gpus()[static_cast<std::size_t>(gpu)]);
+    CHECK(near.front() == gpu / 2);
+  }
+}
+
+TEST_CASE("without NVLink, pairs of two switches share the way through the host bridge", "[smi]") {
+  std::string text = test::cube_mesh();
+  const std::string pci = "PHB";  // inside a socket NVLink hides PIX and PHB
+  for (std::size_t at = text.find("NV"); at < text.find("\nNIC0"); at = text.find("NV", at)) {
+    text.replace(at, 3, pci);
+  }
+  // Cross links hid SYS.
+  for (int gpu = 0; gpu < 8; ++gpu) {
+    const std::string row = "\nGPU" + std::to_string(gpu) + "\t";
+    const std::size_t begin = text.find(row) + row.size();
+    text.replace(begin + static_cast<std::size_t>(4 * ((gpu + 4) % 8)), 3, "SYS");
+    text.replace(begin + static_cast<std::size_t>(4 * (gpu ^ 1)), 3, "PIX");
+  }
+  const NodeGraph node = import_smi_topo(text, "m.txt", options()).node;
+  const auto first = way(node, "gpu0", "gpu2");
+  const auto second = way(node, "gpu1", "gpu3");
+  REQUIRE(first == std::vector<std::string>{"gpu0->switch0", "switch0->bridge0", "bridge0->switch1",
+                                            "switch1->gpu2"});
+  CHECK(second == std::vector<std::string>{"gpu1->switch0", "switch0->bridge0", "bridge0->switch1",
+                                           "switch1->gpu3"});
+}
+
+TEST_CASE("more lanes than a GPU has mean an NVSwitch, no more mean direct links", "[smi]") {
+  const std::string text =
+      "\tGPU0\tGPU1\tGPU2\nGPU0\t X \tNV6\tNV6\nGPU1\tNV6\t X \tNV6\nGPU2\tNV6\tNV6\t X \n";
+  SECTION("a V100 has 6") {
+    const NodeGraph node = import_smi_topo(text, "m.txt", options("v100-sxm3-32gb")).node;
+    CHECK(count(node, DeviceKind::nvswitch) == 1);
+    CHECK(node.nvlink_lanes(node.gpus()[0], node.gpus()[2]) == 6);
+    const auto route = node.route(node.gpus()[0], node.gpus()[2]);
+    CHECK(node.bottleneck(route).count() == Approx(6 * 22.5e9));
+    CHECK(node.latency(route).count() == Approx(0.6e-6));
+  }
+  SECTION("an A100 has 12") {
+    const NodeGraph node = import_smi_topo(text, "m.txt", options("a100-sxm4-40gb")).node;
+    CHECK(count(node, DeviceKind::nvswitch) == 0);
+    CHECK(node.bottleneck(node.route(node.gpus()[0], node.gpus()[2])).count() == Approx(6 * 20e9));
+  }
+  SECTION("a P100 has 4") {
+    CHECK_THROWS_MATCHES(
+        import_smi_topo(text, "m.txt", options("p100-sxm2-16gb")), ConfigError,
+        Catch::Message("m.txt:0:0: GPU0-GPU1 is NV6, but a p100-sxm2-16gb has 4 NVLinks; expected "
+                       "another GPU model"));
+  }
+}
+
+TEST_CASE("PXB makes a switch above switches", "[smi]") {
+  const NodeGraph node =
+      import_smi_topo(
+          "\tGPU0\tGPU1\tmlx5_0\nGPU0\t X \tPXB\tPIX\nGPU1\tPXB\t X \tPXB\nmlx5_0\tPIX\tPXB\t X \n",
+          "m.txt", options())
+          .node;
+  // switch0 joins all three below the bridge, switch1 the pair that is PIX.
+  CHECK(way(node, "gpu0", "gpu1") ==
+        std::vector<std::string>{"gpu0->switch1", "switch1->switch0", "switch0->gpu1"});
+  CHECK(way(node, "gpu0", "mlx5_0") ==
+        std::vector<std::string>{"gpu0->switch1", "switch1->mlx5_0"});
+}
+
+TEST_CASE("NV# hides the PCIe path: the CPU affinity then tells the socket", "[smi]") {
+  const auto imported = import_smi_topo(
+      "\tGPU0\tGPU1\tGPU2\tCPU Affinity\nGPU0\t X \tNV2\tNV2\t0-7\nGPU1\tNV2\t X \tNV2\t0-7\n"
+      "GPU2\tNV2\tNV2\t X \t8-15\n",
+      "m.txt", options());
+  CHECK(count(imported.node, DeviceKind::numa) == 2);
+  REQUIRE(imported.assumptions.size() == 1);
+  CHECK_THAT(imported.assumptions[0], Catch::ContainsSubstring("same CPU affinity"));
+}
+
+TEST_CASE("paths that contradict each other are refused", "[smi]") {
+  CHECK_THROWS_MATCHES(
+      import_smi_topo("\tGPU0\tGPU1\tGPU2\nGPU0\t X \tPIX\tPIX\nGPU1\tPIX\t X \tSYS\n"
+                      "GPU2\tPIX\tSYS\t X \n",
+                      "m.txt", options()),
+      ConfigError,
+      Catch::Message(
+          "m.txt:0:0: GPU1 and GPU2 are further apart than their paths to other devices allow"));
+}
+
+TEST_CASE("unknown models are refused with the nearest known one", "[smi]") {
+  SmiTopoOptions wrong = options();
+  SECTION("GPU") {
+    wrong.gpu = "v10-sxm2";
+  }
+  SECTION("NIC") {
+    wrong.nic = "ib_err";
+  }
+  SECTION("CPU") {
+    wrong.cpu = "brodwell";
+  }
+  CHECK_THROWS_WITH(import_smi_topo(test::cube_mesh(), "m.txt", wrong),
+                    Catch::ContainsSubstring("did you mean '"));
+}
+
+}  // namespace
+}  // namespace gradwire

@@ -1,0 +1,72 @@
+#include "sim/train/jitter.hpp"
+
+#include <algorithm>
+
+#include "sim/core/random.hpp"
+#include "tests/catch.hpp"
+
+using namespace gradwire;
+
+namespace {
+
+ComputeProfile two_layers(double stdev) {
+  ComputeProfile profile;
+  profile.layers.resize(2);
+  for (auto& layer : profile.layers) layer.stdev = stdev;
+  return profile;
+}
+
+}  // namespace
+
+TEST_CASE("without jitter all ranks share one clock", "[jitter]") {
+  const auto members = make_members(4096, {}, {}, two_layers(0), 1);
+  REQUIRE(members.size() == 1);
+  CHECK(members[0].count == 4096);
+}
+
+TEST_CASE("a straggler is a group of its own and nobody else is touched", "[jitter]") {
+  const auto members =
+      make_members(8, {}, {{.ranks = {3}, .fraction = 0, .compute = 1.5}}, two_layers(0), 1);
+  REQUIRE(members.size() == 2);
+  CHECK(members[0].count == 7);
+  CHECK(members[1].rank == 3);
+  CHECK(members[1].speed == 1.5);
+}
+
+TEST_CASE("a fraction of stragglers is at least one rank", "[jitter]") {
+  const auto members =
+      make_members(10, {}, {{.ranks = {}, .fraction = 0.25, .compute = 2}}, two_layers(0), 1);
+  // 10 * 0.25 rounds to 3 (half away from zero).
+  CHECK(std::count_if(members.begin(), members.end(), [](auto& m) { return m.speed == 2; }) == 1);
+  CHECK(std::find_if(members.begin(), members.end(), [](auto& m) { return m.speed == 2; })->count ==
+        3);
+}
+
+TEST_CASE("the static spread is that of expected order statistics", "[jitter]") {
+  const auto members = make_members(16, {.rank = 0.015}, {}, two_layers(0), 1);
+  REQUIRE(members.size() == 16);
+  double slowest = 0;
+  double sum = 0;
+  for (const auto& member : members) {
+    slowest = std::max(slowest, member.speed);
+    sum += member.speed;
+  }
+  // Blom: the 16th of 16 lies at the quantile of (16 - 0.375) / 16.25.
+  CHECK(slowest == Approx(1 + 0.015 * normal_quantile(15.625 / 16.25)));
+  CHECK(sum == Approx(16));  // symmetric about 1
+  CHECK(make_members(1, {.rank = 0.015}, {}, two_layers(0), 1)[0].speed == Approx(1));
+}
+
+TEST_CASE("draws depend on seed, iteration, rank and layer, not on who else is there", "[jitter]") {
+  const auto profile = two_layers(0.01);
+  IterationDraws few({.rank = 0, .iteration = 0.02}, profile, 5);
+  IterationDraws many({.rank = 0, .iteration = 0.02}, profile, 5);
+  few.draw(3, {{9, 1, 1.0}});
+  many.draw(3, {{8, 1, 1.0}, {9, 1, 1.5}});
+  CHECK(few.iteration_factor(0) == many.iteration_factor(1));
+  CHECK(few.layer_factor(0, 1) == many.layer_factor(1, 1));
+  CHECK(few.layer_factor(0, 0) != few.layer_factor(0, 1));
+  const double before = few.iteration_factor(0);
+  few.draw(4, {{9, 1, 1.0}});
+  CHECK(few.iteration_factor(0) != before);
+}

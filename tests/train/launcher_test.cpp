@@ -1,0 +1,66 @@
+#include "sim/train/launcher.hpp"
+
+#include "tests/catch.hpp"
+
+using namespace gradwire;
+
+namespace {
+
+/// Two layers with a tensor each; `tied` makes the last layer's gradient ready with the first's.
+ComputeProfile profile(bool tied) {
+  ComputeProfile p;
+  p.iteration = Seconds{10};
+  p.optimizer = Seconds{1};
+  p.host_launch = Seconds{0.01};
+  p.overlap = {{"conv3", 1.5}};
+  p.layers.resize(2);
+  const std::vector<std::string> names = {"a", "b"};
+  const std::vector<std::string> kinds = {"conv3", "norm"};
+  for (std::size_t i = 0; i < 2; ++i) {
+    auto& layer = p.layers[i];
+    layer.name = names[i];
+    layer.kind = kinds[i];
+    layer.forward = Seconds{1};
+    layer.backward = Seconds{2};
+    layer.parameters.push_back({.name = layer.name + ".w", .shape = {3}, .ready = {}});
+  }
+  p.gradient_order = tied ? std::vector<TensorId>{0, 1} : std::vector<TensorId>{1, 0};
+  return p;
+}
+
+}  // namespace
+
+TEST_CASE("the launcher runs forward, backward in reverse, then the optimizer", "[launcher]") {
+  const auto script = launch_script(profile(false), 1);
+  std::vector<std::string> names;
+  for (const auto& step : script) names.push_back(step.item.name);
+  CHECK(names == std::vector<std::string>{"between iterations", "a", "b", "b", "a", "optimizer",
+                                          "end"});
+  CHECK(script[0].item.seconds == Approx(10 - 1 - 2 - 4));  // what the layers do not explain
+  CHECK(script[1].item.slowdown == 1.5);
+  CHECK(script[2].item.slowdown == 1.0);
+  CHECK(script[3].hooks == std::vector<TensorId>{1});
+  CHECK(script[4].backward_done);
+}
+
+TEST_CASE("a tied weight's hook fires where its gradient comes", "[launcher]") {
+  const auto script = launch_script(profile(true), 1);
+  CHECK(script[3].hooks.empty());
+  CHECK(script[4].hooks == std::vector<TensorId>{0, 1});
+}
+
+TEST_CASE("gradient accumulation repeats forward and backward before one optimizer step",
+          "[launcher]") {
+  const auto script = launch_script(profile(false), 3);
+  CHECK(script.size() == 1 + 3 * 4 + 2);
+  CHECK(script[3 + 4].micro_batch == 1);
+}
+
+TEST_CASE("device work costs its kernels and its memory traffic", "[launcher]") {
+  GpuSpec gpu;
+  gpu.memory_bandwidth = BytesPerSecond{900e9};
+  gpu.memory_efficiency = 0.8;
+  gpu.kernel_overhead = Seconds{2e-6};
+  // 3 * 2 us + 7.2 MB / (0.8 * 900 GB/s) = 6 us + 10 us
+  CHECK(price({.traffic = Bytes{7'200'000}, .kernels = 3, .label = ""}, gpu) == Approx(16e-6));
+}

@@ -1,0 +1,241 @@
+#include "sim/train/training.hpp"
+
+#include <memory>
+#include <numeric>
+
+#include "sim/core/error.hpp"
+#include "strategies/bsp.hpp"
+#include "strategies/ddp.hpp"
+#include "strategies/none.hpp"
+#include "strategies/wfbp.hpp"
+#include "tests/catch.hpp"
+
+using namespace gradwire;
+
+namespace {
+
+/// Every collective takes this long alone, whatever its size.
+class FixedCost final : public CostModel {
+ public:
+  explicit FixedCost(double seconds) : seconds_(seconds) {}
+  [[nodiscard]] CollectiveCost price(const Pattern& /*pattern*/, Bytes /*size*/) const override {
+    CollectiveCost cost;
+    cost.alone = Seconds{seconds_};
+    cost.source = "fit";
+    return cost;
+  }
+
+ private:
+  double seconds_;
+};
+
+/// Three layers of one small tensor each: forward 1, 2, 3 ms, backward 2, 4, 6 ms, optimizer 1 ms,
+/// 2 ms between iterations: 21 ms in all.
+ComputeProfile toy_profile() {
+  ComputeProfile profile;
+  profile.model = "toy";
+  profile.batch_per_gpu = 8;
+  profile.source.kind = "recorded";
+  for (int i = 1; i <= 3; ++i) {
+    LayerProfile layer;
+    layer.name = "l" + std::to_string(i);
+    layer.kind = "conv3";
+    layer.forward = Seconds{i * 1e-3};
+    layer.backward = Seconds{2 * i * 1e-3};
+    layer.parameters.push_back({layer.name + ".w", {256}, {}});
+    profile.layers.push_back(layer);
+  }
+  profile.optimizer = Seconds{1e-3};
+  profile.iteration = Seconds{21e-3};
+  profile.gradient_order = {2, 1, 0};
+  return profile;
+}
+
+std::shared_ptr<NodeGraph> pair_node(int gpus) {
+  auto node = std::make_shared<NodeGraph>();
+  node->name = "toy";
+  std::vector<DeviceId> ids;
+  for (int i = 0; i < gpus; ++i) ids.push_back(node->add({.kind = DeviceKind::gpu}));
+  for (std::size_t a = 0; a < ids.size(); ++a) {
+    for (std::size_t b = a + 1; b < ids.size(); ++b) {
+      node->connect(ids[a], ids[b],
+                    {LinkKind::nvlink, BytesPerSecond{20e9}, Seconds{1e-6}, 1});
+    }
+  }
+  return node;
+}
+
+struct Fixture {
+  ComputeProfile profile = toy_profile();
+  GpuSpec gpu;
+  Cluster cluster;
+  Placement placement;
+  StrategyFactory strategy;
+  FixedCost cost;
+  JitterSpec jitter;
+  std::vector<StragglerSpec> stragglers;
+  int micro_batches = 1;
+  std::uint64_t seed = 1;
+
+  Fixture(int ranks, double collective_s, StrategyFactory factory)
+      : cluster({pair_node(ranks)}, Fabric{}),
+        placement(packed_placement(cluster, ranks)),
+        strategy(std::move(factory)),
+        cost(collective_s) {
+    gpu.memory_bandwidth = BytesPerSecond{900e9};
+    gpu.memory_efficiency = 1;
+    gpu.kernel_overhead = Seconds{10e-6};
+  }
+
+  [[nodiscard]] RunResult run(bool spans = false) const {
+    return simulate(Job{.profile = profile,
+                        .gpu = gpu,
+                        .cluster = cluster,
+                        .placement = placement,
+                        .make_strategy = strategy,
+                        .cost = cost,
+                        .jitter = jitter,
+                        .stragglers = stragglers,
+                        .run = {.iterations = 4, .warmup = 1, .seed = seed},
+                        .engine = {},
+                        .micro_batches = micro_batches,
+                        .record_spans = spans});
+  }
+};
+
+template <class T>
+StrategyFactory factory() {
+  return [](const JobView& job) { return std::make_unique<T>(job); };
+}
+StrategyFactory none() {
+  return [](const JobView&) { return std::make_unique<NoCommunication>(); };
+}
+StrategyFactory ddp(const DdpOptions& options) {
+  return [options](const JobView& job) { return std::make_unique<Ddp>(options, job); };
+}
+
+double sum(const Breakdown& parts) { return std::accumulate(parts.begin(), parts.end(), 0.0); }
+double part(const RunResult& result, Part which) {
+  return result.breakdown[static_cast<std::size_t>(which)];
+}
+
+/// 256 floats read and written by a kernel of the fixture's GPU: 10 us + 2048 B / 900 GB/s.
+constexpr double one_copy = 10e-6 + 2048 / 900e9;
+
+}  // namespace
+
+TEST_CASE("without communication an iteration is the profile's", "[training]") {
+  const auto result = Fixture(1, 0, none()).run();
+  REQUIRE(result.iteration_s.size() == 4);
+  for (const double t : result.iteration_s) CHECK(t == Approx(21e-3).epsilon(1e-12));
+  CHECK(part(result, Part::forward) == Approx(6e-3));
+  CHECK(part(result, Part::backward) == Approx(12e-3));
+  CHECK(part(result, Part::optimizer) == Approx(1e-3));
+  CHECK(part(result, Part::host) == Approx(2e-3));
+  CHECK(result.collectives == 0);
+}
+
+TEST_CASE("BSP exposes its whole all-reduce", "[training]") {
+  // 21 ms + 3 copies + 5 ms
+  const auto result = Fixture(2, 5e-3, factory<Bsp>()).run();
+  for (const double t : result.iteration_s) CHECK(t == Approx(26e-3 + 3 * one_copy));
+  CHECK(part(result, Part::exposed_communication) == Approx(5e-3));
+  CHECK(part(result, Part::copies) == Approx(3 * one_copy));
+  CHECK(result.overlap_fraction == Approx(0).margin(1e-9));
+  // 2 (n-1)/n of 3 * 1024 bytes
+  CHECK(result.bytes_per_rank == 3 * 1024);
+}
+
+TEST_CASE("WFBP hides what fits behind backward", "[training]") {
+  // Gradients are ready 6, 10 and 12 ms into backward; each all-reduce takes 3 ms, in order: ends at
+  // 9, 13, 16: 4 ms are exposed.
+  const auto result = Fixture(2, 3e-3, factory<Wfbp>()).run();
+  for (const double t : result.iteration_s) CHECK(t == Approx(25e-3));
+  CHECK(part(result, Part::exposed_communication) == Approx(4e-3));
+  CHECK(result.collectives == 3);
+  CHECK(result.communication_busy_s == Approx(9e-3));
+  CHECK(result.overlap_fraction == Approx(1 - 4.0 / 9));
+}
+
+TEST_CASE("compute is slowed by its kind's factor while communication runs", "[training]") {
+  Fixture f(2, 1e-3, factory<Wfbp>());
+  f.profile.overlap = {{"conv3", 1.25}};
+  // Three all-reduces of 1 ms; the first two run beside backward: each second of them costs
+  // 1 - 1/1.25 = 0.2 s of progress. The last is exposed.
+  const auto result = f.run();
+  for (const double t : result.iteration_s) CHECK(t == Approx(21e-3 + 2 * 0.2e-3 + 1e-3));
+  CHECK(part(result, Part::overlap_slowdown) == Approx(0.4e-3));
+}
+
+TEST_CASE("DDP on one rank costs its copies only", "[training]") {
+  const DdpOptions options{.version = {1, 4}, .broadcast_buffers = false};
+  const auto result = Fixture(1, 1, ddp(options)).run();
+  // Copy and copy back of each of the three tensors, one division of the bucket.
+  const double divide = 10e-6 + 3 * 2048 / 900e9;
+  for (const double t : result.iteration_s) CHECK(t == Approx(21e-3 + 6 * one_copy + divide));
+  CHECK(part(result, Part::exposed_communication) == 0);
+}
+
+TEST_CASE("a straggler holds everybody", "[training]") {
+  Fixture f(4, 1e-3, factory<Bsp>());
+  f.stragglers = {{.ranks = {2}, .fraction = 0, .compute = 1.5}};
+  const auto result = f.run();
+  // Device time of the slow rank: 1.5 * (19 ms + 3 copies), 2 ms of host time, 1 ms of all-reduce.
+  for (const double t : result.iteration_s) {
+    CHECK(t == Approx(1.5 * (19e-3 + 3 * one_copy) + 2e-3 + 1e-3));
+  }
+  CHECK(part(result, Part::straggler_wait) == Approx(0).margin(1e-12));  // it never waits itself
+}
+
+TEST_CASE("the breakdown adds up to the mean iteration, jitter or not", "[training]") {
+  Fixture f(4, 2e-3, factory<Wfbp>());
+  f.profile.overlap = {{"conv3", 1.1}};
+  f.jitter = {.rank = 0.02, .iteration = 0.05, .layer = 0.1};
+  const auto result = f.run();
+  const double mean =
+      std::accumulate(result.iteration_s.begin(), result.iteration_s.end(), 0.0) / 4;
+  CHECK(std::abs(sum(result.breakdown) - mean) < 1e-9 * mean);
+  CHECK(std::abs(part(result, Part::other)) < 1e-9);
+  CHECK(result.samples.size() == 4 * 4);
+}
+
+TEST_CASE("a seed decides the luck, and only the seed", "[training]") {
+  Fixture f(4, 2e-3, factory<Wfbp>());
+  f.jitter = {.rank = 0, .iteration = 0.05, .layer = 0.1};
+  const auto first = f.run();
+  const auto second = f.run();
+  REQUIRE(first.samples.size() == second.samples.size());
+  for (std::size_t i = 0; i < first.samples.size(); ++i) {
+    // The clock of a second SimGrid engine in one process starts elsewhere: last bits differ.
+    // Bit-for-bit equality of two processes is tested on the program itself.
+    CHECK(first.samples[i] == Approx(second.samples[i]).epsilon(1e-12));
+  }
+  f.seed = 2;
+  CHECK(f.run().samples[0] != Approx(first.samples[0]).epsilon(1e-6));
+}
+
+TEST_CASE("accumulation communicates once an optimizer step", "[training]") {
+  Fixture f(2, 5e-3, factory<Bsp>());
+  f.micro_batches = 3;
+  const auto result = f.run();
+  CHECK(result.collectives == 1);
+  for (const double t : result.iteration_s) {
+    CHECK(t == Approx(3 * 18e-3 + 3e-3 + 3 * one_copy + 5e-3));
+  }
+}
+
+TEST_CASE("the trace shows compute, copies and communication of the first measured iteration",
+          "[training]") {
+  const auto result = Fixture(2, 3e-3, factory<Bsp>()).run(true);
+  double compute = 0;
+  double communication = 0;
+  double copies = 0;
+  for (const auto& span : result.spans) {
+    if (span.resource == "compute" && span.name != "wait") compute += span.duration;
+    if (span.resource == "communication") communication += span.duration;
+    if (span.resource == "copy") copies += span.duration;
+  }
+  CHECK(compute == Approx(19e-3));
+  CHECK(communication == Approx(3e-3));
+  CHECK(copies == Approx(3 * one_copy));
+}

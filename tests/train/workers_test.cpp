@@ -1,0 +1,160 @@
+#include "sim/train/workers.hpp"
+
+#include <algorithm>
+
+#include "tests/catch.hpp"
+
+using namespace gradwire;
+
+namespace {
+
+const ComputeProfile no_layers;
+
+ComputeItem work(double seconds, double slowdown = 1) {
+  return {.part = Part::backward, .seconds = seconds, .slowdown = slowdown, .until = {}, .name = "w"};
+}
+ComputeItem gate(std::size_t position) {
+  return {.type = ComputeItem::Type::gate, .until = {position}, .name = "gate"};
+}
+ComputeItem end_of_iteration() {
+  return {.type = ComputeItem::Type::end, .until = {}, .name = "end"};
+}
+CommunicationItem all_reduce() {
+  return {.collective = {.size = Bytes{4}, .tensors = {}, .label = "all-reduce"}};
+}
+
+double part(const Workers& workers, std::size_t member, Part which) {
+  return workers.samples()[member].parts[static_cast<std::size_t>(which)];
+}
+
+struct Fixture {
+  IterationDraws draws{JitterSpec{}, no_layers, 1};
+  Workers workers;
+  explicit Fixture(std::vector<MemberGroup> members) : workers(std::move(members), {}) {
+    workers.begin_iteration(draws);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a collective starts when its last rank arrives", "[workers]") {
+  Fixture f({{0, 1, 1.0}, {1, 1, 2.0}});
+  f.workers.post(work(3));
+  f.workers.post(all_reduce());
+  f.workers.run();
+  const auto head = f.workers.take_ready();
+  REQUIRE(head == std::size_t{0});
+  CHECK(f.workers.collective(0).start == 6);  // the rank that runs at half speed
+  CHECK_FALSE(f.workers.take_ready().has_value());
+}
+
+TEST_CASE("compute is slowed while a kernel spins for late ranks", "[workers]") {
+  Fixture f({{0, 1, 1.0}, {1, 1, 2.0}});
+  f.workers.post(work(1));
+  f.workers.post(all_reduce());
+  f.workers.post(work(3, 1.5));
+  f.workers.post(end_of_iteration());
+  f.workers.run();
+  REQUIRE(f.workers.take_ready());  // arrives at 1 and 2, starts at 2
+  f.workers.finish(0, 3.0);
+  // Rank 0 is slowed from 1 to 3: 2/1.5 of its 3 s are done, 5/3 s are left: ends at 3 + 5/3.
+  // Rank 1 has 6 s of work, slowed from 2 to 3: 1/1.5 done, ends at 3 + 6 - 2/3.
+  REQUIRE(f.workers.iteration_ended());
+  CHECK(f.workers.samples()[0].end == Approx(3 + 5.0 / 3));
+  CHECK(f.workers.samples()[1].end == Approx(3 + 6 - 2.0 / 3));
+  CHECK(part(f.workers, 0, Part::overlap_slowdown) == Approx(2 - 2 / 1.5));
+}
+
+TEST_CASE("a wait is split into moving data and waiting for late ranks", "[workers]") {
+  Fixture f({{0, 1, 1.0}, {1, 1, 2.0}});
+  f.workers.post(work(2));
+  const auto position = f.workers.post(all_reduce());
+  f.workers.post(gate(position));
+  f.workers.post(end_of_iteration());
+  f.workers.run();
+  REQUIRE(f.workers.take_ready());  // starts at 4
+  f.workers.finish(0, 5.0);
+  CHECK(part(f.workers, 0, Part::straggler_wait) == Approx(2));         // 2 to 4
+  CHECK(part(f.workers, 0, Part::exposed_communication) == Approx(1));  // 4 to 5
+  CHECK(part(f.workers, 1, Part::straggler_wait) == 0);
+  CHECK(part(f.workers, 1, Part::exposed_communication) == Approx(1));
+}
+
+TEST_CASE("members' clocks are kept, not the curve of their maxima", "[workers]") {
+  // Each rank has its own two pieces of work w0, w1 and a gate at g = max w0 between them: rank r
+  // ends at g + w1(r). (The curve of maxima of w0 + w1 would say less whenever the rank that is slow
+  // first is fast later.)
+  ComputeProfile profile;
+  profile.layers.resize(2);
+  const std::vector<MemberGroup> members = {{0, 1, 1.0}, {1, 1, 1.0}, {2, 1, 1.0}};
+  IterationDraws draws(JitterSpec{.rank = 0, .iteration = 0, .layer = 0.3}, profile, 7);
+  draws.draw(0, members);
+  Workers workers(members, {});
+  workers.begin_iteration(draws);
+  auto first = work(10);
+  first.layer = 0;
+  auto second = work(10);
+  second.layer = 1;
+  workers.post(first);
+  const auto position = workers.post(all_reduce());
+  workers.post(gate(position));
+  workers.post(second);
+  workers.post(end_of_iteration());
+  workers.run();
+  REQUIRE(workers.take_ready());
+  const double g = workers.collective(position).start;
+  workers.finish(position, g);
+  double latest = 0;
+  for (std::size_t m = 0; m < members.size(); ++m) {
+    latest = std::max(latest, 10 * draws.layer_factor(m, 0));
+    CHECK(workers.samples()[m].end == Approx(g + 10 * draws.layer_factor(m, 1)));
+  }
+  CHECK(g == Approx(latest));
+}
+
+TEST_CASE("the second collective waits behind the first on the stream", "[workers]") {
+  Fixture f({{0, 4, 1.0}});
+  f.workers.post(work(1));
+  f.workers.post(all_reduce());
+  f.workers.post(work(1, 2.0));
+  f.workers.post(all_reduce());
+  f.workers.post(end_of_iteration());
+  f.workers.run();
+  REQUIRE(f.workers.take_ready() == std::size_t{0});
+  CHECK_FALSE(f.workers.take_ready().has_value());
+  f.workers.finish(0, 10.0);
+  // Its gradient was ready at 1 + 2 = 3 (slowed), the stream is free at 10.
+  REQUIRE(f.workers.take_ready() == std::size_t{1});
+  CHECK(f.workers.collective(1).start == 10);
+}
+
+TEST_CASE("a kernel never starts before the host has launched it", "[workers]") {
+  Fixture f({{0, 1, 1.0}});
+  auto late = work(1);
+  late.launched = 5;
+  f.workers.post(late);
+  f.workers.post(end_of_iteration());
+  f.workers.run();
+  CHECK(f.workers.samples()[0].end == 6);
+  CHECK(part(f.workers, 0, Part::host) == 5);
+}
+
+TEST_CASE("a kernel cut by the end of a collective is one bar in the trace", "[workers]") {
+  Fixture f({{0, 1, 1.0}});
+  f.workers.trace(0);
+  f.workers.post(work(1));
+  f.workers.post(all_reduce());
+  auto cut = work(3, 2.0);
+  cut.name = "cut";
+  f.workers.post(cut);
+  f.workers.post(end_of_iteration());
+  f.workers.run();
+  REQUIRE(f.workers.take_ready());
+  f.workers.finish(0, 3.0);
+  // w [0,1], all-reduce [1,3], cut: slowed to 3 (1 s of it done), 2 s more.
+  const auto& spans = f.workers.spans();
+  REQUIRE(spans.size() == 3);
+  CHECK(spans[1].resource == "communication");
+  CHECK(spans[2].start == 1);
+  CHECK(spans[2].duration == Approx(4));
+}

@@ -1,0 +1,262 @@
+#include "topologies/importers/smi_matrix.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <regex>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "sim/core/error.hpp"
+
+namespace gradwire {
+namespace {
+
+/// A word of a line and the column where it begins, from 1.
+struct Word {
+  std::string text;
+  int column = 0;
+};
+
+struct TextLine {
+  int number = 0;
+  std::string text;
+  std::vector<Word> words;
+};
+
+std::vector<TextLine> split_lines(std::string_view text) {
+  static const std::regex escape(
+      "\x1b\\[[0-9;]*[A-Za-z]");  // the header is underlined on a terminal
+  std::vector<TextLine> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    TextLine line{static_cast<int>(lines.size()) + 1,
+                  std::regex_replace(std::string(text.substr(0, end)), escape, ""),
+                  {}};
+    constexpr std::string_view blanks = " \t\r";
+    std::size_t at = line.text.find_first_not_of(blanks);
+    while (at != std::string::npos) {
+      const std::size_t stop = std::min(line.text.find_first_of(blanks, at), line.text.size());
+      line.words.push_back({line.text.substr(at, stop - at), static_cast<int>(at) + 1});
+      at = line.text.find_first_not_of(blanks, stop);
+    }
+    lines.push_back(std::move(line));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+std::optional<int> whole_number(std::string_view text) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = error == std::errc{} && end == text.data() + text.size() && number >= 0;
+  return whole ? std::optional(number) : std::nullopt;
+}
+
+bool is_gpu(std::string_view name) {
+  return name.starts_with("GPU") && whole_number(name.substr(3)).has_value();
+}
+
+std::optional<SmiCell> read_cell(const std::string& text) {
+  static const std::map<std::string, PathClass> classes = {
+      {"X", PathClass::self},  {"PIX", PathClass::pix},   {"PXB", PathClass::pxb},
+      {"PHB", PathClass::phb}, {"NODE", PathClass::node}, {"SYS", PathClass::sys},
+      {"SOC", PathClass::sys}};  // SOC: drivers of the K80's time
+  if (const auto known = classes.find(text); known != classes.end()) return SmiCell{known->second};
+  if (!text.starts_with("NV")) return std::nullopt;
+  const std::optional<int> lanes = whole_number(std::string_view(text).substr(2));
+  if (!lanes || *lanes == 0) return std::nullopt;
+  return SmiCell{PathClass::unknown, *lanes};
+}
+
+/// Reads one text; its parts are the steps of read_smi_matrix.
+class MatrixReader {
+ public:
+  MatrixReader(std::string_view text, const std::string& file)
+      : file_(file), lines_(split_lines(text)) {}
+
+  SmiMatrix read() {
+    std::size_t at = read_header();
+    for (++at; at < lines_.size() && !lines_[at].words.empty(); ++at) {
+      if (lines_[at].words.front().text.starts_with("Legend")) break;
+      read_row(lines_[at]);
+    }
+    check_complete(lines_[std::min(at, lines_.size() - 1)].number);
+    read_nic_legend(at);
+    return sorted();
+  }
+
+ private:
+  [[noreturn]] void fail(int line, int column, const std::string& message) const {
+    throw ConfigError({file_, line, column}, message);
+  }
+
+  /// The header is the first line that begins with GPU0 and is not GPU0's row: some copies lose the
+  /// tab in front of it.
+  std::size_t read_header() {
+    const auto is_header = [](const TextLine& line) {
+      return !line.words.empty() && line.words[0].text == "GPU0" &&
+             (line.words.size() == 1 || !read_cell(line.words[1].text));
+    };
+    const auto header = std::find_if(lines_.begin(), lines_.end(), is_header);
+    if (header == lines_.end()) {
+      fail(1, 1, "no GPU found; expected the matrix that 'nvidia-smi topo -m' prints");
+    }
+    std::set<std::string> seen;
+    for (const Word& word : header->words) {
+      if (word.text == "CPU" || word.text == "NUMA" || word.text == "GPU") break;
+      if (!seen.insert(word.text).second) {
+        fail(header->number, word.column, fmt::format("device {} stands twice", word.text));
+      }
+      names_.push_back(word.text);
+    }
+    has_numa_ = header->text.find("NUMA Affinity") != std::string::npos;
+    matrix_.devices.resize(names_.size());
+    matrix_.cells.assign(names_.size(), std::vector<SmiCell>(names_.size()));
+    return static_cast<std::size_t>(header - lines_.begin());
+  }
+
+  void read_row(const TextLine& line) {
+    const Word& name = line.words.front();
+    const auto found = std::find(names_.begin(), names_.end(), name.text);
+    if (found == names_.end()) {
+      fail(line.number, name.column,
+           fmt::format(
+               "row of '{}', which the header does not name; expected one of its {} devices{}",
+               name.text, names_.size(), suggestion(name.text, names_)));
+    }
+    const auto row = static_cast<std::size_t>(found - names_.begin());
+    if (matrix_.devices[row].has_row) {
+      fail(line.number, name.column, fmt::format("second row of {}", name.text));
+    }
+    matrix_.devices[row].has_row = true;
+    for (std::size_t column = 0; column < names_.size(); ++column) read_cell_at(line, row, column);
+    const std::size_t past = names_.size() + 1;
+    if (line.words.size() > past && read_cell(line.words[past].text)) {
+      fail(line.number, line.words[past].column,
+           fmt::format("row of {} has too many cells; expected {}", name.text, names_.size()));
+    }
+    read_affinity(line, matrix_.devices[row]);
+  }
+
+  void read_cell_at(const TextLine& line, std::size_t row, std::size_t column) {
+    if (column + 1 >= line.words.size()) {
+      fail(line.number, static_cast<int>(line.text.size()) + 1,
+           fmt::format("row of {} has {} cells; expected {}", names_[row], line.words.size() - 1,
+                       names_.size()));
+    }
+    const Word& word = line.words[column + 1];
+    const auto at_cell = [&](const std::string& message) {
+      fail(line.number, word.column, message);
+    };
+    const std::optional<SmiCell> cell = read_cell(word.text);
+    if (!cell) {
+      at_cell(fmt::format("cell '{}' of {}-{}; expected X, NV#, PIX, PXB, PHB, NODE or SYS",
+                          word.text, names_[row], names_[column]));
+    }
+    if ((row == column) != (cell->path == PathClass::self)) {
+      at_cell(fmt::format("cell '{}' of {}-{}; expected X on the diagonal and nowhere else",
+                          word.text, names_[row], names_[column]));
+    }
+    const SmiCell& mirror = matrix_.cells[column][row];
+    const bool mirrored = row != column && matrix_.devices[column].has_row;
+    if (mirrored && (mirror.path != cell->path || mirror.nvlinks != cell->nvlinks)) {
+      at_cell(fmt::format("{}-{} is {}, but the row of {} has another; expected the same both ways",
+                          names_[row], names_[column], word.text, names_[column]));
+    }
+    matrix_.cells[row][column] = *cell;
+    // The column of a device whose row is cut off still tells about it.
+    if (!matrix_.devices[column].has_row) matrix_.cells[column][row] = *cell;
+  }
+
+  /// Cells may be empty, so tabs count; where tabs were lost or doubled, words count.
+  void read_affinity(const TextLine& line, SmiDevice& device) const {
+    std::vector<std::string> cells;
+    std::size_t begin = 0;
+    for (std::size_t tab = 0; tab != std::string::npos; begin = tab + 1) {
+      tab = line.text.find('\t', begin);
+      std::string cell = line.text.substr(begin, tab == std::string::npos ? tab : tab - begin);
+      cell.erase(
+          std::remove_if(cell.begin(), cell.end(), [](char c) { return c == ' ' || c == '\r'; }),
+          cell.end());
+      cells.push_back(std::move(cell));
+    }
+    const auto past = static_cast<std::ptrdiff_t>(names_.size()) + 1;
+    const bool by_tabs =
+        std::ssize(cells) >= past &&
+        std::equal(cells.begin(), cells.begin() + past, line.words.begin(),
+                   [](const std::string& cell, const Word& word) { return cell == word.text; });
+    std::vector<std::string> tail;
+    if (by_tabs) {
+      tail.assign(cells.begin() + past, cells.end());
+    } else {
+      for (auto word = line.words.begin() + past; word != line.words.end(); ++word) {
+        tail.push_back(word->text);
+      }
+    }
+    if (!tail.empty()) device.cpu_affinity = tail[0];
+    if (tail.size() > 1 && has_numa_) device.numa = whole_number(tail[1]).value_or(-1);
+  }
+
+  void check_complete(int last_line) const {
+    for (std::size_t a = 0; a < names_.size(); ++a) {
+      for (std::size_t b = 0; b < a; ++b) {
+        const bool told = matrix_.devices[a].has_row || matrix_.devices[b].has_row;
+        if (told || !is_gpu(names_[a]) || !is_gpu(names_[b])) continue;
+        fail(last_line, 1,
+             fmt::format("the matrix is cut off: no row of {} or {}; expected one row for each GPU",
+                         names_[b], names_[a]));
+      }
+    }
+  }
+
+  void read_nic_legend(std::size_t from) {
+    for (std::size_t at = from; at < lines_.size(); ++at) {
+      const auto& words = lines_[at].words;
+      if (words.size() != 2 || !words[0].text.ends_with(':')) continue;
+      const std::string label = words[0].text.substr(0, words[0].text.size() - 1);
+      const auto found = std::find(names_.begin(), names_.end(), label);
+      if (found != names_.end()) *found = words[1].text;
+    }
+  }
+
+  /// GPUs before NICs, each by number: columns may stand in PCI order.
+  SmiMatrix sorted() {
+    std::vector<std::size_t> order(names_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto key = [&](std::size_t i) {
+      return std::tuple(!is_gpu(names_[i]), names_[i].size(), std::string_view(names_[i]));
+    };
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
+    SmiMatrix result;
+    for (const std::size_t from : order) {
+      result.devices.push_back(matrix_.devices[from]);
+      result.devices.back().name = names_[from];
+      if (is_gpu(names_[from])) ++result.gpus;
+      auto& row = result.cells.emplace_back();
+      for (const std::size_t to : order) row.push_back(matrix_.cells[from][to]);
+    }
+    return result;
+  }
+
+  const std::string& file_;
+  std::vector<TextLine> lines_;
+  std::vector<std::string> names_;
+  bool has_numa_ = false;
+  SmiMatrix matrix_;
+};
+
+}  // namespace
+
+SmiMatrix read_smi_matrix(std::string_view text, const std::string& file) {
+  return MatrixReader(text, file).read();
+}
+
+}  // namespace gradwire

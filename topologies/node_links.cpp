@@ -1,0 +1,106 @@
+#include "topologies/node_links.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace gradwire {
+namespace {
+
+using namespace literals;
+
+constexpr double GB = 1e9;  // NOLINT(readability-identifier-naming): the unit's name
+
+std::vector<WireKind> make_kinds() {
+  const std::string plan = "what NCCL plans with (v2.28.9, src/graph/topo.h)";
+  const auto nvlink = [](std::string name, double payload, double nominal, std::string source) {
+    return WireKind{std::move(name), LinkKind::nvlink, BytesPerSecond{payload * GB},
+                    BytesPerSecond{nominal * GB}, std::move(source)};
+  };
+  const auto pcie = [&](std::string name, double payload, double nominal) {
+    return WireKind{std::move(name), LinkKind::pcie, BytesPerSecond{payload * GB},
+                    BytesPerSecond{nominal * GB}, "x16, " + plan};
+  };
+  const auto smp = [&](std::string name, double payload) {
+    return WireKind{std::move(name), LinkKind::smp, BytesPerSecond{payload * GB}, std::nullopt,
+                    "GPU traffic, " + plan};
+  };
+  return {
+      nvlink("nvlink1", 18.0, 20, plan),
+      nvlink("nvlink2", 22.5, 25,
+             "all-reduce of 1 GiB over one lane between 2 V100: 22.55 GB/s (VIA-Research/vTrain "
+             "trace/v100/AR_GPU2)"),
+      nvlink("nvlink3", 20.0, 25, plan),
+      nvlink("nvlink3_sm86", 12.0, 14.0625, plan),
+      nvlink("nvlink4", 20.6, 25, plan),
+      nvlink("nvlink5", 40.1, 50, plan),
+      pcie("pcie3", 12, 15.75),
+      pcie("pcie4", 24, 31.5),
+      pcie("pcie5", 48, 63),
+      pcie("pcie6", 96, 121),
+      smp("broadwell", 6),
+      smp("skylake", 10),
+      smp("sapphire_rapids", 22),
+      smp("emerald_rapids", 40),
+      smp("amd", 16),
+      smp("power9", 32),
+      smp("arm", 6),
+  };
+}
+
+/// Lanes and PCIe generation from NVIDIA's data sheets; a longer name stands before its beginning.
+const std::array<GpuWires, 21>& gpu_table() {
+  static const std::array<GpuWires, 21> table = {{
+      {"k80", "", 0, "pcie3"},
+      {"p100-sxm2", "nvlink1", 4, "pcie3"},
+      {"p100", "", 0, "pcie3"},
+      {"v100-pcie", "", 0, "pcie3"},
+      {"v100", "nvlink2", 6, "pcie3"},
+      {"titan-v", "", 0, "pcie3"},
+      {"t4", "", 0, "pcie3"},
+      {"rtx2080ti", "nvlink2", 2, "pcie3"},
+      {"rtx3090", "nvlink3_sm86", 4, "pcie4"},
+      {"a6000", "nvlink3_sm86", 4, "pcie4"},
+      {"a100", "nvlink3", 12, "pcie4"},
+      {"a800", "nvlink3", 8, "pcie4"},
+      {"a10", "", 0, "pcie4"},
+      {"l40", "", 0, "pcie4"},
+      {"rtx4090", "", 0, "pcie4"},
+      {"h100", "nvlink4", 18, "pcie5"},
+      {"h200", "nvlink4", 18, "pcie5"},
+      {"h800", "nvlink4", 8, "pcie5"},
+      {"b200", "nvlink5", 18, "pcie5"},
+      {"gb10", "", 0, "pcie5"},
+      {"rtx-pro-6000", "", 0, "pcie5"},
+  }};
+  return table;
+}
+
+}  // namespace
+
+std::span<const WireKind> wire_kinds() {
+  static const std::vector<WireKind> kinds = make_kinds();
+  return kinds;
+}
+
+const WireKind* find_wire_kind(std::string_view name) {
+  const auto kinds = wire_kinds();
+  const auto found = std::find_if(kinds.begin(), kinds.end(),
+                                  [&](const WireKind& kind) { return kind.name == name; });
+  return found == kinds.end() ? nullptr : &*found;
+}
+
+const GpuWires* find_gpu_wires(std::string_view model) {
+  const auto& table = gpu_table();
+  const auto found = std::find_if(table.begin(), table.end(), [&](const GpuWires& gpu) {
+    return model.starts_with(gpu.model);
+  });
+  return found == table.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> gpu_wires_names() {
+  std::vector<std::string> names;
+  for (const GpuWires& gpu : gpu_table()) names.push_back(gpu.model);
+  return names;
+}
+
+}  // namespace gradwire

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/core/node_graph.hpp"
+
+namespace gradwire {
+
+/// A PCIe link with a GPU at its end: half of the 0.9 us that a small write takes from GPU to GPU
+/// (p2pBandwidthLatencyTest, two RTX PRO 6000 on PCIe 5).
+constexpr Seconds gpu_pcie_latency{0.45e-6};
+/// Any other PCIe link, with the bridge behind it: at most 150 ns through a switch (PEX 8796).
+constexpr Seconds pcie_hop_latency{0.15e-6};
+/// GPU to GPU over NVLink, a store seen by the neighbour: NCCL's hop for ring LL (v2.28.9,
+/// src/graph/tuning.cc). Half of it from a GPU to an NVSwitch.
+constexpr Seconds nvlink_latency{0.6e-6};
+/// Between two CPU sockets: remote minus local memory, 194 - 135 ns (Intel Memory Latency Checker,
+/// Xeon E7-4800).
+constexpr Seconds smp_latency{0.06e-6};
+
+/// A kind of connection inside a machine: payload per lane (NVLink) or per x16 slot or socket pair.
+struct WireKind {
+  std::string name;  ///< "nvlink2", "pcie3", "broadwell"
+  LinkKind kind = LinkKind::pcie;
+  BytesPerSecond bandwidth;  ///< payload, one direction
+  std::optional<BytesPerSecond> nominal;
+  std::string source;
+};
+[[nodiscard]] std::span<const WireKind> wire_kinds();
+/// nullptr when there is no such kind.
+[[nodiscard]] const WireKind* find_wire_kind(std::string_view name);
+
+/// What connects a GPU model.
+struct GpuWires {
+  std::string model;   ///< leading part of the model's name: "v100-sxm2"
+  std::string nvlink;  ///< a WireKind, "" when it has none
+  int nvlinks = 0;     ///< lanes of one GPU
+  std::string pcie;    ///< a WireKind
+};
+/// The entry whose name begins `model` ("v100-sxm2-32gb"); nullptr when unknown.
+[[nodiscard]] const GpuWires* find_gpu_wires(std::string_view model);
+[[nodiscard]] std::vector<std::string> gpu_wires_names();
+
+}  // namespace gradwire
