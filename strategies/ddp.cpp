@@ -20,7 +20,8 @@ constexpr Release fused_division_from{1, 6};
 constexpr std::int64_t half_size = 2;
 /// The globally-unused map: one int32 a parameter.
 constexpr std::int64_t unused_map_element_size = 4;
-/// num_batches_tracked of a batch-norm layer: one int64.
+/// A batch-norm layer has three buffers: mean and variance, and an int64 counter of one element.
+constexpr int buffers_per_norm = 3;
 constexpr std::int64_t counter_size = 8;
 
 DeviceWork kernels(WorkKind kind, Bytes traffic, int count, const char* label) {
@@ -122,14 +123,16 @@ void Ddp::start_iteration(int iteration, Operations& operations) {
   }
   if (!broadcasts()) return;
   // _sync_buffers: tensors of one type are flattened, broadcast from rank 0, and copied back.
-  const Bytes statistics{job_.buffer_elements * gradient_element_size};
-  const Bytes counters{job_.buffer_counters * counter_size};
-  const int types = job_.buffer_counters > 0 ? 2 : 1;
+  const std::int64_t norms = job_.buffer_tensors / buffers_per_norm;
+  const Bytes statistics{(job_.buffer_elements - norms) * gradient_element_size};
+  const Bytes counters{norms * counter_size};
+  std::vector<Bytes> types = {statistics};
+  if (norms > 0) types.push_back(counters);
+  const Bytes traffic = 2 * (statistics + counters);
   operations.emplace_back(
-      kernels(WorkKind::copy, 2 * (statistics + counters), types, "flatten buffers"));
+      kernels(WorkKind::copy, traffic, static_cast<int>(types.size()), "flatten buffers"));
   Gate gate;
-  for (const Bytes size : {statistics, counters}) {
-    if (size.count() == 0) continue;
+  for (const Bytes size : types) {
     gate.until.push_back(next_id(operations));
     operations.emplace_back(Collective{.kind = CollectiveKind::broadcast,
                                        .size = size,
@@ -137,9 +140,8 @@ void Ddp::start_iteration(int iteration, Operations& operations) {
                                        .label = "broadcast buffers"});
   }
   operations.emplace_back(std::move(gate));
-  operations.emplace_back(kernels(WorkKind::copy, 2 * (statistics + counters),
-                                  3 * job_.buffer_counters,
-                                  "unflatten buffers"));
+  operations.emplace_back(
+      kernels(WorkKind::copy, traffic, job_.buffer_tensors, "unflatten buffers"));
 }
 
 void Ddp::gradient_hook(TensorId tensor, Operations& operations) {

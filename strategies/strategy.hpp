@@ -76,8 +76,8 @@ struct JobView {
   int micro_batches = 1;  ///< backward passes per optimizer step
   std::vector<TensorInfo> tensors;
   std::vector<TensorId> gradient_order;
-  std::int64_t buffer_elements = 0;  ///< batch-norm statistics, fp32
-  int buffer_counters = 0;           ///< one int64 a batch-norm layer
+  std::int64_t buffer_elements = 0;  ///< of non-trainable state: batch-norm statistics, counters
+  int buffer_tensors = 0;            ///< that hold them
 
   /// Gradients are exchanged in the last backward pass before the optimizer step.
   [[nodiscard]] bool synchronises(int micro_batch) const {

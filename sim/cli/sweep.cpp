@@ -61,8 +61,8 @@ SweepResult simulate_all(const SweepOptions& options, const std::vector<config::
         const Json json = outcome.done ? Json::parse(outcome.text) : Json{{"error", outcome.text}};
         row.result = json.value("result", Json(nullptr));
         row.error = json.value("error", "");
-        result.failed += row.error.empty() ? 0 : 1;
-        result.bad_input += json.value("bad_input", false) ? 1 : 0;
+        result.failed += row.error.empty() ? 0U : 1U;
+        result.bad_input += json.value("bad_input", false) ? 1U : 0U;
         progress.step();
       });
   return result;

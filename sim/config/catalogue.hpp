@@ -17,6 +17,7 @@ struct ParameterInfo {
 template <class Entry>
 std::vector<std::string> names_of(const std::vector<Entry>& catalogue) {
   std::vector<std::string> names;
+  names.reserve(catalogue.size());
   for (const auto& entry : catalogue) names.push_back(entry.name);
   return names;
 }

@@ -19,7 +19,8 @@ namespace {
 /// A scenario needs a profile and a strategy only where something is trained; `collective` and
 /// `show topology` take it without.
 Needs needs_of(const YamlValue& document) {
-  const bool cluster_only = !document.find("profile") && !document.find("strategy");
+  const bool cluster_only =
+      document.find("profile") == nullptr && document.find("strategy") == nullptr;
   return cluster_only ? Needs::cluster_only : Needs::everything;
 }
 

@@ -35,7 +35,7 @@ NcclVersion read_nccl_version(YamlMap& map, std::vector<Warning>& warnings) {
   if (!dot || minor.ec != std::errc{} || version.major != 2 || version.minor < 0 ||
       (minor.ptr != end && *minor.ptr != '.')) {
     map.fail("version", fmt::format("'version' is '{}'; expected a release of NCCL 2, such as "
-                                    "\"2.8.4\"",
+                                    "2.8.4",
                                     *text));
   }
   if (version.minor < nccl_minor_first || version.minor > nccl_minor_last) {

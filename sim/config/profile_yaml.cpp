@@ -75,6 +75,7 @@ std::vector<TensorId> read_gradient_order(const ComputeProfile& profile, YamlMap
   const YamlValue* value = map.find("gradient_order");
   if (value == nullptr) return reverse_registration_order(static_cast<int>(ids.size()));
   std::vector<std::string> left;
+  left.reserve(ids.size());
   for (const auto& [name, id] : ids) left.push_back(name);
   std::vector<TensorId> order;
   const auto names = map.list<std::string>("gradient_order");

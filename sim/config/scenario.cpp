@@ -65,7 +65,7 @@ StragglerSpec read_straggler(YamlMap map, int world_size) {
 
 /// "v100-sxm2" of "v100-sxm2-32gb": boards that differ in memory only compute alike.
 std::string board_of(const std::string& gpu) {
-  return gpu.substr(0, gpu.rfind('-'));
+  return gpu.ends_with("gb") ? gpu.substr(0, gpu.rfind('-')) : gpu;
 }
 
 void warn_of_other_gpu(Scenario& scenario) {

@@ -106,6 +106,7 @@ YamlValue load_scenario(const std::string& file, const std::vector<std::string>&
   YamlValue document = load_yaml(file);
   YamlMap(document).require_schema("gradwire.scenario/1");
   std::vector<Override> changes;
+  changes.reserve(sets.size());
   for (const auto& assignment : sets) changes.push_back(parse_set(assignment));
   apply_all(document, changes);
   return document;
@@ -130,8 +131,8 @@ std::vector<ScenarioDocument> point_documents(YamlValue document) {
       if (entry.key != "label") changes.push_back({entry.key, entry.where, entry.value});
     }
     ScenarioDocument one;
-    one.label = label ? read_value<std::string>(*label, "label")
-                      : fmt::format("point {}", documents.size() + 1);
+    one.label = label != nullptr ? read_value<std::string>(*label, "label")
+                                 : fmt::format("point {}", documents.size() + 1);
     one.yaml = document;
     apply_all(one.yaml, changes);
     documents.push_back(std::move(one));

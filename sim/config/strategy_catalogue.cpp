@@ -43,7 +43,7 @@ StrategyMaker read_ddp(YamlMap& map) {
     const auto release = parse_release(*version);
     if (!release || *release < oldest_release) {
       map.fail("version", "'version' is '" + *version +
-                              "'; expected a PyTorch release from \"1.4\" on, such as \"1.7\"");
+                              "'; expected a PyTorch release from 1.4 on, such as 1.7");
     }
     options.version = *release;
   }

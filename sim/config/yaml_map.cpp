@@ -79,7 +79,7 @@ YamlMap YamlMap::require_map(const std::string& key) {
 
 std::optional<YamlMap> YamlMap::optional_map(const std::string& key) {
   const YamlValue* value = find(key);
-  return value ? std::optional<YamlMap>(YamlMap(*value, key)) : std::nullopt;
+  return value != nullptr ? std::optional<YamlMap>(YamlMap(*value, key)) : std::nullopt;
 }
 
 std::vector<YamlMap> YamlMap::maps(const std::string& key) {
@@ -112,7 +112,7 @@ void YamlMap::finish() const {
 
 void YamlMap::fail(const std::string& key, const std::string& message) const {
   const YamlValue* value = value_->find(key);
-  throw ConfigError(value ? value->where : value_->where, message);
+  throw ConfigError(value != nullptr ? value->where : value_->where, message);
 }
 
 void fail_choice(const YamlValue& value, const std::string& name,

@@ -45,12 +45,12 @@ class YamlMap {
   template <class T>
   std::optional<T> optional(const std::string& key, const Range<T>& range = {}) {
     const YamlValue* value = find(key);
-    return value ? std::optional<T>(read<T>(*value, key, range)) : std::nullopt;
+    return value != nullptr ? std::optional<T>(read<T>(*value, key, range)) : std::nullopt;
   }
   template <class T>
   T value_or(const std::string& key, T fallback, const Range<T>& range = {}) {
     const YamlValue* value = find(key);
-    return value ? read<T>(*value, key, range) : fallback;
+    return value != nullptr ? read<T>(*value, key, range) : fallback;
   }
   /// A list of T, empty when absent.
   template <class T>

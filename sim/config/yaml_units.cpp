@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -20,15 +21,28 @@ struct Unit {
   std::string_view name;
   double scale;  ///< base units
 };
-constexpr Unit time_units[] = {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}};
+constexpr auto time_units =
+    std::to_array<Unit>({{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}});
 constexpr double ki = 1024;
-constexpr Unit size_units[] = {{"B", 1},    {"kB", 1e3},     {"MB", 1e6},        {"GB", 1e9},
-                               {"KiB", ki}, {"MiB", ki* ki}, {"GiB", ki* ki* ki}};
-constexpr Unit rate_units[] = {
-    {"B/s", 1},          {"kB/s", 1e3},       {"MB/s", 1e6},         {"GB/s", 1e9},
-    {"KiB/s", ki},       {"MiB/s", ki* ki},   {"GiB/s", ki* ki* ki}, {"kbit/s", 1e3 / 8},
-    {"Mbit/s", 1e6 / 8}, {"Gbit/s", 1e9 / 8}, {"Tbit/s", 1e12 / 8}};
-constexpr Unit ratio_units[] = {{"%", 1e-2}};
+constexpr auto size_units = std::to_array<Unit>({{"B", 1},
+                                                 {"kB", 1e3},
+                                                 {"MB", 1e6},
+                                                 {"GB", 1e9},
+                                                 {"KiB", ki},
+                                                 {"MiB", ki* ki},
+                                                 {"GiB", ki* ki* ki}});
+constexpr auto rate_units = std::to_array<Unit>({{"B/s", 1},
+                                                 {"kB/s", 1e3},
+                                                 {"MB/s", 1e6},
+                                                 {"GB/s", 1e9},
+                                                 {"KiB/s", ki},
+                                                 {"MiB/s", ki* ki},
+                                                 {"GiB/s", ki* ki* ki},
+                                                 {"kbit/s", 1e3 / 8},
+                                                 {"Mbit/s", 1e6 / 8},
+                                                 {"Gbit/s", 1e9 / 8},
+                                                 {"Tbit/s", 1e12 / 8}});
+constexpr auto ratio_units = std::to_array<Unit>({{"%", 1e-2}});
 
 /// Sizes above this do not fit the integer that holds them (and no transfer comes near).
 constexpr double size_max = 4e18;

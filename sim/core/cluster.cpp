@@ -42,16 +42,20 @@ std::optional<int> take_index(std::string_view prefix, std::string_view& text) {
 
 }  // namespace
 
-/// Paths GPU -> GPU, GPU -> NIC and NIC -> GPU of one node type, end to end in one vector.
+/// Of one node type: its links, and the paths GPU -> GPU, GPU -> NIC and NIC -> GPU end to end.
 struct Cluster::Routes {
   int gpus = 0;
   int nics = 0;
+  std::vector<ClusterLink> own;
   std::vector<LinkId> links;
   std::vector<std::size_t> begin{0};  ///< path k is links[begin[k], begin[k + 1])
   std::vector<int> nearest_nic;       ///< of each GPU; empty when there is no NIC
 
   explicit Routes(const NodeGraph& node)
       : gpus(static_cast<int>(node.gpus().size())), nics(static_cast<int>(node.nics().size())) {
+    for (const auto& resource : node.resources()) {
+      own.push_back(cluster_link(resource.kind, resource.bandwidth, resource.latency));
+    }
     const auto append = [&](const auto& sources, const auto& destinations) {
       for (const DeviceId from : sources) {
         for (const DeviceId to : destinations) {
@@ -87,21 +91,20 @@ Cluster::Cluster(std::vector<std::shared_ptr<const NodeGraph>> nodes, Fabric fab
     : nodes_(std::move(nodes)), fabric_(std::move(fabric)) {
   assert(!nodes_.empty());
   std::map<const NodeGraph*, std::shared_ptr<const Routes>> known;  // looked up, never walked
-  routes_.reserve(nodes_.size());
+  int ports = 0;
   for (const auto& node : nodes_) {
     auto& routes = known[node.get()];
     if (!routes) routes = std::make_shared<const Routes>(*node);
     routes_.push_back(routes);
-    node_offset_.push_back(static_cast<LinkId>(links_.size()));
-    for (const auto& resource : node->resources()) {
-      links_.push_back(cluster_link(resource.kind, resource.bandwidth, resource.latency));
-    }
-  }
-  port_links_ = static_cast<LinkId>(links_.size());
-  int ports = 0;
-  for (const auto& node : nodes_) {
+    node_offset_.push_back(port_links_);
     port_offset_.push_back(ports);
-    ports += static_cast<int>(node->nics().size());
+    port_links_ += static_cast<LinkId>(routes->own.size());
+    ports += routes->nics;
+  }
+  links_.reserve(at(port_links_) + 2 * at(fabric_.port_count()) +
+                 boost::num_edges(fabric_.graph()));
+  for (const auto& routes : routes_) {
+    links_.insert(links_.end(), routes->own.begin(), routes->own.end());
   }
   assert(fabric_.port_count() == ports || (nodes_.size() == 1 && fabric_.port_count() == 0));
   const PortSpec& port = fabric_.port;

@@ -18,16 +18,16 @@ namespace gradwire {
 namespace {
 
 /// `automatic` takes `step` up to this many ranks and messages in one collective. A single
-/// collective is the same in both; where some overlap, `fluid` is within some percent. 128 messages
-/// are a ring of 8 ranks: 160 collectives an iteration then stay in the hundredths of a second.
+/// collective is the same in both; where some overlap, `fluid` is within some percent. 64 messages
+/// hold a ring of 6 ranks (60), and keep 160 collectives an iteration at some 20 ms.
 constexpr int automatic_step_ranks_max = 16;
-constexpr double automatic_step_messages_max = 128;
+constexpr double automatic_step_messages_max = 64;
 
-/// Messages per second of `step`: fast / (1 + live / half), with `live` flows at a time.
-/// Source: rings of 64 to 1024 ranks on SimGrid 3.32, one core of an AMD EPYC (1.1 M/s at 64,
-/// 0.5 M/s at 256, 0.21 M/s at 1024).
-constexpr double step_messages_per_second = 1.1e6;
-constexpr double step_live_half = 250;
+/// Messages per second of `step`, where they do not contend: fast / (1 + live / half), with `live`
+/// flows at a time. Source: tests/bench, step_messages, one core at 2.3 GHz (0.4 to 0.6 M/s at 256
+/// and 512 flows), and 0.21 M/s at 1024 flows with SimGrid 3.32.
+constexpr double step_messages_per_second = 0.5e6;
+constexpr double step_live_half = 1000;
 
 struct Work {
   int ranks = 0;
@@ -129,9 +129,7 @@ class EventEngine final : public Engine, Transport::Listener {
     std::sort(sorted.begin(), sorted.end());
     for (const Transport::Token token : sorted) network_->on_flow_end(token);
     while (true) {
-      if (queue_.network_due()) {
-        queue_.run_next();
-      } else if (network_->has_finished()) {
+      if (network_->has_finished() && !queue_.network_due()) {
         for (const TransferId id : network_->take_finished()) (*on_done_)(id, queue_.now());
       } else if (queue_.due()) {
         queue_.run_next();

@@ -54,6 +54,7 @@ FlowProblem make_problem(const FlowGraph& graph, const Partition& partition) {
   for (std::size_t id = 0; id < rows.size(); ++id) {
     std::uint32_t divisor = 0;
     for (const auto& [flow_class, weight] : rows[id]) divisor = std::gcd(divisor, weight);
+    assert(divisor > 0 && "a link in use carries flows");
     for (auto& [flow_class, weight] : rows[id]) weight /= divisor;
     const double capacity = graph.capacity[representative[id]] / divisor;
     const auto next = static_cast<std::uint32_t>(problem.capacity.size());

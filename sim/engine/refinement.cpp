@@ -127,9 +127,11 @@ void Refiner::sort_by(const std::vector<std::uint32_t>& colour, std::uint32_t co
 }
 
 void Refiner::run() {
-  for (std::size_t i = 0; i < queue_.size(); ++i) {
-    classes_[queue_[i]].queued = false;
-    split_by(queue_[i]);
+  std::size_t done = 0;
+  while (done < queue_.size()) {  // it grows
+    const ClassId splitter = queue_[done++];
+    classes_[splitter].queued = false;
+    split_by(splitter);
   }
 }
 

@@ -82,7 +82,7 @@ class SimGridTransport final : public Transport {
   void drop_all();
   [[nodiscard]] double clock() const { return sg4::Engine::get_clock() - clock_start_; }
 
-  static SimGridTransport* running_;
+  static SimGridTransport* active;
 
   FlowProblem problem_;
   std::unique_ptr<sg4::Engine> engine_;
@@ -106,7 +106,7 @@ class SimGridTransport final : public Transport {
   bool dropping_ = false;
 };
 
-SimGridTransport* SimGridTransport::running_ = nullptr;
+SimGridTransport* SimGridTransport::active = nullptr;
 
 /// Once a process: a second change of the model makes SimGrid abort, and a callback stays for good.
 void configure_simgrid(void (*on_completion)(const sg4::Activity&)) {
@@ -125,8 +125,8 @@ void configure_simgrid(void (*on_completion)(const sg4::Activity&)) {
 }
 
 SimGridTransport::SimGridTransport(FlowProblem problem) : problem_(std::move(problem)) {
-  assert(running_ == nullptr && "one SimGrid engine at a time");
-  running_ = this;
+  assert(active == nullptr && "one SimGrid engine at a time");
+  active = this;
   xbt_log_control_set("root.thresh:critical");
   engine_ = std::make_unique<sg4::Engine>("gradwire");
   clock_start_ = sg4::Engine::get_clock();
@@ -143,7 +143,7 @@ SimGridTransport::~SimGridTransport() {
     engine_->run();
   }
   graveyard_.clear();
-  running_ = nullptr;
+  active = nullptr;
 }
 
 void SimGridTransport::create_rows(sg4::NetZone& zone) {

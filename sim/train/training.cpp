@@ -219,7 +219,7 @@ JobView job_view(const Job& job) {
           .tensors = tensors_of(job.profile),
           .gradient_order = job.profile.gradient_order,
           .buffer_elements = job.profile.buffer_elements,
-          .buffer_counters = job.profile.buffers};
+          .buffer_tensors = job.profile.buffers};
 }
 
 RunResult simulate(const Job& job) { return Training(job).run(); }

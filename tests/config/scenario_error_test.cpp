@@ -111,13 +111,13 @@ TEST_CASE_METHOD(ErrorFixture, "an unknown name is told with the nearest", "[con
 TEST_CASE_METHOD(ErrorFixture, "releases that the model does not know are refused",
                  "[config][errors]") {
   CHECK(message(7, "strategy: {name: ddp, version: 1.3}") ==
-        "s.yaml:7:32: 'version' is '1.3'; expected a PyTorch release from \"1.4\" on, such as "
-        "\"1.7\"");
+        "s.yaml:7:32: 'version' is '1.3'; expected a PyTorch release from 1.4 on, such as "
+        "1.7");
   CHECK(message(7, "strategy: {name: ddp, version: 1.4, gradient_as_bucket_view: true}") ==
         "s.yaml:7:62: 'gradient_as_bucket_view' came with PyTorch 1.7; expected false or a later "
         "version");
   CHECK(message(8, "collective: {version: new}") ==
-        "s.yaml:8:23: 'version' is 'new'; expected a release of NCCL 2, such as \"2.8.4\"");
+        "s.yaml:8:23: 'version' is 'new'; expected a release of NCCL 2, such as 2.8.4");
 }
 
 TEST_CASE_METHOD(ErrorFixture, "what later versions bring is refused, not ignored",

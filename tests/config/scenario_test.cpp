@@ -70,13 +70,21 @@ TEST_CASE_METHOD(ConfigFixture, "what the models were not made for is told as a 
   const auto nccl = warnings("collective.version=2.18");
   REQUIRE(nccl.size() == 1);
   CHECK(nccl[0].text == "NCCL 2.18 is priced with the constants of 2.4 to 2.14");
-  const std::string node = write(
-      "schema: gradwire.node_topology/1\nname: other\nsource: made up\n"
-      "gpus: [{id: gpu0, model: big-gpu-80gb}]\n"
-      "nics: [{id: nic0}]\n"
-      "pcie: [{a: gpu0, b: nic0, bandwidth: 12 GB/s, latency: 1 us}]\n",
-      "other.yaml");
-  const auto gpu = read_scenario(write(good), {"cluster.node=" + node, "stragglers=[]"}).front();
+  const auto node = [&](const std::string& model) {
+    return "cluster.node=" +
+           write(
+               "schema: gradwire.node_topology/1\nname: other\nsource: made up\n"
+               "gpus: [{id: gpu0, model: " +
+                   model +
+                   "}]\n"
+                   "nics: [{id: nic0}]\n"
+                   "pcie: [{a: gpu0, b: nic0, bandwidth: 12 GB/s, latency: 1 us}]\n",
+               "other.yaml");
+  };
+  CHECK(read_scenario(write(good), {node("small-gpu-16gb"), "stragglers=[]"})
+            .front()
+            .warnings.empty());
+  const auto gpu = read_scenario(write(good), {node("big-gpu-80gb"), "stragglers=[]"}).front();
   REQUIRE(gpu.warnings.size() == 1);
   CHECK(gpu.warnings[0].text ==
         "the profile is of small-gpu, the cluster's GPUs are big-gpu-80gb; compute times are the "

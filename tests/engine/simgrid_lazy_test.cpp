@@ -1,5 +1,5 @@
-// Talks to SimGrid itself: the defect is its own, and our settings are chosen to avoid it. CTest runs
-// each case in a process of its own, as SimGrid needs.
+// Talks to SimGrid itself: the defect is its own, and our settings are chosen to avoid it. CTest
+// runs each case in a process of its own, as SimGrid needs.
 #include <simgrid/kernel/Timer.hpp>
 #include <simgrid/s4u.hpp>
 

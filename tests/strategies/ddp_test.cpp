@@ -99,12 +99,13 @@ TEST_CASE("unused parameters cost one more all-reduce of an int32 a parameter", 
 
 TEST_CASE("buffers are broadcast before the forward pass, which waits", "[ddp]") {
   auto job = toy_job({10});
-  job.buffer_elements = 6;
-  job.buffer_counters = 2;
+  // Two norms of 2 and 4 channels: mean and variance each, and a counter each.
+  job.buffer_tensors = 2 * 3;
+  job.buffer_elements = 2 * (2 + 4) + 2;
   Ddp ddp(one_bucket_a_tensor(), job);
   const auto start = ddp.on_event(Seconds{}, IterationStart{0});
   // Statistics as fp32 and counters as int64, each type flattened on its own.
-  CHECK(collective_sizes(start) == std::vector<std::int64_t>{6 * 4, 2 * 8});
+  CHECK(collective_sizes(start) == std::vector<std::int64_t>{12 * 4, 2 * 8});
   REQUIRE(start.size() == 5);
   CHECK(std::get<Collective>(start[1]).kind == CollectiveKind::broadcast);
   CHECK(std::get<Gate>(start[3]).until == std::vector<OperationId>{1, 2});

@@ -46,8 +46,8 @@ inline JobView resnet50_job() {
   job.world_size = 16;
   job.tensors = resnet50_tensors();
   job.gradient_order = reverse_registration_order(static_cast<int>(job.tensors.size()));
-  job.buffer_elements = 53'120;
-  job.buffer_counters = 53;
+  job.buffer_tensors = 3 * 53;
+  job.buffer_elements = 53'120 + 53;
   return job;
 }
 
