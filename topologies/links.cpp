@@ -7,7 +7,9 @@
 namespace gradwire {
 namespace {
 
-using namespace literals;
+using literals::operator""_GBps;
+using literals::operator""_Gbps;
+using literals::operator""_us;
 
 /// One way between GPU memories through two EDR ports and a switch: 1.7-1.8 us for small messages
 /// (linux-rdma/perftest, pull request 98).

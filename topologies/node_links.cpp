@@ -6,8 +6,6 @@
 namespace gradwire {
 namespace {
 
-using namespace literals;
-
 constexpr double GB = 1e9;  // NOLINT(readability-identifier-naming): the unit's name
 
 std::vector<WireKind> make_kinds() {
@@ -91,7 +89,7 @@ const WireKind* find_wire_kind(std::string_view name) {
 
 const GpuWires* find_gpu_wires(std::string_view model) {
   const auto& table = gpu_table();
-  const auto found = std::find_if(table.begin(), table.end(), [&](const GpuWires& gpu) {
+  const auto* found = std::find_if(table.begin(), table.end(), [&](const GpuWires& gpu) {
     return model.starts_with(gpu.model);
   });
   return found == table.end() ? nullptr : &*found;

@@ -62,20 +62,26 @@ std::vector<std::string> option_names(const CLI::App& app) {
   return names;
 }
 
+/// The innermost command that was recognised.
+CLI::App& innermost(CLI::App& app) {
+  const auto parsed = app.get_subcommands();
+  return parsed.empty() ? app : innermost(*parsed.front());
+}
+
 /// What is wrong with the command line, with the nearest name where one is misspelt.
 std::string explain(CLI::App& app, const CLI::ParseError& error) {
   const std::vector<std::string> extras = app.remaining(true);
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr || extras.empty()) {
-    return error.what();
-  }
+  const std::vector<std::string> commands = command_names(innermost(app));
+  const bool unknown = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  if (extras.empty() || (!unknown && commands.empty())) return error.what();
   const std::string& word = extras.front();
   if (word.starts_with("-")) {
     const std::string name = word.substr(0, word.find('='));
     return fmt::format("unknown option '{}'{}", name, suggestion(name, option_names(app)));
   }
-  if (!app.get_subcommands().empty()) return fmt::format("unexpected argument '{}'", word);
-  return fmt::format("unknown command '{}'; expected one of {}{}", word,
-                     fmt::join(command_names(app), ", "), suggestion(word, command_names(app)));
+  if (commands.empty()) return fmt::format("unexpected argument '{}'", word);
+  return fmt::format("unknown command '{}'; expected one of {}{}", word, fmt::join(commands, ", "),
+                     suggestion(word, commands));
 }
 
 int parse_and_run(CLI::App& app, const Context& context, int argc, const char* const* argv) {

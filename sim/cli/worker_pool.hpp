@@ -12,9 +12,11 @@ struct TaskOutcome {
   std::string text;  ///< the task's answer, or why there is none
 };
 
-/// Runs tasks 0..tasks-1 in forked copies of this process, which share what it has loaded, at most
-/// `workers` at a time; `on_done` is called here, once a task, in order of completion. A task that
-/// throws, crashes or is killed costs its own outcome only. Nothing that a task prints is flushed.
+/// Runs each of the tasks 0..tasks-1 in a forked copy of this process, at most `workers` at a time.
+/// A copy shares what has been loaded and starts with SimGrid untouched, so that an answer does not
+/// depend on which tasks ran before. `on_done` is called here, once a task, in order of completion.
+/// A task that throws, crashes or is killed costs its own outcome only. Nothing that a task prints
+/// is flushed.
 /// REQUIRES: no other thread runs.
 /// @throws Interrupted on SIGINT, after all copies have been ended.
 void run_in_workers(std::size_t tasks, int workers,

@@ -96,7 +96,8 @@ class Search {
   }
 
   [[nodiscard]] std::size_t lane(int from, int to) const {
-    return static_cast<std::size_t>(from * gpus_ + to);
+    return static_cast<std::size_t>(from) * static_cast<std::size_t>(gpus_) +
+           static_cast<std::size_t>(to);
   }
 
   int gpus_;

@@ -48,7 +48,7 @@ DeviceId NodeGraph::add(Device device) {
         {device.name, traffic_of(device.kind), *device.transit, Seconds{}, /*lanes=*/1});
   }
   const DeviceKind kind = device.kind;
-  const DeviceId id = boost::add_vertex(std::move(device), graph_);
+  const DeviceId id = boost::add_vertex(device, graph_);
   if (kind == DeviceKind::gpu) gpus_.push_back(id);
   if (kind == DeviceKind::nic) nics_.push_back(id);
   return id;
@@ -126,6 +126,7 @@ std::vector<int> NodeGraph::nics_by_distance(DeviceId gpu) const {
   for (const DeviceId nic : nics_) order.emplace_back(latency(route(gpu, nic)), graph_[nic].index);
   std::sort(order.begin(), order.end());
   std::vector<int> indices;
+  indices.reserve(order.size());
   for (const auto& [distance, index] : order) indices.push_back(index);
   return indices;
 }

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <csignal>
 #include <deque>
 #include <exception>
 #include <limits>
@@ -124,11 +125,21 @@ void configure_simgrid(void (*on_completion)(const sg4::Activity&)) {
 #endif
 }
 
+/// SimGrid's constructor takes SIGINT for itself, to leave by exit(1) from inside the handler: the
+/// program's own handler comes back.
+std::unique_ptr<sg4::Engine> make_simgrid() {
+  struct sigaction before {};
+  sigaction(SIGINT, nullptr, &before);
+  auto engine = std::make_unique<sg4::Engine>("gradwire");
+  sigaction(SIGINT, &before, nullptr);
+  return engine;
+}
+
 SimGridTransport::SimGridTransport(FlowProblem problem) : problem_(std::move(problem)) {
   assert(active == nullptr && "one SimGrid engine at a time");
   active = this;
   xbt_log_control_set("root.thresh:critical");
-  engine_ = std::make_unique<sg4::Engine>("gradwire");
+  engine_ = make_simgrid();
   clock_start_ = sg4::Engine::get_clock();
   configure_simgrid(&SimGridTransport::on_completion);
   zone_ = sg4::create_empty_zone("cluster");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <iterator>
 #include <string_view>
@@ -16,6 +17,7 @@ namespace {
 using Out = std::back_insert_iterator<std::string>;
 
 constexpr std::size_t links_shown = 5;
+constexpr double least_shown = 5e-7;  ///< s; less is 0.000 ms
 
 void append_iteration(Out out, const Metrics& m, const RunResult& r) {
   fmt::format_to(out,
@@ -33,7 +35,7 @@ void append_breakdown(Out out, const Metrics& m, const RunResult& r) {
   fmt::format_to(out, "{:<28}{:>10}{:>9}\n", "Slowest rank's iteration", "ms", "%");
   for (std::size_t i = 0; i < part_names.size(); ++i) {
     const double seconds = r.breakdown[i];
-    if (seconds == 0) continue;
+    if (std::abs(seconds) < least_shown) continue;
     std::string name(part_names[i]);
     std::replace(name.begin(), name.end(), '_', ' ');
     fmt::format_to(out, "  {:<26}{:>10.3f}{:>9.1f}\n", name, 1e3 * seconds, 100 * seconds / m.mean);

@@ -1,7 +1,10 @@
 #include "sim/report/timeline.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <string_view>
 #include <utility>
 
@@ -13,6 +16,26 @@ constexpr std::array<std::string_view, 4> resource_order = {"host", "compute", "
 
 auto rank_of(std::string_view resource) {
   return std::find(resource_order.begin(), resource_order.end(), resource);
+}
+
+/// Spans of one resource that overlap (host threads) cannot share a row: each goes to the first row
+/// that is free by then; the second row is called "host 2".
+void append_lanes(const TimelineRow& row, std::vector<TimelineRow>& rows) {
+  constexpr double same_instant = 1e-12;  // s, of rounding
+  const std::size_t first = rows.size();
+  std::vector<double> ends;
+  for (const Span* span : row.spans) {
+    const auto free = std::find_if(ends.begin(), ends.end(),
+                                   [&](double end) { return end <= span->start + same_instant; });
+    const auto lane = static_cast<std::size_t>(free - ends.begin());
+    if (free == ends.end()) {
+      rows.push_back({row.worker, row.resource, {}});
+      if (lane > 0) rows.back().resource += fmt::format(" {}", lane + 1);
+      ends.push_back(0);
+    }
+    ends[lane] = span->start + span->duration;
+    rows[first + lane].spans.push_back(span);
+  }
 }
 
 }  // namespace
@@ -41,7 +64,9 @@ std::vector<TimelineRow> timeline_rows(const std::vector<Span>& spans) {
     std::stable_sort(row.spans.begin(), row.spans.end(),
                      [](const Span* a, const Span* b) { return a->start < b->start; });
   }
-  return rows;
+  std::vector<TimelineRow> lanes;
+  for (const TimelineRow& row : rows) append_lanes(row, lanes);
+  return lanes;
 }
 
 double timeline_start(const std::vector<Span>& spans) {

@@ -17,7 +17,7 @@ struct TimelineRow {
 };
 
 /// Spans sorted into rows: workers in order of appearance; in each host, compute, copy,
-/// communication, then any other. The rows point into `spans`.
+/// communication, then any other; spans of one row never overlap. The rows point into `spans`.
 [[nodiscard]] std::vector<TimelineRow> timeline_rows(const std::vector<Span>& spans);
 
 /// Start of the first span, seconds; 0 without any.

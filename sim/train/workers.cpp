@@ -24,6 +24,12 @@ const char* row_of(Part part) {
   }
 }
 
+/// A layer runs twice: "forward conv1", "backward conv1".
+std::string span_name(const ComputeItem& item) {
+  if (item.layer < 0) return item.name;
+  return fmt::format("{} {}", part_names[static_cast<std::size_t>(item.part)], item.name);
+}
+
 }  // namespace
 
 Workers::Workers(std::vector<MemberGroup> members, std::vector<TensorInfo> tensors)
@@ -151,7 +157,7 @@ bool Workers::work(std::size_t member, const ComputeItem& item, double limit) {
   clock.now += spent;
   clock.remaining = finishes ? 0 : clock.remaining - nominal;
   if (member == traced_ && spent > 0) {
-    add_span(row_of(item.part), item.name, start, clock.now,
+    add_span(row_of(item.part), span_name(item), start, clock.now,
              slowdown > 1 ? "slowed by communication" : "");
   }
   return finishes;

@@ -23,7 +23,7 @@ TEST_CASE("A number without its unit ends with 3", "[cli][errors]") {
   place.write("job.yaml", scenario());
   const auto run = place.run("run job.yaml --set strategy.bucket_cap=25");
   CHECK(run.code == 3);
-  CHECK(run.err.starts_with("--set:1:"));
+  CHECK(run.err.starts_with("--set strategy.bucket_cap=25:1:"));
   CHECK_THAT(run.err, Catch::ContainsSubstring("without a unit"));
 }
 
@@ -45,6 +45,14 @@ TEST_CASE("An unknown command ends with 2 and the nearest name", "[cli][errors]"
   CHECK_THAT(run.err, Catch::ContainsSubstring("unknown command 'swep'"));
   CHECK_THAT(run.err, Catch::ContainsSubstring("did you mean 'sweep'?"));
   CHECK(run.out.empty());
+}
+
+TEST_CASE("An unknown part of a command ends with 2 and the nearest name", "[cli][errors]") {
+  const Workplace place("part");
+  const auto run = place.run("show plna x.yaml");
+  CHECK(run.code == 2);
+  CHECK_THAT(run.err, Catch::ContainsSubstring("unknown command 'plna'; expected one of plan, "));
+  CHECK_THAT(run.err, Catch::ContainsSubstring("did you mean 'plan'?"));
 }
 
 TEST_CASE("An unknown option ends with 2 and the nearest name", "[cli][errors]") {

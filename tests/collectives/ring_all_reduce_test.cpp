@@ -1,6 +1,7 @@
 #include "sim/collectives/ring_all_reduce.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <set>
@@ -23,6 +24,21 @@ std::vector<int> all_ranks(int ranks) {
   return all;
 }
 
+/// Each ring visits each rank once, and each flow ends where the next of its group begins.
+void check_groups(const Pattern& pattern) {
+  for (auto order : ring_orders(pattern)) {
+    std::sort(order.begin(), order.end());
+    CHECK(order == all_ranks(pattern.ranks));
+  }
+  const auto& flows = pattern.phases[0].flows;
+  const auto ranks = static_cast<std::size_t>(pattern.ranks);
+  for (std::size_t i = 0; i < flows.size(); ++i) {
+    const std::size_t next = (i + 1) % ranks == 0 ? i + 1 - ranks : i + 1;
+    CHECK(flows[next].source == flows[i].destination);
+    CHECK(flows[next].group == flows[i].group);
+  }
+}
+
 /// What every ring all-reduce must satisfy, whatever the machines.
 void check_ring(const Pattern& pattern) {
   const int ranks = pattern.ranks;
@@ -30,21 +46,14 @@ void check_ring(const Pattern& pattern) {
   const Phase& phase = pattern.phases[0];
   CHECK(phase.coupling == Coupling::ring);
   CHECK(phase.steps == 2 * (ranks - 1));
-  CHECK(phase.flows.size() == static_cast<std::size_t>(ranks * pattern.channels));
-  for (auto order : ring_orders(pattern)) {  // each ring visits each rank once
-    std::sort(order.begin(), order.end());
-    CHECK(order == all_ranks(ranks));
-  }
+  REQUIRE(phase.flows.size() ==
+          static_cast<std::size_t>(ranks) * static_cast<std::size_t>(pattern.channels));
+  check_groups(pattern);
   std::map<int, double> received;
-  for (std::size_t i = 0; i < phase.flows.size(); ++i) {
-    const PatternFlow& flow = phase.flows[i];
+  for (const PatternFlow& flow : phase.flows) {
     received[flow.destination] += flow.share;
-    const auto group_end = (flow.group + 1) * ranks;
-    const auto next =
-        static_cast<int>(i) + 1 == group_end ? flow.group * ranks : static_cast<int>(i) + 1;
-    CHECK(phase.flows[static_cast<std::size_t>(next)].source == flow.destination);
-    CHECK(flow.path_begin + flow.path_size <= pattern.path_links.size());
     CHECK(flow.path_size > 0);
+    CHECK(flow.path_begin + flow.path_size <= pattern.path_links.size());
   }
   // Reduce-scatter and all-gather each pass (n-1)/n of the size through every rank.
   const double share = 2.0 * (ranks - 1) / ranks;
@@ -70,8 +79,17 @@ void check_lanes(const Cluster& cluster, const Pattern& pattern) {
         cluster.links()[static_cast<std::size_t>(cluster.find_links(name).at(0))];
     if (link.kind != LinkKind::nvlink) continue;
     INFO(name);
-    CHECK(count <= static_cast<int>(link.capacity / test::lane_rate + 0.5));
+    CHECK(count <= std::lround(link.capacity / test::lane_rate));
   }
+}
+
+/// Every NIC of a DGX-1V sends and receives one channel, and none crosses the processors.
+void check_nics(const std::map<std::string, int>& use, const std::string& node) {
+  for (const std::string nic : {".nic0", ".nic1", ".nic2", ".nic3"}) {
+    CHECK(use.at(node + nic + ".up") == 1);
+    CHECK(use.at(node + nic + ".down") == 1);
+  }
+  CHECK_FALSE(use.contains(node + ".numa0->numa1"));
 }
 
 }  // namespace
@@ -99,16 +117,8 @@ TEST_CASE("Ring all-reduce of 2 and 4 DGX-1V has a channel a NIC", "[collectives
   check_ring(pattern);
   check_lanes(cluster, pattern);
 
-  // Each NIC sends one channel and receives one, by PCIe switch: nothing crosses the processors.
   const auto use = flows_over(cluster, pattern);
-  for (int node = 0; node < nodes; ++node) {
-    for (int nic = 0; nic < 4; ++nic) {
-      const std::string name = "node" + std::to_string(node) + ".nic" + std::to_string(nic);
-      CHECK(use.at(name + ".up") == 1);
-      CHECK(use.at(name + ".down") == 1);
-    }
-    CHECK(use.count("node" + std::to_string(node) + ".numa0->numa1") == 0);
-  }
+  for (int node = 0; node < nodes; ++node) check_nics(use, "node" + std::to_string(node));
 }
 
 TEST_CASE("GPUs without NVLink between them ring over PCIe by index", "[collectives]") {

@@ -46,9 +46,9 @@ void check_orders(const LaneMatrix& matrix, const std::vector<GpuOrder>& orders,
     CHECK(order == all);
   }
   for (const auto& [hop, count] : lane_use(orders, is_closed)) {
-    const auto lane = static_cast<std::size_t>(hop.first * matrix.gpus + hop.second);
+    const auto row = matrix.lanes.begin() + static_cast<std::ptrdiff_t>(hop.first) * matrix.gpus;
     INFO("lane " << hop.first << " -> " << hop.second);
-    CHECK(count <= matrix.lanes[lane]);
+    CHECK(count <= row[hop.second]);
   }
 }
 

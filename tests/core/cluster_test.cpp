@@ -11,7 +11,8 @@
 namespace gradwire {
 namespace {
 
-using namespace literals;
+using literals::operator""_GBps;
+using literals::operator""_us;
 
 /// `gpus` GPUs and two NICs on one PCIe switch.
 std::shared_ptr<const NodeGraph> box(int gpus) {
@@ -43,6 +44,7 @@ Fabric leaf_spine(int ports) {
 
 std::vector<std::string> names(const Cluster& cluster, const std::vector<LinkId>& path) {
   std::vector<std::string> result;
+  result.reserve(path.size());
   for (const LinkId id : path) result.push_back(cluster.link_name(id));
   return result;
 }

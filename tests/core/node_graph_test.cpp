@@ -9,7 +9,8 @@
 namespace gradwire {
 namespace {
 
-using namespace literals;
+using literals::operator""_GBps;
+using literals::operator""_us;
 
 Link pcie(BytesPerSecond bandwidth = 12_GBps, Seconds latency = 1_us) {
   return {.kind = LinkKind::pcie, .bandwidth = bandwidth, .latency = latency};
@@ -20,6 +21,7 @@ Link nvlink(int lanes, Seconds latency = 1_us) {
 
 std::vector<std::string> names(const NodeGraph& node, const std::vector<int>& route) {
   std::vector<std::string> result;
+  result.reserve(route.size());
   for (const int id : route) {
     result.push_back(node.resources()[static_cast<std::size_t>(id)].name);
   }

@@ -4,7 +4,9 @@
 
 namespace gradwire {
 
-using namespace literals;
+using literals::operator""_us;
+using literals::operator""_MB;
+using literals::operator""_GBps;
 
 TEST_CASE("A ring all-reduce takes 2(n-1) steps of alpha + S/(n B)", "[cost][closed-form]") {
   // n = 4, S = 100 MB, B = 10 GB/s, alpha = 5 us: 6 steps of 5 us + 100e6 / (4 * 10e9) s = 2.5 ms:

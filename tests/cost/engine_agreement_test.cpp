@@ -8,7 +8,7 @@
 namespace gradwire {
 namespace {
 
-using namespace literals;
+using literals::operator""_MiB;
 
 /// Seconds until the engine has moved this collective, alone.
 double engine_time(const Cluster& cluster, const Pattern& pattern, Bytes size,

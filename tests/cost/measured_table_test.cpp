@@ -8,7 +8,7 @@
 namespace gradwire {
 namespace {
 
-using namespace literals;
+using literals::operator""_us;
 
 Pattern pattern_of(int ranks, int machines, CollectiveKind kind = CollectiveKind::all_reduce) {
   Pattern pattern;
@@ -19,8 +19,12 @@ Pattern pattern_of(int ranks, int machines, CollectiveKind kind = CollectiveKind
   return pattern;
 }
 
-MeasuredRow row(std::int64_t kib, double us) {
-  return {Bytes{kib * 1024}, Seconds{us * 1e-6}, "", ""};
+constexpr Bytes kib(std::int64_t count) {
+  return Bytes{count * 1024};
+}
+
+MeasuredRow row(std::int64_t size_kib, double us) {
+  return {kib(size_kib), Seconds{us * 1e-6}, "", ""};
 }
 
 /// Falls back to 1 s, whatever the size.
@@ -29,8 +33,9 @@ MeasuredTable table_of(std::vector<MeasuredRow> rows) {
           std::make_shared<AlphaBeta>(Seconds{1}, Seconds{})};
 }
 
-double alone_us(const CostModel& model, std::int64_t size) {
-  return model.price(pattern_of(8, 1), Bytes{size}).alone.value().count() * 1e6;
+/// Microseconds alone on 8 ranks.
+double alone_us(const CostModel& model, Bytes size) {
+  return model.price(pattern_of(8, 1), size).alone.value().count() * 1e6;
 }
 
 }  // namespace
@@ -47,37 +52,37 @@ TEST_CASE("A measured table gives back its own rows", "[cost][table]") {
 TEST_CASE("Between two rows the time is a power of the size", "[cost][table]") {
   const MeasuredTable table = table_of({row(1, 20), row(64, 80)});
   // Half way in log(size), 8 KiB, is half way in log(time): sqrt(20 * 80) = 40 us.
-  CHECK(alone_us(table, 8 * 1024) == Approx(40));
+  CHECK(alone_us(table, kib(8)) == Approx(40));
 }
 
 TEST_CASE("Below the smallest row the time is a + b S through the two smallest", "[cost][table]") {
   // b = (50 - 30) us / (2 - 1) MiB = 20 us/MiB, a = 30 - 20 = 10 us; at 0.5 MiB: 20 us.
   const MeasuredTable table = table_of({row(1024, 30), row(2048, 50)});
-  CHECK(alone_us(table, 512 * 1024) == Approx(20));
-  CHECK(alone_us(table, 0) == Approx(10));
+  CHECK(alone_us(table, kib(512)) == Approx(20));
+  CHECK(alone_us(table, kib(0)) == Approx(10));
 
   SECTION("a is not negative: a jump above the smallest row says nothing of smaller ones") {
     // b = 70 us/MiB would give a = -40 us; through the origin: 15 us at half the size.
-    CHECK(alone_us(table_of({row(1024, 30), row(2048, 100)}), 512 * 1024) == Approx(15));
+    CHECK(alone_us(table_of({row(1024, 30), row(2048, 100)}), kib(512)) == Approx(15));
   }
   SECTION("b is not negative: a dip does not make small sizes slower") {
-    CHECK(alone_us(table_of({row(1024, 30), row(2048, 25)}), 0) == Approx(30));
+    CHECK(alone_us(table_of({row(1024, 30), row(2048, 25)}), kib(0)) == Approx(30));
   }
   SECTION("one row is all bandwidth") {
-    CHECK(alone_us(table_of({row(1024, 30)}), 512 * 1024) == Approx(15));
+    CHECK(alone_us(table_of({row(1024, 30)}), kib(512)) == Approx(15));
   }
 }
 
 TEST_CASE("Above the largest row the bandwidth stays", "[cost][table]") {
   const MeasuredTable table = table_of({row(1, 20), row(1024, 100)});
-  CHECK(alone_us(table, 4096 * 1024) == Approx(400));
+  CHECK(alone_us(table, kib(4096)) == Approx(400));
 }
 
 TEST_CASE("A rising table gives rising prices", "[cost][table]") {
   const MeasuredTable table = table_of({row(1, 20), row(2, 21), row(64, 30), row(1024, 100)});
   double before = 0;
-  for (double size = 1; size < 1e8; size *= 1.07) {
-    const double now = alone_us(table, static_cast<std::int64_t>(size));
+  for (std::int64_t size = 1; size < 100'000'000; size += 1 + size / 16) {
+    const double now = alone_us(table, Bytes{size});
     CHECK(now >= before);
     before = now;
   }

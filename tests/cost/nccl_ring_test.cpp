@@ -12,7 +12,7 @@
 namespace gradwire {
 namespace {
 
-using namespace literals;
+using literals::operator""_MiB;
 using test::dgx1v_cluster;
 using test::on_node0;
 
@@ -22,23 +22,20 @@ constexpr double us = 1e-6;
 }  // namespace
 
 TEST_CASE("Small all-reduces take LL, medium ones LL128, large ones Simple", "[cost][nccl]") {
-  const Cluster cluster = dgx1v_cluster(2);
-  for (const int nodes : {1, 2}) {
-    Placement members = packed_placement(cluster, 8);
-    members.resize(static_cast<std::size_t>(8 * nodes));
-    const Pattern pattern = plan_ring_all_reduce(cluster, members);
-    const auto protocols_in_order = [&](NcclVersion version) {
-      const NcclRing model(cluster, version);
-      std::vector<std::string> seen;
-      for (std::int64_t size = 1024; size <= 1 << 30; size *= 2) {
-        const std::string protocol = model.price(pattern, Bytes{size}).protocol;
-        if (seen.empty() || seen.back() != protocol) seen.push_back(protocol);
-      }
-      return seen;
-    };
-    CHECK(protocols_in_order({2, 8}) == std::vector<std::string>{"ll", "ll128", "simple"});
-    CHECK(protocols_in_order(v2_4) == std::vector<std::string>{"ll", "simple"});
-  }
+  const int nodes = GENERATE(1, 2);
+  const Cluster cluster = dgx1v_cluster(nodes);
+  const Pattern pattern = plan_ring_all_reduce(cluster, packed_placement(cluster, 8));
+  const auto protocols_in_order = [&](NcclVersion version) {
+    const NcclRing model(cluster, version);
+    std::vector<std::string> seen;
+    for (std::int64_t size = 1024; size <= 1 << 30; size *= 2) {
+      const std::string protocol = model.price(pattern, Bytes{size}).protocol;
+      if (seen.empty() || seen.back() != protocol) seen.push_back(protocol);
+    }
+    return seen;
+  };
+  CHECK(protocols_in_order({2, 8}) == std::vector<std::string>{"ll", "ll128", "simple"});
+  CHECK(protocols_in_order(v2_4) == std::vector<std::string>{"ll", "simple"});
 }
 
 TEST_CASE("An all-reduce inside a DGX-1V costs base, hops and bytes", "[cost][nccl]") {

@@ -14,7 +14,7 @@
 namespace gradwire {
 namespace {
 
-using namespace literals;
+using literals::operator""_MiB;
 
 std::vector<MeasuredSeries> published() {
   return config::read_collective_series(

@@ -52,6 +52,23 @@ TEST_CASE("The trace has a process a worker class and a thread a resource", "[re
   CHECK(bars == 10);
 }
 
+TEST_CASE("Spans of one resource that overlap stand in rows of their own", "[report][trace]") {
+  Point point = traced("");
+  point.result.spans.push_back({"host", "rank 1", "loss", 2.005, 0.02, 0, {}, ""});
+  point.result.spans.push_back({"host", "rank 1", "later", 2.01, 0.01, 0, {}, ""});
+  std::map<std::string, int> rows;
+  std::map<std::string, int> row_of_bar;
+  const auto json = chrome_trace({&point, 1});
+  for (const auto& event : json["traceEvents"]) {
+    if (event["name"] == "thread_name") rows[event["args"]["name"]] = event["tid"].get<int>();
+    if (event["ph"] == "X") row_of_bar[event["name"]] = event["tid"].get<int>();
+  }
+  CHECK(row_of_bar["hooks"] == rows["host"]);
+  CHECK(row_of_bar["loss"] == rows["host 2"]);
+  // It starts at the instant that the first one ends.
+  CHECK(row_of_bar["later"] == rows["host"]);
+}
+
 TEST_CASE("A bar's times are microseconds from the first span, its args what it carries",
           "[report][trace]") {
   const std::vector<Point> points = {traced("")};

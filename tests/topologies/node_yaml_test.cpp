@@ -10,8 +10,6 @@
 namespace gradwire {
 namespace {
 
-using namespace literals;
-
 NodeGraph read(const std::string& text) {
   return config::read_node(config::parse_yaml(text, "n.yaml"));
 }

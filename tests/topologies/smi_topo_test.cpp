@@ -10,7 +10,7 @@
 namespace gradwire {
 namespace {
 
-using namespace literals;
+using literals::operator""_GBps;
 
 SmiTopoOptions options(const std::string& gpu = "v100-sxm2-32gb") {
   return {.name = "box", .gpu = gpu, .nic = "ib_edr", .cpu = "broadwell", .source = "a test"};
