@@ -224,7 +224,7 @@ std::string bound_text(Seconds bound) {
   return fmt::format("{:.15g} s", bound.count());
 }
 std::string bound_text(Bytes bound) {
-  const Unit* best = &size_units[0];
+  const Unit* best = size_units.data();
   for (const auto& unit : size_units) {
     const bool exact = bound.count() % static_cast<std::int64_t>(unit.scale) == 0;
     if (exact && bound.count() != 0 && unit.scale > best->scale) best = &unit;

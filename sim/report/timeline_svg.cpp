@@ -29,6 +29,8 @@ constexpr double bar_height = 28;
 constexpr double axis_height = 52;
 constexpr double letter_width = 6.3;  ///< mean, of the labels in bars (11 px sans-serif)
 
+constexpr std::string_view outside_text = "#444444";
+
 struct Style {
   std::string_view name;
   std::string_view fill;
@@ -161,7 +163,13 @@ class Picture {
     put(R"(<text x="{}" y="{:.1f}" text-anchor="end">{}</text>)"
         "\n",
         left - 12, y + bar_height / 2 + 4.5, escaped(row.resource));
-    for (const Span* span : row.spans) bar(*span, y);
+    double taken = left;  // pixels of the row that bars and labels have used up
+    for (std::size_t i = 0; i < row.spans.size(); ++i) {
+      bar(*row.spans[i], y);
+      const bool last = i + 1 == row.spans.size();
+      const double room = last ? picture_width - right : scale_.x(row.spans[i + 1]->start);
+      taken = label(*row.spans[i], y, taken, room);
+    }
   }
 
   std::string finish() && { return text_ + "</svg>\n"; }
@@ -178,23 +186,42 @@ class Picture {
     if (span.bytes > 0) put(", {}", readable_bytes(static_cast<double>(span.bytes)));
     if (!span.cause.empty()) put(" ({})", escaped(span.cause));
     put("</title></rect>\n");
-    label(span, style, x, y, width);
   }
 
-  void label(const Span& span, const Style& style, double x, double y, double width) {
-    std::string name = span.name;
-    const auto fits = [&](std::size_t letters) {
-      return letter_width * static_cast<double>(letters) + 6 < width;
-    };
-    if (!fits(name.size())) return;
+  /// Names a bar: inside it, or beside it when it carries bytes; not at all without the room.
+  /// @return up to where the row is used.
+  double label(const Span& span, double y, double taken, double room) {
+    constexpr double margin = 4;
+    const double begin = scale_.x(span.start);
+    const double end = begin + scale_.width(span.duration);
+    std::vector<std::string> names = {span.name};
     if (span.bytes > 0) {
-      const std::string size = ", " + readable_bytes(static_cast<double>(span.bytes));
-      if (fits(name.size() + size.size())) name += size;
+      names.insert(names.begin(),
+                   span.name + ", " + readable_bytes(static_cast<double>(span.bytes)));
     }
-    put(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="middle" font-size="11" fill="{}" )"
+    for (const std::string& name : names) {
+      const double width = letter_width * static_cast<double>(name.size()) + margin;
+      if (width + margin < end - begin) {
+        put_label(name, (begin + end) / 2, y, "middle", style_of(kind_of(span)).text);
+      } else if (span.bytes > 0 && end + margin + width < room) {
+        put_label(name, end + margin, y, "start", outside_text);
+        return end + margin + width;
+      } else if (span.bytes > 0 && taken + margin + width < begin) {
+        put_label(name, begin - margin, y, "end", outside_text);
+      } else {
+        continue;
+      }
+      break;
+    }
+    return end;
+  }
+
+  void put_label(const std::string& text, double x, double y, std::string_view anchor,
+                 std::string_view fill) {
+    put(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="{}" font-size="11" fill="{}" )"
         R"(pointer-events="none">{}</text>)"
         "\n",
-        x + width / 2, y + bar_height / 2 + 4, style.text, escaped(name));
+        x, y + bar_height / 2 + 4, anchor, fill, escaped(text));
   }
 
   template <class... Args>

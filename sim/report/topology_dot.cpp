@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <iterator>
-#include <map>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -99,6 +98,21 @@ class DotWriter {
   }
 
  private:
+  /// The names of a drawn line's two ends.
+  struct Ends {
+    std::string a;
+    std::string b;
+  };
+  /// A NIC of a machine that is drawn; in order of the fabric's ports.
+  struct Port {
+    std::string name;
+    Place place;
+  };
+
+  static std::string name_of(int node, const Device& device) {
+    return fmt::format("node{}.{}", node, device.name);
+  }
+
   template <class... Args>
   void print(fmt::format_string<Args...> format, Args&&... args) {
     fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
@@ -138,7 +152,9 @@ class DotWriter {
         write_link(index, graph, edge, layout.places);
       }
     }
-    for (const DeviceId nic : node.nics()) nic_places_.emplace_back(index, layout.places[nic]);
+    for (const DeviceId nic : node.nics()) {
+      ports_.push_back({name_of(index, graph[nic]), layout.places[nic]});
+    }
     canvas_.left = std::min(canvas_.left, around.left);
     canvas_.right = std::max(canvas_.right, around.right);
     canvas_.bottom = std::min(canvas_.bottom, around.bottom);
@@ -156,8 +172,8 @@ class DotWriter {
   void write_device(int node, const Device& device, const Place& at) {
     std::string label = device.name;
     if (device.transit) label += fmt::format("\\n{} GB/s", rate_text(*device.transit));
-    print("    \"node{}.{}\" [label=\"{}\", fillcolor=\"{}\", pos=\"{:.1f},{:.1f}\"];\n", node,
-          device.name, label, fill_of(device.kind), at.x, at.y);
+    print("    \"{}\" [label=\"{}\", fillcolor=\"{}\", pos=\"{:.1f},{:.1f}\"];\n",
+          name_of(node, device), label, fill_of(device.kind), at.x, at.y);
   }
 
   void write_link(int node, const DeviceGraph& graph, const DeviceGraph::edge_descriptor& edge,
@@ -165,8 +181,7 @@ class DotWriter {
     const Link& link = graph[edge];
     const DeviceId a = boost::source(edge, graph);
     const DeviceId b = boost::target(edge, graph);
-    const std::string ends =
-        fmt::format("\"node{}.{}\" -- \"node{}.{}\"", node, graph[a].name, node, graph[b].name);
+    const Ends ends{name_of(node, graph[a]), name_of(node, graph[b])};
     const Place& left = places[a].x < places[b].x ? places[a] : places[b];
     const Place& right = places[a].x < places[b].x ? places[b] : places[a];
     if (left.y != right.y) {
@@ -204,7 +219,7 @@ class DotWriter {
   }
 
   /// @param where  the label stands, as a share of the way from `a` to `b`.
-  void write_line(const std::string& ends, const Link& link, const Place& a, const Place& b,
+  void write_line(const Ends& ends, const Link& link, const Place& a, const Place& b,
                   double where) {
     const Place third{a.x + (b.x - a.x) / 3, a.y + (b.y - a.y) / 3};
     const Place two_thirds{b.x - (b.x - a.x) / 3, b.y - (b.y - a.y) / 3};
@@ -213,22 +228,23 @@ class DotWriter {
   }
 
   /// A bow between two points of one height; a Bezier curve reaches 3/4 of its handles' height.
-  void write_arc(const std::string& ends, const Link& link, const Place& a, const Place& b,
+  void write_arc(const Ends& ends, const Link& link, const Place& a, const Place& b,
                  double height) {
     write_curve(ends, link, {a, {a.x, a.y + height}, {b.x, b.y + height}, b},
                 {(a.x + b.x) / 2, a.y + 0.75 * height});
   }
 
-  void write_curve(const std::string& ends, const Link& link, const std::vector<Place>& points,
+  void write_curve(const Ends& ends, const Link& link, const std::vector<Place>& points,
                    const Place& label) {
     std::string pos;
     for (const Place& point : points) pos += fmt::format(" {:.1f},{:.1f}", point.x, point.y);
     // The figure stands on its line, on white.
     print(
-        "  {} [pos=\"{}\", lp=\"{:.1f},{:.1f}\", color=\"{}\", fontcolor=\"{}\", penwidth={}, "
+        "  \"{}\" -- \"{}\" [pos=\"{}\", lp=\"{:.1f},{:.1f}\", color=\"{}\", fontcolor=\"{}\", "
+        "penwidth={}, "
         "label=<<table border=\"0\" cellborder=\"0\" cellpadding=\"0\" cellspacing=\"0\" "
         "bgcolor=\"white\"><tr><td>{}</td></tr></table>>];\n",
-        ends, pos.substr(1), label.x, label.y, color_of(link.kind), color_of(link.kind),
+        ends.a, ends.b, pos.substr(1), label.x, label.y, color_of(link.kind), color_of(link.kind),
         std::min(link.lanes, 5), rate_text(link.bandwidth));
   }
 
@@ -254,32 +270,21 @@ class DotWriter {
       const auto a = boost::source(edge, switches);
       const auto b = boost::target(edge, switches);
       if (boost::get(boost::edge_index, switches, edge) % 2 != 0) continue;
-      write_arc(fmt::format("\"{}\" -- \"{}\"", switches[a].name, switches[b].name), switches[edge],
+      write_arc({switches[a].name, switches[b].name}, switches[edge],
                 {place_of(a).x, y + box_height / 2}, {place_of(b).x, y + box_height / 2},
                 0.5 * row_pitch);
     }
-    const Link port{LinkKind::network, fabric.port.bandwidth, fabric.port.latency};
-    for (std::size_t i = 0; i < nic_places_.size(); ++i) {
-      const auto& [index, nic] = nic_places_[i];
+    const Link link{LinkKind::network, fabric.port.bandwidth, fabric.port.latency};
+    for (std::size_t i = 0; i < ports_.size(); ++i) {
       const auto at = fabric.switch_of(static_cast<int>(i));
-      const NodeGraph& node = cluster_.node(index);
-      const Place middle = place_of(at);
+      const Place& nic = ports_[i].place;
       // Cables spread over the switch's lower edge in the order of the NICs.
       const double share = (nic.x - canvas_.left) / width - 0.5;
-      const Place socket{middle.x + 0.9 * switch_width * share, y - box_height / 2};
-      const DeviceId id = node.nics()[i - first_nic(i)];
-      write_line(
-          fmt::format("\"node{}.{}\" -- \"{}\"", index, node.device(id).name, switches[at].name),
-          port, {nic.x, nic.y + box_height / 2}, socket, 0.45);
+      const Place socket{place_of(at).x + 0.9 * switch_width * share, y - box_height / 2};
+      write_line({ports_[i].name, switches[at].name}, link, {nic.x, nic.y + box_height / 2}, socket,
+                 0.45);
     }
     canvas_.top = y + box_height / 2;
-  }
-
-  /// The first port of the machine that port `i` belongs to.
-  [[nodiscard]] std::size_t first_nic(std::size_t i) const {
-    const auto same = [&](const auto& entry) { return entry.first == nic_places_[i].first; };
-    return static_cast<std::size_t>(std::find_if(nic_places_.begin(), nic_places_.end(), same) -
-                                    nic_places_.begin());
   }
 
   void write_note(double top, int drawn) {
@@ -298,7 +303,7 @@ class DotWriter {
   const Cluster& cluster_;
   std::string text_;
   Box canvas_;
-  std::vector<std::pair<int, Place>> nic_places_;  ///< machine and place, in order of the ports
+  std::vector<Port> ports_;
 };
 
 }  // namespace

@@ -39,26 +39,28 @@ void check_groups(const Pattern& pattern) {
   }
 }
 
-/// What every ring all-reduce must satisfy, whatever the machines.
-void check_ring(const Pattern& pattern) {
-  const int ranks = pattern.ranks;
-  REQUIRE(pattern.phases.size() == 1);
-  const Phase& phase = pattern.phases[0];
-  CHECK(phase.coupling == Coupling::ring);
-  CHECK(phase.steps == 2 * (ranks - 1));
-  REQUIRE(phase.flows.size() ==
-          static_cast<std::size_t>(ranks) * static_cast<std::size_t>(pattern.channels));
-  check_groups(pattern);
+/// Reduce-scatter and all-gather each pass (n-1)/n of the size through every rank.
+void check_shares(const Pattern& pattern) {
   std::map<int, double> received;
-  for (const PatternFlow& flow : phase.flows) {
+  for (const PatternFlow& flow : pattern.phases[0].flows) {
     received[flow.destination] += flow.share;
     CHECK(flow.path_size > 0);
     CHECK(flow.path_begin + flow.path_size <= pattern.path_links.size());
   }
-  // Reduce-scatter and all-gather each pass (n-1)/n of the size through every rank.
-  const double share = 2.0 * (ranks - 1) / ranks;
+  const double share = 2.0 * (pattern.ranks - 1) / pattern.ranks;
   CHECK(pattern.share_per_rank() == Approx(share));
   for (const auto& [rank, sum] : received) CHECK(sum == Approx(share));
+}
+
+/// What every ring all-reduce must satisfy, whatever the machines.
+void check_ring(const Pattern& pattern) {
+  REQUIRE(pattern.phases.size() == 1);
+  const Phase& phase = pattern.phases[0];
+  CHECK(phase.coupling == Coupling::ring);
+  CHECK(phase.steps == 2 * (pattern.ranks - 1));
+  REQUIRE(std::ssize(phase.flows) == std::ptrdiff_t{pattern.ranks} * pattern.channels);
+  check_groups(pattern);
+  check_shares(pattern);
 }
 
 /// Link -> flows that use it.

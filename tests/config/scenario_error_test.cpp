@@ -44,7 +44,7 @@ TEST_CASE_METHOD(ErrorFixture, "the good scenario is accepted", "[config][errors
 TEST_CASE_METHOD(ErrorFixture, "a misspelt key of a scenario is told with the nearest",
                  "[config][errors]") {
   CHECK(message(9, "runn: {}") ==
-        "s.yaml:9:1: unknown key 'runn'; expected one of schema, name, profile, cluster, "
+        "s.yaml:9:1: unknown key 'runn'; expected one of schema, name, profile, gpu, cluster, "
         "placement, strategy, collective, run, jitter, stragglers; did you mean 'run'?");
   CHECK(message(7, "strategy: {name: ddp, bukcet_cap: 25 MiB}") ==
         "s.yaml:7:23: unknown key 'bukcet_cap'; expected one of name, version, bucket_cap, "

@@ -4,9 +4,7 @@
 
 namespace gradwire {
 
-using literals::operator""_us;
-using literals::operator""_MB;
-using literals::operator""_GBps;
+using namespace literals;  // NOLINT(google-build-using-namespace): our own units
 
 TEST_CASE("A ring all-reduce takes 2(n-1) steps of alpha + S/(n B)", "[cost][closed-form]") {
   // n = 4, S = 100 MB, B = 10 GB/s, alpha = 5 us: 6 steps of 5 us + 100e6 / (4 * 10e9) s = 2.5 ms:

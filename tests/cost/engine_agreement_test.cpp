@@ -8,7 +8,7 @@
 namespace gradwire {
 namespace {
 
-using literals::operator""_MiB;
+using namespace literals;  // NOLINT(google-build-using-namespace): our own units
 
 /// Seconds until the engine has moved this collective, alone.
 double engine_time(const Cluster& cluster, const Pattern& pattern, Bytes size,

@@ -8,7 +8,7 @@
 namespace gradwire {
 namespace {
 
-using literals::operator""_us;
+using namespace literals;  // NOLINT(google-build-using-namespace): our own units
 
 Pattern pattern_of(int ranks, int machines, CollectiveKind kind = CollectiveKind::all_reduce) {
   Pattern pattern;

@@ -12,7 +12,7 @@
 namespace gradwire {
 namespace {
 
-using literals::operator""_MiB;
+using namespace literals;  // NOLINT(google-build-using-namespace): our own units
 using test::dgx1v_cluster;
 using test::on_node0;
 

@@ -14,7 +14,7 @@
 namespace gradwire {
 namespace {
 
-using literals::operator""_MiB;
+using namespace literals;  // NOLINT(google-build-using-namespace): our own units
 
 std::vector<MeasuredSeries> published() {
   return config::read_collective_series(

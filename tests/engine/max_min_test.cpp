@@ -11,7 +11,8 @@ std::vector<double> rates(const std::vector<double>& capacity,
                           const std::vector<double>& caps = {}) {
   std::vector<CappedFlow> flows;
   for (std::size_t f = 0; f < uses.size(); ++f) {
-    flows.push_back({uses[f], caps.empty() ? Transport::no_cap : caps[f]});
+    flows.push_back({uses[f]});
+    if (!caps.empty()) flows.back().cap = caps[f];
   }
   return max_min_rates(capacity, flows);
 }

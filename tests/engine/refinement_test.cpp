@@ -93,6 +93,7 @@ Pattern random_copies(std::mt19937& random, int copies, std::vector<ClusterLink>
   const int base_links = 3 + up_to(5);
   const int base_flows = 2 + up_to(8);
   std::vector<ClusterLink> base;
+  base.reserve(static_cast<std::size_t>(base_links));
   for (int l = 0; l < base_links; ++l) {
     base.push_back({bandwidth * (1 + up_to(3)), latency, LinkKind::pcie});
   }
@@ -148,16 +149,21 @@ TEST_CASE("A quotient keeps one row for links that limit the same flows", "[engi
   links[5].capacity *= 4;
   const FlowGraph graph = make_flow_graph(links, std::vector{toy::ring(toy::ranks(16), 3)});
   const Quotient quotient = make_quotient(graph, refine(graph));
-  // Three flows of a class on each link: a row of weight 1 and a third of the capacity for each.
+  // Three flows on each link: one row of weight 1 for them, with a third of the capacity.
   for (const auto& column : quotient.problem.columns) {
-    REQUIRE(column.size() == 1);
-    CHECK(column[0].weight == 1);
+    REQUIRE(column == std::vector<RowUse>{{column.at(0).row, 1}});
     CHECK(quotient.problem.capacity[column[0].row] == bandwidth / 3);
   }
-  REQUIRE(quotient.patterns[0].phases[0].groups.size() == 1);
-  CHECK(quotient.patterns[0].phases[0].groups[0].flows == 16);
+}
+
+TEST_CASE("A quotient tells of the groups and of the bottleneck", "[engine][refinement]") {
+  const auto links = toy::star(16, bandwidth, latency);
+  const FlowGraph graph = make_flow_graph(links, std::vector{toy::ring(toy::ranks(16), 3)});
+  const PatternClasses pattern = make_quotient(graph, refine(graph)).patterns.at(0);
+  REQUIRE(pattern.phases.at(0).groups.size() == 1);
+  CHECK(pattern.phases[0].groups[0].flows == 16);
   // Bytes on a link: 3 channels of 2 * 15/16 / 3.
-  CHECK(quotient.patterns[0].seconds_per_byte == Approx(2.0 * 15 / 16 / bandwidth).epsilon(1e-12));
+  CHECK(pattern.seconds_per_byte == Approx(2.0 * 15 / 16 / bandwidth).epsilon(1e-12));
 }
 
 }  // namespace
