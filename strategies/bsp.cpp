@@ -24,6 +24,8 @@ Operations Bsp::on_event(Seconds /*now*/, const Event& event) {
   return operations;
 }
 
-std::vector<PlanGroup> Bsp::plan(int /*iteration*/) const { return {all_}; }
+std::vector<PlanGroup> Bsp::plan(int /*iteration*/) const {
+  return {all_};
+}
 
 }  // namespace gradwire

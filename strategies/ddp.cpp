@@ -92,7 +92,9 @@ OperationId Ddp::next_id(const Operations& operations) const {
   return posted_ + static_cast<OperationId>(operations.size());
 }
 
-bool Ddp::broadcasts() const { return options_.broadcast_buffers && job_.buffer_elements > 0; }
+bool Ddp::broadcasts() const {
+  return options_.broadcast_buffers && job_.buffer_elements > 0;
+}
 
 std::vector<CollectiveKind> Ddp::collectives() const {
   if (broadcasts()) return {CollectiveKind::all_reduce, CollectiveKind::broadcast};
@@ -169,10 +171,9 @@ void Ddp::launch(Bucket& bucket, Operations& operations) {
         kernels(WorkKind::encode, bucket.size + 3 * bucket.wire_size, 2, "compress"));
   }
   bucket.reduced = next_id(operations);
-  operations.emplace_back(
-      Collective{.size = bucket.wire_size,
-                 .tensors = bucket.tensors,
-                 .label = fmt::format("bucket {}", &bucket - buckets_.data())});
+  operations.emplace_back(Collective{.size = bucket.wire_size,
+                                     .tensors = bucket.tensors,
+                                     .label = fmt::format("bucket {}", &bucket - buckets_.data())});
 }
 
 void Ddp::finish(Operations& operations) {
@@ -199,8 +200,8 @@ void Ddp::finish(Operations& operations) {
 std::vector<PlanGroup> Ddp::plan(int iteration) const {
   std::vector<PlanGroup> groups;
   for (auto& bucket : buckets_of(iteration)) {
-    groups.push_back({std::move(bucket.tensors), bucket.size.count() / gradient_element_size,
-                      bucket.wire_size});
+    groups.push_back(
+        {std::move(bucket.tensors), bucket.size.count() / gradient_element_size, bucket.wire_size});
   }
   return groups;
 }

@@ -104,8 +104,9 @@ struct PlanGroup {
 
 /// Decides which gradients travel together and when.
 ///
-/// Events in, operations out. Pure: no clock but the stamp `now`, no I/O, no engine. The same events
-/// give the same operations, always. Operation ids count the returned operations from 0 in order.
+/// Events in, operations out. Pure: no clock but the stamp `now`, no I/O, no engine. The same
+/// events give the same operations, always. Operation ids count the returned operations from 0 in
+/// order.
 class Strategy {
  public:
   virtual ~Strategy() = default;

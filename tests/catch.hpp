@@ -6,6 +6,7 @@
 using Catch::Approx;
 namespace Catch {
 using Matchers::ContainsSubstring;
+using Matchers::Message;
 }
 #else
 #include <catch2/catch.hpp>

@@ -42,6 +42,16 @@ std::string answer(const SweepOptions& options, const config::SweepPoint& point)
   }
 }
 
+/// Reads the files that the points share once, before the workers are forked.
+void preload(const SweepOptions& options, const config::SweepPoint& point) {
+  try {
+    (void)config::read_sweep_point(options.scenario, options.sets, point);
+  } catch (const ConfigError&) {
+    // Its worker meets the same error and tells it.
+    return;
+  }
+}
+
 struct SweepResult {
   std::vector<ResultRow> rows;
   std::size_t failed = 0;
@@ -52,6 +62,7 @@ SweepResult simulate_all(const SweepOptions& options, const std::vector<config::
                          bool quiet) {
   SweepResult result;
   for (const config::SweepPoint& point : points) result.rows.push_back({point, nullptr, ""});
+  preload(options, points.front());
   Progress progress(points.size(), quiet);
   run_in_workers(
       points.size(), options.workers,

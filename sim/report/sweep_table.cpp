@@ -57,7 +57,7 @@ nlohmann::ordered_json sweep_json(std::span<const ResultRow> rows) {
     std::string label;
     Json axes = Json::object();
     for (const auto& [key, value] : row.axes) {
-      label += (label.empty() ? "" : ", ") + key + "=" + value;
+      label += fmt::format("{}{}={}", label.empty() ? "" : ", ", key, value);
       axes[key] = value;
     }
     entry["label"] = label;

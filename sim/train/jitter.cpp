@@ -21,8 +21,8 @@ std::vector<int> shuffled_ranks(int world_size, std::uint64_t seed, std::uint64_
   std::vector<std::pair<double, int>> order;
   order.reserve(static_cast<std::size_t>(world_size));
   for (int rank = 0; rank < world_size; ++rank) {
-    order.emplace_back(standard_normal(seed, static_stream, static_cast<std::uint64_t>(rank), stream),
-                       rank);
+    order.emplace_back(
+        standard_normal(seed, static_stream, static_cast<std::uint64_t>(rank), stream), rank);
   }
   std::sort(order.begin(), order.end());
   std::vector<int> ranks;

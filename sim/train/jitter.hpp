@@ -43,7 +43,8 @@ class IterationDraws {
   [[nodiscard]] double layer_factor(std::size_t member, int layer) const {
     return layer < 0 || layer_.empty()
                ? 1
-               : static_cast<double>(layer_[member * sigma_.size() + static_cast<std::size_t>(layer)]);
+               : static_cast<double>(
+                     layer_[member * sigma_.size() + static_cast<std::size_t>(layer)]);
   }
 
  private:

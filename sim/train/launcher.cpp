@@ -31,9 +31,7 @@ ComputeItem layer_item(const ComputeProfile& profile, std::size_t index, Part pa
   return {.part = part,
           .seconds = time.count(),
           .slowdown = slowdown_of(profile, layer.kind),
-          .layer = static_cast<int>(index),
-          .until = {},
-          .name = layer.name};
+          .layer = static_cast<int>(index)};
 }
 
 }  // namespace
@@ -44,20 +42,21 @@ std::vector<LaunchStep> launch_script(const ComputeProfile& profile, int micro_b
   std::vector<LaunchStep> script;
   // Loss, zeroing of gradients and host gaps: the device has nothing to do while the first kernels
   // are being launched.
-  script.push_back({.item = {.part = Part::host,
-                             .seconds = profile.unattributed().count(),
-                             .device = false,
-                             .until = {},
-                             .name = "between iterations"},
-                    .hooks = {}});
+  script.push_back(
+      {.item = {.part = Part::host, .seconds = profile.unattributed().count(), .device = false},
+       .name = "between iterations",
+       .hooks = {}});
   for (int micro = 0; micro < micro_batches; ++micro) {
     for (std::size_t l = 0; l < profile.layers.size(); ++l) {
-      script.push_back(
-          {.host = launch, .item = layer_item(profile, l, Part::forward), .hooks = {}});
+      script.push_back({.host = launch,
+                        .item = layer_item(profile, l, Part::forward),
+                        .name = "forward " + profile.layers[l].name,
+                        .hooks = {}});
     }
     for (std::size_t l = profile.layers.size(); l-- > 0;) {
       script.push_back({.host = launch,
                         .item = layer_item(profile, l, Part::backward),
+                        .name = "backward " + profile.layers[l].name,
                         .hooks = hooks[l],
                         .micro_batch = micro,
                         .backward_done = l == 0});
@@ -66,12 +65,10 @@ std::vector<LaunchStep> launch_script(const ComputeProfile& profile, int micro_b
   script.push_back({.host = launch,
                     .item = {.part = Part::optimizer,
                              .seconds = profile.optimizer.count(),
-                             .slowdown = slowdown_of(profile, "optimizer"),
-                             .until = {},
-                             .name = "optimizer"},
+                             .slowdown = slowdown_of(profile, "optimizer")},
+                    .name = "optimizer",
                     .hooks = {}});
-  script.push_back(
-      {.item = {.type = ComputeItem::Type::end, .until = {}, .name = "end"}, .hooks = {}});
+  script.push_back({.item = {.type = ComputeItem::Type::end}, .name = "end", .hooks = {}});
   return script;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "sim/core/compute_profile.hpp"
@@ -15,6 +15,7 @@ namespace gradwire {
 struct LaunchStep {
   double host = 0;  ///< seconds of the launcher thread
   ComputeItem item;
+  std::string name;
   std::vector<TensorId> hooks;  ///< fired after the launch, in order
   int micro_batch = 0;
   bool backward_done = false;  ///< the last launch of a backward pass

@@ -30,9 +30,9 @@ double profile_uncertainty(const std::string& kind) {
   return found == by_kind.end() ? 0.20 : found->second;
 }
 
-/// How far the time of a collective may be off, relative. table: repeats of one table; fit: the 4-6 %
-/// mean error of published fits, doubled; model: the 10-27 % that published models miss by between
-/// 1 and 32 MiB.
+/// How far the time of a collective may be off, relative. table: repeats of one table; fit: the 4-6
+/// % mean error of published fits, doubled; model: the 10-27 % that published models miss by
+/// between 1 and 32 MiB.
 double cost_uncertainty(const std::string& source) {
   static const std::map<std::string, double> by_source = {
       {"table", 0.05}, {"fit", 0.10}, {"model", 0.25}};
@@ -40,7 +40,9 @@ double cost_uncertainty(const std::string& source) {
   return found == by_source.end() ? 0.25 : found->second;
 }
 
-double at(const Breakdown& parts, Part part) { return parts[static_cast<std::size_t>(part)]; }
+double at(const Breakdown& parts, Part part) {
+  return parts[static_cast<std::size_t>(part)];
+}
 
 }  // namespace
 
@@ -87,8 +89,8 @@ void Summary::iteration_ended(int iteration, const std::vector<IterationSample>&
     double explained = 0;
     for (const double part : sample.parts) explained += part;
     if (std::abs(duration - explained) > other_max * duration) {
-      throw std::logic_error(fmt::format("iteration {}: {} s of {} s are explained", iteration,
-                                         explained, duration));
+      throw std::logic_error(
+          fmt::format("iteration {}: {} s of {} s are explained", iteration, explained, duration));
     }
     const double computed = at(sample.parts, Part::forward) + at(sample.parts, Part::backward) +
                             at(sample.parts, Part::optimizer);
@@ -152,14 +154,15 @@ void Summary::add_spread(RunResult& result) const {
 void Summary::add_links(RunResult& result, const Network& network, Seconds end) const {
   auto uses = network.usage();
   const auto utilisation = [&](const LinkUse& use) {
-    return use.bytes / (job_.cluster.links()[static_cast<std::size_t>(use.link)].capacity *
-                        end.count());
+    return use.bytes /
+           (job_.cluster.links()[static_cast<std::size_t>(use.link)].capacity * end.count());
   };
   const auto kept = std::min(links_reported, uses.size());
-  std::partial_sort(uses.begin(), uses.begin() + static_cast<std::ptrdiff_t>(kept), uses.end(),
-                    [&](const LinkUse& a, const LinkUse& b) {
-                      return std::pair{-utilisation(a), a.link} < std::pair{-utilisation(b), b.link};
-                    });
+  std::partial_sort(
+      uses.begin(), uses.begin() + static_cast<std::ptrdiff_t>(kept), uses.end(),
+      [&](const LinkUse& a, const LinkUse& b) {
+        return std::pair{-utilisation(a), a.link} < std::pair{-utilisation(b), b.link};
+      });
   for (std::size_t i = 0; i < kept; ++i) {
     result.links.push_back({.name = job_.cluster.link_name(uses[i].link),
                             .utilisation = utilisation(uses[i]),

@@ -53,12 +53,11 @@ class Training {
   RunResult run() {
     const auto begin = std::chrono::steady_clock::now();
     engine_->at(Seconds{0}, [this] { begin_iteration(); });
-    engine_->run([this](TransferId id, Seconds /*now*/) {
-      collective_done(static_cast<std::size_t>(id));
-    });
+    engine_->run(
+        [this](TransferId id, Seconds /*now*/) { collective_done(static_cast<std::size_t>(id)); });
     if (iteration_ < iterations()) {
-      throw SimulationError(fmt::format("iteration {} never ends; waiting: {}", iteration_,
-                                        workers_.waiting()));
+      throw SimulationError(
+          fmt::format("iteration {} never ends; waiting: {}", iteration_, workers_.waiting()));
     }
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
     return summary_.result(engine_->network(), engine_->now(), wall.count(),
@@ -86,10 +85,10 @@ class Training {
     while (step_ < script_.size()) {
       const LaunchStep& step = script_[step_++];
       if (traced() && step.host > 0) {
-        workers_.host_span("launch " + step.item.name, base_ + host_, step.host);
+        workers_.host_span("launch " + step.name, base_ + host_, step.host);
       }
       host_ += step.host;
-      post(step.item);
+      post(step.item, step.name);
       if (step.hooks.empty() && !step.backward_done) continue;
       engine_->at(Seconds{std::max(now(), base_ + host_)}, [this, &step] {
         for (const TensorId tensor : step.hooks) tell(HookFired{tensor, step.micro_batch});
@@ -111,19 +110,18 @@ class Training {
     if (communicates) progress();
   }
 
-  void post(ComputeItem item) {
+  void post(ComputeItem item, std::string name) {
     item.launched = host_;
-    workers_.post(std::move(item));
+    workers_.post(item, std::move(name));
   }
   void post(DeviceWork work) {
     host_ += work.kernels * kernel_launch;
     const bool copy = work.kind == WorkKind::copy;
     const auto slowdown = job_.profile.overlap.find(copy ? "copy" : "encode");
-    post(ComputeItem{.part = copy ? Part::copies : Part::encode_decode,
-                     .seconds = price(work, job_.gpu),
-                     .slowdown = slowdown == job_.profile.overlap.end() ? 1 : slowdown->second,
-                     .until = {},
-                     .name = std::move(work.label)});
+    post({.part = copy ? Part::copies : Part::encode_decode,
+          .seconds = price(work, job_.gpu),
+          .slowdown = slowdown == job_.profile.overlap.end() ? 1 : slowdown->second},
+         std::move(work.label));
   }
   void post(Collective collective) {
     host_ += kernel_launch;
@@ -131,14 +129,14 @@ class Training {
     stream_position_[operations_] = workers_.post(CommunicationItem{
         .collective = std::move(collective), .operation = operations_, .launched = host_});
   }
-  void post(Gate gate) {
-    ComputeItem item{.type = ComputeItem::Type::gate, .until = {}, .name = "gate"};
+  void post(const Gate& gate) {
+    std::vector<std::size_t> until;
     for (const OperationId operation : gate.until) {
       // Device work before a gate has ended by the order of the stream.
       const auto found = stream_position_.find(operation);
-      if (found != stream_position_.end()) item.until.push_back(found->second);
+      if (found != stream_position_.end()) until.push_back(found->second);
     }
-    post(std::move(item));
+    workers_.post_gate(std::move(until));
   }
 
   [[nodiscard]] const Pattern* pattern_of(CollectiveKind kind) const {
@@ -222,6 +220,8 @@ JobView job_view(const Job& job) {
           .buffer_tensors = job.profile.buffers};
 }
 
-RunResult simulate(const Job& job) { return Training(job).run(); }
+RunResult simulate(const Job& job) {
+  return Training(job).run();
+}
 
 }  // namespace gradwire

@@ -24,12 +24,6 @@ const char* row_of(Part part) {
   }
 }
 
-/// A layer runs twice: "forward conv1", "backward conv1".
-std::string span_name(const ComputeItem& item) {
-  if (item.layer < 0) return item.name;
-  return fmt::format("{} {}", part_names[static_cast<std::size_t>(item.part)], item.name);
-}
-
 }  // namespace
 
 Workers::Workers(std::vector<MemberGroup> members, std::vector<TensorInfo> tensors)
@@ -42,6 +36,8 @@ void Workers::begin_iteration(const IterationDraws& draws) {
   assert(items_.empty() || iteration_ended());
   draws_ = &draws;
   items_.clear();
+  names_.clear();
+  gates_.clear();
   // Every member has passed all items of the last iteration.
   for (auto& item : communication_) item.after = 0;
   for (std::size_t m = 0; m < members_.size(); ++m) {
@@ -55,12 +51,20 @@ void Workers::begin_iteration(const IterationDraws& draws) {
 }
 
 double Workers::first_start() const {
-  return std::min_element(samples_.begin(), samples_.end(), [](const auto& a, const auto& b) {
-           return a.start < b.start;
-         })->start;
+  return std::min_element(samples_.begin(), samples_.end(),
+                          [](const auto& a, const auto& b) { return a.start < b.start; })
+      ->start;
 }
 
-void Workers::post(ComputeItem item) { items_.push_back(std::move(item)); }
+void Workers::post(ComputeItem item, std::string name) {
+  items_.push_back(item);
+  names_.push_back(std::move(name));
+}
+
+void Workers::post_gate(std::vector<std::size_t> until) {
+  gates_.push_back(std::move(until));
+  post({.type = ComputeItem::Type::gate, .gate = gates_.size() - 1}, "gate");
+}
 
 std::size_t Workers::post(CommunicationItem item) {
   item.after = items_.size();
@@ -102,19 +106,22 @@ void Workers::advance(std::size_t member, double limit) {
     if (!clock.communicating && arrives(member)) return;
     if (clock.item == items_.size()) return;
     const ComputeItem& item = items_[clock.item];
-    if (item.type == ComputeItem::Type::end) {
-      if (clock.remaining < 0) {  // once
-        clock.remaining = 0;
-        samples_[member].end = clock.now;
-        ++ended_;
-      }
-      return;
+    switch (item.type) {
+      case ComputeItem::Type::work:
+        if (!work(member, limit)) return;
+        break;
+      case ComputeItem::Type::gate:
+        if (!pass_gate(member, item)) return;
+        ++clock.item;
+        break;
+      case ComputeItem::Type::end:
+        if (clock.remaining < 0) {  // once
+          clock.remaining = 0;
+          samples_[member].end = clock.now;
+          ++ended_;
+        }
+        return;
     }
-    const bool passed = item.type == ComputeItem::Type::gate ? pass_gate(member, item)
-                                                             : work(member, item, limit);
-    if (!passed) return;
-    ++clock.item;
-    clock.remaining = -1;
   }
 }
 
@@ -124,8 +131,7 @@ bool Workers::arrives(std::size_t member) {
   auto& next = communication_[clock.collective];
   if (clock.item < next.after) return false;
   const double freed = clock.collective == 0 ? 0 : communication_[clock.collective - 1].end;
-  const double arrival =
-      std::max({clock.now, freed, samples_[member].start + next.launched});
+  const double arrival = std::max({clock.now, freed, samples_[member].start + next.launched});
   clock.communicating = true;
   ++next.arrived;
   next.last_arrival = std::max(next.last_arrival, arrival);
@@ -133,33 +139,49 @@ bool Workers::arrives(std::size_t member) {
   return true;
 }
 
-bool Workers::work(std::size_t member, const ComputeItem& item, double limit) {
-  Clock& clock = clocks_[member];
-  auto& parts = samples_[member].parts;
-  if (clock.remaining < 0) {
-    const double launched = samples_[member].start + item.launched;
-    if (launched > limit) return false;
-    if (launched > clock.now) {
-      parts[static_cast<std::size_t>(Part::host)] += launched - clock.now;
-      clock.now = launched;
+bool Workers::work(std::size_t member, double limit) {
+  Clock clock = clocks_[member];  // a copy: the compiler keeps it in registers
+  IterationSample& sample = samples_[member];
+  const bool waits_for_collective =
+      !clock.communicating && clock.collective < communication_.size();
+  const std::size_t stop =
+      waits_for_collective ? communication_[clock.collective].after : items_.size();
+  const auto add = [&sample](Part part, double seconds) {
+    sample.parts[static_cast<std::size_t>(part)] += seconds;
+  };
+  bool finishes = true;
+  double slowed = 0;
+  for (; clock.item < stop && items_[clock.item].type == ComputeItem::Type::work; ++clock.item) {
+    const ComputeItem& item = items_[clock.item];
+    if (clock.remaining < 0) {
+      const double launched = sample.start + item.launched;
+      finishes = launched <= limit;
+      if (!finishes) break;
+      if (launched > clock.now) {
+        add(Part::host, launched - clock.now);
+        clock.now = launched;
+      }
+      clock.remaining = item.seconds * (item.device ? clock.factor : 1) *
+                        draws_->layer_factor(member, item.layer);
     }
-    clock.remaining = item.seconds * (item.device ? clock.factor : 1) *
-                      draws_->layer_factor(member, item.layer);
+    const double slowdown = clock.communicating ? item.slowdown : 1;
+    const double needed = clock.remaining * slowdown;
+    finishes = clock.now + needed <= limit;
+    const double spent = finishes ? needed : std::max(0.0, limit - clock.now);
+    const double nominal = finishes ? clock.remaining : spent / slowdown;
+    add(item.part, nominal);
+    slowed += spent - nominal;
+    if (member == traced_ && spent > 0) {
+      add_span(row_of(item.part), names_[clock.item], clock.now, clock.now + spent,
+               slowdown > 1 ? "slowed by communication" : "");
+    }
+    clock.now += spent;
+    clock.remaining -= nominal;
+    if (!finishes) break;
+    clock.remaining = -1;
   }
-  const double slowdown = clock.communicating ? item.slowdown : 1;
-  const double needed = clock.remaining * slowdown;
-  const bool finishes = clock.now + needed <= limit;
-  const double spent = finishes ? needed : std::max(0.0, limit - clock.now);
-  const double nominal = spent / slowdown;
-  const double start = clock.now;
-  parts[static_cast<std::size_t>(item.part)] += nominal;
-  parts[static_cast<std::size_t>(Part::overlap_slowdown)] += spent - nominal;
-  clock.now += spent;
-  clock.remaining = finishes ? 0 : clock.remaining - nominal;
-  if (member == traced_ && spent > 0) {
-    add_span(row_of(item.part), span_name(item), start, clock.now,
-             slowdown > 1 ? "slowed by communication" : "");
-  }
+  add(Part::overlap_slowdown, slowed);
+  clocks_[member] = clock;
   return finishes;
 }
 
@@ -167,7 +189,7 @@ bool Workers::pass_gate(std::size_t member, const ComputeItem& item) {
   Clock& clock = clocks_[member];
   double opens = clock.now;
   std::size_t last = communication_.size();
-  for (const std::size_t position : item.until) {
+  for (const std::size_t position : gates_[item.gate]) {
     const auto& collective = communication_[position];
     if (!collective.done) return false;
     if (collective.end > opens) {
@@ -238,7 +260,7 @@ std::string Workers::waiting() const {
     const Clock& clock = clocks_[m];
     if (clock.item == items_.size() || items_[clock.item].type == ComputeItem::Type::end) continue;
     text += fmt::format("{}rank {} at '{}'", text.empty() ? "" : ", ", members_[m].rank,
-                        items_[clock.item].name);
+                        names_[clock.item]);
   }
   return text;
 }

@@ -17,18 +17,17 @@ namespace gradwire {
 struct ComputeItem {
   enum class Type : std::uint8_t {
     work,  ///< runs for `seconds` times the rank's factors
-    gate,  ///< waits for the collectives `until`
+    gate,  ///< waits for collectives
     end    ///< the iteration ends here; the host waits for the device
   };
   Type type = Type::work;
   Part part = Part::other;
-  double seconds = 0;   ///< nominal
-  double slowdown = 1;  ///< factor while a communication kernel is on the GPU, >= 1
-  int layer = -1;       ///< whose residual it takes, -1: none
-  bool device = true;   ///< scaled by the GPU's speed; false: host time
-  double launched = 0;  ///< host time since the rank's iteration start, seconds
-  std::vector<std::size_t> until;  ///< stream positions of collectives
-  std::string name;
+  double seconds = 0;    ///< nominal
+  double slowdown = 1;   ///< factor while a communication kernel is on the GPU, >= 1
+  int layer = -1;        ///< whose residual it takes, -1: none
+  bool device = true;    ///< scaled by the GPU's speed; false: host time
+  double launched = 0;   ///< host time since the rank's iteration start, seconds
+  std::size_t gate = 0;  ///< of a gate: which one of Workers
 };
 
 /// One entry of the communication stream.
@@ -38,7 +37,7 @@ struct CommunicationItem {
   std::size_t after = 0;  ///< ready on a rank when it has passed this many compute items
   double launched = 0;
 
-  std::size_t arrived = 0;   ///< member groups whose kernel has started
+  std::size_t arrived = 0;  ///< member groups whose kernel has started
   double last_arrival = 0;
   bool done = false;
   double start = 0;  ///< all ranks there, seconds since the start of the run
@@ -71,7 +70,9 @@ class Workers {
   /// Start of the present iteration on the first member.
   [[nodiscard]] double first_start() const;
 
-  void post(ComputeItem item);
+  void post(ComputeItem item, std::string name);
+  /// @param until  positions in the communication stream.
+  void post_gate(std::vector<std::size_t> until);
   /// @return its position in the communication stream.
   std::size_t post(CommunicationItem item);
   [[nodiscard]] std::size_t posted_items() const { return items_.size(); }
@@ -101,16 +102,17 @@ class Workers {
  private:
   struct Clock {
     double now = 0;
-    double remaining = -1;     ///< nominal seconds left of the present item, < 0: not begun
-    double factor = 1;         ///< static speed * iteration factor
+    double remaining = -1;  ///< nominal seconds left of the present item, < 0: not begun
+    double factor = 1;      ///< static speed * iteration factor
     std::size_t item = 0;
     std::size_t collective = 0;  ///< next one to arrive at
     bool communicating = false;  ///< a communication kernel is on this GPU
   };
 
   void advance(std::size_t member, double limit);
+  /// Runs work items up to a gate, the end, or where the next collective becomes ready.
   /// @return false when the limit came first.
-  bool work(std::size_t member, const ComputeItem& item, double limit);
+  bool work(std::size_t member, double limit);
   bool pass_gate(std::size_t member, const ComputeItem& item);
   bool arrives(std::size_t member);
   Span& add_span(const char* resource, const std::string& name, double start, double end,
@@ -122,6 +124,8 @@ class Workers {
   std::vector<Clock> clocks_;
   std::vector<IterationSample> samples_;
   std::vector<ComputeItem> items_;  ///< of the present iteration
+  std::vector<std::string> names_;  ///< of the items
+  std::vector<std::vector<std::size_t>> gates_;
   std::vector<CommunicationItem> communication_;
   const IterationDraws* draws_ = nullptr;
   std::size_t taken_ = 0;  ///< collectives handed to the network

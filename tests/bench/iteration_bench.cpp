@@ -1,7 +1,7 @@
 // Whole predictions: planning, reduction and three iterations of ResNet-50 on machines of 8 V100,
 // without the start of the process and the reading of files. Budgets (ARCHITECTURE of the engine, 2
-// cores): 1024 GPUs 20 ms with 25 MiB buckets and 100 ms per tensor, 4096 GPUs 50 and 250 ms, 65 536
-// GPUs 1 s, jitter a rank at 4096 ranks 30 ms an iteration on top.
+// cores): 1024 GPUs 20 ms with 25 MiB buckets and 100 ms per tensor, 4096 GPUs 50 and 250 ms, 65
+// 536 GPUs 1 s, jitter a rank at 4096 ranks 30 ms an iteration on top.
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -20,9 +20,10 @@ constexpr const char* scenario_file = GRADWIRE_SOURCE_DIR "/scenarios/ddp_1024_g
 
 void predict(benchmark::State& state, const char* strategy, const char* jitter) {
   const auto scenarios = config::read_scenario(
-      scenario_file, {fmt::format("cluster.nodes={}", state.range(0) / 8),
-                      fmt::format("strategy={{name: {}}}", strategy), "run.iterations=3",
-                      "run.warmup=0", fmt::format("jitter={{iteration: {0}, layer: {0}}}", jitter)});
+      scenario_file,
+      {fmt::format("cluster.nodes={}", state.range(0) / 8),
+       fmt::format("strategy={{name: {}}}", strategy), "run.iterations=3", "run.warmup=0",
+       fmt::format("jitter={{iteration: {0}, layer: {0}}}", jitter)});
   std::size_t classes = 0;
   for (auto _ : state) {
     const RunResult result = cli::predict(scenarios.front(), false);
@@ -32,8 +33,12 @@ void predict(benchmark::State& state, const char* strategy, const char* jitter) 
   state.counters["flow_classes"] = static_cast<double>(classes);
 }
 
-void buckets(benchmark::State& state) { predict(state, "ddp, broadcast_buffers: false", "0 %"); }
-void per_tensor(benchmark::State& state) { predict(state, "wfbp", "0 %"); }
+void buckets(benchmark::State& state) {
+  predict(state, "ddp, broadcast_buffers: false", "0 %");
+}
+void per_tensor(benchmark::State& state) {
+  predict(state, "wfbp", "0 %");
+}
 void buckets_jitter(benchmark::State& state) {
   predict(state, "ddp, broadcast_buffers: false", "1 %");
 }

@@ -33,9 +33,9 @@ ComputeProfile profile(bool tied) {
 TEST_CASE("the launcher runs forward, backward in reverse, then the optimizer", "[launcher]") {
   const auto script = launch_script(profile(false), 1);
   std::vector<std::string> names;
-  for (const auto& step : script) names.push_back(step.item.name);
-  CHECK(names == std::vector<std::string>{"between iterations", "a", "b", "b", "a", "optimizer",
-                                          "end"});
+  for (const auto& step : script) names.push_back(step.name);
+  CHECK(names == std::vector<std::string>{"between iterations", "forward a", "forward b",
+                                          "backward b", "backward a", "optimizer", "end"});
   CHECK(script[0].item.seconds == Approx(10 - 1 - 2 - 4));  // what the layers do not explain
   CHECK(script[1].item.slowdown == 1.5);
   CHECK(script[2].item.slowdown == 1.0);

@@ -58,8 +58,7 @@ std::shared_ptr<NodeGraph> pair_node(int gpus) {
   for (int i = 0; i < gpus; ++i) ids.push_back(node->add({.kind = DeviceKind::gpu}));
   for (std::size_t a = 0; a < ids.size(); ++a) {
     for (std::size_t b = a + 1; b < ids.size(); ++b) {
-      node->connect(ids[a], ids[b],
-                    {LinkKind::nvlink, BytesPerSecond{20e9}, Seconds{1e-6}, 1});
+      node->connect(ids[a], ids[b], {LinkKind::nvlink, BytesPerSecond{20e9}, Seconds{1e-6}, 1});
     }
   }
   return node;
@@ -114,7 +113,9 @@ StrategyFactory ddp(const DdpOptions& options) {
   return [options](const JobView& job) { return std::make_unique<Ddp>(options, job); };
 }
 
-double sum(const Breakdown& parts) { return std::accumulate(parts.begin(), parts.end(), 0.0); }
+double sum(const Breakdown& parts) {
+  return std::accumulate(parts.begin(), parts.end(), 0.0);
+}
 double part(const RunResult& result, Part which) {
   return result.breakdown[static_cast<std::size_t>(which)];
 }
@@ -147,8 +148,8 @@ TEST_CASE("BSP exposes its whole all-reduce", "[training]") {
 }
 
 TEST_CASE("WFBP hides what fits behind backward", "[training]") {
-  // Gradients are ready 6, 10 and 12 ms into backward; each all-reduce takes 3 ms, in order: ends at
-  // 9, 13, 16: 4 ms are exposed.
+  // Gradients are ready 6, 10 and 12 ms into backward; each all-reduce takes 3 ms, in order: ends
+  // at 9, 13, 16: 4 ms are exposed.
   const auto result = Fixture(2, 3e-3, factory<Wfbp>()).run();
   for (const double t : result.iteration_s) CHECK(t == Approx(25e-3));
   CHECK(part(result, Part::exposed_communication) == Approx(4e-3));

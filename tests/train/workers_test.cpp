@@ -11,13 +11,10 @@ namespace {
 const ComputeProfile no_layers;
 
 ComputeItem work(double seconds, double slowdown = 1) {
-  return {.part = Part::backward, .seconds = seconds, .slowdown = slowdown, .until = {}, .name = "w"};
-}
-ComputeItem gate(std::size_t position) {
-  return {.type = ComputeItem::Type::gate, .until = {position}, .name = "gate"};
+  return {.part = Part::backward, .seconds = seconds, .slowdown = slowdown};
 }
 ComputeItem end_of_iteration() {
-  return {.type = ComputeItem::Type::end, .until = {}, .name = "end"};
+  return {.type = ComputeItem::Type::end};
 }
 CommunicationItem all_reduce() {
   return {.collective = {.size = Bytes{4}, .tensors = {}, .label = "all-reduce"}};
@@ -39,7 +36,7 @@ struct Fixture {
 
 TEST_CASE("a collective starts when its last rank arrives", "[workers]") {
   Fixture f({{0, 1, 1.0}, {1, 1, 2.0}});
-  f.workers.post(work(3));
+  f.workers.post(work(3), "w");
   f.workers.post(all_reduce());
   f.workers.run();
   const auto head = f.workers.take_ready();
@@ -50,10 +47,10 @@ TEST_CASE("a collective starts when its last rank arrives", "[workers]") {
 
 TEST_CASE("compute is slowed while a kernel spins for late ranks", "[workers]") {
   Fixture f({{0, 1, 1.0}, {1, 1, 2.0}});
-  f.workers.post(work(1));
+  f.workers.post(work(1), "w");
   f.workers.post(all_reduce());
-  f.workers.post(work(3, 1.5));
-  f.workers.post(end_of_iteration());
+  f.workers.post(work(3, 1.5), "w");
+  f.workers.post(end_of_iteration(), "end");
   f.workers.run();
   REQUIRE(f.workers.take_ready());  // arrives at 1 and 2, starts at 2
   f.workers.finish(0, 3.0);
@@ -67,10 +64,10 @@ TEST_CASE("compute is slowed while a kernel spins for late ranks", "[workers]") 
 
 TEST_CASE("a wait is split into moving data and waiting for late ranks", "[workers]") {
   Fixture f({{0, 1, 1.0}, {1, 1, 2.0}});
-  f.workers.post(work(2));
+  f.workers.post(work(2), "w");
   const auto position = f.workers.post(all_reduce());
-  f.workers.post(gate(position));
-  f.workers.post(end_of_iteration());
+  f.workers.post_gate({position});
+  f.workers.post(end_of_iteration(), "end");
   f.workers.run();
   REQUIRE(f.workers.take_ready());  // starts at 4
   f.workers.finish(0, 5.0);
@@ -82,8 +79,8 @@ TEST_CASE("a wait is split into moving data and waiting for late ranks", "[worke
 
 TEST_CASE("members' clocks are kept, not the curve of their maxima", "[workers]") {
   // Each rank has its own two pieces of work w0, w1 and a gate at g = max w0 between them: rank r
-  // ends at g + w1(r). (The curve of maxima of w0 + w1 would say less whenever the rank that is slow
-  // first is fast later.)
+  // ends at g + w1(r). (The curve of maxima of w0 + w1 would say less whenever the rank that is
+  // slow first is fast later.)
   ComputeProfile profile;
   profile.layers.resize(2);
   const std::vector<MemberGroup> members = {{0, 1, 1.0}, {1, 1, 1.0}, {2, 1, 1.0}};
@@ -95,11 +92,11 @@ TEST_CASE("members' clocks are kept, not the curve of their maxima", "[workers]"
   first.layer = 0;
   auto second = work(10);
   second.layer = 1;
-  workers.post(first);
+  workers.post(first, "w");
   const auto position = workers.post(all_reduce());
-  workers.post(gate(position));
-  workers.post(second);
-  workers.post(end_of_iteration());
+  workers.post_gate({position});
+  workers.post(second, "w");
+  workers.post(end_of_iteration(), "end");
   workers.run();
   REQUIRE(workers.take_ready());
   const double g = workers.collective(position).start;
@@ -114,11 +111,11 @@ TEST_CASE("members' clocks are kept, not the curve of their maxima", "[workers]"
 
 TEST_CASE("the second collective waits behind the first on the stream", "[workers]") {
   Fixture f({{0, 4, 1.0}});
-  f.workers.post(work(1));
+  f.workers.post(work(1), "w");
   f.workers.post(all_reduce());
-  f.workers.post(work(1, 2.0));
+  f.workers.post(work(1, 2.0), "w");
   f.workers.post(all_reduce());
-  f.workers.post(end_of_iteration());
+  f.workers.post(end_of_iteration(), "end");
   f.workers.run();
   REQUIRE(f.workers.take_ready() == std::size_t{0});
   CHECK_FALSE(f.workers.take_ready().has_value());
@@ -132,8 +129,8 @@ TEST_CASE("a kernel never starts before the host has launched it", "[workers]") 
   Fixture f({{0, 1, 1.0}});
   auto late = work(1);
   late.launched = 5;
-  f.workers.post(late);
-  f.workers.post(end_of_iteration());
+  f.workers.post(late, "w");
+  f.workers.post(end_of_iteration(), "end");
   f.workers.run();
   CHECK(f.workers.samples()[0].end == 6);
   CHECK(part(f.workers, 0, Part::host) == 5);
@@ -142,12 +139,11 @@ TEST_CASE("a kernel never starts before the host has launched it", "[workers]") 
 TEST_CASE("a kernel cut by the end of a collective is one bar in the trace", "[workers]") {
   Fixture f({{0, 1, 1.0}});
   f.workers.trace(0);
-  f.workers.post(work(1));
+  f.workers.post(work(1), "w");
   f.workers.post(all_reduce());
   auto cut = work(3, 2.0);
-  cut.name = "cut";
-  f.workers.post(cut);
-  f.workers.post(end_of_iteration());
+  f.workers.post(cut, "cut");
+  f.workers.post(end_of_iteration(), "end");
   f.workers.run();
   REQUIRE(f.workers.take_ready());
   f.workers.finish(0, 3.0);

@@ -1,7 +1,8 @@
-// Holds scenarios/pytorch_ddp_v100.yaml against PyTorch's DDP benchmark (results/reference/ddpbench.yaml):
-// fits the wrapper's kernel overhead to the 1-GPU rows and the slowdown under communication to the
-// 2-GPU rows, predicts 4, 8 and 16 GPUs, and prints both errors as Markdown. Fails when a prediction
-// leaves its gate, or when the constants in the scenario are not those of the fit.
+// Holds scenarios/pytorch_ddp_v100.yaml against PyTorch's DDP benchmark
+// (results/reference/ddpbench.yaml): fits the wrapper's kernel overhead to the 1-GPU rows and the
+// slowdown under communication to the 2-GPU rows, predicts 4, 8 and 16 GPUs, and prints both errors
+// as Markdown. Fails when a prediction leaves its gate, or when the constants in the scenario are
+// not those of the fit.
 
 #include <fmt/format.h>
 
@@ -28,8 +29,8 @@ constexpr std::size_t rows_per_model = 6;
 
 struct Series {
   const char* model;
-  std::array<int, 5> rate;            ///< printed p50 rate per GPU at `gpus`, bucket_cap 25 MiB
-  std::array<double, 5> difference;   ///< percent at p75, bucket_cap 1 MiB against 25 MiB
+  std::array<int, 5> rate;           ///< printed p50 rate per GPU at `gpus`, bucket_cap 25 MiB
+  std::array<double, 5> difference;  ///< percent at p75, bucket_cap 1 MiB against 25 MiB
 };
 // results/reference/ddpbench.yaml, same order
 constexpr std::array<Series, 2> series = {{
@@ -38,7 +39,9 @@ constexpr std::array<Series, 2> series = {{
 }};
 
 /// Middle of the interval that a truncated rate stands for.
-double measured(int rate) { return (batch / (rate + 1.0) + 1.0 * batch / rate) / 2; }
+double measured(int rate) {
+  return (batch / (rate + 1.0) + 1.0 * batch / rate) / 2;
+}
 
 struct Constants {
   double kernel_overhead_us;
@@ -140,8 +143,7 @@ int main() {
   /// The one row known to miss 2 %: ResNeXt-50 on one machine of 8 (see ddpbench.md).
   constexpr int known_misses = 1;
   Constants fit{2.64, 1};
-  fit.kernel_overhead_us =
-      minimise(1, 12, [&](double v) { return squares(0, {v, fit.overlap}); });
+  fit.kernel_overhead_us = minimise(1, 12, [&](double v) { return squares(0, {v, fit.overlap}); });
   fmt::print("### Calibrated on one GPU only (kernel overhead {:.2f} us)\n\n",
              fit.kernel_overhead_us);
   int ignored = 0;
@@ -156,8 +158,9 @@ int main() {
   fmt::print("### Bucket cap 1 MiB against 25 MiB, p75\n\n");
   const int bucket_misses = print_buckets(used);
 
-  const bool constants_fit = std::abs(used.kernel_overhead_us / fit.kernel_overhead_us - 1) < 0.02 &&
-                             std::abs(used.overlap / fit.overlap - 1) < 0.02;
+  const bool constants_fit =
+      std::abs(used.kernel_overhead_us / fit.kernel_overhead_us - 1) < 0.02 &&
+      std::abs(used.overlap / fit.overlap - 1) < 0.02;
   if (!constants_fit) {
     fmt::print(stderr, "the scenario has {} us and {}, the fit gives {:.3f} us and {:.3f}\n",
                used.kernel_overhead_us, used.overlap, fit.kernel_overhead_us, fit.overlap);
