@@ -17,8 +17,6 @@ const char* row_of(Part part) {
     case Part::copies:
     case Part::encode_decode:
       return "copy";
-    case Part::host:
-      return "host";
     default:
       return "compute";
   }

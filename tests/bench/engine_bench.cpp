@@ -13,6 +13,8 @@ namespace {
 
 constexpr int gpus_per_node = 8;
 constexpr int channels = 4;
+constexpr std::size_t nvlinks = 2 * std::size_t{gpus_per_node};
+constexpr std::size_t ports = 2 * std::size_t{channels};
 /// A node's links: NVLink out and in of each GPU; PCIe out and in, NIC up and down of each channel.
 constexpr int node_links = 2 * gpus_per_node + 4 * channels;
 
@@ -26,9 +28,9 @@ Job make_job(int ranks) {
   Job job;
   const int nodes = ranks / gpus_per_node;
   for (int node = 0; node < nodes; ++node) {
-    job.links.insert(job.links.end(), 2 * gpus_per_node, {150e9, 0.5e-6, LinkKind::nvlink});
-    job.links.insert(job.links.end(), 2 * channels, {16e9, 0.2e-6, LinkKind::pcie});
-    job.links.insert(job.links.end(), 2 * channels, {12.5e9, 1e-6, LinkKind::network});
+    job.links.insert(job.links.end(), nvlinks, {150e9, 0.5e-6, LinkKind::nvlink});
+    job.links.insert(job.links.end(), ports, {16e9, 0.2e-6, LinkKind::pcie});
+    job.links.insert(job.links.end(), ports, {12.5e9, 1e-6, LinkKind::network});
   }
   Pattern ring;
   ring.algorithm = "ring";
@@ -88,7 +90,7 @@ void reduction(benchmark::State& state) {
 
 void reduction_with_slow_nic(benchmark::State& state) {
   Job job = make_job(static_cast<int>(state.range(0)));
-  job.links[2 * gpus_per_node + 2 * channels].capacity /= 3;
+  job.links[nvlinks + ports].capacity /= 3;
   reduce(state, std::move(job));
 }
 
