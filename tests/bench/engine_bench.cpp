@@ -74,7 +74,7 @@ CollectiveCost ring_cost() {
 }
 
 void reduce(benchmark::State& state, Job job) {
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     const FlowGraph graph = make_flow_graph(job.links, job.patterns);
     const Partition partition = refine(graph);
     benchmark::DoNotOptimize(make_quotient(graph, partition));
@@ -98,7 +98,7 @@ void reduction_with_slow_nic(benchmark::State& state) {
 void iterations(benchmark::State& state, const std::vector<std::int64_t>& sizes) {
   const Job job = make_job(static_cast<int>(state.range(0)));
   const CollectiveCost cost = ring_cost();
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     const auto engine = make_engine(job.links, job.patterns, {.fidelity = Fidelity::fluid});
     const auto count = static_cast<TransferId>(3 * sizes.size());
     const auto start = [&](TransferId id) {
@@ -115,20 +115,22 @@ void iterations(benchmark::State& state, const std::vector<std::int64_t>& sizes)
 
 /// ResNet-50 in buckets of 25 MiB: floats of each, from PyTorch's reducer.
 void resnet50_buckets(benchmark::State& state) {
-  iterations(state, {4 * 2049000, 4 * 7875584, 4 * 6563840, 4 * 6637568, 4 * 2431040});
+  std::vector<std::int64_t> bytes{2049000, 7875584, 6563840, 6637568, 2431040};
+  for (std::int64_t& size : bytes) size *= 4;
+  iterations(state, bytes);
 }
 
 /// 161 collectives of 161 sizes, 102 MB together.
 void tensors_161(benchmark::State& state) {
   std::vector<std::int64_t> sizes;
-  for (std::int64_t i = 1; i <= 161; ++i) sizes.push_back(4 * 1960 * i);
+  for (std::int64_t i = 1; i <= 161; ++i) sizes.push_back(i * 4 * 1960);
   iterations(state, sizes);
 }
 
 /// Every message of a ring all-reduce, in messages per second.
 void step_messages(benchmark::State& state) {
   Job job = make_job(static_cast<int>(state.range(0)));
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     const auto engine = make_engine(job.links, job.patterns, {.fidelity = Fidelity::step});
     engine->network().start(0, 0, Bytes{100'000'000}, ring_cost());
     engine->run([](TransferId, Seconds) {});
