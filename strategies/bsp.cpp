@@ -1,8 +1,10 @@
 #include "strategies/bsp.hpp"
 
+#include <utility>
+
 namespace gradwire {
 
-Bsp::Bsp(const JobView& job) : job_(job) {
+Bsp::Bsp(JobView job) : job_(std::move(job)) {
   all_.tensors = job_.gradient_order;
   for (const auto& tensor : job_.tensors) all_.elements += tensor.elements;
   all_.size = Bytes{all_.elements * gradient_element_size};

@@ -11,7 +11,7 @@ namespace gradwire {
 /// (one group, copies in the hook, views instead of copies back).
 class Bsp final : public Strategy {
  public:
-  explicit Bsp(const JobView& job);
+  explicit Bsp(JobView job);
 
   Operations on_event(Seconds now, const Event& event) override;
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <utility>
+#include <vector>
+
 #include "strategies/strategy.hpp"
 
 namespace gradwire {
@@ -11,7 +14,7 @@ namespace gradwire {
 /// mgwfbp/hv_distributed_optimizer.py:184-206 with the threshold 0 (no merging, no copies).
 class Wfbp final : public Strategy {
  public:
-  explicit Wfbp(const JobView& job) : job_(job) {}
+  explicit Wfbp(JobView job) : job_(std::move(job)) {}
 
   Operations on_event(Seconds now, const Event& event) override;
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;

@@ -7,10 +7,12 @@ using Catch::Approx;
 namespace Catch {
 using Matchers::ContainsSubstring;
 using Matchers::Message;
-}
+}  // namespace Catch
 #else
 #include <catch2/catch.hpp>
 namespace Catch {
-inline auto ContainsSubstring(const std::string& text) { return Catch::Contains(text); }  // NOLINT
+inline auto ContainsSubstring(const std::string& text) {
+  return Catch::Contains(text);
+}  // NOLINT
 }  // namespace Catch
 #endif

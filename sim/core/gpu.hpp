@@ -12,9 +12,9 @@ namespace gradwire {
 struct GpuSpec {
   std::string name;
   int multiprocessors = 0;
-  BytesPerSecond memory_bandwidth;      ///< nominal
-  double memory_efficiency = 0;         ///< reachable share of it by a streaming kernel, 0..1
-  Seconds kernel_overhead;              ///< least time a small kernel takes in a busy stream
+  BytesPerSecond memory_bandwidth;           ///< nominal
+  double memory_efficiency = 0;              ///< reachable share of it by a streaming kernel, 0..1
+  Seconds kernel_overhead;                   ///< least time a small kernel takes in a busy stream
   std::map<std::string, double> peak_flops;  ///< dtype -> operations per second
 };
 

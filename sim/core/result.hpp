@@ -63,7 +63,7 @@ struct RunResult {
   std::vector<double> sample_weight;
   std::vector<double> iteration_s;  ///< slowest rank of each measured iteration
   Breakdown breakdown{};            ///< mean over iterations
-  double spread_low = 0;   ///< relative, the prediction's lower bound is p50 * (1 - spread_low)
+  double spread_low = 0;  ///< relative, the prediction's lower bound is p50 * (1 - spread_low)
   double spread_high = 0;
   int collectives = 0;              ///< per iteration
   std::int64_t bytes_per_rank = 0;  ///< sent by a rank per iteration, the most of any
@@ -71,7 +71,7 @@ struct RunResult {
   double overlap_fraction = 0;      ///< of it hidden behind compute, 0..1
   std::vector<LinkReport> links;    ///< busiest first, at most 20
   std::vector<Warning> warnings;
-  std::vector<Span> spans;          ///< of the traced iteration
+  std::vector<Span> spans;  ///< of the traced iteration
   std::string profile_source;
   std::string fidelity;
   std::string fidelity_why;

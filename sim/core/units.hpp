@@ -51,8 +51,12 @@ constexpr Seconds operator/(Bytes size, BytesPerSecond rate) {
 constexpr BytesPerSecond operator/(Bytes size, Seconds time) {
   return BytesPerSecond{static_cast<double>(size.count()) / time.count()};
 }
-constexpr double operator/(Seconds a, Seconds b) { return a.count() / b.count(); }
-constexpr double operator/(BytesPerSecond a, BytesPerSecond b) { return a.count() / b.count(); }
+constexpr double operator/(Seconds a, Seconds b) {
+  return a.count() / b.count();
+}
+constexpr double operator/(BytesPerSecond a, BytesPerSecond b) {
+  return a.count() / b.count();
+}
 
 namespace literals {
 constexpr Seconds operator""_us(unsigned long long n) {

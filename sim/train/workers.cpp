@@ -137,37 +137,39 @@ bool Workers::arrives(std::size_t member) {
   return true;
 }
 
+bool Workers::begin(std::size_t member, Clock& clock, double limit) {
+  const ComputeItem& item = items_[clock.item];
+  IterationSample& sample = samples_[member];
+  const double launched = sample.start + item.launched;
+  if (launched > limit) return false;
+  if (launched > clock.now) {
+    sample.parts[static_cast<std::size_t>(Part::host)] += launched - clock.now;
+    clock.now = launched;
+  }
+  clock.remaining =
+      item.seconds * (item.device ? clock.factor : 1) * draws_->layer_factor(member, item.layer);
+  return true;
+}
+
 bool Workers::work(std::size_t member, double limit) {
   Clock clock = clocks_[member];  // a copy: the compiler keeps it in registers
-  IterationSample& sample = samples_[member];
+  auto& parts = samples_[member].parts;
   const bool waits_for_collective =
       !clock.communicating && clock.collective < communication_.size();
   const std::size_t stop =
       waits_for_collective ? communication_[clock.collective].after : items_.size();
-  const auto add = [&sample](Part part, double seconds) {
-    sample.parts[static_cast<std::size_t>(part)] += seconds;
-  };
   bool finishes = true;
   double slowed = 0;
   for (; clock.item < stop && items_[clock.item].type == ComputeItem::Type::work; ++clock.item) {
+    finishes = clock.remaining >= 0 || begin(member, clock, limit);
+    if (!finishes) break;
     const ComputeItem& item = items_[clock.item];
-    if (clock.remaining < 0) {
-      const double launched = sample.start + item.launched;
-      finishes = launched <= limit;
-      if (!finishes) break;
-      if (launched > clock.now) {
-        add(Part::host, launched - clock.now);
-        clock.now = launched;
-      }
-      clock.remaining = item.seconds * (item.device ? clock.factor : 1) *
-                        draws_->layer_factor(member, item.layer);
-    }
     const double slowdown = clock.communicating ? item.slowdown : 1;
     const double needed = clock.remaining * slowdown;
     finishes = clock.now + needed <= limit;
     const double spent = finishes ? needed : std::max(0.0, limit - clock.now);
     const double nominal = finishes ? clock.remaining : spent / slowdown;
-    add(item.part, nominal);
+    parts[static_cast<std::size_t>(item.part)] += nominal;
     slowed += spent - nominal;
     if (member == traced_ && spent > 0) {
       add_span(row_of(item.part), names_[clock.item], clock.now, clock.now + spent,
@@ -178,7 +180,7 @@ bool Workers::work(std::size_t member, double limit) {
     if (!finishes) break;
     clock.remaining = -1;
   }
-  add(Part::overlap_slowdown, slowed);
+  parts[static_cast<std::size_t>(Part::overlap_slowdown)] += slowed;
   clocks_[member] = clock;
   return finishes;
 }

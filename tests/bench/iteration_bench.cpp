@@ -25,7 +25,7 @@ void predict(benchmark::State& state, const char* strategy, const char* jitter) 
        fmt::format("strategy={{name: {}}}", strategy), "run.iterations=3", "run.warmup=0",
        fmt::format("jitter={{iteration: {0}, layer: {0}}}", jitter)});
   std::size_t classes = 0;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto unused : state) {
     const RunResult result = cli::predict(scenarios.front(), false);
     classes = result.engine_flow_classes;
     benchmark::DoNotOptimize(result.iteration_s.data());
@@ -43,9 +43,14 @@ void buckets_jitter(benchmark::State& state) {
   predict(state, "ddp, broadcast_buffers: false", "1 %");
 }
 
-BENCHMARK(buckets)->Arg(1024)->Arg(4096)->Arg(65536)->Unit(benchmark::kMillisecond);
-BENCHMARK(per_tensor)->Arg(1024)->Arg(4096)->Arg(65536)->Unit(benchmark::kMillisecond);
-BENCHMARK(buckets_jitter)->Arg(1024)->Arg(4096)->Unit(benchmark::kMillisecond);
+BENCHMARK(buckets)->Arg(1024)->Arg(4096)->Arg(65536)->Iterations(3)->Unit(benchmark::kMillisecond);
+BENCHMARK(per_tensor)
+    ->Arg(1024)
+    ->Arg(4096)
+    ->Arg(65536)
+    ->Iterations(3)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(buckets_jitter)->Arg(1024)->Arg(4096)->Iterations(3)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 
