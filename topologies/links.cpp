@@ -7,9 +7,7 @@
 namespace gradwire {
 namespace {
 
-using literals::operator""_GBps;
-using literals::operator""_Gbps;
-using literals::operator""_us;
+using namespace literals;  // NOLINT(google-build-using-namespace): operators only
 
 /// One way between GPU memories through two EDR ports and a switch: 1.7-1.8 us for small messages
 /// (linux-rdma/perftest, pull request 98).

@@ -194,8 +194,9 @@ void add_list(CLI::App& app, Context& /*context*/) {
       {"profiles", profiles},     {"models", models},           {"gpus", gpus}};
   auto options = std::make_shared<ListOptions>();
   CLI::App* command = app.add_subcommand("list", "What is built in, with defaults and sources");
-  std::vector<std::string> names;
-  for (const auto& [name, make] : lists) names.push_back(name);
+  std::vector<std::string> names(lists.size());
+  std::transform(lists.begin(), lists.end(), names.begin(),
+                 [](const auto& list) { return list.first; });
   command->add_option("WHAT", options->what, fmt::format("{}", fmt::join(names, " | ")))
       ->required()
       ->check(CLI::IsMember(names));

@@ -36,8 +36,10 @@ struct RunOptions {
 
 std::vector<ResultRow> csv_rows(const std::vector<Point>& points) {
   std::vector<ResultRow> rows;
-  for (const Point& point : points)
+  rows.reserve(points.size());
+  for (const Point& point : points) {
     rows.push_back({{{"label", point.label}}, result_json(point), ""});
+  }
   return rows;
 }
 

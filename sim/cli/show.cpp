@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/cli/commands.hpp"
@@ -74,9 +75,10 @@ Cluster cluster_of(const ShowOptions& options) {
 
 void show_topology(const ShowOptions& options) {
   const Cluster cluster = cluster_of(options);
-  const std::string svg = options.svg.empty() ? "" : draw_svg(topology_dot(cluster));
+  // Drawn first: without Graphviz nothing is printed.
+  std::string svg = options.svg.empty() ? "" : draw_svg(topology_dot(cluster));
   fmt::print("{}", topology_text(cluster));
-  write_outputs({{options.svg, [&] { return svg; }}});
+  write_outputs({{options.svg, [&] { return std::move(svg); }}});
 }
 
 CLI::App* add_part(CLI::App& show, ShowOptions& options, const char* name, const char* what,

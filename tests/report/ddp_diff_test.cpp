@@ -92,7 +92,7 @@ TEST_CASE("One prediction compares with another one", "[report][diff]") {
 TEST_CASE("What is not a result file is refused with its place", "[report][diff]") {
   const TemporaryFile good("h.json", measured(25, "[0.1]", "[0.1]"));
   const TemporaryFile broken("i.json", "{\n  \"a\": ]\n}");
-  const TemporaryFile other("j.json", "{\"schema\": \"something/1\"}");
+  const TemporaryFile other("j.json", R"({"schema": "something/1"})");
   const TemporaryFile part("k.json", R"({"benchmark_results": [{"model": "resnet50"}]})");
   CHECK_THROWS_WITH(ddp_diff(good.path(), broken.path()),
                     Catch::ContainsSubstring("i.json:2:8: this is not JSON"));
