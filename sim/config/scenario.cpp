@@ -111,10 +111,16 @@ Scenario read_document(const ScenarioDocument& document, const std::string& file
 
 std::vector<Scenario> read_scenario(const std::string& file, const std::vector<std::string>& sets,
                                     Needs needs) {
-  std::vector<Scenario> scenarios;
-  for (const auto& document : point_documents(load_scenario(file, sets))) {
-    scenarios.push_back(read_document(document, file, needs));
+  YamlValue written = load_scenario(file, sets);
+  const auto documents = point_documents(written);
+  if (written.find("points") != nullptr) {
+    // The file must stand by itself, so that its mistakes are told in its own terms, not in those
+    // of a point that takes another strategy.
+    remove_key(written, "points");
+    read_document({"", std::move(written)}, file, needs);
   }
+  std::vector<Scenario> scenarios;
+  for (const auto& document : documents) scenarios.push_back(read_document(document, file, needs));
   return scenarios;
 }
 

@@ -63,10 +63,6 @@ class Choice {
   std::string former_;
 };
 
-void remove_key(YamlValue& map, const std::string& key) {
-  std::erase_if(map.entries, [&](const YamlEntry& entry) { return entry.key == key; });
-}
-
 nlohmann::json json_of(const YamlValue& value) {
   switch (value.kind) {
     case YamlValue::Kind::scalar: {
@@ -110,6 +106,10 @@ YamlValue load_scenario(const std::string& file, const std::vector<std::string>&
   for (const auto& assignment : sets) changes.push_back(parse_set(assignment));
   apply_all(document, changes);
   return document;
+}
+
+void remove_key(YamlValue& map, const std::string& key) {
+  std::erase_if(map.entries, [&](const YamlEntry& entry) { return entry.key == key; });
 }
 
 std::vector<ScenarioDocument> point_documents(YamlValue document) {

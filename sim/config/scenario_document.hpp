@@ -24,6 +24,9 @@ struct ScenarioDocument {
 /// all that `ddp` had.
 void apply_all(YamlValue& document, const std::vector<Override>& changes);
 
+/// Takes a key out of a mapping, if it is there.
+void remove_key(YamlValue& map, const std::string& key);
+
 /// One document a point, or the file itself when it has no `points`.
 /// @throws ConfigError when the file has `vary`, which only a sweep follows.
 [[nodiscard]] std::vector<ScenarioDocument> point_documents(YamlValue document);
