@@ -120,6 +120,7 @@ std::vector<Scenario> read_scenario(const std::string& file, const std::vector<s
     read_document({"", std::move(written)}, file, needs);
   }
   std::vector<Scenario> scenarios;
+  scenarios.reserve(documents.size());
   for (const auto& document : documents) scenarios.push_back(read_document(document, file, needs));
   return scenarios;
 }
