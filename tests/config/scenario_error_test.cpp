@@ -54,6 +54,14 @@ TEST_CASE_METHOD(ErrorFixture, "a misspelt key of a scenario is told with the ne
         "s.yaml:7:23: unknown key 'bucket_cap'; expected one of name, grad_accumulation");
 }
 
+TEST_CASE_METHOD(ErrorFixture, "a mistake of the file is told in its own terms, not in a point's",
+                 "[config][errors]") {
+  const std::string text = std::string(good) + "points:\n  - {label: one, strategy.name: none}\n";
+  CHECK(message_of(text, {}) == "accepted");
+  CHECK_THAT(message_of(text, {"strategy.bukcet_cap=25 MiB"}),
+             Catch::ContainsSubstring("did you mean 'bucket_cap'?"));
+}
+
 TEST_CASE_METHOD(ErrorFixture, "a missing or wrong unit in a scenario is told at the value",
                  "[config][errors]") {
   const std::string size =
