@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/core/compute_profile.hpp"
+
+namespace gradwire {
+
+/// A convolution of one sample.
+struct ConvolutionShape {
+  std::int64_t in_channels = 0;
+  std::int64_t out_channels = 0;
+  std::int64_t kernel_height = 0;
+  std::int64_t kernel_width = 0;
+  std::int64_t stride = 1;  ///< along both axes
+  std::int64_t groups = 1;
+  std::int64_t out_height = 0;
+  std::int64_t out_width = 0;
+};
+
+/// A matrix product of one sample: (rows x depth) times (depth x columns), `count` of them.
+struct MatrixShape {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t depth = 0;
+  std::int64_t count = 1;      ///< products batched into one kernel for one sample (heads)
+  bool weight_operand = true;  ///< the right operand is a parameter, shared by the samples
+};
+
+/// What one direction of a layer does for one sample. Traffic of parameters is not in it.
+struct LayerWork {
+  double flops = 0;     ///< 2 a multiply-accumulate
+  double elements = 0;  ///< of activations, read and written
+  int kernels = 1;      ///< launched, without fusion
+};
+
+/// One layer of a model: one operator that a framework runs.
+struct ModelLayer {
+  std::string name;  ///< the framework's module path: "layer1.0.conv1"
+  std::string kind;  ///< one of ComputeProfile's kinds
+  LayerWork forward;
+  LayerWork backward;
+  std::optional<ConvolutionShape> convolution;
+  std::optional<MatrixShape> product;
+  std::vector<ParameterSpec> parameters;  ///< registration order; without `ready`
+};
+
+/// What a user may choose of a model; absent: the publication's value.
+struct ModelOptions {
+  std::optional<int> image_size;       ///< pixels along each side
+  std::optional<int> sequence_length;  ///< tokens
+  std::optional<int> vocabulary;
+  std::optional<int> classes;       ///< outputs of a classifier's head
+  std::optional<std::string> head;  ///< as the model's entry in the catalogue names them
+  std::optional<bool> tied;         ///< output and input embedding share one tensor
+};
+
+/// A network, independent of GPU, batch and type.
+struct ModelDescription {
+  std::string name;
+  std::string source;              ///< publication and implementation that it follows
+  std::vector<ModelLayer> layers;  ///< forward order; parameters in registration order
+  std::vector<TensorId> gradient_order;
+  int buffers = 0;                   ///< tensors of non-trainable state (batch-norm statistics)
+  std::int64_t buffer_elements = 0;  ///< elements in them
+
+  [[nodiscard]] std::int64_t parameter_count() const;
+};
+
+}  // namespace gradwire
