@@ -83,6 +83,11 @@ struct TensorInfo {
 /// The tensors of `profile` in registration order; the index is the TensorId.
 [[nodiscard]] std::vector<TensorInfo> tensors_of(const ComputeProfile& profile);
 
+/// The tensors whose gradients become ready with the backward of each layer (by layer, in order). A
+/// tensor comes with its own layer, or later where `gradient_order` says so (a tied weight is
+/// last).
+[[nodiscard]] std::vector<std::vector<TensorId>> gradients_by_layer(const ComputeProfile& profile);
+
 /// The same profile with every time multiplied so that an iteration takes `iteration`.
 /// Says so in `source` (kind "recorded" stays; the note tells the factor).
 [[nodiscard]] ComputeProfile scaled_to(ComputeProfile profile, Seconds iteration);
