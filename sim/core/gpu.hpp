@@ -2,21 +2,30 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "sim/core/units.hpp"
 
 namespace gradwire {
 
-/// Share of a bound that kernels of one class reach, by direction. Above 1 where an algorithm does
-/// less arithmetic than is counted (Winograd).
+/// Shares of the two bounds that kernels of one class reach in one direction. Above 1 where an
+/// algorithm does less arithmetic than is counted (Winograd), or where traffic hides behind it.
 struct Efficiency {
-  double forward = 0;
-  double backward = 0;
+  double flops = 0;   ///< of the peak; 0: arithmetic takes no time of its own
+  double memory = 0;  ///< of the reachable memory bandwidth; 0: traffic takes no time of its own
+};
+struct DirectedEfficiency {
+  Efficiency forward;
+  Efficiency backward;
 };
 
-/// Class of work (see work_class() in sim/models/efficiencies.hpp) -> efficiency. Of the peak for
-/// matrix work; of the reachable memory bandwidth for all other.
-using EfficiencyTable = std::map<std::string, Efficiency>;
+/// Class of work -> efficiency; the classes are those of work_classes().
+using EfficiencyTable = std::map<std::string, DirectedEfficiency>;
+
+/// The names of the classes by which efficiencies are tabulated: the kinds of ComputeProfile, and
+/// stem (a convolution of few input channels), conv3_strided, conv_wide (another kernel than 1x1 or
+/// 3x3), attention (a matrix product without a parameter).
+[[nodiscard]] const std::vector<std::string>& work_classes();
 
 /// What the simulator must know of a GPU model to price work that no profile contains. Read from
 /// profiles/gpus/NAME.yaml, with its sources.
@@ -28,7 +37,6 @@ struct GpuSpec {
   BytesPerSecond memory_bandwidth;           ///< nominal
   double memory_efficiency = 0;              ///< reachable share of it by a streaming kernel, 0..1
   Seconds kernel_overhead;                   ///< least time a small kernel takes in a busy stream
-  Seconds host_launch;                       ///< host time to launch one kernel; 0 when not stated
   std::map<std::string, double> peak_flops;  ///< dtype -> operations per second
   /// dtype -> efficiencies; empty when the file names none, and then nothing analytic can be made.
   std::map<std::string, EfficiencyTable> efficiency;

@@ -18,13 +18,19 @@ std::string_view class_of_kind(const std::string& kind) {
   return found == same.end() ? std::string_view("other") : *found;
 }
 
-double efficiency_of(std::string_view work_class, const GpuSpec& gpu, const std::string& dtype,
-                     Direction direction) {
+Efficiency efficiency_of(std::string_view work_class, const GpuSpec& gpu, const std::string& dtype,
+                         Direction direction) {
+  constexpr Efficiency unknown{1, 1};
   const auto table = gpu.efficiency.find(dtype);
-  if (table == gpu.efficiency.end()) return 1;
+  if (table == gpu.efficiency.end()) return unknown;
   const auto entry = table->second.find(std::string(work_class));
-  if (entry == table->second.end()) return 1;
+  if (entry == table->second.end()) return unknown;
   return direction == Direction::forward ? entry->second.forward : entry->second.backward;
+}
+
+/// amount / (rate x share), 0 where the share is 0: hidden.
+double term(double amount, double rate, double share) {
+  return share > 0 ? amount / (rate * share) : 0;
 }
 
 }  // namespace
@@ -76,14 +82,13 @@ Seconds kernel_time(const KernelWork& work, const GpuSpec& gpu, const std::strin
                     Direction direction) {
   assert(supports(gpu, dtype));
   const std::string executed = executed_dtype(gpu, dtype);
-  const double efficiency = efficiency_of(work.work_class, gpu, executed, direction);
+  const Efficiency efficiency = efficiency_of(work.work_class, gpu, executed, direction);
   const double bandwidth = gpu.memory_bandwidth.count() * gpu.memory_efficiency;
   const Seconds launches = static_cast<double>(work.kernels) * gpu.kernel_overhead;
-  if (!is_matrix(work.work_class)) {
-    return launches + Seconds{work.bytes / (bandwidth * efficiency)};
-  }
-  return launches +
-         Seconds{work.flops / (gpu.peak_flops.at(executed) * efficiency) + work.bytes / bandwidth};
+  const double moving = term(work.bytes, bandwidth, efficiency.memory);
+  if (!is_matrix(work.work_class)) return launches + Seconds{moving};
+  const double computing = term(work.flops, gpu.peak_flops.at(executed), efficiency.flops);
+  return launches + Seconds{std::max(work.bytes / bandwidth, computing + moving)};
 }
 
 }  // namespace gradwire

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "sim/config/yaml_value.hpp"
+#include "sim/core/gpu.hpp"
+
+namespace gradwire::config {
+
+/// Reads the efficiencies of a GPU generation (schema gradwire.efficiencies/1), by type. A type
+/// either tabulates classes of work, or is `like` a type of another generation, with factors on the
+/// shares of the peak (`flops`) and of the memory bandwidth (`memory`) and classes of its own.
+/// Every type names its source.
+/// @throws ConfigError at the place in the file.
+[[nodiscard]] std::map<std::string, EfficiencyTable> read_efficiencies(const YamlValue& document);
+
+}  // namespace gradwire::config
