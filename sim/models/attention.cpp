@@ -9,7 +9,7 @@ Activation attend(ModelBuilder& net, const std::string& name, const Activation& 
       name + ".scores", query, key,
       {.rows = query.height, .columns = key.height, .depth = depth, .count = shape.heads});
   x = net.scale(name + ".scale", x);
-  if (shape.masked) x = net.mask(name + ".mask", x);
+  x = shape.mask == Mask::added ? net.add_constant(name + ".mask", x) : net.copy(name + ".mask", x);
   x = net.softmax(name + ".softmax", x);
   if (shape.weight_dropout) x = net.dropout(name + ".dropout", x);
   x = net.product(

@@ -7,10 +7,16 @@
 
 namespace gradwire {
 
+/// What keeps tokens from seeing some of the others.
+enum class Mask : std::uint8_t {
+  added,     ///< a mask is added to the scores
+  selected,  ///< torch.where picks the scores or a constant
+};
+
 /// The part of multi-head attention between its projections, for one sample.
 struct AttentionShape {
   std::int64_t heads = 0;
-  bool masked = true;          ///< a mask is added to the scores
+  Mask mask = Mask::added;
   bool weight_dropout = true;  ///< of the weights after the softmax
 };
 

@@ -16,7 +16,6 @@ struct Network {
   std::int64_t heads = 0;
 };
 
-constexpr std::int64_t positions = 512;    // rows of the position table: the longest sequence
 constexpr std::int64_t segment_types = 2;  // rows of the token type table
 
 Activation embeddings(ModelBuilder& net, const Activation& tokens, const Network& network,
@@ -25,7 +24,7 @@ Activation embeddings(ModelBuilder& net, const Activation& tokens, const Network
   const Activation words =
       net.embedding(name + ".word_embeddings", tokens, vocabulary, network.hidden);
   const Activation places =
-      net.embedding(name + ".position_embeddings", tokens, positions, network.hidden);
+      net.embedding(name + ".position_embeddings", tokens, bert_positions, network.hidden);
   const Activation types =
       net.embedding(name + ".token_type_embeddings", tokens, segment_types, network.hidden);
   Activation x = net.add(name + ".add_position", words, places);

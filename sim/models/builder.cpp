@@ -185,7 +185,7 @@ Activation ModelBuilder::scale(const std::string& name, const Activation& input)
   return simple(name, "other", input, input, 2 * count(input), 2 * count(input));
 }
 
-Activation ModelBuilder::mask(const std::string& name, const Activation& input) {
+Activation ModelBuilder::add_constant(const std::string& name, const Activation& input) {
   return simple(name, "other", input, input, 2 * count(input), 0);
 }
 
@@ -210,6 +210,17 @@ Activation ModelBuilder::concat(const std::string& name, std::span<const Activat
   }
   return custom(operation(name, "other", {.elements = 2 * count(output)}, {.kernels = 0}), inputs,
                 output);
+}
+
+std::vector<Activation> ModelBuilder::split(const std::string& name, const Activation& input,
+                                            int parts) {
+  assert(input.channels % parts == 0);
+  Activation slice = input;
+  slice.channels = input.channels / parts;
+  ModelLayer layer = operation(name, "other", {.kernels = 0}, {.elements = 2 * count(input)});
+  std::vector<Activation> slices = {custom(std::move(layer), {{input}}, slice)};
+  while (static_cast<int>(slices.size()) < parts) slices.push_back(make_value(slice));
+  return slices;
 }
 
 Activation ModelBuilder::pool(const std::string& name, const Activation& input,
@@ -302,13 +313,20 @@ Activation ModelBuilder::product(const std::string& name, const Activation& left
   return custom(std::move(layer), {{left, right}}, output);
 }
 
+Activation ModelBuilder::tied_embedding(const std::string& name, const Activation& tokens,
+                                        std::int64_t width) {
+  const Activation output = {.channels = width, .height = tokens.height};
+  return custom(operation(name, "embed", {.elements = 2 * count(output)},
+                          {.elements = 3 * count(output), .kernels = 2}),  // clear, scatter
+                {{tokens}}, output);
+}
+
 Activation ModelBuilder::embedding(const std::string& name, const Activation& tokens,
                                    std::int64_t rows, std::int64_t width) {
-  const Activation output = {.channels = width, .height = tokens.height};
-  ModelLayer layer = operation(name, "embed", {.elements = 2 * count(output)},
-                               {.elements = 3 * count(output), .kernels = 2});  // clear, scatter
-  layer.parameters = {tensor(name + ".weight", {rows, width})};
-  return custom(std::move(layer), {{tokens}}, output);
+  const Activation output = tied_embedding(name, tokens, width);
+  model_.layers.back().parameters = {tensor(name + ".weight", {rows, width})};
+  ready_.back() = {0};
+  return output;
 }
 
 Activation ModelBuilder::gather(const std::string& name, const Activation& input,

@@ -63,8 +63,8 @@ struct Pooling {
 ///   embedding: 2 M, 3 M (the gradient scattered into the table).
 /// The ratios are those of the PyTorch profiler traces of ResNet-50 on V100, A100 and H100 that the
 /// recorded profile comes from (Kineto traces of facebookresearch/HolisticTraceAnalysis, operator
-/// tables of sarchlab/triosim); those of dropout, scale, copy, mask, concatenation, average pooling
-/// and embedding count what PyTorch's kernels read and write, and were not measured.
+/// tables of sarchlab/triosim); those of dropout, scale, copy, split, concatenation, average
+/// pooling and embedding count what PyTorch's kernels read and write, and were not measured.
 ///
 /// A value with several readers has its gradients summed: each reader but the one whose backward
 /// runs first is preceded by a layer "NAME.grad_sum" of kind `add`, without forward work, that
@@ -92,11 +92,14 @@ class ModelBuilder {
   Activation dropout(const std::string& name, const Activation& input);
   /// Multiplies by a number.
   Activation scale(const std::string& name, const Activation& input);
-  /// Adds a mask that is much smaller than the input.
-  Activation mask(const std::string& name, const Activation& input);
+  /// Adds something without gradient that the samples share, or that is much smaller than the input
+  /// (a mask, a table of positions).
+  Activation add_constant(const std::string& name, const Activation& input);
   Activation copy(const std::string& name, const Activation& input);
   Activation add(const std::string& name, const Activation& left, const Activation& right);
   Activation concat(const std::string& name, std::span<const Activation> inputs);
+  /// `parts` equal slices of the channels, as views.
+  std::vector<Activation> split(const std::string& name, const Activation& input, int parts);
   Activation max_pool(const std::string& name, const Activation& input, const Pooling& shape);
   Activation average_pool(const std::string& name, const Activation& input, const Pooling& shape);
   /// Average over windows that leave `side` x `side`.
@@ -121,6 +124,8 @@ class ModelBuilder {
                      const MatrixShape& shape);
   Activation embedding(const std::string& name, const Activation& tokens, std::int64_t rows,
                        std::int64_t width);
+  /// The same, looking up a table that is a tensor of an earlier layer.
+  Activation tied_embedding(const std::string& name, const Activation& tokens, std::int64_t width);
   /// `rows` of the tokens, copied out.
   Activation gather(const std::string& name, const Activation& input, std::int64_t rows);
   /// An operator of its own kind: `work` as given, the tensors listed in the order in which their
