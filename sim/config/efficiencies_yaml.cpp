@@ -60,8 +60,8 @@ EfficiencyTable read_like(YamlMap& map, YamlMap like, int depth) {
   EfficiencyTable table = read_table(other, dtype, depth - 1);
   for (auto& [work_class, directed] : table) {
     for (Efficiency* efficiency : {&directed.forward, &directed.backward}) {
-      efficiency->flops *= flops;
-      if (efficiency->flops > 0) efficiency->memory *= memory;
+      const bool matrix = efficiency->flops > 0;
+      (matrix ? efficiency->flops : efficiency->memory) *= matrix ? flops : memory;
     }
   }
   return table;

@@ -10,7 +10,8 @@ namespace gradwire::config {
 
 /// Reads the efficiencies of a GPU generation (schema gradwire.efficiencies/1), by type. A type
 /// either tabulates classes of work, or is `like` a type of another generation, with factors on the
-/// shares of the peak (`flops`) and of the memory bandwidth (`memory`) and classes of its own.
+/// shares of the peak (`flops`), on the shares of the memory bandwidth of classes that do no
+/// arithmetic (`memory`), and with classes of its own.
 /// Every type names its source.
 /// @throws ConfigError at the place in the file.
 [[nodiscard]] std::map<std::string, EfficiencyTable> read_efficiencies(const YamlValue& document);

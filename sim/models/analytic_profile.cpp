@@ -45,16 +45,24 @@ double parameter_traffic(const ModelLayer& layer, Direction direction) {
   return 2 * weights;
 }
 
-Seconds layer_time(const ModelLayer& layer, const GpuSpec& gpu, int batch, const std::string& dtype,
-                   Direction direction) {
+/// What every layer's time depends on beside the layer.
+struct Setting {
+  const GpuSpec& gpu;
+  int batch = 0;
+  std::string dtype;
+  bool channels_last = false;
+};
+
+Seconds layer_time(const ModelLayer& layer, const Setting& setting, Direction direction) {
   const LayerWork& work = direction == Direction::forward ? layer.forward : layer.backward;
   if (work.kernels == 0 && work.elements <= 0) return Seconds{0};
-  const double elements = batch * work.elements + parameter_traffic(layer, direction);
+  const double elements = setting.batch * work.elements + parameter_traffic(layer, direction);
   return kernel_time({.work_class = work_class(layer),
-                      .flops = batch * work.flops,
-                      .bytes = activation_bytes(dtype) * elements,
-                      .kernels = work.kernels},
-                     gpu, dtype, direction);
+                      .flops = setting.batch * work.flops,
+                      .bytes = activation_bytes(setting.dtype) * elements,
+                      .kernels = work.kernels,
+                      .layout_kept = setting.channels_last && layer.convolution.has_value()},
+                     setting.gpu, setting.dtype, direction);
 }
 
 std::string default_optimizer(const ModelDescription& model) {
@@ -97,11 +105,12 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
                     .file = "",
                     .date = "",
                     .notes = notes_of(model, optimizer, options.fusion)};
+  const Setting setting{gpu, batch, dtype, options.channels_last};
   for (const ModelLayer& layer : running.layers) {
     profile.layers.push_back({.name = layer.name,
                               .kind = layer.kind,
-                              .forward = layer_time(layer, gpu, batch, dtype, Direction::forward),
-                              .backward = layer_time(layer, gpu, batch, dtype, Direction::backward),
+                              .forward = layer_time(layer, setting, Direction::forward),
+                              .backward = layer_time(layer, setting, Direction::backward),
                               .flops = batch * layer.forward.flops,
                               .parameters = layer.parameters});
   }

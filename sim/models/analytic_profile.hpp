@@ -16,6 +16,7 @@ constexpr double analytic_error = 0.25;
 struct AnalyticOptions {
   std::string optimizer;  ///< a name of optimizers(); "": momentum with convolutions, else adam
   Fusion fusion = Fusion::none;
+  bool channels_last = false;  ///< activations of convolutions as NHWC, which tensor cores take
 };
 
 /// What `gpu` takes for an iteration of `model`, from counts alone: every layer's kernel_time()

@@ -82,11 +82,17 @@ Seconds kernel_time(const KernelWork& work, const GpuSpec& gpu, const std::strin
                     Direction direction) {
   assert(supports(gpu, dtype));
   const std::string executed = executed_dtype(gpu, dtype);
-  const Efficiency efficiency = efficiency_of(work.work_class, gpu, executed, direction);
+  const bool product = work.layout_kept && work.work_class == "conv1";
+  Efficiency efficiency =
+      efficiency_of(product ? "linear" : work.work_class, gpu, executed, direction);
+  const bool matrix = is_matrix(work.work_class);
+  if (matrix && work.layout_kept && efficiency.memory > 0) {
+    efficiency.memory = std::max(efficiency.memory, 1.0);
+  }
   const double bandwidth = gpu.memory_bandwidth.count() * gpu.memory_efficiency;
   const Seconds launches = static_cast<double>(work.kernels) * gpu.kernel_overhead;
   const double moving = term(work.bytes, bandwidth, efficiency.memory);
-  if (!is_matrix(work.work_class)) return launches + Seconds{moving};
+  if (!matrix) return launches + Seconds{moving};
   const double computing = term(work.flops, gpu.peak_flops.at(executed), efficiency.flops);
   return launches + Seconds{std::max(work.bytes / bandwidth, computing + moving)};
 }

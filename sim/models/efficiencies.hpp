@@ -18,6 +18,8 @@ struct KernelWork {
   double flops = 0;             ///< 0 for work that memory alone bounds
   double bytes = 0;             ///< read and written
   int kernels = 1;
+  /// The tensors lie as matrix units want them (channels last): no kernel changes their layout.
+  bool layout_kept = false;
 };
 
 /// The classes by which efficiencies are tabulated: those of ComputeProfile's kinds, and
@@ -47,7 +49,8 @@ constexpr std::int64_t stem_channels_max = 4;
 /// multiplied and stored one after another by a kernel that overlaps this only in part: over 177
 /// convolutions of ResNet-50 and VGG-13 on three GPUs it misses by half of what the maximum of the
 /// two terms does where they are of one size. The outer maximum holds memory work to the bandwidth.
-/// A class without an efficiency counts with 1 and 1.
+/// A class without an efficiency counts with 1 and 1. Shares of memory below 1 in a convolution are
+/// kernels that change the layout of its tensors; with `layout_kept` they count as 1.
 /// REQUIRES: supports(gpu, dtype).
 [[nodiscard]] Seconds kernel_time(const KernelWork& work, const GpuSpec& gpu,
                                   const std::string& dtype, Direction direction);
