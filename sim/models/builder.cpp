@@ -90,6 +90,14 @@ Activation ModelBuilder::tokens(std::int64_t count) {
   return make_value({.channels = 1, .height = count}, true);
 }
 
+Activation ModelBuilder::input(const Activation& shape) {
+  return make_value(shape, true);
+}
+
+Activation ModelBuilder::activation(const Activation& shape) {
+  return make_value(shape);
+}
+
 Activation ModelBuilder::flatten(const Activation& input) {
   return {.value = input.value, .channels = input.elements()};
 }

@@ -83,6 +83,9 @@ class ModelBuilder {
   // Inputs; no gradient flows to them.
   Activation image(std::int64_t channels, std::int64_t side);
   Activation tokens(std::int64_t count);
+  Activation input(const Activation& shape);
+  /// Something that no layer here made, though a gradient flows to it.
+  Activation activation(const Activation& shape);
 
   Activation conv(const std::string& name, const Activation& input, const Convolution& shape);
   Activation batch_norm(const std::string& name, const Activation& input);
