@@ -11,6 +11,7 @@
 #include <string>
 
 #include "sim/cli/commands.hpp"
+#include "sim/cli/import_model_table.hpp"
 #include "sim/cli/outputs.hpp"
 #include "sim/config/node_yaml.hpp"
 #include "sim/core/error.hpp"
@@ -124,6 +125,7 @@ void add_import(CLI::App& app, Context& context) {
       "Example:\n"
       "  gradwire import smi-topo topo.txt --gpu v100-sxm2-32gb --nic ib_edr -o node.yaml");
   topo->callback([options, &context] { import_topo(*options, context); });
+  add_import_model_table(*command, context);
 }
 
 }  // namespace gradwire::cli
