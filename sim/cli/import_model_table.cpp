@@ -1,16 +1,13 @@
-#include "sim/cli/import_model_table.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "sim/cli/import.hpp"
 #include "sim/cli/outputs.hpp"
 #include "sim/config/model_yaml.hpp"
 #include "sim/core/error.hpp"
@@ -27,15 +24,6 @@ struct TableOptions {
   std::string source;
 };
 
-std::string read_table(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open() || file.bad()) {
-    throw ConfigError({path, 0, 0}, "cannot read the file; expected a table of layers");
-  }
-  return text;
-}
-
 /// The layers as a model; what does not fit is told at its row.
 ModelDescription build(const config::ModelFile& model, const std::vector<TableRow>& rows,
                        const std::string& file) {
@@ -48,7 +36,7 @@ ModelDescription build(const config::ModelFile& model, const std::vector<TableRo
 
 void import_table(const TableOptions& options, const Context& context) {
   const std::filesystem::path path = options.file;
-  const auto rows = read_model_table(read_table(options.file), options.file);
+  const auto rows = read_model_table(read_text(options.file, "a table of layers"), options.file);
   config::ModelFile model;
   model.name = options.name.empty() ? path.stem().string() : options.name;
   model.source = options.source.empty() ? "table of layers (" + path.filename().string() + ")"
@@ -69,7 +57,7 @@ void import_table(const TableOptions& options, const Context& context) {
 
 }  // namespace
 
-void add_import_model_table(CLI::App& import, Context& context) {
+void add_import_model_table(CLI::App& import, const Context& context) {
   auto options = std::make_shared<TableOptions>();
   CLI::App* command = import.add_subcommand(
       "model-table", "A table of layers (torchinfo's text, or CSV) into a model description");

@@ -13,6 +13,7 @@
 #include "sim/cli/outputs.hpp"
 #include "sim/config/collective_catalogue.hpp"
 #include "sim/config/data_files.hpp"
+#include "sim/config/gpu_yaml.hpp"
 #include "sim/config/model_catalogue.hpp"
 #include "sim/config/node_yaml.hpp"
 #include "sim/config/profile_yaml.hpp"
