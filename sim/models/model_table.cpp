@@ -80,8 +80,12 @@ class Converter {
     LayerSpec spec;
     spec.name = row.name;
     spec.kind = kind->second;
-    const Shape input = sample(row.input, "input");
-    const Shape output = sample(row.output, "output");
+    Shape input = sample(row.input, "input");
+    Shape output = sample(row.output, "output");
+    if (spec.kind == "linear" || spec.kind == "layer_norm") {
+      input = features_last(input);
+      output = features_last(output);
+    }
     spec.input_shape = input;
     spec.output_shape = output;
     fill(spec, input, output);
@@ -120,6 +124,11 @@ class Converter {
       }
     }
     return sizes;
+  }
+
+  /// A grid of tokens, [height, width, features], as a list of them.
+  [[nodiscard]] static Shape features_last(const Shape& shape) {
+    return shape.size() == 3 ? Shape{shape[0] * shape[1], shape[2]} : shape;
   }
 
   [[nodiscard]] std::int64_t parameters() const {
@@ -226,6 +235,7 @@ class Converter {
   /// A table does not say which layers are joined; what moves follows from the output.
   void join(LayerSpec& spec, const Shape& output) {
     const bool add = spec.kind == "add";
+    if (row_->parameters.value_or(0) != 0) fail_count("none");
     spec.kind = "raw";
     spec.work_kind = add ? "add" : "other";
     spec.forward = {.elements = (add ? 3.0 : 2.0) * static_cast<double>(elements(output))};

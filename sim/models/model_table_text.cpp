@@ -199,7 +199,7 @@ std::vector<TableRow> leaves(const std::vector<TreeRow>& tree, const std::string
     path[tree[i].depth] = tree[i].variable;
     const bool container = i + 1 < tree.size() && tree[i + 1].depth > tree[i].depth;
     if (container) {
-      if (tree[i].depth > 0 && tree[i].row.parameters.value_or(0) > 0) {
+      if (tree[i].row.parameters.value_or(0) > 0) {
         fail(file, tree[i].row.line,
              fmt::format("the container '{}' has tensors of its own; expected them in a layer: "
                          "write the model with a layer of 'kind: raw'",

@@ -1,6 +1,6 @@
 #include <string>
+#include <vector>
 
-#include "sim/config/check.hpp"
 #include "sim/config/model_catalogue.hpp"
 #include "sim/config/yaml_map.hpp"
 #include "tests/catch.hpp"
@@ -82,12 +82,12 @@ TEST_CASE("An unknown model is refused with the nearest name", "[models]") {
 
 TEST_CASE("A model's name may be a file beside the one that names it", "[models]") {
   const ConfigFixture files;
-  files.write(
-      "schema: gradwire.model/1\n"
-      "name: small\n"
-      "input: [8]\n"
-      "layers: [{name: fc, kind: linear, out: 4}]\n",
-      "small.yaml");
+  static_cast<void>(
+      files.write("schema: gradwire.model/1\n"
+                  "name: small\n"
+                  "input: [8]\n"
+                  "layers: [{name: fc, kind: linear, out: 4}]\n",
+                  "small.yaml"));
   const std::string scenario = files.write("{model: small.yaml}");
   const config::YamlValue value = config::load_yaml(scenario);
   config::YamlMap map(value);

@@ -123,22 +123,25 @@ TEST_CASE("A layer that does not fit is refused where it stands", "[models]") {
   CHECK(refusal("  - {name: a, kind: act}\n  - {name: a, kind: act}\n") ==
         "m.yaml:6:12: layer 'a' stands twice; expected each name once");
   CHECK(refusal("  - {name: a, kind: act, output: [3, 16, 16]}\n") ==
-        "m.yaml:5:36: 'a' gives 3 x 32 x 32, not 3 x 16 x 16; expected the shape that its kind, "
+        "m.yaml:5:34: 'a' gives 3 x 32 x 32, not 3 x 16 x 16; expected the shape that its kind, "
         "kernel, stride and padding give");
   CHECK(refusal("  - {name: a, kind: linear, out: 5, tied_to: words}\n") ==
-        "m.yaml:5:48: no embedding 'words' stands before this layer; expected the name of one");
+        "m.yaml:5:46: no embedding 'words' stands before this layer; expected the name of one");
 }
 
 TEST_CASE("A key that the layer's kind does not have is refused", "[models]") {
-  CHECK_THAT(refusal("  - {name: a, kind: act, kernel: 3}\n"),
-             Catch::ContainsSubstring("m.yaml:5:28: unknown key 'kernel'"));
+  CHECK_THAT(
+      refusal("  - {name: a, kind: act, kernel: 3}\n"),
+      Catch::ContainsSubstring(
+          "m.yaml:5:26: unknown key 'kernel'; expected one of name, kind, input, inputs, output"));
   CHECK_THAT(
       refusal("  - {name: a, kind: convolution, out: 3}\n"),
-      Catch::ContainsSubstring("m.yaml:5:23: 'kind' is 'convolution'; expected one of conv"));
-  CHECK_THAT(refusal("  - {name: a, kind: conv, out: 0, kernel: 3}\n"),
-             Catch::ContainsSubstring("m.yaml:5:34: 'out' is 0; expected at least 1"));
+      Catch::ContainsSubstring("m.yaml:5:21: 'kind' is 'convolution'; expected one of conv"));
+  CHECK_THAT(
+      refusal("  - {name: a, kind: conv, out: 0, kernel: 3}\n"),
+      Catch::ContainsSubstring("m.yaml:5:32: 'out' is '0'; expected a whole number, at least 1"));
   CHECK_THAT(refusal("  - {name: a, kind: conv, out: 8, kernel: 3 px}\n"),
-             Catch::ContainsSubstring("m.yaml:5:45: 'kernel' is '3 px'"));
+             Catch::ContainsSubstring("m.yaml:5:43: 'kernel' is '3 px'"));
 }
 
 TEST_CASE("What is written is read as the same model", "[models]") {

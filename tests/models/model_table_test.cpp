@@ -98,6 +98,18 @@ TEST_CASE("CSV with ONNX's names becomes layers", "[models]") {
   CHECK(test::layer(model, "a").forward.elements == 3 * 4 * 6 * 6);
 }
 
+TEST_CASE("A grid of tokens has its features last", "[models]") {
+  const std::string csv =
+      "name,kind,input,output,kernel,params\n"
+      "p,Conv2d,1x3x8x8,1x16x4x4,2x2,208\n"
+      "n,LayerNorm,1x4x4x16,1x4x4x16,,32\n"
+      "f,Linear,1x4x4x16,1x4x4x64,,1088\n";
+  const ModelDescription model = build_layers("net", "test", {3, 8, 8}, layers(csv));
+  CHECK(model.parameter_count() == 208 + 32 + 1088);
+  CHECK(test::layer(model, "p").convolution->stride == 2);
+  CHECK(test::layer(model, "f").forward.flops == 2.0 * 16 * 16 * 64);
+}
+
 TEST_CASE("A table that does not fit is refused at its row", "[models]") {
   CHECK_THAT(refusal(replaced(summary, "MaxPool2d", "MaxPool3d")),
              Catch::ContainsSubstring("t.txt:10:1: layer 'pool' is of type 'MaxPool3d', which is "
