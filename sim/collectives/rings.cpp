@@ -73,7 +73,7 @@ LaneMatrix lanes_of(const NodeGraph& node, const std::vector<int>& gpus) {
 }
 
 /// Latency between two devices in whole picoseconds, so that sums in another order tie.
-std::int64_t distance(const NodeGraph& node, DeviceId from, DeviceId to) {
+std::int64_t picoseconds_between(const NodeGraph& node, DeviceId from, DeviceId to) {
   constexpr double picoseconds = 1e12;
   return std::llround(node.latency(node.route(from, to)).count() * picoseconds);
 }
@@ -83,6 +83,10 @@ class Inside {
  public:
   Inside(const NodeGraph& node, const std::vector<int>& gpus) : node_(node), gpus_(gpus) {
     for (const int gpu : gpus) ids_.push_back(node.gpus()[static_cast<std::size_t>(gpu)]);
+    for (const DeviceId from : ids_) {
+      auto& row = between_.emplace_back();
+      for (const DeviceId to : ids_) row.push_back(picoseconds_between(node, from, to));
+    }
   }
 
   [[nodiscard]] int size() const { return static_cast<int>(gpus_.size()); }
@@ -91,7 +95,7 @@ class Inside {
   /// From each GPU to a NIC.
   [[nodiscard]] std::vector<std::int64_t> distances(DeviceId nic) const {
     std::vector<std::int64_t> result;
-    for (const DeviceId gpu : ids_) result.push_back(distance(node_, gpu, nic));
+    for (const DeviceId gpu : ids_) result.push_back(picoseconds_between(node_, gpu, nic));
     return result;
   }
 
@@ -121,10 +125,10 @@ class Inside {
     for (int gpu = 0; gpu < size(); ++gpu) {
       if (gpu != ends.first && gpu != ends.last) left.push_back(gpu);
     }
-    const auto id = [&](int gpu) { return ids_[static_cast<std::size_t>(gpu)]; };
     while (!left.empty()) {
+      const auto& from = between_[static_cast<std::size_t>(order.back())];
       const auto next = std::min_element(left.begin(), left.end(), [&](int a, int b) {
-        return distance(node_, id(order.back()), id(a)) < distance(node_, id(order.back()), id(b));
+        return from[static_cast<std::size_t>(a)] < from[static_cast<std::size_t>(b)];
       });
       order.push_back(*next);
       left.erase(next);
@@ -137,6 +141,7 @@ class Inside {
   const NodeGraph& node_;
   const std::vector<int>& gpus_;
   std::vector<DeviceId> ids_;
+  std::vector<std::vector<std::int64_t>> between_;  ///< [from][to]
 };
 
 Passages rings_inside(const NodeGraph& node, const std::vector<int>& gpus) {
