@@ -132,6 +132,8 @@ void check_ports(const std::string& name, int rings) {
     CHECK(use[name_of + ".up"] == 1);
     CHECK(use[name_of + ".down"] == 1);
   }
+  // NVLink brings the bytes to a GPU beside the port: none crosses a processor.
+  for (const auto& [link, count] : use) CHECK(link.find("bridge") == std::string::npos);
   // What enters and leaves a GPU for the network shares its slot with no other GPU's.
   const int rings_per_gpu = std::max(1, nics / static_cast<int>(node->gpus().size()));
   for (const auto& [link, count] : use) {
