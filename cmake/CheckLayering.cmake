@@ -23,6 +23,7 @@ set(libraries
   "yaml-cpp/                 -> sim/config/"
   "nlohmann/                 -> sim/report/ sim/config/ sim/cli/ calibration/"
   "CLI/                      -> sim/cli/"
+  "pugi                      -> topologies/importers/"
 )
 
 # Sets `result` to whether `path` begins with one of the prefixes in the string `prefixes`.

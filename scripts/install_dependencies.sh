@@ -7,7 +7,7 @@ set -euo pipefail
 packages=(
   g++ cmake ninja-build                                   # build
   libboost-dev libfmt-dev libsimgrid-dev libyaml-cpp-dev  # Boost: only headers (Boost.Graph)
-  libcli11-dev libssl-dev nlohmann-json3-dev
+  libcli11-dev libssl-dev nlohmann-json3-dev libpugixml-dev
   catch2 libbenchmark-dev                                 # tests
   graphviz                                                # draws topologies, at run time
 )

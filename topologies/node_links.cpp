@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
+#include <cmath>
+#include <utility>
 
 namespace gradwire {
 namespace {
@@ -31,6 +34,8 @@ std::vector<WireKind> make_kinds() {
       nvlink("nvlink3_sm86", 12.0, 14.0625, plan),
       nvlink("nvlink4", 20.6, 25, plan),
       nvlink("nvlink5", 40.1, 50, plan),
+      pcie("pcie1", 3, 4),
+      pcie("pcie2", 6, 8),
       pcie("pcie3", 12, 15.75),
       pcie("pcie4", 24, 31.5),
       pcie("pcie5", 48, 63),
@@ -46,8 +51,8 @@ std::vector<WireKind> make_kinds() {
 }
 
 /// Lanes and PCIe generation from NVIDIA's data sheets; a longer name stands before its beginning.
-const std::array<GpuWires, 21>& gpu_table() {
-  static const std::array<GpuWires, 21> table = {{
+const std::array<GpuWires, 22>& gpu_table() {
+  static const std::array<GpuWires, 22> table = {{
       {"k80", "", 0, "pcie3"},
       {"p100-sxm2", "nvlink1", 4, "pcie3"},
       {"p100", "", 0, "pcie3"},
@@ -61,6 +66,7 @@ const std::array<GpuWires, 21>& gpu_table() {
       {"a100", "nvlink3", 12, "pcie4"},
       {"a800", "nvlink3", 8, "pcie4"},
       {"a10", "", 0, "pcie4"},
+      {"l20", "", 0, "pcie4"},
       {"l40", "", 0, "pcie4"},
       {"rtx4090", "", 0, "pcie4"},
       {"h100", "nvlink4", 18, "pcie5"},
@@ -85,6 +91,25 @@ const WireKind* find_wire_kind(std::string_view name) {
   const auto found = std::find_if(kinds.begin(), kinds.end(),
                                   [&](const WireKind& kind) { return kind.name == name; });
   return found == kinds.end() ? nullptr : &*found;
+}
+
+const WireKind* find_pcie_wire(double gigatransfers) {
+  constexpr std::array<std::pair<double, std::string_view>, 6> generations = {
+      {{2.5, "pcie1"}, {5, "pcie2"}, {8, "pcie3"}, {16, "pcie4"}, {32, "pcie5"}, {64, "pcie6"}}};
+  for (const auto& [rate, name] : generations) {
+    if (std::abs(rate - gigatransfers) < 0.01) return find_wire_kind(name);
+  }
+  return nullptr;
+}
+
+const WireKind& fastest_wire(LinkKind kind) {
+  const WireKind* fastest = nullptr;
+  for (const WireKind& wire : wire_kinds()) {
+    if (wire.kind != kind || !wire.nominal) continue;
+    if (fastest == nullptr || *wire.nominal > *fastest->nominal) fastest = &wire;
+  }
+  assert(fastest != nullptr);
+  return *fastest;
 }
 
 const GpuWires* find_gpu_wires(std::string_view model) {

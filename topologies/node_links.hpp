@@ -33,6 +33,12 @@ struct WireKind {
 [[nodiscard]] std::span<const WireKind> wire_kinds();
 /// nullptr when there is no such kind.
 [[nodiscard]] const WireKind* find_wire_kind(std::string_view name);
+/// The x16 kind of the PCIe generation that signals at so many GT/s a lane (2.5, 5, 8, 16, 32, 64);
+/// nullptr when there is none.
+[[nodiscard]] const WireKind* find_pcie_wire(double gigatransfers);
+/// The kind with the highest nominal rate, per lane (NVLink) or x16 slot (PCIe).
+/// REQUIRES: `kind` is nvlink or pcie.
+[[nodiscard]] const WireKind& fastest_wire(LinkKind kind);
 
 /// What connects a GPU model.
 struct GpuWires {

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@
 #include "sim/config/cluster_yaml.hpp"
 #include "sim/config/collective_catalogue.hpp"
 #include "sim/config/data_files.hpp"
+#include "sim/config/gpu_yaml.hpp"
+#include "sim/config/model_catalogue.hpp"
 #include "sim/config/node_yaml.hpp"
 #include "sim/config/profile_yaml.hpp"
 #include "sim/config/strategy_catalogue.hpp"
@@ -125,25 +128,50 @@ Json profiles() {
   return list;
 }
 
-Json models() {
-  std::map<std::string, Json> by_name;
+/// The shipped profiles of each model.
+std::map<std::string, Json> profiles_by_model() {
+  std::map<std::string, Json> by_model;
   for (const std::string& name : config::data_names(DataKind::profile)) {
-    const ComputeProfile p = load_profile(name);
-    auto& entry = by_name[p.model];
-    if (entry.is_null()) {
-      entry = {{"name", p.model},
-               {"kind", "model"},
-               {"summary", fmt::format("{} parameters in {} tensors, {} layers",
-                                       p.parameter_count(), p.tensor_count(), p.layers.size())},
-               {"parameters", p.parameter_count()},
-               {"tensors", p.tensor_count()},
-               {"layers", p.layers.size()},
-               {"profiles", Json::array()}};
-    }
-    entry["profiles"].push_back(name);
+    Json& names = by_model[load_profile(name).model];
+    if (names.is_null()) names = Json::array();
+    names.push_back(name);
   }
+  return by_model;
+}
+
+Json model_json(const config::ModelEntry& entry, const Json& profiles) {
+  const ModelDescription model = entry.make({});
+  const double flops = std::accumulate(
+      model.layers.begin(), model.layers.end(), 0.0,
+      [](double sum, const ModelLayer& layer) { return sum + layer.forward.flops; });
+  Json json = {{"name", entry.name},
+               {"kind", "model"},
+               {"summary",
+                fmt::format("{}: {} parameters in {} tensors, {:.2f} GFLOP forward", entry.summary,
+                            model.parameter_count(), model.gradient_order.size(), flops * 1e-9)},
+               {"parameters", model.parameter_count()},
+               {"tensors", model.gradient_order.size()},
+               {"layers", model.layers.size()},
+               {"forward_flops", flops},
+               {"source", model.source},
+               {"options", parameters_json(entry.parameters)},
+               {"profiles", profiles}};
+  for (const std::string& head : entry.heads) {
+    ModelOptions options;
+    options.head = head;
+    json["parameters_by_head"][head] = entry.make(options).parameter_count();
+  }
+  return json;
+}
+
+Json models() {
+  const auto recorded = profiles_by_model();
   Json list = Json::array();
-  for (const auto& [name, entry] : by_name) list.push_back(entry);
+  for (const config::ModelEntry& entry : config::model_catalogue()) {
+    const auto profiles = recorded.find(entry.name);
+    list.push_back(
+        model_json(entry, profiles == recorded.end() ? Json::array() : profiles->second));
+  }
   return list;
 }
 
@@ -186,7 +214,8 @@ void print_entries(const Json& list) {
     }
     fmt::print("{:<{}}  {}\n", entry["name"].get<std::string>(), width,
                entry["summary"].get<std::string>());
-    const Json parameters = entry.value("parameters", Json(nullptr));
+    const char* knobs = entry.contains("options") ? "options" : "parameters";
+    const Json parameters = entry.value(knobs, Json(nullptr));
     if (!parameters.is_array()) continue;
     for (const Json& parameter : parameters) {
       fmt::print("{:<{}}    {}: {}  ({})\n", "", width, parameter["name"].get<std::string>(),

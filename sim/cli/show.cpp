@@ -12,6 +12,8 @@
 #include "sim/cli/predict.hpp"
 #include "sim/cli/show_topology.hpp"
 #include "sim/config/profile_yaml.hpp"
+#include "sim/core/error.hpp"
+#include "sim/report/profile_svg.hpp"
 #include "sim/report/profile_text.hpp"
 #include "sim/report/summary.hpp"
 
@@ -59,6 +61,16 @@ ComputeProfile profile_of(const ShowOptions& options) {
   return *choose_point(points, options.point, file).profile;
 }
 
+void show_profile(const ShowOptions& options) {
+  const ComputeProfile profile = profile_of(options);
+  if (!options.svg.empty() && profile.tensor_count() == 0) {
+    throw ConfigError({options.file, 0, 0},
+                      "the profile has no parameters to draw; expected a layer with some");
+  }
+  fmt::print("{}", profile_text(profile));
+  write_outputs({{options.svg, [&] { return profile_svg(profile); }}});
+}
+
 CLI::App* add_part(CLI::App& show, ShowOptions& options, const char* name, const char* what,
                    const char* file) {
   CLI::App* part = show.add_subcommand(name, what);
@@ -87,8 +99,11 @@ void add_show(CLI::App& app, Context& /*context*/) {
   plan->callback([options] { show_plan(*options); });
   CLI::App* profile = add_part(*show, *options, "profile", "The layers of a compute profile",
                                "Profile or scenario (YAML), or a shipped profile's name");
-  profile->footer("Example:\n  gradwire show profile resnet50/v100-sxm2-32gb_fp32_b32");
-  profile->callback([options] { fmt::print("{}", profile_text(profile_of(*options))); });
+  profile->add_option("--svg", options->svg, "Draw when its gradients become ready")
+      ->check(writable_file());
+  profile->footer(
+      "Example:\n  gradwire show profile resnet50/v100-sxm2-32gb_fp32_b32 --svg ready.svg");
+  profile->callback([options] { show_profile(*options); });
   CLI::App* topology =
       add_part(*show, *options, "topology", "Devices, links and routes of a cluster",
                "Node topology or scenario (YAML), or a shipped node's name");

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <map>
-#include <numeric>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "sim/collectives/ring_search.hpp"
@@ -70,61 +72,109 @@ LaneMatrix lanes_of(const NodeGraph& node, const std::vector<int>& gpus) {
   return matrix;
 }
 
+/// Latency between two devices in whole picoseconds, so that sums in another order tie.
+std::int64_t distance(const NodeGraph& node, DeviceId from, DeviceId to) {
+  constexpr double picoseconds = 1e12;
+  return std::llround(node.latency(node.route(from, to)).count() * picoseconds);
+}
+
+/// The machine as the search for rings sees it: its taking-part GPUs count from 0.
+class Inside {
+ public:
+  Inside(const NodeGraph& node, const std::vector<int>& gpus) : node_(node), gpus_(gpus) {
+    for (const int gpu : gpus) ids_.push_back(node.gpus()[static_cast<std::size_t>(gpu)]);
+  }
+
+  [[nodiscard]] int size() const { return static_cast<int>(gpus_.size()); }
+  [[nodiscard]] LaneMatrix lanes() const { return lanes_of(node_, gpus_); }
+
+  /// From each GPU to a NIC.
+  [[nodiscard]] std::vector<std::int64_t> distances(DeviceId nic) const {
+    std::vector<std::int64_t> result;
+    for (const DeviceId gpu : ids_) result.push_back(distance(node_, gpu, nic));
+    return result;
+  }
+
+  /// The NIC that each GPU would take by itself.
+  [[nodiscard]] std::vector<int> own_nics() const {
+    std::vector<int> result;
+    for (const DeviceId gpu : ids_) result.push_back(node_.nics_by_distance(gpu).front());
+    return result;
+  }
+
+  /// Do NVSwitches join all the GPUs? Then any order will do, and the lanes are shared.
+  [[nodiscard]] bool is_switched() const {
+    const auto& graph = node_.graph();
+    return std::all_of(ids_.begin(), ids_.end(), [&](DeviceId gpu) {
+      const auto edges = boost::make_iterator_range(boost::out_edges(gpu, graph));
+      return std::any_of(edges.begin(), edges.end(), [&](const auto& edge) {
+        return graph[boost::target(edge, graph)].kind == DeviceKind::nvswitch;
+      });
+    });
+  }
+
+  /// All GPUs from `ends.first` to `ends.last`, each the nearest to the one before; of equally near
+  /// ones the lowest index.
+  [[nodiscard]] GpuOrder by_closeness(const PathEnds& ends) const {
+    GpuOrder order{ends.first};
+    std::vector<int> left;
+    for (int gpu = 0; gpu < size(); ++gpu) {
+      if (gpu != ends.first && gpu != ends.last) left.push_back(gpu);
+    }
+    const auto id = [&](int gpu) { return ids_[static_cast<std::size_t>(gpu)]; };
+    while (!left.empty()) {
+      const auto next = std::min_element(left.begin(), left.end(), [&](int a, int b) {
+        return distance(node_, id(order.back()), id(a)) < distance(node_, id(order.back()), id(b));
+      });
+      order.push_back(*next);
+      left.erase(next);
+    }
+    if (ends.last != ends.first) order.push_back(ends.last);
+    return order;
+  }
+
+ private:
+  const NodeGraph& node_;
+  const std::vector<int>& gpus_;
+  std::vector<DeviceId> ids_;
+};
+
 Passages rings_inside(const NodeGraph& node, const std::vector<int>& gpus) {
+  const Inside inside(node, gpus);
   Passages passages;
-  for (GpuOrder& order : find_rings(lanes_of(node, gpus))) {
+  for (GpuOrder& order : find_rings(inside.lanes())) {
     passages.push_back({.nic = -1, .order = std::move(order)});
   }
-  if (passages.empty()) {
-    GpuOrder by_index(gpus.size());
-    std::iota(by_index.begin(), by_index.end(), 0);
-    passages.push_back({.nic = -1, .order = std::move(by_index)});
-  }
+  if (passages.empty()) passages.push_back({.nic = -1, .order = inside.by_closeness({0, 0})});
   return passages;
 }
 
-/// Seconds from each of the GPUs to a NIC.
-std::vector<double> distances(const NodeGraph& node, const std::vector<int>& gpus, DeviceId nic) {
-  std::vector<double> distance;
-  for (const int gpu : gpus) {
-    const auto route = node.route(node.gpus()[static_cast<std::size_t>(gpu)], nic);
-    distance.push_back(node.latency(route).count());
-  }
-  return distance;
-}
-
-/// All pairs of different GPUs (one GPU: with itself), the nearest to the NIC first.
-std::vector<PathEnds> ends_by_distance(const std::vector<double>& distance) {
+/// All pairs of different GPUs (one GPU: with itself) for a ring through a NIC, the best first: the
+/// nearest to the NIC; then a first GPU whose own NIC it is; then the last GPU that follows the
+/// first, so that the rings of a machine spread over its GPUs.
+std::vector<PathEnds> ends_by_distance(const std::vector<std::int64_t>& distance,
+                                       const std::vector<int>& own_nics, int nic) {
   const int gpus = static_cast<int>(distance.size());
   if (gpus == 1) return {{0, 0}};
   std::vector<PathEnds> pairs;
   for (int first = 0; first < gpus; ++first) {
-    for (int last = 0; last < gpus; ++last) {
-      if (first != last) pairs.push_back({first, last});
-    }
+    for (int step = 1; step < gpus; ++step) pairs.push_back({first, (first + step) % gpus});
   }
   const auto far = [&](const PathEnds& ends) {
-    return std::pair(distance[static_cast<std::size_t>(ends.first)] +
-                         distance[static_cast<std::size_t>(ends.last)],
-                     distance[static_cast<std::size_t>(ends.first)]);
+    const auto first = static_cast<std::size_t>(ends.first);
+    return std::tuple(distance[first] + distance[static_cast<std::size_t>(ends.last)],
+                      distance[first], own_nics[first] != nic);
   };
   std::stable_sort(pairs.begin(), pairs.end(),
                    [&](const PathEnds& a, const PathEnds& b) { return far(a) < far(b); });
   return pairs;
 }
 
-GpuOrder by_index_between(int gpus, const PathEnds& ends) {
-  GpuOrder order{ends.first};
-  for (int gpu = 0; gpu < gpus; ++gpu) {
-    if (gpu != ends.first && gpu != ends.last) order.push_back(gpu);
-  }
-  if (ends.last != ends.first) order.push_back(ends.last);
-  return order;
-}
-
 Passages paths_through(const NodeGraph& node, const std::vector<int>& gpus) {
-  std::vector<std::vector<double>> distance;  // [nic][gpu]
-  for (const DeviceId nic : node.nics()) distance.push_back(distances(node, gpus, nic));
+  const Inside inside(node, gpus);
+  const std::vector<int> own_nics = inside.own_nics();
+  std::vector<std::vector<std::int64_t>> distance;  // [nic][gpu]
+  for (const DeviceId nic : node.nics()) distance.push_back(inside.distances(nic));
   std::vector<int> nics;
   std::vector<std::vector<PathEnds>> ends;
   for (std::size_t nic = 0; nic < distance.size(); ++nic) {
@@ -135,16 +185,17 @@ Passages paths_through(const NodeGraph& node, const std::vector<int>& gpus) {
     }
     if (!is_nearest) continue;
     nics.push_back(static_cast<int>(nic));
-    ends.push_back(ends_by_distance(distance[nic]));
+    ends.push_back(ends_by_distance(distance[nic], own_nics, nics.back()));
   }
   Passages passages;
-  for (GpuOrder& order : find_paths(lanes_of(node, gpus), ends)) {
-    passages.push_back({.nic = nics[passages.size()], .order = std::move(order)});
+  if (!inside.is_switched()) {
+    for (GpuOrder& order : find_paths(inside.lanes(), ends)) {
+      passages.push_back({.nic = nics[passages.size()], .order = std::move(order)});
+    }
   }
   if (!passages.empty()) return passages;
   for (std::size_t i = 0; i < nics.size(); ++i) {
-    passages.push_back({.nic = nics[i],
-                        .order = by_index_between(static_cast<int>(gpus.size()), ends[i].front())});
+    passages.push_back({.nic = nics[i], .order = inside.by_closeness(ends[i].front())});
   }
   return passages;
 }

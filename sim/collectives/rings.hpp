@@ -18,12 +18,14 @@ struct RankRing {
 /// The rings that NCCL would lay through the machines of these ranks.
 ///
 /// On one machine: as many rings as its NVLinks give (find_rings); where they give none, one ring
-/// over whatever joins the GPUs, by GPU index.
+/// over whatever joins the GPUs, each GPU followed by the nearest that is left (then by index).
 /// On several: one ring for each NIC that is nearest to a taking-part GPU, machine after machine in
 /// the order in which the ranks name them. In each machine it comes in and goes out by that NIC,
-/// begins and ends at the GPUs nearest to it, and shares no lane with the rings of other NICs.
-/// Where NVLink gives no such path, it goes by GPU index. Machines may have unequal numbers of
-/// ranks; the machine with the fewest rings decides how many there are.
+/// begins and ends at the GPUs nearest to it, and shares no lane with the rings of other NICs;
+/// rings of equally near NICs begin at different GPUs, each at one whose own NIC it is. Where
+/// NVLink gives no such path, or is an NVSwitch, it goes to the nearest GPU that is left, as on one
+/// machine. Machines may have unequal numbers of ranks; the machine with the fewest rings decides
+/// how many there are.
 ///
 /// @return none for fewer than two ranks.
 /// @throws SimulationError when two ranks share a GPU, or one of several machines has no NIC.

@@ -8,6 +8,9 @@
 #include "sim/config/catalogue.hpp"
 #include "sim/config/cluster_yaml.hpp"
 #include "sim/config/collective_table_yaml.hpp"
+#include "sim/config/efficiencies_yaml.hpp"
+#include "sim/config/gpu_yaml.hpp"
+#include "sim/config/model_yaml.hpp"
 #include "sim/config/node_yaml.hpp"
 #include "sim/config/profile_yaml.hpp"
 #include "sim/config/scenario.hpp"
@@ -55,6 +58,10 @@ const std::vector<Schema>& schemas() {
        [](const std::string& file) { static_cast<void>(read_profile(load_yaml(file))); }},
       {"gradwire.gpu/1",
        [](const std::string& file) { static_cast<void>(read_gpu(load_yaml(file))); }},
+      {"gradwire.efficiencies/1",
+       [](const std::string& file) { static_cast<void>(read_efficiencies(load_yaml(file))); }},
+      {"gradwire.model/1",
+       [](const std::string& file) { static_cast<void>(read_model_file(load_yaml(file))); }},
       {"gradwire.node_topology/1",
        [](const std::string& file) { static_cast<void>(read_node(load_yaml(file))); }},
       {"gradwire.cluster_topology/1",

@@ -27,6 +27,8 @@ Shelf shelf(DataKind kind) {
       return {"topologies/clusters", "topologies"};
     case DataKind::collective_table:
       return {"profiles/collectives", "collectives"};
+    case DataKind::efficiencies:
+      return {"profiles/efficiencies", "gpus"};
     case DataKind::profile:
       break;
   }
@@ -37,10 +39,11 @@ bool is_yaml(const fs::path& file) {
   return file.extension() == ".yaml" || file.extension() == ".yml";
 }
 
-/// profiles/ also holds two shelves of other kinds.
+/// profiles/ also holds shelves of other kinds.
 bool belongs(DataKind kind, const std::string& name) {
   return kind != DataKind::profile ||
-         !(name.starts_with("gpus/") || name.starts_with("collectives/"));
+         !(name.starts_with("gpus/") || name.starts_with("collectives/") ||
+           name.starts_with("efficiencies/"));
 }
 
 }  // namespace

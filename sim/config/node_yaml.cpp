@@ -2,14 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "sim/config/yaml_map.hpp"
+#include "topologies/node_links.hpp"
 
 namespace gradwire::config {
 namespace {
@@ -31,7 +34,10 @@ constexpr std::array<std::pair<std::string_view, LinkKind>, 3> link_lists = {{
     {"nvlinks", LinkKind::nvlink},
 }};
 
-void read_device(YamlMap& map, DeviceKind kind, NodeGraph& node) {
+/// Where each device's name is written.
+using Places = std::map<DeviceId, SourceLocation>;
+
+void read_device(YamlMap& map, DeviceKind kind, NodeGraph& node, Places& places) {
   Device device;
   device.kind = kind;
   device.name = map.require<std::string>("id");
@@ -42,7 +48,8 @@ void read_device(YamlMap& map, DeviceKind kind, NodeGraph& node) {
   device.numa = map.value_or<int>("numa", -1, at_least(0));
   device.transit = map.optional<BytesPerSecond>("transit", above(BytesPerSecond{}));
   map.finish();
-  node.add(std::move(device));
+  const SourceLocation where = map.require_value("id", "a name").where;
+  places[node.add(std::move(device))] = where;
 }
 
 DeviceId read_end(YamlMap& map, const std::string& key, const NodeGraph& node) {
@@ -54,20 +61,54 @@ DeviceId read_end(YamlMap& map, const std::string& key, const NodeGraph& node) {
   return node.find(name).value();
 }
 
+/// A GB/s of all lanes, of both directions or of bits shows here. What joins a host bridge to its
+/// NUMA node is no slot, and nobody publishes what processors carry between them.
+void check_rate(const YamlMap& map, const std::string& key, const NodeGraph& node, DeviceId a,
+                DeviceId b, const Link& link) {
+  const auto is = [&](DeviceKind x, DeviceKind y) {
+    return node.device(a).kind == x && node.device(b).kind == y;
+  };
+  const bool inner = is(DeviceKind::host_bridge, DeviceKind::numa) ||
+                     is(DeviceKind::numa, DeviceKind::host_bridge);
+  if (link.kind == LinkKind::smp || inner) return;
+  const WireKind& fastest = fastest_wire(link.kind);
+  const BytesPerSecond rate = (1.0 / link.lanes) * link.bandwidth;
+  constexpr double rounding = 1 + 1e-9;  // of lanes times a lane's rate, and back
+  if (rate.count() <= fastest.nominal->count() * rounding) return;
+  map.fail(key,
+           fmt::format("'{}' is {:.6g} GB/s, more than {} carries in one direction; expected at "
+                       "most {:.6g} GB/s ({})",
+                       key, rate.count() / 1e9,
+                       link.kind == LinkKind::nvlink ? "one lane of any NVLink"
+                                                     : "any PCIe slot of 16 lanes",
+                       fastest.nominal->count() / 1e9, fastest.name));
+}
+
+/// Every GPU must have a way to every other GPU and NIC: collectives may take any of them.
+void check_reach(const NodeGraph& node, const Places& places) {
+  for (const DeviceId gpu : node.gpus()) {
+    const std::vector<DeviceId> lost = node.unreached(gpu);
+    if (lost.empty()) continue;
+    const Device& device = node.device(lost.front());
+    throw ConfigError(
+        places.at(lost.front()),
+        fmt::format("no way from '{}' to '{}'; expected links that join every GPU and NIC of the "
+                    "node (nothing passes through a GPU or a NIC)",
+                    node.device(gpu).name, device.name));
+  }
+}
+
 void read_link(YamlMap& map, LinkKind kind, NodeGraph& node) {
   const DeviceId a = read_end(map, "a", node);
   const DeviceId b = read_end(map, "b", node);
   if (a == b) map.fail("b", "the link ends where it begins; expected another device");
   Link link;
   link.kind = kind;
-  const auto positive = above(BytesPerSecond{});
-  if (kind == LinkKind::nvlink) {
-    link.lanes = map.require<int>("lanes", at_least(1));
-    link.bandwidth = static_cast<double>(link.lanes) *
-                     map.require<BytesPerSecond>("bandwidth_per_lane", positive);
-  } else {
-    link.bandwidth = map.require<BytesPerSecond>("bandwidth", positive);
-  }
+  const std::string key = kind == LinkKind::nvlink ? "bandwidth_per_lane" : "bandwidth";
+  if (kind == LinkKind::nvlink) link.lanes = map.require<int>("lanes", at_least(1));
+  link.bandwidth =
+      static_cast<double>(link.lanes) * map.require<BytesPerSecond>(key, above(BytesPerSecond{}));
+  check_rate(map, key, node, a, b, link);
   link.latency = map.require<Seconds>("latency");
   map.finish();
   node.connect(a, b, link);
@@ -82,20 +123,32 @@ std::string quoted(std::string_view text) {
   return result + '"';
 }
 
+/// A name as YAML: quoted where it could read as something else.
+std::string name_text(const std::string& name) {
+  constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  constexpr std::string_view more = "0123456789_.-";
+  const bool plain =
+      !name.empty() && letters.find(name.front()) != std::string_view::npos && name != "null" &&
+      std::ranges::all_of(name, [&](char c) {
+        return letters.find(c) != std::string_view::npos || more.find(c) != std::string_view::npos;
+      });
+  return plain ? name : quoted(name);
+}
+
 std::string rate_text(BytesPerSecond rate) {
   return fmt::format("{:.6g} GB/s", rate.count() / 1e9);
 }
 
 std::string device_text(const Device& device) {
-  std::string text = fmt::format("  - {{id: {}", device.name);
-  if (!device.model.empty()) text += fmt::format(", model: {}", device.model);
+  std::string text = fmt::format("  - {{id: {}", name_text(device.name));
+  if (!device.model.empty()) text += fmt::format(", model: {}", name_text(device.model));
   if (device.numa >= 0) text += fmt::format(", numa: {}", device.numa);
   if (device.transit) text += fmt::format(", transit: {}", rate_text(*device.transit));
   return text + "}\n";
 }
 
 std::string link_text(const std::string& a, const std::string& b, const Link& link) {
-  std::string text = fmt::format("  - {{a: {}, b: {}", a, b);
+  std::string text = fmt::format("  - {{a: {}, b: {}", name_text(a), name_text(b));
   if (link.kind == LinkKind::nvlink) {
     const BytesPerSecond lane = (1.0 / link.lanes) * link.bandwidth;
     text += fmt::format(", lanes: {}, bandwidth_per_lane: {}", link.lanes, rate_text(lane));
@@ -113,20 +166,22 @@ NodeGraph read_node(const YamlValue& document) {
   NodeGraph node;
   node.name = map.require<std::string>("name");
   node.source = map.require<std::string>("source");
+  Places places;
   for (const auto& [list, kind] : device_lists) {
-    for (YamlMap& item : map.maps(std::string(list))) read_device(item, kind, node);
+    for (YamlMap& item : map.maps(std::string(list))) read_device(item, kind, node, places);
   }
   for (const auto& [list, kind] : link_lists) {
     for (YamlMap& item : map.maps(std::string(list))) read_link(item, kind, node);
   }
   map.finish();
   if (node.gpus().empty()) map.fail("gpus", "a node without GPUs; expected at least one");
+  check_reach(node, places);
   return node;
 }
 
 std::string write_node(const NodeGraph& node, std::span<const std::string> assumptions) {
-  std::string text =
-      fmt::format("schema: {}\nname: {}\nsource: {}\n", schema, node.name, quoted(node.source));
+  std::string text = fmt::format("schema: {}\nname: {}\nsource: {}\n", schema, name_text(node.name),
+                                 quoted(node.source));
   for (const std::string& assumption : assumptions) text += fmt::format("# {}\n", assumption);
   const DeviceGraph& graph = node.graph();
   for (const auto& [list, kind] : device_lists) {

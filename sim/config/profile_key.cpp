@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/config/data_files.hpp"
+#include "sim/config/gpu_yaml.hpp"
 #include "sim/config/profile_yaml.hpp"
 
 namespace gradwire::config {

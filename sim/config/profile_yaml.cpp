@@ -173,28 +173,4 @@ ComputeProfile read_profile(const std::string& file) {
   return read_profile(load_yaml(file));
 }
 
-GpuSpec read_gpu(const YamlValue& document) {
-  YamlMap map(document);
-  map.require_schema("gradwire.gpu/1");
-  GpuSpec gpu;
-  gpu.name = map.require<std::string>("name");
-  gpu.multiprocessors = map.require<int>("multiprocessors", at_least(1));
-  gpu.memory_bandwidth = map.require<BytesPerSecond>("memory_bandwidth", above(BytesPerSecond{0}));
-  gpu.memory_efficiency =
-      map.require<Ratio>("memory_efficiency", between(Ratio{0.01}, Ratio{1})).value;
-  gpu.kernel_overhead = map.require<Seconds>("kernel_overhead");
-  YamlMap flops = map.require_map("peak_flops");
-  for (const auto& dtype : flops.keys()) {
-    gpu.peak_flops[dtype] = flops.require<double>(dtype, above(0.0));
-  }
-  map.find("source");    // provenance, for readers of the file
-  map.find("recorded");  // same
-  map.finish();
-  return gpu;
-}
-
-GpuSpec read_gpu(const std::string& file) {
-  return read_gpu(load_yaml(file));
-}
-
 }  // namespace gradwire::config

@@ -5,7 +5,6 @@
 
 #include "sim/config/yaml_value.hpp"
 #include "sim/core/compute_profile.hpp"
-#include "sim/core/gpu.hpp"
 
 namespace gradwire::config {
 
@@ -16,8 +15,5 @@ namespace gradwire::config {
 /// order are known, shapes positive, and the iteration is no shorter than its parts.
 /// @throws ConfigError at the place in the file.
 [[nodiscard]] ComputeProfile read_profile(const YamlValue& document);
-
-/// Reads a GPU description (schema gradwire.gpu/1).
-[[nodiscard]] GpuSpec read_gpu(const YamlValue& document);
 
 }  // namespace gradwire::config

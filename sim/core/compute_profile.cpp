@@ -58,6 +58,18 @@ std::vector<TensorInfo> tensors_of(const ComputeProfile& profile) {
   return tensors;
 }
 
+std::vector<std::vector<TensorId>> gradients_by_layer(const ComputeProfile& profile) {
+  std::vector<std::vector<TensorId>> gradients(profile.layers.size());
+  const auto tensors = tensors_of(profile);
+  std::size_t latest = profile.layers.size();  // backward runs from the last layer to the first
+  for (const TensorId id : profile.gradient_order) {
+    const auto layer = static_cast<std::size_t>(tensors[static_cast<std::size_t>(id)].layer);
+    latest = std::min(latest, layer);
+    gradients[latest].push_back(id);
+  }
+  return gradients;
+}
+
 ComputeProfile scaled_to(ComputeProfile profile, Seconds iteration) {
   assert(profile.iteration > Seconds{0} && iteration > Seconds{0});
   const double factor = iteration / profile.iteration;

@@ -63,6 +63,9 @@ struct ComputeProfile {
   std::vector<LayerProfile> layers;  ///< forward order
   std::vector<TensorId> gradient_order;   ///< order in which gradients become ready
   std::map<std::string, double> overlap;  ///< kind -> slowdown (>= 1) under communication
+  /// How far a model that made or changed the times may be off, relative: the 90th percentile of
+  /// its error where it was held against measurements. 0: no model has touched them.
+  double model_error = 0;
 
   [[nodiscard]] Seconds forward() const;
   [[nodiscard]] Seconds backward() const;
@@ -82,6 +85,11 @@ struct TensorInfo {
 
 /// The tensors of `profile` in registration order; the index is the TensorId.
 [[nodiscard]] std::vector<TensorInfo> tensors_of(const ComputeProfile& profile);
+
+/// The tensors whose gradients become ready with the backward of each layer (by layer, in order). A
+/// tensor comes with its own layer, or later where `gradient_order` says so (a tied weight is
+/// last).
+[[nodiscard]] std::vector<std::vector<TensorId>> gradients_by_layer(const ComputeProfile& profile);
 
 /// The same profile with every time multiplied so that an iteration takes `iteration`.
 /// Says so in `source` (kind "recorded" stays; the note tells the factor).

@@ -2,20 +2,44 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "sim/core/units.hpp"
 
 namespace gradwire {
 
-/// What the simulator must know of a GPU model to price device work that no profile contains
-/// (bucket copies, casts). Read from profiles/gpus/NAME.yaml, with its source.
+/// Shares of the two bounds that kernels of one class reach in one direction. Above 1 where an
+/// algorithm does less arithmetic than is counted (Winograd), or where traffic hides behind it.
+struct Efficiency {
+  double flops = 0;   ///< of the peak; 0: arithmetic takes no time of its own
+  double memory = 0;  ///< of the reachable memory bandwidth; 0: traffic takes no time of its own
+};
+struct DirectedEfficiency {
+  Efficiency forward;
+  Efficiency backward;
+};
+
+/// Class of work -> efficiency; the classes are those of work_classes().
+using EfficiencyTable = std::map<std::string, DirectedEfficiency>;
+
+/// The names of the classes by which efficiencies are tabulated: the kinds of ComputeProfile, and
+/// stem (a convolution of few input channels), conv3_strided, conv_wide (another kernel than 1x1 or
+/// 3x3), attention (a matrix product without a parameter).
+[[nodiscard]] const std::vector<std::string>& work_classes();
+
+/// What the simulator must know of a GPU model to price work that no profile contains. Read from
+/// profiles/gpus/NAME.yaml, with its sources.
 struct GpuSpec {
   std::string name;
+  std::string architecture;  ///< "volta"; "" when the file states none
   int multiprocessors = 0;
+  Bytes memory_size{0};                      ///< 0 when the file states none
   BytesPerSecond memory_bandwidth;           ///< nominal
   double memory_efficiency = 0;              ///< reachable share of it by a streaming kernel, 0..1
   Seconds kernel_overhead;                   ///< least time a small kernel takes in a busy stream
   std::map<std::string, double> peak_flops;  ///< dtype -> operations per second
+  /// dtype -> efficiencies; empty when the file names none, and then nothing analytic can be made.
+  std::map<std::string, EfficiencyTable> efficiency;
 };
 
 }  // namespace gradwire

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <string_view>
@@ -121,13 +122,37 @@ int NodeGraph::nvlink_lanes(DeviceId a, DeviceId b) const {
   return lanes;
 }
 
+std::vector<DeviceId> NodeGraph::unreached(DeviceId from) const {
+  using Search = PathSearch<DeviceGraph>;
+  const Search search(
+      graph_, from, [](const Search::Edge& /*edge*/) { return true; },
+      [&](DeviceId id) { return width(graph_[id]); });
+  std::vector<DeviceId> lost;
+  for (const DeviceId id : boost::make_iterator_range(boost::vertices(graph_))) {
+    const bool ends = graph_[id].kind == DeviceKind::gpu || graph_[id].kind == DeviceKind::nic;
+    if (ends && !search.reaches(id)) lost.push_back(id);
+  }
+  return lost;
+}
+
 std::vector<int> NodeGraph::nics_by_distance(DeviceId gpu) const {
-  std::vector<std::pair<Seconds, int>> order;
-  for (const DeviceId nic : nics_) order.emplace_back(latency(route(gpu, nic)), graph_[nic].index);
+  constexpr double picoseconds = 1e12;  // sums of latencies in another order must tie
+  std::vector<std::pair<long long, int>> order;
+  for (const DeviceId nic : nics_) {
+    order.emplace_back(std::llround(latency(route(gpu, nic)).count() * picoseconds),
+                       graph_[nic].index);
+  }
   std::sort(order.begin(), order.end());
   std::vector<int> indices;
   indices.reserve(order.size());
   for (const auto& [distance, index] : order) indices.push_back(index);
+  const auto nearest = std::count_if(order.begin(), order.end(), [&](const auto& one) {
+    return one.first == order.front().first;
+  });
+  if (nearest > 1) {
+    std::rotate(indices.begin(), indices.begin() + graph_[gpu].index % nearest,
+                indices.begin() + nearest);
+  }
   return indices;
 }
 

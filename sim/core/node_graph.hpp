@@ -81,11 +81,17 @@ class NodeGraph {
   /// @throws SimulationError when there is no way; the message names both devices.
   [[nodiscard]] std::vector<int> route(DeviceId from, DeviceId to) const;
 
+  /// GPUs and NICs that no path leads to from here, in order of their ids.
+  [[nodiscard]] std::vector<DeviceId> unreached(DeviceId from) const;
+
   /// NVLinks (lanes) that directly join two GPUs, 0 when none. Through an NVSwitch: the smaller of
   /// the two GPUs' lanes into it.
   [[nodiscard]] int nvlink_lanes(DeviceId a, DeviceId b) const;
 
-  /// NIC indices ordered by closeness to the GPU (route latency, then index).
+  /// NIC indices ordered by closeness to the GPU (route latency in whole picoseconds, then index).
+  /// Where several are nearest, each GPU begins at another: NIC (GPU index modulo their number),
+  /// so that GPUs spread over the NICs of a switch that they share, as NCCL's do (v2.28.9,
+  /// src/graph/topo.cc, ncclTopoGetLocalNet; its bit reversal of the number is left out).
   [[nodiscard]] std::vector<int> nics_by_distance(DeviceId gpu) const;
 
   /// Bandwidth of the narrowest of these resources; REQUIRES: not empty.

@@ -62,8 +62,12 @@ struct ModelOptions {
 struct ModelDescription {
   std::string name;
   std::string source;              ///< publication and implementation that it follows
-  std::vector<ModelLayer> layers;  ///< forward order; parameters in registration order
+  std::vector<ModelLayer> layers;  ///< forward order
+  /// Ids count the parameters along `layers`; the order in which gradients become ready.
   std::vector<TensorId> gradient_order;
+  /// The same ids as `model.parameters()` gives them: ascending, but where a module is registered
+  /// elsewhere than it runs (auxiliary heads, the bias of BERT's decoder).
+  std::vector<TensorId> registration_order;
   int buffers = 0;                   ///< tensors of non-trainable state (batch-norm statistics)
   std::int64_t buffer_elements = 0;  ///< elements in them
 

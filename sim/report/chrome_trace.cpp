@@ -1,5 +1,6 @@
 #include "sim/report/chrome_trace.hpp"
 
+#include <cmath>
 #include <string>
 
 #include "sim/report/timeline.hpp"
@@ -14,19 +15,23 @@ Json metadata(const char* what, int process, int thread, const Json& args) {
   return {{"name", what}, {"ph", "M"}, {"pid", process}, {"tid", thread}, {"args", args}};
 }
 
+/// The nearest multiple of 2^-10 us, about a nanosecond. Sums of such numbers are exact, so that a
+/// bar's start and duration add up to the start of the next: viewers nest bars that overlap by the
+/// least.
+double microseconds(double seconds) {
+  constexpr double per_microsecond = 1024;
+  return std::round(seconds * 1e6 * per_microsecond) / per_microsecond;
+}
+
 Json event(const Span& span, double origin, int process, int thread) {
   Json args = Json::object();
   if (span.bytes > 0) args["bytes"] = span.bytes;
   if (!span.tensors.empty()) args["tensors"] = span.tensors;
   if (!span.cause.empty()) args["cause"] = span.cause;
-  return {{"name", span.name},
-          {"cat", span.resource},
-          {"ph", "X"},
-          {"ts", 1e6 * (span.start - origin)},
-          {"dur", 1e6 * span.duration},
-          {"pid", process},
-          {"tid", thread},
-          {"args", args}};
+  const double start = microseconds(span.start - origin);
+  const double end = microseconds(span.start - origin + span.duration);
+  return {{"name", span.name},  {"cat", span.resource}, {"ph", "X"},     {"ts", start},
+          {"dur", end - start}, {"pid", process},       {"tid", thread}, {"args", args}};
 }
 
 }  // namespace

@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <vector>
+
+#include "sim/report/ready_curve.hpp"
 
 namespace gradwire {
 namespace {
@@ -16,6 +20,26 @@ std::int64_t elements_of(const LayerProfile& layer) {
   std::int64_t sum = 0;
   for (const ParameterSpec& parameter : layer.parameters) sum += parameter.elements();
   return sum;
+}
+
+/// How much of the gradients is ready at each tenth of backward.
+std::string ready_text(const ComputeProfile& p) {
+  const std::vector<ReadyStep> curve = ready_curve(p);
+  std::string text = fmt::format("{:>10}{:>11}{:>13}{:>9}{:>9}\n", "backward", "time (ms)",
+                                 "parameters", "share", "tensors");
+  constexpr int tenths = 10;
+  for (int i = 1; i <= tenths; ++i) {
+    // The last mark takes in what rounding has put behind it.
+    const Seconds mark = i < tenths ? i * 0.1 * p.backward() : p.iteration;
+    const auto later = std::ranges::upper_bound(curve, mark, {}, &ReadyStep::time);
+    const ReadyStep reached = later == curve.begin() ? ReadyStep{} : *std::prev(later);
+    text += fmt::format(
+        "{:>8} %{:>11.3f}{:>13}{:>7.1f} %{:>9}\n", 10 * i, ms(std::min(mark, p.backward())),
+        reached.elements,
+        100.0 * static_cast<double>(reached.elements) / static_cast<double>(p.parameter_count()),
+        reached.tensors);
+  }
+  return text;
 }
 
 }  // namespace
@@ -36,6 +60,9 @@ std::string profile_text(const ComputeProfile& p) {
   for (const auto& [kind, factor] : p.overlap) {
     fmt::format_to(out, "Overlap       {} takes {:.2f} times as long under communication\n", kind,
                    factor);
+  }
+  if (p.tensor_count() > 0) {
+    fmt::format_to(out, "\nGradients ready, without communication:\n{}", ready_text(p));
   }
   fmt::format_to(out, "\n{:<32}{:<14}{:>13}{:>14}{:>13}\n", "layer", "kind", "forward (ms)",
                  "backward (ms)", "parameters");

@@ -6,7 +6,8 @@
 
 namespace gradwire {
 
-/// A compute profile for reading: where it comes from, its totals, and a line a layer.
+/// A compute profile for reading: where it comes from, its totals, how gradients become
+/// ready, and a line a layer.
 [[nodiscard]] std::string profile_text(const ComputeProfile& profile);
 
 }  // namespace gradwire

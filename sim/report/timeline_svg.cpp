@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
-#include <cmath>
 #include <cstddef>
 #include <iterator>
 #include <string_view>
@@ -13,6 +12,7 @@
 
 #include "sim/report/metrics.hpp"
 #include "sim/report/summary.hpp"
+#include "sim/report/svg.hpp"
 #include "sim/report/timeline.hpp"
 
 namespace gradwire {
@@ -50,26 +50,6 @@ const Style& style_of(SpanKind kind) {
   return styles[static_cast<std::size_t>(kind)];
 }
 
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      default:
-        result += c;
-    }
-  }
-  return result;
-}
-
 /// Seconds to pixels.
 struct Scale {
   double origin = 0;
@@ -88,25 +68,13 @@ Scale scale_of(const std::vector<Span>& spans) {
   return scale;
 }
 
-/// The distance of the axis's marks: 1, 2 or 5 times a power of ten, 8 to 20 of them.
-double tick_of(double duration) {
-  const double power = std::pow(10, std::floor(std::log10(duration / 8)));
-  const double ratio = duration / 8 / power;
-  return power * (ratio >= 5 ? 5 : ratio >= 2 ? 2 : 1);
-}
-
 class Picture {
  public:
   Picture(const Point& point, double height) : scale_(scale_of(point.result.spans)) {
-    put(R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0}" height="{1}" viewBox="0 0 {0} {1}" )"
-        R"(font-family="Helvetica, Arial, sans-serif" font-size="13" fill="#222222">)"
-        "\n",
-        picture_width, height);
+    text_ = svg_open(picture_width, height);
     put(R"svg(<defs><pattern id="wait" width="6" height="6" patternUnits="userSpaceOnUse" )svg"
         R"svg(patternTransform="rotate(45)"><rect width="6" height="6" fill="#f1f2f4"/>)svg"
         R"svg(<rect width="1.5" height="6" fill="#b9bec6"/></pattern></defs>)svg"
-        "\n");
-    put(R"(<rect width="100%" height="100%" fill="#ffffff"/>)"
         "\n");
   }
 
@@ -114,8 +82,9 @@ class Picture {
     const RunResult& r = point.result;
     put(R"(<text x="{}" y="30" font-size="18" font-weight="bold">{} on {} GPU{}, {}{}</text>)"
         "\n",
-        left, escaped(point.model), r.world_size, r.world_size == 1 ? "" : "s",
-        escaped(point.strategy), point.label.empty() ? "" : " (" + escaped(point.label) + ")");
+        left, svg_escaped(point.model), r.world_size, r.world_size == 1 ? "" : "s",
+        svg_escaped(point.strategy),
+        point.label.empty() ? "" : " (" + svg_escaped(point.label) + ")");
     const double mean = metrics_of(r).mean;
     const double exposed = seconds_of(r, Part::exposed_communication);
     put(R"(<text x="{}" y="30" text-anchor="end" fill="#555555">mean iteration {:.1f} ms, )"
@@ -139,7 +108,7 @@ class Picture {
   }
 
   void axis(double top, double bottom) {
-    const double tick = tick_of(scale_.duration);
+    const double tick = axis_tick(scale_.duration);
     const int digits = tick < 1e-4 ? 2 : tick < 1e-3 ? 1 : 0;
     for (int i = 0; i * tick <= scale_.duration; ++i) {
       const double x = scale_.x(scale_.origin + i * tick);
@@ -156,13 +125,13 @@ class Picture {
   void worker(const std::string& name, double y) {
     put(R"(<text x="12" y="{:.1f}" font-weight="bold">{}</text>)"
         "\n",
-        y + worker_height - 8, escaped(name));
+        y + worker_height - 8, svg_escaped(name));
   }
 
   void row(const TimelineRow& row, double y) {
     put(R"(<text x="{}" y="{:.1f}" text-anchor="end">{}</text>)"
         "\n",
-        left - 12, y + bar_height / 2 + 4.5, escaped(row.resource));
+        left - 12, y + bar_height / 2 + 4.5, svg_escaped(row.resource));
     double taken = left;  // pixels of the row that bars and labels have used up
     for (std::size_t i = 0; i < row.spans.size(); ++i) {
       bar(*row.spans[i], y);
@@ -182,9 +151,9 @@ class Picture {
     // A hair of background between bars that are wide enough to spare it.
     const double gap = width > 2 ? 0.5 : 0;
     put(R"(<rect x="{:.2f}" y="{:.1f}" width="{:.2f}" height="{}" fill="{}"><title>{}: {:.3f} ms)",
-        x, y, width - gap, bar_height, style.fill, escaped(span.name), 1e3 * span.duration);
+        x, y, width - gap, bar_height, style.fill, svg_escaped(span.name), 1e3 * span.duration);
     if (span.bytes > 0) put(", {}", readable_bytes(static_cast<double>(span.bytes)));
-    if (!span.cause.empty()) put(" ({})", escaped(span.cause));
+    if (!span.cause.empty()) put(" ({})", svg_escaped(span.cause));
     put("</title></rect>\n");
   }
 
@@ -221,7 +190,7 @@ class Picture {
     put(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="{}" font-size="11" fill="{}" )"
         R"(pointer-events="none">{}</text>)"
         "\n",
-        x, y + bar_height / 2 + 4, anchor, fill, escaped(text));
+        x, y + bar_height / 2 + 4, anchor, fill, svg_escaped(text));
   }
 
   template <class... Args>

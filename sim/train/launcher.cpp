@@ -12,19 +12,6 @@ double slowdown_of(const ComputeProfile& profile, const std::string& kind) {
   return entry == profile.overlap.end() ? 1.0 : entry->second;
 }
 
-/// The tensors whose hooks fire with the backward of each layer.
-std::vector<std::vector<TensorId>> hooks_by_layer(const ComputeProfile& profile) {
-  std::vector<std::vector<TensorId>> hooks(profile.layers.size());
-  const auto tensors = tensors_of(profile);
-  std::size_t latest = profile.layers.size();  // backward runs from the last layer to the first
-  for (const TensorId id : profile.gradient_order) {
-    const auto layer = static_cast<std::size_t>(tensors[static_cast<std::size_t>(id)].layer);
-    latest = std::min(latest, layer);
-    hooks[latest].push_back(id);
-  }
-  return hooks;
-}
-
 ComputeItem layer_item(const ComputeProfile& profile, std::size_t index, Part part) {
   const auto& layer = profile.layers[index];
   const Seconds time = part == Part::forward ? layer.forward : layer.backward;
@@ -38,7 +25,7 @@ ComputeItem layer_item(const ComputeProfile& profile, std::size_t index, Part pa
 
 std::vector<LaunchStep> launch_script(const ComputeProfile& profile, int micro_batches) {
   const double launch = profile.host_launch.count();
-  const auto hooks = hooks_by_layer(profile);
+  const auto hooks = gradients_by_layer(profile);
   std::vector<LaunchStep> script;
   // Loss, zeroing of gradients and host gaps: the device has nothing to do while the first kernels
   // are being launched.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/gpu_yaml.hpp"
 #include "sim/config/profile_yaml.hpp"
 #include "sim/config/yaml_value.hpp"
 #include "tests/catch.hpp"

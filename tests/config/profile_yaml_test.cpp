@@ -1,3 +1,4 @@
+#include "sim/config/gpu_yaml.hpp"
 #include "sim/config/profile_yaml.hpp"
 
 #include <string>

@@ -106,8 +106,8 @@ TEST_CASE("more lanes than a GPU has mean an NVSwitch, no more mean direct links
   SECTION("a P100 has 4") {
     CHECK_THROWS_MATCHES(
         import_smi_topo(text, "m.txt", options("p100-sxm2-16gb")), ConfigError,
-        Catch::Message("m.txt:0:0: GPU0-GPU1 is NV6, but a p100-sxm2-16gb has 4 NVLinks; expected "
-                       "another GPU model"));
+        Catch::Message("m.txt:0:0: gpu0 has 6 NVLinks, but a p100-sxm2-16gb has 4; expected another "
+                       "GPU model"));
   }
 }
 

@@ -14,6 +14,8 @@
 #include <utility>
 
 #include "sim/core/error.hpp"
+#include "topologies/importers/node_parts.hpp"
+#include "topologies/importers/pci_ids.hpp"
 
 namespace gradwire {
 namespace {
@@ -89,6 +91,7 @@ class MatrixReader {
     }
     check_complete(lines_[std::min(at, lines_.size() - 1)].number);
     read_nic_legend(at);
+    read_bus_ids();
     return sorted();
   }
 
@@ -222,7 +225,27 @@ class MatrixReader {
       if (words.size() != 2 || !words[0].text.ends_with(':')) continue;
       const std::string label = words[0].text.substr(0, words[0].text.size() - 1);
       const auto found = std::find(names_.begin(), names_.end(), label);
-      if (found != names_.end()) *found = words[1].text;
+      if (found == names_.end()) continue;
+      if (std::find(names_.begin(), names_.end(), words[1].text) != names_.end()) {
+        fail(lines_[at].number, words[1].column,
+             fmt::format("device {} stands twice", words[1].text));
+      }
+      *found = words[1].text;
+    }
+  }
+
+  /// "|   0  Tesla V100-SXM2...  On  | 00000000:06:00.0 Off |" or "0, 00000000:06:00.0".
+  void read_bus_ids() {
+    static const std::regex entry(
+        "^[^0-9A-Za-z]*(?:GPU *)?([0-9]{1,3})[ ,:].*\\b([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:"
+        "[0-9A-Fa-f]{2}\\.[0-9A-Fa-f])\\b.*");
+    for (const TextLine& line : lines_) {
+      std::smatch match;
+      if (!std::regex_match(line.text, match, entry)) continue;
+      const auto gpu = std::find(names_.begin(), names_.end(), "GPU" + match[1].str());
+      if (gpu == names_.end()) continue;
+      matrix_.devices[static_cast<std::size_t>(gpu - names_.begin())].bus =
+          pci_bus_id(match[2].str());
     }
   }
 
@@ -257,6 +280,28 @@ class MatrixReader {
 
 SmiMatrix read_smi_matrix(std::string_view text, const std::string& file) {
   return MatrixReader(text, file).read();
+}
+
+SmiMatrix without_nics(const SmiMatrix& matrix, const std::vector<std::string>& names,
+                       const std::string& file) {
+  std::vector<std::string> nics;
+  std::vector<std::size_t> kept;
+  for (std::size_t device = 0; device < matrix.devices.size(); ++device) {
+    const std::string& name = matrix.devices[device].name;
+    const bool is_nic = device >= static_cast<std::size_t>(matrix.gpus);
+    if (is_nic) nics.push_back(name);
+    const bool named = std::find(names.begin(), names.end(), name) != names.end();
+    if (!is_nic || !named) kept.push_back(device);
+  }
+  require_known(names, nics, "NIC", file);
+  SmiMatrix rest;
+  rest.gpus = matrix.gpus;
+  for (const std::size_t from : kept) {
+    rest.devices.push_back(matrix.devices[from]);
+    auto& row = rest.cells.emplace_back();
+    for (const std::size_t to : kept) row.push_back(matrix.cells[from][to]);
+  }
+  return rest;
 }
 
 }  // namespace gradwire

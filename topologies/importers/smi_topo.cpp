@@ -12,8 +12,7 @@
 
 #include "sim/core/error.hpp"
 #include "topologies/importers/smi_matrix.hpp"
-#include "topologies/links.hpp"
-#include "topologies/node_links.hpp"
+#include "topologies/importers/smi_merge.hpp"
 
 namespace gradwire {
 namespace {
@@ -42,43 +41,33 @@ class Importer {
  public:
   Importer(SmiMatrix matrix, std::string file, const SmiTopoOptions& options)
       : matrix_(std::move(matrix)), file_(std::move(file)), options_(options) {
-    const GpuWires* wires = find_gpu_wires(options.gpu);
-    if (wires == nullptr) fail_name("GPU model", options.gpu, gpu_wires_names());
-    if (find_port_kind(options.nic) == nullptr)
-      fail_name("NIC kind", options.nic, port_kind_names());
-    const WireKind* smp = find_wire_kind(options.cpu);
-    if (smp == nullptr || smp->kind != LinkKind::smp) {
-      std::vector<std::string> names;
-      for (const WireKind& kind : wire_kinds()) {
-        if (kind.kind == LinkKind::smp) names.push_back(kind.name);
-      }
-      fail_name("CPU", options.cpu, names);
-    }
-    wires_ = *wires;
-    smp_bandwidth_ = smp->bandwidth;
+    wires_ = require_gpu(options_.gpu, file_);
+    if (!options_.nic.empty()) static_cast<void>(require_port(options_.nic, file_));
+    if (!options_.cpu.empty()) static_cast<void>(require_socket_link(options_.cpu, file_));
     slot_bandwidth_ = find_wire_kind(wires_.pcie)->bandwidth;
     result_.node.name = options.name;
     result_.node.source = options.source;
   }
 
-  SmiTopoImport run() {
+  ImportedNode run() {
     note_missing_rows();
     const Levels levels = find_levels();
-    const bool switched = has_nvswitch();
-    add_pcie_tree(levels, switched);
-    join_sockets();
-    add_nvlinks(switched);
+    assume_kinds(count(levels.numas));
+    const auto gpus = static_cast<std::size_t>(matrix_.gpus);
+    const NvlinkLanes lanes = lanes_of(matrix_, std::vector<int>(gpus, wires_.nvlinks));
+    add_pcie_tree(levels, lanes.has_switch());
+    if (numas_.size() > 1) {
+      const BytesPerSecond smp = require_socket_link(options_.cpu, file_).bandwidth;
+      join_sockets(result_.node, numas_, std::vector<BytesPerSecond>(numas_.size(), smp));
+    }
+    check_lanes(result_.node, lanes, file_);
+    add_nvlinks(result_.node, lanes, nvswitch_);
     return std::move(result_);
   }
 
  private:
   [[noreturn]] void fail(const std::string& message) const {
     throw ConfigError({file_, 0, 0}, message);
-  }
-  [[noreturn]] void fail_name(const std::string& what, const std::string& name,
-                              const std::vector<std::string>& known) const {
-    fail(fmt::format("unknown {} '{}'; expected one of {}{}", what, name, fmt::join(known, ", "),
-                     suggestion(name, known)));
   }
 
   [[nodiscard]] std::size_t size() const { return matrix_.devices.size(); }
@@ -87,11 +76,25 @@ class Importer {
   }
 
   void note_missing_rows() {
+    std::vector<std::string> names;
     for (const SmiDevice& device : matrix_.devices) {
-      if (device.has_row) continue;
-      result_.assumptions.push_back(
-          fmt::format("no row of {}: its place is known only from the other rows", device.name));
+      if (!device.has_row) names.push_back(device.name);
     }
+    if (names.empty()) return;
+    result_.assumptions.push_back(fmt::format(
+        "no row of {}: what is known of it stands in the other rows", fmt::join(names, ", ")));
+  }
+
+  void assume_kinds(std::size_t sockets) {
+    const auto assume = [&](std::string& option, const std::string& kind, const std::string& what) {
+      if (!option.empty()) return;
+      option = kind;
+      result_.assumptions.push_back(what + " " + kind);
+    };
+    if (size() > static_cast<std::size_t>(matrix_.gpus)) {
+      assume(options_.nic, "ib_edr", "the NICs' ports are of kind");
+    }
+    if (sockets > 1) assume(options_.cpu, "skylake", "the link between sockets is that of");
   }
 
   /// Devices whose path is at most `level` apart are in one group, and so on along chains.
@@ -155,7 +158,7 @@ class Importer {
       for (std::size_t device = member; device < size(); ++device) {
         if (levels.bridges[device] == group) slots.insert(levels.roots[device]);
       }
-      connect_slot(bridges.back(), numas_[levels.numas[member]],
+      connect_slot(result_.node, bridges.back(), numas_[levels.numas[member]],
                    static_cast<double>(slots.size()) * slot_bandwidth_, pcie_hop_latency);
     }
     // Where each device hangs: its bridge, or the lowest switch that it shares with another.
@@ -169,7 +172,7 @@ class Importer {
     if (switched) nvswitch_ = node.add({.kind = DeviceKind::nvswitch});
     for (std::size_t device = 0; device < size(); ++device) {
       const DeviceId id = add_endpoint(device);
-      connect_slot(id, parents[device], slot_bandwidth_,
+      connect_slot(result_.node, id, parents[device], slot_bandwidth_,
                    is_gpu(device) ? gpu_pcie_latency : pcie_hop_latency);
     }
   }
@@ -187,70 +190,21 @@ class Importer {
       const bool is_lowest = &level == &lower;
       if (members.size() < 2 || (!is_lowest && lower_groups.size() < 2)) continue;
       const DeviceId added = result_.node.add({.kind = DeviceKind::pcie_switch});
-      connect_slot(added, parents[members.front()], slot_bandwidth_, pcie_hop_latency);
+      connect_slot(result_.node, added, parents[members.front()], slot_bandwidth_,
+                   pcie_hop_latency);
       for (const std::size_t member : members) parents[member] = added;
     }
   }
 
   DeviceId add_endpoint(std::size_t device) {
     const SmiDevice& read = matrix_.devices[device];
+    if (result_.node.find(read.name)) {
+      fail(fmt::format("device '{}' stands twice; expected a name of its own", read.name));
+    }
     if (is_gpu(device)) {
       return result_.node.add({.kind = DeviceKind::gpu, .model = options_.gpu, .numa = read.numa});
     }
     return result_.node.add({.name = read.name, .kind = DeviceKind::nic, .model = options_.nic});
-  }
-
-  void connect_slot(DeviceId lower, DeviceId upper, BytesPerSecond bandwidth, Seconds latency) {
-    result_.node.connect(lower, upper,
-                         {.kind = LinkKind::pcie, .bandwidth = bandwidth, .latency = latency});
-  }
-
-  void join_sockets() {
-    for (std::size_t b = 1; b < numas_.size(); ++b) {
-      for (std::size_t a = 0; a < b; ++a) {
-        result_.node.connect(
-            numas_[a], numas_[b],
-            {.kind = LinkKind::smp, .bandwidth = smp_bandwidth_, .latency = smp_latency});
-      }
-    }
-  }
-
-  /// Lanes of a GPU to all its peers together; more than it has means that they are shared.
-  [[nodiscard]] bool has_nvswitch() const {
-    bool shared = false;
-    for (std::size_t a = 0; is_gpu(a); ++a) {
-      int lanes = 0;
-      for (std::size_t b = 0; is_gpu(b); ++b) {
-        const int pair = matrix_.cells[a][b].nvlinks;
-        if (pair > wires_.nvlinks) {
-          fail(fmt::format("{}-{} is NV{}, but a {} has {} NVLinks; expected another GPU model",
-                           matrix_.devices[a].name, matrix_.devices[b].name, pair, options_.gpu,
-                           wires_.nvlinks));
-        }
-        lanes += pair;
-      }
-      shared = shared || lanes > wires_.nvlinks;
-    }
-    return shared;
-  }
-
-  void add_nvlinks(bool switched) {
-    const auto connect = [&](DeviceId a, DeviceId b, int lanes, Seconds latency) {
-      if (lanes == 0) return;
-      const BytesPerSecond lane = find_wire_kind(wires_.nvlink)->bandwidth;
-      result_.node.connect(a, b,
-                           {LinkKind::nvlink, static_cast<double>(lanes) * lane, latency, lanes});
-    };
-    const std::vector<DeviceId> gpus = result_.node.gpus();
-    for (std::size_t a = 0; a < gpus.size(); ++a) {
-      int most = 0;
-      for (std::size_t b = 0; b < gpus.size(); ++b) {
-        const int lanes = matrix_.cells[a][b].nvlinks;
-        most = std::max(most, lanes);
-        if (!switched && a < b) connect(gpus[a], gpus[b], lanes, nvlink_latency);
-      }
-      if (switched) connect(gpus[a], nvswitch_, most, 0.5 * nvlink_latency);
-    }
   }
 
   SmiMatrix matrix_;
@@ -258,17 +212,17 @@ class Importer {
   SmiTopoOptions options_;
   GpuWires wires_;
   BytesPerSecond slot_bandwidth_;
-  BytesPerSecond smp_bandwidth_;
   std::vector<DeviceId> numas_;
   DeviceId nvswitch_ = 0;
-  SmiTopoImport result_;
+  ImportedNode result_;
 };
 
 }  // namespace
 
-SmiTopoImport import_smi_topo(std::string_view text, const std::string& file,
-                              const SmiTopoOptions& options) {
-  return Importer(read_smi_matrix(text, file), file, options).run();
+ImportedNode import_smi_topo(std::string_view text, const std::string& file,
+                             const SmiTopoOptions& options) {
+  const SmiMatrix matrix = read_smi_matrix(text, file);
+  return Importer(without_nics(matrix, options.leave_out, file), file, options).run();
 }
 
 }  // namespace gradwire

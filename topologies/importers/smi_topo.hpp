@@ -4,22 +4,18 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/core/node_graph.hpp"
+#include "topologies/importers/node_parts.hpp"
 
 namespace gradwire {
 
 /// What the matrix does not say.
 struct SmiTopoOptions {
-  std::string name;             ///< of the node type: "dgx1v"
-  std::string gpu;              ///< model, decides the NVLink and PCIe generation (find_gpu_wires)
-  std::string nic = "ib_edr";   ///< kind of each NIC's port (port_kinds)
-  std::string cpu = "skylake";  ///< decides the link between sockets (find_wire_kind)
-  std::string source;           ///< where the matrix comes from
-};
-
-struct SmiTopoImport {
-  NodeGraph node;
-  std::vector<std::string> assumptions;  ///< what had to be guessed, one sentence each
+  std::string name;    ///< of the node type: "dgx1v"
+  std::string gpu;     ///< model, decides the NVLink and PCIe generation (find_gpu_wires)
+  std::string nic;     ///< kind of each NIC's port (port_kinds); "": ib_edr, and told
+  std::string cpu;     ///< decides the socket link (wire_kinds); "": skylake, and told
+  std::string source;  ///< where the matrix comes from
+  std::vector<std::string> leave_out;  ///< NICs by name, as of storage and management
 };
 
 /// A node from the text of `nvidia-smi topo -m`.
@@ -30,7 +26,7 @@ struct SmiTopoImport {
 /// NVSwitch. Every slot is an x16 of the GPU's PCIe generation. No figure is known for what a host
 /// bridge passes to its NUMA node, so it passes what all its slots together carry.
 /// @throws ConfigError as read_smi_matrix does, and for an unknown model or more lanes than it has.
-[[nodiscard]] SmiTopoImport import_smi_topo(std::string_view text, const std::string& file,
-                                            const SmiTopoOptions& options);
+[[nodiscard]] ImportedNode import_smi_topo(std::string_view text, const std::string& file,
+                                           const SmiTopoOptions& options);
 
 }  // namespace gradwire

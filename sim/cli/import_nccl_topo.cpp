@@ -1,0 +1,72 @@
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "sim/cli/import.hpp"
+#include "sim/cli/outputs.hpp"
+#include "topologies/importers/nccl_topo.hpp"
+
+namespace gradwire::cli {
+namespace {
+
+struct NcclOptions {
+  std::string file;
+  std::string smi;
+  std::string output;
+  NcclTopoOptions topo;
+};
+
+void import_topo(const NcclOptions& options, const Context& context) {
+  NcclTopoOptions topo = options.topo;
+  const std::string text = read_text(options.file, "the XML of NCCL_TOPO_DUMP_FILE");
+  const std::filesystem::path path = options.file;
+  if (topo.name.empty()) topo.name = path.stem().string();
+  if (topo.source.empty()) topo.source = "NCCL topology XML (" + path.filename().string() + ")";
+  if (!options.smi.empty()) {
+    topo.matrix =
+        read_smi_matrix(read_text(options.smi, "the output of 'nvidia-smi topo -m'"), options.smi);
+    topo.matrix_file = options.smi;
+    if (options.topo.source.empty()) {
+      topo.source += " and nvidia-smi topo -m (" +
+                     std::filesystem::path(options.smi).filename().string() + ")";
+    }
+  }
+  finish_node(import_nccl_topo(text, options.file, topo), options.output, context);
+}
+
+}  // namespace
+
+void add_import_nccl_topo(CLI::App& import, const Context& context) {
+  auto options = std::make_shared<NcclOptions>();
+  CLI::App* topo =
+      import.add_subcommand("nccl-topo", "The XML of NCCL_TOPO_DUMP_FILE into a node topology");
+  topo->add_option("FILE", options->file, "NCCL's topology XML")->required();
+  topo->add_option("-o,--output", options->output, "Node topology to write (YAML)")
+      ->required()
+      ->check(writable_file());
+  topo->add_option("--smi", options->smi,
+                   "'nvidia-smi topo -m' of the same machine: checked against the XML, and read "
+                   "for the NVLinks that the XML hides")
+      ->type_name("MATRIX");
+  topo->add_option("--gpu", options->topo.gpu, "GPU model (default: by the PCI device)")
+      ->type_name("MODEL");
+  topo->add_option("--nic", options->topo.nic,
+                   "Kind of each NIC's port (default: by its class, name and speed)")
+      ->type_name("KIND");
+  topo->add_option("--cpu", options->topo.cpu,
+                   "CPU generation, which decides the socket link (default: by its model number)")
+      ->type_name("CPU");
+  topo->add_option("--leave-out", options->topo.leave_out,
+                   "NICs that no training uses, by name: storage, management")
+      ->delimiter(',')
+      ->type_name("NIC,...");
+  topo->add_option("--name", options->topo.name, "Name of the node type (default: the file's)");
+  topo->add_option("--source", options->topo.source, "Where the file comes from");
+  topo->footer(
+      "What the file hides or has wrong is assumed, told here and written into the result.\n"
+      "Example:\n"
+      "  gradwire import nccl-topo topo.xml --leave-out mlx5_4,mlx5_5 -o node.yaml");
+  topo->callback([options, &context] { import_topo(*options, context); });
+}
+
+}  // namespace gradwire::cli

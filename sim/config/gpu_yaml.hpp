@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+#include "sim/config/yaml_value.hpp"
+#include "sim/core/gpu.hpp"
+
+namespace gradwire::config {
+
+/// Reads a GPU description (schema gradwire.gpu/1), with the efficiencies that it names. What it
+/// says of its links is held against what the topologies use for that model.
+/// @throws ConfigError at the place in the file.
+[[nodiscard]] GpuSpec read_gpu(const YamlValue& document);
+
+/// The GPU that profiles/gpus/NAME.yaml describes. @param where  names it, for the error.
+/// @throws ConfigError with the nearest name when there is no such file.
+[[nodiscard]] GpuSpec shipped_gpu(const std::string& name, const SourceLocation& where);
+
+}  // namespace gradwire::config

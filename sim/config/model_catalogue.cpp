@@ -1,0 +1,234 @@
+#include "sim/config/model_catalogue.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "sim/config/data_files.hpp"
+#include "sim/config/model_yaml.hpp"
+#include "sim/models/alexnet.hpp"
+#include "sim/models/bert.hpp"
+#include "sim/models/defaults.hpp"
+#include "sim/models/densenet.hpp"
+#include "sim/models/googlenet.hpp"
+#include "sim/models/gpt2.hpp"
+#include "sim/models/inception_v3.hpp"
+#include "sim/models/inception_v4.hpp"
+#include "sim/models/lstm.hpp"
+#include "sim/models/resnet.hpp"
+#include "sim/models/transformer.hpp"
+#include "sim/models/vgg.hpp"
+
+namespace gradwire::config {
+namespace {
+
+// Bounds that keep every product of sizes within 64 bits; no model comes near.
+constexpr int image_size_max = 16'384;
+constexpr int count_max = 1'000'000;
+
+/// Says that the option `key` is wrong, where it stands.
+using Refusal = std::function<void(const std::string& key, const std::string& message)>;
+
+using Parameters = std::vector<ParameterInfo>;
+
+Parameters image_options(int side, const std::string& source) {
+  return {{"image_size", std::to_string(side), "pixels a side; " + source},
+          {"classes", std::to_string(imagenet_classes), "ILSVRC 2012"}};
+}
+
+Parameters imagenet_options() {
+  return image_options(imagenet_side, "torchvision's reference training");
+}
+
+Parameters inception_options() {
+  return image_options(inception_side, "Szegedy et al., arXiv 1512.00567, 1602.07261");
+}
+
+Parameters with_heads(Parameters parameters, const std::vector<std::string>& heads,
+                      const std::string& source) {
+  parameters.push_back(
+      {"head", heads.front(), fmt::format("one of {}; {}", fmt::join(heads, ", "), source)});
+  return parameters;
+}
+
+Parameters bert_options() {
+  Parameters parameters = {
+      {"sequence_length", std::to_string(bert_sequence_length),
+       "tokens, at most 512; first phase of pre-training, Devlin et al., appendix A.2"},
+      {"vocabulary", std::to_string(bert_vocabulary), "WordPiece of bert-base-uncased"},
+      {"classes", "2", "of the head 'classification'"},
+      {"tied", "true", "decoder and word embedding share one tensor, which is ready last"}};
+  return with_heads(parameters, bert_heads(), "pretraining decodes the masked positions only");
+}
+
+Parameters gpt2_options() {
+  return {
+      {"sequence_length", std::to_string(gpt2_positions), "tokens, the most; Radford et al. 2019"},
+      {"vocabulary", std::to_string(gpt2_vocabulary), "byte pairs, Radford et al. 2019"},
+      {"tied", "true", "head and word embedding share one tensor, which is ready last"}};
+}
+
+Parameters transformer_options() {
+  return {{"sequence_length", std::to_string(wmt_sequence_length),
+           "tokens of source and of target; assumed, near the mean of WMT 2014"},
+          {"vocabulary", std::to_string(wmt_vocabulary), "Vaswani et al., section 5.1"},
+          {"tied", "true", "both embeddings and the projection share one tensor, section 3.4"}};
+}
+
+Parameters lstm_options() {
+  return {{"sequence_length", std::to_string(ptb_steps), "steps; Zaremba et al., section 4.1"},
+          {"vocabulary", std::to_string(ptb_vocabulary), "Penn Treebank"},
+          {"tied", "false", "decoder and embedding have a table each"}};
+}
+
+Parameters auxiliary_options(const Parameters& parameters) {
+  return with_heads(parameters, auxiliary_heads(), "aux adds the auxiliary classifiers");
+}
+
+/// Whether the option is given.
+std::vector<std::pair<std::string, bool>> given(const ModelOptions& options) {
+  return {{"image_size", options.image_size.has_value()},
+          {"sequence_length", options.sequence_length.has_value()},
+          {"vocabulary", options.vocabulary.has_value()},
+          {"classes", options.classes.has_value()},
+          {"head", options.head.has_value()},
+          {"tied", options.tied.has_value()}};
+}
+
+void check_number(const std::string& key, const std::optional<int>& number, int least, int most,
+                  const Refusal& refuse) {
+  if (!number || (*number >= least && *number <= most)) return;
+  refuse(key, fmt::format("'{}' is {}; expected {} to {}", key, *number, least, most));
+}
+
+/// BERT's heads use some options and not others.
+void check_bert(const ModelEntry& entry, const ModelOptions& options, const Refusal& refuse) {
+  const std::string head = options.head.value_or(entry.heads.front());
+  if (options.classes && head != "classification") {
+    refuse("classes", fmt::format("head '{}' has no classes; expected 'head: classification' "
+                                  "beside 'classes'",
+                                  head));
+  }
+  if (options.tied && (head == "classification" || head == "qa" || head == "none")) {
+    refuse("tied", fmt::format("head '{}' has no decoder to tie; expected 'tied' with the heads "
+                               "pretraining, pretraining_all_positions, mlm only",
+                               head));
+  }
+}
+
+void check_options(const ModelEntry& entry, const ModelOptions& options, const Refusal& refuse) {
+  const auto known = names_of(entry.parameters);
+  for (const auto& [key, is_given] : given(options)) {
+    if (is_given && std::ranges::find(known, key) == known.end()) {
+      refuse(key, fmt::format("model '{}' has no option '{}'; expected {}", entry.name, key,
+                              fmt::join(known, ", ")));
+    }
+  }
+  const int longest = entry.sequence_length_max > 0 ? entry.sequence_length_max : count_max;
+  check_number("image_size", options.image_size, entry.image_size_min, image_size_max, refuse);
+  check_number("sequence_length", options.sequence_length, 1, longest, refuse);
+  check_number("vocabulary", options.vocabulary, 1, count_max, refuse);
+  check_number("classes", options.classes, 1, count_max, refuse);
+  if (options.head && std::ranges::find(entry.heads, *options.head) == entry.heads.end()) {
+    refuse("head",
+           fmt::format("'head' is '{}'; expected one of {}{}", *options.head,
+                       fmt::join(entry.heads, ", "), suggestion(*options.head, entry.heads)));
+  }
+  if (entry.heads == bert_heads()) check_bert(entry, options, refuse);
+}
+
+/// A file's layers are what they are.
+ModelDescription read_own_model(const YamlValue& value, const ModelOptions& options,
+                                const Refusal& refuse) {
+  for (const auto& [key, is_given] : given(options)) {
+    if (is_given) {
+      refuse(key, fmt::format("a model of a file has no option '{}'; expected its layers to say "
+                              "it",
+                              key));
+    }
+  }
+  return read_model_file(load_yaml(find_data(DataKind::profile, value, "model")));
+}
+
+bool is_file_name(const YamlValue& value) {
+  return value.text.ends_with(".yaml") || value.text.ends_with(".yml");
+}
+
+ModelDescription read_model(const YamlValue& value, const ModelOptions& options,
+                            const Refusal& refuse) {
+  const auto names = names_of(model_catalogue());
+  if (value.kind == YamlValue::Kind::scalar) {
+    if (is_file_name(value)) return read_own_model(value, options, refuse);
+    const auto entry = std::ranges::find(model_catalogue(), value.text, &ModelEntry::name);
+    if (entry != model_catalogue().end()) {
+      check_options(*entry, options, refuse);
+      return entry->make(options);
+    }
+  }
+  throw ConfigError(value.where, fmt::format("'model' is {}; expected a name that 'gradwire list "
+                                             "models' shows or a path to a .yaml file{}",
+                                             describe(value), suggestion(value.text, names)));
+}
+
+}  // namespace
+
+const std::vector<ModelEntry>& model_catalogue() {
+  static const std::vector<ModelEntry> catalogue = {
+      {"resnet50", "residual network, 50 layers, v1.5", imagenet_options(), resnet50, 32},
+      {"resnet101", "residual network, 101 layers, v1.5", imagenet_options(), resnet101, 32},
+      {"resnet152", "residual network, 152 layers, v1.5", imagenet_options(), resnet152, 32},
+      {"resnext50_32x4d", "ResNeXt, 32 groups 4 wide", imagenet_options(), resnext50_32x4d, 32},
+      {"resnext101_32x8d", "ResNeXt, 32 groups 8 wide", imagenet_options(), resnext101_32x8d, 32},
+      {"vgg16", "VGG, configuration D, without batch norm", imagenet_options(), vgg16, 32},
+      {"vgg19", "VGG, configuration E, without batch norm", imagenet_options(), vgg19, 32},
+      {"alexnet", "AlexNet, one column", imagenet_options(), alexnet, 63},
+      {"googlenet", "Inception v1 with batch norm", auxiliary_options(imagenet_options()),
+       googlenet, 32, 0, auxiliary_heads()},
+      {"densenet121", "DenseNet-BC, 121 layers", imagenet_options(), densenet121, 32},
+      {"densenet201", "DenseNet-BC, 201 layers", imagenet_options(), densenet201, 32},
+      {"inception_v3", "Inception v3", auxiliary_options(inception_options()), inception_v3, 75, 0,
+       auxiliary_heads()},
+      {"inception_v4", "Inception v4", inception_options(), inception_v4, 75},
+      {"bert_base", "BERT, 12 layers 768 wide", bert_options(), bert_base, 0, bert_positions,
+       bert_heads()},
+      {"bert_large", "BERT, 24 layers 1024 wide", bert_options(), bert_large, 0, bert_positions,
+       bert_heads()},
+      {"gpt2", "GPT-2, 12 layers 768 wide", gpt2_options(), gpt2, 0, gpt2_positions},
+      {"gpt2_medium", "GPT-2, 24 layers 1024 wide", gpt2_options(), gpt2_medium, 0, gpt2_positions},
+      {"gpt2_large", "GPT-2, 36 layers 1280 wide", gpt2_options(), gpt2_large, 0, gpt2_positions},
+      {"gpt2_xl", "GPT-2, 48 layers 1600 wide", gpt2_options(), gpt2_xl, 0, gpt2_positions},
+      {"transformer_wmt", "Transformer base, English-German", transformer_options(),
+       transformer_wmt},
+      {"lstm_ptb", "language model of two LSTM layers, 1500 wide", lstm_options(), lstm_ptb},
+  };
+  return catalogue;
+}
+
+ModelOptions read_model_options(YamlMap& map) {
+  ModelOptions options;
+  options.image_size = map.optional<int>("image_size", between(1, image_size_max));
+  options.sequence_length = map.optional<int>("sequence_length", between(1, count_max));
+  options.vocabulary = map.optional<int>("vocabulary", between(1, count_max));
+  options.classes = map.optional<int>("classes", between(1, count_max));
+  options.head = map.optional<std::string>("head");
+  options.tied = map.optional<bool>("tied");
+  return options;
+}
+
+ModelDescription read_model(const YamlValue& value, const ModelOptions& options) {
+  return read_model(value, options, [&value](const std::string& /*key*/, const std::string& text) {
+    throw ConfigError(value.where, text);
+  });
+}
+
+ModelDescription read_model(YamlMap& map) {
+  const YamlValue& value =
+      map.require_value("model", "a name that 'gradwire list models' shows or a .yaml file");
+  const ModelOptions options = read_model_options(map);
+  return read_model(value, options, [&map](const std::string& key, const std::string& text) {
+    map.fail(key, text);
+  });
+}
+
+}  // namespace gradwire::config

@@ -1,0 +1,142 @@
+#include "sim/models/bert.hpp"
+
+#include <fmt/format.h>
+
+#include "sim/models/attention.hpp"
+#include "sim/models/builder.hpp"
+#include "sim/models/defaults.hpp"
+
+namespace gradwire {
+namespace {
+
+struct Network {
+  std::string name;
+  int layers = 0;
+  std::int64_t hidden = 0;
+  std::int64_t heads = 0;
+};
+
+constexpr std::int64_t segment_types = 2;  // rows of the token type table
+
+Activation embeddings(ModelBuilder& net, const Activation& tokens, const Network& network,
+                      std::int64_t vocabulary) {
+  const std::string name = "bert.embeddings";
+  const Activation words =
+      net.embedding(name + ".word_embeddings", tokens, vocabulary, network.hidden);
+  const Activation places =
+      net.embedding(name + ".position_embeddings", tokens, bert_positions, network.hidden);
+  const Activation types =
+      net.embedding(name + ".token_type_embeddings", tokens, segment_types, network.hidden);
+  Activation x = net.add(name + ".add_position", words, places);
+  x = net.add(name + ".add_type", x, types);
+  x = net.layer_norm(name + ".LayerNorm", x);
+  return net.dropout(name + ".dropout", x);
+}
+
+/// dense, dropout, residual, norm: the end of both halves of an encoder layer.
+Activation output(ModelBuilder& net, const std::string& name, const Activation& x,
+                  const Activation& residual) {
+  Activation y = net.linear(name + ".dense", x, residual.channels);
+  y = net.dropout(name + ".dropout", y);
+  return net.layer_norm(name + ".LayerNorm", net.add(name + ".add", y, residual));
+}
+
+Activation encoder_layer(ModelBuilder& net, const std::string& name, const Activation& input,
+                         const Network& network) {
+  const std::string self = name + ".attention.self";
+  const Activation query = net.linear(self + ".query", input, network.hidden);
+  const Activation key = net.linear(self + ".key", input, network.hidden);
+  const Activation value = net.linear(self + ".value", input, network.hidden);
+  Activation x = attend(net, self, query, key, value, {.heads = network.heads});
+  x = output(net, name + ".attention.output", x, input);
+  const Activation wide = net.act(name + ".intermediate.gelu",
+                                  net.linear(name + ".intermediate.dense", x, 4 * network.hidden));
+  return output(net, name + ".output", wide, x);
+}
+
+Activation pooler(ModelBuilder& net, const Activation& sequence) {
+  const Activation first = net.gather("bert.pooler.first_token", sequence, 1);
+  const Activation x = net.linear("bert.pooler.dense", first, sequence.channels);
+  return net.act("bert.pooler.activation", x);
+}
+
+void language_head(ModelBuilder& net, const Activation& sequence, std::int64_t predictions,
+                   std::int64_t vocabulary, bool tied) {
+  const std::string name = "cls.predictions";
+  Activation x = sequence;
+  if (predictions < sequence.height) x = net.gather(name + ".masked_positions", x, predictions);
+  x = net.linear(name + ".transform.dense", x, sequence.channels);
+  x = net.act(name + ".transform.gelu", x);
+  x = net.layer_norm(name + ".transform.LayerNorm", x);
+  if (tied) {
+    x = net.tied_linear(name + ".decoder", x, vocabulary, name + ".bias");
+  } else {
+    x = net.linear(name + ".decoder", x, vocabulary, ModelBuilder::Bias::none);
+    x = net.bias(name + ".bias", x);
+  }
+  net.softmax(name + ".loss", x);
+  net.register_before(name + ".bias", name + ".transform");
+}
+
+void head(ModelBuilder& net, const Activation& sequence, const ModelOptions& options,
+          std::int64_t vocabulary) {
+  const std::string kind = options.head.value_or(bert_heads().front());
+  if (kind == "qa") {
+    net.linear("qa_outputs", sequence, 2);  // logits of the answer's begin and end
+    return;
+  }
+  const bool tied = options.tied.value_or(true);
+  if (kind == "mlm") {
+    language_head(net, sequence, sequence.height, vocabulary, tied);
+    return;
+  }
+  Activation pooled = pooler(net, sequence);
+  if (kind == "none") return;
+  if (kind == "classification") {
+    pooled = net.dropout("dropout", pooled);
+    net.linear("classifier", pooled, options.classes.value_or(2));
+    return;
+  }
+  const std::int64_t predictions =
+      kind == "pretraining" ? bert_predictions(sequence.height) : sequence.height;
+  language_head(net, sequence, predictions, vocabulary, tied);
+  net.linear("cls.seq_relationship", pooled, 2);  // is it the next sentence
+}
+
+ModelDescription bert(const Network& network, const ModelOptions& options) {
+  ModelBuilder net(network.name,
+                   "Devlin et al., arXiv 1810.04805; HuggingFace transformers 3.x "
+                   "modeling_bert.py");
+  const std::int64_t vocabulary = options.vocabulary.value_or(bert_vocabulary);
+  Activation x = net.tokens(options.sequence_length.value_or(bert_sequence_length));
+  x = embeddings(net, x, network, vocabulary);
+  for (int layer = 0; layer < network.layers; ++layer) {
+    x = encoder_layer(net, fmt::format("bert.encoder.layer.{}", layer), x, network);
+  }
+  head(net, x, options, vocabulary);
+  return net.finish();
+}
+
+}  // namespace
+
+const std::vector<std::string>& bert_heads() {
+  static const std::vector<std::string> heads = {
+      "pretraining", "pretraining_all_positions", "mlm", "classification", "qa", "none"};
+  return heads;
+}
+
+std::int64_t bert_predictions(std::int64_t sequence_length) {
+  if (sequence_length == 128) return 20;
+  if (sequence_length == 512) return 76;
+  return (sequence_length * 15 + 99) / 100;
+}
+
+ModelDescription bert_base(const ModelOptions& options) {
+  return bert({.name = "bert_base", .layers = 12, .hidden = 768, .heads = 12}, options);
+}
+
+ModelDescription bert_large(const ModelOptions& options) {
+  return bert({.name = "bert_large", .layers = 24, .hidden = 1024, .heads = 16}, options);
+}
+
+}  // namespace gradwire

@@ -1,0 +1,415 @@
+#include "sim/models/builder.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstddef>
+#include <iterator>
+#include <numeric>
+#include <utility>
+
+namespace gradwire {
+namespace {
+
+std::size_t index_of(int number) {
+  assert(number >= 0);
+  return static_cast<std::size_t>(number);
+}
+
+double count(const Activation& activation) {
+  return static_cast<double>(activation.elements());
+}
+
+/// Where `kernel` lands along one axis: PyTorch's rule, in which a last window that would begin in
+/// the padding behind the input is dropped.
+std::int64_t windows(std::int64_t length, std::int64_t kernel, std::int64_t stride,
+                     std::int64_t padding, bool ceil = false) {
+  assert(length + 2 * padding >= kernel && stride >= 1);
+  const std::int64_t room = length + 2 * padding - kernel;
+  std::int64_t number = (room + (ceil ? stride - 1 : 0)) / stride + 1;
+  if (ceil && (number - 1) * stride >= length + padding) --number;
+  return number;
+}
+
+std::string convolution_kind(const Convolution& shape) {
+  if (shape.groups > 1) return "grouped_conv";
+  const std::int64_t side = std::max(shape.kernel.height, shape.kernel.width);
+  if (side == 1) return "conv1";
+  return side <= 3 ? "conv3" : "conv7";
+}
+
+ModelLayer operation(const std::string& name, const std::string& kind, const LayerWork& forward,
+                     const LayerWork& backward) {
+  ModelLayer layer;
+  layer.name = name;
+  layer.kind = kind;
+  layer.forward = forward;
+  layer.backward = backward;
+  return layer;
+}
+
+ParameterSpec tensor(const std::string& name, std::vector<std::int64_t> shape) {
+  return {.name = name, .shape = std::move(shape), .ready = {}};
+}
+
+/// One operator's matrix work in backward: the weights' gradient, and the input's where one flows.
+LayerWork matrix_backward(const LayerWork& forward, bool input_gradient) {
+  const int directions = input_gradient ? 2 : 1;
+  return {.flops = directions * forward.flops,
+          .elements = directions * forward.elements,
+          .kernels = directions};
+}
+
+std::vector<int> reversed(std::size_t tensors) {
+  std::vector<int> order(tensors);
+  std::iota(order.rbegin(), order.rend(), 0);
+  return order;
+}
+
+}  // namespace
+
+ModelBuilder::ModelBuilder(std::string name, std::string source) {
+  model_.name = std::move(name);
+  model_.source = std::move(source);
+}
+
+Activation ModelBuilder::make_value(Activation shape, bool input) {
+  shape.value = static_cast<int>(values_.size());
+  values_.push_back({.elements = shape.elements(), .input = input});
+  return shape;
+}
+
+bool ModelBuilder::is_input(const Activation& activation) const {
+  return values_[index_of(activation.value)].input;
+}
+
+Activation ModelBuilder::image(std::int64_t channels, std::int64_t side) {
+  return make_value({.channels = channels, .height = side, .width = side}, true);
+}
+
+Activation ModelBuilder::tokens(std::int64_t count) {
+  return make_value({.channels = 1, .height = count}, true);
+}
+
+Activation ModelBuilder::input(const Activation& shape) {
+  return make_value(shape, true);
+}
+
+Activation ModelBuilder::activation(const Activation& shape) {
+  return make_value(shape);
+}
+
+Activation ModelBuilder::flatten(const Activation& input) {
+  return {.value = input.value, .channels = input.elements()};
+}
+
+Activation ModelBuilder::custom(ModelLayer layer, std::span<const Activation> inputs,
+                                const Activation& output, std::vector<int> ready) {
+  std::vector<int> reads;
+  reads.reserve(inputs.size());
+  for (const Activation& input : inputs) {
+    reads.push_back(input.value);
+    values_[index_of(input.value)].last_reader = static_cast<int>(model_.layers.size());
+  }
+  const std::size_t tensors = layer.parameters.size();
+  reads_.push_back(std::move(reads));
+  ready_.push_back(ready.empty() ? reversed(tensors) : std::move(ready));
+  model_.layers.push_back(std::move(layer));
+  return make_value(output);
+}
+
+Activation ModelBuilder::simple(const std::string& name, const std::string& kind,
+                                const Activation& input, const Activation& output, double forward,
+                                double backward) {
+  return custom(operation(name, kind, {.elements = forward},
+                          {.elements = backward, .kernels = backward > 0 ? 1 : 0}),
+                {{input}}, output);
+}
+
+Activation ModelBuilder::conv(const std::string& name, const Activation& input,
+                              const Convolution& shape) {
+  assert(input.channels % shape.groups == 0 && shape.out % shape.groups == 0);
+  const Activation output = {
+      .channels = shape.out,
+      .height = windows(input.height, shape.kernel.height, shape.stride, shape.padding.height),
+      .width = windows(input.width, shape.kernel.width, shape.stride, shape.padding.width)};
+  const std::int64_t depth =
+      input.channels / shape.groups * shape.kernel.height * shape.kernel.width;
+  const LayerWork forward = {.flops = 2.0 * count(output) * static_cast<double>(depth),
+                             .elements = count(input) + count(output)};
+  ModelLayer layer =
+      operation(name, convolution_kind(shape), forward, matrix_backward(forward, !is_input(input)));
+  layer.convolution = ConvolutionShape{.in_channels = input.channels,
+                                       .out_channels = shape.out,
+                                       .kernel_height = shape.kernel.height,
+                                       .kernel_width = shape.kernel.width,
+                                       .stride = shape.stride,
+                                       .groups = shape.groups,
+                                       .out_height = output.height,
+                                       .out_width = output.width};
+  layer.parameters = {tensor(name + ".weight", {shape.out, input.channels / shape.groups,
+                                                shape.kernel.height, shape.kernel.width})};
+  if (shape.bias) {
+    layer.forward.elements += 2 * count(output);
+    layer.backward.elements += count(output);
+    ++layer.forward.kernels;
+    ++layer.backward.kernels;
+    layer.parameters.push_back(tensor(name + ".bias", {shape.out}));
+  }
+  return custom(std::move(layer), {{input}}, output);
+}
+
+Activation ModelBuilder::batch_norm(const std::string& name, const Activation& input) {
+  ModelLayer layer =
+      operation(name, "norm", {.elements = 3 * count(input)}, {.elements = 5 * count(input)});
+  layer.parameters = {tensor(name + ".weight", {input.channels}),
+                      tensor(name + ".bias", {input.channels})};
+  model_.buffers += 3;  // running mean and variance, and the number of batches
+  model_.buffer_elements += 2 * input.channels + 1;
+  return custom(std::move(layer), {{input}}, input, {0, 1});
+}
+
+Activation ModelBuilder::layer_norm(const std::string& name, const Activation& input) {
+  ModelLayer layer = operation(name, "norm", {.elements = 2 * count(input)},
+                               {.elements = 3 * count(input), .kernels = 2});  // dx; weight, bias
+  layer.parameters = {tensor(name + ".weight", {input.channels}),
+                      tensor(name + ".bias", {input.channels})};
+  return custom(std::move(layer), {{input}}, input, {0, 1});
+}
+
+Activation ModelBuilder::act(const std::string& name, const Activation& input) {
+  return simple(name, "act", input, input, 2 * count(input), 3 * count(input));
+}
+
+Activation ModelBuilder::softmax(const std::string& name, const Activation& input) {
+  return simple(name, "softmax", input, input, 2 * count(input), 3 * count(input));
+}
+
+Activation ModelBuilder::dropout(const std::string& name, const Activation& input) {
+  const double backward = is_input(input) ? 0 : 2 * count(input);
+  return simple(name, "other", input, input, 2 * count(input), backward);
+}
+
+Activation ModelBuilder::scale(const std::string& name, const Activation& input) {
+  return simple(name, "other", input, input, 2 * count(input), 2 * count(input));
+}
+
+Activation ModelBuilder::add_constant(const std::string& name, const Activation& input) {
+  return simple(name, "other", input, input, 2 * count(input), 0);
+}
+
+Activation ModelBuilder::copy(const std::string& name, const Activation& input) {
+  return simple(name, "other", input, input, 2 * count(input), 2 * count(input));
+}
+
+Activation ModelBuilder::add(const std::string& name, const Activation& left,
+                             const Activation& right) {
+  assert(left.elements() == right.elements());
+  return custom(operation(name, "add", {.elements = 3 * count(left)}, {.kernels = 0}),
+                {{left, right}}, left);
+}
+
+Activation ModelBuilder::concat(const std::string& name, std::span<const Activation> inputs) {
+  assert(!inputs.empty());
+  Activation output = inputs.front();
+  output.channels = 0;
+  for (const Activation& input : inputs) {
+    assert(input.height == output.height && input.width == output.width);
+    output.channels += input.channels;
+  }
+  return custom(operation(name, "other", {.elements = 2 * count(output)}, {.kernels = 0}), inputs,
+                output);
+}
+
+std::vector<Activation> ModelBuilder::split(const std::string& name, const Activation& input,
+                                            int parts) {
+  assert(input.channels % parts == 0);
+  Activation slice = input;
+  slice.channels = input.channels / parts;
+  ModelLayer layer = operation(name, "other", {.kernels = 0}, {.elements = 2 * count(input)});
+  std::vector<Activation> slices = {custom(std::move(layer), {{input}}, slice)};
+  while (static_cast<int>(slices.size()) < parts) slices.push_back(make_value(slice));
+  return slices;
+}
+
+Activation ModelBuilder::pool(const std::string& name, const Activation& input,
+                              const Pooling& shape, double backward) {
+  const Activation output = {.channels = input.channels,
+                             .height = windows(input.height, shape.kernel.height, shape.stride,
+                                               shape.padding.height, shape.ceil),
+                             .width = windows(input.width, shape.kernel.width, shape.stride,
+                                              shape.padding.width, shape.ceil)};
+  const double moved = count(input) + count(output);
+  return simple(name, "pool", input, output, moved, backward * moved);
+}
+
+Activation ModelBuilder::max_pool(const std::string& name, const Activation& input,
+                                  const Pooling& shape) {
+  return pool(name, input, shape, 2.5);
+}
+
+Activation ModelBuilder::average_pool(const std::string& name, const Activation& input,
+                                      const Pooling& shape) {
+  return pool(name, input, shape, 1);
+}
+
+Activation ModelBuilder::adaptive_pool(const std::string& name, const Activation& input,
+                                       std::int64_t side) {
+  const Activation output = {.channels = input.channels, .height = side, .width = side};
+  const double moved = count(input) + count(output);
+  return simple(name, "pool", input, output, moved, moved);
+}
+
+Activation ModelBuilder::matrix(const std::string& name, const Activation& input,
+                                std::int64_t out) {
+  const Activation output = {.channels = out, .height = input.height, .width = input.width};
+  const LayerWork forward = {.flops = 2.0 * count(input) * static_cast<double>(out),
+                             .elements = count(input) + count(output)};
+  ModelLayer layer = operation(name, "linear", forward, matrix_backward(forward, !is_input(input)));
+  layer.product =
+      MatrixShape{.rows = input.height * input.width, .columns = out, .depth = input.channels};
+  return custom(std::move(layer), {{input}}, output);
+}
+
+Activation ModelBuilder::linear(const std::string& name, const Activation& input, std::int64_t out,
+                                Bias bias) {
+  const Activation output = matrix(name, input, out);
+  ModelLayer& layer = model_.layers.back();
+  layer.parameters = {tensor(name + ".weight", {out, input.channels})};
+  if (bias == Bias::own) {
+    layer.backward.elements += count(output);
+    ++layer.backward.kernels;
+    layer.parameters.push_back(tensor(name + ".bias", {out}));
+  }
+  ready_.back() = reversed(layer.parameters.size());
+  return output;
+}
+
+Activation ModelBuilder::transposed_linear(const std::string& name, const Activation& input,
+                                           std::int64_t out) {
+  const Activation output = linear(name, input, out);
+  std::ranges::reverse(model_.layers.back().parameters.front().shape);
+  return output;
+}
+
+Activation ModelBuilder::tied_linear(const std::string& name, const Activation& input,
+                                     std::int64_t out, const std::string& bias_name) {
+  const Activation output = matrix(name, input, out);
+  if (bias_name.empty()) return output;
+  ModelLayer& layer = model_.layers.back();
+  layer.backward.elements += count(output);
+  ++layer.backward.kernels;
+  layer.parameters = {tensor(bias_name, {out})};
+  ready_.back() = {0};
+  return output;
+}
+
+Activation ModelBuilder::bias(const std::string& name, const Activation& input) {
+  ModelLayer layer =
+      operation(name, "other", {.elements = 2 * count(input)}, {.elements = count(input)});
+  layer.parameters = {tensor(name, {input.channels})};
+  return custom(std::move(layer), {{input}}, input);
+}
+
+Activation ModelBuilder::product(const std::string& name, const Activation& left,
+                                 const Activation& right, const MatrixShape& shape) {
+  const Activation output = {.channels = shape.columns * shape.count, .height = shape.rows};
+  const LayerWork forward = {.flops = 2.0 * count(output) * static_cast<double>(shape.depth),
+                             .elements = count(left) + count(right) + count(output)};
+  ModelLayer layer = operation(name, "linear", forward, matrix_backward(forward, true));
+  layer.product = shape;
+  layer.product->weight_operand = false;
+  return custom(std::move(layer), {{left, right}}, output);
+}
+
+Activation ModelBuilder::tied_embedding(const std::string& name, const Activation& tokens,
+                                        std::int64_t width) {
+  const Activation output = {.channels = width, .height = tokens.height};
+  return custom(operation(name, "embed", {.elements = 2 * count(output)},
+                          {.elements = 3 * count(output), .kernels = 2}),  // clear, scatter
+                {{tokens}}, output);
+}
+
+Activation ModelBuilder::embedding(const std::string& name, const Activation& tokens,
+                                   std::int64_t rows, std::int64_t width) {
+  const Activation output = tied_embedding(name, tokens, width);
+  model_.layers.back().parameters = {tensor(name + ".weight", {rows, width})};
+  ready_.back() = {0};
+  return output;
+}
+
+Activation ModelBuilder::gather(const std::string& name, const Activation& input,
+                                std::int64_t rows) {
+  const Activation output = {.channels = input.channels, .height = rows};
+  return simple(name, "other", input, output, 2 * count(output),
+                count(input) + 2 * count(output));  // zeros everywhere, then the rows
+}
+
+void ModelBuilder::register_before(const std::string& prefix, const std::string& other) {
+  placements_.push_back({prefix, other});
+}
+
+ModelDescription ModelBuilder::finish() {
+  insert_gradient_sums();
+  model_.gradient_order = gradient_order();
+  model_.registration_order = registration_order();
+  return std::move(model_);
+}
+
+/// Backward runs the last reader first; it has nothing to add to.
+void ModelBuilder::insert_gradient_sums() {
+  std::vector<ModelLayer> layers;
+  std::vector<std::vector<int>> ready;
+  for (std::size_t l = 0; l < model_.layers.size(); ++l) {
+    ModelLayer sum =
+        operation(model_.layers[l].name + ".grad_sum", "add", {.kernels = 0}, {.kernels = 0});
+    for (const int read : reads_[l]) {
+      const Value& value = values_[index_of(read)];
+      if (value.input || value.last_reader == static_cast<int>(l)) continue;
+      sum.backward.elements += 3 * static_cast<double>(value.elements);
+      ++sum.backward.kernels;
+    }
+    if (sum.backward.kernels > 0) {
+      layers.push_back(std::move(sum));
+      ready.emplace_back();
+    }
+    layers.push_back(std::move(model_.layers[l]));
+    ready.push_back(std::move(ready_[l]));
+  }
+  model_.layers = std::move(layers);
+  ready_ = std::move(ready);
+}
+
+std::vector<TensorId> ModelBuilder::gradient_order() const {
+  TensorId first = 0;
+  for (const ModelLayer& layer : model_.layers) first += static_cast<int>(layer.parameters.size());
+  std::vector<TensorId> order;
+  for (std::size_t l = model_.layers.size(); l-- > 0;) {
+    first -= static_cast<int>(model_.layers[l].parameters.size());
+    assert(ready_[l].size() == model_.layers[l].parameters.size());
+    for (const int tensor : ready_[l]) order.push_back(first + tensor);
+  }
+  return order;
+}
+
+std::vector<TensorId> ModelBuilder::registration_order() const {
+  std::vector<std::string> names;
+  for (const ModelLayer& layer : model_.layers) {
+    for (const ParameterSpec& parameter : layer.parameters) names.push_back(parameter.name);
+  }
+  std::vector<TensorId> order(names.size());
+  std::iota(order.begin(), order.end(), 0);
+  for (const Placement& placement : placements_) {
+    const auto begins_with = [&](const std::string& prefix) {
+      return [&](TensorId id) { return names[index_of(id)].starts_with(prefix); };
+    };
+    std::vector<TensorId> moved;
+    std::ranges::copy_if(order, std::back_inserter(moved), begins_with(placement.prefix));
+    std::erase_if(order, begins_with(placement.prefix));
+    const auto place = std::ranges::find_if(order, begins_with(placement.before));
+    assert(place != order.end());
+    order.insert(place, moved.begin(), moved.end());
+  }
+  return order;
+}
+
+}  // namespace gradwire

@@ -1,0 +1,30 @@
+#pragma once
+
+namespace gradwire {
+
+// ILSVRC 2012, as torchvision's reference training crops and labels it.
+inline constexpr int imagenet_side = 224;
+inline constexpr int imagenet_classes = 1000;
+/// Side that Inception v3 and v4 take (Szegedy et al., arXiv 1512.00567 and 1602.07261).
+inline constexpr int inception_side = 299;
+
+// BERT: WordPiece vocabulary of bert-base-uncased; the length of pre-training's first phase
+// (Devlin et al., arXiv 1810.04805, appendix A.2).
+inline constexpr int bert_vocabulary = 30522;
+inline constexpr int bert_sequence_length = 128;
+inline constexpr int bert_positions = 512;  ///< rows of the position table: the longest sequence
+
+// GPT-2 (Radford et al. 2019, section 2.3).
+inline constexpr int gpt2_vocabulary = 50257;
+inline constexpr int gpt2_positions = 1024;
+
+// WMT 2014 English-German: "a shared source-target vocabulary of about 37000 tokens" (Vaswani et
+// al., arXiv 1706.03762, section 5.1). The length is assumed: near the mean of its sentences.
+inline constexpr int wmt_vocabulary = 37000;
+inline constexpr int wmt_sequence_length = 32;
+
+// Penn Treebank: 10k words, unrolled for 35 steps (Zaremba et al., arXiv 1409.2329, section 4.1).
+inline constexpr int ptb_vocabulary = 10000;
+inline constexpr int ptb_steps = 35;
+
+}  // namespace gradwire

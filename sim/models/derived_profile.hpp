@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+
+#include "sim/core/compute_profile.hpp"
+#include "sim/core/gpu.hpp"
+
+namespace gradwire {
+
+/// How far a derived profile may be off, relative; what tests/models/derived_profile_test.cpp holds
+/// against recordings. Each derivation adds its own to ComputeProfile::model_error (root of
+/// squares).
+constexpr double derived_gpu_error = 0.20;
+constexpr double derived_batch_error = 0.10;
+constexpr double interpolated_batch_error = 0.05;
+constexpr double derived_dtype_error = 0.20;
+
+/// The profile as another GPU would run it: every layer's time by the ratio of what kernel_time()
+/// gives for its work on the two, the optimizer's by the ratio of memory bandwidths. Host work
+/// stays. A layer's work is read from its FLOPs and the shape of its weights; of a layer without
+/// them the recorded time counts as memory traffic. Source kind "derived"; the notes say from what.
+/// REQUIRES: `profile` is of `from`; both support its dtype.
+[[nodiscard]] ComputeProfile derived_for_gpu(ComputeProfile profile, const GpuSpec& from,
+                                             const GpuSpec& to);
+
+/// The profile with another batch on the same GPU. REQUIRES: batch >= 1; `gpu` is the profile's.
+[[nodiscard]] ComputeProfile derived_for_batch(ComputeProfile profile, const GpuSpec& gpu,
+                                               int batch);
+
+/// Between two recordings of one model on one GPU in one type: every time on the straight line
+/// through the two batches. Outside them the line goes on, and the error is that of
+/// derived_for_batch. REQUIRES: equal layers, different batches.
+[[nodiscard]] ComputeProfile interpolated_for_batch(const ComputeProfile& one,
+                                                    const ComputeProfile& other, int batch);
+
+/// The profile with another type on the same GPU; fp16 and bf16 are mixed precision, whose casts
+/// of the weights are charged. REQUIRES: `gpu` is the profile's and supports `dtype`.
+[[nodiscard]] ComputeProfile derived_for_dtype(ComputeProfile profile, const GpuSpec& gpu,
+                                               const std::string& dtype);
+
+}  // namespace gradwire

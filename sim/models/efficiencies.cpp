@@ -1,0 +1,100 @@
+#include "sim/models/efficiencies.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+
+namespace gradwire {
+namespace {
+
+constexpr std::array<std::string_view, 8> matrix_classes = {
+    "stem", "conv1", "conv3", "conv3_strided", "conv_wide", "grouped_conv", "linear", "attention"};
+
+/// A name from a profile's kind, for kinds that are classes by themselves.
+std::string_view class_of_kind(const std::string& kind) {
+  static constexpr std::array<std::string_view, 7> same = {"norm",  "act",     "add",  "pool",
+                                                           "embed", "softmax", "other"};
+  const auto* found = std::find(same.begin(), same.end(), kind);
+  return found == same.end() ? std::string_view("other") : *found;
+}
+
+Efficiency efficiency_of(std::string_view work_class, const GpuSpec& gpu, const std::string& dtype,
+                         Direction direction) {
+  constexpr Efficiency unknown{1, 1};
+  const auto table = gpu.efficiency.find(dtype);
+  if (table == gpu.efficiency.end()) return unknown;
+  const auto entry = table->second.find(std::string(work_class));
+  if (entry == table->second.end()) return unknown;
+  return direction == Direction::forward ? entry->second.forward : entry->second.backward;
+}
+
+/// amount / (rate x share), 0 where the share is 0: hidden.
+double term(double amount, double rate, double share) {
+  return share > 0 ? amount / (rate * share) : 0;
+}
+
+}  // namespace
+
+std::string_view work_class(const ModelLayer& layer) {
+  if (layer.convolution) {
+    const ConvolutionShape& shape = *layer.convolution;
+    if (shape.groups > 1) return "grouped_conv";
+    if (shape.in_channels <= stem_channels_max) return "stem";
+    if (shape.kernel_height == 1 && shape.kernel_width == 1) return "conv1";
+    if (shape.kernel_height != 3 || shape.kernel_width != 3) return "conv_wide";
+    return shape.stride == 1 ? "conv3" : "conv3_strided";
+  }
+  if (layer.product) return layer.product->weight_operand ? "linear" : "attention";
+  return class_of_kind(layer.kind);
+}
+
+std::string_view work_class(const LayerProfile& layer) {
+  for (const std::string_view same : {"conv1", "conv3", "grouped_conv"}) {
+    if (layer.kind == same) return same;
+  }
+  if (layer.kind == "linear") return layer.parameters.empty() ? "attention" : "linear";
+  if (layer.kind == "conv7") {
+    const bool stem = !layer.parameters.empty() && layer.parameters.front().shape.size() == 4 &&
+                      layer.parameters.front().shape[1] <= stem_channels_max;
+    return stem ? "stem" : "conv_wide";
+  }
+  return class_of_kind(layer.kind);
+}
+
+bool is_matrix(std::string_view work_class) {
+  return std::find(matrix_classes.begin(), matrix_classes.end(), work_class) !=
+         matrix_classes.end();
+}
+
+double activation_bytes(std::string_view dtype) {
+  return dtype == "fp16" || dtype == "bf16" ? 2 : 4;
+}
+
+std::string executed_dtype(const GpuSpec& gpu, const std::string& dtype) {
+  return dtype == "tf32" && !gpu.peak_flops.contains("tf32") ? "fp32" : dtype;
+}
+
+bool supports(const GpuSpec& gpu, const std::string& dtype) {
+  return gpu.peak_flops.contains(executed_dtype(gpu, dtype));
+}
+
+Seconds kernel_time(const KernelWork& work, const GpuSpec& gpu, const std::string& dtype,
+                    Direction direction) {
+  assert(supports(gpu, dtype));
+  const std::string executed = executed_dtype(gpu, dtype);
+  const bool product = work.layout_kept && work.work_class == "conv1";
+  Efficiency efficiency =
+      efficiency_of(product ? "linear" : work.work_class, gpu, executed, direction);
+  const bool matrix = is_matrix(work.work_class);
+  if (matrix && work.layout_kept && efficiency.memory > 0) {
+    efficiency.memory = std::max(efficiency.memory, 1.0);
+  }
+  const double bandwidth = gpu.memory_bandwidth.count() * gpu.memory_efficiency;
+  const Seconds launches = static_cast<double>(work.kernels) * gpu.kernel_overhead;
+  const double moving = term(work.bytes, bandwidth, efficiency.memory);
+  if (!matrix) return launches + Seconds{moving};
+  const double computing = term(work.flops, gpu.peak_flops.at(executed), efficiency.flops);
+  return launches + Seconds{std::max(work.bytes / bandwidth, computing + moving)};
+}
+
+}  // namespace gradwire

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "sim/core/compute_profile.hpp"
+#include "sim/core/gpu.hpp"
+#include "sim/models/model.hpp"
+
+namespace gradwire {
+
+enum class Direction : std::uint8_t { forward, backward };
+
+/// What the kernels of one layer do in one direction, for the whole batch.
+struct KernelWork {
+  std::string_view work_class;  ///< see work_class()
+  double flops = 0;             ///< 0 for work that memory alone bounds
+  double bytes = 0;             ///< read and written
+  int kernels = 1;
+  /// The tensors lie as matrix units want them (channels last): no kernel changes their layout.
+  bool layout_kept = false;
+};
+
+/// The classes by which efficiencies are tabulated: those of ComputeProfile's kinds, and
+/// - conv3 is a 3x3 convolution of stride 1 (Winograd), conv3_strided one of another stride;
+/// - stem a convolution of at most `stem_channels_max` input channels, conv_wide any other that is
+///   neither 1x1 nor 3x3;
+/// - attention a matrix product without a parameter.
+[[nodiscard]] std::string_view work_class(const ModelLayer& layer);
+/// The same of a profile's layer, which knows no stride.
+[[nodiscard]] std::string_view work_class(const LayerProfile& layer);
+constexpr std::int64_t stem_channels_max = 4;
+
+/// Whether the class is matrix work, which the peak bounds beside the memory.
+[[nodiscard]] bool is_matrix(std::string_view work_class);
+
+/// Bytes of an activation of `dtype`: 2 for fp16 and bf16 (mixed precision), else 4.
+[[nodiscard]] double activation_bytes(std::string_view dtype);
+
+/// The type that `gpu` computes in when asked for `dtype`: tf32 is fp32 where there is no tf32.
+[[nodiscard]] std::string executed_dtype(const GpuSpec& gpu, const std::string& dtype);
+/// Whether `gpu` has a peak for `dtype`, or for what it executes instead.
+[[nodiscard]] bool supports(const GpuSpec& gpu, const std::string& dtype);
+
+/// time = kernels x kernel_overhead
+///        + max(bytes / bandwidth, flops / (peak x e.flops) + bytes / (bandwidth x e.memory))
+/// with the reachable bandwidth and the class's efficiency e. The sum, because tiles are loaded,
+/// multiplied and stored one after another by a kernel that overlaps this only in part: over 177
+/// convolutions of ResNet-50 and VGG-13 on three GPUs it misses by half of what the maximum of the
+/// two terms does where they are of one size. The outer maximum holds memory work to the bandwidth.
+/// A class without an efficiency counts with 1 and 1. Shares of memory below 1 in a convolution are
+/// kernels that change the layout of its tensors; with `layout_kept` they count as 1.
+/// REQUIRES: supports(gpu, dtype).
+[[nodiscard]] Seconds kernel_time(const KernelWork& work, const GpuSpec& gpu,
+                                  const std::string& dtype, Direction direction);
+
+}  // namespace gradwire

@@ -1,0 +1,42 @@
+#include "sim/models/fusion.hpp"
+
+#include <string>
+
+namespace gradwire {
+namespace {
+
+/// An add reads two tensors and writes one; an activation's backward reads the gradient and a saved
+/// tensor and writes one. Merged, one of the three is left.
+constexpr double left_of_three = 1.0 / 3.0;
+
+bool merges(const std::string& kind, const std::string& before, Fusion fusion) {
+  if (fusion == Fusion::bn_relu) {
+    return (kind == "add" && before == "norm") ||
+           (kind == "act" && (before == "norm" || before == "add"));
+  }
+  const bool elementwise = kind == "act" || kind == "add" || kind == "other";
+  const bool memory_bound = before == "norm" || before == "act" || before == "add" ||
+                            before == "other" || before == "softmax" || before == "embed" ||
+                            before == "pool";
+  return elementwise && memory_bound;
+}
+
+}  // namespace
+
+ModelDescription fused(ModelDescription model, Fusion fusion) {
+  if (fusion == Fusion::none) return model;
+  std::string before;
+  for (ModelLayer& layer : model.layers) {
+    const bool idle = layer.forward.kernels == 0;  // a sum of gradients: nothing in forward
+    if (!idle && merges(layer.kind, before, fusion)) {
+      layer.forward.elements = layer.kind == "add" ? left_of_three * layer.forward.elements : 0;
+      layer.backward.elements *= left_of_three;
+      layer.forward.kernels = 0;
+      layer.backward.kernels = 0;
+    }
+    if (!idle) before = layer.kind;
+  }
+  return model;
+}
+
+}  // namespace gradwire

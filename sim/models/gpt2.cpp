@@ -1,0 +1,94 @@
+#include "sim/models/gpt2.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+#include "sim/models/attention.hpp"
+#include "sim/models/builder.hpp"
+#include "sim/models/defaults.hpp"
+
+namespace gradwire {
+namespace {
+
+struct Network {
+  std::string name;
+  int layers = 0;
+  std::int64_t hidden = 0;
+  std::int64_t heads = 0;
+};
+
+/// 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) as NewGELUActivation computes it, operator by
+/// operator: pow, mul, add, mul, tanh, add, mul, mul; and what autograd runs for them.
+Activation gelu_of_operators(ModelBuilder& net, const std::string& name, const Activation& input) {
+  const auto elements = static_cast<double>(input.elements());
+  ModelLayer layer;
+  layer.name = name;
+  layer.kind = "act";
+  layer.forward = {.elements = 18 * elements, .kernels = 8};  // two of the eight read two tensors
+  // last product 6, half 2, tanh 3, two factors 2 each, cube 7, two sums of gradients 3 each
+  layer.backward = {.elements = 28 * elements, .kernels = 11};
+  return net.custom(std::move(layer), {{input}}, input);
+}
+
+Activation attention(ModelBuilder& net, const std::string& name, const Activation& input,
+                     const Network& network) {
+  const Activation joined = net.transposed_linear(name + ".c_attn", input, 3 * network.hidden);
+  const auto parts = net.split(name + ".split", joined, 3);
+  Activation x = attend(net, name, parts[0], parts[1], parts[2],
+                        {.heads = network.heads, .mask = Mask::selected});
+  x = net.transposed_linear(name + ".c_proj", x, network.hidden);
+  return net.dropout(name + ".resid_dropout", x);
+}
+
+Activation block(ModelBuilder& net, const std::string& name, const Activation& input,
+                 const Network& network) {
+  Activation x = net.layer_norm(name + ".ln_1", input);
+  x = attention(net, name + ".attn", x, network);
+  const Activation residual = net.add(name + ".add_1", x, input);
+  x = net.layer_norm(name + ".ln_2", residual);
+  x = net.transposed_linear(name + ".mlp.c_fc", x, 4 * network.hidden);
+  x = gelu_of_operators(net, name + ".mlp.act", x);
+  x = net.transposed_linear(name + ".mlp.c_proj", x, network.hidden);
+  x = net.dropout(name + ".mlp.dropout", x);
+  return net.add(name + ".add_2", residual, x);
+}
+
+ModelDescription gpt(const Network& network, const ModelOptions& options) {
+  ModelBuilder net(network.name, "Radford et al. 2019; HuggingFace transformers modeling_gpt2.py");
+  const std::int64_t vocabulary = options.vocabulary.value_or(gpt2_vocabulary);
+  const Activation tokens = net.tokens(options.sequence_length.value_or(gpt2_positions));
+  const Activation words = net.embedding("transformer.wte", tokens, vocabulary, network.hidden);
+  const Activation places =
+      net.embedding("transformer.wpe", tokens, gpt2_positions, network.hidden);
+  Activation x = net.dropout("transformer.drop", net.add("transformer.add", words, places));
+  for (int layer = 0; layer < network.layers; ++layer) {
+    x = block(net, fmt::format("transformer.h.{}", layer), x, network);
+  }
+  x = net.layer_norm("transformer.ln_f", x);
+  x = options.tied.value_or(true) ? net.tied_linear("lm_head", x, vocabulary)
+                                  : net.linear("lm_head", x, vocabulary, ModelBuilder::Bias::none);
+  net.softmax("loss", net.copy("shift_logits", x));
+  return net.finish();
+}
+
+}  // namespace
+
+ModelDescription gpt2(const ModelOptions& options) {
+  return gpt({.name = "gpt2", .layers = 12, .hidden = 768, .heads = 12}, options);
+}
+
+ModelDescription gpt2_medium(const ModelOptions& options) {
+  return gpt({.name = "gpt2_medium", .layers = 24, .hidden = 1024, .heads = 16}, options);
+}
+
+ModelDescription gpt2_large(const ModelOptions& options) {
+  return gpt({.name = "gpt2_large", .layers = 36, .hidden = 1280, .heads = 20}, options);
+}
+
+ModelDescription gpt2_xl(const ModelOptions& options) {
+  return gpt({.name = "gpt2_xl", .layers = 48, .hidden = 1600, .heads = 25}, options);
+}
+
+}  // namespace gradwire

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "sim/core/gpu.hpp"
+
+namespace gradwire {
+
+/// Bytes moved a parameter by the casts of mixed precision in one iteration: the fp32 weight is
+/// read and its 2-byte copy written (6 B), the 2-byte gradient read and an fp32 one written (6 B).
+/// PyTorch, torch.autocast: weights are cast once an iteration, `.grad` is of the parameter's type.
+constexpr double cast_bytes_per_parameter = 12;
+
+/// Device time of these casts; 0 unless `dtype` is fp16 or bf16.
+[[nodiscard]] Seconds cast_time(std::int64_t parameters, const GpuSpec& gpu,
+                                const std::string& dtype);
+
+}  // namespace gradwire

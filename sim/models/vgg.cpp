@@ -1,0 +1,53 @@
+#include "sim/models/vgg.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+
+#include "sim/models/builder.hpp"
+#include "sim/models/defaults.hpp"
+
+namespace gradwire {
+namespace {
+
+/// @param convolutions  in each of the five blocks, which end in a pooling.
+ModelDescription vgg(const std::string& name, const std::array<int, 5>& convolutions,
+                     const ModelOptions& options) {
+  constexpr std::array<std::int64_t, 5> channels = {64, 128, 256, 512, 512};
+  constexpr std::int64_t hidden = 4096;
+  ModelBuilder net(name,
+                   "Simonyan and Zisserman, arXiv 1409.1556; torchvision models/vgg.py, without "
+                   "batch norm");
+  Activation x = net.image(3, options.image_size.value_or(imagenet_side));
+  int position = 0;
+  const auto next = [&position] { return fmt::format("features.{}", position++); };
+  for (std::size_t block = 0; block < channels.size(); ++block) {
+    for (int layer = 0; layer < convolutions[block]; ++layer) {
+      x = net.conv(
+          next(), x,
+          {.out = channels[block], .kernel = square(3), .padding = square(1), .bias = true});
+      x = net.act(next(), x);
+    }
+    x = net.max_pool(next(), x, {.kernel = square(2), .stride = 2});
+  }
+  x = ModelBuilder::flatten(net.adaptive_pool("avgpool", x, 7));
+  x = net.act("classifier.1", net.linear("classifier.0", x, hidden));
+  x = net.dropout("classifier.2", x);
+  x = net.act("classifier.4", net.linear("classifier.3", x, hidden));
+  x = net.dropout("classifier.5", x);
+  net.linear("classifier.6", x, options.classes.value_or(imagenet_classes));
+  return net.finish();
+}
+
+}  // namespace
+
+ModelDescription vgg16(const ModelOptions& options) {
+  return vgg("vgg16", {2, 2, 3, 3, 3}, options);
+}
+
+ModelDescription vgg19(const ModelOptions& options) {
+  return vgg("vgg19", {2, 2, 4, 4, 4}, options);
+}
+
+}  // namespace gradwire

@@ -1,0 +1,121 @@
+#include "sim/report/profile_svg.hpp"
+
+#include <fmt/format.h>
+
+#include <cassert>
+#include <cstdint>
+#include <iterator>
+#include <vector>
+
+#include "sim/report/ready_curve.hpp"
+#include "sim/report/svg.hpp"
+
+namespace gradwire {
+namespace {
+
+// Pixels.
+constexpr double width = 900;
+constexpr double height = 440;
+constexpr double left = 84;
+constexpr double right = 28;
+constexpr double top = 64;
+constexpr double bottom = 384;
+
+/// Layers with at least this share of all parameters are named.
+constexpr double named_share = 0.04;
+constexpr double label_height = 14;
+
+struct Frame {
+  double duration = 0;  ///< milliseconds
+  double elements = 0;  ///< millions
+
+  [[nodiscard]] double x(double ms) const { return left + ms / duration * (width - left - right); }
+  [[nodiscard]] double y(double millions) const {
+    return bottom - millions / elements * (bottom - top);
+  }
+};
+
+double ms(Seconds time) {
+  return 1e3 * time.count();
+}
+
+double millions(std::int64_t elements) {
+  return 1e-6 * static_cast<double>(elements);
+}
+
+std::string grid(const Frame& frame) {
+  std::string text;
+  auto out = std::back_inserter(text);
+  const double across = axis_tick(frame.duration);
+  for (int i = 0; i * across <= frame.duration; ++i) {
+    fmt::format_to(out,
+                   R"(<line x1="{0:.1f}" y1="{1}" x2="{0:.1f}" y2="{2}" stroke="#e3e5e8"/>)"
+                   R"(<text x="{0:.1f}" y="{3}" text-anchor="middle" fill="#555555">{4:g}</text>)"
+                   "\n",
+                   frame.x(i * across), top, bottom, bottom + 18, i * across);
+  }
+  const double up = axis_tick(frame.elements);
+  for (int i = 0; i * up <= frame.elements; ++i) {
+    fmt::format_to(out,
+                   R"(<line x1="{0}" y1="{1:.1f}" x2="{2}" y2="{1:.1f}" stroke="#e3e5e8"/>)"
+                   R"(<text x="{3}" y="{4:.1f}" text-anchor="end" fill="#555555">{5:g}</text>)"
+                   "\n",
+                   left, frame.y(i * up), width - right, left - 8, frame.y(i * up) + 4, i * up);
+  }
+  return text;
+}
+
+std::string curve(const Frame& frame, const std::vector<ReadyStep>& steps) {
+  std::string path = fmt::format("M{:.1f} {:.1f}", left, bottom);
+  for (const ReadyStep& step : steps) {
+    path +=
+        fmt::format(" H{:.1f} V{:.1f}", frame.x(ms(step.time)), frame.y(millions(step.elements)));
+  }
+  path += fmt::format(" H{:.1f}", frame.x(frame.duration));
+  return fmt::format(R"(<path d="{0} V{1:.1f} Z" fill="#8ecbee" fill-opacity="0.35"/>)"
+                     R"(<path d="{0}" fill="none" stroke="#2f7fb8" stroke-width="2"/>)"
+                     "\n",
+                     path, bottom);
+}
+
+/// Names of the large layers: left of their step where there is room, else right of it.
+std::string labels(const Frame& frame, const std::vector<ReadyStep>& steps) {
+  std::string text;
+  double above = height;  // y of the last label: the next one must stand clear of it
+  for (const ReadyStep& step : steps) {
+    if (millions(step.new_elements) < named_share * frame.elements) continue;
+    const double x = frame.x(ms(step.time));
+    const double middle = frame.y(millions(step.elements - step.new_elements / 2)) + 4;
+    if (above - middle < label_height) continue;
+    above = middle;
+    const bool is_right = x < (left + width - right) / 2;
+    text += fmt::format(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="{}" font-size="11">{}</text>)"
+                        "\n",
+                        is_right ? x + 6 : x - 6, middle, is_right ? "start" : "end",
+                        svg_escaped(step.layer));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string profile_svg(const ComputeProfile& profile) {
+  const std::vector<ReadyStep> steps = ready_curve(profile);
+  assert(!steps.empty() && profile.backward() > Seconds{0});
+  const Frame frame{ms(profile.backward()), millions(profile.parameter_count())};
+  std::string text = svg_open(width, height);
+  text += fmt::format(
+      R"(<text x="{}" y="28" font-size="17" font-weight="bold">{} on {}, batch {}, {}</text>)"
+      R"(<text x="{}" y="48" fill="#555555">gradients ready during backward, millions of )"
+      "parameters ({})</text>\n",
+      left, svg_escaped(profile.model), svg_escaped(profile.gpu), profile.batch_per_gpu,
+      svg_escaped(profile.dtype), left, svg_escaped(profile.source.kind));
+  text += grid(frame) + curve(frame, steps) + labels(frame, steps);
+  text += fmt::format(
+      R"(<text x="{}" y="{}" text-anchor="end" fill="#555555">time since the start of backward (ms))"
+      "</text>\n</svg>\n",
+      width - right, bottom + 40);
+  return text;
+}
+
+}  // namespace gradwire

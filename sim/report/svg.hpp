@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace gradwire {
+
+/// Text with the characters that XML reserves written as entities.
+[[nodiscard]] std::string svg_escaped(std::string_view text);
+
+/// The opening tag and a white background; the picture ends with "</svg>\n". Pixels.
+[[nodiscard]] std::string svg_open(double width, double height);
+
+/// The distance of an axis's marks: 1, 2 or 5 times a power of ten, 8 to 20 of them.
+/// REQUIRES: length > 0.
+[[nodiscard]] double axis_tick(double length);
+
+}  // namespace gradwire
