@@ -7,30 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/analytic_key.hpp"
 #include "sim/config/data_files.hpp"
 #include "sim/config/gpu_yaml.hpp"
 #include "sim/config/profile_yaml.hpp"
 
 namespace gradwire::config {
 namespace {
-
-/// The shipped profile of a model on a GPU: profiles/MODEL/GPU_DTYPE_bBATCH.yaml.
-std::string find_recorded(YamlMap& map) {
-  const auto model = map.require<std::string>("model");
-  const auto gpu = map.require<std::string>("gpu");
-  const int batch = map.require<int>("batch_per_gpu", at_least(1));
-  const auto dtype = map.require<std::string>("dtype");
-  const std::string name = fmt::format("{}/{}_{}_b{}", model, gpu, dtype, batch);
-  const auto known = data_names(DataKind::profile);
-  if (std::ranges::find(known, name) == known.end()) {
-    throw ConfigError(
-        map.where(), fmt::format("no recorded profile '{}', and analytic ones are not supported by "
-                                 "this version yet; expected one that 'gradwire list profiles' "
-                                 "shows{}",
-                                 name, suggestion(name, known)));
-  }
-  return data_file(DataKind::profile, name).string();
-}
 
 /// `overlap: 1.2` for device work of every kind, or {conv3: 1.1, ...} for some.
 void override_overlap(YamlMap& map, ComputeProfile& profile) {
@@ -62,6 +45,16 @@ void override_gpu(YamlMap map, GpuSpec& gpu) {
   map.finish();
 }
 
+/// A published time corrects the sum that was counted; what stays is the error of its parts.
+ComputeProfile scaled_profile(ComputeProfile profile, Seconds iteration) {
+  profile = scaled_to(std::move(profile), iteration);
+  if (profile.source.kind == "analytic") {
+    profile.source.kind = "analytic-scaled";
+    profile.model_error = 0;
+  }
+  return profile;
+}
+
 }  // namespace
 
 void read_profile_key(YamlMap& scenario, Scenario& result) {
@@ -71,26 +64,15 @@ void read_profile_key(YamlMap& scenario, Scenario& result) {
     result.profile = read_profile(load_yaml(find_data(DataKind::profile, value, "profile")));
   } else {
     YamlMap map(value, "profile");
-    for (const char* later : {"sequence_length", "image_size", "optimizer", "fusion"}) {
-      map.refuse(later);
-    }
-    const YamlValue* file = map.find("file");
-    result.profile = read_profile(load_yaml(
-        file != nullptr ? find_data(DataKind::profile, *file, "file") : find_recorded(map)));
+    result.profile = map.has("file") ? read_file_profile(map, result.warnings)
+                                     : read_model_profile(map, result.warnings);
     if (const auto time = map.optional<Seconds>("iteration_time", above(Seconds{0}))) {
-      result.profile = scaled_to(std::move(*result.profile), *time);
+      result.profile = scaled_profile(std::move(*result.profile), *time);
     }
     override_overlap(map, *result.profile);
     map.finish();
   }
-  const auto gpus = data_names(DataKind::gpu);
-  if (std::ranges::find(gpus, result.profile->gpu) == gpus.end()) {
-    throw ConfigError(value.where,
-                      fmt::format("the profile's GPU '{}' is not described; expected "
-                                  "one that 'gradwire list gpus' shows{}",
-                                  result.profile->gpu, suggestion(result.profile->gpu, gpus)));
-  }
-  result.gpu = read_gpu(load_yaml(data_file(DataKind::gpu, result.profile->gpu).string()));
+  result.gpu = shipped_gpu(result.profile->gpu, value.where);
   if (auto gpu = scenario.optional_map("gpu")) override_gpu(*gpu, result.gpu);
 }
 

@@ -5,10 +5,13 @@
 
 namespace gradwire::config {
 
-/// Reads `profile:` of a scenario into `profile` and `gpu`: a shipped name or a path;
-/// {file, iteration_time, overlap}; or {model, gpu, batch_per_gpu, dtype, iteration_time, overlap}
-/// where a shipped profile is of exactly these. `gpu:` beside it overrides what was measured on
-/// another machine than the job's: kernel_overhead, memory_bandwidth, memory_efficiency.
+/// Reads `profile:` of a scenario into `profile` and `gpu`: a shipped name or a path; {file, ...},
+/// derived where gpu, batch_per_gpu or dtype are others than the file's; or {model, gpu,
+/// batch_per_gpu, dtype, ...}, recorded where such a profile ships, else analytic (see
+/// analytic_key.hpp). `iteration_time` and `overlap` go with each mapping: every time multiplied so
+/// that the iteration takes that long, and the slowdown under communication. `gpu:` beside it
+/// overrides what was measured on another machine than the job's: kernel_overhead,
+/// memory_bandwidth, memory_efficiency.
 void read_profile_key(YamlMap& scenario, Scenario& result);
 
 }  // namespace gradwire::config

@@ -11,7 +11,7 @@ namespace gradwire {
 
 /// The 90th percentile of the analytic profiles' |error| over the scored rows of
 /// results/reference/single_gpu.yaml (results/reference/single_gpu.md, held by its test).
-constexpr double analytic_error = 0.25;
+constexpr double analytic_error = 0.15;
 
 struct AnalyticOptions {
   std::string optimizer;  ///< a name of optimizers(); "": momentum with convolutions, else adam

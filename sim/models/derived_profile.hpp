@@ -7,13 +7,14 @@
 
 namespace gradwire {
 
-/// How far a derived profile may be off, relative; what tests/models/derived_profile_test.cpp holds
-/// against recordings. Each derivation adds its own to ComputeProfile::model_error (root of
-/// squares).
-constexpr double derived_gpu_error = 0.20;
-constexpr double derived_batch_error = 0.10;
-constexpr double interpolated_batch_error = 0.05;
-constexpr double derived_dtype_error = 0.20;
+/// How far a derived profile may be off, relative: the worst of what
+/// tests/models/derived_profile_test.cpp holds against traces and published rates (12 % between
+/// GPUs, 5 % between types, 1 % between batches), with room for what no trace has covered. Each
+/// derivation adds its own to ComputeProfile::model_error (root of the squares).
+constexpr double derived_gpu_error = 0.15;
+constexpr double derived_dtype_error = 0.15;
+constexpr double derived_batch_error = 0.05;
+constexpr double interpolated_batch_error = 0.03;
 
 /// The profile as another GPU would run it: every layer's time by the ratio of what kernel_time()
 /// gives for its work on the two, the optimizer's by the ratio of memory bandwidths. Host work

@@ -17,16 +17,18 @@ namespace {
 constexpr double other_max = 0.01;
 constexpr std::size_t links_reported = 20;
 
-/// How far compute times of a profile may be off, relative, by where they come from. recorded: the
-/// closure of a recording (0.97 to 1.01, ours 0.992); analytic: the 20 % within which unscaled
-/// roofline profiles met published rates; derived: half of that, one ratio per layer kind.
-double profile_uncertainty(const std::string& kind) {
+/// How far compute times of a profile may be off, relative. Where a model made or changed them, its
+/// own error and a recording's; else by where they come from. recorded: the closure of a recording
+/// (0.97 to 1.01, ours 0.992); analytic and derived without a stated error (a file of another's):
+/// the 20 % within which unscaled roofline profiles met published rates, half of it for derived.
+double profile_uncertainty(const ComputeProfile& profile) {
   static const std::map<std::string, double> by_kind = {{"recorded", 0.01},
                                                         {"imported", 0.03},
                                                         {"analytic-scaled", 0.03},
                                                         {"derived", 0.10},
                                                         {"analytic", 0.20}};
-  const auto found = by_kind.find(kind);
+  if (profile.model_error > 0) return std::hypot(profile.model_error, by_kind.at("recorded"));
+  const auto found = by_kind.find(profile.source.kind);
   return found == by_kind.end() ? 0.20 : found->second;
 }
 
@@ -55,7 +57,7 @@ Summary::Summary(const Job& job, const std::vector<MemberGroup>& members)
   for (const MemberGroup& member : members) {
     const ComputeProfile& profile = profile_of(job, member.worker_class);
     rate += member.count / (profile.unattributed().count() + device_time(member));
-    const double uncertainty = profile_uncertainty(profile.source.kind);
+    const double uncertainty = profile_uncertainty(profile);
     if (uncertainty <= worst_profile_) continue;
     worst_profile_ = uncertainty;
     result_.profile_source = profile.source.kind;

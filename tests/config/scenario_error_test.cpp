@@ -135,12 +135,6 @@ TEST_CASE_METHOD(ErrorFixture, "what later versions bring is refused, not ignore
         "s.yaml:10:1: 'events" + later);
   CHECK(message(4, "  groups: []") == "s.yaml:4:3: 'groups" + later);
   CHECK(message(7, "strategy: {preset: pytorch_ddp/default}") == "s.yaml:7:12: 'preset" + later);
-  CHECK(message(2, "profile: {model: tiny, image_size: 224}") ==
-        "s.yaml:2:24: 'image_size" + later);
-  CHECK(message(2, "profile: {model: tiny, gpu: big-gpu, batch_per_gpu: 4, dtype: fp32}") ==
-        "s.yaml:2:10: no recorded profile 'tiny/big-gpu_fp32_b4', and analytic ones are not "
-        "supported by this version yet; expected one that 'gradwire list profiles' shows; did you "
-        "mean 'tiny/small-gpu_fp32_b4'?");
   CHECK(message(8, "collective: {algorithm: tree}") ==
         "s.yaml:8:25: 'algorithm' is 'tree'; expected one of auto, ring");
   CHECK(message(11, "vary: {run.seed: [1, 2]}") ==

@@ -1,0 +1,171 @@
+#include "sim/config/analytic_key.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+
+#include "sim/config/data_files.hpp"
+#include "sim/config/gpu_yaml.hpp"
+#include "sim/config/model_catalogue.hpp"
+#include "sim/config/profile_yaml.hpp"
+#include "sim/models/analytic_profile.hpp"
+#include "sim/models/derived_profile.hpp"
+#include "sim/models/efficiencies.hpp"
+#include "sim/models/optimizers.hpp"
+
+namespace gradwire::config {
+namespace {
+
+/// Keys that say more about the job than a recording's name does.
+constexpr std::array<const char*, 9> model_keys = {
+    "image_size", "sequence_length", "vocabulary", "classes",      "head",
+    "tied",       "optimizer",       "fusion",     "memory_format"};
+
+const std::vector<std::string>& dtypes() {
+  static const std::vector<std::string> known = {"fp32", "tf32", "fp16", "bf16"};
+  return known;
+}
+
+GpuSpec read_gpu_key(YamlMap& map) {
+  const YamlValue& value = map.require_value("gpu", "a name that 'gradwire list gpus' shows");
+  return shipped_gpu(read_value<std::string>(value, "gpu"), value.where);
+}
+
+/// `dtype`, which the GPU must have itself: tf32 on a GPU without it would be fp32.
+std::string read_dtype(YamlMap& map, const GpuSpec& gpu) {
+  std::vector<std::string> known;
+  std::ranges::copy_if(dtypes(), std::back_inserter(known),
+                       [&](const std::string& dtype) { return gpu.peak_flops.contains(dtype); });
+  const auto dtype = map.require_choice("dtype", dtypes());
+  if (std::ranges::find(known, dtype) == known.end()) {
+    map.fail("dtype", fmt::format("'dtype' is '{}', which {} does not have; expected one of {}",
+                                  dtype, gpu.name, fmt::join(known, ", ")));
+  }
+  return dtype;
+}
+
+AnalyticOptions read_options(YamlMap& map) {
+  static const std::vector<std::string> fusions = {"none", "bn_relu", "inductor"};
+  static const std::vector<std::string> formats = {"contiguous", "channels_last"};
+  AnalyticOptions options;
+  if (map.has("optimizer")) {
+    std::vector<std::string> names;
+    for (const OptimizerKind& kind : optimizers()) names.emplace_back(kind.name);
+    options.optimizer = map.require_choice("optimizer", names);
+  }
+  const auto fusion = map.choice_or("fusion", fusions.front(), fusions);
+  options.fusion = fusion == "inductor"  ? Fusion::inductor
+                   : fusion == "bn_relu" ? Fusion::bn_relu
+                                         : Fusion::none;
+  options.channels_last = map.choice_or("memory_format", formats.front(), formats) == formats[1];
+  return options;
+}
+
+/// A profile of the same job with another batch, the nearest that ships; nullopt when there is
+/// none.
+std::optional<ComputeProfile> other_batch(const ComputeProfile& profile, int batch) {
+  const std::string prefix = fmt::format("{}/{}_{}_b", profile.model, profile.gpu, profile.dtype);
+  std::optional<ComputeProfile> nearest;
+  for (const std::string& name : data_names(DataKind::profile)) {
+    if (!name.starts_with(prefix)) continue;
+    ComputeProfile other = read_profile(load_yaml(data_file(DataKind::profile, name).string()));
+    const bool comparable = other.batch_per_gpu != profile.batch_per_gpu &&
+                            other.layers.size() == profile.layers.size();
+    const bool nearer = !nearest || std::abs(other.batch_per_gpu - batch) <
+                                        std::abs(nearest->batch_per_gpu - batch);
+    if (comparable && nearer) nearest = std::move(other);
+  }
+  return nearest;
+}
+
+ComputeProfile with_batch(ComputeProfile profile, const GpuSpec& gpu, int batch) {
+  if (batch == profile.batch_per_gpu) return profile;
+  if (const auto other = other_batch(profile, batch)) {
+    return interpolated_for_batch(profile, *other, batch);
+  }
+  return derived_for_batch(std::move(profile), gpu, batch);
+}
+
+/// Another GPU in the recording's type where it has it, then another type.
+ComputeProfile with_gpu(ComputeProfile profile, const GpuSpec& from, const GpuSpec& to,
+                        const std::string& dtype) {
+  if (supports(to, profile.dtype)) {
+    return derived_for_dtype(derived_for_gpu(std::move(profile), from, to), to, dtype);
+  }
+  return derived_for_gpu(derived_for_dtype(std::move(profile), from, dtype), from, to);
+}
+
+/// The shipped recording profiles/MODEL/GPU_DTYPE_bBATCH.yaml of what the mapping asks for; nullopt
+/// where there is none, or the mapping says more than its name does.
+std::optional<std::string> recorded_name(YamlMap& map) {
+  for (const char* key : model_keys) {
+    if (map.has(key)) return std::nullopt;
+  }
+  const auto text = [&](const char* key) {
+    const YamlValue* found = map.find(key);
+    return found != nullptr ? found->text : std::string();
+  };
+  std::string name =
+      fmt::format("{}/{}_{}_b{}", text("model"), text("gpu"), text("dtype"), text("batch_per_gpu"));
+  const auto known = data_names(DataKind::profile);
+  if (std::ranges::find(known, name) == known.end()) return std::nullopt;
+  return name;
+}
+
+}  // namespace
+
+ComputeProfile read_analytic_profile(YamlMap& map) {
+  const auto batch = map.require<int>("batch_per_gpu", at_least(1));
+  const GpuSpec gpu = read_gpu_key(map);
+  const std::string dtype = read_dtype(map, gpu);
+  if (!gpu.efficiency.contains(dtype)) {
+    map.fail("dtype", fmt::format("GPU '{}' has no efficiencies for '{}'; expected a recorded "
+                                  "profile, or a type of which its 'efficiencies' tell",
+                                  gpu.name, dtype));
+  }
+  const AnalyticOptions options = read_options(map);
+  return analytic_profile(read_model(map), gpu, batch, dtype, options);
+}
+
+ComputeProfile read_model_profile(YamlMap& map, std::vector<Warning>& warnings) {
+  if (const auto name = recorded_name(map)) {
+    return read_profile(load_yaml(data_file(DataKind::profile, *name).string()));
+  }
+  ComputeProfile profile = read_analytic_profile(map);
+  warnings.push_back(
+      {"analytic-profile",
+       fmt::format("no recording of {} on {}, {}, batch {}, as asked for: its times are counted "
+                   "from the model; 9 of 10 published rates are met within {:.0f} %",
+                   profile.model, profile.gpu, profile.dtype, profile.batch_per_gpu,
+                   100 * analytic_error)});
+  return profile;
+}
+
+ComputeProfile read_file_profile(YamlMap& map, std::vector<Warning>& warnings) {
+  const YamlValue& file = map.require_value("file", "a name that 'gradwire list profiles' shows");
+  ComputeProfile profile = read_profile(load_yaml(find_data(DataKind::profile, file, "file")));
+  if (!map.has("gpu") && !map.has("batch_per_gpu") && !map.has("dtype")) return profile;
+  const GpuSpec from = shipped_gpu(profile.gpu, file.where);
+  const GpuSpec to = map.has("gpu") ? read_gpu_key(map) : from;
+  const std::string dtype = map.has("dtype") ? read_dtype(map, to) : profile.dtype;
+  if (!supports(from, profile.dtype) || !supports(to, dtype) ||
+      !(supports(to, profile.dtype) || supports(from, dtype))) {
+    map.fail(map.has("dtype") ? "dtype" : "gpu",
+             fmt::format("a profile of {} on {} cannot be derived for {} on {}: expected a type "
+                         "that both have a peak for",
+                         profile.dtype, from.name, dtype, to.name));
+  }
+  const int batch = map.value_or("batch_per_gpu", profile.batch_per_gpu, at_least(1));
+  profile = with_batch(std::move(profile), from, batch);
+  profile = with_gpu(std::move(profile), from, to, dtype);
+  if (profile.source.kind == "derived") {
+    warnings.push_back({"derived-profile", profile.source.notes});
+  }
+  return profile;
+}
+
+}  // namespace gradwire::config

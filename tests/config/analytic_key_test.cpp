@@ -1,0 +1,96 @@
+#include "sim/config/analytic_key.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "sim/config/scenario.hpp"
+#include "tests/catch.hpp"
+#include "tests/config/config_fixture.hpp"
+
+using namespace gradwire;
+using namespace gradwire::config;
+using Catch::Matchers::Contains;
+
+namespace {
+
+class ProfileFixture : public ConfigFixture {
+ protected:
+  [[nodiscard]] Scenario read(const std::string& profile) const {
+    return read_scenario(write(good), {"profile=" + profile}).front();
+  }
+  static bool warns(const Scenario& scenario, const std::string& code) {
+    return std::ranges::any_of(scenario.warnings,
+                               [&](const Warning& warning) { return warning.code == code; });
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(ProfileFixture,
+                 "a model's profile is the recording that ships, unless more is said of the model",
+                 "[config][profile]") {
+  const Scenario recorded = read("{model: tiny, gpu: small-gpu, batch_per_gpu: 4, dtype: fp32}");
+  CHECK(recorded.profile->source.kind == "recorded");
+  CHECK_FALSE(warns(recorded, "analytic-profile"));
+
+  const Scenario counted =
+      read("{model: resnet50, gpu: big-gpu, batch_per_gpu: 4, dtype: fp32, image_size: 64}");
+  CHECK(counted.profile->source.kind == "analytic");
+  CHECK(counted.profile->batch_per_gpu == 4);
+  CHECK(counted.profile->parameter_count() == 25'557'032);  // torchvision
+  CHECK(counted.gpu.name == "big-gpu");
+  CHECK(warns(counted, "analytic-profile"));
+}
+
+TEST_CASE_METHOD(ProfileFixture, "an iteration time scales an analytic profile, which says so",
+                 "[config][profile]") {
+  const Scenario s =
+      read("{model: resnet50, gpu: big-gpu, batch_per_gpu: 8, dtype: fp32, iteration_time: 50 ms}");
+  CHECK(s.profile->source.kind == "analytic-scaled");
+  CHECK(s.profile->iteration.count() == Approx(50e-3));
+}
+
+TEST_CASE_METHOD(ProfileFixture, "a file's profile is derived for another GPU, batch and type",
+                 "[config][profile]") {
+  const Scenario same = read("{file: tiny/small-gpu_fp32_b4, gpu: small-gpu, batch_per_gpu: 4}");
+  CHECK(same.profile->source.kind == "recorded");
+  CHECK_FALSE(warns(same, "derived-profile"));
+
+  const Scenario other =
+      read("{file: tiny/small-gpu_fp32_b4, gpu: big-gpu, batch_per_gpu: 8, dtype: fp16}");
+  CHECK(other.profile->source.kind == "derived");
+  CHECK(other.profile->gpu == "big-gpu");
+  CHECK(other.profile->batch_per_gpu == 8);
+  CHECK(other.profile->dtype == "fp16");
+  CHECK(other.gpu.name == "big-gpu");
+  CHECK_THAT(other.profile->source.notes, Contains("from batch 4 to 8") &&
+                                              Contains("from small-gpu to big-gpu") &&
+                                              Contains("from fp32 to fp16"));
+  CHECK(warns(other, "derived-profile"));
+}
+
+TEST_CASE_METHOD(ProfileFixture, "mistakes in an analytic profile are told where they stand",
+                 "[config][profile][errors]") {
+  const auto failing = [&](const std::string& extra, const std::string& message) {
+    CHECK_THROWS_WITH(read("{model: resnet50, gpu: big-gpu, batch_per_gpu: 4" + extra),
+                      Contains(message));
+  };
+  failing("}", "missing key 'dtype'; expected one of fp32, tf32, fp16, bf16");
+  failing(", dtype: bf16}",
+          "'dtype' is 'bf16', which big-gpu does not have; expected one of fp32, "
+          "fp16");
+  failing(", dtype: fp23}",
+          "'dtype' is 'fp23'; expected one of fp32, tf32, fp16, bf16; did you "
+          "mean 'fp32'?");
+  failing(", dtype: fp32, optimizer: adm}", "did you mean 'adam'?");
+  failing(", dtype: fp32, fusion: triton}", "expected one of none, bn_relu, inductor");
+  failing(", dtype: fp32, memory_format: nhwc}", "expected one of contiguous, channels_last");
+  failing(", dtype: fp32, sequence_length: 128}", "'sequence_length'");
+  failing(", dtype: fp32, img_size: 224}", "unknown key 'img_size'");
+  CHECK_THROWS_WITH(read("{model: resnet50, gpu: small-gpu, batch_per_gpu: 4, dtype: fp32}"),
+                    Contains("GPU 'small-gpu' has no efficiencies for 'fp32'"));
+  CHECK_THROWS_WITH(read("{model: resnet50, gpu: bi-gpu, batch_per_gpu: 4, dtype: fp32}"),
+                    Contains("did you mean 'big-gpu'?"));
+  CHECK_THROWS_WITH(read("{file: tiny/small-gpu_fp32_b4, dtype: fp16}"),
+                    Contains("'dtype' is 'fp16', which small-gpu does not have"));
+}

@@ -1,0 +1,141 @@
+#include "sim/models/analytic_profile.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <string>
+
+#include "sim/config/gpu_yaml.hpp"
+#include "sim/config/profile_yaml.hpp"
+#include "sim/models/bert.hpp"
+#include "sim/models/resnet.hpp"
+#include "sim/models/vgg.hpp"
+#include "tests/catch.hpp"
+
+using namespace gradwire;
+
+namespace {
+
+GpuSpec gpu(const std::string& name) {
+  return config::shipped_gpu(name, {});
+}
+
+ComputeProfile recorded_resnet50() {
+  return config::read_profile(
+      config::load_yaml(GRADWIRE_SOURCE_DIR "/profiles/resnet50/v100-sxm2-32gb_fp32_b32.yaml"));
+}
+
+/// Time of backward until each layer's gradients are ready, as a share of the whole.
+std::map<std::string, double> ready_shares(const ComputeProfile& profile) {
+  std::map<std::string, double> shares;
+  Seconds elapsed;
+  for (auto layer = profile.layers.rbegin(); layer != profile.layers.rend(); ++layer) {
+    elapsed += layer->backward;
+    for (const ParameterSpec& parameter : layer->parameters) {
+      shares[parameter.name] = elapsed / profile.backward();
+    }
+  }
+  return shares;
+}
+
+double share_of(const ComputeProfile& profile, const std::string& kind) {
+  const double time = std::accumulate(
+      profile.layers.begin(), profile.layers.end(), 0.0,
+      [&](double sum, const LayerProfile& layer) {
+        return sum + (layer.kind == kind ? (layer.forward + layer.backward).count() : 0);
+      });
+  return time / profile.iteration.count();
+}
+
+}  // namespace
+
+TEST_CASE("the analytic ResNet-50 on a V100 takes what the recorded one does, within 15 %",
+          "[models][analytic]") {
+  const ComputeProfile recorded = recorded_resnet50();
+  const ComputeProfile counted = analytic_profile(resnet50({}), gpu("v100-sxm2-32gb"), 32, "fp32");
+  CHECK(counted.iteration / recorded.iteration == Approx(1).margin(0.15));
+  CHECK(counted.forward() / recorded.forward() == Approx(1).margin(0.15));
+  CHECK(counted.backward() / recorded.backward() == Approx(1).margin(0.15));
+}
+
+TEST_CASE("scaled to the recording, every tensor of ResNet-50 is ready within 5 points of backward",
+          "[models][analytic]") {
+  const ComputeProfile recorded = recorded_resnet50();
+  const ComputeProfile counted = scaled_to(
+      analytic_profile(resnet50({}), gpu("v100-sxm2-32gb"), 32, "fp32"), recorded.iteration);
+  const auto expected = ready_shares(recorded);
+  const auto shares = ready_shares(counted);
+  REQUIRE(shares.size() == 161);
+  double worst = 0;
+  for (const auto& [name, share] : expected) {
+    INFO(name);
+    REQUIRE(shares.contains(name));
+    worst = std::max(worst, std::abs(shares.at(name) - share));
+  }
+  CHECK(worst < 0.05);
+}
+
+TEST_CASE("a batch twice as large takes less than twice as long", "[models][analytic]") {
+  const auto iteration = [&](int batch) {
+    return analytic_profile(bert_base({}), gpu("a100-sxm4-40gb"), batch, "fp16").iteration;
+  };
+  CHECK(iteration(16) / iteration(8) < 2);
+  CHECK(iteration(16) / iteration(8) > 1);
+}
+
+TEST_CASE("a small batch on a fast GPU is bound by the host's launches", "[models][analytic]") {
+  const ComputeProfile one = analytic_profile(bert_base({}), gpu("h100-sxm5-80gb"), 1, "bf16");
+  const ComputeProfile two = analytic_profile(bert_base({}), gpu("h100-sxm5-80gb"), 2, "bf16");
+  CHECK(one.iteration.count() == Approx(two.iteration.count()));
+  CHECK(one.gpu_busy < one.iteration);
+  CHECK(one.unattributed() > Seconds{0});
+}
+
+TEST_CASE("the first convolution has no gradient of its input", "[models][analytic]") {
+  const ComputeProfile profile = analytic_profile(vgg16({}), gpu("k80"), 8, "fp32");
+  const LayerProfile& first = profile.layers.front();
+  CHECK(first.backward < Seconds{2 * first.forward.count()});
+}
+
+TEST_CASE("fusion takes activations and adds away, and leaves tensors and products",
+          "[models][analytic]") {
+  const GpuSpec v100 = gpu("v100-sxm2-16gb");
+  const ComputeProfile plain = analytic_profile(resnet50({}), v100, 64, "fp32");
+  const ComputeProfile merged = analytic_profile(resnet50({}), v100, 64, "fp32",
+                                                 {.optimizer = "", .fusion = Fusion::bn_relu});
+  CHECK(merged.iteration < plain.iteration);
+  CHECK(share_of(merged, "act") < 0.4 * share_of(plain, "act"));
+  CHECK(merged.tensor_count() == plain.tensor_count());
+  CHECK(merged.gradient_order == plain.gradient_order);
+  for (std::size_t l = 0; l < plain.layers.size(); ++l) {
+    if (plain.layers[l].kind != "conv3") continue;
+    CHECK(merged.layers[l].forward == plain.layers[l].forward);
+  }
+}
+
+TEST_CASE("mixed precision halves activations, keeps fp32 weights, and pays their casts",
+          "[models][analytic]") {
+  const GpuSpec a100 = gpu("a100-sxm4-40gb");
+  const ComputeProfile full = analytic_profile(resnet50({}), a100, 64, "tf32");
+  const ComputeProfile mixed = analytic_profile(resnet50({}), a100, 64, "fp16");
+  CHECK(mixed.iteration < full.iteration);
+  // 12 bytes a parameter at 91 % of 1555 GB/s: 25 557 032 x 12 / 1.415e12 = 216.7 us
+  CHECK((mixed.optimizer - full.optimizer).count() == Approx(216.7e-6).epsilon(1e-3));
+}
+
+TEST_CASE("an optimizer costs its bytes", "[models][analytic]") {
+  const ComputeProfile profile =
+      analytic_profile(resnet50({}), gpu("v100-sxm2-16gb"), 64, "fp32", {.optimizer = "sgd"});
+  // 24 bytes a parameter at 89.6 % of 900 GB/s: 25 557 032 x 24 / 806.4e9 = 760.6 us
+  CHECK(profile.optimizer.count() == Approx(760.6e-6).epsilon(1e-3));
+  CHECK(profile.optimizer_bytes_per_parameter == Bytes{24});
+}
+
+TEST_CASE("an analytic profile says so, and how far it may be off", "[models][analytic]") {
+  const ComputeProfile profile = analytic_profile(resnet50({}), gpu("t4"), 32, "fp16");
+  CHECK(profile.source.kind == "analytic");
+  CHECK(profile.model_error == analytic_error);
+  CHECK(profile.gpu == "t4");
+  CHECK(profile.iteration >= profile.forward() + profile.backward() + profile.optimizer);
+}

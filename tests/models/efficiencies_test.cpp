@@ -1,0 +1,81 @@
+#include "sim/models/efficiencies.hpp"
+
+#include "tests/catch.hpp"
+
+using namespace gradwire;
+
+namespace {
+
+/// 1 TFLOP/s, 100 GB/s of which 80 % are reachable, 2 us a kernel.
+GpuSpec made_up() {
+  GpuSpec gpu;
+  gpu.name = "made-up";
+  gpu.memory_bandwidth = BytesPerSecond{100e9};
+  gpu.memory_efficiency = 0.8;
+  gpu.kernel_overhead = Seconds{2e-6};
+  gpu.peak_flops = {{"fp32", 1e12}};
+  gpu.efficiency["fp32"] = {{"conv3", {{0.5, 0.8}, {0.4, 0}}}, {"act", {{0, 0.5}, {0, 1}}}};
+  return gpu;
+}
+
+ModelLayer convolution(std::int64_t in, std::int64_t kernel, std::int64_t stride,
+                       std::int64_t groups) {
+  ModelLayer layer;
+  layer.convolution = ConvolutionShape{.in_channels = in,
+                                       .out_channels = 64,
+                                       .kernel_height = kernel,
+                                       .kernel_width = kernel,
+                                       .stride = stride,
+                                       .groups = groups,
+                                       .out_height = 8,
+                                       .out_width = 8};
+  return layer;
+}
+
+}  // namespace
+
+TEST_CASE("a kernel's time adds launches, arithmetic and traffic", "[models][efficiencies]") {
+  // 2 us + 1e9 / (1e12 x 0.5) + 8e6 / (80e9 x 0.8) = 2 us + 2 ms + 125 us
+  const KernelWork work{.work_class = "conv3", .flops = 1e9, .bytes = 8e6, .kernels = 1};
+  CHECK(kernel_time(work, made_up(), "fp32", Direction::forward).count() == Approx(2.127e-3));
+  // backward hides the traffic: 2 us + 1e9 / (1e12 x 0.4)
+  CHECK(kernel_time(work, made_up(), "fp32", Direction::backward).count() == Approx(2.502e-3));
+  // 3 x 2 us + 8e6 / (80e9 x 0.5), the arithmetic of an activation counts nothing
+  CHECK(kernel_time({.work_class = "act", .flops = 1e9, .bytes = 8e6, .kernels = 3}, made_up(),
+                    "fp32", Direction::forward)
+            .count() == Approx(206e-6));
+}
+
+TEST_CASE("hidden traffic is still bound by the memory", "[models][efficiencies]") {
+  // 80e6 B at 80 GB/s is 1 ms; 1e6 FLOP would take 2.5 us
+  const KernelWork work{.work_class = "conv3", .flops = 1e6, .bytes = 80e6, .kernels = 0};
+  CHECK(kernel_time(work, made_up(), "fp32", Direction::backward).count() == Approx(1e-3));
+}
+
+TEST_CASE("tensors that keep their layout pay no layout kernels", "[models][efficiencies]") {
+  // 1e9 / (1e12 x 0.5) + 8e6 / (80e9 x 1) = 2 ms + 100 us
+  const KernelWork work{
+      .work_class = "conv3", .flops = 1e9, .bytes = 8e6, .kernels = 0, .layout_kept = true};
+  CHECK(kernel_time(work, made_up(), "fp32", Direction::forward).count() == Approx(2.1e-3));
+}
+
+TEST_CASE("tf32 is fp32 where there are no tensor cores", "[models][efficiencies]") {
+  const GpuSpec gpu = made_up();
+  CHECK(executed_dtype(gpu, "tf32") == "fp32");
+  CHECK(supports(gpu, "tf32"));
+  CHECK_FALSE(supports(gpu, "bf16"));
+}
+
+TEST_CASE("a layer's class follows its shape", "[models][efficiencies]") {
+  CHECK(work_class(convolution(64, 3, 1, 1)) == "conv3");
+  CHECK(work_class(convolution(64, 3, 2, 1)) == "conv3_strided");
+  CHECK(work_class(convolution(64, 1, 2, 1)) == "conv1");
+  CHECK(work_class(convolution(64, 5, 1, 1)) == "conv_wide");
+  CHECK(work_class(convolution(3, 3, 1, 1)) == "stem");
+  CHECK(work_class(convolution(64, 3, 1, 32)) == "grouped_conv");
+  ModelLayer product;
+  product.product = MatrixShape{.rows = 8, .columns = 8, .depth = 8};
+  CHECK(work_class(product) == "linear");
+  product.product->weight_operand = false;
+  CHECK(work_class(product) == "attention");
+}
