@@ -11,6 +11,7 @@
 
 #include "sim/cli/commands.hpp"
 #include "sim/cli/outputs.hpp"
+#include "sim/config/cluster_yaml.hpp"
 #include "sim/config/collective_catalogue.hpp"
 #include "sim/config/data_files.hpp"
 #include "sim/config/gpu_yaml.hpp"
@@ -19,6 +20,7 @@
 #include "sim/config/profile_yaml.hpp"
 #include "sim/config/strategy_catalogue.hpp"
 #include "sim/config/topology_catalogue.hpp"
+#include "sim/config/yaml_map.hpp"
 #include "sim/report/profile_text.hpp"
 #include "topologies/links.hpp"
 
@@ -78,6 +80,17 @@ Json topologies() {
          {"kind", "node"},
          {"summary", fmt::format("{} GPUs, {} NICs", node.gpus().size(), node.nics().size())},
          {"source", node.source}});
+  }
+  for (const std::string& name : config::data_names(DataKind::cluster)) {
+    const config::YamlValue document =
+        config::load_yaml(config::data_file(DataKind::cluster, name).string());
+    const config::ClusterSpec spec = config::read_cluster_topology(document);
+    list.push_back({{"name", name},
+                    {"kind", "cluster"},
+                    {"summary", spec.cluster ? fmt::format("{} nodes and their network",
+                                                           spec.cluster->node_count())
+                                             : "a network, for nodes that a scenario gives"},
+                    {"source", config::YamlMap(document).require<std::string>("source")}});
   }
   append_catalogue(list, "fabric", config::fabric_catalogue());
   for (const PortKind& kind : port_kinds()) {
