@@ -16,7 +16,7 @@ void add_check(CLI::App& app, Context& context) {
   auto files = std::make_shared<std::vector<std::string>>();
   CLI::App* command = app.add_subcommand(
       "check", "Validate YAML files of any kind; print nothing when they are fine");
-  command->add_option("FILE", *files, "Scenario, profile, topology, GPU or table (YAML)")
+  command->add_option("FILE", *files, "Scenario, profile, model, topology, GPU or table (YAML)")
       ->required();
   command->footer(
       "The first error of each file is told; the exit code is 3 then.\n"
