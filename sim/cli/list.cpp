@@ -21,6 +21,7 @@
 #include "sim/config/strategy_catalogue.hpp"
 #include "sim/config/topology_catalogue.hpp"
 #include "sim/config/yaml_map.hpp"
+#include "sim/report/profile_text.hpp"
 #include "topologies/links.hpp"
 
 namespace gradwire::cli {
@@ -109,15 +110,20 @@ ComputeProfile load_profile(const std::string& name) {
       config::load_yaml(config::data_file(DataKind::profile, name).string()));
 }
 
+std::string profile_summary(const ComputeProfile& p) {
+  const std::string title = profile_title(p);
+  return p.is_shape() ? title
+                      : fmt::format("{}: {:.2f} ms an iteration, {}", title,
+                                    1e3 * p.iteration.count(), p.source.kind);
+}
+
 Json profiles() {
   Json list = Json::array();
   for (const std::string& name : config::data_names(DataKind::profile)) {
     const ComputeProfile p = load_profile(name);
     list.push_back({{"name", name},
                     {"kind", "profile"},
-                    {"summary", fmt::format("{} on {}, batch {}, {}: {:.2f} ms an iteration, {}",
-                                            p.model, p.gpu, p.batch_per_gpu, p.dtype,
-                                            1e3 * p.iteration.count(), p.source.kind)},
+                    {"summary", profile_summary(p)},
                     {"model", p.model},
                     {"gpu", p.gpu},
                     {"batch_per_gpu", p.batch_per_gpu},

@@ -91,9 +91,10 @@ TEST_CASE("a way between machines runs GPU, NIC, up, trunks, down, NIC, GPU", "[
   CHECK(up.latency == 2e-6);
   CHECK(up.kind == LinkKind::network);
 
-  std::vector<LinkId> nearest;  // both NICs are equally near: the first
+  std::vector<LinkId> nearest;  // both NICs are equally near: gpu0 begins with the first, gpu1 not
   cluster.append_route({0, 1}, {1, 0}, nearest);
-  CHECK(cluster.link_name(nearest[2]) == "node0.nic0.up");
+  CHECK(cluster.link_name(nearest[2]) == "node0.nic1.up");
+  CHECK(cluster.link_name(nearest[5]) == "node1.nic0.down");
   path.clear();
   cluster.append_route({1, 0}, {1, 1}, path);
   CHECK(names(cluster, path) ==
