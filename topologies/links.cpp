@@ -24,6 +24,10 @@ constexpr Seconds roce_port = infiniband_port + Seconds{0.1e-6};
 constexpr Seconds tcp_port = 10_us;
 constexpr Seconds tcp_port_1g{11.5e-6};
 
+/// Half of the 24.35 us that fi_pingpong takes one way for 1 KiB over EFA between the memories of
+/// two instances (ComputeCanada/puppet-magic_castle, pull request 331, the least of its rows).
+constexpr Seconds efa_port{12.2e-6};
+
 /// TCP payload in an Ethernet frame of 1500 bytes with time stamps, to what the wire carries
 /// (14 header, 4 check sum, 8 preamble, 12 gap): 1448 / 1538 = 0.9415.
 constexpr double tcp_frame_efficiency = 1448.0 / 1538.0;
@@ -66,6 +70,10 @@ std::vector<PortKind> make_kinds() {
       {{"ib_ndr", "ib", 47_GBps, infiniband_port},
        400_Gbps,
        "46-48 GB/s per NIC in all-reduce (nccl-tests issue 290)"},
+      {{"efa_100g", "efa", 80_Gbps, efa_port},
+       100_Gbps,
+       "80 Gbit/s between two p3dn (NVIDIA/nccl issue 235; 50-60 among 8 to 32); 24 us for 1 KiB "
+       "one way, fi_pingpong between hosts (ComputeCanada/puppet-magic_castle pull request 331)"},
       {{"ipoib_100g", "tcp", BytesPerSecond{2.3e9}, tcp_port},
        100_Gbps,
        "ddl-benchmarks over IPoIB: rings of 8 to 32 GPUs reach 1.9-2.7 GB/s; the mean"},

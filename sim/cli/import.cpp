@@ -41,9 +41,11 @@ void add_import(CLI::App& app, Context& context) {
       "Examples:\n"
       "  nvidia-smi topo -m > topo.txt\n"
       "  gradwire import smi-topo topo.txt -o node.yaml\n"
-      "  gradwire import nccl-topo topo.xml --smi topo.txt -o node.yaml");
+      "  gradwire import nccl-topo topo.xml --smi topo.txt -o node.yaml\n"
+      "  gradwire import model-table summary.txt -o model.yaml");
   add_import_smi_topo(*command, context);
   add_import_nccl_topo(*command, context);
+  add_import_model_table(*command, context);
 }
 
 }  // namespace gradwire::cli

@@ -11,6 +11,7 @@ namespace gradwire::cli {
 // Each adds one part of `import`, whose callback does the work. `context` must outlive the app.
 void add_import_smi_topo(CLI::App& import, const Context& context);
 void add_import_nccl_topo(CLI::App& import, const Context& context);
+void add_import_model_table(CLI::App& import, const Context& context);
 
 /// All of a file. @param what  was expected in it, for the message.
 /// @throws ConfigError when it cannot be read.

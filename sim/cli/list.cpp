@@ -11,6 +11,7 @@
 
 #include "sim/cli/commands.hpp"
 #include "sim/cli/outputs.hpp"
+#include "sim/config/cluster_yaml.hpp"
 #include "sim/config/collective_catalogue.hpp"
 #include "sim/config/data_files.hpp"
 #include "sim/config/gpu_yaml.hpp"
@@ -19,6 +20,8 @@
 #include "sim/config/profile_yaml.hpp"
 #include "sim/config/strategy_catalogue.hpp"
 #include "sim/config/topology_catalogue.hpp"
+#include "sim/config/yaml_map.hpp"
+#include "sim/report/profile_text.hpp"
 #include "topologies/links.hpp"
 
 namespace gradwire::cli {
@@ -78,6 +81,17 @@ Json topologies() {
          {"summary", fmt::format("{} GPUs, {} NICs", node.gpus().size(), node.nics().size())},
          {"source", node.source}});
   }
+  for (const std::string& name : config::data_names(DataKind::cluster)) {
+    const config::YamlValue document =
+        config::load_yaml(config::data_file(DataKind::cluster, name).string());
+    const config::ClusterSpec spec = config::read_cluster_topology(document);
+    list.push_back({{"name", name},
+                    {"kind", "cluster"},
+                    {"summary", spec.cluster ? fmt::format("{} nodes and their network",
+                                                           spec.cluster->node_count())
+                                             : "a network, for nodes that a scenario gives"},
+                    {"source", config::YamlMap(document).require<std::string>("source")}});
+  }
   append_catalogue(list, "fabric", config::fabric_catalogue());
   for (const PortKind& kind : port_kinds()) {
     list.push_back(
@@ -96,15 +110,20 @@ ComputeProfile load_profile(const std::string& name) {
       config::load_yaml(config::data_file(DataKind::profile, name).string()));
 }
 
+std::string profile_summary(const ComputeProfile& p) {
+  const std::string title = profile_title(p);
+  return p.is_shape() ? title
+                      : fmt::format("{}: {:.2f} ms an iteration, {}", title,
+                                    1e3 * p.iteration.count(), p.source.kind);
+}
+
 Json profiles() {
   Json list = Json::array();
   for (const std::string& name : config::data_names(DataKind::profile)) {
     const ComputeProfile p = load_profile(name);
     list.push_back({{"name", name},
                     {"kind", "profile"},
-                    {"summary", fmt::format("{} on {}, batch {}, {}: {:.2f} ms an iteration, {}",
-                                            p.model, p.gpu, p.batch_per_gpu, p.dtype,
-                                            1e3 * p.iteration.count(), p.source.kind)},
+                    {"summary", profile_summary(p)},
                     {"model", p.model},
                     {"gpu", p.gpu},
                     {"batch_per_gpu", p.batch_per_gpu},

@@ -24,7 +24,8 @@ Job job_of(const config::Scenario& scenario) {
           .stragglers = scenario.stragglers,
           .run = scenario.run,
           .engine = engine_options(scenario),
-          .micro_batches = scenario.grad_accumulation};
+          .micro_batches = scenario.grad_accumulation,
+          .classes = &scenario.classes};
 }
 
 RunResult predict(const config::Scenario& scenario, bool record_spans) {

@@ -4,22 +4,18 @@
 #include <cstdio>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "sim/cli/commands.hpp"
-#include "sim/cli/graphviz.hpp"
 #include "sim/cli/inputs.hpp"
 #include "sim/cli/outputs.hpp"
 #include "sim/cli/predict.hpp"
-#include "sim/config/node_yaml.hpp"
+#include "sim/cli/show_topology.hpp"
 #include "sim/config/profile_yaml.hpp"
 #include "sim/core/error.hpp"
 #include "sim/report/profile_svg.hpp"
 #include "sim/report/profile_text.hpp"
 #include "sim/report/summary.hpp"
-#include "sim/report/topology_dot.hpp"
-#include "sim/report/topology_text.hpp"
 
 namespace gradwire::cli {
 namespace {
@@ -75,24 +71,6 @@ void show_profile(const ShowOptions& options) {
   write_outputs({{options.svg, [&] { return profile_svg(profile); }}});
 }
 
-Cluster cluster_of(const ShowOptions& options) {
-  const std::string file = data_argument(config::DataKind::node, options.file);
-  if (schema_of(file) == scenario_schema) {
-    const auto points = config::read_scenario(file, options.sets, config::Needs::cluster_only);
-    return *choose_point(points, options.point, file).cluster;
-  }
-  const auto node = std::make_shared<const NodeGraph>(config::read_node(config::load_yaml(file)));
-  return {{node}, Fabric{}};
-}
-
-void show_topology(const ShowOptions& options) {
-  const Cluster cluster = cluster_of(options);
-  // Drawn first: without Graphviz nothing is printed.
-  std::string svg = options.svg.empty() ? "" : draw_svg(topology_dot(cluster));
-  fmt::print("{}", topology_text(cluster));
-  write_outputs({{options.svg, [&] { return std::move(svg); }}});
-}
-
 CLI::App* add_part(CLI::App& show, ShowOptions& options, const char* name, const char* what,
                    const char* file) {
   CLI::App* part = show.add_subcommand(name, what);
@@ -131,7 +109,8 @@ void add_show(CLI::App& app, Context& /*context*/) {
                "Node topology or scenario (YAML), or a shipped node's name");
   topology->add_option("--svg", options->svg, "Draw it, by Graphviz")->check(writable_file());
   topology->footer("Example:\n  gradwire show topology job.yaml --svg cluster.svg");
-  topology->callback([options] { show_topology(*options); });
+  topology->callback(
+      [options] { show_topology(options->file, options->sets, options->point, options->svg); });
 }
 
 }  // namespace gradwire::cli

@@ -27,6 +27,7 @@ struct Machine {
 /// How one ring passes one machine.
 struct Passage {
   int nic = -1;
+  int exit = -1;   ///< GPU through which it leaves, as an index into Machine::gpus
   GpuOrder order;  ///< indices into Machine::gpus
 };
 using Passages = std::vector<Passage>;
@@ -73,7 +74,7 @@ LaneMatrix lanes_of(const NodeGraph& node, const std::vector<int>& gpus) {
 }
 
 /// Latency between two devices in whole picoseconds, so that sums in another order tie.
-std::int64_t distance(const NodeGraph& node, DeviceId from, DeviceId to) {
+std::int64_t picoseconds_between(const NodeGraph& node, DeviceId from, DeviceId to) {
   constexpr double picoseconds = 1e12;
   return std::llround(node.latency(node.route(from, to)).count() * picoseconds);
 }
@@ -83,6 +84,10 @@ class Inside {
  public:
   Inside(const NodeGraph& node, const std::vector<int>& gpus) : node_(node), gpus_(gpus) {
     for (const int gpu : gpus) ids_.push_back(node.gpus()[static_cast<std::size_t>(gpu)]);
+    for (const DeviceId from : ids_) {
+      auto& row = between_.emplace_back();
+      for (const DeviceId to : ids_) row.push_back(picoseconds_between(node, from, to));
+    }
   }
 
   [[nodiscard]] int size() const { return static_cast<int>(gpus_.size()); }
@@ -91,7 +96,7 @@ class Inside {
   /// From each GPU to a NIC.
   [[nodiscard]] std::vector<std::int64_t> distances(DeviceId nic) const {
     std::vector<std::int64_t> result;
-    for (const DeviceId gpu : ids_) result.push_back(distance(node_, gpu, nic));
+    for (const DeviceId gpu : ids_) result.push_back(picoseconds_between(node_, gpu, nic));
     return result;
   }
 
@@ -113,6 +118,14 @@ class Inside {
     });
   }
 
+  /// The GPU that the last one of a path sends through to a NIC: itself, or the first.
+  [[nodiscard]] int exit_of(const GpuOrder& order, const std::vector<std::int64_t>& to_nic) const {
+    const auto at = [](int gpu) { return static_cast<std::size_t>(gpu); };
+    const bool nearer = to_nic[at(order.front())] < to_nic[at(order.back())];
+    const bool joined = node_.nvlink_lanes(ids_[at(order.back())], ids_[at(order.front())]) > 0;
+    return nearer && joined ? order.front() : order.back();
+  }
+
   /// All GPUs from `ends.first` to `ends.last`, each the nearest to the one before; of equally near
   /// ones the lowest index.
   [[nodiscard]] GpuOrder by_closeness(const PathEnds& ends) const {
@@ -121,10 +134,10 @@ class Inside {
     for (int gpu = 0; gpu < size(); ++gpu) {
       if (gpu != ends.first && gpu != ends.last) left.push_back(gpu);
     }
-    const auto id = [&](int gpu) { return ids_[static_cast<std::size_t>(gpu)]; };
     while (!left.empty()) {
+      const auto& from = between_[static_cast<std::size_t>(order.back())];
       const auto next = std::min_element(left.begin(), left.end(), [&](int a, int b) {
-        return distance(node_, id(order.back()), id(a)) < distance(node_, id(order.back()), id(b));
+        return from[static_cast<std::size_t>(a)] < from[static_cast<std::size_t>(b)];
       });
       order.push_back(*next);
       left.erase(next);
@@ -137,15 +150,17 @@ class Inside {
   const NodeGraph& node_;
   const std::vector<int>& gpus_;
   std::vector<DeviceId> ids_;
+  std::vector<std::vector<std::int64_t>> between_;  ///< [from][to]
 };
 
 Passages rings_inside(const NodeGraph& node, const std::vector<int>& gpus) {
   const Inside inside(node, gpus);
   Passages passages;
   for (GpuOrder& order : find_rings(inside.lanes())) {
-    passages.push_back({.nic = -1, .order = std::move(order)});
+    passages.push_back({.nic = -1, .exit = -1, .order = std::move(order)});
   }
-  if (passages.empty()) passages.push_back({.nic = -1, .order = inside.by_closeness({0, 0})});
+  if (passages.empty())
+    passages.push_back({.nic = -1, .exit = -1, .order = inside.by_closeness({0, 0})});
   return passages;
 }
 
@@ -190,12 +205,17 @@ Passages paths_through(const NodeGraph& node, const std::vector<int>& gpus) {
   Passages passages;
   if (!inside.is_switched()) {
     for (GpuOrder& order : find_paths(inside.lanes(), ends)) {
-      passages.push_back({.nic = nics[passages.size()], .order = std::move(order)});
+      passages.push_back({.nic = nics[passages.size()], .exit = -1, .order = std::move(order)});
     }
   }
-  if (!passages.empty()) return passages;
-  for (std::size_t i = 0; i < nics.size(); ++i) {
-    passages.push_back({.nic = nics[i], .order = inside.by_closeness(ends[i].front())});
+  if (passages.empty()) {
+    for (std::size_t i = 0; i < nics.size(); ++i) {
+      passages.push_back(
+          {.nic = nics[i], .exit = -1, .order = inside.by_closeness(ends[i].front())});
+    }
+  }
+  for (Passage& passage : passages) {
+    passage.exit = inside.exit_of(passage.order, distance[static_cast<std::size_t>(passage.nic)]);
   }
   return passages;
 }
@@ -236,6 +256,8 @@ std::vector<RankRing> plan_rings(const Cluster& cluster, const Placement& member
       for (const int gpu : passage.order) {
         ring.order.push_back(machines[i].ranks[static_cast<std::size_t>(gpu)]);
         ring.nic.push_back(passage.nic);
+        ring.exit.push_back(
+            passage.exit < 0 ? -1 : machines[i].gpus[static_cast<std::size_t>(passage.exit)]);
       }
     }
   }
@@ -264,7 +286,9 @@ void append_flow(const Cluster& cluster, const Placement& members, const RankRin
   if (from.node == to.node) {
     cluster.append_local(from.node, from.gpu, to.gpu, pattern.path_links);
   } else {
-    cluster.append_remote(from, ring.nic[index], to, ring.nic[next], pattern.path_links);
+    const GpuRef exit{from.node, ring.exit[index]};
+    if (exit != from) cluster.append_local(from.node, from.gpu, exit.gpu, pattern.path_links);
+    cluster.append_remote(exit, ring.nic[index], to, ring.nic[next], pattern.path_links);
   }
   pattern.phases.back().flows.push_back(
       {.source = ring.order[index],

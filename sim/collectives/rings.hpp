@@ -12,7 +12,9 @@ namespace gradwire {
 /// A closed walk over all ranks: the way of one channel.
 struct RankRing {
   std::vector<int> order;  ///< ranks; the last is followed by the first
-  std::vector<int> nic;  ///< [i]: NIC of order[i]'s machine that this ring uses; -1 on one machine
+  std::vector<int> nic;   ///< [i]: NIC of order[i]'s machine that this ring uses; -1 on one machine
+  std::vector<int> exit;  ///< [i]: GPU of that machine through which this ring leaves it; -1 on one
+                          ///< machine
 };
 
 /// The rings that NCCL would lay through the machines of these ranks.
@@ -22,7 +24,9 @@ struct RankRing {
 /// On several: one ring for each NIC that is nearest to a taking-part GPU, machine after machine in
 /// the order in which the ranks name them. In each machine it comes in and goes out by that NIC,
 /// begins and ends at the GPUs nearest to it, and shares no lane with the rings of other NICs;
-/// rings of equally near NICs begin at different GPUs, each at one whose own NIC it is. Where
+/// rings of equally near NICs begin at different GPUs, each at one whose own NIC it is. A last GPU
+/// that is farther from the NIC than the first, but has NVLink to it, sends through it (NCCL's PXN,
+/// from 2.12 on). Where
 /// NVLink gives no such path, or is an NVSwitch, it goes to the nearest GPU that is left, as on one
 /// machine. Machines may have unequal numbers of ranks; the machine with the fewest rings decides
 /// how many there are.

@@ -116,6 +116,17 @@ std::optional<std::string> recorded_name(YamlMap& map) {
   return name;
 }
 
+/// What a shape does not state: GPU, batch, type, and (read by the caller) the iteration's time.
+ComputeProfile read_shape(YamlMap& map, ComputeProfile profile) {
+  const GpuSpec gpu = read_gpu_key(map);
+  profile.gpu = gpu.name;
+  profile.batch_per_gpu = map.require<int>("batch_per_gpu", at_least(1));
+  profile.dtype = read_dtype(map, gpu);
+  map.require_value("iteration_time",
+                    "what an iteration on one GPU takes: the file gives only ratios of times");
+  return profile;
+}
+
 }  // namespace
 
 ComputeProfile read_analytic_profile(YamlMap& map) {
@@ -148,6 +159,7 @@ ComputeProfile read_model_profile(YamlMap& map, std::vector<Warning>& warnings) 
 ComputeProfile read_file_profile(YamlMap& map, std::vector<Warning>& warnings) {
   const YamlValue& file = map.require_value("file", "a name that 'gradwire list profiles' shows");
   ComputeProfile profile = read_profile(load_yaml(find_data(DataKind::profile, file, "file")));
+  if (profile.is_shape()) return read_shape(map, std::move(profile));
   if (!map.has("gpu") && !map.has("batch_per_gpu") && !map.has("dtype")) return profile;
   const GpuSpec from = shipped_gpu(profile.gpu, file.where);
   const GpuSpec to = map.has("gpu") ? read_gpu_key(map) : from;

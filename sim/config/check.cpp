@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/config/catalogue.hpp"
+#include "sim/config/cluster_yaml.hpp"
 #include "sim/config/collective_table_yaml.hpp"
 #include "sim/config/efficiencies_yaml.hpp"
 #include "sim/config/gpu_yaml.hpp"
@@ -63,6 +64,11 @@ const std::vector<Schema>& schemas() {
        [](const std::string& file) { static_cast<void>(read_model_file(load_yaml(file))); }},
       {"gradwire.node_topology/1",
        [](const std::string& file) { static_cast<void>(read_node(load_yaml(file))); }},
+      {"gradwire.cluster_topology/1",
+       [](const std::string& file) {
+         const YamlValue document = load_yaml(file);
+         static_cast<void>(read_cluster_topology(document));
+       }},
       {"gradwire.collective_table/1",
        [](const std::string& file) { static_cast<void>(read_collective_series(load_yaml(file))); }},
   };

@@ -1,19 +1,29 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "sim/config/yaml_map.hpp"
+#include "sim/config/yaml_value.hpp"
 #include "sim/core/cluster.hpp"
 
 namespace gradwire::config {
 
 struct ClusterSpec {
   std::shared_ptr<const Cluster> cluster;
-  int gpus_per_node = 0;  ///< the first so many of each machine take part
+  std::vector<int> gpus;  ///< of each machine: its first so many take part
 };
 
-/// Reads `cluster:` of a scenario. On one machine `fabric` may be absent.
+/// Reads `cluster:` of a scenario: machines of one type (`node`, `nodes`, `gpus_per_node`),
+/// `groups` of several types, each with those keys and with `gpu` (a model in place of the node's
+/// own), `link` and `links_per_node` of its own, or `topology`, a file with both machines and
+/// network. On one machine `fabric` may be absent.
 [[nodiscard]] ClusterSpec read_cluster(YamlMap& scenario);
+
+/// Reads a file with `schema: gradwire.cluster_topology/1` (see NetworkFile) that has `groups`; of
+/// one without, only whether it is well formed.
+/// @return nothing in `cluster` when the file gives no machines.
+[[nodiscard]] ClusterSpec read_cluster_topology(const YamlValue& document);
 
 /// Reads `placement:`: packed (default), round_robin, or a list of "node0.gpu0", each GPU once.
 [[nodiscard]] Placement read_placement(YamlMap& scenario, const ClusterSpec& spec);

@@ -23,6 +23,8 @@ Shelf shelf(DataKind kind) {
       return {"profiles/gpus", "gpus"};
     case DataKind::node:
       return {"topologies/nodes", "topologies"};
+    case DataKind::cluster:
+      return {"topologies/clusters", "topologies"};
     case DataKind::collective_table:
       return {"profiles/collectives", "collectives"};
     case DataKind::efficiencies:

@@ -147,7 +147,7 @@ LayerSpec read_layer(YamlMap& map) {
   spec.name = map.require<std::string>("name");
   spec.kind = map.require_choice("kind", layer_spec_kinds());
   read_inputs(map, spec);
-  if (map.has("output")) spec.output_shape = read_shape(map, "output");
+  if (map.find("output") != nullptr) spec.output_shape = read_shape(map, "output");
   read_kind(map, spec);
   map.finish();
   return spec;

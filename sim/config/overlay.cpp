@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
+#include <system_error>
 #include <utility>
 
 namespace gradwire::config {
@@ -18,6 +20,18 @@ YamlEntry& entry_of(YamlValue& map, const std::string& key, const SourceLocation
   empty.where = where;
   map.entries.push_back({key, where, std::move(empty)});
   return map.entries.back();
+}
+
+/// The item of a list that `key` counts, from 0.
+YamlValue& item_of(YamlValue& list, const std::string& key, const std::string& path,
+                   const SourceLocation& where) {
+  std::size_t index = 0;
+  const char* end = key.data() + key.size();
+  const auto [rest, error] = std::from_chars(key.data(), end, index);
+  if (error == std::errc{} && rest == end && index < list.items.size()) return list.items[index];
+  throw ConfigError(where, fmt::format("'{}' has no item '{}', it is a list of {}; expected a "
+                                       "number from 0 to {}",
+                                       path, key, list.items.size(), list.items.size() - 1));
 }
 
 void make_map(YamlValue& value) {
@@ -51,6 +65,16 @@ void apply(YamlValue& document, const Override& change) {
     if (key.empty()) {
       throw ConfigError(
           where, fmt::format("an empty name in '{}'; expected names joined by dots", change.path));
+    }
+    if (map->kind == YamlValue::Kind::list && !map->items.empty()) {
+      YamlValue& item = item_of(*map, key, change.path.substr(0, begin - 1), where);
+      if (dot == change.path.size()) {
+        item = change.value;
+        return;
+      }
+      map = &item;
+      begin = dot + 1;
+      continue;
     }
     if (map->kind == YamlValue::Kind::empty) make_map(*map);
     if (map->kind != YamlValue::Kind::map) {

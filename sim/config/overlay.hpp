@@ -8,7 +8,7 @@ namespace gradwire::config {
 
 /// A value that replaces one of the document: "strategy.bucket_cap" and what to put there.
 struct Override {
-  std::string path;      ///< keys joined by dots
+  std::string path;      ///< keys, or numbers of items, joined by dots
   SourceLocation where;  ///< of the path
   YamlValue value;
 };
@@ -17,9 +17,11 @@ struct Override {
 /// @throws ConfigError without an equals sign, or when the value is not YAML.
 [[nodiscard]] Override parse_set(const std::string& assignment);
 
-/// Puts `change` into the document, making the mappings on its way. `profile: NAME` stands for
+/// Puts `change` into the document, making the mappings on its way; a number counts the items of a
+/// list that is there, from 0: "cluster.groups.1.nodes". `profile: NAME` stands for
 /// `profile: {file: NAME}`, so that `profile.iteration_time` can join it.
-/// @throws ConfigError when a key on the way holds something that is not a mapping.
+/// @throws ConfigError when a key on the way holds something that is not a mapping, or a list
+///         without such an item.
 void apply(YamlValue& document, const Override& change);
 
 }  // namespace gradwire::config

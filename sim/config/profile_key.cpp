@@ -62,6 +62,12 @@ void read_profile_key(YamlMap& scenario, Scenario& result) {
       scenario.require_value("profile", "a name that 'gradwire list profiles' shows");
   if (value.kind != YamlValue::Kind::map) {
     result.profile = read_profile(load_yaml(find_data(DataKind::profile, value, "profile")));
+    if (result.profile->is_shape()) {
+      throw ConfigError(value.where,
+                        fmt::format("'{0}' gives only ratios of times; expected {{file: {0}, gpu: "
+                                    "..., batch_per_gpu: ..., dtype: ..., iteration_time: ...}}",
+                                    value.text));
+    }
   } else {
     YamlMap map(value, "profile");
     result.profile = map.has("file") ? read_file_profile(map, result.warnings)

@@ -139,9 +139,12 @@ ComputeProfile read_profile(const YamlValue& document) {
   map.require_schema("gradwire.compute_profile/1");
   ComputeProfile profile;
   profile.model = map.require<std::string>("model");
-  profile.gpu = map.require<std::string>("gpu");
-  profile.batch_per_gpu = map.require<int>("batch_per_gpu", at_least(1));
-  profile.dtype = map.require<std::string>("dtype");
+  const bool shape = !map.has("iteration") && !map.has("gpu");
+  if (!shape) {
+    profile.gpu = map.require<std::string>("gpu");
+    profile.batch_per_gpu = map.require<int>("batch_per_gpu", at_least(1));
+    profile.dtype = map.require<std::string>("dtype");
+  }
   profile.source = read_source(map.require_map("source"));
   map.require_value("layers", "a list of layers in forward order");
   for (auto& layer : map.maps("layers")) profile.layers.push_back(read_layer(layer));
@@ -151,7 +154,13 @@ ComputeProfile read_profile(const YamlValue& document) {
     profile.optimizer_bytes_per_parameter = optimizer->value_or<Bytes>("bytes_per_parameter", {});
     optimizer->finish();
   }
-  read_iteration(profile, map.require_map("iteration"));
+  if (shape) {
+    profile.iteration = profile.gpu_busy =
+        profile.forward() + profile.backward() + profile.optimizer;
+    if (profile.iteration == Seconds{0}) map.fail("layers", "a shape whose layers take no time");
+  } else {
+    read_iteration(profile, map.require_map("iteration"));
+  }
   profile.gradient_order = read_gradient_order(profile, map);
   if (auto overlap = map.optional_map("overlap")) profile.overlap = read_overlap(*overlap);
   if (auto host = map.optional_map("host")) {

@@ -11,6 +11,7 @@
 #include "sim/config/profile_key.hpp"
 #include "sim/config/scenario_document.hpp"
 #include "sim/config/strategy_catalogue.hpp"
+#include "sim/config/worker_classes.hpp"
 #include "sim/config/yaml_map.hpp"
 
 namespace gradwire::config {
@@ -63,22 +64,6 @@ StragglerSpec read_straggler(YamlMap map, int world_size) {
   return straggler;
 }
 
-/// "v100-sxm2" of "v100-sxm2-32gb": boards that differ in memory only compute alike.
-std::string board_of(const std::string& gpu) {
-  return gpu.ends_with("gb") ? gpu.substr(0, gpu.rfind('-')) : gpu;
-}
-
-void warn_of_other_gpu(Scenario& scenario) {
-  const NodeGraph& node = scenario.cluster->node(scenario.placement.front().node);
-  const std::string& there = node.device(node.gpus().front()).model;
-  const std::string& recorded = scenario.profile->gpu;
-  if (there.empty() || board_of(there) == board_of(recorded)) return;
-  scenario.warnings.push_back(
-      {"gpu-differs", fmt::format("the profile is of {}, the cluster's GPUs are {}; compute times "
-                                  "are the profile's",
-                                  recorded, there)});
-}
-
 Scenario read_document(const ScenarioDocument& document, const std::string& file, Needs needs) {
   YamlMap map(document.yaml);
   map.require_schema("gradwire.scenario/1");
@@ -91,7 +76,7 @@ Scenario read_document(const ScenarioDocument& document, const std::string& file
   const ClusterSpec cluster = read_cluster(map);
   scenario.cluster = cluster.cluster;
   scenario.placement = read_placement(map, cluster);
-  if (scenario.profile) warn_of_other_gpu(scenario);
+  if (scenario.profile) give_worker_classes(scenario);
   if (training || map.has("strategy")) read_strategy(map.require_map("strategy"), scenario);
   scenario.cost = read_collective(map, scenario.cluster, scenario.warnings);
   if (auto run = map.optional_map("run")) read_run(*run, scenario);

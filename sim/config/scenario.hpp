@@ -11,6 +11,7 @@
 #include "sim/core/gpu.hpp"
 #include "sim/core/result.hpp"
 #include "sim/core/scenario.hpp"
+#include "sim/core/worker_class.hpp"
 #include "sim/cost/collective_cost.hpp"
 #include "strategies/strategy.hpp"
 
@@ -22,6 +23,7 @@ struct Scenario {
   std::string name;
   std::optional<ComputeProfile> profile;  ///< absent only where the command needs none
   GpuSpec gpu;
+  WorkerClasses classes;  ///< of ranks on other GPUs than those of rank 0
   std::shared_ptr<const Cluster> cluster;
   Placement placement;
   std::string strategy_name;

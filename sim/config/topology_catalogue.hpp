@@ -1,11 +1,12 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include "sim/config/catalogue.hpp"
 #include "sim/config/yaml_map.hpp"
-#include "sim/core/cluster.hpp"
+#include "sim/core/fabric.hpp"
 
 namespace gradwire::config {
 
@@ -16,7 +17,7 @@ struct FabricEntry {
   std::vector<ParameterInfo> parameters;
   /// Reads the knobs of the `fabric:` mapping; the caller has read `kind`, `link` and
   /// `links_per_node` and calls finish().
-  Fabric (*read)(YamlMap& map, int ports, const PortSpec& port);
+  Fabric (*read)(YamlMap& map, std::span<const PortGroup> ports);
 };
 
 /// Every fabric a scenario may name. To add one, add one line to topology_catalogue.cpp.

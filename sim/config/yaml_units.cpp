@@ -76,7 +76,11 @@ std::string unit_suggestion(const std::string& unit, std::span<const Unit> units
   for (const auto& known : units) names.emplace_back(known.name);
   const std::string wanted = bits_spelt_out(unit);
   for (const auto& name : names) {
-    if (lower_case(name) == lower_case(wanted)) return fmt::format("; did you mean '{}'?", name);
+    // A size where a rate belongs: "25 GB".
+    const bool same = lower_case(name) == lower_case(wanted);
+    if (same || lower_case(name) == lower_case(wanted + "/s")) {
+      return fmt::format("; did you mean '{}'?", name);
+    }
   }
   return suggestion(wanted, names);
 }

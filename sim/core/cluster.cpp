@@ -12,6 +12,8 @@
 #include <string_view>
 #include <utility>
 
+#include "sim/core/error.hpp"
+
 namespace gradwire {
 namespace {
 
@@ -50,6 +52,8 @@ struct Cluster::Routes {
   std::vector<LinkId> links;
   std::vector<std::size_t> begin{0};  ///< path k is links[begin[k], begin[k + 1])
   std::vector<int> nearest_nic;       ///< of each GPU; empty when there is no NIC
+  std::vector<int> nearest_gpu;       ///< of each NIC
+  std::vector<bool> nvlink;           ///< [from * gpus + to]: joined directly
 
   explicit Routes(const NodeGraph& node)
       : gpus(static_cast<int>(node.gpus().size())), nics(static_cast<int>(node.nics().size())) {
@@ -71,13 +75,32 @@ struct Cluster::Routes {
     if (nics == 0) return;
     for (const DeviceId gpu : node.gpus()) {
       nearest_nic.push_back(node.nics_by_distance(gpu).front());
+      for (const DeviceId other : node.gpus()) {
+        nvlink.push_back(gpu != other && node.nvlink_lanes(gpu, other) > 0);
+      }
     }
+    for (int nic = 0; nic < nics; ++nic) nearest_gpu.push_back(gpu_next_to(nic));
   }
 
   [[nodiscard]] int gpu_to_gpu(int from, int to) const { return from * gpus + to; }
   [[nodiscard]] int gpu_to_nic(int gpu, int nic) const { return gpus * gpus + gpu * nics + nic; }
   [[nodiscard]] int nic_to_gpu(int nic, int gpu) const {
     return gpus * gpus + gpus * nics + nic * gpus + gpu;
+  }
+
+  /// The GPU from which the path to the NIC takes least time; the first of them.
+  [[nodiscard]] int gpu_next_to(int nic) const {
+    const auto latency = [&](int gpu) {
+      double sum = 0;
+      const auto path = at(gpu_to_nic(gpu, nic));
+      for (std::size_t i = begin[path]; i < begin[path + 1]; ++i) sum += own[at(links[i])].latency;
+      return sum;
+    };
+    int nearest = 0;
+    for (int gpu = 1; gpu < gpus; ++gpu) {
+      if (latency(gpu) < latency(nearest)) nearest = gpu;
+    }
+    return nearest;
   }
 
   void append(int path, LinkId offset, std::vector<LinkId>& out) const {
@@ -107,9 +130,10 @@ Cluster::Cluster(std::vector<std::shared_ptr<const NodeGraph>> nodes, Fabric fab
     links_.insert(links_.end(), routes->own.begin(), routes->own.end());
   }
   assert(fabric_.port_count() == ports || (nodes_.size() == 1 && fabric_.port_count() == 0));
-  const PortSpec& port = fabric_.port;
-  links_.resize(links_.size() + 2 * at(fabric_.port_count()),
-                cluster_link(LinkKind::network, port.bandwidth, port.latency));
+  for (int port = 0; port < fabric_.port_count(); ++port) {
+    const PortSpec& spec = fabric_.port_spec(port);
+    links_.resize(links_.size() + 2, cluster_link(LinkKind::network, spec.bandwidth, spec.latency));
+  }
   trunk_links_ = static_cast<LinkId>(links_.size());
   const auto& switches = fabric_.graph();
   for (const auto& edge : boost::make_iterator_range(boost::edges(switches))) {
@@ -158,15 +182,62 @@ void Cluster::append_remote(GpuRef from, int nic_from, GpuRef to, int nic_to,
   const Routes& out = *routes_[at(from.node)];
   const Routes& in = *routes_[at(to.node)];
   assert(nic_from < out.nics && nic_to < in.nics && from.node != to.node);
-  const int port_from = port_offset_[at(from.node)] + nic_from;
   const int port_to = port_offset_[at(to.node)] + nic_to;
+  int port_from = port_offset_[at(from.node)] + nic_from;
+  if (!fabric_.reaches(port_from, port_to)) {
+    nic_from = other_way_out(from.node, nic_to, port_to);
+    port_from = port_offset_[at(from.node)] + nic_from;
+    const int relay = out.nearest_gpu[at(nic_from)];
+    if (out.nvlink[at(from.gpu * out.gpus + relay)]) {
+      append_local(from.node, from.gpu, relay, path);
+      from.gpu = relay;
+    }
+  }
   out.append(out.gpu_to_nic(from.gpu, nic_from), node_offset_[at(from.node)], path);
   path.push_back(port_links_ + 2 * port_from);
-  for (const int trunk : fabric_.trunks(fabric_.switch_of(port_from), fabric_.switch_of(port_to))) {
-    path.push_back(trunk_links_ + trunk);
-  }
+  for (const int trunk : fabric_.route(port_from, port_to)) path.push_back(trunk_links_ + trunk);
   path.push_back(port_links_ + 2 * port_to + 1);
   in.append(in.nic_to_gpu(nic_to, to.gpu), node_offset_[at(to.node)], path);
+}
+
+int Cluster::other_way_out(int node, int nic_to, int port_to) const {
+  const int nics = routes_[at(node)]->nics;
+  const auto reaches = [&](int nic) {
+    return nic < nics && fabric_.reaches(port_offset_[at(node)] + nic, port_to);
+  };
+  if (reaches(nic_to)) return nic_to;
+  for (int nic = 0; nic < nics; ++nic) {
+    if (reaches(nic)) return nic;
+  }
+  throw SimulationError(fmt::format("fabric: no NIC of node{} reaches {}", node,
+                                    fabric_.graph()[fabric_.switch_of(port_to)].name));
+}
+
+std::optional<std::pair<int, int>> Cluster::separated() const {
+  if (nodes_.size() < 2) return std::nullopt;
+  // Thousands of machines hang on few sets of islands: one machine stands for each set.
+  std::map<std::vector<int>, int> first_on;
+  for (int node = 0; node < node_count(); ++node) {
+    std::vector<int> islands;
+    for (int nic = 0; nic < routes_[at(node)]->nics; ++nic) {
+      islands.push_back(fabric_.island_of(port_offset_[at(node)] + nic));
+    }
+    std::sort(islands.begin(), islands.end());
+    islands.erase(std::unique(islands.begin(), islands.end()), islands.end());
+    if (islands.empty()) return std::pair{node, node == 0 ? 1 : 0};
+    first_on.try_emplace(std::move(islands), node);
+  }
+  std::optional<std::pair<int, int>> found;
+  for (auto a = first_on.begin(); a != first_on.end(); ++a) {
+    for (auto b = std::next(a); b != first_on.end(); ++b) {
+      std::vector<int> common;
+      std::set_intersection(a->first.begin(), a->first.end(), b->first.begin(), b->first.end(),
+                            std::back_inserter(common));
+      const std::pair<int, int> nodes = std::minmax(a->second, b->second);
+      if (common.empty() && (!found || nodes < *found)) found = nodes;
+    }
+  }
+  return found;
 }
 
 void Cluster::append_route(GpuRef from, GpuRef to, std::vector<LinkId>& path) const {
@@ -209,20 +280,31 @@ std::vector<LinkId> Cluster::find_links(const std::string& name) const {
   return found;
 }
 
-Placement packed_placement(const Cluster& cluster, int gpus_per_node) {
+Placement packed_placement(std::span<const int> gpus) {
   Placement placement;
-  for (int node = 0; node < cluster.node_count(); ++node) {
-    for (int gpu = 0; gpu < gpus_per_node; ++gpu) placement.push_back({node, gpu});
+  for (std::size_t node = 0; node < gpus.size(); ++node) {
+    for (int gpu = 0; gpu < gpus[node]; ++gpu) placement.push_back({static_cast<int>(node), gpu});
   }
   return placement;
 }
 
-Placement round_robin_placement(const Cluster& cluster, int gpus_per_node) {
+Placement round_robin_placement(std::span<const int> gpus) {
   Placement placement;
-  for (int gpu = 0; gpu < gpus_per_node; ++gpu) {
-    for (int node = 0; node < cluster.node_count(); ++node) placement.push_back({node, gpu});
+  const int most = gpus.empty() ? 0 : *std::max_element(gpus.begin(), gpus.end());
+  for (int gpu = 0; gpu < most; ++gpu) {
+    for (std::size_t node = 0; node < gpus.size(); ++node) {
+      if (gpu < gpus[node]) placement.push_back({static_cast<int>(node), gpu});
+    }
   }
   return placement;
+}
+
+Placement packed_placement(const Cluster& cluster, int gpus_per_node) {
+  return packed_placement(std::vector<int>(at(cluster.node_count()), gpus_per_node));
+}
+
+Placement round_robin_placement(const Cluster& cluster, int gpus_per_node) {
+  return round_robin_placement(std::vector<int>(at(cluster.node_count()), gpus_per_node));
 }
 
 }  // namespace gradwire

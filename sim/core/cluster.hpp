@@ -1,12 +1,14 @@
 #pragma once
 
-#include <boost/graph/adjacency_list.hpp>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "sim/core/fabric.hpp"
 #include "sim/core/node_graph.hpp"
 #include "sim/core/units.hpp"
 
@@ -32,45 +34,6 @@ struct ClusterLink {
   LinkKind kind = LinkKind::pcie;
 };
 
-/// The kind of network port on each NIC: what a fabric link gives, with its source.
-struct PortSpec {
-  std::string name;          ///< "ib_edr"
-  std::string kind;          ///< tcp | roce | ib
-  BytesPerSecond bandwidth;  ///< payload, one direction
-  Seconds latency;           ///< NIC to switch or switch to NIC, one way
-};
-
-/// Network switches and the trunks between them, a Boost graph. Ports (NICs) hang on switches;
-/// routes are found among switches only, so that cost does not follow the number of ports.
-class Fabric {
- public:
-  struct Switch {
-    std::string name;
-  };
-  using SwitchGraph =
-      boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, Switch, NumberedLink>;
-  using SwitchId = SwitchGraph::vertex_descriptor;
-
-  std::string kind;  ///< "single_switch"
-  PortSpec port;
-
-  SwitchId add_switch(std::string name);
-  void connect(SwitchId a, SwitchId b, const Link& link);  ///< both directions
-  /// Attaches the next port (ports are numbered in the order of the calls). @return its number.
-  int attach(SwitchId at);
-
-  [[nodiscard]] const SwitchGraph& graph() const { return graph_; }
-  [[nodiscard]] int port_count() const { return static_cast<int>(port_switch_.size()); }
-  [[nodiscard]] SwitchId switch_of(int port_index) const;
-  /// Trunk indices (in edge order) from one switch to another; cached.
-  [[nodiscard]] const std::vector<int>& trunks(SwitchId from, SwitchId to) const;
-
- private:
-  SwitchGraph graph_;
-  std::vector<SwitchId> port_switch_;
-  mutable std::vector<std::vector<std::vector<int>>> cache_;
-};
-
 /// Machines joined by a fabric: the static description that planners and engines read.
 ///
 /// LinkIds: each node's resources one node after the other, then for each port up and down, then
@@ -85,6 +48,10 @@ class Cluster {
   [[nodiscard]] int node_count() const { return static_cast<int>(nodes_.size()); }
   [[nodiscard]] const NodeGraph& node(int index) const;
   [[nodiscard]] const std::shared_ptr<const NodeGraph>& node_type(int index) const;
+  /// The fabric's port of a NIC. REQUIRES: the node has it, and the fabric has ports.
+  [[nodiscard]] int port_of(int node, int nic) const {
+    return port_offset_[static_cast<std::size_t>(node)] + nic;
+  }
   [[nodiscard]] const Fabric& fabric() const { return fabric_; }
   [[nodiscard]] std::span<const ClusterLink> links() const { return links_; }
   [[nodiscard]] std::string link_name(LinkId id) const;  ///< "node1.gpu0->gpu1", "node0.nic2.up"
@@ -92,10 +59,18 @@ class Cluster {
   /// Appends the links between two GPUs of one machine.
   void append_local(int node, int from_gpu, int to_gpu, std::vector<LinkId>& path) const;
   /// Appends the links from a GPU through `nic_from` of its machine, the fabric and `nic_to`.
+  /// Where the fabric has no way from `nic_from` (rails without a spine), the data leave by another
+  /// NIC of the machine: the one numbered as `nic_to`, else the first that reaches it; over NVLink
+  /// to the GPU nearest to that NIC where there is a direct one, else over PCIe. NCCL does so from
+  /// 2.12 on (PXN; NVIDIA, Doubling all2all performance with NCCL 2.12, 2022).
+  /// @throws SimulationError when no NIC of the machine reaches `nic_to`.
   void append_remote(GpuRef from, int nic_from, GpuRef to, int nic_to,
                      std::vector<LinkId>& path) const;
   /// Appends the way between two GPUs wherever they are; the nearest NICs are taken.
   void append_route(GpuRef from, GpuRef to, std::vector<LinkId>& path) const;
+
+  /// Two machines without any way between them, the first such pair; nothing when all are joined.
+  [[nodiscard]] std::optional<std::pair<int, int>> separated() const;
 
   /// Replaces the capacity of a link (a degraded NIC). @param factor of the present capacity, > 0.
   void degrade(LinkId id, double factor);
@@ -104,6 +79,9 @@ class Cluster {
 
  private:
   struct Routes;  ///< all local routes of one node type, computed once
+
+  /// The NIC of a machine by which data reach a port that its own NIC does not reach.
+  [[nodiscard]] int other_way_out(int node, int nic_to, int port_to) const;
 
   std::vector<std::shared_ptr<const NodeGraph>> nodes_;
   Fabric fabric_;
@@ -115,9 +93,12 @@ class Cluster {
   std::vector<std::shared_ptr<const Routes>> routes_;
 };
 
-/// Ranks node by node, the first `gpus_per_node` GPUs of each.
+/// Ranks node by node, the first `gpus[node]` GPUs of each.
+[[nodiscard]] Placement packed_placement(std::span<const int> gpus);
+/// The first GPU of every node, then the second of each that has one, and so on.
+[[nodiscard]] Placement round_robin_placement(std::span<const int> gpus);
+/// The same with equally many GPUs of each node.
 [[nodiscard]] Placement packed_placement(const Cluster& cluster, int gpus_per_node);
-/// Rank r on node r mod nodes.
 [[nodiscard]] Placement round_robin_placement(const Cluster& cluster, int gpus_per_node);
 
 }  // namespace gradwire

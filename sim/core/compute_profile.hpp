@@ -46,9 +46,12 @@ struct ProfileSource {
 };
 
 /// What one GPU does in one iteration of a model without communication.
+///
+/// A shape is a profile of no stated GPU, batch and type: its times count by their ratios only, and
+/// it becomes a profile once those are given and it is scaled_to() an iteration.
 struct ComputeProfile {
   std::string model;
-  std::string gpu;
+  std::string gpu;  ///< empty in a shape, and then batch_per_gpu is 0 and dtype empty
   int batch_per_gpu = 0;
   std::string dtype;
   ProfileSource source;
@@ -67,6 +70,7 @@ struct ComputeProfile {
   /// its error where it was held against measurements. 0: no model has touched them.
   double model_error = 0;
 
+  [[nodiscard]] bool is_shape() const { return gpu.empty(); }
   [[nodiscard]] Seconds forward() const;
   [[nodiscard]] Seconds backward() const;
   /// What the layers and the optimizer do not explain: loss, zeroing of gradients, host gaps.

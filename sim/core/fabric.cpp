@@ -1,23 +1,44 @@
+#include "sim/core/fabric.hpp"
+
 #include <algorithm>
 #include <cassert>
-#include <cstddef>
+#include <cmath>
+#include <functional>
 #include <limits>
+#include <queue>
 #include <utility>
 
-#include "sim/core/cluster.hpp"
 #include "sim/core/error.hpp"
-#include "sim/core/path_search.hpp"
+#include "sim/core/random.hpp"
 
 namespace gradwire {
+namespace {
 
-Fabric::SwitchId Fabric::add_switch(std::string name) {
-  cache_.clear();
-  return boost::add_vertex(Switch{std::move(name)}, graph_);
+constexpr std::int64_t unreached = std::numeric_limits<std::int64_t>::max();
+
+/// Latency decides, in whole picoseconds so that sums in another order tie; of equal ones the
+/// number of trunks, of which no way has this many.
+std::int64_t cost_of(const Link& trunk) {
+  constexpr std::int64_t trunks_max = 1024;
+  constexpr double picosecond = 1e-12;
+  return std::llround(trunk.latency.count() / picosecond) * trunks_max + 1;
+}
+
+}  // namespace
+
+void Fabric::forget() {
+  costs_.clear();
+  islands_.clear();
+}
+
+Fabric::SwitchId Fabric::add_switch(std::string name, int count) {
+  forget();
+  return boost::add_vertex(Switch{.name = std::move(name), .count = count}, graph_);
 }
 
 void Fabric::connect(SwitchId a, SwitchId b, const Link& link) {
   assert(a != b && link.bandwidth.count() > 0 && link.latency.count() >= 0);
-  cache_.clear();
+  forget();
   for (const auto& [from, to] : {std::pair{a, b}, std::pair{b, a}}) {
     const auto number = static_cast<int>(boost::num_edges(graph_));
     boost::add_edge(from, to, NumberedLink(number, link), graph_);
@@ -26,6 +47,9 @@ void Fabric::connect(SwitchId a, SwitchId b, const Link& link) {
 
 int Fabric::attach(SwitchId at) {
   assert(at < boost::num_vertices(graph_));
+  auto spec = std::find(specs_.begin(), specs_.end(), port);
+  if (spec == specs_.end()) spec = specs_.insert(spec, port);
+  port_spec_.push_back(static_cast<std::uint32_t>(spec - specs_.begin()));
   port_switch_.push_back(at);
   return port_count() - 1;
 }
@@ -34,27 +58,103 @@ Fabric::SwitchId Fabric::switch_of(int port_index) const {
   return port_switch_[static_cast<std::size_t>(port_index)];
 }
 
-const std::vector<int>& Fabric::trunks(SwitchId from, SwitchId to) const {
-  static const std::vector<int> none;
-  if (from == to) return none;
-  cache_.resize(boost::num_vertices(graph_));
-  auto& from_here = cache_[from];
-  if (from_here.empty()) {
-    const PathSearch<SwitchGraph> search(
-        graph_, from, [](const auto& /*trunk*/) { return true; },
-        [](SwitchId /*at*/) { return std::numeric_limits<double>::infinity(); });
-    from_here.resize(boost::num_vertices(graph_));
-    for (const SwitchId id : boost::make_iterator_range(boost::vertices(graph_))) {
-      if (!search.reaches(id)) continue;
-      for (const auto& trunk : search.path(id)) {
-        from_here[id].push_back(boost::get(boost::edge_index, graph_, trunk));
+const PortSpec& Fabric::port_spec(int port_index) const {
+  return specs_[port_spec_[static_cast<std::size_t>(port_index)]];
+}
+
+int Fabric::island_of(int port_index) const {
+  if (islands_.empty()) {
+    islands_.assign(boost::num_vertices(graph_), -1);
+    int islands = 0;
+    std::vector<SwitchId> open;
+    for (const SwitchId first : boost::make_iterator_range(boost::vertices(graph_))) {
+      if (islands_[first] >= 0) continue;
+      islands_[first] = islands;
+      open.push_back(first);
+      while (!open.empty()) {
+        const SwitchId at = open.back();
+        open.pop_back();
+        for (const auto& trunk : boost::make_iterator_range(boost::out_edges(at, graph_))) {
+          const SwitchId next = boost::target(trunk, graph_);
+          if (islands_[next] >= 0) continue;
+          islands_[next] = islands;
+          open.push_back(next);
+        }
       }
+      ++islands;
     }
   }
-  if (from_here[to].empty()) {
+  return islands_[switch_of(port_index)];
+}
+
+int Fabric::trunk_between(SwitchId from, SwitchId to) const {
+  const auto [trunk, exists] = boost::edge(from, to, graph_);
+  assert(exists);
+  static_cast<void>(exists);
+  return boost::get(boost::edge_index, graph_, trunk);
+}
+
+const std::vector<Fabric::Cost>& Fabric::costs_to(SwitchId to) const {
+  costs_.resize(boost::num_vertices(graph_));
+  auto& costs = costs_[to];
+  if (!costs.empty()) return costs;
+  costs.assign(boost::num_vertices(graph_), unreached);
+  // Trunks are alike in both directions: the ways from `to` are the ways to it.
+  using Entry = std::pair<Cost, SwitchId>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
+  costs[to] = 0;
+  open.emplace(0, to);
+  while (!open.empty()) {
+    const auto [cost, at] = open.top();
+    open.pop();
+    if (cost > costs[at]) continue;
+    for (const auto& trunk : boost::make_iterator_range(boost::out_edges(at, graph_))) {
+      const SwitchId next = boost::target(trunk, graph_);
+      const Cost reached = cost + cost_of(graph_[trunk]);
+      if (reached >= costs[next]) continue;
+      costs[next] = reached;
+      open.emplace(reached, next);
+    }
+  }
+  return costs;
+}
+
+void Fabric::best_trunks(SwitchId at, const std::vector<Cost>& costs,
+                         std::vector<SwitchGraph::edge_descriptor>& out) const {
+  out.clear();
+  for (const auto& trunk : boost::make_iterator_range(boost::out_edges(at, graph_))) {
+    const Cost rest = costs[boost::target(trunk, graph_)];
+    if (rest != unreached && rest + cost_of(graph_[trunk]) == costs[at]) out.push_back(trunk);
+  }
+}
+
+std::size_t Fabric::choices(SwitchId from, SwitchId to) const {
+  std::vector<SwitchGraph::edge_descriptor> trunks;
+  if (from != to) best_trunks(from, costs_to(to), trunks);
+  return trunks.size();
+}
+
+std::vector<int> Fabric::route(int port_from, int port_to) const {
+  const SwitchId from = switch_of(port_from);
+  const SwitchId to = switch_of(port_to);
+  std::vector<int> numbers;
+  if (from == to) return numbers;
+  if (!reaches(port_from, port_to)) {
     throw SimulationError("fabric: no way from " + graph_[from].name + " to " + graph_[to].name);
   }
-  return from_here[to];
+  std::uint64_t pick = absorb(absorb(absorb(0, ecmp_seed), static_cast<std::uint64_t>(port_from)),
+                              static_cast<std::uint64_t>(port_to));
+  if (rule) return rule(*this, from, to, pick);
+  const auto& costs = costs_to(to);
+  std::vector<SwitchGraph::edge_descriptor> trunks;
+  for (SwitchId at = from; at != to; at = boost::target(trunks.front(), graph_)) {
+    best_trunks(at, costs, trunks);
+    // Every switch hashes by its own key: with one key the second choice would follow the first.
+    pick = absorb(pick, at);
+    std::swap(trunks.front(), trunks[pick % trunks.size()]);
+    numbers.push_back(boost::get(boost::edge_index, graph_, trunks.front()));
+  }
+  return numbers;
 }
 
 }  // namespace gradwire

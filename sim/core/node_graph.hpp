@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/core/units.hpp"
@@ -52,6 +53,9 @@ class NodeGraph {
   DeviceId add(Device device);
   /// Connects both directions with the same properties. REQUIRES: bandwidth > 0, latency >= 0.
   void connect(DeviceId a, DeviceId b, const Link& link);
+
+  /// Puts another type of GPU or NIC in a device's place.
+  void set_model(DeviceId id, std::string model) { graph_[id].model = std::move(model); }
 
   [[nodiscard]] const DeviceGraph& graph() const { return graph_; }
   [[nodiscard]] const std::vector<DeviceId>& gpus() const { return gpus_; }

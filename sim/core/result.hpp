@@ -56,7 +56,8 @@ struct RunResult {
   int world_size = 0;
   int batch_per_gpu = 0;
   int micro_batches = 1;
-  double single_gpu_iteration_s = 0;  ///< the profile's own, without communication
+  /// The profile's own, without communication; of several types of GPUs that of their mean rate.
+  double single_gpu_iteration_s = 0;
   /// Seconds of every measured iteration on every rank, pooled as the benchmark pools them; one
   /// entry a (iteration, rank group) with its count of ranks.
   std::vector<double> samples;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "sim/core/error.hpp"
 
@@ -118,14 +119,15 @@ class Assembly {
   /// least padding.
   [[nodiscard]] static std::optional<std::pair<std::int64_t, std::int64_t>> steps(
       std::int64_t length, std::int64_t output, std::int64_t kernel) {
-    for (std::int64_t stride = std::max<std::int64_t>(1, length / output + 1); stride >= 1;
-         --stride) {
-      for (std::int64_t padding = 0; padding <= kernel / 2; ++padding) {
-        if (length + 2 * padding < kernel) continue;
-        if ((length + 2 * padding - kernel) / stride + 1 == output) return {{stride, padding}};
-      }
+    std::optional<std::pair<std::int64_t, std::int64_t>> best;
+    for (std::int64_t padding = 0; padding <= kernel / 2; ++padding) {
+      const std::int64_t room = length + 2 * padding - kernel;  // for further windows
+      if (room < 0) continue;
+      const std::int64_t stride = output > 1 ? room / (output - 1) : room + 1;
+      if (stride < 1 || room / stride + 1 != output) continue;
+      if (!best || stride > best->first) best = {stride, padding};
     }
-    return std::nullopt;
+    return best;
   }
 
   struct Step {

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <vector>
 
+#include "sim/report/profile_text.hpp"
 #include "sim/report/ready_curve.hpp"
 #include "sim/report/svg.hpp"
 
@@ -105,11 +106,10 @@ std::string profile_svg(const ComputeProfile& profile) {
   const Frame frame{ms(profile.backward()), millions(profile.parameter_count())};
   std::string text = svg_open(width, height);
   text += fmt::format(
-      R"(<text x="{}" y="28" font-size="17" font-weight="bold">{} on {}, batch {}, {}</text>)"
-      R"(<text x="{}" y="48" fill="#555555">gradients ready during backward, millions of )"
-      "parameters ({})</text>\n",
-      left, svg_escaped(profile.model), svg_escaped(profile.gpu), profile.batch_per_gpu,
-      svg_escaped(profile.dtype), left, svg_escaped(profile.source.kind));
+      R"(<text x="{0}" y="28" font-size="17" font-weight="bold">{1}</text>)"
+      R"(<text x="{0}" y="48" fill="#555555">gradients ready during backward, millions of )"
+      "parameters ({2})</text>\n",
+      left, svg_escaped(profile_title(profile)), svg_escaped(profile.source.kind));
   text += grid(frame) + curve(frame, steps) + labels(frame, steps);
   text += fmt::format(
       R"(<text x="{}" y="{}" text-anchor="end" fill="#555555">time since the start of backward (ms))"

@@ -44,10 +44,16 @@ std::string ready_text(const ComputeProfile& p) {
 
 }  // namespace
 
+std::string profile_title(const ComputeProfile& p) {
+  return p.is_shape()
+             ? p.model + ", a shape: only ratios of times count"
+             : fmt::format("{} on {}, batch {}, {}", p.model, p.gpu, p.batch_per_gpu, p.dtype);
+}
+
 std::string profile_text(const ComputeProfile& p) {
   std::string text;
   auto out = std::back_inserter(text);
-  fmt::format_to(out, "{} on {}, batch {}, {}\n", p.model, p.gpu, p.batch_per_gpu, p.dtype);
+  fmt::format_to(out, "{}\n", profile_title(p));
   fmt::format_to(out, "Source        {}, {} {} {}\n", p.source.kind, p.source.tool, p.source.file,
                  p.source.date);
   if (!p.source.notes.empty()) fmt::format_to(out, "              {}\n", p.source.notes);

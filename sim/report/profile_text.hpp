@@ -10,4 +10,7 @@ namespace gradwire {
 /// ready, and a line a layer.
 [[nodiscard]] std::string profile_text(const ComputeProfile& profile);
 
+/// What it is of, in one line.
+[[nodiscard]] std::string profile_title(const ComputeProfile& profile);
+
 }  // namespace gradwire

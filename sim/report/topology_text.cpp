@@ -13,8 +13,13 @@
 #include <tuple>
 #include <vector>
 
+#include "sim/report/fabric_fold.hpp"
+
 namespace gradwire {
 namespace {
+
+/// Different switches of an irregular network that are listed.
+constexpr std::size_t switch_groups_max = 24;
 
 using Out = std::back_insert_iterator<std::string>;
 
@@ -167,21 +172,48 @@ void print_routes(const NodeGraph& node, Out out) {
   }
 }
 
-void print_fabric(const Cluster& cluster, Out out) {
-  const Fabric& fabric = cluster.fabric();
-  if (fabric.port_count() == 0) return;
-  const PortSpec& port = fabric.port;
-  const auto switches = boost::num_vertices(fabric.graph());
-  fmt::format_to(out,
-                 "fabric {}: {} switch{}, {} ports of {} ({}), {:.2f} GB/s each way, {:.3f} us\n",
-                 fabric.kind, switches, switches == 1 ? "" : "es", fabric.port_count(), port.name,
-                 port.kind, gigabytes(port.bandwidth), microseconds(port.latency));
-  if (cluster.node_count() < 2 || cluster.node(0).nics().empty() ||
-      cluster.node(1).nics().empty()) {
-    return;
+/// "16 trunks of 12.07 GB/s to spine0 ... spine15 x 16"
+std::string trunks_text(const FoldedFabric& folded, std::size_t group) {
+  std::string text;
+  for (const auto& trunks : folded.groups[group].trunks) {
+    text += fmt::format("{}{} trunk{} of {:.2f} GB/s to {}", text.empty() ? "" : ", ", trunks.count,
+                        trunks.count == 1 ? "" : "s", gigabytes(trunks.bandwidth),
+                        trunks.to == group ? "others alike" : title(folded.groups[trunks.to]));
   }
+  return text;
+}
+
+void print_switches(const Fabric& fabric, Out out) {
+  const FoldedFabric folded = fold(fabric, 0);
+  for (std::size_t g = 0; g < std::min(folded.groups.size(), switch_groups_max); ++g) {
+    const SwitchGroup& group = folded.groups[g];
+    std::string text;
+    double below = 0;
+    for (const auto& ports : group.ports) {
+      const PortSpec& spec = fabric.port_specs()[ports.spec];
+      text += fmt::format("{}{} port{} of {}", text.empty() ? "" : ", ", ports.count,
+                          ports.count == 1 ? "" : "s", spec.name);
+      below += ports.count * gigabytes(spec.bandwidth);
+    }
+    double above = 0;
+    for (const auto& trunks : group.trunks) above += trunks.count * gigabytes(trunks.bandwidth);
+    if (below > 0 && above > 0) {
+      text += fmt::format(" ({:.4g} GB/s of ports to {:.4g} of trunks)", below, above);
+    }
+    const std::string trunks = trunks_text(folded, g);
+    if (!trunks.empty()) text += fmt::format("{}{}", text.empty() ? "" : "; ", trunks);
+    fmt::format_to(out, "  {}: {}\n", title(group), text);
+  }
+  if (folded.groups.size() > switch_groups_max) {
+    fmt::format_to(out, "  ... {} more groups of switches\n",
+                   folded.groups.size() - switch_groups_max);
+  }
+}
+
+/// The way from the first GPU of node 0 to that of another node.
+void print_way(const Cluster& cluster, int node, Out out) {
   std::vector<LinkId> path;
-  cluster.append_route({0, 0}, {1, 0}, path);
+  cluster.append_route({0, 0}, {node, 0}, path);
   double least = std::numeric_limits<double>::infinity();
   double latency = 0;
   std::string way;
@@ -191,8 +223,31 @@ void print_fabric(const Cluster& cluster, Out out) {
     latency += link.latency;
     way += fmt::format("{}{}", way.empty() ? "" : ", ", cluster.link_name(id));
   }
-  fmt::format_to(out, "  between nodes {:.2f} GB/s, {:.2f} us: {}\n", least / 1e9, latency * 1e6,
-                 way);
+  fmt::format_to(out, "  node0 to node{}: {:.2f} GB/s, {:.2f} us: {}\n", node, least / 1e9,
+                 latency * 1e6, way);
+}
+
+void print_fabric(const Cluster& cluster, Out out) {
+  const Fabric& fabric = cluster.fabric();
+  if (fabric.port_count() == 0) return;
+  const int switches = switch_count(fabric);
+  fmt::format_to(out, "fabric {}: {} switch{}, {} ports", fabric.kind, switches,
+                 switches == 1 ? "" : "es", fabric.port_count());
+  if (switches > 1 && !fabric.rule) {
+    fmt::format_to(out, ", {}",
+                   fabric.routing == Routing::spread
+                       ? "flows spread over equal ways"
+                       : fmt::format("one of equal ways by hash (ecmp_seed {})", fabric.ecmp_seed));
+  }
+  fmt::format_to(out, "\n");
+  for (const PortSpec& port : fabric.port_specs()) {
+    fmt::format_to(out, "  {} ({}): {:.2f} GB/s each way, {:.3f} us a port\n", port.name, port.kind,
+                   gigabytes(port.bandwidth), microseconds(port.latency));
+  }
+  print_switches(fabric, out);
+  if (cluster.node_count() < 2) return;
+  print_way(cluster, 1, out);
+  if (cluster.node_count() > 2) print_way(cluster, cluster.node_count() - 1, out);
 }
 
 }  // namespace

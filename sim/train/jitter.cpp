@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "sim/core/random.hpp"
 
@@ -54,7 +55,8 @@ std::vector<double> layer_sigmas(const JitterSpec& jitter, const ComputeProfile&
 
 std::vector<MemberGroup> make_members(int world_size, const JitterSpec& jitter,
                                       const std::vector<StragglerSpec>& stragglers,
-                                      const ComputeProfile& profile, std::uint64_t seed) {
+                                      const ComputeProfile& profile, std::uint64_t seed,
+                                      std::span<const int> class_of_rank) {
   const auto count = static_cast<std::size_t>(world_size);
   std::vector<double> speed(count, 1.0);
   if (jitter.rank > 0) {
@@ -70,18 +72,23 @@ std::vector<MemberGroup> make_members(int world_size, const JitterSpec& jitter,
   const auto sigma = layer_sigmas(jitter, profile);
   const bool varies = jitter.iteration > 0 ||
                       std::any_of(sigma.begin(), sigma.end(), [](double s) { return s > 0; });
+  const auto class_of = [&](std::size_t rank) {
+    return class_of_rank.empty() ? 0 : class_of_rank[rank];
+  };
+  const auto kind = [&](std::size_t rank) { return std::pair(class_of(rank), speed[rank]); };
   std::vector<MemberGroup> members;
   std::vector<std::size_t> by_speed(count);
   std::iota(by_speed.begin(), by_speed.end(), std::size_t{0});
   if (!varies) {
     std::stable_sort(by_speed.begin(), by_speed.end(),
-                     [&](std::size_t a, std::size_t b) { return speed[a] < speed[b]; });
+                     [&](std::size_t a, std::size_t b) { return kind(a) < kind(b); });
   }
   for (const std::size_t rank : by_speed) {
-    if (!varies && !members.empty() && members.back().speed == speed[rank]) {
+    if (!varies && !members.empty() &&
+        std::pair(members.back().worker_class, members.back().speed) == kind(rank)) {
       ++members.back().count;
     } else {
-      members.push_back({static_cast<int>(rank), 1, speed[rank]});
+      members.push_back({static_cast<int>(rank), 1, speed[rank], class_of(rank)});
     }
   }
   std::sort(members.begin(), members.end(),

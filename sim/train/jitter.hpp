@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "sim/core/compute_profile.hpp"
@@ -10,9 +11,10 @@ namespace gradwire {
 
 /// Ranks whose compute runs alike share one entry: without jitter only the static speeds differ.
 struct MemberGroup {
-  int rank = 0;      ///< the first rank of the group; its draws are the group's
-  int count = 1;     ///< ranks in it
-  double speed = 1;  ///< device time / profile's device time, static
+  int rank = 0;          ///< the first rank of the group; its draws are the group's
+  int count = 1;         ///< ranks in it
+  double speed = 1;      ///< device time / profile's device time, static
+  int worker_class = 0;  ///< whose profile they follow
 };
 
 /// The distinct clocks of a job, in order of first rank.
@@ -21,10 +23,13 @@ struct MemberGroup {
 /// positions, Statistical Estimates and Transformed Beta-Variables, 1958): of N GPUs the slowest is
 /// as slow as the slowest of N is on average, so that one prediction is not one lucky draw. The
 /// seed decides which rank gets which; a single GPU is the median one.
+///
+/// @param class_of_rank  worker classes, which never share a group; empty: all of class 0.
 [[nodiscard]] std::vector<MemberGroup> make_members(int world_size, const JitterSpec& jitter,
                                                     const std::vector<StragglerSpec>& stragglers,
                                                     const ComputeProfile& profile,
-                                                    std::uint64_t seed);
+                                                    std::uint64_t seed,
+                                                    std::span<const int> class_of_rank = {});
 
 /// Factors that change from iteration to iteration, keyed by (seed, iteration, rank, layer): adding
 /// a straggler or changing the strategy re-rolls nobody.

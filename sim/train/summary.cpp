@@ -53,17 +53,32 @@ Summary::Summary(const Job& job, const std::vector<MemberGroup>& members)
   result_.world_size = static_cast<int>(job.placement.size());
   result_.batch_per_gpu = job.profile.batch_per_gpu;
   result_.micro_batches = job.micro_batches;
-  result_.single_gpu_iteration_s =
-      (job.profile.unattributed() + job.profile.optimizer +
-       static_cast<double>(job.micro_batches) * (job.profile.forward() + job.profile.backward()))
-          .count();
-  result_.profile_source = job.profile.source.kind;
+  double rate = 0;  // iterations per second of all ranks, each alone
+  for (const MemberGroup& member : members) {
+    const ComputeProfile& profile = profile_of(job, member.worker_class);
+    rate += member.count / (profile.unattributed().count() + device_time(member));
+    const double uncertainty = profile_uncertainty(profile);
+    if (uncertainty <= worst_profile_) continue;
+    worst_profile_ = uncertainty;
+    result_.profile_source = profile.source.kind;
+  }
+  result_.single_gpu_iteration_s = class_count(job) == 1
+                                       ? job.profile.unattributed().count() + device_time({})
+                                       : result_.world_size / rate;
+}
+
+double Summary::device_time(const MemberGroup& member) const {
+  const ComputeProfile& profile = profile_of(job_, member.worker_class);
+  return (profile.optimizer +
+          static_cast<double>(job_.micro_batches) * (profile.forward() + profile.backward()))
+      .count();
 }
 
 std::size_t Summary::slowest_member() const {
   const auto slowest =
-      std::max_element(members_.begin(), members_.end(),
-                       [](const auto& a, const auto& b) { return a.speed < b.speed; });
+      std::max_element(members_.begin(), members_.end(), [&](const auto& a, const auto& b) {
+        return a.speed * device_time(a) < b.speed * device_time(b);
+      });
   return static_cast<std::size_t>(slowest - members_.begin());
 }
 
@@ -143,9 +158,8 @@ void Summary::add_spread(RunResult& result) const {
   for (const double part : result.breakdown) total += part;
   const double communication = at(result.breakdown, Part::exposed_communication) +
                                at(result.breakdown, Part::overlap_slowdown);
-  const double calibration =
-      std::hypot(profile_uncertainty(job_.profile) * (total - communication) / total,
-                 worst_cost_ * communication / total);
+  const double calibration = std::hypot(worst_profile_ * (total - communication) / total,
+                                        worst_cost_ * communication / total);
   const double p50 = percentile(result.samples, result.sample_weight, 50);
   const double p5 = percentile(result.samples, result.sample_weight, 5);
   const double p95 = percentile(result.samples, result.sample_weight, 95);

@@ -16,7 +16,8 @@ class Summary {
  public:
   Summary(const Job& job, const std::vector<MemberGroup>& members);
 
-  /// The member whose GPU is the slowest by its static speed; the one that is traced.
+  /// The member whose GPU computes longest, by its profile and static speed; the one that is
+  /// traced.
   [[nodiscard]] std::size_t slowest_member() const;
 
   /// @param pattern  nullptr on a single rank.
@@ -30,13 +31,16 @@ class Summary {
                                  std::vector<Span> spans) const;
 
  private:
+  /// Seconds of an iteration's kernels on a GPU of the member's class at nominal speed.
+  [[nodiscard]] double device_time(const MemberGroup& member) const;
   void add_spread(RunResult& result) const;
   void add_links(RunResult& result, const Network& network, Seconds end) const;
 
   const Job& job_;
   const std::vector<MemberGroup>& members_;
   RunResult result_;
-  double worst_cost_ = 0;  ///< relative uncertainty of the least certain price
+  double worst_cost_ = 0;     ///< relative uncertainty of the least certain price
+  double worst_profile_ = 0;  ///< the same of the worker classes' profiles
 };
 
 }  // namespace gradwire

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <map>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
@@ -35,6 +36,18 @@ std::vector<Pattern> plan_patterns(const Job& job, const Strategy& strategy) {
   return patterns;
 }
 
+std::span<const int> classes_of(const Job& job) {
+  return job.classes == nullptr ? std::span<const int>() : job.classes->of_rank;
+}
+
+std::vector<std::vector<LaunchStep>> other_scripts(const Job& job) {
+  std::vector<std::vector<LaunchStep>> scripts;
+  for (int c = 1; c < class_count(job); ++c) {
+    scripts.push_back(launch_script(profile_of(job, c), job.micro_batches));
+  }
+  return scripts;
+}
+
 /// One run: the launcher thread, the strategy it tells, the ranks' streams and the engine.
 class Training {
  public:
@@ -44,10 +57,11 @@ class Training {
         patterns_(plan_patterns(job, *strategy_)),
         engine_(make_engine(job.cluster, patterns_, job.engine)),
         workers_(make_members(static_cast<int>(job.placement.size()), job.jitter, job.stragglers,
-                              job.profile, job.run.seed),
-                 tensors_of(job.profile)),
+                              job.profile, job.run.seed, classes_of(job)),
+                 tensors_of(job.profile), class_count(job)),
         draws_(job.jitter, job.profile, job.run.seed),
         script_(launch_script(job.profile, job.micro_batches)),
+        other_scripts_(other_scripts(job)),
         summary_(job, workers_.members()) {}
 
   RunResult run() {
@@ -83,6 +97,10 @@ class Training {
   /// Launches up to the next hook, then lets time pass to it.
   void launch() {
     while (step_ < script_.size()) {
+      other_seconds_.clear();
+      for (const auto& script : other_scripts_) {
+        other_seconds_.push_back(script[step_].item.seconds);
+      }
       const LaunchStep& step = script_[step_++];
       if (traced() && step.host > 0) {
         workers_.host_span("launch " + step.name, base_ + host_, step.host);
@@ -112,11 +130,15 @@ class Training {
 
   void post(ComputeItem item, std::string name) {
     item.launched = host_;
-    workers_.post(item, std::move(name));
+    workers_.post(item, std::move(name), other_seconds_);
   }
   void post(DeviceWork work) {
     host_ += work.kernels * kernel_launch;
     const bool copy = work.kind == WorkKind::copy;
+    other_seconds_.clear();
+    for (int c = 1; c < class_count(job_); ++c) {
+      other_seconds_.push_back(price(work, gpu_of(job_, c)));
+    }
     const auto slowdown = job_.profile.overlap.find(copy ? "copy" : "encode");
     post({.part = copy ? Part::copies : Part::encode_decode,
           .seconds = price(work, job_.gpu),
@@ -199,6 +221,9 @@ class Training {
   Workers workers_;
   IterationDraws draws_;
   std::vector<LaunchStep> script_;
+  /// Of the other worker classes: the same steps with other times.
+  std::vector<std::vector<LaunchStep>> other_scripts_;
+  std::vector<double> other_seconds_;  ///< of the item that is posted next
   Summary summary_;
   std::map<std::pair<std::ptrdiff_t, std::int64_t>, CollectiveCost> costs_;
   std::unordered_map<OperationId, std::size_t> stream_position_;
@@ -210,6 +235,21 @@ class Training {
 };
 
 }  // namespace
+
+int class_count(const Job& job) {
+  return job.classes == nullptr ? 1 : 1 + static_cast<int>(job.classes->others.size());
+}
+
+const ComputeProfile& profile_of(const Job& job, int worker_class) {
+  return worker_class == 0
+             ? job.profile
+             : job.classes->others[static_cast<std::size_t>(worker_class - 1)].profile;
+}
+
+const GpuSpec& gpu_of(const Job& job, int worker_class) {
+  return worker_class == 0 ? job.gpu
+                           : job.classes->others[static_cast<std::size_t>(worker_class - 1)].gpu;
+}
 
 JobView job_view(const Job& job) {
   return {.world_size = static_cast<int>(job.placement.size()),

@@ -9,6 +9,7 @@
 #include "sim/core/gpu.hpp"
 #include "sim/core/result.hpp"
 #include "sim/core/scenario.hpp"
+#include "sim/core/worker_class.hpp"
 #include "sim/cost/collective_cost.hpp"
 #include "sim/engine/engine.hpp"
 #include "strategies/strategy.hpp"
@@ -29,9 +30,16 @@ struct Job {
   std::vector<StragglerSpec> stragglers;
   RunSpec run;
   EngineOptions engine;
-  int micro_batches = 1;      ///< backward passes per optimizer step
-  bool record_spans = false;  ///< keep the timeline of the first measured iteration
+  int micro_batches = 1;                   ///< backward passes per optimizer step
+  bool record_spans = false;               ///< keep the timeline of the first measured iteration
+  const WorkerClasses* classes = nullptr;  ///< of a cluster with several types of GPUs
 };
+
+/// Worker classes of the job: class 0 and the others.
+[[nodiscard]] int class_count(const Job& job);
+/// How the ranks of a class compute. REQUIRES: 0 <= worker_class < class_count(job).
+[[nodiscard]] const ComputeProfile& profile_of(const Job& job, int worker_class);
+[[nodiscard]] const GpuSpec& gpu_of(const Job& job, int worker_class);
 
 /// What strategies are told of a job.
 [[nodiscard]] JobView job_view(const Job& job);

@@ -24,16 +24,23 @@ const char* row_of(Part part) {
 
 }  // namespace
 
-Workers::Workers(std::vector<MemberGroup> members, std::vector<TensorInfo> tensors)
+Workers::Workers(std::vector<MemberGroup> members, std::vector<TensorInfo> tensors, int classes)
     : members_(std::move(members)),
       tensors_(std::move(tensors)),
       clocks_(members_.size()),
-      samples_(members_.size()) {}
+      samples_(members_.size()),
+      other_classes_(static_cast<std::size_t>(classes - 1)) {
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    assert(members_[m].worker_class < classes);
+    clocks_[m].worker_class = static_cast<std::uint32_t>(members_[m].worker_class);
+  }
+}
 
 void Workers::begin_iteration(const IterationDraws& draws) {
   assert(items_.empty() || iteration_ended());
   draws_ = &draws;
   items_.clear();
+  other_seconds_.clear();
   names_.clear();
   gates_.clear();
   // Every member has passed all items of the last iteration.
@@ -54,8 +61,15 @@ double Workers::first_start() const {
       ->start;
 }
 
-void Workers::post(ComputeItem item, std::string name) {
+void Workers::post(ComputeItem item, std::string name, std::span<const double> other_seconds) {
   items_.push_back(item);
+  if (other_classes_ > 0) {
+    // An item that takes no time, such as a gate, comes without times.
+    other_seconds_.resize(items_.size() * other_classes_);
+    assert(other_seconds.empty() || other_seconds.size() == other_classes_);
+    std::copy(other_seconds.begin(), other_seconds.end(),
+              other_seconds_.end() - static_cast<std::ptrdiff_t>(other_classes_));
+  }
   names_.push_back(std::move(name));
 }
 
@@ -146,8 +160,11 @@ bool Workers::begin(std::size_t member, Clock& clock, double limit) {
     sample.parts[static_cast<std::size_t>(Part::host)] += launched - clock.now;
     clock.now = launched;
   }
+  const double nominal = clock.worker_class == 0
+                             ? item.seconds
+                             : other_seconds_[clock.item * other_classes_ + clock.worker_class - 1];
   clock.remaining =
-      item.seconds * (item.device ? clock.factor : 1) * draws_->layer_factor(member, item.layer);
+      nominal * (item.device ? clock.factor : 1) * draws_->layer_factor(member, item.layer);
   return true;
 }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,7 @@ struct ComputeItem {
   };
   Type type = Type::work;
   Part part = Part::other;
-  double seconds = 0;    ///< nominal
+  double seconds = 0;    ///< nominal, of worker class 0
   double slowdown = 1;   ///< factor while a communication kernel is on the GPU, >= 1
   int layer = -1;        ///< whose residual it takes, -1: none
   bool device = true;    ///< scaled by the GPU's speed; false: host time
@@ -61,7 +62,8 @@ struct IterationSample {
 class Workers {
  public:
   /// @param tensors  of the job, for the names in the trace.
-  Workers(std::vector<MemberGroup> members, std::vector<TensorInfo> tensors);
+  /// @param classes  how many worker classes the members are of, at least 1.
+  Workers(std::vector<MemberGroup> members, std::vector<TensorInfo> tensors, int classes = 1);
 
   [[nodiscard]] const std::vector<MemberGroup>& members() const { return members_; }
 
@@ -70,7 +72,8 @@ class Workers {
   /// Start of the present iteration on the first member.
   [[nodiscard]] double first_start() const;
 
-  void post(ComputeItem item, std::string name);
+  /// @param other_seconds  nominal times of worker classes 1, 2, ...; ignored but for work.
+  void post(ComputeItem item, std::string name, std::span<const double> other_seconds = {});
   /// @param until  positions in the communication stream.
   void post_gate(std::vector<std::size_t> until);
   /// @return its position in the communication stream.
@@ -107,6 +110,7 @@ class Workers {
     std::size_t item = 0;
     std::size_t collective = 0;  ///< next one to arrive at
     bool communicating = false;  ///< a communication kernel is on this GPU
+    std::uint32_t worker_class = 0;
   };
 
   void advance(std::size_t member, double limit);
@@ -127,6 +131,8 @@ class Workers {
   std::vector<IterationSample> samples_;
   std::vector<ComputeItem> items_;  ///< of the present iteration
   std::vector<std::string> names_;  ///< of the items
+  std::size_t other_classes_;
+  std::vector<double> other_seconds_;  ///< [item * other_classes_ + class - 1]
   std::vector<std::vector<std::size_t>> gates_;
   std::vector<CommunicationItem> communication_;
   const IterationDraws* draws_ = nullptr;

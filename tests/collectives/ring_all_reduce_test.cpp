@@ -170,6 +170,58 @@ TEST_CASE("Several machines of any kind have a ring for each near NIC", "[collec
   check_lanes(cluster, pattern);
 }
 
+TEST_CASE("A GPU far from the port sends over NVLink through the one beside it", "[collectives]") {
+  // Two GPUs on two switches, one NIC beside gpu0.
+  const auto machine = [](bool nvlinked) {
+    NodeGraph node;
+    const DeviceId root = node.add({.kind = DeviceKind::numa});
+    for (int gpu = 0; gpu < 2; ++gpu) {
+      const DeviceId at = node.add({.kind = DeviceKind::pcie_switch});
+      node.connect(at, root, test::pcie());
+      node.connect(node.add({.kind = DeviceKind::gpu}), at, test::pcie());
+      if (gpu == 0) node.connect(node.add({.kind = DeviceKind::nic}), at, test::pcie());
+    }
+    if (nvlinked) node.connect(node.gpus()[0], node.gpus()[1], test::nvlink(2));
+    return std::make_shared<const NodeGraph>(std::move(node));
+  };
+  const bool nvlinked = GENERATE(true, false);
+  const auto node = machine(nvlinked);
+  const Cluster cluster = cluster_of({node, node});
+  const Pattern pattern = plan_ring_all_reduce(cluster, packed_placement(cluster, 2));
+  CHECK(ring_orders(pattern) == std::vector<std::vector<int>>{{0, 1, 2, 3}});
+  const auto use = flows_over(cluster, pattern);
+  CHECK(use.contains("node0.gpu1->gpu0") == nvlinked);
+  CHECK(use.contains("node0.switch1->numa0") == !nvlinked);
+  CHECK(use.at("node0.nic0.up") == 1);
+}
+
+TEST_CASE("Equally near ports of a pair of GPUs serve one each, both ways round", "[collectives]") {
+  const auto node = std::make_shared<const NodeGraph>(test::pcie_node(2, 2));
+  const Cluster cluster = cluster_of({node, node});
+  const Pattern pattern = plan_ring_all_reduce(cluster, packed_placement(cluster, 2));
+  CHECK(ring_orders(pattern) == std::vector<std::vector<int>>{{0, 1, 2, 3}, {1, 0, 3, 2}});
+  for (const auto& [link, count] : flows_over(cluster, pattern)) {
+    INFO(link);
+    if (link.find(".nic") != std::string::npos) CHECK(count == 1);
+  }
+}
+
+TEST_CASE("Without NVLink a ring goes to the nearest GPU that is left", "[collectives]") {
+  // Four GPUs in turn on two switches: by index each hop would cross between them.
+  NodeGraph node;
+  const DeviceId root = node.add({.kind = DeviceKind::numa});
+  const DeviceId left = node.add({.kind = DeviceKind::pcie_switch});
+  const DeviceId right = node.add({.kind = DeviceKind::pcie_switch});
+  node.connect(left, root, test::pcie());
+  node.connect(right, root, test::pcie());
+  for (int gpu = 0; gpu < 4; ++gpu) {
+    node.connect(node.add({.kind = DeviceKind::gpu}), gpu % 2 == 0 ? left : right, test::pcie());
+  }
+  const Cluster cluster = cluster_of({std::make_shared<const NodeGraph>(std::move(node))});
+  const Pattern pattern = plan_ring_all_reduce(cluster, on_node0({0, 1, 2, 3}));
+  CHECK(ring_orders(pattern) == std::vector<std::vector<int>>{{0, 2, 1, 3}});
+}
+
 TEST_CASE("Machines may differ in kind and in the number of their ranks", "[collectives]") {
   const Cluster cluster = cluster_of({dgx1v(), test::nvswitch_node()});
   const Placement members = {{0, 0}, {0, 1}, {0, 2}, {0, 3}, {1, 5}, {1, 4}};

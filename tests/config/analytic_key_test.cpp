@@ -69,6 +69,28 @@ TEST_CASE_METHOD(ProfileFixture, "a file's profile is derived for another GPU, b
   CHECK(warns(other, "derived-profile"));
 }
 
+TEST_CASE_METHOD(ProfileFixture, "a shape becomes a profile with GPU, batch, type and a time",
+                 "[config][profile]") {
+  const std::string file = write(
+      "schema: gradwire.compute_profile/1\nmodel: two\nsource: {kind: imported}\nlayers:\n"
+      "  - {name: a, kind: other, forward: 1 us, backward: 2 us}\n"
+      "  - {name: b, kind: other, forward: 3 us, backward: 4 us}\n",
+      "shape.yaml");
+  const std::string rest = ", gpu: big-gpu, batch_per_gpu: 8, dtype: fp16";
+  const Scenario s = read("{file: " + file + rest + ", iteration_time: 50 ms}");
+  CHECK(s.profile->gpu == "big-gpu");
+  CHECK(s.profile->batch_per_gpu == 8);
+  CHECK(s.profile->dtype == "fp16");
+  // 50 ms for 1 + 2 + 3 + 4 parts
+  CHECK(s.profile->layers[1].backward.count() == Approx(20e-3));
+  CHECK_THROWS_WITH(read("{file: " + file + rest + "}"),
+                    Contains("missing key 'iteration_time'; expected what an iteration on one GPU "
+                             "takes: the file gives only ratios of times"));
+  CHECK_THROWS_WITH(read("{file: " + file + ", gpu: big-gpu, iteration_time: 50 ms}"),
+                    Contains("missing key 'batch_per_gpu'"));
+  CHECK_THROWS_WITH(read(file), Contains("gives only ratios of times; expected {file: "));
+}
+
 TEST_CASE_METHOD(ProfileFixture, "mistakes in an analytic profile are told where they stand",
                  "[config][profile][errors]") {
   const auto failing = [&](const std::string& extra, const std::string& message) {

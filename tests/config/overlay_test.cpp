@@ -46,6 +46,12 @@ TEST_CASE("a misspelt key of an override is told at its own letters", "[config][
                     "iterations; did you mean 'iterations'?");
 }
 
+TEST_CASE("an override reaches into an item of a list by its number", "[config][set]") {
+  CHECK(to_text(with_set("groups: [{nodes: 1}, {nodes: 2}]", "groups.1.nodes=8")) ==
+        "{groups: [{nodes: 1}, {nodes: 8}]}");
+  CHECK(to_text(with_set("a: [1, 2]", "a.0=3")) == "{a: [3, 2]}");
+}
+
 TEST_CASE("an override that is no assignment of a value is refused", "[config][set]") {
   const std::string expectation =
       "not an assignment; expected KEY=VALUE such as 'strategy.bucket_cap=25 MiB'";
@@ -56,6 +62,11 @@ TEST_CASE("an override that is no assignment of a value is refused", "[config][s
                     "well-formed YAML");
   CHECK_THROWS_WITH(with_set("a: 1", "b..c=1"),
                     "--set b..c=1:1:3: an empty name in 'b..c'; expected names joined by dots");
-  CHECK_THROWS_WITH(with_set("a: [1]", "a.b=1"),
-                    "--set a.b=1:1:3: 'a' has no keys, it is a list; expected a mapping");
+  CHECK_THROWS_WITH(
+      with_set("a: [1]", "a.b=1"),
+      "--set a.b=1:1:3: 'a' has no item 'b', it is a list of 1; expected a number from 0 "
+      "to 0");
+  CHECK_THROWS_WITH(with_set("a: [1, 2]", "a.2=1"),
+                    "--set a.2=1:1:3: 'a' has no item '2', it is a list of 2; expected a number "
+                    "from 0 to 1");
 }

@@ -101,6 +101,15 @@ TEST_CASE_METHOD(ProfileFixture, "shapes, kinds and slowdowns are checked", "[co
                     "us' (units s, ms, us, ns)");
 }
 
+TEST_CASE_METHOD(ProfileFixture, "GPU, batch, type and iteration stand together",
+                 "[config][profile]") {
+  const std::string whole = "gpu: small-gpu\nbatch_per_gpu: 4\ndtype: fp32\n";
+  CHECK_FALSE(with(whole, whole).is_shape());
+  CHECK_THROWS_WITH(with("iteration:", "iterations:"),
+                    Catch::ContainsSubstring("missing key 'iteration'"));
+  CHECK_THROWS_WITH(with(whole, ""), Catch::ContainsSubstring("missing key 'gpu'"));
+}
+
 TEST_CASE("a GPU description is read in full", "[config][gpu]") {
   const GpuSpec gpu =
       read_gpu(load_yaml(GRADWIRE_SOURCE_DIR "/tests/config/data/profiles/gpus/small-gpu.yaml"));

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/core/error.hpp"
@@ -89,25 +91,84 @@ TEST_CASE("a way between machines runs GPU, NIC, up, trunks, down, NIC, GPU", "[
   CHECK(up.latency == 2e-6);
   CHECK(up.kind == LinkKind::network);
 
-  std::vector<LinkId> nearest;  // both NICs are equally near: the first
+  std::vector<LinkId> nearest;  // both NICs are equally near: gpu0 begins with the first, gpu1 not
   cluster.append_route({0, 1}, {1, 0}, nearest);
-  CHECK(cluster.link_name(nearest[2]) == "node0.nic0.up");
+  CHECK(cluster.link_name(nearest[2]) == "node0.nic1.up");
+  CHECK(cluster.link_name(nearest[5]) == "node1.nic0.down");
   path.clear();
   cluster.append_route({1, 0}, {1, 1}, path);
   CHECK(names(cluster, path) ==
         std::vector<std::string>{"node1.gpu0->switch0", "node1.switch0->gpu1"});
 }
 
-TEST_CASE("switches without a way between them are an error that names both", "[cluster]") {
+TEST_CASE("ports without a way between them are an error that names both switches", "[cluster]") {
   Fabric fabric;
   const auto a = fabric.add_switch("a");
   const auto b = fabric.add_switch("b");
-  CHECK(fabric.trunks(a, a).empty());
-  CHECK_THROWS_MATCHES(fabric.trunks(a, b), SimulationError,
+  for (const auto at : {a, a, b}) fabric.attach(at);
+  CHECK(fabric.route(0, 1).empty());
+  CHECK_FALSE(fabric.reaches(0, 2));
+  CHECK_THROWS_MATCHES(fabric.route(0, 2), SimulationError,
                        Catch::Message("fabric: no way from a to b"));
   fabric.connect(a, b, trunk);  // a later trunk is seen
-  CHECK(fabric.trunks(a, b) == std::vector<int>{0});
-  CHECK(fabric.trunks(b, a) == std::vector<int>{1});
+  CHECK(fabric.reaches(0, 2));
+  CHECK(fabric.route(0, 2) == std::vector<int>{0});
+  CHECK(fabric.route(2, 1) == std::vector<int>{1});
+}
+
+TEST_CASE("of two ways the one of less latency is taken, of equal ones that of fewer trunks",
+          "[cluster][fabric]") {
+  // a - b directly, and a - c - b; the direct trunk is as long as both others, then longer.
+  const auto way = [](double direct) {
+    Fabric fabric;
+    const auto a = fabric.add_switch("a");
+    const auto b = fabric.add_switch("b");
+    const auto c = fabric.add_switch("c");
+    Link straight = trunk;
+    straight.latency = Seconds{direct};
+    fabric.connect(a, c, trunk);
+    fabric.connect(c, b, trunk);
+    fabric.connect(a, b, straight);
+    fabric.attach(a);
+    fabric.attach(b);
+    return fabric.route(0, 1);
+  };
+  CHECK(way(6e-6) == std::vector<int>{4});
+  CHECK(way(6.1e-6) == std::vector<int>{0, 2});
+}
+
+TEST_CASE("each port has the speed of its own kind", "[cluster][fabric]") {
+  Fabric fabric;
+  const auto hub = fabric.add_switch("hub");
+  const PortSpec slow{"slow", "tcp", BytesPerSecond{1e9}, Seconds{10e-6}};
+  const PortSpec fast{"fast", "ib", BytesPerSecond{20e9}, Seconds{1e-6}};
+  for (const PortSpec& spec : {slow, slow, fast, fast}) {
+    fabric.port = spec;
+    fabric.attach(hub);
+  }
+  CHECK(fabric.port_specs() == std::vector{slow, fast});
+  const auto node = box(1);
+  const Cluster cluster({node, node}, std::move(fabric));
+  const auto link = [&](const char* name) {
+    return cluster.links()[static_cast<std::size_t>(cluster.find_links(name).at(0))];
+  };
+  CHECK(link("node0.nic1.down").capacity == 1e9);
+  CHECK(link("node1.nic0.up").capacity == 20e9);
+  CHECK(link("node1.nic0.up").latency == 1e-6);
+}
+
+TEST_CASE("machines on islands of the fabric are told apart", "[cluster][fabric]") {
+  const auto node = box(1);
+  const auto islands = [&](std::vector<int> at) {
+    Fabric fabric;
+    for (const char* name : {"a", "b"}) fabric.add_switch(name);
+    fabric.port = {"eth", "tcp", BytesPerSecond{5e9}, Seconds{2e-6}};
+    for (const int island : at) fabric.attach(static_cast<Fabric::SwitchId>(island));
+    return Cluster({node, node, node}, std::move(fabric)).separated();
+  };
+  CHECK(islands({0, 1, 0, 1, 0, 1}) == std::nullopt);     // two rails
+  CHECK(islands({0, 0, 0, 1, 1, 1}) == std::pair{0, 2});  // joined through node 1 only
+  CHECK(islands({0, 0, 0, 0, 1, 1}) == std::pair{0, 2});
 }
 
 TEST_CASE("degrading a link changes it alone", "[cluster]") {
@@ -132,6 +193,9 @@ TEST_CASE("ranks are placed node by node or in turn", "[cluster]") {
   CHECK(packed_placement(cluster, 2) == Placement{{0, 0}, {0, 1}, {1, 0}, {1, 1}, {2, 0}, {2, 1}});
   CHECK(round_robin_placement(cluster, 2) ==
         Placement{{0, 0}, {1, 0}, {2, 0}, {0, 1}, {1, 1}, {2, 1}});
+  const std::vector<int> unequal{1, 3};
+  CHECK(packed_placement(unequal) == Placement{{0, 0}, {1, 0}, {1, 1}, {1, 2}});
+  CHECK(round_robin_placement(unequal) == Placement{{0, 0}, {1, 0}, {1, 1}, {1, 2}});
 }
 
 }  // namespace

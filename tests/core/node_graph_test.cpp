@@ -143,6 +143,27 @@ TEST_CASE("NICs are ordered by the latency of the way to them, then by index", "
   CHECK(two.node.nics_by_distance(two.gpu[3]) == std::vector<int>{0, 1, 2});
 }
 
+TEST_CASE("GPUs that share the nearest NICs begin at another each", "[node_graph]") {
+  TwoSwitches two;
+  for (const char* at : {"switch0", "switch0", "switch1", "switch1"}) {
+    two.node.connect(two.node.add({.kind = DeviceKind::nic}), two.node.find(at).value(), pcie());
+  }
+  CHECK(two.node.nics_by_distance(two.gpu[0]) == std::vector<int>{0, 1, 2, 3});
+  CHECK(two.node.nics_by_distance(two.gpu[1]) == std::vector<int>{1, 0, 2, 3});
+  CHECK(two.node.nics_by_distance(two.gpu[2]) == std::vector<int>{2, 3, 0, 1});
+  CHECK(two.node.nics_by_distance(two.gpu[3]) == std::vector<int>{3, 2, 0, 1});
+}
+
+TEST_CASE("devices that no path leads to are named", "[node_graph]") {
+  TwoSwitches two;
+  CHECK(two.node.unreached(two.gpu[0]).empty());
+  const DeviceId alone = two.node.add({.kind = DeviceKind::nic});
+  two.node.connect(two.gpu[3], two.node.add({.kind = DeviceKind::gpu}), nvlink(1));
+  // Nothing passes through a GPU: the one behind gpu3 is out of gpu0's reach, not of gpu3's.
+  CHECK(two.node.unreached(two.gpu[0]) == std::vector<DeviceId>{alone, two.node.gpus().back()});
+  CHECK(two.node.unreached(two.gpu[3]) == std::vector<DeviceId>{alone});
+}
+
 TEST_CASE("no way between two devices is an error that names both", "[node_graph]") {
   TwoSwitches two;
   const DeviceId alone = two.node.add({.kind = DeviceKind::gpu});

@@ -3,6 +3,8 @@
 #include "sim/config/profile_yaml.hpp"
 #include "sim/config/yaml_value.hpp"
 #include "sim/models/bert.hpp"
+#include "sim/models/gpt2.hpp"
+#include "sim/models/lstm.hpp"
 #include "sim/models/resnet.hpp"
 #include "sim/models/vgg.hpp"
 #include "tests/catch.hpp"
@@ -19,9 +21,29 @@ std::string nvidia_name(std::string name) {
   return at == std::string::npos ? name : name.replace(at, ours.size(), "intermediate.dense_act.");
 }
 
-ComputeProfile recorded_resnet50() {
-  const std::string file = GRADWIRE_SOURCE_DIR "/profiles/resnet50/v100-sxm2-32gb_fp32_b32.yaml";
+ComputeProfile recorded_profile(const std::string& model) {
+  const std::string file =
+      GRADWIRE_SOURCE_DIR "/profiles/" + model + "/v100-sxm2-32gb_fp32_b32.yaml";
   return config::read_profile(config::load_yaml(file));
+}
+
+/// Names, shapes, buffers and both orders.
+void check_tensors(const ComputeProfile& recorded, const ModelDescription& model) {
+  const auto ours = test::parameters(model);
+  std::size_t at = 0;
+  for (const LayerProfile& layer : recorded.layers) {
+    for (const ParameterSpec& parameter : layer.parameters) {
+      REQUIRE(at < ours.size());
+      CHECK(ours[at].name == parameter.name);
+      CHECK(ours[at].shape == parameter.shape);
+      CHECK(model.registration_order.at(at) == static_cast<TensorId>(at));
+      ++at;
+    }
+  }
+  CHECK(at == ours.size());
+  CHECK(model.gradient_order == recorded.gradient_order);
+  CHECK(model.buffers == recorded.buffers);
+  CHECK(model.buffer_elements == recorded.buffer_elements);
 }
 
 void check_recorded(const std::string& file, const ModelDescription& model) {
@@ -43,28 +65,13 @@ void check_recorded(const std::string& file, const ModelDescription& model) {
 
 }  // namespace
 
-TEST_CASE("ResNet-50's tensors are those of the recorded profile: names, shapes, both orders",
-          "[models]") {
-  const ComputeProfile recorded = recorded_resnet50();
-  const ModelDescription model = resnet50({});
-  const auto ours = test::parameters(model);
-  std::size_t at = 0;
-  for (const LayerProfile& layer : recorded.layers) {
-    for (const ParameterSpec& parameter : layer.parameters) {
-      REQUIRE(at < ours.size());
-      CHECK(ours[at].name == parameter.name);
-      CHECK(ours[at].shape == parameter.shape);
-      ++at;
-    }
-  }
-  CHECK(at == ours.size());
-  CHECK(model.gradient_order == recorded.gradient_order);
-  CHECK(model.buffers == recorded.buffers);
-  CHECK(model.buffer_elements == recorded.buffer_elements);
+TEST_CASE("Tensors are those of the recorded profiles: names, shapes, both orders", "[models]") {
+  check_tensors(recorded_profile("resnet50"), resnet50({}));
+  check_tensors(recorded_profile("resnext50_32x4d"), resnext50_32x4d({}));
 }
 
 TEST_CASE("The recorded ResNet-50 has the same operators and FLOPs", "[models]") {
-  const ComputeProfile recorded = recorded_resnet50();
+  const ComputeProfile recorded = recorded_profile("resnet50");
   const ModelDescription model = resnet50({});
   std::vector<ModelLayer> ours = model.layers;
   std::erase_if(ours, [](const ModelLayer& layer) { return layer.name.ends_with(".grad_sum"); });

@@ -1,47 +1,169 @@
+#include <cstdint>
+#include <numeric>
+
+#include "sim/config/model_catalogue.hpp"
 #include "sim/models/bert.hpp"
+#include "sim/models/gpt2.hpp"
+#include "sim/models/lstm.hpp"
 #include "sim/models/resnet.hpp"
+#include "sim/models/transformer.hpp"
 #include "sim/models/vgg.hpp"
 #include "tests/catch.hpp"
 #include "tests/models/descriptions.hpp"
 
 using namespace gradwire;
 
-TEST_CASE("Parameter counts are the published ones", "[models]") {
-  // torchvision, "num_params" of each model's weights
-  CHECK(resnet50({}).parameter_count() == 25'557'032);
-  CHECK(resnet101({}).parameter_count() == 44'549'160);
-  CHECK(resnet152({}).parameter_count() == 60'192'808);
-  CHECK(resnext50_32x4d({}).parameter_count() == 25'028'904);
-  CHECK(resnext101_32x8d({}).parameter_count() == 88'791'336);
-  CHECK(vgg16({}).parameter_count() == 138'357'544);
-  CHECK(vgg19({}).parameter_count() == 143'667'240);
+namespace {
+
+ModelDescription make(const std::string& name, const ModelOptions& options = {}) {
+  const auto& catalogue = config::model_catalogue();
+  return std::ranges::find(catalogue, name, &config::ModelEntry::name)->make(options);
 }
 
-TEST_CASE("BERT's parameter counts follow its head", "[models]") {
-  const auto count = [](ModelDescription (*make)(const ModelOptions&), const char* head) {
-    ModelOptions options;
-    options.head = head;
-    return make(options).parameter_count();
+ModelOptions with_sequence(int length) {
+  ModelOptions options;
+  options.sequence_length = length;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("Forward GFLOP of the image networks are twice the published multiply-accumulates",
+          "[models]") {
+  struct Published {
+    const char* name;
+    double gmac;
   };
-  // encoder and pooler: bert-base-uncased and bert-large-uncased of HuggingFace
-  CHECK(count(bert_base, "none") == 109'482'240);
-  CHECK(count(bert_large, "none") == 335'141'888);
-  // + decoder bias (vocabulary) + transform (h^2 + h) + its norm (2 h) + next sentence (2 h + 2)
-  CHECK(count(bert_base, "pretraining") == 109'482'240 + 30522 + 768 * 769 + 2 * 768 + 2 * 768 + 2);
-  CHECK(count(bert_large, "pretraining") ==
-        335'141'888 + 30522 + 1024 * 1025 + 2 * 1024 + 2 * 1024 + 2);
-  // without the pooler (h^2 + h) and the next sentence
-  CHECK(count(bert_base, "mlm") == 109'482'240 - 768 * 769 + 30522 + 768 * 769 + 2 * 768);
+  // torchvision's documentation, column GFLOPS, which counts multiply-accumulates
+  const auto published = GENERATE(
+      Published{"resnet50", 4.089}, Published{"resnet101", 7.801}, Published{"resnet152", 11.514},
+      Published{"resnext50_32x4d", 4.230}, Published{"resnext101_32x8d", 16.414},
+      Published{"vgg16", 15.470}, Published{"vgg19", 19.632}, Published{"alexnet", 0.714},
+      Published{"googlenet", 1.498}, Published{"densenet121", 2.834},
+      Published{"densenet201", 4.291}, Published{"inception_v3", 5.713});
+  CAPTURE(published.name);
+  CHECK(test::forward_gflop(make(published.name)) == Approx(2 * published.gmac).margin(2e-3));
 }
 
-TEST_CASE("Forward GFLOP of a sample are those of the definition", "[models]") {
-  // 2 x multiply-accumulates of convolutions and matrix products, one sample
-  CHECK(test::forward_gflop(resnet50({})) == Approx(8.18).epsilon(1e-3));
-  CHECK(test::forward_gflop(resnet152({})) == Approx(23.03).epsilon(1e-3));
-  CHECK(test::forward_gflop(vgg16({})) == Approx(30.94).epsilon(1e-3));
+TEST_CASE("A convolution's FLOPs follow from the shapes of its weight and its output", "[models]") {
+  for (const config::ModelEntry& entry : config::model_catalogue()) {
+    const ModelDescription model = entry.make({});
+    bool first = true;
+    for (const ModelLayer& layer : model.layers) {
+      if (!layer.convolution) continue;
+      CAPTURE(entry.name, layer.name);
+      // each element of the weight meets each place of the output once, in one of the groups
+      const ConvolutionShape& shape = *layer.convolution;
+      const double flops = 2.0 * static_cast<double>(layer.parameters.at(0).elements() *
+                                                     shape.out_height * shape.out_width);
+      CHECK(layer.forward.flops == flops);
+      // gradients of weight and input; the first layer's input needs none
+      CHECK(layer.backward.flops == (first ? 1 : 2) * flops);
+      first = false;
+    }
+  }
+}
+
+TEST_CASE("BERT's FLOPs are those of its definition", "[models]") {
+  // research on analytic profiles: layers x (24 s h^2 + 4 s^2 h), and the masked positions' head
   CHECK(test::forward_gflop(bert_base({})) == Approx(23.31).epsilon(1e-3));
   CHECK(test::forward_gflop(bert_large({})) == Approx(80.21).epsilon(1e-3));
-  ModelOptions long_sequence;
-  long_sequence.sequence_length = 512;
-  CHECK(test::forward_gflop(bert_large(long_sequence)) == Approx(339.9).epsilon(1e-3));
+  CHECK(test::forward_gflop(bert_large(with_sequence(512))) == Approx(339.9).epsilon(1e-3));
+  ModelOptions encoder = with_sequence(64);
+  encoder.head = "none";
+  const double s = 64;
+  const double h = 768;
+  CHECK(test::forward_gflop(bert_base(encoder)) ==
+        Approx((12 * (24 * s * h * h + 4 * s * s * h) + 2 * h * h) * 1e-9));  // and the pooler
+}
+
+TEST_CASE("GPT-2's FLOPs are those of its definition", "[models]") {
+  // layers x (24 s h^2 + 4 s^2 h) + 2 s h v
+  const double s = 1024;
+  const double h = 1600;
+  const double v = 50257;
+  CHECK(test::forward_gflop(gpt2_xl({})) ==
+        Approx((48 * (24 * s * h * h + 4 * s * s * h) + 2 * s * h * v) * 1e-9));
+}
+
+TEST_CASE("The Transformer's and the LSTM's FLOPs are those of their definitions", "[models]") {
+  // encoder layer 24 s h^2 + 4 s^2 h (inner = 4 h), decoder layer 8 s h^2 + 4 s^2 h more,
+  // projection
+  const double s = 32;
+  const double h = 512;
+  const double v = 37000;
+  const double encoder = 24 * s * h * h + 4 * s * s * h;
+  const double decoder = encoder + 8 * s * h * h + 4 * s * s * h;
+  CHECK(test::forward_gflop(transformer_wmt({})) ==
+        Approx((6 * (encoder + decoder) + 2 * s * h * v) * 1e-9));
+  // 2 layers: s steps of [1, 2 w] x [2 w, 4 w]; decoder
+  const double w = 1500;
+  CHECK(test::forward_gflop(lstm_ptb({})) ==
+        Approx((2 * 35 * 2 * 2 * w * 4 * w + 2 * 35 * w * 10000) * 1e-9));
+}
+
+TEST_CASE("Memory-bound operators move what their kernels read and write", "[models]") {
+  const ModelDescription model = resnet50({});
+  const double n = 64.0 * 112 * 112;  // elements behind conv1
+  // batch norm: x twice and y; then x and dy twice and dx
+  CHECK(test::layer(model, "bn1").forward.elements == 3 * n);
+  CHECK(test::layer(model, "bn1").backward.elements == 5 * n);
+  // ReLU: x, y; then dy, y, dx
+  CHECK(test::layer(model, "relu").forward.elements == 2 * n);
+  CHECK(test::layer(model, "relu").backward.elements == 3 * n);
+  // the first convolution: image and output; its backward reads both for the weight's gradient
+  CHECK(test::layer(model, "conv1").forward.elements == 3.0 * 224 * 224 + n);
+  CHECK(test::layer(model, "conv1").backward.elements == 3.0 * 224 * 224 + n);
+  // a later one does so for the input's gradient, too
+  const ModelLayer& later = test::layer(model, "layer1.0.conv1");
+  CHECK(later.backward.elements == 2 * later.forward.elements);
+  // an addition has no backward work
+  CHECK(test::layer(model, "layer1.0.add").backward.kernels == 0);
+}
+
+TEST_CASE("The gradients of a value with two readers are summed once", "[models]") {
+  const ModelDescription model = resnet50({});
+  // block 1 reads the 256 x 56 x 56 elements of block 0 by its first convolution and its addition
+  const ModelLayer& sum = test::layer(model, "layer1.1.conv1.grad_sum");
+  CHECK(sum.kind == "add");
+  CHECK(sum.forward.kernels == 0);
+  CHECK(sum.forward.elements == 0);
+  CHECK(sum.backward.elements == 3.0 * 256 * 56 * 56);
+  // one for each of the 16 blocks: 4 with a convolution as shortcut, 12 without
+  CHECK(std::ranges::count_if(model.layers, [](const ModelLayer& layer) {
+          return layer.name.ends_with(".grad_sum");
+        }) == 16);
+}
+
+TEST_CASE("DenseNet sums the gradients of a feature once for each later reader", "[models]") {
+  const ModelDescription model = make("densenet121");
+  // Block 1: 7 concatenations (6 layers and the end), each of all features before. Features of
+  // layer i are read 7 - i times and the input's 64 channels 7 times; all but the last time adds.
+  // 3 x (64 x 6 + 32 x (5 + 4 + 3 + 2 + 1 + 0)) x 56^2
+  double moved = 0;
+  for (const ModelLayer& layer : model.layers) {
+    if (layer.name.starts_with("features.denseblock1.") && layer.name.ends_with(".grad_sum")) {
+      moved += layer.backward.elements;
+    }
+  }
+  CHECK(moved == 3.0 * (64 * 6 + 32 * 15) * 56 * 56);
+}
+
+TEST_CASE("A larger image changes the work and no tensor", "[models]") {
+  ModelOptions options;
+  options.image_size = 448;
+  const ModelDescription model = resnet50(options);
+  CHECK(model.parameter_count() == 25'557'032);
+  CHECK(test::layer(model, "conv1").forward.flops ==
+        4 * test::layer(resnet50({}), "conv1").forward.flops);
+}
+
+TEST_CASE("Every model takes the smallest image that it says it takes", "[models]") {
+  for (const config::ModelEntry& entry : config::model_catalogue()) {
+    if (entry.image_size_min == 0) continue;
+    ModelOptions options;
+    options.image_size = entry.image_size_min;
+    CAPTURE(entry.name);
+    CHECK(entry.make(options).parameter_count() == entry.make({}).parameter_count());
+  }
 }

@@ -21,8 +21,12 @@ inline std::filesystem::path reference_matrices() {
   return source_dir().parent_path() / "shared" / "data" / "topologies";
 }
 
+inline std::filesystem::path fixture(const std::string& name) {
+  return source_dir() / "tests" / "topologies" / "fixtures" / name;
+}
+
 inline std::string cube_mesh() {
-  return read_text(source_dir() / "tests" / "topologies" / "fixtures" / "cube_mesh.txt");
+  return read_text(fixture("cube_mesh.txt"));
 }
 
 }  // namespace gradwire::test

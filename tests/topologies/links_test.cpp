@@ -14,9 +14,9 @@ namespace gradwire {
 namespace {
 
 TEST_CASE("every port that a scenario may name is there, with a source", "[links]") {
-  CHECK(port_kind_names() == std::vector<std::string>{"eth_1g", "eth_10g", "eth_25g", "eth_40g",
-                                                      "eth_100g", "roce_100g", "ib_fdr", "ib_edr",
-                                                      "ib_hdr", "ib_ndr", "ipoib_100g"});
+  CHECK(port_kind_names() ==
+        std::vector<std::string>{"eth_1g", "eth_10g", "eth_25g", "eth_40g", "eth_100g", "roce_100g",
+                                 "ib_fdr", "ib_edr", "ib_hdr", "ib_ndr", "efa_100g", "ipoib_100g"});
   for (const PortKind& kind : port_kinds()) {
     INFO(kind.port.name);
     CHECK(kind.port.bandwidth < kind.nominal);
@@ -24,8 +24,8 @@ TEST_CASE("every port that a scenario may name is there, with a source", "[links
     CHECK(kind.port.latency.count() > 0);
     CHECK_FALSE(kind.source.empty());
     CHECK(find_port_kind(kind.port.name) == &kind);
-    const bool known =
-        kind.port.kind == "tcp" || kind.port.kind == "roce" || kind.port.kind == "ib";
+    const bool known = kind.port.kind == "tcp" || kind.port.kind == "roce" ||
+                       kind.port.kind == "ib" || kind.port.kind == "efa";
     CHECK(known);
   }
   CHECK(find_port_kind("ib_xdr") == nullptr);

@@ -85,6 +85,50 @@ TEST_CASE("mistakes in a node's YAML are refused with their place", "[node_yaml]
                 "a node without GPUs; expected at least one");
 }
 
+TEST_CASE("a rate without its direction of time says what is expected", "[node_yaml]") {
+  check_refused(with("bandwidth: 12 GB/s", "bandwidth: 25 GB"),
+                "n.yaml:10:38: 'bandwidth' is '25 GB', unknown unit 'GB'; expected a rate such as "
+                "'10 Gbit/s'");
+  check_refused(with("bandwidth: 12 GB/s", "bandwidth: 25 GB"), "did you mean 'GB/s'?");
+  check_refused(with("bandwidth: 12 GB/s, ", ""), "n.yaml:10:");
+  check_refused(with("bandwidth: 12 GB/s, ", ""), "missing key 'bandwidth'");
+}
+
+TEST_CASE("a link faster than any of its kind is refused", "[node_yaml]") {
+  // NVLink 5: 50 GB/s a lane; PCIe 6: 121 GB/s for 16 lanes (topologies/node_links.cpp).
+  check_refused(with("lane: 22.5 GB/s", "lane: 300 GB/s"),
+                "n.yaml:13:54: 'bandwidth_per_lane' is 300 GB/s, more than one lane of any NVLink "
+                "carries in one direction; expected at most 50 GB/s (nvlink5)");
+  check_refused(
+      with("bandwidth: 12 GB/s", "bandwidth: 128 GB/s"),
+      "n.yaml:10:38: 'bandwidth' is 128 GB/s, more than any PCIe slot of 16 lanes carries "
+      "in one direction; expected at most 121 GB/s (pcie6)");
+  CHECK_NOTHROW(read(with("lane: 22.5 GB/s", "lane: 50 GB/s")));
+  CHECK_NOTHROW(read(with("bandwidth: 12 GB/s", "bandwidth: 121 GB/s")));
+  // What a host bridge passes to its NUMA node is the sum of its slots.
+  std::string text = with("host_bridges:", "numa:\n  - {id: numa0}\nhost_bridges:");
+  text.replace(text.find("nvlinks:"), 0,
+               "  - {a: bridge0, b: numa0, bandwidth: 400 GB/s, latency: 0.15 us}\n");
+  CHECK_NOTHROW(read(text));
+}
+
+TEST_CASE("an island among GPUs and a NIC without a path are refused at the device",
+          "[node_yaml]") {
+  std::string island = with("host_bridges:\n", "host_bridges:\n  - {id: far}\n");
+  island.replace(island.find("a: gpu1, b: bridge0"), 19, "a: gpu1, b: far");
+  island.erase(island.find("nvlinks:"));
+  check_refused(island,
+                "n.yaml:9:10: no way from 'gpu0' to 'gpu1'; expected links that join every GPU and "
+                "NIC of the node (nothing passes through a GPU or a NIC)");
+  const std::string lonely = with("pcie:\n", "nics:\n  - {id: mlx5_0, model: ib_edr}\npcie:\n");
+  check_refused(lonely, "n.yaml:10:10: no way from 'gpu0' to 'mlx5_0'");
+  // NVLink alone joins a pair, but nothing passes through a GPU.
+  std::string behind =
+      with("  - {id: gpu1, model: t4}\n", "  - {id: gpu1, model: t4}\n  - {id: gpu2, model: t4}\n");
+  behind += "  - {a: gpu1, b: gpu2, lanes: 1, bandwidth_per_lane: 22.5 GB/s, latency: 0.6 us}\n";
+  check_refused(behind, "n.yaml:9:10: no way from 'gpu0' to 'gpu2'");
+}
+
 TEST_CASE("the shipped dgx1v reads as a hybrid cube mesh with four NICs", "[node_yaml]") {
   const NodeGraph node = config::read_node(
       config::load_yaml((test::source_dir() / "topologies" / "nodes" / "dgx1v.yaml").string()));

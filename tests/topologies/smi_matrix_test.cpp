@@ -114,6 +114,8 @@ TEST_CASE("what is not a matrix is refused with its place", "[smi]") {
                 "m.txt:5:1: row of 'GPU9', which the header does not name; expected one of its 12 "
                 "devices; did you mean 'GPU0'?");
   check_refused("\tGPU0\tGPU0\n", "m.txt:1:7: device GPU0 stands twice");
+  // "  NIC1: mlx5_1" is the last line but two of 28, its second word begins in column 9.
+  check_refused(damaged("NIC1: mlx5_1", "NIC1: mlx5_0"), "m.txt:26:9: device mlx5_0 stands twice");
 }
 
 }  // namespace

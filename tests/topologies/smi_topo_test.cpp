@@ -106,8 +106,8 @@ TEST_CASE("more lanes than a GPU has mean an NVSwitch, no more mean direct links
   SECTION("a P100 has 4") {
     CHECK_THROWS_MATCHES(
         import_smi_topo(text, "m.txt", options("p100-sxm2-16gb")), ConfigError,
-        Catch::Message("m.txt:0:0: gpu0 has 6 NVLinks, but a p100-sxm2-16gb has 4; expected another "
-                       "GPU model"));
+        Catch::Message("m.txt:0:0: gpu0 has 6 NVLinks, more than the 4 of p100-sxm2-16gb; expected "
+                       "another GPU model"));
   }
 }
 
@@ -142,6 +142,26 @@ TEST_CASE("paths that contradict each other are refused", "[smi]") {
       ConfigError,
       Catch::Message(
           "m.txt:0:0: GPU1 and GPU2 are further apart than their paths to other devices allow"));
+}
+
+TEST_CASE("ports and socket links that nobody named are assumed aloud", "[smi]") {
+  const auto told = import_smi_topo(test::cube_mesh(), "m.txt", {.name = "box", .gpu = "v100"});
+  CHECK(told.assumptions ==
+        std::vector<std::string>{"the NICs' ports are of kind ib_edr",
+                                 "the link between sockets is that of skylake"});
+  CHECK(import_smi_topo(test::cube_mesh(), "m.txt", options()).assumptions.empty());
+}
+
+TEST_CASE("NICs that no training uses are left out by name", "[smi]") {
+  SmiTopoOptions with = options();
+  with.leave_out = {"mlx5_1", "mlx5_2"};
+  const NodeGraph node = import_smi_topo(test::cube_mesh(), "m.txt", with).node;
+  CHECK(node.nics().size() == 2);
+  CHECK(node.gpus().size() == 8);
+  with.leave_out = {"GPU0"};
+  CHECK_THROWS_MATCHES(import_smi_topo(test::cube_mesh(), "m.txt", with), ConfigError,
+                       Catch::Message("m.txt:0:0: unknown NIC 'GPU0'; expected one of mlx5_0, "
+                                      "mlx5_1, mlx5_2, mlx5_3"));
 }
 
 TEST_CASE("unknown models are refused with the nearest known one", "[smi]") {

@@ -5,10 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "sim/core/switch_classes.hpp"
+#include "sim/report/placement_text.hpp"
 #include "sim/report/topology_dot.hpp"
 #include "sim/report/topology_text.hpp"
 #include "tests/catch.hpp"
 #include "tests/topologies/files.hpp"
+#include "topologies/builders/fat_tree.hpp"
 #include "topologies/builders/single_switch.hpp"
 #include "topologies/importers/smi_topo.hpp"
 #include "topologies/links.hpp"
@@ -45,19 +48,85 @@ TEST_CASE("the text shows each node type once, with routes by class", "[topology
   CHECK_THAT(text, ContainsSubstring("PCIe, 6 hops + SMP           24     6.00    1.56"));
   CHECK_THAT(text, ContainsSubstring("gpu3   nic1 mlx5_1     12.00    0.60"));
   CHECK_THAT(text, ContainsSubstring("gpu1        2      X      1      1      -      2"));
-  CHECK_THAT(text, ContainsSubstring("fabric single_switch: 1 switch, 12 ports of ib_edr (ib)"));
-  CHECK_THAT(text, ContainsSubstring("between nodes 12.00 GB/s, 1.75 us: node0.gpu0->switch0"));
+  CHECK_THAT(text, ContainsSubstring("fabric single_switch: 1 switch, 12 ports\n"
+                                     "  ib_edr (ib): 12.07 GB/s each way, 0.275 us a port\n"
+                                     "  switch0: 12 ports of ib_edr\n"));
+  CHECK_THAT(text, ContainsSubstring("node0 to node2: 12.00 GB/s, 1.75 us: node0.gpu0->switch0"));
+}
+
+/// 32 machines of 4 NICs, 4 machines a leaf, as many cables up as down, hashed.
+Cluster boxes_on_a_fat_tree(int nodes) {
+  const Cluster plain = boxes(nodes);
+  FatTreeShape shape;
+  shape.machines_per_leaf = 4;
+  shape.spines = 16;
+  const PortSpec& port = find_port_kind("ib_edr")->port;
+  shape.trunk = {LinkKind::network, port.bandwidth, port.latency, 1};
+  return {std::vector(static_cast<std::size_t>(nodes), plain.node_type(0)),
+          fat_tree(std::vector<PortGroup>{{nodes, 4, port}}, shape)};
+}
+
+TEST_CASE("switches that are alike are told once, with what joins them", "[topology][report]") {
+  // 30 machines: 7 full leaves with 16 ports, one with 8; 16 spines, each under all of them.
+  const std::string text = topology_text(boxes_on_a_fat_tree(30));
+  CHECK_THAT(text, ContainsSubstring(
+                       "fabric fat_tree: 24 switches, 120 ports, one of equal ways by hash"));
+  CHECK_THAT(text, ContainsSubstring(
+                       "  leaf0 ... leaf6 x 7: 16 ports of ib_edr (193.1 GB/s of ports to 193.1 of "
+                       "trunks); 16 trunks of 12.07 GB/s to spine0 ... spine15 x 16\n"));
+  CHECK_THAT(text, ContainsSubstring("  leaf7: 8 ports of ib_edr (96.56 GB/s of ports to 193.1"));
+  CHECK_THAT(text, ContainsSubstring(
+                       "  spine0 ... spine15 x 16: 7 trunks of 12.07 GB/s to leaf0 ... leaf6 x 7, "
+                       "1 trunk of 12.07 GB/s to leaf7\n"));
+}
+
+TEST_CASE("a fabric with merged ways tells the cables of one switch", "[topology][report]") {
+  const Cluster hashed = boxes_on_a_fat_tree(32);
+  const Cluster spread(std::vector(32, hashed.node_type(0)), merge_equal_ways(hashed.fabric()));
+  const std::string text = topology_text(spread);
+  CHECK_THAT(text, ContainsSubstring("fabric fat_tree: 24 switches, 128 ports, flows spread"));
+  CHECK_THAT(text, ContainsSubstring("16 trunks of 12.07 GB/s to spine0-15 x 16\n"));
+  CHECK_THAT(text, ContainsSubstring("spine0-15 x 16: 8 trunks of 12.07 GB/s to leaf0"));
 }
 
 TEST_CASE("the drawing shows every device and link of the nodes drawn", "[topology][report]") {
-  const std::string dot = topology_dot(boxes(5), 2);
-  CHECK_THAT(dot, ContainsSubstring("3 more nodes not drawn"));
+  const std::string dot = topology_dot(boxes(2), 2);
   CHECK_THAT(dot, ContainsSubstring("label=\"node1: box\""));
-  CHECK(occurrences(dot, "node2.") == 0);
   // 2 machines x 35 links inside (16 NVLink, 18 PCIe, 1 between sockets) and 4 ports.
   CHECK(occurrences(dot, " -- ") == 2 * (35 + 4));
   CHECK(occurrences(dot, "<td>45</td>") == 2 * 8);
   CHECK(occurrences(dot, "<td>12.07</td>") == 2 * 4);
+}
+
+TEST_CASE("of many nodes the drawing shows one of each type, of many switches one of each kind",
+          "[topology][report]") {
+  const std::string dot = topology_dot(boxes_on_a_fat_tree(32), 2);
+  CHECK_THAT(dot, ContainsSubstring("label=\"node0: box x 32\""));
+  CHECK(occurrences(dot, "node1.") == 0);
+  // One machine with its 4 ports, and one line from the box of leaves to that of spines.
+  CHECK(occurrences(dot, " -- ") == 35 + 4 + 1);
+  CHECK(occurrences(dot, "<td>16 x 12.07</td>") == 1);
+  CHECK_THAT(dot, ContainsSubstring("label=\"leaf0 ...\\nx 8\""));
+}
+
+TEST_CASE("ranks in a row are one line, and long lists are folded", "[topology][report]") {
+  const Cluster cluster = boxes(3);
+  CHECK(placement_text(packed_placement(cluster, 8), {{0, 1}, {1, 0}, {0, 1}}) ==
+        "24 ranks\n"
+        "  ranks 0-7: node0.gpu0-7\n"
+        "  ranks 8-15: node1.gpu0-7\n"
+        "  ranks 16-23: node2.gpu0-7\n"
+        "ring of channel 0 (of 3): 0 1\n"
+        "ring of channel 1 (of 3): 1 0\n");
+  CHECK(placement_text(round_robin_placement(cluster, 2), {}) ==
+        "6 ranks\n"
+        "  ranks 0-2: node0-2.gpu0\n"
+        "  ranks 3-5: node0-2.gpu1\n");
+  std::vector<int> ring(40);
+  const std::string folded = placement_text(packed_placement(boxes(20), 2), {ring});
+  CHECK(occurrences(folded, "  rank") == 7);
+  CHECK_THAT(folded, ContainsSubstring("  ... 13 more such lines\n  ranks 38-39: node19.gpu0-1\n"));
+  CHECK_THAT(folded, ContainsSubstring(" 0 ... 8 more\n"));
 }
 
 TEST_CASE("Graphviz draws the picture without complaint", "[topology][report]") {

@@ -157,8 +157,8 @@ BytesPerSecond NcclSlots::of_gpu(std::size_t gpu) const {
   const NcclPci& pci = *devices_.gpus[gpu].pci;
   const BytesPerSecond told = written(pci, own);
   if (told <= own.bandwidth) return told;
-  told_.add(pci.bus, fmt::format("link speed '{}' is more than a {} has: taken as {}",
-                                 pci.speed_text, model, own.name));
+  told_.add(pci.bus, fmt::format("link speed '{}' is more than {} has: taken as {}", pci.speed_text,
+                                 model, own.name));
   return own.bandwidth;
 }
 

@@ -114,7 +114,7 @@ class NcclImporter {
       const GpuWires& wires = *find_gpu_wires(devices_.models[gpu]);
       if (wires.nvlinks == 0 || nvlinks.to_processor.contains(gpu)) continue;
       told_.add(devices_.gpus[gpu].pci->bus,
-                fmt::format("no usable NVLinks are told, of {} that a {} can have: none is taken "
+                fmt::format("no usable NVLinks are told, of {} that {} can have: none is taken "
                             "(a matrix tells them)",
                             wires.nvlinks, devices_.models[gpu]));
     }
@@ -222,10 +222,11 @@ class NcclImporter {
     for (const auto& [gpu, lanes] : nvlinks) {
       const GpuWires& wires = *find_gpu_wires(devices_.models[gpu]);
       if (lanes > wires.nvlinks) {
-        throw ConfigError(devices_.gpus[gpu].pci->where,
-                          fmt::format("{} NVLinks to its processor, but a {} has {}; expected "
-                                      "another GPU model",
-                                      lanes, devices_.models[gpu], wires.nvlinks));
+        throw ConfigError(
+            devices_.gpus[gpu].pci->where,
+            fmt::format("{} NVLinks to its processor, more than the {} of {}; expected "
+                        "another GPU model",
+                        lanes, wires.nvlinks, devices_.models[gpu]));
       }
       connect(gpu, lanes, find_wire_kind(wires.nvlink)->bandwidth);
     }

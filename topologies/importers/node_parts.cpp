@@ -118,9 +118,10 @@ void check_lanes(const NodeGraph& node, const NvlinkLanes& lanes, const std::str
     const Device& device = node.device(node.gpus()[gpu]);
     const int own = find_gpu_wires(device.model)->nvlinks;
     if (lanes.of(gpu) <= own) continue;
-    throw ConfigError({file, 0, 0},
-                      fmt::format("{} has {} NVLinks, but a {} has {}; expected another GPU model",
-                                  device.name, lanes.of(gpu), device.model, own));
+    throw ConfigError(
+        {file, 0, 0},
+        fmt::format("{} has {} NVLinks, more than the {} of {}; expected another GPU model",
+                    device.name, lanes.of(gpu), own, device.model));
   }
 }
 

@@ -10,12 +10,12 @@ namespace gradwire {
 
 /// What the matrix does not say.
 struct SmiTopoOptions {
-  std::string name;    ///< of the node type: "dgx1v"
-  std::string gpu;     ///< model, decides the NVLink and PCIe generation (find_gpu_wires)
-  std::string nic;     ///< kind of each NIC's port (port_kinds); "": ib_edr, and told
-  std::string cpu;     ///< decides the socket link (wire_kinds); "": skylake, and told
-  std::string source;  ///< where the matrix comes from
-  std::vector<std::string> leave_out;  ///< NICs by name, as of storage and management
+  std::string name{};    ///< of the node type: "dgx1v"
+  std::string gpu{};     ///< model, decides the NVLink and PCIe generation (find_gpu_wires)
+  std::string nic{};     ///< kind of each NIC's port (port_kinds); "": ib_edr, and told
+  std::string cpu{};     ///< decides the socket link (wire_kinds); "": skylake, and told
+  std::string source{};  ///< where the matrix comes from
+  std::vector<std::string> leave_out{};  ///< NICs by name, as of storage and management
 };
 
 /// A node from the text of `nvidia-smi topo -m`.

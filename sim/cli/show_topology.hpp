@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace gradwire::cli {
+
+/// Prints the nodes, the fabric, the ranks and the rings of a scenario, or a node or cluster file
+/// without ranks; draws it into `svg` when that is not "".
+/// @param file   a path, or the name of a shipped node.
+/// @param point  label of the scenario's point, "" for the one with the most ranks.
+void show_topology(const std::string& file, const std::vector<std::string>& sets,
+                   const std::string& point, const std::string& svg);
+
+}  // namespace gradwire::cli

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <span>
+
+#include "sim/config/yaml_map.hpp"
+#include "sim/core/fabric.hpp"
+
+namespace gradwire::config {
+
+/// The knobs of each fabric of the catalogue, which says what they mean. They throw ConfigError at
+/// the knob that does not fit, and leave finish() to the caller.
+[[nodiscard]] Fabric read_fat_tree(YamlMap& map, std::span<const PortGroup> ports);
+[[nodiscard]] Fabric read_rail(YamlMap& map, std::span<const PortGroup> ports);
+[[nodiscard]] Fabric read_dragonfly(YamlMap& map, std::span<const PortGroup> ports);
+[[nodiscard]] Fabric read_torus(YamlMap& map, std::span<const PortGroup> ports);
+
+/// Reads `routing` and `ecmp_seed` and gives the fabric that follows them: with `spread` the one
+/// whose equally short ways are merged.
+/// @throws ConfigError where equal ways cannot be merged, so that `spread` would not be even.
+[[nodiscard]] Fabric with_routing(YamlMap& map, Fabric fabric);
+
+}  // namespace gradwire::config

@@ -1,0 +1,92 @@
+#include "sim/config/link_yaml.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "topologies/links.hpp"
+
+namespace gradwire::config {
+namespace {
+
+/// Nominal Gbit/s of the fastest port of each kind on sale: 800 GbE (IEEE 802.3df-2024), XDR
+/// InfiniBand (IBTA, 2023); an EFA device 400 (AWS, P6-B200: 8 of 400).
+constexpr std::array<std::pair<std::string_view, double>, 4> fastest_gbit = {
+    {{"tcp", 800}, {"roce", 800}, {"ib", 800}, {"efa", 400}}};
+
+std::vector<std::string> kind_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, gbit] : fastest_gbit) names.emplace_back(name);
+  return names;
+}
+
+void check_speed(const YamlMap& map, const PortSpec& port) {
+  constexpr double gigabit = 1e9 / 8;
+  const auto* const fastest =
+      std::ranges::find(fastest_gbit, port.kind, &std::pair<std::string_view, double>::first);
+  if (port.bandwidth.count() <= fastest->second * gigabit) return;
+  map.fail("bandwidth",
+           fmt::format("'bandwidth' is {:.4g} Gbit/s, faster than any port of kind {}; expected at "
+                       "most {:.0f} Gbit/s in one direction",
+                       port.bandwidth.count() / gigabit, port.kind, fastest->second));
+}
+
+const PortKind& named_kind(const YamlValue& value, const std::string& key) {
+  const PortKind* kind = find_port_kind(value.text);
+  if (kind == nullptr) fail_choice(value, key, port_kind_names());
+  return *kind;
+}
+
+}  // namespace
+
+void refuse_two_way(const YamlMap& link) {
+  static const std::vector<std::string> words = {
+      "bidirectional", "duplex", "bi_directional", "aggregate", "both_directions", "total"};
+  for (const std::string& key : link.keys()) {
+    const bool two_way = std::ranges::any_of(
+        words, [&](const std::string& word) { return key.find(word) != std::string::npos; });
+    if (!two_way) continue;
+    link.fail(key, fmt::format("'{}' leaves open what one direction carries; expected 'bandwidth', "
+                               "the payload of one direction, which the other one has as well",
+                               key));
+  }
+}
+
+PortSpec read_port(const YamlValue& value, const std::string& key) {
+  if (value.kind != YamlValue::Kind::map) return named_kind(value, key).port;
+  static const std::vector<std::string> kinds = kind_names();
+  YamlMap map(value, key);
+  refuse_two_way(map);
+  PortSpec port;
+  port.name = "user";
+  port.bandwidth = map.require<BytesPerSecond>("bandwidth", above(BytesPerSecond{0}));
+  port.latency = map.require<Seconds>("latency");
+  port.kind = map.require_choice("kind", kinds);
+  check_speed(map, port);
+  map.finish();
+  return port;
+}
+
+Link read_trunk(YamlMap& fabric, const std::string& key, const PortSpec& port) {
+  Link trunk{LinkKind::network, port.bandwidth, port.latency, /*lanes=*/1};
+  const YamlValue* value = fabric.find(key);
+  if (value == nullptr) return trunk;
+  if (value->kind != YamlValue::Kind::map) {
+    const PortSpec& named = named_kind(*value, key).port;
+    trunk.bandwidth = named.bandwidth;
+    trunk.latency = named.latency;
+    return trunk;
+  }
+  YamlMap map(*value, key);
+  refuse_two_way(map);
+  trunk.bandwidth = map.value_or("bandwidth", trunk.bandwidth, above(BytesPerSecond{0}));
+  trunk.latency = map.value_or("latency", trunk.latency);
+  map.finish();
+  return trunk;
+}
+
+}  // namespace gradwire::config

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "sim/config/yaml_map.hpp"
+#include "sim/core/fabric.hpp"
+
+namespace gradwire::config {
+
+/// A kind of network link: a name that `gradwire list topologies` shows, or {bandwidth, latency,
+/// kind} with the payload of one direction. @param key  that holds it, for messages.
+[[nodiscard]] PortSpec read_port(const YamlValue& value, const std::string& key);
+
+/// The trunk that `key` of a fabric describes, by a name or as {bandwidth, latency}, both of one
+/// direction; what is left out is the port's.
+[[nodiscard]] Link read_trunk(YamlMap& fabric, const std::string& key, const PortSpec& port);
+
+/// Refuses keys that would leave open which direction a bandwidth is of, and those of a bandwidth
+/// of both directions together. Call it before finish().
+void refuse_two_way(const YamlMap& link);
+
+}  // namespace gradwire::config

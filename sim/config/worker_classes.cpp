@@ -1,0 +1,104 @@
+#include "sim/config/worker_classes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/config/data_files.hpp"
+#include "sim/config/gpu_yaml.hpp"
+#include "sim/models/derived_profile.hpp"
+#include "sim/models/efficiencies.hpp"
+
+namespace gradwire::config {
+namespace {
+
+/// "v100-sxm2" of "v100-sxm2-32gb": boards that differ in memory only compute alike.
+std::string board_of(const std::string& gpu) {
+  return gpu.ends_with("gb") ? gpu.substr(0, gpu.rfind('-')) : gpu;
+}
+
+/// The described GPU of that name, else the first of that board; nothing when there is none.
+std::optional<GpuSpec> described(const std::string& model) {
+  const auto known = data_names(DataKind::gpu);
+  auto found = std::ranges::find(known, model);
+  if (found == known.end()) {
+    found = std::ranges::find_if(
+        known, [&](const std::string& name) { return board_of(name) == board_of(model); });
+  }
+  if (found == known.end()) return std::nullopt;
+  return shipped_gpu(*found, {model, 0, 0});
+}
+
+class Classes {
+ public:
+  explicit Classes(const Scenario& scenario)
+      : profile_(*scenario.profile), gpu_(scenario.gpu), dtype_(profile_.dtype) {}
+
+  /// The class of a GPU of this model, made when it is the first.
+  int of(const std::string& model) {
+    const auto known = by_model_.find(model);
+    if (known != by_model_.end()) return known->second;
+    const bool same = model.empty() || board_of(model) == board_of(profile_.gpu);
+    std::optional<GpuSpec> gpu = same ? std::nullopt : described(model);
+    if (gpu && !(supports(*gpu, dtype_) && supports(gpu_, dtype_))) gpu.reset();
+    const std::string name = gpu ? gpu->name : "";
+    const auto [entry, is_new] = by_gpu_.try_emplace(name, static_cast<int>(classes.size()));
+    if (is_new) {
+      classes.push_back(gpu ? WorkerClass{derived_for_gpu(profile_, gpu_, *gpu), *gpu}
+                            : WorkerClass{profile_, gpu_});
+    }
+    if (!same) warn(model, name);
+    by_model_[model] = entry->second;
+    return entry->second;
+  }
+
+  std::vector<WorkerClass> classes;
+  std::vector<Warning> warnings;
+
+ private:
+  void warn(const std::string& model, const std::string& name) {
+    std::string times = "the profile's";
+    if (!name.empty()) {
+      times = name == model ? "derived" : fmt::format("derived, for {}", name);
+    }
+    warnings.push_back(
+        {"gpu-differs",
+         fmt::format("the profile is of {}, the cluster's GPUs are {}; compute times "
+                     "are {}",
+                     profile_.gpu, model, times)});
+  }
+
+  const ComputeProfile profile_;
+  const GpuSpec gpu_;
+  std::string dtype_;
+  std::map<std::string, int> by_model_;
+  std::map<std::string, int> by_gpu_;  ///< "": as the profile
+};
+
+}  // namespace
+
+void give_worker_classes(Scenario& scenario) {
+  Classes classes(scenario);
+  std::vector<int> of_rank;
+  of_rank.reserve(scenario.placement.size());
+  for (const GpuRef& place : scenario.placement) {
+    const NodeGraph& node = scenario.cluster->node(place.node);
+    of_rank.push_back(
+        classes.of(node.device(node.gpus()[static_cast<std::size_t>(place.gpu)]).model));
+  }
+  scenario.warnings.insert(scenario.warnings.end(), classes.warnings.begin(),
+                           classes.warnings.end());
+  scenario.profile = std::move(classes.classes.front().profile);
+  scenario.gpu = std::move(classes.classes.front().gpu);
+  classes.classes.erase(classes.classes.begin());
+  if (classes.classes.empty()) return;
+  scenario.classes = {std::move(classes.classes), std::move(of_rank)};
+}
+
+}  // namespace gradwire::config

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <boost/graph/adjacency_list.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/core/node_graph.hpp"
+#include "sim/core/units.hpp"
+
+namespace gradwire {
+
+/// The kind of network port on a NIC: what a fabric link gives, with its source.
+struct PortSpec {
+  std::string name;          ///< "ib_edr"
+  std::string kind;          ///< tcp | roce | ib | efa
+  BytesPerSecond bandwidth;  ///< payload, one direction
+  Seconds latency;           ///< NIC to switch or switch to NIC, one way
+  bool operator==(const PortSpec&) const = default;
+};
+
+/// Machines of one kind in a row: what a builder must know to give each NIC a port.
+struct PortGroup {
+  int machines = 0;
+  int nics = 0;  ///< of each machine
+  PortSpec port;
+};
+
+/// Who takes which of several equally short ways.
+enum class Routing : std::uint8_t {
+  /// Each flow takes one way, by a hash of (ecmp_seed, source port, destination port): two flows
+  /// may meet on one trunk while another idles.
+  ecmp,
+  /// Each flow is divided evenly over all ways, as adaptive routing by packet does.
+  spread,
+};
+
+/// Network switches and the trunks between them, a Boost graph. Ports (NICs) hang on switches;
+/// routes are found among switches only, so that cost does not follow the number of ports.
+class Fabric {
+ public:
+  struct Switch {
+    std::string name;
+    int count = 1;  ///< switches that this one stands for (see merge_equal_ways)
+  };
+  using SwitchGraph =
+      boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, Switch, NumberedLink>;
+  using SwitchId = SwitchGraph::vertex_descriptor;
+  /// The trunks from one switch to another (not the same) by a rule of the topology's own.
+  /// @param pick  a hash of the flow, to choose among equal ways.
+  using RouteRule = std::function<std::vector<int>(const Fabric& fabric, SwitchId from, SwitchId to,
+                                                   std::uint64_t pick)>;
+
+  std::string kind;  ///< "single_switch"
+  PortSpec port;     ///< of the ports that are attached next
+  Routing routing = Routing::ecmp;
+  std::uint64_t ecmp_seed = 1;
+  /// Empty: the ways of least latency, then of fewest trunks.
+  RouteRule rule;
+
+  SwitchId add_switch(std::string name, int count = 1);
+  /// Both directions. A trunk's `lanes` are parallel cables that a flow is divided over; its
+  /// bandwidth is that of all of them.
+  void connect(SwitchId a, SwitchId b, const Link& link);
+  /// Attaches the next port (ports are numbered in the order of the calls), of the kind `port`.
+  /// @return its number.
+  int attach(SwitchId at);
+
+  [[nodiscard]] const SwitchGraph& graph() const { return graph_; }
+  [[nodiscard]] int port_count() const { return static_cast<int>(port_switch_.size()); }
+  [[nodiscard]] SwitchId switch_of(int port_index) const;
+  [[nodiscard]] const PortSpec& port_spec(int port_index) const;
+  /// How many kinds of ports are attached, and each of them, in order of first appearance.
+  [[nodiscard]] const std::vector<PortSpec>& port_specs() const { return specs_; }
+  /// Numbers the connected parts of the fabric from 0, by lowest switch.
+  [[nodiscard]] int island_of(int port_index) const;
+  [[nodiscard]] bool reaches(int port_from, int port_to) const {
+    return island_of(port_from) == island_of(port_to);
+  }
+  /// The number of the first trunk from one switch to its neighbour. REQUIRES: there is one.
+  [[nodiscard]] int trunk_between(SwitchId from, SwitchId to) const;
+  /// The trunks (in edge order) that a flow between two ports takes; empty on one switch.
+  /// @throws SimulationError when there is no way; the message names both switches.
+  [[nodiscard]] std::vector<int> route(int port_from, int port_to) const;
+  /// How many trunks differ in the first choice that a flow from `from` to `to` has: 1 when there
+  /// is only one way, 0 when none. Of the default rule.
+  [[nodiscard]] std::size_t choices(SwitchId from, SwitchId to) const;
+
+ private:
+  using Cost = std::int64_t;
+  /// Cost of the best way from every switch to `to`; cached.
+  [[nodiscard]] const std::vector<Cost>& costs_to(SwitchId to) const;
+  /// The trunks out of `at` that begin a best way.
+  void best_trunks(SwitchId at, const std::vector<Cost>& costs,
+                   std::vector<SwitchGraph::edge_descriptor>& out) const;
+  void forget();
+
+  SwitchGraph graph_;
+  std::vector<SwitchId> port_switch_;
+  std::vector<std::uint32_t> port_spec_;
+  std::vector<PortSpec> specs_;
+  mutable std::vector<std::vector<Cost>> costs_;  ///< by destination
+  mutable std::vector<int> islands_;              ///< by switch
+};
+
+}  // namespace gradwire

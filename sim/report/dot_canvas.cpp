@@ -1,0 +1,74 @@
+#include "sim/report/dot_canvas.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+namespace gradwire {
+namespace {
+
+constexpr double frame = 12;
+
+std::string_view color_of(LinkKind kind) {
+  switch (kind) {
+    case LinkKind::nvlink:
+      return "#2e7d32";
+    case LinkKind::pcie:
+      return "#78909c";
+    case LinkKind::smp:
+      return "#c62828";
+    case LinkKind::network:
+      return "#ef6c00";
+  }
+  return "";
+}
+
+}  // namespace
+
+void Box::cover(const Place& at) {
+  left = std::min(left, at.x - box_width / 2 - frame);
+  right = std::max(right, at.x + box_width / 2 + frame);
+  bottom = std::min(bottom, at.y - box_height / 2 - frame);
+  top = std::max(top, at.y + box_height / 2 + frame);
+}
+
+void Box::cover(const Box& other) {
+  left = std::min(left, other.left);
+  right = std::max(right, other.right);
+  bottom = std::min(bottom, other.bottom);
+  top = std::max(top, other.top);
+}
+
+std::string rate_text(BytesPerSecond rate) {
+  return fmt::format("{:.4g}", rate.count() / 1e9);
+}
+
+void DotCanvas::line(const Ends& ends, const Link& link, const Place& a, const Place& b,
+                     double where, const std::string& figure) {
+  const Place third{a.x + (b.x - a.x) / 3, a.y + (b.y - a.y) / 3};
+  const Place two_thirds{b.x - (b.x - a.x) / 3, b.y - (b.y - a.y) / 3};
+  curve(ends, link, {a, third, two_thirds, b},
+        {a.x + (b.x - a.x) * where, a.y + (b.y - a.y) * where}, figure);
+}
+
+void DotCanvas::arc(const Ends& ends, const Link& link, const Place& a, const Place& b,
+                    double height, const std::string& figure) {
+  // A Bezier curve reaches 3/4 of its handles' height.
+  curve(ends, link, {a, {a.x, a.y + height}, {b.x, b.y + height}, b},
+        {(a.x + b.x) / 2, a.y + 0.75 * height}, figure);
+}
+
+void DotCanvas::curve(const Ends& ends, const Link& link, const std::vector<Place>& points,
+                      const Place& label, const std::string& figure) {
+  std::string pos;
+  for (const Place& point : points) pos += fmt::format(" {:.1f},{:.1f}", point.x, point.y);
+  // The figure stands on its line, on white.
+  print(
+      "  \"{}\" -- \"{}\" [pos=\"{}\", lp=\"{:.1f},{:.1f}\", color=\"{}\", fontcolor=\"{}\", "
+      "penwidth={}, "
+      "label=<<table border=\"0\" cellborder=\"0\" cellpadding=\"0\" cellspacing=\"0\" "
+      "bgcolor=\"white\"><tr><td>{}</td></tr></table>>];\n",
+      ends.a, ends.b, pos.substr(1), label.x, label.y, color_of(link.kind), color_of(link.kind),
+      link.kind == LinkKind::nvlink ? std::min(link.lanes, 5) : 1, figure);
+}
+
+}  // namespace gradwire

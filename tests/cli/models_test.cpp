@@ -1,0 +1,63 @@
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/catch.hpp"
+#include "tests/cli/program.hpp"
+
+using namespace gradwire;
+using Json = nlohmann::json;
+
+namespace {
+
+constexpr const char* table =
+    "name,kind,input,output,kernel,params\n"
+    "conv,Conv2d,2x3x8x8,2x4x8x8,3x3,112\n"
+    "relu,ReLU,2x4x8x8,2x4x8x8,,\n"
+    "fc,Linear,2x256,2x10,,2570\n";
+
+}  // namespace
+
+TEST_CASE("A table of layers becomes a model that checks", "[cli][import]") {
+  const Workplace place("model_table");
+  place.write("table.csv", table);
+  const auto run = place.run("import model-table table.csv --name mine -o mine.yaml");
+  CHECK(run.code == 0);
+  CHECK(run.out.empty());
+  CHECK(run.err == "3 layers, 2682 parameters in 4 tensors\n");  // 112 + 2570
+  CHECK_THAT(place.text("mine.yaml"), Catch::ContainsSubstring("name: 'mine'"));
+  const auto check = place.run("check mine.yaml");
+  CHECK(check.code == 0);
+  CHECK(check.out + check.err == "");
+}
+
+TEST_CASE("A table that is refused leaves no file", "[cli][import]") {
+  const Workplace place("bad_model_table");
+  std::string bad = table;
+  bad.replace(bad.find("ReLU"), 4, "RELU7");
+  place.write("table.csv", bad);
+  const auto run = place.run("import model-table table.csv -o mine.yaml");
+  CHECK(run.code == 3);
+  CHECK(run.out.empty());
+  CHECK_THAT(run.err, Catch::ContainsSubstring("table.csv:3:1: layer 'relu' is of type 'RELU7'"));
+  CHECK_FALSE(place.has("mine.yaml"));
+}
+
+TEST_CASE("The list of models has source, options with defaults, and each head's count",
+          "[cli][list]") {
+  const Workplace place("list_models");
+  const Json list = Json::parse(place.run("list models --json").out);
+  bool seen = false;
+  for (const Json& entry : list) {
+    CAPTURE(entry.dump());
+    CHECK(entry["parameters"].get<std::int64_t>() > 0);
+    CHECK_FALSE(entry["source"].get<std::string>().empty());
+    CHECK_FALSE(entry["options"].empty());
+    if (entry["name"] != "googlenet") continue;
+    seen = true;
+    CHECK(entry["parameters_by_head"]["main"] == 6'624'904);
+    CHECK(entry["parameters_by_head"]["aux"] == 13'004'888);
+    CHECK(entry["options"][0]["name"] == "image_size");
+    CHECK(entry["options"][0]["default"] == "224");
+  }
+  CHECK(seen);
+}

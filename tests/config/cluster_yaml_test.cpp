@@ -1,0 +1,245 @@
+#include "sim/config/cluster_yaml.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "sim/config/check.hpp"
+#include "sim/config/scenario.hpp"
+#include "sim/core/error.hpp"
+#include "tests/catch.hpp"
+#include "tests/config/config_fixture.hpp"
+
+using namespace gradwire;
+using namespace gradwire::config;
+
+namespace {
+
+/// Scenarios of a cluster only; the cluster is line 2.
+class ClusterFixture : public ConfigFixture {
+ public:
+  [[nodiscard]] Scenario read(const std::string& cluster) const {
+    return read_scenario(write("schema: gradwire.scenario/1\n" + cluster + "\n"), {},
+                         Needs::cluster_only)
+        .front();
+  }
+  /// What is wrong with it, without the folder of the file.
+  [[nodiscard]] std::string message(const std::string& cluster) const {
+    try {
+      static_cast<void>(read(cluster));
+    } catch (const ConfigError& error) {
+      const std::string text = error.what();
+      return text.substr(text.find(".yaml:") - 1);
+    }
+    return "accepted";
+  }
+  [[nodiscard]] std::string with_fabric(const std::string& fabric, int nodes = 4) const {
+    return fmt::format("cluster: {{node: pair, nodes: {}, fabric: {{{}}}}}", nodes, fabric);
+  }
+  [[nodiscard]] std::string fabric_message(const std::string& fabric, int nodes = 4) const {
+    return message(with_fabric(fabric, nodes));
+  }
+  /// Switches of a fabric, and directed trunks.
+  [[nodiscard]] std::pair<std::size_t, std::size_t> size(const std::string& fabric,
+                                                         int nodes) const {
+    const Scenario scenario = read(with_fabric(fabric, nodes));
+    const auto& graph = scenario.cluster->fabric().graph();
+    return {boost::num_vertices(graph), boost::num_edges(graph)};
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(ClusterFixture, "a fat tree's radix and oversubscription give its switches",
+                 "[config][fabric]") {
+  // Radix 6 at 2:1: 4 ports down, 2 up. 8 nodes of one NIC: 2 leaves, 2 spines.
+  CHECK(size("kind: fat_tree, radix: 6, oversubscription: 2, routing: ecmp", 8) ==
+        std::pair<std::size_t, std::size_t>{4, 8});
+  // Nodes per leaf 6 at 1.5:1: 4 cables up, on 2 spines two each. 12 nodes: 2 leaves.
+  CHECK(size("kind: fat_tree, nodes_per_leaf: 6, oversubscription: 1.5, spines: 2, routing: ecmp",
+             12) == std::pair<std::size_t, std::size_t>{4, 16});
+  // The k-ary fat tree with k = 4: 16 nodes, 8 + 8 + 4 switches, 32 trunks.
+  CHECK(size("kind: fat_tree, levels: 3, radix: 4, routing: ecmp", 16) ==
+        std::pair<std::size_t, std::size_t>{20, 64});
+  // A trunk of twice a port's speed needs half as many cables: 4 down, 2 up.
+  CHECK(size("kind: fat_tree, nodes_per_leaf: 4, routing: ecmp, trunk: {bandwidth: 24.14 GB/s}",
+             8) == std::pair<std::size_t, std::size_t>{4, 8});
+}
+
+TEST_CASE_METHOD(ClusterFixture, "InfiniBand spreads flows and Ethernet hashes them by default",
+                 "[config][fabric]") {
+  const auto routing = [&](const std::string& link) {
+    return read(with_fabric("kind: fat_tree, nodes_per_leaf: 1, link: " + link))
+        .cluster->fabric()
+        .routing;
+  };
+  CHECK(routing("ib_edr") == Routing::spread);
+  CHECK(routing("efa_100g") == Routing::spread);
+  CHECK(routing("roce_100g") == Routing::ecmp);
+  CHECK(routing("eth_10g") == Routing::ecmp);
+}
+
+TEST_CASE_METHOD(ClusterFixture, "a fabric's bad knob is told at its place", "[config][errors]") {
+  // cluster: {node: pair, nodes: 4, fabric: {  is 40 letters.
+  CHECK(fabric_message("kind: fat_tree") ==
+        "s.yaml:2:40: a fat tree needs 'radix' or 'nodes_per_leaf'; expected one of the two");
+  CHECK(fabric_message("kind: fat_tree, radix: 7") ==
+        "s.yaml:2:64: this gives 3.5 cables upward from a leaf; expected values that give a whole "
+        "number, at least 1");
+  CHECK(fabric_message("kind: fat_tree, radix: 2, routing: ecmp", 8) ==
+        "s.yaml:2:64: 2 levels of switches with 2 ports join at most 2 nodes, not 8; expected a "
+        "larger radix or 'levels: 3'");
+  CHECK(fabric_message("kind: fat_tree, nodes_per_leaf: 4, spines: 3") ==
+        "s.yaml:2:84: 'spines' is 3, which does not divide the 4 cables of a leaf upward; expected "
+        "a divisor of 4");
+  CHECK(fabric_message("kind: fat_tree, nodes_per_leaf: 1, rooting: ecmp") ==
+        "s.yaml:2:76: unknown key 'rooting'; expected one of kind, topology, link, "
+        "links_per_node, levels, trunk, oversubscription, radix, nodes_per_leaf, spines, routing, "
+        "ecmp_seed; did you mean 'routing'?");
+  CHECK(fabric_message("kind: dragonfly, groups: 3, routers_per_group: 1, global_links: 1") ==
+        "s.yaml:2:105: 'global_links' is '1'; expected a whole number, at least 2, at most 4096");
+  CHECK(fabric_message("kind: torus, dimensions: []") ==
+        "s.yaml:2:66: 'dimensions' are of 0 switches; expected 1 to 1000000");
+  CHECK(fabric_message("kind: torus, dimensions: [2], nodes_per_switch: 1") ==
+        "s.yaml:2:89: 'nodes_per_switch' is '1'; expected a whole number, at least 2, at most "
+        "1000000");
+}
+
+TEST_CASE_METHOD(ClusterFixture, "a link that makes no sense is told at its place",
+                 "[config][errors][link]") {
+  const auto link = [&](const std::string& text) {
+    return fabric_message("kind: single_switch, link: {" + text + "}");
+  };
+  CHECK(link("bandwidth: 900 Gbit/s, latency: 1 us, kind: tcp") ==
+        "s.yaml:2:80: 'bandwidth' is 900 Gbit/s, faster than any port of kind tcp; expected at "
+        "most 800 Gbit/s in one direction");
+  CHECK(link("bandwidth: 25 GB, latency: 1 us, kind: ib") ==
+        "s.yaml:2:80: 'bandwidth' is '25 GB', unknown unit 'GB'; expected a rate such as '10 "
+        "Gbit/s' (units B/s, kB/s, MB/s, GB/s, KiB/s, MiB/s, GiB/s, kbit/s, Mbit/s, Gbit/s, "
+        "Tbit/s); did you mean 'GB/s'?");
+  CHECK(link("bandwidth: 25 GiB, latency: 1 us, kind: ib").ends_with("did you mean 'GiB/s'?"));
+  CHECK(link("bidirectional_bandwidth: 25 GB/s, latency: 1 us, kind: ib") ==
+        "s.yaml:2:94: 'bidirectional_bandwidth' leaves open what one direction carries; expected "
+        "'bandwidth', the payload of one direction, which the other one has as well");
+  CHECK(link("bandwidth: 25 GB/s, duplex: true, latency: 1 us, kind: ib")
+            .starts_with("s.yaml:2:96: 'duplex' leaves open"));
+  CHECK(link("bandwidth: 25 GB/s, latency: 1 us, kind: infiniband")
+            .ends_with("expected one of tcp, roce, ib, efa"));
+}
+
+TEST_CASE_METHOD(ClusterFixture, "groups of nodes keep their own NICs, GPUs and numbers",
+                 "[config][cluster]") {
+  const Scenario s = read(
+      "cluster: {groups: [{node: pair, nodes: 2}, {node: pair, nodes: 1, gpus_per_node: 1, link: "
+      "eth_10g, links_per_node: 2, gpu: small-gpu}], fabric: {kind: single_switch, link: ib_edr}}");
+  CHECK(s.placement == Placement{{0, 0}, {0, 1}, {1, 0}, {1, 1}, {2, 0}});
+  const Fabric& fabric = s.cluster->fabric();
+  REQUIRE(fabric.port_count() == 2 + 2);
+  CHECK(fabric.port_spec(1).name == "ib_edr");
+  CHECK(fabric.port_spec(3).name == "eth_10g");
+  const NodeGraph& last = s.cluster->node(2);
+  CHECK(last.device(last.gpus().front()).model == "small-gpu");
+  CHECK(s.cluster->node(0).device(s.cluster->node(0).gpus().front()).model.empty());
+}
+
+TEST_CASE_METHOD(ClusterFixture, "a bad group is told at its place", "[config][errors]") {
+  const auto groups = [&](const std::string& text) {
+    return message("cluster: {groups: [" + text + "], fabric: {kind: single_switch}}");
+  };
+  CHECK(groups("") == "s.yaml:2:19: 'groups' is empty; expected a group of nodes");
+  CHECK(groups("{node: pair, gpus_per_node: 3}") ==
+        "s.yaml:2:48: 'gpus_per_node' is '3'; expected a whole number, at least 1, at most 2");
+  CHECK(groups("{node: pair, gpu: smal-gpu}") ==
+        "s.yaml:2:38: 'gpu' is 'smal-gpu'; expected small-gpu; did you mean 'small-gpu'?");
+  CHECK(groups("{node: pair, nodes: 2, nics: 1}") ==
+        "s.yaml:2:43: unknown key 'nics'; expected one of node, nodes, gpus_per_node, gpu, link, "
+        "links_per_node; did you mean 'nodes'?");
+  CHECK(message("cluster: {groups: [{node: pair}, {node: pair}]}") ==
+        "s.yaml:2:10: missing key 'fabric'; expected a mapping with 'kind' and 'link', for "
+        "several nodes");
+}
+
+namespace {
+
+constexpr const char* network =
+    "schema: gradwire.cluster_topology/1\n"                 // 1
+    "name: two\n"                                           // 2
+    "source: made up\n"                                     // 3
+    "switches: [{id: a}, {id: b}, {id: c}]\n"               // 4
+    "trunks:\n"                                             // 5
+    "  - {a: a, b: b, bandwidth: 1 GB/s, latency: 1 us}\n"  // 6
+    "ports:\n"                                              // 7
+    "  - {switch: a, nodes: [0, 1]}\n"                      // 8
+    "  - {switch: b, nodes: [2, 3], nics: [0]}\n";          // 9
+
+std::string replaced(std::string text, const std::string& what, const std::string& by) {
+  return text.replace(text.find(what), what.size(), by);
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(ClusterFixture, "a network from a file joins a scenario's nodes",
+                 "[config][fabric][file]") {
+  const std::string file = write(network, "net.yaml");
+  const Scenario s = read(with_fabric("topology: net.yaml, link: ib_edr"));
+  const Fabric& fabric = s.cluster->fabric();
+  CHECK(fabric.kind == "two");
+  CHECK(fabric.route(0, 1).empty());
+  CHECK(fabric.route(0, 2).size() == 1);
+  CHECK_NOTHROW(check_file(file));
+  const std::string whole = write(
+      std::string(network) + "groups: [{node: pair, nodes: 4}]\nlink: ib_edr\n", "whole.yaml");
+  CHECK_NOTHROW(check_file(whole));
+  CHECK(read("cluster: {topology: whole.yaml}").placement.size() == 8);
+}
+
+TEST_CASE_METHOD(ClusterFixture, "a network that does not fit the nodes is told at its place",
+                 "[config][errors][file]") {
+  const auto net = [&](const std::string& text, int nodes = 4) {
+    static_cast<void>(write(text, "n.yaml"));
+    return fabric_message("topology: n.yaml, link: ib_edr", nodes);
+  };
+  CHECK(net(network) == "accepted");
+  CHECK(net(network, 3) ==
+        "n.yaml:9:26: 'nodes' is '3'; expected a whole number, at least 0, at most 2");
+  CHECK(net(network, 5) ==
+        "n.yaml:8:3: node4.nic0 hangs on no switch; expected every NIC of the cluster in 'ports'");
+  CHECK(net(replaced(network, "nics: [0]", "nics: [1]")) ==
+        "n.yaml:9:37: 'nics' is '1'; expected a whole number, at least 0, at most 0");
+  CHECK(net(replaced(network, "[2, 3]", "[1, 2, 3]")) ==
+        "n.yaml:9:37: node1.nic0 hangs on a already; expected each NIC once");
+  CHECK(net(replaced(network, "b: b,", "b: d,")) ==
+        "n.yaml:6:15: 'b' is 'd'; expected one of a, b, c");
+  CHECK(net(replaced(network, "b: b,", "b: a,")) ==
+        "n.yaml:6:15: the trunk ends where it begins; expected another switch");
+  CHECK(net(replaced(network, "b: b,", "b: c,")) ==
+        "s.yaml:2:40: node2 has no way to node0; expected a fabric that joins all nodes");
+  CHECK(net(replaced(network, "{id: b}", "{id: a}")) ==
+        "n.yaml:4:26: switch 'a' is not new; expected a name of its own that does not begin as a "
+        "node's");
+  CHECK(net(std::string(network) + "groups: [{node: pair}]\n")
+            .ends_with("expected it under 'cluster', as 'cluster: {topology: ...}'"));
+  static_cast<void>(write(network, "n.yaml"));
+  CHECK(message("cluster: {topology: n.yaml}") ==
+        "s.yaml:2:21: this file has no 'groups' of nodes; expected one that has, or this one as "
+        "'fabric: {topology: ...}'");
+}
+
+TEST_CASE_METHOD(ClusterFixture, "ways that are not alike cannot be spread over",
+                 "[config][errors][file]") {
+  // From a to d by b or by c; nodes hang on b, so b and c are not alike.
+  const std::string square =
+      "schema: gradwire.cluster_topology/1\nname: square\nsource: made up\n"
+      "switches: [{id: a}, {id: b}, {id: c}, {id: d}]\n"
+      "trunks:\n"
+      "  - {a: a, b: b, bandwidth: 1 GB/s, latency: 1 us}\n"
+      "  - {a: a, b: c, bandwidth: 1 GB/s, latency: 1 us}\n"
+      "  - {a: b, b: d, bandwidth: 1 GB/s, latency: 1 us}\n"
+      "  - {a: c, b: d, bandwidth: 1 GB/s, latency: 1 us}\n"
+      "ports: [{switch: a, nodes: [0, 1]}, {switch: b, nodes: [2]}, {switch: d, nodes: [3]}]\n";
+  static_cast<void>(write(square, "square.yaml"));
+  CHECK(fabric_message("topology: square.yaml, link: roce_100g") == "accepted");
+  CHECK(fabric_message("topology: square.yaml, link: roce_100g, routing: spread") ==
+        "s.yaml:2:90: 'spread' would be uneven: the equal ways from a to d pass switches that are "
+        "not alike; expected 'routing: ecmp'");
+}

@@ -1,0 +1,103 @@
+#include <string>
+#include <vector>
+
+#include "sim/config/model_catalogue.hpp"
+#include "sim/config/yaml_map.hpp"
+#include "tests/catch.hpp"
+#include "tests/config/config_fixture.hpp"
+
+using namespace gradwire;
+
+namespace {
+
+/// The message for `text`, a mapping that holds `model:`.
+std::string refusal(const std::string& text) {
+  const config::YamlValue value = config::parse_yaml(text, "s.yaml");
+  try {
+    config::YamlMap map(value);
+    static_cast<void>(config::read_model(map));
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("The catalogue has every name that scripts rely on", "[models]") {
+  const std::vector<std::string> promised = {
+      "resnet50",    "resnet101",    "resnet152",    "resnext50_32x4d", "resnext101_32x8d",
+      "vgg16",       "vgg19",        "alexnet",      "googlenet",       "densenet121",
+      "densenet201", "inception_v3", "inception_v4", "bert_base",       "bert_large",
+      "gpt2",        "gpt2_medium",  "gpt2_large",   "gpt2_xl",         "transformer_wmt",
+      "lstm_ptb"};
+  CHECK(config::names_of(config::model_catalogue()) == promised);
+}
+
+TEST_CASE("The options beside a model's name make it", "[models]") {
+  const config::YamlValue value = config::parse_yaml(
+      "{model: bert_base, sequence_length: 64, vocabulary: 30528, head: mlm, tied: false}", "s");
+  config::YamlMap map(value);
+  const ModelDescription model = config::read_model(map);
+  map.finish();
+  // encoder 109,482,240 without pooler (768 x 769), with 6 more words; transform, norm, bias,
+  // decoder
+  CHECK(model.parameter_count() ==
+        109'482'240 - 768 * 769 + 6 * 768 + 768 * 769 + 2 * 768 + 30'528 + 768 * 30'528);
+}
+
+TEST_CASE("An option that the model does not have is refused with those it has", "[models]") {
+  CHECK(refusal("{model: resnet50, sequence_length: 128}") ==
+        "s.yaml:1:36: model 'resnet50' has no option 'sequence_length'; expected image_size, "
+        "classes");
+  CHECK(refusal("{model: gpt2, image_size: 224}") ==
+        "s.yaml:1:27: model 'gpt2' has no option 'image_size'; expected sequence_length, "
+        "vocabulary, tied");
+  CHECK(refusal("{model: bert_base, head: qa, tied: true}") ==
+        "s.yaml:1:36: head 'qa' has no decoder to tie; expected 'tied' with the heads pretraining, "
+        "pretraining_all_positions, mlm only");
+  CHECK(refusal("{model: bert_base, classes: 3}") ==
+        "s.yaml:1:29: head 'pretraining' has no classes; expected 'head: classification' beside "
+        "'classes'");
+}
+
+TEST_CASE("A value that the model cannot take is refused with its range", "[models]") {
+  CHECK(refusal("{model: bert_large, sequence_length: 513}") ==
+        "s.yaml:1:38: 'sequence_length' is 513; expected 1 to 512");
+  CHECK(refusal("{model: inception_v3, image_size: 74}") ==
+        "s.yaml:1:35: 'image_size' is 74; expected 75 to 16384");
+  CHECK(refusal("{model: googlenet, head: auxx}") ==
+        "s.yaml:1:26: 'head' is 'auxx'; expected one of main, aux; did you mean 'aux'?");
+}
+
+TEST_CASE("An unknown model is refused with the nearest name", "[models]") {
+  CHECK(refusal("{model: resnet51}") ==
+        "s.yaml:1:9: 'model' is 'resnet51'; expected a name that 'gradwire list models' shows or a "
+        "path to a .yaml file; did you mean 'resnet50'?");
+  CHECK(
+      refusal("{model: [resnet50]}") ==
+      "s.yaml:1:9: 'model' is a list; expected a name that 'gradwire list models' shows or a path "
+      "to a .yaml file");
+}
+
+TEST_CASE("A model's name may be a file beside the one that names it", "[models]") {
+  const ConfigFixture files;
+  static_cast<void>(
+      files.write("schema: gradwire.model/1\n"
+                  "name: small\n"
+                  "input: [8]\n"
+                  "layers: [{name: fc, kind: linear, out: 4}]\n",
+                  "small.yaml"));
+  const std::string scenario = files.write("{model: small.yaml}");
+  const config::YamlValue value = config::load_yaml(scenario);
+  config::YamlMap map(value);
+  CHECK(config::read_model(map).parameter_count() == 8 * 4 + 4);
+
+  const config::YamlValue with_option =
+      config::parse_yaml("{model: small.yaml, classes: 2}", scenario);
+  config::YamlMap refused(with_option);
+  CHECK_THROWS_WITH(config::read_model(refused),
+                    scenario +
+                        ":1:30: a model of a file has no option 'classes'; expected its "
+                        "layers to say it");
+}

@@ -1,0 +1,118 @@
+#include <cstdint>
+#include <set>
+
+#include "sim/config/model_catalogue.hpp"
+#include "tests/catch.hpp"
+#include "tests/models/descriptions.hpp"
+
+using namespace gradwire;
+
+namespace {
+
+std::int64_t count(const std::string& name, const ModelOptions& options = {}) {
+  const auto& catalogue = config::model_catalogue();
+  return std::ranges::find(catalogue, name, &config::ModelEntry::name)
+      ->make(options)
+      .parameter_count();
+}
+
+ModelOptions with_head(const char* head) {
+  ModelOptions options;
+  options.head = head;
+  return options;
+}
+
+ModelOptions untied() {
+  ModelOptions options;
+  options.tied = false;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("Parameter counts are the published ones", "[models]") {
+  struct Published {
+    const char* name;
+    std::int64_t parameters;
+  };
+  // torchvision, "num_params" of each model's weights; inception_v4: timm's table of results;
+  // GPT-2: the checkpoints of HuggingFace
+  const auto published =
+      GENERATE(Published{"resnet50", 25'557'032}, Published{"resnet101", 44'549'160},
+               Published{"resnet152", 60'192'808}, Published{"resnext50_32x4d", 25'028'904},
+               Published{"resnext101_32x8d", 88'791'336}, Published{"vgg16", 138'357'544},
+               Published{"vgg19", 143'667'240}, Published{"alexnet", 61'100'840},
+               Published{"googlenet", 6'624'904}, Published{"densenet121", 7'978'856},
+               Published{"densenet201", 20'013'928}, Published{"inception_v4", 42'679'816},
+               Published{"gpt2", 124'439'808}, Published{"gpt2_medium", 354'823'168},
+               Published{"gpt2_large", 774'030'080}, Published{"gpt2_xl", 1'557'611'200});
+  CAPTURE(published.name);
+  CHECK(count(published.name) == published.parameters);
+}
+
+TEST_CASE("The auxiliary classifiers make the other published count", "[models]") {
+  // GoogLeNet twice: 1x1 convolution, its norm, 2048 x 1024 and 1024 x 1000 with biases
+  CHECK(count("googlenet", with_head("aux")) ==
+        6'624'904 + 128 * (512 + 528) + 2 * (2 * 128 + 2049 * 1024 + 1025 * 1000));
+  CHECK(count("googlenet", with_head("aux")) == 13'004'888);
+  CHECK(count("inception_v3", with_head("main")) == 23'834'568);  // timm
+  CHECK(count("inception_v3", with_head("aux")) == 27'161'264);   // torchvision
+}
+
+TEST_CASE("BERT's parameter counts follow its head", "[models]") {
+  // encoder and pooler: bert-base-uncased and bert-large-uncased of HuggingFace
+  CHECK(count("bert_base", with_head("none")) == 109'482'240);
+  CHECK(count("bert_large", with_head("none")) == 335'141'888);
+  // + decoder bias (vocabulary) + transform (h^2 + h) + its norm (2 h) + next sentence (2 h + 2)
+  const std::int64_t base = 109'482'240 + 30'522 + 768 * 769 + 2 * 768 + 2 * 768 + 2;
+  const std::int64_t large = 335'141'888 + 30'522 + 1024 * 1025 + 2 * 1024 + 2 * 1024 + 2;
+  CHECK(count("bert_base") == base);
+  CHECK(count("bert_large") == large);
+  CHECK(count("bert_large", with_head("pretraining_all_positions")) == large);
+  CHECK(count("bert_base", with_head("mlm")) == base - 768 * 769 - (2 * 768 + 2));
+  CHECK(count("bert_base", with_head("qa")) == 109'482'240 - 768 * 769 + 2 * 768 + 2);
+  CHECK(count("bert_base", with_head("classification")) == 109'482'240 + 2 * 768 + 2);
+  // a decoder of its own
+  CHECK(count("bert_base", untied()) == base + 30'522 * 768);
+}
+
+TEST_CASE("The Transformer has the count of its equation", "[models]") {
+  // attention 4 (h^2 + h), feed-forward 2 h f + f + h, norms 2 h; h = 512, f = 2048
+  const std::int64_t attention = 4 * (512 * 512 + 512);
+  const std::int64_t inner = 2 * 512 * 2048 + 2048 + 512;
+  const std::int64_t encoder = attention + inner + 2 * 2 * 512;
+  const std::int64_t decoder = 2 * attention + inner + 3 * 2 * 512;
+  const std::int64_t table = 37'000 * 512;
+  CHECK(count("transformer_wmt") == 6 * (encoder + decoder) + table);
+  CHECK(count("transformer_wmt", untied()) == 6 * (encoder + decoder) + 3 * table);
+}
+
+TEST_CASE("The LSTM has the 66 M parameters of Zaremba et al.", "[models]") {
+  // two tables of 10000 x 1500, a bias of 10000, 2 layers of 4 x 1500 x (1500 + 1500 + 2)
+  CHECK(count("lstm_ptb") == 2 * 10'000 * 1500 + 10'000 + 2 * 4 * 1500 * 3002);
+  CHECK(count("lstm_ptb") == 66'034'000);
+}
+
+TEST_CASE("Every model has names of its own, and both orders hold every tensor once", "[models]") {
+  for (const config::ModelEntry& entry : config::model_catalogue()) {
+    for (const std::string& head :
+         entry.heads.empty() ? std::vector<std::string>{""} : entry.heads) {
+      CAPTURE(entry.name, head);
+      const ModelDescription model =
+          entry.make(head.empty() ? ModelOptions{} : with_head(head.c_str()));
+      CHECK(model.name == entry.name);
+      std::set<std::string> layers;
+      for (const ModelLayer& layer : model.layers) CHECK(layers.insert(layer.name).second);
+      std::set<std::string> tensors;
+      for (const ParameterSpec& tensor : test::parameters(model)) {
+        CHECK(tensors.insert(tensor.name).second);
+      }
+      for (const auto* order : {&model.gradient_order, &model.registration_order}) {
+        const std::set<TensorId> ids(order->begin(), order->end());
+        CHECK(ids.size() == tensors.size());
+        CHECK(order->size() == tensors.size());
+        CHECK(*ids.rbegin() == static_cast<TensorId>(tensors.size()) - 1);
+      }
+    }
+  }
+}

@@ -1,0 +1,159 @@
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sim/collectives/ring_all_reduce.hpp"
+#include "sim/config/node_yaml.hpp"
+#include "tests/catch.hpp"
+#include "tests/topologies/files.hpp"
+#include "tests/topologies/graphs.hpp"
+#include "topologies/builders/single_switch.hpp"
+#include "topologies/importers/nccl_topo.hpp"
+#include "topologies/importers/smi_topo.hpp"
+
+namespace gradwire {
+namespace {
+
+std::filesystem::path file_of(const std::string& name) {
+  return test::source_dir() / "topologies" / "nodes" / (name + ".yaml");
+}
+NodeGraph shipped(const std::string& name) {
+  return config::read_node(config::load_yaml(file_of(name).string()));
+}
+
+/// What the maker's data sheet says of a machine.
+struct Sheet {
+  std::string name;
+  std::string gpu;
+  int gpus = 0;
+  int lanes = 0;  ///< NVLinks of a GPU
+  int nvswitch = 0;
+  std::string nic;
+  int nics = 0;
+  double slot = 0;  ///< payload of a GPU's PCIe slot, GB/s
+};
+
+const std::vector<Sheet>& sheets() {
+  static const std::vector<Sheet> all = {
+      {"dgx1v", "v100-sxm2", 8, 6, 0, "ib_edr", 4, 12},
+      {"dgx2", "v100-sxm3-32gb", 16, 6, 1, "ib_edr", 8, 12},
+      {"dgx_a100", "a100-sxm4-40gb", 8, 12, 1, "ib_hdr", 8, 24},
+      {"hgx_h100", "h100-sxm5-80gb", 8, 18, 1, "ib_ndr", 8, 48},
+      {"hgx_h200", "h200-sxm5-141gb", 8, 18, 1, "ib_ndr", 8, 48},
+      {"p3dn", "v100-sxm2-32gb", 8, 6, 0, "eth_100g", 1, 12},
+      {"p4d", "a100-sxm4-40gb", 8, 12, 1, "efa_100g", 4, 12},
+      {"p5", "h100-sxm5-80gb", 8, 18, 1, "efa_100g", 32, 48},
+      {"pcie3_4x_2080ti", "rtx2080ti", 4, 0, 0, "eth_10g", 1, 12},
+      {"pcie4_4x_l40", "l40", 4, 0, 0, "roce_100g", 2, 24},
+      {"polaris", "a100-sxm4-40gb", 4, 12, 0, "roce_100g", 2, 24},
+  };
+  return all;
+}
+
+TEST_CASE("shipped nodes have the devices and links of their data sheets", "[nodes]") {
+  for (const Sheet& sheet : sheets()) {
+    INFO(sheet.name);
+    const NodeGraph node = shipped(sheet.name);
+    CHECK(node.name == sheet.name);
+    CHECK_FALSE(node.source.empty());
+    REQUIRE(static_cast<int>(node.gpus().size()) == sheet.gpus);
+    REQUIRE(static_cast<int>(node.nics().size()) == sheet.nics);
+    CHECK(test::count(node, DeviceKind::nvswitch) == sheet.nvswitch);
+    for (const DeviceId nic : node.nics()) CHECK(node.device(nic).model == sheet.nic);
+    for (const DeviceId gpu : node.gpus()) {
+      CHECK(node.device(gpu).model == sheet.gpu);
+      CHECK(test::lanes_of_gpu(node, gpu) == sheet.lanes);
+      for (const auto& edge : boost::make_iterator_range(boost::out_edges(gpu, node.graph()))) {
+        const Link& link = node.graph()[edge];
+        if (link.kind == LinkKind::pcie) CHECK(link.bandwidth.count() == Approx(sheet.slot * 1e9));
+      }
+    }
+    test::check_round_trip(node);
+  }
+}
+
+TEST_CASE("no shipped node is without its data sheet", "[nodes]") {
+  std::set<std::string> known;
+  for (const Sheet& sheet : sheets()) known.insert(sheet.name);
+  for (const auto& entry : std::filesystem::directory_iterator(file_of("x").parent_path())) {
+    CHECK(known.count(entry.path().stem().string()) == 1);
+  }
+}
+
+TEST_CASE("nodes made from our fixtures are what the importers make of them", "[nodes]") {
+  const auto from_matrix = [](const std::string& name, const std::string& gpu,
+                              const std::string& nic) {
+    const std::string file = name + ".txt";
+    return import_smi_topo(test::read_text(test::fixture(file)), file,
+                           {.name = name,
+                            .gpu = gpu,
+                            .nic = nic,
+                            .cpu = "skylake",
+                            .source = shipped(name).source,
+                            .leave_out = {}});
+  };
+  const auto check = [](const std::string& name, const ImportedNode& made) {
+    INFO(name);
+    CHECK(test::read_text(file_of(name)) == config::write_node(made.node, made.assumptions));
+  };
+  check("dgx2", from_matrix("dgx2", "v100-sxm3-32gb", "ib_edr"));
+  check("p3dn", from_matrix("p3dn", "v100-sxm2-32gb", "eth_100g"));
+  check("pcie3_4x_2080ti", from_matrix("pcie3_4x_2080ti", "rtx2080ti", "eth_10g"));
+  if (find_port_kind("efa_100g") == nullptr) return;
+  for (const std::string name : {"p4d", "p5"}) {
+    NcclTopoOptions options;
+    options.name = name;
+    options.nic = "efa_100g";
+    options.source = shipped(name).source;
+    check(name, import_nccl_topo(test::read_text(test::fixture(name + ".xml")), name, options));
+  }
+}
+
+/// Every port of two such machines is used by as many rings in each direction as any other.
+void check_ports(const std::string& name, int rings) {
+  INFO(name);
+  const auto node = std::make_shared<const NodeGraph>(shipped(name));
+  const int nics = static_cast<int>(node->nics().size());
+  const PortSpec port{"port", "ib", BytesPerSecond{10e9}, Seconds{1e-6}};
+  const Cluster cluster({node, node}, single_switch(2 * nics, port));
+  const Pattern pattern = plan_ring_all_reduce(
+      cluster, packed_placement(cluster, static_cast<int>(node->gpus().size())));
+  CHECK(pattern.channels == rings);
+  std::map<std::string, int> use;
+  for (const PatternFlow& flow : pattern.phases.at(0).flows) {
+    for (std::uint32_t i = 0; i < flow.path_size; ++i) {
+      ++use[cluster.link_name(pattern.path_links[flow.path_begin + i])];
+    }
+  }
+  for (int nic = 0; nic < nics; ++nic) {
+    const std::string name_of = "node1.nic" + std::to_string(nic);
+    CHECK(use[name_of + ".up"] == 1);
+    CHECK(use[name_of + ".down"] == 1);
+  }
+  // NVLink brings the bytes to a GPU beside the port: none crosses a processor.
+  for (const auto& [link, count] : use) CHECK(link.find("bridge") == std::string::npos);
+  // What enters and leaves a GPU for the network shares its slot with no other GPU's.
+  const int rings_per_gpu = std::max(1, nics / static_cast<int>(node->gpus().size()));
+  for (const auto& [link, count] : use) {
+    const bool is_slot =
+        link.find("gpu") != std::string::npos &&
+        (link.find("->switch") != std::string::npos || link.find("switch") < link.find("->gpu")) &&
+        link.find("nvswitch") == std::string::npos;
+    INFO(link);
+    if (is_slot) CHECK(count <= rings_per_gpu);
+  }
+}
+
+TEST_CASE("rings of two machines use every port, and spread over the GPUs beside it", "[nodes]") {
+  check_ports("dgx_a100", 8);
+  check_ports("dgx2", 8);
+  check_ports("hgx_h100", 8);
+  check_ports("hgx_h200", 8);
+  check_ports("p4d", 4);
+  check_ports("p5", 32);
+}
+
+}  // namespace
+}  // namespace gradwire
