@@ -46,7 +46,8 @@ TEST_CASE_METHOD(ConfigFixture, "a file of an unknown schema is refused", "[conf
 
 TEST_CASE_METHOD(ConfigFixture, "data files are listed by kind", "[config][data]") {
   CHECK(data_names(DataKind::profile) == std::vector<std::string>{"tiny/small-gpu_fp32_b4"});
-  CHECK(data_names(DataKind::gpu) == std::vector<std::string>{"small-gpu"});
+  CHECK(data_names(DataKind::gpu) == std::vector<std::string>{"big-gpu", "small-gpu"});
+  CHECK(data_names(DataKind::efficiencies) == std::vector<std::string>{"made_up"});
   CHECK(data_names(DataKind::node) == std::vector<std::string>{"pair"});
   CHECK(data_names(DataKind::collective_table) == std::vector<std::string>{"small"});
 }

@@ -1,9 +1,12 @@
 #include "sim/train/training.hpp"
 
+#include <cmath>
 #include <memory>
 #include <numeric>
+#include <vector>
 
 #include "sim/core/error.hpp"
+#include "sim/train/jitter.hpp"
 #include "strategies/bsp.hpp"
 #include "strategies/ddp.hpp"
 #include "strategies/none.hpp"
@@ -87,6 +90,7 @@ struct Fixture {
   JitterSpec jitter;
   std::vector<StragglerSpec> stragglers;
   int micro_batches = 1;
+  const WorkerClasses* classes = nullptr;
   std::uint64_t seed = 1;
 
   Fixture(int ranks, double collective_s, StrategyFactory factory)
@@ -111,7 +115,8 @@ struct Fixture {
                         .run = {.iterations = 4, .warmup = 1, .seed = seed},
                         .engine = engine,
                         .micro_batches = micro_batches,
-                        .record_spans = spans});
+                        .record_spans = spans,
+                        .classes = classes});
   }
 };
 
@@ -158,6 +163,43 @@ TEST_CASE("BSP exposes its whole all-reduce", "[training]") {
   CHECK(result.overlap_fraction == Approx(0).margin(1e-9));
   // 2 (n-1)/n of 3 * 1024 bytes
   CHECK(result.bytes_per_rank == 3 * 1024);
+}
+
+TEST_CASE("Ranks on another GPU take its times a layer and direction", "[train][classes]") {
+  // Class 1 runs forward twice as long and backward of l3 in 3 instead of 6 ms: 2 + 12 + 9 + 1 =
+  // 24 ms in all, against 2 + 6 + 12 + 1 = 21 ms of class 0.
+  Fixture job(2, 5e-3, factory<Bsp>());
+  WorkerClasses classes;
+  classes.others.push_back({job.profile, job.gpu});
+  ComputeProfile& other = classes.others.front().profile;
+  for (auto& layer : other.layers) layer.forward = 2.0 * layer.forward;
+  other.layers[2].backward = Seconds{3e-3};
+  other.iteration = Seconds{24e-3};
+  classes.of_rank = {0, 1};
+  job.classes = &classes;
+  const RunResult result = job.run();
+  // BSP copies three tensors, then reduces for 5 ms once rank 1 is there; the optimizer follows.
+  CHECK(result.iteration_s.front() == Approx(24e-3 + 3 * one_copy + 5e-3));
+  // The mean rate of the two GPUs alone: (1/21 + 1/24) / 2 per ms.
+  CHECK(result.single_gpu_iteration_s == Approx(2e-3 / (1.0 / 21 + 1.0 / 24)));
+
+  classes.of_rank = {0, 0};
+  CHECK(job.run().iteration_s.front() == Approx(21e-3 + 3 * one_copy + 5e-3));
+  classes.of_rank = {1, 1};
+  CHECK(job.run().iteration_s.front() == Approx(24e-3 + 3 * one_copy + 5e-3));
+}
+
+TEST_CASE("Classes stay apart where speeds are equal, and stragglers join only their own",
+          "[train][classes]") {
+  const auto members = make_members(4, {}, {{.ranks = {3}, .fraction = 0, .compute = 2}},
+                                    toy_profile(), 1, std::vector<int>{0, 1, 0, 1});
+  REQUIRE(members.size() == 3);
+  CHECK(members[0].count == 2);
+  CHECK(members[1].rank == 1);
+  CHECK(members[1].worker_class == 1);
+  CHECK(members[1].speed == 1);
+  CHECK(members[2].rank == 3);
+  CHECK(members[2].speed == 2);
 }
 
 TEST_CASE("WFBP hides what fits behind backward", "[training]") {
@@ -273,4 +315,13 @@ TEST_CASE("whole iterations of the fluid engine are within 0.5 % of the step eng
   CHECK(step.fidelity == "step");
   CHECK(fluid.fidelity == "fluid");
   CHECK(fluid.iteration_s[0] == Approx(step.iteration_s[0]).epsilon(0.005));
+}
+
+TEST_CASE("the interval holds the error of the model that made the profile", "[train][summary]") {
+  Fixture fixture(1, 0, none());
+  fixture.profile.source.kind = "analytic";
+  fixture.profile.model_error = 0.15;
+  // No jitter, no communication: sqrt(0.15^2 + 0.01^2), the model's error and a recording's.
+  CHECK(fixture.run().spread_low == Approx(std::hypot(0.15, 0.01)));
+  CHECK(fixture.run().spread_high == Approx(std::hypot(0.15, 0.01)));
 }
