@@ -181,14 +181,23 @@ Json models() {
   return list;
 }
 
+/// The data sheet that a GPU's file names.
+std::string board_source(const config::YamlValue& document) {
+  const config::YamlValue* source = document.find("source");
+  const config::YamlValue* board = source != nullptr ? source->find("board") : nullptr;
+  return board != nullptr ? board->text : "";
+}
+
 Json gpus() {
   Json list = Json::array();
   for (const std::string& name : config::data_names(DataKind::gpu)) {
-    const GpuSpec gpu =
-        config::read_gpu(config::load_yaml(config::data_file(DataKind::gpu, name).string()));
+    const config::YamlValue document =
+        config::load_yaml(config::data_file(DataKind::gpu, name).string());
+    const GpuSpec gpu = config::read_gpu(document);
     Json peaks = Json::object();
-    std::string summary = fmt::format("{} multiprocessors, {:.0f} GB/s", gpu.multiprocessors,
-                                      gpu.memory_bandwidth.count() * 1e-9);
+    std::string summary = fmt::format(
+        "{} multiprocessors, {:.0f} GB at {:.0f} GB/s", gpu.multiprocessors,
+        static_cast<double>(gpu.memory_size.count()) * 1e-9, gpu.memory_bandwidth.count() * 1e-9);
     for (const auto& [dtype, flops] : gpu.peak_flops) {
       peaks[dtype] = flops;
       summary += fmt::format(", {} {:.1f} TFLOP/s", dtype, flops * 1e-12);
@@ -196,9 +205,13 @@ Json gpus() {
     list.push_back({{"name", name},
                     {"kind", "gpu"},
                     {"summary", summary},
+                    {"architecture", gpu.architecture},
                     {"multiprocessors", gpu.multiprocessors},
+                    {"memory_size", gpu.memory_size.count()},
                     {"memory_bandwidth", gpu.memory_bandwidth.count()},
-                    {"peak_flops", peaks}});
+                    {"memory_efficiency", gpu.memory_efficiency},
+                    {"peak_flops", peaks},
+                    {"source", board_source(document)}});
   }
   return list;
 }

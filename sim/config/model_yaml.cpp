@@ -153,16 +153,6 @@ LayerSpec read_layer(YamlMap& map) {
   return spec;
 }
 
-/// Text that YAML takes for a string, whatever is in it.
-std::string quoted(const std::string& text) {
-  std::string result = "'";
-  for (const char letter : text) {
-    result += letter;
-    if (letter == '\'') result += letter;
-  }
-  return result + "'";
-}
-
 std::string window_text(const Window& window) {
   if (window.height == window.width) return std::to_string(window.height);
   return fmt::format("[{}, {}]", window.height, window.width);

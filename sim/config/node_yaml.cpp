@@ -114,15 +114,6 @@ void read_link(YamlMap& map, LinkKind kind, NodeGraph& node) {
   node.connect(a, b, link);
 }
 
-std::string quoted(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result + '"';
-}
-
 /// A name as YAML: quoted where it could read as something else.
 std::string name_text(const std::string& name) {
   constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";

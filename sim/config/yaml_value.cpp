@@ -225,6 +225,15 @@ YamlValue parse_yaml(const std::string& text, const std::string& file, int colum
   return root;
 }
 
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + '"';
+}
+
 YamlValue load_yaml(const std::string& file) {
   std::error_code error;
   std::ifstream stream(file, std::ios::binary);

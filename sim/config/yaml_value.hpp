@@ -39,6 +39,9 @@ struct YamlEntry {
 /// The value as one line of YAML (flow style), equal for equal values.
 [[nodiscard]] std::string to_text(const YamlValue& value);
 
+/// The text in double quotes, as YAML reads it back.
+[[nodiscard]] std::string quoted(std::string_view text);
+
 /// Reads a YAML file of one document.
 /// @throws ConfigError when it cannot be read (with the nearest file name), at a syntax error, at a
 ///         key that stands twice in its mapping.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
-#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -342,74 +341,6 @@ Activation ModelBuilder::gather(const std::string& name, const Activation& input
   const Activation output = {.channels = input.channels, .height = rows};
   return simple(name, "other", input, output, 2 * count(output),
                 count(input) + 2 * count(output));  // zeros everywhere, then the rows
-}
-
-void ModelBuilder::register_before(const std::string& prefix, const std::string& other) {
-  placements_.push_back({prefix, other});
-}
-
-ModelDescription ModelBuilder::finish() {
-  insert_gradient_sums();
-  model_.gradient_order = gradient_order();
-  model_.registration_order = registration_order();
-  return std::move(model_);
-}
-
-/// Backward runs the last reader first; it has nothing to add to.
-void ModelBuilder::insert_gradient_sums() {
-  std::vector<ModelLayer> layers;
-  std::vector<std::vector<int>> ready;
-  for (std::size_t l = 0; l < model_.layers.size(); ++l) {
-    ModelLayer sum =
-        operation(model_.layers[l].name + ".grad_sum", "add", {.kernels = 0}, {.kernels = 0});
-    for (const int read : reads_[l]) {
-      const Value& value = values_[index_of(read)];
-      if (value.input || value.last_reader == static_cast<int>(l)) continue;
-      sum.backward.elements += 3 * static_cast<double>(value.elements);
-      ++sum.backward.kernels;
-    }
-    if (sum.backward.kernels > 0) {
-      layers.push_back(std::move(sum));
-      ready.emplace_back();
-    }
-    layers.push_back(std::move(model_.layers[l]));
-    ready.push_back(std::move(ready_[l]));
-  }
-  model_.layers = std::move(layers);
-  ready_ = std::move(ready);
-}
-
-std::vector<TensorId> ModelBuilder::gradient_order() const {
-  TensorId first = 0;
-  for (const ModelLayer& layer : model_.layers) first += static_cast<int>(layer.parameters.size());
-  std::vector<TensorId> order;
-  for (std::size_t l = model_.layers.size(); l-- > 0;) {
-    first -= static_cast<int>(model_.layers[l].parameters.size());
-    assert(ready_[l].size() == model_.layers[l].parameters.size());
-    for (const int tensor : ready_[l]) order.push_back(first + tensor);
-  }
-  return order;
-}
-
-std::vector<TensorId> ModelBuilder::registration_order() const {
-  std::vector<std::string> names;
-  for (const ModelLayer& layer : model_.layers) {
-    for (const ParameterSpec& parameter : layer.parameters) names.push_back(parameter.name);
-  }
-  std::vector<TensorId> order(names.size());
-  std::iota(order.begin(), order.end(), 0);
-  for (const Placement& placement : placements_) {
-    const auto begins_with = [&](const std::string& prefix) {
-      return [&](TensorId id) { return names[index_of(id)].starts_with(prefix); };
-    };
-    std::vector<TensorId> moved;
-    std::ranges::copy_if(order, std::back_inserter(moved), begins_with(placement.prefix));
-    std::erase_if(order, begins_with(placement.prefix));
-    const auto place = std::ranges::find_if(order, begins_with(placement.before));
-    assert(place != order.end());
-    order.insert(place, moved.begin(), moved.end());
-  }
-  return order;
 }
 
 }  // namespace gradwire

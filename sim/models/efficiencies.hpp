@@ -46,12 +46,12 @@ constexpr std::int64_t stem_channels_max = 4;
 /// time = kernels x kernel_overhead
 ///        + max(bytes / bandwidth, flops / (peak x e.flops) + bytes / (bandwidth x e.memory))
 /// with the reachable bandwidth and the class's efficiency e. The sum, because tiles are loaded,
-/// multiplied and stored one after another by a kernel that overlaps this only in part: over 177
-/// convolutions of ResNet-50 and VGG-13 on three GPUs it misses by half of what the maximum of the
-/// two terms does where they are of one size. The outer maximum holds memory work to the bandwidth.
-/// A class without an efficiency counts with 1 and 1. Shares of memory below 1 in a convolution are
-/// kernels that change the layout of its tensors; with `layout_kept` they count as 1.
-/// REQUIRES: supports(gpu, dtype).
+/// multiplied and stored one after another by a kernel that overlaps this only in part: over the
+/// 3x3 convolutions of traces on three GPUs it misses by 1 to 12 %, the larger of the two terms by
+/// 7 to 42 % (results/reference/single_gpu.md). The outer maximum holds memory work to the
+/// bandwidth. A class without an efficiency counts with 1 and 1. Shares of memory below 1 in a
+/// convolution are kernels that change the layout of its tensors; with `layout_kept` they count as
+/// 1, and a 1x1 convolution is a plain product, of class linear. REQUIRES: supports(gpu, dtype).
 [[nodiscard]] Seconds kernel_time(const KernelWork& work, const GpuSpec& gpu,
                                   const std::string& dtype, Direction direction);
 

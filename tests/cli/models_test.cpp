@@ -24,7 +24,7 @@ TEST_CASE("A table of layers becomes a model that checks", "[cli][import]") {
   CHECK(run.code == 0);
   CHECK(run.out.empty());
   CHECK(run.err == "3 layers, 2682 parameters in 4 tensors\n");  // 112 + 2570
-  CHECK_THAT(place.text("mine.yaml"), Catch::ContainsSubstring("name: 'mine'"));
+  CHECK_THAT(place.text("mine.yaml"), Catch::ContainsSubstring("name: \"mine\""));
   const auto check = place.run("check mine.yaml");
   CHECK(check.code == 0);
   CHECK(check.out + check.err == "");

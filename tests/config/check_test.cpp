@@ -40,13 +40,14 @@ TEST_CASE_METHOD(ConfigFixture, "a file of an unknown schema is refused", "[conf
                     file +
                         ":1:9: 'schema' is 'gradwire.scenarios/1'; expected one of "
                         "gradwire.scenario/1, gradwire.compute_profile/1, gradwire.gpu/1, "
-                        "gradwire.node_topology/1, gradwire.collective_table/1; did you mean "
-                        "'gradwire.scenario/1'?");
+                        "gradwire.efficiencies/1, gradwire.model/1, gradwire.node_topology/1, "
+                        "gradwire.collective_table/1; did you mean 'gradwire.scenario/1'?");
 }
 
 TEST_CASE_METHOD(ConfigFixture, "data files are listed by kind", "[config][data]") {
   CHECK(data_names(DataKind::profile) == std::vector<std::string>{"tiny/small-gpu_fp32_b4"});
-  CHECK(data_names(DataKind::gpu) == std::vector<std::string>{"small-gpu"});
+  CHECK(data_names(DataKind::gpu) == std::vector<std::string>{"big-gpu", "small-gpu"});
+  CHECK(data_names(DataKind::efficiencies) == std::vector<std::string>{"made_up"});
   CHECK(data_names(DataKind::node) == std::vector<std::string>{"pair"});
   CHECK(data_names(DataKind::collective_table) == std::vector<std::string>{"small"});
 }

@@ -1,14 +1,19 @@
-#include <algorithm>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "sim/collectives/ring_all_reduce.hpp"
+#include "sim/config/network_cards.hpp"
 #include "sim/config/node_yaml.hpp"
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/topologies/files.hpp"
+#include "tests/topologies/graphs.hpp"
+#include "topologies/builders/single_switch.hpp"
+#include "topologies/importers/smi_matrix.hpp"
 #include "topologies/importers/smi_topo.hpp"
 
 namespace gradwire {
@@ -54,16 +59,26 @@ const std::vector<Expected>& expectations() {
   return all;
 }
 
-int count(const NodeGraph& node, DeviceKind kind) {
-  const auto devices = boost::make_iterator_range(boost::vertices(node.graph()));
-  return static_cast<int>(std::count_if(devices.begin(), devices.end(),
-                                        [&](DeviceId id) { return node.device(id).kind == kind; }));
-}
-
 NodeGraph import(const std::string& file, const std::string& gpu) {
   return import_smi_topo(test::read_text(test::reference_matrices() / file), file,
                          {.name = "x", .gpu = gpu, .nic = "ib_edr", .cpu = "skylake", .source = ""})
       .node;
+}
+
+/// Two of them ring: with their own NICs, or with one card in a slot where they have none.
+void check_two_machines(const NodeGraph& node) {
+  auto machine = std::make_shared<const NodeGraph>(node);
+  if (node.nics().empty()) {
+    machine =
+        std::make_shared<const NodeGraph>(config::with_network_cards(node, 1, "eth_10g").value());
+  }
+  const PortSpec port{"port", "ib", BytesPerSecond{10e9}, Seconds{1e-6}};
+  const int ports = 2 * static_cast<int>(machine->nics().size());
+  const Cluster cluster({machine, machine}, single_switch(ports, port));
+  const Pattern pattern = plan_ring_all_reduce(
+      cluster, packed_placement(cluster, static_cast<int>(node.gpus().size())));
+  CHECK(pattern.channels > 0);
+  CHECK(pattern.ranks == 2 * static_cast<int>(node.gpus().size()));
 }
 
 bool absent() {
@@ -80,8 +95,8 @@ TEST_CASE("22 published matrices are imported as counted by hand", "[smi][refere
     const NodeGraph node = import(expected.file, expected.gpu);
     CHECK(static_cast<int>(node.gpus().size()) == expected.gpus);
     CHECK(static_cast<int>(node.nics().size()) == expected.nics);
-    CHECK(count(node, DeviceKind::numa) == expected.sockets);
-    CHECK(count(node, DeviceKind::nvswitch) == (expected.nvswitch ? 1 : 0));
+    CHECK(test::count(node, DeviceKind::numa) == expected.sockets);
+    CHECK(test::count(node, DeviceKind::nvswitch) == (expected.nvswitch ? 1 : 0));
     std::map<int, int> nvlinks;
     for (const DeviceId a : node.gpus()) {
       for (const DeviceId b : node.gpus()) {
@@ -92,7 +107,20 @@ TEST_CASE("22 published matrices are imported as counted by hand", "[smi][refere
       for (const DeviceId nic : node.nics()) CHECK_FALSE(node.route(a, nic).empty());
     }
     CHECK(nvlinks == expected.nvlinks);
+    test::check_round_trip(node);
+    check_two_machines(node);
   }
+}
+
+TEST_CASE("doubled tabs do not hide the affinities of a published matrix", "[smi][reference]") {
+  if (absent()) return;
+  const std::string file = "v100_dlperf_messy_tabs.txt";
+  const SmiMatrix matrix =
+      read_smi_matrix(test::read_text(test::reference_matrices() / file), file);
+  CHECK(matrix.devices[3].cpu_affinity == "0-23,48-71");
+  CHECK(matrix.devices[3].numa == 0);
+  CHECK(matrix.devices[7].cpu_affinity == "24-47,72-95");
+  CHECK(matrix.devices[7].numa == 1);
 }
 
 TEST_CASE("a matrix cut off too early and a corrupt one are refused", "[smi][reference]") {
@@ -114,19 +142,37 @@ TEST_CASE("no published matrix is without an expectation", "[smi][reference]") {
   }
 }
 
-TEST_CASE("the shipped dgx1v is what the importer makes of its published matrix",
+TEST_CASE("nodes that ship are what the importer makes of their published matrices",
           "[smi][reference]") {
   if (absent()) return;
-  const std::string file = (test::source_dir() / "topologies" / "nodes" / "dgx1v.yaml").string();
-  const NodeGraph shipped = config::read_node(config::load_yaml(file));
-  const auto made =
-      import_smi_topo(test::read_text(test::reference_matrices() / "dgx1v_msccl.txt"), "m.txt",
-                      {.name = "dgx1v",
-                       .gpu = "v100-sxm2",
-                       .nic = "ib_edr",
-                       .cpu = "broadwell",
-                       .source = shipped.source});
-  CHECK(test::read_text(file) == config::write_node(made.node, made.assumptions));
+  struct Made {
+    std::string matrix;
+    SmiTopoOptions options;
+  };
+  const auto made = [](const std::string& matrix, const std::string& name, const std::string& gpu,
+                       const std::string& nic, const std::string& cpu,
+                       const std::vector<std::string>& leave_out) {
+    return Made{matrix, {name, gpu, nic, cpu, "", leave_out}};
+  };
+  const std::vector<Made> all = {
+      made("dgx1v_msccl", "dgx1v", "v100-sxm2", "ib_edr", "broadwell", {}),
+      made("dgx_a100", "dgx_a100", "a100-sxm4-40gb", "ib_hdr", "amd",
+           {"mlx5_4", "mlx5_5", "mlx5_10", "mlx5_11"}),
+      made("dgx_h100_truncated", "hgx_h100", "h100-sxm5-80gb", "ib_ndr", "sapphire_rapids",
+           {"NIC1", "NIC2", "NIC7", "NIC8"}),
+      made("hgx_h200_onenuma_gpurows", "hgx_h200", "h200-sxm5-141gb", "ib_ndr", "",
+           {"NIC3", "NIC4", "NIC9", "NIC10"}),
+      made("polaris_4x_a100_nv4", "polaris", "a100-sxm4-40gb", "roce_100g", "amd", {}),
+      made("pcie_4x_l40", "pcie4_4x_l40", "l40", "roce_100g", "amd", {}),
+  };
+  for (Made one : all) {
+    INFO(one.options.name);
+    const auto file = test::source_dir() / "topologies" / "nodes" / (one.options.name + ".yaml");
+    one.options.source = config::read_node(config::load_yaml(file.string())).source;
+    const ImportedNode node = import_smi_topo(
+        test::read_text(test::reference_matrices() / (one.matrix + ".txt")), "m.txt", one.options);
+    CHECK(test::read_text(file) == config::write_node(node.node, node.assumptions));
+  }
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/topologies/files.hpp"
+#include "tests/topologies/graphs.hpp"
 
 namespace gradwire {
 namespace {
@@ -16,22 +17,8 @@ SmiTopoOptions options(const std::string& gpu = "v100-sxm2-32gb") {
   return {.name = "box", .gpu = gpu, .nic = "ib_edr", .cpu = "broadwell", .source = "a test"};
 }
 
-int count(const NodeGraph& node, DeviceKind kind) {
-  int found = 0;
-  for (const DeviceId id : boost::make_iterator_range(boost::vertices(node.graph()))) {
-    if (node.device(id).kind == kind) ++found;
-  }
-  return found;
-}
-
-std::vector<std::string> way(const NodeGraph& node, const std::string& from,
-                             const std::string& to) {
-  std::vector<std::string> names;
-  for (const int id : node.route(node.find(from).value(), node.find(to).value())) {
-    names.push_back(node.resources()[static_cast<std::size_t>(id)].name);
-  }
-  return names;
-}
+using test::count;
+using test::way;
 
 TEST_CASE("a hybrid cube mesh becomes two sockets with two switches each", "[smi]") {
   const NodeGraph node = import_smi_topo(test::cube_mesh(), "m.txt", options()).node;

@@ -1,5 +1,6 @@
 #include "sim/train/training.hpp"
 
+#include <cmath>
 #include <memory>
 #include <numeric>
 #include <vector>
@@ -314,4 +315,13 @@ TEST_CASE("whole iterations of the fluid engine are within 0.5 % of the step eng
   CHECK(step.fidelity == "step");
   CHECK(fluid.fidelity == "fluid");
   CHECK(fluid.iteration_s[0] == Approx(step.iteration_s[0]).epsilon(0.005));
+}
+
+TEST_CASE("the interval holds the error of the model that made the profile", "[train][summary]") {
+  Fixture fixture(1, 0, none());
+  fixture.profile.source.kind = "analytic";
+  fixture.profile.model_error = 0.15;
+  // No jitter, no communication: sqrt(0.15^2 + 0.01^2), the model's error and a recording's.
+  CHECK(fixture.run().spread_low == Approx(std::hypot(0.15, 0.01)));
+  CHECK(fixture.run().spread_high == Approx(std::hypot(0.15, 0.01)));
 }

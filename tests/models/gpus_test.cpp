@@ -1,0 +1,58 @@
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "sim/config/data_files.hpp"
+#include "sim/config/gpu_yaml.hpp"
+#include "sim/config/model_catalogue.hpp"
+#include "sim/models/analytic_profile.hpp"
+#include "tests/catch.hpp"
+
+using namespace gradwire;
+
+TEST_CASE("every GPU has fp32, a size, a bandwidth and efficiencies of the types it computes in",
+          "[models][gpus]") {
+  const std::vector<std::string> promised = {"a10",
+                                             "a100-sxm4-40gb",
+                                             "a100-sxm4-80gb",
+                                             "h100-sxm5-80gb",
+                                             "h200-sxm5-141gb",
+                                             "k80",
+                                             "l40s",
+                                             "p100-sxm2-16gb",
+                                             "rtx2080ti",
+                                             "t4",
+                                             "v100-pcie-32gb",
+                                             "v100-sxm2-16gb",
+                                             "v100-sxm2-32gb"};
+  CHECK(config::data_names(config::DataKind::gpu) == promised);
+  for (const std::string& name : promised) {
+    INFO(name);
+    const GpuSpec gpu = config::shipped_gpu(name, {});
+    CHECK(gpu.name == name);
+    CHECK(gpu.memory_size > Bytes{0});
+    CHECK(gpu.peak_flops.contains("fp32"));
+    for (const auto& [dtype, flops] : gpu.peak_flops) {
+      INFO(dtype);
+      if (dtype != "fp64") CHECK(gpu.efficiency.contains(dtype));
+    }
+  }
+}
+
+TEST_CASE("every model has an analytic profile on every GPU in every type", "[models][gpus]") {
+  for (const std::string& name : config::data_names(config::DataKind::gpu)) {
+    const GpuSpec gpu = config::shipped_gpu(name, {});
+    for (const config::ModelEntry& entry : config::model_catalogue()) {
+      const ModelDescription model = entry.make({});
+      for (const auto& [dtype, efficiencies] : gpu.efficiency) {
+        INFO(entry.name << " on " << name << ", " << dtype);
+        const ComputeProfile profile = analytic_profile(model, gpu, 4, dtype);
+        CHECK(std::isfinite(profile.iteration.count()));
+        CHECK(profile.forward() > Seconds{0});
+        CHECK(profile.backward() > profile.forward());
+        CHECK(profile.iteration >= profile.forward() + profile.backward() + profile.optimizer);
+        CHECK(profile.tensor_count() == static_cast<int>(profile.gradient_order.size()));
+      }
+    }
+  }
+}
