@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "sim/config/check.hpp"
 #include "sim/config/scenario.hpp"
@@ -80,28 +83,28 @@ TEST_CASE_METHOD(ClusterFixture, "InfiniBand spreads flows and Ethernet hashes t
 }
 
 TEST_CASE_METHOD(ClusterFixture, "a fabric's bad knob is told at its place", "[config][errors]") {
-  // cluster: {node: pair, nodes: 4, fabric: {  is 40 letters.
+  // "cluster: {node: pair, nodes: 4, fabric: " has 40 letters: the mapping begins at 41.
   CHECK(fabric_message("kind: fat_tree") ==
-        "s.yaml:2:40: a fat tree needs 'radix' or 'nodes_per_leaf'; expected one of the two");
+        "s.yaml:2:41: a fat tree needs 'radix' or 'nodes_per_leaf'; expected one of the two");
   CHECK(fabric_message("kind: fat_tree, radix: 7") ==
-        "s.yaml:2:64: this gives 3.5 cables upward from a leaf; expected values that give a whole "
+        "s.yaml:2:65: this gives 3.5 cables upward from a leaf; expected values that give a whole "
         "number, at least 1");
   CHECK(fabric_message("kind: fat_tree, radix: 2, routing: ecmp", 8) ==
-        "s.yaml:2:64: 2 levels of switches with 2 ports join at most 2 nodes, not 8; expected a "
+        "s.yaml:2:65: 2 levels of switches with 2 ports join at most 2 nodes, not 8; expected a "
         "larger radix or 'levels: 3'");
   CHECK(fabric_message("kind: fat_tree, nodes_per_leaf: 4, spines: 3") ==
-        "s.yaml:2:84: 'spines' is 3, which does not divide the 4 cables of a leaf upward; expected "
+        "s.yaml:2:85: 'spines' is 3, which does not divide the 4 cables of a leaf upward; expected "
         "a divisor of 4");
   CHECK(fabric_message("kind: fat_tree, nodes_per_leaf: 1, rooting: ecmp") ==
-        "s.yaml:2:76: unknown key 'rooting'; expected one of kind, topology, link, "
-        "links_per_node, levels, trunk, oversubscription, radix, nodes_per_leaf, spines, routing, "
-        "ecmp_seed; did you mean 'routing'?");
+        "s.yaml:2:77: unknown key 'rooting'; expected one of link, links_per_node, kind, levels, "
+        "trunk, oversubscription, "
+        "radix, nodes_per_leaf, spines, routing, ecmp_seed; did you mean 'routing'?");
   CHECK(fabric_message("kind: dragonfly, groups: 3, routers_per_group: 1, global_links: 1") ==
-        "s.yaml:2:105: 'global_links' is '1'; expected a whole number, at least 2, at most 4096");
+        "s.yaml:2:106: 'global_links' is '1'; expected a whole number, at least 2, at most 4096");
   CHECK(fabric_message("kind: torus, dimensions: []") ==
-        "s.yaml:2:66: 'dimensions' are of 0 switches; expected 1 to 1000000");
+        "s.yaml:2:67: 'dimensions' are of 0 switches; expected 1 to 1000000");
   CHECK(fabric_message("kind: torus, dimensions: [2], nodes_per_switch: 1") ==
-        "s.yaml:2:89: 'nodes_per_switch' is '1'; expected a whole number, at least 2, at most "
+        "s.yaml:2:90: 'nodes_per_switch' is '1'; expected a whole number, at least 2, at most "
         "1000000");
 }
 
@@ -111,18 +114,18 @@ TEST_CASE_METHOD(ClusterFixture, "a link that makes no sense is told at its plac
     return fabric_message("kind: single_switch, link: {" + text + "}");
   };
   CHECK(link("bandwidth: 900 Gbit/s, latency: 1 us, kind: tcp") ==
-        "s.yaml:2:80: 'bandwidth' is 900 Gbit/s, faster than any port of kind tcp; expected at "
+        "s.yaml:2:81: 'bandwidth' is 900 Gbit/s, faster than any port of kind tcp; expected at "
         "most 800 Gbit/s in one direction");
   CHECK(link("bandwidth: 25 GB, latency: 1 us, kind: ib") ==
-        "s.yaml:2:80: 'bandwidth' is '25 GB', unknown unit 'GB'; expected a rate such as '10 "
+        "s.yaml:2:81: 'bandwidth' is '25 GB', unknown unit 'GB'; expected a rate such as '10 "
         "Gbit/s' (units B/s, kB/s, MB/s, GB/s, KiB/s, MiB/s, GiB/s, kbit/s, Mbit/s, Gbit/s, "
         "Tbit/s); did you mean 'GB/s'?");
   CHECK(link("bandwidth: 25 GiB, latency: 1 us, kind: ib").ends_with("did you mean 'GiB/s'?"));
   CHECK(link("bidirectional_bandwidth: 25 GB/s, latency: 1 us, kind: ib") ==
-        "s.yaml:2:94: 'bidirectional_bandwidth' leaves open what one direction carries; expected "
+        "s.yaml:2:95: 'bidirectional_bandwidth' leaves open what one direction carries; expected "
         "'bandwidth', the payload of one direction, which the other one has as well");
   CHECK(link("bandwidth: 25 GB/s, duplex: true, latency: 1 us, kind: ib")
-            .starts_with("s.yaml:2:96: 'duplex' leaves open"));
+            .starts_with("s.yaml:2:98: 'duplex' leaves open"));
   CHECK(link("bandwidth: 25 GB/s, latency: 1 us, kind: infiniband")
             .ends_with("expected one of tcp, roce, ib, efa"));
 }
@@ -142,6 +145,40 @@ TEST_CASE_METHOD(ClusterFixture, "groups of nodes keep their own NICs, GPUs and 
   CHECK(s.cluster->node(0).device(s.cluster->node(0).gpus().front()).model.empty());
 }
 
+TEST_CASE_METHOD(ClusterFixture, "ranks on another GPU get a derived profile of their own",
+                 "[config][cluster]") {
+  const std::string file = write(
+      "schema: gradwire.scenario/1\n"
+      "profile: tiny/small-gpu_fp32_b4\n"
+      "cluster: {groups: [{node: pair}, {node: pair, gpu: big-gpu}], fabric: {kind: single_switch, "
+      "link: ib_edr}}\n"
+      "strategy: {name: none}\n");
+  const Scenario s = read_scenario(file, {}).front();
+  CHECK(s.classes.of_rank == std::vector<int>{0, 0, 1, 1});
+  REQUIRE(s.classes.others.size() == 1);
+  const WorkerClass& other = s.classes.others.front();
+  CHECK(other.gpu.name == "big-gpu");
+  CHECK(other.profile.source.kind == "derived");
+  CHECK(s.profile->source.kind == "recorded");
+  // Twice the memory bandwidth and four times the peak: every layer is faster, none beyond that.
+  for (std::size_t l = 0; l < s.profile->layers.size(); ++l) {
+    const LayerProfile& here = s.profile->layers[l];
+    const LayerProfile& there = other.profile.layers[l];
+    CHECK(there.forward < here.forward);
+    CHECK(there.backward < here.backward);
+    CHECK(4 * there.forward.count() >= here.forward.count());
+  }
+  REQUIRE_FALSE(s.warnings.empty());
+  CHECK(s.warnings.front().text ==
+        "the profile is of small-gpu, the cluster's GPUs are big-gpu; compute times are derived");
+
+  // The size of a group is one key, and the profile does not change with it.
+  const Scenario larger = read_scenario(file, {"cluster.groups.1.nodes=3"}).front();
+  CHECK(larger.placement.size() == 8);
+  CHECK(larger.profile->iteration == s.profile->iteration);
+  CHECK(larger.classes.others.front().profile.iteration == other.profile.iteration);
+}
+
 TEST_CASE_METHOD(ClusterFixture, "a bad group is told at its place", "[config][errors]") {
   const auto groups = [&](const std::string& text) {
     return message("cluster: {groups: [" + text + "], fabric: {kind: single_switch}}");
@@ -150,9 +187,10 @@ TEST_CASE_METHOD(ClusterFixture, "a bad group is told at its place", "[config][e
   CHECK(groups("{node: pair, gpus_per_node: 3}") ==
         "s.yaml:2:48: 'gpus_per_node' is '3'; expected a whole number, at least 1, at most 2");
   CHECK(groups("{node: pair, gpu: smal-gpu}") ==
-        "s.yaml:2:38: 'gpu' is 'smal-gpu'; expected small-gpu; did you mean 'small-gpu'?");
-  CHECK(groups("{node: pair, nodes: 2, nics: 1}") ==
-        "s.yaml:2:43: unknown key 'nics'; expected one of node, nodes, gpus_per_node, gpu, link, "
+        "s.yaml:2:38: 'gpu' is 'smal-gpu'; expected one of big-gpu, small-gpu; did you mean "
+        "'small-gpu'?");
+  CHECK(groups("{node: pair, nodes: 2, node_s: 1}") ==
+        "s.yaml:2:43: unknown key 'node_s'; expected one of node, nodes, gpus_per_node, gpu, link, "
         "links_per_node; did you mean 'nodes'?");
   CHECK(message("cluster: {groups: [{node: pair}, {node: pair}]}") ==
         "s.yaml:2:10: missing key 'fabric'; expected a mapping with 'kind' and 'link', for "
@@ -201,19 +239,19 @@ TEST_CASE_METHOD(ClusterFixture, "a network that does not fit the nodes is told 
   };
   CHECK(net(network) == "accepted");
   CHECK(net(network, 3) ==
-        "n.yaml:9:26: 'nodes' is '3'; expected a whole number, at least 0, at most 2");
+        "n.yaml:9:28: 'nodes' is '3'; expected a whole number, at least 0, at most 2");
   CHECK(net(network, 5) ==
         "n.yaml:8:3: node4.nic0 hangs on no switch; expected every NIC of the cluster in 'ports'");
   CHECK(net(replaced(network, "nics: [0]", "nics: [1]")) ==
-        "n.yaml:9:37: 'nics' is '1'; expected a whole number, at least 0, at most 0");
+        "n.yaml:9:39: 'nics' is '1'; expected a whole number, at least 0, at most 0");
   CHECK(net(replaced(network, "[2, 3]", "[1, 2, 3]")) ==
-        "n.yaml:9:37: node1.nic0 hangs on a already; expected each NIC once");
+        "n.yaml:9:42: node1.nic0 hangs on a already; expected each NIC once");
   CHECK(net(replaced(network, "b: b,", "b: d,")) ==
-        "n.yaml:6:15: 'b' is 'd'; expected one of a, b, c");
+        "n.yaml:6:15: 'b' is 'd'; expected one of a, b, c; did you mean 'a'?");
   CHECK(net(replaced(network, "b: b,", "b: a,")) ==
         "n.yaml:6:15: the trunk ends where it begins; expected another switch");
   CHECK(net(replaced(network, "b: b,", "b: c,")) ==
-        "s.yaml:2:40: node2 has no way to node0; expected a fabric that joins all nodes");
+        "s.yaml:2:41: node2 has no way to node0; expected a fabric that joins all nodes");
   CHECK(net(replaced(network, "{id: b}", "{id: a}")) ==
         "n.yaml:4:26: switch 'a' is not new; expected a name of its own that does not begin as a "
         "node's");
@@ -240,6 +278,6 @@ TEST_CASE_METHOD(ClusterFixture, "ways that are not alike cannot be spread over"
   static_cast<void>(write(square, "square.yaml"));
   CHECK(fabric_message("topology: square.yaml, link: roce_100g") == "accepted");
   CHECK(fabric_message("topology: square.yaml, link: roce_100g, routing: spread") ==
-        "s.yaml:2:90: 'spread' would be uneven: the equal ways from a to d pass switches that are "
+        "s.yaml:2:91: 'spread' would be uneven: the equal ways from a to d pass switches that are "
         "not alike; expected 'routing: ecmp'");
 }

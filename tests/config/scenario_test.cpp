@@ -87,8 +87,8 @@ TEST_CASE_METHOD(ConfigFixture, "what the models were not made for is told as a 
   const auto gpu = read_scenario(write(good), {node("big-gpu-80gb"), "stragglers=[]"}).front();
   REQUIRE(gpu.warnings.size() == 1);
   CHECK(gpu.warnings[0].text ==
-        "the profile is of small-gpu, the cluster's GPUs are big-gpu-80gb; compute times are the "
-        "profile's");
+        "the profile is of small-gpu, the cluster's GPUs are big-gpu-80gb; compute times are "
+        "derived, for big-gpu");
 }
 
 TEST_CASE_METHOD(ConfigFixture, "each point is a scenario of its own", "[config][scenario]") {
