@@ -219,6 +219,7 @@ std::optional<std::pair<int, int>> Cluster::separated() const {
   std::map<std::vector<int>, int> first_on;
   for (int node = 0; node < node_count(); ++node) {
     std::vector<int> islands;
+    islands.reserve(static_cast<std::size_t>(routes_[at(node)]->nics));
     for (int nic = 0; nic < routes_[at(node)]->nics; ++nic) {
       islands.push_back(fabric_.island_of(port_offset_[at(node)] + nic));
     }

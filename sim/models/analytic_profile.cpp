@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <cstdint>
 
 #include "sim/models/efficiencies.hpp"
 #include "sim/models/mixed_precision.hpp"
@@ -24,8 +25,9 @@ constexpr Seconds host_gap{0.65e-3};
 double weights_of(const ModelLayer& layer) {
   if (layer.convolution) {
     const ConvolutionShape& shape = *layer.convolution;
-    return static_cast<double>(shape.in_channels / shape.groups * shape.out_channels *
-                               shape.kernel_height * shape.kernel_width);
+    const std::int64_t weights = shape.in_channels / shape.groups * shape.out_channels *
+                                 shape.kernel_height * shape.kernel_width;
+    return static_cast<double>(weights);
   }
   if (layer.product && layer.product->weight_operand) {
     return static_cast<double>(layer.product->columns * layer.product->depth);

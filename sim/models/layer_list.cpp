@@ -83,7 +83,7 @@ class Assembly {
     return shape;
   }
 
-  const Activation& output_of(const std::string& name) const {
+  [[nodiscard]] const Activation& output_of(const std::string& name) const {
     const auto found = outputs_.find(name);
     if (found != outputs_.end()) return found->second;
     std::vector<std::string> known;
@@ -136,7 +136,7 @@ class Assembly {
   };
 
   /// As the file says, or what leads to its output shape.
-  Step step_of(const LayerSpec& spec, const Activation& x, std::int64_t default_stride) {
+  static Step step_of(const LayerSpec& spec, const Activation& x, std::int64_t default_stride) {
     if (spec.output_shape.size() == 3 && !spec.stride && !spec.padding) {
       const auto high = steps(x.height, spec.output_shape[1], spec.kernel.height);
       const auto wide = steps(x.width, spec.output_shape[2], spec.kernel.width);

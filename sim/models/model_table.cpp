@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include "sim/core/error.hpp"
 
@@ -67,7 +68,8 @@ std::int64_t elements(const Shape& shape) {
 /// Turns rows into layers; knows the table's batch.
 class Converter {
  public:
-  Converter(const std::string& file, const TableRow& first) : file_(file), batch_(batch(first)) {}
+  Converter(std::string file, const TableRow& first)
+      : file_(std::move(file)), batch_(batch(first)) {}
 
   LayerSpec convert(const TableRow& row) {
     row_ = &row;

@@ -124,6 +124,7 @@ std::vector<Column> torchinfo_columns(const std::string& header) {
     if (at != std::string::npos) found[at] = column;
   }
   std::vector<Column> columns;
+  columns.reserve(found.size());
   for (const auto& [at, column] : found) columns.push_back(column);
   return columns;
 }
@@ -281,6 +282,7 @@ std::vector<Column> csv_columns(const std::vector<std::string>& titles, const st
                                                       {"parameters", Column::parameters},
                                                       {"params", Column::parameters}};
   std::vector<std::string> names;
+  names.reserve(known.size());
   for (const auto& [name, column] : known) names.push_back(name);
   std::vector<Column> columns;
   for (const std::string& title : titles) {
