@@ -40,7 +40,7 @@ std::string read_dtype(YamlMap& map, const GpuSpec& gpu) {
   std::vector<std::string> known;
   std::ranges::copy_if(dtypes(), std::back_inserter(known),
                        [&](const std::string& dtype) { return gpu.peak_flops.contains(dtype); });
-  const auto dtype = map.require_choice("dtype", dtypes());
+  auto dtype = map.require_choice("dtype", dtypes());
   if (std::ranges::find(known, dtype) == known.end()) {
     map.fail("dtype", fmt::format("'dtype' is '{}', which {} does not have; expected one of {}",
                                   dtype, gpu.name, fmt::join(known, ", ")));

@@ -6,8 +6,6 @@
 namespace gradwire {
 namespace {
 
-constexpr double frame = 12;
-
 std::string_view color_of(LinkKind kind) {
   switch (kind) {
     case LinkKind::nvlink:
@@ -24,11 +22,11 @@ std::string_view color_of(LinkKind kind) {
 
 }  // namespace
 
-void Box::cover(const Place& at) {
-  left = std::min(left, at.x - box_width / 2 - frame);
-  right = std::max(right, at.x + box_width / 2 + frame);
-  bottom = std::min(bottom, at.y - box_height / 2 - frame);
-  top = std::max(top, at.y + box_height / 2 + frame);
+void Box::cover(const Place& at, double margin) {
+  left = std::min(left, at.x - box_width / 2 - margin);
+  right = std::max(right, at.x + box_width / 2 + margin);
+  bottom = std::min(bottom, at.y - box_height / 2 - margin);
+  top = std::max(top, at.y + box_height / 2 + margin);
 }
 
 void Box::cover(const Box& other) {

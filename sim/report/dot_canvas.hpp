@@ -16,6 +16,7 @@ namespace gradwire {
 constexpr double row_pitch = 64;
 constexpr double box_width = 54;
 constexpr double box_height = 24;
+constexpr double frame_margin = 12;     ///< between a frame and what it holds
 constexpr double points_per_inch = 72;  ///< DOT's `width` and `height` are in inches
 
 /// The part of the paper that is drawn on.
@@ -26,7 +27,7 @@ struct Box {
   double top = 0;
 
   /// Grows to hold a device at this place with a frame around it.
-  void cover(const Place& at);
+  void cover(const Place& at, double margin = frame_margin);
   void cover(const Box& other);
 };
 

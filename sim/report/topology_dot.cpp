@@ -20,7 +20,8 @@ namespace {
 
 constexpr double column_pitch = 66;  ///< points
 constexpr double node_gap = 40;
-constexpr double frame = 12;
+/// Of the frame around a NUMA node: neighbours stand column_pitch - box_width apart.
+constexpr double part_margin = 5;
 constexpr double title_height = 22;
 
 std::string_view fill_of(DeviceKind kind) {
@@ -53,7 +54,7 @@ class DotWriter {
     std::string left_out;
     if (fabric.port_count() > 0) left_out = draw_fabric(fabric, ports_, canvas_);
     const Box& used = canvas_.used;
-    const double top = used.top + frame;
+    const double top = used.top + frame_margin;
     write_note(top, left_out);
     return fmt::format(
         "graph topology {{\n"
@@ -61,8 +62,9 @@ class DotWriter {
         "  node [shape=box, style=\"filled,rounded\", fixedsize=true, width={:.3f}, height={:.3f}, "
         "fontname=\"Helvetica\", fontsize=10, color=\"#607d8b\"];\n"
         "  edge [fontname=\"Helvetica\", fontsize=9];\n{}}}\n",
-        used.left - frame, used.bottom - frame, used.right + frame, top + title_height,
-        box_width / points_per_inch, box_height / points_per_inch, canvas_.text());
+        used.left - frame_margin, used.bottom - frame_margin, used.right + frame_margin,
+        top + title_height, box_width / points_per_inch, box_height / points_per_inch,
+        canvas_.text());
   }
 
  private:
@@ -91,11 +93,11 @@ class DotWriter {
     const NodeGraph& node = cluster_.node(index);
     const DeviceGraph& graph = node.graph();
     NodeLayout layout = lay_out(node);
-    const double left = canvas_.text().empty() ? 0 : canvas_.used.right + node_gap + frame;
+    const double left = canvas_.text().empty() ? 0 : canvas_.used.right + node_gap + frame_margin;
     for (Place& place : layout.places) {
-      place = {left + box_width / 2 + frame + place.x * column_pitch, place.y * row_pitch};
+      place = {left + box_width / 2 + frame_margin + place.x * column_pitch, place.y * row_pitch};
     }
-    Box around{left, layout.gpu_row * row_pitch - arc_depth(node) - frame, left, 0};
+    Box around{left, layout.gpu_row * row_pitch - arc_depth(node) - frame_margin, left, 0};
     for (const Place& place : layout.places) around.cover(place);
     around.bottom -= title_height;
     canvas_.print("  subgraph cluster_node{} {{\n", index);
@@ -107,7 +109,7 @@ class DotWriter {
         Box part{layout.places[root].x, layout.places[root].y, layout.places[root].x,
                  layout.places[root].y};
         for (DeviceId id = 0; id < layout.numa.size(); ++id) {
-          if (layout.numa[id] == root) part.cover(layout.places[id]);
+          if (layout.numa[id] == root) part.cover(layout.places[id], part_margin);
         }
         write_frame(part, "", "dashed");
         canvas_.print("  }}\n");
@@ -159,8 +161,12 @@ class DotWriter {
       const bool a_above = places[a].y > places[b].y;
       const Place& upper = a_above ? places[a] : places[b];
       const Place& lower = a_above ? places[b] : places[a];
-      return canvas_.line(ends, link, {lower.x, lower.y + box_height / 2},
-                          {upper.x, upper.y - box_height / 2}, 0.5, figure);
+      // A line past other rows leaves sideways, so that it does not cross what stands above.
+      const double across = upper.x - lower.x;
+      const bool sideways = upper.y - lower.y > 1.5 * row_pitch && std::abs(across) > box_width / 2;
+      const Place from = sideways ? Place{lower.x + std::copysign(box_width / 2, across), lower.y}
+                                  : Place{lower.x, lower.y + box_height / 2};
+      return canvas_.line(ends, link, from, {upper.x, upper.y - box_height / 2}, 0.5, figure);
     }
     const double columns = (right.x - left.x) / column_pitch;
     if (link.kind == LinkKind::nvlink) {

@@ -1,6 +1,7 @@
 #include "sim/report/topology_layout.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 
 namespace gradwire {
@@ -47,6 +48,7 @@ class Layout {
   Leaves place(DeviceId id, DeviceId root, double depth, bool nics_left) {
     seen_[id] = true;
     result_.numa[id] = root;
+    const std::size_t first_column = is_nic_column_.size();
     std::vector<DeviceId> children;
     for (const auto& edge : boost::make_iterator_range(boost::out_edges(id, node_.graph()))) {
       const DeviceId child = boost::target(edge, node_.graph());
@@ -66,16 +68,38 @@ class Layout {
       sum.count += below.count;
     }
     Leaves mine = gpus.count > 0 ? gpus : others;
-    if (mine.count == 0) mine = {static_cast<double>(result_.columns++), 1};
-    result_.places[id] = {mine.sum / mine.count, -depth};
+    if (mine.count == 0) {
+      mine = {static_cast<double>(result_.columns++), 1};
+      is_nic_column_.push_back(is_nic(id));
+    }
+    result_.places[id] = {beside_nics(mine.sum / mine.count, first_column), -depth};
     const DeviceKind kind = node_.device(id).kind;
     const bool is_inner = kind != DeviceKind::gpu && kind != DeviceKind::nic;
     if (is_inner) deepest_ = std::max(deepest_, depth);
     return mine;
   }
 
+  /// Where an inner device stands that should stand at `x`: NICs' lines go up in their columns, so
+  /// it takes the nearest other column of its leaves, if there is one.
+  [[nodiscard]] double beside_nics(double x, std::size_t first_column) const {
+    const auto distance = [&](std::size_t column) {
+      return std::abs(static_cast<double>(column) - x);
+    };
+    bool crossed = false;
+    std::size_t nearest = is_nic_column_.size();
+    for (std::size_t column = first_column; column < is_nic_column_.size(); ++column) {
+      if (is_nic_column_[column]) {
+        crossed = crossed || distance(column) < 0.9;
+      } else if (nearest == is_nic_column_.size() || distance(column) < distance(nearest)) {
+        nearest = column;
+      }
+    }
+    return crossed && nearest < is_nic_column_.size() ? static_cast<double>(nearest) : x;
+  }
+
   const NodeGraph& node_;
   std::vector<bool> seen_;
+  std::vector<bool> is_nic_column_;
   double deepest_ = 0;
   NodeLayout result_;
 };

@@ -87,9 +87,11 @@ Fabric dragonfly(std::span<const PortGroup> groups, const DragonflyShape& shape)
   // Global port q of a group belongs to router q / global_links. Copy c of the link to the group
   // `offset` places further leaves by port c * (groups - 1) + offset - 1 and arrives by the port
   // that the other group has for the way back.
-  const auto groups_squared =
-      static_cast<std::size_t>(shape.groups) * static_cast<std::size_t>(shape.groups);
-  GlobalLinks links(groups_squared);
+  const auto group_count = static_cast<std::size_t>(shape.groups);
+  GlobalLinks links(group_count * group_count);
+  const auto pair = [&](int a, int b) {
+    return static_cast<std::size_t>(a) * group_count + static_cast<std::size_t>(b);
+  };
   const auto owner = [&](int group, int copy, int offset) {
     return router_at(group, (copy * (shape.groups - 1) + offset - 1) / shape.global_links);
   };
@@ -100,8 +102,8 @@ Fabric dragonfly(std::span<const PortGroup> groups, const DragonflyShape& shape)
         const auto to = owner(b, copy, shape.groups - (b - a));
         const auto trunk = static_cast<int>(boost::num_edges(fabric.graph()));
         fabric.connect(from, to, shape.global);
-        links[static_cast<std::size_t>(a * shape.groups + b)].push_back({from, to, trunk});
-        links[static_cast<std::size_t>(b * shape.groups + a)].push_back({to, from, trunk + 1});
+        links[pair(a, b)].push_back({from, to, trunk});
+        links[pair(b, a)].push_back({to, from, trunk + 1});
       }
     }
   }

@@ -26,7 +26,8 @@ Fabric rail(std::span<const PortGroup> groups, const RailShape& shape) {
     }
   }
   attach_all(fabric, groups, [&](int machine, int nic) {
-    return switches[static_cast<std::size_t>(nic * leaves + machine / per_leaf)];
+    const int number = nic * leaves + machine / per_leaf;
+    return switches[static_cast<std::size_t>(number)];
   });
   if (switches.size() == 1) return fabric;
   for (int i = 0; i < shape.spines; ++i) {

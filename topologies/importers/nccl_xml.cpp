@@ -44,14 +44,12 @@ class XmlReader {
   }
 
   [[nodiscard]] SourceLocation at(std::ptrdiff_t offset) const {
-    const auto begin = text_.begin();
-    const auto here = begin + std::clamp<std::ptrdiff_t>(offset, 0, std::ssize(text_));
-    const auto line = std::count(begin, here, '\n') + 1;
-    const std::size_t newline = text_.substr(0, static_cast<std::size_t>(here - begin)).rfind('\n');
-    const auto start = newline == std::string_view::npos
-                           ? begin
-                           : begin + static_cast<std::ptrdiff_t>(newline) + 1;
-    return {file_, static_cast<int>(line), static_cast<int>(here - start) + 1};
+    const auto length = std::clamp<std::ptrdiff_t>(offset, 0, std::ssize(text_));
+    const std::string_view before = text_.substr(0, static_cast<std::size_t>(length));
+    const auto line = std::count(before.begin(), before.end(), '\n') + 1;
+    const std::size_t newline = before.rfind('\n');
+    const std::size_t start = newline == std::string_view::npos ? 0 : newline + 1;
+    return {file_, static_cast<int>(line), static_cast<int>(before.size() - start) + 1};
   }
   /// pugixml points behind the "<" of an element.
   [[nodiscard]] SourceLocation where(const pugi::xml_node& node) const {
@@ -74,7 +72,8 @@ class XmlReader {
     }
   }
 
-  std::vector<pugi::xml_node> elements(const pugi::xml_node& parent, const Names& known) const {
+  [[nodiscard]] std::vector<pugi::xml_node> elements(const pugi::xml_node& parent,
+                                                     const Names& known) const {
     std::vector<pugi::xml_node> found;
     for (const pugi::xml_node child : parent.children()) {
       if (child.type() != pugi::node_element) continue;
