@@ -38,6 +38,7 @@ std::vector<MachineGroup> read_groups(const YamlMap& owner, std::vector<YamlMap>
 
 std::vector<PortGroup> ports_of(const std::vector<MachineGroup>& groups) {
   std::vector<PortGroup> ports;
+  ports.reserve(groups.size());
   for (const MachineGroup& group : groups) ports.push_back(group.ports());
   return ports;
 }

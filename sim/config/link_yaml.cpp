@@ -20,6 +20,7 @@ constexpr std::array<std::pair<std::string_view, double>, 4> fastest_gbit = {
 
 std::vector<std::string> kind_names() {
   std::vector<std::string> names;
+  names.reserve(fastest_gbit.size());
   for (const auto& [name, gbit] : fastest_gbit) names.emplace_back(name);
   return names;
 }

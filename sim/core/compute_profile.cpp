@@ -55,7 +55,13 @@ std::vector<TensorInfo> tensors_of(const ComputeProfile& profile) {
       tensors.push_back({parameter.name, parameter.elements(), static_cast<int>(l)});
     }
   }
-  return tensors;
+  if (profile.registration.empty()) return tensors;
+  std::vector<TensorInfo> registered;
+  registered.reserve(tensors.size());
+  for (const int position : profile.registration) {
+    registered.push_back(tensors[static_cast<std::size_t>(position)]);
+  }
+  return registered;
 }
 
 std::vector<std::vector<TensorId>> gradients_by_layer(const ComputeProfile& profile) {

@@ -64,6 +64,8 @@ struct ComputeProfile {
   std::int64_t buffer_elements = 0;  ///< elements of non-trainable state (batch-norm statistics)
   int buffers = 0;                   ///< tensors that hold them
   std::vector<LayerProfile> layers;  ///< forward order
+  /// registration[id]: which tensor it is, counted along `layers`; empty: registered as they run.
+  std::vector<int> registration;
   std::vector<TensorId> gradient_order;   ///< order in which gradients become ready
   std::map<std::string, double> overlap;  ///< kind -> slowdown (>= 1) under communication
   /// How far a model that made or changed the times may be off, relative: the 90th percentile of

@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 #include "sim/models/efficiencies.hpp"
 #include "sim/models/mixed_precision.hpp"
@@ -88,6 +89,18 @@ std::string notes_of(const ModelDescription& model, const std::string& optimizer
   return fmt::format("counted from {}; optimizer {}, fusion {}", model.source, optimizer, merged);
 }
 
+/// A model numbers its tensors as they run, a profile as they are registered.
+void set_orders(ComputeProfile& profile, const ModelDescription& model) {
+  profile.registration = model.registration_order;
+  std::vector<TensorId> id_of(profile.registration.size());
+  for (std::size_t id = 0; id < id_of.size(); ++id) {
+    id_of[static_cast<std::size_t>(profile.registration[id])] = static_cast<TensorId>(id);
+  }
+  for (const TensorId position : model.gradient_order) {
+    profile.gradient_order.push_back(id_of[static_cast<std::size_t>(position)]);
+  }
+}
+
 }  // namespace
 
 ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gpu, int batch,
@@ -116,7 +129,7 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
                               .flops = batch * layer.forward.flops,
                               .parameters = layer.parameters});
   }
-  profile.gradient_order = model.gradient_order;
+  set_orders(profile, model);
   profile.buffers = model.buffers;
   profile.buffer_elements = model.buffer_elements;
   const double bytes_per_parameter = find_optimizer(optimizer)->bytes_per_parameter;

@@ -9,9 +9,11 @@
 #include "sim/config/gpu_yaml.hpp"
 #include "sim/config/profile_yaml.hpp"
 #include "sim/models/bert.hpp"
+#include "sim/models/googlenet.hpp"
 #include "sim/models/resnet.hpp"
 #include "sim/models/vgg.hpp"
 #include "tests/catch.hpp"
+#include "tests/models/descriptions.hpp"
 
 using namespace gradwire;
 
@@ -138,4 +140,27 @@ TEST_CASE("an analytic profile says so, and how far it may be off", "[models][an
   CHECK(profile.model_error == analytic_error);
   CHECK(profile.gpu == "t4");
   CHECK(profile.iteration >= profile.forward() + profile.backward() + profile.optimizer);
+}
+
+TEST_CASE("a counted profile's tensors are numbered as registered, not as they run",
+          "[models][analytic]") {
+  // GoogLeNet's auxiliary heads run inside and are registered at the end.
+  ModelOptions with_auxiliary_heads;
+  with_auxiliary_heads.head = "aux";
+  const ModelDescription model = googlenet(with_auxiliary_heads);
+  const ComputeProfile counted = analytic_profile(model, gpu("v100-sxm2-32gb"), 32, "fp32");
+  const auto tensors = tensors_of(counted);
+  std::vector<std::string> registered;
+  for (const TensorInfo& tensor : tensors) {
+    registered.push_back(tensor.name);
+    const auto& parameters = counted.layers[static_cast<std::size_t>(tensor.layer)].parameters;
+    CHECK(std::ranges::count(parameters, tensor.name, &ParameterSpec::name) == 1);
+  }
+  CHECK(registered == test::names(model, model.registration_order));
+  CHECK(registered.back() == "fc.bias");
+  std::vector<std::string> ready;
+  for (const TensorId id : counted.gradient_order) {
+    ready.push_back(registered[static_cast<std::size_t>(id)]);
+  }
+  CHECK(ready == test::names(model, model.gradient_order));
 }
