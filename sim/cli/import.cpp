@@ -21,6 +21,19 @@ std::string read_text(const std::string& path, const std::string& what) {
   return text;
 }
 
+void add_node_options(CLI::App& part, const std::string& what, NodeImport& options) {
+  part.add_option("FILE", options.file, what)->required();
+  part.add_option("-o,--output", options.output, "Node topology to write (YAML)")
+      ->required()
+      ->check(writable_file());
+  part.add_option("--leave-out", options.leave_out,
+                  "NICs that no training uses, by name: storage, management")
+      ->delimiter(',')
+      ->type_name("NIC,...");
+  part.add_option("--name", options.name, "Name of the node type (default: the file's)");
+  part.add_option("--source", options.source, "Where the file comes from");
+}
+
 void finish_node(const ImportedNode& imported, const std::string& output, const Context& context) {
   write_outputs({{output, [&] {
                     std::string text = config::write_node(imported.node, imported.assumptions);

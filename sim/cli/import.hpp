@@ -1,7 +1,9 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include "sim/cli/commands.hpp"
 #include "topologies/importers/node_parts.hpp"
@@ -12,6 +14,26 @@ namespace gradwire::cli {
 void add_import_smi_topo(CLI::App& import, const Context& context);
 void add_import_nccl_topo(CLI::App& import, const Context& context);
 void add_import_model_table(CLI::App& import, const Context& context);
+
+/// What every import of a node takes.
+struct NodeImport {
+  std::string file;
+  std::string output;
+  std::string name;
+  std::string source;
+  std::vector<std::string> leave_out;
+};
+/// Adds its options. @param what  FILE is.
+void add_node_options(CLI::App& part, const std::string& what, NodeImport& options);
+/// Hands its values to an importer; absent ones are made from the file's name and `what` it is.
+template <class Importer>
+void fill_in(const NodeImport& options, const std::string& what, Importer& importer) {
+  const std::filesystem::path path = options.file;
+  importer.name = options.name.empty() ? path.stem().string() : options.name;
+  importer.source =
+      options.source.empty() ? what + " (" + path.filename().string() + ")" : options.source;
+  importer.leave_out = options.leave_out;
+}
 
 /// All of a file. @param what  was expected in it, for the message.
 /// @throws ConfigError when it cannot be read.

@@ -3,35 +3,31 @@
 #include <string>
 
 #include "sim/cli/import.hpp"
-#include "sim/cli/outputs.hpp"
 #include "topologies/importers/nccl_topo.hpp"
 
 namespace gradwire::cli {
 namespace {
 
 struct NcclOptions {
-  std::string file;
+  NodeImport node;
   std::string smi;
-  std::string output;
   NcclTopoOptions topo;
 };
 
 void import_topo(const NcclOptions& options, const Context& context) {
   NcclTopoOptions topo = options.topo;
-  const std::string text = read_text(options.file, "the XML of NCCL_TOPO_DUMP_FILE");
-  const std::filesystem::path path = options.file;
-  if (topo.name.empty()) topo.name = path.stem().string();
-  if (topo.source.empty()) topo.source = "NCCL topology XML (" + path.filename().string() + ")";
+  const std::string text = read_text(options.node.file, "the XML of NCCL_TOPO_DUMP_FILE");
+  fill_in(options.node, "NCCL topology XML", topo);
   if (!options.smi.empty()) {
     topo.matrix =
         read_smi_matrix(read_text(options.smi, "the output of 'nvidia-smi topo -m'"), options.smi);
     topo.matrix_file = options.smi;
-    if (options.topo.source.empty()) {
+    if (options.node.source.empty()) {
       topo.source += " and nvidia-smi topo -m (" +
                      std::filesystem::path(options.smi).filename().string() + ")";
     }
   }
-  finish_node(import_nccl_topo(text, options.file, topo), options.output, context);
+  finish_node(import_nccl_topo(text, options.node.file, topo), options.node.output, context);
 }
 
 }  // namespace
@@ -40,10 +36,7 @@ void add_import_nccl_topo(CLI::App& import, const Context& context) {
   auto options = std::make_shared<NcclOptions>();
   CLI::App* topo =
       import.add_subcommand("nccl-topo", "The XML of NCCL_TOPO_DUMP_FILE into a node topology");
-  topo->add_option("FILE", options->file, "NCCL's topology XML")->required();
-  topo->add_option("-o,--output", options->output, "Node topology to write (YAML)")
-      ->required()
-      ->check(writable_file());
+  add_node_options(*topo, "NCCL's topology XML", options->node);
   topo->add_option("--smi", options->smi,
                    "'nvidia-smi topo -m' of the same machine: checked against the XML, and read "
                    "for the NVLinks that the XML hides")
@@ -56,12 +49,6 @@ void add_import_nccl_topo(CLI::App& import, const Context& context) {
   topo->add_option("--cpu", options->topo.cpu,
                    "CPU generation, which decides the socket link (default: by its model number)")
       ->type_name("CPU");
-  topo->add_option("--leave-out", options->topo.leave_out,
-                   "NICs that no training uses, by name: storage, management")
-      ->delimiter(',')
-      ->type_name("NIC,...");
-  topo->add_option("--name", options->topo.name, "Name of the node type (default: the file's)");
-  topo->add_option("--source", options->topo.source, "Where the file comes from");
   topo->footer(
       "What the file hides or has wrong is assumed, told here and written into the result.\n"
       "Example:\n"

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
 
 #include "sim/cli/import.hpp"
-#include "sim/cli/outputs.hpp"
 #include "topologies/importers/smi_matrix.hpp"
 #include "topologies/importers/smi_topo.hpp"
 
@@ -16,8 +14,7 @@ namespace gradwire::cli {
 namespace {
 
 struct ImportOptions {
-  std::string file;
-  std::string output;
+  NodeImport node;
   SmiTopoOptions topo;
 };
 
@@ -55,18 +52,17 @@ std::string guess_gpu(const std::string& text, const std::string& file) {
 
 void import_topo(const ImportOptions& options, const Context& context) {
   SmiTopoOptions topo = options.topo;
-  const std::string text = read_text(options.file, "the output of 'nvidia-smi topo -m'");
-  const std::filesystem::path path = options.file;
-  if (topo.name.empty()) topo.name = path.stem().string();
-  if (topo.source.empty()) topo.source = "nvidia-smi topo -m (" + path.filename().string() + ")";
+  const std::string& file = options.node.file;
+  const std::string text = read_text(file, "the output of 'nvidia-smi topo -m'");
+  fill_in(options.node, "nvidia-smi topo -m", topo);
   const bool guessed = topo.gpu.empty();
-  if (guessed) topo.gpu = guess_gpu(text, options.file);
-  ImportedNode result = import_smi_topo(text, options.file, topo);
+  if (guessed) topo.gpu = guess_gpu(text, file);
+  ImportedNode result = import_smi_topo(text, file, topo);
   if (guessed) {
     result.assumptions.push_back("the GPUs are of model " + topo.gpu +
                                  ", by the number of their NVLinks");
   }
-  finish_node(result, options.output, context);
+  finish_node(result, options.node.output, context);
 }
 
 }  // namespace
@@ -75,10 +71,7 @@ void add_import_smi_topo(CLI::App& import, const Context& context) {
   auto options = std::make_shared<ImportOptions>();
   CLI::App* topo =
       import.add_subcommand("smi-topo", "The matrix of 'nvidia-smi topo -m' into a node topology");
-  topo->add_option("FILE", options->file, "Text of 'nvidia-smi topo -m'")->required();
-  topo->add_option("-o,--output", options->output, "Node topology to write (YAML)")
-      ->required()
-      ->check(writable_file());
+  add_node_options(*topo, "Text of 'nvidia-smi topo -m'", options->node);
   topo->add_option(
           "--gpu", options->topo.gpu,
           "GPU model, which decides the NVLink and PCIe generation (default: by the number "
@@ -92,12 +85,6 @@ void add_import_smi_topo(CLI::App& import, const Context& context) {
           "--cpu", options->topo.cpu,
           "CPU generation, which decides the socket link (default: skylake, and then told)")
       ->type_name("CPU");
-  topo->add_option("--leave-out", options->topo.leave_out,
-                   "NICs that no training uses, by name: storage, management")
-      ->delimiter(',')
-      ->type_name("NIC,...");
-  topo->add_option("--name", options->topo.name, "Name of the node type (default: the file's)");
-  topo->add_option("--source", options->topo.source, "Where the matrix comes from");
   topo->footer(
       "What the matrix does not say is assumed, told here and written into the file.\n"
       "Example:\n"
