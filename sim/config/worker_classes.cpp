@@ -37,15 +37,15 @@ std::optional<GpuSpec> described(const std::string& model) {
 
 class Classes {
  public:
-  explicit Classes(const Scenario& scenario)
-      : profile_(*scenario.profile), gpu_(scenario.gpu), dtype_(profile_.dtype) {}
+  Classes(const Scenario& scenario, bool mixed)
+      : profile_(*scenario.profile), gpu_(scenario.gpu), dtype_(profile_.dtype), mixed_(mixed) {}
 
   /// The class of a GPU of this model, made when it is the first.
   int of(const std::string& model) {
     const auto known = by_model_.find(model);
     if (known != by_model_.end()) return known->second;
     const bool same = model.empty() || board_of(model) == board_of(profile_.gpu);
-    std::optional<GpuSpec> gpu = same ? std::nullopt : described(model);
+    std::optional<GpuSpec> gpu = same || !mixed_ ? std::nullopt : described(model);
     if (gpu && !(supports(*gpu, dtype_) && supports(gpu_, dtype_))) gpu.reset();
     const std::string name = gpu ? gpu->name : "";
     const auto [entry, is_new] = by_gpu_.try_emplace(name, static_cast<int>(classes.size()));
@@ -63,7 +63,8 @@ class Classes {
 
  private:
   void warn(const std::string& model, const std::string& name) {
-    std::string times = "the profile's";
+    std::string times =
+        mixed_ ? "the profile's" : "the profile's; 'gpu' in 'profile' derives others";
     if (!name.empty()) {
       times = name == model ? "derived" : fmt::format("derived, for {}", name);
     }
@@ -77,6 +78,7 @@ class Classes {
   const ComputeProfile profile_;
   const GpuSpec gpu_;
   std::string dtype_;
+  bool mixed_;
   std::map<std::string, int> by_model_;
   std::map<std::string, int> by_gpu_;  ///< "": as the profile
 };
@@ -84,14 +86,17 @@ class Classes {
 }  // namespace
 
 void give_worker_classes(Scenario& scenario) {
-  Classes classes(scenario);
+  const auto model_of = [&](const GpuRef& place) -> const std::string& {
+    const NodeGraph& node = scenario.cluster->node(place.node);
+    return node.device(node.gpus()[static_cast<std::size_t>(place.gpu)]).model;
+  };
+  const bool mixed = std::ranges::any_of(scenario.placement, [&](const GpuRef& place) {
+    return board_of(model_of(place)) != board_of(model_of(scenario.placement.front()));
+  });
+  Classes classes(scenario, mixed);
   std::vector<int> of_rank;
   of_rank.reserve(scenario.placement.size());
-  for (const GpuRef& place : scenario.placement) {
-    const NodeGraph& node = scenario.cluster->node(place.node);
-    of_rank.push_back(
-        classes.of(node.device(node.gpus()[static_cast<std::size_t>(place.gpu)]).model));
-  }
+  for (const GpuRef& place : scenario.placement) of_rank.push_back(classes.of(model_of(place)));
   scenario.warnings.insert(scenario.warnings.end(), classes.warnings.begin(),
                            classes.warnings.end());
   scenario.profile = std::move(classes.classes.front().profile);

@@ -4,10 +4,11 @@
 
 namespace gradwire::config {
 
-/// Gives the ranks on GPUs of another type than the profile's their own times: a profile derived
-/// from the scenario's, layer by layer and direction by direction. Boards that differ in memory
-/// only count as the same. Where the cluster's GPU is not described, or lacks the profile's type of
-/// numbers, the profile's times stay. Either way the scenario warns.
+/// In a cluster of several types of GPU, gives the ranks on another type than the profile's their
+/// own times: a profile derived from the scenario's, layer by layer and direction by direction.
+/// Boards that differ in memory only count as the same. In a cluster of one type the profile says
+/// what its GPUs compute, whatever the node is called; its times also stay where the cluster's GPU
+/// is not described or lacks the profile's type of numbers. The scenario warns of any difference.
 /// REQUIRES: profile, cluster and placement are read.
 void give_worker_classes(Scenario& scenario);
 

@@ -88,7 +88,8 @@ TEST_CASE_METHOD(ConfigFixture, "what the models were not made for is told as a 
   REQUIRE(gpu.warnings.size() == 1);
   CHECK(gpu.warnings[0].text ==
         "the profile is of small-gpu, the cluster's GPUs are big-gpu-80gb; compute times are "
-        "derived, for big-gpu");
+        "the profile's; 'gpu' in 'profile' derives others");
+  CHECK(gpu.profile->source.kind == "recorded");
 }
 
 TEST_CASE_METHOD(ConfigFixture, "each point is a scenario of its own", "[config][scenario]") {
