@@ -13,7 +13,8 @@
 namespace gradwire::cli {
 
 std::string read_text(const std::string& path, const std::string& what) {
-  std::ifstream file(path, std::ios::binary);
+  std::ifstream file;
+  if (!std::filesystem::is_directory(path)) file.open(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), {}};
   if (!file.is_open() || file.bad()) {
     throw ConfigError({path, 0, 0}, "cannot read the file; expected " + what);

@@ -63,9 +63,10 @@ ComputeProfile profile_of(const ShowOptions& options) {
 
 void show_profile(const ShowOptions& options) {
   const ComputeProfile profile = profile_of(options);
-  if (!options.svg.empty() && profile.tensor_count() == 0) {
+  const bool drawable = profile.tensor_count() > 0 && profile.backward() > Seconds{0};
+  if (!options.svg.empty() && !drawable) {
     throw ConfigError({options.file, 0, 0},
-                      "the profile has no parameters to draw; expected a layer with some");
+                      "nothing to draw; expected layers with parameters and time in backward");
   }
   fmt::print("{}", profile_text(profile));
   write_outputs({{options.svg, [&] { return profile_svg(profile); }}});

@@ -23,6 +23,9 @@ namespace {
 /// More than any switch has ports, and than any fabric has switches in a row.
 constexpr int radix_max = 4096;
 constexpr int switches_max = 1'000'000;
+/// Upward from one switch, and of a whole dragonfly.
+constexpr int cables_max = 65'536;
+constexpr double trunks_max = 2e6;
 constexpr double oversubscription_max = 1000;
 
 int ceil_divided(int number, int by) {
@@ -33,6 +36,10 @@ int ceil_divided(int number, int by) {
 int whole(double exact, const YamlMap& map, const std::string& key, const std::string& of_what) {
   constexpr double rounding = 1e-6;
   const double nearest = std::round(exact);
+  if (nearest > cables_max) {
+    map.fail(key,
+             fmt::format("this gives {:.4g} {}; expected at most {}", exact, of_what, cables_max));
+  }
   if (nearest >= 1 && std::abs(exact - nearest) < rounding * nearest) {
     return static_cast<int>(nearest);
   }
@@ -178,6 +185,13 @@ Fabric read_dragonfly(YamlMap& map, std::span<const PortGroup> ports) {
   shape.routers_per_group = map.require<int>("routers_per_group", between(1, radix_max));
   const int machines = machine_count(ports);
   const int routers = shape.groups * shape.routers_per_group;
+  const double trunks =
+      0.5 * routers * (shape.routers_per_group - 1) + 0.5 * shape.groups * (shape.groups - 1);
+  if (trunks > trunks_max) {
+    map.fail("routers_per_group",
+             fmt::format("these groups have {:.4g} trunks; expected at most {:.4g}", trunks,
+                         trunks_max));
+  }
   const int per_router = std::max(1, ceil_divided(machines, routers));
   shape.machines_per_router =
       map.value_or("nodes_per_router", per_router, between(per_router, switches_max));

@@ -75,7 +75,13 @@ void MachineGroup::read_ports(YamlMap& group, YamlMap& fabric) {
     fabric.fail("links_per_node",
                 fmt::format("'{}' has no NIC; expected 'links_per_node'", node->name));
   }
-  if (links == own) return;
+  if (links == own) {
+    if (link == nullptr) return;
+    NodeGraph renamed = *node;
+    for (const DeviceId nic : node->nics()) renamed.set_model(nic, port->name);
+    node = std::make_shared<const NodeGraph>(std::move(renamed));
+    return;
+  }
   auto changed = with_network_cards(*node, links, port->name);
   if (!changed) {
     links_owner.fail("links_per_node",

@@ -17,7 +17,6 @@ constexpr const char* schema = "gradwire.model/1";
 // Bounds that keep every product of sizes within 64 bits; no model comes near.
 constexpr std::int64_t size_max = 1'000'000;
 constexpr std::int64_t kernel_max = 1'000;
-constexpr double elements_max = 1e15;
 
 Range<std::int64_t> sizes() {
   return between<std::int64_t>(1, size_max);
@@ -83,26 +82,14 @@ LayerWork read_work(YamlMap map) {
   return work;
 }
 
-ParameterSpec read_tensor(YamlMap map) {
-  ParameterSpec tensor;
-  tensor.name = map.require<std::string>("name");
-  map.require_value("shape", "a list of whole numbers, at least 1");
-  tensor.shape = map.list<std::int64_t>("shape", sizes());
-  double elements = 1;
-  for (const std::int64_t side : tensor.shape) elements *= static_cast<double>(side);
-  if (elements > elements_max) {
-    map.fail("shape", fmt::format("tensor '{}' has {:.3g} elements; expected at most {:.3g}",
-                                  tensor.name, elements, elements_max));
-  }
-  map.finish();
-  return tensor;
-}
-
 void read_raw(YamlMap& map, LayerSpec& spec) {
   spec.work_kind = map.require_choice("work", layer_kinds());
   spec.forward = read_work(map.require_map("forward"));
   spec.backward = read_work(map.require_map("backward"));
-  for (auto& tensor : map.maps("parameters")) spec.parameters.push_back(read_tensor(tensor));
+  for (auto& tensor : map.maps("parameters")) {
+    spec.parameters.push_back(read_parameter(tensor));
+    tensor.finish();
+  }
 }
 
 MatrixShape read_product(YamlMap map) {

@@ -29,16 +29,6 @@ ProfileSource read_source(YamlMap map) {
   return source;
 }
 
-ParameterSpec read_parameter(YamlMap map) {
-  ParameterSpec parameter;
-  parameter.name = map.require<std::string>("name");
-  map.require_value("shape", "a list of whole numbers, at least 1");
-  parameter.shape = map.list<std::int64_t>("shape", at_least<std::int64_t>(1));
-  parameter.ready = map.optional<Seconds>("ready");
-  map.finish();
-  return parameter;
-}
-
 LayerProfile read_layer(YamlMap map) {
   LayerProfile layer;
   layer.name = map.require<std::string>("name");
@@ -49,6 +39,8 @@ LayerProfile read_layer(YamlMap map) {
   layer.flops = map.value_or<double>("flops", 0, at_least(0.0));
   for (auto& parameter : map.maps("parameters")) {
     layer.parameters.push_back(read_parameter(parameter));
+    layer.parameters.back().ready = parameter.optional<Seconds>("ready");
+    parameter.finish();
   }
   map.find("percentiles");  // of the recording; kept for its readers, the replay uses the medians
   map.finish();
@@ -132,6 +124,21 @@ const std::vector<std::string>& layer_kinds() {
                                                  "linear", "norm",  "act",     "add",
                                                  "pool",   "embed", "softmax", "other"};
   return kinds;
+}
+
+ParameterSpec read_parameter(YamlMap& map) {
+  constexpr double elements_max = 1e15;  // keeps sums within 64 bits; no model comes near
+  ParameterSpec parameter;
+  parameter.name = map.require<std::string>("name");
+  map.require_value("shape", "a list of whole numbers, at least 1");
+  parameter.shape = map.list<std::int64_t>("shape", at_least<std::int64_t>(1));
+  double elements = 1;
+  for (const std::int64_t side : parameter.shape) elements *= static_cast<double>(side);
+  if (elements > elements_max) {
+    map.fail("shape", fmt::format("tensor '{}' has {:.3g} elements; expected at most {:.3g}",
+                                  parameter.name, elements, elements_max));
+  }
+  return parameter;
 }
 
 ComputeProfile read_profile(const YamlValue& document) {

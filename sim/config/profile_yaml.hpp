@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/yaml_map.hpp"
 #include "sim/config/yaml_value.hpp"
 #include "sim/core/compute_profile.hpp"
 
@@ -10,6 +11,9 @@ namespace gradwire::config {
 
 /// Kinds that a layer may have; `overlap` is given by kind.
 [[nodiscard]] const std::vector<std::string>& layer_kinds();
+
+/// Reads `name` and `shape` of a tensor, at most 1e15 elements; the caller calls finish().
+[[nodiscard]] ParameterSpec read_parameter(YamlMap& map);
 
 /// Reads a compute profile (schema gradwire.compute_profile/1) and checks it: kinds and gradient
 /// order are known, shapes positive, and the iteration is no shorter than its parts.

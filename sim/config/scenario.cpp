@@ -76,7 +76,9 @@ Scenario read_document(const ScenarioDocument& document, const std::string& file
   const ClusterSpec cluster = read_cluster(map);
   scenario.cluster = cluster.cluster;
   scenario.placement = read_placement(map, cluster);
-  if (scenario.profile) give_worker_classes(scenario);
+  if (scenario.profile) {
+    give_worker_classes(scenario, map.require_value("cluster", "a mapping").where);
+  }
   if (training || map.has("strategy")) read_strategy(map.require_map("strategy"), scenario);
   scenario.cost = read_collective(map, scenario.cluster, scenario.warnings);
   if (auto run = map.optional_map("run")) read_run(*run, scenario);

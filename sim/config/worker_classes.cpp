@@ -37,8 +37,12 @@ std::optional<GpuSpec> described(const std::string& model) {
 
 class Classes {
  public:
-  Classes(const Scenario& scenario, bool mixed)
-      : profile_(*scenario.profile), gpu_(scenario.gpu), dtype_(profile_.dtype), mixed_(mixed) {}
+  Classes(const Scenario& scenario, bool mixed, const SourceLocation& where)
+      : profile_(*scenario.profile),
+        gpu_(scenario.gpu),
+        where_(where),
+        dtype_(profile_.dtype),
+        mixed_(mixed) {}
 
   /// The class of a GPU of this model, made when it is the first.
   int of(const std::string& model) {
@@ -46,12 +50,16 @@ class Classes {
     if (known != by_model_.end()) return known->second;
     const bool same = model.empty() || board_of(model) == board_of(profile_.gpu);
     std::optional<GpuSpec> gpu = same || !mixed_ ? std::nullopt : described(model);
-    if (gpu && !(supports(*gpu, dtype_) && supports(gpu_, dtype_))) gpu.reset();
+    if (gpu && !supports(*gpu, dtype_)) {
+      throw ConfigError(where_,
+                        fmt::format("the profile is in {}, which {} does not have; expected "
+                                    "a type that every GPU of the cluster has",
+                                    dtype_, gpu->name));
+    }
     const std::string name = gpu ? gpu->name : "";
     const auto [entry, is_new] = by_gpu_.try_emplace(name, static_cast<int>(classes.size()));
     if (is_new) {
-      classes.push_back(gpu ? WorkerClass{derived_for_gpu(profile_, gpu_, *gpu), *gpu}
-                            : WorkerClass{profile_, gpu_});
+      classes.push_back(gpu ? WorkerClass{derived(*gpu), *gpu} : WorkerClass{profile_, gpu_});
     }
     if (!same) warn(model, name);
     by_model_[model] = entry->second;
@@ -62,6 +70,11 @@ class Classes {
   std::vector<Warning> warnings;
 
  private:
+  /// By the GPUs as they are described: the scenario's `gpu:` changes only what it is asked to.
+  [[nodiscard]] ComputeProfile derived(const GpuSpec& gpu) const {
+    return derived_for_gpu(profile_, shipped_gpu(profile_.gpu, where_), gpu);
+  }
+
   void warn(const std::string& model, const std::string& name) {
     std::string times =
         mixed_ ? "the profile's" : "the profile's; 'gpu' in 'profile' derives others";
@@ -77,6 +90,7 @@ class Classes {
 
   const ComputeProfile profile_;
   const GpuSpec gpu_;
+  SourceLocation where_;
   std::string dtype_;
   bool mixed_;
   std::map<std::string, int> by_model_;
@@ -85,7 +99,7 @@ class Classes {
 
 }  // namespace
 
-void give_worker_classes(Scenario& scenario) {
+void give_worker_classes(Scenario& scenario, const SourceLocation& where) {
   const auto model_of = [&](const GpuRef& place) -> const std::string& {
     const NodeGraph& node = scenario.cluster->node(place.node);
     return node.device(node.gpus()[static_cast<std::size_t>(place.gpu)]).model;
@@ -93,7 +107,7 @@ void give_worker_classes(Scenario& scenario) {
   const bool mixed = std::ranges::any_of(scenario.placement, [&](const GpuRef& place) {
     return board_of(model_of(place)) != board_of(model_of(scenario.placement.front()));
   });
-  Classes classes(scenario, mixed);
+  Classes classes(scenario, mixed, where);
   std::vector<int> of_rank;
   of_rank.reserve(scenario.placement.size());
   for (const GpuRef& place : scenario.placement) of_rank.push_back(classes.of(model_of(place)));

@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "sim/core/error.hpp"
@@ -182,17 +183,16 @@ void Cluster::append_remote(GpuRef from, int nic_from, GpuRef to, int nic_to,
   const Routes& out = *routes_[at(from.node)];
   const Routes& in = *routes_[at(to.node)];
   assert(nic_from < out.nics && nic_to < in.nics && from.node != to.node);
-  const int port_to = port_offset_[at(to.node)] + nic_to;
-  int port_from = port_offset_[at(from.node)] + nic_from;
-  if (!fabric_.reaches(port_from, port_to)) {
-    nic_from = other_way_out(from.node, nic_to, port_to);
-    port_from = port_offset_[at(from.node)] + nic_from;
+  if (!fabric_.reaches(port_of(from.node, nic_from), port_of(to.node, nic_to))) {
+    std::tie(nic_from, nic_to) = other_way(from.node, to.node, nic_to);
     const int relay = out.nearest_gpu[at(nic_from)];
     if (out.nvlink[at(from.gpu * out.gpus + relay)]) {
       append_local(from.node, from.gpu, relay, path);
       from.gpu = relay;
     }
   }
+  const int port_from = port_of(from.node, nic_from);
+  const int port_to = port_of(to.node, nic_to);
   out.append(out.gpu_to_nic(from.gpu, nic_from), node_offset_[at(from.node)], path);
   path.push_back(port_links_ + 2 * port_from);
   for (const int trunk : fabric_.route(port_from, port_to)) path.push_back(trunk_links_ + trunk);
@@ -200,17 +200,20 @@ void Cluster::append_remote(GpuRef from, int nic_from, GpuRef to, int nic_to,
   in.append(in.nic_to_gpu(nic_to, to.gpu), node_offset_[at(to.node)], path);
 }
 
-int Cluster::other_way_out(int node, int nic_to, int port_to) const {
-  const int nics = routes_[at(node)]->nics;
-  const auto reaches = [&](int nic) {
-    return nic < nics && fabric_.reaches(port_offset_[at(node)] + nic, port_to);
-  };
-  if (reaches(nic_to)) return nic_to;
-  for (int nic = 0; nic < nics; ++nic) {
-    if (reaches(nic)) return nic;
+std::pair<int, int> Cluster::other_way(int node_from, int node_to, int nic_to) const {
+  const int nics_from = routes_[at(node_from)]->nics;
+  const int nics_to = routes_[at(node_to)]->nics;
+  for (int step = 0; step < nics_to; ++step) {
+    const int in = (nic_to + step) % nics_to;
+    const auto reaches = [&](int out) {
+      return out < nics_from && fabric_.reaches(port_of(node_from, out), port_of(node_to, in));
+    };
+    if (reaches(in)) return {in, in};
+    for (int out = 0; out < nics_from; ++out) {
+      if (reaches(out)) return {out, in};
+    }
   }
-  throw SimulationError(fmt::format("fabric: no NIC of node{} reaches {}", node,
-                                    fabric_.graph()[fabric_.switch_of(port_to)].name));
+  throw SimulationError(fmt::format("fabric: no NIC of node{} reaches node{}", node_from, node_to));
 }
 
 std::optional<std::pair<int, int>> Cluster::separated() const {

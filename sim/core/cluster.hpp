@@ -60,7 +60,8 @@ class Cluster {
   void append_local(int node, int from_gpu, int to_gpu, std::vector<LinkId>& path) const;
   /// Appends the links from a GPU through `nic_from` of its machine, the fabric and `nic_to`.
   /// Where the fabric has no way from `nic_from` (rails without a spine), the data leave by another
-  /// NIC of the machine: the one numbered as `nic_to`, else the first that reaches it; over NVLink
+  /// NIC of the machine: the one numbered as `nic_to`, else the first that reaches it, else by a
+  /// pair of other NICs; over NVLink
   /// to the GPU nearest to that NIC where there is a direct one, else over PCIe. NCCL does so from
   /// 2.12 on (PXN; NVIDIA, Doubling all2all performance with NCCL 2.12, 2022).
   /// @throws SimulationError when no NIC of the machine reaches `nic_to`.
@@ -80,8 +81,9 @@ class Cluster {
  private:
   struct Routes;  ///< all local routes of one node type, computed once
 
-  /// The NIC of a machine by which data reach a port that its own NIC does not reach.
-  [[nodiscard]] int other_way_out(int node, int nic_to, int port_to) const;
+  /// A NIC of each of two machines that reach each other: at the receiver `nic_to` where one does,
+  /// else the next; at the sender the one of its number where that does.
+  [[nodiscard]] std::pair<int, int> other_way(int node_from, int node_to, int nic_to) const;
 
   std::vector<std::shared_ptr<const NodeGraph>> nodes_;
   Fabric fabric_;

@@ -34,6 +34,19 @@ Seconds ComputeProfile::unattributed() const {
   return std::max(Seconds{0}, iteration - forward() - backward() - optimizer);
 }
 
+Seconds ComputeProfile::launch_bound() const {
+  Seconds launched;
+  Seconds ended;
+  const auto run = [&](Seconds duration) {
+    launched += host_launch;
+    ended = std::max(ended, launched) + duration;
+  };
+  for (const auto& layer : layers) run(layer.forward);
+  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) run(layer->backward);
+  run(optimizer);
+  return ended;
+}
+
 std::int64_t ComputeProfile::parameter_count() const {
   std::int64_t count = 0;
   for (const auto& layer : layers) {

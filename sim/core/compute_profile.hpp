@@ -75,9 +75,13 @@ struct ComputeProfile {
   [[nodiscard]] bool is_shape() const { return gpu.empty(); }
   [[nodiscard]] Seconds forward() const;
   [[nodiscard]] Seconds backward() const;
-  /// What the layers and the optimizer do not explain: loss, zeroing of gradients, host gaps.
+  /// What the layers and the optimizer do not explain: loss, zeroing of gradients, host gaps, and
+  /// the wait for launches where those bound the iteration.
   /// Never negative.
   [[nodiscard]] Seconds unattributed() const;
+  /// The least that an iteration takes: no layer starts before the host has launched it, one every
+  /// host_launch. At least the sum of the parts.
+  [[nodiscard]] Seconds launch_bound() const;
   [[nodiscard]] std::int64_t parameter_count() const;
   [[nodiscard]] int tensor_count() const;
 };

@@ -40,12 +40,12 @@ double weights_of(const ModelLayer& layer) {
 /// read for the input's gradient, their own gradient is written; an embedding's is cleared as a
 /// whole.
 double parameter_traffic(const ModelLayer& layer, Direction direction) {
-  const double weights = weights_of(layer);
+  const double weights = weights_of(layer) + layer.weights_read_again;
   if (direction == Direction::forward) return weights;
   if (layer.kind == "embed" && !layer.parameters.empty()) {
     return static_cast<double>(layer.parameters.front().elements());
   }
-  return 2 * weights;
+  return weights + weights_of(layer);
 }
 
 /// What every layer's time depends on beside the layer.
@@ -141,7 +141,7 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
   const Seconds host = static_cast<double>(kernels_of(running)) * host_launch_per_kernel;
   const auto launches = static_cast<double>(2 * running.layers.size() + 1);
   profile.host_launch = Seconds{host.count() / launches};
-  profile.iteration = std::max(profile.gpu_busy, host) + host_gap;
+  profile.iteration = std::max(profile.gpu_busy + host_gap, profile.launch_bound());
   profile.model_error = analytic_error;
   return profile;
 }

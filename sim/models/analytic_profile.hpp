@@ -22,8 +22,8 @@ struct AnalyticOptions {
 /// What `gpu` takes for an iteration of `model`, from counts alone: every layer's kernel_time()
 /// with the GPU's efficiencies, an optimizer step, the casts of mixed precision, and the host.
 /// - `dtype`: fp32, tf32, or fp16 and bf16 as mixed precision (fp32 master weights).
-/// - The iteration is the longer of device and host, so small batches on fast GPUs are bound by
-///   launches.
+/// - The iteration is the longer of the device's and what launch_bound() tells, so small batches on
+///   fast GPUs are bound by launches.
 /// Source kind "analytic"; model_error is `analytic_error`. No jitter, no overlap factors.
 /// REQUIRES: batch >= 1; supports(gpu, dtype); gpu.efficiency has what executes it.
 [[nodiscard]] ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gpu,

@@ -97,9 +97,11 @@ Seconds derived_time(const LayerProfile& layer, Seconds time, const Setting& fro
   return (seconds_a_flop(to) / seconds_a_flop(from)) * time;
 }
 
-/// Times of every layer, and the iteration around them. Unattributed time is the host's and stays.
+/// Times of every layer, and the iteration around them. Unattributed time is the host's and stays,
+/// where it is no wait for launches.
 void derive(ComputeProfile& profile, const Setting& from, const Setting& to) {
-  const Seconds host = profile.unattributed();
+  const bool launch_bound = profile.iteration <= profile.launch_bound();
+  const Seconds host = launch_bound ? Seconds{0} : profile.unattributed();
   const Seconds idle = std::max(Seconds{0}, profile.iteration - profile.gpu_busy);
   for (LayerProfile& layer : profile.layers) {
     layer.forward = derived_time(layer, layer.forward, from, to, Direction::forward);
@@ -117,9 +119,8 @@ void derive(ComputeProfile& profile, const Setting& from, const Setting& to) {
   profile.gpu = to.gpu.name;
   profile.batch_per_gpu = to.batch;
   profile.dtype = to.dtype;
-  const auto launches = static_cast<double>(2 * profile.layers.size() + 1);
   const Seconds device = profile.forward() + profile.backward() + profile.optimizer;
-  profile.iteration = std::max(device + host, launches * profile.host_launch);
+  profile.iteration = std::max(device + host, profile.launch_bound());
   profile.gpu_busy = std::min(profile.iteration, std::max(device, profile.iteration - idle));
 }
 

@@ -36,6 +36,7 @@ Activation lstm(ModelBuilder& net, const std::string& name, const Activation& in
   layer.backward = {.flops = 2 * layer.forward.flops,
                     .elements = 2 * layer.forward.elements,
                     .kernels = 3 * steps};
+  layer.weights_read_again = static_cast<double>((steps - 1) * gates * hidden);
   layer.product = MatrixShape{.rows = 1, .columns = gates, .depth = depth, .count = steps};
   layer.parameters = {tensor(name + ".weight_ih_l0", {gates, input.channels}),
                       tensor(name + ".weight_hh_l0", {gates, hidden}),

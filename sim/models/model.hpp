@@ -45,6 +45,9 @@ struct ModelLayer {
   LayerWork backward;
   std::optional<ConvolutionShape> convolution;
   std::optional<MatrixShape> product;
+  /// Elements of weights that one direction reads beyond once, whatever the batch: a recurrence
+  /// reads its own at every step.
+  double weights_read_again = 0;
   std::vector<ParameterSpec> parameters;  ///< registration order; without `ready`
 };
 

@@ -19,7 +19,8 @@ Metrics metrics_of(const RunResult& result) {
   m.high = m.p50 * (1 + result.spread_high);
   m.throughput = static_cast<double>(m.global_batch) / m.mean;
   m.throughput_per_gpu = m.throughput / result.world_size;
-  m.single_gpu_throughput = result.batch_per_gpu / result.single_gpu_iteration_s;
+  m.single_gpu_throughput =
+      result.batch_per_gpu * result.micro_batches / result.single_gpu_iteration_s;
   m.scaling_efficiency = m.throughput_per_gpu / m.single_gpu_throughput;
   return m;
 }

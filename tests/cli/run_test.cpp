@@ -39,6 +39,26 @@ TEST_CASE("One prediction prints its summary and writes every kind of file", "[c
   CHECK(place.text("r.csv").starts_with("label,"));
 }
 
+TEST_CASE("One GPU alone is as efficient as itself", "[cli][run]") {
+  const Workplace place("alone");
+  const std::string start =
+      "schema: gradwire.scenario/1\n"
+      "cluster: {node: hgx_h100, gpus_per_node: 1}\n"
+      "run: {iterations: 2, warmup: 1}\n"
+      "jitter: {iteration: 0 %, layer: 0 %}\n";
+  const auto efficiency = [&](const std::string& profile, const std::string& strategy) {
+    place.write("job.yaml", start + "profile: " + profile + "\nstrategy: " + strategy + "\n");
+    CHECK(place.run("run job.yaml --json r.json").code == 0);
+    return Json::parse(place.text("r.json"))["scaling_efficiency"].get<double>();
+  };
+  // Accumulation counts the samples of all its passes; a job that is bound by launches takes in the
+  // replay what its profile says.
+  CHECK(efficiency("resnet50/v100-sxm2-32gb_fp32_b32", "{name: none, grad_accumulation: 4}") ==
+        Approx(1).epsilon(0.01));
+  CHECK(efficiency("{model: bert_large, gpu: h100-sxm5-80gb, batch_per_gpu: 2, dtype: bf16}",
+                   "{name: none}") == Approx(1).epsilon(1e-3));
+}
+
 TEST_CASE("Points print the benchmark's table and one entry each in the files", "[cli][run]") {
   const Workplace place("points");
   place.write("job.yaml", scenario(points));

@@ -179,6 +179,20 @@ TEST_CASE_METHOD(ClusterFixture, "ranks on another GPU get a derived profile of 
   CHECK(larger.classes.others.front().profile.iteration == other.profile.iteration);
 }
 
+TEST_CASE_METHOD(ClusterFixture, "a type of numbers that some GPU lacks is refused",
+                 "[config][errors]") {
+  const std::string file = write(
+      "schema: gradwire.scenario/1\n"
+      "profile: {model: resnet50, gpu: big-gpu, batch_per_gpu: 4, dtype: fp16}\n"
+      "cluster: {groups: [{node: pair, gpu: big-gpu}, {node: pair, gpu: small-gpu}], fabric: "
+      "{kind: "
+      "single_switch, link: ib_edr}}\n"
+      "strategy: {name: none}\n");
+  CHECK_THROWS_WITH(read_scenario(file, {}),
+                    Catch::ContainsSubstring("s.yaml:3:10: the profile is in fp16, which small-gpu "
+                                             "does not have; expected a type that every GPU"));
+}
+
 TEST_CASE_METHOD(ClusterFixture, "a bad group is told at its place", "[config][errors]") {
   const auto groups = [&](const std::string& text) {
     return message("cluster: {groups: [" + text + "], fabric: {kind: single_switch}}");

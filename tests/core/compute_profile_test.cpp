@@ -44,6 +44,17 @@ TEST_CASE("A profile's sums are those of its layers", "[core][profile]") {
   CHECK(profile.tensor_count() == 3);
 }
 
+TEST_CASE("An iteration takes at least what its launches take", "[core][profile]") {
+  auto profile = small_profile();
+  // Launches every 0.25: the first at 0.25, then the device never waits: 0.25 + 3 + 6 + 0.5.
+  CHECK(profile.launch_bound() == Seconds{9.75});
+  // Every 2: the seventh, the optimizer's, at 14.
+  profile.host_launch = Seconds{2};
+  CHECK(profile.launch_bound() == Seconds{14.5});
+  profile.host_launch = Seconds{0};
+  CHECK(profile.launch_bound() == Seconds{9.5});
+}
+
 TEST_CASE("Unattributed time is never negative", "[core][profile]") {
   auto profile = small_profile();
   profile.iteration = Seconds{9.25};  // less than 3 + 6 + 0.5

@@ -89,7 +89,9 @@ TEST_CASE("a batch twice as large takes less than twice as long", "[models][anal
 TEST_CASE("a small batch on a fast GPU is bound by the host's launches", "[models][analytic]") {
   const ComputeProfile one = analytic_profile(bert_base({}), gpu("h100-sxm5-80gb"), 1, "bf16");
   const ComputeProfile two = analytic_profile(bert_base({}), gpu("h100-sxm5-80gb"), 2, "bf16");
-  CHECK(one.iteration.count() == Approx(two.iteration.count()));
+  // All but the little that is left to do behind the last launch.
+  CHECK(one.iteration.count() == Approx(two.iteration.count()).epsilon(1e-3));
+  CHECK(one.iteration == one.launch_bound());
   CHECK(one.gpu_busy < one.iteration);
   CHECK(one.unattributed() > Seconds{0});
 }

@@ -107,7 +107,7 @@ TEST_CASE("what is no NCCL topology is refused with its place", "[nccl_xml]") {
                 "t.xml:4:16: dev 0 of <gpu> stands twice; expected each once");
   check_refused(inside_cpu("<pci busid=\"1\"><gpu dev=\"0\"><nvlink target=\"2\" "
                            "count=\"0\"/></gpu></pci>"),
-                "t.xml:3:29: count '0' of <nvlink>; expected at least 1");
+                "t.xml:3:29: count '0' of <nvlink>; expected at least 1, at most 1000");
   check_refused(
       "<system version=\"1\">\n<cpu host_hash=\"0xa\"/>\n<cpu host_hash=\"0xb\"/>\n"
       "</system>",

@@ -75,7 +75,9 @@ Fabric dragonfly(std::span<const PortGroup> groups, const DragonflyShape& shape)
     }
   }
   const auto router_at = [&](int group, int router) {
-    return static_cast<Fabric::SwitchId>(group * shape.routers_per_group + router);
+    return static_cast<Fabric::SwitchId>(group) *
+               static_cast<Fabric::SwitchId>(shape.routers_per_group) +
+           static_cast<Fabric::SwitchId>(router);
   };
   for (int group = 0; group < shape.groups; ++group) {
     for (int a = 0; a < shape.routers_per_group; ++a) {

@@ -103,8 +103,10 @@ class XmlReader {
   }
   [[nodiscard]] int count(const pugi::xml_node& node) const {
     const int lanes = whole(node, "count", 1);
-    if (lanes < 1) {
-      fail(where(node), fmt::format("count '{}' of <{}>; expected at least 1", lanes, node.name()));
+    constexpr int lanes_max = 1000;  // no GPU has as many; keeps sums within an int
+    if (lanes < 1 || lanes > lanes_max) {
+      fail(where(node), fmt::format("count '{}' of <{}>; expected at least 1, at most {}", lanes,
+                                    node.name(), lanes_max));
     }
     return lanes;
   }
@@ -124,15 +126,20 @@ class XmlReader {
            fmt::format("host_hash '{}' is a second machine; expected one machine a file", host));
     }
     for (const pugi::xml_node child : elements(node, {"pci", "nic"})) {
-      if (std::string_view(child.name()) == "pci") cpu.pci.push_back(read_pci(child));
+      if (std::string_view(child.name()) == "pci") cpu.pci.push_back(read_pci(child, 1));
       if (std::string_view(child.name()) == "nic") read_nets(child, cpu.nets);
     }
     return cpu;
   }
 
-  NcclPci read_pci(const pugi::xml_node& node) {
+  /// @param depth  of bridges that it stands in, itself included.
+  NcclPci read_pci(const pugi::xml_node& node, int depth) {
+    constexpr int depth_max = 256;  // PCI has no more buses
     NcclPci pci;
     pci.where = where(node);
+    if (depth > depth_max) {
+      fail(pci.where, fmt::format("<pci> nested {} deep; expected at most {}", depth, depth_max));
+    }
     pci.bus = pci_bus_id(node.attribute("busid").as_string());
     if (pci.bus.empty()) fail(pci.where, "<pci> without a bus id; expected busid=\"0000:3b:00.0\"");
     if (!buses_.insert(pci.bus).second) {
@@ -148,7 +155,7 @@ class XmlReader {
     pci.width = std::max(whole(node, "link_width", 0), 0);
     for (const pugi::xml_node child : elements(node, {"pci", "gpu", "nic", "pcilink"})) {
       const std::string_view name = child.name();
-      if (name == "pci") pci.children.push_back(read_pci(child));
+      if (name == "pci") pci.children.push_back(read_pci(child, depth + 1));
       if (name == "gpu") pci.gpu = read_gpu(child);
       if (name == "nic") read_nets(child, pci.nets);
       if (name == "pcilink") pci.side_links = true;

@@ -239,8 +239,10 @@ class MatrixReader {
     static const std::regex entry(
         "^[^0-9A-Za-z]*(?:GPU *)?([0-9]{1,3})[ ,:].*\\b([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:"
         "[0-9A-Fa-f]{2}\\.[0-9A-Fa-f])\\b.*");
+    constexpr std::size_t length_max = 1000;  // std::regex goes as deep as a line is long
     for (const TextLine& line : lines_) {
       std::smatch match;
+      if (line.text.size() > length_max) continue;
       if (!std::regex_match(line.text, match, entry)) continue;
       const auto gpu = std::find(names_.begin(), names_.end(), "GPU" + match[1].str());
       if (gpu == names_.end()) continue;
