@@ -36,25 +36,6 @@ double term(double amount, double rate, double share) {
 /// Grouped convolutions stay on these units in every type (assumed).
 const std::string fp32 = "fp32";
 
-/// kernel_time() with the units of one type.
-Seconds time_in(const KernelWork& work, const GpuSpec& gpu, const std::string& executed,
-                Direction direction) {
-  const bool product = work.layout_kept && work.work_class == "conv1";
-  Efficiency efficiency =
-      efficiency_of(product ? "linear" : work.work_class, gpu, executed, direction);
-  const bool matrix = is_matrix(work.work_class);
-  if (matrix && work.layout_kept && efficiency.memory > 0) {
-    efficiency.memory = std::max(efficiency.memory, 1.0);
-  }
-  const double bandwidth = gpu.memory_bandwidth.count() * gpu.memory_efficiency;
-  const Seconds launches = static_cast<double>(work.kernels) * gpu.kernel_overhead;
-  const double moving = term(work.bytes, bandwidth, efficiency.memory);
-  if (!matrix) return launches + Seconds{moving};
-  const std::string& units = work.work_class == "grouped_conv" ? fp32 : executed;
-  const double computing = term(work.flops, gpu.peak_flops.at(units), efficiency.flops);
-  return launches + Seconds{std::max(work.bytes / bandwidth, computing + moving)};
-}
-
 }  // namespace
 
 std::string_view work_class(const ModelLayer& layer) {
@@ -104,9 +85,21 @@ Seconds kernel_time(const KernelWork& work, const GpuSpec& gpu, const std::strin
                     Direction direction) {
   assert(supports(gpu, dtype));
   const std::string executed = executed_dtype(gpu, dtype);
-  const Seconds time = time_in(work, gpu, executed, direction);
-  const bool also_fp32 = executed == "tf32" && gpu.efficiency.contains("fp32");
-  return also_fp32 ? std::min(time, time_in(work, gpu, "fp32", direction)) : time;
+  const bool product = work.layout_kept && work.work_class == "conv1";
+  Efficiency efficiency =
+      efficiency_of(product ? "linear" : work.work_class, gpu, executed, direction);
+  const bool matrix = is_matrix(work.work_class);
+  if (matrix && work.layout_kept && efficiency.memory > 0) {
+    efficiency.memory = std::max(efficiency.memory, 1.0);
+  }
+  const double bandwidth = gpu.memory_bandwidth.count() * gpu.memory_efficiency;
+  const Seconds launches = static_cast<double>(work.kernels) * gpu.kernel_overhead;
+  const double moving = term(work.bytes, bandwidth, efficiency.memory);
+  if (!matrix) return launches + Seconds{moving};
+  const bool grouped = work.work_class == "grouped_conv" && gpu.peak_flops.contains(fp32);
+  const std::string& units = grouped ? fp32 : executed;
+  const double computing = term(work.flops, gpu.peak_flops.at(units), efficiency.flops);
+  return launches + Seconds{std::max(work.bytes / bandwidth, computing + moving)};
 }
 
 }  // namespace gradwire

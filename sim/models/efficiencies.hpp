@@ -52,8 +52,7 @@ constexpr std::int64_t stem_channels_max = 4;
 /// bandwidth. A class without an efficiency counts with 1 and 1. Shares of memory below 1 in a
 /// convolution are kernels that change the layout of its tensors; with `layout_kept` they count as
 /// 1, and a 1x1 convolution is a plain product, of class linear.
-/// A grouped convolution counts against the fp32 peak in every type. Where TF32 is allowed the fp32
-/// kernel is taken if it is faster (assumed: the library picks the fastest that is allowed).
+/// A grouped convolution counts against the fp32 peak in every type.
 /// REQUIRES: supports(gpu, dtype).
 [[nodiscard]] Seconds kernel_time(const KernelWork& work, const GpuSpec& gpu,
                                   const std::string& dtype, Direction direction);
