@@ -37,10 +37,10 @@ std::optional<GpuSpec> described(const std::string& model) {
 
 class Classes {
  public:
-  Classes(const Scenario& scenario, bool mixed, const SourceLocation& where)
+  Classes(const Scenario& scenario, bool mixed, SourceLocation where)
       : profile_(*scenario.profile),
         gpu_(scenario.gpu),
-        where_(where),
+        where_(std::move(where)),
         dtype_(profile_.dtype),
         mixed_(mixed) {}
 

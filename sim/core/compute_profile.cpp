@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstddef>
 #include <functional>
 #include <numeric>
 
@@ -42,7 +43,7 @@ Seconds ComputeProfile::launch_bound() const {
     ended = std::max(ended, launched) + duration;
   };
   for (const auto& layer : layers) run(layer.forward);
-  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) run(layer->backward);
+  for (std::size_t layer = layers.size(); layer-- > 0;) run(layers[layer].backward);
   run(optimizer);
   return ended;
 }
