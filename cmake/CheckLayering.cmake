@@ -11,7 +11,7 @@ set(arrows
   "strategies/      -> sim/collectives/pattern.hpp sim/core/"
   "topologies/      -> sim/core/"
   "sim/train/       -> strategies/ sim/engine/ sim/cost/ sim/collectives/ sim/core/"
-  "sim/report/      -> sim/core/"
+  "sim/report/      -> sim/collectives/pattern.hpp sim/core/"
   "sim/config/      -> sim/models/ strategies/ topologies/ sim/cost/ sim/collectives/ sim/core/"
   "sim/cli/         -> sim/ strategies/ topologies/ calibration/"
   "calibration/     -> sim/core/"

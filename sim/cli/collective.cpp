@@ -12,8 +12,6 @@
 #include "sim/cli/inputs.hpp"
 #include "sim/cli/outputs.hpp"
 #include "sim/cli/predict.hpp"
-#include "sim/collectives/broadcast.hpp"
-#include "sim/collectives/ring_all_reduce.hpp"
 #include "sim/core/error.hpp"
 #include "sim/report/nccl_table.hpp"
 
@@ -28,11 +26,6 @@ struct CollectiveOptions {
   std::string sizes = "1KiB:1GiB:x2";
   std::string json;
 };
-
-Pattern plan(const std::string& operation, const config::Scenario& scenario) {
-  return operation == "broadcast" ? plan_broadcast(*scenario.cluster, scenario.placement)
-                                  : plan_ring_all_reduce(*scenario.cluster, scenario.placement);
-}
 
 /// Time that the busiest link needs for one byte of the collective, however the flows are timed.
 double seconds_per_byte(const Pattern& pattern, const Cluster& cluster) {
@@ -54,23 +47,31 @@ double seconds_per_byte(const Pattern& pattern, const Cluster& cluster) {
 
 /// Runs the sizes one after the other on one engine, each alone.
 CollectiveReport measure(const CollectiveOptions& options, const config::Scenario& scenario) {
-  const Pattern pattern = plan(options.operation, scenario);
-  const auto engine = make_engine(*scenario.cluster, {&pattern, 1}, engine_options(scenario));
-  const double bound = seconds_per_byte(pattern, *scenario.cluster);
+  const CollectiveKind kind = collective_kind(options.operation).value();
+  const std::vector<Pattern> patterns = scenario.library->plan(kind, scenario.placement);
+  EngineOptions how = engine_options(scenario);
+  how.one_at_a_time = true;
+  const auto engine = make_engine(*scenario.cluster, patterns, how);
+  std::vector<double> bounds;
+  for (const Pattern& pattern : patterns) {
+    bounds.push_back(seconds_per_byte(pattern, *scenario.cluster));
+  }
   const std::vector<Bytes> sizes = parse_sizes(options.sizes);
-  CollectiveReport report{options.operation, static_cast<int>(scenario.placement.size()), {}};
+  CollectiveReport report{kind, static_cast<int>(scenario.placement.size()), {}};
   Seconds begin;
   const auto start_next = [&] {
     const std::size_t index = report.rows.size();
     if (index == sizes.size()) return;
-    const CollectiveCost cost = scenario.cost->price(pattern, sizes[index]);
-    report.rows.push_back({.bytes = sizes[index].count(),
-                           .bound_seconds = bound * static_cast<double>(sizes[index].count()),
-                           .algorithm = cost.algorithm,
-                           .protocol = cost.protocol,
-                           .source = cost.source});
+    const auto [pattern, cost] = scenario.library->choose(patterns, sizes[index]);
+    report.rows.push_back(
+        {.bytes = sizes[index].count(),
+         .bound_seconds = bounds[pattern] * static_cast<double>(sizes[index].count()),
+         .algorithm = cost.algorithm,
+         .protocol = cost.protocol,
+         .source = cost.source});
     begin = engine->now();
-    engine->network().start(static_cast<TransferId>(index), 0, sizes[index], cost);
+    engine->network().start(static_cast<TransferId>(index), static_cast<PatternId>(pattern),
+                            sizes[index], cost);
   };
   engine->at(Seconds{0}, start_next);
   engine->run([&](TransferId /*id*/, Seconds now) {
@@ -93,6 +94,12 @@ void run_collective(const CollectiveOptions& options) {
   write_outputs({{options.json, [&] { return json_text(collective_json(report)); }}});
 }
 
+std::vector<std::string> operation_names() {
+  std::vector<std::string> names;
+  for (const CollectiveKind kind : collective_kinds()) names.emplace_back(name_of(kind));
+  return names;
+}
+
 }  // namespace
 
 void add_collective(CLI::App& app, Context& /*context*/) {
@@ -104,7 +111,7 @@ void add_collective(CLI::App& app, Context& /*context*/) {
   add_sets(*command, options->sets);
   command->add_option("--op", options->operation, "Operation")
       ->capture_default_str()
-      ->check(CLI::IsMember({"all_reduce", "broadcast"}));
+      ->check(CLI::IsMember(operation_names()));
   command
       ->add_option("--sizes", options->sizes,
                    "FROM:TO:xFACTOR, FROM:TO:+STEP or a list of sizes with units")

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -11,6 +12,7 @@
 
 #include "sim/cli/commands.hpp"
 #include "sim/cli/outputs.hpp"
+#include "sim/collectives/algorithms.hpp"
 #include "sim/config/cluster_yaml.hpp"
 #include "sim/config/collective_catalogue.hpp"
 #include "sim/config/data_files.hpp"
@@ -58,14 +60,30 @@ Json strategies() {
 
 Json collectives() {
   Json list = Json::array();
-  list.push_back({{"name", "all_reduce"},
-                  {"kind", "operation"},
-                  {"summary", "ring over several channels, 2(n-1) steps"},
-                  {"algorithms", {"ring"}}});
-  list.push_back({{"name", "broadcast"},
-                  {"kind", "operation"},
-                  {"summary", "pipelined chain along the same rings"},
-                  {"algorithms", {"chain"}}});
+  for (const CollectiveKind kind : collective_kinds()) {
+    std::vector<std::string_view> able;
+    for (const Algorithm& algorithm : algorithms()) {
+      if (find_algorithm(algorithm.name, kind) != nullptr) able.push_back(algorithm.name);
+    }
+    list.push_back({{"name", name_of(kind)},
+                    {"kind", "operation"},
+                    {"summary", fmt::format("by {}", fmt::join(able, ", "))},
+                    {"algorithms", able}});
+  }
+  for (const Algorithm& algorithm : algorithms()) {
+    Json does = Json::array();
+    for (const AlgorithmVariant& variant : algorithm.variants) {
+      does.push_back({{"op", name_of(variant.kind)},
+                      {"steps", variant.steps},
+                      {"bytes_per_rank", variant.bytes_per_rank}});
+    }
+    list.push_back({{"name", algorithm.name},
+                    {"kind", "algorithm"},
+                    {"summary", algorithm.summary},
+                    {"ranges", algorithm.ranges},
+                    {"source", algorithm.source},
+                    {"operations", std::move(does)}});
+  }
   append_catalogue(list, "library", config::collective_catalogue());
   return list;
 }

@@ -19,7 +19,7 @@ Job job_of(const config::Scenario& scenario) {
           .cluster = *scenario.cluster,
           .placement = scenario.placement,
           .make_strategy = scenario.make_strategy,
-          .cost = *scenario.cost,
+          .library = *scenario.library,
           .jitter = scenario.jitter,
           .stragglers = scenario.stragglers,
           .run = scenario.run,

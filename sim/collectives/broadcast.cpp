@@ -9,9 +9,9 @@ namespace gradwire {
 
 Pattern plan_broadcast(const Cluster& cluster, const Placement& members) {
   const std::vector<RankRing> rings = plan_rings(cluster, members);
-  Pattern pattern = start_pattern(CollectiveKind::broadcast, "chain", members, rings.size());
+  Pattern pattern = start_pattern(CollectiveKind::broadcast, "ring", members, rings.size());
   if (!rings.empty()) {
-    pattern.phases.push_back({.flows = {}, .steps = chain_pieces, .coupling = Coupling::chain});
+    pattern.phases.push_back({.flows = {}, .steps = chain_pieces, .coupling = Coupling::pipeline});
     pattern.phases.back().flows.reserve(rings.size() * (members.size() - 1));
     const double share = 1.0 / pattern.channels;
     for (std::size_t channel = 0; channel < rings.size(); ++channel) {

@@ -1,6 +1,7 @@
 #include "sim/collectives/pattern.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 
@@ -15,7 +16,74 @@ void mix(std::uint64_t& hash, std::uint64_t word) {
   hash ^= hash >> 32;
 }
 
+struct KindEntry {
+  CollectiveKind kind;
+  std::string_view name;
+};
+
+constexpr std::array<KindEntry, 9> kind_entries = {{
+    {CollectiveKind::all_reduce, "all_reduce"},
+    {CollectiveKind::reduce_scatter, "reduce_scatter"},
+    {CollectiveKind::all_gather, "all_gather"},
+    {CollectiveKind::broadcast, "broadcast"},
+    {CollectiveKind::reduce, "reduce"},
+    {CollectiveKind::all_to_all, "all_to_all"},
+    {CollectiveKind::gather, "gather"},
+    {CollectiveKind::scatter, "scatter"},
+    {CollectiveKind::send_recv, "send_recv"},
+}};
+
 }  // namespace
+
+std::span<const CollectiveKind> collective_kinds() {
+  static const auto kinds = [] {
+    std::array<CollectiveKind, kind_entries.size()> all{};
+    std::transform(kind_entries.begin(), kind_entries.end(), all.begin(),
+                   [](const KindEntry& entry) { return entry.kind; });
+    return all;
+  }();
+  return kinds;
+}
+
+std::string_view name_of(CollectiveKind kind) {
+  return kind_entries.at(static_cast<std::size_t>(kind)).name;
+}
+
+std::optional<CollectiveKind> collective_kind(std::string_view name) {
+  for (const KindEntry& entry : kind_entries) {
+    if (entry.name == name) return entry.kind;
+  }
+  return std::nullopt;
+}
+
+bool reduces_values(CollectiveKind kind) {
+  return kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter ||
+         kind == CollectiveKind::reduce;
+}
+
+bool has_root(CollectiveKind kind) {
+  return kind == CollectiveKind::broadcast || kind == CollectiveKind::reduce ||
+         kind == CollectiveKind::gather || kind == CollectiveKind::scatter;
+}
+
+double bus_factor(CollectiveKind kind, int ranks) {
+  const double others = static_cast<double>(ranks - 1) / ranks;
+  switch (kind) {
+    case CollectiveKind::all_reduce:
+      return 2 * others;
+    case CollectiveKind::reduce_scatter:
+    case CollectiveKind::all_gather:
+    case CollectiveKind::all_to_all:
+    case CollectiveKind::gather:
+    case CollectiveKind::scatter:
+      return others;
+    case CollectiveKind::broadcast:
+    case CollectiveKind::reduce:
+    case CollectiveKind::send_recv:
+      return 1;
+  }
+  return 1;
+}
 
 void Pattern::seal() {
   constexpr std::uint64_t offset_basis = 0xcbf29ce484222325;
@@ -58,13 +126,6 @@ std::vector<std::vector<int>> ring_orders(const Pattern& pattern) {
   const Phase& phase = pattern.phases.front();
   for (const PatternFlow& flow : phase.flows) {
     orders[static_cast<std::size_t>(flow.group)].push_back(flow.source);
-  }
-  if (phase.coupling != Coupling::chain) return orders;
-  for (const PatternFlow& flow : phase.flows) {  // nobody starts from a chain's last rank
-    auto& order = orders[static_cast<std::size_t>(flow.group)];
-    if (std::ssize(order) < pattern.ranks && flow.source == order.back()) {
-      order.push_back(flow.destination);
-    }
   }
   return orders;
 }

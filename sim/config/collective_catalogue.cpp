@@ -16,7 +16,7 @@
 namespace gradwire::config {
 namespace {
 
-using Cost = std::shared_ptr<const CostModel>;
+using Library = std::shared_ptr<const CollectiveLibrary>;
 using Clusters = std::shared_ptr<const Cluster>;
 
 /// NCCL's minor versions that nccl_2_8_rings stands for (see NcclRingConstants).
@@ -46,7 +46,7 @@ NcclVersion read_nccl_version(YamlMap& map, std::vector<Warning>& warnings) {
   return version;
 }
 
-Cost read_nccl(YamlMap& map, const Clusters& cluster, std::vector<Warning>& warnings) {
+Library read_nccl(YamlMap& map, const Clusters& cluster, std::vector<Warning>& warnings) {
   static const std::vector<std::string> algorithms = {"auto", "ring"};
   static const std::vector<std::string> protocols = {"auto"};
   const NcclVersion version = read_nccl_version(map, warnings);
@@ -57,16 +57,18 @@ Cost read_nccl(YamlMap& map, const Clusters& cluster, std::vector<Warning>& warn
     NcclRing model;
   };
   const auto held = std::make_shared<Held>(Held{cluster, NcclRing(*cluster, version)});
-  Cost model(held, &held->model);
+  const std::shared_ptr<const CostModel> model(held, &held->model);
+  const auto library = std::make_shared<RingLibrary>(cluster, model);
   const YamlValue* table = map.find("table");
-  if (table == nullptr) return model;
-  return read_collective_table(find_data(DataKind::collective_table, *table, "table"), model);
+  if (table == nullptr) return library;
+  return read_collective_table(find_data(DataKind::collective_table, *table, "table"), library);
 }
 
-Cost read_user(YamlMap& map, const Clusters& /*cluster*/, std::vector<Warning>& /*warnings*/) {
+Library read_user(YamlMap& map, const Clusters& cluster, std::vector<Warning>& /*warnings*/) {
   const auto alpha = map.require<Seconds>("alpha");
   const auto bandwidth = map.require<BytesPerSecond>("bandwidth", above(BytesPerSecond{0}));
-  return std::make_shared<AlphaBeta>(alpha, Seconds{1 / bandwidth.count()});
+  return std::make_shared<RingLibrary>(
+      cluster, std::make_shared<AlphaBeta>(alpha, Seconds{1 / bandwidth.count()}));
 }
 
 }  // namespace
@@ -89,17 +91,17 @@ const std::vector<CollectiveEntry>& collective_catalogue() {
   return catalogue;
 }
 
-std::shared_ptr<const CostModel> read_collective(YamlMap& scenario, const Clusters& cluster,
-                                                 std::vector<Warning>& warnings) {
+std::shared_ptr<const CollectiveLibrary> read_collective(YamlMap& scenario, const Clusters& cluster,
+                                                         std::vector<Warning>& warnings) {
   static const YamlValue defaults = parse_yaml("{}", "collective");
   const YamlValue* written = scenario.find("collective");
   YamlMap map(written == nullptr ? defaults : *written, "collective");
   const auto& catalogue = collective_catalogue();
   const std::string library = map.choice_or("library", "nccl", names_of(catalogue));
-  Cost cost =
+  Library read =
       std::ranges::find(catalogue, library, &CollectiveEntry::name)->read(map, cluster, warnings);
   map.finish();
-  return cost;
+  return read;
 }
 
 }  // namespace gradwire::config

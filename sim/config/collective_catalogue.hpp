@@ -8,7 +8,7 @@
 #include "sim/config/yaml_map.hpp"
 #include "sim/core/cluster.hpp"
 #include "sim/core/result.hpp"
-#include "sim/cost/collective_cost.hpp"
+#include "sim/cost/collective_library.hpp"
 
 namespace gradwire::config {
 
@@ -19,16 +19,16 @@ struct CollectiveEntry {
   std::vector<ParameterInfo> parameters;
   /// Reads the knobs of the `collective:` mapping; the caller has read `library` and calls
   /// finish().
-  std::shared_ptr<const CostModel> (*read)(YamlMap& map,
-                                           const std::shared_ptr<const Cluster>& cluster,
-                                           std::vector<Warning>& warnings);
+  std::shared_ptr<const CollectiveLibrary> (*read)(YamlMap& map,
+                                                   const std::shared_ptr<const Cluster>& cluster,
+                                                   std::vector<Warning>& warnings);
 };
 
 /// Every library a scenario may name. To add one, add one line to collective_catalogue.cpp.
 [[nodiscard]] const std::vector<CollectiveEntry>& collective_catalogue();
 
 /// Reads `collective:`; absent, it is nccl with its defaults.
-[[nodiscard]] std::shared_ptr<const CostModel> read_collective(
+[[nodiscard]] std::shared_ptr<const CollectiveLibrary> read_collective(
     YamlMap& scenario, const std::shared_ptr<const Cluster>& cluster,
     std::vector<Warning>& warnings);
 

@@ -82,8 +82,8 @@ std::vector<MeasuredSeries> read_collective_series(const YamlValue& document) {
   return table;
 }
 
-std::shared_ptr<const CostModel> read_collective_table(const std::string& file,
-                                                       std::shared_ptr<const CostModel> fallback) {
+std::shared_ptr<const CollectiveLibrary> read_collective_table(
+    const std::string& file, std::shared_ptr<const CollectiveLibrary> fallback) {
   return std::make_shared<MeasuredTable>(read_collective_series(load_yaml(file)),
                                          std::move(fallback));
 }

@@ -15,8 +15,8 @@ namespace gradwire::config {
 /// @throws ConfigError at the place in the file.
 [[nodiscard]] std::vector<MeasuredSeries> read_collective_series(const YamlValue& document);
 
-/// The cost model of a table's file; `fallback` prices what it does not cover.
-[[nodiscard]] std::shared_ptr<const CostModel> read_collective_table(
-    const std::string& file, std::shared_ptr<const CostModel> fallback);
+/// The library of a table's file; `fallback` plans, and prices what it does not cover.
+[[nodiscard]] std::shared_ptr<const CollectiveLibrary> read_collective_table(
+    const std::string& file, std::shared_ptr<const CollectiveLibrary> fallback);
 
 }  // namespace gradwire::config

@@ -80,7 +80,7 @@ Scenario read_document(const ScenarioDocument& document, const std::string& file
     give_worker_classes(scenario, map.require_value("cluster", "a mapping").where);
   }
   if (training || map.has("strategy")) read_strategy(map.require_map("strategy"), scenario);
-  scenario.cost = read_collective(map, scenario.cluster, scenario.warnings);
+  scenario.library = read_collective(map, scenario.cluster, scenario.warnings);
   if (auto run = map.optional_map("run")) read_run(*run, scenario);
   if (scenario.profile) scenario.jitter.iteration = scenario.profile->factor_stdev;
   if (auto jitter = map.optional_map("jitter")) read_jitter(*jitter, scenario.jitter);

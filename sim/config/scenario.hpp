@@ -12,7 +12,7 @@
 #include "sim/core/result.hpp"
 #include "sim/core/scenario.hpp"
 #include "sim/core/worker_class.hpp"
-#include "sim/cost/collective_cost.hpp"
+#include "sim/cost/collective_library.hpp"
 #include "strategies/strategy.hpp"
 
 namespace gradwire::config {
@@ -28,7 +28,7 @@ struct Scenario {
   Placement placement;
   std::string strategy_name;
   std::function<std::unique_ptr<Strategy>(const JobView&)> make_strategy;
-  std::shared_ptr<const CostModel> cost;
+  std::shared_ptr<const CollectiveLibrary> library;
   JitterSpec jitter;
   std::vector<StragglerSpec> stragglers;
   RunSpec run;

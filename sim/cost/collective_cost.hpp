@@ -24,7 +24,7 @@ struct CollectiveCost {
   std::string source;     ///< "table" | "fit" | "model"
 };
 
-/// Prices collectives. A pure function: the same question gives the same answer.
+/// Prices one algorithm. A pure function: the same question gives the same answer.
 class CostModel {
  public:
   virtual ~CostModel() = default;

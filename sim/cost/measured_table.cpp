@@ -41,20 +41,26 @@ Seconds between(const MeasuredRow& low, const MeasuredRow& high, double size) {
 }  // namespace
 
 MeasuredTable::MeasuredTable(std::vector<MeasuredSeries> series,
-                             std::shared_ptr<const CostModel> fallback)
+                             std::shared_ptr<const CollectiveLibrary> fallback)
     : series_(std::move(series)), fallback_(std::move(fallback)) {
   assert(fallback_);
   assert(std::all_of(series_.begin(), series_.end(),
                      [](const MeasuredSeries& one) { return rises(one.rows); }));
 }
 
-CollectiveCost MeasuredTable::price(const Pattern& pattern, Bytes size) const {
+std::vector<Pattern> MeasuredTable::plan(CollectiveKind kind, const Placement& ranks) const {
+  return fallback_->plan(kind, ranks);
+}
+
+CollectiveChoice MeasuredTable::choose(std::span<const Pattern> patterns, Bytes size) const {
+  CollectiveChoice choice = fallback_->choose(patterns, size);
+  const Pattern& pattern = patterns[choice.pattern];
   const auto series =
       std::find_if(series_.begin(), series_.end(), [&](const MeasuredSeries& candidate) {
         return candidate.op == pattern.kind && candidate.ranks == pattern.ranks &&
                candidate.machines == pattern.machines;
       });
-  if (series == series_.end()) return fallback_->price(pattern, size);
+  if (series == series_.end()) return choice;
 
   const std::vector<MeasuredRow>& rows = series->rows;
   const auto row = std::lower_bound(
@@ -76,7 +82,12 @@ CollectiveCost MeasuredTable::price(const Pattern& pattern, Bytes size) const {
   cost.algorithm = nearest.algorithm.empty() ? pattern.algorithm : nearest.algorithm;
   cost.protocol = nearest.protocol;
   cost.source = "table";
-  return cost;
+  const auto named = std::ranges::find(patterns, cost.algorithm, &Pattern::algorithm);
+  if (named != patterns.end()) {
+    choice.pattern = static_cast<std::size_t>(named - patterns.begin());
+  }
+  choice.cost = std::move(cost);
+  return choice;
 }
 
 }  // namespace gradwire

@@ -157,8 +157,8 @@ std::unique_ptr<Engine> make_engine(std::span<const ClusterLink> links,
                                     std::span<const Pattern> patterns,
                                     const EngineOptions& options) {
   const Choice choice = choose(work_of(patterns), options);
-  return std::make_unique<EventEngine>(make_flow_graph(links, patterns), choice,
-                                       options.reference_solver);
+  return std::make_unique<EventEngine>(make_flow_graph(links, patterns, options.one_at_a_time),
+                                       choice, options.reference_solver);
 }
 
 }  // namespace gradwire

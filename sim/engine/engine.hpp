@@ -35,6 +35,9 @@ struct EngineOptions {
   Fidelity fidelity = Fidelity::automatic;
   /// `step` is refused above this many messages in one collective.
   double step_messages_max = 5e6;
+  /// At most one transfer is in flight at any time: what different phases share does not matter,
+  /// and each is reduced by itself.
+  bool one_at_a_time = false;
   /// Use the reference max-min solver in place of SimGrid: slow, independent, for the tests.
   bool reference_solver = false;
 };

@@ -29,9 +29,11 @@ std::int64_t femtoseconds(double seconds) {
 
 class Builder {
  public:
-  Builder(std::span<const ClusterLink> links, std::span<const Pattern> patterns)
-      : links_(links), local_link_(links.size(), unused) {
+  Builder(std::span<const ClusterLink> links, std::span<const Pattern> patterns,
+          bool separate_phases)
+      : links_(links), separate_phases_(separate_phases), local_link_(links.size(), unused) {
     graph_.path_begin.push_back(0);
+    graph_.before_begin.push_back(0);
     graph_.pattern_count = static_cast<int>(patterns.size());
     for (int p = 0; p < graph_.pattern_count; ++p) {
       const Pattern& pattern = patterns[static_cast<std::size_t>(p)];
@@ -50,6 +52,12 @@ class Builder {
     assert(phase.steps >= 1);
     kind_index_.clear();
     group_index_.clear();
+    arrivals_.clear();
+    if (separate_phases_) {
+      for (; first_link_ < graph_.link_id.size(); ++first_link_) {
+        local_link_[static_cast<std::size_t>(graph_.link_id[first_link_])] = unused;
+      }
+    }
     const auto begin = static_cast<std::uint32_t>(graph_.flow_count());
     const auto size = static_cast<std::uint32_t>(phase.flows.size());
     graph_.phases.push_back({pattern_id, begin, begin + size, phase.steps, phase.coupling});
@@ -57,7 +65,20 @@ class Builder {
       add_flow(std::span(pattern.path_links).subspan(flow.path_begin, flow.path_size), flow.share);
       graph_.group.push_back(phase.coupling == Coupling::independent ? FlowGraph::no_group
                                                                      : group_of(flow.group));
+      if (phase.coupling == Coupling::pipeline) await_arrivals(flow);
+      graph_.before_begin.push_back(static_cast<std::uint32_t>(graph_.before.size()));
     }
+  }
+
+  /// Notes what the flow that was added last waits for.
+  void await_arrivals(const PatternFlow& flow) {
+    const std::uint32_t group = graph_.group.back();
+    const auto awaited = arrivals_.find({group, flow.source});
+    if (awaited != arrivals_.end()) {
+      graph_.before.insert(graph_.before.end(), awaited->second.begin(), awaited->second.end());
+    }
+    arrivals_[{group, flow.destination}].push_back(
+        static_cast<std::uint32_t>(graph_.flow_count() - 1));
   }
 
   void add_flow(std::span<const LinkId> path, double share) {
@@ -100,16 +121,22 @@ class Builder {
   }
 
   std::span<const ClusterLink> links_;
+  bool separate_phases_;
   std::vector<std::uint32_t> local_link_;
+  std::size_t first_link_ = 0;  ///< of this phase, when phases are separate
   std::unordered_map<KindKey, std::uint32_t, boost::hash<KindKey>> kind_index_;
   std::unordered_map<int, std::uint32_t> group_index_;
+  using GroupRank = std::pair<std::uint32_t, int>;
+  /// (group, rank) -> flows of this phase that end there.
+  std::unordered_map<GroupRank, std::vector<std::uint32_t>, boost::hash<GroupRank>> arrivals_;
   FlowGraph graph_;
 };
 
 }  // namespace
 
-FlowGraph make_flow_graph(std::span<const ClusterLink> links, std::span<const Pattern> patterns) {
-  return Builder(links, patterns).take();
+FlowGraph make_flow_graph(std::span<const ClusterLink> links, std::span<const Pattern> patterns,
+                          bool separate_phases) {
+  return Builder(links, patterns, separate_phases).take();
 }
 
 }  // namespace gradwire

@@ -34,13 +34,19 @@ struct PhaseRange {
 struct FlowGraph {
   static constexpr std::uint32_t no_group = std::numeric_limits<std::uint32_t>::max();
 
-  std::vector<LinkId> link_id;            ///< link -> the cluster's number; only links in use
+  /// Link -> the cluster's number; only links in use. A number stands here once for each phase that
+  /// uses it when phases are separate.
+  std::vector<LinkId> link_id;
   std::vector<double> capacity;           ///< link -> bytes per second
   std::vector<std::uint32_t> path_begin;  ///< flow f uses path[path_begin[f], path_begin[f+1])
   std::vector<std::uint32_t> path;        ///< links; one that stands twice carries the flow twice
   std::vector<std::uint32_t> kind;        ///< flow -> index into kinds
   std::vector<std::uint32_t> group;       ///< flow -> coupled group, or no_group
   std::uint32_t group_count = 0;
+  /// Of a pipeline's flows: flow f waits for before[before_begin[f], before_begin[f+1]), earlier
+  /// flows of its group.
+  std::vector<std::uint32_t> before_begin;
+  std::vector<std::uint32_t> before;
   std::vector<FlowKind> kinds;
   std::vector<PhaseRange> phases;  ///< phases without flows are left out
   int pattern_count = 0;
@@ -49,10 +55,16 @@ struct FlowGraph {
   [[nodiscard]] std::span<const std::uint32_t> links_of(std::size_t flow) const {
     return std::span(path).subspan(path_begin[flow], path_begin[flow + 1] - path_begin[flow]);
   }
+  [[nodiscard]] std::span<const std::uint32_t> awaited_by(std::size_t flow) const {
+    return std::span(before).subspan(before_begin[flow],
+                                     before_begin[flow + 1] - before_begin[flow]);
+  }
 };
 
+/// @param separate_phases  no two phases are in flight together: each has links of its own.
 /// REQUIRES: capacities > 0; each flow has a path and a share > 0; a phase has at least one step.
 [[nodiscard]] FlowGraph make_flow_graph(std::span<const ClusterLink> links,
-                                        std::span<const Pattern> patterns);
+                                        std::span<const Pattern> patterns,
+                                        bool separate_phases = false);
 
 }  // namespace gradwire

@@ -5,19 +5,34 @@
 namespace gradwire {
 namespace {
 
+/// The longest way through a pipeline whose flow i takes time(class of i).
+template <class Time>
+auto longest_way(const GroupClass& group, Time time) {
+  using Length = decltype(time(0U));
+  std::vector<Length> end(group.stages.size());
+  Length longest{};
+  for (std::size_t i = 0; i < group.stages.size(); ++i) {
+    for (const std::uint32_t before : group.stages[i].before)
+      end[i] = std::max(end[i], end[before]);
+    end[i] += time(group.stages[i].flow_class);
+    longest = std::max(longest, end[i]);
+  }
+  return longest;
+}
+
 double group_time(const Quotient& quotient, const PhaseClasses& phase, const GroupClass& group,
                   double bytes, const CollectiveCost& cost) {
-  double sum = 0;
+  const auto message = [&](std::uint32_t flow_class) {
+    const FlowClass& flow = quotient.flow_classes[flow_class];
+    return message_latency(flow, cost) + flow.kind.share * bytes / phase.steps / flow.fair_rate;
+  };
   double longest = 0;
   for (const GroupClass::Member& member : group.members) {
-    const FlowClass& flow = quotient.flow_classes[member.flow_class];
-    const double message =
-        message_latency(flow, cost) + flow.kind.share * bytes / phase.steps / flow.fair_rate;
-    sum += member.count * message;
-    longest = std::max(longest, message);
+    longest = std::max(longest, message(member.flow_class));
   }
-  return phase.coupling == Coupling::chain ? sum + (phase.steps - 1) * longest
-                                           : phase.steps * longest;
+  return phase.coupling == Coupling::pipeline
+             ? longest_way(group, message) + (phase.steps - 1) * longest
+             : phase.steps * longest;
 }
 
 }  // namespace
@@ -36,8 +51,8 @@ double message_latency(const FlowClass& flow, const CollectiveCost& cost) {
 }
 
 int rounds(const PhaseClasses& phase, const GroupClass& group) {
-  return phase.coupling == Coupling::chain ? static_cast<int>(group.flows) + phase.steps - 1
-                                           : phase.steps;
+  if (phase.coupling != Coupling::pipeline) return phase.steps;
+  return longest_way(group, [](std::uint32_t) { return 1; }) + phase.steps - 1;
 }
 
 std::vector<std::vector<double>> pace(const Quotient& quotient, const PatternClasses& pattern,

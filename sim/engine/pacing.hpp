@@ -12,15 +12,15 @@ namespace gradwire {
 [[nodiscard]] double message_latency(const FlowClass& flow, const CollectiveCost& cost);
 
 /// Messages that follow each other on the longest way through a group:
-/// `steps` for a ring or an independent flow, flows + steps - 1 for a chain.
+/// `steps` for a ring or an independent flow; for a pipeline those of its longest way + steps - 1.
 [[nodiscard]] int rounds(const PhaseClasses& phase, const GroupClass& group);
 
 /// Seconds that each group of each phase takes when the collective is alone, without start-up.
 ///
 /// With a message's time t_i = latency_i + (share_i * bytes / steps) / fair_rate_i for flow i:
 ///   ring, independent:  steps * max_i t_i
-///   chain:              sum_i t_i + (steps - 1) * max_i t_i
-///                       (equal hops: (flows + steps - 1) * t, as in a pipeline)
+///   pipeline:           the longest way through it + (steps - 1) * max_i t_i
+///                       (a chain of equal hops: (flows + steps - 1) * t)
 /// With a measured `cost.alone` all are scaled so that the longest of the phases add up to it.
 /// @param bytes  on the wire, > 0. @return [phase][group]
 [[nodiscard]] std::vector<std::vector<double>> pace(const Quotient& quotient,

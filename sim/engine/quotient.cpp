@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <unordered_map>
 #include <utility>
 
 namespace gradwire {
@@ -101,9 +102,9 @@ class Builder {
         classes.push_back(id);
       }
       if (graph_.group[flow] != FlowGraph::no_group) {
-        count(phase, graph_.group[flow], id);
+        count(phase, flow, id);
       } else if (is_new) {
-        phase.groups.push_back({{{id, 1}}, 1});
+        phase.groups.push_back({.members = {{id, 1}}, .flows = 1, .stages = {}});
       }
     }
     PatternClasses& pattern = result_.patterns[static_cast<std::size_t>(range.pattern)];
@@ -112,7 +113,8 @@ class Builder {
   }
 
   /// Counts a flow if its group is the one that tells of its class, the first of it.
-  void count(PhaseClasses& phase, std::uint32_t group, std::uint32_t flow_class) {
+  void count(PhaseClasses& phase, std::uint32_t flow, std::uint32_t flow_class) {
+    const std::uint32_t group = graph_.group[flow];
     GroupEntry& entry = groups_[partition_.group_class[group]];
     if (entry.teller == none) {
       entry = {group, static_cast<std::uint32_t>(phase.groups.size())};
@@ -120,6 +122,13 @@ class Builder {
     }
     if (entry.teller != group) return;
     GroupClass& told = phase.groups[entry.index];
+    if (phase.coupling == Coupling::pipeline) {
+      stage_[flow] = told.flows;
+      auto& stage = told.stages.emplace_back(GroupClass::Stage{flow_class, {}});
+      for (const std::uint32_t awaited : graph_.awaited_by(flow)) {
+        stage.before.push_back(stage_[awaited]);
+      }
+    }
     ++told.flows;
     std::uint32_t& member = member_[flow_class];
     if (member == none) {
@@ -164,6 +173,7 @@ class Builder {
   std::vector<bool> seen_;
   std::vector<GroupEntry> groups_;
   std::vector<std::uint32_t> member_;  ///< flow class -> index in GroupClass::members
+  std::unordered_map<std::uint32_t, std::uint32_t> stage_;  ///< flow -> index in GroupClass::stages
   Quotient result_;
 };
 

@@ -23,8 +23,14 @@ struct GroupClass {
     std::uint32_t flow_class = 0;
     std::uint32_t count = 0;  ///< flows of that class in one group
   };
+  /// A flow of a pipeline: its class, and the earlier flows of the group that it waits for.
+  struct Stage {
+    std::uint32_t flow_class = 0;
+    std::vector<std::uint32_t> before;  ///< indices into `stages`
+  };
   std::vector<Member> members;  ///< in order of first appearance in the group
   std::uint32_t flows = 0;      ///< of one group
+  std::vector<Stage> stages;    ///< of a pipeline: all its flows, in the pattern's order
 };
 
 struct PhaseClasses {

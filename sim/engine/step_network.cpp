@@ -32,13 +32,17 @@ void StepNetwork::start_phase(std::uint32_t slot) {
   progress = {phase.coupling, phase.steps, {}};
   for (const GroupClass& group : phase.groups) {
     const auto first = static_cast<std::uint32_t>(progress.senders.size());
-    const std::uint32_t last = first + group.flows - 1;
-    for (std::uint32_t flow = first; flow <= last; ++flow) {
-      progress.senders.push_back({flow - 1, flow + 1});
+    progress.senders.resize(first + group.flows);
+    const auto await = [&](std::uint32_t flow, std::uint32_t before) {
+      progress.senders[first + flow].before.push_back(first + before);
+      progress.senders[first + before].after.push_back(first + flow);
+    };
+    if (phase.coupling == Coupling::ring) {
+      for (std::uint32_t i = 0; i < group.flows; ++i) await(i, (i + group.flows - 1) % group.flows);
     }
-    const bool closed = phase.coupling == Coupling::ring;
-    progress.senders[first].before = closed ? last : none;
-    progress.senders[last].after = closed ? first : none;
+    for (std::uint32_t i = 0; i < group.stages.size(); ++i) {
+      for (const std::uint32_t before : group.stages[i].before) await(i, before);
+    }
   }
   const auto flows = static_cast<std::uint32_t>(progress.senders.size());
   for (std::uint32_t flow = 0; flow < flows; ++flow) send_if_ready(slot, flow);
@@ -48,10 +52,10 @@ void StepNetwork::send_if_ready(std::uint32_t slot, std::uint32_t flow) {
   Progress& progress = progress_[slot];
   Sender& sender = progress.senders[flow];
   if (sender.sending || sender.ended == progress.steps) return;
-  if (sender.before != none) {
-    // Step s of a ring forwards what arrived in step s - 1; of a chain, what arrived in step s.
-    const int needed = progress.coupling == Coupling::ring ? sender.ended : sender.ended + 1;
-    if (progress.senders[sender.before].ended < needed) return;
+  // Step s of a ring forwards what arrived in step s - 1; of a pipeline, what arrived in step s.
+  const int needed = progress.coupling == Coupling::ring ? sender.ended : sender.ended + 1;
+  for (const std::uint32_t before : sender.before) {
+    if (progress.senders[before].ended < needed) return;
   }
   sender.sending = true;
   launch(slot, flow);
@@ -62,7 +66,7 @@ void StepNetwork::flow_ended(std::uint32_t slot, std::uint32_t flow) {
   sender.sending = false;
   ++sender.ended;
   send_if_ready(slot, flow);
-  if (sender.after != none) send_if_ready(slot, sender.after);
+  for (const std::uint32_t after : sender.after) send_if_ready(slot, after);
   message_ended(slot);
 }
 

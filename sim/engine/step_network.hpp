@@ -18,12 +18,10 @@ class StepNetwork final : public TransferNetwork {
   void flow_ended(std::uint32_t slot, std::uint32_t flow) override;
 
  private:
-  static constexpr std::uint32_t none = FlowGraph::no_group;
-
-  /// A flow of the running phase; `before` and `after` are its neighbours in the ring or chain.
+  /// A flow of the running phase, the flows that it waits for and those that wait for it.
   struct Sender {
-    std::uint32_t before = none;
-    std::uint32_t after = none;
+    std::vector<std::uint32_t> before;
+    std::vector<std::uint32_t> after;
     int ended = 0;  ///< messages
     bool sending = false;
   };

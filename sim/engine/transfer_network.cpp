@@ -132,12 +132,12 @@ std::vector<LinkUse> TransferNetwork::usage() const {
       for (const std::uint32_t link : graph_.links_of(flow)) bytes[link] += carried * share;
     }
   }
-  std::vector<LinkUse> used;
+  std::map<LinkId, double> sums;
   for (std::size_t link = 0; link < bytes.size(); ++link) {
-    if (bytes[link] > 0) used.push_back({graph_.link_id[link], bytes[link]});
+    if (bytes[link] > 0) sums[graph_.link_id[link]] += bytes[link];
   }
-  std::sort(used.begin(), used.end(),
-            [](const LinkUse& a, const LinkUse& b) { return a.link < b.link; });
+  std::vector<LinkUse> used;
+  for (const auto& [link, sum] : sums) used.push_back({link, sum});
   return used;
 }
 

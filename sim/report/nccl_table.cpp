@@ -27,14 +27,13 @@ double algorithm_bandwidth(const Row& row) {
 }
 
 double bus_bandwidth(const CollectiveReport& report, const Row& row) {
-  const double ranks = report.ranks;
-  const double factor = report.operation == "all_reduce" ? 2 * (ranks - 1) / ranks : 1;
-  return factor * algorithm_bandwidth(row);
+  return bus_factor(report.kind, report.ranks) * algorithm_bandwidth(row);
 }
 
 std::string nccl_table(const CollectiveReport& report) {
-  const bool reduces = report.operation == "all_reduce";
-  std::string text = fmt::format("# {} on {} ranks\n#\n", report.operation, report.ranks);
+  const bool reduces = reduces_values(report.kind);
+  const int root = has_root(report.kind) ? 0 : -1;
+  std::string text = fmt::format("# {} on {} ranks\n#\n", name_of(report.kind), report.ranks);
   auto out = std::back_inserter(text);
   constexpr auto* head =
       "# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}  {:>7}  {:>6}  {:>6}  {:>9}  {:>8}  "
@@ -47,11 +46,11 @@ std::string nccl_table(const CollectiveReport& report) {
   for (const Row& row : report.rows) {
     const double bus = bus_bandwidth(report, row);
     bandwidth += bus / static_cast<double>(report.rows.size());
-    fmt::format_to(
-        out, "{:12}  {:12}  {:>8}  {:>6}  {:>6}  {}  {:6.2f}  {:6.2f}  {:>9}  {:>8}  {:>6}  ",
-        row.bytes, row.bytes / element_size, "float", reduces ? "sum" : "none", reduces ? -1 : 0,
-        microseconds(row.seconds), 1e-9 * algorithm_bandwidth(row), 1e-9 * bus, row.algorithm,
-        row.protocol.empty() ? "-" : row.protocol, row.source);
+    fmt::format_to(out,
+                   "{:12}  {:12}  {:>8}  {:>6}  {:>6}  {}  {:6.2f}  {:6.2f}  {:>9}  {:>8}  {:>6}  ",
+                   row.bytes, row.bytes / element_size, "float", reduces ? "sum" : "none", root,
+                   microseconds(row.seconds), 1e-9 * algorithm_bandwidth(row), 1e-9 * bus,
+                   row.algorithm, row.protocol.empty() ? "-" : row.protocol, row.source);
     fmt::format_to(out, "{:>9}\n", microseconds(row.bound_seconds));
   }
   fmt::format_to(out, "# Avg bus bandwidth    : {:g}\n", 1e-9 * bandwidth);
@@ -72,7 +71,7 @@ nlohmann::ordered_json collective_json(const CollectiveReport& report) {
   }
   return {{"schema", "gradwire.collective/1"},
           {"gradwire_version", gradwire_version},
-          {"op", report.operation},
+          {"op", name_of(report.kind)},
           {"ranks", report.ranks},
           {"rows", rows}};
 }

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/collectives/pattern.hpp"
+
 namespace gradwire {
 
 /// A collective timed alone on one cluster.
@@ -17,15 +19,15 @@ struct CollectiveReport {
     std::string protocol;
     std::string source;  ///< table | fit | model
   };
-  std::string operation;  ///< "all_reduce"
+  CollectiveKind kind = CollectiveKind::all_reduce;
   int ranks = 0;
   std::vector<Row> rows;
 };
 
 /// Bytes per second per rank that the operation reports: size / time.
 [[nodiscard]] double algorithm_bandwidth(const CollectiveReport::Row& row);
-/// algorithm_bandwidth times 2(n-1)/n for an all-reduce, 1 for a broadcast (nccl-tests,
-/// doc/PERFORMANCE.md), which compares with the hardware's bandwidth whatever the number of ranks.
+/// algorithm_bandwidth times bus_factor, which compares with the hardware's bandwidth whatever the
+/// number of ranks.
 [[nodiscard]] double bus_bandwidth(const CollectiveReport& report,
                                    const CollectiveReport::Row& row);
 

@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <span>
 #include <unordered_map>
 #include <utility>
 
-#include "sim/collectives/broadcast.hpp"
-#include "sim/collectives/ring_all_reduce.hpp"
 #include "sim/core/error.hpp"
 #include "sim/train/jitter.hpp"
 #include "sim/train/launcher.hpp"
@@ -25,15 +24,31 @@ namespace {
 /// profiles/resnet50/v100-sxm2-32gb_fp32_b32.yaml.
 constexpr double kernel_launch = 5.2e-6;  // s
 
-std::vector<Pattern> plan_patterns(const Job& job, const Strategy& strategy) {
+/// All that can be in flight: for each collective those of the library's algorithms.
+struct Plans {
   std::vector<Pattern> patterns;
-  if (job.placement.size() < 2) return patterns;
+  std::map<CollectiveKind, std::span<const Pattern>> of_kind;
+};
+
+Plans make_plans(const Job& job, const Strategy& strategy) {
+  Plans plans;
+  if (job.placement.size() < 2) return plans;
+  std::map<CollectiveKind, std::pair<std::size_t, std::size_t>> ranges;
   for (const CollectiveKind kind : strategy.collectives()) {
-    patterns.push_back(kind == CollectiveKind::all_reduce
-                           ? plan_ring_all_reduce(job.cluster, job.placement)
-                           : plan_broadcast(job.cluster, job.placement));
+    auto planned = job.library.plan(kind, job.placement);
+    ranges[kind] = {plans.patterns.size(), planned.size()};
+    std::move(planned.begin(), planned.end(), std::back_inserter(plans.patterns));
   }
-  return patterns;
+  for (const auto& [kind, range] : ranges) {
+    plans.of_kind[kind] = std::span(plans.patterns).subspan(range.first, range.second);
+  }
+  return plans;
+}
+
+EngineOptions engine_options(const Job& job) {
+  EngineOptions options = job.engine;
+  options.one_at_a_time = job.library.concurrent_collectives() == 1;
+  return options;
 }
 
 std::span<const int> classes_of(const Job& job) {
@@ -54,8 +69,8 @@ class Training {
   explicit Training(const Job& job)
       : job_(job),
         strategy_(job.make_strategy(job_view(job))),
-        patterns_(plan_patterns(job, *strategy_)),
-        engine_(make_engine(job.cluster, patterns_, job.engine)),
+        plans_(make_plans(job, *strategy_)),
+        engine_(make_engine(job.cluster, plans_.patterns, engine_options(job))),
         workers_(make_members(static_cast<int>(job.placement.size()), job.jitter, job.stragglers,
                               job.profile, job.run.seed, classes_of(job)),
                  tensors_of(job.profile), class_count(job)),
@@ -147,7 +162,9 @@ class Training {
   }
   void post(Collective collective) {
     host_ += kernel_launch;
-    summary_.collective_posted(iteration_, pattern_of(collective.kind), collective.size);
+    const Choice* choice = choice_of(collective);
+    summary_.collective_posted(iteration_, choice == nullptr ? nullptr : choice->pattern,
+                               collective.size);
     stream_position_[operations_] = workers_.post(CommunicationItem{
         .collective = std::move(collective), .operation = operations_, .launched = host_});
   }
@@ -161,10 +178,24 @@ class Training {
     workers_.post_gate(std::move(until));
   }
 
-  [[nodiscard]] const Pattern* pattern_of(CollectiveKind kind) const {
-    const auto found = std::find_if(patterns_.begin(), patterns_.end(),
-                                    [&](const Pattern& p) { return p.kind == kind; });
-    return found == patterns_.end() ? nullptr : &*found;
+  struct Choice {
+    const Pattern* pattern = nullptr;
+    CollectiveCost cost;
+  };
+
+  /// What the library takes for it; null on a single rank, where it returns at once.
+  const Choice* choice_of(const Collective& collective) {
+    const auto plans = plans_.of_kind.find(collective.kind);
+    if (plans == plans_.of_kind.end()) return nullptr;
+    const auto [found, is_new] =
+        choices_.try_emplace(std::pair{collective.kind, collective.size.count()});
+    Choice& choice = found->second;
+    if (is_new) {
+      auto [pattern, cost] = job_.library.choose(plans->second, collective.size);
+      choice = {&plans->second[pattern], std::move(cost)};
+      summary_.priced(choice.cost);
+    }
+    return &choice;
   }
 
   void progress() {
@@ -178,23 +209,14 @@ class Training {
 
   void start_collective(std::size_t position) {
     const auto& collective = workers_.collective(position).collective;
-    const Pattern* pattern = pattern_of(collective.kind);
-    if (pattern == nullptr) {  // a single rank: the library returns at once
+    const Choice* choice = choice_of(collective);
+    if (choice == nullptr) {
       collective_done(position);
       return;
     }
     engine_->network().start(static_cast<TransferId>(position),
-                             static_cast<PatternId>(pattern - patterns_.data()), collective.size,
-                             cost_of(*pattern, collective.size));
-  }
-
-  const CollectiveCost& cost_of(const Pattern& pattern, Bytes size) {
-    const auto key = std::pair{&pattern - patterns_.data(), size.count()};
-    const auto found = costs_.find(key);
-    if (found != costs_.end()) return found->second;
-    const auto& cost = costs_.emplace(key, job_.cost.price(pattern, size)).first->second;
-    summary_.priced(cost);
-    return cost;
+                             static_cast<PatternId>(choice->pattern - plans_.patterns.data()),
+                             collective.size, choice->cost);
   }
 
   void collective_done(std::size_t position) {
@@ -216,7 +238,7 @@ class Training {
 
   const Job& job_;
   std::unique_ptr<Strategy> strategy_;
-  std::vector<Pattern> patterns_;
+  Plans plans_;
   std::unique_ptr<Engine> engine_;
   Workers workers_;
   IterationDraws draws_;
@@ -225,7 +247,7 @@ class Training {
   std::vector<std::vector<LaunchStep>> other_scripts_;
   std::vector<double> other_seconds_;  ///< of the item that is posted next
   Summary summary_;
-  std::map<std::pair<std::ptrdiff_t, std::int64_t>, CollectiveCost> costs_;
+  std::map<std::pair<CollectiveKind, std::int64_t>, Choice> choices_;
   std::unordered_map<OperationId, std::size_t> stream_position_;
   OperationId operations_ = 0;
   int iteration_ = 0;

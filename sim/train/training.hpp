@@ -10,7 +10,7 @@
 #include "sim/core/result.hpp"
 #include "sim/core/scenario.hpp"
 #include "sim/core/worker_class.hpp"
-#include "sim/cost/collective_cost.hpp"
+#include "sim/cost/collective_library.hpp"
 #include "sim/engine/engine.hpp"
 #include "strategies/strategy.hpp"
 
@@ -25,7 +25,7 @@ struct Job {
   const Cluster& cluster;
   const Placement& placement;
   const StrategyFactory& make_strategy;
-  const CostModel& cost;
+  const CollectiveLibrary& library;
   JitterSpec jitter;
   std::vector<StragglerSpec> stragglers;
   RunSpec run;

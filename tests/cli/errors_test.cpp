@@ -66,7 +66,7 @@ TEST_CASE("A command line that lacks something or has a bad value ends with 2", 
   const Workplace place("bad");
   const std::string arguments =
       GENERATE("", "run", "show", "import", "list", "list cats", "diff one.json",
-               "sweep x.yaml -j 0", "sweep x.yaml -j many", "collective x.yaml --op gather",
+               "sweep x.yaml -j 0", "sweep x.yaml -j many", "collective x.yaml --op gatherer",
                "collective x.yaml --sizes 1024", "completions tcsh", "run a.yaml b.yaml");
   const auto run = place.run(arguments);
   CHECK(run.code == 2);

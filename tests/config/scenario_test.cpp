@@ -48,7 +48,7 @@ TEST_CASE_METHOD(ConfigFixture, "what a scenario leaves out has its stated defau
   CHECK(s.grad_accumulation == 1);
   CHECK(s.jitter.iteration == Approx(0.004));  // the profile's factor_stdev
   CHECK_FALSE(s.jitter.layer.has_value());     // each layer's own
-  CHECK(s.cost != nullptr);
+  CHECK(s.library != nullptr);
 }
 
 TEST_CASE_METHOD(ConfigFixture, "iteration_time scales the profile", "[config][scenario]") {
@@ -151,7 +151,8 @@ TEST_CASE_METHOD(ConfigFixture, "collectives need no profile and no strategy",
   const Scenario s = read_scenario(file, {}, Needs::cluster_only).front();
   CHECK_FALSE(s.profile.has_value());
   // alpha + size / bandwidth = 20 us + 10 MB / 10 GB/s = 1.02 ms
-  CHECK(s.cost->price(Pattern{}, Bytes{10'000'000}).alone->count() == Approx(1.02e-3));
+  CHECK(s.library->choose(std::vector{Pattern{}}, Bytes{10'000'000}).cost.alone->count() ==
+        Approx(1.02e-3));
   CHECK_THROWS_WITH(read_scenario(file, {}),
                     file +
                         ":1:1: missing key 'profile'; expected a name that 'gradwire list "

@@ -54,10 +54,10 @@ inline Pattern ring(const std::vector<int>& members, int channels = 1) {
 inline Pattern chain(const std::vector<int>& members, int pieces) {
   Pattern pattern;
   pattern.kind = CollectiveKind::broadcast;
-  pattern.algorithm = "chain";
+  pattern.algorithm = "ring";
   pattern.ranks = static_cast<int>(members.size());
   Phase phase;
-  phase.coupling = Coupling::chain;
+  phase.coupling = Coupling::pipeline;
   phase.steps = pieces;
   for (std::size_t i = 0; i + 1 < members.size(); ++i) {
     add_flow(pattern, phase, members[i], members[i + 1], 1, 0);

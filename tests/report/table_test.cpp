@@ -65,7 +65,7 @@ TEST_CASE("A sweep's JSON keeps the failed rows with their axes", "[report][json
 }
 
 TEST_CASE("A collective's table has the columns of nccl-tests, then ours", "[report][collective]") {
-  CollectiveReport report{.operation = "all_reduce", .ranks = 16, .rows = {}};
+  CollectiveReport report{.kind = CollectiveKind::all_reduce, .ranks = 16, .rows = {}};
   // 64 MiB in 6.4 ms: 10.49 GB/s, times 2*15/16 = 19.66 GB/s
   report.rows = {{1024, 30.12e-6, 1e-6, "ring", "ll", "table"},
                  {67'108'864, 6.4e-3, 6.2e-3, "ring", "", "model"}};
@@ -85,8 +85,9 @@ TEST_CASE("A collective's table has the columns of nccl-tests, then ours", "[rep
 }
 
 TEST_CASE("gradwire.collective/1 has the keys of its description", "[report][collective]") {
-  const CollectiveReport report{
-      .operation = "broadcast", .ranks = 4, .rows = {{1000, 1e-6, 5e-7, "chain", "ll", "fit"}}};
+  const CollectiveReport report{.kind = CollectiveKind::broadcast,
+                                .ranks = 4,
+                                .rows = {{1000, 1e-6, 5e-7, "chain", "ll", "fit"}}};
   const auto json = collective_json(report);
   CHECK(json["schema"] == "gradwire.collective/1");
   CHECK(json["op"] == "broadcast");

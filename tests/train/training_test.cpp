@@ -104,12 +104,13 @@ struct Fixture {
   }
 
   [[nodiscard]] RunResult run(bool spans = false) const {
+    const RingLibrary library({std::shared_ptr<void>(), &cluster}, cost);
     return simulate(Job{.profile = profile,
                         .gpu = gpu,
                         .cluster = cluster,
                         .placement = placement,
                         .make_strategy = strategy,
-                        .cost = *cost,
+                        .library = library,
                         .jitter = jitter,
                         .stragglers = stragglers,
                         .run = {.iterations = 4, .warmup = 1, .seed = seed},
