@@ -13,7 +13,7 @@ namespace gradwire {
 struct FlowClass {
   FlowKind kind;
   /// Bytes per second of each flow when its phase is alone and each of a link's flows gets an
-  /// equal part of it.
+  /// equal part of it, its ceiling at most.
   double fair_rate = 0;
 };
 
