@@ -18,6 +18,7 @@
 #include "sim/config/collective_catalogue.hpp"
 #include "sim/config/data_files.hpp"
 #include "sim/config/gpu_yaml.hpp"
+#include "sim/config/link_yaml.hpp"
 #include "sim/config/model_catalogue.hpp"
 #include "sim/config/node_yaml.hpp"
 #include "sim/config/profile_yaml.hpp"
@@ -113,14 +114,21 @@ Json topologies() {
   }
   append_catalogue(list, "fabric", config::fabric_catalogue());
   for (const PortKind& kind : port_kinds()) {
+    const PortSpec& port = kind.port;
+    std::string summary = fmt::format("{:.2f} GB/s payload of {:g} Gbit/s, {:.2f} us",
+                                      port.bandwidth.count() * 1e-9, kind.nominal.count() * 8e-9,
+                                      (port.latency + port.message_overhead).count() * 1e6);
+    if (port.connection_bandwidth) {
+      summary +=
+          fmt::format(", {:.2f} GB/s a connection", port.connection_bandwidth->count() * 1e-9);
+    }
     list.push_back(
-        {{"name", kind.port.name},
-         {"kind", "link"},
-         {"summary", fmt::format("{:.2f} GB/s payload of {:g} Gbit/s, {:.2f} us",
-                                 kind.port.bandwidth.count() * 1e-9, kind.nominal.count() * 8e-9,
-                                 kind.port.latency.count() * 1e6)},
-         {"source", kind.source}});
+        {{"name", port.name}, {"kind", "link"}, {"summary", summary}, {"source", kind.source}});
   }
+  list.push_back({{"name", "{bandwidth: ...}"},
+                  {"kind", "link"},
+                  {"summary", "a link that you describe, as fabric.link: {bandwidth: ...}"},
+                  {"parameters", parameters_json(config::link_parameters())}});
   return list;
 }
 

@@ -5,7 +5,13 @@
 
 #include <algorithm>
 
+#include "sim/collectives/all_to_all.hpp"
+#include "sim/collectives/binomial_tree.hpp"
 #include "sim/collectives/broadcast.hpp"
+#include "sim/collectives/direct.hpp"
+#include "sim/collectives/halving_doubling.hpp"
+#include "sim/collectives/rabenseifner.hpp"
+#include "sim/collectives/recursive_doubling.hpp"
 #include "sim/collectives/ring_all_reduce.hpp"
 #include "sim/core/error.hpp"
 
@@ -19,7 +25,70 @@ std::span<const Algorithm> algorithms() {
        "P. Patarasuk, X. Yuan, Bandwidth optimal all-reduce algorithms, JPDC 69 (2009); NCCL, "
        "src/graph/rings.cc",
        {{CollectiveKind::all_reduce, "2(n-1)", "2(n-1)/n S", plan_ring_all_reduce},
-        {CollectiveKind::broadcast, "n-1 hops, in pieces", "S", plan_broadcast}}},
+        {CollectiveKind::reduce_scatter, "n-1", "(n-1)/n S", plan_ring_reduce_scatter},
+        {CollectiveKind::all_gather, "n-1", "(n-1)/n S", plan_ring_all_gather},
+        {CollectiveKind::broadcast, "n-1 hops, in pieces", "S", plan_broadcast},
+        {CollectiveKind::reduce, "n-1 hops, in pieces", "S", plan_chain_reduce},
+        {CollectiveKind::send_recv, "1", "S", plan_ring_send_recv}}},
+      {"halving_doubling",
+       "pairs at distance 1, 2, 4, ... exchange halves of what they still hold, then the same "
+       "backwards",
+       "any number of ranks; other than powers of two by binary blocks (all_reduce, as Gloo) or "
+       "after a hand-over to a neighbour (the others, as MPICH)",
+       "R. Thakur, R. Rabenseifner, W. Gropp, Optimization of collective communication operations "
+       "in MPICH, IJHPCA 19 (2005); Gloo, gloo/allreduce_halving_doubling.h",
+       {{CollectiveKind::all_reduce, "2 floor(log2 n)", "2(n-1)/n S; 2 S when n is not 2^k",
+         plan_halving_doubling_all_reduce},
+        {CollectiveKind::reduce_scatter, "log2 n; floor(log2 n) + 2 when n is not 2^k",
+         "(n-1)/n S; less than 2 S when n is not 2^k", plan_halving_doubling_reduce_scatter},
+        {CollectiveKind::all_gather, "log2 n; floor(log2 n) + 2 when n is not 2^k",
+         "(n-1)/n S; less than 2 S when n is not 2^k", plan_halving_doubling_all_gather}}},
+      {"recursive_doubling",
+       "pairs at distance 1, 2, 4, ... exchange all that they have",
+       "any number of ranks; other than powers of two after a hand-over to a neighbour",
+       "R. Thakur, R. Rabenseifner, W. Gropp, Optimization of collective communication operations "
+       "in MPICH, IJHPCA 19 (2005); MPICH, src/mpi/coll",
+       {{CollectiveKind::all_reduce, "log2 n; floor(log2 n) + 2 when n is not 2^k",
+         "log2 n S; (floor(log2 n) + 1) S when n is not 2^k", plan_recursive_doubling_all_reduce},
+        {CollectiveKind::all_gather, "log2 n; floor(log2 n) + 2 when n is not 2^k",
+         "(n-1)/n S; less than 2 S when n is not 2^k", plan_recursive_doubling_all_gather}}},
+      {"rabenseifner",
+       "reduce-scatter by recursive halving, then all-gather by recursive doubling (all_reduce) or "
+       "gather up a binomial tree (reduce)",
+       "any number of ranks; other than powers of two after a hand-over to a neighbour",
+       "R. Rabenseifner, Optimization of collective reduction operations, ICCS 2004; MPICH, "
+       "src/mpi/coll/allreduce and src/mpi/coll/reduce",
+       {{CollectiveKind::all_reduce, "2 log2 n; 2 floor(log2 n) + 2 when n is not 2^k",
+         "2(p-1)/p S, p = 2^floor(log2 n); S more when n is not 2^k", plan_rabenseifner_all_reduce},
+        {CollectiveKind::reduce, "2 log2 n; 2 floor(log2 n) + 1 when n is not 2^k",
+         "at most (p-1)/p S + S/2, p = 2^floor(log2 n)", plan_rabenseifner_reduce}}},
+      {"binomial_tree",
+       "a tree of depth ceil(log2 n) from rank 0, level after level",
+       "any number of ranks",
+       "R. Thakur, R. Rabenseifner, W. Gropp, Optimization of collective communication operations "
+       "in MPICH, IJHPCA 19 (2005); MPICH, src/mpi/coll/bcast",
+       {{CollectiveKind::broadcast, "ceil(log2 n)", "ceil(log2 n) S by the root",
+         plan_binomial_broadcast},
+        {CollectiveKind::reduce, "ceil(log2 n)", "S", plan_binomial_reduce},
+        {CollectiveKind::gather, "ceil(log2 n)",
+         "its subtree's parts, at most q/(2n) S, q = "
+         "2^ceil(log2 n); received by the root (n-1)/n S",
+         plan_binomial_gather},
+        {CollectiveKind::scatter, "ceil(log2 n)", "(n-1)/n S by the root", plan_binomial_scatter}}},
+      {"pairwise",
+       "n-1 rounds; in round s every rank sends to the one s after it",
+       "any number of ranks; above 512 a sample of 16 rounds stands for all",
+       "Open MPI, ompi/mca/coll/base/coll_base_alltoall.c",
+       {{CollectiveKind::all_to_all, "n-1", "(n-1)/n S", plan_pairwise_all_to_all}}},
+      {"direct",
+       "every message by itself, all at once",
+       "any number of ranks; all_to_all above 512: a sample of 16 shifts stands for all",
+       "NCCL, user guide, point-to-point communication; nccl-tests, src/alltoall.cu, "
+       "src/sendrecv.cu",
+       {{CollectiveKind::all_to_all, "1", "(n-1)/n S", plan_direct_all_to_all},
+        {CollectiveKind::gather, "1", "S/n; received by the root (n-1)/n S", plan_direct_gather},
+        {CollectiveKind::scatter, "1", "(n-1)/n S by the root", plan_direct_scatter},
+        {CollectiveKind::send_recv, "1", "S", plan_direct_send_recv}}},
   };
   return catalogue;
 }

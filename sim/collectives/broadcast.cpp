@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <vector>
 
 #include "sim/collectives/rings.hpp"
 
 namespace gradwire {
+namespace {
 
-Pattern plan_broadcast(const Cluster& cluster, const Placement& members) {
+/// All rings but for one hop each: the n-1 hops after the `skipped` ones that follow the root.
+Pattern plan_chains(CollectiveKind kind, std::size_t skipped, const Cluster& cluster,
+                    const Placement& members) {
   const std::vector<RankRing> rings = plan_rings(cluster, members);
-  Pattern pattern = start_pattern(CollectiveKind::broadcast, "ring", members, rings.size());
+  Pattern pattern = start_pattern(kind, "ring", members, rings.size());
   if (!rings.empty()) {
     pattern.phases.push_back({.flows = {}, .steps = chain_pieces, .coupling = Coupling::pipeline});
     pattern.phases.back().flows.reserve(rings.size() * (members.size() - 1));
@@ -19,13 +23,23 @@ Pattern plan_broadcast(const Cluster& cluster, const Placement& members) {
       const auto root = static_cast<std::size_t>(
           std::find(ring.order.begin(), ring.order.end(), 0) - ring.order.begin());
       for (std::size_t hop = 0; hop + 1 < members.size(); ++hop) {
-        append_flow(cluster, members, ring, (root + hop) % members.size(),
+        append_flow(cluster, members, ring, (root + skipped + hop) % members.size(),
                     static_cast<int>(channel), share, pattern);
       }
     }
   }
   pattern.seal();
   return pattern;
+}
+
+}  // namespace
+
+Pattern plan_broadcast(const Cluster& cluster, const Placement& members) {
+  return plan_chains(CollectiveKind::broadcast, 0, cluster, members);
+}
+
+Pattern plan_chain_reduce(const Cluster& cluster, const Placement& members) {
+  return plan_chains(CollectiveKind::reduce, 1, cluster, members);
 }
 
 }  // namespace gradwire

@@ -21,4 +21,12 @@ constexpr int chain_pieces = 64;
 /// @throws SimulationError as plan_rings.
 [[nodiscard]] Pattern plan_broadcast(const Cluster& cluster, const Placement& members);
 
+/// Reduce to rank 0 along the same chains backwards: each rank adds its own to every piece and
+/// passes it on towards the root.
+///
+/// Steps: chain_pieces, each over n-1 hops.
+/// Bytes per rank: the size, sent once; received once by all but the first of each channel.
+/// @throws SimulationError as plan_rings.
+[[nodiscard]] Pattern plan_chain_reduce(const Cluster& cluster, const Placement& members);
+
 }  // namespace gradwire

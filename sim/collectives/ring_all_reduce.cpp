@@ -1,27 +1,34 @@
 #include "sim/collectives/ring_all_reduce.hpp"
 
-#include <cstddef>
+#include <vector>
 
 #include "sim/collectives/rings.hpp"
 
 namespace gradwire {
+namespace {
 
-Pattern plan_ring_all_reduce(const Cluster& cluster, const Placement& members) {
+/// @param turns  of n-1 steps each, around the rings.
+Pattern plan_turns(CollectiveKind kind, int turns, const Cluster& cluster,
+                   const Placement& members) {
   const std::vector<RankRing> rings = plan_rings(cluster, members);
-  Pattern pattern = start_pattern(CollectiveKind::all_reduce, "ring", members, rings.size());
-  if (!rings.empty()) {
-    const int steps = 2 * (pattern.ranks - 1);
-    pattern.phases.push_back({.flows = {}, .steps = steps, .coupling = Coupling::ring});
-    pattern.phases.back().flows.reserve(rings.size() * members.size());
-    const double share = static_cast<double>(steps) / pattern.ranks / pattern.channels;
-    for (std::size_t channel = 0; channel < rings.size(); ++channel) {
-      for (std::size_t i = 0; i < members.size(); ++i) {
-        append_flow(cluster, members, rings[channel], i, static_cast<int>(channel), share, pattern);
-      }
-    }
-  }
+  Pattern pattern = start_pattern(kind, "ring", members, rings.size());
+  if (!rings.empty()) append_rings(cluster, members, rings, turns * (pattern.ranks - 1), pattern);
   pattern.seal();
   return pattern;
+}
+
+}  // namespace
+
+Pattern plan_ring_all_reduce(const Cluster& cluster, const Placement& members) {
+  return plan_turns(CollectiveKind::all_reduce, 2, cluster, members);
+}
+
+Pattern plan_ring_reduce_scatter(const Cluster& cluster, const Placement& members) {
+  return plan_turns(CollectiveKind::reduce_scatter, 1, cluster, members);
+}
+
+Pattern plan_ring_all_gather(const Cluster& cluster, const Placement& members) {
+  return plan_turns(CollectiveKind::all_gather, 1, cluster, members);
 }
 
 }  // namespace gradwire

@@ -14,4 +14,12 @@ namespace gradwire {
 /// @throws SimulationError as plan_rings.
 [[nodiscard]] Pattern plan_ring_all_reduce(const Cluster& cluster, const Placement& members);
 
+/// The first half of it by itself. Steps: n-1. Bytes per rank: (n-1)/n of the size.
+/// @throws SimulationError as plan_rings.
+[[nodiscard]] Pattern plan_ring_reduce_scatter(const Cluster& cluster, const Placement& members);
+
+/// The second half of it by itself. Steps: n-1. Bytes per rank: (n-1)/n of the size.
+/// @throws SimulationError as plan_rings.
+[[nodiscard]] Pattern plan_ring_all_gather(const Cluster& cluster, const Placement& members);
+
 }  // namespace gradwire

@@ -1,28 +1,18 @@
 #include "sim/collectives/rings.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <set>
 #include <tuple>
 #include <utility>
 
+#include "sim/collectives/machines.hpp"
 #include "sim/collectives/ring_search.hpp"
-#include "sim/core/error.hpp"
 
 namespace gradwire {
 namespace {
-
-/// The ranks of one machine.
-struct Machine {
-  int node = 0;
-  std::vector<int> gpus;   ///< rising
-  std::vector<int> ranks;  ///< of those GPUs
-};
 
 /// How one ring passes one machine.
 struct Passage {
@@ -31,29 +21,6 @@ struct Passage {
   GpuOrder order;  ///< indices into Machine::gpus
 };
 using Passages = std::vector<Passage>;
-
-std::vector<Machine> machines_of(const Placement& members) {
-  std::vector<Machine> machines;
-  std::map<int, std::size_t> known;
-  for (std::size_t rank = 0; rank < members.size(); ++rank) {
-    const auto [entry, is_new] = known.try_emplace(members[rank].node, machines.size());
-    if (is_new) machines.push_back({.node = members[rank].node, .gpus = {}, .ranks = {}});
-    machines[entry->second].ranks.push_back(static_cast<int>(rank));
-  }
-  const auto gpu = [&](int rank) { return members[static_cast<std::size_t>(rank)].gpu; };
-  for (Machine& machine : machines) {
-    std::sort(machine.ranks.begin(), machine.ranks.end(),
-              [&](int a, int b) { return std::pair(gpu(a), a) < std::pair(gpu(b), b); });
-    for (const int rank : machine.ranks) {
-      if (!machine.gpus.empty() && machine.gpus.back() == gpu(rank)) {
-        throw SimulationError(fmt::format("two ranks share gpu{} of node{}; each needs its own",
-                                          gpu(rank), machine.node));
-      }
-      machine.gpus.push_back(gpu(rank));
-    }
-  }
-  return machines;
-}
 
 LaneMatrix lanes_of(const NodeGraph& node, const std::vector<int>& gpus) {
   LaneMatrix matrix{.gpus = static_cast<int>(gpus.size()), .lanes = {}, .ports = {}};
@@ -224,7 +191,7 @@ Passages paths_through(const NodeGraph& node, const std::vector<int>& gpus) {
 
 std::vector<RankRing> plan_rings(const Cluster& cluster, const Placement& members) {
   if (members.size() < 2) return {};
-  const std::vector<Machine> machines = machines_of(members);
+  const std::vector<Machine> machines = machines_of(cluster, members);
   const bool is_local = machines.size() == 1;
 
   // Thousands of machines are of few kinds: each kind is searched once.
@@ -232,10 +199,6 @@ std::vector<RankRing> plan_rings(const Cluster& cluster, const Placement& member
   std::vector<const Passages*> passages;
   for (const Machine& machine : machines) {
     const NodeGraph& node = cluster.node(machine.node);
-    if (!is_local && node.nics().empty()) {
-      throw SimulationError(fmt::format("node{} ({}) has no NIC, but the job spans {} machines",
-                                        machine.node, node.name, machines.size()));
-    }
     const auto [entry, is_new] = known.try_emplace({&node, machine.gpus});
     if (is_new) {
       entry->second =
@@ -266,8 +229,11 @@ std::vector<RankRing> plan_rings(const Cluster& cluster, const Placement& member
 
 Pattern start_pattern(CollectiveKind kind, const std::string& algorithm, const Placement& members,
                       std::size_t channels) {
-  std::set<int> machines;
-  for (const GpuRef& member : members) machines.insert(member.node);
+  std::vector<int> machines;
+  machines.reserve(members.size());
+  for (const GpuRef& member : members) machines.push_back(member.node);
+  std::sort(machines.begin(), machines.end());
+  machines.erase(std::unique(machines.begin(), machines.end()), machines.end());
   Pattern pattern;
   pattern.kind = kind;
   pattern.algorithm = algorithm;
@@ -297,6 +263,18 @@ void append_flow(const Cluster& cluster, const Placement& members, const RankRin
        .group = channel,
        .path_begin = static_cast<std::uint32_t>(begin),
        .path_size = static_cast<std::uint32_t>(pattern.path_links.size() - begin)});
+}
+
+void append_rings(const Cluster& cluster, const Placement& members,
+                  const std::vector<RankRing>& rings, int steps, Pattern& pattern) {
+  pattern.phases.push_back({.flows = {}, .steps = steps, .coupling = Coupling::ring});
+  pattern.phases.back().flows.reserve(rings.size() * members.size());
+  const double share = static_cast<double>(steps) / pattern.ranks / pattern.channels;
+  for (std::size_t channel = 0; channel < rings.size(); ++channel) {
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      append_flow(cluster, members, rings[channel], i, static_cast<int>(channel), share, pattern);
+    }
+  }
 }
 
 }  // namespace gradwire

@@ -43,4 +43,9 @@ struct RankRing {
 void append_flow(const Cluster& cluster, const Placement& members, const RankRing& ring,
                  std::size_t index, int channel, double share, Pattern& pattern);
 
+/// Appends a phase in which every rank passes 1/n of each channel's bytes on `steps` times, all
+/// around the rings. REQUIRES: the pattern has a channel for each ring.
+void append_rings(const Cluster& cluster, const Placement& members,
+                  const std::vector<RankRing>& rings, int steps, Pattern& pattern);
+
 }  // namespace gradwire

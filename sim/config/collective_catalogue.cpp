@@ -10,7 +10,9 @@
 #include "sim/config/collective_table_yaml.hpp"
 #include "sim/config/data_files.hpp"
 #include "sim/cost/alpha_beta.hpp"
+#include "sim/cost/gloo.hpp"
 #include "sim/cost/measured_table.hpp"
+#include "sim/cost/mpi.hpp"
 #include "sim/cost/nccl_ring.hpp"
 
 namespace gradwire::config {
@@ -64,6 +66,26 @@ Library read_nccl(YamlMap& map, const Clusters& cluster, std::vector<Warning>& w
   return read_collective_table(find_data(DataKind::collective_table, *table, "table"), library);
 }
 
+Library read_gloo(YamlMap& /*map*/, const Clusters& cluster, std::vector<Warning>& /*warnings*/) {
+  return std::make_shared<GlooLibrary>(cluster);
+}
+
+Library read_mpi(YamlMap& map, const Clusters& cluster, std::vector<Warning>& /*warnings*/) {
+  static const std::vector<std::string> versions = {"4.1", "4.0"};
+  static const std::vector<std::string> algorithms = [] {
+    std::vector<std::string> names = MpiLibrary::all_reduce_algorithms();
+    names.insert(names.begin(), "auto");
+    return names;
+  }();
+  MpiOptions options;
+  if (map.choice_or("version", versions.front(), versions) == "4.0") {
+    options.decisions = MpiDecisions::before_4_1;
+  }
+  const std::string algorithm = map.choice_or("algorithm", "auto", algorithms);
+  if (algorithm != "auto") options.all_reduce_algorithm = algorithm;
+  return std::make_shared<MpiLibrary>(cluster, std::move(options));
+}
+
 Library read_user(YamlMap& map, const Clusters& cluster, std::vector<Warning>& /*warnings*/) {
   const auto alpha = map.require<Seconds>("alpha");
   const auto bandwidth = map.require<BytesPerSecond>("bandwidth", above(BytesPerSecond{0}));
@@ -82,6 +104,19 @@ const std::vector<CollectiveEntry>& collective_catalogue() {
         {"protocol", "auto", "auto: the fastest of ll, ll128, simple"},
         {"table", "none", "measurements that replace the model where they cover it"}},
        read_nccl},
+      {"gloo",
+       "Gloo under PyTorch's ProcessGroupGloo: segmented ring, broadcast tree, two collectives at "
+       "a "
+       "time, over TCP and host memory",
+       {},
+       read_gloo},
+      {"mpi",
+       "Open MPI's coll/tuned with its fixed decisions, over TCP and host memory",
+       {{"version", "4.1", "4.1, or 4.0 for all before it (all_reduce decides otherwise)"},
+        {"algorithm", "auto",
+         "of all_reduce: auto, or one of recursive_doubling, ring, segmented_ring, rabenseifner "
+         "(coll_tuned_allreduce_algorithm)"}},
+       read_mpi},
       {"user",
        "your own line: alpha + size / bandwidth for every collective",
        {{"alpha", "required", "time of an empty collective"},

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "sim/collectives/pattern.hpp"
+#include "sim/core/cluster.hpp"
+
+namespace gradwire {
+
+/// Ranks up to which every pair of an all-to-all is planned. Beyond, n(n-1) flows are too many;
+/// `all_to_all_shifts` shifts stand for all n-1 (shift s: every rank sends to the one s after it).
+constexpr int all_to_all_exact_ranks = 512;
+
+/// Shifts that are planned beyond all_to_all_exact_ranks, each with the bytes of those that it
+/// stands for. The n-1 shifts are split into this many even ranges, and one is taken of each, at
+/// places in it that follow the golden ratio, so that they meet all differences of local ranks
+/// evenly. Our choice: held to the exact plan at 64 to 512 ranks by the tests.
+constexpr int all_to_all_shifts = 16;
+
+/// All-to-all in n-1 rounds: in round s every rank sends its part for the rank s after it, and
+/// waits (Open MPI, coll/base/coll_base_alltoall.c, pairwise).
+///
+/// Steps: n-1. Bytes per rank: (n-1)/n of the size.
+/// @throws SimulationError as lay_out.
+[[nodiscard]] Pattern plan_pairwise_all_to_all(const Cluster& cluster, const Placement& members);
+
+/// All-to-all with every message at once: NCCL's grouped sends and receives (nccl-tests,
+/// src/alltoall.cu).
+///
+/// Steps: 1. Bytes per rank: (n-1)/n of the size.
+/// @throws SimulationError as lay_out.
+[[nodiscard]] Pattern plan_direct_all_to_all(const Cluster& cluster, const Placement& members);
+
+/// How an all-to-all goes, and how many shifts are planned of its n-1.
+struct AllToAllOptions {
+  bool at_once = false;  ///< all shifts together, else one after the other
+  int shifts = all_to_all_shifts;
+};
+
+/// The same with a number of shifts of one's own; at n-1 or more it is exact.
+/// REQUIRES: shifts >= 1. @throws SimulationError as lay_out.
+[[nodiscard]] Pattern plan_all_to_all(const Cluster& cluster, const Placement& members,
+                                      const AllToAllOptions& options);
+
+}  // namespace gradwire

@@ -1,0 +1,48 @@
+#include "sim/collectives/rabenseifner.hpp"
+
+#include <cstddef>
+#include <vector>
+
+#include "sim/collectives/exchanges.hpp"
+
+namespace gradwire {
+namespace {
+
+constexpr const char* name = "rabenseifner";
+
+/// All-gather of what the partners hold after the reduce-scatter, equal parts of the vector.
+Schedule doubling(const Fold& fold) {
+  const std::vector<int> equal(static_cast<std::size_t>(fold.partners()), 1);
+  return exchange_all_gather(fold, equal, Distance::halving);
+}
+
+}  // namespace
+
+Pattern plan_rabenseifner_all_reduce(const Cluster& cluster, const Placement& members) {
+  if (members.size() < 2) return lay_out({}, CollectiveKind::all_reduce, name, cluster, members);
+  const Fold fold(static_cast<int>(members.size()));
+  Schedule schedule = fold.hand_over(1);
+  append(schedule, mirrored(doubling(fold)));
+  append(schedule, doubling(fold));
+  append(schedule, fold.hand_back(1));
+  return lay_out(schedule, CollectiveKind::all_reduce, name, cluster, members);
+}
+
+Pattern plan_rabenseifner_reduce(const Cluster& cluster, const Placement& members) {
+  if (members.size() < 2) return lay_out({}, CollectiveKind::reduce, name, cluster, members);
+  const Fold fold(static_cast<int>(members.size()));
+  Schedule schedule = fold.hand_over(1);
+  append(schedule, mirrored(doubling(fold)));
+  for (int apart = fold.partners() / 2; apart >= 1; apart /= 2) {
+    Round round;
+    for (int index = apart; index < 2 * apart; ++index) {
+      round.messages.push_back({.source = fold.rank_of(index),
+                                .destination = fold.rank_of(index - apart),
+                                .share = 0.5 / apart});
+    }
+    schedule.push_back(round);
+  }
+  return lay_out(schedule, CollectiveKind::reduce, name, cluster, members);
+}
+
+}  // namespace gradwire

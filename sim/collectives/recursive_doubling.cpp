@@ -1,0 +1,32 @@
+#include "sim/collectives/recursive_doubling.hpp"
+
+#include "sim/collectives/exchanges.hpp"
+
+namespace gradwire {
+namespace {
+
+constexpr const char* name = "recursive_doubling";
+
+}  // namespace
+
+Pattern plan_recursive_doubling_all_reduce(const Cluster& cluster, const Placement& members) {
+  if (members.size() < 2) return lay_out({}, CollectiveKind::all_reduce, name, cluster, members);
+  const Fold fold(static_cast<int>(members.size()));
+  Schedule exchanges = exchange_all_gather(fold, fold.weights(), Distance::doubling);
+  for (Round& round : exchanges) {
+    for (Message& message : round.messages) message.share = 1;
+  }
+  Schedule schedule = fold.hand_over(1);
+  append(schedule, exchanges);
+  append(schedule, fold.hand_back(1));
+  return lay_out(schedule, CollectiveKind::all_reduce, name, cluster, members);
+}
+
+Pattern plan_recursive_doubling_all_gather(const Cluster& cluster, const Placement& members) {
+  if (members.size() < 2) return lay_out({}, CollectiveKind::all_gather, name, cluster, members);
+  const Fold fold(static_cast<int>(members.size()));
+  return lay_out(folded_all_gather(fold, Distance::doubling), CollectiveKind::all_gather, name,
+                 cluster, members);
+}
+
+}  // namespace gradwire

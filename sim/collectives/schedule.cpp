@@ -1,0 +1,58 @@
+#include "sim/collectives/schedule.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "sim/collectives/machines.hpp"
+
+namespace gradwire {
+
+Schedule mirrored(const Schedule& schedule) {
+  Schedule result(schedule.rbegin(), schedule.rend());
+  for (Round& round : result) {
+    for (Message& message : round.messages) std::swap(message.source, message.destination);
+  }
+  return result;
+}
+
+void append(Schedule& schedule, const Schedule& more) {
+  schedule.insert(schedule.end(), more.begin(), more.end());
+}
+
+Pattern lay_out(const Schedule& schedule, CollectiveKind kind, const std::string& algorithm,
+                const Cluster& cluster, const Placement& members) {
+  const bool is_alone = members.size() < 2;
+  Pattern pattern;
+  pattern.kind = kind;
+  pattern.algorithm = algorithm;
+  pattern.ranks = static_cast<int>(members.size());
+  pattern.machines = static_cast<int>(machines_of(cluster, members).size());
+  pattern.channels = is_alone ? 0 : 1;
+  if (!is_alone) {
+    for (const Round& round : schedule) {
+      if (round.messages.empty()) continue;
+      Phase& phase = pattern.phases.emplace_back();
+      phase.steps = round.steps;
+      phase.flows.reserve(round.messages.size());
+      for (const Message& message : round.messages) {
+        const std::size_t begin = pattern.path_links.size();
+        cluster.append_route(members[static_cast<std::size_t>(message.source)],
+                             members[static_cast<std::size_t>(message.destination)],
+                             pattern.path_links);
+        phase.flows.push_back(
+            {.source = message.source,
+             .destination = message.destination,
+             .share = message.share,
+             .group = 0,
+             .path_begin = static_cast<std::uint32_t>(begin),
+             .path_size = static_cast<std::uint32_t>(pattern.path_links.size() - begin)});
+      }
+    }
+  }
+  pattern.seal();
+  return pattern;
+}
+
+}  // namespace gradwire

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/collectives/pattern.hpp"
+#include "sim/core/cluster.hpp"
+
+namespace gradwire {
+
+/// What one rank sends to another.
+struct Message {
+  int source = 0;
+  int destination = 0;
+  double share = 0;  ///< bytes / size of the collective, > 0
+};
+
+/// Messages at the same time; the next round begins when all have arrived.
+struct Round {
+  std::vector<Message> messages;
+  int steps = 1;  ///< each message goes in so many equal ones, one after the other
+};
+
+/// Who sends how much to whom, whatever the network: what most algorithms are.
+using Schedule = std::vector<Round>;
+
+/// The schedule backwards: the last round first, every message from its destination to its source.
+/// What spreads data so collects them: scatter and gather, all-gather and reduce-scatter.
+[[nodiscard]] Schedule mirrored(const Schedule& schedule);
+
+/// Appends the rounds of `more`.
+void append(Schedule& schedule, const Schedule& more);
+
+/// Lays a schedule over the cluster, a phase a round: each message takes the way of
+/// Cluster::append_route.
+/// @throws SimulationError as machines_of, or where two machines have no way to each other.
+[[nodiscard]] Pattern lay_out(const Schedule& schedule, CollectiveKind kind,
+                              const std::string& algorithm, const Cluster& cluster,
+                              const Placement& members);
+
+}  // namespace gradwire
