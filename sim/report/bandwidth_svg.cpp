@@ -18,10 +18,10 @@ using Row = CollectiveReport::Row;
 
 // Pixels.
 constexpr double picture_width = 900;
-constexpr double picture_height = 480;
+constexpr double picture_height = 492;
 constexpr double left = 72;
 constexpr double right = 212;
-constexpr double top = 52;
+constexpr double top = 64;
 constexpr double bottom = 56;
 constexpr double plot_width = picture_width - left - right;
 constexpr double plot_height = picture_height - top - bottom;
