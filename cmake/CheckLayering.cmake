@@ -14,7 +14,7 @@ set(arrows
   "sim/report/      -> sim/collectives/pattern.hpp sim/core/"
   "sim/config/      -> sim/models/ strategies/ topologies/ sim/cost/ sim/collectives/ sim/core/"
   "sim/cli/         -> sim/ strategies/ topologies/ calibration/"
-  "calibration/     -> sim/core/"
+  "calibration/     -> sim/cost/ sim/collectives/ sim/core/"
 )
 
 # The libraries with a place of their own: how their headers begin -> the files that may include them.
