@@ -63,7 +63,8 @@ Library read_nccl(YamlMap& map, const Clusters& cluster, std::vector<Warning>& w
   const auto library = std::make_shared<RingLibrary>(cluster, model);
   const YamlValue* table = map.find("table");
   if (table == nullptr) return library;
-  return read_collective_table(find_data(DataKind::collective_table, *table, "table"), library);
+  return load_collective_table(find_data(DataKind::collective_table, *table, "table"), cluster,
+                               library);
 }
 
 Library read_gloo(YamlMap& /*map*/, const Clusters& cluster, std::vector<Warning>& /*warnings*/) {
