@@ -39,7 +39,9 @@ std::vector<NcclConstants> make_constants() {
   constants.has_model = false;
   constants.tree_base = {4.4, 4.4, 0};
   constants.ring_base = {3.6, 10.0, 8.4};
-  constants.tree_hop = {{{.52, 1.25, 28}, {1.0, 1.9, 28}, {5.0, 8.5, 28}}};
+  // 2.4 halves a tree's chunks down to 32 KiB (computeColl), where 2.8 counts 28 us for 256 KiB in
+  // each hop of Simple: 2.25's hops, whose chunks shrink too, stand for it.
+  constants.tree_hop = {{{.52, 1.25, 4.0}, {1.0, 1.9, 4.0}, {5.0, 8.5, 14}}};
   constants.ring_hop = {{{.47, 1.9, 3.4}, {1.0, 2.5, 5.7}, {2.7, 4.0, 9.6}}};
   // Named CollNet, of one kind, in 2.8; split in two later.
   constants.collnet_direct_hop = {4.0, 5.5, 10.7};
@@ -57,6 +59,7 @@ std::vector<NcclConstants> make_constants() {
   std::vector<NcclConstants> all = {constants};
 
   constants.first_minor = 5;
+  constants.tree_hop = {{{.52, 1.25, 28}, {1.0, 1.9, 28}, {5.0, 8.5, 28}}};
   constants.source = "the numbers of 2.8.3; 2.5 to 2.7 were not read";
   constants.has_model = true;
   all.push_back(constants);
@@ -80,6 +83,7 @@ std::vector<NcclConstants> make_constants() {
       "not read";
   constants.ring_hop[hop_network][2] = 28;
   constants.ring_network_detour = 1;
+  constants.simple_network_latencies = 2;
   all.push_back(constants);
 
   constants.first_minor = 18;
@@ -167,6 +171,7 @@ const NcclConstants& nccl_constants(NcclVersion version) {
 
 double nccl_tree_correction(const NcclConstants& constants, NcclProtocol protocol,
                             std::int64_t bytes) {
+  if (!constants.has_model) return 1;  // a correction of the model, not of the trees
   const auto blocks = static_cast<std::uint64_t>(bytes) >> 6U;
   if (blocks == 0) return 1;
   const auto index = static_cast<std::size_t>(std::bit_width(blocks)) - 1;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <limits>
 
@@ -17,6 +18,7 @@ NcclConstants reached(const NcclConstants& constants) {
   NcclConstants result = constants;
   result.ampere_bus_max = 0;
   result.ring_ll = result.ring_ll_local = nccl_measured.ll;
+  result.simple_network_latencies = 1;
   result.ring_ll128 = 1;  // of the bus that `bus` gives it
   for (auto& row : result.ring_ll128_channel) row.fill(std::numeric_limits<double>::infinity());
   result.ring_base[ll128_index] = nccl_measured.ll128_base_us;
@@ -31,6 +33,17 @@ Seconds per_byte(const NcclQuestion& question, const NcclFacts& facts) {
                     (1 / nccl_measured.ll128_other) * facts.other_per_byte);
   }
   return std::max(facts.nvlink_per_byte, facts.other_per_byte);
+}
+
+/// Ranks that one rank exchanges with in a group, at most; 0 where nothing is grouped.
+int peers_of(const NcclQuestion& question, int ranks) {
+  if (question.algorithm != NcclAlgorithm::direct) return 0;
+  return question.kind == CollectiveKind::send_recv ? 1 : ranks - 1;
+}
+
+/// Of a tree over the machines, up and down.
+int network_hops(const NcclSystem& system) {
+  return 2 * (static_cast<int>(std::bit_width(static_cast<unsigned>(system.machines))) - 1);
 }
 
 bool is_nvls(NcclAlgorithm algorithm) {
@@ -57,13 +70,16 @@ bool is_priced_by_links(NcclAlgorithm algorithm) {
 }  // namespace
 
 std::span<const NcclFit> nccl_fits() {
-  static constexpr std::array<NcclFit, 6> fits = {{
+  static constexpr std::array<NcclFit, 9> fits = {{
       {"ll128_nvlink", "wohlbier-dgx2-12gpu-all_reduce", "2 MiB to 16 MiB"},
       {"ll128_base_us", "wohlbier-dgx2-12gpu-all_reduce", "2 MiB to 16 MiB"},
       {"ll128_nvlink_hop_us", "vtrain-v100-8gpu-all_reduce", "1 MiB to 8 MiB"},
       {"launch_us", "superbench-a100-1n-all_reduce", "below 32 KiB"},
+      {"peer_host_us", "superbench-a100-1n-alltoall", "below 256 KiB"},
+      {"peer_us", "alcf-sophia-n2-env2-alltoall", "below 256 KiB"},
       {"host_bridge_share", "alcf-polaris-nccl2.18-n2-env4-all_reduce", "from 8 MiB on"},
-      {"memory_passes", "vtrain-a100-2gpu-all_reduce", "from 256 MiB on"},
+      {"memory_passes", "vtrain-a100-2gpu-all_reduce", "all"},
+      {"nvls_tree_latencies", "aws-p5-2n-all_reduce", "32 MiB and 64 MiB"},
   }};
   return fits;
 }
@@ -92,8 +108,14 @@ double nccl_measured_time(const NcclConstants& constants, const NcclSystem& syst
     moving += nccl_measured.memory_passes * static_cast<double>(question.bytes) / system.ranks /
               facts.memory_bandwidth.count() * us_per_second;
   }
-  const double launch = nccl_measured.launch_us * gpus_per_process;
-  return std::max(launch, nccl_latency(real, alone, question)) + moving;
+  const int peers = peers_of(question, system.ranks);
+  const double launch =
+      gpus_per_process * (nccl_measured.launch_us + peers * nccl_measured.peer_host_us);
+  double latency = nccl_latency(real, alone, question) + peers * nccl_measured.peer_us;
+  if (question.algorithm == NcclAlgorithm::nvls_tree) {
+    latency += network_hops(system) * nccl_measured.nvls_tree_latencies * system.network_latency;
+  }
+  return std::max(launch, latency) + moving;
 }
 
 }  // namespace gradwire

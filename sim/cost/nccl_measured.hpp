@@ -31,13 +31,18 @@ struct NcclMeasured {
   /// Host time to launch one GPU's kernel: a process that drives several launches them one after
   /// the other, and they wait for the last.
   double launch_us = 4.3;
+  /// Grouped sends and receives: for each peer, host time to put its two operations into the group,
+  /// and device time to start them.
+  double peer_host_us = 0.85;
+  double peer_us = 2.25;
   /// Of the bandwidth of NVLinks into NVSwitches that reduce (NCCL v2.28.9, src/graph/tuning.cc,
   /// nvlsEfficiency of Hopper).
   double nvls = 0.85;
-  /// Times a rank's own part goes through GPU memory without a transfer beside it: read and written
-  /// once, when the last step of a ring copies it to its place. Assumed; the two GPUs of
-  /// vtrain-a100-2gpu show it most.
-  double memory_passes = 2;
+  /// Times a rank's own part goes through GPU memory without a transfer beside it: the step of a
+  /// Simple ring that ends the reduction reads two operands and writes the result.
+  double memory_passes = 3;
+  /// Further latencies of the network, beyond InfiniBand's, that an NVLSTree waits for in each hop.
+  double nvls_tree_latencies = 4.7;
 };
 inline constexpr NcclMeasured nccl_measured{};
 

@@ -63,8 +63,10 @@ double network_overhead(const NcclConstants& constants, const NcclSystem& system
   return protocol == NcclProtocol::simple ? 3 * once : once;
 }
 
-double network_hop(double hop, const NcclSystem& system) {
-  return hop + system.network_latency;
+double network_hop(const NcclConstants& constants, double hop, const NcclSystem& system,
+                   const NcclQuestion& question) {
+  const bool is_simple = question.protocol == NcclProtocol::simple;
+  return hop + (is_simple ? constants.simple_network_latencies : 1) * system.network_latency;
 }
 
 double ring_latency(const NcclConstants& constants, const NcclSystem& system,
@@ -78,14 +80,15 @@ double ring_latency(const NcclConstants& constants, const NcclSystem& system,
                            ? constants.tree_hop
                            : constants.ring_hop;
     double hop = hops[slowest][p];
-    if (is_across) hop = network_hop(hop, system);
+    if (is_across) hop = network_hop(constants, hop, system, question);
     return constants.ring_base[p] + (system.same_channels ? 1 : steps) * hop;
   }
   const int network_steps = ring_network_steps(constants, question.kind, system.machines);
   double local = constants.ring_hop[system.local][p];
   if (is_across && question.protocol == NcclProtocol::ll) local *= constants.ll_local_factor;
   local = std::max(local, network_overhead(constants, system, question.protocol));
-  const double network = network_hop(constants.ring_hop[hop_network][p], system);
+  const double network =
+      network_hop(constants, constants.ring_hop[hop_network][p], system, question);
   double latency =
       constants.ring_base[p] + (steps - network_steps) * local + network_steps * network;
   const double per_rank = static_cast<double>(question.bytes) / system.ranks;
@@ -107,7 +110,7 @@ double collnet_latency(const NcclConstants& constants, const NcclSystem& system,
   const double local =
       is_chain ? others * hop[system.local]
                : std::min(1.0, others) * hop[system.local] + others * arity_serialization;
-  return 2 * local + network_hop(hop[hop_network], system);
+  return 2 * local + network_hop(constants, hop[hop_network], system, question);
 }
 
 double ring_bandwidth(const NcclConstants& constants, const NcclSystem& system,
@@ -196,7 +199,7 @@ double nccl_latency(const NcclConstants& constants, const NcclSystem& system,
                     const NcclQuestion& question) {
   const std::size_t p = at(question.protocol);
   const bool is_across = system.machines > 1;
-  const auto network = [&](double hop) { return network_hop(hop, system); };
+  const auto network = [&](double hop) { return network_hop(constants, hop, system, question); };
   switch (question.algorithm) {
     case NcclAlgorithm::ring:
       return ring_latency(constants, system, question);
