@@ -42,10 +42,11 @@ struct WireKind {
 
 /// What connects a GPU model.
 struct GpuWires {
-  std::string model;   ///< leading part of the model's name: "v100-sxm2"
-  std::string nvlink;  ///< a WireKind, "" when it has none
-  int nvlinks = 0;     ///< lanes of one GPU
-  std::string pcie;    ///< a WireKind
+  std::string model;           ///< leading part of the model's name: "v100-sxm2"
+  std::string nvlink;          ///< a WireKind, "" when it has none
+  int nvlinks = 0;             ///< lanes of one GPU
+  std::string pcie;            ///< a WireKind
+  int compute_capability = 0;  ///< times 10: 70, 86 (NVIDIA, CUDA GPU Compute Capability)
 };
 /// The entry whose name begins `model` ("v100-sxm2-32gb"); nullptr when unknown.
 [[nodiscard]] const GpuWires* find_gpu_wires(std::string_view model);

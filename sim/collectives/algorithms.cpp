@@ -8,11 +8,15 @@
 #include "sim/collectives/all_to_all.hpp"
 #include "sim/collectives/binomial_tree.hpp"
 #include "sim/collectives/broadcast.hpp"
+#include "sim/collectives/collnet.hpp"
 #include "sim/collectives/direct.hpp"
 #include "sim/collectives/halving_doubling.hpp"
+#include "sim/collectives/nvls.hpp"
+#include "sim/collectives/pat.hpp"
 #include "sim/collectives/rabenseifner.hpp"
 #include "sim/collectives/recursive_doubling.hpp"
 #include "sim/collectives/ring_all_reduce.hpp"
+#include "sim/collectives/tree.hpp"
 #include "sim/core/error.hpp"
 
 namespace gradwire {
@@ -30,6 +34,46 @@ std::span<const Algorithm> algorithms() {
         {CollectiveKind::broadcast, "n-1 hops, in pieces", "S", plan_broadcast},
         {CollectiveKind::reduce, "n-1 hops, in pieces", "S", plan_chain_reduce},
         {CollectiveKind::send_recv, "1", "S", plan_ring_send_recv}}},
+      {"tree",
+       "up and down a double binary tree of machines, a chain inside each, in pieces",
+       "any number of ranks",
+       "P. Sanders, J. Speck, J. L. Traeff, Two-tree algorithms for full bandwidth broadcast, "
+       "reduction and scan, Parallel Computing 35 (2009); NCCL, src/graph/trees.cc",
+       {{CollectiveKind::all_reduce, "2(g-1) + 2 depth hops on machines of g GPUs, in pieces",
+         "at most 2 S", plan_tree_all_reduce}}},
+      {"nvls",
+       "NVSwitches reduce and multicast (NVLink SHARP)",
+       "one machine whose GPUs hang on NVSwitches; compute capability 9.0 and later",
+       "NCCL v2.28.9, src/device/all_reduce.h, src/transport/nvls.cc",
+       {{CollectiveKind::all_reduce, "2", "(1 + 1/n) S", plan_nvls_all_reduce},
+        {CollectiveKind::reduce_scatter, "1", "S", plan_nvls_reduce_scatter},
+        {CollectiveKind::all_gather, "1", "S/n; received: S", plan_nvls_all_gather}}},
+      {"nvls_tree",
+       "NVSwitches reduce inside each machine, a double binary tree joins the machines",
+       "two or more machines, two or more GPUs on NVSwitches in each; compute capability 9.0 and "
+       "later",
+       "NCCL v2.28.9, src/device/all_reduce.h, src/graph/connect.cc",
+       {{CollectiveKind::all_reduce, "2 depth hops, in pieces",
+         "(1 + 1/g) S on machines of g GPUs, and at most 2 S through their NICs",
+         plan_nvls_tree_all_reduce}}},
+      {"pat",
+       "each part down a binomial tree of its own, what goes the same way sent together",
+       "one rank in each machine",
+       "S. Jeaugey, PAT: a new algorithm for all-gather and reduce-scatter operations at scale, "
+       "arXiv 2506.20252",
+       {{CollectiveKind::all_gather, "ceil(log2 n)", "(n-1)/n S", plan_pat_all_gather},
+        {CollectiveKind::reduce_scatter, "ceil(log2 n)", "(n-1)/n S", plan_pat_reduce_scatter}}},
+      {"collnet_direct",
+       "the network's switches reduce; in a machine each GPU talks to the one at each NIC",
+       "two or more machines on a network that reduces",
+       "NCCL v2.28.9, src/device/all_reduce.h, src/transport/coll_net.cc",
+       {{CollectiveKind::all_reduce, "3", "at most 2 S", plan_collnet_direct_all_reduce}}},
+      {"collnet_chain",
+       "the network's switches reduce; a chain inside each machine, in pieces",
+       "two or more machines on a network that reduces",
+       "NCCL v2.28.9, src/device/all_reduce.h, src/transport/coll_net.cc",
+       {{CollectiveKind::all_reduce, "2(g-1) + 1 hops on machines of g GPUs, in pieces",
+         "at most 2 S", plan_collnet_chain_all_reduce}}},
       {"halving_doubling",
        "pairs at distance 1, 2, 4, ... exchange halves of what they still hold, then the same "
        "backwards",

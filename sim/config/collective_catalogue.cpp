@@ -3,69 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <system_error>
 #include <utility>
 
-#include "sim/config/collective_table_yaml.hpp"
-#include "sim/config/data_files.hpp"
+#include "sim/config/nccl_yaml.hpp"
 #include "sim/cost/alpha_beta.hpp"
 #include "sim/cost/gloo.hpp"
-#include "sim/cost/measured_table.hpp"
 #include "sim/cost/mpi.hpp"
-#include "sim/cost/nccl_ring.hpp"
 
 namespace gradwire::config {
 namespace {
 
 using Library = std::shared_ptr<const CollectiveLibrary>;
 using Clusters = std::shared_ptr<const Cluster>;
-
-/// NCCL's minor versions that nccl_2_8_rings stands for (see NcclRingConstants).
-constexpr int nccl_minor_first = 4;
-constexpr int nccl_minor_last = 14;
-
-NcclVersion read_nccl_version(YamlMap& map, std::vector<Warning>& warnings) {
-  NcclVersion version;
-  const auto text = map.optional<std::string>("version");
-  if (!text) return version;
-  const char* end = text->data() + text->size();
-  const auto major = std::from_chars(text->data(), end, version.major);
-  const bool dot = major.ec == std::errc{} && major.ptr != end && *major.ptr == '.';
-  const auto minor =
-      dot ? std::from_chars(major.ptr + 1, end, version.minor) : std::from_chars_result{end, {}};
-  if (!dot || minor.ec != std::errc{} || version.major != 2 || version.minor < 0 ||
-      (minor.ptr != end && *minor.ptr != '.')) {
-    map.fail("version", fmt::format("'version' is '{}'; expected a release of NCCL 2, such as "
-                                    "2.8.4",
-                                    *text));
-  }
-  if (version.minor < nccl_minor_first || version.minor > nccl_minor_last) {
-    warnings.push_back({"outside-calibrated-range",
-                        fmt::format("NCCL {} is priced with the constants of 2.{} to 2.{}", *text,
-                                    nccl_minor_first, nccl_minor_last)});
-  }
-  return version;
-}
-
-Library read_nccl(YamlMap& map, const Clusters& cluster, std::vector<Warning>& warnings) {
-  static const std::vector<std::string> algorithms = {"auto", "ring"};
-  static const std::vector<std::string> protocols = {"auto"};
-  const NcclVersion version = read_nccl_version(map, warnings);
-  map.choice_or("algorithm", "auto", algorithms);
-  map.choice_or("protocol", "auto", protocols);
-  struct Held {
-    Clusters cluster;  // the model refers to it
-    NcclRing model;
-  };
-  const auto held = std::make_shared<Held>(Held{cluster, NcclRing(*cluster, version)});
-  const std::shared_ptr<const CostModel> model(held, &held->model);
-  const auto library = std::make_shared<RingLibrary>(cluster, model);
-  const YamlValue* table = map.find("table");
-  if (table == nullptr) return library;
-  return load_collective_table(find_data(DataKind::collective_table, *table, "table"), cluster,
-                               library);
-}
 
 Library read_gloo(YamlMap& /*map*/, const Clusters& cluster, std::vector<Warning>& /*warnings*/) {
   return std::make_shared<GlooLibrary>(cluster);
@@ -98,13 +47,8 @@ Library read_user(YamlMap& map, const Clusters& cluster, std::vector<Warning>& /
 
 const std::vector<CollectiveEntry>& collective_catalogue() {
   static const std::vector<CollectiveEntry> catalogue = {
-      {"nccl",
-       "ring all-reduce and broadcast as NCCL's own model prices them, or a measured table",
-       {{"version", "2.8", "release of NCCL; LL128 counts from 2.5 on"},
-        {"algorithm", "auto", "auto or ring"},
-        {"protocol", "auto", "auto: the fastest of ll, ll128, simple"},
-        {"table", "none", "measurements that replace the model where they cover it"}},
-       read_nccl},
+      {"nccl", "NCCL's choice of algorithm and protocol by its own cost model, or a measured table",
+       nccl_parameters(), read_nccl},
       {"gloo",
        "Gloo under PyTorch's ProcessGroupGloo: segmented ring, broadcast tree, two collectives at "
        "a "

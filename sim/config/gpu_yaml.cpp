@@ -70,4 +70,19 @@ GpuSpec shipped_gpu(const std::string& name, const SourceLocation& where) {
   return read_gpu(load_yaml(data_file(DataKind::gpu, name).string()));
 }
 
+std::string board_of(const std::string& gpu) {
+  return gpu.ends_with("gb") ? gpu.substr(0, gpu.rfind('-')) : gpu;
+}
+
+std::optional<GpuSpec> described_gpu(const std::string& model) {
+  const auto known = data_names(DataKind::gpu);
+  auto found = std::ranges::find(known, model);
+  if (found == known.end()) {
+    found = std::ranges::find_if(
+        known, [&](const std::string& name) { return board_of(name) == board_of(model); });
+  }
+  if (found == known.end()) return std::nullopt;
+  return shipped_gpu(*found, {model, 0, 0});
+}
+
 }  // namespace gradwire::config

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "sim/config/yaml_value.hpp"
@@ -15,5 +16,11 @@ namespace gradwire::config {
 /// The GPU that profiles/gpus/NAME.yaml describes. @param where  names it, for the error.
 /// @throws ConfigError with the nearest name when there is no such file.
 [[nodiscard]] GpuSpec shipped_gpu(const std::string& name, const SourceLocation& where);
+
+/// "v100-sxm2" of "v100-sxm2-32gb": boards that differ in memory only compute alike.
+[[nodiscard]] std::string board_of(const std::string& gpu);
+
+/// The described GPU of that name, else the first of that board; nothing when there is none.
+[[nodiscard]] std::optional<GpuSpec> described_gpu(const std::string& model);
 
 }  // namespace gradwire::config

@@ -10,30 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "sim/config/data_files.hpp"
 #include "sim/config/gpu_yaml.hpp"
 #include "sim/models/derived_profile.hpp"
 #include "sim/models/efficiencies.hpp"
 
 namespace gradwire::config {
 namespace {
-
-/// "v100-sxm2" of "v100-sxm2-32gb": boards that differ in memory only compute alike.
-std::string board_of(const std::string& gpu) {
-  return gpu.ends_with("gb") ? gpu.substr(0, gpu.rfind('-')) : gpu;
-}
-
-/// The described GPU of that name, else the first of that board; nothing when there is none.
-std::optional<GpuSpec> described(const std::string& model) {
-  const auto known = data_names(DataKind::gpu);
-  auto found = std::ranges::find(known, model);
-  if (found == known.end()) {
-    found = std::ranges::find_if(
-        known, [&](const std::string& name) { return board_of(name) == board_of(model); });
-  }
-  if (found == known.end()) return std::nullopt;
-  return shipped_gpu(*found, {model, 0, 0});
-}
 
 class Classes {
  public:
@@ -49,7 +31,7 @@ class Classes {
     const auto known = by_model_.find(model);
     if (known != by_model_.end()) return known->second;
     const bool same = model.empty() || board_of(model) == board_of(profile_.gpu);
-    std::optional<GpuSpec> gpu = same || !mixed_ ? std::nullopt : described(model);
+    std::optional<GpuSpec> gpu = same || !mixed_ ? std::nullopt : described_gpu(model);
     if (gpu && !supports(*gpu, dtype_)) {
       throw ConfigError(where_,
                         fmt::format("the profile is in {}, which {} does not have; expected "

@@ -1,89 +1,102 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string_view>
-
-#include "sim/core/units.hpp"
 
 namespace gradwire {
 
-/// The kind of a hop of a ring: that of its slowest link. Index into HopTimes.
-enum HopKind : std::size_t { hop_nvlink, hop_pcie, hop_network };
-using HopTimes = std::array<Seconds, 3>;
-
-constexpr HopTimes hop_microseconds(double nvlink, double pcie, double network) {
-  return {Seconds{nvlink * 1e-6}, Seconds{pcie * 1e-6}, Seconds{network * 1e-6}};
-}
-
-/// What one protocol of NCCL's rings costs.
-struct NcclProtocol {
-  std::string_view name;
-  Seconds base;                 ///< once
-  HopTimes hop;                 ///< a step of an all-reduce
-  HopTimes broadcast_hop;       ///< a hop of a broadcast
-  double local_hop_factor = 1;  ///< on hop, inside a machine, when there are several
-  /// Of the bandwidth of the rings: in general; of a broadcast inside one machine; with one GPU in
-  /// each of several machines.
-  double efficiency = 1;
-  double efficiency_local_broadcast = 1;
-  double efficiency_lone_gpus = 1;
-  /// Bus bandwidth of one channel at most; 0 = no limit.
-  BytesPerSecond channel_all_reduce;
-  BytesPerSecond channel_broadcast;
+struct NcclVersion {
+  int major = 2;
+  int minor = 28;
+  auto operator<=>(const NcclVersion&) const = default;
 };
 
-/// The rings of NCCL's own cost model. "Bus bandwidth" is that of nccl-tests.
-struct NcclRingConstants {
-  std::array<NcclProtocol, 3> protocols;  ///< LL, LL128, Simple: on a tie the first is taken
-  /// Simple, all-reduce on several machines: from `plateau_size` a rank on, all latencies are
-  /// multiplied by `plateau` ("plateau effect of ring").
-  double plateau = 1;
-  Bytes plateau_size{0};
-  /// From the launch of the kernel to its first byte, which NCCL's model leaves out.
-  Seconds launch;
+enum class NcclAlgorithm : std::uint8_t {
+  tree,
+  ring,
+  collnet_direct,
+  collnet_chain,
+  nvls,
+  nvls_tree,
+  pat,
+  direct,  ///< grouped send and receive: no algorithm of NCCL's table
+};
+enum class NcclProtocol : std::uint8_t { ll, ll128, simple };
+
+[[nodiscard]] std::string_view name_of(NcclAlgorithm algorithm);  ///< as in algorithms()
+[[nodiscard]] std::string_view name_of(NcclProtocol protocol);    ///< "ll", "ll128", "simple"
+inline constexpr std::array nccl_algorithms = {
+    NcclAlgorithm::tree,          NcclAlgorithm::ring,  NcclAlgorithm::collnet_direct,
+    NcclAlgorithm::collnet_chain, NcclAlgorithm::nvls,  NcclAlgorithm::nvls_tree,
+    NcclAlgorithm::pat,           NcclAlgorithm::direct};
+inline constexpr std::array nccl_protocols = {NcclProtocol::ll, NcclProtocol::ll128,
+                                              NcclProtocol::simple};
+
+/// The kind of a hop: that of its slowest link. Index into NcclHops.
+enum NcclHop : std::size_t { hop_nvlink, hop_pcie, hop_network };
+
+/// One number for each protocol, in NCCL's own units (us or GB/s), as in its source.
+using NcclByProtocol = std::array<double, 3>;
+/// us for each kind of hop and protocol.
+using NcclHops = std::array<NcclByProtocol, 3>;
+/// GB/s by architecture of the GPUs (Volta and before, Ampere, Hopper, Blackwell) and by number of
+/// machines (1, 2, more).
+using NcclByArchitecture = std::array<std::array<double, 3>, 4>;
+/// Factors on a tree's bandwidth by size: 64 B, 128 B, ... 256 MiB; 1 above.
+using NcclTreeCorrection = std::array<double, 23>;
+
+/// What NCCL's own cost model counts with, in one range of versions. Latencies in us, bandwidths in
+/// GB/s (1e9 B/s), so that they can be held against the source.
+struct NcclConstants {
+  int first_minor = 0;      ///< of NCCL 2; good up to the next entry
+  std::string_view source;  ///< file and version that was read, and what it stands for
+  bool has_model = true;    ///< false: trees by a threshold, LL by another (2.4)
+  NcclByProtocol tree_base{};
+  NcclByProtocol ring_base{};
+  NcclHops tree_hop{};
+  NcclHops ring_hop{};
+  double nvls_hop = 0;  ///< inside a machine
+  double nvls_network = 0;
+  double nvls_tree_network = 0;
+  double pat_base = 8;
+  NcclByProtocol collnet_direct_hop{};  ///< Simple: NVLink, PCIe, network
+  NcclByProtocol collnet_chain_hop{};
+  double ll_local_factor = 1;   ///< on a local hop of LL when there are several machines
+  int ring_network_detour = 0;  ///< an all-reduce ring counts 2 (machines - 1 + this) network hops
+  /// Times that a network hop of Simple counts the network's own latency: twice from 2.12 on, for
+  /// the flush after a receive.
+  double simple_network_latencies = 1;
+  bool network_overhead = false;  ///< a local hop takes at least what posting to the network does
+  double ampere_bus_max = 0;      ///< 0: none
+  double ring_ll = 0;             ///< of the bus bandwidth
+  double ring_ll_local = 0;       ///< same, inside one machine, where nothing is reduced twice
+  double ring_ll128 = 0.92;       ///< of the bus bandwidth
+  double tree = 0.92;
+  double tree_ll128_network = 0;  ///< of a tree's bandwidth over several machines
+  NcclByArchitecture ll_max{};    ///< bus bandwidth
+  NcclByArchitecture ring_ll128_channel{};
+  NcclByArchitecture tree_ll128_channel{};
+  NcclByArchitecture tree_channel{};
+  std::array<double, 4> nvls_efficiency{};  ///< by architecture; 0: the older 5/6 of the bus
+  NcclByArchitecture nvls_tree_channel{};   ///< 0: none
+  const NcclTreeCorrection* ll128_correction = nullptr;
+  double plateau_before_ampere = 1.9;  ///< on the latency of a Simple all-reduce ring
+  double plateau = 1.9;
+  bool plateau_by_channel = false;  ///< begins at 64 B a channel and rank; else at 4 KiB a rank
+  bool has_pat = false;
 };
 
-/// Source: NCCL 2.8, src/graph/tuning.cc: baseLat, hwLat, ll128MaxBwPerCh, ncclTopoTuneModel,
-/// ncclTopoGetAlgoTime. Simple's broadcast hop is the one of its trees, "the latency of a 256 kB
-/// chunk". Of 128 bytes of LL128 120 are payload (0.94); NCCL counts 0.92. `launch` is our choice:
-/// NCCL's prediction and nccl-tests differ by 5 to 20 us at 1 KiB on 4 to 8 GPUs.
-///
-/// Used for all of 2.4 to 2.14. In 2.5 and 2.6 the hops differ by less than 3.1 us; 2.12 counts 28
-/// us for a network hop of Simple. 2.4 has no model at all (LL up to a threshold, then Simple).
-inline constexpr NcclRingConstants nccl_2_8_rings = {
-    .protocols = {{{.name = "ll",
-                    .base = Seconds{3.6e-6},
-                    .hop = hop_microseconds(0.47, 1.0, 2.7),
-                    .broadcast_hop = hop_microseconds(0.47, 1.0, 2.7),
-                    .local_hop_factor = 1.8,
-                    .efficiency = 1.0 / 4,
-                    .efficiency_local_broadcast = 1.0 / 3,
-                    .efficiency_lone_gpus = 1.0 / 4,
-                    .channel_all_reduce = BytesPerSecond{},
-                    .channel_broadcast = BytesPerSecond{}},
-                   {.name = "ll128",
-                    .base = Seconds{10.0e-6},
-                    .hop = hop_microseconds(1.9, 2.5, 4.0),
-                    .broadcast_hop = hop_microseconds(1.9, 2.5, 4.0),
-                    .local_hop_factor = 1,
-                    .efficiency = 0.92,
-                    .efficiency_local_broadcast = 0.92,
-                    .efficiency_lone_gpus = 0.7,
-                    .channel_all_reduce = BytesPerSecond{16.7e9},
-                    .channel_broadcast = BytesPerSecond{18.8e9}},
-                   {.name = "simple",
-                    .base = Seconds{8.4e-6},
-                    .hop = hop_microseconds(3.4, 5.7, 9.6),
-                    .broadcast_hop = hop_microseconds(28, 28, 50),
-                    .local_hop_factor = 1,
-                    .efficiency = 1,
-                    .efficiency_local_broadcast = 1,
-                    .efficiency_lone_gpus = 1,
-                    .channel_all_reduce = BytesPerSecond{},
-                    .channel_broadcast = BytesPerSecond{}}}},
-    .plateau = 1.9,
-    .plateau_size = Bytes{65536 / 16},
-    .launch = Seconds{10e-6}};
+/// All ranges of versions, oldest first.
+[[nodiscard]] std::span<const NcclConstants> nccl_constants();
+/// Those of a version. Versions before the first range take the first one's.
+[[nodiscard]] const NcclConstants& nccl_constants(NcclVersion version);
+
+/// The factor of a tree's bandwidth. REQUIRES: bytes >= 0.
+[[nodiscard]] double nccl_tree_correction(const NcclConstants& constants, NcclProtocol protocol,
+                                          std::int64_t bytes);
 
 }  // namespace gradwire

@@ -1,0 +1,152 @@
+#include "sim/collectives/tree.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstddef>
+#include <numeric>
+
+namespace gradwire {
+namespace {
+
+int first_tree_parent(int node, int count) {
+  if (node == 0) return -1;
+  const int lowest_bit = node & -node;
+  const int parent = (node ^ lowest_bit) | (lowest_bit << 1);
+  return parent >= count ? node ^ lowest_bit : parent;
+}
+
+std::vector<int> depths(DoubleTree which, int count) {
+  std::vector<int> depth(static_cast<std::size_t>(count));
+  for (int node = 0; node < count; ++node) {
+    for (int up = tree_parent(which, node, count); up >= 0; up = tree_parent(which, up, count)) {
+      ++depth[static_cast<std::size_t>(node)];
+    }
+  }
+  return depth;
+}
+
+/// Appends flows of one group to the last phase.
+class Appender {
+ public:
+  Appender(const Cluster& cluster, const Placement& members, int group, double share,
+           Pattern& pattern)
+      : cluster_(cluster), members_(members), group_(group), share_(share), pattern_(pattern) {}
+
+  void local(int from, int to) {
+    const std::size_t begin = pattern_.path_links.size();
+    cluster_.append_local(at(from).node, at(from).gpu, at(to).gpu, pattern_.path_links);
+    add(from, to, begin);
+  }
+
+  void remote(const MachineChain& from, const MachineChain& to) {
+    const std::size_t begin = pattern_.path_links.size();
+    cluster_.append_remote(at(from.ranks.front()), from.nic, at(to.ranks.front()), to.nic,
+                           pattern_.path_links);
+    add(from.ranks.front(), to.ranks.front(), begin);
+  }
+
+ private:
+  [[nodiscard]] const GpuRef& at(int rank) const {
+    return members_[static_cast<std::size_t>(rank)];
+  }
+
+  void add(int from, int to, std::size_t begin) {
+    pattern_.phases.back().flows.push_back(
+        {.source = from,
+         .destination = to,
+         .share = share_,
+         .group = group_,
+         .path_begin = static_cast<std::uint32_t>(begin),
+         .path_size = static_cast<std::uint32_t>(pattern_.path_links.size() - begin)});
+  }
+
+  const Cluster& cluster_;
+  const Placement& members_;
+  int group_;
+  double share_;
+  Pattern& pattern_;
+};
+
+}  // namespace
+
+int tree_parent(DoubleTree which, int node, int count) {
+  assert(0 <= node && node < count);
+  if (which == DoubleTree::first) return first_tree_parent(node, count);
+  if (count % 2 == 0) {
+    const int parent = first_tree_parent(count - 1 - node, count);
+    return parent < 0 ? -1 : count - 1 - parent;
+  }
+  const int parent = first_tree_parent((node + count - 1) % count, count);
+  return parent < 0 ? -1 : (parent + 1) % count;
+}
+
+std::vector<MachineChain> chains_of(const RankRing& ring, const Placement& members) {
+  std::vector<MachineChain> chains;
+  int node = -1;
+  for (std::size_t i = 0; i < ring.order.size(); ++i) {
+    const int rank = ring.order[i];
+    const int here = members[static_cast<std::size_t>(rank)].node;
+    if (here != node) chains.push_back({.ranks = {}, .nic = ring.nic[i]});
+    chains.back().ranks.push_back(rank);
+    node = here;
+  }
+  return chains;
+}
+
+void append_machine_tree(const Cluster& cluster, const Placement& members,
+                         std::span<const MachineChain> chains, DoubleTree which, int group,
+                         double share, bool with_chains, Pattern& pattern) {
+  const int count = static_cast<int>(chains.size());
+  const std::vector<int> depth = depths(which, count);
+  std::vector<std::size_t> by_depth(chains.size());
+  std::iota(by_depth.begin(), by_depth.end(), std::size_t{0});
+  std::stable_sort(by_depth.begin(), by_depth.end(),
+                   [&](std::size_t a, std::size_t b) { return depth[a] < depth[b]; });
+  const auto parent_of = [&](std::size_t machine) {
+    return tree_parent(which, static_cast<int>(machine), count);
+  };
+  Appender flows(cluster, members, group, share, pattern);
+  // A flow waits for those listed before it that end where it begins: leaves first on the way up.
+  for (auto machine = by_depth.rbegin(); machine != by_depth.rend(); ++machine) {
+    const MachineChain& chain = chains[*machine];
+    for (std::size_t i = chain.ranks.size() - 1; with_chains && i > 0; --i) {
+      flows.local(chain.ranks[i], chain.ranks[i - 1]);
+    }
+    const int parent = parent_of(*machine);
+    if (parent >= 0) flows.remote(chain, chains[static_cast<std::size_t>(parent)]);
+  }
+  for (const std::size_t machine : by_depth) {
+    const MachineChain& chain = chains[machine];
+    const int parent = parent_of(machine);
+    if (parent >= 0) flows.remote(chains[static_cast<std::size_t>(parent)], chain);
+    for (std::size_t i = 1; with_chains && i < chain.ranks.size(); ++i) {
+      flows.local(chain.ranks[i - 1], chain.ranks[i]);
+    }
+  }
+}
+
+Pattern plan_tree_all_reduce(const Cluster& cluster, const Placement& members) {
+  const std::vector<RankRing> rings = plan_rings(cluster, members);
+  Pattern pattern = start_pattern(CollectiveKind::all_reduce, "tree", members, rings.size());
+  if (!rings.empty()) {
+    const bool is_local = pattern.machines == 1;
+    const int trees = is_local ? 1 : 2;
+    const double share = 1.0 / (trees * pattern.channels);
+    pattern.phases.push_back({.flows = {}, .steps = tree_pieces, .coupling = Coupling::pipeline});
+    pattern.phases.back().flows.reserve(2 * static_cast<std::size_t>(trees) * rings.size() *
+                                        members.size());
+    int group = 0;
+    for (const RankRing& ring : rings) {
+      const std::vector<MachineChain> chains = chains_of(ring, members);
+      append_machine_tree(cluster, members, chains, DoubleTree::first, group++, share, true,
+                          pattern);
+      if (is_local) continue;
+      append_machine_tree(cluster, members, chains, DoubleTree::second, group++, share, true,
+                          pattern);
+    }
+  }
+  pattern.seal();
+  return pattern;
+}
+
+}  // namespace gradwire

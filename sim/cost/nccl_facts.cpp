@@ -1,0 +1,117 @@
+#include "sim/cost/nccl_facts.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace gradwire {
+namespace {
+
+/// What is asked of a type of machine, found once for each.
+struct NodeFacts {
+  std::vector<bool> at_host_bridge;  ///< [resource]
+  bool amd = false;
+  int capability_min = 0;
+  int capability_max = 0;
+  BytesPerSecond memory_bandwidth;
+};
+
+NodeFacts examine(const NodeGraph& node, const NcclGpus& gpus) {
+  const DeviceGraph& graph = node.graph();
+  NodeFacts facts;
+  facts.at_host_bridge.resize(node.resources().size());
+  for (const auto& edge : boost::make_iterator_range(boost::edges(graph))) {
+    const auto is_bridge = [&](DeviceId id) { return graph[id].kind == DeviceKind::host_bridge; };
+    facts.at_host_bridge[static_cast<std::size_t>(boost::get(boost::edge_index, graph, edge))] =
+        is_bridge(boost::source(edge, graph)) || is_bridge(boost::target(edge, graph));
+  }
+  for (const DeviceId id : boost::make_iterator_range(boost::vertices(graph))) {
+    if (graph[id].kind == DeviceKind::numa && graph[id].model.starts_with("amd")) facts.amd = true;
+  }
+  for (const DeviceId id : node.gpus()) {
+    const auto known = gpus.find(graph[id].model);
+    const NcclGpu gpu = known == gpus.end() ? NcclGpu{} : known->second;
+    const bool is_first = id == node.gpus().front();
+    facts.capability_min =
+        is_first ? gpu.capability : std::min(facts.capability_min, gpu.capability);
+    facts.capability_max = std::max(facts.capability_max, gpu.capability);
+    facts.memory_bandwidth =
+        is_first ? gpu.memory_bandwidth : std::min(facts.memory_bandwidth, gpu.memory_bandwidth);
+  }
+  return facts;
+}
+
+void join(NcclFacts& facts, const NodeFacts& node, bool is_first) {
+  facts.amd = facts.amd || node.amd;
+  facts.capability_min =
+      is_first ? node.capability_min : std::min(facts.capability_min, node.capability_min);
+  facts.capability_max = std::max(facts.capability_max, node.capability_max);
+  facts.memory_bandwidth =
+      is_first ? node.memory_bandwidth : std::min(facts.memory_bandwidth, node.memory_bandwidth);
+}
+
+/// The links' loads, and what one flow sees of its way.
+std::vector<double> loads(const Cluster& cluster, const Pattern& pattern, NcclFacts& facts) {
+  std::vector<double> load(cluster.links().size());
+  for (const Phase& phase : pattern.phases) {
+    for (const PatternFlow& flow : phase.flows) {
+      Seconds network;
+      bool is_local = true;
+      bool is_nvlink = true;
+      for (std::uint32_t i = 0; i < flow.path_size; ++i) {
+        const auto id = static_cast<std::size_t>(pattern.path_links[flow.path_begin + i]);
+        const ClusterLink& link = cluster.links()[id];
+        load[id] += flow.share;
+        if (link.kind == LinkKind::network) {
+          network += Seconds{link.latency};
+          is_local = false;
+        }
+        is_nvlink = is_nvlink && link.kind == LinkKind::nvlink;
+      }
+      facts.network_latency = std::max(facts.network_latency, network);
+      if (is_local && !is_nvlink) facts.local = hop_pcie;
+    }
+  }
+  return load;
+}
+
+}  // namespace
+
+NcclFacts examine(const Cluster& cluster, const Pattern& pattern, const NcclGpus& gpus) {
+  NcclFacts facts;
+  const std::vector<double> load = loads(cluster, pattern, facts);
+  const auto per_byte = [&](std::size_t id, double share) {
+    return Seconds{load[id] / (share * cluster.links()[id].capacity)};
+  };
+  std::map<const NodeGraph*, NodeFacts> known;
+  std::size_t id = 0;
+  bool is_first = true;
+  for (int index = 0; index < cluster.node_count(); ++index) {
+    const NodeGraph& node = cluster.node(index);
+    const auto [entry, is_new] = known.try_emplace(&node);
+    if (is_new) entry->second = examine(node, gpus);
+    bool takes_part = false;
+    for (std::size_t resource = 0; resource < node.resources().size(); ++resource, ++id) {
+      if (load[id] == 0) continue;
+      takes_part = true;
+      const LinkKind kind = cluster.links()[id].kind;
+      if (kind == LinkKind::nvlink) {
+        facts.nvlink_per_byte = std::max(facts.nvlink_per_byte, per_byte(id, 1));
+        continue;
+      }
+      const bool is_bridge = entry->second.at_host_bridge[resource];
+      facts.crosses_host_bridge = facts.crosses_host_bridge || is_bridge;
+      facts.other_per_byte =
+          std::max(facts.other_per_byte, per_byte(id, is_bridge ? host_bridge_share : 1));
+    }
+    if (!takes_part) continue;
+    join(facts, entry->second, is_first);
+    is_first = false;
+  }
+  for (; id < load.size(); ++id) {
+    facts.other_per_byte = std::max(facts.other_per_byte, per_byte(id, 1));
+  }
+  return facts;
+}
+
+}  // namespace gradwire

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "sim/collectives/pattern.hpp"
+#include "sim/core/cluster.hpp"
+#include "sim/cost/nccl_constants.hpp"
+
+namespace gradwire {
+
+/// What NCCL asks of a GPU model.
+struct NcclGpu {
+  int capability = 0;               ///< compute capability x 10: 80, 86, 90
+  BytesPerSecond memory_bandwidth;  ///< nominal, 0 when unknown
+};
+/// By Device::model.
+using NcclGpus = std::map<std::string, NcclGpu, std::less<>>;
+
+/// What pricing must know of a pattern over a cluster: found once for each pattern.
+struct NcclFacts {
+  Seconds nvlink_per_byte;           ///< of the collective's size, on the busiest NVLink
+  Seconds other_per_byte;            ///< same, on the busiest other link
+  Seconds network_latency;           ///< of the network links between two machines, the longest
+  NcclHop local = hop_nvlink;        ///< the slowest kind of hop inside a machine
+  bool crosses_host_bridge = false;  ///< GPU traffic passes one
+  bool amd = false;                  ///< a machine's processors are AMD's
+  int capability_min = 0;            ///< of the GPUs of the machines that take part
+  int capability_max = 0;
+  BytesPerSecond memory_bandwidth;  ///< the least, 0 when unknown
+};
+
+/// GPU traffic that passes a host bridge gets so much of its PCIe links: peer-to-peer transfers
+/// through a root complex are split into smaller packets than through a PCIe switch. Fitted to
+/// alcf-polaris-nccl2.18-n2 (its rows from 8 MiB on: 36.0 GB/s through two NICs behind PCIe 4 x16
+/// links of 24 GB/s); NCCL itself plans with 1/1.2 for Intel (src/graph/topo.h,
+/// INTEL_P2P_OVERHEAD).
+constexpr double host_bridge_share = 0.75;
+
+/// Walks over all flows of the pattern.
+[[nodiscard]] NcclFacts examine(const Cluster& cluster, const Pattern& pattern,
+                                const NcclGpus& gpus);
+
+}  // namespace gradwire

@@ -1,0 +1,262 @@
+#include "sim/cost/nccl_library.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cstddef>
+#include <set>
+#include <utility>
+
+#include "sim/collectives/algorithms.hpp"
+#include "sim/collectives/nvls.hpp"
+#include "sim/core/error.hpp"
+#include "sim/cost/nccl_measured.hpp"
+
+namespace gradwire {
+namespace {
+
+/// The network latency that NCCL's hops hold already: ports and switch of InfiniBand take less
+/// (topologies/links.cpp).
+constexpr Seconds counted_network_latency{1e-6};
+constexpr int hopper = 90;
+constexpr int blackwell = 100;
+constexpr int ampere = 80;
+
+/// NCCL plans with the link's nominal rate, links state their payload: up to so much less. Assumed;
+/// it takes each port of topologies/links.cpp to the speed that NCCL finds for it.
+constexpr double nominal_over_payload = 1.07;
+/// Bandwidths of a channel that NCCL tries, GB/s (v2.28.9, src/graph/search.cc). Before Hopper.
+constexpr std::array local_speeds = {40.0, 30.0, 20.0, 18.0, 15.0, 12.0, 10.0,
+                                     9.0,  7.0,  6.0,  5.0,  4.0,  3.0};
+constexpr std::array network_speeds = {48.0, 30.0, 28.0, 24.0, 20.0, 18.0, 15.0, 12.0, 10.0, 9.0,
+                                       7.0,  6.0,  5.0,  4.0,  3.0,  2.4,  1.2,  0.24, 0.12};
+constexpr std::array hopper_local_speeds = {60.0, 50.0, 40.0, 30.0, 24.0, 20.0,
+                                            15.0, 12.0, 11.0, 6.0,  3.0};
+constexpr std::array hopper_network_speeds = {48.0, 45.0, 42.0, 40.0, 30.0, 24.0, 22.0, 20.0, 17.5,
+                                              15.0, 12.0, 6.0,  3.0,  2.4,  1.2,  0.24, 0.12};
+
+/// The largest speed that a channel of this rate can have; the rate itself below all.
+double planned_speed(double rate, std::span<const double> speeds) {
+  const auto found = std::find_if(speeds.begin(), speeds.end(), [&](double speed) {
+    return speed <= nominal_over_payload * rate;
+  });
+  return found == speeds.end() ? rate : *found;
+}
+
+std::span<const double> speeds_for(int capability, bool is_across) {
+  if (capability >= hopper) {
+    return is_across ? std::span<const double>(hopper_network_speeds) : hopper_local_speeds;
+  }
+  return is_across ? std::span<const double>(network_speeds) : local_speeds;
+}
+
+/// Row of NcclByArchitecture: up to 2.17 compute capability 8.0 alone is Ampere.
+int architecture(const NcclConstants& constants, const NcclFacts& facts) {
+  const int capability = facts.capability_min;
+  constexpr int first_with_rows = 18;
+  if (constants.first_minor < first_with_rows) {
+    return capability == ampere && facts.capability_max == ampere ? 1 : 0;
+  }
+  if (capability >= blackwell) return 3;
+  if (capability >= hopper) return 2;
+  return capability >= ampere ? 1 : 0;
+}
+
+NcclAlgorithm algorithm_of(const Pattern& pattern) {
+  const auto* const found = std::find_if(
+      nccl_algorithms.begin(), nccl_algorithms.end(),
+      [&](NcclAlgorithm algorithm) { return name_of(algorithm) == pattern.algorithm; });
+  assert(found != nccl_algorithms.end());
+  return *found;
+}
+
+/// Bus traffic of a pattern / size of the collective, as NCCL counts a bus: 1 / per_byte is its
+/// bandwidth.
+double bus_traffic(const Pattern& pattern) {
+  if (pattern.algorithm == "ring") return bus_factor(pattern.kind, pattern.ranks);
+  if (pattern.algorithm == "tree" || pattern.algorithm == "nvls_tree") {
+    return pattern.machines > 2 ? 2 : 1;
+  }
+  return 1;
+}
+
+template <class Item>
+bool contains(const std::vector<Item>& items, Item item) {
+  return std::find(items.begin(), items.end(), item) != items.end();
+}
+
+}  // namespace
+
+NcclLibrary::NcclLibrary(std::shared_ptr<const Cluster> cluster, NcclOptions options)
+    : cluster_(std::move(cluster)),
+      options_(std::move(options)),
+      constants_(nccl_constants(options_.version)) {
+  assert(cluster_ != nullptr && !options_.algorithms.empty() && !options_.protocols.empty());
+}
+
+bool NcclLibrary::may_use_nvls(const Placement& ranks) const {
+  constexpr int first_with_nvls = 17;
+  if (options_.version.minor < first_with_nvls || !has_nvswitch(*cluster_, ranks)) return false;
+  return std::all_of(ranks.begin(), ranks.end(), [&](const GpuRef& rank) {
+    const NodeGraph& node = cluster_->node(rank.node);
+    const auto& model = node.device(node.gpus()[static_cast<std::size_t>(rank.gpu)]).model;
+    const auto gpu = options_.gpus.find(model);
+    return gpu != options_.gpus.end() && gpu->second.capability >= hopper;
+  });
+}
+
+std::vector<Pattern> NcclLibrary::plan(CollectiveKind kind, const Placement& ranks) const {
+  std::set<int> machines;
+  for (const GpuRef& rank : ranks) machines.insert(rank.node);
+  const bool is_across = machines.size() > 1;
+  const bool is_lone = machines.size() == ranks.size();
+  const bool nvls = may_use_nvls(ranks);
+  const auto can_run = [&](NcclAlgorithm algorithm) {
+    switch (algorithm) {
+      case NcclAlgorithm::nvls:
+        return nvls && !is_across;
+      case NcclAlgorithm::nvls_tree:
+        return nvls && is_across;
+      case NcclAlgorithm::collnet_direct:
+      case NcclAlgorithm::collnet_chain:
+        return options_.collnet && is_across;
+      case NcclAlgorithm::pat:
+        return constants_.has_pat && is_lone;
+      default:
+        return true;
+    }
+  };
+  std::vector<Pattern> patterns;
+  const auto add = [&](NcclAlgorithm algorithm) {
+    if (find_algorithm(name_of(algorithm), kind) == nullptr || !can_run(algorithm)) return;
+    if (!nccl_has(kind, algorithm, NcclProtocol::simple)) return;
+    patterns.push_back(plan_collective(kind, name_of(algorithm), *cluster_, ranks));
+  };
+  for (const NcclAlgorithm algorithm : options_.algorithms) add(algorithm);
+  if (patterns.empty()) add(NcclAlgorithm::ring);
+  if (patterns.empty()) add(NcclAlgorithm::direct);
+  return patterns;
+}
+
+NcclLibrary::Known NcclLibrary::learn(const Pattern& pattern) const {
+  Known known;
+  known.facts = examine(*cluster_, pattern, options_.gpus);
+  const NcclFacts& facts = known.facts;
+  const bool is_across = pattern.machines > 1;
+  const Seconds per_byte = std::max(facts.nvlink_per_byte, facts.other_per_byte);
+  const double bus = bus_traffic(pattern) / per_byte.count() / 1e9;
+  NcclSystem& system = known.system;
+  system.machines = pattern.machines;
+  system.ranks = pattern.ranks;
+  system.architecture = architecture(constants_, facts);
+  system.local = facts.local;
+  system.amd = facts.amd;
+  // A switch has no rings: as many channels as lanes of the usual speed fit.
+  constexpr double lane = 20;
+  system.channels = pattern.algorithm == "nvls"
+                        ? std::max(2, static_cast<int>(nominal_over_payload * bus / lane))
+                        : pattern.channels;
+  const double rate = bus / system.channels;
+  system.bus = system.channels * planned_speed(rate, speeds_for(facts.capability_min, is_across));
+  if (options_.channels_max && *options_.channels_max < system.channels) {
+    known.channel_share = static_cast<double>(*options_.channels_max) / system.channels;
+    system.bus *= known.channel_share;
+    system.channels = *options_.channels_max;
+  }
+  // Rings are laid again over the same links: more channels, no more bandwidth.
+  system.channels = std::max(system.channels, options_.channels_min.value_or(1));
+  const Seconds more = facts.network_latency - counted_network_latency;
+  system.network_latency = std::max(0.0, more.count() * 1e6);
+  return known;
+}
+
+const NcclLibrary::Known& NcclLibrary::known(const Pattern& pattern) const {
+  const auto found = known_.find(pattern.key);
+  if (found != known_.end()) return found->second;
+  return known_.emplace(pattern.key, learn(pattern)).first->second;
+}
+
+bool NcclLibrary::allows(const NcclFacts& facts, NcclProtocol protocol) const {
+  if (!contains(options_.protocols, protocol)) return false;
+  if (protocol != NcclProtocol::ll128 || options_.forces_ll128) return true;
+  // src/graph/tuning.cc: one generation of GPUs of 7.0, 8.0, 9.0 or later, NVLink inside, no host
+  // bridge before the NIC (from Hopper on another GPU's NIC will do).
+  constexpr int first_with_ll128 = 5;
+  constexpr int volta = 70;
+  const int capability = facts.capability_min;
+  const bool is_known = capability == volta || capability == ampere || capability == hopper ||
+                        capability >= blackwell;
+  return options_.version.minor >= first_with_ll128 && is_known &&
+         capability == facts.capability_max && facts.local == hop_nvlink &&
+         !facts.crosses_host_bridge;
+}
+
+std::vector<NcclLibrary::Way> NcclLibrary::ways(std::span<const Pattern> patterns) const {
+  std::vector<Way> result;
+  const auto add = [&](bool all_protocols) {
+    for (std::size_t i = 0; i < patterns.size(); ++i) {
+      const NcclAlgorithm algorithm = algorithm_of(patterns[i]);
+      for (const NcclProtocol protocol : nccl_protocols) {
+        const bool is_allowed = all_protocols ? protocol != NcclProtocol::ll128
+                                              : allows(known(patterns[i]).facts, protocol);
+        if (is_allowed && nccl_has(patterns[i].kind, algorithm, protocol)) {
+          result.push_back({i, algorithm, protocol});
+        }
+      }
+    }
+  };
+  add(false);
+  if (result.empty()) add(true);
+  return result;
+}
+
+NcclLibrary::Way NcclLibrary::by_threshold(std::span<const Pattern> patterns,
+                                           std::span<const Way> ways, Bytes size) const {
+  const auto bytes = static_cast<double>(size.count());
+  const NcclSystem& system = known(patterns.front()).system;
+  const bool tree = bytes <= nccl_tree_threshold(system);
+  const auto wanted = [&](const Way& way) {
+    const NcclQuestion question{patterns[way.pattern].kind, way.algorithm, way.protocol,
+                                size.count()};
+    const bool is_small = bytes <= nccl_ll_threshold(known(patterns[way.pattern]).system, question);
+    const bool right_protocol = (way.protocol == NcclProtocol::ll) == is_small;
+    const bool right_algorithm = (way.algorithm == NcclAlgorithm::tree) == tree;
+    return 2 * static_cast<int>(right_algorithm) + static_cast<int>(right_protocol);
+  };
+  return *std::max_element(ways.begin(), ways.end(),
+                           [&](const Way& a, const Way& b) { return wanted(a) < wanted(b); });
+}
+
+NcclLibrary::Way NcclLibrary::best(std::span<const Pattern> patterns, Bytes size) const {
+  const std::vector<Way> all = ways(patterns);
+  assert(!all.empty());
+  if (!constants_.has_model) return by_threshold(patterns, all, size);
+  const auto time = [&](const Way& way) {
+    return nccl_time(constants_, known(patterns[way.pattern]).system,
+                     {patterns[way.pattern].kind, way.algorithm, way.protocol, size.count()});
+  };
+  return *std::min_element(all.begin(), all.end(),
+                           [&](const Way& a, const Way& b) { return time(a) < time(b); });
+}
+
+CollectiveChoice NcclLibrary::choose(std::span<const Pattern> patterns, Bytes size) const {
+  CollectiveChoice choice;
+  choice.cost.source = "model";
+  choice.cost.algorithm = patterns.front().algorithm;
+  if (patterns.front().phases.empty()) return choice;  // one rank, in place: nothing is launched
+  const Way way = best(patterns, size);
+  const Pattern& pattern = patterns[way.pattern];
+  const Known& known = this->known(pattern);
+  const double us = nccl_measured_time(constants_, known.system,
+                                       {pattern.kind, way.algorithm, way.protocol, size.count()},
+                                       known.facts, options_.gpus_per_process, known.channel_share);
+  choice.pattern = way.pattern;
+  choice.cost.algorithm = pattern.algorithm;
+  choice.cost.protocol = name_of(way.protocol);
+  choice.cost.alone = Seconds{us * 1e-6};
+  return choice;
+}
+
+}  // namespace gradwire

@@ -1,0 +1,121 @@
+#include "sim/cost/nccl_measured.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <limits>
+
+namespace gradwire {
+namespace {
+
+constexpr double us_per_second = 1e6;
+constexpr double bytes_per_second = 1e9;  // of 1 GB/s
+constexpr auto ll128_index = static_cast<std::size_t>(NcclProtocol::ll128);
+
+/// The model's constants, with what runs reach in their place.
+NcclConstants reached(const NcclConstants& constants) {
+  NcclConstants result = constants;
+  result.ampere_bus_max = 0;
+  result.ring_ll = result.ring_ll_local = nccl_measured.ll;
+  result.simple_network_latencies = 1;
+  result.ring_ll128 = 1;  // of the bus that `bus` gives it
+  for (auto& row : result.ring_ll128_channel) row.fill(std::numeric_limits<double>::infinity());
+  result.ring_base[ll128_index] = nccl_measured.ll128_base_us;
+  result.ring_hop[hop_nvlink][ll128_index] = nccl_measured.ll128_nvlink_hop_us;
+  return result;
+}
+
+/// Seconds that the busiest link takes for a byte of the collective, by protocol.
+Seconds per_byte(const NcclQuestion& question, const NcclFacts& facts) {
+  if (question.algorithm == NcclAlgorithm::ring && question.protocol == NcclProtocol::ll128) {
+    return std::max((1 / nccl_measured.ll128_nvlink) * facts.nvlink_per_byte,
+                    (1 / nccl_measured.ll128_other) * facts.other_per_byte);
+  }
+  return std::max(facts.nvlink_per_byte, facts.other_per_byte);
+}
+
+/// Ranks that one rank exchanges with in a group, at most; 0 where nothing is grouped.
+int peers_of(const NcclQuestion& question, int ranks) {
+  if (question.algorithm != NcclAlgorithm::direct) return 0;
+  return question.kind == CollectiveKind::send_recv ? 1 : ranks - 1;
+}
+
+/// Of a tree over the machines, up and down.
+int network_hops(const NcclSystem& system) {
+  return 2 * (static_cast<int>(std::bit_width(static_cast<unsigned>(system.machines))) - 1);
+}
+
+bool is_nvls(NcclAlgorithm algorithm) {
+  return algorithm == NcclAlgorithm::nvls || algorithm == NcclAlgorithm::nvls_tree;
+}
+
+/// us for all bytes, where the pattern's own loads say it: no model of NCCL's is needed.
+double bytes_on_links(const NcclSystem& system, const NcclQuestion& question,
+                      const NcclFacts& facts) {
+  Seconds nvlink = facts.nvlink_per_byte;
+  if (is_nvls(question.algorithm)) {
+    // One of the channels works for the others (NCCL v2.28.9, src/graph/tuning.cc).
+    const double share = nccl_measured.nvls * (system.channels - 1) / system.channels;
+    nvlink = (1 / share) * nvlink;
+  }
+  return static_cast<double>(question.bytes) * std::max(nvlink, facts.other_per_byte).count() *
+         us_per_second;
+}
+
+bool is_priced_by_links(NcclAlgorithm algorithm) {
+  return algorithm != NcclAlgorithm::ring && algorithm != NcclAlgorithm::tree;
+}
+
+}  // namespace
+
+std::span<const NcclFit> nccl_fits() {
+  static constexpr std::array<NcclFit, 9> fits = {{
+      {"ll128_nvlink", "wohlbier-dgx2-12gpu-all_reduce", "2 MiB to 16 MiB"},
+      {"ll128_base_us", "wohlbier-dgx2-12gpu-all_reduce", "2 MiB to 16 MiB"},
+      {"ll128_nvlink_hop_us", "vtrain-v100-8gpu-all_reduce", "1 MiB to 8 MiB"},
+      {"launch_us", "superbench-a100-1n-all_reduce", "below 32 KiB"},
+      {"peer_host_us", "superbench-a100-1n-alltoall", "below 256 KiB"},
+      {"peer_us", "alcf-sophia-n2-env2-alltoall", "below 256 KiB"},
+      {"host_bridge_share", "alcf-polaris-nccl2.18-n2-env4-all_reduce", "from 8 MiB on"},
+      {"memory_passes", "vtrain-a100-2gpu-all_reduce", "all"},
+      {"nvls_tree_latencies", "aws-p5-2n-all_reduce", "32 MiB and 64 MiB"},
+  }};
+  return fits;
+}
+
+double nccl_measured_time(const NcclConstants& constants, const NcclSystem& system,
+                          const NcclQuestion& question, const NcclFacts& facts,
+                          int gpus_per_process, double channel_share) {
+  const NcclConstants real = reached(constants);
+  NcclSystem alone = system;
+  const double seconds = per_byte(question, facts).count() / channel_share;
+  double moving = 0;
+  if (is_priced_by_links(question.algorithm)) {
+    moving = bytes_on_links(system, question, facts) / channel_share;
+  } else {
+    // The bus that would move a byte in that time.
+    const double traffic = question.algorithm == NcclAlgorithm::tree
+                               ? (system.machines > 2 ? 2.0 : 1.0)
+                               : bus_factor(question.kind, system.ranks);
+    alone.bus = traffic / seconds / bytes_per_second;
+    moving = static_cast<double>(question.bytes) / (1e3 * nccl_bandwidth(real, alone, question));
+  }
+  const bool copies = question.algorithm == NcclAlgorithm::ring &&
+                      question.protocol == NcclProtocol::simple &&
+                      facts.memory_bandwidth.count() > 0;
+  if (copies) {
+    moving += nccl_measured.memory_passes * static_cast<double>(question.bytes) / system.ranks /
+              facts.memory_bandwidth.count() * us_per_second;
+  }
+  const int peers = peers_of(question, system.ranks);
+  const double launch =
+      gpus_per_process * (nccl_measured.launch_us + peers * nccl_measured.peer_host_us);
+  double latency = nccl_latency(real, alone, question) + peers * nccl_measured.peer_us;
+  if (question.algorithm == NcclAlgorithm::nvls_tree) {
+    latency += network_hops(system) * nccl_measured.nvls_tree_latencies * system.network_latency;
+  }
+  return std::max(launch, latency) + moving;
+}
+
+}  // namespace gradwire

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "sim/cost/nccl_facts.hpp"
+#include "sim/cost/nccl_tuner.hpp"
+
+namespace gradwire {
+
+/// Where a constant of NcclMeasured comes from.
+struct NcclFit {
+  std::string_view constant;  ///< its name below
+  std::string_view series;    ///< of results/reference/collectives.yaml; "" when not fitted
+  std::string_view rows;      ///< of that series; these are not scored
+};
+
+/// NCCL chooses by its own model, whose times are those of a selector: optimistic below some MiB.
+/// What runs take beyond it, each with its source. The series that a constant was fitted to are
+/// those of nccl_fits(); all others test it.
+struct NcclMeasured {
+  /// LL sends a flag of 4 bytes with each 4 bytes (S. Jeaugey, Massively scale your deep learning
+  /// training with NCCL 2.4, 2019); NCCL counts with 1/2 from 2.22 on and with 1/4 before.
+  double ll = 0.5;
+  /// Of NVLink's rate, for LL128: its threads load and store every line, and do not keep up.
+  double ll128_nvlink = 0.62;
+  /// Of the other links' rate: 120 of 128 bytes are payload (same source as `ll`).
+  double ll128_other = 120.0 / 128;
+  double ll128_base_us = 20;
+  double ll128_nvlink_hop_us = 2.8;
+  /// Host time to launch one GPU's kernel: a process that drives several launches them one after
+  /// the other, and they wait for the last.
+  double launch_us = 4.3;
+  /// Grouped sends and receives: for each peer, host time to put its two operations into the group,
+  /// and device time to start them.
+  double peer_host_us = 0.85;
+  double peer_us = 2.25;
+  /// Of the bandwidth of NVLinks into NVSwitches that reduce (NCCL v2.28.9, src/graph/tuning.cc,
+  /// nvlsEfficiency of Hopper).
+  double nvls = 0.85;
+  /// Times a rank's own part goes through GPU memory without a transfer beside it: the step of a
+  /// Simple ring that ends the reduction reads two operands and writes the result.
+  double memory_passes = 3;
+  /// Further latencies of the network, beyond InfiniBand's, that an NVLSTree waits for in each hop.
+  double nvls_tree_latencies = 4.7;
+};
+inline constexpr NcclMeasured nccl_measured{};
+
+[[nodiscard]] std::span<const NcclFit> nccl_fits();
+
+/// us: what a run takes on links that nobody else uses, `facts` of the pattern that is run.
+/// @param gpus_per_process  GPUs that one process launches on, >= 1.
+/// @param channel_share     of the channels that the pattern has, those in use: 0..1.
+/// REQUIRES: nccl_has, `facts.nvlink_per_byte` or `facts.other_per_byte` above 0.
+[[nodiscard]] double nccl_measured_time(const NcclConstants& constants, const NcclSystem& system,
+                                        const NcclQuestion& question, const NcclFacts& facts,
+                                        int gpus_per_process, double channel_share);
+
+}  // namespace gradwire
