@@ -47,6 +47,13 @@ std::map<std::string, MeasurementRole> read_parts(YamlMap map) {
   return parts;
 }
 
+std::pair<Bytes, Bytes> read_fitted(YamlMap& map) {
+  const auto from = map.require<Bytes>("from");
+  const auto last = map.require<Bytes>("to", at_least(from));
+  map.finish();
+  return {from, last};
+}
+
 std::string choice_of(const YamlValue& value, const std::string& name,
                       const std::vector<std::string>& known) {
   if (std::ranges::find(known, value.text) == known.end()) fail_choice(value, name, known);
@@ -111,6 +118,7 @@ MeasuredCollective read_table(YamlMap& map, bool choices) {
   if (!choices) {
     table.family = map.require<std::string>("family");
     table.parts = read_parts(map.require_map("parts"));
+    if (auto fitted = map.optional_map("fitted")) table.fitted = read_fitted(*fitted);
   }
   table.series.op = collective_kind(map.require_choice("op", kinds)).value();
   table.series.ranks = map.require<int>("ranks", at_least(2));

@@ -256,6 +256,10 @@ CollectiveChoice NcclLibrary::choose(std::span<const Pattern> patterns, Bytes si
   choice.cost.algorithm = pattern.algorithm;
   choice.cost.protocol = name_of(way.protocol);
   choice.cost.alone = Seconds{us * 1e-6};
+  if (constants_.has_model) {
+    const NcclQuestion question{pattern.kind, way.algorithm, way.protocol, size.count()};
+    choice.cost.planned = Seconds{nccl_time(constants_, known.system, question) * 1e-6};
+  }
   return choice;
 }
 

@@ -24,6 +24,7 @@ std::vector<AloneTime> time_alone(const Cluster& cluster, const CollectiveLibrar
     times.push_back({.size = size,
                      .time = {},
                      .bound = static_cast<double>(size.count()) * per_byte[pattern],
+                     .planned = cost.planned,
                      .algorithm = cost.algorithm,
                      .protocol = cost.protocol,
                      .source = cost.source});

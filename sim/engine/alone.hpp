@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@ struct AloneTime {
   Bytes size{0};
   Seconds time;
   Seconds bound;  ///< what the busiest link needs for its bytes, however the flows are timed
+  std::optional<Seconds> planned;  ///< CollectiveCost::planned
   std::string algorithm;
   std::string protocol;  ///< "" when the source does not say
   std::string source;    ///< "table" | "fit" | "model"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 
 #include "calibration/fit/collective_fit.hpp"
@@ -45,14 +46,20 @@ std::string role_in(const MeasuredCollective& table, const std::string& part) {
   return config::name_of(table.parts.at(part));
 }
 
-void predict_alone(const MeasuredCollective& table, std::vector<Row>& rows) {
+enum class Times : std::uint8_t {
+  run,     ///< from the start to the end
+  planned  ///< by which the library chose, where it has a model of its own
+};
+
+void predict_alone(const MeasuredCollective& table, Times which, std::vector<Row>& rows) {
   std::vector<Bytes> sizes;
   for (const MeasuredRow& row : table.series.rows) sizes.push_back(row.size);
   try {
     const std::vector<AloneTime> times =
         time_alone(*table.cluster, *table.library, table.series.op, table.placement, sizes, {});
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      rows[i].predicted = 1e6 * times[i].time.count();
+      const bool planned = which == Times::planned && times[i].planned.has_value();
+      rows[i].predicted = 1e6 * (planned ? *times[i].planned : times[i].time).count();
       rows[i].how = way(times[i].algorithm, times[i].protocol);
     }
   } catch (const SimulationError& error) {
@@ -79,7 +86,12 @@ std::vector<Row> with_predictions(std::vector<Row> rows, std::span<const HeldOut
 
 std::vector<Row> rows_alone(const MeasuredCollective& table, const std::string& part) {
   std::vector<Row> rows = blank_rows(table, part, role_in(table, part));
-  predict_alone(table, rows);
+  predict_alone(table, Times::run, rows);
+  for (std::size_t i = 0; i < rows.size() && table.fitted && part == "a"; ++i) {
+    const Bytes size = table.series.rows[i].size;
+    const bool is_fitted = size >= table.fitted->first && size <= table.fitted->second;
+    if (is_fitted) rows[i].role = config::name_of(MeasurementRole::calibrate);
+  }
   give_limits(table, part, rows);
   return rows;
 }
@@ -112,7 +124,7 @@ std::vector<Row> rows_of_other_ranks(std::span<const MeasuredCollective* const> 
 
 std::vector<Row> rows_of_choices(const MeasuredCollective& table) {
   std::vector<Row> rows = blank_rows(table, "d", config::name_of(MeasurementRole::score));
-  predict_alone(table, rows);
+  predict_alone(table, Times::planned, rows);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const MeasuredRow& row = table.series.rows[i];
     const std::string printed = way(row.algorithm, row.protocol);

@@ -3,11 +3,13 @@
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 
 #include "sim/config/collective_measurements_yaml.hpp"
 #include "sim/config/yaml_map.hpp"
 #include "sim/core/error.hpp"
+#include "sim/cost/nccl_measured.hpp"
 #include "tests/catch.hpp"
 #include "tests/topologies/files.hpp"
 
@@ -90,6 +92,15 @@ TEST_CASE("Every table has a source, rows and a part to play", "[validation]") {
   }
   REQUIRE(measured.choices.size() == 1);
   CHECK(measured.choices[0].series.rows.size() == 25);
+}
+
+TEST_CASE("What NCCL's constants were fitted to is not scored", "[validation]") {
+  std::set<std::string> fitted;
+  for (const NcclFit& fit : nccl_fits()) fitted.emplace(fit.series);
+  for (const auto& table : shipped().tables) {
+    INFO(table.id);
+    CHECK(table.fitted.has_value() == fitted.contains(table.id));
+  }
 }
 
 TEST_CASE("Every shared table of NCCL stands in the dataset, row by row", "[validation][shared]") {
