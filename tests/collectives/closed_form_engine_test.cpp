@@ -1,7 +1,8 @@
 // The planners, moved by the engine, against their closed forms, and one message after the other
 // against fluids.
-#include <map>
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "sim/collectives/algorithms.hpp"
 #include "sim/collectives/hierarchical.hpp"
@@ -56,6 +57,28 @@ TEST_CASE("Alone on equal links every algorithm takes its closed form's time",
   CHECK(compared >= 17);  // for any number of ranks but primes; 22 for powers of two
 }
 
+TEST_CASE("Closed forms hold in the limits: latency for a byte, bandwidth for a tebibyte",
+          "[cost][closed-form]") {
+  // A byte takes 0.08 ns at 12 GB/s, 4e-5 of a step's latency. Of a tebibyte, 92 s, the latencies
+  // of at most 64 + 15 steps are 2e-6.
+  constexpr std::int64_t tebibyte = std::int64_t{1} << 40;
+  const int ranks = GENERATE(2, 5, 8, 16);
+  const Cluster cluster = lone_gpus(ranks);
+  const Placement members = packed_placement(cluster, 1);
+  for (const Algorithm& algorithm : algorithms()) {
+    for (const AlgorithmVariant& variant : algorithm.variants) {
+      const auto form = closed_form(algorithm.name, variant.kind, ranks);
+      if (!form) continue;
+      const Pattern pattern = variant.plan(cluster, members);
+      INFO(algorithm.name << ' ' << name_of(variant.kind) << ", " << ranks << " ranks");
+      CHECK(engine_time(cluster, pattern, Bytes{1}, {}) ==
+            Approx(form->steps * alpha.count()).epsilon(1e-4));
+      CHECK(engine_time(cluster, pattern, Bytes{tebibyte}, {}) ==
+            Approx(form->share * static_cast<double>(tebibyte) / rate.count()).epsilon(1e-5));
+    }
+  }
+}
+
 TEST_CASE("A hierarchical all-reduce takes its closed form's time", "[cost][closed-form]") {
   // Two GPUs a machine on one PCIe switch, which both share the way to the one NIC: inside, a hop
   // is two PCIe links; across, as above but half of the rate for each of the two.
@@ -75,7 +98,12 @@ TEST_CASE("A hierarchical all-reduce takes its closed form's time", "[cost][clos
   }
 }
 
-TEST_CASE("Alone, fluids take as long as messages to 0.01 %", "[cost][engine]") {
+TEST_CASE("Alone, fluids take as long as messages: pipelines to 2.1 %, all else to 0.01 %",
+          "[cost][engine]") {
+  // In a pipeline a fluid takes each link as fairly shared all the time, while pieces of different
+  // channels meet on it at some times only: it takes longer than messages, never less.
+  constexpr double pipelines = 0.021;
+  constexpr double exact = 1e-4;
   struct Shape {
     std::string what;
     Cluster cluster;
@@ -105,8 +133,12 @@ TEST_CASE("Alone, fluids take as long as messages to 0.01 %", "[cost][engine]") 
           const double step = engine_time(shape.cluster, pattern, size, {}, Fidelity::step);
           INFO(algorithm.name << ' ' << name_of(variant.kind) << ", " << shape.what << ", "
                               << size.count() << " B");
-          CHECK(engine_time(shape.cluster, pattern, size, {}, Fidelity::fluid) ==
-                Approx(step).epsilon(1e-4));
+          const double fluid = engine_time(shape.cluster, pattern, size, {}, Fidelity::fluid);
+          const bool is_pipeline = std::ranges::any_of(pattern.phases, [](const Phase& phase) {
+            return phase.coupling == Coupling::pipeline;
+          });
+          CHECK(fluid == Approx(step).epsilon(is_pipeline ? pipelines : exact));
+          CHECK(fluid >= step * (1 - exact));
           ++compared;
         }
       }

@@ -10,6 +10,7 @@ namespace gradwire::test {
 inline double engine_time(const Cluster& cluster, const Pattern& pattern, Bytes size,
                           const CollectiveCost& cost, Fidelity fidelity = Fidelity::fluid) {
   EngineOptions options;
+  options.one_at_a_time = true;
   options.fidelity = fidelity;
   options.reference_solver = true;  // SimGrid would allow only one engine in this program
   const auto engine = make_engine(cluster, std::span(&pattern, 1), options);
