@@ -10,10 +10,12 @@ namespace gradwire::cli {
 /// REQUIRES: the scenario was read with Needs::everything.
 [[nodiscard]] Job job_of(const config::Scenario& scenario);
 
-/// `auto`, `fluid` or `step` for the engine.
+/// The fidelity for the engine; for `bracket` the first of its two.
 [[nodiscard]] EngineOptions engine_options(const config::Scenario& scenario);
 
-/// Simulates one scenario. @param record_spans  keep the timeline of the first measured iteration.
+/// Simulates one scenario; with fidelity `bracket` twice, `fluid` and `coupled`: the bounds of the
+/// first are widened to the second. @param record_spans  keep the timeline of the first measured
+/// iteration.
 /// @throws SimulationError
 [[nodiscard]] RunResult predict(const config::Scenario& scenario, bool record_spans);
 

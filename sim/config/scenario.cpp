@@ -32,7 +32,8 @@ void read_strategy(YamlMap map, Scenario& scenario) {
 }
 
 void read_run(YamlMap map, Scenario& scenario) {
-  static const std::vector<std::string> fidelities = {"auto", "fluid", "step"};
+  static const std::vector<std::string> fidelities = {"auto", "fluid", "step", "coupled",
+                                                      "bracket"};
   RunSpec& run = scenario.run;
   run.iterations = map.value_or("iterations", run.iterations, between(1, iterations_max));
   run.warmup = map.value_or("warmup", run.warmup, between(0, iterations_max));

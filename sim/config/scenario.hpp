@@ -32,7 +32,7 @@ struct Scenario {
   JitterSpec jitter;
   std::vector<StragglerSpec> stragglers;
   RunSpec run;
-  std::string fidelity = "auto";  ///< auto | fluid | step
+  std::string fidelity = "auto";  ///< auto | fluid | step | coupled | bracket
   int grad_accumulation = 1;
   std::vector<Warning> warnings;
   std::string json;    ///< the scenario as written, defaults not filled in, as a JSON object

@@ -52,10 +52,29 @@ Work work_of(std::span<const Pattern> patterns) {
   return most;
 }
 
+/// `fluid` becomes `coupled` above this many flow classes: solving one costs SimGrid some 10 us a
+/// class, and each end of a class is an event.
+constexpr std::size_t fluid_classes_max = 2000;
+
 struct Choice {
   Fidelity fidelity = Fidelity::fluid;
   std::string why;
+  bool asked_for = false;
 };
+
+std::string name_of(Fidelity fidelity) {
+  switch (fidelity) {
+    case Fidelity::fluid:
+      return "fluid";
+    case Fidelity::coupled:
+      return "coupled";
+    case Fidelity::step:
+      return "step";
+    case Fidelity::automatic:
+      break;
+  }
+  return "auto";
+}
 
 Choice choose(const Work& work, const EngineOptions& options) {
   if (options.fidelity == Fidelity::step) {
@@ -67,33 +86,47 @@ Choice choose(const Work& work, const EngineOptions& options) {
           "time; at most {:.0f} are allowed; use 'fluid'",
           work.messages, seconds, options.step_messages_max));
     }
-    return {Fidelity::step, "asked for"};
+    return {Fidelity::step, "asked for", true};
   }
-  if (options.fidelity == Fidelity::fluid) return {Fidelity::fluid, "asked for"};
+  if (options.fidelity != Fidelity::automatic) return {options.fidelity, "asked for", true};
   if (work.ranks > automatic_step_ranks_max) {
     return {Fidelity::fluid,
-            fmt::format("{} ranks, more than {}", work.ranks, automatic_step_ranks_max)};
+            fmt::format("{} ranks, more than {}", work.ranks, automatic_step_ranks_max), false};
   }
   if (work.messages > automatic_step_messages_max) {
-    return {Fidelity::fluid, fmt::format("{:.0f} messages in one collective, more than {:.0f}",
-                                         work.messages, automatic_step_messages_max)};
+    return {Fidelity::fluid,
+            fmt::format("{:.0f} messages in one collective, more than {:.0f}", work.messages,
+                        automatic_step_messages_max),
+            false};
   }
-  return {Fidelity::step, fmt::format("{} ranks and {:.0f} messages in one collective, few enough",
-                                      work.ranks, work.messages)};
+  return {Fidelity::step,
+          fmt::format("{} ranks and {:.0f} messages in one collective, few enough", work.ranks,
+                      work.messages),
+          false};
 }
 
 class EventEngine final : public Engine, Transport::Listener {
  public:
-  EventEngine(FlowGraph graph, const Choice& choice, bool reference) {
+  EventEngine(FlowGraph graph, Choice choice, bool reference) {
     const bool step = choice.fidelity == Fidelity::step;
     const Partition partition = step ? no_merging(graph) : refine(graph);
-    NetworkStats stats{.links = graph.capacity.size(),
+    NetworkStats stats{.links = graph.links_used,
                        .flows = graph.flow_count(),
                        .link_classes = partition.link_classes,
                        .flow_classes = partition.flow_classes,
-                       .fidelity = step ? "step" : "fluid",
-                       .why = choice.why};
+                       .fidelity = {},
+                       .why = {}};
     Quotient quotient = make_quotient(graph, partition);
+    if (choice.fidelity == Fidelity::fluid && !choice.asked_for &&
+        partition.flow_classes > fluid_classes_max) {
+      choice = {Fidelity::coupled,
+                fmt::format("{} classes of flows, more than {}", partition.flow_classes,
+                            fluid_classes_max),
+                false};
+    }
+    if (choice.fidelity == Fidelity::coupled) quotient.couple();
+    stats.fidelity = name_of(choice.fidelity);
+    stats.why = choice.why;
     transport_ = reference ? make_reference_transport(quotient.problem)
                            : make_simgrid_transport(quotient.problem);
     if (step) {

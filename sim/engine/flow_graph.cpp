@@ -31,7 +31,10 @@ class Builder {
  public:
   Builder(std::span<const ClusterLink> links, std::span<const Pattern> patterns,
           bool separate_phases)
-      : links_(links), separate_phases_(separate_phases), local_link_(links.size(), unused) {
+      : links_(links),
+        separate_phases_(separate_phases),
+        local_link_(links.size(), unused),
+        seen_(links.size()) {
     graph_.path_begin.push_back(0);
     graph_.before_begin.push_back(0);
     graph_.pattern_count = static_cast<int>(patterns.size());
@@ -108,6 +111,8 @@ class Builder {
       const double capacity = links_[static_cast<std::size_t>(id)].capacity;
       assert(std::isfinite(capacity) && capacity > 0);
       index = static_cast<std::uint32_t>(graph_.link_id.size());
+      if (!seen_[static_cast<std::size_t>(id)]) ++graph_.links_used;
+      seen_[static_cast<std::size_t>(id)] = true;
       graph_.link_id.push_back(id);
       graph_.capacity.push_back(capacity);
     }
@@ -123,6 +128,7 @@ class Builder {
   std::span<const ClusterLink> links_;
   bool separate_phases_;
   std::vector<std::uint32_t> local_link_;
+  std::vector<bool> seen_;
   std::size_t first_link_ = 0;  ///< of this phase, when phases are separate
   std::unordered_map<KindKey, std::uint32_t, boost::hash<KindKey>> kind_index_;
   std::unordered_map<int, std::uint32_t> group_index_;

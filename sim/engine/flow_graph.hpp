@@ -48,6 +48,7 @@ struct FlowGraph {
   std::vector<std::uint32_t> before_begin;
   std::vector<std::uint32_t> before;
   std::vector<FlowKind> kinds;
+  std::size_t links_used = 0;      ///< different ones of the cluster
   std::vector<PhaseRange> phases;  ///< phases without flows are left out
   int pattern_count = 0;
 

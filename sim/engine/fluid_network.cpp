@@ -9,13 +9,19 @@ TransferNetwork::PlannedPhase FluidNetwork::plan_phase(const PhaseClasses& phase
                                                        const std::vector<double>& times) const {
   PlannedPhase planned;
   for (std::size_t g = 0; g < phase.groups.size(); ++g) {
-    for (const GroupClass::Member& member : phase.groups[g].members) {
+    const GroupClass& group = phase.groups[g];
+    if (group.coupled) {
+      const double moved = group.coupled->share * bytes;
+      planned.flows.push_back({group.coupled->column, moved, moved / times[g], Seconds{}});
+      continue;
+    }
+    for (const GroupClass::Member& member : group.members) {
       const FlowClass& flow = quotient().flow_classes[member.flow_class];
       const double moved = flow.kind.share * bytes;
       const bool paced = phase.coupling != Coupling::independent || cost.alone;
       const double waits = paced ? 0 : phase.steps * message_latency(flow, cost);
       planned.flows.push_back(
-          {member.flow_class, moved, paced ? moved / times[g] : Transport::no_cap, Seconds{waits}});
+          {flow.column, moved, paced ? moved / times[g] : Transport::no_cap, Seconds{waits}});
     }
   }
   planned.messages = planned.flows.size();

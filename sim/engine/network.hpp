@@ -12,7 +12,15 @@
 
 namespace gradwire {
 
-enum class Fidelity : std::uint8_t { automatic, fluid, step };
+/// How transfers are moved.
+///   fluid:    one flow for each class of flows that behave alike;
+///   coupled:  one flow for each ring or pipeline, rigid over all its links; independent flows as
+///   in
+///             fluid. Where rings meet other traffic the truth lies between fluid, in which each
+///             hop goes on by itself, and this;
+///   step:     every message;
+///   automatic: step where that is cheap, else fluid, and coupled above some thousand classes.
+enum class Fidelity : std::uint8_t { automatic, fluid, coupled, step };
 
 using PatternId = int;
 using TransferId = std::int64_t;
@@ -23,7 +31,7 @@ struct NetworkStats {
   std::size_t flows = 0;         ///< flows of all patterns
   std::size_t link_classes = 0;  ///< different ones among them
   std::size_t flow_classes = 0;
-  std::string fidelity;  ///< "fluid" | "step"
+  std::string fidelity;  ///< "fluid" | "coupled" | "step"
   std::string why;
 };
 

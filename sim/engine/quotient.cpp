@@ -44,26 +44,25 @@ std::vector<Row> link_rows(const FlowGraph& graph, const Partition& partition,
   return rows;
 }
 
-/// Rows that weigh the same flows in the same proportion become one, with the least capacity:
+/// Rows that weigh the same columns in the same proportion become one, with the least capacity:
 /// up and down link of a ring, or a wide link behind a narrow one.
-FlowProblem make_problem(const FlowGraph& graph, const Partition& partition) {
-  std::vector<std::uint32_t> representative;
-  std::vector<Row> rows = link_rows(graph, partition, representative);
+FlowProblem merge_rows(std::vector<Row> rows, const std::vector<double>& capacities,
+                       std::size_t columns) {
   FlowProblem problem;
-  problem.columns.resize(partition.flow_classes);
+  problem.columns.resize(columns);
   std::map<Row, std::uint32_t> known;
   for (std::size_t id = 0; id < rows.size(); ++id) {
     std::uint32_t divisor = 0;
-    for (const auto& [flow_class, weight] : rows[id]) divisor = std::gcd(divisor, weight);
+    for (const auto& [column, weight] : rows[id]) divisor = std::gcd(divisor, weight);
     assert(divisor > 0 && "a link in use carries flows");
-    for (auto& [flow_class, weight] : rows[id]) weight /= divisor;
-    const double capacity = graph.capacity[representative[id]] / divisor;
+    for (auto& [column, weight] : rows[id]) weight /= divisor;
+    const double capacity = capacities[id] / divisor;
     const auto next = static_cast<std::uint32_t>(problem.capacity.size());
     const auto [found, is_new] = known.try_emplace(std::move(rows[id]), next);
     if (is_new) {
       problem.capacity.push_back(capacity);
-      for (const auto& [flow_class, weight] : found->first) {
-        problem.columns[flow_class].push_back({next, weight});
+      for (const auto& [column, weight] : found->first) {
+        problem.columns[column].push_back({next, weight});
       }
     } else {
       double& least = problem.capacity[found->second];
@@ -71,6 +70,14 @@ FlowProblem make_problem(const FlowGraph& graph, const Partition& partition) {
     }
   }
   return problem;
+}
+
+FlowProblem make_problem(const FlowGraph& graph, const Partition& partition) {
+  std::vector<std::uint32_t> representative;
+  std::vector<Row> rows = link_rows(graph, partition, representative);
+  std::vector<double> capacities;
+  for (const std::uint32_t link : representative) capacities.push_back(graph.capacity[link]);
+  return merge_rows(std::move(rows), capacities, partition.flow_classes);
 }
 
 class Builder {
@@ -99,12 +106,13 @@ class Builder {
       if (is_new) {
         seen_[id] = true;
         result_.flow_classes[id].kind = graph_.kinds[graph_.kind[flow]];
+        result_.flow_classes[id].column = id;
         classes.push_back(id);
       }
       if (graph_.group[flow] != FlowGraph::no_group) {
         count(phase, flow, id);
       } else if (is_new) {
-        phase.groups.push_back({.members = {{id, 1}}, .flows = 1, .stages = {}});
+        phase.groups.push_back({.members = {{id, 1}}, .flows = 1, .stages = {}, .coupled = {}});
       }
     }
     PatternClasses& pattern = result_.patterns[static_cast<std::size_t>(range.pattern)];
@@ -177,7 +185,47 @@ class Builder {
   Quotient result_;
 };
 
+bool moves_equally(const GroupClass& group, const std::vector<FlowClass>& classes) {
+  const double share = classes[group.members.front().flow_class].kind.share;
+  return std::all_of(group.members.begin(), group.members.end(), [&](const auto& member) {
+    return classes[member.flow_class].kind.share == share;
+  });
+}
+
 }  // namespace
+
+void Quotient::couple() {
+  // Old column -> new one: that of its group, or its own.
+  std::vector<std::uint32_t> renamed(problem.columns.size());
+  std::uint32_t columns = 0;
+  for (PatternClasses& pattern : patterns) {
+    for (PhaseClasses& phase : pattern.phases) {
+      for (GroupClass& group : phase.groups) {
+        const bool couples =
+            phase.coupling != Coupling::independent && moves_equally(group, flow_classes);
+        if (couples) {
+          const FlowClass& first = flow_classes[group.members.front().flow_class];
+          group.coupled = {.column = columns, .share = first.kind.share};
+        }
+        for (const GroupClass::Member& member : group.members) {
+          renamed[flow_classes[member.flow_class].column] = columns;
+          columns += couples ? 0 : 1;
+        }
+        columns += couples ? 1 : 0;
+      }
+    }
+  }
+  std::vector<std::map<std::uint32_t, std::uint32_t>> weights(problem.capacity.size());
+  for (std::size_t column = 0; column < renamed.size(); ++column) {
+    for (const RowUse& use : problem.columns[column]) {
+      weights[use.row][renamed[column]] += use.weight;
+    }
+  }
+  std::vector<Row> rows;
+  for (const auto& row : weights) rows.emplace_back(row.begin(), row.end());
+  problem = merge_rows(std::move(rows), problem.capacity, columns);
+  for (FlowClass& flow : flow_classes) flow.column = renamed[flow.column];
+}
 
 Quotient make_quotient(const FlowGraph& graph, const Partition& partition) {
   return Builder(graph, partition).take();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sim/engine/flow_graph.hpp"
@@ -9,9 +10,10 @@
 
 namespace gradwire {
 
-/// Flows that behave alike; its index is its column in the flow problem.
+/// Flows that behave alike.
 struct FlowClass {
   FlowKind kind;
+  std::uint32_t column = 0;  ///< in the flow problem
   /// Bytes per second of each flow when its phase is alone and each of a link's flows gets an
   /// equal part of it.
   double fair_rate = 0;
@@ -31,6 +33,12 @@ struct GroupClass {
   std::vector<Member> members;  ///< in order of first appearance in the group
   std::uint32_t flows = 0;      ///< of one group
   std::vector<Stage> stages;    ///< of a pipeline: all its flows, in the pattern's order
+  /// Where couple() made one flow of the group: its column, and what it moves.
+  struct Coupled {
+    std::uint32_t column = 0;
+    double share = 0;
+  };
+  std::optional<Coupled> coupled;
 };
 
 struct PhaseClasses {
@@ -50,6 +58,11 @@ struct Quotient {
   FlowProblem problem;
   std::vector<FlowClass> flow_classes;
   std::vector<PatternClasses> patterns;
+
+  /// Makes one flow of each ring and pipeline whose flows move equally much: they advance as if
+  /// they were one rigid body over all their links. The problem is then as small as there are
+  /// different groups, however many classes their flows have. Independent flows stay as they are.
+  void couple();
 };
 
 /// REQUIRES: `partition` is one that refine() or no_merging() made of `graph`.

@@ -15,8 +15,7 @@ TransferNetwork::PlannedPhase StepNetwork::plan_phase(const PhaseClasses& phase,
       const double message = flow.kind.share * bytes / phase.steps;
       // A measured time is spread evenly over the messages that follow each other.
       const double cap = cost.alone ? message * rounds(phase, group) / times[g] : Transport::no_cap;
-      planned.flows.push_back(
-          {member.flow_class, message, cap, Seconds{message_latency(flow, cost)}});
+      planned.flows.push_back({flow.column, message, cap, Seconds{message_latency(flow, cost)}});
     }
   }
   planned.messages = planned.flows.size() * static_cast<std::uint64_t>(phase.steps);

@@ -39,6 +39,24 @@ TEST_CASE("One prediction prints its summary and writes every kind of file", "[c
   CHECK(place.text("r.csv").starts_with("label,"));
 }
 
+TEST_CASE("A bracket is as wide as what lies between fluid and coupled", "[cli][run]") {
+  const Workplace place("bracket");
+  place.write("job.yaml", scenario());
+  const auto result = [&](const std::string& fidelity) {
+    CHECK(place.run("run job.yaml --json r.json --set run.fidelity=" + fidelity).code == 0);
+    return Json::parse(place.text("r.json"));
+  };
+  const Json bracket = result("bracket");
+  CHECK(bracket["fidelity"]["used"] == "fluid");
+  CHECK_THAT(bracket["fidelity"]["why"].get<std::string>(),
+             Catch::ContainsSubstring("bracket: coupled takes "));
+  for (const Json& one : {result("fluid"), result("coupled")}) {
+    const Json& time = one["iteration_time_s"];
+    CHECK(bracket["iteration_time_s"]["low"].get<double>() <= time["p50"].get<double>());
+    CHECK(bracket["iteration_time_s"]["high"].get<double>() >= time["p50"].get<double>());
+  }
+}
+
 TEST_CASE("One GPU alone is as efficient as itself", "[cli][run]") {
   const Workplace place("alone");
   const std::string start =
