@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <set>
+#include <string_view>
 #include <vector>
 
 #include "sim/collectives/pattern.hpp"
@@ -10,6 +11,11 @@
 /// What a pattern does to the ranks' data, told from its flows alone: no planner's word is taken
 /// for it.
 namespace gradwire::test {
+
+/// Do switches do the sums and hand them out? Then flows say what links carry, not who gets what.
+inline bool switches_reduce(std::string_view algorithm) {
+  return algorithm.starts_with("nvls") || algorithm.starts_with("collnet");
+}
 
 /// Whose data each rank can have in the end: [rank] -> ranks. A rank passes on all it has; in a
 /// phase of independent flows only what it had before the phase; around a ring one hop a step; in a
