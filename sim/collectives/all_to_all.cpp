@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <numbers>
 #include <vector>
 
 #include "sim/collectives/machines.hpp"
@@ -29,16 +27,16 @@ int widest_machine(const Cluster& cluster, const Placement& members) {
   return static_cast<int>(most);
 }
 
-/// Of shifts `first` to `first + all - 1` one of each of `count` even ranges.
-void sample(int first, int all, int count, std::vector<Shift>& shifts) {
+/// Of shifts `first` to `first + all - 1` one of each of `count` even ranges, near its middle; of
+/// different remainders by `near`, so that equal and different places on the machines meet.
+void sample(int first, int all, int count, int near, std::vector<Shift>& shifts) {
+  const auto bound = [&](int index) {
+    return first + static_cast<int>(static_cast<std::int64_t>(all) * index / count);
+  };
   for (int i = 0; i < count; ++i) {
-    const auto bound = [&](int index) {
-      return static_cast<int>(static_cast<std::int64_t>(all) * index / count);
-    };
-    const int weight = bound(i + 1) - bound(i);
-    const double turns = (i + 1) / std::numbers::phi;
-    const auto inside = static_cast<int>((turns - std::floor(turns)) * weight);
-    shifts.push_back({.by = first + bound(i) + inside, .weight = weight});
+    const int middle = (bound(i) + bound(i + 1)) / 2;
+    const int by = std::clamp(middle - middle % near + i % near, bound(i), bound(i + 1) - 1);
+    shifts.push_back({.by = by, .weight = bound(i + 1) - bound(i)});
   }
 }
 
@@ -54,7 +52,7 @@ std::vector<Shift> choose_shifts(int ranks, int count, int near) {
   // Of g ranks in a row on a machine, g - s stay inside at shift s: half of them on average.
   const int beside = near - 1;
   if (near > 1) shifts.push_back({.by = near / 2, .weight = beside});
-  sample(near, all - 2 * beside, near > 1 ? count - 2 : count, shifts);
+  sample(near, all - 2 * beside, near > 1 ? count - 2 : count, near, shifts);
   if (near > 1) shifts.push_back({.by = ranks - near / 2, .weight = beside});
   return shifts;
 }
