@@ -153,24 +153,48 @@ TEST_CASE("Every algorithm of ranks alone brings every rank the data it needs, a
   for (const Shape& shape : shapes_for(ranks)) {
     planned += for_each_pattern(shape, [&](const Algorithm& algorithm, const Pattern& pattern) {
       if (test::switches_reduce(algorithm.name)) return;
-      const auto have = test::holders(pattern);
-      test::LayeredNetwork network(pattern);
-      // A cut between two ranks carries at least what one needs of the other (max-flow, min-cut).
-      const double share = test::needed_share(pattern.kind, ranks);
-      for (int rank = 0; rank < ranks; ++rank) {
-        for (const int other : test::needed(pattern.kind, rank, ranks)) {
-          if (!have[static_cast<std::size_t>(rank)].contains(other)) {
-            FAIL_CHECK("rank " << rank << " lacks the data of rank " << other);
-          }
-          const bool is_checked = ranks <= 9 || (rank + other) % 5 == 0;
-          if (rank != other && is_checked && network.max_flow(other, rank) < share * (1 - 1e-9)) {
-            FAIL_CHECK("too little can come from rank " << other << " to rank " << rank);
-          }
-        }
-      }
+      CHECK(test::what_is_missing(pattern).empty());
     });
   }
   CHECK(planned >= 5 * 22);  // five shapes, all variants that run on any number of ranks
+}
+
+TEST_CASE("The oracle sees a flow that is missing, too small, too early or the wrong way round",
+          "[collectives][oracle]") {
+  const Cluster cluster = test::dgx1v_cluster(8);
+  const Placement members = packed_placement(cluster, 1);
+  const auto is_right = [](const Pattern& pattern) {
+    return test::what_is_missing(pattern).empty();
+  };
+  using enum CollectiveKind;
+  const auto planned = GENERATE_COPY(values<std::pair<std::string_view, CollectiveKind>>({
+      {"ring", all_reduce},
+      {"ring", broadcast},
+      {"halving_doubling", all_reduce},
+      {"recursive_doubling", all_gather},
+      {"rabenseifner", reduce},
+      {"binomial_tree", scatter},
+      {"pairwise", all_to_all},
+  }));
+  INFO(planned.first << ' ' << name_of(planned.second));
+  const Pattern right = plan_collective(planned.second, planned.first, cluster, members);
+  CHECK(is_right(right));
+  Pattern missing = right;
+  missing.phases.back().flows.pop_back();
+  CHECK_FALSE(is_right(missing));
+  Pattern small = right;
+  for (PatternFlow& flow : small.phases.back().flows) flow.share *= 0.4;
+  CHECK_FALSE(is_right(small));
+  Pattern turned = right;
+  std::swap(turned.phases.back().flows.back().source,
+            turned.phases.back().flows.back().destination);
+  CHECK_FALSE(is_right(turned));
+  if (right.phases.size() > 1 && right.kind != all_to_all) {  // whose rounds need no order
+    Pattern early = right;
+    std::swap(early.phases.front(), early.phases.back());
+    const bool is_symmetric = planned.first == "halving_doubling" || planned.second == all_gather;
+    if (!is_symmetric) CHECK_FALSE(is_right(early));
+  }
 }
 
 TEST_CASE("The busiest rank sends the bytes that the algorithm's formula says", "[collectives]") {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 #include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -103,7 +105,8 @@ class LayeredNetwork {
  public:
   explicit LayeredNetwork(const Pattern& pattern)
       : ranks_(static_cast<std::size_t>(pattern.ranks)),
-        arcs_(ranks_ * (pattern.phases.size() + 1)) {
+        arcs_(ranks_ * (pattern.phases.size() + 1) + 2) {
+    for (std::size_t rank = 0; rank < ranks_; ++rank) add(arcs_.size() - 2, rank, 0);
     for (std::size_t layer = 0; layer < pattern.phases.size(); ++layer) {
       for (std::size_t rank = 0; rank < ranks_; ++rank) {
         add(node(layer, rank), node(layer + 1, rank), unlimited);
@@ -115,28 +118,36 @@ class LayeredNetwork {
             node(layer + 1, static_cast<std::size_t>(flow.destination)), flow.share);
       }
     }
+    for (std::size_t rank = 0; rank < ranks_; ++rank) {
+      add(node(pattern.phases.size(), rank), arcs_.size() - 1, 0);
+    }
   }
 
-  /// The largest share of the size that can go from one rank, at the start, to another, in the end
-  /// (augmenting paths, depth first).
-  [[nodiscard]] double max_flow(int source, int destination) {
+  /// The largest share of the size that can go from ranks that have `supply` at the start to ranks
+  /// that take `demand` in the end (augmenting paths, depth first).
+  [[nodiscard]] double max_flow(const std::vector<double>& supply,
+                                const std::vector<double>& demand) {
+    const std::size_t source = arcs_.size() - 2;
+    const std::size_t goal = arcs_.size() - 1;
+    for (std::size_t rank = 0; rank < ranks_; ++rank) {
+      arcs_[source][rank].capacity = supply[rank];
+      const Arc& back = arcs_[goal][rank];  // arcs into the goal are kept in order of rank
+      arcs_[back.to][back.back].capacity = demand[rank];
+    }
     for (auto& out : arcs_) {
       for (Arc& arc : out) arc.left = arc.capacity;
     }
-    const std::size_t goal = arcs_.size() - ranks_ + static_cast<std::size_t>(destination);
     double sum = 0;
-    while (sum < enough) {
+    while (true) {
       std::vector<bool> seen(arcs_.size(), false);
-      const double more = push(static_cast<std::size_t>(source), goal, enough - sum, seen);
-      if (more < negligible) break;
+      const double more = push(source, goal, unlimited, seen);
+      if (more < negligible) return sum;
       sum += more;
     }
-    return sum;
   }
 
  private:
   static constexpr double unlimited = 1e9;
-  static constexpr double enough = 2;  ///< more than is ever needed
   static constexpr double negligible = 1e-12;
 
   struct Arc {
@@ -172,5 +183,61 @@ class LayeredNetwork {
   std::size_t ranks_;
   std::vector<std::vector<Arc>> arcs_;
 };
+
+/// Are the parts that a rank needs of the others all different (not sums), so that all of them must
+/// come in? Or those that others need of it, so that all must go out?
+inline bool comes_in_parts(CollectiveKind kind) {
+  return kind == CollectiveKind::all_gather || kind == CollectiveKind::all_to_all ||
+         kind == CollectiveKind::gather;
+}
+inline bool goes_out_in_parts(CollectiveKind kind) {
+  return kind == CollectiveKind::reduce_scatter || kind == CollectiveKind::all_to_all ||
+         kind == CollectiveKind::scatter;
+}
+
+/// What a pattern fails to do, in words; empty when its flows can do the collective. By max-flow
+/// and min-cut: what one rank needs of another can come over the flows; so can what it needs of all
+/// others, and what all others need of it, together where those are different parts.
+inline std::string what_is_missing(const Pattern& pattern) {
+  constexpr double rounding = 1e-9;
+  const auto ranks = static_cast<std::size_t>(pattern.ranks);
+  const double share = needed_share(pattern.kind, pattern.ranks);
+  const auto have = holders(pattern);
+  LayeredNetwork network(pattern);
+  std::vector<std::vector<double>> wants(ranks, std::vector<double>(ranks, 0));  // [from][to]
+  for (std::size_t to = 0; to < ranks; ++to) {
+    for (const int other : needed(pattern.kind, static_cast<int>(to), pattern.ranks)) {
+      const auto from = static_cast<std::size_t>(other);
+      const std::string between =
+          " from rank " + std::to_string(from) + " to rank " + std::to_string(to);
+      if (!have[to].contains(other)) return "no data come" + between;
+      if (from == to) continue;
+      wants[from][to] = share;
+      std::vector<double> supply(ranks, 0);
+      std::vector<double> demand(ranks, 0);
+      supply[from] = share;
+      demand[to] = share;
+      if (network.max_flow(supply, demand) < share * (1 - rounding)) {
+        return "too little can come" + between;
+      }
+    }
+  }
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    std::vector<double> whole(ranks, 0);
+    whole[rank] = pattern.ranks;
+    std::vector<double> in(ranks);
+    for (std::size_t from = 0; from < ranks; ++from) in[from] = wants[from][rank];
+    const double all_in = std::accumulate(in.begin(), in.end(), 0.0);
+    if (comes_in_parts(pattern.kind) && network.max_flow(in, whole) < all_in * (1 - rounding)) {
+      return "too little can come in to rank " + std::to_string(rank);
+    }
+    const double all_out = std::accumulate(wants[rank].begin(), wants[rank].end(), 0.0);
+    if (goes_out_in_parts(pattern.kind) &&
+        network.max_flow(whole, wants[rank]) < all_out * (1 - rounding)) {
+      return "too little can go out of rank " + std::to_string(rank);
+    }
+  }
+  return {};
+}
 
 }  // namespace gradwire::test
