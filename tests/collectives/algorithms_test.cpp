@@ -88,7 +88,7 @@ bool is_power_of_two(int n) {
   return std::has_single_bit(static_cast<unsigned>(n));
 }
 
-using Bytes1 = double (*)(int n);
+using Formula = double (*)(int n);
 using Key = std::pair<std::string_view, CollectiveKind>;
 
 double others(int n) {
@@ -96,10 +96,10 @@ double others(int n) {
 }
 
 /// Share of the size that the busiest rank sends, by the formulas that the planners' headers give.
-const std::map<Key, Bytes1>& sent_by_busiest() {
+const std::map<Key, Formula>& sent_by_busiest() {
   using enum CollectiveKind;
-  static const Bytes1 whole = [](int) { return 1.0; };
-  static const std::map<Key, Bytes1> formulas = {
+  static const Formula whole = [](int) { return 1.0; };
+  static const std::map<Key, Formula> formulas = {
       {{"ring", all_reduce}, [](int n) { return 2 * others(n); }},
       {{"ring", reduce_scatter}, others},
       {{"ring", all_gather}, others},

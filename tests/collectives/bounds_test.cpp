@@ -20,6 +20,10 @@ namespace {
 constexpr int seeds = 120;
 constexpr double rounding = 1e-9;
 
+/// Fair shares are not monotonic link by link: with faster ports alone one flow may take from
+/// another on a link behind them. Measured: 1e-6 once in all (pairwise, seed 2).
+constexpr double fair_shares = 1e-5;
+
 /// NCCL's constants are of whole hops: what the links have of a hop's latency is taken off them. Of
 /// two hops of one kind the one with less latency then gains when both grow: measured 6.6 % at most
 /// with the ring model for collectives that it was not fitted to, 0.6 % for all_reduce.
@@ -270,11 +274,15 @@ TEST_CASE("More bytes never take less time", "[collectives][bounds]") {
 
 TEST_CASE("More latency never takes less time, and more bandwidth never more",
           "[collectives][bounds]") {
+  const bool is_ports = GENERATE(false, true);  // of the ports alone, or of every link
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     const double factor = 1 + static_cast<double>(seed % 7);
     const test::RandomCluster on = test::random_cluster(seed);
-    const test::RandomCluster later = test::random_cluster(seed, {.latency = factor});
-    const test::RandomCluster faster = test::random_cluster(seed, {.bandwidth = factor});
+    const test::RandomCluster later = test::random_cluster(
+        seed, is_ports ? test::Scaling{.port_latency = factor} : test::Scaling{.latency = factor});
+    const test::RandomCluster faster =
+        test::random_cluster(seed, is_ports ? test::Scaling{.port_bandwidth = factor}
+                                            : test::Scaling{.bandwidth = factor});
     const auto ways = all_ways(on);
     const auto ways_later = all_ways(later);
     const auto ways_faster = all_ways(faster);
@@ -289,7 +297,7 @@ TEST_CASE("More latency never takes less time, and more bandwidth never more",
           CHECK(taken_later[i] >= taken[i] * (1 - slack));
         }
         if (is_same_way(way, i, ways_faster.at(what), i)) {
-          CHECK(taken_faster[i] <= taken[i] * (1 + rounding));
+          CHECK(taken_faster[i] <= taken[i] * (1 + (is_ports ? fair_shares : rounding)));
         }
       }
     }

@@ -15,6 +15,8 @@ namespace gradwire::test {
 struct Scaling {
   double bandwidth = 1;  ///< of every link
   double latency = 1;    ///< of every link
+  double port_bandwidth = 1;
+  double port_latency = 1;
 };
 
 /// Draws in order from a seed.
@@ -80,8 +82,10 @@ inline RandomCluster random_cluster(std::uint64_t seed, const Scaling& scaling =
     nodes.push_back(machine == 0 || is_mixed ? random_node(draws, scaling) : nodes.front());
   }
   Fabric fabric;
-  fabric.port = {"port", "ib", BytesPerSecond{draws.between(1e9, 25e9) * scaling.bandwidth},
-                 Seconds{draws.between(0.5e-6, 5e-6) * scaling.latency}};
+  fabric.port = {
+      "port", "ib",
+      BytesPerSecond{draws.between(1e9, 25e9) * scaling.bandwidth * scaling.port_bandwidth},
+      Seconds{draws.between(0.5e-6, 5e-6) * scaling.latency * scaling.port_latency}};
   const int leaves = draws.between(1, 2);
   const int spines = leaves == 1 ? 0 : draws.between(1, 2);
   std::vector<Fabric::SwitchId> ids;
