@@ -11,11 +11,13 @@
 #include "sim/collectives/collnet.hpp"
 #include "sim/collectives/direct.hpp"
 #include "sim/collectives/halving_doubling.hpp"
+#include "sim/collectives/hierarchical.hpp"
 #include "sim/collectives/nvls.hpp"
 #include "sim/collectives/pat.hpp"
 #include "sim/collectives/rabenseifner.hpp"
 #include "sim/collectives/recursive_doubling.hpp"
 #include "sim/collectives/ring_all_reduce.hpp"
+#include "sim/collectives/torus.hpp"
 #include "sim/collectives/tree.hpp"
 #include "sim/core/error.hpp"
 
@@ -81,12 +83,12 @@ std::span<const Algorithm> algorithms() {
        "after a hand-over to a neighbour (the others, as MPICH)",
        "R. Thakur, R. Rabenseifner, W. Gropp, Optimization of collective communication operations "
        "in MPICH, IJHPCA 19 (2005); Gloo, gloo/allreduce_halving_doubling.h",
-       {{CollectiveKind::all_reduce, "2 floor(log2 n)", "2(n-1)/n S; 2 S when n is not 2^k",
+       {{CollectiveKind::all_reduce, "2 floor(log2 n)", "2(n-1)/n S; at most 2 S when n is not 2^k",
          plan_halving_doubling_all_reduce},
-        {CollectiveKind::reduce_scatter, "log2 n; floor(log2 n) + 2 when n is not 2^k",
-         "(n-1)/n S; less than 2 S when n is not 2^k", plan_halving_doubling_reduce_scatter},
+        {CollectiveKind::reduce_scatter, "log2 n; floor(log2 n) + 2 when n is not 2^k", "(n-1)/n S",
+         plan_halving_doubling_reduce_scatter},
         {CollectiveKind::all_gather, "log2 n; floor(log2 n) + 2 when n is not 2^k",
-         "(n-1)/n S; less than 2 S when n is not 2^k", plan_halving_doubling_all_gather}}},
+         "(n-1)/n S; less than 3 S when n is not 2^k", plan_halving_doubling_all_gather}}},
       {"recursive_doubling",
        "pairs at distance 1, 2, 4, ... exchange all that they have",
        "any number of ranks; other than powers of two after a hand-over to a neighbour",
@@ -95,7 +97,7 @@ std::span<const Algorithm> algorithms() {
        {{CollectiveKind::all_reduce, "log2 n; floor(log2 n) + 2 when n is not 2^k",
          "log2 n S; (floor(log2 n) + 1) S when n is not 2^k", plan_recursive_doubling_all_reduce},
         {CollectiveKind::all_gather, "log2 n; floor(log2 n) + 2 when n is not 2^k",
-         "(n-1)/n S; less than 2 S when n is not 2^k", plan_recursive_doubling_all_gather}}},
+         "(n-1)/n S; less than 3 S when n is not 2^k", plan_recursive_doubling_all_gather}}},
       {"rabenseifner",
        "reduce-scatter by recursive halving, then all-gather by recursive doubling (all_reduce) or "
        "gather up a binomial tree (reduce)",
@@ -121,18 +123,39 @@ std::span<const Algorithm> algorithms() {
         {CollectiveKind::scatter, "ceil(log2 n)", "(n-1)/n S by the root", plan_binomial_scatter}}},
       {"pairwise",
        "n-1 rounds; in round s every rank sends to the one s after it",
-       "any number of ranks; above 512 a sample of 16 rounds stands for all",
+       "any number of ranks; above 512 a sample of 10 rounds stands for all",
        "Open MPI, ompi/mca/coll/base/coll_base_alltoall.c",
        {{CollectiveKind::all_to_all, "n-1", "(n-1)/n S", plan_pairwise_all_to_all}}},
       {"direct",
        "every message by itself, all at once",
-       "any number of ranks; all_to_all above 512: a sample of 16 shifts stands for all",
+       "any number of ranks; all_to_all above 512: a sample of 10 shifts stands for all",
        "NCCL, user guide, point-to-point communication; nccl-tests, src/alltoall.cu, "
        "src/sendrecv.cu",
        {{CollectiveKind::all_to_all, "1", "(n-1)/n S", plan_direct_all_to_all},
         {CollectiveKind::gather, "1", "S/n; received by the root (n-1)/n S", plan_direct_gather},
         {CollectiveKind::scatter, "1", "(n-1)/n S by the root", plan_direct_scatter},
         {CollectiveKind::send_recv, "1", "S", plan_direct_send_recv}}},
+      {"hierarchical",
+       "reduce-scatter inside the machines, all-reduce across them among ranks of equal place, "
+       "all-gather inside",
+       "equally many ranks on each machine",
+       "Horovod, horovod/common/ops/nccl_operations.cc (hierarchical and torus all-reduce); "
+       "M. Cho et al., BlueConnect, SysML 2019",
+       {{CollectiveKind::all_reduce, "2(g-1) + 2(m-1), g ranks on each of m machines", "2(n-1)/n S",
+         plan_hierarchical_all_reduce},
+        {CollectiveKind::reduce_scatter, "(g-1) + (m-1)", "(n-1)/n S",
+         plan_hierarchical_reduce_scatter},
+        {CollectiveKind::all_gather, "(g-1) + (m-1)", "(n-1)/n S", plan_hierarchical_all_gather},
+        {CollectiveKind::broadcast, "m-1 hops, then g-1 hops, in pieces", "at most 2 S",
+         plan_hierarchical_broadcast}}},
+      {"torus",
+       "rings along each dimension of a grid of ranks, one dimension after the other",
+       "any number of ranks that is not prime; the most square grid of three dimensions of 4 or "
+       "more, else of two",
+       "C. Ying et al., Image classification at supercomputer scale, 2018 (2-D gradient "
+       "summation on TPU pods)",
+       {{CollectiveKind::all_reduce, "2 (sum of the dimensions - their number)", "2(n-1)/n S",
+         plan_torus_all_reduce}}},
   };
   return catalogue;
 }

@@ -10,10 +10,14 @@ namespace gradwire {
 constexpr int all_to_all_exact_ranks = 512;
 
 /// Shifts that are planned beyond all_to_all_exact_ranks, each with the bytes of those that it
-/// stands for. The n-1 shifts are split into this many even ranges, and one is taken of each, at
-/// places in it that follow the golden ratio, so that they meet all differences of local ranks
-/// evenly. Our choice: held to the exact plan at 64 to 512 ranks by the tests.
-constexpr int all_to_all_shifts = 16;
+/// stands for. With at most g ranks on a machine, shift g/2 stands for 1 to g-1 and n-g/2 for the
+/// last g-1, which stay partly inside; of each of 8 even ranges of the others one is taken, all of
+/// different remainders by g (for g up to 8), as rails tell equal places from others. Our choice:
+/// held to the exact plan at 64 to 512 ranks by the tests.
+constexpr int all_to_all_shifts = 10;
+
+/// The sample is taken where n is at least this many times g; on fewer machines all is exact.
+constexpr int all_to_all_machines_min = 4;
 
 /// All-to-all in n-1 rounds: in round s every rank sends its part for the rank s after it, and
 /// waits (Open MPI, coll/base/coll_base_alltoall.c, pairwise).
@@ -36,7 +40,8 @@ struct AllToAllOptions {
 };
 
 /// The same with a number of shifts of one's own; at n-1 or more it is exact.
-/// REQUIRES: shifts >= 1. @throws SimulationError as lay_out.
+/// REQUIRES: at least 3 shifts, and as many beside the 2(g-1) nearest, or n-1. @throws
+/// SimulationError as lay_out.
 [[nodiscard]] Pattern plan_all_to_all(const Cluster& cluster, const Placement& members,
                                       const AllToAllOptions& options);
 

@@ -55,23 +55,18 @@ Schedule reduce_in_blocks(int ranks) {
 }  // namespace
 
 Pattern plan_halving_doubling_all_reduce(const Cluster& cluster, const Placement& members) {
-  if (members.size() < 2) return lay_out({}, CollectiveKind::all_reduce, name, cluster, members);
   Schedule schedule = reduce_in_blocks(static_cast<int>(members.size()));
   append(schedule, mirrored(schedule));
   return lay_out(schedule, CollectiveKind::all_reduce, name, cluster, members);
 }
 
 Pattern plan_halving_doubling_reduce_scatter(const Cluster& cluster, const Placement& members) {
-  if (members.size() < 2) {
-    return lay_out({}, CollectiveKind::reduce_scatter, name, cluster, members);
-  }
   const Fold fold(static_cast<int>(members.size()));
   return lay_out(mirrored(folded_all_gather(fold, Distance::halving)),
                  CollectiveKind::reduce_scatter, name, cluster, members);
 }
 
 Pattern plan_halving_doubling_all_gather(const Cluster& cluster, const Placement& members) {
-  if (members.size() < 2) return lay_out({}, CollectiveKind::all_gather, name, cluster, members);
   const Fold fold(static_cast<int>(members.size()));
   return lay_out(folded_all_gather(fold, Distance::halving), CollectiveKind::all_gather, name,
                  cluster, members);

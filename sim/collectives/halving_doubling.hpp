@@ -12,8 +12,7 @@ namespace gradwire {
 /// parts to those of the next larger one as soon as it has them, and gets the result from it.
 ///
 /// Steps: 2 floor(log2 n).
-/// Bytes per rank: 2(n-1)/n of the size for a power of two; 2 of it for the ranks of smaller
-/// blocks else.
+/// Bytes per rank: 2(n-1)/n of the size for a power of two; else at most 2 of it.
 /// @throws SimulationError as lay_out.
 [[nodiscard]] Pattern plan_halving_doubling_all_reduce(const Cluster& cluster,
                                                        const Placement& members);
@@ -23,13 +22,13 @@ namespace gradwire {
 /// (src/mpi/coll/reduce_scatter, recursive halving).
 ///
 /// Steps: log2 n; floor(log2 n) + 2 when n is no power of two.
-/// Bytes per rank: (n-1)/n of the size for a power of two, less than 2 else.
+/// Bytes per rank: (n-1)/n of the size; received, less than 3 of it when n is no power of two.
 /// @throws SimulationError as lay_out.
 [[nodiscard]] Pattern plan_halving_doubling_reduce_scatter(const Cluster& cluster,
                                                            const Placement& members);
 
 /// All-gather by the doubling alone: plan_halving_doubling_reduce_scatter backwards, with as many
-/// steps and bytes.
+/// steps, and what is sent there received.
 /// @throws SimulationError as lay_out.
 [[nodiscard]] Pattern plan_halving_doubling_all_gather(const Cluster& cluster,
                                                        const Placement& members);

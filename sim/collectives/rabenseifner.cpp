@@ -19,7 +19,6 @@ Schedule doubling(const Fold& fold) {
 }  // namespace
 
 Pattern plan_rabenseifner_all_reduce(const Cluster& cluster, const Placement& members) {
-  if (members.size() < 2) return lay_out({}, CollectiveKind::all_reduce, name, cluster, members);
   const Fold fold(static_cast<int>(members.size()));
   Schedule schedule = fold.hand_over(1);
   append(schedule, mirrored(doubling(fold)));
@@ -29,7 +28,6 @@ Pattern plan_rabenseifner_all_reduce(const Cluster& cluster, const Placement& me
 }
 
 Pattern plan_rabenseifner_reduce(const Cluster& cluster, const Placement& members) {
-  if (members.size() < 2) return lay_out({}, CollectiveKind::reduce, name, cluster, members);
   const Fold fold(static_cast<int>(members.size()));
   Schedule schedule = fold.hand_over(1);
   append(schedule, mirrored(doubling(fold)));

@@ -10,7 +10,6 @@ constexpr const char* name = "recursive_doubling";
 }  // namespace
 
 Pattern plan_recursive_doubling_all_reduce(const Cluster& cluster, const Placement& members) {
-  if (members.size() < 2) return lay_out({}, CollectiveKind::all_reduce, name, cluster, members);
   const Fold fold(static_cast<int>(members.size()));
   Schedule exchanges = exchange_all_gather(fold, fold.weights(), Distance::doubling);
   for (Round& round : exchanges) {
@@ -23,7 +22,6 @@ Pattern plan_recursive_doubling_all_reduce(const Cluster& cluster, const Placeme
 }
 
 Pattern plan_recursive_doubling_all_gather(const Cluster& cluster, const Placement& members) {
-  if (members.size() < 2) return lay_out({}, CollectiveKind::all_gather, name, cluster, members);
   const Fold fold(static_cast<int>(members.size()));
   return lay_out(folded_all_gather(fold, Distance::doubling), CollectiveKind::all_gather, name,
                  cluster, members);

@@ -19,7 +19,8 @@ namespace gradwire {
 /// Bruck's algorithm there).
 ///
 /// Steps: log2 n; floor(log2 n) + 2 when n is no power of two.
-/// Bytes per rank: (n-1)/n of the size for a power of two, less than 2 else.
+/// Bytes per rank: (n-1)/n of the size received, and as many sent for a power of two; less than 3
+/// of it sent else.
 /// @throws SimulationError as lay_out.
 [[nodiscard]] Pattern plan_recursive_doubling_all_gather(const Cluster& cluster,
                                                          const Placement& members);

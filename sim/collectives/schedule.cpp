@@ -21,6 +21,20 @@ void append(Schedule& schedule, const Schedule& more) {
   schedule.insert(schedule.end(), more.begin(), more.end());
 }
 
+void append_message(const Cluster& cluster, const Placement& members, const Message& message,
+                    int group, Pattern& pattern) {
+  const std::size_t begin = pattern.path_links.size();
+  cluster.append_route(members[static_cast<std::size_t>(message.source)],
+                       members[static_cast<std::size_t>(message.destination)], pattern.path_links);
+  pattern.phases.back().flows.push_back(
+      {.source = message.source,
+       .destination = message.destination,
+       .share = message.share,
+       .group = group,
+       .path_begin = static_cast<std::uint32_t>(begin),
+       .path_size = static_cast<std::uint32_t>(pattern.path_links.size() - begin)});
+}
+
 Pattern lay_out(const Schedule& schedule, CollectiveKind kind, const std::string& algorithm,
                 const Cluster& cluster, const Placement& members) {
   const bool is_alone = members.size() < 2;
@@ -33,21 +47,10 @@ Pattern lay_out(const Schedule& schedule, CollectiveKind kind, const std::string
   if (!is_alone) {
     for (const Round& round : schedule) {
       if (round.messages.empty()) continue;
-      Phase& phase = pattern.phases.emplace_back();
-      phase.steps = round.steps;
-      phase.flows.reserve(round.messages.size());
+      pattern.phases.push_back({.flows = {}, .steps = round.steps});
+      pattern.phases.back().flows.reserve(round.messages.size());
       for (const Message& message : round.messages) {
-        const std::size_t begin = pattern.path_links.size();
-        cluster.append_route(members[static_cast<std::size_t>(message.source)],
-                             members[static_cast<std::size_t>(message.destination)],
-                             pattern.path_links);
-        phase.flows.push_back(
-            {.source = message.source,
-             .destination = message.destination,
-             .share = message.share,
-             .group = 0,
-             .path_begin = static_cast<std::uint32_t>(begin),
-             .path_size = static_cast<std::uint32_t>(pattern.path_links.size() - begin)});
+        append_message(cluster, members, message, 0, pattern);
       }
     }
   }

@@ -31,8 +31,12 @@ using Schedule = std::vector<Round>;
 /// Appends the rounds of `more`.
 void append(Schedule& schedule, const Schedule& more);
 
-/// Lays a schedule over the cluster, a phase a round: each message takes the way of
+/// Appends the flow of a message, with its links, to the last phase of a pattern: the way of
 /// Cluster::append_route.
+void append_message(const Cluster& cluster, const Placement& members, const Message& message,
+                    int group, Pattern& pattern);
+
+/// Lays a schedule over the cluster, a phase a round.
 /// @throws SimulationError as machines_of, or where two machines have no way to each other.
 [[nodiscard]] Pattern lay_out(const Schedule& schedule, CollectiveKind kind,
                               const std::string& algorithm, const Cluster& cluster,

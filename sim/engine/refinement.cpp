@@ -182,8 +182,10 @@ void Refiner::carve(ClassId id) {
   const Class whole = classes_[id];
   const std::uint32_t end = whole.begin + whole.size;
   std::uint32_t begin = end - whole.hits;
-  std::sort(order_.begin() + begin, order_.begin() + end,
-            [this](Node a, Node b) { return count_[a] < count_[b]; });
+  if (whole.low != whole.high) {
+    std::sort(order_.begin() + begin, order_.begin() + end,
+              [this](Node a, Node b) { return count_[a] < count_[b]; });
+  }
   const auto run_end = [&](std::uint32_t from) {
     std::uint32_t to = from + 1;
     while (to < end && count_[order_[to]] == count_[order_[from]]) ++to;

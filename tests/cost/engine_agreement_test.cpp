@@ -1,27 +1,15 @@
 #include "sim/collectives/broadcast.hpp"
 #include "sim/collectives/ring_all_reduce.hpp"
 #include "sim/cost/nccl_ring.hpp"
-#include "sim/engine/engine.hpp"
 #include "tests/catch.hpp"
 #include "tests/collectives/nodes.hpp"
+#include "tests/cost/engine_time.hpp"
 
 namespace gradwire {
 namespace {
 
 using namespace literals;  // NOLINT(google-build-using-namespace): our own units
-
-/// Seconds until the engine has moved this collective, alone.
-double engine_time(const Cluster& cluster, const Pattern& pattern, Bytes size,
-                   const CollectiveCost& cost) {
-  EngineOptions options;
-  options.fidelity = Fidelity::fluid;
-  options.reference_solver = true;  // SimGrid would allow only one engine in this program
-  const auto engine = make_engine(cluster, std::span(&pattern, 1), options);
-  double end = -1;
-  engine->at(Seconds{}, [&] { engine->network().start(0, 0, size, cost); });
-  engine->run([&](TransferId, Seconds now) { end = now.count(); });
-  return end;
-}
+using test::engine_time;
 
 }  // namespace
 
