@@ -23,8 +23,8 @@ namespace gradwire::config {
 ///
 /// `fabric: {topology: FILE}` of a scenario takes the network and gives the nodes itself;
 /// `cluster: {topology: FILE}` takes a file that also has the keys of `cluster` that say what hangs
-/// there: `groups`, and beside them `link`, `links_per_node`, `routing`, `ecmp_seed` as under
-/// `fabric`.
+/// there: `groups`, and beside them `link`, `links_per_node`, `gpudirect`, `routing`, `ecmp_seed`
+/// as under `fabric`.
 class NetworkFile {
  public:
   /// Reads `name`, `source`, `switches`, `trunks` and `ports` of the document.

@@ -16,8 +16,8 @@ struct ClusterSpec {
 
 /// Reads `cluster:` of a scenario: machines of one type (`node`, `nodes`, `gpus_per_node`),
 /// `groups` of several types, each with those keys and with `gpu` (a model in place of the node's
-/// own), `link` and `links_per_node` of its own, or `topology`, a file with both machines and
-/// network. On one machine `fabric` may be absent.
+/// own), `link`, `links_per_node` and `gpudirect` of its own, or `topology`, a file with both
+/// machines and network. On one machine `fabric` may be absent.
 [[nodiscard]] ClusterSpec read_cluster(YamlMap& scenario);
 
 /// Reads a file with `schema: gradwire.cluster_topology/1` (see NetworkFile) that has `groups`; of

@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/collectives/algorithms.hpp"
 #include "sim/config/nccl_yaml.hpp"
-#include "sim/cost/alpha_beta.hpp"
 #include "sim/cost/gloo.hpp"
 #include "sim/cost/mpi.hpp"
+#include "sim/cost/user_lines.hpp"
 
 namespace gradwire::config {
 namespace {
@@ -36,11 +37,42 @@ Library read_mpi(YamlMap& map, const Clusters& cluster, std::vector<Warning>& /*
   return std::make_shared<MpiLibrary>(cluster, std::move(options));
 }
 
+UserLine read_line(YamlMap& map, const std::string& algorithm) {
+  return {.algorithm = algorithm,
+          .op = {},
+          .alpha = map.require<Seconds>("alpha"),
+          .bandwidth = map.require<BytesPerSecond>("bandwidth", above(BytesPerSecond{0}))};
+}
+
+/// A line of `lines`: with its algorithm, for one collective or all.
+UserLine read_named_line(YamlMap& map) {
+  std::vector<std::string> algorithms_known;
+  for (const Algorithm& algorithm : algorithms()) algorithms_known.emplace_back(algorithm.name);
+  std::vector<std::string> ops;
+  for (const CollectiveKind kind : collective_kinds()) ops.emplace_back(name_of(kind));
+  UserLine line = read_line(map, map.require_choice("algorithm", algorithms_known));
+  if (map.has("op")) {
+    line.op = collective_kind(map.require_choice("op", ops));
+    if (find_algorithm(line.algorithm, *line.op) == nullptr) {
+      map.fail("algorithm", fmt::format("'{}' does not do {}; expected an algorithm that does "
+                                        "(gradwire list collectives)",
+                                        line.algorithm, name_of(*line.op)));
+    }
+  }
+  map.finish();
+  return line;
+}
+
 Library read_user(YamlMap& map, const Clusters& cluster, std::vector<Warning>& /*warnings*/) {
-  const auto alpha = map.require<Seconds>("alpha");
-  const auto bandwidth = map.require<BytesPerSecond>("bandwidth", above(BytesPerSecond{0}));
-  return std::make_shared<RingLibrary>(
-      cluster, std::make_shared<AlphaBeta>(alpha, Seconds{1 / bandwidth.count()}));
+  std::vector<UserLine> lines;
+  for (YamlMap& line : map.maps("lines")) lines.push_back(read_named_line(line));
+  if (lines.empty()) {
+    lines.push_back(read_line(map, "ring"));
+  } else if (map.has("alpha") || map.has("bandwidth")) {
+    const char* key = map.has("alpha") ? "alpha" : "bandwidth";
+    map.fail(key, fmt::format("'{}' stands beside 'lines'; expected one of the two", key));
+  }
+  return std::make_shared<UserLines>(cluster, std::move(lines));
 }
 
 }  // namespace
@@ -63,9 +95,12 @@ const std::vector<CollectiveEntry>& collective_catalogue() {
          "(coll_tuned_allreduce_algorithm)"}},
        read_mpi},
       {"user",
-       "your own line: alpha + size / bandwidth for every collective",
-       {{"alpha", "required", "time of an empty collective"},
-        {"bandwidth", "required", "of the collective's size, on each rank"}},
+       "your own line, alpha + size / bandwidth, for every collective by the ring, or one for each "
+       "algorithm, of which the lowest counts",
+       {{"alpha", "this and bandwidth, or lines", "time of an empty collective"},
+        {"bandwidth", "this and alpha, or lines", "of the collective's size, on each rank"},
+        {"lines", "none",
+         "list of {algorithm, alpha, bandwidth} and op, a collective, where it is for one only"}},
        read_user},
   };
   return catalogue;

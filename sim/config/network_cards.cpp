@@ -34,6 +34,7 @@ NodeGraph without_cards(const NodeGraph& node) {
   NodeGraph rest;
   rest.name = node.name;
   rest.source = node.source;
+  rest.peer_to_peer = node.peer_to_peer;
   for (const DeviceId id : boost::make_iterator_range(boost::vertices(graph))) {
     if (!is_card(id)) rest.add(graph[id]);
   }

@@ -34,6 +34,18 @@ constexpr std::array<std::pair<std::string_view, LinkKind>, 3> link_lists = {{
     {"nvlinks", LinkKind::nvlink},
 }};
 
+/// In the order of PeerToPeer.
+const std::vector<std::string>& peer_to_peer_names() {
+  static const std::vector<std::string> names = {"switch", "bridge", "socket"};
+  return names;
+}
+
+PeerToPeer read_peer_to_peer(YamlMap& map) {
+  const auto& names = peer_to_peer_names();
+  const std::string name = map.choice_or("peer_to_peer", names.back(), names);
+  return static_cast<PeerToPeer>(std::ranges::find(names, name) - names.begin());
+}
+
 /// Where each device's name is written.
 using Places = std::map<DeviceId, SourceLocation>;
 
@@ -157,6 +169,7 @@ NodeGraph read_node(const YamlValue& document) {
   NodeGraph node;
   node.name = map.require<std::string>("name");
   node.source = map.require<std::string>("source");
+  node.peer_to_peer = read_peer_to_peer(map);
   Places places;
   for (const auto& [list, kind] : device_lists) {
     for (YamlMap& item : map.maps(std::string(list))) read_device(item, kind, node, places);
@@ -173,6 +186,10 @@ NodeGraph read_node(const YamlValue& document) {
 std::string write_node(const NodeGraph& node, std::span<const std::string> assumptions) {
   std::string text = fmt::format("schema: {}\nname: {}\nsource: {}\n", schema, name_text(node.name),
                                  quoted(node.source));
+  if (node.peer_to_peer != PeerToPeer::socket) {
+    text += fmt::format("peer_to_peer: {}\n",
+                        peer_to_peer_names().at(static_cast<std::size_t>(node.peer_to_peer)));
+  }
   for (const std::string& assumption : assumptions) text += fmt::format("# {}\n", assumption);
   const DeviceGraph& graph = node.graph();
   for (const auto& [list, kind] : device_lists) {

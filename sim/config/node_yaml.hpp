@@ -10,7 +10,8 @@ namespace gradwire::config {
 
 /// Reads a node type, `schema: gradwire.node_topology/1`: lists of devices (numa, host_bridges,
 /// pcie_switches, nvswitches, gpus, nics) and of links between them (pcie, cpu_links, nvlinks),
-/// each link with its payload bandwidth and latency in both directions.
+/// each link with its payload bandwidth and latency in both directions; `peer_to_peer: switch |
+/// bridge | socket` (the default) is how far apart devices on PCIe reach each other's memory.
 /// @throws ConfigError at the place in the file; also for an NVLink lane or a PCIe slot faster than
 /// the fastest generation (node_links), and for a GPU or a NIC that a GPU has no way to.
 [[nodiscard]] NodeGraph read_node(const YamlValue& document);

@@ -15,8 +15,8 @@ struct FabricEntry {
   std::string name;
   std::string summary;  ///< one line
   std::vector<ParameterInfo> parameters;
-  /// Reads the knobs of the `fabric:` mapping; the caller has read `kind`, `link` and
-  /// `links_per_node` and calls finish().
+  /// Reads the knobs of the `fabric:` mapping; the caller has read `kind`, `link`,
+  /// `links_per_node` and `gpudirect` and calls finish().
   Fabric (*read)(YamlMap& map, std::span<const PortGroup> ports);
 };
 

@@ -115,7 +115,15 @@ std::vector<int> NodeGraph::route(DeviceId from, DeviceId to) const {
   // NVLink first, whatever the latencies say: that is what peer-to-peer copies and NCCL take.
   std::vector<int> numbers = way(from, to, is_nvlink);
   if (numbers.empty()) numbers = way_through_gpu(from, to);
-  if (numbers.empty()) numbers = way(from, to, [](LinkKind /*kind*/) { return true; });
+  if (!numbers.empty()) return numbers;
+  numbers = way(from, to, [](LinkKind /*kind*/) { return true; });
+  const auto ends = [&](DeviceId id) {
+    return graph_[id].kind == DeviceKind::gpu || graph_[id].kind == DeviceKind::nic;
+  };
+  if (ends(from) && ends(to) && !reaches_directly(numbers)) {
+    const std::vector<int> staged = way_through_host(from, to);
+    if (!staged.empty()) return staged;
+  }
   if (!numbers.empty()) return numbers;
   throw SimulationError(
       fmt::format("node '{}': no way from {} to {}", name, graph_[from].name, graph_[to].name));
@@ -142,13 +150,31 @@ std::optional<DeviceId> NodeGraph::host_memory_of(DeviceId gpu) const {
   return std::nullopt;
 }
 
+bool NodeGraph::reaches_directly(const std::vector<int>& way) const {
+  if (peer_to_peer == PeerToPeer::socket) return true;
+  // Numbers of transits come after those of links, and say nothing that the links do not.
+  for (const auto& edge : boost::make_iterator_range(boost::edges(graph_))) {
+    const int number = boost::get(boost::edge_index, graph_, edge);
+    if (std::find(way.begin(), way.end(), number) == way.end()) continue;
+    const DeviceKind passed = graph_[boost::target(edge, graph_)].kind;
+    if (passed == DeviceKind::numa) return false;
+    if (passed == DeviceKind::host_bridge && peer_to_peer == PeerToPeer::pcie_switch) return false;
+  }
+  return true;
+}
+
 std::vector<int> NodeGraph::route_through_host(DeviceId from, DeviceId to) const {
   if (from == to) return {};
+  std::vector<int> staged = way_through_host(from, to);
+  return staged.empty() ? route(from, to) : staged;
+}
+
+std::vector<int> NodeGraph::way_through_host(DeviceId from, DeviceId to) const {
   const auto memory = host_memory_of(graph_[from].kind == DeviceKind::gpu ? from : to);
-  if (!memory) return route(from, to);
+  if (!memory) return {};
   std::vector<int> path = way(from, *memory, is_not_nvlink);
   const std::vector<int> onward = way(*memory, to, is_not_nvlink);
-  if (path.empty() || onward.empty()) return route(from, to);
+  if (path.empty() || onward.empty()) return {};
   // A host bridge stands for the memory behind it: once to it, once from it.
   if (graph_[*memory].transit) path.insert(path.end(), 2, transit_resource(*memory));
   path.insert(path.end(), onward.begin(), onward.end());

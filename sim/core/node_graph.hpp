@@ -14,6 +14,14 @@ namespace gradwire {
 enum class DeviceKind : std::uint8_t { gpu, numa, host_bridge, pcie_switch, nvswitch, nic };
 enum class LinkKind : std::uint8_t { nvlink, pcie, smp, network };
 
+/// How far apart two devices on PCIe may be to reach each other's memory. NCCL's default is
+/// pcie_switch (v2.28.9, src/graph/paths.cc: PATH_PXB in ncclTopoCheckP2p and ncclTopoCheckGdr).
+enum class PeerToPeer : std::uint8_t {
+  pcie_switch,  ///< only switches between them
+  host_bridge,  ///< also one host bridge
+  socket,       ///< also NUMA nodes and what joins processors
+};
+
 /// A vertex of a node: `index` counts devices of the same kind from 0 (gpu0, nic1, ...).
 struct Device {
   std::string name{};
@@ -47,6 +55,8 @@ class NodeGraph {
  public:
   std::string name;
   std::string source;  ///< where the description comes from
+  /// Between devices farther apart, data on PCIe go through host memory.
+  PeerToPeer peer_to_peer = PeerToPeer::socket;
 
   /// Adds a device and counts it (`index` is set here). An empty name becomes kind and index
   /// ("gpu0"). REQUIRES: the name is new.
@@ -78,7 +88,7 @@ class NodeGraph {
   /// the widest bottleneck, then the lowest ids. A direct NVLink (or an NVSwitch) is preferred to
   /// NVLink through one other GPU, the one that gives most, and that to PCIe (NCCL v2.28.9,
   /// src/graph/paths.cc, ncclTopoSetPaths: one hop through a GPU, of NVLink only). Otherwise GPUs
-  /// and NICs are never passed through.
+  /// and NICs are never passed through. Beyond what peer_to_peer allows it is route_through_host.
   /// @return empty when `from == to`.
   /// @throws SimulationError when there is no way; the message names both devices.
   [[nodiscard]] std::vector<int> route(DeviceId from, DeviceId to) const;
@@ -117,6 +127,10 @@ class NodeGraph {
   [[nodiscard]] std::vector<int> way(DeviceId from, DeviceId to, Uses uses) const;
   /// NVLink from GPU to GPU through the one between them that gives most; empty when none does.
   [[nodiscard]] std::vector<int> way_through_gpu(DeviceId from, DeviceId to) const;
+  /// By way of host memory; empty when there is none, or no way to it.
+  [[nodiscard]] std::vector<int> way_through_host(DeviceId from, DeviceId to) const;
+  /// Does peer_to_peer allow this way between a GPU and a GPU or NIC?
+  [[nodiscard]] bool reaches_directly(const std::vector<int>& way) const;
   /// Nearest NUMA node, else host bridge, by PCIe.
   [[nodiscard]] std::optional<DeviceId> host_memory_of(DeviceId gpu) const;
 

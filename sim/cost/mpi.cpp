@@ -33,7 +33,9 @@ Seconds message_time(double bytes, bool adds, bool segmented, Seconds latency) {
   const auto eager_max = static_cast<double>(MpiLibrary::eager_max.count());
   const auto segment = static_cast<double>(MpiLibrary::ring_segment.count());
   const double messages = segmented ? std::max(1.0, std::ceil(bytes / segment)) : 1;
+  const auto frame = static_cast<double>(MpiLibrary::frame.count());
   Seconds time = messages * MpiLibrary::message + bytes * MpiLibrary::copy_per_byte;
+  if (bytes > frame) time += MpiLibrary::long_message;
   if (bytes / messages >= eager_max) time += 2 * (latency + MpiLibrary::message);
   if (adds) time += Seconds{bytes / messages / cpu_sum_rate.count()};
   return time;

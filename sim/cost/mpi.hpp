@@ -22,16 +22,21 @@ struct MpiOptions {
 /// first and back afterwards. One collective at a time.
 ///
 /// Beside its bytes on the links, a message of m bytes costs
-///   `message` + m * `copy_per_byte`, + one more round trip from `eager_max` on (rendezvous),
+///   `message` + `long_message` if it is longer than `frame` + m * `copy_per_byte`
+///   + one more round trip from `eager_max` on (rendezvous),
 /// and m / cpu_sum_rate where it is added up at the receiver; messages of a step overlap, steps do
 /// not. segmented_ring adds up a segment while the next one comes.
 class MpiLibrary final : public CollectiveLibrary {
  public:
-  /// Calibrated on the all-reduce of 4 ranks on 10 Gbit/s Ethernet in hclhkbu/B-Caffe
-  /// logdata/allreduce4.log (OSU 5.4.0), given the links' latency of 2 x 10 us: mean error 4 %. The
-  /// runs of 2 and 8 nodes are slower by 25 to 50 us a message (interrupts held back, it seems).
-  static constexpr Seconds message{5e-6};
-  static constexpr Seconds copy_per_byte{0.30e-9};
+  /// The three are calibrated on the all-reduce of 2 nodes on 10 Gbit/s Ethernet in hclhkbu/B-Caffe
+  /// logdata/allreduce2.log (OSU 5.4.0, Open MPI before 4.1), given the links' latency of 20 us:
+  /// mean error 5 % there, 14 % on 8 nodes; the run of 4 nodes, whose long messages come as fast as
+  /// short ones, is over-estimated by 40 %.
+  static constexpr Seconds message{12e-6};
+  static constexpr Seconds long_message{21e-6};  ///< interrupts held back, it seems
+  static constexpr Seconds copy_per_byte{0.60e-9};
+  /// Payload of an Ethernet frame of 1500 bytes.
+  static constexpr Bytes frame{1448};
   /// btl_tcp_eager_limit: opal/mca/btl/tcp/btl_tcp_component.c.
   static constexpr Bytes eager_max{64 * 1024};
   /// segment_size of ompi/mca/coll/tuned/coll_tuned_decision_fixed.c, before 4.1.

@@ -96,7 +96,8 @@ TEST_CASE_METHOD(ClusterFixture, "a fabric's bad knob is told at its place", "[c
         "s.yaml:2:85: 'spines' is 3, which does not divide the 4 cables of a leaf upward; expected "
         "a divisor of 4");
   CHECK(fabric_message("kind: fat_tree, nodes_per_leaf: 1, rooting: ecmp") ==
-        "s.yaml:2:77: unknown key 'rooting'; expected one of link, links_per_node, kind, levels, "
+        "s.yaml:2:77: unknown key 'rooting'; expected one of link, gpudirect, links_per_node, "
+        "kind, levels, "
         "trunk, oversubscription, "
         "radix, nodes_per_leaf, spines, routing, ecmp_seed; did you mean 'routing'?");
   CHECK(fabric_message("kind: dragonfly, groups: 3, routers_per_group: 1, global_links: 1") ==
@@ -127,7 +128,43 @@ TEST_CASE_METHOD(ClusterFixture, "a link that makes no sense is told at its plac
   CHECK(link("bandwidth: 25 GB/s, duplex: true, latency: 1 us, kind: ib")
             .starts_with("s.yaml:2:98: 'duplex' leaves open"));
   CHECK(link("bandwidth: 25 GB/s, latency: 1 us, kind: infiniband")
-            .ends_with("expected one of tcp, roce, ib, efa"));
+            .ends_with("expected one of tcp, roce, ib, efa, slingshot"));
+}
+
+TEST_CASE_METHOD(ClusterFixture, "a link says what connections, both directions and the kernel do",
+                 "[config][link]") {
+  const auto port = [&](const std::string& fabric) {
+    return read(with_fabric("kind: single_switch, " + fabric)).cluster->fabric().port_spec(0);
+  };
+  const PortSpec tcp = port(
+      "link: {bandwidth: 10 GB/s, latency: 1 us, kind: tcp, connection_bandwidth: 25 Gbit/s, "
+      "connections: 16, duplex_efficiency: 57 %, message_overhead: 9 us}");
+  CHECK(tcp.connection_bandwidth == BytesPerSecond{25e9 / 8});
+  CHECK(tcp.connections == 16);
+  CHECK(tcp.duplex_efficiency == Approx(0.57));
+  CHECK(tcp.message_overhead.count() == Approx(9e-6));
+  CHECK_FALSE(tcp.gpudirect);  // the kernel does not reach GPU memory
+  CHECK(port("link: ib_edr").gpudirect);
+  CHECK_FALSE(port("link: ib_edr, gpudirect: false").gpudirect);
+  CHECK(port("link: slingshot_11").bandwidth.count() == Approx(24.2e9));
+}
+
+TEST_CASE_METHOD(ClusterFixture, "what a link cannot have is refused", "[config][errors][link]") {
+  const auto link = [&](const std::string& text) {
+    return fabric_message("kind: single_switch, link: {latency: 1 us, bandwidth: 1 GB/s, " + text +
+                          "}");
+  };
+  CHECK(
+      link("kind: ib, connections: 4")
+          .ends_with("'connections' stands in a link of kind ib; expected it with kind tcp only"));
+  CHECK(link("kind: tcp, connections: 65")
+            .ends_with("'connections' is '65'; expected a whole number, at least 1, at most 64"));
+  CHECK(link("kind: tcp, duplex_efficiency: 49 %").find("at least 50 %") != std::string::npos);
+  CHECK(link("kind: tcp, connection_bandwith: 1 GB/s")
+            .ends_with("did you mean 'connection_bandwidth'?"));
+  CHECK(fabric_message("kind: single_switch, link: eth_10g, gpudirect: true")
+            .ends_with("'gpudirect' is true, but the kernel's TCP does not reach GPU memory; "
+                       "expected false, or a link of another kind than tcp"));
 }
 
 TEST_CASE_METHOD(ClusterFixture, "groups of nodes keep their own NICs, GPUs and numbers",

@@ -151,12 +151,46 @@ TEST_CASE_METHOD(ConfigFixture, "collectives need no profile and no strategy",
   const Scenario s = read_scenario(file, {}, Needs::cluster_only).front();
   CHECK_FALSE(s.profile.has_value());
   // alpha + size / bandwidth = 20 us + 10 MB / 10 GB/s = 1.02 ms
-  CHECK(s.library->choose(std::vector{Pattern{}}, Bytes{10'000'000}).cost.alone->count() ==
-        Approx(1.02e-3));
+  const auto patterns = s.library->plan(CollectiveKind::all_reduce, s.placement);
+  CHECK(s.library->choose(patterns, Bytes{10'000'000}).cost.alone->count() == Approx(1.02e-3));
   CHECK_THROWS_WITH(read_scenario(file, {}),
                     file +
                         ":1:1: missing key 'profile'; expected a name that 'gradwire list "
                         "profiles' shows");
+}
+
+TEST_CASE_METHOD(ConfigFixture, "libraries of host memory and lines of one's own are read",
+                 "[config][collective]") {
+  const auto library = [&](const std::string& collective) {
+    const std::string file = write(
+        "schema: gradwire.scenario/1\ncluster: {node: pair}\n"
+        "collective: {" +
+        collective + "}\n");
+    return read_scenario(file, {}, Needs::cluster_only).front().library;
+  };
+  CHECK(library("library: gloo")->concurrent_collectives() == 2);
+  CHECK_FALSE(library("library: mpi, version: \"4.0\", algorithm: ring")->on_gpu());
+  CHECK(library("library: user, lines: [{algorithm: ring, alpha: 1 us, bandwidth: 1 GB/s}]")
+            ->on_gpu());
+  const auto message = [&](const std::string& collective) {
+    try {
+      static_cast<void>(library(collective));
+    } catch (const ConfigError& error) {
+      const std::string text = error.what();
+      return text.substr(text.find(".yaml:") + 6);
+    }
+    return std::string("accepted");
+  };
+  CHECK(message("library: gloo, algorithm: ring").starts_with("3:30: unknown key 'algorithm'"));
+  CHECK(message("library: mpi, algorithm: rings") ==
+        "3:40: 'algorithm' is 'rings'; expected one of auto, recursive_doubling, ring, "
+        "segmented_ring, rabenseifner; did you mean 'ring'?");
+  CHECK(message("library: user, alpha: 1 us, lines: [{algorithm: ring, alpha: 1 us, bandwidth: 1 "
+                "GB/s}]") == "3:37: 'alpha' stands beside 'lines'; expected one of the two");
+  CHECK(message("library: user, lines: [{algorithm: pairwise, op: broadcast, alpha: 1 us, "
+                "bandwidth: 1 GB/s}]") ==
+        "3:50: 'pairwise' does not do broadcast; expected an algorithm that does (gradwire list "
+        "collectives)");
 }
 
 TEST_CASE_METHOD(ConfigFixture, "the echo is JSON with sorted keys, and hashes to SHA-256",

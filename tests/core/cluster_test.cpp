@@ -198,5 +198,90 @@ TEST_CASE("ranks are placed node by node or in turn", "[cluster]") {
   CHECK(round_robin_placement(unequal) == Placement{{0, 0}, {1, 0}, {1, 1}, {1, 2}});
 }
 
+/// Two ports on one switch.
+Fabric pair_of(const PortSpec& port) {
+  Fabric fabric;
+  fabric.port = port;
+  const auto hub = fabric.add_switch("hub");
+  for (int i = 0; i < 4; ++i) fabric.attach(hub);
+  return fabric;
+}
+
+TEST_CASE("both directions of a port of less than full duplex cross one more link", "[cluster]") {
+  const PortSpec port = {.name = "eth",
+                         .kind = "tcp",
+                         .bandwidth = BytesPerSecond{10e9},
+                         .latency = Seconds{2e-6},
+                         .duplex_efficiency = 0.6};
+  const auto node = box(1);
+  Cluster cluster({node, node}, pair_of(port));
+  std::vector<LinkId> out;
+  std::vector<LinkId> back;
+  cluster.append_remote({0, 0}, 0, {1, 0}, 0, out);
+  cluster.append_remote({1, 0}, 0, {0, 0}, 0, back);
+  CHECK(names(cluster, out) ==
+        std::vector<std::string>{"node0.gpu0->switch0", "node0.switch0->mlx5_0", "node0.nic0.up",
+                                 "node0.nic0.both", "node1.nic0.down", "node1.nic0.both",
+                                 "node1.mlx5_0->switch0", "node1.switch0->gpu0"});
+  CHECK(back[3] == out[5]);
+  CHECK(back[5] == out[3]);
+  // 60 % of twice 10 GB/s.
+  CHECK(cluster.links()[static_cast<std::size_t>(out[3])].capacity == Approx(12e9));
+  for (LinkId id = 0; id < static_cast<LinkId>(cluster.links().size()); ++id) {
+    CHECK(cluster.find_links(cluster.link_name(id)) == std::vector<LinkId>{id});
+  }
+  CHECK(cluster.find_links("node0.nic0") == std::vector<LinkId>{out[2], out[2] + 1, out[3]});
+}
+
+TEST_CASE("a port adds the kernel's time for a message to its latency, and its connections' limit",
+          "[cluster]") {
+  const PortSpec port = {.name = "eth",
+                         .kind = "tcp",
+                         .bandwidth = BytesPerSecond{10e9},
+                         .latency = Seconds{2e-6},
+                         .connection_bandwidth = BytesPerSecond{3e9},
+                         .connections = 4,
+                         .message_overhead = Seconds{7e-6}};
+  const auto node = box(1);
+  const Cluster cluster({node, node}, pair_of(port));
+  const ClusterLink& up =
+      cluster.links()[static_cast<std::size_t>(cluster.find_links("node0.nic0.up").front())];
+  CHECK(up.latency == Approx(9e-6));
+  CHECK(up.connection_capacity == 3e9);
+  CHECK(up.connections == 4);
+}
+
+TEST_CASE("without GPUDirect a byte goes through host memory at both ends", "[cluster]") {
+  auto node = std::make_shared<NodeGraph>(*box(1));
+  const DeviceId memory = node->add({.kind = DeviceKind::numa});
+  const Link slot{
+      .kind = LinkKind::pcie, .bandwidth = BytesPerSecond{12e9}, .latency = Seconds{1e-6}};
+  node->connect(node->find("switch0").value(), memory, slot);
+  const PortSpec direct = {"ib", "ib", BytesPerSecond{10e9}, Seconds{2e-6}};
+  PortSpec staged = direct;
+  staged.gpudirect = false;
+  const std::vector<std::string> through = {"node0.gpu0->switch0",   "node0.switch0->numa0",
+                                            "node0.numa0->switch0",  "node0.switch0->mlx5_0",
+                                            "node0.nic0.up",         "node1.nic0.down",
+                                            "node1.mlx5_0->switch0", "node1.switch0->numa0",
+                                            "node1.numa0->switch0",  "node1.switch0->gpu0"};
+  for (const bool by_port : {true, false}) {
+    const Cluster cluster({node, node}, pair_of(by_port ? staged : direct));
+    std::vector<LinkId> path;
+    // What a library of host memory does, whatever the port could.
+    if (by_port) {
+      cluster.append_remote({0, 0}, 0, {1, 0}, 0, path);
+    } else {
+      cluster.append_through_host({0, 0}, {1, 0}, 0, path);
+    }
+    CHECK(names(cluster, path) == through);
+  }
+  const Cluster cluster({node, node}, pair_of(direct));
+  std::vector<LinkId> path;
+  cluster.append_remote({0, 0}, 0, {1, 0}, 0, path);
+  CHECK(path.size() == 6);
+  CHECK(cluster.host_copy_bandwidth({0, 0}) == BytesPerSecond{12e9});
+}
+
 }  // namespace
 }  // namespace gradwire

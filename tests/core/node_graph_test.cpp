@@ -65,9 +65,8 @@ TEST_CASE("a direct NVLink is taken even where PCIe has less latency", "[node_gr
   CHECK(two.node.nvlink_lanes(two.gpu[0], two.gpu[2]) == 0);
 }
 
-TEST_CASE("nothing passes through a GPU", "[node_graph]") {
+TEST_CASE("no way changes from PCIe to NVLink in a GPU", "[node_graph]") {
   TwoSwitches two;
-  two.node.connect(two.gpu[0], two.gpu[1], nvlink(2));
   two.node.connect(two.gpu[1], two.gpu[2], nvlink(2));
   CHECK(names(two.node, two.node.route(two.gpu[0], two.gpu[2])) ==
         std::vector<std::string>{"gpu0->switch0", "switch0->bridge0", "bridge0->switch1",
@@ -170,6 +169,83 @@ TEST_CASE("no way between two devices is an error that names both", "[node_graph
   CHECK(two.node.route(alone, alone).empty());
   CHECK_THROWS_MATCHES(two.node.route(two.gpu[0], alone), SimulationError,
                        Catch::Message("node 'two': no way from gpu0 to gpu4"));
+}
+
+TEST_CASE("GPUs without a direct NVLink meet at the GPU between them that gives most",
+          "[node_graph]") {
+  TwoSwitches two;
+  two.node.connect(two.gpu[0], two.gpu[1], nvlink(2));
+  two.node.connect(two.gpu[1], two.gpu[3], nvlink(1));
+  two.node.connect(two.gpu[0], two.gpu[2], nvlink(2));
+  two.node.connect(two.gpu[2], two.gpu[3], nvlink(2));
+  // By gpu1 one lane of 20 GB/s, by gpu2 two.
+  CHECK(names(two.node, two.node.route(two.gpu[0], two.gpu[3])) ==
+        std::vector<std::string>{"gpu0->gpu2", "gpu2->gpu3"});
+  CHECK(names(two.node, two.node.route(two.gpu[0], two.gpu[1])) ==
+        std::vector<std::string>{"gpu0->gpu1"});
+  CHECK(two.node.nvlink_lanes(two.gpu[0], two.gpu[3]) == 0);  // rings ask for direct ones
+}
+
+TEST_CASE("no NVLink way passes two GPUs", "[node_graph]") {
+  TwoSwitches two;
+  two.node.connect(two.gpu[0], two.gpu[1], nvlink(2));
+  two.node.connect(two.gpu[1], two.gpu[2], nvlink(2));
+  two.node.connect(two.gpu[2], two.gpu[3], nvlink(2));
+  CHECK(names(two.node, two.node.route(two.gpu[0], two.gpu[3])).front() == "gpu0->switch0");
+}
+
+TEST_CASE("through host memory a byte passes the host bridge on its way in and out",
+          "[node_graph]") {
+  NodeGraph node;
+  const DeviceId bridge = node.add({.kind = DeviceKind::host_bridge, .transit = 20_GBps});
+  const DeviceId hub = node.add({.kind = DeviceKind::pcie_switch});
+  const DeviceId gpu = node.add({.kind = DeviceKind::gpu});
+  const DeviceId nic = node.add({.kind = DeviceKind::nic});
+  node.connect(hub, bridge, pcie());
+  node.connect(gpu, hub, pcie());
+  node.connect(nic, hub, pcie());
+  CHECK(names(node, node.route(gpu, nic)) ==
+        std::vector<std::string>{"gpu0->switch0", "switch0->nic0"});
+  // Without a NUMA node the bridge stands for the memory behind it.
+  CHECK(names(node, node.route_through_host(gpu, nic)) ==
+        std::vector<std::string>{"gpu0->switch0", "switch0->bridge0", "bridge0", "bridge0",
+                                 "bridge0->switch0", "switch0->nic0"});
+  const DeviceId memory = node.add({.kind = DeviceKind::numa});
+  node.connect(bridge, memory, pcie());
+  CHECK(names(node, node.route_through_host(nic, gpu)) ==
+        std::vector<std::string>{"nic0->switch0", "switch0->bridge0", "bridge0", "bridge0->numa0",
+                                 "numa0->bridge0", "bridge0", "bridge0->switch0", "switch0->gpu0"});
+  CHECK(node.host_copy_bandwidth(gpu) == 12_GBps);
+}
+
+TEST_CASE("devices too far apart for peer-to-peer meet in host memory", "[node_graph]") {
+  TwoSwitches two;
+  two.node.connect(two.node.add({.kind = DeviceKind::numa}), two.bridge, pcie());
+  const std::vector<std::string> direct = {"gpu1->switch0", "switch0->bridge0", "bridge0->switch1",
+                                           "switch1->gpu2"};
+  const std::vector<std::string> staged = {"gpu1->switch0",  "switch0->bridge0", "bridge0->numa0",
+                                           "numa0->bridge0", "bridge0->switch1", "switch1->gpu2"};
+  const auto way = [&] { return names(two.node, two.node.route(two.gpu[1], two.gpu[2])); };
+  CHECK(way() == direct);
+  two.node.peer_to_peer = PeerToPeer::host_bridge;
+  CHECK(way() == direct);
+  two.node.peer_to_peer = PeerToPeer::pcie_switch;
+  CHECK(way() == staged);
+  CHECK(two.node.route(two.gpu[0], two.gpu[1]).size() == 2);  // on one switch
+}
+
+TEST_CASE("data are staged in the memory next to the GPU, not to the NIC", "[node_graph]") {
+  NodeGraph node;
+  const DeviceId near = node.add({.kind = DeviceKind::numa});
+  const DeviceId far = node.add({.kind = DeviceKind::numa});
+  const DeviceId gpu = node.add({.kind = DeviceKind::gpu});
+  const DeviceId nic = node.add({.kind = DeviceKind::nic});
+  node.connect(near, far, {.kind = LinkKind::smp, .bandwidth = 10_GBps, .latency = 1_us});
+  node.connect(gpu, near, pcie());
+  node.connect(nic, far, pcie());
+  const std::vector<std::string> in = {"nic0->numa1", "numa1->numa0", "numa0->gpu0"};
+  CHECK(names(node, node.route_through_host(nic, gpu)) == in);
+  CHECK(node.bottleneck(node.route_through_host(nic, gpu)) == 10_GBps);  // the processors' link
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 #include "sim/cost/measured_table.hpp"
 
 #include <cmath>
+#include <memory>
 
-#include "sim/cost/alpha_beta.hpp"
 #include "tests/catch.hpp"
 
 namespace gradwire {
@@ -28,9 +28,19 @@ MeasuredRow row(std::int64_t size_kib, double us) {
 }
 
 /// 1 s, whatever the size.
+class OneSecond final : public CostModel {
+ public:
+  [[nodiscard]] CollectiveCost price(const Pattern& pattern, Bytes /*size*/) const override {
+    CollectiveCost cost;
+    cost.alone = Seconds{1};
+    cost.algorithm = pattern.algorithm;
+    cost.source = "fit";
+    return cost;
+  }
+};
+
 std::shared_ptr<const CollectiveLibrary> one_second() {
-  return std::make_shared<RingLibrary>(nullptr,
-                                       std::make_shared<AlphaBeta>(Seconds{1}, Seconds{}));
+  return std::make_shared<RingLibrary>(nullptr, std::make_shared<OneSecond>());
 }
 
 MeasuredTable table_of(std::vector<MeasuredRow> rows) {
@@ -116,14 +126,6 @@ TEST_CASE("A row's algorithm and protocol are named where known", "[cost][table]
   const CollectiveCost large = price(table, pattern_of(8, 1), Bytes{2000});
   CHECK(large.algorithm == "ring");
   CHECK(large.protocol.empty());
-}
-
-TEST_CASE("The user's line is alpha plus beta for each byte", "[cost][alpha-beta]") {
-  const AlphaBeta line(10_us, Seconds{2e-9});
-  // 10 us + 1000 B * 2 ns = 12 us.
-  const CollectiveCost cost = line.price(pattern_of(8, 1), Bytes{1000});
-  CHECK(cost.alone.value().count() == Approx(12e-6));
-  CHECK(cost.source == "fit");
 }
 
 }  // namespace gradwire

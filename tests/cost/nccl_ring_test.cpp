@@ -1,6 +1,7 @@
 #include "sim/cost/nccl_ring.hpp"
 
 #include <cstdio>
+#include <memory>
 #include <set>
 #include <string>
 
@@ -107,9 +108,12 @@ TEST_CASE("LL128 is capped a channel and refused over PCIe", "[cost][nccl]") {
   CHECK(cost.protocol == "ll128");
   CHECK(cost.efficiency == Approx(16.7 / 22.5));
 
-  const Pattern over_pcie = plan_ring_all_reduce(cluster, on_node0({0, 1, 2, 3, 4}));
+  // No NVLink at all; where a ring has none of its own, NVLink through another GPU serves it.
+  const Cluster without = cluster_of({std::make_shared<const NodeGraph>(pcie_node(4, 1))});
+  const NcclRing slow(without, {2, 8});
+  const Pattern over_pcie = plan_ring_all_reduce(without, packed_placement(without, 4));
   for (std::int64_t size = 1024; size <= 1 << 30; size *= 2) {
-    CHECK(model.price(over_pcie, Bytes{size}).protocol != "ll128");
+    CHECK(slow.price(over_pcie, Bytes{size}).protocol != "ll128");
   }
 }
 

@@ -16,7 +16,8 @@ namespace {
 TEST_CASE("every port that a scenario may name is there, with a source", "[links]") {
   CHECK(port_kind_names() ==
         std::vector<std::string>{"eth_1g", "eth_10g", "eth_25g", "eth_40g", "eth_100g", "roce_100g",
-                                 "ib_fdr", "ib_edr", "ib_hdr", "ib_ndr", "efa_100g", "ipoib_100g"});
+                                 "ib_fdr", "ib_edr", "ib_hdr", "ib_ndr", "efa_100g", "ipoib_100g",
+                                 "ib_xdr", "roce_200g", "roce_400g", "slingshot_11"});
   for (const PortKind& kind : port_kinds()) {
     INFO(kind.port.name);
     CHECK(kind.port.bandwidth < kind.nominal);
@@ -25,10 +26,17 @@ TEST_CASE("every port that a scenario may name is there, with a source", "[links
     CHECK_FALSE(kind.source.empty());
     CHECK(find_port_kind(kind.port.name) == &kind);
     const bool known = kind.port.kind == "tcp" || kind.port.kind == "roce" ||
-                       kind.port.kind == "ib" || kind.port.kind == "efa";
+                       kind.port.kind == "ib" || kind.port.kind == "efa" ||
+                       kind.port.kind == "slingshot";
     CHECK(known);
+    CHECK(kind.port.gpudirect == (kind.port.kind != "tcp"));
   }
-  CHECK(find_port_kind("ib_xdr") == nullptr);
+  CHECK(find_port_kind("ib_gdr") == nullptr);
+  // 20 us from application to application over TCP (Hurwitz and Feng), half at each end.
+  const PortSpec& tcp = find_port_kind("eth_10g")->port;
+  CHECK((tcp.latency + tcp.message_overhead).count() == Approx(10e-6));
+  CHECK(tcp.latency == find_port_kind("roce_100g")->port.latency);
+  CHECK(find_port_kind("eth_100g")->port.connection_bandwidth == BytesPerSecond{25e9 / 8});
   // 96.6 Gbit/s; 1448 / 1538 of 10 Gbit/s.
   CHECK(find_port_kind("ib_edr")->port.bandwidth.count() == Approx(96.6e9 / 8).epsilon(1e-3));
   CHECK(find_port_kind("eth_10g")->port.bandwidth.count() == Approx(1.25e9 * 1448 / 1538));

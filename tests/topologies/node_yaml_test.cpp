@@ -52,6 +52,16 @@ TEST_CASE("a node's YAML is read into its graph and written back as it was", "[n
   CHECK(config::write_node(node) == pair);
 }
 
+TEST_CASE("a node says how far apart its devices reach each other's memory", "[node_yaml]") {
+  const std::string text = with("host_bridges:", "peer_to_peer: switch\nhost_bridges:");
+  CHECK(read(pair).peer_to_peer == PeerToPeer::socket);
+  CHECK(read(text).peer_to_peer == PeerToPeer::pcie_switch);
+  CHECK(config::write_node(read(text)) == text);
+  check_refused(with("host_bridges:", "peer_to_peer: sockets\nhost_bridges:"),
+                "n.yaml:4:15: 'peer_to_peer' is 'sockets'; expected one of switch, bridge, socket; "
+                "did you mean 'socket'?");
+}
+
 TEST_CASE("an imported node comes back from its YAML with the same resources", "[node_yaml]") {
   const NodeGraph made =
       import_smi_topo(test::cube_mesh(), "m.txt", {.name = "box", .gpu = "v100", .source = "x"})

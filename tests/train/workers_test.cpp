@@ -27,7 +27,8 @@ double part(const Workers& workers, std::size_t member, Part which) {
 struct Fixture {
   IterationDraws draws{JitterSpec{}, no_layers, 1};
   Workers workers;
-  explicit Fixture(std::vector<MemberGroup> members) : workers(std::move(members), {}) {
+  explicit Fixture(std::vector<MemberGroup> members, CommunicationStream stream = {})
+      : workers(std::move(members), {}, 1, stream) {
     workers.begin_iteration(draws);
   }
 };
@@ -153,4 +154,73 @@ TEST_CASE("a kernel cut by the end of a collective is one bar in the trace", "[w
   CHECK(spans[1].resource == "communication");
   CHECK(spans[2].start == 1);
   CHECK(spans[2].duration == Approx(4));
+}
+
+namespace {
+
+constexpr CommunicationStream two_host_threads{.on_gpu = false, .concurrent = 2};
+
+}  // namespace
+
+TEST_CASE("two host threads move two collectives at a time, in order, and a third waits", "[workers]") {
+  Fixture f({{0, 1, 1.0}}, two_host_threads);
+  for (int i = 0; i < 3; ++i) {
+    f.workers.post(work(1), "w");
+    f.workers.post(all_reduce());
+  }
+  f.workers.post_gate({0, 1, 2});
+  f.workers.post(end_of_iteration(), "end");
+  f.workers.run();
+  CHECK(f.workers.take_ready() == std::size_t{0});
+  CHECK(f.workers.take_ready() == std::size_t{1});
+  CHECK_FALSE(f.workers.take_ready().has_value());  // ready at 3, both threads are busy
+  CHECK(f.workers.collective(0).start == 1);
+  CHECK(f.workers.collective(1).start == 2);
+  // The second ends first: from 1 to 4 something has moved.
+  CHECK(f.workers.finish(1, 4.0) == Approx(3));
+  REQUIRE(f.workers.take_ready() == std::size_t{2});
+  CHECK(f.workers.collective(2).start == 4);
+  CHECK(f.workers.finish(0, 6.0) == Approx(2));
+  CHECK(f.workers.finish(2, 7.0) == Approx(1));
+  REQUIRE(f.workers.iteration_ended());
+  // It waits from 3 to 7, and all the time something moves.
+  CHECK(part(f.workers, 0, Part::exposed_communication) == Approx(4));
+  CHECK(part(f.workers, 0, Part::straggler_wait) == Approx(0));
+}
+
+TEST_CASE("collectives of host threads leave the GPU its pace", "[workers]") {
+  Fixture f({{0, 1, 1.0}, {1, 1, 2.0}}, two_host_threads);
+  f.workers.post(work(1), "w");
+  const auto position = f.workers.post(all_reduce());
+  f.workers.post(work(3, 1.5), "w");
+  f.workers.post_gate({position});
+  f.workers.post(end_of_iteration(), "end");
+  f.workers.run();
+  REQUIRE(f.workers.take_ready());
+  CHECK(f.workers.collective(0).start == 2);
+  f.workers.finish(0, 3.0);
+  REQUIRE(f.workers.iteration_ended());
+  CHECK(f.workers.samples()[0].end == Approx(4));
+  CHECK(f.workers.samples()[1].end == Approx(8));
+  CHECK(part(f.workers, 0, Part::overlap_slowdown) == 0);
+}
+
+TEST_CASE("a wait between two collectives in which nothing moves is not exposed", "[workers]") {
+  // Rank 1 is late with the second: rank 0 waits from 2 to 8, data move in [4, 5] and [6, 8].
+  Fixture f({{0, 1, 1.0}, {1, 1, 4.0}}, two_host_threads);
+  f.workers.post(work(1), "w");
+  f.workers.post(all_reduce());
+  f.workers.post(work(0.5), "w");
+  f.workers.post(all_reduce());
+  f.workers.post(work(0.5), "w");
+  f.workers.post_gate({0, 1});
+  f.workers.post(end_of_iteration(), "end");
+  f.workers.run();
+  REQUIRE(f.workers.take_ready());
+  REQUIRE(f.workers.take_ready());
+  CHECK(f.workers.collective(1).start == 6);
+  CHECK(f.workers.finish(0, 5.0) == Approx(1));
+  CHECK(f.workers.finish(1, 8.0) == Approx(2));
+  CHECK(part(f.workers, 0, Part::exposed_communication) == Approx(3));
+  CHECK(part(f.workers, 0, Part::straggler_wait) == Approx(3));
 }

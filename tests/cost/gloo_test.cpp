@@ -1,0 +1,104 @@
+#include "sim/cost/gloo.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "sim/core/error.hpp"
+#include "tests/catch.hpp"
+#include "tests/cost/host_cluster.hpp"
+
+using namespace gradwire;
+using namespace gradwire::test;
+
+namespace {
+
+constexpr double rate = 1.25e9;
+constexpr double port_latency = 5e-6;
+/// A step's: two ports and Gloo's hand-over.
+const double latency = 2 * port_latency + GlooLibrary::step.count();
+constexpr double MiB = 1 << 20;
+
+std::shared_ptr<const Cluster> machines(int count) {
+  return host_cluster(count, {"eth", "tcp", BytesPerSecond{rate}, Seconds{port_latency}});
+}
+
+double gloo_time(int ranks, CollectiveKind kind, double size, Fidelity how = Fidelity::fluid) {
+  const auto cluster = machines(ranks);
+  return time_of(GlooLibrary(cluster), *cluster, kind, Bytes{static_cast<std::int64_t>(size)}, 1,
+                 how);
+}
+
+}  // namespace
+
+TEST_CASE("Gloo hides latency behind segments of 1 MiB", "[cost][gloo]") {
+  // 64 MiB on 4 ranks: 64 segments, 16 in a part; a segment takes 0.84 ms, longer than latency.
+  // 2 passes of 3 parts, each pass with one latency at its end.
+  const double expected = 2 * (3 * 16 * MiB / rate + latency);
+  CHECK(gloo_time(4, CollectiveKind::all_reduce, 64 * MiB) == Approx(expected).epsilon(1e-5));
+  CHECK(gloo_time(4, CollectiveKind::all_reduce, 64 * MiB, Fidelity::step) ==
+        Approx(expected).epsilon(1e-5));
+}
+
+TEST_CASE("small parts go in two halves, and each step waits for its latency", "[cost][gloo]") {
+  // 4 KiB on 4 ranks: 8 segments of 512 B, two in a part, in flight together.
+  const double segment = 512 / rate;
+  const double expected = 2 * (3 * (segment + latency) + segment);
+  CHECK(gloo_time(4, CollectiveKind::all_reduce, 4096) == Approx(expected).epsilon(1e-5));
+}
+
+TEST_CASE("where the network outruns a core, Gloo's reduce-scatter waits for the sums",
+          "[cost][gloo]") {
+  const auto cluster = host_cluster(4, {"fast", "ib", BytesPerSecond{100e9}, Seconds{}});
+  // 16 segments in a part. Reduce-scatter: adding one up takes 74 us, longer than on the wire and
+  // than the hand-over, which is then hidden. All-gather: 10.5 us on the wire, not hidden.
+  const double added = MiB / 14.2e9;
+  const double wire = MiB / 100e9;
+  const double step = GlooLibrary::step.count();
+  const double expected = 3 * 16 * added + step + 3 * 8 * (wire + step) + wire;
+  CHECK(time_of(GlooLibrary(cluster), *cluster, CollectiveKind::all_reduce,
+                Bytes{static_cast<std::int64_t>(64 * MiB)}) == Approx(expected).epsilon(1e-4));
+}
+
+TEST_CASE("Gloo's other collectives cost what their code sends", "[cost][gloo]") {
+  const double size = 256 * MiB;
+  // all_gather: n-1 blocks of size/n. reduce: the same reduced, then n-1 parts into the root.
+  CHECK(gloo_time(4, CollectiveKind::all_gather, size) ==
+        Approx(3 * size / 4 / rate).epsilon(1e-3));
+  CHECK(gloo_time(4, CollectiveKind::reduce, size) == Approx(6 * size / 4 / rate).epsilon(1e-3));
+  // The root feeds ranks 1 and 2 at once, at half its rate each; then 1 feeds 3.
+  CHECK(gloo_time(4, CollectiveKind::broadcast, size) == Approx(3 * size / rate).epsilon(1e-3));
+  // 8 ranks: three children at the root, then two, then one.
+  CHECK(gloo_time(8, CollectiveKind::broadcast, size) == Approx(6 * size / rate).epsilon(1e-3));
+  CHECK(gloo_time(2, CollectiveKind::broadcast, 1) == Approx(latency + 1 / rate));
+}
+
+TEST_CASE("two of Gloo's collectives at once share the links", "[cost][gloo]") {
+  const auto cluster = machines(4);
+  const GlooLibrary library(cluster);
+  const Bytes size{64 << 20};
+  CHECK(library.concurrent_collectives() == 2);
+  const double one = time_of(library, *cluster, CollectiveKind::all_reduce, size);
+  const double two = time_of(library, *cluster, CollectiveKind::all_reduce, size, 2);
+  CHECK(two == Approx(2 * one).epsilon(1e-3));
+}
+
+TEST_CASE("Gloo's one connection a pair limits it where the port does not", "[cost][gloo]") {
+  const auto cluster = host_cluster(2, {.name = "eth_100g",
+                                        .kind = "tcp",
+                                        .bandwidth = BytesPerSecond{10e9},
+                                        .latency = {},
+                                        .connection_bandwidth = BytesPerSecond{3e9},
+                                        .connections = 4});
+  const double size = 512 * MiB;
+  CHECK(time_of(GlooLibrary(cluster), *cluster, CollectiveKind::all_reduce,
+                Bytes{static_cast<std::int64_t>(size)}) == Approx(size / 3e9).epsilon(1e-3));
+}
+
+TEST_CASE("Gloo refuses what ProcessGroupGloo does not have", "[cost][gloo][errors]") {
+  const auto cluster = machines(2);
+  CHECK_THROWS_MATCHES(
+      GlooLibrary(cluster).plan(CollectiveKind::reduce_scatter, packed_placement(*cluster, 1)),
+      SimulationError,
+      Catch::Message("library gloo has no reduce_scatter (ProcessGroupGloo, PyTorch 1.13); "
+                     "expected all_reduce, all_gather, broadcast or reduce, or another library"));
+}

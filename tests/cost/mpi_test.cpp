@@ -1,0 +1,117 @@
+#include "sim/cost/mpi.hpp"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "tests/catch.hpp"
+#include "tests/cost/host_cluster.hpp"
+
+using namespace gradwire;
+using namespace gradwire::test;
+
+namespace {
+
+constexpr double rate = 1.25e9;
+constexpr double port_latency = 10e-6;
+const double alpha = 2 * port_latency + MpiLibrary::message.count();
+const double held = MpiLibrary::long_message.count();
+const double copy = MpiLibrary::copy_per_byte.count();
+constexpr double sum = 1 / 14.2e9;
+
+std::shared_ptr<const Cluster> machines(int count) {
+  return host_cluster(count, {"eth", "tcp", BytesPerSecond{rate}, Seconds{port_latency}});
+}
+
+double all_reduce_time(int ranks, std::int64_t size, const std::string& algorithm) {
+  const auto cluster = machines(ranks);
+  const MpiLibrary library(cluster, {.all_reduce_algorithm = algorithm});
+  return time_of(library, *cluster, CollectiveKind::all_reduce, Bytes{size});
+}
+
+}  // namespace
+
+TEST_CASE("Open MPI 4.1 decides all-reduce by ranks and bytes", "[cost][mpi]") {
+  const auto takes = [](int ranks, std::int64_t size, MpiDecisions version) {
+    return std::string(mpi_algorithm(version, CollectiveKind::all_reduce, ranks, Bytes{size}));
+  };
+  constexpr auto now = MpiDecisions::since_4_1;
+  // coll_tuned_decision_fixed.c, 4.1, commutative.
+  CHECK(takes(2, 4095, now) == "recursive_doubling");
+  CHECK(takes(2, 65'536, now) == "segmented_ring");
+  CHECK(takes(3, 262'144, now) == "rabenseifner");
+  CHECK(takes(4, 8191, now) == "recursive_doubling");
+  CHECK(takes(15, 8192, now) == "rabenseifner");
+  CHECK(takes(100, 262'143, now) == "recursive_doubling");
+  CHECK(takes(100'000, 20'000, now) == "recursive_doubling");
+  // Before: recursive doubling below 10 000 B, ring up to 1 MiB a rank, then in segments.
+  constexpr auto before = MpiDecisions::before_4_1;
+  CHECK(takes(4, 9999, before) == "recursive_doubling");
+  CHECK(takes(4, 4 << 20, before) == "ring");
+  CHECK(takes(4, (4 << 20) + 1, before) == "segmented_ring");
+}
+
+TEST_CASE("decisions of collectives of parts count one rank's part", "[cost][mpi]") {
+  const auto takes = [](CollectiveKind kind, int ranks, std::int64_t size) {
+    return std::string(mpi_algorithm(MpiDecisions::since_4_1, kind, ranks, Bytes{size}));
+  };
+  CHECK(takes(CollectiveKind::all_gather, 40, 40 * 1023) == "recursive_doubling");
+  CHECK(takes(CollectiveKind::all_gather, 40, 40 * 1024) == "ring");
+  CHECK(takes(CollectiveKind::all_to_all, 4, 4 * 524'288) == "pairwise");
+  CHECK(takes(CollectiveKind::all_to_all, 4, 4 * 1'048'576) == "direct");
+  CHECK(takes(CollectiveKind::reduce_scatter, 8, 262'143) == "halving_doubling");
+  CHECK(takes(CollectiveKind::reduce_scatter, 8, 262'144) == "ring");
+}
+
+TEST_CASE("every algorithm that Open MPI may take is planned", "[cost][mpi]") {
+  for (const int ranks : {2, 3, 5, 8}) {
+    const auto cluster = machines(ranks);
+    const MpiLibrary library(cluster);
+    for (const CollectiveKind kind : collective_kinds()) {
+      const auto patterns = library.plan(kind, packed_placement(*cluster, 1));
+      for (std::int64_t size = 1; size < (1 << 26); size *= 3) {
+        INFO(name_of(kind) << " of " << size << " on " << ranks);
+        const auto [pattern, cost] = library.choose(patterns, Bytes{size});
+        REQUIRE(pattern < patterns.size());
+        CHECK(patterns[pattern].connections == 1);
+        CHECK(cost.startup.count() > 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("Open MPI's ring pays for every step: copies, sums, and above 64 KiB a round trip",
+          "[cost][mpi]") {
+  // 64 KiB on 4 ranks: 6 steps of 16 KiB, eager; three of them add up.
+  constexpr double part = 16384;
+  CHECK(all_reduce_time(4, 65'536, "ring") ==
+        Approx(6 * (alpha + held + part / rate + part * copy) + 3 * part * sum));
+  // 1 MiB: parts of 256 KiB wait for the receiver first.
+  constexpr double large = 262'144;
+  CHECK(all_reduce_time(4, 1 << 20, "ring") ==
+        Approx(6 * (3 * alpha + held + large / rate + large * copy) + 3 * large * sum));
+}
+
+TEST_CASE("recursive doubling adds up the whole in every exchange", "[cost][mpi]") {
+  const auto expected = [](double size) {
+    return 3 * (alpha + size / rate + size * copy + size * sum);
+  };
+  CHECK(all_reduce_time(8, 1448, "recursive_doubling") == Approx(expected(1448)));
+  // Longer than a frame of Ethernet.
+  CHECK(all_reduce_time(8, 4096, "recursive_doubling") == Approx(expected(4096) + 3 * held));
+}
+
+TEST_CASE("a segmented ring hides sums behind the next segment", "[cost][mpi]") {
+  // 64 MiB on 2 ranks: 2 steps of 32 segments of 1 MiB; of the sums the last segment's is left.
+  constexpr double part = 32 << 20;
+  constexpr double segment = 1 << 20;
+  const double messages = 31 * MpiLibrary::message.count();
+  CHECK(all_reduce_time(2, 64 << 20, "segmented_ring") ==
+        Approx(2 * (3 * alpha + held + messages + part / rate + part * copy) + segment * sum));
+}
+
+TEST_CASE("Open MPI moves one collective at a time and leaves the GPU alone", "[cost][mpi]") {
+  const MpiLibrary library(machines(2));
+  CHECK(library.concurrent_collectives() == 1);
+  CHECK_FALSE(library.on_gpu());
+}
