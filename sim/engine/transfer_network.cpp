@@ -123,21 +123,24 @@ std::vector<TransferId> TransferNetwork::take_finished() {
 }
 
 std::vector<LinkUse> TransferNetwork::usage() const {
-  std::vector<double> bytes(graph_.link_id.size(), 0);
+  if (graph_.link_id.empty()) return {};
+  const LinkId last = *std::max_element(graph_.link_id.begin(), graph_.link_id.end());
+  std::vector<double> bytes(static_cast<std::size_t>(last) + 1, 0);  // by the cluster's number
   for (const PhaseRange& phase : graph_.phases) {
     const double carried = carried_[static_cast<std::size_t>(phase.pattern)];
     if (carried == 0) continue;
     for (std::uint32_t flow = phase.flow_begin; flow < phase.flow_end; ++flow) {
       const double share = graph_.kinds[graph_.kind[flow]].share;
-      for (const std::uint32_t link : graph_.links_of(flow)) bytes[link] += carried * share;
+      for (const std::uint32_t link : graph_.links_of(flow)) {
+        bytes[static_cast<std::size_t>(graph_.link_id[link])] += carried * share;
+      }
     }
   }
-  std::map<LinkId, double> sums;
-  for (std::size_t link = 0; link < bytes.size(); ++link) {
-    if (bytes[link] > 0) sums[graph_.link_id[link]] += bytes[link];
-  }
   std::vector<LinkUse> used;
-  for (const auto& [link, sum] : sums) used.push_back({link, sum});
+  for (LinkId link = 0; link <= last; ++link) {
+    const double sum = bytes[static_cast<std::size_t>(link)];
+    if (sum > 0) used.push_back({link, sum});
+  }
   return used;
 }
 

@@ -151,26 +151,10 @@ bool Workers::arrives(std::size_t member) {
   return true;
 }
 
-bool Workers::begin(std::size_t member, Clock& clock, double limit) {
-  const ComputeItem& item = items_[clock.item];
-  IterationSample& sample = samples_[member];
-  const double launched = sample.start + item.launched;
-  if (launched > limit) return false;
-  if (launched > clock.now) {
-    sample.parts[static_cast<std::size_t>(Part::host)] += launched - clock.now;
-    clock.now = launched;
-  }
-  const double nominal = clock.worker_class == 0
-                             ? item.seconds
-                             : other_seconds_[clock.item * other_classes_ + clock.worker_class - 1];
-  clock.remaining =
-      nominal * (item.device ? clock.factor : 1) * draws_->layer_factor(member, item.layer);
-  return true;
-}
-
 bool Workers::work(std::size_t member, double limit) {
-  Clock clock = clocks_[member];  // a copy: the compiler keeps it in registers
+  Clock clock = clocks_[member];  // a copy whose address nobody takes: it stays in registers
   auto& parts = samples_[member].parts;
+  const double start = samples_[member].start;
   const bool waits_for_collective =
       !clock.communicating && clock.collective < communication_.size();
   const std::size_t stop =
@@ -178,9 +162,22 @@ bool Workers::work(std::size_t member, double limit) {
   bool finishes = true;
   double slowed = 0;
   for (; clock.item < stop && items_[clock.item].type == ComputeItem::Type::work; ++clock.item) {
-    finishes = clock.remaining >= 0 || begin(member, clock, limit);
-    if (!finishes) break;
     const ComputeItem& item = items_[clock.item];
+    if (clock.remaining < 0) {  // not begun
+      const double launched = start + item.launched;
+      finishes = launched <= limit;
+      if (!finishes) break;
+      if (launched > clock.now) {
+        parts[static_cast<std::size_t>(Part::host)] += launched - clock.now;
+        clock.now = launched;
+      }
+      const double seconds =
+          clock.worker_class == 0
+              ? item.seconds
+              : other_seconds_[clock.item * other_classes_ + clock.worker_class - 1];
+      clock.remaining =
+          seconds * (item.device ? clock.factor : 1) * draws_->layer_factor(member, item.layer);
+    }
     const double slowdown = clock.communicating ? item.slowdown : 1;
     const double needed = clock.remaining * slowdown;
     finishes = clock.now + needed <= limit;

@@ -114,8 +114,6 @@ class Workers {
   };
 
   void advance(std::size_t member, double limit);
-  /// Begins the clock's work item. @return false when the host launches it after the limit.
-  bool begin(std::size_t member, Clock& clock, double limit);
   /// Runs work items up to a gate, the end, or where the next collective becomes ready.
   /// @return false when the limit came first.
   bool work(std::size_t member, double limit);
