@@ -42,6 +42,7 @@ void build(CLI::App& app, Context& context) {
   add_list(app, context);
   add_show(app, context);
   add_import(app, context);
+  add_calibrate(app, context);
   add_completions(app, context);
 }
 

@@ -21,6 +21,7 @@ void add_check(CLI::App& app, Context& context);
 void add_list(CLI::App& app, Context& context);
 void add_show(CLI::App& app, Context& context);
 void add_import(CLI::App& app, Context& context);
+void add_calibrate(CLI::App& app, Context& context);
 void add_completions(CLI::App& app, Context& context);
 
 }  // namespace gradwire::cli

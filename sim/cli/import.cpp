@@ -56,9 +56,12 @@ void add_import(CLI::App& app, Context& context) {
       "  nvidia-smi topo -m > topo.txt\n"
       "  gradwire import smi-topo topo.txt -o node.yaml\n"
       "  gradwire import nccl-topo topo.xml --smi topo.txt -o node.yaml\n"
+      "  gradwire import nccl-tests all_reduce.txt -o table.yaml\n"
       "  gradwire import model-table summary.txt -o model.yaml");
   add_import_smi_topo(*command, context);
   add_import_nccl_topo(*command, context);
+  add_import_nccl_tests(*command, context);
+  add_import_nccl_log(*command, context);
   add_import_model_table(*command, context);
 }
 

@@ -13,6 +13,8 @@ namespace gradwire::cli {
 // Each adds one part of `import`, whose callback does the work. `context` must outlive the app.
 void add_import_smi_topo(CLI::App& import, const Context& context);
 void add_import_nccl_topo(CLI::App& import, const Context& context);
+void add_import_nccl_tests(CLI::App& import, const Context& context);
+void add_import_nccl_log(CLI::App& import, const Context& context);
 void add_import_model_table(CLI::App& import, const Context& context);
 
 /// What every import of a node takes.

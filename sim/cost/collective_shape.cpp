@@ -87,7 +87,14 @@ CollectiveShape shape_of(const Pattern& pattern, const Cluster& cluster) {
   for (const Phase& phase : pattern.phases) {
     add_steps(pattern, phase, cluster, shape);
     for (const PatternFlow& flow : phase.flows) {
-      shape.hops = std::max(shape.hops, hops_of(pattern, flow, cluster));
+      const HopClass hops = hops_of(pattern, flow, cluster);
+      shape.hops = std::max(shape.hops, hops);
+      Seconds latency;
+      for (const LinkId link : links_of(pattern, flow)) {
+        latency += Seconds{cluster.links()[static_cast<std::size_t>(link)].latency};
+      }
+      Seconds& most = hops == HopClass::network ? shape.network_latency : shape.local_latency;
+      most = std::max(most, latency);
     }
   }
   shape.per_byte = busiest_link_time(pattern, cluster);

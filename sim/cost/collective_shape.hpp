@@ -26,6 +26,8 @@ struct CollectiveShape {
   double local_steps = 0;    ///< hops inside machines that one byte waits for, one after the other
   double network_steps = 0;  ///< the same between machines
   Seconds per_byte;          ///< of the collective's size, on the busiest link at its full rate
+  Seconds local_latency;     ///< of the links of a hop inside a machine, the largest
+  Seconds network_latency;   ///< the same between machines
 };
 
 /// Of a ring's steps, (machines-1)/(ranks-1) cross the network, as NCCL counts them (v2.28.9,
