@@ -13,6 +13,7 @@ set(arrows
   "sim/train/       -> strategies/ sim/engine/ sim/cost/ sim/collectives/ sim/core/"
   "sim/report/      -> sim/collectives/pattern.hpp sim/core/"
   "sim/config/      -> sim/models/ strategies/ topologies/ sim/cost/ sim/collectives/ sim/core/"
+  "sim/validation/  -> sim/config/ sim/train/ sim/engine/ sim/models/ sim/cost/ sim/collectives/ sim/core/ strategies/ topologies/"
   "sim/cli/         -> sim/ strategies/ topologies/ calibration/"
   "calibration/     -> sim/core/"
 )
@@ -21,7 +22,7 @@ set(arrows
 set(libraries
   "(simgrid|xbt)/            -> sim/engine/simgrid_"
   "yaml-cpp/                 -> sim/config/"
-  "nlohmann/                 -> sim/report/ sim/config/ sim/cli/ calibration/"
+  "nlohmann/                 -> sim/report/ sim/config/ sim/validation/ sim/cli/ calibration/"
   "CLI/                      -> sim/cli/"
   "pugi                      -> topologies/importers/"
 )

@@ -19,10 +19,12 @@ constexpr Seconds infiniband_port = 0.5 * edr_gpu_to_gpu - (gpu_pcie_latency + p
 /// cut-through: 0.1-0.3 us); half of the difference belongs to each port.
 constexpr Seconds roce_port = infiniband_port + Seconds{0.1e-6};
 /// Half the application-to-application time over TCP: 20 us at 10 Gbit/s (Hurwitz and Feng, Hot
-/// Interconnects 2003), 23 us at 1 Gbit/s (NetPIPE, RTL8168B). The kernel's share dominates, so
-/// faster cards are taken as 10 Gbit/s.
-constexpr Seconds tcp_port = 10_us;
-constexpr Seconds tcp_port_1g{11.5e-6};
+/// Interconnects 2003), 23 us at 1 Gbit/s (NetPIPE, RTL8168B). Cable and switch are taken as
+/// RoCE's; the rest is the kernel's, so faster cards are taken as 10 Gbit/s.
+constexpr Seconds tcp_end = 10_us;
+constexpr Seconds tcp_end_1g{11.5e-6};
+/// One TCP connection "does not fill" more than about 25 Gbit/s (BytePS, docs/best-practice.md).
+constexpr BytesPerSecond tcp_connection = 25_Gbps;
 
 /// Half of the 24.35 us that fi_pingpong takes one way for 1 KiB over EFA between the memories of
 /// two instances (ComputeCanada/puppet-magic_castle, pull request 331, the least of its rows).
@@ -33,50 +35,77 @@ constexpr Seconds efa_port{12.2e-6};
 constexpr double tcp_frame_efficiency = 1448.0 / 1538.0;
 /// EDR's measured payload, 96.6 of 100 Gbit/s; kept for FDR, whose own figure was not found.
 constexpr double infiniband_efficiency = 0.966;
+/// Measured of 100 Gbit/s at an MTU of 4096 (PMC7842203).
+constexpr double roce_efficiency = 0.976;
 /// FDR carries 64 data bits in 66: 56.25 Gbit/s on the wire.
 constexpr double fdr_data_rate = 56.25 * 64 / 66;
 
-PortKind ethernet(std::string name, double gbit, Seconds latency, std::string source) {
-  const BytesPerSecond nominal = gbit * 1_Gbps;
-  return {{std::move(name), "tcp", tcp_frame_efficiency * nominal, latency},
-          nominal,
-          std::move(source)};
+/// A port that the kernel's TCP drives: it cannot reach GPU memory.
+/// @param end  half the time of a small message from application to application.
+PortSpec tcp_port(std::string name, BytesPerSecond payload, Seconds end) {
+  return {.name = std::move(name),
+          .kind = "tcp",
+          .bandwidth = payload,
+          .latency = roce_port,
+          .message_overhead = end - roce_port,
+          .gpudirect = false};
+}
+
+/// Ethernet that one connection cannot fill.
+PortSpec wide_tcp_port(std::string name, BytesPerSecond payload) {
+  PortSpec port = tcp_port(std::move(name), payload, tcp_end);
+  port.connection_bandwidth = tcp_connection;
+  return port;
+}
+
+PortSpec rdma_port(std::string name, std::string kind, BytesPerSecond payload, Seconds latency) {
+  return {
+      .name = std::move(name), .kind = std::move(kind), .bandwidth = payload, .latency = latency};
+}
+
+BytesPerSecond tcp_payload(double gbit) {
+  return (tcp_frame_efficiency * gbit) * 1_Gbps;
 }
 
 std::vector<PortKind> make_kinds() {
   const std::string framing = "TCP over frames of 1500 bytes: 94.15 % of the line rate";
+  const std::string connection =
+      "; one connection carries 25 Gbit/s at most (BytePS, docs/best-practice.md)";
+  const std::string edr_share = "EDR's measured share of the data rate, assumed to hold here";
   return {
-      ethernet("eth_1g", 1, tcp_port_1g, framing),
-      ethernet("eth_10g", 10, tcp_port,
-               framing + "; ddl-benchmarks' rings reach 1.15-1.22 GB/s, 92-98 %"),
-      ethernet("eth_25g", 25, tcp_port, framing + " (23.5 Gbit/s)"),
-      ethernet("eth_40g", 40, tcp_port, framing + "; takes several sockets"),
-      {{"eth_100g", "tcp", 60_Gbps, tcp_port},
-       100_Gbps,
+      {tcp_port("eth_1g", tcp_payload(1), tcp_end_1g), 1_Gbps, framing},
+      {tcp_port("eth_10g", tcp_payload(10), tcp_end), 10_Gbps,
+       framing + "; ddl-benchmarks' rings reach 1.15-1.22 GB/s, 92-98 %"},
+      {tcp_port("eth_25g", tcp_payload(25), tcp_end), 25_Gbps, framing + " (23.5 Gbit/s)"},
+      {wide_tcp_port("eth_40g", tcp_payload(40)), 40_Gbps, framing + connection},
+      {wide_tcp_port("eth_100g", 60_Gbps), 100_Gbps,
        "TCP reaches 35-90 Gbit/s depending on the number of sockets; the middle, not measured "
-       "here"},
-      {{"roce_100g", "roce", BytesPerSecond{97.6e9 / 8}, roce_port},
-       100_Gbps,
+       "here" +
+           connection},
+      {rdma_port("roce_100g", "roce", (roce_efficiency * 100.0) * 1_Gbps, roce_port), 100_Gbps,
        "97.6 Gbit/s at an MTU of 4096 (PMC7842203)"},
-      {{"ib_fdr", "ib", (infiniband_efficiency * fdr_data_rate) * 1_Gbps, infiniband_port},
-       56_Gbps,
-       "64/66 of 56.25 Gbit/s, at EDR's measured efficiency"},
-      {{"ib_edr", "ib", BytesPerSecond{12.07e9}, infiniband_port},
-       100_Gbps,
+      {rdma_port("ib_fdr", "ib", (infiniband_efficiency * fdr_data_rate) * 1_Gbps, infiniband_port),
+       56_Gbps, "64/66 of 56.25 Gbit/s; " + edr_share},
+      {rdma_port("ib_edr", "ib", BytesPerSecond{12.07e9}, infiniband_port), 100_Gbps,
        "ib_write_bw 96.6 Gbit/s; 1.7-1.8 us one way between GPUs (perftest pull request 98)"},
-      {{"ib_hdr", "ib", 23_GBps, infiniband_port},
-       200_Gbps,
+      {rdma_port("ib_hdr", "ib", 23_GBps, infiniband_port), 200_Gbps,
        "ib_write_bw 23.0 GB/s between hosts (perftest issue 241)"},
-      {{"ib_ndr", "ib", 47_GBps, infiniband_port},
-       400_Gbps,
+      {rdma_port("ib_ndr", "ib", 47_GBps, infiniband_port), 400_Gbps,
        "46-48 GB/s per NIC in all-reduce (nccl-tests issue 290)"},
-      {{"efa_100g", "efa", 80_Gbps, efa_port},
-       100_Gbps,
+      {rdma_port("efa_100g", "efa", 80_Gbps, efa_port), 100_Gbps,
        "80 Gbit/s between two p3dn (NVIDIA/nccl issue 235; 50-60 among 8 to 32); 24 us for 1 KiB "
        "one way, fi_pingpong between hosts (ComputeCanada/puppet-magic_castle pull request 331)"},
-      {{"ipoib_100g", "tcp", BytesPerSecond{2.3e9}, tcp_port},
-       100_Gbps,
+      {tcp_port("ipoib_100g", BytesPerSecond{2.3e9}, tcp_end), 100_Gbps,
        "ddl-benchmarks over IPoIB: rings of 8 to 32 GPUs reach 1.9-2.7 GB/s; the mean"},
+      {rdma_port("ib_xdr", "ib", (infiniband_efficiency * 800.0) * 1_Gbps, infiniband_port),
+       800_Gbps, edr_share},
+      {rdma_port("roce_200g", "roce", (roce_efficiency * 200.0) * 1_Gbps, roce_port), 200_Gbps,
+       "the share of 100 Gbit/s (97.6 %, PMC7842203), assumed to hold here"},
+      {rdma_port("roce_400g", "roce", (roce_efficiency * 400.0) * 1_Gbps, roce_port), 400_Gbps,
+       "the share of 100 Gbit/s (97.6 %, PMC7842203), assumed to hold here"},
+      {rdma_port("slingshot_11", "slingshot", BytesPerSecond{24.2e9}, infiniband_port), 200_Gbps,
+       "OSU MPI_Get between two nodes, 24.2 of 25 GB/s from 256 KiB on (hpc-ai-envs, "
+       "examples/osu-benchmark/README.md, 13d5db39); latency: InfiniBand's, assumed"},
   };
 }
 

@@ -1,10 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdio>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -13,7 +10,10 @@
 #include "sim/cli/outputs.hpp"
 #include "sim/cli/predict.hpp"
 #include "sim/core/error.hpp"
+#include "sim/engine/alone.hpp"
+#include "sim/report/bandwidth_svg.hpp"
 #include "sim/report/nccl_table.hpp"
+#include "sim/report/placement_text.hpp"
 
 namespace gradwire::cli {
 namespace {
@@ -22,63 +22,62 @@ struct CollectiveOptions {
   std::string scenario;
   std::vector<std::string> sets;
   std::string point;
-  std::string operation = "all_reduce";
+  std::vector<std::string> operations = {"all_reduce"};
   std::string sizes = "1KiB:1GiB:x2";
   std::string json;
+  std::string svg;
 };
 
-/// Time that the busiest link needs for one byte of the collective, however the flows are timed.
-double seconds_per_byte(const Pattern& pattern, const Cluster& cluster) {
-  std::vector<double> load(cluster.links().size());
-  for (const Phase& phase : pattern.phases) {
-    for (const PatternFlow& flow : phase.flows) {
-      for (const LinkId link :
-           std::span(pattern.path_links).subspan(flow.path_begin, flow.path_size)) {
-        load[static_cast<std::size_t>(link)] += flow.share;
-      }
-    }
-  }
-  double most = 0;
-  for (std::size_t i = 0; i < load.size(); ++i) {
-    most = std::max(most, load[i] / cluster.links()[i].capacity);
-  }
-  return most;
+constexpr const char* all_operations = "all";
+
+std::vector<std::string> operation_names() {
+  std::vector<std::string> names;
+  for (const CollectiveKind kind : collective_kinds()) names.emplace_back(name_of(kind));
+  return names;
 }
 
-/// Runs the sizes one after the other on one engine, each alone.
-CollectiveReport measure(const CollectiveOptions& options, const config::Scenario& scenario) {
-  const CollectiveKind kind = collective_kind(options.operation).value();
-  const std::vector<Pattern> patterns = scenario.library->plan(kind, scenario.placement);
-  EngineOptions how = engine_options(scenario);
-  how.one_at_a_time = true;
-  const auto engine = make_engine(*scenario.cluster, patterns, how);
-  std::vector<double> bounds;
-  for (const Pattern& pattern : patterns) {
-    bounds.push_back(seconds_per_byte(pattern, *scenario.cluster));
+CollectiveReport measure(const config::Scenario& scenario, CollectiveKind kind,
+                         const std::vector<Bytes>& sizes) {
+  CollectiveReport report{.kind = kind,
+                          .ranks = static_cast<int>(scenario.placement.size()),
+                          .rows = {},
+                          .devices = placement_text(scenario.placement, {})};
+  for (const AloneTime& time : time_alone(*scenario.cluster, *scenario.library, kind,
+                                          scenario.placement, sizes, engine_options(scenario))) {
+    report.rows.push_back({.bytes = time.size.count(),
+                           .seconds = time.time.count(),
+                           .bound_seconds = time.bound.count(),
+                           .algorithm = time.algorithm,
+                           .protocol = time.protocol,
+                           .source = time.source});
   }
-  const std::vector<Bytes> sizes = parse_sizes(options.sizes);
-  CollectiveReport report{kind, static_cast<int>(scenario.placement.size()), {}};
-  Seconds begin;
-  const auto start_next = [&] {
-    const std::size_t index = report.rows.size();
-    if (index == sizes.size()) return;
-    const auto [pattern, cost] = scenario.library->choose(patterns, sizes[index]);
-    report.rows.push_back(
-        {.bytes = sizes[index].count(),
-         .bound_seconds = bounds[pattern] * static_cast<double>(sizes[index].count()),
-         .algorithm = cost.algorithm,
-         .protocol = cost.protocol,
-         .source = cost.source});
-    begin = engine->now();
-    engine->network().start(static_cast<TransferId>(index), static_cast<PatternId>(pattern),
-                            sizes[index], cost);
-  };
-  engine->at(Seconds{0}, start_next);
-  engine->run([&](TransferId /*id*/, Seconds now) {
-    report.rows.back().seconds = (now - begin).count();
-    start_next();
-  });
   return report;
+}
+
+/// Every operation there is, told in a comment where the library has none.
+std::vector<CollectiveReport> measure_all(const config::Scenario& scenario,
+                                          const std::vector<Bytes>& sizes) {
+  std::vector<CollectiveReport> reports;
+  for (const CollectiveKind kind : collective_kinds()) {
+    try {
+      reports.push_back(measure(scenario, kind, sizes));
+      fmt::print("{}\n", nccl_table(reports.back()));
+    } catch (const SimulationError& error) {
+      fmt::print("# {}: {}\n\n", name_of(kind), error.what());
+    }
+  }
+  return reports;
+}
+
+std::vector<CollectiveReport> measure_named(const config::Scenario& scenario,
+                                            const std::vector<std::string>& operations,
+                                            const std::vector<Bytes>& sizes) {
+  std::vector<CollectiveReport> reports;
+  for (const std::string& operation : operations) {
+    reports.push_back(measure(scenario, collective_kind(operation).value(), sizes));
+    fmt::print("{}{}", reports.size() > 1 ? "\n" : "", nccl_table(reports.back()));
+  }
+  return reports;
 }
 
 void run_collective(const CollectiveOptions& options) {
@@ -89,15 +88,13 @@ void run_collective(const CollectiveOptions& options) {
     throw ConfigError({options.scenario, 1, 1},
                       "a collective needs at least 2 ranks; expected more GPUs in 'cluster'");
   }
-  const CollectiveReport report = measure(options, scenario);
-  fmt::print("{}", nccl_table(report));
-  write_outputs({{options.json, [&] { return json_text(collective_json(report)); }}});
-}
-
-std::vector<std::string> operation_names() {
-  std::vector<std::string> names;
-  for (const CollectiveKind kind : collective_kinds()) names.emplace_back(name_of(kind));
-  return names;
+  const std::vector<Bytes> sizes = parse_sizes(options.sizes);
+  const bool all =
+      std::ranges::find(options.operations, all_operations) != options.operations.end();
+  const std::vector<CollectiveReport> reports =
+      all ? measure_all(scenario, sizes) : measure_named(scenario, options.operations, sizes);
+  write_outputs({{options.json, [&] { return json_text(collectives_json(reports)); }},
+                 {options.svg, [&] { return bandwidth_svg(reports, scenario.name); }}});
 }
 
 }  // namespace
@@ -109,9 +106,12 @@ void add_collective(CLI::App& app, Context& /*context*/) {
   command->add_option("SCENARIO", options->scenario, "Scenario file (YAML); needs only 'cluster'")
       ->required();
   add_sets(*command, options->sets);
-  command->add_option("--op", options->operation, "Operation")
+  std::vector<std::string> operations = operation_names();
+  operations.emplace_back(all_operations);
+  command->add_option("--op", options->operations, "Operation, or several with commas, or all")
       ->capture_default_str()
-      ->check(CLI::IsMember(operation_names()));
+      ->delimiter(',')
+      ->check(CLI::IsMember(operations));
   command
       ->add_option("--sizes", options->sizes,
                    "FROM:TO:xFACTOR, FROM:TO:+STEP or a list of sizes with units")
@@ -128,12 +128,17 @@ void add_collective(CLI::App& app, Context& /*context*/) {
       ->add_option("--point", options->point,
                    "Label of the scenario's point (default: the one with the most ranks)")
       ->type_name("LABEL");
-  command->add_option("--json", options->json, "Write gradwire.collective/1")
+  command
+      ->add_option("--json", options->json,
+                   "Write gradwire.collective/1 (several operations: gradwire.collectives/1)")
+      ->check(writable_file());
+  command->add_option("--svg", options->svg, "Draw the bus bandwidth over the size")
       ->check(writable_file());
   command->footer(
       "The bound is the time that the busiest link needs for its bytes.\n"
       "Examples:\n"
       "  gradwire collective job.yaml --op all_reduce --sizes 1KiB:1GiB:x2\n"
+      "  gradwire collective job.yaml --op all --sizes 1MiB:64MiB:x8 --svg bandwidth.svg\n"
       "  gradwire collective job.yaml --sizes 25MiB --json collective.json");
   command->callback([options] { run_collective(*options); });
 }

@@ -37,6 +37,7 @@ void build(CLI::App& app, Context& context) {
   add_sweep(app, context);
   add_collective(app, context);
   add_diff(app, context);
+  add_validate(app, context);
   add_check(app, context);
   add_list(app, context);
   add_show(app, context);

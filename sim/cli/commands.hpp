@@ -16,6 +16,7 @@ void add_run(CLI::App& app, Context& context);
 void add_sweep(CLI::App& app, Context& context);
 void add_collective(CLI::App& app, Context& context);
 void add_diff(CLI::App& app, Context& context);
+void add_validate(CLI::App& app, Context& context);
 void add_check(CLI::App& app, Context& context);
 void add_list(CLI::App& app, Context& context);
 void add_show(CLI::App& app, Context& context);

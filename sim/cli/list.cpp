@@ -11,12 +11,14 @@
 #include <vector>
 
 #include "sim/cli/commands.hpp"
+#include "sim/cli/list_markdown.hpp"
 #include "sim/cli/outputs.hpp"
 #include "sim/collectives/algorithms.hpp"
 #include "sim/config/cluster_yaml.hpp"
 #include "sim/config/collective_catalogue.hpp"
 #include "sim/config/data_files.hpp"
 #include "sim/config/gpu_yaml.hpp"
+#include "sim/config/link_yaml.hpp"
 #include "sim/config/model_catalogue.hpp"
 #include "sim/config/node_yaml.hpp"
 #include "sim/config/profile_yaml.hpp"
@@ -112,14 +114,21 @@ Json topologies() {
   }
   append_catalogue(list, "fabric", config::fabric_catalogue());
   for (const PortKind& kind : port_kinds()) {
+    const PortSpec& port = kind.port;
+    std::string summary = fmt::format("{:.2f} GB/s payload of {:g} Gbit/s, {:.2f} us",
+                                      port.bandwidth.count() * 1e-9, kind.nominal.count() * 8e-9,
+                                      (port.latency + port.message_overhead).count() * 1e6);
+    if (port.connection_bandwidth) {
+      summary +=
+          fmt::format(", {:.2f} GB/s a connection", port.connection_bandwidth->count() * 1e-9);
+    }
     list.push_back(
-        {{"name", kind.port.name},
-         {"kind", "link"},
-         {"summary", fmt::format("{:.2f} GB/s payload of {:g} Gbit/s, {:.2f} us",
-                                 kind.port.bandwidth.count() * 1e-9, kind.nominal.count() * 8e-9,
-                                 kind.port.latency.count() * 1e6)},
-         {"source", kind.source}});
+        {{"name", port.name}, {"kind", "link"}, {"summary", summary}, {"source", kind.source}});
   }
+  list.push_back({{"name", "{bandwidth: ...}"},
+                  {"kind", "link"},
+                  {"summary", "a link that you describe, as fabric.link: {bandwidth: ...}"},
+                  {"parameters", parameters_json(config::link_parameters())}});
   return list;
 }
 
@@ -234,6 +243,33 @@ Json gpus() {
   return list;
 }
 
+/// Lines below an entry: its parameters or options, an algorithm's operations.
+std::vector<std::string> details(const Json& entry) {
+  std::vector<std::string> lines;
+  const char* knobs = entry.contains("options") ? "options" : "parameters";
+  const Json parameters = entry.value(knobs, Json(nullptr));
+  for (const Json& parameter : parameters.is_array() ? parameters : Json::array()) {
+    lines.push_back(fmt::format("{}: {}  ({})", parameter["name"].get<std::string>(),
+                                parameter["default"].get<std::string>(),
+                                parameter["source"].get<std::string>()));
+  }
+  const Json operations = entry.value("operations", Json::array());
+  std::size_t width = 0;
+  for (const Json& does : operations) {
+    width = std::max(width, does["op"].get_ref<const std::string&>().size());
+  }
+  for (const Json& does : operations) {
+    lines.push_back(
+        fmt::format("{:<{}}  {} steps, {} sent by a rank", does["op"].get<std::string>(), width,
+                    does["steps"].get<std::string>(), does["bytes_per_rank"].get<std::string>()));
+  }
+  if (!operations.empty()) {
+    lines.push_back(fmt::format("ranks: {}; source: {}", entry["ranges"].get<std::string>(),
+                                entry["source"].get<std::string>()));
+  }
+  return lines;
+}
+
 void print_entries(const Json& list) {
   std::size_t width = 0;
   for (const Json& entry : list) {
@@ -251,14 +287,16 @@ void print_entries(const Json& list) {
     }
     fmt::print("{:<{}}  {}\n", entry["name"].get<std::string>(), width,
                entry["summary"].get<std::string>());
-    const char* knobs = entry.contains("options") ? "options" : "parameters";
-    const Json parameters = entry.value(knobs, Json(nullptr));
-    if (!parameters.is_array()) continue;
-    for (const Json& parameter : parameters) {
-      fmt::print("{:<{}}    {}: {}  ({})\n", "", width, parameter["name"].get<std::string>(),
-                 parameter["default"].get<std::string>(), parameter["source"].get<std::string>());
-    }
+    for (const std::string& line : details(entry)) fmt::print("{:<{}}    {}\n", "", width, line);
   }
+}
+
+/// Lists that are also a page of the documentation.
+const std::map<std::string, std::string>& page_titles() {
+  static const std::map<std::string, std::string> titles = {
+      {"collectives", "Collectives: operations, algorithms, libraries"},
+      {"topologies", "Networks: machines, fabrics, links"}};
+  return titles;
 }
 
 }  // namespace
@@ -267,6 +305,7 @@ void add_list(CLI::App& app, Context& /*context*/) {
   struct ListOptions {
     std::string what;
     bool json = false;
+    bool markdown = false;
   };
   static const std::map<std::string, Json (*)()> lists = {
       {"strategies", strategies}, {"collectives", collectives}, {"topologies", topologies},
@@ -279,14 +318,26 @@ void add_list(CLI::App& app, Context& /*context*/) {
   command->add_option("WHAT", options->what, fmt::format("{}", fmt::join(names, " | ")))
       ->required()
       ->check(CLI::IsMember(names));
-  command->add_flag("--json", options->json, "A list of objects on standard output");
+  auto* json = command->add_flag("--json", options->json, "A list of objects on standard output");
+  command
+      ->add_flag("--markdown", options->markdown,
+                 "A page of the documentation (collectives and topologies)")
+      ->excludes(json);
   command->footer(
       "Examples:\n"
       "  gradwire list strategies\n"
-      "  gradwire list models --json");
+      "  gradwire list models --json\n"
+      "  gradwire list collectives --markdown > docs/collectives.md");
   command->callback([options] {
+    const auto title = page_titles().find(options->what);
+    if (options->markdown && title == page_titles().end()) {
+      throw CLI::ValidationError("--markdown", "there is a page of collectives and of topologies");
+    }
     const Json list = lists.at(options->what)();
-    if (options->json) {
+    if (options->markdown) {
+      fmt::print("{}", list_markdown(list, title->second,
+                                     fmt::format("gradwire list {} --markdown", options->what)));
+    } else if (options->json) {
       fmt::print("{}", json_text(list));
     } else {
       print_entries(list);

@@ -94,6 +94,7 @@ void Pattern::seal() {
   mix_int(ranks);
   mix_int(machines);
   mix_int(channels);
+  mix_int(connections);
   for (const Phase& phase : phases) {
     mix_int(phase.steps);
     mix_int(phase.coupling);

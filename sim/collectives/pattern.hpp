@@ -81,6 +81,8 @@ struct Pattern {
   int ranks = 0;
   int machines = 0;  ///< that the ranks live on
   int channels = 0;
+  /// TCP connections that each flow goes over; 0: as many as its ports say (ClusterLink).
+  int connections = 0;
   std::vector<Phase> phases;
   std::vector<LinkId> path_links;
   /// Equal for equal patterns over equal links, so that what is derived from a pattern can be kept;

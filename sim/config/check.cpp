@@ -7,6 +7,7 @@
 
 #include "sim/config/catalogue.hpp"
 #include "sim/config/cluster_yaml.hpp"
+#include "sim/config/collective_measurements_yaml.hpp"
 #include "sim/config/collective_table_yaml.hpp"
 #include "sim/config/efficiencies_yaml.hpp"
 #include "sim/config/gpu_yaml.hpp"
@@ -71,6 +72,11 @@ const std::vector<Schema>& schemas() {
        }},
       {"gradwire.collective_table/1",
        [](const std::string& file) { static_cast<void>(read_collective_series(load_yaml(file))); }},
+      {"gradwire.collective_measurements/1",
+       [](const std::string& file) {
+         const YamlValue document = load_yaml(file);
+         static_cast<void>(read_collective_measurements(document));
+       }},
   };
   return known;
 }

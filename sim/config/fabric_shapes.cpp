@@ -130,7 +130,7 @@ Fabric with_routing(YamlMap& map, Fabric fabric) {
   // (Shalev et al., A cloud-optimized transport protocol for elastic and scalable HPC, IEEE Micro
   // 2020). Ethernet switches hash the header (RFC 2992).
   const bool adaptive = std::ranges::all_of(fabric.port_specs(), [](const PortSpec& port) {
-    return port.kind == "ib" || port.kind == "efa";
+    return port.kind == "ib" || port.kind == "efa" || port.kind == "slingshot";
   });
   const std::string routing = map.choice_or("routing", adaptive ? "spread" : "ecmp", known);
   fabric.ecmp_seed = map.value_or("ecmp_seed", fabric.ecmp_seed);

@@ -14,9 +14,12 @@ namespace gradwire::config {
 namespace {
 
 /// Nominal Gbit/s of the fastest port of each kind on sale: 800 GbE (IEEE 802.3df-2024), XDR
-/// InfiniBand (IBTA, 2023); an EFA device 400 (AWS, P6-B200: 8 of 400).
-constexpr std::array<std::pair<std::string_view, double>, 4> fastest_gbit = {
-    {{"tcp", 800}, {"roce", 800}, {"ib", 800}, {"efa", 400}}};
+/// InfiniBand (IBTA, 2023); an EFA device 400 (AWS, P6-B200: 8 of 400); Slingshot 400 (HPE).
+constexpr std::array<std::pair<std::string_view, double>, 5> fastest_gbit = {
+    {{"tcp", 800}, {"roce", 800}, {"ib", 800}, {"efa", 400}, {"slingshot", 400}}};
+/// More connections than any library opens for a pair of ranks: NCCL stops at 64
+/// (src/transport/net_socket.cc, MAX_SOCKETS).
+constexpr int connections_max = 64;
 
 std::vector<std::string> kind_names() {
   std::vector<std::string> names;
@@ -36,6 +39,14 @@ void check_speed(const YamlMap& map, const PortSpec& port) {
                        port.bandwidth.count() / gigabit, port.kind, fastest->second));
 }
 
+void refuse_connections(const YamlMap& map, const std::string& kind) {
+  for (const char* key : {"connection_bandwidth", "connections"}) {
+    if (!map.has(key)) continue;
+    map.fail(key, fmt::format("'{}' stands in a link of kind {}; expected it with kind tcp only",
+                              key, kind));
+  }
+}
+
 const PortKind& named_kind(const YamlValue& value, const std::string& key) {
   const PortKind* kind = find_port_kind(value.text);
   if (kind == nullptr) fail_choice(value, key, port_kind_names());
@@ -48,6 +59,7 @@ void refuse_two_way(const YamlMap& link) {
   static const std::vector<std::string> words = {
       "bidirectional", "duplex", "bi_directional", "aggregate", "both_directions", "total"};
   for (const std::string& key : link.keys()) {
+    if (key == "duplex_efficiency") continue;
     const bool two_way = std::ranges::any_of(
         words, [&](const std::string& word) { return key.find(word) != std::string::npos; });
     if (!two_way) continue;
@@ -55,6 +67,26 @@ void refuse_two_way(const YamlMap& link) {
                                "the payload of one direction, which the other one has as well",
                                key));
   }
+}
+
+const std::vector<ParameterInfo>& link_parameters() {
+  static const std::vector<ParameterInfo> parameters = {
+      {"bandwidth", "required", "payload of one direction"},
+      {"latency", "required", "from NIC to switch, one way"},
+      {"kind", "required", "tcp, roce, ib, efa or slingshot"},
+      {"connection_bandwidth", "none",
+       "what one TCP connection carries at most (BytePS, docs/best-practice.md: about 25 Gbit/s)"},
+      {"connections", "1",
+       "that NCCL opens for a pair of ranks: NCCL_SOCKET_NTHREADS x NCCL_NSOCKS_PERTHREAD (16 on "
+       "AWS, 4 on GCP, else 1: src/transport/net_socket.cc); gloo and mpi open one; 1 to 64"},
+      {"duplex_efficiency", "100 %",
+       "what both directions carry together, of twice the bandwidth; 50 to 100 % (BytePS over "
+       "10 GbE pushes and pulls at 0.57-0.70 of 1.18 GB/s each way at once)"},
+      {"message_overhead", "0 s", "the kernel's time for a message at either end"},
+      {"gpudirect", "false for tcp",
+       "the NIC reads and writes GPU memory; a key of 'fabric' or of a group of nodes"},
+  };
+  return parameters;
 }
 
 PortSpec read_port(const YamlValue& value, const std::string& key) {
@@ -68,6 +100,15 @@ PortSpec read_port(const YamlValue& value, const std::string& key) {
   port.latency = map.require<Seconds>("latency");
   port.kind = map.require_choice("kind", kinds);
   check_speed(map, port);
+  const bool tcp = port.kind == "tcp";
+  port.connection_bandwidth =
+      map.optional<BytesPerSecond>("connection_bandwidth", above(BytesPerSecond{}));
+  port.connections = map.value_or("connections", port.connections, between(1, connections_max));
+  if (!tcp) refuse_connections(map, port.kind);
+  port.duplex_efficiency =
+      map.value_or("duplex_efficiency", Ratio{1}, between(Ratio{0.5}, Ratio{1})).value;
+  port.message_overhead = map.value_or("message_overhead", Seconds{});
+  port.gpudirect = !tcp;
   map.finish();
   return port;
 }

@@ -1,15 +1,21 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "sim/config/catalogue.hpp"
 #include "sim/config/yaml_map.hpp"
 #include "sim/core/fabric.hpp"
 
 namespace gradwire::config {
 
-/// A kind of network link: a name that `gradwire list topologies` shows, or {bandwidth, latency,
-/// kind} with the payload of one direction. @param key  that holds it, for messages.
+/// A kind of network link: a name that `gradwire list topologies` shows, or a mapping of
+/// link_parameters(), with the payload of one direction. A port of kind tcp goes through host
+/// memory. @param key  that holds it, for messages.
 [[nodiscard]] PortSpec read_port(const YamlValue& value, const std::string& key);
+
+/// The keys of a link that a scenario describes itself.
+[[nodiscard]] const std::vector<ParameterInfo>& link_parameters();
 
 /// The trunk that `key` of a fabric describes, by a name or as {bandwidth, latency}, both of one
 /// direction; what is left out is the port's.

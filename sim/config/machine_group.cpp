@@ -68,6 +68,14 @@ void MachineGroup::read_ports(YamlMap& group, YamlMap& fabric) {
   YamlMap& link_owner = owner_of("link", group, fabric);
   const YamlValue* link = link_owner.find("link");
   port = link != nullptr ? read_port(*link, "link") : own_link(fabric, *node);
+  YamlMap& gpudirect_owner = owner_of("gpudirect", group, fabric);
+  const bool gpudirect = gpudirect_owner.value_or("gpudirect", port->gpudirect);
+  if (gpudirect && port->kind == "tcp") {
+    gpudirect_owner.fail("gpudirect",
+                         "'gpudirect' is true, but the kernel's TCP does not reach GPU memory; "
+                         "expected false, or a link of another kind than tcp");
+  }
+  port->gpudirect = gpudirect;
   const int own = static_cast<int>(node->nics().size());
   YamlMap& links_owner = owner_of("links_per_node", group, fabric);
   const int links = links_owner.value_or("links_per_node", own, between(1, links_per_node_max));

@@ -22,8 +22,8 @@ struct MachineGroup {
   /// Reads `gpu`, a model that stands in the node in place of its own; nothing when absent.
   void read_gpu(YamlMap& map);
 
-  /// Reads `link` and `links_per_node`: the group's own before those of the fabric before what the
-  /// node's NICs are. Where the number of NICs changes, the node gets new ones.
+  /// Reads `link`, `links_per_node` and `gpudirect`: the group's own before those of the fabric
+  /// before what the node's NICs are. Where the number of NICs changes, the node gets new ones.
   void read_ports(YamlMap& group, YamlMap& fabric);
 
   /// REQUIRES: read_ports was called.

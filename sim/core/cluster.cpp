@@ -51,28 +51,36 @@ struct Cluster::Routes {
   int nics = 0;
   std::vector<ClusterLink> own;
   std::vector<LinkId> links;
-  std::vector<std::size_t> begin{0};  ///< path k is links[begin[k], begin[k + 1])
-  std::vector<int> nearest_nic;       ///< of each GPU; empty when there is no NIC
-  std::vector<int> nearest_gpu;       ///< of each NIC
-  std::vector<bool> nvlink;           ///< [from * gpus + to]: joined directly
+  /// Path k is links[begin[k], begin[k + 1]): GPU to GPU, to NIC, from NIC, and the same three
+  /// through host memory.
+  std::vector<std::size_t> begin{0};
+  std::vector<int> nearest_nic;           ///< of each GPU; empty when there is no NIC
+  std::vector<int> nearest_gpu;           ///< of each NIC
+  std::vector<bool> nvlink;               ///< [from * gpus + to]: joined directly
+  std::vector<BytesPerSecond> copy_rate;  ///< of each GPU, to and from host memory
 
   explicit Routes(const NodeGraph& node)
       : gpus(static_cast<int>(node.gpus().size())), nics(static_cast<int>(node.nics().size())) {
     for (const auto& resource : node.resources()) {
       own.push_back(cluster_link(resource.kind, resource.bandwidth, resource.latency));
     }
-    const auto append = [&](const auto& sources, const auto& destinations) {
+    const auto append = [&](const auto& sources, const auto& destinations, const auto& route) {
       for (const DeviceId from : sources) {
         for (const DeviceId to : destinations) {
-          const std::vector<int> path = node.route(from, to);
+          const std::vector<int> path = route(from, to);
           links.insert(links.end(), path.begin(), path.end());
           begin.push_back(links.size());
         }
       }
     };
-    append(node.gpus(), node.gpus());
-    append(node.gpus(), node.nics());
-    append(node.nics(), node.gpus());
+    const auto append_all = [&](const auto& route) {
+      append(node.gpus(), node.gpus(), route);
+      append(node.gpus(), node.nics(), route);
+      append(node.nics(), node.gpus(), route);
+    };
+    append_all([&](DeviceId from, DeviceId to) { return node.route(from, to); });
+    append_all([&](DeviceId from, DeviceId to) { return node.route_through_host(from, to); });
+    for (const DeviceId gpu : node.gpus()) copy_rate.push_back(node.host_copy_bandwidth(gpu));
     if (nics == 0) return;
     for (const DeviceId gpu : node.gpus()) {
       nearest_nic.push_back(node.nics_by_distance(gpu).front());
@@ -87,6 +95,10 @@ struct Cluster::Routes {
   [[nodiscard]] int gpu_to_nic(int gpu, int nic) const { return gpus * gpus + gpu * nics + nic; }
   [[nodiscard]] int nic_to_gpu(int nic, int gpu) const {
     return gpus * gpus + gpus * nics + nic * gpus + gpu;
+  }
+  /// Added to a path's number: the same ends through host memory.
+  [[nodiscard]] int through_host(bool staged) const {
+    return staged ? gpus * gpus + 2 * gpus * nics : 0;
   }
 
   /// The GPU from which the path to the NIC takes least time; the first of them.
@@ -133,13 +145,28 @@ Cluster::Cluster(std::vector<std::shared_ptr<const NodeGraph>> nodes, Fabric fab
   assert(fabric_.port_count() == ports || (nodes_.size() == 1 && fabric_.port_count() == 0));
   for (int port = 0; port < fabric_.port_count(); ++port) {
     const PortSpec& spec = fabric_.port_spec(port);
-    links_.resize(links_.size() + 2, cluster_link(LinkKind::network, spec.bandwidth, spec.latency));
+    ClusterLink direction =
+        cluster_link(LinkKind::network, spec.bandwidth, spec.latency + spec.message_overhead);
+    if (spec.connection_bandwidth) {
+      direction.connection_capacity = spec.connection_bandwidth->count();
+    }
+    direction.connections = spec.connections;
+    links_.resize(links_.size() + 2, direction);
   }
   trunk_links_ = static_cast<LinkId>(links_.size());
   const auto& switches = fabric_.graph();
   for (const auto& edge : boost::make_iterator_range(boost::edges(switches))) {
     links_.push_back(
         cluster_link(LinkKind::network, switches[edge].bandwidth, switches[edge].latency));
+  }
+  duplex_links_ = static_cast<LinkId>(links_.size());
+  for (int port = 0; port < fabric_.port_count(); ++port) {
+    const PortSpec& spec = fabric_.port_spec(port);
+    assert(spec.duplex_efficiency >= 0.5 && spec.duplex_efficiency <= 1);
+    if (spec.duplex_efficiency == 1) continue;
+    half_duplex_ports_.push_back(port);
+    links_.push_back(
+        cluster_link(LinkKind::network, 2 * spec.duplex_efficiency * spec.bandwidth, Seconds{}));
   }
 }
 
@@ -153,20 +180,23 @@ const std::shared_ptr<const NodeGraph>& Cluster::node_type(int index) const {
 
 std::string Cluster::link_name(LinkId id) const {
   assert(id >= 0 && at(id) < links_.size());
-  if (id >= trunk_links_) {
+  if (id >= trunk_links_ && id < duplex_links_) {
     const auto& switches = fabric_.graph();
     return trunk_name(switches, *std::next(boost::edges(switches).first, id - trunk_links_));
   }
   const bool is_port = id >= port_links_;
-  const int port = is_port ? (id - port_links_) / 2 : 0;
+  const bool is_shared = id >= duplex_links_;
+  const int port = is_shared ? half_duplex_ports_[at(id - duplex_links_)]
+                   : is_port ? (id - port_links_) / 2
+                             : 0;
   const auto after = is_port ? std::upper_bound(port_offset_.begin(), port_offset_.end(), port)
                              : std::upper_bound(node_offset_.begin(), node_offset_.end(), id);
   const auto& offsets = is_port ? port_offset_ : node_offset_;
   const auto owner = static_cast<int>(after - offsets.begin()) - 1;
   if (is_port) {
-    const bool up = (id - port_links_) % 2 == 0;
+    const char* direction = (id - port_links_) % 2 == 0 ? "up" : "down";
     return fmt::format("node{}.nic{}.{}", owner, port - port_offset_[at(owner)],
-                       up ? "up" : "down");
+                       is_shared ? "both" : direction);
   }
   return fmt::format("node{}.{}", owner,
                      node(owner).resources()[at(id - node_offset_[at(owner)])].name);
@@ -178,8 +208,20 @@ void Cluster::append_local(int node, int from_gpu, int to_gpu, std::vector<LinkI
   routes.append(routes.gpu_to_gpu(from_gpu, to_gpu), node_offset_[at(node)], path);
 }
 
+void Cluster::append_port(int port, bool up, std::vector<LinkId>& path) const {
+  path.push_back(port_links_ + 2 * port + (up ? 0 : 1));
+  const auto shared = std::lower_bound(half_duplex_ports_.begin(), half_duplex_ports_.end(), port);
+  if (shared == half_duplex_ports_.end() || *shared != port) return;
+  path.push_back(duplex_links_ + static_cast<LinkId>(shared - half_duplex_ports_.begin()));
+}
+
 void Cluster::append_remote(GpuRef from, int nic_from, GpuRef to, int nic_to,
                             std::vector<LinkId>& path) const {
+  append_between(from, nic_from, to, nic_to, /*staged=*/false, path);
+}
+
+void Cluster::append_between(GpuRef from, int nic_from, GpuRef to, int nic_to, bool staged,
+                             std::vector<LinkId>& path) const {
   const Routes& out = *routes_[at(from.node)];
   const Routes& in = *routes_[at(to.node)];
   assert(nic_from < out.nics && nic_to < in.nics && from.node != to.node);
@@ -193,11 +235,36 @@ void Cluster::append_remote(GpuRef from, int nic_from, GpuRef to, int nic_to,
   }
   const int port_from = port_of(from.node, nic_from);
   const int port_to = port_of(to.node, nic_to);
-  out.append(out.gpu_to_nic(from.gpu, nic_from), node_offset_[at(from.node)], path);
-  path.push_back(port_links_ + 2 * port_from);
+  const auto through_host = [&](const Routes& routes, int port) {
+    return routes.through_host(staged || !fabric_.port_spec(port).gpudirect);
+  };
+  out.append(out.gpu_to_nic(from.gpu, nic_from) + through_host(out, port_from),
+             node_offset_[at(from.node)], path);
+  append_port(port_from, /*up=*/true, path);
   for (const int trunk : fabric_.route(port_from, port_to)) path.push_back(trunk_links_ + trunk);
-  path.push_back(port_links_ + 2 * port_to + 1);
-  in.append(in.nic_to_gpu(nic_to, to.gpu), node_offset_[at(to.node)], path);
+  append_port(port_to, /*up=*/false, path);
+  in.append(in.nic_to_gpu(nic_to, to.gpu) + through_host(in, port_to), node_offset_[at(to.node)],
+            path);
+}
+
+void Cluster::append_through_host(GpuRef from, GpuRef to, int nic,
+                                  std::vector<LinkId>& path) const {
+  if (from.node != to.node) {
+    const int nic_from = std::min(nic, routes_[at(from.node)]->nics - 1);
+    const int nic_to = std::min(nic, routes_[at(to.node)]->nics - 1);
+    if (nic_from < 0 || nic_to < 0) {
+      throw SimulationError(fmt::format("node{} has no NIC, but the job spans several machines",
+                                        nic_from < 0 ? from.node : to.node));
+    }
+    return append_between(from, nic_from, to, nic_to, /*staged=*/true, path);
+  }
+  const Routes& routes = *routes_[at(from.node)];
+  routes.append(routes.gpu_to_gpu(from.gpu, to.gpu) + routes.through_host(true),
+                node_offset_[at(from.node)], path);
+}
+
+BytesPerSecond Cluster::host_copy_bandwidth(GpuRef gpu) const {
+  return routes_[at(gpu.node)]->copy_rate[at(gpu.gpu)];
 }
 
 std::pair<int, int> Cluster::other_way(int node_from, int node_to, int nic_to) const {
@@ -280,6 +347,9 @@ std::vector<LinkId> Cluster::find_links(const std::string& name) const {
     const LinkId up = port_links_ + 2 * (port_offset_[at(*owner)] + *nic);
     if (rest.empty() || rest == ".up") found.push_back(up);
     if (rest.empty() || rest == ".down") found.push_back(up + 1);
+    std::vector<LinkId> all;
+    append_port((up - port_links_) / 2, /*up=*/true, all);
+    if ((rest.empty() || rest == ".both") && all.size() > 1) found.push_back(all.back());
   }
   return found;
 }

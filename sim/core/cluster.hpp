@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -30,14 +31,18 @@ using Placement = std::vector<GpuRef>;
 /// One direction of a link, or a transit limit, as the engine sees it.
 struct ClusterLink {
   double capacity = 0;  ///< payload bytes per second
-  double latency = 0;   ///< seconds
+  double latency = 0;   ///< seconds, the kernel's time for a message included
   LinkKind kind = LinkKind::pcie;
+  /// Of one TCP connection, bytes per second, and how many a library that opens several has.
+  double connection_capacity = std::numeric_limits<double>::infinity();
+  int connections = 1;
 };
 
 /// Machines joined by a fabric: the static description that planners and engines read.
 ///
 /// LinkIds: each node's resources one node after the other, then for each port up and down, then
-/// the trunks. Machines of the same type share one NodeGraph and its routes.
+/// the trunks, then what both directions of a port share, for each port of less than full duplex.
+/// Machines of the same type share one NodeGraph and its routes.
 class Cluster {
  public:
   /// @param nodes   type of each machine; the same pointer means the same type.
@@ -54,7 +59,8 @@ class Cluster {
   }
   [[nodiscard]] const Fabric& fabric() const { return fabric_; }
   [[nodiscard]] std::span<const ClusterLink> links() const { return links_; }
-  [[nodiscard]] std::string link_name(LinkId id) const;  ///< "node1.gpu0->gpu1", "node0.nic2.up"
+  /// "node1.gpu0->gpu1", "node0.nic2.up", "node0.nic2.both" (what its directions share)
+  [[nodiscard]] std::string link_name(LinkId id) const;
 
   /// Appends the links between two GPUs of one machine.
   void append_local(int node, int from_gpu, int to_gpu, std::vector<LinkId>& path) const;
@@ -69,17 +75,29 @@ class Cluster {
                      std::vector<LinkId>& path) const;
   /// Appends the way between two GPUs wherever they are; the nearest NICs are taken.
   void append_route(GpuRef from, GpuRef to, std::vector<LinkId>& path) const;
+  /// Appends the way that a library without GPUDirect takes, whatever the ports could do: through
+  /// the sender's host memory, and between machines over `nic` of both.
+  /// @throws SimulationError as append_remote.
+  void append_through_host(GpuRef from, GpuRef to, int nic, std::vector<LinkId>& path) const;
+  /// What a GPU's copies to and from its host memory carry, one direction.
+  [[nodiscard]] BytesPerSecond host_copy_bandwidth(GpuRef gpu) const;
 
   /// Two machines without any way between them, the first such pair; nothing when all are joined.
   [[nodiscard]] std::optional<std::pair<int, int>> separated() const;
 
   /// Replaces the capacity of a link (a degraded NIC). @param factor of the present capacity, > 0.
   void degrade(LinkId id, double factor);
-  /// The link of that name ("node1.nic0" names both directions). Empty when there is none.
+  /// The link of that name ("node1.nic0" names all of its port). Empty when there is none.
   [[nodiscard]] std::vector<LinkId> find_links(const std::string& name) const;
 
  private:
   struct Routes;  ///< all local routes of one node type, computed once
+
+  /// As append_remote. @param staged  both ends go through host memory.
+  void append_between(GpuRef from, int nic_from, GpuRef to, int nic_to, bool staged,
+                      std::vector<LinkId>& path) const;
+  /// Appends one direction of a port, and what it shares with the other one.
+  void append_port(int port, bool up, std::vector<LinkId>& path) const;
 
   /// A NIC of each of two machines that reach each other: at the receiver `nic_to` where one does,
   /// else the next; at the sender the one of its number where that does.
@@ -92,6 +110,8 @@ class Cluster {
   std::vector<int> port_offset_;
   LinkId port_links_ = 0;
   LinkId trunk_links_ = 0;
+  LinkId duplex_links_ = 0;
+  std::vector<int> half_duplex_ports_;  ///< rising; port k of them has link duplex_links_ + k
   std::vector<std::shared_ptr<const Routes>> routes_;
 };
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,20 @@ namespace gradwire {
 /// The kind of network port on a NIC: what a fabric link gives, with its source.
 struct PortSpec {
   std::string name;          ///< "ib_edr"
-  std::string kind;          ///< tcp | roce | ib | efa
+  std::string kind;          ///< tcp | roce | ib | efa | slingshot
   BytesPerSecond bandwidth;  ///< payload, one direction
   Seconds latency;           ///< NIC to switch or switch to NIC, one way
+  /// What one TCP connection carries at most, > 0; absent: as much as the port.
+  std::optional<BytesPerSecond> connection_bandwidth{};
+  /// Connections that a library which opens several (NCCL) opens for each pair of a channel.
+  int connections = 1;
+  /// What both directions carry together, of twice the bandwidth; from 0.5 (one direction at a
+  /// time) to 1.
+  double duplex_efficiency = 1;
+  /// Kernel's time for a message at this end, before its first byte moves.
+  Seconds message_overhead{};
+  /// The NIC reads and writes GPU memory; false: data pass through host memory on the way.
+  bool gpudirect = true;
   bool operator==(const PortSpec&) const = default;
 };
 

@@ -29,6 +29,13 @@ LinkKind traffic_of(DeviceKind kind) {
   return kind == DeviceKind::numa ? LinkKind::smp : LinkKind::pcie;
 }
 
+bool is_nvlink(LinkKind kind) {
+  return kind == LinkKind::nvlink;
+}
+bool is_not_nvlink(LinkKind kind) {
+  return kind != LinkKind::nvlink;
+}
+
 /// Bytes per second through a device; GPUs and NICs end a path and pass nothing on.
 double width(const Device& device) {
   if (device.kind == DeviceKind::gpu || device.kind == DeviceKind::nic) return 0;
@@ -73,29 +80,88 @@ std::optional<DeviceId> NodeGraph::find(const std::string& device_name) const {
   return std::nullopt;
 }
 
+template <class Uses>
+std::vector<int> NodeGraph::way(DeviceId from, DeviceId to, Uses uses) const {
+  using Search = PathSearch<DeviceGraph>;
+  const Search search(
+      graph_, from, [&](const Search::Edge& edge) { return uses(graph_[edge].kind); },
+      [&](DeviceId id) { return width(graph_[id]); });
+  std::vector<int> numbers;
+  if (!search.reaches(to)) return numbers;
+  for (const Search::Edge& edge : search.path(to)) {
+    numbers.push_back(boost::get(boost::edge_index, graph_, edge));
+    const DeviceId at = boost::target(edge, graph_);
+    if (at != to && graph_[at].transit) numbers.push_back(transit_resource(at));
+  }
+  return numbers;
+}
+
+std::vector<int> NodeGraph::way_through_gpu(DeviceId from, DeviceId to) const {
+  std::vector<int> best;
+  if (graph_[from].kind != DeviceKind::gpu || graph_[to].kind != DeviceKind::gpu) return best;
+  for (const DeviceId relay : gpus_) {
+    if (relay == from || relay == to) continue;
+    std::vector<int> through = way(from, relay, is_nvlink);
+    const std::vector<int> onward = way(relay, to, is_nvlink);
+    if (through.empty() || onward.empty()) continue;
+    through.insert(through.end(), onward.begin(), onward.end());
+    if (best.empty() || bottleneck(through) > bottleneck(best)) best = std::move(through);
+  }
+  return best;
+}
+
 std::vector<int> NodeGraph::route(DeviceId from, DeviceId to) const {
   if (from == to) return {};
-  using Search = PathSearch<DeviceGraph>;
-  const auto through = [&](DeviceId id) { return width(graph_[id]); };
   // NVLink first, whatever the latencies say: that is what peer-to-peer copies and NCCL take.
-  std::vector<int> numbers;
-  for (const bool nvlink_only : {true, false}) {
-    const Search search(
-        graph_, from,
-        [&](const Search::Edge& edge) {
-          return !nvlink_only || graph_[edge].kind == LinkKind::nvlink;
-        },
-        through);
-    if (!search.reaches(to)) continue;
-    for (const Search::Edge& edge : search.path(to)) {
-      numbers.push_back(boost::get(boost::edge_index, graph_, edge));
-      const DeviceId at = boost::target(edge, graph_);
-      if (at != to && graph_[at].transit) numbers.push_back(transit_resource(at));
-    }
-    return numbers;
-  }
+  std::vector<int> numbers = way(from, to, is_nvlink);
+  if (numbers.empty()) numbers = way_through_gpu(from, to);
+  if (numbers.empty()) numbers = way(from, to, [](LinkKind /*kind*/) { return true; });
+  if (!numbers.empty()) return numbers;
   throw SimulationError(
       fmt::format("node '{}': no way from {} to {}", name, graph_[from].name, graph_[to].name));
+}
+
+std::optional<DeviceId> NodeGraph::host_memory_of(DeviceId gpu) const {
+  using Search = PathSearch<DeviceGraph>;
+  const Search search(
+      graph_, gpu, [&](const Search::Edge& edge) { return is_not_nvlink(graph_[edge].kind); },
+      [&](DeviceId id) { return width(graph_[id]); });
+  for (const DeviceKind kind : {DeviceKind::numa, DeviceKind::host_bridge}) {
+    std::optional<DeviceId> nearest;
+    Seconds least;
+    for (const DeviceId id : boost::make_iterator_range(boost::vertices(graph_))) {
+      if (graph_[id].kind != kind || !search.reaches(id)) continue;
+      Seconds distance;
+      for (const Search::Edge& edge : search.path(id)) distance += graph_[edge].latency;
+      if (nearest && distance >= least) continue;
+      nearest = id;
+      least = distance;
+    }
+    if (nearest) return nearest;
+  }
+  return std::nullopt;
+}
+
+std::vector<int> NodeGraph::route_through_host(DeviceId from, DeviceId to) const {
+  if (from == to) return {};
+  const auto memory = host_memory_of(graph_[from].kind == DeviceKind::gpu ? from : to);
+  if (!memory) return route(from, to);
+  std::vector<int> path = way(from, *memory, is_not_nvlink);
+  const std::vector<int> onward = way(*memory, to, is_not_nvlink);
+  if (path.empty() || onward.empty()) return route(from, to);
+  // A host bridge stands for the memory behind it: once to it, once from it.
+  if (graph_[*memory].transit) path.insert(path.end(), 2, transit_resource(*memory));
+  path.insert(path.end(), onward.begin(), onward.end());
+  return path;
+}
+
+BytesPerSecond NodeGraph::host_copy_bandwidth(DeviceId gpu) const {
+  if (const auto memory = host_memory_of(gpu)) return bottleneck(way(gpu, *memory, is_not_nvlink));
+  BytesPerSecond widest;
+  for (const auto& edge : boost::make_iterator_range(boost::out_edges(gpu, graph_))) {
+    if (is_not_nvlink(graph_[edge].kind)) widest = std::max(widest, graph_[edge].bandwidth);
+  }
+  return widest;
 }
 
 int NodeGraph::transit_resource(DeviceId id) const {

@@ -75,11 +75,22 @@ class NodeGraph {
   [[nodiscard]] const std::vector<Resource>& resources() const { return resources_; }
 
   /// The resources that a transfer from `from` to `to` uses, in order: least latency first, then
-  /// the widest bottleneck, then the lowest ids. GPUs and NICs are never passed through. A direct
-  /// NVLink (or an NVSwitch) is preferred to PCIe.
+  /// the widest bottleneck, then the lowest ids. A direct NVLink (or an NVSwitch) is preferred to
+  /// NVLink through one other GPU, the one that gives most, and that to PCIe (NCCL v2.28.9,
+  /// src/graph/paths.cc, ncclTopoSetPaths: one hop through a GPU, of NVLink only). Otherwise GPUs
+  /// and NICs are never passed through.
   /// @return empty when `from == to`.
   /// @throws SimulationError when there is no way; the message names both devices.
   [[nodiscard]] std::vector<int> route(DeviceId from, DeviceId to) const;
+
+  /// The same by way of the host memory nearest to the GPU among `from` and `to` (to `from` when
+  /// both are): its NUMA node, or in a machine without those its host bridge, whose transit is
+  /// then loaded twice. NVLink is not taken. Equal to route() where the machine has neither.
+  [[nodiscard]] std::vector<int> route_through_host(DeviceId from, DeviceId to) const;
+
+  /// What copies of a GPU to its host memory carry: the narrowest link on the way; of a GPU in a
+  /// machine without host memory, what its widest link that is not NVLink carries.
+  [[nodiscard]] BytesPerSecond host_copy_bandwidth(DeviceId gpu) const;
 
   /// GPUs and NICs that no path leads to from here, in order of their ids.
   [[nodiscard]] std::vector<DeviceId> unreached(DeviceId from) const;
@@ -101,6 +112,13 @@ class NodeGraph {
 
  private:
   [[nodiscard]] int transit_resource(DeviceId id) const;
+  /// The way over links that `uses` allows; empty when there is none.
+  template <class Uses>
+  [[nodiscard]] std::vector<int> way(DeviceId from, DeviceId to, Uses uses) const;
+  /// NVLink from GPU to GPU through the one between them that gives most; empty when none does.
+  [[nodiscard]] std::vector<int> way_through_gpu(DeviceId from, DeviceId to) const;
+  /// Nearest NUMA node, else host bridge, by PCIe.
+  [[nodiscard]] std::optional<DeviceId> host_memory_of(DeviceId gpu) const;
 
   DeviceGraph graph_;
   std::vector<DeviceId> gpus_;

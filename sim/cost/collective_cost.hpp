@@ -11,8 +11,10 @@ namespace gradwire {
 
 /// What a collective costs beside its bytes on the links; the engine adds contention.
 struct CollectiveCost {
-  Seconds startup;     ///< once, before the first byte moves (launch, protocol base latency)
-  Seconds hop_nvlink;  ///< added to the links' latency in each step, by the hop's slowest kind
+  Seconds startup;  ///< once, before the first byte moves (launch, protocol base latency)
+  /// Added to the links' latency in each step, by the hop's slowest kind. Negative where a library
+  /// hides latency behind bytes; a step never waits less than nothing.
+  Seconds hop_nvlink;
   Seconds hop_pcie;
   Seconds hop_network;
   double efficiency = 1;  ///< payload / bytes on the wire (LL moves a flag with each word: 0.5)

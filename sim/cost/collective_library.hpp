@@ -35,6 +35,11 @@ class CollectiveLibrary {
 
   /// Collectives of one communicator that it moves at the same time; more wait in order.
   [[nodiscard]] virtual int concurrent_collectives() const { return 1; }
+
+  /// Its collectives are kernels on the GPU: they slow down compute, and one follows the other on
+  /// the communication stream. False: threads of the host move the data, the GPU computes on.
+  /// REQUIRES: true only with one collective at a time.
+  [[nodiscard]] virtual bool on_gpu() const { return true; }
 };
 
 /// The ring for every collective, priced by one model.

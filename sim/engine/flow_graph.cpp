@@ -1,5 +1,6 @@
 #include "sim/engine/flow_graph.hpp"
 
+#include <algorithm>
 #include <boost/container_hash/hash.hpp>
 #include <cassert>
 #include <cmath>
@@ -48,7 +49,7 @@ class Builder {
 
  private:
   static constexpr std::uint32_t unused = FlowGraph::no_group;
-  using KindKey = std::tuple<double, std::int64_t, Hop>;
+  using KindKey = std::tuple<double, std::int64_t, Hop, double>;
 
   void add_phase(int pattern_id, const Pattern& pattern, const Phase& phase) {
     if (phase.flows.empty()) return;
@@ -65,7 +66,8 @@ class Builder {
     const auto size = static_cast<std::uint32_t>(phase.flows.size());
     graph_.phases.push_back({pattern_id, begin, begin + size, phase.steps, phase.coupling});
     for (const PatternFlow& flow : phase.flows) {
-      add_flow(std::span(pattern.path_links).subspan(flow.path_begin, flow.path_size), flow.share);
+      add_flow(std::span(pattern.path_links).subspan(flow.path_begin, flow.path_size), flow.share,
+               pattern.connections);
       graph_.group.push_back(phase.coupling == Coupling::independent ? FlowGraph::no_group
                                                                      : group_of(flow.group));
       if (phase.coupling == Coupling::pipeline) await_arrivals(flow);
@@ -84,23 +86,26 @@ class Builder {
         static_cast<std::uint32_t>(graph_.flow_count() - 1));
   }
 
-  void add_flow(std::span<const LinkId> path, double share) {
-    assert(!path.empty() && share > 0);
+  void add_flow(std::span<const LinkId> path, double share, int connections) {
+    assert(!path.empty() && share > 0 && connections >= 0);
     double latency = 0;
+    double ceiling = std::numeric_limits<double>::infinity();
     Hop hop = Hop::nvlink;
     for (const LinkId id : path) {
       const ClusterLink& link = links_[static_cast<std::size_t>(id)];
       latency += link.latency;
       hop = std::max(hop, hop_of(link.kind));
+      const int opened = connections > 0 ? connections : link.connections;
+      ceiling = std::min(ceiling, opened * link.connection_capacity);
       graph_.path.push_back(local(id));
     }
     graph_.path_begin.push_back(static_cast<std::uint32_t>(graph_.path.size()));
     const auto next = static_cast<std::uint32_t>(graph_.kinds.size());
     const auto [found, is_new] =
-        kind_index_.try_emplace(KindKey{share, femtoseconds(latency), hop}, next);
+        kind_index_.try_emplace(KindKey{share, femtoseconds(latency), hop, ceiling}, next);
     if (is_new) {
       const auto phase = static_cast<std::uint32_t>(graph_.phases.size() - 1);
-      graph_.kinds.push_back({phase, share, latency, hop});
+      graph_.kinds.push_back({phase, share, latency, hop, ceiling});
     }
     graph_.kind.push_back(found->second);
   }

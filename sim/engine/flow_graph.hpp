@@ -19,6 +19,8 @@ struct FlowKind {
   double share = 0;         ///< bytes moved / size of the collective
   double latency = 0;       ///< seconds, of all links of the path
   Hop hop = Hop::nvlink;
+  /// Bytes per second that its TCP connections carry at most.
+  double ceiling = std::numeric_limits<double>::infinity();
 };
 
 /// A phase of a pattern and its flows.

@@ -21,7 +21,7 @@ TransferNetwork::PlannedPhase FluidNetwork::plan_phase(const PhaseClasses& phase
       const bool paced = phase.coupling != Coupling::independent || cost.alone;
       const double waits = paced ? 0 : phase.steps * message_latency(flow, cost);
       planned.flows.push_back(
-          {flow.column, moved, paced ? moved / times[g] : Transport::no_cap, Seconds{waits}});
+          {flow.column, moved, paced ? moved / times[g] : flow.kind.ceiling, Seconds{waits}});
     }
   }
   planned.messages = planned.flows.size();

@@ -1,6 +1,8 @@
 #include "sim/engine/pacing.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 
 namespace gradwire {
 namespace {
@@ -39,15 +41,9 @@ double group_time(const Quotient& quotient, const PhaseClasses& phase, const Gro
 
 double message_latency(const FlowClass& flow, const CollectiveCost& cost) {
   if (cost.alone) return 0;
-  switch (flow.kind.hop) {
-    case Hop::nvlink:
-      return flow.kind.latency + cost.hop_nvlink.count();
-    case Hop::pcie:
-      return flow.kind.latency + cost.hop_pcie.count();
-    case Hop::network:
-      return flow.kind.latency + cost.hop_network.count();
-  }
-  return flow.kind.latency;
+  const std::array hops = {cost.hop_nvlink, cost.hop_pcie, cost.hop_network};
+  const Seconds hop = hops.at(static_cast<std::size_t>(flow.kind.hop));
+  return std::max(0.0, flow.kind.latency + hop.count());
 }
 
 int rounds(const PhaseClasses& phase, const GroupClass& group) {

@@ -161,7 +161,7 @@ class Builder {
       seconds = std::max(seconds, sum.second / result_.problem.capacity[row]);
     }
     for (const std::uint32_t id : classes) {
-      double rate = std::numeric_limits<double>::infinity();
+      double rate = result_.flow_classes[id].kind.ceiling;
       for (const RowUse& use : result_.problem.columns[id]) {
         rate = std::min(rate, result_.problem.capacity[use.row] / load[use.row].first);
       }

@@ -15,7 +15,7 @@ struct FlowClass {
   FlowKind kind;
   std::uint32_t column = 0;  ///< in the flow problem
   /// Bytes per second of each flow when its phase is alone and each of a link's flows gets an
-  /// equal part of it.
+  /// equal part of it, its ceiling at most.
   double fair_rate = 0;
 };
 

@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <iterator>
+#include <sstream>
+#include <string_view>
 
 #include "sim/report/version.hpp"
 
@@ -20,6 +24,26 @@ std::string microseconds(double seconds) {
   return fmt::format("{:7.{}f}", us, digits);
 }
 
+/// nccl-tests begins with its devices; here the ranks of one machine share a line.
+std::string head_text(const CollectiveReport& report) {
+  std::string text = fmt::format("# {} on {} ranks\n", name_of(report.kind), report.ranks);
+  if (!report.devices.empty()) {
+    text += "#\n# Using devices\n";
+    std::istringstream lines(report.devices);
+    std::string line;
+    std::getline(lines, line);  // the number of ranks, told above
+    while (std::getline(lines, line)) text += "#" + line + "\n";
+  }
+  return text + "#\n";
+}
+
+/// Columns of the algorithm: nccl-tests has none, so this one may grow.
+std::size_t algorithm_width(const CollectiveReport& report) {
+  std::size_t width = std::string_view("algorithm").size();
+  for (const Row& row : report.rows) width = std::max(width, row.algorithm.size());
+  return width;
+}
+
 }  // namespace
 
 double algorithm_bandwidth(const Row& row) {
@@ -33,24 +57,25 @@ double bus_bandwidth(const CollectiveReport& report, const Row& row) {
 std::string nccl_table(const CollectiveReport& report) {
   const bool reduces = reduces_values(report.kind);
   const int root = has_root(report.kind) ? 0 : -1;
-  std::string text = fmt::format("# {} on {} ranks\n#\n", name_of(report.kind), report.ranks);
+  std::string text = head_text(report);
   auto out = std::back_inserter(text);
+  const std::size_t wide = algorithm_width(report);
   constexpr auto* head =
-      "# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}  {:>7}  {:>6}  {:>6}  {:>9}  {:>8}  "
+      "# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}  {:>7}  {:>6}  {:>6}  {:>{}}  {:>8}  "
       "{:>6}  {:>9}\n";
   fmt::format_to(out, fmt::runtime(head), "size", "count", "type", "redop", "root", "time", "algbw",
-                 "busbw", "algorithm", "protocol", "source", "bound");
+                 "busbw", "algorithm", wide, "protocol", "source", "bound");
   fmt::format_to(out, fmt::runtime(head), "(B)", "(elements)", "", "", "", "(us)", "(GB/s)",
-                 "(GB/s)", "", "", "", "(us)");
+                 "(GB/s)", "", wide, "", "", "(us)");
   double bandwidth = 0;
   for (const Row& row : report.rows) {
     const double bus = bus_bandwidth(report, row);
     bandwidth += bus / static_cast<double>(report.rows.size());
-    fmt::format_to(out,
-                   "{:12}  {:12}  {:>8}  {:>6}  {:>6}  {}  {:6.2f}  {:6.2f}  {:>9}  {:>8}  {:>6}  ",
-                   row.bytes, row.bytes / element_size, "float", reduces ? "sum" : "none", root,
-                   microseconds(row.seconds), 1e-9 * algorithm_bandwidth(row), 1e-9 * bus,
-                   row.algorithm, row.protocol.empty() ? "-" : row.protocol, row.source);
+    fmt::format_to(
+        out, "{:12}  {:12}  {:>8}  {:>6}  {:>6}  {}  {:6.2f}  {:6.2f}  {:>{}}  {:>8}  {:>6}  ",
+        row.bytes, row.bytes / element_size, "float", reduces ? "sum" : "none", root,
+        microseconds(row.seconds), 1e-9 * algorithm_bandwidth(row), 1e-9 * bus, row.algorithm, wide,
+        row.protocol.empty() ? "-" : row.protocol, row.source);
     fmt::format_to(out, "{:>9}\n", microseconds(row.bound_seconds));
   }
   fmt::format_to(out, "# Avg bus bandwidth    : {:g}\n", 1e-9 * bandwidth);
@@ -74,6 +99,15 @@ nlohmann::ordered_json collective_json(const CollectiveReport& report) {
           {"op", name_of(report.kind)},
           {"ranks", report.ranks},
           {"rows", rows}};
+}
+
+nlohmann::ordered_json collectives_json(std::span<const CollectiveReport> reports) {
+  if (reports.size() == 1) return collective_json(reports.front());
+  auto list = nlohmann::ordered_json::array();
+  for (const CollectiveReport& report : reports) list.push_back(collective_json(report));
+  return {{"schema", "gradwire.collectives/1"},
+          {"gradwire_version", gradwire_version},
+          {"collectives", list}};
 }
 
 }  // namespace gradwire

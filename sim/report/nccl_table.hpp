@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct CollectiveReport {
   CollectiveKind kind = CollectiveKind::all_reduce;
   int ranks = 0;
   std::vector<Row> rows;
+  std::string devices{};  ///< lines that say where the ranks are (placement_text), may be ""
 };
 
 /// Bytes per second per rank that the operation reports: size / time.
@@ -36,5 +38,7 @@ struct CollectiveReport {
 
 /// gradwire.collective/1.
 [[nodiscard]] nlohmann::ordered_json collective_json(const CollectiveReport& report);
+/// The same for one report; for any other number gradwire.collectives/1, a list of them.
+[[nodiscard]] nlohmann::ordered_json collectives_json(std::span<const CollectiveReport> reports);
 
 }  // namespace gradwire

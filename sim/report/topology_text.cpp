@@ -242,7 +242,7 @@ void print_fabric(const Cluster& cluster, Out out) {
   fmt::format_to(out, "\n");
   for (const PortSpec& port : fabric.port_specs()) {
     fmt::format_to(out, "  {} ({}): {:.2f} GB/s each way, {:.3f} us a port\n", port.name, port.kind,
-                   gigabytes(port.bandwidth), microseconds(port.latency));
+                   gigabytes(port.bandwidth), microseconds(port.latency + port.message_overhead));
   }
   print_switches(fabric, out);
   if (cluster.node_count() < 2) return;

@@ -90,8 +90,8 @@ void Summary::collective_posted(int iteration, const Pattern* pattern, Bytes siz
       std::llround(pattern->share_per_rank() * static_cast<double>(size.count()));
 }
 
-void Summary::collective_ended(const CommunicationItem& item) {
-  result_.communication_busy_s += item.end - item.start;  // all iterations; see result()
+void Summary::collective_ended(double busy) {
+  result_.communication_busy_s += busy;  // all iterations; see result()
 }
 
 void Summary::priced(const CollectiveCost& cost) {

@@ -22,7 +22,8 @@ class Summary {
 
   /// @param pattern  nullptr on a single rank.
   void collective_posted(int iteration, const Pattern* pattern, Bytes size);
-  void collective_ended(const CommunicationItem& item);
+  /// @param busy  seconds by which it lengthens the time in which some collective moves data.
+  void collective_ended(double busy);
   void priced(const CollectiveCost& cost);
   /// Asserts the accounting identity and that no rank beats its own compute.
   void iteration_ended(int iteration, const std::vector<IterationSample>& samples);

@@ -71,9 +71,11 @@ class Training {
         strategy_(job.make_strategy(job_view(job))),
         plans_(make_plans(job, *strategy_)),
         engine_(make_engine(job.cluster, plans_.patterns, engine_options(job))),
-        workers_(make_members(static_cast<int>(job.placement.size()), job.jitter, job.stragglers,
-                              job.profile, job.run.seed, classes_of(job)),
-                 tensors_of(job.profile), class_count(job)),
+        workers_(
+            make_members(static_cast<int>(job.placement.size()), job.jitter, job.stragglers,
+                         job.profile, job.run.seed, classes_of(job)),
+            tensors_of(job.profile), class_count(job),
+            {.on_gpu = job.library.on_gpu(), .concurrent = job.library.concurrent_collectives()}),
         draws_(job.jitter, job.profile, job.run.seed),
         script_(launch_script(job.profile, job.micro_batches)),
         other_scripts_(other_scripts(job)),
@@ -220,8 +222,7 @@ class Training {
   }
 
   void collective_done(std::size_t position) {
-    workers_.finish(position, now());
-    summary_.collective_ended(workers_.collective(position));
+    summary_.collective_ended(workers_.finish(position, now()));
     tell(OperationDone{workers_.collective(position).operation});
     progress();
   }

@@ -24,12 +24,15 @@ const char* row_of(Part part) {
 
 }  // namespace
 
-Workers::Workers(std::vector<MemberGroup> members, std::vector<TensorInfo> tensors, int classes)
+Workers::Workers(std::vector<MemberGroup> members, std::vector<TensorInfo> tensors, int classes,
+                 CommunicationStream stream)
     : members_(std::move(members)),
       tensors_(std::move(tensors)),
       clocks_(members_.size()),
       samples_(members_.size()),
-      other_classes_(static_cast<std::size_t>(classes - 1)) {
+      other_classes_(static_cast<std::size_t>(classes - 1)),
+      stream_(stream) {
+  assert(stream.concurrent >= 1 && (!stream.on_gpu || stream.concurrent == 1));
   for (std::size_t m = 0; m < members_.size(); ++m) {
     assert(members_[m].worker_class < classes);
     clocks_[m].worker_class = static_cast<std::uint32_t>(members_[m].worker_class);
@@ -93,29 +96,46 @@ void Workers::run() {
 std::optional<std::size_t> Workers::take_ready() {
   if (taken_ == communication_.size()) return std::nullopt;
   auto& head = communication_[taken_];
-  if (head.arrived < members_.size()) return std::nullopt;
-  head.start = head.last_arrival;
+  if (head.arrived < members_.size() || in_flight_ == stream_.concurrent) return std::nullopt;
+  head.start = std::max(head.last_arrival, freed_);
+  ++in_flight_;
   return taken_++;
 }
 
-void Workers::finish(std::size_t position, double end) {
+double Workers::finish(std::size_t position, double end) {
   auto& item = communication_[position];
+  double first = item.start;
+  int others = in_flight_;
+  for (std::size_t p = taken_; others > 0; --p) {
+    if (communication_[p - 1].done) continue;
+    first = std::min(first, communication_[p - 1].start);
+    --others;
+  }
+  const double busy = std::max(0.0, end - std::max(first, busy_until_));
+  busy_until_ = end;
   item.done = true;
   item.end = end;
+  if (in_flight_-- == stream_.concurrent) freed_ = end;
   if (traced_) trace_collective(item);
   for (std::size_t m = 0; m < members_.size(); ++m) {
-    advance(m, end);
-    clocks_[m].communicating = false;
-    ++clocks_[m].collective;
+    if (stream_.on_gpu) {
+      advance(m, end);
+      clocks_[m].communicating = false;
+      ++clocks_[m].collective;
+    }
     advance(m, forever);
   }
+  return busy;
 }
 
 void Workers::advance(std::size_t member, double limit) {
   Clock& clock = clocks_[member];
   while (true) {
     // While a kernel is on the GPU the next collective waits behind it in the stream.
-    if (!clock.communicating && arrives(member)) return;
+    if (!clock.communicating && arrives(member)) {
+      if (stream_.on_gpu) return;
+      continue;  // another one may be ready
+    }
     if (clock.item == items_.size()) return;
     const ComputeItem& item = items_[clock.item];
     switch (item.type) {
@@ -142,12 +162,18 @@ bool Workers::arrives(std::size_t member) {
   if (clock.collective == communication_.size()) return false;
   auto& next = communication_[clock.collective];
   if (clock.item < next.after) return false;
-  const double freed = clock.collective == 0 ? 0 : communication_[clock.collective - 1].end;
-  const double arrival = std::max({clock.now, freed, samples_[member].start + next.launched});
-  clock.communicating = true;
+  double arrival = std::max(clock.now, samples_[member].start + next.launched);
+  if (stream_.on_gpu) {
+    if (clock.collective > 0) {
+      arrival = std::max(arrival, communication_[clock.collective - 1].end);
+    }
+    clock.communicating = true;
+  } else {
+    ++clock.collective;
+  }
   ++next.arrived;
   next.last_arrival = std::max(next.last_arrival, arrival);
-  if (member == traced_) traced_arrival_ = arrival;
+  if (member == traced_) next.traced_arrival = arrival;
   return true;
 }
 
@@ -213,14 +239,8 @@ bool Workers::pass_gate(std::size_t member, const ComputeItem& item) {
   }
   if (opens == clock.now) return true;
   // Of the wait, what some collective moved data in is exposed; the rest waited for late ranks.
-  double moving = 0;
-  for (std::size_t p = last + 1; p-- > 0;) {
-    const auto& collective = communication_[p];
-    if (collective.end <= clock.now) break;
-    moving += std::min(collective.end, opens) - std::max(collective.start, clock.now);
-  }
+  const double moving = std::clamp(moving_between(clock.now, opens), 0.0, opens - clock.now);
   auto& parts = samples_[member].parts;
-  moving = std::clamp(moving, 0.0, opens - clock.now);
   parts[static_cast<std::size_t>(Part::exposed_communication)] += moving;
   parts[static_cast<std::size_t>(Part::straggler_wait)] += opens - clock.now - moving;
   if (member == traced_) {
@@ -228,6 +248,27 @@ bool Workers::pass_gate(std::size_t member, const ComputeItem& item) {
   }
   clock.now = opens;
   return true;
+}
+
+double Workers::moving_between(double from, double to) const {
+  // They begin in order. At most so many move together; before as many that have ended by `from`,
+  // in a row of beginnings, all have.
+  std::size_t first = taken_;
+  for (int ended = 0; first > 0 && ended < stream_.concurrent; --first) {
+    const CommunicationItem& item = communication_[first - 1];
+    if (item.done && item.end <= from) ++ended;
+  }
+  double moving = 0;
+  double until = from;
+  for (std::size_t p = first; p < taken_; ++p) {
+    const CommunicationItem& item = communication_[p];
+    const double end = item.done ? std::min(item.end, to) : to;
+    const double start = std::max(item.start, until);
+    if (end <= start) continue;
+    moving += end - start;
+    until = end;
+  }
+  return moving;
 }
 
 Span& Workers::add_span(const char* resource, const std::string& name, double start, double end,
@@ -258,8 +299,9 @@ void Workers::host_span(const std::string& name, double start, double duration) 
 }
 
 void Workers::trace_collective(const CommunicationItem& item) {
-  if (item.start > traced_arrival_) {
-    add_span("communication", "spin", traced_arrival_, item.start, "the last rank");
+  if (item.start > item.traced_arrival) {
+    add_span("communication", stream_.on_gpu ? "spin" : "queue", item.traced_arrival, item.start,
+             stream_.on_gpu ? "the last rank" : "the last rank, or a free thread");
   }
   Span& bar = add_span("communication", item.collective.label, item.start, item.end, "");
   bar.bytes = item.collective.size.count();

@@ -43,6 +43,13 @@ struct CommunicationItem {
   bool done = false;
   double start = 0;  ///< all ranks there, seconds since the start of the run
   double end = 0;
+  double traced_arrival = 0;  ///< on the traced rank
+};
+
+/// How a library moves the collectives of a job.
+struct CommunicationStream {
+  bool on_gpu = true;  ///< as kernels, one after the other; false: threads of the host
+  int concurrent = 1;  ///< of the host's: at the same time, taken in order
 };
 
 /// What one rank's iteration was made of.
@@ -59,11 +66,15 @@ struct IterationSample {
 ///
 /// A collective is ready on a rank when all compute items posted before it have ended there, so a
 /// rank may always run ahead through what is posted: nothing posted later can change its pace.
+///
+/// Collectives of host threads take nothing of the GPU: a rank computes on at full pace, and its
+/// next collective can be ready while others are in flight.
 class Workers {
  public:
   /// @param tensors  of the job, for the names in the trace.
   /// @param classes  how many worker classes the members are of, at least 1.
-  Workers(std::vector<MemberGroup> members, std::vector<TensorInfo> tensors, int classes = 1);
+  Workers(std::vector<MemberGroup> members, std::vector<TensorInfo> tensors, int classes = 1,
+          CommunicationStream stream = {});
 
   [[nodiscard]] const std::vector<MemberGroup>& members() const { return members_; }
 
@@ -82,9 +93,11 @@ class Workers {
 
   /// Runs every member as far as what is posted and done allows.
   void run();
-  /// The head of the communication stream once it has arrived on every rank and was not yet taken.
+  /// The head of the communication stream once it has arrived on every rank, was not yet taken and
+  /// may move beside those in flight.
   std::optional<std::size_t> take_ready();
-  void finish(std::size_t position, double end);
+  /// @return seconds since the last collective ended in which this one or another in flight moved.
+  double finish(std::size_t position, double end);
   [[nodiscard]] const CommunicationItem& collective(std::size_t position) const {
     return communication_[position];
   }
@@ -118,6 +131,8 @@ class Workers {
   /// @return false when the limit came first.
   bool work(std::size_t member, double limit);
   bool pass_gate(std::size_t member, const ComputeItem& item);
+  /// Seconds between two times in which some collective moved data.
+  [[nodiscard]] double moving_between(double from, double to) const;
   bool arrives(std::size_t member);
   Span& add_span(const char* resource, const std::string& name, double start, double end,
                  std::string cause);
@@ -134,10 +149,13 @@ class Workers {
   std::vector<std::vector<std::size_t>> gates_;
   std::vector<CommunicationItem> communication_;
   const IterationDraws* draws_ = nullptr;
+  CommunicationStream stream_;
   std::size_t taken_ = 0;  ///< collectives handed to the network
+  int in_flight_ = 0;      ///< of them, not yet finished
+  double busy_until_ = 0;  ///< end of the last collective
+  double freed_ = 0;       ///< when the last one ended that another one could have waited for
   std::size_t ended_ = 0;
   std::optional<std::size_t> traced_;
-  double traced_arrival_ = 0;  ///< of the collective in flight, on the traced member
   std::vector<Span> spans_;
 };
 

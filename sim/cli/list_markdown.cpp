@@ -1,0 +1,131 @@
+#include "sim/cli/list_markdown.hpp"
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <map>
+#include <string_view>
+#include <vector>
+
+namespace gradwire::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Words of a section's head, by the kind of its entries.
+const std::map<std::string_view, std::string_view>& heads() {
+  static const std::map<std::string_view, std::string_view> words = {{"operation", "Operations"},
+                                                                     {"algorithm", "Algorithms"},
+                                                                     {"library", "Libraries"},
+                                                                     {"node", "Machines"},
+                                                                     {"cluster", "Clusters"},
+                                                                     {"fabric", "Fabrics"},
+                                                                     {"link", "Links"}};
+  return words;
+}
+
+/// What the reader has to know before a section.
+const std::map<std::string_view, std::string_view>& introductions() {
+  static const std::map<std::string_view, std::string_view> words = {
+      {"operation",
+       "The size S of a collective is, as in nccl-tests, that of the whole: of each rank's vector\n"
+       "(all_reduce, broadcast, reduce), of all ranks' parts together (reduce_scatter, "
+       "all_gather,\n"
+       "all_to_all, gather, scatter), of the message (send_recv). The root is rank 0."},
+      {"algorithm",
+       "On n ranks, for size S. *Steps* are messages that one byte's way waits for, one after the\n"
+       "other; *bytes per rank* are those that the busiest rank sends."},
+      {"library", "What `collective: {library: ...}` of a scenario may name, with its keys."},
+      {"fabric", "What `cluster.fabric.kind` may name, with its keys."},
+      {"link", "What `fabric.link` may name, or be: payload and latency of one direction."},
+      {"node", "What `cluster.node` may name."},
+      {"cluster", "What `cluster.topology` may name."}};
+  return words;
+}
+
+/// In a table a bar would end the cell.
+std::string cell(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) escaped += c == '|' ? std::string("\\|") : std::string(1, c);
+  return escaped;
+}
+
+std::string text_of(const Json& entry, const char* key) {
+  return cell(entry.value(key, ""));
+}
+
+void append_algorithm(std::string& text, const Json& entry) {
+  auto out = std::back_inserter(text);
+  fmt::format_to(out, "### `{}`\n\n{}. Ranks: {}. Source: {}.\n\n", text_of(entry, "name"),
+                 text_of(entry, "summary"), text_of(entry, "ranges"), text_of(entry, "source"));
+  text += "| operation | steps | bytes per rank |\n| --- | --- | --- |\n";
+  for (const Json& does : entry.at("operations")) {
+    fmt::format_to(out, "| `{}` | {} | {} |\n", text_of(does, "op"), text_of(does, "steps"),
+                   text_of(does, "bytes_per_rank"));
+  }
+  text += "\n";
+}
+
+void append_with_parameters(std::string& text, const Json& entry) {
+  auto out = std::back_inserter(text);
+  fmt::format_to(out, "### `{}`\n\n{}.\n\n", text_of(entry, "name"), text_of(entry, "summary"));
+  if (entry.at("parameters").empty()) {
+    text += "No keys of its own.\n\n";
+    return;
+  }
+  text += "| key | default | what it is, or where the default is from |\n| --- | --- | --- |\n";
+  for (const Json& parameter : entry.at("parameters")) {
+    fmt::format_to(out, "| `{}` | {} | {} |\n", text_of(parameter, "name"),
+                   text_of(parameter, "default"), text_of(parameter, "source"));
+  }
+  text += "\n";
+}
+
+bool is_line(const Json& entry) {
+  return !entry.contains("operations") && !entry.contains("parameters");
+}
+
+/// Entries of one kind: those of a line each as a table, the others with a head of their own.
+void append_section(std::string& text, const std::vector<const Json*>& entries) {
+  const std::string kind = entries.front()->at("kind").get<std::string>();
+  const auto head = heads().find(kind);
+  const auto words = introductions().find(kind);
+  auto out = std::back_inserter(text);
+  fmt::format_to(out, "## {}\n\n", head == heads().end() ? kind : std::string(head->second));
+  if (words != introductions().end()) fmt::format_to(out, "{}\n\n", words->second);
+  bool lines = false;
+  for (const Json* entry : entries) {
+    if (!is_line(*entry)) continue;
+    if (!lines) text += "| name | what it is | source |\n| --- | --- | --- |\n";
+    lines = true;
+    fmt::format_to(out, "| `{}` | {} | {} |\n", text_of(*entry, "name"), text_of(*entry, "summary"),
+                   text_of(*entry, "source"));
+  }
+  if (lines) text += "\n";
+  for (const Json* entry : entries) {
+    if (entry->contains("operations")) {
+      append_algorithm(text, *entry);
+    } else if (entry->contains("parameters")) {
+      append_with_parameters(text, *entry);
+    }
+  }
+}
+
+}  // namespace
+
+std::string list_markdown(const Json& list, const std::string& title, const std::string& command) {
+  std::string text = fmt::format("# {}\n\nMade by `{}`, which a test compares with this page.\n\n",
+                                 title, command);
+  std::vector<std::string> kinds;
+  std::map<std::string, std::vector<const Json*>> sections;
+  for (const Json& entry : list) {
+    const auto kind = entry.at("kind").get<std::string>();
+    if (sections.find(kind) == sections.end()) kinds.push_back(kind);
+    sections[kind].push_back(&entry);
+  }
+  for (const std::string& kind : kinds) append_section(text, sections[kind]);
+  text.pop_back();  // a page ends with one line end
+  return text;
+}
+
+}  // namespace gradwire::cli

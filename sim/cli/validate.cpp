@@ -1,0 +1,157 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/cli/commands.hpp"
+#include "sim/cli/outputs.hpp"
+#include "sim/cli/predict.hpp"
+#include "sim/cli/progress.hpp"
+#include "sim/cli/worker_pool.hpp"
+#include "sim/validation/series.hpp"
+
+namespace gradwire::cli {
+namespace {
+
+using validation::Row;
+using validation::SeriesEntry;
+using validation::SeriesReport;
+using Json = nlohmann::ordered_json;
+
+struct ValidateOptions {
+  std::vector<std::string> series;
+  int workers = available_cores();
+  std::string json;
+  std::string folder;
+  bool strict = false;
+};
+
+/// A series with what its tasks gave.
+struct Work {
+  const SeriesEntry* entry = nullptr;
+  std::unique_ptr<validation::Series> series;
+  std::vector<std::vector<Row>> rows;  ///< by task
+
+  [[nodiscard]] SeriesReport report() const {
+    SeriesReport report{std::string(entry->name), std::string(entry->summary), {}, {}};
+    for (const auto& part : rows) {
+      report.rows.insert(report.rows.end(), part.begin(), part.end());
+    }
+    report.gates = series->gates(report.rows);
+    return report;
+  }
+};
+
+std::vector<Work> open_series(const std::vector<std::string>& names) {
+  std::vector<Work> work;
+  for (const SeriesEntry& entry : validation::series_catalogue()) {
+    if (!names.empty() && std::ranges::find(names, entry.name) == names.end()) continue;
+    Work opened{&entry,
+                entry.open([](const config::Scenario& scenario) {
+                  return predict(scenario, /*record_spans=*/false);
+                }),
+                {}};
+    opened.rows.resize(opened.series->tasks());
+    work.push_back(std::move(opened));
+  }
+  return work;
+}
+
+/// Each task in a process of its own, so that its figures do not depend on the others.
+void run_tasks(std::vector<Work>& work, int workers, bool quiet) {
+  std::vector<std::pair<Work*, std::size_t>> tasks;
+  for (Work& series : work) {
+    for (std::size_t task = 0; task < series.rows.size(); ++task) tasks.emplace_back(&series, task);
+  }
+  std::string failure;
+  Progress progress(tasks.size(), quiet);
+  run_in_workers(
+      tasks.size(), workers,
+      [&](std::size_t index) {
+        const auto& [series, task] = tasks[index];
+        return validation::rows_json(series->series->rows(task)).dump();
+      },
+      [&](std::size_t index, const TaskOutcome& outcome) {
+        const auto& [series, task] = tasks[index];
+        if (outcome.done) {
+          series->rows[task] = validation::rows_of(Json::parse(outcome.text));
+        } else {
+          failure = fmt::format("{}: {}", series->entry->name, outcome.text);
+        }
+        progress.step();
+      });
+  if (!failure.empty()) throw std::runtime_error(failure);
+}
+
+void validate(const ValidateOptions& options, Context& context) {
+  std::vector<Work> work = open_series(options.series);
+  run_tasks(work, options.workers, context.quiet);
+  std::vector<SeriesReport> reports;
+  std::vector<Output> outputs;
+  for (const Work& series : work) {
+    reports.push_back(series.report());
+    fmt::print("{}", validation::validation_text(reports.back()));
+    const std::string page = series.series->page(reports.back());
+    if (options.folder.empty() || page.empty()) continue;
+    const auto file =
+        std::filesystem::path(options.folder) / fmt::format("{}.md", series.entry->name);
+    outputs.push_back({file.string(), [page] { return page; }});
+  }
+  outputs.push_back(
+      {options.json, [&] { return json_text(validation::validation_json(reports)); }});
+  write_outputs(outputs);
+  for (const SeriesReport& report : reports) {
+    for (const validation::Gate& gate : report.gates) {
+      if (options.strict && !gate.met()) context.exit_code = 1;
+    }
+  }
+}
+
+std::vector<std::string> series_names() {
+  std::vector<std::string> names;
+  for (const SeriesEntry& entry : validation::series_catalogue()) names.emplace_back(entry.name);
+  return names;
+}
+
+}  // namespace
+
+void add_validate(CLI::App& app, Context& context) {
+  auto options = std::make_shared<ValidateOptions>();
+  const std::vector<std::string> names = series_names();
+  CLI::App* command = app.add_subcommand(
+      "validate", "Predict the measurements that ship, and tell the error of every row");
+  command
+      ->add_option("SERIES", options->series,
+                   fmt::format("{} (default: all)", fmt::join(names, " | ")))
+      ->check(CLI::IsMember(names));
+  command
+      ->add_option("-j,--jobs", options->workers,
+                   "Tables that are predicted at the same time (default: one a core)")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
+  command->add_option("--json", options->json, "Write gradwire.validation/1")
+      ->check(writable_file());
+  command
+      ->add_option("--write", options->folder, "Write the pages (collectives.md) into this folder")
+      ->check(CLI::ExistingDirectory)
+      ->type_name("DIR");
+  command->add_flag("--strict", options->strict, "Exit with 1 when a gate is missed");
+  command->footer(
+      "Rows that a constant was fitted to (calibrate) and rows that were not (score) are told "
+      "apart.\n"
+      "Examples:\n"
+      "  gradwire validate collectives\n"
+      "  gradwire validate collectives --write results/reference\n"
+      "  gradwire validate ddpbench single_gpu --strict");
+  command->callback([options, &context] { validate(*options, context); });
+}
+
+}  // namespace gradwire::cli

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "sim/cost/collective_library.hpp"
+#include "sim/cost/pattern_facts.hpp"
+
+namespace gradwire {
+
+/// Gloo 0.5 (20220518) as ProcessGroupGloo of PyTorch 1.13 uses it: over TCP, one connection a pair
+/// of ranks, on tensors in host memory; a GPU's tensors are copied to it first and back afterwards.
+///
+/// Ring for all_reduce (never another algorithm: ProcessGroupGloo leaves the choice to Gloo, which
+/// takes the ring), all_gather and reduce; a binomial tree for broadcast. Source:
+/// gloo/allreduce.cc, gloo/allgather.cc, gloo/reduce.cc, gloo/broadcast.cc.
+///
+/// The size is cut into segments of at most 1 MiB, k for each rank's part, at least two; two are in
+/// flight. A step of the ring, which moves one part, takes
+///   max(k t, k/2 (t + a)),  t = a segment on the wire, or in a core that adds it up if that takes
+///                               longer; a = latency of the links + `step`:
+/// latency is hidden as soon as a segment takes longer than it. Each pass around the ring ends with
+/// min(a, t) more.
+class GlooLibrary final : public CollectiveLibrary {
+ public:
+  /// Two worker threads for each device (torch/csrc/distributed/c10d/ProcessGroupGloo.cpp): a third
+  /// collective waits. They share the connections fairly here; Gloo serves their segments in turn,
+  /// so that a small collective beside a large one gets less.
+  static constexpr int worker_threads = 2;
+  static constexpr Bytes segment_max{1 << 20};  ///< gloo/allreduce.h, maxSegmentSize
+  /// Hand-over between Gloo's threads in a step: 39 us for the least all-reduce of two ranks over
+  /// InfiniBand (facebookincubator/gloo issue 158), two steps, less 1.75 us of the network.
+  static constexpr Seconds step{17.8e-6};
+
+  /// REQUIRES: not null.
+  explicit GlooLibrary(std::shared_ptr<const Cluster> cluster);
+
+  /// @throws SimulationError for what ProcessGroupGloo does not have, and as plan_rank_ring.
+  [[nodiscard]] std::vector<Pattern> plan(CollectiveKind kind,
+                                          const Placement& ranks) const override;
+  [[nodiscard]] CollectiveChoice choose(std::span<const Pattern> patterns,
+                                        Bytes size) const override;
+  [[nodiscard]] int concurrent_collectives() const override { return worker_threads; }
+  [[nodiscard]] bool on_gpu() const override { return false; }
+
+ private:
+  std::shared_ptr<const Cluster> cluster_;
+  KnownFacts facts_;
+};
+
+}  // namespace gradwire

@@ -1,0 +1,105 @@
+#include "sim/cost/mpi.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+#include "sim/collectives/algorithms.hpp"
+#include "sim/collectives/host_routes.hpp"
+#include "sim/cost/host_copies.hpp"
+#include "sim/cost/host_cpu.hpp"
+
+namespace gradwire {
+namespace {
+
+constexpr std::string_view segmented_ring = "segmented_ring";
+
+/// By what the algorithm is planned.
+std::string_view planned_as(std::string_view algorithm) {
+  return algorithm == segmented_ring ? "ring" : algorithm;
+}
+
+/// Are the bytes of this phase added up where they arrive?
+bool adds_up(const Pattern& pattern, std::size_t phase) {
+  if (!reduces_values(pattern.kind)) return false;
+  const bool halves =
+      pattern.kind == CollectiveKind::all_reduce && pattern.algorithm != "recursive_doubling";
+  return !halves || phase < pattern.phases.size() / 2;
+}
+
+Seconds message_time(double bytes, bool adds, bool segmented, Seconds latency) {
+  const auto eager_max = static_cast<double>(MpiLibrary::eager_max.count());
+  const auto segment = static_cast<double>(MpiLibrary::ring_segment.count());
+  const double messages = segmented ? std::max(1.0, std::ceil(bytes / segment)) : 1;
+  Seconds time = messages * MpiLibrary::message + bytes * MpiLibrary::copy_per_byte;
+  if (bytes / messages >= eager_max) time += 2 * (latency + MpiLibrary::message);
+  if (adds) time += Seconds{bytes / messages / cpu_sum_rate.count()};
+  return time;
+}
+
+}  // namespace
+
+MpiLibrary::MpiLibrary(std::shared_ptr<const Cluster> cluster, MpiOptions options)
+    : cluster_(std::move(cluster)), options_(std::move(options)) {
+  assert(cluster_);
+}
+
+std::vector<std::string> MpiLibrary::all_reduce_algorithms() {
+  return {"recursive_doubling", "ring", std::string(segmented_ring), "rabenseifner"};
+}
+
+std::vector<Pattern> MpiLibrary::plan(CollectiveKind kind, const Placement& ranks) const {
+  std::vector<std::string_view> names;
+  if (kind == CollectiveKind::send_recv) {
+    names = {"direct"};
+  } else if (kind == CollectiveKind::all_reduce && !options_.all_reduce_algorithm.empty()) {
+    names = {options_.all_reduce_algorithm};
+  } else {
+    names = mpi_algorithms(options_.decisions, kind, static_cast<int>(ranks.size()));
+  }
+  std::vector<Pattern> patterns;
+  for (const std::string_view name : names) {
+    const std::string_view planned = planned_as(name);
+    if (std::ranges::find(patterns, planned, &Pattern::algorithm) != patterns.end()) continue;
+    patterns.push_back(
+        planned == "ring"
+            ? plan_rank_ring(kind, *cluster_, ranks)
+            : through_host(plan_collective(kind, planned, *cluster_, ranks), *cluster_, ranks));
+  }
+  return patterns;
+}
+
+std::string_view MpiLibrary::algorithm_of(const Pattern& pattern, Bytes size) const {
+  if (pattern.kind == CollectiveKind::send_recv) return "direct";
+  if (pattern.kind == CollectiveKind::all_reduce && !options_.all_reduce_algorithm.empty()) {
+    return options_.all_reduce_algorithm;
+  }
+  return mpi_algorithm(options_.decisions, pattern.kind, pattern.ranks, size);
+}
+
+CollectiveChoice MpiLibrary::choose(std::span<const Pattern> patterns, Bytes size) const {
+  const std::string_view algorithm = algorithm_of(patterns.front(), size);
+  const auto chosen = std::ranges::find(patterns, planned_as(algorithm), &Pattern::algorithm);
+  assert(chosen != patterns.end());
+  CollectiveChoice choice;
+  choice.pattern = static_cast<std::size_t>(chosen - patterns.begin());
+  choice.cost.algorithm = algorithm;
+  choice.cost.source = "model";
+  if (size.count() == 0) return choice;
+  const PatternFacts& facts = facts_.of(*chosen, cluster_->links());
+  Seconds& startup = choice.cost.startup;
+  startup = host_copies(chosen->kind, chosen->ranks, size, slowest_host_copy(*cluster_));
+  for (std::size_t i = 0; i < chosen->phases.size(); ++i) {
+    const Phase& phase = chosen->phases[i];
+    double share = 0;
+    for (const PatternFlow& flow : phase.flows) share = std::max(share, flow.share);
+    const double bytes = share * static_cast<double>(size.count()) / phase.steps;
+    startup += phase.steps * message_time(bytes, adds_up(*chosen, i), algorithm == segmented_ring,
+                                          facts.latency_max());
+  }
+  return choice;
+}
+
+}  // namespace gradwire

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/cost/collective_library.hpp"
+#include "sim/cost/mpi_decisions.hpp"
+#include "sim/cost/pattern_facts.hpp"
+
+namespace gradwire {
+
+struct MpiOptions {
+  MpiDecisions decisions = MpiDecisions::since_4_1;
+  /// Of all_reduce, whatever the size: a name of mpi_algorithm; empty: the fixed decision.
+  std::string all_reduce_algorithm;
+};
+
+/// Open MPI's coll/tuned over btl/tcp, on tensors in host memory; a GPU's tensors are copied to it
+/// first and back afterwards. One collective at a time.
+///
+/// Beside its bytes on the links, a message of m bytes costs
+///   `message` + m * `copy_per_byte`, + one more round trip from `eager_max` on (rendezvous),
+/// and m / cpu_sum_rate where it is added up at the receiver; messages of a step overlap, steps do
+/// not. segmented_ring adds up a segment while the next one comes.
+class MpiLibrary final : public CollectiveLibrary {
+ public:
+  /// Calibrated on the all-reduce of 4 ranks on 10 Gbit/s Ethernet in hclhkbu/B-Caffe
+  /// logdata/allreduce4.log (OSU 5.4.0), given the links' latency of 2 x 10 us: mean error 4 %. The
+  /// runs of 2 and 8 nodes are slower by 25 to 50 us a message (interrupts held back, it seems).
+  static constexpr Seconds message{5e-6};
+  static constexpr Seconds copy_per_byte{0.30e-9};
+  /// btl_tcp_eager_limit: opal/mca/btl/tcp/btl_tcp_component.c.
+  static constexpr Bytes eager_max{64 * 1024};
+  /// segment_size of ompi/mca/coll/tuned/coll_tuned_decision_fixed.c, before 4.1.
+  static constexpr Bytes ring_segment{1 << 20};
+
+  /// REQUIRES: not null; the algorithm is empty or one of all_reduce_algorithms().
+  explicit MpiLibrary(std::shared_ptr<const Cluster> cluster, MpiOptions options = {});
+
+  /// What can be forced (coll_tuned_allreduce_algorithm).
+  [[nodiscard]] static std::vector<std::string> all_reduce_algorithms();
+
+  /// @throws SimulationError as plan_collective.
+  [[nodiscard]] std::vector<Pattern> plan(CollectiveKind kind,
+                                          const Placement& ranks) const override;
+  [[nodiscard]] CollectiveChoice choose(std::span<const Pattern> patterns,
+                                        Bytes size) const override;
+  [[nodiscard]] bool on_gpu() const override { return false; }
+
+ private:
+  [[nodiscard]] std::string_view algorithm_of(const Pattern& pattern, Bytes size) const;
+
+  std::shared_ptr<const Cluster> cluster_;
+  MpiOptions options_;
+  KnownFacts facts_;
+};
+
+}  // namespace gradwire

@@ -1,0 +1,186 @@
+#include "sim/cost/mpi_decisions.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstdint>
+#include <limits>
+
+namespace gradwire {
+namespace {
+
+constexpr std::int64_t any_size = std::numeric_limits<std::int64_t>::max();
+constexpr int any_ranks = std::numeric_limits<int>::max();
+
+constexpr std::string_view ring = "ring";
+constexpr std::string_view segmented = "segmented_ring";
+constexpr std::string_view doubling = "recursive_doubling";
+constexpr std::string_view halving = "halving_doubling";
+constexpr std::string_view rabenseifner = "rabenseifner";
+constexpr std::string_view tree = "binomial_tree";
+constexpr std::string_view direct = "direct";
+constexpr std::string_view pairwise = "pairwise";
+
+struct Band {
+  std::int64_t bytes_below = any_size;
+  std::string_view algorithm;
+};
+
+/// The bands of sizes that hold below so many ranks.
+struct Row {
+  int ranks_below = any_ranks;
+  std::vector<Band> bands;
+};
+using Table = std::vector<Row>;
+
+const Table& all_reduce_4_1() {
+  static const Table table = {
+      {4,
+       {{8, ring},
+        {4096, doubling},
+        {8192, ring},
+        {16384, doubling},
+        {65536, ring},
+        {262144, segmented},
+        {any_size, rabenseifner}}},
+      {8, {{16, ring}, {8192, doubling}, {any_size, rabenseifner}}},
+      {16, {{8192, doubling}, {any_size, rabenseifner}}},
+      {32, {{64, segmented}, {4096, doubling}, {any_size, rabenseifner}}},
+      {64, {{128, segmented}, {any_size, rabenseifner}}},
+      {256, {{262144, doubling}, {any_size, rabenseifner}}},
+      {512, {{4096, doubling}, {any_size, rabenseifner}}},
+      {2048, {{16384, doubling}, {any_size, rabenseifner}}},
+      {4096, {{2048, doubling}, {4096, segmented}, {16384, doubling}, {any_size, rabenseifner}}},
+      {any_ranks,
+       {{2048, doubling}, {16384, segmented}, {32768, doubling}, {any_size, rabenseifner}}},
+  };
+  return table;
+}
+
+/// By the bytes that each rank gives.
+const Table& all_gather() {
+  static const Table table = {
+      {32, {{any_size, doubling}}},
+      {64, {{1024, doubling}, {any_size, ring}}},
+      {256, {{512, doubling}, {any_size, ring}}},
+      {512, {{1024, doubling}, {any_size, ring}}},
+      {1024, {{2048, doubling}, {any_size, ring}}},
+      {any_ranks, {{4096, doubling}, {any_size, ring}}},
+  };
+  return table;
+}
+
+const Table& reduce_scatter() {
+  static const Table table = {
+      {4, {{65536, ring}, {131072, halving}, {any_size, ring}}},
+      {32, {{262144, halving}, {any_size, ring}}},
+      {64, {{524288, halving}, {any_size, ring}}},
+      {any_ranks, {{any_size, halving}}},
+  };
+  return table;
+}
+
+/// By the bytes for one rank, as those of gather and scatter.
+const Table& all_to_all() {
+  static const Table table = {
+      {3, {{any_size, pairwise}}},
+      {8, {{524288, direct}, {1048576, pairwise}, {any_size, direct}}},
+      {64, {{any_size, direct}}},
+      {256, {{262144, direct}, {any_size, pairwise}}},
+      {512, {{32768, direct}, {any_size, pairwise}}},
+      {1024, {{262144, direct}, {any_size, pairwise}}},
+      {any_ranks, {{any_size, direct}}},
+  };
+  return table;
+}
+
+const Table& gather() {
+  static const Table table = {
+      {4, {{32768, tree}, {65536, direct}, {131072, tree}, {any_size, direct}}},
+      {8, {{1024, tree}, {8192, direct}, {32768, tree}, {any_size, direct}}},
+      {256, {{any_size, tree}}},
+      {512, {{2048, tree}, {8192, direct}, {any_size, tree}}},
+      {any_ranks, {{any_size, tree}}},
+  };
+  return table;
+}
+
+const Table& scatter() {
+  static const Table table = {
+      {4, {{any_size, direct}}},
+      {8, {{2048, tree}, {4096, direct}, {8192, tree}, {any_size, direct}}},
+      {32, {{16384, tree}, {any_size, direct}}},
+      {64, {{512, tree}, {8192, direct}, {16384, tree}, {any_size, direct}}},
+      {any_ranks, {{512, tree}, {any_size, direct}}},
+  };
+  return table;
+}
+
+const Table& one_tree() {
+  static const Table table = {{any_ranks, {{any_size, tree}}}};
+  return table;
+}
+
+/// Up to 3.x and 4.0: the ring is cut where a rank's part is longer than a segment.
+Table all_reduce_before_4_1(int ranks) {
+  constexpr std::int64_t small = 10'000;
+  constexpr std::int64_t segment = 1 << 20;
+  return {{any_ranks, {{small, doubling}, {ranks * segment + 1, ring}, {any_size, segmented}}}};
+}
+
+Table table_of(MpiDecisions decisions, CollectiveKind kind, int ranks) {
+  switch (kind) {
+    case CollectiveKind::all_reduce:
+      return decisions == MpiDecisions::since_4_1 ? all_reduce_4_1() : all_reduce_before_4_1(ranks);
+    case CollectiveKind::reduce_scatter:
+      return reduce_scatter();
+    case CollectiveKind::all_gather:
+      return all_gather();
+    case CollectiveKind::all_to_all:
+      return all_to_all();
+    case CollectiveKind::gather:
+      return gather();
+    case CollectiveKind::scatter:
+      return scatter();
+    case CollectiveKind::broadcast:
+    case CollectiveKind::reduce:
+    case CollectiveKind::send_recv:
+      return one_tree();
+  }
+  return one_tree();
+}
+
+/// What the decision counts: one rank's part where the collective is of parts, else the whole.
+std::int64_t counted(CollectiveKind kind, int ranks, Bytes size) {
+  const bool of_parts = kind == CollectiveKind::all_gather || kind == CollectiveKind::all_to_all ||
+                        kind == CollectiveKind::gather || kind == CollectiveKind::scatter;
+  return of_parts ? size.count() / ranks : size.count();
+}
+
+const std::vector<Band>& bands_of(const Table& table, int ranks) {
+  return std::ranges::find_if(table, [&](const Row& row) { return ranks < row.ranks_below; })
+      ->bands;
+}
+
+}  // namespace
+
+std::string_view mpi_algorithm(MpiDecisions decisions, CollectiveKind kind, int ranks, Bytes size) {
+  assert(ranks >= 2 && kind != CollectiveKind::send_recv);
+  const Table table = table_of(decisions, kind, ranks);
+  const std::int64_t bytes = counted(kind, ranks, size);
+  return std::ranges::find_if(bands_of(table, ranks),
+                              [&](const Band& band) { return bytes < band.bytes_below; })
+      ->algorithm;
+}
+
+std::vector<std::string_view> mpi_algorithms(MpiDecisions decisions, CollectiveKind kind,
+                                             int ranks) {
+  assert(ranks >= 2 && kind != CollectiveKind::send_recv);
+  const Table table = table_of(decisions, kind, ranks);
+  std::vector<std::string_view> names;
+  for (const Band& band : bands_of(table, ranks)) {
+    if (std::ranges::find(names, band.algorithm) == names.end()) names.push_back(band.algorithm);
+  }
+  return names;
+}
+
+}  // namespace gradwire

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/collectives/pattern.hpp"
+#include "sim/core/cluster.hpp"
+#include "sim/core/units.hpp"
+
+namespace gradwire {
+
+/// What a cost model must know of a pattern on its links.
+struct PatternFacts {
+  /// Of each phase: time for one byte of the collective's size on its busiest link or connection.
+  std::vector<Seconds> per_byte;
+  /// Latency of the links of a flow, the largest, of those whose slowest link is NVLink, PCIe (or
+  /// between processors), and network. 0 where there is none.
+  std::array<Seconds, 3> latency{};
+  /// The largest of them.
+  [[nodiscard]] Seconds latency_max() const;
+};
+
+[[nodiscard]] PatternFacts examine(const Pattern& pattern, std::span<const ClusterLink> links);
+
+/// The same, kept by Pattern::key: a large pattern takes milliseconds, and a job asks for each of
+/// its tensors.
+class KnownFacts {
+ public:
+  /// @param links  must be the same in every call.
+  [[nodiscard]] const PatternFacts& of(const Pattern& pattern,
+                                       std::span<const ClusterLink> links) const;
+
+ private:
+  mutable std::unordered_map<std::uint64_t, PatternFacts> known_;
+};
+
+}  // namespace gradwire

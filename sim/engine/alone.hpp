@@ -1,0 +1,32 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/cost/collective_library.hpp"
+#include "sim/engine/engine.hpp"
+
+namespace gradwire {
+
+/// A collective of one size, alone on its cluster.
+struct AloneTime {
+  Bytes size{0};
+  Seconds time;
+  Seconds bound;  ///< what the busiest link needs for its bytes, however the flows are timed
+  std::string algorithm;
+  std::string protocol;  ///< "" when the source does not say
+  std::string source;    ///< "table" | "fit" | "model"
+};
+
+/// Runs `kind` once for each size, one after the other, by what the library chooses for it.
+/// REQUIRES: at least two ranks; sizes >= 0.
+/// @throws SimulationError when the library cannot do it among these ranks, or the fidelity
+/// refuses.
+[[nodiscard]] std::vector<AloneTime> time_alone(const Cluster& cluster,
+                                                const CollectiveLibrary& library,
+                                                CollectiveKind kind, const Placement& ranks,
+                                                std::span<const Bytes> sizes,
+                                                EngineOptions options);
+
+}  // namespace gradwire

@@ -1,0 +1,172 @@
+#include "sim/report/bandwidth_svg.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "sim/report/svg.hpp"
+
+namespace gradwire {
+namespace {
+
+using Row = CollectiveReport::Row;
+
+// Pixels.
+constexpr double picture_width = 900;
+constexpr double picture_height = 492;
+constexpr double left = 72;
+constexpr double right = 212;
+constexpr double top = 64;
+constexpr double bottom = 56;
+constexpr double plot_width = picture_width - left - right;
+constexpr double plot_height = picture_height - top - bottom;
+constexpr double headroom = 1.08;  ///< of the axis over the highest point
+
+/// Okabe and Ito's palette without yellow, told apart by colour-blind readers.
+constexpr std::array<std::string_view, 9> colours = {"#0072b2", "#d55e00", "#009e73",
+                                                     "#cc79a7", "#56b4e9", "#e69f00",
+                                                     "#000000", "#999999", "#7a4b00"};
+
+/// "64 KiB"; sizes between keep one digit.
+std::string size_text(double bytes) {
+  constexpr std::array<std::string_view, 5> units = {"B", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  for (; bytes >= 1024 && unit + 1 < units.size(); ++unit) bytes /= 1024;
+  return fmt::format("{:.{}f} {}", bytes, bytes == std::floor(bytes) ? 0 : 1, units[unit]);
+}
+
+class Plot {
+ public:
+  explicit Plot(std::span<const CollectiveReport> reports) {
+    bool first = true;
+    for (const CollectiveReport& report : reports) {
+      for (const Row& row : report.rows) {
+        const double place = std::log2(static_cast<double>(row.bytes));
+        begin_ = first ? place : std::min(begin_, place);
+        end_ = first ? place : std::max(end_, place);
+        most_ = std::max(most_, 1e-9 * bus_bandwidth(report, row));
+        first = false;
+      }
+    }
+    if (end_ - begin_ < 1) end_ = begin_ + 1;
+    if (most_ <= 0) most_ = 1;
+  }
+
+  [[nodiscard]] double x(double bytes) const {
+    return left + (std::log2(bytes) - begin_) / (end_ - begin_) * plot_width;
+  }
+  [[nodiscard]] double y(double gigabytes) const {
+    return top + plot_height * (1 - gigabytes / (headroom * most_));
+  }
+
+  [[nodiscard]] std::string axes() const {
+    std::string text;
+    const double tick = axis_tick(most_);
+    for (int i = 0; i * tick <= headroom * most_; ++i) {
+      text +=
+          fmt::format(R"(<line x1="{0}" y1="{1:.1f}" x2="{2}" y2="{1:.1f}" stroke="#e3e5e8"/>)"
+                      R"(<text x="{3}" y="{4:.1f}" text-anchor="end" fill="#555555">{5:g}</text>)"
+                      "\n",
+                      left, y(i * tick), left + plot_width, left - 8, y(i * tick) + 4, i * tick);
+    }
+    // A mark every second, fourth, ... doubling, so that labels keep clear of each other.
+    const int doublings = static_cast<int>(std::floor(end_) - std::ceil(begin_));
+    const int step = std::max(1, static_cast<int>(std::ceil(doublings / 10.0)));
+    for (int power = static_cast<int>(std::ceil(begin_)); power <= end_; power += step) {
+      const double place = x(std::exp2(power));
+      text += fmt::format(
+          R"(<line x1="{0:.1f}" y1="{1}" x2="{0:.1f}" y2="{2}" stroke="#e3e5e8"/>)"
+          R"(<text x="{0:.1f}" y="{3}" text-anchor="middle" fill="#555555">{4}</text>)"
+          "\n",
+          place, top, top + plot_height, top + plot_height + 20, size_text(std::exp2(power)));
+    }
+    return text +
+           fmt::format(R"(<text x="{}" y="{}" text-anchor="middle" fill="#555555">size</text>)"
+                       R"(<text x="{}" y="{}" fill="#555555">bus bandwidth (GB/s)</text>)"
+                       "\n",
+                       left + plot_width / 2, picture_height - 12, left - 52, top - 10);
+  }
+
+ private:
+  double begin_ = 0;  ///< log2 of the smallest size
+  double end_ = 0;
+  double most_ = 0;  ///< GB/s
+};
+
+/// What has a colour of its own: an operation, or an algorithm with its protocol.
+class Legend {
+ public:
+  std::string_view colour(const std::string& name) {
+    const auto found = std::ranges::find(names_, name);
+    const auto index = static_cast<std::size_t>(found - names_.begin());
+    if (found == names_.end()) names_.push_back(name);
+    return colours[index % colours.size()];
+  }
+  [[nodiscard]] std::string text() {
+    std::string text;
+    double y = top + 10;
+    for (const std::string& name : names_) {
+      text +=
+          fmt::format(R"(<circle cx="{}" cy="{}" r="5" fill="{}"/><text x="{}" y="{}">{}</text>)"
+                      "\n",
+                      left + plot_width + 24, y, colour(name), left + plot_width + 36, y + 4,
+                      svg_escaped(name));
+      y += 22;
+    }
+    return text;
+  }
+
+ private:
+  std::vector<std::string> names_;
+};
+
+std::string curve(const CollectiveReport& report, const Plot& plot, bool alone, Legend& legend) {
+  const std::string operation(name_of(report.kind));
+  const std::string_view line = alone ? "#b9bec6" : legend.colour(operation);
+  std::string points;
+  std::string marks;
+  for (const Row& row : report.rows) {
+    const double x = plot.x(static_cast<double>(row.bytes));
+    const double y = plot.y(1e-9 * bus_bandwidth(report, row));
+    points += fmt::format("{:.1f},{:.1f} ", x, y);
+    const std::string how =
+        row.protocol.empty() ? row.algorithm : row.algorithm + ", " + row.protocol;
+    marks += fmt::format(
+        R"(<circle cx="{:.1f}" cy="{:.1f}" r="4" fill="{}"><title>{}: {}</title></circle>)"
+        "\n",
+        x, y, alone ? legend.colour(how) : line, size_text(static_cast<double>(row.bytes)),
+        svg_escaped(how));
+  }
+  return fmt::format(R"(<polyline points="{}" fill="none" stroke="{}" stroke-width="2"/>)"
+                     "\n",
+                     points, line) +
+         marks;
+}
+
+}  // namespace
+
+std::string bandwidth_svg(std::span<const CollectiveReport> reports, const std::string& title) {
+  const Plot plot(reports);
+  Legend legend;
+  std::string text = svg_open(picture_width, picture_height);
+  const bool alone = reports.size() == 1;
+  const std::string what =
+      reports.empty()
+          ? title
+          : fmt::format("{}{} ranks, {}",
+                        alone ? std::string(name_of(reports.front().kind)) + " on " : "",
+                        reports.front().ranks, title);
+  text += fmt::format(R"(<text x="{}" y="26" font-size="18" font-weight="bold">{}</text>)"
+                      "\n",
+                      left, svg_escaped(what));
+  text += plot.axes();
+  for (const CollectiveReport& report : reports) text += curve(report, plot, alone, legend);
+  return text + legend.text() + "</svg>\n";
+}
+
+}  // namespace gradwire

@@ -1,0 +1,193 @@
+#include "sim/validation/collectives_page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <iterator>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace gradwire::validation {
+namespace {
+
+using config::MeasuredCollective;
+using Rows = std::span<const Row>;
+
+constexpr double kibibyte = 1024;
+constexpr double mebibyte = 1024 * kibibyte;
+
+constexpr std::string_view introduction =
+    R"(# Collectives: predicted and measured
+
+Made by `gradwire validate collectives --write results/reference`; a test makes it again and compares.
+Measurements, their sources, how each table takes part, and what was left out: `collectives.yaml`.
+
+- (a) predicted from the cluster's description alone: links, NICs, library and its version; no table.
+- (b) fitted on every second size, predicted on the others.
+- (c) fitted at the smaller numbers of ranks or nodes, predicted at the larger.
+- (d) what NCCL 2.12 printed that it would take, and how long.
+- (e) Gloo and Open MPI over TCP.
+
+Error: predicted time over measured time, less one. Rows marked *calibrate* are those that constants
+were fitted to; they are in no gate's figure. Rows marked *show* are under no gate.
+
+)";
+
+/// What is published of others on the same kind of table.
+constexpr std::string_view peers = R"(## What others reach
+
+All-reduce against nccl-tests or the tables below. Figures that are published, and what we measured of
+peers ourselves with their own programs; both after a fit to the very tables, unlike (a).
+
+| tool | tables | mean | worst | source |
+| --- | --- | --: | --: | --- |
+| ASTRA-sim 2, links fitted by hand, NCCL forced to ring | V100 NVLink, 2 / 4 / 8 GPUs | 11.4 / 7.9 / 2.8 % (geometric) | | astra-sim-docs, validation/hardware |
+| ASTRA-sim 2, the same | HGX H100, 2 / 4 / 8 GPUs | 20.6 / 12.0 / 9.7 % (geometric) | | astra-sim-docs, validation/hardware |
+| ASTRA-sim 2, data-sheet links | vTrain A100, 2 / 4 / 8 GPUs | 45.8 / 37.4 / 34.2 % | 81.4 / 65.1 / 62.4 % | run by us, 11 sizes |
+| ASTRA-sim 2, latency and bandwidth fitted | vTrain A100, 2 / 4 / 8 GPUs | 4.9 / 5.7 / 6.0 % | 9.7 / 13.8 / 21.5 % | run by us, 11 sizes |
+| ASTRA-sim 2, data-sheet links | vTrain V100, 2 / 4 / 8 GPUs | 82.6 / 45.9 / 21.8 % | 82.7 / 65.2 / 48.6 % | run by us, 11 sizes |
+| ASTRA-sim 2, latency and bandwidth fitted | vTrain V100, 2 / 4 / 8 GPUs | 0.2 / 4.3 / 6.1 % | 0.7 / 13.9 / 26.5 % | run by us, 11 sizes |
+
+)";
+
+std::string percent(double value) {
+  return fmt::format("{:.1f} %", 100 * value);
+}
+
+std::string signed_percent(double value) {
+  return fmt::format("{:+.1f} %", 100 * value);
+}
+
+/// Rows of one group, which stand together.
+std::vector<Rows> groups_of(Rows rows) {
+  std::vector<Rows> groups;
+  for (std::size_t begin = 0; begin < rows.size();) {
+    std::size_t end = begin + 1;
+    while (end < rows.size() && rows[end].group == rows[begin].group) ++end;
+    groups.push_back(rows.subspan(begin, end - begin));
+    begin = end;
+  }
+  return groups;
+}
+
+const MeasuredCollective* table_of(const config::CollectiveMeasurements& measured, Rows group) {
+  for (const auto* list : {&measured.tables, &measured.choices}) {
+    for (const MeasuredCollective& table : *list) {
+      if (group.front().group.ends_with(" " + table.id)) return &table;
+    }
+  }
+  return nullptr;
+}
+
+std::string gates_text(const std::vector<Gate>& gates) {
+  std::string text = "## Gates\n\n| gate | figure | limit | | |\n| --- | --: | --: | --- | --- |\n";
+  for (const Gate& gate : gates) {
+    fmt::format_to(std::back_inserter(text), "| {} | {} | {} {} | {} | {} |\n", gate.name,
+                   gate.known ? figure_text(gate.figure, gate.unit) : "not yet",
+                   gate.least ? "at least" : "at most", figure_text(gate.limit, gate.unit),
+                   gate.met()   ? "met"
+                   : gate.known ? "**missed**"
+                                : "",
+                   gate.note);
+  }
+  return text + "\n";
+}
+
+/// Median |error| of the predicted rows of a group in [from, below).
+std::string median_between(Rows group, double from, double below) {
+  const Errors errors = errors_of(group, [&](const Row& row) {
+    return row.role != "calibrate" && row.bytes >= from && row.bytes < below;
+  });
+  return errors.rows == errors.failed ? "" : percent(errors.median);
+}
+
+std::string tables_text(const config::CollectiveMeasurements& measured, Rows rows) {
+  std::string text =
+      "## A line a table\n\nMedian error by size, without the rows that were fitted to.\n\n"
+      "| table | hardware | library | below 256 KiB | to 8 MiB | from 8 MiB | worst | role |\n"
+      "| --- | --- | --- | --: | --: | --: | --: | --- |\n";
+  for (const Rows group : groups_of(rows)) {
+    const MeasuredCollective* table = table_of(measured, group);
+    if (table == nullptr) continue;
+    const Errors all = errors_of(group, [](const Row& row) { return row.role != "calibrate"; });
+    fmt::format_to(
+        std::back_inserter(text), "| {} | {} | {} | {} | {} | {} | {} | {} |\n",
+        group.front().group, table->hardware,
+        table->version.empty() ? table->library_name : table->library_name + " " + table->version,
+        median_between(group, 0, 256 * kibibyte),
+        median_between(group, 256 * kibibyte, 8 * mebibyte),
+        median_between(group, 8 * mebibyte, 1e300),
+        all.rows == all.failed ? "" : percent(all.worst), group.back().role);
+  }
+  return text + "\n";
+}
+
+/// The rows of each group that miss, with the mechanism thought to be missing.
+std::string misses_text(const config::CollectiveMeasurements& measured, Rows rows) {
+  std::string text =
+      "## What misses, and what is thought to be missing\n\nA row misses where it exceeds its "
+      "gate's "
+      "limit by itself, though the gate may ask for a median only.\n\n"
+      "| table | rows that miss | sizes | worst | thought to be missing |\n"
+      "| --- | --: | --- | --: | --- |\n";
+  for (const Rows group : groups_of(rows)) {
+    std::vector<const Row*> missed;
+    for (const Row& row : group) {
+      if (row.missed() && row.role != "show") missed.push_back(&row);
+    }
+    if (missed.empty()) continue;
+    const auto worst = std::ranges::max_element(missed, {}, [](const Row* row) {
+      return row->failure.empty() ? std::abs(row->error()) : 0;
+    });
+    const MeasuredCollective* table = table_of(measured, group);
+    const std::string why = !missed.front()->failure.empty()              ? missed.front()->failure
+                            : table != nullptr && !table->missing.empty() ? table->missing
+                                                                          : "not known";
+    fmt::format_to(std::back_inserter(text), "| {} | {} of {} | {} to {} | {} | {} |\n",
+                   group.front().group, missed.size(), group.size(), missed.front()->label,
+                   missed.back()->label,
+                   (*worst)->failure.empty() ? signed_percent((*worst)->error()) : "", why);
+  }
+  return text + "\n";
+}
+
+std::string rows_text(const config::CollectiveMeasurements& measured, Rows rows) {
+  std::string text = "## Every row\n";
+  auto out = std::back_inserter(text);
+  for (const Rows group : groups_of(rows)) {
+    const MeasuredCollective* table = table_of(measured, group);
+    fmt::format_to(out, "\n### {}\n\n", group.front().group);
+    if (table != nullptr) {
+      fmt::format_to(out, "{} ranks: {}. {}{}. Source: {}.\n\n", table->series.ranks,
+                     table->hardware, table->note, table->note.empty() ? "No note" : "",
+                     table->source);
+    }
+    const bool spreads = std::ranges::any_of(group, [](const Row& row) { return row.spread > 0; });
+    fmt::format_to(out, "| size | measured | predicted | error | by | role |{}\n",
+                   spreads ? " repeats |" : "");
+    fmt::format_to(out, "| --: | --: | --: | --: | --- | --- |{}\n", spreads ? " --: |" : "");
+    for (const Row& row : group) {
+      const bool done = row.failure.empty();
+      fmt::format_to(out, "| {} | {:.5g} {} | {} | {}{} | {} | {} |", row.label, row.measured,
+                     row.unit, done ? fmt::format("{:.5g} {}", row.predicted, row.unit) : "-",
+                     done ? signed_percent(row.error()) : "-",
+                     row.missed() && row.role != "show" ? " (missed)" : "", row.how, row.role);
+      fmt::format_to(out, "{}\n", spreads ? fmt::format(" {} |", percent(row.spread)) : "");
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string collectives_page(const config::CollectiveMeasurements& measured,
+                             const SeriesReport& report) {
+  return std::string(introduction) + gates_text(report.gates) + std::string(peers) +
+         tables_text(measured, report.rows) + misses_text(measured, report.rows) +
+         rows_text(measured, report.rows);
+}
+
+}  // namespace gradwire::validation

@@ -1,0 +1,179 @@
+#include "sim/validation/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "sim/core/statistics.hpp"
+
+namespace gradwire::validation {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* points = "%";  ///< unit of rows whose error is a difference
+
+Json row_json(const Row& row) {
+  Json json = {{"group", row.group},
+               {"gate", row.gate},
+               {"label", row.label},
+               {"how", row.how},
+               {"role", row.role},
+               {"unit", row.unit},
+               {"measured", row.measured},
+               {"bytes", row.bytes},
+               {"spread", row.spread},
+               {"limit", row.limit},
+               {"limit_factor", row.limit_factor},
+               {"other_choice", row.other_choice},
+               {"compared", row.compared},
+               {"missing", row.missing},
+               {"failure", row.failure}};
+  json["predicted"] = row.failure.empty() ? Json(row.predicted) : Json(nullptr);
+  return json;
+}
+
+Row row_of(const Json& json) {
+  Row row;
+  for (const auto& [name, text] :
+       {std::pair{"group", &row.group}, std::pair{"gate", &row.gate},
+        std::pair{"label", &row.label}, std::pair{"how", &row.how}, std::pair{"role", &row.role},
+        std::pair{"unit", &row.unit}, std::pair{"compared", &row.compared},
+        std::pair{"missing", &row.missing}, std::pair{"failure", &row.failure}}) {
+    *text = json.at(name).get<std::string>();
+  }
+  for (const auto& [name, number] :
+       {std::pair{"measured", &row.measured}, std::pair{"bytes", &row.bytes},
+        std::pair{"spread", &row.spread}, std::pair{"limit", &row.limit},
+        std::pair{"limit_factor", &row.limit_factor}}) {
+    *number = json.at(name).get<double>();
+  }
+  row.other_choice = json.at("other_choice").get<bool>();
+  if (row.failure.empty()) row.predicted = json.at("predicted").get<double>();
+  return row;
+}
+
+Json errors_json(const Errors& errors) {
+  return {{"rows", errors.rows},  {"missed", errors.missed}, {"failed", errors.failed},
+          {"mean", errors.mean},  {"median", errors.median}, {"p90", errors.p90},
+          {"worst", errors.worst}};
+}
+
+}  // namespace
+
+double Row::error() const {
+  return unit == points ? (predicted - measured) / 100 : predicted / measured - 1;
+}
+
+double Row::factor() const {
+  return std::max(predicted / measured, measured / predicted);
+}
+
+bool Row::missed() const {
+  if (!failure.empty() || other_choice) return true;
+  return (limit > 0 && std::abs(error()) > limit) || (limit_factor > 0 && factor() > limit_factor);
+}
+
+bool Gate::met() const {
+  return known && (least ? figure >= limit : figure <= limit);
+}
+
+Errors errors_of(std::span<const Row> rows, const std::function<bool(const Row&)>& chosen) {
+  Errors result;
+  std::vector<double> values;
+  for (const Row& row : rows) {
+    if (!chosen(row)) continue;
+    ++result.rows;
+    result.missed += row.missed() ? 1U : 0U;
+    result.failed += row.failure.empty() ? 0U : 1U;
+    if (row.failure.empty()) values.push_back(std::abs(row.error()));
+  }
+  if (values.empty()) return result;
+  const std::vector<double> once(values.size(), 1);
+  const PooledSamples samples(values, once);
+  result.mean = mean(values);
+  result.median = samples.percentile(50);
+  result.p90 = samples.percentile(90);
+  result.worst = samples.percentile(100);
+  return result;
+}
+
+Errors errors_of(std::span<const Row> rows, const std::string& role) {
+  return errors_of(rows, [&](const Row& row) { return row.role == role; });
+}
+
+Agreement rank_agreement(std::span<const Row> rows) {
+  Agreement result;
+  const auto count = [&](double measured, double predicted) {
+    if (measured == 0) return;
+    ++result.pairs;
+    result.agreeing += measured * predicted > 0 ? 1U : 0U;
+  };
+  const auto takes_part = [](const Row& row) {
+    return !row.compared.empty() && row.failure.empty();
+  };
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!takes_part(rows[i])) continue;
+    if (rows[i].unit == points) count(rows[i].measured, rows[i].predicted);
+    for (std::size_t j = i + 1; j < rows.size(); ++j) {
+      const bool alternatives = takes_part(rows[j]) && rows[i].compared == rows[j].compared;
+      if (!alternatives || rows[i].unit == points) continue;
+      count(rows[i].measured - rows[j].measured, rows[i].predicted - rows[j].predicted);
+    }
+  }
+  return result;
+}
+
+Json rows_json(std::span<const Row> rows) {
+  Json list = Json::array();
+  for (const Row& row : rows) list.push_back(row_json(row));
+  return list;
+}
+
+std::vector<Row> rows_of(const Json& json) {
+  std::vector<Row> rows;
+  for (const Json& row : json) rows.push_back(row_of(row));
+  return rows;
+}
+
+Json validation_json(std::span<const SeriesReport> reports) {
+  Json list = Json::array();
+  for (const SeriesReport& report : reports) {
+    Json rows = rows_json(report.rows);
+    for (std::size_t i = 0; i < report.rows.size(); ++i) {
+      const Row& row = report.rows[i];
+      rows[i]["error"] = row.failure.empty() ? Json(row.error()) : Json(nullptr);
+      rows[i]["missed"] = row.missed();
+    }
+    Json gates = Json::array();
+    for (const Gate& gate : report.gates) {
+      gates.push_back({{"name", gate.name},
+                       {"figure", gate.known ? Json(gate.figure) : Json(nullptr)},
+                       {"limit", gate.limit},
+                       {"unit", gate.unit},
+                       {"met", gate.known ? Json(gate.met()) : Json(nullptr)},
+                       {"note", gate.note}});
+    }
+    const Agreement agreement = rank_agreement(report.rows);
+    list.push_back(
+        {{"name", report.name},
+         {"summary", report.summary},
+         {"calibrated", errors_json(errors_of(report.rows, "calibrate"))},
+         {"scored", errors_json(errors_of(report.rows, "score"))},
+         {"shown", errors_json(errors_of(report.rows, "show"))},
+         {"rank_agreement", {{"pairs", agreement.pairs}, {"agreeing", agreement.agreeing}}},
+         {"gates", std::move(gates)},
+         {"rows", std::move(rows)}});
+  }
+  return {{"schema", "gradwire.validation/1"}, {"series", std::move(list)}};
+}
+
+std::string figure_text(double value, const std::string& unit) {
+  if (unit == "%") return fmt::format("{:.1f} %", 100 * value);
+  if (unit == "x") return fmt::format("{:.2f} x", value);
+  return fmt::format("{:g}{}{}", value, unit.empty() ? "" : " ", unit);
+}
+
+}  // namespace gradwire::validation

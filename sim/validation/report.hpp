@@ -1,0 +1,97 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gradwire::validation {
+
+/// One prediction beside its measurement.
+struct Row {
+  std::string group{};  ///< what the row is listed under: a table of measurements
+  std::string gate{};   ///< the gate that counts it: "a" to "e", or ""
+  std::string label{};  ///< within the group: "1 MiB", "resnet50 on 8 GPUs"
+  std::string how{};    ///< of the prediction: "ring ll", "" when there is nothing to tell
+  std::string role{};   ///< "calibrate" (fitted to), "score" or "show" (under no gate)
+  std::string unit{};   ///< of both numbers: "us", "ms", "samples/s", "%"
+  double measured = 0;
+  double predicted = 0;
+  double bytes = 0;           ///< size of the collective; 0 where there is none
+  double spread = 0;          ///< of repeated measurements, relative; 0 where there are none
+  double limit = 0;           ///< the row misses where |error| is above; 0 for none
+  double limit_factor = 0;    ///< the same for factor(); 0 for none
+  bool other_choice = false;  ///< the prediction is of another choice than the measured one: a miss
+  /// Rows of one name are alternatives for one thing, whose order a prediction should keep. In per
+  /// cent, a row is already the difference between two alternatives, and its sign tells the order.
+  std::string compared{};
+  std::string missing{};  ///< the mechanism that is thought to be missing
+  std::string failure{};  ///< why there is no prediction, "" when there is one
+
+  /// Relative; of numbers in per cent the difference in points (0.01 is one).
+  [[nodiscard]] double error() const;
+  /// How many times too high or too low: at least 1.
+  [[nodiscard]] double factor() const;
+  [[nodiscard]] bool missed() const;
+};
+
+/// A claim on a series, with what was found.
+struct Gate {
+  std::string name{};  ///< "a: median from 8 MiB up"
+  double figure = 0;
+  double limit = 0;
+  std::string unit{};    ///< "%", "x" (a factor), "" for a count
+  bool least = false;  ///< the figure is to be at least the limit, not at most
+  bool known = true;   ///< false: there was nothing to judge
+  std::string note{};    ///< "12 of 18 tables by themselves"
+
+  [[nodiscard]] bool met() const;
+};
+
+/// |error| of the rows of a role: calibration and scored rows are never told together.
+struct Errors {
+  std::size_t rows = 0;
+  std::size_t missed = 0;
+  std::size_t failed = 0;  ///< rows without a prediction, in none of the figures
+  double mean = 0;
+  double median = 0;
+  double p90 = 0;
+  double worst = 0;
+};
+[[nodiscard]] Errors errors_of(std::span<const Row> rows, const std::string& role);
+/// Figures of the rows that `chosen` takes; failed ones are left out.
+[[nodiscard]] Errors errors_of(std::span<const Row> rows,
+                               const std::function<bool(const Row&)>& chosen);
+
+/// How often a prediction puts two alternatives in the order in which they were measured.
+struct Agreement {
+  std::size_t pairs = 0;
+  std::size_t agreeing = 0;
+};
+/// Over all pairs of rows with the same `compared`, and rows that are differences; those measured
+/// as equal do not count.
+[[nodiscard]] Agreement rank_agreement(std::span<const Row> rows);
+
+struct SeriesReport {
+  std::string name{};
+  std::string summary{};
+  std::vector<Row> rows;
+  std::vector<Gate> gates;
+};
+
+/// Rows pass from a worker's process to the command as JSON.
+[[nodiscard]] nlohmann::ordered_json rows_json(std::span<const Row> rows);
+[[nodiscard]] std::vector<Row> rows_of(const nlohmann::ordered_json& json);
+
+/// gradwire.validation/1.
+[[nodiscard]] nlohmann::ordered_json validation_json(std::span<const SeriesReport> reports);
+
+/// Everything as text: rows by group, then figures and gates.
+[[nodiscard]] std::string validation_text(const SeriesReport& report);
+
+/// "12.3 %", "1.45 x", "25".
+[[nodiscard]] std::string figure_text(double value, const std::string& unit);
+
+}  // namespace gradwire::validation

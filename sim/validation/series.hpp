@@ -1,0 +1,47 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/config/scenario.hpp"
+#include "sim/core/result.hpp"
+#include "sim/validation/report.hpp"
+
+namespace gradwire::validation {
+
+/// Simulates one scenario; what runs the commands gives it.
+using Predict = std::function<RunResult(const config::Scenario&)>;
+
+/// Shipped measurements with the way to predict them, read and ready.
+class Series {
+ public:
+  virtual ~Series() = default;
+
+  /// Parts of the work that do not need each other, each good for a process of its own.
+  [[nodiscard]] virtual std::size_t tasks() const = 0;
+  /// REQUIRES: `task` < tasks(). The same task gives the same rows.
+  [[nodiscard]] virtual std::vector<Row> rows(std::size_t task) const = 0;
+  /// @param rows  of all tasks, in their order.
+  [[nodiscard]] virtual std::vector<Gate> gates(std::span<const Row> rows) const = 0;
+  /// The page that is committed, Markdown; "" for a series that has none.
+  [[nodiscard]] virtual std::string page(const SeriesReport& /*report*/) const { return ""; }
+};
+
+struct SeriesEntry {
+  std::string_view name;
+  std::string_view summary;  ///< one line
+  /// Reads the shipped files. @throws ConfigError at the place in the file.
+  std::unique_ptr<Series> (*open)(const Predict& predict);
+};
+
+/// Every series that `gradwire validate` knows. To add one, add one line to series.cpp.
+[[nodiscard]] std::span<const SeriesEntry> series_catalogue();
+
+/// A file of results/reference that ships: "collectives.yaml".
+[[nodiscard]] std::string reference_file(const std::string& name);
+
+}  // namespace gradwire::validation

@@ -1,0 +1,109 @@
+#include "sim/validation/single_gpu.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sim/config/analytic_key.hpp"
+#include "sim/config/yaml_map.hpp"
+#include "sim/models/analytic_profile.hpp"
+
+namespace gradwire::validation {
+namespace {
+
+constexpr double gate = 0.25;
+constexpr double gate_grouped = 0.40;  ///< models of grouped convolutions
+constexpr double gate_median = 0.12;
+/// A factor is fitted to its row; rounding to a per cent leaves this.
+constexpr double gate_calibration = 0.05;
+/// onebit-015, BERT-Large with 1-bit Adam (see single_gpu.md).
+constexpr double known_misses = 1;
+
+Row read_row(config::YamlMap map) {
+  static const std::vector<std::string> roles = {"scored", "calibration"};
+  Row row;
+  const auto id = map.require<std::string>("id");
+  const bool scored = map.require_choice("role", roles) == "scored";
+  row.role = scored ? "score" : "calibrate";
+  row.group = scored ? "scored rows" : "calibration rows";
+  row.unit = "/s";
+  row.measured = map.require<double>("rate", config::above(0.0));
+  row.how = map.require<std::string>("framework");
+  static_cast<void>(map.require<std::string>("source"));
+  auto profile_map = map.require_map("profile");
+  const ComputeProfile profile = config::read_analytic_profile(profile_map);
+  profile_map.finish();
+  map.finish();
+  row.predicted = profile.batch_per_gpu / profile.iteration.count();
+  const bool grouped = std::ranges::any_of(
+      profile.layers, [](const LayerProfile& layer) { return layer.kind == "grouped_conv"; });
+  row.limit = !scored ? gate_calibration : grouped ? gate_grouped : gate;
+  row.gate = "rates";
+  row.label = fmt::format("{} {} {} b{} {}", id, profile.model, profile.gpu, profile.batch_per_gpu,
+                          profile.dtype);
+  return row;
+}
+
+/// Where sources disagree on one job, no number is nearer to all of them than this share.
+void add_spreads(std::vector<Row>& rows) {
+  const auto job = [](const Row& row) { return row.label.substr(row.label.find(' ')); };
+  std::map<std::string, std::vector<double>> jobs;
+  for (const Row& row : rows) jobs[job(row)].push_back(row.measured);
+  for (Row& row : rows) {
+    const auto [low, high] = std::ranges::minmax(jobs[job(row)]);
+    row.spread = (high - low) / (high + low);
+  }
+}
+
+class SingleGpu final : public Series {
+ public:
+  SingleGpu() {
+    const config::YamlValue document = config::load_yaml(reference_file("single_gpu.yaml"));
+    config::YamlMap map(document);
+    map.require_schema("gradwire.reference.single_gpu/1");
+    for (const auto& row : map.maps("rows")) rows_.push_back(read_row(row));
+    map.find("skipped");
+    map.finish();
+    add_spreads(rows_);
+    std::ranges::stable_partition(rows_, [](const Row& row) { return row.role == "calibrate"; });
+  }
+
+  [[nodiscard]] std::size_t tasks() const override { return 1; }
+  [[nodiscard]] std::vector<Row> rows(std::size_t /*task*/) const override { return rows_; }
+
+  [[nodiscard]] std::vector<Gate> gates(std::span<const Row> rows) const override {
+    const Errors scored = errors_of(rows, "score");
+    const Errors calibrated = errors_of(rows, "calibrate");
+    return {{.name = "scored rows off by more than 25 % (grouped convolutions: 40 %)",
+             .figure = static_cast<double>(scored.missed),
+             .limit = known_misses,
+             .note = "one is known, onebit-015"},
+            {.name = "median of the scored rows",
+             .figure = scored.median,
+             .limit = gate_median,
+             .unit = "%"},
+            {.name = "90th percentile of the scored rows",
+             .figure = scored.p90,
+             .limit = analytic_error,
+             .unit = "%"},
+            {.name = "worst calibration row",
+             .figure = calibrated.worst,
+             .limit = gate_calibration,
+             .unit = "%"}};
+  }
+
+ private:
+  std::vector<Row> rows_;
+};
+
+}  // namespace
+
+std::unique_ptr<Series> open_single_gpu() {
+  return std::make_unique<SingleGpu>();
+}
+
+}  // namespace gradwire::validation
