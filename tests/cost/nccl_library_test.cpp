@@ -138,6 +138,20 @@ TEST_CASE("What is named is taken, and where it does not exist the ring", "[cost
   CHECK(choices(library, ranks, CollectiveKind::all_to_all) == Names{"direct/simple"});
 }
 
+TEST_CASE("An algorithm that cannot run here is refused with what it needs", "[cost][nccl]") {
+  const auto cluster = nvswitched(1);
+  const Placement ranks = packed_placement(*cluster, 8);
+  NcclOptions wanted = options({2, 28}, v100);
+  wanted.algorithms = {NcclAlgorithm::nvls};
+  CHECK_THROWS_WITH(
+      NcclLibrary(cluster, wanted).plan(CollectiveKind::all_reduce, ranks),
+      "NCCL 2.28 cannot run nvls among these ranks: it needs one machine, NVSwitches, GPUs of "
+      "compute capability 9.0 or later and NCCL 2.17 or later; expected ring or tree");
+  wanted.algorithms = {NcclAlgorithm::collnet_chain};
+  CHECK_THROWS_AS(NcclLibrary(cluster, wanted).plan(CollectiveKind::all_reduce, ranks),
+                  SimulationError);
+}
+
 TEST_CASE("Half of the channels have half of the bandwidth", "[cost][nccl]") {
   const auto cluster = dgx1v(1);
   const Placement ranks = packed_placement(*cluster, 8);
