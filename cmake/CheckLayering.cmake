@@ -13,9 +13,9 @@ set(arrows
   "sim/train/       -> strategies/ sim/engine/ sim/cost/ sim/collectives/ sim/core/"
   "sim/report/      -> sim/collectives/pattern.hpp sim/core/"
   "sim/config/      -> sim/models/ strategies/ topologies/ sim/cost/ sim/collectives/ sim/core/"
-  "sim/validation/  -> sim/config/ sim/train/ sim/engine/ sim/models/ sim/cost/ sim/collectives/ sim/core/ strategies/ topologies/"
+  "sim/validation/  -> sim/config/ sim/train/ sim/engine/ sim/models/ sim/cost/ sim/collectives/ sim/core/ strategies/ topologies/ calibration/fit/"
   "sim/cli/         -> sim/ strategies/ topologies/ calibration/"
-  "calibration/     -> sim/core/"
+  "calibration/     -> sim/cost/ sim/collectives/ sim/core/"
 )
 
 # The libraries with a place of their own: how their headers begin -> the files that may include them.

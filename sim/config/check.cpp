@@ -71,7 +71,7 @@ const std::vector<Schema>& schemas() {
          static_cast<void>(read_cluster_topology(document));
        }},
       {"gradwire.collective_table/1",
-       [](const std::string& file) { static_cast<void>(read_collective_series(load_yaml(file))); }},
+       [](const std::string& file) { static_cast<void>(read_collective_table(load_yaml(file))); }},
       {"gradwire.collective_measurements/1",
        [](const std::string& file) {
          const YamlValue document = load_yaml(file);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,14 +10,26 @@
 
 namespace gradwire::config {
 
-/// Reads measurements of collectives (schema gradwire.collective_table/1) and checks them: every
-/// entry says where it is from, sizes rise, and no two entries are of the same collective on the
-/// same ranks and nodes.
+/// Reads measurements of collectives and what was fitted to them (schema
+/// gradwire.collective_table/1) and checks them: every entry says where it is from, sizes rise, no
+/// two entries are of the same collective on the same ranks and nodes, and no two fits of the same
+/// collective and hops.
 /// @throws ConfigError at the place in the file.
+[[nodiscard]] CollectiveTable read_collective_table(const YamlValue& document);
+
+/// The YAML text that read_collective_table turns back into the same table, times and rates to 7
+/// digits. @param comments  become comments at its head.
+[[nodiscard]] std::string write_collective_table(const CollectiveTable& table,
+                                                 std::span<const std::string> comments = {});
+
+/// The measurements alone.
+/// @throws ConfigError as above.
 [[nodiscard]] std::vector<MeasuredSeries> read_collective_series(const YamlValue& document);
 
-/// The library of a table's file; `fallback` plans, and prices what it does not cover.
-[[nodiscard]] std::shared_ptr<const CollectiveLibrary> read_collective_table(
-    const std::string& file, std::shared_ptr<const CollectiveLibrary> fallback);
+/// The library of a table's file; `fallback` plans, and prices what the table does not cover.
+/// @param cluster  whose links the patterns use.
+[[nodiscard]] std::shared_ptr<const CollectiveLibrary> load_collective_table(
+    const std::string& file, std::shared_ptr<const Cluster> cluster,
+    std::shared_ptr<const CollectiveLibrary> fallback);
 
 }  // namespace gradwire::config

@@ -40,11 +40,12 @@ Seconds between(const MeasuredRow& low, const MeasuredRow& high, double size) {
 
 }  // namespace
 
-MeasuredTable::MeasuredTable(std::vector<MeasuredSeries> series,
+MeasuredTable::MeasuredTable(CollectiveTable table, std::shared_ptr<const Cluster> cluster,
                              std::shared_ptr<const CollectiveLibrary> fallback)
-    : series_(std::move(series)), fallback_(std::move(fallback)) {
+    : table_(std::move(table)), cluster_(std::move(cluster)), fallback_(std::move(fallback)) {
   assert(fallback_);
-  assert(std::all_of(series_.begin(), series_.end(),
+  assert(cluster_ || table_.fits.empty());
+  assert(std::all_of(table_.series.begin(), table_.series.end(),
                      [](const MeasuredSeries& one) { return rises(one.rows); }));
 }
 
@@ -52,15 +53,47 @@ std::vector<Pattern> MeasuredTable::plan(CollectiveKind kind, const Placement& r
   return fallback_->plan(kind, ranks);
 }
 
+CollectiveShape MeasuredTable::shape_of_known(const Pattern& pattern) const {
+  if (pattern.key == 0) return shape_of(pattern, *cluster_);
+  const auto known = known_.find(pattern.key);
+  if (known != known_.end()) return known->second;
+  return known_.emplace(pattern.key, shape_of(pattern, *cluster_)).first->second;
+}
+
+void MeasuredTable::price_by_fit(std::span<const Pattern> patterns, Bytes size,
+                                 CollectiveChoice& choice) const {
+  if (table_.fits.empty()) return;
+  const Pattern* pattern = &patterns[choice.pattern];
+  const HopClass hops = shape_of_known(*pattern).hops;
+  const auto fit = std::ranges::find_if(table_.fits, [&](const CollectiveFit& candidate) {
+    return candidate.op == pattern->kind && candidate.hops == hops;
+  });
+  if (fit == table_.fits.end()) return;
+  const FitSegment& segment = segment_for(*fit, pattern->ranks, size);
+  const auto named = std::ranges::find(patterns, segment.algorithm, &Pattern::algorithm);
+  if (named != patterns.end()) {
+    choice.pattern = static_cast<std::size_t>(named - patterns.begin());
+    pattern = &*named;
+  }
+  CollectiveCost cost;
+  cost.alone = fitted_time(*fit, shape_of_known(*pattern), size);
+  cost.algorithm = pattern->algorithm;
+  cost.protocol = segment.protocol;
+  cost.source = "fit";
+  choice.cost = std::move(cost);
+}
+
 CollectiveChoice MeasuredTable::choose(std::span<const Pattern> patterns, Bytes size) const {
   CollectiveChoice choice = fallback_->choose(patterns, size);
   const Pattern& pattern = patterns[choice.pattern];
-  const auto series =
-      std::find_if(series_.begin(), series_.end(), [&](const MeasuredSeries& candidate) {
-        return candidate.op == pattern.kind && candidate.ranks == pattern.ranks &&
-               candidate.machines == pattern.machines;
-      });
-  if (series == series_.end()) return choice;
+  const auto series = std::ranges::find_if(table_.series, [&](const MeasuredSeries& candidate) {
+    return candidate.op == pattern.kind && candidate.ranks == pattern.ranks &&
+           candidate.machines == pattern.machines;
+  });
+  if (series == table_.series.end()) {
+    if (pattern.ranks > 1) price_by_fit(patterns, size, choice);
+    return choice;
+  }
 
   const std::vector<MeasuredRow>& rows = series->rows;
   const auto row = std::lower_bound(

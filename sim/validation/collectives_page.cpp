@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/core/statistics.hpp"
+
 namespace gradwire::validation {
 namespace {
 
@@ -96,6 +98,22 @@ std::string gates_text(const std::vector<Gate>& gates) {
   return text + "\n";
 }
 
+/// How far the times of a table are from the line between their neighbours (log-log), the median:
+/// what no smooth prediction can follow. For two rows or less "".
+std::string own_noise(const MeasuredSeries& series) {
+  std::vector<double> distances;
+  for (std::size_t i = 1; i + 1 < series.rows.size(); ++i) {
+    const auto place = [&](std::size_t row) {
+      return std::log(static_cast<double>(series.rows[row].size.count()));
+    };
+    const auto height = [&](std::size_t row) { return std::log(series.rows[row].time.count()); };
+    const double share = (place(i) - place(i - 1)) / (place(i + 1) - place(i - 1));
+    const double between = height(i - 1) + share * (height(i + 1) - height(i - 1));
+    distances.push_back(std::abs(std::exp(height(i) - between) - 1));
+  }
+  return distances.empty() ? "" : percent(median(distances));
+}
+
 /// Median |error| of the predicted rows of a group in [from, below).
 std::string median_between(Rows group, double from, double below) {
   const Errors errors = errors_of(group, [&](const Row& row) {
@@ -106,9 +124,13 @@ std::string median_between(Rows group, double from, double below) {
 
 std::string tables_text(const config::CollectiveMeasurements& measured, Rows rows) {
   std::string text =
-      "## A line a table\n\nMedian error by size, without the rows that were fitted to.\n\n"
-      "| table | hardware | library | below 256 KiB | to 8 MiB | from 8 MiB | worst | role |\n"
-      "| --- | --- | --- | --: | --: | --: | --: | --- |\n";
+      "## A line a table\n\nMedian error by size, without the rows that were fitted to. *Own "
+      "noise*: how far a "
+      "measured\ntime is from the line between its neighbours in log-log, the median; no smooth "
+      "prediction follows that.\n\n"
+      "| table | hardware | library | below 256 KiB | to 8 MiB | from 8 MiB | worst | own noise | "
+      "role "
+      "|\n| --- | --- | --- | --: | --: | --: | --: | --: | --- |\n";
   for (const Rows group : groups_of(rows)) {
     const MeasuredCollective* table = table_of(measured, group);
     if (table == nullptr) continue;
@@ -120,7 +142,8 @@ std::string tables_text(const config::CollectiveMeasurements& measured, Rows row
         median_between(group, 0, 256 * kibibyte),
         median_between(group, 256 * kibibyte, 8 * mebibyte),
         median_between(group, 8 * mebibyte, 1e300),
-        all.rows == all.failed ? "" : percent(all.worst), group.back().role);
+        all.rows == all.failed ? "" : percent(all.worst), own_noise(table->series),
+        group.back().role);
   }
   return text + "\n";
 }

@@ -42,10 +42,10 @@ struct Gate {
   std::string name{};  ///< "a: median from 8 MiB up"
   double figure = 0;
   double limit = 0;
-  std::string unit{};    ///< "%", "x" (a factor), "" for a count
+  std::string unit{};  ///< "%", "x" (a factor), "" for a count
   bool least = false;  ///< the figure is to be at least the limit, not at most
   bool known = true;   ///< false: there was nothing to judge
-  std::string note{};    ///< "12 of 18 tables by themselves"
+  std::string note{};  ///< "12 of 18 tables by themselves"
 
   [[nodiscard]] bool met() const;
 };

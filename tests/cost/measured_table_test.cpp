@@ -34,7 +34,9 @@ std::shared_ptr<const CollectiveLibrary> one_second() {
 }
 
 MeasuredTable table_of(std::vector<MeasuredRow> rows) {
-  return {{{CollectiveKind::all_reduce, 8, 1, std::move(rows)}}, one_second()};
+  CollectiveTable table;
+  table.series.push_back({CollectiveKind::all_reduce, 8, 1, std::move(rows)});
+  return {std::move(table), nullptr, one_second()};
 }
 
 CollectiveCost price(const CollectiveLibrary& library, const Pattern& pattern, Bytes size) {
@@ -107,9 +109,7 @@ TEST_CASE("What was not measured is priced by the fallback", "[cost][table]") {
 }
 
 TEST_CASE("A row's algorithm and protocol are named where known", "[cost][table]") {
-  const MeasuredTable table(
-      {{CollectiveKind::all_reduce, 8, 1, {{Bytes{1024}, 20_us, "tree", "ll"}, row(1024, 100)}}},
-      one_second());
+  const MeasuredTable table = table_of({{Bytes{1024}, 20_us, "tree", "ll"}, row(1024, 100)});
   const CollectiveCost small = price(table, pattern_of(8, 1), Bytes{1000});
   CHECK(small.algorithm == "tree");
   CHECK(small.protocol == "ll");

@@ -41,12 +41,16 @@ const std::vector<Sheet>& sheets() {
       {"dgx2", "v100-sxm3-32gb", 16, 6, 1, "ib_edr", 8, 12},
       {"dgx_a100", "a100-sxm4-40gb", 8, 12, 1, "ib_hdr", 8, 24},
       {"hgx_h100", "h100-sxm5-80gb", 8, 18, 1, "ib_ndr", 8, 48},
+      {"hgx_h100_4gpu", "h100-sxm5-80gb", 4, 18, 0, "ib_ndr", 4, 48},
       {"hgx_h200", "h200-sxm5-141gb", 8, 18, 1, "ib_ndr", 8, 48},
+      {"host_1gpu", "rtx2080ti", 1, 0, 0, "eth_10g", 1, 12},
       {"p3dn", "v100-sxm2-32gb", 8, 6, 0, "eth_100g", 1, 12},
       {"p4d", "a100-sxm4-40gb", 8, 12, 1, "efa_100g", 4, 12},
       {"p5", "h100-sxm5-80gb", 8, 18, 1, "efa_100g", 32, 48},
       {"pcie3_4x_2080ti", "rtx2080ti", 4, 0, 0, "eth_10g", 1, 12},
+      {"pcie3_4x_v100", "v100-pcie-32gb", 4, 0, 0, "", 0, 12},
       {"pcie4_4x_l40", "l40", 4, 0, 0, "roce_100g", 2, 24},
+      {"pcie4_8x_rtx3090", "rtx3090", 8, 0, 0, "ib_fdr", 1, 24},
       {"polaris", "a100-sxm4-40gb", 4, 12, 0, "roce_100g", 2, 24},
   };
   return all;
@@ -84,13 +88,13 @@ TEST_CASE("no shipped node is without its data sheet", "[nodes]") {
 
 TEST_CASE("nodes made from our fixtures are what the importers make of them", "[nodes]") {
   const auto from_matrix = [](const std::string& name, const std::string& gpu,
-                              const std::string& nic) {
+                              const std::string& nic, const std::string& cpu = "skylake") {
     const std::string file = name + ".txt";
     return import_smi_topo(test::read_text(test::fixture(file)), file,
                            {.name = name,
                             .gpu = gpu,
                             .nic = nic,
-                            .cpu = "skylake",
+                            .cpu = cpu,
                             .source = shipped(name).source,
                             .leave_out = {}});
   };
@@ -100,6 +104,10 @@ TEST_CASE("nodes made from our fixtures are what the importers make of them", "[
   };
   check("dgx2", from_matrix("dgx2", "v100-sxm3-32gb", "ib_edr"));
   check("p3dn", from_matrix("p3dn", "v100-sxm2-32gb", "eth_100g"));
+  check("hgx_h100_4gpu",
+        from_matrix("hgx_h100_4gpu", "h100-sxm5-80gb", "ib_ndr", "sapphire_rapids"));
+  check("host_1gpu", from_matrix("host_1gpu", "rtx2080ti", "eth_10g"));
+  check("pcie3_4x_v100", from_matrix("pcie3_4x_v100", "v100-pcie-32gb", ""));
   check("pcie3_4x_2080ti", from_matrix("pcie3_4x_2080ti", "rtx2080ti", "eth_10g"));
   for (const std::string name : {"p4d", "p5"}) {
     NcclTopoOptions options;

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/core/cluster.hpp"
+#include "sim/cost/collective_library.hpp"
+#include "sim/cost/collective_shape.hpp"
+#include "sim/cost/fitted_collective.hpp"
+#include "sim/cost/measured_table.hpp"
+
+namespace gradwire {
+
+/// A measured row with what its collective asks of the cluster.
+struct FitSample {
+  CollectiveKind op = CollectiveKind::all_reduce;
+  CollectiveShape shape;  ///< of the algorithm that ran
+  Bytes size{0};
+  Seconds time;
+  std::string algorithm;  ///< named by the table, else what the library takes for this size
+  std::string protocol;   ///< "" when the table does not name it
+};
+
+/// The rows of a series on the first machines of a cluster, the first GPUs of each. Where a row
+/// does not name its algorithm, it is the one that `library` takes.
+/// @throws SimulationError when the series' ranks do not fit the cluster (more machines or GPUs
+///         than it has, or not equally many on each machine), or its algorithm cannot run there.
+[[nodiscard]] std::vector<FitSample> samples_of(const MeasuredSeries& series,
+                                                const Cluster& cluster,
+                                                const CollectiveLibrary& library);
+
+/// What fit_samples takes for granted.
+struct FitOptions {
+  int segments_max = 3;  ///< protocols are three: LL, LL128, Simple
+  /// Weight of a latency of NCCL's own beside a measured row: rows are taken to be known to 10 %
+  /// (two public runs of 8 A100, superbenchmark's and vTrain's, differ by that), NCCL's latencies
+  /// to 50 % (its releases differ by that). Both assumed.
+  double prior_weight = 0.1 / 0.5;
+};
+
+/// Fits the samples of one operation and class of hops: regimes of size / ranks, found by dynamic
+/// programming over the cuts, as few as the Bayesian information criterion wants; rows that name
+/// their protocol are fitted apart from those of other protocols. In each regime least squares of
+/// the relative errors, no term below 0. What the rows do not tell (with one rank count, launch and
+/// hops apart) goes to NCCL's own latencies, which count as prior knowledge.
+/// REQUIRES: at least one sample; all of one operation and class of hops.
+[[nodiscard]] CollectiveFit fit_samples(std::span<const FitSample> samples,
+                                        const FitOptions& options = {});
+
+/// One fit for each operation and class of hops among the samples, in their order.
+[[nodiscard]] std::vector<CollectiveFit> fit_all(std::span<const FitSample> samples,
+                                                 const FitOptions& options = {});
+
+}  // namespace gradwire

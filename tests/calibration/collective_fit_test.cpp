@@ -1,0 +1,3 @@
+#include "calibration/fit/collective_fit.hpp"
+
+#include "tests/catch.hpp"

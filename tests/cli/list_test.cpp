@@ -1,0 +1,59 @@
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/catch.hpp"
+#include "tests/cli/program.hpp"
+
+namespace gradwire {
+namespace {
+
+using Json = nlohmann::json;
+
+TEST_CASE("The reference pages are what the catalogues say now", "[cli][list][docs]") {
+  const Workplace place("list_pages");
+  const auto check = [&](const std::string& list, const std::string& page) {
+    INFO("to remake it: gradwire list " << list << " --markdown > docs/" << page);
+    const auto run = place.run("list " + list + " --markdown");
+    CHECK(run.code == 0);
+    CHECK(run.out == read_file(GRADWIRE_SOURCE_DIR "/docs/" + page));
+  };
+  check("collectives", "collectives.md");
+  check("topologies", "networks.md");
+}
+
+TEST_CASE("Every algorithm of the page tells steps, bytes, ranges and source", "[cli][list]") {
+  const Workplace place("list_algorithms");
+  const auto run = place.run("list collectives --json");
+  REQUIRE(run.code == 0);
+  const std::string page = place.run("list collectives --markdown").out;
+  int algorithms = 0;
+  for (const Json& entry : Json::parse(run.out)) {
+    const auto name = entry.at("name").get<std::string>();
+    INFO(name);
+    CHECK(page.find("`" + name + "`") != std::string::npos);
+    if (entry.at("kind") != "algorithm") continue;
+    ++algorithms;
+    for (const char* key : {"summary", "ranges", "source"}) {
+      CHECK_FALSE(entry.at(key).get<std::string>().empty());
+      CHECK(page.find(entry.at(key).get<std::string>()) != std::string::npos);
+    }
+    CHECK_FALSE(entry.at("operations").empty());
+    for (const Json& does : entry.at("operations")) {
+      CHECK_FALSE(does.at("steps").get<std::string>().empty());
+      CHECK_FALSE(does.at("bytes_per_rank").get<std::string>().empty());
+    }
+  }
+  CHECK(algorithms >= 1);
+}
+
+TEST_CASE("A list that is no page is refused as one", "[cli][list]") {
+  const Workplace place("list_no_page");
+  const auto run = place.run("list gpus --markdown");
+  CHECK(run.code == 2);
+  CHECK(run.out.empty());
+  CHECK(run.err.find("there is a page of collectives and of topologies") != std::string::npos);
+  CHECK(place.run("list collectives --markdown --json").code == 2);
+}
+
+}  // namespace
+}  // namespace gradwire
