@@ -140,6 +140,11 @@ Pattern plan_tree_all_reduce(const Cluster& cluster, const Placement& members) {
       const std::vector<MachineChain> chains = chains_of(ring, members);
       append_machine_tree(cluster, members, chains, DoubleTree::first, group++, share, true,
                           pattern);
+      // Every tree has about as many links as the first one.
+      if (group == 1) {
+        pattern.path_links.reserve(pattern.path_links.size() * rings.size() *
+                                   static_cast<std::size_t>(trees) * 9 / 8);
+      }
       if (is_local) continue;
       append_machine_tree(cluster, members, chains, DoubleTree::second, group++, share, true,
                           pattern);

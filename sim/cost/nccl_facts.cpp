@@ -62,6 +62,8 @@ std::vector<double> loads(const Cluster& cluster, const Pattern& pattern, NcclFa
         const auto id = static_cast<std::size_t>(pattern.path_links[flow.path_begin + i]);
         const ClusterLink& link = cluster.links()[id];
         load[id] += flow.share;
+        const Seconds connected{flow.share / (link.connections * link.connection_capacity)};
+        facts.other_per_byte = std::max(facts.other_per_byte, connected);
         if (link.kind == LinkKind::network) {
           network += Seconds{link.latency};
           is_local = false;

@@ -82,6 +82,25 @@ double bus_traffic(const Pattern& pattern) {
   return 1;
 }
 
+/// What keeps NCCL from an algorithm where it does the kind.
+std::string_view requirement_of(NcclAlgorithm algorithm) {
+  switch (algorithm) {
+    case NcclAlgorithm::nvls:
+      return "it needs one machine, NVSwitches, GPUs of compute capability 9.0 or later and NCCL "
+             "2.17 or later; expected ring or tree";
+    case NcclAlgorithm::nvls_tree:
+      return "it needs several machines, NVSwitches in each, GPUs of compute capability 9.0 or "
+             "later and NCCL 2.17 or later; expected ring or tree";
+    case NcclAlgorithm::pat:
+      return "it needs one rank in each machine and NCCL 2.25 or later; expected ring";
+    case NcclAlgorithm::collnet_direct:
+    case NcclAlgorithm::collnet_chain:
+      return "it needs several machines and 'collnet: true'; expected ring or tree";
+    default:
+      return "expected ring";
+  }
+}
+
 template <class Item>
 bool contains(const std::vector<Item>& items, Item item) {
   return std::find(items.begin(), items.end(), item) != items.end();
@@ -135,7 +154,15 @@ std::vector<Pattern> NcclLibrary::plan(CollectiveKind kind, const Placement& ran
     patterns.push_back(plan_collective(kind, name_of(algorithm), *cluster_, ranks));
   };
   for (const NcclAlgorithm algorithm : options_.algorithms) add(algorithm);
-  if (patterns.empty()) add(NcclAlgorithm::ring);
+  if (!patterns.empty()) return patterns;
+  for (const NcclAlgorithm algorithm : options_.algorithms) {
+    if (nccl_has(kind, algorithm, NcclProtocol::simple)) {
+      throw SimulationError(fmt::format("NCCL 2.{} cannot run {} among these ranks: {}",
+                                        options_.version.minor, name_of(algorithm),
+                                        requirement_of(algorithm)));
+    }
+  }
+  add(NcclAlgorithm::ring);  // what was named does not do this kind
   if (patterns.empty()) add(NcclAlgorithm::direct);
   return patterns;
 }

@@ -1,6 +1,6 @@
-#include "sim/collectives/broadcast.hpp"
-#include "sim/collectives/ring_all_reduce.hpp"
-#include "sim/cost/nccl_ring.hpp"
+#include <memory>
+
+#include "sim/cost/nccl_library.hpp"
 #include "tests/catch.hpp"
 #include "tests/collectives/nodes.hpp"
 #include "tests/cost/engine_time.hpp"
@@ -9,37 +9,26 @@ namespace gradwire {
 namespace {
 
 using namespace literals;  // NOLINT(google-build-using-namespace): our own units
-using test::engine_time;
 
 }  // namespace
 
-TEST_CASE("Alone, the engine takes as long as the model of NCCL's rings says", "[cost][nccl]") {
+TEST_CASE("Alone, the engine takes as long as NCCL's model says", "[cost][nccl]") {
   const int nodes = GENERATE(1, 2, 4);
-  const Cluster cluster = test::dgx1v_cluster(nodes);
-  const Placement members = packed_placement(cluster, 8);
-  const NcclRing model(cluster, {2, 4});
-  for (const Pattern& pattern :
-       {plan_ring_all_reduce(cluster, members), plan_broadcast(cluster, members)}) {
-    for (const Bytes size : {25_MiB, 256_MiB}) {
-      const CollectiveCost cost = model.price(pattern, size);
-      INFO(nodes << " nodes, " << pattern.algorithm << ", " << size.count() << " B");
-      CHECK(cost.protocol == "simple");
-      CHECK(engine_time(cluster, pattern, size, cost) ==
-            Approx(model.time_alone(pattern, size).count()).epsilon(1e-9));
+  const auto cluster = std::make_shared<const Cluster>(test::dgx1v_cluster(nodes));
+  const Placement members = packed_placement(*cluster, 8);
+  NcclOptions options;
+  options.gpus[""] = {70, 900_GBps};
+  const NcclLibrary library(cluster, options);
+  for (const CollectiveKind kind : collective_kinds()) {
+    const std::vector<Pattern> patterns = library.plan(kind, members);
+    for (const Bytes size : {Bytes{1024}, 1_MiB, 256_MiB}) {
+      const CollectiveChoice choice = library.choose(patterns, size);
+      INFO(nodes << " nodes, " << name_of(kind) << " by " << choice.cost.algorithm << "/"
+                 << choice.cost.protocol << ", " << size.count() << " B");
+      CHECK(test::engine_time(*cluster, patterns[choice.pattern], size, choice.cost) ==
+            Approx(choice.cost.alone.value().count()).epsilon(1e-9));
     }
   }
-}
-
-TEST_CASE("LL's hops take no less than the links under them", "[cost][nccl]") {
-  // NCCL counts 0.47 us for a hop over NVLink, this node's links 0.7 us: 14 steps of 0.23 us more.
-  const Cluster cluster = test::dgx1v_cluster(1);
-  const Pattern pattern = plan_ring_all_reduce(cluster, packed_placement(cluster, 8));
-  const NcclRing model(cluster, {2, 4});
-  const Bytes size{1024};
-  const CollectiveCost cost = model.price(pattern, size);
-  CHECK(cost.protocol == "ll");
-  CHECK(engine_time(cluster, pattern, size, cost) ==
-        Approx(model.time_alone(pattern, size).count() + 14 * 0.23e-6).epsilon(1e-9));
 }
 
 }  // namespace gradwire
