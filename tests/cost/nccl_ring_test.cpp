@@ -14,8 +14,10 @@ namespace gradwire {
 namespace {
 
 using namespace literals;  // NOLINT(google-build-using-namespace): our own units
+using test::cluster_of;
 using test::dgx1v_cluster;
 using test::on_node0;
+using test::pcie_node;
 
 constexpr NcclVersion v2_4{2, 4};
 constexpr double us = 1e-6;
