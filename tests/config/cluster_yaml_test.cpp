@@ -242,7 +242,7 @@ TEST_CASE_METHOD(ClusterFixture, "a bad group is told at its place", "[config][e
         "'small-gpu'?");
   CHECK(groups("{node: pair, nodes: 2, node_s: 1}") ==
         "s.yaml:2:43: unknown key 'node_s'; expected one of node, nodes, gpus_per_node, gpu, link, "
-        "links_per_node; did you mean 'nodes'?");
+        "gpudirect, links_per_node; did you mean 'nodes'?");
   CHECK(message("cluster: {groups: [{node: pair}, {node: pair}]}") ==
         "s.yaml:2:10: missing key 'fabric'; expected a mapping with 'kind' and 'link', for "
         "several nodes");

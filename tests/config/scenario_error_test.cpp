@@ -107,7 +107,8 @@ TEST_CASE_METHOD(ErrorFixture, "an unknown name is told with the nearest", "[con
   CHECK(message(7, "strategy: {name: dpd}") ==
         "s.yaml:7:18: 'name' is 'dpd'; expected one of none, bsp, wfbp, ddp; did you mean 'ddp'?");
   CHECK(message(8, "collective: {library: ncll}") ==
-        "s.yaml:8:23: 'library' is 'ncll'; expected one of nccl, user; did you mean 'nccl'?");
+        "s.yaml:8:23: 'library' is 'ncll'; expected one of nccl, gloo, mpi, user; did you mean "
+        "'nccl'?");
   CHECK(message(6, "  fabric: {kind: singel_switch, link: ib_edr}") ==
         "s.yaml:6:18: 'kind' is 'singel_switch'; expected one of single_switch, fat_tree, rail, "
         "dragonfly, torus; did you mean 'single_switch'?");

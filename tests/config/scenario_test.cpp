@@ -1,5 +1,6 @@
 #include "sim/config/scenario.hpp"
 
+#include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/config/config_fixture.hpp"
 
@@ -181,15 +182,15 @@ TEST_CASE_METHOD(ConfigFixture, "libraries of host memory and lines of one's own
     }
     return std::string("accepted");
   };
-  CHECK(message("library: gloo, algorithm: ring").starts_with("3:30: unknown key 'algorithm'"));
+  CHECK(message("library: gloo, algorithm: ring").starts_with("3:29: unknown key 'algorithm'"));
   CHECK(message("library: mpi, algorithm: rings") ==
-        "3:40: 'algorithm' is 'rings'; expected one of auto, recursive_doubling, ring, "
+        "3:39: 'algorithm' is 'rings'; expected one of auto, recursive_doubling, ring, "
         "segmented_ring, rabenseifner; did you mean 'ring'?");
   CHECK(message("library: user, alpha: 1 us, lines: [{algorithm: ring, alpha: 1 us, bandwidth: 1 "
-                "GB/s}]") == "3:37: 'alpha' stands beside 'lines'; expected one of the two");
+                "GB/s}]") == "3:36: 'alpha' stands beside 'lines'; expected one of the two");
   CHECK(message("library: user, lines: [{algorithm: pairwise, op: broadcast, alpha: 1 us, "
                 "bandwidth: 1 GB/s}]") ==
-        "3:50: 'pairwise' does not do broadcast; expected an algorithm that does (gradwire list "
+        "3:49: 'pairwise' does not do broadcast; expected an algorithm that does (gradwire list "
         "collectives)");
 }
 

@@ -38,14 +38,16 @@ TEST_CASE("a hybrid cube mesh becomes two sockets with two switches each", "[smi
   CHECK(node.bottleneck(direct).count() == Approx(45e9));
   CHECK(node.bottleneck(node.route(node.gpus()[0], node.gpus()[2])).count() == Approx(22.5e9));
   CHECK(node.latency(direct).count() == Approx(0.6e-6));
-  CHECK(way(node, "gpu0", "gpu5") == std::vector<std::string>{"gpu0->switch0", "switch0->bridge0",
-                                                              "bridge0->numa0", "numa0->numa1",
-                                                              "numa1->bridge1", "bridge1->switch2",
-                                                              "switch2->gpu5"});
-  // Broadwell's QPI, 6 GB/s. 2 x 0.45 + 4 x 0.15 + 0.06 us.
-  const auto across = node.route(node.gpus()[0], node.gpus()[5]);
+  // No NVLink of their own: by the GPU that has two lanes to both.
+  CHECK(way(node, "gpu0", "gpu5") == std::vector<std::string>{"gpu0->gpu1", "gpu1->gpu5"});
+  CHECK(way(node, "gpu0", "mlx5_2") ==
+        std::vector<std::string>{"gpu0->switch0", "switch0->bridge0", "bridge0->numa0",
+                                 "numa0->numa1", "numa1->bridge1", "bridge1->switch2",
+                                 "switch2->mlx5_2"});
+  // Broadwell's QPI, 6 GB/s. 0.45 + 5 x 0.15 + 0.06 us.
+  const auto across = node.route(node.gpus()[0], node.nics()[2]);
   CHECK(node.bottleneck(across) == 6_GBps);
-  CHECK(node.latency(across).count() == Approx(1.56e-6));
+  CHECK(node.latency(across).count() == Approx(1.26e-6));
   for (int gpu = 0; gpu < 8; ++gpu) {
     const auto near = node.nics_by_distance(node.gpus()[static_cast<std::size_t>(gpu)]);
     CHECK(near.front() == gpu / 2);

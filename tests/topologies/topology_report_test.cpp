@@ -42,10 +42,12 @@ TEST_CASE("the text shows each node type once, with routes by class", "[topology
   const std::string text = topology_text(boxes(3));
   CHECK(occurrences(text, "node type") == 1);
   CHECK_THAT(text, ContainsSubstring("node type box: 3 nodes, first node0\n  source: a test\n"));
-  // Directed pairs: 8 of two lanes and 8 of one lane each way, 12 across the sockets each way.
+  // Directed pairs: 8 of two lanes and 8 of one lane each way, 12 across the sockets each way
+  // without a lane, by a GPU between them: 4 with two lanes on both sides.
   CHECK_THAT(text, ContainsSubstring("NVLink x2                    16    45.00    0.60"));
   CHECK_THAT(text, ContainsSubstring("NVLink x1                    16    22.50    0.60"));
-  CHECK_THAT(text, ContainsSubstring("PCIe, 6 hops + SMP           24     6.00    1.56"));
+  CHECK_THAT(text, ContainsSubstring("NVLink x2, 2 hops             8    45.00    1.20"));
+  CHECK_THAT(text, ContainsSubstring("NVLink x1, 2 hops            16    22.50    1.20"));
   CHECK_THAT(text, ContainsSubstring("gpu3   nic1 mlx5_1     12.00    0.60"));
   CHECK_THAT(text, ContainsSubstring("gpu1        2      X      1      1      -      2"));
   CHECK_THAT(text, ContainsSubstring("fabric single_switch: 1 switch, 12 ports\n"
