@@ -33,9 +33,9 @@ struct FitSample {
 /// What fit_samples takes for granted.
 struct FitOptions {
   int segments_max = 3;  ///< protocols are three: LL, LL128, Simple
-  /// Weight of a latency of NCCL's own beside a measured row: rows are taken to be known to 10 %
-  /// (two public runs of 8 A100, superbenchmark's and vTrain's, differ by that), NCCL's latencies
-  /// to 50 % (its releases differ by that). Both assumed.
+  /// Weight of a latency of NCCL's own beside a measured row, the error of the row / that of the
+  /// latency. Row: two public runs on 8 A100, superbenchmark's and vTrain's, are 10 % apart (root
+  /// mean square from 1 MiB to 1 GiB). Latency: 50 %, assumed; NCCL's releases differ by as much.
   double prior_weight = 0.1 / 0.5;
 };
 

@@ -10,10 +10,10 @@ namespace gradwire {
 
 /// What the user says where the file does not, or against it.
 struct NcclTestsOptions {
-  std::optional<CollectiveKind> op;  ///< absent: from the program's name in the file
-  int ranks = 0;                     ///< 0: from the list of devices in the file
-  int nodes = 0;                     ///< 0: same
-  bool in_place = false;             ///< which of the two times is taken
+  std::optional<CollectiveKind> op{};  ///< absent: from the program's name in the file
+  int ranks = 0;                       ///< 0: from the list of devices in the file
+  int nodes = 0;                       ///< 0: same
+  bool in_place = false;               ///< which of the two times is taken
 };
 
 /// The tables of one file, and what the user should know of the reading.

@@ -16,6 +16,7 @@
 #include "sim/collectives/algorithms.hpp"
 #include "sim/config/cluster_yaml.hpp"
 #include "sim/config/collective_catalogue.hpp"
+#include "sim/config/collective_table_yaml.hpp"
 #include "sim/config/data_files.hpp"
 #include "sim/config/gpu_yaml.hpp"
 #include "sim/config/link_yaml.hpp"
@@ -60,6 +61,28 @@ Json strategies() {
   return list;
 }
 
+/// A shipped table of measured collectives.
+Json table_json(const std::string& name) {
+  const CollectiveTable table = config::read_collective_table(
+      config::load_yaml(config::data_file(DataKind::collective_table, name).string()));
+  Json entries = Json::array();
+  std::vector<std::string> parts;
+  for (const MeasuredSeries& series : table.series) {
+    entries.push_back({{"op", name_of(series.op)},
+                       {"ranks", series.ranks},
+                       {"nodes", series.machines},
+                       {"rows", series.rows.size()},
+                       {"source", series.source.file}});
+    parts.push_back(fmt::format("{} {}x{}", name_of(series.op), series.machines,
+                                series.ranks / series.machines));
+  }
+  return {{"name", name},
+          {"kind", "table"},
+          {"summary", fmt::format("{} on {}: {}{}", table.library, table.gpu,
+                                  fmt::join(parts, ", "), table.fits.empty() ? "" : "; with fits")},
+          {"entries", entries}};
+}
+
 Json collectives() {
   Json list = Json::array();
   for (const CollectiveKind kind : collective_kinds()) {
@@ -87,6 +110,9 @@ Json collectives() {
                     {"operations", std::move(does)}});
   }
   append_catalogue(list, "library", config::collective_catalogue());
+  for (const std::string& name : config::data_names(DataKind::collective_table)) {
+    list.push_back(table_json(name));
+  }
   return list;
 }
 

@@ -148,7 +148,7 @@ std::string name_part(const char* key, const std::string& name) {
 }
 
 std::string time_text(Seconds time) {
-  return fmt::format("{:.7g} us", time.count() * 1e6);
+  return fmt::format("{:.10g} us", time.count() * 1e6);
 }
 
 std::string ratio_text(double ratio) {

@@ -70,4 +70,80 @@ TEST_CASE("A table has one entry a collective and each entry a source", "[cost][
                                        Catch::ContainsSubstring("'source'"));
 }
 
+TEST_CASE("A table that is written and read again is the same", "[cost][table][yaml]") {
+  CollectiveTable table;
+  table.library = "nccl";
+  table.gpu = "A100: \"large\"";
+  MeasuredSeries series;
+  series.op = CollectiveKind::all_to_all;
+  series.ranks = 16;
+  series.machines = 2;
+  series.in_place = true;
+  series.version = "2.18";
+  series.source = {"imported", "run.txt", "nccl-tests", "", "two runs"};
+  series.rows = {{Bytes{1000}, Seconds{12.345678e-6}, "", "", 0},
+                 {Bytes{1 << 20}, Seconds{1e-3}, "ring", "ll128", 4}};
+  table.series = {series};
+  CollectiveFit fit;
+  fit.op = CollectiveKind::all_to_all;
+  fit.hops = HopClass::network;
+  fit.ranks = {8, 16};
+  fit.residual_p50 = 0.0125;
+  fit.residual_p95 = 0.05;
+  FitSegment segment;
+  segment.chunk_first = Bytes{63};
+  segment.chunk_last = Bytes{65536};
+  segment.algorithm = "ring";
+  segment.protocol = "simple";
+  segment.launch = Seconds{20e-6};
+  segment.hop_local = Seconds{2e-6};
+  segment.hop_network = Seconds{15e-6};
+  segment.link_time = 1.25;
+  segment.local_pass = Seconds{2e-12};
+  segment.rows = 2;
+  fit.segments = {segment};
+  table.fits = {fit};
+
+  const std::string text = config::write_collective_table(table, {});
+  const CollectiveTable again = config::read_collective_table(config::parse_yaml(text, "t.yaml"));
+  CHECK(config::write_collective_table(again, {}) == text);
+  CHECK(again.gpu == table.gpu);
+  const MeasuredSeries& read = again.series.at(0);
+  CHECK(read.op == CollectiveKind::all_to_all);
+  CHECK(read.in_place);
+  CHECK(read.source.notes == "two runs");
+  CHECK(read.rows.at(0).time.count() == Approx(12.345678e-6));
+  CHECK(read.rows.at(1).channels == 4);
+  const CollectiveFit& fitted = again.fits.at(0);
+  CHECK(fitted.hops == HopClass::network);
+  CHECK(fitted.ranks == fit.ranks);
+  CHECK(fitted.residual_p95 == Approx(0.05));
+  const FitSegment& part = fitted.segments.at(0);
+  CHECK(part.chunk_first == Bytes{63});
+  CHECK(part.hop_network.count() == Approx(15e-6));
+  CHECK(part.link_time == Approx(1.25));
+  CHECK(part.local_pass.count() == Approx(2e-12));
+}
+
+TEST_CASE("A fit's mistakes are named with their place", "[cost][table][yaml]") {
+  const auto fits = [](const std::string& hops, const std::string& segment) {
+    return table_text("{size: 2 MiB, time: 80 us}") +
+           "fits:\n"
+           "  - {op: all_reduce, hops: " +
+           hops + ", ranks: [2, 4], residual: {p50: 1 %, p95: 2 %}, segments: [" + segment + "]}\n";
+  };
+  const std::string good =
+      "{from: 1 KiB, to: 1 MiB, rows: 4, launch: 9 us, hop_local: 1 us, link_time: 105 %}";
+  CHECK(read(fits("nvlink", good)).size() == 1);
+  CHECK_THROWS_WITH(read(fits("nvlnk", good)), Catch::ContainsSubstring("'nvlink'"));
+  CHECK_THROWS_WITH(read(fits("network", good)), Catch::ContainsSubstring("hop_network"));
+  CHECK_THROWS_WITH(read(fits("nvlink", "")), Catch::ContainsSubstring("'segments' is empty"));
+  std::string bare = good;
+  bare.replace(bare.find("105 %"), 5, "1.05");
+  CHECK_THROWS_WITH(read(fits("nvlink", bare)), Catch::ContainsSubstring("%"));
+  std::string turned = good;
+  turned.replace(turned.find("1 MiB"), 5, "1 B");
+  CHECK_THROWS_WITH(read(fits("nvlink", turned)), Catch::ContainsSubstring("1 KiB"));
+}
+
 }  // namespace gradwire

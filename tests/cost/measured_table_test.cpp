@@ -3,7 +3,9 @@
 #include <cmath>
 #include <memory>
 
+#include "sim/collectives/ring_all_reduce.hpp"
 #include "tests/catch.hpp"
+#include "tests/collectives/nodes.hpp"
 
 namespace gradwire {
 namespace {
@@ -116,6 +118,36 @@ TEST_CASE("What was not measured is priced by the fallback", "[cost][table]") {
     CHECK(cost.alone == Seconds{1});
     CHECK(cost.source == "fit");
   }
+}
+
+TEST_CASE("Rank counts that were not measured are priced by the table's fit", "[cost][table]") {
+  const auto cluster = std::make_shared<const Cluster>(test::dgx1v_cluster(2));
+  CollectiveFit fit;
+  fit.ranks = {8};
+  FitSegment segment;
+  segment.chunk_last = Bytes{1 << 30};
+  segment.launch = 10_us;
+  segment.hop_local = 2_us;
+  segment.protocol = "simple";
+  fit.segments = {segment};
+  CollectiveTable measured;
+  measured.series.push_back({CollectiveKind::all_reduce, 8, 1, {row(1, 20), row(1024, 100)}});
+  measured.fits = {fit};
+  const MeasuredTable table(std::move(measured), cluster, one_second());
+  const auto planned = [&](int nodes, int each) {
+    return plan_ring_all_reduce(
+        *cluster, packed_placement(std::vector<int>(static_cast<std::size_t>(nodes), each)));
+  };
+  const Bytes size{8'000'000};
+  // 3 ranks: 2 rings of a lane; 10 us + 4 * 2 us + 8 MB * (4/3) / (2 * 22.5 GB/s).
+  const CollectiveCost cost = price(table, planned(1, 3), size);
+  CHECK(cost.source == "fit");
+  CHECK(cost.protocol == "simple");
+  CHECK(cost.alone.value().count() ==
+        Approx(18e-6 + 8e6 * 4 / 3 / (2 * test::lane_rate)).epsilon(1e-9));
+  CHECK(price(table, planned(1, 8), kib(1)).source == "table");
+  // The fit is of NVLink: two machines go by the fallback.
+  CHECK(price(table, planned(2, 4), size).alone == Seconds{1});
 }
 
 TEST_CASE("A row's algorithm and protocol are named where known", "[cost][table]") {

@@ -1,0 +1,87 @@
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <string>
+
+#include "sim/config/collective_table_yaml.hpp"
+#include "sim/core/statistics.hpp"
+#include "tests/calibration/published.hpp"
+#include "tests/catch.hpp"
+
+namespace gradwire {
+namespace {
+
+CollectiveTable shipped(const std::string& name) {
+  return config::read_collective_table(
+      config::load_yaml(GRADWIRE_SOURCE_DIR "/profiles/collectives/" + name + ".yaml"));
+}
+
+std::vector<std::string> shipped_names() {
+  std::vector<std::string> names;
+  for (const auto& file :
+       std::filesystem::directory_iterator(GRADWIRE_SOURCE_DIR "/profiles/collectives")) {
+    names.push_back(file.path().stem().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+bool same_rows(const MeasuredSeries& a, const MeasuredSeries& b) {
+  return std::ranges::equal(a.rows, b.rows, [](const MeasuredRow& left, const MeasuredRow& right) {
+    return left.size == right.size &&
+           left.time.count() == Approx(right.time.count()).epsilon(1e-12);
+  });
+}
+
+}  // namespace
+
+TEST_CASE("The rows of shipped tables are those that were published", "[fit][published]") {
+  if (!std::filesystem::exists(test::published_tables())) {
+    std::cout << "published tables are not there: skipped\n";
+    return;
+  }
+  const auto published = test::read_published();
+  std::size_t found = 0;
+  for (const std::string& name : shipped_names()) {
+    for (const MeasuredSeries& series : shipped(name).series) {
+      INFO(name << ": " << name_of(series.op) << " on " << series.ranks << " ranks, "
+                << series.machines << " nodes");
+      CHECK(std::ranges::any_of(published, [&](const test::PublishedSeries& one) {
+        return one.series.op == series.op && one.series.ranks == series.ranks &&
+               one.series.machines == series.machines && same_rows(one.series, series);
+      }));
+      ++found;
+    }
+  }
+  CHECK(found == published.size());
+}
+
+TEST_CASE("Shipped fits have the residuals that they tell", "[fit]") {
+  const std::map<std::string, std::string> nodes = {{"dgx1v_nccl", "dgx1v"},
+                                                    {"vtrain_a100", "dgx_a100"}};
+  for (const std::string& name : shipped_names()) {
+    const CollectiveTable table = shipped(name);
+    if (table.fits.empty()) continue;
+    INFO(name);
+    REQUIRE(nodes.contains(name));
+    const test::Machine where =
+        test::machine("cluster: {node: " + nodes.at(name) + ", nodes: 1, gpus_per_node: 8}");
+    for (const CollectiveFit& fit : table.fits) {
+      std::vector<double> errors;
+      for (MeasuredSeries series : table.series) {
+        if (series.op != fit.op || series.machines > 1) continue;
+        for (MeasuredRow& row : series.rows) row.algorithm = fit.segments.front().algorithm;
+        for (const FitSample& sample : samples_of(series, *where.cluster, *where.library)) {
+          errors.push_back(std::abs(fitted_time(fit, sample.shape, sample.size) / sample.time - 1));
+        }
+      }
+      const std::vector<double> once(errors.size(), 1);
+      CHECK(percentile(errors, once, 50) == Approx(fit.residual_p50).epsilon(1e-3));
+      CHECK(percentile(errors, once, 95) == Approx(fit.residual_p95).epsilon(1e-3));
+    }
+  }
+}
+
+}  // namespace gradwire
