@@ -13,7 +13,7 @@ double bytes(const MeasuredRow& row) {
   return static_cast<double>(row.size.count());
 }
 
-bool rises(const std::vector<MeasuredRow>& rows) {
+[[maybe_unused]] bool rises(const std::vector<MeasuredRow>& rows) {
   return !rows.empty() && rows.front().size.count() > 0 &&
          std::all_of(rows.begin(), rows.end(),
                      [](const MeasuredRow& row) { return row.time.count() > 0; }) &&
