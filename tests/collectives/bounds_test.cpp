@@ -34,6 +34,14 @@ const std::vector<Bytes> sizes = {Bytes{1},           Bytes{3000},
                                   Bytes{100'000},     Bytes{3'000'000},
                                   Bytes{100'000'000}, Bytes{std::int64_t{1} << 40}};
 
+/// Gloo's reduce has one latency of a step for its two phases, whose hops may be of different
+/// kinds: what a larger size takes off it is 0.5 % of the time at most.
+constexpr double gloo_reduce = 0.006;
+
+double slack_of(const std::string& what) {
+  return what == "library: gloo reduce" ? gloo_reduce : rounding;
+}
+
 /// One way to do a collective: for each size a pattern and its cost.
 struct Way {
   std::vector<Pattern> patterns;
@@ -88,8 +96,9 @@ std::map<std::string, Way> all_ways(const test::RandomCluster& on) {
       }
     }
   }
-  for (const std::string library :
-       {"library: nccl", "library: user, alpha: 20 us, bandwidth: 10 GB/s"}) {
+  for (const auto& entry : config::collective_catalogue()) {
+    std::string library = "library: " + entry.name;
+    if (entry.name == "user") library += ", alpha: 20 us, bandwidth: 10 GB/s";
     const auto yaml = config::parse_yaml("collective: {" + library + "}", "bounds_test");
     config::YamlMap map(yaml, "scenario");
     std::vector<Warning> warnings;
@@ -266,7 +275,7 @@ TEST_CASE("More bytes never take less time", "[collectives][bounds]") {
       const std::vector<double> taken = times(*on.cluster, way);
       for (std::size_t i = 1; i < sizes.size(); ++i) {
         if (!is_same_way(way, i, way, i - 1)) continue;
-        CHECK(taken[i] >= taken[i - 1] * (1 - rounding));
+        CHECK(taken[i] >= taken[i - 1] * (1 - slack_of(what)));
       }
     }
   }
@@ -292,12 +301,13 @@ TEST_CASE("More latency never takes less time, and more bandwidth never more",
       const std::vector<double> taken_later = times(*later.cluster, ways_later.at(what));
       const std::vector<double> taken_faster = times(*faster.cluster, ways_faster.at(what));
       for (std::size_t i = 0; i < sizes.size(); ++i) {
-        const double slack = what.starts_with("library: nccl") ? nccl_hops : rounding;
+        const double slack = what.starts_with("library: nccl") ? nccl_hops : slack_of(what);
         if (is_same_way(way, i, ways_later.at(what), i)) {
           CHECK(taken_later[i] >= taken[i] * (1 - slack));
         }
         if (is_same_way(way, i, ways_faster.at(what), i)) {
-          CHECK(taken_faster[i] <= taken[i] * (1 + (is_ports ? fair_shares : rounding)));
+          CHECK(taken_faster[i] <=
+                taken[i] * (1 + std::max(slack_of(what), is_ports ? fair_shares : rounding)));
         }
       }
     }
