@@ -1,6 +1,7 @@
 #include "sim/config/nccl_yaml.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -66,7 +67,10 @@ std::optional<NameList> read_list(YamlMap& map, const std::string& key,
     const std::size_t comma = rest.find(',');
     const std::string name(rest.substr(0, comma));
     if (std::ranges::find(known, name) == known.end()) {
-      fail_choice(map.require_value(key, "a name"), name, known);
+      map.fail(key,
+               fmt::format("'{}' names '{}'; expected auto, or names of {}, with commas between "
+                           "them{}",
+                           key, name, fmt::join(known, ", "), suggestion(name, known)));
     }
     list.names.push_back(name);
     if (comma == std::string_view::npos) return list;

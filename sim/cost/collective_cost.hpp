@@ -21,6 +21,9 @@ struct CollectiveCost {
   /// Time of the whole collective measured alone. When present, the flows are paced so that alone
   /// they take exactly this (startup and hops are then 0), and contention acts on top.
   std::optional<Seconds> alone;
+  /// What the library itself expects, where it chooses by a model of its own: for comparison with
+  /// what it prints; nothing is paced by it.
+  std::optional<Seconds> planned;
   std::string algorithm;  ///< as printed: "ring"
   std::string protocol;   ///< "ll", "ll128", "simple", or "" when the source does not say
   std::string source;     ///< "table" | "fit" | "model"
