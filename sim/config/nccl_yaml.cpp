@@ -158,7 +158,10 @@ NcclGpus gpus_of(const Cluster& cluster, std::vector<Warning>& warnings) {
       if (const auto spec = described_gpu(model)) {
         entry->second.memory_bandwidth = spec->memory_bandwidth;
       }
-      if (wires == nullptr && !model.empty()) {
+      // What is not known of it, LL128 and NVLS, matters over NVLink only.
+      const bool has_nvlink = std::ranges::any_of(
+          node.resources(), [](const auto& resource) { return resource.kind == LinkKind::nvlink; });
+      if (wires == nullptr && !model.empty() && has_nvlink) {
         warnings.push_back(
             {"unknown-gpu", fmt::format("GPU model '{}' of node '{}' is not known: NCCL is priced "
                                         "as on Volta without LL128 and NVLS",
