@@ -1,6 +1,7 @@
 #include "sim/config/nccl_yaml.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -66,7 +67,10 @@ std::optional<NameList> read_list(YamlMap& map, const std::string& key,
     const std::size_t comma = rest.find(',');
     const std::string name(rest.substr(0, comma));
     if (std::ranges::find(known, name) == known.end()) {
-      fail_choice(map.require_value(key, "a name"), name, known);
+      map.fail(key,
+               fmt::format("'{}' names '{}'; expected auto, or names of {}, with commas between "
+                           "them{}",
+                           key, name, fmt::join(known, ", "), suggestion(name, known)));
     }
     list.names.push_back(name);
     if (comma == std::string_view::npos) return list;
@@ -154,7 +158,10 @@ NcclGpus gpus_of(const Cluster& cluster, std::vector<Warning>& warnings) {
       if (const auto spec = described_gpu(model)) {
         entry->second.memory_bandwidth = spec->memory_bandwidth;
       }
-      if (wires == nullptr && !model.empty()) {
+      // What is not known of it, LL128 and NVLS, matters over NVLink only.
+      const bool has_nvlink = std::ranges::any_of(
+          node.resources(), [](const auto& resource) { return resource.kind == LinkKind::nvlink; });
+      if (wires == nullptr && !model.empty() && has_nvlink) {
         warnings.push_back(
             {"unknown-gpu", fmt::format("GPU model '{}' of node '{}' is not known: NCCL is priced "
                                         "as on Volta without LL128 and NVLS",

@@ -135,8 +135,10 @@ TEST_CASE_METHOD(ErrorFixture, "what later versions bring is refused, not ignore
   CHECK(message(10, "events: [{at: 2 s, worker: 7, lost: true}]") ==
         "s.yaml:10:1: 'events" + later);
   CHECK(message(7, "strategy: {preset: pytorch_ddp/default}") == "s.yaml:7:12: 'preset" + later);
-  CHECK(message(8, "collective: {algorithm: tree}") ==
-        "s.yaml:8:25: 'algorithm' is 'tree'; expected one of auto, ring");
+  CHECK(message(8, "collective: {algorithm: trie}") ==
+        "s.yaml:8:25: 'algorithm' names 'trie'; expected auto, or names of tree, ring, "
+        "collnet_direct, collnet_chain, nvls, nvls_tree, pat, with commas between them; did you "
+        "mean 'tree'?");
   CHECK(message(11, "vary: {run.seed: [1, 2]}") ==
         "s.yaml:11:7: 'vary' is for 'gradwire sweep'; expected a scenario without it");
 }

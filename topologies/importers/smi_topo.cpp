@@ -148,7 +148,7 @@ class Importer {
     std::vector<DeviceId> bridges;
     for (std::size_t group = 0; group < count(levels.numas); ++group) {
       const int numa = matrix_.devices[first_of(levels.numas, group)].numa;
-      numas_.push_back(node.add({.kind = DeviceKind::numa, .numa = numa}));
+      numas_.push_back(node.add({.kind = DeviceKind::numa, .model = options_.cpu, .numa = numa}));
     }
     for (std::size_t group = 0; group < count(levels.bridges); ++group) {
       const std::size_t member = first_of(levels.bridges, group);
