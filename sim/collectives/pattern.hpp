@@ -81,7 +81,7 @@ struct Pattern {
   int ranks = 0;
   int machines = 0;  ///< that the ranks live on
   int channels = 0;
-  /// TCP connections that each flow goes over; 0: as many as its ports say (ClusterLink).
+  /// TCP connections between two ranks, for all collectives; 0: as the ports say, for each flow.
   int connections = 0;
   std::vector<Phase> phases;
   std::vector<LinkId> path_links;

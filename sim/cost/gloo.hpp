@@ -25,8 +25,8 @@ namespace gradwire {
 class GlooLibrary final : public CollectiveLibrary {
  public:
   /// Two worker threads for each device (torch/csrc/distributed/c10d/ProcessGroupGloo.cpp): a third
-  /// collective waits. They share the connections fairly here; Gloo serves their segments in turn,
-  /// so that a small collective beside a large one gets less.
+  /// collective waits. The two share the connections fairly here; Gloo serves their segments in
+  /// turn, so that a small collective beside a large one gets less.
   static constexpr int worker_threads = 2;
   static constexpr Bytes segment_max{1 << 20};  ///< gloo/allreduce.h, maxSegmentSize
   /// Hand-over between Gloo's threads in a step: 39 us for the least all-reduce of two ranks over

@@ -59,15 +59,16 @@ class Builder {
     arrivals_.clear();
     if (separate_phases_) {
       for (; first_link_ < graph_.link_id.size(); ++first_link_) {
-        local_link_[static_cast<std::size_t>(graph_.link_id[first_link_])] = unused;
+        const LinkId id = graph_.link_id[first_link_];
+        if (id != FlowGraph::no_link) local_link_[static_cast<std::size_t>(id)] = unused;
       }
+      connection_.clear();
     }
     const auto begin = static_cast<std::uint32_t>(graph_.flow_count());
     const auto size = static_cast<std::uint32_t>(phase.flows.size());
     graph_.phases.push_back({pattern_id, begin, begin + size, phase.steps, phase.coupling});
     for (const PatternFlow& flow : phase.flows) {
-      add_flow(std::span(pattern.path_links).subspan(flow.path_begin, flow.path_size), flow.share,
-               pattern.connections);
+      add_flow(pattern, flow);
       graph_.group.push_back(phase.coupling == Coupling::independent ? FlowGraph::no_group
                                                                      : group_of(flow.group));
       if (phase.coupling == Coupling::pipeline) await_arrivals(flow);
@@ -86,8 +87,10 @@ class Builder {
         static_cast<std::uint32_t>(graph_.flow_count() - 1));
   }
 
-  void add_flow(std::span<const LinkId> path, double share, int connections) {
-    assert(!path.empty() && share > 0 && connections >= 0);
+  void add_flow(const Pattern& pattern, const PatternFlow& flow) {
+    const auto path = std::span(pattern.path_links).subspan(flow.path_begin, flow.path_size);
+    const int connections = pattern.connections;
+    assert(!path.empty() && flow.share > 0 && connections >= 0);
     double latency = 0;
     double ceiling = std::numeric_limits<double>::infinity();
     Hop hop = Hop::nvlink;
@@ -99,13 +102,16 @@ class Builder {
       ceiling = std::min(ceiling, opened * link.connection_capacity);
       graph_.path.push_back(local(id));
     }
+    if (connections > 0 && std::isfinite(ceiling)) {
+      graph_.path.push_back(connection(flow, connections, ceiling));
+    }
     graph_.path_begin.push_back(static_cast<std::uint32_t>(graph_.path.size()));
     const auto next = static_cast<std::uint32_t>(graph_.kinds.size());
     const auto [found, is_new] =
-        kind_index_.try_emplace(KindKey{share, femtoseconds(latency), hop, ceiling}, next);
+        kind_index_.try_emplace(KindKey{flow.share, femtoseconds(latency), hop, ceiling}, next);
     if (is_new) {
       const auto phase = static_cast<std::uint32_t>(graph_.phases.size() - 1);
-      graph_.kinds.push_back({phase, share, latency, hop, ceiling});
+      graph_.kinds.push_back({phase, flow.share, latency, hop, ceiling});
     }
     graph_.kind.push_back(found->second);
   }
@@ -124,6 +130,19 @@ class Builder {
     return index;
   }
 
+  /// What the connections from one rank to another carry: a library that says how many it opens
+  /// opens them once, for all its collectives.
+  std::uint32_t connection(const PatternFlow& flow, int connections, double capacity) {
+    const auto next = static_cast<std::uint32_t>(graph_.link_id.size());
+    const auto [found, is_new] =
+        connection_.try_emplace({flow.source, flow.destination, connections}, next);
+    if (is_new) {
+      graph_.link_id.push_back(FlowGraph::no_link);
+      graph_.capacity.push_back(capacity);
+    }
+    return found->second;
+  }
+
   std::uint32_t group_of(int group) {
     const auto [found, is_new] = group_index_.try_emplace(group, graph_.group_count);
     if (is_new) ++graph_.group_count;
@@ -137,6 +156,8 @@ class Builder {
   std::size_t first_link_ = 0;  ///< of this phase, when phases are separate
   std::unordered_map<KindKey, std::uint32_t, boost::hash<KindKey>> kind_index_;
   std::unordered_map<int, std::uint32_t> group_index_;
+  using RankPair = std::tuple<int, int, int>;  ///< source, destination, connections
+  std::unordered_map<RankPair, std::uint32_t, boost::hash<RankPair>> connection_;
   using GroupRank = std::pair<std::uint32_t, int>;
   /// (group, rank) -> flows of this phase that end there.
   std::unordered_map<GroupRank, std::vector<std::uint32_t>, boost::hash<GroupRank>> arrivals_;

@@ -34,10 +34,11 @@ struct PhaseRange {
 
 /// All flows of all patterns and the links they use, as parallel arrays.
 struct FlowGraph {
+  static constexpr LinkId no_link = -1;
   static constexpr std::uint32_t no_group = std::numeric_limits<std::uint32_t>::max();
 
   /// Link -> the cluster's number; only links in use. A number stands here once for each phase that
-  /// uses it when phases are separate.
+  /// uses it when phases are separate; no_link for what the connections of a pair of ranks share.
   std::vector<LinkId> link_id;
   std::vector<double> capacity;           ///< link -> bytes per second
   std::vector<std::uint32_t> path_begin;  ///< flow f uses path[path_begin[f], path_begin[f+1])

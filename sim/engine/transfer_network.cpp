@@ -132,7 +132,8 @@ std::vector<LinkUse> TransferNetwork::usage() const {
     for (std::uint32_t flow = phase.flow_begin; flow < phase.flow_end; ++flow) {
       const double share = graph_.kinds[graph_.kind[flow]].share;
       for (const std::uint32_t link : graph_.links_of(flow)) {
-        bytes[static_cast<std::size_t>(graph_.link_id[link])] += carried * share;
+        const LinkId id = graph_.link_id[link];
+        if (id != FlowGraph::no_link) bytes[static_cast<std::size_t>(id)] += carried * share;
       }
     }
   }

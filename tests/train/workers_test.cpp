@@ -162,7 +162,8 @@ constexpr CommunicationStream two_host_threads{.on_gpu = false, .concurrent = 2}
 
 }  // namespace
 
-TEST_CASE("two host threads move two collectives at a time, in order, and a third waits", "[workers]") {
+TEST_CASE("two host threads move two collectives at a time, in order, and a third waits",
+          "[workers]") {
   Fixture f({{0, 1, 1.0}}, two_host_threads);
   for (int i = 0; i < 3; ++i) {
     f.workers.post(work(1), "w");
