@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdio>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,7 +13,6 @@
 #include "sim/cli/outputs.hpp"
 #include "sim/cli/predict.hpp"
 #include "sim/core/error.hpp"
-#include "sim/cost/collective_shape.hpp"
 #include "sim/report/nccl_table.hpp"
 
 namespace gradwire::cli {
@@ -26,6 +27,24 @@ struct CollectiveOptions {
   std::string json;
 };
 
+/// Time that the busiest link needs for one byte of the collective, however the flows are timed.
+double seconds_per_byte(const Pattern& pattern, const Cluster& cluster) {
+  std::vector<double> load(cluster.links().size());
+  for (const Phase& phase : pattern.phases) {
+    for (const PatternFlow& flow : phase.flows) {
+      for (const LinkId link :
+           std::span(pattern.path_links).subspan(flow.path_begin, flow.path_size)) {
+        load[static_cast<std::size_t>(link)] += flow.share;
+      }
+    }
+  }
+  double most = 0;
+  for (std::size_t i = 0; i < load.size(); ++i) {
+    most = std::max(most, load[i] / cluster.links()[i].capacity);
+  }
+  return most;
+}
+
 /// Runs the sizes one after the other on one engine, each alone.
 CollectiveReport measure(const CollectiveOptions& options, const config::Scenario& scenario) {
   const CollectiveKind kind = collective_kind(options.operation).value();
@@ -35,7 +54,7 @@ CollectiveReport measure(const CollectiveOptions& options, const config::Scenari
   const auto engine = make_engine(*scenario.cluster, patterns, how);
   std::vector<double> bounds;
   for (const Pattern& pattern : patterns) {
-    bounds.push_back(busiest_link_time(pattern, *scenario.cluster).count());
+    bounds.push_back(seconds_per_byte(pattern, *scenario.cluster));
   }
   const std::vector<Bytes> sizes = parse_sizes(options.sizes);
   CollectiveReport report{kind, static_cast<int>(scenario.placement.size()), {}};
