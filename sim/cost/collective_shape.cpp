@@ -67,23 +67,6 @@ void add_steps(const Pattern& pattern, const Phase& phase, const Cluster& cluste
   shape.local_steps += phase.steps * (1 - network_share);
 }
 
-/// Time that the busiest link needs for one byte of the collective, however the flows are timed.
-Seconds busiest_link_time(const Pattern& pattern, const Cluster& cluster) {
-  std::vector<double> load(cluster.links().size());
-  for (const Phase& phase : pattern.phases) {
-    for (const PatternFlow& flow : phase.flows) {
-      for (const LinkId link : links_of(pattern, flow)) {
-        load[static_cast<std::size_t>(link)] += flow.share;
-      }
-    }
-  }
-  Seconds most;
-  for (std::size_t i = 0; i < load.size(); ++i) {
-    most = std::max(most, Seconds{load[i] / cluster.links()[i].capacity});
-  }
-  return most;
-}
-
 }  // namespace
 
 std::string_view name_of(HopClass hops) {
@@ -116,6 +99,22 @@ CollectiveShape shape_of(const Pattern& pattern, const Cluster& cluster) {
   }
   shape.per_byte = busiest_link_time(pattern, cluster);
   return shape;
+}
+
+Seconds busiest_link_time(const Pattern& pattern, const Cluster& cluster) {
+  std::vector<double> load(cluster.links().size());
+  for (const Phase& phase : pattern.phases) {
+    for (const PatternFlow& flow : phase.flows) {
+      for (const LinkId link : links_of(pattern, flow)) {
+        load[static_cast<std::size_t>(link)] += flow.share;
+      }
+    }
+  }
+  Seconds most;
+  for (std::size_t i = 0; i < load.size(); ++i) {
+    most = std::max(most, Seconds{load[i] / cluster.links()[i].capacity});
+  }
+  return most;
 }
 
 }  // namespace gradwire

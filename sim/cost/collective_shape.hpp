@@ -35,4 +35,7 @@ struct CollectiveShape {
 /// first; independent flows are one hop a phase.
 [[nodiscard]] CollectiveShape shape_of(const Pattern& pattern, const Cluster& cluster);
 
+/// Time that the busiest link needs for one byte of the collective, however the flows are timed.
+[[nodiscard]] Seconds busiest_link_time(const Pattern& pattern, const Cluster& cluster);
+
 }  // namespace gradwire
