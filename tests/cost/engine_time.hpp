@@ -6,19 +6,16 @@
 
 namespace gradwire::test {
 
-/// Seconds until the engine has moved this collective, alone or several of it at the same time.
+/// Seconds until the engine has moved this collective, alone.
 inline double engine_time(const Cluster& cluster, const Pattern& pattern, Bytes size,
-                          const CollectiveCost& cost, Fidelity fidelity = Fidelity::fluid,
-                          int at_once = 1) {
+                          const CollectiveCost& cost, Fidelity fidelity = Fidelity::fluid) {
   EngineOptions options;
-  options.one_at_a_time = at_once == 1;
+  options.one_at_a_time = true;
   options.fidelity = fidelity;
   options.reference_solver = true;  // SimGrid would allow only one engine in this program
   const auto engine = make_engine(cluster, std::span(&pattern, 1), options);
   double end = -1;
-  engine->at(Seconds{}, [&] {
-    for (int id = 0; id < at_once; ++id) engine->network().start(id, 0, size, cost);
-  });
+  engine->at(Seconds{}, [&] { engine->network().start(0, 0, size, cost); });
   engine->run([&](TransferId, Seconds now) { end = now.count(); });
   return end;
 }
