@@ -41,8 +41,9 @@ were fitted to; they are in no gate's figure. Rows marked *show* are under no ga
 /// What is published of others on the same kind of table.
 constexpr std::string_view peers = R"(## What others reach
 
-All-reduce against nccl-tests or the tables below. Figures that are published, and what we measured of
-peers ourselves with their own programs; both after a fit to the very tables, unlike (a).
+All-reduce against nccl-tests, on the same kind of tables: figures that are published, and what we
+measured with the peers' own programs. Data-sheet links compare with (a); hand-set or fitted links had
+the very tables in view, which neither (a) nor the held-out rows of (b) and (c) have.
 
 | tool | tables | mean | worst | source |
 | --- | --- | --: | --: | --- |
@@ -114,6 +115,14 @@ std::string own_noise(const MeasuredSeries& series) {
   return distances.empty() ? "" : percent(median(distances));
 }
 
+/// The strictest role of a group's rows; some of a scored table may have been fitted to.
+std::string role_of(Rows group) {
+  for (const char* role : {"score", "show"}) {
+    if (std::ranges::find(group, role, &Row::role) != group.end()) return role;
+  }
+  return "calibrate";
+}
+
 /// Median |error| of the predicted rows of a group in [from, below).
 std::string median_between(Rows group, double from, double below) {
   const Errors errors = errors_of(group, [&](const Row& row) {
@@ -136,14 +145,13 @@ std::string tables_text(const config::CollectiveMeasurements& measured, Rows row
     if (table == nullptr) continue;
     const Errors all = errors_of(group, [](const Row& row) { return row.role != "calibrate"; });
     fmt::format_to(
-        std::back_inserter(text), "| {} | {} | {} | {} | {} | {} | {} | {} |\n",
+        std::back_inserter(text), "| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
         group.front().group, table->hardware,
         table->version.empty() ? table->library_name : table->library_name + " " + table->version,
         median_between(group, 0, 256 * kibibyte),
         median_between(group, 256 * kibibyte, 8 * mebibyte),
         median_between(group, 8 * mebibyte, 1e300),
-        all.rows == all.failed ? "" : percent(all.worst), own_noise(table->series),
-        group.back().role);
+        all.rows == all.failed ? "" : percent(all.worst), own_noise(table->series), role_of(group));
   }
   return text + "\n";
 }

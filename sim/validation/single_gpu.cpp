@@ -69,7 +69,8 @@ class SingleGpu final : public Series {
     map.find("skipped");
     map.finish();
     add_spreads(rows_);
-    std::ranges::stable_partition(rows_, [](const Row& row) { return row.role == "calibrate"; });
+    std::stable_partition(rows_.begin(), rows_.end(),
+                          [](const Row& row) { return row.role == "calibrate"; });
   }
 
   [[nodiscard]] std::size_t tasks() const override { return 1; }
