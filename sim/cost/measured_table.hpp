@@ -74,6 +74,10 @@ class MeasuredTable final : public CollectiveLibrary {
   [[nodiscard]] int concurrent_collectives() const override {
     return fallback_->concurrent_collectives();
   }
+  [[nodiscard]] bool on_gpu() const override { return fallback_->on_gpu(); }
+  [[nodiscard]] int concurrent_collectives() const override {
+    return fallback_->concurrent_collectives();
+  }
 
  private:
   [[nodiscard]] CollectiveShape shape_of_known(const Pattern& pattern) const;
