@@ -6,9 +6,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "sim/cost/fitted_collective.hpp"
 #include "sim/cost/collective_library.hpp"
 #include "sim/cost/collective_shape.hpp"
+#include "sim/cost/fitted_collective.hpp"
 
 namespace gradwire {
 
@@ -75,9 +75,6 @@ class MeasuredTable final : public CollectiveLibrary {
     return fallback_->concurrent_collectives();
   }
   [[nodiscard]] bool on_gpu() const override { return fallback_->on_gpu(); }
-  [[nodiscard]] int concurrent_collectives() const override {
-    return fallback_->concurrent_collectives();
-  }
 
  private:
   [[nodiscard]] CollectiveShape shape_of_known(const Pattern& pattern) const;

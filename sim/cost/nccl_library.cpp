@@ -279,15 +279,11 @@ CollectiveChoice NcclLibrary::choose(std::span<const Pattern> patterns, Bytes si
   const NcclQuestion question{pattern.kind, way.algorithm, way.protocol, size.count()};
   const double us = nccl_measured_time(constants_, known.system, question, known.facts,
                                        options_.gpus_per_process, known.channel_share);
-  if (constants_.has_model) {
-    choice.cost.planned = Seconds{nccl_time(constants_, known.system, question) * 1e-6};
-  }
   choice.pattern = way.pattern;
   choice.cost.algorithm = pattern.algorithm;
   choice.cost.protocol = name_of(way.protocol);
   choice.cost.alone = Seconds{us * 1e-6};
   if (constants_.has_model) {
-    const NcclQuestion question{pattern.kind, way.algorithm, way.protocol, size.count()};
     choice.cost.planned = Seconds{nccl_time(constants_, known.system, question) * 1e-6};
   }
   return choice;

@@ -190,8 +190,7 @@ TEST_CASE("NCCL's algorithms say where they cannot run", "[collectives][nccl]") 
   const Placement both = packed_placement(mesh, 8);
   const auto kind = CollectiveKind::all_reduce;
   const Cluster switched = nvswitch_cluster(2);
-  CHECK_THROWS_WITH(plan_collective(kind, "nvls", mesh, here),
-                    StartsWith("nvls needs NVSwitches"));
+  CHECK_THROWS_WITH(plan_collective(kind, "nvls", mesh, here), StartsWith("nvls needs NVSwitches"));
   CHECK_THROWS_WITH(plan_collective(kind, "nvls", switched, both),
                     StartsWith("nvls reduces inside one machine"));
   CHECK_THROWS_WITH(plan_collective(kind, "nvls_tree", switched, here),
