@@ -240,6 +240,7 @@ std::vector<FitSample> samples_of(const MeasuredSeries& series, const Cluster& c
       shape = shapes.emplace(sample.algorithm, shape_of(pattern, cluster)).first;
     }
     sample.shape = shape->second;
+    sample.shapes = shapes;
     samples.push_back(std::move(sample));
   }
   return samples;

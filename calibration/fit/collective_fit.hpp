@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,6 +21,8 @@ struct FitSample {
   Seconds time;
   std::string algorithm;  ///< named by the table, else what the library takes for this size
   std::string protocol;   ///< "" when the table does not name it
+  /// By algorithm, of all that the library may take: a fit prices its segment's own.
+  std::map<std::string, CollectiveShape> shapes{};
 };
 
 /// The rows of a series on the first machines of a cluster, the first GPUs of each. Where a row

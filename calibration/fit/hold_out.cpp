@@ -55,7 +55,10 @@ std::vector<HeldOutRow> predict(std::span<const FitSample> fitted,
       return candidate.op == sample.op && candidate.hops == sample.shape.hops;
     });
     if (fit == fits.end()) continue;
-    rows.push_back({sample, fitted_time(*fit, sample.shape, sample.size)});
+    const FitSegment& segment = segment_for(*fit, sample.shape.ranks, sample.size);
+    const auto named = sample.shapes.find(segment.algorithm);
+    const CollectiveShape& shape = named == sample.shapes.end() ? sample.shape : named->second;
+    rows.push_back({sample, fitted_time(*fit, shape, sample.size)});
   }
   return rows;
 }
