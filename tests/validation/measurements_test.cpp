@@ -68,12 +68,12 @@ TEST_CASE("A table of measurements is refused with the place of what is wrong", 
   CHECK(error_of("     ranks: 4, parts: {a: score}, rows: [[1 MiB, 70 us]]}\n") ==
         "x.yaml:5:13: 'ranks' is 4, but the cluster has 8 GPUs in use; expected the same number");
   CHECK(error_of("     ranks: 8, parts: {a: scored}, rows: [[1 MiB, 70 us]]}\n") ==
-        "x.yaml:5:28: 'a' is 'scored'; expected one of calibrate, score, show; did you mean "
+        "x.yaml:5:27: 'a' is 'scored'; expected one of calibrate, score, show; did you mean "
         "'score'?");
   CHECK(error_of("     ranks: 8, parts: {a: score}, rows: [[1 MiB, 70 us], [1 MiB, 71 us]]}\n") ==
-        "x.yaml:5:63: 'size' is not above the row before; expected rows in rising order of size");
+        "x.yaml:5:59: 'size' is not above the row before; expected rows in rising order of size");
   CHECK(error_of("     ranks: 8, parts: {a: score}, rows: [[1 MiB]]}\n") ==
-        "x.yaml:5:46: a row is [size, time] or [size, time, spread], such as [1 MiB, 70 us, 1.5 "
+        "x.yaml:5:42: a row is [size, time] or [size, time, spread], such as [1 MiB, 70 us, 1.5 "
         "%]");
   CHECK(error_of("     ranks: 8, parts: {d: score}, rows: [[1 MiB, 70 us]]}\n")
             .find("unknown key 'd'") != std::string::npos);
