@@ -41,7 +41,7 @@ Seconds local_hop(HopClass hops) {
 
 void add_row(const FitSample& sample, Sums& sums) {
   const double one = 1 / sample.time.count();
-  const double size = static_cast<double>(sample.size.count());
+  const auto size = static_cast<double>(sample.size.count());
   const CollectiveShape& shape = sample.shape;
   Sums::Row row{};
   row[launch] = usual_launch.count() * one;
@@ -279,6 +279,7 @@ std::vector<CollectiveFit> fit_all(std::span<const FitSample> samples, const Fit
     group->second.push_back(sample);
   }
   std::vector<CollectiveFit> fits;
+  fits.reserve(groups.size());
   for (const auto& [key, rows] : groups) fits.push_back(fit_samples(rows, options));
   return fits;
 }

@@ -245,6 +245,20 @@ std::string graph_notes(const NcclLog& log) {
   return text;
 }
 
+MeasuredSeries start_series(const NcclLog& log, const std::string& file, CollectiveKind op) {
+  MeasuredSeries series;
+  series.op = op;
+  series.version = log.version;
+  series.source = {"derived",
+                   file.substr(file.rfind('/') + 1),
+                   "NCCL_DEBUG=INFO",
+                   {},
+                   "what NCCL predicted and chose, not measured"};
+  const std::string graphs = graph_notes(log);
+  if (!graphs.empty()) series.source.notes += "; " + graphs;
+  return series;
+}
+
 }  // namespace
 
 NcclLog read_nccl_log(const std::string& text, const std::string& file) {
@@ -277,19 +291,9 @@ ImportedTables tables_of(const NcclLog& log, const std::string& file,
     if (!choice.time) ++from_table;
     auto series = std::ranges::find(result.series, *op, &MeasuredSeries::op);
     if (series == result.series.end()) {
-      MeasuredSeries one;
-      one.op = *op;
-      one.ranks = ranks;
-      one.machines = nodes;
-      one.version = log.version;
-      one.source = {"derived",
-                    file.substr(file.rfind('/') + 1),
-                    "NCCL_DEBUG=INFO",
-                    {},
-                    "what NCCL predicted and chose, not measured"};
-      const std::string graphs = graph_notes(log);
-      if (!graphs.empty()) one.source.notes += "; " + graphs;
-      series = result.series.insert(result.series.end(), std::move(one));
+      series = result.series.insert(result.series.end(), start_series(log, file, *op));
+      series->ranks = ranks;
+      series->machines = nodes;
     }
     series->rows.push_back(
         {choice.size, *time, choice.algorithm, choice.protocol, choice.channels});

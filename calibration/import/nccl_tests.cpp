@@ -109,7 +109,7 @@ class TextReader {
   }
 
   void read_row(const TextLine& line, std::vector<Word> words) {
-    while (!words.empty() && words.back().text.find_first_of(":") != std::string_view::npos) {
+    while (!words.empty() && words.back().text.find(':') != std::string_view::npos) {
       words.resize(words.size() - std::min<std::size_t>(2, words.size()));  // date and time
     }
     constexpr std::size_t least_left = 3;  // size, count, type

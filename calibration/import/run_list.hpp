@@ -14,8 +14,8 @@ namespace gradwire {
 /// come together, whichever table they stood in.
 class RunList {
  public:
-  RunList(std::string file, NcclTestsOptions options)
-      : file_(std::move(file)), options_(std::move(options)) {}
+  RunList(std::string file, const NcclTestsOptions& options)
+      : file_(std::move(file)), options_(options) {}
 
   /// What a table is of; unknown parts are 0 or absent, and the options count before them.
   struct Table {

@@ -14,10 +14,9 @@ namespace gradwire {
 
 /// How transfers are moved.
 ///   fluid:    one flow for each class of flows that behave alike;
-///   coupled:  one flow for each ring or pipeline, rigid over all its links; independent flows as
-///   in
-///             fluid. Where rings meet other traffic the truth lies between fluid, in which each
-///             hop goes on by itself, and this;
+///   coupled:  one flow for each ring or pipeline, rigid over all its links; independent flows
+///             as in fluid. Where rings meet other traffic the truth lies between fluid, in which
+///             each hop goes on by itself, and this;
 ///   step:     every message;
 ///   automatic: step where that is cheap, else fluid, and coupled above some thousand classes.
 enum class Fidelity : std::uint8_t { automatic, fluid, coupled, step };

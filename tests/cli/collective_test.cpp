@@ -52,7 +52,7 @@ TEST_CASE("One operation keeps its own schema, and colours its points by algorit
   CHECK(place.text("c.svg").find(how + "</text>") != std::string::npos);
 }
 
-TEST_CASE("--op all tells of the operations that the library has not", "[cli][collective]") {
+TEST_CASE("Option --op all tells of the operations that the library has not", "[cli][collective]") {
   const Workplace place("collective_all");
   place.write("job.yaml", scenario("collective: {library: gloo}\n"));
   const auto run = place.run("collective job.yaml --op all --sizes 1MiB");

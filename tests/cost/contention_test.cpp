@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "sim/collectives/ring_all_reduce.hpp"
-#include "sim/cost/alpha_beta.hpp"
 #include "sim/cost/measured_table.hpp"
+#include "sim/cost/user_lines.hpp"
 #include "sim/engine/engine.hpp"
 #include "tests/catch.hpp"
 #include "tests/collectives/nodes.hpp"
@@ -47,7 +47,8 @@ TEST_CASE("What a table measured alone takes up to twice as long beside another 
     measured.series.push_back({CollectiveKind::all_reduce, 8, 1, {{size, alone, "", ""}}});
     const MeasuredTable table(
         std::move(measured), nullptr,
-        std::make_shared<RingLibrary>(nullptr, std::make_shared<AlphaBeta>(Seconds{}, Seconds{})));
+        std::make_shared<UserLines>(
+            nullptr, std::vector{UserLine{"ring", std::nullopt, Seconds{}, 1_GBps}}));
     const CollectiveCost cost = table.choose(std::span(&pattern, 1), size).cost;
     INFO(bus << " B/s measured");
     CHECK(engine_time(cluster, pattern, size, cost, 1) == Approx(alone.count()).epsilon(1e-6));
