@@ -99,11 +99,11 @@ void validate(const ValidateOptions& options, Context& context) {
   for (const Work& series : work) {
     reports.push_back(series.report());
     fmt::print("{}", validation::validation_text(reports.back()));
-    const std::string page = series.series->page(reports.back());
+    std::string page = series.series->page(reports.back());
     if (options.folder.empty() || page.empty()) continue;
     const auto file =
         std::filesystem::path(options.folder) / fmt::format("{}.md", series.entry->name);
-    outputs.push_back({file.string(), [page] { return page; }});
+    outputs.push_back({file.string(), [page = std::move(page)] { return page; }});
   }
   outputs.push_back(
       {options.json, [&] { return json_text(validation::validation_json(reports)); }});

@@ -23,6 +23,7 @@
 
 namespace gradwire {
 
+// NOLINTNEXTLINE(readability-function-size): a table
 std::span<const Algorithm> algorithms() {
   static const std::vector<Algorithm> catalogue = {
       {"ring",

@@ -85,6 +85,21 @@ void append_network(const Channels& channels, Appender& flows) {
   }
 }
 
+/// A phase between each machine's other GPUs and the one at the NIC: up to it, or down from it.
+void append_inside(const Channels& channels, bool up, Appender& flows) {
+  flows.start(Coupling::independent, 1);
+  int group = 0;
+  for (const auto& chains : channels) {
+    for (const MachineChain& chain : chains) {
+      const int head = chain.ranks.front();
+      for (std::size_t i = 1; i < chain.ranks.size(); ++i) {
+        const int other = chain.ranks[i];
+        flows.local(up ? other : head, up ? head : other, group++);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 Pattern plan_collnet_chain_all_reduce(const Cluster& cluster, const Placement& members) {
@@ -119,24 +134,11 @@ Pattern plan_collnet_direct_all_reduce(const Cluster& cluster, const Placement& 
       start_pattern(CollectiveKind::all_reduce, "collnet_direct", members, channels.size());
   if (!channels.empty()) {
     Appender flows(cluster, members, pattern);
-    const auto inside = [&](bool up) {
-      if (pattern.ranks == pattern.machines) return;
-      flows.start(Coupling::independent, 1);
-      int group = 0;
-      for (const auto& chains : channels) {
-        for (const MachineChain& chain : chains) {
-          for (std::size_t i = 1; i < chain.ranks.size(); ++i) {
-            const int head = chain.ranks.front();
-            const int other = chain.ranks[i];
-            flows.local(up ? other : head, up ? head : other, group++);
-          }
-        }
-      }
-    };
-    inside(true);
+    const bool is_inside = pattern.ranks > pattern.machines;
+    if (is_inside) append_inside(channels, true, flows);
     flows.start(Coupling::independent, 1);
     append_network(channels, flows);
-    inside(false);
+    if (is_inside) append_inside(channels, false, flows);
   }
   pattern.seal();
   return pattern;

@@ -1,6 +1,7 @@
 #include "sim/collectives/torus.hpp"
 
 #include <fmt/format.h>
+#include <boost/range/adaptor/reversed.hpp>
 
 #include <cstddef>
 #include <utility>
@@ -80,15 +81,15 @@ Pattern plan_torus_all_reduce(const Cluster& cluster, const Placement& members) 
     };
     std::vector<Turn> turns;
     int stride = 1;
-    for (auto size = dimensions.rbegin(); size != dimensions.rend(); ++size) {
-      turns.push_back({*size, stride, (*size - 1.0) / *size / stride});
-      stride *= *size;
+    for (const int size : boost::adaptors::reverse(dimensions)) {
+      turns.push_back({size, stride, (size - 1.0) / size / stride});
+      stride *= size;
     }
     for (const Turn& turn : turns) {
       append_dimension(cluster, members, turn.size, turn.stride, turn.share, pattern);
     }
-    for (auto turn = turns.rbegin(); turn != turns.rend(); ++turn) {
-      append_dimension(cluster, members, turn->size, turn->stride, turn->share, pattern);
+    for (const Turn& turn : boost::adaptors::reverse(turns)) {
+      append_dimension(cluster, members, turn.size, turn.stride, turn.share, pattern);
     }
   }
   pattern.seal();

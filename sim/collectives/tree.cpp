@@ -1,6 +1,7 @@
 #include "sim/collectives/tree.hpp"
 
 #include <algorithm>
+#include <boost/range/adaptor/reversed.hpp>
 #include <cassert>
 #include <cstddef>
 #include <numeric>
@@ -107,12 +108,12 @@ void append_machine_tree(const Cluster& cluster, const Placement& members,
   };
   Appender flows(cluster, members, group, share, pattern);
   // A flow waits for those listed before it that end where it begins: leaves first on the way up.
-  for (auto machine = by_depth.rbegin(); machine != by_depth.rend(); ++machine) {
-    const MachineChain& chain = chains[*machine];
+  for (const std::size_t machine : boost::adaptors::reverse(by_depth)) {
+    const MachineChain& chain = chains[machine];
     for (std::size_t i = chain.ranks.size() - 1; with_chains && i > 0; --i) {
       flows.local(chain.ranks[i], chain.ranks[i - 1]);
     }
-    const int parent = parent_of(*machine);
+    const int parent = parent_of(machine);
     if (parent >= 0) flows.remote(chain, chains[static_cast<std::size_t>(parent)]);
   }
   for (const std::size_t machine : by_depth) {

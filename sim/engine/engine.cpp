@@ -52,9 +52,12 @@ Work work_of(std::span<const Pattern> patterns) {
   return most;
 }
 
-/// `fluid` becomes `coupled` above this many flow classes: solving one costs SimGrid some 10 us a
-/// class, and each end of a class is an event.
+/// `fluid` becomes `coupled` above this many flow classes: each costs SimGrid 5 to 500 us a
+/// collective (tests/bench, collisions), and where collectives overlap the two differ by some
+/// percent. Where one moves at a time they are equal, and few classes are enough: BERT-Large's 393
+/// tensors at 4096 GPUs keep to their budget.
 constexpr std::size_t fluid_classes_max = 2000;
+constexpr std::size_t fluid_classes_max_alone = 64;
 
 struct Choice {
   Fidelity fidelity = Fidelity::fluid;
@@ -107,7 +110,7 @@ Choice choose(const Work& work, const EngineOptions& options) {
 
 class EventEngine final : public Engine, Transport::Listener {
  public:
-  EventEngine(FlowGraph graph, Choice choice, bool reference) {
+  EventEngine(FlowGraph graph, Choice choice, const EngineOptions& options) {
     const bool step = choice.fidelity == Fidelity::step;
     const Partition partition = step ? no_merging(graph) : refine(graph);
     NetworkStats stats{.links = graph.links_used,
@@ -117,18 +120,20 @@ class EventEngine final : public Engine, Transport::Listener {
                        .fidelity = {},
                        .why = {}};
     Quotient quotient = make_quotient(graph, partition);
+    const std::size_t classes_max =
+        options.one_at_a_time ? fluid_classes_max_alone : fluid_classes_max;
     if (choice.fidelity == Fidelity::fluid && !choice.asked_for &&
-        partition.flow_classes > fluid_classes_max) {
-      choice = {Fidelity::coupled,
-                fmt::format("{} classes of flows, more than {}", partition.flow_classes,
-                            fluid_classes_max),
-                false};
+        partition.flow_classes > classes_max) {
+      choice = {
+          Fidelity::coupled,
+          fmt::format("{} classes of flows, more than {}", partition.flow_classes, classes_max),
+          false};
     }
     if (choice.fidelity == Fidelity::coupled) quotient.couple();
     stats.fidelity = name_of(choice.fidelity);
     stats.why = choice.why;
-    transport_ = reference ? make_reference_transport(quotient.problem)
-                           : make_simgrid_transport(quotient.problem);
+    transport_ = options.reference_solver ? make_reference_transport(quotient.problem)
+                                          : make_simgrid_transport(quotient.problem);
     if (step) {
       network_ = std::make_unique<StepNetwork>(queue_, *transport_, std::move(graph),
                                                std::move(quotient), std::move(stats));
@@ -191,7 +196,7 @@ std::unique_ptr<Engine> make_engine(std::span<const ClusterLink> links,
                                     const EngineOptions& options) {
   const Choice choice = choose(work_of(patterns), options);
   return std::make_unique<EventEngine>(make_flow_graph(links, patterns, options.one_at_a_time),
-                                       choice, options.reference_solver);
+                                       choice, options);
 }
 
 }  // namespace gradwire

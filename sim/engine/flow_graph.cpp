@@ -6,6 +6,7 @@
 #include <cmath>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 namespace gradwire {
 namespace {
@@ -56,7 +57,8 @@ class Builder {
     assert(phase.steps >= 1);
     kind_index_.clear();
     group_index_.clear();
-    arrivals_.clear();
+    last_arrival_.clear();
+    arrival_before_.clear();
     if (separate_phases_) {
       for (; first_link_ < graph_.link_id.size(); ++first_link_) {
         const LinkId id = graph_.link_id[first_link_];
@@ -67,6 +69,8 @@ class Builder {
     const auto begin = static_cast<std::uint32_t>(graph_.flow_count());
     const auto size = static_cast<std::uint32_t>(phase.flows.size());
     graph_.phases.push_back({pattern_id, begin, begin + size, phase.steps, phase.coupling});
+    first_flow_ = begin;
+    if (phase.coupling == Coupling::pipeline) last_arrival_.reserve(size);
     for (const PatternFlow& flow : phase.flows) {
       add_flow(pattern, flow);
       graph_.group.push_back(phase.coupling == Coupling::independent ? FlowGraph::no_group
@@ -78,13 +82,20 @@ class Builder {
 
   /// Notes what the flow that was added last waits for.
   void await_arrivals(const PatternFlow& flow) {
-    const std::uint32_t group = graph_.group.back();
-    const auto awaited = arrivals_.find({group, flow.source});
-    if (awaited != arrivals_.end()) {
-      graph_.before.insert(graph_.before.end(), awaited->second.begin(), awaited->second.end());
+    const auto last = last_arrival_.find(place(flow.source));
+    if (last != last_arrival_.end()) {
+      for (std::uint32_t f = last->second; f != unused; f = arrival_before_[f - first_flow_]) {
+        graph_.before.push_back(f);
+      }
     }
-    arrivals_[{group, flow.destination}].push_back(
-        static_cast<std::uint32_t>(graph_.flow_count() - 1));
+    const auto id = static_cast<std::uint32_t>(graph_.flow_count() - 1);
+    const auto [arrived, is_first] = last_arrival_.try_emplace(place(flow.destination), id);
+    arrival_before_.push_back(is_first ? unused : std::exchange(arrived->second, id));
+  }
+
+  /// A rank of the group of the flow that was added last, as one number.
+  [[nodiscard]] std::uint64_t place(int rank) const {
+    return std::uint64_t{graph_.group.back()} << 32U | static_cast<std::uint32_t>(rank);
   }
 
   void add_flow(const Pattern& pattern, const PatternFlow& flow) {
@@ -158,9 +169,11 @@ class Builder {
   std::unordered_map<int, std::uint32_t> group_index_;
   using RankPair = std::tuple<int, int, int>;  ///< source, destination, connections
   std::unordered_map<RankPair, std::uint32_t, boost::hash<RankPair>> connection_;
-  using GroupRank = std::pair<std::uint32_t, int>;
-  /// (group, rank) -> flows of this phase that end there.
-  std::unordered_map<GroupRank, std::vector<std::uint32_t>, boost::hash<GroupRank>> arrivals_;
+  // Of a pipeline's flows in this phase: the last one to arrive at a place, and for each flow the
+  // one that arrived where it does before it.
+  std::unordered_map<std::uint64_t, std::uint32_t> last_arrival_;
+  std::vector<std::uint32_t> arrival_before_;
+  std::uint32_t first_flow_ = 0;
   FlowGraph graph_;
 };
 

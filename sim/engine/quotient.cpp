@@ -5,7 +5,6 @@
 #include <limits>
 #include <map>
 #include <numeric>
-#include <unordered_map>
 #include <utility>
 
 namespace gradwire {
@@ -87,7 +86,8 @@ class Builder {
         partition_(partition),
         seen_(partition.flow_classes, false),
         groups_(partition.group_classes),
-        member_(partition.flow_classes, none) {
+        member_(partition.flow_classes, none),
+        stage_(graph.flow_count(), none) {
     result_.problem = make_problem(graph, partition);
     result_.patterns.resize(static_cast<std::size_t>(graph.pattern_count));
     result_.flow_classes.resize(partition.flow_classes);
@@ -181,7 +181,7 @@ class Builder {
   std::vector<bool> seen_;
   std::vector<GroupEntry> groups_;
   std::vector<std::uint32_t> member_;  ///< flow class -> index in GroupClass::members
-  std::unordered_map<std::uint32_t, std::uint32_t> stage_;  ///< flow -> index in GroupClass::stages
+  std::vector<std::uint32_t> stage_;   ///< flow -> index in GroupClass::stages
   Quotient result_;
 };
 

@@ -97,6 +97,31 @@ TEST_CASE("Fluid and coupled hold a ring that meets an incast between them", "[e
   CHECK(end(Fidelity::coupled) >= step * (1 - 1e-4));
 }
 
+TEST_CASE("One collective at a time is coupled above 64 classes, and takes what fluid says",
+          "[engine][fidelity]") {
+  // Every NIC has a rate of its own: no two flows of the ring are alike.
+  const int n = 80;
+  auto links = toy::star(n, bandwidth, latency);
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    links[i].capacity *= 1 - 0.005 * static_cast<double>(i % 100);
+  }
+  const Pattern ring = toy::ring(toy::ranks(n));
+  const auto run = [&](Fidelity fidelity) {
+    EngineOptions options;
+    options.fidelity = fidelity;
+    options.one_at_a_time = true;
+    const auto engine = make_engine(links, {&ring, 1}, options);
+    engine->network().start(0, 0, Bytes{100'000'000}, {});
+    engine->run([](TransferId, Seconds) {});
+    return std::pair(engine->network().stats().fidelity, engine->now().count());
+  };
+  const auto [chosen, coupled] = run(Fidelity::automatic);
+  CHECK(chosen == "coupled");
+  const auto [asked, fluid] = run(Fidelity::fluid);
+  CHECK(asked == "fluid");
+  CHECK(coupled == Approx(fluid).epsilon(1e-6));
+}
+
 TEST_CASE("Coupled leaves independent flows to themselves", "[engine][fidelity]") {
   // Rank 1 sends at a third; the flow of rank 2 does not wait for it.
   auto links = toy::star(4, bandwidth, latency);
