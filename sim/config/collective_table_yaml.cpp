@@ -117,6 +117,7 @@ FitSegment read_segment(YamlMap map, HopClass hops) {
 CollectiveFit read_fit(YamlMap& map) {
   static const std::vector<std::string> classes = [] {
     std::vector<std::string> all;
+    all.reserve(hop_classes.size());
     for (const HopClass hops : hop_classes) all.emplace_back(name_of(hops));
     return all;
   }();
@@ -163,11 +164,12 @@ std::string series_text(const MeasuredSeries& series) {
   if (!series.network.empty()) text += "    " + optional_text("network", series.network);
   text += fmt::format("    source:\n      kind: {}\n      file: {}\n", series.source.kind,
                       quoted(series.source.file));
-  const std::pair<const char*, const std::string&> more[] = {
-      {"tool", series.source.tool}, {"date", series.source.date}, {"notes", series.source.notes}};
-  for (const auto& [key, value] : more) {
+  const auto add = [&text](const char* key, const std::string& value) {
     if (!value.empty()) text += "      " + optional_text(key, value);
-  }
+  };
+  add("tool", series.source.tool);
+  add("date", series.source.date);
+  add("notes", series.source.notes);
   text += "    rows:\n";
   for (const MeasuredRow& row : series.rows) {
     text +=

@@ -81,6 +81,7 @@ std::optional<NameList> read_list(YamlMap& map, const std::string& key,
 template <class Items>
 std::vector<std::string> names(const Items& items) {
   std::vector<std::string> result;
+  result.reserve(std::size(items));
   for (const auto item : items) result.emplace_back(name_of(item));
   return result;
 }

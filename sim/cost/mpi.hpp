@@ -38,7 +38,7 @@ class MpiLibrary final : public CollectiveLibrary {
   /// Payload of an Ethernet frame of 1500 bytes.
   static constexpr Bytes frame{1448};
   /// btl_tcp_eager_limit: opal/mca/btl/tcp/btl_tcp_component.c.
-  static constexpr Bytes eager_max{64 * 1024};
+  static constexpr Bytes eager_max{std::int64_t{64} * 1024};
   /// segment_size of ompi/mca/coll/tuned/coll_tuned_decision_fixed.c, before 4.1.
   static constexpr Bytes ring_segment{1 << 20};
 
