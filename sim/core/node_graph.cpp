@@ -121,7 +121,7 @@ std::vector<int> NodeGraph::route(DeviceId from, DeviceId to) const {
     return graph_[id].kind == DeviceKind::gpu || graph_[id].kind == DeviceKind::nic;
   };
   if (ends(from) && ends(to) && !reaches_directly(numbers)) {
-    const std::vector<int> staged = way_through_host(from, to);
+    std::vector<int> staged = way_through_host(from, to);
     if (!staged.empty()) return staged;
   }
   if (!numbers.empty()) return numbers;
@@ -153,14 +153,14 @@ std::optional<DeviceId> NodeGraph::host_memory_of(DeviceId gpu) const {
 bool NodeGraph::reaches_directly(const std::vector<int>& way) const {
   if (peer_to_peer == PeerToPeer::socket) return true;
   // Numbers of transits come after those of links, and say nothing that the links do not.
-  for (const auto& edge : boost::make_iterator_range(boost::edges(graph_))) {
+  const auto [first, last] = boost::edges(graph_);
+  return std::none_of(first, last, [&](const auto& edge) {
     const int number = boost::get(boost::edge_index, graph_, edge);
-    if (std::find(way.begin(), way.end(), number) == way.end()) continue;
+    if (std::find(way.begin(), way.end(), number) == way.end()) return false;
     const DeviceKind passed = graph_[boost::target(edge, graph_)].kind;
-    if (passed == DeviceKind::numa) return false;
-    if (passed == DeviceKind::host_bridge && peer_to_peer == PeerToPeer::pcie_switch) return false;
-  }
-  return true;
+    return passed == DeviceKind::numa ||
+           (passed == DeviceKind::host_bridge && peer_to_peer == PeerToPeer::pcie_switch);
+  });
 }
 
 std::vector<int> NodeGraph::route_through_host(DeviceId from, DeviceId to) const {
