@@ -75,6 +75,7 @@ FlowProblem make_problem(const FlowGraph& graph, const Partition& partition) {
   std::vector<std::uint32_t> representative;
   std::vector<Row> rows = link_rows(graph, partition, representative);
   std::vector<double> capacities;
+  capacities.reserve(representative.size());
   for (const std::uint32_t link : representative) capacities.push_back(graph.capacity[link]);
   return merge_rows(std::move(rows), capacities, partition.flow_classes);
 }
@@ -185,6 +186,22 @@ class Builder {
   Quotient result_;
 };
 
+/// The problem in which each column takes the place that `renamed` gives it; of several in one
+/// place the weights add up.
+FlowProblem join_columns(const FlowProblem& problem, const std::vector<std::uint32_t>& renamed,
+                         std::size_t columns) {
+  std::vector<std::map<std::uint32_t, std::uint32_t>> weights(problem.capacity.size());
+  for (std::size_t column = 0; column < renamed.size(); ++column) {
+    for (const RowUse& use : problem.columns[column]) {
+      weights[use.row][renamed[column]] += use.weight;
+    }
+  }
+  std::vector<Row> rows;
+  rows.reserve(weights.size());
+  for (const auto& row : weights) rows.emplace_back(row.begin(), row.end());
+  return merge_rows(std::move(rows), problem.capacity, columns);
+}
+
 bool moves_equally(const GroupClass& group, const std::vector<FlowClass>& classes) {
   const double share = classes[group.members.front().flow_class].kind.share;
   return std::all_of(group.members.begin(), group.members.end(), [&](const auto& member) {
@@ -215,15 +232,7 @@ void Quotient::couple() {
       }
     }
   }
-  std::vector<std::map<std::uint32_t, std::uint32_t>> weights(problem.capacity.size());
-  for (std::size_t column = 0; column < renamed.size(); ++column) {
-    for (const RowUse& use : problem.columns[column]) {
-      weights[use.row][renamed[column]] += use.weight;
-    }
-  }
-  std::vector<Row> rows;
-  for (const auto& row : weights) rows.emplace_back(row.begin(), row.end());
-  problem = merge_rows(std::move(rows), problem.capacity, columns);
+  problem = join_columns(problem, renamed, columns);
   for (FlowClass& flow : flow_classes) flow.column = renamed[flow.column];
 }
 
