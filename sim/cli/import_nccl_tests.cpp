@@ -58,11 +58,11 @@ void add_output(CLI::App& command, ImportOptions& options) {
 void add_table_options(CLI::App& command, TableOptions& options) {
   std::vector<std::string> operations;
   for (const CollectiveKind kind : collective_kinds()) operations.emplace_back(name_of(kind));
-  command.add_option("--op", options.op, "Operation, where the file does not name it")
+  command.add_option("--op", options.op, "Operation, in place of the one that the file names")
       ->check(CLI::IsMember(operations));
-  command.add_option("--ranks", options.ranks, "Ranks, where the file does not list them")
+  command.add_option("--ranks", options.ranks, "Ranks, in place of those that the file lists")
       ->check(CLI::Range(2, 1'000'000));
-  command.add_option("--nodes", options.nodes, "Nodes, where the file does not list them")
+  command.add_option("--nodes", options.nodes, "Nodes, in place of those that the file lists")
       ->check(CLI::Range(1, 1'000'000));
   command.add_flag("--in-place", options.in_place, "Take the in-place times (default: the others)");
   command.add_option("--node", options.node, "Node type, for the reader of the table");

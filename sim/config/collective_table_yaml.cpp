@@ -258,10 +258,16 @@ std::vector<MeasuredSeries> read_collective_series(const YamlValue& document) {
 }
 
 std::shared_ptr<const CollectiveLibrary> load_collective_table(
-    const std::string& file, std::shared_ptr<const Cluster> cluster,
+    const std::string& file, const std::string& library, std::shared_ptr<const Cluster> cluster,
     std::shared_ptr<const CollectiveLibrary> fallback) {
-  return std::make_shared<MeasuredTable>(read_collective_table(load_yaml(file)), std::move(cluster),
-                                         std::move(fallback));
+  const YamlValue document = load_yaml(file);
+  CollectiveTable table = read_collective_table(document);
+  if (table.library != library) {
+    YamlMap(document).fail("library", fmt::format("the table is of library '{}'; expected one of "
+                                                  "'{}', which 'collective.library' names",
+                                                  table.library, library));
+  }
+  return std::make_shared<MeasuredTable>(std::move(table), std::move(cluster), std::move(fallback));
 }
 
 }  // namespace gradwire::config

@@ -27,9 +27,10 @@ namespace gradwire::config {
 [[nodiscard]] std::vector<MeasuredSeries> read_collective_series(const YamlValue& document);
 
 /// The library of a table's file; `fallback` plans, and prices what the table does not cover.
-/// @param cluster  whose links the patterns use.
+/// @param library  what the table must be of; @param cluster  whose links the patterns use.
+/// @throws ConfigError when it is of another.
 [[nodiscard]] std::shared_ptr<const CollectiveLibrary> load_collective_table(
-    const std::string& file, std::shared_ptr<const Cluster> cluster,
+    const std::string& file, const std::string& library, std::shared_ptr<const Cluster> cluster,
     std::shared_ptr<const CollectiveLibrary> fallback);
 
 }  // namespace gradwire::config

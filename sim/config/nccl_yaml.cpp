@@ -206,8 +206,8 @@ std::shared_ptr<const CollectiveLibrary> read_nccl(YamlMap& map,
   const auto library = std::make_shared<NcclLibrary>(cluster, std::move(options));
   const YamlValue* table = map.find("table");
   if (table == nullptr) return library;
-  return load_collective_table(find_data(DataKind::collective_table, *table, "table"), cluster,
-                               library);
+  return load_collective_table(find_data(DataKind::collective_table, *table, "table"), "nccl",
+                               cluster, library);
 }
 
 }  // namespace gradwire::config

@@ -15,6 +15,11 @@ namespace gradwire {
 namespace {
 
 constexpr std::string_view segmented_ring = "segmented_ring";
+constexpr std::string_view recursive_doubling = "recursive_doubling";
+
+bool is_ring(std::string_view algorithm) {
+  return algorithm == "ring" || algorithm == segmented_ring;
+}
 
 /// By what the algorithm is planned.
 std::string_view planned_as(std::string_view algorithm) {
@@ -25,7 +30,7 @@ std::string_view planned_as(std::string_view algorithm) {
 bool adds_up(const Pattern& pattern, std::size_t phase) {
   if (!reduces_values(pattern.kind)) return false;
   const bool halves =
-      pattern.kind == CollectiveKind::all_reduce && pattern.algorithm != "recursive_doubling";
+      pattern.kind == CollectiveKind::all_reduce && pattern.algorithm != recursive_doubling;
   return !halves || phase < pattern.phases.size() / 2;
 }
 
@@ -49,7 +54,7 @@ MpiLibrary::MpiLibrary(std::shared_ptr<const Cluster> cluster, MpiOptions option
 }
 
 std::vector<std::string> MpiLibrary::all_reduce_algorithms() {
-  return {"recursive_doubling", "ring", std::string(segmented_ring), "rabenseifner"};
+  return {std::string(recursive_doubling), "ring", std::string(segmented_ring), "rabenseifner"};
 }
 
 std::vector<Pattern> MpiLibrary::plan(CollectiveKind kind, const Placement& ranks) const {
@@ -60,6 +65,9 @@ std::vector<Pattern> MpiLibrary::plan(CollectiveKind kind, const Placement& rank
     names = {options_.all_reduce_algorithm};
   } else {
     names = mpi_algorithms(options_.decisions, kind, static_cast<int>(ranks.size()));
+  }
+  if (kind == CollectiveKind::all_reduce && std::ranges::any_of(names, is_ring)) {
+    names.push_back(recursive_doubling);
   }
   std::vector<Pattern> patterns;
   for (const std::string_view name : names) {
@@ -75,10 +83,18 @@ std::vector<Pattern> MpiLibrary::plan(CollectiveKind kind, const Placement& rank
 
 std::string_view MpiLibrary::algorithm_of(const Pattern& pattern, Bytes size) const {
   if (pattern.kind == CollectiveKind::send_recv) return "direct";
-  if (pattern.kind == CollectiveKind::all_reduce && !options_.all_reduce_algorithm.empty()) {
-    return options_.all_reduce_algorithm;
-  }
-  return mpi_algorithm(options_.decisions, pattern.kind, pattern.ranks, size);
+  const bool is_forced =
+      pattern.kind == CollectiveKind::all_reduce && !options_.all_reduce_algorithm.empty();
+  const std::string_view name =
+      is_forced ? std::string_view(options_.all_reduce_algorithm)
+                : mpi_algorithm(options_.decisions, pattern.kind, pattern.ranks, size);
+  // Both rings give way to recursive doubling where a rank has no element for each other one
+  // (ompi/mca/coll/base/coll_base_allreduce.c); elements are of 4 bytes.
+  constexpr std::int64_t element = 4;
+  const bool is_short = size.count() / element < pattern.ranks;
+  return pattern.kind == CollectiveKind::all_reduce && is_ring(name) && is_short
+             ? recursive_doubling
+             : name;
 }
 
 CollectiveChoice MpiLibrary::choose(std::span<const Pattern> patterns, Bytes size) const {

@@ -77,7 +77,7 @@ NcclAlgorithm algorithm_of(const Pattern& pattern) {
 double bus_traffic(const Pattern& pattern) {
   if (pattern.algorithm == "ring") return bus_factor(pattern.kind, pattern.ranks);
   if (pattern.algorithm == "tree" || pattern.algorithm == "nvls_tree") {
-    return pattern.machines > 2 ? 2 : 1;
+    return tree_traffic(pattern.machines);
   }
   return 1;
 }
@@ -86,11 +86,11 @@ double bus_traffic(const Pattern& pattern) {
 std::string_view requirement_of(NcclAlgorithm algorithm) {
   switch (algorithm) {
     case NcclAlgorithm::nvls:
-      return "it needs one machine, NVSwitches, GPUs of compute capability 9.0 or later and NCCL "
-             "2.17 or later; expected ring or tree";
+      return "it needs one machine, NVSwitches, GPUs of compute capability 9.0 or later, two "
+             "channels and NCCL 2.17 or later; expected ring or tree";
     case NcclAlgorithm::nvls_tree:
       return "it needs several machines, NVSwitches in each, GPUs of compute capability 9.0 or "
-             "later and NCCL 2.17 or later; expected ring or tree";
+             "later, two channels and NCCL 2.17 or later; expected ring or tree";
     case NcclAlgorithm::pat:
       return "it needs one rank in each machine and NCCL 2.25 or later; expected ring";
     case NcclAlgorithm::collnet_direct:
@@ -131,7 +131,7 @@ std::vector<Pattern> NcclLibrary::plan(CollectiveKind kind, const Placement& ran
   for (const GpuRef& rank : ranks) machines.insert(rank.node);
   const bool is_across = machines.size() > 1;
   const bool is_lone = machines.size() == ranks.size();
-  const bool nvls = may_use_nvls(ranks);
+  const bool nvls = may_use_nvls(ranks) && options_.channels_max.value_or(2) >= 2;
   const auto can_run = [&](NcclAlgorithm algorithm) {
     switch (algorithm) {
       case NcclAlgorithm::nvls:
@@ -196,6 +196,7 @@ NcclLibrary::Known NcclLibrary::learn(const Pattern& pattern) const {
   system.channels = std::max(system.channels, options_.channels_min.value_or(1));
   const Seconds more = facts.network_latency - counted_network_latency;
   system.network_latency = std::max(0.0, more.count() * 1e6);
+  if (is_across) system.network_bus = 2 / facts.other_per_byte.count() / 1e9;
   return known;
 }
 

@@ -63,6 +63,22 @@ double bytes_on_links(const NcclSystem& system, const NcclQuestion& question,
          us_per_second;
 }
 
+/// us for the first bytes to pass the ring's hops, and to start. NCCL counts a broadcast's or a
+/// reduction's single hop where all channels have one order; the data pass n - 1 all the same.
+double real_latency(const NcclConstants& constants, const NcclSystem& system,
+                    const NcclQuestion& question) {
+  const bool is_chain =
+      question.algorithm == NcclAlgorithm::ring &&
+      (question.kind == CollectiveKind::broadcast || question.kind == CollectiveKind::reduce);
+  if (!is_chain) return nccl_latency(constants, system, question);
+  const auto protocol = static_cast<std::size_t>(question.protocol);
+  const auto& hops = constants.ring_hop;
+  const int network_hops = system.machines - 1;
+  const int local_hops = system.ranks - 1 - network_hops;
+  return constants.ring_base[protocol] + local_hops * hops[system.local][protocol] +
+         network_hops * (hops[hop_network][protocol] + system.network_latency);
+}
+
 bool is_priced_by_links(NcclAlgorithm algorithm) {
   return algorithm != NcclAlgorithm::ring && algorithm != NcclAlgorithm::tree;
 }
@@ -96,7 +112,7 @@ double nccl_measured_time(const NcclConstants& constants, const NcclSystem& syst
   } else {
     // The bus that would move a byte in that time.
     const double traffic = question.algorithm == NcclAlgorithm::tree
-                               ? (system.machines > 2 ? 2.0 : 1.0)
+                               ? tree_traffic(system.machines)
                                : bus_factor(question.kind, system.ranks);
     alone.bus = traffic / seconds / bytes_per_second;
     moving = static_cast<double>(question.bytes) / (1e3 * nccl_bandwidth(real, alone, question));
@@ -111,7 +127,7 @@ double nccl_measured_time(const NcclConstants& constants, const NcclSystem& syst
   const int peers = peers_of(question, system.ranks);
   const double launch =
       gpus_per_process * (nccl_measured.launch_us + peers * nccl_measured.peer_host_us);
-  double latency = nccl_latency(real, alone, question) + peers * nccl_measured.peer_us;
+  double latency = real_latency(real, alone, question) + peers * nccl_measured.peer_us;
   if (question.algorithm == NcclAlgorithm::nvls_tree) {
     latency += network_hops(system) * nccl_measured.nvls_tree_latencies * system.network_latency;
   }

@@ -152,6 +152,7 @@ double nvls_bandwidth(const NcclConstants& constants, const NcclSystem& system,
   if (efficiency == 0) return bus * 5 / 6;
   bus *= efficiency * (system.channels - 1) / system.channels;
   bus *= is_all_reduce(question.kind) ? 2 : (per_machine(system) - 1) / per_machine(system);
+  bus = std::min(bus, system.network_bus);
   const double channel = of(constants.nvls_tree_channel, system);
   if (question.algorithm == NcclAlgorithm::nvls_tree && channel > 0) {
     bus = std::min(bus, system.channels * channel);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "sim/collectives/pattern.hpp"
 #include "sim/cost/nccl_constants.hpp"
@@ -15,6 +16,8 @@ struct NcclSystem {
   NcclHop local = hop_nvlink;
   int channels = 1;
   double bus = 0;  ///< GB/s: channels x bandwidth of each
+  /// GB/s that the network alone allows.
+  double network_bus = std::numeric_limits<double>::infinity();
   bool amd = false;
   /// us that a network hop takes more than NCCL counts.
   double network_latency = 0;
@@ -34,6 +37,13 @@ struct NcclQuestion {
 /// May NCCL run this kind by this algorithm and protocol at all? (Simple alone for all but trees
 /// and rings; trees only for all-reduce; ...)
 [[nodiscard]] bool nccl_has(CollectiveKind kind, NcclAlgorithm algorithm, NcclProtocol protocol);
+
+/// Bus traffic of a tree / size, as NCCL sets trees beside rings: a machine in the middle of
+/// several passes everything twice. On two machines the wires would allow twice of what follows;
+/// runs reach half of them, as NCCL's factor of 0.5 says (aws-p3dn-2n 47 %, deepops-dgx1-2n 60 %).
+[[nodiscard]] constexpr double tree_traffic(int machines) {
+  return machines > 2 ? 2 : 1;
+}
 
 /// Latency in us, once for the whole collective: base + hops (ncclTopoTuneModel).
 /// REQUIRES: nccl_has.

@@ -33,10 +33,8 @@ Workers::Workers(std::vector<MemberGroup> members, std::vector<TensorInfo> tenso
       other_classes_(static_cast<std::size_t>(classes - 1)),
       stream_(stream) {
   assert(stream.concurrent >= 1 && (!stream.on_gpu || stream.concurrent == 1));
-  for (std::size_t m = 0; m < members_.size(); ++m) {
-    assert(members_[m].worker_class < classes);
-    clocks_[m].worker_class = static_cast<std::uint32_t>(members_[m].worker_class);
-  }
+  assert(std::all_of(members_.begin(), members_.end(),
+                     [&](const MemberGroup& group) { return group.worker_class < classes; }));
 }
 
 void Workers::begin_iteration(const IterationDraws& draws) {
@@ -56,6 +54,7 @@ void Workers::begin_iteration(const IterationDraws& draws) {
     samples_[m] = IterationSample{.start = clock.now, .end = clock.now, .parts = {}};
   }
   ended_ = 0;
+  first_collective_ = communication_.size();
 }
 
 double Workers::first_start() const {
@@ -177,6 +176,15 @@ bool Workers::arrives(std::size_t member) {
   return true;
 }
 
+double Workers::seconds_of(std::size_t position, std::size_t member, double factor) const {
+  const ComputeItem& item = items_[position];
+  const auto worker_class = static_cast<std::size_t>(members_[member].worker_class);
+  const double nominal = worker_class == 0
+                             ? item.seconds
+                             : other_seconds_[position * other_classes_ + worker_class - 1];
+  return nominal * (item.device ? factor : 1) * draws_->layer_factor(member, item.layer);
+}
+
 bool Workers::work(std::size_t member, double limit) {
   Clock clock = clocks_[member];  // a copy whose address nobody takes: it stays in registers
   auto& parts = samples_[member].parts;
@@ -193,16 +201,9 @@ bool Workers::work(std::size_t member, double limit) {
       const double launched = start + item.launched;
       finishes = launched <= limit;
       if (!finishes) break;
-      if (launched > clock.now) {
-        parts[static_cast<std::size_t>(Part::host)] += launched - clock.now;
-        clock.now = launched;
-      }
-      const double seconds =
-          clock.worker_class == 0
-              ? item.seconds
-              : other_seconds_[clock.item * other_classes_ + clock.worker_class - 1];
-      clock.remaining =
-          seconds * (item.device ? clock.factor : 1) * draws_->layer_factor(member, item.layer);
+      parts[static_cast<std::size_t>(Part::host)] += std::max(0.0, launched - clock.now);
+      clock.now = std::max(clock.now, launched);
+      clock.remaining = seconds_of(clock.item, member, clock.factor);
     }
     const double slowdown = clock.communicating ? item.slowdown : 1;
     const double needed = clock.remaining * slowdown;
@@ -251,16 +252,9 @@ bool Workers::pass_gate(std::size_t member, const ComputeItem& item) {
 }
 
 double Workers::moving_between(double from, double to) const {
-  // They begin in order. At most so many move together; before as many that have ended by `from`,
-  // in a row of beginnings, all have.
-  std::size_t first = taken_;
-  for (int ended = 0; first > 0 && ended < stream_.concurrent; --first) {
-    const CommunicationItem& item = communication_[first - 1];
-    if (item.done && item.end <= from) ++ended;
-  }
   double moving = 0;
   double until = from;
-  for (std::size_t p = first; p < taken_; ++p) {
+  for (std::size_t p = first_collective_; p < taken_; ++p) {  // they begin in order
     const CommunicationItem& item = communication_[p];
     const double end = item.done ? std::min(item.end, to) : to;
     const double start = std::max(item.start, until);

@@ -123,10 +123,11 @@ class Workers {
     std::size_t item = 0;
     std::size_t collective = 0;  ///< next one to arrive at
     bool communicating = false;  ///< a communication kernel is on this GPU
-    std::uint32_t worker_class = 0;
   };
 
   void advance(std::size_t member, double limit);
+  /// What an item takes alone on a member whose speed and iteration make `factor`.
+  [[nodiscard]] double seconds_of(std::size_t position, std::size_t member, double factor) const;
   /// Runs work items up to a gate, the end, or where the next collective becomes ready.
   /// @return false when the limit came first.
   bool work(std::size_t member, double limit);
@@ -150,10 +151,11 @@ class Workers {
   std::vector<CommunicationItem> communication_;
   const IterationDraws* draws_ = nullptr;
   CommunicationStream stream_;
-  std::size_t taken_ = 0;  ///< collectives handed to the network
-  int in_flight_ = 0;      ///< of them, not yet finished
-  double busy_until_ = 0;  ///< end of the last collective
-  double freed_ = 0;       ///< when the last one ended that another one could have waited for
+  std::size_t taken_ = 0;             ///< collectives handed to the network
+  std::size_t first_collective_ = 0;  ///< of the present iteration
+  int in_flight_ = 0;                 ///< of them, not yet finished
+  double busy_until_ = 0;             ///< end of the last collective
+  double freed_ = 0;  ///< when the last one ended that another one could have waited for
   std::size_t ended_ = 0;
   std::optional<std::size_t> traced_;
   std::vector<Span> spans_;

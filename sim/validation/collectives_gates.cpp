@@ -47,7 +47,7 @@ Gate error_gate(std::span<const Row> rows, const Chosen& chosen, std::string nam
             .figure = errors.*figure,
             .limit = limit,
             .unit = "%",
-            .known = errors.rows > errors.failed,
+            .known = errors.rows > 0 && errors.failed == 0,
             .note = fmt::format("{} rows", errors.rows - errors.failed)};
   if (errors.failed > 0) gate.note += fmt::format(", {} not predicted", errors.failed);
   return gate;
@@ -139,6 +139,7 @@ std::vector<Gate> collective_gates(std::span<const Row> rows) {
   std::vector<Gate> gates = {
       median_gate(rows, scored("a", large_from, no_end), "(a) median from 8 MiB up", limit_large),
       median_gate(rows, scored("a", 0, small_below), "(a) median below 256 KiB", limit_small),
+      // NOLINTNEXTLINE(readability-suspicious-call-argument): from where small ends
       factor_gate(rows, scored("a", small_below, large_from)),
       error_gate(rows, sizes, "(b) mean, other sizes from 1 MiB up", &Errors::mean,
                  limit_sizes_mean),

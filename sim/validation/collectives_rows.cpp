@@ -100,7 +100,7 @@ std::vector<Row> with_predictions(std::vector<Row> rows, std::span<const HeldOut
 std::vector<Row> rows_alone(const MeasuredCollective& table, const std::string& part) {
   std::vector<Row> rows = blank_rows(table, part, role_in(table, part));
   predict_alone(table, Times::run, rows);
-  for (std::size_t i = 0; i < rows.size() && table.fitted && part == "a"; ++i) {
+  for (std::size_t i = 0; i < rows.size() && table.fitted; ++i) {
     const Bytes size = table.series.rows[i].size;
     const bool is_fitted = size >= table.fitted->first && size <= table.fitted->second;
     if (is_fitted) rows[i].role = config::name_of(MeasurementRole::calibrate);

@@ -146,7 +146,8 @@ TEST_CASE("An algorithm that cannot run here is refused with what it needs", "[c
   CHECK_THROWS_WITH(
       NcclLibrary(cluster, wanted).plan(CollectiveKind::all_reduce, ranks),
       "NCCL 2.28 cannot run nvls among these ranks: it needs one machine, NVSwitches, GPUs of "
-      "compute capability 9.0 or later and NCCL 2.17 or later; expected ring or tree");
+      "compute capability 9.0 or later, two channels and NCCL 2.17 or later; expected ring or "
+      "tree");
   wanted.algorithms = {NcclAlgorithm::collnet_chain};
   CHECK_THROWS_AS(NcclLibrary(cluster, wanted).plan(CollectiveKind::all_reduce, ranks),
                   SimulationError);
