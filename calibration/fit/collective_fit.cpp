@@ -21,7 +21,7 @@ namespace gradwire {
 namespace {
 
 /// NCCL's latencies of a ring with protocol Simple (v2.28.9, src/graph/tuning.cc: baseLat, hwLat)
-/// by class of hops, and the launch that NcclRingConstants adds: where a fit begins.
+/// by class of hops, and a launch of 10 us (assumed): where a fit begins.
 constexpr Seconds usual_launch{10e-6 + 8.4e-6};
 constexpr std::array<Seconds, hop_classes.size()> usual_hop = {Seconds{3.4e-6}, Seconds{5.7e-6},
                                                                Seconds{14e-6}};

@@ -81,8 +81,10 @@ class TextReader {
       begin_table(line, *header);
       return;
     }
+    const std::string_view first = words[0].text;
     const bool is_row =
-        columns_ && whole_number(words[0].text) && words.size() > 1 && whole_number(words[1].text);
+        columns_ && first.find_first_not_of("0123456789", first.front() == '-' ? 1 : 0) ==
+                        std::string_view::npos;
     if (is_row) {
       read_row(line, words);
       return;
@@ -118,6 +120,12 @@ class TextReader {
                         fmt::format("a row of {} columns; expected {} as its header says",
                                     words.size(), columns_->words));
     }
+    const auto size = whole_number(words[0].text);
+    if (!size || *size < 0) {
+      throw ConfigError(
+          line.at(file_, words[0].column),
+          fmt::format("'{}' is no size; expected whole bytes, at least 0", words[0].text));
+    }
     const Word& time = words[words.size() - *columns_->time];
     const auto microseconds = number(time.text);
     if (!microseconds || *microseconds <= 0) {
@@ -131,7 +139,7 @@ class TextReader {
       if (wrong && *wrong > rounding) runs_.add_wrong();
     }
     MeasuredRow row;
-    row.size = Bytes{*whole_number(words[0].text)};
+    row.size = Bytes{*size};
     row.time = Seconds{*microseconds * 1e-6};
     runs_.add(row);
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/cli/commands.hpp"
+#include "sim/cli/outputs.hpp"
 #include "sim/cli/signals.hpp"
 #include "sim/core/error.hpp"
 #include "sim/report/version.hpp"
@@ -33,6 +34,7 @@ void build(CLI::App& app, Context& context) {
       "  gradwire COMMAND --help\n"
       "Exit codes: 0 done, 1 the simulation failed, 2 bad command line, 3 bad input file, "
       "130 interrupted.");
+  app.parse_complete_callback([&app] { refuse_overwriting(app); });
   add_run(app, context);
   add_sweep(app, context);
   add_collective(app, context);

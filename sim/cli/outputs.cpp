@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -11,6 +12,34 @@
 #include "sim/report/output_file.hpp"
 
 namespace gradwire::cli {
+namespace {
+
+constexpr const char* writes_files = "writes files";  ///< a validator's name
+
+bool is_output(const CLI::Option& option) {
+  try {
+    // CLI11 2.1 has no constant access to validators.
+    return const_cast<CLI::Option&>(option).get_validator(writes_files) != nullptr;
+  } catch (const CLI::OptionNotFound&) {
+    return false;
+  }
+}
+
+/// What the options of a command and of those below it name.
+void collect(const CLI::App& app, std::vector<std::string>& inputs,
+             std::vector<const CLI::Option*>& outputs) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->count() == 0) continue;
+    if (is_output(*option)) {
+      outputs.push_back(option);
+    } else {
+      inputs.insert(inputs.end(), option->results().begin(), option->results().end());
+    }
+  }
+  for (const CLI::App* command : app.get_subcommands()) collect(*command, inputs, outputs);
+}
+
+}  // namespace
 
 CLI::Validator writable_file() {
   return {[](const std::string& path) -> std::string {
@@ -21,7 +50,26 @@ CLI::Validator writable_file() {
             if (fs::is_directory(folder, ignored)) return "";
             return fmt::format("there is no folder '{}'", folder.string());
           },
-          "FILE"};
+          "FILE", writes_files};
+}
+
+void refuse_overwriting(const CLI::App& app) {
+  std::vector<std::string> inputs;
+  std::vector<const CLI::Option*> outputs;
+  collect(app, inputs, outputs);
+  for (const CLI::Option* output : outputs) {
+    for (const std::string& path : output->results()) {
+      const bool is_read = std::any_of(inputs.begin(), inputs.end(), [&](const auto& input) {
+        std::error_code ignored;
+        return std::filesystem::equivalent(input, path, ignored);
+      });
+      if (is_read) {
+        throw CLI::ValidationError(
+            output->get_name(),
+            fmt::format("'{}' is also read; expected another file to write", path));
+      }
+    }
+  }
 }
 
 void write_outputs(const std::vector<Output>& outputs) {

@@ -11,6 +11,10 @@ namespace gradwire::cli {
 /// Accepts a path that a file can be written to: its folder exists and it is no folder itself.
 [[nodiscard]] CLI::Validator writable_file();
 
+/// Refuses a command line that names one file to be read and to be written.
+/// @throws CLI::ValidationError
+void refuse_overwriting(const CLI::App& app);
+
 /// A file that a command was asked for: nothing is made of it when `path` is "".
 struct Output {
   std::string path;

@@ -187,14 +187,19 @@ std::vector<ParameterInfo> nccl_parameters() {
       {"max_channels", "auto", "NCCL_MAX_NCHANNELS, 1 to 64"},
       {"collnet", "false", "the network's switches reduce (NCCL_COLLNET_ENABLE with a plug-in)"},
       {"gpus_per_process", "1",
-       "GPUs that one process launches on, one after the other (nccl-tests -g), 1 to 64"},
+       "GPUs that one process launches on, one after the other (nccl-tests -g), up to those of a "
+       "node"},
       {"table", "none", "measurements that replace the model where they cover it"}};
 }
 
 std::shared_ptr<const CollectiveLibrary> read_nccl(YamlMap& map,
                                                    const std::shared_ptr<const Cluster>& cluster,
                                                    std::vector<Warning>& warnings) {
-  constexpr int gpus_per_process_limit = 64;
+  int gpus_per_process_limit = 1;
+  for (int node = 0; node < cluster->node_count(); ++node) {
+    gpus_per_process_limit =
+        std::max(gpus_per_process_limit, static_cast<int>(cluster->node(node).gpus().size()));
+  }
   NcclOptions options;
   options.version = read_version(map, warnings);
   options.gpus = gpus_of(*cluster, warnings);
@@ -206,6 +211,11 @@ std::shared_ptr<const CollectiveLibrary> read_nccl(YamlMap& map,
   const auto library = std::make_shared<NcclLibrary>(cluster, std::move(options));
   const YamlValue* table = map.find("table");
   if (table == nullptr) return library;
+  for (const char* key : {"algorithm", "protocol", "channels", "min_channels", "max_channels"}) {
+    if (map.find(key) == nullptr) continue;
+    warnings.push_back(
+        {"table-first", fmt::format("'{}' counts only where the table has no measurement", key)});
+  }
   return load_collective_table(find_data(DataKind::collective_table, *table, "table"), "nccl",
                                cluster, library);
 }

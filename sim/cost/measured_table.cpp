@@ -83,6 +83,16 @@ void MeasuredTable::price_by_fit(std::span<const Pattern> patterns, Bytes size,
   choice.cost = std::move(cost);
 }
 
+std::size_t MeasuredTable::one_that_can(std::span<const Pattern> patterns, Bytes size, Seconds time,
+                                        std::size_t preferred) const {
+  const auto can = [&](const Pattern& pattern) {
+    return static_cast<double>(size.count()) * shape_of_known(pattern).per_byte <= time;
+  };
+  if (can(patterns[preferred])) return preferred;
+  const auto other = std::ranges::find_if(patterns, can);
+  return other == patterns.end() ? preferred : static_cast<std::size_t>(other - patterns.begin());
+}
+
 CollectiveChoice MeasuredTable::choose(std::span<const Pattern> patterns, Bytes size) const {
   CollectiveChoice choice = fallback_->choose(patterns, size);
   const Pattern& pattern = patterns[choice.pattern];
@@ -118,6 +128,10 @@ CollectiveChoice MeasuredTable::choose(std::span<const Pattern> patterns, Bytes 
   const auto named = std::ranges::find(patterns, cost.algorithm, &Pattern::algorithm);
   if (named != patterns.end()) {
     choice.pattern = static_cast<std::size_t>(named - patterns.begin());
+  }
+  if (nearest.algorithm.empty() && cluster_) {
+    choice.pattern = one_that_can(patterns, size, *cost.alone, choice.pattern);
+    cost.algorithm = patterns[choice.pattern].algorithm;
   }
   choice.cost = std::move(cost);
   return choice;

@@ -52,7 +52,9 @@ struct CollectiveTable {
   std::vector<CollectiveFit> fits{};  ///< one an operation and class of hops
 };
 
-/// Prices from measurements; a row that names its algorithm is run by it where `fallback` plans it.
+/// Prices from measurements; a row that names its algorithm is run by it where `fallback` plans it,
+/// another by the one that `fallback` takes, or where the links are too slow for that, by the first
+/// that they are fast enough for.
 ///
 /// Between two rows t is a power of the size (a line in log-log). Below the smallest it is
 /// a + b * size through the two smallest rows, neither a nor b negative; above the largest, the
@@ -78,6 +80,10 @@ class MeasuredTable final : public CollectiveLibrary {
 
  private:
   [[nodiscard]] CollectiveShape shape_of_known(const Pattern& pattern) const;
+  /// A pattern whose bytes the links can move in that time: `preferred` where it can, or where none
+  /// can.
+  [[nodiscard]] std::size_t one_that_can(std::span<const Pattern> patterns, Bytes size,
+                                         Seconds time, std::size_t preferred) const;
   void price_by_fit(std::span<const Pattern> patterns, Bytes size, CollectiveChoice& choice) const;
 
   CollectiveTable table_;

@@ -11,7 +11,7 @@ namespace gradwire {
 /// Where a constant of NcclMeasured comes from.
 struct NcclFit {
   std::string_view constant;  ///< its name below
-  std::string_view series;    ///< of results/reference/collectives.yaml; "" when not fitted
+  std::string_view series;    ///< of results/reference/collectives.yaml
   std::string_view rows;      ///< of that series; these are not scored
 };
 

@@ -32,6 +32,29 @@ constexpr const char* cluster =
 
 }  // namespace
 
+TEST_CASE("A file that is read is not written over", "[cli][import]") {
+  const Workplace place("overwrite");
+  place.write("run.txt", tests_output(2));
+  const auto run = place.run("import nccl-tests run.txt -o ./run.txt");
+  CHECK(run.code == 2);
+  CHECK_THAT(run.err, Catch::ContainsSubstring("'./run.txt' is also read"));
+  CHECK(place.text("run.txt") == tests_output(2));
+}
+
+TEST_CASE("A table of another library is refused with its place", "[cli][import]") {
+  const Workplace place("library");
+  place.write("run.txt", tests_output(2));
+  CHECK(place.run("import nccl-tests run.txt -o table.yaml").code == 0);
+  std::string text = place.text("table.yaml");
+  text.replace(text.find("library: nccl"), 13, "library: gloo");
+  place.write("table.yaml", text);
+  place.write("job.yaml",
+              std::string(cluster) + "collective: {library: nccl, table: table.yaml}\n");
+  const auto run = place.run("collective job.yaml");
+  CHECK(run.code == 3);
+  CHECK_THAT(run.err, Catch::ContainsSubstring("table.yaml:2:10: the table is of library 'gloo'"));
+}
+
 TEST_CASE("nccl-tests' output becomes a table that check accepts and collective uses",
           "[cli][import]") {
   const Workplace place("nccl_tests");

@@ -51,6 +51,17 @@ TEST_CASE("Open MPI 4.1 decides all-reduce by ranks and bytes", "[cost][mpi]") {
   CHECK(takes(4, (4 << 20) + 1, before) == "segmented_ring");
 }
 
+TEST_CASE("Open MPI's rings need an element a rank", "[cost][mpi]") {
+  // coll_base_allreduce.c: count < ranks is done by recursive doubling.
+  const auto cluster = machines(4);
+  for (const char* ring : {"ring", "segmented_ring"}) {
+    const MpiLibrary library(cluster, {.all_reduce_algorithm = ring});
+    const auto patterns = library.plan(CollectiveKind::all_reduce, packed_placement(*cluster, 1));
+    CHECK(library.choose(patterns, Bytes{12}).cost.algorithm == "recursive_doubling");
+    CHECK(library.choose(patterns, Bytes{16}).cost.algorithm == ring);
+  }
+}
+
 TEST_CASE("decisions of collectives of parts count one rank's part", "[cost][mpi]") {
   const auto takes = [](CollectiveKind kind, int ranks, std::int64_t size) {
     return std::string(mpi_algorithm(MpiDecisions::since_4_1, kind, ranks, Bytes{size}));

@@ -153,6 +153,31 @@ TEST_CASE("An algorithm that cannot run here is refused with what it needs", "[c
                   SimulationError);
 }
 
+TEST_CASE("NVLS with one channel is refused", "[cost][nccl]") {
+  const auto cluster = nvswitched(1);
+  NcclOptions wanted = options({2, 28}, h100);
+  wanted.algorithms = {NcclAlgorithm::nvls};
+  const Placement ranks = packed_placement(*cluster, 8);
+  CHECK_NOTHROW(NcclLibrary(cluster, wanted).plan(CollectiveKind::all_reduce, ranks));
+  wanted.channels_max = 1;
+  CHECK_THROWS_AS(NcclLibrary(cluster, wanted).plan(CollectiveKind::all_reduce, ranks),
+                  SimulationError);
+}
+
+TEST_CASE("A broadcast passes a network hop for each further machine", "[cost][nccl]") {
+  // LL: 2.7 us a network hop, 0.6 us each of 7 more NVLink hops (NCCL v2.28.9, tuning.cc).
+  const auto small = [&](int nodes) {
+    const auto cluster = dgx1v(nodes);
+    NcclOptions wanted = options({2, 28}, v100);
+    wanted.protocols = {NcclProtocol::ll};
+    const NcclLibrary library(cluster, wanted);
+    const auto patterns = library.plan(CollectiveKind::broadcast, packed_placement(*cluster, 8));
+    return library.choose(patterns, Bytes{8}).cost.alone.value().count();
+  };
+  const double hop = 2.7e-6 + 7 * 0.6e-6;
+  CHECK(small(16) - small(8) == Approx(8 * hop).epsilon(0.05));
+}
+
 TEST_CASE("Half of the channels have half of the bandwidth", "[cost][nccl]") {
   const auto cluster = dgx1v(1);
   const Placement ranks = packed_placement(*cluster, 8);

@@ -189,6 +189,28 @@ TEST_CASE("two host threads move two collectives at a time, in order, and a thir
   CHECK(part(f.workers, 0, Part::straggler_wait) == Approx(0));
 }
 
+TEST_CASE("a long collective is seen behind short ones that have ended", "[workers]") {
+  Fixture f({{0, 1, 1.0}}, two_host_threads);
+  for (int i = 0; i < 4; ++i) {
+    f.workers.post(work(1), "w");
+    f.workers.post(all_reduce());
+  }
+  f.workers.post_gate({0, 1, 2, 3});
+  f.workers.post(end_of_iteration(), "end");
+  f.workers.run();
+  // The first moves from 1 to 20; the others follow each other on the second thread until 4.75.
+  f.workers.take_ready();
+  for (std::size_t next = 1; next < 4; ++next) {
+    REQUIRE(f.workers.take_ready() == next);
+    f.workers.finish(next, f.workers.collective(next).start + 0.75);
+  }
+  f.workers.finish(0, 20);
+  REQUIRE(f.workers.iteration_ended());
+  // The rank waits from 4 to 20.
+  CHECK(part(f.workers, 0, Part::exposed_communication) == Approx(16));
+  CHECK(part(f.workers, 0, Part::straggler_wait) == Approx(0));
+}
+
 TEST_CASE("collectives of host threads leave the GPU its pace", "[workers]") {
   Fixture f({{0, 1, 1.0}, {1, 1, 2.0}}, two_host_threads);
   f.workers.post(work(1), "w");
