@@ -36,7 +36,8 @@ TEST_CASE("What a table measured alone takes up to twice as long beside another 
   // The rings give 135 GB/s of bus bandwidth. Alone the flows are paced to what was measured; two
   // share the links, so both end after 2 * measured / 135 of the measured time, where that is more
   // than once: with 90 GB/s 1.33 times, at the links' full rate 2 times, with 50 GB/s 1 time.
-  const Cluster cluster = test::dgx1v_cluster(1);
+  const auto shared = std::make_shared<const Cluster>(test::dgx1v_cluster(1));
+  const Cluster& cluster = *shared;
   const Pattern pattern = plan_ring_all_reduce(cluster, packed_placement(cluster, 8));
   const Bytes size = 256_MiB;
   const double link_rate = 6 * test::lane_rate;
@@ -48,7 +49,7 @@ TEST_CASE("What a table measured alone takes up to twice as long beside another 
     const MeasuredTable table(
         std::move(measured), nullptr,
         std::make_shared<UserLines>(
-            nullptr, std::vector{UserLine{"ring", std::nullopt, Seconds{}, 1_GBps}}));
+            shared, std::vector{UserLine{"ring", std::nullopt, Seconds{}, 1_GBps}}));
     const CollectiveCost cost = table.choose(std::span(&pattern, 1), size).cost;
     INFO(bus << " B/s measured");
     CHECK(engine_time(cluster, pattern, size, cost, 1) == Approx(alone.count()).epsilon(1e-6));
