@@ -67,19 +67,6 @@ void predict_alone(const MeasuredCollective& table, Times which, std::vector<Row
   }
 }
 
-/// Predicts by what the library itself expects, which is what it prints.
-void take_own_times(const MeasuredCollective& table, std::vector<Row>& rows) {
-  try {
-    const std::vector<Pattern> patterns = table.library->plan(table.series.op, table.placement);
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const auto planned = table.library->choose(patterns, table.series.rows[i].size).cost.planned;
-      if (planned) rows[i].predicted = 1e6 * planned->count();
-    }
-  } catch (const SimulationError& error) {
-    for (Row& row : rows) row.failure = error.what();
-  }
-}
-
 /// Puts a fit's predictions into the rows of their sizes.
 /// @return the rows that have one.
 std::vector<Row> with_predictions(std::vector<Row> rows, std::span<const HeldOutRow> predicted) {
@@ -144,7 +131,6 @@ std::vector<Row> rows_of_choices(const MeasuredCollective& table) {
     rows[i].other_choice = rows[i].failure.empty() && rows[i].how != printed;
     rows[i].label += ", " + printed;
   }
-  take_own_times(table, rows);
   give_limits(table, "d", rows);
   return rows;
 }
