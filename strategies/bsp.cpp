@@ -10,6 +10,10 @@ Bsp::Bsp(JobView job) : job_(std::move(job)) {
   all_.size = Bytes{all_.elements * gradient_element_size};
 }
 
+StrategyMaker Bsp::read(Knobs& /*knobs*/) {
+  return [](const JobView& job) { return std::make_unique<Bsp>(job); };
+}
+
 Operations Bsp::on_event(Seconds /*now*/, const Event& event) {
   Operations operations;
   if (const auto* hook = std::get_if<HookFired>(&event)) {

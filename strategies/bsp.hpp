@@ -1,6 +1,6 @@
 #pragma once
 
-#include "strategies/strategy.hpp"
+#include "strategies/knobs.hpp"
 
 namespace gradwire {
 
@@ -12,6 +12,7 @@ namespace gradwire {
 class Bsp final : public Strategy {
  public:
   explicit Bsp(JobView job);
+  static StrategyMaker read(Knobs& knobs);
 
   Operations on_event(Seconds now, const Event& event) override;
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;

@@ -11,6 +11,10 @@
 namespace gradwire {
 namespace {
 
+/// The oldest release whose bucketing is known here.
+constexpr Release oldest_release{1, 4};
+/// gradient_as_bucket_view: new in PyTorch 1.7 (release notes, distributed).
+constexpr Release views_from{1, 7};
 /// Buckets are made again in the order in which gradients arrived: rebuild_buckets, new in 1.7.
 constexpr Release rebuilds_from{1, 7};
 /// Copy into the bucket and division became one kernel (at::mul_out, pull request 34904, June 2020)
@@ -96,9 +100,45 @@ bool Ddp::broadcasts() const {
   return options_.broadcast_buffers && job_.buffer_elements > 0;
 }
 
-std::vector<CollectiveKind> Ddp::collectives() const {
-  if (broadcasts()) return {CollectiveKind::all_reduce, CollectiveKind::broadcast};
-  return {CollectiveKind::all_reduce};
+std::vector<CollectiveUse> Ddp::collectives() const {
+  std::vector<CollectiveUse> uses = {{CollectiveKind::all_reduce}};
+  if (broadcasts()) uses.push_back({CollectiveKind::broadcast});
+  return uses;
+}
+
+StrategyMaker Ddp::read(Knobs& knobs) {
+  static const std::string origin = "torch.nn.parallel.DistributedDataParallel";
+  DdpOptions options;
+  const std::string version =
+      knobs.text("version", "1.7", "PyTorch release whose bucketing is followed, from 1.4 on");
+  const auto release = parse_release(version);
+  if (!release || *release < oldest_release) {
+    knobs.refuse("version", fmt::format("'version' is '{}'; expected a PyTorch release from 1.4 "
+                                        "on, such as 1.7",
+                                        version));
+  }
+  options.version = *release;
+  options.bucket_cap = knobs.size("bucket_cap", options.bucket_cap, origin + "(bucket_cap_mb=25)");
+  options.first_bucket_cap = knobs.size("first_bucket_cap", options.first_bucket_cap,
+                                        "torch.distributed._DEFAULT_FIRST_BUCKET_BYTES");
+  options.gradient_as_bucket_view = knobs.yes(
+      "gradient_as_bucket_view", options.gradient_as_bucket_view, origin + ", from 1.7 on");
+  if (options.gradient_as_bucket_view && options.version < views_from) {
+    knobs.refuse("gradient_as_bucket_view",
+                 "'gradient_as_bucket_view' came with PyTorch 1.7; expected false or a later "
+                 "version");
+  }
+  options.find_unused_parameters =
+      knobs.yes("find_unused_parameters", options.find_unused_parameters, origin);
+  options.broadcast_buffers = knobs.yes("broadcast_buffers", options.broadcast_buffers, origin);
+  if (const auto compression = knobs.group(
+          "compression", "{name: fp16 | bf16}: DDP's fp16_compress_hook, bf16_compress_hook")) {
+    static const std::vector<std::string> known = {"fp16", "bf16"};
+    const std::string name = compression->choice("name", "", known, "");
+    options.comm_hook = name == "fp16" ? CommHook::fp16_compress : CommHook::bf16_compress;
+    compression->finish();
+  }
+  return [options](const JobView& job) { return std::make_unique<Ddp>(options, job); };
 }
 
 Operations Ddp::on_event(Seconds /*now*/, const Event& event) {

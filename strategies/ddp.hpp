@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "strategies/strategy.hpp"
+#include "strategies/knobs.hpp"
 
 namespace gradwire {
 
@@ -50,9 +50,10 @@ struct DdpOptions {
 class Ddp final : public Strategy {
  public:
   Ddp(const DdpOptions& options, const JobView& job);
+  static StrategyMaker read(Knobs& knobs);
 
   Operations on_event(Seconds now, const Event& event) override;
-  [[nodiscard]] std::vector<CollectiveKind> collectives() const override;
+  [[nodiscard]] std::vector<CollectiveUse> collectives() const override;
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
 
  private:

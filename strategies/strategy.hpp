@@ -1,74 +1,23 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
+#include <compare>
+#include <functional>
+#include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
-#include "sim/collectives/pattern.hpp"
-#include "sim/core/compute_profile.hpp"
-#include "sim/core/units.hpp"
+#include "strategies/operations.hpp"
 
 namespace gradwire {
 
-/// Numbers a strategy's operations from 0 in the order it posts them, over the whole run.
-using OperationId = std::int64_t;
+// ---- what a strategy may know of the job ------------------------------------------------------
 
-// ---- events: what a strategy is told ----------------------------------------------------------
-
-/// A class of workers starts iteration `iteration` (from 0).
-struct IterationStart {
-  int iteration = 0;
+/// A layer of the model, in forward order.
+struct LayerView {
+  Seconds forward;
+  Seconds backward;
 };
-/// The launcher thread has launched the kernels of this tensor's gradient and runs its hook; what
-/// the hook launches stands right behind the gradient kernel on the compute stream.
-struct HookFired {
-  TensorId tensor = 0;
-  int micro_batch = 0;  ///< 0-based, of `JobView::micro_batches`
-};
-/// The launcher thread has launched all of this micro-batch's backward.
-struct BackwardDone {
-  int micro_batch = 0;
-};
-/// An operation of the strategy has ended on every participant.
-struct OperationDone {
-  OperationId operation = 0;
-};
-using Event = std::variant<IterationStart, HookFired, BackwardDone, OperationDone>;
-
-// ---- operations: what a strategy asks for -----------------------------------------------------
-
-/// What device work is for; decides its row in the trace and its part of the breakdown.
-enum class WorkKind : std::uint8_t { copy, encode };
-
-/// Kernels on the compute stream, in the order posted: behind everything launched so far.
-/// Priced by the GPU: kernels * overhead + traffic / reachable memory bandwidth.
-struct DeviceWork {
-  WorkKind kind = WorkKind::copy;
-  Bytes traffic{0};  ///< bytes read plus bytes written in device memory
-  int kernels = 1;
-  std::string label;
-};
-/// A collective over all ranks on the communication stream, in the order posted (strict). It is
-/// ready on a rank when everything launched so far on that rank's compute stream has ended, and
-/// starts when the last rank is ready; until then the early ranks' kernels spin.
-struct Collective {
-  CollectiveKind kind = CollectiveKind::all_reduce;
-  Bytes size{0};
-  std::vector<TensorId> tensors;  ///< what it carries, for the plan and the trace
-  std::string label;
-};
-/// The compute stream waits here until these operations have ended: what is launched next (the
-/// forward pass, copies, the optimizer) starts behind it.
-struct Gate {
-  std::vector<OperationId> until;
-};
-using Operation = std::variant<DeviceWork, Collective, Gate>;
-using Operations = std::vector<Operation>;
-
-// ---- the seam ---------------------------------------------------------------------------------
 
 /// What a strategy may know of the job. Tensors in registration order; the gradient dtype is fp32.
 struct JobView {
@@ -78,10 +27,25 @@ struct JobView {
   std::vector<TensorId> gradient_order;
   std::int64_t buffer_elements = 0;  ///< of non-trainable state: batch-norm statistics, counters
   int buffer_tensors = 0;            ///< that hold them
+  std::vector<LayerView> layers;     ///< TensorInfo::layer is an index into it
+  Seconds optimizer;                 ///< device time of the whole step
+  std::vector<int> machine_of;       ///< machine of each rank
+  int machines = 1;                  ///< that ranks live on
+  std::vector<int> server_machine;   ///< machine of each parameter server; may hold ranks as well
+  /// One-way latency of a small message between the host memories of two machines of the job; of
+  /// one machine alone, within it.
+  Seconds message_latency;
+  BytesPerSecond network_bandwidth;    ///< of a machine's first NIC, one direction
+  BytesPerSecond host_copy_bandwidth;  ///< GPU to host memory, one direction
+  /// What the job's library takes for an all-reduce of all ranks alone. Null in unit tests.
+  std::function<Seconds(Bytes)> all_reduce_time;
 
   /// Gradients are exchanged in the last backward pass before the optimizer step.
   [[nodiscard]] bool synchronises(int micro_batch) const {
     return micro_batch + 1 == micro_batches;
+  }
+  [[nodiscard]] const TensorInfo& tensor(TensorId id) const {
+    return tensors[static_cast<std::size_t>(id)];
   }
 };
 constexpr std::int64_t gradient_element_size = 4;  ///< bytes, fp32
@@ -95,18 +59,70 @@ constexpr std::int64_t gradient_element_size = 4;  ///< bytes, fp32
   return {.traffic = 2 * gradient_size(tensor), .label = std::move(label)};
 }
 
-/// Buckets or groups in launch order, for `show plan` and the tests.
+// ---- a strategy's own exchanges ---------------------------------------------------------------
+
+/// Where a message begins or ends.
+struct Endpoint {
+  enum class Place : std::uint8_t {
+    gpu,     ///< memory of a rank's GPU
+    host,    ///< host memory of a rank's machine
+    server,  ///< host memory of a server's machine
+  };
+  Place place = Place::host;
+  int index = 0;  ///< the rank, or the server
+  auto operator<=>(const Endpoint&) const = default;
+};
+struct Message {
+  Endpoint from;
+  Endpoint to;
+  double share = 1;  ///< of the operation's size, > 0
+};
+/// Messages that belong together. Those of a phase start together; the next phase starts when all
+/// have arrived. Between two host memories of one machine a message takes no link.
+struct Exchange {
+  std::string name;
+  std::vector<std::vector<Message>> phases;
+  /// TCP connections from one place to another, for all exchanges that say the same number; each
+  /// carries what the ports' connection_bandwidth allows.
+  int connections = 1;
+  Seconds startup{};  ///< beside the links' latency, once
+};
+
+// ---- the seam ---------------------------------------------------------------------------------
+
+/// A kind of collective that a strategy may post, so that it is planned before the run.
+struct CollectiveUse {
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  Communicator communicator = Communicator::all;
+  auto operator<=>(const CollectiveUse&) const = default;
+};
+
+/// What a strategy needs of the training loop.
+struct Traits {
+  /// It posts something else than device work, collectives behind it and gates, all on the compute
+  /// and the first communication stream: markers, side work, messages, host work, flags,
+  /// collectives ready at once.
+  bool dynamic = false;
+  bool forward_hooks = false;
+  bool backward_hooks = false;
+  bool own_optimizer = false;  ///< it posts OptimizerSteps
+  /// Every rank is a class of its own (asynchronous): it iterates at its own pace.
+  bool independent_workers = false;
+};
+
+/// Buckets, groups or partitions in launch order, for `show plan` and the tests.
 struct PlanGroup {
   std::vector<TensorId> tensors;
   std::int64_t elements = 0;
-  Bytes size{0};  ///< bytes that the collective moves
+  Bytes size{0};       ///< bytes that the collective or message moves
+  std::string note{};  ///< where it goes or which part it is: "server 3", "part 2 of 5"
 };
 
 /// Decides which gradients travel together and when.
 ///
 /// Events in, operations out. Pure: no clock but the stamp `now`, no I/O, no engine. The same
 /// events give the same operations, always. Operation ids count the returned operations from 0 in
-/// order.
+/// order, of every kind.
 class Strategy {
  public:
   virtual ~Strategy() = default;
@@ -115,13 +131,22 @@ class Strategy {
   /// @return operations to post, in order.
   virtual Operations on_event(Seconds now, const Event& event) = 0;
 
-  /// The kinds of collective it may post, so that they are planned before the run.
-  [[nodiscard]] virtual std::vector<CollectiveKind> collectives() const {
-    return {CollectiveKind::all_reduce};
+  [[nodiscard]] virtual Traits traits() const { return {}; }
+
+  /// The collectives it may post.
+  [[nodiscard]] virtual std::vector<CollectiveUse> collectives() const {
+    return {{CollectiveKind::all_reduce, Communicator::all}};
   }
+
+  /// Its own exchanges, for Messages.
+  [[nodiscard]] virtual std::vector<Exchange> exchanges() const { return {}; }
 
   /// The groups it forms in `iteration`.
   [[nodiscard]] virtual std::vector<PlanGroup> plan(int iteration) const = 0;
+
+  /// Updates of others between a worker's read of the model and its own update, the mean over the
+  /// run so far; nothing where workers are synchronous.
+  [[nodiscard]] virtual std::optional<double> staleness() const { return std::nullopt; }
 };
 
 }  // namespace gradwire

@@ -4,6 +4,10 @@
 
 namespace gradwire {
 
+StrategyMaker Wfbp::read(Knobs& /*knobs*/) {
+  return [](const JobView& job) { return std::make_unique<Wfbp>(job); };
+}
+
 Operations Wfbp::on_event(Seconds /*now*/, const Event& event) {
   Operations operations;
   if (const auto* hook = std::get_if<HookFired>(&event)) {

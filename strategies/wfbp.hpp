@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "strategies/strategy.hpp"
+#include "strategies/knobs.hpp"
 
 namespace gradwire {
 
@@ -15,6 +15,7 @@ namespace gradwire {
 class Wfbp final : public Strategy {
  public:
   explicit Wfbp(JobView job) : job_(std::move(job)) {}
+  static StrategyMaker read(Knobs& knobs);
 
   Operations on_event(Seconds now, const Event& event) override;
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;

@@ -12,6 +12,7 @@
 #include "sim/config/scenario_document.hpp"
 #include "sim/config/strategy_catalogue.hpp"
 #include "sim/config/worker_classes.hpp"
+#include "sim/config/yaml_knobs.hpp"
 #include "sim/config/yaml_map.hpp"
 
 namespace gradwire::config {
@@ -24,11 +25,11 @@ void read_strategy(YamlMap map, Scenario& scenario) {
   const auto& catalogue = strategy_catalogue();
   for (const char* later : {"preset", "servers"}) map.refuse(later);
   scenario.strategy_name = map.require_choice("name", names_of(catalogue));
-  scenario.make_strategy =
-      std::ranges::find(catalogue, scenario.strategy_name, &StrategyEntry::name)->read(map);
   scenario.grad_accumulation =
       map.value_or("grad_accumulation", 1, between(1, grad_accumulation_max));
-  map.finish();
+  YamlKnobs knobs(std::move(map));
+  scenario.make_strategy = find_strategy(scenario.strategy_name)->read(knobs);
+  knobs.finish();
 }
 
 void read_run(YamlMap map, Scenario& scenario) {

@@ -1,25 +1,19 @@
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "sim/config/catalogue.hpp"
-#include "sim/config/yaml_map.hpp"
-#include "strategies/strategy.hpp"
+#include "strategies/knobs.hpp"
 
 namespace gradwire::config {
-
-/// Builds a strategy for a job; every knob has been read and checked before.
-using StrategyMaker = std::function<std::unique_ptr<Strategy>(const JobView&)>;
 
 struct StrategyEntry {
   std::string name;
   std::string summary;  ///< one line
-  std::vector<ParameterInfo> parameters;
-  /// Reads the knobs of the `strategy:` mapping; the caller has read `name` and calls finish().
-  StrategyMaker (*read)(YamlMap& map);
+  /// Reads the strategy's knobs.
+  StrategyMaker (*read)(Knobs& knobs);
+  std::vector<ParameterInfo> parameters{};  ///< what `read` asks for
 };
 
 /// Every strategy a scenario may name. To add one, add one line to strategy_catalogue.cpp.

@@ -90,7 +90,8 @@ struct ComputeProfile {
 struct TensorInfo {
   std::string name;
   std::int64_t elements = 0;
-  int layer = 0;  ///< index into ComputeProfile::layers
+  int layer = 0;                      ///< index into ComputeProfile::layers
+  std::vector<std::int64_t> shape{};  ///< empty: a vector of its elements
 };
 
 /// The tensors of `profile` in registration order; the index is the TensorId.

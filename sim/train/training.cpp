@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -34,7 +35,7 @@ Plans make_plans(const Job& job, const Strategy& strategy) {
   Plans plans;
   if (job.placement.size() < 2) return plans;
   std::map<CollectiveKind, std::pair<std::size_t, std::size_t>> ranges;
-  for (const CollectiveKind kind : strategy.collectives()) {
+  for (const auto& [kind, communicator] : strategy.collectives()) {
     auto planned = job.library.plan(kind, job.placement);
     ranges[kind] = {plans.patterns.size(), planned.size()};
     std::move(planned.begin(), planned.end(), std::back_inserter(plans.patterns));
@@ -180,6 +181,11 @@ class Training {
     workers_.post_gate(std::move(until));
   }
 
+  template <class Other>
+  void post(const Other& /*operation*/) {
+    throw SimulationError("this operation is not simulated yet");
+  }
+
   struct Choice {
     const Pattern* pattern = nullptr;
     CollectiveCost cost;
@@ -275,12 +281,24 @@ const GpuSpec& gpu_of(const Job& job, int worker_class) {
 }
 
 JobView job_view(const Job& job) {
-  return {.world_size = static_cast<int>(job.placement.size()),
-          .micro_batches = job.micro_batches,
-          .tensors = tensors_of(job.profile),
-          .gradient_order = job.profile.gradient_order,
-          .buffer_elements = job.profile.buffer_elements,
-          .buffer_tensors = job.profile.buffers};
+  JobView view;
+  view.world_size = static_cast<int>(job.placement.size());
+  view.micro_batches = job.micro_batches;
+  view.tensors = tensors_of(job.profile);
+  view.gradient_order = job.profile.gradient_order;
+  view.buffer_elements = job.profile.buffer_elements;
+  view.buffer_tensors = job.profile.buffers;
+  for (const auto& layer : job.profile.layers) {
+    view.layers.push_back({layer.forward, layer.backward});
+  }
+  view.optimizer = job.profile.optimizer;
+  std::set<int> machines;
+  for (const GpuRef& place : job.placement) {
+    view.machine_of.push_back(place.node);
+    machines.insert(place.node);
+  }
+  view.machines = static_cast<int>(machines.size());
+  return view;
 }
 
 RunResult simulate(const Job& job) {

@@ -47,9 +47,10 @@ TEST_CASE_METHOD(ErrorFixture, "a misspelt key of a scenario is told with the ne
         "s.yaml:9:1: unknown key 'runn'; expected one of schema, name, profile, gpu, cluster, "
         "placement, strategy, collective, run, jitter, stragglers; did you mean 'run'?");
   CHECK(message(7, "strategy: {name: ddp, bukcet_cap: 25 MiB}") ==
-        "s.yaml:7:23: unknown key 'bukcet_cap'; expected one of name, version, bucket_cap, "
+        "s.yaml:7:23: unknown key 'bukcet_cap'; expected one of name, grad_accumulation, version, "
+        "bucket_cap, "
         "first_bucket_cap, gradient_as_bucket_view, find_unused_parameters, broadcast_buffers, "
-        "compression, grad_accumulation; did you mean 'bucket_cap'?");
+        "compression; did you mean 'bucket_cap'?");
   CHECK(message(7, "strategy: {name: bsp, bucket_cap: 25 MiB}") ==
         "s.yaml:7:23: unknown key 'bucket_cap'; expected one of name, grad_accumulation");
 }

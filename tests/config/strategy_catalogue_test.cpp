@@ -1,5 +1,6 @@
 #include "sim/config/strategy_catalogue.hpp"
 
+#include "sim/config/yaml_knobs.hpp"
 #include "strategies/bsp.hpp"
 #include "strategies/ddp.hpp"
 #include "strategies/none.hpp"
@@ -22,8 +23,10 @@ JobView two_tensors() {
 std::unique_ptr<Strategy> make(const std::string& text) {
   const YamlValue document = parse_yaml(text, "s.yaml");
   YamlMap map(document);
-  auto maker = find_strategy(map.require<std::string>("name"))->read(map);
-  map.finish();
+  const auto* entry = find_strategy(map.require<std::string>("name"));
+  YamlKnobs knobs(std::move(map));
+  auto maker = entry->read(knobs);
+  knobs.finish();
   return maker(two_tensors());
 }
 
@@ -51,10 +54,10 @@ TEST_CASE("every knob that the catalogue lists is one that the strategy reads",
   for (const auto& entry : strategy_catalogue()) {
     for (const auto& parameter : entry.parameters) {
       const YamlValue document = parse_yaml("{" + parameter.name + ": []}", "s.yaml");
-      YamlMap map(document);
+      YamlKnobs knobs{YamlMap(document)};
       INFO(entry.name << ": " << parameter.name);
       // A list is never a knob's value: only a knob that is read can be refused.
-      CHECK_THROWS_AS(entry.read(map), ConfigError);
+      CHECK_THROWS_AS(entry.read(knobs), ConfigError);
     }
   }
 }

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "strategies/strategy.hpp"
+
+namespace gradwire {
+
+/// The knobs of a strategy as somebody set them. A strategy asks for each of its knobs once, with
+/// its default and where that comes from; a reader of files answers with what is written there, a
+/// lister writes down what was asked and answers with the default. So that a knob is named at one
+/// place only.
+///
+/// Every function returns the value, `fallback` where nothing is set.
+/// @param source  where the default comes from, under its origin's name: "HOROVOD_CYCLE_TIME,
+///                operations.cc". Shown by `gradwire list strategies`.
+class Knobs {
+ public:
+  virtual ~Knobs() = default;
+
+  /// REQUIRES of what is written: at least `least`.
+  virtual Bytes size(const std::string& name, Bytes fallback, const std::string& source,
+                     Bytes least = Bytes{1}) = 0;
+  /// Never negative.
+  virtual Seconds time(const std::string& name, Seconds fallback, const std::string& source) = 0;
+  /// Above zero.
+  virtual BytesPerSecond rate(const std::string& name, BytesPerSecond fallback,
+                              const std::string& source) = 0;
+  /// A share, written in per cent; 0 to 1.
+  virtual double ratio(const std::string& name, double fallback, const std::string& source) = 0;
+  virtual std::int64_t count(const std::string& name, std::int64_t fallback, std::int64_t least,
+                             std::int64_t most, const std::string& source) = 0;
+  virtual bool yes(const std::string& name, bool fallback, const std::string& source) = 0;
+  virtual std::string text(const std::string& name, const std::string& fallback,
+                           const std::string& source) = 0;
+  /// One of `known`. An empty `fallback`: it has to be set.
+  virtual std::string choice(const std::string& name, const std::string& fallback,
+                             std::span<const std::string> known, const std::string& source) = 0;
+  /// Was it set? For knobs whose presence decides. The knob is to be asked for as well.
+  [[nodiscard]] virtual bool given(const std::string& name) const = 0;
+
+  /// The knobs in the mapping below `name`; null where there is none. Its own finish() is to be
+  /// called.
+  virtual std::unique_ptr<Knobs> group(const std::string& name, const std::string& source) = 0;
+  /// Ends the reading: what is set and nobody asked for is refused.
+  virtual void finish() const = 0;
+
+  /// Tells that the value of a knob is not possible, and ends the reading.
+  /// @param message  "'version' is '1.3'; expected a PyTorch release from 1.4 on"
+  [[noreturn]] virtual void refuse(const std::string& name, const std::string& message) const = 0;
+};
+
+/// Builds a strategy for a job; every knob has been read and checked before.
+using StrategyMaker = std::function<std::unique_ptr<Strategy>(const JobView&)>;
+
+}  // namespace gradwire
