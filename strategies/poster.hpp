@@ -10,7 +10,7 @@ class Poster {
   /// @return the number that the operation will have.
   OperationId post(Operation operation);
   /// What was posted since the last call, to be returned from on_event.
-  [[nodiscard]] Operations take();
+  Operations take();
 
  private:
   Operations operations_;
