@@ -30,11 +30,13 @@ constexpr double adasum_passes = 2;
 
 HorovodReductions::HorovodReductions(const HorovodOptions& options, const JobView& job)
     : options_(options), job_(job), reduction_(options.reduction) {
-  std::vector<int> ranks(static_cast<std::size_t>(job.machines), 0);
-  for (const int machine : job.machine_of) ++ranks[static_cast<std::size_t>(machine)];
-  const auto [least, most] = std::ranges::minmax(ranks);
-  local_ranks_ = std::max(most, 1);
-  homogeneous_ = least == most;
+  for (int rank = 0; rank < static_cast<int>(job.machine_of.size()); ++rank) {
+    machines_[job.machine_of[static_cast<std::size_t>(rank)]].push_back(rank);
+  }
+  for (const auto& [machine, ranks] : machines_) {
+    local_ranks_ = std::max(local_ranks_, static_cast<int>(ranks.size()));
+    homogeneous_ = homogeneous_ && ranks.size() == machines_.begin()->second.size();
+  }
   if (reduction_ == HorovodReduction::adasum) {
     if (!std::has_single_bit(static_cast<unsigned>(job.machines))) {
       throw SimulationError(
@@ -165,16 +167,15 @@ std::vector<Exchange> HorovodReductions::exchanges() const {
   if (!blocks()) return {};
   Exchange down{.name = "to host", .phases = {{}}};
   Exchange up{.name = "to GPU", .phases = {{}}};
-  std::vector<bool> seen(static_cast<std::size_t>(job_.machines), false);
-  for (int rank = 0; rank < job_.world_size; ++rank) {
-    const auto machine = static_cast<std::size_t>(job_.machine_of[static_cast<std::size_t>(rank)]);
-    if (!homogeneous_ && seen[machine]) continue;
-    seen[machine] = true;
-    const double share = homogeneous_ ? 1.0 / local_ranks_ : 1.0;
-    const Endpoint gpu{Endpoint::Place::gpu, rank};
-    const Endpoint host{Endpoint::Place::host, rank};
-    down.phases[0].push_back({gpu, host, share});
-    up.phases[0].push_back({host, gpu, share});
+  for (const auto& [machine, ranks] : machines_) {
+    for (const int rank : ranks) {
+      if (!homogeneous_ && rank != ranks.front()) continue;
+      const double share = homogeneous_ ? 1.0 / local_ranks_ : 1.0;
+      const Endpoint gpu{Endpoint::Place::gpu, rank};
+      const Endpoint host{Endpoint::Place::host, rank};
+      down.phases[0].push_back({gpu, host, share});
+      up.phases[0].push_back({host, gpu, share});
+    }
   }
   if (job_.machines == 1) return {down, Exchange{.name = "across", .phases = {}}, up};
   return {down, reduction_ == HorovodReduction::adasum ? host_halving() : host_ring(), up};
@@ -182,34 +183,30 @@ std::vector<Exchange> HorovodReductions::exchanges() const {
 
 namespace {
 
-/// The first rank of each machine.
-std::vector<int> leaders_of(const JobView& job) {
-  std::vector<int> leaders(static_cast<std::size_t>(job.machines), -1);
-  for (int rank = 0; rank < job.world_size; ++rank) {
-    int& leader = leaders[static_cast<std::size_t>(job.machine_of[static_cast<std::size_t>(rank)])];
-    if (leader < 0) leader = rank;
-  }
-  return leaders;
-}
-
 Message between_hosts(int from, int to, double share) {
   return {{Endpoint::Place::host, from}, {Endpoint::Place::host, to}, share};
 }
 
 }  // namespace
 
+std::vector<int> HorovodReductions::leaders() const {
+  std::vector<int> leaders;
+  for (const auto& [machine, ranks] : machines_) leaders.push_back(ranks.front());
+  return leaders;
+}
+
 /// All local ranks' rings run at once over the same cables: together they carry 2 (n-1)/n of the
 /// buffer from each machine to the next, in 2 (n-1) steps.
 Exchange HorovodReductions::host_ring() const {
-  const auto leaders = leaders_of(job_);
+  const auto first = leaders();
   const double machines = job_.machines;
   Exchange ring{.name = "MPI ring",
                 .phases = {{}},
                 .connections = homogeneous_ ? local_ranks_ : 1,
                 .startup = 2 * (machines - 1) * job_.message_latency};
-  for (std::size_t m = 0; m < leaders.size(); ++m) {
-    ring.phases[0].push_back(between_hosts(leaders[m], leaders[(m + 1) % leaders.size()],
-                                           2 * (machines - 1) / machines));
+  for (std::size_t m = 0; m < first.size(); ++m) {
+    ring.phases[0].push_back(
+        between_hosts(first[m], first[(m + 1) % first.size()], 2 * (machines - 1) / machines));
   }
   return ring;
 }
@@ -217,15 +214,15 @@ Exchange HorovodReductions::host_ring() const {
 /// Level k exchanges 2^-(k+1) of the vector with the machine 2^k away, and sums three dot products
 /// over the 2^(k+1) machines that share the vector, k + 1 latencies; then the way back.
 Exchange HorovodReductions::host_halving() const {
-  const auto leaders = leaders_of(job_);
+  const auto first = leaders();
   const int levels = rounds_of(job_.machines);
   Exchange halving{.name = "Adasum", .phases = {}, .connections = homogeneous_ ? local_ranks_ : 1};
   double share = 1;
   for (int level = 0; level < levels; ++level) {
     share /= 2;
     std::vector<Message> phase;
-    for (std::size_t m = 0; m < leaders.size(); ++m) {
-      phase.push_back(between_hosts(leaders[m], leaders[m ^ (std::size_t{1} << level)], share));
+    for (std::size_t m = 0; m < first.size(); ++m) {
+      phase.push_back(between_hosts(first[m], first[m ^ (std::size_t{1} << level)], share));
     }
     halving.phases.push_back(std::move(phase));
     halving.startup += static_cast<double>(level + 1) * job_.message_latency;

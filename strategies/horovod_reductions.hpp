@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "strategies/horovod_negotiation.hpp"
@@ -44,14 +45,16 @@ class HorovodReductions {
   void reduce(Operations& stages, Bytes size, const Collective& common) const;
   void across_hosts(Operations& stages, Bytes size, const Collective& common) const;
   [[nodiscard]] DeviceWork copy(Bytes size, int tensors, const char* label) const;
+  [[nodiscard]] std::vector<int> leaders() const;  ///< the first rank of each machine
   [[nodiscard]] Exchange host_ring() const;
   [[nodiscard]] Exchange host_halving() const;
 
   HorovodOptions options_;
   JobView job_;
   HorovodReduction reduction_;
-  int local_ranks_ = 1;      ///< of the machine that has most
-  bool homogeneous_ = true;  ///< every machine has as many ranks
+  std::map<int, std::vector<int>> machines_;  ///< ranks by machine
+  int local_ranks_ = 1;                       ///< of the machine that has most
+  bool homogeneous_ = true;                   ///< every machine has as many ranks
 };
 
 }  // namespace gradwire
