@@ -4,6 +4,7 @@
 
 #include "sim/config/yaml_knobs.hpp"
 #include "strategies/bsp.hpp"
+#include "strategies/byteps.hpp"
 #include "strategies/ddp.hpp"
 #include "strategies/none.hpp"
 #include "strategies/wfbp.hpp"
@@ -28,6 +29,7 @@ const std::vector<StrategyEntry>& strategy_catalogue() {
       {"bsp", "all gradients in one all-reduce after backward", Bsp::read},
       {"wfbp", "one all-reduce a tensor, as soon as its gradient is ready", Wfbp::read},
       {"ddp", "PyTorch DistributedDataParallel: buckets, in strict order", Ddp::read},
+      {"byteps", "BytePS: partitions through NCCL, host and servers, each by itself", BytePs::read},
   });
   return catalogue;
 }

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <functional>
+#include <unordered_map>
+#include <utility>
+
+#include "strategies/operations.hpp"
+
+namespace gradwire {
+
+/// Numbers the operations of a strategy as it posts them, and keeps what is to happen when each has
+/// ended.
+class Poster {
+ public:
+  using Then = std::function<void()>;
+
+  /// Posts an operation.
+  /// @param then  called by done() once it has ended.
+  /// @return its id.
+  OperationId post(Operation operation, Then then = {}) {
+    if (then) continuations_.emplace(posted_, std::move(then));
+    operations_.push_back(std::move(operation));
+    return posted_++;
+  }
+
+  /// An operation has ended: goes on with what was to follow it.
+  void done(OperationId operation) {
+    auto node = continuations_.extract(operation);
+    if (!node.empty()) node.mapped()();
+  }
+
+  /// What has been posted since the last call, in order.
+  [[nodiscard]] Operations take() { return std::exchange(operations_, {}); }
+
+ private:
+  Operations operations_;
+  std::unordered_map<OperationId, Then> continuations_;  // looked up only, never walked
+  OperationId posted_ = 0;
+};
+
+}  // namespace gradwire
