@@ -45,6 +45,7 @@ BytePs::BytePs(const BytePsOptions& options, const JobView& job)
       units_(byteps_units(options, job)),
       tasks_(byteps_tasks(units_, options, bound_, layout_)),
       unit_of_(job.tensors.size()),
+      gates_(job),
       to_host_(poster_,
                [](const LaneItem& load) {
                  return Messages{copy_out, load.size, load.tensors, load.label};
@@ -59,16 +60,9 @@ BytePs::BytePs(const BytePsOptions& options, const JobView& job)
         return Messages{copy_in, load.size, load.tensors, load.label};
       }) {
   credits_ = options_.scheduling_credit * bound_;
-  states_.resize(units_.size());
-  units_of_layer_.resize(job_.layers.size());
+  missing_.resize(units_.size());
   for (std::size_t unit = 0; unit < units_.size(); ++unit) {
-    for (const TensorId id : units_[unit].tensors) {
-      unit_of_[static_cast<std::size_t>(id)] = unit;
-      const auto layer = static_cast<std::size_t>(job_.tensor(id).layer);
-      if (layer >= units_of_layer_.size()) units_of_layer_.resize(layer + 1);
-      auto& units = units_of_layer_[layer];
-      if (units.empty() || units.back() != unit) units.push_back(unit);
-    }
+    for (const TensorId id : units_[unit].tensors) unit_of_[static_cast<std::size_t>(id)] = unit;
   }
   for (int server = 0; server < layout_.servers(); ++server) {
     servers_.emplace_back(poster_, server_spec(server));
@@ -163,7 +157,7 @@ Operations BytePs::on_event(Seconds /*now*/, const Event& event) {
 
 void BytePs::start_iteration() {
   for (std::size_t unit = 0; unit < units_.size(); ++unit) {
-    states_[unit].missing = static_cast<int>(units_[unit].tensors.size());
+    missing_[unit] = static_cast<int>(units_[unit].tensors.size());
   }
   if (!options_.cross_barrier) in_flight_ = units_.size();
   barrier_ = -1;
@@ -171,19 +165,18 @@ void BytePs::start_iteration() {
 
 void BytePs::gradient_hook(TensorId tensor) {
   const std::size_t index = unit_of_[static_cast<std::size_t>(tensor)];
-  State& state = states_[index];
   if (options_.hook_time > Seconds{}) {
     poster_.post(HostWork{HostWork::launcher, options_.hook_time, "hook"});
   }
   if (units_.size() < job_.tensors.size()) {
     poster_.post(copy_of(job_.tensor(tensor), "copy into merged buffer"));
   }
-  if (--state.missing > 0) return;
+  if (--missing_[index] > 0) return;
   auto flight =
       std::make_shared<Flight>(Flight{.unit = index, .parts = units_[index].tasks.size()});
   if (options_.cross_barrier) {
     flight->flag = poster_.post(Flag{units_[index].name});
-    state.updated = flight->flag;
+    for (const TensorId id : units_[index].tensors) gates_.wait_for(id, flight->flag);
   }
   DeviceWork marker{.kernels = 0, .label = "ready"};
   marker.notify = true;
@@ -191,22 +184,8 @@ void BytePs::gradient_hook(TensorId tensor) {
 }
 
 void BytePs::forward_hook(int layer) {
-  if (!options_.cross_barrier || static_cast<std::size_t>(layer) >= units_of_layer_.size()) return;
-  Gate gate;
-  std::int64_t updated = 0;
-  for (const std::size_t index : units_of_layer_[static_cast<std::size_t>(layer)]) {
-    if (states_[index].updated < 0) continue;  // the first iteration
-    gate.until.push_back(states_[index].updated);
-    for (const TensorId id : units_[index].tensors) {
-      if (job_.tensor(id).layer == layer) updated += job_.tensor(id).elements;
-    }
-  }
-  if (gate.until.empty()) return;
-  std::int64_t all = 0;
-  for (const TensorInfo& tensor : job_.tensors) all += tensor.elements;
-  poster_.post(std::move(gate));
-  poster_.post(OptimizerStep{.share = static_cast<double>(updated) / static_cast<double>(all),
-                             .label = "update"});
+  const double share = gates_.post(layer, poster_);
+  if (share > 0) poster_.post(OptimizerStep{.share = share, .label = "update"});
 }
 
 void BytePs::backward_done() {

@@ -7,6 +7,7 @@
 
 #include "strategies/byteps_partitions.hpp"
 #include "strategies/lane.hpp"
+#include "strategies/layer_gates.hpp"
 #include "strategies/parameter_server.hpp"
 
 namespace gradwire {
@@ -39,11 +40,6 @@ class BytePs final : public Strategy {
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
 
  private:
-  /// Of a unit, as the run goes on.
-  struct State {
-    int missing = 0;           ///< gradients to come in this iteration
-    OperationId updated = -1;  ///< flag of the last exchange, with the cross barrier
-  };
   /// One exchange of a unit: it may outlive its iteration.
   struct Flight {
     std::size_t unit = 0;
@@ -85,9 +81,9 @@ class BytePs final : public Strategy {
   Bytes bound_;                    ///< of a partition
   std::vector<BytePsUnit> units_;  ///< in the order in which they become ready
   std::vector<BytePsTask> tasks_;
-  std::vector<State> states_;         ///< by unit
+  std::vector<int> missing_;          ///< by unit: gradients to come in this iteration
   std::vector<std::size_t> unit_of_;  ///< by tensor
-  std::vector<std::vector<std::size_t>> units_of_layer_;
+  LayerGates gates_;
 
   Poster poster_;
   Lane to_host_;

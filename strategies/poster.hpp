@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <unordered_map>
-#include <utility>
 
 #include "strategies/operations.hpp"
 
@@ -17,20 +16,13 @@ class Poster {
   /// Posts an operation.
   /// @param then  called by done() once it has ended.
   /// @return its id.
-  OperationId post(Operation operation, Then then = {}) {
-    if (then) continuations_.emplace(posted_, std::move(then));
-    operations_.push_back(std::move(operation));
-    return posted_++;
-  }
+  OperationId post(Operation operation, Then then = {});
 
   /// An operation has ended: goes on with what was to follow it.
-  void done(OperationId operation) {
-    auto node = continuations_.extract(operation);
-    if (!node.empty()) node.mapped()();
-  }
+  void done(OperationId operation);
 
-  /// What has been posted since the last call, in order.
-  [[nodiscard]] Operations take() { return std::exchange(operations_, {}); }
+  /// What was posted since the last call, to be returned from on_event.
+  [[nodiscard]] Operations take();
 
  private:
   Operations operations_;
