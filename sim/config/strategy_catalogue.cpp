@@ -7,6 +7,7 @@
 #include "strategies/byteps.hpp"
 #include "strategies/ddp.hpp"
 #include "strategies/none.hpp"
+#include "strategies/p3.hpp"
 #include "strategies/wfbp.hpp"
 
 namespace gradwire::config {
@@ -30,6 +31,7 @@ const std::vector<StrategyEntry>& strategy_catalogue() {
       {"wfbp", "one all-reduce a tensor, as soon as its gradient is ready", Wfbp::read},
       {"ddp", "PyTorch DistributedDataParallel: buckets, in strict order", Ddp::read},
       {"byteps", "BytePS: partitions through NCCL, host and servers, each by itself", BytePs::read},
+      {"p3", "priority-based parameter propagation: slices, front layers first", P3::read},
   });
   return catalogue;
 }
