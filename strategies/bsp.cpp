@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "strategies/merged_horovod.hpp"
+
 namespace gradwire {
 
 Bsp::Bsp(JobView job) : job_(std::move(job)) {
@@ -10,7 +12,12 @@ Bsp::Bsp(JobView job) : job_(std::move(job)) {
   all_.size = Bytes{all_.elements * gradient_element_size};
 }
 
-StrategyMaker Bsp::read(Knobs& /*knobs*/) {
+StrategyMaker Bsp::read(Knobs& knobs) {
+  if (const auto core = read_over_horovod(knobs)) {
+    return [core = *core](const JobView& job) {
+      return std::make_unique<MergedHorovod>(core, job, one_group(job));
+    };
+  }
   return [](const JobView& job) { return std::make_unique<Bsp>(job); };
 }
 

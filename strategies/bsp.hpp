@@ -12,6 +12,8 @@ namespace gradwire {
 class Bsp final : public Strategy {
  public:
   explicit Bsp(JobView job);
+  /// With `over: horovod` the same groups travel through Horovod's thread (MergedHorovod), as
+  /// ddl-benchmarks ran them.
   static StrategyMaker read(Knobs& knobs);
 
   Operations on_event(Seconds now, const Event& event) override;

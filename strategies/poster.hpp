@@ -22,7 +22,7 @@ class Poster {
   void done(OperationId operation);
 
   /// What was posted since the last call, to be returned from on_event.
-  [[nodiscard]] Operations take();
+  Operations take();
 
  private:
   Operations operations_;

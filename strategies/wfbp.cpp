@@ -2,9 +2,16 @@
 
 #include <utility>
 
+#include "strategies/merged_horovod.hpp"
+
 namespace gradwire {
 
-StrategyMaker Wfbp::read(Knobs& /*knobs*/) {
+StrategyMaker Wfbp::read(Knobs& knobs) {
+  if (const auto core = read_over_horovod(knobs)) {
+    return [core = *core](const JobView& job) {
+      return std::make_unique<MergedHorovod>(core, job, a_group_each(job));
+    };
+  }
   return [](const JobView& job) { return std::make_unique<Wfbp>(job); };
 }
 

@@ -15,6 +15,8 @@ namespace gradwire {
 class Wfbp final : public Strategy {
  public:
   explicit Wfbp(JobView job) : job_(std::move(job)) {}
+  /// With `over: horovod` the same groups travel through Horovod's thread (MergedHorovod), as
+  /// ddl-benchmarks ran them.
   static StrategyMaker read(Knobs& knobs);
 
   Operations on_event(Seconds now, const Event& event) override;

@@ -6,6 +6,8 @@
 #include "strategies/bsp.hpp"
 #include "strategies/byteps.hpp"
 #include "strategies/ddp.hpp"
+#include "strategies/horovod.hpp"
+#include "strategies/mg_wfbp.hpp"
 #include "strategies/none.hpp"
 #include "strategies/p3.hpp"
 #include "strategies/wfbp.hpp"
@@ -29,6 +31,10 @@ const std::vector<StrategyEntry>& strategy_catalogue() {
       {"none", "one GPU without a wrapper, or ranks that never talk", NoCommunication::read},
       {"bsp", "all gradients in one all-reduce after backward", Bsp::read},
       {"wfbp", "one all-reduce a tensor, as soon as its gradient is ready", Wfbp::read},
+      {"horovod", "Horovod: cycles, negotiation, fused all-reduces", Horovod::read},
+      {"mg_wfbp", "MG-WFBP: gradients merged where waiting costs less than a start-up",
+       MgWfbp::read},
+      {"asc_wfbp", "MG-WFBP that merges only what could not have started", AscWfbp::read},
       {"ddp", "PyTorch DistributedDataParallel: buckets, in strict order", Ddp::read},
       {"byteps", "BytePS: partitions through NCCL, host and servers, each by itself", BytePs::read},
       {"p3", "priority-based parameter propagation: slices, front layers first", P3::read},

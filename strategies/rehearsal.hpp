@@ -1,0 +1,33 @@
+#pragma once
+
+#include <vector>
+
+#include "strategies/strategy.hpp"
+
+namespace gradwire {
+
+/// A collective and when it was posted, since the start of its iteration.
+struct RehearsedCollective {
+  Seconds posted{};
+  Collective collective;
+};
+
+/// Runs a strategy without an engine, to learn what it forms: hooks fire when the profile's
+/// backward reaches their layer, markers end at once, host work and timers take their time,
+/// collectives what they take alone (nothing where the job has no all_reduce_time) one after the
+/// other on their stream, and device work and messages nothing. An iteration ends when all it waits
+/// for has ended.
+///
+/// REQUIRES: `strategy` is new, of synchronous workers.
+/// @return what was posted in iteration `iteration` (from 0), in order.
+[[nodiscard]] std::vector<RehearsedCollective> rehearse(Strategy& strategy, const JobView& job,
+                                                        int iteration);
+
+/// The collectives that carry tensors, as a plan; of a reduction in several steps the first.
+[[nodiscard]] std::vector<PlanGroup> groups_of(const std::vector<RehearsedCollective>& collectives);
+
+/// When each gradient is ready, since the start of backward, in gradient order: the end of its
+/// layer's backward, or that of an earlier one in the order if that is later (a tied weight).
+[[nodiscard]] std::vector<Seconds> ready_times(const JobView& job);
+
+}  // namespace gradwire
