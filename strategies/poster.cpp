@@ -4,9 +4,15 @@
 
 namespace gradwire {
 
-OperationId Poster::post(Operation operation) {
+OperationId Poster::post(Operation operation, Then then) {
+  if (then) continuations_.emplace(posted_, std::move(then));
   operations_.push_back(std::move(operation));
   return posted_++;
+}
+
+void Poster::done(OperationId operation) {
+  auto node = continuations_.extract(operation);
+  if (!node.empty()) node.mapped()();
 }
 
 Operations Poster::take() {

@@ -1,19 +1,32 @@
 #pragma once
 
+#include <functional>
+#include <unordered_map>
+
 #include "strategies/operations.hpp"
 
 namespace gradwire {
 
-/// Collects the operations of a strategy and knows their numbers.
+/// Numbers the operations of a strategy as it posts them, and keeps what is to happen when each has
+/// ended.
 class Poster {
  public:
-  /// @return the number that the operation will have.
-  OperationId post(Operation operation);
+  using Then = std::function<void()>;
+
+  /// Posts an operation.
+  /// @param then  called by done() once it has ended.
+  /// @return its id.
+  OperationId post(Operation operation, Then then = {});
+
+  /// An operation has ended: goes on with what was to follow it.
+  void done(OperationId operation);
+
   /// What was posted since the last call, to be returned from on_event.
   Operations take();
 
  private:
   Operations operations_;
+  std::unordered_map<OperationId, Then> continuations_;  // looked up only, never walked
   OperationId posted_ = 0;
 };
 

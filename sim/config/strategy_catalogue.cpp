@@ -5,10 +5,12 @@
 #include "sim/config/servers_yaml.hpp"
 #include "sim/config/yaml_knobs.hpp"
 #include "strategies/bsp.hpp"
+#include "strategies/byteps.hpp"
 #include "strategies/ddp.hpp"
 #include "strategies/horovod.hpp"
 #include "strategies/mg_wfbp.hpp"
 #include "strategies/none.hpp"
+#include "strategies/p3.hpp"
 #include "strategies/wfbp.hpp"
 
 namespace gradwire::config {
@@ -38,6 +40,8 @@ const std::vector<StrategyEntry>& strategy_catalogue() {
        MgWfbp::read},
       {"asc_wfbp", "MG-WFBP that merges only what could not have started", AscWfbp::read},
       {"ddp", "PyTorch DistributedDataParallel: buckets, in strict order", Ddp::read},
+      {"byteps", "BytePS: partitions through NCCL, host and servers, each by itself", BytePs::read},
+      {"p3", "priority-based parameter propagation: slices, front layers first", P3::read},
   });
   return catalogue;
 }

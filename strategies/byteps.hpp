@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "strategies/byteps_partitions.hpp"
+#include "strategies/lane.hpp"
+#include "strategies/layer_gates.hpp"
+#include "strategies/parameter_server.hpp"
+
+namespace gradwire {
+
+/// BytePS: gradients are cut into partitions, and each goes by itself through the stages REDUCE
+/// (NCCL reduce-scatter in the machine), COPYD2H, PCIE_REDUCE, PUSH, the server's sum, PULL,
+/// COPYH2D and BROADCAST (NCCL all-gather). On one machine only REDUCE and BROADCAST are left.
+///
+/// Every stage is a thread; copies go one partition at a time, NCCL takes what is ready in groups,
+/// a connection carries its pushes (pulls) in order, small ones that wait together up to a
+/// partition. All worker machines move a key at the same time: its pushes arrive together, so the
+/// server's heap (server_enable_schedule), which takes complete keys oldest first, and its FIFO are
+/// one. With more GPUs than a PCIe switch holds, NCCL's parts are those of the switch, but its ring
+/// spans the machine.
+///
+/// Source: bytedance/byteps, byteps/common/{operations,core_loops,scheduled_queue,nccl_manager,
+/// global}.cc, byteps/server/server.cc, byteps/torch/{__init__,cross_barrier}.py; `threshold`: the
+/// merging of ddl-benchmarks, byteps/byteps_distributed_optimizer.py.
+class BytePs final : public Strategy {
+ public:
+  BytePs(const BytePsOptions& options, const JobView& job);
+  BytePs(const BytePs&) = delete;
+  BytePs& operator=(const BytePs&) = delete;
+  static StrategyMaker read(Knobs& knobs);
+
+  Operations on_event(Seconds now, const Event& event) override;
+  [[nodiscard]] Traits traits() const override;
+  [[nodiscard]] std::vector<CollectiveUse> collectives() const override;
+  [[nodiscard]] std::vector<Exchange> exchanges() const override;
+  [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
+
+ private:
+  /// One exchange of a unit: it may outlive its iteration.
+  struct Flight {
+    std::size_t unit = 0;
+    std::size_t parts = 0;  ///< partitions under way
+    OperationId flag = -1;  ///< raised at the end, with the cross barrier
+  };
+  using FlightPtr = std::shared_ptr<Flight>;
+  /// A partition on its way.
+  struct Move {
+    std::size_t task = 0;
+    FlightPtr flight;
+  };
+
+  void start_iteration();
+  void gradient_hook(TensorId tensor);
+  void forward_hook(int layer);
+  void backward_done();
+  void ready(const FlightPtr& flight);
+  void run_nccl();
+  void post_nccl_group(std::vector<Move> reduce, std::vector<Move> broadcast);
+  void stage(int thread, const Move& move, Poster::Then then);
+  void reduced(const Move& move);
+  void to_server(const Move& move);
+  void summed(const Move& move);
+  void pulled(const Move& move);
+  void broadcast(const Move& move);
+  void finished(const Move& move);
+  void raise_if_all_done();
+  [[nodiscard]] ParameterServerSpec server_spec(int server) const;
+  [[nodiscard]] bool distributed() const;
+  [[nodiscard]] bool local() const { return layout_.local_size() > 1; }
+  [[nodiscard]] int switch_groups() const;
+  [[nodiscard]] LaneItem item(const Move& move, const std::string& what, Poster::Then then) const;
+  [[nodiscard]] const BytePsTask& task(const Move& move) const { return tasks_[move.task]; }
+
+  BytePsOptions options_;
+  JobView job_;
+  ServerLayout layout_;
+  Bytes bound_;                    ///< of a partition
+  std::vector<BytePsUnit> units_;  ///< in the order in which they become ready
+  std::vector<BytePsTask> tasks_;
+  std::vector<int> missing_;          ///< by unit: gradients to come in this iteration
+  std::vector<std::size_t> unit_of_;  ///< by tensor
+  LayerGates gates_;
+
+  Poster poster_;
+  Lane to_host_;
+  Lane pcie_reduce_;
+  Lane to_gpu_;
+  std::deque<ParameterServer> servers_;
+  std::deque<Move> reduce_queue_;  ///< by credit: sorted
+  std::deque<Move> broadcast_queue_;
+  Bytes credits_{0};
+  bool nccl_busy_ = false;     ///< the thread that launches groups
+  std::size_t in_flight_ = 0;  ///< units of this iteration that are not done
+  OperationId barrier_ = -1;   ///< flag that step() waits for; -1: none
+};
+
+}  // namespace gradwire

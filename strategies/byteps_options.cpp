@@ -1,0 +1,82 @@
+#include "strategies/byteps_options.hpp"
+
+#include <vector>
+
+namespace gradwire {
+namespace {
+
+/// One core adds floats so fast: our measurement, sim/cost/host_cpu.hpp.
+constexpr BytesPerSecond core_sum_rate{14.2e9};
+/// Rates and times that no source states: a loopback copies through the kernel; a stage's thread
+/// signals its siblings over unix sockets and launches a copy; Python looks up a handle and calls
+/// into C++.
+constexpr BytesPerSecond assumed_loopback{5e9};
+constexpr Seconds assumed_stage_time{20e-6};
+constexpr Seconds assumed_hook_time{10e-6};
+constexpr Seconds assumed_update_time{100e-6};
+constexpr std::int64_t count_limit = 1 << 20;
+
+}  // namespace
+
+BytePsOptions read_byteps(Knobs& knobs) {
+  static const std::vector<std::string> frameworks = {"pytorch", "mxnet", "tensorflow"};
+  BytePsOptions options;
+  options.partition_bytes =
+      knobs.size("partition_bytes", options.partition_bytes,
+                 "BYTEPS_PARTITION_BYTES, global.cc; rounded up to local_size pages of 4 KiB");
+  options.nccl_group_size = knobs.count("nccl_group_size", options.nccl_group_size, 1, count_limit,
+                                        "BYTEPS_NCCL_GROUP_SIZE, nccl_manager.cc");
+  options.pcie_switch_size = knobs.count("pcie_switch_size", options.pcie_switch_size, 1,
+                                         count_limit, "BYTEPS_PCIE_SWITCH_SIZE, global.cc");
+  options.scheduling_credit =
+      knobs.count("scheduling_credit", options.scheduling_credit, 0, count_limit,
+                  "BYTEPS_SCHEDULING_CREDIT, scheduled_queue.cc: partitions in the REDUCE stage; "
+                  "0: unset, no priorities");
+  options.reduce_roots = knobs.yes("reduce_roots", options.reduce_roots,
+                                   "BYTEPS_REDUCE_ROOTS, core_loops.cc: NCCL reduce to one GPU");
+  options.server_engine_thread =
+      knobs.count("server_engine_thread", options.server_engine_thread, 1, count_limit,
+                  "BYTEPS_SERVER_ENGINE_THREAD, server.cc");
+  options.server_enable_schedule =
+      knobs.yes("server_enable_schedule", options.server_enable_schedule,
+                "BYTEPS_SERVER_ENABLE_SCHEDULE, server/queue.h; the pushes of a key arrive "
+                "together here, and its heap then takes the oldest key, like the FIFO");
+  options.force_distributed = knobs.yes("force_distributed", options.force_distributed,
+                                        "BYTEPS_FORCE_DISTRIBUTED, global.cc");
+  options.enable_ipc = knobs.yes("enable_ipc", options.enable_ipc,
+                                 "BYTEPS_ENABLE_IPC: shared memory between a colocated pair");
+  options.hash.function = knobs.choice("key_hash_fn", options.hash.function, key_hashes(),
+                                       "BYTEPS_KEY_HASH_FN, global.cc; mixed: "
+                                       "BYTEPS_ENABLE_MIXED_MODE");
+  options.hash.built_in_coef = knobs.count("built_in_hash_coef", options.hash.built_in_coef, 1,
+                                           count_limit, "BYTEPS_BUILT_IN_HASH_COEF, global.cc");
+  options.hash.mixed_mode_bound = knobs.count("mixed_mode_bound", options.hash.mixed_mode_bound, 1,
+                                              count_limit, "BYTEPS_MIXED_MODE_BOUND, global.cc");
+  options.framework = knobs.choice("framework", options.framework, frameworks,
+                                   "whose plug-in: order of declaration, priorities");
+  options.cross_barrier =
+      knobs.yes("cross_barrier", options.cross_barrier, "byteps.torch.cross_barrier.CrossBarrier");
+  if (options.cross_barrier && options.framework != "pytorch") {
+    knobs.refuse("cross_barrier", "'cross_barrier' is PyTorch's; expected framework: pytorch");
+  }
+  options.threshold =
+      knobs.count("threshold", options.threshold, 0, std::int64_t{1} << 40,
+                  "ddl-benchmarks' BYTEPS_FUSION_THRESHOLD: elements merged before push_pull");
+  options.connections = static_cast<int>(
+      knobs.count("connections", options.connections, 1, count_limit,
+                  "ps-lite, zmq_van.h: one socket a pair; more: servers on a machine"));
+  options.sum_rate = knobs.rate("sum_rate", core_sum_rate,
+                                "one core adds floats, our measurement, sim/cost/host_cpu.hpp; "
+                                "that an engine thread is as fast with its OpenMP threads is "
+                                "assumed");
+  options.loopback_bandwidth =
+      knobs.rate("loopback_bandwidth", assumed_loopback, "assumed: a colocated pair without IPC");
+  options.hook_time = knobs.time("hook_time", assumed_hook_time, "assumed: Python, per gradient");
+  options.stage_time =
+      knobs.time("stage_time", assumed_stage_time, "assumed: a stage's thread, per task");
+  options.update_time = knobs.time("update_time", assumed_update_time,
+                                   "assumed: cross_barrier's poller in Python, per parameter");
+  return options;
+}
+
+}  // namespace gradwire

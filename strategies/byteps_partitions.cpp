@@ -1,0 +1,70 @@
+#include "strategies/byteps_partitions.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace gradwire {
+namespace {
+
+/// Of x86, and of ARM with small pages.
+constexpr std::int64_t page_size = 4096;
+constexpr int key_part_bits = 16;
+
+}  // namespace
+
+Bytes partition_bound(Bytes partition_bytes, int local_size) {
+  const std::int64_t unit = local_size * page_size;
+  return Bytes{(partition_bytes.count() + unit - 1) / unit * unit};
+}
+
+std::vector<BytePsUnit> byteps_units(const BytePsOptions& options, const JobView& job) {
+  std::vector<TensorId> order = job.gradient_order;
+  if (options.threshold > 0) {
+    order = reverse_registration_order(static_cast<int>(job.tensors.size()));
+  }
+  std::vector<BytePsUnit> units;
+  bool open = false;
+  for (const TensorId id : order) {
+    const TensorInfo& tensor = job.tensor(id);
+    if (!open) units.push_back({.name = tensor.name});
+    BytePsUnit& unit = units.back();
+    unit.tensors.push_back(id);
+    unit.elements += tensor.elements;
+    open = unit.elements < options.threshold;
+    // MXNet passes the negated index of the parameter; PyTorch and TensorFlow 0 for all.
+    if (options.framework == "mxnet") unit.priority = unit.tensors.front();
+  }
+  return units;
+}
+
+std::vector<BytePsTask> byteps_tasks(std::vector<BytePsUnit>& units, const BytePsOptions& options,
+                                     Bytes bound, const ServerLayout& layout) {
+  std::vector<std::size_t> declared(units.size());
+  std::iota(declared.begin(), declared.end(), 0);
+  if (options.framework == "pytorch") {
+    std::ranges::stable_sort(declared, {}, [&units](std::size_t unit) { return units[unit].name; });
+  } else {
+    std::ranges::stable_sort(declared, {},
+                             [&units](std::size_t unit) { return units[unit].tensors.front(); });
+  }
+  std::vector<BytePsTask> tasks;
+  for (std::size_t number = 0; number < declared.size(); ++number) {
+    BytePsUnit& unit = units[declared[number]];
+    std::int64_t left = unit.elements * gradient_element_size;
+    for (int part = 0; left > 0; ++part) {
+      const std::uint64_t key =
+          (static_cast<std::uint64_t>(number) << key_part_bits) + static_cast<std::uint64_t>(part);
+      const std::int64_t size = std::min(left, bound.count());
+      unit.tasks.push_back(tasks.size());
+      tasks.push_back({.unit = declared[number],
+                       .part = part,
+                       .key = key,
+                       .size = Bytes{size},
+                       .server = server_of(key, options.hash, layout)});
+      left -= size;
+    }
+  }
+  return tasks;
+}
+
+}  // namespace gradwire

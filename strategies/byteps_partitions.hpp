@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "strategies/byteps_options.hpp"
+
+namespace gradwire {
+
+/// What is handed over by one push_pull call: a tensor, or merged ones.
+struct BytePsUnit {
+  std::vector<TensorId> tensors{};
+  std::int64_t elements = 0;
+  std::string name{};
+  std::int64_t priority = 0;         ///< small first
+  std::vector<std::size_t> tasks{};  ///< indices of its partitions
+};
+
+/// A partition: what the stages work on.
+struct BytePsTask {
+  std::size_t unit = 0;
+  int part = 0;
+  std::uint64_t key = 0;  ///< declared number << 16 + part
+  Bytes size{0};
+  int server = 0;
+};
+
+/// BYTEPS_PARTITION_BYTES as it is used: rounded up to a page for each of the machine's GPUs.
+[[nodiscard]] Bytes partition_bound(Bytes partition_bytes, int local_size);
+
+/// The units of a job, in the order in which they become ready: one a tensor, or with `threshold`
+/// tensors merged in reverse order of registration until they hold as many elements.
+[[nodiscard]] std::vector<BytePsUnit> byteps_units(const BytePsOptions& options,
+                                                   const JobView& job);
+
+/// Declares the units (PyTorch: by name; else by registration), cuts them into partitions of at
+/// most `bound`, and lays their keys on servers. Fills in BytePsUnit::tasks.
+[[nodiscard]] std::vector<BytePsTask> byteps_tasks(std::vector<BytePsUnit>& units,
+                                                   const BytePsOptions& options, Bytes bound,
+                                                   const ServerLayout& layout);
+
+}  // namespace gradwire

@@ -1,0 +1,155 @@
+#include "strategies/kv_store.hpp"
+
+#include <utility>
+
+namespace gradwire {
+namespace {
+
+constexpr int copy_out = 0;
+constexpr int copy_in = 1;
+constexpr int first_server_exchange = 2;
+constexpr int sum_thread = 0;
+constexpr int first_server_thread = 1;
+constexpr int threads_of_server = 2;  ///< the executor, and the loopback's
+constexpr int nccl_stream = 1;
+/// SGD with momentum reads gradient, momentum and weight and writes two of them: five accesses,
+/// where a sum has three. Counted as two sums.
+constexpr double update_passes = 2;
+constexpr std::int64_t count_limit = 1 << 20;
+
+Messages messages(int exchange, const LaneItem& item, const char* what) {
+  return {exchange, item.size, item.tensors, what + item.label};
+}
+
+}  // namespace
+
+KvStoreOptions read_kv_store(Knobs& knobs) {
+  static const std::vector<std::string> kinds = {"dist_sync", "dist_device_sync"};
+  KvStoreOptions options;
+  options.kv_store = knobs.choice("kv_store", options.kv_store, kinds,
+                                  "mxnet.kvstore.create: sums a machine's GPUs on CPU or GPU");
+  options.update_on_kvstore = knobs.yes("update_on_kvstore", options.update_on_kvstore,
+                                        "MXNET_UPDATE_ON_KVSTORE=1: servers run the optimizer");
+  options.bigarray_bound =
+      knobs.count("bigarray_bound", options.bigarray_bound, 1, std::int64_t{1} << 40,
+                  "MXNET_KVSTORE_BIGARRAY_BOUND: elements from which a key is on all servers");
+  options.socket_buffer = knobs.size("socket_buffer", options.socket_buffer,
+                                     "assumed: what a connection takes in one go");
+  options.connections = static_cast<int>(knobs.count("connections", options.connections, 1,
+                                                     count_limit, "ps-lite: one socket a pair"));
+  options.sum_rate = knobs.rate(
+      "sum_rate", options.sum_rate,
+      "one core adds floats, our measurement, sim/cost/host_cpu.hpp; that MXNet is as fast is "
+      "assumed");
+  options.loopback_bandwidth = knobs.rate("loopback_bandwidth", options.loopback_bandwidth,
+                                          "assumed: worker and server on one machine");
+  return options;
+}
+
+KvStore::KvStore(Poster& poster, const KvStoreOptions& options, const JobView& job, bool asks)
+    : poster_(&poster),
+      options_(options),
+      layout_(job),
+      cpu_sum_(poster, [this](const LaneItem& load) {
+        const double gpus = layout_.local_size();
+        return HostWork{sum_thread, gpus * (load.size / options_.sum_rate), load.label};
+      }) {
+  const Seconds request = asks ? 2 * job.message_latency : Seconds{};
+  for (int server = 0; server < layout_.servers(); ++server) {
+    servers_.emplace_back(poster, server_spec(server, request));
+  }
+}
+
+ParameterServerSpec KvStore::server_spec(int server, Seconds request) const {
+  const double update = options_.update_on_kvstore ? update_passes : 0;
+  return {.push_exchange = first_server_exchange + 2 * server,
+          .pull_exchange = first_server_exchange + 2 * server + 1,
+          .first_thread = first_server_thread + threads_of_server * server,
+          .threads = 1,
+          .together = options_.socket_buffer,
+          .passes = layout_.machines() + update,
+          .sum_rate = options_.sum_rate,
+          .loopback = layout_.colocated(server) ? options_.loopback_bandwidth : BytesPerSecond{0},
+          .request = request};
+}
+
+std::vector<Exchange> KvStore::exchanges() const {
+  std::vector<Exchange> exchanges;
+  // On the CPU every GPU's whole gradient is needed, and every GPU reads the whole value.
+  exchanges.push_back(on_gpu() ? layout_.copy_from_root() : layout_.copy_to_host(1));
+  exchanges.push_back(on_gpu() ? layout_.copy_to_root() : layout_.copy_to_gpus(1));
+  for (int server = 0; server < layout_.servers(); ++server) {
+    exchanges.push_back(layout_.push(server, options_.connections));
+    exchanges.push_back(layout_.pull(server, options_.connections));
+  }
+  return exchanges;
+}
+
+std::vector<CollectiveUse> KvStore::collectives() const {
+  if (!on_gpu() || !local()) return {};
+  return {{CollectiveKind::reduce, Communicator::node},
+          {CollectiveKind::broadcast, Communicator::node}};
+}
+
+void KvStore::push_pull(const LaneItem& item, int server, std::uint64_t key,
+                        const KvStoreEnds& ends) {
+  auto& to = servers_[static_cast<std::size_t>(server)];
+  sum_locally(item, [this, &to, item, key, ends] {
+    LaneItem push = item;
+    push.then = [this, &to, item, ends] {
+      LaneItem pull = item;
+      pull.then = [this, item, ends] { distribute_locally(item, ends.pulled); };
+      to.pull(std::move(pull));
+    };
+    to.push(std::move(push), key, ends.pushed);
+  });
+}
+
+void KvStore::sum_locally(const LaneItem& item, Poster::Then then) {
+  if (on_gpu()) {
+    const auto copy = [this, item, then = std::move(then)] {
+      poster_->post(messages(copy_out, item, "COPYD2H "), then);
+    };
+    node_collective(CollectiveKind::reduce, item, copy);
+    return;
+  }
+  poster_->post(messages(copy_out, item, "COPYD2H "), [this, item, then = std::move(then)] {
+    if (!local()) {
+      then();
+      return;
+    }
+    LaneItem sum = item;
+    sum.label = "LOCAL SUM " + item.label;
+    sum.then = then;
+    cpu_sum_.add(std::move(sum));
+  });
+}
+
+void KvStore::distribute_locally(const LaneItem& item, Poster::Then then) {
+  const auto spread = [this, item, then = std::move(then)] {
+    if (on_gpu()) {
+      node_collective(CollectiveKind::broadcast, item, then);
+    } else {
+      then();
+    }
+  };
+  poster_->post(messages(copy_in, item, "COPYH2D "), spread);
+}
+
+void KvStore::node_collective(CollectiveKind kind, const LaneItem& item, Poster::Then then) {
+  if (!local()) {
+    then();
+    return;
+  }
+  Collective call;
+  call.kind = kind;
+  call.size = item.size;
+  call.tensors = item.tensors;
+  call.label = (kind == CollectiveKind::reduce ? "REDUCE " : "BROADCAST ") + item.label;
+  call.communicator = Communicator::node;
+  call.ready = Collective::Ready::at_once;
+  call.stream = nccl_stream;
+  poster_->post(std::move(call), std::move(then));
+}
+
+}  // namespace gradwire

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "strategies/knobs.hpp"
+#include "strategies/layer_gates.hpp"
+#include "strategies/parameter_server.hpp"
+#include "strategies/server_exchanges.hpp"
+
+namespace gradwire {
+
+/// MXNet's distributed key-value store, under its own names, and what the model needs beside them.
+struct KvStoreOptions {
+  /// dist_sync: a machine's GPUs are summed on its CPU; dist_device_sync: on the first GPU.
+  std::string kv_store = "dist_sync";
+  bool update_on_kvstore = true;           ///< MXNET_UPDATE_ON_KVSTORE: servers run the optimizer
+  std::int64_t bigarray_bound = 1000000;   ///< MXNET_KVSTORE_BIGARRAY_BOUND, elements
+  Bytes socket_buffer{512LL * 1024};       ///< what a connection takes in one go
+  int connections = 1;                     ///< TCP, between a worker machine and a server
+  BytesPerSecond sum_rate{14.2e9};         ///< of gradient, a worker's CPU or a server
+  BytesPerSecond loopback_bandwidth{5e9};  ///< of a colocated pair
+};
+
+/// Reads them.
+[[nodiscard]] KvStoreOptions read_kv_store(Knobs& knobs);
+
+/// What follows a push_pull.
+struct KvStoreEnds {
+  Poster::Then pushed{};  ///< the server has the gradient and has said so
+  Poster::Then pulled{};  ///< the new value is on every GPU
+};
+
+/// Workers' side and servers of MXNet's KVStore: sum over the machine's GPUs, copy to the host,
+/// push; the server sums over machines and may run the optimizer; pull, copy to the GPUs.
+///
+/// Source: apache/mxnet, src/kvstore/{kvstore_dist.h,kvstore_dist_server.h,comm.h}.
+class KvStore {
+ public:
+  /// @param asks  a pull is asked for after the push was acknowledged; false: the server sends the
+  ///              value by itself (P3's immediate broadcast).
+  /// Uses exchanges, streams and host threads from 0 (streams: 1).
+  KvStore(Poster& poster, const KvStoreOptions& options, const JobView& job, bool asks);
+  KvStore(const KvStore&) = delete;
+  KvStore& operator=(const KvStore&) = delete;
+
+  [[nodiscard]] std::vector<Exchange> exchanges() const;
+  [[nodiscard]] std::vector<CollectiveUse> collectives() const;
+  [[nodiscard]] int servers() const { return layout_.servers(); }
+
+  /// Pushes and pulls a key of one server; more urgent ones (`item.priority`) overtake those that
+  /// wait.
+  void push_pull(const LaneItem& item, int server, std::uint64_t key, const KvStoreEnds& ends);
+
+ private:
+  [[nodiscard]] bool on_gpu() const { return options_.kv_store == "dist_device_sync"; }
+  [[nodiscard]] bool local() const { return layout_.local_size() > 1; }
+  void sum_locally(const LaneItem& item, Poster::Then then);
+  void distribute_locally(const LaneItem& item, Poster::Then then);
+  void node_collective(CollectiveKind kind, const LaneItem& item, Poster::Then then);
+  [[nodiscard]] ParameterServerSpec server_spec(int server, Seconds request) const;
+
+  Poster* poster_;
+  KvStoreOptions options_;
+  ServerLayout layout_;
+  Lane cpu_sum_;
+  std::deque<ParameterServer> servers_;
+};
+
+}  // namespace gradwire

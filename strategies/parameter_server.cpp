@@ -1,0 +1,81 @@
+#include "strategies/parameter_server.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace gradwire {
+namespace {
+
+Lane::Make messages_by(int exchange) {
+  return [exchange](const LaneItem& load) {
+    return Messages{exchange, load.size, load.tensors, load.label};
+  };
+}
+
+}  // namespace
+
+ParameterServer::ParameterServer(Poster& poster, const ParameterServerSpec& spec)
+    : poster_(&poster),
+      spec_(spec),
+      push_(poster, messages_by(spec.push_exchange), spec.together),
+      pull_(poster, messages_by(spec.pull_exchange), spec.together),
+      assigned_(static_cast<std::size_t>(spec.threads), Bytes{0}) {
+  for (int thread = 0; thread < spec.threads; ++thread) {
+    const int number = spec.first_thread + thread;
+    engine_.emplace_back(poster, [this, number](const LaneItem& load) {
+      return HostWork{number, spec_.passes * (load.size / spec_.sum_rate), load.label};
+    });
+  }
+}
+
+void ParameterServer::push(LaneItem item, std::uint64_t key, Poster::Then arrived) {
+  LaneItem message = item;
+  message.label = "PUSH " + item.label;
+  message.then = [this, key, item = std::move(item), arrived = std::move(arrived)] {
+    over_loopback(item.size, [this, key, item, arrived] {
+      if (arrived) arrived();
+      sum(item, key);
+    });
+  };
+  push_.add(std::move(message));
+}
+
+void ParameterServer::pull(LaneItem item) {
+  item.label = "PULL " + item.label;
+  item.then = [this, size = item.size, then = std::move(item.then)] { over_loopback(size, then); };
+  pull_.add(std::move(item));
+}
+
+void ParameterServer::over_loopback(Bytes size, Poster::Then then) {
+  if (spec_.loopback == BytesPerSecond{0}) {
+    then();
+    return;
+  }
+  poster_->post(HostWork{spec_.first_thread + spec_.threads, size / spec_.loopback, "loopback"},
+                std::move(then));
+}
+
+void ParameterServer::sum(LaneItem item, std::uint64_t key) {
+  // The answer needs both the sum and the request.
+  const auto missing = std::make_shared<int>(2);
+  const auto one_there = [missing, then = std::move(item.then)] {
+    if (--*missing == 0 && then) then();
+  };
+  item.label = "SUM " + item.label;
+  item.then = one_there;
+  engine_[thread_of(key, item.size)].add(std::move(item));
+  poster_->post(HostWork{HostWork::no_thread, spec_.request, "acknowledge, request"}, one_there);
+}
+
+std::size_t ParameterServer::thread_of(std::uint64_t key, Bytes size) {
+  const auto known = pinned_.find(key);
+  if (known != pinned_.end()) return known->second;
+  const auto least = std::ranges::min_element(assigned_);
+  *least += size;
+  const auto thread = static_cast<std::size_t>(least - assigned_.begin());
+  pinned_.emplace(key, thread);
+  return thread;
+}
+
+}  // namespace gradwire

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "strategies/lane.hpp"
+
+namespace gradwire {
+
+/// A server as the workers of a class see it: all push a key at the same time.
+struct ParameterServerSpec {
+  int push_exchange = 0;  ///< indices into Strategy::exchanges()
+  int pull_exchange = 0;
+  int first_thread = 0;  ///< HostWork's number of engine thread 0; one more is used than `threads`
+  int threads = 1;       ///< engine threads
+  Bytes together{0};     ///< pushes (pulls) that wait for the connection travel together up to this
+  double passes = 1;     ///< over a vector, to sum it: copy the first push, add the others
+  BytesPerSecond sum_rate{1};
+  /// Of a pair on one machine, whose messages take no link; 0: as good as shared memory.
+  BytesPerSecond loopback{0};
+  /// Acknowledgement of a push and request of the pull, there and back.
+  Seconds request;
+};
+
+/// A parameter server: connections that carry pushes and pulls in order, and engine threads that
+/// sum. A key is pinned to a thread when it first comes, to that with the fewest bytes.
+///
+/// Source: ps-lite (one connection a pair); BytePS byteps/server/server.{h,cc} (GetThreadID).
+class ParameterServer {
+ public:
+  ParameterServer(Poster& poster, const ParameterServerSpec& spec);
+  ParameterServer(const ParameterServer&) = delete;
+  ParameterServer& operator=(const ParameterServer&) = delete;
+
+  /// The workers push.
+  /// @param key      for the pinning.
+  /// @param arrived  called when the push has been acknowledged; may be empty.
+  /// `item.then` is called when the sum is there and the pull has been asked for.
+  void push(LaneItem item, std::uint64_t key, Poster::Then arrived = {});
+  /// The server answers.
+  void pull(LaneItem item);
+
+ private:
+  void over_loopback(Bytes size, Poster::Then then);
+  void sum(LaneItem item, std::uint64_t key);
+  [[nodiscard]] std::size_t thread_of(std::uint64_t key, Bytes size);
+
+  Poster* poster_;
+  ParameterServerSpec spec_;
+  Lane push_;
+  Lane pull_;
+  std::deque<Lane> engine_;      // by thread
+  std::vector<Bytes> assigned_;  // bytes of the keys pinned to each thread
+  std::unordered_map<std::uint64_t, std::size_t> pinned_;  // looked up only
+};
+
+}  // namespace gradwire

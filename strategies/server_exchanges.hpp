@@ -1,0 +1,54 @@
+#pragma once
+
+#include <vector>
+
+#include "strategies/strategy.hpp"
+
+namespace gradwire {
+
+/// Who of the job's ranks lives where, and where its servers are, for strategies that talk to
+/// parameter servers machine by machine.
+///
+/// Without servers in the job there is one on each of its machines.
+class ServerLayout {
+ public:
+  explicit ServerLayout(const JobView& job);
+
+  [[nodiscard]] int machines() const { return static_cast<int>(roots_.size()); }
+  [[nodiscard]] int servers() const { return static_cast<int>(server_machine_.size()); }
+  /// Ranks of the machine that has the most.
+  [[nodiscard]] int local_size() const { return local_size_; }
+  /// Is the server on a machine that holds ranks?
+  [[nodiscard]] bool colocated(int server) const;
+
+  /// The first rank of every machine sends the whole to a server.
+  [[nodiscard]] Exchange push(int server, int connections) const;
+  /// A server sends the whole to every machine.
+  [[nodiscard]] Exchange pull(int server, int connections) const;
+  /// Every rank sends the whole to a server, from its GPU.
+  [[nodiscard]] Exchange push_by_rank(int server, int connections) const;
+  /// A server sends the whole to every rank, to its GPU.
+  [[nodiscard]] Exchange pull_by_rank(int server, int connections) const;
+  /// Every GPU copies its part of a vector to its machine's host memory; the parts are equal, one
+  /// for each of up to `group` ranks of the machine.
+  [[nodiscard]] Exchange copy_to_host(int group) const;
+  /// The same back.
+  [[nodiscard]] Exchange copy_to_gpus(int group) const;
+  /// The first GPU of each machine copies the whole to host memory.
+  [[nodiscard]] Exchange copy_from_root() const;
+  /// The same back.
+  [[nodiscard]] Exchange copy_to_root() const;
+
+ private:
+  [[nodiscard]] Endpoint endpoint(int server) const;
+  [[nodiscard]] double copied_share(int rank, int group) const;
+
+  std::vector<int> machine_of_;      ///< by rank
+  std::vector<int> roots_;           ///< first rank of each machine that holds ranks
+  std::vector<int> ranks_on_;        ///< by machine
+  std::vector<int> server_machine_;  ///< by server
+  bool own_servers_ = false;         ///< the job names its servers
+  int local_size_ = 1;
+};
+
+}  // namespace gradwire
