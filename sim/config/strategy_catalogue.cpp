@@ -5,6 +5,10 @@
 #include "sim/config/yaml_knobs.hpp"
 #include "strategies/bsp.hpp"
 #include "strategies/ddp.hpp"
+#include "strategies/dear.hpp"
+#include "strategies/fsdp.hpp"
+#include "strategies/lb_sgd.hpp"
+#include "strategies/local_sgd.hpp"
 #include "strategies/none.hpp"
 #include "strategies/wfbp.hpp"
 
@@ -28,6 +32,13 @@ const std::vector<StrategyEntry>& strategy_catalogue() {
       {"bsp", "all gradients in one all-reduce after backward", Bsp::read},
       {"wfbp", "one all-reduce a tensor, as soon as its gradient is ready", Wfbp::read},
       {"ddp", "PyTorch DistributedDataParallel: buckets, in strict order", Ddp::read},
+      {"dear", "reduce-scatter in backward, all-gather in the next forward", Dear::read},
+      {"lb_sgd", "last-batch SGD: the all-reduce of the last gradients beside this iteration",
+       LbSgd::read},
+      {"local_sgd", "local and post-local SGD: parameters averaged every few steps",
+       LocalSgd::read},
+      {"fsdp", "PyTorch FullyShardedDataParallel: ZeRO-1, 2, 3 with prefetch", Fsdp::read},
+      {"hsdp", "FSDP sharded inside each machine, gradients reduced across", Fsdp::read_hybrid},
   });
   return catalogue;
 }
