@@ -134,16 +134,16 @@ Operations Dear::on_event(Seconds /*now*/, const Event& event) {
   } else if (const auto* done = std::get_if<OperationDone>(&event)) {
     operation_done(done->operation);
   }
-  return log_.take();
+  return out_.take();
 }
 
 void Dear::gradient_hook(TensorId tensor) {
-  log_.post(copy_of(job_.tensor(tensor), "copy into buffer"));
+  out_.post(copy_of(job_.tensor(tensor), "copy into buffer"));
   const auto index = static_cast<std::size_t>(group_of_[static_cast<std::size_t>(tensor)]);
   Group& group = groups_[index];
   if (--group.missing > 0) return;
   group.missing = static_cast<int>(group.tensors.size());
-  group.scattered = log_.post(Collective{.kind = CollectiveKind::reduce_scatter,
+  group.scattered = out_.post(Collective{.kind = CollectiveKind::reduce_scatter,
                                          .size = group.size,
                                          .tensors = group.tensors,
                                          .label = fmt::format("reduce-scatter group {}", index)});
@@ -157,12 +157,12 @@ void Dear::step() {
   updates_ = true;
   stepped_ = true;
   if (options_.exclude_reducescatter) {
-    marker_ = log_.post(DeviceWork{.kernels = 0, .label = "ready", .notify = true});
+    marker_ = out_.post(DeviceWork{.kernels = 0, .label = "ready", .notify = true});
     ++scattering_;
   } else {
     Gate gate;
     for (const Group& group : groups_) gate.until.push_back(group.scattered);
-    log_.post(std::move(gate));
+    out_.post(std::move(gate));
   }
   start_gathers();
 }
@@ -175,7 +175,7 @@ void Dear::start_gathers() {
 
 void Dear::gather_next() {
   Group& group = groups_[posted_];
-  group.gathered = log_.post(Collective{.kind = CollectiveKind::all_gather,
+  group.gathered = out_.post(Collective{.kind = CollectiveKind::all_gather,
                                         .size = group.size,
                                         .tensors = group.tensors,
                                         .label = fmt::format("all-gather group {}", posted_),
@@ -204,19 +204,19 @@ void Dear::wait_for_gather(Group& group) {
   const auto index = static_cast<std::size_t>(&group - groups_.data());
   if (index < gathered_) return;
   if (index < posted_) {
-    log_.post(Gate{{group.gathered}});
+    out_.post(Gate{{group.gathered}});
     return;
   }
-  group.flag = log_.post(Flag{fmt::format("group {} gathered", index)});
-  log_.post(Gate{{group.flag}});
+  group.flag = out_.post(Flag{fmt::format("group {} gathered", index)});
+  out_.post(Gate{{group.flag}});
 }
 
 void Dear::update(const Module& module) {
   Bytes size{module.elements * gradient_element_size};
-  log_.post(DeviceWork{.traffic = 2 * kernels_of_unpacking * size,
+  out_.post(DeviceWork{.traffic = 2 * kernels_of_unpacking * size,
                        .kernels = kernels_of_unpacking * static_cast<int>(module.tensors.size()),
                        .label = "copy back and divide"});
-  log_.post(
+  out_.post(
       OptimizerStep{.share = static_cast<double>(module.elements) / static_cast<double>(elements_),
                     .label = fmt::format("update layer {}", module.layer)});
 }
@@ -230,7 +230,7 @@ void Dear::operation_done(OperationId operation) {
   }
   if (gathered_ == groups_.size() || groups_[gathered_].gathered != operation) return;
   Group& group = groups_[gathered_++];
-  if (group.flag >= 0) log_.post(Raise{std::exchange(group.flag, -1)});
+  if (group.flag >= 0) out_.post(Raise{std::exchange(group.flag, -1)});
   gather_ahead();
 }
 

@@ -56,11 +56,11 @@ Operations Fsdp::on_event(Seconds /*now*/, const Event& event) {
     operation_ended(std::get<OperationDone>(event).operation);
   }
   start_collectives();
-  return log_.take();
+  return out_.take();
 }
 
 OperationId Fsdp::marker(const char* label) {
-  const OperationId id = log_.post(DeviceWork{.kernels = 0, .label = label, .notify = true});
+  const OperationId id = out_.post(DeviceWork{.kernels = 0, .label = label, .notify = true});
   order_.expect(id);
   return id;
 }
@@ -130,7 +130,7 @@ void Fsdp::prefetch_before(std::size_t index) {
 
 void Fsdp::post_backward(std::size_t index, int micro_batch) {
   Unit& unit = units_[index];
-  log_.post(DeviceWork{.traffic = Bytes{2 * unit.elements * options_.param_bytes},
+  out_.post(DeviceWork{.traffic = Bytes{2 * unit.elements * options_.param_bytes},
                        .label = "concatenate gradients"});
   const bool last = job_.synchronises(micro_batch);
   const bool synchronises = last || !options_.no_sync;
@@ -143,12 +143,12 @@ void Fsdp::post_backward(std::size_t index, int micro_batch) {
 
 void Fsdp::backward_done(int micro_batch) {
   if (reducing_ > 0) {
-    reduced_ = log_.post(Flag{"gradients reduced"});
-    log_.post(Gate{{reduced_}});
+    reduced_ = out_.post(Flag{"gradients reduced"});
+    out_.post(Gate{{reduced_}});
   }
   if (!job_.synchronises(micro_batch)) return;
   const bool whole = options_.sharding == Sharding::none;
-  log_.post(OptimizerStep{.share = whole ? 1 : 1 / static_cast<double>(ranks_),
+  out_.post(OptimizerStep{.share = whole ? 1 : 1 / static_cast<double>(ranks_),
                           .label = whole ? "optimizer" : "update shard"});
   if (options_.sharding == Sharding::optimizer) gather_updated();
 }
@@ -196,13 +196,13 @@ void Fsdp::wait_for(const Unit& unit) {
   const auto gather = unit.gather ? gathers_.find(*unit.gather) : gathers_.end();
   if (gather == gathers_.end()) return;  // it has ended
   if (gather->second.operation >= 0) {
-    log_.post(Gate{{gather->second.operation}});
+    out_.post(Gate{{gather->second.operation}});
     return;
   }
   if (gather->second.flag < 0) {
-    gather->second.flag = log_.post(Flag{fmt::format("unit {} gathered", &unit - units_.data())});
+    gather->second.flag = out_.post(Flag{fmt::format("unit {} gathered", &unit - units_.data())});
   }
-  log_.post(Gate{{gather->second.flag}});
+  out_.post(Gate{{gather->second.flag}});
 }
 
 void Fsdp::reshard(Unit& unit) {
@@ -215,14 +215,14 @@ void Fsdp::gather_updated() {
   for (std::size_t u = 0; u < units_.size(); ++u) {
     gathers_[order_.issue(gather_of(units_[u]), {updated}, false)] = {.unit = u};
   }
-  updated_ = log_.post(Flag{"parameters gathered"});
-  log_.post(Gate{{updated_}});
+  updated_ = out_.post(Flag{"parameters gathered"});
+  out_.post(Gate{{updated_}});
 }
 
 void Fsdp::gathered(Ticket ticket) {
   const auto gather = gathers_.extract(ticket);
-  if (gather.mapped().flag >= 0) log_.post(Raise{gather.mapped().flag});
-  if (updated_ >= 0 && gathers_.empty()) log_.post(Raise{std::exchange(updated_, -1)});
+  if (gather.mapped().flag >= 0) out_.post(Raise{gather.mapped().flag});
+  if (updated_ >= 0 && gathers_.empty()) out_.post(Raise{std::exchange(updated_, -1)});
 }
 
 // ---- gradients --------------------------------------------------------------------------------
@@ -249,7 +249,7 @@ void Fsdp::reduce(std::size_t index) {
 
 void Fsdp::start_collectives() {
   order_.start([this](Ticket ticket, Collective collective) {
-    const OperationId id = log_.post(std::move(collective));
+    const OperationId id = out_.post(std::move(collective));
     const auto gather = gathers_.find(ticket);
     if (gather != gathers_.end()) {
       gather->second.operation = id;
@@ -290,7 +290,7 @@ void Fsdp::take(const Next& next) {
                  {options_.hybrid ? Next::Step::replicate : Next::Step::finish, next.unit, 0});
       break;
     case Next::Step::replicate:
-      next_[log_.post(Collective{.size = Bytes{shard(unit) * options_.reduce_bytes},
+      next_[out_.post(Collective{.size = Bytes{shard(unit) * options_.reduce_bytes},
                                  .tensors = unit.tensors,
                                  .label = fmt::format("all-reduce shard of unit {}", next.unit),
                                  .communicator = Communicator::across,
@@ -301,7 +301,7 @@ void Fsdp::take(const Next& next) {
       run_beside(finishing(unit), "divide and cast shard", {Next::Step::done, next.unit, 0});
       break;
     case Next::Step::done:
-      if (--reducing_ == 0 && reduced_ >= 0) log_.post(Raise{std::exchange(reduced_, -1)});
+      if (--reducing_ == 0 && reduced_ >= 0) out_.post(Raise{std::exchange(reduced_, -1)});
       break;
   }
 }
@@ -311,7 +311,7 @@ void Fsdp::run_beside(const Kernels& kernels, const char* label, const Next& nex
     take(next);
     return;
   }
-  next_[log_.post(DeviceWork{.traffic = kernels.traffic,
+  next_[out_.post(DeviceWork{.traffic = kernels.traffic,
                              .kernels = kernels.count,
                              .label = label,
                              .stream = DeviceStream::side,

@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "strategies/operation_log.hpp"
+#include "strategies/outbox.hpp"
 
 namespace gradwire {
 

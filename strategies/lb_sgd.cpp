@@ -40,29 +40,29 @@ Operations LbSgd::on_event(Seconds /*now*/, const Event& event) {
   } else {
     swap_with_last();
   }
-  return log_.take();
+  return out_.take();
 }
 
 void LbSgd::copy_tensors(int kernels_each, const char* label) {
-  log_.post(DeviceWork{.traffic = 2 * kernels_each * all_.size,
+  out_.post(DeviceWork{.traffic = 2 * kernels_each * all_.size,
                        .kernels = kernels_each * static_cast<int>(job_.tensors.size()),
                        .label = label});
 }
 
 OperationId LbSgd::all_reduce() {
-  return log_.post(Collective{
+  return out_.post(Collective{
       .size = all_.size, .tensors = all_.tensors, .label = "all-reduce of all gradients"});
 }
 
 void LbSgd::reduce_now() {
   copy_tensors(1, "copy into buffer");
-  log_.post(Gate{{all_reduce()}});
-  log_.post(DeviceWork{.traffic = 2 * all_.size, .label = "divide"});
+  out_.post(Gate{{all_reduce()}});
+  out_.post(DeviceWork{.traffic = 2 * all_.size, .label = "divide"});
   copy_tensors(1, "copy back");
 }
 
 void LbSgd::swap_with_last() {
-  if (in_flight_) log_.post(Gate{{*in_flight_}});
+  if (in_flight_) out_.post(Gate{{*in_flight_}});
   copy_tensors(kernels_of_swap, "swap with the last batch's gradients");
   in_flight_ = all_reduce();
 }

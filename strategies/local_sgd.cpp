@@ -61,10 +61,10 @@ Operations LocalSgd::on_event(Seconds now, const Event& event) {
   for (auto& operation : gradients_->on_event(now, event)) post(std::move(operation));
   const auto* done = std::get_if<BackwardDone>(&event);
   if (done != nullptr && job_.synchronises(done->micro_batch)) {
-    log_.post(OptimizerStep{.label = "local step"});
+    out_.post(OptimizerStep{.label = "local step"});
     if (averages(iteration_)) average();
   }
-  return log_.take();
+  return out_.take();
 }
 
 void LocalSgd::post(Operation operation) {
@@ -83,16 +83,16 @@ void LocalSgd::post(Operation operation) {
       own_id_.push_back(-1);
       return;
     }
-    log_.post(DeviceWork{.traffic = 2 * collective->size, .label = "divide"});
+    out_.post(DeviceWork{.traffic = 2 * collective->size, .label = "divide"});
     collective->communicator = Communicator::node;
   }
-  own_id_.push_back(log_.post(std::move(operation)));
+  own_id_.push_back(out_.post(std::move(operation)));
 }
 
 void LocalSgd::average() {
-  log_.post(DeviceWork{.traffic = 2 * parameters_.size, .label = "flatten parameters"});
-  log_.post(DeviceWork{.traffic = 2 * parameters_.size, .label = "divide"});
-  log_.post(Gate{{log_.post(Collective{.size = parameters_.size,
+  out_.post(DeviceWork{.traffic = 2 * parameters_.size, .label = "flatten parameters"});
+  out_.post(DeviceWork{.traffic = 2 * parameters_.size, .label = "divide"});
+  out_.post(Gate{{out_.post(Collective{.size = parameters_.size,
                                        .tensors = parameters_.tensors,
                                        .label = "average of the parameters"})}});
 }

@@ -8,7 +8,7 @@ namespace gradwire {
 
 /// Collects what a strategy posts in answer to an event and numbers it: ids count every operation
 /// of every kind from 0, over the whole run.
-class OperationLog {
+class Outbox {
  public:
   /// @return the id of the operation.
   OperationId post(Operation operation);

@@ -1,8 +1,8 @@
-#include "strategies/operation_log.hpp"
+#include "strategies/outbox.hpp"
 
 namespace gradwire {
 
-OperationId OperationLog::post(Operation operation) {
+OperationId Outbox::post(Operation operation) {
   pending_.push_back(std::move(operation));
   return posted_++;
 }
