@@ -46,9 +46,9 @@ struct ToyTraining {
   int warmup = 1;
   int iterations = 4;
 
-  /// Machines of `gpus` ranks each.
-  explicit ToyTraining(int gpus = 4, int machines = 1)
-      : cluster(nodes(gpus, machines), fabric(machines)),
+  /// Machines of `gpus` ranks each. @param rate  of every link.
+  explicit ToyTraining(int gpus = 4, int machines = 1, BytesPerSecond rate = fast)
+      : cluster(nodes(gpus, machines, rate), fabric(machines, rate)),
         placement(packed_placement(cluster, gpus * machines)) {
     profile.model = "toy";
     profile.batch_per_gpu = 8;
@@ -95,22 +95,23 @@ struct ToyTraining {
  private:
   static constexpr BytesPerSecond fast{1e13};
 
-  static std::vector<std::shared_ptr<const NodeGraph>> nodes(int gpus, int machines) {
+  static std::vector<std::shared_ptr<const NodeGraph>> nodes(int gpus, int machines,
+                                                             BytesPerSecond rate) {
     auto node = std::make_shared<NodeGraph>();
     node->name = "toy";
     const DeviceId hub = node->add({.kind = DeviceKind::pcie_switch});
-    node->connect(node->add({.kind = DeviceKind::nic}), hub, {LinkKind::pcie, fast, Seconds{0}, 1});
+    node->connect(node->add({.kind = DeviceKind::nic}), hub, {LinkKind::pcie, rate, Seconds{0}, 1});
     for (int i = 0; i < gpus; ++i) {
       node->connect(node->add({.kind = DeviceKind::gpu}), hub,
-                    {LinkKind::pcie, fast, Seconds{0}, 1});
+                    {LinkKind::pcie, rate, Seconds{0}, 1});
     }
     return std::vector<std::shared_ptr<const NodeGraph>>(static_cast<std::size_t>(machines), node);
   }
-  static Fabric fabric(int machines) {
+  static Fabric fabric(int machines, BytesPerSecond rate) {
     PortSpec port;
     port.name = "toy";
     port.kind = "ib";
-    port.bandwidth = fast;
+    port.bandwidth = rate;
     return single_switch(machines, port);
   }
 };
