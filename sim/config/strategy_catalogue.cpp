@@ -7,7 +7,11 @@
 #include "strategies/bsp.hpp"
 #include "strategies/byteps.hpp"
 #include "strategies/ddp.hpp"
+#include "strategies/dear.hpp"
+#include "strategies/fsdp.hpp"
 #include "strategies/horovod.hpp"
+#include "strategies/lb_sgd.hpp"
+#include "strategies/local_sgd.hpp"
 #include "strategies/mg_wfbp.hpp"
 #include "strategies/none.hpp"
 #include "strategies/p3.hpp"
@@ -42,6 +46,13 @@ const std::vector<StrategyEntry>& strategy_catalogue() {
       {"ddp", "PyTorch DistributedDataParallel: buckets, in strict order", Ddp::read},
       {"byteps", "BytePS: partitions through NCCL, host and servers, each by itself", BytePs::read},
       {"p3", "priority-based parameter propagation: slices, front layers first", P3::read},
+      {"dear", "reduce-scatter in backward, all-gather in the next forward", Dear::read},
+      {"lb_sgd", "last-batch SGD: the all-reduce of the last gradients beside this iteration",
+       LbSgd::read},
+      {"local_sgd", "local and post-local SGD: parameters averaged every few steps",
+       LocalSgd::read},
+      {"fsdp", "PyTorch FullyShardedDataParallel: ZeRO-1, 2, 3 with prefetch", Fsdp::read},
+      {"hsdp", "FSDP sharded inside each machine, gradients reduced across", Fsdp::read_hybrid},
   });
   return catalogue;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
-#include <string>
+#include <fmt/format.h>
+
 #include <vector>
 
 #include "strategies/strategy.hpp"
@@ -14,7 +15,7 @@ inline JobView toy_job(const std::vector<std::int64_t>& elements, int micro_batc
   job.micro_batches = micro_batches;
   job.gradient_order = reverse_registration_order(static_cast<int>(elements.size()));
   for (std::size_t i = 0; i < elements.size(); ++i) {
-    job.tensors.push_back({"t" + std::to_string(i), elements[i], static_cast<int>(i)});
+    job.tensors.push_back({fmt::format("t{}", i), elements[i], static_cast<int>(i)});
   }
   return job;
 }

@@ -1,0 +1,118 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/core/error.hpp"
+#include "strategies/fsdp.hpp"
+
+namespace gradwire {
+namespace {
+
+/// default_hooks.py divides before the reduction by a power of two near the root of the ranks, and
+/// after it by the rest.
+std::int64_t division_before(std::int64_t ranks) {
+  std::int64_t factor = 1;
+  while (ranks % factor == 0 && ranks > factor * factor) factor *= 2;
+  return factor;
+}
+
+/// Is a division by the rest left?
+bool divides_after(std::int64_t ranks) {
+  return ranks > division_before(ranks);
+}
+
+/// Ranks of each machine.
+/// @throws SimulationError when machines differ.
+std::int64_t ranks_of_a_machine(const JobView& job) {
+  std::map<int, std::int64_t> ranks;
+  for (const int machine : job.machine_of) ++ranks[machine];
+  const auto [first, first_ranks] = *ranks.begin();
+  for (const auto& [machine, count] : ranks) {
+    if (count == first_ranks) continue;
+    throw SimulationError(
+        fmt::format("hsdp shards within machines of equally many ranks; machine {} has {}, machine "
+                    "{} has {}",
+                    first, first_ranks, machine, count));
+  }
+  return first_ranks;
+}
+
+}  // namespace
+
+Fsdp::Fsdp(const FsdpOptions& options, const JobView& job)
+    : options_(options), job_(job), ranks_(job.world_size) {
+  if (options.hybrid && job.world_size > 1) {
+    ranks_ = ranks_of_a_machine(job);
+    replicas_ = job.world_size / ranks_;
+  }
+  if (job.world_size == 1) {
+    options_.sharding = Sharding::none;
+    options_.hybrid = false;
+  }
+  for (auto& unit : make_fsdp_units(job, options.wrap, options.unit_size)) {
+    Unit& added = units_.emplace_back();
+    static_cast<FsdpUnit&>(added) = std::move(unit);
+    added.padded = (added.elements + ranks_ - 1) / ranks_ * ranks_;
+  }
+}
+
+Fsdp::Kernels Fsdp::preparation(const Unit& unit) const {
+  const bool whole = options_.sharding == Sharding::none;
+  const std::int64_t elements = whole ? unit.elements : unit.padded;
+  Kernels kernels;
+  if (options_.reduce_bytes != options_.param_bytes) {
+    kernels.add(unit.elements * (options_.param_bytes + options_.reduce_bytes));
+  }
+  if (!whole && unit.padded != unit.elements) kernels.add(2 * elements * options_.reduce_bytes);
+  if (division_before(ranks_) > 1) kernels.add(2 * elements * options_.reduce_bytes);
+  return kernels;
+}
+
+Fsdp::Kernels Fsdp::division_of_shard(const Unit& unit) const {
+  const std::int64_t elements = options_.sharding == Sharding::none ? unit.elements : shard(unit);
+  Kernels kernels;
+  if (divides_after(ranks_)) kernels.add(2 * elements * options_.reduce_bytes);
+  if (options_.hybrid && division_before(replicas_) > 1) {
+    kernels.add(2 * elements * options_.reduce_bytes);
+  }
+  return kernels;
+}
+
+Fsdp::Kernels Fsdp::finishing(const Unit& unit) const {
+  const std::int64_t elements = options_.sharding == Sharding::none ? unit.elements : shard(unit);
+  Kernels kernels;
+  if (options_.hybrid && divides_after(replicas_))
+    kernels.add(2 * elements * options_.reduce_bytes);
+  if (options_.reduce_bytes != gradient_element_size) {
+    kernels.add(elements * (options_.reduce_bytes + gradient_element_size));
+  }
+  return kernels;
+}
+
+std::vector<PlanGroup> Fsdp::plan(int /*iteration*/) const {
+  std::vector<PlanGroup> plan;
+  const auto add = [&](const Unit& unit, const Collective& collective, const char* note) {
+    plan.push_back({unit.tensors, unit.elements, collective.size, note});
+  };
+  if (gathers()) {
+    for (const Unit& unit : units_) add(unit, gather_of(unit), "all-gather before forward");
+  }
+  for (std::size_t u = units_.size(); u-- > 0;) {
+    const Unit& unit = units_[u];
+    if (options_.sharding == Sharding::full_shard && !unit.root) {
+      add(unit, gather_of(unit), "all-gather before backward");
+    }
+    add(unit, reduction_of(unit),
+        options_.sharding == Sharding::none ? "all-reduce" : "reduce-scatter");
+    if (options_.hybrid) {
+      plan.push_back({unit.tensors, shard(unit), Bytes{shard(unit) * options_.reduce_bytes},
+                      "all-reduce of the shard across machines"});
+    }
+  }
+  if (options_.sharding == Sharding::optimizer) {
+    for (const Unit& unit : units_) add(unit, gather_of(unit), "all-gather after the step");
+  }
+  return plan;
+}
+
+}  // namespace gradwire

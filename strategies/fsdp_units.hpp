@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "strategies/strategy.hpp"
+
+namespace gradwire {
+
+/// Which layers make a unit, FSDP's auto_wrap_policy.
+enum class WrapPolicy : std::uint8_t {
+  /// One a block: the tensors whose names agree up to their first number ("h.11", "layer3.0").
+  block,
+  /// Layers in forward order up to a size.
+  size_based,
+  none,  ///< all in the root
+};
+
+/// Parameters that are gathered and whose gradients are reduced together: an FSDP instance.
+struct FsdpUnit {
+  std::vector<TensorId> tensors;
+  std::int64_t elements = 0;
+  int first_layer = 0;
+  int last_layer = 0;
+  bool root = false;
+};
+
+/// The units of a model in forward order; the root, where it has parameters of its own, is first.
+/// What no other unit takes is the root's: it is gathered before the first layer and kept until its
+/// last gradient is there.
+/// @param least  of WrapPolicy::size_based: layers are taken into a unit until it has as much; a
+///               rest that has less is the root's.
+[[nodiscard]] std::vector<FsdpUnit> make_fsdp_units(const JobView& job, WrapPolicy policy,
+                                                    Bytes least);
+
+}  // namespace gradwire

@@ -1,0 +1,160 @@
+#include <memory>
+#include <vector>
+
+#include "strategies/bsp.hpp"
+#include "strategies/ddp.hpp"
+#include "strategies/dear.hpp"
+#include "strategies/fsdp.hpp"
+#include "strategies/lb_sgd.hpp"
+#include "strategies/local_sgd.hpp"
+#include "strategies/none.hpp"
+#include "strategies/wfbp.hpp"
+#include "tests/catch.hpp"
+#include "tests/train/toy_training.hpp"
+
+// Golden timelines of the six-layer network of toy_training.hpp, in ms since an iteration's start,
+// worked out by hand. T(n MB) = 0.5 + n of an all-reduce, H(n MB) = 0.5 + n / 2 of its halves.
+
+using namespace gradwire;
+using namespace gradwire::test;
+
+namespace {
+
+template <class T>
+StrategyFactory make() {
+  return [](const JobView& job) { return std::make_unique<T>(job); };
+}
+template <class T, class Options>
+StrategyFactory make(const Options& options) {
+  return [options](const JobView& job) { return std::make_unique<T>(options, job); };
+}
+StrategyFactory local_sgd(const LocalSgdOptions& options) {
+  return [options](const JobView& job) {
+    return std::make_unique<LocalSgd>(
+        options, job, std::make_unique<Ddp>(DdpOptions{.broadcast_buffers = false}, job));
+  };
+}
+
+void check_each(const std::vector<double>& iterations, double expected) {
+  REQUIRE_FALSE(iterations.empty());
+  for (const double ms : iterations) CHECK(ms == Approx(expected).epsilon(1e-4));
+}
+void check(const std::vector<double>& iterations, const std::vector<double>& expected) {
+  REQUIRE(iterations.size() == expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    CHECK(iterations[i] == Approx(expected[i]).epsilon(1e-4));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("toy timeline: none", "[timeline]") {
+  check_each(ToyTraining().run(make<NoCommunication>()), 19);
+}
+
+TEST_CASE("toy timeline: bsp", "[timeline][bsp]") {
+  // Backward ends at 18, T(6) = 6.5 follows, then the optimizer.
+  check_each(ToyTraining().run(make<Bsp>()), 18 + 6.5 + 1);
+}
+
+TEST_CASE("toy timeline: wfbp", "[timeline][wfbp]") {
+  // Gradients at 8, 10, .. 18; T(1) = 1.5 < 2, so that only the last one is seen.
+  check_each(ToyTraining().run(make<Wfbp>()), 18 + 1.5 + 1);
+}
+
+TEST_CASE("toy timeline: ddp", "[timeline][ddp]") {
+  // Buckets of 2 MB are full at 10, 14 and 18; T(2) = 2.5 < 4.
+  const Bytes cap{2'000'000};
+  check_each(ToyTraining().run(make<Ddp>(DdpOptions{
+                 .bucket_cap = cap, .first_bucket_cap = cap, .broadcast_buffers = false})),
+             18 + 2.5 + 1);
+}
+
+TEST_CASE("toy timeline: dear", "[timeline][dear]") {
+  // Groups {0, 1}, {2, 3}, {4, 5}; H(2) = 1.5, of 16 bytes of padding 8 ns.
+  // Gathered at 1.5, 3.0 and 4.5. A layer's update takes 1/6. Forward of group 0 from 1.5 to
+  // 1.5 + 2 (1 + 1/6) = 3.833, of group 1 to 6.167, of group 2 to 8.5. Backward to 20.5, with
+  // groups ready at 12.5, 16.5 and 20.5. The iteration ends with the last reduce-scatter.
+  const DearOptions options{.num_nearby_layers = 2};
+  check_each(ToyTraining().run(make<Dear>(options)), 1.5 + 6 + 1 + 12 + 1.5);
+  SECTION("without all-gathers nothing waits and nothing is updated") {
+    DearOptions scatter = options;
+    scatter.exclude_allgather = true;
+    check_each(ToyTraining().run(make<Dear>(scatter)), 6 + 12 + 1.5);
+  }
+  SECTION("without reduce-scatters only the first all-gather is seen") {
+    DearOptions gather = options;
+    gather.exclude_reducescatter = true;
+    check_each(ToyTraining().run(make<Dear>(gather)), 1.5 + 6 + 1 + 12);
+  }
+}
+
+TEST_CASE("toy timeline: lb_sgd", "[timeline][lb_sgd]") {
+  // T(6) = 6.5 fits beside 19 ms of computation; ten times slower it does not, and follows itself:
+  // posted at the end of backward, awaited there an iteration later.
+  ToyTraining toy;
+  check_each(toy.run(make<LbSgd>(LbSgdOptions{})), 19);
+  toy.cost = std::make_shared<AlphaBeta>(10);
+  check_each(toy.run(make<LbSgd>(LbSgdOptions{})), 65);
+}
+
+TEST_CASE("toy timeline: local_sgd", "[timeline][local_sgd]") {
+  // The average T(6) = 6.5 follows every second optimizer step, from the first on; warm-up takes
+  // iteration 0. Gradients inside the machine: one bucket, T(6) after backward.
+  check(ToyTraining().run(local_sgd({.period = 2, .post_local_gradient_allreduce = false})),
+        {19, 25.5, 19, 25.5});
+  check(ToyTraining().run(local_sgd({.period = 2})), {25.5, 32, 25.5, 32});
+}
+
+TEST_CASE("toy timeline: fsdp", "[timeline][fsdp]") {
+  // H(1) = 1 for a unit's parameters and for its gradients, one after the other on one stream.
+  // Forward: layer u is gathered at u + 1 and runs to u + 2, the last one to 7.
+  FsdpOptions options;
+  SECTION("FULL_SHARD, BACKWARD_PRE") {
+    // Units 5 and 4 are gathered again at 7 and 8. Backward 5 ends at 9; its reduce-scatter to 10
+    // stands before the all-gather of 3 (11), which is there when backward 4 ends at 11. So it goes
+    // on: backward 0 ends at 19, its reduce-scatter at 20; each rank updates a quarter.
+    options.limit_all_gathers = GENERATE(true, false);
+    check_each(ToyTraining().run(make<Fsdp>(options)), 20.25);
+  }
+  SECTION("FULL_SHARD without prefetch") {
+    // Backward of unit 5 from 7 to 9, its reduce-scatter to 10, the all-gather of 4 to 11, backward
+    // 4 to 13: 4 a unit. Backward 0 ends at 29.
+    options.backward_prefetch = BackwardPrefetch::none;
+    check_each(ToyTraining().run(make<Fsdp>(options)), 30.25);
+  }
+  SECTION("SHARD_GRAD_OP") {
+    // Nothing is gathered in backward: 7 to 19, and the last reduce-scatter.
+    options.sharding = Sharding::shard_grad_op;
+    check_each(ToyTraining().run(make<Fsdp>(options)), 20.25);
+  }
+  SECTION("ZeRO-1") {
+    // Forward to 6, backward to 18, the last reduce-scatter to 19, a quarter of the update, then
+    // six all-gathers of 1.
+    options.sharding = Sharding::optimizer;
+    check_each(ToyTraining().run(make<Fsdp>(options)), 25.25);
+  }
+  SECTION("NO_SHARD") {
+    // T(1) = 1.5 behind each backward, as wfbp.
+    options.sharding = Sharding::none;
+    check_each(ToyTraining().run(make<Fsdp>(options)), 20.5);
+  }
+}
+
+TEST_CASE("toy timeline: fsdp accumulates", "[timeline][fsdp]") {
+  // SHARD_GRAD_OP under no_sync: parameters stay through both passes. Forward to 7, backward to 19,
+  // forward to 25, backward to 37, the last reduce-scatter to 38, a quarter of the update.
+  ToyTraining toy;
+  toy.micro_batches = 2;
+  FsdpOptions options;
+  options.sharding = Sharding::shard_grad_op;
+  check_each(toy.run(make<Fsdp>(options)), 38.25);
+}
+
+TEST_CASE("toy timeline: hsdp", "[timeline][hsdp]") {
+  // As FULL_SHARD up to the last reduce-scatter at 20; the shard of half a MB is all-reduced across
+  // machines, T(0.5) = 1, and each rank updates a half.
+  FsdpOptions options;
+  options.hybrid = true;
+  check_each(ToyTraining(2, 2).run(make<Fsdp>(options)), 21.5);
+}

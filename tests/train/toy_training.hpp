@@ -1,0 +1,119 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <array>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "sim/core/cluster.hpp"
+#include "sim/train/training.hpp"
+#include "topologies/builders/single_switch.hpp"
+
+namespace gradwire::test {
+
+/// Seconds of a collective alone: 0.5 ms and 1 ms a MB of an all-reduce, half of that a MB of the
+/// others (they are halves of one), whoever takes part.
+class AlphaBeta final : public CostModel {
+ public:
+  explicit AlphaBeta(double slower = 1) : slower_(slower) {}
+  [[nodiscard]] CollectiveCost price(const Pattern& pattern, Bytes size) const override {
+    const double per_byte = pattern.kind == CollectiveKind::all_reduce ? 1e-9 : 0.5e-9;
+    CollectiveCost cost;
+    cost.alone = Seconds{slower_ * (0.5e-3 + per_byte * static_cast<double>(size.count()))};
+    cost.source = "model";
+    return cost;
+  }
+
+ private:
+  double slower_;
+};
+
+/// Six layers, each forward 1 ms, backward 2 ms, one tensor of 1 MB, a block of its own; optimizer
+/// 1 ms; nothing between iterations: 6 + 12 + 1 = 19 ms. Elementwise kernels take no time, and
+/// links are so fast that collectives never disturb each other.
+///
+/// In backward the gradient of layer 5 is there after 2 ms, then one every 2 ms.
+struct ToyTraining {
+  ComputeProfile profile;
+  GpuSpec gpu;
+  Cluster cluster;
+  Placement placement;
+  std::shared_ptr<const CostModel> cost = std::make_shared<AlphaBeta>();
+  EngineOptions engine;
+  int micro_batches = 1;
+  int warmup = 1;
+  int iterations = 4;
+
+  /// Machines of `gpus` ranks each. @param rate  of every link.
+  explicit ToyTraining(int gpus = 4, int machines = 1, BytesPerSecond rate = fast)
+      : cluster(nodes(gpus, machines, rate), fabric(machines, rate)),
+        placement(packed_placement(cluster, gpus * machines)) {
+    profile.model = "toy";
+    profile.batch_per_gpu = 8;
+    profile.source.kind = "recorded";
+    for (int i = 0; i < 6; ++i) {
+      LayerProfile layer;
+      layer.name = fmt::format("h.{}", i);
+      layer.kind = "linear";
+      layer.forward = Seconds{1e-3};
+      layer.backward = Seconds{2e-3};
+      layer.parameters.push_back({fmt::format("h.{}.weight", i), {250'000}, {}});
+      profile.layers.push_back(layer);
+    }
+    profile.optimizer = Seconds{1e-3};
+    profile.iteration = Seconds{19e-3};
+    profile.gradient_order = {5, 4, 3, 2, 1, 0};
+    gpu.memory_bandwidth = BytesPerSecond{1e20};
+    gpu.memory_efficiency = 1;
+    gpu.kernel_overhead = Seconds{0};
+  }
+
+  /// Milliseconds of each measured iteration.
+  [[nodiscard]] std::vector<double> run(const StrategyFactory& strategy) const {
+    std::vector<double> times;
+    for (const double t : simulate(job(strategy, library())).iteration_s) times.push_back(1e3 * t);
+    return times;
+  }
+
+  [[nodiscard]] RingLibrary library() const { return {{std::shared_ptr<void>(), &cluster}, cost}; }
+  [[nodiscard]] Job job(const StrategyFactory& strategy, const CollectiveLibrary& library) const {
+    return {.profile = profile,
+            .gpu = gpu,
+            .cluster = cluster,
+            .placement = placement,
+            .make_strategy = strategy,
+            .library = library,
+            .jitter = {},
+            .stragglers = {},
+            .run = {.iterations = iterations, .warmup = warmup, .seed = 1},
+            .engine = engine,
+            .micro_batches = micro_batches};
+  }
+
+ private:
+  static constexpr BytesPerSecond fast{1e13};
+
+  static std::vector<std::shared_ptr<const NodeGraph>> nodes(int gpus, int machines,
+                                                             BytesPerSecond rate) {
+    auto node = std::make_shared<NodeGraph>();
+    node->name = "toy";
+    const DeviceId hub = node->add({.kind = DeviceKind::pcie_switch});
+    node->connect(node->add({.kind = DeviceKind::nic}), hub, {LinkKind::pcie, rate, Seconds{0}, 1});
+    for (int i = 0; i < gpus; ++i) {
+      node->connect(node->add({.kind = DeviceKind::gpu}), hub,
+                    {LinkKind::pcie, rate, Seconds{0}, 1});
+    }
+    return std::vector<std::shared_ptr<const NodeGraph>>(static_cast<std::size_t>(machines), node);
+  }
+  static Fabric fabric(int machines, BytesPerSecond rate) {
+    PortSpec port;
+    port.name = "toy";
+    port.kind = "ib";
+    port.bandwidth = rate;
+    return single_switch(machines, port);
+  }
+};
+
+}  // namespace gradwire::test
