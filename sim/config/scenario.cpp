@@ -8,6 +8,8 @@
 
 #include "sim/config/cluster_yaml.hpp"
 #include "sim/config/collective_catalogue.hpp"
+#include "sim/config/compression_catalogue.hpp"
+#include "sim/config/compressor_costs_yaml.hpp"
 #include "sim/config/profile_key.hpp"
 #include "sim/config/scenario_document.hpp"
 #include "sim/config/strategy_catalogue.hpp"
@@ -21,15 +23,20 @@ namespace {
 constexpr int iterations_max = 1'000'000;
 constexpr int grad_accumulation_max = 100'000;
 
-void read_strategy(YamlMap map, Scenario& scenario) {
+void read_strategy_key(YamlMap map, Scenario& scenario) {
   const auto& catalogue = strategy_catalogue();
   for (const char* later : {"preset", "servers"}) map.refuse(later);
   scenario.strategy_name = map.require_choice("name", names_of(catalogue));
   scenario.grad_accumulation =
       map.value_or("grad_accumulation", 1, between(1, grad_accumulation_max));
   YamlKnobs knobs(std::move(map));
-  scenario.make_strategy = find_strategy(scenario.strategy_name)->read(knobs);
+  const StrategyMaker make = read_strategy(*find_strategy(scenario.strategy_name), knobs);
   knobs.finish();
+  if (!scenario.profile) return;
+  scenario.make_strategy = [make, costs = shipped_encode_costs(scenario.gpu)](JobView job) {
+    job.encode_costs = costs;
+    return make(job);
+  };
 }
 
 void read_run(YamlMap map, Scenario& scenario) {
@@ -81,7 +88,7 @@ Scenario read_document(const ScenarioDocument& document, const std::string& file
   if (scenario.profile) {
     give_worker_classes(scenario, map.require_value("cluster", "a mapping").where);
   }
-  if (training || map.has("strategy")) read_strategy(map.require_map("strategy"), scenario);
+  if (training || map.has("strategy")) read_strategy_key(map.require_map("strategy"), scenario);
   scenario.library = read_collective(map, scenario.cluster, scenario.warnings);
   if (auto run = map.optional_map("run")) read_run(*run, scenario);
   if (scenario.profile) scenario.jitter.iteration = scenario.profile->factor_stdev;

@@ -2,10 +2,16 @@
 
 #include <algorithm>
 
+#include "sim/config/compression_catalogue.hpp"
 #include "sim/config/yaml_knobs.hpp"
+#include "strategies/acpsgd.hpp"
 #include "strategies/bsp.hpp"
 #include "strategies/ddp.hpp"
+#include "strategies/gtopk.hpp"
 #include "strategies/none.hpp"
+#include "strategies/powersgd.hpp"
+#include "strategies/signsgd.hpp"
+#include "strategies/topk.hpp"
 #include "strategies/wfbp.hpp"
 
 namespace gradwire::config {
@@ -16,6 +22,9 @@ std::vector<StrategyEntry> list_knobs(std::vector<StrategyEntry> catalogue) {
     KnobList knobs;
     entry.read(knobs);
     entry.parameters = knobs.list();
+    if (takes_compression(entry)) {
+      entry.parameters.push_back({"compression", "none", "{name: fp16 | ..., knobs}"});
+    }
   }
   return catalogue;
 }
@@ -28,6 +37,11 @@ const std::vector<StrategyEntry>& strategy_catalogue() {
       {"bsp", "all gradients in one all-reduce after backward", Bsp::read},
       {"wfbp", "one all-reduce a tensor, as soon as its gradient is ready", Wfbp::read},
       {"ddp", "PyTorch DistributedDataParallel: buckets, in strict order", Ddp::read},
+      {"powersgd", "low-rank factors in DDP's buckets, or after backward (epfml)", read_powersgd},
+      {"acp_sgd", "low-rank factors P and Q in turns, fused", read_acp_sgd},
+      {"topk", "the largest elements by two all-gathers (ddl-benchmarks)", read_topk},
+      {"gtopk", "the largest elements of the sum, along a tree of hosts", read_gtopk},
+      {"signsgd", "signs: gathered and summed, or a majority vote at rank 0", read_signsgd},
   });
   return catalogue;
 }
