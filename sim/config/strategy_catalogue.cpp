@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/config/compression_catalogue.hpp"
+#include "sim/config/servers_yaml.hpp"
 #include "sim/config/yaml_knobs.hpp"
 #include "strategies/acpsgd.hpp"
 #include "strategies/bsp.hpp"
@@ -24,6 +25,9 @@ std::vector<StrategyEntry> list_knobs(std::vector<StrategyEntry> catalogue) {
     entry.parameters = knobs.list();
     if (takes_compression(entry)) {
       entry.parameters.push_back({"compression", "none", "{name: fp16 | ..., knobs}"});
+    }
+    if (entry.servers) {
+      entry.parameters.push_back({"servers", "one on each machine", servers_help()});
     }
   }
   return catalogue;

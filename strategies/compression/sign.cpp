@@ -132,7 +132,7 @@ std::vector<CollectiveUse> SignCompressor::collectives() const {
 }
 
 std::vector<Exchange> SignCompressor::exchanges() const {
-  if (options_.vote == Vote::all_gather) return {};
+  if (options_.vote == Vote::all_gather || machines_ == 1) return {};
   // Broadcasts of two members each, one after the other.
   Exchange exchange{.name = "signs to rank 0", .phases = {}};
   for (const int leader : leaders_of(machine_of_)) {
