@@ -20,16 +20,14 @@ constexpr Release rebuilds_from{1, 7};
 /// Copy into the bucket and division became one kernel (at::mul_out, pull request 34904, June 2020)
 /// with 1.6. Before, mark_variable_ready divided a bucket once, when it was full.
 constexpr Release fused_division_from{1, 6};
-/// Bytes of an element after the fp16 and bf16 hooks' cast.
-constexpr std::int64_t half_size = 2;
 /// The globally-unused map: one int32 a parameter.
 constexpr std::int64_t unused_map_element_size = 4;
 /// A batch-norm layer has three buffers: mean and variance, and an int64 counter of one element.
 constexpr int buffers_per_norm = 3;
 constexpr std::int64_t counter_size = 8;
 
-DeviceWork kernels(WorkKind kind, Bytes traffic, int count, const char* label) {
-  return {.kind = kind, .traffic = traffic, .kernels = count, .label = label};
+DeviceWork kernels(Bytes traffic, int count, const char* label) {
+  return {.traffic = traffic, .kernels = count, .label = label};
 }
 
 }  // namespace
@@ -82,9 +80,6 @@ std::vector<Ddp::Bucket> Ddp::buckets_of(int iteration) const {
     for (const TensorId id : list) {
       bucket.size += gradient_size(job_.tensors[static_cast<std::size_t>(id)]);
     }
-    bucket.wire_size = options_.comm_hook == CommHook::none
-                           ? bucket.size
-                           : Bytes{bucket.size.count() / gradient_element_size * half_size};
     bucket.missing = static_cast<int>(list.size());
     bucket.tensors = std::move(list);
     buckets.push_back(std::move(bucket));
@@ -106,7 +101,7 @@ std::vector<CollectiveUse> Ddp::collectives() const {
   return uses;
 }
 
-StrategyMaker Ddp::read(Knobs& knobs) {
+DdpOptions Ddp::read_options(Knobs& knobs) {
   static const std::string origin = "torch.nn.parallel.DistributedDataParallel";
   DdpOptions options;
   const std::string version =
@@ -131,13 +126,12 @@ StrategyMaker Ddp::read(Knobs& knobs) {
   options.find_unused_parameters =
       knobs.yes("find_unused_parameters", options.find_unused_parameters, origin);
   options.broadcast_buffers = knobs.yes("broadcast_buffers", options.broadcast_buffers, origin);
-  if (const auto compression = knobs.group(
-          "compression", "{name: fp16 | bf16}: DDP's fp16_compress_hook, bf16_compress_hook")) {
-    static const std::vector<std::string> known = {"fp16", "bf16"};
-    const std::string name = compression->choice("name", "", known, "");
-    options.comm_hook = name == "fp16" ? CommHook::fp16_compress : CommHook::bf16_compress;
-    compression->finish();
-  }
+  return options;
+}
+
+StrategyMaker Ddp::read(Knobs& knobs) {
+  DdpOptions options = read_options(knobs);
+  options.comm_hook = knobs.given("compression");
   return [options](const JobView& job) { return std::make_unique<Ddp>(options, job); };
 }
 
@@ -171,8 +165,7 @@ void Ddp::start_iteration(int iteration, Operations& operations) {
   std::vector<Bytes> types = {statistics};
   if (norms > 0) types.push_back(counters);
   const Bytes traffic = 2 * (statistics + counters);
-  operations.emplace_back(
-      kernels(WorkKind::copy, traffic, static_cast<int>(types.size()), "flatten buffers"));
+  operations.emplace_back(kernels(traffic, static_cast<int>(types.size()), "flatten buffers"));
   Gate gate;
   for (const Bytes size : types) {
     gate.until.push_back(next_id(operations));
@@ -182,23 +175,22 @@ void Ddp::start_iteration(int iteration, Operations& operations) {
                                        .label = "broadcast buffers"});
   }
   operations.emplace_back(std::move(gate));
-  operations.emplace_back(
-      kernels(WorkKind::copy, traffic, job_.buffer_tensors, "unflatten buffers"));
+  operations.emplace_back(kernels(traffic, job_.buffer_tensors, "unflatten buffers"));
 }
 
 void Ddp::gradient_hook(TensorId tensor, Operations& operations) {
   const Bytes size = gradient_size(job_.tensors[static_cast<std::size_t>(tensor)]);
   Bucket& bucket = buckets_[static_cast<std::size_t>(bucket_of_[static_cast<std::size_t>(tensor)])];
   // With a communication hook the hook divides, and only the copy is left here.
-  const bool divides = options_.comm_hook == CommHook::none;
+  const bool divides = !options_.comm_hook;
   const bool fused = options_.version >= fused_division_from;
   if (!options_.gradient_as_bucket_view) {
-    operations.emplace_back(kernels(WorkKind::copy, 2 * size, 1, "copy into bucket"));
+    operations.emplace_back(kernels(2 * size, 1, "copy into bucket"));
   } else if (divides && fused) {
-    operations.emplace_back(kernels(WorkKind::copy, 2 * size, 1, "divide"));
+    operations.emplace_back(kernels(2 * size, 1, "divide"));
   }
   if (--bucket.missing == 0 && divides && !fused) {
-    operations.emplace_back(kernels(WorkKind::copy, 2 * bucket.size, 1, "divide"));
+    operations.emplace_back(kernels(2 * bucket.size, 1, "divide"));
   }
   while (next_bucket_ < buckets_.size() && buckets_[next_bucket_].missing == 0) {
     launch(buckets_[next_bucket_++], operations);
@@ -206,12 +198,8 @@ void Ddp::gradient_hook(TensorId tensor, Operations& operations) {
 }
 
 void Ddp::launch(Bucket& bucket, Operations& operations) {
-  if (options_.comm_hook != CommHook::none) {  // cast, then divide in place at half the size
-    operations.emplace_back(
-        kernels(WorkKind::encode, bucket.size + 3 * bucket.wire_size, 2, "compress"));
-  }
   bucket.reduced = next_id(operations);
-  operations.emplace_back(Collective{.size = bucket.wire_size,
+  operations.emplace_back(Collective{.size = bucket.size,
                                      .tensors = bucket.tensors,
                                      .label = fmt::format("bucket {}", &bucket - buckets_.data())});
 }
@@ -226,13 +214,9 @@ void Ddp::finish(Operations& operations) {
   }
   for (const Bucket& bucket : buckets_) {
     operations.emplace_back(Gate{{bucket.reduced}});
-    if (options_.comm_hook != CommHook::none) {
-      operations.emplace_back(
-          kernels(WorkKind::encode, bucket.size + bucket.wire_size, 1, "decompress"));
-    }
     if (!options_.gradient_as_bucket_view) {
-      operations.emplace_back(kernels(WorkKind::copy, 2 * bucket.size,
-                                      static_cast<int>(bucket.tensors.size()), "copy back"));
+      operations.emplace_back(
+          kernels(2 * bucket.size, static_cast<int>(bucket.tensors.size()), "copy back"));
     }
   }
 }
@@ -241,7 +225,7 @@ std::vector<PlanGroup> Ddp::plan(int iteration) const {
   std::vector<PlanGroup> groups;
   for (auto& bucket : buckets_of(iteration)) {
     groups.push_back(
-        {std::move(bucket.tensors), bucket.size.count() / gradient_element_size, bucket.wire_size});
+        {std::move(bucket.tensors), bucket.size.count() / gradient_element_size, bucket.size});
   }
   return groups;
 }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <compare>
-#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -20,9 +19,6 @@ struct Release {
 /// "1.4" or "1.4.0" -> {1, 4}; nothing when the text is not a release.
 [[nodiscard]] std::optional<Release> parse_release(std::string_view text);
 
-/// A communication hook that replaces the plain all-reduce of a bucket.
-enum class CommHook : std::uint8_t { none, fp16_compress, bf16_compress };
-
 /// Knobs of torch.nn.parallel.DistributedDataParallel under their own names.
 struct DdpOptions {
   Release version{1, 7};
@@ -31,7 +27,9 @@ struct DdpOptions {
   bool gradient_as_bucket_view = false;   ///< from 1.7 on
   bool find_unused_parameters = false;    ///< then buckets are never rebuilt
   bool broadcast_buffers = true;          ///< rank 0's buffers, before each forward
-  CommHook comm_hook = CommHook::none;
+  /// A communication hook compresses a bucket and divides it (Compressed is that hook); then
+  /// buckets are only filled here.
+  bool comm_hook = false;
 };
 
 /// Walks tensors and closes a bucket once it holds at least its limit; the tensor that crosses is
@@ -51,6 +49,8 @@ class Ddp final : public Strategy {
  public:
   Ddp(const DdpOptions& options, const JobView& job);
   static StrategyMaker read(Knobs& knobs);
+  /// The knobs of `read`, but for the communication hook.
+  static DdpOptions read_options(Knobs& knobs);
 
   Operations on_event(Seconds now, const Event& event) override;
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override;
@@ -59,9 +59,8 @@ class Ddp final : public Strategy {
  private:
   struct Bucket {
     std::vector<TensorId> tensors;
-    Bytes size{0};       ///< of the gradients, fp32
-    Bytes wire_size{0};  ///< of the collective
-    int missing = 0;     ///< gradients not yet there in this iteration
+    Bytes size{0};    ///< of the gradients, fp32
+    int missing = 0;  ///< gradients not yet there in this iteration
     OperationId reduced = -1;
   };
 

@@ -2,6 +2,7 @@
 
 #include <compare>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +11,8 @@
 #include "strategies/operations.hpp"
 
 namespace gradwire {
+
+class EncodeCosts;
 
 // ---- what a strategy may know of the job ------------------------------------------------------
 
@@ -39,6 +42,8 @@ struct JobView {
   BytesPerSecond host_copy_bandwidth;  ///< GPU to host memory, one direction
   /// What the job's library takes for an all-reduce of all ranks alone. Null in unit tests.
   std::function<Seconds(Bytes)> all_reduce_time;
+  /// What compressors were measured to take; null: their kernels are priced.
+  std::shared_ptr<const EncodeCosts> encode_costs;
 
   /// Gradients are exchanged in the last backward pass before the optimizer step.
   [[nodiscard]] bool synchronises(int micro_batch) const {

@@ -17,6 +17,7 @@
 #include "sim/config/cluster_yaml.hpp"
 #include "sim/config/collective_catalogue.hpp"
 #include "sim/config/collective_table_yaml.hpp"
+#include "sim/config/compression_catalogue.hpp"
 #include "sim/config/data_files.hpp"
 #include "sim/config/gpu_yaml.hpp"
 #include "sim/config/link_yaml.hpp"
@@ -58,6 +59,7 @@ void append_catalogue(Json& list, const std::string& kind, const std::vector<Ent
 Json strategies() {
   Json list = Json::array();
   append_catalogue(list, "strategy", config::strategy_catalogue());
+  append_catalogue(list, "compression", config::compression_catalogue());
   return list;
 }
 

@@ -9,6 +9,7 @@
 #include "sim/config/cluster_yaml.hpp"
 #include "sim/config/collective_measurements_yaml.hpp"
 #include "sim/config/collective_table_yaml.hpp"
+#include "sim/config/compressor_costs_yaml.hpp"
 #include "sim/config/efficiencies_yaml.hpp"
 #include "sim/config/gpu_yaml.hpp"
 #include "sim/config/model_yaml.hpp"
@@ -61,6 +62,8 @@ const std::vector<Schema>& schemas() {
        [](const std::string& file) { static_cast<void>(read_gpu(load_yaml(file))); }},
       {"gradwire.efficiencies/1",
        [](const std::string& file) { static_cast<void>(read_efficiencies(load_yaml(file))); }},
+      {"gradwire.compressor_costs/1",
+       [](const std::string& file) { static_cast<void>(read_compressor_costs(load_yaml(file))); }},
       {"gradwire.model/1",
        [](const std::string& file) { static_cast<void>(read_model_file(load_yaml(file))); }},
       {"gradwire.node_topology/1",

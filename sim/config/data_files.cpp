@@ -29,6 +29,8 @@ Shelf shelf(DataKind kind) {
       return {"profiles/collectives", "collectives"};
     case DataKind::efficiencies:
       return {"profiles/efficiencies", "gpus"};
+    case DataKind::compressor_costs:
+      return {"profiles/compressors", "strategies"};
     case DataKind::profile:
       break;
   }
@@ -43,7 +45,7 @@ bool is_yaml(const fs::path& file) {
 bool belongs(DataKind kind, const std::string& name) {
   return kind != DataKind::profile ||
          !(name.starts_with("gpus/") || name.starts_with("collectives/") ||
-           name.starts_with("efficiencies/"));
+           name.starts_with("efficiencies/") || name.starts_with("compressors/"));
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 
 #include "sim/config/cluster_yaml.hpp"
 #include "sim/config/collective_catalogue.hpp"
+#include "sim/config/compression_catalogue.hpp"
+#include "sim/config/compressor_costs_yaml.hpp"
 #include "sim/config/profile_key.hpp"
 #include "sim/config/scenario_document.hpp"
 #include "sim/config/servers_yaml.hpp"
@@ -33,7 +35,7 @@ std::optional<ServerSpec> strategy_servers(const YamlValue& document) {
   return read_servers(map);
 }
 
-void read_strategy(YamlMap map, Scenario& scenario) {
+void read_strategy_key(YamlMap map, Scenario& scenario) {
   map.refuse("preset");
   scenario.strategy_name = map.require_choice("name", names_of(strategy_catalogue()));
   const StrategyEntry& entry = *find_strategy(scenario.strategy_name);
@@ -41,8 +43,13 @@ void read_strategy(YamlMap map, Scenario& scenario) {
   scenario.grad_accumulation =
       map.value_or("grad_accumulation", 1, between(1, grad_accumulation_max));
   YamlKnobs knobs(std::move(map));
-  scenario.make_strategy = entry.read(knobs);
+  const StrategyMaker make = read_strategy(entry, knobs);
   knobs.finish();
+  if (!scenario.profile) return;
+  scenario.make_strategy = [make, costs = shipped_encode_costs(scenario.gpu)](JobView job) {
+    job.encode_costs = costs;
+    return make(job);
+  };
 }
 
 void read_run(YamlMap map, Scenario& scenario) {
@@ -95,7 +102,7 @@ Scenario read_document(const ScenarioDocument& document, const std::string& file
   if (scenario.profile) {
     give_worker_classes(scenario, map.require_value("cluster", "a mapping").where);
   }
-  if (training || map.has("strategy")) read_strategy(map.require_map("strategy"), scenario);
+  if (training || map.has("strategy")) read_strategy_key(map.require_map("strategy"), scenario);
   scenario.library = read_collective(map, scenario.cluster, scenario.warnings);
   if (auto run = map.optional_map("run")) read_run(*run, scenario);
   if (scenario.profile) scenario.jitter.iteration = scenario.profile->factor_stdev;

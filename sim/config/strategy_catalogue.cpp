@@ -2,19 +2,25 @@
 
 #include <algorithm>
 
+#include "sim/config/compression_catalogue.hpp"
 #include "sim/config/servers_yaml.hpp"
 #include "sim/config/yaml_knobs.hpp"
+#include "strategies/acpsgd.hpp"
 #include "strategies/bsp.hpp"
 #include "strategies/byteps.hpp"
 #include "strategies/ddp.hpp"
 #include "strategies/dear.hpp"
 #include "strategies/fsdp.hpp"
+#include "strategies/gtopk.hpp"
 #include "strategies/horovod.hpp"
 #include "strategies/lb_sgd.hpp"
 #include "strategies/local_sgd.hpp"
 #include "strategies/mg_wfbp.hpp"
 #include "strategies/none.hpp"
 #include "strategies/p3.hpp"
+#include "strategies/powersgd.hpp"
+#include "strategies/signsgd.hpp"
+#include "strategies/topk.hpp"
 #include "strategies/wfbp.hpp"
 
 namespace gradwire::config {
@@ -25,6 +31,9 @@ std::vector<StrategyEntry> list_knobs(std::vector<StrategyEntry> catalogue) {
     KnobList knobs;
     entry.read(knobs);
     entry.parameters = knobs.list();
+    if (takes_compression(entry)) {
+      entry.parameters.push_back({"compression", "none", "{name: fp16 | ..., knobs}"});
+    }
     if (entry.servers) {
       entry.parameters.push_back({"servers", "one on each machine", servers_help()});
     }
@@ -53,6 +62,11 @@ const std::vector<StrategyEntry>& strategy_catalogue() {
        LocalSgd::read},
       {"fsdp", "PyTorch FullyShardedDataParallel: ZeRO-1, 2, 3 with prefetch", Fsdp::read},
       {"hsdp", "FSDP sharded inside each machine, gradients reduced across", Fsdp::read_hybrid},
+      {"powersgd", "low-rank factors in DDP's buckets, or after backward (epfml)", read_powersgd},
+      {"acp_sgd", "low-rank factors P and Q in turns, fused", read_acp_sgd},
+      {"topk", "the largest elements by two all-gathers (ddl-benchmarks)", read_topk},
+      {"gtopk", "the largest elements of the sum, along a tree of hosts", read_gtopk},
+      {"signsgd", "signs: gathered and summed, or a majority vote at rank 0", read_signsgd},
   });
   return catalogue;
 }

@@ -1,5 +1,7 @@
 #include <numeric>
 
+#include "strategies/compression/compressed.hpp"
+#include "strategies/compression/half_precision.hpp"
 #include "strategies/ddp.hpp"
 #include "tests/catch.hpp"
 #include "tests/strategies/resnet50_tensors.hpp"
@@ -73,7 +75,9 @@ TEST_CASE("with unused parameters to find, DDP never rebuilds", "[ddp]") {
 
 TEST_CASE("the fp16 hook halves what is reduced, not the buckets", "[ddp]") {
   const auto plain = Ddp({}, resnet50_job()).plan(1);
-  const auto half = Ddp({.comm_hook = CommHook::fp16_compress}, resnet50_job()).plan(1);
+  const auto half = Compressed(std::make_unique<Ddp>(DdpOptions{.comm_hook = true}, resnet50_job()),
+                               std::make_unique<HalfPrecision>(), resnet50_job(), 1)
+                        .plan(1);
   REQUIRE(plain.size() == half.size());
   CHECK(half[1].elements == plain[1].elements);
   CHECK(2 * half[1].size.count() == plain[1].size.count());

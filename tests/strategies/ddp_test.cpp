@@ -1,5 +1,7 @@
 #include "strategies/ddp.hpp"
 
+#include "strategies/compression/compressed.hpp"
+#include "strategies/compression/half_precision.hpp"
 #include "tests/catch.hpp"
 #include "tests/strategies/toy_job.hpp"
 
@@ -117,8 +119,9 @@ TEST_CASE("buffers are broadcast before the forward pass, which waits", "[ddp]")
 
 TEST_CASE("the fp16 hook casts, divides, reduces half the bytes and casts back", "[ddp]") {
   auto options = one_bucket_a_tensor();
-  options.comm_hook = CommHook::fp16_compress;
-  Ddp ddp(options, toy_job({10}));
+  options.comm_hook = true;
+  Compressed ddp(std::make_unique<Ddp>(options, toy_job({10})), std::make_unique<HalfPrecision>(),
+                 toy_job({10}), 1);
   ddp.on_event(Seconds{}, IterationStart{0});
   const auto hook = ddp.on_event(Seconds{}, HookFired{.tensor = 0});
   REQUIRE(hook.size() == 3);  // copy, compress, all-reduce

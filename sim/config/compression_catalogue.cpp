@@ -1,0 +1,131 @@
+#include "sim/config/compression_catalogue.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "sim/config/yaml_knobs.hpp"
+#include "strategies/compression/acp_sgd.hpp"
+#include "strategies/compression/compressed.hpp"
+#include "strategies/compression/global_top_k.hpp"
+#include "strategies/compression/half_precision.hpp"
+#include "strategies/compression/onebit_adam.hpp"
+#include "strategies/compression/power_sgd.hpp"
+#include "strategies/compression/quantiser.hpp"
+#include "strategies/compression/sign.hpp"
+#include "strategies/compression/sparsifier.hpp"
+
+namespace gradwire::config {
+namespace {
+
+constexpr const char* knob = "compression";
+constexpr int threads_default = 4;
+constexpr int threads_max = 1024;
+
+/// A small job on which strategies are asked what they exchange: two ranks on two machines, a
+/// server beside each.
+JobView small_job() {
+  JobView job;
+  job.world_size = 2;
+  job.tensors = {{"a", 4096, 0, {64, 64}}, {"b", 64, 1, {64}}};
+  job.gradient_order = {1, 0};
+  job.layers = {{Seconds{1e-3}, Seconds{2e-3}}, {Seconds{1e-3}, Seconds{2e-3}}};
+  job.optimizer = Seconds{1e-3};
+  job.machine_of = {0, 1};
+  job.machines = 2;
+  job.server_machine = {0, 1};
+  job.message_latency = Seconds{1e-5};
+  job.network_bandwidth = BytesPerSecond{1e9};
+  job.host_copy_bandwidth = BytesPerSecond{1e10};
+  job.all_reduce_time = [](Bytes size) { return size / BytesPerSecond{1e9}; };
+  return job;
+}
+
+std::vector<CompressionEntry> list_knobs(std::vector<CompressionEntry> catalogue) {
+  for (auto& entry : catalogue) {
+    KnobList knobs;
+    entry.read(knobs);
+    entry.parameters = knobs.list();
+  }
+  return catalogue;
+}
+
+/// Where to encode when nobody says: messages carry what is in host memory already.
+CodecDevice natural_device(const Strategy& strategy, const CompressionEntry& entry) {
+  return entry.on_cpu && !strategy.exchanges().empty() ? CodecDevice::cpu : CodecDevice::gpu;
+}
+
+}  // namespace
+
+const std::vector<CompressionEntry>& compression_catalogue() {
+  static const std::vector<CompressionEntry> catalogue = list_knobs({
+      {"fp16", "cast to fp16 and back", HalfPrecision::read},
+      {"bf16", "cast to bfloat16 and back", HalfPrecision::read},
+      {"signsgd", "one bit an element, majority vote", SignCompressor::read_sign},
+      {"ef_signsgd", "one bit an element, with error feedback",
+       SignCompressor::read_error_feedback},
+      {"qsgd", "random rounding to levels of the norm", Quantiser::read_qsgd},
+      {"dithering", "random rounding to few levels, coded by their frequency (BytePS)",
+       Quantiser::read_dithering},
+      {"topk", "the largest elements, as values and indexes", Sparsifier::read_topk},
+      {"ef_topk", "the largest elements, with error feedback", Sparsifier::read_ef_topk},
+      {"dgc", "Deep Gradient Compression: the largest, momentum correction, warm-up",
+       Sparsifier::read_dgc},
+      {"randomk", "random elements, as values and indexes", Sparsifier::read_randomk},
+      {"gtopk", "the largest elements of the sum, along a tree of hosts", GlobalTopK::read, false},
+      {"powersgd", "low-rank factors P and Q, one after the other", PowerSgd::read, false},
+      {"acp_sgd", "low-rank factors P and Q, in turns", AcpSgd::read, false},
+      {"onebit_adam", "signs of momentum by all-to-all and all-gather, after a warm-up",
+       OneBitAdam::read, false},
+  });
+  return catalogue;
+}
+
+StrategyMaker read_strategy(const StrategyEntry& entry, Knobs& knobs) {
+  StrategyMaker inner = entry.read(knobs);
+  const auto group =
+      knobs.group(knob, "{name: fp16 | topk | ..., knobs}: compresses what it sends");
+  if (group == nullptr) return inner;
+  static const std::vector<std::string> names = names_of(compression_catalogue());
+  static const std::vector<std::string> devices = {"auto", "gpu", "cpu"};
+  const std::string name = group->choice("name", "", names, "");
+  const auto compression =
+      std::ranges::find(compression_catalogue(), name, &CompressionEntry::name);
+  const CompressorMaker make = compression->read(*group);
+  const std::string place = group->choice("device", "auto", devices,
+                                          "where it encodes; auto: cpu for strategies of messages");
+  const auto threads = static_cast<int>(group->count("threads", threads_default, 1, threads_max,
+                                                     "BYTEPS_THREADPOOL_SIZE: 4, of a CPU"));
+  if (place == "cpu" && !compression->on_cpu) {
+    group->refuse("device", fmt::format("'{}' computes on the GPU; expected 'device: gpu'", name));
+  }
+  group->finish();
+  const JobView job = small_job();
+  const auto strategy = inner(job);
+  const CodecDevice device = place == "auto"  ? natural_device(*strategy, *compression)
+                             : place == "cpu" ? CodecDevice::cpu
+                                              : CodecDevice::gpu;
+  const std::string why = not_compressible(*strategy, *make(job, device), job);
+  if (!why.empty()) {
+    knobs.refuse(knob, fmt::format("'{}' cannot compress '{}': {}", name, entry.name, why));
+  }
+  return [=](const JobView& view) -> std::unique_ptr<Strategy> {
+    return std::make_unique<Compressed>(inner(view), make(view, device), view, threads);
+  };
+}
+
+bool takes_compression(const StrategyEntry& entry) {
+  KnobList knobs;
+  const auto strategy = entry.read(knobs)(small_job());
+  if (dynamic_cast<const Compressed*>(strategy.get()) != nullptr) return false;
+  const JobView job = small_job();
+  // The least demanding compressor, on a CPU where it is asked.
+  const SignCompressor signs({}, job, CodecDevice::cpu);
+  const HalfPrecision half;
+  return not_compressible(*strategy, signs, job).empty() ||
+         not_compressible(*strategy, half, job).empty();
+}
+
+}  // namespace gradwire::config

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/config/catalogue.hpp"
+#include "sim/config/strategy_catalogue.hpp"
+#include "strategies/compression/compressor.hpp"
+#include "strategies/knobs.hpp"
+
+namespace gradwire::config {
+
+struct CompressionEntry {
+  std::string name;
+  std::string summary;  ///< one line
+  /// Reads the compression's own knobs.
+  CompressorMaker (*read)(Knobs& knobs);
+  bool on_cpu = true;  ///< it can encode and decode on a CPU
+  std::vector<ParameterInfo> parameters{};
+};
+
+/// Every compression a scenario may name. To add one, add one line to compression_catalogue.cpp.
+[[nodiscard]] const std::vector<CompressionEntry>& compression_catalogue();
+
+/// Reads a strategy's knobs, and those of the compression that stands in `compression`.
+/// @throws ConfigError where the strategy exchanges nothing that this compression can take.
+[[nodiscard]] StrategyMaker read_strategy(const StrategyEntry& entry, Knobs& knobs);
+
+/// Can this strategy, with its knobs at their defaults, be compressed?
+[[nodiscard]] bool takes_compression(const StrategyEntry& entry);
+
+}  // namespace gradwire::config

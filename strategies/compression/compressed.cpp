@@ -1,0 +1,443 @@
+#include "strategies/compression/compressed.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace gradwire {
+namespace {
+
+/// The communication stream of collectives that the inner strategy posts behind the compute stream:
+/// their transfers start when they are due instead.
+constexpr int chain_stream = 1;
+
+bool among_machines(const Endpoint& from, const Endpoint& to, const JobView& job) {
+  const auto machine = [&](const Endpoint& end) {
+    const auto index = static_cast<std::size_t>(end.index);
+    return end.place == Endpoint::Place::server ? job.server_machine[index] : job.machine_of[index];
+  };
+  return machine(from) != machine(to);
+}
+
+bool leaves_machine(const Exchange& exchange, const JobView& job) {
+  return std::ranges::any_of(exchange.phases, [&](const std::vector<Message>& phase) {
+    return std::ranges::any_of(phase, [&](const Message& message) {
+      return among_machines(message.from, message.to, job);
+    });
+  });
+}
+
+int ranks_of(Communicator communicator, const JobView& job) {
+  switch (communicator) {
+    case Communicator::all:
+      return job.world_size;
+    case Communicator::node:
+      return std::max(job.world_size / job.machines, 1);
+    case Communicator::across:
+    case Communicator::leaders:
+      break;
+  }
+  return job.machines;
+}
+
+std::int64_t elements_of(const std::vector<TensorId>& tensors, const JobView& job) {
+  std::int64_t elements = 0;
+  for (const TensorId id : tensors) elements += job.tensor(id).elements;
+  return elements;
+}
+
+DeviceWork kernels(const CodecWork& work, DeviceStream stream, bool notify) {
+  return {.kind = WorkKind::encode,
+          .traffic = work.traffic,
+          .kernels = work.kernels,
+          .label = work.label,
+          .flops = work.flops,
+          .time = work.time,
+          .stream = stream,
+          .notify = notify};
+}
+
+}  // namespace
+
+Compressed::Compressed(std::unique_ptr<Strategy> inner, std::unique_ptr<Compressor> compressor,
+                       const JobView& job, int threads)
+    : inner_(std::move(inner)),
+      compressor_(std::move(compressor)),
+      job_(job),
+      threads_(threads),
+      chains_(inner_->traits().dynamic || compressor_->chained()),
+      independent_(inner_->traits().independent_workers) {
+  const auto inner_exchanges = inner_->exchanges();
+  first_own_exchange_ = static_cast<int>(inner_exchanges.size());
+  for (const auto& exchange : inner_exchanges) crosses_.push_back(leaves_machine(exchange, job_));
+}
+
+Operations Compressed::on_event(Seconds now, const Event& event) {
+  now_ = now;
+  if (const auto* start = std::get_if<IterationStart>(&event)) iteration_ = start->iteration;
+  if (const auto* done = std::get_if<OperationDone>(&event)) {
+    finished(done->operation);
+  } else {
+    ask(event);
+  }
+  return std::exchange(out_, {});
+}
+
+void Compressed::ask(const Event& event) {
+  for (auto& operation : inner_->on_event(now_, event)) {
+    std::visit([this](auto& one) { rewrite(std::move(one)); }, operation);
+  }
+}
+
+OperationId Compressed::post(Operation operation) {
+  out_.push_back(std::move(operation));
+  return posted_++;
+}
+
+OperationId Compressed::post_for(Owner owner, Operation operation) {
+  const OperationId id = post(std::move(operation));
+  owners_.emplace(id, owner);
+  return id;
+}
+
+void Compressed::pass(Operation operation, bool tells) {
+  const Owner owner{.id = static_cast<std::int64_t>(links_.size())};
+  links_.push_back(
+      {.operation = tells ? post_for(owner, std::move(operation)) : post(std::move(operation))});
+}
+
+void Compressed::rewrite(DeviceWork work) {
+  const bool tells = work.notify || work.stream == DeviceStream::side;
+  pass(std::move(work), tells);
+}
+void Compressed::rewrite(HostWork work) {
+  if (chains_ && work.thread >= 0) work.thread += threads_ + 1;  // behind the compressor's own
+  pass(std::move(work), true);
+}
+void Compressed::rewrite(Flag flag) {
+  pass(std::move(flag), true);
+}
+void Compressed::rewrite(const Raise& raise) {
+  pass(Raise{links_[static_cast<std::size_t>(raise.flag)].operation}, false);
+}
+void Compressed::rewrite(OptimizerStep step) {
+  pass(std::move(step), false);
+}
+
+void Compressed::rewrite(Collective collective) {
+  if (!takes(collective)) {
+    pass(std::move(collective), true);
+    return;
+  }
+  const Recipe recipe = compressor_->recipe(group_of(collective));
+  if (chains_) {
+    start_chain(collective, recipe);
+  } else {
+    post_batch(collective, recipe);
+  }
+}
+
+void Compressed::rewrite(Messages messages) {
+  if (!takes(messages)) {
+    pass(std::move(messages), true);
+    return;
+  }
+  auto payload = compressor_->payload(messages.size.count() / gradient_element_size, iteration_);
+  assert(payload);
+  start_chain(messages, std::move(*payload));
+}
+
+void Compressed::rewrite(const Gate& gate) {
+  Gate outer{.until = {}, .worker = gate.worker};
+  std::vector<std::int64_t> batches;
+  for (const OperationId id : gate.until) {
+    const Link link = links_[static_cast<std::size_t>(id)];
+    if (link.batch < 0) {
+      outer.until.push_back(link.operation);
+      continue;
+    }
+    const auto found = batches_.find(link.batch);
+    if (found == batches_.end()) continue;  // waited for and decoded before
+    const auto& transfers = found->second.transfers;
+    outer.until.insert(outer.until.end(), transfers.begin(), transfers.end());
+    batches.push_back(link.batch);
+  }
+  links_.push_back({.operation = post(std::move(outer))});
+  for (const std::int64_t id : batches) {
+    Batch& batch = batches_.at(id);
+    for (const auto& work : std::exchange(batch.decode, {})) {
+      post(kernels(work, DeviceStream::compute, false));
+    }
+  }
+}
+
+bool Compressed::takes(const Collective& collective) const {
+  if (collective.tensors.empty() || collective.size.count() < gradient_element_size) return false;
+  return compressor_->linear() || (collective.kind == CollectiveKind::all_reduce &&
+                                   collective.communicator != Communicator::node);
+}
+
+bool Compressed::takes(const Messages& messages) const {
+  return !messages.tensors.empty() && messages.size.count() >= gradient_element_size &&
+         crosses_[static_cast<std::size_t>(messages.exchange)];
+}
+
+TensorGroup Compressed::group_of(const Collective& collective) const {
+  TensorGroup group;
+  group.tensors = collective.tensors;
+  group.elements = collective.size.count() / gradient_element_size;
+  group.whole = group.elements == elements_of(group.tensors, job_);
+  group.ranks = ranks_of(collective.communicator, job_);
+  group.iteration = iteration_;
+  const std::int64_t part = group.elements / group.ranks;
+  group.encoded = collective.kind == CollectiveKind::all_gather ? part : group.elements;
+  group.decoded = collective.kind == CollectiveKind::reduce_scatter ? part : group.elements;
+  return group;
+}
+
+Operation Compressed::transfer(const Collective& original, const Transfer& transfer) const {
+  std::string label =
+      transfer.part.empty() ? original.label : original.label + ": " + transfer.part;
+  if (transfer.exchange >= 0) {
+    return Messages{.exchange = first_own_exchange_ + transfer.exchange,
+                    .size = transfer.size,
+                    .tensors = original.tensors,
+                    .label = std::move(label)};
+  }
+  Collective collective = original;
+  collective.kind = compressor_->linear() ? original.kind : transfer.kind;
+  collective.size = transfer.size;
+  collective.label = std::move(label);
+  if (transfer.leaders) collective.communicator = Communicator::leaders;
+  if (chains_) {
+    collective.ready = Collective::Ready::at_once;
+    if (collective.stream == 0) collective.stream = chain_stream;
+  }
+  return collective;
+}
+
+// ---- on the compute stream ----------------------------------------------------------------------
+
+void Compressed::post_batch(const Collective& collective, const Recipe& recipe) {
+  assert(recipe.rounds.size() == 1);
+  for (const auto& work : recipe.encode) post(kernels(work, DeviceStream::compute, false));
+  const std::int64_t id = batch_count_++;
+  Batch batch{.inner = static_cast<OperationId>(links_.size()),
+              .transfers = {},
+              .decode = recipe.rounds[0].work};
+  for (const auto& one : recipe.rounds[0].transfers) {
+    batch.transfers.push_back(post_for({Owner::Kind::batch, id}, transfer(collective, one)));
+  }
+  batch.missing = static_cast<int>(batch.transfers.size());
+  links_.push_back({.batch = id});
+  batches_.emplace(id, std::move(batch));
+}
+
+// ---- chains -------------------------------------------------------------------------------------
+
+std::int64_t Compressed::add_chain(int stream) {
+  const std::int64_t id = chain_count_++;
+  Chain chain{.inner = static_cast<OperationId>(links_.size()), .stream = stream};
+  chain.flag = post(Flag{"compressed"});
+  links_.push_back({.operation = chain.flag});
+  if (stream > 0) turns_[stream].push_back(id);
+  chains_running_.emplace(id, std::move(chain));
+  return id;
+}
+
+void Compressed::add_steps(Chain& chain, const std::vector<CodecWork>& work) {
+  chain.steps.insert(chain.steps.end(), work.begin(), work.end());
+}
+
+void Compressed::start_chain(const Collective& collective, const Recipe& recipe) {
+  const bool behind = collective.ready == Collective::Ready::behind_compute;
+  const bool transfers =
+      std::ranges::any_of(recipe.rounds, [](const CodecRound& r) { return !r.transfers.empty(); });
+  const std::int64_t id = add_chain(transfers ? std::max(collective.stream, chain_stream) : 0);
+  Chain& chain = chains_running_.at(id);
+  auto encode = recipe.encode;
+  if (behind) {
+    // What a hook launches on the GPU stands on the compute stream, behind the gradients.
+    const auto away = std::ranges::find_if(
+        encode, [](const CodecWork& work) { return work.place != CodecWork::Place::gpu; });
+    for (auto work = encode.begin(); work != away; ++work) {
+      post(kernels(*work, DeviceStream::compute, false));
+    }
+    encode.erase(encode.begin(), away);
+  }
+  add_steps(chain, encode);
+  for (const auto& round : recipe.rounds) {
+    if (!round.transfers.empty()) {
+      std::vector<Operation> operations;
+      for (const auto& one : round.transfers) operations.push_back(transfer(collective, one));
+      chain.last_transfers = chain.steps.size();
+      chain.steps.emplace_back(std::move(operations));
+    }
+    add_steps(chain, round.work);
+  }
+  if (behind || chain.steps.empty()) {
+    post_for({Owner::Kind::chain, id},
+             DeviceWork{.kind = WorkKind::encode, .kernels = 0, .label = "ready", .notify = true});
+    chain.missing = 1;
+  } else {
+    advance(id);
+  }
+  if (compressor_->blocks_launcher()) post(Gate{{chains_running_.at(id).flag}});
+}
+
+void Compressed::start_chain(const Messages& messages, Payload payload) {
+  const std::int64_t id = add_chain(0);
+  Chain& chain = chains_running_.at(id);
+  Messages smaller = messages;
+  smaller.size = payload.size;
+  add_steps(chain, payload.encode);
+  chain.steps.emplace_back(std::vector<Operation>{std::move(smaller)});
+  add_steps(chain, payload.decode);
+  advance(id);
+}
+
+void Compressed::advance(std::int64_t id) {
+  Chain& chain = chains_running_.at(id);
+  if (chain.next == chain.steps.size()) {
+    post(Raise{chain.flag});
+    const OperationId inner = chain.inner;
+    chains_running_.erase(id);
+    ask(OperationDone{inner});
+    return;
+  }
+  Step& step = chain.steps[chain.next];
+  const bool needs_turn = chain.stream > 0 && std::holds_alternative<std::vector<Operation>>(step);
+  chain.waits_for_turn = needs_turn && turns_[chain.stream].front() != id;
+  if (chain.waits_for_turn) return;
+  const bool last = chain.next++ == chain.last_transfers;
+  post_step(id, step);
+  if (needs_turn && last) end_turn(chain.stream);
+}
+
+void Compressed::post_step(std::int64_t id, Step& step) {
+  Chain& chain = chains_running_.at(id);
+  const Owner owner{Owner::Kind::chain, id};
+  if (const auto* work = std::get_if<CodecWork>(&step)) {
+    chain.missing = 1;
+    post_for(owner, on_device(*work, id));
+    return;
+  }
+  auto& operations = std::get<std::vector<Operation>>(step);
+  chain.missing = static_cast<int>(operations.size());
+  for (auto& operation : operations) post_for(owner, std::move(operation));
+}
+
+void Compressed::end_turn(int stream) {
+  auto& turns = turns_[stream];
+  turns.pop_front();
+  if (!turns.empty() && chains_running_.at(turns.front()).waits_for_turn) advance(turns.front());
+}
+
+Operation Compressed::on_device(const CodecWork& work, std::int64_t chain) const {
+  if (work.place == CodecWork::Place::gpu) return kernels(work, DeviceStream::side, true);
+  const bool bus = work.place == CodecWork::Place::bus;
+  int thread = bus ? threads_ : static_cast<int>(chain % threads_);
+  if (independent_) thread = HostWork::no_thread;  // each worker has threads of its own
+  return HostWork{.thread = thread, .time = work.time, .label = work.label};
+}
+
+void Compressed::finished(OperationId operation) {
+  const auto found = owners_.find(operation);
+  if (found == owners_.end()) return;
+  const Owner owner = found->second;
+  owners_.erase(found);
+  switch (owner.kind) {
+    case Owner::Kind::inner:
+      ask(OperationDone{owner.id});
+      return;
+    case Owner::Kind::batch:
+      if (Batch& batch = batches_.at(owner.id); --batch.missing == 0) {
+        ask(OperationDone{batch.inner});
+      }
+      return;
+    case Owner::Kind::chain:
+      if (--chains_running_.at(owner.id).missing == 0) advance(owner.id);
+      return;
+  }
+}
+
+// ---- what the loop is told ----------------------------------------------------------------------
+
+Traits Compressed::traits() const {
+  Traits traits = inner_->traits();
+  traits.dynamic = chains_;
+  return traits;
+}
+
+std::vector<CollectiveUse> Compressed::collectives() const {
+  auto uses = inner_->collectives();
+  const auto inner_uses = uses;
+  for (const CollectiveUse& own : compressor_->collectives()) {
+    uses.push_back(own);
+    if (own.communicator != Communicator::all) continue;
+    for (CollectiveUse use : inner_uses) {  // in place of the inner strategy's, in its groups
+      if (use.communicator == Communicator::all || use.communicator == Communicator::node) continue;
+      use.kind = own.kind;
+      uses.push_back(use);
+    }
+  }
+  std::ranges::sort(uses);
+  const auto twice = std::ranges::unique(uses);
+  uses.erase(twice.begin(), twice.end());
+  return uses;
+}
+
+std::vector<Exchange> Compressed::exchanges() const {
+  auto exchanges = inner_->exchanges();
+  for (auto& own : compressor_->exchanges()) exchanges.push_back(std::move(own));
+  return exchanges;
+}
+
+std::vector<PlanGroup> Compressed::plan(int iteration) const {
+  auto groups = inner_->plan(iteration);
+  const bool messages = std::ranges::find(crosses_, true) != crosses_.end();
+  for (auto& group : groups) {
+    if (group.elements == 0) continue;
+    if (messages) {
+      const auto payload = compressor_->payload(group.elements, iteration);
+      if (payload) group.size = payload->size;
+      continue;
+    }
+    const TensorGroup tensors{.tensors = group.tensors,
+                              .elements = group.elements,
+                              .encoded = group.elements,
+                              .decoded = group.elements,
+                              .whole = group.elements == elements_of(group.tensors, job_),
+                              .ranks = job_.world_size,
+                              .iteration = iteration};
+    group.size = Bytes{0};
+    for (const auto& round : compressor_->recipe(tensors).rounds) {
+      for (const auto& one : round.transfers) group.size += one.size;
+    }
+  }
+  return groups;
+}
+
+std::string not_compressible(const Strategy& inner, const Compressor& compressor,
+                             const JobView& job) {
+  constexpr std::int64_t some_elements = 1024;
+  const bool messages = std::ranges::any_of(
+      inner.exchanges(), [&](const Exchange& exchange) { return leaves_machine(exchange, job); });
+  if (messages) {
+    const auto payload = compressor.payload(some_elements, 0);
+    if (!payload) return "the strategy sends messages, and this compression knows all-reduces only";
+    if (inner.traits().independent_workers &&
+        payload->encode.front().place == CodecWork::Place::gpu) {
+      return "the strategy's workers are independent; expected 'device: cpu'";
+    }
+    return "";
+  }
+  const auto uses = inner.collectives();
+  const bool reduces = std::ranges::any_of(uses, [&](const CollectiveUse& use) {
+    return compressor.linear() ||
+           (use.kind == CollectiveKind::all_reduce && use.communicator != Communicator::node);
+  });
+  return reduces ? "" : "the strategy exchanges no gradients by all-reduces or messages";
+}
+
+}  // namespace gradwire

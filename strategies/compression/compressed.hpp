@@ -1,0 +1,134 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "strategies/compression/compressor.hpp"
+#include "strategies/strategy.hpp"
+
+namespace gradwire {
+
+/// Any strategy, with a compressor between it and the network.
+///
+/// Each all-reduce of gradients that the inner strategy posts becomes encoding, the compressor's
+/// transfers, and decoding; to the inner strategy that is still one operation. Where the inner
+/// strategy only posts work on the compute stream and the compressor needs one round on the GPU,
+/// the encoding stands on the compute stream before the transfers, as hooks of frameworks launch
+/// it, and the decoding behind the first gate that waits for them. Otherwise a chain runs it: the
+/// encoding behind the gradients, then rounds of transfers on one communication stream (a chain
+/// holds the stream until its last round is posted), the work between and the decoding beside the
+/// compute stream (on the GPU) or on host threads.
+///
+/// Messages of gradients between machines are encoded and decoded on both ends; those within a
+/// machine, and collectives of one machine, travel as they are, but for linear compressors, which
+/// shrink every collective of gradients.
+class Compressed final : public Strategy {
+ public:
+  /// @param threads  host threads that encode and decode, at least 1.
+  /// REQUIRES: compressible(*inner, *compressor).
+  Compressed(std::unique_ptr<Strategy> inner, std::unique_ptr<Compressor> compressor,
+             const JobView& job, int threads);
+
+  Operations on_event(Seconds now, const Event& event) override;
+  [[nodiscard]] Traits traits() const override;
+  [[nodiscard]] std::vector<CollectiveUse> collectives() const override;
+  [[nodiscard]] std::vector<Exchange> exchanges() const override;
+  /// A group's size is that of all its transfers.
+  [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
+  [[nodiscard]] std::optional<double> staleness() const override { return inner_->staleness(); }
+
+ private:
+  /// An operation of the inner strategy, seen from outside.
+  struct Link {
+    OperationId operation = -1;  ///< the one outer operation; or
+    std::int64_t batch = -1;     ///< transfers with decoding behind the gate
+  };
+  /// Transfers on the compute stream's schedule.
+  struct Batch {
+    OperationId inner = 0;
+    std::vector<OperationId> transfers{};
+    std::vector<CodecWork> decode{};
+    int missing = 0;
+  };
+  using Step = std::variant<CodecWork, std::vector<Operation>>;
+  /// Encoding, transfers and decoding, one step after the other.
+  struct Chain {
+    OperationId inner = 0;
+    OperationId flag = 0;
+    std::vector<Step> steps{};
+    std::size_t next = 0;
+    std::size_t last_transfers = 0;  ///< index of the step; steps.size() when there is none
+    int missing = 0;                 ///< operations of the running step
+    int stream = 0;                  ///< whose turn it needs; 0: none
+    bool waits_for_turn = false;
+  };
+  /// Whom the end of an outer operation concerns.
+  struct Owner {
+    enum class Kind : std::uint8_t { inner, batch, chain };
+    Kind kind = Kind::inner;
+    std::int64_t id = 0;
+  };
+
+  void ask(const Event& event);
+  void rewrite(DeviceWork work);
+  void rewrite(Collective collective);
+  void rewrite(Messages messages);
+  void rewrite(HostWork work);
+  void rewrite(const Gate& gate);
+  void rewrite(Flag flag);
+  void rewrite(const Raise& raise);
+  void rewrite(OptimizerStep step);
+
+  OperationId post(Operation operation);
+  OperationId post_for(Owner owner, Operation operation);
+  void pass(Operation operation, bool tells);
+  void finished(OperationId operation);
+
+  [[nodiscard]] bool takes(const Collective& collective) const;
+  [[nodiscard]] bool takes(const Messages& messages) const;
+  [[nodiscard]] TensorGroup group_of(const Collective& collective) const;
+  [[nodiscard]] Operation transfer(const Collective& original, const Transfer& transfer) const;
+
+  void post_batch(const Collective& collective, const Recipe& recipe);
+  void start_chain(const Collective& collective, const Recipe& recipe);
+  void start_chain(const Messages& messages, Payload payload);
+  std::int64_t add_chain(int stream);
+  void add_steps(Chain& chain, const std::vector<CodecWork>& work);
+  void begin(std::int64_t id);
+  void advance(std::int64_t id);
+  void post_step(std::int64_t id, Step& step);
+  void end_turn(int stream);
+  [[nodiscard]] Operation on_device(const CodecWork& work, std::int64_t chain) const;
+
+  std::unique_ptr<Strategy> inner_;
+  std::unique_ptr<Compressor> compressor_;
+  JobView job_;
+  int threads_;
+  bool chains_;
+  bool independent_;
+  int first_own_exchange_;
+  std::vector<bool> crosses_;  ///< exchanges of the inner strategy that leave a machine
+  int iteration_ = 0;
+  Seconds now_;
+
+  Operations out_;
+  OperationId posted_ = 0;
+  std::vector<Link> links_;  ///< by inner operation
+  std::unordered_map<OperationId, Owner> owners_;
+  std::unordered_map<std::int64_t, Batch> batches_;
+  std::unordered_map<std::int64_t, Chain> chains_running_;
+  std::int64_t batch_count_ = 0;
+  std::int64_t chain_count_ = 0;
+  std::map<int, std::deque<std::int64_t>> turns_;  ///< by communication stream
+};
+
+/// Why `compressor` cannot go under `inner`; empty when it can.
+[[nodiscard]] std::string not_compressible(const Strategy& inner, const Compressor& compressor,
+                                           const JobView& job);
+
+}  // namespace gradwire

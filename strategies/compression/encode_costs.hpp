@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "sim/core/units.hpp"
+
+namespace gradwire {
+
+/// Where a compressor computes.
+enum class CodecDevice : std::uint8_t { gpu, cpu };
+
+/// What compressors were measured to take. Pure.
+class EncodeCosts {
+ public:
+  virtual ~EncodeCosts() = default;
+  /// Time of one encoding of `elements` fp32 numbers on the job's GPU, or on a CPU.
+  /// @param compressor  its name in a scenario: "topk".
+  /// @return nothing where nobody measured it.
+  [[nodiscard]] virtual std::optional<Seconds> encode(const std::string& compressor,
+                                                      CodecDevice device,
+                                                      std::int64_t elements) const = 0;
+  /// The same of one decoding into `elements` numbers.
+  [[nodiscard]] virtual std::optional<Seconds> decode(const std::string& compressor,
+                                                      CodecDevice device,
+                                                      std::int64_t elements) const = 0;
+};
+
+}  // namespace gradwire

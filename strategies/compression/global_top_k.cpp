@@ -1,0 +1,95 @@
+#include "strategies/compression/global_top_k.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "strategies/compression/sparsifier.hpp"
+
+namespace gradwire {
+namespace {
+
+constexpr std::int64_t entry_size = 8;  ///< a value and an index as floats
+/// Merging two lists of k and choosing again: numpy's intersect1d and argsort, sorts of 2k numbers
+/// each, at this time an element and doubling. Assumed: numpy sorts 10^6 floats in about 0.1 s.
+constexpr double sort_seconds = 5e-9;
+constexpr int sorts = 2;
+/// As Sparsifier's selection by radix with its mask, where it was not measured.
+constexpr int select_passes = 7;
+constexpr int select_kernels = 11;
+
+Endpoint host(int rank) {
+  return {Endpoint::Place::host, rank};
+}
+
+}  // namespace
+
+GlobalTopK::GlobalTopK(double density, const JobView& job, CodecDevice device)
+    : density_(density),
+      pricing_("topk", device, job),
+      ranks_(job.world_size),
+      rounds_(static_cast<int>(std::bit_width(static_cast<unsigned>(job.world_size - 1)))),
+      host_copy_(job.host_copy_bandwidth),
+      latency_(job.message_latency) {}
+
+CompressorMaker GlobalTopK::read(Knobs& knobs) {
+  const double density = read_density(knobs, 0.001, "gtopkssgd, gtopk_trainer.py: density 0.001");
+  return [density](const JobView& job, CodecDevice device) {
+    return std::make_unique<GlobalTopK>(density, job, device);
+  };
+}
+
+Recipe GlobalTopK::recipe(const TensorGroup& group) const {
+  const std::int64_t kept = kept_elements(group.elements, density_);
+  const Bytes entries{kept * entry_size};
+  const Bytes full{group.elements * gradient_element_size};
+  Recipe recipe;
+  recipe.encode = {pricing_.encode(group.elements,
+                                   streaming("select elements", select_passes * full + 2 * entries,
+                                             select_kernels)),
+                   bus_copy(entries, host_copy_, "copy elements to host")};
+  const auto merged = static_cast<double>(2 * kept);
+  const Seconds merge{sorts * sort_seconds * merged * std::log2(merged)};
+  // MPI_Barrier: as many rounds of small messages.
+  const Seconds barrier = static_cast<double>(rounds_) * latency_;
+  for (int round = 0; round < rounds_; ++round) {
+    recipe.rounds.push_back({.transfers = {{.part = fmt::format("round {}", round),
+                                            .size = entries,
+                                            .exchange = round}},
+                             .work = {{.place = CodecWork::Place::cpu,
+                                       .label = "merge elements",
+                                       .time = merge + barrier}}});
+  }
+  const std::vector<CodecWork> decode = {bus_copy(entries, host_copy_, "copy elements to GPU"),
+                                         streaming("scatter elements", full + 2 * entries, 2),
+                                         streaming("divide", 2 * full, 1)};
+  if (rounds_ > 0) {
+    recipe.rounds.push_back(
+        {.transfers = {{.part = "result", .size = entries, .exchange = rounds_}}, .work = decode});
+  } else {
+    recipe.rounds.push_back({.transfers = {}, .work = decode});
+  }
+  return recipe;
+}
+
+std::vector<Exchange> GlobalTopK::exchanges() const {
+  std::vector<Exchange> exchanges;
+  Exchange down{.name = "gtopk broadcast", .phases = {}};
+  for (int round = 0; round < rounds_; ++round) {
+    const int stride = 1 << round;
+    Exchange up{.name = fmt::format("gtopk round {}", round), .phases = {{}}};
+    std::vector<Message> back;
+    for (int rank = 0; rank + stride < ranks_; rank += 2 * stride) {
+      up.phases[0].push_back({.from = host(rank + stride), .to = host(rank)});
+      back.push_back({.from = host(rank), .to = host(rank + stride)});
+    }
+    exchanges.push_back(std::move(up));
+    down.phases.insert(down.phases.begin(), std::move(back));
+  }
+  if (rounds_ > 0) exchanges.push_back(std::move(down));
+  return exchanges;
+}
+
+}  // namespace gradwire

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "strategies/compression/pricing.hpp"
+#include "strategies/knobs.hpp"
+
+namespace gradwire {
+
+/// The k largest elements of the sum, kept along a binary tree: in round i of log2 P each second
+/// remaining rank sends its k values and indexes (8k bytes, host to host) to its neighbour, which
+/// merges them and chooses again on its CPU; all wait for each other after a round; then rank 0's
+/// go back down a tree. Where P is no power of two, a rank without a neighbour sits a round out
+/// (the original has powers of two only).
+///
+/// Source: gTop-k S-SGD (Shi et al., ICDCS 2019); hclhkbu/gtopkssgd, allreducer.py:71-163: numpy on
+/// CPU buffers, mpi4py, indexes sent as floats.
+class GlobalTopK final : public Compressor {
+ public:
+  GlobalTopK(double density, const JobView& job, CodecDevice device);
+  static CompressorMaker read(Knobs& knobs);
+
+  [[nodiscard]] Recipe recipe(const TensorGroup& group) const override;
+  [[nodiscard]] bool chained() const override { return true; }
+  [[nodiscard]] std::vector<Exchange> exchanges() const override;
+
+ private:
+  double density_;
+  Pricing pricing_;
+  int ranks_;
+  int rounds_;
+  BytesPerSecond host_copy_;
+  Seconds latency_;
+};
+
+}  // namespace gradwire

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "strategies/compression/compressor.hpp"
+
+namespace gradwire {
+
+/// Prices a compressor's work: as measured where it was, else by what its kernels move and
+/// multiply; on a CPU where nothing was measured by a rate of its own (pricing.cpp).
+class Pricing {
+ public:
+  Pricing(std::string compressor, CodecDevice device, const JobView& job);
+
+  /// One encoding of `elements`. @param counted  the kernels, where it was not measured.
+  [[nodiscard]] CodecWork encode(std::int64_t elements, CodecWork counted) const;
+  /// `times` decodings of `elements`. @param counted  all of them together.
+  [[nodiscard]] CodecWork decode(std::int64_t elements, CodecWork counted,
+                                 std::int64_t times = 1) const;
+
+  /// Copies over the bus around work on a CPU; nothing on a GPU.
+  void fetch(std::int64_t elements, std::vector<CodecWork>& work) const;
+  void store(std::int64_t elements, std::vector<CodecWork>& work) const;
+
+  [[nodiscard]] bool on_cpu() const { return device_ == CodecDevice::cpu; }
+
+ private:
+  [[nodiscard]] CodecWork priced(std::optional<Seconds> measured, std::int64_t elements,
+                                 CodecWork counted, std::int64_t times) const;
+
+  std::string compressor_;
+  CodecDevice device_;
+  std::shared_ptr<const EncodeCosts> costs_;
+  BytesPerSecond host_copy_;
+};
+
+/// A copy of `size` bytes between GPU and host memory.
+[[nodiscard]] CodecWork bus_copy(Bytes size, BytesPerSecond rate, std::string label);
+
+/// Elementwise kernels over device memory.
+[[nodiscard]] CodecWork streaming(std::string label, Bytes traffic, int kernels);
+
+}  // namespace gradwire

@@ -1,0 +1,99 @@
+#include "strategies/compression/quantiser.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gradwire {
+namespace {
+
+/// From here on GRACE's qsgd sends fp16 in place of int8.
+constexpr std::int64_t int8_levels = 128;
+constexpr std::int64_t norm_size = 4;
+/// BytePS sends the norm and the size of the code with each partition.
+constexpr std::int64_t elias_header = 8;
+constexpr std::int64_t levels_max = 65'504;  ///< the largest fp16 number
+
+// Passes over n fp32 elements, counted from the tensor operations of GRACE's qsgd.py: norm (1),
+// absolute value (2), scaling (2), floor (2), random numbers (1), comparison with the remainder
+// (3), addition (3), sign (2), product (3), cast (1); and back: cast (1), scaling (2), sum (3).
+constexpr int quantise_passes = 20;
+constexpr int quantise_kernels = 10;
+constexpr int restore_passes = 6;
+constexpr int restore_kernels = 3;
+
+Bytes full(std::int64_t elements) {
+  return Bytes{elements * gradient_element_size};
+}
+
+}  // namespace
+
+Bytes elias_coded(std::int64_t elements, std::int64_t levels) {
+  const auto n = static_cast<double>(elements);
+  const auto s = static_cast<double>(levels);
+  const double nonzero = s * (s + std::sqrt(n));
+  const double bits = (3 + 1.5 * std::log2(2 * (s * s + n) / nonzero)) * nonzero + 32;
+  return Bytes{static_cast<std::int64_t>(std::ceil(std::min(bits, 32 * n) / 8))};
+}
+
+Quantiser::Quantiser(Coding coding, std::int64_t levels, const JobView& job, CodecDevice device)
+    : coding_(coding),
+      levels_(levels),
+      pricing_(coding == Coding::fixed ? "qsgd" : "dithering", device, job) {}
+
+CompressorMaker Quantiser::read_qsgd(Knobs& knobs) {
+  const auto levels =
+      knobs.count("quantum_num", 127, 1, levels_max, "GRACE, helper.py: quantum_num 127");
+  return [levels](const JobView& job, CodecDevice device) {
+    return std::make_unique<Quantiser>(Coding::fixed, levels, job, device);
+  };
+}
+
+CompressorMaker Quantiser::read_dithering(Knobs& knobs) {
+  const auto levels = knobs.count("k", 4, 1, levels_max,
+                                  "BytePS compressor_k: levels; it has no default, 4 is assumed");
+  return [levels](const JobView& job, CodecDevice device) {
+    return std::make_unique<Quantiser>(Coding::elias, levels, job, device);
+  };
+}
+
+Bytes Quantiser::coded(std::int64_t elements, std::int64_t tensors) const {
+  if (coding_ == Coding::elias) return elias_coded(elements, levels_) + Bytes{elias_header};
+  return Bytes{elements * (levels_ < int8_levels ? 1 : 2) + tensors * norm_size};
+}
+
+CodecWork Quantiser::quantise(std::int64_t elements, Bytes coded) const {
+  return pricing_.encode(
+      elements, streaming("quantise", quantise_passes * full(elements) + coded, quantise_kernels));
+}
+
+CodecWork Quantiser::restore(std::int64_t elements, Bytes coded, std::int64_t times) const {
+  return pricing_.decode(elements,
+                         streaming("restore", times * (restore_passes * full(elements) + coded),
+                                   static_cast<int>(times) * restore_kernels),
+                         times);
+}
+
+Recipe Quantiser::recipe(const TensorGroup& group) const {
+  const Bytes size = coded(group.elements, static_cast<std::int64_t>(group.tensors.size()));
+  Recipe recipe;
+  pricing_.fetch(group.elements, recipe.encode);
+  recipe.encode.push_back(quantise(group.elements, size));
+  CodecRound round{.transfers = {{.kind = CollectiveKind::all_gather, .size = group.ranks * size}},
+                   .work = {restore(group.elements, size, group.ranks)}};
+  pricing_.store(group.elements, round.work);
+  round.work.push_back(streaming("divide", 2 * full(group.elements), 1));
+  recipe.rounds = {std::move(round)};
+  return recipe;
+}
+
+std::optional<Payload> Quantiser::payload(std::int64_t elements, int /*iteration*/) const {
+  const Bytes size = coded(elements, 1);
+  return Payload{
+      .size = size, .encode = {quantise(elements, size)}, .decode = {restore(elements, size, 1)}};
+}
+
+std::vector<CollectiveUse> Quantiser::collectives() const {
+  return {{CollectiveKind::all_gather}};
+}
+
+}  // namespace gradwire

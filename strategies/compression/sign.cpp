@@ -1,0 +1,146 @@
+#include "strategies/compression/sign.hpp"
+
+#include <algorithm>
+
+namespace gradwire {
+namespace {
+
+constexpr std::int64_t signs_in_word = 32;
+constexpr std::int64_t word_size = 4;
+/// The mean of absolute values that goes with the signs of a message.
+constexpr std::int64_t scale_size = 4;
+
+// Passes over n fp32 elements, counted from the tensor operations of ddl-benchmarks'
+// compression.py: sign (2), copy into the padded tensor (2), comparison and cast (2), shift and sum
+// into words (1); and back: bits out of words (1), to +-1 (2), added to the result (3).
+constexpr int pack_passes = 7;
+constexpr int pack_kernels = 5;
+constexpr int unpack_passes = 6;
+constexpr int unpack_kernels = 4;
+/// The residual is added before (3), and what was not sent is kept after (3).
+constexpr int feedback_passes = 6;
+constexpr int feedback_kernels = 2;
+
+Bytes full(std::int64_t elements) {
+  return Bytes{elements * gradient_element_size};
+}
+
+}  // namespace
+
+Bytes packed_signs(std::int64_t elements) {
+  return Bytes{(elements + signs_in_word - 1) / signs_in_word * word_size};
+}
+
+std::vector<int> leaders_of(const std::vector<int>& machine_of) {
+  std::vector<int> leaders;
+  std::vector<int> seen;
+  for (std::size_t rank = 0; rank < machine_of.size(); ++rank) {
+    if (std::ranges::find(seen, machine_of[rank]) != seen.end()) continue;
+    seen.push_back(machine_of[rank]);
+    leaders.push_back(static_cast<int>(rank));
+  }
+  return leaders;
+}
+
+SignCompressor::SignCompressor(const SignOptions& options, const JobView& job, CodecDevice device)
+    : options_(options),
+      pricing_(options.error_feedback ? "ef_signsgd" : "signsgd", device, job),
+      machine_of_(job.machine_of),
+      machines_(job.machines) {}
+
+CompressorMaker SignCompressor::read_sign(Knobs& knobs) {
+  static const std::vector<std::string> votes = {"all_gather", "rank0"};
+  const std::string vote = knobs.choice(
+      "vote", "all_gather", votes,
+      "all_gather: ddl-benchmarks, the sum of signs; rank0: Signum_SGD.py, the majority");
+  const SignOptions options{.vote = vote == "rank0" ? Vote::rank0 : Vote::all_gather};
+  return [options](const JobView& job, CodecDevice device) {
+    return std::make_unique<SignCompressor>(options, job, device);
+  };
+}
+
+CompressorMaker SignCompressor::read_error_feedback(Knobs& /*knobs*/) {
+  return [](const JobView& job, CodecDevice device) {
+    return std::make_unique<SignCompressor>(SignOptions{.error_feedback = true}, job, device);
+  };
+}
+
+CodecWork SignCompressor::pack(std::int64_t elements) const {
+  const int passes = pack_passes + (options_.error_feedback ? feedback_passes : 0);
+  const int kernels = pack_kernels + (options_.error_feedback ? feedback_kernels : 0);
+  return pricing_.encode(
+      elements, streaming("pack signs", passes * full(elements) + packed_signs(elements), kernels));
+}
+
+CodecWork SignCompressor::unpack(std::int64_t elements, std::int64_t times) const {
+  const Bytes one = unpack_passes * full(elements) + packed_signs(elements);
+  return pricing_.decode(
+      elements, streaming("unpack signs", times * one, static_cast<int>(times) * unpack_kernels),
+      times);
+}
+
+Recipe SignCompressor::voted(const TensorGroup& group) const {
+  if (machines_ == 1) return {};
+  const Bytes packed = packed_signs(group.elements);
+  Recipe recipe;
+  pricing_.fetch(group.elements, recipe.encode);
+  recipe.encode.push_back(pack(group.elements));
+  // Rank 0 takes the vectors apart, one by one, and packs the majority.
+  CodecWork vote = unpack(group.elements, machines_);
+  vote.label = "majority vote";
+  CodecWork result = pack(group.elements);
+  result.label = "pack majority";
+  recipe.rounds = {{.transfers = {{.part = "to rank 0", .size = packed, .exchange = 0}},
+                    .work = {std::move(vote), std::move(result)}},
+                   {.transfers = {{.part = "majority",
+                                   .kind = CollectiveKind::broadcast,
+                                   .size = packed,
+                                   .leaders = true}},
+                    .work = {unpack(group.elements, 1)}}};
+  pricing_.store(group.elements, recipe.rounds.back().work);
+  return recipe;
+}
+
+Recipe SignCompressor::recipe(const TensorGroup& group) const {
+  if (options_.vote == Vote::rank0) return voted(group);
+  Recipe recipe;
+  pricing_.fetch(group.elements, recipe.encode);
+  recipe.encode.push_back(pack(group.elements));
+  CodecRound round{.transfers = {{.kind = CollectiveKind::all_gather,
+                                  .size = static_cast<std::int64_t>(group.ranks) *
+                                          packed_signs(group.elements)}},
+                   .work = {unpack(group.elements, group.ranks)}};
+  pricing_.store(group.elements, round.work);
+  round.work.push_back(streaming("divide", 2 * full(group.elements), 1));
+  recipe.rounds = {std::move(round)};
+  return recipe;
+}
+
+std::optional<Payload> SignCompressor::payload(std::int64_t elements, int /*iteration*/) const {
+  return Payload{.size = packed_signs(elements) + Bytes{scale_size},
+                 .encode = {pack(elements)},
+                 .decode = {unpack(elements, 1)}};
+}
+
+bool SignCompressor::chained() const {
+  return options_.vote == Vote::rank0 || pricing_.on_cpu();
+}
+
+std::vector<CollectiveUse> SignCompressor::collectives() const {
+  if (options_.vote == Vote::all_gather) return {{CollectiveKind::all_gather}};
+  return {{CollectiveKind::broadcast, Communicator::leaders}};
+}
+
+std::vector<Exchange> SignCompressor::exchanges() const {
+  if (options_.vote == Vote::all_gather || machines_ == 1) return {};
+  // Broadcasts of two members each, one after the other.
+  Exchange exchange{.name = "signs to rank 0", .phases = {}};
+  for (const int leader : leaders_of(machine_of_)) {
+    if (leader == 0) continue;
+    exchange.phases.push_back(
+        {{.from = {Endpoint::Place::gpu, leader}, .to = {Endpoint::Place::gpu, 0}}});
+  }
+  return {exchange};
+}
+
+}  // namespace gradwire

@@ -1,0 +1,22 @@
+#include "strategies/gtopk.hpp"
+
+#include "strategies/compression/compressed.hpp"
+#include "strategies/compression/global_top_k.hpp"
+#include "strategies/compression/sparsifier.hpp"
+#include "strategies/grouped.hpp"
+
+namespace gradwire {
+
+StrategyMaker read_gtopk(Knobs& knobs) {
+  constexpr std::int64_t threshold = 640LL * 1024 * 1024;
+  const double density = read_density(knobs, 0.001, "gtopkssgd, gtopk_trainer.py: density 0.001");
+  return [density](const JobView& job) -> std::unique_ptr<Strategy> {
+    const auto groups = groups_by_elements(job, threshold);
+    return std::make_unique<Compressed>(
+        std::make_unique<Grouped>([groups](int) { return groups; },
+                                  GroupedOptions{.after_backward = true}, job),
+        std::make_unique<GlobalTopK>(density, job, CodecDevice::gpu), job, 1);
+  };
+}
+
+}  // namespace gradwire

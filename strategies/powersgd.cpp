@@ -1,0 +1,46 @@
+#include "strategies/powersgd.hpp"
+
+#include <limits>
+
+#include "strategies/compression/compressed.hpp"
+#include "strategies/compression/power_sgd.hpp"
+#include "strategies/ddp.hpp"
+#include "strategies/grouped.hpp"
+
+namespace gradwire {
+namespace {
+
+/// epfml/powersgd, powersgd.py, Config: min_compression_rate 10, start_compressing_after_num_steps.
+constexpr double epfml_compression_rate = 10;
+
+}  // namespace
+
+StrategyMaker read_powersgd(Knobs& knobs) {
+  static const std::vector<std::string> known = {"ddp_hook", "epfml"};
+  const std::string implementation =
+      knobs.choice("implementation", "ddp_hook", known,
+                   "ddp_hook: powerSGD_hook.py under DDP; epfml: epfml/powersgd, after backward");
+  PowerSgdOptions options = PowerSgd::read_options(knobs);
+  const DdpOptions ddp = [&] {
+    DdpOptions read = Ddp::read_options(knobs);
+    read.comm_hook = true;
+    return read;
+  }();
+  if (implementation == "ddp_hook") {
+    return [options, ddp](const JobView& job) -> std::unique_ptr<Strategy> {
+      return std::make_unique<Compressed>(std::make_unique<Ddp>(ddp, job),
+                                          std::make_unique<PowerSgd>(options, job), job, 1);
+    };
+  }
+  options.hook = false;
+  if (!knobs.given("min_compression_rate")) options.min_compression_rate = epfml_compression_rate;
+  return [options](const JobView& job) -> std::unique_ptr<Strategy> {
+    const auto all = groups_by_elements(job, std::numeric_limits<std::int64_t>::max());
+    auto inner = std::make_unique<Grouped>(
+        [all](int) { return all; }, GroupedOptions{.copies = false, .after_backward = true}, job);
+    return std::make_unique<Compressed>(std::move(inner), std::make_unique<PowerSgd>(options, job),
+                                        job, 1);
+  };
+}
+
+}  // namespace gradwire

@@ -1,0 +1,61 @@
+#include "strategies/signsgd.hpp"
+
+#include <limits>
+
+#include "strategies/compression/compressed.hpp"
+#include "strategies/compression/sign.hpp"
+#include "strategies/grouped.hpp"
+
+namespace gradwire {
+namespace {
+
+/// torch._utils._take_tensors: a bucket is closed before it would exceed its size.
+TensorGroups buckets_within(const JobView& job, Bytes bucket_size) {
+  TensorGroups groups;
+  Bytes size{0};
+  for (std::size_t id = 0; id < job.tensors.size(); ++id) {
+    const Bytes tensor = gradient_size(job.tensors[id]);
+    if (groups.empty() || (size + tensor > bucket_size && size > Bytes{0})) {
+      groups.emplace_back();
+      size = Bytes{0};
+    }
+    groups.back().push_back(static_cast<TensorId>(id));
+    size += tensor;
+  }
+  return groups;
+}
+
+}  // namespace
+
+StrategyMaker read_signsgd(Knobs& knobs) {
+  constexpr std::int64_t threshold_default = 67'108'864;
+  constexpr Bytes bucket_default{100LL * 1024 * 1024};
+  static const std::vector<std::string> votes = {"all_gather", "rank0"};
+  SignOptions options;
+  const std::string vote =
+      knobs.choice("vote", "all_gather", votes,
+                   "all_gather: ddl-benchmarks' signum; rank0: signSGD with majority vote");
+  options.vote = vote == "rank0" ? Vote::rank0 : Vote::all_gather;
+  options.error_feedback =
+      knobs.yes("error_feedback", false, "ddl-benchmarks: compressor efsignum instead of signum");
+  if (options.error_feedback && options.vote == Vote::rank0) {
+    knobs.refuse("error_feedback",
+                 "'error_feedback' goes with 'vote: all_gather'; expected one of the two");
+  }
+  const std::int64_t threshold =
+      knobs.count("threshold", threshold_default, 0, std::numeric_limits<std::int64_t>::max(),
+                  "all_gather: ddl-benchmarks, elements of a merged group");
+  const Bytes bucket_size =
+      knobs.size("bucket_size", bucket_default, "rank0: Signum_SGD.py:43-44, 100 MiB");
+  return [=](const JobView& job) -> std::unique_ptr<Strategy> {
+    const bool rank0 = options.vote == Vote::rank0;
+    const auto groups =
+        rank0 ? buckets_within(job, bucket_size) : groups_by_elements(job, threshold);
+    return std::make_unique<Compressed>(
+        std::make_unique<Grouped>([groups](int) { return groups; },
+                                  GroupedOptions{.after_backward = rank0}, job),
+        std::make_unique<SignCompressor>(options, job, CodecDevice::gpu), job, 1);
+  };
+}
+
+}  // namespace gradwire

@@ -1,0 +1,219 @@
+#include "strategies/compression/compressed.hpp"
+
+#include "strategies/compression/global_top_k.hpp"
+#include "strategies/compression/half_precision.hpp"
+#include "strategies/compression/power_sgd.hpp"
+#include "strategies/compression/sign.hpp"
+#include "strategies/compression/sparsifier.hpp"
+#include "strategies/none.hpp"
+#include "strategies/wfbp.hpp"
+#include "tests/catch.hpp"
+#include "tests/strategies/compression/compression_job.hpp"
+#include "tests/strategies/toy_job.hpp"
+
+using namespace gradwire;
+using namespace gradwire::test;
+
+namespace {
+
+constexpr auto gpu = CodecDevice::gpu;
+
+Event ended(OperationId id) {
+  return OperationDone{id};
+}
+
+template <class T>
+const T& as(const Operation& operation) {
+  return std::get<T>(operation);
+}
+
+Collective gradients(std::vector<TensorId> tensors, std::int64_t size) {
+  return {.size = Bytes{size}, .tensors = std::move(tensors), .label = "bucket"};
+}
+
+}  // namespace
+
+TEST_CASE("under WFBP each tensor is packed, gathered, and unpacked behind the gate",
+          "[compression][compressed]") {
+  const auto job = matrix_job();
+  Compressed strategy(std::make_unique<Wfbp>(job),
+                      std::make_unique<SignCompressor>(SignOptions{}, job, gpu), job, 1);
+  CHECK_FALSE(strategy.traits().dynamic);
+  strategy.on_event(Seconds{}, IterationStart{0});
+  const auto first = strategy.on_event(Seconds{}, HookFired{.tensor = 2});
+  REQUIRE(first.size() == 2);
+  CHECK(as<DeviceWork>(first[0]).kind == WorkKind::encode);
+  CHECK(as<DeviceWork>(first[0]).stream == DeviceStream::compute);
+  CHECK(as<Collective>(first[1]).kind == CollectiveKind::all_gather);
+  CHECK(as<Collective>(first[1]).size == Bytes{4 * 2048 / 32 * 4});
+  CHECK(as<Collective>(first[1]).ready == Collective::Ready::behind_compute);
+  strategy.on_event(Seconds{}, HookFired{.tensor = 1});  // operations 2 and 3
+  const auto end = strategy.on_event(Seconds{}, BackwardDone{});
+  CHECK(as<Gate>(end[0]).until == std::vector<OperationId>{1, 3});
+  REQUIRE(end.size() == 1 + 2 * 2);  // unpack and divide, of each tensor
+  CHECK(as<DeviceWork>(end[1]).label == "unpack signs");
+}
+
+TEST_CASE("the inner strategy is told of its own operation, once all transfers have ended",
+          "[compression][compressed]") {
+  const auto job = matrix_job();
+  auto scripted = std::make_unique<Scripted>(
+      std::vector<Operations>{{DeviceWork{.label = "copy"}, gradients({2}, 4 * 2048)}});
+  Scripted* inner = scripted.get();
+  Compressed strategy(std::move(scripted),
+                      std::make_unique<Sparsifier>(SparsifierOptions{}, job, gpu), job, 1);
+  const auto operations = strategy.on_event(Seconds{}, BackwardDone{});
+  REQUIRE(operations.size() == 4);  // 0 copy, 1 select, 2 values, 3 indexes
+  CHECK(as<Collective>(operations[3]).label == "bucket: indexes");
+  strategy.on_event(Seconds{}, ended(2));
+  CHECK(inner->ended.empty());
+  strategy.on_event(Seconds{}, ended(3));
+  CHECK(inner->ended == std::vector<OperationId>{1});
+}
+
+TEST_CASE("what carries no gradients passes as it is", "[compression][compressed]") {
+  const auto job = matrix_job();
+  auto scripted = std::make_unique<Scripted>(std::vector<Operations>{
+      {Collective{.kind = CollectiveKind::broadcast, .size = Bytes{512}}, Gate{{0}}}});
+  Compressed strategy(std::move(scripted), std::make_unique<HalfPrecision>(), job, 1);
+  const auto operations = strategy.on_event(Seconds{}, IterationStart{0});
+  REQUIRE(operations.size() == 2);
+  CHECK(as<Collective>(operations[0]).size == Bytes{512});
+  CHECK(as<Gate>(operations[1]).until == std::vector<OperationId>{0});
+}
+
+TEST_CASE("PowerSGD's three all-reduces of a bucket are a chain with work between",
+          "[compression][compressed][powersgd]") {
+  const auto job = matrix_job();
+  auto scripted = std::make_unique<Scripted>(
+      std::vector<Operations>{{gradients({2, 1, 0}, 4 * 3112)}, {Gate{{0}}}});
+  Scripted* inner = scripted.get();
+  PowerSgdOptions options{.start_iteration = 0, .use_error_feedback = false};
+  Compressed strategy(std::move(scripted), std::make_unique<PowerSgd>(options, job), job, 1);
+  CHECK(strategy.traits().dynamic);
+  // 0 flag; on the compute stream: 1 gather, 2 orthogonalise Q, 3 P = M Q; 4 ready; 5 the launching
+  // thread waits for the end of the chain.
+  const auto hook = strategy.on_event(Seconds{}, BackwardDone{});
+  REQUIRE(hook.size() == 6);
+  CHECK(std::holds_alternative<Flag>(hook[0]));
+  CHECK(as<DeviceWork>(hook[3]).label == "P = M Q");
+  CHECK(as<DeviceWork>(hook[4]).notify);
+  CHECK(as<DeviceWork>(hook[4]).kernels == 0);
+  CHECK(as<Gate>(hook[5]).until == std::vector<OperationId>{0});
+
+  const auto raw = strategy.on_event(Seconds{}, ended(4));
+  REQUIRE(raw.size() == 1);  // 6
+  CHECK(as<Collective>(raw[0]).size == Bytes{64 * 4});
+  CHECK(as<Collective>(raw[0]).ready == Collective::Ready::at_once);
+  const auto unpack = strategy.on_event(Seconds{}, ended(6));
+  REQUIRE(unpack.size() == 1);  // 7
+  CHECK(as<DeviceWork>(unpack[0]).stream == DeviceStream::side);
+  const auto p = strategy.on_event(Seconds{}, ended(7));
+  CHECK(as<Collective>(p.at(0)).label == "bucket: P");  // 8
+  CHECK(as<Collective>(p.at(0)).size == Bytes{(64 + 100) * 4});
+  CHECK(as<DeviceWork>(strategy.on_event(Seconds{}, ended(8)).at(0)).label == "orthogonalise P");
+  CHECK(as<DeviceWork>(strategy.on_event(Seconds{}, ended(9)).at(0)).label == "Q = M^T P");
+  const auto q = strategy.on_event(Seconds{}, ended(10));
+  CHECK(as<Collective>(q.at(0)).size == Bytes{(32 + 10) * 4});  // 11
+  CHECK(as<DeviceWork>(strategy.on_event(Seconds{}, ended(11)).at(0)).label == "divide Q");
+  CHECK(as<DeviceWork>(strategy.on_event(Seconds{}, ended(12)).at(0)).label == "M = P Q^T");
+  CHECK(inner->ended.empty());
+  const auto end = strategy.on_event(Seconds{}, ended(13));
+  CHECK(inner->ended == std::vector<OperationId>{0});
+  REQUIRE(end.size() == 2);
+  CHECK(as<Raise>(end[0]).flag == 0);
+  CHECK(as<Gate>(end[1]).until == std::vector<OperationId>{0});  // the inner strategy's own gate
+}
+
+TEST_CASE("a chain holds the communication stream until its last round is posted",
+          "[compression][compressed]") {
+  const auto job = matrix_job();
+  auto scripted = std::make_unique<Scripted>(
+      std::vector<Operations>{{gradients({0}, 4 * 64), gradients({2}, 4 * 2048)}});
+  PowerSgdOptions options{.start_iteration = 0, .use_error_feedback = false, .hook = false};
+  // Tensor 0 is a vector: one all-reduce, no chain. Tensor 2 comes behind it.
+  Compressed strategy(std::move(scripted), std::make_unique<PowerSgd>(options, job), job, 1);
+  const auto posted = strategy.on_event(Seconds{}, BackwardDone{});
+  // 0 flag, 1 gather, 2 ready; 3 flag, 4 orthogonalise, 5 product, 6 ready.
+  REQUIRE(posted.size() == 7);
+  CHECK(strategy.on_event(Seconds{}, ended(6)).empty());  // not its turn
+  const auto both = strategy.on_event(Seconds{}, ended(2));
+  REQUIRE(both.size() == 2);  // the vector, and P at once behind it on the stream
+  CHECK(as<Collective>(both[0]).label == "bucket: uncompressed");
+  CHECK(as<Collective>(both[1]).label == "bucket: P");
+}
+
+TEST_CASE("a dynamic strategy's collectives keep their stream, and encode beside compute",
+          "[compression][compressed]") {
+  const auto job = matrix_job();
+  auto collective = gradients({2}, 4 * 2048);
+  collective.ready = Collective::Ready::at_once;
+  collective.stream = 3;
+  auto scripted = std::make_unique<Scripted>(std::vector<Operations>{{collective}, {}}, true);
+  Scripted* inner = scripted.get();
+  Compressed strategy(std::move(scripted), std::make_unique<HalfPrecision>(), job, 1);
+  const auto encode = strategy.on_event(Seconds{}, BackwardDone{});
+  REQUIRE(encode.size() == 2);  // 0 flag, 1 cast
+  CHECK(as<DeviceWork>(encode[1]).stream == DeviceStream::side);
+  const auto reduce = strategy.on_event(Seconds{}, ended(1));
+  CHECK(as<Collective>(reduce.at(0)).stream == 3);
+  CHECK(as<Collective>(reduce.at(0)).size == Bytes{2 * 2048});
+  strategy.on_event(Seconds{}, ended(2));
+  CHECK(inner->ended.empty());  // the cast back is part of it
+  strategy.on_event(Seconds{}, ended(3));
+  CHECK(inner->ended == std::vector<OperationId>{0});
+}
+
+TEST_CASE("messages between machines are compressed on hosts, those within one are not",
+          "[compression][compressed]") {
+  const auto job = matrix_job();
+  using Place = Endpoint::Place;
+  const std::vector<Exchange> exchanges = {
+      {.name = "to host", .phases = {{{{Place::gpu, 0}, {Place::host, 0}}}}},
+      {.name = "push", .phases = {{{{Place::host, 0}, {Place::server, 1}}}}}};
+  auto scripted = std::make_unique<Scripted>(
+      std::vector<Operations>{{Messages{.exchange = 0, .size = Bytes{4000}, .tensors = {1}}},
+                              {Messages{.exchange = 1, .size = Bytes{4000}, .tensors = {1}}},
+                              {HostWork{.thread = 0}}},
+      true, exchanges);
+  Compressed strategy(std::move(scripted),
+                      std::make_unique<SignCompressor>(SignOptions{}, job, CodecDevice::cpu), job,
+                      2);
+  const auto local = strategy.on_event(Seconds{}, BackwardDone{});
+  REQUIRE(local.size() == 1);
+  CHECK(as<Messages>(local[0]).size == Bytes{4000});
+  const auto pack = strategy.on_event(Seconds{}, ended(0));
+  REQUIRE(pack.size() == 2);  // 1 flag, 2 pack on a host thread
+  CHECK(as<HostWork>(pack[1]).thread < 2);
+  const auto push = strategy.on_event(Seconds{}, ended(2));
+  CHECK(as<Messages>(push.at(0)).exchange == 1);
+  CHECK(as<Messages>(push.at(0)).size == Bytes{32 * 4 + 4});
+  strategy.on_event(Seconds{}, ended(3));
+  const auto end = strategy.on_event(Seconds{}, ended(4));
+  REQUIRE(end.size() == 2);  // raised; and the strategy's own thread, behind two and the bus
+  CHECK(as<HostWork>(end[1]).thread == 3);
+}
+
+TEST_CASE("a compression's own exchanges stand behind the strategy's",
+          "[compression][compressed]") {
+  const auto job = matrix_job();
+  Compressed strategy(std::make_unique<Wfbp>(job), std::make_unique<GlobalTopK>(0.01, job, gpu),
+                      job, 1);
+  CHECK(strategy.exchanges().size() == 3);
+  CHECK(strategy.traits().dynamic);
+}
+
+TEST_CASE("the plan shows what all transfers of a group carry", "[compression][compressed]") {
+  const auto job = matrix_job();
+  const Compressed half(std::make_unique<Wfbp>(job), std::make_unique<HalfPrecision>(), job, 1);
+  CHECK(half.plan(0).at(0).size == Bytes{2 * 2048});
+  CHECK(half.plan(0).at(0).elements == 2048);
+}
+
+TEST_CASE("a strategy that exchanges nothing cannot be compressed", "[compression][compressed]") {
+  const auto job = matrix_job();
+  const HalfPrecision half;
+  CHECK(not_compressible(NoCommunication{}, half, job) ==
+        "the strategy exchanges no gradients by all-reduces or messages");
+  CHECK(not_compressible(Wfbp(job), half, job).empty());
+}
