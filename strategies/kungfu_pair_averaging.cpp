@@ -36,7 +36,7 @@ KungfuPairAveraging::KungfuPairAveraging(const PairAveragingOptions& options, Jo
   model_.note = "a random peer's model";
   workers_.resize(static_cast<std::size_t>(job_.world_size));
   for (const int rank : first_ranks(job_)) {
-    const auto at = static_cast<std::size_t>(machine(rank));
+    const auto at = static_cast<std::size_t>(machine_of(job_, rank));
     if (place_of_.size() <= at) place_of_.resize(at + 1);
     place_of_[at] = machines_++;
   }
@@ -62,13 +62,9 @@ StrategyMaker KungfuPairAveraging::read(Knobs& knobs) {
       [options](const JobView& job) { return std::make_unique<KungfuPairAveraging>(options, job); };
 }
 
-int KungfuPairAveraging::machine(int rank) const {
-  return job_.machine_of.empty() ? 0 : job_.machine_of[static_cast<std::size_t>(rank)];
-}
-
 int KungfuPairAveraging::between_machines(int asked, int asking) const {
-  const int from = place_of_[static_cast<std::size_t>(machine(asked))];
-  const int to = place_of_[static_cast<std::size_t>(machine(asking))];
+  const int from = place_of_[static_cast<std::size_t>(machine_of(job_, asked))];
+  const int to = place_of_[static_cast<std::size_t>(machine_of(job_, asking))];
   const int others = machines_ - 1;
   return to_gpu(job_.world_size - 1) + 1 + from * others + (to < from ? to : to - 1);
 }
@@ -86,8 +82,8 @@ std::vector<Exchange> KungfuPairAveraging::exchanges() const {
     for (const int asking : first_ranks(job_)) {
       if (asked == asking) continue;
       exchanges.push_back(
-          {.name = "models from machine " + std::to_string(machine(asked)) + " to " +
-                   std::to_string(machine(asking)),
+          {.name = "models from machine " + std::to_string(machine_of(job_, asked)) + " to " +
+                   std::to_string(machine_of(job_, asking)),
            .phases = {{{{Endpoint::Place::host, asked}, {Endpoint::Place::host, asking}}}}});
     }
   }
@@ -116,9 +112,9 @@ void KungfuPairAveraging::start_iteration(int iteration, WorkerId id) {
       Stage::on_host, id,
       Messages{.exchange = to_host(id), .size = model_.size, .tensors = {}, .label = "save model"});
   const int peer = random_peer(options_.seed, iteration, id, job_.world_size);
-  if (machine(peer) == machine(id)) {
+  if (machine_of(job_, peer) == machine_of(job_, id)) {
     post(Stage::received, id,
-         HostWork{.thread = machine(id),
+         HostWork{.thread = machine_of(job_, id),
                   .time = model_.size / options_.socket_rate,
                   .label = "model through a socket"});
     return;

@@ -58,7 +58,6 @@ class KungfuPairAveraging final : public Strategy {
   void start_iteration(int iteration, WorkerId id);
   void advance(OperationId operation);
   void post(Stage stage, WorkerId worker, Operation operation);
-  [[nodiscard]] int machine(int rank) const;
   /// The exchange that carries a model between the machines of two ranks.
   [[nodiscard]] int between_machines(int asked, int asking) const;
 

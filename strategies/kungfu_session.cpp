@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "strategies/parameter_servers.hpp"
+
 namespace gradwire {
 namespace {
 
@@ -79,14 +81,13 @@ KungfuSession::KungfuSession(const KungfuSessionOptions& options, const JobView&
     : options_(options) {
   Exchange down{.name = "copy to host", .phases = {{}}};
   Exchange up{.name = "copy to GPU", .phases = {{}}};
-  std::vector<int> machine_of;
+  std::vector<int> machines;
   for (const int rank : peers) {
     const Endpoint gpu{Endpoint::Place::gpu, rank};
     const Endpoint host{Endpoint::Place::host, rank};
     down.phases.front().push_back({gpu, host});
     up.phases.front().push_back({host, gpu});
-    machine_of.push_back(job.machine_of.empty() ? 0
-                                                : job.machine_of[static_cast<std::size_t>(rank)]);
+    machines.push_back(machine_of(job, rank));
   }
   exchanges_ = {std::move(down), std::move(up)};
   std::int64_t most = 1;
@@ -96,7 +97,7 @@ KungfuSession::KungfuSession(const KungfuSessionOptions& options, const JobView&
   // A hash by name may ask for any graph, one by index for no more than a tensor has parts.
   if (options_.hash_by_name) most = static_cast<std::int64_t>(peers.size());
   const int wanted = static_cast<int>(std::min(most, static_cast<std::int64_t>(peers.size())));
-  for (const auto& graph : kungfu_graphs(options_.graph, machine_of, wanted)) {
+  for (const auto& graph : kungfu_graphs(options_.graph, machines, wanted)) {
     Way down_only;
     add_stages(graph.broadcast, false, peers, job, down_only);
     Way both;
@@ -111,8 +112,7 @@ KungfuSession::KungfuSession(const KungfuSessionOptions& options, const JobView&
 void KungfuSession::add_stages(const std::vector<std::vector<KungfuEdge>>& levels, bool sums,
                                const std::vector<int>& peers, const JobView& job, Way& way) {
   const auto machine = [&](int peer) {
-    const int rank = peers[static_cast<std::size_t>(peer)];
-    return job.machine_of.empty() ? 0 : job.machine_of[static_cast<std::size_t>(rank)];
+    return machine_of(job, peers[static_cast<std::size_t>(peer)]);
   };
   for (const auto& level : levels) {
     std::vector<Message> messages;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <set>
+#include <utility>
 
 namespace gradwire {
 namespace {
@@ -56,13 +58,9 @@ ParameterServerOptions read_parameter_servers(Knobs& knobs, Bytes message) {
 
 std::vector<int> first_ranks(const JobView& job) {
   std::vector<int> first;
-  std::vector<bool> seen(static_cast<std::size_t>(std::max(job.machines, 1)));
+  std::set<int> seen;
   for (int rank = 0; rank < job.world_size; ++rank) {
-    const auto at = static_cast<std::size_t>(rank);
-    const auto machine = static_cast<std::size_t>(job.machine_of.empty() ? 0 : job.machine_of[at]);
-    if (seen[machine]) continue;
-    seen[machine] = true;
-    first.push_back(rank);
+    if (seen.insert(machine_of(job, rank)).second) first.push_back(rank);
   }
   return first;
 }

@@ -42,7 +42,12 @@ struct VariableGroup {
 /// job, in the host memory that its ranks use.
 [[nodiscard]] std::vector<Endpoint> server_places(const JobView& job);
 
-/// The first rank of every machine, by machine.
+/// The machine of a rank; 0 where the job does not say.
+[[nodiscard]] inline int machine_of(const JobView& job, int rank) {
+  return job.machine_of.empty() ? 0 : job.machine_of[static_cast<std::size_t>(rank)];
+}
+
+/// The first rank of every machine that has ranks, in order.
 [[nodiscard]] std::vector<int> first_ranks(const JobView& job);
 
 /// Groups of a model over `servers` servers, in the order in which backward completes them. A group
