@@ -13,8 +13,6 @@ namespace {
 constexpr int to_host = 0;
 constexpr int to_gpu = 1;
 constexpr int cpu_thread = 0;
-/// In place of a number of parts still on their way.
-constexpr int copying_back = -1;
 constexpr int operations_most = 1'000'000;
 constexpr int window_most = 1'000;
 
@@ -106,7 +104,9 @@ KungfuSession::KungfuSession(const KungfuSessionOptions& options, const JobView&
     all_reduce_.push_back(std::move(both));
     broadcast_.push_back(std::move(down_only));
   }
-  lanes_.resize(exchanges_.size());
+  to_host_ = {{.exchange = to_host}};
+  to_gpu_ = {{.exchange = to_gpu}};
+  queues_.resize(exchanges_.size());
 }
 
 void KungfuSession::add_stages(const std::vector<std::vector<KungfuEdge>>& levels, bool sums,
@@ -152,8 +152,7 @@ void KungfuSession::start(TensorId tensor, const TensorInfo& info, Kind kind,
                           OperationWriter& writer) {
   const Bytes size = gradient_size(info);
   jobs_[tensor] = {.size = size, .kind = kind, .name = info.name};
-  copies_[writer.post(Messages{
-      .exchange = to_host, .size = size, .tensors = {tensor}, .label = "copy to host"})] = tensor;
+  arrive({tensor, size, &to_host_, 0}, writer);
 }
 
 void KungfuSession::split(TensorId tensor, OperationWriter& writer) {
@@ -190,9 +189,8 @@ void KungfuSession::split(TensorId tensor, OperationWriter& writer) {
 void KungfuSession::arrive(const Part& part, OperationWriter& writer) {
   const Stage& stage = (*part.way)[part.stage];
   if (stage.exchange >= 0) {
-    Lane& lane = lanes_[static_cast<std::size_t>(stage.exchange)];
-    lane.waiting.push_back(part);
-    send(lane, writer);
+    queues_[static_cast<std::size_t>(stage.exchange)].push(part);
+    send(stage.exchange, writer);
     return;
   }
   const auto bytes = static_cast<double>(part.size.count());
@@ -202,57 +200,42 @@ void KungfuSession::arrive(const Part& part, OperationWriter& writer) {
       part;
 }
 
-void KungfuSession::send(Lane& lane, OperationWriter& writer) {
-  while (lane.in_flight < options_.window && !lane.waiting.empty()) {
-    const Part part = lane.waiting.front();
-    lane.waiting.pop_front();
-    ++lane.in_flight;
-    moving_[writer.post(Messages{.exchange = (*part.way)[part.stage].exchange,
-                                 .size = part.size,
-                                 .tensors = {part.tensor},
-                                 .label = "part"})] = part;
+void KungfuSession::send(int exchange, OperationWriter& writer) {
+  auto& queue = queues_[static_cast<std::size_t>(exchange)];
+  while (const auto part = queue.take(options_.window)) {
+    moving_[writer.post(Messages{.exchange = exchange,
+                                 .size = part->size,
+                                 .tensors = {part->tensor},
+                                 .label = exchanges_[static_cast<std::size_t>(exchange)].name})] =
+        *part;
   }
 }
 
 std::optional<TensorId> KungfuSession::advance(OperationId operation, OperationWriter& writer) {
-  if (const auto copy = copies_.find(operation); copy != copies_.end()) {
-    const TensorId tensor = copy->second;
-    copies_.erase(copy);
-    const auto job = jobs_.find(tensor);
-    if (job->second.parts == copying_back) {
-      jobs_.erase(job);
-      return tensor;
-    }
-    split(tensor, writer);
-    return std::nullopt;
-  }
   const auto moved = moving_.find(operation);
   if (moved == moving_.end()) return std::nullopt;
-  const Part part = moved->second;
+  Part part = moved->second;
   moving_.erase(moved);
-  return passed(part, writer);
-}
-
-std::optional<TensorId> KungfuSession::passed(Part part, OperationWriter& writer) {
   const int exchange = (*part.way)[part.stage].exchange;
   if (exchange >= 0) {
-    Lane& lane = lanes_[static_cast<std::size_t>(exchange)];
-    --lane.in_flight;
-    send(lane, writer);
+    queues_[static_cast<std::size_t>(exchange)].ended();
+    send(exchange, writer);
   }
-  if (++part.stage < part.way->size()) {
+  if (part.way == &to_host_) {
+    split(part.tensor, writer);
+  } else if (part.way == &to_gpu_) {
+    jobs_.erase(part.tensor);
+    return part.tensor;
+  } else if (++part.stage < part.way->size()) {
     arrive(part, writer);
-    return std::nullopt;
+  } else if (--jobs_.at(part.tensor).parts == 0) {
+    copy_back(part.tensor, writer);
   }
-  if (--jobs_.at(part.tensor).parts == 0) copy_back(part.tensor, writer);
   return std::nullopt;
 }
 
 void KungfuSession::copy_back(TensorId tensor, OperationWriter& writer) {
-  Job& job = jobs_.at(tensor);
-  job.parts = copying_back;
-  copies_[writer.post(Messages{
-      .exchange = to_gpu, .size = job.size, .tensors = {tensor}, .label = "copy to GPU"})] = tensor;
+  arrive({tensor, jobs_.at(tensor).size, &to_gpu_, 0}, writer);
 }
 
 }  // namespace gradwire

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,6 +10,7 @@
 #include "strategies/knobs.hpp"
 #include "strategies/kungfu_graphs.hpp"
 #include "strategies/operation_writer.hpp"
+#include "strategies/window_queue.hpp"
 
 namespace gradwire {
 
@@ -34,11 +34,12 @@ struct KungfuSessionOptions {
 /// memory, split into parts, each part up a reduce graph and down a broadcast graph, stored and
 /// forwarded at each peer, summed by the CPU, copy back. Tensors and parts move independently.
 ///
-/// Between the same peers parts move in the order in which they came up, `window` at a time (a
-/// connection a pair of peers). Edges within a machine are unix sockets: they take no link but the
-/// machine's CPU, at `socket_rate` for all of them together, as the sums do at `sum_rate`.
-/// Where a tensor has more parts on a graph than `operations`, neighbouring parts move together:
-/// the same bytes, and a longer first and last step of the pipeline.
+/// Between the same peers, and between a GPU and its host, parts move in the order in which they
+/// came up, `window` at a time (a connection a pair of peers). Edges within a machine are unix
+/// sockets: they take no link but the machine's CPU, at `socket_rate` for all of them together, as
+/// the sums do at `sum_rate`. Where a tensor has more parts on a graph than `operations`,
+/// neighbouring parts move together: the same bytes, and a longer first and last step of the
+/// pipeline.
 ///
 /// Source: lsds/KungFu, srcs/go/kungfu/session/session.go (runGraphs, runStrategiesWithHash) and
 /// shard.go; connections: srcs/go/rchannel/connection/connection.go.
@@ -76,10 +77,6 @@ class KungfuSession {
     const Way* way = nullptr;
     std::size_t stage = 0;
   };
-  struct Lane {
-    std::deque<Part> waiting;
-    int in_flight = 0;
-  };
   struct Job {
     Bytes size{0};
     Kind kind = Kind::all_reduce;
@@ -93,17 +90,17 @@ class KungfuSession {
   void split(TensorId tensor, OperationWriter& writer);
   void copy_back(TensorId tensor, OperationWriter& writer);
   void arrive(const Part& part, OperationWriter& writer);
-  void send(Lane& lane, OperationWriter& writer);
-  std::optional<TensorId> passed(Part part, OperationWriter& writer);
+  void send(int exchange, OperationWriter& writer);
 
   KungfuSessionOptions options_;
   std::vector<Exchange> exchanges_;
   std::map<std::vector<std::pair<int, int>>, int> known_;  ///< messages -> exchange
+  Way to_host_;
+  Way to_gpu_;
   std::vector<Way> all_reduce_;
   std::vector<Way> broadcast_;
-  std::vector<Lane> lanes_;  ///< by exchange
+  std::vector<WindowQueue<Part>> queues_;  ///< by exchange
   std::unordered_map<TensorId, Job> jobs_;
-  std::unordered_map<OperationId, TensorId> copies_;  ///< to the host and back
   std::unordered_map<OperationId, Part> moving_;
 };
 

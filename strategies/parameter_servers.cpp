@@ -8,8 +8,12 @@
 #include <set>
 #include <utility>
 
+#include "sim/core/random.hpp"
+
 namespace gradwire {
 namespace {
+
+constexpr int in_flight_most = 1'000'000;
 
 /// For every tensor, the server that holds it whole.
 std::vector<int> holders(const std::vector<TensorInfo>& tensors, int servers,
@@ -49,6 +53,18 @@ ParameterServerOptions read_parameter_servers(Knobs& knobs, Bytes message) {
       knobs.size("message", message,
                  "ours: variables of a server travel in messages of at least this size; TensorFlow "
                  "sends one a variable, 1 B");
+  options.in_flight = static_cast<int>(knobs.count(
+      "in_flight", options.in_flight, 1, in_flight_most,
+      "assumed: a message on the wire and one behind it on the one gRPC connection of a "
+      "worker and a server, each way"));
+  static const std::vector<std::string> orders = {"arbitrary", "forward"};
+  options.in_forward_order =
+      knobs.choice("pull_order", "arbitrary", orders,
+                   "TensorFlow's executor runs what is ready in any order (TicTac, Hashemi et al., "
+                   "MLSys 2019, section 2.2)") == "forward";
+  options.seed =
+      static_cast<std::uint64_t>(knobs.count("seed", 1, 0, std::numeric_limits<std::int64_t>::max(),
+                                             "of the arbitrary order; TensorFlow's is not seeded"));
   options.server_rate = knobs.rate(
       "server_rate", options.server_rate,
       "our measurement of one core that adds floats, sim/cost/host_cpu.hpp; that a server sums and "
@@ -145,6 +161,19 @@ std::vector<int> forward_order(const JobView& job, const std::vector<VariableGro
     return layer;
   };
   std::ranges::stable_sort(order, {}, first_layer);
+  return order;
+}
+
+std::vector<int> pull_order(const ParameterServerOptions& options, const std::vector<int>& forward,
+                            int iteration, int worker) {
+  if (options.in_forward_order) return forward;
+  std::vector<int> order = forward;
+  const std::uint64_t state =
+      absorb(absorb(absorb(0, options.seed), static_cast<std::uint64_t>(iteration)),
+             static_cast<std::uint64_t>(worker));
+  std::ranges::sort(order, {}, [&](int group) {
+    return std::pair{absorb(state, static_cast<std::uint64_t>(group)), group};
+  });
   return order;
 }
 

@@ -22,12 +22,15 @@ constexpr Bytes coarse_message{16LL * 1024 * 1024};
 /// Knobs that every strategy with parameter servers has.
 struct ParameterServerOptions {
   VariablePlacement placement = VariablePlacement::round_robin;
-  Bytes message{1};  ///< variables of one server travel in messages of at least this size
+  Bytes message{1};   ///< variables of one server travel in messages of at least this size
+  int in_flight = 2;  ///< messages at a time, each way, between a worker and a server
+  bool in_forward_order = false;  ///< pulls are asked for by the order of the forward pass
+  std::uint64_t seed = 1;         ///< of the arbitrary order
   /// Bytes of gradient that one server sums or applies in a second.
   BytesPerSecond server_rate{14.2e9};
 };
 
-/// Reads them: `variables`, `message`, `server_rate`.
+/// Reads them: `variables`, `message`, `in_flight`, `pull_order`, `seed`, `server_rate`.
 /// @param message  default of the knob of this name.
 [[nodiscard]] ParameterServerOptions read_parameter_servers(Knobs& knobs, Bytes message);
 
@@ -62,9 +65,15 @@ struct VariableGroup {
 [[nodiscard]] std::vector<std::vector<int>> groups_of_layers(
     const JobView& job, const std::vector<VariableGroup>& groups);
 
-/// The groups by the first layer that needs them: the order of the pulls.
+/// The groups by the first layer that needs them.
 [[nodiscard]] std::vector<int> forward_order(const JobView& job,
                                              const std::vector<VariableGroup>& groups);
+
+/// The order in which `worker` asks for the groups in `iteration`: `forward`, or an arbitrary one
+/// that depends on the arguments only.
+[[nodiscard]] std::vector<int> pull_order(const ParameterServerOptions& options,
+                                          const std::vector<int>& forward, int iteration,
+                                          int worker);
 
 /// For every tensor the groups that hold it or a part of it.
 [[nodiscard]] std::vector<std::vector<int>> groups_of_tensors(

@@ -15,6 +15,7 @@ PsAsync::PsAsync(const PsAsyncOptions& options, JobView job)
   workers_.resize(static_cast<std::size_t>(job_.world_size));
   clocks_.resize(workers_.size());
   versions_.resize(groups_.size());
+  queues_.resize(2 * workers_.size() * places_.size());
 }
 
 StrategyMaker PsAsync::read(Knobs& knobs) {
@@ -80,7 +81,10 @@ void PsAsync::start_iteration(int iteration, WorkerId id) {
   self.missing.clear();
   for (const auto& group : groups_) self.missing.push_back(static_cast<int>(group.tensors.size()));
   self.over = writer_.post(Flag{.label = "applied"});
-  self.pulls.assign(groups_.size(), 0);
+  self.pulls.clear();
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    self.pulls.push_back(writer_.post(Flag{.label = "pulled"}));
+  }
   self.held = too_far_ahead(self);
   if (!self.held) {
     begin_pulls(id);
@@ -88,24 +92,31 @@ void PsAsync::start_iteration(int iteration, WorkerId id) {
   }
   self.released = writer_.post(Flag{.label = "slowest worker"});
   writer_.post(Gate{.until = {self.released}, .worker = id});
-  for (auto& pull : self.pulls) pull = writer_.post(Flag{.label = "pulled"});
 }
 
 void PsAsync::begin_pulls(WorkerId id) {
-  Worker& self = worker(id);
-  for (const int index : forward_) {
-    const auto at = static_cast<std::size_t>(index);
-    self.read[at] = versions_[at];
-    const auto pull = post(Stage::pulled, id, index,
-                           Messages{.exchange = exchange(id, groups_[at].server, false),
-                                    .size = groups_[at].size,
-                                    .tensors = groups_[at].tensors,
-                                    .label = "pull"});
-    if (self.held) {
-      opens_[pull] = self.pulls[at];
-    } else {
-      self.pulls[at] = pull;
-    }
+  for (const int index : pull_order(options_.servers, forward_, worker(id).iteration, id)) {
+    move(Stage::pulled, id, index);
+  }
+}
+
+void PsAsync::move(Stage stage, WorkerId id, int group) {
+  const int server = groups_[static_cast<std::size_t>(group)].server;
+  const int by = exchange(id, server, stage == Stage::pushed);
+  queues_[static_cast<std::size_t>(by)].push({stage, id, group, by});
+  send(by);
+}
+
+void PsAsync::send(int exchange) {
+  auto& queue = queues_[static_cast<std::size_t>(exchange)];
+  while (const auto next = queue.take(options_.servers.in_flight)) {
+    const auto at = static_cast<std::size_t>(next->group);
+    const bool pulls = next->stage == Stage::pulled;
+    if (pulls) worker(next->worker).read[at] = versions_[at];
+    pending_[writer_.post(Messages{.exchange = exchange,
+                                   .size = groups_[at].size,
+                                   .tensors = groups_[at].tensors,
+                                   .label = pulls ? "pull" : "push"})] = *next;
   }
 }
 
@@ -129,10 +140,8 @@ void PsAsync::hook(WorkerId id, TensorId tensor) {
   }
 }
 
-OperationId PsAsync::post(Stage stage, WorkerId worker, int group, Operation operation) {
-  const OperationId posted = writer_.post(std::move(operation));
-  pending_[posted] = {stage, worker, group};
-  return posted;
+void PsAsync::post(Stage stage, WorkerId worker, int group, Operation operation) {
+  pending_[writer_.post(std::move(operation))] = {stage, worker, group, -1};
 }
 
 void PsAsync::advance(OperationId operation) {
@@ -140,25 +149,22 @@ void PsAsync::advance(OperationId operation) {
   if (found == pending_.end()) return;
   const Pending pending = found->second;
   pending_.erase(found);
-  const VariableGroup& group = groups_[static_cast<std::size_t>(pending.group)];
+  if (pending.exchange >= 0) {
+    queues_[static_cast<std::size_t>(pending.exchange)].ended();
+    send(pending.exchange);
+  }
+  const auto at = static_cast<std::size_t>(pending.group);
   switch (pending.stage) {
     case Stage::pulled:
-      if (const auto flag = opens_.find(operation); flag != opens_.end()) {
-        writer_.post(Raise{.flag = flag->second});
-        opens_.erase(flag);
-      }
+      writer_.post(Raise{.flag = worker(pending.worker).pulls[at]});
       break;
     case Stage::ready:
-      post(Stage::pushed, pending.worker, pending.group,
-           Messages{.exchange = exchange(pending.worker, group.server, true),
-                    .size = group.size,
-                    .tensors = group.tensors,
-                    .label = "push"});
+      move(Stage::pushed, pending.worker, pending.group);
       break;
     case Stage::pushed:
       post(Stage::applied, pending.worker, pending.group,
-           HostWork{.thread = group.server,
-                    .time = group.size / options_.servers.server_rate,
+           HostWork{.thread = groups_[at].server,
+                    .time = groups_[at].size / options_.servers.server_rate,
                     .label = "apply"});
       break;
     case Stage::applied:

@@ -7,6 +7,7 @@
 
 #include "strategies/operation_writer.hpp"
 #include "strategies/parameter_servers.hpp"
+#include "strategies/window_queue.hpp"
 
 namespace gradwire {
 
@@ -45,12 +46,13 @@ class PsAsync final : public Strategy {
     Stage stage = Stage::pulled;
     WorkerId worker = 0;
     int group = 0;
+    int exchange = -1;  ///< that it moves by; -1: none
   };
   struct Worker {
     int iteration = 0;
     bool held = false;               ///< waits for the slowest
     OperationId released = 0;        ///< flag: may begin; of a held worker
-    std::vector<OperationId> pulls;  ///< by group: what a gate waits for
+    std::vector<OperationId> pulls;  ///< by group, flags: pulled
     std::vector<bool> waited;        ///< by group: a gate of this iteration does
     std::vector<int> missing;        ///< gradients of a group not yet launched
     std::vector<std::int64_t> read;  ///< updates of a group before this iteration's pull
@@ -66,7 +68,10 @@ class PsAsync final : public Strategy {
   void applied(const Pending& pending);
   void release();
   [[nodiscard]] bool too_far_ahead(const Worker& worker) const;
-  OperationId post(Stage stage, WorkerId worker, int group, Operation operation);
+  void post(Stage stage, WorkerId worker, int group, Operation operation);
+  /// Queues a worker's group for its exchange with the server.
+  void move(Stage stage, WorkerId worker, int group);
+  void send(int exchange);
   [[nodiscard]] Worker& worker(WorkerId id) { return workers_[static_cast<std::size_t>(id)]; }
   [[nodiscard]] int exchange(WorkerId worker, int server, bool push) const;
 
@@ -84,7 +89,7 @@ class PsAsync final : public Strategy {
   std::int64_t updates_ = 0;            ///< of all groups
   std::int64_t missed_ = 0;             ///< the sum of their stalenesses
   std::unordered_map<OperationId, Pending> pending_;
-  std::unordered_map<OperationId, OperationId> opens_;  ///< pull -> the flag that stands for it
+  std::vector<WindowQueue<Pending>> queues_;  ///< by exchange
   OperationWriter writer_;
 };
 

@@ -34,6 +34,7 @@ PsSync::PsSync(const PsSyncOptions& options, JobView job)
   of_tensor_ = groups_of_tensors(job_, groups_);
   of_layer_ = groups_of_layers(job_, groups_);
   forward_ = forward_order(job_, groups_);
+  queues_.resize(static_cast<std::size_t>(push_to(static_cast<int>(places_.size()))));
 }
 
 StrategyMaker PsSync::read(Knobs& knobs) {
@@ -91,7 +92,8 @@ std::vector<Exchange> PsSync::exchanges() const {
 }
 
 Operations PsSync::on_event(Seconds /*now*/, const Event& event) {
-  if (std::holds_alternative<IterationStart>(event)) {
+  if (const auto* start = std::get_if<IterationStart>(&event)) {
+    iteration_ = start->iteration;
     start_iteration();
   } else if (const auto* forward = std::get_if<ForwardStart>(&event)) {
     if (forward->micro_batch == 0) gate(of_layer_[static_cast<std::size_t>(forward->layer)]);
@@ -139,15 +141,25 @@ void PsSync::hook(TensorId tensor) {
 }
 
 void PsSync::post(Stage stage, int group, OperationId flag, Operation operation) {
-  pending_[writer_.post(std::move(operation))] = {stage, group, flag};
+  pending_[writer_.post(std::move(operation))] = {stage, group, flag, -1};
 }
 
-void PsSync::pull(int index, OperationId flag) {
-  post(Stage::pulled, index, flag,
-       Messages{.exchange = pull_from(group(index).server),
-                .size = group(index).size,
-                .tensors = group(index).tensors,
-                .label = "pull"});
+void PsSync::move(Stage stage, int group, OperationId flag, int exchange) {
+  queues_[static_cast<std::size_t>(exchange)].push({stage, group, flag, exchange});
+  send(exchange);
+}
+
+void PsSync::send(int exchange) {
+  auto& queue = queues_[static_cast<std::size_t>(exchange)];
+  while (const auto next = queue.take(options_.servers.in_flight)) {
+    const VariableGroup& moved = group(next->group);
+    pending_[writer_.post(Messages{.exchange = exchange,
+                                   .size = moved.size,
+                                   .tensors = moved.tensors,
+                                   .label = exchange == to_hosts           ? "copy to host"
+                                            : next->stage == Stage::pushed ? "push"
+                                                                           : "pull"})] = *next;
+  }
 }
 
 void PsSync::advance(OperationId operation) {
@@ -155,17 +167,17 @@ void PsSync::advance(OperationId operation) {
   if (found == pending_.end()) return;
   const Pending pending = found->second;
   pending_.erase(found);
+  if (pending.exchange >= 0) {
+    queues_[static_cast<std::size_t>(pending.exchange)].ended();
+    send(pending.exchange);
+  }
   const VariableGroup& moved = group(pending.group);
   const BytesPerSecond rate = options_.servers.server_rate;
   // Thread 0 sums in the workers' machines, alike in all of them; a server has its own.
   const int local = (job_.world_size + pushers() - 1) / pushers();
   switch (pending.stage) {
     case Stage::ready:
-      post(Stage::on_host, pending.group, pending.flag,
-           Messages{.exchange = to_hosts,
-                    .size = moved.size,
-                    .tensors = moved.tensors,
-                    .label = "copy to host"});
+      move(Stage::on_host, pending.group, pending.flag, to_hosts);
       break;
     case Stage::on_host:
       if (local > 1) {
@@ -175,11 +187,7 @@ void PsSync::advance(OperationId operation) {
       }
       [[fallthrough]];
     case Stage::summed_here:
-      post(Stage::pushed, pending.group, pending.flag,
-           Messages{.exchange = push_to(moved.server),
-                    .size = moved.size,
-                    .tensors = moved.tensors,
-                    .label = "push"});
+      move(Stage::pushed, pending.group, pending.flag, push_to(moved.server));
       break;
     case Stage::pushed:
       // All but the first are added, and the update is one more pass.
@@ -190,15 +198,15 @@ void PsSync::advance(OperationId operation) {
       break;
     case Stage::updated:
       if (!options_.barrier) {
-        pull(pending.group, pending.flag);
+        move(Stage::pulled, pending.group, pending.flag, pull_from(moved.server));
         break;
       }
       updated_.push_back(pending);
       if (updated_.size() < groups_.size()) break;
-      for (const int index : forward_) {
+      for (const int index : pull_order(options_.servers, forward_, iteration_, 0)) {
         const auto at = std::ranges::find(updated_, index, &Pending::group);
         assert(at != updated_.end());
-        pull(index, at->flag);
+        move(Stage::pulled, index, at->flag, pull_from(group(index).server));
       }
       updated_.clear();
       break;

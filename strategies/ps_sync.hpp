@@ -6,6 +6,7 @@
 
 #include "strategies/operation_writer.hpp"
 #include "strategies/parameter_servers.hpp"
+#include "strategies/window_queue.hpp"
 
 namespace gradwire {
 
@@ -51,15 +52,18 @@ class PsSync final : public Strategy {
     Stage stage = Stage::ready;
     int group = 0;
     OperationId flag = 0;  ///< to raise when the group is pulled
+    int exchange = -1;     ///< that it moves by; -1: none
   };
 
   void start_iteration();
   void gate(const std::vector<int>& groups);
   void hook(TensorId tensor);
   void advance(OperationId operation);
-  void pull(int group, OperationId flag);
   /// Posts `operation` for `group`; when it ends the group has reached `stage`.
   void post(Stage stage, int group, OperationId flag, Operation operation);
+  /// Queues `group` for `exchange`; when it has moved it has reached `stage`.
+  void move(Stage stage, int group, OperationId flag, int exchange);
+  void send(int exchange);
   [[nodiscard]] int pushers() const;
   [[nodiscard]] const VariableGroup& group(int index) const {
     return groups_[static_cast<std::size_t>(index)];
@@ -71,12 +75,14 @@ class PsSync final : public Strategy {
   std::vector<VariableGroup> groups_;
   std::vector<std::vector<int>> of_tensor_;
   std::vector<std::vector<int>> of_layer_;
-  std::vector<int> forward_;        ///< groups in the order of the forward pass
+  std::vector<int> forward_;  ///< groups in the order of the forward pass
+  int iteration_ = 0;
   std::vector<int> missing_;        ///< gradients of a group not yet launched in this iteration
   std::vector<OperationId> flags_;  ///< of this iteration's pulls
-  std::vector<OperationId> flags_before_;  ///< of the iteration before; empty in the first
-  std::vector<bool> waited_;               ///< does this iteration's forward wait already
-  std::vector<Pending> updated_;           ///< behind the barrier
+  std::vector<OperationId> flags_before_;     ///< of the iteration before; empty in the first
+  std::vector<bool> waited_;                  ///< does this iteration's forward wait already
+  std::vector<Pending> updated_;              ///< behind the barrier
+  std::vector<WindowQueue<Pending>> queues_;  ///< by exchange
   std::unordered_map<OperationId, Pending> pending_;
   OperationWriter writer_;
 };
