@@ -10,16 +10,24 @@
 #include "strategies/byteps.hpp"
 #include "strategies/ddp.hpp"
 #include "strategies/dear.hpp"
+#include "strategies/decentralized.hpp"
 #include "strategies/fsdp.hpp"
 #include "strategies/gtopk.hpp"
 #include "strategies/horovod.hpp"
+#include "strategies/kungfu_ada.hpp"
+#include "strategies/kungfu_pair_averaging.hpp"
+#include "strategies/kungfu_sma.hpp"
+#include "strategies/kungfu_sync.hpp"
 #include "strategies/lb_sgd.hpp"
 #include "strategies/local_sgd.hpp"
 #include "strategies/mg_wfbp.hpp"
 #include "strategies/none.hpp"
 #include "strategies/p3.hpp"
 #include "strategies/powersgd.hpp"
+#include "strategies/ps_async.hpp"
+#include "strategies/ps_sync.hpp"
 #include "strategies/signsgd.hpp"
+#include "strategies/ssp.hpp"
 #include "strategies/topk.hpp"
 #include "strategies/wfbp.hpp"
 
@@ -52,6 +60,18 @@ const std::vector<StrategyEntry>& strategy_catalogue() {
       {"mg_wfbp", "MG-WFBP: gradients merged where waiting costs less than a start-up",
        MgWfbp::read},
       {"asc_wfbp", "MG-WFBP that merges only what could not have started", AscWfbp::read},
+      {"ps_sync", "parameter servers that sum every worker's gradient", PsSync::read, true},
+      {"ps_async", "parameter servers that apply each worker's gradient as it comes", PsAsync::read,
+       true},
+      {"ssp", "ps_async with a bound on how far workers drift apart", Ssp::read, true},
+      {"kungfu_sync", "KungFu S-SGD: CPU trees between sockets, or NCCL in name order",
+       KungfuSync::read},
+      {"kungfu_pair_averaging", "KungFu async SGD: averages with a random peer's model",
+       KungfuPairAveraging::read},
+      {"kungfu_sma", "KungFu synchronous model averaging, beside the iteration", KungfuSma::read},
+      {"kungfu_ada", "KungFu AdaSGD: model averaging first, S-SGD later", KungfuAda::read},
+      {"decentralized", "Bagua decentralized SGD: averages models with neighbours",
+       Decentralized::read},
       {"ddp", "PyTorch DistributedDataParallel: buckets, in strict order", Ddp::read},
       {"byteps", "BytePS: partitions through NCCL, host and servers, each by itself", BytePs::read},
       {"p3", "priority-based parameter propagation: slices, front layers first", P3::read},

@@ -48,6 +48,7 @@ struct Lane {
   double base = 0;                         ///< start of the iteration on the first rank
   double host = 0;                         ///< launcher time since then
   double wake = never;                     ///< when the engine will look at it again
+  double side_free = 0;                    ///< when its side stream is
   bool dirty = false;                      ///< something has changed that may let it run on
   std::optional<OperationId> waits_for{};  ///< of a gate, where it is noted among the waiters
 };
@@ -262,14 +263,15 @@ class Training {
 
   /// Work of the side stream, which does one thing after the other.
   void post_side(OperationId id, Part part, double seconds, const DeviceWork& work) {
-    const double start = std::max(now(), side_free_);
-    side_free_ = start + seconds;
+    double& free = lane_of(work.worker).side_free;
+    const double start = std::max(now(), free);
+    free = start + seconds;
     engine_->at(Seconds{start}, [this, id, part, seconds, work, others = other_seconds_] {
       Lane& lane = lane_of(work.worker);
       lane.workers.run(now());
       const double end = lane.workers.occupy(part, now(), seconds, others, work.label);
       lane.dirty = true;
-      side_free_ = std::max(side_free_, end);
+      lane.side_free = std::max(lane.side_free, end);
       engine_->at(Seconds{end}, [this, id] {
         done(id);
         pump();
@@ -551,7 +553,6 @@ class Training {
   std::unordered_map<int, std::deque<Transfer>> streams_;
   std::unordered_map<int, double> threads_;  ///< host thread -> when it is free
   std::unordered_map<OperationId, std::vector<std::size_t>> waiters_;
-  double side_free_ = 0;  ///< when the side stream is
   std::size_t lanes_running_ = 0;
 };
 

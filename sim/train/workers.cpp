@@ -396,10 +396,11 @@ void Workers::trace_collective(const CommunicationItem& item) {
 }
 
 std::optional<OperationId> Workers::blocked_on() const {
-  const std::size_t position = clocks_.front().item;
-  if (position == items_.size() || items_[position].type != ComputeItem::Type::gate) return {};
-  for (const OperationId id : gates_[items_[position].gate]) {
-    if (!log_.ended(id)) return id;
+  for (std::size_t i = clocks_.front().item; i < items_.size(); ++i) {
+    if (items_[i].type != ComputeItem::Type::gate) continue;
+    for (const OperationId id : gates_[items_[i].gate]) {
+      if (!log_.ended(id)) return id;
+    }
   }
   return {};
 }

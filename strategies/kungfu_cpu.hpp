@@ -1,0 +1,58 @@
+#pragma once
+
+#include <limits>
+#include <unordered_map>
+#include <vector>
+
+#include "strategies/kungfu_session.hpp"
+
+namespace gradwire {
+
+/// KungFu's synchronous optimizers over CPU collectives: model averaging up to an iteration, from
+/// there on gradients.
+///
+/// Averaging (SynchronousAveragingOptimizer): the all-reduce of every variable starts with the
+/// iteration and overlaps it; behind backward the averages are assigned, v = (1 - a) v + a mean,
+/// and the optimizer follows. Gradients (SynchronousSGDOptimizer): a gradient's all-reduce starts
+/// when it is ready on every rank; the optimizer waits for all (KungFu's apply of a variable waits
+/// for its own only; the difference is within the optimizer's own time). At the change every
+/// variable is broadcast once, and the iteration waits (AdaptiveSGDOptimizer).
+///
+/// Source: lsds/KungFu, srcs/python/kungfu/tensorflow/optimizers/{sync_sgd,sma_sgd,ada_sgd}.py.
+class KungfuCpu final : public Strategy {
+ public:
+  static constexpr int always = std::numeric_limits<int>::max();
+
+  /// @param change_step  first iteration that reduces gradients; 0: all do, always: none does.
+  KungfuCpu(const KungfuSessionOptions& options, JobView job, int change_step);
+
+  Operations on_event(Seconds now, const Event& event) override;
+  [[nodiscard]] Traits traits() const override { return {.dynamic = true}; }
+  [[nodiscard]] std::vector<CollectiveUse> collectives() const override { return {}; }
+  [[nodiscard]] std::vector<Exchange> exchanges() const override { return session_.exchanges(); }
+  [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
+
+ private:
+  void start_iteration(int iteration);
+  void finish();
+  void start_all(KungfuSession::Kind kind);
+  [[nodiscard]] bool averages() const { return iteration_ < change_step_; }
+
+  JobView job_;
+  int change_step_;
+  Bytes part_;
+  KungfuSession session_;
+  int iteration_ = 0;
+  std::size_t missing_ = 0;    ///< tensors whose collective has not ended
+  OperationId all_there_ = 0;  ///< flag
+  bool broadcasting_ = false;
+  OperationId after_broadcast_ = 0;  ///< the flag of the gradients, meanwhile
+
+  std::unordered_map<OperationId, TensorId> ready_;  ///< markers
+  OperationWriter writer_;
+};
+
+/// All ranks of a job, as the peers of a session.
+[[nodiscard]] std::vector<int> all_ranks(const JobView& job);
+
+}  // namespace gradwire

@@ -1,0 +1,241 @@
+#include "strategies/kungfu_session.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "strategies/parameter_servers.hpp"
+
+namespace gradwire {
+namespace {
+
+constexpr int to_host = 0;
+constexpr int to_gpu = 1;
+constexpr int cpu_thread = 0;
+constexpr int operations_most = 1'000'000;
+constexpr int window_most = 1'000;
+
+/// shard.go: the sum of the squares of the name's characters.
+std::uint64_t name_hash(const std::string& name) {
+  std::uint64_t hash = 0;
+  for (const char character : name) {
+    const auto code = static_cast<std::uint64_t>(static_cast<unsigned char>(character));
+    hash += code * code;
+  }
+  return hash;
+}
+
+std::int64_t parts_of(Bytes size, Bytes part) {
+  return (size.count() + part.count() - 1) / part.count();
+}
+
+/// The bytes of `count` even parts from `first` on, of `parts` that share `size`.
+Bytes even_share(Bytes size, std::int64_t first, std::int64_t count, std::int64_t parts) {
+  const auto edge = [&](std::int64_t part) { return size.count() * part / parts; };
+  return Bytes{edge(first + count) - edge(first)};
+}
+
+/// base/workspace.go: the interval of elements is in the name.
+std::string part_name(const std::string& tensor, Bytes size, std::int64_t part,
+                      std::int64_t parts) {
+  const std::int64_t elements = size.count() / gradient_element_size;
+  return fmt::format("part::{}[{}:{}]", tensor, elements * part / parts,
+                     elements * (part + 1) / parts);
+}
+
+}  // namespace
+
+KungfuSessionOptions read_kungfu_session(Knobs& knobs) {
+  static const std::vector<std::string> hashes = {"INDEX", "NAME"};
+  KungfuSessionOptions options;
+  const auto names = kungfu_graph_names();
+  const std::string graph = knobs.choice(
+      "graph", "BINARY_TREE_STAR", names,
+      "KUNGFU_ALLREDUCE_STRATEGY, kungfu-run -strategy; its default since October 2019");
+  options.graph = static_cast<KungfuGraph>(std::ranges::find(names, graph) - names.begin());
+  options.hash_by_name = knobs.choice("strategy_hash_method", "INDEX", hashes,
+                                      "KUNGFU_CONFIG_STRATEGY_HASH_METHOD, shard.go") == "NAME";
+  options.part = knobs.size("part", options.part, "chunkSize, session.go");
+  options.operations = static_cast<int>(
+      knobs.count("operations", options.operations, 1, operations_most,
+                  "ours: operations that move the parts of a tensor on a graph; 1 000 000: each "
+                  "part by itself"));
+  options.window = static_cast<int>(knobs.count(
+      "window", options.window, 1, window_most,
+      "assumed: a part on the wire and one in the socket's buffer, between the same peers"));
+  options.sum_rate = knobs.rate("sum_rate", options.sum_rate,
+                                "our measurement of one core that adds floats, "
+                                "sim/cost/host_cpu.hpp; all sums of a machine share it: assumed");
+  options.socket_rate =
+      knobs.rate("socket_rate", options.socket_rate,
+                 "our measurement of one unix socket, 2.3 GB/s of 1 MiB messages on an Intel Xeon, "
+                 "2026-11-20; that a machine carries four times that in all is assumed");
+  return options;
+}
+
+KungfuSession::KungfuSession(const KungfuSessionOptions& options, const JobView& job,
+                             const std::vector<int>& peers)
+    : options_(options) {
+  Exchange down{.name = "copy to host", .phases = {{}}};
+  Exchange up{.name = "copy to GPU", .phases = {{}}};
+  std::vector<int> machines;
+  for (const int rank : peers) {
+    const Endpoint gpu{Endpoint::Place::gpu, rank};
+    const Endpoint host{Endpoint::Place::host, rank};
+    down.phases.front().push_back({gpu, host});
+    up.phases.front().push_back({host, gpu});
+    machines.push_back(machine_of(job, rank));
+  }
+  exchanges_ = {std::move(down), std::move(up)};
+  std::int64_t most = 1;
+  for (const auto& tensor : job.tensors) {
+    most = std::max(most, parts_of(gradient_size(tensor), options_.part));
+  }
+  // A hash by name may ask for any graph, one by index for no more than a tensor has parts.
+  if (options_.hash_by_name) most = static_cast<std::int64_t>(peers.size());
+  const int wanted = static_cast<int>(std::min(most, static_cast<std::int64_t>(peers.size())));
+  for (const auto& graph : kungfu_graphs(options_.graph, machines, wanted)) {
+    Way down_only;
+    add_stages(graph.broadcast, false, peers, job, down_only);
+    Way both;
+    add_stages(graph.reduce, true, peers, job, both);
+    both.insert(both.end(), down_only.begin(), down_only.end());
+    all_reduce_.push_back(std::move(both));
+    broadcast_.push_back(std::move(down_only));
+  }
+  to_host_ = {{.exchange = to_host}};
+  to_gpu_ = {{.exchange = to_gpu}};
+  queues_.resize(exchanges_.size());
+}
+
+void KungfuSession::add_stages(const std::vector<std::vector<KungfuEdge>>& levels, bool sums,
+                               const std::vector<int>& peers, const JobView& job, Way& way) {
+  const auto machine = [&](int peer) {
+    return machine_of(job, peers[static_cast<std::size_t>(peer)]);
+  };
+  for (const auto& level : levels) {
+    std::vector<Message> messages;
+    std::map<int, Stage> busy;  // by machine
+    for (const auto& edge : level) {
+      if (sums) busy[machine(edge.to)].summed += 1;
+      if (machine(edge.from) == machine(edge.to)) {
+        busy[machine(edge.to)].socket += 1;
+        continue;
+      }
+      messages.push_back({{Endpoint::Place::host, peers[static_cast<std::size_t>(edge.from)]},
+                          {Endpoint::Place::host, peers[static_cast<std::size_t>(edge.to)]}});
+    }
+    if (!messages.empty()) way.push_back({.exchange = exchange_of(messages)});
+    const auto load = [&](const Stage& stage) {
+      return stage.socket / options_.socket_rate.count() + stage.summed / options_.sum_rate.count();
+    };
+    Stage most;
+    for (const auto& [at, stage] : busy) {
+      if (load(stage) > load(most)) most = stage;
+    }
+    if (load(most) > 0) way.push_back(most);
+  }
+}
+
+int KungfuSession::exchange_of(const std::vector<Message>& messages) {
+  std::vector<std::pair<int, int>> key;
+  for (const auto& message : messages) key.emplace_back(message.from.index, message.to.index);
+  const auto [at, is_new] = known_.try_emplace(std::move(key), static_cast<int>(exchanges_.size()));
+  if (is_new) {
+    exchanges_.push_back({.name = "edges " + std::to_string(at->second), .phases = {messages}});
+  }
+  return at->second;
+}
+
+void KungfuSession::start(TensorId tensor, const TensorInfo& info, Kind kind,
+                          OperationWriter& writer) {
+  const Bytes size = gradient_size(info);
+  jobs_[tensor] = {.size = size, .kind = kind, .name = info.name};
+  arrive({tensor, size, &to_host_, 0}, writer);
+}
+
+void KungfuSession::split(TensorId tensor, OperationWriter& writer) {
+  Job& job = jobs_.at(tensor);
+  const auto& ways = job.kind == Kind::broadcast ? broadcast_ : all_reduce_;
+  const std::int64_t parts = parts_of(job.size, options_.part);
+  if (ways.front().empty()) {  // one peer: only the copies are left
+    copy_back(tensor, writer);
+    return;
+  }
+  // Those of one graph are counted, then cut evenly into operations.
+  std::vector<std::int64_t> on_graph(ways.size());
+  for (std::int64_t part = 0; part < parts; ++part) {
+    const auto hash = options_.hash_by_name ? name_hash(part_name(job.name, job.size, part, parts))
+                                            : static_cast<std::uint64_t>(part);
+    ++on_graph[static_cast<std::size_t>(hash % ways.size())];
+  }
+  std::vector<Part> sent;
+  std::int64_t first = 0;
+  for (std::size_t graph = 0; graph < ways.size(); ++graph) {
+    const std::int64_t here = on_graph[graph];
+    const std::int64_t operations = std::min(here, static_cast<std::int64_t>(options_.operations));
+    for (std::int64_t operation = 0; operation < operations; ++operation) {
+      const std::int64_t count =
+          here * (operation + 1) / operations - here * operation / operations;
+      sent.push_back({tensor, even_share(job.size, first, count, parts), &ways[graph], 0});
+      first += count;
+    }
+  }
+  job.parts = static_cast<int>(sent.size());
+  for (const auto& part : sent) arrive(part, writer);
+}
+
+void KungfuSession::arrive(const Part& part, OperationWriter& writer) {
+  const Stage& stage = (*part.way)[part.stage];
+  if (stage.exchange >= 0) {
+    queues_[static_cast<std::size_t>(stage.exchange)].push(part);
+    send(stage.exchange, writer);
+    return;
+  }
+  const auto bytes = static_cast<double>(part.size.count());
+  const Seconds time{bytes * (stage.socket / options_.socket_rate.count() +
+                              stage.summed / options_.sum_rate.count())};
+  moving_[writer.post(HostWork{.thread = cpu_thread, .time = time, .label = "sockets and sums"})] =
+      part;
+}
+
+void KungfuSession::send(int exchange, OperationWriter& writer) {
+  auto& queue = queues_[static_cast<std::size_t>(exchange)];
+  while (const auto part = queue.take(options_.window)) {
+    moving_[writer.post(Messages{.exchange = exchange,
+                                 .size = part->size,
+                                 .tensors = {part->tensor},
+                                 .label = exchanges_[static_cast<std::size_t>(exchange)].name})] =
+        *part;
+  }
+}
+
+std::optional<TensorId> KungfuSession::advance(OperationId operation, OperationWriter& writer) {
+  const auto moved = moving_.find(operation);
+  if (moved == moving_.end()) return std::nullopt;
+  Part part = moved->second;
+  moving_.erase(moved);
+  const int exchange = (*part.way)[part.stage].exchange;
+  if (exchange >= 0) {
+    queues_[static_cast<std::size_t>(exchange)].ended();
+    send(exchange, writer);
+  }
+  if (part.way == &to_host_) {
+    split(part.tensor, writer);
+  } else if (part.way == &to_gpu_) {
+    jobs_.erase(part.tensor);
+    return part.tensor;
+  } else if (++part.stage < part.way->size()) {
+    arrive(part, writer);
+  } else if (--jobs_.at(part.tensor).parts == 0) {
+    copy_back(part.tensor, writer);
+  }
+  return std::nullopt;
+}
+
+void KungfuSession::copy_back(TensorId tensor, OperationWriter& writer) {
+  arrive({tensor, jobs_.at(tensor).size, &to_gpu_, 0}, writer);
+}
+
+}  // namespace gradwire

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "strategies/knobs.hpp"
+#include "strategies/kungfu_graphs.hpp"
+#include "strategies/operation_writer.hpp"
+#include "strategies/window_queue.hpp"
+
+namespace gradwire {
+
+/// Knobs of KungFu's CPU collectives.
+struct KungfuSessionOptions {
+  KungfuGraph graph = KungfuGraph::automatic;
+  bool hash_by_name = false;  ///< KUNGFU_CONFIG_STRATEGY_HASH_METHOD=NAME; else by the part's index
+  Bytes part{1024LL * 1024};  ///< chunkSize of srcs/go/kungfu/session/session.go
+  /// Most operations that the parts of a tensor on one graph are moved by.
+  int operations = 32;
+  int window = 2;  ///< parts in flight between the same peers
+  BytesPerSecond sum_rate{14.2e9};
+  BytesPerSecond socket_rate{9.2e9};
+};
+
+/// Reads them: `graph`, `strategy_hash_method`, `part`, `operations`, `window`, `sum_rate`,
+/// `socket_rate`.
+[[nodiscard]] KungfuSessionOptions read_kungfu_session(Knobs& knobs);
+
+/// KungFu's all-reduce of tensors in GPU memory through the host's CPU and sockets: copy to host
+/// memory, split into parts, each part up a reduce graph and down a broadcast graph, stored and
+/// forwarded at each peer, summed by the CPU, copy back. Tensors and parts move independently.
+///
+/// Between the same peers, and between a GPU and its host, parts move in the order in which they
+/// came up, `window` at a time (a connection a pair of peers). Edges within a machine are unix
+/// sockets: they take no link but the machine's CPU, at `socket_rate` for all of them together, as
+/// the sums do at `sum_rate`. Where a tensor has more parts on a graph than `operations`,
+/// neighbouring parts move together: the same bytes, and a longer first and last step of the
+/// pipeline.
+///
+/// Source: lsds/KungFu, srcs/go/kungfu/session/session.go (runGraphs, runStrategiesWithHash) and
+/// shard.go; connections: srcs/go/rchannel/connection/connection.go.
+class KungfuSession {
+ public:
+  enum class Kind : std::uint8_t { all_reduce, broadcast };
+
+  /// @param peers  ranks that take part, one a GPU that is copied from and to.
+  KungfuSession(const KungfuSessionOptions& options, const JobView& job,
+                const std::vector<int>& peers);
+  KungfuSession(const KungfuSession&) = delete;  // parts point into it
+  KungfuSession& operator=(const KungfuSession&) = delete;
+
+  /// Exchanges for the strategy that owns the session: they are its first ones.
+  [[nodiscard]] const std::vector<Exchange>& exchanges() const { return exchanges_; }
+
+  /// Starts on a tensor that is ready on every peer.
+  void start(TensorId tensor, const TensorInfo& info, Kind kind, OperationWriter& writer);
+
+  /// Goes on after an operation has ended.
+  /// @return the tensor, when it is back on every GPU with this.
+  std::optional<TensorId> advance(OperationId operation, OperationWriter& writer);
+
+ private:
+  /// A step of a part's way: messages over links, or work of the machines' CPUs.
+  struct Stage {
+    int exchange = -1;  ///< -1: on the CPU
+    double socket = 0;  ///< part sizes that pass sockets of the busiest machine
+    double summed = 0;  ///< part sizes that its CPU adds
+  };
+  using Way = std::vector<Stage>;
+  struct Part {
+    TensorId tensor = 0;
+    Bytes size{0};
+    const Way* way = nullptr;
+    std::size_t stage = 0;
+  };
+  struct Job {
+    Bytes size{0};
+    Kind kind = Kind::all_reduce;
+    std::string name;
+    int parts = 0;  ///< still on their way
+  };
+
+  void add_stages(const std::vector<std::vector<KungfuEdge>>& levels, bool sums,
+                  const std::vector<int>& peers, const JobView& job, Way& way);
+  int exchange_of(const std::vector<Message>& messages);
+  void split(TensorId tensor, OperationWriter& writer);
+  void copy_back(TensorId tensor, OperationWriter& writer);
+  void arrive(const Part& part, OperationWriter& writer);
+  void send(int exchange, OperationWriter& writer);
+
+  KungfuSessionOptions options_;
+  std::vector<Exchange> exchanges_;
+  std::map<std::vector<std::pair<int, int>>, int> known_;  ///< messages -> exchange
+  Way to_host_;
+  Way to_gpu_;
+  std::vector<Way> all_reduce_;
+  std::vector<Way> broadcast_;
+  std::vector<WindowQueue<Part>> queues_;  ///< by exchange
+  std::unordered_map<TensorId, Job> jobs_;
+  std::unordered_map<OperationId, Part> moving_;
+};
+
+}  // namespace gradwire

@@ -1,0 +1,16 @@
+#include "strategies/kungfu_sma.hpp"
+
+#include <memory>
+
+#include "strategies/kungfu_cpu.hpp"
+
+namespace gradwire {
+
+StrategyMaker KungfuSma::read(Knobs& knobs) {
+  const auto session = read_kungfu_session(knobs);
+  return [session](const JobView& job) {
+    return std::make_unique<KungfuCpu>(session, job, KungfuCpu::always);
+  };
+}
+
+}  // namespace gradwire

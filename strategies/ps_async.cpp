@@ -1,0 +1,210 @@
+#include "strategies/ps_async.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace gradwire {
+PsAsync::PsAsync(const PsAsyncOptions& options, JobView job)
+    : options_(options), job_(std::move(job)), places_(server_places(job_)) {
+  groups_ = variable_groups(job_, static_cast<int>(places_.size()), options_.servers);
+  of_tensor_ = groups_of_tensors(job_, groups_);
+  of_layer_ = groups_of_layers(job_, groups_);
+  forward_ = forward_order(job_, groups_);
+  workers_.resize(static_cast<std::size_t>(job_.world_size));
+  clocks_.resize(workers_.size());
+  versions_.resize(groups_.size());
+  queues_.resize(2 * workers_.size() * places_.size());
+}
+
+StrategyMaker PsAsync::read(Knobs& knobs) {
+  PsAsyncOptions options;
+  options.servers = read_parameter_servers(knobs, coarse_message);
+  return [options](const JobView& job) { return std::make_unique<PsAsync>(options, job); };
+}
+
+Traits PsAsync::traits() const {
+  return {
+      .dynamic = true, .forward_hooks = true, .own_optimizer = true, .independent_workers = true};
+}
+
+int PsAsync::exchange(WorkerId worker, int server, bool push) const {
+  return 2 * (worker * static_cast<int>(places_.size()) + server) + (push ? 0 : 1);
+}
+
+std::vector<Exchange> PsAsync::exchanges() const {
+  std::vector<Exchange> exchanges;
+  for (int rank = 0; rank < job_.world_size; ++rank) {
+    const Endpoint gpu{Endpoint::Place::gpu, rank};
+    const Endpoint host{Endpoint::Place::host, rank};
+    for (std::size_t server = 0; server < places_.size(); ++server) {
+      const std::string ends = " " + std::to_string(rank) + ", server " + std::to_string(server);
+      exchanges.push_back(
+          {.name = "push of worker" + ends, .phases = {{{gpu, host}}, {{host, places_[server]}}}});
+      exchanges.push_back(
+          {.name = "pull of worker" + ends, .phases = {{{places_[server], host}}, {{host, gpu}}}});
+    }
+  }
+  return exchanges;
+}
+
+Operations PsAsync::on_event(Seconds /*now*/, const Event& event) {
+  if (const auto* start = std::get_if<IterationStart>(&event)) {
+    start_iteration(start->iteration, start->worker);
+  } else if (const auto* forward = std::get_if<ForwardStart>(&event)) {
+    if (forward->micro_batch == 0) {
+      gate(forward->worker, of_layer_[static_cast<std::size_t>(forward->layer)]);
+    }
+  } else if (const auto* fired = std::get_if<HookFired>(&event)) {
+    if (job_.synchronises(fired->micro_batch)) hook(fired->worker, fired->tensor);
+  } else if (const auto* done = std::get_if<BackwardDone>(&event)) {
+    if (job_.synchronises(done->micro_batch)) {
+      writer_.post(Gate{.until = {worker(done->worker).over}, .worker = done->worker});
+    }
+  } else if (const auto* ended = std::get_if<OperationDone>(&event)) {
+    advance(ended->operation);
+  }
+  return writer_.take();
+}
+
+bool PsAsync::too_far_ahead(const Worker& worker) const {
+  return options_.bound && worker.iteration - slowest_ > *options_.bound;
+}
+
+void PsAsync::start_iteration(int iteration, WorkerId id) {
+  Worker& self = worker(id);
+  self.iteration = iteration;
+  self.waited.assign(groups_.size(), false);
+  self.read.assign(groups_.size(), 0);
+  self.applied = 0;
+  self.missing.clear();
+  for (const auto& group : groups_) self.missing.push_back(static_cast<int>(group.tensors.size()));
+  self.over = writer_.post(Flag{.label = "applied"});
+  self.pulls.clear();
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    self.pulls.push_back(writer_.post(Flag{.label = "pulled"}));
+  }
+  self.held = too_far_ahead(self);
+  if (!self.held) {
+    begin_pulls(id);
+    return;
+  }
+  self.released = writer_.post(Flag{.label = "slowest worker"});
+  writer_.post(Gate{.until = {self.released}, .worker = id});
+}
+
+void PsAsync::begin_pulls(WorkerId id) {
+  for (const int index : pull_order(options_.servers, forward_, worker(id).iteration, id)) {
+    move(Stage::pulled, id, index);
+  }
+}
+
+void PsAsync::move(Stage stage, WorkerId id, int group) {
+  const int server = groups_[static_cast<std::size_t>(group)].server;
+  const int by = exchange(id, server, stage == Stage::pushed);
+  queues_[static_cast<std::size_t>(by)].push({stage, id, group, by});
+  send(by);
+}
+
+void PsAsync::send(int exchange) {
+  auto& queue = queues_[static_cast<std::size_t>(exchange)];
+  while (const auto next = queue.take(options_.servers.in_flight)) {
+    const auto at = static_cast<std::size_t>(next->group);
+    const bool pulls = next->stage == Stage::pulled;
+    if (pulls) worker(next->worker).read[at] = versions_[at];
+    pending_[writer_.post(Messages{.exchange = exchange,
+                                   .size = groups_[at].size,
+                                   .tensors = groups_[at].tensors,
+                                   .label = pulls ? "pull" : "push"})] = *next;
+  }
+}
+
+void PsAsync::gate(WorkerId id, const std::vector<int>& groups) {
+  Worker& self = worker(id);
+  Gate gate{.until = {}, .worker = id};
+  for (const int index : groups) {
+    const auto at = static_cast<std::size_t>(index);
+    if (self.waited[at]) continue;
+    self.waited[at] = true;
+    gate.until.push_back(self.pulls[at]);
+  }
+  if (!gate.until.empty()) writer_.post(std::move(gate));
+}
+
+void PsAsync::hook(WorkerId id, TensorId tensor) {
+  for (const int index : of_tensor_[static_cast<std::size_t>(tensor)]) {
+    if (--worker(id).missing[static_cast<std::size_t>(index)] > 0) continue;
+    post(Stage::ready, id, index,
+         DeviceWork{.kernels = 0, .label = "gradients ready", .notify = true, .worker = id});
+  }
+}
+
+void PsAsync::post(Stage stage, WorkerId worker, int group, Operation operation) {
+  pending_[writer_.post(std::move(operation))] = {stage, worker, group, -1};
+}
+
+void PsAsync::advance(OperationId operation) {
+  const auto found = pending_.find(operation);
+  if (found == pending_.end()) return;
+  const Pending pending = found->second;
+  pending_.erase(found);
+  if (pending.exchange >= 0) {
+    queues_[static_cast<std::size_t>(pending.exchange)].ended();
+    send(pending.exchange);
+  }
+  const auto at = static_cast<std::size_t>(pending.group);
+  switch (pending.stage) {
+    case Stage::pulled:
+      writer_.post(Raise{.flag = worker(pending.worker).pulls[at]});
+      break;
+    case Stage::ready:
+      move(Stage::pushed, pending.worker, pending.group);
+      break;
+    case Stage::pushed:
+      post(Stage::applied, pending.worker, pending.group,
+           HostWork{.thread = groups_[at].server,
+                    .time = groups_[at].size / options_.servers.server_rate,
+                    .label = "apply"});
+      break;
+    case Stage::applied:
+      applied(pending);
+      break;
+  }
+}
+
+void PsAsync::applied(const Pending& pending) {
+  const auto at = static_cast<std::size_t>(pending.group);
+  Worker& self = worker(pending.worker);
+  missed_ += versions_[at] - self.read[at];  // its own comes only now
+  ++versions_[at];
+  ++updates_;
+  if (++self.applied < static_cast<int>(groups_.size())) return;
+  writer_.post(Raise{.flag = self.over});
+  ++clocks_[static_cast<std::size_t>(pending.worker)];
+  release();
+}
+
+void PsAsync::release() {
+  const int slowest = *std::ranges::min_element(clocks_);
+  if (slowest == slowest_) return;
+  slowest_ = slowest;
+  for (std::size_t id = 0; id < workers_.size(); ++id) {
+    Worker& self = workers_[id];
+    if (!self.held || too_far_ahead(self)) continue;
+    writer_.post(Raise{.flag = self.released});
+    begin_pulls(static_cast<WorkerId>(id));
+    self.held = false;
+  }
+}
+
+std::vector<PlanGroup> PsAsync::plan(int /*iteration*/) const {
+  return plan_of(groups_);
+}
+
+std::optional<double> PsAsync::staleness() const {
+  if (updates_ == 0) return 0;
+  return static_cast<double>(missed_) / static_cast<double>(updates_);
+}
+
+}  // namespace gradwire

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "strategies/operation_writer.hpp"
+#include "strategies/parameter_servers.hpp"
+#include "strategies/window_queue.hpp"
+
+namespace gradwire {
+
+struct PsAsyncOptions {
+  ParameterServerOptions servers;
+  /// A worker may be at most this many iterations ahead of the slowest; nothing: any number.
+  std::optional<int> bound;
+};
+
+/// Asynchronous parameter servers: every GPU is a worker of its own. In each iteration it pulls all
+/// variables, each layer's forward waits for its own; it pushes each gradient when it is ready; the
+/// server applies pushes in the order of arrival; the iteration ends when all of the worker's are
+/// applied. With a bound it starts an iteration (its pulls and its forward) only when it is at most
+/// that far ahead of the slowest worker: stale-synchronous.
+///
+/// Sources: TensorFlow 1, tf.train.replica_device_setter without SyncReplicasOptimizer; lsds/KungFu
+/// benchmarks/system/benchmark_ps.py:47-97 (a step is one session.run: reads, gradients, applies).
+/// Bound: Ho et al., More effective distributed ML via a stale synchronous parallel parameter
+/// server, NIPS 2013, section 2; here without its cache: every iteration pulls.
+class PsAsync final : public Strategy {
+ public:
+  PsAsync(const PsAsyncOptions& options, JobView job);
+  static StrategyMaker read(Knobs& knobs);
+
+  Operations on_event(Seconds now, const Event& event) override;
+  [[nodiscard]] Traits traits() const override;
+  [[nodiscard]] std::vector<CollectiveUse> collectives() const override { return {}; }
+  [[nodiscard]] std::vector<Exchange> exchanges() const override;
+  [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
+  /// Of a group of variables: updates by others between its pull and the worker's own update.
+  [[nodiscard]] std::optional<double> staleness() const override;
+
+ private:
+  enum class Stage : std::uint8_t { pulled, ready, pushed, applied };
+  struct Pending {
+    Stage stage = Stage::pulled;
+    WorkerId worker = 0;
+    int group = 0;
+    int exchange = -1;  ///< that it moves by; -1: none
+  };
+  struct Worker {
+    int iteration = 0;
+    bool held = false;               ///< waits for the slowest
+    OperationId released = 0;        ///< flag: may begin; of a held worker
+    std::vector<OperationId> pulls;  ///< by group, flags: pulled
+    std::vector<bool> waited;        ///< by group: a gate of this iteration does
+    std::vector<int> missing;        ///< gradients of a group not yet launched
+    std::vector<std::int64_t> read;  ///< updates of a group before this iteration's pull
+    int applied = 0;                 ///< groups
+    OperationId over = 0;            ///< flag: all groups applied
+  };
+
+  void start_iteration(int iteration, WorkerId id);
+  void begin_pulls(WorkerId id);
+  void gate(WorkerId id, const std::vector<int>& groups);
+  void hook(WorkerId id, TensorId tensor);
+  void advance(OperationId operation);
+  void applied(const Pending& pending);
+  void release();
+  [[nodiscard]] bool too_far_ahead(const Worker& worker) const;
+  void post(Stage stage, WorkerId worker, int group, Operation operation);
+  /// Queues a worker's group for its exchange with the server.
+  void move(Stage stage, WorkerId worker, int group);
+  void send(int exchange);
+  [[nodiscard]] Worker& worker(WorkerId id) { return workers_[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] int exchange(WorkerId worker, int server, bool push) const;
+
+  PsAsyncOptions options_;
+  JobView job_;
+  std::vector<Endpoint> places_;
+  std::vector<VariableGroup> groups_;
+  std::vector<std::vector<int>> of_tensor_;
+  std::vector<std::vector<int>> of_layer_;
+  std::vector<int> forward_;
+  std::vector<Worker> workers_;
+  std::vector<int> clocks_;             ///< iterations that a worker has had applied
+  int slowest_ = 0;                     ///< the least of them
+  std::vector<std::int64_t> versions_;  ///< updates of a group so far
+  std::int64_t updates_ = 0;            ///< of all groups
+  std::int64_t missed_ = 0;             ///< the sum of their stalenesses
+  std::unordered_map<OperationId, Pending> pending_;
+  std::vector<WindowQueue<Pending>> queues_;  ///< by exchange
+  OperationWriter writer_;
+};
+
+}  // namespace gradwire

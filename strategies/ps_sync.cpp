@@ -1,0 +1,223 @@
+#include "strategies/ps_sync.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace gradwire {
+namespace {
+
+/// Exchanges: from all GPUs to their hosts, back, and then two a server.
+constexpr int to_hosts = 0;
+constexpr int exchanges_before_servers = 1;
+constexpr int push_to(int server) {
+  return exchanges_before_servers + 2 * server;
+}
+constexpr int pull_from(int server) {
+  return push_to(server) + 1;
+}
+
+Endpoint gpu(int rank) {
+  return {Endpoint::Place::gpu, rank};
+}
+Endpoint host(int rank) {
+  return {Endpoint::Place::host, rank};
+}
+
+}  // namespace
+
+PsSync::PsSync(const PsSyncOptions& options, JobView job)
+    : options_(options), job_(std::move(job)), places_(server_places(job_)) {
+  groups_ = variable_groups(job_, static_cast<int>(places_.size()), options_.servers);
+  of_tensor_ = groups_of_tensors(job_, groups_);
+  of_layer_ = groups_of_layers(job_, groups_);
+  forward_ = forward_order(job_, groups_);
+  queues_.resize(static_cast<std::size_t>(push_to(static_cast<int>(places_.size()))));
+}
+
+StrategyMaker PsSync::read(Knobs& knobs) {
+  static const std::vector<std::string> workers = {"gpu", "machine"};
+  static const std::vector<std::string> pulls = {"barrier", "variable"};
+  static const std::vector<std::string> waits = {"layer", "all"};
+  PsSyncOptions options;
+  options.servers = read_parameter_servers(knobs, options.servers.message);
+  options.worker = knobs.choice("worker", "gpu", workers,
+                                "between-graph replication, a process a GPU; machine: "
+                                "tensorflow/benchmarks and AutoDist, towers of a process") == "gpu"
+                       ? ServedWorker::gpu
+                       : ServedWorker::machine;
+  options.barrier = knobs.choice("pull", "barrier", pulls,
+                                 "tf.train.SyncReplicasOptimizer: tokens when all variables are "
+                                 "updated") == "barrier";
+  options.layer_wait =
+      knobs.choice("forward_wait", "layer", waits,
+                   "TensorFlow's data flow: an operation waits for the variables that it reads") ==
+      "layer";
+  return [options](const JobView& job) { return std::make_unique<PsSync>(options, job); };
+}
+
+Traits PsSync::traits() const {
+  return {.dynamic = true, .forward_hooks = options_.layer_wait, .own_optimizer = true};
+}
+
+int PsSync::pushers() const {
+  return options_.worker == ServedWorker::gpu ? job_.world_size
+                                              : static_cast<int>(first_ranks(job_).size());
+}
+
+std::vector<Exchange> PsSync::exchanges() const {
+  std::vector<int> ranks(static_cast<std::size_t>(job_.world_size));
+  for (int rank = 0; rank < job_.world_size; ++rank) ranks[static_cast<std::size_t>(rank)] = rank;
+  const auto pushing = options_.worker == ServedWorker::gpu ? ranks : first_ranks(job_);
+  std::vector<Message> down;
+  std::vector<Message> up;
+  for (const int rank : ranks) {
+    down.push_back({gpu(rank), host(rank)});
+    up.push_back({host(rank), gpu(rank)});
+  }
+  std::vector<Exchange> exchanges = {{.name = "gradients to host memory", .phases = {down}}};
+  for (std::size_t server = 0; server < places_.size(); ++server) {
+    Exchange push{.name = "push to server " + std::to_string(server), .phases = {{}}};
+    Exchange pull{.name = "pull from server " + std::to_string(server), .phases = {{}, up}};
+    for (const int rank : pushing) {
+      push.phases.front().push_back({host(rank), places_[server]});
+      pull.phases.front().push_back({places_[server], host(rank)});
+    }
+    exchanges.push_back(std::move(push));
+    exchanges.push_back(std::move(pull));
+  }
+  return exchanges;
+}
+
+Operations PsSync::on_event(Seconds /*now*/, const Event& event) {
+  if (const auto* start = std::get_if<IterationStart>(&event)) {
+    iteration_ = start->iteration;
+    start_iteration();
+  } else if (const auto* forward = std::get_if<ForwardStart>(&event)) {
+    if (forward->micro_batch == 0) gate(of_layer_[static_cast<std::size_t>(forward->layer)]);
+  } else if (const auto* fired = std::get_if<HookFired>(&event)) {
+    if (job_.synchronises(fired->micro_batch)) hook(fired->tensor);
+  } else if (const auto* done = std::get_if<BackwardDone>(&event)) {
+    if (job_.synchronises(done->micro_batch) && !options_.layer_wait) {
+      writer_.post(Gate{.until = flags_});
+    }
+  } else if (const auto* ended = std::get_if<OperationDone>(&event)) {
+    advance(ended->operation);
+  }
+  return writer_.take();
+}
+
+void PsSync::start_iteration() {
+  flags_before_ = std::exchange(flags_, {});
+  waited_.assign(groups_.size(), false);
+  missing_.clear();
+  for (const auto& group : groups_) {
+    missing_.push_back(static_cast<int>(group.tensors.size()));
+    flags_.push_back(writer_.post(Flag{.label = "pulled"}));
+  }
+}
+
+void PsSync::gate(const std::vector<int>& groups) {
+  if (flags_before_.empty()) return;
+  Gate gate;
+  for (const int index : groups) {
+    const auto at = static_cast<std::size_t>(index);
+    if (waited_[at]) continue;
+    waited_[at] = true;
+    gate.until.push_back(flags_before_[at]);
+  }
+  if (!gate.until.empty()) writer_.post(std::move(gate));
+}
+
+void PsSync::hook(TensorId tensor) {
+  for (const int index : of_tensor_[static_cast<std::size_t>(tensor)]) {
+    const auto at = static_cast<std::size_t>(index);
+    if (--missing_[at] > 0) continue;
+    post(Stage::ready, index, flags_[at],
+         DeviceWork{.kernels = 0, .label = "gradients ready", .notify = true});
+  }
+}
+
+void PsSync::post(Stage stage, int group, OperationId flag, Operation operation) {
+  pending_[writer_.post(std::move(operation))] = {stage, group, flag, -1};
+}
+
+void PsSync::move(Stage stage, int group, OperationId flag, int exchange) {
+  queues_[static_cast<std::size_t>(exchange)].push({stage, group, flag, exchange});
+  send(exchange);
+}
+
+void PsSync::send(int exchange) {
+  auto& queue = queues_[static_cast<std::size_t>(exchange)];
+  while (const auto next = queue.take(options_.servers.in_flight)) {
+    const VariableGroup& moved = group(next->group);
+    pending_[writer_.post(Messages{.exchange = exchange,
+                                   .size = moved.size,
+                                   .tensors = moved.tensors,
+                                   .label = exchange == to_hosts           ? "copy to host"
+                                            : next->stage == Stage::pushed ? "push"
+                                                                           : "pull"})] = *next;
+  }
+}
+
+void PsSync::advance(OperationId operation) {
+  const auto found = pending_.find(operation);
+  if (found == pending_.end()) return;
+  const Pending pending = found->second;
+  pending_.erase(found);
+  if (pending.exchange >= 0) {
+    queues_[static_cast<std::size_t>(pending.exchange)].ended();
+    send(pending.exchange);
+  }
+  const VariableGroup& moved = group(pending.group);
+  const BytesPerSecond rate = options_.servers.server_rate;
+  // Thread 0 sums in the workers' machines, alike in all of them; a server has its own.
+  const int local = (job_.world_size + pushers() - 1) / pushers();
+  switch (pending.stage) {
+    case Stage::ready:
+      move(Stage::on_host, pending.group, pending.flag, to_hosts);
+      break;
+    case Stage::on_host:
+      if (local > 1) {
+        post(Stage::summed_here, pending.group, pending.flag,
+             HostWork{.thread = 0, .time = (local - 1) * moved.size / rate, .label = "local sum"});
+        break;
+      }
+      [[fallthrough]];
+    case Stage::summed_here:
+      move(Stage::pushed, pending.group, pending.flag, push_to(moved.server));
+      break;
+    case Stage::pushed:
+      // All but the first are added, and the update is one more pass.
+      post(Stage::updated, pending.group, pending.flag,
+           HostWork{.thread = 1 + moved.server,
+                    .time = pushers() * moved.size / rate,
+                    .label = "sum and update"});
+      break;
+    case Stage::updated:
+      if (!options_.barrier) {
+        move(Stage::pulled, pending.group, pending.flag, pull_from(moved.server));
+        break;
+      }
+      updated_.push_back(pending);
+      if (updated_.size() < groups_.size()) break;
+      for (const int index : pull_order(options_.servers, forward_, iteration_, 0)) {
+        const auto at = std::ranges::find(updated_, index, &Pending::group);
+        assert(at != updated_.end());
+        move(Stage::pulled, index, at->flag, pull_from(group(index).server));
+      }
+      updated_.clear();
+      break;
+    case Stage::pulled:
+      writer_.post(Raise{.flag = pending.flag});
+      break;
+  }
+}
+
+std::vector<PlanGroup> PsSync::plan(int /*iteration*/) const {
+  return plan_of(groups_);
+}
+
+}  // namespace gradwire

@@ -1,0 +1,24 @@
+#include "strategies/ssp.hpp"
+
+#include <memory>
+
+#include "strategies/ps_async.hpp"
+
+namespace gradwire {
+namespace {
+
+constexpr int bound_default = 3;
+constexpr int bound_most = 1'000'000;
+
+}  // namespace
+
+StrategyMaker Ssp::read(Knobs& knobs) {
+  PsAsyncOptions options;
+  options.servers = read_parameter_servers(knobs, coarse_message);
+  options.bound = static_cast<int>(
+      knobs.count("staleness", bound_default, 0, bound_most,
+                  "the bound s of Ho et al. 2013, iterations; its default is assumed"));
+  return [options](const JobView& job) { return std::make_unique<PsAsync>(options, job); };
+}
+
+}  // namespace gradwire
