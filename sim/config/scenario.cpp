@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <filesystem>
 #include <utility>
 
 #include "sim/config/cluster_yaml.hpp"
 #include "sim/config/collective_catalogue.hpp"
+#include "sim/config/original_knobs.hpp"
+#include "sim/config/presets.hpp"
 #include "sim/config/profile_key.hpp"
 #include "sim/config/scenario_document.hpp"
 #include "sim/config/strategy_catalogue.hpp"
@@ -23,7 +26,7 @@ constexpr int grad_accumulation_max = 100'000;
 
 void read_strategy(YamlMap map, Scenario& scenario) {
   const auto& catalogue = strategy_catalogue();
-  for (const char* later : {"preset", "servers"}) map.refuse(later);
+  for (const char* later : {"servers"}) map.refuse(later);
   scenario.strategy_name = map.require_choice("name", names_of(catalogue));
   scenario.grad_accumulation =
       map.value_or("grad_accumulation", 1, between(1, grad_accumulation_max));
@@ -66,8 +69,12 @@ StragglerSpec read_straggler(YamlMap map, int world_size) {
   return straggler;
 }
 
-Scenario read_document(const ScenarioDocument& document, const std::string& file, Needs needs) {
-  YamlMap map(document.yaml);
+Scenario read_document(const ScenarioDocument& document, const std::string& file, Needs needs,
+                       const RunSpec& fallback = {}) {
+  YamlValue yaml = document.yaml;
+  translate_original_knobs(yaml);
+  expand_preset(yaml);
+  YamlMap map(yaml);
   map.require_schema("gradwire.scenario/1");
   for (const char* later : {"events"}) map.refuse(later);
   Scenario scenario;
@@ -83,6 +90,7 @@ Scenario read_document(const ScenarioDocument& document, const std::string& file
   }
   if (training || map.has("strategy")) read_strategy(map.require_map("strategy"), scenario);
   scenario.library = read_collective(map, scenario.cluster, scenario.warnings);
+  scenario.run = fallback;
   if (auto run = map.optional_map("run")) read_run(*run, scenario);
   if (scenario.profile) scenario.jitter.iteration = scenario.profile->factor_stdev;
   if (auto jitter = map.optional_map("jitter")) read_jitter(*jitter, scenario.jitter);
@@ -137,6 +145,26 @@ Scenario read_sweep_point(const std::string& file, const std::vector<std::string
                           const SweepPoint& point) {
   YamlValue document = load_scenario(file, sets);
   return read_document(sweep_document(std::move(document), point), file, Needs::everything);
+}
+
+std::vector<std::string> point_labels(const std::string& file,
+                                      const std::vector<std::string>& sets) {
+  std::vector<std::string> labels;
+  for (const auto& document : point_documents(load_scenario(file, sets))) {
+    labels.push_back(document.label);
+  }
+  return labels;
+}
+
+Scenario read_contender(const std::string& file, const std::vector<std::string>& sets,
+                        const std::string& label, const Contender& contender,
+                        const RunSpec& fallback) {
+  auto documents = point_documents(load_scenario(file, sets));
+  const auto document = std::ranges::find(documents, label, &ScenarioDocument::label);
+  assert(document != documents.end());
+  document->label = contender.name;
+  put_contender(document->yaml, contender);
+  return read_document(*document, file, Needs::everything, fallback);
 }
 
 }  // namespace gradwire::config
