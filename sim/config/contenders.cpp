@@ -133,8 +133,7 @@ Contender read_contender(const Piece& piece, const Reader& reader) {
 bool stays(const std::string& key, const std::string& strategy) {
   if (key == "grad_accumulation") return true;
   const StrategyEntry* entry = find_strategy(strategy);
-  return key == "servers" && entry != nullptr &&
-         std::ranges::find(entry->parameters, key, &ParameterInfo::name) != entry->parameters.end();
+  return key == "servers" && entry != nullptr && entry->servers;
 }
 
 }  // namespace
