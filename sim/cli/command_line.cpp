@@ -36,6 +36,7 @@ void build(CLI::App& app, Context& context) {
       "130 interrupted.");
   app.parse_complete_callback([&app] { refuse_overwriting(app); });
   add_run(app, context);
+  add_compare(app, context);
   add_sweep(app, context);
   add_collective(app, context);
   add_diff(app, context);

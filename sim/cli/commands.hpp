@@ -13,6 +13,7 @@ struct Context {
 
 // Each adds one command, whose callback does the work. `context` must outlive the app.
 void add_run(CLI::App& app, Context& context);
+void add_compare(CLI::App& app, Context& context);
 void add_sweep(CLI::App& app, Context& context);
 void add_collective(CLI::App& app, Context& context);
 void add_diff(CLI::App& app, Context& context);

@@ -95,4 +95,20 @@ void add_sets(CLI::App& command, std::vector<std::string>& sets) {
       ->take_all();
 }
 
+void add_envs(CLI::App& command, std::vector<std::string>& envs) {
+  command
+      .add_option("--env", envs,
+                  "A variable of the original system, in its own unit, e.g. --env "
+                  "HOROVOD_FUSION_THRESHOLD=67108864 (gradwire list variables); may be repeated")
+      ->type_name("NAME=VALUE")
+      ->expected(1)
+      ->take_all();
+}
+
+std::vector<std::string> with_envs(std::vector<std::string> sets,
+                                   const std::vector<std::string>& envs) {
+  for (const std::string& env : envs) sets.push_back("strategy." + env);
+  return sets;
+}
+
 }  // namespace gradwire::cli

@@ -31,4 +31,11 @@ void write_outputs(const std::vector<Output>& outputs);
 /// Adds --set to a command that reads a scenario.
 void add_sets(CLI::App& command, std::vector<std::string>& sets);
 
+/// Adds --env, for the original systems' own variables.
+void add_envs(CLI::App& command, std::vector<std::string>& envs);
+
+/// Overrides with those of --env behind them: NAME=VALUE sets `strategy.NAME`.
+[[nodiscard]] std::vector<std::string> with_envs(std::vector<std::string> sets,
+                                                 const std::vector<std::string>& envs);
+
 }  // namespace gradwire::cli

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -12,6 +13,7 @@
 #include "sim/cli/predict.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/config/scenario.hpp"
+#include "sim/report/benchmark_lines.hpp"
 #include "sim/report/chrome_trace.hpp"
 #include "sim/report/csv.hpp"
 #include "sim/report/ddp_json.hpp"
@@ -26,13 +28,24 @@ namespace {
 struct RunOptions {
   std::string scenario;
   std::vector<std::string> sets;
+  std::vector<std::string> envs;
   std::string point;
+  std::string format = "table";
   std::string json;
   std::string ddp_json;
   std::string trace;
   std::string csv;
   std::string svg;
 };
+
+/// The originals' front ends whose lines `--format` prints.
+const std::map<std::string, LineFormat>& line_formats() {
+  static const std::map<std::string, LineFormat> formats = {
+      {"horovod", LineFormat::horovod},
+      {"kungfu", LineFormat::kungfu},
+      {"ddl-benchmarks", LineFormat::ddl_benchmarks}};
+  return formats;
+}
 
 std::vector<ResultRow> csv_rows(const std::vector<Point>& points) {
   std::vector<ResultRow> rows;
@@ -55,7 +68,7 @@ void print_warnings(const std::vector<Point>& points) {
 }
 
 void run(const RunOptions& options, const Context& context) {
-  auto scenarios = config::read_scenario(options.scenario, options.sets);
+  auto scenarios = config::read_scenario(options.scenario, with_envs(options.sets, options.envs));
   if (!options.point.empty()) {
     scenarios = {choose_point(scenarios, options.point, options.scenario)};
   }
@@ -69,7 +82,10 @@ void run(const RunOptions& options, const Context& context) {
     }
   }
   const bool several = options.point.empty() && !points.front().label.empty();
-  fmt::print("{}", several ? ddp_table(points) : summary(points.front()));
+  const auto format = line_formats().find(options.format);
+  fmt::print("{}", format != line_formats().end() ? benchmark_lines(points, format->second)
+                   : several                      ? ddp_table(points)
+                                                  : summary(points.front()));
   if (several && !context.quiet) print_warnings(points);
   write_outputs(
       {{options.json,
@@ -88,6 +104,13 @@ void add_run(CLI::App& app, Context& context) {
       app.add_subcommand("run", "Predict one scenario, or each of its points, and print a table");
   command->add_option("SCENARIO", options->scenario, "Scenario file (YAML)")->required();
   add_sets(*command, options->sets);
+  add_envs(*command, options->envs);
+  command
+      ->add_option("--format", options->format,
+                   "What to print: table (default), or the lines of an original's benchmark: "
+                   "horovod, kungfu, ddl-benchmarks")
+      ->check(CLI::IsMember({"table", "horovod", "kungfu", "ddl-benchmarks"}))
+      ->type_name("FORMAT");
   command->add_option("--point", options->point, "Run only the point with this label")
       ->type_name("LABEL");
   const auto file = [&](const char* name, std::string& path, const char* what) {
@@ -105,7 +128,9 @@ void add_run(CLI::App& app, Context& context) {
       "  gradwire run scenarios/pytorch_ddp_v100.yaml\n"
       "  gradwire run job.yaml --set cluster.nodes=4 --set 'strategy.bucket_cap=1 MiB' --json "
       "r.json\n"
-      "  gradwire run job.yaml --trace trace.json --svg timeline.svg");
+      "  gradwire run job.yaml --trace trace.json --svg timeline.svg\n"
+      "  gradwire run job.yaml --set strategy.preset=horovod/0.28 --env HOROVOD_CYCLE_TIME=3.5 "
+      "--format horovod");
   command->callback([options, &context] { run(*options, context); });
 }
 

@@ -14,6 +14,7 @@
 #include "sim/config/gpu_yaml.hpp"
 #include "sim/config/model_yaml.hpp"
 #include "sim/config/node_yaml.hpp"
+#include "sim/config/presets.hpp"
 #include "sim/config/profile_yaml.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/config/scenario_document.hpp"
@@ -75,6 +76,8 @@ const std::vector<Schema>& schemas() {
        }},
       {"gradwire.collective_table/1",
        [](const std::string& file) { static_cast<void>(read_collective_table(load_yaml(file))); }},
+      {"gradwire.presets/1",
+       [](const std::string& file) { static_cast<void>(read_presets(load_yaml(file))); }},
       {"gradwire.collective_measurements/1",
        [](const std::string& file) {
          const YamlValue document = load_yaml(file);

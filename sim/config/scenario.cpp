@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <filesystem>
 #include <utility>
 
@@ -10,6 +11,8 @@
 #include "sim/config/collective_catalogue.hpp"
 #include "sim/config/compression_catalogue.hpp"
 #include "sim/config/compressor_costs_yaml.hpp"
+#include "sim/config/original_knobs.hpp"
+#include "sim/config/presets.hpp"
 #include "sim/config/profile_key.hpp"
 #include "sim/config/scenario_document.hpp"
 #include "sim/config/servers_yaml.hpp"
@@ -37,6 +40,7 @@ std::optional<ServerSpec> strategy_servers(const YamlValue& document) {
 
 void read_strategy_key(YamlMap map, Scenario& scenario) {
   map.refuse("preset");
+void read_strategy(YamlMap map, Scenario& scenario) {
   scenario.strategy_name = map.require_choice("name", names_of(strategy_catalogue()));
   const StrategyEntry& entry = *find_strategy(scenario.strategy_name);
   if (entry.servers) map.find("servers");  // read with the cluster
@@ -86,8 +90,12 @@ StragglerSpec read_straggler(YamlMap map, int world_size) {
   return straggler;
 }
 
-Scenario read_document(const ScenarioDocument& document, const std::string& file, Needs needs) {
-  YamlMap map(document.yaml);
+Scenario read_document(const ScenarioDocument& document, const std::string& file, Needs needs,
+                       const RunSpec& fallback = {}) {
+  YamlValue yaml = document.yaml;
+  translate_original_knobs(yaml);
+  expand_preset(yaml);
+  YamlMap map(yaml);
   map.require_schema("gradwire.scenario/1");
   for (const char* later : {"events"}) map.refuse(later);
   Scenario scenario;
@@ -95,7 +103,7 @@ Scenario read_document(const ScenarioDocument& document, const std::string& file
   scenario.name = map.value_or<std::string>("name", std::filesystem::path(file).stem().string());
   const bool training = needs == Needs::everything;
   if (training || map.has("profile")) read_profile_key(map, scenario);
-  const ClusterSpec cluster = read_cluster(map, strategy_servers(document.yaml));
+  const ClusterSpec cluster = read_cluster(map, strategy_servers(yaml));
   scenario.cluster = cluster.cluster;
   scenario.placement = read_placement(map, cluster);
   scenario.servers = cluster.servers;
@@ -104,6 +112,7 @@ Scenario read_document(const ScenarioDocument& document, const std::string& file
   }
   if (training || map.has("strategy")) read_strategy_key(map.require_map("strategy"), scenario);
   scenario.library = read_collective(map, scenario.cluster, scenario.warnings);
+  scenario.run = fallback;
   if (auto run = map.optional_map("run")) read_run(*run, scenario);
   if (scenario.profile) scenario.jitter.iteration = scenario.profile->factor_stdev;
   if (auto jitter = map.optional_map("jitter")) read_jitter(*jitter, scenario.jitter);
@@ -158,6 +167,26 @@ Scenario read_sweep_point(const std::string& file, const std::vector<std::string
                           const SweepPoint& point) {
   YamlValue document = load_scenario(file, sets);
   return read_document(sweep_document(std::move(document), point), file, Needs::everything);
+}
+
+std::vector<std::string> point_labels(const std::string& file,
+                                      const std::vector<std::string>& sets) {
+  std::vector<std::string> labels;
+  for (const auto& document : point_documents(load_scenario(file, sets))) {
+    labels.push_back(document.label);
+  }
+  return labels;
+}
+
+Scenario read_contender(const std::string& file, const std::vector<std::string>& sets,
+                        const std::string& label, const Contender& contender,
+                        const RunSpec& fallback) {
+  auto documents = point_documents(load_scenario(file, sets));
+  const auto document = std::ranges::find(documents, label, &ScenarioDocument::label);
+  assert(document != documents.end());
+  document->label = contender.name;
+  put_contender(document->yaml, contender);
+  return read_document(*document, file, Needs::everything, fallback);
 }
 
 }  // namespace gradwire::config

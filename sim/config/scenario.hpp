@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/contenders.hpp"
 #include "sim/core/cluster.hpp"
 #include "sim/core/compute_profile.hpp"
 #include "sim/core/gpu.hpp"
@@ -58,5 +59,16 @@ using SweepPoint = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] Scenario read_sweep_point(const std::string& file,
                                         const std::vector<std::string>& sets,
                                         const SweepPoint& point);
+
+/// The labels of the scenario's points, in order; one "" for a file without points.
+[[nodiscard]] std::vector<std::string> point_labels(const std::string& file,
+                                                    const std::vector<std::string>& sets);
+
+/// The scenario, or its point of that label ("" where it has no points), under another strategy;
+/// the label becomes the contender's name. A file that says nothing about `run.iterations` or
+/// `run.warmup` gets those of `fallback`.
+[[nodiscard]] Scenario read_contender(const std::string& file, const std::vector<std::string>& sets,
+                                      const std::string& label, const Contender& contender,
+                                      const RunSpec& fallback);
 
 }  // namespace gradwire::config

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "sim/config/collective_catalogue.hpp"
+#include "sim/config/presets.hpp"
 #include "sim/config/strategy_catalogue.hpp"
 #include "sim/config/yaml_map.hpp"
 
@@ -31,19 +33,20 @@ bool has_knob(const std::vector<Entry>& catalogue, const std::string& name,
              entry->parameters.end();
 }
 
-/// What `section.key` chose, and how to forget the knobs of the former choice.
+/// What a section chose, and how to forget the knobs of the former choice.
 template <class Entry>
 class Choice {
  public:
-  Choice(const YamlValue& document, std::string section, std::string key,
-         const std::vector<Entry>& catalogue)
+  /// @param chosen  names the choice of a document.
+  Choice(const YamlValue& document, std::string section, const std::vector<Entry>& catalogue,
+         std::function<std::string(const YamlValue&)> chosen)
       : section_(std::move(section)),
-        key_(std::move(key)),
         catalogue_(catalogue),
-        former_(text_at(document, section_, key_)) {}
+        chosen_(std::move(chosen)),
+        former_(chosen_(document)) {}
 
   void forget_former(YamlValue& document, const std::vector<Override>& changes) const {
-    const std::string now = text_at(document, section_, key_);
+    const std::string now = chosen_(document);
     const auto section = std::ranges::find(document.entries, section_, &YamlEntry::key);
     if (now == former_ || section == document.entries.end()) return;
     std::erase_if(section->value.entries, [&](const YamlEntry& entry) {
@@ -58,10 +61,28 @@ class Choice {
 
  private:
   std::string section_;
-  std::string key_;
   const std::vector<Entry>& catalogue_;
+  std::function<std::string(const YamlValue&)> chosen_;
   std::string former_;
 };
+
+bool changes_key(const std::vector<Override>& changes, const std::string& path) {
+  return std::ranges::find(changes, path, &Override::path) != changes.end();
+}
+
+/// A strategy is named by `name` or by `preset`: the one that an override gives takes the place of
+/// another strategy's that the document had by the other.
+void forget_other_name(YamlValue& document, const std::vector<Override>& changes) {
+  const bool name = changes_key(changes, "strategy.name");
+  const bool preset = changes_key(changes, "strategy.preset");
+  const auto strategy = std::ranges::find(document.entries, "strategy", &YamlEntry::key);
+  if (name == preset || strategy == document.entries.end()) return;
+  const auto found = find_preset(text_at(document, "strategy", "preset"));
+  if (!found) return;
+  const YamlValue* of_preset = found->strategy.find("name");
+  if (text_at(document, "strategy", "name") == of_preset->text) return;
+  remove_key(strategy->value, name ? "preset" : "name");
+}
 
 nlohmann::json json_of(const YamlValue& value) {
   switch (value.kind) {
@@ -91,9 +112,12 @@ nlohmann::json json_of(const YamlValue& value) {
 }  // namespace
 
 void apply_all(YamlValue& document, const std::vector<Override>& changes) {
-  const Choice strategy(document, "strategy", "name", strategy_catalogue());
-  const Choice library(document, "collective", "library", collective_catalogue());
+  const Choice strategy(document, "strategy", strategy_catalogue(), strategy_named);
+  const Choice library(
+      document, "collective", collective_catalogue(),
+      [](const YamlValue& scenario) { return text_at(scenario, "collective", "library"); });
   for (const auto& change : changes) apply(document, change);
+  forget_other_name(document, changes);
   strategy.forget_former(document, changes);
   library.forget_former(document, changes);
 }

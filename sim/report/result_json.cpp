@@ -70,6 +70,7 @@ Json result_json(const Point& point) {
                            {"bytes_per_rank", r.bytes_per_rank},
                            {"busy_s", r.communication_busy_s},
                            {"overlap_fraction", r.overlap_fraction}};
+  if (r.staleness) json["staleness"] = *r.staleness;
   json["links"] = links(r);
   json["fidelity"] = {{"used", r.fidelity}, {"why", r.fidelity_why}};
   json["profile_source"] = r.profile_source;

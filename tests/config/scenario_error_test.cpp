@@ -136,7 +136,6 @@ TEST_CASE_METHOD(ErrorFixture, "what later versions bring is refused, not ignore
   const std::string later = "' is not supported by this version yet; expected no such key";
   CHECK(message(10, "events: [{at: 2 s, worker: 7, lost: true}]") ==
         "s.yaml:10:1: 'events" + later);
-  CHECK(message(7, "strategy: {preset: pytorch_ddp/default}") == "s.yaml:7:12: 'preset" + later);
   CHECK(message(8, "collective: {algorithm: trie}") ==
         "s.yaml:8:25: 'algorithm' names 'trie'; expected auto, or names of tree, ring, "
         "collnet_direct, collnet_chain, nvls, nvls_tree, pat, with commas between them; did you "

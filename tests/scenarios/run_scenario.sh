@@ -9,6 +9,7 @@ mkdir -p "$scratch"
 
 command=run
 ! grep -q '^vary:' "$scenario" || command=sweep
+[[ $(basename "$scenario") != compare_* ]] || command=compare
 grep -q '^strategy:' "$scenario" || command=collective  # nothing is trained
 predict() { "$gradwire" "$command" "$scenario" --quiet --json "$scratch/$1.json" | grep -v '^Engine ' >"$scratch/$1.txt"; }
 

@@ -1,0 +1,191 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/cli/commands.hpp"
+#include "sim/cli/inputs.hpp"
+#include "sim/cli/outputs.hpp"
+#include "sim/cli/predict.hpp"
+#include "sim/cli/progress.hpp"
+#include "sim/cli/worker_pool.hpp"
+#include "sim/config/scenario.hpp"
+#include "sim/core/error.hpp"
+#include "sim/report/comparison.hpp"
+#include "sim/report/csv.hpp"
+#include "sim/report/result_json.hpp"
+
+namespace gradwire::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* baseline = "ddp";
+constexpr const char* option_name = "--strategies";
+
+/// Iterations where the scenario says nothing: enough for strategies whose first iterations differ
+/// from the later ones (rebuilt buckets, stale gradients), few enough for 40 strategies at 1024
+/// GPUs within a minute.
+constexpr RunSpec default_run = {.iterations = 5, .warmup = 2, .seed = 1};
+
+struct CompareOptions {
+  std::string scenario;
+  std::vector<std::string> sets;
+  std::string strategies = "all";
+  std::string point;
+  int workers = available_cores();
+  std::string json;
+  std::string csv;
+  std::string svg;
+};
+
+struct Comparison {
+  std::vector<config::Contender> contenders;
+  std::string label;  ///< of the scenario's point
+};
+
+/// The contenders asked for, and the baseline.
+std::vector<config::Contender> contenders_of(const CompareOptions& options) {
+  const std::string names = options.strategies == "all"
+                                ? fmt::format("{}", fmt::join(config::all_contenders(), ","))
+                                : options.strategies;
+  auto contenders = config::parse_contenders(names, option_name);
+  if (std::ranges::find(contenders, baseline, &config::Contender::name) == contenders.end()) {
+    contenders.push_back(config::parse_contenders(baseline, option_name).front());
+  }
+  return contenders;
+}
+
+std::string point_label(const CompareOptions& options) {
+  const auto points = config::point_labels(options.scenario, options.sets);
+  if (points.front().empty() && options.point.empty()) return "";
+  const auto scenarios = config::read_scenario(options.scenario, options.sets);
+  return choose_point(scenarios, options.point, options.scenario).label;
+}
+
+config::Scenario scenario_of(const CompareOptions& options, const std::string& label,
+                             const config::Contender& contender) {
+  return config::read_contender(options.scenario, options.sets, label, contender, default_run);
+}
+
+/// What a worker answers for one contender.
+std::string answer(const CompareOptions& options, const std::string& label,
+                   const config::Contender& contender) {
+  try {
+    const auto scenario = scenario_of(options, label, contender);
+    return Json{{"result", result_json(predict_point(scenario, false))}}.dump();
+  } catch (const ConfigError& error) {
+    const bool asked = error.where().file.starts_with(option_name) && options.strategies != "all";
+    return Json{{"error", error.what()}, {"bad_option", asked}, {"bad_input", true}}.dump();
+  } catch (const SimulationError& error) {
+    return Json{{"error", error.what()}}.dump();
+  }
+}
+
+struct Outcome {
+  std::vector<ComparisonRow> rows;
+  std::size_t bad_input = 0;
+  std::size_t failed = 0;  ///< workers that ended without an answer
+};
+
+Outcome simulate_all(const CompareOptions& options, const Comparison& comparison, bool quiet) {
+  Outcome outcome;
+  for (const auto& contender : comparison.contenders) {
+    outcome.rows.push_back(
+        {.name = contender.name, .result = nullptr, .error = {}, .speed_up = {}});
+  }
+  std::vector<std::size_t> misspelt;
+  {
+    Progress progress(comparison.contenders.size(), quiet);
+    run_in_workers(
+        comparison.contenders.size(), options.workers,
+        [&](std::size_t index) {
+          return answer(options, comparison.label, comparison.contenders[index]);
+        },
+        [&](std::size_t index, const TaskOutcome& done) {
+          const Json json = done.done ? Json::parse(done.text) : Json{{"error", done.text}};
+          outcome.rows[index].result = json.value("result", Json(nullptr));
+          outcome.rows[index].error = json.value("error", "");
+          outcome.failed += done.done ? 0U : 1U;
+          outcome.bad_input += json.value("bad_input", false) ? 1U : 0U;
+          if (json.value("bad_option", false)) misspelt.push_back(index);
+          progress.step();
+        });
+  }
+  if (outcome.bad_input == outcome.rows.size()) misspelt.push_back(outcome.rows.size() - 1);
+  // What the user wrote is wrong: the same error ends the command.
+  for (const std::size_t index : misspelt) {
+    (void)scenario_of(options, comparison.label, comparison.contenders[index]);
+  }
+  return outcome;
+}
+
+std::string title(const std::vector<ComparisonRow>& rows) {
+  const Json& first = rows.front().result;
+  return fmt::format("{} on {} GPUs, {} a GPU", first["model"].get<std::string>(),
+                     first["world_size"].get<int>(), first["batch_per_gpu"].get<int>());
+}
+
+void compare(const CompareOptions& options, Context& context) {
+  const Comparison comparison{contenders_of(options), point_label(options)};
+  Outcome outcome = simulate_all(options, comparison, context.quiet);
+  std::vector<ComparisonRow>& rows = outcome.rows;
+  rank_rows(rows, baseline);
+  if (rows.front().rank == 0) {
+    throw SimulationError(
+        fmt::format("no strategy can run here; {}: {}", rows.front().name, rows.front().error));
+  }
+  fmt::print("{}\n\n{}", title(rows), comparison_table(rows, baseline));
+  write_outputs({{options.json, [&] { return json_text(comparison_json(rows, baseline)); }},
+                 {options.csv, [&] { return csv(comparison_rows(rows)); }},
+                 {options.svg, [&] { return comparison_svg(rows, baseline, title(rows)); }}});
+  if (outcome.failed > 0) {
+    fmt::print(stderr, "gradwire: {} of {} strategies failed\n", outcome.failed, rows.size());
+    context.exit_code = 1;
+  }
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, Context& context) {
+  auto options = std::make_shared<CompareOptions>();
+  CLI::App* command =
+      app.add_subcommand("compare", "Predict the same job under many strategies, and rank them");
+  command->add_option("SCENARIO", options->scenario, "Scenario file (YAML)")->required();
+  add_sets(*command, options->sets);
+  command
+      ->add_option(option_name, options->strategies,
+                   "Strategies and presets, with knobs and compression: a,b(knob=value)+fp16,... "
+                   "or all (default)")
+      ->type_name("LIST");
+  command
+      ->add_option("--point", options->point,
+                   "Label of the scenario's point (default: the one with the most ranks)")
+      ->type_name("LABEL");
+  command
+      ->add_option("-j,--jobs", options->workers,
+                   "Strategies that run at the same time (default: one a core)")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
+  command->add_option("--json", options->json, "Write gradwire.results/1")->check(writable_file());
+  command->add_option("--csv", options->csv, "Write one line a strategy")->check(writable_file());
+  command->add_option("--svg", options->svg, "Draw a bar a strategy")->check(writable_file());
+  command->footer(
+      "DDP runs in any case: speed-ups are over it. A strategy that cannot run on this cluster is "
+      "told\n"
+      "below the table. A scenario without run.iterations and run.warmup runs 5 after 2.\n"
+      "Examples:\n"
+      "  gradwire compare scenarios/compare_64_gpus.yaml\n"
+      "  gradwire compare job.yaml --strategies 'ddp,horovod/0.28,ddp(bucket_cap=1 MiB)+fp16' "
+      "--svg c.svg");
+  command->callback([options, &context] { compare(*options, context); });
+}
+
+}  // namespace gradwire::cli

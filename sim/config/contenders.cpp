@@ -1,0 +1,196 @@
+#include "sim/config/contenders.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "sim/config/original_knobs.hpp"
+#include "sim/config/presets.hpp"
+#include "sim/config/strategy_catalogue.hpp"
+#include "sim/core/error.hpp"
+
+namespace gradwire::config {
+namespace {
+
+constexpr const char* grammar =
+    "expected NAME, NAME(key=value,...) or one of them and +COMPRESSION";
+
+/// A piece of a text and the column where it begins, from 1.
+struct Piece {
+  std::string text;
+  int column = 1;
+};
+
+/// Splits at `separator` where it stands outside of parentheses and braces; trims blanks.
+std::vector<Piece> split(const Piece& whole, char separator) {
+  std::vector<Piece> pieces;
+  int depth = 0;
+  std::size_t begin = 0;
+  const std::string& text = whole.text;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    const char c = i < text.size() ? text[i] : separator;
+    if (c == '(' || c == '{' || c == '[') ++depth;
+    if (c == ')' || c == '}' || c == ']') --depth;
+    if (i < text.size() && (c != separator || depth > 0)) continue;
+    std::size_t first = begin;
+    std::size_t last = i;
+    while (first < last && text[first] == ' ') ++first;
+    while (last > first && text[last - 1] == ' ') --last;
+    pieces.push_back({text.substr(first, last - first), whole.column + static_cast<int>(first)});
+    begin = i + 1;
+  }
+  return pieces;
+}
+
+YamlValue scalar(const Piece& piece, const SourceLocation& where) {
+  YamlValue value;
+  value.kind = YamlValue::Kind::scalar;
+  value.text = piece.text;
+  value.where = where;
+  return value;
+}
+
+YamlValue mapping(const SourceLocation& where) {
+  YamlValue value;
+  value.kind = YamlValue::Kind::map;
+  value.where = where;
+  return value;
+}
+
+/// Sets a key; what was there goes.
+void set(YamlValue& map, const YamlEntry& entry) {
+  std::erase_if(map.entries, [&](const YamlEntry& old) { return old.key == entry.key; });
+  map.entries.push_back(entry);
+}
+
+/// "name" or "name(key=value,...)" as the mapping {NAME_KEY: name, key: value, ...}.
+struct Reader {
+  std::string file;
+
+  [[nodiscard]] SourceLocation at(const Piece& piece) const { return {file, 1, piece.column}; }
+
+  [[nodiscard]] YamlValue read(const Piece& piece, const std::string& name_key) const {
+    YamlValue map = mapping(at(piece));
+    const std::size_t open = piece.text.find('(');
+    const Piece name{piece.text.substr(0, open), piece.column};
+    map.entries.push_back({name_key, at(name), scalar(name, at(name))});
+    if (open == std::string::npos) return map;
+    if (piece.text.back() != ')') {
+      throw ConfigError(at(piece),
+                        fmt::format("'{}' has no closing parenthesis; {}", piece.text, grammar));
+    }
+    const Piece inside{piece.text.substr(open + 1, piece.text.size() - open - 2),
+                       piece.column + static_cast<int>(open) + 1};
+    for (const Piece& knob : split(inside, ',')) {
+      const std::size_t equals = knob.text.find('=');
+      if (equals == std::string::npos || equals == 0) {
+        throw ConfigError(at(knob), fmt::format("'{}' sets no knob; {}", knob.text, grammar));
+      }
+      const int column = knob.column + static_cast<int>(equals) + 1;
+      set(map, {knob.text.substr(0, equals), at(knob),
+                parse_yaml(knob.text.substr(equals + 1), file, column)});
+    }
+    return map;
+  }
+};
+
+Contender read_contender(const Piece& piece, const Reader& reader) {
+  const auto parts = split(piece, '+');
+  const Piece& first = parts.front();
+  Contender contender{.name = piece.text,
+                      .choice = first.text.substr(0, first.text.find('(')),
+                      .is_preset = false,
+                      .strategy = {}};
+  if (find_strategy(contender.choice) == nullptr) {
+    std::vector<std::string> known = names_of(strategy_catalogue());
+    for (const Preset& preset : shipped_presets()) known.push_back(preset.name);
+    contender.is_preset = find_preset(contender.choice).has_value();
+    if (!contender.is_preset) {
+      throw ConfigError(reader.at(first),
+                        fmt::format("'{}' is no strategy and no preset; expected names that "
+                                    "'gradwire list strategies' and 'gradwire list presets' "
+                                    "show, or all{}",
+                                    contender.choice, suggestion(contender.choice, known)));
+    }
+  }
+  contender.strategy = reader.read(first, contender.is_preset ? "preset" : "name");
+  if (parts.size() > 2) {
+    throw ConfigError(reader.at(parts[2]),
+                      fmt::format("a second compression '{}'; {}", parts[2].text, grammar));
+  }
+  if (parts.size() == 2) {
+    set(contender.strategy, {"compression", reader.at(parts[1]), reader.read(parts[1], "name")});
+  }
+  return contender;
+}
+
+/// Keys of a strategy's mapping that say something about the job rather than about the strategy.
+bool stays(const std::string& key, const std::string& strategy) {
+  if (key == "grad_accumulation") return true;
+  const StrategyEntry* entry = find_strategy(strategy);
+  return key == "servers" && entry != nullptr && entry->servers;
+}
+
+}  // namespace
+
+std::vector<std::string> all_contenders() {
+  /// Variants beside the defaults: what papers compare.
+  static const std::vector<std::string> variants = {
+      "ddp(bucket_cap=1 MiB)", "ddp(bucket_cap=100 MiB)", "ddp(gradient_as_bucket_view=true)",
+      "horovod/0.19",          "ddl_benchmarks/WFBP-A2A", "ddl_benchmarks/ByteScheduler-A2A",
+  };
+  static const std::vector<std::string> compressions = {
+      "fp16", "bf16",    "signsgd", "ef_signsgd", "qsgd",    "topk",       "ef_topk",
+      "dgc",  "randomk", "gtopk",   "powersgd",   "acp_sgd", "onebit_adam"};
+  std::vector<std::string> all = names_of(strategy_catalogue());
+  all.insert(all.end(), variants.begin(), variants.end());
+  for (const std::string& compression : compressions) all.push_back("ddp+" + compression);
+  return all;
+}
+
+std::vector<Contender> parse_contenders(const std::string& text, const std::string& file) {
+  const Reader reader{file};
+  std::vector<Contender> contenders;
+  for (const Piece& piece : split({text, 1}, ',')) {
+    if (piece.text.empty()) {
+      throw ConfigError(reader.at(piece), fmt::format("an empty name; {}", grammar));
+    }
+    const bool again =
+        std::ranges::find(contenders, piece.text, &Contender::name) != contenders.end();
+    if (again) {
+      throw ConfigError(reader.at(piece),
+                        fmt::format("'{}' is there twice; expected once", piece.text));
+    }
+    contenders.push_back(read_contender(piece, reader));
+  }
+  return contenders;
+}
+
+void put_contender(YamlValue& scenario, const Contender& contender) {
+  translate_original_knobs(scenario);
+  const std::string written = strategy_named(scenario);
+  auto entry = std::ranges::find(scenario.entries, "strategy", &YamlEntry::key);
+  if (entry == scenario.entries.end()) {
+    scenario.entries.push_back(
+        {"strategy", contender.strategy.where, mapping(contender.strategy.where)});
+    entry = scenario.entries.end() - 1;
+  }
+  YamlValue& strategy = entry->value;
+  if (contender.is_preset || written != contender.choice) {
+    const std::string chosen = contender.is_preset
+                                   ? find_preset(contender.choice)->strategy.find("name")->text
+                                   : contender.choice;
+    std::erase_if(strategy.entries, [&](const YamlEntry& old) { return !stays(old.key, chosen); });
+  } else {
+    // The same strategy: by its preset if the scenario says so, and then without the name.
+    std::erase_if(strategy.entries, [](const YamlEntry& old) { return old.key == "name"; });
+  }
+  for (const YamlEntry& own : contender.strategy.entries) set(strategy, own);
+}
+
+}  // namespace gradwire::config

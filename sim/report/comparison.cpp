@@ -1,0 +1,133 @@
+#include "sim/report/comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+
+#include "sim/report/result_json.hpp"
+#include "sim/report/summary.hpp"
+#include "sim/report/version.hpp"
+
+namespace gradwire {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double throughput(const ComparisonRow& row) {
+  return row.result.at("throughput_samples_per_s").get<double>();
+}
+
+/// A bound of the iteration time relative to its median: "low" or "high".
+double relative(const ComparisonRow& row, const char* bound) {
+  const Json& time = row.result.at("iteration_time_s");
+  return time.at(bound).get<double>() / time.at("p50").get<double>();
+}
+
+SpeedUp speed_up(const ComparisonRow& row, const ComparisonRow& baseline) {
+  if (row.name == baseline.name) return {};
+  const double mean = throughput(row) / throughput(baseline);
+  return {mean, mean * relative(baseline, "low") / relative(row, "high"),
+          mean * relative(baseline, "high") / relative(row, "low")};
+}
+
+bool has_staleness(const ComparisonRow& row) {
+  return row.rank > 0 && row.result.contains("staleness");
+}
+
+std::string line_of(const ComparisonRow& row, std::size_t width, bool staleness,
+                    const std::string& baseline) {
+  const Json& r = row.result;
+  const std::string gain = row.name == baseline
+                               ? "baseline"
+                               : fmt::format("{:.2f} [{:.2f}, {:.2f}]", row.speed_up.mean,
+                                             row.speed_up.low, row.speed_up.high);
+  std::string text =
+      fmt::format("{:>4}  {:<{}}{:>12.2f}{:>13.1f}{:>14.2f}{:>12}{:>21}", row.rank, row.name, width,
+                  1e3 * r["iteration_time_s"]["mean"].get<double>(), throughput(row),
+                  1e3 * r["breakdown_s"]["exposed_communication"].get<double>(),
+                  readable_bytes(r["communication"]["bytes_per_rank"].get<double>()), gain);
+  if (staleness) {
+    text += has_staleness(row) ? fmt::format("{:>11.2f}", r["staleness"].get<double>())
+                               : fmt::format("{:>11}", "-");
+  }
+  return text + '\n';
+}
+
+}  // namespace
+
+void rank_rows(std::vector<ComparisonRow>& rows, const std::string& baseline) {
+  std::stable_sort(rows.begin(), rows.end(), [](const ComparisonRow& a, const ComparisonRow& b) {
+    if (!a.error.empty() || !b.error.empty()) return a.error.empty() && !b.error.empty();
+    return std::make_tuple(-throughput(a), a.name) < std::make_tuple(-throughput(b), b.name);
+  });
+  const auto base = std::find_if(rows.begin(), rows.end(), [&](const ComparisonRow& row) {
+    return row.name == baseline && row.error.empty();
+  });
+  int rank = 0;
+  for (ComparisonRow& row : rows) {
+    if (!row.error.empty()) continue;
+    row.rank = ++rank;
+    if (base != rows.end()) row.speed_up = speed_up(row, *base);
+  }
+}
+
+std::string comparison_table(std::span<const ComparisonRow> rows, const std::string& baseline) {
+  std::size_t width = std::string_view("strategy").size();
+  bool staleness = false;
+  for (const ComparisonRow& row : rows) {
+    if (row.rank > 0) width = std::max(width, row.name.size());
+    staleness = staleness || has_staleness(row);
+  }
+  std::string text =
+      fmt::format("{:>4}  {:<{}}{:>12}{:>13}{:>14}{:>12}{:>21}{}\n", "rank", "strategy", width,
+                  "iter (ms)", "samples/s", "exposed (ms)", "sent/rank",
+                  "speed-up over " + baseline, staleness ? fmt::format("{:>11}", "staleness") : "");
+  for (const ComparisonRow& row : rows) {
+    if (row.rank > 0) text += line_of(row, width, staleness, baseline);
+  }
+  bool first = true;
+  for (const ComparisonRow& row : rows) {
+    if (row.rank > 0) continue;
+    text += fmt::format("{}  {}: {}\n", first ? "\nCannot run here:\n" : "", row.name, row.error);
+    first = false;
+  }
+  return text;
+}
+
+nlohmann::ordered_json comparison_json(std::span<const ComparisonRow> rows,
+                                       const std::string& baseline) {
+  Json list = Json::array();
+  for (const ComparisonRow& row : rows) {
+    Json entry = row.rank > 0 ? row.result : Json::object();
+    entry["label"] = row.name;
+    if (row.rank > 0) {
+      entry["rank"] = row.rank;
+      entry["speed_up"] = {{"over", baseline},
+                           {"mean", row.speed_up.mean},
+                           {"low", row.speed_up.low},
+                           {"high", row.speed_up.high}};
+    } else {
+      entry["error"] = row.error;
+    }
+    list.push_back(std::move(entry));
+  }
+  return {{"schema", results_schema}, {"gradwire_version", gradwire_version}, {"results", list}};
+}
+
+std::vector<ResultRow> comparison_rows(std::span<const ComparisonRow> rows) {
+  std::vector<ResultRow> list;
+  for (const ComparisonRow& row : rows) {
+    Json result = row.result;
+    if (row.rank > 0) {
+      result["rank"] = row.rank;
+      result["speed_up"] = {
+          {"mean", row.speed_up.mean}, {"low", row.speed_up.low}, {"high", row.speed_up.high}};
+    }
+    list.push_back({{{"label", row.name}}, std::move(result), row.error});
+  }
+  return list;
+}
+
+}  // namespace gradwire

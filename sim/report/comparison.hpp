@@ -1,0 +1,50 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/report/result_row.hpp"
+
+namespace gradwire {
+
+/// How many times as fast as another prediction of the same job, and between which bounds: the
+/// lower bound of one over the upper bound of the other, and the reverse. As both ran with the same
+/// seed, and so the same luck, this is the outermost; the truth is narrower.
+struct SpeedUp {
+  double mean = 1;
+  double low = 1;
+  double high = 1;
+};
+
+/// One strategy of a comparison.
+struct ComparisonRow {
+  std::string name;
+  nlohmann::ordered_json result;  ///< gradwire.result/1; null where there is none
+  std::string error;              ///< why there is none, "" where there is one
+  int rank = 0;                   ///< by throughput, from 1; 0 where there is no result
+  SpeedUp speed_up;               ///< of its throughput over the baseline's
+};
+
+/// Ranks the rows by throughput, best first (equal ones by name); those without a result come last,
+/// in their order. Speed-ups are over the row named `baseline`; they stay 1 where it has no result.
+void rank_rows(std::vector<ComparisonRow>& rows, const std::string& baseline);
+
+/// The ranked table; below it, what cannot run and why. REQUIRES: rank_rows.
+[[nodiscard]] std::string comparison_table(std::span<const ComparisonRow> rows,
+                                           const std::string& baseline);
+
+/// gradwire.results/1: each result with its `label`, `rank` and `speed_up`, or its `error`.
+[[nodiscard]] nlohmann::ordered_json comparison_json(std::span<const ComparisonRow> rows,
+                                                     const std::string& baseline);
+
+/// The rows for the CSV reporter.
+[[nodiscard]] std::vector<ResultRow> comparison_rows(std::span<const ComparisonRow> rows);
+
+/// A bar a strategy: its iteration, split into compute, exposed communication, copies and encoding,
+/// waiting. REQUIRES: rank_rows; at least one result.
+[[nodiscard]] std::string comparison_svg(std::span<const ComparisonRow> rows,
+                                         const std::string& baseline, const std::string& title);
+
+}  // namespace gradwire

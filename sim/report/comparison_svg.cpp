@@ -1,0 +1,126 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+#include "sim/report/comparison.hpp"
+#include "sim/report/svg.hpp"
+
+namespace gradwire {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Pixels.
+constexpr double plot_width = 620;
+constexpr double right = 150;
+constexpr double top = 92;
+constexpr double bar_height = 18;
+constexpr double bar_step = 26;
+constexpr double bottom = 52;
+constexpr double letter_width = 7.2;  ///< of the font at its size, on the wide side
+
+/// Parts of the breakdown that share a colour.
+struct Share {
+  std::string_view name;
+  std::string_view colour;
+  std::array<std::string_view, 4> parts;  ///< names of `breakdown_s`; "" ends
+};
+constexpr std::array<Share, 4> shares = {{
+    {"compute", "#0072b2", {"forward", "backward", "optimizer", "overlap_slowdown"}},
+    {"exposed communication", "#d55e00", {"exposed_communication", "", "", ""}},
+    {"copies, encoding, host", "#e69f00", {"copies", "encode_decode", "host", ""}},
+    {"waiting for stragglers, other", "#b9bec6", {"straggler_wait", "other", "", ""}},
+}};
+
+double seconds_of(const Json& result, const Share& share) {
+  double sum = 0;
+  for (const std::string_view part : share.parts) {
+    if (!part.empty()) sum += result.at("breakdown_s").value(std::string(part), 0.0);
+  }
+  return sum;
+}
+
+double iteration_ms(const ComparisonRow& row) {
+  return 1e3 * row.result.at("iteration_time_s").at("mean").get<double>();
+}
+
+std::string legend(double left) {
+  std::string text;
+  double x = left;
+  for (const Share& share : shares) {
+    text += fmt::format(
+        R"(<rect x="{:.1f}" y="50" width="12" height="12" fill="{}"/><text x="{:.1f}" y="61">{}</text>)"
+        "\n",
+        x, share.colour, x + 18, share.name);
+    x += 34 + letter_width * static_cast<double>(share.name.size());
+  }
+  return text;
+}
+
+std::string bar(const ComparisonRow& row, double left, double y, double scale, bool is_baseline) {
+  const double middle = y + bar_height / 2 + 4.5;
+  std::string text = fmt::format(R"(<text x="{}" y="{:.1f}" text-anchor="end"{}>{}</text>)"
+                                 "\n",
+                                 left - 10, middle, is_baseline ? R"( font-weight="bold")" : "",
+                                 svg_escaped(row.name));
+  double x = left;
+  for (const Share& share : shares) {
+    const double width = std::max(0.0, 1e3 * seconds_of(row.result, share) * scale);
+    text += fmt::format(
+        R"(<rect x="{:.2f}" y="{}" width="{:.2f}" height="{}" fill="{}"><title>{}: {:.2f} ms</title></rect>)"
+        "\n",
+        x, y, width, bar_height, share.colour, share.name, 1e3 * seconds_of(row.result, share));
+    x += width;
+  }
+  return text +
+         fmt::format(R"(<text x="{:.1f}" y="{:.1f}" fill="#555555">{:.1f} ms  ×{:.2f}</text>)"
+                     "\n",
+                     x + 8, middle, iteration_ms(row), row.speed_up.mean);
+}
+
+}  // namespace
+
+std::string comparison_svg(std::span<const ComparisonRow> rows, const std::string& baseline,
+                           const std::string& title) {
+  std::size_t letters = 0;
+  std::size_t count = 0;
+  double most = 0;
+  for (const ComparisonRow& row : rows) {
+    if (row.rank == 0) continue;
+    ++count;
+    letters = std::max(letters, row.name.size());
+    most = std::max(most, iteration_ms(row));
+  }
+  const double left = 24 + letter_width * static_cast<double>(letters);
+  const double height = top + bar_step * static_cast<double>(count);
+  const double scale = plot_width / most;
+  std::string text = svg_open(left + plot_width + right, height + bottom);
+  text += fmt::format(R"(<text x="{}" y="28" font-size="18" font-weight="bold">{}</text>)"
+                      "\n",
+                      left, svg_escaped(title));
+  text += legend(left);
+  const double tick = axis_tick(most);
+  for (int i = 0; i * tick <= most * 1.0001; ++i) {
+    const double x = left + i * tick * scale;
+    text +=
+        fmt::format(R"(<line x1="{0:.1f}" y1="{1}" x2="{0:.1f}" y2="{2}" stroke="#e3e5e8"/>)"
+                    R"(<text x="{0:.1f}" y="{3}" text-anchor="middle" fill="#555555">{4:g}</text>)"
+                    "\n",
+                    x, top - 10, height, height + 18, i * tick);
+  }
+  text += fmt::format(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="middle" fill="#555555">)"
+                      "iteration (ms), and times as fast as {}</text>\n",
+                      left + plot_width / 2, height + 40, svg_escaped(baseline));
+  double y = top;
+  for (const ComparisonRow& row : rows) {
+    if (row.rank == 0) continue;
+    text += bar(row, left, y, scale, row.name == baseline);
+    y += bar_step;
+  }
+  return text + "</svg>\n";
+}
+
+}  // namespace gradwire

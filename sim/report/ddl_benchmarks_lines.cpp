@@ -1,0 +1,36 @@
+#include <fmt/format.h>
+
+#include <cstddef>
+
+#include "sim/report/benchmark_lines.hpp"
+
+namespace gradwire {
+namespace {
+
+/// Where a scenario does not tell: the analytic profiles' default.
+constexpr const char* sentence_length = "128";
+
+std::string bert_lines(const Point& point) {
+  const BenchmarkRates rates = benchmark_rates(point.result);
+  const int gpus = point.result.world_size;
+  const std::string written = written_in_scenario(point, "profile.sequence_length");
+  // The original says "Large" for both.
+  std::string text = fmt::format(
+      "Running warmup...\nBERT Large Pretraining, Sentence len: {}\nRunning benchmark...\n",
+      written.empty() ? sentence_length : written);
+  for (std::size_t i = 0; i < rates.rates.size(); ++i) {
+    text += fmt::format("Iter #{}: {:.1f} sentences/sec per GPU\n", i, rates.rates[i]);
+  }
+  return text + fmt::format(
+                    "Sen/sec per GPU: {:.1f} +-{:.1f}\n"
+                    "Total sen/sec on {} GPU(s): {:.1f} +-{:.1f}\n",
+                    rates.mean, rates.confidence, gpus, gpus * rates.mean, gpus * rates.confidence);
+}
+
+}  // namespace
+
+std::string ddl_benchmarks_lines(const Point& point) {
+  return point.model.starts_with("bert") ? bert_lines(point) : horovod_lines(point);
+}
+
+}  // namespace gradwire

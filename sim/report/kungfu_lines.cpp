@@ -1,0 +1,78 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+
+#include "sim/report/benchmark_lines.hpp"
+
+namespace gradwire {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Pair = std::pair<std::string_view, std::string_view>;
+
+constexpr const char* device = "/gpu:0";
+
+/// Names of tf.keras.applications.
+constexpr std::array<Pair, 8> keras_models = {{{"resnet50", "ResNet50"},
+                                               {"resnet101", "ResNet101"},
+                                               {"resnet152", "ResNet152"},
+                                               {"vgg16", "VGG16"},
+                                               {"vgg19", "VGG19"},
+                                               {"densenet121", "DenseNet121"},
+                                               {"densenet201", "DenseNet201"},
+                                               {"inception_v3", "InceptionV3"}}};
+
+/// --kf-optimizer
+constexpr std::array<Pair, 4> optimizers = {{{"kungfu_sync", "sync-sgd"},
+                                             {"kungfu_pair_averaging", "async-sgd"},
+                                             {"kungfu_sma", "sma"},
+                                             {"kungfu_ada", "ada-sgd"}}};
+
+/// The original's name, our own where it has none.
+template <std::size_t N>
+std::string original(const std::array<Pair, N>& names, const std::string& name) {
+  for (const auto& [ours, theirs] : names) {
+    if (ours == name) return std::string(theirs);
+  }
+  return name;
+}
+
+/// KUNGFU_ALLREDUCE_STRATEGY of the run: null where the scenario does not tell.
+Json graph_of(const Point& point) {
+  for (const char* key : {"strategy.graph", "strategy.KUNGFU_ALLREDUCE_STRATEGY"}) {
+    const std::string graph = written_in_scenario(point, key);
+    if (!graph.empty()) return graph;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string kungfu_lines(const Point& point) {
+  const BenchmarkRates rates = benchmark_rates(point.result);
+  const std::string model = original(keras_models, point.model);
+  std::string text =
+      fmt::format("Model: {}\nBatch size: {}\nRunning warmup...\nRunning benchmark...\n", model,
+                  point.result.batch_per_gpu);
+  for (std::size_t i = 0; i < rates.rates.size(); ++i) {
+    text += fmt::format("Iter #{}: {:.1f} img/sec per {}\n", i, rates.rates[i], device);
+  }
+  const Json attributes = {{"framework", "kungfu"},
+                           {"np", point.result.world_size},
+                           {"strategy", graph_of(point)},
+                           {"bs", point.result.batch_per_gpu},
+                           {"model", model},
+                           {"xla", false},
+                           {"kf-opt", original(optimizers, point.strategy)},
+                           {"fuse", false},
+                           {"nvlink", nullptr}};
+  return text + fmt::format("Img/sec per {}: {:.1f} +-{:.1f}\nRESULT: {:f} +-{:f} {}\n", device,
+                            rates.mean, rates.confidence, rates.mean, rates.confidence,
+                            attributes.dump());
+}
+
+}  // namespace gradwire

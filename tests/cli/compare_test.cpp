@@ -1,0 +1,115 @@
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/catch.hpp"
+#include "tests/cli/program.hpp"
+
+namespace gradwire {
+namespace {
+
+using Json = nlohmann::json;
+
+TEST_CASE("compare runs each strategy as run does, and DDP in any case", "[cli][compare]") {
+  const Workplace place("compare");
+  place.write("s.yaml", scenario());
+  const auto run = place.run(
+      "compare s.yaml --strategies 'wfbp,ddp(bucket_cap=1 MiB),pytorch_ddp/default' "
+      "--json c.json --csv c.csv --svg c.svg");
+  CHECK(run.code == 0);
+  CHECK(run.err.empty());
+  const Json results = Json::parse(place.text("c.json"))["results"];
+  REQUIRE(results.size() == 4);
+  CHECK(place.run("run s.yaml --set strategy.name=wfbp --json w.json").code == 0);
+  CHECK(place.run("run s.yaml --set 'strategy.bucket_cap=1 MiB' --json d.json").code == 0);
+  for (const Json& result : results) {
+    if (result["label"] == "wfbp") {
+      CHECK(result["iteration_time_s"] == Json::parse(place.text("w.json"))["iteration_time_s"]);
+    }
+    if (result["label"] == "ddp(bucket_cap=1 MiB)") {
+      CHECK(result["iteration_time_s"] == Json::parse(place.text("d.json"))["iteration_time_s"]);
+    }
+  }
+  CHECK_THAT(run.out, Catch::ContainsSubstring("baseline"));
+  CHECK_THAT(place.text("c.svg"), Catch::ContainsSubstring("</svg>"));
+  const std::string csv = place.text("c.csv");
+  CHECK(std::count(csv.begin(), csv.end(), '\n') == 5);
+}
+
+TEST_CASE("compare gives the same bytes with any number of workers", "[cli][compare]") {
+  const Workplace place("compare_workers");
+  place.write("s.yaml", scenario());
+  const std::string command = "compare s.yaml --strategies wfbp,bsp,ddp -j ";
+  CHECK(place.run(command + "1").out == place.run(command + "3").out);
+}
+
+TEST_CASE("compare runs 5 iterations after 2 where the scenario says nothing", "[cli][compare]") {
+  const Workplace place("compare_default_run");
+  std::string text = scenario();
+  text.erase(text.find("run:"));
+  place.write("s.yaml", text);
+  CHECK(place.run("compare s.yaml --strategies ddp --csv a.csv").code == 0);
+  CHECK(place
+            .run("compare s.yaml --strategies ddp --csv b.csv --set run.iterations=5 --set "
+                 "run.warmup=2")
+            .code == 0);
+  CHECK(place.text("a.csv").substr(0, place.text("a.csv").find("engine")) ==
+        place.text("b.csv").substr(0, place.text("b.csv").find("engine")));
+}
+
+TEST_CASE("What is misspelt ends compare with 3 and writes nothing", "[cli][compare]") {
+  const Workplace place("compare_misspelt");
+  place.write("s.yaml", scenario());
+  const auto check = [&](const std::string& arguments, const std::string& message) {
+    const auto run = place.run("compare " + arguments + " --csv c.csv");
+    INFO(run.err);
+    CHECK(run.code == 3);
+    CHECK(run.out.empty());
+    CHECK_THAT(run.err, Catch::ContainsSubstring(message));
+    CHECK_FALSE(place.has("c.csv"));
+  };
+  check("s.yaml --strategies dpd", "--strategies:1:1: 'dpd' is no strategy and no preset");
+  check("s.yaml --strategies wfbp,,ddp", "--strategies:1:6: an empty name");
+  check("s.yaml --strategies wfbp,wfbp", "--strategies:1:6: 'wfbp' is there twice");
+  check("s.yaml --strategies 'wfbp,ddp(bucket_cup=1 MiB)'",
+        "--strategies:1:10: unknown key 'bucket_cup'");
+  check("s.yaml --strategies 'ddp(bucket_cap=25)'", "--strategies:1:16: ");
+  check("s.yaml --strategies 'ddp(bucket_cap'", "has no closing parenthesis");
+  check("s.yaml --strategies 'ddp(bucket_cap)'", "'bucket_cap' sets no knob");
+  check("s.yaml --strategies ddp+fp16+bf16", "--strategies:1:10: a second compression");
+  check("s.yaml --set profil=x", "unknown key 'profil'");
+  check("s.yaml --point none", "no point has the label 'none'");
+}
+
+TEST_CASE("compare takes the point with the most ranks, or that of the label", "[cli][compare]") {
+  const Workplace place("compare_points");
+  place.write("s.yaml", scenario("points:\n"
+                                 "  - {label: four}\n"
+                                 "  - {label: two, cluster.gpus_per_node: 2}\n"));
+  CHECK_THAT(place.run("compare s.yaml --strategies ddp").out,
+             Catch::ContainsSubstring("on 4 GPUs"));
+  CHECK_THAT(place.run("compare s.yaml --strategies ddp --point two").out,
+             Catch::ContainsSubstring("on 2 GPUs"));
+}
+
+TEST_CASE("run prints the lines of an original's benchmark", "[cli][run]") {
+  const Workplace place("formats");
+  place.write("s.yaml", scenario("jitter: {iteration: 0 %, layer: 0 %}\n"));
+  const auto lines = place.run("run s.yaml --set run.iterations=20 --format horovod");
+  CHECK(lines.code == 0);
+  CHECK_THAT(lines.out, Catch::ContainsSubstring("Iter #1: "));
+  CHECK_THAT(lines.out, Catch::ContainsSubstring("Total img/sec on 4 GPU(s): "));
+  CHECK_THAT(place.run("run s.yaml --format kungfu").out, Catch::ContainsSubstring("RESULT: "));
+  CHECK(place.run("run s.yaml --format horovot").code == 2);
+}
+
+TEST_CASE("--env refuses a variable that the strategy does not read", "[cli][run]") {
+  const Workplace place("env");
+  place.write("s.yaml", scenario());
+  const auto run = place.run("run s.yaml --env HOROVOD_CYCLE_TIME=1");
+  CHECK(run.code == 3);
+  CHECK_THAT(run.err,
+             Catch::ContainsSubstring("'HOROVOD_CYCLE_TIME' is of horovod, the strategy is 'ddp'"));
+}
+
+}  // namespace
+}  // namespace gradwire

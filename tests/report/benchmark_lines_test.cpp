@@ -1,0 +1,81 @@
+#include "sim/report/benchmark_lines.hpp"
+
+#include "tests/catch.hpp"
+#include "tests/report/points.hpp"
+
+using namespace gradwire;
+
+namespace {
+
+/// 20 batches of 32 on 16 GPUs: ten of 0.1 s, ten of 0.08 s, so rates of 320 and 400; their mean
+/// is 360, their population deviation 40, 1.96 of those 78.4; 16 GPUs give 5760 +- 1254.4.
+Point sixteen() {
+  Point point = make_point("", 16, {{0.1, 16}});
+  point.result.iteration_s.assign(10, 0.1);
+  point.result.iteration_s.insert(point.result.iteration_s.end(), 10, 0.08);
+  return point;
+}
+
+}  // namespace
+
+TEST_CASE("Rates are of ten batches each, with 1.96 population deviations", "[report][lines]") {
+  const BenchmarkRates rates = benchmark_rates(sixteen().result);
+  REQUIRE(rates.rates.size() == 2);
+  CHECK(rates.rates[0] == Approx(320));
+  CHECK(rates.rates[1] == Approx(400));
+  CHECK(rates.mean == Approx(360));
+  CHECK(rates.confidence == Approx(78.4));
+
+  SECTION("fewer than ten at the end count as they are") {
+    Point point = sixteen();
+    point.result.iteration_s.resize(14);
+    CHECK(benchmark_rates(point.result).rates == benchmark_rates(sixteen().result).rates);
+  }
+}
+
+TEST_CASE("The lines of Horovod's benchmark", "[report][lines]") {
+  CHECK(horovod_lines(sixteen()) ==
+        "Model: resnet50\n"
+        "Batch size: 32\n"
+        "Number of GPUs: 16\n"
+        "Running warmup...\n"
+        "Running benchmark...\n"
+        "Iter #0: 320.0 img/sec per GPU\n"
+        "Iter #1: 400.0 img/sec per GPU\n"
+        "Img/sec per GPU: 360.0 +-78.4\n"
+        "Total img/sec on 16 GPU(s): 5760.0 +-1254.4\n");
+}
+
+TEST_CASE("The lines of KungFu's benchmark end with its RESULT", "[report][lines]") {
+  Point point = sixteen();
+  point.strategy = "kungfu_sync";
+  point.scenario_json = R"({"strategy": {"name": "kungfu_sync", "graph": "RING"}})";
+  CHECK(kungfu_lines(point) ==
+        "Model: ResNet50\n"
+        "Batch size: 32\n"
+        "Running warmup...\n"
+        "Running benchmark...\n"
+        "Iter #0: 320.0 img/sec per /gpu:0\n"
+        "Iter #1: 400.0 img/sec per /gpu:0\n"
+        "Img/sec per /gpu:0: 360.0 +-78.4\n"
+        "RESULT: 360.000000 +-78.400000 {\"framework\":\"kungfu\",\"np\":16,\"strategy\":\"RING\","
+        "\"bs\":32,\"model\":\"ResNet50\",\"xla\":false,\"kf-opt\":\"sync-sgd\",\"fuse\":false,"
+        "\"nvlink\":null}\n");
+  point.scenario_json = "{}";
+  CHECK(kungfu_lines(point).find("\"strategy\":null") != std::string::npos);
+}
+
+TEST_CASE("ddl-benchmarks' lines: images as Horovod's, sentences for BERT", "[report][lines]") {
+  CHECK(ddl_benchmarks_lines(sixteen()) == horovod_lines(sixteen()));
+  Point point = sixteen();
+  point.model = "bert_large";
+  point.scenario_json = R"({"profile": {"sequence_length": 64}})";
+  CHECK(ddl_benchmarks_lines(point) ==
+        "Running warmup...\n"
+        "BERT Large Pretraining, Sentence len: 64\n"
+        "Running benchmark...\n"
+        "Iter #0: 320.0 sentences/sec per GPU\n"
+        "Iter #1: 400.0 sentences/sec per GPU\n"
+        "Sen/sec per GPU: 360.0 +-78.4\n"
+        "Total sen/sec on 16 GPU(s): 5760.0 +-1254.4\n");
+}
