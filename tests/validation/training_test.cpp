@@ -143,12 +143,12 @@ TEST_CASE("A row whose strategy is unknown fails with its message, and no other 
 
 TEST_CASE("A file of measurements is refused with the place of what is wrong", "[validation]") {
   CHECK(error_of(rows).empty());
-  CHECK(error_of("    rows: []\n") == "x.yaml:15:5: there is no row; expected at least one");
+  CHECK(error_of("    rows: []\n") == "x.yaml:16:11: there is no row; expected at least one");
   CHECK(error_of("    rows:\n      - {id: a, model: resnet51, method: bsp, nodes: 1, "
                  "gpus_per_node: 1, measured: 1, role: score}\n") ==
-        "x.yaml:17:24: 'model' is 'resnet51'; expected one of resnet50; did you mean 'resnet50'?");
+        "x.yaml:17:24: 'model' is 'resnet51'; expected resnet50; did you mean 'resnet50'?");
   CHECK(error_of("    calibrate: [{key: compute, from: \"2\", to: \"1\"}]\n" + std::string(rows)) ==
-        "x.yaml:16:49: 'to' is not above 'from' in the same unit; expected such a number");
+        "x.yaml:16:47: 'to' is not above 'from' in the same unit; expected such a number");
   CHECK(error_of(std::string(rows) +
                  "      - {id: a, model: resnet50, method: bsp, nodes: 1, gpus_per_node: 1, "
                  "measured: 1, role: score}\n") ==
