@@ -31,7 +31,8 @@ Job job_of(const config::Scenario& scenario) {
           .run = scenario.run,
           .engine = engine_options(scenario),
           .micro_batches = scenario.grad_accumulation,
-          .classes = &scenario.classes};
+          .classes = &scenario.classes,
+          .servers = scenario.servers};
 }
 
 namespace {

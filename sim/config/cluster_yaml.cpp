@@ -85,14 +85,23 @@ ClusterSpec make_spec(const std::vector<MachineGroup>& groups, Fabric fabric,
 
 }  // namespace
 
-ClusterSpec read_cluster(YamlMap& scenario) {
+ClusterSpec read_cluster(YamlMap& scenario, const std::optional<ServerSpec>& servers) {
   YamlMap map = scenario.require_map("cluster");
   if (map.has("topology")) {
     const YamlValue& name = map.require_value("topology", "a file");
     const YamlValue document = load_yaml(find_data(DataKind::cluster, name, "topology"));
     map.finish();
     ClusterSpec spec = read_cluster_topology(document);
-    if (spec.cluster) return spec;
+    if (spec.cluster) {
+      const int machines = spec.cluster->node_count();
+      if (servers && servers->extra_machines(machines) > 0) {
+        map.fail("topology",
+                 "servers on machines of their own cannot be added to a topology's; expected "
+                 "'node' and 'fabric', or servers with 'placement: colocated'");
+      }
+      if (servers) spec.servers = servers->machines_of(machines);
+      return spec;
+    }
     map.fail("topology",
              "this file has no 'groups' of nodes; expected one that has, or this one "
              "as 'fabric: {topology: ...}'");
@@ -106,21 +115,31 @@ ClusterSpec read_cluster(YamlMap& scenario) {
   } else {
     groups.push_back(MachineGroup::read(map));
   }
+  const int machines = count_nodes(groups);
+  const int extra = servers ? servers->extra_machines(machines) : 0;
   auto fabric = map.optional_map("fabric");
-  if (!fabric && count_nodes(groups) > 1) {
+  if (!fabric && machines + extra > 1) {
     map.require_value("fabric", "a mapping with 'kind' and 'link', for several nodes");
   }
   for (std::size_t i = 0; fabric && i < groups.size(); ++i) {
     groups[i].read_ports(grouped ? maps[i] : *fabric, *fabric);
   }
   for (const YamlMap& group : maps) group.finish();
+  if (extra > 0) {
+    MachineGroup apart = groups.front();
+    apart.nodes = extra;
+    apart.gpus_per_node = 0;
+    groups.push_back(std::move(apart));
+  }
   Fabric built;
   if (fabric) {
     built = read_fabric(*fabric, ports_of(groups));
     fabric->finish();
   }
   map.finish();
-  return make_spec(groups, std::move(built), fabric ? fabric->where() : map.where());
+  ClusterSpec spec = make_spec(groups, std::move(built), fabric ? fabric->where() : map.where());
+  if (servers) spec.servers = servers->machines_of(machines);
+  return spec;
 }
 
 ClusterSpec read_cluster_topology(const YamlValue& document) {

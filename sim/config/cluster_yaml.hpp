@@ -1,8 +1,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "sim/config/servers_yaml.hpp"
 #include "sim/config/yaml_map.hpp"
 #include "sim/config/yaml_value.hpp"
 #include "sim/core/cluster.hpp"
@@ -11,14 +13,17 @@ namespace gradwire::config {
 
 struct ClusterSpec {
   std::shared_ptr<const Cluster> cluster;
-  std::vector<int> gpus;  ///< of each machine: its first so many take part
+  std::vector<int> gpus;     ///< of each machine: its first so many take part
+  std::vector<int> servers;  ///< machine of each parameter server
 };
 
 /// Reads `cluster:` of a scenario: machines of one type (`node`, `nodes`, `gpus_per_node`),
 /// `groups` of several types, each with those keys and with `gpu` (a model in place of the node's
 /// own), `link`, `links_per_node` and `gpudirect` of its own, or `topology`, a file with both
 /// machines and network. On one machine `fabric` may be absent.
-[[nodiscard]] ClusterSpec read_cluster(YamlMap& scenario);
+/// @param servers  of the job; machines of their own come after those that are read.
+[[nodiscard]] ClusterSpec read_cluster(YamlMap& scenario,
+                                       const std::optional<ServerSpec>& servers = {});
 
 /// Reads a file with `schema: gradwire.cluster_topology/1` (see NetworkFile) that has `groups`; of
 /// one without, only whether it is well formed.

@@ -10,6 +10,7 @@
 #include "sim/config/collective_catalogue.hpp"
 #include "sim/config/profile_key.hpp"
 #include "sim/config/scenario_document.hpp"
+#include "sim/config/servers_yaml.hpp"
 #include "sim/config/strategy_catalogue.hpp"
 #include "sim/config/worker_classes.hpp"
 #include "sim/config/yaml_knobs.hpp"
@@ -21,14 +22,26 @@ namespace {
 constexpr int iterations_max = 1'000'000;
 constexpr int grad_accumulation_max = 100'000;
 
+/// The servers of a strategy that has some: they are part of the cluster, which is read before.
+std::optional<ServerSpec> strategy_servers(const YamlValue& document) {
+  const YamlValue* strategy = document.find("strategy");
+  if (strategy == nullptr || strategy->kind != YamlValue::Kind::map) return std::nullopt;
+  const YamlValue* name = strategy->find("name");
+  const StrategyEntry* entry = name == nullptr ? nullptr : find_strategy(name->text);
+  if (entry == nullptr || !entry->servers) return std::nullopt;
+  YamlMap map(*strategy, "strategy");
+  return read_servers(map);
+}
+
 void read_strategy(YamlMap map, Scenario& scenario) {
-  const auto& catalogue = strategy_catalogue();
-  for (const char* later : {"preset", "servers"}) map.refuse(later);
-  scenario.strategy_name = map.require_choice("name", names_of(catalogue));
+  map.refuse("preset");
+  scenario.strategy_name = map.require_choice("name", names_of(strategy_catalogue()));
+  const StrategyEntry& entry = *find_strategy(scenario.strategy_name);
+  if (entry.servers) map.find("servers");  // read with the cluster
   scenario.grad_accumulation =
       map.value_or("grad_accumulation", 1, between(1, grad_accumulation_max));
   YamlKnobs knobs(std::move(map));
-  scenario.make_strategy = find_strategy(scenario.strategy_name)->read(knobs);
+  scenario.make_strategy = entry.read(knobs);
   knobs.finish();
 }
 
@@ -75,9 +88,10 @@ Scenario read_document(const ScenarioDocument& document, const std::string& file
   scenario.name = map.value_or<std::string>("name", std::filesystem::path(file).stem().string());
   const bool training = needs == Needs::everything;
   if (training || map.has("profile")) read_profile_key(map, scenario);
-  const ClusterSpec cluster = read_cluster(map);
+  const ClusterSpec cluster = read_cluster(map, strategy_servers(document.yaml));
   scenario.cluster = cluster.cluster;
   scenario.placement = read_placement(map, cluster);
+  scenario.servers = cluster.servers;
   if (scenario.profile) {
     give_worker_classes(scenario, map.require_value("cluster", "a mapping").where);
   }

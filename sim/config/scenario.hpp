@@ -27,6 +27,7 @@ struct Scenario {
   WorkerClasses classes;  ///< of ranks on other GPUs than those of rank 0
   std::shared_ptr<const Cluster> cluster;
   Placement placement;
+  std::vector<int> servers;  ///< machine of each parameter server
   std::string strategy_name;
   std::function<std::unique_ptr<Strategy>(const JobView&)> make_strategy;
   std::shared_ptr<const CollectiveLibrary> library;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/config/servers_yaml.hpp"
 #include "sim/config/yaml_knobs.hpp"
 #include "strategies/bsp.hpp"
 #include "strategies/ddp.hpp"
@@ -16,6 +17,9 @@ std::vector<StrategyEntry> list_knobs(std::vector<StrategyEntry> catalogue) {
     KnobList knobs;
     entry.read(knobs);
     entry.parameters = knobs.list();
+    if (entry.servers) {
+      entry.parameters.push_back({"servers", "one on each machine", servers_help()});
+    }
   }
   return catalogue;
 }

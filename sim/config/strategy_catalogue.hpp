@@ -13,6 +13,7 @@ struct StrategyEntry {
   std::string summary;  ///< one line
   /// Reads the strategy's knobs.
   StrategyMaker (*read)(Knobs& knobs);
+  bool servers = false;                     ///< it has parameter servers
   std::vector<ParameterInfo> parameters{};  ///< what `read` asks for
 };
 

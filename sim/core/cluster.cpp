@@ -54,6 +54,9 @@ struct Cluster::Routes {
   /// Path k is links[begin[k], begin[k + 1]): GPU to GPU, to NIC, from NIC, and the same three
   /// through host memory.
   std::vector<std::size_t> begin{0};
+  /// Of GPUs, then of NICs: to the host memory and from there.
+  std::vector<std::vector<int>> to_host;
+  std::vector<std::vector<int>> from_host;
   std::vector<int> nearest_nic;           ///< of each GPU; empty when there is no NIC
   std::vector<int> nearest_gpu;           ///< of each NIC
   std::vector<bool> nvlink;               ///< [from * gpus + to]: joined directly
@@ -81,6 +84,12 @@ struct Cluster::Routes {
     append_all([&](DeviceId from, DeviceId to) { return node.route(from, to); });
     append_all([&](DeviceId from, DeviceId to) { return node.route_through_host(from, to); });
     for (const DeviceId gpu : node.gpus()) copy_rate.push_back(node.host_copy_bandwidth(gpu));
+    for (const auto* devices : {&node.gpus(), &node.nics()}) {
+      for (const DeviceId device : *devices) {
+        to_host.push_back(node.route_to_host(device));
+        from_host.push_back(node.route_from_host(device));
+      }
+    }
     if (nics == 0) return;
     for (const DeviceId gpu : node.gpus()) {
       nearest_nic.push_back(node.nics_by_distance(gpu).front());
@@ -116,6 +125,9 @@ struct Cluster::Routes {
     return nearest;
   }
 
+  static void append(const std::vector<int>& path, LinkId offset, std::vector<LinkId>& out) {
+    for (const int link : path) out.push_back(offset + link);
+  }
   void append(int path, LinkId offset, std::vector<LinkId>& out) const {
     for (std::size_t i = begin[at(path)]; i < begin[at(path) + 1]; ++i) {
       out.push_back(offset + links[i]);
@@ -240,23 +252,53 @@ void Cluster::append_between(GpuRef from, int nic_from, GpuRef to, int nic_to, b
   };
   out.append(out.gpu_to_nic(from.gpu, nic_from) + through_host(out, port_from),
              node_offset_[at(from.node)], path);
+  append_fabric(port_from, port_to, path);
+  in.append(in.nic_to_gpu(nic_to, to.gpu) + through_host(in, port_to), node_offset_[at(to.node)],
+            path);
+}
+
+void Cluster::append_fabric(int port_from, int port_to, std::vector<LinkId>& path) const {
   append_port(port_from, /*up=*/true, path);
   for (const int trunk : fabric_.route(port_from, port_to)) path.push_back(trunk_links_ + trunk);
   append_port(port_to, /*up=*/false, path);
-  in.append(in.nic_to_gpu(nic_to, to.gpu) + through_host(in, port_to), node_offset_[at(to.node)],
-            path);
+}
+
+int Cluster::nic_or_last(int node, int nic) const {
+  const int last = routes_[at(node)]->nics - 1;
+  if (last >= 0) return std::min(nic, last);
+  throw SimulationError(fmt::format("node{} has no NIC, but the job spans several machines", node));
+}
+
+void Cluster::append_to_host(GpuRef from, std::vector<LinkId>& path) const {
+  const Routes& routes = *routes_[at(from.node)];
+  Routes::append(routes.to_host[at(from.gpu)], node_offset_[at(from.node)], path);
+}
+
+void Cluster::append_from_host(GpuRef to, std::vector<LinkId>& path) const {
+  const Routes& routes = *routes_[at(to.node)];
+  Routes::append(routes.from_host[at(to.gpu)], node_offset_[at(to.node)], path);
+}
+
+void Cluster::append_between_hosts(int node_from, int node_to, int nic,
+                                   std::vector<LinkId>& path) const {
+  if (node_from == node_to) return;
+  int nic_from = nic_or_last(node_from, nic);
+  int nic_to = nic_or_last(node_to, nic);
+  if (!fabric_.reaches(port_of(node_from, nic_from), port_of(node_to, nic_to))) {
+    std::tie(nic_from, nic_to) = other_way(node_from, node_to, nic_to);
+  }
+  const Routes& out = *routes_[at(node_from)];
+  const Routes& in = *routes_[at(node_to)];
+  Routes::append(out.from_host[at(out.gpus + nic_from)], node_offset_[at(node_from)], path);
+  append_fabric(port_of(node_from, nic_from), port_of(node_to, nic_to), path);
+  Routes::append(in.to_host[at(in.gpus + nic_to)], node_offset_[at(node_to)], path);
 }
 
 void Cluster::append_through_host(GpuRef from, GpuRef to, int nic,
                                   std::vector<LinkId>& path) const {
   if (from.node != to.node) {
-    const int nic_from = std::min(nic, routes_[at(from.node)]->nics - 1);
-    const int nic_to = std::min(nic, routes_[at(to.node)]->nics - 1);
-    if (nic_from < 0 || nic_to < 0) {
-      throw SimulationError(fmt::format("node{} has no NIC, but the job spans several machines",
-                                        nic_from < 0 ? from.node : to.node));
-    }
-    return append_between(from, nic_from, to, nic_to, /*staged=*/true, path);
+    const int nic_from = nic_or_last(from.node, nic);
+    return append_between(from, nic_from, to, nic_or_last(to.node, nic), /*staged=*/true, path);
   }
   const Routes& routes = *routes_[at(from.node)];
   routes.append(routes.gpu_to_gpu(from.gpu, to.gpu) + routes.through_host(true),

@@ -79,6 +79,13 @@ class Cluster {
   /// the sender's host memory, and between machines over `nic` of both.
   /// @throws SimulationError as append_remote.
   void append_through_host(GpuRef from, GpuRef to, int nic, std::vector<LinkId>& path) const;
+  /// Appends the way of a copy from a GPU to the host memory of its machine, and back.
+  void append_to_host(GpuRef from, std::vector<LinkId>& path) const;
+  void append_from_host(GpuRef to, std::vector<LinkId>& path) const;
+  /// Appends the way from one host memory to another by `nic` of both machines (by the last one of
+  /// a machine that has fewer); nothing within a machine.
+  /// @throws SimulationError as append_remote, and when a machine has no NIC.
+  void append_between_hosts(int node_from, int node_to, int nic, std::vector<LinkId>& path) const;
   /// What a GPU's copies to and from its host memory carry, one direction.
   [[nodiscard]] BytesPerSecond host_copy_bandwidth(GpuRef gpu) const;
 
@@ -93,6 +100,10 @@ class Cluster {
  private:
   struct Routes;  ///< all local routes of one node type, computed once
 
+  /// What a machine numbers as `nic`, and the last one where it has fewer.
+  [[nodiscard]] int nic_or_last(int node, int nic) const;
+  /// Appends a port, the fabric, and a port.
+  void append_fabric(int port_from, int port_to, std::vector<LinkId>& path) const;
   /// As append_remote. @param staged  both ends go through host memory.
   void append_between(GpuRef from, int nic_from, GpuRef to, int nic_to, bool staged,
                       std::vector<LinkId>& path) const;

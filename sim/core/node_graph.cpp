@@ -129,10 +129,10 @@ std::vector<int> NodeGraph::route(DeviceId from, DeviceId to) const {
       fmt::format("node '{}': no way from {} to {}", name, graph_[from].name, graph_[to].name));
 }
 
-std::optional<DeviceId> NodeGraph::host_memory_of(DeviceId gpu) const {
+std::optional<DeviceId> NodeGraph::host_memory_of(DeviceId device) const {
   using Search = PathSearch<DeviceGraph>;
   const Search search(
-      graph_, gpu, [&](const Search::Edge& edge) { return is_not_nvlink(graph_[edge].kind); },
+      graph_, device, [&](const Search::Edge& edge) { return is_not_nvlink(graph_[edge].kind); },
       [&](DeviceId id) { return width(graph_[id]); });
   for (const DeviceKind kind : {DeviceKind::numa, DeviceKind::host_bridge}) {
     std::optional<DeviceId> nearest;
@@ -178,6 +178,22 @@ std::vector<int> NodeGraph::way_through_host(DeviceId from, DeviceId to) const {
   // A host bridge stands for the memory behind it: once to it, once from it.
   if (graph_[*memory].transit) path.insert(path.end(), 2, transit_resource(*memory));
   path.insert(path.end(), onward.begin(), onward.end());
+  return path;
+}
+
+std::vector<int> NodeGraph::route_to_host(DeviceId device) const {
+  const auto memory = host_memory_of(device);
+  if (!memory) return {};
+  std::vector<int> path = way(device, *memory, is_not_nvlink);
+  if (graph_[*memory].transit) path.push_back(transit_resource(*memory));
+  return path;
+}
+
+std::vector<int> NodeGraph::route_from_host(DeviceId device) const {
+  const auto memory = host_memory_of(device);
+  if (!memory) return {};
+  std::vector<int> path = way(*memory, device, is_not_nvlink);
+  if (graph_[*memory].transit) path.push_back(transit_resource(*memory));
   return path;
 }
 

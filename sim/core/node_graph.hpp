@@ -98,6 +98,13 @@ class NodeGraph {
   /// then loaded twice. NVLink is not taken. Equal to route() where the machine has neither.
   [[nodiscard]] std::vector<int> route_through_host(DeviceId from, DeviceId to) const;
 
+  /// The resources of a copy from a GPU or NIC to the host memory nearest to it (a NUMA node, or in
+  /// a machine without those a host bridge, whose transit is loaded once); empty when the machine
+  /// has neither. NVLink is not taken.
+  [[nodiscard]] std::vector<int> route_to_host(DeviceId device) const;
+  /// The same way back.
+  [[nodiscard]] std::vector<int> route_from_host(DeviceId device) const;
+
   /// What copies of a GPU to its host memory carry: the narrowest link on the way; of a GPU in a
   /// machine without host memory, what its widest link that is not NVLink carries.
   [[nodiscard]] BytesPerSecond host_copy_bandwidth(DeviceId gpu) const;
@@ -132,7 +139,7 @@ class NodeGraph {
   /// Does peer_to_peer allow this way between a GPU and a GPU or NIC?
   [[nodiscard]] bool reaches_directly(const std::vector<int>& way) const;
   /// Nearest NUMA node, else host bridge, by PCIe.
-  [[nodiscard]] std::optional<DeviceId> host_memory_of(DeviceId gpu) const;
+  [[nodiscard]] std::optional<DeviceId> host_memory_of(DeviceId device) const;
 
   DeviceGraph graph_;
   std::vector<DeviceId> gpus_;

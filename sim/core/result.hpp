@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -70,6 +71,8 @@ struct RunResult {
   std::int64_t bytes_per_rank = 0;  ///< sent by a rank per iteration, the most of any
   double communication_busy_s = 0;  ///< a collective moves data, per iteration
   double overlap_fraction = 0;      ///< of it hidden behind compute, 0..1
+  /// Updates of others between a worker's read of the model and its own; synchronous: nothing.
+  std::optional<double> staleness;
   std::vector<LinkReport> links;    ///< busiest first, at most 20
   std::vector<Warning> warnings;
   std::vector<Span> spans;  ///< of the traced iteration

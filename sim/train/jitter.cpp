@@ -56,7 +56,7 @@ std::vector<double> layer_sigmas(const JitterSpec& jitter, const ComputeProfile&
 std::vector<MemberGroup> make_members(int world_size, const JitterSpec& jitter,
                                       const std::vector<StragglerSpec>& stragglers,
                                       const ComputeProfile& profile, std::uint64_t seed,
-                                      std::span<const int> class_of_rank) {
+                                      std::span<const int> class_of_rank, bool together) {
   const auto count = static_cast<std::size_t>(world_size);
   std::vector<double> speed(count, 1.0);
   if (jitter.rank > 0) {
@@ -70,7 +70,7 @@ std::vector<MemberGroup> make_members(int world_size, const JitterSpec& jitter,
   for (const auto& spec : stragglers) apply_stragglers(speed, spec, seed);
 
   const auto sigma = layer_sigmas(jitter, profile);
-  const bool varies = jitter.iteration > 0 ||
+  const bool varies = !together || jitter.iteration > 0 ||
                       std::any_of(sigma.begin(), sigma.end(), [](double s) { return s > 0; });
   const auto class_of = [&](std::size_t rank) {
     return class_of_rank.empty() ? 0 : class_of_rank[rank];

@@ -25,11 +25,13 @@ struct MemberGroup {
 /// seed decides which rank gets which; a single GPU is the median one.
 ///
 /// @param class_of_rank  worker classes, which never share a group; empty: all of class 0.
+/// @param together  ranks that run alike share a group; false: each has its own.
 [[nodiscard]] std::vector<MemberGroup> make_members(int world_size, const JitterSpec& jitter,
                                                     const std::vector<StragglerSpec>& stragglers,
                                                     const ComputeProfile& profile,
                                                     std::uint64_t seed,
-                                                    std::span<const int> class_of_rank = {});
+                                                    std::span<const int> class_of_rank = {},
+                                                    bool together = true);
 
 /// Factors that change from iteration to iteration, keyed by (seed, iteration, rank, layer): adding
 /// a straggler or changing the strategy re-rolls nobody.

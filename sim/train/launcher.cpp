@@ -12,6 +12,21 @@ double slowdown_of(const ComputeProfile& profile, const std::string& kind) {
   return entry == profile.overlap.end() ? 1.0 : entry->second;
 }
 
+/// Seconds of dense fp32 matrix products: at the peak times what linear layers reach of it, by the
+/// GPU's file; a file without efficiencies counts at its peak.
+double product_time(double flops, const GpuSpec& gpu) {
+  const auto peak = gpu.peak_flops.find("fp32");
+  if (flops == 0 || peak == gpu.peak_flops.end()) return 0;
+  double share = 1;
+  if (const auto table = gpu.efficiency.find("fp32"); table != gpu.efficiency.end()) {
+    const auto linear = table->second.find("linear");
+    if (linear != table->second.end() && linear->second.forward.flops > 0) {
+      share = linear->second.forward.flops;
+    }
+  }
+  return flops / (peak->second * share);
+}
+
 ComputeItem layer_item(const ComputeProfile& profile, std::size_t index, Part part) {
   const auto& layer = profile.layers[index];
   const Seconds time = part == Part::forward ? layer.forward : layer.backward;
@@ -23,7 +38,14 @@ ComputeItem layer_item(const ComputeProfile& profile, std::size_t index, Part pa
 
 }  // namespace
 
-std::vector<LaunchStep> launch_script(const ComputeProfile& profile, int micro_batches) {
+ComputeItem optimizer_item(const ComputeProfile& profile, double share) {
+  return {.part = Part::optimizer,
+          .seconds = share * profile.optimizer.count(),
+          .slowdown = slowdown_of(profile, "optimizer")};
+}
+
+std::vector<LaunchStep> launch_script(const ComputeProfile& profile, int micro_batches,
+                                      bool optimizer) {
   const double launch = profile.host_launch.count();
   const auto hooks = gradients_by_layer(profile);
   std::vector<LaunchStep> script;
@@ -38,7 +60,8 @@ std::vector<LaunchStep> launch_script(const ComputeProfile& profile, int micro_b
       script.push_back({.host = launch,
                         .item = layer_item(profile, l, Part::forward),
                         .name = "forward " + profile.layers[l].name,
-                        .hooks = {}});
+                        .hooks = {},
+                        .micro_batch = micro});
     }
     for (std::size_t l = profile.layers.size(); l-- > 0;) {
       script.push_back({.host = launch,
@@ -49,12 +72,10 @@ std::vector<LaunchStep> launch_script(const ComputeProfile& profile, int micro_b
                         .backward_done = l == 0});
     }
   }
-  script.push_back({.host = launch,
-                    .item = {.part = Part::optimizer,
-                             .seconds = profile.optimizer.count(),
-                             .slowdown = slowdown_of(profile, "optimizer")},
-                    .name = "optimizer",
-                    .hooks = {}});
+  if (optimizer) {
+    script.push_back(
+        {.host = launch, .item = optimizer_item(profile, 1), .name = "optimizer", .hooks = {}});
+  }
   script.push_back({.item = {.type = ComputeItem::Type::end}, .name = "end", .hooks = {}});
   return script;
 }
@@ -62,7 +83,8 @@ std::vector<LaunchStep> launch_script(const ComputeProfile& profile, int micro_b
 double price(const DeviceWork& work, const GpuSpec& gpu) {
   const double streaming = static_cast<double>(work.traffic.count()) /
                            (gpu.memory_bandwidth.count() * gpu.memory_efficiency);
-  return work.kernels * gpu.kernel_overhead.count() + streaming;
+  return work.time.count() + work.kernels * gpu.kernel_overhead.count() +
+         std::max(streaming, product_time(work.flops, gpu));
 }
 
 }  // namespace gradwire

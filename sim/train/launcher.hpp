@@ -24,13 +24,19 @@ struct LaunchStep {
 /// What the launcher thread does in every iteration: forward and backward of each micro-batch in
 /// the profile's order, then the optimizer, then it waits for the device.
 ///
+/// @param optimizer  false: without it, for strategies that run it themselves.
+///
 /// A tensor's hook fires with its layer, or later where the profile's gradient order says that its
 /// gradient comes later (a tied weight is ready last).
 [[nodiscard]] std::vector<LaunchStep> launch_script(const ComputeProfile& profile,
-                                                    int micro_batches);
+                                                    int micro_batches, bool optimizer = true);
 
-/// Seconds of device work that no profile contains: the fixed cost of its kernels in a busy stream
-/// plus its memory traffic at the rate a streaming kernel reaches.
+/// The optimizer's kernels for a share of the model.
+[[nodiscard]] ComputeItem optimizer_item(const ComputeProfile& profile, double share);
+
+/// Seconds of device work that no profile contains: its measured time, the fixed cost of its
+/// kernels in a busy stream, and the longer of its memory traffic at the rate a streaming kernel
+/// reaches and its arithmetic at the rate that fp32 matrix products reach.
 [[nodiscard]] double price(const DeviceWork& work, const GpuSpec& gpu);
 
 }  // namespace gradwire

@@ -48,8 +48,8 @@ double at(const Breakdown& parts, Part part) {
 
 }  // namespace
 
-Summary::Summary(const Job& job, const std::vector<MemberGroup>& members)
-    : job_(job), members_(members) {
+Summary::Summary(const Job& job, const std::vector<MemberGroup>& members, bool independent)
+    : job_(job), members_(members), independent_(independent) {
   result_.world_size = static_cast<int>(job.placement.size());
   result_.batch_per_gpu = job.profile.batch_per_gpu;
   result_.micro_batches = job.micro_batches;
@@ -82,60 +82,89 @@ std::size_t Summary::slowest_member() const {
   return static_cast<std::size_t>(slowest - members_.begin());
 }
 
-void Summary::collective_posted(int iteration, const Pattern* pattern, Bytes size) {
+void Summary::collective_posted(int iteration, double share, Bytes size) {
   if (iteration != job_.run.warmup) return;
   ++result_.collectives;
-  if (pattern == nullptr) return;
-  result_.bytes_per_rank +=
-      std::llround(pattern->share_per_rank() * static_cast<double>(size.count()));
-}
-
-void Summary::collective_ended(double busy) {
-  result_.communication_busy_s += busy;  // all iterations; see result()
+  result_.bytes_per_rank += std::llround(share * static_cast<double>(size.count()));
 }
 
 void Summary::priced(const CollectiveCost& cost) {
   worst_cost_ = std::max(worst_cost_, cost_uncertainty(cost.source));
 }
 
-void Summary::iteration_ended(int iteration, const std::vector<IterationSample>& samples) {
-  std::size_t slowest = 0;
+void Summary::iteration_ended(std::size_t worker, int iteration,
+                              const std::vector<IterationSample>& samples) {
+  if (iteration >= job_.run.warmup + job_.run.iterations) return;
   for (std::size_t m = 0; m < samples.size(); ++m) {
-    const auto& sample = samples[m];
-    const double duration = sample.end - sample.start;
-    double explained = 0;
-    for (const double part : sample.parts) explained += part;
-    if (std::abs(duration - explained) > other_max * duration) {
-      throw std::logic_error(
-          fmt::format("iteration {}: {} s of {} s are explained", iteration, explained, duration));
-    }
-    const double computed = at(sample.parts, Part::forward) + at(sample.parts, Part::backward) +
-                            at(sample.parts, Part::optimizer);
-    if (duration < computed * (1 - 1e-9)) {
-      throw std::logic_error(fmt::format("iteration {} beats its own compute", iteration));
-    }
-    if (sample.end > samples[slowest].end) slowest = m;
-    if (iteration < job_.run.warmup) continue;
-    result_.samples.push_back(duration);
-    result_.sample_weight.push_back(members_[m].count);
+    add_sample(members_[worker + m], iteration, samples[m]);
   }
   if (iteration < job_.run.warmup) return;
-  const auto& sample = samples[slowest];
-  result_.iteration_s.push_back(sample.end - sample.start);
+  if (!independent_) {
+    add_slowest(samples);
+    return;
+  }
+  const auto index = static_cast<std::size_t>(iteration - job_.run.warmup);
+  of_iteration_.resize(std::max(of_iteration_.size(), index + 1));
+  of_iteration_[index].push_back(samples.front());
+  if (of_iteration_[index].size() < members_.size()) return;
+  add_mean_rate(of_iteration_[index]);
+  of_iteration_[index] = {};
+}
+
+void Summary::add_sample(const MemberGroup& member, int iteration, const IterationSample& sample) {
+  const double duration = sample.end - sample.start;
+  double explained = 0;
+  for (const double part : sample.parts) explained += part;
+  if (std::abs(duration - explained) > other_max * duration) {
+    throw std::logic_error(
+        fmt::format("iteration {}: {} s of {} s are explained", iteration, explained, duration));
+  }
+  const double computed = at(sample.parts, Part::forward) + at(sample.parts, Part::backward) +
+                          at(sample.parts, Part::optimizer);
+  if (duration < computed * (1 - 1e-9)) {
+    throw std::logic_error(fmt::format("iteration {} beats its own compute", iteration));
+  }
+  if (iteration < job_.run.warmup) return;
+  result_.samples.push_back(duration);
+  result_.sample_weight.push_back(member.count);
+}
+
+void Summary::add_slowest(const std::vector<IterationSample>& samples) {
+  const IterationSample& slowest = *std::ranges::max_element(samples, {}, &IterationSample::end);
+  result_.iteration_s.push_back(slowest.end - slowest.start);
+  add_parts(slowest, 1);
+}
+
+void Summary::add_mean_rate(const std::vector<IterationSample>& samples) {
+  double rate = 0;
+  for (const IterationSample& sample : samples) rate += 1 / (sample.end - sample.start);
+  result_.iteration_s.push_back(static_cast<double>(samples.size()) / rate);
+  // Weighted by rates the members' times have just this mean.
+  for (const IterationSample& sample : samples) {
+    add_parts(sample, 1 / (sample.end - sample.start) / rate);
+  }
+}
+
+void Summary::add_parts(const IterationSample& sample, double weight) {
   double explained = 0;
   for (std::size_t p = 0; p < sample.parts.size(); ++p) {
-    result_.breakdown[p] += sample.parts[p] / job_.run.iterations;
+    result_.breakdown[p] += weight * sample.parts[p] / job_.run.iterations;
     explained += sample.parts[p];
   }
   result_.breakdown[static_cast<std::size_t>(Part::other)] +=
-      (sample.end - sample.start - explained) / job_.run.iterations;
+      weight * (sample.end - sample.start - explained) / job_.run.iterations;
 }
 
-RunResult Summary::result(const Network& network, Seconds end, double wall_s,
+RunResult Summary::result(const Network& network, Seconds end, double moving, double wall_s,
                           std::vector<Span> spans) const {
   RunResult result = result_;
   result.spans = std::move(spans);
-  result.communication_busy_s /= job_.run.warmup + job_.run.iterations;
+  result.communication_busy_s = moving / (job_.run.warmup + job_.run.iterations);
+  if (independent_) {
+    const auto workers = static_cast<std::int64_t>(members_.size());
+    result.collectives /= static_cast<int>(workers);
+    result.bytes_per_rank /= workers;
+  }
   if (result.communication_busy_s > 0) {
     result.overlap_fraction = std::clamp(
         1 - at(result.breakdown, Part::exposed_communication) / result.communication_busy_s, 0.0,
@@ -144,8 +173,8 @@ RunResult Summary::result(const Network& network, Seconds end, double wall_s,
   add_spread(result);
   add_links(result, network, end);
   const auto& stats = network.stats();
-  result.fidelity = stats.fidelity;
-  result.fidelity_why = stats.why;
+  result.fidelity = independent_ ? "worker" : stats.fidelity;
+  result.fidelity_why = independent_ ? "every rank goes its own pace" : stats.why;
   result.engine_wall_s = wall_s;
   result.engine_links = stats.links;
   result.engine_link_classes = stats.link_classes;

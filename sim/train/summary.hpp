@@ -14,32 +14,45 @@ namespace gradwire {
 /// Collects what a run's iterations were made of, checks it, and makes the result.
 class Summary {
  public:
-  Summary(const Job& job, const std::vector<MemberGroup>& members);
+  /// @param independent  every member is a class of its own, with iterations of its own.
+  Summary(const Job& job, const std::vector<MemberGroup>& members, bool independent);
 
   /// The member whose GPU computes longest, by its profile and static speed; the one that is
   /// traced.
   [[nodiscard]] std::size_t slowest_member() const;
 
-  /// @param pattern  nullptr on a single rank.
-  void collective_posted(int iteration, const Pattern* pattern, Bytes size);
-  /// @param busy  seconds by which it lengthens the time in which some collective moves data.
-  void collective_ended(double busy);
+  /// A collective or messages. @param share  of the size that a rank sends.
+  void collective_posted(int iteration, double share, Bytes size);
   void priced(const CollectiveCost& cost);
+  /// Iteration `iteration` of a class of workers has ended; those after the last are ignored.
   /// Asserts the accounting identity and that no rank beats its own compute.
-  void iteration_ended(int iteration, const std::vector<IterationSample>& samples);
+  /// @param worker  the class, whose members follow those of the classes before it.
+  void iteration_ended(std::size_t worker, int iteration,
+                       const std::vector<IterationSample>& samples);
 
-  [[nodiscard]] RunResult result(const Network& network, Seconds end, double wall_s,
+  /// @param moving  seconds in which data moved, over the whole run.
+  [[nodiscard]] RunResult result(const Network& network, Seconds end, double moving, double wall_s,
                                  std::vector<Span> spans) const;
 
  private:
   /// Seconds of an iteration's kernels on a GPU of the member's class at nominal speed.
   [[nodiscard]] double device_time(const MemberGroup& member) const;
+  /// Checks a sample and pools it.
+  void add_sample(const MemberGroup& member, int iteration, const IterationSample& sample);
+  /// Iteration times and their parts of synchronous workers: the slowest rank's.
+  void add_slowest(const std::vector<IterationSample>& samples);
+  /// Of independent ones: the mean rate's. An iteration is one of each.
+  void add_mean_rate(const std::vector<IterationSample>& samples);
+  void add_parts(const IterationSample& sample, double weight);
   void add_spread(RunResult& result) const;
   void add_links(RunResult& result, const Network& network, Seconds end) const;
 
   const Job& job_;
   const std::vector<MemberGroup>& members_;
+  bool independent_;
   RunResult result_;
+  /// Of independent workers: measured iterations, by iteration and member.
+  std::vector<std::vector<IterationSample>> of_iteration_;
   double worst_cost_ = 0;     ///< relative uncertainty of the least certain price
   double worst_profile_ = 0;  ///< the same of the worker classes' profiles
 };

@@ -4,10 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
-#include <map>
+#include <deque>
+#include <limits>
 #include <optional>
-#include <set>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -15,6 +14,8 @@
 #include "sim/core/error.hpp"
 #include "sim/train/jitter.hpp"
 #include "sim/train/launcher.hpp"
+#include "sim/train/operation_log.hpp"
+#include "sim/train/plans.hpp"
 #include "sim/train/summary.hpp"
 #include "sim/train/workers.hpp"
 
@@ -25,281 +26,536 @@ namespace {
 /// profiles/resnet50/v100-sxm2-32gb_fp32_b32.yaml.
 constexpr double kernel_launch = 5.2e-6;  // s
 
-/// All that can be in flight: for each collective those of the library's algorithms.
-struct Plans {
-  std::vector<Pattern> patterns;
-  std::map<CollectiveKind, std::span<const Pattern>> of_kind;
-};
-
-Plans make_plans(const Job& job, const Strategy& strategy) {
-  Plans plans;
-  if (job.placement.size() < 2) return plans;
-  std::map<CollectiveKind, std::pair<std::size_t, std::size_t>> ranges;
-  for (const auto& [kind, communicator] : strategy.collectives()) {
-    auto planned = job.library.plan(kind, job.placement);
-    ranges[kind] = {plans.patterns.size(), planned.size()};
-    std::move(planned.begin(), planned.end(), std::back_inserter(plans.patterns));
-  }
-  for (const auto& [kind, range] : ranges) {
-    plans.of_kind[kind] = std::span(plans.patterns).subspan(range.first, range.second);
-  }
-  return plans;
-}
-
-EngineOptions engine_options(const Job& job) {
-  EngineOptions options = job.engine;
-  options.one_at_a_time = job.library.concurrent_collectives() == 1;
-  return options;
-}
+constexpr double never = std::numeric_limits<double>::infinity();
 
 std::span<const int> classes_of(const Job& job) {
   return job.classes == nullptr ? std::span<const int>() : job.classes->of_rank;
 }
 
-std::vector<std::vector<LaunchStep>> other_scripts(const Job& job) {
-  std::vector<std::vector<LaunchStep>> scripts;
-  for (int c = 1; c < class_count(job); ++c) {
-    scripts.push_back(launch_script(profile_of(job, c), job.micro_batches));
-  }
-  return scripts;
+EngineOptions engine_options(const Job& job, const Traits& traits) {
+  EngineOptions options = job.engine;
+  options.one_at_a_time = !traits.dynamic && job.library.concurrent_collectives() == 1;
+  return options;
 }
 
-/// One run: the launcher thread, the strategy it tells, the ranks' streams and the engine.
+/// A class of workers: the clocks of its ranks and its launcher thread.
+struct Lane {
+  Workers workers;
+  IterationDraws draws;
+  int iteration = 0;
+  std::size_t step = 0;                    ///< of the launch script
+  bool hooked = false;                     ///< the pre-hook of that step has run
+  double base = 0;                         ///< start of the iteration on the first rank
+  double host = 0;                         ///< launcher time since then
+  double wake = never;                     ///< when the engine will look at it again
+  bool dirty = false;                      ///< something has changed that may let it run on
+  std::optional<OperationId> waits_for{};  ///< of a gate, where it is noted among the waiters
+};
+
+/// What moves by itself: a collective ready at once, or messages.
+struct Transfer {
+  OperationId id = 0;
+  PatternId pattern = 0;
+  CollectiveCost cost;
+  Bytes size{0};
+  std::vector<TensorId> tensors;
+  std::string label;
+  int stream = 0;  ///< > 0: of a collective
+  double start = 0;
+};
+
+/// One run: the launcher threads, the strategy they tell, the ranks' streams and the engine.
 class Training {
  public:
   explicit Training(const Job& job)
       : job_(job),
         strategy_(job.make_strategy(job_view(job))),
-        plans_(make_plans(job, *strategy_)),
-        engine_(make_engine(job.cluster, plans_.patterns, engine_options(job))),
-        workers_(
-            make_members(static_cast<int>(job.placement.size()), job.jitter, job.stragglers,
-                         job.profile, job.run.seed, classes_of(job)),
-            tensors_of(job.profile), class_count(job),
-            {.on_gpu = job.library.on_gpu(), .concurrent = job.library.concurrent_collectives()}),
-        draws_(job.jitter, job.profile, job.run.seed),
-        script_(launch_script(job.profile, job.micro_batches)),
-        other_scripts_(other_scripts(job)),
-        summary_(job, workers_.members()) {}
+        traits_(strategy_->traits()),
+        plans_(job, *strategy_),
+        engine_(make_engine(job.cluster, plans_.patterns(), engine_options(job, traits_))),
+        members_(make_members(static_cast<int>(job.placement.size()), job.jitter, job.stragglers,
+                              job.profile, job.run.seed, classes_of(job),
+                              !traits_.independent_workers)),
+        summary_(job, members_, traits_.independent_workers) {
+    for (int c = 0; c < class_count(job); ++c) {
+      scripts_.push_back(
+          launch_script(profile_of(job, c), job.micro_batches, !traits_.own_optimizer));
+    }
+    if (traits_.independent_workers) {
+      for (const MemberGroup& member : members_) add_lane({member});
+    } else {
+      add_lane(members_);
+    }
+    lanes_running_ = lanes_.size();
+  }
 
   RunResult run() {
     const auto begin = std::chrono::steady_clock::now();
-    engine_->at(Seconds{0}, [this] { begin_iteration(); });
-    engine_->run(
-        [this](TransferId id, Seconds /*now*/) { collective_done(static_cast<std::size_t>(id)); });
-    if (iteration_ < iterations()) {
-      throw SimulationError(
-          fmt::format("iteration {} never ends; waiting: {}", iteration_, workers_.waiting()));
+    engine_->at(Seconds{0}, [this] {
+      for (std::size_t lane = 0; lane < lanes_.size(); ++lane) begin_iteration(lane);
+      pump();
+    });
+    engine_->run([this](TransferId id, Seconds /*now*/) {
+      transfer_done(id);
+      pump();
+    });
+    for (const Lane& lane : lanes_) {
+      if (lane.iteration >= iterations()) continue;
+      throw SimulationError(fmt::format("iteration {} never ends; waiting: {}", lane.iteration,
+                                        lane.workers.waiting()));
     }
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
-    return summary_.result(engine_->network(), engine_->now(), wall.count(),
-                           std::move(workers_.spans()));
+    RunResult result =
+        summary_.result(engine_->network(), engine_->now(), log_.moving.total(), wall.count(),
+                        std::move(lanes_[traced_lane()].workers.spans()));
+    result.staleness = strategy_->staleness();
+    return result;
   }
 
  private:
   [[nodiscard]] int iterations() const { return job_.run.warmup + job_.run.iterations; }
   [[nodiscard]] double now() const { return engine_->now().count(); }
-  [[nodiscard]] bool traced() const { return job_.record_spans && iteration_ == job_.run.warmup; }
+  [[nodiscard]] std::size_t traced_lane() const {
+    return lanes_.size() > 1 ? summary_.slowest_member() : 0;
+  }
+  [[nodiscard]] bool traced(std::size_t lane) const {
+    return job_.record_spans && lane == traced_lane() && lanes_[lane].iteration == job_.run.warmup;
+  }
+  Lane& lane_of(WorkerId worker) { return lanes_[static_cast<std::size_t>(worker)]; }
 
-  void begin_iteration() {
-    draws_.draw(iteration_, workers_.members());
-    if (traced()) workers_.trace(summary_.slowest_member());
-    workers_.begin_iteration(draws_);
-    base_ = workers_.first_start();
-    host_ = 0;
-    step_ = 0;
-    tell(IterationStart{iteration_});
-    launch();
+  void add_lane(std::vector<MemberGroup> members) {
+    const CommunicationStream stream{.on_gpu = job_.library.on_gpu(),
+                                     .concurrent = job_.library.concurrent_collectives(),
+                                     .run_ahead = !traits_.dynamic};
+    lanes_.push_back({.workers = Workers(std::move(members), tensors_of(job_.profile), log_,
+                                         class_count(job_), stream),
+                      .draws = IterationDraws(job_.jitter, job_.profile, job_.run.seed)});
+  }
+
+  // ---- the launcher thread --------------------------------------------------------------------
+
+  void begin_iteration(std::size_t number) {
+    Lane& lane = lanes_[number];
+    lane.draws.draw(lane.iteration, lane.workers.members());
+    if (traced(number)) lane.workers.trace(lanes_.size() > 1 ? 0 : summary_.slowest_member());
+    lane.workers.begin_iteration(lane.draws);
+    lane.base = lane.workers.first_start();
+    lane.host = 0;
+    lane.step = 0;
+    lane.hooked = false;
+    lane.dirty = true;
+    tell(IterationStart{lane.iteration, static_cast<WorkerId>(number)});
+    launch(number);
+  }
+
+  /// Calls back when the launcher thread of a lane is there.
+  template <class Action>
+  void at_launcher(std::size_t number, Action action) {
+    const Lane& lane = lanes_[number];
+    engine_->at(Seconds{std::max(now(), lane.base + lane.host)}, [this, number, action] {
+      action();
+      launch(number);
+      pump();
+    });
   }
 
   /// Launches up to the next hook, then lets time pass to it.
-  void launch() {
-    while (step_ < script_.size()) {
+  void launch(std::size_t number) {
+    Lane& lane = lanes_[number];
+    const auto worker = static_cast<WorkerId>(number);
+    const auto& script = scripts_.front();
+    while (lane.step < script.size()) {
+      const LaunchStep& step = script[lane.step];
+      if (!lane.hooked && has_pre_hook(step)) {
+        lane.hooked = true;
+        at_launcher(number, [this, worker, &step] {
+          if (step.item.part == Part::forward) {
+            tell(ForwardStart{step.item.layer, step.micro_batch, worker});
+          } else {
+            tell(BackwardStart{step.item.layer, step.micro_batch, worker});
+          }
+        });
+        return;
+      }
+      lane.hooked = false;
       other_seconds_.clear();
-      for (const auto& script : other_scripts_) {
-        other_seconds_.push_back(script[step_].item.seconds);
+      for (std::size_t c = 1; c < scripts_.size(); ++c) {
+        other_seconds_.push_back(scripts_[c][lane.step].item.seconds);
       }
-      const LaunchStep& step = script_[step_++];
-      if (traced() && step.host > 0) {
-        workers_.host_span("launch " + step.name, base_ + host_, step.host);
+      ++lane.step;
+      if (step.host > 0 && traced(number)) {
+        lane.workers.span("host", "launch " + step.name, lane.base + lane.host,
+                          lane.base + lane.host + step.host);
       }
-      host_ += step.host;
-      post(step.item, step.name);
+      lane.host += step.host;
+      post_item(lane, step.item, step.name);
       if (step.hooks.empty() && !step.backward_done) continue;
-      engine_->at(Seconds{std::max(now(), base_ + host_)}, [this, &step] {
-        for (const TensorId tensor : step.hooks) tell(HookFired{tensor, step.micro_batch});
-        if (step.backward_done) tell(BackwardDone{step.micro_batch});
-        launch();
+      at_launcher(number, [this, worker, &step] {
+        for (const TensorId tensor : step.hooks) {
+          tell(HookFired{tensor, step.micro_batch, worker});
+        }
+        if (step.backward_done) tell(BackwardDone{step.micro_batch, worker});
       });
       return;
     }
-    progress();
+    lane.dirty = true;
   }
+
+  [[nodiscard]] bool has_pre_hook(const LaunchStep& step) const {
+    return (traits_.forward_hooks && step.item.part == Part::forward) ||
+           (traits_.backward_hooks && step.item.part == Part::backward);
+  }
+
+  // ---- the strategy's operations --------------------------------------------------------------
 
   void tell(const Event& event) {
-    bool communicates = false;
     for (auto& operation : strategy_->on_event(engine_->now(), event)) {
-      communicates |= std::holds_alternative<Collective>(operation);
       std::visit([this](auto& op) { post(std::move(op)); }, operation);
-      ++operations_;
     }
-    if (communicates) progress();
   }
 
-  void post(ComputeItem item, std::string name) {
-    item.launched = host_;
-    workers_.post(item, std::move(name), other_seconds_);
+  OperationId add(const std::string& label) {
+    return log_.add(job_.record_spans ? label : std::string());
   }
-  void post(DeviceWork work) {
-    host_ += work.kernels * kernel_launch;
-    const bool copy = work.kind == WorkKind::copy;
+  /// An operation that asks for nothing that could still be waited for.
+  void add_ended() { log_.end(log_.add(), now()); }
+
+  void post_item(Lane& lane, ComputeItem item, std::string name) {
+    item.launched = lane.host;
+    lane.workers.post(item, std::move(name), other_seconds_);
+  }
+
+  /// Prices device work on the GPUs of class 0 and, in other_seconds_, of the others.
+  double price_on_all(const DeviceWork& work) {
     other_seconds_.clear();
     for (int c = 1; c < class_count(job_); ++c) {
       other_seconds_.push_back(price(work, gpu_of(job_, c)));
     }
+    return price(work, job_.gpu);
+  }
+
+  void post(DeviceWork work) {
+    Lane& lane = lane_of(work.worker);
+    const bool copy = work.kind == WorkKind::copy;
+    const Part part = copy ? Part::copies : Part::encode_decode;
+    const double seconds = price_on_all(work);
+    if (work.stream == DeviceStream::side) {
+      post_side(add(work.label), part, seconds, work);
+      return;
+    }
+    lane.host += work.kernels * kernel_launch;
     const auto slowdown = job_.profile.overlap.find(copy ? "copy" : "encode");
-    post({.part = copy ? Part::copies : Part::encode_decode,
-          .seconds = price(work, job_.gpu),
-          .slowdown = slowdown == job_.profile.overlap.end() ? 1 : slowdown->second},
-         std::move(work.label));
+    if (work.kernels > 0 || seconds > 0) {
+      post_item(lane,
+                {.part = part,
+                 .seconds = seconds,
+                 .slowdown = slowdown == job_.profile.overlap.end() ? 1 : slowdown->second},
+                work.label);
+    }
+    if (work.notify) {
+      lane.workers.post_mark(add(work.label));
+      lane.dirty = true;
+    } else {
+      add_ended();
+    }
   }
+
+  /// Work of the side stream, which does one thing after the other.
+  void post_side(OperationId id, Part part, double seconds, const DeviceWork& work) {
+    const double start = std::max(now(), side_free_);
+    side_free_ = start + seconds;
+    engine_->at(Seconds{start}, [this, id, part, seconds, work, others = other_seconds_] {
+      Lane& lane = lane_of(work.worker);
+      lane.workers.run(now());
+      const double end = lane.workers.occupy(part, now(), seconds, others, work.label);
+      lane.dirty = true;
+      side_free_ = std::max(side_free_, end);
+      engine_->at(Seconds{end}, [this, id] {
+        done(id);
+        pump();
+      });
+      pump();
+    });
+  }
+
+  void post(OptimizerStep step) {
+    Lane& lane = lane_of(step.worker);
+    lane.host += kernel_launch;
+    other_seconds_.clear();
+    for (int c = 1; c < class_count(job_); ++c) {
+      other_seconds_.push_back(optimizer_item(profile_of(job_, c), step.share).seconds);
+    }
+    post_item(lane, optimizer_item(job_.profile, step.share), std::move(step.label));
+    add_ended();
+  }
+
   void post(Collective collective) {
-    host_ += kernel_launch;
-    const Choice* choice = choice_of(collective);
-    summary_.collective_posted(iteration_, choice == nullptr ? nullptr : choice->pattern,
-                               collective.size);
-    stream_position_[operations_] = workers_.post(CommunicationItem{
-        .collective = std::move(collective), .operation = operations_, .launched = host_});
-  }
-  void post(const Gate& gate) {
-    std::vector<std::size_t> until;
-    for (const OperationId operation : gate.until) {
-      // Device work before a gate has ended by the order of the stream.
-      const auto found = stream_position_.find(operation);
-      if (found != stream_position_.end()) until.push_back(found->second);
+    const OperationId id = add(collective.label);
+    const Plans::Choice* choice = choice_of(collective);
+    summary_.collective_posted(
+        lanes_.front().iteration,
+        choice == nullptr ? 0 : plans_.pattern(choice->pattern).share_per_rank(), collective.size);
+    if (collective.ready == Collective::Ready::behind_compute) {
+      Lane& lane = lanes_.front();
+      lane.host += kernel_launch;
+      lane.dirty = true;
+      position_[id] = lane.workers.post(CommunicationItem{
+          .collective = std::move(collective), .operation = id, .launched = lane.host});
+      return;
     }
-    workers_.post_gate(std::move(until));
-  }
-
-  template <class Other>
-  void post(const Other& /*operation*/) {
-    throw SimulationError("this operation is not simulated yet");
-  }
-
-  struct Choice {
-    const Pattern* pattern = nullptr;
-    CollectiveCost cost;
-  };
-
-  /// What the library takes for it; null on a single rank, where it returns at once.
-  const Choice* choice_of(const Collective& collective) {
-    const auto plans = plans_.of_kind.find(collective.kind);
-    if (plans == plans_.of_kind.end()) return nullptr;
-    const auto [found, is_new] =
-        choices_.try_emplace(std::pair{collective.kind, collective.size.count()});
-    Choice& choice = found->second;
-    if (is_new) {
-      auto [pattern, cost] = job_.library.choose(plans->second, collective.size);
-      choice = {&plans->second[pattern], std::move(cost)};
-      summary_.priced(choice.cost);
+    if (choice == nullptr) {
+      end_now(id);
+      return;
     }
-    return &choice;
+    auto& stream = streams_[collective.stream];
+    stream.push_back({.id = id,
+                      .pattern = choice->pattern,
+                      .cost = choice->cost,
+                      .size = collective.size,
+                      .tensors = std::move(collective.tensors),
+                      .label = std::move(collective.label),
+                      .stream = collective.stream});
+    if (stream.size() == 1) start(stream.front());
   }
 
-  void progress() {
-    workers_.run();
-    while (const auto position = workers_.take_ready()) {
-      const double start = std::max(now(), workers_.collective(*position).start);
-      engine_->at(Seconds{start}, [this, at = *position] { start_collective(at); });
+  void post(Messages messages) {
+    const OperationId id = add(messages.label);
+    const PatternId pattern = plans_.exchange(messages.exchange);
+    const CollectiveCost& cost = plans_.exchange_cost(messages.exchange);
+    summary_.collective_posted(lanes_.front().iteration, plans_.exchange_share(messages.exchange),
+                               messages.size);
+    start({.id = id,
+           .pattern = pattern,
+           .cost = cost,
+           .size = messages.size,
+           .tensors = std::move(messages.tensors),
+           .label = std::move(messages.label)});
+  }
+
+  void post(HostWork work) {
+    const OperationId id = add(work.label);
+    const double seconds = work.time.count();
+    double start = now();
+    if (work.thread == HostWork::launcher) {
+      Lane& lane = lane_of(work.worker);
+      start = std::max(start, lane.base + lane.host);
+      lane.host = start + seconds - lane.base;
+    } else if (work.thread != HostWork::no_thread) {
+      double& free = threads_[work.thread];
+      start = std::max(start, free);
+      free = start + seconds;
     }
-    if (step_ == script_.size() && workers_.iteration_ended()) end_iteration();
+    log_.working.begin(start);
+    engine_->at(Seconds{start + seconds}, [this, id, start, label = std::move(work.label)] {
+      log_.working.end(start, now());
+      lanes_[traced_lane()].workers.span("host", label, start, now());
+      done(id);
+      pump();
+    });
+  }
+
+  void post(Gate gate) {
+    add_ended();
+    lane_of(gate.worker).workers.post_gate(std::move(gate.until));
+  }
+
+  void post(const Flag& flag) { add(flag.label); }
+  void post(const Raise& raise) {
+    add_ended();
+    log_.end(raise.flag, now());
+    changed(raise.flag);
+  }
+
+  /// What the library takes for it; null in groups of one rank, where it returns at once.
+  const Plans::Choice* choice_of(const Collective& collective) {
+    bool is_new = false;
+    const Plans::Choice* choice =
+        plans_.choose({collective.kind, collective.communicator}, collective.size, is_new);
+    if (is_new) summary_.priced(choice->cost);
+    return choice;
+  }
+
+  // ---- what moves by itself -------------------------------------------------------------------
+
+  void start(Transfer transfer) {
+    transfer.start = now();
+    log_.moving.begin(now());
+    log_.working.begin(now());
+    if (transfer.stream > 0 && job_.library.on_gpu()) {
+      Workers& workers = lanes_.front().workers;
+      workers.run(now());
+      workers.kernel_begins();
+      lanes_.front().dirty = true;
+    }
+    engine_->network().start(transfer.id, transfer.pattern, transfer.size, transfer.cost);
+    in_flight_.emplace(transfer.id, std::move(transfer));
+  }
+
+  void transfer_done(TransferId id) {
+    const auto found = in_flight_.find(id);
+    if (found == in_flight_.end()) {
+      collective_done(id);
+      return;
+    }
+    const Transfer transfer = std::move(found->second);
+    in_flight_.erase(found);
+    log_.moving.end(transfer.start, now());
+    log_.working.end(transfer.start, now());
+    lanes_[traced_lane()].workers.span("communication", transfer.label, transfer.start, now(),
+                                       transfer.size, transfer.tensors);
+    if (transfer.stream > 0) {
+      Workers& workers = lanes_.front().workers;
+      workers.run(now());
+      if (job_.library.on_gpu()) workers.kernel_ends();
+      auto& stream = streams_[transfer.stream];
+      stream.pop_front();
+      if (!stream.empty()) start(stream.front());
+    }
+    done(id);
+  }
+
+  /// Ends an operation that takes no time, after the events of this instant that are under way.
+  void end_now(OperationId id) {
+    engine_->at(engine_->now(), [this, id] {
+      done(id);
+      pump();
+    });
+  }
+
+  /// An operation has ended on every participant.
+  void done(OperationId id) {
+    log_.end(id, now());
+    changed(id);
+    tell(OperationDone{id});
+  }
+
+  /// Lanes that may wait for an operation can run on.
+  void changed(OperationId id) {
+    if (lanes_.size() == 1) {
+      lanes_.front().dirty = true;
+      return;
+    }
+    const auto waiting = waiters_.find(id);
+    if (waiting == waiters_.end()) return;
+    for (const std::size_t lane : waiting->second) lanes_[lane].dirty = true;
+    waiters_.erase(waiting);
+  }
+
+  // ---- the ranks' streams ---------------------------------------------------------------------
+
+  /// Lets run what can run.
+  void pump() {
+    for (bool again = true; again;) {
+      again = false;
+      for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+        if (!lanes_[lane].dirty) continue;
+        lanes_[lane].dirty = false;
+        progress(lane);
+        again = true;
+      }
+    }
+  }
+
+  void progress(std::size_t number) {
+    Lane& lane = lanes_[number];
+    lane.workers.run(now());
+    while (const auto mark = lane.workers.take_passed()) done(*mark);
+    while (const auto position = lane.workers.take_ready()) {
+      const double start = std::max(now(), lane.workers.collective(*position).start);
+      engine_->at(Seconds{start}, [this, at = *position] {
+        start_collective(at);
+        pump();
+      });
+    }
+    if (lane.step == scripts_.front().size() && lane.workers.iteration_ended()) {
+      end_iteration(number);
+    } else if (traits_.dynamic && !lane.dirty) {
+      look_again(number);
+    }
+  }
+
+  /// Comes back to a lane when one of its ranks gets to something that others wait for.
+  void look_again(std::size_t number) {
+    Lane& lane = lanes_[number];
+    const double when = lane.workers.next_time();
+    if (when == never) {
+      if (lanes_.size() > 1) wait_for_gate(number);
+      return;
+    }
+    if (when == lane.wake || when <= now()) return;
+    lane.wake = when;
+    engine_->at(Seconds{when}, [this, number, when] {
+      Lane& woken = lanes_[number];
+      if (woken.wake != when) return;
+      woken.wake = never;
+      woken.dirty = true;
+      pump();
+    });
+  }
+
+  void wait_for_gate(std::size_t number) {
+    Lane& lane = lanes_[number];
+    const auto blocking = lane.workers.blocked_on();
+    if (!blocking || lane.waits_for == blocking) return;
+    lane.waits_for = blocking;
+    waiters_[*blocking].push_back(number);
   }
 
   void start_collective(std::size_t position) {
-    const auto& collective = workers_.collective(position).collective;
-    const Choice* choice = choice_of(collective);
+    const auto& item = lanes_.front().workers.collective(position);
+    const Plans::Choice* choice = choice_of(item.collective);
     if (choice == nullptr) {
-      collective_done(position);
+      collective_done(item.operation);
       return;
     }
-    engine_->network().start(static_cast<TransferId>(position),
-                             static_cast<PatternId>(choice->pattern - plans_.patterns.data()),
-                             collective.size, choice->cost);
+    engine_->network().start(item.operation, choice->pattern, item.collective.size, choice->cost);
   }
 
-  void collective_done(std::size_t position) {
-    summary_.collective_ended(workers_.finish(position, now()));
-    tell(OperationDone{workers_.collective(position).operation});
-    progress();
+  void collective_done(OperationId id) {
+    const auto position = position_.extract(id).mapped();
+    lanes_.front().workers.finish(position, now());
+    lanes_.front().dirty = true;
+    tell(OperationDone{id});
   }
 
-  void end_iteration() {
-    summary_.iteration_ended(iteration_, workers_.samples());
-    workers_.trace(std::nullopt);
-    step_ = 0;
-    if (++iteration_ == iterations()) return;
-    double first = workers_.samples().front().end;
-    for (const auto& sample : workers_.samples()) first = std::min(first, sample.end);
-    engine_->at(Seconds{std::max(now(), first)}, [this] { begin_iteration(); });
+  void end_iteration(std::size_t number) {
+    Lane& lane = lanes_[number];
+    summary_.iteration_ended(number, lane.iteration, lane.workers.samples());
+    lane.workers.trace(std::nullopt);
+    lane.step = 0;
+    if (++lane.iteration == iterations() && --lanes_running_ == 0) return;
+    double first = lane.workers.samples().front().end;
+    for (const auto& sample : lane.workers.samples()) first = std::min(first, sample.end);
+    engine_->at(Seconds{std::max(now(), first)}, [this, number] {
+      // Workers that are through keep the others' network busy until the last one is.
+      if (lanes_running_ == 0) return;
+      begin_iteration(number);
+      pump();
+    });
   }
 
   const Job& job_;
   std::unique_ptr<Strategy> strategy_;
+  Traits traits_;
   Plans plans_;
   std::unique_ptr<Engine> engine_;
-  Workers workers_;
-  IterationDraws draws_;
-  std::vector<LaunchStep> script_;
-  /// Of the other worker classes: the same steps with other times.
-  std::vector<std::vector<LaunchStep>> other_scripts_;
-  std::vector<double> other_seconds_;  ///< of the item that is posted next
+  OperationLog log_;
+  std::vector<MemberGroup> members_;
   Summary summary_;
-  std::map<std::pair<CollectiveKind, std::int64_t>, Choice> choices_;
-  std::unordered_map<OperationId, std::size_t> stream_position_;
-  OperationId operations_ = 0;
-  int iteration_ = 0;
-  std::size_t step_ = 0;
-  double base_ = 0;  ///< start of the iteration on the first rank
-  double host_ = 0;  ///< launcher time since then
+  std::deque<Lane> lanes_;
+  /// What the launcher threads do, by worker class: the same steps with other times.
+  std::vector<std::vector<LaunchStep>> scripts_;
+  std::vector<double> other_seconds_;                      ///< of the item that is posted next
+  std::unordered_map<OperationId, std::size_t> position_;  ///< in the communication stream
+  std::unordered_map<TransferId, Transfer> in_flight_;
+  std::unordered_map<int, std::deque<Transfer>> streams_;
+  std::unordered_map<int, double> threads_;  ///< host thread -> when it is free
+  std::unordered_map<OperationId, std::vector<std::size_t>> waiters_;
+  double side_free_ = 0;  ///< when the side stream is
+  std::size_t lanes_running_ = 0;
 };
 
 }  // namespace
-
-int class_count(const Job& job) {
-  return job.classes == nullptr ? 1 : 1 + static_cast<int>(job.classes->others.size());
-}
-
-const ComputeProfile& profile_of(const Job& job, int worker_class) {
-  return worker_class == 0
-             ? job.profile
-             : job.classes->others[static_cast<std::size_t>(worker_class - 1)].profile;
-}
-
-const GpuSpec& gpu_of(const Job& job, int worker_class) {
-  return worker_class == 0 ? job.gpu
-                           : job.classes->others[static_cast<std::size_t>(worker_class - 1)].gpu;
-}
-
-JobView job_view(const Job& job) {
-  JobView view;
-  view.world_size = static_cast<int>(job.placement.size());
-  view.micro_batches = job.micro_batches;
-  view.tensors = tensors_of(job.profile);
-  view.gradient_order = job.profile.gradient_order;
-  view.buffer_elements = job.profile.buffer_elements;
-  view.buffer_tensors = job.profile.buffers;
-  for (const auto& layer : job.profile.layers) {
-    view.layers.push_back({layer.forward, layer.backward});
-  }
-  view.optimizer = job.profile.optimizer;
-  std::set<int> machines;
-  for (const GpuRef& place : job.placement) {
-    view.machine_of.push_back(place.node);
-    machines.insert(place.node);
-  }
-  view.machines = static_cast<int>(machines.size());
-  return view;
-}
 
 RunResult simulate(const Job& job) {
   return Training(job).run();

@@ -33,6 +33,7 @@ struct Job {
   int micro_batches = 1;                   ///< backward passes per optimizer step
   bool record_spans = false;               ///< keep the timeline of the first measured iteration
   const WorkerClasses* classes = nullptr;  ///< of a cluster with several types of GPUs
+  std::vector<int> servers{};              ///< machine of each parameter server
 };
 
 /// Worker classes of the job: class 0 and the others.

@@ -12,6 +12,11 @@ namespace {
 
 constexpr double forever = std::numeric_limits<double>::infinity();
 
+/// By how much times that should be the same may differ after sums in another order.
+double rounding(double time) {
+  return 1e-12 * std::max(1.0, time);
+}
+
 const char* row_of(Part part) {
   switch (part) {
     case Part::copies:
@@ -24,13 +29,14 @@ const char* row_of(Part part) {
 
 }  // namespace
 
-Workers::Workers(std::vector<MemberGroup> members, std::vector<TensorInfo> tensors, int classes,
-                 CommunicationStream stream)
+Workers::Workers(std::vector<MemberGroup> members, std::vector<TensorInfo> tensors,
+                 OperationLog& log, int classes, CommunicationStream stream)
     : members_(std::move(members)),
       tensors_(std::move(tensors)),
       clocks_(members_.size()),
       samples_(members_.size()),
       other_classes_(static_cast<std::size_t>(classes - 1)),
+      log_(log),
       stream_(stream) {
   assert(stream.concurrent >= 1 && (!stream.on_gpu || stream.concurrent == 1));
   assert(std::all_of(members_.begin(), members_.end(),
@@ -44,6 +50,7 @@ void Workers::begin_iteration(const IterationDraws& draws) {
   other_seconds_.clear();
   names_.clear();
   gates_.clear();
+  assert(marks_.empty());
   // Every member has passed all items of the last iteration.
   for (auto& item : communication_) item.after = 0;
   for (std::size_t m = 0; m < members_.size(); ++m) {
@@ -51,10 +58,10 @@ void Workers::begin_iteration(const IterationDraws& draws) {
     clock.item = 0;
     clock.remaining = -1;
     clock.factor = members_[m].speed * draws.iteration_factor(m);
-    samples_[m] = IterationSample{.start = clock.now, .end = clock.now, .parts = {}};
+    samples_[m] = IterationSample{.start = clock.now - clock.ahead, .end = clock.now, .parts = {}};
+    samples_[m].parts[static_cast<std::size_t>(clock.ahead_part)] += std::exchange(clock.ahead, 0);
   }
   ended_ = 0;
-  first_collective_ = communication_.size();
 }
 
 double Workers::first_start() const {
@@ -75,9 +82,14 @@ void Workers::post(ComputeItem item, std::string name, std::span<const double> o
   names_.push_back(std::move(name));
 }
 
-void Workers::post_gate(std::vector<std::size_t> until) {
+void Workers::post_gate(std::vector<OperationId> until) {
   gates_.push_back(std::move(until));
   post({.type = ComputeItem::Type::gate, .gate = gates_.size() - 1}, "gate");
+}
+
+void Workers::post_mark(OperationId id) {
+  marks_.push_back(items_.size());
+  post({.type = ComputeItem::Type::mark, .mark = id}, "mark");
 }
 
 std::size_t Workers::post(CommunicationItem item) {
@@ -86,10 +98,98 @@ std::size_t Workers::post(CommunicationItem item) {
   return communication_.size() - 1;
 }
 
-void Workers::run() {
+void Workers::run(double now) {
   for (std::size_t m = 0; m < members_.size(); ++m) {
-    if (!clocks_[m].communicating) advance(m, forever);
+    // Of a rank that runs ahead, the end of its kernel is not known.
+    if (!stream_.run_ahead) {
+      advance(m, now + rounding(now));
+    } else if (!clocks_[m].communicating) {
+      advance(m, forever);
+    }
   }
+}
+
+double Workers::next_time() const {
+  std::size_t position = items_.size();
+  if (!marks_.empty()) position = std::min(position, marks_.front());
+  const auto reaches = [&](const CommunicationItem& item) {
+    // It stands behind the item before it.
+    if (item.after > 0) position = std::min(position, item.after - 1);
+  };
+  if (taken_ < communication_.size() && communication_[taken_].arrived < members_.size()) {
+    reaches(communication_[taken_]);
+  }
+  if (position == items_.size()) {
+    if (items_.empty() || items_.back().type != ComputeItem::Type::end || iteration_ended()) {
+      return forever;
+    }
+    --position;
+  }
+  double last = 0;
+  for (std::size_t m = 0; m < members_.size() && last < forever; ++m) {
+    last = std::max(last, passes(m, position));
+  }
+  return last;
+}
+
+double Workers::passes(std::size_t member, std::size_t position) const {
+  const Clock& clock = clocks_[member];
+  double now = clock.now;
+  double remaining = clock.remaining;
+  bool slow = is_slowed(clock);
+  for (std::size_t i = clock.item; i <= position; ++i) {
+    slow = slow || (stream_.on_gpu && clock.collective < communication_.size() &&
+                    communication_[clock.collective].after <= i);
+    const ComputeItem& item = items_[i];
+    if (item.type == ComputeItem::Type::gate) {
+      for (const OperationId id : gates_[item.gate]) {
+        if (!log_.ended(id)) return forever;
+        now = std::max(now, log_.end_of(id));
+      }
+    } else if (item.type == ComputeItem::Type::work) {
+      if (remaining < 0) {
+        now = std::max(now, samples_[member].start + item.launched);
+        remaining = seconds_of(i, member, clock.factor);
+      }
+      now += remaining * (slow ? item.slowdown : 1);
+    }
+    remaining = -1;
+  }
+  return now;
+}
+
+std::optional<OperationId> Workers::take_passed() {
+  if (marks_.empty()) return std::nullopt;
+  const std::size_t position = marks_.front();
+  for (const Clock& clock : clocks_) {
+    if (clock.item <= position) return std::nullopt;
+  }
+  marks_.pop_front();
+  return items_[position].mark;
+}
+
+double Workers::occupy(Part part, double now, double seconds, std::span<const double> other_seconds,
+                       const std::string& name) {
+  double last = now;
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    Clock& clock = clocks_[m];
+    const bool ended = clock.item < items_.size() &&
+                       items_[clock.item].type == ComputeItem::Type::end && clock.remaining == 0;
+    if (clock.now < now && !ended) wait(m, now, name);
+    const auto worker_class = static_cast<std::size_t>(members_[m].worker_class);
+    const double nominal = worker_class == 0 ? seconds : other_seconds[worker_class - 1];
+    const double taken = nominal * clock.factor;
+    if (ended) {
+      clock.ahead += taken;
+      clock.ahead_part = part;
+    } else {
+      samples_[m].parts[static_cast<std::size_t>(part)] += taken;
+    }
+    if (m == traced_) add_span("copy", name, clock.now, clock.now + taken, "");
+    clock.now += taken;
+    last = std::max(last, clock.now);
+  }
+  return last;
 }
 
 std::optional<std::size_t> Workers::take_ready() {
@@ -97,21 +197,17 @@ std::optional<std::size_t> Workers::take_ready() {
   auto& head = communication_[taken_];
   if (head.arrived < members_.size() || in_flight_ == stream_.concurrent) return std::nullopt;
   head.start = std::max(head.last_arrival, freed_);
+  log_.moving.begin(head.start);
+  log_.working.begin(head.start);
   ++in_flight_;
   return taken_++;
 }
 
-double Workers::finish(std::size_t position, double end) {
+void Workers::finish(std::size_t position, double end) {
   auto& item = communication_[position];
-  double first = item.start;
-  int others = in_flight_;
-  for (std::size_t p = taken_; others > 0; --p) {
-    if (communication_[p - 1].done) continue;
-    first = std::min(first, communication_[p - 1].start);
-    --others;
-  }
-  const double busy = std::max(0.0, end - std::max(first, busy_until_));
-  busy_until_ = end;
+  log_.moving.end(item.start, end);
+  log_.working.end(item.start, end);
+  log_.end(item.operation, end);
   item.done = true;
   item.end = end;
   if (in_flight_-- == stream_.concurrent) freed_ = end;
@@ -122,9 +218,8 @@ double Workers::finish(std::size_t position, double end) {
       clocks_[m].communicating = false;
       ++clocks_[m].collective;
     }
-    advance(m, forever);
+    advance(m, stream_.run_ahead ? forever : end + rounding(end));
   }
-  return busy;
 }
 
 void Workers::advance(std::size_t member, double limit) {
@@ -132,7 +227,7 @@ void Workers::advance(std::size_t member, double limit) {
   while (true) {
     // While a kernel is on the GPU the next collective waits behind it in the stream.
     if (!clock.communicating && arrives(member)) {
-      if (stream_.on_gpu) return;
+      if (stream_.on_gpu && stream_.run_ahead) return;
       continue;  // another one may be ready
     }
     if (clock.item == items_.size()) return;
@@ -143,6 +238,9 @@ void Workers::advance(std::size_t member, double limit) {
         break;
       case ComputeItem::Type::gate:
         if (!pass_gate(member, item)) return;
+        ++clock.item;
+        break;
+      case ComputeItem::Type::mark:
         ++clock.item;
         break;
       case ComputeItem::Type::end:
@@ -205,7 +303,7 @@ bool Workers::work(std::size_t member, double limit) {
       clock.now = std::max(clock.now, launched);
       clock.remaining = seconds_of(clock.item, member, clock.factor);
     }
-    const double slowdown = clock.communicating ? item.slowdown : 1;
+    const double slowdown = is_slowed(clock) ? item.slowdown : 1;
     const double needed = clock.remaining * slowdown;
     finishes = clock.now + needed <= limit;
     const double spent = finishes ? needed : std::max(0.0, limit - clock.now);
@@ -227,42 +325,32 @@ bool Workers::work(std::size_t member, double limit) {
 }
 
 bool Workers::pass_gate(std::size_t member, const ComputeItem& item) {
-  Clock& clock = clocks_[member];
-  double opens = clock.now;
-  std::size_t last = communication_.size();
-  for (const std::size_t position : gates_[item.gate]) {
-    const auto& collective = communication_[position];
-    if (!collective.done) return false;
-    if (collective.end > opens) {
-      opens = collective.end;
-      last = position;
+  double opens = clocks_[member].now;
+  std::optional<OperationId> last;
+  for (const OperationId id : gates_[item.gate]) {
+    if (!log_.ended(id)) return false;
+    if (log_.end_of(id) > opens) {
+      opens = log_.end_of(id);
+      last = id;
     }
   }
-  if (opens == clock.now) return true;
-  // Of the wait, what some collective moved data in is exposed; the rest waited for late ranks.
-  const double moving = std::clamp(moving_between(clock.now, opens), 0.0, opens - clock.now);
-  auto& parts = samples_[member].parts;
-  parts[static_cast<std::size_t>(Part::exposed_communication)] += moving;
-  parts[static_cast<std::size_t>(Part::straggler_wait)] += opens - clock.now - moving;
-  if (member == traced_) {
-    add_span("compute", "wait", clock.now, opens, communication_[last].collective.label);
-  }
-  clock.now = opens;
+  if (last) wait(member, opens, member == traced_ ? log_.label(*last) : std::string());
   return true;
 }
 
-double Workers::moving_between(double from, double to) const {
-  double moving = 0;
-  double until = from;
-  for (std::size_t p = first_collective_; p < taken_; ++p) {  // they begin in order
-    const CommunicationItem& item = communication_[p];
-    const double end = item.done ? std::min(item.end, to) : to;
-    const double start = std::max(item.start, until);
-    if (end <= start) continue;
-    moving += end - start;
-    until = end;
-  }
-  return moving;
+void Workers::wait(std::size_t member, double until, const std::string& cause) {
+  Clock& clock = clocks_[member];
+  // Of the wait, what data moved in is exposed, what a host thread worked in beside that is the
+  // host's; the rest waited for late ranks.
+  const double waited = until - clock.now;
+  const double moving = std::clamp(log_.moving.overlap(clock.now, until), 0.0, waited);
+  const double working = std::clamp(log_.working.overlap(clock.now, until), moving, waited);
+  auto& parts = samples_[member].parts;
+  parts[static_cast<std::size_t>(Part::exposed_communication)] += moving;
+  parts[static_cast<std::size_t>(Part::host)] += working - moving;
+  parts[static_cast<std::size_t>(Part::straggler_wait)] += waited - working;
+  if (member == traced_) add_span("compute", "wait", clock.now, until, cause);
+  clock.now = until;
 }
 
 Span& Workers::add_span(const char* resource, const std::string& name, double start, double end,
@@ -288,8 +376,14 @@ Span& Workers::add_span(const char* resource, const std::string& name, double st
   return spans_.back();
 }
 
-void Workers::host_span(const std::string& name, double start, double duration) {
-  if (traced_) add_span("host", name, start, start + duration, "");
+void Workers::span(const char* resource, const std::string& name, double start, double end,
+                   Bytes size, const std::vector<TensorId>& tensors) {
+  if (!traced_) return;
+  Span& bar = add_span(resource, name, start, end, "");
+  bar.bytes = size.count();
+  for (const TensorId id : tensors) {
+    bar.tensors.push_back(tensors_[static_cast<std::size_t>(id)].name);
+  }
 }
 
 void Workers::trace_collective(const CommunicationItem& item) {
@@ -297,11 +391,17 @@ void Workers::trace_collective(const CommunicationItem& item) {
     add_span("communication", stream_.on_gpu ? "spin" : "queue", item.traced_arrival, item.start,
              stream_.on_gpu ? "the last rank" : "the last rank, or a free thread");
   }
-  Span& bar = add_span("communication", item.collective.label, item.start, item.end, "");
-  bar.bytes = item.collective.size.count();
-  for (const TensorId id : item.collective.tensors) {
-    bar.tensors.push_back(tensors_[static_cast<std::size_t>(id)].name);
+  span("communication", item.collective.label, item.start, item.end, item.collective.size,
+       item.collective.tensors);
+}
+
+std::optional<OperationId> Workers::blocked_on() const {
+  const std::size_t position = clocks_.front().item;
+  if (position == items_.size() || items_[position].type != ComputeItem::Type::gate) return {};
+  for (const OperationId id : gates_[items_[position].gate]) {
+    if (!log_.ended(id)) return id;
   }
+  return {};
 }
 
 std::string Workers::waiting() const {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,6 +11,7 @@
 #include "sim/core/result.hpp"
 #include "sim/core/units.hpp"
 #include "sim/train/jitter.hpp"
+#include "sim/train/operation_log.hpp"
 #include "strategies/strategy.hpp"
 
 namespace gradwire {
@@ -18,7 +20,8 @@ namespace gradwire {
 struct ComputeItem {
   enum class Type : std::uint8_t {
     work,  ///< runs for `seconds` times the rank's factors
-    gate,  ///< waits for collectives
+    gate,  ///< waits for operations
+    mark,  ///< an operation that ends when all ranks have passed
     end    ///< the iteration ends here; the host waits for the device
   };
   Type type = Type::work;
@@ -29,6 +32,7 @@ struct ComputeItem {
   bool device = true;    ///< scaled by the GPU's speed; false: host time
   double launched = 0;   ///< host time since the rank's iteration start, seconds
   std::size_t gate = 0;  ///< of a gate: which one of Workers
+  OperationId mark = 0;  ///< of a mark
 };
 
 /// One entry of the communication stream.
@@ -50,6 +54,9 @@ struct CommunicationItem {
 struct CommunicationStream {
   bool on_gpu = true;  ///< as kernels, one after the other; false: threads of the host
   int concurrent = 1;  ///< of the host's: at the same time, taken in order
+  /// Nothing is posted but behind the compute stream's tail, so that ranks may run ahead of the
+  /// clock through all that is posted.
+  bool run_ahead = true;
 };
 
 /// What one rank's iteration was made of.
@@ -59,22 +66,25 @@ struct IterationSample {
   Breakdown parts{};
 };
 
-/// The clocks of all ranks: each runs the same compute stream at its own pace, slowed while its
-/// communication kernel is on the GPU (also while that kernel spins for late ranks), and held at
-/// gates. Members' clocks are kept, not the curve of their maxima: two ranks with work (12, 8) and
-/// (8, 12) and a gate at 12 end at 24, not at 20.
+/// The clocks of a class of ranks: each runs the same compute stream at its own pace, slowed while
+/// its communication kernel is on the GPU (also while that kernel spins for late ranks), and held
+/// at gates. Members' clocks are kept, not the curve of their maxima: two ranks with work (12, 8)
+/// and (8, 12) and a gate at 12 end at 24, not at 20.
 ///
-/// A collective is ready on a rank when all compute items posted before it have ended there, so a
-/// rank may always run ahead through what is posted: nothing posted later can change its pace.
+/// A collective is ready on a rank when all compute items posted before it have ended there. While
+/// nothing else is posted, a rank may run ahead through what is posted: nothing posted later can
+/// change its pace. Otherwise ranks run up to the present time only, and next_time() says when one
+/// reaches something that others wait for.
 ///
 /// Collectives of host threads take nothing of the GPU: a rank computes on at full pace, and its
 /// next collective can be ready while others are in flight.
 class Workers {
  public:
   /// @param tensors  of the job, for the names in the trace.
+  /// @param log  of the run; must outlive it.
   /// @param classes  how many worker classes the members are of, at least 1.
-  Workers(std::vector<MemberGroup> members, std::vector<TensorInfo> tensors, int classes = 1,
-          CommunicationStream stream = {});
+  Workers(std::vector<MemberGroup> members, std::vector<TensorInfo> tensors, OperationLog& log,
+          int classes = 1, CommunicationStream stream = {});
 
   [[nodiscard]] const std::vector<MemberGroup>& members() const { return members_; }
 
@@ -85,19 +95,34 @@ class Workers {
 
   /// @param other_seconds  nominal times of worker classes 1, 2, ...; ignored but for work.
   void post(ComputeItem item, std::string name, std::span<const double> other_seconds = {});
-  /// @param until  positions in the communication stream.
-  void post_gate(std::vector<std::size_t> until);
+  void post_gate(std::vector<OperationId> until);
+  /// An operation that ends when the last rank has passed here; see take_passed().
+  void post_mark(OperationId id);
   /// @return its position in the communication stream.
   std::size_t post(CommunicationItem item);
   [[nodiscard]] std::size_t posted_items() const { return items_.size(); }
 
-  /// Runs every member as far as what is posted and done allows.
-  void run();
+  /// Runs every member as far as what is posted and done allows, up to `now` or ahead of it.
+  void run(double now);
+  /// Of ranks that do not run ahead: when all have passed the next mark, are ready for the next
+  /// collective, or have ended the iteration, whichever stands first on the stream; infinity while
+  /// a gate is closed before it, or when there is nothing such. Valid until something changes.
+  [[nodiscard]] double next_time() const;
+  /// The first mark that all members have passed and that was not yet taken.
+  std::optional<OperationId> take_passed();
+  /// A kernel beside the first communication stream is on every GPU from now on, or leaves it.
+  /// REQUIRES: no run ahead; run(now) was called.
+  void kernel_begins() { ++kernels_; }
+  void kernel_ends() { --kernels_; }
+  /// Work of another stream takes the GPU for `seconds` (nominal, by worker class as in post) from
+  /// `now` on. REQUIRES: as kernel_begins. @return when it has ended on all members.
+  double occupy(Part part, double now, double seconds, std::span<const double> other_seconds,
+                const std::string& name);
+
   /// The head of the communication stream once it has arrived on every rank, was not yet taken and
   /// may move beside those in flight.
   std::optional<std::size_t> take_ready();
-  /// @return seconds since the last collective ended in which this one or another in flight moved.
-  double finish(std::size_t position, double end);
+  void finish(std::size_t position, double end);
   [[nodiscard]] const CommunicationItem& collective(std::size_t position) const {
     return communication_[position];
   }
@@ -109,9 +134,12 @@ class Workers {
 
   /// Records the spans of the present iteration on this member; nothing: stop recording.
   void trace(std::optional<std::size_t> member) { traced_ = member; }
-  /// The launcher thread of the traced rank was busy.
-  void host_span(const std::string& name, double start, double duration);
+  /// A bar of another resource in the trace; nothing unless one is recorded.
+  void span(const char* resource, const std::string& name, double start, double end,
+            Bytes size = Bytes{0}, const std::vector<TensorId>& tensors = {});
   [[nodiscard]] std::vector<Span>& spans() { return spans_; }
+  /// The operation that a closed gate holds the first member for; nothing when none does.
+  [[nodiscard]] std::optional<OperationId> blocked_on() const;
   /// What every member waits for, for the report of a deadlock.
   [[nodiscard]] std::string waiting() const;
 
@@ -123,6 +151,8 @@ class Workers {
     std::size_t item = 0;
     std::size_t collective = 0;  ///< next one to arrive at
     bool communicating = false;  ///< a communication kernel is on this GPU
+    double ahead = 0;            ///< side work done since the iteration's end, of the next one
+    Part ahead_part = Part::encode_decode;
   };
 
   void advance(std::size_t member, double limit);
@@ -132,8 +162,13 @@ class Workers {
   /// @return false when the limit came first.
   bool work(std::size_t member, double limit);
   bool pass_gate(std::size_t member, const ComputeItem& item);
-  /// Seconds between two times in which some collective moved data.
-  [[nodiscard]] double moving_between(double from, double to) const;
+  /// Books a wait of a member by what was going on meanwhile.
+  void wait(std::size_t member, double until, const std::string& cause);
+  /// When a member passes the item at `position`, if nothing changes.
+  [[nodiscard]] double passes(std::size_t member, std::size_t position) const;
+  [[nodiscard]] bool is_slowed(const Clock& clock) const {
+    return clock.communicating || kernels_ > 0;
+  }
   bool arrives(std::size_t member);
   Span& add_span(const char* resource, const std::string& name, double start, double end,
                  std::string cause);
@@ -147,15 +182,16 @@ class Workers {
   std::vector<std::string> names_;  ///< of the items
   std::size_t other_classes_;
   std::vector<double> other_seconds_;  ///< [item * other_classes_ + class - 1]
-  std::vector<std::vector<std::size_t>> gates_;
+  std::vector<std::vector<OperationId>> gates_;
+  std::deque<std::size_t> marks_;  ///< positions of those not taken, in order
+  OperationLog& log_;
   std::vector<CommunicationItem> communication_;
   const IterationDraws* draws_ = nullptr;
   CommunicationStream stream_;
-  std::size_t taken_ = 0;             ///< collectives handed to the network
-  std::size_t first_collective_ = 0;  ///< of the present iteration
-  int in_flight_ = 0;                 ///< of them, not yet finished
-  double busy_until_ = 0;             ///< end of the last collective
-  double freed_ = 0;  ///< when the last one ended that another one could have waited for
+  std::size_t taken_ = 0;  ///< collectives handed to the network
+  int kernels_ = 0;        ///< beside those of the stream
+  int in_flight_ = 0;      ///< of them, not yet finished
+  double freed_ = 0;       ///< when the last one ended that another one could have waited for
   std::size_t ended_ = 0;
   std::optional<std::size_t> traced_;
   std::vector<Span> spans_;

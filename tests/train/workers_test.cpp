@@ -16,9 +16,6 @@ ComputeItem work(double seconds, double slowdown = 1) {
 ComputeItem end_of_iteration() {
   return {.type = ComputeItem::Type::end};
 }
-CommunicationItem all_reduce() {
-  return {.collective = {.size = Bytes{4}, .tensors = {}, .label = "all-reduce"}};
-}
 
 double part(const Workers& workers, std::size_t member, Part which) {
   return workers.samples()[member].parts[static_cast<std::size_t>(which)];
@@ -26,10 +23,18 @@ double part(const Workers& workers, std::size_t member, Part which) {
 
 struct Fixture {
   IterationDraws draws{JitterSpec{}, no_layers, 1};
+  OperationLog log;
   Workers workers;
   explicit Fixture(std::vector<MemberGroup> members, CommunicationStream stream = {})
-      : workers(std::move(members), {}, 1, stream) {
+      : workers(std::move(members), {}, log, 1, stream) {
     workers.begin_iteration(draws);
+  }
+  /// The n-th one has position and operation n.
+  OperationId post_all_reduce() {
+    CommunicationItem item;
+    item.collective = {.size = Bytes{4}, .tensors = {}, .label = "all-reduce"};
+    item.operation = log.add();
+    return static_cast<OperationId>(workers.post(std::move(item)));
   }
 };
 
@@ -38,8 +43,8 @@ struct Fixture {
 TEST_CASE("a collective starts when its last rank arrives", "[workers]") {
   Fixture f({{0, 1, 1.0}, {1, 1, 2.0}});
   f.workers.post(work(3), "w");
-  f.workers.post(all_reduce());
-  f.workers.run();
+  f.post_all_reduce();
+  f.workers.run(0);
   const auto head = f.workers.take_ready();
   REQUIRE(head == std::size_t{0});
   CHECK(f.workers.collective(0).start == 6);  // the rank that runs at half speed
@@ -49,10 +54,10 @@ TEST_CASE("a collective starts when its last rank arrives", "[workers]") {
 TEST_CASE("compute is slowed while a kernel spins for late ranks", "[workers]") {
   Fixture f({{0, 1, 1.0}, {1, 1, 2.0}});
   f.workers.post(work(1), "w");
-  f.workers.post(all_reduce());
+  f.post_all_reduce();
   f.workers.post(work(3, 1.5), "w");
   f.workers.post(end_of_iteration(), "end");
-  f.workers.run();
+  f.workers.run(0);
   REQUIRE(f.workers.take_ready());  // arrives at 1 and 2, starts at 2
   f.workers.finish(0, 3.0);
   // Rank 0 is slowed from 1 to 3: 2/1.5 of its 3 s are done, 5/3 s are left: ends at 3 + 5/3.
@@ -66,10 +71,10 @@ TEST_CASE("compute is slowed while a kernel spins for late ranks", "[workers]") 
 TEST_CASE("a wait is split into moving data and waiting for late ranks", "[workers]") {
   Fixture f({{0, 1, 1.0}, {1, 1, 2.0}});
   f.workers.post(work(2), "w");
-  const auto position = f.workers.post(all_reduce());
+  const auto position = f.post_all_reduce();
   f.workers.post_gate({position});
   f.workers.post(end_of_iteration(), "end");
-  f.workers.run();
+  f.workers.run(0);
   REQUIRE(f.workers.take_ready());  // starts at 4
   f.workers.finish(0, 5.0);
   CHECK(part(f.workers, 0, Part::straggler_wait) == Approx(2));         // 2 to 4
@@ -87,18 +92,21 @@ TEST_CASE("members' clocks are kept, not the curve of their maxima", "[workers]"
   const std::vector<MemberGroup> members = {{0, 1, 1.0}, {1, 1, 1.0}, {2, 1, 1.0}};
   IterationDraws draws(JitterSpec{.rank = 0, .iteration = 0, .layer = 0.3}, profile, 7);
   draws.draw(0, members);
-  Workers workers(members, {});
+  OperationLog log;
+  Workers workers(members, {}, log);
   workers.begin_iteration(draws);
   auto first = work(10);
   first.layer = 0;
   auto second = work(10);
   second.layer = 1;
   workers.post(first, "w");
-  const auto position = workers.post(all_reduce());
-  workers.post_gate({position});
+  CommunicationItem all_reduce;
+  all_reduce.operation = log.add();
+  const auto position = workers.post(std::move(all_reduce));
+  workers.post_gate({0});
   workers.post(second, "w");
   workers.post(end_of_iteration(), "end");
-  workers.run();
+  workers.run(0);
   REQUIRE(workers.take_ready());
   const double g = workers.collective(position).start;
   workers.finish(position, g);
@@ -113,11 +121,11 @@ TEST_CASE("members' clocks are kept, not the curve of their maxima", "[workers]"
 TEST_CASE("the second collective waits behind the first on the stream", "[workers]") {
   Fixture f({{0, 4, 1.0}});
   f.workers.post(work(1), "w");
-  f.workers.post(all_reduce());
+  f.post_all_reduce();
   f.workers.post(work(1, 2.0), "w");
-  f.workers.post(all_reduce());
+  f.post_all_reduce();
   f.workers.post(end_of_iteration(), "end");
-  f.workers.run();
+  f.workers.run(0);
   REQUIRE(f.workers.take_ready() == std::size_t{0});
   CHECK_FALSE(f.workers.take_ready().has_value());
   f.workers.finish(0, 10.0);
@@ -132,7 +140,7 @@ TEST_CASE("a kernel never starts before the host has launched it", "[workers]") 
   late.launched = 5;
   f.workers.post(late, "w");
   f.workers.post(end_of_iteration(), "end");
-  f.workers.run();
+  f.workers.run(0);
   CHECK(f.workers.samples()[0].end == 6);
   CHECK(part(f.workers, 0, Part::host) == 5);
 }
@@ -141,11 +149,11 @@ TEST_CASE("a kernel cut by the end of a collective is one bar in the trace", "[w
   Fixture f({{0, 1, 1.0}});
   f.workers.trace(0);
   f.workers.post(work(1), "w");
-  f.workers.post(all_reduce());
+  f.post_all_reduce();
   auto cut = work(3, 2.0);
   f.workers.post(cut, "cut");
   f.workers.post(end_of_iteration(), "end");
-  f.workers.run();
+  f.workers.run(0);
   REQUIRE(f.workers.take_ready());
   f.workers.finish(0, 3.0);
   // w [0,1], all-reduce [1,3], cut: slowed to 3 (1 s of it done), 2 s more.
@@ -167,22 +175,24 @@ TEST_CASE("two host threads move two collectives at a time, in order, and a thir
   Fixture f({{0, 1, 1.0}}, two_host_threads);
   for (int i = 0; i < 3; ++i) {
     f.workers.post(work(1), "w");
-    f.workers.post(all_reduce());
+    f.post_all_reduce();
   }
   f.workers.post_gate({0, 1, 2});
   f.workers.post(end_of_iteration(), "end");
-  f.workers.run();
+  f.workers.run(0);
   CHECK(f.workers.take_ready() == std::size_t{0});
   CHECK(f.workers.take_ready() == std::size_t{1});
   CHECK_FALSE(f.workers.take_ready().has_value());  // ready at 3, both threads are busy
   CHECK(f.workers.collective(0).start == 1);
   CHECK(f.workers.collective(1).start == 2);
   // The second ends first: from 1 to 4 something has moved.
-  CHECK(f.workers.finish(1, 4.0) == Approx(3));
+  f.workers.finish(1, 4.0);
+  CHECK(f.log.moving.overlap(0, 4) == Approx(3));
   REQUIRE(f.workers.take_ready() == std::size_t{2});
   CHECK(f.workers.collective(2).start == 4);
-  CHECK(f.workers.finish(0, 6.0) == Approx(2));
-  CHECK(f.workers.finish(2, 7.0) == Approx(1));
+  f.workers.finish(0, 6.0);
+  f.workers.finish(2, 7.0);
+  CHECK(f.log.moving.total() == Approx(6));
   REQUIRE(f.workers.iteration_ended());
   // It waits from 3 to 7, and all the time something moves.
   CHECK(part(f.workers, 0, Part::exposed_communication) == Approx(4));
@@ -193,11 +203,11 @@ TEST_CASE("a long collective is seen behind short ones that have ended", "[worke
   Fixture f({{0, 1, 1.0}}, two_host_threads);
   for (int i = 0; i < 4; ++i) {
     f.workers.post(work(1), "w");
-    f.workers.post(all_reduce());
+    f.post_all_reduce();
   }
   f.workers.post_gate({0, 1, 2, 3});
   f.workers.post(end_of_iteration(), "end");
-  f.workers.run();
+  f.workers.run(0);
   // The first moves from 1 to 20; the others follow each other on the second thread until 4.75.
   f.workers.take_ready();
   for (std::size_t next = 1; next < 4; ++next) {
@@ -214,11 +224,11 @@ TEST_CASE("a long collective is seen behind short ones that have ended", "[worke
 TEST_CASE("collectives of host threads leave the GPU its pace", "[workers]") {
   Fixture f({{0, 1, 1.0}, {1, 1, 2.0}}, two_host_threads);
   f.workers.post(work(1), "w");
-  const auto position = f.workers.post(all_reduce());
+  const auto position = f.post_all_reduce();
   f.workers.post(work(3, 1.5), "w");
   f.workers.post_gate({position});
   f.workers.post(end_of_iteration(), "end");
-  f.workers.run();
+  f.workers.run(0);
   REQUIRE(f.workers.take_ready());
   CHECK(f.workers.collective(0).start == 2);
   f.workers.finish(0, 3.0);
@@ -232,18 +242,19 @@ TEST_CASE("a wait between two collectives in which nothing moves is not exposed"
   // Rank 1 is late with the second: rank 0 waits from 2 to 8, data move in [4, 5] and [6, 8].
   Fixture f({{0, 1, 1.0}, {1, 1, 4.0}}, two_host_threads);
   f.workers.post(work(1), "w");
-  f.workers.post(all_reduce());
+  f.post_all_reduce();
   f.workers.post(work(0.5), "w");
-  f.workers.post(all_reduce());
+  f.post_all_reduce();
   f.workers.post(work(0.5), "w");
   f.workers.post_gate({0, 1});
   f.workers.post(end_of_iteration(), "end");
-  f.workers.run();
+  f.workers.run(0);
   REQUIRE(f.workers.take_ready());
   REQUIRE(f.workers.take_ready());
   CHECK(f.workers.collective(1).start == 6);
-  CHECK(f.workers.finish(0, 5.0) == Approx(1));
-  CHECK(f.workers.finish(1, 8.0) == Approx(2));
+  f.workers.finish(0, 5.0);
+  f.workers.finish(1, 8.0);
+  CHECK(f.log.moving.total() == Approx(3));
   CHECK(part(f.workers, 0, Part::exposed_communication) == Approx(3));
   CHECK(part(f.workers, 0, Part::straggler_wait) == Approx(3));
 }

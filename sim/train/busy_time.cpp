@@ -1,0 +1,32 @@
+#include "sim/train/busy_time.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace gradwire {
+
+void BusyTime::end(double start, double end) {
+  const auto found = open_.find(start);
+  assert(found != open_.end());
+  open_.erase(found);
+  if (end <= start) return;
+  while (!past_.empty() && past_.back().second >= start) {
+    start = std::min(start, past_.back().first);
+    total_ -= past_.back().second - past_.back().first;
+    past_.pop_back();
+  }
+  past_.emplace_back(start, end);
+  total_ += end - start;
+}
+
+double BusyTime::overlap(double from, double to) const {
+  const double open = open_.empty() ? to : *open_.begin();
+  double busy = std::max(0.0, to - std::max(from, open));
+  to = std::min(to, open);
+  for (auto past = past_.rbegin(); past != past_.rend() && past->second > from; ++past) {
+    busy += std::max(0.0, std::min(to, past->second) - std::max(from, past->first));
+  }
+  return busy;
+}
+
+}  // namespace gradwire

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace gradwire {
+
+/// When something was going on: the union of intervals, some of which have not ended yet.
+class BusyTime {
+ public:
+  /// Something begins at `start`; it may lie in the future.
+  void begin(double start) { open_.insert(start); }
+  /// What began at `start` ends. REQUIRES: no earlier `end` was later.
+  void end(double start, double end);
+
+  /// Seconds of [from, to] in which something was going on; what has not ended goes on.
+  [[nodiscard]] double overlap(double from, double to) const;
+  /// Seconds of all that has ended.
+  [[nodiscard]] double total() const { return total_; }
+
+ private:
+  std::multiset<double> open_;
+  std::vector<std::pair<double, double>> past_;  ///< disjoint, rising
+  double total_ = 0;
+};
+
+}  // namespace gradwire

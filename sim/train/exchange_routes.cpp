@@ -1,0 +1,84 @@
+#include "sim/train/exchange_routes.hpp"
+
+#include <cassert>
+#include <map>
+#include <set>
+
+#include "sim/collectives/host_routes.hpp"
+
+namespace gradwire {
+namespace {
+
+class Router {
+ public:
+  Router(const Cluster& cluster, const Placement& placement, std::span<const int> servers)
+      : cluster_(cluster), placement_(placement), servers_(servers) {}
+
+  [[nodiscard]] int machine_of(const Endpoint& place) const {
+    const auto index = static_cast<std::size_t>(place.index);
+    return place.place == Endpoint::Place::server ? servers_[index] : placement_[index].node;
+  }
+
+  void append(const Message& message, std::vector<LinkId>& path) const {
+    const bool from_gpu = message.from.place == Endpoint::Place::gpu;
+    const bool to_gpu = message.to.place == Endpoint::Place::gpu;
+    const int from = machine_of(message.from);
+    const int to = machine_of(message.to);
+    if (from_gpu && to_gpu && from == to) {
+      if (gpu(message.from) == gpu(message.to)) return;
+      return cluster_.append_route(gpu(message.from), gpu(message.to), path);
+    }
+    if (from_gpu) cluster_.append_to_host(gpu(message.from), path);
+    cluster_.append_between_hosts(from, to, host_nic, path);
+    if (to_gpu) cluster_.append_from_host(gpu(message.to), path);
+  }
+
+ private:
+  [[nodiscard]] GpuRef gpu(const Endpoint& place) const {
+    return placement_[static_cast<std::size_t>(place.index)];
+  }
+
+  const Cluster& cluster_;
+  const Placement& placement_;
+  std::span<const int> servers_;
+};
+
+}  // namespace
+
+Pattern lay_exchange(const Exchange& exchange, const Cluster& cluster, const Placement& placement,
+                     std::span<const int> servers) {
+  const Router router(cluster, placement, servers);
+  Pattern pattern;
+  pattern.kind = CollectiveKind::send_recv;
+  pattern.algorithm = exchange.name;
+  pattern.channels = 1;
+  pattern.connections = exchange.connections;
+  std::map<Endpoint, int> number;
+  std::set<int> machines;
+  const auto number_of = [&](const Endpoint& place) {
+    machines.insert(router.machine_of(place));
+    return number.try_emplace(place, static_cast<int>(number.size())).first->second;
+  };
+  for (const auto& messages : exchange.phases) {
+    Phase phase;
+    for (const Message& message : messages) {
+      assert(message.share > 0);
+      PatternFlow flow;
+      flow.source = number_of(message.from);
+      flow.destination = number_of(message.to);
+      flow.share = message.share;
+      const std::size_t begin = pattern.path_links.size();
+      router.append(message, pattern.path_links);
+      flow.path_begin = static_cast<std::uint32_t>(begin);
+      flow.path_size = static_cast<std::uint32_t>(pattern.path_links.size() - begin);
+      if (flow.path_size > 0) phase.flows.push_back(flow);
+    }
+    if (!phase.flows.empty()) pattern.phases.push_back(std::move(phase));
+  }
+  pattern.ranks = static_cast<int>(number.size());
+  pattern.machines = static_cast<int>(machines.size());
+  pattern.seal();
+  return pattern;
+}
+
+}  // namespace gradwire

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <span>
+
+#include "sim/collectives/pattern.hpp"
+#include "sim/core/cluster.hpp"
+#include "strategies/strategy.hpp"
+
+namespace gradwire {
+
+/// The flows of a strategy's exchange over the cluster's links. Between machines data go over the
+/// first NIC of each, from host memory to host memory; what begins or ends in a GPU is copied from
+/// or to the host memory of its machine on the way (one after the other costs no more: a message
+/// is one flow over all its links). Between GPUs of one machine they take the GPUs' own way.
+///
+/// A message within one host memory takes no link and is left out.
+/// @param servers  machine of each server.
+/// @throws SimulationError when a machine has no NIC.
+[[nodiscard]] Pattern lay_exchange(const Exchange& exchange, const Cluster& cluster,
+                                   const Placement& placement, std::span<const int> servers);
+
+}  // namespace gradwire

@@ -1,0 +1,86 @@
+#include <algorithm>
+#include <array>
+#include <set>
+#include <vector>
+
+#include "sim/collectives/host_routes.hpp"
+#include "sim/engine/alone.hpp"
+#include "sim/train/training.hpp"
+
+namespace gradwire {
+namespace {
+
+/// One way of a small message between two processes of a machine, over the loopback device or a
+/// Unix-domain socket. Assumed: a round trip of 10 us.
+constexpr Seconds local_message_latency{5e-6};
+
+/// From the host memory of the job's first machine to that of another one.
+Seconds message_latency(const Job& job, const std::vector<int>& machines) {
+  const auto other = std::ranges::find_if(
+      machines, [&](int machine) { return machine != job.placement.front().node; });
+  if (other == machines.end()) return local_message_latency;
+  std::vector<LinkId> path;
+  job.cluster.append_between_hosts(job.placement.front().node, *other, host_nic, path);
+  Seconds sum;
+  for (const LinkId link : path) {
+    sum += Seconds{job.cluster.links()[static_cast<std::size_t>(link)].latency};
+  }
+  return sum;
+}
+
+Seconds all_reduce_alone(const Job& job, Bytes size) {
+  if (job.placement.size() < 2) return {};
+  const std::array sizes = {size};
+  return time_alone(job.cluster, job.library, CollectiveKind::all_reduce, job.placement, sizes,
+                    job.engine)
+      .front()
+      .time;
+}
+
+}  // namespace
+
+int class_count(const Job& job) {
+  return job.classes == nullptr ? 1 : 1 + static_cast<int>(job.classes->others.size());
+}
+
+const ComputeProfile& profile_of(const Job& job, int worker_class) {
+  return worker_class == 0
+             ? job.profile
+             : job.classes->others[static_cast<std::size_t>(worker_class - 1)].profile;
+}
+
+const GpuSpec& gpu_of(const Job& job, int worker_class) {
+  return worker_class == 0 ? job.gpu
+                           : job.classes->others[static_cast<std::size_t>(worker_class - 1)].gpu;
+}
+
+JobView job_view(const Job& job) {
+  JobView view;
+  view.world_size = static_cast<int>(job.placement.size());
+  view.micro_batches = job.micro_batches;
+  view.tensors = tensors_of(job.profile);
+  view.gradient_order = job.profile.gradient_order;
+  view.buffer_elements = job.profile.buffer_elements;
+  view.buffer_tensors = job.profile.buffers;
+  for (const auto& layer : job.profile.layers) {
+    view.layers.push_back({layer.forward, layer.backward});
+  }
+  view.optimizer = job.profile.optimizer;
+  for (const GpuRef& place : job.placement) view.machine_of.push_back(place.node);
+  view.machines = static_cast<int>(std::set(view.machine_of.begin(), view.machine_of.end()).size());
+  view.server_machine = job.servers;
+  std::vector<int> machines = view.machine_of;
+  machines.insert(machines.end(), job.servers.begin(), job.servers.end());
+  view.message_latency = message_latency(job, machines);
+  if (job.cluster.fabric().port_count() > 0) {
+    view.network_bandwidth =
+        job.cluster.fabric()
+            .port_spec(job.cluster.port_of(job.placement.front().node, host_nic))
+            .bandwidth;
+  }
+  view.host_copy_bandwidth = job.cluster.host_copy_bandwidth(job.placement.front());
+  view.all_reduce_time = [&job](Bytes size) { return all_reduce_alone(job, size); };
+  return view;
+}
+
+}  // namespace gradwire

@@ -1,0 +1,166 @@
+#include "sim/train/plans.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "sim/core/error.hpp"
+#include "sim/train/exchange_routes.hpp"
+
+namespace gradwire {
+namespace {
+
+using Ranks = std::vector<int>;
+
+std::vector<Ranks> rank_groups(Communicator communicator, const Placement& placement) {
+  Ranks all(placement.size());
+  std::iota(all.begin(), all.end(), 0);
+  if (communicator == Communicator::all) return {all};
+  std::map<int, Ranks> machines;
+  for (const int rank : all)
+    machines[placement[static_cast<std::size_t>(rank)].node].push_back(rank);
+  std::vector<Ranks> groups;
+  const auto add_to = [&](std::size_t index, int rank) {
+    if (groups.size() <= index) groups.resize(index + 1);
+    groups[index].push_back(rank);
+  };
+  for (const auto& [machine, ranks] : machines) {
+    switch (communicator) {
+      case Communicator::node:
+        groups.push_back(ranks);
+        break;
+      case Communicator::leaders:
+        add_to(0, ranks.front());
+        break;
+      default:
+        for (std::size_t local = 0; local < ranks.size(); ++local) add_to(local, ranks[local]);
+    }
+  }
+  std::erase_if(groups, [](const Ranks& group) { return group.size() < 2; });
+  std::sort(groups.begin(), groups.end());
+  return groups;
+}
+
+Placement places(const Ranks& ranks, const Placement& placement) {
+  Placement group;
+  for (const int rank : ranks) group.push_back(placement[static_cast<std::size_t>(rank)]);
+  return group;
+}
+
+/// Bytes that a rank sends to other machines or GPUs / size, the largest over ranks.
+double share_per_rank(const Exchange& exchange, const Job& job) {
+  const auto machine = [&](const Endpoint& place) {
+    const auto index = static_cast<std::size_t>(place.index);
+    return place.place == Endpoint::Place::server ? job.servers[index] : job.placement[index].node;
+  };
+  std::map<int, double> sent;
+  for (const auto& phase : exchange.phases) {
+    for (const Message& message : phase) {
+      const bool copy_only =
+          machine(message.from) == machine(message.to) &&
+          (message.from.place != Endpoint::Place::gpu || message.to.place != Endpoint::Place::gpu);
+      if (message.from.place != Endpoint::Place::server && !copy_only) {
+        sent[message.from.index] += message.share;
+      }
+    }
+  }
+  double most = 0;
+  for (const auto& [rank, share] : sent) most = std::max(most, share);
+  return most;
+}
+
+/// Adds the flows of another group that does the same at the same time.
+void join(Pattern& together, const Pattern& other, const Ranks& ranks, int& groups) {
+  const auto links = static_cast<std::uint32_t>(together.path_links.size());
+  together.path_links.insert(together.path_links.end(), other.path_links.begin(),
+                             other.path_links.end());
+  int last_group = groups;
+  together.phases.resize(std::max(together.phases.size(), other.phases.size()));
+  for (std::size_t p = 0; p < other.phases.size(); ++p) {
+    Phase& phase = together.phases[p];
+    phase.steps = other.phases[p].steps;
+    phase.coupling = other.phases[p].coupling;
+    for (PatternFlow flow : other.phases[p].flows) {
+      flow.source = ranks[static_cast<std::size_t>(flow.source)];
+      flow.destination = ranks[static_cast<std::size_t>(flow.destination)];
+      flow.group += groups;
+      last_group = std::max(last_group, flow.group + 1);
+      flow.path_begin += links;
+      phase.flows.push_back(flow);
+    }
+  }
+  groups = last_group;
+}
+
+}  // namespace
+
+std::vector<Placement> groups_of(Communicator communicator, const Placement& placement) {
+  std::vector<Placement> groups;
+  for (const Ranks& ranks : rank_groups(communicator, placement)) {
+    groups.push_back(places(ranks, placement));
+  }
+  return groups;
+}
+
+Plans::Plans(const Job& job, const Strategy& strategy) : library_(job.library) {
+  for (const CollectiveUse use : strategy.collectives()) {
+    const std::vector<Ranks> groups = rank_groups(use.communicator, job.placement);
+    if (groups.empty() || groups.front().size() < 2) continue;
+    Group& planned = groups_[use];
+    planned.first = static_cast<PatternId>(patterns_.size());
+    planned.candidates = library_.plan(use.kind, places(groups.front(), job.placement));
+    if (use.communicator == Communicator::all) {
+      patterns_.insert(patterns_.end(), planned.candidates.begin(), planned.candidates.end());
+      continue;
+    }
+    std::vector<int> channels(planned.candidates.size(), 0);
+    for (const Pattern& candidate : planned.candidates) {
+      Pattern together = candidate;
+      together.phases.clear();
+      together.path_links.clear();
+      patterns_.push_back(std::move(together));
+    }
+    for (const Ranks& ranks : groups) {
+      const auto own = library_.plan(use.kind, places(ranks, job.placement));
+      for (std::size_t c = 0; c < planned.candidates.size(); ++c) {
+        if (ranks.size() != groups.front().size() || own.size() <= c ||
+            own[c].algorithm != planned.candidates[c].algorithm) {
+          throw SimulationError(
+              fmt::format("the machines hold different numbers or kinds of GPUs, {} and {}; this "
+                          "strategy works within machines and needs equal ones",
+                          groups.front().size(), ranks.size()));
+        }
+        join(patterns_[static_cast<std::size_t>(planned.first) + c], own[c], ranks, channels[c]);
+      }
+    }
+    for (std::size_t c = 0; c < planned.candidates.size(); ++c) {
+      patterns_[static_cast<std::size_t>(planned.first) + c].seal();
+    }
+  }
+  exchanges_ = static_cast<PatternId>(patterns_.size());
+  for (const Exchange& exchange : strategy.exchanges()) {
+    patterns_.push_back(lay_exchange(exchange, job.cluster, job.placement, job.servers));
+    CollectiveCost cost;
+    cost.startup = exchange.startup;
+    cost.algorithm = exchange.name;
+    cost.source = "model";
+    exchange_costs_.push_back(std::move(cost));
+    exchange_shares_.push_back(share_per_rank(exchange, job));
+  }
+}
+
+const Plans::Choice* Plans::choose(CollectiveUse use, Bytes size, bool& is_new) {
+  is_new = false;
+  const auto planned = groups_.find(use);
+  if (planned == groups_.end()) return nullptr;
+  const auto [found, added] = choices_.try_emplace(std::pair{use, size.count()});
+  is_new = added;
+  if (added) {
+    auto [pattern, cost] = library_.choose(planned->second.candidates, size);
+    found->second = {planned->second.first + static_cast<PatternId>(pattern), std::move(cost)};
+  }
+  return &found->second;
+}
+
+}  // namespace gradwire

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "sim/cost/collective_library.hpp"
+#include "sim/engine/network.hpp"
+#include "sim/train/training.hpp"
+#include "strategies/strategy.hpp"
+
+namespace gradwire {
+
+/// The groups of ranks of a communicator, those with at least two ranks; in order of first rank.
+[[nodiscard]] std::vector<Placement> groups_of(Communicator communicator,
+                                               const Placement& placement);
+
+/// All that can be in flight in a run: of each collective that the strategy may post those of the
+/// library's algorithms, and the strategy's own exchanges.
+class Plans {
+ public:
+  /// @throws SimulationError when the library has no way, when the groups of a communicator differ
+  /// in size, and as lay_exchange.
+  Plans(const Job& job, const Strategy& strategy);
+
+  /// For the engine; PatternId is the index.
+  [[nodiscard]] std::span<const Pattern> patterns() const { return patterns_; }
+  [[nodiscard]] const Pattern& pattern(PatternId id) const {
+    return patterns_[static_cast<std::size_t>(id)];
+  }
+
+  struct Choice {
+    PatternId pattern = 0;
+    CollectiveCost cost;
+  };
+  /// What the library takes; null in groups of one rank, where it returns at once.
+  /// @param is_new  set to whether it was asked for the first time.
+  const Choice* choose(CollectiveUse use, Bytes size, bool& is_new);
+  /// The pattern of the strategy's own exchange `index`.
+  [[nodiscard]] PatternId exchange(int index) const { return exchanges_ + index; }
+  [[nodiscard]] const CollectiveCost& exchange_cost(int index) const {
+    return exchange_costs_[static_cast<std::size_t>(index)];
+  }
+  /// Bytes that a rank sends over links in it / size of the messages, the largest over ranks.
+  [[nodiscard]] double exchange_share(int index) const {
+    return exchange_shares_[static_cast<std::size_t>(index)];
+  }
+
+ private:
+  struct Group {
+    std::vector<Pattern> candidates;  ///< of the first group, what the library chooses among
+    PatternId first = 0;              ///< of all groups together, one a candidate
+  };
+
+  const CollectiveLibrary& library_;
+  std::vector<Pattern> patterns_;
+  std::map<CollectiveUse, Group> groups_;
+  std::map<std::pair<CollectiveUse, std::int64_t>, Choice> choices_;
+  PatternId exchanges_ = 0;
+  std::vector<CollectiveCost> exchange_costs_;
+  std::vector<double> exchange_shares_;
+};
+
+}  // namespace gradwire
