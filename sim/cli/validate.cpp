@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -17,6 +18,8 @@
 #include "sim/cli/progress.hpp"
 #include "sim/cli/worker_pool.hpp"
 #include "sim/validation/series.hpp"
+#include "sim/validation/training_page.hpp"
+#include "sim/validation/training_series.hpp"
 
 namespace gradwire::cli {
 namespace {
@@ -91,20 +94,56 @@ void run_tasks(std::vector<Work>& work, int workers, bool quiet) {
   if (!failure.empty()) throw std::runtime_error(failure);
 }
 
+/// The reports of the series that share training.md.
+std::vector<SeriesReport> training_reports(const std::vector<Work>& work,
+                                           const std::vector<SeriesReport>& reports) {
+  std::vector<SeriesReport> training;
+  for (std::size_t i = 0; i < work.size(); ++i) {
+    if (work[i].entry->page == validation::training_page) training.push_back(reports[i]);
+  }
+  return training;
+}
+
+/// File name -> text of every page whose series were all run: no page is written in part.
+std::map<std::string, std::string> pages_of(const std::vector<Work>& work,
+                                            const std::vector<SeriesReport>& reports,
+                                            const SeriesReport& total) {
+  std::map<std::string, std::string> pages;
+  for (std::size_t i = 0; i < work.size(); ++i) {
+    const std::string name(work[i].entry->page);
+    const auto shares = [&](const SeriesEntry& entry) { return entry.page == name; };
+    const auto run = std::ranges::count_if(work, [&](const Work& w) { return shares(*w.entry); });
+    if (name.empty() || run < std::ranges::count_if(validation::series_catalogue(), shares)) {
+      continue;
+    }
+    std::string& page = pages[name];
+    if (page.empty() && name == validation::training_page) {
+      page = validation::training_head(training_reports(work, reports), total);
+    }
+    page += work[i].series->page(reports[i]);
+  }
+  return pages;
+}
+
 void validate(const ValidateOptions& options, Context& context) {
   std::vector<Work> work = open_series(options.series);
   run_tasks(work, options.workers, context.quiet);
   std::vector<SeriesReport> reports;
-  std::vector<Output> outputs;
   for (const Work& series : work) {
     reports.push_back(series.report());
     fmt::print("{}", validation::validation_text(reports.back()));
-    std::string page = series.series->page(reports.back());
-    if (options.folder.empty() || page.empty()) continue;
-    const auto file =
-        std::filesystem::path(options.folder) / fmt::format("{}.md", series.entry->name);
-    outputs.push_back({file.string(), [page = std::move(page)] { return page; }});
   }
+  const std::vector<SeriesReport> training = training_reports(work, reports);
+  const SeriesReport total = validation::training_total(training);
+  if (training.size() > 1) fmt::print("{}", validation::validation_text(total));
+  std::vector<Output> outputs;
+  if (!options.folder.empty()) {
+    for (const auto& [name, page] : pages_of(work, reports, total)) {
+      const auto file = std::filesystem::path(options.folder) / name;
+      outputs.push_back({file.string(), [text = page] { return text; }});
+    }
+  }
+  if (training.size() > 1) reports.push_back(total);
   outputs.push_back(
       {options.json, [&] { return json_text(validation::validation_json(reports)); }});
   write_outputs(outputs);
@@ -140,7 +179,8 @@ void add_validate(CLI::App& app, Context& context) {
   command->add_option("--json", options->json, "Write gradwire.validation/1")
       ->check(writable_file());
   command
-      ->add_option("--write", options->folder, "Write the pages (collectives.md) into this folder")
+      ->add_option("--write", options->folder,
+                   "Write the pages (collectives.md, training.md) of whole sets of series")
       ->check(CLI::ExistingDirectory)
       ->type_name("DIR");
   command->add_flag("--strict", options->strict, "Exit with 1 when a gate is missed");

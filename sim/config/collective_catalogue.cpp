@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "sim/collectives/algorithms.hpp"
+#include "sim/config/collective_table_yaml.hpp"
+#include "sim/config/data_files.hpp"
 #include "sim/config/nccl_yaml.hpp"
 #include "sim/cost/gloo.hpp"
 #include "sim/cost/mpi.hpp"
@@ -34,7 +36,11 @@ Library read_mpi(YamlMap& map, const Clusters& cluster, std::vector<Warning>& /*
   }
   const std::string algorithm = map.choice_or("algorithm", "auto", algorithms);
   if (algorithm != "auto") options.all_reduce_algorithm = algorithm;
-  return std::make_shared<MpiLibrary>(cluster, std::move(options));
+  const auto library = std::make_shared<MpiLibrary>(cluster, std::move(options));
+  const YamlValue* table = map.find("table");
+  if (table == nullptr) return library;
+  return load_collective_table(find_data(DataKind::collective_table, *table, "table"), "mpi",
+                               cluster, library);
 }
 
 UserLine read_line(YamlMap& map, const std::string& algorithm) {
@@ -92,7 +98,8 @@ const std::vector<CollectiveEntry>& collective_catalogue() {
        {{"version", "4.1", "4.1, or 4.0 for all before it (all_reduce decides otherwise)"},
         {"algorithm", "auto",
          "of all_reduce: auto, or one of recursive_doubling, ring, segmented_ring, rabenseifner "
-         "(coll_tuned_allreduce_algorithm)"}},
+         "(coll_tuned_allreduce_algorithm)"},
+        {"table", "none", "measurements that replace the model where they cover it"}},
        read_mpi},
       {"user",
        "your own line, alpha + size / bandwidth, for every collective by the ring, or one for each "

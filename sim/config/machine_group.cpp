@@ -51,6 +51,17 @@ MachineGroup MachineGroup::read(YamlMap& map) {
   group.nodes = map.value_or("nodes", 1, between(1, nodes_max));
   const int gpus = static_cast<int>(group.node->gpus().size());
   group.gpus_per_node = map.value_or("gpus_per_node", gpus, between(1, gpus));
+  if (const auto bandwidth =
+          map.optional<BytesPerSecond>("socket_bandwidth", above(BytesPerSecond{}))) {
+    auto changed = with_socket_bandwidth(*group.node, *bandwidth);
+    if (!changed) {
+      map.fail("socket_bandwidth",
+               fmt::format("'socket_bandwidth' is given, but '{}' has no link between sockets; "
+                           "expected a node with several sockets",
+                           group.node->name));
+    }
+    group.node = std::make_shared<const NodeGraph>(std::move(*changed));
+  }
   return group;
 }
 

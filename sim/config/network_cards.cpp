@@ -2,6 +2,7 @@
 
 #include <cassert>
 #include <cstddef>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -28,22 +29,24 @@ std::vector<Slot> slots_of(const NodeGraph& node) {
   return slots;
 }
 
-NodeGraph without_cards(const NodeGraph& node) {
+/// The devices that `keeps` takes, with the links between them as `changed` gives them.
+NodeGraph rebuilt(const NodeGraph& node, const std::function<bool(const Device&)>& keeps,
+                  const std::function<Link(Link)>& changed) {
   const DeviceGraph& graph = node.graph();
-  const auto is_card = [&](DeviceId id) { return graph[id].kind == DeviceKind::nic; };
   NodeGraph rest;
   rest.name = node.name;
   rest.source = node.source;
   rest.peer_to_peer = node.peer_to_peer;
   for (const DeviceId id : boost::make_iterator_range(boost::vertices(graph))) {
-    if (!is_card(id)) rest.add(graph[id]);
+    if (keeps(graph[id])) rest.add(graph[id]);
   }
   for (const auto& edge : boost::make_iterator_range(boost::edges(graph))) {
     const DeviceId a = boost::source(edge, graph);
     const DeviceId b = boost::target(edge, graph);
     // connect() makes both directions: one of each pair is enough.
-    if (a > b || is_card(a) || is_card(b)) continue;
-    rest.connect(rest.find(graph[a].name).value(), rest.find(graph[b].name).value(), graph[edge]);
+    if (a > b || !keeps(graph[a]) || !keeps(graph[b])) continue;
+    rest.connect(rest.find(graph[a].name).value(), rest.find(graph[b].name).value(),
+                 changed(graph[edge]));
   }
   return rest;
 }
@@ -55,7 +58,9 @@ std::optional<NodeGraph> with_network_cards(const NodeGraph& node, int count,
   assert(count >= 1);
   const std::vector<Slot> slots = slots_of(node);
   if (slots.empty()) return std::nullopt;
-  NodeGraph result = without_cards(node);
+  NodeGraph result = rebuilt(
+      node, [](const Device& device) { return device.kind != DeviceKind::nic; },
+      [](const Link& link) { return link; });
   const auto cards = static_cast<std::size_t>(count);
   for (std::size_t i = 0; i < cards; ++i) {
     const Slot& slot = slots[i * slots.size() / cards];
@@ -66,6 +71,22 @@ std::optional<NodeGraph> with_network_cards(const NodeGraph& node, int count,
     const DeviceId id = result.add(std::move(card));
     for (const auto& [end, link] : slot.links) result.connect(id, result.find(end).value(), link);
   }
+  return result;
+}
+
+std::optional<NodeGraph> with_socket_bandwidth(const NodeGraph& node, BytesPerSecond bandwidth) {
+  assert(bandwidth.count() > 0);
+  bool found = false;
+  NodeGraph result = rebuilt(
+      node, [](const Device& /*device*/) { return true; },
+      [&](Link link) {
+        if (link.kind == LinkKind::smp) {
+          found = true;
+          link.bandwidth = bandwidth;
+        }
+        return link;
+      });
+  if (!found) return std::nullopt;
   return result;
 }
 

@@ -14,4 +14,9 @@ namespace gradwire::config {
 [[nodiscard]] std::optional<NodeGraph> with_network_cards(const NodeGraph& node, int count,
                                                           const std::string& model);
 
+/// The node with links of this bandwidth between its sockets, each way. REQUIRES: above 0.
+/// @return nothing when it has none.
+[[nodiscard]] std::optional<NodeGraph> with_socket_bandwidth(const NodeGraph& node,
+                                                             BytesPerSecond bandwidth);
+
 }  // namespace gradwire::config

@@ -144,6 +144,12 @@ std::vector<Scenario> read_scenario(const std::string& file, const std::vector<s
   return scenarios;
 }
 
+Scenario read_scenario(YamlValue document, const std::vector<Override>& changes) {
+  apply_all(document, changes);
+  const std::string file = document.where.file;
+  return read_document({"", std::move(document)}, file, Needs::everything);
+}
+
 std::vector<SweepPoint> sweep_points(const std::string& file,
                                      const std::vector<std::string>& sets) {
   const YamlValue document = load_scenario(file, sets);

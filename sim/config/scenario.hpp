@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/config/contenders.hpp"
+#include "sim/config/overlay.hpp"
 #include "sim/core/cluster.hpp"
 #include "sim/core/compute_profile.hpp"
 #include "sim/core/gpu.hpp"
@@ -49,6 +50,10 @@ enum class Needs { everything, cluster_only };
 [[nodiscard]] std::vector<Scenario> read_scenario(const std::string& file,
                                                   const std::vector<std::string>& sets,
                                                   Needs needs = Needs::everything);
+
+/// Reads a scenario that stands in a file of another kind: `document` with `changes` put into it.
+/// @throws ConfigError with the place in that file, or of the change.
+[[nodiscard]] Scenario read_scenario(YamlValue document, const std::vector<Override>& changes);
 
 /// One combination of a sweep file's `vary` axes: dotted key -> value as written, in axis order.
 using SweepPoint = std::vector<std::pair<std::string, std::string>>;

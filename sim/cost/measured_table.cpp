@@ -6,6 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include "sim/cost/host_copies.hpp"
+
 namespace gradwire {
 namespace {
 
@@ -121,6 +123,10 @@ CollectiveChoice MeasuredTable::choose(std::span<const Pattern> patterns, Bytes 
     cost.alone = below_smallest(rows, wanted);
   } else {
     cost.alone = between(*std::prev(row), *row, wanted);
+  }
+  if (!on_gpu() && cluster_) {
+    *cost.alone =
+        *cost.alone + host_copies(pattern.kind, pattern.ranks, size, slowest_host_copy(*cluster_));
   }
   cost.algorithm = nearest.algorithm.empty() ? pattern.algorithm : nearest.algorithm;
   cost.protocol = nearest.protocol;

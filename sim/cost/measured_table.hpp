@@ -60,7 +60,8 @@ struct CollectiveTable {
 /// a + b * size through the two smallest rows, neither a nor b negative; above the largest, the
 /// bandwidth of the largest. Ranks and machines must match exactly; for others a fit of the same
 /// operation and class of hops prices the algorithm that `fallback` takes, where the table has one;
-/// what neither covers, `fallback` prices.
+/// what neither covers, `fallback` prices. Rows of a library of host memory are of buffers there:
+/// the copies of a GPU's tensors come on top.
 class MeasuredTable final : public CollectiveLibrary {
  public:
   /// REQUIRES: every series has a row, sizes rise and are > 0, times are > 0; no two series are of

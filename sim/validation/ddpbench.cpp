@@ -13,6 +13,7 @@
 #include "sim/config/data_files.hpp"
 #include "sim/config/yaml_map.hpp"
 #include "sim/core/statistics.hpp"
+#include "sim/validation/minimise.hpp"
 
 namespace gradwire::validation {
 namespace {
@@ -76,16 +77,7 @@ struct Percentiles {
   double p75;
 };
 
-/// Least point of a convex function by golden sections.
-double minimise(double low, double high, const std::function<double(double)>& value) {
-  constexpr double golden = 0.6180339887498949;
-  for (int i = 0; i < 12; ++i) {
-    const double a = high - golden * (high - low);
-    const double b = low + golden * (high - low);
-    (value(a) < value(b) ? high : low) = value(a) < value(b) ? b : a;
-  }
-  return (low + high) / 2;
-}
+constexpr int fit_steps = 12;  ///< a part in 600 of the span searched
 
 class DdpBench final : public Series {
  public:
@@ -97,11 +89,11 @@ class DdpBench final : public Series {
   [[nodiscard]] std::vector<Row> rows(std::size_t /*task*/) const override {
     std::vector<Row> rows;
     Constants fit{2.64, 1};  // of a newer system, to begin with; each is fitted in turn
-    fit.kernel_overhead_us = minimise(1, 12, [&](double v) {
+    fit.kernel_overhead_us = minimise(1, 12, fit_steps, [&](double v) {
       return squares(0, {v, fit.overlap});
     });
     append_p50("p50, calibrated on one GPU only", fit, 1, rows);
-    fit.overlap = minimise(1, 12, [&](double v) {
+    fit.overlap = minimise(1, 12, fit_steps, [&](double v) {
       return squares(1, {fit.kernel_overhead_us, v});
     });
     const Constants used = in_scenario();

@@ -70,8 +70,8 @@ struct Agreement {
   std::size_t pairs = 0;
   std::size_t agreeing = 0;
 };
-/// Over all pairs of rows with the same `compared`, and rows that are differences; those measured
-/// as equal do not count.
+/// Over all pairs of rows with the same `compared` whose measurements differ by more than 5 % of
+/// the larger, and rows that are differences; a difference measured as zero does not count.
 [[nodiscard]] Agreement rank_agreement(std::span<const Row> rows);
 
 struct SeriesReport {

@@ -1,23 +1,58 @@
 #include "sim/validation/series.hpp"
 
-#include <array>
+#include <vector>
 
 #include "sim/config/data_files.hpp"
 #include "sim/validation/collectives.hpp"
 #include "sim/validation/ddpbench.hpp"
 #include "sim/validation/single_gpu.hpp"
+#include "sim/validation/training_series.hpp"
 
 namespace gradwire::validation {
 
 std::span<const SeriesEntry> series_catalogue() {
-  static const std::array<SeriesEntry, 3> catalogue = {{
+  static const std::vector<SeriesEntry> catalogue = {
       {"collectives", "published times of single collectives on published clusters",
-       [](const Predict& /*predict*/) { return open_collectives(); }},
-      {"ddpbench", "PyTorch's DDP benchmark on up to 16 V100",
+       "collectives.md", [](const Predict& /*predict*/) { return open_collectives(); }},
+      {"ddpbench", "PyTorch's DDP benchmark on up to 16 V100", "",
        [](const Predict& predict) { return open_ddpbench(predict); }},
-      {"single_gpu", "published rates of one GPU against analytic profiles",
+      {"single_gpu", "published rates of one GPU against analytic profiles", "",
        [](const Predict& /*predict*/) { return open_single_gpu(); }},
-  }};
+      {"ddlb", "ddl-benchmarks: seven ways to train on up to 32 RTX 2080 Ti", training_page,
+       [](const Predict& predict) { return open_training("ddlb", predict); }},
+      {"lbsgd22", "LB-SGD against Horovod on 64 RTX 2080 Ti, 10 Gbit/s Ethernet", training_page,
+       [](const Predict& predict) { return open_training("lbsgd22", predict); }},
+      {"mgwfbp19", "MG-WFBP of INFOCOM 2019 on up to 8 K80, 10 Gbit/s Ethernet", training_page,
+       [](const Predict& predict) { return open_training("mgwfbp19", predict); }},
+      {"onebit", "1-bit Adam against fp16 all-reduce on up to 32 V100", training_page,
+       [](const Predict& predict) { return open_training("onebit", predict); }},
+      {"kungfu", "KungFu, Horovod and TensorFlow's servers on two DGX-1 over TCP", training_page,
+       [](const Predict& predict) { return open_training("kungfu", predict); }},
+      {"bytesched19", "ByteScheduler on MXNet's servers, up to 64 V100, RDMA", training_page,
+       [](const Predict& predict) { return open_training("bytesched19", predict); }},
+      {"byteps19", "BytePS against Horovod on up to 64 V100, RDMA and TCP", training_page,
+       [](const Predict& predict) { return open_training("byteps19", predict); }},
+      {"bagua", "Bagua's algorithms, BytePS, Horovod and DDP on up to 128 V100", training_page,
+       [](const Predict& predict) { return open_training("bagua", predict); }},
+      {"dgc20", "Deep Gradient Compression on up to 64 RTX 2080 Ti", training_page,
+       [](const Predict& predict) { return open_training("dgc20", predict); }},
+      {"autodist", "AutoDist's strategies, Horovod and tf.distribute on up to 32 T4", training_page,
+       [](const Predict& predict) { return open_training("autodist", predict); }},
+      {"hvd17", "Horovod's first figures: servers, MPI and NCCL on 16 and 64 Pascal GPUs",
+       training_page, [](const Predict& predict) { return open_training("hvd17", predict); }},
+      {"tfbench", "TensorFlow's benchmarks of 2017 on P100 and K80", training_page,
+       [](const Predict& predict) { return open_training("tfbench", predict); }},
+      {"gtopk19", "gTop-k, top-k and dense all-reduce on up to 32 GPUs, 1 Gbit/s Ethernet",
+       training_page, [](const Predict& predict) { return open_training("gtopk19", predict); }},
+      {"dlperf", "DLPerf: ResNet-50 of seven frameworks on up to 32 V100", training_page,
+       [](const Predict& predict) { return open_training("dlperf", predict); }},
+      {"dle", "NVIDIA's examples: ResNet-50 on one DGX-1, DGX-2 or DGX A100", training_page,
+       [](const Predict& predict) { return open_training("dle", predict); }},
+      {"fleetx", "PaddlePaddle and Horovod on up to 32 V100", training_page,
+       [](const Predict& predict) { return open_training("fleetx", predict); }},
+      {"alcf_r50", "DDP on two nodes of 4 A100, Slingshot and TCP", training_page,
+       [](const Predict& predict) { return open_training("alcf_r50", predict); }},
+  };
   return catalogue;
 }
 

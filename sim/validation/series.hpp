@@ -27,19 +27,24 @@ class Series {
   [[nodiscard]] virtual std::vector<Row> rows(std::size_t task) const = 0;
   /// @param rows  of all tasks, in their order.
   [[nodiscard]] virtual std::vector<Gate> gates(std::span<const Row> rows) const = 0;
-  /// The page that is committed, Markdown; "" for a series that has none.
+  /// The page that is committed, or its section of a page that several share, Markdown; "" for a
+  /// series that has none.
   [[nodiscard]] virtual std::string page(const SeriesReport& /*report*/) const { return ""; }
 };
 
 struct SeriesEntry {
   std::string_view name;
   std::string_view summary;  ///< one line
+  std::string_view page;     ///< the file of Series::page; one that several share has a head
   /// Reads the shipped files. @throws ConfigError at the place in the file.
   std::unique_ptr<Series> (*open)(const Predict& predict);
 };
 
 /// Every series that `gradwire validate` knows. To add one, add one line to series.cpp.
 [[nodiscard]] std::span<const SeriesEntry> series_catalogue();
+
+/// The page that these series share; it has a head of its own.
+inline constexpr std::string_view training_page = "training.md";
 
 /// A file of results/reference that ships: "collectives.yaml".
 [[nodiscard]] std::string reference_file(const std::string& name);

@@ -332,3 +332,33 @@ TEST_CASE_METHOD(ClusterFixture, "ways that are not alike cannot be spread over"
         "s.yaml:2:91: 'spread' would be uneven: the equal ways from a to d pass switches that are "
         "not alike; expected 'routing: ecmp'");
 }
+
+TEST_CASE_METHOD(ClusterFixture,
+                 "socket_bandwidth is what a node's sockets carry, and nothing else",
+                 "[config][cluster]") {
+  const std::string node = write(
+      "schema: gradwire.node_topology/1\nname: sockets\nsource: made up\n"
+      "numa: [{id: numa0, model: skylake, numa: 0}, {id: numa1, model: skylake, numa: 1}]\n"
+      "gpus: [{id: gpu0, numa: 0}, {id: gpu1, numa: 1}]\n"
+      "pcie:\n"
+      "  - {a: gpu0, b: numa0, bandwidth: 12 GB/s, latency: 0.45 us}\n"
+      "  - {a: gpu1, b: numa1, bandwidth: 12 GB/s, latency: 0.45 us}\n"
+      "cpu_links: [{a: numa0, b: numa1, bandwidth: 10 GB/s, latency: 0.06 us}]\n",
+      "sockets.yaml");
+  const Scenario scenario =
+      read(fmt::format("cluster: {{node: {}, socket_bandwidth: 4 GB/s}}", node));
+  int sockets = 0;
+  for (const auto& link : scenario.cluster->node(0).resources()) {
+    const bool socket = link.kind == LinkKind::smp;
+    CHECK(link.bandwidth.count() == Approx(socket ? 4e9 : 12e9));
+    CHECK(link.latency.count() == Approx(socket ? 0.06e-6 : 0.45e-6));
+    sockets += socket ? 1 : 0;
+  }
+  CHECK(sockets == 2);  // a link has two directions
+  CHECK(
+      message("cluster: {node: pair, socket_bandwidth: 4 GB/s}") ==
+      "s.yaml:2:40: 'socket_bandwidth' is given, but 'pair' has no link between sockets; expected "
+      "a node with several sockets");
+  CHECK(message(fmt::format("cluster: {{node: {}, socket_bandwidth: 4}}", node))
+            .find("'socket_bandwidth'") != std::string::npos);
+}

@@ -48,6 +48,17 @@ TEST_CASE("The imported profiles add up to what their traces say", "[config][pro
   CHECK(vgg.parameter_count() == 133'047'848);
 }
 
+TEST_CASE("B-Caffe's GoogLeNet is a shape with the log's parameters and backward",
+          "[config][profile]") {
+  // hclhkbu/B-Caffe, logdata/tmp2comm.log: 13 379 136 parameters, 200.329 ms; one node's iteration
+  // in the plotting script of MG-WFBP is 391.77 ms.
+  const auto profile = shipped("googlenet/bcaffe");
+  CHECK(profile.is_shape());
+  CHECK(profile.parameter_count() == 13'379'136);
+  CHECK(profile.backward() / Seconds{200.329e-3} == Approx(1).epsilon(1e-4));
+  CHECK(profile.iteration / Seconds{391.77e-3} == Approx(1).epsilon(1e-4));
+}
+
 /// A shipped shape, its table beside the repository, and the parameters of the table's model.
 struct Shape {
   const char* name;

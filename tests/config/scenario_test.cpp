@@ -171,6 +171,18 @@ TEST_CASE_METHOD(ConfigFixture, "libraries of host memory and lines of one's own
   };
   CHECK(library("library: gloo")->concurrent_collectives() == 2);
   CHECK_FALSE(library("library: mpi, version: \"4.0\", algorithm: ring")->on_gpu());
+  const std::string table = write(
+      "schema: gradwire.collective_table/1\nlibrary: mpi\nentries:\n"
+      "  - {op: all_reduce, ranks: 2, nodes: 1, source: {kind: recorded, file: here}, rows: "
+      "[{size: "
+      "1 MiB, time: 7 ms}]}\n",
+      "table.yaml");
+  const auto measured = library("library: mpi, table: " + table);
+  const auto patterns = measured->plan(CollectiveKind::all_reduce, {{0, 0}, {0, 1}});
+  const auto cost = measured->choose(patterns, Bytes{1 << 20}).cost;
+  // 7 ms in host memory, and 1 MiB there and back at 12 GB/s.
+  CHECK(cost.alone.value().count() == Approx(7e-3 + 2 * 1048576 / 12e9));
+  CHECK(cost.source == "table");
   CHECK(library("library: user, lines: [{algorithm: ring, alpha: 1 us, bandwidth: 1 GB/s}]")
             ->on_gpu());
   const auto message = [&](const std::string& collective) {

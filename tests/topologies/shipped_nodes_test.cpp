@@ -37,18 +37,25 @@ struct Sheet {
 
 const std::vector<Sheet>& sheets() {
   static const std::vector<Sheet> all = {
+      {"dgx1_p100", "p100-sxm2-16gb", 8, 4, 0, "ib_edr", 4, 12},
       {"dgx1v", "v100-sxm2", 8, 6, 0, "ib_edr", 4, 12},
       {"dgx2", "v100-sxm3-32gb", 16, 6, 1, "ib_edr", 8, 12},
       {"dgx_a100", "a100-sxm4-40gb", 8, 12, 1, "ib_hdr", 8, 24},
+      {"g4dn_12xlarge", "t4", 4, 0, 0, "", 0, 12},
       {"hgx_h100", "h100-sxm5-80gb", 8, 18, 1, "ib_ndr", 8, 48},
       {"hgx_h100_4gpu", "h100-sxm5-80gb", 4, 18, 0, "ib_ndr", 4, 48},
       {"hgx_h200", "h200-sxm5-141gb", 8, 18, 1, "ib_ndr", 8, 48},
       {"host_1gpu", "rtx2080ti", 1, 0, 0, "eth_10g", 1, 12},
+      {"host_1x_k80", "k80", 1, 0, 0, "eth_10g", 1, 12},
       {"p3dn", "v100-sxm2-32gb", 8, 6, 0, "eth_100g", 1, 12},
       {"p4d", "a100-sxm4-40gb", 8, 12, 1, "efa_100g", 4, 12},
       {"p5", "h100-sxm5-80gb", 8, 18, 1, "efa_100g", 32, 48},
       {"pcie3_4x_2080ti", "rtx2080ti", 4, 0, 0, "eth_10g", 1, 12},
+      {"pcie3_4x_p100", "p100-pcie-16gb", 4, 0, 0, "eth_25g", 1, 12},
       {"pcie3_4x_v100", "v100-pcie-32gb", 4, 0, 0, "", 0, 12},
+      {"pcie3_8x_2080ti", "rtx2080ti", 8, 0, 0, "eth_25g", 1, 12},
+      {"pcie3_8x_k80", "k80", 8, 0, 0, "eth_10g", 1, 12},
+      {"pcie3_8x_v100", "v100-pcie-16gb", 8, 0, 0, "roce_100g", 1, 12},
       {"pcie4_4x_l40", "l40", 4, 0, 0, "roce_100g", 2, 24},
       {"pcie4_8x_rtx3090", "rtx3090", 8, 0, 0, "ib_fdr", 1, 24},
       {"polaris", "a100-sxm4-40gb", 4, 12, 0, "roce_100g", 2, 24},
@@ -109,6 +116,13 @@ TEST_CASE("nodes made from our fixtures are what the importers make of them", "[
   check("host_1gpu", from_matrix("host_1gpu", "rtx2080ti", "eth_10g"));
   check("pcie3_4x_v100", from_matrix("pcie3_4x_v100", "v100-pcie-32gb", ""));
   check("pcie3_4x_2080ti", from_matrix("pcie3_4x_2080ti", "rtx2080ti", "eth_10g"));
+  check("host_1x_k80", from_matrix("host_1x_k80", "k80", "eth_10g", "broadwell"));
+  check("pcie3_8x_k80", from_matrix("pcie3_8x_k80", "k80", "eth_10g", "broadwell"));
+  check("g4dn_12xlarge", from_matrix("g4dn_12xlarge", "t4", ""));
+  check("pcie3_4x_p100", from_matrix("pcie3_4x_p100", "p100-pcie-16gb", "eth_25g", "broadwell"));
+  check("pcie3_8x_v100", from_matrix("pcie3_8x_v100", "v100-pcie-16gb", "roce_100g"));
+  check("pcie3_8x_2080ti", from_matrix("pcie3_8x_2080ti", "rtx2080ti", "eth_25g"));
+  check("dgx1_p100", from_matrix("dgx1_p100", "p100-sxm2-16gb", "ib_edr", "broadwell"));
   for (const std::string name : {"p4d", "p5"}) {
     NcclTopoOptions options;
     options.name = name;

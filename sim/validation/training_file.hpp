@@ -1,0 +1,81 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/config/overlay.hpp"
+#include "sim/config/yaml_value.hpp"
+
+namespace gradwire::validation {
+
+/// A measured training job, with what its scenario has beside the series' own.
+struct TrainingRow {
+  std::string id{};
+  std::string model{};   ///< one of the file's `models`
+  std::string method{};  ///< one of the file's `methods`
+  int nodes = 1;
+  int gpus_per_node = 1;
+  std::string role{};      ///< "calibrate", "score" or "show"
+  double measured = 0;     ///< in the file's unit
+  double spread = 0;       ///< standard deviation of repeated runs, relative; 0 where unknown
+  double single_gpu = 0;   ///< samples/s of one GPU; 0 where the profile says it itself
+  std::string gate{};      ///< one of the file's `gates`
+  std::string missing{};   ///< the mechanism that is thought to be missing where the row misses
+  std::string compared{};  ///< what else was measured on the same machines has the same
+  /// In this order: of the model, the group, the method, the row.
+  std::vector<config::Override> changes{};
+};
+
+/// A constant that is fitted to the rows with role calibrate of its group.
+struct FittedConstant {
+  /// "compute": the iteration's time, as a factor on the profile's own.
+  static constexpr const char* compute = "compute";
+  std::string key;  ///< a dotted key of the scenario, or `compute`
+  SourceLocation where;
+  std::string model;   ///< counts for its rows only; "" for all
+  std::string method;  ///< fitted to its rows only, though it counts for all; "" for all
+  double low = 0;      ///< ends of the search
+  double high = 0;
+  std::string unit;  ///< of both, as scenarios write it: " us", "" for `compute`
+};
+
+/// Rows whose constants are fitted together, and whose alternatives are ranked.
+struct TrainingGroup {
+  std::string name;
+  std::vector<FittedConstant> fitted;
+  std::vector<TrainingRow> rows;
+};
+
+/// What is claimed of the scored rows that name it. Limits of |error|.
+struct TrainingGate {
+  std::string name;
+  double median = 0;
+  double p90 = 0;  ///< 0 for none
+
+  /// From where on a row of the gate counts as a miss of its own.
+  [[nodiscard]] double row_limit() const { return p90 > 0 ? p90 : 2 * median; }
+};
+
+/// results/reference/NAME.yaml, gradwire.reference.training/1.
+struct TrainingFile {
+  std::string name;
+  std::string unit;  ///< of measured values: of all GPUs, of each, or "x" (times one GPU alone)
+  std::vector<std::pair<std::string, std::string>> source;  ///< as written, key and text
+  config::YamlValue scenario;  ///< what all rows start from: gradwire.scenario/1
+  std::vector<TrainingGate> gates;
+  std::vector<TrainingGroup> groups;
+  std::vector<std::pair<std::string, std::string>> skipped;  ///< id and why there is no row of it
+};
+
+/// Known values of TrainingFile::unit.
+[[nodiscard]] const std::vector<std::string>& training_units();
+
+/// Reads and checks a file; a row's scenario is read when it is predicted.
+/// The rate of one GPU of a row is, in this order: its own, its group's for its model, that of the
+/// 1x1 row of the same model, method and batch in its group, the file's for its model.
+/// @throws ConfigError at the place in the file.
+[[nodiscard]] TrainingFile read_training_file(const config::YamlValue& document);
+
+}  // namespace gradwire::validation

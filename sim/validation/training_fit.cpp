@@ -1,0 +1,151 @@
+#include "sim/validation/training_fit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "sim/core/statistics.hpp"
+#include "sim/validation/minimise.hpp"
+
+namespace gradwire::validation {
+namespace {
+
+/// A constant is known to a part in 60 of its span (of logarithms), a thousandth in a second turn.
+constexpr int fit_steps = 9;
+/// Several constants are fitted in turn, so often.
+constexpr int fit_turns = 3;
+
+config::Override change(const std::string& key, const std::string& value) {
+  const std::string file = "results/reference: " + key;
+  return {key, {file, 1, 1}, config::parse_yaml(value, file)};
+}
+
+bool counts_for(const FittedConstant& constant, const TrainingRow& row) {
+  return constant.model.empty() || constant.model == row.model;
+}
+
+bool fitted_to(const FittedConstant& constant, const TrainingRow& row) {
+  return row.role == "calibrate" && counts_for(constant, row) &&
+         (constant.method.empty() || constant.method == row.method);
+}
+
+/// Nothing where the row cannot be predicted.
+std::optional<double> predicted(const TrainingFile& file, const TrainingRow& row,
+                                const std::vector<FittedValue>& values, const Predict& predict) {
+  try {
+    return in_unit(predict(scenario_of(file, row, values)), file.unit);
+  } catch (const std::runtime_error&) {
+    return std::nullopt;
+  }
+}
+
+std::string text_of(const std::vector<FittedValue>& values, const TrainingRow& row) {
+  std::string text;
+  for (const FittedValue& value : values) {
+    if (!counts_for(*value.constant, row)) continue;
+    fmt::format_to(std::back_inserter(text), "{}{} = {}", text.empty() ? "" : ", ",
+                   value.constant->key, value.text());
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string FittedValue::text() const {
+  return fmt::format("{:.4g}{}", value, constant->unit);
+}
+
+config::Scenario scenario_of(const TrainingFile& file, const TrainingRow& row,
+                             const std::vector<FittedValue>& values) {
+  std::vector<config::Override> changes = row.changes;
+  changes.push_back(change("cluster.nodes", std::to_string(row.nodes)));
+  changes.push_back(change("cluster.gpus_per_node", std::to_string(row.gpus_per_node)));
+  double factor = 1;
+  for (const FittedValue& value : values) {
+    if (!counts_for(*value.constant, row)) continue;
+    if (value.constant->key == FittedConstant::compute) {
+      factor = value.value;
+    } else {
+      changes.push_back(change(value.constant->key, value.text()));
+      changes.back().where = value.constant->where;
+    }
+  }
+  config::Scenario scenario = config::read_scenario(file.scenario, changes);
+  if (row.single_gpu == 0 && factor == 1) return scenario;
+  const double own = row.single_gpu > 0 ? scenario.profile->batch_per_gpu / row.single_gpu
+                                        : scenario.profile->iteration.count();
+  changes.push_back(change("profile.iteration_time", fmt::format("{:.6f} ms", 1e3 * own * factor)));
+  return config::read_scenario(file.scenario, changes);
+}
+
+double in_unit(const RunResult& result, const std::string& unit) {
+  const double iteration = mean(result.iteration_s);
+  if (unit == "x") return result.world_size * result.single_gpu_iteration_s / iteration;
+  const double rate = result.batch_per_gpu * result.micro_batches / iteration;
+  assert(unit == "samples/s" || unit == "samples/s/GPU");
+  return unit == "samples/s" ? rate * result.world_size : rate;
+}
+
+std::vector<FittedValue> fit_group(const TrainingFile& file, const TrainingGroup& group,
+                                   const Predict& predict) {
+  std::vector<FittedValue> values;
+  for (const FittedConstant& constant : group.fitted) {
+    values.push_back({&constant, std::sqrt(constant.low * constant.high)});
+  }
+  const int turns = values.size() > 1 ? fit_turns : 1;
+  for (int turn = 0; turn < turns; ++turn) {
+    for (FittedValue& value : values) {
+      const auto squares = [&](double logarithm) {
+        value.value = std::exp(logarithm);
+        double sum = 0;
+        for (const TrainingRow& row : group.rows) {
+          if (!fitted_to(*value.constant, row)) continue;
+          if (const auto found = predicted(file, row, values, predict)) {
+            sum += std::pow(std::log(*found / row.measured), 2);
+          }
+        }
+        return sum;
+      };
+      const FittedConstant& constant = *value.constant;
+      value.value =
+          std::exp(minimise(std::log(constant.low), std::log(constant.high), fit_steps, squares));
+    }
+  }
+  return values;
+}
+
+std::vector<Row> predict_group(const TrainingFile& file, const TrainingGroup& group,
+                               const std::vector<FittedValue>& values, const Predict& predict) {
+  std::vector<Row> rows;
+  for (const TrainingRow& measured : group.rows) {
+    const auto gate = std::ranges::find(file.gates, measured.gate, &TrainingGate::name);
+    assert(gate != file.gates.end());
+    Row row{.group = group.name,
+            .gate = measured.gate,
+            .label = fmt::format("{} {}, {}", measured.id, measured.method,
+                                 measured.compared.substr(group.name.size() + 2)),
+            .how = text_of(values, measured),
+            .role = measured.role,
+            .unit = file.unit,
+            .measured = measured.measured,
+            .spread = measured.spread,
+            .limit = measured.role == "score" ? gate->row_limit() : 0,
+            .compared = measured.role == "show" ? "" : measured.compared,
+            .missing = measured.missing};
+    try {
+      row.predicted = in_unit(predict(scenario_of(file, measured, values)), file.unit);
+    } catch (const std::runtime_error& error) {
+      row.failure = error.what();
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace gradwire::validation

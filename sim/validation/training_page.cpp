@@ -1,0 +1,144 @@
+#include "sim/validation/training_page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <map>
+#include <string_view>
+#include <vector>
+
+namespace gradwire::validation {
+namespace {
+
+constexpr std::string_view introduction =
+    R"(# Training jobs: predicted and measured
+
+Made by `gradwire validate --write results/reference`. Measurements, their sources, set-ups, what was
+calibrated on what, and what was left out: one file a series beside this page.
+
+- *calibrate*: compute is set so that one GPU alone does what was measured; where a series says so,
+  constants of the machines are fitted to these rows. They are in no gate's figure.
+- *score*: predicted. No constant is fitted to one of these rows.
+- *show*: predicted, under no gate.
+
+Error: predicted over measured, less one. A scored row misses beyond its gate's p90, or beyond twice
+its gate's median where there is no p90. Ranks: pairs of ways to train on the same machines whose
+measurements differ by more than 5 %, and how many of them are predicted in that order.
+
+)";
+
+std::string percent(double value) {
+  return fmt::format("{:.1f} %", 100 * value);
+}
+
+void append_line(std::string& text, const SeriesReport& report) {
+  const Errors calibrated = errors_of(report.rows, "calibrate");
+  const Errors scored = errors_of(report.rows, "score");
+  const Agreement ranks = rank_agreement(report.rows);
+  const auto missed = std::ranges::count_if(report.gates, [](const Gate& g) { return !g.met(); });
+  fmt::format_to(std::back_inserter(text),
+                 "| [{0}](#{0}) | {1} | {2} | {3} | {4} | {5} | {6} | {7} | {8} of {9} | {10} |\n",
+                 report.name, calibrated.rows, percent(calibrated.median), scored.rows,
+                 percent(scored.median), percent(scored.p90), percent(scored.worst),
+                 calibrated.failed + scored.failed, ranks.agreeing, ranks.pairs,
+                 missed == 0 ? "met" : fmt::format("**{} missed**", missed));
+}
+
+void append_gates(std::string& text, const std::vector<Gate>& gates) {
+  text += "| gate | figure | limit | | |\n| --- | --: | --: | --- | --- |\n";
+  for (const Gate& gate : gates) {
+    fmt::format_to(std::back_inserter(text), "| {} | {} | {} {} | {} | {} |\n", gate.name,
+                   gate.known ? figure_text(gate.figure, gate.unit) : "not yet",
+                   gate.least ? "at least" : "at most", figure_text(gate.limit, gate.unit),
+                   gate.met() ? "met" : "**missed**", gate.note);
+  }
+  text += "\n";
+}
+
+/// What the fits of each group gave; a constant counts for the rows that tell it.
+void append_fits(std::string& text, const std::vector<Row>& rows) {
+  std::vector<std::string> lines;
+  for (const Row& row : rows) {
+    if (row.how.empty()) continue;
+    std::string line = fmt::format("- {}: {}", row.group, row.how);
+    if (std::ranges::find(lines, line) == lines.end()) lines.push_back(std::move(line));
+  }
+  if (lines.empty()) return;
+  text += "Fitted to the calibration rows:\n\n";
+  for (const std::string& line : lines) text += line + "\n";
+  text += "\n";
+}
+
+void append_misses(std::string& text, const std::vector<Row>& rows) {
+  std::map<std::string, std::size_t> mechanisms;
+  for (const Row& row : rows) {
+    if (row.role != "score" || !row.missed()) continue;
+    const std::string why = !row.failure.empty()  ? "no prediction: " + row.failure
+                            : row.missing.empty() ? "no mechanism is suspected yet"
+                                                  : row.missing;
+    ++mechanisms[why];
+  }
+  if (mechanisms.empty()) return;
+  text += "Scored rows that miss, and what is suspected:\n\n";
+  for (const auto& [why, count] : mechanisms) {
+    fmt::format_to(std::back_inserter(text), "- {} rows: {}\n", count, why);
+  }
+  text += "\n";
+}
+
+void append_rows(std::string& text, const std::vector<Row>& rows) {
+  std::string group;
+  for (const Row& row : rows) {
+    if (row.group != group) {
+      group = row.group;
+      fmt::format_to(std::back_inserter(text),
+                     "\n### {}\n\n| row | measured {} | predicted | error | role | |\n"
+                     "| --- | --: | --: | --: | --- | --- |\n",
+                     group, row.unit);
+    }
+    const std::string spread =
+        row.spread > 0 ? fmt::format(" ({:.1f} %)", 100 * row.spread) : std::string();
+    if (row.failure.empty()) {
+      fmt::format_to(std::back_inserter(text), "| {} | {:.5g}{} | {:.5g} | {:+.1f} % | {} | {} |\n",
+                     row.label, row.measured, spread, row.predicted, 100 * row.error(), row.role,
+                     row.missed() ? "misses" : "");
+    } else {
+      fmt::format_to(std::back_inserter(text), "| {} | {:.5g}{} | | | {} | no prediction |\n",
+                     row.label, row.measured, spread, row.role);
+    }
+  }
+  text += "\n";
+}
+
+}  // namespace
+
+std::string training_head(std::span<const SeriesReport> reports, const SeriesReport& total) {
+  std::string text(introduction);
+  append_gates(text, total.gates);
+  text +=
+      "| series | calibrated rows | median | scored rows | median | p90 | worst | not predicted | "
+      "ranks | gates |\n| --- | --: | --: | --: | --: | --: | --: | --: | --: | --- |\n";
+  for (const SeriesReport& report : reports) append_line(text, report);
+  return text + "\n";
+}
+
+std::string training_section(const TrainingFile& file, const SeriesReport& report) {
+  std::string text = fmt::format("## {}\n\n{}.\n\n", file.name, report.summary);
+  for (const auto& [key, written] : file.source) {
+    fmt::format_to(std::back_inserter(text), "- {}: {}\n", key, written);
+  }
+  text += "\n";
+  append_gates(text, report.gates);
+  append_fits(text, report.rows);
+  append_misses(text, report.rows);
+  append_rows(text, report.rows);
+  if (!file.skipped.empty()) {
+    fmt::format_to(std::back_inserter(text),
+                   "{} measured rows are left out; the file says why.\n\n", file.skipped.size());
+  }
+  return text;
+}
+
+}  // namespace gradwire::validation

@@ -1,0 +1,93 @@
+#include "sim/validation/training_series.hpp"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "sim/config/yaml_value.hpp"
+#include "sim/validation/training_file.hpp"
+#include "sim/validation/training_fit.hpp"
+#include "sim/validation/training_page.hpp"
+
+namespace gradwire::validation {
+namespace {
+
+constexpr double gate_ranks = 0.90;
+
+/// One group of rows is one task: the fit goes before its predictions.
+class TrainingSeries final : public Series {
+ public:
+  TrainingSeries(const std::string& name, Predict predict)
+      : file_(read_training_file(config::load_yaml(reference_file(name + ".yaml")))),
+        predict_(std::move(predict)) {}
+
+  [[nodiscard]] std::size_t tasks() const override { return file_.groups.size(); }
+
+  [[nodiscard]] std::vector<Row> rows(std::size_t task) const override {
+    const TrainingGroup& group = file_.groups[task];
+    return predict_group(file_, group, fit_group(file_, group, predict_), predict_);
+  }
+
+  [[nodiscard]] std::vector<Gate> gates(std::span<const Row> rows) const override {
+    std::vector<Gate> gates;
+    for (const TrainingGate& gate : file_.gates) {
+      const Errors errors = errors_of(
+          rows, [&](const Row& row) { return row.role == "score" && row.gate == gate.name; });
+      const bool known = errors.rows > errors.failed;
+      const auto add = [&](const char* what, double figure, double limit) {
+        gates.push_back({.name = fmt::format("{}: {}", gate.name, what),
+                         .figure = figure,
+                         .limit = limit,
+                         .unit = "%",
+                         .known = known,
+                         .note = fmt::format("{} rows", errors.rows - errors.failed)});
+      };
+      add("median", errors.median, gate.median);
+      if (gate.p90 > 0) add("p90", errors.p90, gate.p90);
+      gates.push_back({.name = gate.name + ": rows without a prediction",
+                       .figure = static_cast<double>(errors.failed),
+                       .limit = 0,
+                       .note = {}});
+    }
+    return gates;
+  }
+
+  [[nodiscard]] std::string page(const SeriesReport& report) const override {
+    return training_section(file_, report);
+  }
+
+ private:
+  TrainingFile file_;
+  Predict predict_;
+};
+
+}  // namespace
+
+std::unique_ptr<Series> open_training(const std::string& name, const Predict& predict) {
+  return std::make_unique<TrainingSeries>(name, predict);
+}
+
+SeriesReport training_total(std::span<const SeriesReport> reports) {
+  Agreement total;
+  for (const SeriesReport& report : reports) {
+    const Agreement agreement = rank_agreement(report.rows);
+    total.pairs += agreement.pairs;
+    total.agreeing += agreement.agreeing;
+  }
+  const double share =
+      total.pairs == 0 ? 0 : static_cast<double>(total.agreeing) / static_cast<double>(total.pairs);
+  return {"training",
+          "all series of training.md together",
+          {},
+          {{.name = "two ways to train ranked as measured",
+            .figure = share,
+            .limit = gate_ranks,
+            .unit = "%",
+            .least = true,
+            .known = total.pairs > 0,
+            .note = fmt::format("{} of {} pairs", total.agreeing, total.pairs)}}};
+}
+
+}  // namespace gradwire::validation
