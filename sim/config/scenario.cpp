@@ -39,8 +39,6 @@ std::optional<ServerSpec> strategy_servers(const YamlValue& document) {
 }
 
 void read_strategy_key(YamlMap map, Scenario& scenario) {
-  map.refuse("preset");
-void read_strategy(YamlMap map, Scenario& scenario) {
   scenario.strategy_name = map.require_choice("name", names_of(strategy_catalogue()));
   const StrategyEntry& entry = *find_strategy(scenario.strategy_name);
   if (entry.servers) map.find("servers");  // read with the cluster

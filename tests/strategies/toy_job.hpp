@@ -18,9 +18,6 @@ inline JobView toy_job(const std::vector<std::int64_t>& elements, int micro_batc
   job.gradient_order = reverse_registration_order(static_cast<int>(elements.size()));
   for (std::size_t i = 0; i < elements.size(); ++i) {
     job.tensors.push_back({fmt::format("t{}", i), elements[i], static_cast<int>(i)});
-    std::string name = "t";  // g++ 12 takes `"t" + std::to_string(i)` for an overlapping copy
-    name += std::to_string(i);
-    job.tensors.push_back({std::move(name), elements[i], static_cast<int>(i)});
   }
   return job;
 }
