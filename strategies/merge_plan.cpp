@@ -40,7 +40,7 @@ LinearCost fit_cost(const std::function<Seconds(Bytes)>& all_reduce_time) {
     sum_xy += x * y;
   }
   const double beta = (count * sum_xy - sum_x * sum_y) / (count * sum_xx - sum_x * sum_x);
-  return {Seconds{(sum_y - beta * sum_x) / count}, Seconds{beta}};
+  return {Seconds{std::max(0.0, (sum_y - beta * sum_x) / count)}, Seconds{beta}};
 }
 
 std::vector<MergeItem> merge_items(const JobView& job) {

@@ -15,8 +15,9 @@ struct LinearCost {
   }
 };
 
-/// Least squares over 8 Ki, 16 Ki, ... 504 Ki fp32 elements.
-/// Source: ddl-benchmarks mgwfbp/hv_distributed_optimizer.py:126-150, profiling.py:138-165
+/// Least squares over 8 Ki, 16 Ki, ... 504 Ki fp32 elements. alpha is not below zero, where a
+/// library that changes its algorithm on the way would put it. Source: ddl-benchmarks
+/// mgwfbp/hv_distributed_optimizer.py:126-150, profiling.py:138-165
 /// (_benchmark_communication).
 [[nodiscard]] LinearCost fit_cost(const std::function<Seconds(Bytes)>& all_reduce_time);
 

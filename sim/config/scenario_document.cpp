@@ -24,6 +24,9 @@ std::string text_at(const YamlValue& document, const std::string& section, const
   return value == nullptr ? "" : value->text;
 }
 
+/// A release is that of one system: another one's means something else.
+constexpr const char* release_key = "version";
+
 template <class Entry>
 bool has_knob(const std::vector<Entry>& catalogue, const std::string& name,
               const std::string& knob) {
@@ -54,8 +57,8 @@ class Choice {
       const bool set_here = std::ranges::any_of(changes, [&](const Override& change) {
         return change.path == section_ || (change.path + ".").starts_with(path + ".");
       });
-      return !set_here && has_knob(catalogue_, former_, entry.key) &&
-             !has_knob(catalogue_, now, entry.key);
+      const bool kept = has_knob(catalogue_, now, entry.key) && entry.key != release_key;
+      return !set_here && has_knob(catalogue_, former_, entry.key) && !kept;
     });
   }
 

@@ -54,6 +54,8 @@ TEST_CASE_METHOD(ErrorFixture, "a misspelt key of a scenario is told with the ne
   CHECK(message(7, "strategy: {name: bsp, bucket_cap: 25 MiB}") ==
         "s.yaml:7:23: unknown key 'bucket_cap'; expected one of name, grad_accumulation, "
         "compression");
+        "s.yaml:7:23: unknown key 'bucket_cap'; expected one of name, grad_accumulation, over, "
+        "version, hook_time, request_time, local_latency");
 }
 
 TEST_CASE_METHOD(ErrorFixture, "a mistake of the file is told in its own terms, not in a point's",
@@ -107,7 +109,8 @@ TEST_CASE_METHOD(ErrorFixture, "an unknown name is told with the nearest", "[con
         "s.yaml:4:9: 'node' is 'piar'; expected a name that 'gradwire list topologies' shows or a "
         "path to a .yaml file; did you mean 'pair'?");
   CHECK(message(7, "strategy: {name: dpd}") ==
-        "s.yaml:7:18: 'name' is 'dpd'; expected one of none, bsp, wfbp, ddp; did you mean 'ddp'?");
+        "s.yaml:7:18: 'name' is 'dpd'; expected one of none, bsp, wfbp, horovod, mg_wfbp, "
+        "asc_wfbp, ddp; did you mean 'ddp'?");
   CHECK(message(8, "collective: {library: ncll}") ==
         "s.yaml:8:23: 'library' is 'ncll'; expected one of nccl, gloo, mpi, user; did you mean "
         "'nccl'?");
@@ -127,8 +130,30 @@ TEST_CASE_METHOD(ErrorFixture, "releases that the model does not know are refuse
   CHECK(message(7, "strategy: {name: ddp, version: 1.4, gradient_as_bucket_view: true}") ==
         "s.yaml:7:62: 'gradient_as_bucket_view' came with PyTorch 1.7; expected false or a later "
         "version");
+  CHECK(message(7, "strategy: {name: horovod, version: 0.9}") ==
+        "s.yaml:7:36: 'version' is '0.9'; expected a Horovod release from 0.16 on, such as 0.28");
+  CHECK(message(7, "strategy: {name: horovod, version: 0.20, groups: 4}") ==
+        "s.yaml:7:50: 'groups' came with Horovod 0.21; expected 0 or a later version");
   CHECK(message(8, "collective: {version: new}") ==
         "s.yaml:8:23: 'version' is 'new'; expected a release of NCCL 2, such as 2.8.4");
+}
+
+TEST_CASE_METHOD(ErrorFixture, "knobs of Horovod and MG-WFBP that exclude each other are refused",
+                 "[config]") {
+  CHECK(message(7, "strategy: {name: wfbp, hook_time: 20 us}") ==
+        "s.yaml:7:35: 'hook_time' is Horovod's; expected 'over: horovod' beside it");
+  CHECK(message(7, "strategy: {name: horovod, adasum: true, hierarchical_allreduce: true}") ==
+        "s.yaml:7:35: two ways of reducing; expected one of hierarchical_allreduce, "
+        "torus_allreduce, adasum");
+  CHECK(message(7, "strategy: {name: horovod, sparse: embedding}") ==
+        "s.yaml:7:35: 'sparse' needs the number of rows; expected 'sparse_rows' beside it");
+  CHECK(message(7, "strategy: {name: mg_wfbp, alpha: 1 ms}") ==
+        "s.yaml:7:34: one of 'alpha' and 'beta' is missing; expected both");
+  CHECK(message(7, "strategy: {name: mg_wfbp, table: 10gbe, alpha: 1 ms, beta: 1 ns}") ==
+        "s.yaml:7:48: 'alpha' and 'table' name two costs; expected one");
+  CHECK(
+      message(7, "strategy: {name: mg_wfbp, merge: best}").find("expected one of rule, optimal") !=
+      std::string::npos);
 }
 
 TEST_CASE_METHOD(ErrorFixture, "what later versions bring is refused, not ignored",
@@ -167,7 +192,8 @@ TEST_CASE_METHOD(ErrorFixture, "a bad point is told at its own line", "[config][
         "s.yaml:12:9: 'points' is '3'; expected a list, each item a mapping");
   // A knob of the former strategy goes only when the override does not set it itself.
   CHECK(message_of(text + "points:\n  - {strategy.name: bsp, strategy.bucket_cap: 1 MiB}\n", {}) ==
-        "s.yaml:13:35: unknown key 'bucket_cap'; expected one of name, grad_accumulation");
+        "s.yaml:13:35: unknown key 'bucket_cap'; expected one of name, grad_accumulation, over, "
+        "version, hook_time, request_time, local_latency");
 }
 
 TEST_CASE_METHOD(ErrorFixture, "a bad axis of a sweep is told at its own line", "[config][sweep]") {

@@ -147,3 +147,13 @@ TEST_CASE("alpha and beta are fitted to the all-reduce's times", "[mg_wfbp]") {
   CHECK(cost.alpha.count() == Approx(1e-4));
   CHECK(cost.beta.count() == Approx(2e-10));
 }
+
+TEST_CASE("a fitted start-up is never negative", "[mg_wfbp]") {
+  // 1 MiB and more cost twice as much a byte: the line through all would start below zero.
+  const auto cost = fit_cost([](Bytes size) {
+    const double bytes = static_cast<double>(size.count());
+    return Seconds{bytes * (bytes < 1048576 ? 1e-9 : 2e-9)};
+  });
+  CHECK(cost.alpha == Seconds{0});
+  CHECK(cost.beta.count() > 2e-9);
+}
