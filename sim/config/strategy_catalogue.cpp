@@ -6,11 +6,13 @@
 #include "sim/config/yaml_knobs.hpp"
 #include "strategies/bsp.hpp"
 #include "strategies/byteps.hpp"
+#include "strategies/bytescheduler.hpp"
 #include "strategies/ddp.hpp"
 #include "strategies/horovod.hpp"
 #include "strategies/mg_wfbp.hpp"
 #include "strategies/none.hpp"
 #include "strategies/p3.hpp"
+#include "strategies/tictac.hpp"
 #include "strategies/wfbp.hpp"
 
 namespace gradwire::config {
@@ -40,8 +42,13 @@ const std::vector<StrategyEntry>& strategy_catalogue() {
        MgWfbp::read},
       {"asc_wfbp", "MG-WFBP that merges only what could not have started", AscWfbp::read},
       {"ddp", "PyTorch DistributedDataParallel: buckets, in strict order", Ddp::read},
-      {"byteps", "BytePS: partitions through NCCL, host and servers, each by itself", BytePs::read},
-      {"p3", "priority-based parameter propagation: slices, front layers first", P3::read},
+      {"byteps", "BytePS: partitions through NCCL, host and servers, each by itself", BytePs::read,
+       true},
+      {"p3", "priority-based parameter propagation: slices, front layers first", P3::read, true},
+      {"bytescheduler",
+       "ByteScheduler: parts by priority and credit, over Horovod or MXNet's servers",
+       ByteScheduler::read, true},
+      {"tictac", "TensorFlow's parameter servers, pulls in the order of TIC", TicTac::read, true},
   });
   return catalogue;
 }
