@@ -112,10 +112,13 @@ void Pattern::seal() {
 }
 
 double Pattern::share_per_rank() const {
-  std::vector<double> sent(static_cast<std::size_t>(ranks));
+  // Groups that all do the same are one pattern: their flows name more than `ranks` senders.
+  std::vector<double> sent;
   for (const Phase& phase : phases) {
     for (const PatternFlow& flow : phase.flows) {
-      sent[static_cast<std::size_t>(flow.source)] += flow.share;
+      const auto sender = static_cast<std::size_t>(flow.source);
+      if (sender >= sent.size()) sent.resize(sender + 1, 0);
+      sent[sender] += flow.share;
     }
   }
   return sent.empty() ? 0 : *std::max_element(sent.begin(), sent.end());

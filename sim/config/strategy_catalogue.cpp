@@ -8,6 +8,7 @@
 #include "strategies/acpsgd.hpp"
 #include "strategies/bsp.hpp"
 #include "strategies/byteps.hpp"
+#include "strategies/bytescheduler.hpp"
 #include "strategies/ddp.hpp"
 #include "strategies/dear.hpp"
 #include "strategies/decentralized.hpp"
@@ -28,6 +29,7 @@
 #include "strategies/ps_sync.hpp"
 #include "strategies/signsgd.hpp"
 #include "strategies/ssp.hpp"
+#include "strategies/tictac.hpp"
 #include "strategies/topk.hpp"
 #include "strategies/wfbp.hpp"
 
@@ -87,6 +89,13 @@ const std::vector<StrategyEntry>& strategy_catalogue() {
       {"topk", "the largest elements by two all-gathers (ddl-benchmarks)", read_topk},
       {"gtopk", "the largest elements of the sum, along a tree of hosts", read_gtopk},
       {"signsgd", "signs: gathered and summed, or a majority vote at rank 0", read_signsgd},
+      {"byteps", "BytePS: partitions through NCCL, host and servers, each by itself", BytePs::read,
+       true},
+      {"p3", "priority-based parameter propagation: slices, front layers first", P3::read, true},
+      {"bytescheduler",
+       "ByteScheduler: parts by priority and credit, over Horovod or MXNet's servers",
+       ByteScheduler::read, true},
+      {"tictac", "TensorFlow's parameter servers, pulls in the order of TIC", TicTac::read, true},
   });
   return catalogue;
 }

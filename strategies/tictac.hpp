@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "strategies/knobs.hpp"
+#include "strategies/layer_gates.hpp"
+#include "strategies/parameter_server.hpp"
+#include "strategies/server_exchanges.hpp"
+
+namespace gradwire {
+
+/// The rank of every tensor's pull by the timing-independent rule: a pull is as urgent as the
+/// fewest pulls that some operation needs in all, among the operations that need this one and at
+/// least one other. In a chain of layers that is the order of the forward pass; tensors of one
+/// layer are equal, and go in order of registration.
+/// @return by tensor, 0 goes first.
+/// Source: Hashemi et al., TicTac, MLSys 2019, the algorithm TIC.
+[[nodiscard]] std::vector<int> tic_order(const JobView& job);
+
+/// TensorFlow's synchronous parameter servers with TicTac: every rank pulls every variable at the
+/// start of an iteration, servers send them in the order of TIC, a layer's forward pass waits for
+/// its own variables; gradients are pushed as they come, servers sum and apply them, and the next
+/// pulls wait until all have been applied.
+///
+/// Variables lie round robin over servers, whole (replica_device_setter). TAC, the rule that needs
+/// times, is not modelled.
+/// Source: Hashemi et al., TicTac, MLSys 2019.
+class TicTac final : public Strategy {
+ public:
+  struct Options {
+    int connections = 1;                     ///< TCP, between a rank and a server
+    std::int64_t server_threads = 4;         ///< that sum and apply
+    BytesPerSecond sum_rate{14.2e9};         ///< of gradient, one thread
+    BytesPerSecond loopback_bandwidth{5e9};  ///< of a colocated pair
+  };
+  TicTac(const Options& options, const JobView& job);
+  TicTac(const TicTac&) = delete;
+  TicTac& operator=(const TicTac&) = delete;
+  static StrategyMaker read(Knobs& knobs);
+
+  Operations on_event(Seconds now, const Event& event) override;
+  [[nodiscard]] Traits traits() const override;
+  [[nodiscard]] std::vector<CollectiveUse> collectives() const override { return {}; }
+  [[nodiscard]] std::vector<Exchange> exchanges() const override;
+  [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
+
+ private:
+  void start_iteration();
+  void pull_all();
+  void push(TensorId tensor);
+  [[nodiscard]] ParameterServer& server_of(TensorId tensor);
+
+  Options options_;
+  JobView job_;
+  ServerLayout layout_;
+  Poster poster_;
+  LayerGates gates_;
+  std::vector<int> order_;          ///< by tensor
+  std::vector<OperationId> flags_;  ///< by tensor, of this iteration's pulls
+  std::deque<ParameterServer> servers_;
+  std::size_t to_apply_ = 0;  ///< gradients of the last iteration that are not applied
+  bool pulls_wait_ = false;   ///< for them
+};
+
+}  // namespace gradwire
