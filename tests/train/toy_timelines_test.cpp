@@ -49,7 +49,8 @@ void check(const std::vector<double>& iterations, const std::vector<double>& exp
 }  // namespace
 
 TEST_CASE("toy timeline: none", "[timeline]") {
-  check_each(ToyTraining().run(make<NoCommunication>()), 19);
+  check_each(ToyTraining().run([](const JobView&) { return std::make_unique<NoCommunication>(); }),
+             19);
 }
 
 TEST_CASE("toy timeline: bsp", "[timeline][bsp]") {
