@@ -121,7 +121,9 @@ std::vector<CollectiveUse> Dear::collectives() const {
 
 Operations Dear::on_event(Seconds /*now*/, const Event& event) {
   if (job_.world_size == 1) return {};
-  if (const auto* forward = std::get_if<ForwardStart>(&event)) {
+  if (std::holds_alternative<IterationStart>(event)) {
+    entered_ = 0;
+  } else if (const auto* forward = std::get_if<ForwardStart>(&event)) {
     if (updates_ && forward->micro_batch == 0 && !options_.exclude_allgather) {
       forward_hook(forward->layer);
     }
@@ -151,9 +153,6 @@ void Dear::gradient_hook(TensorId tensor) {
 }
 
 void Dear::step() {
-  posted_ = 0;
-  gathered_ = 0;
-  entered_ = 0;
   updates_ = true;
   stepped_ = true;
   if (options_.exclude_reducescatter) {
@@ -170,6 +169,8 @@ void Dear::step() {
 void Dear::start_gathers() {
   if (!stepped_ || scattering_ > 0) return;
   stepped_ = false;
+  posted_ = 0;
+  gathered_ = 0;
   gather_next();
 }
 
@@ -202,8 +203,10 @@ void Dear::forward_hook(int layer) {
 
 void Dear::wait_for_gather(Group& group) {
   const auto index = static_cast<std::size_t>(&group - groups_.data());
-  if (index < gathered_) return;
-  if (index < posted_) {
+  // The launcher may be here before the slowest rank has done its step.
+  const bool posted = !stepped_ && index < posted_;
+  if (posted && index < gathered_) return;
+  if (posted) {
     out_.post(Gate{{group.gathered}});
     return;
   }

@@ -80,6 +80,25 @@ TEST_CASE("an all-gather is not started before forward has come to the group bef
   CHECK(on(dear, ForwardStart{.layer = 0})[0] == "all-gather group 1");
 }
 
+TEST_CASE("DeAR's launcher runs ahead of its all-gathers", "[dear]") {
+  Dear dear(single, toy_job({10, 20}));
+  const auto backward = [&] {
+    for (const TensorId tensor : {1, 0}) on(dear, HookFired{.tensor = tensor});
+    return on(dear, BackwardDone{});
+  };
+  backward();  // reduce-scatters 1, 3; gate 4
+  on(dear, OperationDone{1});
+  on(dear, OperationDone{3});  // all-gather 5
+  on(dear, IterationStart{1});
+  on(dear, ForwardStart{.layer = 0});  // 6 to 8
+  on(dear, ForwardStart{.layer = 1});  // 9 to 12, waiting for flag 9
+  backward();                          // all of the iteration is launched: 13 to 17
+  CHECK(on(dear, OperationDone{5}) == Words{"all-gather group 1"});  // 18
+  CHECK(on(dear, OperationDone{18}) == Words{"raise 9"});
+  on(dear, OperationDone{14});
+  CHECK(on(dear, OperationDone{16}) == Words{"all-gather group 0"});
+}
+
 TEST_CASE("DeAR leaves parts out to time the others", "[dear]") {
   DearOptions options = single;
   SECTION("no reduce-scatter: all-gathers start when backward has run") {

@@ -49,7 +49,7 @@ struct ToyTraining {
   /// Machines of `gpus` ranks each. @param rate  of every link.
   explicit ToyTraining(int gpus = 4, int machines = 1, BytesPerSecond rate = fast)
       : cluster(nodes(gpus, machines, rate), fabric(machines, rate)),
-        placement(packed_placement(cluster, gpus * machines)) {
+        placement(packed_placement(cluster, gpus)) {
     profile.model = "toy";
     profile.batch_per_gpu = 8;
     profile.source.kind = "recorded";
@@ -100,6 +100,8 @@ struct ToyTraining {
     auto node = std::make_shared<NodeGraph>();
     node->name = "toy";
     const DeviceId hub = node->add({.kind = DeviceKind::pcie_switch});
+    node->connect(hub, node->add({.kind = DeviceKind::numa}),
+                  {LinkKind::pcie, rate, Seconds{0}, 1});
     node->connect(node->add({.kind = DeviceKind::nic}), hub, {LinkKind::pcie, rate, Seconds{0}, 1});
     for (int i = 0; i < gpus; ++i) {
       node->connect(node->add({.kind = DeviceKind::gpu}), hub,
