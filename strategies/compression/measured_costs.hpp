@@ -19,13 +19,13 @@ struct CompressorTable {
   std::string compressor;
   CodecDevice device = CodecDevice::gpu;
   /// Nominal, of the GPU it was measured on; 0 on a CPU.
-  BytesPerSecond memory_bandwidth;
-  std::vector<CompressorRow> rows;  ///< more elements in each row than before
+  BytesPerSecond memory_bandwidth{};
+  std::vector<CompressorRow> rows{};  ///< more elements in each row than before
   /// Below the first row times stay as they are there (launches bound them), else they shrink with
   /// the elements.
   bool constant_below = true;
   /// Instead of rows: the encoding of n elements takes this times n log2 n.
-  Seconds encode_n_log2_n;
+  Seconds encode_n_log2_n{};
 };
 
 /// Time of a table: between rows on a line in log-log, above the last proportional to the elements.

@@ -73,8 +73,12 @@ TEST_CASE("the inner strategy is told of its own operation, once all transfers h
 
 TEST_CASE("what carries no gradients passes as it is", "[compression][compressed]") {
   const auto job = matrix_job();
-  auto scripted = std::make_unique<Scripted>(std::vector<Operations>{
-      {Collective{.kind = CollectiveKind::broadcast, .size = Bytes{512}}, Gate{{0}}}});
+  auto scripted = std::make_unique<Scripted>(
+      std::vector<Operations>{{Collective{.kind = CollectiveKind::broadcast,
+                                          .size = Bytes{512},
+                                          .tensors = {},
+                                          .label = "buffers"},
+                               Gate{{0}}}});
   Compressed strategy(std::move(scripted), std::make_unique<HalfPrecision>(), job, 1);
   const auto operations = strategy.on_event(Seconds{}, IterationStart{0});
   REQUIRE(operations.size() == 2);
@@ -169,12 +173,13 @@ TEST_CASE("messages between machines are compressed on hosts, those within one a
   const auto job = matrix_job();
   using Place = Endpoint::Place;
   const std::vector<Exchange> exchanges = {
-      {.name = "to host", .phases = {{{{Place::gpu, 0}, {Place::host, 0}}}}},
-      {.name = "push", .phases = {{{{Place::host, 0}, {Place::server, 1}}}}}};
+      {.name = "to host", .phases = {{Message{{Place::gpu, 0}, {Place::host, 0}}}}},
+      {.name = "push", .phases = {{Message{{Place::host, 0}, {Place::server, 1}}}}}};
   auto scripted = std::make_unique<Scripted>(
-      std::vector<Operations>{{Messages{.exchange = 0, .size = Bytes{4000}, .tensors = {1}}},
-                              {Messages{.exchange = 1, .size = Bytes{4000}, .tensors = {1}}},
-                              {HostWork{.thread = 0}}},
+      std::vector<Operations>{
+          {Messages{.exchange = 0, .size = Bytes{4000}, .tensors = {1}, .label = "m"}},
+          {Messages{.exchange = 1, .size = Bytes{4000}, .tensors = {1}, .label = "m"}},
+          {HostWork{.thread = 0, .label = "own"}}},
       true, exchanges);
   Compressed strategy(std::move(scripted),
                       std::make_unique<SignCompressor>(SignOptions{}, job, CodecDevice::cpu), job,
