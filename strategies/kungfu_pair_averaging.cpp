@@ -11,7 +11,7 @@
 namespace gradwire {
 namespace {
 
-/// Exchanges of a worker: GPU to host, host to GPU; then one for every two machines.
+/// Exchanges of a worker: GPU to host, host to GPU; then requests.
 constexpr int to_host(WorkerId worker) {
   return 2 * worker;
 }
@@ -62,11 +62,9 @@ StrategyMaker KungfuPairAveraging::read(Knobs& knobs) {
       [options](const JobView& job) { return std::make_unique<KungfuPairAveraging>(options, job); };
 }
 
-int KungfuPairAveraging::between_machines(int asked, int asking) const {
+int KungfuPairAveraging::request(int asked, int asking) const {
   const int from = place_of_[static_cast<std::size_t>(machine_of(job_, asked))];
-  const int to = place_of_[static_cast<std::size_t>(machine_of(job_, asking))];
-  const int others = machines_ - 1;
-  return to_gpu(job_.world_size - 1) + 1 + from * others + (to < from ? to : to - 1);
+  return to_gpu(job_.world_size - 1) + 1 + asking * machines_ + from;
 }
 
 std::vector<Exchange> KungfuPairAveraging::exchanges() const {
@@ -78,12 +76,12 @@ std::vector<Exchange> KungfuPairAveraging::exchanges() const {
     exchanges.push_back({.name = "save" + name, .phases = {{{gpu, host}}}});
     exchanges.push_back({.name = "load" + name, .phases = {{{host, gpu}}}});
   }
-  for (const int asked : first_ranks(job_)) {
-    for (const int asking : first_ranks(job_)) {
-      if (asked == asking) continue;
+  // A worker has one request at a time: from a machine to it there is one connection in use.
+  for (int asking = 0; asking < job_.world_size; ++asking) {
+    for (const int asked : first_ranks(job_)) {
       exchanges.push_back(
-          {.name = "models from machine " + std::to_string(machine_of(job_, asked)) + " to " +
-                   std::to_string(machine_of(job_, asking)),
+          {.name = "models from machine " + std::to_string(machine_of(job_, asked)) +
+                   " to worker " + std::to_string(asking),
            .phases = {{{{Endpoint::Place::host, asked}, {Endpoint::Place::host, asking}}}}});
     }
   }
@@ -120,7 +118,7 @@ void KungfuPairAveraging::start_iteration(int iteration, WorkerId id) {
     return;
   }
   post(Stage::received, id,
-       Messages{.exchange = between_machines(peer, id),
+       Messages{.exchange = request(peer, id),
                 .size = model_.size,
                 .tensors = {},
                 .label = "request model"});

@@ -58,8 +58,8 @@ class KungfuPairAveraging final : public Strategy {
   void start_iteration(int iteration, WorkerId id);
   void advance(OperationId operation);
   void post(Stage stage, WorkerId worker, Operation operation);
-  /// The exchange that carries a model between the machines of two ranks.
-  [[nodiscard]] int between_machines(int asked, int asking) const;
+  /// The exchange that carries a model from the machine of one rank to another rank.
+  [[nodiscard]] int request(int asked, int asking) const;
 
   PairAveragingOptions options_;
   JobView job_;

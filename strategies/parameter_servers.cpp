@@ -55,8 +55,8 @@ ParameterServerOptions read_parameter_servers(Knobs& knobs, Bytes message) {
                  "sends one a variable, 1 B");
   options.in_flight = static_cast<int>(knobs.count(
       "in_flight", options.in_flight, 1, in_flight_most,
-      "assumed: a message on the wire and one behind it on the one gRPC connection of a "
-      "worker and a server, each way"));
+      "assumed: messages at a time, each way; ps_sync: with each server, ps_async and ssp: "
+      "of each worker"));
   static const std::vector<std::string> orders = {"arbitrary", "forward"};
   options.in_forward_order =
       knobs.choice("pull_order", "arbitrary", orders,

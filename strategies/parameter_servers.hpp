@@ -23,7 +23,7 @@ constexpr Bytes coarse_message{16LL * 1024 * 1024};
 struct ParameterServerOptions {
   VariablePlacement placement = VariablePlacement::round_robin;
   Bytes message{1};   ///< variables of one server travel in messages of at least this size
-  int in_flight = 2;  ///< messages at a time, each way, between a worker and a server
+  int in_flight = 4;  ///< messages at a time, each way; of a worker, or of all with a server
   bool in_forward_order = false;  ///< pulls are asked for by the order of the forward pass
   std::uint64_t seed = 1;         ///< of the arbitrary order
   /// Bytes of gradient that one server sums or applies in a second.

@@ -15,7 +15,7 @@ PsAsync::PsAsync(const PsAsyncOptions& options, JobView job)
   workers_.resize(static_cast<std::size_t>(job_.world_size));
   clocks_.resize(workers_.size());
   versions_.resize(groups_.size());
-  queues_.resize(2 * workers_.size() * places_.size());
+  queues_.resize(2 * workers_.size());
 }
 
 StrategyMaker PsAsync::read(Knobs& knobs) {
@@ -37,13 +37,10 @@ std::vector<Exchange> PsAsync::exchanges() const {
   std::vector<Exchange> exchanges;
   for (int rank = 0; rank < job_.world_size; ++rank) {
     const Endpoint gpu{Endpoint::Place::gpu, rank};
-    const Endpoint host{Endpoint::Place::host, rank};
     for (std::size_t server = 0; server < places_.size(); ++server) {
       const std::string ends = " " + std::to_string(rank) + ", server " + std::to_string(server);
-      exchanges.push_back(
-          {.name = "push of worker" + ends, .phases = {{{gpu, host}}, {{host, places_[server]}}}});
-      exchanges.push_back(
-          {.name = "pull of worker" + ends, .phases = {{{places_[server], host}}, {{host, gpu}}}});
+      exchanges.push_back({.name = "push of worker" + ends, .phases = {{{gpu, places_[server]}}}});
+      exchanges.push_back({.name = "pull of worker" + ends, .phases = {{{places_[server], gpu}}}});
     }
   }
   return exchanges;
@@ -101,19 +98,18 @@ void PsAsync::begin_pulls(WorkerId id) {
 }
 
 void PsAsync::move(Stage stage, WorkerId id, int group) {
-  const int server = groups_[static_cast<std::size_t>(group)].server;
-  const int by = exchange(id, server, stage == Stage::pushed);
-  queues_[static_cast<std::size_t>(by)].push({stage, id, group, by});
-  send(by);
+  const int queue = 2 * id + (stage == Stage::pushed ? 0 : 1);
+  queues_[static_cast<std::size_t>(queue)].push({stage, id, group, queue});
+  send(queue);
 }
 
-void PsAsync::send(int exchange) {
-  auto& queue = queues_[static_cast<std::size_t>(exchange)];
+void PsAsync::send(int number) {
+  auto& queue = queues_[static_cast<std::size_t>(number)];
   while (const auto next = queue.take(options_.servers.in_flight)) {
     const auto at = static_cast<std::size_t>(next->group);
     const bool pulls = next->stage == Stage::pulled;
     if (pulls) worker(next->worker).read[at] = versions_[at];
-    pending_[writer_.post(Messages{.exchange = exchange,
+    pending_[writer_.post(Messages{.exchange = exchange(next->worker, groups_[at].server, !pulls),
                                    .size = groups_[at].size,
                                    .tensors = groups_[at].tensors,
                                    .label = pulls ? "pull" : "push"})] = *next;
@@ -149,9 +145,9 @@ void PsAsync::advance(OperationId operation) {
   if (found == pending_.end()) return;
   const Pending pending = found->second;
   pending_.erase(found);
-  if (pending.exchange >= 0) {
-    queues_[static_cast<std::size_t>(pending.exchange)].ended();
-    send(pending.exchange);
+  if (pending.queue >= 0) {
+    queues_[static_cast<std::size_t>(pending.queue)].ended();
+    send(pending.queue);
   }
   const auto at = static_cast<std::size_t>(pending.group);
   switch (pending.stage) {

@@ -46,7 +46,7 @@ class PsAsync final : public Strategy {
     Stage stage = Stage::pulled;
     WorkerId worker = 0;
     int group = 0;
-    int exchange = -1;  ///< that it moves by; -1: none
+    int queue = -1;  ///< that it moves in; -1: none
   };
   struct Worker {
     int iteration = 0;
@@ -69,9 +69,9 @@ class PsAsync final : public Strategy {
   void release();
   [[nodiscard]] bool too_far_ahead(const Worker& worker) const;
   void post(Stage stage, WorkerId worker, int group, Operation operation);
-  /// Queues a worker's group for its exchange with the server.
+  /// Queues a worker's group to be pulled or pushed.
   void move(Stage stage, WorkerId worker, int group);
-  void send(int exchange);
+  void send(int number);
   [[nodiscard]] Worker& worker(WorkerId id) { return workers_[static_cast<std::size_t>(id)]; }
   [[nodiscard]] int exchange(WorkerId worker, int server, bool push) const;
 
@@ -89,7 +89,7 @@ class PsAsync final : public Strategy {
   std::int64_t updates_ = 0;            ///< of all groups
   std::int64_t missed_ = 0;             ///< the sum of their stalenesses
   std::unordered_map<OperationId, Pending> pending_;
-  std::vector<WindowQueue<Pending>> queues_;  ///< by exchange
+  std::vector<WindowQueue<Pending>> queues_;  ///< pushes, pulls of each worker
   OperationWriter writer_;
 };
 

@@ -1,7 +1,7 @@
 #include "sim/train/exchange_routes.hpp"
 
+#include <algorithm>
 #include <cassert>
-#include <map>
 #include <set>
 
 #include "sim/collectives/host_routes.hpp"
@@ -53,11 +53,14 @@ Pattern lay_exchange(const Exchange& exchange, const Cluster& cluster, const Pla
   pattern.algorithm = exchange.name;
   pattern.channels = 1;
   pattern.connections = exchange.connections;
-  std::map<Endpoint, int> number;
+  std::set<Endpoint> places;
   std::set<int> machines;
+  // A place has the same number in all exchanges: connections from one to another are shared.
+  const int places_of_a_kind = static_cast<int>(std::max(placement.size(), servers.size()));
   const auto number_of = [&](const Endpoint& place) {
     machines.insert(router.machine_of(place));
-    return number.try_emplace(place, static_cast<int>(number.size())).first->second;
+    places.insert(place);
+    return static_cast<int>(place.place) * places_of_a_kind + place.index;
   };
   for (const auto& messages : exchange.phases) {
     Phase phase;
@@ -75,7 +78,7 @@ Pattern lay_exchange(const Exchange& exchange, const Cluster& cluster, const Pla
     }
     if (!phase.flows.empty()) pattern.phases.push_back(std::move(phase));
   }
-  pattern.ranks = static_cast<int>(number.size());
+  pattern.ranks = static_cast<int>(places.size());
   pattern.machines = static_cast<int>(machines.size());
   pattern.seal();
   return pattern;
