@@ -27,7 +27,7 @@ awk -v folder="$folder" '
 
 awk -v line="$(cat "$folder/catalogue_line")" '
   /^#include "strategies\// && !included { print "#include \"strategies/counted_wfbp.hpp\""; included = 1 }
-  /^ *{"ddp", / && !entered { print line; entered = 1 }
+  /^ *[{]"ddp", / && !entered { print line; entered = 1 }
   { print }
   END { exit !(included && entered) }
 ' "$repository/$catalogue" >"$folder/$catalogue"
