@@ -12,6 +12,8 @@
 
 #include "sim/cli/commands.hpp"
 #include "sim/cli/list_markdown.hpp"
+#include "sim/cli/list_presets.hpp"
+#include "sim/cli/list_text.hpp"
 #include "sim/cli/outputs.hpp"
 #include "sim/collectives/algorithms.hpp"
 #include "sim/config/cluster_yaml.hpp"
@@ -27,6 +29,7 @@
 #include "sim/config/strategy_catalogue.hpp"
 #include "sim/config/topology_catalogue.hpp"
 #include "sim/config/yaml_map.hpp"
+#include "sim/core/error.hpp"
 #include "sim/report/profile_text.hpp"
 #include "topologies/links.hpp"
 
@@ -271,60 +274,53 @@ Json gpus() {
   return list;
 }
 
-/// Lines below an entry: its parameters or options, an algorithm's operations.
-std::vector<std::string> details(const Json& entry) {
-  std::vector<std::string> lines;
-  const char* knobs = entry.contains("options") ? "options" : "parameters";
-  const Json parameters = entry.value(knobs, Json(nullptr));
-  for (const Json& parameter : parameters.is_array() ? parameters : Json::array()) {
-    lines.push_back(fmt::format("{}: {}  ({})", parameter["name"].get<std::string>(),
-                                parameter["default"].get<std::string>(),
-                                parameter["source"].get<std::string>()));
-  }
-  const Json operations = entry.value("operations", Json::array());
-  std::size_t width = 0;
-  for (const Json& does : operations) {
-    width = std::max(width, does["op"].get_ref<const std::string&>().size());
-  }
-  for (const Json& does : operations) {
-    lines.push_back(
-        fmt::format("{:<{}}  {} steps, {} sent by a rank", does["op"].get<std::string>(), width,
-                    does["steps"].get<std::string>(), does["bytes_per_rank"].get<std::string>()));
-  }
-  if (!operations.empty()) {
-    lines.push_back(fmt::format("ranks: {}; source: {}", entry["ranges"].get<std::string>(),
-                                entry["source"].get<std::string>()));
-  }
-  return lines;
-}
-
-void print_entries(const Json& list) {
-  std::size_t width = 0;
-  for (const Json& entry : list) {
-    width = std::max(width, entry["name"].get_ref<const std::string&>().size());
-  }
-  const bool several_kinds = std::any_of(list.begin(), list.end(), [&](const Json& entry) {
-    return entry["kind"] != list.front()["kind"];
-  });
-  std::string kind;
-  for (const Json& entry : list) {
-    if (several_kinds && entry["kind"] != kind) {
-      if (!kind.empty()) fmt::print("\n");
-      kind = entry["kind"].get<std::string>();
-      fmt::print("{}:\n", kind);
-    }
-    fmt::print("{:<{}}  {}\n", entry["name"].get<std::string>(), width,
-               entry["summary"].get<std::string>());
-    for (const std::string& line : details(entry)) fmt::print("{:<{}}    {}\n", "", width, line);
-  }
-}
-
 /// Lists that are also a page of the documentation.
 const std::map<std::string, std::string>& page_titles() {
   static const std::map<std::string, std::string> titles = {
       {"collectives", "Collectives: operations, algorithms, libraries"},
+      {"strategies", "Strategies: their knobs, presets, the originals' variables"},
       {"topologies", "Networks: machines, fabrics, links"}};
   return titles;
+}
+
+/// Lists of many entries with many knobs: a line each, unless one is asked for.
+bool is_long(const std::string& what) {
+  return what == "strategies" || what == "presets";
+}
+
+/// The entries of that name. @throws CLI::ValidationError with the nearest name.
+Json entries_named(const Json& list, const std::string& name, const std::string& what) {
+  Json found = Json::array();
+  std::vector<std::string> names;
+  for (const Json& entry : list) {
+    names.push_back(entry["name"].get<std::string>());
+    if (names.back() == name) found.push_back(entry);
+  }
+  if (found.empty()) {
+    throw CLI::ValidationError(
+        "NAME", fmt::format("'{}' is not among the {}{}", name, what, suggestion(name, names)));
+  }
+  return found;
+}
+
+void print_list(const std::string& what, const std::string& name, Json list, bool json) {
+  if (!name.empty()) list = entries_named(list, name, what);
+  if (json) {
+    fmt::print("{}", json_text(list));
+    return;
+  }
+  const bool whole = name.empty() && is_long(what);
+  fmt::print("{}", list_text(list, !whole));
+  if (whole) fmt::print("\ngradwire list {} NAME tells the knobs of one.\n", what);
+}
+
+void print_page(const std::string& what, Json list) {
+  if (what == "strategies") {
+    for (Json& entry : presets_json()) list.push_back(std::move(entry));
+    for (Json& entry : variables_json()) list.push_back(std::move(entry));
+  }
+  fmt::print("{}", list_markdown(list, page_titles().at(what),
+                                 fmt::format("gradwire list {} --markdown", what)));
 }
 
 }  // namespace
@@ -332,12 +328,14 @@ const std::map<std::string, std::string>& page_titles() {
 void add_list(CLI::App& app, Context& /*context*/) {
   struct ListOptions {
     std::string what;
+    std::string name;
     bool json = false;
     bool markdown = false;
   };
   static const std::map<std::string, Json (*)()> lists = {
       {"strategies", strategies}, {"collectives", collectives}, {"topologies", topologies},
-      {"profiles", profiles},     {"models", models},           {"gpus", gpus}};
+      {"profiles", profiles},     {"models", models},           {"gpus", gpus},
+      {"presets", presets_json},  {"variables", variables_json}};
   auto options = std::make_shared<ListOptions>();
   CLI::App* command = app.add_subcommand("list", "What is built in, with defaults and sources");
   std::vector<std::string> names(lists.size());
@@ -346,29 +344,28 @@ void add_list(CLI::App& app, Context& /*context*/) {
   command->add_option("WHAT", options->what, fmt::format("{}", fmt::join(names, " | ")))
       ->required()
       ->check(CLI::IsMember(names));
+  command->add_option("NAME", options->name, "Only the entry of that name");
   auto* json = command->add_flag("--json", options->json, "A list of objects on standard output");
   command
       ->add_flag("--markdown", options->markdown,
-                 "A page of the documentation (collectives and topologies)")
+                 "A page of the documentation (collectives, strategies, topologies)")
       ->excludes(json);
   command->footer(
       "Examples:\n"
       "  gradwire list strategies\n"
+      "  gradwire list strategies ddp\n"
       "  gradwire list models --json\n"
       "  gradwire list collectives --markdown > docs/collectives.md");
   command->callback([options] {
-    const auto title = page_titles().find(options->what);
-    if (options->markdown && title == page_titles().end()) {
-      throw CLI::ValidationError("--markdown", "there is a page of collectives and of topologies");
+    if (options->markdown && !page_titles().contains(options->what)) {
+      throw CLI::ValidationError("--markdown",
+                                 "there is a page of collectives, of strategies and of topologies");
     }
-    const Json list = lists.at(options->what)();
+    Json list = lists.at(options->what)();
     if (options->markdown) {
-      fmt::print("{}", list_markdown(list, title->second,
-                                     fmt::format("gradwire list {} --markdown", options->what)));
-    } else if (options->json) {
-      fmt::print("{}", json_text(list));
+      print_page(options->what, std::move(list));
     } else {
-      print_entries(list);
+      print_list(options->what, options->name, std::move(list), options->json);
     }
   });
 }

@@ -14,13 +14,11 @@ using Json = nlohmann::ordered_json;
 
 /// Words of a section's head, by the kind of its entries.
 const std::map<std::string_view, std::string_view>& heads() {
-  static const std::map<std::string_view, std::string_view> words = {{"operation", "Operations"},
-                                                                     {"algorithm", "Algorithms"},
-                                                                     {"library", "Libraries"},
-                                                                     {"node", "Machines"},
-                                                                     {"cluster", "Clusters"},
-                                                                     {"fabric", "Fabrics"},
-                                                                     {"link", "Links"}};
+  static const std::map<std::string_view, std::string_view> words = {
+      {"operation", "Operations"}, {"algorithm", "Algorithms"}, {"library", "Libraries"},
+      {"node", "Machines"},        {"cluster", "Clusters"},     {"fabric", "Fabrics"},
+      {"link", "Links"},           {"strategy", "Strategies"},  {"compression", "Compression"},
+      {"preset", "Presets"},       {"variable", "Variables"}};
   return words;
 }
 
@@ -38,6 +36,17 @@ const std::map<std::string_view, std::string_view>& introductions() {
       {"library", "What `collective: {library: ...}` of a scenario may name, with its keys."},
       {"fabric", "What `cluster.fabric.kind` may name, with its keys."},
       {"link", "What `fabric.link` may name, or be: payload and latency of one direction."},
+      {"strategy",
+       "What `strategy: {name: ...}` of a scenario may name, with its keys. Beside them stand\n"
+       "`grad_accumulation` and, where a strategy has parameter servers, `servers`."},
+      {"compression", "What `strategy.compression: {name: ...}` may name, with its keys."},
+      {"preset",
+       "What `strategy: {preset: ...}` may name: settings of an original system's run. Keys "
+       "beside\n"
+       "it count; `gradwire list presets NAME` tells the settings."},
+      {"variable",
+       "Names of the original systems that may stand in `strategy`, or on the command line as\n"
+       "`--env NAME=VALUE`: bare numbers, in the original's unit."},
       {"node", "What `cluster.node` may name."},
       {"cluster", "What `cluster.topology` may name."}};
   return words;

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <cstddef>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -9,13 +8,12 @@
 #include "sim/cli/commands.hpp"
 #include "sim/cli/inputs.hpp"
 #include "sim/cli/outputs.hpp"
-#include "sim/cli/predict.hpp"
+#include "sim/cli/show_plan.hpp"
 #include "sim/cli/show_topology.hpp"
 #include "sim/config/profile_yaml.hpp"
 #include "sim/core/error.hpp"
 #include "sim/report/profile_svg.hpp"
 #include "sim/report/profile_text.hpp"
-#include "sim/report/summary.hpp"
 
 namespace gradwire::cli {
 namespace {
@@ -26,33 +24,6 @@ struct ShowOptions {
   std::string point;
   std::string svg;
 };
-
-std::string plan_text(const std::vector<PlanGroup>& groups, const JobView& job) {
-  std::string text = fmt::format("{:>6}{:>9}{:>13}{:>13}  {}\n", "group", "tensors", "elements",
-                                 "collective", "from ... to");
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    const PlanGroup& group = groups[i];
-    const auto name = [&](TensorId id) { return job.tensors[static_cast<std::size_t>(id)].name; };
-    std::string span = name(group.tensors.front());
-    if (group.tensors.size() > 1) span += " ... " + name(group.tensors.back());
-    text += fmt::format("{:>6}{:>9}{:>13}{:>13}  {}\n", i, group.tensors.size(), group.elements,
-                        readable_bytes(static_cast<double>(group.size.count())), span);
-  }
-  return text;
-}
-
-void show_plan(const ShowOptions& options) {
-  const auto points = config::read_scenario(options.file, options.sets);
-  const config::Scenario& scenario = choose_point(points, options.point, options.file);
-  const JobView job = job_view(job_of(scenario));
-  const auto strategy = scenario.make_strategy(job);
-  fmt::print("{}: {} on {} ranks, {} tensors\n", scenario.name, scenario.strategy_name,
-             job.world_size, job.tensors.size());
-  const std::string first = plan_text(strategy->plan(0), job);
-  const std::string second = plan_text(strategy->plan(1), job);
-  fmt::print("\n{}:\n{}", first == second ? "Every iteration" : "First iteration", first);
-  if (first != second) fmt::print("\nFrom the second iteration on:\n{}", second);
-}
 
 ComputeProfile profile_of(const ShowOptions& options) {
   const std::string file = data_argument(config::DataKind::profile, options.file);
@@ -96,8 +67,12 @@ void add_show(CLI::App& app, Context& /*context*/) {
       "  gradwire show topology dgx1v --svg dgx1v.svg");
   CLI::App* plan = add_part(*show, *options, "plan", "The buckets or groups that a strategy forms",
                             "Scenario (YAML)");
-  plan->footer("Example:\n  gradwire show plan job.yaml --set 'strategy.bucket_cap=1 MiB'");
-  plan->callback([options] { show_plan(*options); });
+  plan->footer(
+      "Example:\n  gradwire show plan job.yaml --set 'strategy.bucket_cap=1 MiB' --svg plan.svg");
+  plan->add_option("--svg", options->svg, "Draw the groups over the gradients' times")
+      ->check(writable_file());
+  plan->callback(
+      [options] { show_plan(options->file, options->sets, options->point, options->svg); });
   CLI::App* profile = add_part(*show, *options, "profile", "The layers of a compute profile",
                                "Profile or scenario (YAML), or a shipped profile's name");
   profile->add_option("--svg", options->svg, "Draw when its gradients become ready")

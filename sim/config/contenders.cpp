@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <optional>
-#include <string_view>
+#include <map>
 #include <utility>
 
 #include "sim/config/original_knobs.hpp"
@@ -141,15 +139,41 @@ bool stays(const std::string& key, const std::string& strategy) {
 std::vector<std::string> all_contenders() {
   /// Variants beside the defaults: what papers compare.
   static const std::vector<std::string> variants = {
-      "ddp(bucket_cap=1 MiB)", "ddp(bucket_cap=100 MiB)", "ddp(gradient_as_bucket_view=true)",
-      "horovod/0.19",          "ddl_benchmarks/WFBP-A2A", "ddl_benchmarks/ByteScheduler-A2A",
+      "ddp(bucket_cap=1 MiB)",
+      "ddp(bucket_cap=100 MiB)",
+      "ddp(gradient_as_bucket_view=true)",
+      "horovod/0.19",
+      "horovod(hierarchical_allreduce=true)",
+      "horovod(torus_allreduce=true)",
+      "mg_wfbp(merge=optimal)",
+      "ddl_benchmarks/BSP-A2A",
+      "ddl_benchmarks/WFBP-A2A",
+      "ddl_benchmarks/ByteScheduler-A2A",
+      "bytescheduler(mode=ps)",
+      "ddl_benchmarks/BSP-PS",
+      "ddl_benchmarks/WFBP-PS",
+      "byteps(cross_barrier=true)",
+      "kungfu_sync(graph=RING)",
+      "kungfu_sync(graph=STAR)",
+      "kungfu_sync(graph=MULTI_BINARY_TREE_STAR)",
+      "kungfu_sync(mode=nccl)",
+      "fsdp(sharding_strategy=SHARD_GRAD_OP)",
   };
   static const std::vector<std::string> compressions = {
       "fp16", "bf16",    "signsgd", "ef_signsgd", "qsgd",    "topk",       "ef_topk",
       "dgc",  "randomk", "gtopk",   "powersgd",   "acp_sgd", "onebit_adam"};
-  std::vector<std::string> all = names_of(strategy_catalogue());
+  /// Those that begin with plain all-reduces: a comparison is of what comes after.
+  static const std::map<std::string, std::string> steady = {
+      {"powersgd", "powersgd(start_powerSGD_iter=0)"},
+      {"onebit_adam", "onebit_adam(freeze_step=0)"}};
+  const auto steadied = [](const std::string& name) {
+    const auto found = steady.find(name);
+    return found == steady.end() ? name : found->second;
+  };
+  std::vector<std::string> all;
+  for (const auto& entry : strategy_catalogue()) all.push_back(steadied(entry.name));
   all.insert(all.end(), variants.begin(), variants.end());
-  for (const std::string& compression : compressions) all.push_back("ddp+" + compression);
+  for (const auto& compression : compressions) all.push_back("ddp+" + steadied(compression));
   return all;
 }
 

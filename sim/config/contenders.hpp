@@ -16,7 +16,8 @@ struct Contender {
 };
 
 /// What `--strategies all` stands for: every strategy of the catalogue with its defaults, variants
-/// that the literature compares, and each compression on DDP.
+/// that the literature compares, and each compression on DDP. Where a strategy begins with
+/// plain all-reduces for some iterations, without those.
 [[nodiscard]] std::vector<std::string> all_contenders();
 
 /// Reads a list "a,b,c": of each a strategy or a preset, knobs in parentheses, and a compression

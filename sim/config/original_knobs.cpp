@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
+#include <cstdint>
 #include <utility>
 
 #include "sim/config/catalogue.hpp"
@@ -15,9 +15,6 @@
 namespace gradwire::config {
 namespace {
 
-constexpr std::int64_t element_bytes = 4;  ///< fp32
-constexpr std::int64_t mebibyte = 1024LL * 1024;
-
 /// Environment variables: capitals, digits and underscores.
 bool is_original_name(const std::string& key) {
   return std::ranges::all_of(
@@ -26,26 +23,21 @@ bool is_original_name(const std::string& key) {
          std::ranges::any_of(key, [](char c) { return c >= 'A' && c <= 'Z'; });
 }
 
-std::string as_bytes(const YamlValue& value, const std::string& name, std::int64_t factor) {
-  const std::int64_t most = std::numeric_limits<std::int64_t>::max() / factor;
+std::int64_t non_negative(const YamlValue& value, const std::string& name) {
   const auto number = read_value<std::int64_t>(value, name);
-  check_range(number, between(std::int64_t{0}, most), value, name);
-  return fmt::format("{} B", number * factor);
+  check_range(number, at_least(std::int64_t{0}), value, name);
+  return number;
 }
 
 /// The value as our knob writes it.
 std::string translated(const YamlValue& value, const OriginalKnob& knob) {
   switch (knob.unit) {
     case OriginalUnit::bytes:
-      return as_bytes(value, knob.name, 1);
-    case OriginalUnit::mebibytes:
-      return as_bytes(value, knob.name, mebibyte);
-    case OriginalUnit::elements:
-      return as_bytes(value, knob.name, element_bytes);
+      return fmt::format("{} B", non_negative(value, knob.name));
     case OriginalUnit::milliseconds:
       return fmt::format("{} ms", read_value<double>(value, knob.name));
     case OriginalUnit::number:
-      return fmt::format("{}", read_value<std::int64_t>(value, knob.name));
+      return fmt::format("{}", non_negative(value, knob.name));
     case OriginalUnit::flag:
       static const std::vector<std::string> states = {"0", "1"};
       if (std::ranges::find(states, value.text) == states.end()) {
@@ -107,10 +99,6 @@ std::string name_of(OriginalUnit unit) {
   switch (unit) {
     case OriginalUnit::bytes:
       return "bytes";
-    case OriginalUnit::mebibytes:
-      return "MiB";
-    case OriginalUnit::elements:
-      return "elements";
     case OriginalUnit::milliseconds:
       return "ms";
     case OriginalUnit::number:

@@ -12,8 +12,6 @@ namespace gradwire::config {
 /// its documentation tells.
 enum class OriginalUnit : std::uint8_t {
   bytes,
-  mebibytes,
-  elements,  ///< of fp32 gradients, 4 bytes each; becomes bytes
   milliseconds,
   number,  ///< a count, without a unit in our knob as well
   flag,    ///< 0 or 1

@@ -22,4 +22,15 @@ std::vector<ReadyStep> ready_curve(const ComputeProfile& profile) {
   return curve;
 }
 
+std::vector<Seconds> gradient_ready_times(const ComputeProfile& profile) {
+  std::vector<Seconds> times(tensors_of(profile).size());
+  const auto gradients = gradients_by_layer(profile);
+  Seconds now;
+  for (std::size_t layer = profile.layers.size(); layer-- > 0;) {
+    now += profile.layers[layer].backward;
+    for (const TensorId id : gradients[layer]) times[static_cast<std::size_t>(id)] = now;
+  }
+  return times;
+}
+
 }  // namespace gradwire

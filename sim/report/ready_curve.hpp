@@ -21,4 +21,7 @@ struct ReadyStep {
 /// that brings some, in order of time.
 [[nodiscard]] std::vector<ReadyStep> ready_curve(const ComputeProfile& profile);
 
+/// The same by tensor: when each gradient is ready, since the start of backward.
+[[nodiscard]] std::vector<Seconds> gradient_ready_times(const ComputeProfile& profile);
+
 }  // namespace gradwire

@@ -42,14 +42,14 @@ TEST_CASE("compare gives the same bytes with any number of workers", "[cli][comp
   CHECK(place.run(command + "1").out == place.run(command + "3").out);
 }
 
-TEST_CASE("compare runs 5 iterations after 2 where the scenario says nothing", "[cli][compare]") {
+TEST_CASE("compare runs 8 iterations after 2 where the scenario says nothing", "[cli][compare]") {
   const Workplace place("compare_default_run");
   std::string text = scenario();
   text.erase(text.find("run:"));
   place.write("s.yaml", text);
   CHECK(place.run("compare s.yaml --strategies ddp --csv a.csv").code == 0);
   CHECK(place
-            .run("compare s.yaml --strategies ddp --csv b.csv --set run.iterations=5 --set "
+            .run("compare s.yaml --strategies ddp --csv b.csv --set run.iterations=8 --set "
                  "run.warmup=2")
             .code == 0);
   CHECK(place.text("a.csv").substr(0, place.text("a.csv").find("engine")) ==

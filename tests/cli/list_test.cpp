@@ -18,6 +18,7 @@ TEST_CASE("The reference pages are what the catalogues say now", "[cli][list][do
     CHECK(run.out == read_file(GRADWIRE_SOURCE_DIR "/docs/" + page));
   };
   check("collectives", "collectives.md");
+  check("strategies", "strategies.md");
   check("topologies", "networks.md");
 }
 
@@ -51,8 +52,38 @@ TEST_CASE("A list that is no page is refused as one", "[cli][list]") {
   const auto run = place.run("list gpus --markdown");
   CHECK(run.code == 2);
   CHECK(run.out.empty());
-  CHECK(run.err.find("there is a page of collectives and of topologies") != std::string::npos);
+  CHECK(run.err.find("there is a page of collectives, of strategies and of topologies") !=
+        std::string::npos);
   CHECK(place.run("list collectives --markdown --json").code == 2);
+}
+
+TEST_CASE("Strategies are listed by a line each, and one of them with its knobs", "[cli][list]") {
+  const Workplace place("list_one");
+  const auto all = place.run("list strategies");
+  CHECK(all.code == 0);
+  CHECK_THAT(all.out, Catch::ContainsSubstring("\nddp "));
+  CHECK(all.out.find("bucket_cap") == std::string::npos);
+  const auto one = place.run("list strategies ddp");
+  CHECK(one.code == 0);
+  CHECK_THAT(one.out, Catch::ContainsSubstring("bucket_cap: 25 MiB"));
+  CHECK(one.out.find("wfbp") == std::string::npos);
+  CHECK(Json::parse(place.run("list strategies ddp --json").out).size() == 1);
+  const auto none = place.run("list strategies dpd");
+  CHECK(none.code == 2);
+  CHECK_THAT(none.err, Catch::ContainsSubstring("did you mean 'ddp'?"));
+}
+
+TEST_CASE("The shipped presets and the originals' variables tell their sources", "[cli][list]") {
+  const Workplace place("list_presets");
+  for (const char* what : {"presets", "variables"}) {
+    const auto run = place.run(std::string("list ") + what + " --json");
+    REQUIRE(run.code == 0);
+    const Json list = Json::parse(run.out);
+    CHECK(list.size() >= 20);
+    for (const Json& entry : list) CHECK_FALSE(entry.at("source").get<std::string>().empty());
+  }
+  CHECK_THAT(place.run("list presets ddl_benchmarks/BSP-PS").out,
+             Catch::ContainsSubstring("536870912"));
 }
 
 }  // namespace

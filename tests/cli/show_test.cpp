@@ -52,6 +52,15 @@ TEST_CASE("The plan shows the buckets of DDP", "[cli][show]") {
   }
 }
 
+TEST_CASE("The plan is drawn", "[cli][show]") {
+  const Workplace place("plan_svg");
+  place.write("job.yaml", scenario());
+  CHECK(place.run("show plan job.yaml --svg plan.svg").code == 0);
+  const std::string svg = place.text("plan.svg");
+  CHECK_THAT(svg, Catch::ContainsSubstring("<title>group 4: "));
+  CHECK(svg.find("<title>group 5: ") == std::string::npos);
+}
+
 TEST_CASE("A profile is shown by name, by file and by scenario", "[cli][show]") {
   const Workplace place("profile");
   place.write("job.yaml", scenario());

@@ -13,7 +13,7 @@ using namespace gradwire::config;
 TEST_CASE("every data file and scenario of the repository is accepted", "[config][check]") {
   setenv("GRADWIRE_DATA", GRADWIRE_SOURCE_DIR, 1);
   int checked = 0;
-  for (const char* folder : {"/profiles", "/topologies", "/scenarios"}) {
+  for (const char* folder : {"/profiles", "/topologies", "/scenarios", "/strategies"}) {
     for (const auto& entry :
          std::filesystem::recursive_directory_iterator(GRADWIRE_SOURCE_DIR + std::string(folder))) {
       if (entry.path().extension() != ".yaml") continue;

@@ -71,7 +71,10 @@ TEST_CASE("Every variable's knob is one that its strategies read", "[config][kno
     for (const std::string& name : knob.strategies) {
       INFO(knob.name << " of " << name);
       const StrategyEntry* strategy = find_strategy(name);
-      if (strategy == nullptr) continue;  // REMOVE when all strategies are there
+      if (strategy == nullptr) {
+        WARN("there is no strategy '" << name << "' yet");
+        continue;
+      }
       const std::string outer = knob.key.substr(0, knob.key.find('.'));
       CHECK(std::ranges::find(strategy->parameters, outer, &ParameterInfo::name) !=
             strategy->parameters.end());

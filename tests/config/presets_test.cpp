@@ -1,9 +1,11 @@
 #include "sim/config/presets.hpp"
 
-#include <filesystem>
+#include <algorithm>
+#include <cstdlib>
 #include <string>
 
 #include "sim/config/scenario.hpp"
+#include "sim/config/strategy_catalogue.hpp"
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/config/config_fixture.hpp"
@@ -122,4 +124,48 @@ TEST_CASE("A preset that is there twice, or has no strategy, is refused", "[conf
                     Catch::ContainsSubstring("missing key 'strategy'"));
   CHECK_THROWS_WITH(refuse("- {name: a, summary: s, source: t, strategy: {bucket_cap: 1 MiB}}\n"),
                     Catch::ContainsSubstring("missing key 'name'"));
+}
+
+TEST_CASE("Every shipped preset is one of its strategy, and there with its source",
+          "[config][preset]") {
+  const auto list = shipped_presets();
+  for (const char* name : {"ddl_benchmarks/BSP-A2A",
+                           "ddl_benchmarks/WFBP-A2A",
+                           "ddl_benchmarks/MG-WFBP",
+                           "ddl_benchmarks/ByteScheduler-A2A",
+                           "ddl_benchmarks/BSP-PS",
+                           "ddl_benchmarks/WFBP-PS",
+                           "ddl_benchmarks/ByteScheduler-PS",
+                           "pytorch_ddp/default",
+                           "horovod/0.16",
+                           "horovod/0.19",
+                           "horovod/0.21",
+                           "horovod/0.28",
+                           "byteps/default",
+                           "kungfu/sync-sgd",
+                           "kungfu/async-sgd",
+                           "kungfu/sma",
+                           "acpsgd/ssgd",
+                           "acpsgd/powersgd",
+                           "acpsgd/acpsgd",
+                           "dear/default"}) {
+    INFO(name);
+    const auto preset = std::ranges::find(list, name, &Preset::name);
+    REQUIRE(preset != list.end());
+    CHECK_FALSE(preset->source.empty());
+    const std::string strategy = preset->strategy.find("name")->text;
+    if (find_strategy(strategy) == nullptr) {
+      WARN("there is no strategy '" << strategy << "' yet");
+      continue;
+    }
+    const ConfigFixture folder;
+    unsetenv("GRADWIRE_DATA");
+    const std::string file = folder.write(
+        "schema: gradwire.scenario/1\n"
+        "profile: resnet50/v100-sxm2-32gb_fp32_b32\n"
+        "cluster: {node: dgx1v, nodes: 2, fabric: {kind: single_switch, link: ib_edr}}\n"
+        "strategy: {preset: " +
+        std::string(name) + "}\n");
+    CHECK(read_scenario(file, {}).front().strategy_name == strategy);
+  }
 }

@@ -1,0 +1,46 @@
+#include "sim/cli/list_presets.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <utility>
+
+#include "sim/config/original_knobs.hpp"
+#include "sim/config/presets.hpp"
+
+namespace gradwire::cli {
+
+using Json = nlohmann::ordered_json;
+
+Json presets_json() {
+  Json list = Json::array();
+  for (const config::Preset& preset : config::shipped_presets()) {
+    Json entry = {{"name", preset.name},
+                  {"kind", "preset"},
+                  {"summary", preset.summary},
+                  {"strategy", config::to_text(preset.strategy)}};
+    if (preset.collective.kind == config::YamlValue::Kind::map) {
+      entry["collective"] = config::to_text(preset.collective);
+    }
+    entry["source"] = preset.source;
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+Json variables_json() {
+  Json list = Json::array();
+  for (const config::OriginalKnob& knob : config::original_knobs()) {
+    list.push_back({{"name", knob.name},
+                    {"kind", "variable"},
+                    {"summary", fmt::format("{} of {}, in {}", knob.key,
+                                            fmt::join(knob.strategies, ", "), name_of(knob.unit))},
+                    {"key", knob.key},
+                    {"strategies", knob.strategies},
+                    {"unit", name_of(knob.unit)},
+                    {"source", knob.source}});
+  }
+  return list;
+}
+
+}  // namespace gradwire::cli

@@ -1,0 +1,77 @@
+#include "sim/cli/list_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <vector>
+
+namespace gradwire::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Lines below an entry: its parameters or options, a preset's settings, an algorithm's operations.
+std::vector<std::string> details(const Json& entry) {
+  std::vector<std::string> lines;
+  if (entry["kind"] == "preset") {
+    for (const char* key : {"strategy", "collective", "source"}) {
+      if (entry.contains(key)) {
+        lines.push_back(fmt::format("{}: {}", key, entry[key].get<std::string>()));
+      }
+    }
+  }
+  const char* knobs = entry.contains("options") ? "options" : "parameters";
+  const Json parameters = entry.value(knobs, Json(nullptr));
+  for (const Json& parameter : parameters.is_array() ? parameters : Json::array()) {
+    lines.push_back(fmt::format("{}: {}  ({})", parameter["name"].get<std::string>(),
+                                parameter["default"].get<std::string>(),
+                                parameter["source"].get<std::string>()));
+  }
+  const Json operations = entry.value("operations", Json::array());
+  std::size_t width = 0;
+  for (const Json& does : operations) {
+    width = std::max(width, does["op"].get_ref<const std::string&>().size());
+  }
+  for (const Json& does : operations) {
+    lines.push_back(
+        fmt::format("{:<{}}  {} steps, {} sent by a rank", does["op"].get<std::string>(), width,
+                    does["steps"].get<std::string>(), does["bytes_per_rank"].get<std::string>()));
+  }
+  if (!operations.empty()) {
+    lines.push_back(fmt::format("ranks: {}; source: {}", entry["ranges"].get<std::string>(),
+                                entry["source"].get<std::string>()));
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::string list_text(const Json& list, bool with_details) {
+  std::string text;
+  auto out = std::back_inserter(text);
+  std::size_t width = 0;
+  for (const Json& entry : list) {
+    width = std::max(width, entry["name"].get_ref<const std::string&>().size());
+  }
+  const bool several_kinds = std::any_of(list.begin(), list.end(), [&](const Json& entry) {
+    return entry["kind"] != list.front()["kind"];
+  });
+  std::string kind;
+  for (const Json& entry : list) {
+    if (several_kinds && entry["kind"] != kind) {
+      if (!kind.empty()) text += '\n';
+      kind = entry["kind"].get<std::string>();
+      fmt::format_to(out, "{}:\n", kind);
+    }
+    fmt::format_to(out, "{:<{}}  {}\n", entry["name"].get<std::string>(), width,
+                   entry["summary"].get<std::string>());
+    if (!with_details) continue;
+    for (const std::string& line : details(entry))
+      fmt::format_to(out, "{:<{}}    {}\n", "", width, line);
+  }
+  return text;
+}
+
+}  // namespace gradwire::cli

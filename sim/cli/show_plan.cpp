@@ -1,0 +1,79 @@
+#include "sim/cli/show_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/cli/inputs.hpp"
+#include "sim/cli/outputs.hpp"
+#include "sim/cli/predict.hpp"
+#include "sim/report/plan_report.hpp"
+#include "sim/report/ready_curve.hpp"
+
+namespace gradwire::cli {
+namespace {
+
+PlanRow row_of(const PlanGroup& group, const JobView& job, const std::vector<Seconds>& ready) {
+  PlanRow row{.tensors = static_cast<int>(group.tensors.size()),
+              .elements = group.elements,
+              .bytes = group.size.count(),
+              .first = {},
+              .last = {},
+              .note = group.note};
+  if (group.tensors.empty()) return row;
+  row.first = job.tensor(group.tensors.front()).name;
+  row.last = job.tensor(group.tensors.back()).name;
+  const auto time = [&](TensorId id) { return ready[static_cast<std::size_t>(id)].count(); };
+  row.ready_first = time(group.tensors.front());
+  for (const TensorId id : group.tensors) {
+    row.ready_first = std::min(row.ready_first, time(id));
+    row.ready_last = std::max(row.ready_last, time(id));
+  }
+  return row;
+}
+
+PlanExchange exchange_of(const Exchange& exchange) {
+  PlanExchange summary{
+      .name = exchange.name, .phases = exchange.phases.size(), .connections = exchange.connections};
+  for (const auto& phase : exchange.phases) {
+    summary.messages += phase.size();
+    for (const Message& message : phase) summary.volume += message.share;
+  }
+  return summary;
+}
+
+PlanReport plan_of(const Strategy& strategy, const JobView& job, const ComputeProfile& profile,
+                   int iteration, std::string title) {
+  const auto ready = gradient_ready_times(profile);
+  PlanReport report{.title = std::move(title), .rows = {}, .exchanges = {}};
+  for (const PlanGroup& group : strategy.plan(iteration)) {
+    report.rows.push_back(row_of(group, job, ready));
+  }
+  for (const Exchange& exchange : strategy.exchanges()) {
+    report.exchanges.push_back(exchange_of(exchange));
+  }
+  return report;
+}
+
+}  // namespace
+
+void show_plan(const std::string& file, const std::vector<std::string>& sets,
+               const std::string& point, const std::string& svg) {
+  const auto points = config::read_scenario(file, sets);
+  const config::Scenario& scenario = choose_point(points, point, file);
+  const JobView job = job_view(job_of(scenario));
+  const auto strategy = scenario.make_strategy(job);
+  const std::string title = fmt::format("{}: {} on {} ranks, {} tensors", scenario.name,
+                                        scenario.strategy_name, job.world_size, job.tensors.size());
+  const PlanReport first = plan_of(*strategy, job, *scenario.profile, 0, title);
+  const PlanReport second = plan_of(*strategy, job, *scenario.profile, 1, title);
+  const std::string table = plan_table(first);
+  const std::string later = plan_table(second);
+  fmt::print("{}\n\n{}:\n{}", title, table == later ? "Every iteration" : "First iteration", table);
+  if (table != later) fmt::print("\nFrom the second iteration on:\n{}", later);
+  const std::string exchanges = exchange_table(second);
+  if (!exchanges.empty()) fmt::print("\nMessages of its own:\n{}", exchanges);
+  write_outputs({{svg, [&] { return plan_svg(second); }}});
+}
+
+}  // namespace gradwire::cli

@@ -1,0 +1,109 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <string_view>
+
+#include "sim/report/plan_report.hpp"
+#include "sim/report/summary.hpp"
+#include "sim/report/svg.hpp"
+
+namespace gradwire {
+namespace {
+
+// Pixels.
+constexpr double plot_width = 720;
+constexpr double plot_height = 420;
+constexpr double left = 84;
+constexpr double right = 40;
+constexpr double top = 60;
+constexpr double bottom = 60;
+constexpr double least_width = 3;    ///< of a group whose gradients come at once
+constexpr double label_height = 14;  ///< that a label needs
+
+/// Okabe and Ito's palette without yellow and black; neighbours differ.
+constexpr std::array<std::string_view, 6> colours = {"#0072b2", "#d55e00", "#009e73",
+                                                     "#cc79a7", "#56b4e9", "#e69f00"};
+
+struct Scale {
+  double milliseconds = 1;  ///< end of the axis
+  double megabytes = 1;
+
+  [[nodiscard]] double x(double ms) const { return left + plot_width * ms / milliseconds; }
+  [[nodiscard]] double y(double mb) const { return top + plot_height * (1 - mb / megabytes); }
+};
+
+std::string axes(const Scale& scale) {
+  std::string text;
+  const double time = axis_tick(scale.milliseconds);
+  for (int i = 0; i * time <= scale.milliseconds; ++i) {
+    text +=
+        fmt::format(R"(<line x1="{0:.1f}" y1="{1}" x2="{0:.1f}" y2="{2}" stroke="#e3e5e8"/>)"
+                    R"(<text x="{0:.1f}" y="{3}" text-anchor="middle" fill="#555555">{4:g}</text>)"
+                    "\n",
+                    scale.x(i * time), top, top + plot_height, top + plot_height + 18, i * time);
+  }
+  const double size = axis_tick(scale.megabytes);
+  for (int i = 0; i * size <= scale.megabytes; ++i) {
+    text += fmt::format(R"(<line x1="{0}" y1="{1:.1f}" x2="{2}" y2="{1:.1f}" stroke="#e3e5e8"/>)"
+                        R"(<text x="{3}" y="{4:.1f}" text-anchor="end" fill="#555555">{5:g}</text>)"
+                        "\n",
+                        left, scale.y(i * size), left + plot_width, left - 8, scale.y(i * size) + 4,
+                        i * size);
+  }
+  return text +
+         fmt::format(R"(<text x="{}" y="{}" text-anchor="middle" fill="#555555">)"
+                     "backward (ms): a group lasts from its first gradient to its last</text>\n"
+                     R"(<text x="12" y="{}" fill="#555555">moved (MB)</text>)"
+                     "\n",
+                     left + plot_width / 2, top + plot_height + 42, top - 12);
+}
+
+std::string group(const PlanRow& row, std::size_t index, double below, const Scale& scale) {
+  const double above = below + 1e-6 * static_cast<double>(row.bytes);
+  const double end = scale.x(1e3 * row.ready_last);
+  const double begin = std::min(scale.x(1e3 * row.ready_first), end - least_width);
+  const double height = scale.y(below) - scale.y(above);
+  const std::string size = readable_bytes(static_cast<double>(row.bytes));
+  std::string text = fmt::format(
+      R"(<rect x="{:.1f}" y="{:.2f}" width="{:.1f}" height="{:.2f}" fill="{}" fill-opacity="0.85">)"
+      "<title>group {}: {} tensors, {}{}{}</title></rect>\n",
+      begin, scale.y(above), end - begin, height, colours[index % colours.size()], index,
+      row.tensors, size, row.note.empty() ? "" : ", ", svg_escaped(row.note));
+  if (height >= label_height) {
+    const bool outside = begin > left + plot_width / 2;
+    text += fmt::format(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="{}">{}: {}</text>)"
+                        "\n",
+                        outside ? begin - 6 : end + 6, (scale.y(below) + scale.y(above)) / 2 + 4.5,
+                        outside ? "end" : "start", index, size);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string plan_svg(const PlanReport& report) {
+  Scale scale{0, 0};
+  for (const PlanRow& row : report.rows) {
+    scale.milliseconds = std::max(scale.milliseconds, 1e3 * row.ready_last);
+    scale.megabytes += 1e-6 * static_cast<double>(row.bytes);
+  }
+  if (scale.milliseconds <= 0) scale.milliseconds = 1;
+  if (scale.megabytes <= 0) scale.megabytes = 1;
+  std::string text = svg_open(left + plot_width + right, top + plot_height + bottom);
+  text += fmt::format(R"(<text x="{}" y="28" font-size="18" font-weight="bold">{}</text>)"
+                      "\n",
+                      left, svg_escaped(report.title));
+  text += axes(scale);
+  double below = 0;
+  std::size_t index = 0;
+  for (const PlanRow& row : report.rows) {
+    text += group(row, index++, below, scale);
+    below += 1e-6 * static_cast<double>(row.bytes);
+  }
+  return text + "</svg>\n";
+}
+
+}  // namespace gradwire
