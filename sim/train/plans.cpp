@@ -118,7 +118,6 @@ Plans::Plans(const Job& job, const Strategy& strategy) : library_(job.library) {
     for (const Pattern& candidate : planned.candidates) {
       Pattern together = candidate;
       together.ranks = static_cast<int>(job.placement.size());  // flows name the job's ranks
-      together.ranks = static_cast<int>(job.placement.size());
       together.phases.clear();
       together.path_links.clear();
       patterns_.push_back(std::move(together));
