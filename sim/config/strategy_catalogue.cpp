@@ -75,8 +75,6 @@ const std::vector<StrategyEntry>& strategy_catalogue() {
       {"decentralized", "Bagua decentralized SGD: averages models with neighbours",
        Decentralized::read},
       {"ddp", "PyTorch DistributedDataParallel: buckets, in strict order", Ddp::read},
-      {"byteps", "BytePS: partitions through NCCL, host and servers, each by itself", BytePs::read},
-      {"p3", "priority-based parameter propagation: slices, front layers first", P3::read},
       {"dear", "reduce-scatter in backward, all-gather in the next forward", Dear::read},
       {"lb_sgd", "last-batch SGD: the all-reduce of the last gradients beside this iteration",
        LbSgd::read},
