@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
 
 #include "sim/cli/inputs.hpp"
 #include "sim/cli/outputs.hpp"
