@@ -1,6 +1,7 @@
 #include "sim/validation/training_file.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -113,6 +114,13 @@ class Reader {
     constant.where = map.require_value("key", "a key of the scenario").where;
     if (map.has("model")) constant.model = map.require_choice("model", keys_of(models_));
     if (map.has("method")) constant.method = map.require_choice("method", keys_of(methods_));
+    constant.methods = map.list<std::string>("methods");
+    for (const std::string& name : constant.methods) {
+      if (!methods_.contains(name)) {
+        map.fail("methods", fmt::format("'{}' is not one of this file's methods; expected {}", name,
+                                        fmt::join(keys_of(methods_), ", ")));
+      }
+    }
     std::string high_unit;
     constant.low = read_end(map, "from", constant.unit);
     constant.high = read_end(map, "to", high_unit);

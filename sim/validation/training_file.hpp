@@ -34,9 +34,10 @@ struct FittedConstant {
   static constexpr const char* compute = "compute";
   std::string key;  ///< a dotted key of the scenario, or `compute`
   SourceLocation where;
-  std::string model;   ///< counts for its rows only; "" for all
-  std::string method;  ///< fitted to its rows only, though it counts for all; "" for all
-  double low = 0;      ///< ends of the search
+  std::string model;                 ///< counts for its rows only; "" for all
+  std::string method;                ///< fitted to its rows only; "" for all that it counts for
+  std::vector<std::string> methods;  ///< counts for their rows only; empty for all
+  double low = 0;                    ///< ends of the search
   double high = 0;
   std::string unit;  ///< of both, as scenarios write it: " us", "" for `compute`
 };

@@ -27,7 +27,9 @@ config::Override change(const std::string& key, const std::string& value) {
 }
 
 bool counts_for(const FittedConstant& constant, const TrainingRow& row) {
-  return constant.model.empty() || constant.model == row.model;
+  const auto& methods = constant.methods;
+  return (constant.model.empty() || constant.model == row.model) &&
+         (methods.empty() || std::ranges::find(methods, row.method) != methods.end());
 }
 
 bool fitted_to(const FittedConstant& constant, const TrainingRow& row) {

@@ -126,6 +126,22 @@ TEST_CASE("A constant is fitted to the calibration rows alone", "[validation]") 
   CHECK(predicted[1].predicted == Approx(predicted[0].predicted));
 }
 
+TEST_CASE("A constant of some methods leaves the rows of others as they are", "[validation]") {
+  const auto file = read(
+      "    single_gpu: {resnet50: 320}\n"
+      "    calibrate: [{key: compute, methods: [bsp], from: \"0.1\", to: \"10\"}]\n"
+      "    rows:\n"
+      "      - {id: b, model: resnet50, method: bsp, nodes: 1, gpus_per_node: 4, measured: "
+      "1000, role: calibrate}\n"
+      "      - {id: c, model: resnet50, method: wfbp, nodes: 1, gpus_per_node: 4, measured: "
+      "5000, role: calibrate}\n");
+  const auto predicted =
+      predict_group(file, file.groups[0], fit_group(file, file.groups[0], alone), alone);
+  CHECK(predicted[0].predicted == Approx(1000).epsilon(0.031));
+  CHECK(predicted[1].predicted == Approx(4 * 320));
+  CHECK(predicted[1].how.empty());
+}
+
 TEST_CASE("A row whose strategy is unknown fails with its message, and no other does",
           "[validation]") {
   const auto file = read(
