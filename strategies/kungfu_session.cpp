@@ -12,7 +12,6 @@ namespace {
 
 constexpr int to_host = 0;
 constexpr int to_gpu = 1;
-constexpr int cpu_thread = 0;
 constexpr int operations_most = 1'000'000;
 constexpr int window_most = 1'000;
 
@@ -132,7 +131,9 @@ void KungfuSession::add_stages(const std::vector<std::vector<KungfuEdge>>& level
     };
     Stage most;
     for (const auto& [at, stage] : busy) {
-      if (load(stage) > load(most)) most = stage;
+      if (load(stage) <= load(most)) continue;
+      most = stage;
+      most.machine = at;
     }
     if (load(most) > 0) way.push_back(most);
   }
@@ -196,8 +197,8 @@ void KungfuSession::arrive(const Part& part, OperationWriter& writer) {
   const auto bytes = static_cast<double>(part.size.count());
   const Seconds time{bytes * (stage.socket / options_.socket_rate.count() +
                               stage.summed / options_.sum_rate.count())};
-  moving_[writer.post(HostWork{.thread = cpu_thread, .time = time, .label = "sockets and sums"})] =
-      part;
+  moving_[writer.post(
+      HostWork{.thread = stage.machine, .time = time, .label = "sockets and sums"})] = part;
 }
 
 void KungfuSession::send(int exchange, OperationWriter& writer) {

@@ -68,6 +68,7 @@ class KungfuSession {
   struct Stage {
     int exchange = -1;  ///< -1: on the CPU
     double socket = 0;  ///< part sizes that pass sockets of the busiest machine
+    int machine = 0;    ///< the busiest, the first of them: it does one thing at a time
     double summed = 0;  ///< part sizes that its CPU adds
   };
   using Way = std::vector<Stage>;

@@ -17,8 +17,16 @@ constexpr int nccl_stream = 1;
 constexpr double update_passes = 2;
 constexpr std::int64_t count_limit = 1 << 20;
 
-Messages messages(int exchange, const LaneItem& item, const char* what) {
-  return {exchange, item.size, item.tensors, what + item.label};
+Lane::Make messages_by(int exchange) {
+  return [exchange](const LaneItem& load) {
+    return Messages{exchange, load.size, load.tensors, load.label};
+  };
+}
+
+LaneItem labelled(const char* what, LaneItem item, Poster::Then then) {
+  item.label = what + item.label;
+  item.then = std::move(then);
+  return item;
 }
 
 }  // namespace
@@ -50,10 +58,13 @@ KvStore::KvStore(Poster& poster, const KvStoreOptions& options, const JobView& j
     : poster_(&poster),
       options_(options),
       layout_(job),
-      cpu_sum_(poster, [this](const LaneItem& load) {
-        const double gpus = layout_.local_size();
-        return HostWork{sum_thread, gpus * (load.size / options_.sum_rate), load.label};
-      }) {
+      to_host_(poster, messages_by(copy_out), options.socket_buffer),
+      cpu_sum_(poster,
+               [this](const LaneItem& load) {
+                 const double gpus = layout_.local_size();
+                 return HostWork{sum_thread, gpus * (load.size / options_.sum_rate), load.label};
+               }),
+      to_gpus_(poster, messages_by(copy_in), options.socket_buffer) {
   const Seconds request = asks ? 2 * job.message_latency : Seconds{};
   for (int server = 0; server < layout_.servers(); ++server) {
     servers_.emplace_back(poster, server_spec(server, request));
@@ -108,21 +119,19 @@ void KvStore::push_pull(const LaneItem& item, int server, std::uint64_t key,
 void KvStore::sum_locally(const LaneItem& item, Poster::Then then) {
   if (on_gpu()) {
     const auto copy = [this, item, then = std::move(then)] {
-      poster_->post(messages(copy_out, item, "COPYD2H "), then);
+      to_host_.add(labelled("COPYD2H ", item, then));
     };
     node_collective(CollectiveKind::reduce, item, copy);
     return;
   }
-  poster_->post(messages(copy_out, item, "COPYD2H "), [this, item, then = std::move(then)] {
-    if (!local()) {
+  const auto sum = [this, item, then = std::move(then)] {
+    if (local()) {
+      cpu_sum_.add(labelled("LOCAL SUM ", item, then));
+    } else {
       then();
-      return;
     }
-    LaneItem sum = item;
-    sum.label = "LOCAL SUM " + item.label;
-    sum.then = then;
-    cpu_sum_.add(std::move(sum));
-  });
+  };
+  to_host_.add(labelled("COPYD2H ", item, sum));
 }
 
 void KvStore::distribute_locally(const LaneItem& item, Poster::Then then) {
@@ -133,7 +142,7 @@ void KvStore::distribute_locally(const LaneItem& item, Poster::Then then) {
       then();
     }
   };
-  poster_->post(messages(copy_in, item, "COPYH2D "), spread);
+  to_gpus_.add(labelled("COPYH2D ", item, spread));
 }
 
 void KvStore::node_collective(CollectiveKind kind, const LaneItem& item, Poster::Then then) {

@@ -65,7 +65,9 @@ class KvStore {
   Poster* poster_;
   KvStoreOptions options_;
   ServerLayout layout_;
+  Lane to_host_;
   Lane cpu_sum_;
+  Lane to_gpus_;
   std::deque<ParameterServer> servers_;
 };
 

@@ -53,10 +53,10 @@ struct Comparison {
 
 /// The contenders asked for, and the baseline.
 std::vector<config::Contender> contenders_of(const CompareOptions& options) {
-  const std::string names = options.strategies == "all"
-                                ? fmt::format("{}", fmt::join(config::all_contenders(), ","))
-                                : options.strategies;
-  auto contenders = config::parse_contenders(names, option_name);
+  const bool all = options.strategies == "all";
+  const std::string names =
+      all ? fmt::format("{}", fmt::join(config::all_contenders(), ",")) : options.strategies;
+  auto contenders = config::parse_contenders(names, all ? "all strategies" : option_name);
   if (std::ranges::find(contenders, baseline, &config::Contender::name) == contenders.end()) {
     contenders.push_back(config::parse_contenders(baseline, option_name).front());
   }
@@ -82,7 +82,7 @@ std::string answer(const CompareOptions& options, const std::string& label,
     const auto scenario = scenario_of(options, label, contender);
     return Json{{"result", result_json(predict_point(scenario, false))}}.dump();
   } catch (const ConfigError& error) {
-    const bool asked = error.where().file.starts_with(option_name) && options.strategies != "all";
+    const bool asked = error.where().file == option_name;
     return Json{{"error", error.what()}, {"bad_option", asked}, {"bad_input", true}}.dump();
   } catch (const SimulationError& error) {
     return Json{{"error", error.what()}}.dump();

@@ -68,8 +68,9 @@ std::string list_text(const Json& list, bool with_details) {
     fmt::format_to(out, "{:<{}}  {}\n", entry["name"].get<std::string>(), width,
                    entry["summary"].get<std::string>());
     if (!with_details) continue;
-    for (const std::string& line : details(entry))
+    for (const std::string& line : details(entry)) {
       fmt::format_to(out, "{:<{}}    {}\n", "", width, line);
+    }
   }
   return text;
 }

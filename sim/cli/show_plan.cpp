@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
 
 #include "sim/cli/inputs.hpp"
 #include "sim/cli/outputs.hpp"
@@ -61,7 +64,8 @@ void show_plan(const std::string& file, const std::vector<std::string>& sets,
                const std::string& point, const std::string& svg) {
   const auto points = config::read_scenario(file, sets);
   const config::Scenario& scenario = choose_point(points, point, file);
-  const JobView job = job_view(job_of(scenario));
+  const Job whole = job_of(scenario);  // the view refers to it
+  const JobView job = job_view(whole);
   const auto strategy = scenario.make_strategy(job);
   const std::string title = fmt::format("{}: {} on {} ranks, {} tensors", scenario.name,
                                         scenario.strategy_name, job.world_size, job.tensors.size());

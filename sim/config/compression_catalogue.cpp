@@ -104,6 +104,10 @@ StrategyMaker read_strategy(const StrategyEntry& entry, Knobs& knobs) {
   group->finish();
   const JobView job = small_job();
   const auto strategy = inner(job);
+  if (dynamic_cast<const Compressed*>(strategy.get()) != nullptr) {
+    knobs.refuse(knob,
+                 fmt::format("'{}' compresses by itself; expected no 'compression'", entry.name));
+  }
   const CodecDevice device = place == "auto"  ? natural_device(*strategy, *compression)
                              : place == "cpu" ? CodecDevice::cpu
                                               : CodecDevice::gpu;

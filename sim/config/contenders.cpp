@@ -160,8 +160,8 @@ std::vector<std::string> all_contenders() {
       "fsdp(sharding_strategy=SHARD_GRAD_OP)",
   };
   static const std::vector<std::string> compressions = {
-      "fp16", "bf16",    "signsgd", "ef_signsgd", "qsgd",    "topk",       "ef_topk",
-      "dgc",  "randomk", "gtopk",   "powersgd",   "acp_sgd", "onebit_adam"};
+      "fp16",    "bf16", "signsgd", "ef_signsgd", "qsgd",     "dithering", "topk",
+      "ef_topk", "dgc",  "randomk", "gtopk",      "powersgd", "acp_sgd",   "onebit_adam"};
   /// Those that begin with plain all-reduces: a comparison is of what comes after.
   static const std::map<std::string, std::string> steady = {
       {"powersgd", "powersgd(start_powerSGD_iter=0)"},

@@ -116,7 +116,10 @@ double Workers::next_time() const {
     // It stands behind the item before it.
     if (item.after > 0) position = std::min(position, item.after - 1);
   };
-  if (taken_ < communication_.size() && communication_[taken_].arrived < members_.size()) {
+  // Behind a kernel that is on the GPU nothing is ready before that one ends.
+  const bool blocked = stream_.on_gpu && in_flight_ > 0;
+  if (!blocked && taken_ < communication_.size() &&
+      communication_[taken_].arrived < members_.size()) {
     reaches(communication_[taken_]);
   }
   if (position == items_.size()) {

@@ -14,8 +14,7 @@ namespace {
 
 constexpr MergeRule no_small{.wait_for_alpha = true, .small = 0};
 
-/// An item that is ready at `ms` and whose all-reduce takes alpha + `ms_to_send` at 1 ms a byte
-/// / 4.
+/// A gradient that is ready at `ms`, of as many elements as its all-reduce takes ms beside alpha.
 MergeItem item(double ms, std::int64_t ms_to_send) {
   return {Seconds{ms * 1e-3}, ms_to_send};
 }

@@ -78,6 +78,14 @@ TEST_CASE("toy timeline: dear", "[timeline][dear]") {
   // groups ready at 12.5, 16.5 and 20.5. The iteration ends with the last reduce-scatter.
   const DearOptions options{.num_nearby_layers = 2};
   check_each(ToyTraining().run(make<Dear>(options)), 1.5 + 6 + 1 + 12 + 1.5);
+  SECTION("a slow network") {
+    // Three times slower, H(2) = 4.5: gathered at 4.5, 9 and 13.5, where group 2's forward begins;
+    // backward has its gradients 2 (1 + 1/6) + 4 later, and three reduce-scatters follow each
+    // other.
+    ToyTraining toy;
+    toy.cost = std::make_shared<AlphaBeta>(3);
+    check_each(toy.run(make<Dear>(options)), 13.5 + 7.0 / 3 + 4 + 3 * 4.5);
+  }
   SECTION("without all-gathers nothing waits and nothing is updated") {
     DearOptions scatter = options;
     scatter.exclude_allgather = true;

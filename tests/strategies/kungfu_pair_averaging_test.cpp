@@ -1,0 +1,71 @@
+#include "strategies/kungfu_pair_averaging.hpp"
+
+#include <cmath>
+
+#include "tests/catch.hpp"
+#include "tests/strategies/toy_job.hpp"
+
+using namespace gradwire;
+using namespace gradwire::test;
+
+TEST_CASE("a peer is never oneself; the successor has double the chance", "[pair_averaging]") {
+  // Uniform over 8 with oneself sent to the next: 2/8 for the successor, 1/8 for the 6 others.
+  // 80 000 draws: standard deviation sqrt(n p (1 - p)) = 122 and 94; five of them are allowed.
+  constexpr int peers = 8;
+  constexpr int draws = 80'000;
+  std::vector<int> count(peers);
+  for (int iteration = 0; iteration < draws; ++iteration) {
+    ++count[static_cast<std::size_t>(random_peer(1, iteration, 3, peers))];
+  }
+  CHECK(count[3] == 0);
+  CHECK(std::abs(count[4] - draws / 4) < 5 * 122);
+  for (const std::size_t other : {0U, 1U, 2U, 5U, 6U, 7U}) {
+    CHECK(std::abs(count[other] - draws / 8) < 5 * 94);
+  }
+}
+
+TEST_CASE("the draw depends on seed, iteration and worker only", "[pair_averaging]") {
+  CHECK(random_peer(1, 5, 2, 64) == random_peer(1, 5, 2, 64));
+  int same = 0;
+  for (int iteration = 0; iteration < 100; ++iteration) {
+    if (random_peer(1, iteration, 2, 64) == random_peer(2, iteration, 2, 64)) ++same;
+  }
+  CHECK(same < 10);
+  CHECK(random_peer(1, 0, 0, 1) == 0);
+}
+
+TEST_CASE("request and save begin with the iteration, which waits for both", "[pair_averaging]") {
+  auto job = toy_job({10, 20});
+  job.world_size = 2;
+  job.machine_of = {0, 1};
+  job.machines = 2;
+  KungfuPairAveraging strategy({}, job);
+  // Flags 0 averaged, 1 saved; 2 save, 3 request.
+  const auto start = strategy.on_event(Seconds{}, IterationStart{0, 1});
+  REQUIRE(start.size() == 4);
+  CHECK(std::get<Messages>(start[2]).size == Bytes{120});
+  const auto& request = std::get<Messages>(start[3]);
+  CHECK(request.size == Bytes{120});
+  const auto exchange = strategy.exchanges()[static_cast<std::size_t>(request.exchange)];
+  CHECK(exchange.phases[0][0].from == Endpoint{Endpoint::Place::host, 0});
+  CHECK(exchange.phases[0][0].to == Endpoint{Endpoint::Place::host, 1});
+  const auto gate = strategy.on_event(Seconds{}, BackwardDone{.worker = 1});  // 4
+  CHECK(std::get<Gate>(gate[0]).until == std::vector<OperationId>{0, 1});
+  CHECK(std::get<Gate>(gate[0]).worker == 1);
+  CHECK(std::get<Messages>(strategy.on_event(Seconds{}, OperationDone{3})[0]).size == Bytes{120});
+  const auto average = strategy.on_event(Seconds{}, OperationDone{5});
+  // Two copies of a model into and out of the fused tensor, read both, write one: seven passes.
+  CHECK(std::get<DeviceWork>(average[0]).traffic == Bytes{7 * 120});
+  CHECK(std::get<Raise>(strategy.on_event(Seconds{}, OperationDone{6})[0]).flag == 0);
+  strategy.on_event(Seconds{}, OperationDone{2});
+  CHECK(std::get<Raise>(strategy.on_event(Seconds{}, OperationDone{8})[0]).flag == 1);
+}
+
+TEST_CASE("a peer of the same machine answers through a socket", "[pair_averaging]") {
+  auto job = toy_job({10});
+  job.world_size = 2;
+  job.machine_of = {0, 0};
+  KungfuPairAveraging strategy({.socket_rate = BytesPerSecond{1e9}}, job);
+  const auto start = strategy.on_event(Seconds{}, IterationStart{0, 0});
+  CHECK(std::get<HostWork>(start[3]).time.count() == Approx(40e-9));
+}
