@@ -7,9 +7,13 @@
 namespace gradwire {
 namespace {
 
-/// The communication stream of collectives that the inner strategy posts behind the compute stream:
-/// their transfers start when they are due instead.
-constexpr int chain_stream = 1;
+/// The communication stream of a collective's transfers. Those of stream 0, which the inner
+/// strategy posts behind the compute stream, start when they are due instead, on a stream that no
+/// strategy numbers.
+int chain_stream(const Collective& collective) {
+  constexpr int in_place_of_first = 1 << 20;
+  return collective.stream == 0 ? in_place_of_first : collective.stream;
+}
 
 bool among_machines(const Endpoint& from, const Endpoint& to, const JobView& job) {
   const auto machine = [&](const Endpoint& end) {
@@ -211,7 +215,7 @@ Operation Compressed::transfer(const Collective& original, const Transfer& trans
   if (transfer.leaders) collective.communicator = Communicator::leaders;
   if (chains_) {
     collective.ready = Collective::Ready::at_once;
-    if (collective.stream == 0) collective.stream = chain_stream;
+    collective.stream = chain_stream(original);
   }
   return collective;
 }
@@ -253,7 +257,7 @@ void Compressed::start_chain(const Collective& collective, const Recipe& recipe)
   const bool behind = collective.ready == Collective::Ready::behind_compute;
   const bool transfers =
       std::ranges::any_of(recipe.rounds, [](const CodecRound& r) { return !r.transfers.empty(); });
-  const std::int64_t id = add_chain(transfers ? std::max(collective.stream, chain_stream) : 0);
+  const std::int64_t id = add_chain(transfers ? chain_stream(collective) : 0);
   Chain& chain = chains_running_.at(id);
   auto encode = recipe.encode;
   if (behind) {
@@ -282,7 +286,7 @@ void Compressed::start_chain(const Collective& collective, const Recipe& recipe)
   } else {
     advance(id);
   }
-  if (compressor_->blocks_launcher()) post(Gate{{chains_running_.at(id).flag}});
+  if (recipe.holds_compute) post(Gate{{chains_running_.at(id).flag}});
 }
 
 void Compressed::start_chain(const Messages& messages, Payload payload) {
