@@ -31,8 +31,8 @@ class Compressed final : public Strategy {
  public:
   /// @param threads  host threads that encode and decode, at least 1.
   /// REQUIRES: compressible(*inner, *compressor).
-  Compressed(std::unique_ptr<Strategy> inner, std::unique_ptr<Compressor> compressor,
-             const JobView& job, int threads);
+  Compressed(std::unique_ptr<Strategy> inner, std::unique_ptr<Compressor> compressor, JobView job,
+             int threads);
 
   Operations on_event(Seconds now, const Event& event) override;
   [[nodiscard]] Traits traits() const override;
@@ -74,6 +74,13 @@ class Compressed final : public Strategy {
     std::int64_t id = 0;
   };
 
+  /// The communication stream of chains whose collectives the inner strategy posts behind the
+  /// compute stream: their transfers start when they are due instead.
+  static constexpr int chain_stream = 1;
+
+  /// The kernels of work on the GPU.
+  static DeviceWork kernels(const CodecWork& work, DeviceStream stream, bool notify);
+
   void ask(const Event& event);
   void rewrite(DeviceWork work);
   void rewrite(Collective collective);
@@ -96,9 +103,9 @@ class Compressed final : public Strategy {
 
   void post_batch(const Collective& collective, const Recipe& recipe);
   void start_chain(const Collective& collective, const Recipe& recipe);
-  void start_chain(const Messages& messages, Payload payload);
+  void start_chain(const Messages& messages, const Payload& payload);
   std::int64_t add_chain(int stream);
-  void add_steps(Chain& chain, const std::vector<CodecWork>& work);
+  static void add_steps(Chain& chain, const std::vector<CodecWork>& work);
   void begin(std::int64_t id);
   void advance(std::int64_t id);
   void post_step(std::int64_t id, Step& step);
