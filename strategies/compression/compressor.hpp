@@ -11,6 +11,11 @@
 
 namespace gradwire {
 
+/// Bytes of `elements` fp32 numbers.
+[[nodiscard]] constexpr Bytes fp32_size(std::int64_t elements) {
+  return Bytes{elements * gradient_element_size};
+}
+
 /// A piece of a compressor's work.
 struct CodecWork {
   enum class Place : std::uint8_t {
