@@ -18,6 +18,7 @@ using namespace gradwire::test;
 namespace {
 
 constexpr int gpus_per_machine = 4;
+constexpr int servers_max = 16;
 /// Of every link of the toy machines: so slow that bytes are seen, and faster than AlphaBeta's 1 ns
 /// a byte.
 constexpr BytesPerSecond link_rate{10e9};
@@ -43,7 +44,9 @@ RunResult simulate_toy(const ToyTraining& toy, const config::StrategyEntry& entr
   Job job = toy.job(strategy, library);
   job.jitter = jitter;
   if (entry.servers) {
-    for (int machine = 0; machine <= toy.placement.back().node; ++machine) {
+    // One on each machine, up to some.
+    for (int machine = 0; machine <= std::min(toy.placement.back().node, servers_max - 1);
+         ++machine) {
       job.servers.push_back(machine);
     }
   }
@@ -57,7 +60,7 @@ double mean_iteration(const RunResult& result) {
 
 /// Where an origin cannot run at all: seven ranks are 4 on one machine and 3 on the other.
 bool refuses(const std::string& strategy, int ranks) {
-  constexpr std::array need_equal_machines = {"hsdp", "local_sgd"};
+  constexpr std::array need_equal_machines = {"decentralized", "hsdp", "local_sgd"};
   return ranks == 7 &&
          std::ranges::find(need_equal_machines, strategy) != need_equal_machines.end();
 }
