@@ -241,7 +241,8 @@ TEST_CASE_METHOD(ClusterFixture, "a bad group is told at its place", "[config][e
         "s.yaml:2:38: 'gpu' is 'smal-gpu'; expected one of big-gpu, small-gpu; did you mean "
         "'small-gpu'?");
   CHECK(groups("{node: pair, nodes: 2, node_s: 1}") ==
-        "s.yaml:2:43: unknown key 'node_s'; expected one of node, nodes, gpus_per_node, gpu, link, "
+        "s.yaml:2:43: unknown key 'node_s'; expected one of node, nodes, gpus_per_node, "
+        "socket_bandwidth, gpu, link, "
         "gpudirect, links_per_node; did you mean 'nodes'?");
   CHECK(message("cluster: {groups: [{node: pair}, {node: pair}]}") ==
         "s.yaml:2:10: missing key 'fabric'; expected a mapping with 'kind' and 'link', for "
@@ -357,7 +358,7 @@ TEST_CASE_METHOD(ClusterFixture,
   CHECK(sockets == 2);  // a link has two directions
   CHECK(
       message("cluster: {node: pair, socket_bandwidth: 4 GB/s}") ==
-      "s.yaml:2:40: 'socket_bandwidth' is given, but 'pair' has no link between sockets; expected "
+      "s.yaml:2:41: 'socket_bandwidth' is given, but 'pair' has no link between sockets; expected "
       "a node with several sockets");
   CHECK(message(fmt::format("cluster: {{node: {}, socket_bandwidth: 4}}", node))
             .find("'socket_bandwidth'") != std::string::npos);

