@@ -122,7 +122,6 @@ void KungfuSession::add_stages(const std::vector<std::vector<KungfuEdge>>& level
       messages.push_back({host_of(peers[static_cast<std::size_t>(edge.from)]),
                           host_of(peers[static_cast<std::size_t>(edge.to)])});
     }
-    if (!messages.empty()) way.push_back({.exchange = exchange_of(messages)});
     const auto load = [&](const Stage& stage) {
       return stage.socket / options_.socket_rate.count() + stage.summed / options_.sum_rate.count();
     };
@@ -132,7 +131,13 @@ void KungfuSession::add_stages(const std::vector<std::vector<KungfuEdge>>& level
       most = stage;
       most.machine = at;
     }
-    if (load(most) > 0) way.push_back(most);
+    const int exchange = messages.empty() ? -1 : exchange_of(messages);
+    if (exchange >= 0 && sums) {
+      way.push_back({.exchange = exchange});  // what is added has to be there
+    } else {
+      most.exchange = exchange;
+    }
+    if (most.exchange >= 0 || load(most) > 0) way.push_back(most);
   }
 }
 
@@ -185,18 +190,22 @@ void KungfuSession::split(TensorId tensor, OperationWriter& writer) {
   for (const auto& part : sent) arrive(part, writer);
 }
 
-void KungfuSession::arrive(const Part& part, OperationWriter& writer) {
+void KungfuSession::arrive(Part part, OperationWriter& writer) {
   const Stage& stage = (*part.way)[part.stage];
-  if (stage.exchange >= 0) {
-    queues_[static_cast<std::size_t>(stage.exchange)].push(part);
-    send(stage.exchange, writer);
-    return;
-  }
   const auto bytes = static_cast<double>(part.size.count());
   const Seconds time{bytes * (stage.socket / options_.socket_rate.count() +
                               stage.summed / options_.sum_rate.count())};
-  moving_[writer.post(
-      HostWork{.thread = stage.machine, .time = time, .label = "sockets and sums"})] = part;
+  const bool moves = stage.exchange >= 0;
+  const bool computes = !moves || time > Seconds{};
+  part.under_way = moves && computes ? std::make_shared<int>(2) : nullptr;
+  if (computes) {
+    moving_[writer.post(
+        HostWork{.thread = stage.machine, .time = time, .label = "sockets and sums"})] = {part, -1};
+  }
+  if (moves) {
+    queues_[static_cast<std::size_t>(stage.exchange)].push(std::move(part));
+    send(stage.exchange, writer);
+  }
 }
 
 void KungfuSession::send(int exchange, OperationWriter& writer) {
@@ -205,21 +214,21 @@ void KungfuSession::send(int exchange, OperationWriter& writer) {
     moving_[writer.post(Messages{.exchange = exchange,
                                  .size = part->size,
                                  .tensors = {part->tensor},
-                                 .label = exchanges_[static_cast<std::size_t>(exchange)].name})] =
-        *part;
+                                 .label = exchanges_[static_cast<std::size_t>(exchange)].name})] = {
+        *part, exchange};
   }
 }
 
 std::optional<TensorId> KungfuSession::advance(OperationId operation, OperationWriter& writer) {
   const auto moved = moving_.find(operation);
   if (moved == moving_.end()) return std::nullopt;
-  Part part = moved->second;
+  auto [part, exchange] = std::move(moved->second);
   moving_.erase(moved);
-  const int exchange = (*part.way)[part.stage].exchange;
   if (exchange >= 0) {
     queues_[static_cast<std::size_t>(exchange)].ended();
     send(exchange, writer);
   }
+  if (part.under_way && --*part.under_way > 0) return std::nullopt;
   if (part.way == &to_host_) {
     split(part.tensor, writer);
   } else if (part.way == &to_gpu_) {

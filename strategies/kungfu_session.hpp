@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -49,7 +50,7 @@ struct KungfuSessionOptions {
 /// sockets: they take no link but the machine's CPU, at `socket_rate` for all of them together, as
 /// the sums do at `sum_rate`. Where a tensor has more parts on a graph than `operations`,
 /// neighbouring parts move together: the same bytes, and a longer first and last step of the
-/// pipeline.
+/// pipeline. A peer sends a broadcast to all behind it at once, over links and sockets.
 ///
 /// Source: lsds/KungFu, srcs/go/kungfu/session/session.go (runGraphs, runStrategiesWithHash) and
 /// shard.go; connections: srcs/go/rchannel/connection/connection.go.
@@ -74,9 +75,9 @@ class KungfuSession {
   std::optional<TensorId> advance(OperationId operation, OperationWriter& writer);
 
  private:
-  /// A step of a part's way: messages over links, or work of the machines' CPUs.
+  /// A step of a part's way: messages over links, work of the machines' CPUs, or both at once.
   struct Stage {
-    int exchange = -1;  ///< -1: on the CPU
+    int exchange = -1;  ///< -1: on the CPU only
     double socket = 0;  ///< part sizes that pass sockets of the busiest machine
     int machine = 0;    ///< the busiest, the first of them: it does one thing at a time
     double summed = 0;  ///< part sizes that its CPU adds
@@ -87,6 +88,11 @@ class KungfuSession {
     Bytes size{0};
     const Way* way = nullptr;
     std::size_t stage = 0;
+    std::shared_ptr<int> under_way{};  ///< operations of the stage; null: one
+  };
+  struct Moving {
+    Part part;
+    int exchange = -1;  ///< that it moves by; -1: on the CPU
   };
   struct Job {
     Bytes size{0};
@@ -100,7 +106,7 @@ class KungfuSession {
   int exchange_of(const std::vector<Message>& messages);
   void split(TensorId tensor, OperationWriter& writer);
   void copy_back(TensorId tensor, OperationWriter& writer);
-  void arrive(const Part& part, OperationWriter& writer);
+  void arrive(Part part, OperationWriter& writer);
   void send(int exchange, OperationWriter& writer);
 
   KungfuSessionOptions options_;
@@ -112,7 +118,7 @@ class KungfuSession {
   std::vector<Way> broadcast_;
   std::vector<WindowQueue<Part>> queues_;  ///< by exchange
   std::unordered_map<TensorId, Job> jobs_;
-  std::unordered_map<OperationId, Part> moving_;
+  std::unordered_map<OperationId, Moving> moving_;
 };
 
 }  // namespace gradwire

@@ -44,6 +44,25 @@ TEST_CASE("toy timeline: kungfu_sync, a star of two ranks", "[timeline][kungfu]"
   check_each(ToyTraining::networked(1, 2, one_ms_a_mb).run(cpu(star(), 0)), 18 + 2.5 + 1);
 }
 
+TEST_CASE("toy timeline: kungfu_sync, a tree of stars of four ranks", "[timeline][kungfu]") {
+  // BINARY_TREE_STAR on two machines of two. A: socket 0.25 and sum 0.4, alike in both machines; N:
+  // 1 to the first machine; S: sum 0.4 there; N back, and beside it B0: socket 0.25 in the first
+  // machine; B: the same in the second. The first machine's CPU does A, S and B0 one after the
+  // other, in the order in which they come up.
+  //     ready A            N      S            B0           N      B
+  //   5   8    8   - 8.65   9.65   9.65-10.05  10.7 -10.95  11.05  11.3
+  //   4  10   10.05-10.7   11.7   11.7 -12.1   12.75-13     13.1   13.35
+  //   3  12   12.1 -12.75  13.75  13.75-14.15  14.8 -15.05  15.15  15.4
+  //   2  14   14.15-14.8   15.8   15.8 -16.2   16.85-17.1   17.2   17.45
+  //   1  16   16.2 -16.85  17.85  17.85-18.25  18.9 -19.15  19.25  19.5
+  //   0  18   18.25-18.9   19.9   19.9 -20.3   20.3 -20.55  21.3   21.55
+  KungfuSessionOptions options = star();
+  options.graph = KungfuGraph::binary_tree_star;
+  options.sum_rate = BytesPerSecond{2.5e9};
+  options.socket_rate = BytesPerSecond{4e9};
+  check_each(ToyTraining::networked(2, 2, one_ms_a_mb).run(cpu(options, 0)), 21.55 + 1);
+}
+
 TEST_CASE("toy timeline: kungfu_sync, nccl", "[timeline][kungfu]") {
   SECTION("fused") {
     // T(6) = 6.5 behind the last gradient.
