@@ -62,6 +62,7 @@ class Reader {
     read_gates();
     models_ = read_names("models");
     methods_ = read_names("methods");
+    for (YamlMap& fitted : map_.maps("calibrate")) file_.fitted.push_back(read_fitted(fitted));
     for (YamlMap& group : map_.maps("groups")) read_group(group);
     if (file_.groups.empty()) map_.fail("groups", "there is no group; expected at least one");
     for (YamlMap& skipped : map_.maps("skipped")) {

@@ -28,7 +28,7 @@ struct TrainingRow {
   std::vector<config::Override> changes{};
 };
 
-/// A constant that is fitted to the rows with role calibrate of its group.
+/// A constant that is fitted to the rows with role calibrate, of its group or of the whole file.
 struct FittedConstant {
   /// "compute": the iteration's time, as a factor on the profile's own.
   static constexpr const char* compute = "compute";
@@ -42,7 +42,7 @@ struct FittedConstant {
   std::string unit;  ///< of both, as scenarios write it: " us", "" for `compute`
 };
 
-/// Rows whose constants are fitted together, and whose alternatives are ranked.
+/// Rows whose own constants are fitted together, and whose alternatives are ranked.
 struct TrainingGroup {
   std::string name;
   std::vector<FittedConstant> fitted;
@@ -66,6 +66,7 @@ struct TrainingFile {
   std::vector<std::pair<std::string, std::string>> source;  ///< as written, key and text
   config::YamlValue scenario;  ///< what all rows start from: gradwire.scenario/1
   std::vector<TrainingGate> gates;
+  std::vector<FittedConstant> fitted;  ///< what all groups share
   std::vector<TrainingGroup> groups;
   std::vector<std::pair<std::string, std::string>> skipped;  ///< id and why there is no row of it
 };

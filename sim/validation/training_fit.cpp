@@ -47,6 +47,35 @@ std::optional<double> predicted(const TrainingFile& file, const TrainingRow& row
   }
 }
 
+/// Adds these constants to `values`, which stay as they are, fitted to the calibration rows.
+void fit(const TrainingFile& file, const std::vector<FittedConstant>& constants,
+         const std::vector<const TrainingRow*>& rows, const Predict& predict,
+         std::vector<FittedValue>& values) {
+  const std::size_t first = values.size();
+  for (const FittedConstant& constant : constants) {
+    values.push_back({&constant, std::sqrt(constant.low * constant.high)});
+  }
+  const int turns = constants.size() > 1 ? fit_turns : 1;
+  for (int turn = 0; turn < turns; ++turn) {
+    for (std::size_t i = first; i < values.size(); ++i) {
+      const FittedConstant& constant = *values[i].constant;
+      const auto squares = [&](double logarithm) {
+        values[i].value = std::exp(logarithm);
+        double sum = 0;
+        for (const TrainingRow* row : rows) {
+          if (!fitted_to(constant, *row)) continue;
+          if (const auto found = predicted(file, *row, values, predict)) {
+            sum += std::pow(std::log(*found / row->measured), 2);
+          }
+        }
+        return sum;
+      };
+      values[i].value =
+          std::exp(minimise(std::log(constant.low), std::log(constant.high), fit_steps, squares));
+    }
+  }
+}
+
 std::string text_of(const std::vector<FittedValue>& values, const TrainingRow& row) {
   std::string text;
   for (const FittedValue& value : values) {
@@ -97,28 +126,14 @@ double in_unit(const RunResult& result, const std::string& unit) {
 std::vector<FittedValue> fit_group(const TrainingFile& file, const TrainingGroup& group,
                                    const Predict& predict) {
   std::vector<FittedValue> values;
-  for (const FittedConstant& constant : group.fitted) {
-    values.push_back({&constant, std::sqrt(constant.low * constant.high)});
+  std::vector<const TrainingRow*> rows;
+  for (const TrainingGroup& each : file.groups) {
+    for (const TrainingRow& row : each.rows) rows.push_back(&row);
   }
-  const int turns = values.size() > 1 ? fit_turns : 1;
-  for (int turn = 0; turn < turns; ++turn) {
-    for (FittedValue& value : values) {
-      const auto squares = [&](double logarithm) {
-        value.value = std::exp(logarithm);
-        double sum = 0;
-        for (const TrainingRow& row : group.rows) {
-          if (!fitted_to(*value.constant, row)) continue;
-          if (const auto found = predicted(file, row, values, predict)) {
-            sum += std::pow(std::log(*found / row.measured), 2);
-          }
-        }
-        return sum;
-      };
-      const FittedConstant& constant = *value.constant;
-      value.value =
-          std::exp(minimise(std::log(constant.low), std::log(constant.high), fit_steps, squares));
-    }
-  }
+  fit(file, file.fitted, rows, predict, values);
+  rows.clear();
+  for (const TrainingRow& row : group.rows) rows.push_back(&row);
+  fit(file, group.fitted, rows, predict, values);
   return values;
 }
 

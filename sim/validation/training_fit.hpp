@@ -26,9 +26,9 @@ struct FittedValue {
 /// What a simulated run gives, in the file's unit. REQUIRES: unit is one of training_units().
 [[nodiscard]] double in_unit(const RunResult& result, const std::string& unit);
 
-/// Fits the group's constants to its rows with role calibrate: the least sum of squared logarithms
-/// of predicted over measured, one constant after the other. Rows that cannot be predicted count
-/// not. Without constants there is nothing to do.
+/// Fits the file's constants to all rows with role calibrate, then the group's to its own: the
+/// least sum of squared logarithms of predicted over measured, one constant after the other. Rows
+/// that cannot be predicted count not. Without constants there is nothing to do.
 [[nodiscard]] std::vector<FittedValue> fit_group(const TrainingFile& file,
                                                  const TrainingGroup& group,
                                                  const Predict& predict);

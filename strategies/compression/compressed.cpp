@@ -208,7 +208,7 @@ Operation Compressed::transfer(const Collective& original, const Transfer& trans
   if (transfer.leaders) collective.communicator = Communicator::leaders;
   if (chains_) {
     collective.ready = Collective::Ready::at_once;
-    if (collective.stream == 0) collective.stream = chain_stream;
+    collective.stream = chain_stream(original);
   }
   return collective;
 }

@@ -74,9 +74,13 @@ class Compressed final : public Strategy {
     std::int64_t id = 0;
   };
 
-  /// The communication stream of chains whose collectives the inner strategy posts behind the
-  /// compute stream: their transfers start when they are due instead.
-  static constexpr int chain_stream = 1;
+  /// The communication stream of a collective's transfers. Those of stream 0, which the inner
+  /// strategy posts behind the compute stream, start when they are due instead, on a stream that no
+  /// strategy numbers: chains of two streams must not wait for each other.
+  static int chain_stream(const Collective& collective) {
+    constexpr int in_place_of_first = 1 << 20;
+    return collective.stream == 0 ? in_place_of_first : collective.stream;
+  }
 
   /// The kernels of work on the GPU.
   static DeviceWork kernels(const CodecWork& work, DeviceStream stream, bool notify);

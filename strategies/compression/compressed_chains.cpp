@@ -23,7 +23,7 @@ void Compressed::start_chain(const Collective& collective, const Recipe& recipe)
   const bool behind = collective.ready == Collective::Ready::behind_compute;
   const bool transfers =
       std::ranges::any_of(recipe.rounds, [](const CodecRound& r) { return !r.transfers.empty(); });
-  const std::int64_t id = add_chain(transfers ? std::max(collective.stream, chain_stream) : 0);
+  const std::int64_t id = add_chain(transfers ? chain_stream(collective) : 0);
   Chain& chain = chains_running_.at(id);
   auto encode = recipe.encode;
   if (behind) {
@@ -53,7 +53,7 @@ void Compressed::start_chain(const Collective& collective, const Recipe& recipe)
   } else {
     advance(id);
   }
-  if (compressor_->blocks_launcher()) post(Gate{{chains_running_.at(id).flag}});
+  if (recipe.holds_compute) post(Gate{{chains_running_.at(id).flag}});
 }
 
 void Compressed::start_chain(const Messages& messages, const Payload& payload) {

@@ -50,6 +50,7 @@ struct CodecRound {
 struct Recipe {
   std::vector<CodecWork> encode{};
   std::vector<CodecRound> rounds{};
+  bool holds_compute = false;  ///< what is launched next waits for its end
 };
 
 /// What becomes of a message between two hosts.
@@ -90,8 +91,6 @@ class Compressor {
   [[nodiscard]] virtual bool linear() const { return false; }
   /// Its recipes have several rounds, or work away from the GPU.
   [[nodiscard]] virtual bool chained() const { return false; }
-  /// The host thread that launches kernels waits for each all-reduce's end.
-  [[nodiscard]] virtual bool blocks_launcher() const { return false; }
   /// What its recipes use beside all-reduces.
   [[nodiscard]] virtual std::vector<CollectiveUse> collectives() const { return {}; }
   [[nodiscard]] virtual std::vector<Exchange> exchanges() const { return {}; }

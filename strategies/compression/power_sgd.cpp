@@ -68,6 +68,7 @@ Recipe PowerSgd::recipe(const TensorGroup& group) const {
   const LowRankGroup parts = parted(group);
   const bool matrices = !parts.matrices.empty();
   Recipe recipe;
+  recipe.holds_compute = options_.hook;  // decompress() synchronises with the device
   if (options_.use_error_feedback) {  // add the error, keep a copy
     recipe.encode.push_back(streaming("add error", 5 * fp32_size(group.elements), 2));
   }

@@ -142,6 +142,25 @@ TEST_CASE("A constant of some methods leaves the rows of others as they are", "[
   CHECK(predicted[1].how.empty());
 }
 
+TEST_CASE("A constant of the file is fitted to the calibration rows of all groups",
+          "[validation]") {
+  // Two groups, in which four GPUs do 1000 and 4000: one factor can only meet their geometric mean.
+  const auto file = read(
+      "    rows:\n"
+      "      - {id: b, model: resnet50, method: bsp, nodes: 1, gpus_per_node: 4, measured: "
+      "1000, role: calibrate}\n"
+      "  - name: another\n"
+      "    rows:\n"
+      "      - {id: c, model: resnet50, method: bsp, nodes: 1, gpus_per_node: 4, measured: "
+      "4000, role: calibrate}\n"
+      "calibrate: [{key: compute, from: \"0.1\", to: \"10\"}]\n");
+  REQUIRE(file.groups.size() == 2);
+  for (const TrainingGroup& group : file.groups) {
+    const auto predicted = predict_group(file, group, fit_group(file, group, alone), alone);
+    CHECK(predicted[0].predicted == Approx(2000).epsilon(0.031));
+  }
+}
+
 TEST_CASE("A row whose strategy is unknown fails with its message, and no other does",
           "[validation]") {
   const auto file = read(
