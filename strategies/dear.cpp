@@ -246,8 +246,8 @@ std::vector<PlanGroup> Dear::plan(int iteration) const {
     for (const Group& group : groups_) add(group, "all-gather in forward");
   }
   if (!options_.exclude_reducescatter) {
-    for (auto group = groups_.rbegin(); group != groups_.rend(); ++group) {
-      add(*group, "reduce-scatter in backward");
+    for (std::size_t group = groups_.size(); group-- > 0;) {
+      add(groups_[group], "reduce-scatter in backward");
     }
   }
   return plan;

@@ -9,7 +9,15 @@
 namespace gradwire::config {
 
 /// The kinds of data that are named in YAML and live in files of their own.
-enum class DataKind { profile, gpu, node, cluster, collective_table, efficiencies, compressor_costs };
+enum class DataKind {
+  profile,
+  gpu,
+  node,
+  cluster,
+  collective_table,
+  efficiencies,
+  compressor_costs
+};
 
 /// Where the shipped data live: $GRADWIRE_DATA, else ../share/gradwire beside the program's folder
 /// (installed), else the source tree.

@@ -73,7 +73,7 @@ struct RunResult {
   double overlap_fraction = 0;      ///< of it hidden behind compute, 0..1
   /// Updates of others between a worker's read of the model and its own; synchronous: nothing.
   std::optional<double> staleness;
-  std::vector<LinkReport> links;    ///< busiest first, at most 20
+  std::vector<LinkReport> links;  ///< busiest first, at most 20
   std::vector<Warning> warnings;
   std::vector<Span> spans;  ///< of the traced iteration
   std::string profile_source;

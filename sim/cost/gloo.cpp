@@ -9,8 +9,8 @@
 
 #include "sim/collectives/host_routes.hpp"
 #include "sim/core/error.hpp"
-#include "sim/cost/host_copies.hpp"
 #include "sim/core/host_cpu.hpp"
+#include "sim/cost/host_copies.hpp"
 
 namespace gradwire {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "sim/collectives/algorithms.hpp"
 #include "sim/collectives/host_routes.hpp"
-#include "sim/cost/host_copies.hpp"
 #include "sim/core/host_cpu.hpp"
+#include "sim/cost/host_copies.hpp"
 
 namespace gradwire {
 namespace {

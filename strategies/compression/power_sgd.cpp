@@ -69,7 +69,7 @@ Recipe PowerSgd::recipe(const TensorGroup& group) const {
   const bool matrices = !parts.matrices.empty();
   Recipe recipe;
   recipe.holds_compute = options_.hook;  // decompress() synchronises with the device
-  if (options_.use_error_feedback) {  // add the error, keep a copy
+  if (options_.use_error_feedback) {     // add the error, keep a copy
     recipe.encode.push_back(streaming("add error", 5 * fp32_size(group.elements), 2));
   }
   if (parts.raw > 0) {
