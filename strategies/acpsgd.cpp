@@ -40,8 +40,8 @@ StrategyMaker read_acp_sgd(Knobs& knobs) {
       knobs.size("threshold", threshold_default,
                  "acpsgd.py:98: 25 MB of gradients; 0 B: one all-reduce a tensor", Bytes{0});
   return [rank, threshold](const JobView& job) -> std::unique_ptr<Strategy> {
-    const auto even = acp_groups(job, rank, threshold, true);
-    const auto odd = acp_groups(job, rank, threshold, false);
+    auto even = acp_groups(job, rank, threshold, true);
+    auto odd = acp_groups(job, rank, threshold, false);
     auto inner = std::make_unique<Grouped>(
         [even, odd](int iteration) { return reduces_p(iteration) ? even : odd; },
         GroupedOptions{.copies = false}, job);

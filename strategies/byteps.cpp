@@ -178,9 +178,7 @@ void BytePs::gradient_hook(TensorId tensor) {
     flight->flag = poster_.post(Flag{units_[index].name});
     for (const TensorId id : units_[index].tensors) gates_.wait_for(id, flight->flag);
   }
-  DeviceWork marker{.kernels = 0, .label = "ready"};
-  marker.notify = true;
-  poster_.post(std::move(marker), [this, flight] { ready(flight); });
+  poster_.post(launch_marker("ready"), [this, flight] { ready(flight); });
 }
 
 void BytePs::forward_hook(int layer) {
@@ -236,11 +234,11 @@ void BytePs::run_nccl() {
       broadcast_queue_.pop_front();
     }
     if (reduce.empty() && broadcast.empty()) return;
-    post_nccl_group(std::move(reduce), std::move(broadcast));
+    post_nccl_group(reduce, broadcast);
   }
 }
 
-void BytePs::post_nccl_group(std::vector<Move> reduce, std::vector<Move> broadcast) {
+void BytePs::post_nccl_group(const std::vector<Move>& reduce, const std::vector<Move>& broadcast) {
   const auto launch = [this, reduce, broadcast] {
     // The event of a group fires when all of it has ended.
     const Poster::Then end = [this, reduce, broadcast] {

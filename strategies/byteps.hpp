@@ -59,7 +59,7 @@ class BytePs final : public Strategy {
   void backward_done();
   void ready(const FlightPtr& flight);
   void run_nccl();
-  void post_nccl_group(std::vector<Move> reduce, std::vector<Move> broadcast);
+  void post_nccl_group(const std::vector<Move>& reduce, const std::vector<Move>& broadcast);
   void stage(int thread, const Move& move, Poster::Then then);
   void reduced(const Move& move);
   void to_server(const Move& move);

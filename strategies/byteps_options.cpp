@@ -5,12 +5,8 @@
 namespace gradwire {
 namespace {
 
-/// One core adds floats so fast: our measurement, sim/cost/host_cpu.hpp.
-constexpr BytesPerSecond core_sum_rate{14.2e9};
-/// Rates and times that no source states: a loopback copies through the kernel; a stage's thread
-/// signals its siblings over unix sockets and launches a copy; Python looks up a handle and calls
-/// into C++.
-constexpr BytesPerSecond assumed_loopback{5e9};
+/// Times that no source states: a stage's thread signals its siblings over unix sockets and
+/// launches a copy; Python looks up a handle and calls into C++.
 constexpr Seconds assumed_stage_time{20e-6};
 constexpr Seconds assumed_hook_time{10e-6};
 constexpr Seconds assumed_update_time{100e-6};
@@ -65,12 +61,12 @@ BytePsOptions read_byteps(Knobs& knobs) {
   options.connections = static_cast<int>(
       knobs.count("connections", options.connections, 1, count_limit,
                   "ps-lite, zmq_van.h: one socket a pair; more: servers on a machine"));
-  options.sum_rate = knobs.rate("sum_rate", core_sum_rate,
-                                "one core adds floats, our measurement, sim/cost/host_cpu.hpp; "
+  options.sum_rate = knobs.rate("sum_rate", options.sum_rate,
+                                "one core adds floats, our measurement, sim/core/host_cpu.hpp; "
                                 "that an engine thread is as fast with its OpenMP threads is "
                                 "assumed");
-  options.loopback_bandwidth =
-      knobs.rate("loopback_bandwidth", assumed_loopback, "assumed: a colocated pair without IPC");
+  options.loopback_bandwidth = knobs.rate("loopback_bandwidth", options.loopback_bandwidth,
+                                          "assumed: a colocated pair without IPC");
   options.hook_time = knobs.time("hook_time", assumed_hook_time, "assumed: Python, per gradient");
   options.stage_time =
       knobs.time("stage_time", assumed_stage_time, "assumed: a stage's thread, per task");

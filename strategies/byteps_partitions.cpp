@@ -8,7 +8,6 @@ namespace {
 
 /// Of x86, and of ARM with small pages.
 constexpr std::int64_t page_size = 4096;
-constexpr int key_part_bits = 16;
 
 }  // namespace
 

@@ -21,7 +21,7 @@ struct BytePsUnit {
 struct BytePsTask {
   std::size_t unit = 0;
   int part = 0;
-  std::uint64_t key = 0;  ///< declared number << 16 + part
+  std::uint64_t key = 0;  ///< declared number << key_part_bits + part
   Bytes size{0};
   int server = 0;
 };

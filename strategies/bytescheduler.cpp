@@ -150,9 +150,7 @@ void ByteScheduler::gradient_hook(TensorId tensor) {
   flight->flag = poster_.post(Flag{job_.tensor(tensor).name});
   gates_.wait_for(tensor, flight->flag);
   watched_ += static_cast<std::int64_t>(parts.size());
-  DeviceWork marker{.kernels = 0, .label = "ready"};
-  marker.notify = true;
-  poster_.post(std::move(marker),
+  poster_.post(launch_marker("ready"),
                [this, tensor, flight] { notice([=, this] { ready(tensor, flight); }); });
 }
 

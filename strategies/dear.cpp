@@ -156,7 +156,7 @@ void Dear::step() {
   updates_ = true;
   stepped_ = true;
   if (options_.exclude_reducescatter) {
-    marker_ = out_.post(DeviceWork{.kernels = 0, .label = "ready", .notify = true});
+    marker_ = out_.post(launch_marker("ready"));
     ++scattering_;
   } else {
     Gate gate;
@@ -216,7 +216,7 @@ void Dear::wait_for_gather(Group& group) {
 
 void Dear::update(const Module& module) {
   Bytes size{module.elements * gradient_element_size};
-  out_.post(DeviceWork{.traffic = 2 * kernels_of_unpacking * size,
+  out_.post(DeviceWork{.traffic = std::int64_t{2} * kernels_of_unpacking * size,
                        .kernels = kernels_of_unpacking * static_cast<int>(module.tensors.size()),
                        .label = "copy back and divide"});
   out_.post(

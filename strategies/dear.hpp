@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "strategies/knobs.hpp"
-#include "strategies/outbox.hpp"
+#include "strategies/operation_writer.hpp"
 
 namespace gradwire {
 
@@ -80,7 +80,7 @@ class Dear final : public Strategy {
   std::vector<Group> groups_;    ///< forward order
   std::vector<int> group_of_;    ///< by tensor
   std::int64_t elements_ = 0;
-  Outbox out_;
+  OperationWriter out_;
   bool updates_ = false;      ///< a step has been taken: forward passes wait and update
   bool stepped_ = false;      ///< step() waits for the reduce-scatters
   int scattering_ = 0;        ///< reduce-scatters in flight

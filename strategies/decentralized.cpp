@@ -4,12 +4,11 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <utility>
 
 #include "sim/core/random.hpp"
-#include "strategies/parameter_servers.hpp"
+#include "strategies/job_places.hpp"
 
 namespace gradwire {
 namespace {
@@ -28,12 +27,7 @@ Decentralized::Decentralized(const DecentralizedOptions& options, JobView job)
   std::map<int, int> ranks_on;
   for (const int machine : job_.machine_of) local_ = std::max(local_, ++ranks_on[machine]);
   if (job_.machine_of.empty()) local_ = job_.world_size;
-  if (options_.hierarchical) {
-    talkers_ = first_ranks(job_);
-  } else {
-    talkers_.resize(static_cast<std::size_t>(job_.world_size));
-    std::iota(talkers_.begin(), talkers_.end(), 0);
-  }
+  talkers_ = options_.hierarchical ? first_ranks(job_) : all_ranks(job_);
   // Tensors in reverse registration order; one that would overflow a bucket opens the next.
   for (auto id = static_cast<TensorId>(job_.tensors.size()) - 1; id >= 0; --id) {
     const TensorInfo& tensor = job_.tensor(id);
@@ -88,9 +82,7 @@ std::vector<CollectiveUse> Decentralized::collectives() const {
 }
 
 std::vector<Exchange> Decentralized::exchanges() const {
-  const auto gpu = [&](std::size_t talker) {
-    return Endpoint{Endpoint::Place::gpu, talkers_[talker]};
-  };
+  const auto gpu = [&](std::size_t talker) { return gpu_of(talkers_[talker]); };
   const std::size_t count = talkers_.size();
   if (count < 2 || options_.peers == PeerSelection::all) return {};
   if (options_.peers == PeerSelection::ring) {
@@ -153,7 +145,7 @@ void Decentralized::finish() {
   if (options_.low_precision) {
     writer_.post(OptimizerStep{.share = 1, .label = "optimizer"});
     if (!communicates()) return;
-    post(Stage::updated, 0, DeviceWork{.kernels = 0, .label = "updated", .notify = true});
+    post(Stage::updated, 0, launch_marker("updated"));
   }
   if (!communicates()) return;
   writer_.post(Gate{.until = {all_there_}});
@@ -173,7 +165,7 @@ void Decentralized::finish() {
                           .label = "copy averages back"});
 }
 
-Collective Decentralized::within_machine(CollectiveKind kind, const PlanGroup& bucket) const {
+Collective Decentralized::within_machine(CollectiveKind kind, const PlanGroup& bucket) {
   return {.kind = kind,
           .size = bucket.size,
           .tensors = bucket.tensors,

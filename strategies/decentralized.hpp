@@ -62,11 +62,11 @@ class Decentralized final : public Strategy {
   void start_iteration(int iteration);
   void finish();
   void gather(int bucket);
-  void talk(int bucket);
+  void talk(int index);
   void advance(OperationId operation);
   void bucket_over();
   void post(Stage stage, int bucket, Operation operation);
-  [[nodiscard]] Collective within_machine(CollectiveKind kind, const PlanGroup& bucket) const;
+  [[nodiscard]] static Collective within_machine(CollectiveKind kind, const PlanGroup& bucket);
   [[nodiscard]] bool communicates() const { return iteration_ % options_.interval == 0; }
   /// Do a machine's ranks average first?
   [[nodiscard]] bool has_machines() const { return options_.hierarchical && local_ > 1; }

@@ -60,7 +60,7 @@ Operations Fsdp::on_event(Seconds /*now*/, const Event& event) {
 }
 
 OperationId Fsdp::marker(const char* label) {
-  const OperationId id = out_.post(DeviceWork{.kernels = 0, .label = label, .notify = true});
+  const OperationId id = out_.post(launch_marker(label));
   order_.expect(id);
   return id;
 }

@@ -155,7 +155,7 @@ class Fsdp final : public Strategy {
   std::vector<Unit> units_;
   std::int64_t ranks_ = 1;     ///< that share a unit
   std::int64_t replicas_ = 1;  ///< machines, where hybrid
-  Outbox out_;
+  OperationWriter out_;
   IssueOrder order_;
   std::map<Ticket, Gather> gathers_;
   std::map<Ticket, std::size_t> reductions_;  ///< issued, not yet posted: of which unit

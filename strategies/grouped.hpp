@@ -40,6 +40,9 @@ class Grouped final : public Strategy {
   OperationId posted_ = 0;
 };
 
+/// Elements of a merged group in ddl-benchmarks' runs with compressors: mgwfbp/horovod_mpi_cj.sh.
+constexpr std::int64_t ddl_benchmarks_threshold = 67'108'864;
+
 /// Walks tensors in reverse registration order and closes a group once it holds at least
 /// `threshold` elements, the crossing tensor included (ddl-benchmarks,
 /// mgwfbp/hv_distributed_optimizer.py:184-206). 0: one group a tensor.

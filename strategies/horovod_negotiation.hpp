@@ -77,8 +77,7 @@ class Negotiation {
   Negotiation(const HorovodOptions& options, const JobView& job);
 
   /// @param uncached  requests of a rank that the cache does not hold; 0 with the cache off: a
-  /// cycle
-  ///                  without work, which sends its lists all the same.
+  ///                  cycle without work, which sends its lists all the same.
   [[nodiscard]] Seconds time(int uncached) const;
 
  private:

@@ -73,7 +73,7 @@ HorovodOptions read_horovod(Knobs& knobs) {
   read_costs(knobs, options);
   options.host_sum_rate = knobs.rate(
       "host_sum_rate", options.host_sum_rate,
-      "of hierarchical and Adasum: a core adds floats; our measurement, sim/cost/host_cpu.hpp");
+      "of hierarchical and Adasum: a core adds floats; our measurement, sim/core/host_cpu.hpp");
   return options;
 }
 

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "sim/core/host_cpu.hpp"
 #include "strategies/ddp.hpp"
 #include "strategies/knobs.hpp"
 
@@ -27,7 +28,7 @@ struct HorovodOptions {
   Seconds request_time{1e-6};   ///< of rank 0, an uncached request of one rank
   Seconds local_latency{1e-6};  ///< of a small message between processes of a machine
   /// At which a core adds up or combines what MPI brought.
-  BytesPerSecond host_sum_rate{14.2e9};
+  BytesPerSecond host_sum_rate = cpu_sum_rate;
 };
 
 /// Reads the core's knobs; defaults by `version`.

@@ -25,7 +25,7 @@ void HorovodQueue::submit(Seconds now, std::vector<HorovodRequest> requests, Pos
   OperationId marker = -1;
   for (auto& request : requests) {
     if (!request.ready && marker < 0) {
-      marker = poster.post(DeviceWork{.kernels = 0, .label = "ready", .notify = true});
+      marker = poster.post(launch_marker("ready"));
       open_markers_.push_back(marker);
     }
     const OperationId waits_for = request.ready ? -1 : marker;
@@ -80,6 +80,7 @@ void HorovodQueue::respond() {
     return first && !second;
   });
   std::vector<HorovodRequest> requests;
+  requests.reserve(batch_.size());
   for (const auto& pending : batch_) requests.push_back(pending.request);
   for (const auto& group : fuse_responses(requests, options_.fusion_threshold, ways_.rounding())) {
     Response response;

@@ -10,10 +10,10 @@ namespace gradwire {
 
 /// Horovod's background thread and its NCCL streams, for whatever hands tensors to it.
 ///
-/// - A cycle starts at the previous start + cycle_time, or when the thread is free if that is
-/// later.
-///   Cycles without work are not posted but keep their place in time: a request waits for the next
-///   start, and an empty cycle lasts as long as its negotiation if that is longer than cycle_time.
+/// - A cycle starts at the previous start + cycle_time, or when the thread is free, whichever is
+///   later. Cycles without work are not posted but keep their place in time: a request waits for
+///   the next start, and an empty cycle lasts as long as its negotiation if that is longer than
+///   cycle_time.
 /// - A cycle takes all requests since the last one, negotiates (Negotiation), fuses what came out
 ///   (cached ones first, by bit) and hands the responses to the streams in order.
 /// - Up to 0.22 the thread waits, before each response, until the gradients of all its tensors are
@@ -69,7 +69,7 @@ class HorovodQueue {
   [[nodiscard]] bool cached(const HorovodRequest& request) const;
   void respond();
   void execute(Seconds now, Poster& poster);
-  void feed(std::deque<Response>& stream, Poster& poster);
+  static void feed(std::deque<Response>& stream, Poster& poster);
   void forget(OperationId marker);
   std::vector<HorovodRequest> advance(OperationId operation);
 

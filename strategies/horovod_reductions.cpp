@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "sim/core/error.hpp"
+#include "strategies/job_places.hpp"
 
 namespace gradwire {
 namespace {
@@ -171,8 +172,8 @@ std::vector<Exchange> HorovodReductions::exchanges() const {
     for (const int rank : ranks) {
       if (!homogeneous_ && rank != ranks.front()) continue;
       const double share = homogeneous_ ? 1.0 / local_ranks_ : 1.0;
-      const Endpoint gpu{Endpoint::Place::gpu, rank};
-      const Endpoint host{Endpoint::Place::host, rank};
+      const Endpoint gpu = gpu_of(rank);
+      const Endpoint host = host_of(rank);
       down.phases[0].push_back({gpu, host, share});
       up.phases[0].push_back({host, gpu, share});
     }
@@ -184,13 +185,14 @@ std::vector<Exchange> HorovodReductions::exchanges() const {
 namespace {
 
 Message between_hosts(int from, int to, double share) {
-  return {{Endpoint::Place::host, from}, {Endpoint::Place::host, to}, share};
+  return {host_of(from), host_of(to), share};
 }
 
 }  // namespace
 
 std::vector<int> HorovodReductions::leaders() const {
   std::vector<int> leaders;
+  leaders.reserve(machines_.size());
   for (const auto& [machine, ranks] : machines_) leaders.push_back(ranks.front());
   return leaders;
 }

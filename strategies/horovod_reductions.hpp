@@ -19,9 +19,8 @@ class HorovodReductions {
   /// flat:         copy in, all-reduce, copy out and average.
   /// torus:        copy in, reduce-scatter in the machine, all-reduce of 1/g across, all-gather.
   /// hierarchical: copy in, reduce-scatter, 1/g to the host, ring all-reduce across on the CPU,
-  /// back
-  ///               to the GPU, all-gather in the machine. On machines of different sizes: a reduce
-  ///               to one GPU a machine, all of it to the host, and a broadcast.
+  ///               back to the GPU, all-gather in the machine. On machines of different sizes: a
+  ///               reduce to one GPU a machine, all of it to the host, and a broadcast.
   /// adasum:       as hierarchical, with vector halving and distance doubling across.
   /// gather:       copy in, all-gather, copy out.
   /// Copies only with more than one tensor; g is the number of GPUs a machine. With one machine

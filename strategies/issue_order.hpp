@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "strategies/outbox.hpp"
+#include "strategies/operation_writer.hpp"
 
 namespace gradwire {
 

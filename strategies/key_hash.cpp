@@ -10,7 +10,6 @@ constexpr std::uint64_t djb2_start = 5381;
 constexpr std::uint64_t djb2_factor = 33;
 constexpr std::uint64_t sdbm_factor = 65599;
 constexpr std::uint64_t naive_factor = 9973;
-constexpr int part_bits = 16;  ///< of a key; the rest is the declared number
 
 std::uint64_t multiplicative(std::uint64_t key, std::uint64_t start, std::uint64_t factor) {
   std::uint64_t hash = start;
@@ -64,8 +63,8 @@ int server_of(std::uint64_t key, const KeyHash& hash, const ServerLayout& layout
   } else if (hash.function == "sdbm") {
     number = multiplicative(key, 0, sdbm_factor);
   } else if (hash.function == "naive") {
-    const std::uint64_t part = key % (std::uint64_t{1} << part_bits);
-    number = ((key >> part_bits) + part) * naive_factor;
+    const std::uint64_t part = key % (std::uint64_t{1} << key_part_bits);
+    number = ((key >> key_part_bits) + part) * naive_factor;
   } else {
     number = std::hash<std::string>{}(std::to_string(key)) *
              static_cast<std::uint64_t>(hash.built_in_coef);

@@ -9,6 +9,9 @@
 
 namespace gradwire {
 
+/// A key is declared number << key_part_bits + part (BytePS, operations.cc:306-311).
+constexpr int key_part_bits = 16;
+
 /// How BytePS lays keys on servers.
 struct KeyHash {
   std::string function = "djb2";        ///< a name of key_hashes()
@@ -29,7 +32,7 @@ struct KeyHash {
 /// @return in [0, 1]; 1 where there are more separate servers than workers, which BytePS refuses.
 [[nodiscard]] double separate_share(int workers, int separate);
 
-/// The server of a key (declared number << 16 + part).
+/// The server of a key.
 ///
 /// Source: BytePS, byteps/common/global.cc (EncodeDefaultKey, Hash_*, Hash_Mixed_Mode). There the
 /// hash reads a string that has been freed; here it reads the string that was meant. "built_in" is

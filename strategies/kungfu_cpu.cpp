@@ -2,16 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <numeric>
 #include <utility>
 
-namespace gradwire {
+#include "strategies/job_places.hpp"
 
-std::vector<int> all_ranks(const JobView& job) {
-  std::vector<int> ranks(static_cast<std::size_t>(job.world_size));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  return ranks;
-}
+namespace gradwire {
 
 KungfuCpu::KungfuCpu(const KungfuSessionOptions& options, JobView job, int change_step)
     : job_(std::move(job)),
@@ -24,8 +19,7 @@ Operations KungfuCpu::on_event(Seconds /*now*/, const Event& event) {
     start_iteration(start->iteration);
   } else if (const auto* hook = std::get_if<HookFired>(&event)) {
     if (job_.synchronises(hook->micro_batch) && !averages()) {
-      ready_[writer_.post(DeviceWork{.kernels = 0, .label = "gradient ready", .notify = true})] =
-          hook->tensor;
+      ready_[writer_.post(launch_marker("gradient ready"))] = hook->tensor;
     }
   } else if (const auto* done = std::get_if<BackwardDone>(&event)) {
     if (job_.synchronises(done->micro_batch)) finish();

@@ -52,7 +52,4 @@ class KungfuCpu final : public Strategy {
   OperationWriter writer_;
 };
 
-/// All ranks of a job, as the peers of a session.
-[[nodiscard]] std::vector<int> all_ranks(const JobView& job);
-
 }  // namespace gradwire

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "strategies/parameter_servers.hpp"
+#include "strategies/job_places.hpp"
 
 namespace gradwire {
 namespace {
@@ -18,14 +18,11 @@ KungfuSessionOptions between_machines(KungfuSessionOptions options) {
 
 std::vector<PlanGroup> in_order(const JobView& job, const std::vector<TensorId>& order) {
   std::vector<PlanGroup> groups;
+  groups.reserve(order.size());
   for (const TensorId id : order) {
     groups.push_back({{id}, job.tensor(id).elements, gradient_size(job.tensor(id))});
   }
   return groups;
-}
-
-DeviceWork marker() {
-  return {.kernels = 0, .label = "gradient ready", .notify = true};
 }
 
 }  // namespace
@@ -40,7 +37,7 @@ Operations KungfuNccl::on_event(Seconds /*now*/, const Event& event) {
     if (!fusion_) all_there_ = writer_.post(Flag{.label = "all-reduces over"});
   } else if (const auto* hook = std::get_if<HookFired>(&event)) {
     if (job_.synchronises(hook->micro_batch) && !fusion_) {
-      ready_[writer_.post(marker())] = hook->tensor;
+      ready_[writer_.post(launch_marker("gradient ready"))] = hook->tensor;
     }
   } else if (const auto* done = std::get_if<BackwardDone>(&event)) {
     if (job_.synchronises(done->micro_batch)) finish();
@@ -108,7 +105,7 @@ Operations KungfuHierarchical::on_event(Seconds /*now*/, const Event& event) {
     all_there_ = writer_.post(Flag{.label = "broadcasts over"});
   } else if (const auto* hook = std::get_if<HookFired>(&event)) {
     if (job_.synchronises(hook->micro_batch)) {
-      pending_[writer_.post(marker())] = {Stage::ready, hook->tensor};
+      pending_[writer_.post(launch_marker("gradient ready"))] = {Stage::ready, hook->tensor};
     }
   } else if (const auto* done = std::get_if<BackwardDone>(&event)) {
     if (job_.synchronises(done->micro_batch)) writer_.post(Gate{.until = {all_there_}});

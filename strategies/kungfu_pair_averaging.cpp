@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "sim/core/random.hpp"
-#include "strategies/parameter_servers.hpp"
+#include "strategies/job_places.hpp"
 
 namespace gradwire {
 namespace {
@@ -53,11 +53,8 @@ StrategyMaker KungfuPairAveraging::read(Knobs& knobs) {
   options.copy_rate =
       knobs.rate("copy_rate", options.copy_rate,
                  "the local store's copy of the model: the rate of a core that adds floats, "
-                 "sim/cost/host_cpu.hpp; that a copy is as fast is assumed");
-  options.socket_rate =
-      knobs.rate("socket_rate", options.socket_rate,
-                 "our measurement of one unix socket, 2.3 GB/s of 1 MiB messages on an Intel Xeon, "
-                 "2026-11-20; that a machine carries four times that in all is assumed");
+                 "sim/core/host_cpu.hpp; that a copy is as fast is assumed");
+  options.socket_rate = knobs.rate("socket_rate", options.socket_rate, machine_socket_source);
   return
       [options](const JobView& job) { return std::make_unique<KungfuPairAveraging>(options, job); };
 }
@@ -85,8 +82,8 @@ int KungfuPairAveraging::request(int machine, int asking) const {
 std::vector<Exchange> KungfuPairAveraging::exchanges() const {
   std::vector<Exchange> exchanges;
   for (int rank = 0; rank < job_.world_size; ++rank) {
-    const Endpoint gpu{Endpoint::Place::gpu, rank};
-    const Endpoint host{Endpoint::Place::host, rank};
+    const Endpoint gpu = gpu_of(rank);
+    const Endpoint host = host_of(rank);
     const std::string name = " of worker " + std::to_string(rank);
     exchanges.push_back({.name = "save" + name, .phases = {{{gpu, host}}}});
     exchanges.push_back({.name = "load" + name, .phases = {{{host, gpu}}}});
@@ -94,10 +91,10 @@ std::vector<Exchange> KungfuPairAveraging::exchanges() const {
   // A worker has one request at a time: from a machine to it there is one connection in use.
   for (int asking = 0; asking < job_.world_size; ++asking) {
     for (const int asked : first_ranks(job_)) {
-      exchanges.push_back(
-          {.name = "models from machine " + std::to_string(machine_of(job_, asked)) +
-                   " to worker " + std::to_string(asking),
-           .phases = {{{{Endpoint::Place::host, asked}, {Endpoint::Place::host, asking}}}}});
+      exchanges.push_back({.name = "models from machine " +
+                                   std::to_string(machine_of(job_, asked)) + " to worker " +
+                                   std::to_string(asking),
+                           .phases = {{{host_of(asked), host_of(asking)}}}});
     }
   }
   return exchanges;

@@ -4,16 +4,15 @@
 #include <unordered_map>
 #include <vector>
 
-#include "strategies/knobs.hpp"
-#include "strategies/operation_writer.hpp"
+#include "strategies/kungfu_session.hpp"
 
 namespace gradwire {
 
 struct PairAveragingOptions {
-  bool fuse = true;  ///< fuse_requests: variables are copied into one tensor
-  std::uint64_t seed = 1;
-  BytesPerSecond copy_rate{14.2e9};
-  BytesPerSecond socket_rate{9.2e9};
+  bool fuse = true;                         ///< fuse_requests: variables are copied into one tensor
+  std::uint64_t seed = 1;                   ///< of the draws of peers
+  BytesPerSecond copy_rate = cpu_sum_rate;  ///< of the local store's copy of the model
+  BytesPerSecond socket_rate = machine_socket_rate;  ///< of a machine, all sockets together
 };
 
 /// The peer that `worker` asks in `iteration`: uniform over all, itself replaced by the next one,

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "strategies/parameter_servers.hpp"
+#include "strategies/job_places.hpp"
 
 namespace gradwire {
 namespace {
@@ -65,11 +65,8 @@ KungfuSessionOptions read_kungfu_session(Knobs& knobs) {
       "assumed: a part on the wire and one in the socket's buffer, between the same peers"));
   options.sum_rate = knobs.rate("sum_rate", options.sum_rate,
                                 "our measurement of one core that adds floats, "
-                                "sim/cost/host_cpu.hpp; all sums of a machine share it: assumed");
-  options.socket_rate =
-      knobs.rate("socket_rate", options.socket_rate,
-                 "our measurement of one unix socket, 2.3 GB/s of 1 MiB messages on an Intel Xeon, "
-                 "2026-11-20; that a machine carries four times that in all is assumed");
+                                "sim/core/host_cpu.hpp; all sums of a machine share it: assumed");
+  options.socket_rate = knobs.rate("socket_rate", options.socket_rate, machine_socket_source);
   return options;
 }
 
@@ -80,8 +77,8 @@ KungfuSession::KungfuSession(const KungfuSessionOptions& options, const JobView&
   Exchange up{.name = "copy to GPU", .phases = {{}}};
   std::vector<int> machines;
   for (const int rank : peers) {
-    const Endpoint gpu{Endpoint::Place::gpu, rank};
-    const Endpoint host{Endpoint::Place::host, rank};
+    const Endpoint gpu = gpu_of(rank);
+    const Endpoint host = host_of(rank);
     down.phases.front().push_back({gpu, host});
     up.phases.front().push_back({host, gpu});
     machines.push_back(machine_of(job, rank));
@@ -122,8 +119,8 @@ void KungfuSession::add_stages(const std::vector<std::vector<KungfuEdge>>& level
         busy[machine(edge.to)].socket += 1;
         continue;
       }
-      messages.push_back({{Endpoint::Place::host, peers[static_cast<std::size_t>(edge.from)]},
-                          {Endpoint::Place::host, peers[static_cast<std::size_t>(edge.to)]}});
+      messages.push_back({host_of(peers[static_cast<std::size_t>(edge.from)]),
+                          host_of(peers[static_cast<std::size_t>(edge.to)])});
     }
     if (!messages.empty()) way.push_back({.exchange = exchange_of(messages)});
     const auto load = [&](const Stage& stage) {
@@ -141,6 +138,7 @@ void KungfuSession::add_stages(const std::vector<std::vector<KungfuEdge>>& level
 
 int KungfuSession::exchange_of(const std::vector<Message>& messages) {
   std::vector<std::pair<int, int>> key;
+  key.reserve(messages.size());
   for (const auto& message : messages) key.emplace_back(message.from.index, message.to.index);
   const auto [at, is_new] = known_.try_emplace(std::move(key), static_cast<int>(exchanges_.size()));
   if (is_new) {

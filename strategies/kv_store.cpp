@@ -12,9 +12,6 @@ constexpr int sum_thread = 0;
 constexpr int first_server_thread = 1;
 constexpr int threads_of_server = 2;  ///< the executor, and the loopback's
 constexpr int nccl_stream = 1;
-/// SGD with momentum reads gradient, momentum and weight and writes two of them: five accesses,
-/// where a sum has three. Counted as two sums.
-constexpr double update_passes = 2;
 constexpr std::int64_t count_limit = 1 << 20;
 
 Lane::Make messages_by(int exchange) {
@@ -47,7 +44,7 @@ KvStoreOptions read_kv_store(Knobs& knobs) {
                                                      count_limit, "ps-lite: one socket a pair"));
   options.sum_rate = knobs.rate(
       "sum_rate", options.sum_rate,
-      "one core adds floats, our measurement, sim/cost/host_cpu.hpp; that MXNet is as fast is "
+      "one core adds floats, our measurement, sim/core/host_cpu.hpp; that MXNet is as fast is "
       "assumed");
   options.loopback_bandwidth = knobs.rate("loopback_bandwidth", options.loopback_bandwidth,
                                           "assumed: worker and server on one machine");

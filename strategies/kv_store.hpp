@@ -20,8 +20,8 @@ struct KvStoreOptions {
   std::int64_t bigarray_bound = 1000000;   ///< MXNET_KVSTORE_BIGARRAY_BOUND, elements
   Bytes socket_buffer{512LL * 1024};       ///< what a connection takes in one go
   int connections = 1;                     ///< TCP, between a worker machine and a server
-  BytesPerSecond sum_rate{14.2e9};         ///< of gradient, a worker's CPU or a server
-  BytesPerSecond loopback_bandwidth{5e9};  ///< of a colocated pair
+  BytesPerSecond sum_rate = cpu_sum_rate;  ///< of gradient, a worker's CPU or a server
+  BytesPerSecond loopback_bandwidth = assumed_loopback_rate;  ///< of a colocated pair
 };
 
 /// Reads them.

@@ -44,7 +44,7 @@ Operations LbSgd::on_event(Seconds /*now*/, const Event& event) {
 }
 
 void LbSgd::copy_tensors(int kernels_each, const char* label) {
-  out_.post(DeviceWork{.traffic = 2 * kernels_each * all_.size,
+  out_.post(DeviceWork{.traffic = std::int64_t{2} * kernels_each * all_.size,
                        .kernels = kernels_each * static_cast<int>(job_.tensors.size()),
                        .label = label});
 }

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "strategies/knobs.hpp"
-#include "strategies/outbox.hpp"
+#include "strategies/operation_writer.hpp"
 
 namespace gradwire {
 
@@ -40,7 +40,7 @@ class LbSgd final : public Strategy {
   LbSgdOptions options_;
   JobView job_;
   PlanGroup all_;
-  Outbox out_;
+  OperationWriter out_;
   int steps_ = 0;
   std::optional<OperationId> in_flight_;  ///< the last iteration's all-reduce
 };

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "strategies/knobs.hpp"
-#include "strategies/outbox.hpp"
+#include "strategies/operation_writer.hpp"
 
 namespace gradwire {
 
@@ -48,7 +48,7 @@ class LocalSgd final : public Strategy {
   JobView job_;
   std::unique_ptr<Strategy> gradients_;
   PlanGroup parameters_;
-  Outbox out_;
+  OperationWriter out_;
   std::vector<OperationId> own_id_;  ///< of each operation of DDP's; -1: left out
   int iteration_ = 0;
 };

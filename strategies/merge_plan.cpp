@@ -9,8 +9,8 @@ namespace gradwire {
 namespace {
 
 /// Sizes of _benchmark_communication: multiples of this, in elements, below the limit.
-constexpr std::int64_t fit_step = 8 * 1024;
-constexpr std::int64_t fit_limit = 512 * 1024;
+constexpr std::int64_t fit_step = 8LL * 1024;
+constexpr std::int64_t fit_limit = 512LL * 1024;
 
 Bytes bytes_of(std::int64_t elements) {
   return Bytes{elements * gradient_element_size};

@@ -62,6 +62,7 @@ void MergedHorovod::count(std::size_t arrived) {
 
 std::vector<PlanGroup> MergedHorovod::plan(int /*iteration*/) const {
   std::vector<PlanGroup> plan;
+  plan.reserve(groups_.size());
   for (const auto& group : groups_) {
     plan.push_back({group.tensors, group.size.count() / gradient_element_size, group.size});
   }
@@ -74,6 +75,7 @@ std::vector<std::vector<TensorId>> one_group(const JobView& job) {
 
 std::vector<std::vector<TensorId>> a_group_each(const JobView& job) {
   std::vector<std::vector<TensorId>> groups;
+  groups.reserve(job.gradient_order.size());
   for (const TensorId id : job.gradient_order) groups.push_back({id});
   return groups;
 }

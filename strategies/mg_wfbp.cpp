@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <span>
 
 #include "sim/core/error.hpp"
@@ -19,15 +20,15 @@ struct TableRow {
 /// The factors 3, 1.5 and 1.8 are the source's own ("hand tuning", it says no more); 2 and 4
 /// workers are in one machine, over PCIe. 48 workers are DeAR's,
 /// mgwfbp/hv_distributed_optimizer.py:44-61.
-constexpr TableRow infiniband_rows[] = {
+constexpr auto infiniband_rows = std::to_array<TableRow>({
     {2, 2.554691138304671e-06, 9.837548167872609e-11},
     {4, 4.204298980348825e-05, 2.0589360830118177e-10},
     {8, 9.75367204301171e-05, 3.0568230536676206e-10},
     {16, 3 * 2.3583677659915685e-04, 4.0594787739537565e-10},
     {32, 4.0632079996292579e-04, 1.5 * 3.2713239529771973e-10},
     {64, 8.0632079996292579e-04, 1.8 * 3.2713239529771973e-10},
-};
-constexpr TableRow eth_10g_rows[] = {
+});
+constexpr auto eth_10g_rows = std::to_array<TableRow>({
     {2, 2.554691138304671e-06, 9.837548167872609e-11},
     {4, 4.204298980348825e-05, 2.0589360830118177e-10},
     {8, 5.230272768511732e-04, 8.570746975492128e-10},
@@ -35,7 +36,7 @@ constexpr TableRow eth_10g_rows[] = {
     {32, 3 * 1.3476410788581382e-03, 8.643300782166769e-10},
     {48, 3 * 1.8476410788581382e-03, 9.643300782166769e-10},
     {64, 3 * 2.3476410788581382e-03, 9.643300782166769e-10},
-};
+});
 
 std::span<const TableRow> rows_of(CostSource source) {
   if (source == CostSource::infiniband) return infiniband_rows;

@@ -63,9 +63,7 @@ Operations P3::on_event(Seconds /*now*/, const Event& event) {
 void P3::gradient_hook(TensorId tensor) {
   const OperationId flag = poster_.post(Flag{job_.tensor(tensor).name});
   gates_.wait_for(tensor, flag);
-  DeviceWork marker{.kernels = 0, .label = "ready"};
-  marker.notify = true;
-  poster_.post(std::move(marker), [this, tensor, flag] { send(tensor, flag); });
+  poster_.post(launch_marker("ready"), [this, tensor, flag] { send(tensor, flag); });
 }
 
 void P3::send(TensorId tensor, OperationId flag) {

@@ -64,7 +64,8 @@ void ParameterServer::sum(LaneItem item, std::uint64_t key) {
   };
   item.label = "SUM " + item.label;
   item.then = one_there;
-  engine_[thread_of(key, item.size)].add(std::move(item));
+  Lane& thread = engine_[thread_of(key, item.size)];
+  thread.add(std::move(item));
   poster_->post(HostWork{HostWork::no_thread, spec_.request, "acknowledge, request"}, one_there);
 }
 

@@ -5,9 +5,17 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sim/core/host_cpu.hpp"
 #include "strategies/lane.hpp"
 
 namespace gradwire {
+
+/// What a colocated pair moves through the kernel's loopback. Assumed; no source states it.
+constexpr BytesPerSecond assumed_loopback_rate{5e9};
+
+/// The update of a server that runs SGD with momentum, in sums: it reads gradient, momentum and
+/// weight and writes two of them, five accesses of memory where a sum has three. Counted as two.
+constexpr double update_passes = 2;
 
 /// A server as the workers of a class see it: all push a key at the same time.
 struct ParameterServerSpec {
@@ -17,7 +25,7 @@ struct ParameterServerSpec {
   int threads = 1;       ///< engine threads
   Bytes together{0};     ///< pushes (pulls) that wait for the connection travel together up to this
   double passes = 1;     ///< over a vector, to sum it: copy the first push, add the others
-  BytesPerSecond sum_rate{1};
+  BytesPerSecond sum_rate = cpu_sum_rate;  ///< of an engine thread, bytes of a vector
   /// Of a pair on one machine, whose messages take no link; 0: as good as shared memory.
   BytesPerSecond loopback{0};
   /// Acknowledgement of a push and request of the pull, there and back.

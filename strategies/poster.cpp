@@ -5,18 +5,14 @@
 namespace gradwire {
 
 OperationId Poster::post(Operation operation, Then then) {
-  if (then) continuations_.emplace(posted_, std::move(then));
-  operations_.push_back(std::move(operation));
-  return posted_++;
+  const OperationId id = writer_.post(std::move(operation));
+  if (then) continuations_.emplace(id, std::move(then));
+  return id;
 }
 
 void Poster::done(OperationId operation) {
   auto node = continuations_.extract(operation);
   if (!node.empty()) node.mapped()();
-}
-
-Operations Poster::take() {
-  return std::exchange(operations_, {});
 }
 
 }  // namespace gradwire

@@ -3,12 +3,11 @@
 #include <functional>
 #include <unordered_map>
 
-#include "strategies/operations.hpp"
+#include "strategies/operation_writer.hpp"
 
 namespace gradwire {
 
-/// Numbers the operations of a strategy as it posts them, and keeps what is to happen when each has
-/// ended.
+/// An OperationWriter that keeps what is to happen when each operation has ended.
 class Poster {
  public:
   using Then = std::function<void()>;
@@ -22,12 +21,11 @@ class Poster {
   void done(OperationId operation);
 
   /// What was posted since the last call, to be returned from on_event.
-  Operations take();
+  Operations take() { return writer_.take(); }
 
  private:
-  Operations operations_;
+  OperationWriter writer_;
   std::unordered_map<OperationId, Then> continuations_;  // looked up only, never walked
-  OperationId posted_ = 0;
 };
 
 }  // namespace gradwire

@@ -35,7 +35,7 @@ StrategyMaker read_powersgd(Knobs& knobs) {
   options.hook = false;
   if (!knobs.given("min_compression_rate")) options.min_compression_rate = epfml_compression_rate;
   return [options](const JobView& job) -> std::unique_ptr<Strategy> {
-    const auto all = groups_by_elements(job, std::numeric_limits<std::int64_t>::max());
+    auto all = groups_by_elements(job, std::numeric_limits<std::int64_t>::max());
     auto inner = std::make_unique<Grouped>(
         [all](int) { return all; }, GroupedOptions{.copies = false, .after_backward = true}, job);
     return std::make_unique<Compressed>(std::move(inner), std::make_unique<PowerSgd>(options, job),

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "strategies/job_places.hpp"
+
 namespace gradwire {
 PsAsync::PsAsync(const PsAsyncOptions& options, JobView job)
     : options_(options), job_(std::move(job)), places_(server_places(job_)) {
@@ -36,7 +38,7 @@ int PsAsync::exchange(WorkerId worker, int server, bool push) const {
 std::vector<Exchange> PsAsync::exchanges() const {
   std::vector<Exchange> exchanges;
   for (int rank = 0; rank < job_.world_size; ++rank) {
-    const Endpoint gpu{Endpoint::Place::gpu, rank};
+    const Endpoint gpu = gpu_of(rank);
     for (std::size_t server = 0; server < places_.size(); ++server) {
       const std::string ends = " " + std::to_string(rank) + ", server " + std::to_string(server);
       exchanges.push_back({.name = "push of worker" + ends, .phases = {{{gpu, places_[server]}}}});
@@ -131,8 +133,7 @@ void PsAsync::gate(WorkerId id, const std::vector<int>& groups) {
 void PsAsync::hook(WorkerId id, TensorId tensor) {
   for (const int index : of_tensor_[static_cast<std::size_t>(tensor)]) {
     if (--worker(id).missing[static_cast<std::size_t>(index)] > 0) continue;
-    post(Stage::ready, id, index,
-         DeviceWork{.kernels = 0, .label = "gradients ready", .notify = true, .worker = id});
+    post(Stage::ready, id, index, launch_marker("gradients ready", id));
   }
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "strategies/operation_writer.hpp"
-#include "strategies/parameter_servers.hpp"
+#include "strategies/variable_groups.hpp"
 #include "strategies/window_queue.hpp"
 
 namespace gradwire {
@@ -70,7 +70,7 @@ class PsAsync final : public Strategy {
   [[nodiscard]] bool too_far_ahead(const Worker& worker) const;
   void post(Stage stage, WorkerId worker, int group, Operation operation);
   /// Queues a worker's group to be pulled or pushed.
-  void move(Stage stage, WorkerId worker, int group);
+  void move(Stage stage, WorkerId id, int group);
   void send(int number);
   [[nodiscard]] Worker& worker(WorkerId id) { return workers_[static_cast<std::size_t>(id)]; }
   [[nodiscard]] int exchange(WorkerId worker, int server, bool push) const;

@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "strategies/job_places.hpp"
+
 namespace gradwire {
 namespace {
 
@@ -17,13 +19,6 @@ constexpr int push_to(int server) {
 }
 constexpr int pull_from(int server) {
   return push_to(server) + 1;
-}
-
-Endpoint gpu(int rank) {
-  return {Endpoint::Place::gpu, rank};
-}
-Endpoint host(int rank) {
-  return {Endpoint::Place::host, rank};
 }
 
 }  // namespace
@@ -68,22 +63,21 @@ int PsSync::pushers() const {
 }
 
 std::vector<Exchange> PsSync::exchanges() const {
-  std::vector<int> ranks(static_cast<std::size_t>(job_.world_size));
-  for (int rank = 0; rank < job_.world_size; ++rank) ranks[static_cast<std::size_t>(rank)] = rank;
+  const std::vector<int> ranks = all_ranks(job_);
   const auto pushing = options_.worker == ServedWorker::gpu ? ranks : first_ranks(job_);
   std::vector<Message> down;
   std::vector<Message> up;
   for (const int rank : ranks) {
-    down.push_back({gpu(rank), host(rank)});
-    up.push_back({host(rank), gpu(rank)});
+    down.push_back({gpu_of(rank), host_of(rank)});
+    up.push_back({host_of(rank), gpu_of(rank)});
   }
   std::vector<Exchange> exchanges = {{.name = "gradients to host memory", .phases = {down}}};
   for (std::size_t server = 0; server < places_.size(); ++server) {
     Exchange push{.name = "push to server " + std::to_string(server), .phases = {{}}};
     Exchange pull{.name = "pull from server " + std::to_string(server), .phases = {{}, up}};
     for (const int rank : pushing) {
-      push.phases.front().push_back({host(rank), places_[server]});
-      pull.phases.front().push_back({places_[server], host(rank)});
+      push.phases.front().push_back({host_of(rank), places_[server]});
+      pull.phases.front().push_back({places_[server], host_of(rank)});
     }
     exchanges.push_back(std::move(push));
     exchanges.push_back(std::move(pull));
@@ -135,8 +129,7 @@ void PsSync::hook(TensorId tensor) {
   for (const int index : of_tensor_[static_cast<std::size_t>(tensor)]) {
     const auto at = static_cast<std::size_t>(index);
     if (--missing_[at] > 0) continue;
-    post(Stage::ready, index, flags_[at],
-         DeviceWork{.kernels = 0, .label = "gradients ready", .notify = true});
+    post(Stage::ready, index, flags_[at], launch_marker("gradients ready"));
   }
 }
 

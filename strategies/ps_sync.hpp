@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "strategies/operation_writer.hpp"
-#include "strategies/parameter_servers.hpp"
+#include "strategies/variable_groups.hpp"
 #include "strategies/window_queue.hpp"
 
 namespace gradwire {

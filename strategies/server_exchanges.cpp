@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "strategies/job_places.hpp"
+
 namespace gradwire {
 namespace {
 
@@ -13,27 +15,21 @@ Exchange single_phase(std::string name, int connections = 1) {
   return exchange;
 }
 
-Endpoint host_of(int rank) {
-  return {Endpoint::Place::host, rank};
-}
-Endpoint gpu_of(int rank) {
-  return {Endpoint::Place::gpu, rank};
-}
-
 }  // namespace
 
 ServerLayout::ServerLayout(const JobView& job)
-    : machine_of_(job.machine_of), server_machine_(job.server_machine) {
+    : machine_of_(job.machine_of),
+      roots_(first_ranks(job)),
+      places_(server_places(job)),
+      server_machine_(job.server_machine) {
   // A job that says nothing of its machines has one.
   machine_of_.resize(static_cast<std::size_t>(job.world_size), 0);
-  for (std::size_t rank = 0; rank < machine_of_.size(); ++rank) {
-    const auto machine = static_cast<std::size_t>(machine_of_[rank]);
+  for (const int number : machine_of_) {
+    const auto machine = static_cast<std::size_t>(number);
     if (machine >= ranks_on_.size()) ranks_on_.resize(machine + 1, 0);
-    if (ranks_on_[machine]++ == 0) roots_.push_back(static_cast<int>(rank));
-    local_size_ = std::max(local_size_, ranks_on_[machine]);
+    local_size_ = std::max(local_size_, ++ranks_on_[machine]);
   }
-  own_servers_ = !server_machine_.empty();
-  if (own_servers_) return;
+  if (!server_machine_.empty()) return;
   for (const int root : roots_) {
     server_machine_.push_back(machine_of_[static_cast<std::size_t>(root)]);
   }
@@ -44,15 +40,10 @@ bool ServerLayout::colocated(int server) const {
   return machine < ranks_on_.size() && ranks_on_[machine] > 0;
 }
 
-Endpoint ServerLayout::endpoint(int server) const {
-  if (own_servers_) return {Endpoint::Place::server, server};
-  return host_of(roots_[static_cast<std::size_t>(server)]);
-}
-
 Exchange ServerLayout::push(int server, int connections) const {
   auto exchange = single_phase(fmt::format("push to server {}", server), connections);
   for (const int root : roots_) {
-    exchange.phases.front().push_back({host_of(root), endpoint(server)});
+    exchange.phases.front().push_back({host_of(root), place(server)});
   }
   return exchange;
 }
@@ -60,7 +51,7 @@ Exchange ServerLayout::push(int server, int connections) const {
 Exchange ServerLayout::pull(int server, int connections) const {
   auto exchange = single_phase(fmt::format("pull from server {}", server), connections);
   for (const int root : roots_) {
-    exchange.phases.front().push_back({endpoint(server), host_of(root)});
+    exchange.phases.front().push_back({place(server), host_of(root)});
   }
   return exchange;
 }
@@ -68,7 +59,7 @@ Exchange ServerLayout::pull(int server, int connections) const {
 Exchange ServerLayout::push_by_rank(int server, int connections) const {
   auto exchange = single_phase(fmt::format("push to server {}", server), connections);
   for (int rank = 0; rank < static_cast<int>(machine_of_.size()); ++rank) {
-    exchange.phases.front().push_back({gpu_of(rank), endpoint(server)});
+    exchange.phases.front().push_back({gpu_of(rank), place(server)});
   }
   return exchange;
 }
@@ -76,7 +67,7 @@ Exchange ServerLayout::push_by_rank(int server, int connections) const {
 Exchange ServerLayout::pull_by_rank(int server, int connections) const {
   auto exchange = single_phase(fmt::format("pull from server {}", server), connections);
   for (int rank = 0; rank < static_cast<int>(machine_of_.size()); ++rank) {
-    exchange.phases.front().push_back({endpoint(server), gpu_of(rank)});
+    exchange.phases.front().push_back({place(server), gpu_of(rank)});
   }
   return exchange;
 }

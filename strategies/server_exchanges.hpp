@@ -40,14 +40,16 @@ class ServerLayout {
   [[nodiscard]] Exchange copy_to_root() const;
 
  private:
-  [[nodiscard]] Endpoint endpoint(int server) const;
+  [[nodiscard]] Endpoint place(int server) const {
+    return places_[static_cast<std::size_t>(server)];
+  }
   [[nodiscard]] double copied_share(int rank, int group) const;
 
   std::vector<int> machine_of_;      ///< by rank
   std::vector<int> roots_;           ///< first rank of each machine that holds ranks
-  std::vector<int> ranks_on_;        ///< by machine
+  std::vector<Endpoint> places_;     ///< by server
   std::vector<int> server_machine_;  ///< by server
-  bool own_servers_ = false;         ///< the job names its servers
+  std::vector<int> ranks_on_;        ///< by machine
   int local_size_ = 1;
 };
 

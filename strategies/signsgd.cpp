@@ -28,7 +28,6 @@ TensorGroups buckets_within(const JobView& job, Bytes bucket_size) {
 }  // namespace
 
 StrategyMaker read_signsgd(Knobs& knobs) {
-  constexpr std::int64_t threshold_default = 67'108'864;
   constexpr Bytes bucket_default{100LL * 1024 * 1024};
   static const std::vector<std::string> votes = {"all_gather", "rank0"};
   SignOptions options;
@@ -42,15 +41,14 @@ StrategyMaker read_signsgd(Knobs& knobs) {
     knobs.refuse("error_feedback",
                  "'error_feedback' goes with 'vote: all_gather'; expected one of the two");
   }
-  const std::int64_t threshold =
-      knobs.count("threshold", threshold_default, 0, std::numeric_limits<std::int64_t>::max(),
-                  "all_gather: ddl-benchmarks, elements of a merged group");
+  const std::int64_t threshold = knobs.count(
+      "threshold", ddl_benchmarks_threshold, 0, std::numeric_limits<std::int64_t>::max(),
+      "all_gather: ddl-benchmarks, elements of a merged group");
   const Bytes bucket_size =
       knobs.size("bucket_size", bucket_default, "rank0: Signum_SGD.py:43-44, 100 MiB");
   return [=](const JobView& job) -> std::unique_ptr<Strategy> {
     const bool rank0 = options.vote == Vote::rank0;
-    const auto groups =
-        rank0 ? buckets_within(job, bucket_size) : groups_by_elements(job, threshold);
+    auto groups = rank0 ? buckets_within(job, bucket_size) : groups_by_elements(job, threshold);
     return std::make_unique<Compressed>(
         std::make_unique<Grouped>([groups](int) { return groups; },
                                   GroupedOptions{.after_backward = rank0}, job),

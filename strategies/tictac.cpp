@@ -10,8 +10,6 @@ namespace gradwire {
 namespace {
 
 constexpr std::int64_t count_limit = 1 << 20;
-/// SGD with momentum: as two sums (five accesses of memory, where a sum has three).
-constexpr double update_passes = 2;
 
 }  // namespace
 
@@ -51,7 +49,7 @@ StrategyMaker TicTac::read(Knobs& knobs) {
                                        "assumed: threads of a server that sum and apply");
   options.sum_rate =
       knobs.rate("sum_rate", options.sum_rate,
-                 "one core adds floats, our measurement, sim/cost/host_cpu.hpp; that TensorFlow is "
+                 "one core adds floats, our measurement, sim/core/host_cpu.hpp; that TensorFlow is "
                  "as fast is assumed");
   options.loopback_bandwidth = knobs.rate("loopback_bandwidth", options.loopback_bandwidth,
                                           "assumed: rank and server on one machine");
@@ -106,9 +104,7 @@ Operations TicTac::on_event(Seconds /*now*/, const Event& event) {
     start_iteration();
   } else if (const auto* hook = std::get_if<HookFired>(&event)) {
     if (job_.synchronises(hook->micro_batch)) {
-      DeviceWork marker{.kernels = 0, .label = "ready"};
-      marker.notify = true;
-      poster_.post(std::move(marker), [this, tensor = hook->tensor] { push(tensor); });
+      poster_.post(launch_marker("ready"), [this, tensor = hook->tensor] { push(tensor); });
     }
   } else if (const auto* forward = std::get_if<ForwardStart>(&event)) {
     if (forward->micro_batch == 0) gates_.post(forward->layer, poster_);

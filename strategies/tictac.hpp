@@ -33,8 +33,8 @@ class TicTac final : public Strategy {
   struct Options {
     int connections = 1;                     ///< TCP, between a rank and a server
     std::int64_t server_threads = 4;         ///< that sum and apply
-    BytesPerSecond sum_rate{14.2e9};         ///< of gradient, one thread
-    BytesPerSecond loopback_bandwidth{5e9};  ///< of a colocated pair
+    BytesPerSecond sum_rate = cpu_sum_rate;  ///< of gradient, one thread
+    BytesPerSecond loopback_bandwidth = assumed_loopback_rate;  ///< of a colocated pair
   };
   TicTac(const Options& options, const JobView& job);
   TicTac(const TicTac&) = delete;
@@ -50,7 +50,7 @@ class TicTac final : public Strategy {
  private:
   void start_iteration();
   void pull_all();
-  void push(TensorId tensor);
+  void push(TensorId id);
   [[nodiscard]] ParameterServer& server_of(TensorId tensor);
 
   Options options_;

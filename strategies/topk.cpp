@@ -9,16 +9,15 @@
 namespace gradwire {
 
 StrategyMaker read_topk(Knobs& knobs) {
-  constexpr std::int64_t threshold_default = 67'108'864;
   SparsifierOptions options;
   options.density = read_density(knobs, 0.001, "ddl-benchmarks, mgwfbp/horovod_mpi_cj.sh");
   options.error_feedback =
       knobs.yes("error_feedback", false, "ddl-benchmarks: compressor eftopk instead of topk");
-  const std::int64_t threshold =
-      knobs.count("threshold", threshold_default, 0, std::numeric_limits<std::int64_t>::max(),
-                  "ddl-benchmarks, mgwfbp/horovod_mpi_cj.sh: elements of a merged group");
+  const std::int64_t threshold = knobs.count(
+      "threshold", ddl_benchmarks_threshold, 0, std::numeric_limits<std::int64_t>::max(),
+      "ddl-benchmarks, mgwfbp/horovod_mpi_cj.sh: elements of a merged group");
   return [options, threshold](const JobView& job) -> std::unique_ptr<Strategy> {
-    const auto groups = groups_by_elements(job, threshold);
+    auto groups = groups_by_elements(job, threshold);
     return std::make_unique<Compressed>(
         std::make_unique<Grouped>([groups](int) { return groups; }, GroupedOptions{}, job),
         std::make_unique<Sparsifier>(options, job, CodecDevice::gpu), job, 1);

@@ -63,7 +63,8 @@ const std::vector<CompressionEntry>& compression_catalogue() {
   static const std::vector<CompressionEntry> catalogue = list_knobs({
       {"fp16", "cast to fp16 and back", HalfPrecision::read},
       {"bf16", "cast to bfloat16 and back", HalfPrecision::read},
-      {"signsgd", "one bit an element, majority vote", SignCompressor::read_sign},
+      {"signsgd", "one bit an element; signs are summed, or a majority votes",
+       SignCompressor::read_sign},
       {"ef_signsgd", "one bit an element, with error feedback",
        SignCompressor::read_error_feedback},
       {"qsgd", "random rounding to levels of the norm", Quantiser::read_qsgd},

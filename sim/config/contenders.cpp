@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "sim/config/compression_catalogue.hpp"
 #include "sim/config/original_knobs.hpp"
 #include "sim/config/presets.hpp"
 #include "sim/config/strategy_catalogue.hpp"
@@ -159,9 +160,6 @@ std::vector<std::string> all_contenders() {
       "kungfu_sync(mode=nccl)",
       "fsdp(sharding_strategy=SHARD_GRAD_OP)",
   };
-  static const std::vector<std::string> compressions = {
-      "fp16",    "bf16", "signsgd", "ef_signsgd", "qsgd",     "dithering", "topk",
-      "ef_topk", "dgc",  "randomk", "gtopk",      "powersgd", "acp_sgd",   "onebit_adam"};
   /// Those that begin with plain all-reduces: a comparison is of what comes after.
   static const std::map<std::string, std::string> steady = {
       {"powersgd", "powersgd(start_powerSGD_iter=0)"},
@@ -173,7 +171,7 @@ std::vector<std::string> all_contenders() {
   std::vector<std::string> all;
   for (const auto& entry : strategy_catalogue()) all.push_back(steadied(entry.name));
   all.insert(all.end(), variants.begin(), variants.end());
-  for (const auto& compression : compressions) all.push_back("ddp+" + steadied(compression));
+  for (const auto& entry : compression_catalogue()) all.push_back("ddp+" + steadied(entry.name));
   return all;
 }
 

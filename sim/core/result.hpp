@@ -67,7 +67,7 @@ struct RunResult {
   Breakdown breakdown{};            ///< mean over iterations
   double spread_low = 0;  ///< relative, the prediction's lower bound is p50 * (1 - spread_low)
   double spread_high = 0;
-  int collectives = 0;              ///< per iteration
+  int collectives = 0;              ///< and messages, per iteration on average
   std::int64_t bytes_per_rank = 0;  ///< sent by a rank per iteration, the most of any
   double communication_busy_s = 0;  ///< a collective moves data, per iteration
   double overlap_fraction = 0;      ///< of it hidden behind compute, 0..1

@@ -10,7 +10,7 @@
 #include "sim/collectives/host_routes.hpp"
 #include "sim/core/error.hpp"
 #include "sim/cost/host_copies.hpp"
-#include "sim/cost/host_cpu.hpp"
+#include "sim/core/host_cpu.hpp"
 
 namespace gradwire {
 namespace {

@@ -9,7 +9,7 @@
 #include "sim/collectives/algorithms.hpp"
 #include "sim/collectives/host_routes.hpp"
 #include "sim/cost/host_copies.hpp"
-#include "sim/cost/host_cpu.hpp"
+#include "sim/core/host_cpu.hpp"
 
 namespace gradwire {
 namespace {

@@ -83,9 +83,9 @@ std::size_t Summary::slowest_member() const {
 }
 
 void Summary::collective_posted(int iteration, double share, Bytes size) {
-  if (iteration != job_.run.warmup) return;
-  ++result_.collectives;
-  result_.bytes_per_rank += std::llround(share * static_cast<double>(size.count()));
+  if (iteration < job_.run.warmup || iteration >= job_.run.warmup + job_.run.iterations) return;
+  ++collectives_;
+  bytes_sent_ += share * static_cast<double>(size.count());
 }
 
 void Summary::priced(const CollectiveCost& cost) {
@@ -160,11 +160,10 @@ RunResult Summary::result(const Network& network, Seconds end, double moving, do
   RunResult result = result_;
   result.spans = std::move(spans);
   result.communication_busy_s = moving / (job_.run.warmup + job_.run.iterations);
-  if (independent_) {
-    const auto workers = static_cast<std::int64_t>(members_.size());
-    result.collectives /= static_cast<int>(workers);
-    result.bytes_per_rank /= workers;
-  }
+  const double counted =
+      job_.run.iterations * (independent_ ? static_cast<double>(members_.size()) : 1.0);
+  result.collectives = static_cast<int>(std::lround(collectives_ / counted));
+  result.bytes_per_rank = std::llround(bytes_sent_ / counted);
   if (result.communication_busy_s > 0) {
     result.overlap_fraction = std::clamp(
         1 - at(result.breakdown, Part::exposed_communication) / result.communication_busy_s, 0.0,

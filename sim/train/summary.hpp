@@ -53,6 +53,8 @@ class Summary {
   RunResult result_;
   /// Of independent workers: measured iterations, by iteration and member.
   std::vector<std::vector<IterationSample>> of_iteration_;
+  double collectives_ = 0;    ///< of all measured iterations, and
+  double bytes_sent_ = 0;     ///< by the rank that sends most
   double worst_cost_ = 0;     ///< relative uncertainty of the least certain price
   double worst_profile_ = 0;  ///< the same of the worker classes' profiles
 };

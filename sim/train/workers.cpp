@@ -46,13 +46,7 @@ Workers::Workers(std::vector<MemberGroup> members, std::vector<TensorInfo> tenso
 void Workers::begin_iteration(const IterationDraws& draws) {
   assert(items_.empty() || iteration_ended());
   draws_ = &draws;
-  items_.clear();
-  other_seconds_.clear();
-  names_.clear();
-  gates_.clear();
-  assert(marks_.empty());
-  // Every member has passed all items of the last iteration.
-  for (auto& item : communication_) item.after = 0;
+  drop_iteration();
   for (std::size_t m = 0; m < members_.size(); ++m) {
     Clock& clock = clocks_[m];
     clock.item = 0;
@@ -64,6 +58,24 @@ void Workers::begin_iteration(const IterationDraws& draws) {
   ended_ = 0;
 }
 
+void Workers::drop_iteration() {
+  const std::size_t dropped = end_ == no_end ? items_.size() : end_ + 1;
+  const auto drop = [](auto& list, std::size_t count) {
+    list.erase(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(count));
+  };
+  drop(items_, dropped);
+  drop(names_, dropped);
+  drop(other_seconds_, dropped * other_classes_);
+  for (ComputeItem& item : items_) item.launched = 0;
+  assert(marks_.empty() || marks_.front() >= dropped);
+  for (std::size_t& mark : marks_) mark -= dropped;
+  for (std::size_t p = taken_; p < communication_.size(); ++p) {
+    communication_[p].after -= std::min(communication_[p].after, dropped);
+  }
+  if (items_.empty()) gates_.clear();
+  end_ = no_end;
+}
+
 double Workers::first_start() const {
   return std::min_element(samples_.begin(), samples_.end(),
                           [](const auto& a, const auto& b) { return a.start < b.start; })
@@ -71,6 +83,7 @@ double Workers::first_start() const {
 }
 
 void Workers::post(ComputeItem item, std::string name, std::span<const double> other_seconds) {
+  if (item.type == ComputeItem::Type::end) end_ = items_.size();
   items_.push_back(item);
   if (other_classes_ > 0) {
     // An item that takes no time, such as a gate, comes without times.
@@ -122,12 +135,8 @@ double Workers::next_time() const {
       communication_[taken_].arrived < members_.size()) {
     reaches(communication_[taken_]);
   }
-  if (position == items_.size()) {
-    if (items_.empty() || items_.back().type != ComputeItem::Type::end || iteration_ended()) {
-      return forever;
-    }
-    --position;
-  }
+  if (end_ != no_end && !iteration_ended()) position = std::min(position, end_);
+  if (position == items_.size()) return forever;
   double last = 0;
   for (std::size_t m = 0; m < members_.size() && last < forever; ++m) {
     last = std::max(last, passes(m, position));

@@ -88,7 +88,8 @@ class Workers {
 
   [[nodiscard]] const std::vector<MemberGroup>& members() const { return members_; }
 
-  /// REQUIRES: the last iteration has ended on all members, or it is the first one.
+  /// REQUIRES: the last iteration has ended on all members, or it is the first one. What was posted
+  /// behind its end stands first in the new one.
   void begin_iteration(const IterationDraws& draws);
   /// Start of the present iteration on the first member.
   [[nodiscard]] double first_start() const;
@@ -144,6 +145,8 @@ class Workers {
   [[nodiscard]] std::string waiting() const;
 
  private:
+  static constexpr std::size_t no_end = static_cast<std::size_t>(-1);
+
   struct Clock {
     double now = 0;
     double remaining = -1;  ///< nominal seconds left of the present item, < 0: not begun
@@ -178,7 +181,11 @@ class Workers {
   std::vector<TensorInfo> tensors_;
   std::vector<Clock> clocks_;
   std::vector<IterationSample> samples_;
+  /// Forgets what stands before the iteration's end; what was posted behind it is for the next one.
+  void drop_iteration();
+
   std::vector<ComputeItem> items_;  ///< of the present iteration
+  std::size_t end_ = no_end;        ///< position of the iteration's end among them
   std::vector<std::string> names_;  ///< of the items
   std::size_t other_classes_;
   std::vector<double> other_seconds_;  ///< [item * other_classes_ + class - 1]

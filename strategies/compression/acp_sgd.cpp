@@ -5,10 +5,6 @@ namespace {
 
 constexpr std::int64_t rank_max = 1 << 20;
 
-Bytes full(std::int64_t elements) {
-  return Bytes{elements * gradient_element_size};
-}
-
 }  // namespace
 
 LowRankGroup acp_group(const std::vector<TensorInfo>& tensors, const std::vector<TensorId>& ids,
@@ -45,10 +41,10 @@ Recipe AcpSgd::recipe(const TensorGroup& group) const {
       group.whole ? acp_group(tensors_, group.tensors, rank_) : as_square(group.elements, rank_);
   const bool left = reduces_p(group.iteration);
   const std::int64_t factors = left ? parts.p_elements() : parts.q_elements();
-  const Bytes matrices = full(parts.matrix_elements());
+  const Bytes matrices = fp32_size(parts.matrix_elements());
   const int count = static_cast<int>(parts.matrices.size());
   Recipe recipe;
-  CodecRound round{.transfers = {{.size = full(factors + parts.raw)}}, .work = {}};
+  CodecRound round{.transfers = {{.size = fp32_size(factors + parts.raw)}}, .work = {}};
   if (count > 0) {
     // The other factor is made orthogonal, this one computed from M + E, the error kept.
     recipe.encode = {streaming("add error", 3 * matrices, count), orthogonalise(parts, !left),
@@ -57,8 +53,8 @@ Recipe AcpSgd::recipe(const TensorGroup& group) const {
     round.work = {products(parts, "M = P Q^T"), streaming("divide", 2 * matrices, count)};
   }
   if (parts.raw > 0) {
-    const CodecWork copies =
-        streaming("copy uncompressed", 2 * full(parts.raw), static_cast<int>(parts.raw_tensors));
+    const CodecWork copies = streaming("copy uncompressed", 2 * fp32_size(parts.raw),
+                                       static_cast<int>(parts.raw_tensors));
     recipe.encode.push_back(copies);
     round.work.push_back(copies);
   }

@@ -31,8 +31,8 @@ class Compressed final : public Strategy {
  public:
   /// @param threads  host threads that encode and decode, at least 1.
   /// REQUIRES: compressible(*inner, *compressor).
-  Compressed(std::unique_ptr<Strategy> inner, std::unique_ptr<Compressor> compressor,
-             const JobView& job, int threads);
+  Compressed(std::unique_ptr<Strategy> inner, std::unique_ptr<Compressor> compressor, JobView job,
+             int threads);
 
   Operations on_event(Seconds now, const Event& event) override;
   [[nodiscard]] Traits traits() const override;
@@ -74,6 +74,17 @@ class Compressed final : public Strategy {
     std::int64_t id = 0;
   };
 
+  /// The communication stream of a collective's transfers. Those of stream 0, which the inner
+  /// strategy posts behind the compute stream, start when they are due instead, on a stream that no
+  /// strategy numbers: chains of two streams must not wait for each other.
+  static int chain_stream(const Collective& collective) {
+    constexpr int in_place_of_first = 1 << 20;
+    return collective.stream == 0 ? in_place_of_first : collective.stream;
+  }
+
+  /// The kernels of work on the GPU.
+  static DeviceWork kernels(const CodecWork& work, DeviceStream stream, bool notify);
+
   void ask(const Event& event);
   void rewrite(DeviceWork work);
   void rewrite(Collective collective);
@@ -96,9 +107,9 @@ class Compressed final : public Strategy {
 
   void post_batch(const Collective& collective, const Recipe& recipe);
   void start_chain(const Collective& collective, const Recipe& recipe);
-  void start_chain(const Messages& messages, Payload payload);
+  void start_chain(const Messages& messages, const Payload& payload);
   std::int64_t add_chain(int stream);
-  void add_steps(Chain& chain, const std::vector<CodecWork>& work);
+  static void add_steps(Chain& chain, const std::vector<CodecWork>& work);
   void begin(std::int64_t id);
   void advance(std::int64_t id);
   void post_step(std::int64_t id, Step& step);

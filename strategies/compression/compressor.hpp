@@ -11,6 +11,11 @@
 
 namespace gradwire {
 
+/// Bytes of `elements` fp32 numbers.
+[[nodiscard]] constexpr Bytes fp32_size(std::int64_t elements) {
+  return Bytes{elements * gradient_element_size};
+}
+
 /// A piece of a compressor's work.
 struct CodecWork {
   enum class Place : std::uint8_t {
@@ -45,6 +50,7 @@ struct CodecRound {
 struct Recipe {
   std::vector<CodecWork> encode{};
   std::vector<CodecRound> rounds{};
+  bool holds_compute = false;  ///< what is launched next waits for its end
 };
 
 /// What becomes of a message between two hosts.
@@ -85,8 +91,6 @@ class Compressor {
   [[nodiscard]] virtual bool linear() const { return false; }
   /// Its recipes have several rounds, or work away from the GPU.
   [[nodiscard]] virtual bool chained() const { return false; }
-  /// The host thread that launches kernels waits for each all-reduce's end.
-  [[nodiscard]] virtual bool blocks_launcher() const { return false; }
   /// What its recipes use beside all-reduces.
   [[nodiscard]] virtual std::vector<CollectiveUse> collectives() const { return {}; }
   [[nodiscard]] virtual std::vector<Exchange> exchanges() const { return {}; }

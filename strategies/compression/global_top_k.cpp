@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "strategies/compression/sparsifier.hpp"
+#include "strategies/job_places.hpp"
 
 namespace gradwire {
 namespace {
@@ -19,10 +20,6 @@ constexpr int sorts = 2;
 /// As Sparsifier's selection by radix with its mask, where it was not measured.
 constexpr int select_passes = 7;
 constexpr int select_kernels = 11;
-
-Endpoint host(int rank) {
-  return {Endpoint::Place::host, rank};
-}
 
 }  // namespace
 
@@ -44,7 +41,7 @@ CompressorMaker GlobalTopK::read(Knobs& knobs) {
 Recipe GlobalTopK::recipe(const TensorGroup& group) const {
   const std::int64_t kept = kept_elements(group.elements, density_);
   const Bytes entries{kept * entry_size};
-  const Bytes full{group.elements * gradient_element_size};
+  const Bytes full = fp32_size(group.elements);
   Recipe recipe;
   recipe.encode = {pricing_.encode(group.elements,
                                    streaming("select elements", select_passes * full + 2 * entries,
@@ -82,8 +79,8 @@ std::vector<Exchange> GlobalTopK::exchanges() const {
     Exchange up{.name = fmt::format("gtopk round {}", round), .phases = {{}}};
     std::vector<Message> back;
     for (int rank = 0; rank + stride < ranks_; rank += 2 * stride) {
-      up.phases[0].push_back({.from = host(rank + stride), .to = host(rank)});
-      back.push_back({.from = host(rank), .to = host(rank + stride)});
+      up.phases[0].push_back({.from = host_of(rank + stride), .to = host_of(rank)});
+      back.push_back({.from = host_of(rank), .to = host_of(rank + stride)});
     }
     exchanges.push_back(std::move(up));
     down.phases.insert(down.phases.begin(), std::move(back));

@@ -6,9 +6,6 @@ namespace {
 /// Bytes of an element after the cast.
 constexpr std::int64_t half_size = 2;
 
-Bytes full(std::int64_t elements) {
-  return Bytes{elements * gradient_element_size};
-}
 Bytes half(std::int64_t elements) {
   return Bytes{elements * half_size};
 }
@@ -24,14 +21,15 @@ CompressorMaker HalfPrecision::read(Knobs& /*knobs*/) {
 Recipe HalfPrecision::recipe(const TensorGroup& group) const {
   // The division runs in place on what was cast.
   return {
-      .encode = {streaming("compress", full(group.encoded) + 3 * half(group.encoded), 2)},
+      .encode = {streaming("compress", fp32_size(group.encoded) + 3 * half(group.encoded), 2)},
       .rounds = {{.transfers = {{.size = half(group.elements)}},
-                  .work = {streaming("decompress", full(group.decoded) + half(group.decoded), 1)}}},
+                  .work = {streaming("decompress", fp32_size(group.decoded) + half(group.decoded),
+                                     1)}}},
   };
 }
 
 std::optional<Payload> HalfPrecision::payload(std::int64_t elements, int /*iteration*/) const {
-  const Bytes cast = full(elements) + half(elements);
+  const Bytes cast = fp32_size(elements) + half(elements);
   return Payload{.size = half(elements),
                  .encode = {streaming("compress", cast, 1)},
                  .decode = {streaming("decompress", cast, 1)}};

@@ -48,7 +48,7 @@ CodecWork products(const LowRankGroup& group, std::string label) {
     moved += matrix.rows * matrix.columns + (matrix.rows + matrix.columns) * matrix.rank;
     ++work.kernels;
   }
-  work.traffic = Bytes{moved * gradient_element_size};
+  work.traffic = fp32_size(moved);
   return work;
 }
 
@@ -62,7 +62,7 @@ CodecWork orthogonalise(const LowRankGroup& group, bool left) {
     work.flops += 2.0 * static_cast<double>(side * matrix.rank * matrix.rank);
     work.kernels += static_cast<int>(matrix.rank) * kernels_a_column;
   }
-  work.traffic = Bytes{moved * gradient_element_size};
+  work.traffic = fp32_size(moved);
   return work;
 }
 

@@ -16,10 +16,6 @@ constexpr int pack_kernels = 7;
 constexpr int unpack_passes = 4;
 constexpr int unpack_kernels = 4;
 
-Bytes full(std::int64_t elements) {
-  return Bytes{elements * gradient_element_size};
-}
-
 }  // namespace
 
 OneBitAdam::OneBitAdam(int freeze_step, const JobView& job)
@@ -36,7 +32,8 @@ CompressorMaker OneBitAdam::read(Knobs& knobs) {
 
 Recipe OneBitAdam::recipe(const TensorGroup& group) const {
   if (group.iteration < freeze_step_) {
-    return {.encode = {}, .rounds = {{.transfers = {{.size = full(group.elements)}}, .work = {}}}};
+    return {.encode = {},
+            .rounds = {{.transfers = {{.size = fp32_size(group.elements)}}, .work = {}}}};
   }
   // Padded so that every rank has a chunk of whole bytes.
   const std::int64_t unit = bits_in_byte * group.ranks;
@@ -46,12 +43,12 @@ Recipe OneBitAdam::recipe(const TensorGroup& group) const {
                         .kind = CollectiveKind::all_gather,
                         .size = Bytes{group.ranks * scale_size}};
   const auto pack = [&](std::int64_t elements) {
-    return pricing_.encode(elements,
-                           streaming("pack signs", pack_passes * full(elements), pack_kernels));
+    return pricing_.encode(
+        elements, streaming("pack signs", pack_passes * fp32_size(elements), pack_kernels));
   };
   const auto unpack = [&] {
-    return pricing_.decode(padded,
-                           streaming("unpack signs", unpack_passes * full(padded), unpack_kernels));
+    return pricing_.decode(
+        padded, streaming("unpack signs", unpack_passes * fp32_size(padded), unpack_kernels));
   };
   // A rank's chunk comes from every rank: as many elements as the whole.
   return {.encode = {pack(padded)},

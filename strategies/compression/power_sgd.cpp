@@ -8,14 +8,10 @@ namespace {
 constexpr std::int64_t rank_max = 1 << 20;
 constexpr std::int64_t rate_max = 1'000'000;
 
-Bytes full(std::int64_t elements) {
-  return Bytes{elements * gradient_element_size};
-}
-
 /// Transfers of what there is; an empty list where there is nothing.
 std::vector<Transfer> all_reduce(const char* part, std::int64_t elements) {
   if (elements == 0) return {};
-  return {{.part = part, .size = full(elements)}};
+  return {{.part = part, .size = fp32_size(elements)}};
 }
 
 }  // namespace
@@ -64,26 +60,27 @@ LowRankGroup PowerSgd::parted(const TensorGroup& group) const {
 }
 
 Recipe PowerSgd::recipe(const TensorGroup& group) const {
-  const CodecWork divided = streaming("divide", 2 * full(group.elements), 1);
+  const CodecWork divided = streaming("divide", 2 * fp32_size(group.elements), 1);
   if (group.iteration < options_.start_iteration) {
     return {.encode = {},
-            .rounds = {{.transfers = {{.size = full(group.elements)}}, .work = {divided}}}};
+            .rounds = {{.transfers = {{.size = fp32_size(group.elements)}}, .work = {divided}}}};
   }
   const LowRankGroup parts = parted(group);
   const bool matrices = !parts.matrices.empty();
   Recipe recipe;
+  recipe.holds_compute = options_.hook;  // decompress() synchronises with the device
   if (options_.use_error_feedback) {  // add the error, keep a copy
-    recipe.encode.push_back(streaming("add error", 5 * full(group.elements), 2));
+    recipe.encode.push_back(streaming("add error", 5 * fp32_size(group.elements), 2));
   }
   if (parts.raw > 0) {
-    recipe.encode.push_back(streaming("gather uncompressed", 2 * full(parts.raw), 1));
+    recipe.encode.push_back(streaming("gather uncompressed", 2 * fp32_size(parts.raw), 1));
   }
   if (matrices) {
     // Warm start: the Q's of the last iteration.
     recipe.encode.push_back(orthogonalise(parts, false));
     recipe.encode.push_back(products(parts, "P = M Q"));
   }
-  const CodecWork unpacked = streaming("unpack uncompressed", 4 * full(parts.raw),
+  const CodecWork unpacked = streaming("unpack uncompressed", 4 * fp32_size(parts.raw),
                                        1 + static_cast<int>(parts.raw_tensors));
   CodecRound first{.transfers = all_reduce("uncompressed", parts.raw), .work = {}};
   CodecRound second{.transfers = all_reduce("P", parts.p_elements()), .work = {}};
@@ -96,11 +93,11 @@ Recipe PowerSgd::recipe(const TensorGroup& group) const {
   if (matrices) {
     second.work.push_back(orthogonalise(parts, true));
     second.work.push_back(products(parts, "Q = M^T P"));
-    third.work = {streaming("divide Q", 2 * full(parts.q_elements()), 1),
+    third.work = {streaming("divide Q", 2 * fp32_size(parts.q_elements()), 1),
                   products(parts, "M = P Q^T")};
   }
   if (options_.use_error_feedback) {
-    third.work.push_back(streaming("keep error", 3 * full(group.elements), 1));
+    third.work.push_back(streaming("keep error", 3 * fp32_size(group.elements), 1));
   }
   recipe.rounds = {std::move(first), std::move(second), std::move(third)};
   std::erase_if(recipe.rounds, [](const CodecRound& round) {

@@ -35,7 +35,6 @@ class PowerSgd final : public Compressor {
 
   [[nodiscard]] Recipe recipe(const TensorGroup& group) const override;
   [[nodiscard]] bool chained() const override { return true; }
-  [[nodiscard]] bool blocks_launcher() const override { return options_.hook; }
 
  private:
   [[nodiscard]] LowRankGroup parted(const TensorGroup& group) const;

@@ -21,7 +21,7 @@ Pricing::Pricing(std::string compressor, CodecDevice device, const JobView& job)
 CodecWork Pricing::priced(std::optional<Seconds> measured, std::int64_t elements, CodecWork counted,
                           std::int64_t times) const {
   if (!measured && device_ == CodecDevice::gpu) return counted;
-  if (!measured) measured = Bytes{elements * gradient_element_size} / cpu_rate;
+  if (!measured) measured = fp32_size(elements) / cpu_rate;
   return {.place = device_ == CodecDevice::gpu ? CodecWork::Place::gpu : CodecWork::Place::cpu,
           .label = std::move(counted.label),
           .time = static_cast<double>(times) * *measured};
@@ -41,14 +41,12 @@ CodecWork Pricing::decode(std::int64_t elements, CodecWork counted, std::int64_t
 
 void Pricing::fetch(std::int64_t elements, std::vector<CodecWork>& work) const {
   if (!on_cpu()) return;
-  work.push_back(
-      bus_copy(Bytes{elements * gradient_element_size}, host_copy_, "copy gradients to host"));
+  work.push_back(bus_copy(fp32_size(elements), host_copy_, "copy gradients to host"));
 }
 
 void Pricing::store(std::int64_t elements, std::vector<CodecWork>& work) const {
   if (!on_cpu()) return;
-  work.push_back(
-      bus_copy(Bytes{elements * gradient_element_size}, host_copy_, "copy gradients to GPU"));
+  work.push_back(bus_copy(fp32_size(elements), host_copy_, "copy gradients to GPU"));
 }
 
 CodecWork bus_copy(Bytes size, BytesPerSecond rate, std::string label) {

@@ -21,10 +21,6 @@ constexpr int quantise_kernels = 10;
 constexpr int restore_passes = 6;
 constexpr int restore_kernels = 3;
 
-Bytes full(std::int64_t elements) {
-  return Bytes{elements * gradient_element_size};
-}
-
 }  // namespace
 
 Bytes elias_coded(std::int64_t elements, std::int64_t levels) {
@@ -63,14 +59,16 @@ Bytes Quantiser::coded(std::int64_t elements, std::int64_t tensors) const {
 
 CodecWork Quantiser::quantise(std::int64_t elements, Bytes coded) const {
   return pricing_.encode(
-      elements, streaming("quantise", quantise_passes * full(elements) + coded, quantise_kernels));
+      elements,
+      streaming("quantise", quantise_passes * fp32_size(elements) + coded, quantise_kernels));
 }
 
 CodecWork Quantiser::restore(std::int64_t elements, Bytes coded, std::int64_t times) const {
-  return pricing_.decode(elements,
-                         streaming("restore", times * (restore_passes * full(elements) + coded),
-                                   static_cast<int>(times) * restore_kernels),
-                         times);
+  return pricing_.decode(
+      elements,
+      streaming("restore", times * (restore_passes * fp32_size(elements) + coded),
+                static_cast<int>(times) * restore_kernels),
+      times);
 }
 
 Recipe Quantiser::recipe(const TensorGroup& group) const {
@@ -81,7 +79,7 @@ Recipe Quantiser::recipe(const TensorGroup& group) const {
   CodecRound round{.transfers = {{.kind = CollectiveKind::all_gather, .size = group.ranks * size}},
                    .work = {restore(group.elements, size, group.ranks)}};
   pricing_.store(group.elements, round.work);
-  round.work.push_back(streaming("divide", 2 * full(group.elements), 1));
+  round.work.push_back(streaming("divide", 2 * fp32_size(group.elements), 1));
   recipe.rounds = {std::move(round)};
   return recipe;
 }

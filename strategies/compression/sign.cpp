@@ -1,6 +1,6 @@
 #include "strategies/compression/sign.hpp"
 
-#include <algorithm>
+#include "strategies/job_places.hpp"
 
 namespace gradwire {
 namespace {
@@ -21,31 +21,16 @@ constexpr int unpack_kernels = 4;
 constexpr int feedback_passes = 6;
 constexpr int feedback_kernels = 2;
 
-Bytes full(std::int64_t elements) {
-  return Bytes{elements * gradient_element_size};
-}
-
 }  // namespace
 
 Bytes packed_signs(std::int64_t elements) {
   return Bytes{(elements + signs_in_word - 1) / signs_in_word * word_size};
 }
 
-std::vector<int> leaders_of(const std::vector<int>& machine_of) {
-  std::vector<int> leaders;
-  std::vector<int> seen;
-  for (std::size_t rank = 0; rank < machine_of.size(); ++rank) {
-    if (std::ranges::find(seen, machine_of[rank]) != seen.end()) continue;
-    seen.push_back(machine_of[rank]);
-    leaders.push_back(static_cast<int>(rank));
-  }
-  return leaders;
-}
-
 SignCompressor::SignCompressor(const SignOptions& options, const JobView& job, CodecDevice device)
     : options_(options),
       pricing_(options.error_feedback ? "ef_signsgd" : "signsgd", device, job),
-      machine_of_(job.machine_of),
+      leaders_(first_ranks(job)),
       machines_(job.machines) {}
 
 CompressorMaker SignCompressor::read_sign(Knobs& knobs) {
@@ -69,11 +54,12 @@ CodecWork SignCompressor::pack(std::int64_t elements) const {
   const int passes = pack_passes + (options_.error_feedback ? feedback_passes : 0);
   const int kernels = pack_kernels + (options_.error_feedback ? feedback_kernels : 0);
   return pricing_.encode(
-      elements, streaming("pack signs", passes * full(elements) + packed_signs(elements), kernels));
+      elements,
+      streaming("pack signs", passes * fp32_size(elements) + packed_signs(elements), kernels));
 }
 
 CodecWork SignCompressor::unpack(std::int64_t elements, std::int64_t times) const {
-  const Bytes one = unpack_passes * full(elements) + packed_signs(elements);
+  const Bytes one = unpack_passes * fp32_size(elements) + packed_signs(elements);
   return pricing_.decode(
       elements, streaming("unpack signs", times * one, static_cast<int>(times) * unpack_kernels),
       times);
@@ -111,7 +97,7 @@ Recipe SignCompressor::recipe(const TensorGroup& group) const {
                                           packed_signs(group.elements)}},
                    .work = {unpack(group.elements, group.ranks)}};
   pricing_.store(group.elements, round.work);
-  round.work.push_back(streaming("divide", 2 * full(group.elements), 1));
+  round.work.push_back(streaming("divide", 2 * fp32_size(group.elements), 1));
   recipe.rounds = {std::move(round)};
   return recipe;
 }
@@ -135,10 +121,9 @@ std::vector<Exchange> SignCompressor::exchanges() const {
   if (options_.vote == Vote::all_gather || machines_ == 1) return {};
   // Broadcasts of two members each, one after the other.
   Exchange exchange{.name = "signs to rank 0", .phases = {}};
-  for (const int leader : leaders_of(machine_of_)) {
+  for (const int leader : leaders_) {
     if (leader == 0) continue;
-    exchange.phases.push_back(
-        {{.from = {Endpoint::Place::gpu, leader}, .to = {Endpoint::Place::gpu, 0}}});
+    exchange.phases.push_back({{.from = gpu_of(leader), .to = gpu_of(0)}});
   }
   return {exchange};
 }

@@ -42,14 +42,11 @@ class SignCompressor final : public Compressor {
 
   SignOptions options_;
   Pricing pricing_;
-  std::vector<int> machine_of_;
+  std::vector<int> leaders_;  ///< the first rank of each machine
   int machines_;
 };
 
 /// Bytes of `elements` signs.
 [[nodiscard]] Bytes packed_signs(std::int64_t elements);
-
-/// The first rank of each machine, in the order of the machines' first ranks.
-[[nodiscard]] std::vector<int> leaders_of(const std::vector<int>& machine_of);
 
 }  // namespace gradwire

@@ -30,10 +30,6 @@ constexpr int radix_kernels = 8;
 constexpr int threshold_passes = 1;
 constexpr int threshold_kernels = 4;
 
-Bytes full(std::int64_t elements) {
-  return Bytes{elements * gradient_element_size};
-}
-
 CompressorMaker maker(const SparsifierOptions& options) {
   return [options](const JobView& job, CodecDevice device) {
     return std::make_unique<Sparsifier>(options, job, device);
@@ -117,15 +113,16 @@ CodecWork Sparsifier::select(std::int64_t elements, std::int64_t kept) const {
     kernels += feedback_kernels;
   }
   return pricing_.encode(
-      elements, streaming("select elements", passes * full(elements) + 2 * Bytes{kept * entry_size},
-                          kernels));
+      elements, streaming("select elements",
+                          passes * fp32_size(elements) + 2 * Bytes{kept * entry_size}, kernels));
 }
 
 CodecWork Sparsifier::scatter(std::int64_t elements, std::int64_t kept, std::int64_t times) const {
   // Zero the result; then read entry and target and write the target, for each rank.
   const Bytes added{times * kept * (entry_size + 2 * gradient_element_size)};
   return pricing_.decode(
-      elements, streaming("scatter elements", full(elements) + added, 1 + static_cast<int>(times)),
+      elements,
+      streaming("scatter elements", fp32_size(elements) + added, 1 + static_cast<int>(times)),
       times);
 }
 
@@ -142,7 +139,7 @@ Recipe Sparsifier::recipe(const TensorGroup& group) const {
                                   .size = Bytes{group.ranks * count * index_size}}},
                    .work = {scatter(group.elements, count, group.ranks)}};
   pricing_.store(group.elements, round.work);
-  round.work.push_back(streaming("divide", 2 * full(group.elements), 1));
+  round.work.push_back(streaming("divide", 2 * fp32_size(group.elements), 1));
   recipe.rounds = {std::move(round)};
   return recipe;
 }

@@ -281,6 +281,31 @@ TEST_CASE("a gate at a layer's pre-hook holds its forward over the end of an ite
   CHECK(result.iteration_s[2] == Approx(27e-3));
 }
 
+TEST_CASE("what is posted behind an iteration's end stands first in the next",
+          "[training][operations]") {
+  Script script;
+  OperationId timer = -1;
+  script.answer = [&](const Event& event, OperationId next) -> Operations {
+    if (ends_backward(event)) {
+      timer = next;
+      return {HostWork{.thread = HostWork::no_thread, .time = Seconds{5e-3}, .label = "late"}};
+    }
+    if (is_done(event, timer)) {
+      return {HostWork{.thread = HostWork::no_thread, .time = Seconds{40e-3}, .label = "later"},
+              Gate{{next}}};
+    }
+    return {};
+  };
+  const auto result = fixture(1, 0, script).run();
+  // Iteration 0 runs from 0 to 21 ms; at 5 ms, when all of it is launched, a gate is posted that
+  // opens at 45: iteration 1 ends at 45 + 21 = 66. Its own gate opens at 21 + 45 = 66: iteration 2
+  // takes 21 ms, and then again.
+  REQUIRE(result.iteration_s.size() == 4);
+  CHECK(result.iteration_s[0] == Approx(45e-3));
+  CHECK(result.iteration_s[1] == Approx(21e-3));
+  CHECK(result.iteration_s[2] == Approx(45e-3));
+}
+
 TEST_CASE("messages take the links of their way, phase after phase", "[training][operations]") {
   Script script;
   const Endpoint first{Endpoint::Place::gpu, 0};

@@ -20,30 +20,11 @@ using namespace gradwire::test;
 
 namespace {
 
-template <class T>
-StrategyFactory make() {
-  return [](const JobView& job) { return std::make_unique<T>(job); };
-}
-template <class T, class Options>
-StrategyFactory make(const Options& options) {
-  return [options](const JobView& job) { return std::make_unique<T>(options, job); };
-}
 StrategyFactory local_sgd(const LocalSgdOptions& options) {
   return [options](const JobView& job) {
     return std::make_unique<LocalSgd>(
         options, job, std::make_unique<Ddp>(DdpOptions{.broadcast_buffers = false}, job));
   };
-}
-
-void check_each(const std::vector<double>& iterations, double expected) {
-  REQUIRE_FALSE(iterations.empty());
-  for (const double ms : iterations) CHECK(ms == Approx(expected).epsilon(1e-4));
-}
-void check(const std::vector<double>& iterations, const std::vector<double>& expected) {
-  REQUIRE(iterations.size() == expected.size());
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    CHECK(iterations[i] == Approx(expected[i]).epsilon(1e-4));
-  }
 }
 
 }  // namespace

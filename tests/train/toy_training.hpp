@@ -9,6 +9,7 @@
 
 #include "sim/core/cluster.hpp"
 #include "sim/train/training.hpp"
+#include "tests/catch.hpp"
 #include "topologies/builders/single_switch.hpp"
 
 namespace gradwire::test {
@@ -43,31 +44,19 @@ struct ToyTraining {
   std::shared_ptr<const CostModel> cost = std::make_shared<AlphaBeta>();
   EngineOptions engine;
   int micro_batches = 1;
+  std::vector<int> servers;  ///< machine of each
   int warmup = 1;
   int iterations = 4;
 
   /// Machines of `gpus` ranks each. @param rate  of every link.
   explicit ToyTraining(int gpus = 4, int machines = 1, BytesPerSecond rate = fast)
-      : cluster(nodes(gpus, machines, rate), fabric(machines, rate)),
-        placement(packed_placement(cluster, gpus)) {
-    profile.model = "toy";
-    profile.batch_per_gpu = 8;
-    profile.source.kind = "recorded";
-    for (int i = 0; i < 6; ++i) {
-      LayerProfile layer;
-      layer.name = fmt::format("h.{}", i);
-      layer.kind = "linear";
-      layer.forward = Seconds{1e-3};
-      layer.backward = Seconds{2e-3};
-      layer.parameters.push_back({fmt::format("h.{}.weight", i), {250'000}, {}});
-      profile.layers.push_back(layer);
-    }
-    profile.optimizer = Seconds{1e-3};
-    profile.iteration = Seconds{19e-3};
-    profile.gradient_order = {5, 4, 3, 2, 1, 0};
-    gpu.memory_bandwidth = BytesPerSecond{1e20};
-    gpu.memory_efficiency = 1;
-    gpu.kernel_overhead = Seconds{0};
+      : ToyTraining(gpus, machines, rate, rate, 0) {}
+
+  /// The same with a network of its own rate; links inside machines take no time.
+  /// @param server_machines  behind those with ranks, a parameter server on each.
+  static ToyTraining networked(int gpus, int machines, BytesPerSecond network,
+                               int server_machines = 0) {
+    return {gpus, machines, fast, network, server_machines};
   }
 
   /// Milliseconds of each measured iteration.
@@ -89,11 +78,38 @@ struct ToyTraining {
             .stragglers = {},
             .run = {.iterations = iterations, .warmup = warmup, .seed = 1},
             .engine = engine,
-            .micro_batches = micro_batches};
+            .micro_batches = micro_batches,
+            .servers = servers};
   }
 
  private:
   static constexpr BytesPerSecond fast{1e13};
+
+  ToyTraining(int gpus, int machines, BytesPerSecond rate, BytesPerSecond network,
+              int server_machines)
+      : cluster(nodes(gpus, machines + server_machines, rate),
+                fabric(machines + server_machines, network)),
+        placement(packed_placement(std::vector<int>(static_cast<std::size_t>(machines), gpus))) {
+    for (int server = 0; server < server_machines; ++server) servers.push_back(machines + server);
+    profile.model = "toy";
+    profile.batch_per_gpu = 8;
+    profile.source.kind = "recorded";
+    for (int i = 0; i < 6; ++i) {
+      LayerProfile layer;
+      layer.name = fmt::format("h.{}", i);
+      layer.kind = "linear";
+      layer.forward = Seconds{1e-3};
+      layer.backward = Seconds{2e-3};
+      layer.parameters.push_back({fmt::format("h.{}.weight", i), {250'000}, {}});
+      profile.layers.push_back(layer);
+    }
+    profile.optimizer = Seconds{1e-3};
+    profile.iteration = Seconds{19e-3};
+    profile.gradient_order = {5, 4, 3, 2, 1, 0};
+    gpu.memory_bandwidth = BytesPerSecond{1e20};
+    gpu.memory_efficiency = 1;
+    gpu.kernel_overhead = Seconds{0};
+  }
 
   static std::vector<std::shared_ptr<const NodeGraph>> nodes(int gpus, int machines,
                                                              BytesPerSecond rate) {
@@ -117,5 +133,28 @@ struct ToyTraining {
     return single_switch(machines, port);
   }
 };
+
+template <class T>
+StrategyFactory make() {
+  return [](const JobView& job) { return std::make_unique<T>(job); };
+}
+template <class T, class Options>
+StrategyFactory make(const Options& options) {
+  return [options](const JobView& job) { return std::make_unique<T>(options, job); };
+}
+
+/// Hand calculations are exact; links inside machines take 0.1 us a MB.
+constexpr double timeline_tolerance = 1e-4;
+
+inline void check_each(const std::vector<double>& iterations, double expected) {
+  REQUIRE_FALSE(iterations.empty());
+  for (const double ms : iterations) CHECK(ms == Approx(expected).epsilon(timeline_tolerance));
+}
+inline void check(const std::vector<double>& iterations, const std::vector<double>& expected) {
+  REQUIRE(iterations.size() == expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    CHECK(iterations[i] == Approx(expected[i]).epsilon(timeline_tolerance));
+  }
+}
 
 }  // namespace gradwire::test

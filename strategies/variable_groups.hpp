@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/core/host_cpu.hpp"
 #include "strategies/knobs.hpp"
 
 namespace gradwire {
@@ -27,7 +28,7 @@ struct ParameterServerOptions {
   bool in_forward_order = false;  ///< pulls are asked for by the order of the forward pass
   std::uint64_t seed = 1;         ///< of the arbitrary order
   /// Bytes of gradient that one server sums or applies in a second.
-  BytesPerSecond server_rate{14.2e9};
+  BytesPerSecond server_rate = cpu_sum_rate;
 };
 
 /// Reads them: `variables`, `message`, `in_flight`, `pull_order`, `seed`, `server_rate`.
@@ -40,18 +41,6 @@ struct VariableGroup {
   std::vector<TensorId> tensors;  ///< in gradient order
   Bytes size{0};                  ///< of the variables, or of the server's parts of them
 };
-
-/// Where the job's parameter servers stand: as the scenario says; else one on every machine of the
-/// job, in the host memory that its ranks use.
-[[nodiscard]] std::vector<Endpoint> server_places(const JobView& job);
-
-/// The machine of a rank; 0 where the job does not say.
-[[nodiscard]] inline int machine_of(const JobView& job, int rank) {
-  return job.machine_of.empty() ? 0 : job.machine_of[static_cast<std::size_t>(rank)];
-}
-
-/// The first rank of every machine that has ranks, in order.
-[[nodiscard]] std::vector<int> first_ranks(const JobView& job);
 
 /// Groups of a model over `servers` servers, in the order in which backward completes them. A group
 /// is closed when it holds at least `options.message`.

@@ -1,11 +1,10 @@
-#include "strategies/parameter_servers.hpp"
+#include "strategies/variable_groups.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <set>
 #include <utility>
 
 #include "sim/core/random.hpp"
@@ -67,28 +66,9 @@ ParameterServerOptions read_parameter_servers(Knobs& knobs, Bytes message) {
                                              "of the arbitrary order; TensorFlow's is not seeded"));
   options.server_rate = knobs.rate(
       "server_rate", options.server_rate,
-      "our measurement of one core that adds floats, sim/cost/host_cpu.hpp; that a server sums and "
+      "our measurement of one core that adds floats, sim/core/host_cpu.hpp; that a server sums and "
       "applies at the rate of one core is assumed");
   return options;
-}
-
-std::vector<int> first_ranks(const JobView& job) {
-  std::vector<int> first;
-  std::set<int> seen;
-  for (int rank = 0; rank < job.world_size; ++rank) {
-    if (seen.insert(machine_of(job, rank)).second) first.push_back(rank);
-  }
-  return first;
-}
-
-std::vector<Endpoint> server_places(const JobView& job) {
-  std::vector<Endpoint> places;
-  for (std::size_t server = 0; server < job.server_machine.size(); ++server) {
-    places.push_back({Endpoint::Place::server, static_cast<int>(server)});
-  }
-  if (!places.empty()) return places;
-  for (const int rank : first_ranks(job)) places.push_back({Endpoint::Place::host, rank});
-  return places;
 }
 
 std::vector<VariableGroup> variable_groups(const JobView& job, int servers,
@@ -179,6 +159,7 @@ std::vector<int> pull_order(const ParameterServerOptions& options, const std::ve
 
 std::vector<PlanGroup> plan_of(const std::vector<VariableGroup>& groups) {
   std::vector<PlanGroup> plan;
+  plan.reserve(groups.size());
   for (const auto& group : groups) {
     plan.push_back({group.tensors, group.size.count() / gradient_element_size, group.size,
                     fmt::format("server {}", group.server)});

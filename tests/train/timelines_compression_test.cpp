@@ -1,0 +1,182 @@
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "strategies/acpsgd.hpp"
+#include "strategies/compression/acp_sgd.hpp"
+#include "strategies/compression/compressed.hpp"
+#include "strategies/compression/global_top_k.hpp"
+#include "strategies/compression/half_precision.hpp"
+#include "strategies/compression/power_sgd.hpp"
+#include "strategies/compression/sign.hpp"
+#include "strategies/compression/sparsifier.hpp"
+#include "strategies/ddp.hpp"
+#include "strategies/grouped.hpp"
+#include "tests/catch.hpp"
+#include "tests/train/toy_training.hpp"
+
+// Golden timelines of the six-layer network of toy_training.hpp with compression, in ms since an
+// iteration's start, worked out by hand. T(n MB) = 0.5 + n of an all-reduce, H(n MB) = 0.5 + n / 2
+// of an all-gather and a broadcast. Kernels take no time but where a case says so.
+
+using namespace gradwire;
+using namespace gradwire::test;
+
+namespace {
+
+constexpr int rank_of_factors = 4;
+constexpr Bytes two_tensors{2'000'000};
+
+std::unique_ptr<Ddp> ddp_of_two(const JobView& job) {
+  return std::make_unique<Ddp>(
+      DdpOptions{
+          .bucket_cap = two_tensors, .first_bucket_cap = two_tensors, .broadcast_buffers = false},
+      job);
+}
+
+/// Groups of so many elements under a compressor.
+template <class Compressor, class Options>
+StrategyFactory grouped(std::int64_t elements, const Options& options,
+                        bool after_backward = false) {
+  return [=](const JobView& job) {
+    const auto groups = groups_by_elements(job, elements);
+    return std::make_unique<Compressed>(
+        std::make_unique<Grouped>([groups](int) { return groups; },
+                                  GroupedOptions{.after_backward = after_backward}, job),
+        std::make_unique<Compressor>(options, job, CodecDevice::gpu), job, 1);
+  };
+}
+constexpr std::int64_t everything = std::numeric_limits<std::int64_t>::max();
+
+ToyTraining with_matrices(std::int64_t rows, std::int64_t columns) {
+  ToyTraining toy;
+  for (auto& layer : toy.profile.layers) layer.parameters.front().shape = {rows, columns};
+  return toy;
+}
+
+}  // namespace
+
+TEST_CASE("toy timeline: ddp with fp16", "[timeline][fp16]") {
+  // Buckets of two tensors are full at 10, 14 and 18 and half as large: T(1) = 1.5.
+  check_each(ToyTraining().run([](const JobView& job) {
+    return std::make_unique<Compressed>(ddp_of_two(job), std::make_unique<HalfPrecision>(), job, 1);
+  }),
+             18 + 1.5 + 1);
+}
+
+TEST_CASE("toy timeline: powersgd", "[timeline][powersgd]") {
+  // Matrices of 500 x 500, rank 4: P and Q of a tensor are 500 * 4 * 4 B = 8 kB each.
+  PowerSgdOptions options;
+  options.matrix_approximation_rank = rank_of_factors;
+  options.start_iteration = 0;
+  const StrategyFactory hook = [options](const JobView& job) {
+    return std::make_unique<Compressed>(ddp_of_two(job), std::make_unique<PowerSgd>(options, job),
+                                        job, 1);
+  };
+  ToyTraining toy = with_matrices(500, 500);
+  SECTION("the hook of DDP waits for the device") {
+    // A bucket: its P's T(0.016) = 0.516, then its Q's, the same; the launcher stands in the hook
+    // until then, and backward with it: 10 to 11.032, 15.032 to 16.064, 20.064 to 21.096.
+    check_each(toy.run(hook), 18 + 3 * 2 * 0.516 + 1);
+  }
+  SECTION("a vector is not compressed") {
+    // Tensor 0 is one, in the last bucket: T(1) = 1.5 first, then the P and the Q of tensor 1,
+    // T(0.008) = 0.508.
+    toy.profile.layers.front().parameters.front().shape = {250'000};
+    check_each(toy.run(hook), 18 + 2 * 2 * 0.516 + 1.5 + 2 * 0.508 + 1);
+  }
+  SECTION("epfml's, after backward") {
+    // Tensor 0 is a vector. The P's of the others, T(0.04) = 0.54, and the vector, T(1) = 1.5, one
+    // behind the other; then the Q's, 0.54.
+    options.hook = false;
+    toy.profile.layers.front().parameters.front().shape = {250'000};
+    check_each(toy.run([options](const JobView& job) {
+      const auto all = groups_by_elements(job, everything);
+      return std::make_unique<Compressed>(
+          std::make_unique<Grouped>([all](int) { return all; },
+                                    GroupedOptions{.copies = false, .after_backward = true}, job),
+          std::make_unique<PowerSgd>(options, job), job, 1);
+    }),
+               18 + 1.5 + 2 * 0.54 + 1);
+  }
+}
+
+TEST_CASE("toy timeline: acp_sgd", "[timeline][acp_sgd]") {
+  // Matrices of 250 x 1000, rank 4: P of a tensor 4 kB, Q 16 kB. The threshold of 2.5 MB of
+  // gradients is 10 kB of P's and 40 kB of Q's: groups of two. P's in even iterations, Q's in odd
+  // ones; warm-up takes iteration 0. One all-reduce: T(0.008) = 0.508, T(0.032) = 0.532.
+  const StrategyFactory acp = [](const JobView& job) {
+    constexpr Bytes threshold{2'500'000};
+    const auto even = acp_groups(job, rank_of_factors, threshold, true);
+    const auto odd = acp_groups(job, rank_of_factors, threshold, false);
+    return std::make_unique<Compressed>(
+        std::make_unique<Grouped>(
+            [even, odd](int iteration) { return reduces_p(iteration) ? even : odd; },
+            GroupedOptions{.copies = false}, job),
+        std::make_unique<AcpSgd>(rank_of_factors, job), job, 1);
+  };
+  ToyTraining toy = with_matrices(250, 1000);
+  SECTION("kernels take no time") {
+    check(toy.run(acp), {19.532, 19.508, 19.532, 19.508});
+  }
+  SECTION("kernels of 10 us") {
+    // A matrix: error in and out 2, its QR 4 * 6, three products less the last one 2: 28, and
+    // behind the all-reduce product and division: 2. Six matrices on the compute stream: 1.68 and
+    // 0.12.
+    toy.gpu.kernel_overhead = Seconds{10e-6};
+    check(toy.run(acp), {19.532 + 1.8, 19.508 + 1.8, 19.532 + 1.8, 19.508 + 1.8});
+  }
+  SECTION("all-reduces hide behind backward one by one") {
+    // Seven times slower, 3.724 and 3.556: from 10, 14 and 18.
+    toy.cost = std::make_shared<AlphaBeta>(7);
+    check(toy.run(acp), {22.724, 22.556, 22.724, 22.556});
+  }
+}
+
+TEST_CASE("toy timeline: topk", "[timeline][topk]") {
+  // A tenth of the elements: values and indexes of four ranks are 4 * 4 B * a tenth each.
+  const SparsifierOptions options{.density = 0.1};
+  SECTION("one group") {
+    // 2.4 MB twice, H = 1.7.
+    check_each(ToyTraining().run(grouped<Sparsifier>(everything, options)), 18 + 2 * 1.7 + 1);
+  }
+  SECTION("groups of two tensors") {
+    // At 10, 14 and 18: 0.8 MB twice, H = 0.9.
+    check_each(ToyTraining().run(grouped<Sparsifier>(500'000, options)), 18 + 2 * 0.9 + 1);
+  }
+  SECTION("kernels of 10 us") {
+    // Six copies into the buffer and 11 kernels that select, behind the all-gathers 1 that zeroes,
+    // 4 that add and 1 that divides.
+    ToyTraining toy;
+    toy.gpu.kernel_overhead = Seconds{10e-6};
+    check_each(toy.run(grouped<Sparsifier>(everything, options)), 18.17 + 2 * 1.7 + 0.06 + 1);
+  }
+}
+
+TEST_CASE("toy timeline: gtopk", "[timeline][gtopk]") {
+  // After backward, a hundredth of 1.5 million elements, 8 B each: 0.12 MB and 0.12 at 1 a MB. Four
+  // ranks: two rounds of a message and a merge, two messages back. A merge: two sorts of 30 000 at
+  // 5 ns an element and doubling.
+  constexpr double merge = 2 * 5e-6 * 30'000;
+  check_each(ToyTraining::networked(1, 4, BytesPerSecond{1e9})
+                 .run(grouped<GlobalTopK>(everything, 0.01, true)),
+             18 + 4 * 0.12 + 2 * merge * std::log2(30'000) + 1);
+}
+
+TEST_CASE("toy timeline: signsgd", "[timeline][signsgd]") {
+  // 1.5 million signs: 187 500 B.
+  SECTION("the sum of signs") {
+    // All-gather of four: 0.75 MB, H = 0.875.
+    check_each(ToyTraining().run(grouped<SignCompressor>(everything, SignOptions{})),
+               18 + 0.875 + 1);
+  }
+  SECTION("majority vote on rank 0") {
+    // Three machines: the two others send one after the other, 1.875 each at 10 ms a MB; then a
+    // broadcast, which the same links hold to 1.875, above H(0.1875) = 0.59.
+    check_each(
+        ToyTraining::networked(1, 3, BytesPerSecond{0.1e9})
+            .run(grouped<SignCompressor>(everything, SignOptions{.vote = Vote::rank0}, true)),
+        18 + 3 * 1.875 + 1);
+  }
+}

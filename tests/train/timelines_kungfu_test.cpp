@@ -1,0 +1,94 @@
+#include <vector>
+
+#include "strategies/kungfu_cpu.hpp"
+#include "strategies/kungfu_nccl.hpp"
+#include "strategies/kungfu_pair_averaging.hpp"
+#include "tests/catch.hpp"
+#include "tests/train/toy_training.hpp"
+
+// Golden timelines of the six-layer network of toy_training.hpp under KungFu, in ms since an
+// iteration's start, worked out by hand. A tensor of 1 MB is one part. Copies between GPU and host
+// take no time.
+
+using namespace gradwire;
+using namespace gradwire::test;
+
+namespace {
+
+constexpr BytesPerSecond one_ms_a_mb{1e9};
+constexpr BytesPerSecond four_ms_a_mb{0.25e9};
+
+StrategyFactory cpu(const KungfuSessionOptions& session, int change_step) {
+  return [session, change_step](const JobView& job) {
+    return std::make_unique<KungfuCpu>(session, job, change_step);
+  };
+}
+StrategyFactory nccl(bool fusion) {
+  return [fusion](const JobView& job) { return std::make_unique<KungfuNccl>(job, fusion); };
+}
+
+/// Parts one after the other; a sum of 1 MB takes 0.5.
+KungfuSessionOptions star() {
+  KungfuSessionOptions options;
+  options.graph = KungfuGraph::star;
+  options.window = 1;
+  options.sum_rate = BytesPerSecond{2e9};
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("toy timeline: kungfu_sync, a star of two ranks", "[timeline][kungfu]") {
+  // Rank 1 to rank 0 in 1, sum in 0.5, back in 1: 2.5 behind each gradient; the ways up and down of
+  // neighbouring tensors take different directions of the link.
+  check_each(ToyTraining::networked(1, 2, one_ms_a_mb).run(cpu(star(), 0)), 18 + 2.5 + 1);
+}
+
+TEST_CASE("toy timeline: kungfu_sync, nccl", "[timeline][kungfu]") {
+  SECTION("fused") {
+    // T(6) = 6.5 behind the last gradient.
+    check_each(ToyTraining().run(nccl(true)), 18 + 6.5 + 1);
+  }
+  SECTION("in the order of the names") {
+    // h.0 comes last of all, and the others wait for it: six of T(1) = 1.5.
+    check_each(ToyTraining().run(nccl(false)), 18 + 6 * 1.5 + 1);
+  }
+}
+
+TEST_CASE("toy timeline: kungfu_sma", "[timeline][kungfu]") {
+  SECTION("averaging fits beside the computation") {
+    // Variables go up from 0 to 6, the last is summed at 6.5 and back at 7.5.
+    check_each(ToyTraining::networked(1, 2, one_ms_a_mb).run(cpu(star(), KungfuCpu::always)), 19);
+  }
+  SECTION("averaging is longer") {
+    // 4 a MB: up to 24, summed at 24.5, back at 28.5; then the optimizer.
+    check_each(ToyTraining::networked(1, 2, four_ms_a_mb).run(cpu(star(), KungfuCpu::always)),
+               28.5 + 1);
+  }
+}
+
+TEST_CASE("toy timeline: kungfu_ada", "[timeline][kungfu]") {
+  // Averages in iterations 0 and 1 as kungfu_sma; 2 first broadcasts six variables of 1 each,
+  // forward and backward to 6 + 18, and then is as kungfu_sync, 2.5 behind the last gradient.
+  check(ToyTraining::networked(1, 2, one_ms_a_mb).run(cpu(star(), 2)), {19, 27.5, 21.5, 21.5});
+}
+
+TEST_CASE("toy timeline: kungfu_pair_averaging", "[timeline][kungfu]") {
+  PairAveragingOptions options;
+  options.copy_rate = one_ms_a_mb;
+  SECTION("the model comes beside the computation") {
+    // 6 MB in 6, and the own one is stored in 6; behind backward the optimizer only.
+    check_each(ToyTraining::networked(1, 2, one_ms_a_mb).run(make<KungfuPairAveraging>(options)),
+               19);
+  }
+  SECTION("the model takes longer") {
+    // 24, then the optimizer.
+    check_each(ToyTraining::networked(1, 2, four_ms_a_mb).run(make<KungfuPairAveraging>(options)),
+               25);
+  }
+  SECTION("two workers of a machine take turns at its sockets") {
+    // 24 each: worker 0 ends at 25 and then waits for worker 1's, 24 to 48, before its own next.
+    options.socket_rate = four_ms_a_mb;
+    check_each(ToyTraining(2).run(make<KungfuPairAveraging>(options)), 48);
+  }
+}

@@ -1,0 +1,164 @@
+#include <memory>
+#include <vector>
+
+#include "strategies/byteps.hpp"
+#include "strategies/bytescheduler.hpp"
+#include "strategies/p3.hpp"
+#include "strategies/ps_async.hpp"
+#include "strategies/ps_sync.hpp"
+#include "strategies/tictac.hpp"
+#include "tests/catch.hpp"
+#include "tests/train/toy_training.hpp"
+
+// Golden timelines of the six-layer network of toy_training.hpp with parameter servers, in ms since
+// an iteration's start, worked out by hand. One server on a machine of its own; two worker machines
+// push to it at once, so that 1 MB of each takes two times its time on a link. Copies between GPU
+// and host take no time.
+
+using namespace gradwire;
+using namespace gradwire::test;
+
+namespace {
+
+constexpr BytesPerSecond one_ms_a_mb{1e9};
+/// Two machines' MB take 2.6 ms: pushes then end between gradients.
+constexpr BytesPerSecond slower{2e6 / 2.6e-3};
+
+/// Two machines and a server's. @param gpus  of a machine.
+ToyTraining served(BytesPerSecond network, int gpus = 1) {
+  return ToyTraining::networked(gpus, 2, network, 1);
+}
+
+/// A server that sums and updates 1 MB of two machines in 0.5 ms: two vectors and two passes of the
+/// update, 4 MB at 8 GB/s.
+KvStoreOptions store() {
+  KvStoreOptions options;
+  options.sum_rate = BytesPerSecond{8e9};
+  return options;
+}
+
+StrategyFactory byteps(BytesPerSecond sum_rate) {
+  BytePsOptions options;
+  options.sum_rate = sum_rate;
+  return make<BytePs>(options);
+}
+
+ParameterServerOptions one_at_a_time(BytesPerSecond rate) {
+  ParameterServerOptions options;
+  options.in_flight = 1;
+  options.in_forward_order = true;
+  options.server_rate = rate;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("toy timeline: byteps on one machine", "[timeline][byteps]") {
+  // REDUCE and BROADCAST only, H(1) = 1 each: a gradient every 2, the last one at 18.
+  check_each(ToyTraining().run(byteps(one_ms_a_mb)), 18 + 2 + 1);
+}
+
+TEST_CASE("toy timeline: byteps with a server", "[timeline][byteps]") {
+  // REDUCE 1, push 2, sum 2 MB at 4 GB/s 0.5, pull 2, BROADCAST 1; REDUCE and BROADCAST share a
+  // stream (a waiting BROADCAST goes first where it was ready first).
+  //      ready REDUCE     push       sum   pull       BROADCAST
+  //   5    8    8   -  9    9 - 11   11.5  11.5-13.5  13.5-14.5
+  //   4   10   10   - 11   11 - 13   13.5  13.5-15.5  15.5-16.5
+  //   3   12   12   - 13   13 - 15   15.5  15.5-17.5  17.5-18.5
+  //   2   14   14.5 - 15.5 15.5-17.5 18    18  -20    20  -21
+  //   1   16   16.5 - 17.5 17.5-19.5 20    20  -22    22  -23
+  //   0   18   18.5 - 19.5 19.5-21.5 22    22  -24    24  -25
+  check_each(served(one_ms_a_mb, 2).run(byteps(BytesPerSecond{4e9})), 25 + 1);
+}
+
+TEST_CASE("toy timeline: bytescheduler with servers", "[timeline][bytescheduler]") {
+  // Credit for one tensor, which comes back with the end of its push: push 2.6, sum 0.5, pull 2.6.
+  //      ready push       sum   pull
+  //   5    8    8  -10.6  11.1  11.1-13.7
+  //   4   10   10.6-13.2  13.7  13.7-16.3
+  //   3   12   13.2-15.8  16.3  16.3-18.9
+  //   2   14   15.8-18.4  18.9  18.9-21.5
+  //   0   18   18.4-21    21.5  21.5-24.1   0 is more urgent than 1, which came before
+  //   1   16   21  -23.6  24.1  24.1-26.7
+  // The next iteration starts at 18: layer 0 from 24.1, layer 1 from 26.7, and five layers of 1
+  // end at 31.7, where backward starts: 25.7 after the last one, at 6.
+  ByteSchedulerOptions options;
+  options.mode = "ps";
+  options.credit = 250'000;
+  options.store = store();
+  check_each(served(slower).run(make<ByteScheduler>(options)), 26.7 + 5 - 6);
+}
+
+TEST_CASE("toy timeline: p3", "[timeline][p3]") {
+  // Slices of half a MB, two a tensor: push 1.3, sum 0.25, pull 1.3. Pushes follow each other from
+  // 8 on, at each end the front layer's slice that is there (gradients at 8, 10, .. 18):
+  // 5a 9.3, 5b 10.6, 4a 11.9, 4b 13.2, 3a 14.5, 2a 15.8, 2b 17.1, 1a 18.4, 0a 19.7, 0b 21,
+  // 1b 22.3, 3b 23.6; each is back 1.55 later: 0b 22.55, 1b 23.85, 3b 25.15.
+  // The next iteration: layer 0 22.55 to 23.55, layer 1 23.85 to 24.85, layer 2 25.85, layer 3 and
+  // all after it do not wait: 28.85, and backward began at 6.
+  P3::Options options;
+  options.slice_size = 125'000;
+  options.store = store();
+  check_each(served(slower).run(make<P3>(options)), 28.85 - 6);
+}
+
+TEST_CASE("toy timeline: tictac", "[timeline][tictac]") {
+  // Pulls of 2 in forward order, sums and updates of 4 MB at 8 GB/s: 0.5. Iteration 0 pulls from 0
+  // on, layer 5 to 12: forward ends at 13, gradients come at 15, 17, .. 25, each pushed in 2; the
+  // last one is applied at 27.5. The next pulls begin there and shift all by 27.5.
+  TicTac::Options options;
+  options.sum_rate = BytesPerSecond{8e9};
+  check_each(served(one_ms_a_mb).run(make<TicTac>(options)), 27.5);
+}
+
+TEST_CASE("toy timeline: ps_sync", "[timeline][ps_sync]") {
+  // Push 2, sum and update 2 MB at 4 GB/s: 0.5. Gradients at 8, 10, .. 18.
+  PsSyncOptions options;
+  options.servers = one_at_a_time(BytesPerSecond{4e9});
+  SECTION("pulls wait for all") {
+    // All are updated at 20.5; pulls in forward order, layer 5 to 32.5, its forward to 33.5, where
+    // backward starts; it had started at 6.
+    check_each(served(one_ms_a_mb).run(make<PsSync>(options)), 33.5 - 6);
+  }
+  SECTION("each is pulled when it is updated") {
+    // Variable 0 is there at 20.5 + 2, all others before: six layers to 28.5.
+    options.barrier = false;
+    check_each(served(one_ms_a_mb).run(make<PsSync>(options)), 28.5 - 6);
+  }
+  SECTION("the next iteration waits for all") {
+    // All are pulled at 20.5 + 12 = 32.5; no optimizer on the workers.
+    options.layer_wait = false;
+    check_each(served(one_ms_a_mb).run(make<PsSync>(options)), 32.5);
+  }
+}
+
+TEST_CASE("toy timeline: ps_async with two workers", "[timeline][ps_async]") {
+  // The server applies 1 MB in 1, one after the other.
+  // Iteration 0: both pull at once, 2 each: layer 5 from 12 to 13; gradients at 15, 17, .. 25,
+  // pushed in 2; worker 0's last one is applied at 28, worker 1's at 29.
+  // From then on worker 1 is 1 behind. Worker 0 pulls layer 0 alone in 1, then both share the
+  // server's link: layers 1 to 5 in 2 each, to 11; worker 1 layers 0 to 4 in 2 each, to 10 of its
+  // own, and layer 5 alone, to 11. Forward of layer 5 to 12, gradients at 14, 16, .. 24. Pushes
+  // alternate: 1 each, applied in 1: 26.
+  PsAsyncOptions options;
+  options.servers = one_at_a_time(one_ms_a_mb);
+  const auto toy = served(one_ms_a_mb);
+  const auto library = toy.library();
+  const auto result = simulate(toy.job(make<PsAsync>(options), library));
+  for (const double seconds : result.iteration_s) CHECK(seconds == Approx(26e-3));
+  // Worker 1's updates come right behind worker 0's: each misses one, six an iteration. Worker 0
+  // asks for variable 0 while worker 1's last update of it is applied: one more in iterations 1 to
+  // 4. Of 12 updates in each of 5 iterations. Worker 0, through first, begins one more: six
+  // updates, of which one misses the same.
+  REQUIRE(result.staleness);
+  CHECK(*result.staleness == Approx((6.0 + 4 * 7 + 1) / (5 * 12 + 6)));
+}
+
+TEST_CASE("toy timeline: ssp with two workers", "[timeline][ssp]") {
+  // Bound 0: as iteration 0 of ps_async, but worker 0 (28) waits for worker 1 (29), and both pull
+  // together again.
+  PsAsyncOptions options;
+  options.servers = one_at_a_time(one_ms_a_mb);
+  options.bound = 0;
+  check_each(served(one_ms_a_mb).run(make<PsAsync>(options)), 29);
+}
