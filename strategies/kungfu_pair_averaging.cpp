@@ -59,8 +59,23 @@ StrategyMaker KungfuPairAveraging::read(Knobs& knobs) {
       [options](const JobView& job) { return std::make_unique<KungfuPairAveraging>(options, job); };
 }
 
-int KungfuPairAveraging::request(int asked, int asking) const {
-  const int from = place_of_[static_cast<std::size_t>(machine_of(job_, asked))];
+int KungfuPairAveraging::peer_machine(int iteration, WorkerId id) const {
+  const std::vector<int>& all = job_.machine_of_all;
+  if (all.empty()) {
+    return machine_of(job_, random_peer(options_.seed, iteration, id, job_.world_size));
+  }
+  const int workers = static_cast<int>(all.size());
+  const int rank = chosen_rank(id, job_.world_size, workers);
+  const int peer = random_peer(options_.seed, iteration, rank, workers);
+  const int machine = all[static_cast<std::size_t>(peer)];
+  if (machine == machine_of(job_, id)) return machine;
+  // The last chosen one up to the peer answers for it.
+  const std::int64_t upto = (std::int64_t{peer} + 1) * job_.world_size;
+  return machine_of(job_, static_cast<int>((upto + workers - 1) / workers - 1));
+}
+
+int KungfuPairAveraging::request(int machine, int asking) const {
+  const int from = place_of_[static_cast<std::size_t>(machine)];
   return to_gpu(job_.world_size - 1) + 1 + asking * machines_ + from;
 }
 
@@ -106,11 +121,11 @@ void KungfuPairAveraging::start_iteration(int iteration, WorkerId id) {
   post(
       Stage::on_host, id,
       Messages{.exchange = to_host(id), .size = model_.size, .tensors = {}, .label = "save model"});
-  const int peer = random_peer(options_.seed, iteration, id, job_.world_size);
-  if (machine_of(job_, peer) == machine_of(job_, id)) {
+  const int peer = peer_machine(iteration, id);
+  if (peer == machine_of(job_, id)) {
     post(Stage::received, id,
-         HostWork{.thread = machine_of(job_, id),
-                  .time = model_.size / options_.socket_rate,
+         HostWork{.thread = place_of_[static_cast<std::size_t>(peer)],
+                  .time = job_.stands_for * (model_.size / options_.socket_rate),
                   .label = "model through a socket"});
     return;
   }

@@ -57,8 +57,10 @@ class KungfuPairAveraging final : public Strategy {
   void start_iteration(int iteration, WorkerId id);
   void advance(OperationId operation);
   void post(Stage stage, WorkerId worker, Operation operation);
-  /// The exchange that carries a model from the machine of one rank to another rank.
-  [[nodiscard]] int request(int asked, int asking) const;
+  /// The machine of the peer that a worker asks.
+  [[nodiscard]] int peer_machine(int iteration, WorkerId id) const;
+  /// The exchange that carries a model from a machine to a rank.
+  [[nodiscard]] int request(int machine, int asking) const;
 
   PairAveragingOptions options_;
   JobView job_;

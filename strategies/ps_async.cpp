@@ -161,7 +161,7 @@ void PsAsync::advance(OperationId operation) {
     case Stage::pushed:
       post(Stage::applied, pending.worker, pending.group,
            HostWork{.thread = groups_[at].server,
-                    .time = groups_[at].size / options_.servers.server_rate,
+                    .time = job_.stands_for * (groups_[at].size / options_.servers.server_rate),
                     .label = "apply"});
       break;
     case Stage::applied:

@@ -40,6 +40,10 @@ struct JobView {
   Seconds message_latency;
   BytesPerSecond network_bandwidth;    ///< of a machine's first NIC, one direction
   BytesPerSecond host_copy_bandwidth;  ///< GPU to host memory, one direction
+  /// Workers of the job for which each of these stands: of many independent ones only some are
+  /// simulated (thinning). What workers share of a host thread then takes this often its time.
+  double stands_for = 1;
+  std::vector<int> machine_of_all;  ///< of every worker that these stand for; empty: each its own
   /// What the job's library takes for an all-reduce of all ranks alone. Null in unit tests.
   std::function<Seconds(Bytes)> all_reduce_time;
   /// What compressors were measured to take; null: their kernels are priced.
@@ -57,6 +61,11 @@ constexpr std::int64_t gradient_element_size = 4;  ///< bytes, fp32
 
 [[nodiscard]] constexpr Bytes gradient_size(const TensorInfo& tensor) {
   return Bytes{tensor.elements * gradient_element_size};
+}
+
+/// The worker that the `index`-th of `chosen` stands for itself: evenly spaced among `all`.
+[[nodiscard]] constexpr int chosen_rank(int index, int chosen, int all) {
+  return static_cast<int>(static_cast<std::int64_t>(index) * all / chosen);
 }
 
 /// One elementwise kernel that reads and writes a gradient once.

@@ -17,6 +17,7 @@
 #include "sim/train/operation_log.hpp"
 #include "sim/train/plans.hpp"
 #include "sim/train/summary.hpp"
+#include "sim/train/thinning.hpp"
 #include "sim/train/workers.hpp"
 
 namespace gradwire {
@@ -68,15 +69,13 @@ struct Transfer {
 /// One run: the launcher threads, the strategy they tell, the ranks' streams and the engine.
 class Training {
  public:
-  explicit Training(const Job& job)
+  Training(const Job& job, std::unique_ptr<Strategy> strategy, std::vector<MemberGroup> members)
       : job_(job),
-        strategy_(job.make_strategy(job_view(job))),
+        strategy_(std::move(strategy)),
         traits_(strategy_->traits()),
         plans_(job, *strategy_),
         engine_(make_engine(job.cluster, plans_.patterns(), engine_options(job, traits_))),
-        members_(make_members(static_cast<int>(job.placement.size()), job.jitter, job.stragglers,
-                              job.profile, job.run.seed, classes_of(job),
-                              !traits_.independent_workers)),
+        members_(std::move(members)),
         summary_(job, members_, traits_.independent_workers) {
     for (int c = 0; c < class_count(job); ++c) {
       scripts_.push_back(
@@ -559,7 +558,18 @@ class Training {
 }  // namespace
 
 RunResult simulate(const Job& job) {
-  return Training(job).run();
+  auto strategy = job.make_strategy(job_view(job));
+  const int world_size = static_cast<int>(job.placement.size());
+  const bool independent = strategy->traits().independent_workers;
+  auto members = make_members(world_size, job.jitter, job.stragglers, job.profile, job.run.seed,
+                              classes_of(job), !independent);
+  if (!independent || world_size <= job.independent_workers_max) {
+    return Training(job, std::move(strategy), std::move(members)).run();
+  }
+  const Thinning thinning(job, strategy->exchanges());
+  auto thinned = job.make_strategy(thinning.view());
+  return thinning.of_all(
+      Training(thinning.job(), std::move(thinned), thinning.chosen(members)).run());
 }
 
 }  // namespace gradwire

@@ -34,6 +34,9 @@ struct Job {
   bool record_spans = false;               ///< keep the timeline of the first measured iteration
   const WorkerClasses* classes = nullptr;  ///< of a cluster with several types of GPUs
   std::vector<int> servers{};              ///< machine of each parameter server
+  /// Of workers that go their own pace so many are simulated at most; where there are more, evenly
+  /// chosen ones stand for all (thinning.hpp). At least 2.
+  int independent_workers_max = 128;
 };
 
 /// Worker classes of the job: class 0 and the others.

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <vector>
+
+#include "sim/core/cluster.hpp"
+#include "sim/core/result.hpp"
+#include "sim/train/jitter.hpp"
+#include "sim/train/training.hpp"
+#include "strategies/strategy.hpp"
+
+namespace gradwire {
+
+/// An approximation for many workers that go their own pace: n of N, evenly chosen, stand for all.
+///
+/// What only a chosen worker uses stays as it is: its GPU, its own links, its connections. What
+/// workers share is scaled to the fewer that use it: a link's capacity by the messages over it that
+/// are left (all that the strategy may send counted once), the strategy's shared host threads by
+/// JobView::stands_for. So a fully used link gives each worker the share that it has among all.
+/// Bursts are lost: a worker alone on a link gets no more than its share while others pause, and N
+/// / n messages at a server are one, N / n as long. Staleness, updates by others, is scaled by
+/// (N - 1) / (n - 1): nobody misses its own.
+///
+/// tests/train/thinning_test.cpp holds it to the exact runs: within 3 % where compute decides;
+/// where links do, slow by up to 10 % with servers and 25 % with pair averaging, at 16 for 64.
+class Thinning {
+ public:
+  /// @param exchanges  of the strategy for the whole job.
+  /// REQUIRES: 2 <= job.independent_workers_max < ranks. `job` outlives this.
+  Thinning(const Job& job, const std::vector<Exchange>& exchanges);
+  Thinning(const Thinning&) = delete;
+  Thinning& operator=(const Thinning&) = delete;
+
+  /// The job of the chosen workers. Valid as long as this.
+  [[nodiscard]] const Job& job() const { return job_; }
+  /// What the strategy is told of it.
+  [[nodiscard]] JobView view() const;
+  /// Those of them that are chosen. REQUIRES: one a rank.
+  [[nodiscard]] std::vector<MemberGroup> chosen(const std::vector<MemberGroup>& members) const;
+  /// The result of the chosen ones' run, told of all workers; its fidelity names the approximation.
+  [[nodiscard]] RunResult of_all(RunResult result) const;
+
+ private:
+  [[nodiscard]] int rank(int index) const;
+  [[nodiscard]] double ratio() const;  ///< N / n
+
+  const Job& all_;
+  Placement placement_;
+  Cluster cluster_;
+  std::vector<double> capacity_;  ///< of each link, share that is left
+  Job job_;
+};
+
+}  // namespace gradwire
