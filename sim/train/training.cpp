@@ -234,7 +234,7 @@ class Training {
     return price(work, job_.gpu);
   }
 
-  void post(DeviceWork work) {
+  void post(const DeviceWork& work) {
     Lane& lane = lane_of(work.worker);
     const bool copy = work.kind == WorkKind::copy;
     const Part part = copy ? Part::copies : Part::encode_decode;
@@ -339,8 +339,10 @@ class Training {
     double start = now();
     if (work.thread == HostWork::launcher) {
       Lane& lane = lane_of(work.worker);
+      // Relative to the rank's own start, as all its times: not to that of the first rank, which
+      // may have waited long for this event.
       start = std::max(start, lane.base + lane.host);
-      lane.host = start + seconds - lane.base;
+      lane.host += seconds;
     } else if (work.thread != HostWork::no_thread) {
       double& free = threads_[work.thread];
       start = std::max(start, free);
