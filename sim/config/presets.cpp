@@ -103,7 +103,7 @@ std::optional<Preset> find_preset(const std::string& name) {
 std::string strategy_named(const YamlValue& scenario) {
   const YamlValue* strategy = scenario.find("strategy");
   if (strategy == nullptr) return "";
-  const std::string name = text_of(*strategy, "name");
+  std::string name = text_of(*strategy, "name");
   if (!name.empty() || strategy->find("preset") == nullptr) return name;
   const auto preset = find_preset(text_of(*strategy, "preset"));
   return preset ? text_of(preset->strategy, "name") : "";
