@@ -86,6 +86,7 @@ double Thinning::ratio() const {
 JobView Thinning::view() const {
   JobView view = job_view(job_);
   view.stands_for = ratio();
+  view.machine_of_all.reserve(all_.placement.size());
   for (const GpuRef& place : all_.placement) view.machine_of_all.push_back(place.node);
   return view;
 }
@@ -93,6 +94,7 @@ JobView Thinning::view() const {
 std::vector<MemberGroup> Thinning::chosen(const std::vector<MemberGroup>& members) const {
   assert(members.size() == all_.placement.size());
   std::vector<MemberGroup> chosen;
+  chosen.reserve(placement_.size());
   for (int i = 0; i < static_cast<int>(placement_.size()); ++i) {
     chosen.push_back(members[static_cast<std::size_t>(rank(i))]);
   }
