@@ -64,14 +64,14 @@ int KungfuPairAveraging::peer_machine(int iteration, WorkerId id) const {
   if (all.empty()) {
     return machine_of(job_, random_peer(options_.seed, iteration, id, job_.world_size));
   }
-  const int workers = static_cast<int>(all.size());
-  const int rank = chosen_rank(id, job_.world_size, workers);
-  const int peer = random_peer(options_.seed, iteration, rank, workers);
+  const int peers = static_cast<int>(all.size());
+  const int worker = chosen_rank(id, job_.world_size, peers);
+  const int peer = random_peer(options_.seed, iteration, worker, peers);
   const int machine = all[static_cast<std::size_t>(peer)];
   if (machine == machine_of(job_, id)) return machine;
   // The last chosen one up to the peer answers for it.
   const std::int64_t upto = (std::int64_t{peer} + 1) * job_.world_size;
-  return machine_of(job_, static_cast<int>((upto + workers - 1) / workers - 1));
+  return machine_of(job_, static_cast<int>((upto + peers - 1) / peers - 1));
 }
 
 int KungfuPairAveraging::request(int machine, int asking) const {
