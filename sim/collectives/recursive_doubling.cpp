@@ -13,7 +13,7 @@ Pattern plan_recursive_doubling_all_reduce(const Cluster& cluster, const Placeme
   const Fold fold(static_cast<int>(members.size()));
   Schedule exchanges = exchange_all_gather(fold, fold.weights(), Distance::doubling);
   for (Round& round : exchanges) {
-    for (Message& message : round.messages) message.share = 1;
+    for (ScheduledMessage& message : round.messages) message.share = 1;
   }
   Schedule schedule = fold.hand_over(1);
   append(schedule, exchanges);

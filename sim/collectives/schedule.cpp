@@ -12,7 +12,7 @@ namespace gradwire {
 Schedule mirrored(const Schedule& schedule) {
   Schedule result(schedule.rbegin(), schedule.rend());
   for (Round& round : result) {
-    for (Message& message : round.messages) std::swap(message.source, message.destination);
+    for (ScheduledMessage& message : round.messages) std::swap(message.source, message.destination);
   }
   return result;
 }
@@ -21,8 +21,8 @@ void append(Schedule& schedule, const Schedule& more) {
   schedule.insert(schedule.end(), more.begin(), more.end());
 }
 
-void append_message(const Cluster& cluster, const Placement& members, const Message& message,
-                    int group, Pattern& pattern) {
+void append_message(const Cluster& cluster, const Placement& members,
+                    const ScheduledMessage& message, int group, Pattern& pattern) {
   const std::size_t begin = pattern.path_links.size();
   cluster.append_route(members[static_cast<std::size_t>(message.source)],
                        members[static_cast<std::size_t>(message.destination)], pattern.path_links);
@@ -49,7 +49,7 @@ Pattern lay_out(const Schedule& schedule, CollectiveKind kind, const std::string
       if (round.messages.empty()) continue;
       pattern.phases.push_back({.flows = {}, .steps = round.steps});
       pattern.phases.back().flows.reserve(round.messages.size());
-      for (const Message& message : round.messages) {
+      for (const ScheduledMessage& message : round.messages) {
         append_message(cluster, members, message, 0, pattern);
       }
     }

@@ -9,7 +9,7 @@
 namespace gradwire {
 
 /// What one rank sends to another.
-struct Message {
+struct ScheduledMessage {
   int source = 0;
   int destination = 0;
   double share = 0;  ///< bytes / size of the collective, > 0
@@ -17,7 +17,7 @@ struct Message {
 
 /// Messages at the same time; the next round begins when all have arrived.
 struct Round {
-  std::vector<Message> messages;
+  std::vector<ScheduledMessage> messages;
   int steps = 1;  ///< each message goes in so many equal ones, one after the other
 };
 
@@ -33,8 +33,8 @@ void append(Schedule& schedule, const Schedule& more);
 
 /// Appends the flow of a message, with its links, to the last phase of a pattern: the way of
 /// Cluster::append_route.
-void append_message(const Cluster& cluster, const Placement& members, const Message& message,
-                    int group, Pattern& pattern);
+void append_message(const Cluster& cluster, const Placement& members,
+                    const ScheduledMessage& message, int group, Pattern& pattern);
 
 /// Lays a schedule over the cluster, a phase a round.
 /// @throws SimulationError as machines_of, or where two machines have no way to each other.

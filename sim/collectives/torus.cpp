@@ -39,9 +39,9 @@ void append_dimension(const Cluster& cluster, const Placement& members, int size
   for (int block = 0; block < ranks; block += size * stride) {
     for (int offset = 0; offset < stride; ++offset) {
       for (int i = 0; i < size; ++i) {
-        const Message message{.source = block + offset + i * stride,
-                              .destination = block + offset + (i + 1) % size * stride,
-                              .share = share};
+        const ScheduledMessage message{.source = block + offset + i * stride,
+                                       .destination = block + offset + (i + 1) % size * stride,
+                                       .share = share};
         append_message(cluster, members, message, block + offset, pattern);
       }
     }
