@@ -17,6 +17,13 @@ using NameId = std::uint32_t;
 /// Texts that occur many times, each kept once.
 class NameTable {
  public:
+  NameTable() = default;
+  NameTable(const NameTable&) = delete;
+  NameTable& operator=(const NameTable&) = delete;
+  NameTable(NameTable&&) = default;
+  NameTable& operator=(NameTable&&) = default;
+  ~NameTable() = default;
+
   /// The id of `name`, new or known. Ids count from 0.
   NameId id(std::string_view name);
   [[nodiscard]] const std::string& operator[](NameId name) const { return *texts_[name]; }
@@ -24,7 +31,8 @@ class NameTable {
 
  private:
   std::unordered_map<std::string, NameId> ids_;
-  std::vector<const std::string*> texts_;  ///< keys of ids_, which stay where they are
+  std::vector<const std::string*>
+      texts_;  ///< keys of ids_, which stay where they are, moved or not
 };
 
 enum class DeviceKind : std::uint8_t { kernel, copy, peer_copy, memset };
