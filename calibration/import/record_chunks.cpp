@@ -29,7 +29,7 @@ class File {
     return !at_end_;
   }
   template <class Header>
-  bool read(Header& header) {
+  bool read_header(Header& header) {
     return read(std::as_writable_bytes(std::span(&header, 1)));
   }
   /// Whether the last piece that was asked for was there in part.
@@ -53,7 +53,7 @@ class File {
 
 void read_file_header(File& file) {
   gwr::FileHeader header;
-  if (!file.read(header) || header.magic != gwr::file_magic) {
+  if (!file.read_header(header) || header.magic != gwr::file_magic) {
     file.refuse("is not a recording of gradwire's; expected a .gwr file");
   }
   if (header.version != gwr::format_version) {
@@ -106,7 +106,7 @@ bool read_chunks(const std::string& name,
   std::vector<std::byte> payload;
   for (std::uint32_t sequence = 0;; ++sequence) {
     gwr::ChunkHeader header;
-    if (!file.read(header)) return file.ended_within();
+    if (!file.read_header(header)) return file.ended_within();
     check_chunk(file, header, sequence);
     payload.resize(header.bytes);
     if (!file.read(payload)) return true;

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <unordered_map>
 
 #include "calibration/capture/inject/clock.hpp"
 
@@ -45,9 +44,15 @@ const char* advice_for(CUptiResult result) {
   }
 }
 
-/// The calls to record, by their names in the CUPTI that runs: its numbers grow with each version.
+std::uint32_t version_of(const CuptiApi& api) {
+  std::uint32_t version = 0;
+  return api.get_version(&version) == CUPTI_SUCCESS ? version : 0;
+}
+
+}  // namespace
+
 std::unordered_map<std::uint64_t, std::string> recorded_calls(const CuptiApi& api) {
-  // Both ends of a list of some 600 and 800 calls; CUPTI refuses the ids beyond its own.
+  // CUDA 13.0 has some 530 and 790; CUPTI refuses the ids beyond its own.
   constexpr std::uint32_t callbacks_max = 2000;
   std::unordered_map<std::uint64_t, std::string> calls;
   for (const bool runtime : {true, false}) {
@@ -65,13 +70,6 @@ std::unordered_map<std::uint64_t, std::string> recorded_calls(const CuptiApi& ap
   }
   return calls;
 }
-
-std::uint32_t version_of(const CuptiApi& api) {
-  std::uint32_t version = 0;
-  return api.get_version(&version) == CUPTI_SUCCESS ? version : 0;
-}
-
-}  // namespace
 
 std::atomic<CuptiSession*> CuptiSession::current_ = nullptr;
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "calibration/capture/inject/activity_records.hpp"
@@ -13,6 +14,10 @@
 #include "calibration/capture/inject/recorder.hpp"
 
 namespace gradwire::calibration {
+
+/// The calls to record, by call_key(), with their names. The CUPTI that runs is asked: its numbers
+/// grow with each version.
+[[nodiscard]] std::unordered_map<std::uint64_t, std::string> recorded_calls(const CuptiApi& api);
 
 /// Receives CUPTI's activity records and hands them to a recorder: kernels, copies and memsets; in
 /// full mode also the calls that launch, move or wait, which range each was made in, and GPUs,
