@@ -183,17 +183,23 @@ void Builder::add_device(const ChunkRecord& record) {
   }
 }
 
+/// CUPTI tells what exists at the start, and again where recording begins later.
+template <class Record>
+void add_once(std::vector<Record>& records, Record record) {
+  if (std::ranges::find(records, record) == records.end()) records.push_back(std::move(record));
+}
+
 void Builder::add_nvlink(const gwr::Nvlink& link) {
-  recording_.nvlinks.push_back({uuid_text(link.first), uuid_text(link.second),
-                                static_cast<int>(link.version), static_cast<int>(link.links),
-                                link.bytes_per_second, link.nvswitch != 0});
+  add_once(recording_.nvlinks,
+           {uuid_text(link.first), uuid_text(link.second), static_cast<int>(link.version),
+            static_cast<int>(link.links), link.bytes_per_second, link.nvswitch != 0});
 }
 
 void Builder::add_pcie(const gwr::Pcie& place) {
-  recording_.pcie.push_back(
-      {place.bridge != 0, place.id, uuid_text(place.uuid), place.domain,
-       static_cast<int>(place.generation), static_cast<int>(place.gigatransfers_per_second),
-       static_cast<int>(place.width), place.upstream_bus, place.secondary_bus});
+  add_once(recording_.pcie,
+           {place.bridge != 0, place.id, uuid_text(place.uuid), place.domain,
+            static_cast<int>(place.generation), static_cast<int>(place.gigatransfers_per_second),
+            static_cast<int>(place.width), place.upstream_bus, place.secondary_bus});
 }
 
 void Builder::add_summary(const gwr::Summary& summary) {

@@ -36,6 +36,7 @@ struct NvlinkRecord {
   int links = 0;
   std::int64_t bytes_per_second = 0;  ///< all links, one direction
   bool nvswitch = false;
+  bool operator==(const NvlinkRecord&) const = default;
 };
 
 /// A GPU or a bridge on PCIe.
@@ -49,6 +50,7 @@ struct PcieRecord {
   int width = 0;
   std::uint32_t upstream_bus = 0;
   std::uint32_t secondary_bus = 0;
+  bool operator==(const PcieRecord&) const = default;
 };
 
 /// A file of the recorder's (.gwr).

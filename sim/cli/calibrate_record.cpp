@@ -127,7 +127,7 @@ std::string overhead_text(const Recording& recording) {
   const auto begins = [](const calibration::RangeRecord& range) { return range.start; };
   const auto first = std::ranges::min(recording.trace.ranges, {}, begins).start;
   const auto all = static_cast<double>(recording.clocks.back().monotonic - first);
-  return fmt::format("{:.1f} ms of {:.0f} ms ({:.2f} %)", milliseconds, all / 1e6,
+  return fmt::format("{:.1f} ms of {:.1f} ms ({:.2f} %)", milliseconds, all / 1e6,
                      100 * static_cast<double>(recording.cost.in_callbacks) / all);
 }
 

@@ -167,6 +167,40 @@ TEST_CASE("names may be told after their use, and by another chunk", "[recording
   CHECK(recording.trace.names[recording.trace.device[0].name] == "foo::bar(int)");
 }
 
+TEST_CASE("what CUPTI tells twice of the machine is there once", "[recording]") {
+  MadeFile file;
+  Bytes records;
+  gwr::Nvlink link;
+  link.first[0] = 0xab;
+  link.links = 18;
+  link.version = 4;
+  link.bytes_per_second = 450'000'000'000;
+  link.nvswitch = 1;
+  gwr::Pcie bridge;
+  bridge.bridge = 1;
+  bridge.generation = 5;
+  bridge.secondary_bus = 0x18;
+  gwr::Device device;
+  device.multiprocessors = 132;
+  for (int time = 0; time < 2; ++time) {
+    append_record(records, RecordKind::nvlink, link);
+    append_record(records, RecordKind::pcie, bridge);
+    append_record(records, RecordKind::device, device, "NVIDIA H200");
+  }
+  file.chunk(0, records);
+  const Recording recording = read(file.bytes());
+  REQUIRE(recording.nvlinks.size() == 1);
+  CHECK(recording.nvlinks[0].first == "GPU-ab000000-0000-0000-0000-000000000000");
+  CHECK(recording.nvlinks[0].second.empty());
+  CHECK(recording.nvlinks[0].links == 18);
+  CHECK(recording.nvlinks[0].nvswitch);
+  REQUIRE(recording.pcie.size() == 1);
+  CHECK(recording.pcie[0].bridge);
+  CHECK(recording.pcie[0].secondary_bus == 0x18);
+  REQUIRE(recording.trace.devices.size() == 1);
+  CHECK(recording.trace.devices[0].name == "NVIDIA H200");
+}
+
 TEST_CASE("records of a newer recorder are passed over", "[recording]") {
   MadeFile file;
   Bytes records;
@@ -244,7 +278,7 @@ TEST_CASE("what is no recording, or a damaged one, is told with its place", "[re
   }
   SECTION("a file that is not there") {
     CHECK_THROWS_WITH(read_recording("/nonexistent.gwr"),
-                      "/nonexistent.gwr: cannot be read; expected a recording (.gwr)");
+                      "/nonexistent.gwr:0:0: cannot be read; expected a recording (.gwr)");
   }
 }
 

@@ -19,7 +19,7 @@ constexpr std::size_t buffers_share = 2;  ///< buffers take at most this part of
 /// Those without which nothing can be said of a GPU.
 constexpr std::array needed_kinds{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
                                   CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET};
-/// What exists, asked once, in full mode.
+/// What exists, in full mode.
 constexpr std::array place_kinds{CUPTI_ACTIVITY_KIND_DEVICE, CUPTI_ACTIVITY_KIND_NVLINK,
                                  CUPTI_ACTIVITY_KIND_PCIE};
 
@@ -115,44 +115,61 @@ bool CuptiSession::start(std::string& why) {
     current_ = this;
     result = api_.register_callbacks(on_request, on_complete);
   }
-  if (result == CUPTI_SUCCESS) return true;
+  if (result == CUPTI_SUCCESS) {
+    if (full_) enable_places(false);
+    return true;
+  }
   current_ = nullptr;
   why = "CUPTI refuses: " + text_of(api_, result) + advice_for(result);
   return false;
 }
 
-bool CuptiSession::enable_kind(CUpti_ActivityKind kind, bool dump) {
-  const CUptiResult result =
-      dump && api_.enable_and_dump != nullptr ? api_.enable_and_dump(kind) : api_.enable(kind);
+bool CuptiSession::enable_kind(CUpti_ActivityKind kind, bool needed) {
+  const CUptiResult result = api_.enable(kind);
   if (result == CUPTI_SUCCESS) return true;
   recorder_.add_fact("refused_kind=" + std::to_string(static_cast<int>(kind)) + " " +
                      text_of(api_, result));
-  if (dump) return false;
-  std::fprintf(stderr, "gradwire: CUPTI refuses activity kind %d: %s%s; no device is recorded\n",
-               static_cast<int>(kind), text_of(api_, result).c_str(), advice_for(result));
+  if (needed) {
+    std::fprintf(stderr, "gradwire: CUPTI refuses activity kind %d: %s%s; no device is recorded\n",
+                 static_cast<int>(kind), text_of(api_, result).c_str(), advice_for(result));
+  }
   return false;
 }
 
-void CuptiSession::enable_calls() {
-  for (const auto& [runtime, callback] : records_.calls()) {
-    const auto enable = runtime ? api_.enable_runtime_api : api_.enable_driver_api;
-    if (enable != nullptr && enable(callback, 1) == CUPTI_SUCCESS) continue;
-    // A CUPTI that cannot choose records every call of this kind.
-    enable_kind(runtime ? CUPTI_ACTIVITY_KIND_RUNTIME : CUPTI_ACTIVITY_KIND_DRIVER, true);
-    return;
+/// What the machine is made of; best effort, as others may tell it too. CUPTI tells it when CUDA
+/// starts, which is when we are loaded; a dump tells it once more.
+void CuptiSession::enable_places(bool dump) {
+  for (const CUpti_ActivityKind kind : place_kinds) {
+    if (!dump) {
+      enable_kind(kind, false);
+    } else if (api_.enable_and_dump != nullptr) {
+      api_.enable_and_dump(kind);
+    }
   }
 }
 
-void CuptiSession::enable() {
+void CuptiSession::enable_calls() {
+  bool runtime_chosen = false;
+  bool driver_chosen = false;
+  for (const auto& [runtime, callback] : records_.calls()) {
+    const auto enable = runtime ? api_.enable_runtime_api : api_.enable_driver_api;
+    const bool chosen = enable != nullptr && enable(callback, 1) == CUPTI_SUCCESS;
+    (runtime ? runtime_chosen : driver_chosen) |= chosen;
+  }
+  // A CUPTI that cannot choose records every call, at a cost.
+  if (!runtime_chosen) enable_kind(CUPTI_ACTIVITY_KIND_RUNTIME, false);
+  if (!driver_chosen) enable_kind(CUPTI_ACTIVITY_KIND_DRIVER, false);
+}
+
+void CuptiSession::enable(bool late) {
   if (enabled_.exchange(true)) return;
   if (full_) {
-    // Best effort: what the machine is made of may be told by others.
-    for (const CUpti_ActivityKind kind : place_kinds) enable_kind(kind, true);
-    enable_kind(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, true);
+    if (late) enable_places(true);
+    enable_kind(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, false);
     enable_calls();
   }
   for (const CUpti_ActivityKind kind : needed_kinds) {
-    if (enable_kind(kind, false)) continue;
+    if (enable_kind(kind, true)) continue;
     disable();
     return;
   }
@@ -163,7 +180,10 @@ void CuptiSession::disable() {
   for (const CUpti_ActivityKind kind : needed_kinds) api_.disable(kind);
   if (!full_) return;
   for (const CUpti_ActivityKind kind : place_kinds) api_.disable(kind);
-  api_.disable(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION);
+  for (const CUpti_ActivityKind kind : {CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
+                                        CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_DRIVER}) {
+    api_.disable(kind);
+  }
   for (const auto& [runtime, callback] : records_.calls()) {
     const auto change = runtime ? api_.enable_runtime_api : api_.enable_driver_api;
     if (change != nullptr) change(callback, 0);

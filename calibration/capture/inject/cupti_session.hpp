@@ -35,7 +35,7 @@ class CuptiSession final : public DeviceSource {
   bool start(std::string& why);
 
   /// Where a kind that must be there is refused: one line on standard error, and no device records.
-  void enable() override;
+  void enable(bool late) override;
   void disable() override;
   void flush(bool forced) override;
   void push_range(std::uint64_t range) override;
@@ -51,7 +51,8 @@ class CuptiSession final : public DeviceSource {
   std::uint8_t* take_buffer();
   void return_buffer(std::uint8_t* buffer);
   void read_buffer(std::uint8_t* buffer, std::size_t valid);
-  bool enable_kind(CUpti_ActivityKind kind, bool dump);
+  bool enable_kind(CUpti_ActivityKind kind, bool needed);
+  void enable_places(bool dump);
   void enable_calls();
   [[nodiscard]] bool other_subscriber() const;
 

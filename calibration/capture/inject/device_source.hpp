@@ -20,7 +20,8 @@ class DeviceSource {
   DeviceSource& operator=(const DeviceSource&) = delete;
   virtual ~DeviceSource() = default;
 
-  virtual void enable() = 0;
+  /// @param late  the program has used CUDA before: what was told at its start is asked for again
+  virtual void enable(bool late) = 0;
   virtual void disable() = 0;
   /// Hands over what is complete; all that there is where `forced`.
   virtual void flush(bool forced) = 0;

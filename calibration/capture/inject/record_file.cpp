@@ -60,6 +60,11 @@ bool RecordFile::open() {
   return true;
 }
 
+bool RecordFile::is_made() {
+  const std::lock_guard lock(mutex_);
+  return descriptor_ >= 0;
+}
+
 bool RecordFile::append(std::uint32_t thread, std::span<const std::byte> records) {
   const std::lock_guard lock(mutex_);
   if (failed_ || (descriptor_ < 0 && !open())) return false;

@@ -21,6 +21,8 @@ class RecordFile {
   bool append(std::uint32_t thread, std::span<const std::byte> records);
 
   [[nodiscard]] const std::string& path() const { return path_; }
+  /// Whether there is a file: something was appended.
+  [[nodiscard]] bool is_made();
 
  private:
   bool open();

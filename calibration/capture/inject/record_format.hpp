@@ -37,26 +37,26 @@ struct ChunkHeader {
 };
 
 enum class RecordKind : std::uint16_t {
-  padding = 0,    ///< to be skipped
-  fact = 1,       ///< text "key=value": who recorded what, where
-  name = 2,       ///< a name that later records refer to
-  kernel = 3,     ///<
-  copy = 4,       ///<
-  peer_copy = 5,  ///<
-  memset = 6,     ///<
-  call = 7,       ///< of the CUDA runtime or driver
-  link = 8,       ///< range of a call
-  push = 9,       ///< begins a range of the chunk's thread
-  pop = 10,       ///< ends it
-  start = 11,     ///< begins a range that any thread may end
-  end = 12,       ///<
-  mark = 13,      ///<
-  device = 14,    ///<
-  nvlink = 15,    ///<
-  pcie = 16,      ///<
-  clock = 17,     ///<
-  summary = 18,   ///< what the recorder lost and cost, so far
-  thread = 19     ///< the two numbers of one thread
+  padding = 0,  ///< to be skipped
+  fact = 1,     ///< text "key=value": who recorded what, where
+  name = 2,     ///< a name that later records refer to
+  kernel = 3,
+  copy = 4,
+  peer_copy = 5,
+  memset = 6,
+  call = 7,    ///< of the CUDA runtime or driver
+  link = 8,    ///< range of a call
+  push = 9,    ///< begins a range of the chunk's thread
+  pop = 10,    ///< ends it
+  start = 11,  ///< begins a range that any thread may end
+  end = 12,
+  mark = 13,
+  device = 14,
+  nvlink = 15,
+  pcie = 16,
+  clock = 17,
+  summary = 18,  ///< what the recorder lost and cost, so far
+  thread = 19    ///< the two numbers of one thread
 };
 
 struct RecordHeader {

@@ -127,7 +127,7 @@ void Recorder::install(Recorder* recorder) {
 
 void Recorder::attach(DeviceSource* source) {
   source_ = source;
-  if (active_) source->enable();
+  if (active_) source->enable(false);
 }
 
 ThreadLog* Recorder::make_log() {
@@ -230,7 +230,7 @@ bool Recorder::begin_iteration() {
   const std::uint64_t last = first + settings_.iterations;
   DeviceSource* source = source_;
   if (iteration == first && first > 0) {
-    if (source != nullptr) source->enable();
+    if (source != nullptr) source->enable(true);
     active_ = true;
   }
   if (settings_.iterations == 0 || iteration < last) return iteration >= first;
@@ -374,11 +374,12 @@ void Recorder::finish() {
   if (writer_.joinable()) writer_.join();
   if (DeviceSource* source = source_) source->flush(true);
   write_rings();
-  const bool used = [&] {
+  // A process that neither called CUDA nor spoke NVTX leaves no file.
+  const bool spoken_to = [&] {
     const std::lock_guard lock(logs_mutex_);
     return logs_made_ > 0;
   }();
-  if (used || source_ != nullptr) write_state(true);
+  if (spoken_to || source_ != nullptr || file_.is_made()) write_state(true);
 }
 
 }  // namespace gradwire::calibration

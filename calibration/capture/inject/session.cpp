@@ -80,6 +80,7 @@ void record_cuda(Recorder& recorder) {
     }
   }
   recorder.add_fact("no_device=" + why);
+  recorder.append({});  // a file that says so
   std::fprintf(stderr, "gradwire: %s; no device is recorded\n", why.c_str());
 }
 

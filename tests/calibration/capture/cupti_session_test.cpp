@@ -123,6 +123,15 @@ TEST_CASE("serialised kernels are never asked for, and the clock is set before a
   CHECK(run.mock.order[2] == "enable");
 }
 
+TEST_CASE("a CUPTI that cannot choose calls records them all", "[cupti]") {
+  MockRun run("choice");
+  run.mock.driver_choice = CUPTI_ERROR_UNKNOWN;
+  REQUIRE(run.start());
+  CHECK(run.mock.enabled.contains(CUPTI_ACTIVITY_KIND_DRIVER));
+  CHECK_FALSE(run.mock.enabled.contains(CUPTI_ACTIVITY_KIND_RUNTIME));
+  run.finish();
+}
+
 TEST_CASE("records that CUPTI dropped or could not time are counted", "[cupti]") {
   MockRun run("drops");
   REQUIRE(run.start());
@@ -249,6 +258,8 @@ TEST_CASE("the device is recorded within the wanted iterations, and one more for
   std::ranges::sort(correlations);
   CHECK(correlations == std::vector<std::uint32_t>{2, 3, 4});
   CHECK(run.mock.enabled.empty());
+  CHECK(std::ranges::count(run.mock.order, "dump") == 3);  // CUDA had started long before
+  CHECK(read.trace.devices.size() == 1);                   // told twice
 }
 
 TEST_CASE("launches of several threads are linked to their own ranges", "[cupti]") {

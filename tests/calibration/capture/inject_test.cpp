@@ -82,6 +82,9 @@ TEST_CASE("without a driver the program runs on, and hears why no device is reco
   }
   CHECK_THAT(run.err, Catch::ContainsSubstring("gradwire: "));
   CHECK_THAT(run.err, Catch::ContainsSubstring("no device is recorded\n"));
+  const Recording recording = only_recording(place);
+  CHECK(run.err == "gradwire: " + recording.no_device + "; no device is recorded\n");
+  CHECK_FALSE(recording.trace.cut_off);
 }
 
 TEST_CASE("settings that are not understood stop the recorder only", "[inject]") {

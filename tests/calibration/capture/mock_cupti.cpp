@@ -49,10 +49,14 @@ struct MockCuptiCalls {
   static CUptiResult unsubscribe(CUpti_SubscriberHandle /*handle*/) { return CUPTI_SUCCESS; }
   static CUptiResult callback_name(CUpti_CallbackDomain domain, std::uint32_t callback,
                                    const char** name) {
-    if (domain != CUPTI_CB_DOMAIN_RUNTIME_API || callback != mock_launch_call) {
+    if (domain == CUPTI_CB_DOMAIN_RUNTIME_API && callback == mock_launch_call) {
+      *name = "cudaLaunchKernel_v7000";
+    } else if (domain == CUPTI_CB_DOMAIN_DRIVER_API &&
+               callback == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel) {
+      *name = "cuLaunchKernel";
+    } else {
       return CUPTI_ERROR_INVALID_PARAMETER;
     }
-    *name = "cudaLaunchKernel_v7000";
     return CUPTI_SUCCESS;
   }
   static CUptiResult register_timestamp(CUpti_TimestampCallbackFunc function) {
@@ -72,19 +76,22 @@ struct MockCuptiCalls {
     const auto result = mock->enable_results.find(kind);
     if (result != mock->enable_results.end()) return result->second;
     mock->enabled.insert(kind);
+    if (kind == CUPTI_ACTIVITY_KIND_DEVICE) add_device();
     return CUPTI_SUCCESS;
   }
   static CUptiResult enable_and_dump(CUpti_ActivityKind kind) {
-    const CUptiResult result = enable(kind);
-    if (result != CUPTI_SUCCESS || kind != CUPTI_ACTIVITY_KIND_DEVICE) return result;
+    mock->order.emplace_back("dump");
+    if (kind == CUPTI_ACTIVITY_KIND_DEVICE) add_device();
+    return CUPTI_SUCCESS;
+  }
+  static void add_device() {
     DeviceActivity device{};
-    device.kind = kind;
+    device.kind = CUPTI_ACTIVITY_KIND_DEVICE;
     device.name = "NVIDIA Mock";
     device.numMultiprocessors = 132;
     device.computeCapabilityMajor = 9;
     device.globalMemorySize = std::uint64_t{80} << 30U;
     mock->add(device);
-    return CUPTI_SUCCESS;
   }
   static CUptiResult disable(CUpti_ActivityKind kind) {
     mock->enabled.erase(kind);
@@ -97,6 +104,9 @@ struct MockCuptiCalls {
       mock->runtime_calls.erase(call);
     }
     return CUPTI_SUCCESS;
+  }
+  static CUptiResult enable_driver(CUpti_CallbackId /*call*/, std::uint8_t /*on*/) {
+    return mock->driver_choice;
   }
   static CUptiResult flush_all(std::uint32_t /*flag*/) {
     mock->flush();
@@ -153,6 +163,7 @@ CuptiApi MockCupti::api() const {
   api.enable_and_dump = MockCuptiCalls::enable_and_dump;
   api.disable = MockCuptiCalls::disable;
   api.enable_runtime_api = MockCuptiCalls::enable_runtime;
+  api.enable_driver_api = MockCuptiCalls::enable_driver;
   api.flush_all = MockCuptiCalls::flush_all;
   api.get_next_record = MockCuptiCalls::next_record;
   api.get_num_dropped_records = MockCuptiCalls::dropped;

@@ -28,9 +28,10 @@ class MockCupti {
   std::map<CUpti_ActivityKind, CUptiResult> enable_results{};
   CUptiResult subscribe_result = CUPTI_SUCCESS;
   CUptiResult register_result = CUPTI_SUCCESS;
-  std::size_t dropped = 0;  ///< told at the next completion
-  bool hijacked = false;    ///< another client took the callbacks: ours are not called any more
-  bool reversed = false;    ///< the newest buffer completes first
+  CUptiResult driver_choice = CUPTI_SUCCESS;  ///< of choosing calls of the driver
+  std::size_t dropped = 0;                    ///< told at the next completion
+  bool hijacked = false;  ///< another client took the callbacks: ours are not called any more
+  bool reversed = false;  ///< the newest buffer completes first
 
   // What the client did.
   std::set<CUpti_ActivityKind> enabled{};
