@@ -26,6 +26,9 @@ set(libraries
   "nlohmann/                 -> sim/report/ sim/config/ sim/validation/ sim/cli/ calibration/"
   "CLI/                      -> sim/cli/"
   "pugi                      -> topologies/importers/"
+  "simdjson                  -> calibration/import/kineto"
+  "sqlite3                   -> calibration/import/nsys"
+  "zlib                      -> calibration/import/compressed_file"
 )
 
 # Sets `result` to whether `path` begins with one of the prefixes in the string `prefixes`.
