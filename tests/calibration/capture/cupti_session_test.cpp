@@ -136,12 +136,13 @@ TEST_CASE("records that CUPTI dropped or could not time are counted", "[cupti]")
   CHECK(read.trace.device.size() == 1);
 }
 
-TEST_CASE("buffers stay within the memory, and what CUPTI then drops is counted", "[cupti]") {
+TEST_CASE("buffers stay within the memory, and others are refused", "[cupti]") {
   Settings settings = light();
   settings.memory_bytes = std::size_t{32} << 20U;  // two buffers of 8 MiB
   MockRun run("memory", settings);
   REQUIRE(run.start());
   for (int buffer = 0; buffer < 5; ++buffer) run.mock.next_buffer();
+  CHECK(run.mock.refused_buffers == 3);
   run.mock.launch("kernel", 10, 20, 1);
   const Recording read = run.finish();
   CHECK(read.trace.device.size() == 1);

@@ -233,7 +233,11 @@ void MockCupti::next_buffer() {
   Buffer buffer;
   std::size_t records_max = 0;
   request_(&buffer.bytes, &buffer.size, &records_max);
-  if (buffer.bytes != nullptr) buffers_.push_back(buffer);
+  if (buffer.bytes != nullptr) {
+    buffers_.push_back(buffer);
+  } else {
+    ++refused_buffers;
+  }
 }
 
 void MockCupti::complete(const Buffer& buffer) {
