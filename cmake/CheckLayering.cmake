@@ -15,6 +15,7 @@ set(arrows
   "sim/config/      -> sim/models/ strategies/ topologies/ sim/cost/ sim/collectives/ sim/core/"
   "sim/validation/  -> sim/config/ sim/train/ sim/engine/ sim/models/ sim/cost/ sim/collectives/ sim/core/ strategies/ topologies/ calibration/fit/"
   "sim/cli/         -> sim/ strategies/ topologies/ calibration/"
+  "calibration/capture/ ->"
   "calibration/     -> sim/cost/ sim/collectives/ sim/core/"
 )
 
