@@ -21,7 +21,8 @@ namespace {
 
 namespace json = simdjson::dom;
 
-constexpr std::string_view expected = "expected an execution trace of PyTorch, or one linked by Chakra";
+constexpr std::string_view expected =
+    "expected an execution trace of PyTorch, or one linked by Chakra";
 constexpr double microseconds_max = 4e15;  // nanoseconds stay in 64 bits
 constexpr double nanoseconds_per_microsecond = 1000;
 
@@ -35,8 +36,8 @@ struct Node {
   std::uint32_t thread = 0;
   std::uint32_t stream = 0;
   std::string shapes;
-  std::string_view category;        ///< of a device record
-  std::optional<double> start;      ///< microseconds
+  std::string_view category;       ///< of a device record
+  std::optional<double> start;     ///< microseconds
   std::optional<double> duration;  ///< microseconds
 };
 
@@ -200,9 +201,8 @@ class Reader {
 
   /// Begins and ends by the tree of parents, in the order of begin.
   void keep_order() {
-    std::ranges::stable_sort(nodes_, {}, [](const Node& node) {
-      return std::pair(node.thread, node.order);
-    });
+    std::ranges::stable_sort(nodes_, {},
+                             [](const Node& node) { return std::pair(node.thread, node.order); });
     std::vector<std::pair<std::uint64_t, std::size_t>> open;  // node, its range
     Nanoseconds now = 0;
     const auto close = [&] {
@@ -221,7 +221,8 @@ class Reader {
   }
 
   void tell_missing() {
-    if (!timed_) trace_.missing.emplace_back("times (PyTorch writes them into the profiler's trace)");
+    if (!timed_)
+      trace_.missing.emplace_back("times (PyTorch writes them into the profiler's trace)");
     if (std::ranges::none_of(trace_.ranges, [](const RangeRecord& range) {
           return range.sequence != no_sequence;
         })) {
@@ -277,24 +278,27 @@ std::size_t complete_from(Trace& timed, const Trace& execution) {
     const std::vector<NameId> wanted = names_in(timed.names, execution, sources);
     for (const auto& [target_thread, ranges] : targets) {
       const std::vector<NameId> names = names_in(timed.names, timed, ranges);
-      const auto found = std::ranges::search(names, wanted);
-      if (found.empty()) continue;
-      const auto first = static_cast<std::size_t>(found.begin() - names.begin());
-      for (std::size_t i = 0; i < sources.size(); ++i) {
-        const RangeRecord& source = execution.ranges[sources[i]];
-        RangeRecord& target = timed.ranges[ranges[first + i]];
-        if (source.shapes != no_name) target.shapes = timed.names.id(execution.names[source.shapes]);
-        if (target.sequence == no_sequence) target.sequence = source.sequence;
-        ++completed;
+      auto from = names.begin();
+      for (;;) {
+        from = std::search(from, names.end(), wanted.begin(), wanted.end());
+        if (from == names.end()) break;
+        const auto first = static_cast<std::size_t>(from - names.begin());
+        for (std::size_t i = 0; i < sources.size(); ++i) {
+          const NameId shapes = execution.ranges[sources[i]].shapes;
+          if (shapes == no_name) continue;
+          timed.ranges[ranges[first + i]].shapes = timed.names.id(execution.names[shapes]);
+        }
+        completed += sources.size();
+        from += static_cast<std::ptrdiff_t>(sources.size());
       }
-      break;
     }
   }
   if (completed == 0) {
-    throw ConfigError({execution.file, 0, 0},
-                      fmt::format("none of its operators are in '{}' in the same order; expected an "
-                                  "execution trace of the same iteration",
-                                  timed.file));
+    throw ConfigError(
+        {execution.file, 0, 0},
+        fmt::format("none of its operators are in '{}' in the same order; expected an "
+                    "execution trace of the same iteration",
+                    timed.file));
   }
   return completed;
 }

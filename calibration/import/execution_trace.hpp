@@ -7,8 +7,9 @@
 namespace gradwire::calibration {
 
 /// Reads an execution trace of PyTorch (torch.profiler.ExecutionTraceObserver; schema 1.0.1 to
-/// 1.1.0, JSON, plain or gzip): operators with their shapes, sequence numbers and threads. It holds no
-/// times: ranges then bear the order of their begin and end instead, and there is no device work.
+/// 1.1.0, JSON, plain or gzip): operators with their shapes, sequence numbers and threads. It holds
+/// no times: ranges then bear the order of their begin and end instead, and there is no device
+/// work.
 ///
 /// The same reader takes what Chakra's trace linker writes (chakra_trace_link; schemas ending in
 /// "-chakra.0.0.4"): the same nodes with `ts` and `inclusive_dur`, and a node of category "kernel",
@@ -19,10 +20,10 @@ namespace gradwire::calibration {
 [[nodiscard]] Trace read_execution_trace(const std::string& file);
 [[nodiscard]] Trace parse_execution_trace(const std::string& text, const std::string& file);
 
-/// Gives the operators of a timed trace the shapes and sequence numbers that an execution trace of
-/// the same iteration has: the two list the same operators in the same order on each thread, so the
-/// sequence of names of the one is looked for in the other.
-/// @return operators of `timed` that have got something.
+/// Gives the operators of a timed trace the shapes that an execution trace of the same program has:
+/// the two list the same operators in the same order on each thread, so the names of the one, in
+/// order, are looked for in the other, again and again to its end (an iteration repeats).
+/// @return operators of `timed` that were found in it.
 /// @throws ConfigError at the execution trace when its operators are nowhere in `timed`.
 std::size_t complete_from(Trace& timed, const Trace& execution);
 
