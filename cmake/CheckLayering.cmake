@@ -26,7 +26,7 @@ set(libraries
   "nlohmann/                 -> sim/report/ sim/config/ sim/validation/ sim/cli/ calibration/"
   "CLI/                      -> sim/cli/"
   "pugi                      -> topologies/importers/"
-  "simdjson                  -> calibration/import/kineto"
+  "simdjson                  -> calibration/import/kineto calibration/import/execution_trace"
   "sqlite3                   -> calibration/import/nsys"
   "zlib                      -> calibration/import/compressed_file"
 )

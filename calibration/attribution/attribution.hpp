@@ -29,6 +29,12 @@ struct ReadyGradient {
   Nanoseconds ready = 0;  ///< since the start of backward on the GPU
 };
 
+/// A stretch of time on the GPU.
+struct DeviceInterval {
+  Nanoseconds start = 0;
+  Nanoseconds end = 0;
+};
+
 /// Device time of one iteration, by what it was for. Sums of kernels, copies and memsets.
 struct IterationTimes {
   std::vector<Nanoseconds> forward;   ///< by layer
@@ -51,6 +57,9 @@ struct IterationTimes {
   Nanoseconds forward_launch = 0;        ///< median host time from a layer's start to the next's
   Nanoseconds backward_launch = 0;       ///< median host time of a backward node
   std::vector<ReadyGradient> gradients;  ///< in the order of the marks
+  std::vector<DeviceInterval> kernels;   ///< of layers, by start
+  std::vector<int> layer_of_kernel;      ///< of each of them
+  std::vector<DeviceInterval> collectives;
 
   [[nodiscard]] Nanoseconds layers() const;
 };

@@ -120,13 +120,13 @@ class StepTimes {
       case Purpose::optimizer:
         times_.optimizer += duration;
         break;
-      case Purpose::wrapper: {
+      case Purpose::wrapper:
         times_.wrapper += duration;
         ++times_.wrapper_records;
         break;
-      }
       case Purpose::communication:
         times_.communication += duration;
+        times_.collectives.push_back({record.start, record.end});
         break;
       case Purpose::other:
         times_.other += duration;
@@ -134,6 +134,10 @@ class StepTimes {
       case Purpose::unlinked:
         times_.unlinked += duration;
         break;
+    }
+    if (share.layer >= 0) {
+      times_.kernels.push_back({record.start, record.end});
+      times_.layer_of_kernel.push_back(share.layer);
     }
     if (!share.in_backward || share.purpose == Purpose::wrapper) return;
     if (!backward_start_) backward_start_ = record.start;

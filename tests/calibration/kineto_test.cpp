@@ -20,7 +20,7 @@ namespace {
 /// A trace of one operator and its kernel, in the schema since PyTorch 1.10; `more` are further
 /// events.
 std::string small(const std::string& more = "") {
-  return R"({
+  return R"json({
   "schemaVersion": 1,
   "deviceProperties": [
     {"id": 0, "name": "Tesla V100-SXM2-32GB", "totalGlobalMem": 34079637504, "computeMajor": 7,
@@ -36,7 +36,7 @@ std::string small(const std::string& more = "") {
    "ts": 1712195495519790.5, "dur": 4.928, "args": {"device": 0, "stream": 7, "correlation": 17,
    "grid": [4, 106, 1]}},
   {"ph": "s", "id": 17, "pid": 9, "tid": 9, "ts": 1712195495519690.125, "cat": "ac2g", "name": "ac2g"},
-  {"ph": "M", "name": "process_name", "pid": 9, "tid": 0, "ts": 0, "args": {"name": "python"}})" +
+  {"ph": "M", "name": "process_name", "pid": 9, "tid": 0, "ts": 0, "args": {"name": "python"}})json" +
          more + "]}\n";
 }
 
@@ -69,7 +69,7 @@ TEST_CASE("Operators, calls and kernels are read to the nanosecond", "[calibrati
 
 TEST_CASE("The schema of PyTorch 1.8.1 says the same", "[calibration][kineto]") {
   const Trace trace = parse_kineto(
-      R"({"schemaVersion": 1, "traceEvents": [
+      R"json({"schemaVersion": 1, "traceEvents": [
   {"ph": "X", "cat": "Operator", "name": "aten::relu_", "pid": 5, "tid": "5", "ts": 1000, "dur": 35,
    "args": {"Device": 5, "External id": 2, "Sequence number": 4, "Input Dims": [[2]]}},
   {"ph": "X", "cat": "Runtime", "name": "cudaLaunchKernel", "pid": 5, "tid": "5", "ts": 1010,
@@ -77,43 +77,38 @@ TEST_CASE("The schema of PyTorch 1.8.1 says the same", "[calibration][kineto]") 
   {"ph": "X", "cat": "Kernel", "name": "relu", "pid": 0, "tid": "stream 7", "ts": 1040, "dur": 2,
    "args": {"device": 0, "stream": 7, "correlation": 7, "external id": 2}},
   {"ph": "X", "cat": "Memcpy", "name": "Memcpy HtoD (Pageable -> Device)", "pid": 0,
-   "tid": "stream 7", "ts": 1050, "dur": 3, "args": {
-  "stream" : 7, "correlation" : 8, "bytes" : 64}},
+   "tid": "stream 7", "ts": 1050, "dur": 3, "args": {"stream": 7, "correlation": 8, "bytes": 64}},
   {"ph": "X", "cat": "Memset", "name": "Memset (Device)", "pid": 0, "tid": "stream 7", "ts": 1060,
-   "dur": 1, "args": {"stream": 7, "correlation": 9, "bytes": 8}}]
-})",
+   "dur": 1, "args": {"stream": 7, "correlation": 9, "bytes": 8}}]})json",
       "old.json");
-REQUIRE(trace.ranges.size() == 1);
-CHECK(trace.ranges[0].sequence == 4);
-REQUIRE(trace.calls.size() == 1);
-CHECK(trace.calls[0].thread == trace.ranges[0].thread);
-REQUIRE(trace.device.size() == 3);
-CHECK(trace.device[1].copy == CopyKind::host_to_device);
-CHECK(trace.device[1].bytes == 64);
-CHECK(trace.device[2].kind == DeviceKind::memset);
-CHECK(trace.missing.front() == "properties of the GPU (deviceProperties)");
+  REQUIRE(trace.ranges.size() == 1);
+  CHECK(trace.ranges[0].sequence == 4);
+  REQUIRE(trace.calls.size() == 1);
+  CHECK(trace.calls[0].thread == trace.ranges[0].thread);
+  REQUIRE(trace.device.size() == 3);
+  CHECK(trace.device[1].copy == CopyKind::host_to_device);
+  CHECK(trace.device[1].bytes == 64);
+  CHECK(trace.device[2].kind == DeviceKind::memset);
+  CHECK(trace.missing.front() == "properties of the GPU (deviceProperties)");
 }
 
 TEST_CASE("Payloads of NCCL's kernels are kept", "[calibration][kineto]") {
-  const Trace trace = parse_kineto(small(R"(,
+  const Trace trace = parse_kineto(small(R"json(,
   {"ph": "X", "cat": "kernel", "name": "ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*)",
-   "ts": 1712195495519800, "dur": 2636.669, "args": {
-  "stream" : 40, "correlation" : 60047, "grid" : [ 8, 1, 1 ],
-                                                 "Collective name" : "allreduce",
-                                                                     "In msg nelems" : 6637568,
-                                                                     "Group size" : 2,
-                                                                     "dtype" : "Float"}})"),
+   "ts": 1712195495519800, "dur": 2636.669, "args": {"stream": 40, "correlation": 60047,
+   "grid": [8, 1, 1], "Collective name": "allreduce", "In msg nelems": 6637568, "Group size": 2,
+   "dtype": "Float"}})json"),
                                    "t.json");
-REQUIRE(trace.collectives.size() == 1);
-CHECK(trace.names[trace.collectives[0].operation] == "allreduce");
-CHECK(trace.collectives[0].elements == 6637568);
-CHECK(trace.collectives[0].ranks == 2);
+  REQUIRE(trace.collectives.size() == 1);
+  CHECK(trace.names[trace.collectives[0].operation] == "allreduce");
+  CHECK(trace.collectives[0].elements == 6637568);
+  CHECK(trace.collectives[0].ranks == 2);
 }
 
 TEST_CASE("Frames of Python are passed over but for modules", "[calibration][kineto]") {
-  const Trace trace = parse_kineto(small(R"(,
+  const Trace trace = parse_kineto(small(R"json(,
   {"ph": "X", "cat": "python_function", "name": "train.py(12): main", "tid": 9, "ts": 1, "dur": 5},
-  {"ph": "X", "cat": "python_function", "name": "nn.Module: Conv2d_0", "tid": 9, "ts": 2, "dur": 3})"),
+  {"ph": "X", "cat": "python_function", "name": "nn.Module: Conv2d_0", "tid": 9, "ts": 2, "dur": 3})json"),
                                    "t.json");
   REQUIRE(trace.ranges.size() == 2);
   CHECK(trace.names[trace.ranges[1].name] == "nn.Module: Conv2d_0");
@@ -129,17 +124,17 @@ TEST_CASE("What is no trace is refused at its place", "[calibration][kineto]") {
        {"[1, 2]", "t.json:1:1: no JSON object; expected a trace of PyTorch's profiler"},
        {"{\"a\": 1}", "t.json:1:1: no list 'traceEvents'"},
        {small(",\n  {\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"dur\": 1}"),
-        "t.json:19:3: no time 'ts' (microseconds) of event 'k'"},
+        "t.json:18:3: no time 'ts' (microseconds) of event 'k'"},
        {small(",\n  {\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"ts\": 1}"),
-        "t.json:19:3: no duration 'dur' (microseconds) of event 'k'"},
+        "t.json:18:3: no duration 'dur' (microseconds) of event 'k'"},
        {small(",\n  {\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"k\", \"ts\": 1, \"dur\": -2}"),
-        "t.json:19:3: negative duration 'dur' of event 'k'"},
+        "t.json:18:3: negative duration 'dur' of event 'k'"},
        {small(
             ",\n  {\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"k\", \"ts\": 1e30, \"dur\": 2}"),
-        "t.json:19:3: no time 'ts'"},
+        "t.json:18:3: no time 'ts'"},
        {small(
             ",\n  {\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"k\", \"ts\": 1, \"dur\": 1e15}"),
-        "t.json:19:3: more than 3 hours in 'dur'"}}));
+        "t.json:18:3: more than 3 hours in 'dur'"}}));
   CAPTURE(bad.text);
   CHECK_THROWS_WITH(parse_kineto(bad.text, "t.json"), Catch::StartsWith(bad.message));
 }

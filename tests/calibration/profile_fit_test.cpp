@@ -56,6 +56,12 @@ Workload workload() {
   return workload;
 }
 
+ProfileSource recorded() {
+  ProfileSource source;
+  source.kind = "recorded";
+  return source;
+}
+
 Trace full_recording(int steps = 8) {
   ToyOptions options;
   options.modules = true;
@@ -184,7 +190,7 @@ TEST_CASE("A recorded workload gives names, ready times, orders and all checks",
           "[calibration][fit]") {
   const std::vector<Seconds> bare(20, Seconds{545e-6});
   const Trace light = light_recording();
-  const ProfileFit fit = fit_recording(workload(), bare, &light, full_recording(), {"recorded"});
+  const ProfileFit fit = fit_recording(workload(), bare, &light, full_recording(), recorded());
   const ComputeProfile& profile = fit.recorded.profile;
   const RecordingChecks& checks = fit.recorded.recording.checks;
   REQUIRE(profile.layers.size() == 3);
@@ -207,7 +213,7 @@ TEST_CASE("Parameters that are registered elsewhere than they run keep both orde
           "[calibration][fit]") {
   Workload other = workload();
   std::rotate(other.parameters.begin(), other.parameters.begin() + 3, other.parameters.end());
-  const ProfileFit fit = fit_recording(other, {}, nullptr, full_recording(), {"recorded"});
+  const ProfileFit fit = fit_recording(other, {}, nullptr, full_recording(), recorded());
   const auto tensors = tensors_of(fit.recorded.profile);
   for (std::size_t id = 0; id < tensors.size(); ++id) {
     CHECK(tensors[id].name == other.parameters[id].name);
@@ -221,23 +227,23 @@ TEST_CASE("A slow recorder, lost records and missing gradients fail the profile"
   const Trace light = light_recording();
   // 547 over 500 us
   CHECK_THROWS_WITH(fit_recording(workload(), std::vector<Seconds>(9, Seconds{500e-6}), &light,
-                                  full_recording(), {"recorded"}),
+                                  full_recording(), recorded()),
                     Catch::ContainsSubstring("light_vs_full is 1.094; expected at most 1.030"));
   Trace lossy = full_recording();
   lossy.dropped = 3;
-  CHECK_THROWS_WITH(fit_recording(workload(), {}, &light, lossy, {"recorded"}),
+  CHECK_THROWS_WITH(fit_recording(workload(), {}, &light, lossy, recorded()),
                     Catch::ContainsSubstring("dropped is 3; expected 0"));
   Workload more = workload();
   more.parameters.push_back({"fc.extra", {100}, {}});
   // 1144 of 1244
-  CHECK_THROWS_WITH(fit_recording(more, {}, &light, full_recording(), {"recorded"}),
+  CHECK_THROWS_WITH(fit_recording(more, {}, &light, full_recording(), recorded()),
                     Catch::ContainsSubstring("param_bytes is 0.920; expected 1.00 to 1.00"));
   more.parameters.back().name = "nowhere";
-  CHECK_THROWS_WITH(fit_recording(more, {}, &light, full_recording(), {"recorded"}),
+  CHECK_THROWS_WITH(fit_recording(more, {}, &light, full_recording(), recorded()),
                     Catch::ContainsSubstring("parameter 'nowhere' belongs to no layer"));
   Trace slow = full_recording();
   for (DeviceRecord& record : slow.device) record.end += (record.end - record.start) / 20;
-  CHECK_THROWS_WITH(fit_recording(workload(), {}, &light, slow, {"recorded"}),
+  CHECK_THROWS_WITH(fit_recording(workload(), {}, &light, slow, recorded()),
                     Catch::ContainsSubstring("full_vs_light is 1.050; expected 0.98 to 1.02"));
 }
 
