@@ -2,6 +2,7 @@
 """PyTorch DDP over Gloo on emulated hosts of one machine: measure, and fit.
 
   lab.py measure -o DIR [--repeats N] [--only fit|test|racks]   records; as root, needs python3-torch
+  lab.py mpi -o DIR --gradwire PROGRAM                    Open MPI's all-reduce on 2 and 4 hosts
   lab.py fit DIR -o OUT                                   records -> profiles and a series' file
 
 See README.md. `measure` moves itself into namespaces of its own, which end with it.
@@ -10,6 +11,7 @@ See README.md. `measure` moves itself into namespaces of its own, which end with
 import argparse
 import dataclasses
 import json
+import math
 import os
 import pathlib
 import platform
@@ -18,7 +20,7 @@ import sys
 import time
 
 import fit
-from network import Network
+from network import Network, address
 
 HERE = pathlib.Path(__file__).resolve().parent
 INSIDE = "GRADWIRE_LAB_INSIDE"
@@ -36,6 +38,9 @@ MODELS = ["resnet50_8th", "vgg16_32nd", "bert_base_32nd"]
 COLLECTIVE_SIZES = [4096, 65536, 1 << 20, 1 << 22, 1 << 24]
 OTHER_OPS = ["all_reduce_pair", "all_gather", "broadcast", "reduce"]
 OTHER_SIZES = [1 << 20, 1 << 22]
+MPI_HOSTS = [2, 4]
+MPI_ALGORITHM = "ring"  # Open MPI's own choice, Rabenseifner, is bimodal on one connection a pair
+MPI_SIZES = "64KiB:16MiB:x4"
 
 
 def experiment(place, model, mode, cap=None, slow=None):
@@ -145,6 +150,28 @@ def record(campaign, network, python, folder):
     return made
 
 
+def write_collectives(made, name, folder):
+    """The timed collectives as gradwire's other benchmarks write them, a file each."""
+    ranks = made["network"]["hosts"]
+    for op in sorted({row["op"] for row in made.get("collectives", [])} - {"all_reduce_pair"}):
+        file = {"schema": "gradwire.bench.collectives/1", "tool": "calibration/lab",
+                "date": made["date"], "library": "gloo", "version": "20220518", "ranks": ranks,
+                "nodes": ranks, "placement": list(range(ranks)), "op": op, "dtype": "float32",
+                "in_place": op != "all_gather", "algorithm": "auto", "protocol": "auto",
+                "rows": []}
+        for row in made["collectives"]:
+            if row["op"] != op:
+                continue
+            times = sorted(1e6 * seconds for seconds in row["times_s"])
+            at = {f"p{percent}_us": times[math.ceil(percent * len(times) / 100) - 1]
+                  for percent in (50, 95, 99)}
+            file["rows"].append({"size_bytes": row["bytes"], "n": len(times),
+                                 "mean_us": sum(times) / len(times), "min_us": times[0], **at,
+                                 "max_us": times[-1]})
+        (folder / "collectives").mkdir(exist_ok=True)
+        (folder / "collectives" / f"gloo_{op}_{name}.json").write_text(json.dumps(file))
+
+
 def measure(arguments):
     if INSIDE not in os.environ:
         enter_namespaces()
@@ -162,6 +189,27 @@ def measure(arguments):
                     print(f"{name}, load {os.getloadavg()[0]:.1f}", flush=True)
                     made = dict(record(campaign, network, python, folder), run=run, torch=version)
                     (folder / f"{name}.json").write_text(json.dumps(made))
+                    write_collectives(made, name, folder)
+
+
+def mpi(arguments):
+    """Open MPI's collectives through `gradwire calibrate bench`, a rank on every host."""
+    if INSIDE not in os.environ:
+        enter_namespaces()
+    options = ("--mca plm_rsh_agent {rsh} --mca plm_rsh_no_tree_spawn 1 --mca btl tcp,self "
+               "--mca pml ob1 --mca btl_tcp_if_include eth0 --mca oob_tcp_if_include eth0 "
+               "--mca mpi_yield_when_idle 1 --mca hwloc_base_binding_policy none "
+               "--mca orte_keep_fqdn_hostnames 1").format(rsh=HERE / "rsh.sh")
+    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    for hosts in MPI_HOSTS:
+        with Network(hosts, RATE):
+            named = ",".join(address(host) for host in range(hosts))
+            command = [arguments.gradwire, "calibrate", "bench", "--backend", "mpi", "--hosts",
+                       named, "--algorithm", MPI_ALGORITHM, "--sizes", MPI_SIZES, "--mpirun",
+                       options, "-o", arguments.output]
+            subprocess.run(["ip", "netns", "exec", "h0", "unshare", "--uts", "sh", "-c",
+                            "hostname lab0; exec \"$@\"", "sh", *command],
+                           check=True, timeout=300, env=dict(os.environ, **root))
 
 
 def main():
@@ -171,12 +219,17 @@ def main():
     measuring.add_argument("-o", "--output", required=True, metavar="DIR")
     measuring.add_argument("--repeats", type=int, default=2)
     measuring.add_argument("--only", choices=list(CAMPAIGNS))
+    benching = commands.add_parser("mpi", help="time Open MPI's all-reduce; needs root")
+    benching.add_argument("-o", "--output", required=True, metavar="DIR")
+    benching.add_argument("--gradwire", default="gradwire", help="the program to run")
     fitting = commands.add_parser("fit", help="records -> profiles and a validation series")
     fitting.add_argument("records", metavar="DIR")
     fitting.add_argument("-o", "--output", required=True, metavar="OUT")
     arguments = parser.parse_args()
     if arguments.command == "measure":
         measure(arguments)
+    elif arguments.command == "mpi":
+        mpi(arguments)
     else:
         fit.write(arguments.records, arguments.output)
 

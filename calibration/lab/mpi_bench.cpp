@@ -1,10 +1,11 @@
 // Times MPI's collectives by size. Run it under mpirun, one process a rank; rank 0 writes one file
 // a collective, gradwire.bench.collectives/1 (calibration/import/bench_collectives.hpp).
 //
-// usage: gradwire-mpi-bench DIR OPS SIZES BUDGET
+// usage: gradwire-mpi-bench DIR OPS SIZES BUDGET ALGORITHM
 //   OPS     comma-separated: all_reduce,reduce_scatter,all_gather,broadcast,reduce,all_to_all
 //   SIZES   comma-separated bytes, of the whole as nccl-tests counts; rising
 //   BUDGET  seconds for each size, at least a few calls
+//   ALGORITHM  that mpirun was told to force, for the file: auto, or gradwire's name of it
 // Exit codes: 0 done; 2 bad arguments; 3 the folder cannot be written.
 
 #include <mpi.h>
@@ -171,7 +172,8 @@ std::vector<int> machines(const Ranks& ranks) {
   return of_rank;
 }
 
-std::string head(const std::string& op, const std::vector<int>& of_rank) {
+std::string head(const std::string& op, const std::string& algorithm,
+                 const std::vector<int>& of_rank) {
   std::array<char, 16> date{};
   const std::time_t now = std::time(nullptr);
   std::tm calendar{};
@@ -188,7 +190,8 @@ std::string head(const std::string& op, const std::vector<int>& of_rank) {
          "\",\n \"ranks\": " + std::to_string(of_rank.size()) +
          ", \"nodes\": " + std::to_string(nodes) + ", \"placement\": [" + placement +
          "],\n \"op\": \"" + op +
-         "\", \"dtype\": \"float32\", \"in_place\": false, \"algorithm\": \"auto\", "
+         "\", \"dtype\": \"float32\", \"in_place\": false, \"algorithm\": \"" + algorithm +
+         "\", "
          "\"protocol\": \"auto\",\n \"rows\": [";
 }
 
@@ -197,11 +200,12 @@ struct Arguments {
   std::vector<std::string> ops;
   std::vector<std::int64_t> sizes;
   double budget = 0;
+  std::string algorithm;
 };
 
 /// "" and the arguments, or what is wrong.
 std::string read_arguments(int count, char** words, int ranks, Arguments& read) {
-  if (count != 5) return "expected DIR OPS SIZES BUDGET";
+  if (count != 6) return "expected DIR OPS SIZES BUDGET ALGORITHM";
   read.folder = words[1];
   read.ops = split(words[2]);
   for (const std::string& op : read.ops) {
@@ -221,13 +225,18 @@ std::string read_arguments(int count, char** words, int ranks, Arguments& read) 
   const std::string budget = words[4];
   const auto end = std::from_chars(budget.data(), budget.data() + budget.size(), read.budget);
   if (end.ec != std::errc{} || read.budget <= 0) return "BUDGET '" + budget + "'; expected seconds";
+  read.algorithm = words[5];
+  const auto is_name = [](char c) { return c == '_' || (c >= 'a' && c <= 'z'); };
+  if (!std::all_of(read.algorithm.begin(), read.algorithm.end(), is_name)) {
+    return "ALGORITHM '" + read.algorithm + "'; expected auto or a name";
+  }
   return "";
 }
 
 int run(const Arguments& arguments, const Ranks& ranks) {
   const std::vector<int> of_rank = machines(ranks);
   for (const std::string& op : arguments.ops) {
-    std::string text = head(op, of_rank);
+    std::string text = head(op, arguments.algorithm, of_rank);
     const char* separator = "\n  ";
     for (const std::int64_t bytes : arguments.sizes) {
       const auto times = measure(calls().at(op), bytes, ranks.count, arguments.budget);

@@ -14,6 +14,7 @@
 
 #include "sim/cli/inputs.hpp"
 #include "sim/core/error.hpp"
+#include "sim/cost/mpi.hpp"
 
 namespace gradwire::cli {
 namespace {
@@ -22,6 +23,13 @@ namespace fs = std::filesystem;
 
 constexpr const char* program_name = "gradwire-mpi-bench";
 constexpr int not_found = 127;  ///< of the child, where mpirun is not on the PATH
+
+/// What coll_tuned_allreduce_algorithm of Open MPI 4 calls by the same names, and its decision.
+std::vector<std::string> algorithms() {
+  std::vector<std::string> names = MpiLibrary::all_reduce_algorithms();
+  names.insert(names.begin(), "auto");
+  return names;
+}
 
 fs::path find_program() {
   std::error_code error;
@@ -86,10 +94,14 @@ std::vector<std::string> command_of(const MpiBench& bench, const std::string& ou
   } else {
     words.insert(words.end(), {"--host", bench.hosts});
   }
+  if (bench.algorithm != "auto") {
+    words.insert(words.end(), {"--mca", "coll_tuned_use_dynamic_rules", "1", "--mca",
+                               "coll_tuned_allreduce_algorithm", bench.algorithm});
+  }
   std::istringstream more(bench.mpirun);
   for (std::string word; more >> word;) words.push_back(word);
   words.insert(words.end(), {find_program().string(), output, bench.ops, sizes_for(bench, ranks),
-                             fmt::format("{}", bench.budget)});
+                             fmt::format("{}", bench.budget), bench.algorithm});
   return words;
 }
 
@@ -107,6 +119,11 @@ void add_mpi_options(CLI::App& command, MpiBench& bench) {
       .add_option("--ops", bench.ops,
                   "all_reduce,reduce_scatter,all_gather,broadcast,reduce,all_to_all: some of them")
       ->capture_default_str()
+      ->group(group);
+  command
+      .add_option("--algorithm", bench.algorithm, "Of all_reduce, forced; else Open MPI decides")
+      ->capture_default_str()
+      ->check(CLI::IsMember(algorithms()))
       ->group(group);
   command.add_option("--sizes", bench.sizes, "Sizes, as `gradwire collective` takes them")
       ->capture_default_str()

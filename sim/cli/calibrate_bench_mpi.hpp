@@ -11,8 +11,9 @@ struct MpiBench {
   int ranks = 0;      ///< 0: as many as hosts have slots, two on this machine
   std::string ops = "all_reduce";
   std::string sizes = "4KiB:16MiB:x4";
-  double budget = 1;   ///< seconds for each size
-  std::string mpirun;  ///< further words for mpirun, "--mca btl tcp,self"
+  double budget = 1;               ///< seconds for each size
+  std::string algorithm = "auto";  ///< of all_reduce, see MpiLibrary::all_reduce_algorithms()
+  std::string mpirun;              ///< further words for mpirun, "--mca btl tcp,self"
 };
 
 /// Adds the options of the MPI backend, in a group of their own. `bench` must outlive the app.
