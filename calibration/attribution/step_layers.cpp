@@ -51,13 +51,13 @@ RangeId StepLayers::module_around(RangeId id) const {
   return id;
 }
 
-bool StepLayers::in_model(RangeId id) const {
-  for (; id != no_range; id = index_.parent(id)) {
-    const RangeMeaning& meaning = index_.meaning(id);
-    if (meaning.loss) return false;
-    if (meaning.module || meaning.model_call) return true;
+bool StepLayers::in_model(RangeId top) const {
+  for (RangeId id = top; id != no_range; id = index_.parent(id)) {
+    if (index_.meaning(id).loss) return false;
   }
-  return false;
+  // Between modules runs what no module does: additions of branches, functional activations.
+  const Nanoseconds start = index_.range(top).start;
+  return !model_ || (start >= model_->start && start <= model_->end);
 }
 
 void StepLayers::find_owners() {
@@ -65,7 +65,10 @@ void StepLayers::find_owners() {
     const RangeRecord& range = index_.range(id);
     if (range.thread != thread_) continue;
     const RangeMeaning& meaning = index_.meaning(id);
-    has_model_ = has_model_ || meaning.module || meaning.model_call;
+    if (meaning.module || meaning.model_call) {
+      if (!model_) model_ = HostIteration{range.start, range.end};
+      model_->end = std::max(model_->end, range.end);
+    }
     if (meaning.module) {
       is_container_.try_emplace(range.name, false);
       const RangeId around = module_around(index_.parent(id));
@@ -117,7 +120,7 @@ void StepLayers::find_calls() {
   tops.erase(std::unique(tops.begin(), tops.end()), tops.end());
   for (const RangeId top : tops) {
     const RangeMeaning& meaning = index_.meaning(top);
-    if (meaning.loss || meaning.optimizer || (has_model_ && !in_model(top))) continue;
+    if (meaning.optimizer || !in_model(top)) continue;
     add_call(top);
   }
   for (const Call& call : calls_) {

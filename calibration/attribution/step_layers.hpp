@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -45,14 +46,16 @@ class StepLayers {
   [[nodiscard]] bool inside_backward(RangeId id) const;
   [[nodiscard]] RangeId outermost_operator(RangeId id) const;
   [[nodiscard]] RangeId module_around(RangeId id) const;
-  [[nodiscard]] bool in_model(RangeId id) const;
+  [[nodiscard]] bool in_model(RangeId top) const;
   void add_call(RangeId top);
 
   const TraceIndex& index_;
   std::uint32_t thread_;
   std::vector<RangeId> step_ranges_;
   std::unordered_map<std::int64_t, RangeId> owners_;  ///< sequence -> outermost operator
-  bool has_model_ = false;                         ///< some range tells what is the model's forward
+  /// From the begin of the first range of a module or of the wrapper to the end of the last;
+  /// absent: there are none.
+  std::optional<HostIteration> model_;
   std::unordered_map<NameId, bool> is_container_;  ///< module name -> holds other modules
   std::vector<Call> calls_;
   std::unordered_map<RangeId, int> layer_of_;       ///< by the range of a call or its operators

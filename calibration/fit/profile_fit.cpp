@@ -8,6 +8,7 @@
 #include <map>
 
 #include "calibration/attribution/attribution.hpp"
+#include "calibration/attribution/overlap.hpp"
 #include "calibration/attribution/summary.hpp"
 #include "calibration/fit/layer_join.hpp"
 #include "sim/core/error.hpp"
@@ -79,7 +80,9 @@ class Fit {
         }
         continue;
       }
-      take_times(static_cast<std::size_t>(join.recorded[j]), layer);
+      const auto recorded = static_cast<std::size_t>(join.recorded[j]);
+      take_times(recorded, layer);
+      attribution_.layers[recorded].kind = layer.kind;
     }
     if (join.left_over > Seconds{}) summary_.other += join.left_over;
     for (const std::string& disagreement : join.disagreements) fit_.notes.push_back(disagreement);
@@ -145,6 +148,9 @@ class Fit {
           "no host time is taken over: launches of {:.0f} us a layer, the profiler's cost with "
           "them, would not fit into the iteration",
           microseconds * summary_.host_launch.count()));
+    }
+    for (const auto& [kind, overlap] : overlap_slowdown(attribution_)) {
+      made.overlap[kind] = overlap.slowdown;
     }
     checks_.parameters = made.parameter_count();
     checks_.tensors = made.tensor_count();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,14 +15,15 @@ namespace gradwire::calibration {
 /// A program that was recorded, as whoever recorded it wrote it down.
 struct Workload {
   std::string model;
-  std::string gpu;  ///< as profiles name it: "h200-sxm5-141gb"
-  int batch_per_gpu = 0;
+  std::string gpu;        ///< as the driver names it: "NVIDIA H200"
+  int batch_per_gpu = 0;  ///< 0: the launcher could not tell
   std::string dtype;
   std::string optimizer;
   std::string framework;                  ///< with its version
   std::vector<ParameterSpec> parameters;  ///< trained, in registration order
   int buffers = 0;
   std::int64_t buffer_elements = 0;
+  std::map<std::string, std::string> facts;  ///< what else shaped the work: "image_size" -> "224"
 };
 
 /// What a profile is of, where its trace does not say.

@@ -4,15 +4,11 @@
 #include <simdjson.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <limits>
 #include <map>
-#include <optional>
 #include <string_view>
 
 #include "calibration/import/compressed_file.hpp"
-#include "calibration/import/decimal_time.hpp"
+#include "calibration/import/kineto_event.hpp"
 #include "sim/core/error.hpp"
 
 namespace gradwire::calibration {
@@ -23,31 +19,6 @@ namespace json = simdjson::ondemand;
 constexpr Nanoseconds duration_max = 10'000'000'000'000;  // 3 hours: sums of many stay in 64 bits
 constexpr std::string_view expected = "expected a trace of PyTorch's profiler";
 
-enum class Category : std::uint8_t { skipped, host, call, kernel, copy, memset };
-
-Category category_of(std::string_view name) {
-  struct Entry {
-    std::string_view name;
-    Category category;
-  };
-  // The second of each pair is PyTorch 1.8.1's.
-  static constexpr std::array<Entry, 12> entries = {{{"cpu_op", Category::host},
-                                                     {"Operator", Category::host},
-                                                     {"user_annotation", Category::host},
-                                                     {"python_function", Category::host},
-                                                     {"cuda_runtime", Category::call},
-                                                     {"Runtime", Category::call},
-                                                     {"cuda_driver", Category::call},
-                                                     {"kernel", Category::kernel},
-                                                     {"Kernel", Category::kernel},
-                                                     {"gpu_memcpy", Category::copy},
-                                                     {"Memcpy", Category::copy},
-                                                     {"gpu_memset", Category::memset}}};
-  if (name == "Memset") return Category::memset;
-  const auto entry = std::ranges::find(entries, name, &Entry::name);
-  return entry == entries.end() ? Category::skipped : entry->category;
-}
-
 /// "Memcpy DtoD (Device -> Device)"
 CopyKind copy_kind(std::string_view name) {
   if (name.find("HtoD") != std::string_view::npos) return CopyKind::host_to_device;
@@ -55,108 +26,6 @@ CopyKind copy_kind(std::string_view name) {
   if (name.find("DtoD") != std::string_view::npos) return CopyKind::device_to_device;
   if (name.find("PtoP") != std::string_view::npos) return CopyKind::peer_to_peer;
   return CopyKind::unknown;
-}
-
-/// What is kept of one event; views are valid until the next is read.
-struct Event {
-  bool complete = false;  ///< phase "X"
-  Category category = Category::skipped;
-  std::string_view domain;
-  std::string_view name;
-  std::string_view thread;  ///< as written
-  std::optional<Nanoseconds> start;
-  std::optional<Nanoseconds> duration;
-  std::uint32_t correlation = 0;
-  std::uint32_t device = 0;
-  std::uint32_t stream = 0;
-  std::uint64_t external = 0;
-  std::int64_t sequence = no_sequence;
-  std::int64_t bytes = 0;
-  std::uint32_t blocks = 0;
-  std::string_view shapes;
-  std::string_view operation;  ///< of a collective
-  std::string_view dtype;
-  std::int64_t elements = 0;
-  int group = 0;
-};
-
-/// The number in `text`, absent when it is none or does not fit.
-template <class Number>
-std::optional<Number> number_in(std::string_view text) {
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-/// A scalar as written, without quotes.
-std::string_view token(json::value& value) {
-  std::string_view text = value.raw_json_token();
-  while (!text.empty() && std::string_view(" \n\r\t").find(text.back()) != std::string_view::npos) {
-    text.remove_suffix(1);
-  }
-  if (text.size() >= 2 && text.front() == '"' && text.back() == '"') {
-    text = text.substr(1, text.size() - 2);
-  }
-  return text;
-}
-
-template <class Number>
-void read_number(json::value& value, Number& number) {
-  if (const auto read = number_in<Number>(token(value))) number = *read;
-}
-
-void read_time(json::value& value, std::optional<Nanoseconds>& time) {
-  time = nanoseconds_of(token(value));
-}
-
-/// Blocks of a grid "[8, 1, 1]".
-std::uint32_t grid_blocks(std::string_view text) {
-  std::uint64_t blocks = 1;
-  bool any = false;
-  for (std::size_t i = 0; i < text.size();) {
-    std::uint32_t side = 0;
-    const auto [end, error] = std::from_chars(text.data() + i, text.data() + text.size(), side);
-    if (error == std::errc{}) {
-      blocks = std::min<std::uint64_t>(blocks * side, std::numeric_limits<std::uint32_t>::max());
-      any = true;
-      i = static_cast<std::size_t>(end - text.data());
-    } else {
-      ++i;
-    }
-  }
-  return any ? static_cast<std::uint32_t>(blocks) : 0;
-}
-
-bool is_composite(json::value& value) {
-  const json::json_type type = value.type();
-  return type == json::json_type::array || type == json::json_type::object;
-}
-
-void read_argument(std::string_view key, json::value& value, Event& event) {
-  if (is_composite(value)) {
-    const bool shapes = key == "Input Dims" || key == "Input dims";
-    json::array list;
-    if ((!shapes && key != "grid") || value.get_array().get(list) != simdjson::SUCCESS) return;
-    const std::string_view text = list.raw_json();
-    if (shapes) {
-      event.shapes = text;
-    } else {
-      event.blocks = grid_blocks(text);
-    }
-    return;
-  }
-  if (key == "correlation") read_number(value, event.correlation);
-  if (key == "External id" || key == "external id") read_number(value, event.external);
-  if (key == "Sequence number") read_number(value, event.sequence);
-  if (key == "stream") read_number(value, event.stream);
-  if (key == "device") read_number(value, event.device);
-  if (key == "bytes") read_number(value, event.bytes);
-  if (key == "Collective name") event.operation = token(value);
-  if (key == "In msg nelems" || key == "In msg size") read_number(value, event.elements);
-  if (key == "dtype") event.dtype = token(value);
-  if (key == "Group size") read_number(value, event.group);
 }
 
 class KinetoReader {
@@ -225,12 +94,12 @@ class KinetoReader {
       const std::string_view key = field.unescaped_key();
       json::value member = field.value();
       if (is_composite(member)) continue;
-      if (key == "id") read_number(member, device.id);
-      if (key == "name") device.name = token(member);
-      if (key == "totalGlobalMem") read_number(member, device.memory_bytes);
-      if (key == "computeMajor") read_number(member, device.compute_major);
-      if (key == "computeMinor") read_number(member, device.compute_minor);
-      if (key == "numSms") read_number(member, device.multiprocessors);
+      if (key == "id") take_json_number(member, device.id);
+      if (key == "name") device.name = json_token(member);
+      if (key == "totalGlobalMem") take_json_number(member, device.memory_bytes);
+      if (key == "computeMajor") take_json_number(member, device.compute_major);
+      if (key == "computeMinor") take_json_number(member, device.compute_minor);
+      if (key == "numSms") take_json_number(member, device.multiprocessors);
     }
     trace_.devices.push_back(std::move(device));
   }
@@ -240,31 +109,16 @@ class KinetoReader {
       const std::string_view key = field.unescaped_key();
       json::value member = field.value();
       if (is_composite(member)) continue;
-      if (key == "rank") read_number(member, trace_.rank);
-      if (key == "world_size") read_number(member, trace_.world_size);
+      if (key == "rank") take_json_number(member, trace_.rank);
+      if (key == "world_size") take_json_number(member, trace_.world_size);
     }
   }
 
   void read_event(json::value& value) {
     if (value.type() != json::json_type::object) return;
     const char* const begin = text_.data() + offset();
-    Event event;
-    for (auto field : value.get_object()) {
-      const std::string_view key = field.unescaped_key();
-      json::value member = field.value();
-      if (key == "args" && member.type() == json::json_type::object) {
-        // A category that is passed over has no argument that counts.
-        if (event.category == Category::skipped && !event.domain.empty()) continue;
-        for (auto argument : member.get_object()) {
-          const std::string_view name = argument.unescaped_key();
-          json::value text = argument.value();
-          read_argument(name, text, event);
-        }
-      } else if (!is_composite(member)) {
-        read_member(key, member, event);
-      }
-    }
-    if (event.complete && event.category != Category::skipped) keep(event, begin);
+    const KinetoEvent event = read_kineto_event(value.get_object());
+    if (event.complete && event.category != KinetoCategory::skipped) keep(event, begin);
   }
 
   [[nodiscard]] std::size_t offset() {
@@ -273,20 +127,7 @@ class KinetoReader {
     return static_cast<std::size_t>(at - text_.data());
   }
 
-  static void read_member(std::string_view key, json::value& value, Event& event) {
-    if (key == "ph") event.complete = token(value) == "X";
-    if (key == "cat") {
-      event.domain = token(value);
-      event.category = category_of(event.domain);
-    }
-    // Kineto writes names without quotes to escape; what is escaped stays so, and stays distinct.
-    if (key == "name") event.name = token(value);
-    if (key == "tid") event.thread = token(value);
-    if (key == "ts") read_time(value, event.start);
-    if (key == "dur") read_time(value, event.duration);
-  }
-
-  void keep(const Event& event, const char* at) {
+  void keep(const KinetoEvent& event, const char* at) {
     const auto fail = [&](const char* what) {
       throw ConfigError(place(at), fmt::format("{} of event '{}'", what, event.name));
     };
@@ -296,10 +137,10 @@ class KinetoReader {
     if (*event.duration > duration_max) fail("more than 3 hours in 'dur'");
     const Nanoseconds end = *event.start + *event.duration;
     switch (event.category) {
-      case Category::host:
+      case KinetoCategory::host:
         keep_range(event, end);
         break;
-      case Category::call:
+      case KinetoCategory::call:
         trace_.calls.push_back({*event.start, end, trace_.names.id(event.name), event.correlation,
                                 thread(event.thread)});
         break;
@@ -309,7 +150,7 @@ class KinetoReader {
     }
   }
 
-  void keep_range(const Event& event, Nanoseconds end) {
+  void keep_range(const KinetoEvent& event, Nanoseconds end) {
     if (event.domain == "python_function" && !event.name.starts_with("nn.Module: ")) return;
     RangeRecord range;
     range.start = *event.start;
@@ -327,7 +168,7 @@ class KinetoReader {
     trace_.ranges.push_back(range);
   }
 
-  void keep_device(const Event& event, Nanoseconds end) {
+  void keep_device(const KinetoEvent& event, Nanoseconds end) {
     DeviceRecord record;
     record.start = *event.start;
     record.end = end;
@@ -337,15 +178,15 @@ class KinetoReader {
     record.stream = event.stream;
     record.bytes = std::max<std::int64_t>(0, event.bytes);
     record.blocks = event.blocks;
-    if (event.category == Category::copy) {
+    if (event.category == KinetoCategory::copy) {
       record.copy = copy_kind(event.name);
       const bool peers = record.copy == CopyKind::peer_to_peer;
       record.kind = peers ? DeviceKind::peer_copy : DeviceKind::copy;
-    } else if (event.category == Category::memset) {
+    } else if (event.category == KinetoCategory::memset) {
       record.kind = DeviceKind::memset;
     }
     trace_.device.push_back(record);
-    if (event.operation.empty() || event.category != Category::kernel) return;
+    if (event.operation.empty() || event.category != KinetoCategory::kernel) return;
     CollectiveRecord collective;
     collective.correlation = event.correlation;
     collective.operation = trace_.names.id(event.operation);

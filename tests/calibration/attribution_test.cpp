@@ -70,6 +70,34 @@ TEST_CASE("Ranges of modules name the layers, marks tell each gradient", "[calib
   CHECK(ready == std::vector<Nanoseconds>{130 * us, 130 * us, 170 * us, 170 * us, 320 * us});
 }
 
+TEST_CASE("What runs between modules is a layer, what runs after them is other", "[calibration]") {
+  test::MadeUpTrace made;
+  for (int i = 0; i < 3; ++i) {
+    made.range(0, "ProfilerStep#" + std::to_string(i), no_sequence, [&] {
+      made.range(0, "gradwire.fwd:a", no_sequence, [&] {
+        made.range(0, "aten::linear", 10 * i, [&] { made.kernel(0, "a", 7 * us); });
+      });
+      made.range(0, "aten::add", 10 * i + 1, [&] { made.kernel(0, "sum", 3 * us); });
+      made.range(0, "gradwire.fwd:b", no_sequence, [&] {
+        made.range(0, "aten::linear", 10 * i + 2, [&] { made.kernel(0, "b", 8 * us); });
+      });
+      made.range(0, "aten::mul", 10 * i + 3, [&] { made.kernel(0, "scale", us); });
+      made.meet();
+      for (int node = 3; node >= 0; --node) {
+        made.range(1, "SomeBackward0", 10 * i + node, [&] { made.kernel(1, "back", 2 * us); });
+      }
+      made.meet();
+    });
+  }
+  const Attribution attribution = attribute(made.trace);
+  REQUIRE(attribution.layers.size() == 3);
+  CHECK(attribution.layers[0].name == "a");
+  CHECK(attribution.layers[1].name == "add.1");
+  CHECK(attribution.layers[2].name == "b");
+  CHECK(attribution.iterations[1].forward == std::vector<Nanoseconds>{7 * us, 3 * us, 8 * us});
+  CHECK(attribution.iterations[1].other == (1 + 2) * us);
+}
+
 TEST_CASE("What the wrapper and NCCL do is in no layer", "[calibration]") {
   ToyOptions options;
   options.wrapper = true;
