@@ -10,6 +10,8 @@
 
 #include "calibration/fit/collective_fit.hpp"
 #include "calibration/fit/fit_report.hpp"
+#include "calibration/import/bench_collectives.hpp"
+#include "sim/cli/calibrate_bench.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/import.hpp"
 #include "sim/cli/import_tables.hpp"
@@ -22,6 +24,8 @@
 
 namespace gradwire::cli {
 namespace {
+
+constexpr const char* bench_schema = "\"gradwire.bench.collectives/1\"";
 
 struct FitCommand {
   std::vector<std::string> collectives;
@@ -63,7 +67,26 @@ bool is_yaml(const std::string& file) {
   return file.ends_with(".yaml") || file.ends_with(".yml");
 }
 
-/// All series of the files; of tables their heads as well.
+/// A file of our own benchmarks, gradwire.bench.collectives/1; its head counts for the table.
+ImportedTables read_bench(const std::string& text, const std::string& file, bool first,
+                          CollectiveTable& all) {
+  calibration::CollectiveBench bench = calibration::read_bench_collectives(text, file);
+  if (first) {
+    all.library = bench.library;
+    all.node = bench.node;
+    all.gpu = bench.gpu;
+  } else if (bench.library != all.library) {
+    throw ConfigError({file, 1, 1},
+                      fmt::format("this file is of library {}, those before it are of {}; expected "
+                                  "one library in a table",
+                                  bench.library, all.library));
+  }
+  ImportedTables tables;
+  tables.series.push_back(std::move(bench.series));
+  return tables;
+}
+
+/// All series of the files; of tables and benchmarks their heads as well.
 CollectiveTable read_tables(const FitCommand& options, std::vector<std::string>& notes) {
   CollectiveTable all;
   all.library = "nccl";
@@ -78,10 +101,12 @@ CollectiveTable read_tables(const FitCommand& options, std::vector<std::string>&
         all.notes = table.notes;
       }
       files.push_back({std::move(table.series), {}});
-    } else {
-      files.push_back(read_nccl_tests(read_text(file, "the output of nccl-tests"), file,
-                                      tests_options(options.table)));
+      continue;
     }
+    const std::string text = read_text(file, "a benchmark's output");
+    files.push_back(text.find(bench_schema) == std::string::npos
+                        ? read_nccl_tests(text, file, tests_options(options.table))
+                        : read_bench(text, file, files.empty(), all));
   }
   ImportedTables merged = merge_files(std::move(files));
   std::ranges::move(merged.notes, std::back_inserter(notes));
@@ -132,7 +157,7 @@ void add_fit(CLI::App& calibrate, const Context& context) {
       "fit", "Fit collectives over sizes and rank counts, and tell how well that holds");
   command
       ->add_option("--collectives", options->collectives,
-                   "Collective tables (.yaml) or outputs of nccl-tests")
+                   "Collective tables (.yaml), or outputs of nccl-tests or calibrate bench")
       ->required()
       ->type_name("FILE");
   command
@@ -166,6 +191,7 @@ void add_calibrate(CLI::App& app, Context& context) {
   command->footer(
       "Example:\n"
       "  gradwire calibrate fit --collectives table.yaml --cluster scenario.yaml -o fitted.yaml");
+  add_calibrate_bench(*command, context);
   add_fit(*command, context);
 }
 
