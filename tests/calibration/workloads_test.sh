@@ -47,6 +47,13 @@ train --model toy --phases full 2>/dev/null
 [ $? -eq 2 ] || fail 'it records without a recorder'
 [ "$(ls "$folder/recordings")" = toy_bf16_b4 ] || fail 'parts are left'
 
+# All phases, two of them under the launcher. A CPU gives a recorder nothing to record: any file
+# stands for its library.
+touch "$folder/inject.so"
+train --model toy --inject "$folder/inject.so" 2>"$folder/err" || fail 'three phases'
+[ -s "$folder/recordings/toy_tf32_b4/uninstrumented.json" ] || fail 'the files of three phases'
+[ ! -e "$folder/recordings/toy_tf32_b4.part" ] || fail 'a part is left'
+
 # Every compressor's operations run, and decode to the gradient's size.
 "$python" "$capture/workloads/compressors.py" --device cpu --log2-elements 10:11 \
   -o "$folder/compressors.json" || fail 'compressors.py'

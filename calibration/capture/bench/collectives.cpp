@@ -94,12 +94,22 @@ void start_rank(const NcclApi& nccl, const Series& series, bool in_place, std::i
   }
 }
 
-void start(const Series& series, bool in_place, std::int64_t size, RankGroup& group) {
+/// Every local rank's part, within a group that has begun; ends the group where one fails.
+void start_ranks(const Series& series, bool in_place, std::int64_t size, RankGroup& group) {
   group.nccl().group_begin();
-  for (const RankGroup::Rank& rank : group.local()) {
-    GRADWIRE_CUDA_CHECK(cudaSetDevice(rank.device));
-    start_rank(group.nccl(), series, in_place, size, rank);
+  try {
+    for (const RankGroup::Rank& rank : group.local()) {
+      GRADWIRE_CUDA_CHECK(cudaSetDevice(rank.device));
+      start_rank(group.nccl(), series, in_place, size, rank);
+    }
+  } catch (const DeviceError&) {
+    group.nccl().group_give_up();
+    throw;
   }
+}
+
+void start(const Series& series, bool in_place, std::int64_t size, RankGroup& group) {
+  start_ranks(series, in_place, size, group);
   group.nccl().group_end();
 }
 
@@ -160,11 +170,7 @@ double time_behind(const Series& series, bool in_place, std::int64_t size, RankG
 
 std::optional<double> predicted(const Series& series, bool in_place, std::int64_t size,
                                 RankGroup& group) {
-  group.nccl().group_begin();
-  for (const RankGroup::Rank& rank : group.local()) {
-    GRADWIRE_CUDA_CHECK(cudaSetDevice(rank.device));
-    start_rank(group.nccl(), series, in_place, size, rank);
-  }
+  start_ranks(series, in_place, size, group);
   return group.nccl().group_simulate_end();
 }
 

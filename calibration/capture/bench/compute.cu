@@ -184,6 +184,7 @@ StandIn::StandIn(int blocks)
   GRADWIRE_CUDA_CHECK(cudaHostAlloc(&flags, 2 * sizeof(int), cudaHostAllocMapped));
   flags_ = static_cast<volatile int*>(flags);
   from_.clear(stream_.get());
+  stream_.wait();
 }
 
 StandIn::~StandIn() {

@@ -28,6 +28,7 @@ class DeviceArray {
  public:
   DeviceArray() = default;
   explicit DeviceArray(std::size_t count) : count_(count) {
+    if (count == 0) return;
     void* memory = nullptr;
     GRADWIRE_CUDA_CHECK(cudaMalloc(&memory, count * sizeof(Element)));
     data_ = static_cast<Element*>(memory);

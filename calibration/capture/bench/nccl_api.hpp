@@ -28,6 +28,7 @@ class NcclApi {
 
   void group_begin() const;
   void group_end() const;
+  void group_give_up() const;  ///< ends a group after an error, whatever NCCL says
   /// Ends a group without running it: NCCL's estimate, in microseconds (from 2.22 on).
   [[nodiscard]] std::optional<double> group_simulate_end() const;
 

@@ -177,12 +177,8 @@ def run_phase(arguments):
     workload.model.train()
     optimizer = make_optimizer(torch, arguments.optimizer, workload.model)
     clock = IterationClock(torch, arguments.device)
-    # The launcher marks iterations in the full phase; the light one has nobody else.
-    marks = cuda and arguments.phase == "light"
 
     def iteration(number):
-        if marks:
-            torch.cuda.nvtx.mark(f"gradwire.iteration:{number}")
         if number >= arguments.warmup:
             clock.mark()
         optimizer.zero_grad(set_to_none=True)
@@ -220,8 +216,8 @@ def phase_environment(phase, arguments, folder):
 
 def phase_command(phase, arguments, folder):
     command = [sys.executable]
-    if phase == "full":
-        command.append(arguments.launcher)
+    if phase != "uninstrumented":
+        command.append(arguments.launcher)  # marks iterations; in the full phase much more
     command += [str(HERE / "train.py"), "--phase", phase, "--folder", str(folder)]
     for name in ("model", "dtype", "batch", "optimizer", "warmup", "iterations", "device"):
         command += [f"--{name}", str(getattr(arguments, name))]
@@ -239,7 +235,7 @@ def find_recorder(arguments):
     if not os.path.exists(arguments.inject):
         fail(f"no '{arguments.inject}'; expected libgradwire_inject.so", BAD_COMMAND_LINE)
     arguments.inject = os.path.abspath(arguments.inject)
-    if "full" in arguments.phases and not os.path.exists(arguments.launcher):
+    if not os.path.exists(arguments.launcher):
         fail(f"no '{arguments.launcher}'; expected gradwire_torch.py", BAD_COMMAND_LINE)
 
 
@@ -265,6 +261,10 @@ def record(arguments):
             print(f"train.py: the {phase} phase ended with {result.returncode}", file=sys.stderr)
             shutil.rmtree(folder, ignore_errors=True)
             return result.returncode if result.returncode in (BAD_COMMAND_LINE, NO_GPU) else 1
+        if arguments.device == "cuda" and phase != "uninstrumented":
+            if not list(folder.glob(f"{phase}.*.gwr")):
+                shutil.rmtree(folder, ignore_errors=True)
+                fail(f"the recorder wrote nothing in the {phase} phase; its own messages say why")
     folder.rename(done)
     return 0
 
