@@ -1,6 +1,7 @@
 #include "sim/cli/calibrate_bench_mpi.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -100,8 +101,9 @@ std::vector<std::string> command_of(const MpiBench& bench, const std::string& ou
   }
   std::istringstream more(bench.mpirun);
   for (std::string word; more >> word;) words.push_back(word);
-  words.insert(words.end(), {find_program().string(), output, bench.ops, sizes_for(bench, ranks),
-                             fmt::format("{}", bench.budget), bench.algorithm});
+  words.insert(words.end(),
+               {find_program().string(), output, fmt::format("{}", fmt::join(bench.ops, ",")),
+                sizes_for(bench, ranks), fmt::format("{}", bench.budget), bench.algorithm});
   return words;
 }
 
@@ -115,10 +117,11 @@ void add_mpi_options(CLI::App& command, MpiBench& bench) {
       .add_option("--ranks", bench.ranks, "Ranks; else the slots of the hosts, two without hosts")
       ->check(CLI::Range(2, 65'536))
       ->group(group);
-  command
-      .add_option("--ops", bench.ops,
-                  "all_reduce,reduce_scatter,all_gather,broadcast,reduce,all_to_all: some of them")
+  command.add_option("--ops", bench.ops, "Some of them, commas between")
+      ->delimiter(',')
       ->capture_default_str()
+      ->check(CLI::IsMember(
+          {"all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduce", "all_to_all"}))
       ->group(group);
   command
       .add_option("--algorithm", bench.algorithm, "Of all_reduce, forced; else Open MPI decides")
