@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
-#include <vector>
 
 namespace gradwire::cli {
 
@@ -10,7 +9,7 @@ namespace gradwire::cli {
 struct MpiBench {
   std::string hosts;  ///< as mpirun's --host, "" for this machine alone
   int ranks = 0;      ///< 0: as many as hosts have slots, two on this machine
-  std::vector<std::string> ops = {"all_reduce"};
+  std::string ops = "all_reduce";
   std::string sizes = "4KiB:16MiB:x4";
   double budget = 1;               ///< seconds for each size
   std::string algorithm = "auto";  ///< of all_reduce, see MpiLibrary::all_reduce_algorithms()
