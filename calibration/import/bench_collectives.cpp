@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <filesystem>
 #include <set>
 #include <utility>
@@ -13,33 +11,6 @@
 namespace gradwire::calibration {
 namespace {
 
-Seconds microseconds(double time) {
-  return Seconds{time * 1e-6};
-}
-
-CallTimes read_calls(JsonMap& map) {
-  const auto required = [&](const char* key) { return microseconds(map.require_above(key, 0)); };
-  const auto optional = [&](const char* key) -> std::optional<Seconds> {
-    const auto time = map.optional_above(key, 0);
-    return time ? std::optional(microseconds(*time)) : std::nullopt;
-  };
-  CallTimes calls;
-  calls.calls = static_cast<int>(map.require_whole("n", 1));
-  calls.mean = required("mean_us");
-  calls.min = required("min_us");
-  calls.p50 = required("p50_us");
-  calls.p95 = required("p95_us");
-  calls.p99 = required("p99_us");
-  calls.max = required("max_us");
-  const std::array rising = {calls.min, calls.p50, calls.p95, calls.p99, calls.max};
-  if (!std::ranges::is_sorted(rising)) {
-    map.fail("min_us", "the percentiles fall; expected min_us <= p50_us <= ... <= max_us");
-  }
-  calls.pipelined = optional("pipelined_us");
-  calls.predicted = optional("predicted_us");
-  return calls;
-}
-
 void read_rows(JsonMap& map, CollectiveBench& bench) {
   std::int64_t least = 1;
   for (const JsonValue& value : map.list("rows")) {
@@ -48,7 +19,10 @@ void read_rows(JsonMap& map, CollectiveBench& bench) {
     const std::int64_t size = entry.require_whole("size_bytes", least);
     least = size + 1;
     row.size = Bytes{size};
-    const CallTimes calls = read_calls(entry);
+    CallTimes calls{read_timed_calls(entry), {}};
+    if (const auto predicted = entry.optional_above("predicted_us", 0)) {
+      calls.predicted = Seconds{*predicted * 1e-6};
+    }
     row.time = calls.pipelined.value_or(calls.p50);
     row.algorithm = bench.algorithm;
     row.protocol = bench.protocol;

@@ -4,20 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "calibration/import/timed_calls.hpp"
 #include "sim/cost/measured_table.hpp"
 
 namespace gradwire::calibration {
 
-/// How the calls of one row spread: each call timed by itself, the slowest rank counting.
-struct CallTimes {
-  int calls = 0;
-  Seconds mean;
-  Seconds min;
-  Seconds p50;
-  Seconds p95;
-  Seconds p99;
-  Seconds max;
-  std::optional<Seconds> pipelined;  ///< mean of calls started one behind the other
+/// The calls of one row, the slowest rank of each counting.
+struct CallTimes : TimedCalls {
   std::optional<Seconds> predicted;  ///< what the library itself expected (NCCL's simulation)
 };
 

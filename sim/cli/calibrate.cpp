@@ -12,6 +12,7 @@
 #include "calibration/fit/fit_report.hpp"
 #include "calibration/import/bench_collectives.hpp"
 #include "sim/cli/calibrate_bench.hpp"
+#include "sim/cli/calibrate.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/import.hpp"
 #include "sim/cli/import_tables.hpp"
@@ -193,6 +194,7 @@ void add_calibrate(CLI::App& app, Context& context) {
       "  gradwire calibrate fit --collectives table.yaml --cluster scenario.yaml -o fitted.yaml");
   add_calibrate_bench(*command, context);
   add_fit(*command, context);
+  add_calibrate_record(*command, context);
 }
 
 }  // namespace gradwire::cli
