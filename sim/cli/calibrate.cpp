@@ -1,26 +1,6 @@
 #include "sim/cli/calibrate.hpp"
 
 #include "sim/cli/calibrate_bench.hpp"
-#include <fmt/format.h>
-#include <algorithm>
-#include <cstdio>
-#include <iterator>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-#include "calibration/fit/collective_fit.hpp"
-#include "calibration/fit/fit_report.hpp"
-#include "calibration/import/bench_collectives.hpp"
-#include "sim/cli/commands.hpp"
-#include "sim/cli/import.hpp"
-#include "sim/cli/import_tables.hpp"
-#include "sim/cli/inputs.hpp"
-#include "sim/cli/outputs.hpp"
-#include "sim/config/cluster_yaml.hpp"
-#include "sim/config/collective_catalogue.hpp"
-#include "sim/config/collective_table_yaml.hpp"
-#include "sim/core/error.hpp"
 
 namespace gradwire::cli {
 
