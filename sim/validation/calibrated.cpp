@@ -95,7 +95,7 @@ class Calibrated final : public Series {
   [[nodiscard]] config::Scenario scenario_of(const CalibratedJob& job) const {
     std::string text = fmt::format(
         "{{schema: gradwire.scenario/1, name: calibrated, profile: {}, cluster: {{node: {}, "
-        "gpus_per_node: {}}}, strategy: {}, run: {{iterations: 20, warmup: 2}}",
+        "gpus_per_node: {}}}, strategy: {{name: {}}}, run: {{iterations: 20, warmup: 2}}",
         config::quoted(job.profile), config::quoted(node_.empty() ? any_node : node_), job.gpus,
         job.gpus == 1 ? "none" : "ddp");
     if (job.gpus > 1 && !collectives_.empty()) {
