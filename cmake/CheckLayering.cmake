@@ -83,7 +83,7 @@ endfunction()
 
 file(GLOB_RECURSE files RELATIVE "${ROOT}"
   "${ROOT}/sim/*.?pp" "${ROOT}/strategies/*.?pp" "${ROOT}/topologies/*.?pp" "${ROOT}/calibration/*.?pp"
-  "${ROOT}/calibration/*.cu")
+  "${ROOT}/calibration/*.cu" "${ROOT}/calibration/*.cuh")
 if(NOT files)
   message(FATAL_ERROR "no sources under '${ROOT}'")
 endif()

@@ -68,6 +68,7 @@ void add_import(CLI::App& app, Context& context) {
   add_import_nccl_topo(*command, context);
   add_import_nccl_tests(*command, context);
   add_import_nccl_log(*command, context);
+  add_import_compressors(*command);
   add_import_model_table(*command, context);
 }
 

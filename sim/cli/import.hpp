@@ -19,6 +19,7 @@ void add_import_smi_topo(CLI::App& import, const Context& context);
 void add_import_nccl_topo(CLI::App& import, const Context& context);
 void add_import_nccl_tests(CLI::App& import, const Context& context);
 void add_import_nccl_log(CLI::App& import, const Context& context);
+void add_import_compressors(CLI::App& import);
 void add_import_model_table(CLI::App& import, const Context& context);
 
 /// What every import of a node takes.

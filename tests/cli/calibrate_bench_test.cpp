@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -77,6 +78,40 @@ TEST_CASE("files of different libraries do not become one table", "[cli][calibra
   CHECK_THAT(fit.err, Catch::ContainsSubstring("four.json:1:1: this file is of library gloo, those "
                                                "before it are of mpi; expected one library"));
   CHECK_FALSE(place.has("table.yaml"));
+}
+
+TEST_CASE("without a GPU, or without gradwire-bench, one line says what is missing",
+          "[cli][calibrate]") {
+  const Workplace place("bench_no_gpu");
+  const auto run = place.run("calibrate bench -o out", "CUDA_VISIBLE_DEVICES=");
+  CHECK(run.code == 4);
+  CHECK_THAT(run.err, Catch::ContainsSubstring("expected a node with an NVIDIA GPU") ||
+                          Catch::ContainsSubstring("no gradwire-bench beside this program"));
+  CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+  CHECK_FALSE(place.has("out"));
+  const auto part = place.run("calibrate bench --parts node,copys -o out");
+  CHECK(part.code == 2);
+}
+
+TEST_CASE("recorded compressors become costs, of a GPU whose bandwidth is known", "[cli][import]") {
+  const Workplace place("import_compressors");
+  const std::string times =
+      R"({"n": 2, "mean_us": 3, "min_us": 2, "p50_us": 2, "p95_us": 4, "p99_us": 4, "max_us": 4,
+ "pipelined_us": 2.5})";
+  place.write("c.json", R"({"schema": "gradwire.bench.compressors/1", "tool": "t",
+ "date": "2026-11-20", "node": "n", "device": "gpu",
+ "implementation": "torch", "tables": [{"compressor": "topk", "rows": [
+ {"elements": 65536, "encode": )" +
+                            times + R"(, "decode": )" + times + "}]}]}");
+  const auto unknown = place.run("import compressors c.json -o out.yaml");
+  CHECK(unknown.code == 3);
+  CHECK_THAT(unknown.err, Catch::ContainsSubstring("c.json:1:1: the record does not tell"));
+  CHECK_FALSE(place.has("out.yaml"));
+  const auto run = place.run("import compressors c.json --gpu h200-sxm5-141gb -o out.yaml");
+  INFO(run.err);
+  REQUIRE(run.code == 0);
+  CHECK_THAT(place.text("out.yaml"), Catch::ContainsSubstring("encode: 2.5 us"));
+  CHECK(place.run("check out.yaml").code == 0);
 }
 
 #ifdef GRADWIRE_HAS_MPI_BENCH

@@ -1,0 +1,64 @@
+#include <memory>
+#include <string>
+
+#include "calibration/import/compressors.hpp"
+#include "sim/cli/import.hpp"
+#include "sim/cli/outputs.hpp"
+#include "sim/config/compressor_costs_yaml.hpp"
+#include "sim/config/gpu_yaml.hpp"
+#include "sim/core/error.hpp"
+
+namespace gradwire::cli {
+namespace {
+
+struct ImportOptions {
+  std::string file;
+  std::string gpu;
+  std::string output;
+};
+
+void import_compressors(const ImportOptions& options) {
+  const std::string text = read_text(options.file, "what gradwire-bench compressors wrote");
+  const calibration::CompressorBench bench =
+      calibration::read_bench_compressors(text, options.file);
+  BytesPerSecond bandwidth = bench.memory_bandwidth;
+  if (!options.gpu.empty()) {
+    bandwidth = config::shipped_gpu(options.gpu, {"--gpu", 1, 1}).memory_bandwidth;
+  }
+  if (bench.on_gpu && !(bandwidth > BytesPerSecond{})) {
+    throw ConfigError({options.file, 1, 1},
+                      "the record does not tell the GPU's memory bandwidth; expected --gpu with a "
+                      "name of `gradwire list gpus`");
+  }
+  write_outputs({{options.output, [&] {
+                    std::string costs = calibration::write_compressor_costs(bench, bandwidth);
+                    // What no one may load must not be written either.
+                    static_cast<void>(
+                        config::read_compressor_costs(config::parse_yaml(costs, options.output)));
+                    return costs;
+                  }}});
+}
+
+}  // namespace
+
+void add_import_compressors(CLI::App& import) {
+  auto options = std::make_shared<ImportOptions>();
+  CLI::App* command = import.add_subcommand(
+      "compressors", "Times of compressors, recorded on a GPU node, into a file of costs");
+  command->add_option("FILE", options->file, "compressors.json or compressors_torch.json")
+      ->required();
+  command->add_option("-o,--output", options->output, "Costs to write (YAML)")
+      ->required()
+      ->check(writable_file());
+  command->add_option("--gpu", options->gpu,
+                      "GPU that it was, for its memory bandwidth (default: what the record tells)");
+  command->footer(
+      "A file among profiles/compressors counts for every scenario; of several the one counts "
+      "whose "
+      "GPU is nearest in memory bandwidth.\n"
+      "Example:\n"
+      "  gradwire import compressors node/compressors.json -o profiles/compressors/h200.yaml");
+  command->callback([options] { import_compressors(*options); });
+}
+
+}  // namespace gradwire::cli
