@@ -5,7 +5,8 @@
 //   OPS     comma-separated: all_reduce,reduce_scatter,all_gather,broadcast,reduce,all_to_all
 //   SIZES   comma-separated bytes, of the whole as nccl-tests counts; rising
 //   BUDGET  seconds for each size, at least a few calls
-//   ALGORITHM  that mpirun was told to force, for the file: auto, or gradwire's name of it
+//   ALGORITHM  of all_reduce that mpirun was told to force, for the file: auto, or gradwire's name
+//   of it
 // Exit codes: 0 done; 2 bad arguments; 3 the folder cannot be written.
 
 #include <mpi.h>
@@ -21,6 +22,7 @@
 #include <ctime>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -216,9 +218,11 @@ std::string read_arguments(int count, char** words, int ranks, Arguments& read) 
     const auto end = std::from_chars(text.data(), text.data() + text.size(), bytes);
     const auto least = static_cast<std::int64_t>(sizeof(float)) * ranks;
     const bool rises = read.sizes.empty() || bytes > read.sizes.back();
-    if (end.ec != std::errc{} || bytes < least || bytes % least != 0 || !rises) {
+    const bool counts = bytes / static_cast<std::int64_t>(sizeof(float)) <=
+                        std::numeric_limits<int>::max();  // MPI's counts are int
+    if (end.ec != std::errc{} || bytes < least || bytes % least != 0 || !rises || !counts) {
       return "size '" + text + "'; expected rising multiples of " + std::to_string(least) +
-             " B, a float for each rank";
+             " B, a float for each rank, below 8 GiB";
     }
     read.sizes.push_back(bytes);
   }
@@ -236,7 +240,7 @@ std::string read_arguments(int count, char** words, int ranks, Arguments& read) 
 int run(const Arguments& arguments, const Ranks& ranks) {
   const std::vector<int> of_rank = machines(ranks);
   for (const std::string& op : arguments.ops) {
-    std::string text = head(op, arguments.algorithm, of_rank);
+    std::string text = head(op, op == "all_reduce" ? arguments.algorithm : "auto", of_rank);
     const char* separator = "\n  ";
     for (const std::int64_t bytes : arguments.sizes) {
       const auto times = measure(calls().at(op), bytes, ranks.count, arguments.budget);

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -14,6 +12,7 @@
 #include <system_error>
 #include <vector>
 
+#include "sim/cli/child_program.hpp"
 #include "sim/cli/inputs.hpp"
 #include "sim/core/error.hpp"
 #include "sim/cost/mpi.hpp"
@@ -24,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* program_name = "gradwire-mpi-bench";
-constexpr int not_found = 127;  ///< of the child, where mpirun is not on the PATH
+constexpr int not_found = 127;  ///< of run_program
 
 /// What coll_tuned_allreduce_algorithm of Open MPI 4 calls by the same names, and its decision.
 std::vector<std::string> algorithms() {
@@ -153,22 +152,11 @@ void add_mpi_options(CLI::App& command, MpiBench& bench) {
 int run_mpi_bench(const MpiBench& bench, const std::string& output) {
   const std::vector<std::string> words = command_of(bench, output);
   fs::create_directories(output);
-  std::vector<char*> arguments;
-  arguments.reserve(words.size() + 1);
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  const pid_t child = ::fork();
-  if (child < 0) throw std::runtime_error("cannot start a process for mpirun");
-  if (child == 0) {
-    ::execvp(arguments.front(), arguments.data());
-    ::_exit(not_found);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == not_found) {
+  const int code = run_program(words, {});
+  if (code == not_found) {
     throw std::runtime_error("no mpirun on the PATH; install the package openmpi-bin");
   }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+  return code;
 }
 
 }  // namespace gradwire::cli
