@@ -1,6 +1,7 @@
 #include "calibration/import/nsys.hpp"
 
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -17,7 +18,9 @@ namespace {
 /// A database of one test, gone at its end.
 class Database {
  public:
-  Database() : path_(std::filesystem::temp_directory_path() / "gradwire_nsys_test.sqlite") {
+  Database()
+      : path_(std::filesystem::temp_directory_path() /
+              ("gradwire_nsys." + std::to_string(getpid()) + ".sqlite")) {
     std::filesystem::remove(path_);
     sqlite3_open(path_.c_str(), &database_);
   }
