@@ -27,6 +27,9 @@ class MockRun {
     Recorder::install(&recorder);
   }
   explicit MockRun(const std::string& name) : MockRun(name, Settings()) {}
+  ~MockRun() { recorder.finish(); }  // before the session goes
+  MockRun(const MockRun&) = delete;
+  MockRun& operator=(const MockRun&) = delete;
 
   /// Starts the session; what is wrong is in `why`.
   bool start() {
