@@ -39,6 +39,7 @@ class KinetoReader {
     text_.reserve(text_.size() + simdjson::SIMDJSON_PADDING);
     try {
       document_ = parser_.iterate(simdjson::padded_string_view(text_));
+      opened_ = true;
       read_document();
     } catch (const simdjson::simdjson_error& error) {
       throw ConfigError(here(), fmt::format("the JSON is damaged or breaks off ({}); {}",
@@ -60,7 +61,9 @@ class KinetoReader {
 
   SourceLocation here() {
     const char* at = nullptr;
-    if (document_.current_location().get(at) != simdjson::SUCCESS) at = text_.data() + text_.size();
+    if (!opened_ || document_.current_location().get(at) != simdjson::SUCCESS) {
+      at = text_.data() + text_.size();
+    }
     return place(at);
   }
 
@@ -222,6 +225,7 @@ class KinetoReader {
   std::string text_;
   json::parser parser_;
   json::document document_;
+  bool opened_ = false;  ///< else the document has no place to ask for
   Trace trace_;
   std::map<std::string, std::uint32_t, std::less<>> threads_;
   bool sequences_ = false;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "calibration/attribution/attribution.hpp"
+#include "calibration/attribution/trace_index.hpp"
 #include "calibration/import/kineto.hpp"
 #include "sim/core/error.hpp"
 #include "tests/calibration/made_up_trace.hpp"
