@@ -46,6 +46,14 @@ class Attributor {
       throw ConfigError({trace_.file, 0, 0}, message);
     };
     if (trace_.device.empty()) fail("no kernels of a GPU; expected a recording of GPU activity");
+    const auto in_graphs = std::ranges::count_if(
+        trace_.device, [](const DeviceRecord& record) { return record.graph != 0; });
+    if (in_graphs > 0) {
+      fail(fmt::format(
+          "{} kernels ran in CUDA graphs, which do not tell who launched them; expected "
+          "a recording without graphs (eager mode)",
+          in_graphs));
+    }
     iterations_ = find_iterations(index_);
     if (iterations_.host.empty()) {
       fail(

@@ -43,7 +43,7 @@ struct IterationTimes {
   Nanoseconds optimizer = 0;
   Nanoseconds other = 0;           ///< loss, zeroing of gradients, counters
   Nanoseconds wrapper = 0;         ///< DistributedDataParallel's copies
-  Nanoseconds wrapper_stream = 0;  ///< the same, from each start to the next record's on its stream
+  Nanoseconds wrapper_stream = 0;  ///< the same, with the short gaps behind them
   int wrapper_records = 0;
   Nanoseconds communication = 0;         ///< kernels of collectives
   Nanoseconds exposed = 0;               ///< of which nothing else ran

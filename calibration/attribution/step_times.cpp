@@ -9,6 +9,10 @@
 namespace gradwire::calibration {
 namespace {
 
+/// Between kernels that wait in one queue lie one or two microseconds; what is longer is a wait for
+/// something else (assumed).
+constexpr Nanoseconds queued_gap_max = 5000;
+
 enum class Purpose : std::uint8_t {
   forward,
   backward,
@@ -148,7 +152,7 @@ class StepTimes {
     Union own;
     Union all;
     Union compute;
-    std::unordered_map<std::uint32_t, Nanoseconds> wrapper_since;  // by stream
+    std::unordered_map<std::uint32_t, DeviceInterval> wrapper_last;  // by stream
     for (const std::uint32_t id : records) {
       const DeviceRecord& record = index_.trace().device[id];
       const Purpose purpose = share_of(record, index_.launch(id)).purpose;
@@ -157,12 +161,15 @@ class StepTimes {
         compute.add(record.start, record.end);
         if (purpose != Purpose::wrapper) own.add(record.start, record.end);
       }
-      const auto since = wrapper_since.find(record.stream);
-      if (since != wrapper_since.end()) {
-        times_.wrapper_stream += record.start - since->second;
-        wrapper_since.erase(since);
+      if (const auto last = wrapper_last.find(record.stream); last != wrapper_last.end()) {
+        const Nanoseconds gap = record.start - last->second.end;
+        if (gap > 0 && gap <= queued_gap_max) times_.wrapper_stream += gap;
+        wrapper_last.erase(last);
       }
-      if (purpose == Purpose::wrapper) wrapper_since[record.stream] = record.start;
+      if (purpose == Purpose::wrapper) {
+        times_.wrapper_stream += record.end - record.start;
+        wrapper_last[record.stream] = {record.start, record.end};
+      }
       times_.end = std::max(times_.end, record.end);
     }
     if (!records.empty()) times_.start = index_.trace().device[records.front()].start;

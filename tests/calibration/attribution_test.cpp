@@ -108,8 +108,9 @@ TEST_CASE("What the wrapper and NCCL do is in no layer", "[calibration]") {
   CHECK(times.wrapper_records == 5);
   CHECK(times.communication == 500 * us);
   CHECK(times.busy == times.layers() + times.optimizer + times.other);
-  // All but the union of the compute stream.
-  CHECK(times.exposed == times.busy_all - times.busy - times.wrapper);
+  // The optimizer waits for the all-reduce, which waits for the last gradient.
+  CHECK(times.exposed == 500 * us);
+  CHECK(times.wrapper_stream == 15 * us);
 }
 
 TEST_CASE("Shapes tell kinds and parameters", "[calibration]") {
@@ -133,6 +134,13 @@ TEST_CASE("Without sequence numbers there are no layers, and the error says what
   CHECK_THROWS_WITH(
       attribute(toy_trace(3, options)),
       Catch::StartsWith("made-up:0:0: no layers") && Catch::ContainsSubstring("sequence numbers"));
+}
+
+TEST_CASE("Kernels of CUDA graphs tell no layers, and the error says so", "[calibration]") {
+  Trace trace = toy_trace(3);
+  trace.device[5].graph = 7;
+  CHECK_THROWS_WITH(attribute(trace),
+                    Catch::StartsWith("made-up:0:0: 1 kernels ran in CUDA graphs"));
 }
 
 TEST_CASE("A kernel whose launch is unknown belongs to no part, and fails the check",

@@ -57,6 +57,11 @@ class MadeUpTrace {
     return correlation;
   }
 
+  /// What is launched on `stream` from now on waits for what was launched on `other`.
+  void wait(std::uint32_t stream, std::uint32_t other) {
+    stream_[stream] = std::max(stream_[stream], stream_[other]);
+  }
+
   void mark(std::uint32_t thread, const std::string& name) {
     trace.marks.push_back({clock(thread), trace.names.id(name), 0, thread});
     clock(thread) += us;
@@ -100,7 +105,8 @@ struct ToyOptions {
 ///   loss      5 us forward, 4 us backward: other
 ///   backward  linear 50 + 70 us, norm 40 us, conv 150 us; adding the bias's gradient 6 us (linear)
 ///   optimizer 10 us
-/// With the wrapper: a copy of 3 us for each of 5 gradients, one all-reduce of 500 us on stream 20.
+/// With the wrapper: a copy of 3 us for each of 5 gradients, one all-reduce of 500 us on stream 20,
+/// between the last gradient and the optimizer.
 inline void toy_step(MadeUpTrace& made, std::int64_t first, const ToyOptions& options = {}) {
   const auto sequence = [&](std::int64_t offset) {
     return options.sequences ? first + offset : no_sequence;
@@ -183,6 +189,7 @@ inline void toy_step(MadeUpTrace& made, std::int64_t first, const ToyOptions& op
   node("ConvolutionBackward0", 0, [&] { made.kernel(1, "conv_wgrad", 150 * us); });
   accumulate("conv.weight", "162", 0);
   if (options.wrapper) {
+    made.wait(20, 7);
     const std::uint32_t correlation =
         made.kernel(1, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(args)", 500 * us, 20);
     made.trace.collectives.push_back(
