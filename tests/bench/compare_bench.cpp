@@ -1,16 +1,15 @@
-// One prediction of each strategy of the catalogue with its default knobs, as `gradwire compare
-// --strategies all` makes them: the job of scenarios/compare_64_gpus.yaml on 64 and 1024 GPUs.
-// Budgets, without the start of the process and the reading of files: all together 10 s at 64 GPUs
-// and 60 s at 1024 on 2 cores, none above 5 s.
+// One prediction of each entry of `gradwire compare --strategies all`, with as many iterations as
+// it runs: the job of scenarios/compare_64_gpus.yaml on 64 and 1024 GPUs. Budgets, with the reading
+// of files: all together 10 s at 64 GPUs and 60 s at 1024 on 2 cores.
 
 #include <benchmark/benchmark.h>
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <string>
 
 #include "sim/cli/predict.hpp"
+#include "sim/config/contenders.hpp"
 #include "sim/config/scenario.hpp"
-#include "sim/config/strategy_catalogue.hpp"
 
 namespace {
 
@@ -18,13 +17,14 @@ using namespace gradwire;
 
 constexpr const char* scenario_file = GRADWIRE_SOURCE_DIR "/scenarios/compare_64_gpus.yaml";
 constexpr int gpus_per_node = 8;
+constexpr RunSpec compares_run = {.iterations = 8, .warmup = 2, .seed = 1};  // sim/cli/compare.cpp
 
-void predict(benchmark::State& state, const std::string& strategy) {
-  const auto scenarios = config::read_scenario(
-      scenario_file, {fmt::format("cluster.nodes={}", state.range(0) / gpus_per_node),
-                      fmt::format("strategy={{name: {}}}", strategy)});
+void predict(benchmark::State& state, const config::Contender& contender) {
   for ([[maybe_unused]] auto unused : state) {
-    const RunResult result = cli::predict(scenarios.front(), false);
+    const config::Scenario scenario = config::read_contender(
+        scenario_file, {fmt::format("cluster.nodes={}", state.range(0) / gpus_per_node)}, "",
+        contender, compares_run);
+    const RunResult result = cli::predict(scenario, false);
     benchmark::DoNotOptimize(result.iteration_s.data());
     state.counters["flow_classes"] = static_cast<double>(result.engine_flow_classes);
   }
@@ -33,8 +33,9 @@ void predict(benchmark::State& state, const std::string& strategy) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  for (const auto& entry : config::strategy_catalogue()) {
-    benchmark::RegisterBenchmark(entry.name.c_str(), predict, entry.name)
+  const auto names = fmt::format("{}", fmt::join(config::all_contenders(), ","));
+  for (const auto& contender : config::parse_contenders(names, "all strategies")) {
+    benchmark::RegisterBenchmark(contender.name.c_str(), predict, contender)
         ->Arg(64)
         ->Arg(1024)
         ->Iterations(1)  // SimGrid 3.32 keeps the models of former engines, which slows later ones
