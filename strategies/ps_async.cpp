@@ -107,15 +107,43 @@ void PsAsync::move(Stage stage, WorkerId id, int group) {
 
 void PsAsync::send(int number) {
   auto& queue = queues_[static_cast<std::size_t>(number)];
-  while (const auto next = queue.take(options_.servers.in_flight)) {
+  while (auto next = queue.take(options_.servers.in_flight)) {
     const auto at = static_cast<std::size_t>(next->group);
     const bool pulls = next->stage == Stage::pulled;
     if (pulls) worker(next->worker).read[at] = versions_[at];
+    const auto calls = call_work(*next);
+    next->under_way = std::make_shared<int>(1 + static_cast<int>(calls.size()));
+    for (const HostWork& work : calls) pending_[writer_.post(work)] = *next;
     pending_[writer_.post(Messages{.exchange = exchange(next->worker, groups_[at].server, !pulls),
                                    .size = groups_[at].size,
                                    .tensors = groups_[at].tensors,
                                    .label = pulls ? "pull" : "push"})] = *next;
   }
+}
+
+std::vector<HostWork> PsAsync::call_work(const Pending& moving) const {
+  const RemoteCalls& calls = options_.servers.calls;
+  if (!calls.cost()) return {};
+  const VariableGroup& moved = groups_[static_cast<std::size_t>(moving.group)];
+  const int servers = static_cast<int>(places_.size());
+  const auto variables = static_cast<std::int64_t>(moved.tensors.size());
+  // Behind the threads that apply: those of each server, then of each worker.
+  const int server = moved.server;
+  const int self = servers + moving.worker;
+  const auto sends = [&](int process, double times) {
+    return HostWork{.thread = servers + 2 * process,
+                    .time = times * calls.sending(variables, moved.size),
+                    .label = "send"};
+  };
+  const auto receives = [&](int process, double times) {
+    return HostWork{.thread = servers + 2 * process + 1,
+                    .time = times * calls.receiving(variables, moved.size),
+                    .label = "receive"};
+  };
+  if (moving.stage == Stage::pushed) {
+    return {sends(self, 1), receives(server, job_.stands_for)};
+  }
+  return {sends(server, job_.stands_for), receives(self, 1)};
 }
 
 void PsAsync::gate(WorkerId id, const std::vector<int>& groups) {
@@ -147,6 +175,7 @@ void PsAsync::advance(OperationId operation) {
   const Pending pending = found->second;
   pending_.erase(found);
   if (pending.queue >= 0) {
+    if (--*pending.under_way > 0) return;
     queues_[static_cast<std::size_t>(pending.queue)].ended();
     send(pending.queue);
   }
@@ -161,7 +190,7 @@ void PsAsync::advance(OperationId operation) {
     case Stage::pushed:
       post(Stage::applied, pending.worker, pending.group,
            HostWork{.thread = groups_[at].server,
-                    .time = job_.stands_for * (groups_[at].size / options_.servers.server_rate),
+                    .time = job_.stands_for * groups_[at].sum_time(options_.servers.server_rate),
                     .label = "apply"});
       break;
     case Stage::applied:

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -46,7 +47,8 @@ class PsAsync final : public Strategy {
     Stage stage = Stage::pulled;
     WorkerId worker = 0;
     int group = 0;
-    int queue = -1;  ///< that it moves in; -1: none
+    int queue = -1;                    ///< that it moves in; -1: none
+    std::shared_ptr<int> under_way{};  ///< operations of the stage; null: one
   };
   struct Worker {
     int iteration = 0;
@@ -72,6 +74,8 @@ class PsAsync final : public Strategy {
   /// Queues a worker's group to be pulled or pushed.
   void move(Stage stage, WorkerId id, int group);
   void send(int number);
+  /// What the processes at both ends do while `moving` is on the links; none where calls are free.
+  [[nodiscard]] std::vector<HostWork> call_work(const Pending& moving) const;
   [[nodiscard]] Worker& worker(WorkerId id) { return workers_[static_cast<std::size_t>(id)]; }
   [[nodiscard]] int exchange(WorkerId worker, int server, bool push) const;
 

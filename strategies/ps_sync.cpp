@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -30,19 +31,20 @@ PsSync::PsSync(const PsSyncOptions& options, JobView job)
   of_layer_ = groups_of_layers(job_, groups_);
   forward_ = forward_order(job_, groups_);
   queues_.resize(static_cast<std::size_t>(push_to(static_cast<int>(places_.size()))));
+  for (const Endpoint& server : places_) callers_.push_back(callers_of(server));
 }
 
 StrategyMaker PsSync::read(Knobs& knobs) {
-  static const std::vector<std::string> workers = {"gpu", "machine"};
+  static const std::vector<std::string> workers = {"gpu", "tower", "machine"};
   static const std::vector<std::string> pulls = {"barrier", "variable"};
   static const std::vector<std::string> waits = {"layer", "all"};
   PsSyncOptions options;
   options.servers = read_parameter_servers(knobs, options.servers.message);
-  options.worker = knobs.choice("worker", "gpu", workers,
-                                "between-graph replication, a process a GPU; machine: "
-                                "tensorflow/benchmarks and AutoDist, towers of a process") == "gpu"
-                       ? ServedWorker::gpu
-                       : ServedWorker::machine;
+  const std::string worker =
+      knobs.choice("worker", "gpu", workers,
+                   "between-graph replication, a process a GPU; tower: tensorflow/benchmarks' "
+                   "parameter_server; machine: its distributed_replicated, AutoDist");
+  options.worker = static_cast<ServedWorker>(std::ranges::find(workers, worker) - workers.begin());
   options.barrier = knobs.choice("pull", "barrier", pulls,
                                  "tf.train.SyncReplicasOptimizer: tokens when all variables are "
                                  "updated") == "barrier";
@@ -57,14 +59,13 @@ Traits PsSync::traits() const {
   return {.dynamic = true, .forward_hooks = options_.layer_wait, .own_optimizer = true};
 }
 
-int PsSync::pushers() const {
-  return options_.worker == ServedWorker::gpu ? job_.world_size
-                                              : static_cast<int>(first_ranks(job_).size());
+std::vector<int> PsSync::pushing_ranks() const {
+  return options_.worker == ServedWorker::machine ? first_ranks(job_) : all_ranks(job_);
 }
 
 std::vector<Exchange> PsSync::exchanges() const {
   const std::vector<int> ranks = all_ranks(job_);
-  const auto pushing = options_.worker == ServedWorker::gpu ? ranks : first_ranks(job_);
+  const auto pushing = pushing_ranks();
   std::vector<Message> down;
   std::vector<Message> up;
   for (const int rank : ranks) {
@@ -144,8 +145,11 @@ void PsSync::move(Stage stage, int group, OperationId flag, int exchange) {
 
 void PsSync::send(int exchange) {
   auto& queue = queues_[static_cast<std::size_t>(exchange)];
-  while (const auto next = queue.take(options_.servers.in_flight)) {
+  while (auto next = queue.take(options_.servers.in_flight)) {
     const VariableGroup& moved = group(next->group);
+    const auto calls = call_work(*next);
+    next->under_way = std::make_shared<int>(1 + static_cast<int>(calls.size()));
+    for (const HostWork& work : calls) pending_[writer_.post(work)] = *next;
     pending_[writer_.post(Messages{.exchange = exchange,
                                    .size = moved.size,
                                    .tensors = moved.tensors,
@@ -155,12 +159,55 @@ void PsSync::send(int exchange) {
   }
 }
 
+PsSync::Callers PsSync::callers_of(const Endpoint& server) const {
+  const int machine = server.place == Endpoint::Place::server
+                          ? job_.server_machine[static_cast<std::size_t>(server.index)]
+                          : machine_of(job_, server.index);
+  Callers callers;
+  std::map<int, int> of_process;
+  for (const int rank : pushing_ranks()) {
+    const int own = machine_of(job_, rank);
+    if (options_.worker == ServedWorker::machine && own == machine) continue;
+    ++callers.all;
+    int& here = of_process[options_.worker == ServedWorker::gpu ? rank : own];
+    callers.of_process = std::max(callers.of_process, ++here);
+  }
+  return callers;
+}
+
+std::vector<HostWork> PsSync::call_work(const Pending& moving) const {
+  const RemoteCalls& calls = options_.servers.calls;
+  if (!calls.cost() || moving.exchange == to_hosts) return {};
+  const VariableGroup& moved = group(moving.group);
+  const Callers& callers = callers_[static_cast<std::size_t>(moved.server)];
+  if (callers.all == 0) return {};
+  const int servers = static_cast<int>(places_.size());
+  const auto variables = static_cast<std::int64_t>(moved.tensors.size());
+  // Behind the threads that sum: those of the workers' processes, alike in all, and each server's.
+  const auto sends = [&](int process, int count) {
+    return HostWork{.thread = 1 + servers + 2 * process,
+                    .time = calls.sending(count * variables, count * moved.size),
+                    .label = "send"};
+  };
+  const auto receives = [&](int process, int count) {
+    return HostWork{.thread = 2 + servers + 2 * process,
+                    .time = calls.receiving(count * variables, count * moved.size),
+                    .label = "receive"};
+  };
+  const int server = 1 + moved.server;
+  if (moving.stage == Stage::pushed) {
+    return {sends(0, callers.of_process), receives(server, callers.all)};
+  }
+  return {sends(server, callers.all), receives(0, callers.of_process)};
+}
+
 void PsSync::advance(OperationId operation) {
   const auto found = pending_.find(operation);
   if (found == pending_.end()) return;
   const Pending pending = found->second;
   pending_.erase(found);
   if (pending.exchange >= 0) {
+    if (--*pending.under_way > 0) return;
     queues_[static_cast<std::size_t>(pending.exchange)].ended();
     send(pending.exchange);
   }
@@ -175,7 +222,8 @@ void PsSync::advance(OperationId operation) {
     case Stage::on_host:
       if (local > 1) {
         post(Stage::summed_here, pending.group, pending.flag,
-             HostWork{.thread = 0, .time = (local - 1) * moved.size / rate, .label = "local sum"});
+             HostWork{
+                 .thread = 0, .time = (local - 1) * moved.sum_time(rate), .label = "local sum"});
         break;
       }
       [[fallthrough]];
@@ -186,7 +234,7 @@ void PsSync::advance(OperationId operation) {
       // All but the first are added, and the update is one more pass.
       post(Stage::updated, pending.group, pending.flag,
            HostWork{.thread = 1 + moved.server,
-                    .time = pushers() * moved.size / rate,
+                    .time = pushers() * moved.sum_time(rate),
                     .label = "sum and update"});
       break;
     case Stage::updated:

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -12,7 +13,8 @@ namespace gradwire {
 
 /// What a parameter server counts as one worker.
 enum class ServedWorker : std::uint8_t {
-  gpu,      ///< every GPU pushes and pulls for itself
+  gpu,      ///< every GPU pushes and pulls for itself, from a process of its own
+  tower,    ///< the same from one process a machine
   machine,  ///< a machine's GPUs are summed in its host memory, and it pushes and pulls once
 };
 
@@ -51,8 +53,9 @@ class PsSync final : public Strategy {
   struct Pending {
     Stage stage = Stage::ready;
     int group = 0;
-    OperationId flag = 0;  ///< to raise when the group is pulled
-    int exchange = -1;     ///< that it moves by; -1: none
+    OperationId flag = 0;              ///< to raise when the group is pulled
+    int exchange = -1;                 ///< that it moves by; -1: none
+    std::shared_ptr<int> under_way{};  ///< operations of the stage; null: one
   };
 
   void start_iteration();
@@ -64,7 +67,16 @@ class PsSync final : public Strategy {
   /// Queues `group` for `exchange`; when it has moved it has reached `stage`.
   void move(Stage stage, int group, OperationId flag, int exchange);
   void send(int exchange);
-  [[nodiscard]] int pushers() const;
+  /// Pushers (pullers) that reach a server by remote calls.
+  struct Callers {
+    int all = 0;
+    int of_process = 0;  ///< the most of one process
+  };
+  [[nodiscard]] Callers callers_of(const Endpoint& server) const;
+  /// What the processes at both ends do while `moving` is on the links; none where calls are free.
+  [[nodiscard]] std::vector<HostWork> call_work(const Pending& moving) const;
+  [[nodiscard]] std::vector<int> pushing_ranks() const;
+  [[nodiscard]] int pushers() const { return static_cast<int>(pushing_ranks().size()); }
   [[nodiscard]] const VariableGroup& group(int index) const {
     return groups_[static_cast<std::size_t>(index)];
   }
@@ -72,6 +84,7 @@ class PsSync final : public Strategy {
   PsSyncOptions options_;
   JobView job_;
   std::vector<Endpoint> places_;
+  std::vector<Callers> callers_;  ///< by server
   std::vector<VariableGroup> groups_;
   std::vector<std::vector<int>> of_tensor_;
   std::vector<std::vector<int>> of_layer_;

@@ -14,21 +14,11 @@ namespace {
 
 constexpr int in_flight_most = 1'000'000;
 
-/// For every tensor, the server that holds it whole.
-std::vector<int> holders(const std::vector<TensorInfo>& tensors, int servers,
-                         VariablePlacement placement) {
-  std::vector<int> holder;
-  std::vector<std::int64_t> load(static_cast<std::size_t>(servers));
-  int next = 0;
-  for (const auto& tensor : tensors) {
-    const int server = placement == VariablePlacement::by_load
-                           ? static_cast<int>(std::ranges::min_element(load) - load.begin())
-                           : std::exchange(next, (next + 1) % servers);
-    load[static_cast<std::size_t>(server)] += gradient_size(tensor).count();
-    holder.push_back(server);
-  }
-  return holder;
-}
+/// A variable or a part of it, and the server that holds it.
+struct Piece {
+  int server = 0;
+  Bytes size{0};
+};
 
 /// The bytes of part `part` of `parts` of a variable: whole elements, the first ones one more.
 Bytes part_size(const TensorInfo& tensor, int part, int parts) {
@@ -37,15 +27,71 @@ Bytes part_size(const TensorInfo& tensor, int part, int parts) {
   return Bytes{(whole + more) * gradient_element_size};
 }
 
+/// A kernel's height, a matrix's inputs, a vector's length: what TensorFlow has first (HWIO, inputs
+/// by outputs), where profiles have PyTorch's order (outputs first).
+std::int64_t first_dimension(const TensorInfo& tensor) {
+  constexpr std::size_t kernel_height = 2;
+  if (tensor.shape.empty()) return 1;
+  if (tensor.shape.size() > kernel_height) return tensor.shape[kernel_height];
+  return tensor.shape.back();
+}
+
+/// AutoDist's PartitionedPS, get_num_shards.
+int divisor_parts(const TensorInfo& tensor) {
+  const std::int64_t dimension = first_dimension(tensor);
+  for (std::int64_t parts = 2; parts * parts <= dimension; ++parts) {
+    if (dimension % parts == 0) return static_cast<int>(parts);
+  }
+  return static_cast<int>(dimension);
+}
+
+/// For every tensor, where it lies.
+std::vector<std::vector<Piece>> place(const std::vector<TensorInfo>& tensors, int servers,
+                                      VariablePlacement placement) {
+  std::vector<std::int64_t> load(static_cast<std::size_t>(servers));
+  std::vector<std::vector<Piece>> places;
+  for (std::size_t index = 0; index < tensors.size(); ++index) {
+    const TensorInfo& tensor = tensors[index];
+    std::vector<int> holders(static_cast<std::size_t>(servers));
+    std::iota(holders.begin(), holders.end(), 0);
+    int parts = 1;
+    switch (placement) {
+      case VariablePlacement::round_robin:
+        std::rotate(holders.begin(), holders.begin() + static_cast<int>(index) % servers,
+                    holders.end());
+        break;
+      case VariablePlacement::partitioned:
+        parts = servers;
+        break;
+      case VariablePlacement::by_divisor:
+        parts = divisor_parts(tensor);
+        [[fallthrough]];
+      case VariablePlacement::by_load:
+        std::ranges::stable_sort(
+            holders, {}, [&](int server) { return load[static_cast<std::size_t>(server)]; });
+        break;
+    }
+    places.emplace_back();
+    for (int part = 0; part < parts; ++part) {
+      const int server = holders[static_cast<std::size_t>(part % servers)];
+      const Bytes size = part_size(tensor, part, parts);
+      load[static_cast<std::size_t>(server)] += size.count();
+      places.back().push_back({server, size});
+    }
+  }
+  return places;
+}
+
 }  // namespace
 
 ParameterServerOptions read_parameter_servers(Knobs& knobs, Bytes message) {
-  static const std::vector<std::string> placements = {"round_robin", "by_load", "partitioned"};
+  static const std::vector<std::string> placements = {"round_robin", "by_load", "partitioned",
+                                                      "by_divisor"};
   ParameterServerOptions options;
   const std::string placement =
       knobs.choice("variables", "round_robin", placements,
                    "tf.train.replica_device_setter; by_load: GreedyLoadBalancingStrategy; "
-                   "partitioned: AutoDist's PartitionedPS, here over all servers");
+                   "partitioned: over all servers; by_divisor: AutoDist's PartitionedPS");
   options.placement =
       static_cast<VariablePlacement>(std::ranges::find(placements, placement) - placements.begin());
   options.message =
@@ -67,13 +113,19 @@ ParameterServerOptions read_parameter_servers(Knobs& knobs, Bytes message) {
   options.server_rate = knobs.rate(
       "server_rate", options.server_rate,
       "our measurement of one core that adds floats, sim/core/host_cpu.hpp; that a server sums and "
-      "applies at the rate of one core is assumed");
+      "applies at the rate of one core is assumed; large variables take longer, as measured");
+  options.calls = read_remote_calls(knobs);
   return options;
+}
+
+Seconds VariableGroup::sum_time(BytesPerSecond rate) const {
+  const auto variables = static_cast<std::int64_t>(tensors.size());
+  return cpu_sum_slowdown(Bytes{size.count() / variables}) * (size / rate);
 }
 
 std::vector<VariableGroup> variable_groups(const JobView& job, int servers,
                                            const ParameterServerOptions& options) {
-  const auto holder = holders(job.tensors, servers, options.placement);
+  const auto places = place(job.tensors, servers, options.placement);
   std::vector<VariableGroup> groups;
   std::vector<VariableGroup> open(static_cast<std::size_t>(servers));
   const auto close = [&](int server) {
@@ -89,12 +141,8 @@ std::vector<VariableGroup> variable_groups(const JobView& job, int servers,
     if (group.size >= options.message) close(server);
   };
   for (const TensorId id : job.gradient_order) {
-    if (options.placement != VariablePlacement::partitioned) {
-      add(holder[static_cast<std::size_t>(id)], id, gradient_size(job.tensor(id)));
-      continue;
-    }
-    for (int server = 0; server < servers; ++server) {
-      add(server, id, part_size(job.tensor(id), server, servers));
+    for (const Piece& piece : places[static_cast<std::size_t>(id)]) {
+      add(piece.server, id, piece.size);
     }
   }
   for (int server = 0; server < servers; ++server) {

@@ -7,6 +7,7 @@
 #include "sim/config/yaml_knobs.hpp"
 #include "strategies/acpsgd.hpp"
 #include "strategies/bsp.hpp"
+#include "strategies/bytegrad.hpp"
 #include "strategies/byteps.hpp"
 #include "strategies/bytescheduler.hpp"
 #include "strategies/ddp.hpp"
@@ -74,6 +75,8 @@ const std::vector<StrategyEntry>& strategy_catalogue() {
       {"kungfu_ada", "KungFu AdaSGD: model averaging first, S-SGD later", KungfuAda::read},
       {"decentralized", "Bagua decentralized SGD: averages models with neighbours",
        Decentralized::read},
+      {"bytegrad", "Bagua ByteGrad: bytes in place of floats, scattered and gathered by machines",
+       ByteGrad::read},
       {"ddp", "PyTorch DistributedDataParallel: buckets, in strict order", Ddp::read},
       {"dear", "reduce-scatter in backward, all-gather in the next forward", Dear::read},
       {"lb_sgd", "last-batch SGD: the all-reduce of the last gradients beside this iteration",

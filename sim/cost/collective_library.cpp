@@ -11,7 +11,8 @@ RingLibrary::RingLibrary(std::shared_ptr<const Cluster> cluster,
     : cluster_(std::move(cluster)), model_(std::move(model)) {}
 
 std::vector<Pattern> RingLibrary::plan(CollectiveKind kind, const Placement& ranks) const {
-  return {plan_collective(kind, "ring", *cluster_, ranks)};
+  const bool has_ring = find_algorithm("ring", kind) != nullptr;
+  return {plan_collective(kind, has_ring ? "ring" : "pairwise", *cluster_, ranks)};
 }
 
 CollectiveChoice RingLibrary::choose(std::span<const Pattern> patterns, Bytes size) const {

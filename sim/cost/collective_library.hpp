@@ -42,7 +42,7 @@ class CollectiveLibrary {
   [[nodiscard]] virtual bool on_gpu() const { return true; }
 };
 
-/// The ring for every collective, priced by one model.
+/// The ring for every collective that has one, else pairs; priced by one model.
 class RingLibrary final : public CollectiveLibrary {
  public:
   /// REQUIRES: neither is null.

@@ -57,6 +57,32 @@ TEST_CASE("partitioned variables lie on all servers in whole elements, nothing l
   CHECK(sizes == std::vector<std::int64_t>{4, 4, 16, 12, 12});
 }
 
+TEST_CASE("by divisor, a variable has as many parts as the least divisor of its first dimension",
+          "[ps]") {
+  // TensorFlow's first dimensions: 3 (a kernel's height), 4 (a matrix's inputs), 6, 5, 1.
+  auto job = toy_job({18, 28, 6, 5, 8});
+  job.tensors[0].shape = {2, 1, 3, 3};
+  job.tensors[1].shape = {7, 4};
+  job.tensors[2].shape = {6};
+  job.tensors[3].shape = {5};
+  job.tensors[4].shape = {8, 1, 1, 1};
+  ParameterServerOptions options;
+  options.placement = VariablePlacement::by_divisor;
+  const auto groups = variable_groups(job, 4, options);
+  // Elements of the parts, by gradient order: 8 whole; 5 as 5 times 1; 6 as 2 of 3; 28 as 2 of 14;
+  // 18 as 3 of 6.
+  std::vector<std::int64_t> elements;
+  std::vector<std::int64_t> load(4);
+  for (const auto& group : groups) {
+    elements.push_back(group.size.count() / 4);
+    load[static_cast<std::size_t>(group.server)] += elements.back();
+  }
+  CHECK(elements == std::vector<std::int64_t>{8, 1, 1, 1, 1, 1, 3, 3, 14, 14, 6, 6, 6});
+  // In registration order, to the emptiest: 6, 6, 6, 0; the 14s to server 3, then 0; the 3s to 1
+  // and 2; the 1s to 1, 2, 3 (14), 0 (20) in turn and 1 again; the 8 to server 2, which has 10.
+  CHECK(load == std::vector<std::int64_t>{21, 11, 18, 15});
+}
+
 TEST_CASE("a gradient is copied, pushed, summed, and pulled when all variables are updated",
           "[ps_sync]") {
   PsSync strategy({}, served_job());
