@@ -92,6 +92,12 @@ void parse(std::string_view text, Number& value) {
   std::from_chars(text.data(), text.data() + text.size(), value);
 }
 
+/// What follows `part` in `text`; empty where it does not occur.
+std::string_view value_after(std::string_view text, std::string_view part) {
+  const std::size_t at = text.find(part);
+  return at == std::string_view::npos ? std::string_view() : text.substr(at + part.size());
+}
+
 void Builder::add_fact(std::string_view text) {
   const std::size_t equals = std::min(text.find('='), text.size());
   const std::string_view key = text.substr(0, equals);
@@ -151,6 +157,7 @@ void Builder::add_range_begin(const ChunkRecord& record) {
   open.range.start = begin.time;
   open.range.name = recording_.trace.names.id(name.name);
   open.range.sequence = name.sequence;
+  if (!name.shapes.empty()) open.range.shapes = recording_.trace.names.id(name.shapes);
   open.range.thread = record.thread;
   open.range.external = begin.id;
   open.range.bytes = begin.bytes;
@@ -356,16 +363,14 @@ Recording Builder::finish(bool cut_off, const std::string& file) {
 }  // namespace
 
 OperatorName split_operator_name(std::string_view text) {
+  static constexpr std::array<std::string_view, 4> parts{
+      ", seq = ", ", op_id = ", ", sizes = ", ", input_op_ids = "};
+  const std::string_view sequence = value_after(text, parts[0]);
   OperatorName name{text};
-  constexpr std::string_view sequence = ", seq = ";
-  for (const std::string_view after :
-       {sequence, std::string_view(", op_id = "), std::string_view(", sizes = ["),
-        std::string_view(", input_op_ids = [")}) {
-    const std::size_t at = text.find(after);
-    if (at == std::string_view::npos) continue;
-    if (after == sequence) parse(text.substr(at + after.size()), name.sequence);
-    name.name = name.name.substr(0, at);
-  }
+  for (const std::string_view part : parts) name.name = name.name.substr(0, text.find(part));
+  if (!sequence.empty()) parse(sequence, name.sequence);
+  name.shapes = value_after(text, parts[2]);
+  name.shapes = name.shapes.substr(0, name.shapes.find(parts[3]));
   return name;
 }
 

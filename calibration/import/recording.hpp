@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "calibration/trace/trace.hpp"
@@ -89,6 +90,7 @@ struct Recording {
 struct OperatorName {
   std::string_view name;
   std::int64_t sequence = no_sequence;
+  std::string_view shapes{};  ///< "[[32, 3], [3, 4]]"; empty: not told
 };
 [[nodiscard]] OperatorName split_operator_name(std::string_view text);
 

@@ -281,14 +281,19 @@ TEST_CASE("no damage crashes the reader, and none goes by in silence", "[recordi
   }
 }
 
-TEST_CASE("an operator's name and sequence number are taken apart", "[recording]") {
-  const auto [text, name, sequence] = GENERATE(table<std::string, std::string, std::int64_t>(
-      {{"aten::conv2d", "aten::conv2d", no_sequence},
-       {"aten::conv2d, seq = 12", "aten::conv2d", 12},
-       {"aten::conv2d, seq = 12, op_id = 99", "aten::conv2d", 12},
-       {"aten::empty, op_id = 99", "aten::empty", no_sequence},
-       {"aten::mm, seq = 0, sizes = [[2, 3], [3, 4]]", "aten::mm", 0},
-       {"gradwire.fwd:layer1.0", "gradwire.fwd:layer1.0", no_sequence}}));
-  CHECK(split_operator_name(text).name == name);
-  CHECK(split_operator_name(text).sequence == sequence);
+TEST_CASE("an operator's name, sequence number and shapes are taken apart", "[recording]") {
+  const auto [text, name, sequence, shapes] =
+      GENERATE(table<std::string, std::string, std::int64_t, std::string>(
+          {{"aten::conv2d", "aten::conv2d", no_sequence, ""},
+           {"aten::conv2d, seq = 12", "aten::conv2d", 12, ""},
+           {"aten::conv2d, seq = 12, op_id = 99", "aten::conv2d", 12, ""},
+           {"aten::empty, op_id = 99", "aten::empty", no_sequence, ""},
+           {"aten::mm, seq = 0, sizes = [[2, 3], [3, 4]]", "aten::mm", 0, "[[2, 3], [3, 4]]"},
+           {"aten::add, op_id = 9, sizes = [[2], []], input_op_ids = [(1,0)]", "aten::add",
+            no_sequence, "[[2], []]"},
+           {"gradwire.fwd:layer1.0", "gradwire.fwd:layer1.0", no_sequence, ""}}));
+  const OperatorName split = split_operator_name(text);
+  CHECK(split.name == name);
+  CHECK(split.sequence == sequence);
+  CHECK(split.shapes == shapes);
 }
