@@ -187,6 +187,7 @@ TEST_CASE("An iteration that ran other layers is left out and told", "[calibrati
     made.range(0, "ProfilerStep#" + std::to_string(i), no_sequence, [&] {
       if (i == 1) {
         made.range(0, "aten::relu", 100 * i + 50, [&] { made.kernel(0, "relu", us); });
+        made.meet();
         made.range(1, "ReluBackward0", 100 * i + 50, [&] { made.kernel(1, "relu_bw", us); });
       }
       test::toy_step(made, 100 * i);

@@ -194,6 +194,7 @@ inline void toy_step(MadeUpTrace& made, std::int64_t first, const ToyOptions& op
         made.kernel(1, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(args)", 500 * us, 20);
     made.trace.collectives.push_back(
         {correlation, made.trace.names.id("allreduce"), 1144, made.trace.names.id("Float"), 2});
+    made.wait(7, 20);
   }
   made.meet();
   made.range(0, "Optimizer.step#SGD.step", no_sequence, [&] { made.kernel(0, "sgd", 10 * us); });
