@@ -1,9 +1,11 @@
 #include "sim/cli/calibrate_bench_mpi.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
@@ -86,6 +88,20 @@ std::string sizes_for(const MpiBench& bench, int ranks) {
   return text;
 }
 
+/// The collectives that the program knows. @throws ConfigError for another one, or none.
+const std::string& checked(const std::string& ops) {
+  static const std::vector<std::string> known = {"all_reduce", "reduce_scatter", "all_gather",
+                                                 "broadcast",  "reduce",         "all_to_all"};
+  std::istringstream list(ops + ",");
+  for (std::string op; std::getline(list, op, ',');) {
+    if (std::ranges::find(known, op) != known.end()) continue;
+    throw ConfigError({"--ops", 1, 1},
+                      fmt::format("'{}' is no collective of the MPI benchmark; expected {}{}", op,
+                                  fmt::join(known, ", "), suggestion(op, known)));
+  }
+  return ops;
+}
+
 std::vector<std::string> command_of(const MpiBench& bench, const std::string& output) {
   const int ranks = ranks_of(bench);
   std::vector<std::string> words = {"mpirun", "-np", std::to_string(ranks)};
@@ -100,8 +116,9 @@ std::vector<std::string> command_of(const MpiBench& bench, const std::string& ou
   }
   std::istringstream more(bench.mpirun);
   for (std::string word; more >> word;) words.push_back(word);
-  words.insert(words.end(), {find_program().string(), output, bench.ops, sizes_for(bench, ranks),
-                             fmt::format("{}", bench.budget), bench.algorithm});
+  words.insert(words.end(),
+               {find_program().string(), output, checked(bench.ops), sizes_for(bench, ranks),
+                fmt::format("{}", bench.budget), bench.algorithm});
   return words;
 }
 
@@ -115,9 +132,7 @@ void add_mpi_options(CLI::App& command, MpiBench& bench) {
       .add_option("--ranks", bench.ranks, "Ranks; else the slots of the hosts, two without hosts")
       ->check(CLI::Range(2, 65'536))
       ->group(group);
-  command
-      .add_option("--ops", bench.ops,
-                  "all_reduce,reduce_scatter,all_gather,broadcast,reduce,all_to_all: some of them")
+  command.add_option("--ops", bench.ops, "Collectives, commas between: all_reduce,all_gather")
       ->capture_default_str()
       ->group(group);
   command
