@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace gradwire::calibration {
 namespace {
@@ -102,7 +103,7 @@ class TreeBuilder {
     if (open_.back()->find(name) != nullptr) {
       throw ConfigError(where, fmt::format("the key '{}' stands twice; expected it once", name));
     }
-    open_.back()->members.emplace_back(std::move(name), JsonValue{});
+    open_.back()->keys.push_back(std::move(name));
     return true;
   }
   bool parse_error(std::size_t byte, const std::string& /*token*/,
@@ -131,9 +132,7 @@ class TreeBuilder {
   JsonValue* put(JsonValue value) {
     value.where = place();
     if (open_.empty()) return &(root_ = std::move(value));
-    JsonValue& parent = *open_.back();
-    if (parent.kind == JsonValue::Kind::list) return &parent.items.emplace_back(std::move(value));
-    return &(parent.members.back().second = std::move(value));
+    return &open_.back()->items.emplace_back(std::move(value));
   }
   bool add(JsonValue value) {
     put(std::move(value));
@@ -185,10 +184,8 @@ std::string_view name_of(JsonValue::Kind kind) {
 }  // namespace
 
 const JsonValue* JsonValue::find(std::string_view key) const {
-  for (const auto& [name, value] : members) {
-    if (name == key) return &value;
-  }
-  return nullptr;
+  const auto found = std::ranges::find(keys, key);
+  return found == keys.end() ? nullptr : &items[static_cast<std::size_t>(found - keys.begin())];
 }
 
 JsonValue parse_json(const std::string& text, const std::string& file) {
@@ -284,10 +281,11 @@ void JsonMap::require_schema(const std::string& schema) {
 }
 
 void JsonMap::finish() const {
-  for (const auto& [key, value] : value_->members) {
+  for (const std::string& key : value_->keys) {
     if (std::ranges::find(asked_, key) != asked_.end()) continue;
-    throw ConfigError(value.where, fmt::format("unknown key '{}'; expected one of {}{}", key,
-                                               fmt::join(asked_, ", "), suggestion(key, asked_)));
+    throw ConfigError(value_->find(key)->where,
+                      fmt::format("unknown key '{}'; expected one of {}{}", key,
+                                  fmt::join(asked_, ", "), suggestion(key, asked_)));
   }
 }
 

@@ -5,7 +5,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "sim/core/error.hpp"
@@ -22,8 +21,8 @@ struct JsonValue {
   double number = 0;                  ///< of a number
   std::optional<std::int64_t> whole;  ///< of a number written without fraction or exponent
   std::string text;                   ///< of a text
-  std::vector<JsonValue> items;       ///< of a list
-  std::vector<std::pair<std::string, JsonValue>> members;  ///< of an object, in the file's order
+  std::vector<std::string> keys;      ///< of an object, in the file's order
+  std::vector<JsonValue> items;       ///< of a list; of an object the value of each key
 
   /// The member of this name, nullptr when absent.
   [[nodiscard]] const JsonValue* find(std::string_view key) const;
