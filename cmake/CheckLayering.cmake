@@ -28,6 +28,9 @@ set(libraries
   "CLI/                      -> sim/cli/"
   "mpi[.]h                   -> calibration/lab/"
   "pugi                      -> topologies/importers/"
+  "simdjson                  -> calibration/import/kineto calibration/import/execution_trace"
+  "sqlite3                   -> calibration/import/nsys"
+  "zlib                      -> calibration/import/compressed_file"
 )
 
 # Sets `result` to whether `path` begins with one of the prefixes in the string `prefixes`.

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -13,6 +15,7 @@ using Nanoseconds = std::int64_t;
 
 /// Index into Trace::names.
 using NameId = std::uint32_t;
+constexpr NameId no_name = std::numeric_limits<NameId>::max();
 
 /// Texts that occur many times, each kept once.
 class NameTable {
@@ -30,7 +33,14 @@ class NameTable {
   [[nodiscard]] std::size_t size() const { return texts_.size(); }
 
  private:
-  std::unordered_map<std::string, NameId> ids_;
+  /// Looks a text up without a copy of it.
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const {
+      return std::hash<std::string_view>{}(text);
+    }
+  };
+  std::unordered_map<std::string, NameId, Hash, std::equal_to<>> ids_;
   std::vector<const std::string*>
       texts_;  ///< keys of ids_, which stay where they are, moved or not
 };
@@ -83,6 +93,9 @@ struct RangeRecord {
   std::int64_t sequence = no_sequence;
   std::uint64_t external = 0;  ///< id that links device work to it; 0: none
   std::int64_t bytes = 0;      ///< message size, where a collective's range carries one
+  /// Shapes of an operator's inputs as the source writes them: "[[32, 3, 224, 224], [64, 3, 7,
+  /// 7]]".
+  NameId shapes = no_name;
 };
 
 /// A named instant of one host thread.
@@ -91,6 +104,15 @@ struct MarkRecord {
   NameId name = 0;
   NameId domain = 0;
   std::uint32_t thread = 0;
+};
+
+/// What is told of the collective that a kernel ran.
+struct CollectiveRecord {
+  std::uint32_t correlation = 0;  ///< of the kernel's launch
+  NameId operation = no_name;     ///< as its library names it: "allreduce"
+  std::int64_t elements = 0;      ///< of one rank's input
+  NameId dtype = no_name;
+  int ranks = 0;  ///< 0: not told
 };
 
 /// Which range was innermost when a call was made, as the recorder knew it.
@@ -120,6 +142,7 @@ struct Trace {
   std::vector<RangeRecord> ranges;
   std::vector<MarkRecord> marks;
   std::vector<LinkRecord> links;
+  std::vector<CollectiveRecord> collectives;
   std::vector<DeviceProperties> devices;
   int rank = 0;
   int world_size = 1;

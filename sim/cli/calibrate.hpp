@@ -7,6 +7,7 @@
 namespace gradwire::cli {
 
 // The parts of `gradwire calibrate` that have a file of their own.
+void add_calibrate_fit(CLI::App& calibrate, Context& context);
 void add_calibrate_record(CLI::App& calibrate, Context& context);
 
 }  // namespace gradwire::cli

@@ -133,4 +133,13 @@ std::shared_ptr<const CollectiveLibrary> read_collective(YamlMap& scenario, cons
   return read;
 }
 
+std::shared_ptr<const CollectiveLibrary> default_library(
+    const std::string& name, const std::shared_ptr<const Cluster>& cluster) {
+  const YamlValue document =
+      parse_yaml("collective: {library: " + config::quoted(name) + "}", "library " + name);
+  YamlMap map(document);
+  std::vector<Warning> warnings;
+  return read_collective(map, cluster, warnings);
+}
+
 }  // namespace gradwire::config
