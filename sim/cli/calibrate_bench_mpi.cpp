@@ -68,7 +68,12 @@ int slots_of(const std::string& hosts) {
 int ranks_of(const MpiBench& bench) {
   constexpr int alone = 2;
   if (bench.ranks > 0) return bench.ranks;
-  return bench.hosts.empty() ? alone : slots_of(bench.hosts);
+  if (bench.hosts.empty()) return alone;
+  const int slots = slots_of(bench.hosts);
+  if (slots > 1) return slots;
+  throw ConfigError(
+      {"--hosts", 1, 1},
+      fmt::format("'{}' is room for one rank; expected two hosts or slots at least", bench.hosts));
 }
 
 /// Bytes with commas between, each a float for every rank at least.

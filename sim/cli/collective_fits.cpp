@@ -23,23 +23,29 @@ bool is_yaml(const std::string& file) {
   return file.ends_with(".yaml") || file.ends_with(".yml");
 }
 
-/// A file of our own benchmarks, gradwire.bench.collectives/1; its head counts for the table.
-ImportedTables read_bench(const std::string& text, const std::string& file, bool first,
-                          CollectiveTable& all) {
-  calibration::CollectiveBench bench = calibration::read_bench_collectives(text, file);
-  if (first) {
-    all.library = bench.library;
-    all.node = bench.node;
-    all.gpu = bench.gpu;
-  } else if (bench.library != all.library) {
-    throw ConfigError({file, 1, 1},
-                      fmt::format("this file is of library {}, those before it are of {}; expected "
-                                  "one library in a table",
-                                  bench.library, all.library));
+/// What one file holds: a table, or series with the head of one.
+struct TableFile {
+  CollectiveTable table;
+  std::vector<std::string> notes;
+};
+
+TableFile read_table_file(const std::string& file, const TableOptions& options) {
+  if (is_yaml(file)) return {config::read_collective_table(config::load_yaml(file)), {}};
+  TableFile read;
+  const std::string text = read_text(file, "a benchmark's output");
+  if (text.find(bench_schema) == std::string::npos) {
+    ImportedTables tables = read_nccl_tests(text, file, tests_options(options));
+    read.table.library = "nccl";
+    read.table.series = std::move(tables.series);
+    read.notes = std::move(tables.notes);
+  } else {
+    calibration::CollectiveBench bench = calibration::read_bench_collectives(text, file);
+    read.table.library = bench.library;
+    read.table.node = bench.node;
+    read.table.gpu = bench.gpu;
+    read.table.series.push_back(std::move(bench.series));
   }
-  ImportedTables tables;
-  tables.series.push_back(std::move(bench.series));
-  return tables;
+  return read;
 }
 
 }  // namespace
@@ -72,24 +78,21 @@ Measured measured_machine(const NodeGraph& node, const std::string& library) {
 CollectiveTable read_tables(const std::vector<std::string>& files, const TableOptions& options,
                             std::vector<std::string>& notes) {
   CollectiveTable all;
-  all.library = "nccl";
   std::vector<ImportedTables> parts;
   for (const std::string& file : files) {
-    if (is_yaml(file)) {
-      CollectiveTable table = config::read_collective_table(config::load_yaml(file));
-      if (parts.empty()) {
-        all.library = table.library;
-        all.node = table.node;
-        all.gpu = table.gpu;
-        all.notes = table.notes;
-      }
-      parts.push_back({std::move(table.series), {}});
-      continue;
+    TableFile read = read_table_file(file, options);
+    if (parts.empty()) {
+      all.library = read.table.library;
+      all.node = read.table.node;
+      all.gpu = read.table.gpu;
+      all.notes = read.table.notes;
+    } else if (read.table.library != all.library) {
+      throw ConfigError({file, 1, 1},
+                        fmt::format("this file is of library {}, those before it are of {}; "
+                                    "expected one library in a table",
+                                    read.table.library, all.library));
     }
-    const std::string text = read_text(file, "a benchmark's output");
-    parts.push_back(text.find(bench_schema) == std::string::npos
-                        ? read_nccl_tests(text, file, tests_options(options))
-                        : read_bench(text, file, parts.empty(), all));
+    parts.push_back({std::move(read.table.series), std::move(read.notes)});
   }
   ImportedTables merged = merge_files(std::move(parts));
   std::ranges::move(merged.notes, std::back_inserter(notes));

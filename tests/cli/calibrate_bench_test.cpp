@@ -144,6 +144,9 @@ TEST_CASE("the MPI benchmark measures what was asked for, and refuses the rest",
   const auto slots = place.run("calibrate bench --backend mpi --hosts a:x -o odd", root);
   CHECK(slots.code == 3);
   CHECK_THAT(slots.err, Catch::ContainsSubstring("--hosts:1:1: 'a:x' has no number of slots"));
+  const auto one = place.run("calibrate bench --backend mpi --hosts a -o odd", root);
+  CHECK(one.code == 3);
+  CHECK_THAT(one.err, Catch::ContainsSubstring("--hosts:1:1: 'a' is room for one rank"));
   const auto op = place.run("calibrate bench --backend mpi --ops all_reduced -o out", root);
   CHECK(op.code == 3);
   CHECK_THAT(op.err, Catch::ContainsSubstring("did you mean 'all_reduce'?"));
