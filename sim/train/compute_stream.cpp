@@ -21,13 +21,19 @@ void ComputeStream::post(ComputeItem item, std::string name,
 }
 
 void ComputeStream::post_gate(std::vector<OperationId> until) {
-  gates_.push_back(std::move(until));
+  gates_.push_back({std::move(until)});
   post({.type = ComputeItem::Type::gate, .gate = gates_.size() - 1}, "gate");
 }
 
 void ComputeStream::post_mark(OperationId id) {
   marks_.push_back(items_.size());
   post({.type = ComputeItem::Type::mark, .mark = id}, "mark");
+}
+
+bool ComputeStream::is_open(const ComputeItem& gate, const OperationLog& log) const {
+  const Gate& asked = gates_[gate.gate];
+  while (asked.ended < asked.until.size() && log.ended(asked.until[asked.ended])) ++asked.ended;
+  return asked.ended == asked.until.size();
 }
 
 std::size_t ComputeStream::drop_iteration() {

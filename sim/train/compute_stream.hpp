@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/core/result.hpp"
+#include "sim/train/operation_log.hpp"
 #include "strategies/operations.hpp"
 
 namespace gradwire {
@@ -58,8 +59,11 @@ class ComputeStream {
   }
   /// The operations that a gate waits for.
   [[nodiscard]] const std::vector<OperationId>& until(const ComputeItem& gate) const {
-    return gates_[gate.gate];
+    return gates_[gate.gate].until;
   }
+  /// Has all ended that a gate waits for? Asked by many ranks again and again: what has ended needs
+  /// no second look.
+  [[nodiscard]] bool is_open(const ComputeItem& gate, const OperationLog& log) const;
   /// Position of the iteration's end; size() or more where it is not posted.
   [[nodiscard]] std::size_t end() const { return end_; }
   /// Position of the first mark that was not taken; size() when there is none.
@@ -72,12 +76,17 @@ class ComputeStream {
  private:
   static constexpr std::size_t no_end = static_cast<std::size_t>(-1);
 
+  struct Gate {
+    std::vector<OperationId> until;
+    mutable std::size_t ended = 0;  ///< so many of the first are known to have ended
+  };
+
   std::vector<ComputeItem> items_;
   std::vector<std::string> names_;  ///< of the items
   std::size_t end_ = no_end;
   std::size_t other_classes_;
   std::vector<double> other_seconds_;  ///< [item * other_classes_ + class - 1]
-  std::vector<std::vector<OperationId>> gates_;
+  std::vector<Gate> gates_;
   std::deque<std::size_t> marks_;  ///< positions of those not taken, in order
 };
 

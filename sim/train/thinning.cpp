@@ -2,50 +2,29 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
-#include <map>
 #include <string>
-#include <utility>
 
 #include "sim/train/exchange_routes.hpp"
 
 namespace gradwire {
 namespace {
 
-/// Messages over each link, by their shares.
+/// Messages over each link, by their shares, of all exchanges once.
 using Load = std::vector<double>;
 
-/// The worker whose messages these are: who receives, or who sends to a server.
-int worker_of(const Message& message) {
-  return message.to.place == Endpoint::Place::server ? message.from.index : message.to.index;
-}
-
-/// What each worker sends to servers, and what it receives, is 1, evenly over the exchanges that it
-/// may use for that: a worker that asks one of many asks as often where there are fewer.
 Load load_of(const std::vector<Exchange>& exchanges, const Job& job) {
-  using Side = std::pair<int, Endpoint::Place>;  ///< worker, where its messages go
-  std::map<Side, double> of_worker;
-  std::vector<std::pair<Side, Pattern>> moved;
-  for (const Exchange& exchange : exchanges) {
-    const Message& first = exchange.phases.front().front();
-    const Side side{worker_of(first), first.to.place};
-    Pattern pattern = lay_exchange(exchange, job.cluster, job.placement, job.servers);
-    if (pattern.phases.empty()) continue;
-    ++of_worker[side];
-    moved.emplace_back(side, std::move(pattern));
-  }
   Load load(job.cluster.links().size(), 0);
-  for (const auto& [side, pattern] : moved) {
+  for (const Exchange& exchange : exchanges) {
+    const Pattern pattern = lay_exchange(exchange, job.cluster, job.placement, job.servers);
     for (const Phase& phase : pattern.phases) {
       for (const PatternFlow& flow : phase.flows) {
         for (std::uint32_t i = 0; i < flow.path_size; ++i) {
           const LinkId link = pattern.path_links[flow.path_begin + i];
-          load[static_cast<std::size_t>(link)] += flow.share / of_worker[side];
+          load[static_cast<std::size_t>(link)] += flow.share;
         }
       }
     }
@@ -53,37 +32,13 @@ Load load_of(const std::vector<Exchange>& exchanges, const Job& job) {
   return load;
 }
 
-/// Ranks of whole machines, evenly chosen; where not even two fit, ranks.
-std::vector<int> chosen_ranks(const Job& job) {
-  const int all = static_cast<int>(job.placement.size());
-  std::map<int, std::vector<int>> on_machine;
-  std::size_t largest = 0;
-  for (int rank = 0; rank < all; ++rank) {
-    auto& ranks = on_machine[job.placement[static_cast<std::size_t>(rank)].node];
-    ranks.push_back(rank);
-    largest = std::max(largest, ranks.size());
-  }
-  std::vector<int> chosen;
-  const int machines = job.independent_workers_max / static_cast<int>(largest);
-  if (machines < 2) {
-    for (int i = 0; i < job.independent_workers_max; ++i) {
-      chosen.push_back(chosen_rank(i, job.independent_workers_max, all));
-    }
-    return chosen;
-  }
-  const int machines_of_all = static_cast<int>(on_machine.size());
-  for (int i = 0; i < machines; ++i) {
-    const auto& ranks =
-        std::next(on_machine.begin(), chosen_rank(i, machines, machines_of_all))->second;
-    chosen.insert(chosen.end(), ranks.begin(), ranks.end());
-  }
-  std::ranges::sort(chosen);
-  return chosen;
-}
-
-Placement places_of(const std::vector<int>& ranks, const Placement& placement) {
+Placement chosen_places(const Job& job) {
   Placement places;
-  for (const int rank : ranks) places.push_back(placement[static_cast<std::size_t>(rank)]);
+  const int all = static_cast<int>(job.placement.size());
+  for (int i = 0; i < job.independent_workers_max; ++i) {
+    places.push_back(
+        job.placement[static_cast<std::size_t>(chosen_rank(i, job.independent_workers_max, all))]);
+  }
   return places;
 }
 
@@ -91,8 +46,7 @@ Placement places_of(const std::vector<int>& ranks, const Placement& placement) {
 
 Thinning::Thinning(const Job& job, const std::vector<Exchange>& exchanges)
     : all_(job),
-      ranks_(chosen_ranks(job)),
-      placement_(places_of(ranks_, job.placement)),
+      placement_(chosen_places(job)),
       cluster_(job.cluster),
       job_{.profile = job.profile,
            .gpu = job.gpu,
@@ -109,7 +63,7 @@ Thinning::Thinning(const Job& job, const std::vector<Exchange>& exchanges)
            .classes = job.classes,
            .servers = job.servers,
            .independent_workers_max = job.independent_workers_max} {
-  assert(placement_.size() >= 2 && placement_.size() < job.placement.size());
+  assert(job.independent_workers_max >= 2 && placement_.size() < job.placement.size());
   const Load before = load_of(exchanges, all_);
   const Load after = load_of(job.make_strategy(view())->exchanges(), job_);
   capacity_.assign(before.size(), 1);
@@ -118,6 +72,11 @@ Thinning::Thinning(const Job& job, const std::vector<Exchange>& exchanges)
     capacity_[link] = after[link] / before[link];
     cluster_.degrade(static_cast<LinkId>(link), capacity_[link]);
   }
+}
+
+int Thinning::rank(int index) const {
+  return chosen_rank(index, static_cast<int>(placement_.size()),
+                     static_cast<int>(all_.placement.size()));
 }
 
 double Thinning::ratio() const {
@@ -136,7 +95,9 @@ std::vector<MemberGroup> Thinning::chosen(const std::vector<MemberGroup>& member
   assert(members.size() == all_.placement.size());
   std::vector<MemberGroup> chosen;
   chosen.reserve(placement_.size());
-  for (const int rank : ranks_) chosen.push_back(members[static_cast<std::size_t>(rank)]);
+  for (int i = 0; i < static_cast<int>(placement_.size()); ++i) {
+    chosen.push_back(members[static_cast<std::size_t>(rank(i))]);
+  }
   return chosen;
 }
 

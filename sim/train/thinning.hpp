@@ -40,10 +40,10 @@ class Thinning {
   [[nodiscard]] RunResult of_all(RunResult result) const;
 
  private:
+  [[nodiscard]] int rank(int index) const;
   [[nodiscard]] double ratio() const;  ///< N / n
 
   const Job& all_;
-  std::vector<int> ranks_;  ///< the chosen ones, by their number among all
   Placement placement_;
   Cluster cluster_;
   std::vector<double> capacity_;  ///< of each link, share that is left

@@ -115,10 +115,8 @@ double Workers::passes(std::size_t member, std::size_t position) const {
                     communication_[clock.collective].after <= i);
     const ComputeItem& item = stream_[i];
     if (item.type == ComputeItem::Type::gate) {
-      for (const OperationId id : stream_.until(item)) {
-        if (!log_.ended(id)) return forever;
-        now = std::max(now, log_.end_of(id));
-      }
+      if (!stream_.is_open(item, log_)) return forever;
+      for (const OperationId id : stream_.until(item)) now = std::max(now, log_.end_of(id));
     } else if (item.type == ComputeItem::Type::work) {
       if (remaining < 0) {
         now = std::max(now, samples_[member].start + item.launched);
@@ -294,10 +292,10 @@ bool Workers::work(std::size_t member, double limit) {
 }
 
 bool Workers::pass_gate(std::size_t member, const ComputeItem& item) {
+  if (!stream_.is_open(item, log_)) return false;
   double opens = clocks_[member].now;
   std::optional<OperationId> last;
   for (const OperationId id : stream_.until(item)) {
-    if (!log_.ended(id)) return false;
     if (log_.end_of(id) > opens) {
       opens = log_.end_of(id);
       last = id;
