@@ -28,8 +28,8 @@ RemoteCalls read_remote_calls(Knobs& knobs) {
   calls.threads = static_cast<int>(
       knobs.count("rpc_threads", calls.threads, 0, threads_most,
                   "threads of a process that send, and as many that receive: 8 in TensorFlow 1.13 "
-                  "(kGrpcWorkerServiceThreadCount, kGrpcWorkerCacheThreadCount), 1 in 2017; 0: "
-                  "calls take no CPU, as over RDMA"));
+                  "(kGrpcWorkerServiceThreadCount, kGrpcWorkerCacheThreadCount; not read again), 1 "
+                  "in 2017 (assumed); 0: calls take no CPU, as over RDMA"));
   calls.send_rate = knobs.rate("rpc_send_rate", calls.send_rate, measured);
   calls.receive_rate = knobs.rate("rpc_receive_rate", calls.receive_rate, measured);
   calls.call = knobs.time("rpc_call", calls.call, measured);

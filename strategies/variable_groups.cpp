@@ -31,7 +31,7 @@ Bytes part_size(const TensorInfo& tensor, int part, int parts) {
 /// by outputs), where profiles have PyTorch's order (outputs first).
 std::int64_t first_dimension(const TensorInfo& tensor) {
   constexpr std::size_t kernel_height = 2;
-  if (tensor.shape.empty()) return 1;
+  if (tensor.shape.empty()) return tensor.elements;
   if (tensor.shape.size() > kernel_height) return tensor.shape[kernel_height];
   return tensor.shape.back();
 }

@@ -59,12 +59,12 @@ TEST_CASE("partitioned variables lie on all servers in whole elements, nothing l
 
 TEST_CASE("by divisor, a variable has as many parts as the least divisor of its first dimension",
           "[ps]") {
-  // TensorFlow's first dimensions: 3 (a kernel's height), 4 (a matrix's inputs), 6, 5, 1.
+  // TensorFlow's first dimensions: 3 (a kernel's height), 4 (a matrix's inputs), 6, 5 (a vector
+  // without a shape), 1.
   auto job = toy_job({18, 28, 6, 5, 8});
   job.tensors[0].shape = {2, 1, 3, 3};
   job.tensors[1].shape = {7, 4};
   job.tensors[2].shape = {6};
-  job.tensors[3].shape = {5};
   job.tensors[4].shape = {8, 1, 1, 1};
   ParameterServerOptions options;
   options.placement = VariablePlacement::by_divisor;
