@@ -36,7 +36,7 @@ std::optional<CollectiveKind> kind_of(std::string_view operation) {
                                           {"reduce", CollectiveKind::reduce},
                                           {"gather", CollectiveKind::gather},
                                           {"scatter", CollectiveKind::scatter}}};
-  const auto known =
+  const auto* const known =
       std::ranges::find_if(names, [&](const Name& entry) { return name.starts_with(entry.first); });
   return known == names.end() ? std::nullopt : std::optional(known->second);
 }
@@ -81,7 +81,7 @@ int element_bytes(std::string_view dtype) {
        {"byte", 1},     {"char", 1},    {"uint8", 1},     {"int8", 1},          {"bool", 1},
        {"u8", 1}}};
   const std::string name = small(dtype);
-  const auto known = std::ranges::find(sizes, std::string_view(name), &Size::first);
+  const auto* const known = std::ranges::find(sizes, std::string_view(name), &Size::first);
   return known == sizes.end() ? 0 : known->second;
 }
 

@@ -66,7 +66,7 @@ constexpr std::array<KindRule, 42> rules = {{{"conv", "conv"},
 std::string_view kind_by_name(std::string_view op) {
   const std::string_view name = plain(op);
   if (name == "mm") return "linear";
-  const auto rule = std::ranges::find_if(
+  const auto* const rule = std::ranges::find_if(
       rules, [&](const KindRule& r) { return name.find(r.part) != std::string_view::npos; });
   return rule == rules.end() ? "other" : rule->kind;
 }

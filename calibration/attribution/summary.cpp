@@ -100,6 +100,7 @@ class Summary {
         percentiles([&](const IterationTimes& times) { return times.ready[layer]; }).p50;
     if (ready > Seconds{}) summary.ready = ready;
     std::vector<double> residuals;
+    residuals.reserve(all_.size());
     for (std::size_t i = 0; i < all_.size(); ++i) {
       const auto time = static_cast<double>(all_[i].forward[layer] + all_[i].backward[layer]);
       residuals.push_back(time / factors_[i]);
@@ -107,7 +108,7 @@ class Summary {
     const double centre = mean(residuals);
     if (centre > 0) summary.stdev = stdev(residuals) / centre;
     result_.recording.layers.push_back(summary.recording);
-    result_.layers.push_back(std::move(summary));
+    result_.layers.push_back(summary);
   }
 
   const std::vector<IterationTimes>& all_;
@@ -122,6 +123,7 @@ IterationFactor iteration_factor(const std::vector<double>& times) {
   const double middle = median(times);
   assert(middle > 0);
   std::vector<double> factors;
+  factors.reserve(times.size());
   for (const double time : times) factors.push_back(time / middle);
   IterationFactor factor;
   factor.stdev = stdev(factors);
@@ -134,6 +136,7 @@ IterationFactor iteration_factor(const std::vector<double>& times) {
   }
   if (squares > 0) factor.lag1 = products / squares;
   std::vector<Seconds> samples;
+  samples.reserve(factors.size());
   for (const double each : factors) samples.emplace_back(each);  // nearest rank needs no unit
   const Percentiles ranked = percentiles_of(samples);
   factor.p5 = ranked.p5.count();

@@ -32,6 +32,6 @@ struct Preflight {
 
 /// Looks for what spoils a measurement: no driver, one that is too old, no visible GPU, another
 /// profiler, profiling kept to root, MIG, clocks held down, no persistence mode.
-[[nodiscard]] Preflight check_node(const PreflightOptions& options);
+[[nodiscard]] Preflight check_node(const PreflightOptions& given);
 
 }  // namespace gradwire::calibration

@@ -31,11 +31,16 @@ struct Sequence {
   std::vector<double> medians;
 };
 
+std::vector<NameId> names_of(const std::vector<DeviceRecord>& kernels) {
+  std::vector<NameId> names(kernels.size());
+  std::ranges::transform(kernels, names.begin(), &DeviceRecord::name);
+  return names;
+}
+
 Sequence sequence_of(const Trace& trace) {
   const TraceIndex index(trace);
   const std::vector<DeviceRecord> kernels = kernels_of(trace, index);
-  std::vector<NameId> names;
-  for (const DeviceRecord& kernel : kernels) names.push_back(kernel.name);
+  const std::vector<NameId> names = names_of(kernels);
   const std::size_t period = repeating_tail(names);
   Sequence sequence;
   for (std::size_t i = 0; i < period; ++i) {
@@ -75,8 +80,7 @@ std::optional<double> kernel_ratio(const Trace& full, const Trace& light) {
 std::vector<Seconds> iteration_times(const Trace& trace) {
   const TraceIndex index(trace);
   const std::vector<DeviceRecord> kernels = kernels_of(trace, index);
-  std::vector<NameId> names;
-  for (const DeviceRecord& kernel : kernels) names.push_back(kernel.name);
+  const std::vector<NameId> names = names_of(kernels);
   std::vector<Nanoseconds> begins;
   if (const std::size_t period = repeating_tail(names); period > 0) {
     for (std::size_t i = kernels.size() % period; i < kernels.size(); i += period) {

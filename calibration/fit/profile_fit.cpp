@@ -257,8 +257,8 @@ class Gradients {
   }
 
  private:
-  std::size_t layer_of(const std::string& parameter,
-                       const std::map<std::string, std::size_t>& by_name) const {
+  [[nodiscard]] std::size_t layer_of(const std::string& parameter,
+                                     const std::map<std::string, std::size_t>& by_name) const {
     // The module that holds it, or a module around that.
     for (std::size_t dot = parameter.rfind('.'); dot != std::string::npos && dot > 0;
          dot = parameter.rfind('.', dot - 1)) {

@@ -31,9 +31,10 @@ struct OverlapBench {
 [[nodiscard]] OverlapBench read_bench_overlap(const std::string& text, const std::string& file);
 
 /// The slowdowns of a profile's `overlap:` while a collective holds `ctas` blocks: of each layer
-/// kind that was measured, and of kinds that do the same to the GPU (conv7 and grouped_conv as conv3,
-/// add and pool as act; assumed). Between two measured counts on a line; below the smallest and
-/// above the largest, theirs. At least 1: what was measured faster is noise. REQUIRES: ctas >= 1.
+/// kind that was measured, and of kinds that do the same to the GPU (conv7 and grouped_conv as
+/// conv3, add and pool as act; assumed). Between two measured counts on a line; below the smallest
+/// and above the largest, theirs. At least 1: what was measured faster is noise. REQUIRES: ctas
+/// >= 1.
 [[nodiscard]] std::map<std::string, double> overlap_factors(const OverlapBench& bench, int ctas);
 
 }  // namespace gradwire::calibration

@@ -260,7 +260,7 @@ std::int64_t JsonMap::whole_or(const std::string& key, std::int64_t fallback, st
 }
 
 std::string JsonMap::require_choice(const std::string& key, std::span<const std::string> known) {
-  const std::string text = require_text(key);
+  std::string text = require_text(key);
   if (std::ranges::find(known, text) == known.end()) {
     fail(key, fmt::format("'{}' is '{}'; expected one of {}{}", key, text, fmt::join(known, ", "),
                           suggestion(text, known)));

@@ -30,7 +30,7 @@ KinetoCategory category_of(std::string_view name) {
                                                      {"Memcpy", KinetoCategory::copy},
                                                      {"gpu_memset", KinetoCategory::memset},
                                                      {"Memset", KinetoCategory::memset}}};
-  const auto entry = std::ranges::find(entries, name, &Entry::name);
+  const auto* const entry = std::ranges::find(entries, name, &Entry::name);
   return entry == entries.end() ? KinetoCategory::skipped : entry->category;
 }
 

@@ -33,6 +33,6 @@ struct ChunkRecord {
 /// Hands each record of the file to `on_record`, in the file's order.
 /// @return whether the file ends within a chunk: its program was killed, or still runs
 /// @throws ConfigError  it cannot be read, is not a file of the recorder's, or is damaged
-bool read_chunks(const std::string& file, const std::function<void(const ChunkRecord&)>& on_record);
+bool read_chunks(const std::string& name, const std::function<void(const ChunkRecord&)>& on_record);
 
 }  // namespace gradwire::calibration

@@ -6,6 +6,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
 
 #include "calibration/import/compressed_file.hpp"
 #include "sim/core/error.hpp"
@@ -18,7 +19,7 @@ using Json = nlohmann::json;
 /// A JSON object of a file of ours.
 class Document {
  public:
-  Document(const std::string& text, const std::string& file, const char* schema) : file_(file) {
+  Document(const std::string& text, std::string file, const char* schema) : file_(std::move(file)) {
     try {
       json_ = Json::parse(text);
     } catch (const Json::parse_error& error) {

@@ -115,8 +115,8 @@ std::vector<double> measure(const Call& call, std::int64_t bytes, int ranks, dou
   const double first = timed(call, buffers);
   const int count =
       std::clamp(static_cast<int>(budget / std::max(first, 1e-6)), calls_min, calls_max);
-  std::vector<double> times;
-  for (int i = 0; i < count; ++i) times.push_back(timed(call, buffers));
+  std::vector<double> times(static_cast<std::size_t>(count));
+  for (double& time : times) time = timed(call, buffers);
   std::sort(times.begin(), times.end());
   return times;
 }
@@ -191,8 +191,8 @@ std::string head(const std::string& op, const std::string& algorithm,
          std::string(date.data()) + "\",\n \"library\": \"mpi\", \"version\": \"" + version() +
          "\",\n \"ranks\": " + std::to_string(of_rank.size()) +
          ", \"nodes\": " + std::to_string(nodes) + ", \"placement\": [" + placement +
-         "],\n \"op\": \"" + op +
-         "\", \"dtype\": \"float32\", \"in_place\": false, \"algorithm\": \"" + algorithm +
+         "],\n \"op\": \"" + op + R"(", "dtype": "float32", "in_place": false, "algorithm": ")" +
+         algorithm +
          "\", "
          "\"protocol\": \"auto\",\n \"rows\": [";
 }

@@ -35,7 +35,7 @@ std::vector<std::string> algorithms() {
 fs::path find_program() {
   std::error_code error;
   const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
-  const fs::path program = folder / program_name;
+  fs::path program = folder / program_name;
   if (!error && fs::exists(program)) return program;
   throw std::runtime_error(
       fmt::format("no {} beside this program: it is built where Open MPI's libopenmpi-dev and "

@@ -150,7 +150,7 @@ void read_topology(const fs::path& folder, const std::string& name, NodeFindings
     findings.node =
         import_smi_topo(read_text(matrix.string(), "nvidia-smi topo -m"), matrix.string(), options);
   } else {
-    findings.notes.push_back("no topology.xml and no topo.txt with a known GPU: no node.yaml");
+    findings.notes.emplace_back("no topology.xml and no topo.txt with a known GPU: no node.yaml");
   }
 }
 

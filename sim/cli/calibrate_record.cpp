@@ -73,14 +73,13 @@ bool make_folder(const RecordCommand& options) {
                       fmt::format("cannot be made: {}; expected a folder that can be written",
                                   failure.message()));
   }
-  for (const std::string& file : files_of(folder, options.mode)) {
-    if (!options.force) {
-      fmt::print(stderr, "gradwire: {} is there already; expected another --name, or --force\n",
-                 file);
-      return false;
-    }
-    fs::remove(file);
+  const std::vector<std::string> files = files_of(folder, options.mode);
+  if (!files.empty() && !options.force) {
+    fmt::print(stderr, "gradwire: {} is there already; expected another --name, or --force\n",
+               files.front());
+    return false;
   }
+  for (const std::string& file : files) fs::remove(file);
   return true;
 }
 

@@ -51,6 +51,7 @@ class SignalsPassed {
   for (const int signal : passed_signals) std::signal(signal, SIG_DFL);
   for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
   std::vector<char*> words;
+  words.reserve(command.size() + 1);
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   execvp(words.front(), words.data());

@@ -137,8 +137,8 @@ std::string write_profile(const RecordedProfile& recorded, std::span<const std::
   }
   const std::vector<TensorInfo> tensors = tensors_of(profile);
   if (!profile.registration.empty()) {
-    std::vector<std::string> names;
-    for (const TensorInfo& tensor : tensors) names.push_back(tensor.name);
+    std::vector<std::string> names(tensors.size());
+    std::ranges::transform(tensors, names.begin(), &TensorInfo::name);
     text += names_text("registration", names);
   }
   if (!profile.gradient_order.empty()) {

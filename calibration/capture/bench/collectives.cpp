@@ -68,7 +68,7 @@ void start_rank(const NcclApi& nccl, const Series& series, bool in_place, std::i
   const std::size_t whole = static_cast<std::size_t>(size) / sizeof(float);
   const std::size_t part = whole / ranks;
   const std::size_t own = static_cast<std::size_t>(rank.rank) * part;
-  const cudaStream_t stream = rank.stream.get();
+  cudaStream_t stream = rank.stream.get();
   const float* send = rank.send.data();
   float* receive = in_place ? rank.send.data() : rank.receive.data();
   if (series.op == "all_reduce") {

@@ -14,11 +14,9 @@ class DynamicLibrary {
   DynamicLibrary() = default;
 
   /// The library that the process has loaded already under this name, else nothing.
-  static DynamicLibrary loaded(const std::string& name) {
-    return DynamicLibrary(name, RTLD_NOW | RTLD_NOLOAD);
-  }
+  static DynamicLibrary loaded(const std::string& name) { return {name, RTLD_NOW | RTLD_NOLOAD}; }
   /// Loads `name` (a file, or a name that the loader looks for); nothing where it cannot be.
-  static DynamicLibrary load(const std::string& name) { return DynamicLibrary(name, RTLD_NOW); }
+  static DynamicLibrary load(const std::string& name) { return {name, RTLD_NOW}; }
 
   [[nodiscard]] bool is_open() const { return handle_ != nullptr; }
   [[nodiscard]] const std::string& name() const { return name_; }

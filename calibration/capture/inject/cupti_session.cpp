@@ -71,7 +71,7 @@ std::unordered_map<std::uint64_t, std::string> recorded_calls(const CuptiApi& ap
   return calls;
 }
 
-std::atomic<CuptiSession*> CuptiSession::current_ = nullptr;
+std::atomic<CuptiSession*> CuptiSession::running = nullptr;
 
 CuptiSession::CuptiSession(const CuptiApi& api, Recorder& recorder)
     : api_(api),
@@ -84,7 +84,7 @@ CuptiSession::CuptiSession(const CuptiApi& api, Recorder& recorder)
           std::max(buffers_min, recorder.settings().memory_bytes / buffers_share / buffer_bytes)) {}
 
 CuptiSession::~CuptiSession() {
-  current_ = nullptr;
+  running = nullptr;
   for (std::uint8_t* buffer : free_) std::free(buffer);
 }
 
@@ -112,14 +112,14 @@ bool CuptiSession::start(std::string& why) {
   // The clock first: records of kinds that are enabled before it carry another.
   CUptiResult result = api_.register_timestamp_callback(timestamp);
   if (result == CUPTI_SUCCESS) {
-    current_ = this;
+    running = this;
     result = api_.register_callbacks(on_request, on_complete);
   }
   if (result == CUPTI_SUCCESS) {
     if (full_) enable_places(false);
     return true;
   }
-  current_ = nullptr;
+  running = nullptr;
   why = "CUPTI refuses: " + text_of(api_, result) + advice_for(result);
   return false;
 }
@@ -254,7 +254,7 @@ void CuptiSession::read_buffer(std::uint8_t* buffer, std::size_t valid) {
 
 /// None in a forked child: its parent's records are not its own.
 CuptiSession* CuptiSession::receiving() {
-  CuptiSession* session = current_;
+  CuptiSession* session = running;
   return session != nullptr && Recorder::current() == &session->recorder_ ? session : nullptr;
 }
 

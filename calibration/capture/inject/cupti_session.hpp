@@ -56,7 +56,7 @@ class CuptiSession final : public DeviceSource {
   void enable_calls();
   [[nodiscard]] bool other_subscriber() const;
 
-  static std::atomic<CuptiSession*> current_;
+  static std::atomic<CuptiSession*> running;
 
   CuptiApi api_;
   Recorder& recorder_;

@@ -2,6 +2,7 @@
 
 #include <nvtx3/nvToolsExtPayload.h>
 
+#include <bit>
 #include <cstdint>
 #include <deque>
 #include <mutex>
@@ -57,8 +58,8 @@ std::string_view text_of(Recorder& recorder, const nvtxEventAttributes_t& event)
 /// count stands in reserved0.
 std::int64_t bytes_of(const nvtxEventAttributes_t& event, std::string_view text) {
   if (event.payloadType != NVTX_PAYLOAD_TYPE_EXT || event.reserved0 < 1) return 0;
-  const auto* blob = reinterpret_cast<const nvtxPayloadData_t*>(
-      static_cast<std::uintptr_t>(event.payload.ullValue));
+  const auto* blob =
+      std::bit_cast<const nvtxPayloadData_t*>(static_cast<std::uintptr_t>(event.payload.ullValue));
   return blob != nullptr ? nccl_message_bytes(text, blob->payload, blob->size) : 0;
 }
 
@@ -152,7 +153,7 @@ void NVTX_API domain_mark(nvtxDomainHandle_t domain, const nvtxEventAttributes_t
 nvtxDomainHandle_t NVTX_API domain_create(const char* name) {
   Recorder* recorder = Recorder::current();
   const std::uintptr_t id = recorder != nullptr ? recorder->name(text_of(name)) : 0;
-  return reinterpret_cast<nvtxDomainHandle_t>(id);
+  return std::bit_cast<nvtxDomainHandle_t>(id);
 }
 nvtxStringHandle_t NVTX_API register_string(nvtxDomainHandle_t /*domain*/, const char* text) {
   return keep_string(text);

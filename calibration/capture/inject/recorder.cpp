@@ -87,13 +87,13 @@ bool log_record(ThreadLog& log, RecordKind kind, const Record& record, std::stri
 
 }  // namespace
 
-std::atomic<Recorder*> Recorder::current_ = nullptr;
-std::atomic<std::uint64_t> Recorder::count_ = 0;
+std::atomic<Recorder*> Recorder::running = nullptr;
+std::atomic<std::uint64_t> Recorder::recorders_made = 0;
 
 Recorder::Recorder(Settings settings, const std::vector<std::string>& facts)
     : settings_(std::move(settings)),
       file_(file_path(settings_)),
-      number_(count_.fetch_add(1) + 1),
+      number_(recorders_made.fetch_add(1) + 1),
       ring_bytes_(ring_size(settings_.memory_bytes)),
       active_(settings_.skip_iterations == 0),
       retired_(0, 0, sizeof(gwr::RecordHeader)) {
@@ -120,9 +120,9 @@ Recorder::~Recorder() {
 
 void Recorder::install(Recorder* recorder) {
   static const int armed =
-      pthread_atfork(nullptr, nullptr, [] { current_.store(nullptr, std::memory_order_release); });
+      pthread_atfork(nullptr, nullptr, [] { running.store(nullptr, std::memory_order_release); });
   static_cast<void>(armed);
-  current_.store(recorder, std::memory_order_release);
+  running.store(recorder, std::memory_order_release);
 }
 
 void Recorder::attach(DeviceSource* source) {

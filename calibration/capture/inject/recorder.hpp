@@ -36,7 +36,7 @@ class Recorder {
 
   /// The recorder of this process; null where there is none, and in forked children, which record
   /// nothing: their parent's file is not theirs, and CUDA does not survive a fork.
-  [[nodiscard]] static Recorder* current() { return current_.load(std::memory_order_acquire); }
+  [[nodiscard]] static Recorder* current() { return running.load(std::memory_order_acquire); }
   /// Makes it current; null: none.
   static void install(Recorder* recorder);
 
@@ -79,8 +79,8 @@ class Recorder {
   void write_metadata();
   void write_state(bool last);
 
-  static std::atomic<Recorder*> current_;
-  static std::atomic<std::uint64_t> count_;  ///< of recorders made: tells them apart
+  static std::atomic<Recorder*> running;
+  static std::atomic<std::uint64_t> recorders_made;  ///< of recorders made: tells them apart
 
   Settings settings_;
   RecordFile file_;

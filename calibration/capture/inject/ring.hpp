@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <vector>
 
 #include "calibration/capture/inject/record_format.hpp"
@@ -16,8 +15,7 @@ namespace gradwire::calibration {
 /// REQUIRES: capacity is a power of two, and every record is smaller than half of it.
 class Ring {
  public:
-  explicit Ring(std::size_t capacity)
-      : bytes_(std::make_unique_for_overwrite<std::byte[]>(capacity)), capacity_(capacity) {}
+  explicit Ring(std::size_t capacity) : bytes_(capacity), capacity_(capacity) {}
 
   /// `size` bytes in one piece (a multiple of 8), or null where the ring is full. Writer only.
   [[nodiscard]] std::byte* reserve(std::uint32_t size) {
@@ -28,7 +26,7 @@ class Ring {
     if (head + skip + size - tail_.load(std::memory_order_acquire) > capacity_) return nullptr;
     if (skip > 0) pad(offset, skip);
     pending_ = head + skip + size;
-    return bytes_.get() + (skip > 0 ? 0 : offset);
+    return bytes_.data() + (skip > 0 ? 0 : offset);
   }
 
   /// What was reserved can be drained from now on. @return whether the ring just became half full.
@@ -46,7 +44,7 @@ class Ring {
     while (tail < head) {
       const std::size_t offset = tail & (capacity_ - 1);
       const std::size_t size = std::min<std::size_t>(capacity_ - offset, head - tail);
-      out.insert(out.end(), bytes_.get() + offset, bytes_.get() + offset + size);
+      out.insert(out.end(), bytes_.data() + offset, bytes_.data() + offset + size);
       tail += size;
     }
     tail_.store(tail, std::memory_order_release);
@@ -60,14 +58,14 @@ class Ring {
       const std::size_t piece = std::min(size, piece_max);
       const gwr::RecordHeader padding{gwr::RecordKind::padding, static_cast<std::uint16_t>(piece),
                                       0};
-      std::memset(bytes_.get() + offset, 0, piece);
-      std::memcpy(bytes_.get() + offset, &padding, sizeof(padding));
+      std::memset(bytes_.data() + offset, 0, piece);
+      std::memcpy(bytes_.data() + offset, &padding, sizeof(padding));
       offset += piece;
       size -= piece;
     }
   }
 
-  std::unique_ptr<std::byte[]> bytes_;
+  std::vector<std::byte> bytes_;
   std::size_t capacity_;
   std::uint64_t pending_ = 0;
   alignas(64) std::atomic<std::uint64_t> head_ = 0;
