@@ -61,9 +61,9 @@ std::optional<double> kernel_ratio(const Trace& full, const Trace& light) {
   // The two may end at different places of the iteration.
   std::vector<std::string> twice = b.names;
   twice.insert(twice.end(), b.names.begin(), b.names.end());
-  const auto at = std::ranges::search(twice, a.names);
-  if (at.empty()) return std::nullopt;
-  const auto shift = static_cast<std::size_t>(at.begin() - twice.begin());
+  const auto at = std::search(twice.begin(), twice.end(), a.names.begin(), a.names.end());
+  if (at == twice.end()) return std::nullopt;
+  const auto shift = static_cast<std::size_t>(at - twice.begin());
   std::vector<double> ratios;
   for (std::size_t i = 0; i < count; ++i) {
     const double other = b.medians[(i + shift) % count];
