@@ -16,6 +16,7 @@ set(arrows
   "sim/validation/  -> sim/config/ sim/train/ sim/engine/ sim/models/ sim/cost/ sim/collectives/ sim/core/ strategies/ topologies/ calibration/fit/"
   "sim/cli/         -> sim/ strategies/ topologies/ calibration/"
   "calibration/capture/ ->"
+  "calibration/lab/ ->"
   "calibration/     -> sim/cost/ sim/collectives/ sim/core/"
 )
 
@@ -25,6 +26,7 @@ set(libraries
   "yaml-cpp/                 -> sim/config/"
   "nlohmann/                 -> sim/report/ sim/config/ sim/validation/ sim/cli/ calibration/"
   "CLI/                      -> sim/cli/"
+  "mpi[.]h                   -> calibration/lab/"
   "pugi                      -> topologies/importers/"
   "simdjson                  -> calibration/import/kineto calibration/import/execution_trace"
   "sqlite3                   -> calibration/import/nsys"

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
@@ -95,28 +96,25 @@ void Builder::add_fact(std::string_view text) {
   const std::size_t equals = std::min(text.find('='), text.size());
   const std::string_view key = text.substr(0, equals);
   const std::string_view value = text.substr(std::min(equals + 1, text.size()));
-  if (key == "tool")
-    recording_.trace.tool = value;
-  else if (key == "mode")
-    recording_.mode = value;
-  else if (key == "host")
-    recording_.host = value;
-  else if (key == "command")
-    recording_.command = value;
-  else if (key == "no_device")
-    recording_.no_device = value;
-  else if (key == "rank")
-    parse(value, recording_.trace.rank);
-  else if (key == "world_size")
-    parse(value, recording_.trace.world_size);
-  else if (key == "pid")
-    parse(value, recording_.pid);
-  else if (key == "cupti")
-    parse(value, recording_.cupti);
-  else if (key == "cupti_headers")
-    parse(value, recording_.cupti_headers);
-  else
-    recording_.notes.emplace_back(text);
+  static constexpr std::array<std::pair<std::string_view, std::string Recording::*>, 4> texts{
+      {{"mode", &Recording::mode},
+       {"host", &Recording::host},
+       {"command", &Recording::command},
+       {"no_device", &Recording::no_device}}};
+  static constexpr std::array<std::pair<std::string_view, int Recording::*>, 3> numbers{
+      {{"pid", &Recording::pid},
+       {"cupti", &Recording::cupti},
+       {"cupti_headers", &Recording::cupti_headers}}};
+  for (const auto& [name, field] : texts) {
+    if (key == name) recording_.*field = value;
+  }
+  for (const auto& [name, field] : numbers) {
+    if (key == name) parse(value, recording_.*field);
+  }
+  if (key == "tool") recording_.trace.tool = value;
+  if (key == "rank") parse(value, recording_.trace.rank);
+  if (key == "world_size") parse(value, recording_.trace.world_size);
+  if (key == "refused_kind") recording_.notes.emplace_back(text);
 }
 
 void Builder::add_kernel(const gwr::Kernel& kernel) {

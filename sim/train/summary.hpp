@@ -19,7 +19,7 @@ class Summary {
 
   /// The member whose GPU computes longest, by its profile and static speed; the one that is
   /// traced.
-  [[nodiscard]] std::size_t slowest_member() const;
+  [[nodiscard]] std::size_t slowest_member() const { return slowest_member_; }
 
   /// A collective or messages. @param share  of the size that a rank sends.
   void collective_posted(int iteration, double share, Bytes size);
@@ -50,6 +50,7 @@ class Summary {
   const Job& job_;
   const std::vector<MemberGroup>& members_;
   bool independent_;
+  std::size_t slowest_member_ = 0;
   RunResult result_;
   /// Of independent workers: measured iterations, by iteration and member.
   std::vector<std::vector<IterationSample>> of_iteration_;

@@ -30,23 +30,26 @@ const char* row_of(Part part) {
 }  // namespace
 
 Workers::Workers(std::vector<MemberGroup> members, std::vector<TensorInfo> tensors,
-                 OperationLog& log, int classes, CommunicationStream stream)
+                 OperationLog& log, int classes, CommunicationStream library)
     : members_(std::move(members)),
-      tensors_(std::move(tensors)),
       clocks_(members_.size()),
       samples_(members_.size()),
-      other_classes_(static_cast<std::size_t>(classes - 1)),
+      stream_(classes),
       log_(log),
-      stream_(stream) {
-  assert(stream.concurrent >= 1 && (!stream.on_gpu || stream.concurrent == 1));
+      library_(library),
+      trace_(std::move(tensors)) {
+  assert(library.concurrent >= 1 && (!library.on_gpu || library.concurrent == 1));
   assert(std::all_of(members_.begin(), members_.end(),
                      [&](const MemberGroup& group) { return group.worker_class < classes; }));
 }
 
 void Workers::begin_iteration(const IterationDraws& draws) {
-  assert(items_.empty() || iteration_ended());
+  assert(stream_.size() == 0 || iteration_ended());
   draws_ = &draws;
-  drop_iteration();
+  const std::size_t dropped = stream_.drop_iteration();
+  for (std::size_t p = taken_; p < communication_.size(); ++p) {
+    communication_[p].after -= std::min(communication_[p].after, dropped);
+  }
   for (std::size_t m = 0; m < members_.size(); ++m) {
     Clock& clock = clocks_[m];
     clock.item = 0;
@@ -58,55 +61,14 @@ void Workers::begin_iteration(const IterationDraws& draws) {
   ended_ = 0;
 }
 
-void Workers::drop_iteration() {
-  const std::size_t dropped = end_ == no_end ? items_.size() : end_ + 1;
-  const auto drop = [](auto& list, std::size_t count) {
-    list.erase(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(count));
-  };
-  drop(items_, dropped);
-  drop(names_, dropped);
-  drop(other_seconds_, dropped * other_classes_);
-  for (ComputeItem& item : items_) item.launched = 0;
-  assert(marks_.empty() || marks_.front() >= dropped);
-  for (std::size_t& mark : marks_) mark -= dropped;
-  for (std::size_t p = taken_; p < communication_.size(); ++p) {
-    communication_[p].after -= std::min(communication_[p].after, dropped);
-  }
-  if (items_.empty()) gates_.clear();
-  end_ = no_end;
-}
-
 double Workers::first_start() const {
   return std::min_element(samples_.begin(), samples_.end(),
                           [](const auto& a, const auto& b) { return a.start < b.start; })
       ->start;
 }
 
-void Workers::post(ComputeItem item, std::string name, std::span<const double> other_seconds) {
-  if (item.type == ComputeItem::Type::end) end_ = items_.size();
-  items_.push_back(item);
-  if (other_classes_ > 0) {
-    // An item that takes no time, such as a gate, comes without times.
-    other_seconds_.resize(items_.size() * other_classes_);
-    assert(other_seconds.empty() || other_seconds.size() == other_classes_);
-    std::copy(other_seconds.begin(), other_seconds.end(),
-              other_seconds_.end() - static_cast<std::ptrdiff_t>(other_classes_));
-  }
-  names_.push_back(std::move(name));
-}
-
-void Workers::post_gate(std::vector<OperationId> until) {
-  gates_.push_back(std::move(until));
-  post({.type = ComputeItem::Type::gate, .gate = gates_.size() - 1}, "gate");
-}
-
-void Workers::post_mark(OperationId id) {
-  marks_.push_back(items_.size());
-  post({.type = ComputeItem::Type::mark, .mark = id}, "mark");
-}
-
 std::size_t Workers::post(CommunicationItem item) {
-  item.after = items_.size();
+  item.after = stream_.size();
   communication_.push_back(std::move(item));
   return communication_.size() - 1;
 }
@@ -114,7 +76,7 @@ std::size_t Workers::post(CommunicationItem item) {
 void Workers::run(double now) {
   for (std::size_t m = 0; m < members_.size(); ++m) {
     // Of a rank that runs ahead, the end of its kernel is not known.
-    if (!stream_.run_ahead) {
+    if (!library_.run_ahead) {
       advance(m, now + rounding(now));
     } else if (!clocks_[m].communicating) {
       advance(m, forever);
@@ -123,20 +85,19 @@ void Workers::run(double now) {
 }
 
 double Workers::next_time() const {
-  std::size_t position = items_.size();
-  if (!marks_.empty()) position = std::min(position, marks_.front());
+  std::size_t position = stream_.first_mark();
   const auto reaches = [&](const CommunicationItem& item) {
     // It stands behind the item before it.
     if (item.after > 0) position = std::min(position, item.after - 1);
   };
   // Behind a kernel that is on the GPU nothing is ready before that one ends.
-  const bool blocked = stream_.on_gpu && in_flight_ > 0;
+  const bool blocked = library_.on_gpu && in_flight_ > 0;
   if (!blocked && taken_ < communication_.size() &&
       communication_[taken_].arrived < members_.size()) {
     reaches(communication_[taken_]);
   }
-  if (end_ != no_end && !iteration_ended()) position = std::min(position, end_);
-  if (position == items_.size()) return forever;
+  if (!iteration_ended()) position = std::min(position, stream_.end());
+  if (position == stream_.size()) return forever;
   double last = 0;
   for (std::size_t m = 0; m < members_.size() && last < forever; ++m) {
     last = std::max(last, passes(m, position));
@@ -150,11 +111,11 @@ double Workers::passes(std::size_t member, std::size_t position) const {
   double remaining = clock.remaining;
   bool slow = is_slowed(clock);
   for (std::size_t i = clock.item; i <= position; ++i) {
-    slow = slow || (stream_.on_gpu && clock.collective < communication_.size() &&
+    slow = slow || (library_.on_gpu && clock.collective < communication_.size() &&
                     communication_[clock.collective].after <= i);
-    const ComputeItem& item = items_[i];
+    const ComputeItem& item = stream_[i];
     if (item.type == ComputeItem::Type::gate) {
-      for (const OperationId id : gates_[item.gate]) {
+      for (const OperationId id : stream_.until(item)) {
         if (!log_.ended(id)) return forever;
         now = std::max(now, log_.end_of(id));
       }
@@ -171,13 +132,12 @@ double Workers::passes(std::size_t member, std::size_t position) const {
 }
 
 std::optional<OperationId> Workers::take_passed() {
-  if (marks_.empty()) return std::nullopt;
-  const std::size_t position = marks_.front();
+  const std::size_t position = stream_.first_mark();
+  if (position == stream_.size()) return std::nullopt;
   for (const Clock& clock : clocks_) {
     if (clock.item <= position) return std::nullopt;
   }
-  marks_.pop_front();
-  return items_[position].mark;
+  return stream_.take_mark();
 }
 
 double Workers::occupy(Part part, double now, double seconds, std::span<const double> other_seconds,
@@ -185,8 +145,8 @@ double Workers::occupy(Part part, double now, double seconds, std::span<const do
   double last = now;
   for (std::size_t m = 0; m < members_.size(); ++m) {
     Clock& clock = clocks_[m];
-    const bool ended = clock.item < items_.size() &&
-                       items_[clock.item].type == ComputeItem::Type::end && clock.remaining == 0;
+    const bool ended = clock.item < stream_.size() &&
+                       stream_[clock.item].type == ComputeItem::Type::end && clock.remaining == 0;
     if (clock.now < now && !ended) wait(m, now, name);
     const auto worker_class = static_cast<std::size_t>(members_[m].worker_class);
     const double nominal = worker_class == 0 ? seconds : other_seconds[worker_class - 1];
@@ -197,7 +157,7 @@ double Workers::occupy(Part part, double now, double seconds, std::span<const do
     } else {
       samples_[m].parts[static_cast<std::size_t>(part)] += taken;
     }
-    if (m == traced_) add_span("copy", name, clock.now, clock.now + taken, "");
+    if (trace_.records(m)) trace_.add("copy", name, clock.now, clock.now + taken, "");
     clock.now += taken;
     last = std::max(last, clock.now);
   }
@@ -207,7 +167,7 @@ double Workers::occupy(Part part, double now, double seconds, std::span<const do
 std::optional<std::size_t> Workers::take_ready() {
   if (taken_ == communication_.size()) return std::nullopt;
   auto& head = communication_[taken_];
-  if (head.arrived < members_.size() || in_flight_ == stream_.concurrent) return std::nullopt;
+  if (head.arrived < members_.size() || in_flight_ == library_.concurrent) return std::nullopt;
   head.start = std::max(head.last_arrival, freed_);
   log_.moving.begin(head.start);
   log_.working.begin(head.start);
@@ -222,15 +182,15 @@ void Workers::finish(std::size_t position, double end) {
   log_.end(item.operation, end);
   item.done = true;
   item.end = end;
-  if (in_flight_-- == stream_.concurrent) freed_ = end;
-  if (traced_) trace_collective(item);
+  if (in_flight_-- == library_.concurrent) freed_ = end;
+  if (trace_.is_on()) trace_collective(item);
   for (std::size_t m = 0; m < members_.size(); ++m) {
-    if (stream_.on_gpu) {
+    if (library_.on_gpu) {
       advance(m, end);
       clocks_[m].communicating = false;
       ++clocks_[m].collective;
     }
-    advance(m, stream_.run_ahead ? forever : end + rounding(end));
+    advance(m, library_.run_ahead ? forever : end + rounding(end));
   }
 }
 
@@ -239,11 +199,11 @@ void Workers::advance(std::size_t member, double limit) {
   while (true) {
     // While a kernel is on the GPU the next collective waits behind it in the stream.
     if (!clock.communicating && arrives(member)) {
-      if (stream_.on_gpu && stream_.run_ahead) return;
+      if (library_.on_gpu && library_.run_ahead) return;
       continue;  // another one may be ready
     }
-    if (clock.item == items_.size()) return;
-    const ComputeItem& item = items_[clock.item];
+    if (clock.item == stream_.size()) return;
+    const ComputeItem& item = stream_[clock.item];
     switch (item.type) {
       case ComputeItem::Type::work:
         if (!work(member, limit)) return;
@@ -272,7 +232,7 @@ bool Workers::arrives(std::size_t member) {
   auto& next = communication_[clock.collective];
   if (clock.item < next.after) return false;
   double arrival = std::max(clock.now, samples_[member].start + next.launched);
-  if (stream_.on_gpu) {
+  if (library_.on_gpu) {
     if (clock.collective > 0) {
       arrival = std::max(arrival, communication_[clock.collective - 1].end);
     }
@@ -282,16 +242,13 @@ bool Workers::arrives(std::size_t member) {
   }
   ++next.arrived;
   next.last_arrival = std::max(next.last_arrival, arrival);
-  if (member == traced_) next.traced_arrival = arrival;
+  if (trace_.records(member)) next.traced_arrival = arrival;
   return true;
 }
 
 double Workers::seconds_of(std::size_t position, std::size_t member, double factor) const {
-  const ComputeItem& item = items_[position];
-  const auto worker_class = static_cast<std::size_t>(members_[member].worker_class);
-  const double nominal = worker_class == 0
-                             ? item.seconds
-                             : other_seconds_[position * other_classes_ + worker_class - 1];
+  const ComputeItem& item = stream_[position];
+  const double nominal = stream_.seconds(position, members_[member].worker_class);
   return nominal * (item.device ? factor : 1) * draws_->layer_factor(member, item.layer);
 }
 
@@ -302,11 +259,11 @@ bool Workers::work(std::size_t member, double limit) {
   const bool waits_for_collective =
       !clock.communicating && clock.collective < communication_.size();
   const std::size_t stop =
-      waits_for_collective ? communication_[clock.collective].after : items_.size();
+      waits_for_collective ? communication_[clock.collective].after : stream_.size();
   bool finishes = true;
   double slowed = 0;
-  for (; clock.item < stop && items_[clock.item].type == ComputeItem::Type::work; ++clock.item) {
-    const ComputeItem& item = items_[clock.item];
+  for (; clock.item < stop && stream_[clock.item].type == ComputeItem::Type::work; ++clock.item) {
+    const ComputeItem& item = stream_[clock.item];
     if (clock.remaining < 0) {  // not begun
       const double launched = start + item.launched;
       finishes = launched <= limit;
@@ -322,9 +279,9 @@ bool Workers::work(std::size_t member, double limit) {
     const double nominal = finishes ? clock.remaining : spent / slowdown;
     parts[static_cast<std::size_t>(item.part)] += nominal;
     slowed += spent - nominal;
-    if (member == traced_ && spent > 0) {
-      add_span(row_of(item.part), names_[clock.item], clock.now, clock.now + spent,
-               slowdown > 1 ? "slowed by communication" : "");
+    if (trace_.records(member) && spent > 0) {
+      trace_.add(row_of(item.part), stream_.name(clock.item), clock.now, clock.now + spent,
+                 slowdown > 1 ? "slowed by communication" : "");
     }
     clock.now += spent;
     clock.remaining -= nominal;
@@ -339,14 +296,14 @@ bool Workers::work(std::size_t member, double limit) {
 bool Workers::pass_gate(std::size_t member, const ComputeItem& item) {
   double opens = clocks_[member].now;
   std::optional<OperationId> last;
-  for (const OperationId id : gates_[item.gate]) {
+  for (const OperationId id : stream_.until(item)) {
     if (!log_.ended(id)) return false;
     if (log_.end_of(id) > opens) {
       opens = log_.end_of(id);
       last = id;
     }
   }
-  if (last) wait(member, opens, member == traced_ ? log_.label(*last) : std::string());
+  if (last) wait(member, opens, trace_.records(member) ? log_.label(*last) : std::string());
   return true;
 }
 
@@ -361,56 +318,36 @@ void Workers::wait(std::size_t member, double until, const std::string& cause) {
   parts[static_cast<std::size_t>(Part::exposed_communication)] += moving;
   parts[static_cast<std::size_t>(Part::host)] += working - moving;
   parts[static_cast<std::size_t>(Part::straggler_wait)] += waited - working;
-  if (member == traced_) add_span("compute", "wait", clock.now, until, cause);
+  if (trace_.records(member)) trace_.add("compute", "wait", clock.now, until, cause);
   clock.now = until;
 }
 
-Span& Workers::add_span(const char* resource, const std::string& name, double start, double end,
-                        std::string cause) {
-  // A kernel that was cut by the end of a collective is one bar.
-  constexpr std::size_t near = 4;
-  for (std::size_t i = spans_.size(); i-- > 0 && spans_.size() - i <= near;) {
-    Span& last = spans_[i];
-    if (last.resource == resource && last.name == name && last.start + last.duration == start) {
-      last.duration = end - last.start;
-      if (last.cause.empty()) last.cause = std::move(cause);
-      return last;
-    }
+void Workers::trace(std::optional<std::size_t> member) {
+  if (member) {
+    trace_.start(*member, members_[*member].rank);
+  } else {
+    trace_.stop();
   }
-  spans_.push_back({.resource = resource,
-                    .worker = fmt::format("rank {}", members_[*traced_].rank),
-                    .name = name,
-                    .start = start,
-                    .duration = end - start,
-                    .bytes = 0,
-                    .tensors = {},
-                    .cause = std::move(cause)});
-  return spans_.back();
 }
 
 void Workers::span(const char* resource, const std::string& name, double start, double end,
                    Bytes size, const std::vector<TensorId>& tensors) {
-  if (!traced_) return;
-  Span& bar = add_span(resource, name, start, end, "");
-  bar.bytes = size.count();
-  for (const TensorId id : tensors) {
-    bar.tensors.push_back(tensors_[static_cast<std::size_t>(id)].name);
-  }
+  if (trace_.is_on()) trace_.add(resource, name, start, end, size, tensors);
 }
 
 void Workers::trace_collective(const CommunicationItem& item) {
   if (item.start > item.traced_arrival) {
-    add_span("communication", stream_.on_gpu ? "spin" : "queue", item.traced_arrival, item.start,
-             stream_.on_gpu ? "the last rank" : "the last rank, or a free thread");
+    trace_.add("communication", library_.on_gpu ? "spin" : "queue", item.traced_arrival, item.start,
+               library_.on_gpu ? "the last rank" : "the last rank, or a free thread");
   }
   span("communication", item.collective.label, item.start, item.end, item.collective.size,
        item.collective.tensors);
 }
 
 std::optional<OperationId> Workers::blocked_on() const {
-  for (std::size_t i = clocks_.front().item; i < items_.size(); ++i) {
-    if (items_[i].type != ComputeItem::Type::gate) continue;
-    for (const OperationId id : gates_[items_[i].gate]) {
+  for (std::size_t i = clocks_.front().item; i < stream_.size(); ++i) {
+    if (stream_[i].type != ComputeItem::Type::gate) continue;
+    for (const OperationId id : stream_.until(stream_[i])) {
       if (!log_.ended(id)) return id;
     }
   }
@@ -421,9 +358,10 @@ std::string Workers::waiting() const {
   std::string text;
   for (std::size_t m = 0; m < members_.size() && text.size() < 400; ++m) {
     const Clock& clock = clocks_[m];
-    if (clock.item == items_.size() || items_[clock.item].type == ComputeItem::Type::end) continue;
+    if (clock.item == stream_.size() || stream_[clock.item].type == ComputeItem::Type::end)
+      continue;
     text += fmt::format("{}rank {} at '{}'", text.empty() ? "" : ", ", members_[m].rank,
-                        names_[clock.item]);
+                        stream_.name(clock.item));
   }
   return text;
 }

@@ -2,38 +2,21 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/core/result.hpp"
 #include "sim/core/units.hpp"
+#include "sim/train/compute_stream.hpp"
 #include "sim/train/jitter.hpp"
 #include "sim/train/operation_log.hpp"
+#include "sim/train/rank_trace.hpp"
 #include "strategies/strategy.hpp"
 
 namespace gradwire {
-
-/// One entry of the compute stream, the same for every rank; its duration differs by rank.
-struct ComputeItem {
-  enum class Type : std::uint8_t {
-    work,  ///< runs for `seconds` times the rank's factors
-    gate,  ///< waits for operations
-    mark,  ///< an operation that ends when all ranks have passed
-    end    ///< the iteration ends here; the host waits for the device
-  };
-  Type type = Type::work;
-  Part part = Part::other;
-  double seconds = 0;    ///< nominal, of worker class 0
-  double slowdown = 1;   ///< factor while a communication kernel is on the GPU, >= 1
-  int layer = -1;        ///< whose residual it takes, -1: none
-  bool device = true;    ///< scaled by the GPU's speed; false: host time
-  double launched = 0;   ///< host time since the rank's iteration start, seconds
-  std::size_t gate = 0;  ///< of a gate: which one of Workers
-  OperationId mark = 0;  ///< of a mark
-};
 
 /// One entry of the communication stream.
 struct CommunicationItem {
@@ -84,7 +67,7 @@ class Workers {
   /// @param log  of the run; must outlive it.
   /// @param classes  how many worker classes the members are of, at least 1.
   Workers(std::vector<MemberGroup> members, std::vector<TensorInfo> tensors, OperationLog& log,
-          int classes = 1, CommunicationStream stream = {});
+          int classes = 1, CommunicationStream library = {});
 
   [[nodiscard]] const std::vector<MemberGroup>& members() const { return members_; }
 
@@ -95,13 +78,15 @@ class Workers {
   [[nodiscard]] double first_start() const;
 
   /// @param other_seconds  nominal times of worker classes 1, 2, ...; ignored but for work.
-  void post(ComputeItem item, std::string name, std::span<const double> other_seconds = {});
-  void post_gate(std::vector<OperationId> until);
+  void post(ComputeItem item, std::string name, std::span<const double> other_seconds = {}) {
+    stream_.post(item, std::move(name), other_seconds);
+  }
+  void post_gate(std::vector<OperationId> until) { stream_.post_gate(std::move(until)); }
   /// An operation that ends when the last rank has passed here; see take_passed().
-  void post_mark(OperationId id);
+  void post_mark(OperationId id) { stream_.post_mark(id); }
   /// @return its position in the communication stream.
   std::size_t post(CommunicationItem item);
-  [[nodiscard]] std::size_t posted_items() const { return items_.size(); }
+  [[nodiscard]] std::size_t posted_items() const { return stream_.size(); }
 
   /// Runs every member as far as what is posted and done allows, up to `now` or ahead of it.
   void run(double now);
@@ -134,19 +119,17 @@ class Workers {
   [[nodiscard]] const std::vector<IterationSample>& samples() const { return samples_; }
 
   /// Records the spans of the present iteration on this member; nothing: stop recording.
-  void trace(std::optional<std::size_t> member) { traced_ = member; }
+  void trace(std::optional<std::size_t> member);
   /// A bar of another resource in the trace; nothing unless one is recorded.
   void span(const char* resource, const std::string& name, double start, double end,
             Bytes size = Bytes{0}, const std::vector<TensorId>& tensors = {});
-  [[nodiscard]] std::vector<Span>& spans() { return spans_; }
+  [[nodiscard]] std::vector<Span>& spans() { return trace_.spans(); }
   /// The operation that a closed gate holds the first member for; nothing when none does.
   [[nodiscard]] std::optional<OperationId> blocked_on() const;
   /// What every member waits for, for the report of a deadlock.
   [[nodiscard]] std::string waiting() const;
 
  private:
-  static constexpr std::size_t no_end = static_cast<std::size_t>(-1);
-
   struct Clock {
     double now = 0;
     double remaining = -1;  ///< nominal seconds left of the present item, < 0: not begun
@@ -173,35 +156,22 @@ class Workers {
     return clock.communicating || kernels_ > 0;
   }
   bool arrives(std::size_t member);
-  Span& add_span(const char* resource, const std::string& name, double start, double end,
-                 std::string cause);
   void trace_collective(const CommunicationItem& item);
 
   std::vector<MemberGroup> members_;
-  std::vector<TensorInfo> tensors_;
   std::vector<Clock> clocks_;
   std::vector<IterationSample> samples_;
-  /// Forgets what stands before the iteration's end; what was posted behind it is for the next one.
-  void drop_iteration();
-
-  std::vector<ComputeItem> items_;  ///< of the present iteration
-  std::size_t end_ = no_end;        ///< position of the iteration's end among them
-  std::vector<std::string> names_;  ///< of the items
-  std::size_t other_classes_;
-  std::vector<double> other_seconds_;  ///< [item * other_classes_ + class - 1]
-  std::vector<std::vector<OperationId>> gates_;
-  std::deque<std::size_t> marks_;  ///< positions of those not taken, in order
+  ComputeStream stream_;
   OperationLog& log_;
   std::vector<CommunicationItem> communication_;
   const IterationDraws* draws_ = nullptr;
-  CommunicationStream stream_;
+  CommunicationStream library_;
   std::size_t taken_ = 0;  ///< collectives handed to the network
   int kernels_ = 0;        ///< beside those of the stream
   int in_flight_ = 0;      ///< of them, not yet finished
   double freed_ = 0;       ///< when the last one ended that another one could have waited for
   std::size_t ended_ = 0;
-  std::optional<std::size_t> traced_;
-  std::vector<Span> spans_;
+  RankTrace trace_;
 };
 
 }  // namespace gradwire

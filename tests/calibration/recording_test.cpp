@@ -11,10 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "calibration/capture/inject/crc32.hpp"
-#include "calibration/capture/inject/record_bytes.hpp"
-#include "calibration/capture/inject/record_format.hpp"
 #include "sim/core/error.hpp"
+#include "tests/calibration/made_up_recording.hpp"
 #include "tests/catch.hpp"
 
 using namespace gradwire;
@@ -23,34 +21,8 @@ using gwr::RecordKind;
 
 namespace {
 
-using Bytes = std::vector<std::byte>;
-
-/// A file of the recorder's, made by hand.
-class MadeFile {
- public:
-  MadeFile() { append(gwr::FileHeader{}); }
-
-  void chunk(std::uint32_t thread, const Bytes& records) {
-    gwr::ChunkHeader header;
-    header.bytes = static_cast<std::uint32_t>(records.size());
-    header.sequence = chunks_++;
-    header.thread = thread;
-    header.payload_crc = crc32(records);
-    header.header_crc = crc32(std::as_bytes(std::span(&header, 1)).first(sizeof(header) - 4));
-    append(header);
-    bytes_.insert(bytes_.end(), records.begin(), records.end());
-  }
-  [[nodiscard]] const Bytes& bytes() const { return bytes_; }
-
- private:
-  template <class Header>
-  void append(const Header& header) {
-    const auto all = std::as_bytes(std::span(&header, 1));
-    bytes_.insert(bytes_.end(), all.begin(), all.end());
-  }
-  Bytes bytes_;
-  std::uint32_t chunks_ = 0;
-};
+using test::MadeFile;
+using Bytes = test::RecordBytes;
 
 /// A file that reads these bytes, gone at the end of the test.
 class TemporaryFile {

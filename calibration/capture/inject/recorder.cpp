@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -24,6 +25,8 @@ constexpr std::size_t ring_bytes_usual = std::size_t{2} << 20U;
 constexpr std::size_t ring_bytes_min = std::size_t{64} << 10U;
 constexpr std::size_t rings_share = 4;  ///< rings take at most this part of the memory
 constexpr auto writer_pause = std::chrono::milliseconds(10);
+// CUPTI's flush takes locks that launches take: short iterations share one.
+constexpr std::int64_t flush_pause_ns = 100'000'000;
 constexpr unsigned range_bits = 40;  ///< of a range's id; above them the thread's number
 
 std::string file_path(const Settings& settings) {
@@ -349,13 +352,15 @@ void Recorder::write_state(bool last) {
 }
 
 void Recorder::write_loop() {
+  std::int64_t flushed = 0;
   while (!stopping_) {
     {
       std::unique_lock lock(wake_mutex_);
       wake_.wait_for(lock, writer_pause);
     }
     write_rings();
-    if (!flush_wanted_.exchange(false)) continue;
+    if (monotonic_ns() - flushed < flush_pause_ns || !flush_wanted_.exchange(false)) continue;
+    flushed = monotonic_ns();
     if (DeviceSource* source = source_) source->flush(false);
     write_state(false);
   }

@@ -39,6 +39,14 @@ std::string command_line() {
   return text;
 }
 
+/// Handlers run in reverse order: ours must come before those of the libraries that it calls, so
+/// that it is registered again after each of them is loaded. The first that runs does the work.
+void finish_at_exit() {
+  std::atexit([] {
+    if (Recorder* current = Recorder::current()) current->finish();
+  });
+}
+
 /// The recorder of this process, made by the first who calls; null where the settings forbid it.
 /// Never destroyed: CUPTI's and NVTX's calls may come after exit handlers.
 Recorder* process_recorder() {
@@ -53,9 +61,7 @@ Recorder* process_recorder() {
     auto* made = new Recorder(settings, {std::string("tool=") + tool, "host=" + host_name(),
                                          "command=" + command_line()});
     Recorder::install(made);
-    std::atexit([] {
-      if (Recorder* current = Recorder::current()) current->finish();
-    });
+    finish_at_exit();
     return made;
   }();
   // A forked child has its parent's, and must not use it.
@@ -69,6 +75,7 @@ void record_cuda(Recorder& recorder) {
     auto* session = new CuptiSession(*api, recorder);  // lives as long as the recorder
     if (session->start(why)) {
       recorder.attach(session);
+      finish_at_exit();
       return;
     }
   }

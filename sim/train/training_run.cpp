@@ -1,0 +1,74 @@
+#include "sim/train/training_run.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+#include "sim/core/error.hpp"
+
+namespace gradwire {
+namespace {
+
+EngineOptions engine_options(const Job& job, const Traits& traits) {
+  EngineOptions options = job.engine;
+  options.one_at_a_time = !traits.dynamic && job.library.concurrent_collectives() == 1;
+  return options;
+}
+
+}  // namespace
+
+TrainingRun::TrainingRun(const Job& job, std::unique_ptr<Strategy> strategy,
+                         std::vector<MemberGroup> members)
+    : job_(job),
+      strategy_(std::move(strategy)),
+      traits_(strategy_->traits()),
+      plans_(job, *strategy_),
+      engine_(make_engine(job.cluster, plans_.patterns(), engine_options(job, traits_))),
+      members_(std::move(members)),
+      summary_(job, members_, traits_.independent_workers) {
+  for (int c = 0; c < class_count(job); ++c) {
+    scripts_.push_back(
+        launch_script(profile_of(job, c), job.micro_batches, !traits_.own_optimizer));
+  }
+  if (traits_.independent_workers) {
+    for (const MemberGroup& member : members_) add_lane({member});
+  } else {
+    add_lane(members_);
+  }
+  lanes_running_ = lanes_.size();
+}
+
+RunResult TrainingRun::run() {
+  const auto begin = std::chrono::steady_clock::now();
+  engine_->at(Seconds{0}, [this] {
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) begin_iteration(lane);
+    pump();
+  });
+  engine_->run([this](TransferId id, Seconds /*now*/) {
+    transfer_done(id);
+    pump();
+  });
+  for (const WorkerLane& lane : lanes_) {
+    if (lane.iteration >= iterations()) continue;
+    throw SimulationError(fmt::format("iteration {} never ends; waiting: {}", lane.iteration,
+                                      lane.workers.waiting()));
+  }
+  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
+  RunResult result =
+      summary_.result(engine_->network(), engine_->now(), log_.moving.total(), wall.count(),
+                      std::move(lanes_[traced_lane()].workers.spans()));
+  result.staleness = strategy_->staleness();
+  return result;
+}
+
+void TrainingRun::add_lane(std::vector<MemberGroup> members) {
+  const CommunicationStream stream{.on_gpu = job_.library.on_gpu(),
+                                   .concurrent = job_.library.concurrent_collectives(),
+                                   .run_ahead = !traits_.dynamic};
+  lanes_.push_back({.workers = Workers(std::move(members), tensors_of(job_.profile), log_,
+                                       class_count(job_), stream),
+                    .draws = IterationDraws(job_.jitter, job_.profile, job_.run.seed)});
+}
+
+}  // namespace gradwire

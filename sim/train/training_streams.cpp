@@ -1,0 +1,80 @@
+#include "sim/train/training_run.hpp"
+
+#include <algorithm>
+
+namespace gradwire {
+
+void TrainingRun::pump() {
+  for (bool again = true; again;) {
+    again = false;
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+      if (!lanes_[lane].dirty) continue;
+      lanes_[lane].dirty = false;
+      progress(lane);
+      again = true;
+    }
+  }
+}
+
+void TrainingRun::progress(std::size_t number) {
+  WorkerLane& lane = lanes_[number];
+  lane.workers.run(now());
+  while (const auto mark = lane.workers.take_passed()) done(*mark);
+  while (const auto position = lane.workers.take_ready()) {
+    const double start = std::max(now(), lane.workers.collective(*position).start);
+    engine_->at(Seconds{start}, [this, at = *position] {
+      start_collective(at);
+      pump();
+    });
+  }
+  if (lane.step == scripts_.front().size() && lane.workers.iteration_ended()) {
+    end_iteration(number);
+  } else if (traits_.dynamic && !lane.dirty) {
+    look_again(number);
+  }
+}
+
+void TrainingRun::look_again(std::size_t number) {
+  WorkerLane& lane = lanes_[number];
+  const double when = lane.workers.next_time();
+  if (when == std::numeric_limits<double>::infinity()) {
+    if (lanes_.size() > 1) wait_for_gate(number);
+    return;
+  }
+  if (when == lane.wake || when <= now()) return;
+  lane.wake = when;
+  engine_->at(Seconds{when}, [this, number, when] {
+    WorkerLane& woken = lanes_[number];
+    if (woken.wake != when) return;
+    woken.wake = std::numeric_limits<double>::infinity();
+    woken.dirty = true;
+    pump();
+  });
+}
+
+void TrainingRun::wait_for_gate(std::size_t number) {
+  WorkerLane& lane = lanes_[number];
+  const auto blocking = lane.workers.blocked_on();
+  if (!blocking || lane.waits_for == blocking) return;
+  lane.waits_for = blocking;
+  waiters_[*blocking].push_back(number);
+}
+
+void TrainingRun::start_collective(std::size_t position) {
+  const auto& item = lanes_.front().workers.collective(position);
+  const Plans::Choice* choice = choice_of(item.collective);
+  if (choice == nullptr) {
+    collective_done(item.operation);
+    return;
+  }
+  engine_->network().start(item.operation, choice->pattern, item.collective.size, choice->cost);
+}
+
+void TrainingRun::collective_done(OperationId id) {
+  const auto position = position_.extract(id).mapped();
+  lanes_.front().workers.finish(position, now());
+  lanes_.front().dirty = true;
+  tell(OperationDone{id});
+}
+
+}  // namespace gradwire
