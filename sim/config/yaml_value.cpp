@@ -229,7 +229,11 @@ std::string quoted(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
-    result += c;
+    if (c == '\n') {
+      result += "\\n";  // a line end in quotes reads as a blank
+    } else {
+      result += c;
+    }
   }
   return result + '"';
 }
