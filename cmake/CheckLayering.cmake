@@ -15,6 +15,8 @@ set(arrows
   "sim/config/      -> sim/models/ strategies/ topologies/ sim/cost/ sim/collectives/ sim/core/"
   "sim/validation/  -> sim/config/ sim/train/ sim/engine/ sim/models/ sim/cost/ sim/collectives/ sim/core/ strategies/ topologies/ calibration/fit/"
   "sim/cli/         -> sim/ strategies/ topologies/ calibration/"
+  "calibration/capture/ ->"
+  "calibration/lab/ ->"
   "calibration/     -> sim/cost/ sim/collectives/ sim/core/"
 )
 
@@ -24,7 +26,11 @@ set(libraries
   "yaml-cpp/                 -> sim/config/"
   "nlohmann/                 -> sim/report/ sim/config/ sim/validation/ sim/cli/ calibration/"
   "CLI/                      -> sim/cli/"
+  "mpi[.]h                   -> calibration/lab/"
   "pugi                      -> topologies/importers/"
+  "simdjson                  -> calibration/import/kineto calibration/import/execution_trace"
+  "sqlite3                   -> calibration/import/nsys"
+  "zlib                      -> calibration/import/compressed_file"
 )
 
 # Sets `result` to whether `path` begins with one of the prefixes in the string `prefixes`.

@@ -1,172 +1,23 @@
-#include <fmt/format.h>
+#include "sim/cli/calibrate.hpp"
 
-#include <algorithm>
-#include <cstdio>
-#include <iterator>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "calibration/fit/collective_fit.hpp"
-#include "calibration/fit/fit_report.hpp"
-#include "sim/cli/commands.hpp"
-#include "sim/cli/import.hpp"
-#include "sim/cli/import_tables.hpp"
-#include "sim/cli/inputs.hpp"
-#include "sim/cli/outputs.hpp"
-#include "sim/config/cluster_yaml.hpp"
-#include "sim/config/collective_catalogue.hpp"
-#include "sim/config/collective_table_yaml.hpp"
-#include "sim/core/error.hpp"
+#include "sim/cli/calibrate_bench.hpp"
 
 namespace gradwire::cli {
-namespace {
-
-struct FitCommand {
-  std::vector<std::string> collectives;
-  std::string cluster;
-  std::vector<std::string> sets;
-  std::string output;
-  std::string from = "1MiB";
-  int folds = 5;
-  TableOptions table;
-};
-
-/// The cluster that was measured, and the library that says which algorithm ran.
-struct Measured {
-  std::shared_ptr<const Cluster> cluster;
-  std::shared_ptr<const CollectiveLibrary> library;
-};
-
-Measured read_measured(const FitCommand& options) {
-  if (schema_of(options.cluster) != "gradwire.cluster_topology/1") {
-    const auto points =
-        config::read_scenario(options.cluster, options.sets, config::Needs::cluster_only);
-    const config::Scenario& scenario = choose_point(points, "", options.cluster);
-    return {scenario.cluster, scenario.library};
-  }
-  const config::YamlValue document = config::load_yaml(options.cluster);
-  Measured measured;
-  measured.cluster = config::read_cluster_topology(document).cluster;
-  if (!measured.cluster) {
-    throw ConfigError(document.where, "the file has no machines; expected 'groups', or a scenario");
-  }
-  const config::YamlValue none = config::parse_yaml("{}", options.cluster);
-  config::YamlMap map(none);
-  std::vector<Warning> warnings;
-  measured.library = config::read_collective(map, measured.cluster, warnings);
-  return measured;
-}
-
-bool is_yaml(const std::string& file) {
-  return file.ends_with(".yaml") || file.ends_with(".yml");
-}
-
-/// All series of the files; of tables their heads as well.
-CollectiveTable read_tables(const FitCommand& options, std::vector<std::string>& notes) {
-  CollectiveTable all;
-  all.library = "nccl";
-  std::vector<ImportedTables> files;
-  for (const std::string& file : options.collectives) {
-    if (is_yaml(file)) {
-      CollectiveTable table = config::read_collective_table(config::load_yaml(file));
-      if (files.empty()) {
-        all.library = table.library;
-        all.node = table.node;
-        all.gpu = table.gpu;
-        all.notes = table.notes;
-      }
-      files.push_back({std::move(table.series), {}});
-    } else {
-      files.push_back(read_nccl_tests(read_text(file, "the output of nccl-tests"), file,
-                                      tests_options(options.table)));
-    }
-  }
-  ImportedTables merged = merge_files(std::move(files));
-  std::ranges::move(merged.notes, std::back_inserter(notes));
-  all.series = std::move(merged.series);
-  if (!options.table.node.empty()) all.node = options.table.node;
-  if (!options.table.gpu.empty()) all.gpu = options.table.gpu;
-  return all;
-}
-
-/// Samples of the series that the cluster can run; the others are told.
-std::vector<FitSample> read_samples(const CollectiveTable& table, const Measured& measured,
-                                    std::vector<std::string>& notes) {
-  std::vector<FitSample> samples;
-  for (const MeasuredSeries& series : table.series) {
-    try {
-      std::ranges::move(samples_of(series, *measured.cluster, *measured.library),
-                        std::back_inserter(samples));
-    } catch (const SimulationError& error) {
-      notes.push_back(fmt::format("{} on {} ranks is not fitted: {}", name_of(series.op),
-                                  series.ranks, error.what()));
-    }
-  }
-  return samples;
-}
-
-void fit(const FitCommand& options, const Context& context) {
-  const Measured measured = read_measured(options);
-  std::vector<std::string> notes;
-  CollectiveTable table = read_tables(options, notes);
-  const std::vector<FitSample> samples = read_samples(table, measured, notes);
-  if (samples.empty()) {
-    throw ConfigError({options.cluster, 1, 1},
-                      fmt::format("no measurement fits the cluster: {}; expected the cluster that "
-                                  "was measured",
-                                  notes.back()));
-  }
-  table.fits = fit_all(samples);
-  write_outputs({{options.output, [&] { return config::write_collective_table(table); }}});
-  fmt::print("{}\n{}", error_table(samples, options.folds, parse_sizes(options.from).front()),
-             segment_table(table.fits, samples));
-  if (context.quiet) return;
-  for (const std::string& note : notes) fmt::print(stderr, "{}\n", note);
-}
-
-void add_fit(CLI::App& calibrate, const Context& context) {
-  auto options = std::make_shared<FitCommand>();
-  CLI::App* command = calibrate.add_subcommand(
-      "fit", "Fit collectives over sizes and rank counts, and tell how well that holds");
-  command
-      ->add_option("--collectives", options->collectives,
-                   "Collective tables (.yaml) or outputs of nccl-tests")
-      ->required()
-      ->type_name("FILE");
-  command
-      ->add_option("--cluster", options->cluster,
-                   "Scenario or cluster file (YAML) of the cluster that was measured")
-      ->required()
-      ->type_name("FILE");
-  add_sets(*command, options->sets);
-  command->add_option("-o,--output", options->output, "Collective table with its fits (YAML)")
-      ->required()
-      ->check(writable_file());
-  command->add_option("--from", options->from, "Smallest size that is scored")
-      ->capture_default_str();
-  command->add_option("--folds", options->folds, "Folds of the hold-out over sizes")
-      ->capture_default_str()
-      ->check(CLI::Range(2, 100));
-  add_table_options(*command, options->table);
-  command->footer(
-      "Calibration error: of the rows that were fitted. Hold-out error: of rows that were left "
-      "out.\n"
-      "Example:\n"
-      "  gradwire calibrate fit --collectives table.yaml --cluster scenario.yaml -o fitted.yaml");
-  command->callback([options, &context] { fit(*options, context); });
-}
-
-}  // namespace
 
 void add_calibrate(CLI::App& app, Context& context) {
-  CLI::App* command = app.add_subcommand("calibrate", "Turn measurements into tables and fits");
+  CLI::App* command = app.add_subcommand(
+      "calibrate", "Record and measure a GPU node; turn what was measured into profiles and fits");
   command->require_subcommand(1);
   command->footer(
-      "Example:\n"
-      "  gradwire calibrate fit --collectives table.yaml --cluster scenario.yaml -o fitted.yaml");
-  add_fit(*command, context);
+      "On the GPU node:\n"
+      "  gradwire calibrate bench -o node\n"
+      "  gradwire calibrate record -o node --name resnet50 -- python3 gradwire_torch.py train.py\n"
+      "Anywhere:\n"
+      "  gradwire calibrate fit node -o profiles/mycluster\n"
+      "  gradwire validate --calibrated profiles/mycluster");
+  add_calibrate_bench(*command, context);
+  add_calibrate_fit(*command, context);
+  add_calibrate_record(*command, context);
 }
 
 }  // namespace gradwire::cli

@@ -33,7 +33,8 @@ void build(CLI::App& app, Context& context) {
       "  gradwire run scenarios/quickstart.yaml\n"
       "  gradwire run scenarios/pytorch_ddp_v100.yaml --json result.json --trace trace.json\n"
       "  gradwire COMMAND --help\n"
-      "Exit codes: 0 done, 1 the simulation failed, 2 bad command line, 3 bad input file, "
+      "Exit codes: 0 done, 1 the simulation failed, 2 bad command line, 3 bad input file, 4 no "
+      "GPU, "
       "130 interrupted.");
   app.parse_complete_callback([&app] { refuse_overwriting(app); });
   add_run(app, context);

@@ -57,7 +57,13 @@ void add_import(CLI::App& app, Context& context) {
       "  gradwire import smi-topo topo.txt -o node.yaml\n"
       "  gradwire import nccl-topo topo.xml --smi topo.txt -o node.yaml\n"
       "  gradwire import nccl-tests all_reduce.txt -o table.yaml\n"
-      "  gradwire import model-table summary.txt -o model.yaml");
+      "  gradwire import model-table summary.txt -o model.yaml\n"
+      "  gradwire import kineto trace.json.gz --model resnet50 --gpu v100-sxm2-32gb --batch 32 "
+      "--dtype fp32 -o profile.yaml");
+  add_import_kineto(*command, context);
+  add_import_execution_trace(*command, context);
+  add_import_chakra(*command, context);
+  add_import_nsys(*command, context);
   add_import_smi_topo(*command, context);
   add_import_nccl_topo(*command, context);
   add_import_nccl_tests(*command, context);

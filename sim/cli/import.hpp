@@ -11,6 +11,10 @@
 namespace gradwire::cli {
 
 // Each adds one part of `import`, whose callback does the work. `context` must outlive the app.
+void add_import_chakra(CLI::App& import, const Context& context);
+void add_import_execution_trace(CLI::App& import, const Context& context);
+void add_import_kineto(CLI::App& import, const Context& context);
+void add_import_nsys(CLI::App& import, const Context& context);
 void add_import_smi_topo(CLI::App& import, const Context& context);
 void add_import_nccl_topo(CLI::App& import, const Context& context);
 void add_import_nccl_tests(CLI::App& import, const Context& context);

@@ -54,6 +54,19 @@ CLI::Validator writable_file() {
           "FILE", writes_files};
 }
 
+CLI::Validator writable_path() {
+  return {[file = writable_file()](const std::string& path) -> std::string {
+            std::error_code ignored;
+            if (std::filesystem::is_directory(path, ignored)) return "";
+            std::string without_slash = path;
+            while (without_slash.size() > 1 && without_slash.ends_with('/')) {
+              without_slash.pop_back();
+            }
+            return file(without_slash);
+          },
+          "PATH", writes_files};
+}
+
 void refuse_overwriting(const CLI::App& app) {
   std::vector<std::string> inputs;
   std::vector<const CLI::Option*> outputs;

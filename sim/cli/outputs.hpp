@@ -11,6 +11,9 @@ namespace gradwire::cli {
 /// Accepts a path that a file can be written to: its folder exists and it is no folder itself.
 [[nodiscard]] CLI::Validator writable_file();
 
+/// The same, and a folder or the name of one to be made.
+[[nodiscard]] CLI::Validator writable_path();
+
 /// Refuses a command line that names one file to be read and to be written.
 /// @throws CLI::ValidationError
 void refuse_overwriting(const CLI::App& app);

@@ -19,8 +19,12 @@ namespace {
 using Library = std::shared_ptr<const CollectiveLibrary>;
 using Clusters = std::shared_ptr<const Cluster>;
 
-Library read_gloo(YamlMap& /*map*/, const Clusters& cluster, std::vector<Warning>& /*warnings*/) {
-  return std::make_shared<GlooLibrary>(cluster);
+Library read_gloo(YamlMap& map, const Clusters& cluster, std::vector<Warning>& /*warnings*/) {
+  static const std::vector<std::string> places = {"gpu", "host"};
+  GlooOptions options;
+  options.step = map.value_or("step", options.step, at_least(Seconds{0}));
+  options.tensors_on_gpu = map.choice_or("tensors", places.front(), places) == "gpu";
+  return std::make_shared<GlooLibrary>(cluster, options);
 }
 
 Library read_mpi(YamlMap& map, const Clusters& cluster, std::vector<Warning>& /*warnings*/) {
@@ -91,7 +95,10 @@ const std::vector<CollectiveEntry>& collective_catalogue() {
        "Gloo under PyTorch's ProcessGroupGloo: segmented ring, broadcast tree, two collectives at "
        "a "
        "time, over TCP and host memory",
-       {},
+       {{"step", "17.8 us",
+         "hand-over between its threads in a step: the least all-reduce of n ranks takes 2 (n - 1) "
+         "of them (facebookincubator/gloo issue 158)"},
+        {"tensors", "gpu", "host: they are in host memory, nothing is copied from a GPU and back"}},
        read_gloo},
       {"mpi",
        "Open MPI's coll/tuned with its fixed decisions, over TCP and host memory",
@@ -124,6 +131,15 @@ std::shared_ptr<const CollectiveLibrary> read_collective(YamlMap& scenario, cons
       std::ranges::find(catalogue, library, &CollectiveEntry::name)->read(map, cluster, warnings);
   map.finish();
   return read;
+}
+
+std::shared_ptr<const CollectiveLibrary> default_library(
+    const std::string& name, const std::shared_ptr<const Cluster>& cluster) {
+  const YamlValue document =
+      parse_yaml("collective: {library: " + config::quoted(name) + "}", "library " + name);
+  YamlMap map(document);
+  std::vector<Warning> warnings;
+  return read_collective(map, cluster, warnings);
 }
 
 }  // namespace gradwire::config

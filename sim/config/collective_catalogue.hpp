@@ -32,4 +32,9 @@ struct CollectiveEntry {
     YamlMap& scenario, const std::shared_ptr<const Cluster>& cluster,
     std::vector<Warning>& warnings);
 
+/// The library of that name as `collective: {library: NAME}` gives it.
+/// @throws ConfigError when there is none of that name.
+[[nodiscard]] std::shared_ptr<const CollectiveLibrary> default_library(
+    const std::string& name, const std::shared_ptr<const Cluster>& cluster);
+
 }  // namespace gradwire::config

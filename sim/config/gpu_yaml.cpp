@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "sim/config/data_files.hpp"
 #include "sim/config/efficiencies_yaml.hpp"
@@ -38,6 +39,7 @@ GpuSpec read_gpu(const YamlValue& document) {
   map.require_schema("gradwire.gpu/1");
   GpuSpec gpu;
   gpu.name = map.require<std::string>("name");
+  gpu.device_names = map.list<std::string>("device_names");
   gpu.multiprocessors = map.require<int>("multiprocessors", at_least(1));
   gpu.memory_size = map.value_or<Bytes>("memory_size", {}, above(Bytes{0}));
   gpu.memory_bandwidth = map.require<BytesPerSecond>("memory_bandwidth", above(BytesPerSecond{0}));
@@ -83,6 +85,20 @@ std::optional<GpuSpec> described_gpu(const std::string& model) {
   }
   if (found == known.end()) return std::nullopt;
   return shipped_gpu(*found, {model, 0, 0});
+}
+
+std::string gpu_of_device(const std::string& device) {
+  const auto bare = [](const std::string& name) {
+    constexpr std::string_view maker = "NVIDIA ";  // drivers before 470 do not print it
+    return name.starts_with(maker) ? name.substr(maker.size()) : name;
+  };
+  for (const std::string& name : data_names(DataKind::gpu)) {
+    if (name == device) return name;
+    for (const std::string& known : shipped_gpu(name, {device, 0, 0}).device_names) {
+      if (bare(known) == bare(device)) return name;
+    }
+  }
+  return device;
 }
 
 }  // namespace gradwire::config

@@ -23,4 +23,8 @@ namespace gradwire::config {
 /// The described GPU of that name, else the first of that board; nothing when there is none.
 [[nodiscard]] std::optional<GpuSpec> described_gpu(const std::string& model);
 
+/// Our name of the GPU that a driver names so (nvidia-smi, cudaGetDeviceProperties): of "NVIDIA
+/// H200" "h200-sxm5-141gb". A GPU that is not described keeps the driver's name.
+[[nodiscard]] std::string gpu_of_device(const std::string& device);
+
 }  // namespace gradwire::config

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "sim/config/recorded_extras_yaml.hpp"
 #include "sim/config/yaml_map.hpp"
 
 namespace gradwire::config {
@@ -29,7 +30,7 @@ ProfileSource read_source(YamlMap map) {
   return source;
 }
 
-LayerProfile read_layer(YamlMap map) {
+LayerProfile read_layer(YamlMap& map, RecordedExtras& recording) {
   LayerProfile layer;
   layer.name = map.require<std::string>("name");
   layer.kind = map.require_choice("kind", layer_kinds());
@@ -42,12 +43,14 @@ LayerProfile read_layer(YamlMap map) {
     layer.parameters.back().ready = parameter.optional<Seconds>("ready");
     parameter.finish();
   }
-  map.find("percentiles");  // of the recording; kept for its readers, the replay uses the medians
+  if (const auto percentiles = read_layer_percentiles(map)) {
+    recording.layers.push_back(*percentiles);
+  }
   map.finish();
   return layer;
 }
 
-/// The parameters' names with their ids; each stands once.
+/// The parameters' names with their places along the layers; each stands once.
 std::map<std::string, TensorId> parameter_ids(const ComputeProfile& profile, YamlMap& map) {
   std::map<std::string, TensorId> ids;
   for (const auto& layer : profile.layers) {
@@ -62,15 +65,16 @@ std::map<std::string, TensorId> parameter_ids(const ComputeProfile& profile, Yam
   return ids;
 }
 
-std::vector<TensorId> read_gradient_order(const ComputeProfile& profile, YamlMap& map) {
-  const auto ids = parameter_ids(profile, map);
-  const YamlValue* value = map.find("gradient_order");
-  if (value == nullptr) return reverse_registration_order(static_cast<int>(ids.size()));
+/// The list `key` of every parameter once, as the values that `ids` gives their names.
+std::vector<int> read_order(const std::string& key, const std::map<std::string, int>& ids,
+                            YamlMap& map) {
+  const YamlValue* value = map.find(key);
+  std::vector<int> order;
+  if (value == nullptr) return order;
   std::vector<std::string> left;
   left.reserve(ids.size());
   for (const auto& [name, id] : ids) left.push_back(name);
-  std::vector<TensorId> order;
-  const auto names = map.list<std::string>("gradient_order");
+  const auto names = map.list<std::string>(key);
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto at = std::ranges::find(left, names[i]);
     if (at == left.end()) {
@@ -83,14 +87,30 @@ std::vector<TensorId> read_gradient_order(const ComputeProfile& profile, YamlMap
     order.push_back(ids.at(names[i]));
   }
   if (!left.empty()) {
-    map.fail("gradient_order",
-             fmt::format("'{}' is missing; expected each parameter once, {} in all", left.front(),
-                         ids.size()));
+    map.fail(key, fmt::format("'{}' is missing; expected each parameter once, {} in all",
+                              left.front(), ids.size()));
   }
   return order;
 }
 
-void read_iteration(ComputeProfile& profile, YamlMap map) {
+void read_orders(ComputeProfile& profile, YamlMap& map) {
+  auto ids = parameter_ids(profile, map);
+  profile.registration = read_order("registration", ids, map);
+  if (!profile.registration.empty()) {
+    std::vector<TensorId> id_at(ids.size());
+    for (std::size_t id = 0; id < ids.size(); ++id) {
+      id_at[static_cast<std::size_t>(profile.registration[id])] = static_cast<TensorId>(id);
+    }
+    for (auto& [name, id] : ids) id = id_at[static_cast<std::size_t>(id)];
+  }
+  profile.gradient_order = read_order("gradient_order", ids, map);
+  if (profile.gradient_order.empty()) {
+    profile.gradient_order = reverse_registration_order(static_cast<int>(ids.size()));
+  }
+}
+
+void read_iteration(RecordedProfile& recorded, YamlMap map) {
+  ComputeProfile& profile = recorded.profile;
   profile.iteration = map.require<Seconds>("p50", above(Seconds{0}));
   const Seconds parts = profile.forward() + profile.backward() + profile.optimizer;
   if (parts > (1 + rounding) * profile.iteration) {
@@ -104,7 +124,7 @@ void read_iteration(ComputeProfile& profile, YamlMap map) {
     map.fail("gpu_busy", "'gpu_busy' is longer than the iteration; expected at most 'p50'");
   }
   profile.factor_stdev = map.value_or<Ratio>("factor_stdev", {}).value;
-  map.find("percentiles");
+  read_iteration_percentiles(map, recorded.recording);
   map.finish();
 }
 
@@ -141,10 +161,11 @@ ParameterSpec read_parameter(YamlMap& map) {
   return parameter;
 }
 
-ComputeProfile read_profile(const YamlValue& document) {
+RecordedProfile read_recorded_profile(const YamlValue& document) {
   YamlMap map(document);
   map.require_schema("gradwire.compute_profile/1");
-  ComputeProfile profile;
+  RecordedProfile recorded;
+  ComputeProfile& profile = recorded.profile;
   profile.model = map.require<std::string>("model");
   const bool shape = !map.has("iteration") && !map.has("gpu");
   if (!shape) {
@@ -154,7 +175,9 @@ ComputeProfile read_profile(const YamlValue& document) {
   }
   profile.source = read_source(map.require_map("source"));
   map.require_value("layers", "a list of layers in forward order");
-  for (auto& layer : map.maps("layers")) profile.layers.push_back(read_layer(layer));
+  for (auto& layer : map.maps("layers")) {
+    profile.layers.push_back(read_layer(layer, recorded.recording));
+  }
   if (profile.layers.empty()) map.fail("layers", "'layers' has no item; expected at least one");
   if (auto optimizer = map.optional_map("optimizer")) {
     profile.optimizer = optimizer->require<Seconds>("p50");
@@ -166,9 +189,13 @@ ComputeProfile read_profile(const YamlValue& document) {
         profile.forward() + profile.backward() + profile.optimizer;
     if (profile.iteration == Seconds{0}) map.fail("layers", "a shape whose layers take no time");
   } else {
-    read_iteration(profile, map.require_map("iteration"));
+    read_iteration(recorded, map.require_map("iteration"));
   }
-  profile.gradient_order = read_gradient_order(profile, map);
+  if (!recorded.recording.layers.empty() &&
+      recorded.recording.layers.size() != profile.layers.size()) {
+    map.fail("layers", "some layers have 'percentiles' and some have not; expected all or none");
+  }
+  read_orders(profile, map);
   if (auto overlap = map.optional_map("overlap")) profile.overlap = read_overlap(*overlap);
   if (auto host = map.optional_map("host")) {
     profile.host_launch = host->require<Seconds>("launch");
@@ -179,14 +206,14 @@ ComputeProfile read_profile(const YamlValue& document) {
     profile.buffer_elements = buffers->require<std::int64_t>("elements", at_least<std::int64_t>(0));
     buffers->finish();
   }
-  map.find("checks");  // of the recording, made by whoever recorded it
-  map.find("recording");
+  recorded.recording.checks = read_checks(map);
+  map.find("recording");  // free notes of whoever recorded it
   map.finish();
-  return profile;
+  return recorded;
 }
 
-ComputeProfile read_profile(const std::string& file) {
-  return read_profile(load_yaml(file));
+ComputeProfile read_profile(const YamlValue& document) {
+  return read_recorded_profile(document).profile;
 }
 
 }  // namespace gradwire::config

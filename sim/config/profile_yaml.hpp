@@ -1,11 +1,13 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include "sim/config/yaml_map.hpp"
 #include "sim/config/yaml_value.hpp"
 #include "sim/core/compute_profile.hpp"
+#include "sim/core/recording.hpp"
 
 namespace gradwire::config {
 
@@ -19,5 +21,11 @@ namespace gradwire::config {
 /// order are known, shapes positive, and the iteration is no shorter than its parts.
 /// @throws ConfigError at the place in the file.
 [[nodiscard]] ComputeProfile read_profile(const YamlValue& document);
+/// The same with what its recording says beside the medians: percentiles and checks, where given.
+[[nodiscard]] RecordedProfile read_recorded_profile(const YamlValue& document);
+
+/// A text that read_recorded_profile() reads back, times to ten digits. `comments` stand above it.
+[[nodiscard]] std::string write_profile(const RecordedProfile& recorded,
+                                        std::span<const std::string> comments = {});
 
 }  // namespace gradwire::config

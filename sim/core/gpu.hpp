@@ -31,7 +31,8 @@ using EfficiencyTable = std::map<std::string, DirectedEfficiency>;
 /// profiles/gpus/NAME.yaml, with its sources.
 struct GpuSpec {
   std::string name;
-  std::string architecture;  ///< "volta"; "" when the file states none
+  std::vector<std::string> device_names;  ///< as the driver prints it: "NVIDIA H200"
+  std::string architecture;               ///< "volta"; "" when the file states none
   int multiprocessors = 0;
   Bytes memory_size{0};                      ///< 0 when the file states none
   BytesPerSecond memory_bandwidth;           ///< nominal

@@ -55,8 +55,9 @@ Pass pass(const Segments& segments, bool sums, Seconds latency) {
 
 }  // namespace
 
-GlooLibrary::GlooLibrary(std::shared_ptr<const Cluster> cluster) : cluster_(std::move(cluster)) {
-  assert(cluster_);
+GlooLibrary::GlooLibrary(std::shared_ptr<const Cluster> cluster, GlooOptions options)
+    : cluster_(std::move(cluster)), options_(options) {
+  assert(cluster_ && options_.step >= Seconds{});
 }
 
 std::vector<Pattern> GlooLibrary::plan(CollectiveKind kind, const Placement& ranks) const {
@@ -83,8 +84,10 @@ CollectiveChoice GlooLibrary::choose(std::span<const Pattern> patterns, Bytes si
   cost.source = "model";
   if (pattern.phases.empty() || size.count() == 0) return {0, cost};
   const PatternFacts& facts = facts_.of(pattern, cluster_->links());
-  const Seconds latency = facts.latency_max() + step;
-  cost.startup = host_copies(pattern.kind, pattern.ranks, size, slowest_host_copy(*cluster_));
+  const Seconds latency = facts.latency_max() + options_.step;
+  if (options_.tensors_on_gpu) {
+    cost.startup = host_copies(pattern.kind, pattern.ranks, size, slowest_host_copy(*cluster_));
+  }
   Seconds hop = latency;  // of a step beside its bytes
   if (pattern.kind != CollectiveKind::broadcast) {
     // Phase 0 is a ring of n-1 steps; the second phase of an all-reduce is another one.

@@ -9,6 +9,15 @@
 
 namespace gradwire {
 
+/// What differs between programs that use Gloo, and between hosts.
+struct GlooOptions {
+  /// Hand-over between Gloo's threads in a step: 39 us for the least all-reduce of two ranks over
+  /// InfiniBand (facebookincubator/gloo issue 158), two steps, less 1.75 us of the network.
+  Seconds step{17.8e-6};
+  /// Tensors live on the GPU, and are copied to host memory and back; false: they are in it.
+  bool tensors_on_gpu = true;
+};
+
 /// Gloo 0.5 (20220518) as ProcessGroupGloo of PyTorch 1.13 uses it: over TCP, one connection a pair
 /// of ranks, on tensors in host memory; a GPU's tensors are copied to it first and back afterwards.
 ///
@@ -19,7 +28,7 @@ namespace gradwire {
 /// The size is cut into segments of at most 1 MiB, k for each rank's part, at least two; two are in
 /// flight. A step of the ring, which moves one part, takes
 ///   max(k t, k/2 (t + a)),  t = a segment on the wire, or in a core that adds it up if that takes
-///                               longer; a = latency of the links + `step`:
+///                               longer; a = latency of the links + options.step:
 /// latency is hidden as soon as a segment takes longer than it. Each pass around the ring ends with
 /// min(a, t) more.
 class GlooLibrary final : public CollectiveLibrary {
@@ -29,12 +38,9 @@ class GlooLibrary final : public CollectiveLibrary {
   /// turn, so that a small collective beside a large one gets less.
   static constexpr int worker_threads = 2;
   static constexpr Bytes segment_max{1 << 20};  ///< gloo/allreduce.h, maxSegmentSize
-  /// Hand-over between Gloo's threads in a step: 39 us for the least all-reduce of two ranks over
-  /// InfiniBand (facebookincubator/gloo issue 158), two steps, less 1.75 us of the network.
-  static constexpr Seconds step{17.8e-6};
 
-  /// REQUIRES: not null.
-  explicit GlooLibrary(std::shared_ptr<const Cluster> cluster);
+  /// REQUIRES: not null; options.step >= 0.
+  explicit GlooLibrary(std::shared_ptr<const Cluster> cluster, GlooOptions options = {});
 
   /// @throws SimulationError for what ProcessGroupGloo does not have, and as plan_rank_ring.
   [[nodiscard]] std::vector<Pattern> plan(CollectiveKind kind,
@@ -46,6 +52,7 @@ class GlooLibrary final : public CollectiveLibrary {
 
  private:
   std::shared_ptr<const Cluster> cluster_;
+  GlooOptions options_;
   KnownFacts facts_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "sim/core/cluster.hpp"
@@ -40,6 +41,9 @@ struct EngineOptions {
   bool one_at_a_time = false;
   /// Use the reference max-min solver in place of SimGrid: slow, independent, for the tests.
   bool reference_solver = false;
+  /// Use our own solver with this slack (incremental_transport.hpp), however small the problem is;
+  /// nothing: only for thousands of columns, and with slack for tens of thousands.
+  std::optional<double> slack{};
 };
 
 /// An engine over all `patterns` that can be in flight in this run; PatternId is the index.

@@ -211,15 +211,17 @@ bool moves_equally(const GroupClass& group, const std::vector<FlowClass>& classe
 
 }  // namespace
 
-void Quotient::couple() {
+bool Quotient::couple() {
   // Old column -> new one: that of its group, or its own.
   std::vector<std::uint32_t> renamed(problem.columns.size());
   std::uint32_t columns = 0;
+  bool any = false;
   for (PatternClasses& pattern : patterns) {
     for (PhaseClasses& phase : pattern.phases) {
       for (GroupClass& group : phase.groups) {
         const bool couples =
             phase.coupling != Coupling::independent && moves_equally(group, flow_classes);
+        any = any || couples;
         if (couples) {
           const FlowClass& first = flow_classes[group.members.front().flow_class];
           group.coupled = {.column = columns, .share = first.kind.share};
@@ -234,6 +236,7 @@ void Quotient::couple() {
   }
   problem = join_columns(problem, renamed, columns);
   for (FlowClass& flow : flow_classes) flow.column = renamed[flow.column];
+  return any;
 }
 
 Quotient make_quotient(const FlowGraph& graph, const Partition& partition) {

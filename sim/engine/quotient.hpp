@@ -62,7 +62,8 @@ struct Quotient {
   /// Makes one flow of each ring and pipeline whose flows move equally much: they advance as if
   /// they were one rigid body over all their links. The problem is then as small as there are
   /// different groups, however many classes their flows have. Independent flows stay as they are.
-  void couple();
+  /// @return whether there was any to make one of.
+  bool couple();
 };
 
 /// REQUIRES: `partition` is one that refine() or no_merging() made of `graph`.

@@ -103,6 +103,24 @@ void set_orders(ComputeProfile& profile, const ModelDescription& model) {
 
 }  // namespace
 
+ComputeProfile untimed_profile(const ModelDescription& model, int batch) {
+  ComputeProfile profile;
+  profile.model = model.name;
+  profile.batch_per_gpu = batch;
+  for (const ModelLayer& layer : model.layers) {
+    profile.layers.push_back({.name = layer.name,
+                              .kind = layer.kind,
+                              .forward = {},
+                              .backward = {},
+                              .flops = batch * layer.forward.flops,
+                              .parameters = layer.parameters});
+  }
+  set_orders(profile, model);
+  profile.buffers = model.buffers;
+  profile.buffer_elements = model.buffer_elements;
+  return profile;
+}
+
 ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gpu, int batch,
                                 const std::string& dtype, const AnalyticOptions& options) {
   assert(batch >= 1 && supports(gpu, dtype));
@@ -110,10 +128,8 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
   const ModelDescription running = fused(model, options.fusion);
   const std::string optimizer =
       options.optimizer.empty() ? default_optimizer(model) : options.optimizer;
-  ComputeProfile profile;
-  profile.model = model.name;
+  ComputeProfile profile = untimed_profile(running, batch);
   profile.gpu = gpu.name;
-  profile.batch_per_gpu = batch;
   profile.dtype = dtype;
   profile.source = {.kind = "analytic",
                     .tool = "Gradwire",
@@ -121,17 +137,10 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
                     .date = "",
                     .notes = notes_of(model, optimizer, options.fusion)};
   const Setting setting{gpu, batch, dtype, options.channels_last};
-  for (const ModelLayer& layer : running.layers) {
-    profile.layers.push_back({.name = layer.name,
-                              .kind = layer.kind,
-                              .forward = layer_time(layer, setting, Direction::forward),
-                              .backward = layer_time(layer, setting, Direction::backward),
-                              .flops = batch * layer.forward.flops,
-                              .parameters = layer.parameters});
+  for (std::size_t i = 0; i < running.layers.size(); ++i) {
+    profile.layers[i].forward = layer_time(running.layers[i], setting, Direction::forward);
+    profile.layers[i].backward = layer_time(running.layers[i], setting, Direction::backward);
   }
-  set_orders(profile, model);
-  profile.buffers = model.buffers;
-  profile.buffer_elements = model.buffer_elements;
   const double bytes_per_parameter = find_optimizer(optimizer)->bytes_per_parameter;
   profile.optimizer_bytes_per_parameter = Bytes{std::llround(bytes_per_parameter)};
   profile.optimizer = Seconds{bytes_per_parameter * static_cast<double>(model.parameter_count()) /

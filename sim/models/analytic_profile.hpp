@@ -19,6 +19,10 @@ struct AnalyticOptions {
   bool channels_last = false;  ///< activations of convolutions as NHWC, which tensor cores take
 };
 
+/// The layers of a model with their tensors and work for `batch` samples, and no times: what a
+/// recording or an estimate fills in. REQUIRES: batch >= 1.
+[[nodiscard]] ComputeProfile untimed_profile(const ModelDescription& model, int batch);
+
 /// What `gpu` takes for an iteration of `model`, from counts alone: every layer's kernel_time()
 /// with the GPU's efficiencies, an optimizer step, the casts of mixed precision, and the host.
 /// - `dtype`: fp32, tf32, or fp16 and bf16 as mixed precision (fp32 master weights).

@@ -23,6 +23,7 @@ constexpr double top = 60;
 constexpr double bottom = 60;
 constexpr double least_width = 3;    ///< of a group whose gradients come at once
 constexpr double label_height = 14;  ///< that a label needs
+constexpr double label_width = 100;  ///< at most
 constexpr double legend_line = 18;
 constexpr std::size_t legend_columns = 2;
 constexpr std::size_t legend_lines = 6;  ///< of groups; what is over is told as a number
@@ -111,11 +112,12 @@ std::string group(const PlanRow& row, std::size_t index, double below, const Sca
       "<title>{}</title></rect>\n",
       begin, scale.y(above), end - begin, height, colour_of(index), described(row, index));
   if (height >= label_height) {
-    const bool outside = begin > left + plot_width / 2;
+    const bool at_edge = end > left + 0.85 * plot_width;  // no room for a label behind the box
+    const double before = end - begin > label_width ? end : begin;
     text += fmt::format(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="{}">{}: {}</text>)"
                         "\n",
-                        outside ? begin - 6 : end + 6, (scale.y(below) + scale.y(above)) / 2 + 4.5,
-                        outside ? "end" : "start", index,
+                        at_edge ? before - 6 : end + 6, (scale.y(below) + scale.y(above)) / 2 + 4.5,
+                        at_edge ? "end" : "start", index,
                         readable_bytes(static_cast<double>(row.bytes)));
   }
   return text;

@@ -65,6 +65,10 @@ Summary::Summary(const Job& job, const std::vector<MemberGroup>& members, bool i
   result_.single_gpu_iteration_s = class_count(job) == 1
                                        ? job.profile.unattributed().count() + device_time({})
                                        : result_.world_size / rate;
+  const auto slowest = std::ranges::max_element(members, {}, [this](const MemberGroup& member) {
+    return member.speed * device_time(member);
+  });
+  slowest_member_ = static_cast<std::size_t>(slowest - members.begin());
 }
 
 double Summary::device_time(const MemberGroup& member) const {
@@ -72,14 +76,6 @@ double Summary::device_time(const MemberGroup& member) const {
   return (profile.optimizer +
           static_cast<double>(job_.micro_batches) * (profile.forward() + profile.backward()))
       .count();
-}
-
-std::size_t Summary::slowest_member() const {
-  const auto slowest =
-      std::max_element(members_.begin(), members_.end(), [&](const auto& a, const auto& b) {
-        return a.speed * device_time(a) < b.speed * device_time(b);
-      });
-  return static_cast<std::size_t>(slowest - members_.begin());
 }
 
 void Summary::collective_posted(int iteration, std::optional<PatternId> pattern, Bytes size) {

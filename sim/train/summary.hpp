@@ -22,7 +22,7 @@ class Summary {
 
   /// The member whose GPU computes longest, by its profile and static speed; the one that is
   /// traced.
-  [[nodiscard]] std::size_t slowest_member() const;
+  [[nodiscard]] std::size_t slowest_member() const { return slowest_member_; }
 
   /// A collective or messages. @param pattern  that moves them; none in groups of one rank.
   void collective_posted(int iteration, std::optional<PatternId> pattern, Bytes size);
@@ -56,6 +56,7 @@ class Summary {
   const Job& job_;
   const std::vector<MemberGroup>& members_;
   bool independent_;
+  std::size_t slowest_member_ = 0;
   RunResult result_;
   /// Of independent workers: measured iterations, by iteration and member.
   std::vector<std::vector<IterationSample>> of_iteration_;

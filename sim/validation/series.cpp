@@ -50,6 +50,8 @@ std::span<const SeriesEntry> series_catalogue() {
        [](const Predict& predict) { return open_training("dle", predict); }},
       {"fleetx", "PaddlePaddle and Horovod on up to 32 V100", training_page,
        [](const Predict& predict) { return open_training("fleetx", predict); }},
+      {"lab", "PyTorch DDP over Gloo on up to 8 emulated hosts, our own measurements", lab_page,
+       [](const Predict& predict) { return open_training("lab", predict); }},
       {"alcf_r50", "DDP on two nodes of 4 A100, Slingshot and TCP", training_page,
        [](const Predict& predict) { return open_training("alcf_r50", predict); }},
   };

@@ -46,6 +46,9 @@ struct SeriesEntry {
 /// The page that these series share; it has a head of its own.
 inline constexpr std::string_view training_page = "training.md";
 
+/// The page of what calibration/lab measured.
+inline constexpr std::string_view lab_page = "lab.md";
+
 /// A file of results/reference that ships: "collectives.yaml".
 [[nodiscard]] std::string reference_file(const std::string& name);
 

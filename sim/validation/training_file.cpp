@@ -88,7 +88,8 @@ class Reader {
       YamlMap gate = gates.require_map(name);
       const auto limit = config::above(config::Ratio{0});
       file_.gates.push_back({name, gate.require<config::Ratio>("median", limit).value,
-                             gate.value_or("p90", config::Ratio{0}).value});
+                             gate.value_or("p90", config::Ratio{0}).value,
+                             gate.value_or("worst", config::Ratio{0}).value});
       gate_names_.push_back(name);
       gate.finish();
     }
@@ -214,6 +215,7 @@ class Reader {
 
   /// Where the rate of one GPU is a row of the table itself.
   void give_single_gpu(TrainingGroup& group) const {
+    const bool is_rate = file_.unit.starts_with("samples/s");
     const auto alone = [](const TrainingRow& row) {
       return row.nodes == 1 && row.gpus_per_node == 1;
     };
@@ -221,7 +223,7 @@ class Reader {
       for (const TrainingRow& other : group.rows) {
         const bool same = other.model == row.model && other.method == row.method &&
                           batch_of(other) == batch_of(row);
-        if (row.single_gpu == 0 && file_.unit != "x" && alone(other) && same) {
+        if (row.single_gpu == 0 && is_rate && alone(other) && same) {
           row.single_gpu = other.measured;
         }
       }
@@ -247,7 +249,7 @@ class Reader {
 }  // namespace
 
 const std::vector<std::string>& training_units() {
-  static const std::vector<std::string> units = {"samples/s", "samples/s/GPU", "x"};
+  static const std::vector<std::string> units = {"samples/s", "samples/s/GPU", "x", "ms"};
   return units;
 }
 

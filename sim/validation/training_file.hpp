@@ -53,16 +53,22 @@ struct TrainingGroup {
 struct TrainingGate {
   std::string name;
   double median = 0;
-  double p90 = 0;  ///< 0 for none
+  double p90 = 0;    ///< 0 for none
+  double worst = 0;  ///< 0 for none
 
   /// From where on a row of the gate counts as a miss of its own.
-  [[nodiscard]] double row_limit() const { return p90 > 0 ? p90 : 2 * median; }
+  [[nodiscard]] double row_limit() const {
+    if (p90 > 0) return p90;
+    return worst > 0 ? worst : 2 * median;
+  }
 };
 
 /// results/reference/NAME.yaml, gradwire.reference.training/1.
 struct TrainingFile {
   std::string name;
-  std::string unit;  ///< of measured values: of all GPUs, of each, or "x" (times one GPU alone)
+  /// Of measured values: a rate of all GPUs or of each, "x" (times one GPU alone), or "ms" (the
+  /// median iteration).
+  std::string unit;
   std::vector<std::pair<std::string, std::string>> source;  ///< as written, key and text
   config::YamlValue scenario;  ///< what all rows start from: gradwire.scenario/1
   std::vector<TrainingGate> gates;

@@ -116,6 +116,9 @@ config::Scenario scenario_of(const TrainingFile& file, const TrainingRow& row,
 }
 
 double in_unit(const RunResult& result, const std::string& unit) {
+  if (unit == "ms") {
+    return 1e3 * PooledSamples(result.samples, result.sample_weight).percentile(50);
+  }
   const double iteration = mean(result.iteration_s);
   if (unit == "x") return result.world_size * result.single_gpu_iteration_s / iteration;
   const double rate = result.batch_per_gpu * result.micro_batches / iteration;

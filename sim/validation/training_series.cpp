@@ -46,6 +46,7 @@ class TrainingSeries final : public Series {
       };
       add("median", errors.median, gate.median);
       if (gate.p90 > 0) add("p90", errors.p90, gate.p90);
+      if (gate.worst > 0) add("worst", errors.worst, gate.worst);
       gates.push_back({.name = gate.name + ": rows without a prediction",
                        .figure = static_cast<double>(errors.failed),
                        .limit = 0,

@@ -42,9 +42,10 @@ class Workplace {
             read_file(path_ / ".err")};
   }
   void write(const std::string& name, const std::string& text) const {
-    std::ofstream(path_ / name) << text;
+    std::ofstream(path_ / name, std::ios::binary) << text;
   }
   [[nodiscard]] std::string text(const std::string& name) const { return read_file(path_ / name); }
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] bool has(const std::string& name) const {
     return std::filesystem::exists(path_ / name);
   }

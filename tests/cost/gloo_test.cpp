@@ -15,7 +15,7 @@ namespace {
 constexpr double rate = 1.25e9;
 constexpr double port_latency = 5e-6;
 /// A step's: two ports and Gloo's hand-over.
-const double latency = 2 * port_latency + GlooLibrary::step.count();
+const double latency = 2 * port_latency + GlooOptions{}.step.count();
 constexpr double MiB = 1 << 20;
 
 std::shared_ptr<const Cluster> machines(int count) {
@@ -53,7 +53,7 @@ TEST_CASE("where the network outruns a core, Gloo's reduce-scatter waits for the
   // than the hand-over, which is then hidden. All-gather: 10.5 us on the wire, not hidden.
   const double added = MiB / 14.2e9;
   const double wire = MiB / 100e9;
-  const double step = GlooLibrary::step.count();
+  const double step = GlooOptions{}.step.count();
   const double expected = 3 * 16 * added + step + 3 * 8 * (wire + step) + wire;
   CHECK(time_of(GlooLibrary(cluster), *cluster, CollectiveKind::all_reduce,
                 Bytes{static_cast<std::int64_t>(64 * MiB)}) == Approx(expected).epsilon(1e-4));
@@ -70,6 +70,25 @@ TEST_CASE("Gloo's other collectives cost what their code sends", "[cost][gloo]")
   // 8 ranks: three children at the root, then two, then one.
   CHECK(gloo_time(8, CollectiveKind::broadcast, size) == Approx(6 * size / rate).epsilon(1e-3));
   CHECK(gloo_time(2, CollectiveKind::broadcast, 1) == Approx(latency + 1 / rate));
+}
+
+TEST_CASE("Gloo's tensors in host memory are not copied, and its hand-over is an option",
+          "[cost][gloo]") {
+  const auto cluster = machines(2);
+  const Bytes size{64 << 20};
+  const auto startup = [&](const GlooOptions& options) {
+    const GlooLibrary library(cluster, options);
+    const auto patterns = library.plan(CollectiveKind::all_reduce, packed_placement(*cluster, 1));
+    return library.choose(patterns, size).cost.startup.count();
+  };
+  // From the GPU and back.
+  const double copies = 2 * (size / cluster->host_copy_bandwidth({0, 0})).count();
+  CHECK(startup({}) - startup({.tensors_on_gpu = false}) == Approx(copies));
+  // 8 B on 2 ranks: two steps of one part, whose two segments wait for each other.
+  const double slow =
+      time_of(GlooLibrary(cluster, {.step = Seconds{1e-3}, .tensors_on_gpu = false}), *cluster,
+              CollectiveKind::all_reduce, Bytes{8});
+  CHECK(slow == Approx(2 * (1e-3 + 2 * port_latency)).epsilon(1e-3));
 }
 
 TEST_CASE("two of Gloo's collectives at once share the links", "[cost][gloo]") {

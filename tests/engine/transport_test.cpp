@@ -4,6 +4,7 @@
 #include <random>
 #include <stdexcept>
 
+#include "sim/engine/incremental_transport.hpp"
 #include "sim/engine/reference_transport.hpp"
 #include "sim/engine/simgrid_transport.hpp"
 #include "tests/catch.hpp"
@@ -61,7 +62,12 @@ struct Problem {
   std::vector<TimedFlow> flows;
 };
 
-Problem random_problem(unsigned seed) {
+std::unique_ptr<Transport> make_own_transport(FlowProblem problem) {
+  return make_incremental_transport(problem);
+}
+
+/// @param flows_a_column  columns stand for so many flows on average.
+Problem random_problem(unsigned seed, int flows_a_column = 1) {
   std::mt19937 random(seed);
   const auto between = [&](int a, int b) {
     return a + static_cast<int>(random() % static_cast<unsigned>(b - a + 1));
@@ -82,20 +88,23 @@ Problem random_problem(unsigned seed) {
     }
     problem.rows.columns.push_back(column);
     const double cap = between(0, 3) == 0 ? 1e8 * between(1, 8) : Transport::no_cap;
-    problem.flows.push_back({0.25 * between(0, 4) + 0.001 * between(1, 2),
-                             static_cast<std::uint32_t>(f), 1e8 * between(1, 20), cap});
+    for (int again = between(1, 2 * flows_a_column - 1); again > 0; --again) {
+      problem.flows.push_back({0.25 * between(0, 4) + 0.001 * between(1, 2),
+                               static_cast<std::uint32_t>(f), 1e8 * between(1, 20), cap});
+    }
   }
   return problem;
 }
 
-TEST_CASE("SimGrid and the reference solver agree on 500 random problems", "[engine][transport]") {
-  // Different starts, weights 1 to 5, some rate caps; error relative to the time in flight.
+/// The worst difference of an end from the reference solver's, relative to the time in flight.
+template <class Make>
+double worst_difference(Make make, int flows_a_column, std::size_t flows_least) {
   double worst = 0;
   std::size_t flows = 0;
   for (unsigned seed = 1; seed <= 500; ++seed) {
-    const Problem problem = random_problem(seed);
+    const Problem problem = random_problem(seed, flows_a_column);
     const auto expected = Player(*make_reference_transport(problem.rows), problem.flows).play();
-    const auto got = Player(*make_simgrid_transport(problem.rows), problem.flows).play();
+    const auto got = Player(*make(problem.rows), problem.flows).play();
     for (std::size_t f = 0; f < expected.size(); ++f) {
       const double in_flight = expected[f] - problem.flows[f].start;
       REQUIRE(in_flight > 0);
@@ -103,8 +112,46 @@ TEST_CASE("SimGrid and the reference solver agree on 500 random problems", "[eng
     }
     flows += expected.size();
   }
-  CHECK(flows > 3500);
-  CHECK(worst < 1e-9);
+  CHECK(flows > flows_least);
+  return worst;
+}
+
+// Different starts, weights 1 to 5, some rate caps.
+
+TEST_CASE("SimGrid and the reference solver agree on 500 random problems", "[engine][transport]") {
+  CHECK(worst_difference(make_simgrid_transport, 1, 3500) < 1e-9);
+}
+
+TEST_CASE("Our own solver and the reference solver agree on 1000 random problems",
+          "[engine][transport]") {
+  CHECK(worst_difference(make_own_transport, 1, 3500) < 1e-9);
+  CHECK(worst_difference(make_own_transport, 4, 14000) < 1e-9);
+}
+
+TEST_CASE("With slack a shared row wastes what a late end keeps, and no more",
+          "[engine][transport][slack]") {
+  // Full but for `slack` at all times. Of n flows left, one that has ended keeps C / n for at most
+  // slack * T longer: over all N flows slack * T * C * (1/N + ... + 1/1) are lost, so that
+  // T * C * (1 - slack) <= bytes + slack * T * C * H. No row is overfull: T >= bytes / C.
+  const double slack = GENERATE(0.003, 0.01, 0.03);
+  constexpr std::size_t flow_count = 400;
+  std::mt19937 random(7);
+  FlowProblem problem{{1000}, {}};
+  std::vector<TimedFlow> flows;
+  double bytes = 0;
+  double harmonic = 0;
+  for (std::uint32_t f = 0; f < flow_count; ++f) {
+    problem.columns.push_back({{0, 1}});
+    flows.push_back({0, f, 1.0 + static_cast<double>(random() % 1000)});
+    bytes += flows.back().bytes;
+    harmonic += 1.0 / (f + 1);
+  }
+  const auto ends = Player(*make_incremental_transport(problem, slack), flows).play();
+  const double last = *std::max_element(ends.begin(), ends.end());
+  const double alone = bytes / problem.capacity.front();
+  CHECK(last >= alone * (1 - 1e-9));
+  CHECK(last > alone * (1 + slack / 10));  // it is not exact either
+  CHECK(last <= alone / (1 - slack - slack * harmonic));
 }
 
 template <class Make>
@@ -119,9 +166,10 @@ void check_sharing(Make make) {
   CHECK(ends[2] == Approx(13).epsilon(1e-12));
 }
 
-TEST_CASE("A hand-worked sharing comes out of both transports", "[engine][transport]") {
+TEST_CASE("A hand-worked sharing comes out of all transports", "[engine][transport]") {
   check_sharing(make_reference_transport);
   check_sharing(make_simgrid_transport);
+  check_sharing(make_own_transport);
 }
 
 template <class Make>
@@ -137,6 +185,7 @@ void check_lanes(Make make) {
 TEST_CASE("Rate caps belong to flows, not to columns", "[engine][transport]") {
   check_lanes(make_reference_transport);
   check_lanes(make_simgrid_transport);
+  check_lanes(make_own_transport);
 }
 
 TEST_CASE("Flows that end together are reported together, with a wake-up", "[engine][transport]") {
@@ -146,7 +195,7 @@ TEST_CASE("Flows that end together are reported together, with a wake-up", "[eng
     }
     std::vector<std::pair<double, std::size_t>> calls;
   };
-  for (const auto make : {make_reference_transport, make_simgrid_transport}) {
+  for (const auto make : {make_reference_transport, make_simgrid_transport, make_own_transport}) {
     const auto transport = make(FlowProblem{{3}, {{{0, 1}}, {{0, 1}}}});
     transport->start(0, 30, Transport::no_cap, 1);
     transport->start(1, 30, Transport::no_cap, 2);
@@ -166,7 +215,7 @@ TEST_CASE("A transport thrown out of can be followed by another", "[engine][tran
       throw std::runtime_error("stop");
     }
   };
-  for (const auto make : {make_reference_transport, make_simgrid_transport}) {
+  for (const auto make : {make_reference_transport, make_simgrid_transport, make_own_transport}) {
     for (int round = 0; round < 3; ++round) {
       const auto transport = make(FlowProblem{{10}, {{{0, 1}}}});
       transport->start(0, 100, Transport::no_cap, 1);

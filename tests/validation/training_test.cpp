@@ -108,6 +108,24 @@ TEST_CASE("Compute is set so that one GPU alone does what was measured", "[valid
   CHECK(predicted[0].compared != predicted[1].compared);
 }
 
+TEST_CASE("A file in milliseconds holds the median iteration, and takes no rate from its rows",
+          "[validation]") {
+  std::string text = file_text(rows);
+  text.replace(text.find("samples/s"), 9, "ms");
+  const auto file = read_training_file(config::parse_yaml(text, "x.yaml"));
+  CHECK(file.groups[0].rows[1].single_gpu == 0);
+  RunResult result;
+  result.samples = {0.3, 0.1, 0.2};
+  result.sample_weight = {1, 1, 1};
+  CHECK(in_unit(result, "ms") == Approx(200));
+}
+
+TEST_CASE("A row under a gate for the worst one misses beyond it", "[validation]") {
+  CHECK(TrainingGate{"g", 0.02, 0, 0.06}.row_limit() == 0.06);
+  CHECK(TrainingGate{"g", 0.02, 0.04, 0.06}.row_limit() == 0.04);
+  CHECK(TrainingGate{"g", 0.02, 0, 0}.row_limit() == 0.04);
+}
+
 TEST_CASE("A constant is fitted to the calibration rows alone", "[validation]") {
   // Four GPUs measured at 1000 as a calibration row: 64 * 4 / 1000 s is the iteration to be found.
   // The scored row, which no factor could meet at the same time, does not pull.
@@ -242,7 +260,7 @@ std::vector<fs::path> training_files() {
 TEST_CASE("Every file of training measurements is a series of its name", "[validation]") {
   std::set<std::string> series;
   for (const SeriesEntry& entry : series_catalogue()) {
-    if (entry.page == training_page) series.emplace(entry.name);
+    if (entry.page == training_page || entry.page == lab_page) series.emplace(entry.name);
   }
   std::set<std::string> files;
   for (const fs::path& file : training_files()) {

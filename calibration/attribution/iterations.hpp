@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "calibration/attribution/trace_index.hpp"
+
+namespace gradwire::calibration {
+
+/// One training iteration on the host: work launched in [start, end) belongs to it.
+struct HostIteration {
+  Nanoseconds start = 0;
+  Nanoseconds end = 0;
+};
+
+/// The iterations of a trace, in order, without overlap.
+struct Iterations {
+  std::vector<HostIteration> host;
+  /// What told them apart: "profiler steps", "iteration marks", "optimizer steps", or "repeating
+  /// kernels", where the times are those of device records, not of the host.
+  std::string told_by;
+  bool by_device = false;
+  std::uint32_t thread = 0;  ///< which ran them; means nothing by_device
+};
+
+/// Finds them by the first of these that the trace has at least once (calibration.md has no other):
+/// ranges "ProfilerStep#n"; marks "gradwire.iteration:n", from one to the next, so that the last
+/// iteration is given up; ends of optimizer steps, from one to the next, or from the
+/// beginning to the only one; the shortest sequence of
+/// kernels that repeats to the end of the trace, at least three times.
+/// Empty where there is none.
+[[nodiscard]] Iterations find_iterations(const TraceIndex& index);
+
+/// The shortest period of `sequence`'s tail: it repeats over at least four fifths of the sequence
+/// and at least three times. 0 where nothing does. Takes time linear in the sequence.
+[[nodiscard]] std::size_t repeating_tail(std::span<const NameId> sequence);
+
+}  // namespace gradwire::calibration

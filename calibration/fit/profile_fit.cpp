@@ -1,0 +1,389 @@
+#include "calibration/fit/profile_fit.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+
+#include "calibration/attribution/attribution.hpp"
+#include "calibration/attribution/overlap.hpp"
+#include "calibration/attribution/summary.hpp"
+#include "calibration/fit/layer_join.hpp"
+#include "sim/core/error.hpp"
+
+namespace gradwire::calibration {
+namespace {
+
+constexpr double milliseconds = 1e3;
+constexpr double microseconds = 1e6;
+constexpr double per_cent = 100;
+/// Recorded time that may belong to no layer of the model; as for other work (calibration.md a.4).
+constexpr double left_over_max = 0.03;
+/// How many disagreements a message shows.
+constexpr std::size_t shown_max = 5;
+
+std::string beginning_of(const std::vector<std::string>& texts) {
+  const auto end = texts.begin() + static_cast<std::ptrdiff_t>(std::min(texts.size(), shown_max));
+  return fmt::format("{}", fmt::join(texts.begin(), end, "; "));
+}
+
+/// Makes a profile of a trace that was attributed and summarised.
+class Fit {
+ public:
+  Fit(const Trace& trace, const CheckBounds& bounds)
+      : trace_(trace),
+        bounds_(bounds),
+        attribution_(attribute(trace)),
+        summary_(summarise(attribution_)),
+        checks_(checks_of(attribution_, summary_)) {
+    fit_.notes = attribution_.notes;
+  }
+
+  RecordingChecks& checks() { return checks_; }
+  [[nodiscard]] const Attribution& attribution() const { return attribution_; }
+  [[nodiscard]] const StepSummary& summary() const { return summary_; }
+
+  [[noreturn]] void fail(const std::string& message) const {
+    throw ConfigError({trace_.file, 0, 0}, message);
+  }
+
+  void check() const {
+    const std::vector<std::string> found = failures(checks_, summary_, bounds_);
+    if (!found.empty()) fail(fmt::format("{}", fmt::join(found, "; ")));
+  }
+
+  /// Layers of a model, with the recorded times.
+  void take_frame(const ComputeProfile& frame) {
+    const LayerJoin join = join_layers(attribution_, summary_, frame, trace_.file);
+    const std::string first = beginning_of(join.disagreements);
+    if (join.left_over > left_over_max * summary_.busy) {
+      fail(fmt::format(
+          "the trace is not of '{}': {:.1f} ms of its layers belong to none of the "
+          "model's; expected the same layers in the same order ({} differences: {})",
+          frame.model, milliseconds * join.left_over.count(), join.disagreements.size(), first));
+    }
+    profile().layers = frame.layers;
+    profile().registration = frame.registration;
+    profile().gradient_order = frame.gradient_order;
+    profile().buffers = frame.buffers;
+    profile().buffer_elements = frame.buffer_elements;
+    for (std::size_t j = 0; j < frame.layers.size(); ++j) {
+      LayerProfile& layer = profile().layers[j];
+      if (join.recorded[j] < 0) {
+        if (!layer.parameters.empty()) {
+          fail(
+              fmt::format("the trace has no layer for '{}', which has parameters; expected the "
+                          "layers of '{}' ({} differences: {})",
+                          layer.name, frame.model, join.disagreements.size(), first));
+        }
+        continue;
+      }
+      const auto recorded = static_cast<std::size_t>(join.recorded[j]);
+      take_times(recorded, layer);
+      attribution_.layers[recorded].kind = layer.kind;
+    }
+    if (join.left_over > Seconds{}) summary_.other += join.left_over;
+    for (const std::string& disagreement : join.disagreements) fit_.notes.push_back(disagreement);
+    tell_guesses(join.recorded);
+  }
+
+  /// Layers as the trace names them, with the parameters that its shapes tell.
+  void take_own_layers(bool parameters_from_shapes) {
+    for (std::size_t i = 0; i < attribution_.layers.size(); ++i) {
+      const AttributedLayer& recorded = attribution_.layers[i];
+      const LayerSummary& times = summary_.layers[i];
+      const bool idle = times.forward + times.backward == Seconds{};
+      if (idle && recorded.parameters.empty()) continue;
+      LayerProfile layer;
+      layer.name = recorded.name;
+      layer.kind = recorded.kind;
+      layer.flops = recorded.flops;
+      if (parameters_from_shapes) {
+        for (ParameterSpec parameter : recorded.parameters) {
+          parameter.name = layer.name + "." + parameter.name;
+          layer.parameters.push_back(std::move(parameter));
+        }
+      }
+      take_times(i, layer);
+      layer_at_[i] = profile().layers.size();
+      profile().layers.push_back(std::move(layer));
+      fit_.recorded.recording.layers.push_back(times.recording);
+    }
+  }
+
+  /// The profile's layer of a recorded one; none: it was idle.
+  [[nodiscard]] std::optional<std::size_t> layer_at(int recorded) const {
+    const auto at = layer_at_.find(static_cast<std::size_t>(recorded));
+    return recorded < 0 || at == layer_at_.end() ? std::nullopt : std::optional(at->second);
+  }
+
+  /// Everything that is not layers, and the time of an iteration.
+  void take_rest(std::optional<Seconds> iteration) {
+    ComputeProfile& made = profile();
+    RecordedExtras& extras = fit_.recorded.recording;
+    made.optimizer = summary_.optimizer;
+    extras.period = summary_.recording.period;
+    extras.gpu_busy = summary_.recording.gpu_busy;
+    extras.factor = summary_.recording.factor;
+    if (extras.factor) made.factor_stdev = extras.factor->stdev;
+    if (iteration) {
+      // The recording may have slowed the host: what counts is the iteration without it.
+      checks_.closure_span = summary_.busy / *iteration;
+      checks_.bound = *checks_.closure_span < bounds_.closure_span_min ? "host" : "gpu";
+      if (checks_.bound == "host") {
+        note(fmt::format("host-bound: the GPU is busy {:.0f} % of the iteration of {:.1f} ms",
+                         per_cent * *checks_.closure_span, milliseconds * iteration->count()));
+      }
+    } else if (const std::string why = host_bound(summary_, bounds_); !why.empty()) {
+      fail(why + "; or give the time of an iteration that was not recorded");
+    }
+    take_iteration(iteration);
+    made.gpu_busy = std::min(summary_.busy, made.iteration);
+    made.host_launch = summary_.host_launch;
+    if (made.launch_bound() > made.iteration) {
+      made.host_launch = Seconds{};
+      fit_.notes.push_back(fmt::format(
+          "no host time is taken over: launches of {:.0f} us a layer, the profiler's cost with "
+          "them, would not fit into the iteration",
+          microseconds * summary_.host_launch.count()));
+    }
+    for (const auto& [kind, overlap] : overlap_slowdown(attribution_)) {
+      made.overlap[kind] = overlap.slowdown;
+    }
+    checks_.parameters = made.parameter_count();
+    checks_.tensors = made.tensor_count();
+    extras.checks = checks_;
+  }
+
+  [[nodiscard]] ComputeProfile& profile() { return fit_.recorded.profile; }
+  [[nodiscard]] RecordedExtras& extras() { return fit_.recorded.recording; }
+  void note(std::string text) { fit_.notes.push_back(std::move(text)); }
+  [[nodiscard]] ProfileFit take() { return std::move(fit_); }
+
+ private:
+  void take_times(std::size_t recorded, LayerProfile& layer) const {
+    const LayerSummary& times = summary_.layers[recorded];
+    layer.forward = times.forward;
+    layer.backward = times.backward;
+    layer.stdev = times.stdev;
+    for (ParameterSpec& parameter : layer.parameters) parameter.ready = times.ready;
+  }
+
+  void tell_guesses(const std::vector<int>& joined) {
+    const auto guessed = std::ranges::count_if(joined, [&](int i) {
+      return i >= 0 && attribution_.layers[static_cast<std::size_t>(i)].kind_is_guess;
+    });
+    if (guessed > 0) {
+      fit_.notes.push_back(fmt::format(
+          "{} convolutions without shapes in the trace were joined by their order", guessed));
+    }
+  }
+
+  void take_iteration(std::optional<Seconds> iteration) {
+    ComputeProfile& made = profile();
+    const Seconds parts = made.forward() + made.backward() + made.optimizer;
+    made.iteration =
+        iteration.value_or(summary_.period - summary_.wrapper_stream - summary_.exposed);
+    if (!iteration) {
+      if (summary_.wrapper_records > 0) {
+        note(
+            fmt::format("{} copies of DistributedDataParallel, {:.3f} ms of the stream, are taken "
+                        "out of the iteration",
+                        summary_.wrapper_records, milliseconds * summary_.wrapper_stream.count()));
+      }
+      if (summary_.exposed > Seconds{}) {
+        note(
+            fmt::format("{:.3f} ms of communication with nothing beside it are taken out of the "
+                        "iteration",
+                        milliseconds * summary_.exposed.count()));
+      }
+      made.iteration = std::max(made.iteration, parts);
+    }
+    if (made.iteration < parts) {
+      fail(
+          fmt::format("an iteration of {:.3f} ms is shorter than its parts; expected at least "
+                      "{:.3f} ms, what forward, backward and optimizer take",
+                      milliseconds * made.iteration.count(), milliseconds * parts.count()));
+    }
+  }
+
+  const Trace& trace_;
+  CheckBounds bounds_;
+  Attribution attribution_;
+  StepSummary summary_;
+  RecordingChecks checks_;
+  std::map<std::size_t, std::size_t> layer_at_;
+  ProfileFit fit_;
+};
+
+std::int64_t elements_of(const std::vector<ParameterSpec>& parameters) {
+  std::int64_t sum = 0;
+  for (const ParameterSpec& parameter : parameters) sum += parameter.elements();
+  return sum;
+}
+
+/// Gradients of a full recording: the parameters of a workload find their layers.
+class Gradients {
+ public:
+  Gradients(Fit& fit, const Workload& workload) : fit_(fit), workload_(workload) {
+    std::map<std::string, std::vector<Seconds>> ready;
+    for (const IterationTimes& times : fit.attribution().iterations) {
+      for (const ReadyGradient& gradient : times.gradients) {
+        ready[gradient.parameter].push_back(Seconds{1e-9 * static_cast<double>(gradient.ready)});
+        layer_of_.insert_or_assign(gradient.parameter, gradient.layer);
+      }
+    }
+    for (const auto& [name, samples] : ready) ready_[name] = percentiles_of(samples).p50;
+  }
+
+  void take() {
+    ComputeProfile& profile = fit_.profile();
+    std::map<std::string, std::size_t> by_name;
+    for (std::size_t i = 0; i < profile.layers.size(); ++i) by_name[profile.layers[i].name] = i;
+    for (ParameterSpec parameter : workload_.parameters) {
+      const std::size_t layer = layer_of(parameter.name, by_name);
+      if (const auto ready = ready_.find(parameter.name); ready != ready_.end()) {
+        parameter.ready = ready->second;
+      }
+      profile.layers[layer].parameters.push_back(std::move(parameter));
+    }
+    if (!ready_.empty()) {
+      fit_.checks().param_bytes = static_cast<double>(marked_elements()) /
+                                  static_cast<double>(elements_of(workload_.parameters));
+    }
+    take_orders();
+  }
+
+ private:
+  std::size_t layer_of(const std::string& parameter,
+                       const std::map<std::string, std::size_t>& by_name) const {
+    // The module that holds it, or a module around that.
+    for (std::size_t dot = parameter.rfind('.'); dot != std::string::npos && dot > 0;
+         dot = parameter.rfind('.', dot - 1)) {
+      const auto named = by_name.find(parameter.substr(0, dot));
+      if (named != by_name.end()) return named->second;
+    }
+    if (const auto marked = layer_of_.find(parameter); marked != layer_of_.end()) {
+      if (const auto layer = fit_.layer_at(marked->second)) return *layer;
+    }
+    fit_.fail(
+        fmt::format("parameter '{}' belongs to no layer; expected a module of its name, or "
+                    "the mark of its gradient behind a layer's backward",
+                    parameter));
+  }
+
+  /// Elements that became ready in an iteration; the last one's, they do not change.
+  [[nodiscard]] std::int64_t marked_elements() const {
+    std::int64_t sum = 0;
+    for (const ReadyGradient& gradient : fit_.attribution().iterations.back().gradients) {
+      sum += gradient.elements;
+    }
+    return sum;
+  }
+
+  void take_orders() {
+    ComputeProfile& profile = fit_.profile();
+    std::map<std::string, TensorId> ids;
+    for (const ParameterSpec& parameter : workload_.parameters) {
+      ids.emplace(parameter.name, static_cast<TensorId>(ids.size()));
+    }
+    if (ids.size() != workload_.parameters.size()) {
+      fit_.fail("the workload names a parameter twice; expected each once");
+    }
+    // registration[id] is the tensor's place along the layers.
+    profile.registration.assign(ids.size(), 0);
+    int place = 0;
+    bool as_they_run = true;
+    for (const LayerProfile& layer : profile.layers) {
+      for (const ParameterSpec& parameter : layer.parameters) {
+        as_they_run = as_they_run && ids.at(parameter.name) == place;
+        profile.registration[static_cast<std::size_t>(ids.at(parameter.name))] = place++;
+      }
+    }
+    if (as_they_run) profile.registration.clear();
+    for (const ReadyGradient& gradient : fit_.attribution().iterations.back().gradients) {
+      const auto id = ids.find(gradient.parameter);
+      if (id == ids.end()) continue;
+      if (std::ranges::find(profile.gradient_order, id->second) != profile.gradient_order.end()) {
+        continue;  // accumulated twice: the first mark counts
+      }
+      profile.gradient_order.push_back(id->second);
+    }
+    if (profile.gradient_order.size() != ids.size()) {
+      profile.gradient_order = reverse_registration_order(static_cast<int>(ids.size()));
+      fit_.note(
+          "no complete set of gradients' marks: gradients are taken to become ready in the "
+          "reverse order of registration");
+    }
+  }
+
+  Fit& fit_;
+  const Workload& workload_;
+  std::map<std::string, Seconds> ready_;
+  std::map<std::string, int> layer_of_;
+};
+
+}  // namespace
+
+ProfileFit fit_trace(const Trace& trace, const ProfileSubject& subject, const CheckBounds& bounds) {
+  Fit fit(trace, bounds);
+  fit.check();
+  ComputeProfile& profile = fit.profile();
+  profile.model = subject.model;
+  profile.gpu = subject.gpu;
+  profile.batch_per_gpu = subject.batch_per_gpu;
+  profile.dtype = subject.dtype;
+  profile.source = subject.source;
+  profile.optimizer_bytes_per_parameter = subject.optimizer_bytes_per_parameter;
+  if (subject.frame) {
+    fit.take_frame(*subject.frame);
+  } else {
+    fit.take_own_layers(true);
+    if (profile.tensor_count() == 0) {
+      fit.fail(
+          "no parameters: the trace has no shapes of operators' inputs; expected a trace with "
+          "record_shapes=True, or the model's name, whose layers are known");
+    }
+    profile.gradient_order = reverse_registration_order(profile.tensor_count());
+    fit.note(
+        "parameters are told from the shapes of operators' inputs: shared ones count twice, "
+        "and their order is that of the layers");
+  }
+  fit.take_rest(subject.iteration);
+  return fit.take();
+}
+
+ProfileFit fit_recording(const Workload& workload, const std::vector<Seconds>& uninstrumented,
+                         const Trace* light, const Trace& full, const ProfileSource& source,
+                         const CheckBounds& bounds) {
+  Fit fit(full, bounds);
+  ComputeProfile& profile = fit.profile();
+  profile.model = workload.model;
+  profile.gpu = workload.gpu;
+  profile.batch_per_gpu = workload.batch_per_gpu;
+  profile.dtype = workload.dtype;
+  profile.source = source;
+  profile.buffers = workload.buffers;
+  profile.buffer_elements = workload.buffer_elements;
+  fit.take_own_layers(false);
+  Gradients(fit, workload).take();
+  std::optional<Seconds> iteration;
+  if (light != nullptr) {
+    fit.checks().full_vs_light = kernel_ratio(full, *light);
+    const std::vector<Seconds> times = iteration_times(*light);
+    if (!times.empty()) iteration = percentiles_of(times).p50;
+  }
+  if (!uninstrumented.empty()) {
+    const Percentiles bare = percentiles_of(uninstrumented);
+    if (iteration) fit.checks().light_vs_full = *iteration / bare.p50;
+    fit.extras().uninstrumented = bare;
+    iteration = bare.p50;
+  }
+  fit.check();
+  fit.take_rest(iteration);
+  return fit.take();
+}
+
+}  // namespace gradwire::calibration

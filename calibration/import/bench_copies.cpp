@@ -1,0 +1,91 @@
+#include "calibration/import/bench_copies.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "calibration/fit/least_squares.hpp"
+#include "calibration/import/json_document.hpp"
+#include "calibration/import/timed_calls.hpp"
+#include "sim/core/error.hpp"
+
+namespace gradwire::calibration {
+namespace {
+
+CopySeries read_series(const JsonValue& value) {
+  static const std::vector<std::string> kinds = {"h2d", "d2h", "both", "d2d", "peer"};
+  static const std::vector<std::string> memories = {"pinned", "pageable"};
+  JsonMap map(value, "an entry of 'copies'");
+  CopySeries series;
+  series.kind = map.require_choice("kind", kinds);
+  series.pinned = map.require_choice("memory", memories) == "pinned";
+  for (const JsonValue& gpu : map.list("gpus")) {
+    if (!gpu.whole || *gpu.whole < 0) {
+      throw ConfigError(gpu.where, "a GPU in 'gpus'; expected a whole number of at least 0");
+    }
+    series.gpus.push_back(static_cast<int>(*gpu.whole));
+  }
+  const std::size_t least = series.kind == "peer" ? 2 : 1;
+  if (series.gpus.size() < least) {
+    map.fail("gpus", fmt::format("'gpus' has {}; expected at least {} for '{}'", series.gpus.size(),
+                                 least, series.kind));
+  }
+  series.copies_at_once = static_cast<int>(map.require_whole("copies_at_once", 1));
+  series.peer_access = map.yes_or("peer_access", false);
+  std::int64_t size_least = 1;
+  for (const JsonValue& entry : map.list("rows")) {
+    JsonMap row(entry, "a row");
+    const std::int64_t size = row.require_whole("size_bytes", size_least);
+    size_least = size + 1;
+    const TimedCalls calls = read_timed_calls(row);
+    if (!calls.pipelined) {
+      row.fail("pipelined_us", "the row has no 'pipelined_us'; expected it");
+    }
+    series.rows.push_back({Bytes{size}, calls.p50, calls.p99, *calls.pipelined});
+    row.finish();
+  }
+  if (series.rows.empty()) map.fail("rows", "there is no row; expected at least one in 'rows'");
+  map.finish();
+  return series;
+}
+
+}  // namespace
+
+CopyBench read_bench_copies(const std::string& text, const std::string& file) {
+  const JsonValue document = parse_json(text, file);
+  JsonMap map(document);
+  map.require_schema("gradwire.bench.copies/1");
+  static_cast<void>(map.text_or("tool", ""));
+  static_cast<void>(map.text_or("date", ""));
+  CopyBench bench;
+  bench.node = map.text_or("node", "");
+  bench.gpu = map.text_or("gpu", "");
+  for (const JsonValue& entry : map.list("copies")) bench.series.push_back(read_series(entry));
+  if (bench.series.empty()) {
+    map.fail("copies", "there is no copy; expected at least one in 'copies'");
+  }
+  map.finish();
+  return bench;
+}
+
+CopyFit fit_copies(const CopySeries& series) {
+  LeastSquares<2> squares;
+  for (const CopyRow& row : series.rows) {
+    const double time = row.pipelined.count();
+    squares.add({1 / time, static_cast<double>(row.size.count()) / time}, 1);
+  }
+  const auto [weights, residual, used] = squares.non_negative();
+  if (!(weights[1] > 0)) {
+    throw SimulationError(
+        fmt::format("times of '{}' copies do not grow with the size", series.kind));
+  }
+  CopyFit fit{Seconds{weights[0]}, BytesPerSecond{1 / weights[1]}, 0};
+  for (const CopyRow& row : series.rows) {
+    const Seconds fitted = fit.latency + row.size / fit.bandwidth;
+    fit.error_max = std::max(fit.error_max, std::abs(fitted / row.pipelined - 1));
+  }
+  return fit;
+}
+
+}  // namespace gradwire::calibration

@@ -1,0 +1,107 @@
+#include "calibration/import/compressors.hpp"
+
+#include <fmt/format.h>
+
+#include "calibration/import/json_document.hpp"
+#include "calibration/import/timed_calls.hpp"
+#include "sim/core/error.hpp"
+
+namespace gradwire::calibration {
+namespace {
+
+Seconds read_time(JsonMap& row, const char* key) {
+  JsonMap map(row.require(key, JsonValue::Kind::object), fmt::format("'{}'", key));
+  const TimedCalls calls = read_timed_calls(map);
+  if (!calls.pipelined) map.fail("pipelined_us", "there is no 'pipelined_us'; expected it");
+  map.finish();
+  return *calls.pipelined;
+}
+
+CompressorSeries read_series(const JsonValue& value) {
+  static const std::vector<std::string> names = {"fp16",    "bf16",     "signsgd", "ef_signsgd",
+                                                 "qsgd",    "topk",     "ef_topk", "dgc",
+                                                 "randomk", "powersgd", "acp_sgd", "onebit_adam"};
+  JsonMap map(value, "an entry of 'tables'");
+  CompressorSeries series;
+  series.compressor = map.require_choice("compressor", names);
+  series.settings = map.text_or("settings", "");
+  std::int64_t least = 1;
+  for (const JsonValue& entry : map.list("rows")) {
+    JsonMap row(entry, "a row");
+    CompressorTimes times;
+    times.elements = row.require_whole("elements", least);
+    least = times.elements + 1;
+    times.encode = read_time(row, "encode");
+    times.decode = read_time(row, "decode");
+    row.finish();
+    series.rows.push_back(times);
+  }
+  if (series.rows.empty()) map.fail("rows", "there is no row; expected at least one in 'rows'");
+  map.finish();
+  return series;
+}
+
+/// A text in double quotes, which YAML reads as it stands.
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char letter : text) {
+    if (letter == '"' || letter == '\\') result += '\\';
+    result += letter;
+  }
+  return result + '"';
+}
+
+}  // namespace
+
+CompressorBench read_bench_compressors(const std::string& text, const std::string& file) {
+  static const std::vector<std::string> devices = {"gpu", "cpu"};
+  static const std::vector<std::string> implementations = {"kernels", "torch"};
+  const JsonValue document = parse_json(text, file);
+  JsonMap map(document);
+  map.require_schema("gradwire.bench.compressors/1");
+  CompressorBench bench;
+  bench.tool = map.require_text("tool");
+  bench.date = map.text_or("date", "");
+  bench.node = map.text_or("node", "");
+  bench.gpu = map.text_or("gpu", "");
+  bench.on_gpu = map.require_choice("device", devices) == "gpu";
+  bench.implementation = map.require_choice("implementation", implementations);
+  bench.memory_bandwidth =
+      BytesPerSecond{map.optional_above("memory_bandwidth_bytes_per_s", 0).value_or(0)};
+  for (const JsonValue& entry : map.list("tables")) bench.series.push_back(read_series(entry));
+  if (bench.series.empty()) {
+    map.fail("tables", "there is no table; expected at least one in 'tables'");
+  }
+  map.finish();
+  return bench;
+}
+
+std::string write_compressor_costs(const CompressorBench& bench, BytesPerSecond bandwidth) {
+  if (bench.memory_bandwidth > BytesPerSecond{}) bandwidth = bench.memory_bandwidth;
+  if (bench.on_gpu && !(bandwidth > BytesPerSecond{})) {
+    throw SimulationError("nobody tells the memory bandwidth of '" + bench.gpu +
+                          "'; expected it in the record or beside it");
+  }
+  std::string text =
+      fmt::format("# Recorded by {} on {}, {}; {}.\nschema: gradwire.compressor_costs/1\ntables:\n",
+                  bench.tool, bench.node, bench.date,
+                  bench.implementation == "torch" ? "PyTorch's operations" : "our own kernels");
+  for (const CompressorSeries& series : bench.series) {
+    text += fmt::format("  - compressor: {}\n    device: {}\n", series.compressor,
+                        bench.on_gpu ? "gpu" : "cpu");
+    if (bench.on_gpu) {
+      text += fmt::format("    gpu: {}\n    memory_bandwidth: {:.7g} GB/s\n", quoted(bench.gpu),
+                          bandwidth.count() * 1e-9);
+    }
+    text += fmt::format("    source: {}\n    below: constant\n    rows:\n",
+                        quoted(fmt::format("recorded by {}, {}{}{}", bench.tool, bench.date,
+                                           series.settings.empty() ? "" : ", ", series.settings)));
+    for (const CompressorTimes& row : series.rows) {
+      text += fmt::format("      - {{elements: {}, encode: {:.5g} us, decode: {:.5g} us}}\n",
+                          row.elements, row.encode.count() * 1e6, row.decode.count() * 1e6);
+    }
+  }
+  return text;
+}
+
+}  // namespace gradwire::calibration

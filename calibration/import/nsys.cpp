@@ -1,0 +1,280 @@
+#include "calibration/import/nsys.hpp"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "calibration/import/recording.hpp"
+#include "sim/core/error.hpp"
+
+namespace gradwire::calibration {
+namespace {
+
+constexpr Nanoseconds time_max = Nanoseconds{1} << 62U;
+
+/// NVTX_EVENTS.eventType ("SQLite Export Schema Reference", NVTX).
+constexpr int event_mark = 34;
+constexpr int event_push_pop_range = 59;
+constexpr int event_start_end_range = 60;
+
+class Database {
+ public:
+  explicit Database(const std::string& file) : file_(file) {
+    if (!std::filesystem::is_regular_file(file)) fail("cannot read the file");
+    sqlite3* opened = nullptr;
+    const int code = sqlite3_open_v2(file.c_str(), &opened, SQLITE_OPEN_READONLY, nullptr);
+    database_.reset(opened);
+    if (code != SQLITE_OK) fail("cannot read the file");
+  }
+
+  [[noreturn]] void fail(const std::string& what) const {
+    throw ConfigError({file_, 0, 0}, what +
+                                         "; expected a recording of Nsight Systems, exported with "
+                                         "nsys export --type sqlite");
+  }
+
+  [[nodiscard]] bool has_column(const std::string& table, const std::string& column) const {
+    bool found = false;
+    // pragma_table_info has no row for a table that is not there.
+    run(fmt::format("SELECT 1 FROM pragma_table_info('{}') WHERE name = '{}'", table, column),
+        [&](sqlite3_stmt*) { found = true; });
+    return found;
+  }
+  [[nodiscard]] bool has_table(const std::string& table) const {
+    bool found = false;
+    run(fmt::format("SELECT 1 FROM pragma_table_info('{}')", table),
+        [&](sqlite3_stmt*) { found = true; });
+    return found;
+  }
+
+  /// Calls `row` for each row of a query.
+  void run(const std::string& query, const std::function<void(sqlite3_stmt*)>& row) const {
+    sqlite3_stmt* prepared = nullptr;
+    if (sqlite3_prepare_v2(database_.get(), query.c_str(), -1, &prepared, nullptr) != SQLITE_OK) {
+      fail(fmt::format("the database is damaged or another ({})", sqlite3_errmsg(database_.get())));
+    }
+    const std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> statement(prepared,
+                                                                          sqlite3_finalize);
+    int code = SQLITE_ROW;
+    while ((code = sqlite3_step(prepared)) == SQLITE_ROW) row(prepared);
+    if (code != SQLITE_DONE) {
+      fail(fmt::format("the database is damaged ({})", sqlite3_errmsg(database_.get())));
+    }
+  }
+
+ private:
+  std::string file_;
+  std::unique_ptr<sqlite3, int (*)(sqlite3*)> database_{nullptr, sqlite3_close};
+};
+
+std::string_view text_at(sqlite3_stmt* row, int column) {
+  const unsigned char* text = sqlite3_column_text(row, column);
+  if (text == nullptr) return "";
+  // SQLite's own type for text is unsigned.
+  return {reinterpret_cast<const char*>(text),  // NOLINT
+          static_cast<std::size_t>(sqlite3_column_bytes(row, column))};
+}
+
+std::uint32_t number_at(sqlite3_stmt* row, int column) {
+  return static_cast<std::uint32_t>(
+      std::clamp<std::int64_t>(sqlite3_column_int64(row, column), 0, UINT32_MAX));
+}
+
+class NsysReader {
+ public:
+  explicit NsysReader(const std::string& file) : database_(file) {
+    trace_.file = file;
+    trace_.tool = "Nsight Systems";
+  }
+
+  Trace run() {
+    if (!database_.has_table("StringIds")) database_.fail("no table 'StringIds'");
+    database_.run("SELECT id, value FROM StringIds", [&](sqlite3_stmt* row) {
+      strings_[sqlite3_column_int64(row, 0)] = trace_.names.id(text_at(row, 1));
+    });
+    read_kernels();
+    read_memory("CUPTI_ACTIVITY_KIND_MEMCPY", "copyKind", DeviceKind::copy);
+    read_memory("CUPTI_ACTIVITY_KIND_MEMSET", "0", DeviceKind::memset);
+    read_calls();
+    read_nvtx();
+    tell_missing();
+    return std::move(trace_);
+  }
+
+ private:
+  /// Whether the table is there; then it must have these columns.
+  bool require_columns(const std::string& table, const std::vector<std::string>& columns) {
+    if (!database_.has_table(table)) return false;
+    for (const std::string& column : columns) {
+      if (!database_.has_column(table, column)) {
+        database_.fail(fmt::format("table '{}' has no column '{}'", table, column));
+      }
+    }
+    return true;
+  }
+
+  NameId name_of(std::int64_t string) {
+    const auto known = strings_.find(string);
+    return known == strings_.end() ? trace_.names.id("") : known->second;
+  }
+
+  struct Interval {
+    Nanoseconds start = 0;
+    Nanoseconds end = 0;
+  };
+  /// Columns 0 and 1.
+  [[nodiscard]] Interval interval(sqlite3_stmt* row, const std::string& table) const {
+    const Interval read{sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1)};
+    if (read.start < 0 || read.end < read.start || read.end > time_max) {
+      database_.fail(
+          fmt::format("table '{}' has a row from {} to {} ns", table, read.start, read.end));
+    }
+    return read;
+  }
+
+  void read_kernels() {
+    const std::string table = "CUPTI_ACTIVITY_KIND_KERNEL";
+    if (!require_columns(table, {"start", "end", "deviceId", "streamId", "correlationId"})) return;
+    // Since 2020 the demangled name is a string id of its own.
+    const char* name = database_.has_column(table, "demangledName") ? "demangledName" : "shortName";
+    const char* blocks = database_.has_column(table, "gridX") ? "gridX * gridY * gridZ" : "0";
+    database_.run(
+        fmt::format("SELECT start, end, deviceId, streamId, correlationId, {}, {} FROM {}", name,
+                    blocks, table),
+        [&](sqlite3_stmt* row) {
+          const Interval time = interval(row, table);
+          DeviceRecord record;
+          record.start = time.start;
+          record.end = time.end;
+          record.device = number_at(row, 2);
+          record.stream = number_at(row, 3);
+          record.correlation = number_at(row, 4);
+          record.name = name_of(sqlite3_column_int64(row, 5));
+          record.blocks = number_at(row, 6);
+          trace_.device.push_back(record);
+        });
+  }
+
+  void read_memory(const std::string& table, const char* copy, DeviceKind kind) {
+    if (!require_columns(table,
+                         {"start", "end", "deviceId", "streamId", "correlationId", "bytes"})) {
+      return;
+    }
+    const NameId name = trace_.names.id(kind == DeviceKind::copy ? "Memcpy" : "Memset");
+    database_.run(
+        fmt::format("SELECT start, end, deviceId, streamId, correlationId, bytes, {} FROM {}", copy,
+                    table),
+        [&](sqlite3_stmt* row) {
+          const Interval time = interval(row, table);
+          DeviceRecord record;
+          record.start = time.start;
+          record.end = time.end;
+          record.device = number_at(row, 2);
+          record.stream = number_at(row, 3);
+          record.correlation = number_at(row, 4);
+          record.bytes = std::max<std::int64_t>(0, sqlite3_column_int64(row, 5));
+          record.name = name;
+          record.kind = kind;
+          // Numbered as CUPTI does.
+          for (const CopyKind known : {CopyKind::host_to_device, CopyKind::device_to_host,
+                                       CopyKind::device_to_device, CopyKind::peer_to_peer}) {
+            if (number_at(row, 6) == static_cast<std::uint32_t>(known)) record.copy = known;
+          }
+          trace_.device.push_back(record);
+        });
+  }
+
+  void read_calls() {
+    const std::string table = "CUPTI_ACTIVITY_KIND_RUNTIME";
+    if (!require_columns(table, {"start", "end", "globalTid", "correlationId", "nameId"})) return;
+    database_.run(
+        "SELECT start, end, globalTid, correlationId, nameId FROM " + table,
+        [&](sqlite3_stmt* row) {
+          const Interval time = interval(row, table);
+          trace_.calls.push_back({time.start, time.end, name_of(sqlite3_column_int64(row, 4)),
+                                  number_at(row, 3), thread(row, 2)});
+        });
+  }
+
+  void read_nvtx() {
+    const std::string table = "NVTX_EVENTS";
+    if (!require_columns(table, {"start", "end", "eventType", "text", "globalTid"})) return;
+    const char* id = database_.has_column(table, "textId") ? "textId" : "NULL";
+    database_.run(
+        fmt::format("SELECT start, end, eventType, globalTid, text, {} FROM {}", id, table),
+        [&](sqlite3_stmt* row) {
+          const int type = sqlite3_column_int(row, 2);
+          // Registered strings stand in StringIds.
+          const bool registered = sqlite3_column_type(row, 5) != SQLITE_NULL;
+          const std::string text = registered ? trace_.names[name_of(sqlite3_column_int64(row, 5))]
+                                              : std::string(text_at(row, 4));
+          const bool range = type == event_push_pop_range || type == event_start_end_range;
+          if (range && sqlite3_column_type(row, 1) != SQLITE_NULL) {
+            keep_range(interval(row, table), text, thread(row, 3));
+          } else if (type == event_mark) {
+            trace_.marks.push_back({sqlite3_column_int64(row, 0), trace_.names.id(text),
+                                    trace_.names.id("nvtx"), thread(row, 3)});
+          }
+        });
+  }
+
+  void keep_range(const Interval& time, const std::string& text, std::uint32_t thread) {
+    const OperatorName name = split_operator_name(text);
+    RangeRecord range;
+    range.start = time.start;
+    range.end = time.end;
+    range.name = trace_.names.id(name.name);
+    range.domain = trace_.names.id("nvtx");
+    range.thread = thread;
+    range.sequence = name.sequence;
+    // emit_nvtx(record_shapes=True) writes them behind the name.
+    constexpr std::string_view sizes = ", sizes = ";
+    if (const std::size_t at = text.find(sizes); at != std::string::npos) {
+      const std::size_t begin = at + sizes.size();
+      const std::size_t end = text.find(", input_op_ids", begin);
+      range.shapes = trace_.names.id(std::string_view(text).substr(
+          begin, end == std::string::npos ? std::string::npos : end - begin));
+    }
+    trace_.ranges.push_back(range);
+  }
+
+  /// Threads of all processes have one number; each gets a small one.
+  std::uint32_t thread(sqlite3_stmt* row, int column) {
+    return threads_
+        .try_emplace(sqlite3_column_int64(row, column), static_cast<std::uint32_t>(threads_.size()))
+        .first->second;
+  }
+
+  void tell_missing() {
+    const auto lacks = [&](bool there, const char* what) {
+      if (!there) trace_.missing.emplace_back(what);
+    };
+    lacks(!trace_.device.empty(), "kernels (nsys profile --trace=cuda)");
+    lacks(!trace_.calls.empty(), "calls of CUDA's runtime (nsys profile --trace=cuda)");
+    lacks(!trace_.ranges.empty(), "NVTX ranges (nsys profile --trace=nvtx, torch's emit_nvtx)");
+    lacks(
+        std::ranges::any_of(trace_.ranges,
+                            [](const RangeRecord& range) { return range.sequence != no_sequence; }),
+        "sequence numbers of autograd nodes (torch.autograd.profiler.emit_nvtx)");
+  }
+
+  Database database_;
+  Trace trace_;
+  std::map<std::int64_t, NameId> strings_;
+  std::map<std::int64_t, std::uint32_t> threads_;
+};
+
+}  // namespace
+
+Trace read_nsys(const std::string& file) {
+  return NsysReader(file).run();
+}
+
+}  // namespace gradwire::calibration

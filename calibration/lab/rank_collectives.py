@@ -1,0 +1,82 @@
+"""One rank that times Gloo's collectives by size.
+
+usage: rank_collectives.py OPS SIZES BUDGET_S RESULTS.json   (OPS, SIZES: comma-separated)
+
+A size is that of gradwire's CollectiveKind: of all ranks' parts together for all_gather, else of
+each rank's vector, in bytes of fp32. `all_reduce_pair` is two all-reduces posted together.
+A repetition's time is that of the slowest rank.
+"""
+
+import datetime
+import json
+import os
+import sys
+import time
+
+import torch
+import torch.distributed as dist
+
+REPETITIONS = (5, 100)
+PAUSE_S = 0.002  # after a barrier, until its last messages are gone
+
+
+def operation(name, size, world):
+    part = torch.ones(size // 4 // (world if name == "all_gather" else 1))
+    if name == "all_reduce":
+        return lambda: dist.all_reduce(part)
+    if name == "all_reduce_pair":
+        other = torch.ones_like(part)
+
+        def pair():
+            for work in [dist.all_reduce(t, async_op=True) for t in (part, other)]:
+                work.wait()
+
+        return pair
+    if name == "all_gather":
+        parts = [torch.empty_like(part) for _ in range(world)]
+        return lambda: dist.all_gather(parts, part)
+    if name == "broadcast":
+        return lambda: dist.broadcast(part, 0)
+    if name == "reduce":
+        return lambda: dist.reduce(part, 0)
+    raise ValueError(f"unknown collective '{name}'")
+
+
+def timed(run):
+    dist.barrier()
+    time.sleep(PAUSE_S)
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+def main():
+    torch.set_num_threads(1)
+    rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    dist.init_process_group("gloo", rank=rank, world_size=world,
+                            timeout=datetime.timedelta(seconds=120))
+    rows = []
+    for name in sys.argv[1].split(","):
+        for size in map(int, sys.argv[2].split(",")):
+            run = operation(name, size, world)
+            run()
+            first = torch.tensor([timed(run)])
+            dist.all_reduce(first, op=dist.ReduceOp.MAX)
+            least, most = REPETITIONS
+            count = max(least, min(most, int(float(sys.argv[3]) / first.item())))
+            own = [timed(run) for _ in range(count)]
+            of_all = [None] * world
+            dist.all_gather_object(of_all, own)
+            if rank == 0:
+                slowest = [round(max(values), 7) for values in zip(*of_all)]
+                rows.append({"op": name, "bytes": size, "ranks": world, "times_s": slowest})
+                middle = sorted(slowest)[count // 2]
+                print(f"  {name:<16} {size:>9} B {world} ranks {middle * 1e3:9.3f} ms", flush=True)
+                with open(sys.argv[4], "w", encoding="utf-8") as file:
+                    json.dump(rows, file)
+    dist.barrier()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+#include "sim/cli/calibrate_node.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "sim/cli/calibrate_node_parts.hpp"
+#include "sim/cli/outputs.hpp"
+#include "sim/config/collective_table_yaml.hpp"
+#include "sim/config/gpu_yaml.hpp"
+#include "sim/config/node_yaml.hpp"
+#include "sim/config/profile_yaml.hpp"
+#include "sim/config/yaml_value.hpp"
+#include "sim/core/error.hpp"
+
+namespace gradwire::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string profile_text(const FittedRecording& recording) {
+  RecordedProfile made = recording.fit.recorded;
+  std::string& notes = made.profile.source.notes;
+  for (const std::string& note : recording.fit.notes) {
+    notes += (notes.empty() ? "" : " ") + note + ".";
+  }
+  return config::write_profile(made);
+}
+
+/// What was measured and a prediction should give again: see sim/validation/calibrated.hpp.
+std::string jobs_text(const NodeFindings& findings) {
+  std::string text =
+      "# What 'gradwire validate --calibrated' predicts.\nschema: "
+      "gradwire.calibrated/1\n";
+  if (findings.node) text += "node: node.yaml\n";
+  if (findings.collectives) text += "collectives: collectives.yaml\n";
+  text += "jobs:";
+  bool any = false;
+  for (const FittedRecording& recording : findings.recordings) {
+    if (!recording.measured) continue;
+    any = true;
+    text += fmt::format("\n  - {{profile: {}, gpus: {}, iteration: {:.6f} ms, iterations: {}}}",
+                        config::quoted(recording.name + ".yaml"), recording.gpus,
+                        1e3 * recording.measured->p50.count(), recording.measured->count);
+  }
+  return text + (any ? "\n" : " []\n");
+}
+
+std::string costs_text(const CompressorFile& file) {
+  const auto gpu = config::described_gpu(config::gpu_of_device(file.bench.gpu));
+  return calibration::write_compressor_costs(file.bench,
+                                             gpu ? gpu->memory_bandwidth : BytesPerSecond{});
+}
+
+std::vector<Output> outputs_of(const NodeFindings& findings, const NodeFit& options) {
+  std::vector<Output> outputs;
+  const auto add = [&](const std::string& name, std::function<std::string()> content) {
+    outputs.push_back({(fs::path(options.output) / name).string(), std::move(content)});
+  };
+  for (const FittedRecording& recording : findings.recordings) {
+    add(recording.name + ".yaml", [&recording] { return profile_text(recording); });
+  }
+  if (findings.node) {
+    add("node.yaml",
+        [&] { return config::write_node(findings.node->node, findings.node->assumptions); });
+  }
+  if (findings.collectives) {
+    add("collectives.yaml", [&] { return config::write_collective_table(*findings.collectives); });
+  }
+  for (const CompressorFile& file : findings.compressors) {
+    add(file.name + ".yaml", [&file] { return costs_text(file); });
+  }
+  add("jobs.yaml", [&] { return jobs_text(findings); });
+  add("report.md", [&] { return node_report(findings, options.folds); });
+  return outputs;
+}
+
+void print_summary(const NodeFindings& findings, const NodeFit& options) {
+  std::size_t width = 0;
+  for (const FittedRecording& recording : findings.recordings) {
+    width = std::max(width, recording.name.size());
+  }
+  for (const FittedRecording& recording : findings.recordings) {
+    const ComputeProfile& profile = recording.fit.recorded.profile;
+    fmt::print("{:<{}}  {:>10.3f} ms an iteration, GPU busy {:.1f} %, {} layers, {} tensors\n",
+               recording.name, width, 1e3 * profile.iteration.count(),
+               100 * (profile.gpu_busy / profile.iteration), profile.layers.size(),
+               profile.tensor_count());
+  }
+  if (findings.collectives) {
+    fmt::print("{} tables of collectives, {} rows fitted\n", findings.collectives->series.size(),
+               findings.samples.size());
+  }
+  fmt::print("see {}\n", (fs::path(options.output) / "report.md").string());
+}
+
+}  // namespace
+
+void fit_node(const NodeFit& options, Context& context) {
+  const NodeFindings findings = read_node_folder(options);
+  if (findings.empty()) {
+    throw ConfigError({options.folder, 0, 0},
+                      "nothing of a calibrated node is there; expected 'recordings', "
+                      "'collectives' or a benchmark's record such as 'copies.json'");
+  }
+  fs::create_directories(options.output);
+  write_outputs(outputs_of(findings, options));
+  print_summary(findings, options);
+  for (const RefusedRecording& refused : findings.refused) {
+    fmt::print(stderr, "{} is refused: {}\n", refused.name, refused.why);
+    context.exit_code = 1;
+  }
+  if (context.quiet) return;
+  for (const std::string& note : findings.notes) fmt::print(stderr, "{}\n", note);
+}
+
+}  // namespace gradwire::cli

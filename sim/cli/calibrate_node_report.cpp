@@ -1,0 +1,112 @@
+#include <fmt/format.h>
+
+#include "calibration/fit/fit_report.hpp"
+#include "calibration/fit/profile_report.hpp"
+#include "sim/cli/calibrate_node_parts.hpp"
+#include "sim/core/error.hpp"
+
+namespace gradwire::cli {
+namespace {
+
+constexpr Bytes scored_from{1 << 20};
+
+std::string checked(const std::optional<double>& value) {
+  return value ? fmt::format("{:.3f}", *value) : "";
+}
+
+std::string recordings_part(const NodeFindings& findings) {
+  std::string text =
+      "## Recordings\n\n| recording | GPUs | measured p50 | profile | busy | closure | span | "
+      "other | light / none | full / light |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n";
+  for (const FittedRecording& recording : findings.recordings) {
+    const RecordedProfile& made = recording.fit.recorded;
+    const RecordingChecks& checks = made.recording.checks;
+    text += fmt::format(
+        "| {} | {} | {} | {:.3f} ms | {:.3f} ms | {} | {} | {} | {} | {} |\n", recording.name,
+        recording.gpus,
+        recording.measured ? fmt::format("{:.3f} ms", 1e3 * recording.measured->p50.count()) : "",
+        1e3 * made.profile.iteration.count(), 1e3 * made.profile.gpu_busy.count(),
+        checked(checks.closure_gpu), checked(checks.closure_span), checked(checks.other),
+        checked(checks.light_vs_full), checked(checks.full_vs_light));
+  }
+  for (const RefusedRecording& refused : findings.refused) {
+    text += fmt::format("\n**{} is refused**: {}\n", refused.name, refused.why);
+  }
+  for (const FittedRecording& recording : findings.recordings) {
+    text += fmt::format("\n### {}\n\n```\n{}```\n", recording.name,
+                        calibration::profile_report(recording.fit));
+  }
+  return text;
+}
+
+std::string collectives_part(const NodeFindings& findings, int folds) {
+  if (!findings.collectives) return "";
+  const CollectiveTable& table = *findings.collectives;
+  std::string text =
+      fmt::format("\n## Collectives ({})\n\n{} tables", table.library, table.series.size());
+  if (findings.samples.empty()) return text + ", none fitted.\n";
+  return text + fmt::format(", {} rows fitted; rows from 1 MiB on are scored.\n\n```\n{}\n{}```\n",
+                            findings.samples.size(),
+                            error_table(findings.samples, folds, scored_from),
+                            segment_table(table.fits, findings.samples));
+}
+
+std::string copy_name(const calibration::CopySeries& series) {
+  std::string name = series.kind;
+  if (series.kind == "peer") {
+    name += fmt::format(" {} to {}{}", series.gpus.at(0), series.gpus.at(1),
+                        series.peer_access ? "" : ", through the host");
+  } else {
+    name +=
+        fmt::format(" of {} GPUs, {}", series.gpus.size(), series.pinned ? "pinned" : "pageable");
+  }
+  return name;
+}
+
+std::string copies_part(const NodeFindings& findings) {
+  if (!findings.copies) return "";
+  std::string text =
+      "\n## Copies\n\n| copies | at once | latency | bandwidth of one | worst error of the fit "
+      "|\n|---|--:|--:|--:|--:|\n";
+  for (const calibration::CopySeries& series : findings.copies->series) {
+    text += fmt::format("| {} | {} ", copy_name(series), series.copies_at_once);
+    try {
+      const calibration::CopyFit fit = calibration::fit_copies(series);
+      text += fmt::format("| {:.2f} us | {:.2f} GB/s | {:.1f} % |\n", 1e6 * fit.latency.count(),
+                          1e-9 * fit.bandwidth.count(), 100 * fit.error_max);
+    } catch (const SimulationError& error) {
+      text += fmt::format("| {} | | |\n", error.what());
+    }
+  }
+  return text;
+}
+
+std::string overlap_part(const NodeFindings& findings) {
+  if (!findings.overlap) return "";
+  std::string text = fmt::format(
+      "\n## Overlap\n\nSlowdown of compute, and of what communicates ({}), on so many blocks; "
+      "profiles take those beside {}.\n\n| kind | blocks | compute | communication "
+      "|\n|---|--:|--:|--:|\n",
+      findings.overlap->communication, findings.overlap_ctas);
+  for (const calibration::OverlapSeries& series : findings.overlap->series) {
+    for (const calibration::OverlapRow& row : series.rows) {
+      text += fmt::format("| {} | {} | {:.3f} | {:.3f} |\n", series.kind, row.ctas, row.compute,
+                          row.communication);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string node_report(const NodeFindings& findings, int folds) {
+  std::string text = "# A calibrated node\n\nMade by `gradwire calibrate fit`.\n\n" +
+                     recordings_part(findings) + collectives_part(findings, folds) +
+                     copies_part(findings) + overlap_part(findings);
+  if (findings.notes.empty()) return text;
+  text += "\n## Notes\n\n";
+  for (const std::string& note : findings.notes) text += "- " + note + "\n";
+  return text;
+}
+
+}  // namespace gradwire::cli

@@ -1,0 +1,162 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "calibration/attribution/collectives.hpp"
+#include "calibration/fit/profile_fit.hpp"
+#include "calibration/fit/profile_report.hpp"
+#include "calibration/import/kineto.hpp"
+#include "calibration/import/trace_collectives.hpp"
+#include "sim/cli/import.hpp"
+#include "sim/cli/import_profile.hpp"
+#include "sim/cli/import_tables.hpp"
+#include "sim/cli/outputs.hpp"
+#include "sim/config/model_catalogue.hpp"
+#include "sim/config/profile_yaml.hpp"
+#include "sim/config/yaml_units.hpp"
+#include "sim/core/error.hpp"
+#include "sim/models/analytic_profile.hpp"
+#include "sim/models/optimizers.hpp"
+
+namespace gradwire::cli {
+namespace {
+
+/// An option's value as the YAML reader would take it, so that units and messages are the same.
+template <class Value>
+Value option_value(const std::string& text, const std::string& option) {
+  return config::read_value<Value>(config::parse_yaml(text, option), option);
+}
+
+std::optional<ComputeProfile> frame_of(const ProfileOptions& options) {
+  if (options.model.empty()) return std::nullopt;
+  const config::YamlValue name = config::parse_yaml(config::quoted(options.model), "--model");
+  ModelDescription model = config::read_model(name, {});
+  // Sums of gradients run in backward alone; a trace has them in the layer that they belong to.
+  std::erase_if(model.layers, [](const ModelLayer& layer) {
+    return layer.forward.kernels == 0 && layer.backward.kernels > 0 && layer.parameters.empty();
+  });
+  return untimed_profile(model, options.batch);
+}
+
+calibration::ProfileSubject subject_of(const ProfileOptions& options, const std::string& tool,
+                                       const std::string& file) {
+  calibration::ProfileSubject subject;
+  subject.frame = frame_of(options);
+  subject.model = subject.frame ? subject.frame->model : options.name;
+  if (subject.model.empty()) subject.model = std::filesystem::path(file).stem().string();
+  subject.gpu = options.gpu;
+  subject.batch_per_gpu = options.batch;
+  subject.dtype = options.dtype;
+  subject.source.kind = "imported";
+  subject.source.tool = tool;
+  subject.source.file = std::filesystem::path(file).filename().string();
+  if (!options.optimizer.empty()) {
+    const double bytes = find_optimizer(options.optimizer)->bytes_per_parameter;
+    subject.optimizer_bytes_per_parameter = Bytes{std::llround(bytes)};
+  }
+  if (!options.iteration.empty()) {
+    subject.iteration = option_value<Seconds>(options.iteration, "--iteration");
+  }
+  return subject;
+}
+
+std::string profile_text(const calibration::ProfileFit& fit, const std::string& output) {
+  RecordedProfile recorded = fit.recorded;
+  std::string notes =
+      "Times of kernels, found through the operators that launched them and the "
+      "sequence numbers of autograd nodes; medians.";
+  for (const std::string& note : fit.notes) notes += " " + note + ".";
+  recorded.profile.source.notes = notes;
+  std::string text = config::write_profile(recorded);
+  // What no one may load must not be written either.
+  static_cast<void>(config::read_profile(config::parse_yaml(text, output)));
+  return text;
+}
+
+struct KinetoOptions {
+  std::string file;
+  std::string collectives;
+  int nodes = 1;
+  ProfileOptions profile;
+};
+
+void import_kineto(const KinetoOptions& options, const Context& context) {
+  const calibration::Trace trace = calibration::read_kineto(options.file);
+  if (!options.collectives.empty()) {
+    finish_tables(
+        calibration::tables_of(calibration::collectives_of(trace), options.file, 0, options.nodes),
+        {}, options.collectives, context);
+  }
+  if (options.profile.output.empty() && !options.profile.report) return;
+  finish_profile(trace, options.profile, context);
+}
+
+}  // namespace
+
+void add_profile_options(CLI::App& command, ProfileOptions& options) {
+  command.add_option("-o,--output", options.output, "Compute profile to write (YAML)")
+      ->check(writable_file());
+  command.add_flag("--report", options.report, "Print layers, jitter and checks");
+  command.add_option("--model", options.model,
+                     "Model of ours, whose layers and tensors the trace's are joined with");
+  command.add_option("--name", options.name, "Name of the model, where it is none of ours");
+  command.add_option("--gpu", options.gpu, "GPU as our profiles name it")->required();
+  command.add_option("--batch", options.batch, "Samples of one iteration on the GPU")
+      ->required()
+      ->check(CLI::Range(1, 1'000'000'000));
+  command.add_option("--dtype", options.dtype, "Type of the arithmetic: fp32, tf32, fp16, bf16")
+      ->required();
+  std::vector<std::string> names;
+  for (const OptimizerKind& kind : optimizers()) names.emplace_back(kind.name);
+  command.add_option("--optimizer", options.optimizer, "Optimizer that the trace ran")
+      ->check(CLI::IsMember(names));
+  command.add_option("--iteration", options.iteration,
+                     "Time of an iteration without a profiler, such as '97 ms' (default: the "
+                     "trace's, if the GPU bounds it)");
+}
+
+void finish_profile(const calibration::Trace& trace, const ProfileOptions& options,
+                    const Context& context) {
+  if (!context.quiet) {
+    for (const std::string& missing : trace.missing) {
+      fmt::print(stderr, "the trace has no {}\n", missing);
+    }
+  }
+  const calibration::ProfileFit fit =
+      calibration::fit_trace(trace, subject_of(options, trace.tool, trace.file));
+  if (options.report) fmt::print("{}", calibration::profile_report(fit));
+  if (!options.output.empty()) {
+    write_outputs({{options.output, [&] { return profile_text(fit, options.output); }}});
+  }
+  if (context.quiet || options.report) return;
+  for (const std::string& note : fit.notes) fmt::print(stderr, "{}\n", note);
+}
+
+void add_import_kineto(CLI::App& import, const Context& context) {
+  auto options = std::make_shared<KinetoOptions>();
+  CLI::App* command = import.add_subcommand(
+      "kineto", "A trace of PyTorch's profiler into a compute profile, or a collective table");
+  command->add_option("FILE", options->file, "Trace (JSON, plain or gzip)")->required();
+  add_profile_options(*command, options->profile);
+  command
+      ->add_option("--collectives", options->collectives,
+                   "Collective table to write, of the NCCL kernels in the trace")
+      ->check(writable_file());
+  command->add_option("--nodes", options->nodes, "Nodes that the collectives ran on")
+      ->check(CLI::Range(1, 1'000'000));
+  command->footer(
+      "Record with torch.profiler.profile(record_shapes=True), a schedule of at least five steps, "
+      "and\nprofiler.step(). Without shapes, --model names the layers.\n"
+      "Example:\n"
+      "  gradwire import kineto trace.json.gz --model resnet50 --gpu v100-sxm2-32gb --batch 32 \\\n"
+      "    --dtype fp32 --report -o profile.yaml");
+  command->callback([options, &context] { import_kineto(*options, context); });
+}
+
+}  // namespace gradwire::cli

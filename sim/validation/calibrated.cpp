@@ -1,0 +1,177 @@
+#include "sim/validation/calibrated.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "calibration/fit/collective_fit.hpp"
+#include "calibration/fit/hold_out.hpp"
+#include "sim/config/collective_catalogue.hpp"
+#include "sim/config/collective_table_yaml.hpp"
+#include "sim/config/node_yaml.hpp"
+#include "sim/config/yaml_map.hpp"
+#include "sim/core/error.hpp"
+#include "sim/core/statistics.hpp"
+
+namespace gradwire::validation {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double gate = 0.05;
+constexpr Bytes scored_from{1 << 20};
+constexpr int folds = 5;
+/// A machine for one GPU that has no node.yaml beside it; nothing is communicated there.
+constexpr const char* any_node = "dgx_a100";
+
+struct CalibratedJob {
+  std::string profile;  ///< path
+  int gpus = 1;
+  Seconds iteration;  ///< measured median
+  SourceLocation where;
+};
+
+class Calibrated final : public Series {
+ public:
+  Calibrated(const std::string& folder, Predict predict)
+      : folder_(folder), predict_(std::move(predict)) {
+    const config::YamlValue document = config::load_yaml((folder_ / "jobs.yaml").string());
+    config::YamlMap map(document);
+    map.require_schema("gradwire.calibrated/1");
+    node_ = path_of(map.value_or<std::string>("node", ""));
+    collectives_ = path_of(map.value_or<std::string>("collectives", ""));
+    map.require_value("jobs", "a list of measured jobs");
+    for (config::YamlMap& entry : map.maps("jobs")) jobs_.push_back(read_job(entry));
+    map.finish();
+  }
+
+  [[nodiscard]] std::size_t tasks() const override {
+    return jobs_.size() + (collectives_.empty() || node_.empty() ? 0 : 1);
+  }
+
+  [[nodiscard]] std::vector<Row> rows(std::size_t task) const override {
+    if (task < jobs_.size()) return {row_of(jobs_[task])};
+    return rows_of_collectives();
+  }
+
+  [[nodiscard]] std::vector<Gate> gates(std::span<const Row> rows) const override {
+    std::vector<Gate> gates;
+    const auto add = [&](const std::string& name, const char* what, double Errors::*figure) {
+      const Errors errors = errors_of(rows, [&](const Row& row) { return row.gate == name; });
+      if (errors.rows == 0) return;
+      gates.push_back({.name = name + ": " + what,
+                       .figure = errors.*figure,
+                       .limit = gate,
+                       .unit = "%",
+                       .known = errors.rows > errors.failed,
+                       .note = fmt::format("{} rows", errors.rows - errors.failed)});
+    };
+    add("jobs", "worst", &Errors::worst);
+    add("collectives", "median", &Errors::median);
+    return gates;
+  }
+
+ private:
+  [[nodiscard]] std::string path_of(const std::string& name) const {
+    return name.empty() ? "" : (folder_ / name).string();
+  }
+
+  CalibratedJob read_job(config::YamlMap& map) const {
+    CalibratedJob job;
+    job.where = map.where();
+    job.profile = path_of(map.require<std::string>("profile"));
+    job.gpus = map.require<int>("gpus", config::at_least(1));
+    job.iteration = map.require<Seconds>("iteration", config::above(Seconds{0}));
+    map.require<int>("iterations", config::at_least(1));
+    map.finish();
+    return job;
+  }
+
+  [[nodiscard]] config::Scenario scenario_of(const CalibratedJob& job) const {
+    std::string text = fmt::format(
+        "{{schema: gradwire.scenario/1, name: calibrated, profile: {}, cluster: {{node: {}, "
+        "gpus_per_node: {}}}, strategy: {{name: {}}}, run: {{iterations: 20, warmup: 2}}",
+        config::quoted(job.profile), config::quoted(node_.empty() ? any_node : node_), job.gpus,
+        job.gpus == 1 ? "none" : "ddp");
+    if (job.gpus > 1 && !collectives_.empty()) {
+      text += fmt::format(", collective: {{table: {}}}", config::quoted(collectives_));
+    }
+    return config::read_scenario(config::parse_yaml(text + "}", job.where.file), {});
+  }
+
+  [[nodiscard]] Row row_of(const CalibratedJob& job) const {
+    Row row;
+    row.group = "jobs";
+    row.gate = "jobs";
+    row.role = "score";
+    row.label = fmt::format("{} on {} GPU{}", fs::path(job.profile).stem().string(), job.gpus,
+                            job.gpus == 1 ? "" : "s");
+    row.how = job.gpus == 1 ? "none" : "ddp";
+    row.unit = "ms";
+    row.measured = 1e3 * job.iteration.count();
+    row.limit = gate;
+    try {
+      const RunResult result = predict_(scenario_of(job));
+      row.predicted = 1e3 * PooledSamples(result.samples, result.sample_weight).percentile(50);
+    } catch (const SimulationError& error) {
+      row.failure = error.what();
+    }
+    return row;
+  }
+
+  [[nodiscard]] std::vector<Row> rows_of_collectives() const {
+    const CollectiveTable table = config::read_collective_table(config::load_yaml(collectives_));
+    const auto cluster = std::make_shared<const Cluster>(
+        std::vector<std::shared_ptr<const NodeGraph>>{
+            std::make_shared<const NodeGraph>(config::read_node(config::load_yaml(node_)))},
+        Fabric{});
+    const auto library = config::default_library(table.library, cluster);
+    std::vector<Row> rows;
+    for (const MeasuredSeries& series : table.series) {
+      std::vector<FitSample> samples;
+      try {
+        samples = samples_of(series, *cluster, *library);
+      } catch (const SimulationError&) {
+        continue;  // not on this machine alone
+      }
+      for (const HeldOutRow& held : fold_over_sizes(samples, folds)) {
+        if (held.sample.size >= scored_from) rows.push_back(row_of(series, held));
+      }
+    }
+    return rows;
+  }
+
+  static Row row_of(const MeasuredSeries& series, const HeldOutRow& held) {
+    Row row;
+    row.group = fmt::format("{} on {} GPUs", name_of(series.op), series.ranks);
+    row.gate = "collectives";
+    row.role = "score";
+    row.bytes = static_cast<double>(held.sample.size.count());
+    row.label = fmt::format("{:.4g} MiB", row.bytes / static_cast<double>(scored_from.count()));
+    row.how = held.sample.algorithm;
+    row.unit = "us";
+    row.measured = 1e6 * held.sample.time.count();
+    row.predicted = 1e6 * held.predicted.count();
+    row.limit = gate;
+    return row;
+  }
+
+  fs::path folder_;
+  Predict predict_;
+  std::string node_;
+  std::string collectives_;
+  std::vector<CalibratedJob> jobs_;
+};
+
+}  // namespace
+
+std::unique_ptr<Series> open_calibrated(const std::string& folder, const Predict& predict) {
+  return std::make_unique<Calibrated>(folder, predict);
+}
+
+}  // namespace gradwire::validation

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "sim/validation/series.hpp"
+
+namespace gradwire::validation {
+
+/// What a calibrated node was measured at, against what its own profiles and fits predict: the
+/// folder that `gradwire calibrate fit DIR -o FOLDER` wrote. Its jobs.yaml (schema
+/// gradwire.calibrated/1) names the jobs: one GPU without communication, or DDP on the recorded
+/// GPUs of the node. Of each collective, rows from 1 MiB on are predicted by a fit to the others
+/// (five folds over sizes).
+/// @throws ConfigError at the place in a file.
+[[nodiscard]] std::unique_ptr<Series> open_calibrated(const std::string& folder,
+                                                      const Predict& predict);
+
+}  // namespace gradwire::validation

@@ -1,0 +1,69 @@
+#include "calibration/import/workload.hpp"
+
+#include <string>
+#include <vector>
+
+#include "sim/core/error.hpp"
+#include "tests/catch.hpp"
+
+namespace gradwire::calibration {
+namespace {
+
+const std::string good = R"json({
+ "schema": "gradwire.workload/1", "model": "resnet50", "gpu": "NVIDIA H200", "batch_per_gpu": 32,
+ "dtype": "tf32", "optimizer": "momentum", "framework": "pytorch", "torch": "2.11.0", "warmup": 10,
+ "image_size": 224,
+ "parameters": [{"name": "conv1.weight", "shape": [64, 3, 7, 7], "dtype": "float32"},
+                {"name": "scale", "shape": [], "dtype": "float32"}],
+ "buffers": {"tensors": 159, "elements": 53173}})json";
+
+TEST_CASE("A workload is read with what else shaped it", "[calibration][workload]") {
+  const Workload workload = parse_workload(good, "w.json");
+  CHECK(workload.model == "resnet50");
+  CHECK(workload.gpu == "NVIDIA H200");
+  CHECK(workload.batch_per_gpu == 32);
+  CHECK(workload.framework == "pytorch 2.11.0");
+  REQUIRE(workload.parameters.size() == 2);
+  CHECK(workload.parameters[0].shape == std::vector<std::int64_t>{64, 3, 7, 7});
+  CHECK(workload.parameters[1].elements() == 1);
+  CHECK(workload.buffers == 159);
+  CHECK(workload.buffer_elements == 53173);
+  CHECK(workload.facts.at("image_size") == "224");
+  CHECK(workload.facts.at("warmup") == "10");
+}
+
+TEST_CASE("A damaged workload is refused by its key", "[calibration][workload]") {
+  struct Bad {
+    std::string from;
+    std::string to;
+    std::string message;
+  };
+  const auto bad = GENERATE(values<Bad>(
+      {{"workload/1", "workload/9", "another schema or none; expected gradwire.workload/1"},
+       {"\"model\":", "\"modell\":", "no 'model'; expected a text"},
+       {"\"dtype\": \"tf32\"", "\"dtype\": 32", "no 'dtype'; expected a text"},
+       {"\"batch_per_gpu\": 32", "\"batch_per_gpu\": -1", "'batch_per_gpu' is -1; expected 0 to"},
+       {"[64, 3, 7, 7]", "[64, 0]", "parameters[0]: a side of 'shape' is none"},
+       {"[64, 3, 7, 7]", "7", "parameters[0]: no 'shape'"},
+       {"\"name\": \"scale\"", "\"nam\": 3", "parameters[1]: no 'name'"},
+       {"\"parameters\"", "\"params\"", "no 'parameters'; expected a list of at least one"}}));
+  std::string text = good;
+  text.replace(text.find(bad.from), bad.from.size(), bad.to);
+  CAPTURE(text);
+  CHECK_THROWS_WITH(parse_workload(text, "w.json"),
+                    Catch::StartsWith("w.json:0:0: " + bad.message));
+}
+
+TEST_CASE("Times of iterations are nanoseconds above 0", "[calibration][workload]") {
+  const std::string head = R"json({"schema": "gradwire.iterations/1", "clock": "host", )json";
+  const auto times = parse_iteration_times(head + "\"iteration_ns\": [1000000, 1.5e6]}", "u.json");
+  REQUIRE(times.size() == 2);
+  CHECK(times[0] / Seconds{1e-3} == Approx(1));
+  CHECK(times[1] / Seconds{1.5e-3} == Approx(1));
+  CHECK_THROWS_WITH(parse_iteration_times(head + "\"iteration_ns\": [0]}", "u.json"),
+                    Catch::StartsWith("u.json:0:0: iteration_ns[0] is 0; expected nanoseconds"));
+  CHECK_THROWS_AS(parse_iteration_times("{", "u.json"), ConfigError);
+}
+
+}  // namespace
+}  // namespace gradwire::calibration
