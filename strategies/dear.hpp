@@ -24,7 +24,8 @@ struct DearOptions {
 /// Groups are of modules in forward order, padded so that each rank gets the same share: by
 /// P - n mod P elements, which is P more when P divides n. Parts may be left out, as the original
 /// does to time the others: without "reducescatter" no gradient is copied or scattered, without
-/// "allgather" nothing waits in the forward pass and no parameter is updated.
+/// "allgather" nothing waits in the forward pass and no parameter is updated. In both cases step()
+/// gathers the first group all the same, as the original's _bp_barrier does.
 ///
 /// The origin has no accumulation; here only the last backward pass communicates, and the update
 /// comes with the first forward pass. On one rank there is no communication.

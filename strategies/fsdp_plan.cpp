@@ -1,9 +1,7 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "sim/core/error.hpp"
 #include "strategies/fsdp.hpp"
+#include "strategies/job_places.hpp"
 
 namespace gradwire {
 namespace {
@@ -21,28 +19,12 @@ bool divides_after(std::int64_t ranks) {
   return ranks > division_before(ranks);
 }
 
-/// Ranks of each machine.
-/// @throws SimulationError when machines differ.
-std::int64_t ranks_of_a_machine(const JobView& job) {
-  std::map<int, std::int64_t> ranks;
-  for (const int machine : job.machine_of) ++ranks[machine];
-  const auto [first, first_ranks] = *ranks.begin();
-  for (const auto& [machine, count] : ranks) {
-    if (count == first_ranks) continue;
-    throw SimulationError(
-        fmt::format("hsdp shards within machines of equally many ranks; machine {} has {}, machine "
-                    "{} has {}",
-                    first, first_ranks, machine, count));
-  }
-  return first_ranks;
-}
-
 }  // namespace
 
 Fsdp::Fsdp(const FsdpOptions& options, const JobView& job)
     : options_(options), job_(job), ranks_(job.world_size) {
   if (options.hybrid && job.world_size > 1) {
-    ranks_ = ranks_of_a_machine(job);
+    ranks_ = equal_ranks_of_machines(job, "hsdp shards");
     replicas_ = job.world_size / ranks_;
   }
   if (job.world_size == 1) {

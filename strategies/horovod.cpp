@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "sim/core/error.hpp"
+#include "sim/core/refusal.hpp"
 #include "strategies/rehearsal.hpp"
 
 namespace gradwire {
@@ -74,10 +74,10 @@ Horovod::Horovod(HorovodOptimizerOptions options, const JobView& job)
     }
   }
   if (!any) {
-    throw SimulationError(
-        fmt::format("horovod: 'sparse' is '{}'; expected a part of the name of "
-                    "one of the model's matrices",
-                    options_.sparse));
+    throw RefusedChoice(RefusedChoice::Key::strategy,
+                        fmt::format("horovod: 'sparse' is '{}'; expected a part of the name of "
+                                    "one of the model's matrices",
+                                    options_.sparse));
   }
   // split_list, common/util.py: even parts, the first ones one longer.
   const auto groups = static_cast<std::size_t>(options_.groups);

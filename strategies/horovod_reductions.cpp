@@ -6,7 +6,7 @@
 #include <array>
 #include <bit>
 
-#include "sim/core/error.hpp"
+#include "sim/core/refusal.hpp"
 #include "strategies/job_places.hpp"
 
 namespace gradwire {
@@ -40,7 +40,8 @@ HorovodReductions::HorovodReductions(const HorovodOptions& options, const JobVie
   }
   if (reduction_ == HorovodReduction::adasum) {
     if (!std::has_single_bit(static_cast<unsigned>(job.machines))) {
-      throw SimulationError(
+      throw RefusedChoice(
+          RefusedChoice::Key::strategy,
           fmt::format("Adasum halves its vectors between machines, and there are {}; expected a "
                       "power of two",
                       job.machines));

@@ -1,7 +1,12 @@
 #include "strategies/job_places.hpp"
 
+#include <fmt/format.h>
+
+#include <map>
 #include <numeric>
 #include <set>
+
+#include "sim/core/refusal.hpp"
 
 namespace gradwire {
 
@@ -18,6 +23,21 @@ std::vector<int> first_ranks(const JobView& job) {
     if (seen.insert(machine_of(job, rank)).second) first.push_back(rank);
   }
   return first;
+}
+
+int equal_ranks_of_machines(const JobView& job, const std::string& who) {
+  std::map<int, int> ranks;
+  for (const int rank : all_ranks(job)) ++ranks[machine_of(job, rank)];
+  const auto [first, first_ranks] = *ranks.begin();
+  for (const auto& [machine, count] : ranks) {
+    if (count == first_ranks) continue;
+    throw RefusedChoice(
+        RefusedChoice::Key::strategy,
+        fmt::format("{} within machines, which needs equally many ranks on each; machine {} has "
+                    "{}, machine {} has {}",
+                    who, first, first_ranks, machine, count));
+  }
+  return first_ranks;
 }
 
 std::vector<Endpoint> server_places(const JobView& job) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "strategies/strategy.hpp"
@@ -25,6 +26,10 @@ namespace gradwire {
 
 /// The first rank of every machine that has ranks, in order.
 [[nodiscard]] std::vector<int> first_ranks(const JobView& job);
+
+/// Ranks of each machine of the job.
+/// @param who  "hsdp shards", of the message. @throws RefusedChoice when machines differ.
+[[nodiscard]] int equal_ranks_of_machines(const JobView& job, const std::string& who);
 
 /// Where the job's parameter servers stand: as the scenario says; else one on every machine of the
 /// job, in the host memory that its ranks use.

@@ -4,12 +4,16 @@
 #include <utility>
 
 #include "strategies/ddp.hpp"
+#include "strategies/job_places.hpp"
 
 namespace gradwire {
 
 LocalSgd::LocalSgd(const LocalSgdOptions& options, const JobView& job,
                    std::unique_ptr<Strategy> gradients)
     : options_(options), job_(job), gradients_(std::move(gradients)) {
+  if (options.post_local_gradient_allreduce) {
+    static_cast<void>(equal_ranks_of_machines(job, "local_sgd reduces gradients"));
+  }
   for (TensorId id = 0; id < static_cast<TensorId>(job.tensors.size()); ++id) {
     parameters_.tensors.push_back(id);
     parameters_.elements += job.tensor(id).elements;

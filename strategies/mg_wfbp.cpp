@@ -6,7 +6,7 @@
 #include <array>
 #include <span>
 
-#include "sim/core/error.hpp"
+#include "sim/core/refusal.hpp"
 
 namespace gradwire {
 namespace {
@@ -55,7 +55,8 @@ LinearCost cost_of(const MgWfbpOptions& options, const JobView& job) {
   if (!cost) {
     std::vector<int> known;
     for (const auto& row : rows_of(options.source)) known.push_back(row.workers);
-    throw SimulationError(
+    throw RefusedChoice(
+        RefusedChoice::Key::strategy,
         fmt::format("mg_wfbp: the table of alpha and beta has no row for {} workers; expected one "
                     "of {}, or alpha and beta, or table: fit",
                     job.world_size, fmt::join(known, ", ")));

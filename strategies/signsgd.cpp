@@ -5,6 +5,7 @@
 #include "strategies/compression/compressed.hpp"
 #include "strategies/compression/sign.hpp"
 #include "strategies/grouped.hpp"
+#include "strategies/none.hpp"
 
 namespace gradwire {
 namespace {
@@ -48,6 +49,7 @@ StrategyMaker read_signsgd(Knobs& knobs) {
       knobs.size("bucket_size", bucket_default, "rank0: Signum_SGD.py:43-44, 100 MiB");
   return [=](const JobView& job) -> std::unique_ptr<Strategy> {
     const bool rank0 = options.vote == Vote::rank0;
+    if (job.world_size == 1 && !rank0) return std::make_unique<NoCommunication>();
     auto groups = rank0 ? buckets_within(job, bucket_size) : groups_by_elements(job, threshold);
     return std::make_unique<Compressed>(
         std::make_unique<Grouped>([groups](int) { return groups; },

@@ -5,6 +5,7 @@
 #include "strategies/compression/compressed.hpp"
 #include "strategies/compression/sparsifier.hpp"
 #include "strategies/grouped.hpp"
+#include "strategies/none.hpp"
 
 namespace gradwire {
 
@@ -17,6 +18,7 @@ StrategyMaker read_topk(Knobs& knobs) {
       "threshold", ddl_benchmarks_threshold, 0, std::numeric_limits<std::int64_t>::max(),
       "ddl-benchmarks, mgwfbp/horovod_mpi_cj.sh: elements of a merged group");
   return [options, threshold](const JobView& job) -> std::unique_ptr<Strategy> {
+    if (job.world_size == 1) return std::make_unique<NoCommunication>();
     auto groups = groups_by_elements(job, threshold);
     return std::make_unique<Compressed>(
         std::make_unique<Grouped>([groups](int) { return groups; }, GroupedOptions{}, job),

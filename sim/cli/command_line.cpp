@@ -13,6 +13,7 @@
 #include "sim/cli/outputs.hpp"
 #include "sim/cli/signals.hpp"
 #include "sim/core/error.hpp"
+#include "sim/core/refusal.hpp"
 #include "sim/report/version.hpp"
 
 namespace gradwire::cli {
@@ -115,6 +116,13 @@ int run_command_line(int argc, const char* const* argv) {
     return parse_and_run(app, context, argc, argv);
   } catch (const ConfigError& error) {
     fmt::print(stderr, "{}\n", error.what());
+    return ExitCode::bad_input;
+  } catch (const RefusedChoice& refused) {
+    if (!refused.where()) {
+      fmt::print(stderr, "gradwire: {}\n", refused.what());
+      return ExitCode::failed;
+    }
+    fmt::print(stderr, "{}\n", ConfigError(*refused.where(), refused.what()).what());
     return ExitCode::bad_input;
   } catch (const Interrupted&) {
     return interrupted_code;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sim/cli/signals.hpp"
+#include "sim/config/overlay.hpp"
 #include "sim/report/output_file.hpp"
 
 namespace gradwire::cli {
@@ -120,7 +121,7 @@ void add_envs(CLI::App& command, std::vector<std::string>& envs) {
 
 std::vector<std::string> with_envs(std::vector<std::string> sets,
                                    const std::vector<std::string>& envs) {
-  for (const std::string& env : envs) sets.push_back("strategy." + env);
+  for (const std::string& env : envs) sets.push_back(config::env_option + env);
   return sets;
 }
 

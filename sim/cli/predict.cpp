@@ -56,7 +56,7 @@ void widen(RunResult& result, const RunResult& other) {
 RunResult predict(const config::Scenario& scenario, bool record_spans) {
   Job job = job_of(scenario);
   job.record_spans = record_spans;
-  RunResult result = simulate(job);
+  RunResult result = with_places(scenario, [&] { return simulate(job); });
   if (scenario.fidelity == "bracket") {
     job.engine.fidelity = Fidelity::coupled;
     job.record_spans = false;

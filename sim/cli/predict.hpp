@@ -1,6 +1,7 @@
 #pragma once
 
 #include "sim/config/scenario.hpp"
+#include "sim/core/refusal.hpp"
 #include "sim/report/point.hpp"
 #include "sim/train/training.hpp"
 
@@ -13,10 +14,21 @@ namespace gradwire::cli {
 /// The fidelity for the engine; for `bracket` the first of its two.
 [[nodiscard]] EngineOptions engine_options(const config::Scenario& scenario);
 
+/// Does what may find a choice of the scenario impossible, and adds its place to the refusal.
+template <class Action>
+auto with_places(const config::Scenario& scenario, Action action) {
+  try {
+    return action();
+  } catch (RefusedChoice& refused) {
+    refused.set_where(scenario.places.at(refused.key()));
+    throw;
+  }
+}
+
 /// Simulates one scenario; with fidelity `bracket` twice, `fluid` and `coupled`: the bounds of the
 /// first are widened to the second. @param record_spans  keep the timeline of the first measured
 /// iteration.
-/// @throws SimulationError
+/// @throws SimulationError; RefusedChoice with its place.
 [[nodiscard]] RunResult predict(const config::Scenario& scenario, bool record_spans);
 
 /// The same with what names the scenario, for the reporters.

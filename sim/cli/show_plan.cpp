@@ -66,7 +66,7 @@ void show_plan(const std::string& file, const std::vector<std::string>& sets,
   const config::Scenario& scenario = choose_point(points, point, file);
   const Job whole = job_of(scenario);  // the view refers to it
   const JobView job = job_view(whole);
-  const auto strategy = scenario.make_strategy(job);
+  const auto strategy = with_places(scenario, [&] { return scenario.make_strategy(job); });
   const std::string title = fmt::format("{}: {} on {} ranks, {} tensors", scenario.name,
                                         scenario.strategy_name, job.world_size, job.tensors.size());
   const PlanReport first = plan_of(*strategy, job, *scenario.profile, 0, title);

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/cli/commands.hpp"
@@ -79,6 +81,21 @@ SweepResult simulate_all(const SweepOptions& options, const std::vector<config::
   return result;
 }
 
+/// Each warning once, with the number of rows that have it.
+void print_warnings(const std::vector<ResultRow>& rows) {
+  std::map<std::pair<std::string, std::string>, std::size_t> told;
+  for (const ResultRow& row : rows) {
+    if (!row.error.empty()) continue;
+    for (const Json& warning : row.result.at("warnings")) {
+      ++told[{warning.at("text").get<std::string>(), warning.at("code").get<std::string>()}];
+    }
+  }
+  for (const auto& [warning, count] : told) {
+    fmt::print(stderr, "warning: {} ({}; {} of {} points)\n", warning.first, warning.second, count,
+               rows.size());
+  }
+}
+
 void sweep(const SweepOptions& options, Context& context) {
   const auto points = config::sweep_points(options.scenario, options.sets);
   if (points.empty()) {
@@ -91,6 +108,7 @@ void sweep(const SweepOptions& options, Context& context) {
     // The file itself is wrong, not a combination: say it once, as every command does.
     (void)config::read_sweep_point(options.scenario, options.sets, points.front());
   }
+  if (!context.quiet) print_warnings(result.rows);
   fmt::print("{}", sweep_table(result.rows));
   write_outputs({{options.json, [&] { return json_text(sweep_json(result.rows)); }},
                  {options.csv, [&] { return csv(result.rows); }}});

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/core/error.hpp"
+#include "sim/core/refusal.hpp"
 
 namespace gradwire {
 
@@ -32,8 +33,9 @@ std::vector<Machine> machines_of(const Cluster& cluster, const Placement& member
     }
     const NodeGraph& node = cluster.node(machine.node);
     if (machines.size() > 1 && node.nics().empty()) {
-      throw SimulationError(fmt::format("node{} ({}) has no NIC, but the job spans {} machines",
-                                        machine.node, node.name, machines.size()));
+      throw RefusedChoice(RefusedChoice::Key::cluster,
+                          fmt::format("node{} ({}) has no NIC, but the job spans {} machines",
+                                      machine.node, node.name, machines.size()));
     }
   }
   return machines;

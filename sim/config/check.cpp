@@ -32,7 +32,7 @@ Needs needs_of(const YamlValue& document) {
 }
 
 void check_scenario(const std::string& file) {
-  const YamlValue document = load_scenario(file, {});
+  const YamlValue document = load_scenario(file, {}).yaml;
   const std::vector<Axis> axes = sweep_axes(document);
   if (axes.empty()) {
     static_cast<void>(read_scenario(file, {}, needs_of(document)));

@@ -57,6 +57,16 @@ CodecDevice natural_device(const Strategy& strategy, const CompressionEntry& ent
   return entry.on_cpu && !strategy.exchanges().empty() ? CodecDevice::cpu : CodecDevice::gpu;
 }
 
+/// Why the compression `name` cannot go under a strategy; empty when it can.
+std::string refusal(const StrategyEntry& entry, const Strategy& strategy,
+                    const Compressor& compressor, const std::string& name) {
+  if (dynamic_cast<const Compressed*>(&strategy) != nullptr) {
+    return fmt::format("'{}' compresses by itself", entry.name);
+  }
+  const std::string why = not_compressible(strategy, compressor, small_job());
+  return why.empty() ? why : fmt::format("'{}' cannot compress '{}': {}", name, entry.name, why);
+}
+
 }  // namespace
 
 const std::vector<CompressionEntry>& compression_catalogue() {
@@ -84,7 +94,7 @@ const std::vector<CompressionEntry>& compression_catalogue() {
   return catalogue;
 }
 
-StrategyMaker read_strategy(const StrategyEntry& entry, Knobs& knobs) {
+StrategyMaker read_strategy(const StrategyEntry& entry, Knobs& knobs, std::string* left_out) {
   StrategyMaker inner = entry.read(knobs);
   const auto group =
       knobs.group(knob, "{name: fp16 | topk | ..., knobs}: compresses what it sends");
@@ -105,16 +115,17 @@ StrategyMaker read_strategy(const StrategyEntry& entry, Knobs& knobs) {
   group->finish();
   const JobView job = small_job();
   const auto strategy = inner(job);
-  if (dynamic_cast<const Compressed*>(strategy.get()) != nullptr) {
-    knobs.refuse(knob,
-                 fmt::format("'{}' compresses by itself; expected no 'compression'", entry.name));
-  }
   const CodecDevice device = place == "auto"  ? natural_device(*strategy, *compression)
                              : place == "cpu" ? CodecDevice::cpu
                                               : CodecDevice::gpu;
-  const std::string why = not_compressible(*strategy, *make(job, device), job);
+  const std::string why = refusal(entry, *strategy, *make(job, device), name);
+  if (!why.empty() && left_out == nullptr) {
+    const bool says = why.find("expected") != std::string::npos;
+    knobs.refuse(knob, says ? why : why + "; expected no 'compression'");
+  }
   if (!why.empty()) {
-    knobs.refuse(knob, fmt::format("'{}' cannot compress '{}': {}", name, entry.name, why));
+    *left_out = why;
+    return inner;
   }
   return [=](const JobView& view) -> std::unique_ptr<Strategy> {
     return std::make_unique<Compressed>(inner(view), make(view, device), view, threads);

@@ -23,8 +23,11 @@ struct CompressionEntry {
 [[nodiscard]] const std::vector<CompressionEntry>& compression_catalogue();
 
 /// Reads a strategy's knobs, and those of the compression that stands in `compression`.
-/// @throws ConfigError where the strategy exchanges nothing that this compression can take.
-[[nodiscard]] StrategyMaker read_strategy(const StrategyEntry& entry, Knobs& knobs);
+/// @param left_out  where given, a strategy that this compression cannot go under runs without it,
+///                  and why is written here.
+/// @throws ConfigError without `left_out` in that case.
+[[nodiscard]] StrategyMaker read_strategy(const StrategyEntry& entry, Knobs& knobs,
+                                          std::string* left_out = nullptr);
 
 /// Can this strategy, with its knobs at their defaults, be compressed?
 [[nodiscard]] bool takes_compression(const StrategyEntry& entry);

@@ -25,6 +25,13 @@ struct Piece {
   int column = 1;
 };
 
+/// A part of a piece without the blanks around it.
+Piece trimmed(const Piece& whole, std::size_t first, std::size_t last) {
+  while (first < last && whole.text[first] == ' ') ++first;
+  while (last > first && whole.text[last - 1] == ' ') --last;
+  return {whole.text.substr(first, last - first), whole.column + static_cast<int>(first)};
+}
+
 /// Splits at `separator` where it stands outside of parentheses and braces; trims blanks.
 std::vector<Piece> split(const Piece& whole, char separator) {
   std::vector<Piece> pieces;
@@ -36,11 +43,7 @@ std::vector<Piece> split(const Piece& whole, char separator) {
     if (c == '(' || c == '{' || c == '[') ++depth;
     if (c == ')' || c == '}' || c == ']') --depth;
     if (i < text.size() && (c != separator || depth > 0)) continue;
-    std::size_t first = begin;
-    std::size_t last = i;
-    while (first < last && text[first] == ' ') ++first;
-    while (last > first && text[last - 1] == ' ') --last;
-    pieces.push_back({text.substr(first, last - first), whole.column + static_cast<int>(first)});
+    pieces.push_back(trimmed(whole, begin, i));
     begin = i + 1;
   }
   return pieces;
@@ -67,6 +70,11 @@ void set(YamlValue& map, const YamlEntry& entry) {
   map.entries.push_back(entry);
 }
 
+/// What stands before the knobs.
+Piece name_of(const Piece& piece) {
+  return trimmed(piece, 0, std::min(piece.text.find('('), piece.text.size()));
+}
+
 /// "name" or "name(key=value,...)" as the mapping {NAME_KEY: name, key: value, ...}.
 struct Reader {
   std::string file;
@@ -76,7 +84,7 @@ struct Reader {
   [[nodiscard]] YamlValue read(const Piece& piece, const std::string& name_key) const {
     YamlValue map = mapping(at(piece));
     const std::size_t open = piece.text.find('(');
-    const Piece name{piece.text.substr(0, open), piece.column};
+    const Piece name = name_of(piece);
     map.entries.push_back({name_key, at(name), scalar(name, at(name))});
     if (open == std::string::npos) return map;
     if (piece.text.back() != ')') {
@@ -90,9 +98,14 @@ struct Reader {
       if (equals == std::string::npos || equals == 0) {
         throw ConfigError(at(knob), fmt::format("'{}' sets no knob; {}", knob.text, grammar));
       }
-      const int column = knob.column + static_cast<int>(equals) + 1;
-      set(map, {knob.text.substr(0, equals), at(knob),
-                parse_yaml(knob.text.substr(equals + 1), file, column)});
+      const Piece key = trimmed(knob, 0, equals);
+      if (key.text == "name" || key.text == "preset") {
+        throw ConfigError(at(key), fmt::format("'{}' is no knob; expected the name before the "
+                                               "parenthesis alone",
+                                               key.text));
+      }
+      const Piece value = trimmed(knob, equals + 1, knob.text.size());
+      set(map, {key.text, at(key), parse_yaml(value.text, file, value.column)});
     }
     return map;
   }
@@ -101,10 +114,8 @@ struct Reader {
 Contender read_contender(const Piece& piece, const Reader& reader) {
   const auto parts = split(piece, '+');
   const Piece& first = parts.front();
-  Contender contender{.name = piece.text,
-                      .choice = first.text.substr(0, first.text.find('(')),
-                      .is_preset = false,
-                      .strategy = {}};
+  Contender contender{
+      .name = piece.text, .choice = name_of(first).text, .is_preset = false, .strategy = {}};
   if (find_strategy(contender.choice) == nullptr) {
     std::vector<std::string> known = names_of(strategy_catalogue());
     for (const Preset& preset : shipped_presets()) known.push_back(preset.name);
@@ -130,7 +141,7 @@ Contender read_contender(const Piece& piece, const Reader& reader) {
 
 /// Keys of a strategy's mapping that say something about the job rather than about the strategy.
 bool stays(const std::string& key, const std::string& strategy) {
-  if (key == "grad_accumulation") return true;
+  if (key == "grad_accumulation" || key == "compression") return true;
   const StrategyEntry* entry = find_strategy(strategy);
   return key == "servers" && entry != nullptr && entry->servers;
 }
@@ -204,10 +215,13 @@ void put_contender(YamlValue& scenario, const Contender& contender) {
   }
   YamlValue& strategy = entry->value;
   if (contender.is_preset || written != contender.choice) {
-    const std::string chosen = contender.is_preset
-                                   ? find_preset(contender.choice)->strategy.find("name")->text
-                                   : contender.choice;
-    std::erase_if(strategy.entries, [&](const YamlEntry& old) { return !stays(old.key, chosen); });
+    const auto preset = contender.is_preset ? find_preset(contender.choice) : std::nullopt;
+    const std::string chosen = preset ? preset->strategy.find("name")->text : contender.choice;
+    std::erase_if(strategy.entries, [&](const YamlEntry& old) {
+      const bool of_preset =
+          old.key == "compression" && preset && preset->strategy.find(old.key) != nullptr;
+      return !stays(old.key, chosen) || of_preset;
+    });
   } else {
     // The same strategy: by its preset if the scenario says so, and then without the name.
     std::erase_if(strategy.entries, [](const YamlEntry& old) { return old.key == "name"; });

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -43,16 +44,23 @@ void make_map(YamlValue& value) {
 
 }  // namespace
 
-Override parse_set(const std::string& assignment) {
-  const std::string file = "--set " + assignment;
+Override parse_set(const std::string& option) {
+  const bool variable = option.starts_with(env_option);
+  const std::string file = variable ? option : "--set " + option;
+  const std::string assignment =
+      variable ? option.substr(std::string_view(env_option).size()) : option;
   const std::size_t equals = assignment.find('=');
   if (equals == std::string::npos || equals == 0) {
-    throw ConfigError({file, 1, 1},
-                      "not an assignment; expected KEY=VALUE such as 'strategy.bucket_cap=25 MiB'");
+    throw ConfigError(
+        {file, 1, 1},
+        variable ? "not an assignment; expected NAME=VALUE such as 'HOROVOD_CYCLE_TIME=3.5'"
+                 : "not an assignment; expected KEY=VALUE such as 'strategy.bucket_cap=25 MiB'");
   }
-  return {assignment.substr(0, equals),
+  const std::string_view outer = variable ? "strategy." : "";
+  return {std::string(outer) + assignment.substr(0, equals),
           {file, 1, 1},
-          parse_yaml(assignment.substr(equals + 1), file, static_cast<int>(equals) + 2)};
+          parse_yaml(assignment.substr(equals + 1), file, static_cast<int>(equals) + 2),
+          static_cast<int>(outer.size())};
 }
 
 void apply(YamlValue& document, const Override& change) {
@@ -61,7 +69,7 @@ void apply(YamlValue& document, const Override& change) {
     const std::size_t dot = std::min(change.path.find('.', begin), change.path.size());
     const std::string key = change.path.substr(begin, dot - begin);
     SourceLocation where = change.where;
-    where.column += static_cast<int>(begin);
+    where.column += std::max(static_cast<int>(begin) - change.implied, 0);
     if (key.empty()) {
       throw ConfigError(
           where, fmt::format("an empty name in '{}'; expected names joined by dots", change.path));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cassert>
 #include <filesystem>
+#include <initializer_list>
 #include <utility>
 
 #include "sim/config/cluster_yaml.hpp"
@@ -38,15 +39,21 @@ std::optional<ServerSpec> strategy_servers(const YamlValue& document) {
   return read_servers(map);
 }
 
-void read_strategy_key(YamlMap map, Scenario& scenario) {
+void read_strategy_key(YamlMap map, bool compression_optional, Scenario& scenario) {
   scenario.strategy_name = map.require_choice("name", names_of(strategy_catalogue()));
   const StrategyEntry& entry = *find_strategy(scenario.strategy_name);
   if (entry.servers) map.find("servers");  // read with the cluster
   scenario.grad_accumulation =
       map.value_or("grad_accumulation", 1, between(1, grad_accumulation_max));
   YamlKnobs knobs(std::move(map));
-  const StrategyMaker make = read_strategy(entry, knobs);
+  std::string left_out;
+  const StrategyMaker make =
+      read_strategy(entry, knobs, compression_optional ? &left_out : nullptr);
   knobs.finish();
+  if (!left_out.empty()) {
+    scenario.warnings.push_back(
+        {"compression-left-out", "runs without the scenario's compression: " + left_out});
+  }
   if (!scenario.profile) return;
   scenario.make_strategy = [make, costs = shipped_encode_costs(scenario.gpu)](JobView job) {
     job.encode_costs = costs;
@@ -88,6 +95,25 @@ StragglerSpec read_straggler(YamlMap map, int world_size) {
   return straggler;
 }
 
+/// Where `key` of a mapping of the scenario stands, else the mapping itself; unknown without one.
+SourceLocation place_of(const YamlValue& yaml, const std::string& section,
+                        std::initializer_list<const char*> keys) {
+  const YamlValue* map = yaml.find(section);
+  if (map == nullptr) return {};
+  for (const char* key : keys) {
+    if (const YamlValue* value = map->find(key)) return value->where;
+  }
+  return map->where;
+}
+
+std::map<RefusedChoice::Key, SourceLocation> places_of(const YamlValue& yaml) {
+  const SourceLocation strategy = place_of(yaml, "strategy", {"preset", "name"});
+  const SourceLocation library = place_of(yaml, "collective", {"library"});
+  return {{RefusedChoice::Key::strategy, strategy},
+          {RefusedChoice::Key::library, library.file.empty() ? strategy : library},
+          {RefusedChoice::Key::cluster, place_of(yaml, "cluster", {})}};
+}
+
 Scenario read_document(const ScenarioDocument& document, const std::string& file, Needs needs,
                        const RunSpec& fallback = {}) {
   YamlValue yaml = document.yaml;
@@ -98,6 +124,8 @@ Scenario read_document(const ScenarioDocument& document, const std::string& file
   for (const char* later : {"events"}) map.refuse(later);
   Scenario scenario;
   scenario.label = document.label;
+  scenario.warnings = document.warnings;
+  scenario.places = places_of(document.yaml);
   scenario.name = map.value_or<std::string>("name", std::filesystem::path(file).stem().string());
   const bool training = needs == Needs::everything;
   if (training || map.has("profile")) read_profile_key(map, scenario);
@@ -108,7 +136,9 @@ Scenario read_document(const ScenarioDocument& document, const std::string& file
   if (scenario.profile) {
     give_worker_classes(scenario, map.require_value("cluster", "a mapping").where);
   }
-  if (training || map.has("strategy")) read_strategy_key(map.require_map("strategy"), scenario);
+  if (training || map.has("strategy")) {
+    read_strategy_key(map.require_map("strategy"), document.compression_optional, scenario);
+  }
   scenario.library = read_collective(map, scenario.cluster, scenario.warnings);
   scenario.run = fallback;
   if (auto run = map.optional_map("run")) read_run(*run, scenario);
@@ -128,13 +158,13 @@ Scenario read_document(const ScenarioDocument& document, const std::string& file
 
 std::vector<Scenario> read_scenario(const std::string& file, const std::vector<std::string>& sets,
                                     Needs needs) {
-  YamlValue written = load_scenario(file, sets);
+  ScenarioDocument written = load_scenario(file, sets);
   const auto documents = point_documents(written);
-  if (written.find("points") != nullptr) {
+  if (written.yaml.find("points") != nullptr) {
     // The file must stand by itself, so that its mistakes are told in its own terms, not in those
     // of a point that takes another strategy.
-    remove_key(written, "points");
-    read_document({"", std::move(written)}, file, needs);
+    remove_key(written.yaml, "points");
+    read_document(written, file, needs);
   }
   std::vector<Scenario> scenarios;
   scenarios.reserve(documents.size());
@@ -142,16 +172,16 @@ std::vector<Scenario> read_scenario(const std::string& file, const std::vector<s
   return scenarios;
 }
 
-Scenario read_scenario(YamlValue document, const std::vector<Override>& changes) {
+Scenario read_scenario(YamlValue yaml, const std::vector<Override>& changes) {
+  ScenarioDocument document{.label = "", .yaml = std::move(yaml)};
   apply_all(document, changes);
-  const std::string file = document.where.file;
-  return read_document({"", std::move(document)}, file, Needs::everything);
+  return read_document(document, document.yaml.where.file, Needs::everything);
 }
 
 std::vector<SweepPoint> sweep_points(const std::string& file,
                                      const std::vector<std::string>& sets) {
-  const YamlValue document = load_scenario(file, sets);
-  const std::vector<Axis> axes = sweep_axes(document);
+  const ScenarioDocument document = load_scenario(file, sets);
+  const std::vector<Axis> axes = sweep_axes(document.yaml);
   if (axes.empty()) return {};
   std::vector<SweepPoint> points(1);
   for (const auto& axis : axes) {
@@ -169,8 +199,7 @@ std::vector<SweepPoint> sweep_points(const std::string& file,
 
 Scenario read_sweep_point(const std::string& file, const std::vector<std::string>& sets,
                           const SweepPoint& point) {
-  YamlValue document = load_scenario(file, sets);
-  return read_document(sweep_document(std::move(document), point), file, Needs::everything);
+  return read_document(sweep_document(load_scenario(file, sets), point), file, Needs::everything);
 }
 
 std::vector<std::string> point_labels(const std::string& file,
@@ -189,6 +218,10 @@ Scenario read_contender(const std::string& file, const std::vector<std::string>&
   const auto document = std::ranges::find(documents, label, &ScenarioDocument::label);
   assert(document != documents.end());
   document->label = contender.name;
+  // What the scenario says of compression is meant for the strategies that can have it, and not to
+  // keep the others out. Of its own strategy it has to be right.
+  document->compression_optional = contender.choice != strategy_named(document->yaml) &&
+                                   contender.strategy.find("compression") == nullptr;
   put_contender(document->yaml, contender);
   return read_document(*document, file, Needs::everything, fallback);
 }

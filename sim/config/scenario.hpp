@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "sim/core/cluster.hpp"
 #include "sim/core/compute_profile.hpp"
 #include "sim/core/gpu.hpp"
+#include "sim/core/refusal.hpp"
 #include "sim/core/result.hpp"
 #include "sim/core/scenario.hpp"
 #include "sim/core/worker_class.hpp"
@@ -38,6 +40,9 @@ struct Scenario {
   std::string fidelity = "auto";  ///< auto | fluid | step | coupled | bracket
   int grad_accumulation = 1;
   std::vector<Warning> warnings;
+  /// Where the keys stand that choose the strategy, the library and the cluster, for refusals of
+  /// them; a library that nobody chose stands where the strategy does.
+  std::map<RefusedChoice::Key, SourceLocation> places;
   std::string json;    ///< the scenario as written, defaults not filled in, as a JSON object
   std::string sha256;  ///< of `json`
 };
@@ -51,9 +56,9 @@ enum class Needs { everything, cluster_only };
                                                   const std::vector<std::string>& sets,
                                                   Needs needs = Needs::everything);
 
-/// Reads a scenario that stands in a file of another kind: `document` with `changes` put into it.
+/// Reads a scenario that stands in a file of another kind: `yaml` with `changes` put into it.
 /// @throws ConfigError with the place in that file, or of the change.
-[[nodiscard]] Scenario read_scenario(YamlValue document, const std::vector<Override>& changes);
+[[nodiscard]] Scenario read_scenario(YamlValue yaml, const std::vector<Override>& changes);
 
 /// One combination of a sweep file's `vary` axes: dotted key -> value as written, in axis order.
 using SweepPoint = std::vector<std::pair<std::string, std::string>>;
@@ -70,8 +75,9 @@ using SweepPoint = std::vector<std::pair<std::string, std::string>>;
                                                     const std::vector<std::string>& sets);
 
 /// The scenario, or its point of that label ("" where it has no points), under another strategy;
-/// the label becomes the contender's name. A file that says nothing about `run.iterations` or
-/// `run.warmup` gets those of `fallback`.
+/// the label becomes the contender's name. Another strategy that cannot go with the scenario's
+/// `compression` runs without it, and a warning "compression-left-out" says so. A file that says
+/// nothing about `run.iterations` or `run.warmup` gets those of `fallback`.
 [[nodiscard]] Scenario read_contender(const std::string& file, const std::vector<std::string>& sets,
                                       const std::string& label, const Contender& contender,
                                       const RunSpec& fallback);

@@ -1,6 +1,7 @@
 #include "sim/config/scenario_document.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <openssl/evp.h>
 
 #include <algorithm>
@@ -27,6 +28,9 @@ std::string text_at(const YamlValue& document, const std::string& section, const
 /// A release is that of one system: another one's means something else.
 constexpr const char* release_key = "version";
 
+/// Whoever names it means that nothing of the other strategy counts.
+constexpr const char* no_strategy = "none";
+
 template <class Entry>
 bool has_knob(const std::vector<Entry>& catalogue, const std::string& name,
               const std::string& knob) {
@@ -48,18 +52,26 @@ class Choice {
         chosen_(std::move(chosen)),
         former_(chosen_(document)) {}
 
-  void forget_former(YamlValue& document, const std::vector<Override>& changes) const {
-    const std::string now = chosen_(document);
-    const auto section = std::ranges::find(document.entries, section_, &YamlEntry::key);
-    if (now == former_ || section == document.entries.end()) return;
+  void forget_former(ScenarioDocument& document, const std::vector<Override>& changes) const {
+    YamlValue& yaml = document.yaml;
+    const std::string now = chosen_(yaml);
+    const auto section = std::ranges::find(yaml.entries, section_, &YamlEntry::key);
+    if (now == former_ || section == yaml.entries.end()) return;
+    std::vector<std::string> left_out;
     std::erase_if(section->value.entries, [&](const YamlEntry& entry) {
       const std::string path = section_ + "." + entry.key;
       const bool set_here = std::ranges::any_of(changes, [&](const Override& change) {
         return change.path == section_ || (change.path + ".").starts_with(path + ".");
       });
       const bool kept = has_knob(catalogue_, now, entry.key) && entry.key != release_key;
-      return !set_here && has_knob(catalogue_, former_, entry.key) && !kept;
+      const bool forgotten = !set_here && has_knob(catalogue_, former_, entry.key) && !kept;
+      if (forgotten) left_out.push_back(entry.key);
+      return forgotten;
     });
+    if (left_out.empty() || now == no_strategy) return;
+    document.warnings.push_back(
+        {"knobs-left-out", fmt::format("{}: '{}' does without what the scenario sets of '{}': {}",
+                                       section_, now, former_, fmt::join(left_out, ", "))});
   }
 
  private:
@@ -114,20 +126,21 @@ nlohmann::json json_of(const YamlValue& value) {
 
 }  // namespace
 
-void apply_all(YamlValue& document, const std::vector<Override>& changes) {
-  const Choice strategy(document, "strategy", strategy_catalogue(), strategy_named);
-  const Choice library(
-      document, "collective", collective_catalogue(),
-      [](const YamlValue& scenario) { return text_at(scenario, "collective", "library"); });
-  for (const auto& change : changes) apply(document, change);
-  forget_other_name(document, changes);
+void apply_all(ScenarioDocument& document, const std::vector<Override>& changes) {
+  YamlValue& yaml = document.yaml;
+  const Choice strategy(yaml, "strategy", strategy_catalogue(), strategy_named);
+  const Choice library(yaml, "collective", collective_catalogue(), [](const YamlValue& scenario) {
+    return text_at(scenario, "collective", "library");
+  });
+  for (const auto& change : changes) apply(yaml, change);
+  forget_other_name(yaml, changes);
   strategy.forget_former(document, changes);
   library.forget_former(document, changes);
 }
 
-YamlValue load_scenario(const std::string& file, const std::vector<std::string>& sets) {
-  YamlValue document = load_yaml(file);
-  YamlMap(document).require_schema("gradwire.scenario/1");
+ScenarioDocument load_scenario(const std::string& file, const std::vector<std::string>& sets) {
+  ScenarioDocument document{.label = "", .yaml = load_yaml(file)};
+  YamlMap(document.yaml).require_schema("gradwire.scenario/1");
   std::vector<Override> changes;
   changes.reserve(sets.size());
   for (const auto& assignment : sets) changes.push_back(parse_set(assignment));
@@ -139,17 +152,17 @@ void remove_key(YamlValue& map, const std::string& key) {
   std::erase_if(map.entries, [&](const YamlEntry& entry) { return entry.key == key; });
 }
 
-std::vector<ScenarioDocument> point_documents(YamlValue document) {
-  YamlMap map(document);
+std::vector<ScenarioDocument> point_documents(ScenarioDocument document) {
+  YamlMap map(document.yaml);
   if (map.has("vary")) {
     map.fail("vary", "'vary' is for 'gradwire sweep'; expected a scenario without it");
   }
   const YamlValue* written = map.find("points");
-  if (written == nullptr) return {{"", std::move(document)}};
+  if (written == nullptr) return {std::move(document)};
   const YamlValue points = *written;
   map.maps("points");  // checks that it is a list of mappings
   if (points.items.empty()) map.fail("points", "'points' has no item; expected at least one");
-  remove_key(document, "points");
+  remove_key(document.yaml, "points");
   std::vector<ScenarioDocument> documents;
   for (const auto& point : points.items) {
     const YamlValue* label = point.find("label");
@@ -157,11 +170,10 @@ std::vector<ScenarioDocument> point_documents(YamlValue document) {
     for (const auto& entry : point.entries) {
       if (entry.key != "label") changes.push_back({entry.key, entry.where, entry.value});
     }
-    ScenarioDocument one;
+    ScenarioDocument one = document;
     one.label = label != nullptr ? read_value<std::string>(*label, "label")
                                  : fmt::format("point {}", documents.size() + 1);
-    one.yaml = document;
-    apply_all(one.yaml, changes);
+    apply_all(one, changes);
     documents.push_back(std::move(one));
   }
   return documents;
@@ -190,10 +202,9 @@ std::vector<Axis> sweep_axes(const YamlValue& document) {
   return axes;
 }
 
-ScenarioDocument sweep_document(YamlValue document,
+ScenarioDocument sweep_document(ScenarioDocument document,
                                 const std::vector<std::pair<std::string, std::string>>& point) {
-  const std::vector<Axis> axes = sweep_axes(document);
-  ScenarioDocument result;
+  const std::vector<Axis> axes = sweep_axes(document.yaml);
   std::vector<Override> changes;
   for (const auto& [path, text] : point) {
     const auto axis = std::ranges::find(axes, path, &Axis::path);
@@ -202,12 +213,11 @@ ScenarioDocument sweep_document(YamlValue document,
         axis->values, [&text = text](const YamlValue* known) { return to_text(*known) == text; });
     assert(value != axis->values.end());
     changes.push_back({path, axis->where, **value});
-    result.label += fmt::format("{}{}={}", result.label.empty() ? "" : ", ", path, text);
+    document.label += fmt::format("{}{}={}", document.label.empty() ? "" : ", ", path, text);
   }
-  remove_key(document, "vary");
+  remove_key(document.yaml, "vary");
   apply_all(document, changes);
-  result.yaml = std::move(document);
-  return result;
+  return document;
 }
 
 std::string to_json(const YamlValue& document) {

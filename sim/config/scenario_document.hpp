@@ -6,6 +6,7 @@
 
 #include "sim/config/overlay.hpp"
 #include "sim/config/yaml_value.hpp"
+#include "sim/core/result.hpp"
 
 namespace gradwire::config {
 
@@ -13,23 +14,26 @@ namespace gradwire::config {
 struct ScenarioDocument {
   std::string label;  ///< of the point, "" for the file itself
   YamlValue yaml;
+  std::vector<Warning> warnings{};  ///< what the overrides made meaningless
+  /// A strategy that cannot go with the `compression` written here runs without it.
+  bool compression_optional = false;
 };
 
 /// Loads a scenario file and puts the command line's "dotted.key=value" into it.
-[[nodiscard]] YamlValue load_scenario(const std::string& file,
-                                      const std::vector<std::string>& sets);
+[[nodiscard]] ScenarioDocument load_scenario(const std::string& file,
+                                             const std::vector<std::string>& sets);
 
 /// Puts overrides into a document. Where they change the strategy (or the collective library), the
 /// former one's own knobs go, unless the overrides set them: `strategy.name: none` needs no list of
-/// all that `ddp` had.
-void apply_all(YamlValue& document, const std::vector<Override>& changes);
+/// all that `ddp` had. A warning "knobs-left-out" names them, but for `none`, which has none.
+void apply_all(ScenarioDocument& document, const std::vector<Override>& changes);
 
 /// Takes a key out of a mapping, if it is there.
 void remove_key(YamlValue& map, const std::string& key);
 
 /// One document a point, or the file itself when it has no `points`.
 /// @throws ConfigError when the file has `vary`, which only a sweep follows.
-[[nodiscard]] std::vector<ScenarioDocument> point_documents(YamlValue document);
+[[nodiscard]] std::vector<ScenarioDocument> point_documents(ScenarioDocument document);
 
 /// An axis of a sweep: a dotted key and the values it takes, which live in the document.
 struct Axis {
@@ -43,7 +47,7 @@ struct Axis {
 /// The document of one combination: dotted keys with values as to_text writes them.
 /// REQUIRES: `point` comes from the axes of this document.
 [[nodiscard]] ScenarioDocument sweep_document(
-    YamlValue document, const std::vector<std::pair<std::string, std::string>>& point);
+    ScenarioDocument document, const std::vector<std::pair<std::string, std::string>>& point);
 
 /// The document as a JSON object, keys sorted: plain scalars that are JSON numbers, booleans or
 /// null become those, all else text.

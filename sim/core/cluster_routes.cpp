@@ -8,8 +8,8 @@
 #include <tuple>
 #include <utility>
 
-#include "sim/core/error.hpp"
 #include "sim/core/local_routes.hpp"
+#include "sim/core/refusal.hpp"
 
 namespace gradwire {
 namespace {
@@ -106,7 +106,8 @@ void Cluster::append_port(int port, bool up, std::vector<LinkId>& path) const {
 int Cluster::nic_or_last(int node, int nic) const {
   const int last = routes_[at(node)]->nics() - 1;
   if (last >= 0) return std::min(nic, last);
-  throw SimulationError(fmt::format("node{} has no NIC, but the job spans several machines", node));
+  throw RefusedChoice(RefusedChoice::Key::cluster,
+                      fmt::format("node{} has no NIC, but the job spans several machines", node));
 }
 
 std::pair<int, int> Cluster::other_way(int node_from, int node_to, int nic_to) const {
@@ -122,7 +123,8 @@ std::pair<int, int> Cluster::other_way(int node_from, int node_to, int nic_to) c
       if (reaches(out)) return {out, in};
     }
   }
-  throw SimulationError(fmt::format("fabric: no NIC of node{} reaches node{}", node_from, node_to));
+  throw RefusedChoice(RefusedChoice::Key::cluster,
+                      fmt::format("fabric: no NIC of node{} reaches node{}", node_from, node_to));
 }
 
 }  // namespace gradwire

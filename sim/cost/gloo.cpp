@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "sim/collectives/host_routes.hpp"
-#include "sim/core/error.hpp"
 #include "sim/core/host_cpu.hpp"
+#include "sim/core/refusal.hpp"
 #include "sim/cost/host_copies.hpp"
 
 namespace gradwire {
@@ -69,7 +69,8 @@ std::vector<Pattern> GlooLibrary::plan(CollectiveKind kind, const Placement& ran
     case CollectiveKind::broadcast:
       return {plan_eager_tree_broadcast(*cluster_, ranks)};
     default:
-      throw SimulationError(
+      throw RefusedChoice(
+          RefusedChoice::Key::library,
           fmt::format("library gloo has no {} (ProcessGroupGloo, PyTorch 1.13); expected "
                       "all_reduce, all_gather, broadcast or reduce, or another library",
                       name_of(kind)));

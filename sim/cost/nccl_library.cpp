@@ -11,7 +11,7 @@
 
 #include "sim/collectives/algorithms.hpp"
 #include "sim/collectives/nvls.hpp"
-#include "sim/core/error.hpp"
+#include "sim/core/refusal.hpp"
 #include "sim/cost/nccl_measured.hpp"
 
 namespace gradwire {
@@ -157,9 +157,10 @@ std::vector<Pattern> NcclLibrary::plan(CollectiveKind kind, const Placement& ran
   if (!patterns.empty()) return patterns;
   for (const NcclAlgorithm algorithm : options_.algorithms) {
     if (nccl_has(kind, algorithm, NcclProtocol::simple)) {
-      throw SimulationError(fmt::format("NCCL 2.{} cannot run {} among these ranks: {}",
-                                        options_.version.minor, name_of(algorithm),
-                                        requirement_of(algorithm)));
+      throw RefusedChoice(
+          RefusedChoice::Key::library,
+          fmt::format("NCCL 2.{} cannot run {} among these ranks: {}", options_.version.minor,
+                      name_of(algorithm), requirement_of(algorithm)));
     }
   }
   add(NcclAlgorithm::ring);  // what was named does not do this kind

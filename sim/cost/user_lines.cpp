@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "sim/collectives/algorithms.hpp"
-#include "sim/core/error.hpp"
+#include "sim/core/refusal.hpp"
 
 namespace gradwire {
 
@@ -43,8 +43,10 @@ std::vector<Pattern> UserLines::plan(CollectiveKind kind, const Placement& ranks
     patterns.push_back(plan_collective(kind, line.algorithm, *cluster_, ranks));
   }
   if (patterns.empty()) {
-    throw SimulationError(fmt::format(
-        "library user has no line for {}; expected one under 'collective.lines'", name_of(kind)));
+    throw RefusedChoice(
+        RefusedChoice::Key::library,
+        fmt::format("library user has no line for {}; expected one under 'collective.lines'",
+                    name_of(kind)));
   }
   return patterns;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <tuple>
 
 #include "sim/report/result_json.hpp"
@@ -55,6 +56,27 @@ std::string line_of(const ComparisonRow& row, std::size_t width, bool staleness,
   return text + '\n';
 }
 
+/// What is told of some rows and not of all, by row.
+std::string notes(std::span<const ComparisonRow> rows) {
+  std::map<std::string, std::size_t> told;  // text -> rows
+  std::size_t ranked = 0;
+  const auto for_each = [&](const auto& use) {
+    for (const ComparisonRow& row : rows) {
+      if (row.rank == 0) continue;
+      for (const Json& warning : row.result.value("warnings", Json::array())) {
+        use(row, warning.at("text").get<std::string>());
+      }
+    }
+  };
+  for (const ComparisonRow& row : rows) ranked += row.rank > 0 ? 1U : 0U;
+  for_each([&](const ComparisonRow& /*row*/, const std::string& text) { ++told[text]; });
+  std::string list;
+  for_each([&](const ComparisonRow& row, const std::string& text) {
+    if (told[text] < ranked) list += fmt::format("  {}: {}\n", row.name, text);
+  });
+  return list.empty() ? list : "\nNotes:\n" + list;
+}
+
 }  // namespace
 
 void rank_rows(std::vector<ComparisonRow>& rows, const std::string& baseline) {
@@ -87,6 +109,7 @@ std::string comparison_table(std::span<const ComparisonRow> rows, const std::str
   for (const ComparisonRow& row : rows) {
     if (row.rank > 0) text += line_of(row, width, staleness, baseline);
   }
+  text += notes(rows);
   bool first = true;
   for (const ComparisonRow& row : rows) {
     if (row.rank > 0) continue;

@@ -31,7 +31,8 @@ struct ComparisonRow {
 /// in their order. Speed-ups are over the row named `baseline`; they stay 1 where it has no result.
 void rank_rows(std::vector<ComparisonRow>& rows, const std::string& baseline);
 
-/// The ranked table; below it, what cannot run and why. REQUIRES: rank_rows.
+/// The ranked table; below it the warnings that some rows have and others not, and what cannot run
+/// and why. REQUIRES: rank_rows.
 [[nodiscard]] std::string comparison_table(std::span<const ComparisonRow> rows,
                                            const std::string& baseline);
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <string_view>
+#include <vector>
 
 #include "sim/report/plan_report.hpp"
 #include "sim/report/summary.hpp"
@@ -22,6 +23,10 @@ constexpr double top = 60;
 constexpr double bottom = 60;
 constexpr double least_width = 3;    ///< of a group whose gradients come at once
 constexpr double label_height = 14;  ///< that a label needs
+constexpr double label_width = 100;  ///< at most
+constexpr double legend_line = 18;
+constexpr std::size_t legend_columns = 2;
+constexpr std::size_t legend_lines = 6;  ///< of groups; what is over is told as a number
 
 /// Okabe and Ito's palette without yellow and black; neighbours differ.
 constexpr std::array<std::string_view, 6> colours = {"#0072b2", "#d55e00", "#009e73",
@@ -61,23 +66,59 @@ std::string axes(const Scale& scale) {
                      left + plot_width / 2, top + plot_height + 42, top - 12);
 }
 
+std::string_view colour_of(std::size_t group) {
+  return colours.at(group % colours.size());
+}
+
+std::string described(const PlanRow& row, std::size_t index) {
+  return fmt::format("group {}: {} tensors, {}{}{}", index, row.tensors,
+                     readable_bytes(static_cast<double>(row.bytes)), row.note.empty() ? "" : ", ",
+                     svg_escaped(row.note));
+}
+
+/// What the picture shows, then a line a group with its colour, down the columns.
+std::string legend(const std::vector<PlanRow>& rows) {
+  constexpr double first_line = top + plot_height + bottom + 8;
+  const std::size_t shown = std::min(rows.size(), legend_columns * legend_lines);
+  const std::string rest =
+      shown < rows.size() ? fmt::format("; the first {} of {}", shown, rows.size()) : "";
+  std::string text = fmt::format(
+      R"(<text x="{}" y="{:.0f}" fill="#555555">A box is a group, as high as the bytes it moves; )"
+      "colours only tell neighbours apart{}.</text>\n",
+      left, first_line, rest);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const double x = left + static_cast<double>(i / legend_lines) * plot_width / legend_columns;
+    const double y = first_line + legend_line * static_cast<double>(1 + i % legend_lines);
+    text += fmt::format(R"(<rect x="{:.0f}" y="{:.0f}" width="11" height="11" fill="{}"/>)"
+                        R"(<text x="{:.0f}" y="{:.0f}">{}</text>)"
+                        "\n",
+                        x, y - 10, colour_of(i), x + 17, y, described(rows[i], i));
+  }
+  return text;
+}
+
+/// Height of the legend: the sentence and the longest column.
+double legend_height(std::size_t groups) {
+  return legend_line * static_cast<double>(1 + std::min(groups, legend_lines)) + 14;
+}
+
 std::string group(const PlanRow& row, std::size_t index, double below, const Scale& scale) {
   const double above = below + 1e-6 * static_cast<double>(row.bytes);
   const double end = scale.x(1e3 * row.ready_last);
   const double begin = std::min(scale.x(1e3 * row.ready_first), end - least_width);
   const double height = scale.y(below) - scale.y(above);
-  const std::string size = readable_bytes(static_cast<double>(row.bytes));
   std::string text = fmt::format(
       R"(<rect x="{:.1f}" y="{:.2f}" width="{:.1f}" height="{:.2f}" fill="{}" fill-opacity="0.85">)"
-      "<title>group {}: {} tensors, {}{}{}</title></rect>\n",
-      begin, scale.y(above), end - begin, height, colours[index % colours.size()], index,
-      row.tensors, size, row.note.empty() ? "" : ", ", svg_escaped(row.note));
+      "<title>{}</title></rect>\n",
+      begin, scale.y(above), end - begin, height, colour_of(index), described(row, index));
   if (height >= label_height) {
-    const bool outside = begin > left + plot_width / 2;
+    const bool at_edge = end > left + 0.85 * plot_width;  // no room for a label behind the box
+    const double before = end - begin > label_width ? end : begin;
     text += fmt::format(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="{}">{}: {}</text>)"
                         "\n",
-                        outside ? begin - 6 : end + 6, (scale.y(below) + scale.y(above)) / 2 + 4.5,
-                        outside ? "end" : "start", index, size);
+                        at_edge ? before - 6 : end + 6, (scale.y(below) + scale.y(above)) / 2 + 4.5,
+                        at_edge ? "end" : "start", index,
+                        readable_bytes(static_cast<double>(row.bytes)));
   }
   return text;
 }
@@ -92,7 +133,8 @@ std::string plan_svg(const PlanReport& report) {
   }
   if (scale.milliseconds <= 0) scale.milliseconds = 1;
   if (scale.megabytes <= 0) scale.megabytes = 1;
-  std::string text = svg_open(left + plot_width + right, top + plot_height + bottom);
+  std::string text = svg_open(left + plot_width + right,
+                              top + plot_height + bottom + legend_height(report.rows.size()));
   text += fmt::format(R"(<text x="{}" y="28" font-size="18" font-weight="bold">{}</text>)"
                       "\n",
                       left, svg_escaped(report.title));
@@ -103,7 +145,7 @@ std::string plan_svg(const PlanReport& report) {
     text += group(row, index++, below, scale);
     below += 1e-6 * static_cast<double>(row.bytes);
   }
-  return text + "</svg>\n";
+  return text + legend(report.rows) + "</svg>\n";
 }
 
 }  // namespace gradwire

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "sim/core/error.hpp"
+#include "sim/core/refusal.hpp"
 #include "sim/train/exchange_routes.hpp"
 
 namespace gradwire {
@@ -48,8 +48,8 @@ Placement places(const Ranks& ranks, const Placement& placement) {
   return group;
 }
 
-/// Bytes that a rank sends to other machines or GPUs / size, the largest over ranks.
-double share_per_rank(const Exchange& exchange, const Job& job) {
+/// Bytes that each rank sends to other machines or GPUs / size.
+std::map<int, double> shares_of(const Exchange& exchange, const Job& job) {
   const auto machine = [&](const Endpoint& place) {
     const auto index = static_cast<std::size_t>(place.index);
     return place.place == Endpoint::Place::server ? job.servers[index] : job.placement[index].node;
@@ -65,9 +65,7 @@ double share_per_rank(const Exchange& exchange, const Job& job) {
       }
     }
   }
-  double most = 0;
-  for (const auto& [rank, share] : sent) most = std::max(most, share);
-  return most;
+  return sent;
 }
 
 /// Adds the flows of another group that does the same at the same time.
@@ -107,9 +105,11 @@ Plans::Plans(const Job& job, const Strategy& strategy) : library_(job.library) {
   for (const CollectiveUse use : strategy.collectives()) {
     const std::vector<Ranks> groups = rank_groups(use.communicator, job.placement);
     if (groups.empty() || groups.front().size() < 2) continue;
+    // Where machines differ, the largest group ends last.
+    const Ranks& largest = *std::ranges::max_element(groups, {}, &Ranks::size);
     Group& planned = groups_[use];
     planned.first = static_cast<PatternId>(patterns_.size());
-    planned.candidates = library_.plan(use.kind, places(groups.front(), job.placement));
+    planned.candidates = library_.plan(use.kind, places(largest, job.placement));
     if (use.communicator == Communicator::all) {
       patterns_.insert(patterns_.end(), planned.candidates.begin(), planned.candidates.end());
       continue;
@@ -125,12 +125,11 @@ Plans::Plans(const Job& job, const Strategy& strategy) : library_(job.library) {
     for (const Ranks& ranks : groups) {
       const auto own = library_.plan(use.kind, places(ranks, job.placement));
       for (std::size_t c = 0; c < planned.candidates.size(); ++c) {
-        if (ranks.size() != groups.front().size() || own.size() <= c ||
-            own[c].algorithm != planned.candidates[c].algorithm) {
-          throw SimulationError(
-              fmt::format("the machines hold different numbers or kinds of GPUs, {} and {}; this "
-                          "strategy works within machines and needs equal ones",
-                          groups.front().size(), ranks.size()));
+        if (own.size() <= c || own[c].algorithm != planned.candidates[c].algorithm) {
+          throw RefusedChoice(RefusedChoice::Key::strategy,
+                              fmt::format("groups of {} and of {} ranks cannot run {} alike; this "
+                                          "strategy has all of them do it at once",
+                                          largest.size(), ranks.size(), name_of(use.kind)));
         }
         join(patterns_[static_cast<std::size_t>(planned.first) + c], own[c], ranks, channels[c]);
       }
@@ -149,8 +148,17 @@ Plans::Plans(const Job& job, const Strategy& strategy) : library_(job.library) {
     cost.algorithm = exchange.name;
     cost.source = "model";
     exchange_costs_.push_back(std::move(cost));
-    exchange_shares_.push_back(share_per_rank(exchange, job));
+    exchange_shares_.push_back(shares_of(exchange, job));
   }
+}
+
+std::map<int, double> Plans::shares(PatternId id) const {
+  if (id >= exchanges_) return exchange_shares_[static_cast<std::size_t>(id - exchanges_)];
+  std::map<int, double> sent;
+  for (const Phase& phase : pattern(id).phases) {
+    for (const PatternFlow& flow : phase.flows) sent[flow.source] += flow.share;
+  }
+  return sent;
 }
 
 const Plans::Choice* Plans::choose(CollectiveUse use, Bytes size, bool& is_new) {

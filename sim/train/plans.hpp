@@ -21,8 +21,9 @@ namespace gradwire {
 /// library's algorithms, and the strategy's own exchanges.
 class Plans {
  public:
-  /// @throws SimulationError when the library has no way, when the groups of a communicator differ
-  /// in size, and as lay_exchange.
+  /// Groups of different sizes do the same at once, at the cost of the largest of them.
+  /// @throws RefusedChoice when the library has no way, or not the same for all groups of a
+  /// communicator; as lay_exchange.
   Plans(const Job& job, const Strategy& strategy);
 
   /// For the engine; PatternId is the index.
@@ -43,10 +44,8 @@ class Plans {
   [[nodiscard]] const CollectiveCost& exchange_cost(int index) const {
     return exchange_costs_[static_cast<std::size_t>(index)];
   }
-  /// Bytes that a rank sends over links in it / size of the messages, the largest over ranks.
-  [[nodiscard]] double exchange_share(int index) const {
-    return exchange_shares_[static_cast<std::size_t>(index)];
-  }
+  /// What each rank that sends over links sends in a pattern: bytes / size of what is moved.
+  [[nodiscard]] std::map<int, double> shares(PatternId id) const;
 
  private:
   struct Group {
@@ -60,7 +59,7 @@ class Plans {
   std::map<std::pair<CollectiveUse, std::int64_t>, Choice> choices_;
   PatternId exchanges_ = 0;
   std::vector<CollectiveCost> exchange_costs_;
-  std::vector<double> exchange_shares_;
+  std::vector<std::map<int, double>> exchange_shares_;  ///< by rank
 };
 
 }  // namespace gradwire

@@ -78,10 +78,10 @@ double Summary::device_time(const MemberGroup& member) const {
       .count();
 }
 
-void Summary::collective_posted(int iteration, double share, Bytes size) {
+void Summary::collective_posted(int iteration, std::optional<PatternId> pattern, Bytes size) {
   if (iteration < job_.run.warmup || iteration >= job_.run.warmup + job_.run.iterations) return;
   ++collectives_;
-  bytes_sent_ += share * static_cast<double>(size.count());
+  if (pattern) moved_[*pattern] += static_cast<double>(size.count());
 }
 
 void Summary::priced(const CollectiveCost& cost) {
@@ -151,15 +151,29 @@ void Summary::add_parts(const IterationSample& sample, double weight) {
       weight * (sample.end - sample.start - explained) / job_.run.iterations;
 }
 
-RunResult Summary::result(const Network& network, Seconds end, double moving, double wall_s,
-                          std::vector<Span> spans) const {
+double Summary::bytes_sent(const Plans& plans) const {
+  std::map<int, double> sent;  // by rank
+  double all = 0;
+  for (const auto& [pattern, bytes] : moved_) {
+    for (const auto& [rank, share] : plans.shares(pattern)) {
+      sent[rank] += share * bytes;
+      all += share * bytes;
+    }
+  }
+  if (independent_) return all / static_cast<double>(members_.size());
+  double most = 0;
+  for (const auto& [rank, bytes] : sent) most = std::max(most, bytes);
+  return most;
+}
+
+RunResult Summary::result(const Plans& plans, const Network& network, Seconds end, double moving,
+                          double wall_s, std::vector<Span> spans) const {
   RunResult result = result_;
   result.spans = std::move(spans);
   result.communication_busy_s = moving / (job_.run.warmup + job_.run.iterations);
-  const double counted =
-      job_.run.iterations * (independent_ ? static_cast<double>(members_.size()) : 1.0);
-  result.collectives = static_cast<int>(std::lround(collectives_ / counted));
-  result.bytes_per_rank = std::llround(bytes_sent_ / counted);
+  const double workers = independent_ ? static_cast<double>(members_.size()) : 1.0;
+  result.collectives = static_cast<int>(std::lround(collectives_ / job_.run.iterations / workers));
+  result.bytes_per_rank = std::llround(bytes_sent(plans) / job_.run.iterations);
   if (result.communication_busy_s > 0) {
     result.overlap_fraction = std::clamp(
         1 - at(result.breakdown, Part::exposed_communication) / result.communication_busy_s, 0.0,

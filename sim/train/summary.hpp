@@ -1,11 +1,14 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/core/result.hpp"
 #include "sim/engine/network.hpp"
+#include "sim/train/plans.hpp"
 #include "sim/train/training.hpp"
 #include "sim/train/workers.hpp"
 
@@ -21,8 +24,8 @@ class Summary {
   /// traced.
   [[nodiscard]] std::size_t slowest_member() const { return slowest_member_; }
 
-  /// A collective or messages. @param share  of the size that a rank sends.
-  void collective_posted(int iteration, double share, Bytes size);
+  /// A collective or messages. @param pattern  that moves them; none in groups of one rank.
+  void collective_posted(int iteration, std::optional<PatternId> pattern, Bytes size);
   void priced(const CollectiveCost& cost);
   /// Iteration `iteration` of a class of workers has ended; those after the last are ignored.
   /// Asserts the accounting identity and that no rank beats its own compute.
@@ -30,9 +33,10 @@ class Summary {
   void iteration_ended(std::size_t worker, int iteration,
                        const std::vector<IterationSample>& samples);
 
+  /// @param plans  whose patterns were posted.
   /// @param moving  seconds in which data moved, over the whole run.
-  [[nodiscard]] RunResult result(const Network& network, Seconds end, double moving, double wall_s,
-                                 std::vector<Span> spans) const;
+  [[nodiscard]] RunResult result(const Plans& plans, const Network& network, Seconds end,
+                                 double moving, double wall_s, std::vector<Span> spans) const;
 
  private:
   /// Seconds of an iteration's kernels on a GPU of the member's class at nominal speed.
@@ -44,6 +48,8 @@ class Summary {
   /// Of independent ones: the mean rate's. An iteration is one of each.
   void add_mean_rate(const std::vector<IterationSample>& samples);
   void add_parts(const IterationSample& sample, double weight);
+  /// Of the rank that sends most; of independent workers the mean.
+  [[nodiscard]] double bytes_sent(const Plans& plans) const;
   void add_spread(RunResult& result) const;
   void add_links(RunResult& result, const Network& network, Seconds end) const;
 
@@ -54,10 +60,10 @@ class Summary {
   RunResult result_;
   /// Of independent workers: measured iterations, by iteration and member.
   std::vector<std::vector<IterationSample>> of_iteration_;
-  double collectives_ = 0;    ///< of all measured iterations, and
-  double bytes_sent_ = 0;     ///< by the rank that sends most
-  double worst_cost_ = 0;     ///< relative uncertainty of the least certain price
-  double worst_profile_ = 0;  ///< the same of the worker classes' profiles
+  double collectives_ = 0;               ///< of all measured iterations, and
+  std::map<PatternId, double> moved_{};  ///< their bytes, by what moved them
+  double worst_cost_ = 0;                ///< relative uncertainty of the least certain price
+  double worst_profile_ = 0;             ///< the same of the worker classes' profiles
 };
 
 }  // namespace gradwire

@@ -1,6 +1,7 @@
 #include "sim/train/training_run.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -94,9 +95,9 @@ void TrainingRun::post(OptimizerStep step) {
 void TrainingRun::post(Collective collective) {
   const OperationId id = add(collective.label);
   const Plans::Choice* choice = choice_of(collective);
-  summary_.collective_posted(
-      lanes_.front().iteration,
-      choice == nullptr ? 0 : plans_.pattern(choice->pattern).share_per_rank(), collective.size);
+  summary_.collective_posted(lanes_.front().iteration,
+                             choice == nullptr ? std::nullopt : std::optional(choice->pattern),
+                             collective.size);
   if (collective.ready == Collective::Ready::behind_compute) {
     WorkerLane& lane = lanes_.front();
     lane.host += kernel_launch;
@@ -124,8 +125,7 @@ void TrainingRun::post(Messages messages) {
   const OperationId id = add(messages.label);
   const PatternId pattern = plans_.exchange(messages.exchange);
   const CollectiveCost& cost = plans_.exchange_cost(messages.exchange);
-  summary_.collective_posted(lanes_.front().iteration, plans_.exchange_share(messages.exchange),
-                             messages.size);
+  summary_.collective_posted(lanes_.front().iteration, pattern, messages.size);
   start({.id = id,
          .pattern = pattern,
          .cost = cost,

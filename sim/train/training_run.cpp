@@ -56,7 +56,7 @@ RunResult TrainingRun::run() {
   }
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
   RunResult result =
-      summary_.result(engine_->network(), engine_->now(), log_.moving.total(), wall.count(),
+      summary_.result(plans_, engine_->network(), engine_->now(), log_.moving.total(), wall.count(),
                       std::move(lanes_[traced_lane()].workers.spans()));
   result.staleness = strategy_->staleness();
   return result;

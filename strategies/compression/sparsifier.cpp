@@ -4,6 +4,8 @@
 #include <array>
 #include <limits>
 
+#include "sim/core/host_cpu.hpp"
+
 namespace gradwire {
 namespace {
 
@@ -20,6 +22,8 @@ constexpr int mask_passes = 3;
 constexpr int mask_kernels = 3;
 constexpr int feedback_passes = 5;
 constexpr int feedback_kernels = 2;
+/// On a CPU: the residual is added, and kept by a copy; assumed to take as long as a sum.
+constexpr double feedback_sums = 2;
 constexpr int momentum_passes = 6;
 constexpr int momentum_kernels = 4;
 // The selection itself, where it was not measured. Assumed: topk reads everything once for each of
@@ -95,7 +99,8 @@ std::int64_t Sparsifier::kept(std::int64_t elements, int iteration) const {
   return kept_elements(elements, density);
 }
 
-CodecWork Sparsifier::select(std::int64_t elements, std::int64_t kept) const {
+void Sparsifier::select(std::int64_t elements, std::int64_t kept,
+                        std::vector<CodecWork>& work) const {
   int passes = mask_passes;
   int kernels = mask_kernels;
   if (options_.selection == Selection::topk) {
@@ -108,13 +113,18 @@ CodecWork Sparsifier::select(std::int64_t elements, std::int64_t kept) const {
     passes = 0;
     kernels = 2;  // the random indexes, and the elements at them
   }
-  if (options_.error_feedback) {
-    passes += feedback_passes;
-    kernels += feedback_kernels;
-  }
-  return pricing_.encode(
+  work.push_back(pricing_.encode(
       elements, streaming("select elements",
-                          passes * fp32_size(elements) + 2 * Bytes{kept * entry_size}, kernels));
+                          passes * fp32_size(elements) + 2 * Bytes{kept * entry_size}, kernels)));
+  if (!options_.error_feedback) return;
+  if (pricing_.on_cpu()) {
+    work.push_back({.place = CodecWork::Place::cpu,
+                    .label = "error feedback",
+                    .time = feedback_sums * (fp32_size(elements) / cpu_sum_rate)});
+  } else {
+    work.push_back(
+        streaming("error feedback", feedback_passes * fp32_size(elements), feedback_kernels));
+  }
 }
 
 CodecWork Sparsifier::scatter(std::int64_t elements, std::int64_t kept, std::int64_t times) const {
@@ -130,7 +140,7 @@ Recipe Sparsifier::recipe(const TensorGroup& group) const {
   const std::int64_t count = kept(group.elements, group.iteration);
   Recipe recipe;
   pricing_.fetch(group.elements, recipe.encode);
-  recipe.encode.push_back(select(group.elements, count));
+  select(group.elements, count, recipe.encode);
   CodecRound round{.transfers = {{.part = "values",
                                   .kind = CollectiveKind::all_gather,
                                   .size = Bytes{group.ranks * count * gradient_element_size}},
@@ -146,9 +156,9 @@ Recipe Sparsifier::recipe(const TensorGroup& group) const {
 
 std::optional<Payload> Sparsifier::payload(std::int64_t elements, int iteration) const {
   const std::int64_t count = kept(elements, iteration);
-  return Payload{.size = Bytes{count * entry_size},
-                 .encode = {select(elements, count)},
-                 .decode = {scatter(elements, count, 1)}};
+  Payload payload{.size = Bytes{count * entry_size}, .decode = {scatter(elements, count, 1)}};
+  select(elements, count, payload.encode);
+  return payload;
 }
 
 std::vector<CollectiveUse> Sparsifier::collectives() const {

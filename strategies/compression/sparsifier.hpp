@@ -16,7 +16,9 @@ struct SparsifierOptions {
 };
 
 /// A share of the elements travels, as values and indexes of 4 bytes each: two all-gathers, and
-/// everyone adds everyone's to a dense result, one rank after the other.
+/// everyone adds everyone's to a dense result, one rank after the other. With error feedback the
+/// residual is added before the selection, and what was not sent is kept after it: work beside the
+/// selection's, whether that was measured or counted.
 ///
 /// Source: ddl-benchmarks, mgwfbp/compression.py:23-108 and hv_distributed_optimizer.py:540-544,
 /// 608-626 (topk, ef_topk); Deep Gradient Compression (Lin et al., ICLR 2018): threshold from a
@@ -37,7 +39,8 @@ class Sparsifier final : public Compressor {
 
  private:
   [[nodiscard]] std::int64_t kept(std::int64_t elements, int iteration) const;
-  [[nodiscard]] CodecWork select(std::int64_t elements, std::int64_t kept) const;
+  /// Appends the selection, and the error feedback if there is.
+  void select(std::int64_t elements, std::int64_t kept, std::vector<CodecWork>& work) const;
   [[nodiscard]] CodecWork scatter(std::int64_t elements, std::int64_t kept,
                                   std::int64_t times) const;
 

@@ -35,6 +35,38 @@ TEST_CASE("compare runs each strategy as run does, and DDP in any case", "[cli][
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 5);
 }
 
+TEST_CASE(
+    "compare puts the scenario's compression under all that can have it, and tells the others",
+    "[cli][compare]") {
+  const Workplace place("compare_compression");
+  place.write("s.yaml", scenario());
+  CHECK(place
+            .run("compare s.yaml --set strategy.compression.name=fp16 --strategies "
+                 "wfbp,powersgd,wfbp+signsgd --json c.json")
+            .code == 0);
+  const auto bytes = [&](const std::string& name) {
+    const Json results = Json::parse(place.text("c.json"))["results"];
+    for (const Json& row : results) {
+      if (row["label"] != name) continue;
+      const Json& warnings = row["warnings"];
+      const bool left_out = !warnings.empty() && warnings[0]["code"] == "compression-left-out";
+      CHECK(left_out == (name == "powersgd"));
+      return row["communication"]["bytes_per_rank"].get<double>();
+    }
+    return 0.0;
+  };
+  // 25.557 million parameters; a ring of 4 sends 2 * 3/4 of them, of 2 bytes each. Signs: 1 bit, an
+  // all-gather of 4 parts sends 3.
+  CHECK(bytes("wfbp") == Approx(1.5 * 2 * 25.557e6).epsilon(1e-3));
+  CHECK(bytes("ddp") == bytes("wfbp"));
+  CHECK(bytes("wfbp+signsgd") == Approx(3 * 25.557e6 / 8).epsilon(1e-2));
+  CHECK(bytes("powersgd") > 0);
+  CHECK_THAT(
+      place.run("compare s.yaml --set strategy.compression.name=fp16 --strategies powersgd").out,
+      Catch::ContainsSubstring("Notes:\n  powersgd: runs without the scenario's compression: "
+                               "'powersgd' compresses by itself\n"));
+}
+
 TEST_CASE("compare gives the same bytes with any number of workers", "[cli][compare]") {
   const Workplace place("compare_workers");
   place.write("s.yaml", scenario());
@@ -111,8 +143,8 @@ TEST_CASE("The option --env refuses a variable that the strategy does not read",
   place.write("s.yaml", scenario());
   const auto run = place.run("run s.yaml --env HOROVOD_CYCLE_TIME=1");
   CHECK(run.code == 3);
-  CHECK_THAT(run.err,
-             Catch::ContainsSubstring("'HOROVOD_CYCLE_TIME' is of horovod, the strategy is 'ddp'"));
+  CHECK_THAT(run.err, Catch::StartsWith("--env HOROVOD_CYCLE_TIME=1:1:1: 'HOROVOD_CYCLE_TIME' is "
+                                        "of horovod, the strategy is 'ddp'"));
 }
 
 }  // namespace

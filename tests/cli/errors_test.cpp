@@ -27,6 +27,56 @@ TEST_CASE("A number without its unit ends with 3", "[cli][errors]") {
   CHECK_THAT(run.err, Catch::ContainsSubstring("without a unit"));
 }
 
+TEST_CASE("A choice that cannot be simulated ends with 3 at the key that made it",
+          "[cli][errors]") {
+  const Workplace place("refused");
+  place.write("job.yaml", scenario());
+  const auto gloo =
+      place.run("run job.yaml --set strategy.name=dear --set collective.library=gloo");
+  CHECK(gloo.code == 3);
+  CHECK_THAT(gloo.err, Catch::ContainsSubstring("--set collective.library=gloo:1:20: library gloo "
+                                                "has no reduce_scatter"));
+  const auto table = place.run(
+      "run job.yaml --set strategy.name=mg_wfbp --set strategy.table=10gbe "
+      "--set cluster.gpus_per_node=3");
+  CHECK(table.code == 3);
+  CHECK_THAT(table.err, Catch::ContainsSubstring(
+                            "--set strategy.name=mg_wfbp:1:15: mg_wfbp: the table of alpha "
+                            "and beta has no row for 3 workers"));
+}
+
+TEST_CASE("Machines of unequal GPUs run where the strategy does not need them equal",
+          "[cli][errors]") {
+  const Workplace place("unequal");
+  const std::string gpus =
+      GENERATE("4}, {node: dgx1v, gpus_per_node: 2", "2}, {node: dgx1v, gpus_per_node: 1");
+  const std::string groups = "{groups: [{node: dgx1v, gpus_per_node: " + gpus +
+                             "}], fabric: {kind: single_switch, link: ib_edr}}";
+  const auto run = [&](const std::string& strategy) {
+    place.write(
+        "job.yaml",
+        "schema: gradwire.scenario/1\nprofile: resnet50/v100-sxm2-32gb_fp32_b32\ncluster: " +
+            groups + "\nstrategy: {name: " + strategy + "}\nrun: {iterations: 2}\n");
+    return place.run("run job.yaml --quiet");
+  };
+  for (const std::string strategy :
+       {"ddp", "byteps", "decentralized", "local_sgd, post_local_gradient_allreduce: false"}) {
+    INFO(strategy);
+    const auto done = run(strategy);
+    CHECK(done.err.empty());
+    CHECK(done.code == 0);
+  }
+  // Subgroups and shards are of equally many ranks.
+  for (const std::string strategy : {"hsdp", "local_sgd"}) {
+    INFO(strategy);
+    const auto refused = run(strategy);
+    CHECK(refused.code == 3);
+    CHECK_THAT(refused.err,
+               Catch::StartsWith("job.yaml:4:18: ") &&
+                   Catch::ContainsSubstring("equally many ranks on each; machine 0 has"));
+  }
+}
+
 TEST_CASE("A missing file ends with 3", "[cli][errors]") {
   const Workplace place("missing");
   const std::string command = GENERATE(

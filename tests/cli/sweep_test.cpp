@@ -54,6 +54,24 @@ TEST_CASE("A point that fails is told in its row and the others run", "[cli][swe
   CHECK_FALSE(json["results"][1].contains("error"));
 }
 
+TEST_CASE("A sweep says of how many points knobs of the file's strategy are left out",
+          "[cli][sweep]") {
+  const Workplace place("left_out");
+  place.write("s.yaml", scenario("vary: {strategy.name: [ddp, wfbp, bsp, none]}\n"));
+  const auto run = place.run("sweep s.yaml --json a.json");
+  CHECK(run.code == 0);
+  CHECK_THAT(run.err, Catch::ContainsSubstring(
+                          "warning: strategy: 'wfbp' does without what the scenario sets "
+                          "of 'ddp': bucket_cap (knobs-left-out; 1 of 4 points)\n"));
+  const Json results = Json::parse(place.text("a.json"))["results"];
+  CHECK(results[0]["warnings"].empty());
+  CHECK(results[2]["warnings"][0]["code"] == "knobs-left-out");
+  CHECK(results[3]["warnings"].empty());  // 'none' says that nothing counts
+  place.write("r.yaml", scenario());
+  CHECK_THAT(place.run("run r.yaml --set strategy.name=bsp").err,
+             Catch::ContainsSubstring("of 'ddp': bucket_cap (knobs-left-out)"));
+}
+
 TEST_CASE("A sweep file that is wrong for every point ends with 3 and writes nothing",
           "[cli][sweep]") {
   const Workplace place("wrong");

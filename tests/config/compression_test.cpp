@@ -76,7 +76,7 @@ TEST_CASE("the bytes of a compression follow its knobs", "[config][compression]"
 TEST_CASE("a compression that cannot be is refused at its place", "[config][compression]") {
   CHECK(message("{name: none, compression: {name: fp16}}") ==
         "s.yaml:1:27: 'fp16' cannot compress 'none': the strategy exchanges no gradients by "
-        "all-reduces or messages");
+        "all-reduces or messages; expected no 'compression'");
   CHECK_THAT(message("{name: ddp, compression: {name: topkk}}"),
              Catch::ContainsSubstring("did you mean 'topk'?"));
   CHECK(message("{name: ddp, compression: {name: powersgd, device: cpu}}") ==
@@ -153,4 +153,18 @@ TEST_CASE("a table of times is read with its units, rows in order", "[config][co
   CHECK_THAT(failure(head + "row: []}]"), Catch::ContainsSubstring("either 'rows' or"));
   CHECK_THAT(failure("tables: [{compressor: topkk, device: cpu, source: s}]"),
              Catch::ContainsSubstring("did you mean 'topk'?"));
+}
+
+TEST_CASE("ddl-benchmarks' compressors register no hooks on one rank", "[config][compression]") {
+  JobView job = job_of_one_matrix();
+  job.world_size = 1;
+  job.machine_of = {0};
+  for (const std::string name : {"topk", "signsgd"}) {
+    INFO(name);
+    const auto strategy = read("{name: " + name + "}")(job);
+    CHECK(strategy->on_event(Seconds{}, IterationStart{0}).empty());
+    CHECK(strategy->on_event(Seconds{}, HookFired{.tensor = 0}).empty());
+    CHECK(strategy->on_event(Seconds{}, BackwardDone{}).empty());
+    CHECK(strategy->plan(0).empty());
+  }
 }

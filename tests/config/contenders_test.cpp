@@ -35,6 +35,8 @@ TEST_CASE_METHOD(ConfigFixture, "A contender is a strategy or preset, knobs, a c
   CHECK(put("{}", "ddp+powersgd(rank=4)") ==
         same("{name: ddp, compression: {name: powersgd, rank: 4}}"));
   CHECK(put("{}", "ddp(a={b: 1, c: 2})") == same("{name: ddp, a: {b: 1, c: 2}}"));
+  CHECK(put("{}", " ddp ( a = 1 , b = 2 ) + powersgd ( rank = 4 )") ==
+        same("{name: ddp, a: 1, b: 2, compression: {name: powersgd, rank: 4}}"));
 }
 
 TEST_CASE_METHOD(ConfigFixture, "The scenario's own strategy keeps its knobs, others take none",
@@ -49,6 +51,15 @@ TEST_CASE_METHOD(ConfigFixture, "The scenario's own strategy keeps its knobs, ot
   CHECK(put(own, "made_up/plain") == same("{grad_accumulation: 4, preset: made_up/plain}"));
 }
 
+TEST_CASE_METHOD(ConfigFixture, "Others take the scenario's compression, but for one of their own",
+                 "[config][compare]") {
+  const std::string own = "strategy: {name: ddp, bucket_cap: 2 MiB, compression: {name: fp16}}";
+  CHECK(put(own, "wfbp") == same("{compression: {name: fp16}, name: wfbp}"));
+  CHECK(put(own, "made_up/plain") == same("{compression: {name: fp16}, preset: made_up/plain}"));
+  CHECK(put(own, "wfbp+topk") == same("{name: wfbp, compression: {name: topk}}"));
+  CHECK(put(own, "ddp+topk") == same("{bucket_cap: 2 MiB, name: ddp, compression: {name: topk}}"));
+}
+
 TEST_CASE_METHOD(ConfigFixture, "What is no contender is refused", "[config][compare]") {
   const auto refuse = [](const std::string& text) { return parse_contenders(text, "-s"); };
   CHECK_THROWS_WITH(refuse("ddp,wfpb"), Catch::ContainsSubstring("-s:1:5: 'wfpb' is no strategy") &&
@@ -59,6 +70,13 @@ TEST_CASE_METHOD(ConfigFixture, "What is no contender is refused", "[config][com
   CHECK_THROWS_WITH(refuse("ddp, ddp"), Catch::ContainsSubstring("-s:1:6: 'ddp' is there twice"));
   CHECK_THROWS_WITH(refuse("ddp(x"), Catch::ContainsSubstring("no closing parenthesis"));
   CHECK_THROWS_WITH(refuse("ddp(x)"), Catch::ContainsSubstring("-s:1:5: 'x' sets no knob"));
+  CHECK_THROWS_WITH(
+      refuse("ddp(name=bsp)"),
+      Catch::ContainsSubstring("-s:1:5: 'name' is no knob; expected the name before"));
+  CHECK_THROWS_WITH(refuse("ddp(x=1, preset=made_up/plain)"),
+                    Catch::ContainsSubstring("-s:1:10: 'preset' is no knob"));
+  CHECK_THROWS_WITH(refuse("ddp+topk(name=fp16)"),
+                    Catch::ContainsSubstring("-s:1:10: 'name' is no knob"));
   CHECK_THROWS_WITH(refuse("ddp+a+b"), Catch::ContainsSubstring("-s:1:7: a second compression"));
 }
 

@@ -46,6 +46,20 @@ TEST_CASE("a misspelt key of an override is told at its own letters", "[config][
                     "iterations; did you mean 'iterations'?");
 }
 
+TEST_CASE("an error in a variable of --env is told at its own letters", "[config][set]") {
+  const Override change = parse_set("--env HOROVOD_X=1");
+  CHECK(change.path == "strategy.HOROVOD_X");
+  YamlValue document = parse_yaml("strategy: {name: horovod}", "s.yaml");
+  apply(document, change);
+  const SourceLocation where = document.find("strategy")->entries.back().where;
+  CHECK(where.file == "--env HOROVOD_X=1");
+  CHECK(where.column == 1);
+  CHECK(document.find("strategy")->entries.back().value.where.column == 11);
+  CHECK_THROWS_WITH(parse_set("--env HOROVOD_X"),
+                    "--env HOROVOD_X:1:1: not an assignment; expected NAME=VALUE such as "
+                    "'HOROVOD_CYCLE_TIME=3.5'");
+}
+
 TEST_CASE("an override reaches into an item of a list by its number", "[config][set]") {
   CHECK(to_text(with_set("groups: [{nodes: 1}, {nodes: 2}]", "groups.1.nodes=8")) ==
         "{groups: [{nodes: 1}, {nodes: 8}]}");

@@ -81,3 +81,18 @@ TEST_CASE("A comparison's picture has a bar a result", "[report][compare]") {
   }
   CHECK(svg.find(">odd<") == std::string::npos);
 }
+
+TEST_CASE("The table notes the warnings that not all rows have", "[report][compare]") {
+  auto rows = ranked();
+  const auto warn = [](ComparisonRow& row, const std::string& text) {
+    row.result["warnings"].push_back({{"code", "made-up"}, {"text", text}});
+  };
+  for (ComparisonRow& row : rows) {
+    if (row.rank > 0) warn(row, "of all");
+  }
+  CHECK(comparison_table(rows, "ddp").find("Notes:") == std::string::npos);
+  warn(rows[2], "of one");
+  const std::string table = comparison_table(rows, "ddp");
+  CHECK_THAT(table, Catch::ContainsSubstring("\nNotes:\n  slow: of one\n\nCannot run here:\n"));
+  CHECK(table.find("of all") == std::string::npos);
+}

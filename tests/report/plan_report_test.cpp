@@ -63,3 +63,17 @@ TEST_CASE("A plan's picture has a step a group, as wide as its gradients' times"
   CHECK_THAT(svg, Catch::ContainsSubstring("width=\"180.0\""));
   CHECK(plan_svg({}).find("</svg>") != std::string::npos);
 }
+
+TEST_CASE("A plan's picture has a legend: a line a group, twelve of them at most",
+          "[report][plan]") {
+  CHECK_THAT(plan_svg(three_groups()),
+             Catch::ContainsSubstring(">group 2: 0 tensors, 500.00 kB, server 0</text>"));
+  PlanReport report;
+  for (int group = 0; group < 20; ++group) {
+    report.rows.push_back({.tensors = group, .bytes = 1000, .ready_last = 1e-3});
+  }
+  const std::string svg = plan_svg(report);
+  CHECK_THAT(svg, Catch::ContainsSubstring("; the first 12 of 20.</text>"));
+  CHECK_THAT(svg, Catch::ContainsSubstring(">group 11: 11 tensors, 1.00 kB</text>"));
+  CHECK(svg.find(">group 12: 12 tensors, 1.00 kB</text>") == std::string::npos);
+}

@@ -117,6 +117,16 @@ TEST_CASE("DeAR leaves parts out to time the others", "[dear]") {
     CHECK(on(dear, OperationDone{1}) == Words{"all-gather group 0"});  // step() starts it still
     CHECK(on(dear, ForwardStart{.layer = 0}).empty());
   }
+  SECTION("neither: the first all-gather is left, and nothing waits for it") {
+    options.exclude_reducescatter = true;
+    options.exclude_allgather = true;
+    Dear dear(options, toy_job({10, 20}));
+    CHECK(on(dear, HookFired{.tensor = 1}).empty());
+    CHECK(on(dear, BackwardDone{}) == Words{"ready"});
+    CHECK(on(dear, OperationDone{0}) == Words{"all-gather group 0"});  // as in _bp_barrier
+    CHECK(on(dear, ForwardStart{.layer = 0}).empty());
+    CHECK(on(dear, OperationDone{1}).empty());
+  }
 }
 
 TEST_CASE("DeAR communicates in the last micro-batch and updates in the first", "[dear]") {

@@ -184,8 +184,8 @@ TEST_CASE("HSDP needs machines of equally many ranks", "[fsdp][hsdp]") {
   job.world_size = 3;
   job.machine_of = {0, 0, 1};
   CHECK_THROWS_WITH(Fsdp(options, job),
-                    "hsdp shards within machines of equally many ranks; machine 0 has 2, machine 1 "
-                    "has 1");
+                    "hsdp shards within machines, which needs equally many ranks on each; machine "
+                    "0 has 2, machine 1 has 1");
 }
 
 TEST_CASE("FSDP on one rank does not shard", "[fsdp]") {

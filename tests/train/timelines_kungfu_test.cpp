@@ -44,6 +44,15 @@ TEST_CASE("toy timeline: kungfu_sync, a star of two ranks", "[timeline][kungfu]"
   check_each(ToyTraining::networked(1, 2, one_ms_a_mb).run(cpu(star(), 0)), 18 + 2.5 + 1);
 }
 
+TEST_CASE("What a rank sends is counted by rank, not by the busiest of each exchange",
+          "[training][kungfu]") {
+  // Rank 1 sends 1 MB a tensor up, rank 0 sends it back: 6 MB each, not 12.
+  const auto toy = ToyTraining::networked(1, 2, one_ms_a_mb);
+  const StrategyFactory strategy = cpu(star(), 0);
+  const auto library = toy.library();
+  CHECK(simulate(toy.job(strategy, library)).bytes_per_rank == 6'000'000);
+}
+
 TEST_CASE("toy timeline: kungfu_sync, a tree of stars of four ranks", "[timeline][kungfu]") {
   // BINARY_TREE_STAR on two machines of two. A: socket 0.25 and sum 0.4, alike in both machines; N:
   // 1 to the first machine; S: sum 0.4 there; N back, and beside it B0: socket 0.25 in the first

@@ -71,6 +71,42 @@ TEST_CASE("toy timeline: byteps with a server", "[timeline][byteps]") {
   check_each(served(one_ms_a_mb, 2).run(byteps(BytesPerSecond{4e9})), 25 + 1);
 }
 
+TEST_CASE("toy timeline: byteps with credit for one partition", "[timeline][byteps]") {
+  // One machine, collectives three times slower: REDUCE and BROADCAST 3 each. The credit comes back
+  // with the group that the REDUCE ran in, and then the front layer goes first:
+  //   REDUCE 5  8-11 | 4 11-14, BROADCAST 5 14-17 | 1 17-20, 4 20-23 | 0 23-26, 1 26-29 |
+  //   2 29-32, 0 32-35 | 3 35-38, 2 38-41 | BROADCAST 3 41-44.
+  BytePsOptions options;
+  options.partition_bytes = Bytes{1'000'000};
+  options.scheduling_credit = 1;
+  ToyTraining toy;
+  toy.cost = std::make_shared<AlphaBeta>(3);
+  check_each(toy.run(make<BytePs>(options)), 44 + 1);
+}
+
+TEST_CASE("toy timeline: byteps with the cross barrier", "[timeline][byteps]") {
+  // Pushes one after the other in the order of their gradients: layer 0's from 21 to 23.6, summed
+  // at 24.1, back at 26.7. There the next forward begins, with layers that each take 1/6 to update
+  // and 1 to run: backward starts at 33.7; it had started at 6.
+  BytePsOptions options;
+  options.partition_bytes = Bytes{1'000'000};
+  options.sum_rate = BytesPerSecond{4e9};
+  options.cross_barrier = true;
+  check_each(served(slower).run(make<BytePs>(options)), 33.7 - 6);
+}
+
+TEST_CASE("toy timeline: byteps with a server beside the workers of a machine",
+          "[timeline][byteps]") {
+  // By IPC the first machine's MB takes nothing, and the other one has the link for itself: push 1,
+  // sum 0.5, pull 1 behind each gradient.
+  BytePsOptions options;
+  options.sum_rate = BytesPerSecond{4e9};
+  options.enable_ipc = true;
+  auto toy = ToyTraining::networked(1, 2, one_ms_a_mb);
+  toy.servers = {0};
+  check_each(toy.run(make<BytePs>(options)), 18 + 2.5 + 1);
+}
+
 TEST_CASE("toy timeline: bytescheduler with servers", "[timeline][bytescheduler]") {
   // Credit for one tensor, which comes back with the end of its push: push 2.6, sum 0.5, pull 2.6.
   //      ready push       sum   pull

@@ -1,5 +1,6 @@
 #include "strategies/acpsgd.hpp"
 #include "strategies/compression/measured_costs.hpp"
+#include "strategies/compression/sparsifier.hpp"
 #include "strategies/grouped.hpp"
 #include "tests/catch.hpp"
 #include "tests/strategies/compression/compression_job.hpp"
@@ -85,4 +86,26 @@ TEST_CASE("the GPU nearest in memory bandwidth counts, scaled by the ratio",
   CHECK(costs.encode("topk", CodecDevice::gpu, 1000)->count() == Approx(1e-3 * 400 / 500));
   CHECK_FALSE(costs.encode("topk", CodecDevice::cpu, 1000).has_value());
   CHECK_FALSE(costs.encode("dgc", CodecDevice::gpu, 1000).has_value());
+}
+
+TEST_CASE("error feedback is work beside a selection that was measured", "[compression][topk]") {
+  JobView job = matrix_job();
+  job.encode_costs = std::make_shared<FlatCosts>();
+  const SparsifierOptions with{.density = 0.01, .error_feedback = true};
+  const TensorGroup group = whole_group(job);  // 3112 elements
+  const auto encoding = [&](const SparsifierOptions& options, CodecDevice device) {
+    return Sparsifier(options, job, device).recipe(group).encode;
+  };
+  const auto plain = encoding({.density = 0.01}, CodecDevice::gpu);
+  const auto fed = encoding(with, CodecDevice::gpu);
+  REQUIRE(plain.size() == 1);
+  REQUIRE(fed.size() == 2);
+  CHECK(fed[0].time.count() == Approx(3112e-9));
+  // The residual is added (read twice, written once) and kept (read, written).
+  CHECK(fed[1].traffic.count() == 5 * 4 * 3112);
+  // On a CPU a sum and a copy of 12448 bytes at 14.2 GB/s, behind the copy to the host.
+  const auto host = encoding(with, CodecDevice::cpu);
+  REQUIRE(host.size() == 3);
+  CHECK(host[2].place == CodecWork::Place::cpu);
+  CHECK(host[2].time.count() == Approx(2 * 12448 / 14.2e9));
 }
