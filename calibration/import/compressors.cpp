@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <cassert>
-
 #include "calibration/import/json_document.hpp"
 #include "calibration/import/timed_calls.hpp"
+#include "sim/core/error.hpp"
 
 namespace gradwire::calibration {
 namespace {
@@ -62,8 +61,8 @@ CompressorBench read_bench_compressors(const std::string& text, const std::strin
   map.require_schema("gradwire.bench.compressors/1");
   CompressorBench bench;
   bench.tool = map.require_text("tool");
-  bench.date = map.require_text("date");
-  bench.node = map.require_text("node");
+  bench.date = map.text_or("date", "");
+  bench.node = map.text_or("node", "");
   bench.gpu = map.text_or("gpu", "");
   bench.on_gpu = map.require_choice("device", devices) == "gpu";
   bench.implementation = map.require_choice("implementation", implementations);
@@ -77,8 +76,12 @@ CompressorBench read_bench_compressors(const std::string& text, const std::strin
   return bench;
 }
 
-std::string write_compressor_costs(const CompressorBench& bench, BytesPerSecond memory_bandwidth) {
-  assert(!bench.on_gpu || memory_bandwidth > BytesPerSecond{});
+std::string write_compressor_costs(const CompressorBench& bench, BytesPerSecond bandwidth) {
+  if (bench.memory_bandwidth > BytesPerSecond{}) bandwidth = bench.memory_bandwidth;
+  if (bench.on_gpu && !(bandwidth > BytesPerSecond{})) {
+    throw SimulationError("nobody tells the memory bandwidth of '" + bench.gpu +
+                          "'; expected it in the record or beside it");
+  }
   std::string text =
       fmt::format("# Recorded by {} on {}, {}; {}.\nschema: gradwire.compressor_costs/1\ntables:\n",
                   bench.tool, bench.node, bench.date,
@@ -88,7 +91,7 @@ std::string write_compressor_costs(const CompressorBench& bench, BytesPerSecond 
                         bench.on_gpu ? "gpu" : "cpu");
     if (bench.on_gpu) {
       text += fmt::format("    gpu: {}\n    memory_bandwidth: {:.7g} GB/s\n", quoted(bench.gpu),
-                          memory_bandwidth.count() * 1e-9);
+                          bandwidth.count() * 1e-9);
     }
     text += fmt::format("    source: {}\n    below: constant\n    rows:\n",
                         quoted(fmt::format("recorded by {}, {}{}{}", bench.tool, bench.date,

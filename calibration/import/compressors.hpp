@@ -41,9 +41,9 @@ struct CompressorBench {
                                                      const std::string& file);
 
 /// The same as a file of profiles/compressors (YAML, schema gradwire.compressor_costs/1).
-/// @param memory_bandwidth  nominal, of the GPU: what the record tells, or better knowledge.
-/// REQUIRES: memory_bandwidth > 0 where it is a GPU's.
+/// @param bandwidth  nominal, of the GPU's memory, where the record does not tell it; else ignored.
+/// @throws SimulationError when it is a GPU's and neither tells the bandwidth.
 [[nodiscard]] std::string write_compressor_costs(const CompressorBench& bench,
-                                                 BytesPerSecond memory_bandwidth);
+                                                 BytesPerSecond bandwidth = {});
 
 }  // namespace gradwire::calibration

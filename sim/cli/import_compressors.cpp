@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -21,11 +22,11 @@ void import_compressors(const ImportOptions& options) {
   const std::string text = read_text(options.file, "what gradwire-bench compressors wrote");
   const calibration::CompressorBench bench =
       calibration::read_bench_compressors(text, options.file);
-  BytesPerSecond bandwidth = bench.memory_bandwidth;
+  BytesPerSecond bandwidth;
   if (!options.gpu.empty()) {
     bandwidth = config::shipped_gpu(options.gpu, {"--gpu", 1, 1}).memory_bandwidth;
   }
-  if (bench.on_gpu && !(bandwidth > BytesPerSecond{})) {
+  if (bench.on_gpu && !(std::max(bench.memory_bandwidth, bandwidth) > BytesPerSecond{})) {
     throw ConfigError({options.file, 1, 1},
                       "the record does not tell the GPU's memory bandwidth; expected --gpu with a "
                       "name of `gradwire list gpus`");
@@ -51,7 +52,7 @@ void add_import_compressors(CLI::App& import) {
       ->required()
       ->check(writable_file());
   command->add_option("--gpu", options->gpu,
-                      "GPU that it was, for its memory bandwidth (default: what the record tells)");
+                      "GPU that it was, where the record does not tell its memory bandwidth");
   command->footer(
       "A file among profiles/compressors counts for every scenario; of several the one counts "
       "whose "

@@ -15,10 +15,11 @@ std::string times(const std::string& pipelined) {
          pipelined + "}";
 }
 
-std::string record() {
+std::string record(const std::string& bandwidth) {
   return R"({"schema": "gradwire.bench.compressors/1", "tool": "gradwire-bench 0.1.0",
  "date": "2026-11-20", "node": "gpu01", "gpu": "NVIDIA \"H200\"", "device": "gpu",
- "implementation": "kernels", "memory_bandwidth_bytes_per_s": 4.8e12, "tables": [
+ "implementation": "kernels", "memory_bandwidth_bytes_per_s": )" +
+         bandwidth + R"(, "tables": [
 {"compressor": "topk", "settings": "density 0.1 %", "rows": [
 {"elements": 65536, "encode": )" +
          times("25.5") + R"(, "decode": )" + times("12") + R"(},
@@ -30,11 +31,11 @@ std::string record() {
 
 TEST_CASE("Recorded compressors become a file that the simulator reads",
           "[import][bench][compressors]") {
-  const CompressorBench bench = read_bench_compressors(record(), "compressors.json");
+  const CompressorBench bench = read_bench_compressors(record("4.8e12"), "compressors.json");
   REQUIRE(bench.series.size() == 1);
   CHECK(bench.series[0].rows[1].decode.count() == Approx(13e-6));
   const auto tables = config::read_compressor_costs(
-      config::parse_yaml(write_compressor_costs(bench, bench.memory_bandwidth), "written.yaml"));
+      config::parse_yaml(write_compressor_costs(bench), "written.yaml"));
   REQUIRE(tables.size() == 1);
   CHECK(tables[0].compressor == "topk");
   CHECK(tables[0].device == CodecDevice::gpu);
@@ -45,14 +46,23 @@ TEST_CASE("Recorded compressors become a file that the simulator reads",
   CHECK(tables[0].rows[1].encode.count() == Approx(26.25e-6));
 }
 
+TEST_CASE("A GPU's times need its memory bandwidth, which scales them to others",
+          "[import][bench][compressors]") {
+  const CompressorBench bench = read_bench_compressors(record("null"), "compressors.json");
+  CHECK_THROWS_AS(write_compressor_costs(bench), SimulationError);
+  const auto tables = config::read_compressor_costs(
+      config::parse_yaml(write_compressor_costs(bench, BytesPerSecond{2e12}), "written.yaml"));
+  CHECK(tables.at(0).memory_bandwidth.count() == Approx(2e12));
+}
+
 TEST_CASE("A file of compressors is refused at the place of what is wrong",
           "[import][bench][compressors]") {
-  std::string bad = record();
+  std::string bad = record("4.8e12");
   bad.replace(bad.find("topk"), 4, "tokp");
   CHECK_THROWS_WITH(read_bench_compressors(bad, "c.json"),
                     Catch::Matchers::StartsWith("c.json:4:16: 'compressor' is 'tokp'; expected "
                                                 "one of fp16, "));
-  bad = record();
+  bad = record("4.8e12");
   bad.replace(bad.find("pipelined_us"), 12, "pipelined_ms");
   CHECK_THROWS_WITH(read_bench_compressors(bad, "c.json"),
                     Catch::Matchers::EndsWith("there is no 'pipelined_us'; expected it"));
