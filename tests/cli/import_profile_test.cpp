@@ -58,7 +58,7 @@ TEST_CASE("A trace that cannot become a profile is refused, and nothing is writt
   const auto bare =
       place.run(std::string("import kineto idle.json --iteration 600 -o q.yaml") + of_what);
   CHECK(bare.code == 3);
-  CHECK_THAT(bare.err, Catch::StartsWith("--iteration:1:1: "));
+  CHECK_THAT(bare.err, Catch::ContainsSubstring("\n--iteration:1:1: "));
   place.write("broken.json", trace_text().substr(0, 900));
   const auto broken = place.run(std::string("import kineto broken.json -o q.yaml") + of_what);
   CHECK(broken.code == 3);
