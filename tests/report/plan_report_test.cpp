@@ -70,7 +70,11 @@ TEST_CASE("A plan's picture has a legend: a line a group, twelve of them at most
              Catch::ContainsSubstring(">group 2: 0 tensors, 500.00 kB, server 0</text>"));
   PlanReport report;
   for (int group = 0; group < 20; ++group) {
-    report.rows.push_back({.tensors = group, .bytes = 1000, .ready_last = 1e-3});
+    PlanRow row;
+    row.tensors = group;
+    row.bytes = 1000;
+    row.ready_last = 1e-3;
+    report.rows.push_back(row);
   }
   const std::string svg = plan_svg(report);
   CHECK_THAT(svg, Catch::ContainsSubstring("; the first 12 of 20.</text>"));
