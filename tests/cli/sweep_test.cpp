@@ -68,7 +68,7 @@ TEST_CASE("A sweep says of how many points knobs of the file's strategy are left
   CHECK(results[2]["warnings"][0]["code"] == "knobs-left-out");
   CHECK(results[3]["warnings"].empty());  // 'none' says that nothing counts
   place.write("r.yaml", scenario());
-  CHECK_THAT(place.run("run r.yaml --set strategy.name=bsp").err,
+  CHECK_THAT(place.run("run r.yaml --set strategy.name=bsp").out,
              Catch::ContainsSubstring("of 'ddp': bucket_cap (knobs-left-out)"));
 }
 

@@ -60,8 +60,7 @@ double mean_iteration(const RunResult& result) {
 
 /// Where an origin cannot run at all: seven ranks are 4 on one machine and 3 on the other.
 bool refuses(const std::string& strategy, int ranks) {
-  constexpr std::array need_equal_machines = {"bytegrad", "byteps", "decentralized", "hsdp",
-                                              "local_sgd"};
+  constexpr std::array need_equal_machines = {"hsdp", "local_sgd"};
   return ranks == 7 &&
          std::ranges::find(need_equal_machines, strategy) != need_equal_machines.end();
 }
