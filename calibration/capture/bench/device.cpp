@@ -4,9 +4,11 @@
 
 #include <array>
 #include <cctype>
+#include <cstdio>
 #include <ctime>
 
 #include "calibration/capture/bench/cuda_support.hpp"
+#include "calibration/capture/preflight.hpp"
 
 namespace gradwire::calibration {
 namespace {
@@ -17,12 +19,25 @@ int attribute(cudaDeviceAttr which, int device) {
   return value;
 }
 
+/// CUDA works: whatever the driver's library finds, even that it cannot be asked, spoils figures at
+/// most.
+void warn_of_node() {
+  PreflightOptions options;
+  options.own_injection = false;
+  for (const Finding& finding : check_node(options).findings) {
+    std::fprintf(stderr, "gradwire-bench: warning: %s\n", finding.text.c_str());
+  }
+}
+
 }  // namespace
 
 int require_devices() {
   int count = 0;
   const cudaError_t result = cudaGetDeviceCount(&count);
-  if (result == cudaSuccess && count > 0) return count;
+  if (result == cudaSuccess && count > 0) {
+    warn_of_node();
+    return count;
+  }
   const char* why = result == cudaSuccess ? "CUDA sees none" : cudaGetErrorString(result);
   throw NoDevice(std::string("no GPU that works: ") + why +
                  "; expected a node with an NVIDIA GPU and its driver (nvidia-smi lists them; in a "

@@ -15,7 +15,8 @@ class NoDevice : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// How many GPUs the process sees. @throws NoDevice when there is none that works.
+/// How many GPUs the process sees; what may spoil a measurement on them (MIG, clocks held down) is
+/// told on standard error. @throws NoDevice when there is none that works.
 [[nodiscard]] int require_devices();
 
 /// What the CUDA runtime says of a GPU.
