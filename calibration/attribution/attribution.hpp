@@ -75,7 +75,7 @@ struct Attribution {
 };
 
 /// Gives every device record of a trace to a layer, forward or backward, or to what else it was for
-/// (calibration.md a.4): by the ranges around its launch; backward nodes belong to the forward
+/// (docs/calibrate.md): by the ranges around its launch; backward nodes belong to the forward
 /// operator that made them, which is the last on its thread that carries their sequence number.
 /// Iterations that ran other layers than most are left out, and told.
 /// @throws ConfigError naming what the trace lacks when it has no iterations or no layers.

@@ -9,7 +9,7 @@
 
 namespace gradwire::calibration {
 
-/// Bounds of a recording's checks (calibration.md a.4, a.5: decided there, before any recording).
+/// Bounds of a recording's checks (docs/calibrate.md; decided before any recording).
 struct CheckBounds {
   double closure_gpu_min = 0.97;
   double closure_gpu_max = 1.01;

@@ -25,7 +25,7 @@ struct Iterations {
   std::uint32_t thread = 0;  ///< which ran them; means nothing by_device
 };
 
-/// Finds them by the first of these that the trace has at least once (calibration.md has no other):
+/// Finds them by the first of these that the trace has at least once:
 /// ranges "ProfilerStep#n"; marks "gradwire.iteration:n", from one to the next, so that the last
 /// iteration is given up; ends of optimizer steps, from one to the next, or from the
 /// beginning to the only one; the shortest sequence of

@@ -13,7 +13,7 @@ struct OverlapSlowdown {
   int kernels = 0;      ///< that were compared
 };
 
-/// By kind of layer (calibration.md a.9 (1)): every kernel of an iteration is compared with itself
+/// By kind of layer: every kernel of an iteration is compared with itself
 /// in the other iterations, as t = t0 (1 + s f) where f is the share of its time with communication
 /// beside it. Of each kernel the iterations of least and of most f give one s, if they differ by a
 /// quarter; a kind's slowdown is the median of at least ten. Traces whose iterations all

@@ -19,7 +19,7 @@ namespace {
 constexpr double milliseconds = 1e3;
 constexpr double microseconds = 1e6;
 constexpr double per_cent = 100;
-/// Recorded time that may belong to no layer of the model; as for other work (calibration.md a.4).
+/// Recorded time that may belong to no layer of the model; as for other work (docs/calibrate.md).
 constexpr double left_over_max = 0.03;
 /// How many disagreements a message shows.
 constexpr std::size_t shown_max = 5;

@@ -56,7 +56,7 @@ struct ProfileFit {
                                    const CheckBounds& bounds = {});
 
 /// The profile of a workload that was run three times: not recorded, recorded lightly (kernels) and
-/// fully (calibration.md a.5). Layers' times are the full recording's; the iteration is the one
+/// fully (docs/calibrate.md). Layers' times are the full recording's; the iteration is the one
 /// that nobody recorded, else the light one's. Parameters are the workload's; each belongs to the
 /// layer that bears its name, else to the one whose backward ran before its gradient's mark.
 /// @param uninstrumented  times of iterations, may be empty.

@@ -117,7 +117,7 @@ TEST_CASE("The A100 trace holds PyTorch's five buckets of ResNet-50", "[calibrat
       broadcasts.push_back(collective.elements);
     }
   }
-  // calibration.md a.5: 25 MiB buckets, sum 25 557 032 floats, three steps; two broadcasts of
+  // Of that trace: 25 MiB buckets, sum 25 557 032 floats, three steps; two broadcasts of
   // buffers each.
   const std::vector<std::int64_t> buckets = {2049000, 7875584, 6563840, 6637568, 2431040};
   REQUIRE(elements.size() == 3 * buckets.size());
