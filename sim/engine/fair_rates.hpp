@@ -31,7 +31,7 @@ class FairRates {
   /// @return its stream; a new one has a number that no present one has, as small as possible.
   StreamId add(std::uint32_t column, double cap);
   /// One of the stream's flows is gone; with its last one the stream is.
-  void remove(StreamId stream);
+  void remove(StreamId id);
   /// Makes the rates fair again. @return the streams whose rates changed, until the next call; one
   /// may stand there twice.
   std::span<const StreamId> update();
@@ -71,8 +71,8 @@ class FairRates {
     return std::span(uses_).subspan(begin_[way], begin_[way + 1] - begin_[way]);
   }
   StreamId stream_of(std::uint32_t way, double cap);
-  void enter_rows(StreamId stream);
-  void leave_rows(StreamId stream);
+  void enter_rows(StreamId id);
+  void leave_rows(StreamId id);
   void fill_anew(std::uint32_t row);
   /// The row where a new stream would get least.
   [[nodiscard]] std::uint32_t narrowest(const Stream& stream) const;
