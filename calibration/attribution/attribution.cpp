@@ -180,7 +180,14 @@ class Attributor {
     }
   }
 
-  /// Kind and parameters, from the first operator that says something.
+  /// How much an operator of this kind says about the layer that runs it: a batch norm also adds to
+  /// its counter, first.
+  static int telling(const std::string& kind) {
+    if (kind == "other") return 0;
+    return kind == "add" || kind == "act" ? 1 : 2;
+  }
+
+  /// Kind and parameters, from the first of the operators that say most.
   void describe(const StepLayers::Call& call, AttributedLayer& layer) const {
     for (const RangeId id : call.operators) {
       const RangeRecord& range = index_.range(id);
@@ -189,7 +196,7 @@ class Attributor {
           range.shapes == no_name ? InputShapes{} : read_shapes(trace_.names[range.shapes]);
       bool guess = false;
       const std::string kind = kind_of_operator(op, shapes, guess);
-      if (!layer.op.empty() && (layer.kind != "other" || kind == "other")) continue;
+      if (!layer.op.empty() && telling(kind) <= telling(layer.kind)) continue;
       layer.op = op;
       layer.kind = kind;
       layer.kind_is_guess = guess;

@@ -53,7 +53,8 @@ TEST_CASE("Ranges of modules name the layers, marks tell each gradient", "[calib
   CHECK(attribution.layers[0].name == "conv");
   CHECK(attribution.layers[2].name == "fc");
   const IterationTimes& times = attribution.iterations[2];
-  // The counter runs inside the module now.
+  // The counter runs inside the module now, before what the module is for.
+  CHECK(attribution.layers[1].kind == "norm");
   CHECK(times.forward == std::vector<Nanoseconds>{120 * us, 32 * us, 60 * us});
   CHECK(times.other == (5 + 4) * us);
   std::vector<std::string> names;
