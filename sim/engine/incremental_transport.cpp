@@ -81,7 +81,8 @@ class IncrementalTransport final : public Transport {
     change_rates();
     drop_outdated();
     const double wake = wake_.value_or(never);
-    const double first = ends_.empty() ? never : std::max(now_, ends_.front().time);
+    double first = never;
+    if (!ends_.empty()) first = std::max(now_, ends_.front().time);
     const bool woken = wake <= first * (1 + same_instant);
     now_ = woken ? wake : first;
     if (woken) wake_.reset();

@@ -226,11 +226,12 @@ bool Quotient::couple() {
           const FlowClass& first = flow_classes[group.members.front().flow_class];
           group.coupled = {.column = columns, .share = first.kind.share};
         }
+        const std::uint32_t for_each = couples ? 0 : 1;
         for (const GroupClass::Member& member : group.members) {
           renamed[flow_classes[member.flow_class].column] = columns;
-          columns += couples ? 0 : 1;
+          columns += for_each;
         }
-        columns += couples ? 1 : 0;
+        columns += 1 - for_each;
       }
     }
   }

@@ -87,7 +87,8 @@ std::string legend(const std::vector<PlanRow>& rows) {
       "colours only tell neighbours apart{}.</text>\n",
       left, first_line, rest);
   for (std::size_t i = 0; i < shown; ++i) {
-    const double x = left + static_cast<double>(i / legend_lines) * plot_width / legend_columns;
+    const std::size_t column = i / legend_lines;
+    const double x = left + static_cast<double>(column) * plot_width / legend_columns;
     const double y = first_line + legend_line * static_cast<double>(1 + i % legend_lines);
     text += fmt::format(R"(<rect x="{:.0f}" y="{:.0f}" width="11" height="11" fill="{}"/>)"
                         R"(<text x="{:.0f}" y="{:.0f}">{}</text>)"
