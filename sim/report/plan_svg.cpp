@@ -25,8 +25,7 @@ constexpr double least_width = 3;    ///< of a group whose gradients come at onc
 constexpr double label_height = 14;  ///< that a label needs
 constexpr double label_width = 100;  ///< at most
 constexpr double legend_line = 18;
-constexpr std::size_t legend_columns = 2;
-constexpr std::size_t legend_lines = 6;  ///< of groups; what is over is told as a number
+constexpr std::size_t legend_lines = 12;  ///< of groups; what is over is told as a number
 
 /// Okabe and Ito's palette without yellow and black; neighbours differ.
 constexpr std::array<std::string_view, 6> colours = {"#0072b2", "#d55e00", "#009e73",
@@ -76,10 +75,10 @@ std::string described(const PlanRow& row, std::size_t index) {
                      svg_escaped(row.note));
 }
 
-/// What the picture shows, then a line a group with its colour, down the columns.
+/// What the picture shows, then a line a group with its colour.
 std::string legend(const std::vector<PlanRow>& rows) {
   constexpr double first_line = top + plot_height + bottom + 8;
-  const std::size_t shown = std::min(rows.size(), legend_columns * legend_lines);
+  const std::size_t shown = std::min(rows.size(), legend_lines);
   const std::string rest =
       shown < rows.size() ? fmt::format("; the first {} of {}", shown, rows.size()) : "";
   std::string text = fmt::format(
@@ -87,13 +86,11 @@ std::string legend(const std::vector<PlanRow>& rows) {
       "colours only tell neighbours apart{}.</text>\n",
       left, first_line, rest);
   for (std::size_t i = 0; i < shown; ++i) {
-    const std::size_t column = i / legend_lines;
-    const double x = left + static_cast<double>(column) * plot_width / legend_columns;
-    const double y = first_line + legend_line * static_cast<double>(1 + i % legend_lines);
+    const double y = first_line + legend_line * static_cast<double>(1 + i);
     text += fmt::format(R"(<rect x="{:.0f}" y="{:.0f}" width="11" height="11" fill="{}"/>)"
                         R"(<text x="{:.0f}" y="{:.0f}">{}</text>)"
                         "\n",
-                        x, y - 10, colour_of(i), x + 17, y, described(rows[i], i));
+                        left, y - 10, colour_of(i), left + 17, y, described(rows[i], i));
   }
   return text;
 }

@@ -55,17 +55,18 @@ int nvmlDeviceGetName(void* /*device*/, char* text, unsigned size) {
 int nvmlDeviceGetUUID(void* device, char* text, unsigned size) {
   return write_text(text, size, "GPU-0000-%lu", index_of(device));
 }
-int nvmlDeviceGetPciInfo_v3(void* device, char* info) {
+int nvmlDeviceGetPciInfo_v3(void* device, void* info) {
   constexpr unsigned bus_offset = 36;  // nvmlPciInfo_t::busId
-  return write_text(info + bus_offset, 32, "00000000:%02lX:00.0", 0x18 + index_of(device));
+  return write_text(static_cast<char*>(info) + bus_offset, 32, "00000000:%02lX:00.0",
+                    0x18 + index_of(device));
 }
 int nvmlDeviceGetCudaComputeCapability(void* /*device*/, int* major, int* minor) {
   *major = 9;
   *minor = 0;
   return 0;
 }
-int nvmlDeviceGetMemoryInfo(void* /*device*/, unsigned long long* memory) {
-  memory[0] = 150'000'000'000ULL;  // total, then free and used
+int nvmlDeviceGetMemoryInfo(void* /*device*/, void* memory) {
+  *static_cast<unsigned long long*>(memory) = 150'000'000'000ULL;  // total, then free and used
   return 0;
 }
 int nvmlDeviceGetClockInfo(void* /*device*/, int clock, unsigned* megahertz) {

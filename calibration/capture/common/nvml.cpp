@@ -17,7 +17,7 @@ using Result = int;
 constexpr Result success = 0;
 constexpr Result driver_not_loaded = 9;
 constexpr Result version_mismatch = 18;
-using Device = struct NvmlDeviceTag*;
+using Device = void*;  // nvmlDevice_t, opaque
 
 constexpr std::size_t text_size = 96;  // NVML_DEVICE_NAME_V2_BUFFER_SIZE, ..._UUID_V2_...
 constexpr int clock_sm = 1;            // NVML_CLOCK_SM
@@ -59,9 +59,9 @@ struct NvmlFunctions {
   Result (*handle)(unsigned, Device*) = nullptr;
   GetText* name = nullptr;
   GetText* uuid = nullptr;
-  Result (*pci)(Device, PciInfo*) = nullptr;
+  Result (*pci)(Device, void*) = nullptr;  // PciInfo
   Result (*compute)(Device, int*, int*) = nullptr;
-  Result (*memory)(Device, Memory*) = nullptr;
+  Result (*memory)(Device, void*) = nullptr;  // Memory
   GetClock* clock = nullptr;
   GetClock* clock_max = nullptr;
   Result (*throttle)(Device, unsigned long long*) = nullptr;
@@ -76,7 +76,7 @@ struct NvmlFunctions {
   GetUnsigned* pcie_width_max = nullptr;
   Result (*link_state)(Device, unsigned, int*) = nullptr;
   Result (*link_version)(Device, unsigned, unsigned*) = nullptr;
-  Result (*link_remote)(Device, unsigned, PciInfo*) = nullptr;
+  Result (*link_remote)(Device, unsigned, void*) = nullptr;  // PciInfo
   Result (*ancestor)(Device, Device, int*) = nullptr;
 };
 
