@@ -75,14 +75,14 @@ TEST_CASE("compare gives the same bytes with any number of workers", "[cli][comp
   CHECK(place.run(command + "1").out == place.run(command + "3").out);
 }
 
-TEST_CASE("compare runs 8 iterations after 2 where the scenario says nothing", "[cli][compare]") {
+TEST_CASE("compare runs 4 iterations after 2 where the scenario says nothing", "[cli][compare]") {
   const Workplace place("compare_default_run");
   std::string text = scenario();
   text.erase(text.find("run:"));
   place.write("s.yaml", text);
   CHECK(place.run("compare s.yaml --strategies ddp --csv a.csv").code == 0);
   CHECK(place
-            .run("compare s.yaml --strategies ddp --csv b.csv --set run.iterations=8 --set "
+            .run("compare s.yaml --strategies ddp --csv b.csv --set run.iterations=4 --set "
                  "run.warmup=2")
             .code == 0);
   // Equal but for the scenarios' hashes, in the second column.
