@@ -81,7 +81,7 @@ config::Scenario scenario_of(const CompareOptions& options, const std::string& l
 /// Seconds of a mean iteration where all compute takes `factor` of its time.
 double mean_at(config::Scenario scenario, double factor) {
   const auto scale = [factor](ComputeProfile& profile) {
-    profile = scaled_to(std::move(profile), factor * profile.iteration);
+    profile = scaled_to(profile, factor * profile.iteration);
   };
   scale(*scenario.profile);
   for (WorkerClass& other : scenario.classes.others) scale(other.profile);
