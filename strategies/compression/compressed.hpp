@@ -40,6 +40,9 @@ class Compressed final : public Strategy {
   [[nodiscard]] std::vector<Exchange> exchanges() const override;
   /// A group's size is that of all its transfers.
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
+  [[nodiscard]] Phasing phasing() const override {
+    return inner_->phasing().with(compressor_->phasing());
+  }
   [[nodiscard]] std::optional<double> staleness() const override { return inner_->staleness(); }
 
  private:

@@ -98,7 +98,13 @@ TEST_CASE("toy timeline: kungfu_sma", "[timeline][kungfu]") {
 TEST_CASE("toy timeline: kungfu_ada", "[timeline][kungfu]") {
   // Averages in iterations 0 and 1 as kungfu_sma; 2 first broadcasts six variables of 1 each,
   // forward and backward to 6 + 18, and then is as kungfu_sync, 2.5 behind the last gradient.
-  check(ToyTraining::networked(1, 2, one_ms_a_mb).run(cpu(star(), 2)), {19, 27.5, 21.5, 21.5});
+  auto toy = ToyTraining::networked(1, 2, one_ms_a_mb);
+  toy.all_phases = true;
+  check(toy.run(cpu(star(), 2)), {19, 27.5, 21.5, 21.5});
+  SECTION("the phase that lasts") {
+    toy.all_phases = false;
+    check_each(toy.run(cpu(star(), 2)), 21.5);
+  }
 }
 
 TEST_CASE("toy timeline: kungfu_pair_averaging", "[timeline][kungfu]") {
