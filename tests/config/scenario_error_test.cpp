@@ -52,8 +52,8 @@ TEST_CASE_METHOD(ErrorFixture, "a misspelt key of a scenario is told with the ne
   CHECK(message(7, "strategy: {name: ddp, bukcet_cap: 25 MiB}") ==
         "s.yaml:7:23: unknown key 'bukcet_cap'; expected one of name, grad_accumulation, version, "
         "bucket_cap, "
-        "first_bucket_cap, gradient_as_bucket_view, find_unused_parameters, broadcast_buffers, "
-        "compression; did you mean 'bucket_cap'?");
+        "first_bucket_cap, set_last_bucket_cap, gradient_as_bucket_view, find_unused_parameters, "
+        "broadcast_buffers, compression; did you mean 'bucket_cap'?");
   CHECK(message(7, "strategy: {name: bsp, bucket_cap: 25 MiB}") ==
         "s.yaml:7:23: unknown key 'bucket_cap'; expected one of name, grad_accumulation, over, "
         "version, hook_time, request_time, local_latency, compression");
@@ -131,6 +131,13 @@ TEST_CASE_METHOD(ErrorFixture, "releases that the model does not know are refuse
   CHECK(message(7, "strategy: {name: ddp, version: 1.4, gradient_as_bucket_view: true}") ==
         "s.yaml:7:62: 'gradient_as_bucket_view' came with PyTorch 1.7; expected false or a later "
         "version");
+  CHECK(message(7, "strategy: {name: ddp, set_last_bucket_cap: true}") ==
+        "s.yaml:7:44: 'set_last_bucket_cap' came with PyTorch 1.10; expected false or a later "
+        "version");
+  CHECK(message(
+            7, "strategy: {name: ddp, version: 2.4, bucket_cap: 1 MiB, first_bucket_cap: 1 MiB}") ==
+        "s.yaml:7:74: 'first_bucket_cap' is not looked at beside 'bucket_cap' from PyTorch 2.4 on; "
+        "expected one of the two");
   CHECK(message(7, "strategy: {name: horovod, version: 0.9}") ==
         "s.yaml:7:36: 'version' is '0.9'; expected a Horovod release from 0.16 on, such as 0.28");
   CHECK(message(7, "strategy: {name: horovod, version: 0.20, groups: 4}") ==
