@@ -146,6 +146,17 @@ TEST_CASE_METHOD(ErrorFixture, "releases that the model does not know are refuse
         "s.yaml:8:23: 'version' is 'new'; expected a release of NCCL 2, such as 2.8.4");
 }
 
+TEST_CASE_METHOD(ErrorFixture, "knobs of synchronous BytePS are refused beside enable_async",
+                 "[config]") {
+  CHECK(message(7, "strategy: {name: byteps, enable_async: true, cross_barrier: true}") ==
+        "s.yaml:7:61: 'cross_barrier' is of synchronous training; expected no such key beside "
+        "enable_async");
+  CHECK(message(7, "strategy: {name: bsp, compression: {name: topk, min_compress_bytes: 1 KiB}}") ==
+        "s.yaml:7:69: 'bsp' sends no messages; expected no 'min_compress_bytes'");
+  CHECK(message(9, "run: {phases: both}") ==
+        "s.yaml:9:15: 'phases' is 'both'; expected one of steady, all");
+}
+
 TEST_CASE_METHOD(ErrorFixture, "knobs of Horovod and MG-WFBP that exclude each other are refused",
                  "[config]") {
   CHECK(message(7, "strategy: {name: wfbp, hook_time: 20 us}") ==
