@@ -1,9 +1,9 @@
 #include "strategies/byteps.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
+
+#include "strategies/byteps_async.hpp"
 
 namespace gradwire {
 namespace {
@@ -32,7 +32,8 @@ Seconds time_of(Bytes size, BytesPerSecond rate, double times) {
 }  // namespace
 
 StrategyMaker BytePs::read(Knobs& knobs) {
-  return [options = read_byteps(knobs)](const JobView& job) {
+  return [options = read_byteps(knobs)](const JobView& job) -> std::unique_ptr<Strategy> {
+    if (options.enable_async) return std::make_unique<BytePsAsync>(options, job);
     return std::make_unique<BytePs>(options, job);
   };
 }
@@ -46,19 +47,14 @@ BytePs::BytePs(const BytePsOptions& options, const JobView& job)
       tasks_(byteps_tasks(units_, options, bound_, layout_)),
       unit_of_(job.tensors.size()),
       gates_(job),
-      to_host_(poster_,
-               [](const LaneItem& load) {
-                 return Messages{copy_out, load.size, load.tensors, load.label};
-               }),
+      to_host_(poster_, messages_by(copy_out)),
       pcie_reduce_(poster_,
                    [this](const LaneItem& load) {
                      return HostWork{sum_thread,
                                      time_of(load.size, options_.sum_rate, switch_groups() - 1),
                                      load.label};
                    }),
-      to_gpu_(poster_, [](const LaneItem& load) {
-        return Messages{copy_in, load.size, load.tensors, load.label};
-      }) {
+      to_gpu_(poster_, messages_by(copy_in)) {
   credits_ = options_.scheduling_credit * bound_;
   missing_.resize(units_.size());
   for (std::size_t unit = 0; unit < units_.size(); ++unit) {
@@ -123,20 +119,7 @@ std::vector<Exchange> BytePs::exchanges() const {
 }
 
 std::vector<PlanGroup> BytePs::plan(int /*iteration*/) const {
-  std::vector<PlanGroup> groups;
-  for (const BytePsUnit& unit : units_) {
-    for (const std::size_t index : unit.tasks) {
-      const BytePsTask& task = tasks_[index];
-      std::string note = fmt::format("key {}", task.key);
-      if (unit.tasks.size() > 1) {
-        note += fmt::format(", part {} of {}", task.part + 1, unit.tasks.size());
-      }
-      if (distributed()) note += fmt::format(", server {}", task.server);
-      groups.push_back(
-          {unit.tensors, task.size.count() / gradient_element_size, task.size, std::move(note)});
-    }
-  }
-  return groups;
+  return byteps_plan(units_, tasks_, distributed());
 }
 
 Operations BytePs::on_event(Seconds /*now*/, const Event& event) {
@@ -303,9 +286,7 @@ void BytePs::stage(int thread, const Move& move, Poster::Then then) {
 LaneItem BytePs::item(const Move& move, const std::string& what, Poster::Then then) const {
   const BytePsTask& partition = task(move);
   const BytePsUnit& unit = units_[partition.unit];
-  std::string label = what + unit.name;
-  if (unit.tasks.size() > 1) label += fmt::format(" part {}", partition.part);
-  return {partition.size, unit.tensors, std::move(label), 0, std::move(then)};
+  return {partition.size, unit.tensors, what + byteps_label(unit, partition), 0, std::move(then)};
 }
 
 void BytePs::reduced(const Move& move) {

@@ -23,6 +23,8 @@ namespace gradwire {
 /// one. With more GPUs than a PCIe switch holds, NCCL's parts are those of the switch, but its ring
 /// spans the machine.
 ///
+/// Asynchronous: BytePsAsync.
+///
 /// Source: bytedance/byteps, byteps/common/{operations,core_loops,scheduled_queue,nccl_manager,
 /// global}.cc, byteps/server/server.cc, byteps/torch/{__init__,cross_barrier}.py; `threshold`: the
 /// merging of ddl-benchmarks, byteps/byteps_distributed_optimizer.py.

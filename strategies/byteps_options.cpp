@@ -1,5 +1,7 @@
 #include "strategies/byteps_options.hpp"
 
+#include <fmt/format.h>
+
 #include <vector>
 
 namespace gradwire {
@@ -11,6 +13,21 @@ constexpr Seconds assumed_stage_time{20e-6};
 constexpr Seconds assumed_hook_time{10e-6};
 constexpr Seconds assumed_update_time{100e-6};
 constexpr std::int64_t count_limit = 1 << 20;
+
+/// What byteps.torch does not have beside BYTEPS_ENABLE_ASYNC, or is not modelled with it.
+void refuse_beside_async(const Knobs& knobs, const BytePsOptions& options) {
+  if (options.framework != "pytorch") {
+    knobs.refuse("enable_async",
+                 "'enable_async' is modelled of byteps.torch; expected framework: "
+                 "pytorch");
+  }
+  for (const char* name : {"cross_barrier", "reduce_roots", "scheduling_credit", "threshold"}) {
+    if (!knobs.given(name)) continue;
+    knobs.refuse(name, fmt::format("'{}' is of synchronous training; expected no such key beside "
+                                   "enable_async",
+                                   name));
+  }
+}
 
 }  // namespace
 
@@ -41,6 +58,9 @@ BytePsOptions read_byteps(Knobs& knobs) {
                                         "BYTEPS_FORCE_DISTRIBUTED, global.cc");
   options.enable_ipc = knobs.yes("enable_ipc", options.enable_ipc,
                                  "BYTEPS_ENABLE_IPC: shared memory between a colocated pair");
+  options.enable_async =
+      knobs.yes("enable_async", options.enable_async,
+                "BYTEPS_ENABLE_ASYNC: weight differences to servers that wait for nobody");
   options.hash.function = knobs.choice("key_hash_fn", options.hash.function, key_hashes(),
                                        "BYTEPS_KEY_HASH_FN, global.cc; mixed: "
                                        "BYTEPS_ENABLE_MIXED_MODE");
@@ -55,6 +75,7 @@ BytePsOptions read_byteps(Knobs& knobs) {
   if (options.cross_barrier && options.framework != "pytorch") {
     knobs.refuse("cross_barrier", "'cross_barrier' is PyTorch's; expected framework: pytorch");
   }
+  if (options.enable_async) refuse_beside_async(knobs, options);
   options.threshold =
       knobs.count("threshold", options.threshold, 0, std::int64_t{1} << 40,
                   "ddl-benchmarks' BYTEPS_FUSION_THRESHOLD: elements merged before push_pull");

@@ -20,6 +20,7 @@ struct BytePsOptions {
   bool server_enable_schedule = false;     ///< BYTEPS_SERVER_ENABLE_SCHEDULE
   bool force_distributed = false;          ///< BYTEPS_FORCE_DISTRIBUTED
   bool enable_ipc = false;                 ///< BYTEPS_ENABLE_IPC
+  bool enable_async = false;               ///< BYTEPS_ENABLE_ASYNC: BytePsAsync
   KeyHash hash;                            ///< BYTEPS_KEY_HASH_FN and its company
   std::string framework = "pytorch";       ///< decides priorities and the order of declaration
   bool cross_barrier = false;              ///< byteps.torch.cross_barrier

@@ -1,7 +1,10 @@
 #include "strategies/byteps_partitions.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace gradwire {
 namespace {
@@ -64,6 +67,29 @@ std::vector<BytePsTask> byteps_tasks(std::vector<BytePsUnit>& units, const ByteP
     }
   }
   return tasks;
+}
+
+std::string byteps_label(const BytePsUnit& unit, const BytePsTask& task) {
+  if (unit.tasks.size() == 1) return unit.name;
+  return fmt::format("{} part {}", unit.name, task.part);
+}
+
+std::vector<PlanGroup> byteps_plan(const std::vector<BytePsUnit>& units,
+                                   const std::vector<BytePsTask>& tasks, bool servers) {
+  std::vector<PlanGroup> groups;
+  for (const BytePsUnit& unit : units) {
+    for (const std::size_t index : unit.tasks) {
+      const BytePsTask& task = tasks[index];
+      std::string note = fmt::format("key {}", task.key);
+      if (unit.tasks.size() > 1) {
+        note += fmt::format(", part {} of {}", task.part + 1, unit.tasks.size());
+      }
+      if (servers) note += fmt::format(", server {}", task.server);
+      groups.push_back(
+          {unit.tensors, task.size.count() / gradient_element_size, task.size, std::move(note)});
+    }
+  }
+  return groups;
 }
 
 }  // namespace gradwire

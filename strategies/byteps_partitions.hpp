@@ -40,4 +40,13 @@ struct BytePsTask {
                                                    const BytePsOptions& options, Bytes bound,
                                                    const ServerLayout& layout);
 
+/// What a partition is called in the trace.
+[[nodiscard]] std::string byteps_label(const BytePsUnit& unit, const BytePsTask& task);
+
+/// For `show plan`: each partition, with its key and part.
+/// @param servers  name the server of each as well.
+[[nodiscard]] std::vector<PlanGroup> byteps_plan(const std::vector<BytePsUnit>& units,
+                                                 const std::vector<BytePsTask>& tasks,
+                                                 bool servers);
+
 }  // namespace gradwire

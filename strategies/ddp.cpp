@@ -17,6 +17,12 @@ constexpr Release oldest_release{1, 4};
 constexpr Release views_from{1, 7};
 /// Buckets are made again in the order in which gradients arrived: rebuild_buckets, new in 1.7.
 constexpr Release rebuilds_from{1, 7};
+/// DDP_SET_LAST_BUCKET_CAP: Reducer::rebuild_buckets, new beside the tunable first bucket (pull
+/// requests 62748 and 62770, August 2021); that 1.10 is the first release with it is assumed.
+constexpr Release last_cap_from{1, 10};
+/// A bucket_cap_mb that is set is the first bucket's as well (pull request 121640, May 2024); that
+/// 2.4 is the first release with it is assumed.
+constexpr Release one_cap_from{2, 4};
 /// Copy into the bucket and division became one kernel (at::mul_out, pull request 34904, June 2020)
 /// with 1.6. Before, mark_variable_ready divided a bucket once, when it was full.
 constexpr Release fused_division_from{1, 6};
@@ -70,10 +76,11 @@ std::vector<Ddp::Bucket> Ddp::buckets_of(int iteration) const {
       options_.version >= rebuilds_from && !options_.find_unused_parameters && iteration > 0;
   std::vector<TensorId> order = job_.gradient_order;
   if (!rebuilt) std::iota(order.begin(), order.end(), 0);
+  if (rebuilt && options_.set_last_bucket_cap) std::ranges::reverse(order);
   auto lists = assign_buckets(job_.tensors, order, limits);
   // Until rebuilt, the list made in registration order is reversed: the small bucket with the first
   // layers is reduced last.
-  if (!rebuilt) std::reverse(lists.begin(), lists.end());
+  if (!rebuilt || options_.set_last_bucket_cap) std::ranges::reverse(lists);
   std::vector<Bucket> buckets;
   for (auto& list : lists) {
     Bucket bucket;
@@ -115,7 +122,23 @@ DdpOptions Ddp::read_options(Knobs& knobs) {
   options.version = *release;
   options.bucket_cap = knobs.size("bucket_cap", options.bucket_cap, origin + "(bucket_cap_mb=25)");
   options.first_bucket_cap = knobs.size("first_bucket_cap", options.first_bucket_cap,
-                                        "torch.distributed._DEFAULT_FIRST_BUCKET_BYTES");
+                                        "torch.distributed._DEFAULT_FIRST_BUCKET_BYTES; from 2.4 "
+                                        "on a bucket_cap that is set takes its place");
+  if (options.version >= one_cap_from && knobs.given("bucket_cap")) {
+    if (knobs.given("first_bucket_cap")) {
+      knobs.refuse("first_bucket_cap",
+                   "'first_bucket_cap' is not looked at beside 'bucket_cap' from PyTorch 2.4 on; "
+                   "expected one of the two");
+    }
+    options.first_bucket_cap = options.bucket_cap;
+  }
+  options.set_last_bucket_cap = knobs.yes(
+      "set_last_bucket_cap", options.set_last_bucket_cap,
+      "DDP_SET_LAST_BUCKET_CAP=1, reducer.cpp, from 1.10 on: the small bucket comes last");
+  if (options.set_last_bucket_cap && options.version < last_cap_from) {
+    knobs.refuse("set_last_bucket_cap",
+                 "'set_last_bucket_cap' came with PyTorch 1.10; expected false or a later version");
+  }
   options.gradient_as_bucket_view = knobs.yes(
       "gradient_as_bucket_view", options.gradient_as_bucket_view, origin + ", from 1.7 on");
   if (options.gradient_as_bucket_view && options.version < views_from) {

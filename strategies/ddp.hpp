@@ -24,6 +24,7 @@ struct DdpOptions {
   Release version{1, 7};
   Bytes bucket_cap{25LL * 1024 * 1024};   ///< bucket_cap_mb = 25
   Bytes first_bucket_cap{1024LL * 1024};  ///< dist._DEFAULT_FIRST_BUCKET_BYTES
+  bool set_last_bucket_cap = false;       ///< the small bucket is the last one, not the first
   bool gradient_as_bucket_view = false;   ///< from 1.7 on
   bool find_unused_parameters = false;    ///< then buckets are never rebuilt
   bool broadcast_buffers = true;          ///< rank 0's buffers, before each forward

@@ -51,6 +51,9 @@ class Decentralized final : public Strategy {
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override;
   [[nodiscard]] std::vector<Exchange> exchanges() const override;
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
+  [[nodiscard]] Phasing phasing() const override {
+    return {.steady_from = 0, .period = options_.interval};
+  }
 
  private:
   enum class Stage : std::uint8_t { updated, gathered, encoded, exchanged, decoded, spread };

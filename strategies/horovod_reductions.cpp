@@ -168,17 +168,14 @@ std::vector<CollectiveUse> HorovodReductions::collectives() const {
 std::vector<Exchange> HorovodReductions::exchanges() const {
   if (!blocks()) return {};
   Exchange down{.name = "to host", .phases = {{}}};
-  Exchange up{.name = "to GPU", .phases = {{}}};
   for (const auto& [machine, ranks] : machines_) {
     for (const int rank : ranks) {
       if (!homogeneous_ && rank != ranks.front()) continue;
       const double share = homogeneous_ ? 1.0 / local_ranks_ : 1.0;
-      const Endpoint gpu = gpu_of(rank);
-      const Endpoint host = host_of(rank);
-      down.phases[0].push_back({gpu, host, share});
-      up.phases[0].push_back({host, gpu, share});
+      down.phases[0].push_back({gpu_of(rank), host_of(rank), share});
     }
   }
+  Exchange up = reversed(down, "to GPU");
   if (job_.machines == 1) return {down, Exchange{.name = "across", .phases = {}}, up};
   return {down, reduction_ == HorovodReduction::adasum ? host_halving() : host_ring(), up};
 }

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "sim/core/refusal.hpp"
 
@@ -38,6 +40,15 @@ int equal_ranks_of_machines(const JobView& job, const std::string& who) {
                     who, first, first_ranks, machine, count));
   }
   return first_ranks;
+}
+
+Exchange reversed(Exchange exchange, std::string name) {
+  exchange.name = std::move(name);
+  std::ranges::reverse(exchange.phases);
+  for (auto& phase : exchange.phases) {
+    for (Message& message : phase) std::swap(message.from, message.to);
+  }
+  return exchange;
 }
 
 std::vector<Endpoint> server_places(const JobView& job) {

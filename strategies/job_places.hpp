@@ -31,6 +31,9 @@ namespace gradwire {
 /// @param who  "hsdp shards", of the message. @throws RefusedChoice when machines differ.
 [[nodiscard]] int equal_ranks_of_machines(const JobView& job, const std::string& who);
 
+/// The same messages the other way, the last phase first.
+[[nodiscard]] Exchange reversed(Exchange exchange, std::string name);
+
 /// Where the job's parameter servers stand: as the scenario says; else one on every machine of the
 /// job, in the host memory that its ranks use.
 [[nodiscard]] std::vector<Endpoint> server_places(const JobView& job);

@@ -31,6 +31,11 @@ class KungfuCpu final : public Strategy {
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override { return {}; }
   [[nodiscard]] std::vector<Exchange> exchanges() const override { return session_.exchanges(); }
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
+  [[nodiscard]] Phasing phasing() const override {
+    // The iteration of the change itself broadcasts.
+    const bool changes = change_step_ > 0 && change_step_ < always;
+    return {.steady_from = changes ? change_step_ + 1 : 0};
+  }
 
  private:
   void start_iteration(int iteration);

@@ -74,16 +74,12 @@ KungfuSession::KungfuSession(const KungfuSessionOptions& options, const JobView&
                              const std::vector<int>& peers)
     : options_(options) {
   Exchange down{.name = "copy to host", .phases = {{}}};
-  Exchange up{.name = "copy to GPU", .phases = {{}}};
   std::vector<int> machines;
   for (const int rank : peers) {
-    const Endpoint gpu = gpu_of(rank);
-    const Endpoint host = host_of(rank);
-    down.phases.front().push_back({gpu, host});
-    up.phases.front().push_back({host, gpu});
+    down.phases.front().push_back({gpu_of(rank), host_of(rank)});
     machines.push_back(machine_of(job, rank));
   }
-  exchanges_ = {std::move(down), std::move(up)};
+  exchanges_ = {down, reversed(down, "copy to GPU")};
   std::int64_t most = 1;
   for (const auto& tensor : job.tensors) {
     most = std::max(most, parts_of(gradient_size(tensor), options_.part));

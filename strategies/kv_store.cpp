@@ -14,12 +14,6 @@ constexpr int threads_of_server = 2;  ///< the executor, and the loopback's
 constexpr int nccl_stream = 1;
 constexpr std::int64_t count_limit = 1 << 20;
 
-Lane::Make messages_by(int exchange) {
-  return [exchange](const LaneItem& load) {
-    return Messages{exchange, load.size, load.tensors, load.label};
-  };
-}
-
 LaneItem labelled(const char* what, LaneItem item, Poster::Then then) {
   item.label = what + item.label;
   item.then = std::move(then);

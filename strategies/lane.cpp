@@ -4,6 +4,12 @@
 
 namespace gradwire {
 
+Lane::Make messages_by(int exchange) {
+  return [exchange](const LaneItem& load) {
+    return Messages{exchange, load.size, load.tensors, load.label};
+  };
+}
+
 void Lane::add(LaneItem item) {
   waiting_.emplace(std::pair{item.priority, added_++}, std::move(item));
   if (!busy_) start();

@@ -49,4 +49,7 @@ class Lane {
   std::vector<Poster::Then> under_way_;
 };
 
+/// For lanes whose items are messages of an exchange.
+[[nodiscard]] Lane::Make messages_by(int exchange);
+
 }  // namespace gradwire

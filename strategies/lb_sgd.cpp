@@ -33,9 +33,10 @@ Traits LbSgd::traits() const {
 }
 
 Operations LbSgd::on_event(Seconds /*now*/, const Event& event) {
+  if (const auto* start = std::get_if<IterationStart>(&event)) iteration_ = start->iteration;
   const auto* done = std::get_if<BackwardDone>(&event);
   if (done == nullptr || job_.world_size == 1 || !job_.synchronises(done->micro_batch)) return {};
-  if (steps_++ < options_.warmup_steps) {
+  if (iteration_ < options_.warmup_steps) {
     reduce_now();
   } else {
     swap_with_last();

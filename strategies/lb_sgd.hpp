@@ -30,6 +30,7 @@ class LbSgd final : public Strategy {
   Operations on_event(Seconds now, const Event& event) override;
   [[nodiscard]] Traits traits() const override;
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
+  [[nodiscard]] Phasing phasing() const override { return {.steady_from = options_.warmup_steps}; }
 
  private:
   void reduce_now();
@@ -41,7 +42,7 @@ class LbSgd final : public Strategy {
   JobView job_;
   PlanGroup all_;
   OperationWriter out_;
-  int steps_ = 0;
+  int iteration_ = 0;
   std::optional<OperationId> in_flight_;  ///< the last iteration's all-reduce
 };
 

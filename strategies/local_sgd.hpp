@@ -38,6 +38,9 @@ class LocalSgd final : public Strategy {
   [[nodiscard]] Traits traits() const override;
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override;
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
+  [[nodiscard]] Phasing phasing() const override {
+    return {.steady_from = options_.start_local_sgd_iter, .period = options_.period};
+  }
 
  private:
   [[nodiscard]] bool is_local(int iteration) const;

@@ -5,16 +5,6 @@
 #include <utility>
 
 namespace gradwire {
-namespace {
-
-Lane::Make messages_by(int exchange) {
-  return [exchange](const LaneItem& load) {
-    return Messages{exchange, load.size, load.tensors, load.label};
-  };
-}
-
-}  // namespace
-
 ParameterServer::ParameterServer(Poster& poster, const ParameterServerSpec& spec)
     : poster_(&poster),
       spec_(spec),

@@ -64,22 +64,19 @@ std::vector<int> PsSync::pushing_ranks() const {
 }
 
 std::vector<Exchange> PsSync::exchanges() const {
-  const std::vector<int> ranks = all_ranks(job_);
-  const auto pushing = pushing_ranks();
-  std::vector<Message> down;
-  std::vector<Message> up;
-  for (const int rank : ranks) {
-    down.push_back({gpu_of(rank), host_of(rank)});
-    up.push_back({host_of(rank), gpu_of(rank)});
+  Exchange down{.name = "gradients to host memory", .phases = {{}}};
+  for (const int rank : all_ranks(job_)) {
+    down.phases.front().push_back({gpu_of(rank), host_of(rank)});
   }
-  std::vector<Exchange> exchanges = {{.name = "gradients to host memory", .phases = {down}}};
+  const auto up = reversed(down, "").phases.front();
+  std::vector<Exchange> exchanges = {std::move(down)};
   for (std::size_t server = 0; server < places_.size(); ++server) {
     Exchange push{.name = "push to server " + std::to_string(server), .phases = {{}}};
-    Exchange pull{.name = "pull from server " + std::to_string(server), .phases = {{}, up}};
-    for (const int rank : pushing) {
+    for (const int rank : pushing_ranks()) {
       push.phases.front().push_back({host_of(rank), places_[server]});
-      pull.phases.front().push_back({places_[server], host_of(rank)});
     }
+    Exchange pull = reversed(push, "pull from server " + std::to_string(server));
+    pull.phases.push_back(up);
     exchanges.push_back(std::move(push));
     exchanges.push_back(std::move(pull));
   }

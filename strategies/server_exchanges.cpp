@@ -49,11 +49,7 @@ Exchange ServerLayout::push(int server, int connections) const {
 }
 
 Exchange ServerLayout::pull(int server, int connections) const {
-  auto exchange = single_phase(fmt::format("pull from server {}", server), connections);
-  for (const int root : roots_) {
-    exchange.phases.front().push_back({place(server), host_of(root)});
-  }
-  return exchange;
+  return reversed(push(server, connections), fmt::format("pull from server {}", server));
 }
 
 Exchange ServerLayout::push_by_rank(int server, int connections) const {
@@ -65,11 +61,7 @@ Exchange ServerLayout::push_by_rank(int server, int connections) const {
 }
 
 Exchange ServerLayout::pull_by_rank(int server, int connections) const {
-  auto exchange = single_phase(fmt::format("pull from server {}", server), connections);
-  for (int rank = 0; rank < static_cast<int>(machine_of_.size()); ++rank) {
-    exchange.phases.front().push_back({place(server), gpu_of(rank)});
-  }
-  return exchange;
+  return reversed(push_by_rank(server, connections), fmt::format("pull from server {}", server));
 }
 
 double ServerLayout::copied_share(int rank, int group) const {
@@ -86,11 +78,7 @@ Exchange ServerLayout::copy_to_host(int group) const {
 }
 
 Exchange ServerLayout::copy_to_gpus(int group) const {
-  auto exchange = single_phase("copy to GPUs");
-  for (int rank = 0; rank < static_cast<int>(machine_of_.size()); ++rank) {
-    exchange.phases.front().push_back({host_of(rank), gpu_of(rank), copied_share(rank, group)});
-  }
-  return exchange;
+  return reversed(copy_to_host(group), "copy to GPUs");
 }
 
 Exchange ServerLayout::copy_from_root() const {
@@ -100,9 +88,7 @@ Exchange ServerLayout::copy_from_root() const {
 }
 
 Exchange ServerLayout::copy_to_root() const {
-  auto exchange = single_phase("copy to GPU");
-  for (const int root : roots_) exchange.phases.front().push_back({host_of(root), gpu_of(root)});
-  return exchange;
+  return reversed(copy_from_root(), "copy to GPU");
 }
 
 }  // namespace gradwire

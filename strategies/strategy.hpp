@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -124,6 +126,18 @@ struct Traits {
   bool independent_workers = false;
 };
 
+/// How what a strategy does changes from iteration to iteration, numbered from 0.
+struct Phasing {
+  /// First iteration of the phase that lasts. What comes before comes once: a warm-up, a switch.
+  int steady_from = 0;
+  int period = 1;  ///< iterations after which that phase repeats itself, >= 1
+
+  /// Of two that run together.
+  [[nodiscard]] Phasing with(const Phasing& other) const {
+    return {std::max(steady_from, other.steady_from), std::lcm(period, other.period)};
+  }
+};
+
 /// Buckets, groups or partitions in launch order, for `show plan` and the tests.
 struct PlanGroup {
   std::vector<TensorId> tensors;
@@ -157,6 +171,8 @@ class Strategy {
 
   /// The groups it forms in `iteration`.
   [[nodiscard]] virtual std::vector<PlanGroup> plan(int iteration) const = 0;
+
+  [[nodiscard]] virtual Phasing phasing() const { return {}; }
 
   /// Updates of others between a worker's read of the model and its own update, the mean over the
   /// run so far; nothing where workers are synchronous.

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <numeric>
 #include <utility>
 
 namespace gradwire {
@@ -13,36 +11,12 @@ constexpr std::int64_t count_limit = 1 << 20;
 
 }  // namespace
 
-std::vector<int> tic_order(const JobView& job) {
-  std::size_t layers = 0;
-  for (const TensorInfo& tensor : job.tensors) {
-    layers = std::max(layers, static_cast<std::size_t>(tensor.layer) + 1);
-  }
-  // Pulls that the forward operation of each layer needs: its own and those of all before it.
-  std::vector<int> needed(layers, 0);
-  for (const TensorInfo& tensor : job.tensors) ++needed[static_cast<std::size_t>(tensor.layer)];
-  std::partial_sum(needed.begin(), needed.end(), needed.begin());
-  const auto fewest = [&needed](const TensorInfo& tensor) {
-    // Layers behind need at least as many; one that needs this pull alone does not count.
-    auto layer = static_cast<std::size_t>(tensor.layer);
-    while (needed[layer] < 2 && layer + 1 < needed.size()) ++layer;
-    return needed[layer];
-  };
-  std::vector<TensorId> tensors(job.tensors.size());
-  std::iota(tensors.begin(), tensors.end(), 0);
-  std::ranges::stable_sort(tensors, {}, [&](TensorId id) {
-    const TensorInfo& tensor = job.tensor(id);
-    return std::pair{fewest(tensor), tensor.layer};
-  });
-  std::vector<int> order(tensors.size());
-  for (std::size_t rank = 0; rank < tensors.size(); ++rank) {
-    order[static_cast<std::size_t>(tensors[rank])] = static_cast<int>(rank);
-  }
-  return order;
-}
-
 StrategyMaker TicTac::read(Knobs& knobs) {
+  static const std::vector<std::string> orders = {"tic", "tac"};
   Options options;
+  options.timing_aware = knobs.choice("order", "tic", orders,
+                                      "the paper's two heuristics; in a chain of layers both are "
+                                      "the order of the forward pass") == "tac";
   options.connections = static_cast<int>(
       knobs.count("connections", options.connections, 1, count_limit, "gRPC: one channel a pair"));
   options.server_threads = knobs.count("server_threads", options.server_threads, 1, count_limit,
@@ -61,7 +35,7 @@ TicTac::TicTac(const Options& options, const JobView& job)
       job_(job),
       layout_(job),
       gates_(job),
-      order_(tic_order(job)),
+      order_(options.timing_aware ? tac_order(job) : tic_order(job)),
       flags_(job.tensors.size(), -1) {
   const auto threads = static_cast<int>(options_.server_threads);
   for (int server = 0; server < layout_.servers(); ++server) {

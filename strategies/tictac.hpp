@@ -9,28 +9,21 @@
 #include "strategies/layer_gates.hpp"
 #include "strategies/parameter_server.hpp"
 #include "strategies/server_exchanges.hpp"
+#include "strategies/tictac_order.hpp"
 
 namespace gradwire {
 
-/// The rank of every tensor's pull by the timing-independent rule: a pull is as urgent as the
-/// fewest pulls that some operation needs in all, among the operations that need this one and at
-/// least one other. In a chain of layers that is the order of the forward pass; tensors of one
-/// layer are equal, and go in order of registration.
-/// @return by tensor, 0 goes first.
-/// Source: Hashemi et al., TicTac, MLSys 2019, the algorithm TIC.
-[[nodiscard]] std::vector<int> tic_order(const JobView& job);
-
 /// TensorFlow's synchronous parameter servers with TicTac: every rank pulls every variable at the
-/// start of an iteration, servers send them in the order of TIC, a layer's forward pass waits for
-/// its own variables; gradients are pushed as they come, servers sum and apply them, and the next
-/// pulls wait until all have been applied.
+/// start of an iteration, servers send them in the order of TIC or TAC, a layer's forward pass
+/// waits for its own variables; gradients are pushed as they come, servers sum and apply them, and
+/// the next pulls wait until all have been applied.
 ///
-/// Variables lie round robin over servers, whole (replica_device_setter). TAC, the rule that needs
-/// times, is not modelled.
+/// Variables lie round robin over servers, whole (replica_device_setter).
 /// Source: Hashemi et al., TicTac, MLSys 2019.
 class TicTac final : public Strategy {
  public:
   struct Options {
+    bool timing_aware = false;               ///< TAC in place of TIC
     int connections = 1;                     ///< TCP, between a rank and a server
     std::int64_t server_threads = 4;         ///< that sum and apply
     BytesPerSecond sum_rate = cpu_sum_rate;  ///< of gradient, one thread

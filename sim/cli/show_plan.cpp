@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -58,6 +60,26 @@ PlanReport plan_of(const Strategy& strategy, const JobView& job, const ComputePr
   return report;
 }
 
+/// Iterations whose plans are shown where they differ from the one before, with their headings.
+std::vector<std::pair<int, std::string>> shown_iterations(const Phasing& phasing) {
+  std::vector<std::pair<int, std::string>> shown = {{0, "First iteration"},
+                                                    {1, "From the second iteration on"}};
+  const int steady = phasing.steady_from;
+  const bool repeats = phasing.period > 1;
+  if (steady > std::numeric_limits<int>::max() - 1 - phasing.period) return shown;  // never
+  if (steady > 1) {
+    // Of a period the second one: the first follows.
+    shown.emplace_back(repeats ? steady + 1 : steady,
+                       fmt::format("From iteration {} on, counted from 0", steady));
+  }
+  if (repeats) {
+    const int first = steady > 1 ? steady : steady + phasing.period;
+    shown.emplace_back(first, fmt::format("Every {} iterations, from {} on, counted from 0",
+                                          phasing.period, first));
+  }
+  return shown;
+}
+
 }  // namespace
 
 void show_plan(const std::string& file, const std::vector<std::string>& sets,
@@ -69,15 +91,23 @@ void show_plan(const std::string& file, const std::vector<std::string>& sets,
   const auto strategy = with_places(scenario, [&] { return scenario.make_strategy(job); });
   const std::string title = fmt::format("{}: {} on {} ranks, {} tensors", scenario.name,
                                         scenario.strategy_name, job.world_size, job.tensors.size());
-  const PlanReport first = plan_of(*strategy, job, *scenario.profile, 0, title);
-  const PlanReport second = plan_of(*strategy, job, *scenario.profile, 1, title);
-  const std::string table = plan_table(first);
-  const std::string later = plan_table(second);
-  fmt::print("{}\n\n{}:\n{}", title, table == later ? "Every iteration" : "First iteration", table);
-  if (table != later) fmt::print("\nFrom the second iteration on:\n{}", later);
-  const std::string exchanges = exchange_table(second);
+  const auto report = [&](int iteration) {
+    return plan_of(*strategy, job, *scenario.profile, iteration, title);
+  };
+  fmt::print("{}\n", title);
+  std::vector<std::pair<std::string, std::string>> tables;  // with their headings
+  for (const auto& [iteration, heading] : shown_iterations(strategy->phasing())) {
+    std::string table = plan_table(report(iteration));
+    if (tables.empty() || table != tables.back().second) {
+      tables.emplace_back(heading, std::move(table));
+    }
+  }
+  if (tables.size() == 1) tables.front().first = "Every iteration";
+  for (const auto& [heading, table] : tables) fmt::print("\n{}:\n{}", heading, table);
+  const PlanReport steady = report(std::max(1, strategy->phasing().steady_from));
+  const std::string exchanges = exchange_table(steady);
   if (!exchanges.empty()) fmt::print("\nMessages of its own:\n{}", exchanges);
-  write_outputs({{svg, [&] { return plan_svg(second); }}});
+  write_outputs({{svg, [&] { return plan_svg(steady); }}});
 }
 
 }  // namespace gradwire::cli

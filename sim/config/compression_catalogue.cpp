@@ -26,6 +26,9 @@ constexpr int threads_max = 1024;
 
 /// A small job on which strategies are asked what they exchange: two ranks on two machines, a
 /// server beside each.
+/// BYTEPS_MIN_COMPRESS_BYTES.
+constexpr Bytes byteps_least{65536};
+
 JobView small_job() {
   JobView job;
   job.world_size = 2;
@@ -109,12 +112,22 @@ StrategyMaker read_strategy(const StrategyEntry& entry, Knobs& knobs, std::strin
                                           "where it encodes; auto: cpu for strategies of messages");
   const auto threads = static_cast<int>(group->count("threads", threads_default, 1, threads_max,
                                                      "BYTEPS_THREADPOOL_SIZE: 4, of a CPU"));
+  // Of the other systems none leaves small messages alone.
+  const Bytes least = group->size(
+      "min_compress_bytes", entry.name == "byteps" ? byteps_least : Bytes{0},
+      "BYTEPS_MIN_COMPRESS_BYTES, global.cc:43: messages of smaller tensors travel as they are",
+      Bytes{0});
   if (place == "cpu" && !compression->on_cpu) {
     group->refuse("device", fmt::format("'{}' computes on the GPU; expected 'device: gpu'", name));
   }
   group->finish();
   const JobView job = small_job();
   const auto strategy = inner(job);
+  if (group->given("min_compress_bytes") && strategy->exchanges().empty()) {
+    group->refuse(
+        "min_compress_bytes",
+        fmt::format("'{}' sends no messages; expected no 'min_compress_bytes'", entry.name));
+  }
   const CodecDevice device = place == "auto"  ? natural_device(*strategy, *compression)
                              : place == "cpu" ? CodecDevice::cpu
                                               : CodecDevice::gpu;
@@ -128,7 +141,7 @@ StrategyMaker read_strategy(const StrategyEntry& entry, Knobs& knobs, std::strin
     return inner;
   }
   return [=](const JobView& view) -> std::unique_ptr<Strategy> {
-    return std::make_unique<Compressed>(inner(view), make(view, device), view, threads);
+    return std::make_unique<Compressed>(inner(view), make(view, device), view, threads, least);
   };
 }
 

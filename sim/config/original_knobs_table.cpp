@@ -9,7 +9,10 @@ const std::vector<OriginalKnob>& original_knobs() {
   static const std::vector<std::string> byteps = {"byteps"};
   static const std::vector<std::string> bytescheduler = {"bytescheduler"};
   static const std::vector<std::string> kungfu = {"kungfu_sync", "kungfu_sma", "kungfu_ada"};
+  static const std::vector<std::string> ddp = {"ddp", "local_sgd", "powersgd"};
   static const std::vector<OriginalKnob> table = {
+      {"DDP_SET_LAST_BUCKET_CAP", ddp, "set_last_bucket_cap", flag,
+       "torch/csrc/distributed/c10d/reducer.cpp"},
       {"HOROVOD_FUSION_THRESHOLD", horovod, "fusion_threshold", bytes,
        "horovod/common/operations.cc"},
       {"HOROVOD_CYCLE_TIME", horovod, "cycle_time", milliseconds, "horovod/common/operations.cc"},
@@ -23,12 +26,16 @@ const std::vector<OriginalKnob>& original_knobs() {
       {"BYTEPS_PARTITION_BYTES", byteps, "partition_bytes", bytes, "byteps/common/global.cc"},
       {"BYTEPS_SCHEDULING_CREDIT", byteps, "scheduling_credit", number,
        "byteps/common/scheduled_queue.cc"},
+      {"BYTEPS_MIN_COMPRESS_BYTES", byteps, "compression.min_compress_bytes", bytes,
+       "byteps/common/global.cc"},
+      {"BYTEPS_THREADPOOL_SIZE", byteps, "compression.threads", number, "byteps/common/global.cc"},
       {"BYTEPS_NCCL_GROUP_SIZE", byteps, "nccl_group_size", number,
        "byteps/common/nccl_manager.cc"},
       {"BYTEPS_PCIE_SWITCH_SIZE", byteps, "pcie_switch_size", number, "byteps/common/global.cc"},
       {"BYTEPS_REDUCE_ROOTS", byteps, "reduce_roots", flag, "byteps/common/core_loops.cc"},
       {"BYTEPS_FORCE_DISTRIBUTED", byteps, "force_distributed", flag, "byteps/common/global.cc"},
       {"BYTEPS_ENABLE_IPC", byteps, "enable_ipc", flag, "byteps/docs/best-practice.md"},
+      {"BYTEPS_ENABLE_ASYNC", byteps, "enable_async", flag, "byteps/server/server.cc"},
       {"BYTEPS_KEY_HASH_FN", byteps, "key_hash_fn", text, "byteps/common/global.cc"},
       {"BYTEPS_BUILT_IN_HASH_COEF", byteps, "built_in_hash_coef", number,
        "byteps/common/global.cc"},

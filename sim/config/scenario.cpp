@@ -64,10 +64,12 @@ void read_strategy_key(YamlMap map, bool compression_optional, Scenario& scenari
 void read_run(YamlMap map, Scenario& scenario) {
   static const std::vector<std::string> fidelities = {"auto", "fluid", "step", "coupled",
                                                       "bracket"};
+  static const std::vector<std::string> phases = {"steady", "all"};
   RunSpec& run = scenario.run;
   run.iterations = map.value_or("iterations", run.iterations, between(1, iterations_max));
   run.warmup = map.value_or("warmup", run.warmup, between(0, iterations_max));
   run.seed = map.value_or("seed", run.seed);
+  run.all_phases = map.choice_or("phases", "steady", phases) == "all";
   scenario.fidelity = map.choice_or("fidelity", scenario.fidelity, fidelities);
   map.finish();
 }

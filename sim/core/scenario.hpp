@@ -26,6 +26,9 @@ struct RunSpec {
   int iterations = 50;  ///< measured ones
   int warmup = 5;       ///< dropped
   std::uint64_t seed = 1;
+  /// Where a strategy has phases (a warm-up, a switch): iterations from the first one, however many
+  /// phases that are; false: those of the phase that lasts, `warmup` ones before it dropped.
+  bool all_phases = false;
 };
 
 }  // namespace gradwire

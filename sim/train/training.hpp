@@ -48,7 +48,7 @@ struct Job {
 /// What strategies are told of a job.
 [[nodiscard]] JobView job_view(const Job& job);
 
-/// Replays `run.warmup + run.iterations` iterations.
+/// Replays `run.warmup + run.iterations` iterations, those that choose_phases chooses.
 /// @throws SimulationError when operations are left that can never run; it names them.
 [[nodiscard]] RunResult simulate(const Job& job);
 

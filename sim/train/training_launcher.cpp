@@ -24,7 +24,7 @@ void TrainingRun::begin_iteration(std::size_t number) {
   lane.step = 0;
   lane.hooked = false;
   lane.dirty = true;
-  tell(IterationStart{lane.iteration, static_cast<WorkerId>(number)});
+  tell(IterationStart{phases_.first + lane.iteration, static_cast<WorkerId>(number)});
   launch(number);
 }
 

@@ -22,6 +22,7 @@ TrainingRun::TrainingRun(const Job& job, std::unique_ptr<Strategy> strategy,
                          std::vector<MemberGroup> members)
     : job_(job),
       strategy_(std::move(strategy)),
+      phases_(choose_phases(strategy_->phasing(), job.run)),
       traits_(strategy_->traits()),
       plans_(job, *strategy_),
       engine_(make_engine(job.cluster, plans_.patterns(), engine_options(job, traits_))),
@@ -59,6 +60,7 @@ RunResult TrainingRun::run() {
       summary_.result(plans_, engine_->network(), engine_->now(), log_.moving.total(), wall.count(),
                       std::move(lanes_[traced_lane()].workers.spans()));
   result.staleness = strategy_->staleness();
+  result.warnings = phases_.warnings;
   return result;
 }
 

@@ -14,6 +14,7 @@
 #include "sim/train/jitter.hpp"
 #include "sim/train/launcher.hpp"
 #include "sim/train/operation_log.hpp"
+#include "sim/train/phases.hpp"
 #include "sim/train/plans.hpp"
 #include "sim/train/summary.hpp"
 #include "sim/train/training.hpp"
@@ -128,6 +129,7 @@ class TrainingRun {
 
   const Job& job_;
   std::unique_ptr<Strategy> strategy_;
+  PhaseChoice phases_;
   Traits traits_;
   Plans plans_;
   std::unique_ptr<Engine> engine_;

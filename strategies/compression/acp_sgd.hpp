@@ -19,6 +19,7 @@ class AcpSgd final : public Compressor {
   static std::int64_t read_rank(Knobs& knobs);
 
   [[nodiscard]] Recipe recipe(const TensorGroup& group) const override;
+  [[nodiscard]] Phasing phasing() const override { return {.steady_from = 0, .period = 2}; }
 
  private:
   std::int64_t rank_;

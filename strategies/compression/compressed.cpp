@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <map>
 #include <utility>
 
 namespace gradwire {
@@ -21,6 +22,15 @@ bool leaves_machine(const Exchange& exchange, const JobView& job) {
       return among_machines(message.from, message.to, job);
     });
   });
+}
+
+int fan_in(const Exchange& exchange) {
+  int most = 0;
+  for (const auto& phase : exchange.phases) {
+    std::map<Endpoint, int> arriving;
+    for (const Message& message : phase) most = std::max(most, ++arriving[message.to]);
+  }
+  return most;
 }
 
 int ranks_of(Communicator communicator, const JobView& job) {
@@ -56,16 +66,20 @@ DeviceWork Compressed::kernels(const CodecWork& work, DeviceStream stream, bool 
 }
 
 Compressed::Compressed(std::unique_ptr<Strategy> inner, std::unique_ptr<Compressor> compressor,
-                       JobView job, int threads)
+                       JobView job, int threads, Bytes least)
     : inner_(std::move(inner)),
       compressor_(std::move(compressor)),
       job_(std::move(job)),
       threads_(threads),
       chains_(inner_->traits().dynamic || compressor_->chained()),
-      independent_(inner_->traits().independent_workers) {
+      independent_(inner_->traits().independent_workers),
+      least_(least) {
   const auto inner_exchanges = inner_->exchanges();
   first_own_exchange_ = static_cast<int>(inner_exchanges.size());
-  for (const auto& exchange : inner_exchanges) crosses_.push_back(leaves_machine(exchange, job_));
+  for (const auto& exchange : inner_exchanges) {
+    crosses_.push_back(leaves_machine(exchange, job_));
+    fan_in_.push_back(fan_in(exchange));
+  }
 }
 
 Operations Compressed::on_event(Seconds now, const Event& event) {
@@ -176,7 +190,11 @@ bool Compressed::takes(const Collective& collective) const {
 
 bool Compressed::takes(const Messages& messages) const {
   return !messages.tensors.empty() && messages.size.count() >= gradient_element_size &&
-         crosses_[static_cast<std::size_t>(messages.exchange)];
+         crosses_[static_cast<std::size_t>(messages.exchange)] && large_enough(messages.tensors);
+}
+
+bool Compressed::large_enough(const std::vector<TensorId>& tensors) const {
+  return fp32_size(elements_of(tensors, job_)) >= least_;
 }
 
 TensorGroup Compressed::group_of(const Collective& collective) const {
@@ -288,6 +306,7 @@ std::vector<PlanGroup> Compressed::plan(int iteration) const {
   for (auto& group : groups) {
     if (group.elements == 0) continue;
     if (messages) {
+      if (!large_enough(group.tensors)) continue;
       const auto payload = compressor_->payload(group.elements, iteration);
       if (payload) group.size = payload->size;
       continue;

@@ -24,15 +24,17 @@ namespace gradwire {
 /// holds the stream until its last round is posted), the work between and the decoding beside the
 /// compute stream (on the GPU) or on host threads.
 ///
-/// Messages of gradients between machines are encoded and decoded on both ends; those within a
-/// machine, and collectives of one machine, travel as they are, but for linear compressors, which
-/// shrink every collective of gradients.
+/// Messages of gradients between machines are encoded and decoded on both ends, on a CPU once for
+/// each that comes to the same place: a server takes every worker's apart. Those within a machine,
+/// and collectives of one machine, travel as they are, but for linear compressors, which shrink
+/// every collective of gradients.
 class Compressed final : public Strategy {
  public:
   /// @param threads  host threads that encode and decode, at least 1.
+  /// @param least    messages of tensors with fewer bytes in all travel as they are.
   /// REQUIRES: compressible(*inner, *compressor).
   Compressed(std::unique_ptr<Strategy> inner, std::unique_ptr<Compressor> compressor, JobView job,
-             int threads);
+             int threads, Bytes least = Bytes{0});
 
   Operations on_event(Seconds now, const Event& event) override;
   [[nodiscard]] Traits traits() const override;
@@ -40,6 +42,9 @@ class Compressed final : public Strategy {
   [[nodiscard]] std::vector<Exchange> exchanges() const override;
   /// A group's size is that of all its transfers.
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
+  [[nodiscard]] Phasing phasing() const override {
+    return inner_->phasing().with(compressor_->phasing());
+  }
   [[nodiscard]] std::optional<double> staleness() const override { return inner_->staleness(); }
 
  private:
@@ -102,6 +107,7 @@ class Compressed final : public Strategy {
 
   [[nodiscard]] bool takes(const Collective& collective) const;
   [[nodiscard]] bool takes(const Messages& messages) const;
+  [[nodiscard]] bool large_enough(const std::vector<TensorId>& tensors) const;
   [[nodiscard]] TensorGroup group_of(const Collective& collective) const;
   [[nodiscard]] Operation transfer(const Collective& original, const Transfer& transfer) const;
 
@@ -123,7 +129,9 @@ class Compressed final : public Strategy {
   bool chains_;
   bool independent_;
   int first_own_exchange_;
+  Bytes least_;
   std::vector<bool> crosses_;  ///< exchanges of the inner strategy that leave a machine
+  std::vector<int> fan_in_;    ///< by exchange: most messages of a phase that come to one place
   int iteration_ = 0;
   Seconds now_;
 

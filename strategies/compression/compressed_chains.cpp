@@ -63,7 +63,11 @@ void Compressed::start_chain(const Messages& messages, const Payload& payload) {
   smaller.size = payload.size;
   add_steps(chain, payload.encode);
   chain.steps.emplace_back(std::vector<Operation>{std::move(smaller)});
-  add_steps(chain, payload.decode);
+  const double times = fan_in_[static_cast<std::size_t>(messages.exchange)];
+  for (CodecWork work : payload.decode) {
+    if (work.place == CodecWork::Place::cpu) work.time = times * work.time;
+    chain.steps.emplace_back(std::move(work));
+  }
   advance(id);
 }
 

@@ -91,6 +91,7 @@ class Compressor {
   [[nodiscard]] virtual bool linear() const { return false; }
   /// Its recipes have several rounds, or work away from the GPU.
   [[nodiscard]] virtual bool chained() const { return false; }
+  [[nodiscard]] virtual Phasing phasing() const { return {}; }
   /// What its recipes use beside all-reduces.
   [[nodiscard]] virtual std::vector<CollectiveUse> collectives() const { return {}; }
   [[nodiscard]] virtual std::vector<Exchange> exchanges() const { return {}; }

@@ -18,6 +18,7 @@ class OneBitAdam final : public Compressor {
 
   [[nodiscard]] Recipe recipe(const TensorGroup& group) const override;
   [[nodiscard]] bool chained() const override { return true; }
+  [[nodiscard]] Phasing phasing() const override { return {.steady_from = freeze_step_}; }
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override;
 
  private:

@@ -35,6 +35,9 @@ class PowerSgd final : public Compressor {
 
   [[nodiscard]] Recipe recipe(const TensorGroup& group) const override;
   [[nodiscard]] bool chained() const override { return true; }
+  [[nodiscard]] Phasing phasing() const override {
+    return {.steady_from = options_.start_iteration};
+  }
 
  private:
   [[nodiscard]] LowRankGroup parted(const TensorGroup& group) const;

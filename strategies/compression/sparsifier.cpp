@@ -99,6 +99,10 @@ std::int64_t Sparsifier::kept(std::int64_t elements, int iteration) const {
   return kept_elements(elements, density);
 }
 
+Phasing Sparsifier::phasing() const {
+  return {.steady_from = static_cast<int>(warmup_densities.size()) * options_.warmup_steps};
+}
+
 void Sparsifier::select(std::int64_t elements, std::int64_t kept,
                         std::vector<CodecWork>& work) const {
   int passes = mask_passes;

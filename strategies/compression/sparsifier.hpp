@@ -35,6 +35,7 @@ class Sparsifier final : public Compressor {
   [[nodiscard]] Recipe recipe(const TensorGroup& group) const override;
   [[nodiscard]] std::optional<Payload> payload(std::int64_t elements, int iteration) const override;
   [[nodiscard]] bool chained() const override { return pricing_.on_cpu(); }
+  [[nodiscard]] Phasing phasing() const override;
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override;
 
  private:

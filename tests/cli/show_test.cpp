@@ -52,6 +52,23 @@ TEST_CASE("The plan shows the buckets of DDP", "[cli][show]") {
   }
 }
 
+TEST_CASE("The plan shows each phase of a strategy", "[cli][show]") {
+  const Workplace place("plan_phases");
+  place.write("job.yaml", scenario());
+  const auto plan = [&](const std::string& strategy) {
+    return place.run("show plan job.yaml --set strategy='" + strategy + "'").out;
+  };
+  const std::string power = plan("{name: powersgd}");
+  CHECK_THAT(power, Catch::ContainsSubstring("\nFrom iteration 10 on, counted from 0:\n"));
+  CHECK(power.find("Every iteration") == std::string::npos);
+  CHECK_THAT(plan("{name: acp_sgd}"),
+             Catch::ContainsSubstring("\nEvery 2 iterations, from 2 on, counted from 0:\n"));
+  CHECK_THAT(plan("{name: local_sgd, start_localSGD_iter: 100}"),
+             Catch::ContainsSubstring("\nFrom iteration 100 on, counted from 0:\n") &&
+                 Catch::ContainsSubstring("\nEvery 4 iterations, from 100 on, counted from 0:\n"));
+  CHECK_THAT(plan("{name: bsp}"), Catch::ContainsSubstring("\nEvery iteration:\n"));
+}
+
 TEST_CASE("The plan is drawn", "[cli][show]") {
   const Workplace place("plan_svg");
   place.write("job.yaml", scenario());

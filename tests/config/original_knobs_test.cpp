@@ -37,6 +37,8 @@ TEST_CASE("The originals' variables set our knobs, in the originals' units", "[c
         same("{name: horovod, cache_capacity: 0}"));
   CHECK(translated("{name: kungfu_sync, KUNGFU_ALLREDUCE_STRATEGY: RING}") ==
         same("{name: kungfu_sync, graph: \"RING\"}"));
+  CHECK(translated("{name: byteps, compression: {name: topk}, BYTEPS_MIN_COMPRESS_BYTES: 9}") ==
+        same("{name: byteps, compression: {name: topk, min_compress_bytes: 9 B}}"));
   CHECK(translated("{name: ddp, bucket_cap: 1 MiB}") == same("{name: ddp, bucket_cap: 1 MiB}"));
 }
 

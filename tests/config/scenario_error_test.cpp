@@ -52,8 +52,8 @@ TEST_CASE_METHOD(ErrorFixture, "a misspelt key of a scenario is told with the ne
   CHECK(message(7, "strategy: {name: ddp, bukcet_cap: 25 MiB}") ==
         "s.yaml:7:23: unknown key 'bukcet_cap'; expected one of name, grad_accumulation, version, "
         "bucket_cap, "
-        "first_bucket_cap, gradient_as_bucket_view, find_unused_parameters, broadcast_buffers, "
-        "compression; did you mean 'bucket_cap'?");
+        "first_bucket_cap, set_last_bucket_cap, gradient_as_bucket_view, find_unused_parameters, "
+        "broadcast_buffers, compression; did you mean 'bucket_cap'?");
   CHECK(message(7, "strategy: {name: bsp, bucket_cap: 25 MiB}") ==
         "s.yaml:7:23: unknown key 'bucket_cap'; expected one of name, grad_accumulation, over, "
         "version, hook_time, request_time, local_latency, compression");
@@ -131,12 +131,30 @@ TEST_CASE_METHOD(ErrorFixture, "releases that the model does not know are refuse
   CHECK(message(7, "strategy: {name: ddp, version: 1.4, gradient_as_bucket_view: true}") ==
         "s.yaml:7:62: 'gradient_as_bucket_view' came with PyTorch 1.7; expected false or a later "
         "version");
+  CHECK(message(7, "strategy: {name: ddp, set_last_bucket_cap: true}") ==
+        "s.yaml:7:44: 'set_last_bucket_cap' came with PyTorch 1.10; expected false or a later "
+        "version");
+  CHECK(message(
+            7, "strategy: {name: ddp, version: 2.4, bucket_cap: 1 MiB, first_bucket_cap: 1 MiB}") ==
+        "s.yaml:7:74: 'first_bucket_cap' is not looked at beside 'bucket_cap' from PyTorch 2.4 on; "
+        "expected one of the two");
   CHECK(message(7, "strategy: {name: horovod, version: 0.9}") ==
         "s.yaml:7:36: 'version' is '0.9'; expected a Horovod release from 0.16 on, such as 0.28");
   CHECK(message(7, "strategy: {name: horovod, version: 0.20, groups: 4}") ==
         "s.yaml:7:50: 'groups' came with Horovod 0.21; expected 0 or a later version");
   CHECK(message(8, "collective: {version: new}") ==
         "s.yaml:8:23: 'version' is 'new'; expected a release of NCCL 2, such as 2.8.4");
+}
+
+TEST_CASE_METHOD(ErrorFixture, "knobs of synchronous BytePS are refused beside enable_async",
+                 "[config]") {
+  CHECK(message(7, "strategy: {name: byteps, enable_async: true, cross_barrier: true}") ==
+        "s.yaml:7:61: 'cross_barrier' is of synchronous training; expected no such key beside "
+        "enable_async");
+  CHECK(message(7, "strategy: {name: bsp, compression: {name: topk, min_compress_bytes: 1 KiB}}") ==
+        "s.yaml:7:69: 'bsp' sends no messages; expected no 'min_compress_bytes'");
+  CHECK(message(9, "run: {phases: both}") ==
+        "s.yaml:9:15: 'phases' is 'both'; expected one of steady, all");
 }
 
 TEST_CASE_METHOD(ErrorFixture, "knobs of Horovod and MG-WFBP that exclude each other are refused",

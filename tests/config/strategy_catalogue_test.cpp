@@ -44,6 +44,9 @@ TEST_CASE("DDP's knobs reach its buckets", "[config][catalogue]") {
   // 1.2 MB a tensor: a first bucket of 1 MB closes after one, one of 2 MB takes both.
   CHECK(make("{name: ddp, first_bucket_cap: 1 MB, bucket_cap: 1 MB}")->plan(1).size() == 2);
   CHECK(make("{name: ddp, first_bucket_cap: 2 MB, bucket_cap: 2 MB}")->plan(1).size() == 1);
+  // Up to 2.3 the first bucket closes with the first MB; from 2.4 on it has the cap that was set.
+  CHECK(make("{name: ddp, version: 2.3, bucket_cap: 2 MB}")->plan(1).size() == 2);
+  CHECK(make("{name: ddp, version: 2.4, bucket_cap: 2 MB}")->plan(1).size() == 1);
   // The fp16 hook sends half of 4 bytes an element.
   const auto plan = make("{name: ddp, first_bucket_cap: 2 MB, compression: {name: fp16}}")->plan(1);
   REQUIRE(plan.size() == 1);

@@ -73,6 +73,18 @@ TEST_CASE("with unused parameters to find, DDP never rebuilds", "[ddp]") {
   CHECK(elements_of(ddp.plan(5)) == elements_of(Ddp({.version = {1, 4}}, resnet50_job()).plan(0)));
 }
 
+TEST_CASE("the small bucket can be the last of the rebuilt ones", "[ddp]") {
+  // Gradients of 4, 1, 1, 3, 2, 2 and 1 elements come in this order; limits of 2 and then 5.
+  const auto job = toy_job({1, 2, 2, 3, 1, 1, 4});
+  DdpOptions options{
+      .version = {1, 10}, .bucket_cap = Bytes{5 * 4}, .first_bucket_cap = Bytes{2 * 4}};
+  // 4 | 1 + 1 + 3 | 2 + 2 + 1.
+  CHECK(elements_of(Ddp(options, job).plan(1)) == std::vector<std::int64_t>{4, 5, 5});
+  // From behind 1 + 2 | 2 + 3 | 1 + 1 + 4, reduced the other way round.
+  options.set_last_bucket_cap = true;
+  CHECK(elements_of(Ddp(options, job).plan(1)) == std::vector<std::int64_t>{6, 5, 3});
+}
+
 TEST_CASE("the fp16 hook halves what is reduced, not the buckets", "[ddp]") {
   const auto plain = Ddp({}, resnet50_job()).plan(1);
   const auto half = Compressed(std::make_unique<Ddp>(DdpOptions{.comm_hook = true}, resnet50_job()),

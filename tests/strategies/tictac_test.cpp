@@ -35,6 +35,37 @@ TEST_CASE("TIC orders pulls by the layer that needs them first", "[tictac]") {
   CHECK(tic_order(job) == std::vector<int>{3, 0, 2, 1});
 }
 
+TEST_CASE("TAC frees the most computation first, then what needs the least time", "[tictac]") {
+  // 1 s an element. t0 in layer 1, t1 in layer 0, t2 and t3 in layer 2, of 2, 3, 1 and 1 elements;
+  // forwards of 10 s.
+  JobView job = two_ranks({2, 3, 1, 1});
+  job.layers.assign(3, {.forward = Seconds{10}, .backward = Seconds{}});
+  job.network_bandwidth = BytesPerSecond{4};
+  job.tensors[0].layer = 1;
+  job.tensors[1].layer = 0;
+  job.tensors[2].layer = 2;
+  job.tensors[3].layer = 2;
+  // Layer 0 waits for t1 alone: P = 10, of the others 0, so that t1 goes before each of them:
+  // min(0, 3) < min(10, 2). Then t0 for the same reason. Of t2 and t3 the first registered.
+  CHECK(tac_order(job) == std::vector<int>{1, 0, 2, 3});
+  SECTION("two variables of the first layer") {
+    // t0 beside t1: nothing can run with one of them, P = 0 everywhere, but M+ is 5 of these two
+    // and 7 of the others. t0 has been registered first; then t1 frees the layer.
+    job.tensors[0].layer = 0;
+    CHECK(tac_order(job) == std::vector<int>{0, 1, 2, 3});
+  }
+}
+
+TEST_CASE("in a chain of layers TAC's order is TIC's", "[tictac]") {
+  JobView job = two_ranks({7, 1, 1, 90, 4, 2, 30, 1, 8, 5});
+  job.network_bandwidth = BytesPerSecond{1e6};
+  job.message_latency = Seconds{1e-6};
+  int layer = 0;
+  for (TensorInfo& tensor : job.tensors) tensor.layer = (7 * layer++ + 3) % 5;
+  for (LayerView& view : job.layers) view.forward = Seconds{1e-6 * (1 + ++layer % 4)};
+  CHECK(tac_order(job) == tic_order(job));
+}
+
 TEST_CASE("all variables are pulled in TIC's order when an iteration starts", "[tictac]") {
   const JobView job = two_ranks({10, 20, 30});
   TicTac tictac({}, job);

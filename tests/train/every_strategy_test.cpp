@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <numeric>
 #include <string>
 
@@ -89,6 +92,24 @@ TEST_CASE("every strategy runs at any number of ranks, or says why not", "[train
     // What a rank sends goes through its one link.
     CHECK(mean >= static_cast<double>(result.bytes_per_rank) / link_rate.count() * (1 - 1e-9));
     if (ranks == 1) CHECK(result.bytes_per_rank == 0);
+  }
+}
+
+TEST_CASE("every strategy of the catalogue has a timeline worked out by hand",
+          "[train][catalogue]") {
+  std::string tests;
+  for (const auto& file : std::filesystem::directory_iterator(GRADWIRE_SOURCE_DIR "/tests/train")) {
+    if (file.path().filename().string().find("timelines") == std::string::npos) continue;
+    std::ifstream stream(file.path());
+    tests.append(std::istreambuf_iterator<char>(stream), {});
+  }
+  for (const auto& entry : config::strategy_catalogue()) {
+    INFO(entry.name);
+    const std::string start = "TEST_CASE(\"toy timeline: " + entry.name;
+    const bool found = std::ranges::any_of(std::string("\", "), [&](char after) {
+      return tests.find(start + after) != std::string::npos;
+    });
+    CHECK(found);
   }
 }
 

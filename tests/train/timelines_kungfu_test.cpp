@@ -83,6 +83,17 @@ TEST_CASE("toy timeline: kungfu_sync, nccl", "[timeline][kungfu]") {
   }
 }
 
+TEST_CASE("toy timeline: kungfu_sync, hierarchical", "[timeline][kungfu]") {
+  // Two machines of two. Reduces in the order of the names, so that all wait for h.0's gradient at
+  // 18: H(1) = 1 each, h.k's ends at 19 + k. Between the first GPUs' hosts 1 up, sum 0.5, 1 back,
+  // which neighbouring tensors do beside each other: 21.5 + k. Broadcasts in the same order, H(1):
+  // 22.5 + k, of which the last is k = 5.
+  const StrategyFactory strategy = [](const JobView& job) {
+    return std::make_unique<KungfuHierarchical>(star(), job);
+  };
+  check_each(ToyTraining::networked(2, 2, one_ms_a_mb).run(strategy), 27.5 + 1);
+}
+
 TEST_CASE("toy timeline: kungfu_sma", "[timeline][kungfu]") {
   SECTION("averaging fits beside the computation") {
     // Variables go up from 0 to 6, the last is summed at 6.5 and back at 7.5.
@@ -98,7 +109,13 @@ TEST_CASE("toy timeline: kungfu_sma", "[timeline][kungfu]") {
 TEST_CASE("toy timeline: kungfu_ada", "[timeline][kungfu]") {
   // Averages in iterations 0 and 1 as kungfu_sma; 2 first broadcasts six variables of 1 each,
   // forward and backward to 6 + 18, and then is as kungfu_sync, 2.5 behind the last gradient.
-  check(ToyTraining::networked(1, 2, one_ms_a_mb).run(cpu(star(), 2)), {19, 27.5, 21.5, 21.5});
+  auto toy = ToyTraining::networked(1, 2, one_ms_a_mb);
+  toy.all_phases = true;
+  check(toy.run(cpu(star(), 2)), {19, 27.5, 21.5, 21.5});
+  SECTION("the phase that lasts") {
+    toy.all_phases = false;
+    check_each(toy.run(cpu(star(), 2)), 21.5);
+  }
 }
 
 TEST_CASE("toy timeline: kungfu_pair_averaging", "[timeline][kungfu]") {

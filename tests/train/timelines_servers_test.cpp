@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "strategies/byteps.hpp"
+#include "strategies/byteps_async.hpp"
 #include "strategies/bytescheduler.hpp"
 #include "strategies/p3.hpp"
 #include "strategies/ps_async.hpp"
@@ -105,6 +106,28 @@ TEST_CASE("toy timeline: byteps with a server beside the workers of a machine",
   auto toy = ToyTraining::networked(1, 2, one_ms_a_mb);
   toy.servers = {0};
   check_each(toy.run(make<BytePs>(options)), 18 + 2.5 + 1);
+}
+
+TEST_CASE("toy timeline: byteps, asynchronous, two workers", "[timeline][byteps]") {
+  // Backward and the own step end at 19; then six pushes in gradient order, each added in 0.5 by
+  // the server's one handler, and pulled. Iteration 0: both machines push at once, 2 each, the last
+  // from 29 to 31; added at 31.5 and 32. Worker 0 pulls half of it alone, then beside worker
+  // 1: 31.5 to 33; worker 1 ends at 33.5. From then on worker 1 is 0.5 behind. In times of worker
+  // 0's iteration: its pushes from 19 on, the first in 1.5, the others in 2, beside worker 1's, the
+  // last one to 30.5, added at 31; worker 1's, half of it alone, to 31, added at 31.5. Pulls:
+  // worker 0's from 31, alone to 31.5, then beside worker 1's to 32.5; that one alone from there to
+  // 33, 32.5 of its own.
+  BytePsOptions options;
+  options.partition_bytes = Bytes{1'000'000};
+  options.sum_rate = BytesPerSecond{2e9};
+  const auto toy = served(one_ms_a_mb);
+  const auto library = toy.library();
+  const auto result = simulate(toy.job(make<BytePsAsync>(options), library));
+  for (const double seconds : result.iteration_s) CHECK(seconds == Approx(32.5e-3));
+  // Each addition misses the other worker's last one; worker 0's very first six have none before.
+  // Worker 0, through first, begins one more: six additions.
+  REQUIRE(result.staleness);
+  CHECK(*result.staleness == Approx((6.0 + 4 * 12 + 6) / (5 * 12 + 6)));
 }
 
 TEST_CASE("toy timeline: bytescheduler with servers", "[timeline][bytescheduler]") {

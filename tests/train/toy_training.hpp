@@ -47,6 +47,7 @@ struct ToyTraining {
   std::vector<int> servers;  ///< machine of each
   int warmup = 1;
   int iterations = 4;
+  bool all_phases = false;
 
   /// Machines of `gpus` ranks each. @param rate  of every link.
   explicit ToyTraining(int gpus = 4, int machines = 1, BytesPerSecond rate = fast)
@@ -68,18 +69,19 @@ struct ToyTraining {
 
   [[nodiscard]] RingLibrary library() const { return {{std::shared_ptr<void>(), &cluster}, cost}; }
   [[nodiscard]] Job job(const StrategyFactory& strategy, const CollectiveLibrary& library) const {
-    return {.profile = profile,
-            .gpu = gpu,
-            .cluster = cluster,
-            .placement = placement,
-            .make_strategy = strategy,
-            .library = library,
-            .jitter = {},
-            .stragglers = {},
-            .run = {.iterations = iterations, .warmup = warmup, .seed = 1},
-            .engine = engine,
-            .micro_batches = micro_batches,
-            .servers = servers};
+    return {
+        .profile = profile,
+        .gpu = gpu,
+        .cluster = cluster,
+        .placement = placement,
+        .make_strategy = strategy,
+        .library = library,
+        .jitter = {},
+        .stragglers = {},
+        .run = {.iterations = iterations, .warmup = warmup, .seed = 1, .all_phases = all_phases},
+        .engine = engine,
+        .micro_batches = micro_batches,
+        .servers = servers};
   }
 
  private:

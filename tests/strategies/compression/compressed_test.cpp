@@ -199,6 +199,40 @@ TEST_CASE("messages between machines are compressed on hosts, those within one a
   CHECK(as<HostWork>(end[1]).thread == 3);
 }
 
+TEST_CASE("a server takes every worker's message apart, and small tensors travel as they are",
+          "[compression][compressed]") {
+  const auto job = matrix_job();
+  using Place = Endpoint::Place;
+  // Both workers push to one server; it answers both.
+  const Endpoint server{Place::server, 1};
+  const std::vector<Exchange> exchanges = {
+      {.name = "push", .phases = {{{{Place::host, 0}, server}, {{Place::host, 1}, server}}}},
+      {.name = "pull", .phases = {{{server, {Place::host, 0}}, {server, {Place::host, 1}}}}}};
+  const auto run = [&](int exchange, Bytes least) {
+    auto scripted = std::make_unique<Scripted>(
+        std::vector<Operations>{
+            {Messages{.exchange = exchange, .size = Bytes{4000}, .tensors = {0}, .label = "m"}}},
+        true, exchanges);
+    return Compressed(std::move(scripted),
+                      std::make_unique<SignCompressor>(SignOptions{}, job, CodecDevice::cpu), job,
+                      1, least);
+  };
+  // 4000 bytes at the assumed 1.25 GB/s: 3.2 us a message.
+  const auto decode = [&](int exchange) {
+    Compressed strategy = run(exchange, Bytes{0});
+    strategy.on_event(Seconds{}, BackwardDone{});  // 0 flag, 1 pack
+    strategy.on_event(Seconds{}, ended(1));        // 2 message
+    return as<HostWork>(strategy.on_event(Seconds{}, ended(2)).at(0)).time.count();
+  };
+  CHECK(decode(0) == Approx(2 * 3.2e-6));
+  CHECK(decode(1) == Approx(3.2e-6));
+  const Bytes tensor = gradient_size(job.tensor(0));
+  CHECK(run(0, tensor).on_event(Seconds{}, BackwardDone{}).size() == 2);
+  const auto whole = run(0, tensor + Bytes{1}).on_event(Seconds{}, BackwardDone{});
+  REQUIRE(whole.size() == 1);
+  CHECK(as<Messages>(whole[0]).size == Bytes{4000});
+}
+
 TEST_CASE("a compression's own exchanges stand behind the strategy's",
           "[compression][compressed]") {
   const auto job = matrix_job();
