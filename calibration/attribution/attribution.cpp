@@ -69,6 +69,7 @@ class Attributor {
     result_.told_by = iterations_.told_by;
     result_.dropped = trace_.dropped;
     share_out();
+    if (trace_.cut_off) leave_out_unfinished();
     run_steps();
     if (result_.layers.empty()) {
       fail(
@@ -131,6 +132,29 @@ class Attributor {
     }
   }
 
+  /// What a killed program did last on the GPU was not told any more: the recorder knows an
+  /// iteration's kernels a moment after its mark.
+  void leave_out_unfinished() {
+    std::vector<std::size_t> counts;
+    for (const Step& step : steps_) {
+      if (!step.records.empty()) counts.push_back(step.records.size());
+    }
+    if (counts.empty()) return;
+    const auto middle = counts.begin() + static_cast<std::ptrdiff_t>(counts.size() / 2);
+    std::ranges::nth_element(counts, middle);
+    std::size_t unfinished = 0;
+    for (Step& step : steps_) {
+      if (step.records.empty() || step.records.size() >= *middle) continue;
+      step.records.clear();
+      ++unfinished;
+    }
+    if (unfinished > 0) {
+      result_.notes.push_back(fmt::format(
+          "the program was killed: {} iterations without all their kernels are left out",
+          unfinished));
+    }
+  }
+
   void run_steps() {
     std::vector<StepLayers> layers;
     std::map<std::string, std::size_t> counts;
@@ -172,7 +196,6 @@ class Attributor {
     std::unordered_map<std::string, int> uses;
     for (const StepLayers::Call& call : step.calls()) {
       AttributedLayer layer;
-      layer.has_module = call.is_module;
       const int use = ++uses[call.name];
       layer.name = call.is_module && use == 1 ? call.name : fmt::format("{}.{}", call.name, use);
       describe(call, layer);

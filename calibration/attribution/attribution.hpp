@@ -12,11 +12,12 @@ namespace gradwire::calibration {
 /// A layer as the recorded program ran it: a call of a leaf module, or an operator that no leaf
 /// module ran.
 struct AttributedLayer {
-  std::string name;  ///< "layer1.0.conv1"; "conv2d.3" where the trace names no modules
-  std::string op;    ///< the operator that its kind and shapes come from: "aten::conv2d"
+  /// "layer1.0.conv1"; "layer1.0.add" of an operator that layer1.0 runs beside its parts;
+  /// "conv2d.3" where the trace names no modules.
+  std::string name;
+  std::string op;  ///< the operator that its kind and shapes come from: "aten::conv2d"
   std::string kind;
   bool kind_is_guess = false;             ///< the trace has no shapes to tell it from
-  bool has_module = false;                ///< `name` is a module's
   double flops = 0;                       ///< forward, all samples; 0: not told
   std::vector<ParameterSpec> parameters;  ///< from the operators' shapes; "weight", "bias"
 };

@@ -6,8 +6,8 @@
   gradwire calibrate record -o DIR -- python3 gradwire_torch.py train.py --its --arguments
 
 What it tells the recorder, as NVTX ranges and marks:
-  gradwire.fwd:<module>            around the forward of each module without children, by its name
-                                   in the outermost module (DDP's and FSDP's prefixes left out)
+  gradwire.fwd:<module>            around the forward of each module, by its name in the outermost
+                                   module (DDP's and FSDP's prefixes left out, and their forwards)
   gradwire.grad:<parameter>:<numel>:<dtype>   when a parameter's gradient is ready
   gradwire.optimizer               around the optimizer's step
   gradwire.iteration:<n>           at the first forward, and after each step
@@ -141,8 +141,8 @@ class Launcher:
     def adopt(self, module, inputs):
         """The outermost module of the first training forward is the model."""
         self.model = module
-        for name, part in module.named_modules():
-            if not any(True for _ in part.children()):
+        for name, part in unwrapped(module).named_modules():
+            if unwrapped(part) is part:
                 self.module_names[part] = without_wrappers(name) or type(part).__name__
         self.batch = next((len(value) for value in inputs if is_tensor(self.torch, value)), None)
         if self.full:
@@ -245,12 +245,15 @@ class Launcher:
             print("gradwire_torch: no workload.json: %s" % error, file=sys.stderr)
 
 
-def unwrapped(model):
-    """The model within DDP, FSDP or torch.compile."""
-    for name in ("module", "_fsdp_wrapped_module", "_orig_mod"):
-        if name in getattr(model, "_modules", {}):
-            return unwrapped(model._modules[name])
-    return model
+def unwrapped(module):
+    """The module within DDP, FSDP, a checkpoint or torch.compile."""
+    inner = ["_fsdp_wrapped_module", "_orig_mod", "_checkpoint_wrapped_module"]
+    if any(c.__name__ in ("DistributedDataParallel", "DataParallel") for c in type(module).__mro__):
+        inner.append("module")
+    for name in inner:
+        if name in getattr(module, "_modules", {}):
+            return unwrapped(module._modules[name])
+    return module
 
 
 def is_tensor(torch, value):

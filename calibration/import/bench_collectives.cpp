@@ -26,7 +26,7 @@ void read_rows(JsonMap& map, CollectiveBench& bench) {
     row.time = calls.pipelined.value_or(calls.p50);
     row.algorithm = bench.algorithm;
     row.protocol = bench.protocol;
-    row.channels = static_cast<int>(entry.whole_or("channels", 0, 0));
+    row.channels = entry.count_or("channels", 0, 0);
     entry.finish();
     bench.series.rows.push_back(std::move(row));
     bench.calls.push_back(calls);
@@ -35,8 +35,8 @@ void read_rows(JsonMap& map, CollectiveBench& bench) {
 }
 
 void read_ranks(JsonMap& map, CollectiveBench& bench) {
-  bench.series.ranks = static_cast<int>(map.require_whole("ranks", 2));
-  bench.series.machines = static_cast<int>(map.require_whole("nodes", 1));
+  bench.series.ranks = map.require_count("ranks", 2);
+  bench.series.machines = map.require_count("nodes", 1);
   std::set<int> distinct;
   for (const JsonValue& machine : map.list("placement")) {
     if (!machine.whole || *machine.whole < 0 || *machine.whole >= bench.series.machines) {

@@ -31,7 +31,7 @@ CopySeries read_series(const JsonValue& value) {
     map.fail("gpus", fmt::format("'gpus' has {}; expected at least {} for '{}'", series.gpus.size(),
                                  least, series.kind));
   }
-  series.copies_at_once = static_cast<int>(map.require_whole("copies_at_once", 1));
+  series.copies_at_once = map.require_count("copies_at_once", 1);
   series.peer_access = map.yes_or("peer_access", false);
   std::int64_t size_least = 1;
   for (const JsonValue& entry : map.list("rows")) {

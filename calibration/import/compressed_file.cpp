@@ -1,5 +1,6 @@
 #include "calibration/import/compressed_file.hpp"
 
+#include <fmt/format.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -57,14 +58,17 @@ std::string read_compressed(const std::string& file, const std::string& what, st
     const std::size_t length = text.size();
     text.resize(length + step);
     const int got = gzread(in.get(), text.data() + length, step);
-    if (got < 0) fail("the compressed data are damaged");
+    if (got < 0)
+      fail(fmt::format("the compressed data are damaged at byte {}", gzoffset(in.get())));
     text.resize(length + static_cast<std::size_t>(got));
     if (got == 0) break;
     if (text.size() > text_max) fail("the text is larger than 4 GB");
   }
   int code = Z_OK;
   gzerror(in.get(), &code);
-  if (code != Z_OK) fail("the compressed data break off");
+  if (code != Z_OK) {
+    fail(fmt::format("the compressed data break off at byte {}", gzoffset(in.get())));
+  }
   text.reserve(text.size() + padding);
   return text;
 }

@@ -14,6 +14,7 @@
 
 #include "calibration/attribution/trace_index.hpp"
 #include "calibration/import/compressed_file.hpp"
+#include "calibration/import/json_document.hpp"
 #include "sim/core/error.hpp"
 
 namespace gradwire::calibration {
@@ -66,21 +67,26 @@ std::string shapes_text(const json::element& value) {
 
 class Reader {
  public:
-  explicit Reader(const std::string& file) {
+  /// @param text  must outlive it.
+  Reader(const std::string& text, const std::string& file) : text_(text) {
     trace_.file = file;
     trace_.tool = "PyTorch execution trace";
   }
 
-  Trace run(const std::string& text) {
+  Trace run() {
     json::parser parser;
     json::element document;
     json::array nodes;
-    if (const auto error = parser.parse(text).get(document); error != simdjson::SUCCESS) {
-      fail(fmt::format("the JSON is damaged or breaks off ({})", simdjson::error_message(error)));
+    if (const auto error = parser.parse(text_).get(document); error != simdjson::SUCCESS) {
+      // This parser does not tell where, the other one stops there.
+      static_cast<void>(parse_json(text_, trace_.file));
+      fail({trace_.file, 1, 1}, simdjson::error_message(error));
     }
-    if (document["nodes"].get(nodes) != simdjson::SUCCESS) fail("no list 'nodes'");
+    if (document["nodes"].get(nodes) != simdjson::SUCCESS) {
+      fail({trace_.file, 1, 1}, "no list 'nodes'");
+    }
     for (const json::element node : nodes) read(node);
-    if (nodes_.empty()) fail("no node");
+    if (nodes_.empty()) fail({trace_.file, 1, 1}, "no node");
     // Times count only where the device's are there as well.
     timed_ = std::ranges::any_of(nodes_, [](const Node& node) { return !node.category.empty(); });
     if (timed_) {
@@ -94,8 +100,12 @@ class Reader {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& what) const {
-    throw ConfigError({trace_.file, 0, 0}, fmt::format("{}; {}", what, expected));
+  [[noreturn]] static void fail(const SourceLocation& where, const std::string& what) {
+    throw ConfigError(where, fmt::format("{}; {}", what, expected));
+  }
+  /// Where a node of the list begins: found again by the reader that knows places.
+  [[nodiscard]] SourceLocation place_of(std::size_t node) const {
+    return parse_json(text_, trace_.file).find("nodes")->items.at(node).where;
   }
 
   template <class Value>
@@ -129,7 +139,7 @@ class Reader {
     Node node;
     if (object["id"].get(node.id) != simdjson::SUCCESS ||
         object["name"].get(node.name) != simdjson::SUCCESS) {
-      fail(fmt::format("node {} of the list has no 'id' and 'name'", nodes_.size()));
+      fail(place_of(nodes_.size()), "a node without 'id' and 'name'");
     }
     take(object, "parent", node.parent);
     take(object, "ctrl_deps", node.parent);
@@ -171,7 +181,8 @@ class Reader {
 
   Nanoseconds nanoseconds(const Node& node, double value, const char* what) const {
     if (!(value >= 0 && value <= microseconds_max)) {
-      fail(fmt::format("node {} '{}' has {} {} us", node.id, node.name, what, value));
+      fail(place_of(static_cast<std::size_t>(&node - nodes_.data())),
+           fmt::format("node {} '{}' has {} {} us", node.id, node.name, what, value));
     }
     return static_cast<Nanoseconds>(nanoseconds_per_microsecond * value);
   }
@@ -230,6 +241,7 @@ class Reader {
     }
   }
 
+  const std::string& text_;
   Trace trace_;
   std::vector<Node> nodes_;
   bool timed_ = false;
@@ -264,7 +276,7 @@ std::vector<NameId> names_in(NameTable& names, const Trace& trace,
 }  // namespace
 
 Trace parse_execution_trace(const std::string& text, const std::string& file) {
-  return Reader(file).run(text);
+  return Reader(text, file).run();
 }
 
 Trace read_execution_trace(const std::string& file) {

@@ -205,7 +205,7 @@ JsonMap::JsonMap(const JsonValue& value, std::string name)
 }
 
 const JsonValue* JsonMap::find(const std::string& key) {
-  asked_.push_back(key);
+  if (std::ranges::find(asked_, key) == asked_.end()) asked_.push_back(key);
   const JsonValue* value = value_->find(key);
   return value == nullptr || value->kind == JsonValue::Kind::null ? nullptr : value;
 }
@@ -246,17 +246,27 @@ std::optional<double> JsonMap::optional_above(const std::string& key, double low
   return find(key) == nullptr ? std::nullopt : std::optional(require_above(key, low));
 }
 
-std::int64_t JsonMap::require_whole(const std::string& key, std::int64_t least) {
+std::int64_t JsonMap::require_whole(const std::string& key, std::int64_t least, std::int64_t most) {
   const JsonValue& value = require(key, JsonValue::Kind::number);
-  if (!value.whole || *value.whole < least) {
-    fail(key, fmt::format("'{}' is {}; expected a whole number of at least {}", key, value.number,
-                          least));
+  if (!value.whole || *value.whole < least || *value.whole > most) {
+    const bool bounded = most < std::numeric_limits<std::int64_t>::max();
+    fail(key, fmt::format("'{}' is {}; expected a whole number of at least {}{}", key, value.number,
+                          least, bounded ? fmt::format(", at most {}", most) : ""));
   }
   return *value.whole;
 }
 
-std::int64_t JsonMap::whole_or(const std::string& key, std::int64_t fallback, std::int64_t least) {
-  return find(key) == nullptr ? fallback : require_whole(key, least);
+std::int64_t JsonMap::whole_or(const std::string& key, std::int64_t fallback, std::int64_t least,
+                               std::int64_t most) {
+  return find(key) == nullptr ? fallback : require_whole(key, least, most);
+}
+
+int JsonMap::require_count(const std::string& key, int least) {
+  return static_cast<int>(require_whole(key, least, std::numeric_limits<int>::max()));
+}
+
+int JsonMap::count_or(const std::string& key, int fallback, int least) {
+  return find(key) == nullptr ? fallback : require_count(key, least);
 }
 
 std::string JsonMap::require_choice(const std::string& key, std::span<const std::string> known) {
@@ -280,9 +290,16 @@ void JsonMap::require_schema(const std::string& schema) {
   }
 }
 
+std::vector<std::string> JsonMap::other_keys() const {
+  std::vector<std::string> keys;
+  std::ranges::copy_if(value_->keys, std::back_inserter(keys), [&](const std::string& key) {
+    return std::ranges::find(asked_, key) == asked_.end();
+  });
+  return keys;
+}
+
 void JsonMap::finish() const {
-  for (const std::string& key : value_->keys) {
-    if (std::ranges::find(asked_, key) != asked_.end()) continue;
+  for (const std::string& key : other_keys()) {
     throw ConfigError(value_->find(key)->where,
                       fmt::format("unknown key '{}'; expected one of {}{}", key,
                                   fmt::join(asked_, ", "), suggestion(key, asked_)));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -52,8 +53,13 @@ class JsonMap {
   double require_above(const std::string& key, double low);
   /// A number above `low`, nothing when absent.
   std::optional<double> optional_above(const std::string& key, double low);
-  std::int64_t require_whole(const std::string& key, std::int64_t least);
-  std::int64_t whole_or(const std::string& key, std::int64_t fallback, std::int64_t least);
+  std::int64_t require_whole(const std::string& key, std::int64_t least,
+                             std::int64_t most = std::numeric_limits<std::int64_t>::max());
+  std::int64_t whole_or(const std::string& key, std::int64_t fallback, std::int64_t least,
+                        std::int64_t most = std::numeric_limits<std::int64_t>::max());
+  /// A whole number that an int holds.
+  int require_count(const std::string& key, int least);
+  int count_or(const std::string& key, int fallback, int least);
   /// One of the known names.
   std::string require_choice(const std::string& key, std::span<const std::string> known);
   /// The items of a list, none when absent.
@@ -61,6 +67,8 @@ class JsonMap {
 
   /// Reads `schema` and requires it to be this one.
   void require_schema(const std::string& schema);
+  /// The keys nobody asked for, for objects that may say more than their reader knows.
+  [[nodiscard]] std::vector<std::string> other_keys() const;
   /// Rejects keys nobody asked for. Call it last.
   void finish() const;
 

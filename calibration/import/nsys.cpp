@@ -129,12 +129,13 @@ class NsysReader {
     Nanoseconds start = 0;
     Nanoseconds end = 0;
   };
-  /// Columns 0 and 1.
+  /// Columns 0 and 1, and the row's number in the last.
   [[nodiscard]] Interval interval(sqlite3_stmt* row, const std::string& table) const {
     const Interval read{sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1)};
     if (read.start < 0 || read.end < read.start || read.end > time_max) {
+      const auto id = sqlite3_column_int64(row, sqlite3_column_count(row) - 1);
       database_.fail(
-          fmt::format("table '{}' has a row from {} to {} ns", table, read.start, read.end));
+          fmt::format("table '{}', row {}: from {} to {} ns", table, id, read.start, read.end));
     }
     return read;
   }
@@ -146,8 +147,8 @@ class NsysReader {
     const char* name = database_.has_column(table, "demangledName") ? "demangledName" : "shortName";
     const char* blocks = database_.has_column(table, "gridX") ? "gridX * gridY * gridZ" : "0";
     database_.run(
-        fmt::format("SELECT start, end, deviceId, streamId, correlationId, {}, {} FROM {}", name,
-                    blocks, table),
+        fmt::format("SELECT start, end, deviceId, streamId, correlationId, {}, {}, rowid FROM {}",
+                    name, blocks, table),
         [&](sqlite3_stmt* row) {
           const Interval time = interval(row, table);
           DeviceRecord record;
@@ -169,8 +170,9 @@ class NsysReader {
     }
     const NameId name = trace_.names.id(kind == DeviceKind::copy ? "Memcpy" : "Memset");
     database_.run(
-        fmt::format("SELECT start, end, deviceId, streamId, correlationId, bytes, {} FROM {}", copy,
-                    table),
+        fmt::format(
+            "SELECT start, end, deviceId, streamId, correlationId, bytes, {}, rowid FROM {}", copy,
+            table),
         [&](sqlite3_stmt* row) {
           const Interval time = interval(row, table);
           DeviceRecord record;
@@ -195,7 +197,7 @@ class NsysReader {
     const std::string table = "CUPTI_ACTIVITY_KIND_RUNTIME";
     if (!require_columns(table, {"start", "end", "globalTid", "correlationId", "nameId"})) return;
     database_.run(
-        "SELECT start, end, globalTid, correlationId, nameId FROM " + table,
+        "SELECT start, end, globalTid, correlationId, nameId, rowid FROM " + table,
         [&](sqlite3_stmt* row) {
           const Interval time = interval(row, table);
           trace_.calls.push_back({time.start, time.end, name_of(sqlite3_column_int64(row, 4)),
@@ -208,7 +210,7 @@ class NsysReader {
     if (!require_columns(table, {"start", "end", "eventType", "text", "globalTid"})) return;
     const char* id = database_.has_column(table, "textId") ? "textId" : "NULL";
     database_.run(
-        fmt::format("SELECT start, end, eventType, globalTid, text, {} FROM {}", id, table),
+        fmt::format("SELECT start, end, eventType, globalTid, text, {}, rowid FROM {}", id, table),
         [&](sqlite3_stmt* row) {
           const int type = sqlite3_column_int(row, 2);
           // Registered strings stand in StringIds.

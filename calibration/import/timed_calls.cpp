@@ -8,7 +8,7 @@ namespace gradwire::calibration {
 TimedCalls read_timed_calls(JsonMap& map) {
   const auto required = [&](const char* key) { return Seconds{map.require_above(key, 0) * 1e-6}; };
   TimedCalls calls;
-  calls.calls = static_cast<int>(map.require_whole("n", 1));
+  calls.calls = map.require_count("n", 1);
   calls.mean = required("mean_us");
   calls.min = required("min_us");
   calls.p50 = required("p50_us");

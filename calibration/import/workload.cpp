@@ -2,125 +2,84 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <nlohmann/json.hpp>
-#include <string_view>
-#include <utility>
-
 #include "calibration/import/compressed_file.hpp"
+#include "calibration/import/json_document.hpp"
 #include "sim/core/error.hpp"
 
 namespace gradwire::calibration {
 namespace {
 
-using Json = nlohmann::json;
+constexpr double elements_max = 1e15;
 
-/// A JSON object of a file of ours.
-class Document {
- public:
-  Document(const std::string& text, std::string file, const char* schema) : file_(std::move(file)) {
-    try {
-      json_ = Json::parse(text);
-    } catch (const Json::parse_error& error) {
-      fail(fmt::format("no JSON ({})", error.what()), schema);
-    }
-    const auto found = json_.find("schema");
-    if (!json_.is_object() || found == json_.end() || *found != schema) {
-      fail("another schema or none", schema);
-    }
-  }
-
-  [[noreturn]] void fail(const std::string& what, const std::string& expected) const {
-    throw ConfigError({file_, 0, 0}, fmt::format("{}; expected {}", what, expected));
-  }
-
-  [[nodiscard]] const Json& json() const { return json_; }
-
-  [[nodiscard]] std::string text(const char* key) const {
-    const auto found = json_.find(key);
-    if (found == json_.end() || !found->is_string()) {
-      fail(fmt::format("no '{}'", key), "a text");
-    }
-    return found->get<std::string>();
-  }
-  [[nodiscard]] std::string text_or_empty(const char* key) const {
-    return json_.contains(key) ? text(key) : "";
-  }
-
-  /// A whole number from 0 on; 0 where there is none.
-  [[nodiscard]] std::int64_t count(const Json& object, const char* key, std::int64_t most) const {
-    const auto found = object.find(key);
-    if (found == object.end()) return 0;
-    if (!found->is_number_integer() || *found < 0 || *found > most) {
-      fail(fmt::format("'{}' is {}", key, found->dump()), fmt::format("0 to {}", most));
-    }
-    return found->get<std::int64_t>();
-  }
-
- private:
-  std::string file_;
-  Json json_;
-};
-
-constexpr std::int64_t count_max = 1'000'000'000;
-constexpr std::int64_t elements_max = 1'000'000'000'000'000;
-
-ParameterSpec parameter_of(const Document& document, const Json& json, std::size_t index) {
-  const auto fail = [&](const char* what, const char* expected) {
-    document.fail(fmt::format("parameters[{}]: {}", index, what), expected);
-  };
+ParameterSpec parameter_of(const JsonValue& value) {
+  JsonMap map(value, "an entry of 'parameters'");
   ParameterSpec parameter;
-  if (!json.is_object() || !json.contains("name") || !json["name"].is_string()) {
-    fail("no 'name'", "a text");
-  }
-  parameter.name = json["name"].get<std::string>();
-  const auto shape = json.find("shape");
-  if (shape == json.end() || !shape->is_array()) fail("no 'shape'", "a list of whole numbers");
+  parameter.name = map.require_text("name");
+  static_cast<void>(map.text_or("dtype", ""));  // for readers; the workload's own counts
   double elements = 1;
-  for (const Json& side : *shape) {
-    if (!side.is_number_integer() || side < 1 || side > elements_max) {
-      fail("a side of 'shape' is none", "whole numbers from 1 on");
+  for (const JsonValue& side : map.require("shape", JsonValue::Kind::list).items) {
+    if (!side.whole || *side.whole < 1) {
+      throw ConfigError(side.where, "a side of 'shape' is none; expected a whole number from 1 on");
     }
-    parameter.shape.push_back(side.get<std::int64_t>());
-    elements *= side.get<double>();
+    parameter.shape.push_back(*side.whole);
+    elements *= side.number;
   }
-  if (elements > static_cast<double>(elements_max)) fail("too many elements", "at most 1e15");
+  if (elements > elements_max) map.fail("shape", "too many elements; expected at most 1e15");
   if (parameter.shape.empty()) parameter.shape.push_back(1);  // a scalar
+  map.finish();
   return parameter;
+}
+
+/// A number, a word or a yes, as it is written.
+std::string fact_text(const JsonValue& value, const std::string& key) {
+  switch (value.kind) {
+    case JsonValue::Kind::text:
+      return value.text;
+    case JsonValue::Kind::boolean:
+      return value.yes ? "true" : "false";
+    case JsonValue::Kind::number:
+      return value.whole ? fmt::format("{}", *value.whole) : fmt::format("{}", value.number);
+    case JsonValue::Kind::null:
+    case JsonValue::Kind::list:
+    case JsonValue::Kind::object:
+      break;
+  }
+  throw ConfigError(value.where, fmt::format("the fact '{}' is no single value; expected a text, a "
+                                             "number, true or false",
+                                             key));
 }
 
 }  // namespace
 
 Workload parse_workload(const std::string& text, const std::string& file) {
-  const Document document(text, file, "gradwire.workload/1");
-  const Json& json = document.json();
+  const JsonValue document = parse_json(text, file);
+  JsonMap map(document);
+  map.require_schema("gradwire.workload/1");
   Workload workload;
-  workload.model = document.text("model");
-  workload.gpu = document.text("gpu");
-  workload.dtype = document.text("dtype");
-  workload.optimizer = document.text_or_empty("optimizer");
-  workload.framework = document.text_or_empty("framework");
-  if (json.contains("torch")) workload.framework += " " + document.text("torch");
-  workload.batch_per_gpu = static_cast<int>(document.count(json, "batch_per_gpu", count_max));
-  if (const auto buffers = json.find("buffers"); buffers != json.end()) {
-    if (!buffers->is_object()) document.fail("'buffers' is no object", "tensors and elements");
-    workload.buffers = static_cast<int>(document.count(*buffers, "tensors", count_max));
-    workload.buffer_elements = document.count(*buffers, "elements", elements_max);
+  workload.model = map.require_text("model");
+  workload.gpu = map.require_text("gpu");
+  workload.dtype = map.require_text("dtype");
+  workload.optimizer = map.text_or("optimizer", "");
+  workload.framework = map.text_or("framework", "");
+  if (const std::string release = map.text_or("torch", ""); !release.empty()) {
+    workload.framework += " " + release;
   }
-  const auto parameters = json.find("parameters");
-  if (parameters == json.end() || !parameters->is_array() || parameters->empty()) {
-    document.fail("no 'parameters'", "a list of at least one");
+  workload.batch_per_gpu = map.count_or("batch_per_gpu", 0, 0);
+  if (map.find("buffers") != nullptr) {
+    JsonMap buffers(map.require("buffers", JsonValue::Kind::object), "'buffers'");
+    workload.buffers = buffers.count_or("tensors", 0, 0);
+    workload.buffer_elements =
+        buffers.whole_or("elements", 0, 0, static_cast<std::int64_t>(elements_max));
+    buffers.finish();
   }
-  for (std::size_t i = 0; i < parameters->size(); ++i) {
-    workload.parameters.push_back(parameter_of(document, (*parameters)[i], i));
+  for (const JsonValue& entry : map.require("parameters", JsonValue::Kind::list).items) {
+    workload.parameters.push_back(parameter_of(entry));
   }
-  static constexpr std::array<std::string_view, 10> known = {
-      "schema",    "model", "gpu",           "dtype",   "optimizer",
-      "framework", "torch", "batch_per_gpu", "buffers", "parameters"};
-  for (const auto& [key, value] : json.items()) {
-    if (std::ranges::find(known, std::string_view(key)) != known.end()) continue;
-    workload.facts[key] = value.is_string() ? value.get<std::string>() : value.dump();
+  if (workload.parameters.empty()) {
+    map.fail("parameters", "'parameters' is empty; expected at least one");
+  }
+  for (const std::string& key : map.other_keys()) {
+    if (const JsonValue* value = map.find(key)) workload.facts[key] = fact_text(*value, key);
   }
   return workload;
 }
@@ -130,21 +89,22 @@ Workload read_workload(const std::string& file) {
 }
 
 std::vector<Seconds> parse_iteration_times(const std::string& text, const std::string& file) {
-  const Document document(text, file, "gradwire.iterations/1");
-  const auto list = document.json().find("iteration_ns");
-  if (list == document.json().end() || !list->is_array()) {
-    document.fail("no 'iteration_ns'", "a list of nanoseconds");
-  }
+  constexpr double nanosecond = 1e-9;
+  constexpr double longest = 1e15;  // eleven days
+  const JsonValue document = parse_json(text, file);
+  JsonMap map(document);
+  map.require_schema("gradwire.iterations/1");
+  static_cast<void>(map.text_or("clock", ""));  // for readers
   std::vector<Seconds> times;
-  for (const Json& item : *list) {
-    constexpr double nanosecond = 1e-9;
-    constexpr double longest = 1e15;  // eleven days
-    if (!item.is_number() || !(item.get<double>() > 0) || item.get<double>() > longest) {
-      document.fail(fmt::format("iteration_ns[{}] is {}", times.size(), item.dump()),
-                    "nanoseconds above 0, at most 1e15");
+  for (const JsonValue& item : map.require("iteration_ns", JsonValue::Kind::list).items) {
+    if (item.kind != JsonValue::Kind::number || !(item.number > 0) || item.number > longest) {
+      throw ConfigError(item.where, fmt::format("iteration_ns[{}] is none; expected nanoseconds "
+                                                "above 0, at most 1e15",
+                                                times.size()));
     }
-    times.emplace_back(nanosecond * item.get<double>());
+    times.emplace_back(nanosecond * item.number);
   }
+  map.finish();
   return times;
 }
 

@@ -15,6 +15,8 @@ struct CompressionEntry {
   std::string summary;  ///< one line
   /// Reads the compression's own knobs.
   CompressorMaker (*read)(Knobs& knobs);
+  /// The compressor whose measured times it takes (EncodeCosts); "": its work is always counted.
+  std::string measured_as;
   bool on_cpu = true;  ///< it can encode and decode on a CPU
   std::vector<ParameterInfo> parameters{};
 };

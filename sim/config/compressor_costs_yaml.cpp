@@ -5,7 +5,6 @@
 
 #include "sim/config/compression_catalogue.hpp"
 #include "sim/config/data_files.hpp"
-#include "sim/config/yaml_map.hpp"
 
 namespace gradwire::config {
 namespace {
@@ -65,14 +64,28 @@ std::vector<CompressorTable> read_compressor_costs(const YamlValue& document) {
   return tables;
 }
 
-std::shared_ptr<const EncodeCosts> shipped_encode_costs(const GpuSpec& gpu) {
+std::vector<CompressorTable> read_compressor_costs_key(YamlMap& scenario) {
+  constexpr const char* key = "compressor_costs";
+  std::vector<CompressorTable> tables;
+  const YamlValue* named = scenario.find(key);
+  if (named == nullptr) return tables;
+  const bool several = named->kind == YamlValue::Kind::list;
+  for (const YamlValue& one : several ? named->items : std::vector<YamlValue>{*named}) {
+    auto read = read_compressor_costs(load_yaml(find_data(DataKind::compressor_costs, one, key)));
+    tables.insert(tables.end(), read.begin(), read.end());
+  }
+  return tables;
+}
+
+std::shared_ptr<const EncodeCosts> encode_costs(const GpuSpec& gpu,
+                                                const std::vector<CompressorTable>& own) {
   std::vector<CompressorTable> tables;
   for (const auto& name : data_names(DataKind::compressor_costs)) {
     auto read =
         read_compressor_costs(load_yaml(data_file(DataKind::compressor_costs, name).string()));
     tables.insert(tables.end(), read.begin(), read.end());
   }
-  return std::make_shared<MeasuredCosts>(std::move(tables), gpu.memory_bandwidth);
+  return std::make_shared<MeasuredCosts>(std::move(tables), gpu.memory_bandwidth, own);
 }
 
 }  // namespace gradwire::config

@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "sim/config/yaml_value.hpp"
+#include "sim/config/yaml_map.hpp"
 #include "sim/core/gpu.hpp"
 #include "strategies/compression/measured_costs.hpp"
 
@@ -16,7 +16,13 @@ namespace gradwire::config {
 /// @throws ConfigError at the place in the file.
 [[nodiscard]] std::vector<CompressorTable> read_compressor_costs(const YamlValue& document);
 
-/// Every shipped table, for this GPU.
-[[nodiscard]] std::shared_ptr<const EncodeCosts> shipped_encode_costs(const GpuSpec& gpu);
+/// Reads `compressor_costs` of a scenario: the tables of the file that it names, by a shipped name
+/// or a path ending in .yaml, or of a list of files; none without the key.
+/// @throws ConfigError at the value, or at the place in that file.
+[[nodiscard]] std::vector<CompressorTable> read_compressor_costs_key(YamlMap& scenario);
+
+/// The scenario's own tables, and for what they lack every shipped one, for this GPU.
+[[nodiscard]] std::shared_ptr<const EncodeCosts> encode_costs(
+    const GpuSpec& gpu, const std::vector<CompressorTable>& own);
 
 }  // namespace gradwire::config

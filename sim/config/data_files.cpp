@@ -1,6 +1,7 @@
 #include "sim/config/data_files.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -14,7 +15,7 @@ namespace fs = std::filesystem;
 
 struct Shelf {
   const char* folder;
-  const char* list;  ///< what `gradwire list` calls it
+  const char* list;  ///< what `gradwire list` calls it; null where it shows none
 };
 
 Shelf shelf(DataKind kind) {
@@ -30,7 +31,7 @@ Shelf shelf(DataKind kind) {
     case DataKind::efficiencies:
       return {"profiles/efficiencies", "gpus"};
     case DataKind::compressor_costs:
-      return {"profiles/compressors", "strategies"};
+      return {"profiles/compressors", nullptr};
     case DataKind::profile:
       break;
   }
@@ -94,11 +95,14 @@ std::string find_data(DataKind kind, const YamlValue& value, const std::string& 
   if (value.kind == YamlValue::Kind::scalar && fs::is_regular_file(file, error)) {
     return file.string();
   }
-  throw ConfigError(value.where,
-                    fmt::format("'{}' is {}; expected a name that 'gradwire list {}' shows or a "
-                                "path to a .yaml file{}",
-                                key, describe(value), shelf(kind).list,
-                                suggestion(value.text, data_names(kind))));
+  const std::vector<std::string> names = data_names(kind);
+  const char* list = shelf(kind).list;
+  throw ConfigError(
+      value.where,
+      fmt::format("'{}' is {}; expected {} or a path to a .yaml file{}", key, describe(value),
+                  list == nullptr ? fmt::format("one of {}", fmt::join(names, ", "))
+                                  : fmt::format("a name that 'gradwire list {}' shows", list),
+                  suggestion(value.text, names)));
 }
 
 }  // namespace gradwire::config

@@ -39,7 +39,28 @@ std::optional<ServerSpec> strategy_servers(const YamlValue& document) {
   return read_servers(map);
 }
 
-void read_strategy_key(YamlMap map, bool compression_optional, Scenario& scenario) {
+/// The costs of compressors that a scenario names are meant: tell where they do not count.
+void warn_of_unmeasured(const YamlValue& document, const std::vector<CompressorTable>& own,
+                        Scenario& scenario) {
+  const YamlValue* compression = document.find("strategy")->find("compression");
+  const YamlValue* named = compression == nullptr ? nullptr : compression->find("name");
+  const std::string& name = named == nullptr ? scenario.strategy_name : named->text;
+  const auto entry = std::ranges::find(compression_catalogue(), name, &CompressionEntry::name);
+  if (own.empty() || entry == compression_catalogue().end() ||
+      std::ranges::find(own, entry->measured_as, &CompressorTable::compressor) != own.end()) {
+    return;
+  }
+  scenario.warnings.push_back(
+      {"compressor-not-measured",
+       entry->measured_as.empty()
+           ? fmt::format("'{}' takes no times of 'compressor_costs': its work is counted", name)
+           : fmt::format("'compressor_costs' has no table of '{}': '{}' takes what it would "
+                         "without",
+                         entry->measured_as, name)});
+}
+
+void read_strategy_key(const YamlValue& document, YamlMap map, bool compression_optional,
+                       const std::vector<CompressorTable>& own_costs, Scenario& scenario) {
   scenario.strategy_name = map.require_choice("name", names_of(strategy_catalogue()));
   const StrategyEntry& entry = *find_strategy(scenario.strategy_name);
   if (entry.servers) map.find("servers");  // read with the cluster
@@ -50,12 +71,14 @@ void read_strategy_key(YamlMap map, bool compression_optional, Scenario& scenari
   const StrategyMaker make =
       read_strategy(entry, knobs, compression_optional ? &left_out : nullptr);
   knobs.finish();
-  if (!left_out.empty()) {
+  if (left_out.empty()) {
+    warn_of_unmeasured(document, own_costs, scenario);
+  } else {
     scenario.warnings.push_back(
         {"compression-left-out", "runs without the scenario's compression: " + left_out});
   }
   if (!scenario.profile) return;
-  scenario.make_strategy = [make, costs = shipped_encode_costs(scenario.gpu)](JobView job) {
+  scenario.make_strategy = [make, costs = encode_costs(scenario.gpu, own_costs)](JobView job) {
     job.encode_costs = costs;
     return make(job);
   };
@@ -138,8 +161,10 @@ Scenario read_document(const ScenarioDocument& document, const std::string& file
   if (scenario.profile) {
     give_worker_classes(scenario, map.require_value("cluster", "a mapping").where);
   }
+  const std::vector<CompressorTable> own_costs = read_compressor_costs_key(map);
   if (training || map.has("strategy")) {
-    read_strategy_key(map.require_map("strategy"), document.compression_optional, scenario);
+    read_strategy_key(yaml, map.require_map("strategy"), document.compression_optional, own_costs,
+                      scenario);
   }
   scenario.library = read_collective(map, scenario.cluster, scenario.warnings);
   scenario.run = fallback;

@@ -33,8 +33,9 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 ConfigError::ConfigError(SourceLocation where, const std::string& message)
-    : std::runtime_error(
-          fmt::format("{}:{}:{}: {}", where.file, where.line, where.column, message)),
+    : std::runtime_error(where.line == 0 ? fmt::format("{}: {}", where.file, message)
+                                         : fmt::format("{}:{}:{}: {}", where.file, where.line,
+                                                       where.column, message)),
       where_(std::move(where)) {}
 
 std::string nearest_name(std::string_view name, std::span<const std::string> known) {

@@ -14,8 +14,8 @@ struct SourceLocation {
   int column = 0;
 };
 
-/// The user gave an input we cannot accept (exit code 3). The text reads
-/// `file:line:column: what is wrong; what was expected; the nearest known name`.
+/// The user gave an input we cannot accept (exit code 3). The text reads `file:line:column: what is
+/// wrong; what was expected; the nearest known name`; line and column only where the line is known.
 /// Never thrown for our own bugs: those are assertions.
 class ConfigError : public std::runtime_error {
  public:

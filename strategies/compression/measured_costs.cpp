@@ -35,9 +35,16 @@ std::optional<Seconds> time_of(const CompressorTable& table, bool encode, std::i
 
 std::optional<Seconds> MeasuredCosts::time(const std::string& compressor, CodecDevice device,
                                            std::int64_t elements, bool encode) const {
+  const auto own = nearest(preferred_, compressor, device, elements, encode);
+  return own ? own : nearest(tables_, compressor, device, elements, encode);
+}
+
+std::optional<Seconds> MeasuredCosts::nearest(std::span<const CompressorTable> tables,
+                                              const std::string& compressor, CodecDevice device,
+                                              std::int64_t elements, bool encode) const {
   std::optional<Seconds> best;
   double best_distance = std::numeric_limits<double>::infinity();
-  for (const auto& table : tables_) {
+  for (const auto& table : tables) {
     if (table.compressor != compressor || table.device != device) continue;
     const auto time = time_of(table, encode, elements);
     const double scale =

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,12 +36,16 @@ struct CompressorTable {
                                              std::int64_t elements);
 
 /// Tables, for one GPU: of several of a compressor the one counts whose GPU is nearest in memory
-/// bandwidth, and its times are scaled by the ratio of the two.
+/// bandwidth, and its times are scaled by the ratio of the two. Preferred tables count before the
+/// others, however far their GPU.
 class MeasuredCosts final : public EncodeCosts {
  public:
   /// @param memory_bandwidth  nominal, of the job's GPU.
-  MeasuredCosts(std::vector<CompressorTable> tables, BytesPerSecond memory_bandwidth)
-      : tables_(std::move(tables)), memory_bandwidth_(memory_bandwidth) {}
+  MeasuredCosts(std::vector<CompressorTable> tables, BytesPerSecond memory_bandwidth,
+                std::vector<CompressorTable> preferred = {})
+      : tables_(std::move(tables)),
+        preferred_(std::move(preferred)),
+        memory_bandwidth_(memory_bandwidth) {}
 
   [[nodiscard]] std::optional<Seconds> encode(const std::string& compressor, CodecDevice device,
                                               std::int64_t elements) const override;
@@ -50,8 +55,12 @@ class MeasuredCosts final : public EncodeCosts {
  private:
   [[nodiscard]] std::optional<Seconds> time(const std::string& compressor, CodecDevice device,
                                             std::int64_t elements, bool encode) const;
+  [[nodiscard]] std::optional<Seconds> nearest(std::span<const CompressorTable> tables,
+                                               const std::string& compressor, CodecDevice device,
+                                               std::int64_t elements, bool encode) const;
 
   std::vector<CompressorTable> tables_;
+  std::vector<CompressorTable> preferred_;
   BytesPerSecond memory_bandwidth_;
 };
 

@@ -99,6 +99,34 @@ TEST_CASE("What runs between modules is a layer, what runs after them is other",
   CHECK(attribution.iterations[1].other == (1 + 2) * us);
 }
 
+TEST_CASE("What a module runs beside its parts bears its name", "[calibration]") {
+  test::MadeUpTrace made;
+  const auto add = [&](int sequence) {
+    made.range(0, "aten::add_", sequence, [&] { made.kernel(0, "sum", 3 * us); });
+  };
+  for (int i = 0; i < 3; ++i) {
+    made.range(0, "ProfilerStep#" + std::to_string(i), no_sequence, [&] {
+      made.range(0, "gradwire.fwd:block", no_sequence, [&] {
+        add(10 * i);
+        made.range(0, "gradwire.fwd:block.conv", no_sequence, [&] {
+          made.range(0, "aten::conv2d", 10 * i + 1, [&] { made.kernel(0, "conv", 7 * us); });
+        });
+        add(10 * i + 2);
+      });
+      made.meet();
+      for (int node = 2; node >= 0; --node) {
+        made.range(1, "SomeBackward0", 10 * i + node, [&] { made.kernel(1, "back", 2 * us); });
+      }
+      made.meet();
+    });
+  }
+  const Attribution attribution = attribute(made.trace);
+  std::vector<std::string> names;
+  for (const AttributedLayer& layer : attribution.layers) names.push_back(layer.name);
+  CHECK(names == std::vector<std::string>{"block.add", "block.conv", "block.add.2"});
+  CHECK(attribution.iterations[1].forward == std::vector<Nanoseconds>{3 * us, 7 * us, 3 * us});
+}
+
 TEST_CASE("What the wrapper and NCCL do is in no layer", "[calibration]") {
   ToyOptions options;
   options.wrapper = true;
@@ -134,14 +162,27 @@ TEST_CASE("Without sequence numbers there are no layers, and the error says what
   options.sequences = false;
   CHECK_THROWS_WITH(
       attribute(toy_trace(3, options)),
-      Catch::StartsWith("made-up:0:0: no layers") && Catch::ContainsSubstring("sequence numbers"));
+      Catch::StartsWith("made-up: no layers") && Catch::ContainsSubstring("sequence numbers"));
 }
 
 TEST_CASE("Kernels of CUDA graphs tell no layers, and the error says so", "[calibration]") {
   Trace trace = toy_trace(3);
   trace.device[5].graph = 7;
-  CHECK_THROWS_WITH(attribute(trace),
-                    Catch::StartsWith("made-up:0:0: 1 kernels ran in CUDA graphs"));
+  CHECK_THROWS_WITH(attribute(trace), Catch::StartsWith("made-up: 1 kernels ran in CUDA graphs"));
+}
+
+TEST_CASE("Of a killed program the iterations count whose kernels are all there", "[calibration]") {
+  Trace trace = toy_trace(8);
+  trace.cut_off = true;
+  // The last kernels of step 6, and all of step 7's, were not told any more.
+  const std::size_t in_step = trace.device.size() / 8;
+  trace.device.resize(7 * in_step - 3);
+  const Attribution attribution = attribute(trace);
+  CHECK(attribution.iterations.size() == 6);
+  for (const IterationTimes& times : attribution.iterations) CHECK(times.optimizer == 10 * us);
+  REQUIRE(attribution.notes.size() == 1);
+  CHECK(attribution.notes[0] ==
+        "the program was killed: 1 iterations without all their kernels are left out");
 }
 
 TEST_CASE("A kernel whose launch is unknown belongs to no part, and fails the check",

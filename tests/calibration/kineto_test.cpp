@@ -1,5 +1,6 @@
 #include "calibration/import/kineto.hpp"
 
+#include <fmt/format.h>
 #include <zlib.h>
 
 #include <filesystem>
@@ -175,8 +176,19 @@ TEST_CASE("A compressed trace is read as a plain one, and a cut one is refused",
   gzclose(out);
   CHECK(read_compressed(file.path(), "a trace") == text);
   CHECK(read_kineto(file.path()).device.size() == 1);
-  std::filesystem::resize_file(file.path(), std::filesystem::file_size(file.path()) / 2);
-  CHECK_THROWS_AS(read_kineto(file.path()), ConfigError);
+  const auto length = std::filesystem::file_size(file.path());
+  {
+    std::fstream bytes(file.path(), std::ios::in | std::ios::out | std::ios::binary);
+    bytes.seekp(-8, std::ios::end);  // RFC 1952: the sum of the text, then its length
+    bytes.put('x').put('x').put('x').put('x');
+  }
+  CHECK_THROWS_WITH(read_kineto(file.path()),
+                    Catch::StartsWith(file.path() + ": the compressed data are damaged at byte "));
+  std::filesystem::resize_file(file.path(), length / 2);
+  CHECK_THROWS_WITH(
+      read_kineto(file.path()),
+      Catch::StartsWith(fmt::format("{}: the compressed data break off at byte {}; expected",
+                                    file.path(), length / 2)));
   CHECK_THROWS_WITH(
       read_kineto(file.path() + "x"),
       Catch::ContainsSubstring("cannot read the file; expected a trace of PyTorch's"));

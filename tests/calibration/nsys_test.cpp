@@ -154,8 +154,11 @@ TEST_CASE("A database of something else is refused by the table that it lacks",
 TEST_CASE("A row that ends before it begins is refused", "[calibration][nsys]") {
   const Database database;
   database.run(schema);
+  database.run("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (40, 50, 0, 1, 7, 3, 4096, 1)");
   database.run("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (50, 40, 0, 1, 7, 3, 4096, 1)");
-  CHECK_THROWS_WITH(read_nsys(database.path()), Catch::ContainsSubstring("a row from 50 to 40 ns"));
+  CHECK_THROWS_WITH(
+      read_nsys(database.path()),
+      Catch::ContainsSubstring("table 'CUPTI_ACTIVITY_KIND_MEMCPY', row 2: from 50 to 40 ns"));
 }
 
 TEST_CASE("A file that is no database is refused", "[calibration][nsys]") {

@@ -53,6 +53,7 @@ TEST_CASE_METHOD(ConfigFixture, "data files are listed by kind", "[config][data]
   CHECK(data_names(DataKind::efficiencies) == std::vector<std::string>{"made_up"});
   CHECK(data_names(DataKind::node) == std::vector<std::string>{"pair"});
   CHECK(data_names(DataKind::collective_table) == std::vector<std::string>{"small"});
+  CHECK(data_names(DataKind::compressor_costs) == std::vector<std::string>{"small"});
 }
 
 TEST_CASE_METHOD(ConfigFixture, "a path is relative to the file that names it", "[config][data]") {

@@ -24,7 +24,8 @@ namespace gradwire::calibration {
 
 /// Keeps what the process does, and writes it to one file. Ranges and marks go to a ring of their
 /// thread; a thread of the recorder's writes them, and after each iteration's mark all that is
-/// complete by then: a killed program loses what the last milliseconds brought.
+/// complete by then: a killed program loses the ranges of its last milliseconds, and of the device
+/// what came since the last flush (100 ms, or an iteration where that is longer).
 /// It never throws, and never fails the program that it records.
 class Recorder {
  public:

@@ -40,7 +40,7 @@ assert any((a != b).any() for a, b in zip(before, model.parameters()))
 sys.exit(7)
 """
 
-FORWARD = ["0.linear", "0.act", "1", "2"]
+FORWARD = ["Sequential", "0", "0.linear", "0.act", "1", "2"]
 # Gradients come in the backward's order; the bias of a layer before or after its weight, as torch
 # likes.
 GRADIENTS = {"0.linear.weight:16", "1.weight:4", "1.bias:4", "2.weight:4", "2.bias:1"}
@@ -126,6 +126,27 @@ def check_names(launcher_folder):
     assert without_wrappers("encoder.module.weight") == "encoder.module.weight"
 
 
+def check_wrappers(launcher_folder):
+    """A wrapper's forward is no layer: what it wraps bears the name."""
+    import torch
+
+    sys.path.insert(0, launcher_folder)
+    from gradwire_torch import Launcher, unwrapped
+
+    class Checkpointed(torch.nn.Module):
+        def __init__(self, inner):
+            super().__init__()
+            self._checkpoint_wrapped_module = inner
+
+    model = torch.nn.Sequential(Checkpointed(torch.nn.Linear(2, 2)), torch.nn.ReLU())
+    wrapped = torch.nn.DataParallel(model)
+    assert unwrapped(wrapped) is model
+    launcher = Launcher(torch, types.SimpleNamespace(mark=lambda _: None), False, "")
+    launcher.adopt(wrapped, [])
+    assert sorted(launcher.module_names.values()) == ["0", "1", "Sequential"], launcher.module_names
+    assert wrapped not in launcher.module_names and model[0] not in launcher.module_names
+
+
 def main():
     try:
         import torch  # noqa: F401
@@ -135,6 +156,7 @@ def main():
     if len(sys.argv) > 2:
         return run_inner(sys.argv[1], sys.argv[2])
     check_names(sys.argv[1])
+    check_wrappers(sys.argv[1])
     for check in (check_full, check_light):
         with tempfile.TemporaryDirectory() as folder:
             check(sys.argv[1], folder)
