@@ -27,7 +27,7 @@ struct PsSyncOptions {
   bool layer_wait = true;
   /// Of a worker's process, for each variable (or part of one) that it takes over from any server
   /// once there are several machines: its token, its read and its assignment, one after the other.
-  Seconds variable_time;
+  Seconds variable_time{};
 };
 
 /// Synchronous parameter servers. Each gradient is copied to host memory and pushed when it is
