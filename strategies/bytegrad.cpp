@@ -12,6 +12,9 @@ namespace {
 
 /// MinMaxUInt8: minimum and maximum of a chunk as fp32 beside its bytes.
 constexpr std::int64_t range_size = 8;
+/// q_adam.py, calculate_momentum: mul_ reads and writes the moment, add_ reads the gradient too.
+constexpr int moment_passes = 5;
+constexpr int moment_kernels = 2;
 constexpr int stream = 1;  ///< of collectives that are ready when posted
 
 Collective collective(CollectiveKind kind, Bytes size, const PlanGroup& bucket,
@@ -58,6 +61,8 @@ StrategyMaker ByteGrad::read(Knobs& knobs) {
   options.hierarchical = knobs.yes("hierarchical", options.hierarchical,
                                    "Bagua, ByteGradAlgorithm(hierarchical=True)");
   options.bucket = knobs.size("bucket", options.bucket, "BAGUA_DEFAULT_BUCKET_SIZE");
+  options.momentum = knobs.yes("momentum", options.momentum,
+                               "Bagua, QAdamAlgorithm after its warm-up: Adam's first moment goes");
   return [options](const JobView& job) { return std::make_unique<ByteGrad>(options, job); };
 }
 
@@ -85,6 +90,11 @@ std::vector<Operation> ByteGrad::steps(const PlanGroup& bucket) const {
   const Bytes decoded = wire + bucket.size;
   const Bytes own{(2 * bucket.size.count() + wire.count()) / talkers_};
   std::vector<Operation> steps;
+  if (options_.momentum) {
+    steps.emplace_back(codec(moment_passes * bucket.size,
+                             moment_kernels * static_cast<int>(bucket.tensors.size()),
+                             "update momentum"));
+  }
   if (in_machines_) {
     steps.emplace_back(collective(CollectiveKind::reduce, bucket.size, bucket, Communicator::node));
   }

@@ -11,6 +11,7 @@ namespace gradwire {
 struct ByteGradOptions {
   bool hierarchical = true;          ///< a machine's GPUs are summed first, one talks for all
   Bytes bucket{10LL * 1024 * 1024};  ///< BAGUA_DEFAULT_BUCKET_SIZE
+  bool momentum = false;             ///< QAdam: the momentum is averaged, not the gradient
 };
 
 /// Bagua's ByteGrad: gradients as bytes, quantised between minimum and maximum, by scatter and
@@ -19,10 +20,13 @@ struct ByteGradOptions {
 /// every machine and quantises the mean; all-gather of n bytes; broadcast in the machine (fp32).
 /// Buckets go one after the other beside backward; the optimizer waits for all.
 ///
+/// QAdam after its warm-up is the same with Adam's first moment, which each GPU updates from its
+/// own gradient when a bucket is ready.
+///
 /// On the wire of a machine: 2 (L-1)/L n bytes and 8 bytes a chunk, each way.
 ///
 /// Source: Gan et al., BAGUA, VLDB 2021 (C_LP_S); BaguaSys/bagua,
-/// torch_api/algorithms/bytegrad.py and bagua-core-internal
+/// torch_api/algorithms/{bytegrad,q_adam}.py and bagua-core-internal
 /// comm_ops/centralized_low_precision_synchronous.rs.
 class ByteGrad final : public Strategy {
  public:

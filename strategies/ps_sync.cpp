@@ -22,6 +22,13 @@ constexpr int pull_from(int server) {
   return push_to(server) + 1;
 }
 
+/// Adding `vectors` in one expression, in sums of two: it reads all and writes one, where a sum of
+/// two has three accesses. Source: TensorFlow, kernels/aggregate_ops.h (Add2 to Add9); MXNet,
+/// kvstore/comm.h, ReduceSumCPU (four at a time).
+constexpr double add_n_passes(int vectors) {
+  return (vectors + 1) / 3.0;
+}
+
 }  // namespace
 
 PsSync::PsSync(const PsSyncOptions& options, JobView job)
@@ -52,6 +59,10 @@ StrategyMaker PsSync::read(Knobs& knobs) {
       knobs.choice("forward_wait", "layer", waits,
                    "TensorFlow's data flow: an operation waits for the variables that it reads") ==
       "layer";
+  options.variable_time =
+      knobs.time("variable_time", options.variable_time,
+                 "of a worker that takes a variable over, with several machines and rpc_threads; "
+                 "no source states it: calibrate it (results/reference/autodist.yaml)");
   return [options](const JobView& job) { return std::make_unique<PsSync>(options, job); };
 }
 
@@ -195,7 +206,9 @@ std::vector<HostWork> PsSync::call_work(const Pending& moving) const {
   if (moving.stage == Stage::pushed) {
     return {sends(0, callers.of_process), receives(server, callers.all)};
   }
-  return {sends(server, callers.all), receives(0, callers.of_process)};
+  HostWork taken = receives(0, callers.of_process);
+  taken.time += static_cast<double>(variables) * options_.variable_time;
+  return {sends(server, callers.all), std::move(taken)};
 }
 
 void PsSync::advance(OperationId operation) {
@@ -219,8 +232,9 @@ void PsSync::advance(OperationId operation) {
     case Stage::on_host:
       if (local > 1) {
         post(Stage::summed_here, pending.group, pending.flag,
-             HostWork{
-                 .thread = 0, .time = (local - 1) * moved.sum_time(rate), .label = "local sum"});
+             HostWork{.thread = 0,
+                      .time = add_n_passes(local) * moved.sum_time(rate),
+                      .label = "local sum"});
         break;
       }
       [[fallthrough]];

@@ -25,6 +25,9 @@ struct PsSyncOptions {
   bool barrier = true;
   /// A layer's forward waits for its own variables only; else the next iteration for all of them.
   bool layer_wait = true;
+  /// Of a worker's process, for each variable (or part of one) that it takes over from any server
+  /// once there are several machines: its token, its read and its assignment, one after the other.
+  Seconds variable_time{};
 };
 
 /// Synchronous parameter servers. Each gradient is copied to host memory and pushed when it is

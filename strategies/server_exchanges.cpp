@@ -24,10 +24,11 @@ ServerLayout::ServerLayout(const JobView& job)
       server_machine_(job.server_machine) {
   // A job that says nothing of its machines has one.
   machine_of_.resize(static_cast<std::size_t>(job.world_size), 0);
-  for (const int number : machine_of_) {
-    const auto machine = static_cast<std::size_t>(number);
-    if (machine >= ranks_on_.size()) ranks_on_.resize(machine + 1, 0);
-    local_size_ = std::max(local_size_, ++ranks_on_[machine]);
+  for (int rank = 0; rank < job.world_size; ++rank) {
+    const auto machine = static_cast<std::size_t>(machine_of_[static_cast<std::size_t>(rank)]);
+    if (machine >= ranks_on_.size()) ranks_on_.resize(machine + 1);
+    ranks_on_[machine].push_back(rank);
+    local_size_ = std::max(local_size_, static_cast<int>(ranks_on_[machine].size()));
   }
   if (!server_machine_.empty()) return;
   for (const int root : roots_) {
@@ -37,7 +38,7 @@ ServerLayout::ServerLayout(const JobView& job)
 
 bool ServerLayout::colocated(int server) const {
   const auto machine = static_cast<std::size_t>(server_machine_[static_cast<std::size_t>(server)]);
-  return machine < ranks_on_.size() && ranks_on_[machine] > 0;
+  return machine < ranks_on_.size() && !ranks_on_[machine].empty();
 }
 
 Exchange ServerLayout::push(int server, int connections) const {
@@ -64,21 +65,32 @@ Exchange ServerLayout::pull_by_rank(int server, int connections) const {
   return reversed(push_by_rank(server, connections), fmt::format("pull from server {}", server));
 }
 
-double ServerLayout::copied_share(int rank, int group) const {
+ServerLayout::Share ServerLayout::share_of(int rank, int group) const {
   const auto machine = static_cast<std::size_t>(machine_of_[static_cast<std::size_t>(rank)]);
-  return 1.0 / std::min(group, ranks_on_[machine]);
+  const std::vector<int>& ranks = ranks_on_[machine];
+  const auto size = static_cast<std::size_t>(group);
+  const auto local = static_cast<std::size_t>(std::ranges::find(ranks, rank) - ranks.begin());
+  return {host_of(ranks[local - local % size]),
+          1.0 / static_cast<double>(std::min(size, ranks.size()))};
 }
 
 Exchange ServerLayout::copy_to_host(int group) const {
   auto exchange = single_phase("copy to host");
   for (int rank = 0; rank < static_cast<int>(machine_of_.size()); ++rank) {
-    exchange.phases.front().push_back({gpu_of(rank), host_of(rank), copied_share(rank, group)});
+    const Share share = share_of(rank, group);
+    exchange.phases.front().push_back({gpu_of(rank), share.memory, share.part});
   }
   return exchange;
 }
 
 Exchange ServerLayout::copy_to_gpus(int group) const {
   return reversed(copy_to_host(group), "copy to GPUs");
+  auto exchange = single_phase("copy to GPUs");
+  for (int rank = 0; rank < static_cast<int>(machine_of_.size()); ++rank) {
+    const Share share = share_of(rank, group);
+    exchange.phases.front().push_back({share.memory, gpu_of(rank), share.part});
+  }
+  return exchange;
 }
 
 Exchange ServerLayout::copy_from_root() const {

@@ -29,8 +29,10 @@ class ServerLayout {
   [[nodiscard]] Exchange push_by_rank(int server, int connections) const;
   /// A server sends the whole to every rank, to its GPU.
   [[nodiscard]] Exchange pull_by_rank(int server, int connections) const;
-  /// Every GPU copies its part of a vector to its machine's host memory; the parts are equal, one
-  /// for each of up to `group` ranks of the machine.
+  /// Every GPU copies its part of a vector to host memory that up to `group` ranks of its machine
+  /// share, at the socket of the first of them; the parts are equal, one for each of these ranks.
+  /// Source: BytePS, byteps/common/shared_memory.cc: a buffer for each PCIe switch, and one segment
+  /// lies where it is first touched (by the first rank: assumed).
   [[nodiscard]] Exchange copy_to_host(int group) const;
   /// The same back.
   [[nodiscard]] Exchange copy_to_gpus(int group) const;
@@ -43,13 +45,18 @@ class ServerLayout {
   [[nodiscard]] Endpoint place(int server) const {
     return places_[static_cast<std::size_t>(server)];
   }
-  [[nodiscard]] double copied_share(int rank, int group) const;
+  /// The part of a vector between `rank`'s GPU and the memory of its group.
+  struct Share {
+    Endpoint memory;
+    double part = 1;
+  };
+  [[nodiscard]] Share share_of(int rank, int group) const;
 
-  std::vector<int> machine_of_;      ///< by rank
-  std::vector<int> roots_;           ///< first rank of each machine that holds ranks
-  std::vector<Endpoint> places_;     ///< by server
-  std::vector<int> server_machine_;  ///< by server
-  std::vector<int> ranks_on_;        ///< by machine
+  std::vector<int> machine_of_;             ///< by rank
+  std::vector<int> roots_;                  ///< first rank of each machine that holds ranks
+  std::vector<Endpoint> places_;            ///< by server
+  std::vector<int> server_machine_;         ///< by server
+  std::vector<std::vector<int>> ranks_on_;  ///< by machine
   int local_size_ = 1;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstddef>
 #include <set>
 
 #include "sim/collectives/host_routes.hpp"
@@ -28,14 +29,44 @@ class Router {
       if (gpu(message.from) == gpu(message.to)) return;
       return cluster_.append_route(gpu(message.from), gpu(message.to), path);
     }
-    if (from_gpu) cluster_.append_to_host(gpu(message.from), path);
+    if (from_gpu) append_to_memory(gpu(message.from), memory_of(message.to, message.from), path);
     cluster_.append_between_hosts(from, to, host_nic, path);
-    if (to_gpu) cluster_.append_from_host(gpu(message.to), path);
+    if (to_gpu) append_from_memory(memory_of(message.from, message.to), gpu(message.to), path);
   }
 
  private:
   [[nodiscard]] GpuRef gpu(const Endpoint& place) const {
     return placement_[static_cast<std::size_t>(place.index)];
+  }
+  /// The GPU whose host memory a copy from or to `copied` uses: that of the rank at the other end
+  /// on the same machine, else its own.
+  [[nodiscard]] GpuRef memory_of(const Endpoint& end, const Endpoint& copied) const {
+    const bool named = end.place == Endpoint::Place::host && machine_of(end) == machine_of(copied);
+    return gpu(named ? end : copied);
+  }
+
+  /// To the memory next to `beside`: the way to that GPU through host memory, but for the end.
+  void append_to_memory(GpuRef from, GpuRef beside, std::vector<LinkId>& path) const {
+    std::vector<LinkId> whole;
+    std::vector<LinkId> end;
+    if (from != beside) cluster_.append_through_host(from, beside, host_nic, whole);
+    cluster_.append_from_host(beside, end);
+    const auto known =
+        whole.size() >= end.size() && std::equal(end.rbegin(), end.rend(), whole.rbegin());
+    if (!known || from == beside) return cluster_.append_to_host(from, path);
+    path.insert(path.end(), whole.begin(), whole.end() - static_cast<std::ptrdiff_t>(end.size()));
+  }
+
+  /// The same back: what is before the memory is left out.
+  void append_from_memory(GpuRef beside, GpuRef to, std::vector<LinkId>& path) const {
+    std::vector<LinkId> whole;
+    std::vector<LinkId> begin;
+    if (to != beside) cluster_.append_through_host(beside, to, host_nic, whole);
+    cluster_.append_to_host(beside, begin);
+    const auto known =
+        whole.size() >= begin.size() && std::equal(begin.begin(), begin.end(), whole.begin());
+    if (!known || to == beside) return cluster_.append_from_host(to, path);
+    path.insert(path.end(), whole.begin() + static_cast<std::ptrdiff_t>(begin.size()), whole.end());
   }
 
   const Cluster& cluster_;

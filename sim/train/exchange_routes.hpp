@@ -11,7 +11,9 @@ namespace gradwire {
 /// The flows of a strategy's exchange over the cluster's links. Between machines data go over the
 /// first NIC of each, from host memory to host memory; what begins or ends in a GPU is copied from
 /// or to the host memory of its machine on the way (one after the other costs no more: a message
-/// is one flow over all its links). Between GPUs of one machine they take the GPUs' own way.
+/// is one flow over all its links). A copy between a GPU and the host memory of a rank on its
+/// machine ends at the socket of that rank's GPU. Between GPUs of one machine they take the GPUs'
+/// own way.
 ///
 /// A message within one host memory takes no link and is left out.
 /// @param servers  machine of each server.

@@ -31,7 +31,8 @@ CompressorMaker OneBitAdam::read(Knobs& knobs) {
 }
 
 Recipe OneBitAdam::recipe(const TensorGroup& group) const {
-  if (group.iteration < freeze_step_) {
+  // One rank alone does not compress (onebit_adam.py: size > 1).
+  if (group.iteration < freeze_step_ || group.ranks == 1) {
     return {.encode = {},
             .rounds = {{.transfers = {{.size = fp32_size(group.elements)}}, .work = {}}}};
   }

@@ -58,6 +58,20 @@ TEST_CASE("a bucket is summed in the machine, scattered and gathered as bytes, a
   CHECK(std::get<Raise>(steps[6]).flag == 0);
 }
 
+TEST_CASE("QAdam's momentum is updated before it is summed", "[bytegrad]") {
+  ByteGrad strategy({.momentum = true}, two_machines());
+  strategy.on_event(Seconds{}, IterationStart{0});       // 0 flag
+  strategy.on_event(Seconds{}, HookFired{.tensor = 0});  // 1 ready
+  strategy.on_event(Seconds{}, BackwardDone{});          // 2 gate
+  const auto update = strategy.on_event(Seconds{}, OperationDone{1});
+  REQUIRE(update.size() == 1);
+  // The momentum is read and written, then read and written again with the gradient: 5 * 400 bytes.
+  CHECK(std::get<DeviceWork>(update[0]).traffic == Bytes{2000});
+  CHECK(std::get<DeviceWork>(update[0]).kernels == 2);
+  const auto sum = strategy.on_event(Seconds{}, OperationDone{3});
+  CHECK(std::get<Collective>(sum[0]).kind == CollectiveKind::reduce);
+}
+
 TEST_CASE("buckets are filled in gradient order and go one after the other", "[bytegrad]") {
   auto job = toy_job({10, 20, 30});
   job.machine_of = {0, 1, 2, 3};

@@ -230,6 +230,25 @@ TEST_CASE("each worker machine pushes a key once, whatever its GPUs", "[byteps]"
   CHECK(push[1].share == Approx(1.0));
 }
 
+TEST_CASE("the GPUs of a PCIe switch share memory at the socket of their first", "[byteps]") {
+  JobView job = toy_job({100});
+  job.machine_of = {0, 0, 0, 0, 1, 1, 1, 1};
+  job.world_size = 8;
+  job.machines = 2;
+  auto options = no_host_costs();
+  for (const auto& [size, owners] : {std::pair{8, std::vector{0, 0, 0, 0, 4, 4, 4, 4}},
+                                     std::pair{2, std::vector{0, 0, 2, 2, 4, 4, 6, 6}}}) {
+    options.pcie_switch_size = size;
+    const auto exchanges = BytePs(options, job).exchanges();
+    for (std::size_t rank = 0; rank < owners.size(); ++rank) {
+      const Endpoint memory{Endpoint::Place::host, owners[rank]};
+      CHECK(exchanges[0].phases.front()[rank].to == memory);
+      CHECK(exchanges[1].phases.front()[rank].from == memory);
+      CHECK(exchanges[1].phases.front()[rank].share == Approx(1.0 / std::min(size, 4)));
+    }
+  }
+}
+
 TEST_CASE("BytePS on one rank does nothing", "[byteps]") {
   JobView job = toy_job({100});
   job.world_size = 1;

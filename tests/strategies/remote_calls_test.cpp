@@ -77,6 +77,25 @@ TEST_CASE("a push takes the sender's and the server's CPU, by how many share a p
   }
 }
 
+TEST_CASE("a worker takes variables over one after the other", "[rpc]") {
+  PsSync strategy({.servers = slow_calls(),
+                   .worker = ServedWorker::machine,
+                   .barrier = false,
+                   .variable_time = Seconds{5e-3}},
+                  served_job());
+  strategy.on_event(Seconds{}, IterationStart{0});       // 0: the flag
+  strategy.on_event(Seconds{}, HookFired{.tensor = 0});  // 1: ready
+  // The copy, the local sum, the push (3: sends, receives, moves), sum and update.
+  for (const OperationId done : {1, 2, 3, 4, 5, 6}) {
+    strategy.on_event(Seconds{}, OperationDone{done});
+  }
+  const auto pull = strategy.on_event(Seconds{}, OperationDone{7});
+  REQUIRE(pull.size() == 3);
+  // Sent in (0.1 + 4) / 2 ms; received in (0.1 + 8) / 2 ms, and taken over in 5 ms.
+  CHECK(work_of(pull[0]) == Approx(4.1e-3 / 2));
+  CHECK(work_of(pull[1]) == Approx(8.1e-3 / 2 + 5e-3));
+}
+
 TEST_CASE("a gradient is at the server when links and both processes are done with it", "[rpc]") {
   PsSync strategy({.servers = slow_calls()}, served_job());
   strategy.on_event(Seconds{}, IterationStart{0});

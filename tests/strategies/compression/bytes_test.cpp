@@ -176,6 +176,9 @@ TEST_CASE("1-bit Adam moves n/8 bytes by all-to-all and by all-gather after its 
   CHECK(sizes_of(recipe) == Sizes{{392, 16}, {392, 16}});
   CHECK(recipe.rounds[0].transfers[0].kind == CollectiveKind::all_to_all);
   CHECK(recipe.rounds[1].transfers[0].kind == CollectiveKind::all_gather);
+  auto alone = whole_group(job, 10);
+  alone.ranks = 1;
+  CHECK(adam.recipe(alone).encode.empty());
 }
 
 TEST_CASE("what was measured stands in for counted kernels, once a decoding", "[compression]") {

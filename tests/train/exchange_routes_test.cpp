@@ -1,0 +1,46 @@
+#include "sim/train/exchange_routes.hpp"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "sim/config/node_yaml.hpp"
+#include "strategies/job_places.hpp"
+#include "tests/catch.hpp"
+#include "tests/collectives/nodes.hpp"
+
+using namespace gradwire;
+
+namespace {
+
+/// GPUs 0 and 1 at socket 0, 2 and 3 at socket 1.
+Cluster two_sockets() {
+  return test::cluster_of({std::make_shared<const NodeGraph>(config::read_node(
+      config::load_yaml(GRADWIRE_SOURCE_DIR "/topologies/nodes/pcie3_4x_2080ti.yaml")))});
+}
+
+/// What `message` crosses, by kind of link.
+std::pair<int, int> crossed(const Message& message) {
+  const Cluster cluster = two_sockets();
+  const Exchange exchange{.name = "copy", .phases = {{message}}};
+  const Placement placement = {{0, 0}, {0, 1}, {0, 2}, {0, 3}};
+  std::pair<int, int> pcie_and_sockets;
+  for (const LinkId link : lay_exchange(exchange, cluster, placement, {}).path_links) {
+    const LinkKind kind = cluster.links()[static_cast<std::size_t>(link)].kind;
+    pcie_and_sockets.first += kind == LinkKind::pcie ? 1 : 0;
+    pcie_and_sockets.second += kind == LinkKind::smp ? 1 : 0;
+  }
+  return pcie_and_sockets;
+}
+
+}  // namespace
+
+TEST_CASE("a copy to host memory of a rank at the other socket crosses to it, and back",
+          "[exchange]") {
+  // A GPU's slot and its host bridge, in each direction.
+  CHECK(crossed({gpu_of(2), host_of(2)}) == std::pair{2, 0});
+  CHECK(crossed({gpu_of(1), host_of(0)}) == std::pair{2, 0});
+  CHECK(crossed({gpu_of(2), host_of(0)}) == std::pair{2, 1});
+  CHECK(crossed({host_of(0), gpu_of(3)}) == std::pair{2, 1});
+  CHECK(crossed({host_of(3), gpu_of(2)}) == std::pair{2, 0});
+}
