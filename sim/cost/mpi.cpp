@@ -39,9 +39,9 @@ Seconds message_time(double bytes, bool adds, bool segmented, Seconds latency) {
   const auto segment = static_cast<double>(MpiLibrary::ring_segment.count());
   const double messages = segmented ? std::max(1.0, std::ceil(bytes / segment)) : 1;
   const auto frame = static_cast<double>(MpiLibrary::frame.count());
-  Seconds time = messages * MpiLibrary::message + bytes * MpiLibrary::copy_per_byte;
+  Seconds time = bytes * MpiLibrary::copy_per_byte;
   if (bytes > frame) time += MpiLibrary::long_message;
-  if (bytes / messages >= eager_max) time += 2 * (latency + MpiLibrary::message);
+  if (bytes / messages >= eager_max) time += 2 * latency;
   if (adds) time += Seconds{bytes / messages / cpu_sum_rate.count()};
   return time;
 }
@@ -108,7 +108,7 @@ CollectiveChoice MpiLibrary::choose(std::span<const Pattern> patterns, Bytes siz
   if (size.count() == 0) return choice;
   const PatternFacts& facts = facts_.of(*chosen, cluster_->links());
   Seconds& startup = choice.cost.startup;
-  startup = host_copies(chosen->kind, chosen->ranks, size, slowest_host_copy(*cluster_));
+  startup = entry + host_copies(chosen->kind, chosen->ranks, size, slowest_host_copy(*cluster_));
   for (std::size_t i = 0; i < chosen->phases.size(); ++i) {
     const Phase& phase = chosen->phases[i];
     double share = 0;

@@ -21,8 +21,8 @@ struct MpiOptions {
 /// Open MPI's coll/tuned over btl/tcp, on tensors in host memory; a GPU's tensors are copied to it
 /// first and back afterwards. One collective at a time.
 ///
-/// Beside its bytes on the links, a message of m bytes costs
-///   `message` + `long_message` if it is longer than `frame` + m * `copy_per_byte`
+/// Beside its bytes on the links a collective costs `entry`, and a message of m bytes
+///   `long_message` if it is longer than `frame` + m * `copy_per_byte`
 ///   + one more round trip from `eager_max` on (rendezvous),
 /// and m / cpu_sum_rate where it is added up at the receiver; messages of a step overlap, steps do
 /// not. segmented_ring adds up a segment while the next one comes.
@@ -30,11 +30,13 @@ class MpiLibrary final : public CollectiveLibrary {
  public:
   /// The three are calibrated on the all-reduce of 2 nodes on 10 Gbit/s Ethernet in hclhkbu/B-Caffe
   /// logdata/allreduce2.log (OSU 5.4.0, Open MPI before 4.1), given the links' latency of 20 us:
-  /// mean error 5 % there, 14 % on 8 nodes; the run of 4 nodes, whose long messages come as fast as
-  /// short ones, is over-estimated by 40 %.
-  static constexpr Seconds message{12e-6};
-  static constexpr Seconds long_message{21e-6};  ///< interrupts held back, it seems
-  static constexpr Seconds copy_per_byte{0.60e-9};
+  /// least mean error (4 %). Median error of the other runs 10 % (8 nodes) and 27 % (4 nodes, where
+  /// messages longer than a frame come as fast as shorter ones). The runs of 4 and 8 nodes also say
+  /// that `entry` is paid once and not in each exchange: one, two, three exchanges of a few bytes
+  /// take 32, 50, 69 us.
+  static constexpr Seconds entry{10e-6};
+  static constexpr Seconds long_message{24e-6};  ///< interrupts held back, it seems
+  static constexpr Seconds copy_per_byte{0.65e-9};
   /// Payload of an Ethernet frame of 1500 bytes.
   static constexpr Bytes frame{1448};
   /// btl_tcp_eager_limit: opal/mca/btl/tcp/btl_tcp_component.c.
