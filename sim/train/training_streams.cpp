@@ -38,7 +38,7 @@ void TrainingRun::look_again(std::size_t number) {
   WorkerLane& lane = lanes_[number];
   const double when = lane.workers.next_time();
   if (when == std::numeric_limits<double>::infinity()) {
-    if (lanes_.size() > 1) wait_for_gate(number);
+    wait_for_gate(number);
     return;
   }
   if (when == lane.wake || when <= now()) return;

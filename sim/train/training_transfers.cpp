@@ -34,6 +34,7 @@ void TrainingRun::transfer_done(TransferId id) {
     Workers& workers = lanes_.front().workers;
     workers.run(now());
     if (job_.library.on_gpu()) workers.kernel_ends();
+    lanes_.front().dirty = true;
     auto& stream = streams_[transfer.stream];
     stream.pop_front();
     if (!stream.empty()) start(stream.front());
@@ -55,7 +56,7 @@ void TrainingRun::done(OperationId id) {
 }
 
 void TrainingRun::changed(OperationId id) {
-  if (lanes_.size() == 1) {
+  if (!traits_.dynamic) {
     lanes_.front().dirty = true;
     return;
   }

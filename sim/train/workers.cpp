@@ -343,6 +343,7 @@ void Workers::trace_collective(const CommunicationItem& item) {
 }
 
 std::optional<OperationId> Workers::blocked_on() const {
+  // Every member stands before or at the first closed gate.
   for (std::size_t i = clocks_.front().item; i < stream_.size(); ++i) {
     if (stream_[i].type != ComputeItem::Type::gate) continue;
     for (const OperationId id : stream_.until(stream_[i])) {

@@ -124,7 +124,7 @@ class Workers {
   void span(const char* resource, const std::string& name, double start, double end,
             Bytes size = Bytes{0}, const std::vector<TensorId>& tensors = {});
   [[nodiscard]] std::vector<Span>& spans() { return trace_.spans(); }
-  /// The operation that a closed gate holds the first member for; nothing when none does.
+  /// The first operation that the first closed gate waits for; nothing when none is closed.
   [[nodiscard]] std::optional<OperationId> blocked_on() const;
   /// What every member waits for, for the report of a deadlock.
   [[nodiscard]] std::string waiting() const;
