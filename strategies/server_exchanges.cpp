@@ -85,12 +85,6 @@ Exchange ServerLayout::copy_to_host(int group) const {
 
 Exchange ServerLayout::copy_to_gpus(int group) const {
   return reversed(copy_to_host(group), "copy to GPUs");
-  auto exchange = single_phase("copy to GPUs");
-  for (int rank = 0; rank < static_cast<int>(machine_of_.size()); ++rank) {
-    const Share share = share_of(rank, group);
-    exchange.phases.front().push_back({share.memory, gpu_of(rank), share.part});
-  }
-  return exchange;
 }
 
 Exchange ServerLayout::copy_from_root() const {
