@@ -23,6 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kernel_costs = "compressors.yaml";
 constexpr const char* torch_costs = "compressors_torch.yaml";
 
 std::string profile_text(const FittedRecording& recording) {
@@ -107,10 +108,11 @@ void print_next_steps(const NodeFindings& findings, const std::string& folder) {
   if (findings.collectives) {
     lines.push_back(fmt::format("collective: {{table: {}}}", path("collectives.yaml")));
   }
+  const std::vector<std::string> measured = cost_files(findings);
   std::vector<std::string> costs;
-  for (const std::string& name : cost_files(findings)) {
+  for (const std::string& name : measured) {
     // Our kernels or PyTorch's operations, not both.
-    if (costs.empty() || name != torch_costs) costs.push_back(path(name));
+    if (name != torch_costs || measured.front() != kernel_costs) costs.push_back(path(name));
   }
   if (!costs.empty()) {
     lines.push_back(costs.size() == 1
