@@ -99,6 +99,7 @@ plan() {
   step copies 40 copies.json 'run_to_file copies'
   step overlap 30 overlap.json 'run_to_file overlap'
   step compressors 60 compressors.json 'run_to_file compressors'
+  step compressors_cpu 40 compressors_cpu.json 'run_to_file compressors_cpu'
   step compressors_torch 90 compressors_torch.json run_torch_compressors
   if [ "$(gpu_count)" -ge 2 ]; then
     step collectives 120 collectives run_collectives

@@ -18,9 +18,9 @@ Seconds read_time(JsonMap& row, const char* key) {
 }
 
 CompressorSeries read_series(const JsonValue& value) {
-  static const std::vector<std::string> names = {"fp16",    "bf16",     "signsgd", "ef_signsgd",
-                                                 "qsgd",    "topk",     "ef_topk", "dgc",
-                                                 "randomk", "powersgd", "acp_sgd", "onebit_adam"};
+  static const std::vector<std::string> names = {
+      "fp16",    "bf16", "signsgd", "ef_signsgd", "qsgd",    "dithering",  "topk",
+      "ef_topk", "dgc",  "randomk", "powersgd",   "acp_sgd", "onebit_adam"};
   JsonMap map(value, "an entry of 'tables'");
   CompressorSeries series;
   series.compressor = map.require_choice("compressor", names);

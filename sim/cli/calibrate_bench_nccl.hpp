@@ -8,8 +8,9 @@ namespace gradwire::cli {
 
 /// What `calibrate bench --backend nccl` is asked for.
 struct NcclBench {
-  /// Of node, copies, overlap, compressors, collectives: what is measured.
-  std::vector<std::string> parts = {"node", "copies", "overlap", "compressors", "collectives"};
+  /// What is measured, of these.
+  std::vector<std::string> parts = {"node",        "copies",          "overlap",
+                                    "compressors", "compressors_cpu", "collectives"};
   std::string algorithms = "auto";  ///< of collectives: auto, ring, tree, ...; all
   std::string protocols = "auto";   ///< auto, ll, ll128, simple; all
   std::string ops;                  ///< "" for gradwire-bench's own choice, as the next
@@ -21,7 +22,7 @@ struct NcclBench {
 void add_nccl_options(CLI::App& command, NcclBench& bench);
 
 /// Runs gradwire-bench, which stands beside this program, once for each part: it writes
-/// output/node.json, copies.json, overlap.json, compressors.json and collectives/.
+/// output/PART.json of each, and output/collectives/.
 /// @return its exit code: 4 where there is no GPU or driver, or where it was not built, which is
 ///         told in one line. Collectives need two GPUs: with one they are left out when they are
 ///         not the only part.

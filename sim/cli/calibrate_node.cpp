@@ -1,10 +1,13 @@
 #include "sim/cli/calibrate_node.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
+#include <utility>
 
 #include "sim/cli/calibrate_node_parts.hpp"
 #include "sim/cli/outputs.hpp"
@@ -20,6 +23,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kernel_costs = "compressors.yaml";
+constexpr const char* torch_costs = "compressors_torch.yaml";
+
 std::string profile_text(const FittedRecording& recording) {
   RecordedProfile made = recording.fit.recorded;
   std::string& notes = made.profile.source.notes;
@@ -29,6 +35,12 @@ std::string profile_text(const FittedRecording& recording) {
   return config::write_profile(made);
 }
 
+std::vector<std::string> cost_files(const NodeFindings& findings) {
+  std::vector<std::string> names;
+  for (const CompressorFile& file : findings.compressors) names.push_back(file.name + ".yaml");
+  return names;
+}
+
 /// What was measured and a prediction should give again: see sim/validation/calibrated.hpp.
 std::string jobs_text(const NodeFindings& findings) {
   std::string text =
@@ -36,6 +48,9 @@ std::string jobs_text(const NodeFindings& findings) {
       "gradwire.calibrated/1\n";
   if (findings.node) text += "node: node.yaml\n";
   if (findings.collectives) text += "collectives: collectives.yaml\n";
+  if (!findings.compressors.empty()) {
+    text += fmt::format("compressor_costs: [{}]\n", fmt::join(cost_files(findings), ", "));
+  }
   text += "jobs:";
   bool any = false;
   for (const FittedRecording& recording : findings.recordings) {
@@ -72,9 +87,40 @@ std::vector<Output> outputs_of(const NodeFindings& findings, const NodeFit& opti
   for (const CompressorFile& file : findings.compressors) {
     add(file.name + ".yaml", [&file] { return costs_text(file); });
   }
+  for (Picture& picture : node_pictures(findings)) {
+    add(picture.name, [svg = std::move(picture.svg)] { return svg; });
+  }
   add("jobs.yaml", [&] { return jobs_text(findings); });
   add("report.md", [&] { return node_report(findings, options.folds); });
   return outputs;
+}
+
+/// How what was written comes into a scenario.
+void print_next_steps(const NodeFindings& findings, const std::string& folder) {
+  const auto path = [&](const std::string& name) { return (fs::path(folder) / name).string(); };
+  fmt::print("see {}; does it predict the node itself:\n  gradwire validate --calibrated {}\n",
+             path("report.md"), folder);
+  std::vector<std::string> lines;
+  if (!findings.recordings.empty()) {
+    lines.push_back("profile: " + path(findings.recordings.front().name + ".yaml"));
+  }
+  if (findings.node) lines.push_back(fmt::format("cluster: {{node: {}}}", path("node.yaml")));
+  if (findings.collectives) {
+    lines.push_back(fmt::format("collective: {{table: {}}}", path("collectives.yaml")));
+  }
+  const std::vector<std::string> measured = cost_files(findings);
+  std::vector<std::string> costs;
+  for (const std::string& name : measured) {
+    // Our kernels or PyTorch's operations, not both.
+    if (name != torch_costs || measured.front() != kernel_costs) costs.push_back(path(name));
+  }
+  if (!costs.empty()) {
+    lines.push_back(costs.size() == 1
+                        ? "compressor_costs: " + costs.front()
+                        : fmt::format("compressor_costs: [{}]", fmt::join(costs, ", ")));
+  }
+  if (lines.empty()) return;
+  fmt::print("in a scenario:\n  {}\n", fmt::join(lines, "\n  "));
 }
 
 void print_summary(const NodeFindings& findings, const NodeFit& options) {
@@ -93,7 +139,7 @@ void print_summary(const NodeFindings& findings, const NodeFit& options) {
     fmt::print("{} tables of collectives, {} rows fitted\n", findings.collectives->series.size(),
                findings.samples.size());
   }
-  fmt::print("see {}\n", (fs::path(options.output) / "report.md").string());
+  print_next_steps(findings, options.output);
 }
 
 }  // namespace

@@ -100,6 +100,10 @@ FittedRecording fit_one(const fs::path& folder) {
   source.kind = "recorded";
   source.tool = full.trace.tool;
   source.file = "recordings/" + made.name;
+  for (const auto& [fact, value] : workload.facts) {
+    source.notes += fmt::format("{}{} {}", source.notes.empty() ? "" : ", ", fact, value);
+  }
+  if (!source.notes.empty()) source.notes += '.';
   if (!full.clocks.empty()) source.date = day_of(full.clocks.front().realtime);
   made.fit = calibration::fit_recording(
       workload, bare, phases.light ? &phases.light->trace : nullptr, full.trace, source);
@@ -215,7 +219,7 @@ NodeFindings read_node_folder(const NodeFit& options) {
   read_recordings(folder, findings);
   findings.copies = read_if_there(folder / "copies.json", calibration::read_bench_copies);
   findings.overlap = read_if_there(folder / "overlap.json", calibration::read_bench_overlap);
-  for (const char* name : {"compressors", "compressors_torch"}) {
+  for (const char* name : {"compressors", "compressors_cpu", "compressors_torch"}) {
     if (auto bench = read_if_there(folder / (name + std::string(".json")),
                                    calibration::read_bench_compressors)) {
       findings.compressors.push_back({name, std::move(*bench)});

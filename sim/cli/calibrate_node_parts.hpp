@@ -54,8 +54,17 @@ struct NodeFindings {
 /// @throws ConfigError at the place in a file that is damaged.
 [[nodiscard]] NodeFindings read_node_folder(const NodeFit& options);
 
+struct Picture {
+  std::string name;  ///< of its file
+  std::string svg;
+};
+
+/// Of each recording when its gradients become ready, of each collective the bus bandwidth as
+/// measured and as fitted.
+[[nodiscard]] std::vector<Picture> node_pictures(const NodeFindings& findings);
+
 /// The folder's findings as a page (Markdown): recordings with their checks and layers, collectives
-/// with both errors, copies, overlap.
+/// with both errors, copies, overlap, compressors; it shows the pictures.
 [[nodiscard]] std::string node_report(const NodeFindings& findings, int folds);
 
 }  // namespace gradwire::cli

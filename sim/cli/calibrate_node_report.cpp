@@ -97,12 +97,33 @@ std::string overlap_part(const NodeFindings& findings) {
   return text;
 }
 
+std::string compressors_part(const NodeFindings& findings) {
+  std::string text;
+  for (const CompressorFile& file : findings.compressors) {
+    text += fmt::format(
+        "\n## Compressors ({}.yaml)\n\n| compressor | settings | elements | encode | decode "
+        "|\n|---|---|--:|--:|--:|\n",
+        file.name);
+    for (const calibration::CompressorSeries& series : file.bench.series) {
+      for (const auto* row : {&series.rows.front(), &series.rows.back()}) {
+        text += fmt::format("| {} | {} | {} | {:.1f} us | {:.1f} us |\n", series.compressor,
+                            series.settings, row->elements, 1e6 * row->encode.count(),
+                            1e6 * row->decode.count());
+      }
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string node_report(const NodeFindings& findings, int folds) {
   std::string text = "# A calibrated node\n\nMade by `gradwire calibrate fit`.\n\n" +
                      recordings_part(findings) + collectives_part(findings, folds) +
-                     copies_part(findings) + overlap_part(findings);
+                     copies_part(findings) + overlap_part(findings) + compressors_part(findings);
+  for (const Picture& picture : node_pictures(findings)) {
+    text += fmt::format("\n![{0}]({0})\n", picture.name);
+  }
   if (findings.notes.empty()) return text;
   text += "\n## Notes\n\n";
   for (const std::string& note : findings.notes) text += "- " + note + "\n";

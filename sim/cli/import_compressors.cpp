@@ -54,11 +54,11 @@ void add_import_compressors(CLI::App& import) {
   command->add_option("--gpu", options->gpu,
                       "GPU that it was, where the record does not tell its memory bandwidth");
   command->footer(
+      "A scenario names it: compressor_costs: h200.yaml\n"
       "A file among profiles/compressors counts for every scenario; of several the one counts "
-      "whose "
-      "GPU is nearest in memory bandwidth.\n"
+      "whose GPU is nearest in memory bandwidth.\n"
       "Example:\n"
-      "  gradwire import compressors node/compressors.json -o profiles/compressors/h200.yaml");
+      "  gradwire import compressors node/compressors.json -o h200.yaml");
   command->callback([options] { import_compressors(*options); });
 }
 

@@ -126,7 +126,7 @@ class Legend {
 };
 
 std::string curve(const CollectiveReport& report, const Plot& plot, bool alone, Legend& legend) {
-  const std::string operation(name_of(report.kind));
+  const std::string operation(report.label.empty() ? name_of(report.kind) : report.label);
   const std::string_view line = alone ? "#b9bec6" : legend.colour(operation);
   std::string points;
   std::string marks;
@@ -156,7 +156,7 @@ std::string bandwidth_svg(std::span<const CollectiveReport> reports, const std::
   std::string text = svg_open(picture_width, picture_height);
   const bool alone = reports.size() == 1;
   const std::string what =
-      reports.empty()
+      reports.empty() || !reports.front().label.empty()
           ? title
           : fmt::format("{}{} ranks, {}",
                         alone ? std::string(name_of(reports.front().kind)) + " on " : "",

@@ -7,8 +7,8 @@
 
 namespace gradwire {
 
-/// A picture of the bus bandwidth over the size (logarithmic): a curve an operation; one operation
-/// alone has its points coloured by algorithm and protocol.
+/// A picture of the bus bandwidth over the size (logarithmic): a curve a report, named by its label
+/// or its operation; one alone has its points coloured by algorithm and protocol.
 /// REQUIRES: sizes are > 0.
 [[nodiscard]] std::string bandwidth_svg(std::span<const CollectiveReport> reports,
                                         const std::string& title);

@@ -23,6 +23,7 @@ struct CollectiveReport {
   CollectiveKind kind = CollectiveKind::all_reduce;
   int ranks = 0;
   std::vector<Row> rows;
+  std::string label{};    ///< of its curve in a picture; "": the operation
   std::string devices{};  ///< lines that say where the ranks are (placement_text), may be ""
 };
 

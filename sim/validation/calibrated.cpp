@@ -11,9 +11,11 @@
 
 #include "calibration/fit/hold_out.hpp"
 #include "sim/config/collective_table_yaml.hpp"
+#include "sim/config/compressor_costs_yaml.hpp"
 #include "sim/config/yaml_map.hpp"
 #include "sim/core/error.hpp"
 #include "sim/core/statistics.hpp"
+#include "strategies/compression/compressor.hpp"
 
 namespace gradwire::validation {
 namespace {
@@ -41,18 +43,22 @@ class Calibrated final : public Series {
     map.require_schema("gradwire.calibrated/1");
     node_ = path_of(map.value_or<std::string>("node", ""));
     collectives_ = path_of(map.value_or<std::string>("collectives", ""));
+    for (const std::string& name : map.list<std::string>("compressor_costs")) {
+      compressor_costs_.push_back(path_of(name));
+    }
     map.require_value("jobs", "a list of measured jobs");
     for (config::YamlMap& entry : map.maps("jobs")) jobs_.push_back(read_job(entry));
     map.finish();
   }
 
   [[nodiscard]] std::size_t tasks() const override {
-    return jobs_.size() + (collectives_.empty() ? 0 : 1);
+    return jobs_.size() + (collectives_.empty() ? 0 : 1) + compressor_costs_.size();
   }
 
   [[nodiscard]] std::vector<Row> rows(std::size_t task) const override {
     if (task < jobs_.size()) return {row_of(jobs_[task])};
-    return rows_of_collectives();
+    const std::size_t costs = jobs_.size() + (collectives_.empty() ? 0 : 1);
+    return task < costs ? rows_of_collectives() : rows_of_costs(compressor_costs_[task - costs]);
   }
 
   [[nodiscard]] std::vector<Gate> gates(std::span<const Row> rows) const override {
@@ -69,6 +75,7 @@ class Calibrated final : public Series {
     };
     add("jobs", "worst", &Errors::worst);
     add("collectives", "median", &Errors::median);
+    add("compressors", "median", &Errors::median);
     return gates;
   }
 
@@ -146,10 +153,47 @@ class Calibrated final : public Series {
     return row;
   }
 
+  static std::vector<Row> rows_of_costs(const std::string& file) {
+    std::vector<Row> rows;
+    for (const CompressorTable& table : config::read_compressor_costs(config::load_yaml(file))) {
+      CompressorTable half = table;
+      half.rows.clear();
+      for (std::size_t i = 0; i < table.rows.size(); i += 2) half.rows.push_back(table.rows[i]);
+      const std::string group = fs::path(file).stem().string() + ": " + table.compressor;
+      for (std::size_t i = 1; i + 1 < table.rows.size(); i += 2) {
+        const CompressorRow& held = table.rows[i];
+        if (fp32_size(held.elements) < scored_from) continue;
+        rows.push_back(row_of(group, half, held, true));
+        if (held.decode && time_of(half, false, held.elements)) {
+          rows.push_back(row_of(group, half, held, false));
+        }
+      }
+    }
+    return rows;
+  }
+
+  static Row row_of(const std::string& group, const CompressorTable& half,
+                    const CompressorRow& held, bool encode) {
+    Row row;
+    row.group = group;
+    row.gate = "compressors";
+    row.role = "score";
+    row.bytes = static_cast<double>(fp32_size(held.elements).count());
+    row.label = fmt::format("{} {:.4g} MiB", encode ? "encode" : "decode",
+                            row.bytes / static_cast<double>(scored_from.count()));
+    row.how = "log-log lines through every second size";
+    row.unit = "us";
+    row.measured = 1e6 * (encode ? held.encode : *held.decode).count();
+    row.predicted = 1e6 * time_of(half, encode, held.elements)->count();
+    row.limit = gate;
+    return row;
+  }
+
   fs::path folder_;
   Predict predict_;
   std::string node_;
   std::string collectives_;
+  std::vector<std::string> compressor_costs_;
   std::vector<CalibratedJob> jobs_;
 };
 

@@ -24,6 +24,8 @@ for command in node copies collectives overlap compressors selftest; do
   grep -q 'expected a node with an NVIDIA GPU' err || fail "$command does not say what to do"
 done
 [ "$(ls)" = "$(printf 'err\nout')" ] || fail 'something was written'
+"$program" compressors_cpu --elements 1KiB,2KiB 2>err || fail "compressors_cpu: $(cat err)"
+grep -q '"compressor": *"dithering"' compressors_cpu.json || fail 'compressors_cpu.json holds no dithering'
 "$program" --version | grep -q '^gradwire-bench [0-9]' || fail '--version'
 "$program" copies --help >/dev/null || fail '--help'
 "$program" copies --size 1 2>/dev/null

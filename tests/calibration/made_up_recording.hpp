@@ -49,6 +49,7 @@ inline RecordBytes recording_of(const Trace& trace, std::string_view mode, int w
   MadeFile file;
   RecordBytes head;
   append_record(head, gwr::RecordKind::fact, gwr::Fact{}, "mode=" + std::string(mode));
+  append_record(head, gwr::RecordKind::fact, gwr::Fact{}, "tool=made up");
   append_record(head, gwr::RecordKind::fact, gwr::Fact{}, "rank=0");
   append_record(head, gwr::RecordKind::fact, gwr::Fact{},
                 "world_size=" + std::to_string(world_size));

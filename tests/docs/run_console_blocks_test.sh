@@ -5,7 +5,7 @@ set -euo pipefail
 scratch=$1
 script=$(dirname "${BASH_SOURCE[0]}")/run_console_blocks.sh
 mkdir -p "$scratch"
-printf '#!/bin/sh\n[ "$1" = run ] && printf "one\\ntwo %%s\\n" "$2"\n' >"$scratch/program"
+printf '#!/bin/sh\n[ "$1" = run ] && printf "one\\ntwo %%s\\n" "$2" && { [ ! -e "$2" ] || cat "$2"; }\n' >"$scratch/program"
 chmod +x "$scratch/program"
 status=0
 
@@ -24,6 +24,8 @@ expect() {
 expect pass '```console' '$ gradwire run x' 'one' 'two x' '```'
 expect pass '```sh' '$ build/release/gradwire run x' '...' 'two x' '```'
 expect pass '```console' '$ gradwire run \' '    y' 'two y' '$ elsewhere' 'not ours' '```' 'text'
+expect pass '```yaml file=x.yaml' 'a: 1' '```' '```console' '$ gradwire run x.yaml' 'a: 1' '```'
+expect fail '```console' '$ gradwire run x.yaml' 'a: 1' '```'
 expect fail '```console' '$ gradwire run x' 'two y' '```'
 expect fail '```console' '$ gradwire run x' 'two' '```'
 expect fail '```console' '$ gradwire stop' '```'

@@ -18,6 +18,7 @@ int run_copies(const std::vector<std::string>& words);
 int run_collectives(const std::vector<std::string>& words);
 int run_overlap(const std::vector<std::string>& words);
 int run_compressors(const std::vector<std::string>& words);
+int run_compressors_cpu(const std::vector<std::string>& words);
 int run_selftest(const std::vector<std::string>& words);
 
 constexpr int exit_done = 0;

@@ -19,13 +19,15 @@ constexpr std::array commands = {
                  run_collectives},
     BenchCommand{"overlap", "how much compute and communication slow each other", run_overlap},
     BenchCommand{"compressors", "encoding and decoding of gradients", run_compressors},
+    BenchCommand{"compressors_cpu", "the same of those that run on a CPU; needs no GPU",
+                 run_compressors_cpu},
     BenchCommand{"selftest", "holds every kernel to its reference on the CPU", run_selftest},
 };
 
 void print_help(std::FILE* out) {
   std::fprintf(out, "usage: gradwire-bench COMMAND [--option VALUE]...\n");
   for (const BenchCommand& command : commands) {
-    std::fprintf(out, "  %-12s %s\n", command.name, command.help);
+    std::fprintf(out, "  %-16s %s\n", command.name, command.help);
   }
   std::fprintf(out,
                "`gradwire-bench COMMAND --help` lists its options. Exit codes: 0 done, 1 failed, 2 "
