@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdio>
 #include <memory>
@@ -20,6 +21,7 @@
 #include "sim/core/error.hpp"
 #include "sim/report/comparison.hpp"
 #include "sim/report/csv.hpp"
+#include "sim/report/metrics.hpp"
 #include "sim/report/result_json.hpp"
 
 namespace gradwire::cli {
@@ -31,9 +33,9 @@ constexpr const char* baseline = "ddp";
 constexpr const char* option_name = "--strategies";
 
 /// Iterations where the scenario says nothing. The first two differ from the later ones (buckets
-/// not yet rebuilt, nothing stale yet); 8 hold whole periods of what comes every second iteration
+/// not yet rebuilt, nothing stale yet); 4 hold a whole period of what comes every second iteration
 /// (ACP-SGD) or fourth (local SGD); 40 strategies at 1024 GPUs stay within a minute.
-constexpr RunSpec default_run = {.iterations = 8, .warmup = 2, .seed = 1};
+constexpr RunSpec default_run = {.iterations = 4, .warmup = 2, .seed = 1};
 
 struct CompareOptions {
   std::string scenario;
@@ -48,7 +50,8 @@ struct CompareOptions {
 
 struct Comparison {
   std::vector<config::Contender> contenders;
-  std::string label;  ///< of the scenario's point
+  std::string label;         ///< of the scenario's point
+  double compute_error = 0;  ///< relative, beside communication
 };
 
 /// The contenders asked for, and the baseline.
@@ -75,18 +78,52 @@ config::Scenario scenario_of(const CompareOptions& options, const std::string& l
   return config::read_contender(options.scenario, options.sets, label, contender, default_run);
 }
 
-/// What a worker answers for one contender.
+/// Seconds of a mean iteration where all compute takes `factor` of its time.
+double mean_at(config::Scenario scenario, double factor) {
+  const auto scale = [factor](ComputeProfile& profile) {
+    profile = scaled_to(profile, factor * profile.iteration);
+  };
+  scale(*scenario.profile);
+  for (WorkerClass& other : scenario.classes.others) scale(other.profile);
+  return metrics_of(predict(scenario, false)).mean;
+}
+
+/// What a worker answers for one contender. Only how long compute takes beside communication
+/// decides a speed-up, so that the errors of both are one error of compute.
 std::string answer(const CompareOptions& options, const std::string& label,
-                   const config::Contender& contender) {
+                   const config::Contender& contender, double compute_error) {
   try {
     const auto scenario = scenario_of(options, label, contender);
-    return Json{{"result", result_json(predict_point(scenario, false))}}.dump();
+    Json result = result_json(predict_point(scenario, false));
+    result["at_compute"] = {{"error", compute_error},
+                            {"faster_s", mean_at(scenario, 1 / (1 + compute_error))},
+                            {"slower_s", mean_at(scenario, 1 + compute_error)}};
+    return Json{{"result", result}}.dump();
   } catch (const ConfigError& error) {
     const bool asked = error.where().file == option_name;
     return Json{{"error", error.what()}, {"bad_option", asked}, {"bad_input", true}}.dump();
   } catch (const SimulationError& error) {
     return Json{{"error", error.what()}}.dump();
   }
+}
+
+/// How far compute may be off beside communication, relative: the profile's error and that of the
+/// baseline's collectives. 0 where the baseline cannot run, so that there are no speed-ups.
+double compute_error(const CompareOptions& options, const std::string& label) {
+  double error = 0;
+  run_in_workers(
+      1, 1,
+      [&](std::size_t /*task*/) {
+        auto scenario =
+            scenario_of(options, label, config::parse_contenders(baseline, option_name).front());
+        scenario.run = {.iterations = 1, .warmup = 0, .seed = scenario.run.seed};
+        const RunResult result = predict(scenario, false);
+        return Json(std::hypot(result.profile_error, result.cost_error)).dump();
+      },
+      [&](std::size_t /*task*/, const TaskOutcome& done) {
+        if (done.done) error = Json::parse(done.text).get<double>();
+      });
+  return error;
 }
 
 struct Outcome {
@@ -107,7 +144,8 @@ Outcome simulate_all(const CompareOptions& options, const Comparison& comparison
     run_in_workers(
         comparison.contenders.size(), options.workers,
         [&](std::size_t index) {
-          return answer(options, comparison.label, comparison.contenders[index]);
+          return answer(options, comparison.label, comparison.contenders[index],
+                        comparison.compute_error);
         },
         [&](std::size_t index, const TaskOutcome& done) {
           const Json json = done.done ? Json::parse(done.text) : Json{{"error", done.text}};
@@ -134,7 +172,8 @@ std::string title(const std::vector<ComparisonRow>& rows) {
 }
 
 void compare(const CompareOptions& options, Context& context) {
-  const Comparison comparison{contenders_of(options), point_label(options)};
+  Comparison comparison{.contenders = contenders_of(options), .label = point_label(options)};
+  comparison.compute_error = compute_error(options, comparison.label);
   Outcome outcome = simulate_all(options, comparison, context.quiet);
   std::vector<ComparisonRow>& rows = outcome.rows;
   rank_rows(rows, baseline);
@@ -180,7 +219,10 @@ void add_compare(CLI::App& app, Context& context) {
   command->footer(
       "DDP runs in any case: speed-ups are over it. A strategy that cannot run on this cluster is "
       "told\n"
-      "below the table. A scenario without run.iterations and run.warmup runs 8 after 2.\n"
+      "below the table. A scenario without run.iterations and run.warmup runs 4 after 2.\n"
+      "In brackets: the speed-up with compute faster and slower, beside communication, by what "
+      "the\n"
+      "profile and the collectives of DDP may be off.\n"
       "Examples:\n"
       "  gradwire compare scenarios/compare_64_gpus.yaml\n"
       "  gradwire compare job.yaml --strategies 'ddp,horovod/0.28,ddp(bucket_cap=1 MiB)+fp16' "

@@ -67,6 +67,8 @@ struct RunResult {
   Breakdown breakdown{};            ///< mean over iterations
   double spread_low = 0;  ///< relative, the prediction's lower bound is p50 * (1 - spread_low)
   double spread_high = 0;
+  double profile_error = 0;         ///< relative uncertainty of the profile's compute times
+  double cost_error = 0;            ///< the same of its collectives' times; 0: there are none
   int collectives = 0;              ///< and messages, per iteration on average
   std::int64_t bytes_per_rank = 0;  ///< sent by a rank per iteration, the most of any
   double communication_busy_s = 0;  ///< a collective moves data, per iteration

@@ -10,7 +10,7 @@ namespace gradwire {
 namespace {
 
 /// Rounding of a transfer's duration that is no breach of the physical bound, relative to it and
-/// to the clock at its end.
+/// to the transport's clock at its end.
 constexpr double duration_rounding = 1e-9;
 constexpr double clock_rounding = 1e-12;
 
@@ -109,7 +109,8 @@ void TransferNetwork::finish(std::uint32_t slot) {
   const auto pattern = static_cast<std::size_t>(done.pattern);
   const double taken = (queue_.now() - done.started).count();
   [[maybe_unused]] const double bound = done.bytes * quotient_.patterns[pattern].seconds_per_byte;
-  assert(taken >= bound * (1 - duration_rounding) - clock_rounding * queue_.now().count());
+  [[maybe_unused]] const double clock = (transport_.clock_start() + queue_.now()).count();
+  assert(taken >= bound * (1 - duration_rounding) - clock_rounding * clock);
   carried_[pattern] += done.bytes;
   finished_.push_back(done.id);
   done.active = false;

@@ -49,6 +49,8 @@ class Transport {
   /// Returns when nothing is in flight and no wake-up is left.
   /// @throws whatever the listener throws; what is in flight is dropped then.
   virtual void run(Listener& listener) = 0;
+  /// What the clock that instants are rounded on shows at their zero: it may have run before.
+  [[nodiscard]] virtual Seconds clock_start() const { return Seconds{}; }
 };
 
 }  // namespace gradwire

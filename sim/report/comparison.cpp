@@ -20,17 +20,17 @@ double throughput(const ComparisonRow& row) {
   return row.result.at("throughput_samples_per_s").get<double>();
 }
 
-/// A bound of the iteration time relative to its median: "low" or "high".
-double relative(const ComparisonRow& row, const char* bound) {
-  const Json& time = row.result.at("iteration_time_s");
-  return time.at(bound).get<double>() / time.at("p50").get<double>();
-}
-
 SpeedUp speed_up(const ComparisonRow& row, const ComparisonRow& baseline) {
   if (row.name == baseline.name) return {};
   const double mean = throughput(row) / throughput(baseline);
-  return {mean, mean * relative(baseline, "low") / relative(row, "high"),
-          mean * relative(baseline, "high") / relative(row, "low")};
+  const auto with = [&](const char* compute) {
+    const auto seconds = [&](const ComparisonRow& r) {
+      return r.result.at("at_compute").at(compute).get<double>();
+    };
+    return seconds(baseline) / seconds(row);
+  };
+  const auto [low, high] = std::minmax({mean, with("faster_s"), with("slower_s")});
+  return {mean, low, high};
 }
 
 bool has_staleness(const ComparisonRow& row) {

@@ -9,9 +9,10 @@
 
 namespace gradwire {
 
-/// How many times as fast as another prediction of the same job, and between which bounds: the
-/// lower bound of one over the upper bound of the other, and the reverse. As both ran with the same
-/// seed, and so the same luck, this is the outermost; the truth is narrower.
+/// How many times as fast as another prediction of the same job, and between which bounds: what it
+/// is with compute faster and slower, beside communication, by what either may be off. A profile
+/// that is wrong is so for both, and one factor on all times changes no speed-up. What the model of
+/// a strategy itself may be off is not in it (results/reference/training.md tells).
 struct SpeedUp {
   double mean = 1;
   double low = 1;
@@ -21,10 +22,12 @@ struct SpeedUp {
 /// One strategy of a comparison.
 struct ComparisonRow {
   std::string name;
-  nlohmann::ordered_json result;  ///< gradwire.result/1; null where there is none
-  std::string error;              ///< why there is none, "" where there is one
-  int rank = 0;                   ///< by throughput, from 1; 0 where there is no result
-  SpeedUp speed_up;               ///< of its throughput over the baseline's
+  /// gradwire.result/1, and of a run with compute faster and slower by `compute_error` the mean
+  /// iterations (`at_compute`: error, faster_s, slower_s); null where there is none
+  nlohmann::ordered_json result;
+  std::string error;  ///< why there is none, "" where there is one
+  int rank = 0;       ///< by throughput, from 1; 0 where there is no result
+  SpeedUp speed_up;   ///< of its throughput over the baseline's
 };
 
 /// Ranks the rows by throughput, best first (equal ones by name); those without a result come last,

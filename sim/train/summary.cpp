@@ -201,6 +201,8 @@ void Summary::add_spread(RunResult& result) const {
   const double p50 = percentile(result.samples, result.sample_weight, 50);
   const double p5 = percentile(result.samples, result.sample_weight, 5);
   const double p95 = percentile(result.samples, result.sample_weight, 95);
+  result.profile_error = worst_profile_;
+  result.cost_error = worst_cost_;
   result.spread_low = std::hypot(calibration, 1 - p5 / p50);
   result.spread_high = std::hypot(calibration, p95 / p50 - 1);
 }

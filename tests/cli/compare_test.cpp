@@ -35,6 +35,29 @@ TEST_CASE("compare runs each strategy as run does, and DDP in any case", "[cli][
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 5);
 }
 
+TEST_CASE("compare bounds a speed-up by runs whose compute is off by the profile's error",
+          "[cli][compare]") {
+  const Workplace place("compare_bounds");
+  place.write("s.yaml", scenario());
+  CHECK(place.run("compare s.yaml --strategies wfbp --json c.json").code == 0);
+  const Json results = Json::parse(place.text("c.json"))["results"];
+  const auto& wfbp = results[results[0]["label"] == "wfbp" ? 0 : 1];
+  const double error = wfbp["at_compute"]["error"].get<double>();
+  CHECK(error > 0);
+  // The profile's iteration is 93.867 ms.
+  const auto mean_at = [&](double factor) {
+    const std::string time = std::to_string(93.867 * factor) + " ms";
+    CHECK(place
+              .run("run s.yaml --set strategy.name=wfbp --set 'profile={file: "
+                   "resnet50/v100-sxm2-32gb_fp32_b32, iteration_time: " +
+                   time + "}' --json r.json")
+              .code == 0);
+    return Json::parse(place.text("r.json"))["iteration_time_s"]["mean"].get<double>();
+  };
+  CHECK(wfbp["at_compute"]["slower_s"] == Approx(mean_at(1 + error)).epsilon(1e-6));
+  CHECK(wfbp["at_compute"]["faster_s"] == Approx(mean_at(1 / (1 + error))).epsilon(1e-6));
+}
+
 TEST_CASE(
     "compare puts the scenario's compression under all that can have it, and tells the others",
     "[cli][compare]") {
@@ -75,14 +98,14 @@ TEST_CASE("compare gives the same bytes with any number of workers", "[cli][comp
   CHECK(place.run(command + "1").out == place.run(command + "3").out);
 }
 
-TEST_CASE("compare runs 8 iterations after 2 where the scenario says nothing", "[cli][compare]") {
+TEST_CASE("compare runs 4 iterations after 2 where the scenario says nothing", "[cli][compare]") {
   const Workplace place("compare_default_run");
   std::string text = scenario();
   text.erase(text.find("run:"));
   place.write("s.yaml", text);
   CHECK(place.run("compare s.yaml --strategies ddp --csv a.csv").code == 0);
   CHECK(place
-            .run("compare s.yaml --strategies ddp --csv b.csv --set run.iterations=8 --set "
+            .run("compare s.yaml --strategies ddp --csv b.csv --set run.iterations=4 --set "
                  "run.warmup=2")
             .code == 0);
   // Equal but for the scenarios' hashes, in the second column.
