@@ -109,6 +109,7 @@ class RegimeSearch {
       if (i == 0 || chunk_of(*samples_[i]) != chunk_of(*samples_[i - 1])) cuts_.push_back(i);
     }
     cuts_.push_back(samples_.size());
+    find_changes();
   }
 
   [[nodiscard]] std::vector<FitSegment> best() {
@@ -144,6 +145,29 @@ class RegimeSearch {
     std::size_t from = 0;
   };
 
+  /// The cuts at which one algorithm ends for good and another begins: a chunk of another one
+  /// between two of the same is not a change. None where a chunk has several, or they are too many.
+  void find_changes() {
+    std::vector<std::string> names;  // by chunk
+    for (std::size_t cut = 0; cut + 1 < cuts_.size(); ++cut) {
+      const auto rows = std::span(samples_).subspan(cuts_[cut], cuts_[cut + 1] - cuts_[cut]);
+      names.push_back(rows.front()->algorithm);
+      const bool is_one = std::ranges::all_of(
+          rows, [&](const FitSample* row) { return row->algorithm == names.back(); });
+      if (!is_one) return;
+    }
+    for (std::size_t i = 1; i + 1 < names.size(); ++i) {
+      if (names[i - 1] == names[i + 1]) names[i] = names[i - 1];
+    }
+    std::vector<std::size_t> changes;
+    for (std::size_t i = 1; i < names.size(); ++i) {
+      if (names[i] != names[i - 1]) changes.push_back(i);
+    }
+    if (changes.size() < static_cast<std::size_t>(std::max(options_.segments_max, 1))) {
+      changes_ = std::move(changes);
+    }
+  }
+
   const Regime& regime(std::size_t begin, std::size_t end) {
     const auto known = regimes_.find({begin, end});
     if (known != regimes_.end()) return known->second;
@@ -158,6 +182,9 @@ class RegimeSearch {
     const bool whole = count == 0 && begin == 0 && end + 1 == cuts_.size();
     if ((count == 0) != (begin == 0)) return;
     if (cuts_[end] - cuts_[begin] < rows_min && !whole) return;
+    const bool mixes = std::ranges::any_of(
+        changes_, [&](std::size_t change) { return begin < change && change < end; });
+    if (mixes) return;
     const Partial before = count == 0 ? Partial{0, 0, 0} : partials[count - 1][begin];
     if (!std::isfinite(before.residual)) return;
     const Regime& added = regime(begin, end);
@@ -190,6 +217,8 @@ class RegimeSearch {
   std::vector<const FitSample*> samples_;
   FitOptions options_;
   std::vector<std::size_t> cuts_;  ///< first sample of each chunk, then their number
+  /// Cuts that a regime does not pass: it is priced by the steps of one algorithm.
+  std::vector<std::size_t> changes_;
   std::map<std::pair<std::size_t, std::size_t>, Regime> regimes_;
 };
 

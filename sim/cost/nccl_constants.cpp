@@ -67,6 +67,8 @@ std::vector<NcclConstants> make_constants() {
 
   constants.first_minor = 8;
   constants.source = "NCCL 2.8.3-1 (commit 920dbe5b), src/graph/tuning.cc; 2.9: not read";
+  // Read in a net_socket.cc of 2022; since when is assumed.
+  constants.sockets_by_proxy = true;
   all.push_back(constants);
 
   constants.first_minor = 10;
@@ -89,16 +91,17 @@ std::vector<NcclConstants> make_constants() {
 
   constants.first_minor = 18;
   constants.source =
-      "NCCL 2.20.3-1 (commit b6475625), src/graph/tuning.cc; 2.18, 2.19, 2.21: not read";
+      "latencies: NCCL 2.18 as aliyun/SimAI restates it (astra-sim-alibabacloud, MockNccl.h); the "
+      "rest: 2.20.3; 2.19: not read";
   constants.tree_base = {6.8, 14.0, 0};
   constants.ring_base = {6.6, 14.0, 8.4};
-  constants.tree_hop = {{{.6, 1.25, 28}, {1.0, 1.9, 28}, {5.0, 8.5, 28}}};
+  constants.tree_hop = {{{.6, 1.25, 4}, {1.0, 1.9, 6}, {5.0, 8.5, 14}}};
   constants.ring_hop = {{{.6, 1.9, 3.4}, {1.0, 2.5, 5.7}, {2.7, 4.0, 14.0}}};
   constants.nvls_hop = 23;
   constants.nvls_network = 18;
-  constants.nvls_tree_network = 14;
-  constants.collnet_direct_hop = {3.7, 3.7, 31};
-  constants.collnet_chain_hop = {2.8, 2.8, 30};
+  constants.nvls_tree_network = 19;
+  constants.collnet_direct_hop = {8.0, 8.0, 10.7};
+  constants.collnet_chain_hop = {4.75, 8.0, 14};
   constants.ll_local_factor = 1;
   constants.network_overhead = true;
   constants.ampere_bus_max = 0;
@@ -107,6 +110,14 @@ std::vector<NcclConstants> make_constants() {
   constants.tree_channel = three_rows({26.5, 18.5, 10.0}, {24.0, 23.6, 17.8}, {38.7, 41.4, 36.0});
   constants.plateau = 1.4;
   constants.plateau_by_channel = true;
+  all.push_back(constants);
+
+  constants.first_minor = 20;
+  constants.source = "NCCL 2.20.3-1 (commit b6475625), src/graph/tuning.cc; 2.21: not read";
+  constants.tree_hop = {{{.6, 1.25, 28}, {1.0, 1.9, 28}, {5.0, 8.5, 28}}};
+  constants.nvls_tree_network = 14;
+  constants.collnet_direct_hop = {3.7, 3.7, 31};
+  constants.collnet_chain_hop = {2.8, 2.8, 30};
   all.push_back(constants);
 
   constants.first_minor = 22;

@@ -88,6 +88,9 @@ struct NcclConstants {
   double plateau = 1.9;
   bool plateau_by_channel = false;  ///< begins at 64 B a channel and rank; else at 4 KiB a rank
   bool has_pat = false;
+  /// A rank's network thread serves its sockets itself, sends and receives, where one connection is
+  /// opened (src/transport/net_socket.cc, autoNt = 0); before, each connection had a thread.
+  bool sockets_by_proxy = false;
 };
 
 /// All ranges of versions, oldest first.

@@ -53,17 +53,20 @@ void join(NcclFacts& facts, const NodeFacts& node, bool is_first) {
 /// The links' loads, and what one flow sees of its way.
 std::vector<double> loads(const Cluster& cluster, const Pattern& pattern, NcclFacts& facts) {
   std::vector<double> load(cluster.links().size());
+  std::vector<Seconds> proxy(static_cast<std::size_t>(pattern.ranks));
   for (const Phase& phase : pattern.phases) {
     for (const PatternFlow& flow : phase.flows) {
       Seconds network;
       bool is_local = true;
       bool is_nvlink = true;
+      Seconds by_proxy;
       for (std::uint32_t i = 0; i < flow.path_size; ++i) {
         const auto id = static_cast<std::size_t>(pattern.path_links[flow.path_begin + i]);
         const ClusterLink& link = cluster.links()[id];
         load[id] += flow.share;
         const Seconds connected{flow.share / (link.connections * link.connection_capacity)};
         facts.other_per_byte = std::max(facts.other_per_byte, connected);
+        if (link.connections == 1) by_proxy = std::max(by_proxy, connected);
         if (link.kind == LinkKind::network) {
           network += Seconds{link.latency};
           is_local = false;
@@ -72,8 +75,11 @@ std::vector<double> loads(const Cluster& cluster, const Pattern& pattern, NcclFa
       }
       facts.network_latency = std::max(facts.network_latency, network);
       if (is_local && !is_nvlink) facts.local = hop_pcie;
+      proxy[static_cast<std::size_t>(flow.source)] += by_proxy;
+      proxy[static_cast<std::size_t>(flow.destination)] += by_proxy;
     }
   }
+  if (!proxy.empty()) facts.proxy_per_byte = *std::max_element(proxy.begin(), proxy.end());
   return load;
 }
 
@@ -103,13 +109,14 @@ NcclFacts examine(const Cluster& cluster, const Pattern& pattern, const NcclGpus
       }
       const bool is_bridge = entry->second.at_host_bridge[resource];
       facts.crosses_host_bridge = facts.crosses_host_bridge || is_bridge;
-      facts.other_per_byte =
-          std::max(facts.other_per_byte, per_byte(id, is_bridge ? host_bridge_share : 1));
+      facts.pcie_per_byte =
+          std::max(facts.pcie_per_byte, per_byte(id, is_bridge ? host_bridge_share : 1));
     }
     if (!takes_part) continue;
     join(facts, entry->second, is_first);
     is_first = false;
   }
+  facts.other_per_byte = std::max(facts.other_per_byte, facts.pcie_per_byte);
   for (; id < load.size(); ++id) {
     facts.other_per_byte = std::max(facts.other_per_byte, per_byte(id, 1));
   }

@@ -21,8 +21,12 @@ using NcclGpus = std::map<std::string, NcclGpu, std::less<>>;
 
 /// What pricing must know of a pattern over a cluster: found once for each pattern.
 struct NcclFacts {
-  Seconds nvlink_per_byte;           ///< of the collective's size, on the busiest NVLink
-  Seconds other_per_byte;            ///< same, on the busiest other link
+  Seconds nvlink_per_byte;  ///< of the collective's size, on the busiest NVLink
+  Seconds pcie_per_byte;    ///< same, on the busiest other link inside a machine
+  Seconds other_per_byte;   ///< same, on the busiest link that is not NVLink
+  /// Same, of the busiest rank's network thread, where that alone serves its connections, in both
+  /// directions: as much as one connection carries.
+  Seconds proxy_per_byte;
   Seconds network_latency;           ///< of the network links between two machines, the longest
   NcclHop local = hop_nvlink;        ///< the slowest kind of hop inside a machine
   bool crosses_host_bridge = false;  ///< GPU traffic passes one

@@ -12,6 +12,7 @@ namespace {
 constexpr double us_per_second = 1e6;
 constexpr double bytes_per_second = 1e9;  // of 1 GB/s
 constexpr auto ll128_index = static_cast<std::size_t>(NcclProtocol::ll128);
+constexpr auto simple_index = static_cast<std::size_t>(NcclProtocol::simple);
 
 /// The model's constants, with what runs reach in their place.
 NcclConstants reached(const NcclConstants& constants) {
@@ -23,6 +24,9 @@ NcclConstants reached(const NcclConstants& constants) {
   for (auto& row : result.ring_ll128_channel) row.fill(std::numeric_limits<double>::infinity());
   result.ring_base[ll128_index] = nccl_measured.ll128_base_us;
   result.ring_hop[hop_nvlink][ll128_index] = nccl_measured.ll128_nvlink_hop_us;
+  for (std::size_t hop = 0; hop < result.tree_hop.size(); ++hop) {
+    result.tree_hop[hop][simple_index] = nccl_measured.tree_simple_hop_us[hop];
+  }
   return result;
 }
 
@@ -79,6 +83,37 @@ double real_latency(const NcclConstants& constants, const NcclSystem& system,
          network_hops * (hops[hop_network][protocol] + system.network_latency);
 }
 
+/// us that a Simple tree's first chunk takes to be put on the links of its hops.
+double chunk_latency(const NcclSystem& system, const NcclQuestion& question,
+                     const NcclFacts& facts) {
+  if (question.algorithm != NcclAlgorithm::tree || question.protocol != NcclProtocol::simple) {
+    return 0;
+  }
+  const double chunks = system.channels * nccl_tree_chunk(system, question.bytes);
+  const NcclTreeHops hops = nccl_tree_hops(system);
+  const Seconds local = system.local == hop_nvlink ? facts.nvlink_per_byte : facts.pcie_per_byte;
+  const Seconds network = (1 / tree_traffic(system.machines)) * facts.other_per_byte;
+  return 2 * chunks * (hops.local * local + hops.network * network).count() * us_per_second;
+}
+
+/// us that NCCL counts for a Simple ring over several machines and that do not pass by themselves:
+/// what the network's hops take while other slices move, and what NCCL adds to the hops inside a
+/// machine (posting to the network, a "plateau").
+/// @param moving  us for all bytes
+double not_waited_for(const NcclConstants& constants, const NcclSystem& system,
+                      const NcclQuestion& question, double moving) {
+  const bool is_ring =
+      question.algorithm == NcclAlgorithm::ring && question.protocol == NcclProtocol::simple &&
+      question.kind != CollectiveKind::broadcast && question.kind != CollectiveKind::reduce;
+  if (!is_ring || system.machines == 1) return 0;
+  const NcclRingHops hops = nccl_ring_hops(constants, system, question);
+  const double others =
+      (1 - 1.0 / nccl_measured.slices_on_a_port) * moving / (hops.local_steps + hops.network_steps);
+  const double local = constants.ring_hop[system.local][simple_index];
+  return hops.local_steps * (hops.local - local) +
+         hops.network_steps * std::min(hops.network, others);
+}
+
 bool is_priced_by_links(NcclAlgorithm algorithm) {
   return algorithm != NcclAlgorithm::ring && algorithm != NcclAlgorithm::tree;
 }
@@ -124,10 +159,17 @@ double nccl_measured_time(const NcclConstants& constants, const NcclSystem& syst
     moving += nccl_measured.memory_passes * static_cast<double>(question.bytes) / system.ranks /
               facts.memory_bandwidth.count() * us_per_second;
   }
+  // NCCL plans with the port's speed and does not know what its thread can copy.
+  if (constants.sockets_by_proxy) {
+    moving = std::max(
+        moving, static_cast<double>(question.bytes) * facts.proxy_per_byte.count() * us_per_second);
+  }
   const int peers = peers_of(question, system.ranks);
   const double launch =
       gpus_per_process * (nccl_measured.launch_us + peers * nccl_measured.peer_host_us);
-  double latency = real_latency(real, alone, question) + peers * nccl_measured.peer_us;
+  double latency = real_latency(real, alone, question) + peers * nccl_measured.peer_us +
+                   chunk_latency(system, question, facts) -
+                   not_waited_for(real, alone, question, moving);
   if (question.algorithm == NcclAlgorithm::nvls_tree) {
     latency += network_hops(system) * nccl_measured.nvls_tree_latencies * system.network_latency;
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <span>
 #include <string_view>
 
@@ -41,6 +42,14 @@ struct NcclMeasured {
   /// Times a rank's own part goes through GPU memory without a transfer beside it: the step of a
   /// Simple ring that ends the reduction reads two operands and writes the result.
   double memory_passes = 3;
+  /// us of a Simple tree's hop over NVLink, PCIe and the network, without the chunk that passes it:
+  /// NCCL 2.18 and 2.25 on (src/graph/tuning.cc). Before and between NCCL counts 28, "a 256kB
+  /// chunk", whatever the chunk.
+  std::array<double, 3> tree_simple_hop_us = {4, 4, 14};
+  /// While one slice waits for its hop the others keep the port busy: two slices in a chunk
+  /// (src/include/collectives.h, ALLREDUCE_CHUNKSTEPS over ALLREDUCE_SLICESTEPS), two channels on a
+  /// port (src/graph/connect.cc lays each ring twice).
+  double slices_on_a_port = 4;
   /// Further latencies of the network, beyond InfiniBand's, that an NVLSTree waits for in each hop.
   double nvls_tree_latencies = 4.7;
 };

@@ -1,6 +1,7 @@
 #include "sim/cost/nccl_tuner.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -83,22 +84,8 @@ double ring_latency(const NcclConstants& constants, const NcclSystem& system,
     if (is_across) hop = network_hop(constants, hop, system, question);
     return constants.ring_base[p] + (system.same_channels ? 1 : steps) * hop;
   }
-  const int network_steps = ring_network_steps(constants, question.kind, system.machines);
-  double local = constants.ring_hop[system.local][p];
-  if (is_across && question.protocol == NcclProtocol::ll) local *= constants.ll_local_factor;
-  local = std::max(local, network_overhead(constants, system, question.protocol));
-  const double network =
-      network_hop(constants, constants.ring_hop[hop_network][p], system, question);
-  double latency =
-      constants.ring_base[p] + (steps - network_steps) * local + network_steps * network;
-  const double per_rank = static_cast<double>(question.bytes) / system.ranks;
-  const bool is_long =
-      constants.plateau_by_channel ? per_rank / system.channels >= 64 : per_rank >= 65536.0 / 16;
-  if (question.protocol == NcclProtocol::simple && is_across && is_all_reduce(question.kind) &&
-      is_long) {
-    latency *= system.architecture == 0 ? constants.plateau_before_ampere : constants.plateau;
-  }
-  return latency;
+  const NcclRingHops hops = nccl_ring_hops(constants, system, question);
+  return hops.base + hops.local_steps * hops.local + hops.network_steps * hops.network;
 }
 
 double collnet_latency(const NcclConstants& constants, const NcclSystem& system,
@@ -196,6 +183,53 @@ bool nccl_has(CollectiveKind kind, NcclAlgorithm algorithm, NcclProtocol protoco
   return false;
 }
 
+NcclRingHops nccl_ring_hops(const NcclConstants& constants, const NcclSystem& system,
+                            const NcclQuestion& question) {
+  const std::size_t p = at(question.protocol);
+  const bool is_across = system.machines > 1;
+  NcclRingHops hops;
+  hops.network_steps = ring_network_steps(constants, question.kind, system.machines);
+  hops.local_steps = ring_steps(question.kind, system.ranks) - hops.network_steps;
+  hops.local = constants.ring_hop[system.local][p];
+  if (is_across && question.protocol == NcclProtocol::ll) hops.local *= constants.ll_local_factor;
+  hops.local = std::max(hops.local, network_overhead(constants, system, question.protocol));
+  hops.network = network_hop(constants, constants.ring_hop[hop_network][p], system, question);
+  hops.base = constants.ring_base[p];
+  const double per_rank = static_cast<double>(question.bytes) / system.ranks;
+  const bool is_long =
+      constants.plateau_by_channel ? per_rank / system.channels >= 64 : per_rank >= 65536.0 / 16;
+  if (question.protocol == NcclProtocol::simple && is_across && is_all_reduce(question.kind) &&
+      is_long) {
+    const double plateau =
+        system.architecture == 0 ? constants.plateau_before_ampere : constants.plateau;
+    hops.base *= plateau;
+    hops.local *= plateau;
+    hops.network *= plateau;
+  }
+  return hops;
+}
+
+NcclTreeHops nccl_tree_hops(const NcclSystem& system) {
+  return {system.ranks / system.machines - 1, log2_floor(system.machines)};
+}
+
+double nccl_tree_chunk(const NcclSystem& system, std::int64_t bytes) {
+  struct Cut {
+    double chunk_min;
+    int depths;  ///< as many chunks are wanted for each of the tree's hops
+  };
+  constexpr std::array<Cut, 3> cuts = {{{131072, 8}, {65536, 4}, {32768, 1}}};
+  const NcclTreeHops hops = nccl_tree_hops(system);
+  const double a_channel = static_cast<double>(bytes) / system.channels;
+  double chunk = 524288;  // an eighth of the buffer of 4 MiB
+  for (const Cut& cut : cuts) {
+    while (chunk > cut.chunk_min && a_channel / chunk < cut.depths * (hops.local + hops.network)) {
+      chunk /= 2;
+    }
+  }
+  return std::min(chunk, a_channel);
+}
+
 double nccl_latency(const NcclConstants& constants, const NcclSystem& system,
                     const NcclQuestion& question) {
   const std::size_t p = at(question.protocol);
@@ -207,10 +241,9 @@ double nccl_latency(const NcclConstants& constants, const NcclSystem& system,
     case NcclAlgorithm::tree: {
       double local = constants.tree_hop[system.local][p];
       if (is_across && question.protocol == NcclProtocol::ll) local *= constants.ll_local_factor;
-      const int up = system.ranks / system.machines - 1;
+      const NcclTreeHops hops = nccl_tree_hops(system);
       return constants.tree_base[p] +
-             2 * (up * local +
-                  log2_floor(system.machines) * network(constants.tree_hop[hop_network][p]));
+             2 * (hops.local * local + hops.network * network(constants.tree_hop[hop_network][p]));
     }
     case NcclAlgorithm::collnet_direct:
     case NcclAlgorithm::collnet_chain:

@@ -50,6 +50,28 @@ struct NcclQuestion {
 [[nodiscard]] double nccl_latency(const NcclConstants& constants, const NcclSystem& system,
                                   const NcclQuestion& question);
 
+/// Hops of a ring that the first bytes of a collective wait for, beside NCCL's fixed `base`: us.
+struct NcclRingHops {
+  double base = 0;
+  double local = 0;  ///< one inside a machine
+  int local_steps = 0;
+  double network = 0;  ///< one between two machines
+  int network_steps = 0;
+};
+/// The parts of nccl_latency of an all-reduce, reduce-scatter or all-gather ring.
+[[nodiscard]] NcclRingHops nccl_ring_hops(const NcclConstants& constants, const NcclSystem& system,
+                                          const NcclQuestion& question);
+
+/// Hops up a tree, those down being as many: its depth (src/graph/connect.cc).
+struct NcclTreeHops {
+  int local = 0;
+  int network = 0;
+};
+[[nodiscard]] NcclTreeHops nccl_tree_hops(const NcclSystem& system);
+/// Bytes that a channel of a Simple tree passes on at a time (src/enqueue.cc, v2.4 to v2.18 alike:
+/// halved while there are too few to fill the tree).
+[[nodiscard]] double nccl_tree_chunk(const NcclSystem& system, std::int64_t bytes);
+
 /// Algorithm bandwidth in GB/s: bytes / bandwidth is the rest of the time.
 /// REQUIRES: nccl_has.
 [[nodiscard]] double nccl_bandwidth(const NcclConstants& constants, const NcclSystem& system,

@@ -234,4 +234,24 @@ TEST_CASE("The report tells calibration from hold-out, and what the links promis
   CHECK_THAT(segments, Catch::ContainsSubstring("89.6 / 100.0"));
 }
 
+TEST_CASE("A regime ends where the algorithm changes for good, and is priced by its own steps",
+          "[fit]") {
+  // One regime of times, but small sizes take trees of two steps each way, and one size of them a
+  // ring: without the change all would be called a ring, of 14 steps on 8 ranks.
+  std::vector<FitSample> samples = made({4}, slow_start);
+  CollectiveShape tree = ring(4);
+  tree.local_steps = 4;
+  for (std::size_t i = 0; i < 5; ++i) {
+    if (i == 2) continue;
+    samples[i].shape = tree;
+    samples[i].algorithm = "tree";
+    samples[i].time = time_of(slow_start, tree, samples[i].size);
+  }
+  const CollectiveFit fit = fit_samples(samples, exact);
+  REQUIRE(fit.segments.size() == 2);
+  CHECK(fit.segments[0].algorithm == "tree");
+  CHECK(fit.segments[0].chunk_last == Bytes{(16 << 20) / 4});
+  CHECK(fit.segments[1].algorithm == "ring");
+}
+
 }  // namespace gradwire

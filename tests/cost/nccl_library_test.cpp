@@ -9,6 +9,7 @@
 #include "sim/cost/nccl_measured.hpp"
 #include "tests/catch.hpp"
 #include "tests/collectives/nodes.hpp"
+#include "tests/cost/host_cluster.hpp"
 
 namespace gradwire {
 namespace {
@@ -206,6 +207,43 @@ TEST_CASE("One process launches on its GPUs one after the other", "[cost][nccl]"
   const auto patterns = library.plan(CollectiveKind::all_reduce, ranks);
   CHECK(library.choose(patterns, Bytes{0}).cost.alone.value().count() ==
         Approx(8 * nccl_measured.launch_us * 1e-6));
+}
+
+TEST_CASE("A lone GPU's thread sends and receives by turns, unless it has several connections",
+          "[cost][nccl]") {
+  // 100 Gbit/s of which one connection fills a quarter. An all-reduce of two ranks sends and
+  // receives its size once.
+  PortSpec port{"eth", "tcp", 12_GBps, 10_us};
+  port.connection_bandwidth = 3_GBps;
+  const auto a_byte = [&](NcclVersion version) {
+    const auto cluster = test::host_cluster(2, port);
+    NcclOptions wanted = options(version, {70, BytesPerSecond{}});
+    wanted.algorithms = {NcclAlgorithm::ring};
+    wanted.protocols = {NcclProtocol::simple};
+    const NcclLibrary library(cluster, wanted);
+    const Placement ranks = packed_placement(*cluster, 1);
+    const Seconds more = alone(library, ranks, 1024_MiB) - alone(library, ranks, 512_MiB);
+    return more.count() / (512 * 1048576.0);
+  };
+  CHECK(a_byte({2, 10}) == Approx(2 / 3e9));
+  CHECK(a_byte({2, 4}) == Approx(1 / 3e9));  // each connection had a thread
+  port.connections = 2;
+  CHECK(a_byte({2, 10}) == Approx(1 / 6e9));
+}
+
+TEST_CASE("A long Simple ring hides the network's hops behind its bytes", "[cost][nccl]") {
+  const auto time = [&](double port_latency, Bytes size) {
+    const auto cluster = test::host_cluster(4, {"ib", "ib", 10_GBps, Seconds{port_latency}});
+    NcclOptions wanted = options({2, 20}, {70, BytesPerSecond{}});
+    wanted.algorithms = {NcclAlgorithm::ring};
+    wanted.protocols = {NcclProtocol::simple};
+    return alone(NcclLibrary(cluster, wanted), packed_placement(*cluster, 1), size).count();
+  };
+  // Two ports of 10 us more: at 64 KiB in each of 2 * 4 hops, as NCCL 2.20 counts, times 1.9 (its
+  // plateau before Ampere). At 1 GiB a step takes 27 ms, and nothing is left of them.
+  CHECK(time(11e-6, 1024_MiB) == Approx(time(1e-6, 1024_MiB)));
+  CHECK(time(11e-6, Bytes{65536}) - time(1e-6, Bytes{65536}) ==
+        Approx(8 * 1.9 * 20e-6).epsilon(0.01));
 }
 
 TEST_CASE("LL128 wants one generation of GPUs that NCCL knows it on", "[cost][nccl]") {

@@ -156,6 +156,8 @@ TEST_CASE("The model's times grow with the size and fall with the bus", "[cost][
 TEST_CASE("Versions take the newest range that is not after them", "[cost][nccl]") {
   CHECK(nccl_constants({2, 3}).first_minor == 4);
   CHECK(nccl_constants({2, 9}).first_minor == 8);
+  CHECK(nccl_constants({2, 19}).first_minor == 18);
+  CHECK(nccl_constants({2, 21}).first_minor == 20);
   CHECK(nccl_constants({2, 27}).first_minor == 25);
   CHECK(nccl_constants({2, 31}).first_minor == 28);
 }
@@ -167,6 +169,32 @@ TEST_CASE("A tree's correction dips between 256 KiB and 1 MiB", "[cost][nccl]") 
   CHECK(nccl_tree_correction(constants, ll, 64 << 12) == 0.4);
   CHECK(nccl_tree_correction(constants, simple, 64 << 12) == 0.5);
   CHECK(nccl_tree_correction(constants, ll, std::int64_t{64} << 23) == 1);
+}
+
+TEST_CASE("NCCL 2.18 takes trees where 2.20 takes rings: its Simple hops are 4 and 14 us, not 28",
+          "[cost][nccl]") {
+  // Eight machines of four GPUs, two channels of 24 GB/s on AMD hosts (Polaris), 512 KiB.
+  const NcclSystem system{
+      .machines = 8, .ranks = 32, .architecture = 1, .channels = 2, .bus = 48, .amd = true};
+  const auto time = [&](NcclVersion version, NcclAlgorithm algorithm, NcclProtocol protocol) {
+    return nccl_time(nccl_constants(version), system,
+                     {CollectiveKind::all_reduce, algorithm, protocol, 512 << 10});
+  };
+  // 2 * (3 * 4 + 3 * 14) us of hops against 2 * (3 * 28 + 3 * 28).
+  CHECK(time({2, 20}, tree, simple) - time({2, 18}, tree, simple) == Approx(336 - 108));
+  CHECK(time({2, 18}, tree, simple) < time({2, 18}, ring, ll));
+  CHECK(time({2, 20}, tree, simple) > time({2, 20}, ring, ll));
+}
+
+TEST_CASE("A Simple tree's chunk shrinks until it fills the tree", "[cost][nccl]") {
+  // src/enqueue.cc: depth 3 + 3 on eight machines of four GPUs, two channels. 1 GiB: 512 MiB a
+  // channel are 1024 chunks of 512 KiB, more than 8 * 6; 8 MiB: 4 MiB, halved to 128 KiB (32
+  // chunks, not 48) and no further (24); 1 MiB: 512 KiB, to 64 KiB (8 chunks, more than 6).
+  const NcclSystem system{.machines = 8, .ranks = 32, .channels = 2};
+  CHECK(nccl_tree_chunk(system, 1 << 30) == 524288);
+  CHECK(nccl_tree_chunk(system, 8 << 20) == 131072);
+  CHECK(nccl_tree_chunk(system, 1 << 20) == 65536);
+  CHECK(nccl_tree_chunk(system, 16 << 10) == 8192);
 }
 
 }  // namespace gradwire
