@@ -1,5 +1,6 @@
 #include "strategies/kungfu_pair_averaging.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <string>
@@ -37,9 +38,13 @@ KungfuPairAveraging::KungfuPairAveraging(const PairAveragingOptions& options, Jo
   workers_.resize(static_cast<std::size_t>(job_.world_size));
   for (const int rank : first_ranks(job_)) {
     const auto at = static_cast<std::size_t>(machine_of(job_, rank));
-    if (place_of_.size() <= at) place_of_.resize(at + 1);
+    if (place_of_.size() <= at) place_of_.resize(at + 1, -1);
     place_of_[at] = machines_++;
   }
+  if (job_.machine_of_all.empty()) return;
+  const int machine = machine_of(job_, 0);
+  crowding_ = static_cast<double>(std::ranges::count(job_.machine_of_all, machine)) /
+              static_cast<double>(std::ranges::count(job_.machine_of, machine));
 }
 
 StrategyMaker KungfuPairAveraging::read(Knobs& knobs) {
@@ -64,14 +69,20 @@ int KungfuPairAveraging::peer_machine(int iteration, WorkerId id) const {
   if (all.empty()) {
     return machine_of(job_, random_peer(options_.seed, iteration, id, job_.world_size));
   }
-  const int peers = static_cast<int>(all.size());
-  const int worker = chosen_rank(id, job_.world_size, peers);
-  const int peer = random_peer(options_.seed, iteration, worker, peers);
-  const int machine = all[static_cast<std::size_t>(peer)];
-  if (machine == machine_of(job_, id)) return machine;
-  // The last chosen one up to the peer answers for it.
-  const std::int64_t upto = (std::int64_t{peer} + 1) * job_.world_size;
-  return machine_of(job_, static_cast<int>((upto + peers - 1) / peers - 1));
+  // Its number among all: that of the same worker of its machine.
+  const int own = machine_of(job_, id);
+  const auto local = std::count(job_.machine_of.begin(), job_.machine_of.begin() + id, own);
+  int worker = -1;
+  for (std::int64_t seen = -1; seen < local;) {
+    if (all[static_cast<std::size_t>(++worker)] == own) ++seen;
+  }
+  const int peer = random_peer(options_.seed, iteration, worker, static_cast<int>(all.size()));
+  if (all[static_cast<std::size_t>(peer)] == own || machines_ == 1) return own;
+  // One of the other chosen machines answers for the peer's.
+  const int place = peer % (machines_ - 1);
+  const int own_place = place_of_[static_cast<std::size_t>(own)];
+  const auto at = std::ranges::find(place_of_, place < own_place ? place : place + 1);
+  return static_cast<int>(at - place_of_.begin());
 }
 
 int KungfuPairAveraging::request(int machine, int asking) const {
@@ -125,7 +136,7 @@ void KungfuPairAveraging::start_iteration(int iteration, WorkerId id) {
   if (peer == machine_of(job_, id)) {
     post(Stage::received, id,
          HostWork{.thread = place_of_[static_cast<std::size_t>(peer)],
-                  .time = job_.stands_for * (model_.size / options_.socket_rate),
+                  .time = crowding_ * (model_.size / options_.socket_rate),
                   .label = "model through a socket"});
     return;
   }

@@ -66,7 +66,8 @@ class KungfuPairAveraging final : public Strategy {
   JobView job_;
   PlanGroup model_;
   int machines_ = 0;
-  std::vector<int> place_of_;  ///< of a machine among those with ranks
+  std::vector<int> place_of_;  ///< of a machine among those with ranks; -1: it has none
+  double crowding_ = 1;        ///< workers of a machine for which each of these on it stands
   std::vector<Worker> workers_;
   std::unordered_map<OperationId, Pending> pending_;
   OperationWriter writer_;

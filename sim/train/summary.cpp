@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -99,12 +100,9 @@ void Summary::iteration_ended(std::size_t worker, int iteration,
     add_slowest(samples);
     return;
   }
-  const auto index = static_cast<std::size_t>(iteration - job_.run.warmup);
-  of_iteration_.resize(std::max(of_iteration_.size(), index + 1));
-  of_iteration_[index].push_back(samples.front());
-  if (of_iteration_[index].size() < members_.size()) return;
-  add_mean_rate(of_iteration_[index]);
-  of_iteration_[index] = {};
+  of_worker_.resize(members_.size());
+  of_worker_[worker].push_back(samples.front());
+  if (++measured_ == members_.size() * static_cast<std::size_t>(job_.run.iterations)) add_rates();
 }
 
 void Summary::add_sample(const MemberGroup& member, int iteration, const IterationSample& sample) {
@@ -131,13 +129,22 @@ void Summary::add_slowest(const std::vector<IterationSample>& samples) {
   add_parts(slowest, 1);
 }
 
-void Summary::add_mean_rate(const std::vector<IterationSample>& samples) {
-  double rate = 0;
-  for (const IterationSample& sample : samples) rate += 1 / (sample.end - sample.start);
-  result_.iteration_s.push_back(static_cast<double>(samples.size()) / rate);
-  // Weighted by rates the members' times have just this mean.
-  for (const IterationSample& sample : samples) {
-    add_parts(sample, 1 / (sample.end - sample.start) / rate);
+void Summary::add_rates() {
+  std::vector<double> rates;  // by worker, iterations per second
+  for (const auto& samples : of_worker_) {
+    double seconds = 0;
+    for (const IterationSample& sample : samples) seconds += sample.end - sample.start;
+    rates.push_back(job_.run.iterations / seconds);
+  }
+  const double rate = std::accumulate(rates.begin(), rates.end(), 0.0);
+  result_.iteration_s.assign(static_cast<std::size_t>(job_.run.iterations), 0);
+  // Weighted by their rates the workers' times have a mean in which each iterates once on average.
+  for (std::size_t worker = 0; worker < rates.size(); ++worker) {
+    for (std::size_t i = 0; i < result_.iteration_s.size(); ++i) {
+      const IterationSample& sample = of_worker_[worker][i];
+      result_.iteration_s[i] += rates[worker] / rate * (sample.end - sample.start);
+      add_parts(sample, rates[worker] / rate);
+    }
   }
 }
 

@@ -45,8 +45,10 @@ class Summary {
   void add_sample(const MemberGroup& member, int iteration, const IterationSample& sample);
   /// Iteration times and their parts of synchronous workers: the slowest rank's.
   void add_slowest(const std::vector<IterationSample>& samples);
-  /// Of independent ones: the mean rate's. An iteration is one of each.
-  void add_mean_rate(const std::vector<IterationSample>& samples);
+  /// Of independent ones, once all have been measured: the mean of all iterations per second is
+  /// that of the workers, each over all of its iterations. (Over each by itself short ones would
+  /// weigh more: of 25 and 175 ms the rate is 1 / 100 ms, not 1 / 44 ms.)
+  void add_rates();
   void add_parts(const IterationSample& sample, double weight);
   /// Of the rank that sends most; of independent workers the mean.
   [[nodiscard]] double bytes_sent(const Plans& plans) const;
@@ -58,8 +60,9 @@ class Summary {
   bool independent_;
   std::size_t slowest_member_ = 0;
   RunResult result_;
-  /// Of independent workers: measured iterations, by iteration and member.
-  std::vector<std::vector<IterationSample>> of_iteration_;
+  /// Of independent workers: measured iterations, by member, and how many of all.
+  std::vector<std::vector<IterationSample>> of_worker_;
+  std::size_t measured_ = 0;
   double collectives_ = 0;               ///< of all measured iterations, and
   std::map<PatternId, double> moved_{};  ///< their bytes, by what moved them
   double worst_cost_ = 0;                ///< relative uncertainty of the least certain price

@@ -2,29 +2,50 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include "sim/train/exchange_routes.hpp"
 
 namespace gradwire {
 namespace {
 
-/// Messages over each link, by their shares, of all exchanges once.
+/// Messages over each link, by their shares.
 using Load = std::vector<double>;
 
+/// The worker whose messages these are: who receives, or who sends to a server.
+int worker_of(const Message& message) {
+  return message.to.place == Endpoint::Place::server ? message.from.index : message.to.index;
+}
+
+/// What each worker sends to servers, and what it receives, is 1, evenly over the exchanges that it
+/// may use for that: a worker that asks one of many asks as often where there are fewer.
 Load load_of(const std::vector<Exchange>& exchanges, const Job& job) {
-  Load load(job.cluster.links().size(), 0);
+  using Way = std::tuple<int, Endpoint::Place, Endpoint::Place>;  ///< worker, from, to
+  std::map<Way, double> of_worker;
+  std::vector<std::pair<Way, Pattern>> moved;
   for (const Exchange& exchange : exchanges) {
-    const Pattern pattern = lay_exchange(exchange, job.cluster, job.placement, job.servers);
+    const Message& first = exchange.phases.front().front();
+    const Way way{worker_of(first), first.from.place, first.to.place};
+    Pattern pattern = lay_exchange(exchange, job.cluster, job.placement, job.servers);
+    if (pattern.phases.empty()) continue;
+    ++of_worker[way];
+    moved.emplace_back(way, std::move(pattern));
+  }
+  Load load(job.cluster.links().size(), 0);
+  for (const auto& [way, pattern] : moved) {
     for (const Phase& phase : pattern.phases) {
       for (const PatternFlow& flow : phase.flows) {
         for (std::uint32_t i = 0; i < flow.path_size; ++i) {
           const LinkId link = pattern.path_links[flow.path_begin + i];
-          load[static_cast<std::size_t>(link)] += flow.share;
+          load[static_cast<std::size_t>(link)] += flow.share / of_worker[way];
         }
       }
     }
@@ -32,13 +53,43 @@ Load load_of(const std::vector<Exchange>& exchanges, const Job& job) {
   return load;
 }
 
-Placement chosen_places(const Job& job) {
-  Placement places;
-  const int all = static_cast<int>(job.placement.size());
-  for (int i = 0; i < job.independent_workers_max; ++i) {
-    places.push_back(
-        job.placement[static_cast<std::size_t>(chosen_rank(i, job.independent_workers_max, all))]);
+bool goes_to_server(const Exchange& exchange) {
+  return exchange.phases.front().front().to.place == Endpoint::Place::server;
+}
+
+/// Ranks of whole machines, evenly chosen. Where not even two fit, and beside servers, ranks: what
+/// a machine's ports carry for a server of its own slows its workers, so that each machine counts.
+std::vector<int> chosen_ranks(const Job& job, const std::vector<Exchange>& exchanges) {
+  std::map<int, std::vector<int>> on_machine;
+  for (int rank = 0; rank < static_cast<int>(job.placement.size()); ++rank) {
+    on_machine[job.placement[static_cast<std::size_t>(rank)].node].push_back(rank);
   }
+  std::size_t largest = 0;
+  std::vector<std::vector<int>> units;  // whose ranks are chosen together
+  for (const auto& [machine, ranks] : on_machine) largest = std::max(largest, ranks.size());
+  const bool together = 2 * largest <= static_cast<std::size_t>(job.independent_workers_max) &&
+                        std::ranges::none_of(exchanges, goes_to_server);
+  for (const auto& [machine, ranks] : on_machine) {
+    if (together) {
+      units.push_back(ranks);
+    } else {
+      for (const int rank : ranks) units.push_back({rank});
+    }
+  }
+  const int most = job.independent_workers_max / static_cast<int>(together ? largest : 1);
+  std::vector<int> chosen;
+  for (int i = 0; i < most; ++i) {
+    const int unit = chosen_rank(i, most, static_cast<int>(units.size()));
+    const auto& ranks = units[static_cast<std::size_t>(unit)];
+    chosen.insert(chosen.end(), ranks.begin(), ranks.end());
+  }
+  std::ranges::sort(chosen);
+  return chosen;
+}
+
+Placement places_of(const std::vector<int>& ranks, const Placement& placement) {
+  Placement places;
+  for (const int rank : ranks) places.push_back(placement[static_cast<std::size_t>(rank)]);
   return places;
 }
 
@@ -46,7 +97,8 @@ Placement chosen_places(const Job& job) {
 
 Thinning::Thinning(const Job& job, const std::vector<Exchange>& exchanges)
     : all_(job),
-      placement_(chosen_places(job)),
+      ranks_(chosen_ranks(job, exchanges)),
+      placement_(places_of(ranks_, job.placement)),
       cluster_(job.cluster),
       job_{.profile = job.profile,
            .gpu = job.gpu,
@@ -63,7 +115,7 @@ Thinning::Thinning(const Job& job, const std::vector<Exchange>& exchanges)
            .classes = job.classes,
            .servers = job.servers,
            .independent_workers_max = job.independent_workers_max} {
-  assert(job.independent_workers_max >= 2 && placement_.size() < job.placement.size());
+  assert(placement_.size() >= 2 && placement_.size() < job.placement.size());
   const Load before = load_of(exchanges, all_);
   const Load after = load_of(job.make_strategy(view())->exchanges(), job_);
   capacity_.assign(before.size(), 1);
@@ -72,11 +124,6 @@ Thinning::Thinning(const Job& job, const std::vector<Exchange>& exchanges)
     capacity_[link] = after[link] / before[link];
     cluster_.degrade(static_cast<LinkId>(link), capacity_[link]);
   }
-}
-
-int Thinning::rank(int index) const {
-  return chosen_rank(index, static_cast<int>(placement_.size()),
-                     static_cast<int>(all_.placement.size()));
 }
 
 double Thinning::ratio() const {
@@ -95,9 +142,7 @@ std::vector<MemberGroup> Thinning::chosen(const std::vector<MemberGroup>& member
   assert(members.size() == all_.placement.size());
   std::vector<MemberGroup> chosen;
   chosen.reserve(placement_.size());
-  for (int i = 0; i < static_cast<int>(placement_.size()); ++i) {
-    chosen.push_back(members[static_cast<std::size_t>(rank(i))]);
-  }
+  for (const int rank : ranks_) chosen.push_back(members[static_cast<std::size_t>(rank)]);
   return chosen;
 }
 

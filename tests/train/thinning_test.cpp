@@ -1,7 +1,10 @@
 #include "sim/train/thinning.hpp"
 
+#include <cmath>
+#include <cstdint>
 #include <numeric>
 #include <string>
+#include <vector>
 
 #include "sim/config/yaml_knobs.hpp"
 #include "strategies/kungfu_pair_averaging.hpp"
@@ -24,11 +27,9 @@ struct Run {
   /// one port: 8 * 6 MB / 1 GB/s = 48 ms each way, so that the network decides; at 100 GB/s
   /// compute does.
   BytesPerSecond rate;
-  int workers;       ///< that stand for 64
-  double tolerance;  ///< relative, of throughput and of mean staleness
 };
 
-RunResult simulate_on(const Run& run, int workers_max) {
+RunResult simulate_on(const Run& run, int workers_max, std::uint64_t seed = 1) {
   ToyTraining toy(8, 8, run.rate);
   toy.warmup = 5;
   toy.iterations = 20;
@@ -36,62 +37,98 @@ RunResult simulate_on(const Run& run, int workers_max) {
   const auto strategy = run.read(defaults);
   const auto library = toy.library();
   Job job = toy.job(strategy, library);
+  job.run.seed = seed;
   job.jitter = {.rank = 0.02, .iteration = 0.05, .layer = 0.02};
   for (int machine = 0; machine < 8; ++machine) job.servers.push_back(machine);
   job.independent_workers_max = workers_max;
   return simulate(job);
 }
 
-double mean_iteration(const RunResult& result) {
-  return std::accumulate(result.iteration_s.begin(), result.iteration_s.end(), 0.0) /
-         static_cast<double>(result.iteration_s.size());
+/// Above this share of the mean, four seeds are too few.
+constexpr double noise_max = 0.05;
+
+/// Mean over seeds and the standard error of it.
+struct Estimate {
+  double mean = 0;
+  double error = 0;
+};
+
+Estimate estimate(const std::vector<double>& values) {
+  const auto count = static_cast<double>(values.size());
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return {mean, std::sqrt(squares / (count - 1) / count)};
 }
 
+struct Estimates {
+  Estimate throughput;  ///< iterations per second
+  Estimate staleness;
+};
+
+Estimates estimates_of(const Run& run, int workers_max) {
+  std::vector<double> rates;
+  std::vector<double> staleness;
+  for (const std::uint64_t seed : {1U, 2U, 3U, 4U}) {
+    const RunResult result = simulate_on(run, workers_max, seed);
+    const double total = std::accumulate(result.iteration_s.begin(), result.iteration_s.end(), 0.0);
+    rates.push_back(static_cast<double>(result.iteration_s.size()) / total);
+    staleness.push_back(result.staleness.value_or(0));
+  }
+  return {estimate(rates), estimate(staleness)};
+}
+
+/// Both sides are known from four seeds only: 3.18 standard errors of the difference more,
+/// Student's t for 3 degrees of freedom and 95 %.
+void hold(const Estimate& thinned, const Estimate& exact, double allowed) {
+  constexpr double t_of_four = 3.18;
+  const double noise = t_of_four * std::hypot(thinned.error, exact.error);
+  INFO("thinned " << thinned.mean << " +- " << thinned.error << ", exact " << exact.mean << " +- "
+                  << exact.error);
+  CHECK(noise <= noise_max * exact.mean);  // else the check below says nothing
+  CHECK(std::abs(thinned.mean - exact.mean) <= allowed * exact.mean + noise);
+}
+
+/// What issue 5 asks for.
+constexpr double allowed = 0.03;
+
 void hold(const Run& run) {
-  INFO(run.name << " at " << run.rate.count() / 1e9 << " GB/s, " << run.workers << " workers");
-  const RunResult exact = simulate_on(run, 64);
-  REQUIRE(exact.fidelity_why == "every rank goes its own pace");
-  const RunResult thinned = simulate_on(run, run.workers);
-  CHECK(thinned.world_size == 64);
-  CHECK(thinned.fidelity == "worker");
-  CHECK(1 / mean_iteration(thinned) == Approx(1 / mean_iteration(exact)).epsilon(run.tolerance));
-  REQUIRE(thinned.staleness.has_value() == exact.staleness.has_value());
-  if (exact.staleness) {
-    CHECK(*thinned.staleness == Approx(*exact.staleness).epsilon(run.tolerance));
+  const Estimates exact = estimates_of(run, 64);
+  for (const int workers : {32, 16}) {
+    INFO(run.name << " at " << run.rate.count() / 1e9 << " GB/s, " << workers << " workers");
+    const Estimates thinned = estimates_of(run, workers);
+    hold(thinned.throughput, exact.throughput, allowed);
+    if (exact.staleness.mean > 0) hold(thinned.staleness, exact.staleness, allowed);
   }
 }
 
+constexpr BytesPerSecond fast{100e9};
+constexpr BytesPerSecond slow{1e9};
+
 }  // namespace
 
-TEST_CASE("16 or 32 workers stand for 64 within 3 % where compute decides", "[train][thinning]") {
-  constexpr BytesPerSecond fast{100e9};
-  const int workers = GENERATE(32, 16);
-  hold({"ps_async", PsAsync::read, fast, workers, 0.03});
-  hold({"kungfu_pair_averaging", KungfuPairAveraging::read, fast, workers, 0.03});
+TEST_CASE("32 or 16 workers stand for 64 within 3 % where compute decides", "[train][thinning]") {
+  hold({"ps_async", PsAsync::read, fast});
+  hold({"kungfu_pair_averaging", KungfuPairAveraging::read, fast});
 }
 
-// The bursts that a thinned run loses: not yet within the 3 % that the issue asks for. Measured,
-// with some percent between two runs that differ in the last bits: ps_async 3 % slow at 32 and 8 %
-// at 16, ssp 7 % slow at 16 and 5 % too stale at 32, pair averaging, whose ports idle most, 9 and
-// 23 % slow.
-TEST_CASE("16 or 32 workers stand for 64 within 10 % at parameter servers on slow links",
+TEST_CASE("32 or 16 workers stand for 64 within 3 % at parameter servers on slow links",
           "[train][thinning]") {
-  constexpr BytesPerSecond slow{1e9};
-  const int workers = GENERATE(32, 16);
-  hold({"ps_async", PsAsync::read, slow, workers, 0.10});
-  hold({"ssp", Ssp::read, slow, workers, 0.10});
+  hold({"ps_async", PsAsync::read, slow});
 }
 
-TEST_CASE("32 workers stand for 64 within 10 % and 16 within 25 % of pair averaging on slow links",
+TEST_CASE("32 or 16 workers stand for 64 within 3 % at a bounded staleness on slow links",
           "[train][thinning]") {
-  constexpr BytesPerSecond slow{1e9};
-  hold({"kungfu_pair_averaging", KungfuPairAveraging::read, slow, 32, 0.10});
-  hold({"kungfu_pair_averaging", KungfuPairAveraging::read, slow, 16, 0.25});
+  hold({"ssp", Ssp::read, slow});
+}
+
+TEST_CASE("32 or 16 workers stand for 64 within 3 % of pair averaging on slow links",
+          "[train][thinning]") {
+  hold({"kungfu_pair_averaging", KungfuPairAveraging::read, slow});
 }
 
 TEST_CASE("a thinned run names the approximation and its ratio", "[train][thinning]") {
-  const RunResult thinned =
-      simulate_on({"ps_async", PsAsync::read, BytesPerSecond{1e9}, 16, 0}, 16);
+  const RunResult thinned = simulate_on({"ps_async", PsAsync::read, slow}, 16);
   CHECK(thinned.fidelity_why ==
         "every rank goes its own pace; thinning: 16 evenly chosen stand for 64, 4 each");
 }
