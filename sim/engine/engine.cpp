@@ -65,7 +65,8 @@ constexpr std::size_t fluid_classes_max_alone = 64;
 constexpr std::size_t simgrid_columns_max = 2000;
 /// Above this many it is given this slack, by our own measurement of P3, whose slices overlap most:
 /// two iterations on 64 machines with a server each, 8322 columns, took 2.5 s in place of 15.5 s
-/// with it, and came out 0.28 % longer.
+/// with it, and came out 0.28 % longer. tests/train/own_solver_test.cpp holds whole jobs with it to
+/// exact ones.
 constexpr std::size_t exact_columns_max = 20000;
 constexpr double large_slack = 0.01;
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <map>
 #include <numeric>
 #include <stdexcept>
@@ -17,6 +18,10 @@ namespace {
 /// `other`, what no span explains, stays under this share of the iteration.
 constexpr double other_max = 0.01;
 constexpr std::size_t links_reported = 20;
+/// Workers that go their own pace are told not to be steady above this change of their mean
+/// iteration, relative, from one half of those measured to the other. Assumed: what ten iterations
+/// of 64 workers on a saturated network differ from seed to seed.
+constexpr double drift_max = 0.05;
 
 /// How far compute times of a profile may be off, relative. Where a model made or changed them, its
 /// own error and a recording's; else by where they come from. recorded: the closure of a recording
@@ -146,6 +151,24 @@ void Summary::add_rates() {
       add_parts(sample, rates[worker] / rate);
     }
   }
+  warn_of_drift();
+}
+
+void Summary::warn_of_drift() {
+  const auto& times = result_.iteration_s;
+  if (times.size() < 2) return;
+  const auto half = static_cast<std::ptrdiff_t>(times.size() / 2);
+  const auto mean = [](auto first, auto last) {
+    return std::accumulate(first, last, 0.0) / static_cast<double>(last - first);
+  };
+  const double change =
+      mean(times.end() - half, times.end()) / mean(times.begin(), times.begin() + half) - 1;
+  if (std::abs(change) <= drift_max) return;
+  result_.warnings.push_back(
+      {"not-steady",
+       fmt::format("the later half of the measured iterations takes {:.0f} % {} than the earlier; "
+                   "workers that go their own pace need more run.warmup and run.iterations",
+                   100 * std::abs(change), change > 0 ? "longer" : "less")});
 }
 
 void Summary::add_parts(const IterationSample& sample, double weight) {

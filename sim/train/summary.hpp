@@ -49,6 +49,7 @@ class Summary {
   /// that of the workers, each over all of its iterations. (Over each by itself short ones would
   /// weigh more: of 25 and 175 ms the rate is 1 / 100 ms, not 1 / 44 ms.)
   void add_rates();
+  void warn_of_drift();
   void add_parts(const IterationSample& sample, double weight);
   /// Of the rank that sends most; of independent workers the mean.
   [[nodiscard]] double bytes_sent(const Plans& plans) const;

@@ -29,6 +29,7 @@ TEST_CASE("LB-SGD's warm-up steps are synchronous", "[lb_sgd]") {
   CHECK(describe(strategy.on_event(Seconds{}, BackwardDone{})) ==
         Words{"copy into buffer", "all-reduce of all gradients", "gate 1", "divide", "copy back"});
   // The first stale step waits for nothing.
+  CHECK(strategy.on_event(Seconds{}, IterationStart{.iteration = 1}).empty());
   CHECK(describe(strategy.on_event(Seconds{}, BackwardDone{}))[0] ==
         "swap with the last batch's gradients");
 }

@@ -142,10 +142,9 @@ TEST_CASE("NVLinks to the other GPU are direct, and must be counted alike", "[nc
   check_refused(two_gpus(nvlink("0000:01:00.0", 4), nvlink("0000:00:00.0", 2)),
                 "t.xml:4:1: 0:01:00.0 counts 2 NVLinks to 0:00:00.0, which counts 4 back; expected "
                 "the same both ways");
-  check_refused(
-      two_gpus(nvlink("0000:01:00.0", 13), nvlink("0000:00:00.0", 13)),
-      "t.xml: gpu0 has 13 NVLinks, more than the 12 of a100-sxm4-40gb; expected another "
-      "GPU model");
+  check_refused(two_gpus(nvlink("0000:01:00.0", 13), nvlink("0000:00:00.0", 13)),
+                "t.xml: gpu0 has 13 NVLinks, more than the 12 of a100-sxm4-40gb; expected another "
+                "GPU model");
 }
 
 TEST_CASE("what a file hides is assumed aloud", "[nccl_topo]") {
@@ -271,10 +270,9 @@ TEST_CASE("ports that no training uses are left out by name", "[nccl_topo]") {
   const NodeGraph node = import_nccl_topo(text, "p4d.xml", with).node;
   CHECK(node.nics().size() == 2);
   with.leave_out = {"efa9"};
-  CHECK_THROWS_MATCHES(
-      import_nccl_topo(text, "p4d.xml", with), ConfigError,
-      Catch::Message("p4d.xml: unknown NIC 'efa9'; expected one of efa0, efa1, "
-                     "efa2, efa3; did you mean 'efa0'?"));
+  CHECK_THROWS_MATCHES(import_nccl_topo(text, "p4d.xml", with), ConfigError,
+                       Catch::Message("p4d.xml: unknown NIC 'efa9'; expected one of efa0, efa1, "
+                                      "efa2, efa3; did you mean 'efa0'?"));
 }
 
 TEST_CASE("files that give no node are refused with their place", "[nccl_topo]") {

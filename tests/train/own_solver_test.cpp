@@ -69,7 +69,7 @@ TEST_CASE("Without slack our own solver's iterations are SimGrid's", "[train][ow
 TEST_CASE(
     "A job's throughput with 1 % of slack is the exact one within 1 %, and its result says so",
     "[train][own-solver]") {
-  // Half a slack late on average, a message makes no later one later than by its own slack.
+  // Each message ends at most 1 % of its time late, so that a chain of them does, too.
   constexpr double slack = 0.01;
   const Run run = run_of(GENERATE(0, 1, 2, 3));
   const int machines = GENERATE(4, 16);

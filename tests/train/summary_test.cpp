@@ -1,0 +1,75 @@
+#include "sim/train/summary.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "sim/engine/engine.hpp"
+#include "sim/train/plans.hpp"
+#include "strategies/ps_async.hpp"
+#include "tests/catch.hpp"
+#include "tests/train/toy_training.hpp"
+
+using namespace gradwire;
+using namespace gradwire::test;
+
+namespace {
+
+/// What a run tells of two workers that go their own pace. @param of_worker  ms of each iteration.
+RunResult told_of(const std::vector<std::vector<double>>& of_worker) {
+  ToyTraining toy(static_cast<int>(of_worker.size()));
+  toy.warmup = 0;
+  toy.iterations = static_cast<int>(of_worker.front().size());
+  toy.servers = {0};
+  const auto strategy = make<PsAsync>(PsAsyncOptions{});
+  const auto library = toy.library();
+  const Job job = toy.job(strategy, library);
+  std::vector<MemberGroup> members;
+  for (int rank = 0; rank < static_cast<int>(of_worker.size()); ++rank) {
+    members.push_back({.rank = rank});
+  }
+  Summary summary(job, members, true);
+  for (std::size_t worker = 0; worker < of_worker.size(); ++worker) {
+    double now = 0;
+    for (std::size_t i = 0; i < of_worker[worker].size(); ++i) {
+      IterationSample sample{.start = now, .end = now + 1e-3 * of_worker[worker][i], .parts = {}};
+      now = sample.end;
+      sample.parts[static_cast<std::size_t>(Part::backward)] = sample.end - sample.start;
+      summary.iteration_ended(worker, static_cast<int>(i), {sample});
+    }
+  }
+  const Plans plans(job, *strategy(job_view(job)));
+  const auto engine = make_engine(toy.cluster, plans.patterns(), {});
+  return summary.result(plans, engine->network(), Seconds{1}, 0, 0, {});
+}
+
+double mean_ms(const RunResult& result) {
+  return 1e3 * std::accumulate(result.iteration_s.begin(), result.iteration_s.end(), 0.0) /
+         static_cast<double>(result.iteration_s.size());
+}
+
+}  // namespace
+
+TEST_CASE("Workers that go their own pace have the throughput of all they did in their time",
+          "[train][summary]") {
+  // Two iterations in 200 ms and two in 50 ms: 10 and 40 a second, 25 on average.
+  const RunResult result = told_of({{25, 175}, {25, 25}});
+  CHECK(mean_ms(result) == Approx(1000.0 / 25));
+  // The parts add up to it.
+  CHECK(1e3 * std::accumulate(result.breakdown.begin(), result.breakdown.end(), 0.0) ==
+        Approx(1000.0 / 25));
+}
+
+TEST_CASE("Iterations that still become longer are warned of, steady ones are not",
+          "[train][summary]") {
+  // 100 ms, then 110.
+  const RunResult drifting = told_of({{100, 100, 110, 110}, {100, 100, 110, 110}});
+  REQUIRE(drifting.warnings.size() == 1);
+  CHECK(drifting.warnings.front().code == "not-steady");
+  CHECK(drifting.warnings.front().text ==
+        "the later half of the measured iterations takes 10 % longer than the earlier; workers "
+        "that go their own pace need more run.warmup and run.iterations");
+  CHECK(told_of({{100, 110, 100, 110}, {110, 100, 110, 100}}).warnings.empty());
+}
