@@ -37,6 +37,7 @@ class Builder {
         separate_phases_(separate_phases),
         local_link_(links.size(), unused),
         seen_(links.size()) {
+    reserve(patterns);
     graph_.path_begin.push_back(0);
     graph_.before_begin.push_back(0);
     graph_.pattern_count = static_cast<int>(patterns.size());
@@ -52,9 +53,26 @@ class Builder {
   static constexpr std::uint32_t unused = FlowGraph::no_group;
   using KindKey = std::tuple<double, std::int64_t, Hop, double>;
 
+  void reserve(std::span<const Pattern> patterns) {
+    std::size_t flows = 0;
+    std::size_t path = 0;
+    for (const Pattern& pattern : patterns) {
+      for (const Phase& phase : pattern.phases) {
+        flows += phase.flows.size();
+        for (const PatternFlow& flow : phase.flows) path += flow.path_size;
+      }
+    }
+    graph_.kind.reserve(flows);
+    graph_.group.reserve(flows);
+    graph_.path.reserve(path);
+    graph_.path_begin.reserve(flows + 1);
+    graph_.before_begin.reserve(flows + 1);
+  }
+
   void add_phase(int pattern_id, const Pattern& pattern, const Phase& phase) {
     if (phase.flows.empty()) return;
     assert(phase.steps >= 1);
+    if (separate_phases_ || graph_.parts.empty()) graph_.parts.push_back(graph_.end());
     kind_index_.clear();
     group_index_.clear();
     last_arrival_.clear();
@@ -117,14 +135,17 @@ class Builder {
       graph_.path.push_back(connection(flow, connections, ceiling));
     }
     graph_.path_begin.push_back(static_cast<std::uint32_t>(graph_.path.size()));
+    const auto phase = static_cast<std::uint32_t>(graph_.phases.size() - 1);
+    graph_.kind.push_back(kind_of({phase, flow.share, latency, hop, ceiling}));
+  }
+
+  std::uint32_t kind_of(const FlowKind& kind) {
+    if (!graph_.kind.empty() && graph_.kinds[graph_.kind.back()] == kind) return graph_.kind.back();
+    const KindKey key{kind.share, femtoseconds(kind.latency), kind.hop, kind.ceiling};
     const auto next = static_cast<std::uint32_t>(graph_.kinds.size());
-    const auto [found, is_new] =
-        kind_index_.try_emplace(KindKey{flow.share, femtoseconds(latency), hop, ceiling}, next);
-    if (is_new) {
-      const auto phase = static_cast<std::uint32_t>(graph_.phases.size() - 1);
-      graph_.kinds.push_back({phase, flow.share, latency, hop, ceiling});
-    }
-    graph_.kind.push_back(found->second);
+    const auto [found, is_new] = kind_index_.try_emplace(key, next);
+    if (is_new) graph_.kinds.push_back(kind);
+    return found->second;
   }
 
   std::uint32_t local(LinkId id) {

@@ -21,6 +21,8 @@ struct FlowKind {
   Hop hop = Hop::nvlink;
   /// Bytes per second that its TCP connections carry at most.
   double ceiling = std::numeric_limits<double>::infinity();
+
+  bool operator==(const FlowKind&) const = default;
 };
 
 /// A phase of a pattern and its flows.
@@ -30,6 +32,15 @@ struct PhaseRange {
   std::uint32_t flow_end = 0;
   int steps = 1;
   Coupling coupling = Coupling::independent;
+};
+
+/// Flows that share no link, kind or group with those before: where their own begin. They end where
+/// the next part's begin.
+struct GraphPart {
+  std::uint32_t flow_begin = 0;
+  std::uint32_t link_begin = 0;
+  std::uint32_t group_begin = 0;
+  std::uint32_t kind_begin = 0;
 };
 
 /// All flows of all patterns and the links they use, as parallel arrays.
@@ -53,8 +64,14 @@ struct FlowGraph {
   std::vector<FlowKind> kinds;
   std::size_t links_used = 0;      ///< different ones of the cluster
   std::vector<PhaseRange> phases;  ///< phases without flows are left out
+  std::vector<GraphPart> parts;    ///< a part a phase when phases are separate, else one of all
   int pattern_count = 0;
 
+  /// Where a part that comes next would begin.
+  [[nodiscard]] GraphPart end() const {
+    return {static_cast<std::uint32_t>(kind.size()), static_cast<std::uint32_t>(capacity.size()),
+            group_count, static_cast<std::uint32_t>(kinds.size())};
+  }
   [[nodiscard]] std::size_t flow_count() const { return kind.size(); }
   [[nodiscard]] std::span<const std::uint32_t> links_of(std::size_t flow) const {
     return std::span(path).subspan(path_begin[flow], path_begin[flow + 1] - path_begin[flow]);

@@ -11,17 +11,22 @@ namespace {
 using Node = std::uint32_t;
 using ClassId = std::uint32_t;
 
+/// Of a part's nodes, its flows come first, then its links, then its groups.
 class Refiner {
  public:
-  explicit Refiner(const FlowGraph& graph);
-  void run();
-  /// Classes of `count` nodes from `first` on, numbered in order of appearance. @return how many.
-  std::uint32_t read(Node first, std::size_t count, std::vector<std::uint32_t>& out) const;
-
-  [[nodiscard]] Node first_link() const { return flows_; }
-  [[nodiscard]] Node first_group() const { return flows_ + links_; }
+  explicit Refiner(const FlowGraph& graph) : graph_(graph) {}
+  /// A part after the other: what they need of memory is used again.
+  void run(const GraphPart& begin, const GraphPart& end);
+  void add_to(Partition& result) const;
 
  private:
+  [[nodiscard]] Node first_group() const { return flows_ + links_; }
+  void index_users();
+  void sort_by_kind_and_capacity();
+  /// Appends the classes of the nodes from `first` to `last`, numbered in order of appearance from
+  /// `numbered` on, which then counts them, too.
+  void read(Node first, Node last, std::vector<std::uint32_t>& out, std::uint32_t& numbered) const;
+
   /// Its members stand side by side in order_.
   struct Class {
     std::uint32_t begin = 0;
@@ -36,7 +41,6 @@ class Refiner {
     [[nodiscard]] bool splits() const { return hits != size || low != high; }
   };
 
-  void index_users();
   void sort_by(const std::vector<std::uint32_t>& colour, std::uint32_t colours);
   void split_by(ClassId splitter);
   void count_hits();
@@ -47,9 +51,12 @@ class Refiner {
   template <class Visit>
   void for_neighbours(Node node, Visit visit) const {
     if (node < flows_) {
-      for (const std::uint32_t link : graph_.links_of(node)) visit(flows_ + link);
-      const std::uint32_t group = graph_.group[node];
-      if (group != FlowGraph::no_group) visit(first_group() + group);
+      const std::size_t flow = begin_.flow_begin + node;
+      for (const std::uint32_t link : graph_.links_of(flow)) {
+        visit(flows_ + (link - begin_.link_begin));
+      }
+      const std::uint32_t group = graph_.group[flow];
+      if (group != FlowGraph::no_group) visit(first_group() + (group - begin_.group_begin));
     } else {
       const std::size_t shared = node - flows_;
       for (std::size_t i = users_begin_[shared]; i < users_begin_[shared + 1]; ++i) {
@@ -59,9 +66,11 @@ class Refiner {
   }
 
   const FlowGraph& graph_;
-  Node flows_;
-  Node links_;
-  Node nodes_;
+  GraphPart begin_{};
+  GraphPart end_{};
+  Node flows_ = 0;
+  Node links_ = 0;
+  Node nodes_ = 0;
   std::vector<std::uint32_t> users_begin_;  // link or group -> its flows in users_
   std::vector<Node> users_;
   std::vector<Node> order_;
@@ -74,24 +83,38 @@ class Refiner {
   std::vector<ClassId> hit_classes_;
 };
 
-Refiner::Refiner(const FlowGraph& graph)
-    : graph_(graph),
-      flows_(static_cast<Node>(graph.flow_count())),
-      links_(static_cast<Node>(graph.capacity.size())),
-      nodes_(flows_ + links_ + graph.group_count),
-      count_(nodes_, 0) {
+void Refiner::run(const GraphPart& begin, const GraphPart& end) {
+  begin_ = begin;
+  end_ = end;
+  flows_ = end.flow_begin - begin.flow_begin;
+  links_ = end.link_begin - begin.link_begin;
+  nodes_ = flows_ + links_ + (end.group_begin - begin.group_begin);
+  count_.assign(nodes_, 0);
   index_users();
+  sort_by_kind_and_capacity();
+  std::size_t done = 0;
+  while (done < queue_.size()) {  // it grows
+    const ClassId splitter = queue_[done++];
+    classes_[splitter].queued = false;
+    split_by(splitter);
+  }
+}
+
+void Refiner::sort_by_kind_and_capacity() {
   std::vector<std::uint32_t> colour(nodes_);
-  std::copy(graph.kind.begin(), graph.kind.end(), colour.begin());
-  auto colours = static_cast<std::uint32_t>(graph.kinds.size());
+  for (Node flow = 0; flow < flows_; ++flow) {
+    colour[flow] = graph_.kind[begin_.flow_begin + flow] - begin_.kind_begin;
+  }
+  std::uint32_t colours = end_.kind_begin - begin_.kind_begin;
   std::map<double, std::uint32_t> by_capacity;
   for (Node link = 0; link < links_; ++link) {
-    const auto [found, is_new] = by_capacity.try_emplace(graph.capacity[link], colours);
+    const double capacity = graph_.capacity[begin_.link_begin + link];
+    const auto [found, is_new] = by_capacity.try_emplace(capacity, colours);
     if (is_new) ++colours;
     colour[flows_ + link] = found->second;
   }
   std::fill(colour.begin() + first_group(), colour.end(), colours);
-  sort_by(colour, colours + (graph.group_count > 0 ? 1 : 0));
+  sort_by(colour, colours + (first_group() < nodes_ ? 1 : 0));
 }
 
 void Refiner::index_users() {
@@ -108,7 +131,8 @@ void Refiner::index_users() {
 }
 
 void Refiner::sort_by(const std::vector<std::uint32_t>& colour, std::uint32_t colours) {
-  classes_.resize(colours);
+  classes_.assign(colours, {});
+  queue_.clear();
   for (const std::uint32_t c : colour) ++classes_[c].size;
   std::uint32_t begin = 0;
   std::vector<std::uint32_t> next(colours);
@@ -123,15 +147,6 @@ void Refiner::sort_by(const std::vector<std::uint32_t>& colour, std::uint32_t co
   for (Node node = 0; node < nodes_; ++node) {
     position_[node] = next[colour[node]]++;
     order_[position_[node]] = node;
-  }
-}
-
-void Refiner::run() {
-  std::size_t done = 0;
-  while (done < queue_.size()) {  // it grows
-    const ClassId splitter = queue_[done++];
-    classes_[splitter].queued = false;
-    split_by(splitter);
   }
 }
 
@@ -215,28 +230,34 @@ void Refiner::queue(ClassId id) {
   queue_.push_back(id);
 }
 
-std::uint32_t Refiner::read(Node first, std::size_t count, std::vector<std::uint32_t>& out) const {
+void Refiner::read(Node first, Node last, std::vector<std::uint32_t>& out,
+                   std::uint32_t& numbered) const {
   std::vector<std::uint32_t> number(classes_.size(), FlowGraph::no_group);
-  std::uint32_t numbered = 0;
-  out.resize(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    std::uint32_t& name = number[class_of_[first + i]];
+  for (Node node = first; node < last; ++node) {
+    std::uint32_t& name = number[class_of_[node]];
     if (name == FlowGraph::no_group) name = numbered++;
-    out[i] = name;
+    out.push_back(name);
   }
-  return numbered;
+}
+
+void Refiner::add_to(Partition& result) const {
+  read(0, flows_, result.flow_class, result.flow_classes);
+  read(flows_, first_group(), result.link_class, result.link_classes);
+  read(first_group(), nodes_, result.group_class, result.group_classes);
 }
 
 }  // namespace
 
 Partition refine(const FlowGraph& graph) {
   Refiner refiner(graph);
-  refiner.run();
   Partition result;
-  result.flow_classes = refiner.read(0, graph.flow_count(), result.flow_class);
-  result.link_classes =
-      refiner.read(refiner.first_link(), graph.capacity.size(), result.link_class);
-  result.group_classes = refiner.read(refiner.first_group(), graph.group_count, result.group_class);
+  result.flow_class.reserve(graph.flow_count());
+  result.link_class.reserve(graph.capacity.size());
+  result.group_class.reserve(graph.group_count);
+  for (std::size_t i = 0; i < graph.parts.size(); ++i) {
+    refiner.run(graph.parts[i], i + 1 < graph.parts.size() ? graph.parts[i + 1] : graph.end());
+    refiner.add_to(result);
+  }
   return result;
 }
 

@@ -144,6 +144,25 @@ TEST_CASE("Merged flows get the rates that they have one by one", "[engine][refi
   CHECK(merged > 200);
 }
 
+TEST_CASE("Phases that are refined one by one have the classes of all at once",
+          "[engine][refinement]") {
+  auto links = toy::star(16, bandwidth, latency);
+  links[5].capacity *= 4;
+  Pattern pattern = toy::ring(toy::ranks(16), 3);
+  pattern.phases.push_back(pattern.phases.front());
+  FlowGraph graph = make_flow_graph(links, std::vector{pattern, toy::ring(toy::ranks(8))}, true);
+  REQUIRE(graph.parts.size() == 3);
+  const Partition by_phase = refine(graph);
+  graph.parts.resize(1);
+  const Partition at_once = refine(graph);
+  CHECK(by_phase.flow_class == at_once.flow_class);
+  CHECK(by_phase.link_class == at_once.link_class);
+  CHECK(by_phase.group_class == at_once.group_class);
+  CHECK(by_phase.flow_classes == at_once.flow_classes);
+  CHECK(by_phase.link_classes == at_once.link_classes);
+  CHECK(by_phase.group_classes == at_once.group_classes);
+}
+
 TEST_CASE("A quotient keeps one row for links that limit the same flows", "[engine][refinement]") {
   auto links = toy::star(16, bandwidth, latency);
   links[5].capacity *= 4;
