@@ -166,16 +166,16 @@ void BytePsAsync::step(WorkerId rank) {
   poster_.post(Gate{{over}, rank});
 }
 
-void BytePsAsync::difference_ready(std::size_t number) {
-  Machine& machine = machines_[number];
-  if (++machine.ready < machine.ranks.size()) return;
-  machine.ready = 0;
-  machine.under_way = tasks_.size();
+void BytePsAsync::difference_ready(std::size_t machine) {
+  Machine& here = machines_[machine];
+  if (++here.ready < here.ranks.size()) return;
+  here.ready = 0;
+  here.under_way = tasks_.size();
   for (const BytePsUnit& unit : units_) {
     for (const std::size_t task : unit.tasks) {
-      const auto then = [this, number, task] { reduced(number, task); };
-      if (machine.ranks.size() > 1) {
-        machine.reduce.add(item(task, "REDUCE ", then));
+      const auto then = [this, machine, task] { reduced(machine, task); };
+      if (here.ranks.size() > 1) {
+        here.reduce.add(item(task, "REDUCE ", then));
       } else {
         then();
       }
@@ -201,45 +201,46 @@ LaneItem BytePsAsync::item(std::size_t task, const std::string& what, Poster::Th
           std::move(then)};
 }
 
-void BytePsAsync::reduced(std::size_t number, std::size_t task) {
-  on_thread(number, Thread::d2h, options_.stage_time, [this, number, task] {
-    machines_[number].to_host.add(item(task, "COPYD2H ", [this, number, task] {
-      const double groups = switch_groups(machines_[number]);
-      on_thread(number, Thread::pcie_reduce, (groups - 1) * (tasks_[task].size / options_.sum_rate),
-                [this, number, task] { on_host(number, task); });
+void BytePsAsync::reduced(std::size_t machine, std::size_t task) {
+  on_thread(machine, Thread::d2h, options_.stage_time, [this, machine, task] {
+    machines_[machine].to_host.add(item(task, "COPYD2H ", [this, machine, task] {
+      const double groups = switch_groups(machines_[machine]);
+      on_thread(machine, Thread::pcie_reduce,
+                (groups - 1) * (tasks_[task].size / options_.sum_rate),
+                [this, machine, task] { on_host(machine, task); });
     }));
   });
 }
 
-void BytePsAsync::on_host(std::size_t number, std::size_t task) {
-  on_thread(number, Thread::push, options_.stage_time, [this, number, task] {
-    auto& server = machines_[number].servers[static_cast<std::size_t>(tasks_[task].server)];
-    server.push(item(task, "", [this, number, task] { added(number, task); }), tasks_[task].key);
+void BytePsAsync::on_host(std::size_t machine, std::size_t task) {
+  on_thread(machine, Thread::push, options_.stage_time, [this, machine, task] {
+    auto& server = machines_[machine].servers[static_cast<std::size_t>(tasks_[task].server)];
+    server.push(item(task, "", [this, machine, task] { added(machine, task); }), tasks_[task].key);
   });
 }
 
-void BytePsAsync::added(std::size_t number, std::size_t task) {
-  missed_ += additions_[task] - machines_[number].pulled[task];
+void BytePsAsync::added(std::size_t machine, std::size_t task) {
+  missed_ += additions_[task] - machines_[machine].pulled[task];
   ++additions_[task];
   ++updates_;
   poster_.post(HostWork{HostWork::no_thread, 2 * job_.message_latency, "acknowledge, request"},
-               [this, number, task] {
-                 on_thread(number, Thread::pull, options_.stage_time,
-                           [this, number, task] { pulled(number, task); });
+               [this, machine, task] {
+                 on_thread(machine, Thread::pull, options_.stage_time,
+                           [this, machine, task] { pulled(machine, task); });
                });
 }
 
-void BytePsAsync::pulled(std::size_t number, std::size_t task) {
-  Machine& machine = machines_[number];
-  machine.pulled[task] = additions_[task];
-  auto& server = machine.servers[static_cast<std::size_t>(tasks_[task].server)];
-  server.pull(item(task, "", [this, number, task] {
-    on_thread(number, Thread::h2d, options_.stage_time, [this, number, task] {
-      Machine& puller = machines_[number];
-      puller.to_gpus.add(item(task, "COPYH2D ", [this, number, task] {
-        const auto then = [this, number] { finished(number); };
-        if (machines_[number].ranks.size() > 1) {
-          machines_[number].broadcast.add(item(task, "BROADCAST ", then));
+void BytePsAsync::pulled(std::size_t machine, std::size_t task) {
+  Machine& here = machines_[machine];
+  here.pulled[task] = additions_[task];
+  auto& server = here.servers[static_cast<std::size_t>(tasks_[task].server)];
+  server.pull(item(task, "", [this, machine, task] {
+    on_thread(machine, Thread::h2d, options_.stage_time, [this, machine, task] {
+      Machine& puller = machines_[machine];
+      puller.to_gpus.add(item(task, "COPYH2D ", [this, machine, task] {
+        const auto then = [this, machine] { finished(machine); };
+        if (machines_[machine].ranks.size() > 1) {
+          machines_[machine].broadcast.add(item(task, "BROADCAST ", then));
         } else {
           then();
         }
@@ -248,10 +249,10 @@ void BytePsAsync::pulled(std::size_t number, std::size_t task) {
   }));
 }
 
-void BytePsAsync::finished(std::size_t number) {
-  Machine& machine = machines_[number];
-  if (--machine.under_way > 0) return;
-  for (const OperationId flag : std::exchange(machine.over, {})) poster_.post(Raise{flag});
+void BytePsAsync::finished(std::size_t machine) {
+  Machine& here = machines_[machine];
+  if (--here.under_way > 0) return;
+  for (const OperationId flag : std::exchange(here.over, {})) poster_.post(Raise{flag});
 }
 
 std::vector<PlanGroup> BytePsAsync::plan(int /*iteration*/) const {
