@@ -41,10 +41,10 @@ NcclVersion read_version(YamlMap& map, std::vector<Warning>& warnings) {
                                     *text));
   }
   if (version.minor < nccl_minor_first || version.minor > nccl_minor_last) {
-    const NcclConstants& constants = nccl_constants(version);
+    const int priced_as = std::max(nccl_constants(version).first_minor, nccl_minor_first);
     warnings.push_back(
-        {"outside-calibrated-range", fmt::format("NCCL {} is priced with the constants of 2.{}",
-                                                 *text, constants.first_minor)});
+        {"outside-calibrated-range",
+         fmt::format("NCCL {} is priced with the constants of 2.{}", *text, priced_as)});
   }
   return version;
 }

@@ -58,6 +58,12 @@ std::vector<NcclConstants> make_constants() {
   constants.tree_channel = two_rows({26.5, 18.5, 10.0}, {24.0, 22.5, 16.0});
   constants.ll128_correction = &correction_ll128_old;
   std::vector<NcclConstants> all = {constants};
+  // Massively scale your deep learning training with NCCL 2.4 (S. Jeaugey, 2019): rings before.
+  all.front().first_minor = 0;
+  all.front().has_trees = false;
+  all.front().sends_lengths_ahead = false;
+  all.front().source = "not read; the numbers of 2.4, but no trees";
+  all.push_back(constants);
 
   constants.first_minor = 5;
   constants.tree_hop = {{{.52, 1.25, 28}, {1.0, 1.9, 28}, {5.0, 8.5, 28}}};

@@ -88,6 +88,11 @@ struct NcclConstants {
   double plateau = 1.9;
   bool plateau_by_channel = false;  ///< begins at 64 B a channel and rank; else at 4 KiB a rank
   bool has_pat = false;
+  bool has_trees = true;
+  /// Over sockets a message's length goes ahead on a connection of its own, and only when it has
+  /// come does the receiver ask for the data (src/transport/net_socket.cc, commit 06abb3b7 of 2019,
+  /// ncclSocketTest). NCCL's own model does not count it.
+  bool sends_lengths_ahead = true;
   /// A rank's network thread serves its sockets itself, sends and receives, where one connection is
   /// opened (src/transport/net_socket.cc, autoNt = 0); before, each connection had a thread.
   bool sockets_by_proxy = false;

@@ -50,6 +50,15 @@ void join(NcclFacts& facts, const NodeFacts& node, bool is_first) {
       is_first ? node.memory_bandwidth : std::min(facts.memory_bandwidth, node.memory_bandwidth);
 }
 
+/// Of the slowest port, at both ends of a way.
+Seconds kernel_latency(const Fabric& fabric) {
+  Seconds most;
+  for (int port = 0; port < fabric.port_count(); ++port) {
+    most = std::max(most, fabric.port_spec(port).message_overhead);
+  }
+  return 2 * most;
+}
+
 /// The links' loads, and what one flow sees of its way.
 std::vector<double> loads(const Cluster& cluster, const Pattern& pattern, NcclFacts& facts) {
   std::vector<double> load(cluster.links().size());
@@ -116,6 +125,7 @@ NcclFacts examine(const Cluster& cluster, const Pattern& pattern, const NcclGpus
     join(facts, entry->second, is_first);
     is_first = false;
   }
+  if (facts.network_latency.count() > 0) facts.kernel_latency = kernel_latency(cluster.fabric());
   facts.other_per_byte = std::max(facts.other_per_byte, facts.pcie_per_byte);
   for (; id < load.size(); ++id) {
     facts.other_per_byte = std::max(facts.other_per_byte, per_byte(id, 1));

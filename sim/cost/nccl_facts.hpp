@@ -27,7 +27,9 @@ struct NcclFacts {
   /// Same, of the busiest rank's network thread, where that alone serves its connections, in both
   /// directions: as much as one connection carries.
   Seconds proxy_per_byte;
-  Seconds network_latency;           ///< of the network links between two machines, the longest
+  Seconds network_latency;  ///< of the network links between two machines, the longest
+  /// Of that, the kernels' time for a message at both ends, where they carry it (TCP).
+  Seconds kernel_latency;
   NcclHop local = hop_nvlink;        ///< the slowest kind of hop inside a machine
   bool crosses_host_bridge = false;  ///< GPU traffic passes one
   bool amd = false;                  ///< a machine's processors are AMD's

@@ -85,6 +85,8 @@ double bus_traffic(const Pattern& pattern) {
 /// What keeps NCCL from an algorithm where it does the kind.
 std::string_view requirement_of(NcclAlgorithm algorithm) {
   switch (algorithm) {
+    case NcclAlgorithm::tree:
+      return "it needs NCCL 2.4 or later; expected ring";
     case NcclAlgorithm::nvls:
       return "it needs one machine, NVSwitches, GPUs of compute capability 9.0 or later, two "
              "channels and NCCL 2.17 or later; expected ring or tree";
@@ -134,6 +136,8 @@ std::vector<Pattern> NcclLibrary::plan(CollectiveKind kind, const Placement& ran
   const bool nvls = may_use_nvls(ranks) && options_.channels_max.value_or(2) >= 2;
   const auto can_run = [&](NcclAlgorithm algorithm) {
     switch (algorithm) {
+      case NcclAlgorithm::tree:
+        return constants_.has_trees;
       case NcclAlgorithm::nvls:
         return nvls && !is_across;
       case NcclAlgorithm::nvls_tree:

@@ -140,6 +140,10 @@ double nccl_measured_time(const NcclConstants& constants, const NcclSystem& syst
                           int gpus_per_process, double channel_share) {
   const NcclConstants real = reached(constants);
   NcclSystem alone = system;
+  if (constants.sends_lengths_ahead) {
+    alone.network_latency +=
+        nccl_measured.length_messages * facts.kernel_latency.count() * us_per_second;
+  }
   const double seconds = per_byte(question, facts).count() / channel_share;
   double moving = 0;
   if (is_priced_by_links(question.algorithm)) {

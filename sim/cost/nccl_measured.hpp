@@ -50,6 +50,10 @@ struct NcclMeasured {
   /// (src/include/collectives.h, ALLREDUCE_CHUNKSTEPS over ALLREDUCE_SLICESTEPS), two channels on a
   /// port (src/graph/connect.cc lays each ring twice).
   double slices_on_a_port = 4;
+  /// Times the kernels' time for a message (TCP) that one waits longer for NCCL's, whose length
+  /// goes ahead: as long as for a message, assumed. The time to wake the threads that move the data
+  /// is not counted.
+  double length_messages = 1;
   /// Further latencies of the network, beyond InfiniBand's, that an NVLSTree waits for in each hop.
   double nvls_tree_latencies = 4.7;
 };

@@ -81,6 +81,19 @@ TEST_CASE("Two machines with NVLink take trees for all sizes in NCCL 2.4", "[cos
         Names{"tree/ll", "tree/simple"});
 }
 
+TEST_CASE("Before 2.4 NCCL has rings only, and refuses trees", "[cost][nccl]") {
+  const auto cluster = dgx1v(4);
+  const Placement ranks = packed_placement(*cluster, 8);
+  const NcclLibrary old(cluster, options({2, 3}, v100));
+  CHECK(planned(old, CollectiveKind::all_reduce, ranks) == Names{"ring"});
+  NcclOptions wanted = options({2, 3}, v100);
+  wanted.algorithms = {NcclAlgorithm::tree};
+  const NcclLibrary named(cluster, wanted);
+  CHECK_THROWS_WITH(named.plan(CollectiveKind::all_reduce, ranks),
+                    "NCCL 2.3 cannot run tree among these ranks: it needs NCCL 2.4 or later; "
+                    "expected ring");
+}
+
 TEST_CASE("NVLS needs an NVSwitch, compute capability 9.0 and NCCL 2.17", "[cost][nccl]") {
   const auto one = nvswitched(1);
   const auto two = nvswitched(2);
@@ -229,6 +242,23 @@ TEST_CASE("A lone GPU's thread sends and receives by turns, unless it has severa
   CHECK(a_byte({2, 4}) == Approx(1 / 3e9));  // each connection had a thread
   port.connections = 2;
   CHECK(a_byte({2, 10}) == Approx(1 / 6e9));
+}
+
+TEST_CASE("Over sockets a message waits for its length, which goes ahead", "[cost][nccl]") {
+  const auto time = [](Seconds port_latency, Seconds kernel) {
+    PortSpec port{"eth", "tcp", 1_GBps, port_latency};
+    port.message_overhead = kernel;
+    const auto cluster = test::host_cluster(8, port);
+    NcclOptions wanted = options({2, 4}, {70, BytesPerSecond{}});
+    wanted.algorithms = {NcclAlgorithm::ring};
+    wanted.protocols = {NcclProtocol::ll};
+    return alone(NcclLibrary(cluster, wanted), packed_placement(*cluster, 1), Bytes{1024}).count();
+  };
+  // 2 * 7 hops of a ring; the kernels at both ends of each carry two messages, not one. Who merely
+  // has a longer cable does not pay twice.
+  const double hops = 14;
+  CHECK(time(1_us, 9_us) - time(10_us, Seconds{}) == Approx(hops * 2 * 9e-6));
+  CHECK(time(10_us, Seconds{}) - time(1_us, Seconds{}) == Approx(hops * 2 * 9e-6));
 }
 
 TEST_CASE("A long Simple ring hides the network's hops behind its bytes", "[cost][nccl]") {

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "sim/collectives/ring_all_reduce.hpp"
 #include "sim/config/collective_table_yaml.hpp"
@@ -10,6 +13,7 @@
 #include "sim/cost/nccl_library.hpp"
 #include "tests/catch.hpp"
 #include "tests/collectives/nodes.hpp"
+#include "topologies/links.hpp"
 
 namespace gradwire {
 namespace {
@@ -50,6 +54,38 @@ double worst_error(const MeasuredSeries& series, NcclVersion version, Bytes from
   return worst;
 }
 
+/// Seconds that a straight line through an all-reduce's times over 10 Gbit/s Ethernet starts with:
+/// least squares over 32 KiB, 64 KiB, ... 2016 KiB, as MG-WFBP fits it (profiling.py:138-165).
+double alpha_of_ethernet(int machines) {
+  const auto node = std::make_shared<const NodeGraph>(config::read_node(
+      config::load_yaml(GRADWIRE_SOURCE_DIR "/topologies/nodes/pcie3_4x_2080ti.yaml")));
+  Fabric fabric;
+  fabric.port = find_port_kind("eth_10g")->port;
+  const auto hub = fabric.add_switch("switch");
+  for (int machine = 0; machine < machines; ++machine) fabric.attach(hub);
+  const auto cluster = std::make_shared<const Cluster>(
+      std::vector<std::shared_ptr<const NodeGraph>>(static_cast<std::size_t>(machines), node),
+      std::move(fabric));
+  NcclOptions options;
+  options.version = {2, 4};
+  options.gpus["rtx2080ti"] = {75, 616_GBps};
+  options.algorithms = {NcclAlgorithm::ring};
+  const NcclLibrary library(cluster, options);
+  const auto patterns = library.plan(CollectiveKind::all_reduce, packed_placement(*cluster, 4));
+  constexpr int sizes = 63;
+  double times = 0;
+  double products = 0;
+  for (int k = 1; k <= sizes; ++k) {
+    const double time = library.choose(patterns, Bytes{k * 32768}).cost.alone.value().count();
+    times += time;
+    products += k * time;
+  }
+  // Sums of k and of k squared for 1 to n: n (n + 1) / 2 and n (n + 1) (2 n + 1) / 6.
+  constexpr double k_sum = sizes * (sizes + 1) / 2.0;
+  constexpr double square_sum = sizes * (sizes + 1) * (2 * sizes + 1) / 6.0;
+  return (times * square_sum - products * k_sum) / (sizes * square_sum - k_sum * k_sum);
+}
+
 }  // namespace
 
 // The versions are not known. The bounds are what was found, rounded up: they catch a change for
@@ -84,6 +120,19 @@ TEST_CASE("NCCL's model is within a third of the published times on two DGX-1V",
   CHECK(two_nodes->ranks == 16);
   CHECK(worst_error(*two_nodes, {2, 8}, 1_MiB) < 0.30);
   CHECK(worst_error(*two_nodes, {2, 8}, 8_MiB) < 0.17);
+}
+
+TEST_CASE(
+    "An all-reduce over 10 Gbit/s Ethernet starts as late as MG-WFBP measured from 32 ranks on",
+    "[cost][published]") {
+  // ../shared/data/measurements/alphabeta.yaml: 4 GPUs a machine, on 2, 4, 8 and 16 machines, the
+  // last two without the factor of 3 that their source puts on later. NCCL's release is not stated;
+  // nothing is fitted to them. The bounds are what was found, rounded up: on few machines the start
+  // is predicted much too early.
+  CHECK(alpha_of_ethernet(16) == Approx(2.3476e-3).epsilon(0.09));
+  CHECK(alpha_of_ethernet(8) == Approx(1.3476e-3).epsilon(0.09));
+  CHECK(alpha_of_ethernet(4) == Approx(0.9081e-3).epsilon(0.35));
+  CHECK(alpha_of_ethernet(2) == Approx(0.5230e-3).epsilon(0.65));
 }
 
 }  // namespace gradwire
