@@ -75,8 +75,9 @@ std::vector<CollectiveUse> Decentralized::collectives() const {
     uses.push_back({CollectiveKind::broadcast, Communicator::node});
   }
   if (options_.peers == PeerSelection::all) {
-    uses.push_back({CollectiveKind::all_reduce,
-                    options_.hierarchical ? Communicator::leaders : Communicator::all});
+    uses.push_back({CollectiveKind::all_reduce, talking()});
+  } else if (options_.low_precision && talkers_.size() > 1) {
+    uses.push_back({CollectiveKind::send_recv, talking()});
   }
   return uses;
 }
@@ -84,7 +85,7 @@ std::vector<CollectiveUse> Decentralized::collectives() const {
 std::vector<Exchange> Decentralized::exchanges() const {
   const auto gpu = [&](std::size_t talker) { return gpu_of(talkers_[talker]); };
   const std::size_t count = talkers_.size();
-  if (count < 2 || options_.peers == PeerSelection::all) return {};
+  if (count < 2 || options_.low_precision || options_.peers == PeerSelection::all) return {};
   if (options_.peers == PeerSelection::ring) {
     Exchange ring{.name = "ring", .phases = {{}}};
     for (std::size_t talker = 0; talker < count; ++talker) {
@@ -193,13 +194,12 @@ void Decentralized::talk(int index) {
   const PlanGroup& bucket = buckets_[static_cast<std::size_t>(index)];
   if (options_.peers == PeerSelection::all) {
     post(Stage::exchanged, index,
-         Collective{
-             .size = bucket.size,
-             .tensors = bucket.tensors,
-             .label = "bucket",
-             .communicator = options_.hierarchical ? Communicator::leaders : Communicator::all,
-             .ready = Collective::Ready::at_once,
-             .stream = talk_stream});
+         Collective{.size = bucket.size,
+                    .tensors = bucket.tensors,
+                    .label = "bucket",
+                    .communicator = talking(),
+                    .ready = Collective::Ready::at_once,
+                    .stream = talk_stream});
     return;
   }
   if (talkers_.size() < 2) {
@@ -240,11 +240,15 @@ void Decentralized::advance(OperationId operation) {
       talk(pending.bucket);
       break;
     case Stage::encoded:
+      // To both neighbours and from both: what one would get and give, twice.
       post(Stage::exchanged, pending.bucket,
-           Messages{.exchange = matching(),
-                    .size = wire_size(bucket),
-                    .tensors = bucket.tensors,
-                    .label = "exchange"});
+           Collective{.kind = CollectiveKind::send_recv,
+                      .size = 2 * wire_size(bucket),
+                      .tensors = bucket.tensors,
+                      .label = "exchange",
+                      .communicator = talking(),
+                      .ready = Collective::Ready::at_once,
+                      .stream = talk_stream});
       break;
     case Stage::exchanged:
       if (!options_.low_precision) {

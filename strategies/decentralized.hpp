@@ -32,8 +32,8 @@ struct DecentralizedOptions {
 /// backward; behind backward the result is copied back (and broadcast in the machine), then the
 /// optimizer runs. Low precision: after the optimizer step the difference to the copies that the
 /// neighbours keep is quantised to 8 bits (minimum and maximum a bucket), sent to both neighbours
-/// of a ring, and the three differences are added; nothing overlaps but the buckets among
-/// themselves.
+/// of a ring (NCCL's grouped sends), and the three differences are added; nothing overlaps but the
+/// buckets among themselves.
 ///
 /// Bagua refuses shift_one with an odd number of talkers; here the last one then sits out. `random`
 /// and `ring` in full precision are not in Bagua: its paper names random probing; ring: Lian et
@@ -73,6 +73,9 @@ class Decentralized final : public Strategy {
   [[nodiscard]] bool communicates() const { return iteration_ % options_.interval == 0; }
   /// Do a machine's ranks average first?
   [[nodiscard]] bool has_machines() const { return options_.hierarchical && local_ > 1; }
+  [[nodiscard]] Communicator talking() const {
+    return options_.hierarchical ? Communicator::leaders : Communicator::all;
+  }
   [[nodiscard]] Bytes wire_size(const PlanGroup& bucket) const;
   [[nodiscard]] int matching() const;
 

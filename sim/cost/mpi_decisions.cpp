@@ -127,6 +127,12 @@ Table all_reduce_before_4_1(int ranks) {
   return {{any_ranks, {{small, doubling}, {ranks * segment + 1, ring}, {any_size, segmented}}}};
 }
 
+/// By the whole. Neighbour exchange, where ranks are even, has the ring's bytes in half its steps.
+Table all_gather_before_4_1(int ranks) {
+  constexpr std::int64_t small = 50'000;
+  return {{any_ranks, {{(small + ranks - 1) / ranks, doubling}, {any_size, ring}}}};
+}
+
 Table table_of(MpiDecisions decisions, CollectiveKind kind, int ranks) {
   switch (kind) {
     case CollectiveKind::all_reduce:
@@ -134,7 +140,7 @@ Table table_of(MpiDecisions decisions, CollectiveKind kind, int ranks) {
     case CollectiveKind::reduce_scatter:
       return reduce_scatter();
     case CollectiveKind::all_gather:
-      return all_gather();
+      return decisions == MpiDecisions::since_4_1 ? all_gather() : all_gather_before_4_1(ranks);
     case CollectiveKind::all_to_all:
       return all_to_all();
     case CollectiveKind::gather:

@@ -11,7 +11,7 @@ namespace gradwire {
 
 /// Which of Open MPI's fixed decisions hold.
 enum class MpiDecisions : std::uint8_t {
-  before_4_1,  ///< all-reduce only; the other collectives as 4.1
+  before_4_1,  ///< all-reduce and all-gather only; the other collectives as 4.1
   since_4_1,
 };
 

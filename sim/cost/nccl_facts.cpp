@@ -74,7 +74,7 @@ std::vector<double> loads(const Cluster& cluster, const Pattern& pattern, NcclFa
         const ClusterLink& link = cluster.links()[id];
         load[id] += flow.share;
         const Seconds connected{flow.share / (link.connections * link.connection_capacity)};
-        facts.other_per_byte = std::max(facts.other_per_byte, connected);
+        facts.connected_per_byte = std::max(facts.connected_per_byte, connected);
         if (link.connections == 1) by_proxy = std::max(by_proxy, connected);
         if (link.kind == LinkKind::network) {
           network += Seconds{link.latency};

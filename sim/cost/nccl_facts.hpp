@@ -24,6 +24,9 @@ struct NcclFacts {
   Seconds nvlink_per_byte;  ///< of the collective's size, on the busiest NVLink
   Seconds pcie_per_byte;    ///< same, on the busiest other link inside a machine
   Seconds other_per_byte;   ///< same, on the busiest link that is not NVLink
+  /// Same, on a flow's TCP connections, where they carry less than the port. NCCL plans without it:
+  /// it asks the interface for its speed (src/transport/net_socket.cc, ncclNetSocketGetSpeed).
+  Seconds connected_per_byte;
   /// Same, of the busiest rank's network thread, where that alone serves its connections, in both
   /// directions: as much as one connection carries.
   Seconds proxy_per_byte;

@@ -30,13 +30,19 @@ NcclConstants reached(const NcclConstants& constants) {
   return result;
 }
 
+/// Seconds that a byte of the collective takes on the busiest of the links that are not NVLink, or
+/// on a flow's connections.
+Seconds other_per_byte(const NcclFacts& facts) {
+  return std::max(facts.other_per_byte, facts.connected_per_byte);
+}
+
 /// Seconds that the busiest link takes for a byte of the collective, by protocol.
 Seconds per_byte(const NcclQuestion& question, const NcclFacts& facts) {
   if (question.algorithm == NcclAlgorithm::ring && question.protocol == NcclProtocol::ll128) {
     return std::max((1 / nccl_measured.ll128_nvlink) * facts.nvlink_per_byte,
-                    (1 / nccl_measured.ll128_other) * facts.other_per_byte);
+                    (1 / nccl_measured.ll128_other) * other_per_byte(facts));
   }
-  return std::max(facts.nvlink_per_byte, facts.other_per_byte);
+  return std::max(facts.nvlink_per_byte, other_per_byte(facts));
 }
 
 /// Ranks that one rank exchanges with in a group, at most; 0 where nothing is grouped.
@@ -63,7 +69,7 @@ double bytes_on_links(const NcclSystem& system, const NcclQuestion& question,
     const double share = nccl_measured.nvls * (system.channels - 1) / system.channels;
     nvlink = (1 / share) * nvlink;
   }
-  return static_cast<double>(question.bytes) * std::max(nvlink, facts.other_per_byte).count() *
+  return static_cast<double>(question.bytes) * std::max(nvlink, other_per_byte(facts)).count() *
          us_per_second;
 }
 
@@ -92,7 +98,7 @@ double chunk_latency(const NcclSystem& system, const NcclQuestion& question,
   const double chunks = system.channels * nccl_tree_chunk(system, question.bytes);
   const NcclTreeHops hops = nccl_tree_hops(system);
   const Seconds local = system.local == hop_nvlink ? facts.nvlink_per_byte : facts.pcie_per_byte;
-  const Seconds network = (1 / tree_traffic(system.machines)) * facts.other_per_byte;
+  const Seconds network = (1 / tree_traffic(system.machines)) * other_per_byte(facts);
   return 2 * chunks * (hops.local * local + hops.network * network).count() * us_per_second;
 }
 

@@ -23,8 +23,9 @@ constexpr int select_kernels = 11;
 
 }  // namespace
 
-GlobalTopK::GlobalTopK(double density, const JobView& job, CodecDevice device)
+GlobalTopK::GlobalTopK(double density, const JobView& job, CodecDevice device, Seconds host_time)
     : density_(density),
+      host_time_(host_time),
       pricing_("topk", device, job),
       ranks_(job.world_size),
       rounds_(static_cast<int>(std::bit_width(static_cast<unsigned>(job.world_size - 1)))),
@@ -47,6 +48,7 @@ Recipe GlobalTopK::recipe(const TensorGroup& group) const {
                                    streaming("select elements", select_passes * full + 2 * entries,
                                              select_kernels)),
                    bus_copy(entries, host_copy_, "copy elements to host")};
+  if (host_time_ > Seconds{}) recipe.encode.push_back(host_passes(group.elements, host_time_));
   const auto merged = static_cast<double>(2 * kept);
   const Seconds merge{sorts * sort_seconds * merged * std::log2(merged)};
   // MPI_Barrier: as many rounds of small messages.

@@ -15,7 +15,8 @@ namespace gradwire {
 /// CPU buffers, mpi4py, indexes sent as floats.
 class GlobalTopK final : public Compressor {
  public:
-  GlobalTopK(double density, const JobView& job, CodecDevice device);
+  /// @param host_time  see read_host_time.
+  GlobalTopK(double density, const JobView& job, CodecDevice device, Seconds host_time = {});
   static CompressorMaker read(Knobs& knobs);
 
   [[nodiscard]] Recipe recipe(const TensorGroup& group) const override;
@@ -24,6 +25,7 @@ class GlobalTopK final : public Compressor {
 
  private:
   double density_;
+  Seconds host_time_;
   Pricing pricing_;
   int ranks_;
   int rounds_;

@@ -8,13 +8,19 @@ namespace {
 constexpr std::int64_t bits_in_byte = 8;
 constexpr std::int64_t scale_size = 4;
 
-// Passes over n fp32 elements, counted from the tensor operations of nccl.py: the error is added
-// (3), the norm taken (1), signs made and their error kept (2 + 3), bits packed (1); a chunk of
-// every rank is unpacked (1), scaled (2) and summed (1).
-constexpr int pack_passes = 10;
-constexpr int pack_kernels = 7;
-constexpr int unpack_passes = 4;
-constexpr int unpack_kernels = 4;
+// Bytes that an element moves through device memory: each operation on a tensor is a kernel of its
+// own (onebit_adam.py, Compressed_Allreduce; nccl.py has the same operations). fp32 in place: 8.
+//
+// The error is added (12), the norm taken (4); sign (8), plus one (8), to bool (5), to float (5),
+// less a half (8), doubled (8), scaled (8) and subtracted (12) is the new error; sign (8), plus one
+// (8), to bool (5), packed (1).
+constexpr std::int64_t pack_traffic = 100;
+constexpr int pack_kernels = 14;
+// Unpacked (1), to float (5), less a half (8), doubled (8), scaled (8).
+constexpr std::int64_t unpack_traffic = 30;
+constexpr int unpack_kernels = 5;
+// What all ranks sent for a chunk is added up besides (4).
+constexpr std::int64_t sum_traffic = 4;
 
 }  // namespace
 
@@ -44,12 +50,11 @@ Recipe OneBitAdam::recipe(const TensorGroup& group) const {
                         .kind = CollectiveKind::all_gather,
                         .size = Bytes{group.ranks * scale_size}};
   const auto pack = [&](std::int64_t elements) {
-    return pricing_.encode(
-        elements, streaming("pack signs", pack_passes * fp32_size(elements), pack_kernels));
+    return pricing_.encode(elements,
+                           streaming("pack signs", Bytes{pack_traffic * elements}, pack_kernels));
   };
-  const auto unpack = [&] {
-    return pricing_.decode(
-        padded, streaming("unpack signs", unpack_passes * fp32_size(padded), unpack_kernels));
+  const auto unpack = [&](std::int64_t traffic, int kernels) {
+    return pricing_.decode(padded, streaming("unpack signs", Bytes{traffic * padded}, kernels));
   };
   // A rank's chunk comes from every rank: as many elements as the whole.
   return {.encode = {pack(padded)},
@@ -57,12 +62,13 @@ Recipe OneBitAdam::recipe(const TensorGroup& group) const {
                                      .kind = CollectiveKind::all_to_all,
                                      .size = signs},
                                     scales},
-                      .work = {unpack(), pack(padded / group.ranks)}},
+                      .work = {unpack(unpack_traffic + sum_traffic, unpack_kernels + 1),
+                               pack(padded / group.ranks)}},
                      {.transfers = {{.part = "signs of chunks",
                                      .kind = CollectiveKind::all_gather,
                                      .size = signs},
                                     scales},
-                      .work = {unpack()}}}};
+                      .work = {unpack(unpack_traffic, unpack_kernels)}}}};
 }
 
 std::vector<CollectiveUse> OneBitAdam::collectives() const {

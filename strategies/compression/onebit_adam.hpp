@@ -10,7 +10,8 @@ namespace gradwire {
 /// it, and all gather the chunks (n/8 bytes); scales of 4 bytes a rank travel beside both.
 ///
 /// Source: 1-bit Adam (Tang et al., ICML 2021); DeepSpeed, runtime/comm/nccl.py,
-/// compressed_allreduce and runtime/fp16/onebit/adam.py (freeze_step 100000).
+/// compressed_allreduce and runtime/fp16/onebit/adam.py (freeze_step 100000); 0.3:
+/// runtime/fp16/onebit_adam.py and runtime/custom_collectives.py, over MPI.
 class OneBitAdam final : public Compressor {
  public:
   OneBitAdam(int freeze_step, const JobView& job);

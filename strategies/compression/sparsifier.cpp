@@ -59,6 +59,18 @@ std::int64_t kept_elements(std::int64_t elements, double density) {
                                 1);
 }
 
+Seconds read_host_time(Knobs& knobs) {
+  return knobs.time("host_time", Seconds{},
+                    "an element; gtopkssgd, scripts/icdcs2019/communication.py, plot_breakdown(): "
+                    "54 ns on its machines (results/reference/gtopk19.yaml)");
+}
+
+CodecWork host_passes(std::int64_t elements, Seconds host_time) {
+  return {.place = CodecWork::Place::cpu,
+          .label = "pass gradients on the host",
+          .time = static_cast<double>(elements) * host_time};
+}
+
 double read_density(Knobs& knobs, double fallback, const std::string& source) {
   const double density = knobs.ratio("density", fallback, source);
   if (density <= 0) knobs.refuse("density", "'density' is 0 %; expected more than 0 %");
@@ -145,6 +157,9 @@ Recipe Sparsifier::recipe(const TensorGroup& group) const {
   Recipe recipe;
   pricing_.fetch(group.elements, recipe.encode);
   select(group.elements, count, recipe.encode);
+  if (options_.host_time > Seconds{}) {
+    recipe.encode.push_back(host_passes(group.elements, options_.host_time));
+  }
   CodecRound round{.transfers = {{.part = "values",
                                   .kind = CollectiveKind::all_gather,
                                   .size = Bytes{group.ranks * count * gradient_element_size}},

@@ -13,6 +13,7 @@ struct SparsifierOptions {
   double density = 0.001;  ///< share of the elements that is sent
   bool error_feedback = false;
   int warmup_steps = 0;  ///< DGC: optimizer steps at each density of its warm-up
+  Seconds host_time{};   ///< for each element, of a host thread between selection and transfers
 };
 
 /// A share of the elements travels, as values and indexes of 4 bytes each: two all-gathers, and
@@ -34,7 +35,9 @@ class Sparsifier final : public Compressor {
 
   [[nodiscard]] Recipe recipe(const TensorGroup& group) const override;
   [[nodiscard]] std::optional<Payload> payload(std::int64_t elements, int iteration) const override;
-  [[nodiscard]] bool chained() const override { return pricing_.on_cpu(); }
+  [[nodiscard]] bool chained() const override {
+    return pricing_.on_cpu() || options_.host_time > Seconds{};
+  }
   [[nodiscard]] Phasing phasing() const override;
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override;
 
@@ -51,6 +54,13 @@ class Sparsifier final : public Compressor {
 
 /// max(int(n * density), 1), as ddl-benchmarks counts it.
 [[nodiscard]] std::int64_t kept_elements(std::int64_t elements, double density);
+
+/// The knob `host_time` of gtopkssgd's systems: for each element of the gradients, whatever is
+/// sent.
+[[nodiscard]] Seconds read_host_time(Knobs& knobs);
+
+/// The work that it stands for.
+[[nodiscard]] CodecWork host_passes(std::int64_t elements, Seconds host_time);
 
 /// The knob `density`.
 [[nodiscard]] double read_density(Knobs& knobs, double fallback, const std::string& source);

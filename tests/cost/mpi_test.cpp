@@ -69,6 +69,12 @@ TEST_CASE("decisions of collectives of parts count one rank's part", "[cost][mpi
   };
   CHECK(takes(CollectiveKind::all_gather, 40, 40 * 1023) == "recursive_doubling");
   CHECK(takes(CollectiveKind::all_gather, 40, 40 * 1024) == "ring");
+  // Before 4.1 the whole counts, and 50 000 B are many.
+  const auto took = [](std::int64_t size) {
+    return mpi_algorithm(MpiDecisions::before_4_1, CollectiveKind::all_gather, 8, Bytes{size});
+  };
+  CHECK(took(49'992) == "recursive_doubling");
+  CHECK(took(50'000) == "ring");
   CHECK(takes(CollectiveKind::all_to_all, 4, 4 * 524'288) == "pairwise");
   CHECK(takes(CollectiveKind::all_to_all, 4, 4 * 1'048'576) == "direct");
   CHECK(takes(CollectiveKind::reduce_scatter, 8, 262'143) == "halving_doubling");

@@ -261,6 +261,27 @@ TEST_CASE("Over sockets a message waits for its length, which goes ahead", "[cos
   CHECK(time(10_us, Seconds{}) - time(1_us, Seconds{}) == Approx(hops * 2 * 9e-6));
 }
 
+TEST_CASE("NCCL plans with a port's speed, whatever one connection carries", "[cost][nccl]") {
+  PortSpec port{"eth", "tcp", 12_GBps, 10_us};
+  const auto choose = [&](Bytes size) {
+    const auto cluster = test::host_cluster(4, port);
+    const NcclLibrary library(cluster, options({2, 10}, {70, BytesPerSecond{}}));
+    const auto patterns = library.plan(CollectiveKind::all_reduce, packed_placement(*cluster, 1));
+    return library.choose(patterns, size).cost;
+  };
+  for (const Bytes size : {Bytes{65536}, 1_MiB, 64_MiB, 1024_MiB}) {
+    CAPTURE(size.count());
+    port.connection_bandwidth.reset();
+    const CollectiveCost wide = choose(size);
+    port.connection_bandwidth = 1_GBps;
+    const CollectiveCost narrow = choose(size);
+    CHECK(narrow.algorithm == wide.algorithm);
+    CHECK(narrow.protocol == wide.protocol);
+    CHECK(narrow.planned.value().count() == wide.planned.value().count());
+    CHECK(narrow.alone.value() > wide.alone.value());
+  }
+}
+
 TEST_CASE("A long Simple ring hides the network's hops behind its bytes", "[cost][nccl]") {
   const auto time = [&](double port_latency, Bytes size) {
     const auto cluster = test::host_cluster(4, {"ib", "ib", 10_GBps, Seconds{port_latency}});

@@ -77,8 +77,10 @@ TEST_CASE("low precision sends a byte an element to both neighbours behind the o
   const auto encode = strategy.on_event(Seconds{}, OperationDone{2});  // 4
   CHECK(std::get<DeviceWork>(encode[0]).stream == DeviceStream::side);
   const auto send = strategy.on_event(Seconds{}, OperationDone{4});  // 5
-  CHECK(std::get<Messages>(send[0]).size == Bytes{30 + 8});
-  CHECK(strategy.exchanges()[0].phases[0].size() == 2 * 4);
+  CHECK(std::get<Collective>(send[0]).kind == CollectiveKind::send_recv);
+  CHECK(std::get<Collective>(send[0]).size == Bytes{2 * (30 + 8)});
+  CHECK(std::get<Collective>(send[0]).communicator == Communicator::all);
+  CHECK(strategy.exchanges().empty());
   strategy.on_event(Seconds{}, OperationDone{5});  // 6 decode
   CHECK(std::get<Raise>(strategy.on_event(Seconds{}, OperationDone{6})[0]).flag == 0);
 }

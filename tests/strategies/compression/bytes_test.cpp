@@ -116,6 +116,20 @@ TEST_CASE("gTop-k sends 8k bytes up log2 P rounds of a tree and down again", "[c
   CHECK(exchanges[2].phases[0][0].to.index == 2);
 }
 
+TEST_CASE("host time is paid for every element, whatever is sent of them", "[compression]") {
+  const auto job = matrix_job();
+  const Seconds each{50e-9};
+  const Sparsifier topk({.density = 0.01, .host_time = each}, job, gpu);
+  const auto by_topk = topk.recipe(whole_group(job)).encode;
+  const auto by_gtopk = GlobalTopK(0.01, job, gpu, each).recipe(whole_group(job)).encode;
+  for (const CodecWork& last : {by_topk.back(), by_gtopk.back()}) {
+    CHECK(last.place == CodecWork::Place::cpu);
+    CHECK(last.time.count() == Approx(elements * 50e-9));
+  }
+  CHECK(topk.chained());  // a host thread cannot stand on the compute stream
+  CHECK_FALSE(Sparsifier({.density = 0.01}, job, gpu).chained());
+}
+
 TEST_CASE("gTop-k reaches every rank once, whatever their number", "[compression]") {
   const int world = GENERATE(1, 2, 3, 7, 8, 64);
   auto job = matrix_job();
