@@ -109,6 +109,10 @@ PortSpec read_port(const YamlValue& value, const std::string& key) {
       map.value_or("duplex_efficiency", Ratio{1}, between(Ratio{0.5}, Ratio{1})).value;
   port.message_overhead = map.value_or("message_overhead", Seconds{});
   port.gpudirect = !tcp;
+  if (map.has("gpudirect")) {
+    map.fail("gpudirect",
+             fmt::format("'gpudirect' stands in '{}'; expected it beside '{}'", key, key));
+  }
   map.finish();
   return port;
 }

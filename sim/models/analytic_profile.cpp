@@ -33,7 +33,13 @@ double weights_of(const ModelLayer& layer) {
   if (layer.product && layer.product->weight_operand) {
     return static_cast<double>(layer.product->columns * layer.product->depth);
   }
-  return 0;
+  double weights = 0;
+  if (!layer.product && is_matrix(work_class(layer))) {  // counted by the user
+    for (const ParameterSpec& tensor : layer.parameters) {
+      weights += static_cast<double>(tensor.elements());
+    }
+  }
+  return weights;
 }
 
 /// Elements of parameters and their gradients that a direction moves. Backward: the weights are

@@ -10,10 +10,17 @@ namespace {
 constexpr std::array<std::string_view, 8> matrix_classes = {
     "stem", "conv1", "conv3", "conv3_strided", "conv_wide", "grouped_conv", "linear", "attention"};
 
-/// A name from a profile's kind, for kinds that are classes by themselves.
-std::string_view class_of_kind(const std::string& kind) {
-  static constexpr std::array<std::string_view, 7> same = {"norm",  "act",     "add",  "pool",
-                                                           "embed", "softmax", "other"};
+/// From the kind alone, of a layer in a profile or one that the user has counted.
+std::string_view class_without_shape(const std::string& kind,
+                                     const std::vector<ParameterSpec>& parameters) {
+  static constexpr std::array<std::string_view, 10> same = {
+      "conv1", "conv3", "grouped_conv", "norm", "act", "add", "pool", "embed", "softmax", "other"};
+  if (kind == "linear") return parameters.empty() ? "attention" : "linear";
+  if (kind == "conv7") {
+    const bool stem = !parameters.empty() && parameters.front().shape.size() == 4 &&
+                      parameters.front().shape[1] <= stem_channels_max;
+    return stem ? "stem" : "conv_wide";
+  }
   const auto* found = std::find(same.begin(), same.end(), kind);
   return found == same.end() ? std::string_view("other") : *found;
 }
@@ -48,20 +55,11 @@ std::string_view work_class(const ModelLayer& layer) {
     return shape.stride == 1 ? "conv3" : "conv3_strided";
   }
   if (layer.product) return layer.product->weight_operand ? "linear" : "attention";
-  return class_of_kind(layer.kind);
+  return class_without_shape(layer.kind, layer.parameters);
 }
 
 std::string_view work_class(const LayerProfile& layer) {
-  for (const std::string_view same : {"conv1", "conv3", "grouped_conv"}) {
-    if (layer.kind == same) return same;
-  }
-  if (layer.kind == "linear") return layer.parameters.empty() ? "attention" : "linear";
-  if (layer.kind == "conv7") {
-    const bool stem = !layer.parameters.empty() && layer.parameters.front().shape.size() == 4 &&
-                      layer.parameters.front().shape[1] <= stem_channels_max;
-    return stem ? "stem" : "conv_wide";
-  }
-  return class_of_kind(layer.kind);
+  return class_without_shape(layer.kind, layer.parameters);
 }
 
 bool is_matrix(std::string_view work_class) {

@@ -28,7 +28,8 @@ struct KernelWork {
 ///   neither 1x1 nor 3x3;
 /// - attention a matrix product without a parameter.
 [[nodiscard]] std::string_view work_class(const ModelLayer& layer);
-/// The same of a profile's layer, which knows no stride.
+/// The same of a profile's layer, which knows no stride (nor does a model's layer that the user has
+/// counted).
 [[nodiscard]] std::string_view work_class(const LayerProfile& layer);
 constexpr std::int64_t stem_channels_max = 4;
 

@@ -48,6 +48,10 @@ TEST_CASE_METHOD(ProfileFixture, "an iteration time scales an analytic profile, 
       read("{model: resnet50, gpu: big-gpu, batch_per_gpu: 8, dtype: fp32, iteration_time: 50 ms}");
   CHECK(s.profile->source.kind == "analytic-scaled");
   CHECK(s.profile->iteration.count() == Approx(50e-3));
+  // Not that counted times may be off by 15 %: the sum is the user's.
+  CHECK(s.warnings.front().text ==
+        "no recording of resnet50 on big-gpu, fp32, batch 8, as asked for: its times are shares of "
+        "'iteration_time' that are counted from the model");
 }
 
 TEST_CASE_METHOD(ProfileFixture, "a file's profile is derived for another GPU, batch and type",

@@ -162,6 +162,8 @@ TEST_CASE_METHOD(ClusterFixture, "what a link cannot have is refused", "[config]
   CHECK(link("kind: tcp, duplex_efficiency: 49 %").find("at least 50 %") != std::string::npos);
   CHECK(link("kind: tcp, connection_bandwith: 1 GB/s")
             .ends_with("did you mean 'connection_bandwidth'?"));
+  CHECK(link("kind: roce, gpudirect: true")
+            .ends_with("'gpudirect' stands in 'link'; expected it beside 'link'"));
   CHECK(fabric_message("kind: single_switch, link: eth_10g, gpudirect: true")
             .ends_with("'gpudirect' is true, but the kernel's TCP does not reach GPU memory; "
                        "expected false, or a link of another kind than tcp"));

@@ -10,6 +10,7 @@
 #include "sim/config/profile_yaml.hpp"
 #include "sim/models/bert.hpp"
 #include "sim/models/googlenet.hpp"
+#include "sim/models/layer_list.hpp"
 #include "sim/models/resnet.hpp"
 #include "sim/models/vgg.hpp"
 #include "tests/catch.hpp"
@@ -165,4 +166,34 @@ TEST_CASE("a counted profile's tensors are numbered as registered, not as they r
     ready.push_back(registered[static_cast<std::size_t>(id)]);
   }
   CHECK(ready == test::names(model, model.gradient_order));
+}
+
+TEST_CASE("a product that the user has counted takes as long as the layer that it stands for",
+          "[models][analytic]") {
+  LayerSpec first;  // what has no gradient of its input
+  first.name = "in";
+  first.kind = "linear";
+  first.out = 1024;
+  LayerSpec linear;
+  linear.name = "fc";
+  linear.kind = "linear";
+  linear.out = 4096;
+  const ModelDescription known = build_layers("m", "test", {128, 1024}, {first, linear});
+  const ModelLayer& fc = known.layers.back();
+  LayerSpec counted;
+  counted.name = "fc";
+  counted.kind = "raw";
+  counted.output_shape = {128, 4096};
+  counted.work_kind = "linear";
+  counted.forward = fc.forward;
+  counted.backward = fc.backward;
+  counted.parameters = fc.parameters;
+  const ModelDescription raw = build_layers("m", "test", {128, 1024}, {first, counted});
+  const auto times = [](const ModelDescription& model) {
+    return analytic_profile(model, gpu("v100-sxm2-32gb"), 64, "fp32").layers.back();
+  };
+  CHECK(times(raw).forward.count() == Approx(times(known).forward.count()));
+  CHECK(times(raw).backward.count() == Approx(times(known).backward.count()));
+  // 64 x 2 x 128 x 1024 x 4096 FLOP take longer than reading and writing on any GPU of today.
+  CHECK(times(raw).forward > Seconds{64 * fc.forward.flops / 15.7e12});
 }

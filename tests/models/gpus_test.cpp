@@ -5,6 +5,7 @@
 #include "sim/config/data_files.hpp"
 #include "sim/config/gpu_yaml.hpp"
 #include "sim/config/model_catalogue.hpp"
+#include "sim/config/node_yaml.hpp"
 #include "sim/models/analytic_profile.hpp"
 #include "tests/catch.hpp"
 
@@ -18,13 +19,18 @@ TEST_CASE("every GPU has fp32, a size, a bandwidth and efficiencies of the types
                                              "h100-sxm5-80gb",
                                              "h200-sxm5-141gb",
                                              "k80",
+                                             "l40",
                                              "l40s",
+                                             "p100-pcie-16gb",
                                              "p100-sxm2-16gb",
                                              "rtx2080ti",
+                                             "rtx3090",
                                              "t4",
+                                             "v100-pcie-16gb",
                                              "v100-pcie-32gb",
                                              "v100-sxm2-16gb",
-                                             "v100-sxm2-32gb"};
+                                             "v100-sxm2-32gb",
+                                             "v100-sxm3-32gb"};
   CHECK(config::data_names(config::DataKind::gpu) == promised);
   for (const std::string& name : promised) {
     INFO(name);
@@ -35,6 +41,17 @@ TEST_CASE("every GPU has fp32, a size, a bandwidth and efficiencies of the types
     for (const auto& [dtype, flops] : gpu.peak_flops) {
       INFO(dtype);
       if (dtype != "fp64") CHECK(gpu.efficiency.contains(dtype));
+    }
+  }
+}
+
+TEST_CASE("a profile can be asked for the GPU of every node that ships", "[models][gpus]") {
+  for (const std::string& name : config::data_names(config::DataKind::node)) {
+    const NodeGraph node = config::read_node(
+        config::load_yaml(config::data_file(config::DataKind::node, name).string()));
+    for (const DeviceId gpu : node.gpus()) {
+      INFO(name << ": " << node.device(gpu).model);
+      CHECK(config::described_gpu(node.device(gpu).model));
     }
   }
 }
