@@ -28,7 +28,7 @@ struct FitSegment {
   double link_time = 1;   ///< time on the busiest link / its time at full rate, >= 0
   /// A byte of the size, on each rank, however many ranks there are; 0 between machines.
   Seconds local_pass;
-  int rows = 0;           ///< that it was fitted to
+  int rows = 0;  ///< that it was fitted to
 };
 
 /// How a collective's time goes with size, ranks and machines, learnt from tables of some of them.
