@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <string_view>
 #include <tuple>
 
 #include "sim/core/statistics.hpp"
@@ -55,10 +56,11 @@ std::vector<HeldOutRow> predict(std::span<const FitSample> fitted,
       return candidate.op == sample.op && candidate.hops == sample.shape.hops;
     });
     if (fit == fits.end()) continue;
-    const FitSegment& segment = segment_for(*fit, sample.shape.ranks, sample.size);
+    const std::string_view algorithm = priced_as(*fit, sample.shape.ranks, sample.algorithm);
+    const FitSegment& segment = segment_for(*fit, sample.shape.ranks, sample.size, algorithm);
     const auto named = sample.shapes.find(segment.algorithm);
     const CollectiveShape& shape = named == sample.shapes.end() ? sample.shape : named->second;
-    rows.push_back({sample, fitted_time(*fit, shape, sample.size)});
+    rows.push_back({sample, fitted_time(*fit, shape, sample.size, algorithm)});
   }
   return rows;
 }

@@ -19,11 +19,15 @@ namespace {
 using Library = std::shared_ptr<const CollectiveLibrary>;
 using Clusters = std::shared_ptr<const Cluster>;
 
-Library read_gloo(YamlMap& map, const Clusters& cluster, std::vector<Warning>& /*warnings*/) {
+bool reads_gpu_tensors(YamlMap& map) {
   static const std::vector<std::string> places = {"gpu", "host"};
+  return map.choice_or("tensors", places.front(), places) == "gpu";
+}
+
+Library read_gloo(YamlMap& map, const Clusters& cluster, std::vector<Warning>& /*warnings*/) {
   GlooOptions options;
   options.step = map.value_or("step", options.step, at_least(Seconds{0}));
-  options.tensors_on_gpu = map.choice_or("tensors", places.front(), places) == "gpu";
+  options.tensors_on_gpu = reads_gpu_tensors(map);
   return std::make_shared<GlooLibrary>(cluster, options);
 }
 
@@ -40,6 +44,7 @@ Library read_mpi(YamlMap& map, const Clusters& cluster, std::vector<Warning>& /*
   }
   const std::string algorithm = map.choice_or("algorithm", "auto", algorithms);
   if (algorithm != "auto") options.all_reduce_algorithm = algorithm;
+  options.tensors_on_gpu = reads_gpu_tensors(map);
   const auto library = std::make_shared<MpiLibrary>(cluster, std::move(options));
   const YamlValue* table = map.find("table");
   if (table == nullptr) return library;
@@ -88,6 +93,8 @@ Library read_user(YamlMap& map, const Clusters& cluster, std::vector<Warning>& /
 }  // namespace
 
 const std::vector<CollectiveEntry>& collective_catalogue() {
+  static const ParameterInfo tensors{
+      "tensors", "gpu", "host: they are in host memory, nothing is copied from a GPU and back"};
   static const std::vector<CollectiveEntry> catalogue = {
       {"nccl", "NCCL's choice of algorithm and protocol by its own cost model, or a measured table",
        nccl_parameters(), read_nccl},
@@ -98,7 +105,7 @@ const std::vector<CollectiveEntry>& collective_catalogue() {
        {{"step", "17.8 us",
          "hand-over between its threads in a step: the least all-reduce of n ranks takes 2 (n - 1) "
          "of them (facebookincubator/gloo issue 158)"},
-        {"tensors", "gpu", "host: they are in host memory, nothing is copied from a GPU and back"}},
+        tensors},
        read_gloo},
       {"mpi",
        "Open MPI's coll/tuned with its fixed decisions, over TCP and host memory",
@@ -106,6 +113,7 @@ const std::vector<CollectiveEntry>& collective_catalogue() {
         {"algorithm", "auto",
          "of all_reduce: auto, or one of recursive_doubling, ring, segmented_ring, rabenseifner "
          "(coll_tuned_allreduce_algorithm)"},
+        tensors,
         {"table", "none", "measurements that replace the model where they cover it"}},
        read_mpi},
       {"user",

@@ -28,15 +28,20 @@ Seconds segment_time(const FitSegment& segment, const CollectiveShape& shape, do
   return fixed + size * a_byte;
 }
 
+bool counts(const FitSegment& segment, std::string_view algorithm) {
+  return algorithm.empty() || segment.algorithm == algorithm;
+}
+
 /// The segments on either side of a chunk that none holds; null where there is none.
 struct Neighbours {
   const FitSegment* below = nullptr;
   const FitSegment* above = nullptr;
 };
 
-Neighbours neighbours_of(const CollectiveFit& fit, double chunk) {
+Neighbours neighbours_of(const CollectiveFit& fit, double chunk, std::string_view algorithm) {
   Neighbours found;
   for (const FitSegment& segment : fit.segments) {
+    if (!counts(segment, algorithm)) continue;
     if (last_of(segment) < chunk) {
       if (found.below == nullptr || last_of(segment) > last_of(*found.below)) {
         found.below = &segment;
@@ -50,18 +55,33 @@ Neighbours neighbours_of(const CollectiveFit& fit, double chunk) {
 
 }  // namespace
 
-const FitSegment& segment_for(const CollectiveFit& fit, int ranks, Bytes size) {
-  assert(!fit.segments.empty());
-  const double chunk = static_cast<double>(size.count()) / ranks;
-  return *std::ranges::min_element(
-      fit.segments, {}, [chunk](const FitSegment& segment) { return distance(segment, chunk); });
+std::string_view priced_as(const CollectiveFit& fit, int ranks, std::string_view algorithm) {
+  const bool has_segment =
+      std::ranges::find(fit.segments, algorithm, &FitSegment::algorithm) != fit.segments.end();
+  const bool is_known = std::ranges::binary_search(fit.ranks, ranks);
+  return is_known || !has_segment ? std::string_view() : algorithm;
 }
 
-Seconds fitted_time(const CollectiveFit& fit, const CollectiveShape& shape, Bytes size) {
+const FitSegment& segment_for(const CollectiveFit& fit, int ranks, Bytes size,
+                              std::string_view algorithm) {
+  const double chunk = static_cast<double>(size.count()) / ranks;
+  const FitSegment* nearest = nullptr;
+  for (const FitSegment& segment : fit.segments) {
+    if (!counts(segment, algorithm)) continue;
+    if (nearest == nullptr || distance(segment, chunk) < distance(*nearest, chunk)) {
+      nearest = &segment;
+    }
+  }
+  assert(nearest != nullptr);
+  return *nearest;
+}
+
+Seconds fitted_time(const CollectiveFit& fit, const CollectiveShape& shape, Bytes size,
+                    std::string_view algorithm) {
   const auto bytes = static_cast<double>(size.count());
   const double chunk = bytes / shape.ranks;
-  const FitSegment& nearest = segment_for(fit, shape.ranks, size);
-  const Neighbours gap = neighbours_of(fit, chunk);
+  const FitSegment& nearest = segment_for(fit, shape.ranks, size, algorithm);
+  const Neighbours gap = neighbours_of(fit, chunk, algorithm);
   const bool inside = first_of(nearest) <= chunk && chunk <= last_of(nearest);
   if (inside || gap.below == nullptr || gap.above == nullptr) {
     return segment_time(nearest, shape, bytes);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/collectives/pattern.hpp"
@@ -25,8 +26,9 @@ struct FitSegment {
   Seconds hop_local;      ///< a step inside a machine
   Seconds hop_network;    ///< a step between machines
   double link_time = 1;   ///< time on the busiest link / its time at full rate, >= 0
-  Seconds local_pass;     ///< a byte of the size, on each rank, however many ranks there are
-  int rows = 0;           ///< that it was fitted to
+  /// A byte of the size, on each rank, however many ranks there are; 0 between machines.
+  Seconds local_pass;
+  int rows = 0;  ///< that it was fitted to
 };
 
 /// How a collective's time goes with size, ranks and machines, learnt from tables of some of them.
@@ -42,13 +44,24 @@ struct CollectiveFit {
   double residual_p95 = 0;  ///< 95th percentile
 };
 
+/// The algorithm whose segments price a collective that the library runs by `algorithm`. For
+/// numbers of ranks that the fit has not seen, that one: where a library changes algorithm does not
+/// go with size / ranks. "" for the others, and where no segment has it: all segments count.
+[[nodiscard]] std::string_view priced_as(const CollectiveFit& fit, int ranks,
+                                         std::string_view algorithm);
+
 /// The segment for a collective of this size: the one whose chunks hold size / ranks, else the
-/// nearest by ratio (then the first). REQUIRES: the fit has a segment.
-[[nodiscard]] const FitSegment& segment_for(const CollectiveFit& fit, int ranks, Bytes size);
+/// nearest by ratio (then the first).
+/// @param algorithm  the segments of no other one count; "": all do
+/// REQUIRES: the fit has such a segment.
+[[nodiscard]] const FitSegment& segment_for(const CollectiveFit& fit, int ranks, Bytes size,
+                                            std::string_view algorithm = {});
 
 /// Time of the collective alone. Between the chunks of two segments it goes straight from the last
-/// of the one to the first of the other. REQUIRES: the fit has a segment, size >= 0.
+/// of the one to the first of the other.
+/// @param algorithm  as in segment_for
+/// REQUIRES: the fit has such a segment, size >= 0.
 [[nodiscard]] Seconds fitted_time(const CollectiveFit& fit, const CollectiveShape& shape,
-                                  Bytes size);
+                                  Bytes size, std::string_view algorithm = {});
 
 }  // namespace gradwire

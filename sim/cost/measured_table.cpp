@@ -71,14 +71,15 @@ void MeasuredTable::price_by_fit(std::span<const Pattern> patterns, Bytes size,
     return candidate.op == pattern->kind && candidate.hops == hops;
   });
   if (fit == table_.fits.end()) return;
-  const FitSegment& segment = segment_for(*fit, pattern->ranks, size);
+  const std::string_view algorithm = priced_as(*fit, pattern->ranks, pattern->algorithm);
+  const FitSegment& segment = segment_for(*fit, pattern->ranks, size, algorithm);
   const auto named = std::ranges::find(patterns, segment.algorithm, &Pattern::algorithm);
   if (named != patterns.end()) {
     choice.pattern = static_cast<std::size_t>(named - patterns.begin());
     pattern = &*named;
   }
   CollectiveCost cost;
-  cost.alone = fitted_time(*fit, shape_of_known(*pattern), size);
+  cost.alone = fitted_time(*fit, shape_of_known(*pattern), size, algorithm);
   cost.algorithm = pattern->algorithm;
   cost.protocol = segment.protocol;
   cost.source = "fit";

@@ -108,7 +108,10 @@ CollectiveChoice MpiLibrary::choose(std::span<const Pattern> patterns, Bytes siz
   if (size.count() == 0) return choice;
   const PatternFacts& facts = facts_.of(*chosen, cluster_->links());
   Seconds& startup = choice.cost.startup;
-  startup = entry + host_copies(chosen->kind, chosen->ranks, size, slowest_host_copy(*cluster_));
+  startup = entry;
+  if (options_.tensors_on_gpu) {
+    startup += host_copies(chosen->kind, chosen->ranks, size, slowest_host_copy(*cluster_));
+  }
   for (std::size_t i = 0; i < chosen->phases.size(); ++i) {
     const Phase& phase = chosen->phases[i];
     double share = 0;

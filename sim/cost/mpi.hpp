@@ -16,6 +16,8 @@ struct MpiOptions {
   MpiDecisions decisions = MpiDecisions::since_4_1;
   /// Of all_reduce, whatever the size: a name of mpi_algorithm; empty: the fixed decision.
   std::string all_reduce_algorithm;
+  /// Tensors live on the GPU, and are copied to host memory and back; false: they are in it.
+  bool tensors_on_gpu = true;
 };
 
 /// Open MPI's coll/tuned over btl/tcp, on tensors in host memory; a GPU's tensors are copied to it
@@ -29,11 +31,11 @@ struct MpiOptions {
 class MpiLibrary final : public CollectiveLibrary {
  public:
   /// The three are calibrated on the all-reduce of 2 nodes on 10 Gbit/s Ethernet in hclhkbu/B-Caffe
-  /// logdata/allreduce2.log (OSU 5.4.0, Open MPI before 4.1), given the links' latency of 20 us:
-  /// least mean error (4 %). Median error of the other runs 10 % (8 nodes) and 27 % (4 nodes, where
-  /// messages longer than a frame come as fast as shorter ones). The runs of 4 and 8 nodes also say
-  /// that `entry` is paid once and not in each exchange: one, two, three exchanges of a few bytes
-  /// take 32, 50, 69 us.
+  /// logdata/allreduce2.log (OSU 5.4.0, Open MPI before 4.1, buffers in host memory; links of 22.4
+  /// us): least mean error (4 %). Median error of the other runs 10 % (8 nodes) and 27 % (4 nodes,
+  /// where messages longer than a frame come as fast as shorter ones). The runs of 4 and 8 nodes
+  /// also say that `entry` is paid once and not in each exchange: one, two, three exchanges of a
+  /// few bytes take 32, 50, 69 us.
   static constexpr Seconds entry{10e-6};
   static constexpr Seconds long_message{24e-6};  ///< interrupts held back, it seems
   static constexpr Seconds copy_per_byte{0.65e-9};

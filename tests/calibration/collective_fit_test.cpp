@@ -187,6 +187,42 @@ TEST_CASE("Between two segments the time goes straight from one to the other", "
   CHECK(fitted_time(fit, shape, Bytes{0}).count() == Approx(10e-6));
 }
 
+TEST_CASE("At numbers of ranks that a fit has not seen the library's algorithm prices", "[fit]") {
+  CollectiveFit fit;
+  fit.ranks = {8};
+  FitSegment tree;
+  tree.algorithm = "tree";
+  tree.chunk_first = Bytes{1};
+  tree.chunk_last = Bytes{1000};
+  tree.launch = 10_us;
+  tree.link_time = 0;
+  FitSegment ring = tree;
+  ring.algorithm = "ring";
+  ring.chunk_first = Bytes{2000};
+  ring.chunk_last = Bytes{9000};
+  ring.launch = 30_us;
+  fit.segments = {tree, ring};
+  CHECK(priced_as(fit, 8, "tree").empty());  // its own rows say where it changes
+  CHECK(priced_as(fit, 32, "tree") == "tree");
+  CHECK(priced_as(fit, 32, "nvls").empty());  // no segment has it
+  CollectiveShape shape;                      // no steps, no link: the launch alone
+  shape.ranks = 32;
+  const Bytes size{32 * 5000};  // of the ring's chunks
+  CHECK(fitted_time(fit, shape, size).count() == Approx(30e-6));
+  CHECK(fitted_time(fit, shape, size, "tree").count() == Approx(10e-6));
+  CHECK(segment_for(fit, 32, size, "tree").algorithm == "tree");
+  CHECK(segment_for(fit, 32, size).algorithm == "ring");
+}
+
+TEST_CASE("Over a network all time a byte is the link's, whatever the rank counts", "[fit]") {
+  // 1.7 times the link's time and 40 ps of a pass, on 8 ranks: nothing tells one from the other.
+  std::vector<FitSample> samples = made({8}, {20e-6, 0, 1.7, 40e-12});
+  for (FitSample& sample : samples) sample.shape.hops = HopClass::network;
+  const CollectiveFit fit = fit_samples(samples, exact);
+  for (const FitSegment& segment : fit.segments) CHECK(segment.local_pass == Seconds{});
+  CHECK(fit.residual_p95 < 1e-2);
+}
+
 TEST_CASE("Held-out rows are not fitted", "[fit]") {
   // 8 ranks are three times slower than 2 and 4 would have it: a fit without them cannot know.
   std::vector<FitSample> samples = made({2, 4}, full_speed);

@@ -127,6 +127,21 @@ TEST_CASE("a segmented ring hides sums behind the next segment", "[cost][mpi]") 
         Approx(entry + 2 * (3 * alpha + held + part / rate + part * copy) + segment * sum));
 }
 
+TEST_CASE("Open MPI's tensors in host memory are not copied", "[cost][mpi]") {
+  const auto cluster = machines(4);
+  const Bytes size{1 << 20};
+  const auto startup = [&](const MpiOptions& options) {
+    const MpiLibrary library(cluster, options);
+    const auto patterns = library.plan(CollectiveKind::all_reduce, packed_placement(*cluster, 1));
+    return library.choose(patterns, size).cost.startup.count();
+  };
+  // From the GPU and back.
+  const double copies = 2 * (size / cluster->host_copy_bandwidth({0, 0})).count();
+  MpiOptions on_host;
+  on_host.tensors_on_gpu = false;
+  CHECK(startup({}) - startup(on_host) == Approx(copies));
+}
+
 TEST_CASE("Open MPI moves one collective at a time and leaves the GPU alone", "[cost][mpi]") {
   const MpiLibrary library(machines(2));
   CHECK(library.concurrent_collectives() == 1);
