@@ -163,6 +163,15 @@ Json topologies() {
   return list;
 }
 
+/// Those of one kind: "node", "fabric" or "link".
+Json topologies_of(std::string_view kind) {
+  Json list = Json::array();
+  for (Json& entry : topologies()) {
+    if (entry.at("kind") == kind) list.push_back(std::move(entry));
+  }
+  return list;
+}
+
 ComputeProfile load_profile(const std::string& name) {
   return config::read_profile(
       config::load_yaml(config::data_file(DataKind::profile, name).string()));
@@ -333,9 +342,17 @@ void add_list(CLI::App& app, Context& /*context*/) {
     bool markdown = false;
   };
   static const std::map<std::string, Json (*)()> lists = {
-      {"strategies", strategies}, {"collectives", collectives}, {"topologies", topologies},
-      {"profiles", profiles},     {"models", models},           {"gpus", gpus},
-      {"presets", presets_json},  {"variables", variables_json}};
+      {"strategies", strategies},
+      {"collectives", collectives},
+      {"topologies", topologies},
+      {"profiles", profiles},
+      {"models", models},
+      {"gpus", gpus},
+      {"presets", presets_json},
+      {"variables", variables_json},
+      {"nodes", [] { return topologies_of("node"); }},
+      {"fabrics", [] { return topologies_of("fabric"); }},
+      {"links", [] { return topologies_of("link"); }}};
   auto options = std::make_shared<ListOptions>();
   CLI::App* command = app.add_subcommand("list", "What is built in, with defaults and sources");
   std::vector<std::string> names(lists.size());

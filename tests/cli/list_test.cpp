@@ -1,3 +1,4 @@
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -45,6 +46,20 @@ TEST_CASE("Every algorithm of the page tells steps, bytes, ranges and source", "
     }
   }
   CHECK(algorithms >= 1);
+}
+
+TEST_CASE("Nodes, fabrics and links are the parts of the topologies", "[cli][list]") {
+  const Workplace place("list_parts");
+  const auto list = [&](const std::string& what) {
+    return Json::parse(place.run("list " + what + " --json").out);
+  };
+  const std::map<std::string, std::string> parts = {
+      {"node", "nodes"}, {"fabric", "fabrics"}, {"link", "links"}};
+  std::map<std::string, Json> of_kind;
+  for (const Json& entry : list("topologies")) {
+    of_kind[entry.at("kind").get<std::string>()].push_back(entry);
+  }
+  for (const auto& [kind, name] : parts) CHECK(list(name) == of_kind.at(kind));
 }
 
 TEST_CASE("A list that is no page is refused as one", "[cli][list]") {
