@@ -49,7 +49,16 @@ TEST_CASE_METHOD(ConfigFixture, "what a scenario leaves out has its stated defau
   CHECK(s.grad_accumulation == 1);
   CHECK(s.jitter.iteration == Approx(0.004));  // the profile's factor_stdev
   CHECK_FALSE(s.jitter.layer.has_value());     // each layer's own
+  CHECK(s.jitter.rank == Approx(0.0148));      // Sinha et al., SC 2022
   CHECK(s.library != nullptr);
+}
+
+TEST_CASE_METHOD(ConfigFixture, "a jitter that is given says all of it: its GPUs are equally fast",
+                 "[config][scenario]") {
+  const JitterSpec jitter = read_scenario(write(good), {"jitter={layer: 0 %}"}).front().jitter;
+  CHECK(jitter.rank == 0);
+  CHECK(jitter.iteration == Approx(0.004));  // the profile's factor_stdev
+  CHECK(jitter.layer == 0.0);
 }
 
 TEST_CASE_METHOD(ConfigFixture, "iteration_time scales the profile", "[config][scenario]") {
