@@ -14,6 +14,7 @@
 #include "sim/engine/flow_graph.hpp"
 #include "sim/engine/quotient.hpp"
 #include "sim/engine/refinement.hpp"
+#include "tests/source_dir.hpp"
 
 namespace {
 

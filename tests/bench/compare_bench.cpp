@@ -10,6 +10,7 @@
 #include "sim/cli/predict.hpp"
 #include "sim/config/contenders.hpp"
 #include "sim/config/scenario.hpp"
+#include "tests/source_dir.hpp"
 
 namespace {
 

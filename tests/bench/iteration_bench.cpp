@@ -11,6 +11,7 @@
 
 #include "sim/cli/predict.hpp"
 #include "sim/config/scenario.hpp"
+#include "tests/source_dir.hpp"
 
 namespace {
 

@@ -8,6 +8,7 @@
 
 #include "calibration/import/compressed_file.hpp"
 #include "calibration/import/kineto.hpp"
+#include "tests/source_dir.hpp"
 
 namespace gradwire::calibration {
 namespace {

@@ -10,6 +10,7 @@
 #include "sim/core/error.hpp"
 #include "tests/calibration/made_up_trace.hpp"
 #include "tests/catch.hpp"
+#include "tests/source_dir.hpp"
 
 namespace gradwire::calibration {
 namespace {

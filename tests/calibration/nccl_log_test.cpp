@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tests/catch.hpp"
+#include "tests/source_dir.hpp"
 
 namespace gradwire {
 namespace {

@@ -11,6 +11,7 @@
 #include "sim/config/profile_yaml.hpp"
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
+#include "tests/source_dir.hpp"
 
 // Public traces kept beside the repository; not everybody has them.
 

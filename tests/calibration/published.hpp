@@ -13,6 +13,7 @@
 #include "sim/config/collective_catalogue.hpp"
 #include "sim/config/yaml_map.hpp"
 #include "sim/cost/measured_table.hpp"
+#include "tests/source_dir.hpp"
 
 namespace gradwire::test {
 

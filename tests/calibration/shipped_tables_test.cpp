@@ -9,6 +9,7 @@
 #include "sim/core/statistics.hpp"
 #include "tests/calibration/published.hpp"
 #include "tests/catch.hpp"
+#include "tests/source_dir.hpp"
 
 namespace gradwire {
 namespace {

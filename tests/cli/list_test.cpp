@@ -4,6 +4,7 @@
 
 #include "tests/catch.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/source_dir.hpp"
 
 namespace gradwire {
 namespace {

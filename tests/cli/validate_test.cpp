@@ -3,6 +3,7 @@
 
 #include "tests/catch.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/source_dir.hpp"
 
 namespace gradwire {
 namespace {

@@ -6,6 +6,7 @@
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/config/config_fixture.hpp"
+#include "tests/source_dir.hpp"
 
 using namespace gradwire;
 using namespace gradwire::config;

@@ -10,6 +10,7 @@
 #include "sim/config/yaml_knobs.hpp"
 #include "strategies/compression/compressed.hpp"
 #include "tests/catch.hpp"
+#include "tests/source_dir.hpp"
 
 using namespace gradwire;
 using namespace gradwire::config;

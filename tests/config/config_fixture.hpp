@@ -5,6 +5,8 @@
 #include <fstream>
 #include <string>
 
+#include "tests/source_dir.hpp"
+
 /// Points the program at the made-up data of tests/config/data and writes scenarios into a folder
 /// of its own, removed at the end.
 class ConfigFixture {

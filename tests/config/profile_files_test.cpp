@@ -11,6 +11,7 @@
 #include "sim/config/profile_yaml.hpp"
 #include "sim/config/yaml_value.hpp"
 #include "tests/catch.hpp"
+#include "tests/source_dir.hpp"
 
 namespace gradwire::config {
 namespace {

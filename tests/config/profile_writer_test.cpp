@@ -4,6 +4,7 @@
 
 #include "sim/config/profile_yaml.hpp"
 #include "tests/catch.hpp"
+#include "tests/source_dir.hpp"
 
 namespace gradwire::config {
 namespace {

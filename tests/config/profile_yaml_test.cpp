@@ -5,6 +5,7 @@
 
 #include "tests/catch.hpp"
 #include "tests/config/config_fixture.hpp"
+#include "tests/source_dir.hpp"
 
 using namespace gradwire;
 using namespace gradwire::config;

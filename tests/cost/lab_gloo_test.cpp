@@ -14,6 +14,7 @@
 #include "sim/cost/gloo.hpp"
 #include "tests/catch.hpp"
 #include "tests/cost/host_cluster.hpp"
+#include "tests/source_dir.hpp"
 
 using namespace gradwire;
 using namespace gradwire::test;

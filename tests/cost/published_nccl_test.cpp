@@ -13,6 +13,7 @@
 #include "sim/cost/nccl_library.hpp"
 #include "tests/catch.hpp"
 #include "tests/collectives/nodes.hpp"
+#include "tests/source_dir.hpp"
 #include "topologies/links.hpp"
 
 namespace gradwire {

@@ -15,6 +15,7 @@
 #include "sim/models/vgg.hpp"
 #include "tests/catch.hpp"
 #include "tests/models/descriptions.hpp"
+#include "tests/source_dir.hpp"
 
 using namespace gradwire;
 

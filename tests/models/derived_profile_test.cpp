@@ -6,6 +6,7 @@
 #include "sim/config/gpu_yaml.hpp"
 #include "sim/config/profile_yaml.hpp"
 #include "tests/catch.hpp"
+#include "tests/source_dir.hpp"
 
 using namespace gradwire;
 using Catch::Matchers::Contains;

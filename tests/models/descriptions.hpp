@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/models/model.hpp"
+#include "tests/source_dir.hpp"
 
 namespace gradwire::test {
 

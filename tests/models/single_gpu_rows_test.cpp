@@ -5,6 +5,7 @@
 
 #include "sim/config/yaml_value.hpp"
 #include "tests/catch.hpp"
+#include "tests/source_dir.hpp"
 
 using namespace gradwire;
 using config::YamlValue;

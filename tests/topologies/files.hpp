@@ -5,6 +5,8 @@
 #include <iterator>
 #include <string>
 
+#include "tests/source_dir.hpp"
+
 namespace gradwire::test {
 
 inline std::filesystem::path source_dir() {

@@ -11,6 +11,7 @@
 #include "sim/config/yaml_knobs.hpp"
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
+#include "tests/source_dir.hpp"
 #include "tests/train/toy_training.hpp"
 
 // What holds for every strategy of the catalogue with its default knobs, on machines of four GPUs.

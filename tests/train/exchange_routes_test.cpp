@@ -8,6 +8,7 @@
 #include "strategies/job_places.hpp"
 #include "tests/catch.hpp"
 #include "tests/collectives/nodes.hpp"
+#include "tests/source_dir.hpp"
 
 using namespace gradwire;
 
