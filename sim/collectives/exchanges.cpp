@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cstddef>
 #include <numeric>
+#include <utility>
 
 namespace gradwire {
 
@@ -41,6 +42,7 @@ Schedule exchange_all_gather(const Fold& fold, const std::vector<int>& weights, 
     const int apart = distance == Distance::doubling ? done : partners / done / 2;
     const auto partner = [&](int index) { return static_cast<std::size_t>(index ^ apart); };
     Round round;
+    round.messages.reserve(static_cast<std::size_t>(partners));
     std::vector<int> after = held;
     for (int index = 0; index < partners; ++index) {
       round.messages.push_back({.source = fold.rank_of(index),
@@ -48,8 +50,8 @@ Schedule exchange_all_gather(const Fold& fold, const std::vector<int>& weights, 
                                 .share = held[static_cast<std::size_t>(index)] / total});
       after[partner(index)] += held[static_cast<std::size_t>(index)];
     }
-    held = after;
-    schedule.push_back(round);
+    held = std::move(after);
+    schedule.push_back(std::move(round));
   }
   return schedule;
 }

@@ -89,6 +89,9 @@ void Pattern::seal() {
   constexpr std::uint64_t offset_basis = 0xcbf29ce484222325;
   std::uint64_t hash = offset_basis;
   const auto mix_int = [&](auto value) { mix(hash, static_cast<std::uint64_t>(value)); };
+  const auto mix_pair = [&](auto high, auto low) {  // numbers of 32 bits
+    mix(hash, static_cast<std::uint64_t>(high) << 32U | static_cast<std::uint32_t>(low));
+  };
   mix_int(kind);
   for (const char letter : algorithm) mix_int(letter);
   mix_int(ranks);
@@ -99,15 +102,16 @@ void Pattern::seal() {
     mix_int(phase.steps);
     mix_int(phase.coupling);
     for (const PatternFlow& flow : phase.flows) {
-      mix_int(flow.source);
-      mix_int(flow.destination);
+      mix_pair(flow.source, flow.destination);
       mix(hash, std::bit_cast<std::uint64_t>(flow.share));
-      mix_int(flow.group);
+      mix_pair(flow.group, flow.path_size);
       mix_int(flow.path_begin);
-      mix_int(flow.path_size);
     }
   }
-  for (const LinkId link : path_links) mix_int(link);
+  for (std::size_t i = 0; i + 1 < path_links.size(); i += 2) {
+    mix_pair(path_links[i], path_links[i + 1]);
+  }
+  if (path_links.size() % 2 == 1) mix_int(path_links.back());
   key = std::max<std::uint64_t>(hash, 1);  // 0 says "not computed"
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 
 #include "sim/collectives/machines.hpp"
@@ -17,8 +18,8 @@ Schedule mirrored(const Schedule& schedule) {
   return result;
 }
 
-void append(Schedule& schedule, const Schedule& more) {
-  schedule.insert(schedule.end(), more.begin(), more.end());
+void append(Schedule& schedule, Schedule more) {
+  std::move(more.begin(), more.end(), std::back_inserter(schedule));
 }
 
 void append_message(const Cluster& cluster, const Placement& members,

@@ -29,7 +29,7 @@ using Schedule = std::vector<Round>;
 [[nodiscard]] Schedule mirrored(const Schedule& schedule);
 
 /// Appends the rounds of `more`.
-void append(Schedule& schedule, const Schedule& more);
+void append(Schedule& schedule, Schedule more);
 
 /// Appends the flow of a message, with its links, to the last phase of a pattern: the way of
 /// Cluster::append_route.

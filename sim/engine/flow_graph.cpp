@@ -4,6 +4,7 @@
 #include <boost/container_hash/hash.hpp>
 #include <cassert>
 #include <cmath>
+#include <map>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -33,10 +34,7 @@ class Builder {
  public:
   Builder(std::span<const ClusterLink> links, std::span<const Pattern> patterns,
           bool separate_phases)
-      : links_(links),
-        separate_phases_(separate_phases),
-        local_link_(links.size(), unused),
-        seen_(links.size()) {
+      : links_(links), separate_phases_(separate_phases), seats_(links.size()) {
     reserve(patterns);
     graph_.path_begin.push_back(0);
     graph_.before_begin.push_back(0);
@@ -52,6 +50,21 @@ class Builder {
  private:
   static constexpr std::uint32_t unused = FlowGraph::no_group;
   using KindKey = std::tuple<double, std::int64_t, Hop, double>;
+  using TypeKey = std::tuple<double, double, LinkKind, double, int>;
+
+  /// What flows see of a link: thousands of links are of few types.
+  struct LinkType {
+    double latency = 0;
+    Hop hop = Hop::nvlink;
+    double connection_capacity = 0;
+    int connections = 1;
+    std::uint32_t capacity = 0;  ///< index into FlowGraph::capacities
+  };
+  /// A link of the cluster in the graph.
+  struct Seat {
+    std::uint32_t index = unused;  ///< in the present part
+    std::uint32_t type = unused;   ///< index into types_
+  };
 
   void reserve(std::span<const Pattern> patterns) {
     std::size_t flows = 0;
@@ -75,20 +88,18 @@ class Builder {
     if (separate_phases_ || graph_.parts.empty()) graph_.parts.push_back(graph_.end());
     kind_index_.clear();
     group_index_.clear();
-    last_arrival_.clear();
     arrival_before_.clear();
     if (separate_phases_) {
       for (; first_link_ < graph_.link_id.size(); ++first_link_) {
         const LinkId id = graph_.link_id[first_link_];
-        if (id != FlowGraph::no_link) local_link_[static_cast<std::size_t>(id)] = unused;
+        if (id != FlowGraph::no_link) seats_[static_cast<std::size_t>(id)].index = unused;
       }
       connection_.clear();
     }
     const auto begin = static_cast<std::uint32_t>(graph_.flow_count());
     const auto size = static_cast<std::uint32_t>(phase.flows.size());
     graph_.phases.push_back({pattern_id, begin, begin + size, phase.steps, phase.coupling});
-    first_flow_ = begin;
-    if (phase.coupling == Coupling::pipeline) last_arrival_.reserve(size);
+    first_flow_ = group_begin_ = begin;
     for (const PatternFlow& flow : phase.flows) {
       add_flow(pattern, flow);
       graph_.group.push_back(phase.coupling == Coupling::independent ? FlowGraph::no_group
@@ -98,22 +109,21 @@ class Builder {
     }
   }
 
-  /// Notes what the flow that was added last waits for.
+  /// Notes what the flow that was added last waits for: those of its group that arrived where it
+  /// begins.
   void await_arrivals(const PatternFlow& flow) {
-    const auto last = last_arrival_.find(place(flow.source));
-    if (last != last_arrival_.end()) {
-      for (std::uint32_t f = last->second; f != unused; f = arrival_before_[f - first_flow_]) {
-        graph_.before.push_back(f);
-      }
-    }
     const auto id = static_cast<std::uint32_t>(graph_.flow_count() - 1);
-    const auto [arrived, is_first] = last_arrival_.try_emplace(place(flow.destination), id);
-    arrival_before_.push_back(is_first ? unused : std::exchange(arrived->second, id));
-  }
-
-  /// A rank of the group of the flow that was added last, as one number.
-  [[nodiscard]] std::uint64_t place(int rank) const {
-    return std::uint64_t{graph_.group.back()} << 32U | static_cast<std::uint32_t>(rank);
+    const auto source = static_cast<std::size_t>(flow.source);
+    const auto destination = static_cast<std::size_t>(flow.destination);
+    if (graph_.group[id] != graph_.group[group_begin_]) group_begin_ = id;
+    assert(graph_.group[id] + 1 == graph_.group_count && "a pipeline's groups do not interleave");
+    last_arrival_.resize(std::max({last_arrival_.size(), source + 1, destination + 1}), unused);
+    const auto in_group = [&](std::uint32_t f) { return f != unused && f >= group_begin_; };
+    for (std::uint32_t f = last_arrival_[source]; in_group(f);
+         f = arrival_before_[f - first_flow_]) {
+      graph_.before.push_back(f);
+    }
+    arrival_before_.push_back(std::exchange(last_arrival_[destination], id));
   }
 
   void add_flow(const Pattern& pattern, const PatternFlow& flow) {
@@ -124,12 +134,13 @@ class Builder {
     double ceiling = std::numeric_limits<double>::infinity();
     Hop hop = Hop::nvlink;
     for (const LinkId id : path) {
-      const ClusterLink& link = links_[static_cast<std::size_t>(id)];
+      const Seat seat = seat_of(id);
+      const LinkType& link = types_[seat.type];
       latency += link.latency;
-      hop = std::max(hop, hop_of(link.kind));
+      hop = std::max(hop, link.hop);
       const int opened = connections > 0 ? connections : link.connections;
       ceiling = std::min(ceiling, opened * link.connection_capacity);
-      graph_.path.push_back(local(id));
+      graph_.path.push_back(seat.index);
     }
     if (connections > 0 && std::isfinite(ceiling)) {
       graph_.path.push_back(connection(flow, connections, ceiling));
@@ -148,18 +159,43 @@ class Builder {
     return found->second;
   }
 
-  std::uint32_t local(LinkId id) {
-    std::uint32_t& index = local_link_[static_cast<std::size_t>(id)];
-    if (index == unused) {
-      const double capacity = links_[static_cast<std::size_t>(id)].capacity;
-      assert(std::isfinite(capacity) && capacity > 0);
-      index = static_cast<std::uint32_t>(graph_.link_id.size());
-      if (!seen_[static_cast<std::size_t>(id)]) ++graph_.links_used;
-      seen_[static_cast<std::size_t>(id)] = true;
-      graph_.link_id.push_back(id);
-      graph_.capacity.push_back(capacity);
+  Seat seat_of(LinkId id) {
+    Seat& seat = seats_[static_cast<std::size_t>(id)];
+    if (seat.index == unused) {
+      if (seat.type == unused) {
+        seat.type = type_of(links_[static_cast<std::size_t>(id)]);
+        ++graph_.links_used;
+      }
+      seat.index = add_link(id, types_[seat.type].capacity);
     }
-    return index;
+    return seat;
+  }
+
+  std::uint32_t type_of(const ClusterLink& link) {
+    const auto next = static_cast<std::uint32_t>(types_.size());
+    const TypeKey key{link.capacity, link.latency, link.kind, link.connection_capacity,
+                      link.connections};
+    const auto [found, is_new] = type_index_.try_emplace(key, next);
+    if (is_new) {
+      types_.push_back({link.latency, hop_of(link.kind), link.connection_capacity, link.connections,
+                        capacity_of(link.capacity)});
+    }
+    return found->second;
+  }
+
+  std::uint32_t capacity_of(double capacity) {
+    assert(std::isfinite(capacity) && capacity > 0);
+    const auto next = static_cast<std::uint32_t>(graph_.capacities.size());
+    const auto [found, is_new] = capacity_index_.try_emplace(capacity, next);
+    if (is_new) graph_.capacities.push_back(capacity);
+    return found->second;
+  }
+
+  /// @return its index.
+  std::uint32_t add_link(LinkId id, std::uint32_t capacity) {
+    graph_.link_id.push_back(id);
+    graph_.capacity.push_back(capacity);
+    return static_cast<std::uint32_t>(graph_.link_id.size() - 1);
   }
 
   /// What the connections from one rank to another carry: a library that says how many it opens
@@ -168,10 +204,7 @@ class Builder {
     const auto next = static_cast<std::uint32_t>(graph_.link_id.size());
     const auto [found, is_new] =
         connection_.try_emplace({flow.source, flow.destination, connections}, next);
-    if (is_new) {
-      graph_.link_id.push_back(FlowGraph::no_link);
-      graph_.capacity.push_back(capacity);
-    }
+    if (is_new) add_link(FlowGraph::no_link, capacity_of(capacity));
     return found->second;
   }
 
@@ -183,18 +216,21 @@ class Builder {
 
   std::span<const ClusterLink> links_;
   bool separate_phases_;
-  std::vector<std::uint32_t> local_link_;
-  std::vector<bool> seen_;
-  std::size_t first_link_ = 0;  ///< of this phase, when phases are separate
+  std::vector<Seat> seats_;       ///< of each link of the cluster
+  std::size_t first_link_ = 0;    ///< of this phase, when phases are separate
+  std::uint32_t first_flow_ = 0;  ///< of this phase
+  std::vector<LinkType> types_;
+  std::map<TypeKey, std::uint32_t> type_index_;
+  std::map<double, std::uint32_t> capacity_index_;
   std::unordered_map<KindKey, std::uint32_t, boost::hash<KindKey>> kind_index_;
   std::unordered_map<int, std::uint32_t> group_index_;
   using RankPair = std::tuple<int, int, int>;  ///< source, destination, connections
   std::unordered_map<RankPair, std::uint32_t, boost::hash<RankPair>> connection_;
-  // Of a pipeline's flows in this phase: the last one to arrive at a place, and for each flow the
-  // one that arrived where it does before it.
-  std::unordered_map<std::uint64_t, std::uint32_t> last_arrival_;
+  // Of a pipeline: the last flow to arrive at each rank, for each flow of this phase the one that
+  // arrived where it does before it, and the first flow of the group that is being added.
+  std::vector<std::uint32_t> last_arrival_;
   std::vector<std::uint32_t> arrival_before_;
-  std::uint32_t first_flow_ = 0;
+  std::uint32_t group_begin_ = 0;
   FlowGraph graph_;
 };
 

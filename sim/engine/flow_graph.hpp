@@ -51,7 +51,8 @@ struct FlowGraph {
   /// Link -> the cluster's number; only links in use. A number stands here once for each phase that
   /// uses it when phases are separate; no_link for what the connections of a pair of ranks share.
   std::vector<LinkId> link_id;
-  std::vector<double> capacity;           ///< link -> bytes per second
+  std::vector<std::uint32_t> capacity;    ///< link -> index into capacities
+  std::vector<double> capacities;         ///< the different ones, bytes per second
   std::vector<std::uint32_t> path_begin;  ///< flow f uses path[path_begin[f], path_begin[f+1])
   std::vector<std::uint32_t> path;        ///< links; one that stands twice carries the flow twice
   std::vector<std::uint32_t> kind;        ///< flow -> index into kinds
@@ -83,7 +84,8 @@ struct FlowGraph {
 };
 
 /// @param separate_phases  no two phases are in flight together: each has links of its own.
-/// REQUIRES: capacities > 0; each flow has a path and a share > 0; a phase has at least one step.
+/// REQUIRES: capacities > 0; each flow has a path and a share > 0; a phase has at least one step;
+/// the flows of a pipeline's group stand side by side.
 [[nodiscard]] FlowGraph make_flow_graph(std::span<const ClusterLink> links,
                                         std::span<const Pattern> patterns,
                                         bool separate_phases = false);

@@ -76,7 +76,9 @@ FlowProblem make_problem(const FlowGraph& graph, const Partition& partition) {
   std::vector<Row> rows = link_rows(graph, partition, representative);
   std::vector<double> capacities;
   capacities.reserve(representative.size());
-  for (const std::uint32_t link : representative) capacities.push_back(graph.capacity[link]);
+  for (const std::uint32_t link : representative) {
+    capacities.push_back(graph.capacities[graph.capacity[link]]);
+  }
   return merge_rows(std::move(rows), capacities, partition.flow_classes);
 }
 

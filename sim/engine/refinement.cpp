@@ -1,9 +1,10 @@
 #include "sim/engine/refinement.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
-#include <map>
 #include <numeric>
+#include <span>
 
 namespace gradwire {
 namespace {
@@ -21,8 +22,11 @@ class Refiner {
 
  private:
   [[nodiscard]] Node first_group() const { return flows_ + links_; }
+  [[nodiscard]] std::uint32_t degree_of(Node node) const;
   void index_users();
   void sort_by_kind_and_capacity();
+  void split_by_degree();
+  void queue_all_but_largest();
   /// Appends the classes of the nodes from `first` to `last`, numbered in order of appearance from
   /// `numbered` on, which then counts them, too.
   void read(Node first, Node last, std::vector<std::uint32_t>& out, std::uint32_t& numbered) const;
@@ -31,7 +35,7 @@ class Refiner {
   struct Class {
     std::uint32_t begin = 0;
     std::uint32_t size = 0;
-    bool queued = true;
+    bool queued = false;
     // While one splitter is processed: members it touches, and the range of their counts.
     std::uint32_t hits = 0;
     std::uint32_t moved = 0;
@@ -41,8 +45,16 @@ class Refiner {
     [[nodiscard]] bool splits() const { return hits != size || low != high; }
   };
 
+  /// What is known of a node, side by side: nodes are met in no order.
+  struct State {
+    std::uint32_t count = 0;  ///< neighbours in the splitter that is processed
+    ClassId in = 0;
+    std::uint32_t position = 0;  ///< in order_
+  };
+
   void sort_by(const std::vector<std::uint32_t>& colour, std::uint32_t colours);
   void split_by(ClassId splitter);
+  void split_by_counts();
   void count_hits();
   void move_to_tail(Node node);
   void carve(ClassId id);
@@ -74,11 +86,9 @@ class Refiner {
   std::vector<std::uint32_t> users_begin_;  // link or group -> its flows in users_
   std::vector<Node> users_;
   std::vector<Node> order_;
-  std::vector<std::uint32_t> position_;
-  std::vector<ClassId> class_of_;
+  std::vector<State> states_;
   std::vector<Class> classes_;
   std::vector<ClassId> queue_;
-  std::vector<std::uint32_t> count_;
   std::vector<Node> touched_;
   std::vector<ClassId> hit_classes_;
 };
@@ -89,9 +99,10 @@ void Refiner::run(const GraphPart& begin, const GraphPart& end) {
   flows_ = end.flow_begin - begin.flow_begin;
   links_ = end.link_begin - begin.link_begin;
   nodes_ = flows_ + links_ + (end.group_begin - begin.group_begin);
-  count_.assign(nodes_, 0);
   index_users();
   sort_by_kind_and_capacity();
+  split_by_degree();
+  queue_all_but_largest();
   std::size_t done = 0;
   while (done < queue_.size()) {  // it grows
     const ClassId splitter = queue_[done++];
@@ -105,16 +116,59 @@ void Refiner::sort_by_kind_and_capacity() {
   for (Node flow = 0; flow < flows_; ++flow) {
     colour[flow] = graph_.kind[begin_.flow_begin + flow] - begin_.kind_begin;
   }
-  std::uint32_t colours = end_.kind_begin - begin_.kind_begin;
-  std::map<double, std::uint32_t> by_capacity;
+  const std::uint32_t kinds = end_.kind_begin - begin_.kind_begin;
   for (Node link = 0; link < links_; ++link) {
-    const double capacity = graph_.capacity[begin_.link_begin + link];
-    const auto [found, is_new] = by_capacity.try_emplace(capacity, colours);
-    if (is_new) ++colours;
-    colour[flows_ + link] = found->second;
+    colour[flows_ + link] = kinds + graph_.capacity[begin_.link_begin + link];
   }
-  std::fill(colour.begin() + first_group(), colour.end(), colours);
-  sort_by(colour, colours + (first_group() < nodes_ ? 1 : 0));
+  const auto groups = static_cast<std::uint32_t>(kinds + graph_.capacities.size());
+  std::fill(colour.begin() + first_group(), colour.end(), groups);
+  sort_by(colour, groups + 1);
+}
+
+std::uint32_t Refiner::degree_of(Node node) const {
+  if (node >= flows_) return users_begin_[node - flows_ + 1] - users_begin_[node - flows_];
+  const std::size_t flow = begin_.flow_begin + node;
+  const auto links = static_cast<std::uint32_t>(graph_.links_of(flow).size());
+  return graph_.group[flow] == FlowGraph::no_group ? links : links + 1;
+}
+
+/// Every node has a neighbour: a link or group is there for its flows.
+void Refiner::split_by_degree() {
+  for (const Class& whole : classes_) {
+    const auto members = std::span(order_).subspan(whole.begin, whole.size);
+    if (std::all_of(members.begin(), members.end(),
+                    [&](Node node) { return degree_of(node) == degree_of(members.front()); })) {
+      continue;
+    }
+    for (const Node node : members) states_[node].count = degree_of(node);
+    touched_.insert(touched_.end(), members.begin(), members.end());
+  }
+  split_by_counts();
+}
+
+/// Of the classes of flows, and of those of links and groups, one need not be looked at: degrees
+/// are equal within a class, so that counts towards it follow from those towards the others. It is
+/// the one that has most neighbours to count.
+void Refiner::queue_all_but_largest() {
+  queue_.clear();
+  struct Largest {
+    ClassId id = 0;
+    std::uint32_t neighbours = 0;
+  };
+  std::array<Largest, 2> largest;
+  for (ClassId id = 0; id < classes_.size(); ++id) {
+    classes_[id].queued = false;
+    if (classes_[id].size == 0) continue;
+    const Node member = order_[classes_[id].begin];
+    const std::uint32_t neighbours = classes_[id].size * degree_of(member);
+    Largest& rival = largest.at(member < flows_ ? 0 : 1);
+    if (neighbours > rival.neighbours) {
+      if (rival.neighbours > 0) queue(rival.id);
+      rival = {id, neighbours};
+    } else {
+      queue(id);
+    }
+  }
 }
 
 void Refiner::index_users() {
@@ -132,21 +186,19 @@ void Refiner::index_users() {
 
 void Refiner::sort_by(const std::vector<std::uint32_t>& colour, std::uint32_t colours) {
   classes_.assign(colours, {});
-  queue_.clear();
   for (const std::uint32_t c : colour) ++classes_[c].size;
   std::uint32_t begin = 0;
   std::vector<std::uint32_t> next(colours);
   for (ClassId id = 0; id < colours; ++id) {
     classes_[id].begin = next[id] = begin;
     begin += classes_[id].size;
-    queue_.push_back(id);
   }
-  class_of_ = colour;
   order_.resize(nodes_);
-  position_.resize(nodes_);
+  states_.resize(nodes_);
   for (Node node = 0; node < nodes_; ++node) {
-    position_[node] = next[colour[node]]++;
-    order_[position_[node]] = node;
+    const std::uint32_t position = next[colour[node]]++;
+    states_[node] = {.count = 0, .in = colour[node], .position = position};
+    order_[position] = node;
   }
 }
 
@@ -154,42 +206,50 @@ void Refiner::split_by(ClassId splitter) {
   const Class members = classes_[splitter];
   for (std::uint32_t i = members.begin; i < members.begin + members.size; ++i) {
     for_neighbours(order_[i], [&](Node node) {
-      if (count_[node]++ == 0) touched_.push_back(node);
+      if (states_[node].count++ == 0) touched_.push_back(node);
     });
   }
+  split_by_counts();
+}
+
+/// Splits the classes of the touched nodes by their counts, and forgets these.
+void Refiner::split_by_counts() {
   count_hits();
-  for (const Node node : touched_) {
-    if (classes_[class_of_[node]].splits()) move_to_tail(node);
+  if (std::any_of(hit_classes_.begin(), hit_classes_.end(),
+                  [this](ClassId id) { return classes_[id].splits(); })) {
+    for (const Node node : touched_) {
+      if (classes_[states_[node].in].splits()) move_to_tail(node);
+    }
   }
   for (const ClassId id : hit_classes_) {
     if (classes_[id].splits()) carve(id);
     Class& left = classes_[id];
     left.hits = left.moved = 0;
   }
-  for (const Node node : touched_) count_[node] = 0;
+  for (const Node node : touched_) states_[node].count = 0;
   touched_.clear();
   hit_classes_.clear();
 }
 
 void Refiner::count_hits() {
   for (const Node node : touched_) {
-    Class& hit = classes_[class_of_[node]];
+    Class& hit = classes_[states_[node].in];
     if (hit.hits++ == 0) {
-      hit_classes_.push_back(class_of_[node]);
-      hit.low = hit.high = count_[node];
+      hit_classes_.push_back(states_[node].in);
+      hit.low = hit.high = states_[node].count;
     } else {
-      hit.low = std::min(hit.low, count_[node]);
-      hit.high = std::max(hit.high, count_[node]);
+      hit.low = std::min(hit.low, states_[node].count);
+      hit.high = std::max(hit.high, states_[node].count);
     }
   }
 }
 
 void Refiner::move_to_tail(Node node) {
-  Class& home = classes_[class_of_[node]];
+  Class& home = classes_[states_[node].in];
   const std::uint32_t target = home.begin + home.size - 1 - home.moved++;
   const Node other = order_[target];
-  std::swap(order_[position_[node]], order_[target]);
-  std::swap(position_[node], position_[other]);
+  std::swap(order_[states_[node].position], order_[target]);
+  std::swap(states_[node].position, states_[other].position);
 }
 
 /// The members that were not touched keep the class; of the touched ones, each count becomes one.
@@ -199,14 +259,14 @@ void Refiner::carve(ClassId id) {
   std::uint32_t begin = end - whole.hits;
   if (whole.low != whole.high) {
     std::sort(order_.begin() + begin, order_.begin() + end,
-              [this](Node a, Node b) { return count_[a] < count_[b]; });
+              [this](Node a, Node b) { return states_[a].count < states_[b].count; });
   }
   const auto run_end = [&](std::uint32_t from) {
     std::uint32_t to = from + 1;
-    while (to < end && count_[order_[to]] == count_[order_[from]]) ++to;
+    while (to < end && states_[order_[to]].count == states_[order_[from]].count) ++to;
     return to;
   };
-  for (std::uint32_t i = begin; i < end; ++i) position_[order_[i]] = i;
+  for (std::uint32_t i = begin; i < end; ++i) states_[order_[i]].position = i;
   if (begin == whole.begin) begin = run_end(begin);
   classes_[id].size = begin - whole.begin;
   ClassId largest = id;
@@ -215,7 +275,7 @@ void Refiner::carve(ClassId id) {
     const std::uint32_t next = run_end(begin);
     const auto part = static_cast<ClassId>(classes_.size());
     classes_.push_back({.begin = begin, .size = next - begin, .queued = false});
-    for (; begin < next; ++begin) class_of_[order_[begin]] = part;
+    for (; begin < next; ++begin) states_[order_[begin]].in = part;
     if (classes_[part].size > classes_[largest].size) largest = part;
   }
   // Counts towards the whole were or will be known: the largest part follows from the others.
@@ -234,7 +294,7 @@ void Refiner::read(Node first, Node last, std::vector<std::uint32_t>& out,
                    std::uint32_t& numbered) const {
   std::vector<std::uint32_t> number(classes_.size(), FlowGraph::no_group);
   for (Node node = first; node < last; ++node) {
-    std::uint32_t& name = number[class_of_[node]];
+    std::uint32_t& name = number[states_[node].in];
     if (name == FlowGraph::no_group) name = numbered++;
     out.push_back(name);
   }
