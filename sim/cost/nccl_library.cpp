@@ -288,7 +288,7 @@ CollectiveChoice NcclLibrary::choose(std::span<const Pattern> patterns, Bytes si
   choice.pattern = way.pattern;
   choice.cost.algorithm = pattern.algorithm;
   choice.cost.protocol = name_of(way.protocol);
-  choice.cost.alone = Seconds{us * 1e-6};
+  choice.cost.alone = Seconds{us * 1e-6} + options_.host_per_call;
   if (constants_.has_model) {
     choice.cost.planned = Seconds{nccl_time(constants_, known.system, question) * 1e-6};
   }

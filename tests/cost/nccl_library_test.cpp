@@ -222,6 +222,16 @@ TEST_CASE("One process launches on its GPUs one after the other", "[cost][nccl]"
         Approx(8 * nccl_measured.launch_us * 1e-6));
 }
 
+TEST_CASE("A call that is waited for takes the host's time before its kernel", "[cost][nccl]") {
+  const auto cluster = dgx1v(1);
+  const Placement ranks = packed_placement(*cluster, 8);
+  NcclOptions wanted = options({2, 28}, v100);
+  const Seconds queued = alone(NcclLibrary(cluster, wanted), ranks, 1_MiB);
+  wanted.host_per_call = 21_us;
+  CHECK(alone(NcclLibrary(cluster, wanted), ranks, 1_MiB).count() ==
+        Approx((queued + 21_us).count()));
+}
+
 TEST_CASE("A lone GPU's thread sends and receives by turns, unless it has several connections",
           "[cost][nccl]") {
   // 100 Gbit/s of which one connection fills a quarter. An all-reduce of two ranks sends and
