@@ -47,7 +47,8 @@ class NcclLibrary final : public CollectiveLibrary {
  private:
   struct Known {
     NcclFacts facts;
-    NcclSystem system;  ///< as NCCL plans
+    NcclSystem system;   ///< as runs see it
+    NcclSystem planned;  ///< as NCCL sees it
     double channel_share = 1;
   };
   /// One way to run a collective.

@@ -271,6 +271,23 @@ TEST_CASE("Over sockets a message waits for its length, which goes ahead", "[cos
   CHECK(time(10_us, Seconds{}) - time(1_us, Seconds{}) == Approx(hops * 2 * 9e-6));
 }
 
+TEST_CASE("NCCL plans with the latency that EFA's plug-in states, from 2.12 on", "[cost][nccl]") {
+  const auto cost = [](NcclVersion version) {
+    const auto cluster = test::host_cluster(2, {"efa", "efa", 12_GBps, 12_us});
+    NcclOptions wanted = options(version, {70, BytesPerSecond{}});
+    wanted.algorithms = {NcclAlgorithm::ring};
+    wanted.protocols = {NcclProtocol::ll};
+    const NcclLibrary library(cluster, wanted);
+    const auto patterns = library.plan(CollectiveKind::all_reduce, packed_placement(*cluster, 1));
+    return library.choose(patterns, Bytes{0}).cost;
+  };
+  // A ring of two: its base and two hops, of 2.7 us and the latency: 75 us, or 2 x 12 us less the
+  // 1 us that the hop holds already.
+  CHECK(cost({2, 28}).planned.value().count() == Approx((6.6 + 2 * (2.7 + 75)) * 1e-6));
+  CHECK(cost({2, 28}).alone.value().count() == Approx((6.6 + 2 * (2.7 + 23)) * 1e-6));
+  CHECK(cost({2, 10}).planned.value().count() == Approx((3.6 + 2 * (2.7 + 23)) * 1e-6));
+}
+
 TEST_CASE("NCCL plans with a port's speed, whatever one connection carries", "[cost][nccl]") {
   PortSpec port{"eth", "tcp", 12_GBps, 10_us};
   const auto choose = [&](Bytes size) {
