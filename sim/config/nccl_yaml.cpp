@@ -189,6 +189,10 @@ std::vector<ParameterInfo> nccl_parameters() {
       {"gpus_per_process", "1",
        "GPUs that one process launches on, one after the other (nccl-tests -g), up to those of a "
        "node"},
+      {"host_per_call", "0 s",
+       "the host's time for a call on an idle GPU, where each collective is waited for before the "
+       "next; PyTorch: 21 us on a host of 8 H200 (stas00/ml-engineering, "
+       "network/benchmarks/README.md: medians with and without it, 8 B to 1 MiB)"},
       {"table", "none", "measurements that replace the model where they cover it"}};
 }
 
@@ -208,6 +212,7 @@ std::shared_ptr<const CollectiveLibrary> read_nccl(YamlMap& map,
   options.collnet = map.value_or("collnet", false);
   options.gpus_per_process =
       map.value_or("gpus_per_process", 1, between(1, gpus_per_process_limit));
+  options.host_per_call = map.value_or("host_per_call", Seconds{}, at_least(Seconds{0}));
   const auto library = std::make_shared<NcclLibrary>(cluster, std::move(options));
   const YamlValue* table = map.find("table");
   if (table == nullptr) return library;

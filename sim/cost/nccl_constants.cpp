@@ -93,6 +93,7 @@ std::vector<NcclConstants> make_constants() {
   constants.ring_hop[hop_network][2] = 28;
   constants.ring_network_detour = 1;
   constants.simple_network_latencies = 2;
+  constants.asks_for_latency = true;
   all.push_back(constants);
 
   constants.first_minor = 18;

@@ -59,6 +59,16 @@ Seconds kernel_latency(const Fabric& fabric) {
   return 2 * most;
 }
 
+/// AWS's plug-in states 75 us on p4d and p5, some three times what a message takes
+/// (aws/aws-ofi-nccl, src/platform-aws.c; 150 us on p3dn, 35 on p5en and later).
+Seconds stated_latency(const Fabric& fabric) {
+  bool is_efa = false;
+  for (int port = 0; port < fabric.port_count(); ++port) {
+    is_efa = is_efa || fabric.port_spec(port).kind == "efa";
+  }
+  return is_efa ? Seconds{75e-6} : Seconds{};
+}
+
 /// The links' loads, and what one flow sees of its way.
 std::vector<double> loads(const Cluster& cluster, const Pattern& pattern, NcclFacts& facts) {
   std::vector<double> load(cluster.links().size());
@@ -125,7 +135,10 @@ NcclFacts examine(const Cluster& cluster, const Pattern& pattern, const NcclGpus
     join(facts, entry->second, is_first);
     is_first = false;
   }
-  if (facts.network_latency.count() > 0) facts.kernel_latency = kernel_latency(cluster.fabric());
+  if (facts.network_latency.count() > 0) {
+    facts.kernel_latency = kernel_latency(cluster.fabric());
+    facts.stated_latency = stated_latency(cluster.fabric());
+  }
   facts.other_per_byte = std::max(facts.other_per_byte, facts.pcie_per_byte);
   for (; id < load.size(); ++id) {
     facts.other_per_byte = std::max(facts.other_per_byte, per_byte(id, 1));

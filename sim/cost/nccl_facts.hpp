@@ -33,6 +33,7 @@ struct NcclFacts {
   Seconds network_latency;  ///< of the network links between two machines, the longest
   /// Of that, the kernels' time for a message at both ends, where they carry it (TCP).
   Seconds kernel_latency;
+  Seconds stated_latency;            ///< of the network, by NCCL's plug-in for it; 0: none
   NcclHop local = hop_nvlink;        ///< the slowest kind of hop inside a machine
   bool crosses_host_bridge = false;  ///< GPU traffic passes one
   bool amd = false;                  ///< a machine's processors are AMD's

@@ -202,6 +202,10 @@ NcclLibrary::Known NcclLibrary::learn(const Pattern& pattern) const {
   const Seconds more = facts.network_latency - counted_network_latency;
   system.network_latency = std::max(0.0, more.count() * 1e6);
   if (is_across) system.network_bus = 2 / facts.other_per_byte.count() / 1e9;
+  known.planned = system;
+  if (constants_.asks_for_latency && facts.stated_latency.count() > 0) {
+    known.planned.network_latency = facts.stated_latency.count() * 1e6;
+  }
   return known;
 }
 
@@ -267,7 +271,7 @@ NcclLibrary::Way NcclLibrary::best(std::span<const Pattern> patterns, Bytes size
   assert(!all.empty());
   if (!constants_.has_model) return by_threshold(patterns, all, size);
   const auto time = [&](const Way& way) {
-    return nccl_time(constants_, known(patterns[way.pattern]).system,
+    return nccl_time(constants_, known(patterns[way.pattern]).planned,
                      {patterns[way.pattern].kind, way.algorithm, way.protocol, size.count()});
   };
   return *std::min_element(all.begin(), all.end(),
@@ -288,9 +292,9 @@ CollectiveChoice NcclLibrary::choose(std::span<const Pattern> patterns, Bytes si
   choice.pattern = way.pattern;
   choice.cost.algorithm = pattern.algorithm;
   choice.cost.protocol = name_of(way.protocol);
-  choice.cost.alone = Seconds{us * 1e-6};
+  choice.cost.alone = Seconds{us * 1e-6} + options_.host_per_call;
   if (constants_.has_model) {
-    choice.cost.planned = Seconds{nccl_time(constants_, known.system, question) * 1e-6};
+    choice.cost.planned = Seconds{nccl_time(constants_, known.planned, question) * 1e-6};
   }
   return choice;
 }

@@ -26,6 +26,8 @@ struct NcclOptions {
   std::optional<int> channels_max;  ///< NCCL_MAX_NCHANNELS
   bool collnet = false;             ///< the network's switches reduce
   int gpus_per_process = 1;         ///< that one process launches on, >= 1 (nccl-tests -g)
+  /// Of the host in a call on an idle GPU: the caller waits for each collective before the next.
+  Seconds host_per_call;
 };
 
 /// NCCL: algorithm and protocol of least time by its own cost model for that version, priced by
@@ -45,7 +47,8 @@ class NcclLibrary final : public CollectiveLibrary {
  private:
   struct Known {
     NcclFacts facts;
-    NcclSystem system;  ///< as NCCL plans
+    NcclSystem system;   ///< as runs see it
+    NcclSystem planned;  ///< as NCCL sees it
     double channel_share = 1;
   };
   /// One way to run a collective.

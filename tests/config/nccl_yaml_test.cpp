@@ -52,6 +52,7 @@ TEST_CASE("What nccl cannot be told is refused where it stands", "[config][nccl]
       {", channels: 4, max_channels: 8", "stands beside min_channels or max_channels"},
       {", min_channels: 8, max_channels: 4", "expected at most max_channels, 4"},
       {", gpus_per_process: 0", "gpus_per_process"},
+      {", host_per_call: 21", "expected a time such as"},
       {", version: \"3.1\"", "expected a release of NCCL 2"},
       {", colnet: true", "did you mean 'collnet'"},
   }));

@@ -222,6 +222,16 @@ TEST_CASE("One process launches on its GPUs one after the other", "[cost][nccl]"
         Approx(8 * nccl_measured.launch_us * 1e-6));
 }
 
+TEST_CASE("A call that is waited for takes the host's time before its kernel", "[cost][nccl]") {
+  const auto cluster = dgx1v(1);
+  const Placement ranks = packed_placement(*cluster, 8);
+  NcclOptions wanted = options({2, 28}, v100);
+  const Seconds queued = alone(NcclLibrary(cluster, wanted), ranks, 1_MiB);
+  wanted.host_per_call = 21_us;
+  CHECK(alone(NcclLibrary(cluster, wanted), ranks, 1_MiB).count() ==
+        Approx((queued + 21_us).count()));
+}
+
 TEST_CASE("A lone GPU's thread sends and receives by turns, unless it has several connections",
           "[cost][nccl]") {
   // 100 Gbit/s of which one connection fills a quarter. An all-reduce of two ranks sends and
@@ -261,6 +271,23 @@ TEST_CASE("Over sockets a message waits for its length, which goes ahead", "[cos
   CHECK(time(10_us, Seconds{}) - time(1_us, Seconds{}) == Approx(hops * 2 * 9e-6));
 }
 
+TEST_CASE("NCCL plans with the latency that EFA's plug-in states, from 2.12 on", "[cost][nccl]") {
+  const auto cost = [](NcclVersion version) {
+    const auto cluster = test::host_cluster(2, {"efa", "efa", 12_GBps, 12_us});
+    NcclOptions wanted = options(version, {70, BytesPerSecond{}});
+    wanted.algorithms = {NcclAlgorithm::ring};
+    wanted.protocols = {NcclProtocol::ll};
+    const NcclLibrary library(cluster, wanted);
+    const auto patterns = library.plan(CollectiveKind::all_reduce, packed_placement(*cluster, 1));
+    return library.choose(patterns, Bytes{0}).cost;
+  };
+  // A ring of two: its base and two hops, of 2.7 us and the latency: 75 us, or 2 x 12 us less the
+  // 1 us that the hop holds already.
+  CHECK(cost({2, 28}).planned.value().count() == Approx((6.6 + 2 * (2.7 + 75)) * 1e-6));
+  CHECK(cost({2, 28}).alone.value().count() == Approx((6.6 + 2 * (2.7 + 23)) * 1e-6));
+  CHECK(cost({2, 10}).planned.value().count() == Approx((3.6 + 2 * (2.7 + 23)) * 1e-6));
+}
+
 TEST_CASE("NCCL plans with a port's speed, whatever one connection carries", "[cost][nccl]") {
   PortSpec port{"eth", "tcp", 12_GBps, 10_us};
   const auto choose = [&](Bytes size) {
@@ -280,6 +307,25 @@ TEST_CASE("NCCL plans with a port's speed, whatever one connection carries", "[c
     CHECK(narrow.planned.value().count() == wide.planned.value().count());
     CHECK(narrow.alone.value() > wide.alone.value());
   }
+}
+
+TEST_CASE("A ring's parts pass twice between each two machines, whatever NCCL counts",
+          "[cost][nccl]") {
+  const auto cost = [](NcclVersion version, int gpus) {
+    const auto cluster = dgx1v(2);
+    NcclOptions wanted = options(version, v100);
+    wanted.algorithms = {NcclAlgorithm::ring};
+    wanted.protocols = {NcclProtocol::ll};
+    const NcclLibrary library(cluster, wanted);
+    const auto patterns =
+        library.plan(CollectiveKind::all_reduce, packed_placement(*cluster, gpus));
+    return library.choose(patterns, Bytes{0}).cost;
+  };
+  // LL's base and hops are the same in both; 2.10 counts 2 (2 - 1) of 30 hops between the machines,
+  // 2.12 2 x 2. A lone GPU of each machine begins next to a link on both sides: 2 hops in all.
+  CHECK(cost({2, 10}, 8).alone == cost({2, 12}, 8).planned);
+  CHECK(cost({2, 10}, 8).planned.value() < cost({2, 12}, 8).planned.value());
+  CHECK(cost({2, 12}, 1).alone == cost({2, 10}, 1).planned);
 }
 
 TEST_CASE("A long Simple ring hides the network's hops behind its bytes", "[cost][nccl]") {
