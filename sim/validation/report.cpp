@@ -59,9 +59,9 @@ Row row_of(const Json& json) {
 }
 
 Json errors_json(const Errors& errors) {
-  return {{"rows", errors.rows},  {"missed", errors.missed}, {"failed", errors.failed},
-          {"mean", errors.mean},  {"median", errors.median}, {"p90", errors.p90},
-          {"worst", errors.worst}};
+  return {{"rows", errors.rows},   {"missed", errors.missed}, {"failed", errors.failed},
+          {"mean", errors.mean},   {"median", errors.median}, {"p90", errors.p90},
+          {"worst", errors.worst}, {"bias", errors.bias}};
 }
 
 }  // namespace
@@ -86,12 +86,15 @@ bool Gate::met() const {
 Errors errors_of(std::span<const Row> rows, const std::function<bool(const Row&)>& chosen) {
   Errors result;
   std::vector<double> values;
+  double signed_sum = 0;
   for (const Row& row : rows) {
     if (!chosen(row)) continue;
     ++result.rows;
     result.missed += row.missed() ? 1U : 0U;
     result.failed += row.failure.empty() ? 0U : 1U;
-    if (row.failure.empty()) values.push_back(std::abs(row.error()));
+    if (!row.failure.empty()) continue;
+    values.push_back(std::abs(row.error()));
+    signed_sum += row.error();
   }
   if (values.empty()) return result;
   const std::vector<double> once(values.size(), 1);
@@ -100,6 +103,7 @@ Errors errors_of(std::span<const Row> rows, const std::function<bool(const Row&)
   result.median = samples.percentile(50);
   result.p90 = samples.percentile(90);
   result.worst = samples.percentile(100);
+  result.bias = signed_sum / static_cast<double>(values.size());
   return result;
 }
 

@@ -59,6 +59,7 @@ struct Errors {
   double median = 0;
   double p90 = 0;
   double worst = 0;
+  double bias = 0;  ///< mean of the errors with their signs
 };
 [[nodiscard]] Errors errors_of(std::span<const Row> rows, const std::string& role);
 /// Figures of the rows that `chosen` takes; failed ones are left out.

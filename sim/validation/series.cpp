@@ -52,6 +52,10 @@ std::span<const SeriesEntry> series_catalogue() {
        [](const Predict& predict) { return open_training("fleetx", predict); }},
       {"lab", "PyTorch DDP over Gloo on up to 8 emulated hosts, our own measurements", lab_page,
        [](const Predict& predict) { return open_training("lab", predict); }},
+      {"blind", "published jobs that were predicted before they were looked at", "",
+       [](const Predict& predict) { return open_training("blind", predict); }},
+      {"blind2", "a second blind test: accumulation, GPT-2, servers, bucket sizes", "",
+       [](const Predict& predict) { return open_training("blind2", predict); }},
       {"alcf_r50", "DDP on two nodes of 4 A100, Slingshot and TCP", training_page,
        [](const Predict& predict) { return open_training("alcf_r50", predict); }},
   };

@@ -59,6 +59,27 @@ void append_errors(std::string& text, const char* what, const Errors& errors) {
                  errors.failed == 0 ? "" : fmt::format(", {} not predicted", errors.failed));
 }
 
+/// What a series without gates tells instead: the scored rows of each group by themselves, and all.
+void append_groups(std::string& text, std::span<const Row> rows) {
+  std::vector<std::string> groups;
+  for (const Row& row : rows) {
+    if (groups.empty() || groups.back() != row.group) groups.push_back(row.group);
+  }
+  const auto append = [&](const std::string& name, const Errors& errors) {
+    fmt::format_to(
+        std::back_inserter(text),
+        "  {:<{}} {:>5} rows: median {:>5.1f} %, p90 {:>5.1f} %, signed mean {:>+6.1f} %\n", name,
+        width_of(rows, &Row::group, 3), errors.rows, 100 * errors.median, 100 * errors.p90,
+        100 * errors.bias);
+  };
+  for (const std::string& group : groups) {
+    append(group, errors_of(rows, [&](const Row& row) {
+             return row.role == "score" && row.group == group;
+           }));
+  }
+  append("all", errors_of(rows, "score"));
+}
+
 void append_gates(std::string& text, const std::vector<Gate>& gates) {
   std::size_t width = 0;
   for (const Gate& gate : gates) width = std::max(width, gate.name.size());
@@ -94,6 +115,7 @@ std::string validation_text(const SeriesReport& report) {
     fmt::format_to(std::back_inserter(text), "  rank agreement: {} of {} pairs\n",
                    agreement.agreeing, agreement.pairs);
   }
+  if (report.gates.empty()) append_groups(text, rows);
   append_gates(text, report.gates);
   return text + "\n";
 }

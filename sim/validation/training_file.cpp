@@ -83,9 +83,10 @@ class Reader {
   }
 
   void read_gates() {
-    YamlMap gates = map_.require_map("gates");
-    for (const std::string& name : gates.keys()) {
-      YamlMap gate = gates.require_map(name);
+    auto gates = map_.optional_map("gates");
+    if (!gates) return;
+    for (const std::string& name : gates->keys()) {
+      YamlMap gate = gates->require_map(name);
       const auto limit = config::above(config::Ratio{0});
       file_.gates.push_back({name, gate.require<config::Ratio>("median", limit).value,
                              gate.value_or("p90", config::Ratio{0}).value,
@@ -191,7 +192,8 @@ class Reader {
     row.single_gpu = read_rate(map, "single_gpu");
     row.gate = !method.gate.empty()  ? method.gate
                : !model.gate.empty() ? model.gate
-                                     : gate_names_.at(0);
+               : gate_names_.empty() ? ""
+                                     : gate_names_.front();
     if (map.has("gate")) row.gate = map.require_choice("gate", gate_names_);
     row.missing = !method.missing.empty()  ? method.missing
                   : !model.missing.empty() ? model.missing

@@ -21,7 +21,7 @@ struct TrainingRow {
   double measured = 0;     ///< in the file's unit
   double spread = 0;       ///< standard deviation of repeated runs, relative; 0 where unknown
   double single_gpu = 0;   ///< samples/s of one GPU; 0 where the profile says it itself
-  std::string gate{};      ///< one of the file's `gates`
+  std::string gate{};      ///< one of the file's `gates`, "" where it has none
   std::string missing{};   ///< the mechanism that is thought to be missing where the row misses
   std::string compared{};  ///< what else was measured on the same machines has the same
   /// In this order: of the model, the group, the method, the row.
@@ -70,8 +70,8 @@ struct TrainingFile {
   /// median iteration).
   std::string unit;
   std::vector<std::pair<std::string, std::string>> source;  ///< as written, key and text
-  config::YamlValue scenario;  ///< what all rows start from: gradwire.scenario/1
-  std::vector<TrainingGate> gates;
+  config::YamlValue scenario;          ///< what all rows start from: gradwire.scenario/1
+  std::vector<TrainingGate> gates;     ///< empty for rows that nothing is claimed of
   std::vector<FittedConstant> fitted;  ///< what all groups share
   std::vector<TrainingGroup> groups;
   std::vector<std::pair<std::string, std::string>> skipped;  ///< id and why there is no row of it

@@ -145,7 +145,8 @@ std::vector<Row> predict_group(const TrainingFile& file, const TrainingGroup& gr
   std::vector<Row> rows;
   for (const TrainingRow& measured : group.rows) {
     const auto gate = std::ranges::find(file.gates, measured.gate, &TrainingGate::name);
-    assert(gate != file.gates.end());
+    const bool gated = measured.role == "score" && gate != file.gates.end();
+    assert(gated || measured.role != "score" || measured.gate.empty());
     Row row{.group = group.name,
             .gate = measured.gate,
             .label = fmt::format("{} {}, {}", measured.id, measured.method,
@@ -155,7 +156,7 @@ std::vector<Row> predict_group(const TrainingFile& file, const TrainingGroup& gr
             .unit = file.unit,
             .measured = measured.measured,
             .spread = measured.spread,
-            .limit = measured.role == "score" ? gate->row_limit() : 0,
+            .limit = gated ? gate->row_limit() : 0,
             .compared = measured.role == "show" ? "" : measured.compared,
             .missing = measured.missing};
     try {

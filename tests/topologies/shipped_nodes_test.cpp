@@ -56,6 +56,7 @@ const std::vector<Sheet>& sheets() {
       {"pcie3_8x_2080ti", "rtx2080ti", 8, 0, 0, "eth_25g", 1, 12},
       {"pcie3_8x_k80", "k80", 8, 0, 0, "eth_10g", 1, 12},
       {"pcie3_8x_v100", "v100-pcie-16gb", 8, 0, 0, "roce_100g", 1, 12},
+      {"pcie4_2x_rtx3090", "rtx3090", 2, 4, 0, "", 0, 24},
       {"pcie4_4x_l40", "l40", 4, 0, 0, "roce_100g", 2, 24},
       {"pcie4_8x_rtx3090", "rtx3090", 8, 0, 0, "ib_fdr", 1, 24},
       {"polaris", "a100-sxm4-40gb", 4, 12, 0, "roce_100g", 2, 24},
@@ -122,6 +123,7 @@ TEST_CASE("nodes made from our fixtures are what the importers make of them", "[
   check("pcie3_4x_p100", from_matrix("pcie3_4x_p100", "p100-pcie-16gb", "eth_25g", "broadwell"));
   check("pcie3_8x_v100", from_matrix("pcie3_8x_v100", "v100-pcie-16gb", "roce_100g"));
   check("pcie3_8x_2080ti", from_matrix("pcie3_8x_2080ti", "rtx2080ti", "eth_25g"));
+  check("pcie4_2x_rtx3090", from_matrix("pcie4_2x_rtx3090", "rtx3090", "", "amd"));
   check("dgx1_p100", from_matrix("dgx1_p100", "p100-sxm2-16gb", "ib_edr", "broadwell"));
   for (const std::string name : {"p4d", "p5"}) {
     NcclTopoOptions options;

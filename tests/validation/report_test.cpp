@@ -74,6 +74,7 @@ TEST_CASE("Calibration rows never count among the scored ones", "[validation]") 
   CHECK(errors.median == Approx(0.025));
   CHECK(errors.p90 == Approx(0.079));
   CHECK(errors.worst == Approx(0.10));
+  CHECK(errors.bias == Approx(0.03));  // (1 - 2 + 3 + 10) / 4
   CHECK(errors_of(rows, "calibrate").worst == Approx(2.0));
 }
 

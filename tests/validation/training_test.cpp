@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <cmath>
 #include <filesystem>
 #include <iostream>
@@ -234,6 +236,25 @@ TEST_CASE("All series together: ranks are counted over every pair that differs b
   CHECK_FALSE(training_total({}).gates[0].known);
 }
 
+TEST_CASE("Rows of a file without gates are scored, miss nothing, and are told group by group",
+          "[validation]") {
+  std::string text = file_text(rows);
+  text.erase(text.find("gates:"), text.find("models:") - text.find("gates:"));
+  const auto file = read_training_file(config::parse_yaml(text, "x.yaml"));
+  CHECK(file.gates.empty());
+  const SeriesReport report{
+      "made_up", "nothing", predict_group(file, file.groups[0], {}, alone), {}};
+  // Four GPUs do 4 * 320 by bsp, and by wfbp, whose rate of one GPU nobody gave, what is counted.
+  const double errors[] = {report.rows[1].error(), report.rows[2].error()};
+  CHECK(errors[0] == Approx(0.28));
+  CHECK_FALSE(report.rows[1].missed());
+  const std::string printed = validation_text(report);
+  const std::string bias =
+      fmt::format("signed mean {:>+6.1f} %", 100 * (errors[0] + errors[1]) / 2);
+  CHECK(printed.find("one node     2 rows: median ") != std::string::npos);
+  CHECK(printed.find(bias) != std::string::npos);
+}
+
 TEST_CASE("A section tells source, misses with their mechanism, and every row", "[validation]") {
   const auto file = read(rows);
   const SeriesReport report{
@@ -260,7 +281,10 @@ std::vector<fs::path> training_files() {
 TEST_CASE("Every file of training measurements is a series of its name", "[validation]") {
   std::set<std::string> series;
   for (const SeriesEntry& entry : series_catalogue()) {
-    if (entry.page == training_page || entry.page == lab_page) series.emplace(entry.name);
+    const bool blind = entry.name.starts_with("blind");  // blind.md is written by hand
+    if (entry.page == training_page || entry.page == lab_page || blind) {
+      series.emplace(entry.name);
+    }
   }
   std::set<std::string> files;
   for (const fs::path& file : training_files()) {
