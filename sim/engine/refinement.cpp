@@ -5,6 +5,7 @@
 #include <cassert>
 #include <numeric>
 #include <span>
+#include <utility>
 
 namespace gradwire {
 namespace {
@@ -22,8 +23,13 @@ class Refiner {
 
  private:
   [[nodiscard]] Node first_group() const { return flows_ + links_; }
-  [[nodiscard]] std::uint32_t degree_of(Node node) const;
-  void index_users();
+  [[nodiscard]] std::span<const Node> neighbours_of(Node node) const {
+    return std::span(neighbours_).subspan(begins_[node], begins_[node + 1] - begins_[node]);
+  }
+  [[nodiscard]] std::uint32_t degree_of(Node node) const {
+    return begins_[node + 1] - begins_[node];
+  }
+  void index_neighbours();
   void sort_by_kind_and_capacity();
   void split_by_degree();
   void queue_all_but_largest();
@@ -60,31 +66,14 @@ class Refiner {
   void carve(ClassId id);
   void queue(ClassId id);
 
-  template <class Visit>
-  void for_neighbours(Node node, Visit visit) const {
-    if (node < flows_) {
-      const std::size_t flow = begin_.flow_begin + node;
-      for (const std::uint32_t link : graph_.links_of(flow)) {
-        visit(flows_ + (link - begin_.link_begin));
-      }
-      const std::uint32_t group = graph_.group[flow];
-      if (group != FlowGraph::no_group) visit(first_group() + (group - begin_.group_begin));
-    } else {
-      const std::size_t shared = node - flows_;
-      for (std::size_t i = users_begin_[shared]; i < users_begin_[shared + 1]; ++i) {
-        visit(users_[i]);
-      }
-    }
-  }
-
   const FlowGraph& graph_;
   GraphPart begin_{};
   GraphPart end_{};
   Node flows_ = 0;
   Node links_ = 0;
   Node nodes_ = 0;
-  std::vector<std::uint32_t> users_begin_;  // link or group -> its flows in users_
-  std::vector<Node> users_;
+  std::vector<std::uint32_t> begins_;  // node -> its neighbours_[begins_[node], begins_[node + 1])
+  std::vector<Node> neighbours_;       // of flows links and groups, of these flows
   std::vector<Node> order_;
   std::vector<State> states_;
   std::vector<Class> classes_;
@@ -99,7 +88,7 @@ void Refiner::run(const GraphPart& begin, const GraphPart& end) {
   flows_ = end.flow_begin - begin.flow_begin;
   links_ = end.link_begin - begin.link_begin;
   nodes_ = flows_ + links_ + (end.group_begin - begin.group_begin);
-  index_users();
+  index_neighbours();
   sort_by_kind_and_capacity();
   split_by_degree();
   queue_all_but_largest();
@@ -123,13 +112,6 @@ void Refiner::sort_by_kind_and_capacity() {
   const auto groups = static_cast<std::uint32_t>(kinds + graph_.capacities.size());
   std::fill(colour.begin() + first_group(), colour.end(), groups);
   sort_by(colour, groups + 1);
-}
-
-std::uint32_t Refiner::degree_of(Node node) const {
-  if (node >= flows_) return users_begin_[node - flows_ + 1] - users_begin_[node - flows_];
-  const std::size_t flow = begin_.flow_begin + node;
-  const auto links = static_cast<std::uint32_t>(graph_.links_of(flow).size());
-  return graph_.group[flow] == FlowGraph::no_group ? links : links + 1;
 }
 
 /// Every node has a neighbour: a link or group is there for its flows.
@@ -171,16 +153,26 @@ void Refiner::queue_all_but_largest() {
   }
 }
 
-void Refiner::index_users() {
-  users_begin_.assign(nodes_ - flows_ + 1, 0);
-  for (Node flow = 0; flow < flows_; ++flow) {
-    for_neighbours(flow, [&](Node shared) { ++users_begin_[shared - flows_ + 1]; });
+void Refiner::index_neighbours() {
+  neighbours_.clear();
+  begins_.assign(nodes_ + 1, 0);
+  for (Node node = 0; node < flows_; ++node) {
+    const std::size_t flow = begin_.flow_begin + node;
+    for (const std::uint32_t link : graph_.links_of(flow)) {
+      neighbours_.push_back(flows_ + (link - begin_.link_begin));
+    }
+    const std::uint32_t group = graph_.group[flow];
+    if (group != FlowGraph::no_group) {
+      neighbours_.push_back(first_group() + (group - begin_.group_begin));
+    }
+    begins_[node + 1] = static_cast<std::uint32_t>(neighbours_.size());
   }
-  std::partial_sum(users_begin_.begin(), users_begin_.end(), users_begin_.begin());
-  users_.resize(users_begin_.back());
-  std::vector<std::uint32_t> next(users_begin_.begin(), users_begin_.end() - 1);
+  for (const Node shared : neighbours_) ++begins_[shared + 1];
+  std::partial_sum(begins_.begin() + flows_, begins_.end(), begins_.begin() + flows_);
+  neighbours_.resize(begins_.back());
+  std::vector<std::uint32_t> next(begins_.begin() + flows_, begins_.end() - 1);
   for (Node flow = 0; flow < flows_; ++flow) {
-    for_neighbours(flow, [&](Node shared) { users_[next[shared - flows_]++] = flow; });
+    for (const Node shared : neighbours_of(flow)) neighbours_[next[shared - flows_]++] = flow;
   }
 }
 
@@ -205,9 +197,9 @@ void Refiner::sort_by(const std::vector<std::uint32_t>& colour, std::uint32_t co
 void Refiner::split_by(ClassId splitter) {
   const Class members = classes_[splitter];
   for (std::uint32_t i = members.begin; i < members.begin + members.size; ++i) {
-    for_neighbours(order_[i], [&](Node node) {
+    for (const Node node : neighbours_of(order_[i])) {
       if (states_[node].count++ == 0) touched_.push_back(node);
-    });
+    }
   }
   split_by_counts();
 }
@@ -258,8 +250,9 @@ void Refiner::carve(ClassId id) {
   const std::uint32_t end = whole.begin + whole.size;
   std::uint32_t begin = end - whole.hits;
   if (whole.low != whole.high) {
-    std::sort(order_.begin() + begin, order_.begin() + end,
-              [this](Node a, Node b) { return states_[a].count < states_[b].count; });
+    std::sort(order_.begin() + begin, order_.begin() + end, [this](Node a, Node b) {
+      return std::pair(states_[a].count, a) < std::pair(states_[b].count, b);
+    });
   }
   const auto run_end = [&](std::uint32_t from) {
     std::uint32_t to = from + 1;
