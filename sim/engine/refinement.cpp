@@ -1,7 +1,6 @@
 #include "sim/engine/refinement.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
 #include <numeric>
 #include <span>
@@ -32,7 +31,7 @@ class Refiner {
   void index_neighbours();
   void sort_by_kind_and_capacity();
   void split_by_degree();
-  void queue_all_but_largest();
+  void stack_all_but_largest();
   /// Appends the classes of the nodes from `first` to `last`, numbered in order of appearance from
   /// `numbered` on, which then counts them, too.
   void read(Node first, Node last, std::vector<std::uint32_t>& out, std::uint32_t& numbered) const;
@@ -41,7 +40,7 @@ class Refiner {
   struct Class {
     std::uint32_t begin = 0;
     std::uint32_t size = 0;
-    bool queued = false;
+    bool waits = false;
     // While one splitter is processed: members it touches, and the range of their counts.
     std::uint32_t hits = 0;
     std::uint32_t moved = 0;
@@ -64,7 +63,7 @@ class Refiner {
   void count_hits();
   void move_to_tail(Node node);
   void carve(ClassId id);
-  void queue(ClassId id);
+  void stack(ClassId id);
 
   const FlowGraph& graph_;
   GraphPart begin_{};
@@ -77,7 +76,7 @@ class Refiner {
   std::vector<Node> order_;
   std::vector<State> states_;
   std::vector<Class> classes_;
-  std::vector<ClassId> queue_;
+  std::vector<ClassId> stack_;
   std::vector<Node> touched_;
   std::vector<ClassId> hit_classes_;
 };
@@ -91,11 +90,11 @@ void Refiner::run(const GraphPart& begin, const GraphPart& end) {
   index_neighbours();
   sort_by_kind_and_capacity();
   split_by_degree();
-  queue_all_but_largest();
-  std::size_t done = 0;
-  while (done < queue_.size()) {  // it grows
-    const ClassId splitter = queue_[done++];
-    classes_[splitter].queued = false;
+  stack_all_but_largest();
+  while (!stack_.empty()) {
+    const ClassId splitter = stack_.back();
+    stack_.pop_back();
+    classes_[splitter].waits = false;
     split_by(splitter);
   }
 }
@@ -130,27 +129,23 @@ void Refiner::split_by_degree() {
 
 /// Of the classes of flows, and of those of links and groups, one need not be looked at: degrees
 /// are equal within a class, so that counts towards it follow from those towards the others. It is
-/// the one that has most neighbours to count.
-void Refiner::queue_all_but_largest() {
-  queue_.clear();
-  struct Largest {
-    ClassId id = 0;
-    std::uint32_t neighbours = 0;
-  };
-  std::array<Largest, 2> largest;
+/// the one with most neighbours to count; the others wait with the fewest on top of the stack,
+/// since what is split before its turn is counted once.
+void Refiner::stack_all_but_largest() {
+  const auto first_of = [this](ClassId id) { return order_[classes_[id].begin]; };
+  const auto neighbours = [&](ClassId id) { return classes_[id].size * degree_of(first_of(id)); };
+  stack_.clear();
   for (ClassId id = 0; id < classes_.size(); ++id) {
-    classes_[id].queued = false;
-    if (classes_[id].size == 0) continue;
-    const Node member = order_[classes_[id].begin];
-    const std::uint32_t neighbours = classes_[id].size * degree_of(member);
-    Largest& rival = largest.at(member < flows_ ? 0 : 1);
-    if (neighbours > rival.neighbours) {
-      if (rival.neighbours > 0) queue(rival.id);
-      rival = {id, neighbours};
-    } else {
-      queue(id);
-    }
+    classes_[id].waits = false;
+    if (classes_[id].size > 0) stack_.push_back(id);
   }
+  std::stable_sort(stack_.begin(), stack_.end(),
+                   [&](ClassId a, ClassId b) { return neighbours(a) > neighbours(b); });
+  for (const bool of_flows : {true, false}) {
+    stack_.erase(std::find_if(stack_.begin(), stack_.end(),
+                              [&](ClassId id) { return (first_of(id) < flows_) == of_flows; }));
+  }
+  for (const ClassId id : stack_) classes_[id].waits = true;
 }
 
 void Refiner::index_neighbours() {
@@ -267,20 +262,20 @@ void Refiner::carve(ClassId id) {
   while (begin < end) {
     const std::uint32_t next = run_end(begin);
     const auto part = static_cast<ClassId>(classes_.size());
-    classes_.push_back({.begin = begin, .size = next - begin, .queued = false});
+    classes_.push_back({.begin = begin, .size = next - begin, .waits = false});
     for (; begin < next; ++begin) states_[order_[begin]].in = part;
     if (classes_[part].size > classes_[largest].size) largest = part;
   }
   // Counts towards the whole were or will be known: the largest part follows from the others.
-  if (!whole.queued && largest != id) queue(id);
+  if (!whole.waits && largest != id) stack(id);
   for (ClassId part = first_new; part < classes_.size(); ++part) {
-    if (whole.queued || part != largest) queue(part);
+    if (whole.waits || part != largest) stack(part);
   }
 }
 
-void Refiner::queue(ClassId id) {
-  classes_[id].queued = true;
-  queue_.push_back(id);
+void Refiner::stack(ClassId id) {
+  classes_[id].waits = true;
+  stack_.push_back(id);
 }
 
 void Refiner::read(Node first, Node last, std::vector<std::uint32_t>& out,
