@@ -1,10 +1,10 @@
 #include "sim/engine/refinement.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
 #include <numeric>
 #include <span>
+#include <utility>
 
 namespace gradwire {
 namespace {
@@ -22,11 +22,16 @@ class Refiner {
 
  private:
   [[nodiscard]] Node first_group() const { return flows_ + links_; }
-  [[nodiscard]] std::uint32_t degree_of(Node node) const;
-  void index_users();
+  [[nodiscard]] std::span<const Node> neighbours_of(Node node) const {
+    return std::span(neighbours_).subspan(begins_[node], begins_[node + 1] - begins_[node]);
+  }
+  [[nodiscard]] std::uint32_t degree_of(Node node) const {
+    return begins_[node + 1] - begins_[node];
+  }
+  void index_neighbours();
   void sort_by_kind_and_capacity();
   void split_by_degree();
-  void queue_all_but_largest();
+  void stack_all_but_largest();
   /// Appends the classes of the nodes from `first` to `last`, numbered in order of appearance from
   /// `numbered` on, which then counts them, too.
   void read(Node first, Node last, std::vector<std::uint32_t>& out, std::uint32_t& numbered) const;
@@ -35,7 +40,7 @@ class Refiner {
   struct Class {
     std::uint32_t begin = 0;
     std::uint32_t size = 0;
-    bool queued = false;
+    bool waits = false;
     // While one splitter is processed: members it touches, and the range of their counts.
     std::uint32_t hits = 0;
     std::uint32_t moved = 0;
@@ -58,24 +63,7 @@ class Refiner {
   void count_hits();
   void move_to_tail(Node node);
   void carve(ClassId id);
-  void queue(ClassId id);
-
-  template <class Visit>
-  void for_neighbours(Node node, Visit visit) const {
-    if (node < flows_) {
-      const std::size_t flow = begin_.flow_begin + node;
-      for (const std::uint32_t link : graph_.links_of(flow)) {
-        visit(flows_ + (link - begin_.link_begin));
-      }
-      const std::uint32_t group = graph_.group[flow];
-      if (group != FlowGraph::no_group) visit(first_group() + (group - begin_.group_begin));
-    } else {
-      const std::size_t shared = node - flows_;
-      for (std::size_t i = users_begin_[shared]; i < users_begin_[shared + 1]; ++i) {
-        visit(users_[i]);
-      }
-    }
-  }
+  void stack(ClassId id);
 
   const FlowGraph& graph_;
   GraphPart begin_{};
@@ -83,12 +71,12 @@ class Refiner {
   Node flows_ = 0;
   Node links_ = 0;
   Node nodes_ = 0;
-  std::vector<std::uint32_t> users_begin_;  // link or group -> its flows in users_
-  std::vector<Node> users_;
+  std::vector<std::uint32_t> begins_;  // node -> its neighbours_[begins_[node], begins_[node + 1])
+  std::vector<Node> neighbours_;       // of flows links and groups, of these flows
   std::vector<Node> order_;
   std::vector<State> states_;
   std::vector<Class> classes_;
-  std::vector<ClassId> queue_;
+  std::vector<ClassId> stack_;
   std::vector<Node> touched_;
   std::vector<ClassId> hit_classes_;
 };
@@ -99,14 +87,14 @@ void Refiner::run(const GraphPart& begin, const GraphPart& end) {
   flows_ = end.flow_begin - begin.flow_begin;
   links_ = end.link_begin - begin.link_begin;
   nodes_ = flows_ + links_ + (end.group_begin - begin.group_begin);
-  index_users();
+  index_neighbours();
   sort_by_kind_and_capacity();
   split_by_degree();
-  queue_all_but_largest();
-  std::size_t done = 0;
-  while (done < queue_.size()) {  // it grows
-    const ClassId splitter = queue_[done++];
-    classes_[splitter].queued = false;
+  stack_all_but_largest();
+  while (!stack_.empty()) {
+    const ClassId splitter = stack_.back();
+    stack_.pop_back();
+    classes_[splitter].waits = false;
     split_by(splitter);
   }
 }
@@ -125,13 +113,6 @@ void Refiner::sort_by_kind_and_capacity() {
   sort_by(colour, groups + 1);
 }
 
-std::uint32_t Refiner::degree_of(Node node) const {
-  if (node >= flows_) return users_begin_[node - flows_ + 1] - users_begin_[node - flows_];
-  const std::size_t flow = begin_.flow_begin + node;
-  const auto links = static_cast<std::uint32_t>(graph_.links_of(flow).size());
-  return graph_.group[flow] == FlowGraph::no_group ? links : links + 1;
-}
-
 /// Every node has a neighbour: a link or group is there for its flows.
 void Refiner::split_by_degree() {
   for (const Class& whole : classes_) {
@@ -148,39 +129,45 @@ void Refiner::split_by_degree() {
 
 /// Of the classes of flows, and of those of links and groups, one need not be looked at: degrees
 /// are equal within a class, so that counts towards it follow from those towards the others. It is
-/// the one that has most neighbours to count.
-void Refiner::queue_all_but_largest() {
-  queue_.clear();
-  struct Largest {
-    ClassId id = 0;
-    std::uint32_t neighbours = 0;
-  };
-  std::array<Largest, 2> largest;
+/// the one with most neighbours to count; the others wait with the fewest on top of the stack,
+/// since what is split before its turn is counted once.
+void Refiner::stack_all_but_largest() {
+  const auto first_of = [this](ClassId id) { return order_[classes_[id].begin]; };
+  const auto neighbours = [&](ClassId id) { return classes_[id].size * degree_of(first_of(id)); };
+  stack_.clear();
   for (ClassId id = 0; id < classes_.size(); ++id) {
-    classes_[id].queued = false;
-    if (classes_[id].size == 0) continue;
-    const Node member = order_[classes_[id].begin];
-    const std::uint32_t neighbours = classes_[id].size * degree_of(member);
-    Largest& rival = largest.at(member < flows_ ? 0 : 1);
-    if (neighbours > rival.neighbours) {
-      if (rival.neighbours > 0) queue(rival.id);
-      rival = {id, neighbours};
-    } else {
-      queue(id);
-    }
+    classes_[id].waits = false;
+    if (classes_[id].size > 0) stack_.push_back(id);
   }
+  std::stable_sort(stack_.begin(), stack_.end(),
+                   [&](ClassId a, ClassId b) { return neighbours(a) > neighbours(b); });
+  for (const bool of_flows : {true, false}) {
+    stack_.erase(std::find_if(stack_.begin(), stack_.end(),
+                              [&](ClassId id) { return (first_of(id) < flows_) == of_flows; }));
+  }
+  for (const ClassId id : stack_) classes_[id].waits = true;
 }
 
-void Refiner::index_users() {
-  users_begin_.assign(nodes_ - flows_ + 1, 0);
-  for (Node flow = 0; flow < flows_; ++flow) {
-    for_neighbours(flow, [&](Node shared) { ++users_begin_[shared - flows_ + 1]; });
+void Refiner::index_neighbours() {
+  neighbours_.clear();
+  begins_.assign(nodes_ + 1, 0);
+  for (Node node = 0; node < flows_; ++node) {
+    const std::size_t flow = begin_.flow_begin + node;
+    for (const std::uint32_t link : graph_.links_of(flow)) {
+      neighbours_.push_back(flows_ + (link - begin_.link_begin));
+    }
+    const std::uint32_t group = graph_.group[flow];
+    if (group != FlowGraph::no_group) {
+      neighbours_.push_back(first_group() + (group - begin_.group_begin));
+    }
+    begins_[node + 1] = static_cast<std::uint32_t>(neighbours_.size());
   }
-  std::partial_sum(users_begin_.begin(), users_begin_.end(), users_begin_.begin());
-  users_.resize(users_begin_.back());
-  std::vector<std::uint32_t> next(users_begin_.begin(), users_begin_.end() - 1);
+  for (const Node shared : neighbours_) ++begins_[shared + 1];
+  std::partial_sum(begins_.begin() + flows_, begins_.end(), begins_.begin() + flows_);
+  neighbours_.resize(begins_.back());
+  std::vector<std::uint32_t> next(begins_.begin() + flows_, begins_.end() - 1);
   for (Node flow = 0; flow < flows_; ++flow) {
-    for_neighbours(flow, [&](Node shared) { users_[next[shared - flows_]++] = flow; });
+    for (const Node shared : neighbours_of(flow)) neighbours_[next[shared - flows_]++] = flow;
   }
 }
 
@@ -205,9 +192,9 @@ void Refiner::sort_by(const std::vector<std::uint32_t>& colour, std::uint32_t co
 void Refiner::split_by(ClassId splitter) {
   const Class members = classes_[splitter];
   for (std::uint32_t i = members.begin; i < members.begin + members.size; ++i) {
-    for_neighbours(order_[i], [&](Node node) {
+    for (const Node node : neighbours_of(order_[i])) {
       if (states_[node].count++ == 0) touched_.push_back(node);
-    });
+    }
   }
   split_by_counts();
 }
@@ -258,8 +245,9 @@ void Refiner::carve(ClassId id) {
   const std::uint32_t end = whole.begin + whole.size;
   std::uint32_t begin = end - whole.hits;
   if (whole.low != whole.high) {
-    std::sort(order_.begin() + begin, order_.begin() + end,
-              [this](Node a, Node b) { return states_[a].count < states_[b].count; });
+    std::sort(order_.begin() + begin, order_.begin() + end, [this](Node a, Node b) {
+      return std::pair(states_[a].count, a) < std::pair(states_[b].count, b);
+    });
   }
   const auto run_end = [&](std::uint32_t from) {
     std::uint32_t to = from + 1;
@@ -274,20 +262,20 @@ void Refiner::carve(ClassId id) {
   while (begin < end) {
     const std::uint32_t next = run_end(begin);
     const auto part = static_cast<ClassId>(classes_.size());
-    classes_.push_back({.begin = begin, .size = next - begin, .queued = false});
+    classes_.push_back({.begin = begin, .size = next - begin, .waits = false});
     for (; begin < next; ++begin) states_[order_[begin]].in = part;
     if (classes_[part].size > classes_[largest].size) largest = part;
   }
   // Counts towards the whole were or will be known: the largest part follows from the others.
-  if (!whole.queued && largest != id) queue(id);
+  if (!whole.waits && largest != id) stack(id);
   for (ClassId part = first_new; part < classes_.size(); ++part) {
-    if (whole.queued || part != largest) queue(part);
+    if (whole.waits || part != largest) stack(part);
   }
 }
 
-void Refiner::queue(ClassId id) {
-  classes_[id].queued = true;
-  queue_.push_back(id);
+void Refiner::stack(ClassId id) {
+  classes_[id].waits = true;
+  stack_.push_back(id);
 }
 
 void Refiner::read(Node first, Node last, std::vector<std::uint32_t>& out,
