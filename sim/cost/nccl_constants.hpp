@@ -67,6 +67,7 @@ struct NcclConstants {
   NcclByProtocol collnet_chain_hop{};
   double ll_local_factor = 1;   ///< on a local hop of LL when there are several machines
   int ring_network_detour = 0;  ///< an all-reduce ring counts 2 (machines - 1 + this) network hops
+  int half_ring_network_detour = 0;  ///< a reduce-scatter or all-gather ring machines - 1 + this
   /// Times that a network hop of Simple counts the network's own latency: twice from 2.12 on, for
   /// the flush after a receive.
   double simple_network_latencies = 1;

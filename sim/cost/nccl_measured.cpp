@@ -15,8 +15,12 @@ constexpr auto ll128_index = static_cast<std::size_t>(NcclProtocol::ll128);
 constexpr auto simple_index = static_cast<std::size_t>(NcclProtocol::simple);
 
 /// The model's constants, with what runs reach in their place.
-NcclConstants reached(const NcclConstants& constants) {
+NcclConstants reached(const NcclConstants& constants, const NcclSystem& system) {
   NcclConstants result = constants;
+  // Of n ranks on N machines a part passes 2 (n - 1) of a ring's links, the N between machines
+  // twice each unless it began next to one. NCCL has counted 2 (N - 1) and 2 N.
+  const int detour = system.ranks > system.machines ? 1 : 0;
+  result.ring_network_detour = result.half_ring_network_detour = detour;
   result.ampere_bus_max = 0;
   result.ring_ll = result.ring_ll_local = nccl_measured.ll;
   result.simple_network_latencies = 1;
@@ -144,7 +148,7 @@ std::span<const NcclFit> nccl_fits() {
 double nccl_measured_time(const NcclConstants& constants, const NcclSystem& system,
                           const NcclQuestion& question, const NcclFacts& facts,
                           int gpus_per_process, double channel_share) {
-  const NcclConstants real = reached(constants);
+  const NcclConstants real = reached(constants, system);
   NcclSystem alone = system;
   if (constants.sends_lengths_ahead) {
     alone.network_latency +=

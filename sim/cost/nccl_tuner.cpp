@@ -53,7 +53,7 @@ int ring_steps(CollectiveKind kind, int ranks) {
 int ring_network_steps(const NcclConstants& constants, CollectiveKind kind, int machines) {
   if (machines == 1) return is_all_reduce(kind) || is_half(kind) ? 0 : machines;
   if (is_all_reduce(kind)) return 2 * (machines - 1 + constants.ring_network_detour);
-  return is_half(kind) ? machines - 1 : machines;
+  return is_half(kind) ? machines - 1 + constants.half_ring_network_detour : machines;
 }
 
 /// What posting one message to the network takes (src/graph/tuning.cc, getNetOverhead), us.

@@ -40,7 +40,7 @@ struct NcclQuestion {
 
 /// Bus traffic of a tree / size, as NCCL sets trees beside rings: a machine in the middle of
 /// several passes everything twice. On two machines the wires would allow twice of what follows;
-/// runs reach half of them, as NCCL's factor of 0.5 says (aws-p3dn-2n 47 %, deepops-dgx1-2n 60 %).
+/// runs reach more than the half that NCCL's factor of 0.5 says (deepops-dgx1-2n 60 %).
 [[nodiscard]] constexpr double tree_traffic(int machines) {
   return machines > 2 ? 2 : 1;
 }
