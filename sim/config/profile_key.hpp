@@ -10,9 +10,9 @@ namespace gradwire::config {
 /// batch_per_gpu, dtype, ...}, recorded where such a profile ships, else analytic (see
 /// analytic_key.hpp). `iteration_time` and `overlap` go with each mapping: every time multiplied so
 /// that the iteration takes that long (`iteration_micro_batches` of them with one step of the
-/// optimizer, default 1), and the slowdown under communication. `gpu:` beside it
-/// overrides what was measured on another machine than the job's: kernel_overhead,
-/// memory_bandwidth, memory_efficiency.
+/// optimizer, default 1), and slowdowns under communication, in place of what its kernels take of
+/// the GPU. `gpu:` beside it overrides what was measured on another machine than the job's:
+/// kernel_overhead, memory_bandwidth, memory_efficiency.
 void read_profile_key(YamlMap& scenario, Scenario& result);
 
 }  // namespace gradwire::config

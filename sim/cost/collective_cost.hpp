@@ -9,6 +9,13 @@
 
 namespace gradwire {
 
+/// What a collective's kernel takes of each GPU it runs on; none where the host moves the data or a
+/// library says nothing of it.
+struct KernelUse {
+  int blocks = 0;    ///< each on a multiprocessor of its own, while it waits for late ranks, too
+  Bytes traffic{0};  ///< read and written in the GPU's memory, while the data move
+};
+
 /// What a collective costs beside its bytes on the links; the engine adds contention.
 struct CollectiveCost {
   Seconds startup;  ///< once, before the first byte moves (launch, protocol base latency)
@@ -24,6 +31,7 @@ struct CollectiveCost {
   /// The time by which the library chose this way, where it has a model of its own: NCCL prints it
   /// (NCCL_DEBUG_SUBSYS=TUNING). It moves nothing.
   std::optional<Seconds> planned{};
+  KernelUse kernel{};
   std::string algorithm;  ///< as printed: "ring"
   std::string protocol;   ///< "ll", "ll128", "simple", or "" when the source does not say
   std::string source;     ///< "table" | "fit" | "model"

@@ -83,6 +83,7 @@ void MeasuredTable::price_by_fit(std::span<const Pattern> patterns, Bytes size,
   cost.algorithm = pattern->algorithm;
   cost.protocol = segment.protocol;
   cost.source = "fit";
+  cost.kernel = choice.cost.kernel;
   choice.cost = std::move(cost);
 }
 
@@ -132,6 +133,8 @@ CollectiveChoice MeasuredTable::choose(std::span<const Pattern> patterns, Bytes 
   cost.algorithm = nearest.algorithm.empty() ? pattern.algorithm : nearest.algorithm;
   cost.protocol = nearest.protocol;
   cost.source = "table";
+  cost.kernel = choice.cost.kernel;
+  if (on_gpu() && nearest.channels > 0) cost.kernel.blocks = nearest.channels;
   const auto named = std::ranges::find(patterns, cost.algorithm, &Pattern::algorithm);
   if (named != patterns.end()) {
     choice.pattern = static_cast<std::size_t>(named - patterns.begin());

@@ -12,6 +12,7 @@
 #include "sim/collectives/algorithms.hpp"
 #include "sim/collectives/nvls.hpp"
 #include "sim/core/refusal.hpp"
+#include "sim/cost/nccl_kernel.hpp"
 #include "sim/cost/nccl_measured.hpp"
 
 namespace gradwire {
@@ -293,6 +294,7 @@ CollectiveChoice NcclLibrary::choose(std::span<const Pattern> patterns, Bytes si
   choice.cost.algorithm = pattern.algorithm;
   choice.cost.protocol = name_of(way.protocol);
   choice.cost.alone = Seconds{us * 1e-6} + options_.host_per_call;
+  choice.cost.kernel = nccl_kernel(known.system, question, options_.channels_max);
   if (constants_.has_model) {
     choice.cost.planned = Seconds{nccl_time(constants_, known.planned, question) * 1e-6};
   }

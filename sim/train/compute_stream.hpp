@@ -3,11 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "sim/core/result.hpp"
+#include "sim/train/contention.hpp"
 #include "sim/train/operation_log.hpp"
 #include "strategies/operations.hpp"
 
@@ -23,8 +25,10 @@ struct ComputeItem {
   };
   Type type = Type::work;
   Part part = Part::other;
-  double seconds = 0;    ///< nominal, of worker class 0
-  double slowdown = 1;   ///< factor while a communication kernel is on the GPU, >= 1
+  double seconds = 0;  ///< nominal, of worker class 0
+  /// Factor while a communication kernel is on the GPU, >= 1; nothing: what that kernel takes.
+  std::optional<double> slowdown{};
+  Bound bound = Bound::arithmetic;
   int layer = -1;        ///< whose residual it takes, -1: none
   bool device = true;    ///< scaled by the GPU's speed; false: host time
   double launched = 0;   ///< host time since the rank's iteration start, seconds

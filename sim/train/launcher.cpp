@@ -7,11 +7,6 @@
 namespace gradwire {
 namespace {
 
-double slowdown_of(const ComputeProfile& profile, const std::string& kind) {
-  const auto entry = profile.overlap.find(kind);
-  return entry == profile.overlap.end() ? 1.0 : entry->second;
-}
-
 /// Seconds of dense fp32 matrix products: at the peak times what linear layers reach of it, by the
 /// GPU's file; a file without efficiencies counts at its peak.
 double product_time(double flops, const GpuSpec& gpu) {
@@ -32,16 +27,23 @@ ComputeItem layer_item(const ComputeProfile& profile, std::size_t index, Part pa
   const Seconds time = part == Part::forward ? layer.forward : layer.backward;
   return {.part = part,
           .seconds = time.count(),
-          .slowdown = slowdown_of(profile, layer.kind),
+          .slowdown = stated_slowdown(profile, layer.kind),
+          .bound = bound_of(layer.kind),
           .layer = static_cast<int>(index)};
 }
 
 }  // namespace
 
+std::optional<double> stated_slowdown(const ComputeProfile& profile, const std::string& kind) {
+  const auto entry = profile.overlap.find(kind);
+  return entry == profile.overlap.end() ? std::nullopt : std::optional(entry->second);
+}
+
 ComputeItem optimizer_item(const ComputeProfile& profile, double share) {
   return {.part = Part::optimizer,
           .seconds = share * profile.optimizer.count(),
-          .slowdown = slowdown_of(profile, "optimizer")};
+          .slowdown = stated_slowdown(profile, "optimizer"),
+          .bound = bound_of("optimizer")};
 }
 
 std::vector<LaunchStep> launch_script(const ComputeProfile& profile, int micro_batches,

@@ -31,6 +31,10 @@ struct LaunchStep {
 [[nodiscard]] std::vector<LaunchStep> launch_script(const ComputeProfile& profile,
                                                     int micro_batches, bool optimizer = true);
 
+/// The profile's own slowdown of a kind of work under communication; nothing where it states none.
+[[nodiscard]] std::optional<double> stated_slowdown(const ComputeProfile& profile,
+                                                    const std::string& kind);
+
 /// The optimizer's kernels for a share of the model.
 [[nodiscard]] ComputeItem optimizer_item(const ComputeProfile& profile, double share);
 

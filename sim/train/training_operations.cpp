@@ -47,12 +47,13 @@ void TrainingRun::post(const DeviceWork& work) {
     return;
   }
   lane.host += work.kernels * kernel_launch;
-  const auto slowdown = job_.profile.overlap.find(copy ? "copy" : "encode");
+  const char* kind = copy ? "copy" : "encode";
   if (work.kernels > 0 || seconds > 0) {
     post_item(lane,
               {.part = part,
                .seconds = seconds,
-               .slowdown = slowdown == job_.profile.overlap.end() ? 1 : slowdown->second},
+               .slowdown = stated_slowdown(job_.profile, kind),
+               .bound = bound_of(kind)},
               work.label);
   }
   if (work.notify) {
@@ -102,8 +103,13 @@ void TrainingRun::post(Collective collective) {
     WorkerLane& lane = lanes_.front();
     lane.host += kernel_launch;
     lane.dirty = true;
-    position_[id] = lane.workers.post(CommunicationItem{
-        .collective = std::move(collective), .operation = id, .launched = lane.host});
+    CommunicationItem item{
+        .collective = std::move(collective), .operation = id, .launched = lane.host};
+    if (choice != nullptr) {
+      item.waiting = waiting_load(choice->cost.kernel);
+      item.moving = moving_load(choice->cost);
+    }
+    position_[id] = lane.workers.post(std::move(item));
     return;
   }
   if (choice == nullptr) {

@@ -68,8 +68,10 @@ void TrainingRun::add_lane(std::vector<MemberGroup> members) {
   const CommunicationStream stream{.on_gpu = job_.library.on_gpu(),
                                    .concurrent = job_.library.concurrent_collectives(),
                                    .run_ahead = !traits_.dynamic};
+  std::vector<GpuCapacity> gpus;
+  for (int c = 0; c < class_count(job_); ++c) gpus.push_back(capacity_of(gpu_of(job_, c)));
   lanes_.push_back({.workers = Workers(std::move(members), tensors_of(job_.profile), log_,
-                                       class_count(job_), stream),
+                                       std::move(gpus), stream),
                     .draws = IterationDraws(job_.jitter, job_.profile, job_.run.seed)});
 }
 

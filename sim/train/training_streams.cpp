@@ -67,6 +67,7 @@ void TrainingRun::start_collective(std::size_t position) {
     collective_done(item.operation);
     return;
   }
+  lanes_.front().workers.begin_moving(position);
   engine_->network().start(item.operation, choice->pattern, item.collective.size, choice->cost);
 }
 

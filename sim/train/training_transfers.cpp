@@ -11,7 +11,7 @@ void TrainingRun::start(MovingData transfer) {
   if (transfer.stream > 0 && job_.library.on_gpu()) {
     Workers& workers = lanes_.front().workers;
     workers.run(now());
-    workers.kernel_begins();
+    workers.kernel_begins(moving_load(transfer.cost));
     lanes_.front().dirty = true;
   }
   engine_->network().start(transfer.id, transfer.pattern, transfer.size, transfer.cost);
@@ -33,7 +33,7 @@ void TrainingRun::transfer_done(TransferId id) {
   if (transfer.stream > 0) {
     Workers& workers = lanes_.front().workers;
     workers.run(now());
-    if (job_.library.on_gpu()) workers.kernel_ends();
+    if (job_.library.on_gpu()) workers.kernel_ends(moving_load(transfer.cost));
     lanes_.front().dirty = true;
     auto& stream = streams_[transfer.stream];
     stream.pop_front();

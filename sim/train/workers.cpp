@@ -17,6 +17,10 @@ double rounding(double time) {
   return 1e-12 * std::max(1.0, time);
 }
 
+double factor_of(const ComputeItem& item, const std::optional<Slowdown>& slow) {
+  return slow && item.device ? item.slowdown.value_or(slow->of(item.bound)) : 1;
+}
+
 const char* row_of(Part part) {
   switch (part) {
     case Part::copies:
@@ -30,17 +34,19 @@ const char* row_of(Part part) {
 }  // namespace
 
 Workers::Workers(std::vector<MemberGroup> members, std::vector<TensorInfo> tensors,
-                 OperationLog& log, int classes, CommunicationStream library)
+                 OperationLog& log, std::vector<GpuCapacity> classes, CommunicationStream library)
     : members_(std::move(members)),
       clocks_(members_.size()),
       samples_(members_.size()),
-      stream_(classes),
+      stream_(static_cast<int>(classes.size())),
       log_(log),
       library_(library),
+      gpus_(std::move(classes)),
       trace_(std::move(tensors)) {
   assert(library.concurrent >= 1 && (!library.on_gpu || library.concurrent == 1));
-  assert(std::all_of(members_.begin(), members_.end(),
-                     [&](const MemberGroup& group) { return group.worker_class < classes; }));
+  assert(std::all_of(members_.begin(), members_.end(), [&](const MemberGroup& group) {
+    return static_cast<std::size_t>(group.worker_class) < gpus_.size();
+  }));
 }
 
 void Workers::begin_iteration(const IterationDraws& draws) {
@@ -109,10 +115,14 @@ double Workers::passes(std::size_t member, std::size_t position) const {
   const Clock& clock = clocks_[member];
   double now = clock.now;
   double remaining = clock.remaining;
-  bool slow = is_slowed(clock);
+  const CommunicationItem* arrived = arrived_at(clock);
+  std::optional<Slowdown> slow = slowdown_of(member, arrived);
   for (std::size_t i = clock.item; i <= position; ++i) {
-    slow = slow || (library_.on_gpu && clock.collective < communication_.size() &&
-                    communication_[clock.collective].after <= i);
+    if (arrived == nullptr && library_.on_gpu && clock.collective < communication_.size() &&
+        communication_[clock.collective].after <= i) {
+      arrived = &communication_[clock.collective];
+      slow = slowdown_of(member, arrived);
+    }
     const ComputeItem& item = stream_[i];
     if (item.type == ComputeItem::Type::gate) {
       if (!stream_.is_open(item, log_)) return forever;
@@ -122,7 +132,7 @@ double Workers::passes(std::size_t member, std::size_t position) const {
         now = std::max(now, samples_[member].start + item.launched);
         remaining = seconds_of(i, member, clock.factor);
       }
-      now += remaining * (slow ? item.slowdown : 1);
+      now += remaining * factor_of(item, slow);
     }
     remaining = -1;
   }
@@ -171,6 +181,29 @@ std::optional<std::size_t> Workers::take_ready() {
   log_.working.begin(head.start);
   ++in_flight_;
   return taken_++;
+}
+
+void Workers::kernel_ends(const GpuLoad& load) {
+  const auto found = std::ranges::find(kernels_, load);
+  assert(found != kernels_.end());
+  kernels_.erase(found);
+}
+
+std::optional<Slowdown> Workers::slowdown_of(std::size_t member,
+                                             const CommunicationItem* arrived) const {
+  if (arrived == nullptr && kernels_.empty()) return std::nullopt;
+  GpuLoad load;
+  for (const GpuLoad& kernel : kernels_) load += kernel;
+  if (arrived != nullptr) load += arrived->moves ? arrived->moving : arrived->waiting;
+  return slowdown(gpus_[static_cast<std::size_t>(members_[member].worker_class)], load);
+}
+
+void Workers::begin_moving(std::size_t position) {
+  CommunicationItem& item = communication_[position];
+  if (library_.on_gpu) {
+    for (std::size_t m = 0; m < members_.size(); ++m) advance(m, item.start + rounding(item.start));
+  }
+  item.moves = true;
 }
 
 void Workers::finish(std::size_t position, double end) {
@@ -258,6 +291,7 @@ bool Workers::work(std::size_t member, double limit) {
       !clock.communicating && clock.collective < communication_.size();
   const std::size_t stop =
       waits_for_collective ? communication_[clock.collective].after : stream_.size();
+  const std::optional<Slowdown> slow = slowdown_of(member, arrived_at(clock));
   bool finishes = true;
   double slowed = 0;
   for (; clock.item < stop && stream_[clock.item].type == ComputeItem::Type::work; ++clock.item) {
@@ -270,7 +304,7 @@ bool Workers::work(std::size_t member, double limit) {
       clock.now = std::max(clock.now, launched);
       clock.remaining = seconds_of(clock.item, member, clock.factor);
     }
-    const double slowdown = is_slowed(clock) ? item.slowdown : 1;
+    const double slowdown = factor_of(item, slow);
     const double needed = clock.remaining * slowdown;
     finishes = clock.now + needed <= limit;
     const double spent = finishes ? needed : std::max(0.0, limit - clock.now);

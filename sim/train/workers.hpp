@@ -11,6 +11,7 @@
 #include "sim/core/result.hpp"
 #include "sim/core/units.hpp"
 #include "sim/train/compute_stream.hpp"
+#include "sim/train/contention.hpp"
 #include "sim/train/jitter.hpp"
 #include "sim/train/operation_log.hpp"
 #include "sim/train/rank_trace.hpp"
@@ -24,9 +25,12 @@ struct CommunicationItem {
   OperationId operation = 0;
   std::size_t after = 0;  ///< ready on a rank when it has passed this many compute items
   double launched = 0;
+  GpuLoad waiting{};  ///< its kernel's, on each GPU while it waits for late ranks
+  GpuLoad moving{};   ///< and while the data move
 
   std::size_t arrived = 0;  ///< member groups whose kernel has started
   double last_arrival = 0;
+  bool moves = false;
   bool done = false;
   double start = 0;  ///< all ranks there, seconds since the start of the run
   double end = 0;
@@ -65,9 +69,9 @@ class Workers {
  public:
   /// @param tensors  of the job, for the names in the trace.
   /// @param log  of the run; must outlive it.
-  /// @param classes  how many worker classes the members are of, at least 1.
+  /// @param classes  the GPU of each worker class of the members, at least 1.
   Workers(std::vector<MemberGroup> members, std::vector<TensorInfo> tensors, OperationLog& log,
-          int classes = 1, CommunicationStream library = {});
+          std::vector<GpuCapacity> classes = {GpuCapacity{}}, CommunicationStream library = {});
 
   [[nodiscard]] const std::vector<MemberGroup>& members() const { return members_; }
 
@@ -98,8 +102,8 @@ class Workers {
   std::optional<OperationId> take_passed();
   /// A kernel beside the first communication stream is on every GPU from now on, or leaves it.
   /// REQUIRES: no run ahead; run(now) was called.
-  void kernel_begins() { ++kernels_; }
-  void kernel_ends() { --kernels_; }
+  void kernel_begins(const GpuLoad& load) { kernels_.push_back(load); }
+  void kernel_ends(const GpuLoad& load);
   /// Work of another stream takes the GPU for `seconds` (nominal, by worker class as in post) from
   /// `now` on. REQUIRES: as kernel_begins. @return when it has ended on all members.
   double occupy(Part part, double now, double seconds, std::span<const double> other_seconds,
@@ -108,6 +112,8 @@ class Workers {
   /// The head of the communication stream once it has arrived on every rank, was not yet taken and
   /// may move beside those in flight.
   std::optional<std::size_t> take_ready();
+  /// The data of a taken collective move from its start on.
+  void begin_moving(std::size_t position);
   void finish(std::size_t position, double end);
   [[nodiscard]] const CommunicationItem& collective(std::size_t position) const {
     return communication_[position];
@@ -152,8 +158,12 @@ class Workers {
   void wait(std::size_t member, double until, const std::string& cause);
   /// When a member passes the item at `position`, if nothing changes.
   [[nodiscard]] double passes(std::size_t member, std::size_t position) const;
-  [[nodiscard]] bool is_slowed(const Clock& clock) const {
-    return clock.communicating || kernels_ > 0;
+  /// How kernels of communication slow a member, beside `arrived`, the next one of its stream where
+  /// that is on the GPU.
+  [[nodiscard]] std::optional<Slowdown> slowdown_of(std::size_t member,
+                                                    const CommunicationItem* arrived) const;
+  [[nodiscard]] const CommunicationItem* arrived_at(const Clock& clock) const {
+    return clock.communicating ? &communication_[clock.collective] : nullptr;
   }
   bool arrives(std::size_t member);
   void trace_collective(const CommunicationItem& item);
@@ -166,10 +176,11 @@ class Workers {
   std::vector<CommunicationItem> communication_;
   const IterationDraws* draws_ = nullptr;
   CommunicationStream library_;
-  std::size_t taken_ = 0;  ///< collectives handed to the network
-  int kernels_ = 0;        ///< beside those of the stream
-  int in_flight_ = 0;      ///< of them, not yet finished
-  double freed_ = 0;       ///< when the last one ended that another one could have waited for
+  std::vector<GpuCapacity> gpus_;  ///< by worker class
+  std::size_t taken_ = 0;          ///< collectives handed to the network
+  std::vector<GpuLoad> kernels_;   ///< beside those of the stream
+  int in_flight_ = 0;              ///< of them, not yet finished
+  double freed_ = 0;  ///< when the last one ended that another one could have waited for
   std::size_t ended_ = 0;
   RankTrace trace_;
 };

@@ -25,13 +25,16 @@ struct Fixture {
   IterationDraws draws{JitterSpec{}, no_layers, 1};
   OperationLog log;
   Workers workers;
-  explicit Fixture(std::vector<MemberGroup> members, CommunicationStream stream = {})
-      : workers(std::move(members), {}, log, 1, stream) {
+  explicit Fixture(std::vector<MemberGroup> members, CommunicationStream stream = {},
+                   GpuCapacity gpu = {})
+      : workers(std::move(members), {}, log, {gpu}, stream) {
     workers.begin_iteration(draws);
   }
   /// The n-th one has position and operation n.
-  OperationId post_all_reduce() {
+  OperationId post_all_reduce(GpuLoad waiting = {}, GpuLoad moving = {}) {
     CommunicationItem item;
+    item.waiting = waiting;
+    item.moving = moving;
     item.collective = {.size = Bytes{4}, .tensors = {}, .label = "all-reduce"};
     item.operation = log.add();
     return static_cast<OperationId>(workers.post(std::move(item)));
@@ -66,6 +69,27 @@ TEST_CASE("compute is slowed while a kernel spins for late ranks", "[workers]") 
   CHECK(f.workers.samples()[0].end == Approx(3 + 5.0 / 3));
   CHECK(f.workers.samples()[1].end == Approx(3 + 6 - 2.0 / 3));
   CHECK(part(f.workers, 0, Part::overlap_slowdown) == Approx(2 - 2 / 1.5));
+}
+
+TEST_CASE("a kernel slows arithmetic from its arrival and streaming while its data move",
+          "[workers]") {
+  const Bound bound = GENERATE(Bound::arithmetic, Bound::memory);
+  // A fifth of the multiprocessors, half of the memory.
+  const GpuLoad waiting{.blocks = 16, .memory = {}};
+  const GpuLoad moving{.blocks = 16, .memory = BytesPerSecond{400e9}};
+  Fixture f({{0, 1, 1.0}, {1, 1, 2.0}}, {}, {80, BytesPerSecond{800e9}});
+  f.workers.post(work(1), "w");
+  f.post_all_reduce(waiting, moving);
+  f.workers.post({.part = Part::backward, .seconds = 3, .bound = bound}, "w");
+  f.workers.post(end_of_iteration(), "end");
+  f.workers.run(0);
+  REQUIRE(f.workers.take_ready());  // arrives at 1 and 2, starts at 2
+  f.workers.begin_moving(0);
+  f.workers.finish(0, 3.0);
+  // Rank 0: 80/64 as long from 1 to 3, or twice as long from 2 to 3.
+  const double slowed = bound == Bound::arithmetic ? 2 - 2 / 1.25 : 1 - 1 / 2.0;
+  CHECK(f.workers.samples()[0].end == Approx(1 + 3 + slowed));
+  CHECK(part(f.workers, 0, Part::overlap_slowdown) == Approx(slowed));
 }
 
 TEST_CASE("a wait is split into moving data and waiting for late ranks", "[workers]") {

@@ -1,0 +1,46 @@
+#include "sim/train/contention.hpp"
+
+#include <algorithm>
+
+namespace gradwire {
+
+Bound bound_of(std::string_view kind) {
+  const bool multiplies = kind.starts_with("conv") || kind == "grouped_conv" || kind == "linear";
+  return multiplies ? Bound::arithmetic : Bound::memory;
+}
+
+GpuCapacity capacity_of(const GpuSpec& gpu) {
+  return {.multiprocessors = gpu.multiprocessors,
+          .memory = gpu.memory_efficiency * gpu.memory_bandwidth};
+}
+
+GpuLoad& GpuLoad::operator+=(const GpuLoad& other) {
+  blocks += other.blocks;
+  memory += other.memory;
+  return *this;
+}
+
+GpuLoad waiting_load(const KernelUse& kernel) {
+  return {.blocks = kernel.blocks, .memory = {}};
+}
+
+GpuLoad moving_load(const CollectiveCost& cost) {
+  GpuLoad load = waiting_load(cost.kernel);
+  if (cost.alone && *cost.alone > Seconds{0}) load.memory = cost.kernel.traffic / *cost.alone;
+  return load;
+}
+
+Slowdown slowdown(const GpuCapacity& gpu, const GpuLoad& load) {
+  constexpr double share_most = 0.5;
+  Slowdown result;
+  if (gpu.multiprocessors > 0) {
+    const double taken = static_cast<double>(load.blocks) / gpu.multiprocessors;
+    result.arithmetic = 1 / (1 - std::min(taken, share_most));
+  }
+  if (gpu.memory > BytesPerSecond{0}) {
+    result.memory = 1 / (1 - std::min(load.memory / gpu.memory, share_most));
+  }
+  return result;
+}
+
+}  // namespace gradwire

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "sim/core/gpu.hpp"
+#include "sim/core/units.hpp"
+#include "sim/cost/collective_cost.hpp"
+
+namespace gradwire {
+
+/// What the time of a layer or of other device work is bound by.
+enum class Bound : std::uint8_t { arithmetic, memory };
+
+/// By a kind of ComputeProfile, or "copy", "encode", "optimizer": convolutions and matrix products
+/// are bound by arithmetic, all else streams through memory once or twice.
+[[nodiscard]] Bound bound_of(std::string_view kind);
+
+/// What a GPU has that kernels share. 0: unknown, and then nothing slows for want of it.
+struct GpuCapacity {
+  int multiprocessors = 0;
+  BytesPerSecond memory;  ///< that streaming kernels reach
+};
+[[nodiscard]] GpuCapacity capacity_of(const GpuSpec& gpu);
+
+/// What communication kernels take of a GPU at one time.
+struct GpuLoad {
+  int blocks = 0;  ///< each on a multiprocessor of its own
+  BytesPerSecond memory;
+
+  bool operator==(const GpuLoad&) const = default;
+  GpuLoad& operator+=(const GpuLoad& other);
+};
+/// Of a kernel that waits for late ranks.
+[[nodiscard]] GpuLoad waiting_load(const KernelUse& kernel);
+/// Of one whose data move, at the rate at which they do when the collective is alone.
+[[nodiscard]] GpuLoad moving_load(const CollectiveCost& cost);
+
+/// Factors on the time of compute, >= 1.
+struct Slowdown {
+  double arithmetic = 1;
+  double memory = 1;
+
+  [[nodiscard]] double of(Bound bound) const {
+    return bound == Bound::memory ? memory : arithmetic;
+  }
+};
+
+/// Arithmetic has the multiprocessors that are left: N / (N - blocks). A block of NCCL takes the
+/// registers of a whole one (up to 640 threads, src/include/nccl_common.h). Kernels of many
+/// waves of blocks lose that much, those of few do in the mean: one more wave, or none.
+///
+/// Streaming has the bandwidth that is left: B / (B - load), at least half: requests are served in
+/// turn. Some multiprocessors less still fill the memory.
+[[nodiscard]] Slowdown slowdown(const GpuCapacity& gpu, const GpuLoad& load);
+
+}  // namespace gradwire
