@@ -55,6 +55,13 @@ ComputeProfile scaled_profile(ComputeProfile profile, Seconds iteration) {
   return profile;
 }
 
+/// Of an iteration of one micro-batch, where the known one accumulates several before the
+/// optimizer.
+Seconds of_one_micro_batch(const ComputeProfile& profile, Seconds known, int micro_batches) {
+  const double optimizer = profile.optimizer / profile.iteration;
+  return Seconds{known.count() / (micro_batches * (1 - optimizer) + optimizer)};
+}
+
 }  // namespace
 
 void read_profile_key(YamlMap& scenario, Scenario& result) {
@@ -73,7 +80,9 @@ void read_profile_key(YamlMap& scenario, Scenario& result) {
     result.profile = map.has("file") ? read_file_profile(map, result.warnings)
                                      : read_model_profile(map, result.warnings);
     if (const auto time = map.optional<Seconds>("iteration_time", above(Seconds{0}))) {
-      result.profile = scaled_profile(std::move(*result.profile), *time);
+      const int micro_batches = map.value_or("iteration_micro_batches", 1, at_least(1));
+      const Seconds one = of_one_micro_batch(*result.profile, *time, micro_batches);
+      result.profile = scaled_profile(std::move(*result.profile), one);
     }
     override_overlap(map, *result.profile);
     map.finish();

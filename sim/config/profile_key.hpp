@@ -9,7 +9,8 @@ namespace gradwire::config {
 /// derived where gpu, batch_per_gpu or dtype are others than the file's; or {model, gpu,
 /// batch_per_gpu, dtype, ...}, recorded where such a profile ships, else analytic (see
 /// analytic_key.hpp). `iteration_time` and `overlap` go with each mapping: every time multiplied so
-/// that the iteration takes that long, and the slowdown under communication. `gpu:` beside it
+/// that the iteration takes that long (`iteration_micro_batches` of them with one step of the
+/// optimizer, default 1), and the slowdown under communication. `gpu:` beside it
 /// overrides what was measured on another machine than the job's: kernel_overhead,
 /// memory_bandwidth, memory_efficiency.
 void read_profile_key(YamlMap& scenario, Scenario& result);

@@ -72,6 +72,18 @@ TEST_CASE_METHOD(ConfigFixture, "iteration_time scales the profile", "[config][s
   CHECK(read_scenario(file, {by_parts}).front().profile->iteration.count() == Approx(0.005));
 }
 
+TEST_CASE_METHOD(ConfigFixture, "a time of several micro-batches has one step of the optimizer",
+                 "[config][scenario]") {
+  const std::string file = write(good);
+  const double optimizer = read_scenario(file, {}).front().profile->optimizer.count();
+  // 10 ms an iteration of one; of four, 4 (10 - o) + o, which scales every time by 1.
+  const double four = 4 * (10 - 1e3 * optimizer) + 1e3 * optimizer;
+  const auto scaled = read_scenario(file, {"profile.iteration_time=" + std::to_string(four) + " ms",
+                                           "profile.iteration_micro_batches=4"});
+  CHECK(scaled.front().profile->iteration.count() == Approx(0.010));
+  CHECK(scaled.front().profile->optimizer.count() == Approx(optimizer));
+}
+
 TEST_CASE_METHOD(ConfigFixture, "what the models were not made for is told as a warning",
                  "[config][scenario]") {
   const auto warnings = [&](const std::string& set) {
