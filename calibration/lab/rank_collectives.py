@@ -1,10 +1,11 @@
 """One rank that times Gloo's collectives by size.
 
-usage: rank_collectives.py OPS SIZES BUDGET_S RESULTS.json   (OPS, SIZES: comma-separated)
+usage: rank_collectives.py OPS SIZES BUDGET_S LATE_S RESULTS.json   (OPS, SIZES: comma-separated)
 
 A size is that of gradwire's CollectiveKind: of all ranks' parts together for all_gather, else of
 each rank's vector, in bytes of fp32. `all_reduce_pair` is two all-reduces posted together.
-A repetition's time is that of the slowest rank.
+The last rank enters LATE_S after the others. A repetition's time is from the last rank's entry to
+the last one's end, by the clock of the machine that they share.
 """
 
 import datetime
@@ -42,12 +43,13 @@ def operation(name, size, world):
     raise ValueError(f"unknown collective '{name}'")
 
 
-def timed(run):
+def timed(run, late):
+    """Entry and end of one repetition on this rank."""
     dist.barrier()
-    time.sleep(PAUSE_S)
-    start = time.perf_counter()
+    time.sleep(PAUSE_S + late)
+    start = time.monotonic()
     run()
-    return time.perf_counter() - start
+    return start, time.monotonic()
 
 
 def main():
@@ -55,24 +57,27 @@ def main():
     rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     dist.init_process_group("gloo", rank=rank, world_size=world,
                             timeout=datetime.timedelta(seconds=120))
+    late = float(sys.argv[4]) if rank == world - 1 else 0
     rows = []
     for name in sys.argv[1].split(","):
         for size in map(int, sys.argv[2].split(",")):
             run = operation(name, size, world)
             run()
-            first = torch.tensor([timed(run)])
+            start, end = timed(run, late)
+            first = torch.tensor([end - start])
             dist.all_reduce(first, op=dist.ReduceOp.MAX)
             least, most = REPETITIONS
             count = max(least, min(most, int(float(sys.argv[3]) / first.item())))
-            own = [timed(run) for _ in range(count)]
+            own = [timed(run, late) for _ in range(count)]
             of_all = [None] * world
             dist.all_gather_object(of_all, own)
             if rank == 0:
-                slowest = [round(max(values), 7) for values in zip(*of_all)]
+                slowest = [round(max(ends) - max(starts), 7)
+                           for starts, ends in (zip(*of_rank) for of_rank in zip(*of_all))]
                 rows.append({"op": name, "bytes": size, "ranks": world, "times_s": slowest})
                 middle = sorted(slowest)[count // 2]
                 print(f"  {name:<16} {size:>9} B {world} ranks {middle * 1e3:9.3f} ms", flush=True)
-                with open(sys.argv[4], "w", encoding="utf-8") as file:
+                with open(sys.argv[5], "w", encoding="utf-8") as file:
                     json.dump(rows, file)
     dist.barrier()
     os._exit(0)

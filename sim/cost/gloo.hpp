@@ -31,6 +31,12 @@ struct GlooOptions {
 ///                               longer; a = latency of the links + options.step:
 /// latency is hidden as soon as a segment takes longer than it. Each pass around the ring ends with
 /// min(a, t) more.
+///
+/// All-gather of two ranks: (k + 1) t + 2 a. Each posts "ready to receive" a half behind having
+/// sent its own (gloo/allgather.cc, transport/tcp/pair.cc); the one that enters later finds the
+/// other ready, so that its notice stands in the connection behind its data, and the other's halves
+/// follow one half later. Two that enter within a notice's latency of each other take k t half of
+/// the times, which ranks of a job do not (results/reference/collectives.yaml).
 class GlooLibrary final : public CollectiveLibrary {
  public:
   /// Two worker threads for each device (torch/csrc/distributed/c10d/ProcessGroupGloo.cpp): a third

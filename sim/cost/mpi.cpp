@@ -34,16 +34,50 @@ bool adds_up(const Pattern& pattern, std::size_t phase) {
   return !halves || phase < pattern.phases.size() / 2;
 }
 
-Seconds message_time(double bytes, bool adds, bool segmented, Seconds latency) {
-  const auto eager_max = static_cast<double>(MpiLibrary::eager_max.count());
+/// The bytes that a rank sends in one step of a phase.
+struct Step {
+  double bytes = 0;
+  double messages = 1;
+  bool adds = false;  ///< them up where they arrive
+
+  [[nodiscard]] double message() const { return bytes / messages; }
+  /// Of the bytes, those of first segments.
+  [[nodiscard]] double first() const {
+    return std::min(bytes, messages * static_cast<double>(MpiLibrary::kernel_segment.count()));
+  }
+};
+
+Step step_of(const Phase& phase, Bytes size, bool adds, bool segmented) {
+  double share = 0;
+  for (const PatternFlow& flow : phase.flows) share = std::max(share, flow.share);
+  Step step{.bytes = share * static_cast<double>(size.count()) / phase.steps, .adds = adds};
   const auto segment = static_cast<double>(MpiLibrary::ring_segment.count());
-  const double messages = segmented ? std::max(1.0, std::ceil(bytes / segment)) : 1;
-  const auto frame = static_cast<double>(MpiLibrary::frame.count());
-  Seconds time = bytes * MpiLibrary::copy_per_byte;
-  if (bytes > frame) time += MpiLibrary::long_message;
-  if (bytes / messages >= eager_max) time += 2 * latency;
-  if (adds) time += Seconds{bytes / messages / cpu_sum_rate.count()};
+  if (segmented) step.messages = std::max(1.0, std::ceil(step.bytes / segment));
+  return step;
+}
+
+/// What a step takes beside its bytes on the links. @param copied  of its bytes.
+Seconds step_time(const Step& step, double copied, Seconds latency) {
+  Seconds time = copied * MpiLibrary::copy_per_byte;
+  if (step.bytes > static_cast<double>(MpiLibrary::frame.count())) time += MpiLibrary::long_message;
+  if (step.message() >= static_cast<double>(MpiLibrary::eager_max.count())) time += 2 * latency;
+  if (step.adds) time += Seconds{step.message() / cpu_sum_rate.count()};
   return time;
+}
+
+/// What the steps of a phase take beside its bytes on the busiest link, which take `link_time`.
+Seconds phase_time(const Phase& phase, const Step& step, const PhaseWays& ways, double size,
+                   Seconds link_time, Seconds latency) {
+  Seconds inside = phase.steps * step_time(step, step.bytes, latency);
+  if (ways.across == Seconds{}) return inside;
+  // While a second direction waits, nobody else may be on the link.
+  const double follows = 1 - step.first() / step.bytes;
+  const Seconds waiting = follows * std::max(Seconds{}, size * ways.both_ways - link_time);
+  const Seconds across = phase.steps * step_time(step, step.first(), latency) + waiting;
+  if (ways.inside == Seconds{}) return across;
+  // Machines' own messages are copied while the network's pass.
+  inside -= std::max(Seconds{}, link_time - size * ways.inside);
+  return std::max(inside, across);
 }
 
 }  // namespace
@@ -112,13 +146,12 @@ CollectiveChoice MpiLibrary::choose(std::span<const Pattern> patterns, Bytes siz
   if (options_.tensors_on_gpu) {
     startup += host_copies(chosen->kind, chosen->ranks, size, slowest_host_copy(*cluster_));
   }
+  const auto bytes = static_cast<double>(size.count());
   for (std::size_t i = 0; i < chosen->phases.size(); ++i) {
     const Phase& phase = chosen->phases[i];
-    double share = 0;
-    for (const PatternFlow& flow : phase.flows) share = std::max(share, flow.share);
-    const double bytes = share * static_cast<double>(size.count()) / phase.steps;
-    startup += phase.steps * message_time(bytes, adds_up(*chosen, i), algorithm == segmented_ring,
-                                          facts.latency_max());
+    const Step step = step_of(phase, size, adds_up(*chosen, i), algorithm == segmented_ring);
+    startup += phase_time(phase, step, facts.ways[i], bytes, bytes * facts.per_byte[i],
+                          facts.latency_max());
   }
   return choice;
 }

@@ -24,18 +24,29 @@ struct MpiOptions {
 /// first and back afterwards. One collective at a time.
 ///
 /// Beside its bytes on the links a collective costs `entry`, and a message of m bytes
-///   `long_message` if it is longer than `frame` + m * `copy_per_byte`
+///   `long_message` if it is longer than `frame` + c * `copy_per_byte`
 ///   + one more round trip from `eager_max` on (rendezvous),
 /// and m / cpu_sum_rate where it is added up at the receiver; messages of a step overlap, steps do
 /// not. segmented_ring adds up a segment while the next one comes.
+///
+/// c = m inside a machine, where a core copies it through shared memory. Between machines it is
+/// min(m, `kernel_segment`): the copies of a first segment follow each other, into the kernel and
+/// out of it, those of later ones pass while the wire carries the others.
+///
+/// Two ranks of two machines that send to each other share one connection. In a rendezvous
+/// (ompi/mca/pml/ob1: RNDV, then the receiver's PUT, then all data in place) the rank that asks
+/// later has its own data before that request, so the directions follow each other, seen on the
+/// wire in calibration/lab; here but for a first segment, whose copies hide behind the other's
+/// data. Where other pairs use the same port they fill the gaps.
 class MpiLibrary final : public CollectiveLibrary {
  public:
   /// The three are calibrated on the all-reduce of 2 nodes on 10 Gbit/s Ethernet in hclhkbu/B-Caffe
   /// logdata/allreduce2.log (OSU 5.4.0, Open MPI before 4.1, buffers in host memory; links of 22.4
-  /// us): least mean error (4 %). Median error of the other runs 10 % (8 nodes) and 27 % (4 nodes,
-  /// where messages longer than a frame come as fast as shorter ones). The runs of 4 and 8 nodes
-  /// also say that `entry` is paid once and not in each exchange: one, two, three exchanges of a
-  /// few bytes take 32, 50, 69 us.
+  /// us), on its eager messages alone: mean error 4 %; the rendezvous rows are predicted, mean
+  /// error 9 %. Median error of the other runs 12 %: an eager message longer than a frame comes on
+  /// 4 nodes as fast as a shorter one, on 8 nodes later than on 2. The runs of 4 and 8 nodes also
+  /// say that `entry` is paid once and not in each exchange: one, two, three exchanges of a few
+  /// bytes take 32, 50, 69 us.
   static constexpr Seconds entry{10e-6};
   static constexpr Seconds long_message{24e-6};  ///< interrupts held back, it seems
   static constexpr Seconds copy_per_byte{0.65e-9};
@@ -43,6 +54,8 @@ class MpiLibrary final : public CollectiveLibrary {
   static constexpr Bytes frame{1448};
   /// btl_tcp_eager_limit: opal/mca/btl/tcp/btl_tcp_component.c.
   static constexpr Bytes eager_max{std::int64_t{64} * 1024};
+  /// GSO_MAX_SIZE of Linux: what TCP takes, and hands on, at once.
+  static constexpr Bytes kernel_segment{std::int64_t{64} * 1024};
   /// segment_size of ompi/mca/coll/tuned/coll_tuned_decision_fixed.c, before 4.1.
   static constexpr Bytes ring_segment{1 << 20};
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
+#include <map>
+#include <utility>
 
 namespace gradwire {
 namespace {
@@ -10,6 +12,28 @@ namespace {
 std::size_t hop_of(LinkKind kind) {
   if (kind == LinkKind::network) return 2;
   return kind == LinkKind::nvlink ? 0 : 1;
+}
+
+PhaseWays ways_of(const Pattern& pattern, const Phase& phase, std::span<const ClusterLink> links) {
+  PhaseWays ways;
+  std::map<std::pair<int, int>, Seconds> sent;  // from machine to machine, by ranks
+  for (const PatternFlow& flow : phase.flows) {
+    double per_byte = 0;
+    bool leaves = false;
+    for (const LinkId id : std::span(pattern.path_links).subspan(flow.path_begin, flow.path_size)) {
+      const ClusterLink& link = links[static_cast<std::size_t>(id)];
+      per_byte = std::max(per_byte, flow.share / link.capacity);
+      leaves = leaves || link.kind == LinkKind::network;
+    }
+    Seconds& slowest = leaves ? ways.across : ways.inside;
+    slowest = std::max(slowest, Seconds{per_byte});
+    if (leaves) sent[{flow.source, flow.destination}] += Seconds{per_byte};
+  }
+  for (const auto& [pair, there] : sent) {
+    const auto back = sent.find({pair.second, pair.first});
+    if (back != sent.end()) ways.both_ways = std::max(ways.both_ways, there + back->second);
+  }
+  return ways;
 }
 
 }  // namespace
@@ -42,6 +66,7 @@ PatternFacts examine(const Pattern& pattern, std::span<const ClusterLink> links)
       load[id] = 0;
     }
     facts.per_byte.emplace_back(per_byte);
+    facts.ways.push_back(ways_of(pattern, phase, links));
   }
   return facts;
 }

@@ -12,10 +12,20 @@
 
 namespace gradwire {
 
+/// How long a byte of the collective's size takes in one phase on a way of its own.
+struct PhaseWays {
+  Seconds across;  ///< from machine to machine, the slowest flow; 0: none leaves its machine
+  Seconds inside;  ///< within a machine, the slowest flow; 0: none stays
+  /// Between two ranks of two machines that send to each other, one direction after the other; 0:
+  /// no two do.
+  Seconds both_ways;
+};
+
 /// What a cost model must know of a pattern on its links.
 struct PatternFacts {
   /// Of each phase: time for one byte of the collective's size on its busiest link or connection.
   std::vector<Seconds> per_byte;
+  std::vector<PhaseWays> ways;  ///< of each phase
   /// Latency of the links of a flow, the largest, of those whose slowest link is NVLink, PCIe (or
   /// between processors), and network. 0 where there is none.
   std::array<Seconds, 3> latency{};

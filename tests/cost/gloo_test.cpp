@@ -72,6 +72,13 @@ TEST_CASE("Gloo's other collectives cost what their code sends", "[cost][gloo]")
   CHECK(gloo_time(2, CollectiveKind::broadcast, 1) == Approx(latency + 1 / rate));
 }
 
+TEST_CASE("two ranks' all-gather in Gloo takes half as long again as its bytes", "[cost][gloo]") {
+  // The later rank's halves go first; its notice for the other's comes behind each: three halves.
+  const double half = 2 * MiB / rate;
+  CHECK(gloo_time(2, CollectiveKind::all_gather, 8 * MiB) ==
+        Approx(3 * half + 2 * latency).epsilon(1e-5));
+}
+
 TEST_CASE("Gloo's tensors in host memory are not copied, and its hand-over is an option",
           "[cost][gloo]") {
   const auto cluster = machines(2);

@@ -10,12 +10,16 @@
 
 namespace gradwire::test {
 
-/// Machines of one GPU and one NIC on one switch; inside them nothing takes time worth naming.
-inline std::shared_ptr<const Cluster> host_cluster(int machines, const PortSpec& port) {
+/// Machines of one NIC on one switch; inside them nothing takes time worth naming.
+/// @param gpus  of each machine.
+inline std::shared_ptr<const Cluster> host_cluster(int machines, const PortSpec& port,
+                                                   int gpus = 1) {
   const auto node = std::make_shared<NodeGraph>();
   const Link slot{.kind = LinkKind::pcie, .bandwidth = BytesPerSecond{1e15}, .latency = {}};
   const DeviceId hub = node->add({.kind = DeviceKind::pcie_switch});
-  node->connect(node->add({.kind = DeviceKind::gpu}), hub, slot);
+  for (int gpu = 0; gpu < gpus; ++gpu) {
+    node->connect(node->add({.kind = DeviceKind::gpu}), hub, slot);
+  }
   node->connect(node->add({.kind = DeviceKind::nic}), hub, slot);
   Fabric fabric;
   fabric.port = port;
@@ -26,10 +30,11 @@ inline std::shared_ptr<const Cluster> host_cluster(int machines, const PortSpec&
       std::move(fabric));
 }
 
-/// Seconds until `count` equal collectives end that begin together.
+/// Seconds until `count` equal collectives end that begin together. @param gpus  of each machine.
 inline double time_of(const CollectiveLibrary& library, const Cluster& cluster, CollectiveKind kind,
-                      Bytes size, int count = 1, Fidelity fidelity = Fidelity::fluid) {
-  const std::vector<Pattern> patterns = library.plan(kind, packed_placement(cluster, 1));
+                      Bytes size, int count = 1, Fidelity fidelity = Fidelity::fluid,
+                      int gpus = 1) {
+  const std::vector<Pattern> patterns = library.plan(kind, packed_placement(cluster, gpus));
   const auto engine = make_engine(cluster, patterns, {.fidelity = fidelity});
   const auto [pattern, cost] = library.choose(patterns, size);
   engine->at(Seconds{}, [&, at = pattern, price = cost] {

@@ -91,9 +91,9 @@ TEST_CASE("Gloo's collectives in the lab are within 3 % (all-reduce) and 10 % (o
     UNSCOPED_INFO(missed.back() << ": " << 100 * error << " %");
   }
   CHECK(compared == 22);
-  // What the model lacks: the notice "ready to receive" queues behind data on the same connection,
-  // so that a direction idles (all_gather between 2 ranks is bimodal, 1.0 or 1.5 times the wire);
-  // and the first child's window is in the root's queue before the second child's (broadcast, 3.0
-  // times the wire here, 2.7 measured).
-  CHECK(missed == std::vector<std::string>{"all_gather 2 4194304", "broadcast 4 1048576"});
+  // The others are measured again, alone, in results/reference/collectives.yaml. In these records
+  // both ranks of an all-gather enter together, which makes of it 1.0 or 1.5 times the wire (a job:
+  // 1.5), and a broadcast follows an all-gather over the same connections, whose window gives the
+  // first child a larger share (2.7 times the wire; alone, 2.95).
+  CHECK(missed == std::vector<std::string>{"all_gather 2 1048576", "broadcast 4 1048576"});
 }
