@@ -31,7 +31,8 @@ struct MpiOptions {
 ///
 /// c = m inside a machine, where a core copies it through shared memory. Between machines it is
 /// min(m, `kernel_segment`): the copies of a first segment follow each other, into the kernel and
-/// out of it, those of later ones pass while the wire carries the others.
+/// out of it, those of later ones pass while the wire carries the others; where all those take
+/// longer than the wire, so does the message.
 ///
 /// Two ranks of two machines that send to each other share one connection. In a rendezvous
 /// (ompi/mca/pml/ob1: RNDV, then the receiver's PUT, then all data in place) the rank that asks
@@ -42,8 +43,10 @@ class MpiLibrary final : public CollectiveLibrary {
  public:
   /// The three are calibrated on the all-reduce of 2 nodes on 10 Gbit/s Ethernet in hclhkbu/B-Caffe
   /// logdata/allreduce2.log (OSU 5.4.0, Open MPI before 4.1, buffers in host memory; links of 22.4
-  /// us), on its eager messages alone: mean error 4 %; the rendezvous rows are predicted, mean
-  /// error 9 %. Median error of the other runs 12 %: an eager message longer than a frame comes on
+  /// us): mean error 4 % of its eager messages, 9 % of its rendezvous. That only a first segment's
+  /// copies count was concluded with the runs of 4 and 8 nodes in view; the three were not fitted
+  /// again (to all rows of 2 nodes they would be 10 us, 32 us, 0, and the others 12.4 % off, not
+  /// 12). What misses: an eager message longer than a frame comes on
   /// 4 nodes as fast as a shorter one, on 8 nodes later than on 2. The runs of 4 and 8 nodes also
   /// say that `entry` is paid once and not in each exchange: one, two, three exchanges of a few
   /// bytes take 32, 50, 69 us.

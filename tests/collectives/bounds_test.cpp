@@ -29,6 +29,11 @@ constexpr double fair_shares = 1e-5;
 /// with the ring model for collectives that it was not fitted to, 0.6 % for all_reduce.
 constexpr double nccl_hops = 0.07;
 
+/// Behind the wire's time copies within Open MPI's machines are hidden. It is taken as that of the
+/// busiest link, flows that share unequal links may end later: measured 0.12 % at most with faster
+/// ports.
+constexpr double mpi_hidden = 2e-3;
+
 /// From a byte to a tebibyte.
 const std::vector<Bytes> sizes = {Bytes{1},           Bytes{3000},
                                   Bytes{100'000},     Bytes{3'000'000},
@@ -39,6 +44,7 @@ const std::vector<Bytes> sizes = {Bytes{1},           Bytes{3000},
 constexpr double gloo_reduce = 0.006;
 
 double slack_of(const std::string& what) {
+  if (what.starts_with("library: mpi")) return mpi_hidden;
   return what == "library: gloo reduce" ? gloo_reduce : rounding;
 }
 
