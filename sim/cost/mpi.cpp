@@ -73,10 +73,7 @@ Seconds phase_time(const Phase& phase, const Step& step, const PhaseWays& ways, 
   // While a second direction waits, nobody else may be on the link.
   const double follows = 1 - step.first() / step.bytes;
   const Seconds waiting = follows * std::max(Seconds{}, size * ways.both_ways - link_time);
-  // Behind a fast wire the copies of later segments are not all hidden.
-  const Seconds later = phase.steps * (step.bytes - step.first()) * MpiLibrary::copy_per_byte;
-  const Seconds across = phase.steps * step_time(step, step.first(), latency) + waiting +
-                         std::max(Seconds{}, later - link_time - waiting);
+  const Seconds across = phase.steps * step_time(step, step.first(), latency) + waiting;
   if (ways.inside == Seconds{}) return across;
   // Machines' own messages are copied while the network's pass.
   inside -= std::max(Seconds{}, link_time - size * ways.inside);

@@ -31,8 +31,8 @@ struct MpiOptions {
 ///
 /// c = m inside a machine, where a core copies it through shared memory. Between machines it is
 /// min(m, `kernel_segment`): the copies of a first segment follow each other, into the kernel and
-/// out of it, those of later ones pass while the wire carries the others; where all those take
-/// longer than the wire, so does the message.
+/// out of it, those of later ones pass while the wire carries the others (and what
+/// they carry at most is the link's `connection_bandwidth`).
 ///
 /// Two ranks of two machines that send to each other share one connection. In a rendezvous
 /// (ompi/mca/pml/ob1: RNDV, then the receiver's PUT, then all data in place) the rank that asks
