@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cstddef>
 #include <utility>
 
 #include "sim/core/error.hpp"
@@ -69,6 +70,7 @@ void TrainingRun::add_lane(std::vector<MemberGroup> members) {
                                    .concurrent = job_.library.concurrent_collectives(),
                                    .run_ahead = !traits_.dynamic};
   std::vector<GpuCapacity> gpus;
+  gpus.reserve(static_cast<std::size_t>(class_count(job_)));
   for (int c = 0; c < class_count(job_); ++c) gpus.push_back(capacity_of(gpu_of(job_, c)));
   lanes_.push_back({.workers = Workers(std::move(members), tensors_of(job_.profile), log_,
                                        std::move(gpus), stream),
