@@ -15,14 +15,25 @@ PsAsync::PsAsync(const PsAsyncOptions& options, JobView job)
   of_layer_ = groups_of_layers(job_, groups_);
   forward_ = forward_order(job_, groups_);
   workers_.resize(static_cast<std::size_t>(job_.world_size));
+  for (Worker& worker : workers_) worker.read.assign(groups_.size(), 0);
   clocks_.resize(workers_.size());
   versions_.resize(groups_.size());
   queues_.resize(2 * workers_.size());
 }
 
-StrategyMaker PsAsync::read(Knobs& knobs) {
+PsAsyncOptions read_ps_async(Knobs& knobs) {
+  static const std::vector<std::string> pulls = {"iteration", "variable"};
   PsAsyncOptions options;
   options.servers = read_parameter_servers(knobs, coarse_message);
+  options.pull_at_once =
+      knobs.choice("pull", "iteration", pulls,
+                   "TensorFlow reads variables in the step that uses them; "
+                   "variable: as soon as it is updated, MXNet's dist_async") == "variable";
+  return options;
+}
+
+StrategyMaker PsAsync::read(Knobs& knobs) {
+  const PsAsyncOptions options = read_ps_async(knobs);
   return [options](const JobView& job) { return std::make_unique<PsAsync>(options, job); };
 }
 
@@ -58,7 +69,7 @@ Operations PsAsync::on_event(Seconds /*now*/, const Event& event) {
   } else if (const auto* fired = std::get_if<HookFired>(&event)) {
     if (job_.synchronises(fired->micro_batch)) hook(fired->worker, fired->tensor);
   } else if (const auto* done = std::get_if<BackwardDone>(&event)) {
-    if (job_.synchronises(done->micro_batch)) {
+    if (job_.synchronises(done->micro_batch) && !options_.pull_at_once) {
       writer_.post(Gate{.until = {worker(done->worker).over}, .worker = done->worker});
     }
   } else if (const auto* ended = std::get_if<OperationDone>(&event)) {
@@ -75,12 +86,10 @@ void PsAsync::start_iteration(int iteration, WorkerId id) {
   Worker& self = worker(id);
   self.iteration = iteration;
   self.waited.assign(groups_.size(), false);
-  self.read.assign(groups_.size(), 0);
-  self.applied = 0;
   self.missing.clear();
   for (const auto& group : groups_) self.missing.push_back(static_cast<int>(group.tensors.size()));
-  self.over = writer_.post(Flag{.label = "applied"});
-  self.pulls.clear();
+  if (!options_.pull_at_once) self.over = writer_.post(Flag{.label = "applied"});
+  self.before = std::exchange(self.pulls, {});
   for (std::size_t group = 0; group < groups_.size(); ++group) {
     self.pulls.push_back(writer_.post(Flag{.label = "pulled"}));
   }
@@ -94,15 +103,19 @@ void PsAsync::start_iteration(int iteration, WorkerId id) {
 }
 
 void PsAsync::begin_pulls(WorkerId id) {
-  for (const int index : pull_order(options_.servers, forward_, worker(id).iteration, id)) {
-    move(Stage::pulled, id, index);
+  if (options_.pull_at_once) return;
+  const Worker& self = worker(id);
+  for (const int index : pull_order(options_.servers, forward_, self.iteration, id)) {
+    move(Stage::pulled,
+         {.worker = id, .group = index, .flag = self.pulls[static_cast<std::size_t>(index)]});
   }
 }
 
-void PsAsync::move(Stage stage, WorkerId id, int group) {
-  const int queue = 2 * id + (stage == Stage::pushed ? 0 : 1);
-  queues_[static_cast<std::size_t>(queue)].push({stage, id, group, queue});
-  send(queue);
+void PsAsync::move(Stage stage, Pending group) {
+  group.stage = stage;
+  group.queue = 2 * group.worker + (stage == Stage::pushed ? 0 : 1);
+  queues_[static_cast<std::size_t>(group.queue)].push(group);
+  send(group.queue);
 }
 
 void PsAsync::send(int number) {
@@ -148,25 +161,31 @@ std::vector<HostWork> PsAsync::call_work(const Pending& moving) const {
 
 void PsAsync::gate(WorkerId id, const std::vector<int>& groups) {
   Worker& self = worker(id);
+  const auto& pulls = options_.pull_at_once ? self.before : self.pulls;
+  if (pulls.empty()) return;
   Gate gate{.until = {}, .worker = id};
   for (const int index : groups) {
     const auto at = static_cast<std::size_t>(index);
     if (self.waited[at]) continue;
     self.waited[at] = true;
-    gate.until.push_back(self.pulls[at]);
+    gate.until.push_back(pulls[at]);
   }
   if (!gate.until.empty()) writer_.post(std::move(gate));
 }
 
 void PsAsync::hook(WorkerId id, TensorId tensor) {
+  Worker& self = worker(id);
   for (const int index : of_tensor_[static_cast<std::size_t>(tensor)]) {
-    if (--worker(id).missing[static_cast<std::size_t>(index)] > 0) continue;
-    post(Stage::ready, id, index, launch_marker("gradients ready", id));
+    const auto at = static_cast<std::size_t>(index);
+    if (--self.missing[at] > 0) continue;
+    post(Stage::ready, {.worker = id, .group = index, .flag = self.pulls[at]},
+         launch_marker("gradients ready", id));
   }
 }
 
-void PsAsync::post(Stage stage, WorkerId worker, int group, Operation operation) {
-  pending_[writer_.post(std::move(operation))] = {stage, worker, group, -1};
+void PsAsync::post(Stage stage, const Pending& of, Operation operation) {
+  pending_[writer_.post(std::move(operation))] = {
+      .stage = stage, .worker = of.worker, .group = of.group, .flag = of.flag};
 }
 
 void PsAsync::advance(OperationId operation) {
@@ -182,13 +201,13 @@ void PsAsync::advance(OperationId operation) {
   const auto at = static_cast<std::size_t>(pending.group);
   switch (pending.stage) {
     case Stage::pulled:
-      writer_.post(Raise{.flag = worker(pending.worker).pulls[at]});
+      writer_.post(Raise{.flag = pending.flag});
       break;
     case Stage::ready:
-      move(Stage::pushed, pending.worker, pending.group);
+      move(Stage::pushed, pending);
       break;
     case Stage::pushed:
-      post(Stage::applied, pending.worker, pending.group,
+      post(Stage::applied, pending,
            HostWork{.thread = groups_[at].server,
                     .time = job_.stands_for * groups_[at].sum_time(options_.servers.server_rate),
                     .label = "apply"});
@@ -205,8 +224,10 @@ void PsAsync::applied(const Pending& pending) {
   missed_ += versions_[at] - self.read[at];  // its own comes only now
   ++versions_[at];
   ++updates_;
+  if (options_.pull_at_once) move(Stage::pulled, pending);
   if (++self.applied < static_cast<int>(groups_.size())) return;
-  writer_.post(Raise{.flag = self.over});
+  self.applied = 0;
+  if (!options_.pull_at_once) writer_.post(Raise{.flag = self.over});
   ++clocks_[static_cast<std::size_t>(pending.worker)];
   release();
 }

@@ -14,20 +14,28 @@ namespace gradwire {
 
 struct PsAsyncOptions {
   ParameterServerOptions servers;
+  /// Variables are pulled as soon as they are updated, and the next forward waits for them; false:
+  /// by the next iteration, which begins when all are updated.
+  bool pull_at_once = false;
   /// A worker may be at most this many iterations ahead of the slowest; nothing: any number.
   std::optional<int> bound;
 };
+/// The knobs of ps_async, which ssp shares.
+[[nodiscard]] PsAsyncOptions read_ps_async(Knobs& knobs);
 
 /// Asynchronous parameter servers: every GPU is a worker of its own. In each iteration it pulls all
 /// variables, each layer's forward waits for its own; it pushes each gradient when it is ready; the
 /// server applies pushes in the order of arrival; the iteration ends when all of the worker's are
-/// applied. With a bound it starts an iteration (its pulls and its forward) only when it is at most
-/// that far ahead of the slowest worker: stale-synchronous.
+/// applied. Where pulls follow updates at once, both directions are busy at a time, and nothing but
+/// the variables holds the next forward. With a bound it starts an iteration (its pulls and its
+/// forward) only when it is at most that far ahead of the slowest worker: stale-synchronous.
 ///
 /// Sources: TensorFlow 1, tf.train.replica_device_setter without SyncReplicasOptimizer; lsds/KungFu
 /// benchmarks/system/benchmark_ps.py:47-97 (a step is one session.run: reads, gradients, applies).
-/// Bound: Ho et al., More effective distributed ML via a stale synchronous parallel parameter
-/// server, NIPS 2013, section 2; here without its cache: every iteration pulls.
+/// At once: MXNet, python/mxnet/module/module.py and model.py (_update_params_on_kvstore: push,
+/// then pull, of each key), kvstore dist_async. Bound: Ho et al., More effective distributed ML via
+/// a stale synchronous parallel parameter server, NIPS 2013, section 2; here without its cache:
+/// every iteration pulls.
 class PsAsync final : public Strategy {
  public:
   PsAsync(const PsAsyncOptions& options, JobView job);
@@ -47,19 +55,21 @@ class PsAsync final : public Strategy {
     Stage stage = Stage::pulled;
     WorkerId worker = 0;
     int group = 0;
+    OperationId flag = 0;              ///< raised when it has been pulled
     int queue = -1;                    ///< that it moves in; -1: none
     std::shared_ptr<int> under_way{};  ///< operations of the stage; null: one
   };
   struct Worker {
     int iteration = 0;
-    bool held = false;               ///< waits for the slowest
-    OperationId released = 0;        ///< flag: may begin; of a held worker
-    std::vector<OperationId> pulls;  ///< by group, flags: pulled
-    std::vector<bool> waited;        ///< by group: a gate of this iteration does
-    std::vector<int> missing;        ///< gradients of a group not yet launched
-    std::vector<std::int64_t> read;  ///< updates of a group before this iteration's pull
-    int applied = 0;                 ///< groups
-    OperationId over = 0;            ///< flag: all groups applied
+    bool held = false;                ///< waits for the slowest
+    OperationId released = 0;         ///< flag: may begin; of a held worker
+    std::vector<OperationId> pulls;   ///< by group, flags: pulled in this iteration
+    std::vector<OperationId> before;  ///< of the last iteration; none: nothing to wait for
+    std::vector<bool> waited;         ///< by group: a gate of this iteration does
+    std::vector<int> missing;         ///< gradients of a group not yet launched
+    std::vector<std::int64_t> read;   ///< updates of a group before its last pull
+    int applied = 0;                  ///< groups
+    OperationId over = 0;             ///< flag: all groups applied
   };
 
   void start_iteration(int iteration, WorkerId id);
@@ -70,9 +80,10 @@ class PsAsync final : public Strategy {
   void applied(const Pending& pending);
   void release();
   [[nodiscard]] bool too_far_ahead(const Worker& worker) const;
-  void post(Stage stage, WorkerId worker, int group, Operation operation);
+  /// The operation takes a worker's group, on its way to `flag`, to this stage.
+  void post(Stage stage, const Pending& of, Operation operation);
   /// Queues a worker's group to be pulled or pushed.
-  void move(Stage stage, WorkerId id, int group);
+  void move(Stage stage, Pending group);
   void send(int number);
   /// What the processes at both ends do while `moving` is on the links; none where calls are free.
   [[nodiscard]] std::vector<HostWork> call_work(const Pending& moving) const;

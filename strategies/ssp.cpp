@@ -13,8 +13,7 @@ constexpr int bound_most = 1'000'000;
 }  // namespace
 
 StrategyMaker Ssp::read(Knobs& knobs) {
-  PsAsyncOptions options;
-  options.servers = read_parameter_servers(knobs, coarse_message);
+  PsAsyncOptions options = read_ps_async(knobs);
   options.bound = static_cast<int>(
       knobs.count("staleness", bound_default, 0, bound_most,
                   "the bound s of Ho et al. 2013, iterations; its default is assumed"));

@@ -88,11 +88,13 @@ void read_run(YamlMap map, Scenario& scenario) {
   static const std::vector<std::string> fidelities = {"auto", "fluid", "step", "coupled",
                                                       "bracket"};
   static const std::vector<std::string> phases = {"steady", "all"};
+  static const std::vector<std::string> starts = {"apart", "together"};
   RunSpec& run = scenario.run;
   run.iterations = map.value_or("iterations", run.iterations, between(1, iterations_max));
   run.warmup = map.value_or("warmup", run.warmup, between(0, iterations_max));
   run.seed = map.value_or("seed", run.seed);
   run.all_phases = map.choice_or("phases", "steady", phases) == "all";
+  run.start_apart = map.choice_or("start", "apart", starts) == "apart";
   scenario.fidelity = map.choice_or("fidelity", scenario.fidelity, fidelities);
   map.finish();
 }

@@ -18,16 +18,21 @@ namespace gradwire {
   return word ^ (word >> 31U);
 }
 
-/// A standard normal draw that depends on its four keys only, on nothing drawn before it: the draws
-/// of (seed, iteration, rank, layer) stay the same when other ranks or layers come and go. In a
-/// loop, let the last keys change: the rounds of the first ones are then done once.
-/// Draws lie within +-8.3.
-[[nodiscard]] inline double standard_normal(std::uint64_t seed, std::uint64_t a, std::uint64_t b,
-                                            std::uint64_t c) {
+/// A uniform draw from (0, 1) that depends on its four keys only, on nothing drawn before it: the
+/// draws of (seed, iteration, rank, layer) stay the same when other ranks or layers come and go. In
+/// a loop, let the last keys change: the rounds of the first ones are then done once.
+[[nodiscard]] constexpr double uniform(std::uint64_t seed, std::uint64_t a, std::uint64_t b,
+                                       std::uint64_t c) {
   const std::uint64_t word = absorb(absorb(absorb(absorb(0, seed), a), b), c);
   // The middle of one of 2^52 equal parts of (0, 1), exact in a double: never 0, never 1.
   constexpr double part = 0x1p-52;
-  return normal_quantile((static_cast<double>(word >> 12U) + 0.5) * part);
+  return (static_cast<double>(word >> 12U) + 0.5) * part;
+}
+
+/// A standard normal draw, keyed like uniform(). Draws lie within +-8.3.
+[[nodiscard]] inline double standard_normal(std::uint64_t seed, std::uint64_t a, std::uint64_t b,
+                                            std::uint64_t c) {
+  return normal_quantile(uniform(seed, a, b, c));
 }
 
 }  // namespace gradwire

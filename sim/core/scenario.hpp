@@ -29,6 +29,9 @@ struct RunSpec {
   /// Where a strategy has phases (a warm-up, a switch): iterations from the first one, however many
   /// phases that are; false: those of the phase that lasts, `warmup` ones before it dropped.
   bool all_phases = false;
+  /// Workers that go their own pace begin spread over an iteration, as after a long run, where
+  /// nothing keeps them together; false: all at once.
+  bool start_apart = false;
 };
 
 }  // namespace gradwire

@@ -16,6 +16,7 @@ constexpr double factor_min = 0.2;
 constexpr std::uint64_t static_stream = 0xffff'ffffU;
 constexpr std::uint64_t whole_iteration = 0xffff'fffeU;
 constexpr std::uint64_t straggler_stream = 0xffff'fffdU;
+constexpr std::uint64_t start_stream = 0xffff'fffcU;
 
 /// Ranks in the order of a draw that depends on seed and rank only.
 std::vector<int> shuffled_ranks(int world_size, std::uint64_t seed, std::uint64_t stream) {
@@ -94,6 +95,15 @@ std::vector<MemberGroup> make_members(int world_size, const JitterSpec& jitter,
   std::sort(members.begin(), members.end(),
             [](const MemberGroup& a, const MemberGroup& b) { return a.rank < b.rank; });
   return members;
+}
+
+void spread_starts(std::vector<MemberGroup>& members, double period, std::uint64_t seed) {
+  const auto order = shuffled_ranks(static_cast<int>(members.size()), seed, start_stream);
+  const double part = period / static_cast<double>(members.size());
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const double within = uniform(seed, start_stream, i, whole_iteration);
+    members[static_cast<std::size_t>(order[i])].start = (static_cast<double>(i) + within) * part;
+  }
 }
 
 IterationDraws::IterationDraws(const JitterSpec& jitter, const ComputeProfile& profile,

@@ -15,6 +15,7 @@ struct MemberGroup {
   int count = 1;         ///< ranks in it
   double speed = 1;      ///< device time / profile's device time, static
   int worker_class = 0;  ///< whose profile they follow
+  double start = 0;      ///< seconds, of the first iteration
 };
 
 /// The distinct clocks of a job, in order of first rank.
@@ -32,6 +33,10 @@ struct MemberGroup {
                                                     std::uint64_t seed,
                                                     std::span<const int> class_of_rank = {},
                                                     bool together = true);
+
+/// Lets members begin at times spread over `period` seconds: each somewhere in a part of its own,
+/// in an order that the seed decides.
+void spread_starts(std::vector<MemberGroup>& members, double period, std::uint64_t seed);
 
 /// Factors that change from iteration to iteration, keyed by (seed, iteration, rank, layer): adding
 /// a straggler or changing the strategy re-rolls nobody.

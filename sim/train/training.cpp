@@ -3,6 +3,7 @@
 #include <span>
 #include <utility>
 
+#include "sim/core/statistics.hpp"
 #include "sim/train/jitter.hpp"
 #include "sim/train/thinning.hpp"
 #include "sim/train/training_run.hpp"
@@ -14,21 +15,35 @@ std::span<const int> classes_of(const Job& job) {
   return job.classes == nullptr ? std::span<const int>() : job.classes->of_rank;
 }
 
+/// Seconds of an iteration, on average, of workers that all begin at once.
+double first_pace(Job job, const JobView& view, const std::vector<MemberGroup>& members) {
+  job.run.warmup = 1;
+  job.run.iterations = 1;
+  job.record_spans = false;
+  return mean(TrainingRun(job, job.make_strategy(view), members).run().samples);
+}
+
+/// Runs workers that go their own pace.
+RunResult run_apart(const Job& job, const JobView& view, std::vector<MemberGroup> members) {
+  if (job.run.start_apart) {
+    spread_starts(members, first_pace(job, view, members), job.run.seed);
+  }
+  return TrainingRun(job, job.make_strategy(view), std::move(members)).run();
+}
+
 }  // namespace
 
 RunResult simulate(const Job& job) {
-  auto strategy = job.make_strategy(job_view(job));
+  const JobView view = job_view(job);
+  auto strategy = job.make_strategy(view);
   const int world_size = static_cast<int>(job.placement.size());
   const bool independent = strategy->traits().independent_workers;
   auto members = make_members(world_size, job.jitter, job.stragglers, job.profile, job.run.seed,
                               classes_of(job), !independent);
-  if (!independent || world_size <= job.independent_workers_max) {
-    return TrainingRun(job, std::move(strategy), std::move(members)).run();
-  }
+  if (!independent) return TrainingRun(job, std::move(strategy), std::move(members)).run();
+  if (world_size <= job.independent_workers_max) return run_apart(job, view, std::move(members));
   const Thinning thinning(job, strategy->exchanges());
-  auto thinned = job.make_strategy(thinning.view());
-  return thinning.of_all(
-      TrainingRun(thinning.job(), std::move(thinned), thinning.chosen(members)).run());
+  return thinning.of_all(run_apart(thinning.job(), thinning.view(), thinning.chosen(members)));
 }
 
 }  // namespace gradwire

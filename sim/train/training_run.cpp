@@ -43,10 +43,12 @@ TrainingRun::TrainingRun(const Job& job, std::unique_ptr<Strategy> strategy,
 
 RunResult TrainingRun::run() {
   const auto begin = std::chrono::steady_clock::now();
-  engine_->at(Seconds{0}, [this] {
-    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) begin_iteration(lane);
-    pump();
-  });
+  for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+    engine_->at(Seconds{lanes_[lane].workers.members().front().start}, [this, lane] {
+      begin_iteration(lane);
+      pump();
+    });
+  }
   engine_->run([this](TransferId id, Seconds /*now*/) {
     transfer_done(id);
     pump();

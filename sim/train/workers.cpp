@@ -47,6 +47,7 @@ Workers::Workers(std::vector<MemberGroup> members, std::vector<TensorInfo> tenso
   assert(std::all_of(members_.begin(), members_.end(), [&](const MemberGroup& group) {
     return static_cast<std::size_t>(group.worker_class) < gpus_.size();
   }));
+  for (std::size_t m = 0; m < members_.size(); ++m) clocks_[m].now = members_[m].start;
 }
 
 void Workers::begin_iteration(const IterationDraws& draws) {

@@ -195,7 +195,7 @@ TEST_CASE_METHOD(ErrorFixture, "a bad override is told on the command line", "[c
         "such as '25 MiB' (units B, kB, MB, GB, KiB, MiB, GiB)");
   CHECK(message_of(good, {"run.iteratoins=5"}) ==
         "--set run.iteratoins=5:1:5: unknown key 'iteratoins'; expected one of iterations, warmup, "
-        "seed, phases, fidelity; did you mean 'iterations'?");
+        "seed, phases, start, fidelity; did you mean 'iterations'?");
   CHECK(message_of(good, {"cluster.nodes.count=5"}) ==
         "--set cluster.nodes.count=5:1:15: 'cluster.nodes' has no keys, it is '2'; expected a "
         "mapping");

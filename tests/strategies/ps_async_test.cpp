@@ -20,8 +20,8 @@ JobView pair_job() {
 
 /// A strategy whose operations are counted, so that a test can name them.
 struct Driven {
-  explicit Driven(std::optional<int> bound)
-      : strategy({.servers = {}, .bound = bound}, pair_job()) {}
+  explicit Driven(std::optional<int> bound, bool pull_at_once = false)
+      : strategy({.servers = {}, .pull_at_once = pull_at_once, .bound = bound}, pair_job()) {}
   Operations tell(const Event& event) {
     first = posted;
     auto operations = strategy.on_event(Seconds{}, event);
@@ -72,6 +72,21 @@ TEST_CASE("a worker pulls, its forward waits, and its iteration ends when its pu
   const auto applied = run.push(1);
   REQUIRE(applied.size() == 1);
   CHECK(std::get<Raise>(applied[0]).flag == 0);
+}
+
+TEST_CASE("pulled at once, a variable holds the next forward and nothing else", "[ps_async]") {
+  Driven run({}, true);
+  CHECK(run.tell(IterationStart{0, 1}).size() == 1);  // flag: pulled
+  CHECK(run.tell(ForwardStart{.layer = 0, .worker = 1}).empty());
+  const auto applied = run.push(1);
+  REQUIRE(applied.size() == 1);
+  CHECK(std::get<Messages>(applied[0]).exchange == 3);
+  const OperationId pull = run.first;
+  CHECK(run.tell(BackwardDone{.worker = 1}).empty());
+  run.tell(IterationStart{1, 1});
+  const auto gate = run.tell(ForwardStart{.layer = 0, .worker = 1});
+  CHECK(std::get<Gate>(gate[0]).until == std::vector<OperationId>{0});
+  CHECK(std::get<Raise>(run.end(pull)[0]).flag == 0);
 }
 
 TEST_CASE("staleness counts others' updates between a worker's pull and its own update",

@@ -1,6 +1,8 @@
 #include "sim/train/jitter.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <vector>
 
 #include "sim/core/random.hpp"
 #include "tests/catch.hpp"
@@ -55,6 +57,18 @@ TEST_CASE("the static spread is that of expected order statistics", "[jitter]") 
   CHECK(slowest == Approx(1 + 0.015 * normal_quantile(15.625 / 16.25)));
   CHECK(sum == Approx(16));  // symmetric about 1
   CHECK(make_members(1, {.rank = 0.015}, {}, two_layers(0), 1)[0].speed == Approx(1));
+}
+
+TEST_CASE("starts are spread over the period, one in each part of it", "[jitter]") {
+  auto members = std::vector<MemberGroup>(5);
+  spread_starts(members, 10, 3);
+  std::vector<double> starts;
+  for (const auto& member : members) starts.push_back(member.start);
+  CHECK_FALSE(std::is_sorted(starts.begin(), starts.end()));  // with this seed
+  std::sort(starts.begin(), starts.end());
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    CHECK(std::floor(starts[i] / 2) == static_cast<double>(i));
+  }
 }
 
 TEST_CASE("draws depend on seed, iteration, rank and layer, not on who else is there", "[jitter]") {

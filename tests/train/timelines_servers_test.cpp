@@ -213,6 +213,21 @@ TEST_CASE("toy timeline: ps_async with two workers", "[timeline][ps_async]") {
   CHECK(*result.staleness == Approx((6.0 + 4 * 7 + 1) / (5 * 12 + 6)));
 }
 
+TEST_CASE("toy timeline: ps_async with two workers that pull at once", "[timeline][ps_async]") {
+  // Iteration 0: forward to 6, gradients at 8, 10, .. 18, both pushed in 2; the last ones at 20,
+  // applied at 21 and 22, pulled in 1: the next forwards begin at 22 and 23.
+  // From then on worker 1 is 1 behind and all goes alone: gradients 8, 10, .. 18 after a forward
+  // began, the last pushed at 19, applied at 20, pulled at 21, when the next forward begins.
+  PsAsyncOptions options;
+  options.servers = one_at_a_time(one_ms_a_mb);
+  options.pull_at_once = true;
+  auto toy = served(one_ms_a_mb);
+  toy.warmup = 2;
+  const auto library = toy.library();
+  const auto result = simulate(toy.job(make<PsAsync>(options), library));
+  for (const double seconds : result.iteration_s) CHECK(seconds == Approx(21e-3));
+}
+
 TEST_CASE("toy timeline: ssp with two workers", "[timeline][ssp]") {
   // Bound 0: as iteration 0 of ps_async, but worker 0 (28) waits for worker 1 (29), and both pull
   // together again.
