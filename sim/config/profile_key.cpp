@@ -15,6 +15,8 @@
 namespace gradwire::config {
 namespace {
 
+constexpr int micro_batches_max = 100'000;
+
 /// `overlap: 1.2` for device work of every kind, or {conv3: 1.1, ...} for some.
 void override_overlap(YamlMap& map, ComputeProfile& profile) {
   const YamlValue* value = map.find("overlap");
@@ -80,9 +82,13 @@ void read_profile_key(YamlMap& scenario, Scenario& result) {
     result.profile = map.has("file") ? read_file_profile(map, result.warnings)
                                      : read_model_profile(map, result.warnings);
     if (const auto time = map.optional<Seconds>("iteration_time", above(Seconds{0}))) {
-      const int micro_batches = map.value_or("iteration_micro_batches", 1, at_least(1));
+      const int micro_batches =
+          map.value_or("iteration_micro_batches", 1, between(1, micro_batches_max));
       const Seconds one = of_one_micro_batch(*result.profile, *time, micro_batches);
       result.profile = scaled_profile(std::move(*result.profile), one);
+    } else if (map.has("iteration_micro_batches")) {
+      map.fail("iteration_micro_batches",
+               "'iteration_micro_batches' alone; expected 'iteration_time' beside it");
     }
     override_overlap(map, *result.profile);
     map.finish();
