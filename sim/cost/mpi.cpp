@@ -1,6 +1,7 @@
 #include "sim/cost/mpi.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <cmath>
 #include <cstddef>
@@ -29,9 +30,14 @@ std::string_view planned_as(std::string_view algorithm) {
 /// Are the bytes of this phase added up where they arrive?
 bool adds_up(const Pattern& pattern, std::size_t phase) {
   if (!reduces_values(pattern.kind)) return false;
-  const bool halves =
-      pattern.kind == CollectiveKind::all_reduce && pattern.algorithm != recursive_doubling;
-  return !halves || phase < pattern.phases.size() / 2;
+  const bool doubles = pattern.algorithm == recursive_doubling;
+  if (pattern.kind == CollectiveKind::all_reduce && !doubles) {
+    return phase < pattern.phases.size() / 2;
+  }
+  // Ranks beyond a power of two hand their data to others, and get the result back at the end.
+  const bool folds = (doubles || pattern.algorithm == "halving_doubling") &&
+                     !std::has_single_bit(static_cast<unsigned>(pattern.ranks));
+  return !folds || phase + 1 < pattern.phases.size();
 }
 
 /// The bytes that a rank sends in one step of a phase.
@@ -61,7 +67,10 @@ Seconds step_time(const Step& step, double copied, Seconds latency) {
   Seconds time = copied * MpiLibrary::copy_per_byte;
   if (step.bytes > static_cast<double>(MpiLibrary::frame.count())) time += MpiLibrary::long_message;
   if (step.message() >= static_cast<double>(MpiLibrary::eager_max.count())) time += 2 * latency;
-  if (step.adds) time += Seconds{step.message() / cpu_sum_rate.count()};
+  if (step.adds) {
+    const Bytes message{std::llround(step.message())};
+    time += cpu_sum_slowdown(message) * (message / cpu_sum_rate);
+  }
   return time;
 }
 

@@ -136,11 +136,14 @@ std::vector<NcclConstants> make_constants() {
 
   constants.first_minor = 25;
   constants.source =
-      "2.28.9's numbers, but no limit on NVLSTree and 14 us for its network hop; 2.25 to 2.27: not "
-      "read in full";
+      "2.28.9's numbers, but no limit on NVLSTree and 14 us for its network hop; LL128 and lone "
+      "ranks as in a tuning.cc of 2.25 or 2.26 (it has Blackwell and PAT); 2.27: not read in full";
   constants.tree_base = {6.8, 14.0, 8.4};
   constants.tree_hop = {{{.6, 1.25, 4.0}, {1.0, 1.9, 4.0}, {5.0, 8.5, 14}}};
   constants.ring_network_detour = 0;
+  constants.lone_tree_hop = true;
+  constants.ll128_from_volta = true;
+  constants.ring_ll128_lone = constants.ring_ll128;
   constants.ll_max = {
       {{39.0, 39.0, 20.4}, {87.7, 22.5, 19.0}, {141.0, 45.0, 35.0}, {282.0, 90.0, 70.0}}};
   constants.ring_ll128_channel = {

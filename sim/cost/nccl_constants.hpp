@@ -73,11 +73,16 @@ struct NcclConstants {
   double simple_network_latencies = 1;
   /// The network's latency is the one that its plug-in states (ncclNetProperties_v5_t).
   bool asks_for_latency = false;
+  /// A ring over machines of one rank each counts a tree's network hops: "latencies are fully
+  /// exposed".
+  bool lone_tree_hop = false;
+  bool ll128_from_volta = false;  ///< on every generation; before, on 7.0, 8.0, 9.0 and 10.0 up
   bool network_overhead = false;  ///< a local hop takes at least what posting to the network does
   double ampere_bus_max = 0;      ///< 0: none
   double ring_ll = 0;             ///< of the bus bandwidth
   double ring_ll_local = 0;       ///< same, inside one machine, where nothing is reduced twice
   double ring_ll128 = 0.92;       ///< of the bus bandwidth
+  double ring_ll128_lone = 0.7;   ///< the same, where a machine's one rank sends and receives
   double tree = 0.92;
   double tree_ll128_network = 0;  ///< of a tree's bandwidth over several machines
   NcclByArchitecture ll_max{};    ///< bus bandwidth

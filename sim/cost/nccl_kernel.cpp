@@ -37,13 +37,13 @@ double with_flags(NcclProtocol protocol) {
 }  // namespace
 
 KernelUse nccl_kernel(const NcclSystem& system, const NcclQuestion& question,
-                      std::optional<int> channels_max) {
+                      std::optional<int> channels_max, int channels_min) {
   const bool is_switch = question.algorithm == NcclAlgorithm::nvls;
   const int laid = is_switch ? system.channels : 2 * system.channels;
   const double buffered = 2 * bus_factor(question.kind, system.ranks);
   const double traffic =
       buffered * with_flags(question.protocol) + own_traffic(question.kind, system.ranks);
-  return {.blocks = std::min(laid, channels_max.value_or(blocks_most)),
+  return {.blocks = std::max(std::min(laid, channels_max.value_or(blocks_most)), channels_min),
           .traffic = Bytes{std::llround(traffic * static_cast<double>(question.bytes))}};
 }
 

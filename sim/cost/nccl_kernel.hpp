@@ -19,7 +19,8 @@ namespace gradwire {
 /// NCCL's author counts (GitHub NVIDIA/nccl issue 1428). LL sends a flag with each word and LL128 8
 /// bytes with 120.
 /// @param channels_max  NCCL_MAX_NCHANNELS.
+/// @param channels_min  NCCL_MIN_NCHANNELS: rings are laid again over the same links.
 [[nodiscard]] KernelUse nccl_kernel(const NcclSystem& system, const NcclQuestion& question,
-                                    std::optional<int> channels_max);
+                                    std::optional<int> channels_max, int channels_min = 1);
 
 }  // namespace gradwire

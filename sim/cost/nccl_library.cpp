@@ -6,6 +6,7 @@
 #include <array>
 #include <cassert>
 #include <cstddef>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -89,11 +90,12 @@ std::string_view requirement_of(NcclAlgorithm algorithm) {
     case NcclAlgorithm::tree:
       return "it needs NCCL 2.4 or later; expected ring";
     case NcclAlgorithm::nvls:
-      return "it needs one machine, NVSwitches, GPUs of compute capability 9.0 or later, two "
+      return "it needs one machine, NVSwitches, three or more GPUs of compute capability 9.0 or "
+             "later, two "
              "channels and NCCL 2.17 or later; expected ring or tree";
     case NcclAlgorithm::nvls_tree:
-      return "it needs several machines, NVSwitches in each, GPUs of compute capability 9.0 or "
-             "later, two channels and NCCL 2.17 or later; expected ring or tree";
+      return "it needs several machines, NVSwitches and three or more GPUs in each, of compute "
+             "capability 9.0 or later, two channels and NCCL 2.17 or later; expected ring or tree";
     case NcclAlgorithm::pat:
       return "it needs one rank in each machine and NCCL 2.25 or later; expected ring";
     case NcclAlgorithm::collnet_direct:
@@ -121,6 +123,12 @@ NcclLibrary::NcclLibrary(std::shared_ptr<const Cluster> cluster, NcclOptions opt
 bool NcclLibrary::may_use_nvls(const Placement& ranks) const {
   constexpr int first_with_nvls = 17;
   if (options_.version.minor < first_with_nvls || !has_nvswitch(*cluster_, ranks)) return false;
+  // src/transport/nvls.cc, ncclNvlsInit: not for two GPUs.
+  std::map<int, int> gpus_of_machine;
+  for (const GpuRef& rank : ranks) ++gpus_of_machine[rank.node];
+  if (std::ranges::any_of(gpus_of_machine, [](const auto& of) { return of.second <= 2; })) {
+    return false;
+  }
   return std::all_of(ranks.begin(), ranks.end(), [&](const GpuRef& rank) {
     const NodeGraph& node = cluster_->node(rank.node);
     const auto& model = node.device(node.gpus()[static_cast<std::size_t>(rank.gpu)]).model;
@@ -198,15 +206,12 @@ NcclLibrary::Known NcclLibrary::learn(const Pattern& pattern) const {
     system.bus *= known.channel_share;
     system.channels = *options_.channels_max;
   }
-  // Rings are laid again over the same links: more channels, no more bandwidth.
-  system.channels = std::max(system.channels, options_.channels_min.value_or(1));
   const Seconds more = facts.network_latency - counted_network_latency;
   system.network_latency = std::max(0.0, more.count() * 1e6);
   if (is_across) system.network_bus = 2 / facts.other_per_byte.count() / 1e9;
   known.planned = system;
-  if (constants_.asks_for_latency && facts.stated_latency.count() > 0) {
-    known.planned.network_latency = facts.stated_latency.count() * 1e6;
-  }
+  known.planned.network_latency =
+      constants_.asks_for_latency ? facts.stated_latency.count() * 1e6 : 0;
   return known;
 }
 
@@ -225,7 +230,8 @@ bool NcclLibrary::allows(const NcclFacts& facts, NcclProtocol protocol) const {
   constexpr int volta = 70;
   const int capability = facts.capability_min;
   const bool is_known = capability == volta || capability == ampere || capability == hopper ||
-                        capability >= blackwell;
+                        capability >= blackwell ||
+                        (constants_.ll128_from_volta && capability > volta);
   return options_.version.minor >= first_with_ll128 && is_known &&
          capability == facts.capability_max && facts.local == hop_nvlink &&
          !facts.crosses_host_bridge;
@@ -253,12 +259,16 @@ std::vector<NcclLibrary::Way> NcclLibrary::ways(std::span<const Pattern> pattern
 NcclLibrary::Way NcclLibrary::by_threshold(std::span<const Pattern> patterns,
                                            std::span<const Way> ways, Bytes size) const {
   const auto bytes = static_cast<double>(size.count());
-  const NcclSystem& system = known(patterns.front()).system;
-  const bool tree = bytes <= nccl_tree_threshold(system);
+  const auto laid = [&](const Pattern& pattern) {  // rings laid again count
+    NcclSystem system = known(pattern).system;
+    system.channels = std::max(system.channels, options_.channels_min.value_or(1));
+    return system;
+  };
+  const bool tree = bytes <= nccl_tree_threshold(laid(patterns.front()));
   const auto wanted = [&](const Way& way) {
     const NcclQuestion question{patterns[way.pattern].kind, way.algorithm, way.protocol,
                                 size.count()};
-    const bool is_small = bytes <= nccl_ll_threshold(known(patterns[way.pattern]).system, question);
+    const bool is_small = bytes <= nccl_ll_threshold(laid(patterns[way.pattern]), question);
     const bool right_protocol = (way.protocol == NcclProtocol::ll) == is_small;
     const bool right_algorithm = (way.algorithm == NcclAlgorithm::tree) == tree;
     return 2 * static_cast<int>(right_algorithm) + static_cast<int>(right_protocol);
@@ -294,7 +304,8 @@ CollectiveChoice NcclLibrary::choose(std::span<const Pattern> patterns, Bytes si
   choice.cost.algorithm = pattern.algorithm;
   choice.cost.protocol = name_of(way.protocol);
   choice.cost.alone = Seconds{us * 1e-6} + options_.host_per_call;
-  choice.cost.kernel = nccl_kernel(known.system, question, options_.channels_max);
+  choice.cost.kernel =
+      nccl_kernel(known.system, question, options_.channels_max, options_.channels_min.value_or(1));
   if (constants_.has_model) {
     choice.cost.planned = Seconds{nccl_time(constants_, known.planned, question) * 1e-6};
   }

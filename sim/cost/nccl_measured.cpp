@@ -24,7 +24,8 @@ NcclConstants reached(const NcclConstants& constants, const NcclSystem& system) 
   result.ampere_bus_max = 0;
   result.ring_ll = result.ring_ll_local = nccl_measured.ll;
   result.simple_network_latencies = 1;
-  result.ring_ll128 = 1;  // of the bus that `bus` gives it
+  result.ring_ll128 = result.ring_ll128_lone = 1;  // of the bus that `bus` gives it
+  result.lone_tree_hop = true;
   for (auto& row : result.ring_ll128_channel) row.fill(std::numeric_limits<double>::infinity());
   result.ring_base[ll128_index] = nccl_measured.ll128_base_us;
   result.ring_hop[hop_nvlink][ll128_index] = nccl_measured.ll128_nvlink_hop_us;
@@ -55,9 +56,9 @@ int peers_of(const NcclQuestion& question, int ranks) {
   return question.kind == CollectiveKind::send_recv ? 1 : ranks - 1;
 }
 
-/// Of a tree over the machines, up and down.
-int network_hops(const NcclSystem& system) {
-  return 2 * (static_cast<int>(std::bit_width(static_cast<unsigned>(system.machines))) - 1);
+/// Levels of a tree over the machines, and rounds of a PAT; NCCL's model rounds them down.
+int levels(const NcclSystem& system) {
+  return static_cast<int>(std::bit_width(static_cast<unsigned>(system.machines - 1)));
 }
 
 bool is_nvls(NcclAlgorithm algorithm) {
@@ -77,20 +78,48 @@ double bytes_on_links(const NcclSystem& system, const NcclQuestion& question,
          us_per_second;
 }
 
-/// us for the first bytes to pass the ring's hops, and to start. NCCL counts a broadcast's or a
-/// reduction's single hop where all channels have one order; the data pass n - 1 all the same.
-double real_latency(const NcclConstants& constants, const NcclSystem& system,
-                    const NcclQuestion& question) {
-  const bool is_chain =
-      question.algorithm == NcclAlgorithm::ring &&
-      (question.kind == CollectiveKind::broadcast || question.kind == CollectiveKind::reduce);
-  if (!is_chain) return nccl_latency(constants, system, question);
-  const auto protocol = static_cast<std::size_t>(question.protocol);
+/// us for the first bytes of a broadcast or a reduction to pass a ring: n - 1 hops, where NCCL
+/// counts one.
+double chain_latency(const NcclConstants& constants, const NcclSystem& system,
+                     NcclProtocol protocol) {
+  const auto p = static_cast<std::size_t>(protocol);
   const auto& hops = constants.ring_hop;
   const int network_hops = system.machines - 1;
   const int local_hops = system.ranks - 1 - network_hops;
-  return constants.ring_base[protocol] + local_hops * hops[system.local][protocol] +
-         network_hops * (hops[hop_network][protocol] + system.network_latency);
+  return constants.ring_base[p] + local_hops * hops[system.local][p] +
+         network_hops * (hops[hop_network][p] + system.network_latency);
+}
+
+/// us of a PAT: each round waits for the network, though not for a whole hop of NCCL's.
+double pat_latency(const NcclConstants& constants, const NcclSystem& system) {
+  const double hop = constants.tree_hop[hop_network][simple_index] / nccl_pat_rounds_per_hop;
+  return constants.pat_base + levels(system) * (hop + system.network_latency) +
+         nccl_pat_rank_us * system.ranks;
+}
+
+/// us for the first bytes to pass the hops, and to start.
+double real_latency(const NcclConstants& constants, const NcclSystem& system,
+                    const NcclQuestion& question) {
+  const double counted = nccl_latency(constants, system, question);
+  const int not_counted = levels(system) - nccl_tree_hops(system).network;
+  const auto level = [&](double hop) { return 2 * not_counted * (hop + system.network_latency); };
+  switch (question.algorithm) {
+    case NcclAlgorithm::ring:
+      if (question.kind != CollectiveKind::broadcast && question.kind != CollectiveKind::reduce) {
+        return counted;
+      }
+      return chain_latency(constants, system, question.protocol);
+    case NcclAlgorithm::pat:
+      return pat_latency(constants, system);
+    case NcclAlgorithm::tree:
+      return counted +
+             level(constants.tree_hop[hop_network][static_cast<std::size_t>(question.protocol)]);
+    case NcclAlgorithm::nvls_tree:
+      return counted + level(constants.nvls_tree_network) +
+             2 * levels(system) * nccl_measured.nvls_tree_latencies * system.network_latency;
+    default:
+      return counted;
+  }
 }
 
 /// us that a Simple tree's first chunk takes to be put on the links of its hops.
@@ -100,10 +129,10 @@ double chunk_latency(const NcclSystem& system, const NcclQuestion& question,
     return 0;
   }
   const double chunks = system.channels * nccl_tree_chunk(system, question.bytes);
-  const NcclTreeHops hops = nccl_tree_hops(system);
+  const int local_hops = nccl_tree_hops(system).local;
   const Seconds local = system.local == hop_nvlink ? facts.nvlink_per_byte : facts.pcie_per_byte;
   const Seconds network = (1 / tree_traffic(system.machines)) * other_per_byte(facts);
-  return 2 * chunks * (hops.local * local + hops.network * network).count() * us_per_second;
+  return 2 * chunks * (local_hops * local + levels(system) * network).count() * us_per_second;
 }
 
 /// us that NCCL counts for a Simple ring over several machines and that do not pass by themselves:
@@ -181,12 +210,9 @@ double nccl_measured_time(const NcclConstants& constants, const NcclSystem& syst
   const int peers = peers_of(question, system.ranks);
   const double launch =
       gpus_per_process * (nccl_measured.launch_us + peers * nccl_measured.peer_host_us);
-  double latency = real_latency(real, alone, question) + peers * nccl_measured.peer_us +
-                   chunk_latency(system, question, facts) -
-                   not_waited_for(real, alone, question, moving);
-  if (question.algorithm == NcclAlgorithm::nvls_tree) {
-    latency += network_hops(system) * nccl_measured.nvls_tree_latencies * system.network_latency;
-  }
+  const double latency = real_latency(real, alone, question) + peers * nccl_measured.peer_us +
+                         chunk_latency(system, question, facts) -
+                         not_waited_for(real, alone, question, moving);
   return std::max(launch, latency) + moving;
 }
 

@@ -74,15 +74,11 @@ double ring_latency(const NcclConstants& constants, const NcclSystem& system,
                     const NcclQuestion& question) {
   const std::size_t p = at(question.protocol);
   const bool is_across = system.machines > 1;
-  const int steps = ring_steps(question.kind, system.ranks);
   if (!is_all_reduce(question.kind) && !is_half(question.kind)) {
-    const NcclHop slowest = is_across ? hop_network : system.local;
-    const auto& hops = !system.same_channels && question.protocol == NcclProtocol::simple
-                           ? constants.tree_hop
-                           : constants.ring_hop;
-    double hop = hops[slowest][p];
+    // One hop, where all channels have the same order of GPUs, as ours have.
+    double hop = constants.ring_hop[is_across ? hop_network : system.local][p];
     if (is_across) hop = network_hop(constants, hop, system, question);
-    return constants.ring_base[p] + (system.same_channels ? 1 : steps) * hop;
+    return constants.ring_base[p] + hop;
   }
   const NcclRingHops hops = nccl_ring_hops(constants, system, question);
   return hops.base + hops.local_steps * hops.local + hops.network_steps * hops.network;
@@ -109,9 +105,7 @@ double ring_bandwidth(const NcclConstants& constants, const NcclSystem& system,
                    bus * (is_full ? constants.ring_ll : constants.ring_ll_local));
   }
   if (question.protocol == NcclProtocol::ll128) {
-    constexpr double lone_gpus = 0.7;  // one GPU sends and receives through the NIC
-    const double share =
-        per_machine(system) < 2 ? std::min(lone_gpus, constants.ring_ll128) : constants.ring_ll128;
+    const double share = per_machine(system) < 2 ? constants.ring_ll128_lone : constants.ring_ll128;
     bus = std::min(bus * share, system.channels * of(constants.ring_ll128_channel, system));
   }
   return bus * system.ranks / ring_steps(question.kind, system.ranks);
@@ -193,7 +187,9 @@ NcclRingHops nccl_ring_hops(const NcclConstants& constants, const NcclSystem& sy
   hops.local = constants.ring_hop[system.local][p];
   if (is_across && question.protocol == NcclProtocol::ll) hops.local *= constants.ll_local_factor;
   hops.local = std::max(hops.local, network_overhead(constants, system, question.protocol));
-  hops.network = network_hop(constants, constants.ring_hop[hop_network][p], system, question);
+  const bool is_lone = constants.lone_tree_hop && system.ranks == system.machines;
+  const NcclHops& table = is_lone ? constants.tree_hop : constants.ring_hop;
+  hops.network = network_hop(constants, table[hop_network][p], system, question);
   hops.base = constants.ring_base[p];
   const double per_rank = static_cast<double>(question.bytes) / system.ranks;
   const bool is_long =
@@ -253,15 +249,11 @@ double nccl_latency(const NcclConstants& constants, const NcclSystem& system,
     case NcclAlgorithm::nvls_tree:
       return constants.nvls_hop +
              2 * log2_floor(system.machines) * network(constants.nvls_tree_network);
-    case NcclAlgorithm::pat: {
-      // A third and a half of the network's hop each round, 2.8 us a rank (src/graph/tuning.cc).
-      constexpr double rounds_per_hop = 3.5;
-      constexpr double rank = 2.8;
+    case NcclAlgorithm::pat:
       return constants.pat_base +
              log2_floor(system.machines) * network(constants.tree_hop[hop_network][p]) /
-                 rounds_per_hop +
-             rank * system.ranks;
-    }
+                 nccl_pat_rounds_per_hop +
+             nccl_pat_rank_us * system.ranks;
     case NcclAlgorithm::direct:
       // NCCL has no model of grouped sends and receives: a ring's base and one of its hops.
       return constants.ring_base[p] + (is_across ? network(constants.ring_hop[hop_network][p])

@@ -21,9 +21,6 @@ struct NcclSystem {
   bool amd = false;
   /// us that a network hop takes more than NCCL counts.
   double network_latency = 0;
-  /// Rings have the same order of GPUs in every channel, which NCCL takes to mean that a broadcast
-  /// needs no more than one hop.
-  bool same_channels = true;
 };
 
 /// What is to be timed. `bytes` as Pattern counts the size of a collective.
@@ -68,6 +65,10 @@ struct NcclTreeHops {
   int network = 0;
 };
 [[nodiscard]] NcclTreeHops nccl_tree_hops(const NcclSystem& system);
+/// Of a PAT: parts of a network hop that a round takes, and us a rank (src/graph/tuning.cc).
+inline constexpr double nccl_pat_rounds_per_hop = 3.5;
+inline constexpr double nccl_pat_rank_us = 2.8;
+
 /// Bytes that a channel of a Simple tree passes on at a time (src/enqueue.cc, v2.4 to v2.18 alike:
 /// halved while there are too few to fill the tree).
 [[nodiscard]] double nccl_tree_chunk(const NcclSystem& system, std::int64_t bytes);

@@ -14,6 +14,11 @@ std::size_t hop_of(LinkKind kind) {
   return kind == LinkKind::nvlink ? 0 : 1;
 }
 
+/// Connections of a flow on a link.
+int opened(const Pattern& pattern, const ClusterLink& link) {
+  return pattern.connections > 0 ? pattern.connections : link.connections;
+}
+
 PhaseWays ways_of(const Pattern& pattern, const Phase& phase, std::span<const ClusterLink> links) {
   PhaseWays ways;
   std::map<std::pair<int, int>, Seconds> sent;  // from machine to machine, by ranks
@@ -22,7 +27,8 @@ PhaseWays ways_of(const Pattern& pattern, const Phase& phase, std::span<const Cl
     bool leaves = false;
     for (const LinkId id : std::span(pattern.path_links).subspan(flow.path_begin, flow.path_size)) {
       const ClusterLink& link = links[static_cast<std::size_t>(id)];
-      per_byte = std::max(per_byte, flow.share / link.capacity);
+      const double connected = opened(pattern, link) * link.connection_capacity;
+      per_byte = std::max(per_byte, flow.share / std::min(link.capacity, connected));
       leaves = leaves || link.kind == LinkKind::network;
     }
     Seconds& slowest = leaves ? ways.across : ways.inside;
@@ -53,9 +59,9 @@ PatternFacts examine(const Pattern& pattern, std::span<const ClusterLink> links)
       for (const LinkId id :
            std::span(pattern.path_links).subspan(flow.path_begin, flow.path_size)) {
         const ClusterLink& link = links[static_cast<std::size_t>(id)];
-        const int opened = pattern.connections > 0 ? pattern.connections : link.connections;
         load[static_cast<std::size_t>(id)] += flow.share;
-        per_byte = std::max(per_byte, flow.share / (opened * link.connection_capacity));
+        per_byte =
+            std::max(per_byte, flow.share / (opened(pattern, link) * link.connection_capacity));
         latency += Seconds{link.latency};
         hop = std::max(hop, hop_of(link.kind));
       }

@@ -145,6 +145,12 @@ TEST_CASE("recursive doubling adds up the whole in every exchange", "[cost][mpi]
   CHECK(all_reduce_time(8, 1448, "recursive_doubling") == Approx(expected(1448)));
   // Longer than a frame of Ethernet.
   CHECK(all_reduce_time(8, 4096, "recursive_doubling") == Approx(expected(4096) + 3 * held));
+  // A third rank joins one of the two first, and gets the sum back at the end: nothing is added.
+  CHECK(all_reduce_time(3, 1448, "recursive_doubling") == Approx(expected(1448) - 1448 * sum));
+  // 64 MiB stay in no cache: 3.8 GB/s.
+  constexpr double large = 64 << 20;
+  const double step = 3 * alpha + held + segment * copy + (2 * large - segment) / rate;
+  CHECK(all_reduce_time(2, 64 << 20, "recursive_doubling") == Approx(entry + step + large / 3.8e9));
 }
 
 TEST_CASE("a segmented ring hides sums behind the next segment", "[cost][mpi]") {

@@ -17,10 +17,11 @@ double traffic(CollectiveKind kind, int ranks, NcclProtocol protocol = NcclProto
   return static_cast<double>(use.traffic.count()) / megabyte;
 }
 
-int blocks(int channels, NcclAlgorithm algorithm, std::optional<int> most = {}) {
+int blocks(int channels, NcclAlgorithm algorithm, std::optional<int> most = {}, int least = 1) {
   NcclSystem system;
   system.channels = channels;
-  return nccl_kernel(system, {CollectiveKind::all_reduce, algorithm, {}, megabyte}, most).blocks;
+  return nccl_kernel(system, {CollectiveKind::all_reduce, algorithm, {}, megabyte}, most, least)
+      .blocks;
 }
 
 }  // namespace
@@ -49,5 +50,7 @@ TEST_CASE("A kernel has a block for each channel, and each is laid twice", "[cos
   CHECK(blocks(1, NcclAlgorithm::ring) == 2);    // one port: GitHub NVIDIA/nccl issue 689
   CHECK(blocks(24, NcclAlgorithm::ring) == 32);
   CHECK(blocks(12, NcclAlgorithm::ring, 4) == 4);
+  CHECK(blocks(12, NcclAlgorithm::ring, {}, 16) == 24);
+  CHECK(blocks(12, NcclAlgorithm::ring, {}, 32) == 32);
   CHECK(blocks(16, NcclAlgorithm::nvls) == 16);
 }
