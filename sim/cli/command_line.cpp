@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <exception>
 #include <iostream>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "sim/cli/commands.hpp"
@@ -91,6 +93,12 @@ std::string explain(CLI::App& app, const CLI::ParseError& error) {
                      suggestion(word, commands));
 }
 
+/// What is still in standard output's buffer may not fit on a disk.
+void finish_output() {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.flush()) return;
+  throw std::system_error(errno, std::generic_category(), "cannot write standard output");
+}
+
 int parse_and_run(CLI::App& app, const Context& context, int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
@@ -100,6 +108,7 @@ int parse_and_run(CLI::App& app, const Context& context, int argc, const char* c
                explain(app, error));
     return ExitCode::bad_command_line;
   }
+  finish_output();
   return context.exit_code;
 }
 

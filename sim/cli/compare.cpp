@@ -16,6 +16,7 @@
 #include "sim/cli/outputs.hpp"
 #include "sim/cli/predict.hpp"
 #include "sim/cli/progress.hpp"
+#include "sim/cli/signals.hpp"
 #include "sim/cli/worker_pool.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/core/error.hpp"
@@ -130,32 +131,36 @@ struct Outcome {
   std::vector<ComparisonRow> rows;
   std::size_t bad_input = 0;
   std::size_t failed = 0;  ///< workers that ended without an answer
+  std::size_t done = 0;
+  bool interrupted = false;  ///< rows that were not done say so
 };
 
 Outcome simulate_all(const CompareOptions& options, const Comparison& comparison, bool quiet) {
   Outcome outcome;
   for (const auto& contender : comparison.contenders) {
     outcome.rows.push_back(
-        {.name = contender.name, .result = nullptr, .error = {}, .speed_up = {}});
+        {.name = contender.name, .result = nullptr, .error = "interrupted", .speed_up = {}});
   }
   std::vector<std::size_t> misspelt;
-  {
-    Progress progress(comparison.contenders.size(), quiet);
-    run_in_workers(
-        comparison.contenders.size(), options.workers,
-        [&](std::size_t index) {
-          return answer(options, comparison.label, comparison.contenders[index],
-                        comparison.compute_error);
-        },
-        [&](std::size_t index, const TaskOutcome& done) {
-          const Json json = done.done ? Json::parse(done.text) : Json{{"error", done.text}};
-          outcome.rows[index].result = json.value("result", Json(nullptr));
-          outcome.rows[index].error = json.value("error", "");
-          outcome.failed += done.done ? 0U : 1U;
-          outcome.bad_input += json.value("bad_input", false) ? 1U : 0U;
-          if (json.value("bad_option", false)) misspelt.push_back(index);
-          progress.step();
-        });
+  Progress progress(comparison.contenders.size(), quiet);
+  const auto work = [&](std::size_t index) {
+    return answer(options, comparison.label, comparison.contenders[index],
+                  comparison.compute_error);
+  };
+  const auto take = [&](std::size_t index, const TaskOutcome& done) {
+    const Json json = done.done ? Json::parse(done.text) : Json{{"error", done.text}};
+    outcome.rows[index].result = json.value("result", Json(nullptr));
+    outcome.rows[index].error = json.value("error", "");
+    ++outcome.done;
+    outcome.failed += done.done ? 0U : 1U;
+    outcome.bad_input += json.value("bad_input", false) ? 1U : 0U;
+    if (json.value("bad_option", false)) misspelt.push_back(index);
+    progress.step();
+  };
+  try {
+    run_in_workers(comparison.contenders.size(), options.workers, work, take);
+  } catch (const Interrupted&) {
+    outcome.interrupted = true;
   }
   if (outcome.bad_input == outcome.rows.size()) misspelt.push_back(outcome.rows.size() - 1);
   // What the user wrote is wrong: the same error ends the command.
@@ -176,6 +181,12 @@ void compare(const CompareOptions& options, Context& context) {
   comparison.compute_error = compute_error(options, comparison.label);
   Outcome outcome = simulate_all(options, comparison, context.quiet);
   std::vector<ComparisonRow>& rows = outcome.rows;
+  if (outcome.interrupted) {
+    fmt::print(stderr, "gradwire: interrupted; {} of {} strategies are done\n", outcome.done,
+               rows.size());
+    context.exit_code = interrupted_code;
+    if (outcome.done == outcome.bad_input) return;
+  }
   rank_rows(rows, baseline);
   if (rows.front().rank == 0) {
     throw SimulationError(
@@ -187,7 +198,7 @@ void compare(const CompareOptions& options, Context& context) {
                  {options.svg, [&] { return comparison_svg(rows, baseline, title(rows)); }}});
   if (outcome.failed > 0) {
     fmt::print(stderr, "gradwire: {} of {} strategies failed\n", outcome.failed, rows.size());
-    context.exit_code = 1;
+    if (!outcome.interrupted) context.exit_code = 1;
   }
 }
 

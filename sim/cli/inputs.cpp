@@ -76,6 +76,10 @@ const config::Scenario& choose_point(const std::vector<config::Scenario>& points
     if (point.label == label) return point;
     labels.push_back(point.label);
   }
+  if (points.front().label.empty()) {
+    throw ConfigError({file, 1, 1},
+                      fmt::format("there are no points; expected no --point '{}'", label));
+  }
   throw ConfigError({file, 1, 1},
                     fmt::format("no point has the label '{}'; expected one of {}{}", label,
                                 fmt::join(labels, ", "), suggestion(label, labels)));

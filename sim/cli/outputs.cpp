@@ -46,6 +46,9 @@ CLI::Validator writable_file() {
   return {[](const std::string& path) -> std::string {
             namespace fs = std::filesystem;
             std::error_code ignored;
+            if (path.empty() || path == "-") {
+              return fmt::format("'{}' is no file; expected a path (/dev/stdout prints)", path);
+            }
             if (fs::is_directory(path, ignored)) return fmt::format("'{}' is a folder", path);
             const fs::path folder = fs::absolute(path).parent_path();
             if (fs::is_directory(folder, ignored)) return "";

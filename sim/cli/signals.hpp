@@ -5,13 +5,13 @@ namespace gradwire::cli {
 /// Exit code of an interrupted program (128 + SIGINT).
 constexpr int interrupted_code = 130;
 
-/// Thrown where waiting was cut short by SIGINT.
+/// Thrown where waiting was cut short by an interrupt: SIGINT or SIGTERM.
 struct Interrupted {};
 
-/// From here on SIGINT ends the program at once with interrupted_code.
+/// From here on an interrupt ends the program at once with interrupted_code.
 void exit_on_interrupt();
 
-/// While one lives, SIGINT only makes raised() true.
+/// While one lives, an interrupt only makes raised() true.
 class InterruptFlag {
  public:
   InterruptFlag();
@@ -21,7 +21,7 @@ class InterruptFlag {
   [[nodiscard]] static bool raised();
 };
 
-/// While one lives, SIGINT waits: for writing files.
+/// While one lives, an interrupt waits: for writing files.
 class InterruptsHeld {
  public:
   InterruptsHeld();

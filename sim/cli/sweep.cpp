@@ -14,6 +14,7 @@
 #include "sim/cli/outputs.hpp"
 #include "sim/cli/predict.hpp"
 #include "sim/cli/progress.hpp"
+#include "sim/cli/signals.hpp"
 #include "sim/cli/worker_pool.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/core/error.hpp"
@@ -56,28 +57,35 @@ void preload(const SweepOptions& options, const config::SweepPoint& point) {
 
 struct SweepResult {
   std::vector<ResultRow> rows;
+  std::size_t done = 0;
   std::size_t failed = 0;
   std::size_t bad_input = 0;
+  bool interrupted = false;  ///< rows that were not done say so
 };
 
 SweepResult simulate_all(const SweepOptions& options, const std::vector<config::SweepPoint>& points,
                          bool quiet) {
   SweepResult result;
-  for (const config::SweepPoint& point : points) result.rows.push_back({point, nullptr, ""});
+  for (const auto& point : points) result.rows.push_back({point, nullptr, "interrupted"});
   preload(options, points.front());
   Progress progress(points.size(), quiet);
-  run_in_workers(
-      points.size(), options.workers,
-      [&](std::size_t index) { return answer(options, points[index]); },
-      [&](std::size_t index, const TaskOutcome& outcome) {
-        ResultRow& row = result.rows[index];
-        const Json json = outcome.done ? Json::parse(outcome.text) : Json{{"error", outcome.text}};
-        row.result = json.value("result", Json(nullptr));
-        row.error = json.value("error", "");
-        result.failed += row.error.empty() ? 0U : 1U;
-        result.bad_input += json.value("bad_input", false) ? 1U : 0U;
-        progress.step();
-      });
+  const auto take = [&](std::size_t index, const TaskOutcome& outcome) {
+    ResultRow& row = result.rows[index];
+    const Json json = outcome.done ? Json::parse(outcome.text) : Json{{"error", outcome.text}};
+    row.result = json.value("result", Json(nullptr));
+    row.error = json.value("error", "");
+    result.failed += row.error.empty() ? 0U : 1U;
+    result.bad_input += json.value("bad_input", false) ? 1U : 0U;
+    ++result.done;
+    progress.step();
+  };
+  try {
+    run_in_workers(
+        points.size(), options.workers,
+        [&](std::size_t index) { return answer(options, points[index]); }, take);
+  } catch (const Interrupted&) {
+    result.interrupted = true;
+  }
   return result;
 }
 
@@ -104,6 +112,12 @@ void sweep(const SweepOptions& options, Context& context) {
         "there is nothing to sweep; expected 'vary' with a list of values for each key");
   }
   const SweepResult result = simulate_all(options, points, context.quiet);
+  if (result.interrupted) {
+    fmt::print(stderr, "gradwire: interrupted; {} of {} points are done\n", result.done,
+               points.size());
+    context.exit_code = interrupted_code;
+    if (result.done == 0) return;
+  }
   if (result.bad_input == points.size()) {
     // The file itself is wrong, not a combination: say it once, as every command does.
     (void)config::read_sweep_point(options.scenario, options.sets, points.front());
@@ -114,7 +128,7 @@ void sweep(const SweepOptions& options, Context& context) {
                  {options.csv, [&] { return csv(result.rows); }}});
   if (result.failed > 0) {
     fmt::print(stderr, "gradwire: {} of {} points failed\n", result.failed, points.size());
-    context.exit_code = 1;
+    if (!result.interrupted) context.exit_code = 1;
   }
 }
 
@@ -136,6 +150,7 @@ void add_sweep(CLI::App& app, Context& context) {
   command->footer(
       "A point that fails is told in its row and does not stop the others; the exit code is 1 "
       "then.\n"
+      "An interrupt (Ctrl-C) writes the points that are done; the others' rows say so.\n"
       "Examples:\n"
       "  gradwire sweep sweep.yaml -j 8 --csv sweep.csv\n"
       "  gradwire sweep sweep.yaml --set run.iterations=3 --json sweep.json");

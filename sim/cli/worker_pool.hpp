@@ -18,7 +18,7 @@ struct TaskOutcome {
 /// A task that throws, crashes or is killed costs its own outcome only. Nothing that a task prints
 /// is flushed.
 /// REQUIRES: no other thread runs.
-/// @throws Interrupted on SIGINT, after all copies have been ended.
+/// @throws Interrupted on an interrupt, after all copies have been ended.
 void run_in_workers(std::size_t tasks, int workers,
                     const std::function<std::string(std::size_t)>& task,
                     const std::function<void(std::size_t, const TaskOutcome&)>& on_done);

@@ -15,10 +15,13 @@
 #include "sim/models/analytic_profile.hpp"
 #include "sim/models/derived_profile.hpp"
 #include "sim/models/efficiencies.hpp"
+#include "sim/models/memory.hpp"
 #include "sim/models/optimizers.hpp"
 
 namespace gradwire::config {
 namespace {
+
+constexpr int batch_most = 1'000'000;
 
 /// Keys that say more about the job than a recording's name does.
 constexpr std::array<const char*, 9> model_keys = {
@@ -120,17 +123,28 @@ std::optional<std::string> recorded_name(YamlMap& map) {
 ComputeProfile read_shape(YamlMap& map, ComputeProfile profile) {
   const GpuSpec gpu = read_gpu_key(map);
   profile.gpu = gpu.name;
-  profile.batch_per_gpu = map.require<int>("batch_per_gpu", at_least(1));
+  profile.batch_per_gpu = map.require<int>("batch_per_gpu", between(1, batch_most));
   profile.dtype = read_dtype(map, gpu);
   map.require_value("iteration_time",
                     "what an iteration on one GPU takes: the file gives only ratios of times");
   return profile;
 }
 
+void warn_of_memory(const ModelDescription& model, const GpuSpec& gpu,
+                    const ComputeProfile& profile, std::vector<Warning>& warnings) {
+  const double kept = training_memory(model, profile.batch_per_gpu, profile.dtype);
+  const auto size = static_cast<double>(gpu.memory_size.count());
+  if (size == 0 || kept <= size) return;
+  warnings.push_back({"memory", fmt::format("{} with a batch of {} keeps some {:.3g} GB at least; "
+                                            "{} has {:.3g} GB",
+                                            profile.model, profile.batch_per_gpu, 1e-9 * kept,
+                                            gpu.name, 1e-9 * size)});
+}
+
 }  // namespace
 
 ComputeProfile read_analytic_profile(YamlMap& map) {
-  const auto batch = map.require<int>("batch_per_gpu", at_least(1));
+  const auto batch = map.require<int>("batch_per_gpu", between(1, batch_most));
   const GpuSpec gpu = read_gpu_key(map);
   const std::string dtype = read_dtype(map, gpu);
   if (!gpu.efficiency.contains(dtype)) {
@@ -156,6 +170,7 @@ ComputeProfile read_model_profile(YamlMap& map, std::vector<Warning>& warnings) 
       {"analytic-profile",
        fmt::format("no recording of {} on {}, {}, batch {}, as asked for: its times are {}",
                    profile.model, profile.gpu, profile.dtype, profile.batch_per_gpu, times)});
+  warn_of_memory(read_model(map), read_gpu_key(map), profile, warnings);
   return profile;
 }
 

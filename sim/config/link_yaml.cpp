@@ -20,6 +20,9 @@ constexpr std::array<std::pair<std::string_view, double>, 5> fastest_gbit = {
 /// More connections than any library opens for a pair of ranks: NCCL stops at 64
 /// (src/transport/net_socket.cc, MAX_SOCKETS).
 constexpr int connections_max = 64;
+/// Nobody trains over less, or farther.
+constexpr BytesPerSecond bandwidth_least{125};  // 1 kbit/s
+constexpr Seconds latency_most{10};
 
 std::vector<std::string> kind_names() {
   std::vector<std::string> names;
@@ -96,8 +99,8 @@ PortSpec read_port(const YamlValue& value, const std::string& key) {
   refuse_two_way(map);
   PortSpec port;
   port.name = "user";
-  port.bandwidth = map.require<BytesPerSecond>("bandwidth", above(BytesPerSecond{0}));
-  port.latency = map.require<Seconds>("latency");
+  port.bandwidth = map.require<BytesPerSecond>("bandwidth", at_least(bandwidth_least));
+  port.latency = map.require<Seconds>("latency", between(Seconds{}, latency_most));
   port.kind = map.require_choice("kind", kinds);
   check_speed(map, port);
   const bool tcp = port.kind == "tcp";

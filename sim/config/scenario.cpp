@@ -6,6 +6,7 @@
 #include <cassert>
 #include <filesystem>
 #include <initializer_list>
+#include <set>
 #include <utility>
 
 #include "sim/config/cluster_yaml.hpp"
@@ -118,6 +119,10 @@ StragglerSpec read_straggler(YamlMap map, int world_size) {
   StragglerSpec straggler;
   straggler.compute = map.require<double>("compute", above(0.0));
   straggler.ranks = map.list<int>("ranks", between(0, world_size - 1));
+  if (std::set<int>(straggler.ranks.begin(), straggler.ranks.end()).size() !=
+      straggler.ranks.size()) {
+    map.fail("ranks", "'ranks' names a rank twice; expected each once");
+  }
   if (const auto fraction = map.optional<Ratio>("fraction", between(Ratio{0}, Ratio{1}))) {
     straggler.fraction = fraction->value;
   }

@@ -239,11 +239,15 @@ std::string quoted(std::string_view text) {
 }
 
 YamlValue load_yaml(const std::string& file) {
+  namespace fs = std::filesystem;
   std::error_code error;
   std::ifstream stream(file, std::ios::binary);
-  if (!stream || std::filesystem::is_directory(file, error)) {
-    throw ConfigError({file, 1, 1},
-                      "cannot be read; expected a readable YAML file" + nearest_file(file));
+  const fs::file_status status = fs::status(file, error);
+  const bool is_text = status.type() == fs::file_type::regular ||
+                       status.type() == fs::file_type::fifo;  // a shell's <(...)
+  if (!stream || !is_text) {
+    throw ConfigError({file, 1, 1}, "cannot be read; expected a readable YAML file" +
+                                        (fs::exists(status) ? "" : nearest_file(file)));
   }
   std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
   // Parsing takes ten times as long as simulating 1024 ranks, and the points of a sweep share their

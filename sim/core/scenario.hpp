@@ -31,7 +31,7 @@ struct RunSpec {
   bool all_phases = false;
   /// Workers that go their own pace begin spread over an iteration, as after a long run, where
   /// nothing keeps them together; false: all at once.
-  bool start_apart = false;
+  bool start_apart = true;
 };
 
 }  // namespace gradwire

@@ -85,7 +85,9 @@ double Summary::device_time(const MemberGroup& member) const {
 }
 
 void Summary::collective_posted(int iteration, std::optional<PatternId> pattern, Bytes size) {
-  if (iteration < job_.run.warmup || iteration >= job_.run.warmup + job_.run.iterations) return;
+  const bool measured =
+      iteration >= job_.run.warmup && iteration < job_.run.warmup + job_.run.iterations;
+  if (!measured && !independent_) return;  // of independent workers it is the first one's
   ++collectives_;
   if (pattern) moved_[*pattern] += static_cast<double>(size.count());
 }
@@ -135,7 +137,7 @@ void Summary::add_slowest(const std::vector<IterationSample>& samples) {
 }
 
 void Summary::add_rates() {
-  std::vector<double> rates;  // by worker, iterations per second
+  std::vector<double>& rates = rates_;
   for (const auto& samples : of_worker_) {
     double seconds = 0;
     for (const IterationSample& sample : samples) seconds += sample.end - sample.start;
@@ -181,6 +183,14 @@ void Summary::add_parts(const IterationSample& sample, double weight) {
       weight * (sample.end - sample.start - explained) / job_.run.iterations;
 }
 
+double Summary::iterations_until(double end) const {
+  double iterations = 0;
+  for (std::size_t worker = 0; worker < rates_.size(); ++worker) {
+    iterations += rates_[worker] * (end - members_[worker].start);
+  }
+  return iterations;
+}
+
 double Summary::bytes_sent(const Plans& plans) const {
   std::map<int, double> sent;  // by rank
   double all = 0;
@@ -190,7 +200,7 @@ double Summary::bytes_sent(const Plans& plans) const {
       all += share * bytes;
     }
   }
-  if (independent_) return all / static_cast<double>(members_.size());
+  if (independent_) return all;
   double most = 0;
   for (const auto& [rank, bytes] : sent) most = std::max(most, bytes);
   return most;
@@ -201,9 +211,9 @@ RunResult Summary::result(const Plans& plans, const Network& network, Seconds en
   RunResult result = result_;
   result.spans = std::move(spans);
   result.communication_busy_s = moving / (job_.run.warmup + job_.run.iterations);
-  const double workers = independent_ ? static_cast<double>(members_.size()) : 1.0;
-  result.collectives = static_cast<int>(std::lround(collectives_ / job_.run.iterations / workers));
-  result.bytes_per_rank = std::llround(bytes_sent(plans) / job_.run.iterations);
+  const double iterations = independent_ ? iterations_until(end.count()) : job_.run.iterations;
+  result.collectives = static_cast<int>(std::lround(collectives_ / iterations));
+  result.bytes_per_rank = std::llround(bytes_sent(plans) / iterations);
   if (result.communication_busy_s > 0) {
     result.overlap_fraction = std::clamp(
         1 - at(result.breakdown, Part::exposed_communication) / result.communication_busy_s, 0.0,

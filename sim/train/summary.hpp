@@ -51,7 +51,10 @@ class Summary {
   void add_rates();
   void warn_of_drift();
   void add_parts(const IterationSample& sample, double weight);
-  /// Of the rank that sends most; of independent workers the mean.
+  /// How many iterations independent workers do from their start to `end`, parts included.
+  [[nodiscard]] double iterations_until(double end) const;
+  /// In the iterations that count, of the rank that sends most; of all independent workers
+  /// together.
   [[nodiscard]] double bytes_sent(const Plans& plans) const;
   void add_spread(RunResult& result) const;
   void add_links(RunResult& result, const Network& network, Seconds end) const;
@@ -64,7 +67,8 @@ class Summary {
   /// Of independent workers: measured iterations, by member, and how many of all.
   std::vector<std::vector<IterationSample>> of_worker_;
   std::size_t measured_ = 0;
-  double collectives_ = 0;               ///< of all measured iterations, and
+  std::vector<double> rates_;            ///< of each, iterations per second
+  double collectives_ = 0;               ///< of all measured iterations (independent: of all), and
   std::map<PatternId, double> moved_{};  ///< their bytes, by what moved them
   double worst_cost_ = 0;                ///< relative uncertainty of the least certain price
   double worst_profile_ = 0;             ///< the same of the worker classes' profiles

@@ -137,7 +137,7 @@ TEST_CASE("What is misspelt ends compare with 3 and writes nothing", "[cli][comp
   check("s.yaml --strategies 'ddp(bucket_cap)'", "'bucket_cap' sets no knob");
   check("s.yaml --strategies ddp+fp16+bf16", "--strategies:1:10: a second compression");
   check("s.yaml --set profil=x", "unknown key 'profil'");
-  check("s.yaml --point none", "no point has the label 'none'");
+  check("s.yaml --point none", "there are no points; expected no --point 'none'");
 }
 
 TEST_CASE("compare takes the point with the most ranks, or that of the label", "[cli][compare]") {

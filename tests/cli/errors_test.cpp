@@ -167,5 +167,12 @@ TEST_CASE("The version is printed, before and behind a command", "[cli][help]") 
   }
 }
 
+TEST_CASE("What standard output cannot take ends with 1", "[cli]") {
+  const Workplace place("full");
+  place.write("s.yaml", scenario());
+  const auto run = place.run("run s.yaml > /dev/full; echo $? > code; true");
+  CHECK(place.text("code") == "1\n");
+}
+
 }  // namespace
 }  // namespace gradwire

@@ -85,7 +85,21 @@ TEST_CASE("A sweep file that is wrong for every point ends with 3 and writes not
   CHECK(place.run("sweep t.yaml").code == 3);
 }
 
-TEST_CASE("An interrupt ends a sweep or a run with 130 and writes nothing", "[cli][sweep]") {
+TEST_CASE("An interrupted sweep writes what is done", "[cli][sweep]") {
+  const Workplace place("interrupted");
+  place.write("s.yaml", scenario("vary: {run.iterations: [1, 900002, 900003]}\n"));
+  const std::string signal = GENERATE("INT", "TERM");
+  const auto run = place.run("sweep s.yaml -j 2 --csv a.csv --json a.json",
+                             "timeout --foreground --preserve-status -s " + signal + " 3");
+  CHECK(run.code == 130);
+  CHECK(run.err == "gradwire: interrupted; 1 of 3 points are done\n");
+  const Json results = Json::parse(place.text("a.json"))["results"];
+  REQUIRE(results.size() == 3);
+  CHECK(results[0].contains("throughput_per_gpu"));
+  CHECK_THAT(place.text("a.csv"), Catch::ContainsSubstring(",interrupted\n"));
+}
+
+TEST_CASE("An interrupt before anything is done ends with 130 and writes nothing", "[cli][sweep]") {
   const Workplace place("interrupt");
   place.write("s.yaml", scenario("vary: {run.iterations: [900001, 900002, 900003]}\n"));
   place.write("r.yaml", scenario());

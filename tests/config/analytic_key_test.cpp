@@ -40,6 +40,13 @@ TEST_CASE_METHOD(ProfileFixture,
   CHECK(counted.profile->parameter_count() == 25'557'032);  // torchvision
   CHECK(counted.gpu.name == "big-gpu");
   CHECK(warns(counted, "analytic-profile"));
+  CHECK_FALSE(warns(counted, "memory"));
+}
+
+TEST_CASE_METHOD(ProfileFixture, "a batch that no GPU's memory holds is told",
+                 "[config][profile]") {
+  CHECK(
+      warns(read("{model: resnet50, gpu: big-gpu, batch_per_gpu: 100000, dtype: fp32}"), "memory"));
 }
 
 TEST_CASE_METHOD(ProfileFixture, "an iteration time scales an analytic profile, which says so",

@@ -97,6 +97,8 @@ TEST_CASE_METHOD(ErrorFixture, "a wrong type, a value out of range, a missing ke
   CHECK(message(7, "strategy: ddp") == "s.yaml:7:11: 'strategy' is 'ddp'; expected a mapping");
   CHECK(message(11, "stragglers: [{ranks: [4], compute: 1.5}]") ==
         "s.yaml:11:23: 'ranks' is '4'; expected a whole number, at least 0, at most 3");
+  CHECK(message(11, "stragglers: [{ranks: [1, 1], compute: 1.5}]") ==
+        "s.yaml:11:22: 'ranks' names a rank twice; expected each once");
   CHECK(message(11, "stragglers: [{compute: 1.5}]") ==
         "s.yaml:11:14: a straggler needs 'ranks' or 'fraction'; expected one of the two");
 }
@@ -196,6 +198,9 @@ TEST_CASE_METHOD(ErrorFixture, "a bad override is told on the command line", "[c
   CHECK(message_of(good, {"run.iteratoins=5"}) ==
         "--set run.iteratoins=5:1:5: unknown key 'iteratoins'; expected one of iterations, warmup, "
         "seed, phases, start, fidelity; did you mean 'iterations'?");
+  CHECK(message_of(good, {"strategy={name: ddp"}) ==
+        "--set strategy={name: ddp:1:10: YAML syntax: end of map flow not found; expected "
+        "well-formed YAML");
   CHECK(message_of(good, {"cluster.nodes.count=5"}) ==
         "--set cluster.nodes.count=5:1:15: 'cluster.nodes' has no keys, it is '2'; expected a "
         "mapping");

@@ -82,10 +82,9 @@ TEST_CASE_METHOD(ConfigFixture, "a time of several micro-batches has one step of
                                            "profile.iteration_micro_batches=4"});
   CHECK(scaled.front().profile->iteration.count() == Approx(0.010));
   CHECK(scaled.front().profile->optimizer.count() == Approx(optimizer));
-  CHECK_THROWS_WITH(
-      read_scenario(file, {"profile.iteration_micro_batches=4"}),
-      Catch::Matchers::EndsWith(
-          "'iteration_micro_batches' alone; expected 'iteration_time' beside it"));
+  CHECK_THROWS_WITH(read_scenario(file, {"profile.iteration_micro_batches=4"}),
+                    Catch::Matchers::EndsWith(
+                        "'iteration_micro_batches' alone; expected 'iteration_time' beside it"));
 }
 
 TEST_CASE_METHOD(ConfigFixture, "what the models were not made for is told as a warning",

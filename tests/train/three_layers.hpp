@@ -109,7 +109,7 @@ struct Fixture {
                         .library = library,
                         .jitter = jitter,
                         .stragglers = stragglers,
-                        .run = {.iterations = 4, .warmup = 1, .seed = seed},
+                        .run = {.iterations = 4, .warmup = 1, .seed = seed, .start_apart = false},
                         .engine = engine,
                         .micro_batches = micro_batches,
                         .record_spans = spans,

@@ -69,19 +69,22 @@ struct ToyTraining {
 
   [[nodiscard]] RingLibrary library() const { return {{std::shared_ptr<void>(), &cluster}, cost}; }
   [[nodiscard]] Job job(const StrategyFactory& strategy, const CollectiveLibrary& library) const {
-    return {
-        .profile = profile,
-        .gpu = gpu,
-        .cluster = cluster,
-        .placement = placement,
-        .make_strategy = strategy,
-        .library = library,
-        .jitter = {},
-        .stragglers = {},
-        .run = {.iterations = iterations, .warmup = warmup, .seed = 1, .all_phases = all_phases},
-        .engine = engine,
-        .micro_batches = micro_batches,
-        .servers = servers};
+    return {.profile = profile,
+            .gpu = gpu,
+            .cluster = cluster,
+            .placement = placement,
+            .make_strategy = strategy,
+            .library = library,
+            .jitter = {},
+            .stragglers = {},
+            .run = {.iterations = iterations,
+                    .warmup = warmup,
+                    .seed = 1,
+                    .all_phases = all_phases,
+                    .start_apart = false},
+            .engine = engine,
+            .micro_batches = micro_batches,
+            .servers = servers};
   }
 
  private:
