@@ -81,11 +81,12 @@ TEST_CASE("Tasks see what was loaded before and nothing of each other", "[cli][p
 }
 
 TEST_CASE("An interrupt ends the workers and the pool", "[cli][pool]") {
-  const auto interrupted = [] {
+  const int signal = GENERATE(SIGINT, SIGTERM);
+  const auto interrupted = [&] {
     run_in_workers(
         4, 2,
-        [](std::size_t index) -> std::string {
-          if (index == 0) ::kill(::getppid(), SIGINT);
+        [&](std::size_t index) -> std::string {
+          if (index == 0) ::kill(::getppid(), signal);
           ::pause();
           return "";
         },
