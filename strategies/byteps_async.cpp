@@ -99,7 +99,8 @@ int BytePsAsync::switch_groups(const Machine& machine) const {
 }
 
 Traits BytePsAsync::traits() const {
-  return {.dynamic = true, .own_optimizer = true, .independent_workers = true};
+  return {
+      .dynamic = true, .own_optimizer = true, .independent_workers = true, .workers_wait = true};
 }
 
 std::vector<Exchange> BytePsAsync::exchanges() const {

@@ -124,6 +124,7 @@ struct Traits {
   bool own_optimizer = false;  ///< it posts OptimizerSteps
   /// Every rank is a class of its own (asynchronous): it iterates at its own pace.
   bool independent_workers = false;
+  bool workers_wait = false;  ///< independent ones that others of their machine keep together
 };
 
 /// How what a strategy does changes from iteration to iteration, numbered from 0.

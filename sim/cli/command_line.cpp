@@ -95,15 +95,21 @@ std::string explain(CLI::App& app, const CLI::ParseError& error) {
 
 /// What is still in standard output's buffer may not fit on a disk.
 void finish_output() {
+  errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.flush()) return;
-  throw std::system_error(errno, std::generic_category(), "cannot write standard output");
+  throw std::system_error(errno != 0 ? errno : EIO, std::generic_category(),
+                          "cannot write standard output");
 }
 
 int parse_and_run(CLI::App& app, const Context& context, int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error, std::cout, std::cerr);
+    if (error.get_exit_code() == 0) {
+      const int code = app.exit(error, std::cout, std::cerr);
+      finish_output();
+      return code;
+    }
     fmt::print(stderr, "gradwire: {}\nRun with --help for more information.\n",
                explain(app, error));
     return ExitCode::bad_command_line;

@@ -62,7 +62,7 @@ std::vector<config::Contender> contenders_of(const CompareOptions& options) {
       all ? fmt::format("{}", fmt::join(config::all_contenders(), ",")) : options.strategies;
   auto contenders = config::parse_contenders(names, all ? "all strategies" : option_name);
   if (std::ranges::find(contenders, baseline, &config::Contender::name) == contenders.end()) {
-    contenders.push_back(config::parse_contenders(baseline, option_name).front());
+    contenders.insert(contenders.begin(), config::parse_contenders(baseline, option_name).front());
   }
   return contenders;
 }
@@ -185,7 +185,7 @@ void compare(const CompareOptions& options, Context& context) {
     fmt::print(stderr, "gradwire: interrupted; {} of {} strategies are done\n", outcome.done,
                rows.size());
     context.exit_code = interrupted_code;
-    if (outcome.done == outcome.bad_input) return;
+    if (std::ranges::none_of(rows, [](const auto& row) { return row.error.empty(); })) return;
   }
   rank_rows(rows, baseline);
   if (rows.front().rank == 0) {

@@ -41,7 +41,7 @@ void write_all(int pipe, const std::string& text) {
                        const std::function<std::string(std::size_t)>& task) {
   // The pool ends its workers itself when it is interrupted or gone.
   std::signal(SIGINT, SIG_IGN);
-  std::signal(SIGTERM, SIG_DFL);
+  std::signal(SIGTERM, SIG_IGN);
   std::signal(SIGPIPE, SIG_DFL);
   int code = 0;
   std::string text;

@@ -9,7 +9,7 @@ namespace gradwire {
 namespace {
 
 /// Kinds of layers that backward can do without, or that work in place.
-constexpr std::array<std::string_view, 4> keeps_nothing = {"act", "add", "pool", "other"};
+constexpr std::array<std::string_view, 5> keeps_nothing = {"act", "add", "embed", "other", "pool"};
 
 }  // namespace
 

@@ -113,7 +113,7 @@ std::string comparison_table(std::span<const ComparisonRow> rows, const std::str
   bool first = true;
   for (const ComparisonRow& row : rows) {
     if (row.rank > 0) continue;
-    text += fmt::format("{}  {}: {}\n", first ? "\nCannot run here:\n" : "", row.name, row.error);
+    text += fmt::format("{}  {}: {}\n", first ? "\nWithout a result:\n" : "", row.name, row.error);
     first = false;
   }
   return text;

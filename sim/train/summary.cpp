@@ -74,6 +74,7 @@ Summary::Summary(const Job& job, const std::vector<MemberGroup>& members, bool i
   const auto slowest = std::ranges::max_element(members, {}, [this](const MemberGroup& member) {
     return member.speed * device_time(member);
   });
+  if (independent_ && job_.run.warmup > 0) warming_ = members_.size();
   slowest_member_ = static_cast<std::size_t>(slowest - members.begin());
 }
 
@@ -87,7 +88,8 @@ double Summary::device_time(const MemberGroup& member) const {
 void Summary::collective_posted(int iteration, std::optional<PatternId> pattern, Bytes size) {
   const bool measured =
       iteration >= job_.run.warmup && iteration < job_.run.warmup + job_.run.iterations;
-  if (!measured && !independent_) return;  // of independent workers it is the first one's
+  // Of independent workers it is the first one's: theirs count once all have warmed up.
+  if (independent_ ? warming_ > 0 : !measured) return;
   ++collectives_;
   if (pattern) moved_[*pattern] += static_cast<double>(size.count());
 }
@@ -101,6 +103,10 @@ void Summary::iteration_ended(std::size_t worker, int iteration,
   if (iteration >= job_.run.warmup + job_.run.iterations) return;
   for (std::size_t m = 0; m < samples.size(); ++m) {
     add_sample(members_[worker + m], iteration, samples[m]);
+  }
+  if (iteration + 1 == job_.run.warmup && independent_) {
+    --warming_;
+    counted_from_ = std::max(counted_from_, samples.front().end);
   }
   if (iteration < job_.run.warmup) return;
   if (!independent_) {
@@ -186,7 +192,7 @@ void Summary::add_parts(const IterationSample& sample, double weight) {
 double Summary::iterations_until(double end) const {
   double iterations = 0;
   for (std::size_t worker = 0; worker < rates_.size(); ++worker) {
-    iterations += rates_[worker] * (end - members_[worker].start);
+    iterations += rates_[worker] * (end - std::max(counted_from_, members_[worker].start));
   }
   return iterations;
 }

@@ -51,7 +51,7 @@ class Summary {
   void add_rates();
   void warn_of_drift();
   void add_parts(const IterationSample& sample, double weight);
-  /// How many iterations independent workers do from their start to `end`, parts included.
+  /// How many iterations independent workers do while bytes count, up to `end`, parts included.
   [[nodiscard]] double iterations_until(double end) const;
   /// In the iterations that count, of the rank that sends most; of all independent workers
   /// together.
@@ -68,6 +68,8 @@ class Summary {
   std::vector<std::vector<IterationSample>> of_worker_;
   std::size_t measured_ = 0;
   std::vector<double> rates_;            ///< of each, iterations per second
+  std::size_t warming_ = 0;              ///< independent workers that have not ended their warm-up
+  double counted_from_ = 0;              ///< when the last one has
   double collectives_ = 0;               ///< of all measured iterations (independent: of all), and
   std::map<PatternId, double> moved_{};  ///< their bytes, by what moved them
   double worst_cost_ = 0;                ///< relative uncertainty of the least certain price

@@ -25,10 +25,11 @@ double first_pace(Job job, const JobView& view, const std::vector<MemberGroup>& 
 
 /// Runs workers that go their own pace.
 RunResult run_apart(const Job& job, const JobView& view, std::vector<MemberGroup> members) {
-  if (job.run.start_apart) {
+  auto strategy = job.make_strategy(view);
+  if (job.run.start_apart && !strategy->traits().workers_wait) {
     spread_starts(members, first_pace(job, view, members), job.run.seed);
   }
-  return TrainingRun(job, job.make_strategy(view), std::move(members)).run();
+  return TrainingRun(job, std::move(strategy), std::move(members)).run();
 }
 
 }  // namespace

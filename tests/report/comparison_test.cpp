@@ -57,7 +57,7 @@ TEST_CASE("The table tells what cannot run below it, and staleness where there i
           "[report][compare]") {
   auto rows = ranked();
   const std::string table = comparison_table(rows, "ddp");
-  CHECK_THAT(table, Catch::ContainsSubstring("\nCannot run here:\n  odd: needs 2^n\n"));
+  CHECK_THAT(table, Catch::ContainsSubstring("\nWithout a result:\n  odd: needs 2^n\n"));
   CHECK_THAT(table, Catch::ContainsSubstring("1.25 [1.10, 1.36]"));
   CHECK(table.find("staleness") == std::string::npos);
   rows[2].result["staleness"] = 3.5;
@@ -98,6 +98,6 @@ TEST_CASE("The table notes the warnings that not all rows have", "[report][compa
   CHECK(comparison_table(rows, "ddp").find("Notes:") == std::string::npos);
   warn(rows[2], "of one");
   const std::string table = comparison_table(rows, "ddp");
-  CHECK_THAT(table, Catch::ContainsSubstring("\nNotes:\n  slow: of one\n\nCannot run here:\n"));
+  CHECK_THAT(table, Catch::ContainsSubstring("\nNotes:\n  slow: of one\n\nWithout a result:\n"));
   CHECK(table.find("of all") == std::string::npos);
 }
