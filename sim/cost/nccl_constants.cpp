@@ -128,16 +128,16 @@ std::vector<NcclConstants> make_constants() {
   all.push_back(constants);
 
   constants.first_minor = 22;
-  constants.source = "NCCL 2.22.3-1 (commit 178b6b75), src/graph/tuning.cc; 2.23, 2.24: not read";
+  constants.source = "NCCL 2.22.3-1 (commit 178b6b75), src/graph/tuning.cc";
   constants.nvls_hop = 25;
   constants.ring_ll = constants.ring_ll_local = 0.5;
   constants.ll_max = three_rows({39.0, 39.0, 20.4}, {87.7, 22.5, 19.0}, {141.0, 45.0, 35.0});
   all.push_back(constants);
 
-  constants.first_minor = 25;
+  constants.first_minor = 23;
   constants.source =
-      "2.28.9's numbers, but no limit on NVLSTree and 14 us for its network hop; LL128 and lone "
-      "ranks as in a tuning.cc of 2.25 or 2.26 (it has Blackwell and PAT); 2.27: not read in full";
+      "a src/graph/tuning.cc of 2.25 or 2.26 (it has Blackwell and PAT); 2.23, which brought PAT, "
+      "and 2.24: not read";
   constants.tree_base = {6.8, 14.0, 8.4};
   constants.tree_hop = {{{.6, 1.25, 4.0}, {1.0, 1.9, 4.0}, {5.0, 8.5, 14}}};
   constants.ring_network_detour = 0;
@@ -146,14 +146,19 @@ std::vector<NcclConstants> make_constants() {
   constants.ring_ll128_lone = constants.ring_ll128;
   constants.ll_max = {
       {{39.0, 39.0, 20.4}, {87.7, 22.5, 19.0}, {141.0, 45.0, 35.0}, {282.0, 90.0, 70.0}}};
-  constants.ring_ll128_channel = {
-      {{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 36.7}, {73.4, 34.6, 73.4}}};
-  constants.tree_ll128_channel = {
-      {{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29.0}, {55.6, 31.67, 20.0}}};
-  constants.tree_channel = {
-      {{26.5, 18.5, 10.0}, {24.0, 23.6, 17.8}, {38.7, 41.4, 36.0}, {70.0, 42.8, 24.0}}};
-  constants.nvls_efficiency = {0, 0, .85, .74};
+  constants.ring_ll128_channel[3] = {73.4, 73.4, 73.4};
+  constants.tree_ll128_channel[3] = {73.4, 73.4, 58.0};
+  constants.tree_channel[3] = {77.4, 82.8, 72.0};
   constants.has_pat = true;
+  all.push_back(constants);
+
+  constants.first_minor = 27;
+  constants.source =
+      "2.28.9's numbers, but no limit on NVLSTree and 14 us for its network hop; 2.27: not read";
+  constants.ring_ll128_channel[3] = {73.4, 34.6, 73.4};
+  constants.tree_ll128_channel[3] = {55.6, 31.67, 20.0};
+  constants.tree_channel[3] = {70.0, 42.8, 24.0};
+  constants.nvls_efficiency = {0, 0, .85, .74};
   all.push_back(constants);
 
   constants.first_minor = 28;

@@ -12,6 +12,7 @@
 
 #include "sim/collectives/algorithms.hpp"
 #include "sim/collectives/nvls.hpp"
+#include "sim/core/cluster.hpp"
 #include "sim/core/refusal.hpp"
 #include "sim/cost/nccl_kernel.hpp"
 #include "sim/cost/nccl_measured.hpp"
@@ -97,7 +98,7 @@ std::string_view requirement_of(NcclAlgorithm algorithm) {
       return "it needs several machines, NVSwitches and three or more GPUs in each, of compute "
              "capability 9.0 or later, two channels and NCCL 2.17 or later; expected ring or tree";
     case NcclAlgorithm::pat:
-      return "it needs one rank in each machine and NCCL 2.25 or later; expected ring";
+      return "it needs one rank in each machine and NCCL 2.23 or later; expected ring";
     case NcclAlgorithm::collnet_direct:
     case NcclAlgorithm::collnet_chain:
       return "it needs several machines and 'collnet: true'; expected ring or tree";

@@ -159,8 +159,11 @@ TEST_CASE("Versions take the newest range that is not after them", "[cost][nccl]
   CHECK(nccl_constants({2, 9}).first_minor == 8);
   CHECK(nccl_constants({2, 19}).first_minor == 18);
   CHECK(nccl_constants({2, 21}).first_minor == 20);
-  CHECK(nccl_constants({2, 27}).first_minor == 25);
+  CHECK(nccl_constants({2, 26}).first_minor == 23);
+  CHECK(nccl_constants({2, 27}).first_minor == 27);
   CHECK(nccl_constants({2, 31}).first_minor == 28);
+  CHECK_FALSE(nccl_constants({2, 22}).has_pat);
+  CHECK(nccl_constants({2, 23}).has_pat);  // NCCL 2.23's release notes
 }
 
 TEST_CASE("A tree's correction dips between 256 KiB and 1 MiB", "[cost][nccl]") {
