@@ -15,7 +15,7 @@ constexpr std::int64_t range_size = 8;
 /// q_adam.py, calculate_momentum: mul_ reads and writes the moment, add_ reads the gradient too.
 constexpr int moment_passes = 5;
 constexpr int moment_kernels = 2;
-constexpr int stream = 1;  ///< of collectives that are ready when posted
+constexpr int own_stream = 1;  ///< of collectives that are ready when posted
 
 Collective collective(CollectiveKind kind, Bytes size, const PlanGroup& bucket,
                       Communicator communicator) {
@@ -25,7 +25,7 @@ Collective collective(CollectiveKind kind, Bytes size, const PlanGroup& bucket,
           .label = "bucket",
           .communicator = communicator,
           .ready = Collective::Ready::at_once,
-          .stream = stream};
+          .stream = own_stream};
 }
 
 DeviceWork codec(Bytes traffic, int kernels, std::string label) {

@@ -6,7 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/core/node_graph.hpp"
+#include "sim/core/cluster_link.hpp"
+#include "sim/core/units.hpp"
 
 namespace gradwire {
 

@@ -14,6 +14,7 @@
 
 #include "calibration/fit/least_squares.hpp"
 #include "sim/collectives/algorithms.hpp"
+#include "sim/core/cluster.hpp"
 #include "sim/core/error.hpp"
 #include "sim/core/statistics.hpp"
 

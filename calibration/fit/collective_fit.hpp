@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/core/cluster.hpp"
+#include "sim/core/placement.hpp"
 #include "sim/cost/collective_library.hpp"
 #include "sim/cost/collective_shape.hpp"
 #include "sim/cost/fitted_collective.hpp"

@@ -20,7 +20,7 @@
 namespace gradwire::calibration {
 namespace {
 
-namespace json = simdjson::dom;
+namespace dom = simdjson::dom;
 
 constexpr std::string_view expected =
     "expected an execution trace of PyTorch, or one linked by Chakra";
@@ -43,15 +43,15 @@ struct Node {
 };
 
 /// Sides of each tensor; of lists and scalars "[]".
-std::string shapes_text(const json::element& value) {
-  json::array inputs;
+std::string shapes_text(const dom::element& value) {
+  dom::array inputs;
   if (value.get(inputs) != simdjson::SUCCESS) return "";
   std::string text = "[";
-  for (const json::element input : inputs) {
+  for (const dom::element input : inputs) {
     std::string sides;
-    json::array shape;
+    dom::array shape;
     if (input.get(shape) == simdjson::SUCCESS) {
-      for (const json::element side : shape) {
+      for (const dom::element side : shape) {
         std::int64_t length = 0;
         if (side.get(length) != simdjson::SUCCESS) {
           sides.clear();
@@ -74,9 +74,9 @@ class Reader {
   }
 
   Trace run() {
-    json::parser parser;
-    json::element document;
-    json::array nodes;
+    dom::parser parser;
+    dom::element document;
+    dom::array nodes;
     if (const auto error = parser.parse(text_).get(document); error != simdjson::SUCCESS) {
       // This parser does not tell where, the other one stops there.
       static_cast<void>(parse_json(text_, trace_.file));
@@ -85,7 +85,7 @@ class Reader {
     if (document["nodes"].get(nodes) != simdjson::SUCCESS) {
       fail({trace_.file, 1, 1}, "no list 'nodes'");
     }
-    for (const json::element node : nodes) read(node);
+    for (const dom::element node : nodes) read(node);
     if (nodes_.empty()) fail({trace_.file, 1, 1}, "no node");
     // Times count only where the device's are there as well.
     timed_ = std::ranges::any_of(nodes_, [](const Node& node) { return !node.category.empty(); });
@@ -109,24 +109,24 @@ class Reader {
   }
 
   template <class Value>
-  static void take(const json::element& object, std::string_view key, Value& value) {
+  static void take(const dom::element& object, std::string_view key, Value& value) {
     Value read{};
     if (object[key].get(read) == simdjson::SUCCESS) value = read;
   }
-  static void take_number(const json::element& value, std::uint32_t& number) {
+  static void take_number(const dom::element& value, std::uint32_t& number) {
     std::uint64_t read = 0;
     if (value.get(read) == simdjson::SUCCESS && read <= UINT32_MAX) {
       number = static_cast<std::uint32_t>(read);
     }
   }
-  static std::optional<double> microseconds(const json::element& object, std::string_view key) {
+  static std::optional<double> microseconds(const dom::element& object, std::string_view key) {
     double value = 0;
     if (object[key].get(value) != simdjson::SUCCESS) return std::nullopt;
     return value;
   }
 
   /// A member of the node (schema 1.0.1), or of its list `attrs` (since 1.0.2).
-  static void attribute(std::string_view key, const json::element& value, Node& node) {
+  static void attribute(std::string_view key, const dom::element& value, Node& node) {
     std::int64_t number = 0;
     if (key == "rf_id" && value.get(number) == simdjson::SUCCESS) node.order = number;
     if (key == "seq_id" && value.get(number) == simdjson::SUCCESS && number >= 0) {
@@ -135,7 +135,7 @@ class Reader {
     if (key == "tid") take_number(value, node.thread);
   }
 
-  void read(const json::element& object) {
+  void read(const dom::element& object) {
     Node node;
     if (object["id"].get(node.id) != simdjson::SUCCESS ||
         object["name"].get(node.name) != simdjson::SUCCESS) {
@@ -146,14 +146,14 @@ class Reader {
     take(object, "cat", node.category);
     node.start = microseconds(object, "ts");
     node.duration = microseconds(object, "inclusive_dur");
-    json::element value;
+    dom::element value;
     for (const std::string_view key : {"rf_id", "seq_id", "tid"}) {
       if (object[key].get(value) == simdjson::SUCCESS) attribute(key, value, node);
     }
     if (object["stream"].get(value) == simdjson::SUCCESS) take_number(value, node.stream);
-    json::array attributes;
+    dom::array attributes;
     if (object["attrs"].get(attributes) == simdjson::SUCCESS) {
-      for (const json::element entry : attributes) {
+      for (const dom::element entry : attributes) {
         std::string_view key;
         if (entry["name"].get(key) == simdjson::SUCCESS &&
             entry["value"].get(value) == simdjson::SUCCESS) {

@@ -14,7 +14,7 @@
 namespace gradwire::calibration {
 namespace {
 
-namespace json = simdjson::ondemand;
+namespace ondemand = simdjson::ondemand;
 
 constexpr Nanoseconds duration_max = 10'000'000'000'000;  // 3 hours: sums of many stay in 64 bits
 constexpr std::string_view expected = "expected a trace of PyTorch's profiler";
@@ -69,19 +69,19 @@ class KinetoReader {
 
   void read_document() {
     bool events = false;
-    json::object top;
+    ondemand::object top;
     if (document_.get_object().get(top) != simdjson::SUCCESS) {
       throw ConfigError(place(text_.data()), fmt::format("no JSON object; {}", expected));
     }
     for (auto field : top) {
       const std::string_view key = field.unescaped_key();
-      json::value value = field.value();
-      if (key == "traceEvents" && value.type() == json::json_type::array) {
-        for (json::value event : value.get_array()) read_event(event);
+      ondemand::value value = field.value();
+      if (key == "traceEvents" && value.type() == ondemand::json_type::array) {
+        for (ondemand::value event : value.get_array()) read_event(event);
         events = true;
-      } else if (key == "deviceProperties" && value.type() == json::json_type::array) {
-        for (json::value device : value.get_array()) read_device(device);
-      } else if (key == "distributedInfo" && value.type() == json::json_type::object) {
+      } else if (key == "deviceProperties" && value.type() == ondemand::json_type::array) {
+        for (ondemand::value device : value.get_array()) read_device(device);
+      } else if (key == "distributedInfo" && value.type() == ondemand::json_type::object) {
         read_distributed(value);
       }
     }
@@ -90,12 +90,12 @@ class KinetoReader {
     }
   }
 
-  void read_device(json::value& value) {
-    if (value.type() != json::json_type::object) return;
+  void read_device(ondemand::value& value) {
+    if (value.type() != ondemand::json_type::object) return;
     DeviceProperties device;
     for (auto field : value.get_object()) {
       const std::string_view key = field.unescaped_key();
-      json::value member = field.value();
+      ondemand::value member = field.value();
       if (is_composite(member)) continue;
       if (key == "id") take_json_number(member, device.id);
       if (key == "name") device.name = json_token(member);
@@ -107,18 +107,18 @@ class KinetoReader {
     trace_.devices.push_back(std::move(device));
   }
 
-  void read_distributed(json::value& value) {
+  void read_distributed(ondemand::value& value) {
     for (auto field : value.get_object()) {
       const std::string_view key = field.unescaped_key();
-      json::value member = field.value();
+      ondemand::value member = field.value();
       if (is_composite(member)) continue;
       if (key == "rank") take_json_number(member, trace_.rank);
       if (key == "world_size") take_json_number(member, trace_.world_size);
     }
   }
 
-  void read_event(json::value& value) {
-    if (value.type() != json::json_type::object) return;
+  void read_event(ondemand::value& value) {
+    if (value.type() != ondemand::json_type::object) return;
     const char* const begin = text_.data() + offset();
     const KinetoEvent event = read_kineto_event(value.get_object());
     if (event.complete && event.category != KinetoCategory::skipped) keep(event, begin);
@@ -223,8 +223,8 @@ class KinetoReader {
   }
 
   std::string text_;
-  json::parser parser_;
-  json::document document_;
+  ondemand::parser parser_;
+  ondemand::document document_;
   bool opened_ = false;  ///< else the document has no place to ask for
   Trace trace_;
   std::map<std::string, std::uint32_t, std::less<>> threads_;

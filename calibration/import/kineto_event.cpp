@@ -9,7 +9,7 @@
 namespace gradwire::calibration {
 namespace {
 
-namespace json = simdjson::ondemand;
+namespace ondemand = simdjson::ondemand;
 
 KinetoCategory category_of(std::string_view name) {
   struct Entry {
@@ -34,7 +34,7 @@ KinetoCategory category_of(std::string_view name) {
   return entry == entries.end() ? KinetoCategory::skipped : entry->category;
 }
 
-void read_time(json::value& value, std::optional<Nanoseconds>& time) {
+void read_time(ondemand::value& value, std::optional<Nanoseconds>& time) {
   time = nanoseconds_of(json_token(value));
 }
 
@@ -56,10 +56,10 @@ std::uint32_t grid_blocks(std::string_view text) {
   return any ? static_cast<std::uint32_t>(blocks) : 0;
 }
 
-void read_argument(std::string_view key, json::value& value, KinetoEvent& event) {
+void read_argument(std::string_view key, ondemand::value& value, KinetoEvent& event) {
   if (is_composite(value)) {
     const bool shapes = key == "Input Dims" || key == "Input dims";
-    json::array list;
+    ondemand::array list;
     if ((!shapes && key != "grid") || value.get_array().get(list) != simdjson::SUCCESS) return;
     const std::string_view text = list.raw_json();
     if (shapes) {
@@ -81,7 +81,7 @@ void read_argument(std::string_view key, json::value& value, KinetoEvent& event)
   if (key == "Group size") take_json_number(value, event.group);
 }
 
-void read_member(std::string_view key, json::value& value, KinetoEvent& event) {
+void read_member(std::string_view key, ondemand::value& value, KinetoEvent& event) {
   if (key == "ph") event.complete = json_token(value) == "X";
   if (key == "cat") {
     event.domain = json_token(value);
@@ -117,13 +117,13 @@ KinetoEvent read_kineto_event(simdjson::ondemand::object object) {
   KinetoEvent event;
   for (auto field : object) {
     const std::string_view key = field.unescaped_key();
-    json::value member = field.value();
-    if (key == "args" && member.type() == json::json_type::object) {
+    ondemand::value member = field.value();
+    if (key == "args" && member.type() == ondemand::json_type::object) {
       // A category that is passed over has no argument that counts.
       if (event.category == KinetoCategory::skipped && !event.domain.empty()) continue;
       for (auto argument : member.get_object()) {
         const std::string_view name = argument.unescaped_key();
-        json::value value = argument.value();
+        ondemand::value value = argument.value();
         read_argument(name, value, event);
       }
     } else if (!is_composite(member)) {

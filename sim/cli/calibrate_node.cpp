@@ -57,7 +57,7 @@ std::string jobs_text(const NodeFindings& findings) {
     if (!recording.measured) continue;
     any = true;
     text += fmt::format("\n  - {{profile: {}, gpus: {}, iteration: {:.6f} ms, iterations: {}}}",
-                        config::quoted(recording.name + ".yaml"), recording.gpus,
+                        config::yaml_quoted(recording.name + ".yaml"), recording.gpus,
                         1e3 * recording.measured->p50.count(), recording.measured->count);
   }
   return text + (any ? "\n" : " []\n");

@@ -17,7 +17,7 @@
 namespace gradwire::cli {
 namespace {
 
-struct TableOptions {
+struct ModelTableOptions {
   std::string file;
   std::string output;
   std::string name;
@@ -34,7 +34,7 @@ ModelDescription build(const config::ModelFile& model, const std::vector<TableRo
   }
 }
 
-void import_table(const TableOptions& options, const Context& context) {
+void import_table(const ModelTableOptions& options, const Context& context) {
   const std::filesystem::path path = options.file;
   const auto rows = read_model_table(read_text(options.file, "a table of layers"), options.file);
   config::ModelFile model;
@@ -58,7 +58,7 @@ void import_table(const TableOptions& options, const Context& context) {
 }  // namespace
 
 void add_import_model_table(CLI::App& import, const Context& context) {
-  auto options = std::make_shared<TableOptions>();
+  auto options = std::make_shared<ModelTableOptions>();
   CLI::App* command = import.add_subcommand(
       "model-table", "A table of layers (torchinfo's text, or CSV) into a model description");
   command->add_option("FILE", options->file, "Text of torchinfo.summary, or CSV")->required();

@@ -13,6 +13,7 @@
 #include "sim/collectives/ring_all_reduce.hpp"
 #include "sim/config/cluster_yaml.hpp"
 #include "sim/config/node_yaml.hpp"
+#include "sim/core/cluster.hpp"
 #include "sim/core/error.hpp"
 #include "sim/report/placement_text.hpp"
 #include "sim/report/topology_dot.hpp"

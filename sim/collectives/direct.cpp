@@ -7,7 +7,7 @@
 namespace gradwire {
 namespace {
 
-constexpr const char* name = "direct";
+constexpr const char* direct_name = "direct";
 
 Schedule from_root(const Placement& members) {
   const auto ranks = static_cast<int>(members.size());
@@ -31,15 +31,16 @@ Pattern plan_send_recv(const std::string& algorithm, const Cluster& cluster,
 }  // namespace
 
 Pattern plan_direct_gather(const Cluster& cluster, const Placement& members) {
-  return lay_out(mirrored(from_root(members)), CollectiveKind::gather, name, cluster, members);
+  return lay_out(mirrored(from_root(members)), CollectiveKind::gather, direct_name, cluster,
+                 members);
 }
 
 Pattern plan_direct_scatter(const Cluster& cluster, const Placement& members) {
-  return lay_out(from_root(members), CollectiveKind::scatter, name, cluster, members);
+  return lay_out(from_root(members), CollectiveKind::scatter, direct_name, cluster, members);
 }
 
 Pattern plan_direct_send_recv(const Cluster& cluster, const Placement& members) {
-  return plan_send_recv(name, cluster, members);
+  return plan_send_recv(direct_name, cluster, members);
 }
 
 Pattern plan_ring_send_recv(const Cluster& cluster, const Placement& members) {

@@ -8,7 +8,7 @@
 namespace gradwire {
 namespace {
 
-constexpr const char* name = "halving_doubling";
+constexpr const char* halving_doubling_name = "halving_doubling";
 
 /// Consecutive ranks, a power of two.
 struct Block {
@@ -57,19 +57,19 @@ Schedule reduce_in_blocks(int ranks) {
 Pattern plan_halving_doubling_all_reduce(const Cluster& cluster, const Placement& members) {
   Schedule schedule = reduce_in_blocks(static_cast<int>(members.size()));
   append(schedule, mirrored(schedule));
-  return lay_out(schedule, CollectiveKind::all_reduce, name, cluster, members);
+  return lay_out(schedule, CollectiveKind::all_reduce, halving_doubling_name, cluster, members);
 }
 
 Pattern plan_halving_doubling_reduce_scatter(const Cluster& cluster, const Placement& members) {
   const Fold fold(static_cast<int>(members.size()));
   return lay_out(mirrored(folded_all_gather(fold, Distance::halving)),
-                 CollectiveKind::reduce_scatter, name, cluster, members);
+                 CollectiveKind::reduce_scatter, halving_doubling_name, cluster, members);
 }
 
 Pattern plan_halving_doubling_all_gather(const Cluster& cluster, const Placement& members) {
   const Fold fold(static_cast<int>(members.size()));
-  return lay_out(folded_all_gather(fold, Distance::halving), CollectiveKind::all_gather, name,
-                 cluster, members);
+  return lay_out(folded_all_gather(fold, Distance::halving), CollectiveKind::all_gather,
+                 halving_doubling_name, cluster, members);
 }
 
 }  // namespace gradwire

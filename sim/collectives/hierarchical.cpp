@@ -12,6 +12,7 @@
 #include "sim/collectives/machines.hpp"
 #include "sim/collectives/rings.hpp"
 #include "sim/collectives/schedule.hpp"
+#include "sim/core/cluster.hpp"
 #include "sim/core/error.hpp"
 
 namespace gradwire {

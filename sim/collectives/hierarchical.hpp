@@ -1,7 +1,7 @@
 #pragma once
 
 #include "sim/collectives/pattern.hpp"
-#include "sim/core/cluster.hpp"
+#include "sim/core/placement.hpp"
 
 namespace gradwire {
 

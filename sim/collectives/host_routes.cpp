@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/collectives/rings.hpp"
+#include "sim/core/cluster.hpp"
 
 namespace gradwire {
 namespace {

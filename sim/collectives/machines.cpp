@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "sim/core/cluster.hpp"
 #include "sim/core/error.hpp"
 #include "sim/core/refusal.hpp"
 

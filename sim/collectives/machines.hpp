@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "sim/core/cluster.hpp"
+#include "sim/core/placement.hpp"
 
 namespace gradwire {
 

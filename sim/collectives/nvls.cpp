@@ -8,6 +8,7 @@
 #include "sim/collectives/machines.hpp"
 #include "sim/collectives/rings.hpp"
 #include "sim/collectives/tree.hpp"
+#include "sim/core/cluster.hpp"
 #include "sim/core/error.hpp"
 
 namespace gradwire {

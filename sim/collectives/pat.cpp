@@ -10,7 +10,7 @@
 namespace gradwire {
 namespace {
 
-constexpr const char* name = "pat";
+constexpr const char* pat_name = "pat";
 
 /// In the round of distance d every tree sends along the edges i -> i + d that its nodes i (all
 /// multiples of 2d) have; the trees of all ranks are the same one, shifted, so that every rank
@@ -46,13 +46,13 @@ void require_lone_gpus(const Placement& members) {
 Pattern plan_pat_all_gather(const Cluster& cluster, const Placement& members) {
   require_lone_gpus(members);
   const Schedule rounds = tree_rounds(static_cast<int>(members.size()));
-  return lay_out(rounds, CollectiveKind::all_gather, name, cluster, members);
+  return lay_out(rounds, CollectiveKind::all_gather, pat_name, cluster, members);
 }
 
 Pattern plan_pat_reduce_scatter(const Cluster& cluster, const Placement& members) {
   require_lone_gpus(members);
   const Schedule rounds = tree_rounds(static_cast<int>(members.size()));
-  return lay_out(mirrored(rounds), CollectiveKind::reduce_scatter, name, cluster, members);
+  return lay_out(mirrored(rounds), CollectiveKind::reduce_scatter, pat_name, cluster, members);
 }
 
 }  // namespace gradwire

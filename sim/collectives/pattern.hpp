@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/core/cluster.hpp"
+#include "sim/core/placement.hpp"
 
 namespace gradwire {
 

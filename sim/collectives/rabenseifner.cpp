@@ -8,7 +8,7 @@
 namespace gradwire {
 namespace {
 
-constexpr const char* name = "rabenseifner";
+constexpr const char* rabenseifner_name = "rabenseifner";
 
 /// All-gather of what the partners hold after the reduce-scatter, equal parts of the vector.
 Schedule doubling(const Fold& fold) {
@@ -24,7 +24,7 @@ Pattern plan_rabenseifner_all_reduce(const Cluster& cluster, const Placement& me
   append(schedule, mirrored(doubling(fold)));
   append(schedule, doubling(fold));
   append(schedule, fold.hand_back(1));
-  return lay_out(schedule, CollectiveKind::all_reduce, name, cluster, members);
+  return lay_out(schedule, CollectiveKind::all_reduce, rabenseifner_name, cluster, members);
 }
 
 Pattern plan_rabenseifner_reduce(const Cluster& cluster, const Placement& members) {
@@ -40,7 +40,7 @@ Pattern plan_rabenseifner_reduce(const Cluster& cluster, const Placement& member
     }
     schedule.push_back(round);
   }
-  return lay_out(schedule, CollectiveKind::reduce, name, cluster, members);
+  return lay_out(schedule, CollectiveKind::reduce, rabenseifner_name, cluster, members);
 }
 
 }  // namespace gradwire

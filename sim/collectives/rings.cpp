@@ -10,6 +10,7 @@
 
 #include "sim/collectives/machines.hpp"
 #include "sim/collectives/ring_search.hpp"
+#include "sim/core/cluster.hpp"
 
 namespace gradwire {
 namespace {

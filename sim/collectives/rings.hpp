@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sim/collectives/pattern.hpp"
-#include "sim/core/cluster.hpp"
+#include "sim/core/placement.hpp"
 
 namespace gradwire {
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/collectives/machines.hpp"
+#include "sim/core/cluster.hpp"
 
 namespace gradwire {
 

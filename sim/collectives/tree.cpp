@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <numeric>
 
+#include "sim/core/cluster.hpp"
+
 namespace gradwire {
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include "sim/collectives/pattern.hpp"
 #include "sim/collectives/rings.hpp"
-#include "sim/core/cluster.hpp"
+#include "sim/core/placement.hpp"
 
 namespace gradwire {
 

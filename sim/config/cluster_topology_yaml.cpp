@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/config/link_yaml.hpp"
+#include "sim/core/cluster.hpp"
 #include "topologies/builders/machines.hpp"
 
 namespace gradwire::config {

@@ -13,6 +13,7 @@
 #include "sim/config/fabric_shapes.hpp"
 #include "sim/config/machine_group.hpp"
 #include "sim/config/topology_catalogue.hpp"
+#include "sim/core/cluster.hpp"
 
 namespace gradwire::config {
 namespace {

@@ -7,7 +7,7 @@
 #include "sim/config/servers_yaml.hpp"
 #include "sim/config/yaml_map.hpp"
 #include "sim/config/yaml_value.hpp"
-#include "sim/core/cluster.hpp"
+#include "sim/core/placement.hpp"
 
 namespace gradwire::config {
 

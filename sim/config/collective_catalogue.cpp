@@ -144,7 +144,7 @@ std::shared_ptr<const CollectiveLibrary> read_collective(YamlMap& scenario, cons
 std::shared_ptr<const CollectiveLibrary> default_library(
     const std::string& name, const std::shared_ptr<const Cluster>& cluster) {
   const YamlValue document =
-      parse_yaml("collective: {library: " + config::quoted(name) + "}", "library " + name);
+      parse_yaml("collective: {library: " + config::yaml_quoted(name) + "}", "library " + name);
   YamlMap map(document);
   std::vector<Warning> warnings;
   return read_collective(map, cluster, warnings);

@@ -6,7 +6,7 @@
 
 #include "sim/config/catalogue.hpp"
 #include "sim/config/yaml_map.hpp"
-#include "sim/core/cluster.hpp"
+#include "sim/core/placement.hpp"
 #include "sim/core/result.hpp"
 #include "sim/cost/collective_library.hpp"
 

@@ -11,6 +11,7 @@
 #include "sim/config/cluster_yaml.hpp"
 #include "sim/config/collective_catalogue.hpp"
 #include "sim/config/yaml_map.hpp"
+#include "sim/core/cluster.hpp"
 
 namespace gradwire::config {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "sim/config/yaml_value.hpp"
-#include "sim/core/cluster.hpp"
+#include "sim/core/placement.hpp"
 #include "sim/cost/collective_library.hpp"
 #include "sim/cost/measured_table.hpp"
 

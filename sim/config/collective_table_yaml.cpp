@@ -13,7 +13,7 @@
 namespace gradwire::config {
 namespace {
 
-constexpr const char* schema = "gradwire.collective_table/1";
+constexpr const char* collective_table_schema = "gradwire.collective_table/1";
 
 const std::vector<std::string>& operation_names() {
   static const std::vector<std::string> names = [] {
@@ -140,7 +140,7 @@ CollectiveFit read_fit(YamlMap& map) {
 }
 
 std::string optional_text(const char* key, const std::string& value) {
-  return value.empty() ? "" : fmt::format("{}: {}\n", key, quoted(value));
+  return value.empty() ? "" : fmt::format("{}: {}\n", key, yaml_quoted(value));
 }
 
 /// `key: name` of a flow mapping, names being plain words.
@@ -163,7 +163,7 @@ std::string series_text(const MeasuredSeries& series) {
   if (!series.version.empty()) text += "    " + optional_text("version", series.version);
   if (!series.network.empty()) text += "    " + optional_text("network", series.network);
   text += fmt::format("    source:\n      kind: {}\n      file: {}\n", series.source.kind,
-                      quoted(series.source.file));
+                      yaml_quoted(series.source.file));
   const auto add = [&text](const char* key, const std::string& value) {
     if (!value.empty()) text += "      " + optional_text(key, value);
   };
@@ -209,7 +209,7 @@ std::string fit_text(const CollectiveFit& fit) {
 
 CollectiveTable read_collective_table(const YamlValue& document) {
   YamlMap map(document);
-  map.require_schema(schema);
+  map.require_schema(collective_table_schema);
   CollectiveTable table;
   table.library = map.require<std::string>("library");
   table.node = map.value_or<std::string>("node", "");
@@ -243,7 +243,7 @@ std::string write_collective_table(const CollectiveTable& table,
                                    std::span<const std::string> comments) {
   std::string text;
   for (const std::string& comment : comments) text += fmt::format("# {}\n", comment);
-  text += fmt::format("schema: {}\nlibrary: {}\n", schema, table.library);
+  text += fmt::format("schema: {}\nlibrary: {}\n", collective_table_schema, table.library);
   text += optional_text("node", table.node) + optional_text("gpu", table.gpu) +
           optional_text("notes", table.notes);
   text += "entries:\n";

@@ -12,7 +12,7 @@
 namespace gradwire::config {
 namespace {
 
-constexpr const char* schema = "gradwire.efficiencies/1";
+constexpr const char* efficiencies_schema = "gradwire.efficiencies/1";
 /// A chain of `like` longer than this goes in a circle.
 constexpr int like_depth_max = 4;
 
@@ -83,7 +83,7 @@ EfficiencyTable read_dtype(YamlMap map, int depth) {
 
 EfficiencyTable read_table(const YamlValue& document, const std::string& dtype, int depth) {
   YamlMap map(document);
-  map.require_schema(schema);
+  map.require_schema(efficiencies_schema);
   YamlMap dtypes = map.require_map("dtypes");
   const auto keys = dtypes.keys();
   if (std::ranges::find(keys, dtype) == keys.end()) {
@@ -97,7 +97,7 @@ EfficiencyTable read_table(const YamlValue& document, const std::string& dtype, 
 
 std::map<std::string, EfficiencyTable> read_efficiencies(const YamlValue& document) {
   YamlMap map(document);
-  map.require_schema(schema);
+  map.require_schema(efficiencies_schema);
   static_cast<void>(map.require<std::string>("name"));
   YamlMap dtypes = map.require_map("dtypes");
   std::map<std::string, EfficiencyTable> tables;

@@ -12,7 +12,7 @@
 namespace gradwire::config {
 namespace {
 
-constexpr const char* schema = "gradwire.model/1";
+constexpr const char* model_schema = "gradwire.model/1";
 
 // Bounds that keep every product of sizes within 64 bits; no model comes near.
 constexpr std::int64_t size_max = 1'000'000;
@@ -163,7 +163,7 @@ std::string kind_text(const LayerSpec& spec) {
   if (!spec.bias) text += ", bias: false";
   if (spec.ceil) text += ", ceil: true";
   if (spec.kind == "adaptive_pool") text += fmt::format(", size: {}", spec.size);
-  if (!spec.tied_to.empty()) text += ", tied_to: " + quoted(spec.tied_to);
+  if (!spec.tied_to.empty()) text += ", tied_to: " + yaml_quoted(spec.tied_to);
   if (spec.kind == "product") {
     text +=
         fmt::format(", product: {{rows: {}, columns: {}, depth: {}, count: {}}}", spec.product.rows,
@@ -174,7 +174,7 @@ std::string kind_text(const LayerSpec& spec) {
   text += work_text("forward", spec.forward) + work_text("backward", spec.backward);
   std::vector<std::string> tensors;
   for (const ParameterSpec& tensor : spec.parameters) {
-    tensors.push_back(fmt::format("{{name: {}, shape: [{}]}}", quoted(tensor.name),
+    tensors.push_back(fmt::format("{{name: {}, shape: [{}]}}", yaml_quoted(tensor.name),
                                   fmt::join(tensor.shape, ", ")));
   }
   if (!tensors.empty()) text += fmt::format(", parameters: [{}]", fmt::join(tensors, ", "));
@@ -182,13 +182,13 @@ std::string kind_text(const LayerSpec& spec) {
 }
 
 std::string layer_text(const LayerSpec& spec) {
-  std::string text = fmt::format("  - {{name: {}, kind: {}", quoted(spec.name), spec.kind);
+  std::string text = fmt::format("  - {{name: {}, kind: {}", yaml_quoted(spec.name), spec.kind);
   if (!spec.input_shape.empty()) {
     text += fmt::format(", input: [{}]", fmt::join(spec.input_shape, ", "));
   }
   if (!spec.inputs.empty()) {
     std::vector<std::string> names;
-    for (const std::string& name : spec.inputs) names.push_back(quoted(name));
+    for (const std::string& name : spec.inputs) names.push_back(yaml_quoted(name));
     text += fmt::format(", inputs: [{}]", fmt::join(names, ", "));
   }
   if (!spec.output_shape.empty()) {
@@ -201,7 +201,7 @@ std::string layer_text(const LayerSpec& spec) {
 
 ModelDescription read_model_file(const YamlValue& document) {
   YamlMap map(document);
-  map.require_schema(schema);
+  map.require_schema(model_schema);
   const auto name = map.require<std::string>("name");
   const auto source = map.value_or<std::string>("source", document.where.file);
   map.require_value("input", "the shape of one sample, such as [3, 224, 224]");
@@ -223,8 +223,9 @@ ModelDescription read_model_file(const YamlValue& document) {
 std::string write_model_file(const ModelFile& model, std::span<const std::string> comments) {
   std::string text;
   for (const std::string& comment : comments) text += fmt::format("# {}\n", comment);
-  text += fmt::format("schema: {}\nname: {}\nsource: {}\ninput: [{}]\nlayers:\n", schema,
-                      quoted(model.name), quoted(model.source), fmt::join(model.input, ", "));
+  text +=
+      fmt::format("schema: {}\nname: {}\nsource: {}\ninput: [{}]\nlayers:\n", model_schema,
+                  yaml_quoted(model.name), yaml_quoted(model.source), fmt::join(model.input, ", "));
   for (const LayerSpec& layer : model.layers) text += layer_text(layer);
   return text;
 }

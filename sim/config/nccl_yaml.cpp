@@ -13,6 +13,7 @@
 #include "sim/config/collective_table_yaml.hpp"
 #include "sim/config/data_files.hpp"
 #include "sim/config/gpu_yaml.hpp"
+#include "sim/core/cluster.hpp"
 #include "sim/cost/nccl_library.hpp"
 #include "topologies/node_links.hpp"
 

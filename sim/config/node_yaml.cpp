@@ -17,7 +17,7 @@
 namespace gradwire::config {
 namespace {
 
-constexpr std::string_view schema = "gradwire.node_topology/1";
+constexpr std::string_view node_schema = "gradwire.node_topology/1";
 
 /// The lists of the file, in its order: that is also the order of the devices and the links.
 constexpr std::array<std::pair<std::string_view, DeviceKind>, 6> device_lists = {{
@@ -135,7 +135,7 @@ std::string name_text(const std::string& name) {
       std::ranges::all_of(name, [&](char c) {
         return letters.find(c) != std::string_view::npos || more.find(c) != std::string_view::npos;
       });
-  return plain ? name : quoted(name);
+  return plain ? name : yaml_quoted(name);
 }
 
 std::string rate_text(BytesPerSecond rate) {
@@ -165,7 +165,7 @@ std::string link_text(const std::string& a, const std::string& b, const Link& li
 
 NodeGraph read_node(const YamlValue& document) {
   YamlMap map(document);
-  map.require_schema(std::string(schema));
+  map.require_schema(std::string(node_schema));
   NodeGraph node;
   node.name = map.require<std::string>("name");
   node.source = map.require<std::string>("source");
@@ -184,8 +184,8 @@ NodeGraph read_node(const YamlValue& document) {
 }
 
 std::string write_node(const NodeGraph& node, std::span<const std::string> assumptions) {
-  std::string text = fmt::format("schema: {}\nname: {}\nsource: {}\n", schema, name_text(node.name),
-                                 quoted(node.source));
+  std::string text = fmt::format("schema: {}\nname: {}\nsource: {}\n", node_schema,
+                                 name_text(node.name), yaml_quoted(node.source));
   if (node.peer_to_peer != PeerToPeer::socket) {
     text += fmt::format("peer_to_peer: {}\n",
                         peer_to_peer_names().at(static_cast<std::size_t>(node.peer_to_peer)));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/config/cluster_yaml.hpp"
+#include "sim/core/cluster.hpp"
 
 namespace gradwire::config {
 namespace {

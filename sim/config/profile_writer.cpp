@@ -20,7 +20,7 @@ std::string plain_or_quoted(const std::string& name) {
                        return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
                               std::string_view("._-/").find(c) != std::string_view::npos;
                      });
-  return plain ? name : quoted(name);
+  return plain ? name : yaml_quoted(name);
 }
 
 std::string parameter_text(const ParameterSpec& parameter) {
@@ -67,7 +67,7 @@ std::string names_text(const char* key, const std::vector<std::string>& names) {
 std::string source_text(const ProfileSource& source) {
   std::string text = fmt::format("source:\n  kind: {}\n", source.kind);
   const auto add = [&](const char* key, const std::string& value) {
-    if (!value.empty()) text += fmt::format("  {}: {}\n", key, quoted(value));
+    if (!value.empty()) text += fmt::format("  {}: {}\n", key, yaml_quoted(value));
   };
   add("tool", source.tool);
   add("file", source.file);

@@ -9,9 +9,9 @@
 
 #include "sim/config/contenders.hpp"
 #include "sim/config/overlay.hpp"
-#include "sim/core/cluster.hpp"
 #include "sim/core/compute_profile.hpp"
 #include "sim/core/gpu.hpp"
+#include "sim/core/placement.hpp"
 #include "sim/core/refusal.hpp"
 #include "sim/core/result.hpp"
 #include "sim/core/scenario.hpp"

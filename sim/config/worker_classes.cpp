@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/config/gpu_yaml.hpp"
+#include "sim/core/cluster.hpp"
 #include "sim/models/derived_profile.hpp"
 #include "sim/models/efficiencies.hpp"
 

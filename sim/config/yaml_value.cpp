@@ -225,7 +225,7 @@ YamlValue parse_yaml(const std::string& text, const std::string& file, int colum
   return root;
 }
 
-std::string quoted(std::string_view text) {
+std::string yaml_quoted(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
@@ -240,20 +240,20 @@ std::string quoted(std::string_view text) {
 
 YamlValue load_yaml(const std::string& file) {
   namespace fs = std::filesystem;
-  std::error_code error;
-  std::ifstream stream(file, std::ios::binary);
-  const fs::file_status status = fs::status(file, error);
-  const bool is_text = status.type() == fs::file_type::regular ||
-                       status.type() == fs::file_type::fifo;  // a shell's <(...)
-  if (!stream || !is_text) {
-    throw ConfigError({file, 1, 1}, "cannot be read; expected a readable YAML file" +
-                                        (fs::exists(status) ? "" : nearest_file(file)));
-  }
-  std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
   // Parsing takes ten times as long as simulating 1024 ranks, and the points of a sweep share their
   // files: what was parsed stands as long as the text is the same.
   static std::map<std::string, std::pair<std::string, YamlValue>> parsed;
   const auto known = parsed.find(file);
+  std::error_code error;
+  const fs::file_status status = fs::status(file, error);
+  const bool is_pipe = status.type() == fs::file_type::fifo;  // a shell's <(...): it reads once
+  if (is_pipe && known != parsed.end()) return known->second.second;
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream || !(is_pipe || status.type() == fs::file_type::regular)) {
+    throw ConfigError({file, 1, 1}, "cannot be read; expected a readable YAML file" +
+                                        (fs::exists(status) ? "" : nearest_file(file)));
+  }
+  std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
   if (known != parsed.end() && known->second.first == text) return known->second.second;
   YamlValue value = parse_yaml(text, file);
   parsed.insert_or_assign(file, std::pair(std::move(text), value));

@@ -40,7 +40,7 @@ struct YamlEntry {
 [[nodiscard]] std::string to_text(const YamlValue& value);
 
 /// The text in double quotes, as YAML reads it back.
-[[nodiscard]] std::string quoted(std::string_view text);
+[[nodiscard]] std::string yaml_quoted(std::string_view text);
 
 /// Reads a YAML file of one document.
 /// @throws ConfigError when it cannot be read (with the nearest file name), at a syntax error, at a

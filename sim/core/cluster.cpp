@@ -7,14 +7,11 @@
 #include <map>
 #include <utility>
 
+#include "sim/core/index.hpp"
 #include "sim/core/local_routes.hpp"
 
 namespace gradwire {
 namespace {
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 ClusterLink cluster_link(LinkKind kind, BytesPerSecond capacity, Seconds latency) {
   return {.capacity = capacity.count(), .latency = latency.count(), .kind = kind};

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -9,34 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "sim/core/cluster_link.hpp"
 #include "sim/core/fabric.hpp"
 #include "sim/core/node_graph.hpp"
+#include "sim/core/placement.hpp"
 #include "sim/core/units.hpp"
 
 namespace gradwire {
-
-/// Index of a shared resource of the whole cluster (a direction of a link, or a device's transit).
-using LinkId = std::int32_t;
-
-/// Where a rank lives; nodes and GPUs count from 0.
-struct GpuRef {
-  int node = 0;
-  int gpu = 0;
-  auto operator<=>(const GpuRef&) const = default;
-};
-
-/// placement[rank] is the GPU of that rank.
-using Placement = std::vector<GpuRef>;
-
-/// One direction of a link, or a transit limit, as the engine sees it.
-struct ClusterLink {
-  double capacity = 0;  ///< payload bytes per second
-  double latency = 0;   ///< seconds, the kernel's time for a message included
-  LinkKind kind = LinkKind::pcie;
-  /// Of one TCP connection, bytes per second, and how many a library that opens several has.
-  double connection_capacity = std::numeric_limits<double>::infinity();
-  int connections = 1;
-};
 
 /// Machines joined by a fabric: the static description that planners and engines read.
 ///
@@ -125,13 +103,5 @@ class Cluster {
   std::vector<int> half_duplex_ports_;  ///< rising; port k of them has link duplex_links_ + k
   std::vector<std::shared_ptr<const Routes>> routes_;
 };
-
-/// Ranks node by node, the first `gpus[node]` GPUs of each.
-[[nodiscard]] Placement packed_placement(std::span<const int> gpus);
-/// The first GPU of every node, then the second of each that has one, and so on.
-[[nodiscard]] Placement round_robin_placement(std::span<const int> gpus);
-/// The same with equally many GPUs of each node.
-[[nodiscard]] Placement packed_placement(const Cluster& cluster, int gpus_per_node);
-[[nodiscard]] Placement round_robin_placement(const Cluster& cluster, int gpus_per_node);
 
 }  // namespace gradwire

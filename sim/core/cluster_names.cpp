@@ -10,14 +10,11 @@
 #include <optional>
 #include <string_view>
 
+#include "sim/core/index.hpp"
 #include "sim/core/local_routes.hpp"
 
 namespace gradwire {
 namespace {
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 std::string trunk_name(const Fabric::SwitchGraph& switches,
                        const Fabric::SwitchGraph::edge_descriptor& edge) {

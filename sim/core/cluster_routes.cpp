@@ -8,18 +8,11 @@
 #include <tuple>
 #include <utility>
 
+#include "sim/core/index.hpp"
 #include "sim/core/local_routes.hpp"
 #include "sim/core/refusal.hpp"
 
 namespace gradwire {
-namespace {
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
-
-}  // namespace
-
 void Cluster::append_local(int node, int from_gpu, int to_gpu, std::vector<LinkId>& path) const {
   const Routes& routes = *routes_[at(node)];
   assert(from_gpu < routes.gpus() && to_gpu < routes.gpus());

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/core/cluster.hpp"
+#include "sim/core/index.hpp"
 #include "sim/core/node_graph.hpp"
 #include "sim/core/units.hpp"
 
@@ -41,7 +42,6 @@ struct Cluster::Routes {
   [[nodiscard]] BytesPerSecond copy_rate(int gpu) const { return copy_rate_[at(gpu)]; }
 
  private:
-  static std::size_t at(int index) { return static_cast<std::size_t>(index); }
   [[nodiscard]] int gpu_to_gpu(int from, int to) const { return from * gpus_ + to; }
   [[nodiscard]] int gpu_to_nic(int gpu, int nic) const { return gpus_ * gpus_ + gpu * nics_ + nic; }
   [[nodiscard]] int nic_to_gpu(int nic, int gpu) const {

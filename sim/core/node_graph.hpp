@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "sim/core/cluster_link.hpp"
 #include "sim/core/units.hpp"
 
 namespace gradwire {
 
 enum class DeviceKind : std::uint8_t { gpu, numa, host_bridge, pcie_switch, nvswitch, nic };
-enum class LinkKind : std::uint8_t { nvlink, pcie, smp, network };
 
 /// How far apart two devices on PCIe may be to reach each other's memory. NCCL's default is
 /// pcie_switch (v2.28.9, src/graph/paths.cc: PATH_PXB in ncclTopoCheckP2p and ncclTopoCheckGdr).

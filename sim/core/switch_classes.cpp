@@ -8,12 +8,10 @@
 #include <tuple>
 #include <utility>
 
+#include "sim/core/index.hpp"
+
 namespace gradwire {
 namespace {
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
 
 /// Renumbers in order of first appearance. @return how many there are.
 template <class Key>

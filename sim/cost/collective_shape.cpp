@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/core/cluster.hpp"
+
 namespace gradwire {
 namespace {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "sim/collectives/pattern.hpp"
-#include "sim/core/cluster.hpp"
+#include "sim/core/placement.hpp"
 #include "sim/core/units.hpp"
 
 namespace gradwire {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/collectives/host_routes.hpp"
+#include "sim/core/cluster.hpp"
 #include "sim/core/host_cpu.hpp"
 #include "sim/core/refusal.hpp"
 #include "sim/cost/host_copies.hpp"

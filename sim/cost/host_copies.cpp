@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "sim/core/cluster.hpp"
+
 namespace gradwire {
 
 Seconds host_copies(CollectiveKind kind, int ranks, Bytes size, BytesPerSecond copy_rate) {

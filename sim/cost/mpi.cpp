@@ -9,6 +9,7 @@
 
 #include "sim/collectives/algorithms.hpp"
 #include "sim/collectives/host_routes.hpp"
+#include "sim/core/cluster.hpp"
 #include "sim/core/host_cpu.hpp"
 #include "sim/cost/host_copies.hpp"
 

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "sim/core/cluster.hpp"
+
 namespace gradwire {
 namespace {
 

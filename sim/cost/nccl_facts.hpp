@@ -6,7 +6,8 @@
 #include <string>
 
 #include "sim/collectives/pattern.hpp"
-#include "sim/core/cluster.hpp"
+#include "sim/core/placement.hpp"
+#include "sim/core/units.hpp"
 #include "sim/cost/nccl_constants.hpp"
 
 namespace gradwire {

@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "sim/collectives/pattern.hpp"
-#include "sim/core/cluster.hpp"
+#include "sim/core/cluster_link.hpp"
+#include "sim/core/placement.hpp"
 #include "sim/core/units.hpp"
 
 namespace gradwire {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/core/cluster.hpp"
 #include "sim/core/error.hpp"
 #include "sim/engine/event_queue.hpp"
 #include "sim/engine/fluid_network.hpp"

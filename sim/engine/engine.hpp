@@ -5,7 +5,9 @@
 #include <optional>
 #include <span>
 
-#include "sim/core/cluster.hpp"
+#include "sim/core/cluster_link.hpp"
+#include "sim/core/placement.hpp"
+#include "sim/core/units.hpp"
 #include "sim/engine/network.hpp"
 
 namespace gradwire {

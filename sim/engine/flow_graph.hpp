@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "sim/collectives/pattern.hpp"
-#include "sim/core/cluster.hpp"
+#include "sim/core/cluster_link.hpp"
+#include "sim/core/placement.hpp"
 
 namespace gradwire {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/core/cluster.hpp"
+#include "sim/core/placement.hpp"
 
 namespace gradwire {
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/core/cluster.hpp"
 #include "sim/report/dot_canvas.hpp"
 #include "sim/report/fabric_fold.hpp"
 #include "sim/report/topology_dot_fabric.hpp"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "sim/core/cluster.hpp"
+#include "sim/core/placement.hpp"
 
 namespace gradwire {
 

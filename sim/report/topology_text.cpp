@@ -13,6 +13,7 @@
 #include <tuple>
 #include <vector>
 
+#include "sim/core/cluster.hpp"
 #include "sim/report/fabric_fold.hpp"
 
 namespace gradwire {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "sim/collectives/host_routes.hpp"
+#include "sim/core/cluster.hpp"
 
 namespace gradwire {
 namespace {

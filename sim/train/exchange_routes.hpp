@@ -3,7 +3,7 @@
 #include <span>
 
 #include "sim/collectives/pattern.hpp"
-#include "sim/core/cluster.hpp"
+#include "sim/core/placement.hpp"
 #include "strategies/strategy.hpp"
 
 namespace gradwire {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/collectives/host_routes.hpp"
+#include "sim/core/cluster.hpp"
 #include "sim/engine/alone.hpp"
 #include "sim/train/training.hpp"
 

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "sim/core/cluster.hpp"
 #include "sim/core/statistics.hpp"
 
 namespace gradwire {

@@ -12,6 +12,7 @@
 #include <tuple>
 #include <utility>
 
+#include "sim/core/cluster.hpp"
 #include "sim/train/exchange_routes.hpp"
 
 namespace gradwire {

@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include "sim/core/cluster.hpp"
 #include "sim/core/compute_profile.hpp"
 #include "sim/core/gpu.hpp"
+#include "sim/core/placement.hpp"
 #include "sim/core/result.hpp"
 #include "sim/core/scenario.hpp"
 #include "sim/core/worker_class.hpp"

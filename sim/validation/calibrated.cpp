@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double gate = 0.05;
+constexpr double calibrated_gate = 0.05;
 constexpr Bytes scored_from{1 << 20};
 /// A machine for one GPU that has no node.yaml beside it; nothing is communicated there.
 constexpr const char* any_node = "dgx_a100";
@@ -68,7 +68,7 @@ class Calibrated final : public Series {
       if (errors.rows == 0) return;
       gates.push_back({.name = name + ": " + what,
                        .figure = errors.*figure,
-                       .limit = gate,
+                       .limit = calibrated_gate,
                        .unit = "%",
                        .known = errors.rows > errors.failed,
                        .note = fmt::format("{} rows", errors.rows - errors.failed)});
@@ -99,10 +99,10 @@ class Calibrated final : public Series {
     std::string text = fmt::format(
         "{{schema: gradwire.scenario/1, name: calibrated, profile: {}, cluster: {{node: {}, "
         "gpus_per_node: {}}}, strategy: {{name: {}}}, run: {{iterations: 20, warmup: 2}}",
-        config::quoted(job.profile), config::quoted(node_.empty() ? any_node : node_), job.gpus,
-        job.gpus == 1 ? "none" : "ddp");
+        config::yaml_quoted(job.profile), config::yaml_quoted(node_.empty() ? any_node : node_),
+        job.gpus, job.gpus == 1 ? "none" : "ddp");
     if (job.gpus > 1 && !collectives_.empty()) {
-      text += fmt::format(", collective: {{table: {}}}", config::quoted(collectives_));
+      text += fmt::format(", collective: {{table: {}}}", config::yaml_quoted(collectives_));
     }
     return config::read_scenario(config::parse_yaml(text + "}", job.where.file), {});
   }
@@ -117,7 +117,7 @@ class Calibrated final : public Series {
     row.how = job.gpus == 1 ? "none" : "ddp";
     row.unit = "ms";
     row.measured = 1e3 * job.iteration.count();
-    row.limit = gate;
+    row.limit = calibrated_gate;
     try {
       const RunResult result = predict_(scenario_of(job));
       row.predicted = 1e3 * PooledSamples(result.samples, result.sample_weight).percentile(50);
@@ -149,7 +149,7 @@ class Calibrated final : public Series {
     row.unit = "us";
     row.measured = 1e6 * held.sample.time.count();
     row.predicted = 1e6 * held.predicted.count();
-    row.limit = gate;
+    row.limit = calibrated_gate;
     return row;
   }
 
@@ -185,7 +185,7 @@ class Calibrated final : public Series {
     row.unit = "us";
     row.measured = 1e6 * (encode ? held.encode : *held.decode).count();
     row.predicted = 1e6 * time_of(half, encode, held.elements)->count();
-    row.limit = gate;
+    row.limit = calibrated_gate;
     return row;
   }
 

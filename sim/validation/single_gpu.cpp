@@ -15,7 +15,7 @@
 namespace gradwire::validation {
 namespace {
 
-constexpr double gate = 0.25;
+constexpr double gate_counted = 0.25;
 constexpr double gate_grouped = 0.40;  ///< models of grouped convolutions
 constexpr double gate_median = 0.12;
 /// A factor is fitted to its row; rounding to a per cent leaves this.
@@ -41,7 +41,7 @@ Row read_row(config::YamlMap map) {
   row.predicted = profile.batch_per_gpu / profile.iteration.count();
   const bool grouped = std::ranges::any_of(
       profile.layers, [](const LayerProfile& layer) { return layer.kind == "grouped_conv"; });
-  row.limit = !scored ? gate_calibration : grouped ? gate_grouped : gate;
+  row.limit = !scored ? gate_calibration : grouped ? gate_grouped : gate_counted;
   row.gate = "rates";
   row.label = fmt::format("{} {} {} b{} {}", id, profile.model, profile.gpu, profile.batch_per_gpu,
                           profile.dtype);

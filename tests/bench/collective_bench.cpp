@@ -10,6 +10,7 @@
 
 #include "sim/collectives/algorithms.hpp"
 #include "sim/config/scenario.hpp"
+#include "sim/core/cluster.hpp"
 #include "sim/core/error.hpp"
 #include "sim/engine/flow_graph.hpp"
 #include "sim/engine/quotient.hpp"

@@ -21,8 +21,8 @@ using gwr::RecordKind;
 
 namespace {
 
-using test::MadeFile;
-using Bytes = test::RecordBytes;
+using calibration::test::MadeFile;
+using calibration::test::RecordBytes;
 
 /// A file that reads these bytes, gone at the end of the test.
 class TemporaryFile {
@@ -61,8 +61,8 @@ std::string refusal(std::span<const std::byte> bytes) {
   }
 }
 
-Bytes range(std::uint64_t id, std::int64_t start, std::int64_t end, std::string_view name) {
-  Bytes bytes;
+RecordBytes range(std::uint64_t id, std::int64_t start, std::int64_t end, std::string_view name) {
+  RecordBytes bytes;
   gwr::RangeBegin begin;
   begin.time = start;
   begin.id = id;
@@ -74,8 +74,8 @@ Bytes range(std::uint64_t id, std::int64_t start, std::int64_t end, std::string_
   return bytes;
 }
 
-Bytes last_summary() {
-  Bytes bytes;
+RecordBytes last_summary() {
+  RecordBytes bytes;
   gwr::Summary summary;
   summary.last = 1;
   append_record(bytes, RecordKind::summary, summary);
@@ -85,7 +85,7 @@ Bytes last_summary() {
 /// Three chunks: facts and names, a range, the end.
 MadeFile small_file() {
   MadeFile file;
-  Bytes facts;
+  RecordBytes facts;
   append_record(facts, RecordKind::fact, gwr::Fact{}, "mode=full");
   append_record(facts, RecordKind::fact, gwr::Fact{}, "rank=3");
   append_record(facts, RecordKind::fact, gwr::Fact{}, "world_size=8");
@@ -121,14 +121,14 @@ TEST_CASE("facts, ranges and threads of a recording are read", "[recording]") {
 
 TEST_CASE("names may be told after their use, and by another chunk", "[recording]") {
   MadeFile file;
-  Bytes kernel;
+  RecordBytes kernel;
   gwr::Kernel record;
   record.start = 1;
   record.end = 2;
   record.name = 7;
   append_record(kernel, RecordKind::kernel, record);
   file.chunk(0, kernel);
-  Bytes name;
+  RecordBytes name;
   gwr::Name name_record;
   name_record.id = 7;
   append_record(name, RecordKind::name, name_record, "_ZN3foo3barEi");
@@ -141,7 +141,7 @@ TEST_CASE("names may be told after their use, and by another chunk", "[recording
 
 TEST_CASE("what CUPTI tells twice of the machine is there once", "[recording]") {
   MadeFile file;
-  Bytes records;
+  RecordBytes records;
   gwr::Nvlink link;
   link.first[0] = 0xab;
   link.links = 18;
@@ -175,9 +175,9 @@ TEST_CASE("what CUPTI tells twice of the machine is there once", "[recording]") 
 
 TEST_CASE("records of a newer recorder are passed over", "[recording]") {
   MadeFile file;
-  Bytes records;
+  RecordBytes records;
   append_record(records, static_cast<RecordKind>(999), gwr::Clock{}, "of the future");
-  const Bytes known = range(5, 10, 20, "range");
+  const RecordBytes known = range(5, 10, 20, "range");
   records.insert(records.end(), known.begin(), known.end());
   file.chunk(1, records);
   file.chunk(0, last_summary());
@@ -185,7 +185,7 @@ TEST_CASE("records of a newer recorder are passed over", "[recording]") {
 }
 
 TEST_CASE("a recording that ends early is read as far as it is whole, and says so", "[recording]") {
-  const Bytes bytes = small_file().bytes();
+  const RecordBytes bytes = small_file().bytes();
   const std::size_t second = bytes.size() - sizeof(gwr::ChunkHeader) - last_summary().size();
   SECTION("between two chunks") {
     const Recording recording = read(std::span(bytes).first(second));
@@ -205,8 +205,8 @@ TEST_CASE("a recording that ends early is read as far as it is whole, and says s
 }
 
 TEST_CASE("what is no recording, or a damaged one, is told with its place", "[recording]") {
-  const Bytes bytes = small_file().bytes();
-  Bytes damaged = bytes;
+  const RecordBytes bytes = small_file().bytes();
+  RecordBytes damaged = bytes;
   SECTION("another file") {
     const std::string_view text = "{\"schemaVersion\": 1, \"traceEvents\": []}";
     CHECK(refusal(std::as_bytes(std::span(text))) ==
@@ -236,14 +236,14 @@ TEST_CASE("what is no recording, or a damaged one, is told with its place", "[re
   }
   SECTION("a record that is longer than its chunk") {
     MadeFile file;
-    Bytes records = range(1, 1, 2, "range");
+    RecordBytes records = range(1, 1, 2, "range");
     records[2] = std::byte{0xf8};
     file.chunk(0, records);
     CHECK_THAT(refusal(file.bytes()), Catch::ContainsSubstring("a record of the chunk"));
   }
   SECTION("a text that is longer than its record") {
     MadeFile file;
-    Bytes records = range(1, 1, 2, "range");
+    RecordBytes records = range(1, 1, 2, "range");
     records[4] = std::byte{0xff};
     file.chunk(0, records);
     CHECK_THAT(refusal(file.bytes()), Catch::ContainsSubstring("a record of the chunk"));
@@ -258,13 +258,13 @@ TEST_CASE("no damage crashes the reader, and none goes by in silence", "[recordi
   MadeFile made;
   for (std::uint64_t id = 1; id <= 20; ++id) made.chunk(1, range(id, 1, 2, "range"));
   made.chunk(0, last_summary());
-  const Bytes bytes = made.bytes();
+  const RecordBytes bytes = made.bytes();
   std::mt19937 random(20261121);
   const auto below = [&](std::size_t count) {
     return std::uniform_int_distribution<std::size_t>(0, count - 1)(random);
   };
   for (int round = 0; round < 400; ++round) {
-    Bytes damaged = bytes;
+    RecordBytes damaged = bytes;
     if (round % 2 == 0) {
       damaged.resize(below(bytes.size()));
     } else {

@@ -9,6 +9,7 @@
 
 #include "sim/config/check.hpp"
 #include "sim/config/scenario.hpp"
+#include "sim/core/cluster.hpp"
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/config/config_fixture.hpp"

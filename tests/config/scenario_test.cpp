@@ -1,5 +1,6 @@
 #include "sim/config/scenario.hpp"
 
+#include "sim/core/cluster.hpp"
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/config/config_fixture.hpp"

@@ -1,7 +1,12 @@
 #include "sim/config/yaml_value.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <thread>
 
 #include "tests/catch.hpp"
 
@@ -60,4 +65,16 @@ TEST_CASE("a missing file is told with the nearest name in its folder", "[config
   CHECK_THROWS_AS(load_yaml(folder.string()), ConfigError);
   CHECK(load_yaml((folder / "ddp_v100.yaml").string()).find("a")->text == "1");
   std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("a pipe gives what it gave whenever it is asked again", "[config][yaml]") {
+  namespace fs = std::filesystem;
+  const fs::path pipe = fs::temp_directory_path() / ("gradwire_pipe." + std::to_string(getpid()));
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  std::thread writer([&] { std::ofstream(pipe) << "a: 1\n"; });
+  const YamlValue first = load_yaml(pipe.string());
+  writer.join();
+  CHECK(to_text(first) == "{a: 1}");
+  CHECK(to_text(load_yaml(pipe.string())) == "{a: 1}");  // opened again, it would wait for a writer
+  fs::remove(pipe);
 }

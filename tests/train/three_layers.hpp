@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/core/cluster.hpp"
 #include "sim/train/training.hpp"
 #include "strategies/ddp.hpp"
 #include "strategies/none.hpp"

@@ -21,12 +21,12 @@ double part(const Workers& workers, std::size_t member, Part which) {
   return workers.samples()[member].parts[static_cast<std::size_t>(which)];
 }
 
-struct Fixture {
+struct WorkersFixture {
   IterationDraws draws{JitterSpec{}, no_layers, 1};
   OperationLog log;
   Workers workers;
-  explicit Fixture(std::vector<MemberGroup> members, CommunicationStream stream = {},
-                   GpuCapacity gpu = {})
+  explicit WorkersFixture(std::vector<MemberGroup> members, CommunicationStream stream = {},
+                          GpuCapacity gpu = {})
       : workers(std::move(members), {}, log, {gpu}, stream) {
     workers.begin_iteration(draws);
   }
@@ -44,7 +44,7 @@ struct Fixture {
 }  // namespace
 
 TEST_CASE("a collective starts when its last rank arrives", "[workers]") {
-  Fixture f({{0, 1, 1.0}, {1, 1, 2.0}});
+  WorkersFixture f({{0, 1, 1.0}, {1, 1, 2.0}});
   f.workers.post(work(3), "w");
   f.post_all_reduce();
   f.workers.run(0);
@@ -55,7 +55,7 @@ TEST_CASE("a collective starts when its last rank arrives", "[workers]") {
 }
 
 TEST_CASE("compute is slowed while a kernel spins for late ranks", "[workers]") {
-  Fixture f({{0, 1, 1.0}, {1, 1, 2.0}});
+  WorkersFixture f({{0, 1, 1.0}, {1, 1, 2.0}});
   f.workers.post(work(1), "w");
   f.post_all_reduce();
   f.workers.post(work(3, 1.5), "w");
@@ -77,7 +77,7 @@ TEST_CASE("a kernel slows arithmetic from its arrival and streaming while its da
   // A fifth of the multiprocessors, half of the memory.
   const GpuLoad waiting{.blocks = 16, .memory = {}};
   const GpuLoad moving{.blocks = 16, .memory = BytesPerSecond{400e9}};
-  Fixture f({{0, 1, 1.0}, {1, 1, 2.0}}, {}, {80, BytesPerSecond{800e9}});
+  WorkersFixture f({{0, 1, 1.0}, {1, 1, 2.0}}, {}, {80, BytesPerSecond{800e9}});
   f.workers.post(work(1), "w");
   f.post_all_reduce(waiting, moving);
   f.workers.post({.part = Part::backward, .seconds = 3, .bound = bound}, "w");
@@ -93,7 +93,7 @@ TEST_CASE("a kernel slows arithmetic from its arrival and streaming while its da
 }
 
 TEST_CASE("a wait is split into moving data and waiting for late ranks", "[workers]") {
-  Fixture f({{0, 1, 1.0}, {1, 1, 2.0}});
+  WorkersFixture f({{0, 1, 1.0}, {1, 1, 2.0}});
   f.workers.post(work(2), "w");
   const auto position = f.post_all_reduce();
   f.workers.post_gate({position});
@@ -143,7 +143,7 @@ TEST_CASE("members' clocks are kept, not the curve of their maxima", "[workers]"
 }
 
 TEST_CASE("the second collective waits behind the first on the stream", "[workers]") {
-  Fixture f({{0, 4, 1.0}});
+  WorkersFixture f({{0, 4, 1.0}});
   f.workers.post(work(1), "w");
   f.post_all_reduce();
   f.workers.post(work(1, 2.0), "w");
@@ -159,7 +159,7 @@ TEST_CASE("the second collective waits behind the first on the stream", "[worker
 }
 
 TEST_CASE("a kernel never starts before the host has launched it", "[workers]") {
-  Fixture f({{0, 1, 1.0}});
+  WorkersFixture f({{0, 1, 1.0}});
   auto late = work(1);
   late.launched = 5;
   f.workers.post(late, "w");
@@ -170,7 +170,7 @@ TEST_CASE("a kernel never starts before the host has launched it", "[workers]") 
 }
 
 TEST_CASE("a kernel cut by the end of a collective is one bar in the trace", "[workers]") {
-  Fixture f({{0, 1, 1.0}});
+  WorkersFixture f({{0, 1, 1.0}});
   f.workers.trace(0);
   f.workers.post(work(1), "w");
   f.post_all_reduce();
@@ -196,7 +196,7 @@ constexpr CommunicationStream two_host_threads{.on_gpu = false, .concurrent = 2}
 
 TEST_CASE("two host threads move two collectives at a time, in order, and a third waits",
           "[workers]") {
-  Fixture f({{0, 1, 1.0}}, two_host_threads);
+  WorkersFixture f({{0, 1, 1.0}}, two_host_threads);
   for (int i = 0; i < 3; ++i) {
     f.workers.post(work(1), "w");
     f.post_all_reduce();
@@ -224,7 +224,7 @@ TEST_CASE("two host threads move two collectives at a time, in order, and a thir
 }
 
 TEST_CASE("a long collective is seen behind short ones that have ended", "[workers]") {
-  Fixture f({{0, 1, 1.0}}, two_host_threads);
+  WorkersFixture f({{0, 1, 1.0}}, two_host_threads);
   for (int i = 0; i < 4; ++i) {
     f.workers.post(work(1), "w");
     f.post_all_reduce();
@@ -246,7 +246,7 @@ TEST_CASE("a long collective is seen behind short ones that have ended", "[worke
 }
 
 TEST_CASE("collectives of host threads leave the GPU its pace", "[workers]") {
-  Fixture f({{0, 1, 1.0}, {1, 1, 2.0}}, two_host_threads);
+  WorkersFixture f({{0, 1, 1.0}, {1, 1, 2.0}}, two_host_threads);
   f.workers.post(work(1), "w");
   const auto position = f.post_all_reduce();
   f.workers.post(work(3, 1.5), "w");
@@ -264,7 +264,7 @@ TEST_CASE("collectives of host threads leave the GPU its pace", "[workers]") {
 
 TEST_CASE("a wait between two collectives in which nothing moves is not exposed", "[workers]") {
   // Rank 1 is late with the second: rank 0 waits from 2 to 8, data move in [4, 5] and [6, 8].
-  Fixture f({{0, 1, 1.0}, {1, 1, 4.0}}, two_host_threads);
+  WorkersFixture f({{0, 1, 1.0}, {1, 1, 4.0}}, two_host_threads);
   f.workers.post(work(1), "w");
   f.post_all_reduce();
   f.workers.post(work(0.5), "w");
