@@ -26,7 +26,7 @@ constexpr const char* program_name = "gradwire-mpi-bench";
 constexpr int not_found = 127;  ///< of run_program
 
 /// What coll_tuned_allreduce_algorithm of Open MPI 4 calls by the same names, and its decision.
-std::vector<std::string> algorithms() {
+std::vector<std::string> measured_algorithms() {
   std::vector<std::string> names = MpiLibrary::all_reduce_algorithms();
   names.insert(names.begin(), "auto");
   return names;
@@ -142,7 +142,7 @@ void add_mpi_options(CLI::App& command, MpiBench& bench) {
   command
       .add_option("--algorithm", bench.algorithm, "Of all_reduce, forced; else Open MPI decides")
       ->capture_default_str()
-      ->check(CLI::IsMember(algorithms()))
+      ->check(CLI::IsMember(measured_algorithms()))
       ->group(group);
   command.add_option("--sizes", bench.sizes, "Sizes, as `gradwire collective` takes them")
       ->capture_default_str()
