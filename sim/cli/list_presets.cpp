@@ -10,7 +10,11 @@
 
 namespace gradwire::cli {
 
+namespace {
+
 using Json = nlohmann::ordered_json;
+
+}  // namespace
 
 Json presets_json() {
   Json list = Json::array();
