@@ -5,7 +5,6 @@
 #include "tests/cli/program.hpp"
 
 using namespace gradwire;
-using Json = nlohmann::json;
 
 namespace {
 
@@ -45,9 +44,9 @@ TEST_CASE("A table that is refused leaves no file", "[cli][import]") {
 TEST_CASE("The list of models has source, options with defaults, and each head's count",
           "[cli][list]") {
   const Workplace place("list_models");
-  const Json list = Json::parse(place.run("list models --json").out);
+  const nlohmann::json list = nlohmann::json::parse(place.run("list models --json").out);
   bool seen = false;
-  for (const Json& entry : list) {
+  for (const nlohmann::json& entry : list) {
     CAPTURE(entry.dump());
     CHECK(entry["parameters"].get<std::int64_t>() > 0);
     CHECK_FALSE(entry["source"].get<std::string>().empty());
