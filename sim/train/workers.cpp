@@ -22,13 +22,7 @@ double factor_of(const ComputeItem& item, const std::optional<Slowdown>& slow) {
 }
 
 const char* row_of(Part part) {
-  switch (part) {
-    case Part::copies:
-    case Part::encode_decode:
-      return "copy";
-    default:
-      return "compute";
-  }
+  return part == Part::copies || part == Part::encode_decode ? "copy" : "compute";
 }
 
 }  // namespace
