@@ -18,7 +18,7 @@ std::string inside_cpu(const std::string& text) {
 }
 
 TEST_CASE("an XML is read with its tree, links, ports and NVLinks", "[nccl_xml]") {
-  const NcclSystem system = read_nccl_xml(test::read_text(test::fixture("p4d.xml")), "p4d.xml");
+  const NcclXmlSystem system = read_nccl_xml(test::read_text(test::fixture("p4d.xml")), "p4d.xml");
   REQUIRE(system.cpus.size() == 2);
   CHECK(system.cpus[1].numa == 1);
   CHECK(system.cpus[1].vendor == "GenuineIntel");
@@ -48,7 +48,7 @@ TEST_CASE("an XML is read with its tree, links, ports and NVLinks", "[nccl_xml]"
 }
 
 TEST_CASE("without gpu and net the class of a PCI device tells what it is", "[nccl_xml]") {
-  const NcclSystem system = read_nccl_xml(
+  const NcclXmlSystem system = read_nccl_xml(
       inside_cpu(R"(<pci busid="0001:00:00.0" class="0x030200" link_speed="" link_width="0"/>
 <pci busid="0101:00:00.0" class="0x020700"/><pci busid="2:0:0.0" class="0x010802"/>)"),
       "t.xml");
@@ -63,7 +63,7 @@ TEST_CASE("without gpu and net the class of a PCI device tells what it is", "[nc
 }
 
 TEST_CASE("c2c tells lanes and their rate in MB/s", "[nccl_xml]") {
-  const NcclSystem system = read_nccl_xml(
+  const NcclXmlSystem system = read_nccl_xml(
       inside_cpu(R"(<pci busid="9:01:00.0"><gpu dev="0"><c2c bw="44712" count="10"/></gpu></pci>)"),
       "t.xml");
   const auto& c2c = system.cpus[0].pci[0].gpu->c2c;

@@ -15,7 +15,7 @@ namespace {
 
 class DeviceFinder {
  public:
-  DeviceFinder(const NcclSystem& system, const std::string& file, const NcclTopoOptions& options,
+  DeviceFinder(const NcclXmlSystem& system, const std::string& file, const NcclTopoOptions& options,
                Told& told)
       : system_(system), file_(file), options_(options), told_(told) {}
 
@@ -110,7 +110,7 @@ class DeviceFinder {
     }
   }
 
-  const NcclSystem& system_;
+  const NcclXmlSystem& system_;
   const std::string& file_;
   const NcclTopoOptions& options_;
   Told& told_;
@@ -133,7 +133,7 @@ PathClass path_between(const NcclPlace& a, const NcclPlace& b) {
   return a.above.back() == b.above.back() ? PathClass::pix : PathClass::pxb;
 }
 
-NcclDevices find_devices(const NcclSystem& system, const std::string& file,
+NcclDevices find_devices(const NcclXmlSystem& system, const std::string& file,
                          const NcclTopoOptions& options, Told& told) {
   return DeviceFinder(system, file, options, told).find();
 }

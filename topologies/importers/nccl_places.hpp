@@ -12,14 +12,14 @@ namespace gradwire {
 
 /// Where a GPU or a port stands in NCCL's tree.
 struct NcclPlace {
-  std::size_t cpu = 0;                ///< index in NcclSystem::cpus
+  std::size_t cpu = 0;                ///< index in NcclXmlSystem::cpus
   std::vector<const NcclPci*> above;  ///< the bridges over it, outermost first; a card of several
                                       ///< ports is one too
   const NcclPci* pci = nullptr;       ///< nullptr: a port of no PCI device
   const NcclNet* net = nullptr;       ///< of a port, nullptr when the file has none
 };
 
-/// The devices of a file in the order in which we count them. The NcclSystem must outlive it.
+/// The devices of a file in the order in which we count them. The NcclXmlSystem must outlive it.
 struct NcclDevices {
   std::vector<NcclPlace> gpus;
   std::vector<NcclPlace> nics;
@@ -32,7 +32,7 @@ struct NcclDevices {
 /// The file's GPUs and ports, without those to leave out. @param told  to append to.
 /// @throws ConfigError for no GPU, a model that nothing tells, a NIC to leave out that is not
 /// there.
-[[nodiscard]] NcclDevices find_devices(const NcclSystem& system, const std::string& file,
+[[nodiscard]] NcclDevices find_devices(const NcclXmlSystem& system, const std::string& file,
                                        const NcclTopoOptions& options, Told& told);
 
 /// The payload bandwidths of a file's PCIe links.

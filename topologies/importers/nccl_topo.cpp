@@ -59,7 +59,7 @@ std::string cpu_kind(const NcclCpu& cpu) {
 
 class NcclImporter {
  public:
-  NcclImporter(const NcclSystem& system, const std::string& file, const NcclTopoOptions& options)
+  NcclImporter(const NcclXmlSystem& system, const std::string& file, const NcclTopoOptions& options)
       : system_(system),
         file_(file),
         options_(options),
@@ -236,7 +236,7 @@ class NcclImporter {
     }
   }
 
-  const NcclSystem& system_;
+  const NcclXmlSystem& system_;
   const std::string& file_;
   const NcclTopoOptions& options_;
   Told told_;
@@ -252,7 +252,7 @@ class NcclImporter {
 
 ImportedNode import_nccl_topo(std::string_view text, const std::string& file,
                               const NcclTopoOptions& options) {
-  const NcclSystem system = read_nccl_xml(text, file);
+  const NcclXmlSystem system = read_nccl_xml(text, file);
   return NcclImporter(system, file, options).run();
 }
 

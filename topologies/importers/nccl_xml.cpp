@@ -20,7 +20,7 @@ class XmlReader {
  public:
   XmlReader(std::string_view text, const std::string& file) : text_(text), file_(file) {}
 
-  NcclSystem read() {
+  NcclXmlSystem read() {
     pugi::xml_document document;
     const pugi::xml_parse_result result = document.load_buffer(text_.data(), text_.size());
     if (!result) {
@@ -30,7 +30,7 @@ class XmlReader {
     }
     const pugi::xml_node root = document.document_element();
     check_root(root);
-    NcclSystem system;
+    NcclXmlSystem system;
     for (const pugi::xml_node child : elements(root, {"cpu"})) {
       system.cpus.push_back(read_cpu(child));
     }
@@ -172,8 +172,8 @@ class XmlReader {
     return pci.children.empty() ? PciKind::other : PciKind::bridge;
   }
 
-  NcclGpu read_gpu(const pugi::xml_node& node) {
-    NcclGpu gpu;
+  NcclXmlGpu read_gpu(const pugi::xml_node& node) {
+    NcclXmlGpu gpu;
     gpu.dev = whole(node, "dev", -1);
     gpu.rank = whole(node, "rank", -1);
     check_new(gpu_devs_, gpu.dev, node);
@@ -225,7 +225,7 @@ class XmlReader {
 
 }  // namespace
 
-NcclSystem read_nccl_xml(std::string_view text, const std::string& file) {
+NcclXmlSystem read_nccl_xml(std::string_view text, const std::string& file) {
   return XmlReader(text, file).read();
 }
 

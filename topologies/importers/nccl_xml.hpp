@@ -26,7 +26,7 @@ struct NcclC2c {
 };
 
 /// `<gpu>`
-struct NcclGpu {
+struct NcclXmlGpu {
   int dev = -1;   ///< NVML's number, -1 when not written
   int rank = -1;  ///< -1: took no part in the communicator that wrote the file
   std::vector<NcclNvlink> nvlinks;
@@ -56,7 +56,7 @@ struct NcclPci {
   double gigatransfers = 0;  ///< of link_speed; 0 when not written or no number
   int width = 0;             ///< lanes; 0 when not written
   bool side_links = false;   ///< it has <pcilink>
-  std::optional<NcclGpu> gpu;
+  std::optional<NcclXmlGpu> gpu;
   std::vector<NcclNet> nets;
   std::vector<NcclPci> children;
 };
@@ -74,7 +74,7 @@ struct NcclCpu {
 };
 
 /// `<system>`: what NCCL writes with NCCL_TOPO_DUMP_FILE and reads with NCCL_TOPO_FILE.
-struct NcclSystem {
+struct NcclXmlSystem {
   std::vector<NcclCpu> cpus;
 };
 
@@ -84,6 +84,6 @@ struct NcclSystem {
 /// @throws ConfigError with the place in `file`: not XML, another root (a graph file), an element
 ///         that NCCL does not have there, a missing bus id, a number that is none, a bus id or a
 ///         GPU's or port's `dev` that stands twice, several hosts.
-[[nodiscard]] NcclSystem read_nccl_xml(std::string_view text, const std::string& file);
+[[nodiscard]] NcclXmlSystem read_nccl_xml(std::string_view text, const std::string& file);
 
 }  // namespace gradwire
