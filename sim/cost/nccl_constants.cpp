@@ -117,6 +117,7 @@ std::vector<NcclConstants> make_constants() {
   constants.tree_channel = three_rows({26.5, 18.5, 10.0}, {24.0, 23.6, 17.8}, {38.7, 41.4, 36.0});
   constants.plateau = 1.4;
   constants.plateau_by_channel = true;
+  constants.queues_by_channel = false;
   all.push_back(constants);
 
   constants.first_minor = 20;

@@ -101,6 +101,9 @@ struct NcclConstants {
   /// come does the receiver ask for the data (src/transport/net_socket.cc, commit 06abb3b7 of 2019,
   /// ncclSocketTest). NCCL's own model does not count it.
   bool sends_lengths_ahead = true;
+  /// The host writes each channel's work into a queue of that channel (src/enqueue.cc, getNextOp);
+  /// later versions make one plan of all (ncclKernelPlan).
+  bool queues_by_channel = true;
   /// A rank's network thread serves its sockets itself, sends and receives, where one connection is
   /// opened (src/transport/net_socket.cc, autoNt = 0); before, each connection had a thread.
   bool sockets_by_proxy = false;

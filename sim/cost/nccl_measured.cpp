@@ -153,6 +153,32 @@ double not_waited_for(const NcclConstants& constants, const NcclSystem& system,
          hops.network_steps * std::min(hops.network, others);
 }
 
+/// Channels that work on a collective, of those that a graph's are laid twice to (nccl_kernel):
+/// fewer while a thread would have too few bytes (NCCL v2.10.3, src/enqueue.cc, getAlgoInfo;
+/// thresholds in src/include/comm.h, of LL's rings times the ranks in src/graph/tuning.cc).
+int channels_at_work(const NcclSystem& system, const NcclQuestion& question) {
+  constexpr double threads = 512;
+  constexpr double bytes_of_ll = 8;
+  constexpr double bytes_of_simple = 64;
+  double bytes = question.protocol == NcclProtocol::simple ? bytes_of_simple : bytes_of_ll;
+  const bool is_ll_ring =
+      question.protocol == NcclProtocol::ll && question.algorithm == NcclAlgorithm::ring;
+  if (is_ll_ring) bytes *= system.ranks;
+  const double enough = static_cast<double>(question.bytes) / (threads * bytes);
+  return static_cast<int>(std::clamp(enough, 1.0, 2.0 * system.channels));
+}
+
+/// us of the host between one call and the next.
+double host_time(const NcclConstants& constants, const NcclSystem& system,
+                 const NcclQuestion& question, int gpus_per_process) {
+  const int peers = peers_of(question, system.ranks);
+  double us = nccl_measured.launch_us + peers * nccl_measured.peer_host_us;
+  if (constants.queues_by_channel && peers == 0) {
+    us += (channels_at_work(system, question) - 1) * nccl_measured.channel_host_us;
+  }
+  return gpus_per_process * us;
+}
+
 bool is_priced_by_links(NcclAlgorithm algorithm) {
   return algorithm != NcclAlgorithm::ring && algorithm != NcclAlgorithm::tree;
 }
@@ -160,11 +186,12 @@ bool is_priced_by_links(NcclAlgorithm algorithm) {
 }  // namespace
 
 std::span<const NcclFit> nccl_fits() {
-  static constexpr std::array<NcclFit, 9> fits = {{
+  static constexpr std::array<NcclFit, 10> fits = {{
       {"ll128_nvlink", "wohlbier-dgx2-12gpu-all_reduce", "2 MiB to 16 MiB"},
       {"ll128_base_us", "wohlbier-dgx2-12gpu-all_reduce", "2 MiB to 16 MiB"},
       {"ll128_nvlink_hop_us", "vtrain-v100-8gpu-all_reduce", "1 MiB to 8 MiB"},
       {"launch_us", "superbench-a100-1n-all_reduce", "below 32 KiB"},
+      {"channel_host_us", "superbench-a100-1n-all_gather", "128 KiB to 1 MiB"},
       {"peer_host_us", "superbench-a100-1n-alltoall", "below 256 KiB"},
       {"peer_us", "alcf-sophia-n2-env2-alltoall", "below 256 KiB"},
       {"host_bridge_share", "alcf-polaris-nccl2.18-n2-env4-all_reduce", "from 8 MiB on"},
@@ -208,12 +235,11 @@ double nccl_measured_time(const NcclConstants& constants, const NcclSystem& syst
         moving, static_cast<double>(question.bytes) * facts.proxy_per_byte.count() * us_per_second);
   }
   const int peers = peers_of(question, system.ranks);
-  const double launch =
-      gpus_per_process * (nccl_measured.launch_us + peers * nccl_measured.peer_host_us);
+  const double host = host_time(constants, system, question, gpus_per_process);
   const double latency = real_latency(real, alone, question) + peers * nccl_measured.peer_us +
                          chunk_latency(system, question, facts) -
                          not_waited_for(real, alone, question, moving);
-  return std::max(launch, latency) + moving;
+  return peers > 0 ? std::max(host, latency) + moving : std::max(host, latency + moving);
 }
 
 }  // namespace gradwire

@@ -30,8 +30,10 @@ struct NcclMeasured {
   double ll128_base_us = 20;
   double ll128_nvlink_hop_us = 2.8;
   /// Host time to launch one GPU's kernel: a process that drives several launches them one after
-  /// the other, and they wait for the last.
+  /// the other, and they wait for the last. The next launch is prepared while the GPUs work.
   double launch_us = 4.3;
+  /// Host time for each further channel of a kernel, where NcclConstants::queues_by_channel.
+  double channel_host_us = 0.205;
   /// Grouped sends and receives: for each peer, host time to put its two operations into the group,
   /// and device time to start them.
   double peer_host_us = 0.85;

@@ -219,6 +219,33 @@ TEST_CASE("One process launches on its GPUs one after the other", "[cost][nccl]"
         Approx(8 * nccl_measured.launch_us * 1e-6));
 }
 
+TEST_CASE("Until 2.17 the host writes the work of each channel", "[cost][nccl]") {
+  const auto cluster = dgx1v(1);
+  const Placement ranks = packed_placement(*cluster, 8);
+  NcclOptions wanted = nccl_options({2, 10}, v100);
+  wanted.algorithms = {NcclAlgorithm::ring};
+  wanted.protocols = {NcclProtocol::ll};
+  wanted.gpus_per_process = 8;
+  // 512 threads of 8 bytes for each of 8 ranks: 128 KiB make 4 channels; the GPUs are done earlier.
+  const double channels = 128 * 1024 / (512.0 * 8 * 8);
+  const double listed = (channels - 1) * nccl_measured.channel_host_us;
+  CHECK(alone(NcclLibrary(cluster, wanted), ranks, Bytes{128 * 1024}).count() ==
+        Approx(8 * (nccl_measured.launch_us + listed) * 1e-6));
+  wanted.version = {2, 18};
+  CHECK(alone(NcclLibrary(cluster, wanted), ranks, Bytes{128 * 1024}).count() ==
+        Approx(8 * nccl_measured.launch_us * 1e-6));
+}
+
+TEST_CASE("The next launch is prepared while the GPUs work: the slower tells", "[cost][nccl]") {
+  const auto cluster = dgx1v(1);
+  const Placement ranks = packed_placement(*cluster, 8);
+  NcclOptions wanted = nccl_options({2, 28}, v100);
+  const Seconds gpus = alone(NcclLibrary(cluster, wanted), ranks, 64_MiB);
+  wanted.gpus_per_process = 8;
+  CHECK(gpus.count() > 8 * nccl_measured.launch_us * 1e-6);
+  CHECK(alone(NcclLibrary(cluster, wanted), ranks, 64_MiB) == gpus);
+}
+
 TEST_CASE("A call that is waited for takes the host's time before its kernel", "[cost][nccl]") {
   const auto cluster = dgx1v(1);
   const Placement ranks = packed_placement(*cluster, 8);
