@@ -99,6 +99,9 @@ std::vector<int> NodeGraph::way(DeviceId from, DeviceId to, Uses uses) const {
 std::vector<int> NodeGraph::way_through_gpu(DeviceId from, DeviceId to) const {
   std::vector<int> best;
   if (graph_[from].kind != DeviceKind::gpu || graph_[to].kind != DeviceKind::gpu) return best;
+  const auto [first, last] = boost::out_edges(from, graph_);
+  const auto leaves = [&](const auto& edge) { return is_nvlink(graph_[edge].kind); };
+  if (std::none_of(first, last, leaves)) return best;
   for (const DeviceId relay : gpus_) {
     if (relay == from || relay == to) continue;
     std::vector<int> through = way(from, relay, is_nvlink);

@@ -4,8 +4,9 @@
 #include <boost/graph/adjacency_list.hpp>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
-#include <set>
+#include <queue>
 #include <utility>
 #include <vector>
 
@@ -31,12 +32,14 @@ class PathSearch {
         last_edge_(boost::num_vertices(graph)) {
     // Label setting: (latency, -bottleneck) never improves along a path, so the least open label
     // is final. Latencies are compared in whole picoseconds: sums in another order must tie.
-    std::set<std::pair<Label, Vertex>> open;
+    using Entry = std::pair<Label, Vertex>;
+    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
     best_[from] = {0, -std::numeric_limits<double>::infinity()};
     open.emplace(best_[from], from);
     while (!open.empty()) {
-      const auto [label, at] = *open.begin();
-      open.erase(open.begin());
+      const auto [label, at] = open.top();
+      open.pop();
+      if (best_[at] < label) continue;  // a better one was settled
       const double through = at == from ? std::numeric_limits<double>::infinity() : width(at);
       if (through <= 0) continue;
       for (const Edge& edge : boost::make_iterator_range(boost::out_edges(at, graph))) {
@@ -46,7 +49,6 @@ class PathSearch {
                             std::max({label.second, -through, -link.bandwidth.count()})};
         const Vertex next = boost::target(edge, graph);
         if (!(reached < best_[next])) continue;
-        open.erase({best_[next], next});
         best_[next] = reached;
         last_edge_[next] = edge;
         open.emplace(reached, next);
