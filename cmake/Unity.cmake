@@ -5,6 +5,7 @@
 # names are read off our style: what a file defines begins in its first column. (An alias may stand twice.)
 
 set(GRADWIRE_UNITY 0 CACHE STRING "Sources that may share a compilation; 0 or 1 compiles each on its own")
+option(GRADWIRE_UNITY_ACROSS_LAYERS "Sources of all layers may share one: for the linter, nothing links them" OFF)
 
 # Sets names, constants and words: what a source defines, the constants among it, and all that it mentions.
 function(gradwire_read_names source)
@@ -94,6 +95,29 @@ function(gradwire_compile_together directory)
   endforeach()
 endfunction()
 
+# One library with the sources of all layers, in the place of theirs among the compile commands.
+function(gradwire_join_layers)
+  get_property(layers GLOBAL PROPERTY GRADWIRE_LAYERS)
+  add_library(gradwire_layers OBJECT EXCLUDE_FROM_ALL)
+  target_link_libraries(gradwire_layers PRIVATE ${layers} gradwire_options)
+  foreach(layer IN LISTS layers)
+    get_target_property(sources ${layer} SOURCES)
+    get_target_property(folder ${layer} SOURCE_DIR)
+    foreach(source IN LISTS sources)
+      cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${folder}")
+      target_sources(gradwire_layers PRIVATE "${source}")
+      get_source_file_property(definitions "${source}" TARGET_DIRECTORY ${layer} COMPILE_DEFINITIONS)
+      if(definitions)
+        target_compile_definitions(gradwire_layers PRIVATE ${definitions})
+      endif()
+    endforeach()
+    set_target_properties(${layer} PROPERTIES EXPORT_COMPILE_COMMANDS OFF)
+  endforeach()
+endfunction()
+
+if(GRADWIRE_UNITY_ACROSS_LAYERS)
+  gradwire_join_layers()
+endif()
 if(GRADWIRE_UNITY GREATER 1)
   gradwire_compile_together("${PROJECT_SOURCE_DIR}")
 endif()

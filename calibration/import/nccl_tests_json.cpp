@@ -10,7 +10,7 @@
 namespace gradwire {
 namespace {
 
-using Json = nlohmann::json;
+using Document = nlohmann::json;
 
 /// The place of a byte of the text, from 1.
 SourceLocation place_of(const std::string& text, const std::string& file, std::size_t byte) {
@@ -22,68 +22,69 @@ SourceLocation place_of(const std::string& text, const std::string& file, std::s
 }
 
 /// Member of an object, a null when it is not there.
-const Json& member(const Json& object, const char* key) {
-  static const Json none;
+const Document& member(const Document& object, const char* key) {
+  static const Document none;
   if (!object.is_object()) return none;
   const auto found = object.find(key);
   return found == object.end() ? none : *found;
 }
 
-RunList::Table table_of(const Json& document, const SourceLocation& where) {
+RunList::Table table_of(const Document& document, const SourceLocation& where) {
   RunList::Table table;
   table.where = where;
-  const Json& args = member(document, "args");
+  const Document& args = member(document, "args");
   if (args.is_array() && !args.empty() && args.front().is_string()) {
     table.op = nccl_tests_operation(args.front().get_ref<const std::string&>());
   }
-  const Json& config = member(document, "config");
-  const Json& devices = member(member(config, "devices").is_array() ? config : document, "devices");
+  const Document& config = member(document, "config");
+  const Document& devices =
+      member(member(config, "devices").is_array() ? config : document, "devices");
   std::set<std::string> hosts;
   if (devices.is_array()) {
     table.ranks = static_cast<int>(devices.size());
-    for (const Json& device : devices) {
-      const Json& host = member(device, "hostname");
+    for (const Document& device : devices) {
+      const Document& host = member(device, "hostname");
       if (host.is_string()) hosts.insert(host.get<std::string>());
     }
   }
   table.nodes = static_cast<int>(hosts.size());
-  const Json& threads = member(config, "nthreads");
-  const Json& gpus = member(config, "ngpus");
+  const Document& threads = member(config, "nthreads");
+  const Document& gpus = member(config, "ngpus");
   if (table.ranks <= 1 && threads.is_number_integer() && gpus.is_number_integer()) {
     table.ranks = threads.get<int>() * gpus.get<int>();  // without MPI only the first is listed
   }
-  const Json& version = member(document, "nccl_version");
+  const Document& version = member(document, "nccl_version");
   if (version.is_number_integer()) table.version = nccl_version_text(version.get<long long>());
   return table;
 }
 
-MeasuredRow row_of(const Json& result, std::size_t index, bool in_place,
+MeasuredRow row_of(const Document& result, std::size_t index, bool in_place,
                    const SourceLocation& where, RunList& runs) {
   const char* place = in_place ? "in_place" : "out_of_place";
   const auto fail = [&](const std::string& what) {
     throw ConfigError(where, fmt::format("results[{}]: {}", index, what));
   };
-  const Json& size = member(result, "size");
+  const Document& size = member(result, "size");
   if (!size.is_number_integer() || size.get<long long>() < 0) {
     fail("no 'size'; expected a number of bytes");
   }
-  const Json& time = member(member(result, place), "time");
+  const Document& time = member(member(result, place), "time");
   if (!time.is_number() || !(time.get<double>() > 0)) {
     fail(fmt::format("no '{}.time'; expected microseconds above 0", place));
   }
-  const Json& wrong = member(member(result, place), "nwrong");
+  const Document& wrong = member(member(result, place), "nwrong");
   if (wrong.is_number() && wrong.get<double>() > 0) runs.add_wrong();
   MeasuredRow row;
   row.size = Bytes{size.get<std::int64_t>()};
   row.time = Seconds{time.get<double>() * 1e-6};
-  const Json& tuning = member(result, "tuning");
+  const Document& tuning = member(result, "tuning");
   const auto name = [&](const char* key, auto known) {
-    const Json& text = member(tuning, key);
+    const Document& text = member(tuning, key);
     return text.is_string() ? known(text.get_ref<const std::string&>()) : std::string();
   };
   row.algorithm = name("algo", nccl_algorithm);
   row.protocol = name("proto", nccl_protocol);
-  const Json& channels = member(tuning, "#channels");
+  const Document& channels = member(tuning, "#channels");
   if (channels.is_number_integer()) row.channels = std::max(0, channels.get<int>());
   return row;
 }
@@ -92,16 +93,16 @@ MeasuredRow row_of(const Json& result, std::size_t index, bool in_place,
 
 void read_nccl_tests_json(const std::string& text, const std::string& file, bool in_place,
                           RunList& runs) {
-  Json document;
+  Document document;
   try {
-    document = Json::parse(text);
-  } catch (const Json::parse_error& error) {
+    document = Document::parse(text);
+  } catch (const Document::parse_error& error) {
     throw ConfigError(place_of(text, file, error.byte),
                       "the JSON breaks off or is none; expected what nccl-tests writes with -J");
   }
   const std::size_t at = text.find("\"results\"");
   const SourceLocation where = place_of(text, file, at == std::string::npos ? 1 : at + 1);
-  const Json& results = member(document, "results");
+  const Document& results = member(document, "results");
   if (!results.is_array()) {
     throw ConfigError(where, "no list 'results'; expected what nccl-tests writes with -J");
   }

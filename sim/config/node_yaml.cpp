@@ -138,7 +138,7 @@ std::string name_text(const std::string& name) {
   return plain ? name : yaml_quoted(name);
 }
 
-std::string rate_text(BytesPerSecond rate) {
+std::string yaml_rate(BytesPerSecond rate) {
   return fmt::format("{:.6g} GB/s", rate.count() / 1e9);
 }
 
@@ -146,7 +146,7 @@ std::string device_text(const Device& device) {
   std::string text = fmt::format("  - {{id: {}", name_text(device.name));
   if (!device.model.empty()) text += fmt::format(", model: {}", name_text(device.model));
   if (device.numa >= 0) text += fmt::format(", numa: {}", device.numa);
-  if (device.transit) text += fmt::format(", transit: {}", rate_text(*device.transit));
+  if (device.transit) text += fmt::format(", transit: {}", yaml_rate(*device.transit));
   return text + "}\n";
 }
 
@@ -154,9 +154,9 @@ std::string link_text(const std::string& a, const std::string& b, const Link& li
   std::string text = fmt::format("  - {{a: {}, b: {}", name_text(a), name_text(b));
   if (link.kind == LinkKind::nvlink) {
     const BytesPerSecond lane = (1.0 / link.lanes) * link.bandwidth;
-    text += fmt::format(", lanes: {}, bandwidth_per_lane: {}", link.lanes, rate_text(lane));
+    text += fmt::format(", lanes: {}, bandwidth_per_lane: {}", link.lanes, yaml_rate(lane));
   } else {
-    text += fmt::format(", bandwidth: {}", rate_text(link.bandwidth));
+    text += fmt::format(", bandwidth: {}", yaml_rate(link.bandwidth));
   }
   return text + fmt::format(", latency: {:.6g} us}}\n", link.latency.count() * 1e6);
 }

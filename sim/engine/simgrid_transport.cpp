@@ -43,7 +43,7 @@ constexpr std::size_t lanes_least = 256;
 /// Ends this near to each other, relative to SimGrid's clock, belong to one instant.
 constexpr double same_instant = 8 * std::numeric_limits<double>::epsilon();
 
-struct Lane {
+struct FlowLane {
   sg4::Host* source = nullptr;
   sg4::Host* destination = nullptr;
   sg4::Link* cap = nullptr;
@@ -91,7 +91,7 @@ class SimGridTransport final : public Transport {
   double clock_start_;  ///< SimGrid's clock goes on from the engine before
   sg4::NetZone* zone_ = nullptr;
   std::vector<sg4::Link*> rows_;
-  std::vector<Lane> lanes_;
+  std::vector<FlowLane> lanes_;
   std::size_t lanes_bound_ = 0;                   ///< lanes that belong to a column
   std::vector<std::vector<std::uint32_t>> idle_;  ///< column -> lanes
   std::deque<Flow> flows_;                        ///< SimGrid points at them
@@ -197,7 +197,7 @@ std::uint32_t SimGridTransport::take_lane(std::uint32_t column) {
                           std::to_string(problem_.columns.size()) +
                           " classes; let fewer collectives run at the same time");
   }
-  Lane& lane = lanes_[lanes_bound_];
+  FlowLane& lane = lanes_[lanes_bound_];
   std::vector<sg4::LinkInRoute> route{sg4::LinkInRoute(lane.cap)};
   for (const RowUse& use : problem_.columns[column]) {
     // A link that stands in a route k times counts k times: an integer weight.
@@ -223,7 +223,7 @@ void SimGridTransport::start(std::uint32_t column, double bytes, double rate_cap
     cap = std::min(cap, problem_.capacity[use.row]);
   }
   const std::uint32_t index = take_lane(column);
-  Lane& lane = lanes_[index];
+  FlowLane& lane = lanes_[index];
   if (lane.cap_rate != cap) {
     lane.cap->set_bandwidth(cap * units_per_byte);
     lane.cap_rate = cap;

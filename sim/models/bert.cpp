@@ -9,7 +9,7 @@
 namespace gradwire {
 namespace {
 
-struct Network {
+struct BertShape {
   std::string name;
   int layers = 0;
   std::int64_t hidden = 0;
@@ -18,7 +18,7 @@ struct Network {
 
 constexpr std::int64_t segment_types = 2;  // rows of the token type table
 
-Activation embeddings(ModelBuilder& net, const Activation& tokens, const Network& network,
+Activation embeddings(ModelBuilder& net, const Activation& tokens, const BertShape& network,
                       std::int64_t vocabulary) {
   const std::string name = "bert.embeddings";
   const Activation words =
@@ -42,7 +42,7 @@ Activation output(ModelBuilder& net, const std::string& name, const Activation& 
 }
 
 Activation encoder_layer(ModelBuilder& net, const std::string& name, const Activation& input,
-                         const Network& network) {
+                         const BertShape& network) {
   const std::string self = name + ".attention.self";
   const Activation query = net.linear(self + ".query", input, network.hidden);
   const Activation key = net.linear(self + ".key", input, network.hidden);
@@ -103,7 +103,7 @@ void head(ModelBuilder& net, const Activation& sequence, const ModelOptions& opt
   net.linear("cls.seq_relationship", pooled, 2);  // is it the next sentence
 }
 
-ModelDescription bert(const Network& network, const ModelOptions& options) {
+ModelDescription bert(const BertShape& network, const ModelOptions& options) {
   ModelBuilder net(network.name,
                    "Devlin et al., arXiv 1810.04805; HuggingFace transformers 3.x "
                    "modeling_bert.py");

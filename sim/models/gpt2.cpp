@@ -12,7 +12,7 @@
 namespace gradwire {
 namespace {
 
-struct Network {
+struct GptShape {
   std::string name;
   int layers = 0;
   std::int64_t hidden = 0;
@@ -33,7 +33,7 @@ Activation gelu_of_operators(ModelBuilder& net, const std::string& name, const A
 }
 
 Activation attention(ModelBuilder& net, const std::string& name, const Activation& input,
-                     const Network& network) {
+                     const GptShape& network) {
   const Activation joined = net.transposed_linear(name + ".c_attn", input, 3 * network.hidden);
   const auto parts = net.split(name + ".split", joined, 3);
   Activation x = attend(net, name, parts[0], parts[1], parts[2],
@@ -43,7 +43,7 @@ Activation attention(ModelBuilder& net, const std::string& name, const Activatio
 }
 
 Activation block(ModelBuilder& net, const std::string& name, const Activation& input,
-                 const Network& network) {
+                 const GptShape& network) {
   Activation x = net.layer_norm(name + ".ln_1", input);
   x = attention(net, name + ".attn", x, network);
   const Activation residual = net.add(name + ".add_1", x, input);
@@ -55,7 +55,7 @@ Activation block(ModelBuilder& net, const std::string& name, const Activation& i
   return net.add(name + ".add_2", residual, x);
 }
 
-ModelDescription gpt(const Network& network, const ModelOptions& options) {
+ModelDescription gpt(const GptShape& network, const ModelOptions& options) {
   ModelBuilder net(network.name, "Radford et al. 2019; HuggingFace transformers modeling_gpt2.py");
   const std::int64_t vocabulary = options.vocabulary.value_or(gpt2_vocabulary);
   const Activation tokens = net.tokens(options.sequence_length.value_or(gpt2_positions));

@@ -11,13 +11,13 @@
 namespace gradwire {
 namespace {
 
-struct Stage {
+struct StageShape {
   int blocks = 0;
   std::int64_t planes = 0;  ///< a block gives `expansion` times that many channels
   std::int64_t stride = 1;  ///< of its first block
 };
 
-struct Network {
+struct ResNetShape {
   std::string name;
   std::string source;
   std::array<int, 4> blocks;
@@ -28,7 +28,7 @@ struct Network {
 constexpr std::int64_t expansion = 4;
 
 Activation bottleneck(ModelBuilder& net, const std::string& name, const Activation& input,
-                      const Stage& stage, const Network& network, bool first) {
+                      const StageShape& stage, const ResNetShape& network, bool first) {
   const std::int64_t width = stage.planes * network.width_per_group / 64 * network.groups;
   const std::int64_t stride = first ? stage.stride : 1;
   const std::int64_t out = stage.planes * expansion;
@@ -52,14 +52,14 @@ Activation bottleneck(ModelBuilder& net, const std::string& name, const Activati
   return net.act(name + ".relu3", net.add(name + ".add", x, shortcut));
 }
 
-ModelDescription resnet(const Network& network, const ModelOptions& options) {
+ModelDescription resnet(const ResNetShape& network, const ModelOptions& options) {
   ModelBuilder net(network.name, network.source);
   Activation x = net.image(3, options.image_size.value_or(imagenet_side));
   x = net.conv("conv1", x, {.out = 64, .kernel = square(7), .stride = 2, .padding = square(3)});
   x = net.act("relu", net.batch_norm("bn1", x));
   x = net.max_pool("maxpool", x, {.kernel = square(3), .stride = 2, .padding = square(1)});
   for (std::size_t s = 0; s < network.blocks.size(); ++s) {
-    const Stage stage = {
+    const StageShape stage = {
         .blocks = network.blocks[s], .planes = std::int64_t{64} << s, .stride = s == 0 ? 1 : 2};
     for (int block = 0; block < stage.blocks; ++block) {
       const std::string name = fmt::format("layer{}.{}", s + 1, block);

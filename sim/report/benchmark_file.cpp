@@ -17,7 +17,7 @@ namespace gradwire {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using MeasuredRow = BenchmarkFile::Row;
+using FileRow = BenchmarkFile::Row;
 
 std::string read_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -50,7 +50,7 @@ std::string printed(const Json& value) {
   return value.is_null() ? "None" : value.dump();
 }
 
-MeasuredRow measured_row(const Json& entry) {
+FileRow measured_row(const Json& entry) {
   const auto seconds = entry.at("measurements").get<std::vector<double>>();
   if (seconds.empty()) return {static_cast<int>(entry.at("ranks").size()), 0, 0};
   const std::vector<double> counts(seconds.size(), 1.0);

@@ -21,7 +21,7 @@ std::string server_of(const PlanRow& row) {
   return row.note.starts_with("server ") ? row.note.substr(0, row.note.find(',')) : "";
 }
 
-struct Load {
+struct ServerLoad {
   std::string place;
   std::size_t groups = 0;
   std::int64_t bytes = 0;
@@ -29,12 +29,12 @@ struct Load {
 
 /// What each server gets, in the order in which they first appear.
 std::string server_table(const PlanReport& report) {
-  std::vector<Load> loads;
+  std::vector<ServerLoad> loads;
   for (const PlanRow& row : report.rows) {
     const std::string server = server_of(row);
     if (server.empty()) continue;
     auto load = std::find_if(loads.begin(), loads.end(),
-                             [&](const Load& known) { return known.place == server; });
+                             [&](const ServerLoad& known) { return known.place == server; });
     if (load == loads.end()) {
       loads.push_back({server});
       load = loads.end() - 1;
@@ -43,7 +43,7 @@ std::string server_table(const PlanReport& report) {
     load->bytes += row.bytes;
   }
   std::string text;
-  for (const Load& load : loads) {
+  for (const ServerLoad& load : loads) {
     text += fmt::format("{}  {:<12}{:>6} groups{:>13}\n", text.empty() ? "\nBy server:\n" : "",
                         load.place, load.groups, readable_bytes(static_cast<double>(load.bytes)));
   }
