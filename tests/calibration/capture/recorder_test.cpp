@@ -1,5 +1,6 @@
 #include "calibration/capture/inject/recorder.hpp"
 
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -206,7 +207,8 @@ TEST_CASE("what was complete when a program is killed is read", "[recorder][kill
   const RecordingPlace place("kill");
   const pid_t child = fork();
   if (child == 0) {
-    // Iterations without end; the parent kills us within one.
+    // Iterations without end; the parent kills us within one, and its own end would too.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     Recorder recorder(place.settings(), {});
     for (int iteration = 0;; ++iteration) {
       recorder.mark(0, "gradwire.iteration:" + std::to_string(iteration));
@@ -219,7 +221,8 @@ TEST_CASE("what was complete when a program is killed is read", "[recorder][kill
   }
   const auto marks_now = [&] {
     const std::vector<std::string> files = recording_files(place.path());
-    return files.empty() ? std::size_t{0} : read_recording(files[0]).trace.marks.size();
+    const bool is_begun = !files.empty() && std::filesystem::file_size(files[0]) > 0;
+    return is_begun ? read_recording(files[0]).trace.marks.size() : 0;
   };
   std::size_t seen = 0;
   for (int attempt = 0; attempt < 1000 && seen < 20; ++attempt) {
