@@ -11,11 +11,13 @@ namespace {
 
 constexpr double us_per_second = 1e6;
 constexpr double bytes_per_second = 1e9;  // of 1 GB/s
+constexpr int hopper_capability = 90;
 constexpr auto ll128_index = static_cast<std::size_t>(NcclProtocol::ll128);
 constexpr auto simple_index = static_cast<std::size_t>(NcclProtocol::simple);
 
 /// The model's constants, with what runs reach in their place.
-NcclConstants reached(const NcclConstants& constants, const NcclSystem& system) {
+NcclConstants reached(const NcclConstants& constants, const NcclSystem& system,
+                      const NcclFacts& facts) {
   NcclConstants result = constants;
   // Of n ranks on N machines a part passes 2 (n - 1) of a ring's links, the N between machines
   // twice each unless it began next to one. NCCL has counted 2 (N - 1) and 2 N.
@@ -27,8 +29,10 @@ NcclConstants reached(const NcclConstants& constants, const NcclSystem& system) 
   result.ring_ll128 = result.ring_ll128_lone = 1;  // of the bus that `bus` gives it
   result.lone_tree_hop = true;
   for (auto& row : result.ring_ll128_channel) row.fill(std::numeric_limits<double>::infinity());
-  result.ring_base[ll128_index] = nccl_measured.ll128_base_us;
-  result.ring_hop[hop_nvlink][ll128_index] = nccl_measured.ll128_nvlink_hop_us;
+  if (facts.capability_min < hopper_capability) {
+    result.ring_base[ll128_index] = nccl_measured.ll128_base_us;
+    result.ring_hop[hop_nvlink][ll128_index] = nccl_measured.ll128_nvlink_hop_us;
+  }
   for (std::size_t hop = 0; hop < result.tree_hop.size(); ++hop) {
     result.tree_hop[hop][simple_index] = nccl_measured.tree_simple_hop_us[hop];
   }
@@ -42,9 +46,12 @@ Seconds other_per_byte(const NcclFacts& facts) {
 }
 
 /// Seconds that the busiest link takes for a byte of the collective, by protocol.
-Seconds per_byte(const NcclQuestion& question, const NcclFacts& facts) {
+Seconds per_byte(const NcclConstants& constants, const NcclQuestion& question,
+                 const NcclFacts& facts) {
   if (question.algorithm == NcclAlgorithm::ring && question.protocol == NcclProtocol::ll128) {
-    return std::max((1 / nccl_measured.ll128_nvlink) * facts.nvlink_per_byte,
+    const double nvlink = facts.capability_min < hopper_capability ? nccl_measured.ll128_nvlink
+                                                                   : constants.ring_ll128;
+    return std::max((1 / nvlink) * facts.nvlink_per_byte,
                     (1 / nccl_measured.ll128_other) * other_per_byte(facts));
   }
   return std::max(facts.nvlink_per_byte, other_per_byte(facts));
@@ -186,9 +193,10 @@ bool is_priced_by_links(NcclAlgorithm algorithm) {
 }  // namespace
 
 std::span<const NcclFit> nccl_fits() {
-  static constexpr std::array<NcclFit, 10> fits = {{
+  static constexpr std::array<NcclFit, 11> fits = {{
       {"ll128_nvlink", "wohlbier-dgx2-12gpu-all_reduce", "2 MiB to 16 MiB"},
       {"ll128_base_us", "wohlbier-dgx2-12gpu-all_reduce", "2 MiB to 16 MiB"},
+      {"ll128 of Hopper", "odissei-h100-1n-all_reduce", "4 MiB and 8 MiB"},
       {"ll128_nvlink_hop_us", "vtrain-v100-8gpu-all_reduce", "1 MiB to 8 MiB"},
       {"launch_us", "superbench-a100-1n-all_reduce", "below 32 KiB"},
       {"channel_host_us", "superbench-a100-1n-all_gather", "128 KiB to 1 MiB"},
@@ -204,13 +212,13 @@ std::span<const NcclFit> nccl_fits() {
 double nccl_measured_time(const NcclConstants& constants, const NcclSystem& system,
                           const NcclQuestion& question, const NcclFacts& facts,
                           int gpus_per_process, double channel_share) {
-  const NcclConstants real = reached(constants, system);
+  const NcclConstants real = reached(constants, system, facts);
   NcclSystem alone = system;
   if (constants.sends_lengths_ahead) {
     alone.network_latency +=
         nccl_measured.length_messages * facts.kernel_latency.count() * us_per_second;
   }
-  const double seconds = per_byte(question, facts).count() / channel_share;
+  const double seconds = per_byte(constants, question, facts).count() / channel_share;
   double moving = 0;
   if (is_priced_by_links(question.algorithm)) {
     moving = bytes_on_links(system, question, facts) / channel_share;

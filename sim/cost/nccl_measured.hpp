@@ -23,7 +23,8 @@ struct NcclMeasured {
   /// LL sends a flag of 4 bytes with each 4 bytes (S. Jeaugey, Massively scale your deep learning
   /// training with NCCL 2.4, 2019); NCCL counts with 1/2 from 2.22 on and with 1/4 before.
   double ll = 0.5;
-  /// Of NVLink's rate, for LL128: its threads load and store every line, and do not keep up.
+  /// Of NVLink's rate, for LL128 before Hopper: its threads load and store every line, and do not
+  /// keep up. Hopper's do: what NCCL counts (NcclConstants::ring_ll128), and its latencies, hold.
   double ll128_nvlink = 0.62;
   /// Of the other links' rate: 120 of 128 bytes are payload (same source as `ll`).
   double ll128_other = 120.0 / 128;

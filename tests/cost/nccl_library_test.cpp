@@ -256,6 +256,21 @@ TEST_CASE("A call that is waited for takes the host's time before its kernel", "
         Approx((queued + 21_us).count()));
 }
 
+TEST_CASE("LL128 takes Hopper what NCCL counts, and earlier GPUs longer", "[cost][nccl]") {
+  const auto cluster = dgx1v(1);
+  const Placement ranks = packed_placement(*cluster, 8);
+  const auto of_nothing = [&](const NcclGpu& gpu) {
+    NcclOptions wanted = nccl_options({2, 28}, gpu);
+    wanted.algorithms = {NcclAlgorithm::ring};
+    wanted.protocols = {NcclProtocol::ll128};
+    return alone(NcclLibrary(cluster, wanted), ranks, Bytes{0}).count();
+  };
+  // NCCL v2.28.9, src/graph/tuning.cc: 14 us and 1.9 us for each of 14 hops.
+  CHECK(of_nothing(h100) == Approx((14 + 14 * 1.9) * 1e-6));
+  const double fitted = nccl_measured.ll128_base_us + 14 * nccl_measured.ll128_nvlink_hop_us;
+  CHECK(of_nothing(v100) == Approx(fitted * 1e-6));
+}
+
 TEST_CASE("LL128 wants one generation of GPUs that NCCL knows it on", "[cost][nccl]") {
   const auto cluster = dgx1v(1);
   const Placement ranks = packed_placement(*cluster, 8);
