@@ -12,7 +12,7 @@ packages=(
   catch2 libbenchmark-dev                                 # tests
   graphviz                                                # draws topologies, at run time
 )
-ci_packages=(ccache clang clang-format clang-tidy dpkg-dev file)  # the last two: cpack -G DEB
+ci_packages=(ccache clang clang-format clang-tidy lld dpkg-dev file)  # the last two: cpack -G DEB
 
 case "${1-}" in
   '') ;;

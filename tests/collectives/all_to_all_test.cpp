@@ -107,7 +107,7 @@ TEST_CASE("Ranks dealt out machine by machine are sampled to 2 %", "[collectives
         Approx(test::engine_time(cluster, exact, 256_MiB, {})).epsilon(0.02));
 }
 
-TEST_CASE("On few wide machines an all-to-all stays exact", "[collectives]") {
+TEST_CASE("On few wide machines an all-to-all stays exact", "[collectives][long]") {
   // 513 ranks on 3 machines of 171: most shifts cross partly, no sample of 10 stands for them.
   const auto node = std::make_shared<const NodeGraph>(test::pcie_node(171, 1));
   const Cluster cluster = test::cluster_of({node, node, node});

@@ -288,7 +288,7 @@ TEST_CASE("More bytes never take less time", "[collectives][bounds]") {
 }
 
 TEST_CASE("More latency never takes less time, and more bandwidth never more",
-          "[collectives][bounds]") {
+          "[collectives][bounds][long]") {
   const bool is_ports = GENERATE(false, true);  // of the ports alone, or of every link
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     const double factor = 1 + static_cast<double>(seed % 7);

@@ -107,18 +107,19 @@ constexpr BytesPerSecond slow{1e9};
 
 }  // namespace
 
-TEST_CASE("32 or 16 workers stand for 64 within 3 % where compute decides", "[train][thinning]") {
+TEST_CASE("32 or 16 workers stand for 64 within 3 % where compute decides",
+          "[train][thinning][long]") {
   hold({"ps_async", PsAsync::read, fast});
   hold({"kungfu_pair_averaging", KungfuPairAveraging::read, fast});
 }
 
 TEST_CASE("32 or 16 workers stand for 64 within 3 % at parameter servers on slow links",
-          "[train][thinning]") {
+          "[train][thinning][long]") {
   hold({"ps_async", PsAsync::read, slow});
 }
 
 TEST_CASE("32 or 16 workers stand for 64 within 3 % at a bounded staleness on slow links",
-          "[train][thinning]") {
+          "[train][thinning][long]") {
   hold({"ssp", Ssp::read, slow});
 }
 
