@@ -321,7 +321,7 @@ TEST_CASE("More latency never takes less time, and more bandwidth never more",
 }
 
 TEST_CASE("Time is latency for no bytes and bytes over bandwidth for very many",
-          "[collectives][bounds]") {
+          "[collectives][bounds][long]") {
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     const test::RandomCluster on = test::random_cluster(seed);
     const test::RandomCluster later = test::random_cluster(seed, {.latency = 3});
