@@ -30,6 +30,10 @@ std::int64_t femtoseconds(double seconds) {
   return std::llround(seconds * 1e15);
 }
 
+std::span<const LinkId> path_of(const Pattern& pattern, const PatternFlow& flow) {
+  return std::span(pattern.path_links).subspan(flow.path_begin, flow.path_size);
+}
+
 class Builder {
  public:
   Builder(std::span<const ClusterLink> links, std::span<const Pattern> patterns,
@@ -40,8 +44,7 @@ class Builder {
     graph_.before_begin.push_back(0);
     graph_.pattern_count = static_cast<int>(patterns.size());
     for (int p = 0; p < graph_.pattern_count; ++p) {
-      const Pattern& pattern = patterns[static_cast<std::size_t>(p)];
-      for (const Phase& phase : pattern.phases) add_phase(p, pattern, phase);
+      add_pattern(p, patterns[static_cast<std::size_t>(p)]);
     }
   }
 
@@ -82,9 +85,32 @@ class Builder {
     graph_.before_begin.reserve(flows + 1);
   }
 
+  void add_pattern(int id, const Pattern& pattern) {
+    const auto is_same = [&](const PatternFlow& a, const PatternFlow& b) {
+      return a.source == b.source && a.destination == b.destination && a.share == b.share &&
+             a.group == b.group && std::ranges::equal(path_of(pattern, a), path_of(pattern, b));
+    };
+    std::vector<const Phase*> added;
+    const std::size_t first = graph_.phases.size();
+    for (const Phase& phase : pattern.phases) {
+      if (phase.flows.empty()) continue;
+      assert(phase.steps >= 1);
+      const auto same = std::ranges::find_if(added, [&](const Phase* other) {
+        return other->coupling == phase.coupling &&
+               std::ranges::equal(other->flows, phase.flows, is_same);
+      });
+      if (same == added.end()) {
+        add_phase(id, pattern, phase);
+      } else {
+        graph_.phases.push_back(
+            graph_.phases[first + static_cast<std::size_t>(same - added.begin())]);
+        graph_.phases.back().steps = phase.steps;
+      }
+      added.push_back(&phase);
+    }
+  }
+
   void add_phase(int pattern_id, const Pattern& pattern, const Phase& phase) {
-    if (phase.flows.empty()) return;
-    assert(phase.steps >= 1);
     if (separate_phases_ || graph_.parts.empty()) graph_.parts.push_back(graph_.end());
     kind_index_.clear();
     group_index_.clear();
@@ -127,7 +153,7 @@ class Builder {
   }
 
   void add_flow(const Pattern& pattern, const PatternFlow& flow) {
-    const auto path = std::span(pattern.path_links).subspan(flow.path_begin, flow.path_size);
+    const auto path = path_of(pattern, flow);
     const int connections = pattern.connections;
     assert(!path.empty() && flow.share > 0 && connections >= 0);
     double latency = 0;

@@ -26,7 +26,7 @@ struct FlowKind {
   bool operator==(const FlowKind&) const = default;
 };
 
-/// A phase of a pattern and its flows.
+/// A phase of a pattern and its flows; phases of a pattern that are the same have the same.
 struct PhaseRange {
   int pattern = 0;
   std::uint32_t flow_begin = 0;
@@ -66,7 +66,7 @@ struct FlowGraph {
   std::vector<FlowKind> kinds;
   std::size_t links_used = 0;      ///< different ones of the cluster
   std::vector<PhaseRange> phases;  ///< phases without flows are left out
-  std::vector<GraphPart> parts;    ///< a part a phase when phases are separate, else one of all
+  std::vector<GraphPart> parts;    ///< a part for a phase's flows when separate, else one of all
   int pattern_count = 0;
 
   /// Where a part that comes next would begin.

@@ -102,6 +102,20 @@ class Builder {
 
  private:
   void add_phase(const PhaseRange& range) {
+    PatternClasses& pattern = result_.patterns[static_cast<std::size_t>(range.pattern)];
+    const auto [told, is_new] = told_.try_emplace(range.flow_begin, Told{pattern.phases.size()});
+    if (is_new) {
+      pattern.phases.push_back(tell(range, told->second.seconds_per_byte));
+    } else {
+      PhaseClasses again = pattern.phases[told->second.phase];
+      again.steps = range.steps;
+      pattern.phases.push_back(std::move(again));
+    }
+    pattern.seconds_per_byte += told->second.seconds_per_byte;
+  }
+
+  /// @param seconds_per_byte  is set to that of its bottleneck.
+  PhaseClasses tell(const PhaseRange& range, double& seconds_per_byte) {
     PhaseClasses phase{range.coupling, range.steps, {}};
     std::vector<std::uint32_t> classes;
     for (std::uint32_t flow = range.flow_begin; flow < range.flow_end; ++flow) {
@@ -119,9 +133,8 @@ class Builder {
         phase.groups.push_back({.members = {{id, 1}}, .flows = 1, .stages = {}, .coupled = {}});
       }
     }
-    PatternClasses& pattern = result_.patterns[static_cast<std::size_t>(range.pattern)];
-    pattern.seconds_per_byte += weigh_rows(classes);
-    pattern.phases.push_back(std::move(phase));
+    seconds_per_byte = weigh_rows(classes);
+    return phase;
   }
 
   /// Counts a flow if its group is the one that tells of its class, the first of it.
@@ -186,6 +199,11 @@ class Builder {
   std::vector<GroupEntry> groups_;
   std::vector<std::uint32_t> member_;  ///< flow class -> index in GroupClass::members
   std::vector<std::uint32_t> stage_;   ///< flow -> index in GroupClass::stages
+  struct Told {
+    std::size_t phase = 0;  ///< of the pattern
+    double seconds_per_byte = 0;
+  };
+  std::map<std::uint32_t, Told> told_;  ///< by first flow
   Quotient result_;
 };
 
@@ -215,8 +233,8 @@ bool moves_equally(const GroupClass& group, const std::vector<FlowClass>& classe
 }  // namespace
 
 bool Quotient::couple() {
-  // Old column -> new one: that of its group, or its own.
-  std::vector<std::uint32_t> renamed(problem.columns.size());
+  // Old column -> new one: that of its group, or its own. Phases that are the same have the same.
+  std::vector<std::uint32_t> renamed(problem.columns.size(), none);
   std::uint32_t columns = 0;
   bool any = false;
   for (PatternClasses& pattern : patterns) {
@@ -225,16 +243,20 @@ bool Quotient::couple() {
         const bool couples =
             phase.coupling != Coupling::independent && moves_equally(group, flow_classes);
         any = any || couples;
+        const auto column_of = [&](const GroupClass::Member& member) -> std::uint32_t& {
+          return renamed[flow_classes[member.flow_class].column];
+        };
+        const std::uint32_t& first = column_of(group.members.front());
+        if (first == none) {
+          for (const GroupClass::Member& member : group.members) {
+            column_of(member) = couples ? columns : columns++;
+          }
+          if (couples) ++columns;
+        }
         if (couples) {
-          const FlowClass& first = flow_classes[group.members.front().flow_class];
-          group.coupled = {.column = columns, .share = first.kind.share};
+          const FlowClass& flow = flow_classes[group.members.front().flow_class];
+          group.coupled = {.column = first, .share = flow.kind.share};
         }
-        const std::uint32_t for_each = couples ? 0 : 1;
-        for (const GroupClass::Member& member : group.members) {
-          renamed[flow_classes[member.flow_class].column] = columns;
-          columns += for_each;
-        }
-        columns += 1 - for_each;
       }
     }
   }

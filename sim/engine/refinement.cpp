@@ -130,14 +130,19 @@ void Refiner::split_by_degree() {
 /// Of the classes of flows, and of those of links and groups, one need not be looked at: degrees
 /// are equal within a class, so that counts towards it follow from those towards the others. It is
 /// the one with most neighbours to count; the others wait with the fewest on top of the stack,
-/// since what is split before its turn is counted once.
+/// since what is split before its turn is counted once. Nor need all groups together, where every
+/// flow is in one.
 void Refiner::stack_all_but_largest() {
   const auto first_of = [this](ClassId id) { return order_[classes_[id].begin]; };
   const auto neighbours = [&](ClassId id) { return classes_[id].size * degree_of(first_of(id)); };
+  const std::uint32_t groups = nodes_ - first_group();
+  const bool all_grouped = begins_[nodes_] - begins_[first_group()] == flows_;
   stack_.clear();
   for (ClassId id = 0; id < classes_.size(); ++id) {
     classes_[id].waits = false;
-    if (classes_[id].size > 0) stack_.push_back(id);
+    const std::uint32_t size = classes_[id].size;
+    if (size == 0 || (all_grouped && first_of(id) >= first_group() && size == groups)) continue;
+    stack_.push_back(id);
   }
   std::stable_sort(stack_.begin(), stack_.end(),
                    [&](ClassId a, ClassId b) { return neighbours(a) > neighbours(b); });

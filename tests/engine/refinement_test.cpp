@@ -150,6 +150,7 @@ TEST_CASE("Phases that are refined one by one have the classes of all at once",
   links[5].capacity *= 4;
   Pattern pattern = toy::ring(toy::ranks(16), 3);
   pattern.phases.push_back(pattern.phases.front());
+  for (PatternFlow& flow : pattern.phases.back().flows) flow.share /= 2;
   FlowGraph graph = make_flow_graph(links, std::vector{pattern, toy::ring(toy::ranks(8))}, true);
   REQUIRE(graph.parts.size() == 3);
   const Partition by_phase = refine(graph);
@@ -161,6 +162,35 @@ TEST_CASE("Phases that are refined one by one have the classes of all at once",
   CHECK(by_phase.flow_classes == at_once.flow_classes);
   CHECK(by_phase.link_classes == at_once.link_classes);
   CHECK(by_phase.group_classes == at_once.group_classes);
+}
+
+TEST_CASE("Phases that are the same share their flows", "[engine][refinement]") {
+  const auto links = toy::star(16, bandwidth, latency);
+  Pattern pattern = toy::ring(toy::ranks(16), 3);
+  const auto bound = [&](const Pattern& of) {
+    const FlowGraph graph = make_flow_graph(links, std::vector{of});
+    return make_quotient(graph, refine(graph)).patterns.at(0).seconds_per_byte;
+  };
+  const double once = bound(pattern);
+  pattern.phases.push_back(pattern.phases.front());
+  pattern.phases.push_back(pattern.phases.front());
+  std::swap(pattern.phases.back().flows.front(), pattern.phases.back().flows.back());
+  pattern.phases[1].steps *= 2;
+  const FlowGraph graph = make_flow_graph(links, std::vector{pattern}, true);
+  REQUIRE(graph.phases.size() == 3);
+  CHECK(graph.parts.size() == 2);  // the third lists its flows in another order
+  CHECK(graph.phases[1].flow_begin == graph.phases[0].flow_begin);
+  CHECK(graph.phases[1].flow_end == graph.phases[0].flow_end);
+  CHECK(graph.phases[1].steps == 2 * graph.phases[0].steps);
+  CHECK(bound(pattern) == Approx(3 * once).epsilon(1e-12));
+  Quotient quotient = make_quotient(graph, refine(graph));
+  REQUIRE(quotient.couple());
+  CHECK(quotient.problem.columns.size() == 2);
+  const auto column = [&](std::size_t phase) {
+    return quotient.patterns.at(0).phases.at(phase).groups.at(0).coupled.value().column;
+  };
+  CHECK(column(1) == column(0));
+  CHECK(column(2) != column(0));
 }
 
 TEST_CASE("A quotient keeps one row for links that limit the same flows", "[engine][refinement]") {
