@@ -40,10 +40,11 @@ bool has_staleness(const ComparisonRow& row) {
 std::string line_of(const ComparisonRow& row, std::size_t width, bool staleness,
                     const std::string& baseline) {
   const Json& r = row.result;
-  const std::string gain = row.name == baseline
-                               ? "baseline"
-                               : fmt::format("{:.2f} [{:.2f}, {:.2f}]", row.speed_up.mean,
-                                             row.speed_up.low, row.speed_up.high);
+  std::string gain = row.name == baseline ? "baseline" : "-";
+  if (row.speed_up && row.name != baseline) {
+    gain = fmt::format("{:.2f} [{:.2f}, {:.2f}]", row.speed_up->mean, row.speed_up->low,
+                       row.speed_up->high);
+  }
   std::string text =
       fmt::format("{:>4}  {:<{}}{:>12.2f}{:>13.1f}{:>14.2f}{:>12}{:>21}", row.rank, row.name, width,
                   1e3 * r["iteration_time_s"]["mean"].get<double>(), throughput(row),
@@ -78,6 +79,10 @@ std::string notes(std::span<const ComparisonRow> rows) {
 }
 
 }  // namespace
+
+Json SpeedUp::json() const {
+  return {{"mean", mean}, {"low", low}, {"high", high}};
+}
 
 void rank_rows(std::vector<ComparisonRow>& rows, const std::string& baseline) {
   std::stable_sort(rows.begin(), rows.end(), [](const ComparisonRow& a, const ComparisonRow& b) {
@@ -127,10 +132,10 @@ nlohmann::ordered_json comparison_json(std::span<const ComparisonRow> rows,
     entry["label"] = row.name;
     if (row.rank > 0) {
       entry["rank"] = row.rank;
-      entry["speed_up"] = {{"over", baseline},
-                           {"mean", row.speed_up.mean},
-                           {"low", row.speed_up.low},
-                           {"high", row.speed_up.high}};
+      if (row.speed_up) {
+        entry["speed_up"] = {{"over", baseline}};
+        entry["speed_up"].update(row.speed_up->json());
+      }
     } else {
       entry["error"] = row.error;
     }
@@ -145,8 +150,7 @@ std::vector<ResultRow> comparison_rows(std::span<const ComparisonRow> rows) {
     Json result = row.result;
     if (row.rank > 0) {
       result["rank"] = row.rank;
-      result["speed_up"] = {
-          {"mean", row.speed_up.mean}, {"low", row.speed_up.low}, {"high", row.speed_up.high}};
+      if (row.speed_up) result["speed_up"] = row.speed_up->json();
     }
     list.push_back({{{"label", row.name}}, std::move(result), row.error});
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,6 +18,8 @@ struct SpeedUp {
   double mean = 1;
   double low = 1;
   double high = 1;
+
+  [[nodiscard]] nlohmann::ordered_json json() const;
 };
 
 /// One strategy of a comparison.
@@ -25,13 +28,13 @@ struct ComparisonRow {
   /// gradwire.result/1, and of a run with compute faster and slower by `compute_error` the mean
   /// iterations (`at_compute`: error, faster_s, slower_s); null where there is none
   nlohmann::ordered_json result;
-  std::string error;  ///< why there is none, "" where there is one
-  int rank = 0;       ///< by throughput, from 1; 0 where there is no result
-  SpeedUp speed_up;   ///< of its throughput over the baseline's
+  std::string error;                ///< why there is none, "" where there is one
+  int rank = 0;                     ///< by throughput, from 1; 0 where there is no result
+  std::optional<SpeedUp> speed_up;  ///< of its throughput over the baseline's, where both are there
 };
 
 /// Ranks the rows by throughput, best first (equal ones by name); those without a result come last,
-/// in their order. Speed-ups are over the row named `baseline`; they stay 1 where it has no result.
+/// in their order. Speed-ups are over the row named `baseline`, where that has a result.
 void rank_rows(std::vector<ComparisonRow>& rows, const std::string& baseline);
 
 /// The ranked table; below it the warnings that some rows have and others not, and what cannot run

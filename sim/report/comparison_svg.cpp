@@ -75,10 +75,10 @@ std::string bar(const ComparisonRow& row, double left, double y, double scale, b
         x, y, width, bar_height, share.colour, share.name, 1e3 * seconds_of(row.result, share));
     x += width;
   }
-  return text +
-         fmt::format(R"(<text x="{:.1f}" y="{:.1f}" fill="#555555">{:.1f} ms  ×{:.2f}</text>)"
-                     "\n",
-                     x + 8, middle, iteration_ms(row), row.speed_up.mean);
+  const std::string gain = row.speed_up ? fmt::format("  ×{:.2f}", row.speed_up->mean) : "";
+  return text + fmt::format(R"(<text x="{:.1f}" y="{:.1f}" fill="#555555">{:.1f} ms{}</text>)"
+                            "\n",
+                            x + 8, middle, iteration_ms(row), gain);
 }
 
 }  // namespace

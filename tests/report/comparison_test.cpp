@@ -42,13 +42,13 @@ TEST_CASE("Strategies are ranked by throughput, those that cannot run last", "[r
 TEST_CASE("A speed-up lies between those with compute faster and slower, under both strategies",
           "[report][compare]") {
   // 0.1 s / 0.08 s = 1.25; with faster compute 0.095 / 0.07 = 1.357, with slower 0.11 / 0.1 = 1.1.
-  const SpeedUp fast = ranked()[0].speed_up;
+  const SpeedUp fast = ranked()[0].speed_up.value();
   CHECK(fast.mean == Approx(1.25));
   CHECK(fast.low == Approx(1.1));
   CHECK(fast.high == Approx(0.095 / 0.07));
   // 0.1 / 0.2 = 0.5, 0.095 / 0.17 = 0.559, 0.11 / 0.24 = 0.458.
-  CHECK(ranked()[2].speed_up.low == Approx(0.11 / 0.24));
-  const SpeedUp itself = ranked()[1].speed_up;
+  CHECK(ranked()[2].speed_up.value().low == Approx(0.11 / 0.24));
+  const SpeedUp itself = ranked()[1].speed_up.value();
   CHECK(itself.low == 1);
   CHECK(itself.high == 1);
 }
@@ -64,6 +64,16 @@ TEST_CASE("The table tells what cannot run below it, and staleness where there i
   const std::string stale = comparison_table(rows, "ddp");
   CHECK_THAT(stale, Catch::ContainsSubstring("staleness\n"));
   CHECK_THAT(stale, Catch::ContainsSubstring("       3.50\n"));
+}
+
+TEST_CASE("Without the baseline's result there is no speed-up", "[report][compare]") {
+  auto rows = ranked();
+  for (ComparisonRow& row : rows) row.speed_up.reset();
+  rank_rows(rows, "bsp");
+  CHECK_FALSE(rows[0].speed_up);
+  CHECK_THAT(comparison_table(rows, "bsp"), !Catch::ContainsSubstring("1.00"));
+  CHECK_FALSE(comparison_json(rows, "bsp")["results"][0].contains("speed_up"));
+  CHECK(comparison_svg(rows, "bsp", "title").find("×") == std::string::npos);
 }
 
 TEST_CASE("A comparison's JSON has rank and speed-up, or the error", "[report][compare]") {
