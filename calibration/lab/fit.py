@@ -18,6 +18,18 @@ import models
 
 STEP_BYTES = 4096  # the least all-reduce measured
 HEAD = "# Made by calibration/lab/lab.py fit; do not edit.\n"
+# Mode of an experiment -> method of its row, and the strategy that predicts it. A connection carries
+# one message after the other: in_flight.
+METHODS = {
+    "ddp": ("DDP", '{name: ddp, version: "1.13"}'),
+    "no_overlap": ("no overlap", "{name: bsp}"),
+    "fp16": ("DDP, fp16", '{name: ddp, version: "1.13", compression: {name: fp16}}'),
+    "powersgd": ("DDP, PowerSGD", '{name: powersgd, version: "1.13", start_powerSGD_iter: 2}'),
+    "ps_sync": ("PS, synchronous", "{name: ps_sync, message: 1 MiB, in_flight: 1, pull: variable, "
+                                   "forward_wait: all}"),
+    "ps_async": ("PS, asynchronous", "{name: ps_async, message: 1 MiB, in_flight: 1, "
+                                     "pull: variable}"),
+}
 
 
 def read_records(folder):
@@ -103,20 +115,28 @@ def kept(record):
     return short
 
 
-def row_text(group_rows, experiment_id, role, gate):
+def row_text(group_rows, experiment_id, role, gate, alone_ms):
     experiments = [experiment for experiment, _ in group_rows]
     network = group_rows[0][1]["network"]
     first = experiments[0]
     times = [p50_ms(experiment) for experiment in experiments]
-    method = "no overlap" if first["mode"] == "no_overlap" else "DDP"
+    nodes = network["hosts"] - first.get("servers", 0)
     changes = []
-    if first["mode"] == "ddp":
+    if "bucket_cap_mib" in first:
         changes.append(f"strategy.bucket_cap: {first['bucket_cap_mib']} MiB")
+    if "passes" in first:
+        changes.append(f"strategy.grad_accumulation: {first['passes']}")
+    if "powersgd_rank" in first:
+        changes.append(f"strategy.matrix_approximation_rank: {first['powersgd_rank']}")
     if "slow" in first:
         rank, factor = next(iter(first["slow"].items()))
         changes.append(f"stragglers: [{{ranks: [{rank}], compute: {factor}}}]")
-    text = (f"      - {{id: {experiment_id}, model: {first['model']}, method: {method}, "
-            f"nodes: {network['hosts']}, gpus_per_node: 1, measured: {statistics.median(times):.2f}")
+    if "servers" in first:
+        changes += [f"strategy.servers: {{count: {first['servers']}, placement: separate}}",
+                    f"profile.iteration_time: {alone_ms:.2f} ms", "run.iterations: 12"]
+    text = (f"      - {{id: {experiment_id}, model: {first['model']}, "
+            f"method: \"{METHODS[first['mode']][0]}\", "
+            f"nodes: {nodes}, gpus_per_node: 1, measured: {statistics.median(times):.2f}")
     if len(times) > 1:
         text += f", stdev: {statistics.stdev(times):.2f}"
     text += f", role: {role}, gate: {gate}"
@@ -126,17 +146,25 @@ def row_text(group_rows, experiment_id, role, gate):
 
 
 def groups_of(records):
-    """(hosts, rate, uplink) -> experiment id -> [(experiment, record)], without compute alone."""
+    """(hosts, rate, ...) -> experiment id -> [(experiment, record)], without compute alone."""
     groups = {}
     for record in records:
         network = record["network"]
         key = (network["hosts"], network["rate_mbit"], network["uplink_mbit"] or 0,
-               network.get("interleaved", False))
+               network.get("interleaved", False), tuple(network.get("slow") or ()),
+               record["training"][0].get("servers", 0))
         for experiment in record["training"]:
-            if experiment["mode"] != "compute":
+            if experiment["mode"] in METHODS:
                 rows = groups.setdefault(key, {}).setdefault(experiment["id"], [])
                 rows.append((experiment, record))
     return groups
+
+
+def alone_ms(records, model):
+    """What a worker of parameter servers takes by itself."""
+    times = [p50_ms(experiment) for record in records for experiment in record["training"]
+             if experiment["mode"] == "alone" and experiment["model"] == model]
+    return statistics.median(times) if times else 0
 
 
 def series_text(records, share, step):
@@ -165,6 +193,7 @@ scenario:
   cluster: {{node: host_1gpu, fabric: {{kind: single_switch, link: {{bandwidth: {share * 300:.2f} Mbit/s, latency: 0 us, kind: tcp}}}}}}
   collective: {{library: gloo, tensors: host, step: {step:.1f} us}}
   gpu: {{memory_efficiency: 100 %}}
+  jitter: {{rank: 0 %}}   # hosts of one machine
   run: {{iterations: 2, warmup: 2}}
 gates:
   fit: {{median: 2 %, worst: 6 %}}
@@ -174,11 +203,19 @@ calibrate:
   - {{key: gpu.memory_bandwidth, from: 1 GB/s, to: 30 GB/s}}
 models:"""]
     for name in models.MODELS:
-        lines.append(f"  {name}: {{set: {{profile: lab/{name}.yaml}}}}")
-    lines += ["methods:", '  DDP: {set: {strategy: {name: ddp, version: "1.13"}}}',
-              "  no overlap: {set: {strategy: {name: bsp}}}", "groups:"]
-    for (hosts, rate, uplink, interleaved), experiments in sorted(groups_of(records).items()):
+        lines.append(f"  {name}: {{set: {{profile: {{file: lab/{name}.yaml}}}}}}")
+    groups = groups_of(records)
+    lines.append("methods:")
+    made = {experiment["mode"] for rows in groups.values() for pairs in rows.values()
+            for experiment, _ in pairs}
+    for mode, (method, strategy) in METHODS.items():
+        if mode in made:
+            lines.append(f'  "{method}": {{set: {{strategy: {strategy}}}}}')
+    lines.append("groups:")
+    for (hosts, rate, uplink, interleaved, slow, servers), experiments in sorted(groups.items()):
         name = f"{hosts} host{'s' if hosts > 1 else ''}, {rate} Mbit/s"
+        if servers:
+            name += f", {servers} of them server{'s' if servers > 1 else ''}"
         changes = []
         if rate != 300:
             changes.append(f"cluster.fabric.link.bandwidth: {share * rate:.2f} Mbit/s")
@@ -189,6 +226,13 @@ models:"""]
                            f"oversubscription: {half * rate / uplink:g}, trunk: {{bandwidth: {share * uplink:.6f} "
                            f"Mbit/s, latency: 0 us}}, link: {{bandwidth: {share * rate:.6f} "
                            "Mbit/s, latency: 0 us, kind: tcp}}")
+        if slow:
+            name += f", one at {slow[1]} Mbit/s"
+            parts = [(slow[0], rate), (1, slow[1]), (hosts - slow[0] - 1, rate)]
+            listed = ", ".join(f"{{node: host_1gpu, nodes: {nodes}, link: {{bandwidth: "
+                               f"{share * speed:.2f} Mbit/s, latency: 0 us, kind: tcp}}}}"
+                               for nodes, speed in parts if nodes)
+            changes.append(f"cluster: {{groups: [{listed}], fabric: {{kind: single_switch}}}}")
         if interleaved:
             name += ", ranks alternate"
             order = [f"node{rank // 2 + (rank % 2) * hosts // 2}.gpu0" for rank in range(hosts)]
@@ -198,9 +242,12 @@ models:"""]
             lines.append("    set: {" + ", ".join(changes) + "}")
         lines.append("    rows:")
         role = "calibrate" if hosts == 1 else "score"
-        gate = "lab" if hosts == 8 else "fit"
         for experiment_id, rows in experiments.items():
-            lines.append(row_text(rows, experiment_id, role, gate))
+            mode, model = rows[0][0]["mode"], rows[0][0]["model"]
+            gate = "servers" if servers else "lab" if hosts == 8 else "fit"
+            if mode in ("fp16", "powersgd"):
+                gate = "compression"
+            lines.append(row_text(rows, experiment_id, role, gate, alone_ms(records, model)))
     return "\n".join(lines) + "\n"
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """PyTorch DDP over Gloo on emulated hosts of one machine: measure, and fit.
 
-  lab.py measure -o DIR [--repeats N] [--only fit|test|racks]   records; as root, needs python3-torch
+  lab.py measure -o DIR [--repeats N] [--only PART]       records; as root, needs python3-torch
   lab.py mpi -o DIR --gradwire PROGRAM                    Open MPI's all-reduce on 2 and 4 hosts
   lab.py fit DIR -o OUT                                   records -> profiles and a series' file
 
@@ -31,6 +31,9 @@ TEST_HOSTS = 8
 CAPS = [1, 5, 25]
 # Two racks: Mbit/s of the cable between, and whether neighbours of the ring are in the same rack.
 RACKS = [(300, False), (150, False), (600, True)]
+SLOW_LINK = (5, 100)  # host, Mbit/s
+POWERSGD_RANKS = [1, 4]
+SERVERS = [(2, 1), (4, 1), (4, 2), (6, 2)]  # workers, parameter servers, a host each
 ITERATIONS, WARMUP = 12, 3
 GOODPUT_S = 2.5  # a plain socket sends so long
 BUDGET_S = 1.5   # for each size of a collective
@@ -45,9 +48,12 @@ MPI_NICE = "-10"  # not SCHED_RR: ranks poll, and would keep all others from the
 MPI_SIZES = "64KiB:16MiB:x4"
 
 
-def experiment(place, model, mode, cap=None, slow=None):
+def experiment(place, model, mode, cap=None, slow=None, **more):
     name = f"{model}-{place}-{mode}"
-    entry = {"model": model, "mode": mode, "iterations": ITERATIONS, "warmup": WARMUP}
+    entry = {"model": model, "mode": mode, "iterations": ITERATIONS, "warmup": WARMUP, **more}
+    for key in ("passes", "powersgd_rank"):
+        if key in more:
+            name += f"{more[key]}"
     if cap:
         name += f"-cap{cap}"
         entry["bucket_cap_mib"] = cap
@@ -73,6 +79,7 @@ class Campaign:
     network: dict  # arguments of Network
     experiments: list
     collectives: bool = False  # whether they are timed
+    script: str = "rank_training.py"
 
 
 def campaigns_of_fit():
@@ -105,7 +112,31 @@ def campaigns_of_racks():
         yield Campaign(place, network, overlapping(place, MODELS[:1], [1, 5]))
 
 
-CAMPAIGNS = {"fit": campaigns_of_fit, "test": campaigns_of_test, "racks": campaigns_of_racks}
+def campaigns_of_variants():
+    place, (resnet, vgg, _) = f"{TEST_HOSTS}x{RATE}", MODELS
+    listed = [experiment(place, resnet, "ddp", 5, passes=2)]
+    listed += [experiment(place, model, "fp16", 5) for model in (resnet, vgg)]
+    # The hook waits for an all-reduce in a callback, on one of Gloo's two threads: with the few large
+    # buckets of VGG-16 it hangs.
+    listed += [experiment(place, resnet, "powersgd", 5, powersgd_rank=rank)
+               for rank in POWERSGD_RANKS]
+    yield Campaign(place, {"hosts": TEST_HOSTS, "rate_mbit": RATE}, listed)
+    place += f"-slow{SLOW_LINK[1]}"
+    listed = overlapping(place, [resnet], [1, 5]) + overlapping(place, [vgg], [5])
+    yield Campaign(place, {"hosts": TEST_HOSTS, "rate_mbit": RATE, "slow": SLOW_LINK}, listed)
+
+
+def campaigns_of_servers():
+    for workers, servers in SERVERS:
+        place = f"{workers}+{servers}x{RATE}"
+        listed = [experiment(place, MODELS[0], mode, servers=servers)
+                  for mode in ("alone", "ps_sync", "ps_async")]
+        yield Campaign(place, {"hosts": workers + servers, "rate_mbit": RATE}, listed,
+                       script="rank_servers.py")
+
+
+CAMPAIGNS = {"fit": campaigns_of_fit, "test": campaigns_of_test, "racks": campaigns_of_racks,
+             "variants": campaigns_of_variants, "servers": campaigns_of_servers}
 
 
 def interpreter():
@@ -142,7 +173,7 @@ def record(campaign, network, python, folder):
     if network.hosts > 1:
         made.update(ranks("rank_goodput.py", GOODPUT_S, timeout_s=30))
     experiments.write_text(json.dumps(campaign.experiments))
-    made["training"] = ranks("rank_training.py", experiments, timeout_s=900)
+    made["training"] = ranks(campaign.script, experiments, timeout_s=900)
     experiments.unlink()
     if campaign.collectives:
         made["collectives"] = []

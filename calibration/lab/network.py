@@ -44,12 +44,15 @@ class Network:
     """`hosts` namespaces h0, h1, ... with eth0 at `rate_mbit` each way, of Ethernet frames.
 
     With uplink_mbit the first and the second half of the hosts are two racks, joined by one cable;
-    `interleaved`: the even and the odd hosts.
+    `interleaved`: the even and the odd hosts. `slow`: (host, Mbit/s), one with a slower link.
     """
 
-    def __init__(self, hosts, rate_mbit, uplink_mbit=None, interleaved=False):
+    def __init__(self, hosts, rate_mbit, uplink_mbit=None, interleaved=False, slow=None):
         self.hosts, self.rate_mbit, self.uplink_mbit = hosts, rate_mbit, uplink_mbit
-        self.interleaved = interleaved
+        self.interleaved, self.slow = interleaved, slow
+
+    def rate_of(self, host):
+        return self.slow[1] if self.slow and self.slow[0] == host else self.rate_mbit
 
     def rack(self, host):
         if not self.uplink_mbit:
@@ -81,8 +84,8 @@ class Network:
                   GSO_BYTES, "up")
             shell("ip", "netns", "exec", name, "sysctl", "-qw",
                   "net.ipv4.tcp_congestion_control=cubic", "net.ipv4.tcp_no_metrics_save=1")
-            shape("eth0", self.rate_mbit, host)
-            shape(f"p{host}", self.rate_mbit)
+            shape("eth0", self.rate_of(host), host)
+            shape(f"p{host}", self.rate_of(host))
         time.sleep(1)  # until the bridge forwards
         return self
 
@@ -96,7 +99,7 @@ class Network:
 
     def describe(self):
         return {"hosts": self.hosts, "rate_mbit": self.rate_mbit, "uplink_mbit": self.uplink_mbit,
-                "interleaved": self.interleaved,
+                "interleaved": self.interleaved, "slow": self.slow,
                 "mtu_bytes": MTU_BYTES, "gso_bytes": GSO_BYTES, "burst_s": BURST_S,
                 "queue_s": QUEUE_S, "congestion_control": "cubic"}
 

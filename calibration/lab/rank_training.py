@@ -6,9 +6,12 @@ Each parameter tensor is an autograd Function that sleeps for its time; hooks, b
 rebuilding, overlap, Gloo and the kernel's TCP are the real ones. Modes of an experiment:
   compute     DDP under no_sync: what forward and backward take, tensor by tensor
   ddp         DistributedDataParallel with `bucket_cap_mib`
+  fp16        the same with fp16_compress_hook
+  powersgd    the same with powerSGD_hook, of `powersgd_rank`
   no_overlap  each gradient is copied into one buffer by its hook; the buffer is all-reduced after
               backward
-`slow` is {rank: factor on its compute}.
+`slow` is {rank: factor on its compute}; of `passes` forward and backward of an iteration, all but the
+last are under no_sync.
 """
 
 import contextlib
@@ -21,11 +24,13 @@ import time
 
 import torch
 import torch.distributed as dist
+from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
 from torch.nn.parallel import DistributedDataParallel
 
 import models
 
 clock = time.perf_counter
+POWERSGD_START = 2  # iterations without compression; the hook wants more than one
 
 
 class Sleeping(torch.autograd.Function):
@@ -91,6 +96,12 @@ def run(experiment, rank, world):
     else:
         cap = experiment.get("bucket_cap_mib", 25)
         model = DistributedDataParallel(net, bucket_cap_mb=cap)
+    if mode == "fp16":
+        model.register_comm_hook(None, default_hooks.fp16_compress_hook)
+    elif mode == "powersgd":
+        state = powerSGD_hook.PowerSGDState(None, experiment["powersgd_rank"],
+                                            start_powerSGD_iter=POWERSGD_START)
+        model.register_comm_hook(state, powerSGD_hook.powerSGD_hook)
     count = len(net.layers)
     forward = [[] for _ in range(count)]
     backward = [[] for _ in range(count)]
@@ -100,8 +111,11 @@ def run(experiment, rank, world):
     for iteration in range(experiment["warmup"] + experiment["iterations"]):
         if iteration == experiment["warmup"]:
             dist.barrier()
-        net.log.clear()
         start = clock()
+        for _ in range(experiment.get("passes", 1) - 1):
+            with model.no_sync():
+                model(x).backward()
+        net.log.clear()
         with model.no_sync() if mode == "compute" else contextlib.nullcontext():
             y = model(x)
             turn = clock()

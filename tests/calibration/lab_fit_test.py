@@ -62,6 +62,25 @@ class Fit(unittest.TestCase):
         self.assertEqual(kept[0]["kernel"], "6.1")
         self.assertEqual(kept[0]["training"][1]["p50_ms"], 540.0)
 
+    def test_servers_a_slow_link_and_passes_are_told_in_the_scenario(self):
+        servers = {"model": MODEL, "servers": 2, "iterations_s": [[0.4], [0.5], [0.6]]}
+        with_servers = dict(self.records[0], network={"hosts": 5, "rate_mbit": 300, "uplink_mbit": None},
+                            training=[dict(servers, id="alone", mode="alone"),
+                                      dict(servers, id="ps", mode="ps_async")])
+        slow = dict(self.records[0], network={"hosts": 8, "rate_mbit": 300, "uplink_mbit": None,
+                                              "slow": [5, 100]},
+                    training=[{"id": "accumulated", "model": MODEL, "mode": "ddp", "passes": 2,
+                               "bucket_cap_mib": 5, "iterations_s": [[0.8]]}])
+        text = fit.series_text([with_servers, slow], SHARE, 1e6 * STEP_S)
+        self.assertIn("nodes: 3, gpus_per_node: 1, measured: 500.00", text)
+        self.assertIn("strategy.servers: {count: 2, placement: separate}, "
+                      "profile.iteration_time: 500.00 ms", text)
+        self.assertNotIn("id: alone", text)
+        self.assertIn("nodes: 5, link: {bandwidth: 285.00 Mbit/s", text)
+        self.assertIn("nodes: 1, link: {bandwidth: 95.00 Mbit/s", text)
+        self.assertIn("nodes: 2, link: {bandwidth: 285.00 Mbit/s", text)
+        self.assertIn("strategy.bucket_cap: 5 MiB, strategy.grad_accumulation: 2", text)
+
 
 if __name__ == "__main__":
     unittest.main()
