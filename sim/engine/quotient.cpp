@@ -230,10 +230,22 @@ bool moves_equally(const GroupClass& group, const std::vector<FlowClass>& classe
   });
 }
 
+/// Gives the columns of a group new places from `next` on: one for all where it couples, else each
+/// its own. Of a phase that is the same as another they have theirs. @return the next free place.
+std::uint32_t rename_columns(const GroupClass& group, const std::vector<FlowClass>& classes,
+                             bool couples, std::uint32_t next,
+                             std::vector<std::uint32_t>& renamed) {
+  if (renamed[classes[group.members.front().flow_class].column] != none) return next;
+  for (const GroupClass::Member& member : group.members) {
+    renamed[classes[member.flow_class].column] = couples ? next : next++;
+  }
+  return couples ? next + 1 : next;
+}
+
 }  // namespace
 
 bool Quotient::couple() {
-  // Old column -> new one: that of its group, or its own. Phases that are the same have the same.
+  // Old column -> new one: that of its group, or its own.
   std::vector<std::uint32_t> renamed(problem.columns.size(), none);
   std::uint32_t columns = 0;
   bool any = false;
@@ -243,20 +255,10 @@ bool Quotient::couple() {
         const bool couples =
             phase.coupling != Coupling::independent && moves_equally(group, flow_classes);
         any = any || couples;
-        const auto column_of = [&](const GroupClass::Member& member) -> std::uint32_t& {
-          return renamed[flow_classes[member.flow_class].column];
-        };
-        const std::uint32_t& first = column_of(group.members.front());
-        if (first == none) {
-          for (const GroupClass::Member& member : group.members) {
-            column_of(member) = couples ? columns : columns++;
-          }
-          if (couples) ++columns;
-        }
-        if (couples) {
-          const FlowClass& flow = flow_classes[group.members.front().flow_class];
-          group.coupled = {.column = first, .share = flow.kind.share};
-        }
+        columns = rename_columns(group, flow_classes, couples, columns, renamed);
+        if (!couples) continue;
+        const FlowClass& first = flow_classes[group.members.front().flow_class];
+        group.coupled = {.column = renamed[first.column], .share = first.kind.share};
       }
     }
   }
