@@ -10,7 +10,6 @@
 #include "sim/core/cluster.hpp"
 
 namespace gradwire {
-
 namespace {
 
 /// Whether every rank exchanges as much as it gets with one other, listed by ranks.

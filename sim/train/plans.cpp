@@ -154,11 +154,19 @@ Plans::Plans(const Job& job, const Strategy& strategy) : library_(job.library) {
 
 std::map<int, double> Plans::shares(PatternId id) const {
   if (id >= exchanges_) return exchange_shares_[static_cast<std::size_t>(id - exchanges_)];
-  std::map<int, double> sent;
+  std::vector<double> sent;  // by rank: flows come in no order of theirs
   for (const Phase& phase : pattern(id).phases) {
-    for (const PatternFlow& flow : phase.flows) sent[flow.source] += flow.share;
+    for (const PatternFlow& flow : phase.flows) {
+      const auto sender = static_cast<std::size_t>(flow.source);
+      if (sender >= sent.size()) sent.resize(sender + 1, 0);
+      sent[sender] += flow.share;
+    }
   }
-  return sent;
+  std::map<int, double> senders;
+  for (std::size_t rank = 0; rank < sent.size(); ++rank) {
+    if (sent[rank] > 0) senders.emplace_hint(senders.end(), static_cast<int>(rank), sent[rank]);
+  }
+  return senders;
 }
 
 const Plans::Choice* Plans::choose(CollectiveUse use, Bytes size, bool& is_new) {
