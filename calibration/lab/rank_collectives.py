@@ -8,7 +8,6 @@ The last rank enters LATE_S after the others. A repetition's time is from the la
 the last one's end, by the clock of the machine that they share.
 """
 
-import datetime
 import json
 import os
 import sys
@@ -16,6 +15,8 @@ import time
 
 import torch
 import torch.distributed as dist
+
+from group import join
 
 REPETITIONS = (5, 100)
 PAUSE_S = 0.002  # after a barrier, until its last messages are gone
@@ -53,10 +54,7 @@ def timed(run, late):
 
 
 def main():
-    torch.set_num_threads(1)
-    rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-    dist.init_process_group("gloo", rank=rank, world_size=world,
-                            timeout=datetime.timedelta(seconds=120))
+    rank, world = join()
     late = float(sys.argv[4]) if rank == world - 1 else 0
     rows = []
     for name in sys.argv[1].split(","):

@@ -11,7 +11,6 @@ all of them. Modes:
   ps_async  a server adds a worker's chunk to its own, and answers that worker at once
 """
 
-import datetime
 import json
 import os
 import statistics
@@ -23,6 +22,7 @@ import torch
 import torch.distributed as dist
 
 import models
+from group import join
 
 CHUNK_BYTES = 1 << 20
 FLOAT_BYTES = 4
@@ -132,10 +132,7 @@ def run(experiment, rank, world):
 
 
 def main():
-    torch.set_num_threads(1)
-    rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-    dist.init_process_group("gloo", rank=rank, world_size=world,
-                            timeout=datetime.timedelta(seconds=120))
+    rank, world = join()
     with open(sys.argv[1], encoding="utf-8") as file:
         experiments = json.load(file)
     results = []

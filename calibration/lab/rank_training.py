@@ -15,7 +15,6 @@ last are under no_sync.
 """
 
 import contextlib
-import datetime
 import gc
 import json
 import os
@@ -28,6 +27,7 @@ from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_
 from torch.nn.parallel import DistributedDataParallel
 
 import models
+from group import join
 
 clock = time.perf_counter
 POWERSGD_START = 2  # iterations without compression; the hook wants more than one
@@ -145,10 +145,7 @@ def run(experiment, rank, world):
 
 
 def main():
-    torch.set_num_threads(1)
-    rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-    dist.init_process_group("gloo", rank=rank, world_size=world,
-                            timeout=datetime.timedelta(seconds=120))
+    rank, world = join()
     with open(sys.argv[1], encoding="utf-8") as file:
         experiments = json.load(file)
     results = []
