@@ -62,8 +62,6 @@ struct PatternFlow {
   std::uint32_t path_begin =
       0;  ///< the links: Pattern::path_links[path_begin, path_begin+path_size)
   std::uint32_t path_size = 0;
-
-  bool operator==(const PatternFlow&) const = default;
 };
 
 /// Flows that start together; the next phase starts when all have ended. Within a group the flows
