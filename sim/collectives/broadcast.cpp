@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "sim/collectives/rank_flows.hpp"
 #include "sim/collectives/rings.hpp"
 
 namespace gradwire {
@@ -17,14 +18,13 @@ Pattern plan_chains(CollectiveKind kind, std::size_t skipped, const Cluster& clu
   if (!rings.empty()) {
     pattern.phases.push_back({.flows = {}, .steps = chain_pieces, .coupling = Coupling::pipeline});
     pattern.phases.back().flows.reserve(rings.size() * (members.size() - 1));
-    const double share = 1.0 / pattern.channels;
+    RankFlows flows(cluster, members, 1.0 / pattern.channels, pattern);
     for (std::size_t channel = 0; channel < rings.size(); ++channel) {
       const RankRing& ring = rings[channel];
       const auto root = static_cast<std::size_t>(
           std::find(ring.order.begin(), ring.order.end(), 0) - ring.order.begin());
       for (std::size_t hop = 0; hop + 1 < members.size(); ++hop) {
-        append_flow(cluster, members, ring, (root + skipped + hop) % members.size(),
-                    static_cast<int>(channel), share, pattern);
+        flows.along(ring, (root + skipped + hop) % members.size(), static_cast<int>(channel));
       }
     }
   }

@@ -114,12 +114,12 @@ Pattern plan_nvls_tree_all_reduce(const Cluster& cluster, const Placement& membe
     }
     require_nvswitch(cluster, members);
     pattern.phases.push_back({.flows = {}, .steps = tree_pieces, .coupling = Coupling::pipeline});
-    const double share = 1.0 / (2 * pattern.channels);
+    RankFlows flows(cluster, members, 1.0 / (2 * pattern.channels), pattern);
     int group = 0;
     for (const RankRing& ring : rings) {
       const std::vector<MachineChain> chains = chains_of(ring, members);
       for (const DoubleTree which : {DoubleTree::first, DoubleTree::second}) {
-        append_machine_tree(cluster, members, chains, which, group++, share, false, pattern);
+        append_machine_tree(chains, which, group++, false, flows);
       }
     }
     for (const Machine& machine : machines_of(cluster, members)) {

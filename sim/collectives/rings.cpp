@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sim/collectives/machines.hpp"
+#include "sim/collectives/rank_flows.hpp"
 #include "sim/collectives/ring_search.hpp"
 #include "sim/core/cluster.hpp"
 
@@ -244,36 +245,15 @@ Pattern start_pattern(CollectiveKind kind, const std::string& algorithm, const P
   return pattern;
 }
 
-void append_flow(const Cluster& cluster, const Placement& members, const RankRing& ring,
-                 std::size_t index, int channel, double share, Pattern& pattern) {
-  const std::size_t next = index + 1 == ring.order.size() ? 0 : index + 1;
-  const GpuRef from = members[static_cast<std::size_t>(ring.order[index])];
-  const GpuRef to = members[static_cast<std::size_t>(ring.order[next])];
-  const std::size_t begin = pattern.path_links.size();
-  if (from.node == to.node) {
-    cluster.append_local(from.node, from.gpu, to.gpu, pattern.path_links);
-  } else {
-    const GpuRef exit{from.node, ring.exit[index]};
-    if (exit != from) cluster.append_local(from.node, from.gpu, exit.gpu, pattern.path_links);
-    cluster.append_remote(exit, ring.nic[index], to, ring.nic[next], pattern.path_links);
-  }
-  pattern.phases.back().flows.push_back(
-      {.source = ring.order[index],
-       .destination = ring.order[next],
-       .share = share,
-       .group = channel,
-       .path_begin = static_cast<std::uint32_t>(begin),
-       .path_size = static_cast<std::uint32_t>(pattern.path_links.size() - begin)});
-}
-
 void append_rings(const Cluster& cluster, const Placement& members,
                   const std::vector<RankRing>& rings, int steps, Pattern& pattern) {
   pattern.phases.push_back({.flows = {}, .steps = steps, .coupling = Coupling::ring});
   pattern.phases.back().flows.reserve(rings.size() * members.size());
-  const double share = static_cast<double>(steps) / pattern.ranks / pattern.channels;
+  RankFlows flows(cluster, members, static_cast<double>(steps) / pattern.ranks / pattern.channels,
+                  pattern);
   for (std::size_t channel = 0; channel < rings.size(); ++channel) {
     for (std::size_t i = 0; i < members.size(); ++i) {
-      append_flow(cluster, members, rings[channel], i, static_cast<int>(channel), share, pattern);
+      flows.along(rings[channel], i, static_cast<int>(channel));
     }
   }
 }

@@ -39,10 +39,6 @@ struct RankRing {
 [[nodiscard]] Pattern start_pattern(CollectiveKind kind, const std::string& algorithm,
                                     const Placement& members, std::size_t channels);
 
-/// Appends the flow from rank `ring.order[index]` to the next rank of the ring, with its links.
-void append_flow(const Cluster& cluster, const Placement& members, const RankRing& ring,
-                 std::size_t index, int channel, double share, Pattern& pattern);
-
 /// Appends a phase in which every rank passes 1/n of each channel's bytes on `steps` times, all
 /// around the rings. REQUIRES: the pattern has a channel for each ring.
 void append_rings(const Cluster& cluster, const Placement& members,

@@ -6,8 +6,6 @@
 #include <cstddef>
 #include <numeric>
 
-#include "sim/core/cluster.hpp"
-
 namespace gradwire {
 namespace {
 
@@ -27,48 +25,6 @@ std::vector<int> depths(DoubleTree which, int count) {
   }
   return depth;
 }
-
-/// Appends flows of one group to the last phase.
-class Appender {
- public:
-  Appender(const Cluster& cluster, const Placement& members, int group, double share,
-           Pattern& pattern)
-      : cluster_(cluster), members_(members), group_(group), share_(share), pattern_(pattern) {}
-
-  void local(int from, int to) {
-    const std::size_t begin = pattern_.path_links.size();
-    cluster_.append_local(at(from).node, at(from).gpu, at(to).gpu, pattern_.path_links);
-    add(from, to, begin);
-  }
-
-  void remote(const MachineChain& from, const MachineChain& to) {
-    const std::size_t begin = pattern_.path_links.size();
-    cluster_.append_remote(at(from.ranks.front()), from.nic, at(to.ranks.front()), to.nic,
-                           pattern_.path_links);
-    add(from.ranks.front(), to.ranks.front(), begin);
-  }
-
- private:
-  [[nodiscard]] const GpuRef& at(int rank) const {
-    return members_[static_cast<std::size_t>(rank)];
-  }
-
-  void add(int from, int to, std::size_t begin) {
-    pattern_.phases.back().flows.push_back(
-        {.source = from,
-         .destination = to,
-         .share = share_,
-         .group = group_,
-         .path_begin = static_cast<std::uint32_t>(begin),
-         .path_size = static_cast<std::uint32_t>(pattern_.path_links.size() - begin)});
-  }
-
-  const Cluster& cluster_;
-  const Placement& members_;
-  int group_;
-  double share_;
-  Pattern& pattern_;
-};
 
 }  // namespace
 
@@ -96,9 +52,8 @@ std::vector<MachineChain> chains_of(const RankRing& ring, const Placement& membe
   return chains;
 }
 
-void append_machine_tree(const Cluster& cluster, const Placement& members,
-                         std::span<const MachineChain> chains, DoubleTree which, int group,
-                         double share, bool with_chains, Pattern& pattern) {
+void append_machine_tree(std::span<const MachineChain> chains, DoubleTree which, int group,
+                         bool with_chains, RankFlows& flows) {
   const int count = static_cast<int>(chains.size());
   const std::vector<int> depth = depths(which, count);
   std::vector<std::size_t> by_depth(chains.size());
@@ -108,22 +63,24 @@ void append_machine_tree(const Cluster& cluster, const Placement& members,
   const auto parent_of = [&](std::size_t machine) {
     return tree_parent(which, static_cast<int>(machine), count);
   };
-  Appender flows(cluster, members, group, share, pattern);
+  const auto head_of = [&](int machine) {
+    return chains[static_cast<std::size_t>(machine)].head();
+  };
   // A flow waits for those listed before it that end where it begins: leaves first on the way up.
   for (const std::size_t machine : boost::adaptors::reverse(by_depth)) {
     const MachineChain& chain = chains[machine];
     for (std::size_t i = chain.ranks.size() - 1; with_chains && i > 0; --i) {
-      flows.local(chain.ranks[i], chain.ranks[i - 1]);
+      flows.local(chain.ranks[i], chain.ranks[i - 1], group);
     }
     const int parent = parent_of(machine);
-    if (parent >= 0) flows.remote(chain, chains[static_cast<std::size_t>(parent)]);
+    if (parent >= 0) flows.remote(chain.head(), head_of(parent), group);
   }
   for (const std::size_t machine : by_depth) {
     const MachineChain& chain = chains[machine];
     const int parent = parent_of(machine);
-    if (parent >= 0) flows.remote(chains[static_cast<std::size_t>(parent)], chain);
+    if (parent >= 0) flows.remote(head_of(parent), chain.head(), group);
     for (std::size_t i = 1; with_chains && i < chain.ranks.size(); ++i) {
-      flows.local(chain.ranks[i - 1], chain.ranks[i]);
+      flows.local(chain.ranks[i - 1], chain.ranks[i], group);
     }
   }
 }
@@ -134,23 +91,21 @@ Pattern plan_tree_all_reduce(const Cluster& cluster, const Placement& members) {
   if (!rings.empty()) {
     const bool is_local = pattern.machines == 1;
     const int trees = is_local ? 1 : 2;
-    const double share = 1.0 / (trees * pattern.channels);
     pattern.phases.push_back({.flows = {}, .steps = tree_pieces, .coupling = Coupling::pipeline});
     pattern.phases.back().flows.reserve(2 * static_cast<std::size_t>(trees) * rings.size() *
                                         members.size());
+    RankFlows flows(cluster, members, 1.0 / (trees * pattern.channels), pattern);
     int group = 0;
     for (const RankRing& ring : rings) {
       const std::vector<MachineChain> chains = chains_of(ring, members);
-      append_machine_tree(cluster, members, chains, DoubleTree::first, group++, share, true,
-                          pattern);
+      append_machine_tree(chains, DoubleTree::first, group++, true, flows);
       // Every tree has about as many links as the first one.
       if (group == 1) {
         pattern.path_links.reserve(pattern.path_links.size() * rings.size() *
                                    static_cast<std::size_t>(trees) * 9 / 8);
       }
       if (is_local) continue;
-      append_machine_tree(cluster, members, chains, DoubleTree::second, group++, share, true,
-                          pattern);
+      append_machine_tree(chains, DoubleTree::second, group++, true, flows);
     }
   }
   pattern.seal();

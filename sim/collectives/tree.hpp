@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/collectives/pattern.hpp"
+#include "sim/collectives/rank_flows.hpp"
 #include "sim/collectives/rings.hpp"
 #include "sim/core/placement.hpp"
 
@@ -29,14 +30,15 @@ enum class DoubleTree : std::uint8_t { first, second };
 struct MachineChain {
   std::vector<int> ranks;  ///< the first is nearest to the NIC
   int nic = -1;            ///< -1 on one machine
+
+  [[nodiscard]] RankAtNic head() const { return {ranks.front(), nic}; }
 };
 [[nodiscard]] std::vector<MachineChain> chains_of(const RankRing& ring, const Placement& members);
 
-/// Appends to the last phase the flows of one tree over the machines, up to the root and down
-/// again, each with `share` of the size, as one group.
-void append_machine_tree(const Cluster& cluster, const Placement& members,
-                         std::span<const MachineChain> chains, DoubleTree which, int group,
-                         double share, bool with_chains, Pattern& pattern);
+/// Appends the flows of one tree over the machines, up to the root and down again, as one group.
+/// @param with_chains  and those inside the machines.
+void append_machine_tree(std::span<const MachineChain> chains, DoubleTree which, int group,
+                         bool with_chains, RankFlows& flows);
 
 /// All-reduce over a double binary tree of machines; inside a machine a chain from the GPU that is
 /// nearest to the NIC, in the order of its ring. Every channel of plan_rings has both trees, each

@@ -1,10 +1,12 @@
 #include "sim/engine/flow_graph.hpp"
 
 #include <algorithm>
+#include <array>
 #include <boost/container_hash/hash.hpp>
 #include <cassert>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -114,6 +116,7 @@ class Builder {
     if (separate_phases_ || graph_.parts.empty()) graph_.parts.push_back(graph_.end());
     kind_index_.clear();
     group_index_.clear();
+    last_group_ = {};
     arrival_before_.clear();
     if (separate_phases_) {
       for (; first_link_ < graph_.link_id.size(); ++first_link_) {
@@ -177,11 +180,14 @@ class Builder {
   }
 
   std::uint32_t kind_of(const FlowKind& kind) {
-    if (!graph_.kind.empty() && graph_.kinds[graph_.kind.back()] == kind) return graph_.kind.back();
+    for (const std::uint32_t recent : recent_kinds_) {
+      if (recent < graph_.kinds.size() && graph_.kinds[recent] == kind) return recent;
+    }
     const KindKey key{kind.share, femtoseconds(kind.latency), kind.hop, kind.ceiling};
     const auto next = static_cast<std::uint32_t>(graph_.kinds.size());
     const auto [found, is_new] = kind_index_.try_emplace(key, next);
     if (is_new) graph_.kinds.push_back(kind);
+    recent_kinds_ = {found->second, recent_kinds_.front()};
     return found->second;
   }
 
@@ -235,8 +241,10 @@ class Builder {
   }
 
   std::uint32_t group_of(int group) {
+    if (last_group_ && last_group_->first == group) return last_group_->second;
     const auto [found, is_new] = group_index_.try_emplace(group, graph_.group_count);
     if (is_new) ++graph_.group_count;
+    last_group_ = *found;
     return found->second;
   }
 
@@ -246,10 +254,13 @@ class Builder {
   std::size_t first_link_ = 0;    ///< of this phase, when phases are separate
   std::uint32_t first_flow_ = 0;  ///< of this phase
   std::vector<LinkType> types_;
-  std::map<TypeKey, std::uint32_t> type_index_;
+  std::unordered_map<TypeKey, std::uint32_t, boost::hash<TypeKey>> type_index_;
   std::map<double, std::uint32_t> capacity_index_;
   std::unordered_map<KindKey, std::uint32_t, boost::hash<KindKey>> kind_index_;
   std::unordered_map<int, std::uint32_t> group_index_;
+  // Flows stand by groups, and kinds return: what was found last is mostly what is looked for.
+  std::array<std::uint32_t, 2> recent_kinds_ = {unused, unused};
+  std::optional<std::pair<int, std::uint32_t>> last_group_;
   using RankPair = std::tuple<int, int, int>;  ///< source, destination, connections
   std::unordered_map<RankPair, std::uint32_t, boost::hash<RankPair>> connection_;
   // Of a pipeline: the last flow to arrive at each rank, for each flow of this phase the one that

@@ -77,8 +77,10 @@ class Refiner {
   std::vector<State> states_;
   std::vector<Class> classes_;
   std::vector<ClassId> stack_;
+  std::vector<Node> met_;  // neighbours of the splitter, each as often as it has some there
   std::vector<Node> touched_;
   std::vector<ClassId> hit_classes_;
+  std::vector<std::pair<std::uint32_t, Node>> by_count_;
 };
 
 void Refiner::run(const GraphPart& begin, const GraphPart& end) {
@@ -195,12 +197,19 @@ void Refiner::sort_by(const std::vector<std::uint32_t>& colour, std::uint32_t co
 }
 
 void Refiner::split_by(ClassId splitter) {
+  // Nodes are met in no order, and wait for memory unless asked for so many before.
+  constexpr std::size_t ahead = 12;
   const Class members = classes_[splitter];
-  for (std::uint32_t i = members.begin; i < members.begin + members.size; ++i) {
-    for (const Node node : neighbours_of(order_[i])) {
-      if (states_[node].count++ == 0) touched_.push_back(node);
-    }
+  const std::uint32_t end = members.begin + members.size;
+  for (std::uint32_t i = members.begin; i < end; ++i) {
+    if (i + ahead < end) __builtin_prefetch(&begins_[order_[i + ahead]]);
+    for (const Node node : neighbours_of(order_[i])) met_.push_back(node);
   }
+  for (std::size_t i = 0; i < met_.size(); ++i) {
+    if (i + ahead < met_.size()) __builtin_prefetch(&states_[met_[i + ahead]]);
+    if (states_[met_[i]].count++ == 0) touched_.push_back(met_[i]);
+  }
+  met_.clear();
   split_by_counts();
 }
 
@@ -250,9 +259,12 @@ void Refiner::carve(ClassId id) {
   const std::uint32_t end = whole.begin + whole.size;
   std::uint32_t begin = end - whole.hits;
   if (whole.low != whole.high) {
-    std::sort(order_.begin() + begin, order_.begin() + end, [this](Node a, Node b) {
-      return std::pair(states_[a].count, a) < std::pair(states_[b].count, b);
-    });
+    by_count_.clear();
+    for (std::uint32_t i = begin; i < end; ++i) {
+      by_count_.emplace_back(states_[order_[i]].count, order_[i]);
+    }
+    std::sort(by_count_.begin(), by_count_.end());
+    for (std::uint32_t i = begin; i < end; ++i) order_[i] = by_count_[i - begin].second;
   }
   const auto run_end = [&](std::uint32_t from) {
     std::uint32_t to = from + 1;
