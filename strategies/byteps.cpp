@@ -86,7 +86,8 @@ ParameterServerSpec BytePs::server_spec(int server) const {
           .passes = static_cast<double>(layout_.machines()),
           .sum_rate = options_.sum_rate,
           .loopback = shared_memory ? BytesPerSecond{0} : options_.loopback_bandwidth,
-          .request = 2 * job_.message_latency};
+          .request = 2 * job_.message_latency,
+          .coded = job_.coded};
 }
 
 Traits BytePs::traits() const {

@@ -49,6 +49,7 @@ KvStore::KvStore(Poster& poster, const KvStoreOptions& options, const JobView& j
     : poster_(&poster),
       options_(options),
       layout_(job),
+      coded_(job.coded),
       to_host_(poster, messages_by(copy_out), options.socket_buffer),
       cpu_sum_(poster,
                [this](const LaneItem& load) {
@@ -72,7 +73,8 @@ ParameterServerSpec KvStore::server_spec(int server, Seconds request) const {
           .passes = layout_.machines() + update,
           .sum_rate = options_.sum_rate,
           .loopback = layout_.colocated(server) ? options_.loopback_bandwidth : BytesPerSecond{0},
-          .request = request};
+          .request = request,
+          .coded = coded_};
 }
 
 std::vector<Exchange> KvStore::exchanges() const {

@@ -65,6 +65,7 @@ class KvStore {
   Poster* poster_;
   KvStoreOptions options_;
   ServerLayout layout_;
+  bool coded_;  ///< see ParameterServerSpec
   Lane to_host_;
   Lane cpu_sum_;
   Lane to_gpus_;

@@ -4,38 +4,40 @@
 
 namespace gradwire {
 
-Lane::Make messages_by(int exchange) {
-  return [exchange](const LaneItem& load) {
-    return Messages{exchange, load.size, load.tensors, load.label};
+Lane::Make messages_by(int exchange, bool coded) {
+  return [exchange, coded](const LaneItem& load) {
+    Messages messages{exchange, load.size, load.tensors, load.label};
+    if (coded) messages.priority = load.priority;
+    return messages;
   };
 }
 
 void Lane::add(LaneItem item) {
   waiting_.emplace(std::pair{item.priority, added_++}, std::move(item));
-  if (!busy_) start();
+  if (free_ > 0) start();
 }
 
 void Lane::start() {
   if (waiting_.empty()) return;
   LaneItem load = std::move(waiting_.extract(waiting_.begin()).mapped());
-  under_way_.push_back(std::move(load.then));
+  std::vector<Poster::Then> followers{std::move(load.then)};
   while (!waiting_.empty() && load.size + waiting_.begin()->second.size <= together_) {
     LaneItem next = std::move(waiting_.extract(waiting_.begin()).mapped());
     load.size += next.size;
     load.tensors.insert(load.tensors.end(), next.tensors.begin(), next.tensors.end());
-    under_way_.push_back(std::move(next.then));
+    followers.push_back(std::move(next.then));
   }
-  if (under_way_.size() > 1) load.label += fmt::format(" and {} more", under_way_.size() - 1);
-  busy_ = true;
-  poster_->post(make_(load), [this] { finish(); });
+  if (followers.size() > 1) load.label += fmt::format(" and {} more", followers.size() - 1);
+  --free_;
+  poster_->post(make_(load), [this, followers = std::move(followers)] { finish(followers); });
 }
 
-void Lane::finish() {
+void Lane::finish(const std::vector<Poster::Then>& followers) {
   // What follows may bring something more urgent to this lane: it is asked first.
-  for (const auto& then : std::exchange(under_way_, {})) {
+  for (const auto& then : followers) {
     if (then) then();
   }
-  busy_ = false;
+  ++free_;
   start();
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -27,10 +28,13 @@ class Lane {
   /// Makes the operation that does an item.
   using Make = std::function<Operation(const LaneItem&)>;
 
+  static constexpr int unlimited = std::numeric_limits<int>::max();
+
   /// @param together  while the lane is busy, items that wait may be joined up to this size, and
   ///                  then end together; 0: each goes alone.
-  Lane(Poster& poster, Make make, Bytes together = Bytes{0})
-      : poster_(&poster), make_(std::move(make)), together_(together) {}
+  /// @param width     so many are under way at a time.
+  Lane(Poster& poster, Make make, Bytes together = Bytes{0}, int width = 1)
+      : poster_(&poster), make_(std::move(make)), together_(together), free_(width) {}
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
 
@@ -38,18 +42,18 @@ class Lane {
 
  private:
   void start();
-  void finish();
+  void finish(const std::vector<Poster::Then>& followers);
 
   Poster* poster_;
   Make make_;
   Bytes together_;
-  bool busy_ = false;
+  int free_;  ///< so many more may be under way
   std::int64_t added_ = 0;
   std::map<std::pair<std::int64_t, std::int64_t>, LaneItem> waiting_;  // by priority, then age
-  std::vector<Poster::Then> under_way_;
 };
 
 /// For lanes whose items are messages of an exchange.
-[[nodiscard]] Lane::Make messages_by(int exchange);
+/// @param coded  a compressor queues them, by their priority.
+[[nodiscard]] Lane::Make messages_by(int exchange, bool coded = false);
 
 }  // namespace gradwire

@@ -123,6 +123,9 @@ struct Messages {
   Bytes size{0};     ///< what the shares of the exchange are shares of
   std::vector<TensorId> tensors;
   std::string label;
+  /// Given: where a compressor codes what travels, others of the exchange go first that are ready
+  /// and have a smaller one, or are older. Such messages go one after the other.
+  std::optional<std::int64_t> priority{};
 };
 
 /// Work of a host thread, which does one thing after the other in the order posted.

@@ -8,8 +8,10 @@ namespace gradwire {
 ParameterServer::ParameterServer(Poster& poster, const ParameterServerSpec& spec)
     : poster_(&poster),
       spec_(spec),
-      push_(poster, messages_by(spec.push_exchange), spec.together),
-      pull_(poster, messages_by(spec.pull_exchange), spec.together),
+      push_(poster, messages_by(spec.push_exchange, spec.coded), spec.together,
+            spec.coded ? Lane::unlimited : 1),
+      pull_(poster, messages_by(spec.pull_exchange, spec.coded), spec.together,
+            spec.coded ? Lane::unlimited : 1),
       assigned_(static_cast<std::size_t>(spec.threads), Bytes{0}) {
   for (int thread = 0; thread < spec.threads; ++thread) {
     const int number = spec.first_thread + thread;

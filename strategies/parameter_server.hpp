@@ -30,6 +30,7 @@ struct ParameterServerSpec {
   BytesPerSecond loopback{0};
   /// Acknowledgement of a push and request of the pull, there and back.
   Seconds request;
+  bool coded = false;  ///< a compressor queues what is pushed and pulled
 };
 
 /// A parameter server: connections that carry pushes and pulls in order, and engine threads that

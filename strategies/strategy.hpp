@@ -48,6 +48,9 @@ struct JobView {
   std::vector<int> machine_of_all;  ///< of every worker that these stand for; empty: each its own
   /// What the job's library takes for an all-reduce of all ranks alone. Null in unit tests.
   std::function<Seconds(Bytes)> all_reduce_time;
+  /// A compressor stands between the strategy and the network: it queues the messages that have a
+  /// priority, so that coding one goes on beside sending another.
+  bool coded = false;
   /// What compressors were measured to take; null: their kernels are priced.
   std::shared_ptr<const EncodeCosts> encode_costs;
 

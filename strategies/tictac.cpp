@@ -50,7 +50,8 @@ TicTac::TicTac(const Options& options, const JobView& job)
                             .passes = job_.world_size + update_passes,
                             .sum_rate = options_.sum_rate,
                             .loopback = colocated ? options_.loopback_bandwidth : BytesPerSecond{0},
-                            .request = Seconds{}});
+                            .request = Seconds{},
+                            .coded = job_.coded});
   }
 }
 

@@ -142,7 +142,9 @@ StrategyMaker read_strategy(const StrategyEntry& entry, Knobs& knobs, std::strin
     return inner;
   }
   return [=](const JobView& view) -> std::unique_ptr<Strategy> {
-    return std::make_unique<Compressed>(inner(view), make(view, device), view, threads, least);
+    JobView coded = view;
+    coded.coded = true;
+    return std::make_unique<Compressed>(inner(coded), make(view, device), view, threads, least);
   };
 }
 

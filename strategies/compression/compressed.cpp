@@ -33,6 +33,20 @@ int fan_in(const Exchange& exchange) {
   return most;
 }
 
+/// The server at one end of all messages of an exchange, -1 where there is none.
+int server_at(const Exchange& exchange, Endpoint Message::*end) {
+  for (const auto& phase : exchange.phases) {
+    for (const Message& message : phase) {
+      if ((message.*end).place == Endpoint::Place::server) return (message.*end).index;
+    }
+  }
+  return -1;
+}
+
+/// Engine threads of a server, which code what it gets and answers: BYTEPS_SERVER_ENGINE_THREAD, 4
+/// (byteps/server/server.cc).
+constexpr int server_threads = 4;
+
 int ranks_of(Communicator communicator, const JobView& job) {
   switch (communicator) {
     case Communicator::all:
@@ -79,6 +93,17 @@ Compressed::Compressed(std::unique_ptr<Strategy> inner, std::unique_ptr<Compress
   for (const auto& exchange : inner_exchanges) {
     crosses_.push_back(leaves_machine(exchange, job_));
     fan_in_.push_back(fan_in(exchange));
+    servers_.push_back(
+        {.from = server_at(exchange, &Message::from), .to = server_at(exchange, &Message::to)});
+  }
+  const auto add_pool = [this](int size) {
+    Pool& pool = pools_.emplace_back();
+    for (int i = 0; i < size; ++i) pool.free.insert(own_threads_++);
+  };
+  add_pool(threads_);
+  ++own_threads_;  // the bus
+  for (std::size_t server = 0; server < job_.server_machine.size(); ++server) {
+    add_pool(server_threads);
   }
 }
 
@@ -121,7 +146,7 @@ void Compressed::rewrite(DeviceWork work) {
   pass(std::move(work), tells);
 }
 void Compressed::rewrite(HostWork work) {
-  if (chains_ && work.thread >= 0) work.thread += threads_ + 1;  // behind the compressor's own
+  if (chains_ && work.thread >= 0) work.thread += own_threads_;
   pass(std::move(work), true);
 }
 void Compressed::rewrite(Flag flag) {
@@ -149,7 +174,11 @@ void Compressed::rewrite(Collective collective) {
 
 void Compressed::rewrite(Messages messages) {
   if (!takes(messages)) {
-    pass(std::move(messages), true);
+    if (messages.priority) {
+      start_chain(messages, {.size = messages.size, .encode = {}, .decode = {}});
+    } else {
+      pass(std::move(messages), true);
+    }
     return;
   }
   const auto payload =
@@ -263,7 +292,10 @@ void Compressed::finished(OperationId operation) {
       }
       return;
     case Owner::Kind::chain:
-      if (--chains_running_.at(owner.id).missing == 0) advance(owner.id);
+      step_ended(owner.id);
+      return;
+    case Owner::Kind::connection:
+      arrived(static_cast<int>(owner.id));
       return;
   }
 }

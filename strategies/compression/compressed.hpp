@@ -4,7 +4,9 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <unordered_map>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -25,12 +27,14 @@ namespace gradwire {
 /// compute stream (on the GPU) or on host threads.
 ///
 /// Messages of gradients between machines are encoded and decoded on both ends, on a CPU once for
-/// each that comes to the same place: a server takes every worker's apart. Those within a machine,
-/// and collectives of one machine, travel as they are, but for linear compressors, which shrink
-/// every collective of gradients.
+/// each that comes to the same place: a server takes every worker's apart. Workers have a pool of
+/// host threads for that, every server one of its own; the first thread that is free takes what has
+/// waited longest. Messages with a priority wait for those of their exchange that are under way,
+/// not for coding. Those within a machine, and collectives of one machine, travel as they are, but
+/// for linear compressors, which shrink every collective of gradients.
 class Compressed final : public Strategy {
  public:
-  /// @param threads  host threads that encode and decode, at least 1.
+  /// @param threads  host threads of a worker that encode and decode, at least 1.
   /// @param least    messages of tensors with fewer bytes in all travel as they are.
   /// REQUIRES: compressible(*inner, *compressor).
   Compressed(std::unique_ptr<Strategy> inner, std::unique_ptr<Compressor> compressor, JobView job,
@@ -71,10 +75,29 @@ class Compressed final : public Strategy {
     int missing = 0;                 ///< operations of the running step
     int stream = 0;                  ///< whose turn it needs; 0: none
     bool waits_for_turn = false;
+    std::size_t encoding_pool = 0;  ///< index into pools_
+    std::size_t decoding_pool = 0;
+    int thread = -1;  ///< the pool's that runs the present step
+  };
+  /// Host threads of a worker or a server that encode and decode.
+  struct Pool {
+    std::set<int> free{};
+    std::deque<std::int64_t> waiting{};  ///< chains
+  };
+  /// Messages with a priority, of one exchange.
+  struct Connection {
+    bool busy = false;
+    std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> waiting{};  ///< chains, by age
+    std::vector<std::int64_t> under_way{};
+  };
+  /// The servers at the ends of an exchange, -1: a worker.
+  struct Servers {
+    int from = -1;
+    int to = -1;
   };
   /// Whom the end of an outer operation concerns.
   struct Owner {
-    enum class Kind : std::uint8_t { inner, batch, chain };
+    enum class Kind : std::uint8_t { inner, batch, chain, connection };
     Kind kind = Kind::inner;
     std::int64_t id = 0;
   };
@@ -116,11 +139,14 @@ class Compressed final : public Strategy {
   void start_chain(const Messages& messages, const Payload& payload);
   std::int64_t add_chain(int stream);
   static void add_steps(Chain& chain, const std::vector<CodecWork>& work);
-  void begin(std::int64_t id);
   void advance(std::int64_t id);
+  void step_ended(std::int64_t id);
   void post_step(std::int64_t id, Step& step);
   void end_turn(int stream);
-  [[nodiscard]] Operation on_device(const CodecWork& work, std::int64_t chain) const;
+  void run_on_host(std::int64_t id, const CodecWork& work);
+  void run_waiting(std::size_t pool);
+  void depart(int exchange);
+  void arrived(int exchange);
 
   std::unique_ptr<Strategy> inner_;
   std::unique_ptr<Compressor> compressor_;
@@ -130,8 +156,11 @@ class Compressed final : public Strategy {
   bool independent_;
   int first_own_exchange_;
   Bytes least_;
-  std::vector<bool> crosses_;  ///< exchanges of the inner strategy that leave a machine
-  std::vector<int> fan_in_;    ///< by exchange: most messages of a phase that come to one place
+  std::vector<bool> crosses_;     ///< exchanges of the inner strategy that leave a machine
+  std::vector<int> fan_in_;       ///< by exchange: most messages of a phase that come to one place
+  std::vector<Servers> servers_;  ///< by exchange
+  std::vector<Pool> pools_;       ///< the workers', then each server's
+  int own_threads_ = 0;           ///< the inner strategy's are numbered behind these
   int iteration_ = 0;
   Seconds now_;
 
@@ -144,6 +173,8 @@ class Compressed final : public Strategy {
   std::int64_t batch_count_ = 0;
   std::int64_t chain_count_ = 0;
   std::map<int, std::deque<std::int64_t>> turns_;  ///< by communication stream
+  std::map<int, Connection> connections_;          ///< by exchange
+  std::int64_t queued_ = 0;                        ///< messages so far
 };
 
 /// Why `compressor` cannot go under `inner`; empty when it can.

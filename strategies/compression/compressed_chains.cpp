@@ -1,9 +1,18 @@
 #include "strategies/compression/compressed.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 namespace gradwire {
+namespace {
+
+/// Coded messages that wait for their connection travel together up to this: a socket takes what is
+/// ready in one go. Assumed.
+constexpr Bytes joined_at_most{1 << 20};
+
+}  // namespace
 
 std::int64_t Compressed::add_chain(int stream) {
   const std::int64_t id = chain_count_++;
@@ -61,7 +70,11 @@ void Compressed::start_chain(const Messages& messages, const Payload& payload) {
   Chain& chain = chains_running_.at(id);
   Messages smaller = messages;
   smaller.size = payload.size;
+  const Servers ends = servers_[static_cast<std::size_t>(messages.exchange)];
+  chain.encoding_pool = static_cast<std::size_t>(ends.from + 1);
+  chain.decoding_pool = static_cast<std::size_t>(ends.to + 1);
   add_steps(chain, payload.encode);
+  chain.last_transfers = chain.steps.size();
   chain.steps.emplace_back(std::vector<Operation>{std::move(smaller)});
   const double times = fan_in_[static_cast<std::size_t>(messages.exchange)];
   for (CodecWork work : payload.decode) {
@@ -94,12 +107,35 @@ void Compressed::post_step(std::int64_t id, Step& step) {
   const Owner owner{Owner::Kind::chain, id};
   if (const auto* work = std::get_if<CodecWork>(&step)) {
     chain.missing = 1;
-    post_for(owner, on_device(*work, id));
+    if (work->place == CodecWork::Place::gpu) {
+      post_for(owner, kernels(*work, DeviceStream::side, true));
+    } else {
+      run_on_host(id, *work);
+    }
     return;
   }
   auto& operations = std::get<std::vector<Operation>>(step);
   chain.missing = static_cast<int>(operations.size());
+  const auto* messages = std::get_if<Messages>(&operations.front());
+  if (messages != nullptr && messages->priority) {
+    connections_[messages->exchange].waiting.emplace(std::pair{*messages->priority, queued_++}, id);
+    depart(messages->exchange);
+    return;
+  }
   for (auto& operation : operations) post_for(owner, std::move(operation));
+}
+
+void Compressed::step_ended(std::int64_t id) {
+  Chain& chain = chains_running_.at(id);
+  if (--chain.missing > 0) return;
+  const int thread = std::exchange(chain.thread, -1);
+  if (thread >= 0) {
+    const std::size_t pool =
+        chain.next <= chain.last_transfers ? chain.encoding_pool : chain.decoding_pool;
+    pools_[pool].free.insert(thread);
+    run_waiting(pool);
+  }
+  advance(id);
 }
 
 void Compressed::end_turn(int stream) {
@@ -108,12 +144,61 @@ void Compressed::end_turn(int stream) {
   if (!turns.empty() && chains_running_.at(turns.front()).waits_for_turn) advance(turns.front());
 }
 
-Operation Compressed::on_device(const CodecWork& work, std::int64_t chain) const {
-  if (work.place == CodecWork::Place::gpu) return kernels(work, DeviceStream::side, true);
-  const bool bus = work.place == CodecWork::Place::bus;
-  int thread = bus ? threads_ : static_cast<int>(chain % threads_);
-  if (independent_) thread = HostWork::no_thread;  // each worker has threads of its own
-  return HostWork{.thread = thread, .time = work.time, .label = work.label};
+void Compressed::run_on_host(std::int64_t id, const CodecWork& work) {
+  if (work.place == CodecWork::Place::bus || independent_) {
+    // Of independent workers each has threads of its own.
+    const int thread = independent_ ? HostWork::no_thread : threads_;
+    post_for({Owner::Kind::chain, id},
+             HostWork{.thread = thread, .time = work.time, .label = work.label});
+    return;
+  }
+  const Chain& chain = chains_running_.at(id);
+  const std::size_t pool =
+      chain.next <= chain.last_transfers ? chain.encoding_pool : chain.decoding_pool;
+  pools_[pool].waiting.push_back(id);
+  run_waiting(pool);
+}
+
+void Compressed::run_waiting(std::size_t pool) {
+  auto& [free, waiting] = pools_[pool];
+  while (!free.empty() && !waiting.empty()) {
+    const std::int64_t id = waiting.front();
+    waiting.pop_front();
+    Chain& chain = chains_running_.at(id);
+    chain.thread = free.extract(free.begin()).value();
+    const auto& work = std::get<CodecWork>(chain.steps[chain.next - 1]);
+    post_for({Owner::Kind::chain, id},
+             HostWork{.thread = chain.thread, .time = work.time, .label = work.label});
+  }
+}
+
+void Compressed::depart(int exchange) {
+  Connection& connection = connections_[exchange];
+  if (connection.busy || connection.waiting.empty()) return;
+  const auto next_waiting = [&]() -> Messages& {
+    Chain& chain = chains_running_.at(connection.waiting.begin()->second);
+    return std::get<Messages>(
+        std::get<std::vector<Operation>>(chain.steps[chain.next - 1]).front());
+  };
+  Messages load = std::move(next_waiting());
+  connection.under_way.push_back(connection.waiting.extract(connection.waiting.begin()).mapped());
+  while (!connection.waiting.empty() && load.size + next_waiting().size <= joined_at_most) {
+    const Messages& next = next_waiting();
+    load.size += next.size;
+    load.tensors.insert(load.tensors.end(), next.tensors.begin(), next.tensors.end());
+    connection.under_way.push_back(connection.waiting.extract(connection.waiting.begin()).mapped());
+  }
+  if (connection.under_way.size() > 1) {
+    load.label += fmt::format(" and {} more", connection.under_way.size() - 1);
+  }
+  connection.busy = true;
+  post_for({Owner::Kind::connection, exchange}, std::move(load));
+}
+
+void Compressed::arrived(int exchange) {
+  for (const std::int64_t id : std::exchange(connections_[exchange].under_way, {})) step_ended(id);
+  connections_[exchange].busy = false;
+  depart(exchange);
 }
 
 }  // namespace gradwire

@@ -36,6 +36,15 @@ TEST_CASE("a lane does one thing at a time, the most urgent first", "[lane]") {
   CHECK(order == std::vector<std::string>{"c", "d", "b"});
 }
 
+TEST_CASE("a lane of some width does as many things at a time", "[lane]") {
+  Poster poster;
+  Lane lane(poster, by_exchange_0(), Bytes{0}, 2);
+  for (const char* label : {"a", "b", "c"}) lane.add({.size = Bytes{1}, .label = label});
+  CHECK(labels(poster.take()) == std::vector<std::string>{"a", "b"});
+  poster.done(1);
+  CHECK(labels(poster.take()) == std::vector<std::string>{"c"});
+}
+
 TEST_CASE("what waits for a lane travels together up to its limit, and ends together", "[lane]") {
   Poster poster;
   Lane lane(poster, by_exchange_0(), Bytes{10});

@@ -195,8 +195,53 @@ TEST_CASE("messages between machines are compressed on hosts, those within one a
   CHECK(as<Messages>(push.at(0)).size == Bytes{32 * 4 + 4});
   strategy.on_event(Seconds{}, ended(3));
   const auto end = strategy.on_event(Seconds{}, ended(4));
-  REQUIRE(end.size() == 2);  // raised; and the strategy's own thread, behind two and the bus
-  CHECK(as<HostWork>(end[1]).thread == 3);
+  REQUIRE(end.size() == 2);
+  // Raised; and the strategy's own thread, behind two, the bus and four of each server.
+  CHECK(as<HostWork>(end[1]).thread == 2 + 1 + 2 * 4);
+}
+
+TEST_CASE("coding messages goes on beside sending others, at servers on threads of their own",
+          "[compression][compressed]") {
+  const auto job = matrix_job();
+  using Place = Endpoint::Place;
+  const std::vector<Exchange> exchanges = {
+      {.name = "push", .phases = {{Message{{Place::host, 0}, {Place::server, 1}}}}}};
+  const auto message = [](const char* label, std::int64_t priority) {
+    return Messages{.exchange = 0,
+                    .size = Bytes{1 << 26},  // 2 MiB of signs: none is joined with another
+                    .tensors = {1},
+                    .label = label,
+                    .priority = priority};
+  };
+  auto scripted = std::make_unique<Scripted>(
+      std::vector<Operations>{{message("a", 2), message("b", 2), message("c", 1)}}, true,
+      exchanges);
+  auto* inner = scripted.get();
+  Compressed strategy(std::move(scripted),
+                      std::make_unique<SignCompressor>(SignOptions{}, job, CodecDevice::cpu), job,
+                      2);
+  const auto thread = [](const Operation& operation) { return as<HostWork>(operation).thread; };
+  // Of each a flag; two threads encode a and b (operations 1 and 3), c waits.
+  const auto begun = strategy.on_event(Seconds{}, BackwardDone{});
+  REQUIRE(begun.size() == 5);
+  CHECK(thread(begun[1]) == 0);
+  CHECK(thread(begun[3]) == 1);
+  // The thread that is free takes c (5); a is sent (6).
+  const auto sent = strategy.on_event(Seconds{}, ended(1));
+  REQUIRE(sent.size() == 2);
+  CHECK(thread(sent[0]) == 0);
+  CHECK(as<Messages>(sent[1]).label == "a");
+  // b and c are ready before a has arrived, and wait for their connection.
+  CHECK(strategy.on_event(Seconds{}, ended(3)).empty());
+  CHECK(strategy.on_event(Seconds{}, ended(5)).empty());
+  // The server decodes a on the first thread of its own while c is sent, the more urgent.
+  const auto next = strategy.on_event(Seconds{}, ended(6));
+  REQUIRE(next.size() == 2);
+  CHECK(thread(next[0]) == 2 + 1 + 4);
+  CHECK(as<Messages>(next[1]).label == "c");
+  CHECK(inner->ended.empty());
+  strategy.on_event(Seconds{}, ended(7));
+  CHECK(inner->ended == std::vector<OperationId>{0});
 }
 
 TEST_CASE("a server takes every worker's message apart, and small tensors travel as they are",
