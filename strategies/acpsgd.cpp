@@ -14,9 +14,8 @@ TensorGroups acp_groups(const JobView& job, std::int64_t rank, Bytes threshold, 
   std::vector<TensorId> ids(job.tensors.size());
   std::iota(ids.rbegin(), ids.rend(), 0);
   const LowRankGroup all = acp_group(job.tensors, ids, rank);
-  const std::int64_t matrices = all.matrix_elements();
-  const double scale =
-      matrices == 0 ? 1 : static_cast<double>(side(all)) / static_cast<double>(matrices);
+  const double scale = static_cast<double>(side(all) + all.raw) /
+                       static_cast<double>(all.matrix_elements() + all.raw);
   const double limit = static_cast<double>(threshold.count()) * scale;
   TensorGroups groups;
   double size = 0;

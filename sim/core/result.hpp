@@ -48,8 +48,8 @@ struct Warning {
 
 struct LinkReport {
   std::string name;
-  double utilisation = 0;  ///< share of capacity over the run, 0..1
-  double bytes = 0;
+  double utilisation = 0;  ///< share of capacity while measured, 0..1
+  double bytes = 0;        ///< an iteration
 };
 
 /// What one simulated run gives; reporters read nothing else.

@@ -18,7 +18,7 @@ struct JitterSpec {
 /// Ranks whose compute takes `compute` times as long.
 struct StragglerSpec {
   std::vector<int> ranks;  ///< explicit, or
-  double fraction = 0;     ///< this share of the ranks (at least one), chosen by the seed
+  double fraction = 0;     ///< of the ranks, at least one unless 0; chosen by the seed
   double compute = 1;
 };
 

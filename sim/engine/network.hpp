@@ -53,9 +53,10 @@ class Network {
   virtual void start(TransferId id, PatternId pattern, Bytes size, const CollectiveCost& cost) = 0;
 
   [[nodiscard]] virtual const NetworkStats& stats() const = 0;
-  /// Bytes on the wire per link, of the transfers finished so far; only links with traffic, in
-  /// order of id.
+  /// Bytes on the wire per link, of the transfers finished so far or since restart_usage(); only
+  /// links with traffic, in order of id.
   [[nodiscard]] virtual std::vector<LinkUse> usage() const = 0;
+  virtual void restart_usage() = 0;
 };
 
 }  // namespace gradwire

@@ -123,6 +123,10 @@ std::vector<TransferId> TransferNetwork::take_finished() {
   return std::exchange(finished_, {});
 }
 
+void TransferNetwork::restart_usage() {
+  std::ranges::fill(carried_, 0);
+}
+
 std::vector<LinkUse> TransferNetwork::usage() const {
   if (graph_.link_id.empty()) return {};
   const LinkId last = *std::max_element(graph_.link_id.begin(), graph_.link_id.end());

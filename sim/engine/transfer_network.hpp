@@ -25,6 +25,7 @@ class TransferNetwork : public Network {
   void start(TransferId id, PatternId pattern, Bytes size, const CollectiveCost& cost) final;
   [[nodiscard]] const NetworkStats& stats() const final { return stats_; }
   [[nodiscard]] std::vector<LinkUse> usage() const final;
+  void restart_usage() final;
 
   /// A flow that it has given to the transport has ended.
   void on_flow_end(Transport::Token token) {

@@ -32,7 +32,9 @@ void append_iteration(Out out, const Metrics& m, const RunResult& r) {
 }
 
 void append_breakdown(Out out, const Metrics& m, const RunResult& r) {
-  fmt::format_to(out, "{:<28}{:>10}{:>9}\n", "Slowest rank's iteration", "ms", "%");
+  const bool own_pace = r.fidelity == "worker";
+  fmt::format_to(out, "{:<28}{:>10}{:>9}\n",
+                 own_pace ? "Iteration, mean over ranks" : "Slowest rank's iteration", "ms", "%");
   for (std::size_t i = 0; i < part_names.size(); ++i) {
     const double seconds = r.breakdown[i];
     if (std::abs(seconds) < least_shown) continue;
@@ -51,8 +53,9 @@ void append_communication(Out out, const RunResult& r) {
                  1e3 * r.communication_busy_s, 100 * r.overlap_fraction);
   for (std::size_t i = 0; i < std::min(links_shown, r.links.size()); ++i) {
     const LinkReport& link = r.links[i];
-    fmt::format_to(out, "{:<15}{:<24}{:>6.1f} % used, {}\n", i == 0 ? "Busiest links" : "",
-                   link.name, 100 * link.utilisation, readable_bytes(link.bytes));
+    fmt::format_to(out, "{:<15}{:<24}{:>6.1f} % used, {} an iteration\n",
+                   i == 0 ? "Busiest links" : "", link.name, 100 * link.utilisation,
+                   readable_bytes(link.bytes));
   }
 }
 

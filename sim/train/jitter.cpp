@@ -39,6 +39,7 @@ void apply_stragglers(std::vector<double>& speed, const StragglerSpec& spec, std
     return;
   }
   const int world_size = static_cast<int>(speed.size());
+  if (spec.fraction == 0) return;
   const auto count = std::max<std::int64_t>(1, std::llround(spec.fraction * world_size));
   const auto order = shuffled_ranks(world_size, seed, straggler_stream);
   for (std::int64_t i = 0; i < count; ++i) {

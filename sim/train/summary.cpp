@@ -99,9 +99,9 @@ void Summary::priced(const CollectiveCost& cost) {
   worst_cost_ = std::max(worst_cost_, cost_uncertainty(cost.source));
 }
 
-void Summary::iteration_ended(std::size_t worker, int iteration,
+bool Summary::iteration_ended(std::size_t worker, int iteration,
                               const std::vector<IterationSample>& samples) {
-  if (iteration >= job_.run.warmup + job_.run.iterations) return;
+  if (iteration >= job_.run.warmup + job_.run.iterations) return false;
   for (std::size_t m = 0; m < samples.size(); ++m) {
     add_sample(members_[worker + m], iteration, samples[m]);
   }
@@ -109,14 +109,20 @@ void Summary::iteration_ended(std::size_t worker, int iteration,
     --warming_;
     counted_from_ = std::max(counted_from_, samples.front().end);
   }
-  if (iteration < job_.run.warmup) return;
+  if (iteration < job_.run.warmup) return iteration + 1 == job_.run.warmup && warming_ == 0;
   if (!independent_) {
     add_slowest(samples);
-    return;
+    return false;
   }
   of_worker_.resize(members_.size());
   of_worker_[worker].push_back(samples.front());
   if (++measured_ == members_.size() * static_cast<std::size_t>(job_.run.iterations)) add_rates();
+  return false;
+}
+
+void Summary::count_from(Network& network, Seconds now, double moving) {
+  before_ = {.time = now.count(), .moving = moving};
+  network.restart_usage();
 }
 
 void Summary::add_sample(const MemberGroup& member, int iteration, const IterationSample& sample) {
@@ -217,7 +223,8 @@ RunResult Summary::result(const Plans& plans, const Network& network, Seconds en
                           double wall_s, std::vector<Span> spans) const {
   RunResult result = result_;
   result.spans = std::move(spans);
-  result.communication_busy_s = moving / (job_.run.warmup + job_.run.iterations);
+  result.communication_busy_s =
+      (moving - before_.moving) / (end.count() - before_.time) * mean_iteration();
   const double iterations = independent_ ? iterations_until(end.count()) : job_.run.iterations;
   result.collectives = static_cast<int>(std::lround(collectives_ / iterations));
   result.bytes_per_rank = std::llround(bytes_sent(plans) / iterations);
@@ -239,8 +246,7 @@ RunResult Summary::result(const Plans& plans, const Network& network, Seconds en
 }
 
 void Summary::add_spread(RunResult& result) const {
-  double total = 0;
-  for (const double part : result.breakdown) total += part;
+  const double total = mean_iteration();
   const double communication = at(result.breakdown, Part::exposed_communication) +
                                at(result.breakdown, Part::overlap_slowdown);
   const double calibration = std::hypot(worst_profile_ * (total - communication) / total,
@@ -254,11 +260,15 @@ void Summary::add_spread(RunResult& result) const {
   result.spread_high = std::hypot(calibration, p95 / p50 - 1);
 }
 
+double Summary::mean_iteration() const {
+  return std::accumulate(result_.breakdown.begin(), result_.breakdown.end(), 0.0);
+}
+
 void Summary::add_links(RunResult& result, const Network& network, Seconds end) const {
   auto uses = network.usage();
+  const double window = end.count() - before_.time;
   const auto utilisation = [&](const LinkUse& use) {
-    return use.bytes /
-           (job_.cluster.links()[static_cast<std::size_t>(use.link)].capacity * end.count());
+    return use.bytes / (job_.cluster.links()[static_cast<std::size_t>(use.link)].capacity * window);
   };
   const auto kept = std::min(links_reported, uses.size());
   std::partial_sort(
@@ -269,7 +279,7 @@ void Summary::add_links(RunResult& result, const Network& network, Seconds end) 
   for (std::size_t i = 0; i < kept; ++i) {
     result.links.push_back({.name = job_.cluster.link_name(uses[i].link),
                             .utilisation = utilisation(uses[i]),
-                            .bytes = uses[i].bytes});
+                            .bytes = uses[i].bytes * mean_iteration() / window});
   }
 }
 

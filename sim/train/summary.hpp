@@ -30,8 +30,12 @@ class Summary {
   /// Iteration `iteration` of a class of workers has ended; those after the last are ignored.
   /// Asserts the accounting identity and that no rank beats its own compute.
   /// @param worker  the class, whose members follow those of the classes before it.
-  void iteration_ended(std::size_t worker, int iteration,
+  /// @return whether that was the last of the warm-up: then call count_from().
+  bool iteration_ended(std::size_t worker, int iteration,
                        const std::vector<IterationSample>& samples);
+  /// What links carry and how long data move counts from here on.
+  /// @param moving  seconds in which data moved until now.
+  void count_from(Network& network, Seconds now, double moving);
 
   /// @param plans  whose patterns were posted.
   /// @param moving  seconds in which data moved, over the whole run.
@@ -57,6 +61,8 @@ class Summary {
   /// together.
   [[nodiscard]] double bytes_sent(const Plans& plans) const;
   void add_spread(RunResult& result) const;
+  /// Seconds of an iteration of the measured ones, on average.
+  [[nodiscard]] double mean_iteration() const;
   void add_links(RunResult& result, const Network& network, Seconds end) const;
 
   const Job& job_;
@@ -72,8 +78,14 @@ class Summary {
   double counted_from_ = 0;              ///< when the last one has
   double collectives_ = 0;               ///< of all measured iterations (independent: of all), and
   std::map<PatternId, double> moved_{};  ///< their bytes, by what moved them
-  double worst_cost_ = 0;                ///< relative uncertainty of the least certain price
-  double worst_profile_ = 0;             ///< the same of the worker classes' profiles
+  /// When measuring began, and how long data had moved by then.
+  struct Before {
+    double time = 0;
+    double moving = 0;
+  };
+  Before before_;
+  double worst_cost_ = 0;     ///< relative uncertainty of the least certain price
+  double worst_profile_ = 0;  ///< the same of the worker classes' profiles
 };
 
 }  // namespace gradwire

@@ -76,7 +76,9 @@ bool TrainingRun::has_pre_hook(const LaunchStep& step) const {
 
 void TrainingRun::end_iteration(std::size_t number) {
   WorkerLane& lane = lanes_[number];
-  summary_.iteration_ended(number, lane.iteration, lane.workers.samples());
+  if (summary_.iteration_ended(number, lane.iteration, lane.workers.samples())) {
+    summary_.count_from(engine_->network(), engine_->now(), log_.moving.total());
+  }
   lane.workers.trace(std::nullopt);
   lane.step = 0;
   if (++lane.iteration == iterations() && --lanes_running_ == 0) return;

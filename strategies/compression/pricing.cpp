@@ -12,8 +12,9 @@ constexpr BytesPerSecond cpu_rate{1.25e9};
 
 }  // namespace
 
-Pricing::Pricing(std::string compressor, CodecDevice device, const JobView& job)
+Pricing::Pricing(std::string compressor, CodecDevice device, const JobView& job, std::string alike)
     : compressor_(std::move(compressor)),
+      alike_(std::move(alike)),
       device_(device),
       costs_(job.encode_costs),
       host_copy_(job.host_copy_bandwidth) {}
@@ -34,8 +35,10 @@ CodecWork Pricing::encode(std::int64_t elements, CodecWork counted) const {
 }
 
 CodecWork Pricing::decode(std::int64_t elements, CodecWork counted, std::int64_t times) const {
-  const auto measured =
-      costs_ != nullptr ? costs_->decode(compressor_, device_, elements) : std::nullopt;
+  auto measured = costs_ != nullptr ? costs_->decode(compressor_, device_, elements) : std::nullopt;
+  if (!measured && costs_ != nullptr && on_cpu()) {
+    measured = costs_->decode(alike_, device_, elements);
+  }
   return priced(measured, elements, std::move(counted), times);
 }
 

@@ -13,7 +13,9 @@ namespace gradwire {
 /// multiply; on a CPU where nothing was measured by a rate of its own (pricing.cpp).
 class Pricing {
  public:
-  Pricing(std::string compressor, CodecDevice device, const JobView& job);
+  /// @param alike  the compressor whose measured decoding on a CPU stands in for this one's: the
+  ///               same work on the same kind of message; "": none.
+  Pricing(std::string compressor, CodecDevice device, const JobView& job, std::string alike = "");
 
   /// One encoding of `elements`. @param counted  the kernels, where it was not measured.
   [[nodiscard]] CodecWork encode(std::int64_t elements, CodecWork counted) const;
@@ -32,6 +34,7 @@ class Pricing {
                                  CodecWork counted, std::int64_t times) const;
 
   std::string compressor_;
+  std::string alike_;
   CodecDevice device_;
   std::shared_ptr<const EncodeCosts> costs_;
   BytesPerSecond host_copy_;

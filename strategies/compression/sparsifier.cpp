@@ -78,7 +78,9 @@ double read_density(Knobs& knobs, double fallback, const std::string& source) {
 }
 
 Sparsifier::Sparsifier(const SparsifierOptions& options, const JobView& job, CodecDevice device)
-    : options_(options), pricing_(measured_name(options.selection), device, job) {}
+    : options_(options),
+      // Whatever chose them: values go where their indices say.
+      pricing_(measured_name(options.selection), device, job, measured_name(Selection::randomk)) {}
 
 CompressorMaker Sparsifier::read_topk(Knobs& knobs) {
   return maker({.density = read_density(knobs, 0.001, "ddl-benchmarks, mgwfbp/horovod_mpi_cj.sh")});

@@ -35,6 +35,13 @@ TEST_CASE("a straggler is a group of its own and nobody else is touched", "[jitt
   CHECK(members[1].speed == 1.5);
 }
 
+TEST_CASE("no straggler is a fraction of 0", "[jitter]") {
+  const auto members =
+      make_members(10, {}, {{.ranks = {}, .fraction = 0, .compute = 2}}, two_layers(0), 1);
+  REQUIRE(members.size() == 1);
+  CHECK(members[0].speed == 1);
+}
+
 TEST_CASE("a fraction of stragglers is at least one rank", "[jitter]") {
   const auto members =
       make_members(10, {}, {{.ranks = {}, .fraction = 0.25, .compute = 2}}, two_layers(0), 1);

@@ -112,6 +112,13 @@ TEST_CASE("The phase that lasts takes as long as where it is the only one", "[tr
     CHECK(codes(before.warnings) == std::vector<std::string>{"early-phase"});
     CHECK(late.bytes_per_rank == only.bytes_per_rank);
     CHECK(late.bytes_per_rank < before.bytes_per_rank);
+    // What went before does not count, here neither.
+    CHECK(late.communication_busy_s == Approx(only.communication_busy_s));
+    REQUIRE(late.links.size() == only.links.size());
+    for (std::size_t i = 0; i < late.links.size(); ++i) {
+      CHECK(late.links[i].bytes == Approx(only.links[i].bytes));
+      CHECK(late.links[i].utilisation == Approx(only.links[i].utilisation));
+    }
     REQUIRE(late.iteration_s.size() == only.iteration_s.size());
     for (std::size_t i = 0; i < late.iteration_s.size(); ++i) {
       CHECK(late.iteration_s[i] == Approx(only.iteration_s[i]).epsilon(1e-9));

@@ -214,6 +214,32 @@ TEST_CASE("on a CPU gradients are copied there and back", "[compression]") {
   CHECK(recipe.encode[1].time.count() == Approx(4 * elements / 1.25e9));  // 10 Gbit/s
 }
 
+TEST_CASE("on a CPU values go where their indices say as fast for every sparsifier",
+          "[compression]") {
+  class RandomKOnly final : public EncodeCosts {
+   public:
+    [[nodiscard]] std::optional<Seconds> encode(const std::string& /*compressor*/,
+                                                CodecDevice /*device*/,
+                                                std::int64_t /*elements*/) const override {
+      return std::nullopt;
+    }
+    [[nodiscard]] std::optional<Seconds> decode(const std::string& compressor,
+                                                CodecDevice /*device*/,
+                                                std::int64_t size) const override {
+      if (compressor != "randomk") return std::nullopt;
+      return static_cast<double>(size) * Seconds{0.2e-9};
+    }
+  };
+  auto job = matrix_job();
+  job.encode_costs = std::make_shared<RandomKOnly>();
+  const auto payload = Sparsifier({}, job, CodecDevice::cpu).payload(elements, 0);
+  REQUIRE(payload.has_value());
+  CHECK(payload->decode.back().time.count() == Approx(elements * 0.2e-9));
+  CHECK(
+      SignCompressor({}, job, CodecDevice::cpu).payload(elements, 0)->decode.back().time.count() ==
+      Approx(4 * elements / 1.25e9));
+}
+
 TEST_CASE("the three products of PowerSGD are 2 n m r operations each", "[compression]") {
   const auto job = matrix_job();
   const auto group = acp_group(job.tensors, {1, 2}, 2);

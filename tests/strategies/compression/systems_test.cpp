@@ -49,13 +49,16 @@ TEST_CASE("ACP-SGD's thresholds shrink with what its factors shrink, each side b
   const auto job = matrix_job();
   // Rank 2. Matrices: 1000 + 2048 = 3048 elements. P: (64 + 100) * 2 = 328, Q: (32 + 10) * 2 = 84.
   // In reverse order: large P 64 * 2 = 128, small P 200; the vector 64 raw.
-  // Threshold 3048 * 4 bytes: limit 328 * 4: both P's; the vector starts a new buffer.
+  // The vector counts on both sides: 328 + 64 = 392 of 3048 + 64 = 3112 elements, 84 + 64 = 148.
+  // Threshold 3048 * 4 bytes: limit 384 * 4: both P's; the vector starts a new buffer.
   CHECK(acp_groups(job, 2, Bytes{3048 * 4}, true) == TensorGroups{{2, 1}, {0}});
-  // Q: limit 84 * 4: large 64, small 20, together 84; the vector opens another.
+  // Q: limit 145 * 4: large 64, small 20, together 84; the vector opens another.
   CHECK(acp_groups(job, 2, Bytes{3048 * 4}, false) == TensorGroups{{2, 1}, {0}});
-  // Half of it: 164 * 4 takes one P at a time; 42 * 4 no two Q's.
+  // Half of it: 192 * 4 takes one P at a time.
   CHECK(acp_groups(job, 2, Bytes{1524 * 4}, true) == TensorGroups{{2}, {1}, {0}});
   CHECK(acp_groups(job, 2, Bytes{0}, true) == TensorGroups{{2}, {1}, {0}});
+  // With 3120 * 4 it is 393 * 4, and all fit.
+  CHECK(acp_groups(job, 2, Bytes{3120 * 4}, true) == TensorGroups{{2, 1, 0}});
 }
 
 TEST_CASE("between two measured sizes time lies on a line in log-log", "[compression][costs]") {
