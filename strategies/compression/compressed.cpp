@@ -33,14 +33,15 @@ int fan_in(const Exchange& exchange) {
   return most;
 }
 
-/// The server at one end of all messages of an exchange, -1 where there is none.
-int server_at(const Exchange& exchange, Endpoint Message::*end) {
+/// The pool at one end of all messages of an exchange: the server's, or the workers'.
+std::size_t pool_at(const Exchange& exchange, Endpoint Message::*end) {
   for (const auto& phase : exchange.phases) {
     for (const Message& message : phase) {
-      if ((message.*end).place == Endpoint::Place::server) return (message.*end).index;
+      const Endpoint& place = message.*end;
+      if (place.place == Endpoint::Place::server) return static_cast<std::size_t>(place.index) + 1;
     }
   }
-  return -1;
+  return 0;
 }
 
 /// Engine threads of a server, which code what it gets and answers: BYTEPS_SERVER_ENGINE_THREAD, 4
@@ -93,8 +94,8 @@ Compressed::Compressed(std::unique_ptr<Strategy> inner, std::unique_ptr<Compress
   for (const auto& exchange : inner_exchanges) {
     crosses_.push_back(leaves_machine(exchange, job_));
     fan_in_.push_back(fan_in(exchange));
-    servers_.push_back(
-        {.from = server_at(exchange, &Message::from), .to = server_at(exchange, &Message::to)});
+    ends_.push_back(
+        {.from = pool_at(exchange, &Message::from), .to = pool_at(exchange, &Message::to)});
   }
   const auto add_pool = [this](int size) {
     Pool& pool = pools_.emplace_back();

@@ -65,6 +65,11 @@ class Compressed final : public Strategy {
     int missing = 0;
   };
   using Step = std::variant<CodecWork, std::vector<Operation>>;
+  /// The pools at the ends of an exchange.
+  struct Ends {
+    std::size_t from = 0;
+    std::size_t to = 0;
+  };
   /// Encoding, transfers and decoding, one step after the other.
   struct Chain {
     OperationId inner = 0;
@@ -75,9 +80,13 @@ class Compressed final : public Strategy {
     int missing = 0;                 ///< operations of the running step
     int stream = 0;                  ///< whose turn it needs; 0: none
     bool waits_for_turn = false;
-    std::size_t encoding_pool = 0;  ///< index into pools_
-    std::size_t decoding_pool = 0;
+    Ends pools{};     ///< that encode and decode
     int thread = -1;  ///< the pool's that runs the present step
+
+    /// Whose thread the step that was begun last takes.
+    [[nodiscard]] std::size_t pool() const {
+      return next <= last_transfers ? pools.from : pools.to;
+    }
   };
   /// Host threads of a worker or a server that encode and decode.
   struct Pool {
@@ -89,11 +98,6 @@ class Compressed final : public Strategy {
     bool busy = false;
     std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> waiting{};  ///< chains, by age
     std::vector<std::int64_t> under_way{};
-  };
-  /// The servers at the ends of an exchange, -1: a worker.
-  struct Servers {
-    int from = -1;
-    int to = -1;
   };
   /// Whom the end of an outer operation concerns.
   struct Owner {
@@ -156,11 +160,11 @@ class Compressed final : public Strategy {
   bool independent_;
   int first_own_exchange_;
   Bytes least_;
-  std::vector<bool> crosses_;     ///< exchanges of the inner strategy that leave a machine
-  std::vector<int> fan_in_;       ///< by exchange: most messages of a phase that come to one place
-  std::vector<Servers> servers_;  ///< by exchange
-  std::vector<Pool> pools_;       ///< the workers', then each server's
-  int own_threads_ = 0;           ///< the inner strategy's are numbered behind these
+  std::vector<bool> crosses_;  ///< exchanges of the inner strategy that leave a machine
+  std::vector<int> fan_in_;    ///< by exchange: most messages of a phase that come to one place
+  std::vector<Ends> ends_;     ///< by exchange
+  std::vector<Pool> pools_;    ///< the workers', then each server's
+  int own_threads_ = 0;        ///< the inner strategy's are numbered behind these
   int iteration_ = 0;
   Seconds now_;
 

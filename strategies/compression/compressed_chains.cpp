@@ -70,9 +70,7 @@ void Compressed::start_chain(const Messages& messages, const Payload& payload) {
   Chain& chain = chains_running_.at(id);
   Messages smaller = messages;
   smaller.size = payload.size;
-  const Servers ends = servers_[static_cast<std::size_t>(messages.exchange)];
-  chain.encoding_pool = static_cast<std::size_t>(ends.from + 1);
-  chain.decoding_pool = static_cast<std::size_t>(ends.to + 1);
+  chain.pools = ends_[static_cast<std::size_t>(messages.exchange)];
   add_steps(chain, payload.encode);
   chain.last_transfers = chain.steps.size();
   chain.steps.emplace_back(std::vector<Operation>{std::move(smaller)});
@@ -130,10 +128,8 @@ void Compressed::step_ended(std::int64_t id) {
   if (--chain.missing > 0) return;
   const int thread = std::exchange(chain.thread, -1);
   if (thread >= 0) {
-    const std::size_t pool =
-        chain.next <= chain.last_transfers ? chain.encoding_pool : chain.decoding_pool;
-    pools_[pool].free.insert(thread);
-    run_waiting(pool);
+    pools_[chain.pool()].free.insert(thread);
+    run_waiting(chain.pool());
   }
   advance(id);
 }
@@ -152,9 +148,7 @@ void Compressed::run_on_host(std::int64_t id, const CodecWork& work) {
              HostWork{.thread = thread, .time = work.time, .label = work.label});
     return;
   }
-  const Chain& chain = chains_running_.at(id);
-  const std::size_t pool =
-      chain.next <= chain.last_transfers ? chain.encoding_pool : chain.decoding_pool;
+  const std::size_t pool = chains_running_.at(id).pool();
   pools_[pool].waiting.push_back(id);
   run_waiting(pool);
 }
