@@ -38,8 +38,11 @@ StrategyMaker PsAsync::read(Knobs& knobs) {
 }
 
 Traits PsAsync::traits() const {
-  return {
-      .dynamic = true, .forward_hooks = true, .own_optimizer = true, .independent_workers = true};
+  return {.dynamic = true,
+          .forward_hooks = true,
+          .own_optimizer = true,
+          .independent_workers = true,
+          .bounded = options_.bound.has_value()};
 }
 
 int PsAsync::exchange(WorkerId worker, int server, bool push) const {

@@ -128,6 +128,7 @@ struct Traits {
   /// Every rank is a class of its own (asynchronous): it iterates at its own pace.
   bool independent_workers = false;
   bool workers_wait = false;  ///< independent ones that others of their machine keep together
+  bool bounded = false;       ///< independent ones that never get far apart
 };
 
 /// How what a strategy does changes from iteration to iteration, numbered from 0.

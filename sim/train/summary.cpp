@@ -20,8 +20,9 @@ namespace {
 constexpr double other_max = 0.01;
 constexpr std::size_t links_reported = 20;
 /// Workers that go their own pace are told not to be steady above this change of their mean
-/// iteration, relative, from one half of those measured to the other. Assumed: what ten iterations
-/// of 64 workers on a saturated network differ from seed to seed.
+/// iteration, relative, from one half of those measured to the other; and, where they cannot get
+/// far apart, above this difference of their rates. Assumed: what ten iterations of 64 workers on a
+/// saturated network differ from seed to seed.
 constexpr double drift_max = 0.05;
 
 /// How far compute times of a profile may be off, relative. Where a model made or changed them, its
@@ -55,8 +56,9 @@ double at(const Breakdown& parts, Part part) {
 
 }  // namespace
 
-Summary::Summary(const Job& job, const std::vector<MemberGroup>& members, bool independent)
-    : job_(job), members_(members), independent_(independent) {
+Summary::Summary(const Job& job, const std::vector<MemberGroup>& members, bool independent,
+                 bool bounded)
+    : job_(job), members_(members), independent_(independent), bounded_(bounded) {
   result_.world_size = static_cast<int>(job.placement.size());
   result_.batch_per_gpu = job.profile.batch_per_gpu;
   result_.micro_batches = job.micro_batches;
@@ -170,6 +172,16 @@ void Summary::add_rates() {
 }
 
 void Summary::warn_of_drift() {
+  const auto [slowest, fastest] = std::ranges::minmax(rates_);
+  if (bounded_ && fastest > (1 + drift_max) * slowest) {
+    result_.warnings.push_back(
+        {"not-steady",
+         fmt::format("workers that may be only so far apart have one pace in the end; here the "
+                     "fastest still iterates {:.0f} % more often than the slowest: more run.warmup "
+                     "lets it come to its bound",
+                     100 * (fastest / slowest - 1))});
+    return;
+  }
   const auto& times = result_.iteration_s;
   if (times.size() < 2) return;
   const auto half = static_cast<std::ptrdiff_t>(times.size() / 2);

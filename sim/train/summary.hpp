@@ -18,7 +18,8 @@ namespace gradwire {
 class Summary {
  public:
   /// @param independent  every member is a class of its own, with iterations of its own.
-  Summary(const Job& job, const std::vector<MemberGroup>& members, bool independent);
+  /// @param bounded      but of one rate in the long run.
+  Summary(const Job& job, const std::vector<MemberGroup>& members, bool independent, bool bounded);
 
   /// The member whose GPU computes longest, by its profile and static speed; the one that is
   /// traced.
@@ -68,6 +69,7 @@ class Summary {
   const Job& job_;
   const std::vector<MemberGroup>& members_;
   bool independent_;
+  bool bounded_;
   std::size_t slowest_member_ = 0;
   RunResult result_;
   /// Of independent workers: measured iterations, by member, and how many of all.

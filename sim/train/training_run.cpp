@@ -28,7 +28,7 @@ TrainingRun::TrainingRun(const Job& job, std::unique_ptr<Strategy> strategy,
       plans_(job, *strategy_),
       engine_(make_engine(job.cluster, plans_.patterns(), engine_options(job, traits_))),
       members_(std::move(members)),
-      summary_(job, members_, traits_.independent_workers) {
+      summary_(job, members_, traits_.independent_workers, traits_.bounded) {
   for (int c = 0; c < class_count(job); ++c) {
     scripts_.push_back(
         launch_script(profile_of(job, c), job.micro_batches, !traits_.own_optimizer));
@@ -63,7 +63,7 @@ RunResult TrainingRun::run() {
       summary_.result(plans_, engine_->network(), engine_->now(), log_.moving.total(), wall.count(),
                       std::move(lanes_[traced_lane()].workers.spans()));
   result.staleness = strategy_->staleness();
-  result.warnings = phases_.warnings;
+  result.warnings.insert(result.warnings.begin(), phases_.warnings.begin(), phases_.warnings.end());
   return result;
 }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <numeric>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,7 +19,7 @@ using namespace gradwire::test;
 namespace {
 
 /// What a run tells of two workers that go their own pace. @param of_worker  ms of each iteration.
-RunResult told_of(const std::vector<std::vector<double>>& of_worker) {
+RunResult told_of(const std::vector<std::vector<double>>& of_worker, bool bounded = false) {
   ToyTraining toy(static_cast<int>(of_worker.size()));
   toy.warmup = 0;
   toy.iterations = static_cast<int>(of_worker.front().size());
@@ -30,7 +31,7 @@ RunResult told_of(const std::vector<std::vector<double>>& of_worker) {
   for (int rank = 0; rank < static_cast<int>(of_worker.size()); ++rank) {
     members.push_back({.rank = rank});
   }
-  Summary summary(job, members, true);
+  Summary summary(job, members, true, bounded);
   for (std::size_t worker = 0; worker < of_worker.size(); ++worker) {
     double now = 0;
     for (std::size_t i = 0; i < of_worker[worker].size(); ++i) {
@@ -72,4 +73,33 @@ TEST_CASE("Iterations that still become longer are warned of, steady ones are no
         "the later half of the measured iterations takes 10 % longer than the earlier; workers "
         "that go their own pace need more run.warmup and run.iterations");
   CHECK(told_of({{100, 110, 100, 110}, {110, 100, 110, 100}}).warnings.empty());
+}
+
+TEST_CASE("Workers that cannot get far apart are told to be unsteady while their rates differ",
+          "[train][summary]") {
+  // 20 and 10 iterations a second.
+  const std::vector<std::vector<double>> apart = {{50, 50}, {100, 100}};
+  CHECK(told_of(apart).warnings.empty());
+  const RunResult early = told_of(apart, true);
+  REQUIRE(early.warnings.size() == 1);
+  CHECK(early.warnings.front().code == "not-steady");
+  CHECK(early.warnings.front().text.find("the fastest still iterates 100 % more often") !=
+        std::string::npos);
+  CHECK(told_of({{100, 100}, {98, 102}}, true).warnings.empty());
+}
+
+TEST_CASE("What is told of the workers' pace stands in the result of the run", "[train][summary]") {
+  ToyTraining toy(2);
+  toy.warmup = 0;
+  toy.iterations = 3;
+  toy.servers = {0};
+  PsAsyncOptions options;
+  options.bound = 3;
+  const auto strategy = make<PsAsync>(options);
+  const auto library = toy.library();
+  Job job = toy.job(strategy, library);
+  job.stragglers = {{.ranks = {1}, .compute = 3}};
+  const RunResult result = simulate(job);
+  REQUIRE(result.warnings.size() == 1);
+  CHECK(result.warnings.front().code == "not-steady");
 }
