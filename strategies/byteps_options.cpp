@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "strategies/conditional_knobs.hpp"
+
 namespace gradwire {
 namespace {
 
@@ -27,6 +29,17 @@ void refuse_beside_async(const Knobs& knobs, const BytePsOptions& options) {
                                    "enable_async",
                                    name));
   }
+}
+
+void read_hash_constants(Knobs& knobs, KeyHash& hash) {
+  ConditionalKnobs built_in(knobs);
+  hash.built_in_coef = built_in.count("built_in_hash_coef", hash.built_in_coef, 1, count_limit,
+                                      "BYTEPS_BUILT_IN_HASH_COEF, global.cc");
+  if (hash.function != "built_in") built_in.refuse_without("key_hash_fn: built_in");
+  ConditionalKnobs mixed(knobs);
+  hash.mixed_mode_bound = mixed.count("mixed_mode_bound", hash.mixed_mode_bound, 1, count_limit,
+                                      "BYTEPS_MIXED_MODE_BOUND, global.cc");
+  if (hash.function != "mixed") mixed.refuse_without("key_hash_fn: mixed");
 }
 
 }  // namespace
@@ -64,10 +77,7 @@ BytePsOptions read_byteps(Knobs& knobs) {
   options.hash.function = knobs.choice("key_hash_fn", options.hash.function, key_hashes(),
                                        "BYTEPS_KEY_HASH_FN, global.cc; mixed: "
                                        "BYTEPS_ENABLE_MIXED_MODE");
-  options.hash.built_in_coef = knobs.count("built_in_hash_coef", options.hash.built_in_coef, 1,
-                                           count_limit, "BYTEPS_BUILT_IN_HASH_COEF, global.cc");
-  options.hash.mixed_mode_bound = knobs.count("mixed_mode_bound", options.hash.mixed_mode_bound, 1,
-                                              count_limit, "BYTEPS_MIXED_MODE_BOUND, global.cc");
+  read_hash_constants(knobs, options.hash);
   options.framework = knobs.choice("framework", options.framework, frameworks,
                                    "whose plug-in: order of declaration, priorities");
   options.cross_barrier =
@@ -91,8 +101,10 @@ BytePsOptions read_byteps(Knobs& knobs) {
   options.hook_time = knobs.time("hook_time", assumed_hook_time, "assumed: Python, per gradient");
   options.stage_time =
       knobs.time("stage_time", assumed_stage_time, "assumed: a stage's thread, per task");
-  options.update_time = knobs.time("update_time", assumed_update_time,
-                                   "assumed: cross_barrier's poller in Python, per parameter");
+  ConditionalKnobs polled(knobs);
+  options.update_time = polled.time("update_time", assumed_update_time,
+                                    "assumed: cross_barrier's poller in Python, per parameter");
+  if (!options.cross_barrier) polled.refuse_without("cross_barrier: true");
   return options;
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "strategies/conditional_knobs.hpp"
+
 namespace gradwire {
 namespace {
 
@@ -20,14 +22,6 @@ constexpr Seconds assumed_poll_time{5e-6};
 constexpr Seconds assumed_update_time{100e-6};
 constexpr Seconds assumed_compare_time{0.5e-6};
 constexpr Seconds assumed_gil_wait{10e-6};
-
-void refuse_given(Knobs& knobs, const std::vector<std::string>& names, const std::string& mode) {
-  for (const auto& name : names) {
-    if (!knobs.given(name)) continue;
-    knobs.refuse(
-        name, fmt::format("'{}' is of the other mode; expected 'mode: {}' beside it", name, mode));
-  }
-}
 
 }  // namespace
 
@@ -55,28 +49,24 @@ StrategyMaker ByteScheduler::read(Knobs& knobs) {
   options.credit = knobs.count("credit", options.credit, 1, elements_limit,
                                "BYTESCHEDULER_CREDIT, bytecore.py: parameters");
   options.task_time = knobs.time("task_time", assumed_task_time, "assumed: Python starts a part");
+  ConditionalKnobs horovods(knobs);
   options.poll_time =
-      knobs.time("poll_time", assumed_poll_time, "assumed: a turn of the poller's queue");
-  options.update_time = knobs.time("update_time", assumed_update_time,
-                                   "assumed: the poller's optimizer in Python, per parameter");
+      horovods.time("poll_time", assumed_poll_time, "assumed: a turn of the poller's queue");
+  options.update_time = horovods.time("update_time", assumed_update_time,
+                                      "assumed: the poller's optimizer in Python, per parameter");
   options.compare_time =
-      knobs.time("compare_time", assumed_compare_time,
-                 "assumed: one of the comparisons of names that find a parameter");
+      horovods.time("compare_time", assumed_compare_time,
+                    "assumed: one of the comparisons of names that find a parameter");
   options.gil_wait =
-      knobs.time("gil_wait", assumed_gil_wait,
-                 "assumed: the launcher's wait for the interpreter, per hook and layer");
-  options.horovod = read_unfused_horovod(knobs);
-  options.store = read_kv_store(knobs);
+      horovods.time("gil_wait", assumed_gil_wait,
+                    "assumed: the launcher's wait for the interpreter, per hook and layer");
+  options.horovod = read_horovod(horovods, horovod_of_2020);
+  ConditionalKnobs stores(knobs);
+  options.store = read_kv_store(stores);
   if (options.mode == "ps") {
-    refuse_given(knobs,
-                 {"version", "hook_time", "request_time", "local_latency", "poll_time",
-                  "update_time", "compare_time", "gil_wait"},
-                 "allreduce");
+    horovods.refuse_without("mode: allreduce");
   } else {
-    refuse_given(knobs,
-                 {"kv_store", "update_on_kvstore", "bigarray_bound", "socket_buffer", "connections",
-                  "sum_rate", "loopback_bandwidth"},
-                 "ps");
+    stores.refuse_without("mode: ps");
   }
   return [options](const JobView& job) { return std::make_unique<ByteScheduler>(options, job); };
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "strategies/conditional_knobs.hpp"
+
 namespace gradwire {
 namespace {
 
@@ -13,8 +15,6 @@ constexpr std::int64_t streams_max = 16;
 constexpr std::int64_t capacity_max = 1'000'000;
 constexpr Bytes old_fusion_threshold{64LL * 1024 * 1024};
 constexpr Seconds old_cycle_time{5e-3};
-/// ddl-benchmarks asks for 0.19 or later (README, May 2020).
-const std::string unfused_version = "0.19";
 
 Release read_version(Knobs& knobs, const std::string& fallback) {
   const std::string text =
@@ -41,9 +41,9 @@ void read_costs(Knobs& knobs, HorovodOptions& options) {
 
 }  // namespace
 
-HorovodOptions read_horovod(Knobs& knobs) {
+HorovodOptions read_horovod(Knobs& knobs, const std::string& release) {
   HorovodOptions options;
-  options.version = read_version(knobs, "0.28");
+  options.version = read_version(knobs, release);
   if (options.version < short_cycles_from) {
     options.fusion_threshold = old_fusion_threshold;
     options.cycle_time = old_cycle_time;
@@ -79,7 +79,7 @@ HorovodOptions read_horovod(Knobs& knobs) {
 
 HorovodOptions read_unfused_horovod(Knobs& knobs) {
   HorovodOptions options;
-  options.version = read_version(knobs, unfused_version);
+  options.version = read_version(knobs, horovod_of_2020);
   options.fusion_threshold = Bytes{0};
   options.cycle_time = Seconds{0};
   options.cache_capacity = 0;
@@ -93,14 +93,10 @@ std::optional<HorovodOptions> read_over_horovod(Knobs& knobs) {
       knobs.choice("over", "library", known,
                    "the collective library alone, or Horovod's background thread without fusion, "
                    "cache and cycle as in ddl-benchmarks") == "horovod";
-  const HorovodOptions options = read_unfused_horovod(knobs);
+  ConditionalKnobs horovods(knobs);
+  const HorovodOptions options = read_unfused_horovod(horovods);
   if (horovod) return options;
-  for (const char* name : {"version", "hook_time", "request_time", "local_latency"}) {
-    if (knobs.given(name)) {
-      knobs.refuse(name,
-                   fmt::format("'{}' is Horovod's; expected 'over: horovod' beside it", name));
-    }
-  }
+  horovods.refuse_without("over: horovod");
   return std::nullopt;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "sim/core/host_cpu.hpp"
 #include "strategies/ddp.hpp"
@@ -31,8 +32,11 @@ struct HorovodOptions {
   BytesPerSecond host_sum_rate = cpu_sum_rate;
 };
 
-/// Reads the core's knobs; defaults by `version`.
-[[nodiscard]] HorovodOptions read_horovod(Knobs& knobs);
+/// The release of early 2020: ddl-benchmarks asks for 0.19 or later (README, May 2020).
+inline constexpr const char* horovod_of_2020 = "0.19";
+
+/// Reads the core's knobs; defaults by `version`, and that is `release` unless it is set.
+[[nodiscard]] HorovodOptions read_horovod(Knobs& knobs, const std::string& release = "0.28");
 
 /// What ddl-benchmarks and MG-WFBP set: no fusion, no cache, no cycle; Horovod of early 2020. The
 /// knobs of the threads' costs are read.

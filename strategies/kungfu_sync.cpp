@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "strategies/conditional_knobs.hpp"
 #include "strategies/kungfu_cpu.hpp"
 #include "strategies/kungfu_nccl.hpp"
 
@@ -13,13 +14,17 @@ StrategyMaker KungfuSync::read(Knobs& knobs) {
   static const std::vector<std::string> modes = {"cpu", "nccl", "hierarchical"};
   const std::string mode = knobs.choice(
       "mode", "cpu", modes, "--kf-optimizer=sync-sgd, sync-sgd-nccl, sync-sgd-hierarchical-nccl");
-  const bool fusion = knobs.yes("nccl_fusion", true,
-                                "SynchronousSGDOptimizer(nccl_fusion=True): one tensor of all "
-                                "gradients; of mode nccl");
-  if (knobs.given("nccl_fusion") && mode != "nccl") {
-    knobs.refuse("nccl_fusion", "'nccl_fusion' is of mode nccl; expected no such key");
+  ConditionalKnobs nccl(knobs);
+  const bool fusion = nccl.yes("nccl_fusion", true,
+                               "SynchronousSGDOptimizer(nccl_fusion=True): one tensor of all "
+                               "gradients; of mode nccl");
+  ConditionalKnobs host(knobs);
+  const KungfuSessionOptions session = read_kungfu_session(host);
+  if (mode == "nccl") {
+    host.refuse_without("mode: cpu");
+  } else {
+    nccl.refuse_without("mode: nccl");
   }
-  const KungfuSessionOptions session = read_kungfu_session(knobs);
   if (mode == "nccl") {
     return [fusion](const JobView& job) { return std::make_unique<KungfuNccl>(job, fusion); };
   }

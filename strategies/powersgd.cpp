@@ -4,6 +4,7 @@
 
 #include "strategies/compression/compressed.hpp"
 #include "strategies/compression/power_sgd.hpp"
+#include "strategies/conditional_knobs.hpp"
 #include "strategies/ddp.hpp"
 #include "strategies/grouped.hpp"
 
@@ -12,6 +13,10 @@ namespace {
 
 /// epfml/powersgd, powersgd.py, Config: min_compression_rate 10, start_compressing_after_num_steps.
 constexpr double epfml_compression_rate = 10;
+/// epfml/powersgd, orthogonalization.py: a norm at rank 1, else torch.linalg.qr.
+constexpr std::int64_t epfml_qr_from = 2;
+/// The hook takes torch.linalg.qr from PyTorch 1.12 on (pull request 72043).
+constexpr Release hook_qr_from{1, 12};
 
 }  // namespace
 
@@ -21,18 +26,19 @@ StrategyMaker read_powersgd(Knobs& knobs) {
       knobs.choice("implementation", "ddp_hook", known,
                    "ddp_hook: powerSGD_hook.py under DDP; epfml: epfml/powersgd, after backward");
   PowerSgdOptions options = PowerSgd::read_options(knobs);
-  const DdpOptions ddp = [&] {
-    DdpOptions read = Ddp::read_options(knobs);
-    read.comm_hook = true;
-    return read;
-  }();
+  ConditionalKnobs hooks(knobs);
+  DdpOptions ddp = Ddp::read_options(hooks);
+  ddp.comm_hook = true;
   if (implementation == "ddp_hook") {
+    if (ddp.version < hook_qr_from) options.qr_from = std::numeric_limits<std::int64_t>::max();
     return [options, ddp](const JobView& job) -> std::unique_ptr<Strategy> {
       return std::make_unique<Compressed>(std::make_unique<Ddp>(ddp, job),
                                           std::make_unique<PowerSgd>(options, job), job, 1);
     };
   }
+  hooks.refuse_without("implementation: ddp_hook");
   options.hook = false;
+  options.qr_from = epfml_qr_from;
   if (!knobs.given("min_compression_rate")) options.min_compression_rate = epfml_compression_rate;
   return [options](const JobView& job) -> std::unique_ptr<Strategy> {
     auto all = groups_by_elements(job, std::numeric_limits<std::int64_t>::max());

@@ -4,6 +4,7 @@
 
 #include "strategies/compression/compressed.hpp"
 #include "strategies/compression/sign.hpp"
+#include "strategies/conditional_knobs.hpp"
 #include "strategies/grouped.hpp"
 #include "strategies/none.hpp"
 
@@ -36,17 +37,20 @@ StrategyMaker read_signsgd(Knobs& knobs) {
       knobs.choice("vote", "all_gather", votes,
                    "all_gather: ddl-benchmarks' signum; rank0: signSGD with majority vote");
   options.vote = vote == "rank0" ? Vote::rank0 : Vote::all_gather;
-  options.error_feedback =
-      knobs.yes("error_feedback", false, "ddl-benchmarks: compressor efsignum instead of signum");
-  if (options.error_feedback && options.vote == Vote::rank0) {
-    knobs.refuse("error_feedback",
-                 "'error_feedback' goes with 'vote: all_gather'; expected one of the two");
-  }
-  const std::int64_t threshold = knobs.count(
+  ConditionalKnobs gathered(knobs);
+  options.error_feedback = gathered.yes("error_feedback", false,
+                                        "ddl-benchmarks: compressor efsignum instead of signum");
+  const std::int64_t threshold = gathered.count(
       "threshold", ddl_benchmarks_threshold, 0, std::numeric_limits<std::int64_t>::max(),
       "all_gather: ddl-benchmarks, elements of a merged group");
+  ConditionalKnobs voted(knobs);
   const Bytes bucket_size =
-      knobs.size("bucket_size", bucket_default, "rank0: Signum_SGD.py:43-44, 100 MiB");
+      voted.size("bucket_size", bucket_default, "rank0: Signum_SGD.py:43-44, 100 MiB", Bytes{1});
+  if (options.vote == Vote::rank0) {
+    gathered.refuse_without("vote: all_gather");
+  } else {
+    voted.refuse_without("vote: rank0");
+  }
   return [=](const JobView& job) -> std::unique_ptr<Strategy> {
     const bool rank0 = options.vote == Vote::rank0;
     if (job.world_size == 1 && !rank0) return std::make_unique<NoCommunication>();

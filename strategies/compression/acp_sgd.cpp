@@ -4,6 +4,8 @@ namespace gradwire {
 namespace {
 
 constexpr std::int64_t rank_max = 1 << 20;
+/// torch.linalg.qr at any rank: acpsgd.py, _alternative_compress.
+constexpr std::int64_t qr_from = 1;
 
 }  // namespace
 
@@ -47,7 +49,8 @@ Recipe AcpSgd::recipe(const TensorGroup& group) const {
   CodecRound round{.transfers = {{.size = fp32_size(factors + parts.raw)}}, .work = {}};
   if (count > 0) {
     // The other factor is made orthogonal, this one computed from M + E, the error kept.
-    recipe.encode = {streaming("add error", 3 * matrices, count), orthogonalise(parts, !left),
+    recipe.encode = {streaming("add error", 3 * matrices, count),
+                     orthogonalise(parts, !left, qr_from),
                      products(parts, left ? "P = M Q" : "Q = M^T P"), products(parts, "P Q^T"),
                      streaming("keep error", 3 * matrices, count)};
     round.work = {products(parts, "M = P Q^T"), streaming("divide", 2 * matrices, count)};

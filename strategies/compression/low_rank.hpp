@@ -36,8 +36,10 @@ struct LowRankGroup {
 /// each; the matrix is read (or written), and so are both factors.
 [[nodiscard]] CodecWork products(const LowRankGroup& group, std::string label);
 
-/// Orthogonalises factors column by column.
-/// @param left  the P's (rows x rank), else the Q's (columns x rank).
-[[nodiscard]] CodecWork orthogonalise(const LowRankGroup& group, bool left);
+/// Orthogonalises factors: by Gram-Schmidt, column after column in kernels of their own, or by the
+/// library's QR, in one call.
+/// @param left     the P's (rows x rank), else the Q's (columns x rank).
+/// @param qr_from  factors of at least this rank by QR.
+[[nodiscard]] CodecWork orthogonalise(const LowRankGroup& group, bool left, std::int64_t qr_from);
 
 }  // namespace gradwire

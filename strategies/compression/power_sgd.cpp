@@ -77,7 +77,7 @@ Recipe PowerSgd::recipe(const TensorGroup& group) const {
   }
   if (matrices) {
     // Warm start: the Q's of the last iteration.
-    recipe.encode.push_back(orthogonalise(parts, false));
+    recipe.encode.push_back(orthogonalise(parts, false, options_.qr_from));
     recipe.encode.push_back(products(parts, "P = M Q"));
   }
   const CodecWork unpacked = streaming("unpack uncompressed", 4 * fp32_size(parts.raw),
@@ -91,7 +91,7 @@ Recipe PowerSgd::recipe(const TensorGroup& group) const {
     first = {};
   }
   if (matrices) {
-    second.work.push_back(orthogonalise(parts, true));
+    second.work.push_back(orthogonalise(parts, true, options_.qr_from));
     second.work.push_back(products(parts, "Q = M^T P"));
     third.work = {streaming("divide Q", 2 * fp32_size(parts.q_elements()), 1),
                   products(parts, "M = P Q^T")};

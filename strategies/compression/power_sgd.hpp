@@ -13,6 +13,9 @@ struct PowerSgdOptions {
   double min_compression_rate = 2;
   bool use_error_feedback = true;
   bool batched = false;
+  /// Factors of at least this rank are made orthogonal by torch.linalg.qr: the hook's of PyTorch
+  /// 1.12 and later (pull request 72043).
+  std::int64_t qr_from = 3;
   /// The hook's chain (uncompressed, then P, then Q) and its wait for the device; without, epfml's
   /// order: P and the uncompressed together, then Q.
   bool hook = true;

@@ -160,10 +160,32 @@ TEST_CASE_METHOD(ErrorFixture, "knobs of synchronous BytePS are refused beside e
         "s.yaml:9:15: 'phases' is 'both'; expected one of steady, all");
 }
 
+TEST_CASE_METHOD(ErrorFixture, "knobs that have no effect beside the others are refused",
+                 "[config]") {
+  struct Unused {
+    std::string strategy, knob, needed;
+  };
+  const Unused unused = GENERATE(
+      Unused{"name: byteps, update_time: 1 us", "update_time", "cross_barrier: true"},
+      Unused{"name: byteps, mixed_mode_bound: 99", "mixed_mode_bound", "key_hash_fn: mixed"},
+      Unused{"name: byteps, built_in_hash_coef: 2", "built_in_hash_coef", "key_hash_fn: built_in"},
+      Unused{"name: bytescheduler, mode: ps, cycle_time: 1 ms", "cycle_time", "mode: allreduce"},
+      Unused{"name: bytescheduler, sum_rate: 1 GB/s", "sum_rate", "mode: ps"},
+      Unused{"name: kungfu_sync, mode: nccl, graph: RING", "graph", "mode: cpu"},
+      Unused{"name: kungfu_sync, nccl_fusion: false", "nccl_fusion", "mode: nccl"},
+      Unused{"name: powersgd, implementation: epfml, bucket_cap: 1 MiB", "bucket_cap",
+             "implementation: ddp_hook"},
+      Unused{"name: signsgd, bucket_size: 1 MiB", "bucket_size", "vote: rank0"},
+      Unused{"name: signsgd, vote: rank0, threshold: 9", "threshold", "vote: all_gather"});
+  CHECK_THAT(message(7, "strategy: {" + unused.strategy + "}"),
+             Catch::ContainsSubstring("'" + unused.knob + "' has no effect here; expected '" +
+                                      unused.needed + "' beside it"));
+}
+
 TEST_CASE_METHOD(ErrorFixture, "knobs of Horovod and MG-WFBP that exclude each other are refused",
                  "[config]") {
   CHECK(message(7, "strategy: {name: wfbp, hook_time: 20 us}") ==
-        "s.yaml:7:35: 'hook_time' is Horovod's; expected 'over: horovod' beside it");
+        "s.yaml:7:35: 'hook_time' has no effect here; expected 'over: horovod' beside it");
   CHECK(message(7, "strategy: {name: horovod, adasum: true, hierarchical_allreduce: true}") ==
         "s.yaml:7:35: two ways of reducing; expected one of hierarchical_allreduce, "
         "torus_allreduce, adasum");

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "strategies/knobs.hpp"
+
+namespace gradwire {
+
+/// Knobs that have an effect in one case only, such as a mode: read through this they are asked of
+/// `knobs` as any others, and in the other case those that are set can be refused.
+class ConditionalKnobs final : public Knobs {
+ public:
+  explicit ConditionalKnobs(Knobs& knobs) : knobs_(knobs) {}
+
+  /// Refuses the first one that is set, of those that were asked for.
+  /// @param needed  what they need: "mode: ps"
+  void refuse_without(const std::string& needed) const;
+
+  Bytes size(const std::string& name, Bytes fallback, const std::string& source,
+             Bytes least) override;
+  Seconds time(const std::string& name, Seconds fallback, const std::string& source) override;
+  BytesPerSecond rate(const std::string& name, BytesPerSecond fallback,
+                      const std::string& source) override;
+  double ratio(const std::string& name, double fallback, const std::string& source) override;
+  std::int64_t count(const std::string& name, std::int64_t fallback, std::int64_t least,
+                     std::int64_t most, const std::string& source) override;
+  bool yes(const std::string& name, bool fallback, const std::string& source) override;
+  std::string text(const std::string& name, const std::string& fallback,
+                   const std::string& source) override;
+  std::string choice(const std::string& name, const std::string& fallback,
+                     std::span<const std::string> known, const std::string& source) override;
+  [[nodiscard]] bool given(const std::string& name) const override { return knobs_.given(name); }
+  std::unique_ptr<Knobs> group(const std::string& name, const std::string& source) override;
+  void finish() const override { knobs_.finish(); }
+  [[noreturn]] void refuse(const std::string& name, const std::string& message) const override;
+
+ private:
+  /// Notes that `name` is asked for.
+  Knobs& asked(const std::string& name);
+
+  Knobs& knobs_;
+  std::vector<std::string> asked_;
+};
+
+}  // namespace gradwire
