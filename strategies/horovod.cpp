@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/core/refusal.hpp"
+#include "strategies/conditional_knobs.hpp"
 #include "strategies/rehearsal.hpp"
 
 namespace gradwire {
@@ -48,10 +49,12 @@ StrategyMaker Horovod::read(Knobs& knobs) {
   options.sparse = knobs.text("sparse", "",
                               "matrices with this in their name have sparse gradients, as of "
                               "torch.nn.Embedding(sparse=True)");
+  ConditionalKnobs sparse(knobs);
   options.sparse_rows =
-      knobs.count("sparse_rows", 0, 0, rows_max, "rows in a sparse gradient of one rank");
-  const bool as_dense = knobs.yes("sparse_as_dense", false,
-                                  "of DistributedOptimizer: sparse gradients are made dense first");
+      sparse.count("sparse_rows", 0, 0, rows_max, "rows in a sparse gradient of one rank");
+  const bool as_dense = sparse.yes(
+      "sparse_as_dense", false, "of DistributedOptimizer: sparse gradients are made dense first");
+  if (options.sparse.empty()) sparse.refuse_without("sparse: NAME");
   if (!options.sparse.empty() && options.sparse_rows == 0) {
     knobs.refuse("sparse", "'sparse' needs the number of rows; expected 'sparse_rows' beside it");
   }

@@ -71,9 +71,11 @@ HorovodOptions read_horovod(Knobs& knobs, const std::string& release) {
   if (torus) options.reduction = HorovodReduction::torus;
   if (adasum) options.reduction = HorovodReduction::adasum;
   read_costs(knobs, options);
-  options.host_sum_rate = knobs.rate(
+  ConditionalKnobs host(knobs);
+  options.host_sum_rate = host.rate(
       "host_sum_rate", options.host_sum_rate,
       "of hierarchical and Adasum: a core adds floats; our measurement, sim/core/host_cpu.hpp");
+  if (!hierarchical && !adasum) host.refuse_without("hierarchical_allreduce: true");
   return options;
 }
 

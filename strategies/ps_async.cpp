@@ -42,7 +42,7 @@ Traits PsAsync::traits() const {
           .forward_hooks = true,
           .own_optimizer = true,
           .independent_workers = true,
-          .bounded = options_.bound.has_value()};
+          .lead = options_.bound};
 }
 
 int PsAsync::exchange(WorkerId worker, int server, bool push) const {

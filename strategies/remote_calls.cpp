@@ -2,6 +2,8 @@
 
 #include <cassert>
 
+#include "strategies/conditional_knobs.hpp"
+
 namespace gradwire {
 namespace {
 
@@ -30,9 +32,11 @@ RemoteCalls read_remote_calls(Knobs& knobs) {
                   "threads of a process that send, and as many that receive: 8 in TensorFlow 1.13 "
                   "(kGrpcWorkerServiceThreadCount, kGrpcWorkerCacheThreadCount; not read again), 1 "
                   "in 2017 (assumed); 0: calls take no CPU, as over RDMA"));
-  calls.send_rate = knobs.rate("rpc_send_rate", calls.send_rate, measured);
-  calls.receive_rate = knobs.rate("rpc_receive_rate", calls.receive_rate, measured);
-  calls.call = knobs.time("rpc_call", calls.call, measured);
+  ConditionalKnobs costs(knobs);
+  calls.send_rate = costs.rate("rpc_send_rate", calls.send_rate, measured);
+  calls.receive_rate = costs.rate("rpc_receive_rate", calls.receive_rate, measured);
+  calls.call = costs.time("rpc_call", calls.call, measured);
+  if (calls.threads == 0) costs.refuse_without("rpc_threads: 8");
   return calls;
 }
 

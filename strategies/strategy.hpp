@@ -128,7 +128,8 @@ struct Traits {
   /// Every rank is a class of its own (asynchronous): it iterates at its own pace.
   bool independent_workers = false;
   bool workers_wait = false;  ///< independent ones that others of their machine keep together
-  bool bounded = false;       ///< independent ones that never get far apart
+  /// Independent ones are never more than so many iterations apart, where there is such a bound.
+  std::optional<int> lead{};
 };
 
 /// How what a strategy does changes from iteration to iteration, numbered from 0.

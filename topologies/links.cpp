@@ -30,6 +30,11 @@ constexpr BytesPerSecond tcp_connection = 25_Gbps;
 /// two instances (ComputeCanada/puppet-magic_castle, pull request 331, the least of its rows).
 constexpr Seconds efa_port{12.2e-6};
 
+/// NCCL on AWS: 2 threads of 8 sockets (src/transport/net_socket.cc, vendor 0x1d0f).
+constexpr int ena_connections = 16;
+/// Single-flow traffic within a cluster placement group (Amazon EC2 user guide).
+constexpr BytesPerSecond ena_flow = 10_Gbps;
+
 /// TCP payload in an Ethernet frame of 1500 bytes with time stamps, to what the wire carries
 /// (14 header, 4 check sum, 8 preamble, 12 gap): 1448 / 1538 = 0.9415.
 constexpr double tcp_frame_efficiency = 1448.0 / 1538.0;
@@ -55,6 +60,14 @@ PortSpec tcp_port(std::string name, BytesPerSecond payload, Seconds end) {
 PortSpec wide_tcp_port(std::string name, BytesPerSecond payload) {
   PortSpec port = tcp_port(std::move(name), payload, tcp_end);
   port.connection_bandwidth = tcp_connection;
+  return port;
+}
+
+/// Amazon's virtual adapter: NCCL opens more connections through it.
+PortSpec ena_port(std::string name, BytesPerSecond payload) {
+  PortSpec port = tcp_port(std::move(name), payload, tcp_end);
+  port.connections = ena_connections;
+  port.connection_bandwidth = ena_flow;
   return port;
 }
 
@@ -95,6 +108,12 @@ std::vector<PortKind> make_kinds() {
       {rdma_port("efa_100g", "efa", 80_Gbps, efa_port), 100_Gbps,
        "80 Gbit/s between two p3dn (NVIDIA/nccl issue 235; 50-60 among 8 to 32); 24 us for 1 KiB "
        "one way, fi_pingpong between hosts (ComputeCanada/puppet-magic_castle pull request 331)"},
+      {ena_port("ena_100g", BytesPerSecond{4.9e9}), 100_Gbps,
+       "NCCL over TCP between two p3dn: 4.7 GB/s with one GPU each (NVIDIA/nccl issue 398), 41 "
+       "Gbit/s with eight "
+       "(issue 209); their mean. 16 connections, as NCCL opens there "
+       "(src/transport/net_socket.cc), each up to 10 Gbit/s "
+       "(Amazon EC2 user guide, instance network bandwidth)"},
       {tcp_port("ipoib_100g", BytesPerSecond{2.3e9}, tcp_end), 100_Gbps,
        "ddl-benchmarks over IPoIB: rings of 8 to 32 GPUs reach 1.9-2.7 GB/s; the mean"},
       {rdma_port("ib_xdr", "ib", (infiniband_efficiency * 800.0) * 1_Gbps, infiniband_port),

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "calibration/attribution/collectives.hpp"
 #include "calibration/fit/profile_fit.hpp"
@@ -17,6 +18,7 @@
 #include "sim/cli/import_profile.hpp"
 #include "sim/cli/import_tables.hpp"
 #include "sim/cli/outputs.hpp"
+#include "sim/config/gpu_yaml.hpp"
 #include "sim/config/model_catalogue.hpp"
 #include "sim/config/profile_yaml.hpp"
 #include "sim/config/yaml_units.hpp"
@@ -44,13 +46,30 @@ std::optional<ComputeProfile> frame_of(const ProfileOptions& options) {
   return untimed_profile(model, options.batch);
 }
 
+/// A profile of a GPU that is not known, or of a type that it has not, could not be used.
+GpuSpec gpu_of(const ProfileOptions& options) {
+  const auto place = [](const std::string& text, const char* option) {
+    return config::parse_yaml(config::yaml_quoted(text), option).where;
+  };
+  GpuSpec gpu = config::shipped_gpu(options.gpu, place(options.gpu, "--gpu"));
+  std::vector<std::string> known;
+  for (const auto& [dtype, flops] : gpu.peak_flops) known.push_back(dtype);
+  if (!gpu.peak_flops.contains(options.dtype)) {
+    throw ConfigError(
+        place(options.dtype, "--dtype"),
+        fmt::format("GPU '{}' has no '{}'; expected one of {}{}", gpu.name, options.dtype,
+                    fmt::join(known, ", "), suggestion(options.dtype, known)));
+  }
+  return gpu;
+}
+
 calibration::ProfileSubject subject_of(const ProfileOptions& options, const std::string& tool,
                                        const std::string& file) {
   calibration::ProfileSubject subject;
   subject.frame = frame_of(options);
   subject.model = subject.frame ? subject.frame->model : options.name;
   if (subject.model.empty()) subject.model = std::filesystem::path(file).stem().string();
-  subject.gpu = options.gpu;
+  subject.gpu = gpu_of(options).name;
   subject.batch_per_gpu = options.batch;
   subject.dtype = options.dtype;
   subject.source.kind = "imported";

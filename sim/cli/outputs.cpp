@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
@@ -74,6 +75,7 @@ void refuse_overwriting(const CLI::App& app) {
   std::vector<std::string> inputs;
   std::vector<const CLI::Option*> outputs;
   collect(app, inputs, outputs);
+  std::map<std::filesystem::path, std::string> written;  // path -> the option that names it
   for (const CLI::Option* output : outputs) {
     for (const std::string& path : output->results()) {
       const bool is_read = std::any_of(inputs.begin(), inputs.end(), [&](const auto& input) {
@@ -84,6 +86,17 @@ void refuse_overwriting(const CLI::App& app) {
         throw CLI::ValidationError(
             output->get_name(),
             fmt::format("'{}' is also read; expected another file to write", path));
+      }
+      std::error_code ignored;
+      const bool keeps = !std::filesystem::exists(path, ignored) ||
+                         std::filesystem::is_regular_file(path, ignored);
+      const auto [first, is_new] = written.emplace(
+          std::filesystem::weakly_canonical(std::filesystem::absolute(path), ignored),
+          output->get_name());
+      if (keeps && !is_new) {
+        throw CLI::ValidationError(
+            output->get_name(),
+            fmt::format("{} writes '{}', too; expected another file", first->second, path));
       }
     }
   }

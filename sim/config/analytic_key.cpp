@@ -164,8 +164,10 @@ ComputeProfile read_model_profile(YamlMap& map, std::vector<Warning>& warnings) 
   const std::string times =
       map.has("iteration_time")
           ? "shares of 'iteration_time' that are counted from the model"
-          : fmt::format("counted from the model; 9 of 10 published rates are met within {:.0f} %",
-                        100 * analytic_error);
+          : fmt::format(
+                "counted from the model; of the rates that 'validate single_gpu' holds, 9 of "
+                "10 are met within {:.0f} %",
+                100 * analytic_error);
   warnings.push_back(
       {"analytic-profile",
        fmt::format("no recording of {} on {}, {}, batch {}, as asked for: its times are {}",

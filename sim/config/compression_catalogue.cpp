@@ -74,8 +74,8 @@ std::string refusal(const StrategyEntry& entry, const Strategy& strategy,
 
 const std::vector<CompressionEntry>& compression_catalogue() {
   static const std::vector<CompressionEntry> catalogue = list_knobs({
-      {"fp16", "cast to fp16 and back", HalfPrecision::read, ""},
-      {"bf16", "cast to bfloat16 and back", HalfPrecision::read, ""},
+      {"fp16", "cast to fp16 and back", HalfPrecision::read, "", false},
+      {"bf16", "cast to bfloat16 and back", HalfPrecision::read, "", false},
       {"signsgd", "one bit an element; signs are summed, or a majority votes",
        SignCompressor::read_sign, "signsgd"},
       {"ef_signsgd", "one bit an element, with error feedback", SignCompressor::read_error_feedback,

@@ -114,6 +114,12 @@ void read_link(YamlMap& map, LinkKind kind, NodeGraph& node) {
   const DeviceId a = read_end(map, "a", node);
   const DeviceId b = read_end(map, "b", node);
   if (a == b) map.fail("b", "the link ends where it begins; expected another device");
+  for (const auto& edge : boost::make_iterator_range(boost::out_edges(a, node.graph()))) {
+    if (boost::target(edge, node.graph()) != b || node.graph()[edge].kind != kind) continue;
+    map.fail("b",
+             fmt::format("'{}' and '{}' are joined twice; expected one link{}", node.device(a).name,
+                         node.device(b).name, kind == LinkKind::nvlink ? " of as many lanes" : ""));
+  }
   Link link;
   link.kind = kind;
   const std::string key = kind == LinkKind::nvlink ? "bandwidth_per_lane" : "bandwidth";

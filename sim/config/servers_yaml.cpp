@@ -38,6 +38,11 @@ ServerSpec read_servers(YamlMap& strategy) {
   spec.where = place == "separate" ? ServerSpec::Where::separate
                : place == "mixed"  ? ServerSpec::Where::mixed
                                    : ServerSpec::Where::colocated;
+  if (map->has("per_machine") && place == "colocated") {
+    map->fail("per_machine",
+              "'per_machine' is of servers on machines of their own; expected 'placement: "
+              "separate' or 'mixed' beside it");
+  }
   spec.per_machine = map->value_or("per_machine", 1, between(1, servers_max));
   map->finish();
   return spec;

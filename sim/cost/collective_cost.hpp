@@ -35,6 +35,8 @@ struct CollectiveCost {
   std::string algorithm;  ///< as printed: "ring"
   std::string protocol;   ///< "ll", "ll128", "simple", or "" when the source does not say
   std::string source;     ///< "table" | "fit" | "model"
+  /// What a table lacks, for the user: it has this collective, but not among so many ranks.
+  std::string missing{};
 };
 
 /// Prices one algorithm. A pure function: the same question gives the same answer.

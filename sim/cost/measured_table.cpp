@@ -1,5 +1,7 @@
 #include "sim/cost/measured_table.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -97,6 +99,20 @@ std::size_t MeasuredTable::one_that_can(std::span<const Pattern> patterns, Bytes
   return other == patterns.end() ? preferred : static_cast<std::size_t>(other - patterns.begin());
 }
 
+std::string MeasuredTable::told_missing(const Pattern& pattern) const {
+  const auto measured = [](int ranks, int machines) {
+    return fmt::format("{} ranks on {} machine{}", ranks, machines, machines == 1 ? "" : "s");
+  };
+  std::vector<std::string> others;
+  for (const MeasuredSeries& series : table_.series) {
+    if (series.op == pattern.kind) others.push_back(measured(series.ranks, series.machines));
+  }
+  if (others.empty() || pattern.ranks == 1) return "";
+  return fmt::format("the model prices {} of {}: the table has it of {} only",
+                     name_of(pattern.kind), measured(pattern.ranks, pattern.machines),
+                     fmt::join(others, ", "));
+}
+
 CollectiveChoice MeasuredTable::choose(std::span<const Pattern> patterns, Bytes size) const {
   CollectiveChoice choice = fallback_->choose(patterns, size);
   const Pattern& pattern = patterns[choice.pattern];
@@ -106,6 +122,7 @@ CollectiveChoice MeasuredTable::choose(std::span<const Pattern> patterns, Bytes 
   });
   if (series == table_.series.end()) {
     if (pattern.ranks > 1) price_by_fit(patterns, size, choice);
+    if (choice.cost.source != "fit") choice.cost.missing = told_missing(pattern);
     return choice;
   }
 

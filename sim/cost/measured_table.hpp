@@ -86,6 +86,9 @@ class MeasuredTable final : public CollectiveLibrary {
   [[nodiscard]] std::size_t one_that_can(std::span<const Pattern> patterns, Bytes size,
                                          Seconds time, std::size_t preferred) const;
   void price_by_fit(std::span<const Pattern> patterns, Bytes size, CollectiveChoice& choice) const;
+  /// Of a collective that has series, but none among these ranks; "" where there is nothing to
+  /// tell.
+  [[nodiscard]] std::string told_missing(const Pattern& pattern) const;
 
   CollectiveTable table_;
   std::shared_ptr<const Cluster> cluster_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "sim/report/result_json.hpp"
@@ -57,7 +58,7 @@ std::string line_of(const ComparisonRow& row, std::size_t width, bool staleness,
   return text + '\n';
 }
 
-/// What is told of some rows and not of all, by row.
+/// What is told of rows, by row, and once what is told of all.
 std::string notes(std::span<const ComparisonRow> rows) {
   std::map<std::string, std::size_t> told;  // text -> rows
   std::size_t ranked = 0;
@@ -72,9 +73,16 @@ std::string notes(std::span<const ComparisonRow> rows) {
   for (const ComparisonRow& row : rows) ranked += row.rank > 0 ? 1U : 0U;
   for_each([&](const ComparisonRow& /*row*/, const std::string& text) { ++told[text]; });
   std::string list;
+  std::string shared;
+  std::set<std::string> all;
   for_each([&](const ComparisonRow& row, const std::string& text) {
-    if (told[text] < ranked) list += fmt::format("  {}: {}\n", row.name, text);
+    if (told[text] < ranked) {
+      list += fmt::format("  {}: {}\n", row.name, text);
+    } else if (all.insert(text).second) {
+      shared += fmt::format("  all: {}\n", text);
+    }
   });
+  list = shared + list;
   return list.empty() ? list : "\nNotes:\n" + list;
 }
 

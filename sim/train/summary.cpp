@@ -24,6 +24,9 @@ constexpr std::size_t links_reported = 20;
 /// far apart, above this difference of their rates. Assumed: what ten iterations of 64 workers on a
 /// saturated network differ from seed to seed.
 constexpr double drift_max = 0.05;
+/// Where a bound on how far workers are apart lets one gain more over the measured iterations,
+/// these are too few.
+constexpr double gain_max = 0.25;
 
 /// How far compute times of a profile may be off, relative. Where a model made or changed them, its
 /// own error and a recording's; else by where they come from. recorded: the closure of a recording
@@ -57,8 +60,8 @@ double at(const Breakdown& parts, Part part) {
 }  // namespace
 
 Summary::Summary(const Job& job, const std::vector<MemberGroup>& members, bool independent,
-                 bool bounded)
-    : job_(job), members_(members), independent_(independent), bounded_(bounded) {
+                 std::optional<int> lead)
+    : job_(job), members_(members), independent_(independent), lead_(lead) {
   result_.world_size = static_cast<int>(job.placement.size());
   result_.batch_per_gpu = job.profile.batch_per_gpu;
   result_.micro_batches = job.micro_batches;
@@ -99,6 +102,9 @@ void Summary::collective_posted(int iteration, std::optional<PatternId> pattern,
 
 void Summary::priced(const CollectiveCost& cost) {
   worst_cost_ = std::max(worst_cost_, cost_uncertainty(cost.source));
+  if (!cost.missing.empty() && missing_.insert(cost.missing).second) {
+    result_.warnings.push_back({"not-in-table", cost.missing});
+  }
 }
 
 bool Summary::iteration_ended(std::size_t worker, int iteration,
@@ -173,7 +179,11 @@ void Summary::add_rates() {
 
 void Summary::warn_of_drift() {
   const auto [slowest, fastest] = std::ranges::minmax(rates_);
-  if (bounded_ && fastest > (1 + drift_max) * slowest) {
+  // Over the measured iterations one may gain what the bound lets it, unless these are too few to
+  // tell that from a pace of its own.
+  const double gain = lead_ ? static_cast<double>(*lead_) / job_.run.iterations : 0;
+  const double apart = drift_max + (gain < gain_max ? gain : 0);
+  if (lead_ && fastest > (1 + apart) * slowest) {
     result_.warnings.push_back(
         {"not-steady",
          fmt::format("workers that may be only so far apart have one pace in the end; here the "

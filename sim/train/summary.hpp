@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,9 @@ namespace gradwire {
 class Summary {
  public:
   /// @param independent  every member is a class of its own, with iterations of its own.
-  /// @param bounded      but of one rate in the long run.
-  Summary(const Job& job, const std::vector<MemberGroup>& members, bool independent, bool bounded);
+  /// @param lead         but never more than so many iterations apart.
+  Summary(const Job& job, const std::vector<MemberGroup>& members, bool independent,
+          std::optional<int> lead);
 
   /// The member whose GPU computes longest, by its profile and static speed; the one that is
   /// traced.
@@ -69,7 +71,7 @@ class Summary {
   const Job& job_;
   const std::vector<MemberGroup>& members_;
   bool independent_;
-  bool bounded_;
+  std::optional<int> lead_;
   std::size_t slowest_member_ = 0;
   RunResult result_;
   /// Of independent workers: measured iterations, by member, and how many of all.
@@ -86,8 +88,9 @@ class Summary {
     double moving = 0;
   };
   Before before_;
-  double worst_cost_ = 0;     ///< relative uncertainty of the least certain price
-  double worst_profile_ = 0;  ///< the same of the worker classes' profiles
+  std::set<std::string> missing_;  ///< what was told of tables already
+  double worst_cost_ = 0;          ///< relative uncertainty of the least certain price
+  double worst_profile_ = 0;       ///< the same of the worker classes' profiles
 };
 
 }  // namespace gradwire

@@ -28,7 +28,7 @@ TrainingRun::TrainingRun(const Job& job, std::unique_ptr<Strategy> strategy,
       plans_(job, *strategy_),
       engine_(make_engine(job.cluster, plans_.patterns(), engine_options(job, traits_))),
       members_(std::move(members)),
-      summary_(job, members_, traits_.independent_workers, traits_.bounded) {
+      summary_(job, members_, traits_.independent_workers, traits_.lead) {
   for (int c = 0; c < class_count(job); ++c) {
     scripts_.push_back(
         launch_script(profile_of(job, c), job.micro_batches, !traits_.own_optimizer));

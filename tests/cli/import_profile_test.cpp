@@ -47,6 +47,7 @@ TEST_CASE("A profiler's trace becomes a profile that a job runs with", "[cli][im
 TEST_CASE("A trace that cannot become a profile is refused, and nothing is written",
           "[cli][import]") {
   const Workplace place("badkineto");
+  place.write("trace.json", trace_text());
   place.write("idle.json", trace_text(3'000'000));
   const auto idle = place.run(std::string("import kineto idle.json -o p.yaml") + of_what);
   CHECK(idle.code == 3);
@@ -72,6 +73,15 @@ TEST_CASE("A trace that cannot become a profile is refused, and nothing is writt
       "import kineto plain.json --model resnet5 --gpu g --batch 8 --dtype fp32 -o q.yaml");
   CHECK(model.code == 3);
   CHECK_THAT(model.err, Catch::ContainsSubstring("did you mean 'resnet50'?"));
+  const auto gpu =
+      place.run("import kineto trace.json --gpu v100-sxm2-64gb --batch 8 --dtype fp32 -o q.yaml");
+  CHECK(gpu.code == 3);
+  CHECK_THAT(gpu.err, Catch::ContainsSubstring("did you mean 'v100-sxm2-"));
+  const auto dtype =
+      place.run("import kineto trace.json --gpu v100-sxm2-32gb --batch 8 --dtype fp8 -o q.yaml");
+  CHECK(dtype.code == 3);
+  CHECK_THAT(dtype.err, Catch::ContainsSubstring(
+                            "--dtype:1:1: GPU 'v100-sxm2-32gb' has no 'fp8'; expected one of "));
   CHECK_FALSE(place.has("q.yaml"));
 }
 

@@ -30,6 +30,11 @@ constexpr const char* cluster =
     "name: test\n"
     "cluster: {node: dgx_a100, nodes: 1, gpus_per_node: 8}\n";
 
+constexpr const char* job =
+    "profile: {file: resnet50/v100-sxm2-32gb_fp32_b32}\n"
+    "strategy: {name: ddp, broadcast_buffers: false}\n"
+    "run: {iterations: 1, warmup: 0}\n";
+
 }  // namespace
 
 TEST_CASE("A file that is read is not written over", "[cli][import]") {
@@ -38,7 +43,29 @@ TEST_CASE("A file that is read is not written over", "[cli][import]") {
   const auto run = place.run("import nccl-tests run.txt -o ./run.txt");
   CHECK(run.code == 2);
   CHECK_THAT(run.err, Catch::ContainsSubstring("'./run.txt' is also read"));
+  // Nor is one output by another.
+  place.write("job.yaml", std::string(cluster) + job);
+  const auto same = place.run("run job.yaml --json out.txt --csv ./out.txt");
+  CHECK(same.code == 2);
+  CHECK_THAT(same.err, Catch::ContainsSubstring("--json writes './out.txt', too"));
+  CHECK_FALSE(place.has("out.txt"));
   CHECK(place.text("run.txt") == tests_output(2));
+}
+
+TEST_CASE("A run tells of collectives that its table has among other ranks only", "[cli][import]") {
+  const Workplace place("otherranks");
+  place.write("run.txt", tests_output(8));
+  REQUIRE(place.run("import nccl-tests run.txt -o t.yaml").code == 0);
+  const std::string own =
+      std::string(cluster) + job + "collective: {library: nccl, table: t.yaml}\n";
+  place.write("job.yaml", own);
+  CHECK(place.run("run job.yaml").err.find("t.yaml") == std::string::npos);
+  CHECK(place.run("run job.yaml").out.find("the table has it") == std::string::npos);
+  const auto other = place.run("run job.yaml --set cluster.gpus_per_node=4");
+  CHECK(other.code == 0);
+  CHECK_THAT(other.out + other.err,
+             Catch::ContainsSubstring("the model prices all_reduce of 4 ranks on 1 machine: the "
+                                      "table has it of 8 ranks on 1 machine only"));
 }
 
 TEST_CASE("A table of another library is refused with its place", "[cli][import]") {

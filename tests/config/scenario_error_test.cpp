@@ -166,6 +166,10 @@ TEST_CASE_METHOD(ErrorFixture, "knobs that have no effect beside the others are 
     std::string strategy, knob, needed;
   };
   const Unused unused = GENERATE(
+      Unused{"name: horovod, sparse_rows: 9", "sparse_rows", "sparse: NAME"},
+      Unused{"name: horovod, host_sum_rate: 1 GB/s", "host_sum_rate",
+             "hierarchical_allreduce: true"},
+      Unused{"name: ps_async, rpc_threads: 0, rpc_call: 1 ms", "rpc_call", "rpc_threads: 8"},
       Unused{"name: byteps, update_time: 1 us", "update_time", "cross_barrier: true"},
       Unused{"name: byteps, mixed_mode_bound: 99", "mixed_mode_bound", "key_hash_fn: mixed"},
       Unused{"name: byteps, built_in_hash_coef: 2", "built_in_hash_coef", "key_hash_fn: built_in"},

@@ -90,6 +90,11 @@ TEST_CASE("mistakes in a node's YAML are refused with their place", "[node_yaml]
   check_refused(with("lanes: 3", "lanes: 0"), "n.yaml:13:");
   check_refused(with("b: gpu1, lanes", "b: gpu0, lanes"),
                 "n.yaml:13:18: the link ends where it begins; expected another device");
+  check_refused(
+      std::string(pair) +
+          "  - {a: gpu1, b: gpu0, lanes: 1, bandwidth_per_lane: 20 GB/s, latency: 1 us}\n",
+      "n.yaml:14:18: 'gpu1' and 'gpu0' are joined twice; expected one link of as many "
+      "lanes");
   check_refused(with("node_topology/1", "node_topology/2"), "n.yaml:1:9: ");
   check_refused("schema: gradwire.node_topology/1\nname: x\nsource: y\n",
                 "a node without GPUs; expected at least one");

@@ -47,7 +47,7 @@ const std::vector<Sheet>& sheets() {
       {"hgx_h200", "h200-sxm5-141gb", 8, 18, 1, "ib_ndr", 8, 48},
       {"host_1gpu", "rtx2080ti", 1, 0, 0, "eth_10g", 1, 12},
       {"host_1x_k80", "k80", 1, 0, 0, "eth_10g", 1, 12},
-      {"p3dn", "v100-sxm2-32gb", 8, 6, 0, "eth_100g", 1, 12},
+      {"p3dn", "v100-sxm2-32gb", 8, 6, 0, "ena_100g", 1, 12},
       {"p4d", "a100-sxm4-40gb", 8, 12, 1, "efa_100g", 4, 12},
       {"p5", "h100-sxm5-80gb", 8, 18, 1, "efa_100g", 32, 48},
       {"pcie3_4x_2080ti", "rtx2080ti", 4, 0, 0, "eth_10g", 1, 12},
@@ -111,7 +111,7 @@ TEST_CASE("nodes made from our fixtures are what the importers make of them", "[
     CHECK(test::read_text(file_of(name)) == config::write_node(made.node, made.assumptions));
   };
   check("dgx2", from_matrix("dgx2", "v100-sxm3-32gb", "ib_edr"));
-  check("p3dn", from_matrix("p3dn", "v100-sxm2-32gb", "eth_100g"));
+  check("p3dn", from_matrix("p3dn", "v100-sxm2-32gb", "ena_100g"));
   check("hgx_h100_4gpu",
         from_matrix("hgx_h100_4gpu", "h100-sxm5-80gb", "ib_ndr", "sapphire_rapids"));
   check("host_1gpu", from_matrix("host_1gpu", "rtx2080ti", "eth_10g"));

@@ -19,7 +19,7 @@ using namespace gradwire::test;
 namespace {
 
 /// What a run tells of two workers that go their own pace. @param of_worker  ms of each iteration.
-RunResult told_of(const std::vector<std::vector<double>>& of_worker, bool bounded = false) {
+RunResult told_of(const std::vector<std::vector<double>>& of_worker, std::optional<int> lead = {}) {
   ToyTraining toy(static_cast<int>(of_worker.size()));
   toy.warmup = 0;
   toy.iterations = static_cast<int>(of_worker.front().size());
@@ -31,7 +31,7 @@ RunResult told_of(const std::vector<std::vector<double>>& of_worker, bool bounde
   for (int rank = 0; rank < static_cast<int>(of_worker.size()); ++rank) {
     members.push_back({.rank = rank});
   }
-  Summary summary(job, members, true, bounded);
+  Summary summary(job, members, true, lead);
   for (std::size_t worker = 0; worker < of_worker.size(); ++worker) {
     double now = 0;
     for (std::size_t i = 0; i < of_worker[worker].size(); ++i) {
@@ -80,12 +80,16 @@ TEST_CASE("Workers that cannot get far apart are told to be unsteady while their
   // 20 and 10 iterations a second.
   const std::vector<std::vector<double>> apart = {{50, 50}, {100, 100}};
   CHECK(told_of(apart).warnings.empty());
-  const RunResult early = told_of(apart, true);
+  const RunResult early = told_of(apart, 3);
   REQUIRE(early.warnings.size() == 1);
   CHECK(early.warnings.front().code == "not-steady");
   CHECK(early.warnings.front().text.find("the fastest still iterates 100 % more often") !=
         std::string::npos);
-  CHECK(told_of({{100, 100}, {98, 102}}, true).warnings.empty());
+  // Of 20 iterations a lead of 3 lets one gain 15 %, and no more.
+  const std::vector<double> slow(20, 100);
+  CHECK(told_of({std::vector<double>(20, 85), slow}, 3).warnings.empty());
+  CHECK(told_of({std::vector<double>(20, 80), slow}, 3).warnings.size() == 1);
+  CHECK(told_of({{100, 100}, {98, 102}}, 3).warnings.empty());
 }
 
 TEST_CASE("What is told of the workers' pace stands in the result of the run", "[train][summary]") {
