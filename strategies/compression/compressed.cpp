@@ -112,11 +112,11 @@ Operations Compressed::on_event(Seconds now, const Event& event) {
   now_ = now;
   if (const auto* start = std::get_if<IterationStart>(&event)) iteration_ = start->iteration;
   if (const auto* done = std::get_if<OperationDone>(&event)) {
-    finished(done->operation);
+    poster_.done(done->operation);
   } else {
     ask(event);
   }
-  return std::exchange(out_, {});
+  return poster_.take();
 }
 
 void Compressed::ask(const Event& event) {
@@ -125,21 +125,11 @@ void Compressed::ask(const Event& event) {
   }
 }
 
-OperationId Compressed::post(Operation operation) {
-  out_.push_back(std::move(operation));
-  return posted_++;
-}
-
-OperationId Compressed::post_for(Owner owner, Operation operation) {
-  const OperationId id = post(std::move(operation));
-  owners_.emplace(id, owner);
-  return id;
-}
-
 void Compressed::pass(Operation operation, bool tells) {
-  const Owner owner{.id = static_cast<std::int64_t>(links_.size())};
-  links_.push_back(
-      {.operation = tells ? post_for(owner, std::move(operation)) : post(std::move(operation))});
+  const auto inner = static_cast<OperationId>(links_.size());
+  Poster::Then then;
+  if (tells) then = [this, inner] { ask(OperationDone{inner}); };
+  links_.push_back({.operation = poster_.post(std::move(operation), std::move(then))});
 }
 
 void Compressed::rewrite(DeviceWork work) {
@@ -203,11 +193,11 @@ void Compressed::rewrite(const Gate& gate) {
     outer.until.insert(outer.until.end(), transfers.begin(), transfers.end());
     batches.push_back(link.batch);
   }
-  links_.push_back({.operation = post(std::move(outer))});
+  links_.push_back({.operation = poster_.post(std::move(outer))});
   for (const std::int64_t id : batches) {
     Batch& batch = batches_.at(id);
     for (const auto& work : std::exchange(batch.decode, {})) {
-      post(kernels(work, DeviceStream::compute, false));
+      poster_.post(kernels(work, DeviceStream::compute, false));
     }
   }
 }
@@ -265,40 +255,21 @@ Operation Compressed::transfer(const Collective& original, const Transfer& trans
 
 void Compressed::post_batch(const Collective& collective, const Recipe& recipe) {
   assert(recipe.rounds.size() == 1);
-  for (const auto& work : recipe.encode) post(kernels(work, DeviceStream::compute, false));
+  for (const auto& work : recipe.encode) {
+    poster_.post(kernels(work, DeviceStream::compute, false));
+  }
   const std::int64_t id = batch_count_++;
   Batch batch{.inner = static_cast<OperationId>(links_.size()),
               .transfers = {},
               .decode = recipe.rounds[0].work};
   for (const auto& one : recipe.rounds[0].transfers) {
-    batch.transfers.push_back(post_for({Owner::Kind::batch, id}, transfer(collective, one)));
+    batch.transfers.push_back(poster_.post(transfer(collective, one), [this, id] {
+      if (Batch& ended = batches_.at(id); --ended.missing == 0) ask(OperationDone{ended.inner});
+    }));
   }
   batch.missing = static_cast<int>(batch.transfers.size());
   links_.push_back({.batch = id});
   batches_.emplace(id, std::move(batch));
-}
-
-void Compressed::finished(OperationId operation) {
-  const auto found = owners_.find(operation);
-  if (found == owners_.end()) return;
-  const Owner owner = found->second;
-  owners_.erase(found);
-  switch (owner.kind) {
-    case Owner::Kind::inner:
-      ask(OperationDone{owner.id});
-      return;
-    case Owner::Kind::batch:
-      if (Batch& batch = batches_.at(owner.id); --batch.missing == 0) {
-        ask(OperationDone{batch.inner});
-      }
-      return;
-    case Owner::Kind::chain:
-      step_ended(owner.id);
-      return;
-    case Owner::Kind::connection:
-      arrived(static_cast<int>(owner.id));
-      return;
-  }
 }
 
 // ---- what the loop is told ----------------------------------------------------------------------

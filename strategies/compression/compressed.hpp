@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "strategies/compression/compressor.hpp"
+#include "strategies/lane.hpp"
+#include "strategies/poster.hpp"
 #include "strategies/strategy.hpp"
 
 namespace gradwire {
@@ -93,18 +95,6 @@ class Compressed final : public Strategy {
     std::set<int> free{};
     std::deque<std::int64_t> waiting{};  ///< chains
   };
-  /// Messages with a priority, of one exchange.
-  struct Connection {
-    bool busy = false;
-    std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> waiting{};  ///< chains, by age
-    std::vector<std::int64_t> under_way{};
-  };
-  /// Whom the end of an outer operation concerns.
-  struct Owner {
-    enum class Kind : std::uint8_t { inner, batch, chain, connection };
-    Kind kind = Kind::inner;
-    std::int64_t id = 0;
-  };
 
   /// The communication stream of a collective's transfers. Those of stream 0, which the inner
   /// strategy posts behind the compute stream, start when they are due instead, on a stream that no
@@ -127,10 +117,11 @@ class Compressed final : public Strategy {
   void rewrite(const Raise& raise);
   void rewrite(OptimizerStep step);
 
-  OperationId post(Operation operation);
-  OperationId post_for(Owner owner, Operation operation);
   void pass(Operation operation, bool tells);
-  void finished(OperationId operation);
+  /// What follows an operation of a chain.
+  [[nodiscard]] Poster::Then goes_on(std::int64_t chain) {
+    return [this, chain] { step_ended(chain); };
+  }
 
   [[nodiscard]] bool takes(const Collective& collective) const;
   [[nodiscard]] bool takes(const Messages& messages) const;
@@ -149,8 +140,6 @@ class Compressed final : public Strategy {
   void end_turn(int stream);
   void run_on_host(std::int64_t id, const CodecWork& work);
   void run_waiting(std::size_t pool);
-  void depart(int exchange);
-  void arrived(int exchange);
 
   std::unique_ptr<Strategy> inner_;
   std::unique_ptr<Compressor> compressor_;
@@ -168,17 +157,14 @@ class Compressed final : public Strategy {
   int iteration_ = 0;
   Seconds now_;
 
-  Operations out_;
-  OperationId posted_ = 0;
+  Poster poster_;
   std::vector<Link> links_;  ///< by inner operation
-  std::unordered_map<OperationId, Owner> owners_;
   std::unordered_map<std::int64_t, Batch> batches_;
   std::unordered_map<std::int64_t, Chain> chains_running_;
   std::int64_t batch_count_ = 0;
   std::int64_t chain_count_ = 0;
   std::map<int, std::deque<std::int64_t>> turns_;  ///< by communication stream
-  std::map<int, Connection> connections_;          ///< by exchange
-  std::int64_t queued_ = 0;                        ///< messages so far
+  std::map<int, Lane> connections_;                ///< by exchange: messages with a priority
 };
 
 /// Why `compressor` cannot go under `inner`; empty when it can.

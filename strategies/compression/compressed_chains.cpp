@@ -1,7 +1,5 @@
 #include "strategies/compression/compressed.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -17,7 +15,7 @@ constexpr Bytes joined_at_most{1 << 20};
 std::int64_t Compressed::add_chain(int stream) {
   const std::int64_t id = chain_count_++;
   Chain chain{.inner = static_cast<OperationId>(links_.size()), .stream = stream};
-  chain.flag = post(Flag{"compressed"});
+  chain.flag = poster_.post(Flag{"compressed"});
   links_.push_back({.operation = chain.flag});
   if (stream > 0) turns_[stream].push_back(id);
   chains_running_.emplace(id, std::move(chain));
@@ -40,7 +38,7 @@ void Compressed::start_chain(const Collective& collective, const Recipe& recipe)
     const auto away = std::ranges::find_if(
         encode, [](const CodecWork& work) { return work.place != CodecWork::Place::gpu; });
     for (auto work = encode.begin(); work != away; ++work) {
-      post(kernels(*work, DeviceStream::compute, false));
+      poster_.post(kernels(*work, DeviceStream::compute, false));
     }
     encode.erase(encode.begin(), away);
   }
@@ -56,13 +54,14 @@ void Compressed::start_chain(const Collective& collective, const Recipe& recipe)
     add_steps(chain, round.work);
   }
   if (behind || chain.steps.empty()) {
-    post_for({Owner::Kind::chain, id},
-             DeviceWork{.kind = WorkKind::encode, .kernels = 0, .label = "ready", .notify = true});
+    poster_.post(
+        DeviceWork{.kind = WorkKind::encode, .kernels = 0, .label = "ready", .notify = true},
+        goes_on(id));
     chain.missing = 1;
   } else {
     advance(id);
   }
-  if (recipe.holds_compute) post(Gate{{chains_running_.at(id).flag}});
+  if (recipe.holds_compute) poster_.post(Gate{{chains_running_.at(id).flag}});
 }
 
 void Compressed::start_chain(const Messages& messages, const Payload& payload) {
@@ -85,7 +84,7 @@ void Compressed::start_chain(const Messages& messages, const Payload& payload) {
 void Compressed::advance(std::int64_t id) {
   Chain& chain = chains_running_.at(id);
   if (chain.next == chain.steps.size()) {
-    post(Raise{chain.flag});
+    poster_.post(Raise{chain.flag});
     const OperationId inner = chain.inner;
     chains_running_.erase(id);
     ask(OperationDone{inner});
@@ -102,11 +101,10 @@ void Compressed::advance(std::int64_t id) {
 
 void Compressed::post_step(std::int64_t id, Step& step) {
   Chain& chain = chains_running_.at(id);
-  const Owner owner{Owner::Kind::chain, id};
   if (const auto* work = std::get_if<CodecWork>(&step)) {
     chain.missing = 1;
     if (work->place == CodecWork::Place::gpu) {
-      post_for(owner, kernels(*work, DeviceStream::side, true));
+      poster_.post(kernels(*work, DeviceStream::side, true), goes_on(id));
     } else {
       run_on_host(id, *work);
     }
@@ -114,13 +112,18 @@ void Compressed::post_step(std::int64_t id, Step& step) {
   }
   auto& operations = std::get<std::vector<Operation>>(step);
   chain.missing = static_cast<int>(operations.size());
-  const auto* messages = std::get_if<Messages>(&operations.front());
+  auto* messages = std::get_if<Messages>(&operations.front());
   if (messages != nullptr && messages->priority) {
-    connections_[messages->exchange].waiting.emplace(std::pair{*messages->priority, queued_++}, id);
-    depart(messages->exchange);
+    const int exchange = messages->exchange;
+    connections_.try_emplace(exchange, poster_, messages_by(exchange), joined_at_most)
+        .first->second.add({.size = messages->size,
+                            .tensors = std::move(messages->tensors),
+                            .label = std::move(messages->label),
+                            .priority = *messages->priority,
+                            .then = goes_on(id)});
     return;
   }
-  for (auto& operation : operations) post_for(owner, std::move(operation));
+  for (auto& operation : operations) poster_.post(std::move(operation), goes_on(id));
 }
 
 void Compressed::step_ended(std::int64_t id) {
@@ -144,8 +147,7 @@ void Compressed::run_on_host(std::int64_t id, const CodecWork& work) {
   if (work.place == CodecWork::Place::bus || independent_) {
     // Of independent workers each has threads of its own.
     const int thread = independent_ ? HostWork::no_thread : threads_;
-    post_for({Owner::Kind::chain, id},
-             HostWork{.thread = thread, .time = work.time, .label = work.label});
+    poster_.post(HostWork{.thread = thread, .time = work.time, .label = work.label}, goes_on(id));
     return;
   }
   const std::size_t pool = chains_running_.at(id).pool();
@@ -161,38 +163,9 @@ void Compressed::run_waiting(std::size_t pool) {
     Chain& chain = chains_running_.at(id);
     chain.thread = free.extract(free.begin()).value();
     const auto& work = std::get<CodecWork>(chain.steps[chain.next - 1]);
-    post_for({Owner::Kind::chain, id},
-             HostWork{.thread = chain.thread, .time = work.time, .label = work.label});
+    poster_.post(HostWork{.thread = chain.thread, .time = work.time, .label = work.label},
+                 goes_on(id));
   }
-}
-
-void Compressed::depart(int exchange) {
-  Connection& connection = connections_[exchange];
-  if (connection.busy || connection.waiting.empty()) return;
-  const auto next_waiting = [&]() -> Messages& {
-    Chain& chain = chains_running_.at(connection.waiting.begin()->second);
-    return std::get<Messages>(
-        std::get<std::vector<Operation>>(chain.steps[chain.next - 1]).front());
-  };
-  Messages load = std::move(next_waiting());
-  connection.under_way.push_back(connection.waiting.extract(connection.waiting.begin()).mapped());
-  while (!connection.waiting.empty() && load.size + next_waiting().size <= joined_at_most) {
-    const Messages& next = next_waiting();
-    load.size += next.size;
-    load.tensors.insert(load.tensors.end(), next.tensors.begin(), next.tensors.end());
-    connection.under_way.push_back(connection.waiting.extract(connection.waiting.begin()).mapped());
-  }
-  if (connection.under_way.size() > 1) {
-    load.label += fmt::format(" and {} more", connection.under_way.size() - 1);
-  }
-  connection.busy = true;
-  post_for({Owner::Kind::connection, exchange}, std::move(load));
-}
-
-void Compressed::arrived(int exchange) {
-  for (const std::int64_t id : std::exchange(connections_[exchange].under_way, {})) step_ended(id);
-  connections_[exchange].busy = false;
-  depart(exchange);
 }
 
 }  // namespace gradwire
