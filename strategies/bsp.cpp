@@ -9,7 +9,7 @@ namespace gradwire {
 Bsp::Bsp(JobView job) : job_(std::move(job)) {
   all_.tensors = job_.gradient_order;
   for (const auto& tensor : job_.tensors) all_.elements += tensor.elements;
-  all_.size = Bytes{all_.elements * gradient_element_size};
+  all_.size = job_.size_of(all_.elements);
 }
 
 StrategyMaker Bsp::read(Knobs& knobs) {
@@ -26,7 +26,7 @@ Operations Bsp::on_event(Seconds /*now*/, const Event& event) {
   if (const auto* hook = std::get_if<HookFired>(&event)) {
     if (!job_.synchronises(hook->micro_batch)) return {};
     const auto& tensor = job_.tensors[static_cast<std::size_t>(hook->tensor)];
-    operations.emplace_back(copy_of(tensor, "copy into buffer"));
+    operations.emplace_back(copy_of(job_, tensor, "copy into buffer"));
   } else if (const auto* done = std::get_if<BackwardDone>(&event)) {
     if (!job_.synchronises(done->micro_batch)) return {};
     operations.emplace_back(Collective{

@@ -46,7 +46,7 @@ ByteGrad::ByteGrad(const ByteGradOptions& options, JobView job)
   talkers_ = options_.hierarchical ? machines : job_.world_size;
   // One that would overflow a bucket opens the next.
   for (const TensorId id : job_.gradient_order) {
-    const Bytes size = gradient_size(job_.tensor(id));
+    const Bytes size = job_.size_of(job_.tensor(id));
     if (buckets_.empty() || buckets_.back().size + size > options_.bucket) buckets_.emplace_back();
     PlanGroup& bucket = buckets_.back();
     bucket.tensors.push_back(id);

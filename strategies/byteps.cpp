@@ -153,7 +153,7 @@ void BytePs::gradient_hook(TensorId tensor) {
     poster_.post(HostWork{HostWork::launcher, options_.hook_time, "hook"});
   }
   if (units_.size() < job_.tensors.size()) {
-    poster_.post(copy_of(job_.tensor(tensor), "copy into merged buffer"));
+    poster_.post(copy_of(job_, job_.tensor(tensor), "copy into merged buffer"));
   }
   if (--missing_[index] > 0) return;
   auto flight =

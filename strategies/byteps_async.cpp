@@ -47,7 +47,7 @@ BytePsAsync::BytePsAsync(const BytePsOptions& options, const JobView& job)
   const Bytes bound = partition_bound(options.partition_bytes, layout_.local_size());
   tasks_ = byteps_tasks(units_, options, bound, layout_);
   additions_.resize(tasks_.size());
-  for (const TensorInfo& tensor : job.tensors) model_ += gradient_size(tensor);
+  for (const TensorInfo& tensor : job.tensors) model_ += job.size_of(tensor);
   for (const int root : first_ranks(job)) {
     const std::size_t number = machines_.size();
     Machine& machine =

@@ -32,6 +32,7 @@ std::vector<BytePsUnit> byteps_units(const BytePsOptions& options, const JobView
     BytePsUnit& unit = units.back();
     unit.tensors.push_back(id);
     unit.elements += tensor.elements;
+    unit.size += job.size_of(tensor);
     open = unit.elements < options.threshold;
     // MXNet passes the negated index of the parameter; PyTorch and TensorFlow 0 for all.
     if (options.framework == "mxnet") unit.priority = unit.tensors.front();
@@ -52,7 +53,7 @@ std::vector<BytePsTask> byteps_tasks(std::vector<BytePsUnit>& units, const ByteP
   std::vector<BytePsTask> tasks;
   for (std::size_t number = 0; number < declared.size(); ++number) {
     BytePsUnit& unit = units[declared[number]];
-    std::int64_t left = unit.elements * gradient_element_size;
+    std::int64_t left = unit.size.count();
     for (int part = 0; left > 0; ++part) {
       const std::uint64_t key =
           (static_cast<std::uint64_t>(number) << key_part_bits) + static_cast<std::uint64_t>(part);
@@ -85,8 +86,8 @@ std::vector<PlanGroup> byteps_plan(const std::vector<BytePsUnit>& units,
         note += fmt::format(", part {} of {}", task.part + 1, unit.tasks.size());
       }
       if (servers) note += fmt::format(", server {}", task.server);
-      groups.push_back(
-          {unit.tensors, task.size.count() / gradient_element_size, task.size, std::move(note)});
+      groups.push_back({unit.tensors, unit.elements * task.size.count() / unit.size.count(),
+                        task.size, std::move(note)});
     }
   }
   return groups;

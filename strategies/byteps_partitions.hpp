@@ -12,6 +12,7 @@ namespace gradwire {
 struct BytePsUnit {
   std::vector<TensorId> tensors{};
   std::int64_t elements = 0;
+  Bytes size{0};
   std::string name{};
   std::int64_t priority = 0;         ///< small first
   std::vector<std::size_t> tasks{};  ///< indices of its partitions

@@ -195,7 +195,7 @@ void ByteScheduler::start(const Move& move) {
   under_way_.insert_or_assign(name, move);
   HorovodRequest request;
   request.name = name;
-  request.size = Bytes{part.elements * gradient_element_size};
+  request.size = job_.size_of(part.elements);
   request.tensors = {part.tensor};
   request.ready = true;  // ByteScheduler's patch of Horovod
   horovod_->submit(now_, {request}, poster_);
@@ -224,7 +224,7 @@ void ByteScheduler::push_pull(const Move& move) {
     const std::int64_t elements = part.elements / shards + (shard < part.elements % shards ? 1 : 0);
     const std::int64_t server = on_all ? shard : key * key_factor % servers;
     const LaneItem item{
-        .size = Bytes{elements * gradient_element_size},
+        .size = job_.size_of(elements),
         .tensors = {part.tensor},
         .label = fmt::format("{} part {}", job_.tensor(part.tensor).name, part.index)};
     store_->push_pull(item, static_cast<int>(server), static_cast<std::uint64_t>(key), ends);
@@ -256,8 +256,7 @@ std::vector<PlanGroup> ByteScheduler::plan(int /*iteration*/) const {
       const Part& part = parts_[index];
       std::string note = fmt::format("priority {}", id * parts_max + part.index);
       if (parts.size() > 1) note += fmt::format(", part {} of {}", part.index + 1, parts.size());
-      groups.push_back(
-          {{id}, part.elements, Bytes{part.elements * gradient_element_size}, std::move(note)});
+      groups.push_back({{id}, part.elements, job_.size_of(part.elements), std::move(note)});
     }
   }
   return groups;

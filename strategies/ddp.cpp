@@ -48,7 +48,7 @@ std::optional<Release> parse_release(std::string_view text) {
   return release;
 }
 
-std::vector<std::vector<TensorId>> assign_buckets(const std::vector<TensorInfo>& tensors,
+std::vector<std::vector<TensorId>> assign_buckets(const JobView& job,
                                                   const std::vector<TensorId>& order,
                                                   const std::vector<Bytes>& limits) {
   assert(!limits.empty());
@@ -57,7 +57,7 @@ std::vector<std::vector<TensorId>> assign_buckets(const std::vector<TensorInfo>&
   Bytes size{0};
   for (const TensorId id : order) {
     open.push_back(id);
-    size += gradient_size(tensors[static_cast<std::size_t>(id)]);
+    size += job.size_of(job.tensor(id));
     if (size >= limits[std::min(buckets.size(), limits.size() - 1)]) {
       buckets.push_back(std::exchange(open, {}));
       size = Bytes{0};
@@ -77,7 +77,7 @@ std::vector<Ddp::Bucket> Ddp::buckets_of(int iteration) const {
   std::vector<TensorId> order = job_.gradient_order;
   if (!rebuilt) std::iota(order.begin(), order.end(), 0);
   if (rebuilt && options_.set_last_bucket_cap) std::ranges::reverse(order);
-  auto lists = assign_buckets(job_.tensors, order, limits);
+  auto lists = assign_buckets(job_, order, limits);
   // Until rebuilt, the list made in registration order is reversed: the small bucket with the first
   // layers is reduced last.
   if (!rebuilt || options_.set_last_bucket_cap) std::ranges::reverse(lists);
@@ -85,7 +85,7 @@ std::vector<Ddp::Bucket> Ddp::buckets_of(int iteration) const {
   for (auto& list : lists) {
     Bucket bucket;
     for (const TensorId id : list) {
-      bucket.size += gradient_size(job_.tensors[static_cast<std::size_t>(id)]);
+      bucket.size += job_.size_of(job_.tensors[static_cast<std::size_t>(id)]);
     }
     bucket.missing = static_cast<int>(list.size());
     bucket.tensors = std::move(list);
@@ -202,7 +202,7 @@ void Ddp::start_iteration(int iteration, Operations& operations) {
 }
 
 void Ddp::gradient_hook(TensorId tensor, Operations& operations) {
-  const Bytes size = gradient_size(job_.tensors[static_cast<std::size_t>(tensor)]);
+  const Bytes size = job_.size_of(job_.tensors[static_cast<std::size_t>(tensor)]);
   Bucket& bucket = buckets_[static_cast<std::size_t>(bucket_of_[static_cast<std::size_t>(tensor)])];
   // With a communication hook the hook divides, and only the copy is left here.
   const bool divides = !options_.comm_hook;
@@ -247,8 +247,7 @@ void Ddp::finish(Operations& operations) {
 std::vector<PlanGroup> Ddp::plan(int iteration) const {
   std::vector<PlanGroup> groups;
   for (auto& bucket : buckets_of(iteration)) {
-    groups.push_back(
-        {std::move(bucket.tensors), bucket.size.count() / gradient_element_size, bucket.size});
+    groups.push_back({std::move(bucket.tensors), job_.elements_in(bucket.size), bucket.size});
   }
   return groups;
 }

@@ -36,9 +36,9 @@ struct DdpOptions {
 /// Walks tensors and closes a bucket once it holds at least its limit; the tensor that crosses is
 /// in it. The last limit holds for all further buckets.
 /// Source: torch/csrc/distributed/c10d/reducer.cpp, compute_bucket_assignment_by_size.
-[[nodiscard]] std::vector<std::vector<TensorId>> assign_buckets(
-    const std::vector<TensorInfo>& tensors, const std::vector<TensorId>& order,
-    const std::vector<Bytes>& limits);
+[[nodiscard]] std::vector<std::vector<TensorId>> assign_buckets(const JobView& job,
+                                                                const std::vector<TensorId>& order,
+                                                                const std::vector<Bytes>& limits);
 
 /// PyTorch DistributedDataParallel: gradients are copied into buckets by their hooks, a bucket is
 /// all-reduced when it is complete and all earlier ones have been launched (strict order), and the

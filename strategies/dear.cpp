@@ -84,7 +84,7 @@ void Dear::make_modules() {
 void Dear::make_groups() {
   int modules = 0;  // of the open group
   for (Module& module : modules_) {
-    const Bytes size{module.elements * gradient_element_size};
+    const Bytes size = job_.size_of(module.elements);
     const bool fits = options_.num_nearby_layers
                           ? *options_.num_nearby_layers < 0 || modules < *options_.num_nearby_layers
                           : groups_.empty() || groups_.back().elements == 0 ||
@@ -105,7 +105,7 @@ void Dear::make_groups() {
   }
   for (Group& group : groups_) {
     const std::int64_t padding = job_.world_size - group.elements % job_.world_size;
-    group.size = Bytes{(group.elements + padding) * gradient_element_size};
+    group.size = job_.size_of(group.elements + padding);
     group.missing = static_cast<int>(group.tensors.size());
   }
 }
@@ -140,7 +140,7 @@ Operations Dear::on_event(Seconds /*now*/, const Event& event) {
 }
 
 void Dear::gradient_hook(TensorId tensor) {
-  out_.post(copy_of(job_.tensor(tensor), "copy into buffer"));
+  out_.post(copy_of(job_, job_.tensor(tensor), "copy into buffer"));
   const auto index = static_cast<std::size_t>(group_of_[static_cast<std::size_t>(tensor)]);
   Group& group = groups_[index];
   if (--group.missing > 0) return;
@@ -215,7 +215,7 @@ void Dear::wait_for_gather(Group& group) {
 }
 
 void Dear::update(const Module& module) {
-  Bytes size{module.elements * gradient_element_size};
+  Bytes size = job_.size_of(module.elements);
   out_.post(DeviceWork{.traffic = std::int64_t{2} * kernels_of_unpacking * size,
                        .kernels = kernels_of_unpacking * static_cast<int>(module.tensors.size()),
                        .label = "copy back and divide"});

@@ -31,12 +31,12 @@ Decentralized::Decentralized(const DecentralizedOptions& options, JobView job)
   // Tensors in reverse registration order; one that would overflow a bucket opens the next.
   for (auto id = static_cast<TensorId>(job_.tensors.size()) - 1; id >= 0; --id) {
     const TensorInfo& tensor = job_.tensor(id);
-    if (buckets_.empty() || buckets_.back().size + gradient_size(tensor) > options_.bucket) {
+    if (buckets_.empty() || buckets_.back().size + job_.size_of(tensor) > options_.bucket) {
       buckets_.emplace_back();
     }
     buckets_.back().tensors.push_back(id);
     buckets_.back().elements += tensor.elements;
-    buckets_.back().size += gradient_size(tensor);
+    buckets_.back().size += job_.size_of(tensor);
   }
 }
 

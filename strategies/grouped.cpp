@@ -22,7 +22,7 @@ void Grouped::start(int iteration) {
 
 void Grouped::reduce(std::size_t group, Operations& operations) {
   Collective collective{.tensors = groups_[group], .label = fmt::format("group {}", group)};
-  for (const TensorId id : groups_[group]) collective.size += gradient_size(job_.tensor(id));
+  for (const TensorId id : groups_[group]) collective.size += job_.size_of(job_.tensor(id));
   in_flight_.push_back(posted_ + static_cast<OperationId>(operations.size()));
   operations.emplace_back(std::move(collective));
 }
@@ -35,7 +35,7 @@ Operations Grouped::on_event(Seconds /*now*/, const Event& event) {
     if (!job_.synchronises(hook->micro_batch)) return {};
     const std::size_t group = group_of_[static_cast<std::size_t>(hook->tensor)];
     if (options_.copies && groups_[group].size() > 1) {
-      operations.emplace_back(copy_of(job_.tensor(hook->tensor), "copy into buffer"));
+      operations.emplace_back(copy_of(job_, job_.tensor(hook->tensor), "copy into buffer"));
     }
     if (--missing_[group] == 0 && !options_.after_backward) reduce(group, operations);
   } else if (const auto* done = std::get_if<BackwardDone>(&event)) {
@@ -54,7 +54,7 @@ std::vector<PlanGroup> Grouped::plan(int iteration) const {
   for (auto& tensors : groups_of_(iteration)) {
     PlanGroup group{.tensors = std::move(tensors)};
     for (const TensorId id : group.tensors) group.elements += job_.tensor(id).elements;
-    group.size = Bytes{group.elements * gradient_element_size};
+    group.size = job_.size_of(group.elements);
     plan.push_back(std::move(group));
   }
   return plan;

@@ -118,7 +118,7 @@ std::vector<HorovodRequest> Horovod::requests_of(TensorId tensor) const {
   const auto& info = job_.tensor(tensor);
   const RequestName name = names_per_tensor * tensor;
   if (!sparse(tensor)) {
-    return {{.name = name, .size = gradient_size(info), .tensors = {tensor}}};
+    return {{.name = name, .size = job_.size_of(info), .tensors = {tensor}}};
   }
   const std::int64_t rows = job_.world_size * std::min(options_.sparse_rows, info.shape[0]);
   return {{.name = name + 1,
@@ -127,7 +127,7 @@ std::vector<HorovodRequest> Horovod::requests_of(TensorId tensor) const {
            .tensors = {tensor}},
           {.name = name,
            .kind = RequestKind::gather,
-           .size = Bytes{rows * info.shape[1] * gradient_element_size},
+           .size = job_.size_of(rows * info.shape[1]),
            .tensors = {tensor}}};
 }
 
@@ -152,11 +152,11 @@ void Horovod::hook(Seconds now, TensorId tensor) {
     // start.copy_(p); step(); p.sub_(start): _DistributedAdasumOptimizer._allreduce_grad_async
     std::int64_t all = 0;
     for (const auto& each : job_.tensors) all += each.elements;
-    poster_.post(copy_of(info, "copy of the model"));
+    poster_.post(copy_of(job_, info, "copy of the model"));
     poster_.post(
         OptimizerStep{.share = static_cast<double>(info.elements) / static_cast<double>(all),
                       .label = info.name});
-    poster_.post(copy_of(info, "difference"));
+    poster_.post(copy_of(job_, info, "difference"));
   }
   auto requests = requests_of(tensor);
   outstanding_ += requests.size();
@@ -175,14 +175,14 @@ void Horovod::step() {
   poster_.post(Gate{.until = {all_reduced_}});
   for (TensorId id = 0; id < static_cast<TensorId>(job_.tensors.size()); ++id) {
     if (adasum()) {
-      auto update = copy_of(job_.tensor(id), "add the difference");
+      auto update = copy_of(job_, job_.tensor(id), "add the difference");
       update.traffic = adasum_update_kernels * update.traffic;
       update.kernels = adasum_update_kernels;
       poster_.post(std::move(update));
     }
     if (!sparse(id)) continue;
     const auto requests = requests_of(id);
-    poster_.post(DeviceWork{.traffic = gradient_size(job_.tensor(id)) + 2 * requests.back().size,
+    poster_.post(DeviceWork{.traffic = job_.size_of(job_.tensor(id)) + 2 * requests.back().size,
                             .kernels = sparse_update_kernels,
                             .label = "add gathered rows"});
   }
@@ -197,7 +197,7 @@ void Horovod::count(std::size_t arrived) {
 
 std::vector<PlanGroup> Horovod::plan(int iteration) const {
   Horovod rehearsed(options_, job_);
-  return groups_of(rehearse(rehearsed, job_, iteration));
+  return groups_of(job_, rehearse(rehearsed, job_, iteration));
 }
 
 }  // namespace gradwire

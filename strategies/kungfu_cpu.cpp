@@ -64,7 +64,7 @@ void KungfuCpu::finish() {
   writer_.post(Gate{.until = {broadcasting_ ? after_broadcast_ : all_there_}});
   if (!averages()) return;
   Bytes model{0};
-  for (const auto& tensor : job_.tensors) model += gradient_size(tensor);
+  for (const auto& tensor : job_.tensors) model += job_.size_of(tensor);
   writer_.post(DeviceWork{.traffic = 3 * model,
                           .kernels = static_cast<int>(job_.tensors.size()),
                           .label = "assign averages"});
@@ -74,7 +74,7 @@ std::vector<PlanGroup> KungfuCpu::plan(int iteration) const {
   std::vector<PlanGroup> groups;
   for (const TensorId id : job_.gradient_order) {
     const auto& tensor = job_.tensor(id);
-    const Bytes size = gradient_size(tensor);
+    const Bytes size = job_.size_of(tensor);
     groups.push_back(
         {{id},
          tensor.elements,

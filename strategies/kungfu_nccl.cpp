@@ -20,7 +20,7 @@ std::vector<PlanGroup> in_order(const JobView& job, const std::vector<TensorId>&
   std::vector<PlanGroup> groups;
   groups.reserve(order.size());
   for (const TensorId id : order) {
-    groups.push_back({{id}, job.tensor(id).elements, gradient_size(job.tensor(id))});
+    groups.push_back({{id}, job.tensor(id).elements, job.size_of(job.tensor(id))});
   }
   return groups;
 }
@@ -53,7 +53,7 @@ Operations KungfuNccl::on_event(Seconds /*now*/, const Event& event) {
 }
 
 void KungfuNccl::reduce(TensorId tensor) {
-  reduced_[writer_.post(Collective{.size = gradient_size(job_.tensor(tensor)),
+  reduced_[writer_.post(Collective{.size = job_.size_of(job_.tensor(tensor)),
                                    .tensors = {tensor},
                                    .label = job_.tensor(tensor).name,
                                    .ready = Collective::Ready::at_once,
@@ -66,7 +66,7 @@ void KungfuNccl::finish() {
     return;
   }
   Bytes size{0};
-  for (const auto& tensor : job_.tensors) size += gradient_size(tensor);
+  for (const auto& tensor : job_.tensors) size += job_.size_of(tensor);
   const int count = static_cast<int>(job_.tensors.size());
   writer_.post(DeviceWork{.traffic = 2 * size, .kernels = count, .label = "fuse"});
   const auto reduced = writer_.post(
@@ -119,7 +119,7 @@ void KungfuHierarchical::post_collective(Stage stage, TensorId tensor) {
   const bool reduces = stage == Stage::reduced;
   const auto id =
       writer_.post(Collective{.kind = reduces ? CollectiveKind::reduce : CollectiveKind::broadcast,
-                              .size = gradient_size(job_.tensor(tensor)),
+                              .size = job_.size_of(job_.tensor(tensor)),
                               .tensors = {tensor},
                               .label = job_.tensor(tensor).name,
                               .communicator = Communicator::node,

@@ -33,7 +33,7 @@ KungfuPairAveraging::KungfuPairAveraging(const PairAveragingOptions& options, Jo
     : options_(options), job_(std::move(job)) {
   model_.tensors = job_.gradient_order;
   for (const auto& tensor : job_.tensors) model_.elements += tensor.elements;
-  model_.size = Bytes{model_.elements * gradient_element_size};
+  model_.size = job_.size_of(model_.elements);
   model_.note = "a random peer's model";
   workers_.resize(static_cast<std::size_t>(job_.world_size));
   for (const int rank : first_ranks(job_)) {

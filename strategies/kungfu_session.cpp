@@ -36,9 +36,8 @@ Bytes even_share(Bytes size, std::int64_t first, std::int64_t count, std::int64_
 }
 
 /// base/workspace.go: the interval of elements is in the name.
-std::string part_name(const std::string& tensor, Bytes size, std::int64_t part,
+std::string part_name(const std::string& tensor, std::int64_t elements, std::int64_t part,
                       std::int64_t parts) {
-  const std::int64_t elements = size.count() / gradient_element_size;
   return fmt::format("part::{}[{}:{}]", tensor, elements * part / parts,
                      elements * (part + 1) / parts);
 }
@@ -72,7 +71,7 @@ KungfuSessionOptions read_kungfu_session(Knobs& knobs) {
 
 KungfuSession::KungfuSession(const KungfuSessionOptions& options, const JobView& job,
                              const std::vector<int>& peers)
-    : options_(options) {
+    : options_(options), element_size_(job.element_size) {
   Exchange down{.name = "copy to host", .phases = {{}}};
   std::vector<int> machines;
   for (const int rank : peers) {
@@ -82,7 +81,7 @@ KungfuSession::KungfuSession(const KungfuSessionOptions& options, const JobView&
   exchanges_ = {down, reversed(down, "copy to GPU")};
   std::int64_t most = 1;
   for (const auto& tensor : job.tensors) {
-    most = std::max(most, parts_of(gradient_size(tensor), options_.part));
+    most = std::max(most, parts_of(job.size_of(tensor), options_.part));
   }
   // A hash by name may ask for any graph, one by index for no more than a tensor has parts.
   if (options_.hash_by_name) most = static_cast<std::int64_t>(peers.size());
@@ -150,8 +149,8 @@ int KungfuSession::exchange_of(const std::vector<Message>& messages) {
 
 void KungfuSession::start(TensorId tensor, const TensorInfo& info, Kind kind,
                           OperationWriter& writer) {
-  const Bytes size = gradient_size(info);
-  jobs_[tensor] = {.size = size, .kind = kind, .name = info.name};
+  const Bytes size{info.elements * element_size_};
+  jobs_[tensor] = {.size = size, .kind = kind, .name = info.name, .elements = info.elements};
   arrive({tensor, size, &to_host_, 0}, writer);
 }
 
@@ -166,8 +165,9 @@ void KungfuSession::split(TensorId tensor, OperationWriter& writer) {
   // Those of one graph are counted, then cut evenly into operations.
   std::vector<std::int64_t> on_graph(ways.size());
   for (std::int64_t part = 0; part < parts; ++part) {
-    const auto hash = options_.hash_by_name ? name_hash(part_name(job.name, job.size, part, parts))
-                                            : static_cast<std::uint64_t>(part);
+    const auto hash = options_.hash_by_name
+                          ? name_hash(part_name(job.name, job.elements, part, parts))
+                          : static_cast<std::uint64_t>(part);
     ++on_graph[static_cast<std::size_t>(hash % ways.size())];
   }
   std::vector<Part> sent;

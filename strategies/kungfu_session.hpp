@@ -98,6 +98,7 @@ class KungfuSession {
     Bytes size{0};
     Kind kind = Kind::all_reduce;
     std::string name;
+    std::int64_t elements = 0;
     int parts = 0;  ///< still on their way
   };
 
@@ -110,6 +111,7 @@ class KungfuSession {
   void send(int exchange, OperationWriter& writer);
 
   KungfuSessionOptions options_;
+  std::int64_t element_size_;
   std::vector<Exchange> exchanges_;
   std::map<std::vector<std::pair<int, int>>, int> known_;  ///< messages -> exchange
   Way to_host_;

@@ -15,7 +15,7 @@ LbSgd::LbSgd(const LbSgdOptions& options, const JobView& job) : options_(options
     all_.tensors.push_back(id);
     all_.elements += job.tensor(id).elements;
   }
-  all_.size = Bytes{all_.elements * gradient_element_size};
+  all_.size = job_.size_of(all_.elements);
 }
 
 StrategyMaker LbSgd::read(Knobs& knobs) {

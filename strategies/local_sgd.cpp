@@ -18,7 +18,7 @@ LocalSgd::LocalSgd(const LocalSgdOptions& options, const JobView& job,
     parameters_.tensors.push_back(id);
     parameters_.elements += job.tensor(id).elements;
   }
-  parameters_.size = Bytes{parameters_.elements * gradient_element_size};
+  parameters_.size = job_.size_of(parameters_.elements);
   parameters_.note = "average of the parameters";
 }
 

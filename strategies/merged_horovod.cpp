@@ -13,7 +13,7 @@ MergedHorovod::MergedHorovod(const HorovodOptions& options, const JobView& job,
   for (auto& tensors : groups) {
     Group group;
     for (const TensorId id : tensors) {
-      group.size += gradient_size(job_.tensor(id));
+      group.size += job_.size_of(job_.tensor(id));
       group_of_[static_cast<std::size_t>(id)] = groups_.size();
     }
     group.missing = static_cast<int>(tensors.size());
@@ -43,7 +43,7 @@ void MergedHorovod::hook(Seconds now, TensorId tensor) {
   Group& group = groups_[index];
   poster_.post(HostWork{.thread = HostWork::launcher, .time = hook_time_, .label = "Horovod hook"});
   if (groups_.size() != job_.tensors.size()) {
-    poster_.post(copy_of(job_.tensor(tensor), "copy into merged buffer"));
+    poster_.post(copy_of(job_, job_.tensor(tensor), "copy into merged buffer"));
   }
   if (--group.missing > 0) return;
   group.missing = static_cast<int>(group.tensors.size());
@@ -64,7 +64,7 @@ std::vector<PlanGroup> MergedHorovod::plan(int /*iteration*/) const {
   std::vector<PlanGroup> plan;
   plan.reserve(groups_.size());
   for (const auto& group : groups_) {
-    plan.push_back({group.tensors, group.size.count() / gradient_element_size, group.size});
+    plan.push_back({group.tensors, job_.elements_in(group.size), group.size});
   }
   return plan;
 }

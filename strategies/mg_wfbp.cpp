@@ -115,7 +115,9 @@ std::optional<LinearCost> tabled_cost(CostSource source, int workers) {
 std::vector<std::vector<TensorId>> merged_groups(const MgWfbpOptions& options, const JobView& job) {
   const auto items = merge_items(job);
   if (items.empty()) return {};
-  const LinearCost cost = cost_of(options, job);
+  LinearCost cost = cost_of(options, job);
+  // The rules count fp32 elements.
+  cost.beta = static_cast<double>(job.element_size) / gradient_element_size * cost.beta;
   const Grouping grouping =
       options.optimal ? merge_optimally(items, cost) : merge_by_rule(items, cost, options.rule);
   std::vector<std::vector<TensorId>> groups;

@@ -70,7 +70,7 @@ void P3::send(TensorId tensor, OperationId flag) {
   const auto& slices = slices_[static_cast<std::size_t>(tensor)];
   const auto missing = std::make_shared<std::size_t>(slices.size());
   for (const Slice& slice : slices) {
-    LaneItem item{.size = Bytes{slice.elements * gradient_element_size},
+    LaneItem item{.size = job_.size_of(slice.elements),
                   .tensors = {tensor},
                   .label = fmt::format("{} slice {}", job_.tensor(tensor).name, slice.part),
                   .priority = tensor};
@@ -90,7 +90,7 @@ std::vector<PlanGroup> P3::plan(int /*iteration*/) const {
       groups.push_back(
           {{id},
            slice.elements,
-           Bytes{slice.elements * gradient_element_size},
+           job_.size_of(slice.elements),
            fmt::format("slice {} of {}, server {}", slice.part + 1, slices.size(), slice.server)});
     }
   }

@@ -249,7 +249,7 @@ void PsAsync::release() {
 }
 
 std::vector<PlanGroup> PsAsync::plan(int /*iteration*/) const {
-  return plan_of(groups_);
+  return plan_of(job_, groups_);
 }
 
 std::optional<double> PsAsync::staleness() const {

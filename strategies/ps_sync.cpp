@@ -269,7 +269,7 @@ void PsSync::advance(OperationId operation) {
 }
 
 std::vector<PlanGroup> PsSync::plan(int /*iteration*/) const {
-  return plan_of(groups_);
+  return plan_of(job_, groups_);
 }
 
 }  // namespace gradwire

@@ -116,12 +116,12 @@ bool continues_another(const Collective& collective) {
 
 }  // namespace
 
-std::vector<PlanGroup> groups_of(const std::vector<RehearsedCollective>& collectives) {
+std::vector<PlanGroup> groups_of(const JobView& job,
+                                 const std::vector<RehearsedCollective>& collectives) {
   std::vector<PlanGroup> groups;
   for (const auto& [posted, collective] : collectives) {
     if (collective.tensors.empty() || continues_another(collective)) continue;
-    groups.push_back(
-        {collective.tensors, collective.size.count() / gradient_element_size, collective.size});
+    groups.push_back({collective.tensors, job.elements_in(collective.size), collective.size});
   }
   return groups;
 }

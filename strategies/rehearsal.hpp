@@ -24,7 +24,8 @@ struct RehearsedCollective {
                                                         int iteration);
 
 /// The collectives that carry tensors, as a plan; of a reduction in several steps the first.
-[[nodiscard]] std::vector<PlanGroup> groups_of(const std::vector<RehearsedCollective>& collectives);
+[[nodiscard]] std::vector<PlanGroup> groups_of(const JobView& job,
+                                               const std::vector<RehearsedCollective>& collectives);
 
 /// When each gradient is ready, since the start of backward, in gradient order: the end of its
 /// layer's backward, or that of an earlier one in the order if that is later (a tied weight).

@@ -16,7 +16,7 @@ TensorGroups buckets_within(const JobView& job, Bytes bucket_size) {
   TensorGroups groups;
   Bytes size{0};
   for (std::size_t id = 0; id < job.tensors.size(); ++id) {
-    const Bytes tensor = gradient_size(job.tensors[id]);
+    const Bytes tensor = job.size_of(job.tensors[id]);
     if (groups.empty() || (size + tensor > bucket_size && size > Bytes{0})) {
       groups.emplace_back();
       size = Bytes{0};

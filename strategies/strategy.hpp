@@ -24,12 +24,15 @@ struct LayerView {
   Seconds backward;
 };
 
-/// What a strategy may know of the job. Tensors in registration order; the gradient dtype is fp32.
+constexpr std::int64_t gradient_element_size = 4;  ///< bytes, fp32
+
+/// What a strategy may know of the job. Tensors in registration order.
 struct JobView {
   int world_size = 1;
   int micro_batches = 1;  ///< backward passes per optimizer step
   std::vector<TensorInfo> tensors;
   std::vector<TensorId> gradient_order;
+  std::int64_t element_size = gradient_element_size;  ///< bytes of an element of a gradient
   std::int64_t buffer_elements = 0;  ///< of non-trainable state: batch-norm statistics, counters
   int buffer_tensors = 0;            ///< that hold them
   std::vector<LayerView> layers;     ///< TensorInfo::layer is an index into it
@@ -61,12 +64,13 @@ struct JobView {
   [[nodiscard]] const TensorInfo& tensor(TensorId id) const {
     return tensors[static_cast<std::size_t>(id)];
   }
+  /// Of so many elements of gradients.
+  [[nodiscard]] Bytes size_of(std::int64_t elements) const {
+    return Bytes{elements * element_size};
+  }
+  [[nodiscard]] Bytes size_of(const TensorInfo& tensor) const { return size_of(tensor.elements); }
+  [[nodiscard]] std::int64_t elements_in(Bytes size) const { return size.count() / element_size; }
 };
-constexpr std::int64_t gradient_element_size = 4;  ///< bytes, fp32
-
-[[nodiscard]] constexpr Bytes gradient_size(const TensorInfo& tensor) {
-  return Bytes{tensor.elements * gradient_element_size};
-}
 
 /// The worker that the `index`-th of `chosen` stands for itself: evenly spaced among `all`.
 [[nodiscard]] constexpr int chosen_rank(int index, int chosen, int all) {
@@ -74,8 +78,9 @@ constexpr std::int64_t gradient_element_size = 4;  ///< bytes, fp32
 }
 
 /// One elementwise kernel that reads and writes a gradient once.
-[[nodiscard]] inline DeviceWork copy_of(const TensorInfo& tensor, std::string label) {
-  return {.traffic = 2 * gradient_size(tensor), .label = std::move(label)};
+[[nodiscard]] inline DeviceWork copy_of(const JobView& job, const TensorInfo& tensor,
+                                        std::string label) {
+  return {.traffic = 2 * job.size_of(tensor), .label = std::move(label)};
 }
 
 // ---- a strategy's own exchanges ---------------------------------------------------------------

@@ -105,7 +105,7 @@ void TicTac::pull_all() {
   }
   for (const TensorId id : tensors) {
     const TensorInfo& tensor = job_.tensor(id);
-    server_of(id).pull({.size = gradient_size(tensor),
+    server_of(id).pull({.size = job_.size_of(tensor),
                         .tensors = {id},
                         .label = tensor.name,
                         .priority = order_[static_cast<std::size_t>(id)],
@@ -117,7 +117,7 @@ void TicTac::pull_all() {
 
 void TicTac::push(TensorId id) {
   const TensorInfo& tensor = job_.tensor(id);
-  server_of(id).push({.size = gradient_size(tensor),
+  server_of(id).push({.size = job_.size_of(tensor),
                       .tensors = {id},
                       .label = tensor.name,
                       .then =
@@ -139,7 +139,7 @@ std::vector<PlanGroup> TicTac::plan(int /*iteration*/) const {
     groups.push_back(
         {{id},
          tensor.elements,
-         gradient_size(tensor),
+         job_.size_of(tensor),
          fmt::format("server {}, pull {}", static_cast<std::size_t>(id) % servers_.size(),
                      order_[static_cast<std::size_t>(id)])});
   }

@@ -21,10 +21,10 @@ struct Piece {
 };
 
 /// The bytes of part `part` of `parts` of a variable: whole elements, the first ones one more.
-Bytes part_size(const TensorInfo& tensor, int part, int parts) {
+Bytes part_size(const JobView& job, const TensorInfo& tensor, int part, int parts) {
   const std::int64_t whole = tensor.elements / parts;
   const std::int64_t more = part < tensor.elements % parts ? 1 : 0;
-  return Bytes{(whole + more) * gradient_element_size};
+  return job.size_of(whole + more);
 }
 
 /// A kernel's height, a matrix's inputs, a vector's length: what TensorFlow has first (HWIO, inputs
@@ -46,12 +46,12 @@ int divisor_parts(const TensorInfo& tensor) {
 }
 
 /// For every tensor, where it lies.
-std::vector<std::vector<Piece>> place(const std::vector<TensorInfo>& tensors, int servers,
+std::vector<std::vector<Piece>> place(const JobView& job, int servers,
                                       VariablePlacement placement) {
   std::vector<std::int64_t> load(static_cast<std::size_t>(servers));
   std::vector<std::vector<Piece>> places;
-  for (std::size_t index = 0; index < tensors.size(); ++index) {
-    const TensorInfo& tensor = tensors[index];
+  for (std::size_t index = 0; index < job.tensors.size(); ++index) {
+    const TensorInfo& tensor = job.tensors[index];
     std::vector<int> holders(static_cast<std::size_t>(servers));
     std::iota(holders.begin(), holders.end(), 0);
     int parts = 1;
@@ -74,7 +74,7 @@ std::vector<std::vector<Piece>> place(const std::vector<TensorInfo>& tensors, in
     places.emplace_back();
     for (int part = 0; part < parts; ++part) {
       const int server = holders[static_cast<std::size_t>(part % servers)];
-      const Bytes size = part_size(tensor, part, parts);
+      const Bytes size = part_size(job, tensor, part, parts);
       load[static_cast<std::size_t>(server)] += size.count();
       places.back().push_back({server, size});
     }
@@ -125,7 +125,7 @@ Seconds VariableGroup::sum_time(BytesPerSecond rate) const {
 
 std::vector<VariableGroup> variable_groups(const JobView& job, int servers,
                                            const ParameterServerOptions& options) {
-  const auto places = place(job.tensors, servers, options.placement);
+  const auto places = place(job, servers, options.placement);
   std::vector<VariableGroup> groups;
   std::vector<VariableGroup> open(static_cast<std::size_t>(servers));
   const auto close = [&](int server) {
@@ -205,11 +205,11 @@ std::vector<int> pull_order(const ParameterServerOptions& options, const std::ve
   return order;
 }
 
-std::vector<PlanGroup> plan_of(const std::vector<VariableGroup>& groups) {
+std::vector<PlanGroup> plan_of(const JobView& job, const std::vector<VariableGroup>& groups) {
   std::vector<PlanGroup> plan;
   plan.reserve(groups.size());
   for (const auto& group : groups) {
-    plan.push_back({group.tensors, group.size.count() / gradient_element_size, group.size,
+    plan.push_back({group.tensors, job.elements_in(group.size), group.size,
                     fmt::format("server {}", group.server)});
   }
   return plan;

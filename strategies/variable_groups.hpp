@@ -79,6 +79,7 @@ struct VariableGroup {
     const JobView& job, const std::vector<VariableGroup>& groups);
 
 /// For `show plan`: where each group goes.
-[[nodiscard]] std::vector<PlanGroup> plan_of(const std::vector<VariableGroup>& groups);
+[[nodiscard]] std::vector<PlanGroup> plan_of(const JobView& job,
+                                             const std::vector<VariableGroup>& groups);
 
 }  // namespace gradwire

@@ -22,7 +22,7 @@ Operations Wfbp::on_event(Seconds /*now*/, const Event& event) {
     const auto& tensor = job_.tensors[static_cast<std::size_t>(hook->tensor)];
     in_flight_.push_back(posted_);
     operations.emplace_back(
-        Collective{.size = gradient_size(tensor), .tensors = {hook->tensor}, .label = tensor.name});
+        Collective{.size = job_.size_of(tensor), .tensors = {hook->tensor}, .label = tensor.name});
   } else if (const auto* done = std::get_if<BackwardDone>(&event)) {
     if (!job_.synchronises(done->micro_batch)) return {};
     operations.emplace_back(Gate{std::exchange(in_flight_, {})});
@@ -35,7 +35,7 @@ std::vector<PlanGroup> Wfbp::plan(int /*iteration*/) const {
   std::vector<PlanGroup> groups;
   for (const TensorId id : job_.gradient_order) {
     const auto& tensor = job_.tensors[static_cast<std::size_t>(id)];
-    groups.push_back({{id}, tensor.elements, gradient_size(tensor)});
+    groups.push_back({{id}, tensor.elements, job_.size_of(tensor)});
   }
   return groups;
 }

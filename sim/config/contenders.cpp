@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "sim/config/compression_catalogue.hpp"
@@ -141,7 +142,9 @@ Contender read_contender(const Piece& piece, const Reader& reader) {
 
 /// Keys of a strategy's mapping that say something about the job rather than about the strategy.
 bool stays(const std::string& key, const std::string& strategy) {
-  if (key == "grad_accumulation" || key == "compression") return true;
+  static const std::set<std::string> of_the_job = {"grad_accumulation", "compression",
+                                                   "gradient_dtype"};
+  if (of_the_job.contains(key)) return true;
   const StrategyEntry* entry = find_strategy(strategy);
   return key == "servers" && entry != nullptr && entry->servers;
 }

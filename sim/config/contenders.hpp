@@ -29,8 +29,8 @@ struct Contender {
 
 /// Puts a contender in the place of a scenario's strategy. Where the scenario names the same
 /// strategy, its knobs stay as they are beside those of the contender; of another strategy's only
-/// `grad_accumulation` and `compression` (unless the contender or its preset brings its own), and
-/// `servers` if the contender's strategy can have them.
+/// `grad_accumulation`, `gradient_dtype` and `compression` (unless the contender or its preset
+/// brings its own), and `servers` if the contender's strategy can have them.
 void put_contender(YamlValue& scenario, const Contender& contender);
 
 }  // namespace gradwire::config

@@ -28,6 +28,7 @@ namespace {
 
 constexpr int iterations_max = 1'000'000;
 constexpr int grad_accumulation_max = 100'000;
+constexpr const char* gradient_dtype = "gradient_dtype";
 
 /// The servers of a strategy that has some: they are part of the cluster, which is read before.
 std::optional<ServerSpec> strategy_servers(const YamlValue& document) {
@@ -60,27 +61,55 @@ void warn_of_unmeasured(const YamlValue& document, const std::vector<CompressorT
                          entry->measured_as, name)});
 }
 
-void read_strategy_key(const YamlValue& document, YamlMap map, bool compression_optional,
+/// Bytes of an element of the gradients that the strategy exchanges.
+/// @param optional  where they cannot be of that type they are of fp32, and a warning says so.
+std::int64_t read_gradient_dtype(YamlMap& map, const StrategyEntry& entry, bool optional,
+                                 std::vector<Warning>& warnings) {
+  constexpr std::int64_t half_size = 2;
+  static const std::vector<std::string> types = {"fp32", "fp16", "bf16"};
+  const std::string type = map.choice_or(gradient_dtype, types.front(), types);
+  if (type == types.front()) return gradient_element_size;
+  std::string why;
+  if (!entry.any_dtype) {
+    why = fmt::format("'{}' exchanges fp32", entry.name);
+  } else if (map.has("compression")) {
+    why = "'compression' codes fp32";
+  }
+  if (why.empty()) return half_size;
+  if (!optional) {
+    map.fail(gradient_dtype,
+             fmt::format("'gradient_dtype' is '{}', and {}; expected fp32", type, why));
+  }
+  warnings.push_back({"gradient-dtype-left-out", "runs with gradients of fp32: " + why});
+  return gradient_element_size;
+}
+
+/// @param yaml  the document's, in our words.
+void read_strategy_key(const ScenarioDocument& document, const YamlValue& yaml, YamlMap map,
                        const std::vector<CompressorTable>& own_costs, Scenario& scenario) {
   scenario.strategy_name = map.require_choice("name", names_of(strategy_catalogue()));
   const StrategyEntry& entry = *find_strategy(scenario.strategy_name);
   if (entry.servers) map.find("servers");  // read with the cluster
   scenario.grad_accumulation =
       map.value_or("grad_accumulation", 1, between(1, grad_accumulation_max));
+  const std::int64_t element_size =
+      read_gradient_dtype(map, entry, document.gradient_dtype_optional, scenario.warnings);
   YamlKnobs knobs(std::move(map));
   std::string left_out;
   const StrategyMaker make =
-      read_strategy(entry, knobs, compression_optional ? &left_out : nullptr);
+      read_strategy(entry, knobs, document.compression_optional ? &left_out : nullptr);
   knobs.finish();
   if (left_out.empty()) {
-    warn_of_unmeasured(document, own_costs, scenario);
+    warn_of_unmeasured(yaml, own_costs, scenario);
   } else {
     scenario.warnings.push_back(
         {"compression-left-out", "runs without the scenario's compression: " + left_out});
   }
   if (!scenario.profile) return;
-  scenario.make_strategy = [make, costs = encode_costs(scenario.gpu, own_costs)](JobView job) {
+  scenario.make_strategy = [make, element_size,
+                            costs = encode_costs(scenario.gpu, own_costs)](JobView job) {
     job.encode_costs = costs;
+    job.element_size = element_size;
     return make(job);
   };
 }
@@ -177,8 +206,7 @@ Scenario read_document(const ScenarioDocument& document, const std::string& file
   }
   const std::vector<CompressorTable> own_costs = read_compressor_costs_key(map);
   if (training || map.has("strategy")) {
-    read_strategy_key(yaml, map.require_map("strategy"), document.compression_optional, own_costs,
-                      scenario);
+    read_strategy_key(document, yaml, map.require_map("strategy"), own_costs, scenario);
   }
   scenario.library = read_collective(map, scenario.cluster, scenario.warnings);
   scenario.run = fallback;
@@ -263,10 +291,12 @@ Scenario read_contender(const std::string& file, const std::vector<std::string>&
   const auto document = std::ranges::find(documents, label, &ScenarioDocument::label);
   assert(document != documents.end());
   document->label = contender.name;
-  // What the scenario says of compression is meant for the strategies that can have it, and not to
-  // keep the others out. Of its own strategy it has to be right.
-  document->compression_optional = contender.choice != strategy_named(document->yaml) &&
-                                   contender.strategy.find("compression") == nullptr;
+  // What the scenario says of compression and of the gradients' type is meant for the strategies
+  // that can have it, and not to keep the others out. Of its own strategy it has to be right.
+  const bool same_strategy = contender.choice == strategy_named(document->yaml);
+  const bool compresses = contender.strategy.find("compression") != nullptr;
+  document->compression_optional = !same_strategy && !compresses;
+  document->gradient_dtype_optional = !same_strategy || compresses;
   put_contender(document->yaml, contender);
   return read_document(*document, file, Needs::everything, fallback);
 }

@@ -17,6 +17,8 @@ struct ScenarioDocument {
   std::vector<Warning> warnings{};  ///< what the overrides made meaningless
   /// A strategy that cannot go with the `compression` written here runs without it.
   bool compression_optional = false;
+  /// One whose gradients cannot be of the `gradient_dtype` written here exchanges fp32.
+  bool gradient_dtype_optional = false;
 };
 
 /// Loads a scenario file and puts the command line's "dotted.key=value" into it.

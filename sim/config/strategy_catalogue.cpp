@@ -45,6 +45,12 @@ std::vector<StrategyEntry> list_knobs(std::vector<StrategyEntry> catalogue) {
     if (takes_compression(entry)) {
       entry.parameters.push_back({"compression", "none", "{name: fp16 | ..., knobs}"});
     }
+    if (entry.any_dtype) {
+      entry.parameters.push_back(
+          {"gradient_dtype", "fp32",
+           "fp32 | fp16 | bf16: of the gradients that backward makes (a model of half precision, "
+           "Apex O2)"});
+    }
     if (entry.servers) {
       entry.parameters.push_back({"servers", "one on each machine", servers_help()});
     }
@@ -57,18 +63,20 @@ std::vector<StrategyEntry> list_knobs(std::vector<StrategyEntry> catalogue) {
 const std::vector<StrategyEntry>& strategy_catalogue() {
   static const std::vector<StrategyEntry> catalogue = list_knobs({
       {"none", "one GPU without a wrapper, or ranks that never talk", NoCommunication::read},
-      {"bsp", "all gradients in one all-reduce after backward", Bsp::read},
-      {"wfbp", "one all-reduce a tensor, as soon as its gradient is ready", Wfbp::read},
-      {"horovod", "Horovod: cycles, negotiation, fused all-reduces", Horovod::read},
-      {"mg_wfbp", "MG-WFBP: gradients merged where waiting costs less than a start-up",
-       MgWfbp::read},
-      {"asc_wfbp", "MG-WFBP that merges only what could not have started", AscWfbp::read},
-      {"ps_sync", "parameter servers that sum every worker's gradient", PsSync::read, true},
-      {"ps_async", "parameter servers that apply each worker's gradient as it comes", PsAsync::read,
+      {"bsp", "all gradients in one all-reduce after backward", Bsp::read, false, true},
+      {"wfbp", "one all-reduce a tensor, as soon as its gradient is ready", Wfbp::read, false,
        true},
-      {"ssp", "ps_async with a bound on how far workers drift apart", Ssp::read, true},
+      {"horovod", "Horovod: cycles, negotiation, fused all-reduces", Horovod::read, false, true},
+      {"mg_wfbp", "MG-WFBP: gradients merged where waiting costs less than a start-up",
+       MgWfbp::read, false, true},
+      {"asc_wfbp", "MG-WFBP that merges only what could not have started", AscWfbp::read, false,
+       true},
+      {"ps_sync", "parameter servers that sum every worker's gradient", PsSync::read, true, true},
+      {"ps_async", "parameter servers that apply each worker's gradient as it comes", PsAsync::read,
+       true, true},
+      {"ssp", "ps_async with a bound on how far workers drift apart", Ssp::read, true, true},
       {"kungfu_sync", "KungFu S-SGD: CPU trees between sockets, or NCCL in name order",
-       KungfuSync::read},
+       KungfuSync::read, false, true},
       {"kungfu_pair_averaging", "KungFu async SGD: averages with a random peer's model",
        KungfuPairAveraging::read},
       {"kungfu_sma", "KungFu synchronous model averaging, beside the iteration", KungfuSma::read},
@@ -77,10 +85,11 @@ const std::vector<StrategyEntry>& strategy_catalogue() {
        Decentralized::read},
       {"bytegrad", "Bagua ByteGrad: bytes in place of floats, scattered and gathered by machines",
        ByteGrad::read},
-      {"ddp", "PyTorch DistributedDataParallel: buckets, in strict order", Ddp::read},
-      {"dear", "reduce-scatter in backward, all-gather in the next forward", Dear::read},
+      {"ddp", "PyTorch DistributedDataParallel: buckets, in strict order", Ddp::read, false, true},
+      {"dear", "reduce-scatter in backward, all-gather in the next forward", Dear::read, false,
+       true},
       {"lb_sgd", "last-batch SGD: the all-reduce of the last gradients beside this iteration",
-       LbSgd::read},
+       LbSgd::read, false, true},
       {"local_sgd", "local and post-local SGD: parameters averaged every few steps",
        LocalSgd::read},
       {"fsdp", "PyTorch FullyShardedDataParallel: ZeRO-1, 2, 3 with prefetch", Fsdp::read},
@@ -91,12 +100,14 @@ const std::vector<StrategyEntry>& strategy_catalogue() {
       {"gtopk", "the largest elements of the sum, along a tree of hosts", read_gtopk},
       {"signsgd", "signs: gathered and summed, or a majority vote at rank 0", read_signsgd},
       {"byteps", "BytePS: partitions through NCCL, host and servers, each by itself", BytePs::read,
+       true, true},
+      {"p3", "priority-based parameter propagation: slices, front layers first", P3::read, true,
        true},
-      {"p3", "priority-based parameter propagation: slices, front layers first", P3::read, true},
       {"bytescheduler",
        "ByteScheduler: parts by priority and credit, over Horovod or MXNet's servers",
-       ByteScheduler::read, true},
-      {"tictac", "TensorFlow's parameter servers, pulls in the order of TIC", TicTac::read, true},
+       ByteScheduler::read, true, true},
+      {"tictac", "TensorFlow's parameter servers, pulls in the order of TIC", TicTac::read, true,
+       true},
   });
   return catalogue;
 }

@@ -14,6 +14,7 @@ struct StrategyEntry {
   /// Reads the strategy's knobs.
   StrategyMaker (*read)(Knobs& knobs);
   bool servers = false;                     ///< it has parameter servers
+  bool any_dtype = false;                   ///< its gradients may be of half precision
   std::vector<ParameterInfo> parameters{};  ///< what `read` asks for
 };
 

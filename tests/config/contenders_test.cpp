@@ -60,6 +60,25 @@ TEST_CASE_METHOD(ConfigFixture, "Others take the scenario's compression, but for
   CHECK(put(own, "ddp+topk") == same("{bucket_cap: 2 MiB, name: ddp, compression: {name: topk}}"));
 }
 
+TEST_CASE_METHOD(ConfigFixture,
+                 "Contenders whose gradients cannot be of the scenario's type have fp32",
+                 "[config][compare]") {
+  std::string text = good;
+  text.replace(text.find("bucket_cap"), 10, "gradient_dtype: fp16, bucket_cap");
+  const std::string file = write(text);
+  const auto warnings = [&](const std::string& contender) {
+    std::string told;
+    for (const auto& warning :
+         read_contender(file, {}, "", parse_contenders(contender, "-s").front(), {}).warnings) {
+      if (warning.code == "gradient-dtype-left-out") told += warning.text;
+    }
+    return told;
+  };
+  CHECK(warnings("bsp").empty());
+  CHECK(warnings("fsdp") == "runs with gradients of fp32: 'fsdp' exchanges fp32");
+  CHECK(warnings("ddp+topk") == "runs with gradients of fp32: 'compression' codes fp32");
+}
+
 TEST_CASE_METHOD(ConfigFixture, "What is no contender is refused", "[config][compare]") {
   const auto refuse = [](const std::string& text) { return parse_contenders(text, "-s"); };
   CHECK_THROWS_WITH(refuse("ddp,wfpb"), Catch::ContainsSubstring("-s:1:5: 'wfpb' is no strategy") &&

@@ -51,12 +51,14 @@ TEST_CASE_METHOD(ErrorFixture, "a misspelt key of a scenario is told with the ne
         "placement, compressor_costs, strategy, collective, run, jitter, stragglers; did you mean "
         "'run'?");
   CHECK(message(7, "strategy: {name: ddp, bukcet_cap: 25 MiB}") ==
-        "s.yaml:7:23: unknown key 'bukcet_cap'; expected one of name, grad_accumulation, version, "
+        "s.yaml:7:23: unknown key 'bukcet_cap'; expected one of name, grad_accumulation, "
+        "gradient_dtype, version, "
         "bucket_cap, "
         "first_bucket_cap, set_last_bucket_cap, gradient_as_bucket_view, find_unused_parameters, "
         "broadcast_buffers, compression; did you mean 'bucket_cap'?");
   CHECK(message(7, "strategy: {name: bsp, bucket_cap: 25 MiB}") ==
-        "s.yaml:7:23: unknown key 'bucket_cap'; expected one of name, grad_accumulation, over, "
+        "s.yaml:7:23: unknown key 'bucket_cap'; expected one of name, grad_accumulation, "
+        "gradient_dtype, over, "
         "version, hook_time, request_time, local_latency, compression");
 }
 
@@ -160,6 +162,16 @@ TEST_CASE_METHOD(ErrorFixture, "knobs of synchronous BytePS are refused beside e
         "s.yaml:9:15: 'phases' is 'both'; expected one of steady, all");
 }
 
+TEST_CASE_METHOD(ErrorFixture, "gradients of half precision are for strategies that send them so",
+                 "[config]") {
+  CHECK(message(7, "strategy: {name: fsdp, gradient_dtype: bf16}") ==
+        "s.yaml:7:40: 'gradient_dtype' is 'bf16', and 'fsdp' exchanges fp32; expected fp32");
+  CHECK(message(7, "strategy: {name: ddp, gradient_dtype: fp16, compression: {name: topk}}") ==
+        "s.yaml:7:39: 'gradient_dtype' is 'fp16', and 'compression' codes fp32; expected fp32");
+  CHECK(message(7, "strategy: {name: ddp, gradient_dtype: half}") ==
+        "s.yaml:7:39: 'gradient_dtype' is 'half'; expected one of fp32, fp16, bf16");
+}
+
 TEST_CASE_METHOD(ErrorFixture, "knobs that have no effect beside the others are refused",
                  "[config]") {
   struct Unused {
@@ -243,7 +255,8 @@ TEST_CASE_METHOD(ErrorFixture, "a bad point is told at its own line", "[config][
         "s.yaml:12:9: 'points' is '3'; expected a list, each item a mapping");
   // A knob of the former strategy goes only when the override does not set it itself.
   CHECK(message_of(text + "points:\n  - {strategy.name: bsp, strategy.bucket_cap: 1 MiB}\n", {}) ==
-        "s.yaml:13:35: unknown key 'bucket_cap'; expected one of name, grad_accumulation, over, "
+        "s.yaml:13:35: unknown key 'bucket_cap'; expected one of name, grad_accumulation, "
+        "gradient_dtype, over, "
         "version, hook_time, request_time, local_latency, compression");
 }
 

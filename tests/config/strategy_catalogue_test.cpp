@@ -21,17 +21,55 @@ JobView two_tensors() {
   return job;
 }
 
-std::unique_ptr<Strategy> make(const std::string& text) {
+/// On two machines with a server each.
+JobView job_of(std::int64_t element_size) {
+  JobView job = two_tensors();
+  job.element_size = element_size;
+  job.machine_of = {0, 1};
+  job.machines = 2;
+  job.server_machine = {0, 1};
+  job.layers = {{Seconds{1e-3}, Seconds{1e-3}}, {Seconds{1e-3}, Seconds{1e-3}}};
+  job.network_bandwidth = BytesPerSecond{1e9};
+  job.host_copy_bandwidth = BytesPerSecond{1e9};
+  job.all_reduce_time = [](Bytes size) { return Seconds{1e-5} + size / BytesPerSecond{1e9}; };
+  return job;
+}
+
+std::unique_ptr<Strategy> make(const std::string& text, const JobView& job = two_tensors()) {
   const YamlValue document = parse_yaml(text, "s.yaml");
   YamlMap map(document);
   const auto* entry = find_strategy(map.require<std::string>("name"));
   YamlKnobs knobs(std::move(map));
   auto maker = read_strategy(*entry, knobs);
   knobs.finish();
-  return maker(two_tensors());
+  return maker(job);
 }
 
 }  // namespace
+
+TEST_CASE("strategies that take any type send half of gradients of half precision",
+          "[config][catalogue]") {
+  const auto planned = [](const std::string& name, std::int64_t element_size) {
+    std::pair<std::int64_t, std::int64_t> elements_and_bytes;
+    for (const PlanGroup& group : make("name: " + name, job_of(element_size))->plan(1)) {
+      elements_and_bytes.first += group.elements;
+      elements_and_bytes.second += group.size.count();
+    }
+    return elements_and_bytes;
+  };
+  int checked = 0;
+  for (const StrategyEntry& entry : strategy_catalogue()) {
+    if (!entry.any_dtype) continue;
+    INFO(entry.name);
+    const auto whole = planned(entry.name, 4);
+    const auto half = planned(entry.name, 2);
+    CHECK(whole.second > 0);
+    CHECK(2 * half.second == whole.second);
+    CHECK(half.first == whole.first);
+    ++checked;
+  }
+  CHECK(checked == 16);
+}
 
 TEST_CASE("each name makes its own strategy", "[config][catalogue]") {
   CHECK(dynamic_cast<NoCommunication*>(make("name: none").get()) != nullptr);
@@ -57,7 +95,8 @@ TEST_CASE("every knob that the catalogue lists is one that the strategy reads",
           "[config][catalogue]") {
   for (const auto& entry : strategy_catalogue()) {
     for (const auto& parameter : entry.parameters) {
-      if (parameter.name == "servers") continue;  // read with the cluster
+      // Read with the cluster, and with the strategy's name.
+      if (parameter.name == "servers" || parameter.name == "gradient_dtype") continue;
       const YamlValue document = parse_yaml("{" + parameter.name + ": []}", "s.yaml");
       YamlKnobs knobs{YamlMap(document)};
       INFO(entry.name << ": " << parameter.name);

@@ -24,7 +24,7 @@ std::vector<std::int64_t> elements_of(const std::vector<PlanGroup>& plan) {
 TEST_CASE("the tensor that crosses the limit is in the bucket", "[ddp]") {
   // Limits of 16 and 40 bytes = 4 and 10 elements: 3 + 2 crosses the first, 6 + 5 the second.
   const auto job = toy_job({3, 2, 6, 5, 1});
-  const auto buckets = assign_buckets(job.tensors, {0, 1, 2, 3, 4}, {Bytes{16}, Bytes{40}});
+  const auto buckets = assign_buckets(job, {0, 1, 2, 3, 4}, {Bytes{16}, Bytes{40}});
   CHECK(buckets == std::vector<std::vector<TensorId>>{{0, 1}, {2, 3}, {4}});
 }
 

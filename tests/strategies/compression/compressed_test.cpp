@@ -271,7 +271,7 @@ TEST_CASE("a server takes every worker's message apart, and small tensors travel
   };
   CHECK(decode(0) == Approx(2 * 3.2e-6));
   CHECK(decode(1) == Approx(3.2e-6));
-  const Bytes tensor = gradient_size(job.tensor(0));
+  const Bytes tensor = job.size_of(job.tensor(0));
   CHECK(run(0, tensor).on_event(Seconds{}, BackwardDone{}).size() == 2);
   const auto whole = run(0, tensor + Bytes{1}).on_event(Seconds{}, BackwardDone{});
   REQUIRE(whole.size() == 1);
