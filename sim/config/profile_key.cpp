@@ -64,6 +64,19 @@ Seconds of_one_micro_batch(const ComputeProfile& profile, Seconds known, int mic
   return Seconds{known.count() / (micro_batches * (1 - optimizer) + optimizer)};
 }
 
+/// Units are mistaken by more than a framework's share.
+void warn_of_time(const ComputeProfile& profile, Seconds told, std::vector<Warning>& warnings) {
+  constexpr double usual = 5;
+  const double ratio = told / profile.iteration;
+  if (ratio >= 1 / usual && ratio <= usual) return;
+  warnings.push_back(
+      {"iteration-time",
+       fmt::format("'iteration_time' is {:.3g} times the {:.3g} ms that {} with a batch of {} is "
+                   "known or counted to take on {}: is its unit right?",
+                   ratio, 1e3 * profile.iteration.count(), profile.model, profile.batch_per_gpu,
+                   profile.gpu)});
+}
+
 }  // namespace
 
 void read_profile_key(YamlMap& scenario, Scenario& result) {
@@ -85,6 +98,7 @@ void read_profile_key(YamlMap& scenario, Scenario& result) {
       const int micro_batches =
           map.value_or("iteration_micro_batches", 1, between(1, micro_batches_max));
       const Seconds one = of_one_micro_batch(*result.profile, *time, micro_batches);
+      if (!result.profile->is_shape()) warn_of_time(*result.profile, one, result.warnings);
       result.profile = scaled_profile(std::move(*result.profile), one);
     } else if (map.has("iteration_micro_batches")) {
       map.fail("iteration_micro_batches",

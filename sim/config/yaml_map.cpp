@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
 namespace gradwire::config {
@@ -13,13 +15,27 @@ std::string one_of(std::span<const std::string> known) {
   return fmt::format("{}{}", known.size() == 1 ? "" : "one of ", fmt::join(known, ", "));
 }
 
+/// Mappings of a scenario of which one key is often written in the place of the whole.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> scalar_means = {
+    {{"strategy", "name"},
+     {"compression", "name"},
+     {"cluster", "node"},
+     {"fabric", "kind"},
+     {"collective", "library"}}};
+
 }  // namespace
 
-YamlMap::YamlMap(const YamlValue& value, std::string name) : value_(&value) {
+YamlMap::YamlMap(const YamlValue& value, const std::string& name) : value_(&value) {
   if (value.kind == YamlValue::Kind::map) return;
   const std::string what = name.empty() ? "the document" : fmt::format("'{}'", name);
+  std::string meant;
+  const auto key =
+      std::ranges::find(scalar_means, name, &std::pair<std::string_view, std::string_view>::first);
+  if (key != scalar_means.end() && value.kind == YamlValue::Kind::scalar && !value.text.empty()) {
+    meant = fmt::format(", such as {{{}: {}}}", key->second, value.text);
+  }
   throw ConfigError(value.where,
-                    fmt::format("{} is {}; expected a mapping", what, describe(value)));
+                    fmt::format("{} is {}; expected a mapping{}", what, describe(value), meant));
 }
 
 std::vector<std::string> YamlMap::keys() const {

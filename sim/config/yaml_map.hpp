@@ -25,7 +25,7 @@ namespace gradwire::config {
 class YamlMap {
  public:
   /// @param name  of the key that holds the mapping, for messages.
-  explicit YamlMap(const YamlValue& value, std::string name = "");
+  explicit YamlMap(const YamlValue& value, const std::string& name = "");
 
   /// Where the mapping begins.
   [[nodiscard]] const SourceLocation& where() const { return value_->where; }

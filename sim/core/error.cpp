@@ -30,6 +30,25 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return d[a.size()][b.size()];
 }
 
+/// The shortest known name that `name` is a part of ("v100", "p3dn"), else the longest that is a
+/// part of it ("pytorch_ddp"); "" where there is none. Two letters say nothing.
+std::string name_of_a_part(std::string_view name, std::span<const std::string> known) {
+  constexpr std::size_t least = 3;
+  std::string whole;
+  std::string part;
+  for (const std::string& candidate : known) {
+    if (name.size() >= least && candidate.find(name) != std::string::npos &&
+        (whole.empty() || candidate.size() < whole.size())) {
+      whole = candidate;
+    }
+    if (candidate.size() >= std::max(least, part.size() + 1) &&
+        name.find(candidate) != std::string_view::npos) {
+      part = candidate;
+    }
+  }
+  return whole.empty() ? part : whole;
+}
+
 }  // namespace
 
 ConfigError::ConfigError(SourceLocation where, const std::string& message)
@@ -49,7 +68,7 @@ std::string nearest_name(std::string_view name, std::span<const std::string> kno
     }
   }
   const std::size_t tolerated = std::max<std::size_t>(1, std::max(name.size(), nearest.size()) / 3);
-  return best <= tolerated ? nearest : std::string{};
+  return best <= tolerated ? nearest : name_of_a_part(name, known);
 }
 
 std::string suggestion(std::string_view name, std::span<const std::string> known) {

@@ -96,7 +96,8 @@ TEST_CASE_METHOD(ErrorFixture, "a wrong type, a value out of range, a missing ke
   CHECK(message(6, "  # no fabric") ==
         "s.yaml:4:3: missing key 'fabric'; expected a mapping with 'kind' and 'link', for several "
         "nodes");
-  CHECK(message(7, "strategy: ddp") == "s.yaml:7:11: 'strategy' is 'ddp'; expected a mapping");
+  CHECK(message(7, "strategy: ddp") ==
+        "s.yaml:7:11: 'strategy' is 'ddp'; expected a mapping, such as {name: ddp}");
   CHECK(message(11, "stragglers: [{ranks: [4], compute: 1.5}]") ==
         "s.yaml:11:23: 'ranks' is '4'; expected a whole number, at least 0, at most 3");
   CHECK(message(11, "stragglers: [{ranks: [1, 1], compute: 1.5}]") ==

@@ -1,5 +1,7 @@
 #include "sim/config/scenario.hpp"
 
+#include <algorithm>
+
 #include "sim/core/cluster.hpp"
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
@@ -71,6 +73,20 @@ TEST_CASE_METHOD(ConfigFixture, "iteration_time scales the profile", "[config][s
   const std::string by_parts =
       "profile={model: tiny, gpu: small-gpu, batch_per_gpu: 4, dtype: fp32, iteration_time: 5 ms}";
   CHECK(read_scenario(file, {by_parts}).front().profile->iteration.count() == Approx(0.005));
+}
+
+TEST_CASE_METHOD(ConfigFixture, "an iteration time far from the profile's own is warned of",
+                 "[config][scenario]") {
+  const std::string file = write(good);
+  const auto told = [&](const std::string& time) {
+    const Scenario s = read_scenario(file, {"profile.iteration_time=" + time}).front();
+    return std::ranges::count(s.warnings, "iteration-time", &Warning::code);
+  };
+  // The profile's takes 10 ms.
+  CHECK(told("2.1 ms") == 0);
+  CHECK(told("49 ms") == 0);
+  CHECK(told("10 us") == 1);
+  CHECK(told("10 s") == 1);
 }
 
 TEST_CASE_METHOD(ConfigFixture, "a time of several micro-batches has one step of the optimizer",

@@ -1,0 +1,26 @@
+#include "sim/core/error.hpp"
+
+#include <string>
+#include <vector>
+
+#include "tests/catch.hpp"
+
+using gradwire::nearest_name;
+
+TEST_CASE("the nearest name is a few typing errors away", "[error]") {
+  const std::vector<std::string> known = {"bucket_cap", "broadcast_buffers", "ddp", "wfbp"};
+  CHECK(nearest_name("bukcet_cap", known) == "bucket_cap");
+  CHECK(nearest_name("bucket_cap_mb", known) == "bucket_cap");
+  CHECK(nearest_name("dpp", known) == "ddp");
+  CHECK(nearest_name("seed", known).empty());
+}
+
+TEST_CASE("a part of a name stands for the shortest name that has it", "[error]") {
+  const std::vector<std::string> gpus = {"v100-sxm2-16gb", "a100-sxm4-40gb", "v100-pcie"};
+  CHECK(nearest_name("v100", gpus) == "v100-pcie");
+  CHECK(nearest_name("h100", gpus).empty());
+  CHECK(nearest_name("gb", gpus).empty());
+  const std::vector<std::string> strategies = {"none", "ddp", "horovod", "dp"};
+  CHECK(nearest_name("pytorch_ddp", strategies) == "ddp");
+  CHECK(nearest_name("p3dn.24xlarge", std::vector<std::string>{"p3dn", "p4d"}) == "p3dn");
+}
