@@ -29,7 +29,7 @@ YamlMap::YamlMap(const YamlValue& value, const std::string& name) : value_(&valu
   if (value.kind == YamlValue::Kind::map) return;
   const std::string what = name.empty() ? "the document" : fmt::format("'{}'", name);
   std::string meant;
-  const auto key =
+  const auto* const key =
       std::ranges::find(scalar_means, name, &std::pair<std::string_view, std::string_view>::first);
   if (key != scalar_means.end() && value.kind == YamlValue::Kind::scalar && !value.text.empty()) {
     meant = fmt::format(", such as {{{}: {}}}", key->second, value.text);

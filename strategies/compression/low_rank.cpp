@@ -16,7 +16,7 @@ constexpr int kernels_a_column = 6;
 constexpr Seconds qr_time{81.4e-6};
 constexpr Seconds qr_column_time{2.92e-6};
 /// The reflectors are found column by column, and applied once more to form Q.
-constexpr int qr_passes = 2;
+constexpr std::int64_t qr_passes = 2;
 
 }  // namespace
 
@@ -65,10 +65,10 @@ CodecWork orthogonalise(const LowRankGroup& group, bool left, std::int64_t qr_fr
   for (const auto& matrix : group.matrices) {
     const std::int64_t side = left ? matrix.rows : matrix.columns;
     const bool qr = matrix.rank >= qr_from;
-    const int passes = qr ? qr_passes : 1;
+    const std::int64_t passes = qr ? qr_passes : 1;
     // Each column is taken out of all that follow: rank^2 / 2 columns are read twice and written.
     moved += passes * 3 * side * matrix.rank * (matrix.rank + 1) / 2;
-    work.flops += passes * 2.0 * static_cast<double>(side * matrix.rank * matrix.rank);
+    work.flops += 2.0 * static_cast<double>(passes * side * matrix.rank * matrix.rank);
     work.kernels += qr ? 1 : static_cast<int>(matrix.rank) * kernels_a_column;
     if (qr) work.time += qr_time + static_cast<double>(matrix.rank) * qr_column_time;
   }
