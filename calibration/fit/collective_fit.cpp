@@ -263,9 +263,9 @@ std::vector<FitSample> samples_of(const MeasuredSeries& series, const Cluster& c
   std::vector<FitSample> samples;
   for (const MeasuredRow& row : series.rows) {
     FitSample sample{series.op, {}, row.size, row.time, row.algorithm, row.protocol};
-    if (sample.algorithm.empty()) {
-      sample.algorithm = planned[library.choose(planned, row.size).pattern].algorithm;
-    }
+    const CollectiveCost cost = library.choose(planned, row.size).cost;
+    if (sample.algorithm.empty()) sample.algorithm = cost.algorithm;
+    if (sample.algorithm == cost.algorithm) sample.late_messages = cost.late_messages;
     auto shape = shapes.find(sample.algorithm);
     if (shape == shapes.end()) {
       const Pattern pattern = plan_collective(series.op, sample.algorithm, cluster, ranks);

@@ -23,6 +23,7 @@ struct FitSample {
   std::string protocol;   ///< "" when the table does not name it
   /// By algorithm, of all that the library may take: a fit prices its segment's own.
   std::map<std::string, CollectiveShape> shapes{};
+  Seconds late_messages{};  ///< as the library prices them (CollectiveCost); a fit gives no less
 };
 
 /// The rows of a series on the first machines of a cluster, the first GPUs of each. Where a row

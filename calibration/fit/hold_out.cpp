@@ -60,7 +60,8 @@ std::vector<HeldOutRow> predict(std::span<const FitSample> fitted,
     const FitSegment& segment = segment_for(*fit, sample.shape.ranks, sample.size, algorithm);
     const auto named = sample.shapes.find(segment.algorithm);
     const CollectiveShape& shape = named == sample.shapes.end() ? sample.shape : named->second;
-    rows.push_back({sample, fitted_time(*fit, shape, sample.size, algorithm)});
+    rows.push_back(
+        {sample, std::max(fitted_time(*fit, shape, sample.size, algorithm), sample.late_messages)});
   }
   return rows;
 }

@@ -86,6 +86,9 @@ const std::vector<ParameterInfo>& link_parameters() {
        "what both directions carry together, of twice the bandwidth; 50 to 100 % (BytePS over "
        "10 GbE pushes and pulls at 0.57-0.70 of 1.18 GB/s each way at once)"},
       {"message_overhead", "0 s", "the kernel's time for a message at either end"},
+      {"late_message", "0 s",
+       "the provider's time for a message that comes before NCCL has posted its receive, one after "
+       "the other; where the sender waits for the receive (InfiniBand and RoCE) there are none"},
       {"gpudirect", "false for tcp",
        "the NIC reads and writes GPU memory; a key of 'fabric' or of a group of nodes"},
   };
@@ -111,6 +114,7 @@ PortSpec read_port(const YamlValue& value, const std::string& key) {
   port.duplex_efficiency =
       map.value_or("duplex_efficiency", Ratio{1}, between(Ratio{0.5}, Ratio{1})).value;
   port.message_overhead = map.value_or("message_overhead", Seconds{});
+  port.late_message = map.value_or("late_message", Seconds{});
   port.gpudirect = !tcp;
   if (map.has("gpudirect")) {
     map.fail("gpudirect",

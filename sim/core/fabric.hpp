@@ -28,6 +28,10 @@ struct PortSpec {
   double duplex_efficiency = 1;
   /// Kernel's time for a message at this end, before its first byte moves.
   Seconds message_overhead{};
+  /// The time that the port's provider takes, one message after the other, for each that arrives
+  /// before its receive is posted; 0 where the sender waits for the receive (verbs, as NCCL uses
+  /// them).
+  Seconds late_message{};
   /// The NIC reads and writes GPU memory; false: data pass through host memory on the way.
   bool gpudirect = true;
   bool operator==(const PortSpec&) const = default;

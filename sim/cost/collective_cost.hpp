@@ -31,6 +31,9 @@ struct CollectiveCost {
   /// The time by which the library chose this way, where it has a model of its own: NCCL prints it
   /// (NCCL_DEBUG_SUBSYS=TUNING). It moves nothing.
   std::optional<Seconds> planned{};
+  /// What a port's provider is busy for with messages that come before their receives are posted
+  /// (PortSpec::late_message): `alone` is no less.
+  Seconds late_messages{};
   KernelUse kernel{};
   std::string algorithm;  ///< as printed: "ring"
   std::string protocol;   ///< "ll", "ll128", "simple", or "" when the source does not say

@@ -82,6 +82,9 @@ void MeasuredTable::price_by_fit(std::span<const Pattern> patterns, Bytes size,
   }
   CollectiveCost cost;
   cost.alone = fitted_time(*fit, shape_of_known(*pattern), size, algorithm);
+  if (pattern->algorithm == choice.cost.algorithm) {
+    cost.alone = std::max(*cost.alone, choice.cost.late_messages);
+  }
   cost.algorithm = pattern->algorithm;
   cost.protocol = segment.protocol;
   cost.source = "fit";

@@ -121,15 +121,16 @@ std::vector<NcclConstants> make_constants() {
   all.push_back(constants);
 
   constants.first_minor = 20;
-  constants.source = "NCCL 2.20.3-1 (commit b6475625), src/graph/tuning.cc; 2.21: not read";
+  constants.source = "NCCL 2.20.3-1 (commit b6475625), src/graph/tuning.cc";
   constants.tree_hop = {{{.6, 1.25, 28}, {1.0, 1.9, 28}, {5.0, 8.5, 28}}};
   constants.nvls_tree_network = 14;
   constants.collnet_direct_hop = {3.7, 3.7, 31};
   constants.collnet_chain_hop = {2.8, 2.8, 30};
   all.push_back(constants);
 
-  constants.first_minor = 22;
-  constants.source = "NCCL 2.22.3-1 (commit 178b6b75), src/graph/tuning.cc";
+  constants.first_minor = 21;
+  constants.source =
+      "NCCL 2.21.5-1 (commit ab2b89c4) and 2.22.3-1 (commit 178b6b75), src/graph/tuning.cc";
   constants.nvls_hop = 25;
   constants.ring_ll = constants.ring_ll_local = 0.5;
   constants.ll_max = three_rows({39.0, 39.0, 20.4}, {87.7, 22.5, 19.0}, {141.0, 45.0, 35.0});

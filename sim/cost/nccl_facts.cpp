@@ -52,22 +52,18 @@ void join(NcclFacts& facts, const NodeFacts& node, bool is_first) {
       is_first ? node.memory_bandwidth : std::min(facts.memory_bandwidth, node.memory_bandwidth);
 }
 
-/// Of the slowest port, at both ends of a way.
-Seconds kernel_latency(const Fabric& fabric) {
+/// The longest of any port.
+Seconds longest(const Fabric& fabric, Seconds PortSpec::*time) {
   Seconds most;
-  for (int port = 0; port < fabric.port_count(); ++port) {
-    most = std::max(most, fabric.port_spec(port).message_overhead);
-  }
-  return 2 * most;
+  for (const PortSpec& spec : fabric.port_specs()) most = std::max(most, spec.*time);
+  return most;
 }
 
 /// AWS's plug-in states 75 us on p4d and p5, some three times what a message takes
 /// (aws/aws-ofi-nccl, src/platform-aws.c; 150 us on p3dn, 35 on p5en and later).
 Seconds stated_latency(const Fabric& fabric) {
-  bool is_efa = false;
-  for (int port = 0; port < fabric.port_count(); ++port) {
-    is_efa = is_efa || fabric.port_spec(port).kind == "efa";
-  }
+  const bool is_efa = std::ranges::any_of(fabric.port_specs(),
+                                          [](const PortSpec& spec) { return spec.kind == "efa"; });
   return is_efa ? Seconds{75e-6} : Seconds{};
 }
 
@@ -132,18 +128,29 @@ NcclFacts examine(const Cluster& cluster, const Pattern& pattern, const NcclGpus
       facts.crosses_host_bridge = facts.crosses_host_bridge || is_bridge;
       facts.pcie_per_byte =
           std::max(facts.pcie_per_byte, per_byte(id, is_bridge ? host_bridge_share : 1));
+      const bool is_planned_less = is_bridge && !entry->second.amd;
+      facts.planned_per_byte = std::max(
+          facts.planned_per_byte, per_byte(id, is_planned_less ? planned_bridge_share_intel : 1));
     }
     if (!takes_part) continue;
     join(facts, entry->second, is_first);
     is_first = false;
   }
   if (facts.network_latency.count() > 0) {
-    facts.kernel_latency = kernel_latency(cluster.fabric());
-    facts.stated_latency = stated_latency(cluster.fabric());
+    const Fabric& fabric = cluster.fabric();
+    facts.kernel_latency = 2 * longest(fabric, &PortSpec::message_overhead);
+    facts.stated_latency = stated_latency(fabric);
+    facts.late_message = longest(fabric, &PortSpec::late_message);
+    int sending = 0;
+    for (int port = 0; port < fabric.port_count(); ++port) {
+      if (load[id + 2 * static_cast<std::size_t>(port)] > 0) ++sending;
+    }
+    facts.ports = static_cast<double>(sending) / pattern.machines;
   }
   facts.other_per_byte = std::max(facts.other_per_byte, facts.pcie_per_byte);
   for (; id < load.size(); ++id) {
     facts.other_per_byte = std::max(facts.other_per_byte, per_byte(id, 1));
+    facts.planned_per_byte = std::max(facts.planned_per_byte, per_byte(id, 1));
   }
   return facts;
 }

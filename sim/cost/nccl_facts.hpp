@@ -25,6 +25,8 @@ struct NcclFacts {
   Seconds nvlink_per_byte;  ///< of the collective's size, on the busiest NVLink
   Seconds pcie_per_byte;    ///< same, on the busiest other link inside a machine
   Seconds other_per_byte;   ///< same, on the busiest link that is not NVLink
+  Seconds
+      planned_per_byte;  ///< same as other_per_byte, as NCCL counts (planned_bridge_share_intel)
   /// Same, on a flow's TCP connections, where they carry less than the port. NCCL plans without it:
   /// it asks the interface for its speed (src/transport/net_socket.cc, ncclNetSocketGetSpeed).
   Seconds connected_per_byte;
@@ -35,6 +37,8 @@ struct NcclFacts {
   /// Of that, the kernels' time for a message at both ends, where they carry it (TCP).
   Seconds kernel_latency;
   Seconds stated_latency;            ///< of the network, by NCCL's plug-in for it; 0: none
+  Seconds late_message;              ///< of the slowest port (PortSpec::late_message)
+  double ports = 1;                  ///< that a machine sends through, the mean
   NcclHop local = hop_nvlink;        ///< the slowest kind of hop inside a machine
   bool crosses_host_bridge = false;  ///< GPU traffic passes one
   bool amd = false;                  ///< a machine's processors are AMD's
@@ -46,9 +50,10 @@ struct NcclFacts {
 /// GPU traffic that passes a host bridge gets so much of its PCIe links: peer-to-peer transfers
 /// through a root complex are split into smaller packets than through a PCIe switch. Fitted to
 /// alcf-polaris-nccl2.18-n2 (its rows from 8 MiB on: 36.0 GB/s through two NICs behind PCIe 4 x16
-/// links of 24 GB/s); NCCL itself plans with 1/1.2 for Intel (src/graph/topo.h,
-/// INTEL_P2P_OVERHEAD).
+/// links of 24 GB/s).
 constexpr double host_bridge_share = 0.75;
+/// The same, as NCCL plans: Intel's alone (src/graph/topo.h, INTEL_P2P_OVERHEAD).
+constexpr double planned_bridge_share_intel = 1 / 1.2;
 
 /// Walks over all flows of the pattern.
 [[nodiscard]] NcclFacts examine(const Cluster& cluster, const Pattern& pattern,

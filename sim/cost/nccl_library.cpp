@@ -16,6 +16,7 @@
 #include "sim/core/refusal.hpp"
 #include "sim/cost/nccl_kernel.hpp"
 #include "sim/cost/nccl_measured.hpp"
+#include "sim/cost/nccl_messages.hpp"
 
 namespace gradwire {
 namespace {
@@ -187,7 +188,8 @@ NcclLibrary::Known NcclLibrary::learn(const Pattern& pattern) const {
   known.facts = examine(*cluster_, pattern, options_.gpus);
   const NcclFacts& facts = known.facts;
   const bool is_across = pattern.machines > 1;
-  const Seconds per_byte = std::max(facts.nvlink_per_byte, facts.other_per_byte);
+  const double network = pattern.algorithm == "tree" ? tree_network(pattern.machines) : 1;
+  const Seconds per_byte = std::max(facts.nvlink_per_byte, network * facts.planned_per_byte);
   const double bus = bus_traffic(pattern) / per_byte.count() / 1e9;
   NcclSystem& system = known.system;
   system.machines = pattern.machines;
@@ -209,7 +211,7 @@ NcclLibrary::Known NcclLibrary::learn(const Pattern& pattern) const {
   }
   const Seconds more = facts.network_latency - counted_network_latency;
   system.network_latency = std::max(0.0, more.count() * 1e6);
-  if (is_across) system.network_bus = 2 / facts.other_per_byte.count() / 1e9;
+  if (is_across) system.network_bus = 2 / facts.planned_per_byte.count() / 1e9;
   known.planned = system;
   known.planned.network_latency =
       constants_.asks_for_latency ? facts.stated_latency.count() * 1e6 : 0;
@@ -304,7 +306,10 @@ CollectiveChoice NcclLibrary::choose(std::span<const Pattern> patterns, Bytes si
   choice.pattern = way.pattern;
   choice.cost.algorithm = pattern.algorithm;
   choice.cost.protocol = name_of(way.protocol);
-  choice.cost.alone = Seconds{us * 1e-6} + options_.host_per_call;
+  choice.cost.late_messages =
+      Seconds{1e-6 * nccl_late_messages(known.system, question, known.facts)};
+  choice.cost.alone =
+      std::max(Seconds{us * 1e-6}, choice.cost.late_messages) + options_.host_per_call;
   choice.cost.kernel =
       nccl_kernel(known.system, question, options_.channels_max, options_.channels_min.value_or(1));
   if (constants_.has_model) {

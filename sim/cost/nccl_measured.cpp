@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <limits>
 
+#include "sim/cost/nccl_messages.hpp"
+
 namespace gradwire {
 namespace {
 
@@ -46,7 +48,7 @@ Seconds other_per_byte(const NcclFacts& facts) {
 }
 
 /// Seconds that the busiest link takes for a byte of the collective, by protocol.
-Seconds per_byte(const NcclConstants& constants, const NcclQuestion& question,
+Seconds per_byte(const NcclConstants& constants, const NcclQuestion& question, int machines,
                  const NcclFacts& facts) {
   if (question.algorithm == NcclAlgorithm::ring && question.protocol == NcclProtocol::ll128) {
     const double nvlink = facts.capability_min < hopper_capability ? nccl_measured.ll128_nvlink
@@ -54,7 +56,10 @@ Seconds per_byte(const NcclConstants& constants, const NcclQuestion& question,
     return std::max((1 / nvlink) * facts.nvlink_per_byte,
                     (1 / nccl_measured.ll128_other) * other_per_byte(facts));
   }
-  return std::max(facts.nvlink_per_byte, other_per_byte(facts));
+  const bool is_simple_tree =
+      question.algorithm == NcclAlgorithm::tree && question.protocol == NcclProtocol::simple;
+  const double network = is_simple_tree ? tree_network(machines) : 1;
+  return std::max(facts.nvlink_per_byte, network * other_per_byte(facts));
 }
 
 /// Ranks that one rank exchanges with in a group, at most; 0 where nothing is grouped.
@@ -135,7 +140,8 @@ double chunk_latency(const NcclSystem& system, const NcclQuestion& question,
   if (question.algorithm != NcclAlgorithm::tree || question.protocol != NcclProtocol::simple) {
     return 0;
   }
-  const double chunks = system.channels * nccl_tree_chunk(system, question.bytes);
+  const int channels = nccl_channels_at_work(system, question);
+  const double chunks = channels * nccl_tree_chunk(system, channels, question.bytes);
   const int local_hops = nccl_tree_hops(system).local;
   const Seconds local = system.local == hop_nvlink ? facts.nvlink_per_byte : facts.pcie_per_byte;
   const Seconds network = (1 / tree_traffic(system.machines)) * other_per_byte(facts);
@@ -160,28 +166,13 @@ double not_waited_for(const NcclConstants& constants, const NcclSystem& system,
          hops.network_steps * std::min(hops.network, others);
 }
 
-/// Channels that work on a collective, of those that a graph's are laid twice to (nccl_kernel):
-/// fewer while a thread would have too few bytes (NCCL v2.10.3, src/enqueue.cc, getAlgoInfo;
-/// thresholds in src/include/comm.h, of LL's rings times the ranks in src/graph/tuning.cc).
-int channels_at_work(const NcclSystem& system, const NcclQuestion& question) {
-  constexpr double threads = 512;
-  constexpr double bytes_of_ll = 8;
-  constexpr double bytes_of_simple = 64;
-  double bytes = question.protocol == NcclProtocol::simple ? bytes_of_simple : bytes_of_ll;
-  const bool is_ll_ring =
-      question.protocol == NcclProtocol::ll && question.algorithm == NcclAlgorithm::ring;
-  if (is_ll_ring) bytes *= system.ranks;
-  const double enough = static_cast<double>(question.bytes) / (threads * bytes);
-  return static_cast<int>(std::clamp(enough, 1.0, 2.0 * system.channels));
-}
-
 /// us of the host between one call and the next.
 double host_time(const NcclConstants& constants, const NcclSystem& system,
                  const NcclQuestion& question, int gpus_per_process) {
   const int peers = peers_of(question, system.ranks);
   double us = nccl_measured.launch_us + peers * nccl_measured.peer_host_us;
   if (constants.queues_by_channel && peers == 0) {
-    us += (channels_at_work(system, question) - 1) * nccl_measured.channel_host_us;
+    us += (nccl_channels_at_work(system, question) - 1) * nccl_measured.channel_host_us;
   }
   return gpus_per_process * us;
 }
@@ -193,7 +184,7 @@ bool is_priced_by_links(NcclAlgorithm algorithm) {
 }  // namespace
 
 std::span<const NcclFit> nccl_fits() {
-  static constexpr std::array<NcclFit, 11> fits = {{
+  static constexpr std::array<NcclFit, 12> fits = {{
       {"ll128_nvlink", "wohlbier-dgx2-12gpu-all_reduce", "2 MiB to 16 MiB"},
       {"ll128_base_us", "wohlbier-dgx2-12gpu-all_reduce", "2 MiB to 16 MiB"},
       {"ll128 of Hopper", "odissei-h100-1n-all_reduce", "4 MiB and 8 MiB"},
@@ -204,6 +195,8 @@ std::span<const NcclFit> nccl_fits() {
       {"peer_us", "alcf-sophia-n2-env2-alltoall", "below 256 KiB"},
       {"host_bridge_share", "alcf-polaris-nccl2.18-n2-env4-all_reduce", "from 8 MiB on"},
       {"memory_passes", "vtrain-a100-2gpu-all_reduce", "all"},
+      {"late_message of slingshot_11", "alcf-polaris-nccl2.18-n8-env4-all_gather",
+       "512 KiB to 32 MiB"},
       {"nvls_tree_latencies", "aws-p5-2n-all_reduce", "32 MiB and 64 MiB"},
   }};
   return fits;
@@ -218,7 +211,8 @@ double nccl_measured_time(const NcclConstants& constants, const NcclSystem& syst
     alone.network_latency +=
         nccl_measured.length_messages * facts.kernel_latency.count() * us_per_second;
   }
-  const double seconds = per_byte(constants, question, facts).count() / channel_share;
+  const double seconds =
+      per_byte(constants, question, system.machines, facts).count() / channel_share;
   double moving = 0;
   if (is_priced_by_links(question.algorithm)) {
     moving = bytes_on_links(system, question, facts) / channel_share;

@@ -21,7 +21,7 @@ struct NcclFit {
 /// those of nccl_fits(); all others test it.
 struct NcclMeasured {
   /// LL sends a flag of 4 bytes with each 4 bytes (S. Jeaugey, Massively scale your deep learning
-  /// training with NCCL 2.4, 2019); NCCL counts with 1/2 from 2.22 on and with 1/4 before.
+  /// training with NCCL 2.4, 2019); NCCL counts with 1/2 from 2.21 on and with 1/4 before.
   double ll = 0.5;
   /// Of NVLink's rate, for LL128 before Hopper: its threads load and store every line, and do not
   /// keep up. Hopper's do: what NCCL counts (NcclConstants::ring_ll128), and its latencies, hold.

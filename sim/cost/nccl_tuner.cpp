@@ -209,14 +209,14 @@ NcclTreeHops nccl_tree_hops(const NcclSystem& system) {
   return {system.ranks / system.machines - 1, log2_floor(system.machines)};
 }
 
-double nccl_tree_chunk(const NcclSystem& system, std::int64_t bytes) {
+double nccl_tree_chunk(const NcclSystem& system, int channels, std::int64_t bytes) {
   struct Cut {
     double chunk_min;
     int depths;  ///< as many chunks are wanted for each of the tree's hops
   };
   constexpr std::array<Cut, 3> cuts = {{{131072, 8}, {65536, 4}, {32768, 1}}};
   const NcclTreeHops hops = nccl_tree_hops(system);
-  const double a_channel = static_cast<double>(bytes) / system.channels;
+  const double a_channel = static_cast<double>(bytes) / channels;
   double chunk = 524288;  // an eighth of the buffer of 4 MiB
   for (const Cut& cut : cuts) {
     while (chunk > cut.chunk_min && a_channel / chunk < cut.depths * (hops.local + hops.network)) {

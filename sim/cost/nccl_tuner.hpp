@@ -36,10 +36,16 @@ struct NcclQuestion {
 [[nodiscard]] bool nccl_has(CollectiveKind kind, NcclAlgorithm algorithm, NcclProtocol protocol);
 
 /// Bus traffic of a tree / size, as NCCL sets trees beside rings: a machine in the middle of
-/// several passes everything twice. On two machines the wires would allow twice of what follows;
-/// runs reach more than the half that NCCL's factor of 0.5 says (deepops-dgx1-2n 60 %).
+/// several passes everything twice.
 [[nodiscard]] constexpr double tree_traffic(int machines) {
   return machines > 2 ? 2 : 1;
+}
+/// Part of the time that a byte takes on the network that limits a tree's bus. Over two machines
+/// NCCL counts with its channels' speed inside, for which it searches up to twice the network's
+/// (v2.18, src/graph/search.cc, ncclTopoCompute; src/graph/tuning.cc, nNodes <= 2): half of that,
+/// NCCL's factor of 0.5, and its correction for the size are what runs reach, too.
+[[nodiscard]] constexpr double tree_network(int machines) {
+  return machines == 2 ? 0.5 : 1;
 }
 
 /// Latency in us, once for the whole collective: base + hops (ncclTopoTuneModel).
@@ -69,9 +75,9 @@ struct NcclTreeHops {
 inline constexpr double nccl_pat_rounds_per_hop = 3.5;
 inline constexpr double nccl_pat_rank_us = 2.8;
 
-/// Bytes that a channel of a Simple tree passes on at a time (src/enqueue.cc, v2.4 to v2.18 alike:
-/// halved while there are too few to fill the tree).
-[[nodiscard]] double nccl_tree_chunk(const NcclSystem& system, std::int64_t bytes);
+/// Bytes that each of the channels at work on a Simple tree passes on at a time (src/enqueue.cc,
+/// v2.4 to v2.18 alike: halved while there are too few to fill the tree).
+[[nodiscard]] double nccl_tree_chunk(const NcclSystem& system, int channels, std::int64_t bytes);
 
 /// Algorithm bandwidth in GB/s: bytes / bandwidth is the rest of the time.
 /// REQUIRES: nccl_has.

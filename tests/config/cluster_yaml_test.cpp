@@ -148,6 +148,8 @@ TEST_CASE_METHOD(ClusterFixture, "a link says what connections, both directions 
   CHECK(port("link: ib_edr").gpudirect);
   CHECK_FALSE(port("link: ib_edr, gpudirect: false").gpudirect);
   CHECK(port("link: slingshot_11").bandwidth.count() == Approx(24.2e9));
+  CHECK(port("link: {bandwidth: 24 GB/s, latency: 1 us, kind: slingshot, late_message: 9 us}")
+            .late_message.count() == Approx(9e-6));
 }
 
 TEST_CASE_METHOD(ClusterFixture, "what a link cannot have is refused", "[config][errors][link]") {

@@ -32,17 +32,22 @@ MeasuredRow row(std::int64_t size_kib, double us) {
 /// 1 s, whatever the size.
 class OneSecond final : public CostModel {
  public:
+  explicit OneSecond(Seconds late_messages = {}) : late_messages_(late_messages) {}
   [[nodiscard]] CollectiveCost price(const Pattern& pattern, Bytes /*size*/) const override {
     CollectiveCost cost;
     cost.alone = Seconds{1};
+    cost.late_messages = late_messages_;
     cost.algorithm = pattern.algorithm;
     cost.source = "fit";
     return cost;
   }
+
+ private:
+  Seconds late_messages_;
 };
 
-std::shared_ptr<const CollectiveLibrary> one_second() {
-  return std::make_shared<RingLibrary>(nullptr, std::make_shared<OneSecond>());
+std::shared_ptr<const CollectiveLibrary> one_second(Seconds late_messages = {}) {
+  return std::make_shared<RingLibrary>(nullptr, std::make_shared<OneSecond>(late_messages));
 }
 
 MeasuredTable table_of(std::vector<MeasuredRow> rows) {
@@ -133,6 +138,7 @@ TEST_CASE("Rank counts that were not measured are priced by the table's fit", "[
   CollectiveTable measured;
   measured.series.push_back({CollectiveKind::all_reduce, 8, 1, {row(1, 20), row(1024, 100)}});
   measured.fits = {fit};
+  const MeasuredTable late(measured, cluster, one_second(Seconds{5e-3}));
   const MeasuredTable table(std::move(measured), cluster, one_second());
   const auto planned = [&](int nodes, int each) {
     return plan_ring_all_reduce(
@@ -146,6 +152,8 @@ TEST_CASE("Rank counts that were not measured are priced by the table's fit", "[
   CHECK(cost.alone.value().count() ==
         Approx(18e-6 + 8e6 * 4 / 3 / (2 * test::lane_rate)).epsilon(1e-9));
   CHECK(price(table, planned(1, 8), kib(1)).source == "table");
+  // Messages that come before their receives follow the ranks: no fit of fewer tells them.
+  CHECK(price(late, planned(1, 3), size).alone == Seconds{5e-3});
   // The fit is of NVLink: two machines go by the fallback.
   CHECK(price(table, planned(2, 4), size).alone == Seconds{1});
 }

@@ -30,6 +30,7 @@ TEST_CASE("every port that a scenario may name is there, with a source", "[links
                        kind.port.kind == "slingshot";
     CHECK(known);
     CHECK(kind.port.gpudirect == (kind.port.kind != "tcp"));
+    CHECK((kind.port.late_message > Seconds{}) == (kind.port.kind == "slingshot"));
   }
   CHECK(find_port_kind("ib_gdr") == nullptr);
   // 20 us from application to application over TCP (Hurwitz and Feng), half at each end.
