@@ -67,6 +67,15 @@ Seconds stated_latency(const Fabric& fabric) {
   return is_efa ? Seconds{75e-6} : Seconds{};
 }
 
+/// @param load  [link]; each port has two links from `first` on, the way out before the way in.
+int sending_ports(const Fabric& fabric, const std::vector<double>& load, std::size_t first) {
+  int sending = 0;
+  for (int port = 0; port < fabric.port_count(); ++port) {
+    if (load[first + 2 * static_cast<std::size_t>(port)] > 0) ++sending;
+  }
+  return sending;
+}
+
 /// The links' loads, and what one flow sees of its way.
 std::vector<double> loads(const Cluster& cluster, const Pattern& pattern, NcclFacts& facts) {
   std::vector<double> load(cluster.links().size());
@@ -141,11 +150,7 @@ NcclFacts examine(const Cluster& cluster, const Pattern& pattern, const NcclGpus
     facts.kernel_latency = 2 * longest(fabric, &PortSpec::message_overhead);
     facts.stated_latency = stated_latency(fabric);
     facts.late_message = longest(fabric, &PortSpec::late_message);
-    int sending = 0;
-    for (int port = 0; port < fabric.port_count(); ++port) {
-      if (load[id + 2 * static_cast<std::size_t>(port)] > 0) ++sending;
-    }
-    facts.ports = static_cast<double>(sending) / pattern.machines;
+    facts.ports = static_cast<double>(sending_ports(fabric, load, id)) / pattern.machines;
   }
   facts.other_per_byte = std::max(facts.other_per_byte, facts.pcie_per_byte);
   for (; id < load.size(); ++id) {

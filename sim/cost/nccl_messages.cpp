@@ -21,14 +21,14 @@ constexpr double slice_min = 2 * 524288.0 / 32;
 constexpr double prompt_message = 2048;
 
 /// What each connection of a channel carries.
-struct Messages {
+struct Sent {
   double count = 0;
   double slots = 1;     ///< of each
   double bytes = 0;     ///< of each, flags included
   double receives = 1;  ///< connections of a channel that a machine's port receives on, the mean
 };
 
-Messages of_ring(const NcclSystem& system, const NcclQuestion& question, int channels) {
+Sent of_ring(const NcclSystem& system, const NcclQuestion& question, int channels) {
   if (question.kind == CollectiveKind::broadcast || question.kind == CollectiveKind::reduce) {
     return {};
   }
@@ -50,7 +50,7 @@ Messages of_ring(const NcclSystem& system, const NcclQuestion& question, int cha
   return {steps * count, 1, part / count};
 }
 
-Messages of_tree(const NcclSystem& system, const NcclQuestion& question, int channels) {
+Sent of_tree(const NcclSystem& system, const NcclQuestion& question, int channels) {
   const double part = static_cast<double>(question.bytes) / channels;
   const double chunk =
       question.protocol == NcclProtocol::simple
@@ -80,7 +80,7 @@ double nccl_late_messages(const NcclSystem& system, const NcclQuestion& question
                           const NcclFacts& facts) {
   if (facts.late_message.count() == 0) return 0;
   const int channels = nccl_channels_at_work(system, question);
-  Messages messages;
+  Sent messages;
   if (question.algorithm == NcclAlgorithm::ring) messages = of_ring(system, question, channels);
   if (question.algorithm == NcclAlgorithm::tree) messages = of_tree(system, question, channels);
   const bool is_late =
