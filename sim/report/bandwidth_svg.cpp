@@ -125,26 +125,71 @@ class Legend {
   std::vector<std::string> names_;
 };
 
-std::string curve(const CollectiveReport& report, const Plot& plot, bool alone, Legend& legend) {
+struct Place {
+  double x = 0;
+  double y = 0;
+};
+
+std::vector<Place> points_of(const CollectiveReport& report, const Plot& plot) {
+  std::vector<Place> points;
+  for (const Row& row : report.rows) {
+    points.push_back(
+        {plot.x(static_cast<double>(row.bytes)), plot.y(1e-9 * bus_bandwidth(report, row))});
+  }
+  return points;
+}
+
+/// Curves that lie on each other take turns: a dash and a mark each.
+struct Turn {
+  std::size_t of = 1;  ///< curves
+  std::size_t index = 0;
+};
+
+bool lie_on_each_other(const std::vector<Place>& a, const std::vector<Place>& b) {
+  constexpr double apart = 1.5;  // pixels
+  return std::ranges::equal(a, b, [](const Place& one, const Place& other) {
+    return std::abs(one.x - other.x) < apart && std::abs(one.y - other.y) < apart;
+  });
+}
+
+Turn turn_of(std::span<const std::vector<Place>> curves, std::size_t index) {
+  Turn turn{0, 0};
+  for (std::size_t other = 0; other < curves.size(); ++other) {
+    if (!lie_on_each_other(curves[index], curves[other])) continue;
+    ++turn.of;
+    if (other < index) ++turn.index;
+  }
+  return turn;
+}
+
+std::string dashes(const Turn& turn) {
+  constexpr std::size_t dash = 10;  // pixels
+  if (turn.of == 1) return "";
+  return fmt::format(R"( stroke-dasharray="{} {}" stroke-dashoffset="-{}")", dash,
+                     dash * (turn.of - 1), dash * turn.index);
+}
+
+std::string curve(const CollectiveReport& report, std::span<const Place> points, const Turn& turn,
+                  bool alone, Legend& legend) {
   const std::string operation(report.label.empty() ? name_of(report.kind) : report.label);
   const std::string_view line = alone ? "#b9bec6" : legend.colour(operation);
-  std::string points;
+  std::string path;
   std::string marks;
-  for (const Row& row : report.rows) {
-    const double x = plot.x(static_cast<double>(row.bytes));
-    const double y = plot.y(1e-9 * bus_bandwidth(report, row));
-    points += fmt::format("{:.1f},{:.1f} ", x, y);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const Row& row = report.rows[i];
+    path += fmt::format("{:.1f},{:.1f} ", points[i].x, points[i].y);
+    if (i % turn.of != turn.index) continue;
     const std::string how =
         row.protocol.empty() ? row.algorithm : row.algorithm + ", " + row.protocol;
     marks += fmt::format(
         R"(<circle cx="{:.1f}" cy="{:.1f}" r="4" fill="{}"><title>{}: {}</title></circle>)"
         "\n",
-        x, y, alone ? legend.colour(how) : line, size_text(static_cast<double>(row.bytes)),
-        svg_escaped(how));
+        points[i].x, points[i].y, alone ? legend.colour(how) : line,
+        size_text(static_cast<double>(row.bytes)), svg_escaped(how));
   }
-  return fmt::format(R"(<polyline points="{}" fill="none" stroke="{}" stroke-width="2"/>)"
+  return fmt::format(R"(<polyline points="{}" fill="none" stroke="{}" stroke-width="2"{}/>)"
                      "\n",
-                     points, line) +
+                     path, line, dashes(turn)) +
          marks;
 }
 
@@ -165,7 +210,11 @@ std::string bandwidth_svg(std::span<const CollectiveReport> reports, const std::
                       "\n",
                       left, svg_escaped(what));
   text += plot.axes();
-  for (const CollectiveReport& report : reports) text += curve(report, plot, alone, legend);
+  std::vector<std::vector<Place>> curves;
+  for (const CollectiveReport& report : reports) curves.push_back(points_of(report, plot));
+  for (std::size_t i = 0; i < curves.size(); ++i) {
+    text += curve(reports[i], curves[i], turn_of(curves, i), alone, legend);
+  }
   return text + legend.text() + "</svg>\n";
 }
 

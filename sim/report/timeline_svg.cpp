@@ -20,7 +20,7 @@ namespace {
 
 // Pixels.
 constexpr double picture_width = 1200;
-constexpr double left = 130;
+constexpr double left = 146;
 constexpr double right = 24;
 constexpr double head_height = 84;
 constexpr double worker_height = 26;

@@ -97,6 +97,22 @@ TEST_CASE("A comparison's picture has a bar a result", "[report][compare]") {
   CHECK(svg.find(">odd<") == std::string::npos);
 }
 
+TEST_CASE("A bar of more than four times the baseline is cut in the picture, not in its number",
+          "[report][compare]") {
+  const auto picture = [](double slowest) {
+    std::vector<ComparisonRow> rows = {row("ddp", 0.1, 0.1, 0.1),
+                                       row("slow", slowest, slowest, slowest)};
+    rank_rows(rows, "ddp");
+    return comparison_svg(rows, "ddp", "job");
+  };
+  CHECK_THAT(picture(0.4), !Catch::ContainsSubstring("<path"));
+  const std::string cut = picture(4.0);
+  CHECK_THAT(cut, Catch::ContainsSubstring("<path"));
+  CHECK_THAT(cut, Catch::ContainsSubstring("4000.0 ms  ×0.03"));
+  CHECK_THAT(cut, Catch::ContainsSubstring(">400<"));  // the axis ends at four times 100 ms
+  CHECK_THAT(cut, !Catch::ContainsSubstring(">450<"));
+}
+
 TEST_CASE("The table notes warnings, once what all rows have", "[report][compare]") {
   auto rows = ranked();
   const auto warn = [](ComparisonRow& row, const std::string& text) {
