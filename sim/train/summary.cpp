@@ -102,9 +102,19 @@ void Summary::collective_posted(int iteration, std::optional<PatternId> pattern,
 
 void Summary::priced(const CollectiveCost& cost) {
   worst_cost_ = std::max(worst_cost_, cost_uncertainty(cost.source));
-  if (!cost.missing.empty() && missing_.insert(cost.missing).second) {
-    result_.warnings.push_back({"not-in-table", cost.missing});
+  if (!cost.missing.empty()) warn_once("not-in-table", cost.missing);
+  constexpr double bounds = 0.9;  // of a collective's time: little else takes part in it
+  if (cost.late_messages.count() > 0 && cost.late_messages > bounds * cost.alone.value()) {
+    warn_once("late-messages",
+              "collectives take as long as the network's provider needs for messages that come "
+              "before their receives ('late_message' of the link; slingshot_11 has libfabric's "
+              "defaults); where it is tuned (FI_CXI_RDZV_GET_MIN=0), give the link as {bandwidth, "
+              "latency, kind: slingshot}, which has none");
   }
+}
+
+void Summary::warn_once(const std::string& code, const std::string& text) {
+  if (told_.insert(text).second) result_.warnings.push_back({code, text});
 }
 
 bool Summary::iteration_ended(std::size_t worker, int iteration,

@@ -48,6 +48,7 @@ class Summary {
  private:
   /// Seconds of an iteration's kernels on a GPU of the member's class at nominal speed.
   [[nodiscard]] double device_time(const MemberGroup& member) const;
+  void warn_once(const std::string& code, const std::string& text);
   /// Checks a sample and pools it.
   void add_sample(const MemberGroup& member, int iteration, const IterationSample& sample);
   /// Iteration times and their parts of synchronous workers: the slowest rank's.
@@ -88,9 +89,9 @@ class Summary {
     double moving = 0;
   };
   Before before_;
-  std::set<std::string> missing_;  ///< what was told of tables already
-  double worst_cost_ = 0;          ///< relative uncertainty of the least certain price
-  double worst_profile_ = 0;       ///< the same of the worker classes' profiles
+  std::set<std::string> told_;  ///< texts of warnings that were given
+  double worst_cost_ = 0;       ///< relative uncertainty of the least certain price
+  double worst_profile_ = 0;    ///< the same of the worker classes' profiles
 };
 
 }  // namespace gradwire

@@ -1,5 +1,6 @@
 #include "sim/train/summary.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <numeric>
@@ -19,7 +20,9 @@ using namespace gradwire::test;
 namespace {
 
 /// What a run tells of two workers that go their own pace. @param of_worker  ms of each iteration.
-RunResult told_of(const std::vector<std::vector<double>>& of_worker, std::optional<int> lead = {}) {
+/// @param costs  of the collectives that were priced
+RunResult told_of(const std::vector<std::vector<double>>& of_worker, std::optional<int> lead = {},
+                  const std::vector<CollectiveCost>& costs = {}) {
   ToyTraining toy(static_cast<int>(of_worker.size()));
   toy.warmup = 0;
   toy.iterations = static_cast<int>(of_worker.front().size());
@@ -32,6 +35,7 @@ RunResult told_of(const std::vector<std::vector<double>>& of_worker, std::option
     members.push_back({.rank = rank});
   }
   Summary summary(job, members, true, lead);
+  for (const CollectiveCost& cost : costs) summary.priced(cost);
   for (std::size_t worker = 0; worker < of_worker.size(); ++worker) {
     double now = 0;
     for (std::size_t i = 0; i < of_worker[worker].size(); ++i) {
@@ -90,6 +94,21 @@ TEST_CASE("Workers that cannot get far apart are told to be unsteady while their
   CHECK(told_of({std::vector<double>(20, 85), slow}, 3).warnings.empty());
   CHECK(told_of({std::vector<double>(20, 80), slow}, 3).warnings.size() == 1);
   CHECK(told_of({{100, 100}, {98, 102}}, 3).warnings.empty());
+}
+
+TEST_CASE("Late messages that a collective takes nearly all its time for are warned of, once",
+          "[train][summary]") {
+  const auto warned = [](double late_ms) {
+    CollectiveCost cost;
+    cost.alone = Seconds{1e-3};
+    cost.late_messages = Seconds{1e-3 * late_ms};
+    const RunResult result = told_of({{25, 25}, {25, 25}}, {}, {cost, cost});
+    return std::ranges::count(result.warnings, "late-messages", &Warning::code);
+  };
+  CHECK(warned(1) == 1);
+  CHECK(warned(0.95) == 1);
+  CHECK(warned(0.5) == 0);
+  CHECK(warned(0) == 0);
 }
 
 TEST_CASE("What is told of the workers' pace stands in the result of the run", "[train][summary]") {
