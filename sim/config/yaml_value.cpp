@@ -120,7 +120,10 @@ class TreeBuilder : public YAML::EventHandler {
     if (parent.value.kind == YamlValue::Kind::list) {
       parent.value.items.push_back(std::move(value));
     } else if (std::exchange(parent.key_read, !parent.key_read)) {
-      parent.value.entries.back().value = std::move(value);
+      YamlEntry& entry = parent.value.entries.back();
+      // The parser sees that nothing stands there only at the next key.
+      if (value.kind == YamlValue::Kind::empty) value.where = entry.where;
+      entry.value = std::move(value);
     } else {
       add_key(parent.value, value);
     }

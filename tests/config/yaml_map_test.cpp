@@ -72,6 +72,13 @@ TEST_CASE("a document of another schema, or of none, is refused", "[config][map]
                     "s.yaml:1:1: the document is empty; expected a mapping");
 }
 
+TEST_CASE("a key without a value is told where it stands, not at the next one", "[config][map]") {
+  const YamlValue document = parse_yaml("node: x\nnodes:\nfabric: y\n", "s.yaml");
+  YamlMap map(document);
+  CHECK_THROWS_WITH(map.require<int>("nodes"),
+                    "s.yaml:2:1: 'nodes' is empty; expected a whole number");
+}
+
 TEST_CASE("a key of a later version is refused, not ignored", "[config][map]") {
   const YamlValue document = parse_yaml("events: []\n", "s.yaml");
   CHECK_THROWS_WITH(YamlMap(document).refuse("events"),
