@@ -17,6 +17,12 @@ constexpr int hopper_capability = 90;
 constexpr auto ll128_index = static_cast<std::size_t>(NcclProtocol::ll128);
 constexpr auto simple_index = static_cast<std::size_t>(NcclProtocol::simple);
 
+/// A GPU in each machine: nothing passes on inside, and a tree's channels carry what the port does
+/// (two H100 on 400 Gbit/s: 43 GB/s from 8 to 32 MiB, NVIDIA/nccl-tests issue 232).
+bool is_lone(const NcclSystem& system) {
+  return system.ranks == system.machines;
+}
+
 /// The model's constants, with what runs reach in their place.
 NcclConstants reached(const NcclConstants& constants, const NcclSystem& system,
                       const NcclFacts& facts) {
@@ -30,6 +36,11 @@ NcclConstants reached(const NcclConstants& constants, const NcclSystem& system,
   result.simple_network_latencies = 1;
   result.ring_ll128 = result.ring_ll128_lone = 1;  // of the bus that `bus` gives it
   result.lone_tree_hop = true;
+  if (is_lone(system)) {
+    for (auto* table : {&result.tree_channel, &result.tree_ll128_channel}) {
+      for (auto& row : *table) row.fill(std::numeric_limits<double>::infinity());
+    }
+  }
   for (auto& row : result.ring_ll128_channel) row.fill(std::numeric_limits<double>::infinity());
   if (facts.capability_min < hopper_capability) {
     result.ring_base[ll128_index] = nccl_measured.ll128_base_us;
@@ -48,18 +59,18 @@ Seconds other_per_byte(const NcclFacts& facts) {
 }
 
 /// Seconds that the busiest link takes for a byte of the collective, by protocol.
-Seconds per_byte(const NcclConstants& constants, const NcclQuestion& question, int machines,
-                 const NcclFacts& facts) {
+Seconds per_byte(const NcclConstants& constants, const NcclSystem& system,
+                 const NcclQuestion& question, const NcclFacts& facts) {
   if (question.algorithm == NcclAlgorithm::ring && question.protocol == NcclProtocol::ll128) {
     const double nvlink = facts.capability_min < hopper_capability ? nccl_measured.ll128_nvlink
                                                                    : constants.ring_ll128;
     return std::max((1 / nvlink) * facts.nvlink_per_byte,
                     (1 / nccl_measured.ll128_other) * other_per_byte(facts));
   }
-  const bool is_simple_tree =
-      question.algorithm == NcclAlgorithm::tree && question.protocol == NcclProtocol::simple;
-  const double network = is_simple_tree ? tree_network(machines) : 1;
-  return std::max(facts.nvlink_per_byte, network * other_per_byte(facts));
+  const bool counts_inside = question.algorithm == NcclAlgorithm::tree &&
+                             (question.protocol == NcclProtocol::simple || is_lone(system));
+  const double network = counts_inside ? tree_network(system.machines) : 1;
+  return network * std::max(facts.nvlink_per_byte, other_per_byte(facts));
 }
 
 /// Ranks that one rank exchanges with in a group, at most; 0 where nothing is grouped.
@@ -211,8 +222,7 @@ double nccl_measured_time(const NcclConstants& constants, const NcclSystem& syst
     alone.network_latency +=
         nccl_measured.length_messages * facts.kernel_latency.count() * us_per_second;
   }
-  const double seconds =
-      per_byte(constants, question, system.machines, facts).count() / channel_share;
+  const double seconds = per_byte(constants, system, question, facts).count() / channel_share;
   double moving = 0;
   if (is_priced_by_links(question.algorithm)) {
     moving = bytes_on_links(system, question, facts) / channel_share;
