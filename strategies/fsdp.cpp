@@ -142,9 +142,10 @@ void Fsdp::post_backward(std::size_t index, int micro_batch) {
 }
 
 void Fsdp::backward_done(int micro_batch) {
-  if (reducing_ > 0) {
-    reduced_ = out_.post(Flag{"gradients reduced"});
-    out_.post(Gate{{reduced_}});
+  if (reduced_ < reductions_issued_) {
+    const OperationId flag = out_.post(Flag{"gradients reduced"});
+    out_.post(Gate{{flag}});
+    waits_.push_back({reductions_issued_, flag});
   }
   if (!job_.synchronises(micro_batch)) return;
   const bool whole = options_.sharding == Sharding::none;
@@ -241,7 +242,7 @@ Collective Fsdp::reduction_of(const Unit& unit) const {
 }
 
 void Fsdp::reduce(std::size_t index) {
-  ++reducing_;
+  ++reductions_issued_;
   const Ticket ticket = order_.issue(reduction_of(units_[index]), {}, true);
   reductions_[ticket] = index;
   next_[marker("gradients ready")] = {Next::Step::prepare, index, ticket};
@@ -301,7 +302,11 @@ void Fsdp::take(const Next& next) {
       run_beside(finishing(unit), "divide and cast shard", {Next::Step::done, next.unit, 0});
       break;
     case Next::Step::done:
-      if (--reducing_ == 0 && reduced_ >= 0) out_.post(Raise{std::exchange(reduced_, -1)});
+      ++reduced_;
+      while (!waits_.empty() && waits_.front().reductions <= reduced_) {
+        out_.post(Raise{waits_.front().flag});
+        waits_.pop_front();
+      }
       break;
   }
 }

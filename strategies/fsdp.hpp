@@ -116,6 +116,13 @@ class Fsdp final : public Strategy {
     }
   };
 
+  /// The end of a backward pass waits for all reductions so far. The host may have posted the next
+  /// passes' by then.
+  struct Wait {
+    std::int64_t reductions = 0;
+    OperationId flag = -1;
+  };
+
   [[nodiscard]] bool gathers() const;
   [[nodiscard]] std::int64_t shard(const Unit& unit) const { return unit.padded / ranks_; }
   [[nodiscard]] Communicator group() const;
@@ -166,9 +173,10 @@ class Fsdp final : public Strategy {
   std::vector<std::pair<std::size_t, Ticket>> waiting_casts_;
   int iteration_ = 0;
   bool in_backward_ = false;
-  int reducing_ = 0;          ///< units whose gradients are on the way
-  OperationId reduced_ = -1;  ///< flag: none is
-  OperationId updated_ = -1;  ///< flag of ZeRO-1: all parameters are gathered
+  std::int64_t reductions_issued_ = 0;  ///< of a unit's gradients, since the first iteration
+  std::int64_t reduced_ = 0;            ///< those that have ended; they end in order
+  std::deque<Wait> waits_;              ///< ends of backward passes, oldest first
+  OperationId updated_ = -1;            ///< flag of ZeRO-1: all parameters are gathered
 };
 
 }  // namespace gradwire

@@ -142,6 +142,18 @@ TEST_CASE("toy timeline: fsdp accumulates", "[timeline][fsdp]") {
   check_each(toy.run(make<Fsdp>(options)), 38.25);
 }
 
+TEST_CASE("toy timeline: fsdp reduces in every backward pass without no_sync",
+          "[timeline][fsdp]") {
+  // Each pass as the only one above: its last reduce-scatter ends 20 after its begin, and the next
+  // waits for it. Host and device are at different passes then: both wait for their own.
+  ToyTraining toy;
+  toy.micro_batches = GENERATE(1, 2, 4);
+  FsdpOptions options;
+  options.no_sync = false;
+  options.sharding = GENERATE(Sharding::shard_grad_op, Sharding::full_shard);
+  check_each(toy.run(make<Fsdp>(options)), 20.0 * toy.micro_batches + 0.25);
+}
+
 TEST_CASE("toy timeline: hsdp", "[timeline][hsdp]") {
   // As FULL_SHARD up to the last reduce-scatter at 20; the shard of half a MB is all-reduced across
   // machines, T(0.5) = 1, and each rank updates a half.
