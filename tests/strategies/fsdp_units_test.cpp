@@ -10,11 +10,13 @@ using namespace gradwire::test;
 
 namespace {
 
-/// Embedding, two blocks of two layers, a head.
-JobView transformer() {
+/// Embedding, two blocks of two layers, a head. @param dot  between a block's name and number
+JobView transformer(const std::string& dot = ".") {
   auto job = toy_job({8, 4, 4, 4, 4, 8});
-  const std::vector<std::string> names = {"wte.weight",      "h.0.attn.weight", "h.0.mlp.weight",
-                                          "h.1.attn.weight", "h.1.mlp.weight",  "head.weight"};
+  const std::string block = "h" + dot;
+  const std::vector<std::string> names = {"wte.weight",           block + "0.attn.weight",
+                                          block + "0.mlp.weight", block + "1.attn.weight",
+                                          block + "1.mlp.weight", "head.weight"};
   for (std::size_t i = 0; i < names.size(); ++i) job.tensors[i].name = names[i];
   return job;
 }
@@ -34,6 +36,11 @@ TEST_CASE("blocks are units, and what is in none is the root's", "[fsdp]") {
   CHECK_FALSE(units[1].root);
   CHECK(units[2].first_layer == 3);
   CHECK(units[2].last_layer == 4);
+}
+
+TEST_CASE("blocks may be numbered within their names, where no part is a number", "[fsdp]") {
+  CHECK(tensors_of(make_fsdp_units(transformer(""), WrapPolicy::block, Bytes{0})) ==
+        std::vector<std::vector<TensorId>>{{0, 5}, {1, 2}, {3, 4}});
 }
 
 TEST_CASE("units of a size close once they have it; the rest is the root's", "[fsdp]") {
