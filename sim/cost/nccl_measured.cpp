@@ -159,6 +159,31 @@ double chunk_latency(const NcclSystem& system, const NcclQuestion& question,
   return 2 * chunks * (local_hops * local + levels(system) * network).count() * us_per_second;
 }
 
+/// Bytes of the size that are under way at once in an NVLSTree: a chunk on each channel and head
+/// (v2.28, src/enqueue.cc, calcCollChunking; NCCL_NVLS_CHUNKSIZE, from four machines on
+/// NVLSTREE_MAX_CHUNKSIZE). Channels: those of NVLS on Hopper (src/transport/nvls.cc).
+double nvls_tree_chunks(const NcclSystem& system, double bytes) {
+  constexpr double channels = 16;
+  constexpr double kib = 1024;
+  const double heads = static_cast<double>(system.ranks) / system.machines;
+  double chunk = (system.machines < 4 ? 128 : 64) * kib;
+  if (bytes < 4 * channels * heads * chunk) chunk = std::min(chunk, 64 * kib);
+  if (bytes < channels * heads * chunk) chunk = std::min(chunk, 32 * kib);
+  return std::min(bytes, channels * heads * chunk);
+}
+
+/// us that an NVLSTree's first chunks take to pass its stages: reduced and spread by the switches,
+/// up and down the levels; one of them, the slowest, is in the time for all bytes.
+double fill_latency(const NcclSystem& system, const NcclQuestion& question,
+                    const NcclFacts& facts) {
+  if (question.algorithm != NcclAlgorithm::nvls_tree) return 0;
+  const Seconds network = (1 / tree_traffic(system.machines)) * other_per_byte(facts);
+  const Seconds local = 0.5 * facts.nvlink_per_byte;
+  const Seconds all = 2 * levels(system) * network + 2 * local - std::max(network, local);
+  return nvls_tree_chunks(system, static_cast<double>(question.bytes)) * all.count() *
+         us_per_second;
+}
+
 /// us that NCCL counts for a Simple ring over several machines and that do not pass by themselves:
 /// what the network's hops take while other slices move, and what NCCL adds to the hops inside a
 /// machine (posting to the network, a "plateau").
@@ -249,7 +274,8 @@ double nccl_measured_time(const NcclConstants& constants, const NcclSystem& syst
   const int peers = peers_of(question, system.ranks);
   const double host = host_time(constants, system, question, gpus_per_process);
   const double latency = real_latency(real, alone, question) + peers * nccl_measured.peer_us +
-                         chunk_latency(system, question, facts) -
+                         chunk_latency(system, question, facts) +
+                         fill_latency(system, question, facts) -
                          not_waited_for(real, alone, question, moving);
   return peers > 0 ? std::max(host, latency) + moving : std::max(host, latency + moving);
 }

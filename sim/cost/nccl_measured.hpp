@@ -58,7 +58,7 @@ struct NcclMeasured {
   /// is not counted.
   double length_messages = 1;
   /// Further latencies of the network, beyond InfiniBand's, that an NVLSTree waits for in each hop.
-  double nvls_tree_latencies = 4.7;
+  double nvls_tree_latencies = 3.4;
 };
 inline constexpr NcclMeasured nccl_measured{};
 
