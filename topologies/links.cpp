@@ -31,11 +31,11 @@ constexpr BytesPerSecond tcp_connection = 25_Gbps;
 constexpr Seconds efa_port{12.2e-6};
 
 /// A message through AWS's plug-in and libfabric's cxi that comes before its receive: the provider
-/// copies between host and device memory, blocking. Median of seven rows: all-gathers of 512 KiB to
-/// 32 MiB on 8 machines of Polaris, NCCL 2.18 (argonne-lcf/alcf-nccl-tests, env 4), over 31 steps
-/// of 2 messages a port up to 4 MiB and 4 above: 9.6 to 11.3 us. FI_CXI_RDZV_GET_MIN = 0 with a
-/// longer FI_CXI_SAFE_DEVMEM_COPY_THRESHOLD, "critical" by that README, avoids it: late_message: 0
-/// s.
+/// copies by way of the host, it seems. Median of seven rows: all-gathers of 512 KiB to 32 MiB on 8
+/// machines of Polaris, NCCL 2.18 (argonne-lcf/alcf-nccl-tests, env 4), over 31 steps of 2 messages
+/// a port up to 4 MiB and 4 above: 9.6 to 11.3 us. Its README later calls FI_CXI_RDZV_GET_MIN = 0
+/// and a longer FI_CXI_SAFE_DEVMEM_COPY_THRESHOLD critical; no table of a machine so tuned is
+/// known.
 constexpr Seconds slingshot_late_message{10.7e-6};
 
 /// NCCL on AWS: 2 threads of 8 sockets (src/transport/net_socket.cc, vendor 0x1d0f).

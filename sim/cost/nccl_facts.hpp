@@ -22,11 +22,10 @@ using NcclGpus = std::map<std::string, NcclGpu, std::less<>>;
 
 /// What pricing must know of a pattern over a cluster: found once for each pattern.
 struct NcclFacts {
-  Seconds nvlink_per_byte;  ///< of the collective's size, on the busiest NVLink
-  Seconds pcie_per_byte;    ///< same, on the busiest other link inside a machine
-  Seconds other_per_byte;   ///< same, on the busiest link that is not NVLink
-  Seconds
-      planned_per_byte;  ///< same as other_per_byte, as NCCL counts (planned_bridge_share_intel)
+  Seconds nvlink_per_byte;   ///< of the collective's size, on the busiest NVLink
+  Seconds pcie_per_byte;     ///< same, on the busiest other link inside a machine
+  Seconds other_per_byte;    ///< same, on the busiest link that is not NVLink
+  Seconds planned_per_byte;  ///< same, as NCCL plans (planned_bridge_share_intel)
   /// Same, on a flow's TCP connections, where they carry less than the port. NCCL plans without it:
   /// it asks the interface for its speed (src/transport/net_socket.cc, ncclNetSocketGetSpeed).
   Seconds connected_per_byte;

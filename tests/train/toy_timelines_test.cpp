@@ -142,8 +142,7 @@ TEST_CASE("toy timeline: fsdp accumulates", "[timeline][fsdp]") {
   check_each(toy.run(make<Fsdp>(options)), 38.25);
 }
 
-TEST_CASE("toy timeline: fsdp reduces in every backward pass without no_sync",
-          "[timeline][fsdp]") {
+TEST_CASE("toy timeline: fsdp reduces in every backward pass without no_sync", "[timeline][fsdp]") {
   // Each pass as the only one above: its last reduce-scatter ends 20 after its begin, and the next
   // waits for it. Host and device are at different passes then: both wait for their own.
   ToyTraining toy;
