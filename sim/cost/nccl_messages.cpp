@@ -16,8 +16,9 @@ constexpr double ll128_slot = 576000;  // data: 120/128 of 640 threads x 120 wor
 constexpr double ring_chunk = 4 * 524288.0;
 constexpr double slices = 2;
 constexpr double slice_min = 2 * 524288.0 / 32;
-/// What a provider sends along with a rendezvous (libfabric, fi_cxi: FI_CXI_RDZV_EAGER_SIZE). All
-/// of Polaris' all-gathers of longer messages are late on 8 machines, of shorter ones few.
+/// What a provider sends along with a rendezvous (libfabric, fi_cxi: FI_CXI_RDZV_EAGER_SIZE).
+/// Nearly all of Polaris' all-gathers of longer messages are late on 8 machines, of shorter ones
+/// few.
 constexpr double prompt_message = 2048;
 
 /// What each connection of a channel carries.
@@ -78,7 +79,7 @@ int nccl_channels_at_work(const NcclSystem& system, const NcclQuestion& question
 
 double nccl_late_messages(const NcclSystem& system, const NcclQuestion& question,
                           const NcclFacts& facts) {
-  if (facts.late_message.count() == 0) return 0;
+  if (facts.late_message.count() == 0 || question.bytes == 0) return 0;
   const int channels = nccl_channels_at_work(system, question);
   Sent messages;
   if (question.algorithm == NcclAlgorithm::ring) messages = of_ring(system, question, channels);

@@ -96,7 +96,9 @@ std::string bar(const ComparisonRow& row, double left, double y, double scale, b
                                  svg_escaped(row.name));
   double x = left;
   for (const Share& share : shares) {
-    const double width = std::clamp(1e3 * seconds_of(row.result, share) * scale, 0.0, end - x);
+    // The sum of the parts before may end a rounding error behind the picture's edge.
+    const double width =
+        std::max(0.0, std::min(1e3 * seconds_of(row.result, share) * scale, end - x));
     text += fmt::format(
         R"(<rect x="{:.2f}" y="{}" width="{:.2f}" height="{}" fill="{}"><title>{}: {:.2f} ms</title></rect>)"
         "\n",

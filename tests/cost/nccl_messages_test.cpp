@@ -91,6 +91,11 @@ TEST_CASE("Messages are on time while a connection has slots for all, or when th
   // 32 KiB of 32 ranks: 2 KiB on the wire with LL's flags.
   CHECK(late(8, {all_gather, ring, ll, 32 * kib}) == 0);
   CHECK(late(8, {all_gather, ring, ll, 33 * kib}) > 0);
+  for (const NcclAlgorithm algorithm : {ring, tree}) {
+    for (const NcclProtocol protocol : nccl_protocols) {
+      CHECK(late(8, {all_reduce, algorithm, protocol, 0}) == 0);
+    }
+  }
 }
 
 TEST_CASE("A tree's chunks come over two connections of a channel, over one on two machines",
