@@ -117,7 +117,6 @@ std::vector<NcclConstants> make_constants() {
   constants.tree_channel = three_rows({26.5, 18.5, 10.0}, {24.0, 23.6, 17.8}, {38.7, 41.4, 36.0});
   constants.plateau = 1.4;
   constants.plateau_by_channel = true;
-  constants.queues_by_channel = false;
   all.push_back(constants);
 
   constants.first_minor = 20;
@@ -129,11 +128,15 @@ std::vector<NcclConstants> make_constants() {
   all.push_back(constants);
 
   constants.first_minor = 21;
-  constants.source =
-      "NCCL 2.21.5-1 (commit ab2b89c4) and 2.22.3-1 (commit 178b6b75), src/graph/tuning.cc";
+  constants.source = "NCCL 2.21.5-1 (commit ab2b89c4), src/graph/tuning.cc";
   constants.nvls_hop = 25;
   constants.ring_ll = constants.ring_ll_local = 0.5;
   constants.ll_max = three_rows({39.0, 39.0, 20.4}, {87.7, 22.5, 19.0}, {141.0, 45.0, 35.0});
+  all.push_back(constants);
+
+  constants.first_minor = 22;
+  constants.source = "NCCL 2.22.3-1 (commit 178b6b75), src/graph/tuning.cc: as 2.21.5";
+  constants.queues_by_channel = false;
   all.push_back(constants);
 
   constants.first_minor = 23;

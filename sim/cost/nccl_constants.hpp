@@ -101,8 +101,9 @@ struct NcclConstants {
   /// come does the receiver ask for the data (src/transport/net_socket.cc, commit 06abb3b7 of 2019,
   /// ncclSocketTest). NCCL's own model does not count it.
   bool sends_lengths_ahead = true;
-  /// The host writes each channel's work into a queue of that channel (src/enqueue.cc, getNextOp);
-  /// later versions make one plan of all (ncclKernelPlan).
+  /// The host's time for a launch grows with the kernel's channels: until 2.11 it writes each
+  /// channel's work into a queue of that channel (src/enqueue.cc, getNextOp); tables of 2.18.3 and
+  /// 2.19.3 grow alike, one of 2.22.3 does not (nccl_fits).
   bool queues_by_channel = true;
   /// A rank's network thread serves its sockets itself, sends and receives, where one connection is
   /// opened (src/transport/net_socket.cc, autoNt = 0); before, each connection had a thread.

@@ -14,6 +14,7 @@ namespace {
 constexpr double us_per_second = 1e6;
 constexpr double bytes_per_second = 1e9;  // of 1 GB/s
 constexpr int hopper_capability = 90;
+constexpr auto ll_index = static_cast<std::size_t>(NcclProtocol::ll);
 constexpr auto ll128_index = static_cast<std::size_t>(NcclProtocol::ll128);
 constexpr auto simple_index = static_cast<std::size_t>(NcclProtocol::simple);
 
@@ -21,6 +22,26 @@ constexpr auto simple_index = static_cast<std::size_t>(NcclProtocol::simple);
 /// (two H100 on 400 Gbit/s: 43 GB/s from 8 to 32 MiB, NVIDIA/nccl-tests issue 232).
 bool is_lone(const NcclSystem& system) {
   return system.ranks == system.machines;
+}
+
+const NcclGeneration& generation_of(const NcclFacts& facts) {
+  constexpr std::array<int, 3> generations = {80, hopper_capability, 100};
+  const auto* const later = std::ranges::upper_bound(generations, facts.capability_min);
+  return nccl_generations.at(static_cast<std::size_t>(later - generations.begin()));
+}
+
+/// What rings over NVLink take in NCCL's table.
+void set_nvlink_rings(NcclConstants& result, const NcclSystem& system, const NcclFacts& facts) {
+  if (system.machines > 1) {
+    if (facts.capability_min >= hopper_capability) return;
+    result.ring_base[ll128_index] = nccl_generations.front().ll128_base;
+    result.ring_hop[hop_nvlink][ll128_index] = nccl_generations.front().ll128_hop;
+    return;
+  }
+  if (system.local != hop_nvlink) return;
+  const NcclGeneration& times = generation_of(facts);
+  result.ring_base = {times.ll_base, times.ll128_base, times.simple_base};
+  result.ring_hop[hop_nvlink] = {times.ll_hop, times.ll128_hop, times.simple_hop};
 }
 
 /// The model's constants, with what runs reach in their place.
@@ -42,10 +63,7 @@ NcclConstants reached(const NcclConstants& constants, const NcclSystem& system,
     }
   }
   for (auto& row : result.ring_ll128_channel) row.fill(std::numeric_limits<double>::infinity());
-  if (facts.capability_min < hopper_capability) {
-    result.ring_base[ll128_index] = nccl_measured.ll128_base_us;
-    result.ring_hop[hop_nvlink][ll128_index] = nccl_measured.ll128_nvlink_hop_us;
-  }
+  set_nvlink_rings(result, system, facts);
   for (std::size_t hop = 0; hop < result.tree_hop.size(); ++hop) {
     result.tree_hop[hop][simple_index] = nccl_measured.tree_simple_hop_us[hop];
   }
@@ -94,7 +112,7 @@ double bytes_on_links(const NcclSystem& system, const NcclQuestion& question,
   Seconds nvlink = facts.nvlink_per_byte;
   if (is_nvls(question.algorithm)) {
     // One of the channels works for the others (NCCL v2.28.9, src/graph/tuning.cc).
-    const double share = nccl_measured.nvls * (system.channels - 1) / system.channels;
+    const double share = generation_of(facts).nvls * (system.channels - 1) / system.channels;
     nvlink = (1 / share) * nvlink;
   }
   return static_cast<double>(question.bytes) * std::max(nvlink, other_per_byte(facts)).count() *
@@ -145,6 +163,33 @@ double real_latency(const NcclConstants& constants, const NcclSystem& system,
   }
 }
 
+/// us that LL's hops take beyond those of a single line: each thread of a channel sends one, 8 B of
+/// data, or several after each other.
+double lines_latency(const NcclConstants& constants, const NcclSystem& system,
+                     const NcclQuestion& question, const NcclFacts& facts) {
+  constexpr double lines_of_all_threads = 512 * 8;  // bytes of data
+  if (question.protocol != NcclProtocol::ll || question.bytes == 0) return 0;
+  double hops_local = 0;
+  double hops_network = 0;
+  double bytes = static_cast<double>(question.bytes) / nccl_channels_at_work(system, question);
+  if (question.algorithm == NcclAlgorithm::tree) {
+    hops_local = 2 * nccl_tree_hops(system).local;
+    hops_network = 2 * levels(system);
+  } else if (question.kind == CollectiveKind::broadcast ||
+             question.kind == CollectiveKind::reduce) {
+    hops_network = system.machines - 1;
+    hops_local = system.ranks - 1 - hops_network;
+  } else {
+    const NcclRingHops hops = nccl_ring_hops(constants, system, question);
+    hops_local = hops.local_steps;
+    hops_network = hops.network_steps;
+    bytes /= system.ranks;
+  }
+  const double local = system.local == hop_nvlink ? generation_of(facts).ll_lines : 0;
+  return (hops_local * local + hops_network * nccl_measured.ll_network_lines_us) *
+         std::min(1.0, bytes / lines_of_all_threads);
+}
+
 /// us that a Simple tree's first chunk takes to be put on the links of its hops.
 double chunk_latency(const NcclSystem& system, const NcclQuestion& question,
                      const NcclFacts& facts) {
@@ -159,28 +204,42 @@ double chunk_latency(const NcclSystem& system, const NcclQuestion& question,
   return 2 * chunks * (local_hops * local + levels(system) * network).count() * us_per_second;
 }
 
-/// Bytes of the size that are under way at once in an NVLSTree: a chunk on each channel and head
-/// (v2.28, src/enqueue.cc, calcCollChunking; NCCL_NVLS_CHUNKSIZE, from four machines on
-/// NVLSTREE_MAX_CHUNKSIZE). Channels: those of NVLS on Hopper (src/transport/nvls.cc).
-double nvls_tree_chunks(const NcclSystem& system, double bytes) {
-  constexpr double channels = 16;
+/// Bytes of the size that are under way at once in an NVLS or NVLSTree: a chunk on each channel and
+/// head (v2.28, src/enqueue.cc, calcCollChunking; NCCL_NVLS_CHUNKSIZE, in a tree over four machines
+/// or more NVLSTREE_MAX_CHUNKSIZE).
+double nvls_chunks(const NcclSystem& system, const NcclFacts& facts, double bytes) {
+  struct Cut {
+    double rounds;  ///< fewer than so many of all chunks under way cut
+    double chunk;   ///< down to this
+  };
   constexpr double kib = 1024;
-  const double heads = static_cast<double>(system.ranks) / system.machines;
+  constexpr std::array<Cut, 3> switches = {{{64, 64 * kib}, {8, 32 * kib}, {2, 16 * kib}}};
+  constexpr std::array<Cut, 2> tree = {{{4, 64 * kib}, {1, 32 * kib}}};
+  const NcclGeneration& generation = generation_of(facts);
+  const int channels =
+      system.machines > 1 ? generation.nvls_tree_channels : generation.nvls_channels;
+  const double at_once = static_cast<double>(channels) * system.ranks / system.machines;
   double chunk = (system.machines < 4 ? 128 : 64) * kib;
-  if (bytes < 4 * channels * heads * chunk) chunk = std::min(chunk, 64 * kib);
-  if (bytes < channels * heads * chunk) chunk = std::min(chunk, 32 * kib);
-  return std::min(bytes, channels * heads * chunk);
+  const auto cut = [&](const Cut& by) {
+    if (bytes < by.rounds * at_once * chunk) chunk = std::min(chunk, by.chunk);
+  };
+  system.machines > 1 ? std::ranges::for_each(tree, cut) : std::ranges::for_each(switches, cut);
+  return std::min(bytes, at_once * chunk);
 }
 
-/// us that an NVLSTree's first chunks take to pass its stages: reduced and spread by the switches,
-/// up and down the levels; one of them, the slowest, is in the time for all bytes.
+/// us that the first chunks of an NVLS or NVLSTree take to pass its stages, of which one, the
+/// slowest, is in the time for all bytes. NVLS: into the switches, through them, out of them, over
+/// the same links; NVLSTree: reduced and spread by the switches, up and down the levels.
 double fill_latency(const NcclSystem& system, const NcclQuestion& question,
                     const NcclFacts& facts) {
-  if (question.algorithm != NcclAlgorithm::nvls_tree) return 0;
-  const Seconds network = (1 / tree_traffic(system.machines)) * other_per_byte(facts);
-  const Seconds local = 0.5 * facts.nvlink_per_byte;
-  const Seconds all = 2 * levels(system) * network + 2 * local - std::max(network, local);
-  return nvls_tree_chunks(system, static_cast<double>(question.bytes)) * all.count() *
+  if (!is_nvls(question.algorithm)) return 0;
+  Seconds all = 2 * facts.nvlink_per_byte;
+  if (question.algorithm == NcclAlgorithm::nvls_tree) {
+    const Seconds network = (1 / tree_traffic(system.machines)) * other_per_byte(facts);
+    const Seconds local = 0.5 * facts.nvlink_per_byte;
+    all = 2 * levels(system) * network + 2 * local - std::max(network, local);
+  }
+  return nvls_chunks(system, facts, static_cast<double>(question.bytes)) * all.count() *
          us_per_second;
 }
 
@@ -220,11 +279,18 @@ bool is_priced_by_links(NcclAlgorithm algorithm) {
 }  // namespace
 
 std::span<const NcclFit> nccl_fits() {
-  static constexpr std::array<NcclFit, 12> fits = {{
+  static constexpr std::array<NcclFit, 19> fits = {{
       {"ll128_nvlink", "wohlbier-dgx2-12gpu-all_reduce", "2 MiB to 16 MiB"},
-      {"ll128_base_us", "wohlbier-dgx2-12gpu-all_reduce", "2 MiB to 16 MiB"},
+      {"ll128_base of Volta", "wohlbier-dgx2-12gpu-all_reduce", "2 MiB to 16 MiB"},
       {"ll128 of Hopper", "odissei-h100-1n-all_reduce", "4 MiB and 8 MiB"},
-      {"ll128_nvlink_hop_us", "vtrain-v100-8gpu-all_reduce", "1 MiB to 8 MiB"},
+      {"ll128_hop of Volta", "vtrain-v100-8gpu-all_reduce", "1 MiB to 8 MiB"},
+      {"ll_hop and ll_lines of Ampere", "a100-nd96asr-1n-all_reduce", "to 128 B; 32 to 256 KiB"},
+      {"ll_hop and ll_lines of Hopper", "h100-dgx-1n-all_reduce", "to 32 B; 32 to 512 KiB"},
+      {"ll_hop and ll_lines of Blackwell", "b200-1n-all_reduce", "to 32 B; 32 to 512 KiB"},
+      {"ll_network_lines_us", "xe9680-h100-2n-all_reduce", "8 KiB to 32 KiB"},
+      {"ll128 and Simple of Ampere, 2 GPUs", "a100-nv12-2gpu-all_reduce", "1 to 16 MiB"},
+      {"ll128 and Simple of Ampere, 8 GPUs", "a100-nd96asr-1n-all_reduce", "4 to 64 MiB"},
+      {"simple_base of Hopper", "h100-2gpu-1n-all_reduce", "4 to 16 MiB"},
       {"launch_us", "superbench-a100-1n-all_reduce", "below 32 KiB"},
       {"channel_host_us", "superbench-a100-1n-all_gather", "128 KiB to 1 MiB"},
       {"peer_host_us", "superbench-a100-1n-alltoall", "below 256 KiB"},
@@ -277,6 +343,7 @@ double nccl_measured_time(const NcclConstants& constants, const NcclSystem& syst
                          chunk_latency(system, question, facts) +
                          fill_latency(system, question, facts) -
                          not_waited_for(real, alone, question, moving);
+  moving = std::max(moving, lines_latency(real, system, question, facts));
   return peers > 0 ? std::max(host, latency) + moving : std::max(host, latency + moving);
 }
 

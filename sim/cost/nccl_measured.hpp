@@ -24,12 +24,14 @@ struct NcclMeasured {
   /// training with NCCL 2.4, 2019); NCCL counts with 1/2 from 2.21 on and with 1/4 before.
   double ll = 0.5;
   /// Of NVLink's rate, for LL128 before Hopper: its threads load and store every line, and do not
-  /// keep up. Hopper's do: what NCCL counts (NcclConstants::ring_ll128), and its latencies, hold.
+  /// keep up. Hopper's do: what NCCL counts (NcclConstants::ring_ll128) holds.
   double ll128_nvlink = 0.62;
   /// Of the other links' rate: 120 of 128 bytes are payload (same source as `ll`).
   double ll128_other = 120.0 / 128;
-  double ll128_base_us = 20;
-  double ll128_nvlink_hop_us = 2.8;
+  /// us more that a hop between machines takes LL where a channel's 512 threads send a line each,
+  /// 4 KiB of data, and not one of them: NCCL's proxy looks at every line's flag before it sends
+  /// (src/transport/net.cc, sendProxyProgress).
+  double ll_network_lines_us = 1.1;
   /// Host time to launch one GPU's kernel: a process that drives several launches them one after
   /// the other, and they wait for the last. The next launch is prepared while the GPUs work.
   double launch_us = 4.3;
@@ -39,9 +41,6 @@ struct NcclMeasured {
   /// and device time to start them.
   double peer_host_us = 0.85;
   double peer_us = 2.25;
-  /// Of the bandwidth of NVLinks into NVSwitches that reduce (NCCL v2.28.9, src/graph/tuning.cc,
-  /// nvlsEfficiency of Hopper).
-  double nvls = 0.85;
   /// Times a rank's own part goes through GPU memory without a transfer beside it: the step of a
   /// Simple ring that ends the reduction reads two operands and writes the result.
   double memory_passes = 3;
@@ -61,6 +60,31 @@ struct NcclMeasured {
   double nvls_tree_latencies = 3.4;
 };
 inline constexpr NcclMeasured nccl_measured{};
+
+/// What depends on the generation of the GPUs. Times are the us that rings over NVLink inside one
+/// machine take to start and for each hop; NCCL's own numbers are one for all GPUs.
+struct NcclGeneration {
+  double ll_base = 6.6;  ///< NCCL's from 2.18 on (NcclConstants::ring_base)
+  double ll_hop = 0.81;
+  double ll_lines = 0.82;  ///< as ll_network_lines_us; of trees over machines too
+  double ll128_base = 14;  ///< NCCL's from 2.18 on, as the hop
+  double ll128_hop = 1.9;
+  double simple_base = 15.5;
+  double simple_hop = 3.4;  ///< NCCL's
+  /// Of the bandwidth of NVLinks into NVSwitches that reduce (NCCL v2.28.9, src/graph/tuning.cc,
+  /// nvlsEfficiency).
+  double nvls = 0.85;
+  int nvls_channels = 16;  ///< inside a machine (src/transport/nvls.cc, NVLS_NCHANNELS_*)
+  int nvls_tree_channels = 16;
+};
+/// Volta and before, whose LL was not measured without the host's time, and whose LL128 stands for
+/// Ampere's over several machines; Ampere; Hopper; Blackwell, whose Simple rings were not measured.
+inline constexpr std::array<NcclGeneration, 4> nccl_generations = {{
+    {.ll128_base = 20, .ll128_hop = 2.8, .simple_base = 8.4},
+    {.ll128_base = 24.9, .ll128_hop = 0.65, .simple_base = 24.3, .simple_hop = 4.5},
+    {.ll_hop = 0.46, .ll_lines = 0.42},
+    {.ll_hop = 0.9, .ll_lines = 0.72, .nvls = 0.74, .nvls_channels = 24, .nvls_tree_channels = 32},
+}};
 
 [[nodiscard]] std::span<const NcclFit> nccl_fits();
 

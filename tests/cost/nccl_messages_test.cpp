@@ -6,7 +6,6 @@
 
 #include "sim/config/node_yaml.hpp"
 #include "sim/cost/nccl_library.hpp"
-#include "sim/cost/nccl_measured.hpp"
 #include "tests/catch.hpp"
 #include "tests/source_dir.hpp"
 #include "topologies/links.hpp"
@@ -105,24 +104,6 @@ TEST_CASE("A tree's chunks come over two connections of a channel, over one on t
   CHECK(late(8, {all_reduce, tree, simple, 8 * mib}) == Approx(2 * 32 * 2 * 10));
   CHECK(late(2, {all_reduce, tree, simple, 8 * mib}) == Approx(2 * 16 * 10));
   CHECK(late(8, {all_reduce, tree, simple, 256 * kib}) == 0);  // two chunks of 32 KiB
-}
-
-TEST_CASE("An NVLSTree's first chunks pass every stage before the last byte does", "[cost][nccl]") {
-  // A byte takes 10 ps on the network and 4 ps in the switches: half to be reduced, half spread.
-  NcclFacts facts;
-  facts.other_per_byte = Seconds{10e-12};
-  facts.nvlink_per_byte = Seconds{4e-12};
-  const auto us = [&](int machines, std::int64_t bytes) {
-    const NcclSystem system{.machines = machines, .ranks = 8 * machines, .channels = 8};
-    return nccl_measured_time(nccl_constants({2, 28}), system,
-                              {all_reduce, NcclAlgorithm::nvls_tree, simple, bytes}, facts, 1, 1);
-  };
-  // 16 channels x 8 heads: chunks of 64 KiB below 64 MiB, of 128 KiB from there. A level's two
-  // hops and two stages in the machine, less the slowest, which is in the time for all bytes.
-  const double stages = 2 * 10e-6 + 2 * 2e-6 - 10e-6;  // us a byte
-  CHECK(us(2, 64 * mib) - us(2, 64 * mib - 1) == Approx(8 * mib * stages).epsilon(1e-3));
-  // From four machines on chunks stay at 64 KiB.
-  CHECK(us(4, 64 * mib) - us(4, 64 * mib - 1) == Approx(0).margin(1e-3));
 }
 
 TEST_CASE("On Polaris NCCL 2.21 takes rings from 256 KiB to 4 MiB, trees at 8, rings from 16 on",

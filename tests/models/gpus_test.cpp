@@ -16,6 +16,7 @@ TEST_CASE("every GPU has fp32, a size, a bandwidth and efficiencies of the types
   const std::vector<std::string> promised = {"a10",
                                              "a100-sxm4-40gb",
                                              "a100-sxm4-80gb",
+                                             "b200",
                                              "h100-sxm5-80gb",
                                              "h200-sxm5-141gb",
                                              "k80",

@@ -42,6 +42,7 @@ const std::vector<Sheet>& sheets() {
       {"dgx2", "v100-sxm3-32gb", 16, 6, 1, "ib_edr", 8, 12},
       {"dgx_a100", "a100-sxm4-40gb", 8, 12, 1, "ib_hdr", 8, 24},
       {"g4dn_12xlarge", "t4", 4, 0, 0, "", 0, 12},
+      {"hgx_b200", "b200", 8, 18, 1, "ib_ndr", 8, 48},
       {"hgx_h100", "h100-sxm5-80gb", 8, 18, 1, "ib_ndr", 8, 48},
       {"hgx_h100_4gpu", "h100-sxm5-80gb", 4, 18, 0, "ib_ndr", 4, 48},
       {"hgx_h200", "h200-sxm5-141gb", 8, 18, 1, "ib_ndr", 8, 48},

@@ -1,0 +1,105 @@
+#include "sim/cost/nccl_measured.hpp"
+
+#include "tests/catch.hpp"
+
+// What runs take beyond NCCL's own model: by hand from its chunks, hops and threads.
+
+namespace gradwire {
+namespace {
+
+constexpr auto all_reduce = CollectiveKind::all_reduce;
+constexpr auto ring = NcclAlgorithm::ring;
+constexpr auto tree = NcclAlgorithm::tree;
+constexpr auto ll = NcclProtocol::ll;
+constexpr auto simple = NcclProtocol::simple;
+constexpr std::int64_t kib = 1024;
+constexpr std::int64_t mib = 1024 * kib;
+
+/// us on machines of eight GPUs of a compute capability; a byte takes `nvlink` in them and
+/// `network` between them.
+double us(int machines, int capability, const NcclQuestion& question, Seconds nvlink,
+          Seconds network = {}) {
+  NcclFacts facts;
+  facts.capability_min = facts.capability_max = capability;
+  facts.nvlink_per_byte = nvlink;
+  facts.other_per_byte = network;
+  const NcclSystem system{
+      .machines = machines, .ranks = 8 * machines, .architecture = 1, .channels = 8};
+  return nccl_measured_time(nccl_constants({2, 28}), system, question, facts, 1, 1);
+}
+
+constexpr Seconds fast{1e-15};  ///< a byte; 0 would be a division by zero
+
+}  // namespace
+
+TEST_CASE("An NVLSTree's first chunks pass every stage before the last byte does", "[cost][nccl]") {
+  // A byte takes 10 ps on the network and 4 ps in the switches: half to be reduced, half spread.
+  const auto at = [](int machines, std::int64_t bytes) {
+    return us(machines, 90, {all_reduce, NcclAlgorithm::nvls_tree, simple, bytes}, Seconds{4e-12},
+              Seconds{10e-12});
+  };
+  // 16 channels x 8 heads: chunks of 64 KiB below 64 MiB, of 128 KiB from there. A level's two
+  // hops and two stages in the machine, less the slowest, which is in the time for all bytes.
+  const double stages = 2 * 10e-6 + 2 * 2e-6 - 10e-6;  // us a byte
+  CHECK(at(2, 64 * mib) - at(2, 64 * mib - 1) == Approx(8 * mib * stages).epsilon(1e-3));
+  // From four machines on chunks stay at 64 KiB.
+  CHECK(at(4, 64 * mib) - at(4, 64 * mib - 1) == Approx(0).margin(1e-3));
+}
+
+TEST_CASE("NVLS waits for two stages of its first chunks, which grow with the size",
+          "[cost][nccl]") {
+  const auto at = [](int capability, std::int64_t bytes) {
+    return us(1, capability, {all_reduce, NcclAlgorithm::nvls, simple, bytes}, Seconds{4e-12});
+  };
+  // 16 channels x 8 heads at once on Hopper: chunks of 16 KiB below twice 4 MiB, of 32 KiB below
+  // 8 times 8 MiB, of 64 KiB below 64 times 16 MiB, of 128 KiB from there.
+  const double stages = 2 * 4e-6;  // us a byte
+  const auto jump = [&](int capability, std::int64_t bytes) {
+    return at(capability, bytes) - at(capability, bytes - 1);
+  };
+  CHECK(jump(90, 8 * mib) == Approx(2 * mib * stages).epsilon(1e-3));
+  CHECK(jump(90, 64 * mib) == Approx(4 * mib * stages).epsilon(1e-3));
+  CHECK(jump(90, 1024 * mib) == Approx(8 * mib * stages).epsilon(1e-3));
+  // 24 channels inside a machine on Blackwell.
+  CHECK(jump(90, 12 * mib) == Approx(0).margin(1e-3));
+  CHECK(jump(100, 12 * mib) == Approx(3 * mib * stages).epsilon(1e-3));
+}
+
+TEST_CASE("LL waits in each hop until every thread's line has come", "[cost][nccl]") {
+  const NcclGeneration& ampere = nccl_generations[1];
+  const auto added = [](int machines, NcclAlgorithm algorithm, std::int64_t bytes) {
+    const auto at = [&](std::int64_t of) {
+      return us(machines, 80, {all_reduce, algorithm, ll, of}, fast, fast);
+    };
+    return at(bytes) - at(0);
+  };
+  // 512 threads of 8 bytes: a part of 4 KiB for each of 8 ranks fills one channel, 512 KiB 16.
+  CHECK(added(1, ring, 32 * kib) == Approx(14 * ampere.ll_lines));
+  CHECK(added(1, ring, 16 * kib) == Approx(14 * ampere.ll_lines / 2));
+  CHECK(added(1, ring, 512 * kib) == Approx(14 * ampere.ll_lines));
+  // Two machines: up and down 7 hops in each and one between them.
+  CHECK(added(2, tree, 4 * kib) ==
+        Approx(2 * (7 * ampere.ll_lines + nccl_measured.ll_network_lines_us)));
+}
+
+TEST_CASE("LL's lines and its bytes move at the same time", "[cost][nccl]") {
+  const Seconds slow{1e-9};
+  const double alone = us(1, 80, {all_reduce, ring, ll, 0}, slow);
+  // Half of what is sent are flags.
+  CHECK(us(1, 80, {all_reduce, ring, ll, 512 * kib}, slow) - alone ==
+        Approx(2 * 512 * kib * slow.count() * 1e6));
+}
+
+TEST_CASE("Rings over NVLink start and hop as measured on each generation", "[cost][nccl]") {
+  for (const auto& [capability, index] : {std::pair{70, 0}, {80, 1}, {86, 1}, {90, 2}, {100, 3}}) {
+    const NcclGeneration& times = nccl_generations.at(static_cast<std::size_t>(index));
+    const auto of_nothing = [&, by = capability](NcclProtocol protocol) {
+      return us(1, by, {all_reduce, ring, protocol, 0}, fast);
+    };
+    CHECK(of_nothing(ll) == Approx(times.ll_base + 14 * times.ll_hop));
+    CHECK(of_nothing(NcclProtocol::ll128) == Approx(times.ll128_base + 14 * times.ll128_hop));
+    CHECK(of_nothing(simple) == Approx(times.simple_base + 14 * times.simple_hop));
+  }
+}
+
+}  // namespace gradwire
