@@ -80,6 +80,7 @@ int sending_ports(const Fabric& fabric, const std::vector<double>& load, std::si
 std::vector<double> loads(const Cluster& cluster, const Pattern& pattern, NcclFacts& facts) {
   std::vector<double> load(cluster.links().size());
   std::vector<Seconds> proxy(static_cast<std::size_t>(pattern.ranks));
+  std::vector<double> sent(static_cast<std::size_t>(pattern.ranks));
   for (const Phase& phase : pattern.phases) {
     for (const PatternFlow& flow : phase.flows) {
       Seconds network;
@@ -100,12 +101,16 @@ std::vector<double> loads(const Cluster& cluster, const Pattern& pattern, NcclFa
         is_nvlink = is_nvlink && link.kind == LinkKind::nvlink;
       }
       facts.network_latency = std::max(facts.network_latency, network);
+      if (!is_local) sent[static_cast<std::size_t>(flow.source)] += flow.share;
       if (is_local && !is_nvlink) facts.local = hop_pcie;
       proxy[static_cast<std::size_t>(flow.source)] += by_proxy;
       proxy[static_cast<std::size_t>(flow.destination)] += by_proxy;
     }
   }
-  if (!proxy.empty()) facts.proxy_per_byte = *std::max_element(proxy.begin(), proxy.end());
+  if (!proxy.empty()) {
+    facts.proxy_per_byte = *std::max_element(proxy.begin(), proxy.end());
+    facts.sent_share = *std::max_element(sent.begin(), sent.end());
+  }
   return load;
 }
 

@@ -76,6 +76,11 @@ Seconds other_per_byte(const NcclFacts& facts) {
   return std::max(facts.other_per_byte, facts.connected_per_byte);
 }
 
+/// Of a pattern's traffic between machines, what NCCL's algorithm sends.
+double network_share(const NcclSystem& system, const NcclQuestion& question) {
+  return question.algorithm == NcclAlgorithm::tree ? tree_network(system.machines) : 1;
+}
+
 /// Seconds that the busiest link takes for a byte of the collective, by protocol.
 Seconds per_byte(const NcclConstants& constants, const NcclSystem& system,
                  const NcclQuestion& question, const NcclFacts& facts) {
@@ -85,9 +90,8 @@ Seconds per_byte(const NcclConstants& constants, const NcclSystem& system,
     return std::max((1 / nvlink) * facts.nvlink_per_byte,
                     (1 / nccl_measured.ll128_other) * other_per_byte(facts));
   }
-  const bool counts_inside = question.algorithm == NcclAlgorithm::tree &&
-                             (question.protocol == NcclProtocol::simple || is_lone(system));
-  const double network = counts_inside ? tree_network(system.machines) : 1;
+  const bool counts_inside = question.protocol == NcclProtocol::simple || is_lone(system);
+  const double network = counts_inside ? network_share(system, question) : 1;
   return network * std::max(facts.nvlink_per_byte, other_per_byte(facts));
 }
 
@@ -106,17 +110,46 @@ bool is_nvls(NcclAlgorithm algorithm) {
   return algorithm == NcclAlgorithm::nvls || algorithm == NcclAlgorithm::nvls_tree;
 }
 
+/// Bytes of the size that are under way at once in an NVLS or NVLSTree: a chunk on each channel and
+/// head (v2.28, src/enqueue.cc, calcCollChunking; NCCL_NVLS_CHUNKSIZE, in a tree over four machines
+/// or more NVLSTREE_MAX_CHUNKSIZE).
+double nvls_chunks(const NcclSystem& system, const NcclFacts& facts, double bytes) {
+  struct Cut {
+    double rounds;  ///< fewer than so many of all chunks under way cut
+    double chunk;   ///< down to this
+  };
+  constexpr double kib = 1024;
+  constexpr std::array<Cut, 3> switches = {{{64, 64 * kib}, {8, 32 * kib}, {2, 16 * kib}}};
+  constexpr std::array<Cut, 2> tree = {{{4, 64 * kib}, {1, 32 * kib}}};
+  const NcclGeneration& generation = generation_of(facts);
+  const int channels =
+      system.machines > 1 ? generation.nvls_tree_channels : generation.nvls_channels;
+  const double at_once = static_cast<double>(channels) * system.ranks / system.machines;
+  double chunk = (system.machines < 4 ? 128 : 64) * kib;
+  const auto cut = [&](const Cut& by) {
+    if (bytes < by.rounds * at_once * chunk) chunk = std::min(chunk, by.chunk);
+  };
+  system.machines > 1 ? std::ranges::for_each(tree, cut) : std::ranges::for_each(switches, cut);
+  return std::min(bytes, at_once * chunk);
+}
+
 /// us for all bytes, where the pattern's own loads say it: no model of NCCL's is needed.
 double bytes_on_links(const NcclSystem& system, const NcclQuestion& question,
                       const NcclFacts& facts) {
+  const auto bytes = static_cast<double>(question.bytes);
+  const NcclGeneration& generation = generation_of(facts);
   Seconds nvlink = facts.nvlink_per_byte;
-  if (is_nvls(question.algorithm)) {
+  double loops_us = 0;
+  if (question.algorithm == NcclAlgorithm::nvls) {
+    nvlink = (1 / generation.nvls_link) * nvlink;
+    if (bytes > 0) loops_us = bytes / nvls_chunks(system, facts, bytes) * generation.nvls_loop;
+  }
+  if (question.algorithm == NcclAlgorithm::nvls_tree) {
     // One of the channels works for the others (NCCL v2.28.9, src/graph/tuning.cc).
-    const double share = generation_of(facts).nvls * (system.channels - 1) / system.channels;
+    const double share = generation.nvls_tree_link * (system.channels - 1) / system.channels;
     nvlink = (1 / share) * nvlink;
   }
-  return static_cast<double>(question.bytes) * std::max(nvlink, other_per_byte(facts)).count() *
-         us_per_second;
+  return loops_us + bytes * std::max(nvlink, other_per_byte(facts)).count() * us_per_second;
 }
 
 /// us for the first bytes of a broadcast or a reduction to pass a ring: n - 1 hops, where NCCL
@@ -140,7 +173,7 @@ double pat_latency(const NcclConstants& constants, const NcclSystem& system) {
 
 /// us for the first bytes to pass the hops, and to start.
 double real_latency(const NcclConstants& constants, const NcclSystem& system,
-                    const NcclQuestion& question) {
+                    const NcclQuestion& question, const NcclFacts& facts) {
   const double counted = nccl_latency(constants, system, question);
   const int not_counted = levels(system) - nccl_tree_hops(system).network;
   const auto level = [&](double hop) { return 2 * not_counted * (hop + system.network_latency); };
@@ -152,6 +185,8 @@ double real_latency(const NcclConstants& constants, const NcclSystem& system,
       return chain_latency(constants, system, question.protocol);
     case NcclAlgorithm::pat:
       return pat_latency(constants, system);
+    case NcclAlgorithm::nvls:
+      return generation_of(facts).nvls_base;
     case NcclAlgorithm::tree:
       return counted +
              level(constants.tree_hop[hop_network][static_cast<std::size_t>(question.protocol)]);
@@ -163,12 +198,19 @@ double real_latency(const NcclConstants& constants, const NcclSystem& system,
   }
 }
 
+/// us that the busiest rank's proxy takes to look at all flags of LL.
+double flags_time(const NcclSystem& system, const NcclQuestion& question, const NcclFacts& facts) {
+  const double sent = network_share(system, question) * facts.sent_share;
+  return sent * static_cast<double>(question.bytes) / nccl_measured.ll_proxy.count() *
+         us_per_second;
+}
+
 /// us that LL's hops take beyond those of a single line: each thread of a channel sends one, 8 B of
 /// data, or several after each other.
 double lines_latency(const NcclConstants& constants, const NcclSystem& system,
                      const NcclQuestion& question, const NcclFacts& facts) {
   constexpr double lines_of_all_threads = 512 * 8;  // bytes of data
-  if (question.protocol != NcclProtocol::ll || question.bytes == 0) return 0;
+  if (question.bytes == 0) return 0;
   double hops_local = 0;
   double hops_network = 0;
   double bytes = static_cast<double>(question.bytes) / nccl_channels_at_work(system, question);
@@ -202,29 +244,6 @@ double chunk_latency(const NcclSystem& system, const NcclQuestion& question,
   const Seconds local = system.local == hop_nvlink ? facts.nvlink_per_byte : facts.pcie_per_byte;
   const Seconds network = (1 / tree_traffic(system.machines)) * other_per_byte(facts);
   return 2 * chunks * (local_hops * local + levels(system) * network).count() * us_per_second;
-}
-
-/// Bytes of the size that are under way at once in an NVLS or NVLSTree: a chunk on each channel and
-/// head (v2.28, src/enqueue.cc, calcCollChunking; NCCL_NVLS_CHUNKSIZE, in a tree over four machines
-/// or more NVLSTREE_MAX_CHUNKSIZE).
-double nvls_chunks(const NcclSystem& system, const NcclFacts& facts, double bytes) {
-  struct Cut {
-    double rounds;  ///< fewer than so many of all chunks under way cut
-    double chunk;   ///< down to this
-  };
-  constexpr double kib = 1024;
-  constexpr std::array<Cut, 3> switches = {{{64, 64 * kib}, {8, 32 * kib}, {2, 16 * kib}}};
-  constexpr std::array<Cut, 2> tree = {{{4, 64 * kib}, {1, 32 * kib}}};
-  const NcclGeneration& generation = generation_of(facts);
-  const int channels =
-      system.machines > 1 ? generation.nvls_tree_channels : generation.nvls_channels;
-  const double at_once = static_cast<double>(channels) * system.ranks / system.machines;
-  double chunk = (system.machines < 4 ? 128 : 64) * kib;
-  const auto cut = [&](const Cut& by) {
-    if (bytes < by.rounds * at_once * chunk) chunk = std::min(chunk, by.chunk);
-  };
-  system.machines > 1 ? std::ranges::for_each(tree, cut) : std::ranges::for_each(switches, cut);
-  return std::min(bytes, at_once * chunk);
 }
 
 /// us that the first chunks of an NVLS or NVLSTree take to pass its stages, of which one, the
@@ -279,7 +298,7 @@ bool is_priced_by_links(NcclAlgorithm algorithm) {
 }  // namespace
 
 std::span<const NcclFit> nccl_fits() {
-  static constexpr std::array<NcclFit, 19> fits = {{
+  static constexpr std::array<NcclFit, 22> fits = {{
       {"ll128_nvlink", "wohlbier-dgx2-12gpu-all_reduce", "2 MiB to 16 MiB"},
       {"ll128_base of Volta", "wohlbier-dgx2-12gpu-all_reduce", "2 MiB to 16 MiB"},
       {"ll128 of Hopper", "odissei-h100-1n-all_reduce", "4 MiB and 8 MiB"},
@@ -287,6 +306,9 @@ std::span<const NcclFit> nccl_fits() {
       {"ll_hop and ll_lines of Ampere", "a100-nd96asr-1n-all_reduce", "to 128 B; 32 to 256 KiB"},
       {"ll_hop and ll_lines of Hopper", "h100-dgx-1n-all_reduce", "to 32 B; 32 to 512 KiB"},
       {"ll_hop and ll_lines of Blackwell", "b200-1n-all_reduce", "to 32 B; 32 to 512 KiB"},
+      {"nvls of Hopper", "h100-dgx-1n-all_reduce", "2 MiB to 1 GiB"},
+      {"nvls of Blackwell", "b200-1n-all_reduce", "4 MiB to 4 GiB"},
+      {"ll_proxy", "alcf-polaris-nccl2.18-n2-env4-all_gather", "256 KiB and 512 KiB"},
       {"ll_network_lines_us", "xe9680-h100-2n-all_reduce", "8 KiB to 32 KiB"},
       {"ll128 and Simple of Ampere, 2 GPUs", "a100-nv12-2gpu-all_reduce", "1 to 16 MiB"},
       {"ll128 and Simple of Ampere, 8 GPUs", "a100-nd96asr-1n-all_reduce", "4 to 64 MiB"},
@@ -339,11 +361,14 @@ double nccl_measured_time(const NcclConstants& constants, const NcclSystem& syst
   }
   const int peers = peers_of(question, system.ranks);
   const double host = host_time(constants, system, question, gpus_per_process);
-  const double latency = real_latency(real, alone, question) + peers * nccl_measured.peer_us +
-                         chunk_latency(system, question, facts) +
+  const double latency = real_latency(real, alone, question, facts) +
+                         peers * nccl_measured.peer_us + chunk_latency(system, question, facts) +
                          fill_latency(system, question, facts) -
                          not_waited_for(real, alone, question, moving);
-  moving = std::max(moving, lines_latency(real, system, question, facts));
+  if (question.protocol == NcclProtocol::ll) {
+    moving = std::max({moving, lines_latency(real, system, question, facts),
+                       flags_time(system, question, facts)});
+  }
   return peers > 0 ? std::max(host, latency) + moving : std::max(host, latency + moving);
 }
 

@@ -32,6 +32,8 @@ struct NcclMeasured {
   /// 4 KiB of data, and not one of them: NCCL's proxy looks at every line's flag before it sends
   /// (src/transport/net.cc, sendProxyProgress).
   double ll_network_lines_us = 1.1;
+  /// Data of LL whose flags a rank's proxy looks at in a second.
+  BytesPerSecond ll_proxy{3.7e9};
   /// Host time to launch one GPU's kernel: a process that drives several launches them one after
   /// the other, and they wait for the last. The next launch is prepared while the GPUs work.
   double launch_us = 4.3;
@@ -71,10 +73,13 @@ struct NcclGeneration {
   double ll128_hop = 1.9;
   double simple_base = 15.5;
   double simple_hop = 3.4;  ///< NCCL's
-  /// Of the bandwidth of NVLinks into NVSwitches that reduce (NCCL v2.28.9, src/graph/tuning.cc,
-  /// nvlsEfficiency).
-  double nvls = 0.85;
-  int nvls_channels = 16;  ///< inside a machine (src/transport/nvls.cc, NVLS_NCHANNELS_*)
+  /// Of the bandwidth of NVLinks into NVSwitches that reduce: what an NVLSTree gets of it (NCCL
+  /// v2.28.9, src/graph/tuning.cc, nvlsEfficiency), and what NVLS does.
+  double nvls_tree_link = 0.85;
+  double nvls_link = 0.89;
+  double nvls_base = 17.5;  ///< to start
+  double nvls_loop = 5;     ///< for each loop over the chunks under way: all ranks wait for all
+  int nvls_channels = 16;   ///< inside a machine (src/transport/nvls.cc, NVLS_NCHANNELS_*)
   int nvls_tree_channels = 16;
 };
 /// Volta and before, whose LL was not measured without the host's time, and whose LL128 stands for
@@ -83,7 +88,14 @@ inline constexpr std::array<NcclGeneration, 4> nccl_generations = {{
     {.ll128_base = 20, .ll128_hop = 2.8, .simple_base = 8.4},
     {.ll128_base = 24.9, .ll128_hop = 0.65, .simple_base = 24.3, .simple_hop = 4.5},
     {.ll_hop = 0.46, .ll_lines = 0.42},
-    {.ll_hop = 0.9, .ll_lines = 0.72, .nvls = 0.74, .nvls_channels = 24, .nvls_tree_channels = 32},
+    {.ll_hop = 0.9,
+     .ll_lines = 0.72,
+     .nvls_tree_link = 0.74,
+     .nvls_link = 0.94,
+     .nvls_base = 27,
+     .nvls_loop = 10,
+     .nvls_channels = 24,
+     .nvls_tree_channels = 32},
 }};
 
 [[nodiscard]] std::span<const NcclFit> nccl_fits();

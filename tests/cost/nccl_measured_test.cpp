@@ -16,10 +16,11 @@ constexpr std::int64_t kib = 1024;
 constexpr std::int64_t mib = 1024 * kib;
 
 /// us on machines of eight GPUs of a compute capability; a byte takes `nvlink` in them and
-/// `network` between them.
+/// `network` between them, and a rank sends so much of all.
 double us(int machines, int capability, const NcclQuestion& question, Seconds nvlink,
-          Seconds network = {}) {
+          Seconds network = {}, double sent = 0) {
   NcclFacts facts;
+  facts.sent_share = sent;
   facts.capability_min = facts.capability_max = capability;
   facts.nvlink_per_byte = nvlink;
   facts.other_per_byte = network;
@@ -46,23 +47,25 @@ TEST_CASE("An NVLSTree's first chunks pass every stage before the last byte does
   CHECK(at(4, 64 * mib) - at(4, 64 * mib - 1) == Approx(0).margin(1e-3));
 }
 
-TEST_CASE("NVLS waits for two stages of its first chunks, which grow with the size",
+TEST_CASE("NVLS waits for two stages of its first chunks, and in each loop for all ranks",
           "[cost][nccl]") {
-  const auto at = [](int capability, std::int64_t bytes) {
-    return us(1, capability, {all_reduce, NcclAlgorithm::nvls, simple, bytes}, Seconds{4e-12});
+  const auto jump = [](int capability, std::int64_t bytes) {
+    const auto at = [&](std::int64_t of) {
+      return us(1, capability, {all_reduce, NcclAlgorithm::nvls, simple, of}, Seconds{4e-12});
+    };
+    return at(bytes) - at(bytes - 1);
   };
-  // 16 channels x 8 heads at once on Hopper: chunks of 16 KiB below twice 4 MiB, of 32 KiB below
-  // 8 times 8 MiB, of 64 KiB below 64 times 16 MiB, of 128 KiB from there.
   const double stages = 2 * 4e-6;  // us a byte
-  const auto jump = [&](int capability, std::int64_t bytes) {
-    return at(capability, bytes) - at(capability, bytes - 1);
-  };
-  CHECK(jump(90, 8 * mib) == Approx(2 * mib * stages).epsilon(1e-3));
-  CHECK(jump(90, 64 * mib) == Approx(4 * mib * stages).epsilon(1e-3));
-  CHECK(jump(90, 1024 * mib) == Approx(8 * mib * stages).epsilon(1e-3));
+  const double hopper = nccl_generations[2].nvls_loop;
+  const double blackwell = nccl_generations[3].nvls_loop;
+  // 16 channels x 8 heads at once on Hopper: chunks of 16 KiB below twice 4 MiB, of 32 KiB below
+  // 8 times 8 MiB, of 64 KiB below 64 times 16 MiB, of 128 KiB from there, in half as many loops.
+  CHECK(jump(90, 8 * mib) == Approx(2 * mib * stages - 2 * hopper).epsilon(1e-3));
+  CHECK(jump(90, 64 * mib) == Approx(4 * mib * stages - 8 * hopper).epsilon(1e-3));
+  CHECK(jump(90, 1024 * mib) == Approx(8 * mib * stages - 64 * hopper).epsilon(1e-3));
   // 24 channels inside a machine on Blackwell.
   CHECK(jump(90, 12 * mib) == Approx(0).margin(1e-3));
-  CHECK(jump(100, 12 * mib) == Approx(3 * mib * stages).epsilon(1e-3));
+  CHECK(jump(100, 12 * mib) == Approx(3 * mib * stages - 2 * blackwell).epsilon(1e-3));
 }
 
 TEST_CASE("LL waits in each hop until every thread's line has come", "[cost][nccl]") {
@@ -88,6 +91,16 @@ TEST_CASE("LL's lines and its bytes move at the same time", "[cost][nccl]") {
   // Half of what is sent are flags.
   CHECK(us(1, 80, {all_reduce, ring, ll, 512 * kib}, slow) - alone ==
         Approx(2 * 512 * kib * slow.count() * 1e6));
+}
+
+TEST_CASE("A rank's proxy looks at the flags of all LL that it sends", "[cost][nccl]") {
+  const auto at = [](NcclAlgorithm algorithm, std::int64_t bytes) {
+    return us(2, 80, {all_reduce, algorithm, ll, bytes}, fast, fast, 1.5);
+  };
+  const double all = 1.5 * mib / nccl_measured.ll_proxy.count() * 1e6;
+  CHECK(at(ring, mib) - at(ring, 0) == Approx(all));
+  // A pattern counts twice what a tree of NCCL sends between two machines.
+  CHECK(at(tree, mib) - at(tree, 0) == Approx(all / 2));
 }
 
 TEST_CASE("Rings over NVLink start and hop as measured on each generation", "[cost][nccl]") {

@@ -2,6 +2,7 @@
 #include <memory>
 #include <vector>
 
+#include "sim/cost/nccl_measured.hpp"
 #include "tests/catch.hpp"
 #include "tests/cost/host_cluster.hpp"
 #include "tests/cost/nccl_options.hpp"
@@ -27,6 +28,18 @@ Seconds alone(const NcclLibrary& library, const Placement& ranks, Bytes size) {
 }
 
 }  // namespace
+
+TEST_CASE("LL between machines goes as fast as a proxy looks at its flags", "[cost][nccl]") {
+  // An all-reduce of two ranks sends its size once; with flags the port would take it at 6 GB/s.
+  const auto cluster = test::host_cluster(2, PortSpec{"ib", "ib", 12_GBps, 1_us});
+  NcclOptions wanted = nccl_options({2, 28}, host_gpu);
+  wanted.algorithms = {NcclAlgorithm::ring};
+  wanted.protocols = {NcclProtocol::ll};
+  const NcclLibrary library(cluster, wanted);
+  const Placement ranks = packed_placement(*cluster, 1);
+  const Seconds more = alone(library, ranks, 2_MiB) - alone(library, ranks, 1_MiB);
+  CHECK(more.count() / 1048576.0 == Approx(1 / nccl_measured.ll_proxy.count()));
+}
 
 TEST_CASE("A lone GPU's thread sends and receives by turns, unless it has several connections",
           "[cost][nccl]") {
