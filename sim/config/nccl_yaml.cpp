@@ -182,7 +182,9 @@ std::vector<ParameterInfo> nccl_parameters() {
       {"algorithm", "auto",
        "NCCL_ALGO: names that may be taken (ring, tree, nvls, nvls_tree, pat, collnet_direct, "
        "collnet_chain), separated by commas; ^ before them: all others"},
-      {"protocol", "auto", "NCCL_PROTO: ll, ll128, simple, in the same manner"},
+      {"protocol", "auto",
+       "NCCL_PROTO: ll, ll128, simple, in the same manner; over EFA before Hopper simple alone "
+       "(aws-ofi-nccl)"},
       {"channels", "auto", "NCCL_MIN_NCHANNELS and NCCL_MAX_NCHANNELS at once, 1 to 64"},
       {"min_channels", "auto", "NCCL_MIN_NCHANNELS, 1 to 64"},
       {"max_channels", "auto", "NCCL_MAX_NCHANNELS, 1 to 64"},

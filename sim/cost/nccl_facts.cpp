@@ -59,13 +59,14 @@ Seconds longest(const Fabric& fabric, Seconds PortSpec::*time) {
   return most;
 }
 
+bool is_efa(const Fabric& fabric) {
+  return std::ranges::any_of(fabric.port_specs(),
+                             [](const PortSpec& spec) { return spec.kind == "efa"; });
+}
+
 /// AWS's plug-in states 75 us on p4d and p5, some three times what a message takes
 /// (aws/aws-ofi-nccl, src/platform-aws.c; 150 us on p3dn, 35 on p5en and later).
-Seconds stated_latency(const Fabric& fabric) {
-  const bool is_efa = std::ranges::any_of(fabric.port_specs(),
-                                          [](const PortSpec& spec) { return spec.kind == "efa"; });
-  return is_efa ? Seconds{75e-6} : Seconds{};
-}
+constexpr Seconds efa_stated_latency{75e-6};
 
 /// @param load  [link]; each port has two links from `first` on, the way out before the way in.
 int sending_ports(const Fabric& fabric, const std::vector<double>& load, std::size_t first) {
@@ -153,7 +154,8 @@ NcclFacts examine(const Cluster& cluster, const Pattern& pattern, const NcclGpus
   if (facts.network_latency.count() > 0) {
     const Fabric& fabric = cluster.fabric();
     facts.kernel_latency = 2 * longest(fabric, &PortSpec::message_overhead);
-    facts.stated_latency = stated_latency(fabric);
+    facts.is_efa = is_efa(fabric);
+    if (facts.is_efa) facts.stated_latency = efa_stated_latency;
     facts.late_message = longest(fabric, &PortSpec::late_message);
     facts.ports = static_cast<double>(sending_ports(fabric, load, id)) / pattern.machines;
   }

@@ -37,6 +37,7 @@ struct NcclFacts {
   /// Of that, the kernels' time for a message at both ends, where they carry it (TCP).
   Seconds kernel_latency;
   Seconds stated_latency;            ///< of the network, by NCCL's plug-in for it; 0: none
+  bool is_efa = false;               ///< the network is AWS's
   Seconds late_message;              ///< of the slowest port (PortSpec::late_message)
   double ports = 1;                  ///< that a machine sends through, the mean
   NcclHop local = hop_nvlink;        ///< the slowest kind of hop inside a machine

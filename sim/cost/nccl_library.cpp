@@ -226,6 +226,15 @@ const NcclLibrary::Known& NcclLibrary::known(const Pattern& pattern) const {
 
 bool NcclLibrary::allows(const NcclFacts& facts, NcclProtocol protocol) const {
   if (!contains(options_.protocols, protocol)) return false;
+  // AWS's plug-in sets NCCL_PROTO=simple, unless it is set, where a port may reorder what it writes
+  // (aws/aws-ofi-nccl, src/platform-aws.c, force_proto_simple: p3dn, p4d, p4de and all it does not
+  // know; printed with 1.5.0 and NCCL 2.12.7). Two p3dn of 2019 (2.4.8) took LL.
+  constexpr int first_with_plugin = 12;
+  const bool is_set = options_.protocols.size() < nccl_protocols.size();
+  if (facts.is_efa && facts.capability_min < hopper && !is_set &&
+      options_.version.minor >= first_with_plugin) {
+    return protocol == NcclProtocol::simple;
+  }
   if (protocol != NcclProtocol::ll128 || options_.forces_ll128) return true;
   // src/graph/tuning.cc: one generation of GPUs of 7.0, 8.0, 9.0 or later, NVLink inside, no host
   // bridge before the NIC (from Hopper on another GPU's NIC will do).

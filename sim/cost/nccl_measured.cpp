@@ -30,8 +30,12 @@ const NcclGeneration& generation_of(const NcclFacts& facts) {
   return nccl_generations.at(static_cast<std::size_t>(later - generations.begin()));
 }
 
-/// What rings over NVLink take in NCCL's table.
-void set_nvlink_rings(NcclConstants& result, const NcclSystem& system, const NcclFacts& facts) {
+/// What hops over NVLink take in NCCL's tables.
+void set_nvlink_hops(NcclConstants& result, const NcclSystem& system, const NcclFacts& facts) {
+  for (auto* hops : {&result.tree_hop, &result.ring_hop}) {
+    double& hop = (*hops)[hop_nvlink][ll_index];
+    hop = std::max(hop, generation_of(facts).ll_hop / result.ll_local_factor);
+  }
   if (system.machines > 1) {
     if (facts.capability_min >= hopper_capability) return;
     result.ring_base[ll128_index] = nccl_generations.front().ll128_base;
@@ -53,6 +57,8 @@ NcclConstants reached(const NcclConstants& constants, const NcclSystem& system,
   const int detour = system.ranks > system.machines ? 1 : 0;
   result.ring_network_detour = result.half_ring_network_detour = detour;
   result.ampere_bus_max = 0;
+  result.tree_base[ll_index] = nccl_measured.tree_ll_base_us;
+  result.tree_base[ll128_index] = nccl_measured.tree_ll128_base_us;
   result.ring_ll = result.ring_ll_local = nccl_measured.ll;
   result.simple_network_latencies = 1;
   result.ring_ll128 = result.ring_ll128_lone = 1;  // of the bus that `bus` gives it
@@ -63,7 +69,7 @@ NcclConstants reached(const NcclConstants& constants, const NcclSystem& system,
     }
   }
   for (auto& row : result.ring_ll128_channel) row.fill(std::numeric_limits<double>::infinity());
-  set_nvlink_rings(result, system, facts);
+  set_nvlink_hops(result, system, facts);
   for (std::size_t hop = 0; hop < result.tree_hop.size(); ++hop) {
     result.tree_hop[hop][simple_index] = nccl_measured.tree_simple_hop_us[hop];
   }
@@ -138,18 +144,14 @@ double bytes_on_links(const NcclSystem& system, const NcclQuestion& question,
                       const NcclFacts& facts) {
   const auto bytes = static_cast<double>(question.bytes);
   const NcclGeneration& generation = generation_of(facts);
-  Seconds nvlink = facts.nvlink_per_byte;
-  double loops_us = 0;
-  if (question.algorithm == NcclAlgorithm::nvls) {
-    nvlink = (1 / generation.nvls_link) * nvlink;
-    if (bytes > 0) loops_us = bytes / nvls_chunks(system, facts, bytes) * generation.nvls_loop;
+  const double links = bytes * other_per_byte(facts).count() * us_per_second;
+  double nvlinks = bytes * facts.nvlink_per_byte.count() * us_per_second;
+  if (is_nvls(question.algorithm) && bytes > 0) {
+    const bool is_tree = question.algorithm == NcclAlgorithm::nvls_tree;
+    nvlinks /= is_tree ? generation.nvls_tree_link : generation.nvls_link;
+    nvlinks += bytes / nvls_chunks(system, facts, bytes) * generation.nvls_loop;
   }
-  if (question.algorithm == NcclAlgorithm::nvls_tree) {
-    // One of the channels works for the others (NCCL v2.28.9, src/graph/tuning.cc).
-    const double share = generation.nvls_tree_link * (system.channels - 1) / system.channels;
-    nvlink = (1 / share) * nvlink;
-  }
-  return loops_us + bytes * std::max(nvlink, other_per_byte(facts)).count() * us_per_second;
+  return std::max(nvlinks, links);
 }
 
 /// us for the first bytes of a broadcast or a reduction to pass a ring: n - 1 hops, where NCCL
@@ -248,7 +250,8 @@ double chunk_latency(const NcclSystem& system, const NcclQuestion& question,
 
 /// us that the first chunks of an NVLS or NVLSTree take to pass its stages, of which one, the
 /// slowest, is in the time for all bytes. NVLS: into the switches, through them, out of them, over
-/// the same links; NVLSTree: reduced and spread by the switches, up and down the levels.
+/// the same links; NVLSTree: into and out of the switches, half the bytes each way, to be reduced
+/// and to be spread, up and down the levels.
 double fill_latency(const NcclSystem& system, const NcclQuestion& question,
                     const NcclFacts& facts) {
   if (!is_nvls(question.algorithm)) return 0;
@@ -256,7 +259,7 @@ double fill_latency(const NcclSystem& system, const NcclQuestion& question,
   if (question.algorithm == NcclAlgorithm::nvls_tree) {
     const Seconds network = (1 / tree_traffic(system.machines)) * other_per_byte(facts);
     const Seconds local = 0.5 * facts.nvlink_per_byte;
-    all = 2 * levels(system) * network + 2 * local - std::max(network, local);
+    all = 2 * levels(system) * network + 4 * local - std::max(network, local);
   }
   return nvls_chunks(system, facts, static_cast<double>(question.bytes)) * all.count() *
          us_per_second;
@@ -298,7 +301,7 @@ bool is_priced_by_links(NcclAlgorithm algorithm) {
 }  // namespace
 
 std::span<const NcclFit> nccl_fits() {
-  static constexpr std::array<NcclFit, 22> fits = {{
+  static constexpr std::array<NcclFit, 23> fits = {{
       {"ll128_nvlink", "wohlbier-dgx2-12gpu-all_reduce", "2 MiB to 16 MiB"},
       {"ll128_base of Volta", "wohlbier-dgx2-12gpu-all_reduce", "2 MiB to 16 MiB"},
       {"ll128 of Hopper", "odissei-h100-1n-all_reduce", "4 MiB and 8 MiB"},
@@ -308,6 +311,7 @@ std::span<const NcclFit> nccl_fits() {
       {"ll_hop and ll_lines of Blackwell", "b200-1n-all_reduce", "to 32 B; 32 to 512 KiB"},
       {"nvls of Hopper", "h100-dgx-1n-all_reduce", "2 MiB to 1 GiB"},
       {"nvls of Blackwell", "b200-1n-all_reduce", "4 MiB to 4 GiB"},
+      {"nvls_tree_link", "xe9680-h100-2n-all_reduce", "1 GiB to 8 GiB"},
       {"ll_proxy", "alcf-polaris-nccl2.18-n2-env4-all_gather", "256 KiB and 512 KiB"},
       {"ll_network_lines_us", "xe9680-h100-2n-all_reduce", "8 KiB to 32 KiB"},
       {"ll128 and Simple of Ampere, 2 GPUs", "a100-nv12-2gpu-all_reduce", "1 to 16 MiB"},

@@ -46,6 +46,9 @@ struct NcclMeasured {
   /// Times a rank's own part goes through GPU memory without a transfer beside it: the step of a
   /// Simple ring that ends the reduction reads two operands and writes the result.
   double memory_passes = 3;
+  /// us that trees of LL and LL128 take to start: NCCL's from 2.18 on, which counted less before.
+  double tree_ll_base_us = 6.8;
+  double tree_ll128_base_us = 14;
   /// us of a Simple tree's hop over NVLink, PCIe and the network, without the chunk that passes it:
   /// NCCL 2.18 and 2.25 on (src/graph/tuning.cc). Before and between NCCL counts 28, "a 256kB
   /// chunk", whatever the chunk.
@@ -59,25 +62,23 @@ struct NcclMeasured {
   /// is not counted.
   double length_messages = 1;
   /// Further latencies of the network, beyond InfiniBand's, that an NVLSTree waits for in each hop.
-  double nvls_tree_latencies = 3.4;
+  double nvls_tree_latencies = 2.1;
 };
 inline constexpr NcclMeasured nccl_measured{};
 
 /// What depends on the generation of the GPUs. Times are the us that rings over NVLink inside one
 /// machine take to start and for each hop; NCCL's own numbers are one for all GPUs.
 struct NcclGeneration {
-  double ll_base = 6.6;  ///< NCCL's from 2.18 on (NcclConstants::ring_base)
-  double ll_hop = 0.81;
+  double ll_base = 6.6;    ///< NCCL's from 2.18 on (NcclConstants::ring_base)
+  double ll_hop = 0.81;    ///< of trees over machines too
   double ll_lines = 0.82;  ///< as ll_network_lines_us; of trees over machines too
   double ll128_base = 14;  ///< NCCL's from 2.18 on, as the hop
   double ll128_hop = 1.9;
   double simple_base = 15.5;
   double simple_hop = 3.4;  ///< NCCL's
-  /// Of the bandwidth of NVLinks into NVSwitches that reduce: what an NVLSTree gets of it (NCCL
-  /// v2.28.9, src/graph/tuning.cc, nvlsEfficiency), and what NVLS does.
-  double nvls_tree_link = 0.85;
-  double nvls_link = 0.89;
-  double nvls_base = 17.5;  ///< to start
+  double nvls_link = 0.89;  ///< of the bandwidth of NVLinks into NVSwitches that reduce
+  double nvls_tree_link = 0.825;
+  double nvls_base = 17.5;  ///< to start, inside a machine
   double nvls_loop = 5;     ///< for each loop over the chunks under way: all ranks wait for all
   int nvls_channels = 16;   ///< inside a machine (src/transport/nvls.cc, NVLS_NCHANNELS_*)
   int nvls_tree_channels = 16;
@@ -90,7 +91,6 @@ inline constexpr std::array<NcclGeneration, 4> nccl_generations = {{
     {.ll_hop = 0.46, .ll_lines = 0.42},
     {.ll_hop = 0.9,
      .ll_lines = 0.72,
-     .nvls_tree_link = 0.74,
      .nvls_link = 0.94,
      .nvls_base = 27,
      .nvls_loop = 10,

@@ -18,6 +18,7 @@ using namespace test;
 using namespace literals;  // NOLINT(google-build-using-namespace): our own units
 using Names = std::vector<std::string>;
 
+const NcclGpu a100{80, 1555_GBps};
 const NcclGpu h100{90, 3350_GBps};
 
 std::shared_ptr<const Cluster> nvswitched(int nodes) {
@@ -176,7 +177,7 @@ TEST_CASE("NVLS with one channel is refused", "[cost][nccl]") {
 }
 
 TEST_CASE("A broadcast passes a network hop for each further machine", "[cost][nccl]") {
-  // LL: 2.7 us a network hop, 0.6 us each of 7 more NVLink hops (NCCL v2.28.9, tuning.cc).
+  // LL: 2.7 us a network hop (NCCL v2.28.9, tuning.cc), 7 more NVLink hops as measured.
   const auto small = [&](int nodes) {
     const auto cluster = dgx1v(nodes);
     NcclOptions wanted = nccl_options({2, 28}, v100);
@@ -185,8 +186,24 @@ TEST_CASE("A broadcast passes a network hop for each further machine", "[cost][n
     const auto patterns = library.plan(CollectiveKind::broadcast, packed_placement(*cluster, 8));
     return library.choose(patterns, Bytes{8}).cost.alone.value().count();
   };
-  const double hop = 2.7e-6 + 7 * 0.6e-6;
+  const double hop = (2.7 + 7 * nccl_generations.front().ll_hop) * 1e-6;
   CHECK(small(16) - small(8) == Approx(8 * hop).epsilon(0.05));
+}
+
+TEST_CASE("AWS's plug-in asks for Simple before Hopper, from NCCL 2.12 on", "[cost][nccl]") {
+  const auto cluster = test::host_cluster(2, PortSpec{"efa_100g", "efa", 10_GBps, 12_us});
+  const Placement ranks = packed_placement(*cluster, 1);
+  const auto small = [&](NcclOptions options) {
+    const NcclLibrary library(cluster, options);
+    return library.choose(library.plan(CollectiveKind::all_reduce, ranks), Bytes{1024})
+        .cost.protocol;
+  };
+  CHECK(small(nccl_options({2, 12}, a100)) == "simple");
+  CHECK(small(nccl_options({2, 11}, a100)) == "ll");
+  CHECK(small(nccl_options({2, 28}, h100)) == "ll");
+  NcclOptions named = nccl_options({2, 28}, a100);
+  named.protocols = {NcclProtocol::ll};
+  CHECK(small(named) == "ll");
 }
 
 TEST_CASE("Half of the channels have half of the bandwidth", "[cost][nccl]") {
