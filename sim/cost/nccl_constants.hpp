@@ -102,8 +102,9 @@ struct NcclConstants {
   /// ncclSocketTest). NCCL's own model does not count it.
   bool sends_lengths_ahead = true;
   /// The host's time for a launch grows with the kernel's channels: until 2.11 it writes each
-  /// channel's work into a queue of that channel (src/enqueue.cc, getNextOp); tables of 2.18.3 and
-  /// 2.19.3 grow alike, one of 2.22.3 does not (nccl_fits).
+  /// channel's work into a queue of that channel (src/enqueue.cc, getNextOp); a table of 2.19.3
+  /// grows alike (a100-printed2.19-1n of collectives.yaml), one of 2.22.3 does not
+  /// (odissei-h100-1n).
   bool queues_by_channel = true;
   /// A rank's network thread serves its sockets itself, sends and receives, where one connection is
   /// opened (src/transport/net_socket.cc, autoNt = 0); before, each connection had a thread.

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "sim/cost/nccl_messages.hpp"
+#include "sim/cost/nccl_nvls.hpp"
 
 namespace gradwire {
 namespace {
@@ -24,17 +25,11 @@ bool is_lone(const NcclSystem& system) {
   return system.ranks == system.machines;
 }
 
-const NcclGeneration& generation_of(const NcclFacts& facts) {
-  constexpr std::array<int, 3> generations = {80, hopper_capability, 100};
-  const auto* const later = std::ranges::upper_bound(generations, facts.capability_min);
-  return nccl_generations.at(static_cast<std::size_t>(later - generations.begin()));
-}
-
 /// What hops over NVLink take in NCCL's tables.
 void set_nvlink_hops(NcclConstants& result, const NcclSystem& system, const NcclFacts& facts) {
   for (auto* hops : {&result.tree_hop, &result.ring_hop}) {
     double& hop = (*hops)[hop_nvlink][ll_index];
-    hop = std::max(hop, generation_of(facts).ll_hop / result.ll_local_factor);
+    hop = std::max(hop, nccl_generation(facts.capability_min).ll_hop / result.ll_local_factor);
   }
   if (system.machines > 1) {
     if (facts.capability_min >= hopper_capability) return;
@@ -43,7 +38,7 @@ void set_nvlink_hops(NcclConstants& result, const NcclSystem& system, const Nccl
     return;
   }
   if (system.local != hop_nvlink) return;
-  const NcclGeneration& times = generation_of(facts);
+  const NcclGeneration& times = nccl_generation(facts.capability_min);
   result.ring_base = {times.ll_base, times.ll128_base, times.simple_base};
   result.ring_hop[hop_nvlink] = {times.ll_hop, times.ll128_hop, times.simple_hop};
 }
@@ -112,46 +107,13 @@ int levels(const NcclSystem& system) {
   return static_cast<int>(std::bit_width(static_cast<unsigned>(system.machines - 1)));
 }
 
-bool is_nvls(NcclAlgorithm algorithm) {
-  return algorithm == NcclAlgorithm::nvls || algorithm == NcclAlgorithm::nvls_tree;
-}
-
-/// Bytes of the size that are under way at once in an NVLS or NVLSTree: a chunk on each channel and
-/// head (v2.28, src/enqueue.cc, calcCollChunking; NCCL_NVLS_CHUNKSIZE, in a tree over four machines
-/// or more NVLSTREE_MAX_CHUNKSIZE).
-double nvls_chunks(const NcclSystem& system, const NcclFacts& facts, double bytes) {
-  struct Cut {
-    double rounds;  ///< fewer than so many of all chunks under way cut
-    double chunk;   ///< down to this
-  };
-  constexpr double kib = 1024;
-  constexpr std::array<Cut, 3> switches = {{{64, 64 * kib}, {8, 32 * kib}, {2, 16 * kib}}};
-  constexpr std::array<Cut, 2> tree = {{{4, 64 * kib}, {1, 32 * kib}}};
-  const NcclGeneration& generation = generation_of(facts);
-  const int channels =
-      system.machines > 1 ? generation.nvls_tree_channels : generation.nvls_channels;
-  const double at_once = static_cast<double>(channels) * system.ranks / system.machines;
-  double chunk = (system.machines < 4 ? 128 : 64) * kib;
-  const auto cut = [&](const Cut& by) {
-    if (bytes < by.rounds * at_once * chunk) chunk = std::min(chunk, by.chunk);
-  };
-  system.machines > 1 ? std::ranges::for_each(tree, cut) : std::ranges::for_each(switches, cut);
-  return std::min(bytes, at_once * chunk);
-}
-
 /// us for all bytes, where the pattern's own loads say it: no model of NCCL's is needed.
 double bytes_on_links(const NcclSystem& system, const NcclQuestion& question,
                       const NcclFacts& facts) {
-  const auto bytes = static_cast<double>(question.bytes);
-  const NcclGeneration& generation = generation_of(facts);
-  const double links = bytes * other_per_byte(facts).count() * us_per_second;
-  double nvlinks = bytes * facts.nvlink_per_byte.count() * us_per_second;
-  if (is_nvls(question.algorithm) && bytes > 0) {
-    const bool is_tree = question.algorithm == NcclAlgorithm::nvls_tree;
-    nvlinks /= is_tree ? generation.nvls_tree_link : generation.nvls_link;
-    nvlinks += bytes / nvls_chunks(system, facts, bytes) * generation.nvls_loop;
-  }
-  return std::max(nvlinks, links);
+  const double size = static_cast<double>(question.bytes) * us_per_second;
+  const double nvlinks = is_nvls(question.algorithm) ? nccl_nvls_links(system, question, facts)
+                                                     : size * facts.nvlink_per_byte.count();
+  return std::max(nvlinks, size * other_per_byte(facts).count());
 }
 
 /// us for the first bytes of a broadcast or a reduction to pass a ring: n - 1 hops, where NCCL
@@ -188,7 +150,7 @@ double real_latency(const NcclConstants& constants, const NcclSystem& system,
     case NcclAlgorithm::pat:
       return pat_latency(constants, system);
     case NcclAlgorithm::nvls:
-      return generation_of(facts).nvls_base;
+      return nccl_generation(facts.capability_min).nvls_base;
     case NcclAlgorithm::tree:
       return counted +
              level(constants.tree_hop[hop_network][static_cast<std::size_t>(question.protocol)]);
@@ -229,7 +191,8 @@ double lines_latency(const NcclConstants& constants, const NcclSystem& system,
     hops_network = hops.network_steps;
     bytes /= system.ranks;
   }
-  const double local = system.local == hop_nvlink ? generation_of(facts).ll_lines : 0;
+  const double local =
+      system.local == hop_nvlink ? nccl_generation(facts.capability_min).ll_lines : 0;
   return (hops_local * local + hops_network * nccl_measured.ll_network_lines_us) *
          std::min(1.0, bytes / lines_of_all_threads);
 }
@@ -246,23 +209,6 @@ double chunk_latency(const NcclSystem& system, const NcclQuestion& question,
   const Seconds local = system.local == hop_nvlink ? facts.nvlink_per_byte : facts.pcie_per_byte;
   const Seconds network = (1 / tree_traffic(system.machines)) * other_per_byte(facts);
   return 2 * chunks * (local_hops * local + levels(system) * network).count() * us_per_second;
-}
-
-/// us that the first chunks of an NVLS or NVLSTree take to pass its stages, of which one, the
-/// slowest, is in the time for all bytes. NVLS: into the switches, through them, out of them, over
-/// the same links; NVLSTree: into and out of the switches, half the bytes each way, to be reduced
-/// and to be spread, up and down the levels.
-double fill_latency(const NcclSystem& system, const NcclQuestion& question,
-                    const NcclFacts& facts) {
-  if (!is_nvls(question.algorithm)) return 0;
-  Seconds all = 2 * facts.nvlink_per_byte;
-  if (question.algorithm == NcclAlgorithm::nvls_tree) {
-    const Seconds network = (1 / tree_traffic(system.machines)) * other_per_byte(facts);
-    const Seconds local = 0.5 * facts.nvlink_per_byte;
-    all = 2 * levels(system) * network + 4 * local - std::max(network, local);
-  }
-  return nvls_chunks(system, facts, static_cast<double>(question.bytes)) * all.count() *
-         us_per_second;
 }
 
 /// us that NCCL counts for a Simple ring over several machines and that do not pass by themselves:
@@ -299,6 +245,12 @@ bool is_priced_by_links(NcclAlgorithm algorithm) {
 }
 
 }  // namespace
+
+const NcclGeneration& nccl_generation(int capability) {
+  constexpr std::array<int, 3> generations = {80, hopper_capability, 100};
+  const auto* const later = std::ranges::upper_bound(generations, capability);
+  return nccl_generations.at(static_cast<std::size_t>(later - generations.begin()));
+}
 
 std::span<const NcclFit> nccl_fits() {
   static constexpr std::array<NcclFit, 23> fits = {{
@@ -365,10 +317,11 @@ double nccl_measured_time(const NcclConstants& constants, const NcclSystem& syst
   }
   const int peers = peers_of(question, system.ranks);
   const double host = host_time(constants, system, question, gpus_per_process);
-  const double latency = real_latency(real, alone, question, facts) +
-                         peers * nccl_measured.peer_us + chunk_latency(system, question, facts) +
-                         fill_latency(system, question, facts) -
-                         not_waited_for(real, alone, question, moving);
+  const double latency =
+      real_latency(real, alone, question, facts) + peers * nccl_measured.peer_us +
+      chunk_latency(system, question, facts) +
+      nccl_nvls_fill(system, question, facts, levels(system), other_per_byte(facts)) -
+      not_waited_for(real, alone, question, moving);
   if (question.protocol == NcclProtocol::ll) {
     moving = std::max({moving, lines_latency(real, system, question, facts),
                        flags_time(system, question, facts)});

@@ -98,6 +98,9 @@ inline constexpr std::array<NcclGeneration, 4> nccl_generations = {{
      .nvls_tree_channels = 32},
 }};
 
+/// @param capability  compute capability x 10.
+[[nodiscard]] const NcclGeneration& nccl_generation(int capability);
+
 [[nodiscard]] std::span<const NcclFit> nccl_fits();
 
 /// us: what a run takes on links that nobody else uses, `facts` of the pattern that is run.
