@@ -119,7 +119,7 @@ MeasuredCollective read_table(YamlMap& map, bool choices) {
   if (!choices) {
     table.family = map.require<std::string>("family");
     table.parts = read_parts(map.require_map("parts"));
-    if (auto fitted = map.optional_map("fitted")) table.fitted = read_fitted(*fitted);
+    for (YamlMap& fitted : map.maps("fitted")) table.fitted.push_back(read_fitted(fitted));
   }
   table.series.op = collective_kind(map.require_choice("op", kinds)).value();
   table.series.ranks = map.require<int>("ranks", at_least(2));

@@ -37,7 +37,7 @@ struct MeasuredCollective {
   std::string missing;  ///< the mechanism that is thought to be missing, "" when none is named
   std::map<std::string, MeasurementRole> parts;  ///< "a" to "e" -> role; empty for choices
   /// Sizes of part "a" that a constant of the library's model was fitted to: first, last.
-  std::optional<std::pair<Bytes, Bytes>> fitted;
+  std::vector<std::pair<Bytes, Bytes>> fitted;
   MeasuredSeries series;
   std::vector<double> spreads;  ///< of repeats, relative, one a row; 0 where there are none
   std::shared_ptr<const Cluster> cluster;

@@ -204,8 +204,10 @@ NcclLibrary::Known NcclLibrary::learn(const Pattern& pattern) const {
                         : pattern.channels;
   const double rate = bus / system.channels;
   system.bus = system.channels * planned_speed(rate, speeds_for(facts.capability_min, is_across));
-  if (options_.channels_max && *options_.channels_max < system.channels) {
-    known.channel_share = static_cast<double>(*options_.channels_max) / system.channels;
+  const int laid = pattern.algorithm == "nvls" ? nccl_generation(facts.capability_min).nvls_channels
+                                               : system.channels;
+  if (options_.channels_max && *options_.channels_max < laid) {
+    known.channel_share = static_cast<double>(*options_.channels_max) / laid;
     system.bus *= known.channel_share;
     system.channels = *options_.channels_max;
   }
@@ -228,9 +230,10 @@ bool NcclLibrary::allows(const NcclFacts& facts, NcclProtocol protocol) const {
   if (!contains(options_.protocols, protocol)) return false;
   // AWS's plug-in sets NCCL_PROTO=simple, unless it is set, where a port may reorder what it writes
   // (aws/aws-ofi-nccl, src/platform-aws.c, force_proto_simple: p3dn, p4d, p4de and all it does not
-  // know; printed with 1.5.0 and NCCL 2.12.7). Two p3dn of 2019 (2.4.8) took LL.
+  // know; printed with 1.5.0 and NCCL 2.12.7). Two p3dn of 2019 (2.4.8) took LL. For collectives
+  // inside one machine it is not counted here.
   constexpr int first_with_plugin = 12;
-  const bool is_set = options_.protocols.size() < nccl_protocols.size();
+  const bool is_set = options_.forces_ll128 || options_.protocols.size() < nccl_protocols.size();
   if (facts.is_efa && facts.capability_min < hopper && !is_set &&
       options_.version.minor >= first_with_plugin) {
     return protocol == NcclProtocol::simple;

@@ -25,11 +25,12 @@ bool is_lone(const NcclSystem& system) {
   return system.ranks == system.machines;
 }
 
-/// What hops over NVLink take in NCCL's tables.
+/// Puts what rings over NVLink take into NCCL's tables, and LL's hop into those of trees.
 void set_nvlink_hops(NcclConstants& result, const NcclSystem& system, const NcclFacts& facts) {
+  const NcclGeneration& times = nccl_generation(facts.capability_min);
   for (auto* hops : {&result.tree_hop, &result.ring_hop}) {
     double& hop = (*hops)[hop_nvlink][ll_index];
-    hop = std::max(hop, nccl_generation(facts.capability_min).ll_hop / result.ll_local_factor);
+    hop = std::max(hop, times.ll_hop);
   }
   if (system.machines > 1) {
     if (facts.capability_min >= hopper_capability) return;
@@ -38,14 +39,13 @@ void set_nvlink_hops(NcclConstants& result, const NcclSystem& system, const Nccl
     return;
   }
   if (system.local != hop_nvlink) return;
-  const NcclGeneration& times = nccl_generation(facts.capability_min);
   result.ring_base = {times.ll_base, times.ll128_base, times.simple_base};
   result.ring_hop[hop_nvlink] = {times.ll_hop, times.ll128_hop, times.simple_hop};
 }
 
 /// The model's constants, with what runs reach in their place.
 NcclConstants reached(const NcclConstants& constants, const NcclSystem& system,
-                      const NcclFacts& facts) {
+                      const NcclFacts& facts, NcclAlgorithm algorithm) {
   NcclConstants result = constants;
   // Of n ranks on N machines a part passes 2 (n - 1) of a ring's links, the N between machines
   // twice each unless it began next to one. NCCL has counted 2 (N - 1) and 2 N.
@@ -64,7 +64,16 @@ NcclConstants reached(const NcclConstants& constants, const NcclSystem& system,
     }
   }
   for (auto& row : result.ring_ll128_channel) row.fill(std::numeric_limits<double>::infinity());
-  set_nvlink_hops(result, system, facts);
+  if (system.machines > 1) {
+    for (auto* hops : {&result.tree_hop, &result.ring_hop}) {
+      for (const NcclHop hop : {hop_nvlink, hop_pcie}) {
+        (*hops)[hop][ll_index] *= result.ll_local_factor;
+      }
+    }
+  }
+  result.ll_local_factor = 1;  // is in the hops
+  // Of grouped sends and receives no hop was measured.
+  if (algorithm != NcclAlgorithm::direct) set_nvlink_hops(result, system, facts);
   for (std::size_t hop = 0; hop < result.tree_hop.size(); ++hop) {
     result.tree_hop[hop][simple_index] = nccl_measured.tree_simple_hop_us[hop];
   }
@@ -116,8 +125,13 @@ double bytes_on_links(const NcclSystem& system, const NcclQuestion& question,
   return std::max(nvlinks, size * other_per_byte(facts).count());
 }
 
-/// us for the first bytes of a broadcast or a reduction to pass a ring: n - 1 hops, where NCCL
-/// counts one.
+/// A ring that the bytes of one rank pass once: n - 1 hops, where NCCL counts one.
+bool is_chain(const NcclQuestion& question) {
+  return question.algorithm == NcclAlgorithm::ring &&
+         (question.kind == CollectiveKind::broadcast || question.kind == CollectiveKind::reduce);
+}
+
+/// us for the first bytes of a broadcast or a reduction to pass a ring.
 double chain_latency(const NcclConstants& constants, const NcclSystem& system,
                      NcclProtocol protocol) {
   const auto p = static_cast<std::size_t>(protocol);
@@ -143,10 +157,7 @@ double real_latency(const NcclConstants& constants, const NcclSystem& system,
   const auto level = [&](double hop) { return 2 * not_counted * (hop + system.network_latency); };
   switch (question.algorithm) {
     case NcclAlgorithm::ring:
-      if (question.kind != CollectiveKind::broadcast && question.kind != CollectiveKind::reduce) {
-        return counted;
-      }
-      return chain_latency(constants, system, question.protocol);
+      return is_chain(question) ? chain_latency(constants, system, question.protocol) : counted;
     case NcclAlgorithm::pat:
       return pat_latency(constants, system);
     case NcclAlgorithm::nvls:
@@ -170,7 +181,7 @@ double flags_time(const NcclSystem& system, const NcclQuestion& question, const 
 }
 
 /// us that LL's hops take beyond those of a single line: each thread of a channel sends one, 8 B of
-/// data, or several after each other.
+/// data, or several after each other. Over PCIe it was not measured: 0.
 double lines_latency(const NcclConstants& constants, const NcclSystem& system,
                      const NcclQuestion& question, const NcclFacts& facts) {
   constexpr double lines_of_all_threads = 512 * 8;  // bytes of data
@@ -181,8 +192,7 @@ double lines_latency(const NcclConstants& constants, const NcclSystem& system,
   if (question.algorithm == NcclAlgorithm::tree) {
     hops_local = 2 * nccl_tree_hops(system).local;
     hops_network = 2 * levels(system);
-  } else if (question.kind == CollectiveKind::broadcast ||
-             question.kind == CollectiveKind::reduce) {
+  } else if (is_chain(question)) {
     hops_network = system.machines - 1;
     hops_local = system.ranks - 1 - hops_network;
   } else {
@@ -217,9 +227,8 @@ double chunk_latency(const NcclSystem& system, const NcclQuestion& question,
 /// @param moving  us for all bytes
 double not_waited_for(const NcclConstants& constants, const NcclSystem& system,
                       const NcclQuestion& question, double moving) {
-  const bool is_ring =
-      question.algorithm == NcclAlgorithm::ring && question.protocol == NcclProtocol::simple &&
-      question.kind != CollectiveKind::broadcast && question.kind != CollectiveKind::reduce;
+  const bool is_ring = question.algorithm == NcclAlgorithm::ring &&
+                       question.protocol == NcclProtocol::simple && !is_chain(question);
   if (!is_ring || system.machines == 1) return 0;
   const NcclRingHops hops = nccl_ring_hops(constants, system, question);
   const double others =
@@ -231,11 +240,15 @@ double not_waited_for(const NcclConstants& constants, const NcclSystem& system,
 
 /// us of the host between one call and the next.
 double host_time(const NcclConstants& constants, const NcclSystem& system,
-                 const NcclQuestion& question, int gpus_per_process) {
+                 const NcclQuestion& question, const NcclFacts& facts, int gpus_per_process) {
   const int peers = peers_of(question, system.ranks);
   double us = nccl_measured.launch_us + peers * nccl_measured.peer_host_us;
   if (constants.queues_by_channel && peers == 0) {
-    us += (nccl_channels_at_work(system, question) - 1) * nccl_measured.channel_host_us;
+    int channels = nccl_channels_at_work(system, question);
+    if (question.algorithm == NcclAlgorithm::nvls) {
+      channels = std::min(channels, nccl_generation(facts.capability_min).nvls_channels);
+    }
+    us += (channels - 1) * nccl_measured.channel_host_us;
   }
   return gpus_per_process * us;
 }
@@ -285,7 +298,7 @@ std::span<const NcclFit> nccl_fits() {
 double nccl_measured_time(const NcclConstants& constants, const NcclSystem& system,
                           const NcclQuestion& question, const NcclFacts& facts,
                           int gpus_per_process, double channel_share) {
-  const NcclConstants real = reached(constants, system, facts);
+  const NcclConstants real = reached(constants, system, facts, question.algorithm);
   NcclSystem alone = system;
   if (constants.sends_lengths_ahead) {
     alone.network_latency +=
@@ -316,7 +329,7 @@ double nccl_measured_time(const NcclConstants& constants, const NcclSystem& syst
         moving, static_cast<double>(question.bytes) * facts.proxy_per_byte.count() * us_per_second);
   }
   const int peers = peers_of(question, system.ranks);
-  const double host = host_time(constants, system, question, gpus_per_process);
+  const double host = host_time(constants, system, question, facts, gpus_per_process);
   const double latency =
       real_latency(real, alone, question, facts) + peers * nccl_measured.peer_us +
       chunk_latency(system, question, facts) +

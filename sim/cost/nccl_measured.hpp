@@ -11,7 +11,7 @@ namespace gradwire {
 
 /// Where a constant of NcclMeasured comes from.
 struct NcclFit {
-  std::string_view constant;  ///< its name below
+  std::string_view constant;  ///< its name below, with its generation, or what they are of
   std::string_view series;    ///< of results/reference/collectives.yaml
   std::string_view rows;      ///< of that series; these are not scored
 };
@@ -66,25 +66,28 @@ struct NcclMeasured {
 };
 inline constexpr NcclMeasured nccl_measured{};
 
-/// What depends on the generation of the GPUs. Times are the us that rings over NVLink inside one
-/// machine take to start and for each hop; NCCL's own numbers are one for all GPUs.
+/// What depends on the generation of the GPUs. Times are us; those of rings are what rings over
+/// NVLink inside one machine take to start and for each hop, where NCCL has one number for all
+/// GPUs.
 struct NcclGeneration {
   double ll_base = 6.6;    ///< NCCL's from 2.18 on (NcclConstants::ring_base)
-  double ll_hop = 0.81;    ///< of trees over machines too
-  double ll_lines = 0.82;  ///< as ll_network_lines_us; of trees over machines too
-  double ll128_base = 14;  ///< NCCL's from 2.18 on, as the hop
-  double ll128_hop = 1.9;
+  double ll_hop = 0.81;    ///< over several machines, rings and trees, where NCCL's is less
+  double ll_lines = 0.82;  ///< as ll_network_lines_us, for a hop over NVLink; of trees too
+  double ll128_base = 14;  ///< NCCL's from 2.18 on
+  double ll128_hop = 1.9;  ///< NCCL's
   double simple_base = 15.5;
-  double simple_hop = 3.4;  ///< NCCL's
-  double nvls_link = 0.89;  ///< of the bandwidth of NVLinks into NVSwitches that reduce
-  double nvls_tree_link = 0.825;
-  double nvls_base = 17.5;  ///< to start, inside a machine
-  double nvls_loop = 5;     ///< for each loop over the chunks under way: all ranks wait for all
-  int nvls_channels = 16;   ///< inside a machine (src/transport/nvls.cc, NVLS_NCHANNELS_*)
-  int nvls_tree_channels = 16;
+  double simple_hop = 3.4;        ///< NCCL's
+  double nvls_link = 0.89;        ///< of the NVLinks' bandwidth, where switches reduce
+  double nvls_tree_link = 0.825;  ///< the same over several machines
+  double nvls_base = 17.5;        ///< to start, inside a machine
+  double nvls_loop = 5;         ///< for each loop over the chunks under way: all ranks wait for all
+  int nvls_channels = 16;       ///< inside a machine (src/transport/nvls.cc, NVLS_NCHANNELS_*)
+  int nvls_tree_channels = 16;  ///< over several
 };
-/// Volta and before, whose LL was not measured without the host's time, and whose LL128 stands for
-/// Ampere's over several machines; Ampere; Hopper; Blackwell, whose Simple rings were not measured.
+/// Volta and before, Ampere, Hopper, Blackwell; fitted as nccl_fits() says. Borrowed, for want of
+/// measurements: Volta's LL from Ampere; Ampere's LL128 over several machines from Volta;
+/// Blackwell's Simple and NVLSTree from Hopper. All of Blackwell's rests on one table, whose
+/// version and origin are not known.
 inline constexpr std::array<NcclGeneration, 4> nccl_generations = {{
     {.ll128_base = 20, .ll128_hop = 2.8, .simple_base = 8.4},
     {.ll128_base = 24.9, .ll128_hop = 0.65, .simple_base = 24.3, .simple_hop = 4.5},
@@ -101,6 +104,7 @@ inline constexpr std::array<NcclGeneration, 4> nccl_generations = {{
 /// @param capability  compute capability x 10.
 [[nodiscard]] const NcclGeneration& nccl_generation(int capability);
 
+/// All that were fitted.
 [[nodiscard]] std::span<const NcclFit> nccl_fits();
 
 /// us: what a run takes on links that nobody else uses, `facts` of the pattern that is run.

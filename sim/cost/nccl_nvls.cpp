@@ -9,7 +9,7 @@
 namespace gradwire {
 namespace {
 
-constexpr double us_of_second = 1e6;
+constexpr double us_per_second = 1e6;
 
 /// Of fewer than `rounds` of all chunks under way, chunks are cut down to `bytes`.
 struct ChunkCut {
@@ -25,8 +25,9 @@ constexpr std::array<ChunkCut, 3> cuts_of_nvls = {{{64, 64 * kib}, {8, 32 * kib}
 constexpr std::array<ChunkCut, 2> cuts_of_tree = {{{4, 64 * kib}, {1, 32 * kib}}};
 
 /// Bytes of the size that are under way at once: a chunk on each channel and head.
-double under_way(const NcclSystem& system, const NcclFacts& facts, double size) {
-  const bool is_tree = system.machines > 1;
+double under_way(const NcclSystem& system, const NcclQuestion& question, const NcclFacts& facts) {
+  const auto size = static_cast<double>(question.bytes);
+  const bool is_tree = question.algorithm == NcclAlgorithm::nvls_tree;
   const NcclGeneration& generation = nccl_generation(facts.capability_min);
   const int channels = is_tree ? generation.nvls_tree_channels : generation.nvls_channels;
   const double chunks = static_cast<double>(channels) * system.ranks / system.machines;
@@ -47,8 +48,8 @@ double nccl_nvls_links(const NcclSystem& system, const NcclQuestion& question,
   const NcclGeneration& generation = nccl_generation(facts.capability_min);
   const bool is_tree = question.algorithm == NcclAlgorithm::nvls_tree;
   const double link = is_tree ? generation.nvls_tree_link : generation.nvls_link;
-  return size * facts.nvlink_per_byte.count() * us_of_second / link +
-         size / under_way(system, facts, size) * generation.nvls_loop;
+  return size * facts.nvlink_per_byte.count() * us_per_second / link +
+         size / under_way(system, question, facts) * generation.nvls_loop;
 }
 
 double nccl_nvls_fill(const NcclSystem& system, const NcclQuestion& question,
@@ -60,7 +61,7 @@ double nccl_nvls_fill(const NcclSystem& system, const NcclQuestion& question,
     const Seconds stage = 0.5 * facts.nvlink_per_byte;
     all = 2 * levels * hop + 4 * stage - std::max(hop, stage);
   }
-  return under_way(system, facts, static_cast<double>(question.bytes)) * all.count() * us_of_second;
+  return under_way(system, question, facts) * all.count() * us_per_second;
 }
 
 }  // namespace gradwire

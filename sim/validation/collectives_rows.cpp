@@ -87,12 +87,14 @@ std::vector<Row> with_predictions(std::vector<Row> rows, std::span<const HeldOut
 std::vector<Row> rows_alone(const MeasuredCollective& table, const std::string& part) {
   std::vector<Row> rows = blank_rows(table, part, role_in(table, part));
   predict_alone(table, Times::run, rows);
-  for (std::size_t i = 0; i < rows.size() && table.fitted; ++i) {
+  if (table.parts.at(part) != MeasurementRole::show) give_limits(table, part, rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
     const Bytes size = table.series.rows[i].size;
-    const bool is_fitted = size >= table.fitted->first && size <= table.fitted->second;
+    const bool is_fitted = std::ranges::any_of(table.fitted, [&](const auto& sizes) {
+      return size >= sizes.first && size <= sizes.second;
+    });
     if (is_fitted) rows[i].role = config::name_of(MeasurementRole::calibrate);
   }
-  give_limits(table, part, rows);
   return rows;
 }
 

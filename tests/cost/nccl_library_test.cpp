@@ -202,6 +202,9 @@ TEST_CASE("AWS's plug-in asks for Simple before Hopper, from NCCL 2.12 on", "[co
   CHECK(small(nccl_options({2, 11}, a100)) == "ll");
   CHECK(small(nccl_options({2, 28}, h100)) == "ll");
   NcclOptions named = nccl_options({2, 28}, a100);
+  named.forces_ll128 = true;  // all three by name
+  CHECK(small(named) == "ll");
+  named = nccl_options({2, 28}, a100);
   named.protocols = {NcclProtocol::ll};
   CHECK(small(named) == "ll");
 }
@@ -223,6 +226,18 @@ TEST_CASE("Half of the channels have half of the bandwidth", "[cost][nccl]") {
   wanted.channels_max.reset();
   wanted.channels_min = 12;
   CHECK(alone(NcclLibrary(cluster, wanted), ranks, 256_MiB) == all);
+}
+
+TEST_CASE("NVLS has the channels of its generation to lose", "[cost][nccl]") {
+  const auto cluster = nvswitched(1);
+  const Placement ranks = packed_placement(*cluster, 8);
+  NcclOptions wanted = nccl_options({2, 28}, h100);
+  wanted.algorithms = {NcclAlgorithm::nvls};
+  const Seconds all = alone(NcclLibrary(cluster, wanted), ranks, 256_MiB);
+  wanted.channels_max = nccl_generations[2].nvls_channels;
+  CHECK(alone(NcclLibrary(cluster, wanted), ranks, 256_MiB) == all);
+  wanted.channels_max = nccl_generations[2].nvls_channels / 2;
+  CHECK(alone(NcclLibrary(cluster, wanted), ranks, 256_MiB).count() > 1.8 * all.count());
 }
 
 TEST_CASE("One process launches on its GPUs one after the other", "[cost][nccl]") {

@@ -103,6 +103,12 @@ TEST_CASE("A rank's proxy looks at the flags of all LL that it sends", "[cost][n
   CHECK(at(tree, mib) - at(tree, 0) == Approx(all / 2));
 }
 
+TEST_CASE("Sends and receives in a group start as NCCL's rings do", "[cost][nccl]") {
+  // NCCL v2.28.9, src/graph/tuning.cc: 8.4 us and 3.4 for a hop over NVLink.
+  const NcclQuestion pairs{CollectiveKind::send_recv, NcclAlgorithm::direct, simple, 0};
+  CHECK(us(1, 80, pairs, fast) == Approx(8.4 + 3.4 + nccl_measured.peer_us));
+}
+
 TEST_CASE("Rings over NVLink start and hop as measured on each generation", "[cost][nccl]") {
   for (const auto& [capability, index] : {std::pair{70, 0}, {80, 1}, {86, 1}, {90, 2}, {100, 3}}) {
     const NcclGeneration& times = nccl_generations.at(static_cast<std::size_t>(index));
