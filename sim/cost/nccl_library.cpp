@@ -217,6 +217,7 @@ NcclLibrary::Known NcclLibrary::learn(const Pattern& pattern) const {
   known.planned = system;
   known.planned.network_latency =
       constants_.asks_for_latency ? facts.stated_latency.count() * 1e6 : 0;
+  system.channels = std::min(laid, options_.channels_max.value_or(laid));  // what runs
   return known;
 }
 

@@ -234,9 +234,13 @@ TEST_CASE("NVLS has the channels of its generation to lose", "[cost][nccl]") {
   NcclOptions wanted = nccl_options({2, 28}, h100);
   wanted.algorithms = {NcclAlgorithm::nvls};
   const Seconds all = alone(NcclLibrary(cluster, wanted), ranks, 256_MiB);
-  wanted.channels_max = nccl_generations[2].nvls_channels;
+  const int channels = nccl_generations[2].nvls_channels;
+  const NcclLibrary library(cluster, wanted);
+  const auto patterns = library.plan(CollectiveKind::all_reduce, ranks);
+  CHECK(library.choose(patterns, 256_MiB).cost.kernel.blocks == channels);
+  wanted.channels_max = channels;
   CHECK(alone(NcclLibrary(cluster, wanted), ranks, 256_MiB) == all);
-  wanted.channels_max = nccl_generations[2].nvls_channels / 2;
+  wanted.channels_max = channels / 2;
   CHECK(alone(NcclLibrary(cluster, wanted), ranks, 256_MiB).count() > 1.8 * all.count());
 }
 
