@@ -51,27 +51,38 @@ std::vector<WireKind> make_kinds() {
 }
 
 /// Lanes and PCIe generation from NVIDIA's data sheets; a longer name stands before its beginning.
-const std::array<GpuWires, 22>& gpu_table() {
-  static const std::array<GpuWires, 22> table = {{
+const std::array<GpuWires, 33>& gpu_table() {
+  static const std::array<GpuWires, 33> table = {{
       {"k80", "", 0, "pcie3", 37},
       {"p100-sxm2", "nvlink1", 4, "pcie3", 60},
       {"p100", "", 0, "pcie3", 60},
+      {"gtx1080ti", "", 0, "pcie3", 61},
+      {"titanxp", "", 0, "pcie3", 61},
       {"v100-pcie", "", 0, "pcie3", 70},
       {"v100", "nvlink2", 6, "pcie3", 70},
       {"titan-v", "", 0, "pcie3", 70},
       {"t4", "", 0, "pcie3", 75},
       {"rtx2080ti", "nvlink2", 2, "pcie3", 75},
+      {"titan-rtx", "nvlink2", 2, "pcie3", 75},
       {"rtx3090", "nvlink3_sm86", 4, "pcie4", 86},
       {"a6000", "nvlink3_sm86", 4, "pcie4", 86},
       {"a100", "nvlink3", 12, "pcie4", 80},
       {"a800", "nvlink3", 8, "pcie4", 80},
+      {"a30", "nvlink3", 4, "pcie4", 80},
+      {"a40", "nvlink3_sm86", 4, "pcie4", 86},
       {"a10", "", 0, "pcie4", 86},
       {"l20", "", 0, "pcie4", 89},
       {"l40", "", 0, "pcie4", 89},
+      {"l4", "", 0, "pcie4", 89},
       {"rtx4090", "", 0, "pcie4", 89},
+      {"rtx6000-ada", "", 0, "pcie4", 89},
+      {"h100-pcie", "nvlink4", 12, "pcie5", 90},
+      {"h100-nvl", "nvlink4", 12, "pcie5", 90},
       {"h100", "nvlink4", 18, "pcie5", 90},
       {"h200", "nvlink4", 18, "pcie5", 90},
       {"h800", "nvlink4", 8, "pcie5", 90},
+      {"h20", "nvlink4", 18, "pcie5", 90},
+      {"gh200", "nvlink4", 18, "pcie5", 90},
       {"b200", "nvlink5", 18, "pcie5", 100},
       {"gb10", "", 0, "pcie5", 121},
       {"rtx-pro-6000", "", 0, "pcie5", 120},

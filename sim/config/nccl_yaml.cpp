@@ -165,9 +165,10 @@ NcclGpus gpus_of(const Cluster& cluster, std::vector<Warning>& warnings) {
           node.resources(), [](const auto& resource) { return resource.kind == LinkKind::nvlink; });
       if (wires == nullptr && !model.empty() && has_nvlink) {
         warnings.push_back(
-            {"unknown-gpu", fmt::format("GPU model '{}' of node '{}' is not known: NCCL is priced "
-                                        "as on Volta without LL128 and NVLS",
-                                        model, node.name)});
+            {"unknown-gpu",
+             fmt::format("GPU model '{}' of node '{}' is not known: NCCL is priced "
+                         "as on Volta without LL128 and NVLS{}",
+                         model, node.name, suggestion(model, data_names(DataKind::gpu)))});
       }
     }
   }
