@@ -37,6 +37,7 @@ struct Sheet {
 
 const std::vector<Sheet>& sheets() {
   static const std::vector<Sheet> all = {
+      {"alps", "gh200-96gb", 4, 18, 0, "slingshot_11", 4, 48},
       {"dgx1_p100", "p100-sxm2-16gb", 8, 4, 0, "ib_edr", 4, 12},
       {"dgx1v", "v100-sxm2", 8, 6, 0, "ib_edr", 4, 12},
       {"dgx2", "v100-sxm3-32gb", 16, 6, 1, "ib_edr", 8, 12},
@@ -48,8 +49,12 @@ const std::vector<Sheet>& sheets() {
       {"hgx_h200", "h200-sxm5-141gb", 8, 18, 1, "ib_ndr", 8, 48},
       {"host_1gpu", "rtx2080ti", 1, 0, 0, "eth_10g", 1, 12},
       {"host_1x_k80", "k80", 1, 0, 0, "eth_10g", 1, 12},
+      {"juwels_booster", "a100-sxm4-40gb", 4, 12, 0, "ib_hdr", 4, 24},
+      {"ndv2", "v100-sxm2-32gb", 8, 6, 0, "ib_edr", 1, 12},
+      {"p3_16xlarge", "v100-sxm2-16gb", 8, 6, 0, "eth_25g", 1, 12},
       {"p3dn", "v100-sxm2-32gb", 8, 6, 0, "ena_100g", 1, 12},
       {"p4d", "a100-sxm4-40gb", 8, 12, 1, "efa_100g", 4, 12},
+      {"p4de", "a100-sxm4-80gb", 8, 12, 1, "efa_100g", 4, 12},
       {"p5", "h100-sxm5-80gb", 8, 18, 1, "efa_100g", 32, 48},
       {"pcie3_4x_2080ti", "rtx2080ti", 4, 0, 0, "eth_10g", 1, 12},
       {"pcie3_4x_p100", "p100-pcie-16gb", 4, 0, 0, "eth_25g", 1, 12},
@@ -60,6 +65,7 @@ const std::vector<Sheet>& sheets() {
       {"pcie4_2x_rtx3090", "rtx3090", 2, 4, 0, "", 0, 24},
       {"pcie4_4x_l40", "l40", 4, 0, 0, "roce_100g", 2, 24},
       {"pcie4_8x_rtx3090", "rtx3090", 8, 0, 0, "ib_fdr", 1, 24},
+      {"perlmutter", "a100-sxm4-40gb", 4, 12, 0, "slingshot_11", 4, 24},
       {"polaris", "a100-sxm4-40gb", 4, 12, 0, "roce_100g", 2, 24},
   };
   return all;
@@ -97,8 +103,9 @@ TEST_CASE("no shipped node is without its data sheet", "[nodes]") {
 
 TEST_CASE("nodes made from our fixtures are what the importers make of them", "[nodes]") {
   const auto from_matrix = [](const std::string& name, const std::string& gpu,
-                              const std::string& nic, const std::string& cpu = "skylake") {
-    const std::string file = name + ".txt";
+                              const std::string& nic, const std::string& cpu = "skylake",
+                              const std::string& machine = "") {
+    const std::string file = (machine.empty() ? name : machine) + ".txt";
     return import_smi_topo(test::read_text(test::fixture(file)), file,
                            {.name = name,
                             .gpu = gpu,
@@ -113,6 +120,11 @@ TEST_CASE("nodes made from our fixtures are what the importers make of them", "[
   };
   check("dgx2", from_matrix("dgx2", "v100-sxm3-32gb", "ib_edr"));
   check("p3dn", from_matrix("p3dn", "v100-sxm2-32gb", "ena_100g"));
+  check("p3_16xlarge", from_matrix("p3_16xlarge", "v100-sxm2-16gb", "eth_25g", "skylake", "p3dn"));
+  check("ndv2", from_matrix("ndv2", "v100-sxm2-32gb", "ib_edr", "skylake", "p3dn"));
+  check("perlmutter", from_matrix("perlmutter", "a100-sxm4-40gb", "slingshot_11", "amd"));
+  check("juwels_booster", from_matrix("juwels_booster", "a100-sxm4-40gb", "ib_hdr", "amd"));
+  check("alps", from_matrix("alps", "gh200-96gb", "slingshot_11", "arm"));
   check("hgx_h100_4gpu",
         from_matrix("hgx_h100_4gpu", "h100-sxm5-80gb", "ib_ndr", "sapphire_rapids"));
   check("host_1gpu", from_matrix("host_1gpu", "rtx2080ti", "eth_10g"));
@@ -126,13 +138,18 @@ TEST_CASE("nodes made from our fixtures are what the importers make of them", "[
   check("pcie3_8x_2080ti", from_matrix("pcie3_8x_2080ti", "rtx2080ti", "eth_25g"));
   check("pcie4_2x_rtx3090", from_matrix("pcie4_2x_rtx3090", "rtx3090", "", "amd"));
   check("dgx1_p100", from_matrix("dgx1_p100", "p100-sxm2-16gb", "ib_edr", "broadwell"));
-  for (const std::string name : {"p4d", "p5"}) {
+  const auto from_xml = [](const std::string& name, const std::string& gpu,
+                           const std::string& machine) {
     NcclTopoOptions options;
     options.name = name;
+    options.gpu = gpu;
     options.nic = "efa_100g";
     options.source = shipped(name).source;
-    check(name, import_nccl_topo(test::read_text(test::fixture(name + ".xml")), name, options));
-  }
+    return import_nccl_topo(test::read_text(test::fixture(machine + ".xml")), machine, options);
+  };
+  check("p4d", from_xml("p4d", "", "p4d"));
+  check("p4de", from_xml("p4de", "a100-sxm4-80gb", "p4d"));
+  check("p5", from_xml("p5", "", "p5"));
 }
 
 /// Every port of two such machines is used by as many rings in each direction as any other.
