@@ -56,6 +56,8 @@ std::span<const SeriesEntry> series_catalogue() {
        [](const Predict& predict) { return open_training("blind", predict); }},
       {"blind2", "a second blind test: accumulation, GPT-2, servers, bucket sizes", "",
        [](const Predict& predict) { return open_training("blind2", predict); }},
+      {"blind3", "a third blind test: PCIe machines, Horovod over TCP and MPI, DDP by release", "",
+       [](const Predict& predict) { return open_training("blind3", predict); }},
       {"alcf_r50", "DDP on two nodes of 4 A100, Slingshot and TCP", training_page,
        [](const Predict& predict) { return open_training("alcf_r50", predict); }},
   };
