@@ -29,8 +29,8 @@ class Engine {
   virtual void at(Seconds when, Action action, int priority = 0) = 0;
   virtual Network& network() = 0;
   /// Runs until no event is left and nothing is in flight.
-  /// @throws whatever an action throws. What was in flight is dropped then, and the engine is good
-  ///         for nothing but to be destroyed; another one can be made.
+  /// @throws TooManyFlows (transport.hpp); whatever an action throws. What was in flight is dropped
+  ///         then, and the engine is good for nothing but to be destroyed; another one can be made.
   virtual void run(const Network::OnDone& on_done) = 0;
 };
 

@@ -17,8 +17,6 @@
 #include <string>
 #include <utility>
 
-#include "sim/core/error.hpp"
-
 namespace gradwire {
 namespace {
 
@@ -193,9 +191,8 @@ std::uint32_t SimGridTransport::take_lane(std::uint32_t column) {
     return lane;
   }
   if (lanes_bound_ == lanes_.size()) {
-    throw SimulationError("more than " + std::to_string(lanes_.size()) + " flows at once over " +
-                          std::to_string(problem_.columns.size()) +
-                          " classes; let fewer collectives run at the same time");
+    throw TooManyFlows("more than " + std::to_string(lanes_.size()) + " flows at once over " +
+                       std::to_string(problem_.columns.size()) + " classes");
   }
   FlowLane& lane = lanes_[lanes_bound_];
   std::vector<sg4::LinkInRoute> route{sg4::LinkInRoute(lane.cap)};

@@ -10,7 +10,7 @@ namespace gradwire {
 ///
 /// SimGrid keeps global state: one at a time, one after the other in a process. Few of them: 3.32
 /// registers its callbacks anew for each, so that each slows the flows of all later ones by 30 ns.
-/// @throws SimulationError, from start(), when far more flows are in flight at once than there are
+/// @throws TooManyFlows, from start(), when far more flows are in flight at once than there are
 /// columns (see lanes_per_column in the .cpp).
 [[nodiscard]] std::unique_ptr<Transport> make_simgrid_transport(FlowProblem problem);
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "sim/core/error.hpp"
 #include "sim/core/units.hpp"
 
 namespace gradwire {
@@ -20,6 +21,13 @@ struct RowUse {
 struct FlowProblem {
   std::vector<double> capacity;  ///< row -> bytes per second
   std::vector<std::vector<RowUse>> columns;
+};
+
+/// Far more flows were in flight at once than SimGrid's transport has lanes for. The same run with
+/// EngineOptions::slack 0 goes through, as exactly.
+class TooManyFlows : public SimulationError {
+ public:
+  using SimulationError::SimulationError;
 };
 
 /// Moves flows through shared rows. At any time the rates are max-min fair: as large as possible,

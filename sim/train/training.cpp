@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/core/statistics.hpp"
+#include "sim/engine/transport.hpp"
 #include "sim/train/jitter.hpp"
 #include "sim/train/thinning.hpp"
 #include "sim/train/training_run.hpp"
@@ -32,9 +33,7 @@ RunResult run_apart(const Job& job, const JobView& view, std::vector<MemberGroup
   return TrainingRun(job, std::move(strategy), std::move(members)).run();
 }
 
-}  // namespace
-
-RunResult simulate(const Job& job) {
+RunResult simulate_once(const Job& job) {
   const JobView view = job_view(job);
   auto strategy = job.make_strategy(view);
   const int world_size = static_cast<int>(job.placement.size());
@@ -45,6 +44,18 @@ RunResult simulate(const Job& job) {
   if (world_size <= job.independent_workers_max) return run_apart(job, view, std::move(members));
   const Thinning thinning(job, strategy->exchanges());
   return thinning.of_all(run_apart(thinning.job(), thinning.view(), thinning.chosen(members)));
+}
+
+}  // namespace
+
+RunResult simulate(const Job& job) {
+  try {
+    return simulate_once(job);
+  } catch (const TooManyFlows&) {
+    Job exact = job;
+    exact.engine.slack = 0;
+    return simulate_once(exact);
+  }
 }
 
 }  // namespace gradwire

@@ -137,3 +137,18 @@ TEST_CASE("toy timeline: kungfu_pair_averaging", "[timeline][kungfu]") {
     check_each(ToyTraining(2).run(make<KungfuPairAveraging>(options)), 48);
   }
 }
+
+TEST_CASE("A job with more flows at once than SimGrid's transport has lanes for runs all the same",
+          "[training][kungfu]") {
+  // 1 MB is 1000 parts, all under way at once.
+  KungfuSessionOptions session = star();
+  session.part = Bytes{1000};
+  session.window = 1000;
+  session.operations = 1000;
+  auto toy = ToyTraining::networked(1, 2, one_ms_a_mb);
+  const StrategyFactory strategy = cpu(session, 0);
+  const auto library = toy.library();
+  const RunResult chosen = simulate(toy.job(strategy, library));
+  toy.engine.slack = 0;
+  CHECK(chosen.iteration_s == simulate(toy.job(strategy, library)).iteration_s);
+}
