@@ -64,9 +64,9 @@ PortSpec tcp_port(std::string name, BytesPerSecond payload, Seconds end) {
           .gpudirect = false};
 }
 
-/// Ethernet that one connection cannot fill.
-PortSpec wide_tcp_port(std::string name, BytesPerSecond payload) {
-  PortSpec port = tcp_port(std::move(name), payload, tcp_end);
+/// Ethernet, of which one connection, and so one thread of NCCL, carries so much at most.
+PortSpec ethernet_port(std::string name, BytesPerSecond payload, Seconds end = tcp_end) {
+  PortSpec port = tcp_port(std::move(name), payload, end);
   port.connection_bandwidth = tcp_connection;
   return port;
 }
@@ -100,12 +100,12 @@ std::vector<PortKind> make_kinds() {
       "; one connection carries 25 Gbit/s at most (BytePS, docs/best-practice.md)";
   const std::string edr_share = "EDR's measured share of the data rate, assumed to hold here";
   return {
-      {tcp_port("eth_1g", tcp_payload(1), tcp_end_1g), 1_Gbps, framing},
-      {tcp_port("eth_10g", tcp_payload(10), tcp_end), 10_Gbps,
-       framing + "; ddl-benchmarks' rings reach 1.15-1.22 GB/s, 92-98 %"},
-      {tcp_port("eth_25g", tcp_payload(25), tcp_end), 25_Gbps, framing + " (23.5 Gbit/s)"},
-      {wide_tcp_port("eth_40g", tcp_payload(40)), 40_Gbps, framing + connection},
-      {wide_tcp_port("eth_100g", 60_Gbps), 100_Gbps,
+      {ethernet_port("eth_1g", tcp_payload(1), tcp_end_1g), 1_Gbps, framing + connection},
+      {ethernet_port("eth_10g", tcp_payload(10)), 10_Gbps,
+       framing + "; ddl-benchmarks' rings reach 1.15-1.22 GB/s, 92-98 %" + connection},
+      {ethernet_port("eth_25g", tcp_payload(25)), 25_Gbps, framing + " (23.5 Gbit/s)" + connection},
+      {ethernet_port("eth_40g", tcp_payload(40)), 40_Gbps, framing + connection},
+      {ethernet_port("eth_100g", 60_Gbps), 100_Gbps,
        "TCP reaches 35-90 Gbit/s depending on the number of sockets; the middle, not measured "
        "here" +
            connection},
@@ -122,6 +122,8 @@ std::vector<PortKind> make_kinds() {
       {rdma_port("efa_100g", "efa", 80_Gbps, efa_port), 100_Gbps,
        "80 Gbit/s between two p3dn (NVIDIA/nccl issue 235; 50-60 among 8 to 32); 24 us for 1 KiB "
        "one way, fi_pingpong between hosts (ComputeCanada/puppet-magic_castle pull request 331)"},
+      {ena_port("ena_25g", tcp_payload(25)), 25_Gbps,
+       framing + "; connections as of ena_100g (outside a placement group 5 Gbit/s each)"},
       {ena_port("ena_100g", BytesPerSecond{4.9e9}), 100_Gbps,
        "NCCL over TCP between two p3dn: 4.7 GB/s with one GPU each (NVIDIA/nccl issue 398), 41 "
        "Gbit/s with eight "

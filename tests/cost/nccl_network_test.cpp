@@ -1,11 +1,14 @@
 #include <cmath>
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "sim/cost/nccl_measured.hpp"
 #include "tests/catch.hpp"
 #include "tests/cost/host_cluster.hpp"
 #include "tests/cost/nccl_options.hpp"
+#include "topologies/links.hpp"
 
 // What NCCL's times owe to the network, and what it knows of it when it chooses.
 
@@ -61,6 +64,22 @@ TEST_CASE("A lone GPU's thread sends and receives by turns, unless it has severa
   CHECK(a_byte({2, 4}) == Approx(1 / 3e9));  // each connection had a thread
   port.connections = 2;
   CHECK(a_byte({2, 10}) == Approx(1 / 6e9));
+}
+
+TEST_CASE("No collective takes longer over a faster Ethernet port", "[cost][nccl]") {
+  const auto seconds = [](const std::string& port, Bytes size) {
+    const auto cluster = test::host_cluster(2, find_port_kind(port)->port);
+    const NcclLibrary library(cluster, nccl_options({2, 28}, host_gpu));
+    return alone(library, packed_placement(*cluster, 1), size);
+  };
+  const std::vector<std::string> ports = {"eth_1g", "eth_10g", "eth_25g", "eth_40g", "eth_100g"};
+  for (std::int64_t bytes = 1 << 10; bytes <= 1 << 30; bytes *= 4) {
+    const Bytes size{bytes};
+    for (std::size_t i = 1; i < ports.size(); ++i) {
+      INFO(ports[i] << ", " << bytes << " B");
+      CHECK(seconds(ports[i], size) <= seconds(ports[i - 1], size));
+    }
+  }
 }
 
 TEST_CASE("Over sockets a message waits for its length, which goes ahead", "[cost][nccl]") {

@@ -92,6 +92,14 @@ TEST_CASE("an XML becomes sockets, switches, GPUs, ports and one NVSwitch", "[nc
         std::vector<std::string>{"gpu2->switch1", "switch1->efa1"});
 }
 
+TEST_CASE("a NUMA node has the kind of its processor", "[nccl_topo]") {
+  for (const auto& [file, kind] : {std::pair{"p4d.xml", "skylake"}, std::pair{"p5.xml", "amd"}}) {
+    const NodeGraph node =
+        import_nccl_topo(test::read_text(test::fixture(file)), file, options()).node;
+    CHECK(node.device(DeviceId{}).model == kind);  // numa0 is the first
+  }
+}
+
 TEST_CASE("imported XMLs come back from their YAML as the same graph", "[nccl_topo]") {
   for (const char* file : {"p4d.xml", "p5.xml"}) {
     test::check_round_trip(
@@ -128,6 +136,12 @@ TEST_CASE("a port's kind follows from class, name and speed", "[nccl_topo]") {
     return node.device(node.nics()[0]).model;
   };
   CHECK(model("0x020700", "mlx5_0", 56000) == "ib_fdr");
+  // Amazon's Ethernet adapter beside its EFA.
+  std::string ethernet = test::read_text(test::fixture("p4d.xml"));
+  ethernet.replace(ethernet.find("0xefa0"), 6, "0xec20");
+  const NodeGraph mixed = import_nccl_topo(ethernet, "t.xml", options()).node;
+  CHECK(mixed.device(mixed.nics()[0]).model == "ena_100g");
+  CHECK(mixed.device(mixed.nics()[1]).model == "efa_100g");
   CHECK(model("0x020700", "mlx5_0", 400000) == "ib_ndr");
   CHECK(model("0x020000", "mlx5_0", 100000) == "roce_100g");
   CHECK(model("0x020000", "eno1", 10000) == "eth_10g");

@@ -51,7 +51,7 @@ const std::vector<Sheet>& sheets() {
       {"host_1x_k80", "k80", 1, 0, 0, "eth_10g", 1, 12},
       {"juwels_booster", "a100-sxm4-40gb", 4, 12, 0, "ib_hdr", 4, 24},
       {"ndv2", "v100-sxm2-32gb", 8, 6, 0, "ib_edr", 1, 12},
-      {"p3_16xlarge", "v100-sxm2-16gb", 8, 6, 0, "eth_25g", 1, 12},
+      {"p3_16xlarge", "v100-sxm2-16gb", 8, 6, 0, "ena_25g", 1, 12},
       {"p3dn", "v100-sxm2-32gb", 8, 6, 0, "ena_100g", 1, 12},
       {"p4d", "a100-sxm4-40gb", 8, 12, 1, "efa_100g", 4, 12},
       {"p4de", "a100-sxm4-80gb", 8, 12, 1, "efa_100g", 4, 12},
@@ -120,7 +120,7 @@ TEST_CASE("nodes made from our fixtures are what the importers make of them", "[
   };
   check("dgx2", from_matrix("dgx2", "v100-sxm3-32gb", "ib_edr"));
   check("p3dn", from_matrix("p3dn", "v100-sxm2-32gb", "ena_100g"));
-  check("p3_16xlarge", from_matrix("p3_16xlarge", "v100-sxm2-16gb", "eth_25g", "skylake", "p3dn"));
+  check("p3_16xlarge", from_matrix("p3_16xlarge", "v100-sxm2-16gb", "ena_25g", "skylake", "p3dn"));
   check("ndv2", from_matrix("ndv2", "v100-sxm2-32gb", "ib_edr", "skylake", "p3dn"));
   check("perlmutter", from_matrix("perlmutter", "a100-sxm4-40gb", "slingshot_11", "amd"));
   check("juwels_booster", from_matrix("juwels_booster", "a100-sxm4-40gb", "ib_hdr", "amd"));

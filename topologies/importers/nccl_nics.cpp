@@ -18,13 +18,16 @@ bool begins_with_any(std::string_view name, std::span<const std::string_view> be
                      [&](std::string_view beginning) { return name.starts_with(beginning); });
 }
 
-/// "ib", "efa", "roce" or "tcp", as PortSpec::kind.
+/// "ib", "efa", "roce" or "tcp", as PortSpec::kind; "ena", as PortSpec::name begins.
 std::string technology(const NcclPci* card, const NcclNet& net) {
   // Names that the kernel's RDMA drivers give, against those of network interfaces.
   constexpr std::array<std::string_view, 4> rdma = {"mlx", "bnxt_re", "irdma", "rocep"};
   constexpr std::string_view amazon = "0x1d0f";
   if (card != nullptr && card->infiniband) return "ib";
-  if (card != nullptr && card->vendor == amazon) return "efa";
+  // The PCI ID database: 0xefa0 and up are EFA; the others of Amazon's cards are Ethernet.
+  if (card != nullptr && card->vendor == amazon) {
+    return card->device.starts_with("0xefa") ? "efa" : "ena";
+  }
   return begins_with_any(net.name, rdma) ? "roce" : "tcp";
 }
 
@@ -34,7 +37,7 @@ const PortKind* find_port(std::string_view kind, BytesPerSecond speed) {
   const auto kinds = port_kinds();
   const auto found = std::find_if(kinds.begin(), kinds.end(), [&](const PortKind& port) {
     const bool same = std::abs(port.nominal / speed - 1) < tolerance;
-    return same && (kind.empty() || port.port.kind == kind);
+    return same && (port.port.kind == kind || port.port.name.starts_with(kind));
   });
   return found == kinds.end() ? nullptr : &*found;
 }

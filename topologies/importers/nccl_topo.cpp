@@ -120,10 +120,16 @@ class NcclImporter {
     }
   }
 
+  /// As asked for, or as the file tells; "" when nothing does.
+  [[nodiscard]] std::string kind_of(const NcclCpu& cpu) const {
+    return options_.cpu.empty() ? cpu_kind(cpu) : options_.cpu;
+  }
+
   void add_devices(bool switched) {
     NodeGraph& node = result_.node;
     for (const NcclCpu& cpu : system_.cpus) {
-      numas_.push_back(node.add({.kind = DeviceKind::numa, .numa = cpu.numa}));
+      numas_.push_back(
+          node.add({.kind = DeviceKind::numa, .model = kind_of(cpu), .numa = cpu.numa}));
       if (cpu.numa < 0) told_.add(node.device(numas_.back()).name, "its number is hidden");
     }
     for (const auto* places : {&devices_.gpus, &devices_.nics}) {
@@ -201,7 +207,7 @@ class NcclImporter {
     std::vector<BytesPerSecond> bandwidths;
     for (std::size_t number = 0; number < numas_.size(); ++number) {
       const NcclCpu& cpu = system_.cpus[number];
-      std::string kind = options_.cpu.empty() ? cpu_kind(cpu) : options_.cpu;
+      std::string kind = kind_of(cpu);
       if (kind.empty()) {
         kind = "skylake";
         told_.add(result_.node.device(numas_[number]).name,
