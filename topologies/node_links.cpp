@@ -113,6 +113,14 @@ const WireKind* find_pcie_wire(double gigatransfers) {
   return nullptr;
 }
 
+std::vector<std::string> socket_link_names() {
+  std::vector<std::string> names;
+  for (const WireKind& wire : wire_kinds()) {
+    if (wire.kind == LinkKind::smp) names.push_back(wire.name);
+  }
+  return names;
+}
+
 const WireKind& fastest_wire(LinkKind kind) {
   const WireKind* fastest = nullptr;
   for (const WireKind& wire : wire_kinds()) {

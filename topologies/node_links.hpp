@@ -41,6 +41,9 @@ struct WireKind {
 /// REQUIRES: `kind` is nvlink or pcie.
 [[nodiscard]] const WireKind& fastest_wire(LinkKind kind);
 
+/// The kinds that join two sockets, named by their processors: "skylake", "amd".
+[[nodiscard]] std::vector<std::string> socket_link_names();
+
 /// What connects a GPU model.
 struct GpuWires {
   std::string model;           ///< leading part of the model's name: "v100-sxm2"

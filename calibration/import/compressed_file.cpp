@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "sim/core/error.hpp"
+#include "sim/core/text_file.hpp"
 
 namespace gradwire::calibration {
 namespace {
@@ -47,9 +48,9 @@ std::string read_compressed(const std::string& file, const std::string& what, st
   const auto fail = [&](const std::string& why) {
     throw ConfigError({file, 0, 0}, why + "; expected " + what);
   };
-  if (std::filesystem::is_directory(file)) fail("cannot read the file");
+  if (std::filesystem::is_directory(file)) fail_unreadable(file, what);
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> in(gzopen(file.c_str(), "rb"), gzclose);
-  if (in == nullptr) fail("cannot read the file");
+  if (in == nullptr) fail_unreadable(file, what);
   gzbuffer(in.get(), step);
   std::string text;
   // One step more than the text, so that its end is seen without growing.

@@ -13,6 +13,7 @@
 
 #include "calibration/import/recording.hpp"
 #include "sim/core/error.hpp"
+#include "sim/core/text_file.hpp"
 
 namespace gradwire::calibration {
 namespace {
@@ -24,20 +25,21 @@ constexpr int event_mark = 34;
 constexpr int event_push_pop_range = 59;
 constexpr int event_start_end_range = 60;
 
+constexpr const char* recording =
+    "a recording of Nsight Systems, exported with nsys export --type sqlite";
+
 class Database {
  public:
   explicit Database(const std::string& file) : file_(file) {
-    if (!std::filesystem::is_regular_file(file)) fail("cannot read the file");
+    if (!std::filesystem::is_regular_file(file)) fail_unreadable(file, recording);
     sqlite3* opened = nullptr;
     const int code = sqlite3_open_v2(file.c_str(), &opened, SQLITE_OPEN_READONLY, nullptr);
     database_.reset(opened);
-    if (code != SQLITE_OK) fail("cannot read the file");
+    if (code != SQLITE_OK) fail_unreadable(file, recording);
   }
 
   [[noreturn]] void fail(const std::string& what) const {
-    throw ConfigError({file_, 0, 0}, what +
-                                         "; expected a recording of Nsight Systems, exported with "
-                                         "nsys export --type sqlite");
+    throw ConfigError({file_, 0, 0}, what + "; expected " + recording);
   }
 
   [[nodiscard]] bool has_column(const std::string& table, const std::string& column) const {

@@ -5,6 +5,7 @@
 
 #include "sim/cli/calibrate_bench_mpi.hpp"
 #include "sim/cli/calibrate_bench_nccl.hpp"
+#include "sim/cli/one_of.hpp"
 
 namespace gradwire::cli {
 
@@ -20,7 +21,7 @@ void add_calibrate_bench(CLI::App& calibrate, Context& context) {
       "bench", "Time collectives by size, and a GPU node's copies, overlap and compressors");
   command->add_option("--backend", options->backend, "What moves the collectives")
       ->capture_default_str()
-      ->check(CLI::IsMember({"mpi", "nccl"}));
+      ->check(one_of({"mpi", "nccl"}));
   command->add_option("-o,--output", options->output, "Folder for the files")
       ->required()
       ->type_name("DIR");

@@ -14,6 +14,7 @@
 
 #include "sim/cli/child_program.hpp"
 #include "sim/cli/inputs.hpp"
+#include "sim/cli/one_of.hpp"
 #include "sim/core/error.hpp"
 #include "sim/cost/mpi.hpp"
 
@@ -142,7 +143,7 @@ void add_mpi_options(CLI::App& command, MpiBench& bench) {
   command
       .add_option("--algorithm", bench.algorithm, "Of all_reduce, forced; else Open MPI decides")
       ->capture_default_str()
-      ->check(CLI::IsMember(measured_algorithms()))
+      ->check(one_of(measured_algorithms()))
       ->group(group);
   command.add_option("--sizes", bench.sizes, "Sizes, as `gradwire collective` takes them")
       ->capture_default_str()

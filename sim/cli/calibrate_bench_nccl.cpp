@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "sim/cli/child_program.hpp"
+#include "sim/cli/one_of.hpp"
 
 namespace gradwire::cli {
 namespace {
@@ -42,7 +43,7 @@ void add_nccl_options(CLI::App& command, NcclBench& bench) {
   command.add_option("--parts", bench.parts, "What is measured: some of them, commas between")
       ->delimiter(',')
       ->capture_default_str()
-      ->check(CLI::IsMember(NcclBench().parts))
+      ->check(one_of(NcclBench().parts))
       ->group(group);
   command
       .add_option("--algorithms", bench.algorithms,

@@ -15,6 +15,7 @@
 #include "sim/cli/import.hpp"
 #include "sim/config/gpu_yaml.hpp"
 #include "sim/core/error.hpp"
+#include "sim/core/text_file.hpp"
 #include "topologies/importers/nccl_topo.hpp"
 #include "topologies/importers/smi_topo.hpp"
 
@@ -49,7 +50,7 @@ template <class Read>
 auto read_if_there(const fs::path& file, const Read& read)
     -> std::optional<decltype(read(std::string(), std::string()))> {
   if (!fs::exists(file)) return std::nullopt;
-  return read(read_text(file.string(), "a benchmark's record"), file.string());
+  return read(read_text_file(file.string(), "a benchmark's record"), file.string());
 }
 
 std::string day_of(calibration::Nanoseconds realtime) {
@@ -141,18 +142,18 @@ void read_topology(const fs::path& folder, const std::string& name, NodeFindings
     options.source = "NCCL topology XML of the calibrated node";
     if (fs::exists(matrix)) {
       options.matrix =
-          read_smi_matrix(read_text(matrix.string(), "nvidia-smi topo -m"), matrix.string());
+          read_smi_matrix(read_text_file(matrix.string(), "nvidia-smi topo -m"), matrix.string());
       options.matrix_file = matrix.string();
     }
-    findings.node =
-        import_nccl_topo(read_text(xml.string(), "NCCL's topology XML"), xml.string(), options);
+    findings.node = import_nccl_topo(read_text_file(xml.string(), "NCCL's topology XML"),
+                                     xml.string(), options);
   } else if (fs::exists(matrix) && !gpu.empty()) {
     SmiTopoOptions options;
     options.name = name;
     options.gpu = gpu;
     options.source = "nvidia-smi topo -m of the calibrated node";
-    findings.node =
-        import_smi_topo(read_text(matrix.string(), "nvidia-smi topo -m"), matrix.string(), options);
+    findings.node = import_smi_topo(read_text_file(matrix.string(), "nvidia-smi topo -m"),
+                                    matrix.string(), options);
   } else {
     findings.notes.emplace_back("no topology.xml and no topo.txt with a known GPU: no node.yaml");
   }

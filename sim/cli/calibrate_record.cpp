@@ -14,6 +14,7 @@
 #include "calibration/import/recording.hpp"
 #include "sim/cli/calibrate.hpp"
 #include "sim/cli/child_program.hpp"
+#include "sim/cli/one_of.hpp"
 #include "sim/core/error.hpp"
 
 namespace gradwire::cli {
@@ -193,7 +194,7 @@ void add_calibrate_record(CLI::App& calibrate, Context& context) {
       ->add_option("--mode", options->mode,
                    "light: kernels, copies and iterations; full: also calls, operators, modules")
       ->capture_default_str()
-      ->check(CLI::IsMember({"light", "full"}));
+      ->check(one_of({"light", "full"}));
   command->add_option("--skip", options->skip, "Iterations before the first that is recorded")
       ->capture_default_str();
   command->add_option("--iterations", options->iterations, "Iterations to record; 0: all")

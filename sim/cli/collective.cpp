@@ -7,6 +7,7 @@
 
 #include "sim/cli/commands.hpp"
 #include "sim/cli/inputs.hpp"
+#include "sim/cli/one_of.hpp"
 #include "sim/cli/outputs.hpp"
 #include "sim/cli/predict.hpp"
 #include "sim/core/error.hpp"
@@ -111,7 +112,7 @@ void add_collective(CLI::App& app, Context& /*context*/) {
   command->add_option("--op", options->operations, "Operation, or several with commas, or all")
       ->capture_default_str()
       ->delimiter(',')
-      ->check(CLI::IsMember(operations));
+      ->check(one_of(operations));
   command
       ->add_option("--sizes", options->sizes,
                    "FROM:TO:xFACTOR, FROM:TO:+STEP or a list of sizes with units")

@@ -13,6 +13,7 @@
 #include "sim/config/collective_catalogue.hpp"
 #include "sim/config/collective_table_yaml.hpp"
 #include "sim/core/error.hpp"
+#include "sim/core/text_file.hpp"
 
 namespace gradwire::cli {
 namespace {
@@ -32,7 +33,7 @@ struct TableFile {
 TableFile read_table_file(const std::string& file, const TableOptions& options) {
   if (is_yaml(file)) return {config::read_collective_table(config::load_yaml(file)), {}};
   TableFile read;
-  const std::string text = read_text(file, "a benchmark's output");
+  const std::string text = read_text_file(file, "a benchmark's output");
   if (text.find(bench_schema) == std::string::npos) {
     ImportedTables tables = read_nccl_tests(text, file, tests_options(options));
     read.table.library = "nccl";

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/cli/commands.hpp"
+#include "sim/cli/one_of.hpp"
 
 namespace gradwire::cli {
 namespace {
@@ -114,7 +115,7 @@ void add_completions(CLI::App& app, Context& /*context*/) {
   CLI::App* command = app.add_subcommand("completions", "Print a shell's completion script");
   command->add_option("SHELL", *shell, "bash, zsh or fish")
       ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+      ->check(one_of({"bash", "zsh", "fish"}));
   command->footer(
       "Examples:\n"
       "  source <(gradwire completions bash)\n"

@@ -3,24 +3,12 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 
 #include "sim/cli/outputs.hpp"
 #include "sim/config/node_yaml.hpp"
 #include "sim/core/error.hpp"
 
 namespace gradwire::cli {
-
-std::string read_text(const std::string& path, const std::string& what) {
-  std::ifstream file;
-  if (!std::filesystem::is_directory(path)) file.open(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open() || file.bad()) {
-    throw ConfigError({path, 0, 0}, "cannot read the file; expected " + what);
-  }
-  return text;
-}
 
 void add_node_options(CLI::App& part, const std::string& what, NodeImport& options) {
   part.add_option("FILE", options.file, what)->required();

@@ -42,10 +42,6 @@ void fill_in(const NodeImport& options, const std::string& what, Importer& impor
   importer.leave_out = options.leave_out;
 }
 
-/// All of a file. @param what  was expected in it, for the message.
-/// @throws ConfigError when it cannot be read.
-[[nodiscard]] std::string read_text(const std::string& path, const std::string& what);
-
 /// Writes the node and tells what was assumed on standard error.
 void finish_node(const ImportedNode& imported, const std::string& output, const Context& context);
 

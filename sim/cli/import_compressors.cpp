@@ -8,6 +8,7 @@
 #include "sim/config/compressor_costs_yaml.hpp"
 #include "sim/config/gpu_yaml.hpp"
 #include "sim/core/error.hpp"
+#include "sim/core/text_file.hpp"
 
 namespace gradwire::cli {
 namespace {
@@ -19,7 +20,7 @@ struct ImportOptions {
 };
 
 void import_compressors(const ImportOptions& options) {
-  const std::string text = read_text(options.file, "what gradwire-bench compressors wrote");
+  const std::string text = read_text_file(options.file, "what gradwire-bench compressors wrote");
   const calibration::CompressorBench bench =
       calibration::read_bench_compressors(text, options.file);
   BytesPerSecond bandwidth;

@@ -17,6 +17,7 @@
 #include "sim/cli/import.hpp"
 #include "sim/cli/import_profile.hpp"
 #include "sim/cli/import_tables.hpp"
+#include "sim/cli/one_of.hpp"
 #include "sim/cli/outputs.hpp"
 #include "sim/config/gpu_yaml.hpp"
 #include "sim/config/model_catalogue.hpp"
@@ -134,7 +135,7 @@ void add_profile_options(CLI::App& command, ProfileOptions& options) {
   std::vector<std::string> names;
   for (const OptimizerKind& kind : optimizers()) names.emplace_back(kind.name);
   command.add_option("--optimizer", options.optimizer, "Optimizer that the trace ran")
-      ->check(CLI::IsMember(names));
+      ->check(one_of(names));
   command.add_option("--iteration", options.iteration,
                      "Time of an iteration without a profiler, such as '97 ms' (default: the "
                      "trace's, if the GPU bounds it)");

@@ -11,6 +11,7 @@
 #include "sim/cli/outputs.hpp"
 #include "sim/config/model_yaml.hpp"
 #include "sim/core/error.hpp"
+#include "sim/core/text_file.hpp"
 #include "sim/models/layer_list.hpp"
 #include "sim/models/model_table.hpp"
 
@@ -36,7 +37,8 @@ ModelDescription build(const config::ModelFile& model, const std::vector<TableRo
 
 void import_table(const ModelTableOptions& options, const Context& context) {
   const std::filesystem::path path = options.file;
-  const auto rows = read_model_table(read_text(options.file, "a table of layers"), options.file);
+  const auto rows =
+      read_model_table(read_text_file(options.file, "a table of layers"), options.file);
   config::ModelFile model;
   model.name = options.name.empty() ? path.stem().string() : options.name;
   model.source = options.source.empty() ? "table of layers (" + path.filename().string() + ")"

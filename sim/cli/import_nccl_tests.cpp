@@ -10,8 +10,10 @@
 #include "calibration/import/nccl_tests.hpp"
 #include "sim/cli/import.hpp"
 #include "sim/cli/import_tables.hpp"
+#include "sim/cli/one_of.hpp"
 #include "sim/cli/outputs.hpp"
 #include "sim/config/collective_table_yaml.hpp"
+#include "sim/core/text_file.hpp"
 
 namespace gradwire::cli {
 namespace {
@@ -27,11 +29,11 @@ void import_tests(const ImportOptions& options, const Context& context) {
   const NcclTestsOptions how = tests_options(options.table);
   std::vector<ImportedTables> files;
   for (const std::string& file : options.files) {
-    files.push_back(read_nccl_tests(read_text(file, "the output of nccl-tests"), file, how));
+    files.push_back(read_nccl_tests(read_text_file(file, "the output of nccl-tests"), file, how));
   }
   ImportedTables tables = merge_files(std::move(files));
   if (!options.log.empty()) {
-    const NcclLog log = read_nccl_log(read_text(options.log, "a log of NCCL"), options.log);
+    const NcclLog log = read_nccl_log(read_text_file(options.log, "a log of NCCL"), options.log);
     const int without = name_choices(log, tables.series);
     if (without > 0) {
       tables.notes.push_back(fmt::format("{} rows for whose size the log has no choice", without));
@@ -42,7 +44,7 @@ void import_tests(const ImportOptions& options, const Context& context) {
 
 void import_log(const ImportOptions& options, const Context& context) {
   const std::string& file = options.files.front();
-  const NcclLog log = read_nccl_log(read_text(file, "a log of NCCL"), file);
+  const NcclLog log = read_nccl_log(read_text_file(file, "a log of NCCL"), file);
   finish_tables(tables_of(log, file, tests_options(options.table)), options.table, options.output,
                 context);
 }
@@ -59,7 +61,7 @@ void add_table_options(CLI::App& command, TableOptions& options) {
   std::vector<std::string> operations;
   for (const CollectiveKind kind : collective_kinds()) operations.emplace_back(name_of(kind));
   command.add_option("--op", options.op, "Operation, in place of the one that the file names")
-      ->check(CLI::IsMember(operations));
+      ->check(one_of(operations));
   command.add_option("--ranks", options.ranks, "Ranks, in place of those that the file lists")
       ->check(CLI::Range(2, 1'000'000));
   command.add_option("--nodes", options.nodes, "Nodes, in place of those that the file lists")

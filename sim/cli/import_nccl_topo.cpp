@@ -3,6 +3,7 @@
 #include <string>
 
 #include "sim/cli/import.hpp"
+#include "sim/core/text_file.hpp"
 #include "topologies/importers/nccl_topo.hpp"
 
 namespace gradwire::cli {
@@ -16,11 +17,11 @@ struct NcclOptions {
 
 void import_topo(const NcclOptions& options, const Context& context) {
   NcclTopoOptions topo = options.topo;
-  const std::string text = read_text(options.node.file, "the XML of NCCL_TOPO_DUMP_FILE");
+  const std::string text = read_text_file(options.node.file, "the XML of NCCL_TOPO_DUMP_FILE");
   fill_in(options.node, "NCCL topology XML", topo);
   if (!options.smi.empty()) {
-    topo.matrix =
-        read_smi_matrix(read_text(options.smi, "the output of 'nvidia-smi topo -m'"), options.smi);
+    topo.matrix = read_smi_matrix(read_text_file(options.smi, "the output of 'nvidia-smi topo -m'"),
+                                  options.smi);
     topo.matrix_file = options.smi;
     if (options.node.source.empty()) {
       topo.source += " and nvidia-smi topo -m (" +

@@ -7,6 +7,8 @@
 #include <string>
 
 #include "sim/cli/import.hpp"
+#include "sim/cli/one_of.hpp"
+#include "sim/core/text_file.hpp"
 #include "topologies/importers/smi_matrix.hpp"
 #include "topologies/importers/smi_topo.hpp"
 
@@ -53,7 +55,7 @@ std::string guess_gpu(const std::string& text, const std::string& file) {
 void import_topo(const ImportOptions& options, const Context& context) {
   SmiTopoOptions topo = options.topo;
   const std::string& file = options.node.file;
-  const std::string text = read_text(file, "the output of 'nvidia-smi topo -m'");
+  const std::string text = read_text_file(file, "the output of 'nvidia-smi topo -m'");
   fill_in(options.node, "nvidia-smi topo -m", topo);
   const bool guessed = topo.gpu.empty();
   if (guessed) topo.gpu = guess_gpu(text, file);
@@ -80,7 +82,7 @@ void add_import_smi_topo(CLI::App& import, const Context& context) {
   topo->add_option("--nic", options->topo.nic,
                    "Kind of each NIC's port (default: ib_edr, and then told)")
       ->type_name("KIND")
-      ->check(CLI::IsMember(port_kind_names()));
+      ->check(one_of(port_kind_names()));
   topo->add_option(
           "--cpu", options->topo.cpu,
           "CPU generation, which decides the socket link (default: skylake, and then told)")

@@ -14,6 +14,7 @@
 #include "sim/cli/list_markdown.hpp"
 #include "sim/cli/list_presets.hpp"
 #include "sim/cli/list_text.hpp"
+#include "sim/cli/one_of.hpp"
 #include "sim/cli/outputs.hpp"
 #include "sim/collectives/algorithms.hpp"
 #include "sim/config/cluster_yaml.hpp"
@@ -360,7 +361,7 @@ void add_list(CLI::App& app, Context& /*context*/) {
                  [](const auto& list) { return list.first; });
   command->add_option("WHAT", options->what, fmt::format("{}", fmt::join(names, " | ")))
       ->required()
-      ->check(CLI::IsMember(names));
+      ->check(one_of(names));
   command->add_option("NAME", options->name, "Only the entry of that name");
   auto* json = command->add_flag("--json", options->json, "A list of objects on standard output");
   command

@@ -9,6 +9,7 @@
 
 #include "sim/cli/commands.hpp"
 #include "sim/cli/inputs.hpp"
+#include "sim/cli/one_of.hpp"
 #include "sim/cli/outputs.hpp"
 #include "sim/cli/predict.hpp"
 #include "sim/cli/progress.hpp"
@@ -109,7 +110,7 @@ void add_run(CLI::App& app, Context& context) {
       ->add_option("--format", options->format,
                    "What to print: table (default), or the lines of an original's benchmark: "
                    "horovod, kungfu, ddl-benchmarks")
-      ->check(CLI::IsMember({"table", "horovod", "kungfu", "ddl-benchmarks"}))
+      ->check(one_of({"table", "horovod", "kungfu", "ddl-benchmarks"}))
       ->type_name("FORMAT");
   command->add_option("--point", options->point, "Run only the point with this label")
       ->type_name("LABEL");

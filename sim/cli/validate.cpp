@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "sim/cli/commands.hpp"
+#include "sim/cli/one_of.hpp"
 #include "sim/cli/outputs.hpp"
 #include "sim/cli/predict.hpp"
 #include "sim/cli/progress.hpp"
@@ -186,7 +187,7 @@ void add_validate(CLI::App& app, Context& context) {
   command
       ->add_option("SERIES", options->series,
                    fmt::format("{} (default: all)", fmt::join(names, " | ")))
-      ->check(CLI::IsMember(names));
+      ->check(one_of(names));
   command
       ->add_option("--calibrated", options->calibrated,
                    "Predict a calibrated node itself instead: a folder that 'calibrate fit' wrote. "

@@ -115,12 +115,14 @@ ClusterSpec read_cluster(YamlMap& scenario, const std::optional<ServerSpec>& ser
     groups = read_groups(map, maps);
   } else {
     groups.push_back(MachineGroup::read(map));
+    groups.back().read_gpu(map);
   }
   const int machines = count_nodes(groups);
   const int extra = servers ? servers->extra_machines(machines) : 0;
   auto fabric = map.optional_map("fabric");
   if (!fabric && machines + extra > 1) {
-    map.require_value("fabric", "a mapping with 'kind' and 'link', for several nodes");
+    map.require_value("fabric",
+                      "one for several nodes, such as {kind: single_switch, link: ib_edr}");
   }
   for (std::size_t i = 0; fabric && i < groups.size(); ++i) {
     groups[i].read_ports(grouped ? maps[i] : *fabric, *fabric);

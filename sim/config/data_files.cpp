@@ -8,6 +8,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "sim/core/text_file.hpp"
+
 namespace gradwire::config {
 namespace {
 
@@ -89,7 +91,7 @@ std::string find_data(DataKind kind, const YamlValue& value, const std::string& 
     }
     throw ConfigError(value.where,
                       fmt::format("'{}' is '{}', which is not there; expected a YAML file{}", key,
-                                  value.text, nearest_file(value.text)));
+                                  value.text, file_suggestion(value.text)));
   }
   const fs::path file = data_file(kind, value.text);
   if (value.kind == YamlValue::Kind::scalar && fs::is_regular_file(file, error)) {

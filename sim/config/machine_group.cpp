@@ -27,9 +27,9 @@ PortSpec own_link(const YamlMap& map, const NodeGraph& node) {
   const bool equal =
       std::ranges::all_of(nics, [&](DeviceId nic) { return model(nic) == model(nics.front()); });
   if (kind == nullptr || !equal) {
-    map.fail("link", fmt::format("missing key 'link', and the NICs of '{}' name no single kind "
-                                 "of link; expected one such as ib_edr",
-                                 node.name));
+    map.fail("link",
+             fmt::format("missing key 'link', and '{}' has {}; expected a link such as ib_edr",
+                         node.name, nics.empty() ? "no NIC" : "no NICs of one known kind"));
   }
   return kind->port;
 }

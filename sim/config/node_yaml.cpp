@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sim/config/yaml_map.hpp"
+#include "topologies/links.hpp"
 #include "topologies/node_links.hpp"
 
 namespace gradwire::config {
@@ -49,6 +50,13 @@ PeerToPeer read_peer_to_peer(YamlMap& map) {
 /// Where each device's name is written.
 using Places = std::map<DeviceId, SourceLocation>;
 
+/// Names that a model may have; none: any, as of a GPU that nobody described yet.
+std::vector<std::string> models_of(DeviceKind kind) {
+  if (kind == DeviceKind::nic) return port_kind_names();
+  if (kind == DeviceKind::numa) return socket_link_names();
+  return {};
+}
+
 void read_device(YamlMap& map, DeviceKind kind, NodeGraph& node, Places& places) {
   Device device;
   device.kind = kind;
@@ -56,7 +64,9 @@ void read_device(YamlMap& map, DeviceKind kind, NodeGraph& node, Places& places)
   if (device.name.empty() || node.find(device.name)) {
     map.fail("id", fmt::format("device '{}' is not new; expected a name of its own", device.name));
   }
-  device.model = map.value_or<std::string>("model", "");
+  const std::vector<std::string> models = models_of(kind);
+  device.model = models.empty() || !map.has("model") ? map.value_or<std::string>("model", "")
+                                                     : map.require_choice("model", models);
   device.numa = map.value_or<int>("numa", -1, at_least(0));
   device.transit = map.optional<BytesPerSecond>("transit", above(BytesPerSecond{}));
   map.finish();

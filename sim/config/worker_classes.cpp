@@ -59,8 +59,9 @@ class Classes {
   }
 
   void warn(const std::string& model, const std::string& name) {
-    std::string times =
-        mixed_ ? "the profile's" : "the profile's; 'gpu' in 'profile' derives others";
+    std::string times = mixed_ ? "the profile's"
+                               : "the profile's; 'gpu' in 'profile' derives others, 'gpu' in "
+                                 "'cluster' says what the machines have";
     if (!name.empty()) {
       times = name == model ? "derived" : fmt::format("derived, for {}", name);
     }

@@ -14,6 +14,8 @@
 #include <system_error>
 #include <utility>
 
+#include "sim/core/text_file.hpp"
+
 namespace gradwire::config {
 namespace {
 
@@ -199,19 +201,6 @@ std::string to_text(const YamlValue& value) {
   return "null";
 }
 
-std::string nearest_file(const std::string& file) {
-  std::vector<std::string> names;
-  std::error_code error;
-  const std::filesystem::path path(file);
-  const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-  for (auto entry = std::filesystem::directory_iterator(folder, error);
-       !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    if (entry->is_regular_file(error)) names.push_back(entry->path().filename().string());
-  }
-  std::ranges::sort(names);
-  return suggestion(path.filename().string(), names);
-}
-
 YamlValue parse_yaml(const std::string& text, const std::string& file, int column) {
   TreeBuilder builder(file, column);
   try {
@@ -254,7 +243,7 @@ YamlValue load_yaml(const std::string& file) {
   std::ifstream stream(file, std::ios::binary);
   if (!stream || !(is_pipe || status.type() == fs::file_type::regular)) {
     throw ConfigError({file, 1, 1}, "cannot be read; expected a readable YAML file" +
-                                        (fs::exists(status) ? "" : nearest_file(file)));
+                                        (fs::exists(status) ? "" : file_suggestion(file)));
   }
   std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
   if (known != parsed.end() && known->second.first == text) return known->second.second;

@@ -47,9 +47,6 @@ struct YamlEntry {
 ///         key that stands twice in its mapping.
 [[nodiscard]] YamlValue load_yaml(const std::string& file);
 
-/// "; did you mean 'x'?" for the nearest name in the folder where `file` should be, or "".
-[[nodiscard]] std::string nearest_file(const std::string& file);
-
 /// Reads YAML text. @param file  the name that errors give.
 /// @param column  where on its line the text begins, from 1.
 [[nodiscard]] YamlValue parse_yaml(const std::string& text, const std::string& file,

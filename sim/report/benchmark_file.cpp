@@ -10,6 +10,7 @@
 #include <span>
 
 #include "sim/core/error.hpp"
+#include "sim/core/text_file.hpp"
 #include "sim/report/metrics.hpp"
 #include "sim/report/result_json.hpp"
 
@@ -19,17 +20,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using FileRow = BenchmarkFile::Row;
 
-std::string read_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open() || file.bad()) {
-    throw ConfigError({path, 0, 0}, "cannot read the file; expected a JSON result file");
-  }
-  return text;
-}
-
 Json parse(const std::string& path) {
-  const std::string text = read_text(path);
+  const std::string text = read_text_file(path, "a JSON result file");
   try {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {

@@ -191,7 +191,7 @@ TEST_CASE("A compressed trace is read as a plain one, and a cut one is refused",
                                     file.path(), length / 2)));
   CHECK_THROWS_WITH(
       read_kineto(file.path() + "x"),
-      Catch::ContainsSubstring("cannot read the file; expected a trace of PyTorch's"));
+      Catch::ContainsSubstring("cannot be read; expected a trace of PyTorch's"));
 }
 
 TEST_CASE("Damaged traces are refused or read, never more", "[calibration][kineto][fuzz]") {

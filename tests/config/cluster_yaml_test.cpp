@@ -250,8 +250,8 @@ TEST_CASE_METHOD(ClusterFixture, "a bad group is told at its place", "[config][e
         "socket_bandwidth, gpu, link, "
         "gpudirect, links_per_node; did you mean 'nodes'?");
   CHECK(message("cluster: {groups: [{node: pair}, {node: pair}]}") ==
-        "s.yaml:2:10: missing key 'fabric'; expected a mapping with 'kind' and 'link', for "
-        "several nodes");
+        "s.yaml:2:10: missing key 'fabric'; expected one for several nodes, such as {kind: "
+        "single_switch, link: ib_edr}");
 }
 
 namespace {

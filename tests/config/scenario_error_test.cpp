@@ -94,8 +94,8 @@ TEST_CASE_METHOD(ErrorFixture, "a wrong type, a value out of range, a missing ke
         "s.yaml:5:3: missing key 'node'; expected a node type such as dgx1v; is 'nodes' a "
         "misspelling of it?");
   CHECK(message(6, "  # no fabric") ==
-        "s.yaml:4:3: missing key 'fabric'; expected a mapping with 'kind' and 'link', for several "
-        "nodes");
+        "s.yaml:4:3: missing key 'fabric'; expected one for several nodes, such as {kind: "
+        "single_switch, link: ib_edr}");
   CHECK(message(7, "strategy: ddp") ==
         "s.yaml:7:11: 'strategy' is 'ddp'; expected a mapping, such as {name: ddp}");
   CHECK(message(11, "stragglers: [{ranks: [4], compute: 1.5}]") ==
@@ -249,7 +249,7 @@ TEST_CASE_METHOD(ErrorFixture, "a bad point is told at its own line", "[config][
   const std::string text = good;
   CHECK(message_of(text + "points:\n  - {label: a, cluster.ndoes: 1}\n", {}) ==
         "s.yaml:13:24: unknown key 'ndoes'; expected one of node, nodes, gpus_per_node, "
-        "socket_bandwidth, fabric; did you mean 'nodes'?");
+        "socket_bandwidth, gpu, fabric; did you mean 'nodes'?");
   CHECK(message_of(text + "points:\n  - {label: a, cluster.nodes: many}\n", {}) ==
         "s.yaml:13:31: 'nodes' is 'many'; expected a whole number");
   CHECK(message_of(text + "points: 3\n", {}) ==

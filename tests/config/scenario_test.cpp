@@ -130,8 +130,12 @@ TEST_CASE_METHOD(ConfigFixture, "what the models were not made for is told as a 
   REQUIRE(gpu.warnings.size() == 1);
   CHECK(gpu.warnings[0].text ==
         "the profile is of small-gpu, the cluster's GPUs are big-gpu-80gb; compute times are "
-        "the profile's; 'gpu' in 'profile' derives others");
+        "the profile's; 'gpu' in 'profile' derives others, 'gpu' in 'cluster' says what the "
+        "machines have");
   CHECK(gpu.profile->source.kind == "recorded");
+  CHECK(read_scenario(write(good), {node("big-gpu-80gb"), "cluster.gpu=small-gpu", "stragglers=[]"})
+            .front()
+            .warnings.empty());
 }
 
 TEST_CASE_METHOD(ConfigFixture, "each point is a scenario of its own", "[config][scenario]") {

@@ -127,6 +127,14 @@ TEST_CASE("a link faster than any of its kind is refused", "[node_yaml]") {
   CHECK_NOTHROW(read(text));
 }
 
+TEST_CASE("a processor and a port must be known, a GPU need not be", "[node_yaml]") {
+  check_refused(with("pcie:\n", "nics:\n  - {id: mlx5_0, model: ib_edrr}\npcie:\n"),
+                "n.yaml:10:25: 'model' is 'ib_edrr'");
+  check_refused(with("host_bridges:", "numa:\n  - {id: numa0, model: amdx}\nhost_bridges:"),
+                "did you mean 'amd'?");
+  CHECK_NOTHROW(read(with("gpu1, model: t4", "gpu1, model: t9000")));
+}
+
 TEST_CASE("an island among GPUs and a NIC without a path are refused at the device",
           "[node_yaml]") {
   std::string island = with("host_bridges:\n", "host_bridges:\n  - {id: far}\n");

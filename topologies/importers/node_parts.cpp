@@ -71,11 +71,7 @@ const PortKind& require_port(const std::string& kind, const std::string& file) {
 const WireKind& require_socket_link(const std::string& cpu, const std::string& file) {
   const WireKind* smp = find_wire_kind(cpu);
   if (smp != nullptr && smp->kind == LinkKind::smp) return *smp;
-  std::vector<std::string> names;
-  for (const WireKind& kind : wire_kinds()) {
-    if (kind.kind == LinkKind::smp) names.push_back(kind.name);
-  }
-  fail_name("CPU", cpu, names, file);
+  fail_name("CPU", cpu, socket_link_names(), file);
 }
 
 void connect_slot(NodeGraph& node, DeviceId lower, DeviceId upper, BytesPerSecond bandwidth,

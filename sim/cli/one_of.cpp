@@ -1,0 +1,21 @@
+#include "sim/cli/one_of.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "sim/core/error.hpp"
+
+namespace gradwire::cli {
+
+CLI::Validator one_of(const std::vector<std::string>& names) {
+  return {[names](const std::string& name) -> std::string {
+            if (std::ranges::find(names, name) != names.end()) return "";
+            return fmt::format("'{}' is unknown; expected one of {}{}", name,
+                               fmt::join(names, ", "), suggestion(name, names));
+          },
+          fmt::format("{{{}}}", fmt::join(names, ","))};
+}
+
+}  // namespace gradwire::cli

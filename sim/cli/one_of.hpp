@@ -1,0 +1,12 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace gradwire::cli {
+
+/// Accepts one of these names; what is none of them is told with the nearest one.
+[[nodiscard]] CLI::Validator one_of(const std::vector<std::string>& names);
+
+}  // namespace gradwire::cli
