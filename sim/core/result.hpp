@@ -87,4 +87,9 @@ struct RunResult {
   std::size_t engine_flow_classes = 0;
 };
 
+/// Samples that a rank processes in one iteration.
+[[nodiscard]] inline std::int64_t samples_per_rank(const RunResult& result) {
+  return std::int64_t{result.batch_per_gpu} * result.micro_batches;
+}
+
 }  // namespace gradwire

@@ -9,7 +9,7 @@ Metrics metrics_of(const RunResult& result) {
   assert(!result.iteration_s.empty());
   const PooledSamples pooled(result.samples, result.sample_weight);
   Metrics m;
-  m.global_batch = std::int64_t{result.world_size} * result.batch_per_gpu * result.micro_batches;
+  m.global_batch = result.world_size * samples_per_rank(result);
   m.mean = mean(result.iteration_s);
   m.p50 = pooled.percentile(50);
   m.p75 = pooled.percentile(75);
@@ -20,7 +20,7 @@ Metrics metrics_of(const RunResult& result) {
   m.throughput = static_cast<double>(m.global_batch) / m.mean;
   m.throughput_per_gpu = m.throughput / result.world_size;
   m.single_gpu_throughput =
-      result.batch_per_gpu * result.micro_batches / result.single_gpu_iteration_s;
+      static_cast<double>(samples_per_rank(result)) / result.single_gpu_iteration_s;
   m.scaling_efficiency = m.throughput_per_gpu / m.single_gpu_throughput;
   return m;
 }

@@ -121,7 +121,7 @@ double in_unit(const RunResult& result, const std::string& unit) {
   }
   const double iteration = mean(result.iteration_s);
   if (unit == "x") return result.world_size * result.single_gpu_iteration_s / iteration;
-  const double rate = result.batch_per_gpu * result.micro_batches / iteration;
+  const double rate = static_cast<double>(samples_per_rank(result)) / iteration;
   assert(unit == "samples/s" || unit == "samples/s/GPU");
   return unit == "samples/s" ? rate * result.world_size : rate;
 }

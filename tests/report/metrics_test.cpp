@@ -41,5 +41,17 @@ TEST_CASE("Accumulated micro-batches count as samples of the iteration", "[repor
   CHECK(m.throughput_per_gpu == Approx(960));
 }
 
+TEST_CASE("Samples of a large batch and many micro-batches are counted beyond 32 bits",
+          "[report]") {
+  Point point = make_point("", 4, {{0.1, 4}});
+  point.result.batch_per_gpu = 1'000'000;
+  point.result.micro_batches = 2148;
+  point.result.single_gpu_iteration_s = 0.1;
+  const Metrics m = metrics_of(point.result);
+  // 2.148e9 samples a rank, alone and among four, in 0.1 s
+  CHECK(m.single_gpu_throughput == Approx(2.148e10));
+  CHECK(m.scaling_efficiency == Approx(1));
+}
+
 }  // namespace
 }  // namespace gradwire

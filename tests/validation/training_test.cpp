@@ -122,6 +122,15 @@ TEST_CASE("A file in milliseconds holds the median iteration, and takes no rate 
   CHECK(in_unit(result, "ms") == Approx(200));
 }
 
+TEST_CASE("A rate counts samples beyond 32 bits", "[validation]") {
+  RunResult result;
+  result.batch_per_gpu = 1'000'000;
+  result.micro_batches = 2148;
+  result.iteration_s = {0.1};
+  // 2.148e9 samples in 0.1 s
+  CHECK(in_unit(result, "samples/s/GPU") == Approx(2.148e10));
+}
+
 TEST_CASE("A row under a gate for the worst one misses beyond it", "[validation]") {
   CHECK(TrainingGate{"g", 0.02, 0, 0.06}.row_limit() == 0.06);
   CHECK(TrainingGate{"g", 0.02, 0.04, 0.06}.row_limit() == 0.04);
