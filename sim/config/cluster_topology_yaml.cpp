@@ -30,7 +30,7 @@ void read_trunk_between(YamlMap& map, const std::vector<std::string>& names, Fab
   Link link;
   link.kind = LinkKind::network;
   link.bandwidth = map.require<BytesPerSecond>("bandwidth", above(BytesPerSecond{}));
-  link.latency = map.require<Seconds>("latency");
+  link.latency = map.require<Seconds>("latency", between(Seconds{}, latency_most));
   const int cables = map.value_or("cables", 1, between(1, cables_max));
   map.finish();
   for (int i = 0; i < cables; ++i) fabric.connect(a, b, link);

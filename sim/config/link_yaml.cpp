@@ -20,9 +20,8 @@ constexpr std::array<std::pair<std::string_view, double>, 5> fastest_gbit = {
 /// More connections than any library opens for a pair of ranks: NCCL stops at 64
 /// (src/transport/net_socket.cc, MAX_SOCKETS).
 constexpr int connections_max = 64;
-/// Nobody trains over less, or farther.
+/// Nobody trains over less.
 constexpr BytesPerSecond bandwidth_least{125};  // 1 kbit/s
-constexpr Seconds latency_most{10};
 
 std::vector<std::string> kind_names() {
   std::vector<std::string> names;
@@ -103,7 +102,8 @@ PortSpec read_port(const YamlValue& value, const std::string& key) {
   PortSpec port;
   port.name = "user";
   port.bandwidth = map.require<BytesPerSecond>("bandwidth", at_least(bandwidth_least));
-  port.latency = map.require<Seconds>("latency", between(Seconds{}, latency_most));
+  const auto times = between(Seconds{}, latency_most);
+  port.latency = map.require<Seconds>("latency", times);
   port.kind = map.require_choice("kind", kinds);
   check_speed(map, port);
   const bool tcp = port.kind == "tcp";
@@ -113,8 +113,8 @@ PortSpec read_port(const YamlValue& value, const std::string& key) {
   if (!tcp) refuse_connections(map, port.kind);
   port.duplex_efficiency =
       map.value_or("duplex_efficiency", Ratio{1}, between(Ratio{0.5}, Ratio{1})).value;
-  port.message_overhead = map.value_or("message_overhead", Seconds{});
-  port.late_message = map.value_or("late_message", Seconds{});
+  port.message_overhead = map.value_or("message_overhead", Seconds{}, times);
+  port.late_message = map.value_or("late_message", Seconds{}, times);
   port.gpudirect = !tcp;
   if (map.has("gpudirect")) {
     map.fail("gpudirect",
@@ -137,7 +137,7 @@ Link read_trunk(YamlMap& fabric, const std::string& key, const PortSpec& port) {
   YamlMap map(*value, key);
   refuse_two_way(map);
   trunk.bandwidth = map.value_or("bandwidth", trunk.bandwidth, above(BytesPerSecond{0}));
-  trunk.latency = map.value_or("latency", trunk.latency);
+  trunk.latency = map.value_or("latency", trunk.latency, between(Seconds{}, latency_most));
   map.finish();
   return trunk;
 }

@@ -9,6 +9,10 @@
 
 namespace gradwire::config {
 
+/// Of a link, a message at its end or a trunk: nobody trains farther, and the search for paths
+/// counts picoseconds.
+constexpr Seconds latency_most{10};
+
 /// A kind of network link: a name that `gradwire list topologies` shows, or a mapping of
 /// link_parameters(), with the payload of one direction. A port of kind tcp goes through host
 /// memory. @param key  that holds it, for messages.

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/config/link_yaml.hpp"
 #include "sim/config/yaml_map.hpp"
 #include "topologies/links.hpp"
 #include "topologies/node_links.hpp"
@@ -137,7 +138,7 @@ void read_link(YamlMap& map, LinkKind kind, NodeGraph& node) {
   link.bandwidth =
       static_cast<double>(link.lanes) * map.require<BytesPerSecond>(key, above(BytesPerSecond{}));
   check_rate(map, key, node, a, b, link);
-  link.latency = map.require<Seconds>("latency");
+  link.latency = map.require<Seconds>("latency", between(Seconds{}, latency_most));
   map.finish();
   node.connect(a, b, link);
 }

@@ -172,6 +172,20 @@ TEST_CASE_METHOD(ClusterFixture, "what a link cannot have is refused", "[config]
                        "expected false, or a link of another kind than tcp"));
 }
 
+TEST_CASE_METHOD(ClusterFixture, "times of a link are of 10 s at most, wherever they are written",
+                 "[config][errors][link]") {
+  const std::string bounds =
+      "; expected a time such as '20 us' (units s, ms, us, ns), at least 0 s, at most 10 s";
+  const std::string link =
+      "kind: single_switch, link: {bandwidth: 1 GB/s, latency: 1 us, kind: ib, ";
+  for (const std::string key : {"message_overhead", "late_message"}) {
+    CHECK(fabric_message(link + key + ": 10 s}") == "accepted");
+    CHECK(fabric_message(link + key + ": 10.1 s}").ends_with("'" + key + "' is '10.1 s'" + bounds));
+  }
+  CHECK(fabric_message("kind: fat_tree, nodes_per_leaf: 1, link: ib_edr, trunk: {latency: 20000 s}")
+            .ends_with("'latency' is '20000 s'" + bounds));
+}
+
 TEST_CASE_METHOD(ClusterFixture, "groups of nodes keep their own NICs, GPUs and numbers",
                  "[config][cluster]") {
   const Scenario s = read(
@@ -309,6 +323,9 @@ TEST_CASE_METHOD(ClusterFixture, "a network that does not fit the nodes is told 
         "n.yaml:6:15: the trunk ends where it begins; expected another switch");
   CHECK(net(replaced(network, "b: b,", "b: c,")) ==
         "s.yaml:2:41: node2 has no way to node0; expected a fabric that joins all nodes");
+  CHECK(net(replaced(network, "1 us", "11 s")) ==
+        "n.yaml:6:46: 'latency' is '11 s'; expected a time such as '20 us' (units s, ms, us, ns), "
+        "at least 0 s, at most 10 s");
   CHECK(net(replaced(network, "{id: b}", "{id: a}")) ==
         "n.yaml:4:26: switch 'a' is not new; expected a name of its own that does not begin as a "
         "node's");

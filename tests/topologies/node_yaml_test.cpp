@@ -88,6 +88,9 @@ TEST_CASE("mistakes in a node's YAML are refused with their place", "[node_yaml]
   check_refused(with("bandwidth: 12 GB/s", "bandwidth: 0 GB/s"), "n.yaml:10:");
   check_refused(with("bandwidth: 12 GB/s", "bandwith: 12 GB/s"), "'bandwidth'");
   check_refused(with("lanes: 3", "lanes: 0"), "n.yaml:13:");
+  check_refused(with("latency: 0.6 us", "latency: 11 s"),
+                "n.yaml:13:74: 'latency' is '11 s'; expected a time such as '20 us' (units s, ms, "
+                "us, ns), at least 0 s, at most 10 s");
   check_refused(with("b: gpu1, lanes", "b: gpu0, lanes"),
                 "n.yaml:13:18: the link ends where it begins; expected another device");
   check_refused(
