@@ -28,6 +28,8 @@ namespace {
 
 constexpr int iterations_max = 1'000'000;
 constexpr int grad_accumulation_max = 100'000;
+constexpr double straggler_compute_max = 1e6;
+constexpr double sweep_points_max = 100'000;
 constexpr const char* gradient_dtype = "gradient_dtype";
 
 /// The servers of a strategy that has some: they are part of the cluster, which is read before.
@@ -146,7 +148,8 @@ void read_jitter(YamlMap map, JitterSpec& jitter) {
 
 StragglerSpec read_straggler(YamlMap map, int world_size) {
   StragglerSpec straggler;
-  straggler.compute = map.require<double>("compute", above(0.0));
+  straggler.compute =
+      map.require<double>("compute", {.above = 0, .least = {}, .most = straggler_compute_max});
   straggler.ranks = map.list<int>("ranks", between(0, world_size - 1));
   if (std::set<int>(straggler.ranks.begin(), straggler.ranks.end()).size() !=
       straggler.ranks.size()) {
@@ -256,6 +259,13 @@ std::vector<SweepPoint> sweep_points(const std::string& file,
   const ScenarioDocument document = load_scenario(file, sets);
   const std::vector<Axis> axes = sweep_axes(document.yaml);
   if (axes.empty()) return {};
+  double count = 1;
+  for (const auto& axis : axes) count *= static_cast<double>(axis.values.size());
+  if (count > sweep_points_max) {
+    throw ConfigError(document.yaml.find("vary")->where,
+                      fmt::format("'vary' asks for {:.6g} combinations; expected at most {:.6g}",
+                                  count, sweep_points_max));
+  }
   std::vector<SweepPoint> points(1);
   for (const auto& axis : axes) {
     std::vector<SweepPoint> longer;

@@ -46,6 +46,8 @@ constexpr auto ratio_units = std::to_array<Unit>({{"%", 1e-2}});
 
 /// Sizes above this do not fit the integer that holds them (and no transfer comes near).
 constexpr double size_max = 4e18;
+/// Eleven days: no iteration comes near, and sums of such times stay finite.
+constexpr Seconds time_max{1e6};
 
 std::string unit_list(std::span<const Unit> units) {
   std::string list;
@@ -204,7 +206,11 @@ double read_value<double>(const YamlValue& value, const std::string& name) {
 }
 template <>
 Seconds read_value<Seconds>(const YamlValue& value, const std::string& name) {
-  return Seconds{read_quantity(value, name, time_units, expected<Seconds>())};
+  const Seconds time{read_quantity(value, name, time_units, expected<Seconds>())};
+  if (time > time_max) {
+    fail(value, name, ", too long", expected<Seconds>() + ", at most " + bound_text(time_max));
+  }
+  return time;
 }
 template <>
 Bytes read_value<Bytes>(const YamlValue& value, const std::string& name) {

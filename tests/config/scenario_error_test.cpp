@@ -100,6 +100,8 @@ TEST_CASE_METHOD(ErrorFixture, "a wrong type, a value out of range, a missing ke
         "s.yaml:7:11: 'strategy' is 'ddp'; expected a mapping, such as {name: ddp}");
   CHECK(message(11, "stragglers: [{ranks: [4], compute: 1.5}]") ==
         "s.yaml:11:23: 'ranks' is '4'; expected a whole number, at least 0, at most 3");
+  CHECK(message(11, "stragglers: [{ranks: [1], compute: 1e308}]") ==
+        "s.yaml:11:36: 'compute' is '1e308'; expected a number, above 0, at most 1000000");
   CHECK(message(11, "stragglers: [{ranks: [1, 1], compute: 1.5}]") ==
         "s.yaml:11:22: 'ranks' names a rank twice; expected each once");
   CHECK(message(11, "stragglers: [{compute: 1.5}]") ==

@@ -1,5 +1,7 @@
 #include "sim/config/scenario.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "sim/core/cluster.hpp"
@@ -278,4 +280,20 @@ TEST_CASE_METHOD(ConfigFixture, "a sweep is the product of its axes, the last on
   CHECK(s.cluster->node_count() == 3);
   CHECK(s.strategy_name == "bsp");
   CHECK(sweep_points(write(good, "plain.yaml"), {}).empty());
+}
+
+TEST_CASE_METHOD(ConfigFixture, "a sweep of more combinations than anybody waits for is refused",
+                 "[config][errors][sweep]") {
+  std::string vary = "vary:\n";  // line 12
+  std::string values = "0";
+  for (int i = 1; i < 40; ++i) values += fmt::format(", {}", i);
+  for (const char* key :
+       {"run.seed", "run.warmup", "placement.seed", "jitter.rank", "name", "gpu"}) {
+    vary += fmt::format("  {}: [{}]\n", key, values);
+  }
+  const std::string file = write(good + vary);
+  // 40^6 = 4.096e9
+  CHECK_THROWS_WITH(
+      sweep_points(file, {}),
+      file + ":13:3: 'vary' asks for 4.096e+09 combinations; expected at most 100000");
 }

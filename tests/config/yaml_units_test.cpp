@@ -48,6 +48,13 @@ TEST_CASE("a quantity without its unit, or with another's, is refused", "[config
   CHECK_THROWS_WITH(read<Bytes>(""), "s.yaml:1:1: 'key' is empty" + size);
 }
 
+TEST_CASE("a time is at most a million seconds", "[config][units]") {
+  CHECK(read<Seconds>("1e6 s").count() == 1e6);
+  CHECK_THROWS_WITH(read<Seconds>("1e308 s"),
+                    "s.yaml:1:1: 'key' is '1e308 s', too long; expected a time such as '20 us' "
+                    "(units s, ms, us, ns), at most 1000000 s");
+}
+
 TEST_CASE("gigabits written as on a label are pointed at bits, not at bytes", "[config][units]") {
   CHECK_THROWS_WITH(read<BytesPerSecond>(GENERATE("10 Gb/s", "10 Gbps")),
                     Catch::ContainsSubstring("did you mean 'Gbit/s'?"));
