@@ -184,7 +184,7 @@ std::string to_text(const YamlValue& value) {
   std::string text;
   switch (value.kind) {
     case YamlValue::Kind::scalar:
-      return needs_quotes(value) ? fmt::format("\"{}\"", value.text) : value.text;
+      return needs_quotes(value) ? yaml_quoted(value.text) : value.text;
     case YamlValue::Kind::list:
       for (const auto& item : value.items) {
         text += fmt::format("{}{}", text.empty() ? "" : ", ", to_text(item));

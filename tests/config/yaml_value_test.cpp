@@ -39,6 +39,14 @@ TEST_CASE("a syntax error has its place", "[config][yaml]") {
                     "s.yaml:1:1: a key that is a list; expected a name");
 }
 
+TEST_CASE("a text with quotes or backslashes is written so that it reads the same",
+          "[config][yaml]") {
+  const std::string text = R"("say \"hi\", C:\\temp")";
+  const YamlValue value = parse_yaml(text, "s.yaml");
+  REQUIRE(value.text == R"(say "hi", C:\temp)");
+  CHECK(to_text(value) == text);
+}
+
 TEST_CASE("an alias copies its anchor, but never itself and never without end", "[config][yaml]") {
   CHECK(to_text(parse_yaml("a: &x {b: 1}\nc: *x\n", "s.yaml")) == "{a: {b: 1}, c: {b: 1}}");
   CHECK_THROWS_WITH(parse_yaml("a: &x [*x]\n", "s.yaml"),
