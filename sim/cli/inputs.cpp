@@ -52,8 +52,9 @@ std::vector<Bytes> size_range(const std::vector<std::string>& parts) {
   for (Bytes size = parse_size(parts[0]); size <= last;) {
     sizes.push_back(size);
     if (sizes.size() > sizes_max) refuse_sizes(fmt::format("these are more than {}", sizes_max));
-    const auto next = static_cast<std::int64_t>(times * static_cast<double>(size.count()));
-    size = Bytes{std::max(next + plus.count(), size.count() + 1)};
+    const double next = times * static_cast<double>(size.count());
+    if (next > static_cast<double>(last.count())) break;  // or it may not fit an integer
+    size = Bytes{std::max(static_cast<std::int64_t>(next) + plus.count(), size.count() + 1)};
   }
   if (sizes.empty()) refuse_sizes("the first size is above the last one");
   return sizes;

@@ -20,6 +20,8 @@ TEST_CASE("Sizes are a geometric range, an arithmetic range or a list", "[cli][s
   CHECK(counts("4MiB,1 KiB") == std::vector<std::int64_t>{4'194'304, 1024});
   // Powers of two from 2^10 to 2^30
   CHECK(counts("1KiB:1GiB:x2").size() == 21);
+  // The next size may be beyond any integer.
+  CHECK(counts("1KiB:1GiB:x1e300") == std::vector<std::int64_t>{1024});
   // A factor that rounds to the same size still ends.
   CHECK(counts("1B:4B:x1.1") == std::vector<std::int64_t>{1, 2, 3, 4});
 }
