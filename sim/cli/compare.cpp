@@ -142,7 +142,7 @@ Outcome simulate_all(const CompareOptions& options, const Comparison& comparison
         {.name = contender.name, .result = nullptr, .error = "interrupted", .speed_up = {}});
   }
   std::vector<std::size_t> misspelt;
-  Progress progress(comparison.contenders.size(), quiet);
+  Progress progress(comparison.contenders.size(), "strategies", quiet);
   const auto work = [&](std::size_t index) {
     return answer(options, comparison.label, comparison.contenders[index],
                   comparison.compute_error);

@@ -3,18 +3,20 @@
 #include <chrono>
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace gradwire::cli {
 
-/// "12 of 40 points, 3.1/s, 0:09 left".
+/// "12 of 40 points, 3.1/s, 0:09 left". @param things  that are counted, "points".
 [[nodiscard]] std::string progress_text(std::size_t done, std::size_t total,
+                                        std::string_view things,
                                         std::chrono::duration<double> elapsed);
 
 /// One line on standard error that tells how far a long work is; silent when that is no terminal,
 /// or on request. Gone when destroyed.
 class Progress {
  public:
-  Progress(std::size_t total, bool quiet);
+  Progress(std::size_t total, std::string_view things, bool quiet);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -25,6 +27,7 @@ class Progress {
   using Clock = std::chrono::steady_clock;
 
   std::size_t total_;
+  std::string things_;
   std::size_t done_ = 0;
   bool shown_;
   Clock::time_point begin_ = Clock::now();

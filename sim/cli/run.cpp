@@ -76,7 +76,7 @@ void run(const RunOptions& options, const Context& context) {
   const bool spans = !options.trace.empty() || !options.svg.empty();
   std::vector<Point> points;
   {
-    Progress progress(scenarios.size(), context.quiet);
+    Progress progress(scenarios.size(), "points", context.quiet);
     for (const config::Scenario& scenario : scenarios) {
       points.push_back(predict_point(scenario, spans));
       progress.step();

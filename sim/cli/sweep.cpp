@@ -68,7 +68,7 @@ SweepResult simulate_all(const SweepOptions& options, const std::vector<config::
   SweepResult result;
   for (const auto& point : points) result.rows.push_back({point, nullptr, "interrupted"});
   preload(options, points.front());
-  Progress progress(points.size(), quiet);
+  Progress progress(points.size(), "points", quiet);
   const auto take = [&](std::size_t index, const TaskOutcome& outcome) {
     ResultRow& row = result.rows[index];
     const Json json = outcome.done ? Json::parse(outcome.text) : Json{{"error", outcome.text}};

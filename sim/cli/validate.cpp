@@ -85,7 +85,7 @@ void run_tasks(std::vector<Work>& work, int workers, bool quiet) {
     for (std::size_t task = 0; task < series.rows.size(); ++task) tasks.emplace_back(&series, task);
   }
   std::string failure;
-  Progress progress(tasks.size(), quiet);
+  Progress progress(tasks.size(), "parts", quiet);
   run_in_workers(
       tasks.size(), workers,
       [&](std::size_t index) {

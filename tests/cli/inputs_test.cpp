@@ -50,9 +50,10 @@ TEST_CASE("Without a label the point with the most ranks is meant, the last of t
 }
 
 TEST_CASE("The progress line tells rate and time left", "[cli][progress]") {
-  CHECK(progress_text(0, 40, std::chrono::seconds(1)) == "0 of 40 points");
+  CHECK(progress_text(0, 40, "parts", std::chrono::seconds(1)) == "0 of 40 parts");
   // 4 in 2 s: 2/s; 136 more take 68 s
-  CHECK(progress_text(4, 140, std::chrono::seconds(2)) == "4 of 140 points, 2.0/s, 1:08 left");
+  CHECK(progress_text(4, 140, "points", std::chrono::seconds(2)) ==
+        "4 of 140 points, 2.0/s, 1:08 left");
 }
 
 }  // namespace
