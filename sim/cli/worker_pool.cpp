@@ -25,6 +25,10 @@ namespace {
 /// How long the pool sleeps at most before it looks for an interrupt.
 constexpr int poll_ms = 200;
 
+/// CPUs that the largest kernels know: a shorter set is refused there (Linux, arch/x86/Kconfig,
+/// NR_CPUS_RANGE_END).
+constexpr std::size_t cpus_max = 8192;
+
 /// Exit code of a worker whose answer is why there is none.
 constexpr int refused_code = 101;
 
@@ -152,10 +156,9 @@ void run_in_workers(std::size_t tasks, int workers,
 }
 
 int available_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return std::max(1, CPU_COUNT(&set));
+  std::array<cpu_set_t, cpus_max / CPU_SETSIZE> sets{};
+  if (::sched_getaffinity(0, sizeof sets, sets.data()) != 0) return 1;
+  return std::max(1, CPU_COUNT_S(sizeof sets, sets.data()));
 }
 
 }  // namespace gradwire::cli
