@@ -46,6 +46,8 @@ void write_file(const std::string& path, std::string_view content) {
   bool done = put(temporary, content);
   int reason = errno;
   if (done) {
+    const fs::file_status former = fs::status(target, ignored);
+    if (fs::exists(former)) fs::permissions(temporary, former.permissions(), ignored);
     std::error_code error;
     fs::rename(temporary, target, error);
     done = !error;

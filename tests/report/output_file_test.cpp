@@ -44,6 +44,16 @@ TEST_CASE("A file is written whole and replaces the former one", "[report][file]
   CHECK(folder.entries() == 1);
 }
 
+TEST_CASE("A file that is replaced keeps who may read it", "[report][file]") {
+  const Folder folder("mode");
+  const fs::perms own = fs::perms::owner_read | fs::perms::owner_write;
+  write_file(folder / "x.json", "first");
+  fs::permissions(folder / "x.json", own);
+  write_file(folder / "x.json", "second");
+  CHECK(content(folder / "x.json") == "second");
+  CHECK(fs::status(folder / "x.json").permissions() == own);
+}
+
 TEST_CASE("A missing folder is an error and nothing is left behind", "[report][file]") {
   const Folder folder("missing");
   const std::string path = folder / "no/x.json";
