@@ -14,6 +14,8 @@ constexpr int to_host = 0;
 constexpr int to_gpu = 1;
 constexpr int operations_most = 1'000'000;
 constexpr int window_most = 1'000;
+/// Each part is looked at: less would only take long.
+constexpr Bytes part_least{1024};
 
 /// shard.go: the sum of the squares of the name's characters.
 std::uint64_t name_hash(const std::string& name) {
@@ -29,17 +31,22 @@ std::int64_t parts_of(Bytes size, Bytes part) {
   return (size.count() + part.count() - 1) / part.count();
 }
 
+/// Where the `part`-th of even parts begins: whole * part / parts, without that product.
+std::int64_t part_begin(std::int64_t whole, std::int64_t part, std::int64_t parts) {
+  return whole / parts * part + whole % parts * part / parts;
+}
+
 /// The bytes of `count` even parts from `first` on, of `parts` that share `size`.
 Bytes even_share(Bytes size, std::int64_t first, std::int64_t count, std::int64_t parts) {
-  const auto edge = [&](std::int64_t part) { return size.count() * part / parts; };
-  return Bytes{edge(first + count) - edge(first)};
+  return Bytes{part_begin(size.count(), first + count, parts) -
+               part_begin(size.count(), first, parts)};
 }
 
 /// base/workspace.go: the interval of elements is in the name.
 std::string part_name(const std::string& tensor, std::int64_t elements, std::int64_t part,
                       std::int64_t parts) {
-  return fmt::format("part::{}[{}:{}]", tensor, elements * part / parts,
-                     elements * (part + 1) / parts);
+  return fmt::format("part::{}[{}:{}]", tensor, part_begin(elements, part, parts),
+                     part_begin(elements, part + 1, parts));
 }
 
 }  // namespace
@@ -54,7 +61,7 @@ KungfuSessionOptions read_kungfu_session(Knobs& knobs) {
   options.graph = static_cast<KungfuGraph>(std::ranges::find(names, graph) - names.begin());
   options.hash_by_name = knobs.choice("strategy_hash_method", "INDEX", hashes,
                                       "KUNGFU_CONFIG_STRATEGY_HASH_METHOD, shard.go") == "NAME";
-  options.part = knobs.size("part", options.part, "chunkSize, session.go");
+  options.part = knobs.size("part", options.part, "chunkSize, session.go", part_least);
   options.operations = static_cast<int>(
       knobs.count("operations", options.operations, 1, operations_most,
                   "ours: operations that move the parts of a tensor on a graph; 1 000 000: each "

@@ -1,13 +1,24 @@
 #include "strategies/ps_async.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "sim/core/refusal.hpp"
 #include "strategies/job_places.hpp"
 
 namespace gradwire {
+namespace {
+
+/// Each takes half a kilobyte: 10 GB in all.
+constexpr std::int64_t exchanges_max = 20'000'000;
+
+}  // namespace
+
 PsAsync::PsAsync(const PsAsyncOptions& options, JobView job)
     : options_(options), job_(std::move(job)), places_(server_places(job_)) {
   groups_ = variable_groups(job_, static_cast<int>(places_.size()), options_.servers);
@@ -50,6 +61,14 @@ int PsAsync::exchange(WorkerId worker, int server, bool push) const {
 }
 
 std::vector<Exchange> PsAsync::exchanges() const {
+  const std::int64_t count =
+      2 * static_cast<std::int64_t>(workers_.size()) * static_cast<std::int64_t>(places_.size());
+  if (count > exchanges_max) {
+    throw RefusedChoice(RefusedChoice::Key::strategy,
+                        fmt::format("{} workers push to {} servers and pull from them on {} ways; "
+                                    "expected at most {}, as with fewer servers",
+                                    workers_.size(), places_.size(), count, exchanges_max));
+  }
   std::vector<Exchange> exchanges;
   for (int rank = 0; rank < job_.world_size; ++rank) {
     const Endpoint gpu = gpu_of(rank);

@@ -131,6 +131,13 @@ TEST_CASE_METHOD(ErrorFixture, "an unknown name is told with the nearest", "[con
   CHECK(link.ends_with("; did you mean 'ib_edr'?"));
 }
 
+TEST_CASE_METHOD(ErrorFixture, "parts of less than a kilobyte are refused", "[config][errors]") {
+  CHECK(message(7, "strategy: {name: kungfu_sync, part: 1 KiB}") == "accepted");
+  CHECK(message(7, "strategy: {name: kungfu_sync, part: 1 B}") ==
+        "s.yaml:7:37: 'part' is '1 B'; expected a size such as '25 MiB' (units B, kB, MB, GB, KiB, "
+        "MiB, GiB), at least 1 KiB");
+}
+
 TEST_CASE_METHOD(ErrorFixture, "releases that the model does not know are refused",
                  "[config][errors]") {
   CHECK(message(7, "strategy: {name: ddp, version: 1.3}") ==

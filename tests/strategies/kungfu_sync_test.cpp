@@ -96,6 +96,14 @@ TEST_CASE("parts are of 1 MiB at most; few operations carry the same bytes", "[k
   CHECK(all.host_time == Approx(few.host_time));
 }
 
+TEST_CASE("the parts of a tensor near the limits carry its bytes", "[kungfu_sync]") {
+  // 4e15 bytes in 3.7e6 parts: their product is beyond 64 bits.
+  const auto job = two_by_two({1'000'000'000'000'000});
+  KungfuCpu strategy({.part = Bytes{1024 * mib}, .operations = 4}, job, 0);
+  CHECK(play(strategy, iteration(1)).sizes_by_exchange ==
+        std::vector<std::int64_t>(4, 4'000'000'000'000'000));
+}
+
 TEST_CASE(
     "parts of a tensor go to the graphs in turn by index; the name's hash sends one part "
     "to one graph",

@@ -126,3 +126,13 @@ TEST_CASE("without a bound nobody waits", "[ps_async]") {
     run.push(1);
   }
 }
+
+TEST_CASE("more workers and servers than memory has room for are refused", "[ps_async]") {
+  auto job = toy_job({10});
+  job.world_size = 65'536;
+  job.server_machine.assign(1'000, 0);
+  const PsAsync strategy({}, job);
+  CHECK_THROWS_WITH(strategy.exchanges(),
+                    "65536 workers push to 1000 servers and pull from them on 131072000 ways; "
+                    "expected at most 20000000, as with fewer servers");
+}
