@@ -65,6 +65,7 @@ Pass pass_of_pair(const Segments& segments, Seconds latency) {
 GlooLibrary::GlooLibrary(std::shared_ptr<const Cluster> cluster, GlooOptions options)
     : cluster_(std::move(cluster)), options_(options) {
   assert(cluster_ && options_.step >= Seconds{});
+  copy_rate_ = slowest_host_copy(*cluster_);
 }
 
 std::vector<Pattern> GlooLibrary::plan(CollectiveKind kind, const Placement& ranks) const {
@@ -93,7 +94,7 @@ CollectiveChoice GlooLibrary::choose(std::span<const Pattern> patterns, Bytes si
   const PatternFacts& facts = facts_.of(pattern, cluster_->links());
   const Seconds latency = facts.latency_max() + options_.step;
   if (options_.tensors_on_gpu) {
-    cost.startup = host_copies(pattern.kind, pattern.ranks, size, slowest_host_copy(*cluster_));
+    cost.startup = host_copies(pattern.kind, pattern.ranks, size, copy_rate_);
   }
   Seconds hop = latency;  // of a step beside its bytes
   if (pattern.kind != CollectiveKind::broadcast) {

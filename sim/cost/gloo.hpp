@@ -58,6 +58,7 @@ class GlooLibrary final : public CollectiveLibrary {
 
  private:
   std::shared_ptr<const Cluster> cluster_;
+  BytesPerSecond copy_rate_;  ///< slowest_host_copy
   GlooOptions options_;
   KnownFacts facts_;
 };

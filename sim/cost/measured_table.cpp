@@ -51,6 +51,7 @@ MeasuredTable::MeasuredTable(CollectiveTable table, std::shared_ptr<const Cluste
   assert(cluster_ || table_.fits.empty());
   assert(std::all_of(table_.series.begin(), table_.series.end(),
                      [](const MeasuredSeries& one) { return rises(one.rows); }));
+  if (cluster_) copy_rate_ = slowest_host_copy(*cluster_);
 }
 
 std::vector<Pattern> MeasuredTable::plan(CollectiveKind kind, const Placement& ranks) const {
@@ -147,8 +148,7 @@ CollectiveChoice MeasuredTable::choose(std::span<const Pattern> patterns, Bytes 
     cost.alone = between(*std::prev(row), *row, wanted);
   }
   if (!on_gpu() && cluster_) {
-    *cost.alone =
-        *cost.alone + host_copies(pattern.kind, pattern.ranks, size, slowest_host_copy(*cluster_));
+    *cost.alone = *cost.alone + host_copies(pattern.kind, pattern.ranks, size, copy_rate_);
   }
   cost.algorithm = nearest.algorithm.empty() ? pattern.algorithm : nearest.algorithm;
   cost.protocol = nearest.protocol;

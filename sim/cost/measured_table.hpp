@@ -92,6 +92,7 @@ class MeasuredTable final : public CollectiveLibrary {
 
   CollectiveTable table_;
   std::shared_ptr<const Cluster> cluster_;
+  BytesPerSecond copy_rate_;  ///< slowest_host_copy
   std::shared_ptr<const CollectiveLibrary> fallback_;
   /// By Pattern::key: looking through the links of a large cluster takes milliseconds.
   mutable std::unordered_map<std::uint64_t, CollectiveShape> known_;

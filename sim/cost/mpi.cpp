@@ -95,6 +95,7 @@ Seconds phase_time(const Phase& phase, const Step& step, const PhaseWays& ways, 
 MpiLibrary::MpiLibrary(std::shared_ptr<const Cluster> cluster, MpiOptions options)
     : cluster_(std::move(cluster)), options_(std::move(options)) {
   assert(cluster_);
+  copy_rate_ = slowest_host_copy(*cluster_);
 }
 
 std::vector<std::string> MpiLibrary::all_reduce_algorithms() {
@@ -154,7 +155,7 @@ CollectiveChoice MpiLibrary::choose(std::span<const Pattern> patterns, Bytes siz
   Seconds& startup = choice.cost.startup;
   startup = entry;
   if (options_.tensors_on_gpu) {
-    startup += host_copies(chosen->kind, chosen->ranks, size, slowest_host_copy(*cluster_));
+    startup += host_copies(chosen->kind, chosen->ranks, size, copy_rate_);
   }
   const auto bytes = static_cast<double>(size.count());
   for (std::size_t i = 0; i < chosen->phases.size(); ++i) {

@@ -79,6 +79,7 @@ class MpiLibrary final : public CollectiveLibrary {
   [[nodiscard]] std::string_view algorithm_of(const Pattern& pattern, Bytes size) const;
 
   std::shared_ptr<const Cluster> cluster_;
+  BytesPerSecond copy_rate_;  ///< slowest_host_copy
   MpiOptions options_;
   KnownFacts facts_;
 };

@@ -25,10 +25,12 @@ struct Band {
   std::string_view algorithm;
 };
 
+using Bands = std::vector<Band>;
+
 /// The bands of sizes that hold below so many ranks.
 struct Row {
   int ranks_below = any_ranks;
-  std::vector<Band> bands;
+  Bands bands;
 };
 using Table = std::vector<Row>;
 
@@ -115,44 +117,45 @@ const Table& scatter() {
   return table;
 }
 
-const Table& one_tree() {
-  static const Table table = {{any_ranks, {{any_size, tree}}}};
-  return table;
-}
-
 /// Up to 3.x and 4.0: the ring is cut where a rank's part is longer than a segment.
-Table all_reduce_before_4_1(int ranks) {
+Bands all_reduce_before_4_1(int ranks) {
   constexpr std::int64_t small = 10'000;
   constexpr std::int64_t segment = 1 << 20;
-  return {{any_ranks, {{small, doubling}, {ranks * segment + 1, ring}, {any_size, segmented}}}};
+  return {{small, doubling}, {ranks * segment + 1, ring}, {any_size, segmented}};
 }
 
 /// By the whole. Neighbour exchange, where ranks are even, has the ring's bytes in half its steps.
-Table all_gather_before_4_1(int ranks) {
+Bands all_gather_before_4_1(int ranks) {
   constexpr std::int64_t small = 50'000;
-  return {{any_ranks, {{(small + ranks - 1) / ranks, doubling}, {any_size, ring}}}};
+  return {{(small + ranks - 1) / ranks, doubling}, {any_size, ring}};
 }
 
-Table table_of(MpiDecisions decisions, CollectiveKind kind, int ranks) {
+const Bands& row_of(const Table& table, int ranks) {
+  return std::ranges::find_if(table, [&](const Row& row) { return ranks < row.ranks_below; })
+      ->bands;
+}
+
+Bands bands_of(MpiDecisions decisions, CollectiveKind kind, int ranks) {
+  const bool since_4_1 = decisions == MpiDecisions::since_4_1;
   switch (kind) {
     case CollectiveKind::all_reduce:
-      return decisions == MpiDecisions::since_4_1 ? all_reduce_4_1() : all_reduce_before_4_1(ranks);
+      return since_4_1 ? row_of(all_reduce_4_1(), ranks) : all_reduce_before_4_1(ranks);
     case CollectiveKind::reduce_scatter:
-      return reduce_scatter();
+      return row_of(reduce_scatter(), ranks);
     case CollectiveKind::all_gather:
-      return decisions == MpiDecisions::since_4_1 ? all_gather() : all_gather_before_4_1(ranks);
+      return since_4_1 ? row_of(all_gather(), ranks) : all_gather_before_4_1(ranks);
     case CollectiveKind::all_to_all:
-      return all_to_all();
+      return row_of(all_to_all(), ranks);
     case CollectiveKind::gather:
-      return gather();
+      return row_of(gather(), ranks);
     case CollectiveKind::scatter:
-      return scatter();
+      return row_of(scatter(), ranks);
     case CollectiveKind::broadcast:
     case CollectiveKind::reduce:
     case CollectiveKind::send_recv:
-      return one_tree();
+      break;
   }
-  return one_tree();
+  return {{any_size, tree}};
 }
 
 /// What the decision counts: one rank's part where the collective is of parts, else the whole.
@@ -162,28 +165,21 @@ std::int64_t counted(CollectiveKind kind, int ranks, Bytes size) {
   return of_parts ? size.count() / ranks : size.count();
 }
 
-const std::vector<Band>& bands_of(const Table& table, int ranks) {
-  return std::ranges::find_if(table, [&](const Row& row) { return ranks < row.ranks_below; })
-      ->bands;
-}
-
 }  // namespace
 
 std::string_view mpi_algorithm(MpiDecisions decisions, CollectiveKind kind, int ranks, Bytes size) {
   assert(ranks >= 2 && kind != CollectiveKind::send_recv);
-  const Table table = table_of(decisions, kind, ranks);
+  const Bands bands = bands_of(decisions, kind, ranks);
   const std::int64_t bytes = counted(kind, ranks, size);
-  return std::ranges::find_if(bands_of(table, ranks),
-                              [&](const Band& band) { return bytes < band.bytes_below; })
+  return std::ranges::find_if(bands, [&](const Band& band) { return bytes < band.bytes_below; })
       ->algorithm;
 }
 
 std::vector<std::string_view> mpi_algorithms(MpiDecisions decisions, CollectiveKind kind,
                                              int ranks) {
   assert(ranks >= 2 && kind != CollectiveKind::send_recv);
-  const Table table = table_of(decisions, kind, ranks);
   std::vector<std::string_view> names;
-  for (const Band& band : bands_of(table, ranks)) {
+  for (const Band& band : bands_of(decisions, kind, ranks)) {
     if (std::ranges::find(names, band.algorithm) == names.end()) names.push_back(band.algorithm);
   }
   return names;
