@@ -19,6 +19,18 @@ constexpr int spread_stream = 2;
 /// MinMaxUInt8: a byte an element, and minimum and maximum as fp32.
 constexpr std::int64_t range_size = 8;
 constexpr int interval_most = 1'000'000;
+/// Low precision keeps replicas of the weights: of each neighbour's and of its own as they were
+/// sent. Accesses are of memory, in times a bucket's weights, beside what is on the wire; they and
+/// the kernels follow the calls in Bagua's decentralized_low_precision_synchronous.rs.
+constexpr int replicas = 3;
+/// Weights and replicas are read, the difference is written, and read to be quantised. That what is
+/// between the three sums stays in the cache, and that a call is one kernel, is assumed.
+constexpr std::int64_t encode_accesses = 1 + replicas + 1 + 1;
+constexpr int encode_kernels = replicas + 1;  // a sum each, the quantisation
+/// Of one replica: its difference is written, both are read, the sum is written. The copy of the
+/// last sum is not counted.
+constexpr std::int64_t decode_accesses = 1 + 2 + 1;
+constexpr int decode_kernels = 2;
 
 }  // namespace
 
@@ -207,11 +219,10 @@ void Decentralized::talk(int index) {
     return;
   }
   if (options_.low_precision) {
-    // Three replicas and the weights are read, the difference written; read again and quantised.
     post(Stage::encoded, index,
          DeviceWork{.kind = WorkKind::encode,
-                    .traffic = 6 * bucket.size + wire_size(bucket),
-                    .kernels = 4,
+                    .traffic = encode_accesses * bucket.size + wire_size(bucket),
+                    .kernels = encode_kernels,
                     .label = "compress difference",
                     .stream = DeviceStream::side,
                     .notify = true});
@@ -255,11 +266,10 @@ void Decentralized::advance(OperationId operation) {
         bucket_over();
         break;
       }
-      // Three differences are decoded, each added to its replica.
       post(Stage::decoded, pending.bucket,
            DeviceWork{.kind = WorkKind::encode,
-                      .traffic = 3 * (wire_size(bucket) + 4 * bucket.size),
-                      .kernels = 6,
+                      .traffic = replicas * (wire_size(bucket) + decode_accesses * bucket.size),
+                      .kernels = replicas * decode_kernels,
                       .label = "add differences",
                       .stream = DeviceStream::side,
                       .notify = true});

@@ -15,9 +15,10 @@
 namespace gradwire {
 namespace {
 
-/// Host time to launch one kernel from PyTorch's eager mode. Assumed: the order of magnitude only;
-/// the V100 recording gives 55 us a layer, the profiler's own cost included.
-constexpr Seconds host_launch_per_kernel{10e-6};
+/// Host time to launch one kernel from PyTorch's eager mode: its dispatch and the call, of which
+/// the latter is half (launch_call, sim/train/training_operations.cpp). Assumed: the order of
+/// magnitude only; the V100 recording gives 55 us a layer, the profiler's own cost included.
+constexpr Seconds eager_launch{10e-6};
 /// Time in which the GPU waits in an iteration (loss on the host, zeroing, next batch): iteration
 /// less busy time of the V100 recording of ResNet-50, 93.867 - 93.216 ms.
 constexpr Seconds host_gap{0.65e-3};
@@ -153,7 +154,7 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
                               (gpu.memory_bandwidth.count() * gpu.memory_efficiency)} +
                       cast_time(model.parameter_count(), gpu, dtype);
   profile.gpu_busy = profile.forward() + profile.backward() + profile.optimizer;
-  const Seconds host = static_cast<double>(kernels_of(running)) * host_launch_per_kernel;
+  const Seconds host = static_cast<double>(kernels_of(running)) * eager_launch;
   const auto launches = static_cast<double>(2 * running.layers.size() + 1);
   profile.host_launch = Seconds{host.count() / launches};
   profile.iteration = std::max(profile.gpu_busy + host_gap, profile.launch_bound());

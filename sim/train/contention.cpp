@@ -3,6 +3,15 @@
 #include <algorithm>
 
 namespace gradwire {
+namespace {
+
+/// What communication kernels take at most of the multiprocessors. Assumed: of more blocks than
+/// that some wait for compute's to end.
+constexpr double blocks_share_max = 0.5;
+/// What they take at most of the memory's bandwidth: requests of both are served in turn.
+constexpr double memory_share_max = 0.5;
+
+}  // namespace
 
 Bound bound_of(std::string_view kind) {
   const bool multiplies = kind.starts_with("conv") || kind == "grouped_conv" || kind == "linear";
@@ -31,14 +40,13 @@ GpuLoad moving_load(const CollectiveCost& cost) {
 }
 
 Slowdown slowdown(const GpuCapacity& gpu, const GpuLoad& load) {
-  constexpr double share_most = 0.5;
   Slowdown result;
   if (gpu.multiprocessors > 0) {
     const double taken = static_cast<double>(load.blocks) / gpu.multiprocessors;
-    result.arithmetic = 1 / (1 - std::min(taken, share_most));
+    result.arithmetic = 1 / (1 - std::min(taken, blocks_share_max));
   }
   if (gpu.memory > BytesPerSecond{0}) {
-    result.memory = 1 / (1 - std::min(load.memory / gpu.memory, share_most));
+    result.memory = 1 / (1 - std::min(load.memory / gpu.memory, memory_share_max));
   }
   return result;
 }

@@ -10,7 +10,8 @@
 namespace gradwire {
 namespace {
 
-/// A factor never falls below this: a normal law has no floor, a GPU has.
+/// A factor never falls below this: a normal law has no floor, a GPU has. Assumed: a fifth
+/// of the median's time, which is 8 sigma away at a spread of 10 %.
 constexpr double factor_min = 0.2;
 /// Stream numbers of draws that belong to no iteration or to no layer.
 constexpr std::uint64_t static_stream = 0xffff'ffffU;
