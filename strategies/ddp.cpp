@@ -102,6 +102,16 @@ bool Ddp::broadcasts() const {
   return options_.broadcast_buffers && job_.buffer_elements > 0;
 }
 
+std::vector<Bytes> Ddp::buffer_types() const {
+  const std::int64_t norms = job_.buffer_tensors / buffers_per_norm;
+  const Bytes statistics{(job_.buffer_elements - norms) * gradient_element_size};
+  const Bytes counters{norms * counter_size};
+  const Bytes all = statistics + counters;
+  if (job_.buffer_bytes > Bytes{} && job_.buffer_bytes != all) return {job_.buffer_bytes};
+  if (norms == 0) return {statistics};
+  return {statistics, counters};
+}
+
 std::vector<CollectiveUse> Ddp::collectives() const {
   std::vector<CollectiveUse> uses = {{CollectiveKind::all_reduce}};
   if (broadcasts()) uses.push_back({CollectiveKind::broadcast});
@@ -182,12 +192,8 @@ void Ddp::start_iteration(int iteration, Operations& operations) {
   }
   if (!broadcasts()) return;
   // _sync_buffers: tensors of one type are flattened, broadcast from rank 0, and copied back.
-  const std::int64_t norms = job_.buffer_tensors / buffers_per_norm;
-  const Bytes statistics{(job_.buffer_elements - norms) * gradient_element_size};
-  const Bytes counters{norms * counter_size};
-  std::vector<Bytes> types = {statistics};
-  if (norms > 0) types.push_back(counters);
-  const Bytes traffic = 2 * (statistics + counters);
+  const std::vector<Bytes> types = buffer_types();
+  const Bytes traffic = 2 * std::accumulate(types.begin(), types.end(), Bytes{});
   operations.emplace_back(kernels(traffic, static_cast<int>(types.size()), "flatten buffers"));
   Gate gate;
   for (const Bytes size : types) {

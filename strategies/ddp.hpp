@@ -71,6 +71,9 @@ class Ddp final : public Strategy {
   void launch(Bucket& bucket, Operations& operations);
   void finish(Operations& operations);
   [[nodiscard]] bool broadcasts() const;
+  /// Bytes of the buffers of each type. Batch norms', unless their bytes say otherwise; then of one
+  /// type: assumed.
+  [[nodiscard]] std::vector<Bytes> buffer_types() const;
   [[nodiscard]] OperationId next_id(const Operations& operations) const;
 
   DdpOptions options_;

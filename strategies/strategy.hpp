@@ -35,6 +35,7 @@ struct JobView {
   std::int64_t element_size = gradient_element_size;  ///< bytes of an element of a gradient
   std::int64_t buffer_elements = 0;  ///< of non-trainable state: batch-norm statistics, counters
   int buffer_tensors = 0;            ///< that hold them
+  Bytes buffer_bytes{0};             ///< in them; 0: unknown
   std::vector<LayerView> layers;     ///< TensorInfo::layer is an index into it
   Seconds optimizer;                 ///< device time of the whole step
   std::vector<int> machine_of;       ///< machine of each rank

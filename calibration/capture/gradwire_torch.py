@@ -204,7 +204,7 @@ class Launcher:
 
     def workload(self):
         parameters = [(n, p) for n, p in self.model.named_parameters() if p.requires_grad]
-        buffers = list(self.model.buffers())
+        buffers = [buffer for buffer in self.model.buffers() if buffer.numel()]
         cuda = bool(parameters) and parameters[0][1].is_cuda
         return {
             "schema": "gradwire.workload/1",
@@ -227,6 +227,7 @@ class Launcher:
             "buffers": {
                 "tensors": len(buffers),
                 "elements": sum(buffer.numel() for buffer in buffers),
+                "bytes": sum(buffer.numel() * buffer.element_size() for buffer in buffers),
             },
         }
 

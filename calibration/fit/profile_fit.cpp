@@ -69,6 +69,7 @@ class Fit {
     profile().gradient_order = frame.gradient_order;
     profile().buffers = frame.buffers;
     profile().buffer_elements = frame.buffer_elements;
+    profile().buffer_bytes = frame.buffer_bytes;
     for (std::size_t j = 0; j < frame.layers.size(); ++j) {
       LayerProfile& layer = profile().layers[j];
       if (join.recorded[j] < 0) {
@@ -367,6 +368,7 @@ ProfileFit fit_recording(const Workload& workload, const std::vector<Seconds>& u
   profile.source = source;
   profile.buffers = workload.buffers;
   profile.buffer_elements = workload.buffer_elements;
+  profile.buffer_bytes = workload.buffer_bytes;
   fit.take_own_layers(false);
   Gradients(fit, workload).take();
   std::optional<Seconds> iteration;

@@ -23,6 +23,7 @@ struct Workload {
   std::vector<ParameterSpec> parameters;  ///< trained, in registration order
   int buffers = 0;
   std::int64_t buffer_elements = 0;
+  Bytes buffer_bytes{0};                     ///< 0: not written
   std::map<std::string, std::string> facts;  ///< what else shaped the work: "image_size" -> "224"
 };
 

@@ -10,6 +10,7 @@ namespace gradwire::calibration {
 namespace {
 
 constexpr double elements_max = 1e15;
+constexpr std::int64_t element_size_max = 16;  // complex128
 
 ParameterSpec parameter_of(const JsonValue& value) {
   JsonMap map(value, "an entry of 'parameters'");
@@ -68,8 +69,10 @@ Workload parse_workload(const std::string& text, const std::string& file) {
   if (map.find("buffers") != nullptr) {
     JsonMap buffers(map.require("buffers", JsonValue::Kind::object), "'buffers'");
     workload.buffers = buffers.count_or("tensors", 0, 0);
-    workload.buffer_elements =
-        buffers.whole_or("elements", 0, 0, static_cast<std::int64_t>(elements_max));
+    workload.buffer_elements = buffers.require_whole("elements", workload.buffers,
+                                                     static_cast<std::int64_t>(elements_max));
+    workload.buffer_bytes = Bytes{buffers.whole_or("bytes", 0, workload.buffer_elements,
+                                                   element_size_max * workload.buffer_elements)};
     buffers.finish();
   }
   for (const JsonValue& entry : map.require("parameters", JsonValue::Kind::list).items) {

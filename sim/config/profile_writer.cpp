@@ -100,8 +100,12 @@ std::string constants_text(const ComputeProfile& profile) {
     text += "}\n";
   }
   if (profile.buffers > 0) {
-    text += fmt::format("buffers: {{tensors: {}, elements: {}}}\n", profile.buffers,
+    text += fmt::format("buffers: {{tensors: {}, elements: {}", profile.buffers,
                         profile.buffer_elements);
+    if (profile.buffer_bytes > Bytes{}) {
+      text += fmt::format(", bytes: {} B", profile.buffer_bytes.count());
+    }
+    text += "}\n";
   }
   if (profile.host_launch > Seconds{}) {
     text += fmt::format("host: {{launch: {}}}\n", microseconds_text(profile.host_launch));

@@ -16,6 +16,10 @@ namespace {
 
 /// Sums of times that were rounded when they were written may exceed their total by this share.
 constexpr double rounding = 1e-3;
+/// Of a tensor, or of all buffers: keeps sums within 64 bits; no model comes near.
+constexpr std::int64_t elements_max = 1'000'000'000'000'000;
+/// An element takes from a byte (bool) to 16 (complex128).
+constexpr std::int64_t element_size_max = 16;
 
 ProfileSource read_source(YamlMap map) {
   static const std::vector<std::string> kinds = {"recorded", "imported", "derived",
@@ -128,6 +132,17 @@ void read_iteration(RecordedProfile& recorded, YamlMap map) {
   map.finish();
 }
 
+/// No buffer is empty.
+void read_buffers(ComputeProfile& profile, YamlMap map) {
+  profile.buffers = map.require<int>("tensors", at_least(0));
+  profile.buffer_elements =
+      map.require<std::int64_t>("elements", between(std::int64_t{profile.buffers}, elements_max));
+  profile.buffer_bytes = map.value_or<Bytes>(
+      "bytes", {},
+      between(Bytes{profile.buffer_elements}, Bytes{element_size_max * profile.buffer_elements}));
+  map.finish();
+}
+
 std::map<std::string, double> read_overlap(YamlMap map) {
   std::map<std::string, double> overlap;
   for (const auto& kind : layer_kinds()) {
@@ -147,16 +162,16 @@ const std::vector<std::string>& layer_kinds() {
 }
 
 ParameterSpec read_parameter(YamlMap& map) {
-  constexpr double elements_max = 1e15;  // keeps sums within 64 bits; no model comes near
   ParameterSpec parameter;
   parameter.name = map.require<std::string>("name");
   map.require_value("shape", "a list of whole numbers, at least 1");
   parameter.shape = map.list<std::int64_t>("shape", at_least<std::int64_t>(1));
   double elements = 1;
   for (const std::int64_t side : parameter.shape) elements *= static_cast<double>(side);
-  if (elements > elements_max) {
+  constexpr auto most = static_cast<double>(elements_max);
+  if (elements > most) {
     map.fail("shape", fmt::format("tensor '{}' has {:.3g} elements; expected at most {:.3g}",
-                                  parameter.name, elements, elements_max));
+                                  parameter.name, elements, most));
   }
   return parameter;
 }
@@ -201,11 +216,7 @@ RecordedProfile read_recorded_profile(const YamlValue& document) {
     profile.host_launch = host->require<Seconds>("launch");
     host->finish();
   }
-  if (auto buffers = map.optional_map("buffers")) {
-    profile.buffers = buffers->require<int>("tensors", at_least(0));
-    profile.buffer_elements = buffers->require<std::int64_t>("elements", at_least<std::int64_t>(0));
-    buffers->finish();
-  }
+  if (auto buffers = map.optional_map("buffers")) read_buffers(profile, std::move(*buffers));
   recorded.recording.checks = read_checks(map);
   map.find("recording");  // free notes of whoever recorded it
   map.finish();

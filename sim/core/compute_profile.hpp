@@ -63,6 +63,7 @@ struct ComputeProfile {
   Seconds host_launch;               ///< host time to launch one layer's kernels, in one direction
   std::int64_t buffer_elements = 0;  ///< elements of non-trainable state (batch-norm statistics)
   int buffers = 0;                   ///< tensors that hold them
+  Bytes buffer_bytes{0};             ///< in them; 0: unknown
   std::vector<LayerProfile> layers;  ///< forward order
   /// registration[id]: which tensor it is, counted along `layers`; empty: registered as they run.
   std::vector<int> registration;

@@ -63,6 +63,7 @@ JobView job_view(const Job& job) {
   view.gradient_order = job.profile.gradient_order;
   view.buffer_elements = job.profile.buffer_elements;
   view.buffer_tensors = job.profile.buffers;
+  view.buffer_bytes = job.profile.buffer_bytes;
   for (const auto& layer : job.profile.layers) {
     view.layers.push_back({layer.forward, layer.backward});
   }

@@ -39,6 +39,7 @@ ComputeProfile frame(bool with_act = false) {
       {"head", "linear", {}, {}, 0, 0, {{"head.weight", {10, 96}, {}}, {"head.bias", {10}, {}}}});
   frame.gradient_order = {4, 3, 1, 2, 0};
   frame.buffers = 3;
+  frame.buffer_bytes = Bytes{40};
   return frame;
 }
 
@@ -89,6 +90,7 @@ TEST_CASE("A trace takes names and tensors from the model, times from its kernel
   CHECK(*profile.layers[1].parameters[0].ready / Seconds{170e-6} == Approx(1));
   CHECK(profile.gradient_order == std::vector<TensorId>{4, 3, 1, 2, 0});
   CHECK(profile.buffers == 3);
+  CHECK(profile.buffer_bytes == Bytes{40});
   CHECK(profile.iteration / Seconds{547e-6} == Approx(1));
   CHECK(profile.gpu_busy / Seconds{547e-6} == Approx(1));
   CHECK(fit.recorded.recording.checks.tensors == 5);

@@ -15,7 +15,7 @@ const std::string good = R"json({
  "image_size": 224,
  "parameters": [{"name": "conv1.weight", "shape": [64, 3, 7, 7], "dtype": "float32"},
                 {"name": "scale", "shape": [], "dtype": "float32"}],
- "buffers": {"tensors": 159, "elements": 53173}})json";
+ "buffers": {"tensors": 159, "elements": 53173, "bytes": 212904}})json";
 
 TEST_CASE("A workload is read with what else shaped it", "[calibration][workload]") {
   const Workload workload = parse_workload(good, "w.json");
@@ -28,6 +28,7 @@ TEST_CASE("A workload is read with what else shaped it", "[calibration][workload
   CHECK(workload.parameters[1].elements() == 1);
   CHECK(workload.buffers == 159);
   CHECK(workload.buffer_elements == 53173);
+  CHECK(workload.buffer_bytes == Bytes{212904});
   CHECK(workload.facts.at("image_size") == "224");
   CHECK(workload.facts.at("warmup") == "10");
 }
@@ -50,10 +51,14 @@ TEST_CASE("A damaged workload is refused at its place", "[calibration][workload]
        {"[64, 3, 7, 7]", "7", "5:51: 'shape' is a number; expected a list"},
        {"\"name\": \"scale\"", "\"nam\": 3", "6:17: an entry of 'parameters' has no 'name'"},
        {"\"shape\": []", "\"shape\": [], \"shap\": 3", "6:56: unknown key 'shap'; expected one of"},
-       {"\"elements\"", "\"element\"", "7:41: unknown key 'element'"},
+       {"\"elements\"", "\"element\"", "7:13: 'buffers' has no 'elements'"},
        {"\"image_size\": 224", "\"image_size\": [224]", "4:16: the fact 'image_size' is no single"},
        {"\"parameters\"", "\"params\"", "1:1: the file has no 'parameters'; expected a list"},
-       {"\"elements\": 53173}}", "\"elements\": 53173", "7:47: the JSON breaks off"}}));
+       {"\"elements\": 53173", "\"elements\": 158",
+        "7:42: 'elements' is 158; expected a whole number of at least 159"},
+       {"\"bytes\": 212904", "\"bytes\": 53172",
+        "7:58: 'bytes' is 53172; expected a whole number of at least 53173"},
+       {"\"bytes\": 212904}}", "\"bytes\": 212904", "7:64: the JSON breaks off"}}));
   std::string text = good;
   text.replace(text.find(bad.from), bad.from.size(), bad.to);
   CAPTURE(text);

@@ -32,6 +32,7 @@ RecordedProfile full() {
   profile.host_launch = Seconds{5.5e-6};
   profile.buffers = 3;
   profile.buffer_elements = 13;
+  profile.buffer_bytes = Bytes{60};
   profile.layers.push_back({"a",
                             "conv3",
                             Seconds{587.125e-6},
@@ -72,6 +73,7 @@ TEST_CASE("A written profile is read back, percentiles and checks with it", "[co
   CHECK(read.profile.registration == written.profile.registration);
   CHECK(read.profile.gradient_order == written.profile.gradient_order);
   CHECK(read.profile.buffer_elements == 13);
+  CHECK(read.profile.buffer_bytes == Bytes{60});
   REQUIRE(read.recording.factor);
   CHECK(read.recording.factor->lag1 == -0.25);
   REQUIRE(read.recording.period);

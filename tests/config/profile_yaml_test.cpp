@@ -87,6 +87,22 @@ TEST_CASE_METHOD(ProfileFixture, "an iteration cannot be shorter than its parts"
                     "p.yaml:7:35: 'gpu_busy' is longer than the iteration; expected at most 'p50'");
 }
 
+TEST_CASE_METHOD(ProfileFixture, "buffers have an element each, and bytes that elements can have",
+                 "[config][profile]") {
+  const std::string buffers = "{tensors: 3, elements: 9}";
+  CHECK(with(buffers, "{tensors: 3, elements: 9, bytes: 40 B}").buffer_bytes == Bytes{40});
+  CHECK(with(buffers, buffers).buffer_bytes == Bytes{0});
+  CHECK_THROWS_WITH(with(buffers, "{tensors: 300, elements: 1}"),
+                    "p.yaml:9:35: 'elements' is '1'; expected a whole number, at least 300, at "
+                    "most 1e+15");
+  CHECK_THROWS_WITH(with(buffers, "{tensors: 3, elements: 9223372036854775807}"),
+                    Catch::ContainsSubstring("at least 3, at most 1e+15"));
+  // From a byte (bool) to 16 (complex128)
+  const std::string size = GENERATE("8 B", "145 B");
+  CHECK_THROWS_WITH(with(buffers, "{tensors: 3, elements: 9, bytes: " + size + "}"),
+                    Catch::ContainsSubstring(", at least 9 B, at most 144 B"));
+}
+
 TEST_CASE_METHOD(ProfileFixture, "shapes, kinds and slowdowns are checked", "[config][profile]") {
   CHECK_THROWS_WITH(
       with("shape: [10, 4]", "shape: [10, 0]"),

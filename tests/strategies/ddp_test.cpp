@@ -117,6 +117,23 @@ TEST_CASE("buffers are broadcast before the forward pass, which waits", "[ddp]")
   CHECK(Ddp(options, job).on_event(Seconds{}, IterationStart{0}).empty());
 }
 
+TEST_CASE("buffers of another size than batch norms' are broadcast as they are", "[ddp]") {
+  auto job = toy_job({10});
+  // Two masks of 4 x 4 bool and two scalars of fp32, as GPT-2's layers have them.
+  job.buffer_tensors = 2 + 2;
+  job.buffer_elements = 2 * 16 + 2;
+  job.buffer_bytes = Bytes{2 * 16 + 2 * 4};
+  const auto sizes = [&] {
+    return collective_sizes(Ddp(one_bucket_a_tensor(), job).on_event(Seconds{}, IterationStart{0}));
+  };
+  CHECK(sizes() == std::vector<std::int64_t>{40});
+  // One norm of 2 channels: 4 statistics of fp32 and an int64 counter are still of two types.
+  job.buffer_tensors = 3;
+  job.buffer_elements = 4 + 1;
+  job.buffer_bytes = Bytes{4 * 4 + 8};
+  CHECK(sizes() == std::vector<std::int64_t>{16, 8});
+}
+
 TEST_CASE("the fp16 hook casts, divides, reduces half the bytes and casts back", "[ddp]") {
   auto options = one_bucket_a_tensor();
   options.comm_hook = true;

@@ -100,7 +100,7 @@ def make_optimizer(torch, name, model):
 def describe(torch, workload, arguments):
     """What ran, in the words of gradwire.workload/1."""
     cuda = arguments.device == "cuda"
-    buffers = list(workload.model.buffers())
+    buffers = [buffer for buffer in workload.model.buffers() if buffer.numel()]
     return {
         "schema": "gradwire.workload/1",
         "model": arguments.model,
@@ -122,7 +122,11 @@ def describe(torch, workload, arguments):
             for name, tensor in workload.model.named_parameters()
             if tensor.requires_grad
         ],
-        "buffers": {"tensors": len(buffers), "elements": sum(b.numel() for b in buffers)},
+        "buffers": {
+            "tensors": len(buffers),
+            "elements": sum(buffer.numel() for buffer in buffers),
+            "bytes": sum(buffer.numel() * buffer.element_size() for buffer in buffers),
+        },
     }
 
 

@@ -108,7 +108,11 @@ def check_full(launcher_folder, folder):
         "dtype": "float32",
     }
     assert len(workload["parameters"]) == 5
-    assert workload["buffers"] == {"tensors": 3, "elements": 4 + 4 + 1}  # of the batch norm
+    assert workload["buffers"] == {  # of the batch norm: fp32, fp32, int64
+        "tensors": 3,
+        "elements": 4 + 4 + 1,
+        "bytes": 4 * 4 + 4 * 4 + 8,
+    }
 
 
 def check_light(launcher_folder, folder):
