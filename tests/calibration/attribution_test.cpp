@@ -127,6 +127,32 @@ TEST_CASE("What a module runs beside its parts bears its name", "[calibration]")
   CHECK(attribution.iterations[1].forward == std::vector<Nanoseconds>{3 * us, 7 * us, 3 * us});
 }
 
+TEST_CASE("An operator that says nothing does not hide the one behind it", "[calibration]") {
+  test::MadeUpTrace made;
+  for (int i = 0; i < 3; ++i) {
+    made.range(0, "ProfilerStep#" + std::to_string(i), no_sequence, [&] {
+      // As Hugging Face's Conv1D does.
+      made.range(0, "gradwire.fwd:projection", no_sequence, [&] {
+        made.range(
+            0, "aten::view", 10 * i, [] {}, "[[8, 4, 100]]");
+        made.range(
+            0, "aten::addmm", 10 * i + 1, [&] { made.kernel(0, "gemm", 7 * us); },
+            "[[100], [32, 100], [100, 100]]");
+      });
+      made.meet();
+      made.range(1, "AddmmBackward0", 10 * i + 1, [&] { made.kernel(1, "back", 9 * us); });
+      made.meet();
+    });
+  }
+  const Attribution attribution = attribute(made.trace);
+  REQUIRE(attribution.layers.size() == 1);
+  CHECK(attribution.layers[0].op == "aten::addmm");
+  CHECK(attribution.layers[0].kind == "linear");
+  REQUIRE(attribution.layers[0].parameters.size() == 2);
+  CHECK(attribution.layers[0].parameters[0].elements() == 100 * 100);
+  CHECK(attribution.layers[0].parameters[1].elements() == 100);
+}
+
 TEST_CASE("What the wrapper and NCCL do is in no layer", "[calibration]") {
   ToyOptions options;
   options.wrapper = true;

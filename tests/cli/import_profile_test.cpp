@@ -44,6 +44,38 @@ TEST_CASE("A profiler's trace becomes a profile that a job runs with", "[cli][im
   CHECK(place.run("run job.yaml").code == 0);
 }
 
+TEST_CASE("Operators of no known kind are layers of a profile too", "[cli][import]") {
+  using calibration::test::us;
+  calibration::test::MadeUpTrace made;
+  for (int step = 0; step < 6; ++step) {
+    const int first = 100 * step;
+    const auto forward = [&](const char* op, int offset, const char* shapes) {
+      made.range(
+          0, op, first + offset, [&] { made.kernel(0, op, 20 * us); }, shapes);
+    };
+    made.range(0, "ProfilerStep#" + std::to_string(step), calibration::no_sequence, [&] {
+      forward("aten::linear", 0, "[[8, 96], [10, 96], [10]]");
+      forward("aten::cat", 1, "[[], []]");
+      forward("aten::linear", 2, "[[8, 20], [5, 20], [5]]");
+      made.meet();
+      for (int offset = 2; offset >= 0; --offset) {
+        made.range(1, "SomeBackward0", first + offset, [&] { made.kernel(1, "back", 30 * us); });
+      }
+      made.meet();
+      made.range(0, "Optimizer.step#SGD.step", calibration::no_sequence,
+                 [&] { made.kernel(0, "sgd", 10 * us); });
+      made.meet();
+    });
+  }
+  const Workplace place("cat");
+  place.write("trace.json", kineto_text(made.trace));
+  const auto run = place.run(std::string("import kineto trace.json --report -o p.yaml") + of_what);
+  CHECK_THAT(run.out, Catch::ContainsSubstring("3 layers, 1075 parameters"));  // 10 x 97 + 5 x 21
+  CHECK(run.code == 0);
+  CHECK_THAT(place.text("p.yaml"), Catch::ContainsSubstring("name: cat.1, kind: other"));
+  CHECK(place.run("check p.yaml").code == 0);
+}
+
 TEST_CASE("A trace that cannot become a profile is refused, and nothing is written",
           "[cli][import]") {
   const Workplace place("badkineto");
