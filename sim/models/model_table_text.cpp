@@ -20,6 +20,14 @@ namespace {
   throw ConfigError({file, line, 1}, message);
 }
 
+/// Refuses a row that the expressions below cannot take.
+void check_length(const std::string& row, const std::string& file, int line) {
+  constexpr std::size_t length_max = 1000;  // std::regex goes as deep as a line is long
+  if (row.size() <= length_max) return;
+  fail(file, line,
+       fmt::format("the row has {} characters; expected at most {}", row.size(), length_max));
+}
+
 std::string trimmed(const std::string& text) {
   const auto begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string::npos) return "";
@@ -230,6 +238,7 @@ std::vector<TableRow> read_torchinfo(const std::vector<std::string>& lines, std:
     const std::string text = trimmed(lines[i]);
     if (text.starts_with("Total ")) break;  // the summary below the table
     if (text.find_first_not_of("=-") == std::string::npos) continue;
+    check_length(lines[i], file, static_cast<int>(i) + 1);
     tree.push_back(tree_row(lines[i], static_cast<int>(i) + 1, columns, file));
   }
   return leaves(tree, file);
@@ -313,9 +322,10 @@ std::vector<TableRow> read_csv(const std::vector<std::string>& lines, std::size_
   std::vector<TableRow> rows;
   for (std::size_t i = header + 1; i < lines.size(); ++i) {
     if (trimmed(lines[i]).empty()) continue;
-    const auto fields = split(lines[i], separator);
     TableRow row;
     row.line = static_cast<int>(i) + 1;
+    check_length(lines[i], file, row.line);
+    const auto fields = split(lines[i], separator);
     if (fields.size() != columns.size()) {
       fail(file, row.line,
            fmt::format("the row has {} values; expected {}, one a column of the header",

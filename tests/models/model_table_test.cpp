@@ -110,6 +110,18 @@ TEST_CASE("A grid of tokens has its features last", "[models]") {
   CHECK(test::layer(model, "f").forward.flops == 2.0 * 16 * 16 * 64);
 }
 
+TEST_CASE("A row of excessive length is refused, however long", "[models]") {
+  // A shape of 200 000 sides: 3 characters each but the last, in brackets and quotes, "c,Conv,"
+  // before it and ",1x4,,0" behind it.
+  std::string sides = "1";
+  for (int side = 1; side < 200'000; ++side) sides += ", 1";
+  CHECK(refusal("name,op,input,output,kernel,params\nc,Conv,\"[" + sides + "]\",1x4,,0\n") ==
+        "t.txt:2:1: the row has 600016 characters; expected at most 1000");
+  const std::string long_name(400'000, 'x');
+  CHECK_THAT(refusal(replaced(summary, "MaxPool2d", long_name)),
+             Catch::StartsWith("t.txt:10:1: the row has 400"));
+}
+
 TEST_CASE("A table that does not fit is refused at its row", "[models]") {
   CHECK_THAT(refusal(replaced(summary, "MaxPool2d", "MaxPool3d")),
              Catch::ContainsSubstring("t.txt:10:1: layer 'pool' is of type 'MaxPool3d', which is "
