@@ -87,13 +87,15 @@ Iterations repeating_kernels(const TraceIndex& index) {
     names.push_back(work.name);
     starts.push_back(work.start);
   }
-  const std::size_t period = repeating_tail(names);
+  const auto [begin, period] = repeating_tail(names);
   Iterations found;
   found.told_by = "repeating kernels";
   found.by_device = true;
   if (period == 0) return found;
   std::vector<Nanoseconds> begins;
-  for (std::size_t i = names.size(); i >= period; i -= period) begins.push_back(starts[i - period]);
+  for (std::size_t i = names.size(); i >= begin + period; i -= period) {
+    begins.push_back(starts[i - period]);
+  }
   // The last sequence has no next one to end at.
   found.host = between(begins);
   return found;
@@ -101,7 +103,7 @@ Iterations repeating_kernels(const TraceIndex& index) {
 
 }  // namespace
 
-std::size_t repeating_tail(std::span<const NameId> sequence) {
+RepeatingTail repeating_tail(std::span<const NameId> sequence) {
   constexpr std::size_t repeats_min = 3;
   constexpr double covered_min = 0.8;  // what comes before is warm-up
   const std::size_t count = sequence.size();
@@ -117,12 +119,12 @@ std::size_t repeating_tail(std::span<const NameId> sequence) {
       left = i;
       right = i + match[i];
     }
-    const auto covered = static_cast<double>(i + match[i]);
-    if (covered >= covered_min * static_cast<double>(count) && i + match[i] >= repeats_min * i) {
-      return i;
-    }
+    const std::size_t covered = i + match[i];
+    const bool covers_most =
+        static_cast<double>(covered) >= covered_min * static_cast<double>(count);
+    if (covers_most && covered >= repeats_min * i) return {count - covered, i};
   }
-  return 0;
+  return {};
 }
 
 Iterations find_iterations(const TraceIndex& index) {

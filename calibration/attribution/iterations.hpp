@@ -33,8 +33,14 @@ struct Iterations {
 /// Empty where there is none.
 [[nodiscard]] Iterations find_iterations(const TraceIndex& index);
 
-/// The shortest period of `sequence`'s tail: it repeats over at least four fifths of the sequence
-/// and at least three times. 0 where nothing does. Takes time linear in the sequence.
-[[nodiscard]] std::size_t repeating_tail(std::span<const NameId> sequence);
+/// The end of a sequence, in which each element is the same as that `period` before it.
+struct RepeatingTail {
+  std::size_t begin = 0;   ///< in the sequence; the tail may begin in the middle of a period
+  std::size_t period = 0;  ///< 0: nothing repeats
+};
+
+/// The tail of the shortest period that repeats over at least four fifths of the sequence and at
+/// least three times. Takes time linear in the sequence.
+[[nodiscard]] RepeatingTail repeating_tail(std::span<const NameId> sequence);
 
 }  // namespace gradwire::calibration

@@ -41,15 +41,14 @@ Sequence sequence_of(const Trace& trace) {
   const TraceIndex index(trace);
   const std::vector<DeviceRecord> kernels = kernels_of(trace, index);
   const std::vector<NameId> names = names_of(kernels);
-  const std::size_t period = repeating_tail(names);
+  const auto [begin, period] = repeating_tail(names);
   Sequence sequence;
   for (std::size_t i = 0; i < period; ++i) {
     const std::size_t last = kernels.size() - period + i;
     sequence.names.push_back(trace.names[kernels[last].name]);
     std::vector<double> times;
-    for (std::size_t at = last; names[at] == names[last]; at -= period) {
+    for (std::size_t at = begin + (last - begin) % period; at <= last; at += period) {
       times.push_back(static_cast<double>(kernels[at].end - kernels[at].start));
-      if (at < period) break;
     }
     sequence.medians.push_back(median(times));
   }
@@ -82,8 +81,9 @@ std::vector<Seconds> iteration_times(const Trace& trace) {
   const std::vector<DeviceRecord> kernels = kernels_of(trace, index);
   const std::vector<NameId> names = names_of(kernels);
   std::vector<Nanoseconds> begins;
-  if (const std::size_t period = repeating_tail(names); period > 0) {
-    for (std::size_t i = kernels.size() % period; i < kernels.size(); i += period) {
+  if (const auto [begin, period] = repeating_tail(names); period > 0) {
+    for (std::size_t i = begin + (kernels.size() - begin) % period; i < kernels.size();
+         i += period) {
       begins.push_back(kernels[i].start);
     }
   } else {

@@ -1,5 +1,6 @@
 #include "calibration/attribution/iterations.hpp"
 
+#include <string>
 #include <vector>
 
 #include "calibration/fit/profile_fit.hpp"
@@ -19,22 +20,23 @@ std::vector<NameId> repeated(const std::vector<NameId>& part, int times) {
 }
 
 TEST_CASE("The shortest period that covers the sequence is found", "[calibration]") {
-  CHECK(repeating_tail(repeated({1, 2, 3}, 5)) == 3);
+  CHECK(repeating_tail(repeated({1, 2, 3}, 5)).period == 3);
   // Blocks inside an iteration repeat as well, but not to its end.
-  CHECK(repeating_tail(repeated({1, 2, 1, 2, 1, 2, 9}, 4)) == 7);
+  CHECK(repeating_tail(repeated({1, 2, 1, 2, 1, 2, 9}, 4)).period == 7);
   // Twice is no period, and a sequence without repeats has none.
-  CHECK(repeating_tail(repeated({1, 2, 3}, 2)) == 0);
-  CHECK(repeating_tail({}) == 0);
-  CHECK(repeating_tail(std::vector<NameId>{1, 2, 3, 4, 5}) == 0);
+  CHECK(repeating_tail(repeated({1, 2, 3}, 2)).period == 0);
+  CHECK(repeating_tail({}).period == 0);
+  CHECK(repeating_tail(std::vector<NameId>{1, 2, 3, 4, 5}).period == 0);
 }
 
 TEST_CASE("Warm-up before the repeats may be a fifth of the sequence", "[calibration]") {
   std::vector<NameId> sequence = {7, 8, 9};
   const auto steps = repeated({1, 2, 3, 4}, 4);
   sequence.insert(sequence.end(), steps.begin(), steps.end());
-  CHECK(repeating_tail(sequence) == 4);  // 16 of 19
+  CHECK(repeating_tail(sequence).period == 4);  // 16 of 19
+  CHECK(repeating_tail(sequence).begin == 3);
   sequence.insert(sequence.begin(), {5, 6, 5, 5, 6});
-  CHECK(repeating_tail(sequence) == 0);  // 16 of 24
+  CHECK(repeating_tail(sequence).period == 0);  // 16 of 24
 }
 
 TEST_CASE("Iterations come from profiler steps, else marks, else optimizer steps, else kernels",
@@ -68,6 +70,27 @@ TEST_CASE("A light recording tells the time of its iterations by its kernels alo
   REQUIRE(times.size() == 5);
   // The stream is never idle from the third step on: 547 us a step.
   CHECK(times[4] / Seconds{547e-6} == Approx(1));
+}
+
+TEST_CASE("Warm-up kernels are no iteration and no time of one", "[calibration]") {
+  // 20 kernels of 50 us that no iteration has, then ten iterations of 10 kernels of 1 us each.
+  Trace trace;
+  Nanoseconds now = 0;
+  const auto kernel = [&](const std::string& name, Nanoseconds duration) {
+    DeviceRecord record;
+    record.start = now;
+    record.end = now += duration;
+    record.name = trace.names.id(name);
+    trace.device.push_back(record);
+  };
+  for (int i = 0; i < 20; ++i) kernel("warm-up " + std::to_string(i), 50 * us);
+  for (int i = 0; i < 100; ++i) kernel("kernel " + std::to_string(i % 10), us);
+  const Iterations found = find_iterations(TraceIndex(trace));
+  CHECK(found.host.size() == 9);  // the last has no next one
+  CHECK(found.host.front().start == 20 * 50 * us);
+  const std::vector<Seconds> times = iteration_times(trace);
+  CHECK(times.size() == 9);
+  for (const Seconds time : times) CHECK(time.count() == Approx(10e-6));
 }
 
 TEST_CASE("Kernels of two recordings are compared one by one, wherever the recordings begin",
