@@ -4,6 +4,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -184,7 +185,7 @@ class Reader {
       fail(place_of(static_cast<std::size_t>(&node - nodes_.data())),
            fmt::format("node {} '{}' has {} {} us", node.id, node.name, what, value));
     }
-    return static_cast<Nanoseconds>(nanoseconds_per_microsecond * value);
+    return std::llround(nanoseconds_per_microsecond * value);
   }
 
   void keep_timed(const Node& node) {

@@ -74,6 +74,18 @@ TEST_CASE("A trace linked by Chakra has times, kernels and the operators that la
   CHECK(index.launch(0).range == 0);
 }
 
+TEST_CASE("Microseconds with decimals become the nearest nanosecond",
+          "[calibration][execution_trace]") {
+  // 1000 x 1.001 is a little less than 1001 in floating point.
+  const Trace trace = parse_execution_trace(
+      R"json({"nodes": [{"id": 1, "name": "k", "cat": "kernel", "ts": 2.001,
+                         "inclusive_dur": 1.001}]})json",
+      "et.json");
+  REQUIRE(trace.device.size() == 1);
+  CHECK(trace.device[0].start == 2001);
+  CHECK(trace.device[0].end == 2001 + 1001);
+}
+
 TEST_CASE("What is no execution trace is refused", "[calibration][execution_trace]") {
   struct Bad {
     std::string text;
