@@ -12,12 +12,6 @@ namespace {
 
 constexpr std::size_t pairs_max = 50'000'000;
 
-std::int64_t elements_of(const std::vector<ParameterSpec>& parameters) {
-  std::int64_t sum = 0;
-  for (const ParameterSpec& parameter : parameters) sum += parameter.elements();
-  return sum;
-}
-
 bool is_convolution(const std::string& kind) {
   return kind.find("conv") != std::string::npos;
 }

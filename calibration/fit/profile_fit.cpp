@@ -219,12 +219,6 @@ class Fit {
   ProfileFit fit_;
 };
 
-std::int64_t elements_of(const std::vector<ParameterSpec>& parameters) {
-  std::int64_t sum = 0;
-  for (const ParameterSpec& parameter : parameters) sum += parameter.elements();
-  return sum;
-}
-
 /// Gradients of a full recording: the parameters of a workload find their layers.
 class Gradients {
  public:

@@ -23,10 +23,9 @@ std::string layer_table(const ComputeProfile& profile) {
       fmt::format("{:<{}}  {:<12}  {:>12}  {:>12}  {:>8}  {:>10}  {:>11}\n", "layer", width, "kind",
                   "forward us", "backward us", "stdev %", "ready ms", "parameters");
   for (const LayerProfile& layer : profile.layers) {
-    std::int64_t elements = 0;
+    const std::int64_t elements = elements_of(layer.parameters);
     Seconds ready;
     for (const ParameterSpec& parameter : layer.parameters) {
-      elements += parameter.elements();
       ready = std::max(ready, parameter.ready.value_or(Seconds{}));
     }
     text += fmt::format("{:<{}}  {:<12}  {:>12.1f}  {:>12.1f}  {:>8.2f}  {:>10}  {:>11}\n",

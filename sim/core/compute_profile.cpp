@@ -23,6 +23,12 @@ std::int64_t ParameterSpec::elements() const {
   return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
 }
 
+std::int64_t elements_of(std::span<const ParameterSpec> parameters) {
+  std::int64_t sum = 0;
+  for (const ParameterSpec& parameter : parameters) sum += parameter.elements();
+  return sum;
+}
+
 Seconds ComputeProfile::forward() const {
   return sum(*this, &LayerProfile::forward);
 }
@@ -50,9 +56,7 @@ Seconds ComputeProfile::launch_bound() const {
 
 std::int64_t ComputeProfile::parameter_count() const {
   std::int64_t count = 0;
-  for (const auto& layer : layers) {
-    for (const auto& parameter : layer.parameters) count += parameter.elements();
-  }
+  for (const auto& layer : layers) count += elements_of(layer.parameters);
   return count;
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ struct ParameterSpec {
 
   [[nodiscard]] std::int64_t elements() const;
 };
+
+/// Of all of them together.
+[[nodiscard]] std::int64_t elements_of(std::span<const ParameterSpec> parameters);
 
 /// One layer of the network, in forward order. Times are medians of one iteration on one GPU.
 struct LayerProfile {

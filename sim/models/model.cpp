@@ -4,9 +4,7 @@ namespace gradwire {
 
 std::int64_t ModelDescription::parameter_count() const {
   std::int64_t count = 0;
-  for (const ModelLayer& layer : layers) {
-    for (const ParameterSpec& parameter : layer.parameters) count += parameter.elements();
-  }
+  for (const ModelLayer& layer : layers) count += elements_of(layer.parameters);
   return count;
 }
 

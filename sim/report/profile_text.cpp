@@ -16,12 +16,6 @@ double ms(Seconds time) {
   return 1e3 * time.count();
 }
 
-std::int64_t elements_of(const LayerProfile& layer) {
-  std::int64_t sum = 0;
-  for (const ParameterSpec& parameter : layer.parameters) sum += parameter.elements();
-  return sum;
-}
-
 /// How much of the gradients is ready at each tenth of backward.
 std::string ready_text(const ComputeProfile& p) {
   const std::vector<ReadyStep> curve = ready_curve(p);
@@ -74,7 +68,7 @@ std::string profile_text(const ComputeProfile& p) {
                  "backward (ms)", "parameters");
   for (const LayerProfile& layer : p.layers) {
     fmt::format_to(out, "{:<32}{:<14}{:>13.3f}{:>14.3f}{:>13}\n", layer.name, layer.kind,
-                   ms(layer.forward), ms(layer.backward), elements_of(layer));
+                   ms(layer.forward), ms(layer.backward), elements_of(layer.parameters));
   }
   return text;
 }

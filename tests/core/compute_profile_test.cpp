@@ -36,6 +36,7 @@ ComputeProfile small_profile() {
 
 TEST_CASE("A profile's sums are those of its layers", "[core][profile]") {
   const auto profile = small_profile();
+  CHECK(elements_of(profile.layers[0].parameters) == 3 * 2 + 2);
   CHECK(profile.forward() == Seconds{3});   // 1 + 0.5 + 1.5
   CHECK(profile.backward() == Seconds{6});  // 2 + 1 + 3
   // 10 - 3 - 6 - 0.5
