@@ -8,13 +8,11 @@
 namespace gradwire::calibration {
 namespace {
 
-/// "conv2d" of "aten::conv2d" and of "aten::conv2d_": the latter works in place.
+/// "softmax" of "aten::_softmax", which another operator calls.
 std::string_view plain(std::string_view op) {
-  const std::size_t colons = op.rfind("::");
-  if (colons != std::string_view::npos) op.remove_prefix(colons + 2);
-  while (op.starts_with('_')) op.remove_prefix(1);
-  while (op.ends_with('_')) op.remove_suffix(1);
-  return op;
+  std::string_view name = name_of_operator(op);
+  while (name.starts_with('_')) name.remove_prefix(1);
+  return name;
 }
 
 struct KindRule {
@@ -99,6 +97,13 @@ Places places_of(std::string_view name) {
 }
 
 }  // namespace
+
+std::string_view name_of_operator(std::string_view op) {
+  const std::size_t colons = op.rfind("::");
+  if (colons != std::string_view::npos) op.remove_prefix(colons + 2);
+  while (op.size() > 1 && op.ends_with('_')) op.remove_suffix(1);
+  return op;
+}
 
 InputShapes read_shapes(std::string_view text) {
   InputShapes shapes;

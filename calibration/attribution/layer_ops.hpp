@@ -12,6 +12,9 @@ namespace gradwire::calibration {
 /// Sides of each input of an operator; a scalar or a list has none.
 using InputShapes = std::vector<std::vector<std::int64_t>>;
 
+/// "conv2d" of "aten::conv2d" and of "aten::conv2d_", which works in place.
+[[nodiscard]] std::string_view name_of_operator(std::string_view op);
+
 /// Reads "[[32, 3, 224, 224], [64, 3, 7, 7], []]". Empty for a text that is none of this form, and
 /// for negative sides.
 [[nodiscard]] InputShapes read_shapes(std::string_view text);

@@ -3,18 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "calibration/attribution/layer_ops.hpp"
+
 namespace gradwire::calibration {
-namespace {
-
-/// "conv2d" of "aten::conv2d" and of "aten::conv2d_".
-std::string short_name(std::string_view op) {
-  const std::size_t colons = op.rfind("::");
-  if (colons != std::string_view::npos) op.remove_prefix(colons + 2);
-  while (op.size() > 1 && op.ends_with('_')) op.remove_suffix(1);
-  return std::string(op);
-}
-
-}  // namespace
 
 StepLayers::StepLayers(const TraceIndex& index, std::vector<RangeId> ranges,
                        std::uint32_t forward_thread)
@@ -92,7 +83,7 @@ void StepLayers::add_call(RangeId top) {
     if (module != no_range) call.name = module_name(names[index_.range(module).name]);
     if (!leaf) {
       if (!call.name.empty()) call.name += '.';
-      call.name += short_name(names[index_.range(top).name]);
+      call.name += name_of_operator(names[index_.range(top).name]);
     }
     calls_.push_back(std::move(call));
   }
