@@ -1,10 +1,13 @@
 #include "calibration/attribution/step_times.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <unordered_map>
 #include <vector>
+
+#include "sim/core/statistics.hpp"
 
 namespace gradwire::calibration {
 namespace {
@@ -50,11 +53,9 @@ class Union {
   Nanoseconds length_ = 0;
 };
 
-Nanoseconds median_of(std::vector<Nanoseconds> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
+/// 0 where there are none.
+Nanoseconds median_of(const std::vector<double>& values) {
+  return values.empty() ? 0 : std::llround(median(values));
 }
 
 class StepTimes {
@@ -203,18 +204,18 @@ class StepTimes {
   }
 
   void host_launches() {
-    std::vector<Nanoseconds> gaps;
+    std::vector<double> gaps;
     for (std::size_t i = 1; i < layers_.calls().size(); ++i) {
-      gaps.push_back(index_.range(layers_.calls()[i].range).start -
-                     index_.range(layers_.calls()[i - 1].range).start);
+      gaps.push_back(static_cast<double>(index_.range(layers_.calls()[i].range).start -
+                                         index_.range(layers_.calls()[i - 1].range).start));
     }
-    times_.forward_launch = median_of(std::move(gaps));
-    std::vector<Nanoseconds> nodes;
+    times_.forward_launch = median_of(gaps);
+    std::vector<double> nodes;
     for (const RangeId node : layers_.nodes()) {
       if (index_.meaning(node).accumulate) continue;
-      nodes.push_back(index_.range(node).end - index_.range(node).start);
+      nodes.push_back(static_cast<double>(index_.range(node).end - index_.range(node).start));
     }
-    times_.backward_launch = median_of(std::move(nodes));
+    times_.backward_launch = median_of(nodes);
   }
 
   const TraceIndex& index_;

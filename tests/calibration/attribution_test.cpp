@@ -45,6 +45,13 @@ TEST_CASE("A gradient is ready when its layer's last backward kernel ends", "[ca
   CHECK(attribution.iterations[2].ready == std::vector<Nanoseconds>{320 * us, 170 * us, 130 * us});
 }
 
+TEST_CASE("The host's time for a layer is the median from one's start to the next's",
+          "[calibration]") {
+  // A range, a call and their ends take 1 us each: 6 of conv and 3 of the counter lie between conv
+  // and norm, 3 between norm and linear. Of two the median is their mean.
+  CHECK(attribute(toy_trace(4)).iterations[2].forward_launch == 6 * us);
+}
+
 TEST_CASE("Ranges of modules name the layers, marks tell each gradient", "[calibration]") {
   ToyOptions options;
   options.modules = true;
