@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "calibration/import/nccl_names.hpp"
-#include "calibration/import/text_lines.hpp"
+#include "sim/core/text_lines.hpp"
 
 namespace gradwire {
 namespace {

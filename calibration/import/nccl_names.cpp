@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "calibration/import/text_lines.hpp"
+#include "sim/core/text_lines.hpp"
 
 namespace gradwire {
 namespace {

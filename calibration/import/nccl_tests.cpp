@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "calibration/import/run_list.hpp"
-#include "calibration/import/text_lines.hpp"
+#include "sim/core/text_lines.hpp"
 
 namespace gradwire {
 namespace {

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -14,65 +14,48 @@
 #include <utility>
 
 #include "sim/core/error.hpp"
+#include "sim/core/text_lines.hpp"
 #include "topologies/importers/node_parts.hpp"
 #include "topologies/importers/pci_ids.hpp"
 
 namespace gradwire {
 namespace {
 
-/// A word of a line and the column where it begins, from 1.
-struct Word {
-  std::string text;
-  int column = 0;
-};
-
-struct TextLine {
-  int number = 0;
-  std::string text;
+struct MatrixLine : TextLine {
   std::vector<Word> words;
 };
 
-std::vector<TextLine> split_lines(std::string_view text) {
-  static const std::regex escape(
-      "\x1b\\[[0-9;]*[A-Za-z]");  // the header is underlined on a terminal
-  std::vector<TextLine> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    TextLine line{static_cast<int>(lines.size()) + 1,
-                  std::regex_replace(std::string(text.substr(0, end)), escape, ""),
-                  {}};
-    constexpr std::string_view blanks = " \t\r";
-    std::size_t at = line.text.find_first_not_of(blanks);
-    while (at != std::string::npos) {
-      const std::size_t stop = std::min(line.text.find_first_of(blanks, at), line.text.size());
-      line.words.push_back({line.text.substr(at, stop - at), static_cast<int>(at) + 1});
-      at = line.text.find_first_not_of(blanks, stop);
-    }
-    lines.push_back(std::move(line));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+/// A terminal has the header underlined.
+std::string without_escapes(std::string_view text) {
+  static const std::regex escape("\x1b\\[[0-9;]*[A-Za-z]");
+  return std::regex_replace(std::string(text), escape, "");
+}
+
+std::vector<MatrixLine> split_lines(std::string_view text) {
+  std::vector<MatrixLine> lines;
+  for (const TextLine& line : lines_of(text)) lines.push_back({line, words_of(line.text)});
   return lines;
 }
 
-std::optional<int> whole_number(std::string_view text) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = error == std::errc{} && end == text.data() + text.size() && number >= 0;
-  return whole ? std::optional(number) : std::nullopt;
+/// A whole number that counts something, from 0.
+std::optional<int> count_in(std::string_view text) {
+  const auto number = whole_number(text);
+  if (!number || *number < 0 || *number > std::numeric_limits<int>::max()) return std::nullopt;
+  return static_cast<int>(*number);
 }
 
 bool is_gpu(std::string_view name) {
-  return name.starts_with("GPU") && whole_number(name.substr(3)).has_value();
+  return name.starts_with("GPU") && count_in(name.substr(3)).has_value();
 }
 
-std::optional<SmiCell> read_cell(const std::string& text) {
-  static const std::map<std::string, PathClass> classes = {
+std::optional<SmiCell> read_cell(std::string_view text) {
+  static const std::map<std::string_view, PathClass> classes = {
       {"X", PathClass::self},  {"PIX", PathClass::pix},   {"PXB", PathClass::pxb},
       {"PHB", PathClass::phb}, {"NODE", PathClass::node}, {"SYS", PathClass::sys},
       {"SOC", PathClass::sys}};  // SOC: drivers of the K80's time
   if (const auto known = classes.find(text); known != classes.end()) return SmiCell{known->second};
   if (!text.starts_with("NV")) return std::nullopt;
-  const std::optional<int> lanes = whole_number(std::string_view(text).substr(2));
+  const std::optional<int> lanes = count_in(text.substr(2));
   if (!lanes || *lanes == 0) return std::nullopt;
   return SmiCell{PathClass::unknown, *lanes};
 }
@@ -81,7 +64,7 @@ std::optional<SmiCell> read_cell(const std::string& text) {
 class MatrixReader {
  public:
   MatrixReader(std::string_view text, const std::string& file)
-      : file_(file), lines_(split_lines(text)) {}
+      : file_(file), text_(without_escapes(text)), lines_(split_lines(text_)) {}
 
   SmiMatrix read() {
     std::size_t at = read_header();
@@ -103,7 +86,7 @@ class MatrixReader {
   /// The header is the first line that begins with GPU0 and is not GPU0's row: some copies lose the
   /// tab in front of it.
   std::size_t read_header() {
-    const auto is_header = [](const TextLine& line) {
+    const auto is_header = [](const MatrixLine& line) {
       return !line.words.empty() && line.words[0].text == "GPU0" &&
              (line.words.size() == 1 || !read_cell(line.words[1].text));
     };
@@ -111,13 +94,13 @@ class MatrixReader {
     if (header == lines_.end()) {
       fail(1, 1, "no GPU found; expected the matrix that 'nvidia-smi topo -m' prints");
     }
-    std::set<std::string> seen;
+    std::set<std::string_view> seen;
     for (const Word& word : header->words) {
       if (word.text == "CPU" || word.text == "NUMA" || word.text == "GPU") break;
       if (!seen.insert(word.text).second) {
         fail(header->number, word.column, fmt::format("device {} stands twice", word.text));
       }
-      names_.push_back(word.text);
+      names_.emplace_back(word.text);
     }
     has_numa_ = header->text.find("NUMA Affinity") != std::string::npos;
     matrix_.devices.resize(names_.size());
@@ -125,7 +108,7 @@ class MatrixReader {
     return static_cast<std::size_t>(header - lines_.begin());
   }
 
-  void read_row(const TextLine& line) {
+  void read_row(const MatrixLine& line) {
     const Word& name = line.words.front();
     const auto found = std::find(names_.begin(), names_.end(), name.text);
     if (found == names_.end()) {
@@ -148,7 +131,7 @@ class MatrixReader {
     read_affinity(line, matrix_.devices[row]);
   }
 
-  void read_cell_at(const TextLine& line, std::size_t row, std::size_t column) {
+  void read_cell_at(const MatrixLine& line, std::size_t row, std::size_t column) {
     if (column + 1 >= line.words.size()) {
       fail(line.number, static_cast<int>(line.text.size()) + 1,
            fmt::format("row of {} has {} cells; expected {}", names_[row], line.words.size() - 1,
@@ -179,15 +162,14 @@ class MatrixReader {
   }
 
   /// Cells may be empty, so tabs count; where tabs were lost or doubled, words count.
-  void read_affinity(const TextLine& line, SmiDevice& device) const {
+  void read_affinity(const MatrixLine& line, SmiDevice& device) const {
     std::vector<std::string> cells;
     std::size_t begin = 0;
     for (std::size_t tab = 0; tab != std::string::npos; begin = tab + 1) {
       tab = line.text.find('\t', begin);
-      std::string cell = line.text.substr(begin, tab == std::string::npos ? tab : tab - begin);
-      cell.erase(
-          std::remove_if(cell.begin(), cell.end(), [](char c) { return c == ' ' || c == '\r'; }),
-          cell.end());
+      std::string cell(line.text.substr(begin, tab == std::string::npos ? tab : tab - begin));
+      cell.erase(std::remove_if(cell.begin(), cell.end(), [](char c) { return c == ' '; }),
+                 cell.end());
       cells.push_back(std::move(cell));
     }
     const auto past = static_cast<std::ptrdiff_t>(names_.size()) + 1;
@@ -200,11 +182,11 @@ class MatrixReader {
       tail.assign(cells.begin() + past, cells.end());
     } else {
       for (auto word = line.words.begin() + past; word != line.words.end(); ++word) {
-        tail.push_back(word->text);
+        tail.emplace_back(word->text);
       }
     }
     if (!tail.empty()) device.cpu_affinity = tail[0];
-    if (tail.size() > 1 && has_numa_) device.numa = whole_number(tail[1]).value_or(-1);
+    if (tail.size() > 1 && has_numa_) device.numa = count_in(tail[1]).value_or(-1);
   }
 
   void check_complete(int last_line) const {
@@ -223,7 +205,7 @@ class MatrixReader {
     for (std::size_t at = from; at < lines_.size(); ++at) {
       const auto& words = lines_[at].words;
       if (words.size() != 2 || !words[0].text.ends_with(':')) continue;
-      const std::string label = words[0].text.substr(0, words[0].text.size() - 1);
+      const std::string_view label = words[0].text.substr(0, words[0].text.size() - 1);
       const auto found = std::find(names_.begin(), names_.end(), label);
       if (found == names_.end()) continue;
       if (std::find(names_.begin(), names_.end(), words[1].text) != names_.end()) {
@@ -241,9 +223,9 @@ class MatrixReader {
         "[0-9A-Fa-f]{2}\\.[0-9A-Fa-f])\\b.*");
     constexpr std::size_t length_max = 1000;  // std::regex goes as deep as a line is long
     for (const TextLine& line : lines_) {
-      std::smatch match;
+      std::cmatch match;
       if (line.text.size() > length_max) continue;
-      if (!std::regex_match(line.text, match, entry)) continue;
+      if (!std::regex_match(line.text.begin(), line.text.end(), match, entry)) continue;
       const auto gpu = std::find(names_.begin(), names_.end(), "GPU" + match[1].str());
       if (gpu == names_.end()) continue;
       matrix_.devices[static_cast<std::size_t>(gpu - names_.begin())].bus =
@@ -272,7 +254,8 @@ class MatrixReader {
   }
 
   const std::string& file_;
-  std::vector<TextLine> lines_;
+  const std::string text_;  ///< what lines_ refer to
+  std::vector<MatrixLine> lines_;
   std::vector<std::string> names_;
   bool has_numa_ = false;
   SmiMatrix matrix_;

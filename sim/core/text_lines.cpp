@@ -1,5 +1,6 @@
-#include "calibration/import/text_lines.hpp"
+#include "sim/core/text_lines.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
