@@ -7,16 +7,18 @@
 #include "sim/collectives/algorithms.hpp"
 #include "sim/collectives/hierarchical.hpp"
 #include "sim/core/error.hpp"
-#include "sim/cost/closed_form.hpp"
 #include "tests/catch.hpp"
 #include "tests/collectives/nodes.hpp"
+#include "tests/cost/closed_form.hpp"
 #include "tests/cost/engine_time.hpp"
 
 namespace gradwire {
 namespace {
 
 using namespace literals;  // NOLINT(google-build-using-namespace): our own units
+using test::closed_form;
 using test::engine_time;
+using test::Hops;
 
 /// Machines of one GPU and one port: all pairs are equally far.
 Cluster lone_gpus(int machines) {

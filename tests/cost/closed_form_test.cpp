@@ -1,8 +1,8 @@
-#include "sim/cost/closed_form.hpp"
+#include "tests/cost/closed_form.hpp"
 
 #include "tests/catch.hpp"
 
-namespace gradwire {
+namespace gradwire::test {
 
 using namespace literals;  // NOLINT(google-build-using-namespace): our own units
 
@@ -87,4 +87,4 @@ TEST_CASE("A hierarchical all-reduce is a ring inside and a ring across", "[cost
         Approx(14 * 0.101e-3 + 6 * 1.005e-3).epsilon(1e-12));
 }
 
-}  // namespace gradwire
+}  // namespace gradwire::test

@@ -6,7 +6,7 @@
 #include "sim/collectives/pattern.hpp"
 #include "sim/core/units.hpp"
 
-namespace gradwire {
+namespace gradwire::test {
 
 /// Time of a ring all-reduce alone on equal links: 2(n-1) (alpha + size / (n rate)).
 /// @param alpha  latency of a step.
@@ -75,4 +75,4 @@ struct Hops {
 [[nodiscard]] Seconds hierarchical_all_reduce_time(int ranks_per_machine, int machines, Bytes size,
                                                    const Hops& inside, const Hops& across);
 
-}  // namespace gradwire
+}  // namespace gradwire::test

@@ -1,4 +1,4 @@
-#include "sim/cost/closed_form.hpp"
+#include "tests/cost/closed_form.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include "sim/collectives/broadcast.hpp"
 #include "sim/collectives/torus.hpp"
 
-namespace gradwire {
+namespace gradwire::test {
 namespace {
 
 /// What the formulas are made of.
@@ -151,4 +151,4 @@ Seconds hierarchical_all_reduce_time(int ranks_per_machine, int machines, Bytes 
          ring_all_reduce_time(machines, size, across.alpha, across.rate);
 }
 
-}  // namespace gradwire
+}  // namespace gradwire::test
