@@ -126,10 +126,11 @@ TEST_CASE("NCCL's model is within a third of the published times on two DGX-1V",
 TEST_CASE(
     "An all-reduce over 10 Gbit/s Ethernet starts as late as MG-WFBP measured from 16 ranks on",
     "[cost][published]") {
-  // ../shared/data/measurements/alphabeta.yaml: 4 GPUs a machine, on 2, 4, 8 and 16 machines, the
-  // last two without the factor of 3 that their source puts on later. NCCL's release is not stated;
-  // nothing is fitted to them. The bounds are what was found, rounded up: on two machines the start
-  // is predicted too early.
+  // The authors' constants for 10GbE, 4 GPUs a machine: on 2 and 4 machines HKBU-HPML/MG-WFBP
+  // @5b8ad54, distributed_optimizer.py; on 8 and 16 lzhangbv/dear_pytorch @43138d8,
+  // dear/hv_distributed_optimizer.py, without the factor of 3 that it puts on later. NCCL's release
+  // is not stated; nothing is fitted to them. The bounds are what was found, rounded up: on two
+  // machines the start is predicted too early.
   CHECK(alpha_of_ethernet(16) == Approx(2.3476e-3).epsilon(0.14));
   CHECK(alpha_of_ethernet(8) == Approx(1.3476e-3).epsilon(0.14));
   CHECK(alpha_of_ethernet(4) == Approx(0.9081e-3).epsilon(0.10));
