@@ -115,19 +115,6 @@ void Pattern::seal() {
   key = std::max<std::uint64_t>(hash, 1);  // 0 says "not computed"
 }
 
-double Pattern::share_per_rank() const {
-  // Groups that all do the same are one pattern: their flows name more than `ranks` senders.
-  std::vector<double> sent;
-  for (const Phase& phase : phases) {
-    for (const PatternFlow& flow : phase.flows) {
-      const auto sender = static_cast<std::size_t>(flow.source);
-      if (sender >= sent.size()) sent.resize(sender + 1, 0);
-      sent[sender] += flow.share;
-    }
-  }
-  return sent.empty() ? 0 : *std::max_element(sent.begin(), sent.end());
-}
-
 std::vector<std::vector<int>> ring_orders(const Pattern& pattern) {
   std::vector<std::vector<int>> orders(static_cast<std::size_t>(pattern.channels));
   if (pattern.phases.empty()) return orders;

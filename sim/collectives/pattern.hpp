@@ -90,8 +90,6 @@ struct Pattern {
   std::uint64_t key = 0;
 
   void seal();  ///< computes `key`
-  /// Bytes that a rank sends / size of the collective, the largest over ranks.
-  [[nodiscard]] double share_per_rank() const;
 };
 
 /// The ranks of each channel in the order of its ring (first phase), for printing.

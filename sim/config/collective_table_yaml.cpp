@@ -253,10 +253,6 @@ std::string write_collective_table(const CollectiveTable& table,
   return text;
 }
 
-std::vector<MeasuredSeries> read_collective_series(const YamlValue& document) {
-  return read_collective_table(document).series;
-}
-
 std::shared_ptr<const CollectiveLibrary> load_collective_table(
     const std::string& file, const std::string& library, std::shared_ptr<const Cluster> cluster,
     std::shared_ptr<const CollectiveLibrary> fallback) {

@@ -22,10 +22,6 @@ namespace gradwire::config {
 [[nodiscard]] std::string write_collective_table(const CollectiveTable& table,
                                                  std::span<const std::string> comments = {});
 
-/// The measurements alone.
-/// @throws ConfigError as above.
-[[nodiscard]] std::vector<MeasuredSeries> read_collective_series(const YamlValue& document);
-
 /// The library of a table's file; `fallback` plans, and prices what the table does not cover.
 /// @param library  what the table must be of; @param cluster  whose links the patterns use.
 /// @throws ConfigError when it is of another.

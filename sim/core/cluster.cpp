@@ -70,10 +70,6 @@ const NodeGraph& Cluster::node(int index) const {
   return *nodes_[at(index)];
 }
 
-const std::shared_ptr<const NodeGraph>& Cluster::node_type(int index) const {
-  return nodes_[at(index)];
-}
-
 BytesPerSecond Cluster::host_copy_bandwidth(GpuRef gpu) const {
   return routes_[at(gpu.node)]->copy_rate(gpu.gpu);
 }

@@ -30,7 +30,6 @@ class Cluster {
 
   [[nodiscard]] int node_count() const { return static_cast<int>(nodes_.size()); }
   [[nodiscard]] const NodeGraph& node(int index) const;
-  [[nodiscard]] const std::shared_ptr<const NodeGraph>& node_type(int index) const;
   /// The fabric's port of a NIC. REQUIRES: the node has it, and the fabric has ports.
   [[nodiscard]] int port_of(int node, int nic) const {
     return port_offset_[static_cast<std::size_t>(node)] + nic;

@@ -24,10 +24,6 @@ class OperationLog {
     }
     return static_cast<OperationId>(ends_.size()) - 1;
   }
-  /// The operations up to this one are there: for work whose number comes from outside.
-  void ensure(OperationId id) {
-    while (static_cast<OperationId>(ends_.size()) <= id) add();
-  }
   void end(OperationId id, double when) {
     assert(!ended(id));
     ends_[index(id)] = when;

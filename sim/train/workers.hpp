@@ -90,7 +90,6 @@ class Workers {
   void post_mark(OperationId id) { stream_.post_mark(id); }
   /// @return its position in the communication stream.
   std::size_t post(CommunicationItem item);
-  [[nodiscard]] std::size_t posted_items() const { return stream_.size(); }
 
   /// Runs every member as far as what is posted and done allows, up to `now` or ahead of it.
   void run(double now);
@@ -118,7 +117,6 @@ class Workers {
   [[nodiscard]] const CommunicationItem& collective(std::size_t position) const {
     return communication_[position];
   }
-  [[nodiscard]] std::size_t collective_count() const { return communication_.size(); }
 
   [[nodiscard]] bool iteration_ended() const { return ended_ == members_.size(); }
   /// By member; complete when the iteration has ended.

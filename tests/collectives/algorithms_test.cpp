@@ -11,6 +11,7 @@
 #include "tests/catch.hpp"
 #include "tests/collectives/data_flow.hpp"
 #include "tests/collectives/nodes.hpp"
+#include "tests/collectives/shares.hpp"
 
 namespace gradwire {
 namespace {
@@ -203,7 +204,7 @@ TEST_CASE("The busiest rank sends the bytes that the algorithm's formula says", 
     for_each_pattern(shape, [&](const Algorithm& algorithm, const Pattern& pattern) {
       const auto formula = sent_by_busiest().find({algorithm.name, pattern.kind});
       if (formula == sent_by_busiest().end()) return;
-      CHECK(pattern.share_per_rank() == Approx(formula->second(ranks)));
+      CHECK(test::share_per_rank(pattern) == Approx(formula->second(ranks)));
     });
   }
 }
@@ -230,7 +231,7 @@ TEST_CASE("All-gathers by exchanges bring (n-1)/n of the size and no more", "[co
     // A partner holds at most 2, 4, ..., p parts before each exchange, and hands back n-1 parts.
     const double p = 1 << log2_floor(ranks);
     const double bound = is_power_of_two(ranks) ? ranks - 1 : 2 * (p - 1) + ranks - 1;
-    CHECK(pattern.share_per_rank() <= bound / ranks * (1 + 1e-12));
+    CHECK(test::share_per_rank(pattern) <= bound / ranks * (1 + 1e-12));
     CHECK(steps_of(pattern) == log2_floor(ranks) + (is_power_of_two(ranks) ? 0 : 2));
   }
 }
@@ -242,10 +243,10 @@ TEST_CASE("Gathers send no more than their subtree holds", "[collectives]") {
   using enum CollectiveKind;
   // A subtree holds at most half of the next power of two.
   const double half = 0.5 * (1 << log2_ceil(ranks)) / ranks;
-  CHECK(plan_collective(gather, "binomial_tree", cluster, members).share_per_rank() <=
+  CHECK(test::share_per_rank(plan_collective(gather, "binomial_tree", cluster, members)) <=
         half * (1 + 1e-12));
   const int p = 1 << log2_floor(ranks);  // halving, then at most half of the vector
-  CHECK(plan_collective(reduce, "rabenseifner", cluster, members).share_per_rank() <=
+  CHECK(test::share_per_rank(plan_collective(reduce, "rabenseifner", cluster, members)) <=
         std::max(1.0, others(p) + 0.5));
 }
 

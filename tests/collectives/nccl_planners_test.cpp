@@ -12,6 +12,7 @@
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/collectives/nodes.hpp"
+#include "tests/collectives/shares.hpp"
 
 namespace gradwire {
 namespace {
@@ -20,6 +21,7 @@ using Catch::Matchers::StartsWith;
 
 using test::dgx1v_cluster;
 using test::nvswitch_node;
+using test::share_per_rank;
 
 Cluster nvswitch_cluster(int nodes) {
   return test::cluster_of(std::vector<std::shared_ptr<const NodeGraph>>(
@@ -152,7 +154,7 @@ TEST_CASE("PAT's rounds bring every part to every rank", "[collectives][pat]") {
     const Cluster cluster = dgx1v_cluster(ranks);
     const Placement members = packed_placement(cluster, 1);
     const Pattern gather = plan_pat_all_gather(cluster, members);
-    CHECK(gather.share_per_rank() == Approx((ranks - 1.0) / ranks));
+    CHECK(share_per_rank(gather) == Approx((ranks - 1.0) / ranks));
     // Rank r's tree: in the round of distance d, holders at an even multiple of d from r send on.
     std::set<int> reached = {0};
     for (const Phase& phase : gather.phases) {
@@ -165,7 +167,7 @@ TEST_CASE("PAT's rounds bring every part to every rank", "[collectives][pat]") {
       CHECK(flow.share == Approx(static_cast<double>(sent) / ranks));
     }
     CHECK(static_cast<int>(reached.size()) == ranks);
-    CHECK(plan_pat_reduce_scatter(cluster, members).share_per_rank() ==
+    CHECK(share_per_rank(plan_pat_reduce_scatter(cluster, members)) ==
           Approx((ranks - 1.0) / ranks));
   }
 }

@@ -9,6 +9,7 @@
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/collectives/nodes.hpp"
+#include "tests/collectives/shares.hpp"
 
 namespace gradwire {
 namespace {
@@ -17,6 +18,7 @@ using test::cluster_of;
 using test::dgx1v;
 using test::dgx1v_cluster;
 using test::on_node0;
+using test::share_per_rank;
 
 std::vector<int> all_ranks(int ranks) {
   std::vector<int> all(static_cast<std::size_t>(ranks));
@@ -48,7 +50,7 @@ void check_shares(const Pattern& pattern) {
     CHECK(flow.path_begin + flow.path_size <= pattern.path_links.size());
   }
   const double share = 2.0 * (pattern.ranks - 1) / pattern.ranks;
-  CHECK(pattern.share_per_rank() == Approx(share));
+  CHECK(share_per_rank(pattern) == Approx(share));
   for (const auto& [rank, sum] : received) CHECK(sum == Approx(share));
 }
 
@@ -251,7 +253,7 @@ TEST_CASE("One rank has nothing to reduce", "[collectives]") {
   CHECK(pattern.ranks == 1);
   CHECK(pattern.channels == 0);
   CHECK(pattern.phases.empty());
-  CHECK(pattern.share_per_rank() == 0);
+  CHECK(share_per_rank(pattern) == 0);
 }
 
 TEST_CASE("Ranks that share a GPU and machines without a NIC are refused", "[collectives]") {

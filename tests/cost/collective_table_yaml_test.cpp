@@ -24,7 +24,7 @@ std::string table_text(const std::string& row) {
 }
 
 std::vector<MeasuredSeries> read(const std::string& text) {
-  return config::read_collective_series(config::parse_yaml(text, "table.yaml"));
+  return config::read_collective_table(config::parse_yaml(text, "table.yaml")).series;
 }
 
 }  // namespace

@@ -22,8 +22,9 @@ namespace {
 using namespace literals;  // NOLINT(google-build-using-namespace): our own units
 
 std::vector<MeasuredSeries> published() {
-  return config::read_collective_series(
-      config::load_yaml(GRADWIRE_SOURCE_DIR "/profiles/collectives/dgx1v_nccl.yaml"));
+  return config::read_collective_table(
+             config::load_yaml(GRADWIRE_SOURCE_DIR "/profiles/collectives/dgx1v_nccl.yaml"))
+      .series;
 }
 
 std::shared_ptr<const NodeGraph> shipped_dgx1v() {

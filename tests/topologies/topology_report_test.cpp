@@ -21,13 +21,17 @@ namespace {
 
 using Catch::ContainsSubstring;
 
-Cluster boxes(int nodes) {
+/// Machines of one type.
+std::vector<std::shared_ptr<const NodeGraph>> box_nodes(int nodes) {
   const auto node = std::make_shared<const NodeGraph>(
       import_smi_topo(test::cube_mesh(), "m.txt",
                       {.name = "box", .gpu = "v100", .cpu = "broadwell", .source = "a test"})
           .node);
-  return {std::vector<std::shared_ptr<const NodeGraph>>(static_cast<std::size_t>(nodes), node),
-          single_switch(4 * nodes, find_port_kind("ib_edr")->port)};
+  return std::vector(static_cast<std::size_t>(nodes), node);
+}
+
+Cluster boxes(int nodes) {
+  return {box_nodes(nodes), single_switch(4 * nodes, find_port_kind("ib_edr")->port)};
 }
 
 int occurrences(const std::string& text, const std::string& part) {
@@ -58,14 +62,12 @@ TEST_CASE("the text shows each node type once, with routes by class", "[topology
 
 /// 32 machines of 4 NICs, 4 machines a leaf, as many cables up as down, hashed.
 Cluster boxes_on_a_fat_tree(int nodes) {
-  const Cluster plain = boxes(nodes);
   FatTreeShape shape;
   shape.machines_per_leaf = 4;
   shape.spines = 16;
   const PortSpec& port = find_port_kind("ib_edr")->port;
   shape.trunk = {LinkKind::network, port.bandwidth, port.latency, 1};
-  return {std::vector(static_cast<std::size_t>(nodes), plain.node_type(0)),
-          fat_tree(std::vector<PortGroup>{{nodes, 4, port}}, shape)};
+  return {box_nodes(nodes), fat_tree(std::vector<PortGroup>{{nodes, 4, port}}, shape)};
 }
 
 TEST_CASE("switches that are alike are told once, with what joins them", "[topology][report]") {
@@ -84,7 +86,7 @@ TEST_CASE("switches that are alike are told once, with what joins them", "[topol
 
 TEST_CASE("a fabric with merged ways tells the cables of one switch", "[topology][report]") {
   const Cluster hashed = boxes_on_a_fat_tree(32);
-  const Cluster spread(std::vector(32, hashed.node_type(0)), merge_equal_ways(hashed.fabric()));
+  const Cluster spread(box_nodes(32), merge_equal_ways(hashed.fabric()));
   const std::string text = topology_text(spread);
   CHECK_THAT(text, ContainsSubstring("fabric fat_tree: 24 switches, 128 ports, flows spread"));
   CHECK_THAT(text, ContainsSubstring("16 trunks of 12.07 GB/s to spine0-15 x 16\n"));
