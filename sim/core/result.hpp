@@ -81,6 +81,7 @@ struct RunResult {
   std::string profile_source;
   std::string fidelity;
   std::string fidelity_why;
+  std::string engine_simgrid;  ///< the version that this was compiled with
   double engine_wall_s = 0;
   std::size_t engine_links = 0;
   std::size_t engine_link_classes = 0;

@@ -75,7 +75,8 @@ Json result_json(const Point& point) {
   json["fidelity"] = {{"used", r.fidelity}, {"why", r.fidelity_why}};
   json["profile_source"] = r.profile_source;
   json["warnings"] = warnings(r);
-  json["engine"] = {{"wall_s", r.engine_wall_s},
+  json["engine"] = {{"simgrid", r.engine_simgrid},
+                    {"wall_s", r.engine_wall_s},
                     {"links", r.engine_links},
                     {"link_classes", r.engine_link_classes},
                     {"flow_classes", r.engine_flow_classes}};

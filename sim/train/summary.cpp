@@ -12,6 +12,7 @@
 
 #include "sim/core/cluster.hpp"
 #include "sim/core/statistics.hpp"
+#include "sim/engine/simgrid_transport.hpp"
 
 namespace gradwire {
 namespace {
@@ -270,6 +271,7 @@ RunResult Summary::result(const Plans& plans, const Network& network, Seconds en
   const auto& stats = network.stats();
   result.fidelity = independent_ ? "worker" : stats.fidelity;
   result.fidelity_why = independent_ ? "every rank goes its own pace" : stats.why;
+  result.engine_simgrid = simgrid_version();
   result.engine_wall_s = wall_s;
   result.engine_links = stats.links;
   result.engine_link_classes = stats.link_classes;

@@ -23,7 +23,7 @@ TEST_CASE("gradwire.result/1 has every key of its description", "[report][json]"
         "encode_decode", "copies", "host", "straggler_wait", "other"}},
       {"communication", {"collectives", "bytes_per_rank", "busy_s", "overlap_fraction"}},
       {"fidelity", {"used", "why"}},
-      {"engine", {"wall_s", "links", "link_classes", "flow_classes"}}};
+      {"engine", {"simgrid", "wall_s", "links", "link_classes", "flow_classes"}}};
   for (const auto& [name, keys] : objects) {
     CHECK(json[name].size() == keys.size());
     for (const char* key : keys) CHECK(json[name].contains(key));
