@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cassert>
 #include <utility>
 
@@ -45,11 +44,8 @@ Operations Fsdp::on_event(Seconds /*now*/, const Event& event) {
   } else if (const auto* backward = std::get_if<BackwardStart>(&event)) {
     backward_hook(*backward);
   } else if (const auto* hook = std::get_if<HookFired>(&event)) {
-    for (std::size_t u = 0; u < units_.size(); ++u) {
-      if (std::ranges::find(units_[u].tensors, hook->tensor) == units_[u].tensors.end()) continue;
-      if (--units_[u].missing == 0) post_backward(u, hook->micro_batch);
-      break;
-    }
+    const std::size_t unit = unit_of_[static_cast<std::size_t>(hook->tensor)];
+    if (--units_[unit].missing == 0) post_backward(unit, hook->micro_batch);
   } else if (const auto* done = std::get_if<BackwardDone>(&event)) {
     backward_done(done->micro_batch);
   } else {

@@ -160,8 +160,9 @@ class Fsdp final : public Strategy {
   FsdpOptions options_;
   JobView job_;
   std::vector<Unit> units_;
-  std::int64_t ranks_ = 1;     ///< that share a unit
-  std::int64_t replicas_ = 1;  ///< machines, where hybrid
+  std::vector<std::size_t> unit_of_;  ///< by tensor
+  std::int64_t ranks_ = 1;            ///< that share a unit
+  std::int64_t replicas_ = 1;         ///< machines, where hybrid
   OperationWriter out_;
   IssueOrder order_;
   std::map<Ticket, Gather> gathers_;

@@ -22,7 +22,7 @@ bool divides_after(std::int64_t ranks) {
 }  // namespace
 
 Fsdp::Fsdp(const FsdpOptions& options, const JobView& job)
-    : options_(options), job_(job), ranks_(job.world_size) {
+    : options_(options), job_(job), unit_of_(job.tensors.size()), ranks_(job.world_size) {
   if (options.hybrid && job.world_size > 1) {
     ranks_ = equal_ranks_of_machines(job, "hsdp shards");
     replicas_ = job.world_size / ranks_;
@@ -35,6 +35,9 @@ Fsdp::Fsdp(const FsdpOptions& options, const JobView& job)
     Unit& added = units_.emplace_back();
     static_cast<FsdpUnit&>(added) = std::move(unit);
     added.padded = (added.elements + ranks_ - 1) / ranks_ * ranks_;
+    for (const TensorId id : added.tensors) {
+      unit_of_[static_cast<std::size_t>(id)] = units_.size() - 1;
+    }
   }
 }
 
