@@ -136,7 +136,6 @@ Plans::Plans(const Job& job, const Strategy& strategy) : library_(job.library) {
     }
     for (std::size_t c = 0; c < planned.candidates.size(); ++c) {
       Pattern& together = patterns_[static_cast<std::size_t>(planned.first) + c];
-      together.ranks = static_cast<int>(job.placement.size());  // flows count all of the job's
       together.seal();
     }
   }

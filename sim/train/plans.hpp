@@ -49,7 +49,7 @@ class Plans {
 
  private:
   struct Group {
-    std::vector<Pattern> candidates;  ///< of the first group, what the library chooses among
+    std::vector<Pattern> candidates;  ///< of the largest group, what the library chooses among
     PatternId first = 0;              ///< of all groups together, one a candidate
   };
 
