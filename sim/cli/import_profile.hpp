@@ -20,6 +20,7 @@ struct ProfileOptions {
   std::string optimizer;
   std::string iteration;
 };
+/// Adds its options. `options` must outlive the app.
 void add_profile_options(CLI::App& command, ProfileOptions& options);
 
 /// Prints the report, writes the profile, and tells on standard error what the trace lacks and what

@@ -17,6 +17,7 @@ struct TableOptions {
   std::string node;
   std::string gpu;
 };
+/// Adds its options. `options` must outlive the app.
 void add_table_options(CLI::App& command, TableOptions& options);
 [[nodiscard]] NcclTestsOptions tests_options(const TableOptions& options);
 

@@ -11,6 +11,7 @@
 
 namespace gradwire::config {
 
+/// What `cluster:` says: the machines and their network, and which of it the job uses.
 struct ClusterSpec {
   std::shared_ptr<const Cluster> cluster;
   std::vector<int> gpus;     ///< of each machine: its first so many take part

@@ -5,6 +5,7 @@
 
 namespace gradwire {
 
+/// What a link is: smp joins the processors of a machine, network its NICs to the fabric.
 enum class LinkKind : std::uint8_t { nvlink, pcie, smp, network };
 
 /// One direction of a link, or a transit limit, as the engine sees it.

@@ -12,6 +12,7 @@
 
 namespace gradwire {
 
+/// What a vertex of a node is; `numa` is a NUMA node with its cores and memory.
 enum class DeviceKind : std::uint8_t { gpu, numa, host_bridge, pcie_switch, nvswitch, nic };
 
 /// How far apart two devices on PCIe may be to reach each other's memory. NCCL's default is

@@ -41,11 +41,13 @@ struct Span {
   std::string cause;  ///< what it waited for, "" when nothing
 };
 
+/// What the user should know before believing a result.
 struct Warning {
   std::string code;  ///< "outside-calibrated-range"
   std::string text;
 };
 
+/// How busy a link was.
 struct LinkReport {
   std::string name;
   double utilisation = 0;  ///< share of capacity while measured, 0..1

@@ -9,12 +9,14 @@
 
 namespace gradwire {
 
+/// A release of NCCL, without its patch level.
 struct NcclVersion {
   int major = 2;
   int minor = 28;
   auto operator<=>(const NcclVersion&) const = default;
 };
 
+/// How NCCL moves a collective, in the order of its own table.
 enum class NcclAlgorithm : std::uint8_t {
   tree,
   ring,
@@ -25,6 +27,8 @@ enum class NcclAlgorithm : std::uint8_t {
   pat,
   direct,  ///< grouped send and receive: no algorithm of NCCL's table
 };
+/// How NCCL tells the receiver that data are there: a flag in each 8 bytes, in each 128, or a
+/// counter behind a chunk.
 enum class NcclProtocol : std::uint8_t { ll, ll128, simple };
 
 [[nodiscard]] std::string_view name_of(NcclAlgorithm algorithm);  ///< as in algorithms()
