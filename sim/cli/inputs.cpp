@@ -73,10 +73,18 @@ const config::Scenario& choose_point(const std::vector<config::Scenario>& points
     return *most;
   }
   std::vector<std::string> labels;
+  const config::Scenario* found = nullptr;
   for (const config::Scenario& point : points) {
-    if (point.label == label) return point;
     labels.push_back(point.label);
+    if (point.label != label) continue;
+    if (found != nullptr) {
+      throw ConfigError({file, 1, 1}, fmt::format("several points have the label '{}'; expected "
+                                                  "--point with a label of one",
+                                                  label));
+    }
+    found = &point;
   }
+  if (found != nullptr) return *found;
   if (points.front().label.empty()) {
     throw ConfigError({file, 1, 1},
                       fmt::format("there are no points; expected no --point '{}'", label));

@@ -34,8 +34,9 @@ const std::vector<std::string>& dtypes() {
 }
 
 GpuSpec read_gpu_key(YamlMap& map) {
-  const YamlValue& value = map.require_value("gpu", "a name that 'gradwire list gpus' shows");
-  return shipped_gpu(read_value<std::string>(value, "gpu"), value.where);
+  const YamlValue& value =
+      map.require_value("gpu", "a name that 'gradwire list gpus' shows, or a GPU file");
+  return read_gpu(load_yaml(find_data(DataKind::gpu, value, "gpu")));
 }
 
 /// `dtype`, which the GPU must have itself: tf32 on a GPU without it would be fp32.

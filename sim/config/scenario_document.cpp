@@ -99,10 +99,11 @@ void forget_other_name(YamlValue& document, const std::vector<Override>& changes
   remove_key(strategy->value, name ? "preset" : "name");
 }
 
-nlohmann::json json_of(const YamlValue& value) {
+/// @param is_text  a release stays as it is written: 2.10 is not 2.1.
+nlohmann::json json_of(const YamlValue& value, bool is_text = false) {
   switch (value.kind) {
     case YamlValue::Kind::scalar: {
-      if (value.quoted) return value.text;
+      if (value.quoted || is_text) return value.text;
       auto plain = nlohmann::json::parse(value.text, nullptr, false);
       return plain.is_discarded() || plain.is_structured() || plain.is_string()
                  ? nlohmann::json(value.text)
@@ -110,12 +111,14 @@ nlohmann::json json_of(const YamlValue& value) {
     }
     case YamlValue::Kind::list: {
       nlohmann::json list = nlohmann::json::array();
-      for (const auto& item : value.items) list.push_back(json_of(item));
+      for (const auto& item : value.items) list.push_back(json_of(item, is_text));
       return list;
     }
     case YamlValue::Kind::map: {
       nlohmann::json map = nlohmann::json::object();
-      for (const auto& entry : value.entries) map[entry.key] = json_of(entry.value);
+      for (const auto& entry : value.entries) {
+        map[entry.key] = json_of(entry.value, entry.key.ends_with("version"));
+      }
       return map;
     }
     case YamlValue::Kind::empty:

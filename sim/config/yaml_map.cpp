@@ -48,6 +48,19 @@ void YamlMap::ask(const std::string& key) {
   if (std::ranges::find(asked_, key) == asked_.end()) asked_.push_back(key);
 }
 
+std::vector<std::string> YamlMap::legal_keys() const {
+  std::vector<std::string> keys = asked_;
+  for (const std::string& key : known_) {
+    if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
+  }
+  return keys;
+}
+
+bool YamlMap::has(const std::string& key) const {
+  known_.push_back(key);
+  return value_->find(key) != nullptr;
+}
+
 const YamlValue* YamlMap::find(const std::string& key) {
   ask(key);
   return value_->find(key);
@@ -59,9 +72,17 @@ const YamlValue& YamlMap::require_value(const std::string& key, const std::strin
   for (const auto& entry : value_->entries) {
     if (std::ranges::find(asked_, entry.key) == asked_.end()) left.push_back(entry.key);
   }
-  const std::string near = nearest_name(key, left);
+  // Of this key, or of one that would have stood in its place.
+  std::string near = nearest_name(key, left);
+  std::string hint = near.empty() ? "" : fmt::format("; is '{}' a misspelling of it?", near);
+  for (const std::string& other : near.empty() ? left : std::vector<std::string>()) {
+    const std::string meant = nearest_name(other, known_);
+    if (meant.empty()) continue;
+    hint = fmt::format("; is '{}' a misspelling of '{}'?", other, meant);
+    near = other;
+    break;
+  }
   const auto at = std::ranges::find(value_->entries, near, &YamlEntry::key);
-  const std::string hint = near.empty() ? "" : fmt::format("; is '{}' a misspelling of it?", near);
   throw ConfigError(near.empty() ? value_->where : at->where,
                     fmt::format("missing key '{}'; expected {}{}", key, what, hint));
 }
@@ -120,9 +141,10 @@ void YamlMap::refuse(const std::string& key) const {
 void YamlMap::finish() const {
   for (const auto& entry : value_->entries) {
     if (std::ranges::find(asked_, entry.key) != asked_.end()) continue;
+    const std::vector<std::string> legal = legal_keys();
     throw ConfigError(entry.where,
                       fmt::format("unknown key '{}'; expected one of {}{}", entry.key,
-                                  fmt::join(asked_, ", "), suggestion(entry.key, asked_)));
+                                  fmt::join(legal, ", "), suggestion(entry.key, legal)));
   }
 }
 

@@ -29,7 +29,8 @@ class YamlMap {
 
   /// Where the mapping begins.
   [[nodiscard]] const SourceLocation& where() const { return value_->where; }
-  [[nodiscard]] bool has(const std::string& key) const { return value_->find(key) != nullptr; }
+  /// Asks for no value: messages know the key from now on, but finish() still refuses it.
+  [[nodiscard]] bool has(const std::string& key) const;
   /// The keys as written, for mappings whose keys are free names.
   [[nodiscard]] std::vector<std::string> keys() const;
 
@@ -96,9 +97,12 @@ class YamlMap {
   }
   std::vector<const YamlValue*> items(const std::string& key, const std::string& what);
   void ask(const std::string& key);
+  /// Keys that messages name.
+  [[nodiscard]] std::vector<std::string> legal_keys() const;
 
   const YamlValue* value_;
-  std::vector<std::string> asked_;  ///< in the order of asking, which messages show
+  std::vector<std::string> asked_;          ///< in the order of asking, which messages show
+  mutable std::vector<std::string> known_;  ///< those that has() was asked for
 };
 
 /// @throws ConfigError "'name' is 'value'; expected one of ...; did you mean ...?".

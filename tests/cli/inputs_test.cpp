@@ -47,6 +47,9 @@ TEST_CASE("Without a label the point with the most ranks is meant, the last of t
   CHECK_THROWS_WITH(choose_point(points, "2M/9G", "x.yaml"),
                     "x.yaml:1:1: no point has the label '2M/9G'; expected one of 1M/8G, 2M/8G, "
                     "4M/4G; did you mean '2M/8G'?");
+  points[2].label = "2M/8G";
+  CHECK_THROWS_WITH(choose_point(points, "2M/8G", "x.yaml"),
+                    Catch::Contains("several points have the label '2M/8G'"));
 }
 
 TEST_CASE("The progress line tells rate and time left", "[cli][progress]") {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "sim/config/data_files.hpp"
 #include "sim/config/scenario.hpp"
 #include "tests/catch.hpp"
 #include "tests/config/config_fixture.hpp"
@@ -41,6 +42,11 @@ TEST_CASE_METHOD(ProfileFixture,
   CHECK(counted.gpu.name == "big-gpu");
   CHECK(warns(counted, "analytic-profile"));
   CHECK_FALSE(warns(counted, "memory"));
+
+  const std::string own = config::data_file(DataKind::gpu, "big-gpu").string();
+  const Scenario by_file =
+      read("{model: resnet50, gpu: " + own + ", batch_per_gpu: 4, dtype: fp32, image_size: 64}");
+  CHECK(by_file.profile->iteration == counted.profile->iteration);
 }
 
 TEST_CASE_METHOD(ProfileFixture, "a batch that no GPU's memory holds is told",

@@ -93,6 +93,8 @@ TEST_CASE_METHOD(ErrorFixture, "a wrong type, a value out of range, a missing ke
   CHECK(message(4, "  # no node") ==
         "s.yaml:5:3: missing key 'node'; expected a node type such as dgx1v; is 'nodes' a "
         "misspelling of it?");
+  CHECK_THAT(message_of(good, {"cluster={topologyy: two_rooms}"}),
+             Catch::Contains("is 'topologyy' a misspelling of 'topology'?"));
   CHECK(message(6, "  # no fabric") ==
         "s.yaml:4:3: missing key 'fabric'; expected one for several nodes, such as {kind: "
         "single_switch, link: ib_edr}");
@@ -258,7 +260,7 @@ TEST_CASE_METHOD(ErrorFixture, "a bad point is told at its own line", "[config][
   const std::string text = good;
   CHECK(message_of(text + "points:\n  - {label: a, cluster.ndoes: 1}\n", {}) ==
         "s.yaml:13:24: unknown key 'ndoes'; expected one of node, nodes, gpus_per_node, "
-        "socket_bandwidth, gpu, fabric; did you mean 'nodes'?");
+        "socket_bandwidth, gpu, fabric, topology, groups; did you mean 'nodes'?");
   CHECK(message_of(text + "points:\n  - {label: a, cluster.nodes: many}\n", {}) ==
         "s.yaml:13:31: 'nodes' is 'many'; expected a whole number");
   CHECK(message_of(text + "points: 3\n", {}) ==
