@@ -77,15 +77,19 @@ std::vector<CompressorTable> read_compressor_costs_key(YamlMap& scenario) {
   return tables;
 }
 
-std::shared_ptr<const EncodeCosts> encode_costs(const GpuSpec& gpu,
-                                                const std::vector<CompressorTable>& own) {
+std::vector<CompressorTable> shipped_compressor_costs() {
   std::vector<CompressorTable> tables;
   for (const auto& name : data_names(DataKind::compressor_costs)) {
     auto read =
         read_compressor_costs(load_yaml(data_file(DataKind::compressor_costs, name).string()));
     tables.insert(tables.end(), read.begin(), read.end());
   }
-  return std::make_shared<MeasuredCosts>(std::move(tables), gpu.memory_bandwidth, own);
+  return tables;
+}
+
+std::shared_ptr<const EncodeCosts> encode_costs(const GpuSpec& gpu,
+                                                const std::vector<CompressorTable>& own) {
+  return std::make_shared<MeasuredCosts>(shipped_compressor_costs(), gpu.memory_bandwidth, own);
 }
 
 }  // namespace gradwire::config

@@ -21,6 +21,9 @@ namespace gradwire::config {
 /// @throws ConfigError at the value, or at the place in that file.
 [[nodiscard]] std::vector<CompressorTable> read_compressor_costs_key(YamlMap& scenario);
 
+/// The tables that ship.
+[[nodiscard]] std::vector<CompressorTable> shipped_compressor_costs();
+
 /// The scenario's own tables, and for what they lack every shipped one, for this GPU.
 [[nodiscard]] std::shared_ptr<const EncodeCosts> encode_costs(
     const GpuSpec& gpu, const std::vector<CompressorTable>& own);

@@ -43,24 +43,46 @@ std::optional<ServerSpec> strategy_servers(const YamlValue& document) {
   return read_servers(map);
 }
 
+/// A model of so many times the elements that were coded at most is far from what was measured.
+constexpr std::int64_t measured_share_min = 10;
+
+/// Times beyond the longest row are proportional: tell where that is most of the model.
+void warn_of_extrapolation(const std::string& compressor, std::vector<CompressorTable> tables,
+                           Scenario& scenario) {
+  std::erase_if(tables, [&](const CompressorTable& table) {
+    return table.compressor != compressor || table.device != CodecDevice::gpu || table.rows.empty();
+  });
+  if (tables.empty() || !scenario.profile) return;
+  std::int64_t most = 0;
+  for (const auto& table : tables) most = std::max(most, table.rows.back().elements);
+  const std::int64_t all = scenario.profile->parameter_count();
+  if (all < measured_share_min * most) return;
+  scenario.warnings.push_back(
+      {"compressor-extrapolated",
+       fmt::format("'{}' was measured with at most {} elements, the model has {}: its times, in "
+                   "proportion, may be several times too long; 'compressor_costs' takes your own",
+                   compressor, most, all)});
+}
+
 /// The costs of compressors that a scenario names are meant: tell where they do not count.
-void warn_of_unmeasured(const YamlValue& document, const std::vector<CompressorTable>& own,
-                        Scenario& scenario) {
+void warn_of_costs(const YamlValue& document, const std::vector<CompressorTable>& own,
+                   Scenario& scenario) {
   const YamlValue* compression = document.find("strategy")->find("compression");
   const YamlValue* named = compression == nullptr ? nullptr : compression->find("name");
   const std::string& name = named == nullptr ? scenario.strategy_name : named->text;
   const auto entry = std::ranges::find(compression_catalogue(), name, &CompressionEntry::name);
-  if (own.empty() || entry == compression_catalogue().end() ||
-      std::ranges::find(own, entry->measured_as, &CompressorTable::compressor) != own.end()) {
-    return;
-  }
+  if (entry == compression_catalogue().end()) return;
+  const std::string& compressor = entry->measured_as;
+  const bool is_own = std::ranges::find(own, compressor, &CompressorTable::compressor) != own.end();
+  warn_of_extrapolation(compressor, is_own ? own : shipped_compressor_costs(), scenario);
+  if (own.empty() || is_own) return;
   scenario.warnings.push_back(
       {"compressor-not-measured",
-       entry->measured_as.empty()
+       compressor.empty()
            ? fmt::format("'{}' takes no times of 'compressor_costs': its work is counted", name)
            : fmt::format("'compressor_costs' has no table of '{}': '{}' takes what it would "
                          "without",
-                         entry->measured_as, name)});
+                         compressor, name)});
 }
 
 /// Bytes of an element of the gradients that the strategy exchanges.
@@ -102,7 +124,7 @@ void read_strategy_key(const ScenarioDocument& document, const YamlValue& yaml, 
       read_strategy(entry, knobs, document.compression_optional ? &left_out : nullptr);
   knobs.finish();
   if (left_out.empty()) {
-    warn_of_unmeasured(yaml, own_costs, scenario);
+    warn_of_costs(yaml, own_costs, scenario);
   } else {
     scenario.warnings.push_back(
         {"compression-left-out", "runs without the scenario's compression: " + left_out});

@@ -78,6 +78,18 @@ TEST_CASE_METHOD(ConfigFixture, "costs without the scenario's compressor are tol
   CHECK(read_scenario(write(plain), {}).front().warnings.empty());
 }
 
+TEST_CASE_METHOD(ConfigFixture, "costs of far fewer elements than the model has are told",
+                 "[config][compression]") {
+  std::string text = node_costs;
+  text.replace(text.find("1000000"), 7, "1");
+  static_cast<void>(write(text, "node.yaml"));
+  const auto scenario = read_scenario(write(compressed("node.yaml")), {}).front();
+  REQUIRE(scenario.warnings.size() == 1);
+  CHECK(scenario.warnings.front().code == "compressor-extrapolated");
+  CHECK_THAT(scenario.warnings.front().text,
+             Catch::ContainsSubstring("'topk' was measured with at most 1 elements"));
+}
+
 TEST_CASE_METHOD(ConfigFixture, "a mistake in or of a file of costs has its place",
                  "[config][compression][errors]") {
   const auto message = [&](const std::string& costs) -> std::string {
