@@ -43,7 +43,7 @@ std::span<const Algorithm> algorithms() {
        "P. Sanders, J. Speck, J. L. Traeff, Two-tree algorithms for full bandwidth broadcast, "
        "reduction and scan, Parallel Computing 35 (2009); NCCL, src/graph/trees.cc",
        {{CollectiveKind::all_reduce, "2(g-1) + 2 depth hops on machines of g GPUs, in pieces",
-         "at most 2 S", plan_tree_all_reduce}}},
+         "at most 2 S; 3 S where a machine has fewer ports than GPUs", plan_tree_all_reduce}}},
       {"nvls",
        "NVSwitches reduce and multicast (NVLink SHARP)",
        "one machine whose GPUs hang on NVSwitches; compute capability 9.0 and later",
