@@ -11,21 +11,21 @@
 
 namespace gradwire {
 
-std::string file_suggestion(const std::string& file) {
+std::string file_suggestion(const std::string& path) {
   std::vector<std::string> stems;
   std::error_code error;
-  const std::filesystem::path path(file);
-  const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  const std::filesystem::path wanted(path);
+  const auto folder = wanted.has_parent_path() ? wanted.parent_path() : std::filesystem::path(".");
   for (auto entry = std::filesystem::directory_iterator(folder, error);
        !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
     const auto& found = entry->path();
-    if (entry->is_regular_file(error) && found.extension() == path.extension()) {
+    if (entry->is_regular_file(error) && found.extension() == wanted.extension()) {
       stems.push_back(found.stem().string());
     }
   }
   std::ranges::sort(stems);
-  const std::string nearest = nearest_name(path.stem().string(), stems);
-  return nearest.empty() ? "" : "; did you mean '" + nearest + path.extension().string() + "'?";
+  const std::string nearest = nearest_name(wanted.stem().string(), stems);
+  return nearest.empty() ? "" : "; did you mean '" + nearest + wanted.extension().string() + "'?";
 }
 
 void fail_unreadable(const std::string& path, const std::string& what) {
