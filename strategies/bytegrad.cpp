@@ -92,8 +92,7 @@ std::vector<Operation> ByteGrad::steps(const PlanGroup& bucket) const {
   std::vector<Operation> steps;
   if (options_.momentum) {
     steps.emplace_back(codec(moment_passes * bucket.size,
-                             moment_kernels * static_cast<int>(bucket.tensors.size()),
-                             "update momentum"));
+                             moment_kernels * static_cast<int>(bucket.tensors.size()), "momentum"));
   }
   if (in_machines_) {
     steps.emplace_back(collective(CollectiveKind::reduce, bucket.size, bucket, Communicator::node));

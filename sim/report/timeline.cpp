@@ -80,9 +80,10 @@ SpanKind kind_of(const Span& span) {
   if (span.resource == "communication") return SpanKind::communication;
   if (span.resource == "copy") return SpanKind::copy;
   if (span.resource == "host") return SpanKind::host;
-  if (span.name.starts_with("forward")) return SpanKind::forward;
-  if (span.name.starts_with("backward")) return SpanKind::backward;
-  if (span.name.starts_with("optimizer")) return SpanKind::optimizer;
+  const std::string_view word = std::string_view(span.name).substr(0, span.name.find(' '));
+  if (word == "forward") return SpanKind::forward;
+  if (word == "backward") return SpanKind::backward;
+  if (word == "optimizer" || word == "update") return SpanKind::optimizer;
   return SpanKind::other;
 }
 

@@ -35,8 +35,8 @@ enum class SpanKind : std::uint8_t {
   other
 };
 constexpr std::size_t span_kinds = 8;
-/// By the resource; on the compute stream by the first word of the span's name. A span named "wait"
-/// or "spin" only waits.
+/// By the resource; on the compute stream by the first word of the span's name, where "update" is
+/// the optimizer's too. A span named "wait" or "spin" only waits.
 [[nodiscard]] SpanKind kind_of(const Span& span);
 
 }  // namespace gradwire

@@ -1,6 +1,7 @@
 #include <map>
 
 #include "sim/report/chrome_trace.hpp"
+#include "sim/report/timeline.hpp"
 #include "sim/report/timeline_svg.hpp"
 #include "tests/catch.hpp"
 #include "tests/report/points.hpp"
@@ -115,6 +116,14 @@ TEST_CASE("The picture shows every resource, a legend of what occurs and escapes
   CHECK(svg.find(">optimizer<") == std::string::npos);
   CHECK(svg.find("<0>") == std::string::npos);
   CHECK(svg.ends_with("</svg>\n"));
+}
+
+TEST_CASE("Updates are the optimizer's, as the table counts them", "[report][svg]") {
+  for (const char* name : {"optimizer", "update", "update shard", "update layer 3"}) {
+    CHECK(kind_of({"compute", "rank 0", name, 0, 1, 0, {}, ""}) == SpanKind::optimizer);
+  }
+  CHECK(kind_of({"compute", "rank 0", "updated", 0, 1, 0, {}, ""}) == SpanKind::other);
+  CHECK(kind_of({"host", "rank 0", "update", 0, 1, 0, {}, ""}) == SpanKind::host);
 }
 
 }  // namespace
