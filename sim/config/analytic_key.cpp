@@ -131,15 +131,22 @@ ComputeProfile read_shape(YamlMap& map, ComputeProfile profile) {
   return profile;
 }
 
+/// "79.6 GB", "7.27 TB": three digits.
+std::string memory_text(double bytes) {
+  constexpr double terabytes_from = 999.5e9;  // what rounds to 1000 GB
+  const bool large = bytes >= terabytes_from;
+  return fmt::format("{:.3g} {}", (large ? 1e-12 : 1e-9) * bytes, large ? "TB" : "GB");
+}
+
 void warn_of_memory(const ModelDescription& model, const GpuSpec& gpu,
                     const ComputeProfile& profile, std::vector<Warning>& warnings) {
   const double kept = training_memory(model, profile.batch_per_gpu, profile.dtype);
   const auto size = static_cast<double>(gpu.memory_size.count());
   if (size == 0 || kept <= size) return;
-  warnings.push_back({"memory", fmt::format("{} with a batch of {} keeps some {:.3g} GB at least; "
-                                            "{} has {:.3g} GB",
-                                            profile.model, profile.batch_per_gpu, 1e-9 * kept,
-                                            gpu.name, 1e-9 * size)});
+  warnings.push_back(
+      {"memory",
+       fmt::format("{} with a batch of {} keeps some {} at least; {} has {}", profile.model,
+                   profile.batch_per_gpu, memory_text(kept), gpu.name, memory_text(size))});
 }
 
 }  // namespace

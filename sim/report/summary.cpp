@@ -18,13 +18,17 @@ using Out = std::back_insert_iterator<std::string>;
 
 constexpr std::size_t links_shown = 5;
 constexpr double least_shown = 5e-7;  ///< s; less is 0.000 ms
+constexpr double seconds_from = 10;   ///< s; a longer iteration is told in seconds, not ms
 
 void append_iteration(Out out, const Metrics& m, const RunResult& r) {
+  const bool in_seconds = m.mean > seconds_from;
+  const double scale = in_seconds ? 1 : 1e3;
+  const std::string_view unit = in_seconds ? "s" : "ms";
   fmt::format_to(out,
-                 "Iteration      {:.2f} ms   p50 {:.2f}   p75 {:.2f}   p90 {:.2f}   p95 {:.2f}\n",
-                 1e3 * m.mean, 1e3 * m.p50, 1e3 * m.p75, 1e3 * m.p90, 1e3 * m.p95);
-  fmt::format_to(out, "Interval       p50 between {:.2f} and {:.2f} ms\n", 1e3 * m.low,
-                 1e3 * m.high);
+                 "Iteration      {:.2f} {}   p50 {:.2f}   p75 {:.2f}   p90 {:.2f}   p95 {:.2f}\n",
+                 scale * m.mean, unit, scale * m.p50, scale * m.p75, scale * m.p90, scale * m.p95);
+  fmt::format_to(out, "Interval       p50 between {:.2f} and {:.2f} {}\n", scale * m.low,
+                 scale * m.high, unit);
   fmt::format_to(out, "Throughput     {:.1f} samples/s, {:.1f} per GPU\n", m.throughput,
                  m.throughput_per_gpu);
   fmt::format_to(out, "Efficiency     {:.1f} % of {} times one GPU alone ({:.1f} samples/s)\n\n",

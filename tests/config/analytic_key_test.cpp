@@ -51,8 +51,11 @@ TEST_CASE_METHOD(ProfileFixture,
 
 TEST_CASE_METHOD(ProfileFixture, "a batch that no GPU's memory holds is told",
                  "[config][profile]") {
-  CHECK(
-      warns(read("{model: resnet50, gpu: big-gpu, batch_per_gpu: 100000, dtype: fp32}"), "memory"));
+  const Scenario s = read("{model: resnet50, gpu: big-gpu, batch_per_gpu: 100000, dtype: fp32}");
+  CHECK(warns(s, "memory"));
+  CHECK(std::ranges::any_of(s.warnings, [](const Warning& warning) {
+    return warning.text.find(" TB at least; big-gpu has ") != std::string::npos;
+  }));
 }
 
 TEST_CASE_METHOD(ProfileFixture, "an iteration time scales an analytic profile, which says so",

@@ -118,5 +118,16 @@ TEST_CASE("The summary tells time, parts, communication, links, fidelity and war
   }
 }
 
+TEST_CASE("The summary tells an iteration of more than 10 s in seconds", "[report]") {
+  Point point = make_point("", 8, {{3420.728, 8}});
+  point.result.iteration_s = {3420.728};
+  // p50 less 5 % and more 10 %: 3249.69 and 3762.80
+  const std::string text = summary(point);
+  CHECK_THAT(text, Catch::ContainsSubstring("Iteration      3420.73 s   p50 3420.73   p75"));
+  CHECK_THAT(text, Catch::ContainsSubstring("p50 between 3249.69 and 3762.80 s\n"));
+  point.result.iteration_s = {10};
+  CHECK_THAT(summary(point), Catch::ContainsSubstring("Iteration      10000.00 ms   p50"));
+}
+
 }  // namespace
 }  // namespace gradwire
