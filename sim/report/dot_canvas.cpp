@@ -1,6 +1,8 @@
 #include "sim/report/dot_canvas.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <sstream>
 #include <string_view>
 
 namespace gradwire {
@@ -38,6 +40,31 @@ void Box::cover(const Box& other) {
 
 std::string rate_text(BytesPerSecond rate) {
   return fmt::format("{:.4g}", rate.count() / 1e9);
+}
+
+double text_width(std::string_view label, double size) {
+  constexpr double letter = 0.62;  // of the font's size
+  std::size_t longest = 0;
+  while (!label.empty()) {
+    const std::size_t end = std::min(label.find("\\n"), label.size());
+    longest = std::max(longest, end);
+    label.remove_prefix(std::min(end + 2, label.size()));
+  }
+  return letter * size * static_cast<double>(longest);
+}
+
+std::string wrapped(const std::string& text, double width) {
+  std::string result;
+  std::string line;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    if (!line.empty() && text_width(fmt::format("{} {}", line, word)) > width) {
+      result += line + "\\n";
+      line.clear();
+    }
+    line += line.empty() ? word : " " + word;
+  }
+  return result + line;
 }
 
 void DotCanvas::line(const Ends& ends, const Link& link, const Place& a, const Place& b,

@@ -4,6 +4,7 @@
 
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,9 @@ constexpr double box_height = 24;
 constexpr double frame_margin = 12;     ///< between a frame and what it holds
 constexpr double points_per_inch = 72;  ///< DOT's `width` and `height` are in inches
 
+constexpr double font_size = 10;  ///< of boxes and the note
+constexpr double line_height = 13;
+
 /// The part of the paper that is drawn on.
 struct Box {
   double left = 0;
@@ -33,6 +37,13 @@ struct Box {
 
 /// "22.5": GB/s without trailing zeros.
 [[nodiscard]] std::string rate_text(BytesPerSecond rate);
+
+/// Room for the widest of a label's lines, which "\\n" parts, in points. Who looks at an SVG has a
+/// font of his own: the mean letter of a wide one (DejaVu Sans) is assumed.
+[[nodiscard]] double text_width(std::string_view label, double size = font_size);
+
+/// Text with "\\n" for those spaces where a line would become wider.
+[[nodiscard]] std::string wrapped(const std::string& text, double width);
 
 /// Text in Graphviz DOT whose lines have fixed positions (`layout=nop2`): Graphviz only draws.
 class DotCanvas {

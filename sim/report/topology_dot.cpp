@@ -24,6 +24,8 @@ constexpr double node_gap = 40;
 /// Of the frame around a NUMA node: neighbours stand column_pitch - box_width apart.
 constexpr double part_margin = 5;
 constexpr double title_height = 22;
+constexpr double title_size = 14;    ///< of a machine's name below its frame
+constexpr double width_least = 520;  ///< of the picture: the note has two lines then, mostly
 
 std::string_view fill_of(DeviceKind kind) {
   switch (kind) {
@@ -54,18 +56,19 @@ class DotWriter {
     const Fabric& fabric = cluster_.fabric();
     std::string left_out;
     if (fabric.port_count() > 0) left_out = draw_fabric(fabric, ports_, canvas_);
-    const Box& used = canvas_.used;
-    const double top = used.top + frame_margin;
-    write_note(top, left_out);
+    Box& used = canvas_.used;
+    const double more = std::max(0.0, width_least - (used.right - used.left)) / 2;
+    used.left -= more;
+    used.right += more;
+    const double top = write_note(used.top + frame_margin, left_out);
     return fmt::format(
         "graph topology {{\n"
         "  graph [layout=nop2, bb=\"{:.1f},{:.1f},{:.1f},{:.1f}\", fontname=\"Helvetica\"];\n"
         "  node [shape=box, style=\"filled,rounded\", fixedsize=true, width={:.3f}, height={:.3f}, "
-        "fontname=\"Helvetica\", fontsize=10, color=\"#607d8b\"];\n"
+        "fontname=\"Helvetica\", fontsize={}, color=\"#607d8b\"];\n"
         "  edge [fontname=\"Helvetica\", fontsize=9];\n{}}}\n",
-        used.left - frame_margin, used.bottom - frame_margin, used.right + frame_margin,
-        top + title_height, box_width / points_per_inch, box_height / points_per_inch,
-        canvas_.text());
+        used.left - frame_margin, used.bottom - frame_margin, used.right + frame_margin, top,
+        box_width / points_per_inch, box_height / points_per_inch, font_size, canvas_.text());
   }
 
  private:
@@ -101,9 +104,14 @@ class DotWriter {
     Box around{left, layout.gpu_row * row_pitch - arc_depth(node) - frame_margin, left, 0};
     for (const Place& place : layout.places) around.cover(place);
     around.bottom -= title_height;
-    canvas_.print("  subgraph cluster_node{} {{\n", index);
     const std::string times = like > 1 ? fmt::format(" x {}", like) : "";
-    write_frame(around, fmt::format("node{}: {}{}", index, node.name, times), "solid");
+    const std::string title = fmt::format("node{}: {}{}", index, node.name, times);
+    const double needed = text_width(title, title_size) + 2 * frame_margin;
+    const double more = std::max(0.0, needed - (around.right - around.left));
+    around.right += more;
+    for (Place& place : layout.places) place.x += more / 2;
+    canvas_.print("  subgraph cluster_node{} {{\n", index);
+    write_frame(around, title, "solid");
     for (const DeviceId root : boost::make_iterator_range(boost::vertices(graph))) {
       if (graph[root].kind == DeviceKind::numa) {
         canvas_.print("  subgraph cluster_node{}_{} {{\n", index, graph[root].index);
@@ -137,9 +145,9 @@ class DotWriter {
   void write_frame(const Box& box, const std::string& title, std::string_view style) {
     canvas_.print(
         "    bb=\"{:.1f},{:.1f},{:.1f},{:.1f}\"; style={}; color=\"#b0bec5\"; label=\"{}\"; "
-        "labelloc=b; fontsize=14; lp=\"{:.1f},{:.1f}\";\n",
-        box.left, box.bottom, box.right, box.top, style, title, (box.left + box.right) / 2,
-        box.bottom + title_height / 2);
+        "labelloc=b; fontsize={}; lp=\"{:.1f},{:.1f}\";\n",
+        box.left, box.bottom, box.right, box.top, style, title, title_size,
+        (box.left + box.right) / 2, box.bottom + title_height / 2);
   }
 
   void write_device(int node, const Device& device, const Place& at) {
@@ -196,7 +204,8 @@ class DotWriter {
     return depth;
   }
 
-  void write_note(double top, const std::string& left_out) {
+  /// @return where it ends.
+  double write_note(double bottom, const std::string& left_out) {
     std::string note =
         "GB/s in each direction; NVLink green (as thick as it has lanes), PCIe grey, "
         "between sockets red, network orange";
@@ -205,10 +214,15 @@ class DotWriter {
       note += fmt::format("; fabric {} of {} switch{}{}", cluster_.fabric().kind, switches,
                           switches == 1 ? "" : "es", left_out);
     }
+    const Box& used = canvas_.used;
+    note = wrapped(note, used.right - used.left);
+    const auto breaks = static_cast<double>(std::count(note.begin(), note.end(), '\\'));
+    const double height = title_height + breaks * line_height;
     canvas_.print(
         "  note [shape=plaintext, style=\"\", fixedsize=false, label=\"{}\", "
         "pos=\"{:.1f},{:.1f}\"];\n",
-        note, (canvas_.used.left + canvas_.used.right) / 2, top + title_height / 2);
+        note, (used.left + used.right) / 2, bottom + height / 2);
+    return bottom + height;
   }
 
   const Cluster& cluster_;

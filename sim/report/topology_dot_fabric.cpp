@@ -14,7 +14,8 @@ namespace {
 /// A fabric of so many switches is drawn as it is; a larger one folded, so many boxes in a row.
 constexpr std::size_t switches_drawn_max = 12;
 constexpr std::size_t row_max = 16;
-constexpr double line_height = 13;
+constexpr double box_gap = 22;      ///< between neighbours, at least
+constexpr double label_margin = 8;  ///< of both sides of a label together
 
 class FabricDrawing {
  public:
@@ -71,16 +72,19 @@ class FabricDrawing {
   void place() {
     std::map<int, std::vector<std::size_t>> rows;
     std::size_t widest = 1;
+    double label_width = 0;
     for (std::size_t g = 0; g < boxes_.size(); ++g) {
       auto& row = rows[folded_.groups[g].tier];
       row.push_back(g);
       widest = std::max(widest, std::min(row.size(), row_max));
       const auto lines = 1 + std::count(boxes_[g].label.begin(), boxes_[g].label.end(), '\\');
       height_ = std::max(height_, line_height * static_cast<double>(lines));
+      label_width = std::max(label_width, text_width(boxes_[g].label) + label_margin);
     }
     // A narrow picture grows to hold its widest row.
     Box& used = canvas_.used;
-    const double needed = 1.9 * box_width * static_cast<double>(widest);
+    const double pitch = std::max(1.9 * box_width, label_width + box_gap);
+    const double needed = pitch * static_cast<double>(widest);
     const double more = std::max(0.0, needed - (used.right - used.left)) / 2;
     used.left -= more;
     used.right += more;
@@ -96,7 +100,7 @@ class FabricDrawing {
         Drawn& box = boxes_[row[i]];
         box.drawn = true;
         box.at = {used.left + width * (static_cast<double>(i) + 0.5) / count, y};
-        box.width = std::max(0.6 * width / count, 1.5 * box_width);
+        box.width = std::max({0.6 * width / count, 1.5 * box_width, label_width});
       }
       y += 2 * row_pitch;
     }
