@@ -24,8 +24,7 @@ constexpr double bottom = 60;
 constexpr double least_width = 3;    ///< of a group whose gradients come at once
 constexpr double label_height = 14;  ///< that a label needs
 constexpr double label_width = 100;  ///< at most
-constexpr double legend_line = 18;
-constexpr std::size_t legend_lines = 12;  ///< of groups; what is over is told as a number
+constexpr double legend_height = 32;
 
 /// Okabe and Ito's palette without yellow and black; neighbours differ.
 constexpr std::array<std::string_view, 6> colours = {"#0072b2", "#d55e00", "#009e73",
@@ -75,29 +74,12 @@ std::string described(const PlanRow& row, std::size_t index) {
                      svg_escaped(row.note));
 }
 
-/// What the picture shows, then a line a group with its colour.
-std::string legend(const std::vector<PlanRow>& rows) {
-  constexpr double first_line = top + plot_height + bottom + 8;
-  const std::size_t shown = std::min(rows.size(), legend_lines);
-  const std::string rest =
-      shown < rows.size() ? fmt::format("; the first {} of {}", shown, rows.size()) : "";
-  std::string text = fmt::format(
+/// What the picture shows; a group's own line stands in the table, and with its box.
+std::string legend() {
+  return fmt::format(
       R"(<text x="{}" y="{:.0f}" fill="#555555">A box is a group, as high as the bytes it moves; )"
-      "colours only tell neighbours apart{}.</text>\n",
-      left, first_line, rest);
-  for (std::size_t i = 0; i < shown; ++i) {
-    const double y = first_line + legend_line * static_cast<double>(1 + i);
-    text += fmt::format(R"(<rect x="{:.0f}" y="{:.0f}" width="11" height="11" fill="{}"/>)"
-                        R"(<text x="{:.0f}" y="{:.0f}">{}</text>)"
-                        "\n",
-                        left, y - 10, colour_of(i), left + 17, y, described(rows[i], i));
-  }
-  return text;
-}
-
-/// Height of the legend: the sentence and the longest column.
-double legend_height(std::size_t groups) {
-  return legend_line * static_cast<double>(1 + std::min(groups, legend_lines)) + 14;
+      "colours only tell neighbours apart.</text>\n",
+      left, top + plot_height + bottom + 8);
 }
 
 std::string group(const PlanRow& row, std::size_t index, double below, const Scale& scale) {
@@ -131,8 +113,8 @@ std::string plan_svg(const PlanReport& report) {
   }
   if (scale.milliseconds <= 0) scale.milliseconds = 1;
   if (scale.megabytes <= 0) scale.megabytes = 1;
-  std::string text = svg_open(left + plot_width + right,
-                              top + plot_height + bottom + legend_height(report.rows.size()));
+  std::string text =
+      svg_open(left + plot_width + right, top + plot_height + bottom + legend_height);
   text += fmt::format(R"(<text x="{}" y="28" font-size="18" font-weight="bold">{}</text>)"
                       "\n",
                       left, svg_escaped(report.title));
@@ -143,7 +125,7 @@ std::string plan_svg(const PlanReport& report) {
     text += group(row, index++, below, scale);
     below += 1e-6 * static_cast<double>(row.bytes);
   }
-  return text + legend(report.rows) + "</svg>\n";
+  return text + legend() + "</svg>\n";
 }
 
 }  // namespace gradwire
