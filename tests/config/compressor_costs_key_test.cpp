@@ -82,6 +82,7 @@ TEST_CASE_METHOD(ConfigFixture, "costs of far fewer elements than the model has 
                  "[config][compression]") {
   std::string text = node_costs;
   text.replace(text.find("1000000"), 7, "1");
+  text.replace(text.find("constant"), 8, "proportional");
   static_cast<void>(write(text, "node.yaml"));
   const auto scenario = read_scenario(write(compressed("node.yaml")), {}).front();
   REQUIRE(scenario.warnings.size() == 1);
