@@ -189,9 +189,8 @@ TEST_CASE("A compressed trace is read as a plain one, and a cut one is refused",
       read_kineto(file.path()),
       Catch::StartsWith(fmt::format("{}: the compressed data break off at byte {}; expected",
                                     file.path(), length / 2)));
-  CHECK_THROWS_WITH(
-      read_kineto(file.path() + "x"),
-      Catch::ContainsSubstring("cannot be read; expected a trace of PyTorch's"));
+  CHECK_THROWS_WITH(read_kineto(file.path() + "x"),
+                    Catch::ContainsSubstring("cannot be read; expected a trace of PyTorch's"));
 }
 
 TEST_CASE("Damaged traces are refused or read, never more", "[calibration][kineto][fuzz]") {
