@@ -12,7 +12,8 @@
 namespace gradwire {
 namespace {
 
-constexpr std::array<std::string_view, hop_classes.size()> names = {"nvlink", "pcie", "network"};
+constexpr std::array<std::string_view, hop_classes.size()> hop_class_names = {"nvlink", "pcie",
+                                                                              "network"};
 
 std::span<const LinkId> links_of(const Pattern& pattern, const PatternFlow& flow) {
   return std::span(pattern.path_links).subspan(flow.path_begin, flow.path_size);
@@ -72,7 +73,7 @@ void add_steps(const Pattern& pattern, const Phase& phase, const Cluster& cluste
 }  // namespace
 
 std::string_view name_of(HopClass hops) {
-  return names.at(static_cast<std::size_t>(hops));
+  return hop_class_names.at(static_cast<std::size_t>(hops));
 }
 
 std::optional<HopClass> hop_class(std::string_view name) {
