@@ -79,7 +79,7 @@ const config::Scenario& choose_point(const std::vector<config::Scenario>& points
     if (point.label != label) continue;
     if (found != nullptr) {
       throw ConfigError({file, 1, 1}, fmt::format("several points have the label '{}'; expected "
-                                                  "--point with a label of one",
+                                                  "a label that one point has",
                                                   label));
     }
     found = &point;

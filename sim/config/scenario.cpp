@@ -43,8 +43,9 @@ std::optional<ServerSpec> strategy_servers(const YamlValue& document) {
   return read_servers(map);
 }
 
-/// A model of so many times the elements that were coded at most is far from what was measured.
-constexpr std::int64_t measured_share_min = 10;
+/// A model of so many times the elements that were coded at most is far from what was measured:
+/// assumed, for the warning alone.
+constexpr std::int64_t far_times = 10;
 
 /// Where times are taken as proportional and nothing told what launches cost, most of a short row
 /// may be launches: tell where the model is far longer.
@@ -58,7 +59,7 @@ void warn_of_extrapolation(const std::string& compressor, std::vector<Compressor
   std::int64_t most = 0;
   for (const auto& table : tables) most = std::max(most, table.rows.back().elements);
   const std::int64_t all = scenario.profile->parameter_count();
-  if (all < measured_share_min * most) return;
+  if (all < far_times * most) return;
   scenario.warnings.push_back(
       {"compressor-extrapolated",
        fmt::format("'{}' was measured with at most {} elements, the model has {}: its times, in "
@@ -66,7 +67,8 @@ void warn_of_extrapolation(const std::string& compressor, std::vector<Compressor
                    compressor, most, all)});
 }
 
-/// The costs of compressors that a scenario names are meant: tell where they do not count.
+/// The costs of compressors that a scenario names are meant: tell where they do not count, and
+/// where those that do are far from the model.
 void warn_of_costs(const YamlValue& document, const std::vector<CompressorTable>& own,
                    Scenario& scenario) {
   const YamlValue* compression = document.find("strategy")->find("compression");
@@ -76,7 +78,9 @@ void warn_of_costs(const YamlValue& document, const std::vector<CompressorTable>
   if (entry == compression_catalogue().end()) return;
   const std::string& compressor = entry->measured_as;
   const bool is_own = std::ranges::find(own, compressor, &CompressorTable::compressor) != own.end();
-  warn_of_extrapolation(compressor, is_own ? own : shipped_compressor_costs(), scenario);
+  if (!compressor.empty()) {
+    warn_of_extrapolation(compressor, is_own ? own : shipped_compressor_costs(), scenario);
+  }
   if (own.empty() || is_own) return;
   scenario.warnings.push_back(
       {"compressor-not-measured",

@@ -46,10 +46,10 @@ struct Slowdown {
   }
 };
 
-/// Arithmetic has the multiprocessors that are left: N / (N - blocks), at least half of
-/// them: assumed. A block of NCCL takes the
-/// registers of a whole one (up to 640 threads, src/include/nccl_common.h). Kernels of many
-/// waves of blocks lose that much, those of few do in the mean: one more wave, or none.
+/// Arithmetic has the multiprocessors that are left: N / (N - blocks), at least half of them:
+/// assumed. A block of NCCL takes the registers of a whole one (up to 640 threads,
+/// src/include/nccl_common.h). Kernels of many waves of blocks lose that much, those of few do in
+/// the mean: one more wave, or none.
 ///
 /// Streaming has the bandwidth that is left: B / (B - load), at least half: requests are served in
 /// turn. Some multiprocessors less still fill the memory.

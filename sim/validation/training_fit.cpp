@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -64,9 +65,9 @@ void fit(const TrainingFile& file, const std::vector<FittedConstant>& constants,
         double sum = 0;
         for (const TrainingRow* row : rows) {
           if (!fitted_to(constant, *row)) continue;
-          if (const auto found = predicted(file, *row, values, predict)) {
-            sum += std::pow(std::log(*found / row->measured), 2);
-          }
+          const auto found = predicted(file, *row, values, predict);
+          if (!found) return std::numeric_limits<double>::infinity();
+          sum += std::pow(std::log(*found / row->measured), 2);
         }
         return sum;
       };

@@ -1,34 +1,21 @@
 #pragma once
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string>
 
+#include "tests/scratch_folder.hpp"
 #include "tests/source_dir.hpp"
 
 /// Points the program at the made-up data of tests/config/data and writes scenarios into a folder
 /// of its own, removed at the end.
 class ConfigFixture {
  public:
-  ConfigFixture() {
-    setenv("GRADWIRE_DATA", GRADWIRE_SOURCE_DIR "/tests/config/data", 1);
-    std::string name = (std::filesystem::temp_directory_path() / "gradwire_XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-  }
-  ConfigFixture(const ConfigFixture&) = delete;
-  ConfigFixture& operator=(const ConfigFixture&) = delete;
-  ~ConfigFixture() {
-    std::error_code error;
-    std::filesystem::remove_all(folder_, error);
-  }
+  ConfigFixture() { setenv("GRADWIRE_DATA", GRADWIRE_SOURCE_DIR "/tests/config/data", 1); }
 
   /// @return the file's name.
   [[nodiscard]] std::string write(const std::string& text,
                                   const std::string& name = "s.yaml") const {
-    const std::filesystem::path file = folder_ / name;
-    std::ofstream(file) << text;
-    return file.string();
+    return folder_.write(text, name);
   }
 
   /// A scenario that uses every kind of key; line numbers in the tests count its lines.
@@ -46,5 +33,5 @@ class ConfigFixture {
       "stragglers: [{ranks: [3], compute: 1.5}, {fraction: 1 %, compute: 1.2}]\n";  // 11
 
  private:
-  std::filesystem::path folder_;
+  gradwire::test::ScratchFolder folder_;
 };

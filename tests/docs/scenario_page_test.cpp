@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -22,6 +21,7 @@
 #include "sim/report/result_json.hpp"
 #include "sim/report/sweep_table.hpp"
 #include "tests/catch.hpp"
+#include "tests/scratch_folder.hpp"
 #include "tests/source_dir.hpp"
 
 using namespace gradwire;
@@ -29,7 +29,6 @@ using namespace gradwire::config;
 
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 const std::string unknown = "no_such_key: 1";
@@ -63,8 +62,6 @@ class Page {
  public:
   Page() {
     setenv("GRADWIRE_DATA", GRADWIRE_SOURCE_DIR, 1);
-    std::string name = (fs::temp_directory_path() / "gradwire_XXXXXX").string();
-    folder_ = mkdtemp(name.data());
     std::istringstream lines(text_of(GRADWIRE_SOURCE_DIR "/docs/scenario.md"));
     const std::string fence = "```yaml";
     const std::string named = " file=";
@@ -83,19 +80,11 @@ class Page {
     }
     REQUIRE(examples_.size() > 1);
   }
-  Page(const Page&) = delete;
-  Page& operator=(const Page&) = delete;
-  ~Page() {
-    std::error_code error;
-    fs::remove_all(folder_, error);
-  }
-
   [[nodiscard]] const std::vector<Example>& examples() const { return examples_; }
 
   /// @return the file's name.
   [[nodiscard]] std::string write(const std::string& text, const std::string& name) const {
-    std::ofstream(folder_ / name) << text;
-    return (folder_ / name).string();
+    return folder_.write(text, name);
   }
 
   /// The page's first scenario with what `yaml` says in place of its own; a whole file as it is.
@@ -129,7 +118,7 @@ class Page {
   }
 
  private:
-  fs::path folder_;
+  test::ScratchFolder folder_;
   std::map<std::string, std::string> sections_;
   std::vector<Example> examples_;
 };
