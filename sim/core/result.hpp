@@ -11,7 +11,7 @@
 
 namespace gradwire {
 
-/// The parts of an iteration on its slowest rank; they add up to it. Names of `breakdown_s`.
+/// The parts of an iteration on one rank; they add up to it. Names of `breakdown_s`.
 enum class Part : std::uint8_t {
   forward,
   backward,
@@ -66,7 +66,10 @@ struct RunResult {
   std::vector<double> samples;
   std::vector<double> sample_weight;
   std::vector<double> iteration_s;  ///< slowest rank of each measured iteration
-  Breakdown breakdown{};            ///< mean over iterations
+  Breakdown breakdown{};            ///< of the slowest rank, mean over iterations
+  /// The same of the rank whose compute takes the median time; of workers that go their own pace
+  /// nothing: `breakdown` is their mean.
+  std::optional<Breakdown> breakdown_median;
   double spread_low = 0;  ///< relative, the prediction's lower bound is p50 * (1 - spread_low)
   double spread_high = 0;
   double profile_error = 0;         ///< relative uncertainty of the profile's compute times
@@ -83,9 +86,11 @@ struct RunResult {
   std::string profile_source;
   std::string fidelity;
   std::string fidelity_why;
-  std::string engine_simgrid;  ///< the version that this was compiled with
+  std::string engine_solver;   ///< that shared the links: "simgrid", "gradwire"; "none": no links
+  std::string engine_simgrid;  ///< its version, where it ran
   double engine_wall_s = 0;
   std::size_t engine_links = 0;
+  std::size_t engine_flows = 0;
   std::size_t engine_link_classes = 0;
   std::size_t engine_flow_classes = 0;
 };

@@ -148,6 +148,7 @@ class EventEngine final : public Engine, Transport::Listener {
                        .link_classes = partition.link_classes,
                        .flow_classes = partition.flow_classes,
                        .fidelity = {},
+                       .solver = {},
                        .why = {}};
     Quotient quotient = make_quotient(graph, partition);
     const std::size_t classes_max =
@@ -162,6 +163,7 @@ class EventEngine final : public Engine, Transport::Listener {
     stats.fidelity = name_of(choice.fidelity);
     stats.why = choice.why;
     transport_ = make_transport(quotient.problem, options, stats.why);
+    stats.solver = transport_->solver();
     if (step) {
       network_ = std::make_unique<StepNetwork>(queue_, *transport_, std::move(graph),
                                                std::move(quotient), std::move(stats));

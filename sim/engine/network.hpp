@@ -31,6 +31,7 @@ struct NetworkStats {
   std::size_t link_classes = 0;  ///< different ones among them
   std::size_t flow_classes = 0;
   std::string fidelity;  ///< "fluid" | "coupled" | "step"
+  std::string solver;    ///< that shares the links: "simgrid", or "gradwire", our own
   std::string why;
 };
 

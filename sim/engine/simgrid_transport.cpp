@@ -60,6 +60,7 @@ class SimGridTransport final : public Transport {
   void start(std::uint32_t column, double bytes, double rate_cap, Token token) override;
   void wake_at(Seconds when) override;
   void run(Listener& listener) override;
+  [[nodiscard]] std::string solver() const override { return "simgrid"; }
   [[nodiscard]] Seconds clock_start() const override { return Seconds{clock_start_}; }
 
  private:

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "sim/core/error.hpp"
@@ -57,6 +58,8 @@ class Transport {
   /// Returns when nothing is in flight and no wake-up is left.
   /// @throws whatever the listener throws; what is in flight is dropped then.
   virtual void run(Listener& listener) = 0;
+  /// Whose program it is: "simgrid", or "gradwire", our own.
+  [[nodiscard]] virtual std::string solver() const { return "gradwire"; }
   /// What the clock that instants are rounded on shows at their zero: it may have run before.
   [[nodiscard]] virtual Seconds clock_start() const { return Seconds{}; }
 };

@@ -17,12 +17,23 @@ Json iteration_time(const Metrics& m) {
           {"p95", m.p95},   {"low", m.low}, {"high", m.high}};
 }
 
-Json breakdown(const RunResult& result) {
+Json breakdown(const Breakdown& seconds) {
   Json parts = Json::object();
   for (std::size_t i = 0; i < part_names.size(); ++i) {
-    parts[std::string(part_names[i])] = result.breakdown[i];
+    parts[std::string(part_names[i])] = seconds[i];
   }
   return parts;
+}
+
+Json engine(const RunResult& r) {
+  Json json = {{"solver", r.engine_solver}};
+  if (!r.engine_simgrid.empty()) json["simgrid"] = r.engine_simgrid;
+  json.update(Json{{"wall_s", r.engine_wall_s},
+                   {"links", r.engine_links},
+                   {"flows", r.engine_flows},
+                   {"link_classes", r.engine_link_classes},
+                   {"flow_classes", r.engine_flow_classes}});
+  return json;
 }
 
 Json links(const RunResult& result) {
@@ -65,7 +76,8 @@ Json result_json(const Point& point) {
   json["throughput_per_gpu"] = m.throughput_per_gpu;
   json["single_gpu_throughput"] = m.single_gpu_throughput;
   json["scaling_efficiency"] = m.scaling_efficiency;
-  json["breakdown_s"] = breakdown(r);
+  json["breakdown_s"] = breakdown(r.breakdown);
+  if (r.breakdown_median) json["breakdown_median_s"] = breakdown(*r.breakdown_median);
   json["communication"] = {{"collectives", r.collectives},
                            {"bytes_per_rank", r.bytes_per_rank},
                            {"busy_s", r.communication_busy_s},
@@ -75,11 +87,7 @@ Json result_json(const Point& point) {
   json["fidelity"] = {{"used", r.fidelity}, {"why", r.fidelity_why}};
   json["profile_source"] = r.profile_source;
   json["warnings"] = warnings(r);
-  json["engine"] = {{"simgrid", r.engine_simgrid},
-                    {"wall_s", r.engine_wall_s},
-                    {"links", r.engine_links},
-                    {"link_classes", r.engine_link_classes},
-                    {"flow_classes", r.engine_flow_classes}};
+  json["engine"] = engine(r);
   return json;
 }
 

@@ -18,15 +18,21 @@ using Out = std::back_insert_iterator<std::string>;
 
 constexpr std::size_t links_shown = 5;
 constexpr double least_shown = 5e-7;  ///< s; less is 0.000 ms
+constexpr double noise_least = 1e-6;  ///< relative; less is rounding
 constexpr double seconds_from = 10;   ///< s; a longer iteration is told in seconds, not ms
 
 void append_iteration(Out out, const Metrics& m, const RunResult& r) {
   const bool in_seconds = m.mean > seconds_from;
   const double scale = in_seconds ? 1 : 1e3;
   const std::string_view unit = in_seconds ? "s" : "ms";
-  fmt::format_to(out,
-                 "Iteration      {:.2f} {}   p50 {:.2f}   p75 {:.2f}   p90 {:.2f}   p95 {:.2f}\n",
-                 scale * m.mean, unit, scale * m.p50, scale * m.p75, scale * m.p90, scale * m.p95);
+  fmt::format_to(out, "Iteration      {:.2f} {}", scale * m.mean, unit);
+  const auto [least, most] = std::ranges::minmax(r.samples);
+  if (most - least > noise_least * m.mean) {
+    fmt::format_to(out, "   p50 {:.2f}   p75 {:.2f}   p90 {:.2f}   p95 {:.2f}\n", scale * m.p50,
+                   scale * m.p75, scale * m.p90, scale * m.p95);
+  } else {
+    fmt::format_to(out, ", the same each time\n");
+  }
   fmt::format_to(out, "Interval       p50 between {:.2f} and {:.2f} {}\n", scale * m.low,
                  scale * m.high, unit);
   fmt::format_to(out, "Throughput     {:.1f} samples/s, {:.1f} per GPU\n", m.throughput,
@@ -35,16 +41,32 @@ void append_iteration(Out out, const Metrics& m, const RunResult& r) {
                  100 * m.scaling_efficiency, r.world_size, m.single_gpu_throughput);
 }
 
+/// Does the rank in the middle spend its time otherwise than the slowest?
+bool has_other_median(const RunResult& r) {
+  if (!r.breakdown_median) return false;
+  for (std::size_t i = 0; i < part_names.size(); ++i) {
+    if (std::abs((*r.breakdown_median)[i] - r.breakdown[i]) >= least_shown) return true;
+  }
+  return false;
+}
+
 void append_breakdown(Out out, const Metrics& m, const RunResult& r) {
   const bool own_pace = r.fidelity == "worker";
-  fmt::format_to(out, "{:<28}{:>10}{:>9}\n",
-                 own_pace ? "Iteration, mean over ranks" : "Slowest rank's iteration", "ms", "%");
+  const bool has_median = has_other_median(r);
+  fmt::format_to(out, "{:<28}{:>10}{:>9}{}\n",
+                 own_pace ? "Iteration, mean over ranks" : "Slowest rank's iteration", "ms", "%",
+                 has_median ? fmt::format("{:>20}{:>9}", "median rank's ms", "%") : "");
   for (std::size_t i = 0; i < part_names.size(); ++i) {
     const double seconds = r.breakdown[i];
-    if (std::abs(seconds) < least_shown) continue;
+    const double of_median = has_median ? (*r.breakdown_median)[i] : 0;
+    if (std::max(std::abs(seconds), std::abs(of_median)) < least_shown) continue;
     std::string name(part_names[i]);
     std::replace(name.begin(), name.end(), '_', ' ');
-    fmt::format_to(out, "  {:<26}{:>10.3f}{:>9.1f}\n", name, 1e3 * seconds, 100 * seconds / m.mean);
+    fmt::format_to(out, "  {:<26}{:>10.3f}{:>9.1f}", name, 1e3 * seconds, 100 * seconds / m.mean);
+    if (has_median) {
+      fmt::format_to(out, "{:>20.3f}{:>9.1f}", 1e3 * of_median, 100 * of_median / m.mean);
+    }
+    fmt::format_to(out, "\n");
   }
   fmt::format_to(out, "\n");
 }
@@ -66,9 +88,12 @@ void append_communication(Out out, const RunResult& r) {
 void append_origin(Out out, const RunResult& r) {
   fmt::format_to(out, "Profile        {}\n", r.profile_source);
   fmt::format_to(out, "Fidelity       {} ({})\n", r.fidelity, r.fidelity_why);
-  fmt::format_to(out, "Engine         {:.1f} ms: {} links in {} classes, {} flow classes\n",
-                 1e3 * r.engine_wall_s, r.engine_links, r.engine_link_classes,
-                 r.engine_flow_classes);
+  const std::string solver = !r.engine_simgrid.empty()       ? "by " + r.engine_simgrid
+                             : r.engine_solver == "gradwire" ? "by our own solver"
+                                                             : "nothing shared";
+  fmt::format_to(out, "Engine         {:.1f} ms: {} links in {} classes, {} flows in {}, {}\n",
+                 1e3 * r.engine_wall_s, r.engine_links, r.engine_link_classes, r.engine_flows,
+                 r.engine_flow_classes, solver);
   for (const Warning& warning : r.warnings) {
     fmt::format_to(out, "Warning        {} ({})\n", warning.text, warning.code);
   }

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <vector>
 
+#include "sim/report/part_columns.hpp"
 #include "sim/report/result_json.hpp"
 #include "sim/report/version.hpp"
 
@@ -16,14 +17,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// The figures of a table line; an error takes their place.
-std::string line_of(const ResultRow& row) {
+std::string line_of(const ResultRow& row, const PartColumns& parts) {
   if (!row.error.empty()) return "  " + row.error;
   const Json& r = row.result;
   const double mean = r["iteration_time_s"]["mean"].get<double>();
-  return fmt::format("{:>8}{:>12.2f}{:>14.1f}{:>12.1f} %{:>12.2f}", r["world_size"].get<int>(),
-                     1e3 * mean, r["throughput_samples_per_s"].get<double>(),
-                     100 * r["scaling_efficiency"].get<double>(),
-                     1e3 * r["breakdown_s"]["exposed_communication"].get<double>());
+  return fmt::format("{:>8}{:>12.2f}{:>14.1f}{:>12.1f} %{}", r["world_size"].get<int>(), 1e3 * mean,
+                     r["throughput_samples_per_s"].get<double>(),
+                     100 * r["scaling_efficiency"].get<double>(), parts.line(r));
 }
 
 }  // namespace
@@ -39,13 +39,17 @@ std::string sweep_table(std::span<const ResultRow> rows) {
     widths.push_back(width + (a == 0 ? 0 : 2));
     fmt::format_to(out, "{:>{}}", rows.front().axes[a].first, widths.back());
   }
-  fmt::format_to(out, "{:>8}{:>12}{:>14}{:>14}{:>12}\n", "GPUs", "iter (ms)", "samples/s",
-                 "efficiency", "exposed(ms)");
+  PartColumns parts;
+  for (const ResultRow& row : rows) {
+    if (row.error.empty()) parts.add(row.result);
+  }
+  fmt::format_to(out, "{:>8}{:>12}{:>14}{:>14}{}\n", "GPUs", "iter (ms)", "samples/s", "efficiency",
+                 parts.head());
   for (const ResultRow& row : rows) {
     for (std::size_t a = 0; a < widths.size(); ++a) {
       fmt::format_to(out, "{:>{}}", row.axes[a].second, widths[a]);
     }
-    text += line_of(row) + '\n';
+    text += line_of(row, parts) + '\n';
   }
   return text;
 }

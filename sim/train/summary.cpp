@@ -58,6 +58,12 @@ double at(const Breakdown& parts, Part part) {
   return parts[static_cast<std::size_t>(part)];
 }
 
+/// Seconds of the sample's own kernels.
+double compute_of(const IterationSample& sample) {
+  return at(sample.parts, Part::forward) + at(sample.parts, Part::backward) +
+         at(sample.parts, Part::optimizer);
+}
+
 }  // namespace
 
 Summary::Summary(const Job& job, const std::vector<MemberGroup>& members, bool independent,
@@ -152,9 +158,7 @@ void Summary::add_sample(const MemberGroup& member, int iteration, const Iterati
     throw std::logic_error(
         fmt::format("iteration {}: {} s of {} s are explained", iteration, explained, duration));
   }
-  const double computed = at(sample.parts, Part::forward) + at(sample.parts, Part::backward) +
-                          at(sample.parts, Part::optimizer);
-  if (duration < computed * (1 - 1e-9)) {
+  if (duration < compute_of(sample) * (1 - 1e-9)) {
     throw std::logic_error(fmt::format("iteration {} beats its own compute", iteration));
   }
   if (iteration < job_.run.warmup) return;
@@ -165,7 +169,21 @@ void Summary::add_sample(const MemberGroup& member, int iteration, const Iterati
 void Summary::add_slowest(const std::vector<IterationSample>& samples) {
   const IterationSample& slowest = *std::ranges::max_element(samples, {}, &IterationSample::end);
   result_.iteration_s.push_back(slowest.end - slowest.start);
-  add_parts(slowest, 1);
+  add_parts(slowest, 1, result_.breakdown);
+  if (!result_.breakdown_median) result_.breakdown_median.emplace();
+  add_parts(median_of(samples), 1, *result_.breakdown_median);
+}
+
+const IterationSample& Summary::median_of(const std::vector<IterationSample>& samples) const {
+  std::vector<std::size_t> by_compute(samples.size());
+  std::iota(by_compute.begin(), by_compute.end(), 0);
+  std::ranges::stable_sort(by_compute, {}, [&](std::size_t m) { return compute_of(samples[m]); });
+  int left = (result_.world_size + 1) / 2;
+  for (const std::size_t m : by_compute) {
+    left -= members_[m].count;
+    if (left <= 0) return samples[m];
+  }
+  return samples[by_compute.back()];
 }
 
 void Summary::add_rates() {
@@ -182,7 +200,7 @@ void Summary::add_rates() {
     for (std::size_t i = 0; i < result_.iteration_s.size(); ++i) {
       const IterationSample& sample = of_worker_[worker][i];
       result_.iteration_s[i] += rates[worker] / rate * (sample.end - sample.start);
-      add_parts(sample, rates[worker] / rate);
+      add_parts(sample, rates[worker] / rate, result_.breakdown);
     }
   }
   warn_of_drift();
@@ -219,13 +237,13 @@ void Summary::warn_of_drift() {
                    100 * std::abs(change), change > 0 ? "longer" : "less")});
 }
 
-void Summary::add_parts(const IterationSample& sample, double weight) {
+void Summary::add_parts(const IterationSample& sample, double weight, Breakdown& to) const {
   double explained = 0;
   for (std::size_t p = 0; p < sample.parts.size(); ++p) {
-    result_.breakdown[p] += weight * sample.parts[p] / job_.run.iterations;
+    to[p] += weight * sample.parts[p] / job_.run.iterations;
     explained += sample.parts[p];
   }
-  result_.breakdown[static_cast<std::size_t>(Part::other)] +=
+  to[static_cast<std::size_t>(Part::other)] +=
       weight * (sample.end - sample.start - explained) / job_.run.iterations;
 }
 
@@ -271,9 +289,11 @@ RunResult Summary::result(const Plans& plans, const Network& network, Seconds en
   const auto& stats = network.stats();
   result.fidelity = independent_ ? "worker" : stats.fidelity;
   result.fidelity_why = independent_ ? "every rank goes its own pace" : stats.why;
-  result.engine_simgrid = simgrid_version();
+  result.engine_solver = stats.flows == 0 ? "none" : stats.solver;
+  if (result.engine_solver == "simgrid") result.engine_simgrid = simgrid_version();
   result.engine_wall_s = wall_s;
   result.engine_links = stats.links;
+  result.engine_flows = stats.flows;
   result.engine_link_classes = stats.link_classes;
   result.engine_flow_classes = stats.flow_classes;
   return result;

@@ -58,7 +58,9 @@ class Summary {
   /// weigh more: of 25 and 175 ms the rate is 1 / 100 ms, not 1 / 44 ms.)
   void add_rates();
   void warn_of_drift();
-  void add_parts(const IterationSample& sample, double weight);
+  void add_parts(const IterationSample& sample, double weight, Breakdown& to) const;
+  /// The sample of the rank whose compute takes the median time of all ranks.
+  [[nodiscard]] const IterationSample& median_of(const std::vector<IterationSample>& samples) const;
   /// How many iterations independent workers do while bytes count, up to `end`, parts included.
   [[nodiscard]] double iterations_until(double end) const;
   /// In the iterations that count, of the rank that sends most; of all independent workers

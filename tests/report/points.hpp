@@ -41,7 +41,10 @@ inline Point make_point(const std::string& label, int ranks,
   r.fidelity = "fluid";
   r.fidelity_why = "the default";
   r.engine_wall_s = 0.003;
+  r.engine_solver = "simgrid";
+  r.engine_simgrid = "SimGrid version 3.32";
   r.engine_links = 320;
+  r.engine_flows = 640;
   r.engine_link_classes = 15;
   r.engine_flow_classes = 19;
   return point;

@@ -23,7 +23,8 @@ TEST_CASE("gradwire.result/1 has every key of its description", "[report][json]"
         "encode_decode", "copies", "host", "straggler_wait", "other"}},
       {"communication", {"collectives", "bytes_per_rank", "busy_s", "overlap_fraction"}},
       {"fidelity", {"used", "why"}},
-      {"engine", {"simgrid", "wall_s", "links", "link_classes", "flow_classes"}}};
+      {"engine",
+       {"solver", "simgrid", "wall_s", "links", "flows", "link_classes", "flow_classes"}}};
   for (const auto& [name, keys] : objects) {
     CHECK(json[name].size() == keys.size());
     for (const char* key : keys) CHECK(json[name].contains(key));

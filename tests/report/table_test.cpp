@@ -48,10 +48,10 @@ TEST_CASE("The table of a sweep shows axes, figures and the error of a failed ro
   // 8 x 32 samples in 100 ms, 320/s a GPU against 400/s alone
   CHECK(text[0] ==
         "cluster.nodes  strategy.bucket_cap    GPUs   iter (ms)     samples/s    efficiency"
-        " exposed(ms)");
+        "    compute    exposed");
   CHECK(text[1] ==
         "            1               25 MiB       8      100.00        2560.0        80.0 %"
-        "       10.00");
+        "      90.00      10.00");
   CHECK(text[2] == "            2               25 MiB  bad, \"very\" bad");
 }
 
@@ -119,7 +119,7 @@ TEST_CASE("The summary tells time, parts, communication, links, fidelity and war
 }
 
 TEST_CASE("The summary tells an iteration of more than 10 s in seconds", "[report]") {
-  Point point = make_point("", 8, {{3420.728, 8}});
+  Point point = make_point("", 8, {{3420.728, 7}, {3500, 1}});
   point.result.iteration_s = {3420.728};
   // p50 less 5 % and more 10 %: 3249.69 and 3762.80
   const std::string text = summary(point);
@@ -127,6 +127,47 @@ TEST_CASE("The summary tells an iteration of more than 10 s in seconds", "[repor
   CHECK_THAT(text, Catch::ContainsSubstring("p50 between 3249.69 and 3762.80 s\n"));
   point.result.iteration_s = {10};
   CHECK_THAT(summary(point), Catch::ContainsSubstring("Iteration      10000.00 ms   p50"));
+}
+
+TEST_CASE("A run without noise is not shown as a distribution", "[report]") {
+  const std::string text = summary(make_point("", 8, {{0.1, 8}}));
+  CHECK_THAT(text, Catch::ContainsSubstring("Iteration      100.00 ms, the same each time\n"));
+  CHECK_THAT(text, !Catch::ContainsSubstring("p75"));
+}
+
+TEST_CASE("The summary names the slowest and the median rank where they spend time otherwise",
+          "[report]") {
+  Point point = make_point("", 8, {{0.1, 8}});
+  CHECK_THAT(summary(point), !Catch::ContainsSubstring("median rank"));
+  point.result.breakdown_median = point.result.breakdown;
+  CHECK_THAT(summary(point), !Catch::ContainsSubstring("median rank"));
+  point.result.breakdown_median->at(static_cast<std::size_t>(Part::straggler_wait)) = 0.04;
+  const std::string text = summary(point);
+  CHECK_THAT(text, Catch::ContainsSubstring("%    median rank's ms        %\n"));
+  CHECK_THAT(text, Catch::ContainsSubstring("  straggler wait                 0.000      0.0"
+                                            "              40.000     40.0\n"));
+}
+
+TEST_CASE("A result says which solver ran, and SimGrid's version only where that did",
+          "[report][json]") {
+  Point point = make_point("", 8, {{0.1, 8}});
+  CHECK_THAT(summary(point), Catch::ContainsSubstring("640 flows in 19, by SimGrid version 3.32"));
+  point.result.engine_solver = "gradwire";
+  point.result.engine_simgrid = "";
+  CHECK_THAT(summary(point), Catch::ContainsSubstring("640 flows in 19, by our own solver"));
+  const auto json = result_json(point);
+  CHECK(json["engine"]["solver"] == "gradwire");
+  CHECK_FALSE(json["engine"].contains("simgrid"));
+}
+
+TEST_CASE("The parts in a sweep's row add up to its iteration", "[report]") {
+  // 30 + 60 ms of compute, 10 exposed (points.hpp), 5 more of coding: 105 ms
+  Point point = make_point("", 8, {{0.105, 8}});
+  point.result.breakdown.at(static_cast<std::size_t>(Part::encode_decode)) = 0.005;
+  const ResultRow row{.axes = {{"n", "1"}}, .result = result_json(point), .error = ""};
+  const std::string text = sweep_table(std::vector<ResultRow>{row});
+  CHECK_THAT(text, Catch::ContainsSubstring("efficiency    compute    exposed     coding\n"));
+  CHECK_THAT(text, Catch::ContainsSubstring("      90.00      10.00       5.00\n"));
 }
 
 }  // namespace

@@ -115,6 +115,19 @@ TEST_CASE("a straggler holds everybody", "[training]") {
     CHECK(t == Approx(1.5 * (19e-3 + 3 * one_copy) + 2e-3 + 1e-3));
   }
   CHECK(part(result, Part::straggler_wait) == Approx(0).margin(1e-12));  // it never waits itself
+  // The others do, for as long as it computes longer.
+  REQUIRE(result.breakdown_median);
+  CHECK(result.breakdown_median->at(static_cast<std::size_t>(Part::straggler_wait)) ==
+        Approx(0.5 * (19e-3 + 3 * one_copy)));
+}
+
+TEST_CASE("a result names the solver that ran", "[training]") {
+  const auto alone = Fixture(1, 1, factory<Bsp>()).run();
+  CHECK(alone.engine_solver == "none");
+  CHECK(alone.engine_simgrid.empty());
+  const auto shared = Fixture(4, 1e-3, factory<Bsp>()).run();
+  CHECK(shared.engine_solver == "simgrid");
+  CHECK_THAT(shared.engine_simgrid, Catch::ContainsSubstring("SimGrid"));
 }
 
 TEST_CASE("the breakdown adds up to the mean iteration, jitter or not", "[training]") {
