@@ -4,25 +4,14 @@
 
 #include <algorithm>
 #include <cassert>
-#include <charconv>
 #include <limits>
 #include <numeric>
+
+#include "strategies/zero_redundancy.hpp"
 
 namespace gradwire {
 namespace {
 
-/// The oldest release whose bucketing is known here.
-constexpr Release oldest_release{1, 4};
-/// gradient_as_bucket_view: new in PyTorch 1.7 (release notes, distributed).
-constexpr Release views_from{1, 7};
-/// Buckets are made again in the order in which gradients arrived: rebuild_buckets, new in 1.7.
-constexpr Release rebuilds_from{1, 7};
-/// DDP_SET_LAST_BUCKET_CAP: Reducer::rebuild_buckets, new beside the tunable first bucket (pull
-/// requests 62748 and 62770, August 2021); that 1.10 is the first release with it is assumed.
-constexpr Release last_cap_from{1, 10};
-/// A bucket_cap_mb that is set is the first bucket's as well (pull request 121640, May 2024); that
-/// 2.4 is the first release with it is assumed.
-constexpr Release one_cap_from{2, 4};
 /// Copy into the bucket and division became one kernel (at::mul_out, pull request 34904, June 2020)
 /// with 1.6. Before, mark_variable_ready divided a bucket once, when it was full.
 constexpr Release fused_division_from{1, 6};
@@ -37,16 +26,6 @@ DeviceWork kernels(Bytes traffic, int count, const char* label) {
 }
 
 }  // namespace
-
-std::optional<Release> parse_release(std::string_view text) {
-  Release release;
-  const char* end = text.data() + text.size();
-  const auto major = std::from_chars(text.data(), end, release.major_number);
-  if (major.ec != std::errc{} || major.ptr == end || *major.ptr != '.') return std::nullopt;
-  const auto minor = std::from_chars(major.ptr + 1, end, release.minor_number);
-  if (minor.ec != std::errc{} || (minor.ptr != end && *minor.ptr != '.')) return std::nullopt;
-  return release;
-}
 
 std::vector<std::vector<TensorId>> assign_buckets(const JobView& job,
                                                   const std::vector<TensorId>& order,
@@ -71,9 +50,12 @@ Ddp::Ddp(const DdpOptions& options, const JobView& job)
     : options_(options), job_(job), bucket_of_(job.tensors.size()) {}
 
 std::vector<Ddp::Bucket> Ddp::buckets_of(int iteration) const {
-  const std::vector<Bytes> limits = {options_.first_bucket_cap, options_.bucket_cap};
-  const bool rebuilt =
-      options_.version >= rebuilds_from && !options_.find_unused_parameters && iteration > 0;
+  std::vector<Bytes> limits = {options_.first_bucket_cap, options_.bucket_cap};
+  const auto rebuilt_from = options_.rebuilt_from();
+  const bool rebuilt = rebuilt_from && iteration >= *rebuilt_from;
+  if (!rebuilt && options_.starts_with_one_bucket()) {
+    limits = {Bytes{std::numeric_limits<std::int64_t>::max()}};
+  }
   std::vector<TensorId> order = job_.gradient_order;
   if (!rebuilt) std::iota(order.begin(), order.end(), 0);
   if (rebuilt && options_.set_last_bucket_cap) std::ranges::reverse(order);
@@ -114,58 +96,28 @@ std::vector<Bytes> Ddp::buffer_types() const {
 
 std::vector<CollectiveUse> Ddp::collectives() const {
   std::vector<CollectiveUse> uses = {{CollectiveKind::all_reduce}};
-  if (broadcasts()) uses.push_back({CollectiveKind::broadcast});
+  if (broadcasts() || options_.optimizer == DdpOptimizer::zero_redundancy) {
+    uses.push_back({CollectiveKind::broadcast});
+  }
   return uses;
 }
 
-DdpOptions Ddp::read_options(Knobs& knobs) {
-  static const std::string origin = "torch.nn.parallel.DistributedDataParallel";
-  DdpOptions options;
-  const std::string version =
-      knobs.text("version", "1.7", "PyTorch release whose bucketing is followed, from 1.4 on");
-  const auto release = parse_release(version);
-  if (!release || *release < oldest_release) {
-    knobs.refuse("version", fmt::format("'version' is '{}'; expected a PyTorch release from 1.4 "
-                                        "on, such as 1.7",
-                                        version));
-  }
-  options.version = *release;
-  options.bucket_cap = knobs.size("bucket_cap", options.bucket_cap, origin + "(bucket_cap_mb=25)");
-  options.first_bucket_cap = knobs.size("first_bucket_cap", options.first_bucket_cap,
-                                        "torch.distributed._DEFAULT_FIRST_BUCKET_BYTES; from 2.4 "
-                                        "on a bucket_cap that is set takes its place");
-  if (options.version >= one_cap_from && knobs.given("bucket_cap")) {
-    if (knobs.given("first_bucket_cap")) {
-      knobs.refuse("first_bucket_cap",
-                   "'first_bucket_cap' is not looked at beside 'bucket_cap' from PyTorch 2.4 on; "
-                   "expected one of the two");
-    }
-    options.first_bucket_cap = options.bucket_cap;
-  }
-  options.set_last_bucket_cap = knobs.yes(
-      "set_last_bucket_cap", options.set_last_bucket_cap,
-      "DDP_SET_LAST_BUCKET_CAP=1, reducer.cpp, from 1.10 on: the small bucket comes last");
-  if (options.set_last_bucket_cap && options.version < last_cap_from) {
-    knobs.refuse("set_last_bucket_cap",
-                 "'set_last_bucket_cap' came with PyTorch 1.10; expected false or a later version");
-  }
-  options.gradient_as_bucket_view = knobs.yes(
-      "gradient_as_bucket_view", options.gradient_as_bucket_view, origin + ", from 1.7 on");
-  if (options.gradient_as_bucket_view && options.version < views_from) {
-    knobs.refuse("gradient_as_bucket_view",
-                 "'gradient_as_bucket_view' came with PyTorch 1.7; expected false or a later "
-                 "version");
-  }
-  options.find_unused_parameters =
-      knobs.yes("find_unused_parameters", options.find_unused_parameters, origin);
-  options.broadcast_buffers = knobs.yes("broadcast_buffers", options.broadcast_buffers, origin);
-  return options;
+StrategyMaker Ddp::read_reducer(Knobs& knobs) {
+  DdpOptions options = read_ddp_options(knobs);
+  options.comm_hook = knobs.given("compression");
+  return [options](const JobView& job) { return std::make_unique<Ddp>(options, job); };
 }
 
 StrategyMaker Ddp::read(Knobs& knobs) {
-  DdpOptions options = read_options(knobs);
+  DdpOptions options = read_ddp_options(knobs);
+  read_ddp_surroundings(knobs, options);
   options.comm_hook = knobs.given("compression");
   return [options](const JobView& job) { return std::make_unique<Ddp>(options, job); };
+}
+
+Traits Ddp::traits() const {
+  const bool elsewhere = options_.optimizer != DdpOptimizer::step;
+  return {.dynamic = elsewhere, .own_optimizer = elsewhere};
 }
 
 Operations Ddp::on_event(Seconds /*now*/, const Event& event) {
@@ -177,6 +129,8 @@ Operations Ddp::on_event(Seconds /*now*/, const Event& event) {
     if (job_.synchronises(hook->micro_batch)) gradient_hook(hook->tensor, operations);
   } else if (const auto* done = std::get_if<BackwardDone>(&event)) {
     if (job_.synchronises(done->micro_batch)) finish(operations);
+  } else if (const auto* ended = std::get_if<OperationDone>(&event)) {
+    bucket_ended(ended->operation, operations);
   }
   posted_ += static_cast<OperationId>(operations.size());
   return operations;
@@ -190,7 +144,27 @@ void Ddp::start_iteration(int iteration, Operations& operations) {
       bucket_of_[static_cast<std::size_t>(id)] = static_cast<int>(b);
     }
   }
+  delayed_ = options_.static_graph && iteration == 0;
+  updates_.clear();
+  if (options_.join) join(operations);
+  if (broadcasts()) broadcast_buffers(operations);
+}
+
+void Ddp::join(Operations& operations) const {
+  // notify_join_context() and _check_global_requires_backward_grad_sync(); nobody waits for them,
+  // as long as gradients are divided by the initial world size (the default).
+  for (const char* label : {"join: who is still here", "join: is there a backward pass"}) {
+    operations.emplace_back(
+        Collective{.size = Bytes{gradient_element_size}, .tensors = {}, .label = label});
+  }
   if (!broadcasts()) return;
+  const OperationId common_rank = next_id(operations);
+  operations.emplace_back(Collective{
+      .size = Bytes{counter_size}, .tensors = {}, .label = "join: whose buffers to take"});
+  operations.emplace_back(Gate{{common_rank}});
+}
+
+void Ddp::broadcast_buffers(Operations& operations) const {
   // _sync_buffers: tensors of one type are flattened, broadcast from rank 0, and copied back.
   const std::vector<Bytes> types = buffer_types();
   const Bytes traffic = 2 * std::accumulate(types.begin(), types.end(), Bytes{});
@@ -208,21 +182,25 @@ void Ddp::start_iteration(int iteration, Operations& operations) {
 }
 
 void Ddp::gradient_hook(TensorId tensor, Operations& operations) {
-  const Bytes size = job_.size_of(job_.tensors[static_cast<std::size_t>(tensor)]);
+  if (delayed_) return;
   Bucket& bucket = buckets_[static_cast<std::size_t>(bucket_of_[static_cast<std::size_t>(tensor)])];
-  // With a communication hook the hook divides, and only the copy is left here.
+  copy_in(tensor, operations);
   const bool divides = !options_.comm_hook;
-  const bool fused = options_.version >= fused_division_from;
-  if (!options_.gradient_as_bucket_view) {
-    operations.emplace_back(kernels(2 * size, 1, "copy into bucket"));
-  } else if (divides && fused) {
-    operations.emplace_back(kernels(2 * size, 1, "divide"));
-  }
-  if (--bucket.missing == 0 && divides && !fused) {
+  if (--bucket.missing == 0 && divides && options_.version < fused_division_from) {
     operations.emplace_back(kernels(2 * bucket.size, 1, "divide"));
   }
   while (next_bucket_ < buckets_.size() && buckets_[next_bucket_].missing == 0) {
     launch(buckets_[next_bucket_++], operations);
+  }
+}
+
+void Ddp::copy_in(TensorId tensor, Operations& operations) const {
+  const Bytes size = job_.size_of(job_.tensor(tensor));
+  // With a communication hook the hook divides, and only the copy is left here.
+  if (!options_.gradient_as_bucket_view) {
+    operations.emplace_back(kernels(2 * size, 1, "copy into bucket"));
+  } else if (!options_.comm_hook && options_.version >= fused_division_from) {
+    operations.emplace_back(kernels(2 * size, 1, "divide"));
   }
 }
 
@@ -231,11 +209,40 @@ void Ddp::launch(Bucket& bucket, Operations& operations) {
   operations.emplace_back(Collective{.size = bucket.size,
                                      .tensors = bucket.tensors,
                                      .label = fmt::format("bucket {}", &bucket - buckets_.data())});
+  if (options_.optimizer != DdpOptimizer::in_backward) return;
+  bucket.updated = next_id(operations);
+  operations.emplace_back(Flag{.label = "bucket updated"});
+}
+
+void Ddp::bucket_ended(OperationId operation, Operations& operations) {
+  if (const auto update = updates_.find(operation); update != updates_.end()) {
+    operations.emplace_back(Raise{.flag = update->second});
+    return;
+  }
+  const auto bucket = std::ranges::find(buckets_, operation, &Bucket::reduced);
+  if (bucket == buckets_.end() || bucket->updated < 0) return;
+  Bytes all{};
+  for (const auto& one : buckets_) all += one.size;
+  updates_[next_id(operations)] = bucket->updated;
+  operations.emplace_back(DeviceWork{.kernels = 0,
+                                     .label = "optimizer in backward",
+                                     .time = static_cast<double>(bucket->size.count()) /
+                                             static_cast<double>(all.count()) * job_.optimizer,
+                                     .stream = DeviceStream::side,
+                                     .notify = true});
 }
 
 void Ddp::finish(Operations& operations) {
+  if (delayed_) {
+    for (Bucket& bucket : buckets_) {
+      for (const TensorId id : bucket.tensors) copy_in(id, operations);
+      launch(bucket, operations);
+    }
+    next_bucket_ = buckets_.size();
+  }
   assert(next_bucket_ == buckets_.size());
-  if (options_.find_unused_parameters) {
+  // Of a static graph the map stays as the first iteration found it.
+  if (options_.find_unused_parameters && (!options_.static_graph || delayed_)) {
     const auto count = static_cast<std::int64_t>(job_.tensors.size());
     operations.emplace_back(Collective{.size = Bytes{count * unused_map_element_size},
                                        .tensors = {},
@@ -246,6 +253,16 @@ void Ddp::finish(Operations& operations) {
     if (!options_.gradient_as_bucket_view) {
       operations.emplace_back(
           kernels(2 * bucket.size, static_cast<int>(bucket.tensors.size()), "copy back"));
+    }
+  }
+  if (options_.optimizer == DdpOptimizer::in_backward) {
+    Gate gate;
+    for (const Bucket& bucket : buckets_) gate.until.push_back(bucket.updated);
+    operations.emplace_back(std::move(gate));
+  } else if (options_.optimizer == DdpOptimizer::zero_redundancy) {
+    for (auto& operation :
+         sharded_step(job_, options_.parameters_as_bucket_view, next_id(operations))) {
+      operations.push_back(std::move(operation));
     }
   }
 }

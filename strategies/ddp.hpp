@@ -1,37 +1,11 @@
 #pragma once
 
-#include <compare>
-#include <optional>
-#include <string_view>
+#include <map>
 #include <vector>
 
-#include "strategies/knobs.hpp"
+#include "strategies/ddp_options.hpp"
 
 namespace gradwire {
-
-/// A PyTorch release; DDP's bucketing depends on it.
-struct Release {
-  int major_number = 1;
-  int minor_number = 7;
-  auto operator<=>(const Release&) const = default;
-};
-
-/// "1.4" or "1.4.0" -> {1, 4}; nothing when the text is not a release.
-[[nodiscard]] std::optional<Release> parse_release(std::string_view text);
-
-/// Knobs of torch.nn.parallel.DistributedDataParallel under their own names.
-struct DdpOptions {
-  Release version{1, 7};
-  Bytes bucket_cap{25LL * 1024 * 1024};   ///< bucket_cap_mb = 25
-  Bytes first_bucket_cap{1024LL * 1024};  ///< dist._DEFAULT_FIRST_BUCKET_BYTES
-  bool set_last_bucket_cap = false;       ///< the small bucket is the last one, not the first
-  bool gradient_as_bucket_view = false;   ///< from 1.7 on
-  bool find_unused_parameters = false;    ///< then buckets are never rebuilt
-  bool broadcast_buffers = true;          ///< rank 0's buffers, before each forward
-  /// A communication hook compresses a bucket and divides it (Compressed is that hook); then
-  /// buckets are only filled here.
-  bool comm_hook = false;
-};
 
 /// Walks tensors and closes a bucket once it holds at least its limit; the tensor that crosses is
 /// in it. The last limit holds for all further buckets.
@@ -42,7 +16,13 @@ struct DdpOptions {
 
 /// PyTorch DistributedDataParallel: gradients are copied into buckets by their hooks, a bucket is
 /// all-reduced when it is complete and all earlier ones have been launched (strict order), and the
-/// optimizer waits for all buckets and the copies back.
+/// optimizer waits for all buckets and the copies back. In the first iteration of a static graph
+/// hooks only count, and all is reduced behind backward.
+///
+/// An optimizer in backward updates a bucket's parameters on a stream of its own as soon as the
+/// bucket is reduced (optimizer_overlap_hooks.py, _apply_optim_in_backward_hook); its kernels take
+/// the GPU from backward. join() adds two all-reduces of one number before forward, and where
+/// buffers are broadcast a third one, which the host waits for, to find whose (_find_common_rank).
 ///
 /// Source: torch/csrc/distributed/c10d/reducer.cpp (mark_variable_ready_dense, mark_bucket_ready,
 /// finalize_backward, rebuild_buckets) and torch/nn/parallel/distributed.py of the releases named.
@@ -50,10 +30,11 @@ class Ddp final : public Strategy {
  public:
   Ddp(const DdpOptions& options, const JobView& job);
   static StrategyMaker read(Knobs& knobs);
-  /// The knobs of `read`, but for the communication hook.
-  static DdpOptions read_options(Knobs& knobs);
+  /// The knobs of `read`, but for who updates the parameters and join().
+  static StrategyMaker read_reducer(Knobs& knobs);
 
   Operations on_event(Seconds now, const Event& event) override;
+  [[nodiscard]] Traits traits() const override;
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override;
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
 
@@ -63,12 +44,17 @@ class Ddp final : public Strategy {
     Bytes size{0};    ///< of the gradients, fp32
     int missing = 0;  ///< gradients not yet there in this iteration
     OperationId reduced = -1;
+    OperationId updated = -1;  ///< flag of its optimizer in backward
   };
 
   [[nodiscard]] std::vector<Bucket> buckets_of(int iteration) const;
   void start_iteration(int iteration, Operations& operations);
   void gradient_hook(TensorId tensor, Operations& operations);
   void launch(Bucket& bucket, Operations& operations);
+  void join(Operations& operations) const;
+  void broadcast_buffers(Operations& operations) const;
+  void copy_in(TensorId tensor, Operations& operations) const;
+  void bucket_ended(OperationId operation, Operations& operations);
   void finish(Operations& operations);
   [[nodiscard]] bool broadcasts() const;
   /// Bytes of the buffers of each type. Batch norms', unless their bytes say otherwise; then of one
@@ -81,6 +67,8 @@ class Ddp final : public Strategy {
   std::vector<Bucket> buckets_;
   std::vector<int> bucket_of_;  ///< by tensor
   std::size_t next_bucket_ = 0;
+  bool delayed_ = false;  ///< all of this iteration is reduced behind backward
+  std::map<OperationId, OperationId> updates_;  ///< optimizer in backward -> its flag
   OperationId posted_ = 0;
 };
 

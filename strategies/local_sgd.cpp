@@ -34,7 +34,7 @@ StrategyMaker LocalSgd::read(Knobs& knobs) {
   options.post_local_gradient_allreduce =
       knobs.yes("post_local_gradient_allreduce", options.post_local_gradient_allreduce,
                 "PostLocalSGDState, from PyTorch 1.11 on; false: plain local SGD");
-  StrategyMaker ddp = Ddp::read(knobs);
+  StrategyMaker ddp = Ddp::read_reducer(knobs);
   return [options, ddp](const JobView& job) {
     return std::make_unique<LocalSgd>(options, job, ddp(job));
   };

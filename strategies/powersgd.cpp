@@ -27,7 +27,7 @@ StrategyMaker read_powersgd(Knobs& knobs) {
                    "ddp_hook: powerSGD_hook.py under DDP; epfml: epfml/powersgd, after backward");
   PowerSgdOptions options = PowerSgd::read_options(knobs);
   ConditionalKnobs hooks(knobs);
-  DdpOptions ddp = Ddp::read_options(hooks);
+  DdpOptions ddp = read_ddp_options(hooks);
   ddp.comm_hook = true;
   if (implementation == "ddp_hook") {
     if (ddp.version < hook_qr_from) options.qr_from = std::numeric_limits<std::int64_t>::max();

@@ -84,9 +84,10 @@ void run(const RunOptions& options, const Context& context) {
   }
   const bool several = options.point.empty() && !points.front().label.empty();
   const auto format = line_formats().find(options.format);
-  fmt::print("{}", format != line_formats().end() ? benchmark_lines(points, format->second)
-                   : several                      ? ddp_table(points)
-                                                  : summary(points.front()));
+  fmt::print("{}", options.format == "ddp-benchmark" ? ddp_benchmark_text(points)
+                   : format != line_formats().end()  ? benchmark_lines(points, format->second)
+                   : several                         ? ddp_table(points)
+                                                     : summary(points.front()));
   if (several && !context.quiet) print_warnings(points);
   write_outputs(
       {{options.json,
@@ -109,8 +110,8 @@ void add_run(CLI::App& app, Context& context) {
   command
       ->add_option("--format", options->format,
                    "What to print: table (default), or the lines of an original's benchmark: "
-                   "horovod, kungfu, ddl-benchmarks")
-      ->check(one_of({"table", "horovod", "kungfu", "ddl-benchmarks"}))
+                   "horovod, kungfu, ddl-benchmarks, ddp-benchmark")
+      ->check(one_of({"table", "horovod", "kungfu", "ddl-benchmarks", "ddp-benchmark"}))
       ->type_name("FORMAT");
   command->add_option("--point", options->point, "Run only the point with this label")
       ->type_name("LABEL");

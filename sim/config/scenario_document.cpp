@@ -14,6 +14,7 @@
 #include "sim/config/collective_catalogue.hpp"
 #include "sim/config/presets.hpp"
 #include "sim/config/strategy_catalogue.hpp"
+#include "sim/config/world_sizes.hpp"
 #include "sim/config/yaml_map.hpp"
 
 namespace gradwire::config {
@@ -162,8 +163,13 @@ std::vector<ScenarioDocument> point_documents(ScenarioDocument document) {
   }
   const YamlValue* written = map.find("points");
   if (written == nullptr) return {std::move(document)};
-  const YamlValue points = *written;
-  map.maps("points");  // checks that it is a list of mappings
+  const bool by_size = written->kind == YamlValue::Kind::map;
+  YamlValue points = *written;
+  if (!by_size) map.maps("points");  // checks that it is a list of mappings
+  if (by_size) {
+    remove_key(document.yaml, "points");
+    points = points_of_world_sizes(document.yaml, points);
+  }
   if (points.items.empty()) map.fail("points", "'points' has no item; expected at least one");
   remove_key(document.yaml, "points");
   std::vector<ScenarioDocument> documents;

@@ -6,6 +6,7 @@
 #include "sim/config/servers_yaml.hpp"
 #include "sim/config/yaml_knobs.hpp"
 #include "strategies/acpsgd.hpp"
+#include "strategies/apex_ddp.hpp"
 #include "strategies/bsp.hpp"
 #include "strategies/bytegrad.hpp"
 #include "strategies/byteps.hpp"
@@ -86,6 +87,8 @@ const std::vector<StrategyEntry>& strategy_catalogue() {
       {"bytegrad", "Bagua ByteGrad: bytes in place of floats, scattered and gathered by machines",
        ByteGrad::read},
       {"ddp", "PyTorch DistributedDataParallel: buckets, in strict order", Ddp::read, false, true},
+      {"apex_ddp", "Apex DistributedDataParallel: buckets by arrival, flattened", ApexDdp::read,
+       false, true},
       {"dear", "reduce-scatter in backward, all-gather in the next forward", Dear::read, false,
        true},
       {"lb_sgd", "last-batch SGD: the all-reduce of the last gradients beside this iteration",

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <iterator>
 
+#include "sim/report/benchmark_lines.hpp"
+#include "sim/report/ddp_json.hpp"
 #include "sim/report/groups.hpp"
 #include "sim/report/metrics.hpp"
 
@@ -67,15 +69,52 @@ void append_ours(std::string& text, std::span<const Point> points, Widths widths
   }
 }
 
+std::string title(const Point& point) {
+  return fmt::format("Benchmark: {} with batch size {}\n\n", point.model,
+                     point.result.batch_per_gpu);
+}
+
+std::string as_text(const nlohmann::ordered_json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
 }  // namespace
+
+std::string ddp_benchmark_text(std::span<const Point> points) {
+  const auto json = ddp_json(points);
+  const std::string bucket_size = as_text(json.at("bucket_size"));
+  const bool counted = json.at("bucket_size").is_number();
+  std::string text = fmt::format(
+      "-----------------------------------\n"
+      "PyTorch distributed benchmark suite\n"
+      "-----------------------------------\n"
+      "\n"
+      "* PyTorch version: {}\n"
+      "* CUDA version: {}\n"
+      "* Distributed backend: {}\n"
+      "* Maximum bucket size: {}{}\n"
+      "\n"
+      "--- nvidia-smi topo -m ---\n"
+      "\n"
+      "{}\n"
+      "--------------------------\n"
+      "\n",
+      as_text(json.at("pytorch_version")), as_text(json.at("cuda_version")),
+      as_text(json.at("distributed_backend")), bucket_size, counted ? "MB" : "",
+      written_in_scenario(points.front(), "cluster.node"));
+  for (const std::span<const Point> block : benchmark_groups(points)) {
+    text += '\n' + title(block.front());
+    append_benchmark(text, block, widths_of(block));
+  }
+  return text;
+}
 
 std::string ddp_table(std::span<const Point> points) {
   std::string text;
   for (const std::span<const Point> block : benchmark_groups(points)) {
     const Point& first = block.front();
     if (!text.empty()) text += '\n';
-    fmt::format_to(std::back_inserter(text), "Benchmark: {} with batch size {}\n\n", first.model,
-                   first.result.batch_per_gpu);
+    text += title(first);
     const Widths widths = widths_of(block);
     append_benchmark(text, block, widths);
     text += '\n';

@@ -14,4 +14,8 @@ namespace gradwire {
 /// and the interval that bounds the predicted p50.
 [[nodiscard]] std::string ddp_table(std::span<const Point> points);
 
+/// All that the benchmark itself prints: its banner with what it says of the job, and the rows of
+/// each model. Where it prints `nvidia-smi topo -m`, the machine is named.
+[[nodiscard]] std::string ddp_benchmark_text(std::span<const Point> points);
+
 }  // namespace gradwire

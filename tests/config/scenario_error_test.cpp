@@ -55,7 +55,8 @@ TEST_CASE_METHOD(ErrorFixture, "a misspelt key of a scenario is told with the ne
         "gradient_dtype, version, "
         "bucket_cap, "
         "first_bucket_cap, set_last_bucket_cap, gradient_as_bucket_view, find_unused_parameters, "
-        "broadcast_buffers, compression; did you mean 'bucket_cap'?");
+        "static_graph, broadcast_buffers, join, optimizer, parameters_as_bucket_view, compression; "
+        "did you mean 'bucket_cap'?");
   CHECK(message(7, "strategy: {name: bsp, bucket_cap: 25 MiB}") ==
         "s.yaml:7:23: unknown key 'bucket_cap'; expected one of name, grad_accumulation, "
         "gradient_dtype, over, "

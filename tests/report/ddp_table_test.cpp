@@ -78,3 +78,26 @@ TEST_CASE("Long labels and large worlds keep the columns aligned", "[report][ddp
 
 }  // namespace
 }  // namespace gradwire
+
+TEST_CASE("The benchmark's own text begins with its banner and has its rows alone",
+          "[report][ddp]") {
+  const std::vector<Point> points = {make_point("no ddp", 1, {{0.08, 1}}),
+                                     make_point("1M/2G", 2, {{0.1, 2}})};
+  const std::string text = ddp_benchmark_text(points);
+  // benchmark.py, main: the banner, the job, nvidia-smi's matrix, then "Benchmark: ...".
+  CHECK(
+      text.starts_with("-----------------------------------\n"
+                       "PyTorch distributed benchmark suite\n"
+                       "-----------------------------------\n"
+                       "\n"
+                       "* PyTorch version: ddp (gradwire "));
+  CHECK(text.find("* CUDA version: -\n"
+                  "* Distributed backend: nccl\n"
+                  "* Maximum bucket size: 25MB\n"
+                  "\n"
+                  "--- nvidia-smi topo -m ---\n") != std::string::npos);
+  CHECK(text.find("\nBenchmark: resnet50 with batch size 32\n\n") != std::string::npos);
+  CHECK(
+      text.ends_with("   2 GPUs --    1M/2G:  p50:  0.100s     320/s  p75:  0.100s     320/s  "
+                     "p90:  0.100s     320/s  p95:  0.100s     320/s\n"));
+}

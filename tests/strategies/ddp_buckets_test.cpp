@@ -101,3 +101,24 @@ TEST_CASE("a release is read from its text", "[ddp]") {
   const std::string text = GENERATE("1", "one.four", "1.", "1.x", "1.4-rc");
   CHECK_FALSE(parse_release(text).has_value());
 }
+
+TEST_CASE("from 1.12 on DDP starts with one bucket, which find_unused_parameters prevents",
+          "[ddp]") {
+  // _ddp_init_helper: without unused parameters to find the only limit is sys.maxsize; buckets of
+  // the second iteration are the rebuilt ones, as in 1.7.
+  const Ddp modern({.version = {1, 12}}, resnet50_job());
+  CHECK(elements_of(modern.plan(0)) == std::vector<std::int64_t>{25'557'032});
+  CHECK(elements_of(modern.plan(1)) == elements_of(Ddp({}, resnet50_job()).plan(1)));
+  CHECK(elements_of(Ddp({.version = {1, 11}}, resnet50_job()).plan(0)).size() == 5);
+  const DdpOptions unused{.version = {1, 12}, .find_unused_parameters = true};
+  CHECK(elements_of(Ddp(unused, resnet50_job()).plan(0)).size() == 5);
+}
+
+TEST_CASE("a static graph is rebuilt an iteration later, with unused parameters as well", "[ddp]") {
+  const DdpOptions options{
+      .version = {1, 12}, .find_unused_parameters = true, .static_graph = true};
+  const Ddp ddp(options, resnet50_job());
+  CHECK(ddp.plan(0).size() == 1);
+  CHECK(ddp.plan(1).size() == 1);
+  CHECK(elements_of(ddp.plan(2)) == elements_of(Ddp({}, resnet50_job()).plan(1)));
+}
