@@ -43,11 +43,12 @@ LinearCost fit_cost(const std::function<Seconds(Bytes)>& all_reduce_time) {
   return {Seconds{std::max(0.0, (sum_y - beta * sum_x) / count)}, Seconds{beta}};
 }
 
-std::vector<MergeItem> merge_items(const JobView& job) {
+std::vector<MergeItem> merge_items(const JobView& job, Seconds hook_sync) {
   const auto ready = ready_times(job);
   std::vector<MergeItem> items;
   for (std::size_t i = 0; i < ready.size(); ++i) {
-    items.push_back({ready[i], job.tensor(job.gradient_order[i]).elements});
+    items.push_back({ready[i] + static_cast<double>(i + 1) * hook_sync,
+                     job.tensor(job.gradient_order[i]).elements});
   }
   return items;
 }

@@ -26,8 +26,11 @@ struct MergeItem {
   Seconds ready{};  ///< since the start of backward; not before the one in front of it
   std::int64_t elements = 0;
 };
-/// The job's gradients in the order in which they come.
-[[nodiscard]] std::vector<MergeItem> merge_items(const JobView& job);
+/// The job's gradients in the order in which they come, as a profiler sees them whose hooks wait
+/// for the GPU: each makes those behind it come `hook_sync` later.
+/// Source: ddl-benchmarks mgwfbp/profiling.py:98-129, a cuda.synchronize in the hook of every
+/// parameter; the time of one is the difference to the hook before.
+[[nodiscard]] std::vector<MergeItem> merge_items(const JobView& job, Seconds hook_sync = {});
 
 /// Sizes of groups of consecutive items; their sum is the number of items.
 using Grouping = std::vector<int>;

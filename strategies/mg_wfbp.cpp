@@ -38,6 +38,14 @@ constexpr auto eth_10g_rows = std::to_array<TableRow>({
     {64, 3 * 2.3476410788581382e-03, 9.643300782166769e-10},
 });
 
+/// ddl-benchmarks takes InfiniBand's table with --rdma, which its scripts say for the 100 Gbit/s
+/// network under RDMA and TCP alike (mgwfbp/horovod_mpi_cj.sh), else 10 GbE's.
+constexpr BytesPerSecond slow_network{10e9 / 8};
+
+/// Between two of the profiler's hooks: Python, a cuda.synchronize, the launch of the first kernel
+/// that then finds an idle GPU. Assumed.
+constexpr Seconds hook_sync_default{20e-6};
+
 std::span<const TableRow> rows_of(CostSource source) {
   if (source == CostSource::infiniband) return infiniband_rows;
   return eth_10g_rows;
@@ -51,10 +59,14 @@ LinearCost cost_of(const MgWfbpOptions& options, const JobView& job) {
   }
   // One worker sends nothing, so its groups do not matter.
   if (job.world_size == 1) return {};
-  const auto cost = tabled_cost(options.source, job.world_size);
+  CostSource source = options.source;
+  if (source == CostSource::by_network) {
+    source = job.network_bandwidth > slow_network ? CostSource::infiniband : CostSource::eth_10g;
+  }
+  const auto cost = tabled_cost(source, job.world_size);
   if (!cost) {
     std::vector<int> known;
-    for (const auto& row : rows_of(options.source)) known.push_back(row.workers);
+    for (const auto& row : rows_of(source)) known.push_back(row.workers);
     throw RefusedChoice(
         RefusedChoice::Key::strategy,
         fmt::format("mg_wfbp: the table of alpha and beta has no row for {} workers; expected one "
@@ -65,7 +77,7 @@ LinearCost cost_of(const MgWfbpOptions& options, const JobView& job) {
 }
 
 MgWfbpOptions read_options(Knobs& knobs, const MergeRule& rule) {
-  static const std::vector<std::string> tables = {"fit", "infiniband", "10gbe"};
+  static const std::vector<std::string> tables = {"fit", "by_network", "infiniband", "10gbe"};
   static const std::vector<std::string> merges = {"rule", "optimal"};
   MgWfbpOptions options;
   options.core = read_unfused_horovod(knobs);
@@ -73,7 +85,9 @@ MgWfbpOptions read_options(Knobs& knobs, const MergeRule& rule) {
   const std::string table =
       knobs.choice("table", "fit", tables,
                    "alpha and beta: fitted to this job's all-reduce (_benchmark_communication) or "
-                   "ddl-benchmarks' tables by workers, hv_distributed_optimizer.py:226-241");
+                   "ddl-benchmarks' tables by workers, hv_distributed_optimizer.py:226-241; "
+                   "by_network: 10gbe up to 10 Gbit/s, else infiniband");
+  if (table == "by_network") options.source = CostSource::by_network;
   if (table == "infiniband") options.source = CostSource::infiniband;
   if (table == "10gbe") options.source = CostSource::eth_10g;
   const LinearCost given{knobs.time("alpha", Seconds{0}, "start-up of an all-reduce; by 'table'"),
@@ -92,6 +106,10 @@ MgWfbpOptions read_options(Knobs& knobs, const MergeRule& rule) {
       "merge_below", rule.small, 0, std::int64_t{1} << 40U,
       "elements; smaller groups are merged in any case: hv_distributed_optimizer.py:315-318, 8192; "
       "MG-WFBP's own repository: 0");
+  options.hook_sync =
+      knobs.time("hook_sync", hook_sync_default,
+                 "what each hook of the layer-wise profiler adds, which waits for the GPU "
+                 "(profiling.py:98-129); assumed");
   options.optimal = knobs.choice("merge", "rule", merges,
                                  "the published rule, or the best grouping by search") == "optimal";
   return options;
@@ -113,7 +131,7 @@ std::optional<LinearCost> tabled_cost(CostSource source, int workers) {
 }
 
 std::vector<std::vector<TensorId>> merged_groups(const MgWfbpOptions& options, const JobView& job) {
-  const auto items = merge_items(job);
+  const auto items = merge_items(job, options.hook_sync);
   if (items.empty()) return {};
   LinearCost cost = cost_of(options, job);
   // The rules count fp32 elements.

@@ -13,6 +13,7 @@ enum class CostSource : std::uint8_t {
   fit,         ///< JobView::all_reduce_time, as _benchmark_communication does
   infiniband,  ///< the table of ddl-benchmarks for 100 Gbit/s InfiniBand, by workers
   eth_10g,     ///< its table for 10 Gbit/s Ethernet
+  by_network,  ///< that table where machines have at most 10 Gbit/s, else InfiniBand's
 };
 
 struct MgWfbpOptions {
@@ -20,6 +21,7 @@ struct MgWfbpOptions {
   CostSource source = CostSource::fit;
   std::optional<LinearCost> cost;  ///< given by the user
   MergeRule rule;
+  Seconds hook_sync{};  ///< what a hook of the layer-wise profiler adds to a gradient's time
   /// The best grouping under the same cost model, in place of the rule: the minimum of
   /// finish_time(), which knows alpha + beta m and when gradients are ready, and no copies into
   /// buffers, negotiation or slowed kernels. Simulated with those, it can end later than the rule's
@@ -28,7 +30,7 @@ struct MgWfbpOptions {
 };
 
 /// The alpha and beta that ddl-benchmarks carries for this number of workers (4 a machine); nothing
-/// when it has none. REQUIRES: not fit.
+/// when it has none. REQUIRES: one of the tables.
 /// Source: ddl-benchmarks mgwfbp/hv_distributed_optimizer.py:226-241.
 [[nodiscard]] std::optional<LinearCost> tabled_cost(CostSource source, int workers);
 

@@ -19,6 +19,7 @@
 #include "sim/config/scenario.hpp"
 #include "sim/core/error.hpp"
 #include "sim/report/csv.hpp"
+#include "sim/report/ddl_benchmarks_report.hpp"
 #include "sim/report/result_json.hpp"
 #include "sim/report/sweep_table.hpp"
 
@@ -33,6 +34,7 @@ struct SweepOptions {
   int workers = available_cores();
   std::string json;
   std::string csv;
+  std::string ddl_benchmarks;  ///< folder
 };
 
 /// What a worker answers for one combination.
@@ -124,8 +126,13 @@ void sweep(const SweepOptions& options, Context& context) {
   }
   if (!context.quiet) print_warnings(result.rows);
   fmt::print("{}", sweep_table(result.rows));
+  const std::string& folder = options.ddl_benchmarks;
   write_outputs({{options.json, [&] { return json_text(sweep_json(result.rows)); }},
-                 {options.csv, [&] { return csv(result.rows); }}});
+                 {options.csv, [&] { return csv(result.rows); }},
+                 {folder.empty() ? "" : folder + "/README.md",
+                  [&] { return ddl_benchmarks_table(result.rows); }},
+                 {folder.empty() ? "" : folder + "/reports.json",
+                  [&] { return json_text(ddl_benchmarks_reports(result.rows)); }}});
   if (result.failed > 0) {
     fmt::print(stderr, "gradwire: {} of {} points failed\n", result.failed, points.size());
     if (!result.interrupted) context.exit_code = 1;
@@ -147,13 +154,19 @@ void add_sweep(CLI::App& app, Context& context) {
       ->type_name("N");
   command->add_option("--json", options->json, "Write gradwire.results/1")->check(writable_file());
   command->add_option("--csv", options->csv, "Write one line a point")->check(writable_file());
+  command
+      ->add_option("--ddl-benchmarks", options->ddl_benchmarks,
+                   "Write what ddl-benchmarks reports: README.md, a table, and reports.json")
+      ->check(CLI::ExistingDirectory)
+      ->type_name("FOLDER");
   command->footer(
       "A point that fails is told in its row and does not stop the others; the exit code is 1 "
       "then.\n"
       "An interrupt (Ctrl-C) writes the points that are done; the others' rows say so.\n"
       "Examples:\n"
       "  gradwire sweep sweep.yaml -j 8 --csv sweep.csv\n"
-      "  gradwire sweep sweep.yaml --set run.iterations=3 --json sweep.json");
+      "  gradwire sweep sweep.yaml --set run.iterations=3 --json sweep.json\n"
+      "  gradwire sweep scenarios/studies/ddl_benchmarks.yaml --ddl-benchmarks results");
   command->callback([options, &context] { sweep(*options, context); });
 }
 

@@ -13,6 +13,7 @@
 #include "sim/config/collective_catalogue.hpp"
 #include "sim/config/compression_catalogue.hpp"
 #include "sim/config/compressor_costs_yaml.hpp"
+#include "sim/config/ddl_benchmarks_settings.hpp"
 #include "sim/config/original_knobs.hpp"
 #include "sim/config/presets.hpp"
 #include "sim/config/profile_key.hpp"
@@ -216,6 +217,7 @@ std::map<RefusedChoice::Key, SourceLocation> places_of(const YamlValue& yaml) {
 Scenario read_document(const ScenarioDocument& document, const std::string& file, Needs needs,
                        const RunSpec& fallback = {}) {
   YamlValue yaml = document.yaml;
+  translate_ddl_benchmarks_settings(yaml);
   translate_original_knobs(yaml);
   expand_preset(yaml);
   YamlMap map(yaml);
@@ -335,6 +337,7 @@ Scenario read_contender(const std::string& file, const std::vector<std::string>&
   const bool compresses = contender.strategy.find("compression") != nullptr;
   document->compression_optional = !same_strategy && !compresses;
   document->gradient_dtype_optional = !same_strategy || compresses;
+  translate_ddl_benchmarks_settings(document->yaml);  // they are of the job, not of its strategy
   put_contender(document->yaml, contender);
   return read_document(*document, file, Needs::everything, fallback);
 }

@@ -7,17 +7,25 @@
 namespace gradwire {
 namespace {
 
-/// Where a scenario does not tell: the analytic profiles' default.
+/// Where a scenario does not tell: the analytic profiles' default, or with `dnn` the scripts'.
 constexpr const char* sentence_length = "128";
+constexpr const char* script_length = "64";
+
+std::string length_of(const Point& point) {
+  for (const char* key : {"strategy.senlen", "profile.sequence_length"}) {
+    const std::string written = written_in_scenario(point, key);
+    if (!written.empty()) return written;
+  }
+  return written_in_scenario(point, "strategy.dnn").empty() ? sentence_length : script_length;
+}
 
 std::string bert_lines(const Point& point) {
   const BenchmarkRates rates = benchmark_rates(point.result);
   const int gpus = point.result.world_size;
-  const std::string written = written_in_scenario(point, "profile.sequence_length");
   // The original says "Large" for both.
   std::string text = fmt::format(
       "Running warmup...\nBERT Large Pretraining, Sentence len: {}\nRunning benchmark...\n",
-      written.empty() ? sentence_length : written);
+      length_of(point));
   for (std::size_t i = 0; i < rates.rates.size(); ++i) {
     text += fmt::format("Iter #{}: {:.1f} sentences/sec per GPU\n", i, rates.rates[i]);
   }

@@ -156,3 +156,16 @@ TEST_CASE("a fitted start-up is never negative", "[mg_wfbp]") {
   CHECK(cost.alpha == Seconds{0});
   CHECK(cost.beta.count() > 2e-9);
 }
+
+TEST_CASE("hooks that wait for the GPU make later gradients come later", "[merge_plan]") {
+  // Two gradients of one layer of 4 ms, one of the layer before it, 2 ms: 2 ms of waiting a hook.
+  auto job = toy_job({10, 20});
+  job.tensors.push_back({"bias", 5, 1});
+  job.gradient_order = {2, 1, 0};
+  job.layers = {{Seconds{}, Seconds{2e-3}}, {Seconds{}, Seconds{4e-3}}};
+  const auto items = merge_items(job, Seconds{2e-3});
+  REQUIRE(items.size() == 3);
+  CHECK(items[0].ready.count() == Approx(4e-3 + 2e-3));
+  CHECK(items[1].ready.count() == Approx(4e-3 + 2 * 2e-3));
+  CHECK(items[2].ready.count() == Approx(6e-3 + 3 * 2e-3));
+}
