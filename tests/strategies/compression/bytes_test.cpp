@@ -218,16 +218,16 @@ TEST_CASE("on a CPU values go where their indices say as fast for every sparsifi
           "[compression]") {
   class RandomKOnly final : public EncodeCosts {
    public:
-    [[nodiscard]] std::optional<Seconds> encode(const std::string& /*compressor*/,
+    [[nodiscard]] std::optional<MeasuredTime> encode(const std::string& /*compressor*/,
                                                 CodecDevice /*device*/,
                                                 std::int64_t /*elements*/) const override {
       return std::nullopt;
     }
-    [[nodiscard]] std::optional<Seconds> decode(const std::string& compressor,
+    [[nodiscard]] std::optional<MeasuredTime> decode(const std::string& compressor,
                                                 CodecDevice /*device*/,
                                                 std::int64_t size) const override {
       if (compressor != "randomk") return std::nullopt;
-      return static_cast<double>(size) * Seconds{0.2e-9};
+      return MeasuredTime{static_cast<double>(size) * Seconds{0.2e-9}};
     }
   };
   auto job = matrix_job();
