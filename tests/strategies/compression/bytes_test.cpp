@@ -219,13 +219,13 @@ TEST_CASE("on a CPU values go where their indices say as fast for every sparsifi
   class RandomKOnly final : public EncodeCosts {
    public:
     [[nodiscard]] std::optional<MeasuredTime> encode(const std::string& /*compressor*/,
-                                                CodecDevice /*device*/,
-                                                std::int64_t /*elements*/) const override {
+                                                     CodecDevice /*device*/,
+                                                     std::int64_t /*elements*/) const override {
       return std::nullopt;
     }
     [[nodiscard]] std::optional<MeasuredTime> decode(const std::string& compressor,
-                                                CodecDevice /*device*/,
-                                                std::int64_t size) const override {
+                                                     CodecDevice /*device*/,
+                                                     std::int64_t size) const override {
       if (compressor != "randomk") return std::nullopt;
       return MeasuredTime{static_cast<double>(size) * Seconds{0.2e-9}};
     }

@@ -48,13 +48,13 @@ inline std::vector<std::vector<std::int64_t>> sizes_of(const Recipe& recipe) {
 class FlatCosts final : public EncodeCosts {
  public:
   [[nodiscard]] std::optional<MeasuredTime> encode(const std::string& /*compressor*/,
-                                              CodecDevice /*device*/,
-                                              std::int64_t elements) const override {
+                                                   CodecDevice /*device*/,
+                                                   std::int64_t elements) const override {
     return MeasuredTime{static_cast<double>(elements) * Seconds{1e-9}};
   }
   [[nodiscard]] std::optional<MeasuredTime> decode(const std::string& /*compressor*/,
-                                              CodecDevice /*device*/,
-                                              std::int64_t elements) const override {
+                                                   CodecDevice /*device*/,
+                                                   std::int64_t elements) const override {
     return MeasuredTime{static_cast<double>(elements) * Seconds{2e-9}};
   }
 };

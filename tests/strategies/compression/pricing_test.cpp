@@ -58,8 +58,7 @@ Times times_of(const Compressor& compressor, const JobView& job) {
 std::vector<std::unique_ptr<Compressor>> compressors(const JobView& job) {
   std::vector<std::unique_ptr<Compressor>> list;
   list.push_back(std::make_unique<SignCompressor>(SignOptions{}, job, gpu));
-  list.push_back(
-      std::make_unique<SignCompressor>(SignOptions{.error_feedback = true}, job, gpu));
+  list.push_back(std::make_unique<SignCompressor>(SignOptions{.error_feedback = true}, job, gpu));
   list.push_back(std::make_unique<Quantiser>(Quantiser::Coding::fixed, 127, job, gpu));
   for (const Release release : {Release{1, 4}, Release{1, 11}, Release{1, 12}}) {
     SparsifierOptions options{.pytorch = release};
@@ -76,18 +75,18 @@ std::vector<std::unique_ptr<Compressor>> compressors(const JobView& job) {
 
 JobView measured_job(std::vector<CompressorTable> shipped, std::vector<CompressorTable> own = {}) {
   JobView job = vector_job(1'000'000, 2);
-  job.encode_costs = std::make_shared<MeasuredCosts>(std::move(shipped), BytesPerSecond{900e9},
-                                                     std::move(own));
+  job.encode_costs =
+      std::make_shared<MeasuredCosts>(std::move(shipped), BytesPerSecond{900e9}, std::move(own));
   return job;
 }
 
 /// Signs between 10^5 and 10^6 elements, by kernels of their own: 1 and 2 ms at the end.
 CompressorTable signs_table() {
-  return {.compressor = "signsgd",
-          .memory_bandwidth = BytesPerSecond{900e9},
-          .rows = {{100'000, Seconds{1e-4}, Seconds{2e-4}},
-                   {1'000'000, Seconds{1e-3}, Seconds{2e-3}}},
-          .constant_below = false};
+  return {
+      .compressor = "signsgd",
+      .memory_bandwidth = BytesPerSecond{900e9},
+      .rows = {{100'000, Seconds{1e-4}, Seconds{2e-4}}, {1'000'000, Seconds{1e-3}, Seconds{2e-3}}},
+      .constant_below = false};
 }
 
 CodecWork packing(const JobView& job, std::int64_t elements) {
@@ -133,7 +132,8 @@ TEST_CASE("ResNet-50's gradients are coded on a V100 in what their kernels move"
         Approx(26 * overhead + n * 30.6e-12 + (40 * n + 216 * 25557.0) / bandwidth).epsilon(1e-4));
 }
 
-TEST_CASE("top-k is decoded by one clearing and k elements of each rank", "[compression][pricing]") {
+TEST_CASE("top-k is decoded by one clearing and k elements of each rank",
+          "[compression][pricing]") {
   // 4 n, and for each of P k elements 12 + 44 + 12 + 76 = 144 bytes; 1 + 4 P kernels.
   const int ranks = GENERATE(1, 2, 64);
   const auto job = vector_job(138'357'544, ranks);
