@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::int64_t index_size = 4;
 constexpr std::int64_t entry_size = gradient_element_size + index_size;
+/// DGC's gathers indexes as nonzero() makes them (dgc/compression.py, int32_indices false).
+constexpr std::int64_t dgc_index_size = 8;
 
 /// DGC's warm-up: sparsity 75 %, 93.75 %, 98.4375 %, 99.6 %, then the target.
 constexpr std::array warmup_densities = {0.25, 0.0625, 0.015625, 0.004};
@@ -199,13 +201,16 @@ Recipe Sparsifier::recipe(const TensorGroup& group) const {
   if (options_.host_time > Seconds{}) {
     recipe.encode.push_back(host_passes(group.elements, options_.host_time));
   }
-  CodecRound round{.transfers = {{.part = "values",
-                                  .kind = CollectiveKind::all_gather,
-                                  .size = Bytes{group.ranks * count * gradient_element_size}},
-                                 {.part = "indexes",
-                                  .kind = CollectiveKind::all_gather,
-                                  .size = Bytes{group.ranks * count * index_size}}},
-                   .work = {scatter(group.elements, count, tensors, group.ranks)}};
+  CodecRound round{
+      .transfers = {{.part = "values",
+                     .kind = CollectiveKind::all_gather,
+                     .size = Bytes{group.ranks * count * gradient_element_size}},
+                    {.part = "indexes",
+                     .kind = CollectiveKind::all_gather,
+                     .size = Bytes{group.ranks * count *
+                                   (options_.selection == Selection::dgc ? dgc_index_size
+                                                                         : index_size)}}},
+      .work = {scatter(group.elements, count, tensors, group.ranks)}};
   pricing_.store(group.elements, round.work);
   round.work.push_back(streaming("divide", 2 * fp32_size(group.elements), 1));
   recipe.rounds = {std::move(round)};

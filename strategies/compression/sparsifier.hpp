@@ -18,7 +18,8 @@ struct SparsifierOptions {
   Release pytorch{1, 12};  ///< whose torch.topk selects
 };
 
-/// A share of the elements travels, as values and indexes of 4 bytes each: two all-gathers, and
+/// A share of the elements travels, as values and indexes of 4 bytes each (dgc: indexes of 8): two
+/// all-gathers, and
 /// everyone adds everyone's k elements to a result that is cleared once. With error feedback the
 /// residual is added before the selection: work beside the selection's, whether that was measured
 /// or counted.

@@ -88,6 +88,9 @@ TEST_CASE("top-k gathers k values and k indexes of 4 bytes from everyone", "[com
   CHECK(sizes_of(topk.recipe(whole_group(job))) == Sizes{{ranks * 31 * 4, ranks * 31 * 4}});
   CHECK(topk.payload(1000, 0)->size == Bytes{10 * 8});
   CHECK(kept_elements(10, 0.001) == 1);  // never none
+  // DGC's indexes are int64.
+  const Sparsifier dgc({.selection = Selection::dgc, .density = 0.01}, job, gpu);
+  CHECK(sizes_of(dgc.recipe(whole_group(job))) == Sizes{{ranks * 31 * 4, ranks * 31 * 8}});
 }
 
 TEST_CASE("DGC warms up from 25 % of the elements to its density", "[compression]") {
