@@ -12,12 +12,13 @@ StrategyMaker read_gtopk(Knobs& knobs) {
   constexpr std::int64_t threshold = 640LL * 1024 * 1024;
   const double density = read_density(knobs, 0.001, "gtopkssgd, gtopk_trainer.py: density 0.001");
   const Seconds host_time = read_host_time(knobs);
-  return [density, host_time](const JobView& job) -> std::unique_ptr<Strategy> {
+  const Release pytorch = read_pytorch(knobs);
+  return [density, host_time, pytorch](const JobView& job) -> std::unique_ptr<Strategy> {
     auto groups = groups_by_elements(job, threshold);
     return std::make_unique<Compressed>(
         std::make_unique<Grouped>([groups](int) { return groups; },
                                   GroupedOptions{.after_backward = true}, job),
-        std::make_unique<GlobalTopK>(density, job, CodecDevice::gpu, host_time), job, 1);
+        std::make_unique<GlobalTopK>(density, job, CodecDevice::gpu, host_time, pytorch), job, 1);
   };
 }
 

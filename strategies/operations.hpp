@@ -71,7 +71,7 @@ enum class DeviceStream : std::uint8_t {
 };
 
 /// Kernels of a strategy's own. Priced by the GPU: time + kernels * overhead + the larger of
-/// traffic / reachable memory bandwidth and flops / reachable peak.
+/// traffic / reachable memory bandwidth and flops / reachable peak; but no less than `least`.
 struct DeviceWork {
   WorkKind kind = WorkKind::copy;
   Bytes traffic{0};  ///< bytes read plus bytes written in device memory
@@ -84,6 +84,8 @@ struct DeviceWork {
   /// "everything launched so far has run". Side work always tells.
   bool notify = false;
   WorkerId worker = 0;
+  Seconds least{};
+  bool estimate = false;  ///< coding that is counted, not measured: it widens the interval
 };
 
 /// Who takes part in a collective. Of several groups all do the same at once, and the operation
@@ -137,7 +139,8 @@ struct HostWork {
   int thread = 0;  ///< the strategy's own number of it, from 0
   Seconds time{};
   std::string label;
-  WorkerId worker = 0;  ///< whose launcher; else unused
+  WorkerId worker = 0;    ///< whose launcher; else unused
+  bool estimate = false;  ///< as DeviceWork's
 };
 
 /// The compute stream waits here until these operations have ended: what is launched next (the

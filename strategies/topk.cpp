@@ -15,6 +15,7 @@ StrategyMaker read_topk(Knobs& knobs) {
   options.error_feedback =
       knobs.yes("error_feedback", false, "ddl-benchmarks: compressor eftopk instead of topk");
   options.host_time = read_host_time(knobs);
+  options.pytorch = read_pytorch(knobs);
   const std::int64_t threshold = knobs.count(
       "threshold", ddl_benchmarks_threshold, 0, std::numeric_limits<std::int64_t>::max(),
       "ddl-benchmarks, mgwfbp/horovod_mpi_cj.sh: elements of a merged group");

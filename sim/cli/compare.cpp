@@ -188,7 +188,7 @@ void compare(const CompareOptions& options, Context& context) {
     if (std::ranges::none_of(rows, [](const auto& row) { return row.error.empty(); })) return;
   }
   rank_rows(rows, baseline);
-  if (rows.front().rank == 0) {
+  if (!rows.front().has_result()) {
     throw SimulationError(
         fmt::format("no strategy can run here; {}: {}", rows.front().name, rows.front().error));
   }
@@ -230,7 +230,9 @@ void add_compare(CLI::App& app, Context& context) {
   command->footer(
       "DDP runs in any case: speed-ups are over it. A strategy that cannot run on this cluster is "
       "told\n"
-      "below the table. A scenario without run.iterations and run.warmup runs 4 after 2.\n"
+      "below the table; 'none' is the bound above it, not ranked; neither is what hangs on coding\n"
+      "times that nobody measured. A scenario without run.iterations and run.warmup runs 4 after "
+      "2.\n"
       "In brackets: the speed-up with compute faster and slower, beside communication, by what "
       "the\n"
       "profile and the collectives of DDP may be off.\n"

@@ -79,9 +79,7 @@ void warn_of_costs(const YamlValue& document, const std::vector<CompressorTable>
   if (entry == compression_catalogue().end()) return;
   const std::string& compressor = entry->measured_as;
   const bool is_own = std::ranges::find(own, compressor, &CompressorTable::compressor) != own.end();
-  if (!compressor.empty()) {
-    warn_of_extrapolation(compressor, is_own ? own : shipped_compressor_costs(), scenario);
-  }
+  if (is_own) warn_of_extrapolation(compressor, own, scenario);
   if (own.empty() || is_own) return;
   scenario.warnings.push_back(
       {"compressor-not-measured",

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
@@ -22,6 +23,13 @@ struct SpeedUp {
   [[nodiscard]] nlohmann::ordered_json json() const;
 };
 
+/// What a strategy of a comparison counts as.
+enum class Standing : std::uint8_t {
+  ranked,
+  bound,           ///< no communication: what the others can come to
+  not_comparable,  ///< by coding whose time is not measured, and decides the result
+};
+
 /// One strategy of a comparison.
 struct ComparisonRow {
   std::string name;
@@ -29,20 +37,29 @@ struct ComparisonRow {
   /// iterations (`at_compute`: error, faster_s, slower_s); null where there is none
   nlohmann::ordered_json result;
   std::string error;                ///< why there is none, "" where there is one
-  int rank = 0;                     ///< by throughput, from 1; 0 where there is no result
+  int rank = 0;                     ///< by throughput, from 1; 0 where it is not ranked
   std::optional<SpeedUp> speed_up;  ///< of its throughput over the baseline's, where both are there
+  Standing standing = Standing::ranked;
+  std::string why{};  ///< it is not comparable
+
+  [[nodiscard]] bool has_result() const { return error.empty(); }
 };
 
-/// Ranks the rows by throughput, best first (equal ones by name); those without a result come last,
-/// in their order. Speed-ups are over the row named `baseline`, where that has a result.
+/// Puts `none` first, as the bound; ranks the others by throughput, best first (equal ones by
+/// name); behind them those that are not comparable: an iteration with coding_factor times the
+/// coding that is not measured takes over 1.25 times one with 1 / coding_factor (what the compute
+/// of a profile that is counted from the model may be off). The baseline is ranked in any case.
+/// Those without a result come last, in their order. Speed-ups are over the row named `baseline`,
+/// where that has a result.
 void rank_rows(std::vector<ComparisonRow>& rows, const std::string& baseline);
 
-/// The ranked table; below it the warnings that some rows have and others not, and what cannot run
-/// and why. REQUIRES: rank_rows.
+/// The ranked table under the bound; below it what is not comparable and why, the warnings that
+/// some rows have and others not, and what cannot run and why. REQUIRES: rank_rows.
 [[nodiscard]] std::string comparison_table(std::span<const ComparisonRow> rows,
                                            const std::string& baseline);
 
-/// gradwire.results/1: each result with its `label`, `rank` and `speed_up`, or its `error`.
+/// gradwire.results/1: each result with its `label`, `standing`, `rank` (of the ranked), `why` (of
+/// those not comparable) and `speed_up`, or its `error`.
 [[nodiscard]] nlohmann::ordered_json comparison_json(std::span<const ComparisonRow> rows,
                                                      const std::string& baseline);
 

@@ -70,7 +70,7 @@ double longest_shown(std::span<const ComparisonRow> rows, const std::string& bas
   double least = 0;
   double base = 0;
   for (const ComparisonRow& row : rows) {
-    if (row.rank == 0) continue;
+    if (!row.has_result()) continue;
     const double time = iteration_ms(row);
     most = std::max(most, time);
     least = least == 0 ? time : std::min(least, time);
@@ -119,7 +119,7 @@ std::string comparison_svg(std::span<const ComparisonRow> rows, const std::strin
   std::size_t letters = 0;
   std::size_t count = 0;
   for (const ComparisonRow& row : rows) {
-    if (row.rank == 0) continue;
+    if (!row.has_result()) continue;
     ++count;
     letters = std::max(letters, row.name.size());
   }
@@ -146,7 +146,7 @@ std::string comparison_svg(std::span<const ComparisonRow> rows, const std::strin
                       left + plot_width / 2, height + 40, svg_escaped(baseline));
   double y = top;
   for (const ComparisonRow& row : rows) {
-    if (row.rank == 0) continue;
+    if (!row.has_result()) continue;
     text += bar(row, left, y, scale, row.name == baseline);
     y += bar_step;
   }

@@ -78,6 +78,9 @@ Json result_json(const Point& point) {
   json["scaling_efficiency"] = m.scaling_efficiency;
   json["breakdown_s"] = breakdown(r.breakdown);
   if (r.breakdown_median) json["breakdown_median_s"] = breakdown(*r.breakdown_median);
+  json["coding_estimate_s"] = {{"mean", r.coding_estimate_s},
+                               {"low", r.coding_estimate_s / coding_factor},
+                               {"high", r.coding_estimate_s * coding_factor}};
   json["communication"] = {{"collectives", r.collectives},
                            {"bytes_per_rank", r.bytes_per_rank},
                            {"busy_s", r.communication_busy_s},

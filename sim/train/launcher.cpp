@@ -85,8 +85,9 @@ std::vector<LaunchStep> launch_script(const ComputeProfile& profile, int micro_b
 double price(const DeviceWork& work, const GpuSpec& gpu) {
   const double streaming = static_cast<double>(work.traffic.count()) /
                            (gpu.memory_bandwidth.count() * gpu.memory_efficiency);
-  return work.time.count() + work.kernels * gpu.kernel_overhead.count() +
-         std::max(streaming, product_time(work.flops, gpu));
+  return std::max(work.time.count() + work.kernels * gpu.kernel_overhead.count() +
+                      std::max(streaming, product_time(work.flops, gpu)),
+                  work.least.count());
 }
 
 }  // namespace gradwire

@@ -120,6 +120,12 @@ void Summary::priced(const CollectiveCost& cost) {
   }
 }
 
+void Summary::coded(Part part, double seconds, bool estimate) {
+  Coding& coding = coding_[part];
+  coding.all += seconds;
+  if (estimate) coding.estimated += seconds;
+}
+
 void Summary::warn_once(const std::string& code, const std::string& text) {
   if (told_.insert(text).second) result_.warnings.push_back({code, text});
 }
@@ -310,8 +316,18 @@ void Summary::add_spread(RunResult& result) const {
   const double p95 = percentile(result.samples, result.sample_weight, 95);
   result.profile_error = worst_profile_;
   result.cost_error = worst_cost_;
-  result.spread_low = std::hypot(calibration, 1 - p5 / p50);
-  result.spread_high = std::hypot(calibration, p95 / p50 - 1);
+  result.coding_estimate_s = estimated_coding(result);
+  const double coding = result.coding_estimate_s / total;
+  result.spread_low = std::hypot(calibration, 1 - p5 / p50, coding * (1 - 1 / coding_factor));
+  result.spread_high = std::hypot(calibration, p95 / p50 - 1, coding * (coding_factor - 1));
+}
+
+double Summary::estimated_coding(const RunResult& result) const {
+  double seconds = 0;
+  for (const auto& [part, coding] : coding_) {
+    if (coding.estimated > 0) seconds += at(result.breakdown, part) * coding.estimated / coding.all;
+  }
+  return seconds;
 }
 
 double Summary::mean_iteration() const {

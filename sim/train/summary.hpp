@@ -30,6 +30,8 @@ class Summary {
   /// A collective or messages. @param pattern  that moves them; none in groups of one rank.
   void collective_posted(int iteration, std::optional<PatternId> pattern, Bytes size);
   void priced(const CollectiveCost& cost);
+  /// Work of a compressor on a GPU or of a host thread. @param estimate  its time is not measured.
+  void coded(Part part, double seconds, bool estimate);
   /// Iteration `iteration` of a class of workers has ended; those after the last are ignored.
   /// Asserts the accounting identity and that no rank beats its own compute.
   /// @param worker  the class, whose members follow those of the classes before it.
@@ -67,6 +69,8 @@ class Summary {
   /// together.
   [[nodiscard]] double bytes_sent(const Plans& plans) const;
   void add_spread(RunResult& result) const;
+  /// Seconds of an iteration in coding whose time is not measured.
+  [[nodiscard]] double estimated_coding(const RunResult& result) const;
   /// Seconds of an iteration of the measured ones, on average.
   [[nodiscard]] double mean_iteration() const;
   void add_links(RunResult& result, const Network& network, Seconds end) const;
@@ -91,6 +95,12 @@ class Summary {
     double moving = 0;
   };
   Before before_;
+  /// Seconds that were posted for encode_decode and for host, and of them estimated.
+  struct Coding {
+    double all = 0;
+    double estimated = 0;
+  };
+  std::map<Part, Coding> coding_;
   std::set<std::string> told_;  ///< texts of warnings that were given
   double worst_cost_ = 0;       ///< relative uncertainty of the least certain price
   double worst_profile_ = 0;    ///< the same of the worker classes' profiles

@@ -44,6 +44,7 @@ void TrainingRun::post(const DeviceWork& work) {
   const bool copy = work.kind == WorkKind::copy;
   const Part part = copy ? Part::copies : Part::encode_decode;
   const double seconds = price_on_all(work);
+  if (!copy) summary_.coded(part, seconds, work.estimate);
   if (work.stream == DeviceStream::side) {
     post_side(add(work.label), part, seconds, work);
     return;
@@ -145,6 +146,7 @@ void TrainingRun::post(Messages messages) {
 void TrainingRun::post(HostWork work) {
   const OperationId id = add(work.label);
   const double seconds = work.time.count();
+  summary_.coded(Part::host, seconds, work.estimate);
   double start = now();
   if (work.thread == HostWork::launcher) {
     WorkerLane& lane = lane_of(work.worker);

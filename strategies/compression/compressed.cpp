@@ -77,7 +77,9 @@ DeviceWork Compressed::kernels(const CodecWork& work, DeviceStream stream, bool 
           .flops = work.flops,
           .time = work.time,
           .stream = stream,
-          .notify = notify};
+          .notify = notify,
+          .least = work.least,
+          .estimate = work.estimate};
 }
 
 Compressed::Compressed(std::unique_ptr<Strategy> inner, std::unique_ptr<Compressor> compressor,

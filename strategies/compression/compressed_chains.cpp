@@ -147,7 +147,10 @@ void Compressed::run_on_host(std::int64_t id, const CodecWork& work) {
   if (work.place == CodecWork::Place::bus || independent_) {
     // Of independent workers each has threads of its own.
     const int thread = independent_ ? HostWork::no_thread : threads_;
-    poster_.post(HostWork{.thread = thread, .time = work.time, .label = work.label}, goes_on(id));
+    poster_.post(
+        HostWork{
+            .thread = thread, .time = work.time, .label = work.label, .estimate = work.estimate},
+        goes_on(id));
     return;
   }
   const std::size_t pool = chains_running_.at(id).pool();
@@ -163,7 +166,10 @@ void Compressed::run_waiting(std::size_t pool) {
     Chain& chain = chains_running_.at(id);
     chain.thread = free.extract(free.begin()).value();
     const auto& work = std::get<CodecWork>(chain.steps[chain.next - 1]);
-    poster_.post(HostWork{.thread = chain.thread, .time = work.time, .label = work.label},
+    poster_.post(HostWork{.thread = chain.thread,
+                          .time = work.time,
+                          .label = work.label,
+                          .estimate = work.estimate},
                  goes_on(id));
   }
 }

@@ -19,7 +19,7 @@ namespace gradwire {
 /// A piece of a compressor's work.
 struct CodecWork {
   enum class Place : std::uint8_t {
-    gpu,  ///< kernels: time + kernels * overhead + the larger of traffic and flops
+    gpu,  ///< kernels: time + kernels * overhead + the larger of traffic and flops, or `least`
     cpu,  ///< a host thread, for `time`
     bus,  ///< a copy between GPU and host memory, for `time`
   };
@@ -29,6 +29,8 @@ struct CodecWork {
   int kernels = 0;
   double flops = 0;
   Seconds time{};
+  Seconds least{};        ///< on the GPU: it takes no less
+  bool estimate = false;  ///< counted or extended, not measured: see coding_factor
 };
 
 /// A collective in place of the gradients' own, or one of the compressor's exchanges.

@@ -17,15 +17,18 @@ constexpr std::int64_t entry_size = 8;  ///< a value and an index as floats
 /// each, at this time an element and doubling. Assumed: numpy sorts 10^6 floats in about 0.1 s.
 constexpr double sort_seconds = 5e-9;
 constexpr int sorts = 2;
-/// As Sparsifier's selection by radix with its mask, where it was not measured.
-constexpr int select_passes = 7;
-constexpr int select_kernels = 11;
+/// Beside torch.topk, see GlobalTopK; values taken, residual and mask cleared at the indexes.
+constexpr std::int64_t select_traffic = 12 + 8 + 8 + 4;
+constexpr std::int64_t select_indexed = 3;
+constexpr int select_kernels = 7;
 
 }  // namespace
 
-GlobalTopK::GlobalTopK(double density, const JobView& job, CodecDevice device, Seconds host_time)
+GlobalTopK::GlobalTopK(double density, const JobView& job, CodecDevice device, Seconds host_time,
+                       Release pytorch)
     : density_(density),
       host_time_(host_time),
+      pytorch_(pytorch),
       pricing_("topk", device, job),
       ranks_(job.world_size),
       rounds_(static_cast<int>(std::bit_width(static_cast<unsigned>(job.world_size - 1)))),
@@ -34,8 +37,9 @@ GlobalTopK::GlobalTopK(double density, const JobView& job, CodecDevice device, S
 
 CompressorMaker GlobalTopK::read(Knobs& knobs) {
   const double density = read_density(knobs, 0.001, "gtopkssgd, gtopk_trainer.py: density 0.001");
-  return [density](const JobView& job, CodecDevice device) {
-    return std::make_unique<GlobalTopK>(density, job, device);
+  const Release pytorch = read_pytorch(knobs);
+  return [density, pytorch](const JobView& job, CodecDevice device) {
+    return std::make_unique<GlobalTopK>(density, job, device, Seconds{}, pytorch);
   };
 }
 
@@ -44,9 +48,12 @@ Recipe GlobalTopK::recipe(const TensorGroup& group) const {
   const Bytes entries{kept * entry_size};
   const Bytes full = fp32_size(group.elements);
   Recipe recipe;
-  recipe.encode = {pricing_.encode(group.elements,
-                                   streaming("select elements", select_passes * full + 2 * entries,
-                                             select_kernels)),
+  CodecWork selection = top_k(group.elements, kept, pytorch_);
+  selection.label = "select elements";
+  selection.traffic +=
+      Bytes{select_traffic * group.elements + select_indexed * indexed_traffic * kept};
+  selection.kernels += select_kernels;
+  recipe.encode = {pricing_.encode(group.elements, std::move(selection)),
                    bus_copy(entries, host_copy_, "copy elements to host")};
   if (host_time_ > Seconds{}) recipe.encode.push_back(host_passes(group.elements, host_time_));
   const auto merged = static_cast<double>(2 * kept);
@@ -59,11 +66,13 @@ Recipe GlobalTopK::recipe(const TensorGroup& group) const {
                                             .exchange = round}},
                              .work = {{.place = CodecWork::Place::cpu,
                                        .label = "merge elements",
-                                       .time = merge + barrier}}});
+                                       .time = merge + barrier,
+                                       .estimate = true}}});
   }
-  const std::vector<CodecWork> decode = {bus_copy(entries, host_copy_, "copy elements to GPU"),
-                                         streaming("scatter elements", full + 2 * entries, 2),
-                                         streaming("divide", 2 * full, 1)};
+  const std::vector<CodecWork> decode = {
+      bus_copy(entries, host_copy_, "copy elements to GPU"),
+      streaming("scatter elements", full + Bytes{kept * indexed_sum_traffic}, 2),
+      streaming("divide", 2 * full, 1)};
   if (rounds_ > 0) {
     recipe.rounds.push_back(
         {.transfers = {{.part = "result", .size = entries, .exchange = rounds_}}, .work = decode});

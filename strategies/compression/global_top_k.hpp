@@ -1,6 +1,7 @@
 #pragma once
 
 #include "strategies/compression/pricing.hpp"
+#include "strategies/compression/top_k.hpp"
 #include "strategies/knobs.hpp"
 
 namespace gradwire {
@@ -11,12 +12,21 @@ namespace gradwire {
 /// go back down a tree. Where P is no power of two, a rank without a neighbour sits a round out
 /// (the original has powers of two only).
 ///
+/// One rank alone registers its hooks and selects as well (distributed_optimizer.py,
+/// _register_hooks; allreducer.py, run), with no rounds: all k elements are copied to the host and
+/// back. (ddl-benchmarks' top-k leaves one rank alone: strategies/topk.hpp.)
+///
+/// An encoding of n elements reads and writes, beside torch.topk (top_k.hpp), 32 bytes an element:
+/// the residual added 12, absolute values 8, the residual's copy 8, the mask 4; a decoding 4 n and
+/// k elements by their index.
+///
 /// Source: gTop-k S-SGD (Shi et al., ICDCS 2019); hclhkbu/gtopkssgd, allreducer.py:71-163: numpy on
 /// CPU buffers, mpi4py, indexes sent as floats.
 class GlobalTopK final : public Compressor {
  public:
   /// @param host_time  see read_host_time.
-  GlobalTopK(double density, const JobView& job, CodecDevice device, Seconds host_time = {});
+  GlobalTopK(double density, const JobView& job, CodecDevice device, Seconds host_time = {},
+             Release pytorch = {1, 12});
   static CompressorMaker read(Knobs& knobs);
 
   [[nodiscard]] Recipe recipe(const TensorGroup& group) const override;
@@ -26,6 +36,7 @@ class GlobalTopK final : public Compressor {
  private:
   double density_;
   Seconds host_time_;
+  Release pytorch_;
   Pricing pricing_;
   int ranks_;
   int rounds_;

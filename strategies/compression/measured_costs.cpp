@@ -33,36 +33,53 @@ std::optional<Seconds> time_of(const CompressorTable& table, bool encode, std::i
   return std::pow(n / at, slope) * *time;
 }
 
-std::optional<Seconds> MeasuredCosts::time(const std::string& compressor, CodecDevice device,
-                                           std::int64_t elements, bool encode) const {
-  const auto own = nearest(preferred_, compressor, device, elements, encode);
-  return own ? own : nearest(tables_, compressor, device, elements, encode);
+std::optional<MeasuredTime> told_by(const CompressorTable& table, bool encode,
+                                    std::int64_t elements, bool extends) {
+  using Ground = MeasuredTime::Ground;
+  const auto time = time_of(table, encode, elements);
+  if (!time) return std::nullopt;
+  const bool law = table.rows.empty();
+  const bool point = table.rows.size() == 1 && !table.constant_below;
+  const bool below = !law && !table.constant_below && elements < table.rows.front().elements;
+  const bool above = !law && elements > table.rows.back().elements;
+  if (!law && !below && !above && (extends || !point)) return MeasuredTime{*time, Ground::inside};
+  if (extends) return MeasuredTime{*time, Ground::extended};
+  if (!above || point) return std::nullopt;
+  const auto last = time_in(table.rows.back(), encode);
+  return MeasuredTime{*last, Ground::least};
 }
 
-std::optional<Seconds> MeasuredCosts::nearest(std::span<const CompressorTable> tables,
-                                              const std::string& compressor, CodecDevice device,
-                                              std::int64_t elements, bool encode) const {
-  std::optional<Seconds> best;
+std::optional<MeasuredTime> MeasuredCosts::time(const std::string& compressor, CodecDevice device,
+                                                std::int64_t elements, bool encode) const {
+  const auto own = nearest(preferred_, compressor, device, elements, encode, true);
+  return own ? own : nearest(tables_, compressor, device, elements, encode, false);
+}
+
+std::optional<MeasuredTime> MeasuredCosts::nearest(std::span<const CompressorTable> tables,
+                                                   const std::string& compressor,
+                                                   CodecDevice device, std::int64_t elements,
+                                                   bool encode, bool extends) const {
+  std::optional<MeasuredTime> best;
   double best_distance = std::numeric_limits<double>::infinity();
   for (const auto& table : tables) {
     if (table.compressor != compressor || table.device != device) continue;
-    const auto time = time_of(table, encode, elements);
+    const auto told = told_by(table, encode, elements, extends);
     const double scale =
         device == CodecDevice::gpu ? table.memory_bandwidth / memory_bandwidth_ : 1;
     const double distance = std::abs(std::log(scale));
-    if (!time || distance >= best_distance) continue;
-    best = scale * *time;
+    if (!told || distance >= best_distance) continue;
+    best = MeasuredTime{scale * told->time, told->ground};
     best_distance = distance;
   }
   return best;
 }
 
-std::optional<Seconds> MeasuredCosts::encode(const std::string& compressor, CodecDevice device,
-                                             std::int64_t elements) const {
+std::optional<MeasuredTime> MeasuredCosts::encode(const std::string& compressor, CodecDevice device,
+                                                  std::int64_t elements) const {
   return time(compressor, device, elements, true);
 }
-std::optional<Seconds> MeasuredCosts::decode(const std::string& compressor, CodecDevice device,
-                                             std::int64_t elements) const {
+std::optional<MeasuredTime> MeasuredCosts::decode(const std::string& compressor, CodecDevice device,
+                                                  std::int64_t elements) const {
   return time(compressor, device, elements, false);
 }
 

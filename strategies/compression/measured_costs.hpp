@@ -35,9 +35,16 @@ struct CompressorTable {
 [[nodiscard]] std::optional<Seconds> time_of(const CompressorTable& table, bool encode,
                                              std::int64_t elements);
 
+/// What `table` says of so many elements. Inside are the sizes from its first row to its last, and
+/// fewer where times stay as they are; one row that says nothing of fewer elements is no range, and
+/// a law has none. Above, fewer elements took what the last row says.
+/// @param extends  beyond its range as well, in proportion or by the law.
+[[nodiscard]] std::optional<MeasuredTime> told_by(const CompressorTable& table, bool encode,
+                                                  std::int64_t elements, bool extends);
+
 /// Tables, for one GPU: of several of a compressor the one counts whose GPU is nearest in memory
 /// bandwidth, and its times are scaled by the ratio of the two. Preferred tables count before the
-/// others, however far their GPU.
+/// others, however far their GPU, and extend beyond their range.
 class MeasuredCosts final : public EncodeCosts {
  public:
   /// @param memory_bandwidth  nominal, of the job's GPU.
@@ -47,17 +54,20 @@ class MeasuredCosts final : public EncodeCosts {
         preferred_(std::move(preferred)),
         memory_bandwidth_(memory_bandwidth) {}
 
-  [[nodiscard]] std::optional<Seconds> encode(const std::string& compressor, CodecDevice device,
-                                              std::int64_t elements) const override;
-  [[nodiscard]] std::optional<Seconds> decode(const std::string& compressor, CodecDevice device,
-                                              std::int64_t elements) const override;
+  [[nodiscard]] std::optional<MeasuredTime> encode(const std::string& compressor,
+                                                   CodecDevice device,
+                                                   std::int64_t elements) const override;
+  [[nodiscard]] std::optional<MeasuredTime> decode(const std::string& compressor,
+                                                   CodecDevice device,
+                                                   std::int64_t elements) const override;
 
  private:
-  [[nodiscard]] std::optional<Seconds> time(const std::string& compressor, CodecDevice device,
-                                            std::int64_t elements, bool encode) const;
-  [[nodiscard]] std::optional<Seconds> nearest(std::span<const CompressorTable> tables,
-                                               const std::string& compressor, CodecDevice device,
-                                               std::int64_t elements, bool encode) const;
+  [[nodiscard]] std::optional<MeasuredTime> time(const std::string& compressor, CodecDevice device,
+                                                 std::int64_t elements, bool encode) const;
+  [[nodiscard]] std::optional<MeasuredTime> nearest(std::span<const CompressorTable> tables,
+                                                    const std::string& compressor,
+                                                    CodecDevice device, std::int64_t elements,
+                                                    bool encode, bool extends) const;
 
   std::vector<CompressorTable> tables_;
   std::vector<CompressorTable> preferred_;

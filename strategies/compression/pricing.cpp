@@ -1,5 +1,6 @@
 #include "strategies/compression/pricing.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace gradwire {
@@ -19,13 +20,22 @@ Pricing::Pricing(std::string compressor, CodecDevice device, const JobView& job,
       costs_(job.encode_costs),
       host_copy_(job.host_copy_bandwidth) {}
 
-CodecWork Pricing::priced(std::optional<Seconds> measured, std::int64_t elements, CodecWork counted,
-                          std::int64_t times) const {
-  if (!measured && device_ == CodecDevice::gpu) return counted;
-  if (!measured) measured = fp32_size(elements) / cpu_rate;
+CodecWork Pricing::priced(std::optional<MeasuredTime> measured, std::int64_t elements,
+                          CodecWork counted, std::int64_t times) const {
+  using Ground = MeasuredTime::Ground;
+  const auto all = [times](Seconds once) { return static_cast<double>(times) * once; };
+  const Seconds least = measured ? measured->time : Seconds{};
+  const bool told = measured && measured->ground != Ground::least;
+  if (!told && device_ == CodecDevice::gpu) {
+    counted.least = all(least);
+    counted.estimate = true;
+    return counted;
+  }
+  const Seconds once = told ? least : std::max(fp32_size(elements) / cpu_rate, least);
   return {.place = device_ == CodecDevice::gpu ? CodecWork::Place::gpu : CodecWork::Place::cpu,
           .label = std::move(counted.label),
-          .time = static_cast<double>(times) * *measured};
+          .time = all(once),
+          .estimate = !told || measured->ground == Ground::extended};
 }
 
 CodecWork Pricing::encode(std::int64_t elements, CodecWork counted) const {

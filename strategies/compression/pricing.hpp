@@ -9,8 +9,9 @@
 
 namespace gradwire {
 
-/// Prices a compressor's work: as measured where it was, else by what its kernels move and
-/// multiply; on a CPU where nothing was measured by a rate of its own (pricing.cpp).
+/// Prices a compressor's work: as measured where so many elements were, else by what its kernels
+/// move and multiply, which is marked as an estimate; on a CPU where nothing was measured by a rate
+/// of its own (pricing.cpp). Where fewer elements were measured it takes no less than they did.
 class Pricing {
  public:
   /// @param alike  the compressor whose measured decoding on a CPU stands in for this one's: the
@@ -30,7 +31,7 @@ class Pricing {
   [[nodiscard]] bool on_cpu() const { return device_ == CodecDevice::cpu; }
 
  private:
-  [[nodiscard]] CodecWork priced(std::optional<Seconds> measured, std::int64_t elements,
+  [[nodiscard]] CodecWork priced(std::optional<MeasuredTime> measured, std::int64_t elements,
                                  CodecWork counted, std::int64_t times) const;
 
   std::string compressor_;

@@ -13,13 +13,15 @@ constexpr std::int64_t norm_size = 4;
 constexpr std::int64_t elias_header = 8;
 constexpr std::int64_t levels_max = 65'504;  ///< the largest fp16 number
 
-// Passes over n fp32 elements, counted from the tensor operations of GRACE's qsgd.py: norm (1),
-// absolute value (2), scaling (2), floor (2), random numbers (1), comparison with the remainder
-// (3), addition (3), sign (2), product (3), cast (1); and back: cast (1), scaling (2), sum (3).
-constexpr int quantise_passes = 20;
-constexpr int quantise_kernels = 10;
-constexpr int restore_passes = 6;
-constexpr int restore_kernels = 3;
+// Bytes for each of n fp32 elements, beside the code, and kernels for each tensor, counted from the
+// tensor operations of GRACE's qsgd.py: norm (4), absolute value (8), scaling (8), floor (8),
+// random numbers (4), remainder (12), comparison with it (9), to float (5), sum (12), sign (8),
+// product (12), to int16 (6), to the code (2); and back: to float (4), scaling (8), sum over ranks
+// (12).
+constexpr std::int64_t quantise_traffic = 98;
+constexpr int quantise_kernels = 15;
+constexpr std::int64_t restore_traffic = 24;
+constexpr int restore_kernels = 4;
 
 }  // namespace
 
@@ -57,27 +59,27 @@ Bytes Quantiser::coded(std::int64_t elements, std::int64_t tensors) const {
   return Bytes{elements * (levels_ < int8_levels ? 1 : 2) + tensors * norm_size};
 }
 
-CodecWork Quantiser::quantise(std::int64_t elements, Bytes coded) const {
-  return pricing_.encode(
-      elements,
-      streaming("quantise", quantise_passes * fp32_size(elements) + coded, quantise_kernels));
+CodecWork Quantiser::quantise(std::int64_t elements, Bytes coded, int tensors) const {
+  return pricing_.encode(elements, streaming("quantise", Bytes{quantise_traffic * elements} + coded,
+                                             tensors * quantise_kernels));
 }
 
-CodecWork Quantiser::restore(std::int64_t elements, Bytes coded, std::int64_t times) const {
-  return pricing_.decode(
-      elements,
-      streaming("restore", times * (restore_passes * fp32_size(elements) + coded),
-                static_cast<int>(times) * restore_kernels),
-      times);
+CodecWork Quantiser::restore(std::int64_t elements, Bytes coded, int tensors,
+                             std::int64_t times) const {
+  return pricing_.decode(elements,
+                         streaming("restore", times * (Bytes{restore_traffic * elements} + coded),
+                                   static_cast<int>(times) * tensors * restore_kernels),
+                         times);
 }
 
 Recipe Quantiser::recipe(const TensorGroup& group) const {
-  const Bytes size = coded(group.elements, static_cast<std::int64_t>(group.tensors.size()));
+  const int tensors = static_cast<int>(group.tensors.size());
+  const Bytes size = coded(group.elements, tensors);
   Recipe recipe;
   pricing_.fetch(group.elements, recipe.encode);
-  recipe.encode.push_back(quantise(group.elements, size));
+  recipe.encode.push_back(quantise(group.elements, size, tensors));
   CodecRound round{.transfers = {{.kind = CollectiveKind::all_gather, .size = group.ranks * size}},
-                   .work = {restore(group.elements, size, group.ranks)}};
+                   .work = {restore(group.elements, size, tensors, group.ranks)}};
   pricing_.store(group.elements, round.work);
   round.work.push_back(streaming("divide", 2 * fp32_size(group.elements), 1));
   recipe.rounds = {std::move(round)};
@@ -86,8 +88,9 @@ Recipe Quantiser::recipe(const TensorGroup& group) const {
 
 std::optional<Payload> Quantiser::payload(std::int64_t elements, int /*iteration*/) const {
   const Bytes size = coded(elements, 1);
-  return Payload{
-      .size = size, .encode = {quantise(elements, size)}, .decode = {restore(elements, size, 1)}};
+  return Payload{.size = size,
+                 .encode = {quantise(elements, size, 1)},
+                 .decode = {restore(elements, size, 1, 1)}};
 }
 
 std::vector<CollectiveUse> Quantiser::collectives() const {

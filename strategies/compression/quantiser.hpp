@@ -11,6 +11,9 @@ namespace gradwire {
 /// an int8 an element below 128 levels, fp16 from there on, and an fp32 norm a tensor. `dithering`:
 /// BytePS (docs/gradient-compression.md): levels coded with Elias codes, and 8 bytes; the size
 /// depends on the data, taken is QSGD's bound of it (theorem 3.2, without its o(1)).
+///
+/// On a GPU an element's encoding reads and writes 98 bytes and its code, its decoding 24 and its
+/// code for each rank, in 15 and 4 kernels a tensor (quantiser.cpp).
 class Quantiser final : public Compressor {
  public:
   enum class Coding : std::uint8_t { fixed, elias };
@@ -25,8 +28,9 @@ class Quantiser final : public Compressor {
 
  private:
   [[nodiscard]] Bytes coded(std::int64_t elements, std::int64_t tensors) const;
-  [[nodiscard]] CodecWork quantise(std::int64_t elements, Bytes coded) const;
-  [[nodiscard]] CodecWork restore(std::int64_t elements, Bytes coded, std::int64_t times) const;
+  [[nodiscard]] CodecWork quantise(std::int64_t elements, Bytes coded, int tensors) const;
+  [[nodiscard]] CodecWork restore(std::int64_t elements, Bytes coded, int tensors,
+                                  std::int64_t times) const;
 
   Coding coding_;
   std::int64_t levels_;

@@ -10,13 +10,21 @@ constexpr std::int64_t word_size = 4;
 /// The mean of absolute values that goes with the signs of a message.
 constexpr std::int64_t scale_size = 4;
 
-// Passes over n fp32 elements, counted from the tensor operations of ddl-benchmarks'
-// compression.py: sign (2), copy into the padded tensor (2), comparison and cast (2), shift and sum
-// into words (1); and back: bits out of words (1), to +-1 (2), added to the result (3).
-constexpr int pack_passes = 7;
-constexpr int pack_kernels = 5;
-constexpr int unpack_passes = 6;
-constexpr int unpack_kernels = 4;
+// Kernels, and bytes for each of n fp32 elements and for each row of ceil(n/32) int32, counted from
+// ddl-benchmarks' compression.py:118-162 and bit2byte.cpp of signSGD with majority vote
+// (main/bit2byte-extension), whose packing walks over the 32 rows one by one, in place.
+// Packing: sign (8), copy into the padded tensor (8), cast to int32 (8). The first row is shifted
+// and masked (8 each); for each other the result is shifted and masked, the row is shifted, masked
+// and joined to it (8, 8, 8, 8, 12).
+constexpr std::int64_t rows = 32;
+constexpr std::int64_t pack_traffic = 24;
+constexpr std::int64_t pack_row_traffic = 2 * 8 + (rows - 1) * (4 * 8 + 12);
+constexpr int pack_kernels = 7 + 2 + (rows - 1) * 5;
+// Unpacking: ones (4); each row joined with the words (12) and shifted (8), the words shifted (8);
+// less one (8), negated (8), to float (8), added to the result (12).
+constexpr std::int64_t unpack_traffic = 40;
+constexpr std::int64_t unpack_row_traffic = rows * (12 + 8 + 8);
+constexpr int unpack_kernels = 3 + rows * 3 + 4;
 /// The residual is added before (3), and what was not sent is kept after (3).
 constexpr int feedback_passes = 6;
 constexpr int feedback_kernels = 2;
@@ -51,15 +59,18 @@ CompressorMaker SignCompressor::read_error_feedback(Knobs& /*knobs*/) {
 }
 
 CodecWork SignCompressor::pack(std::int64_t elements) const {
-  const int passes = pack_passes + (options_.error_feedback ? feedback_passes : 0);
+  const std::int64_t row = (elements + rows - 1) / rows;
+  const Bytes feedback = (options_.error_feedback ? feedback_passes : 0) * fp32_size(elements);
   const int kernels = pack_kernels + (options_.error_feedback ? feedback_kernels : 0);
   return pricing_.encode(
       elements,
-      streaming("pack signs", passes * fp32_size(elements) + packed_signs(elements), kernels));
+      streaming("pack signs", Bytes{pack_traffic * elements + pack_row_traffic * row} + feedback,
+                kernels));
 }
 
 CodecWork SignCompressor::unpack(std::int64_t elements, std::int64_t times) const {
-  const Bytes one = unpack_passes * fp32_size(elements) + packed_signs(elements);
+  const std::int64_t row = (elements + rows - 1) / rows;
+  const Bytes one{unpack_traffic * elements + unpack_row_traffic * row};
   return pricing_.decode(
       elements, streaming("unpack signs", times * one, static_cast<int>(times) * unpack_kernels),
       times);

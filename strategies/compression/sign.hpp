@@ -23,6 +23,11 @@ struct SignOptions {
 /// main/Signum_SGD.py:127-166 (rank0: with one machine nothing is packed or sent); with
 /// error_feedback, EF-SignSGD (Karimireddy et al., ICML 2019). As a message: BytePS's onebit, with
 /// a scale of 4 bytes (docs/gradient-compression.md).
+///
+/// Packing n elements on a GPU reads and writes 67 bytes each in 164 kernels, with error feedback
+/// 91 in 166; unpacking and adding a rank's 68 in 103 (sign.cpp). The originals' benchmark
+/// takes 3.42 and 1.84 ms for 10^6 elements on a V100: 21 and 18 us a kernel, the host's time to
+/// launch it.
 class SignCompressor final : public Compressor {
  public:
   SignCompressor(const SignOptions& options, const JobView& job, CodecDevice device);

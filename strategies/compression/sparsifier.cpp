@@ -11,28 +11,35 @@ namespace {
 
 constexpr std::int64_t index_size = 4;
 constexpr std::int64_t entry_size = gradient_element_size + index_size;
+/// DGC's gathers indexes as nonzero() makes them (dgc/compression.py, int32_indices false).
+constexpr std::int64_t dgc_index_size = 8;
 
 /// DGC's warm-up: sparsity 75 %, 93.75 %, 98.4375 %, 99.6 %, then the target.
 constexpr std::array warmup_densities = {0.25, 0.0625, 0.015625, 0.004};
 
-// Passes over n fp32 elements beside the selection, counted from the tensor operations of
-// ddl-benchmarks' compression.py: absolute value (2), the mask (1); with error feedback the
-// residual is added (3) and kept (2); DGC corrects and clears momentum and velocity (6).
-constexpr int mask_passes = 3;
-constexpr int mask_kernels = 3;
+// Bytes for each of n elements beside the selection, see Sparsifier; ddl-benchmarks' indexed
+// operations: values taken, residual and mask cleared at the indexes.
+constexpr std::int64_t topk_traffic = 8 + 8 + 4;
+constexpr std::int64_t topk_indexed = 3;
+constexpr int topk_kernels = 6;
+constexpr int topk_feedback_passes = 3;
+constexpr int topk_feedback_kernels = 1;
+/// BytePS's: the residual is added (3) and kept (2).
 constexpr int feedback_passes = 5;
 constexpr int feedback_kernels = 2;
 /// On a CPU: the residual is added, and kept by a copy; assumed to take as long as a sum.
 constexpr double feedback_sums = 2;
-constexpr int momentum_passes = 6;
-constexpr int momentum_kernels = 4;
-// The selection itself, where it was not measured. Assumed: topk reads everything once for each of
-// the four bytes of a key (radix selection); DGC once, to compare with the threshold; a random
-// choice looks at no other element.
-constexpr int radix_passes = 4;
-constexpr int radix_kernels = 8;
-constexpr int threshold_passes = 1;
-constexpr int threshold_kernels = 4;
+// DGC: momentum scaled, gradient added, velocity added up; absolute values; comparison and indexes,
+// which are adapted up to ten times: once is assumed. Momentum and velocity cleared, values taken.
+constexpr std::int64_t dgc_threshold = 5 + 2;
+constexpr std::int64_t dgc_traffic = 8 + 12 + 12 + 8 + 2 * dgc_threshold;
+constexpr std::int64_t dgc_indexed = 3;
+constexpr int dgc_kernels = 17;
+constexpr std::int64_t dgc_sample = 100;  ///< one in so many: sample_ratio 0.01
+/// A sort of k keys of 8 bytes with positions: eight digits, read and written; then an indexed sum.
+constexpr std::int64_t dgc_put_traffic = 8 * 2 * 16 + 2 * indexed_traffic;
+constexpr int dgc_put_kernels = 21;
+constexpr int randomk_kernels = 2;  ///< the indexes, and the elements at them
 
 CompressorMaker maker(const SparsifierOptions& options) {
   return [options](const JobView& job, CodecDevice device) {
@@ -80,14 +87,17 @@ double read_density(Knobs& knobs, double fallback, const std::string& source) {
 Sparsifier::Sparsifier(const SparsifierOptions& options, const JobView& job, CodecDevice device)
     : options_(options),
       // Whatever chose them: values go where their indices say.
-      pricing_(measured_name(options.selection), device, job, measured_name(Selection::randomk)) {}
+      pricing_(measured_name(options.selection), device, job, measured_name(Selection::randomk)),
+      tensors_(job.tensors) {}
 
 CompressorMaker Sparsifier::read_topk(Knobs& knobs) {
-  return maker({.density = read_density(knobs, 0.001, "ddl-benchmarks, mgwfbp/horovod_mpi_cj.sh")});
+  return maker({.density = read_density(knobs, 0.001, "ddl-benchmarks, mgwfbp/horovod_mpi_cj.sh"),
+                .pytorch = read_pytorch(knobs)});
 }
 CompressorMaker Sparsifier::read_ef_topk(Knobs& knobs) {
   return maker({.density = read_density(knobs, 0.001, "ddl-benchmarks, mgwfbp/horovod_mpi_cj.sh"),
-                .error_feedback = true});
+                .error_feedback = true,
+                .pytorch = read_pytorch(knobs)});
 }
 CompressorMaker Sparsifier::read_dgc(Knobs& knobs) {
   SparsifierOptions options{.selection = Selection::dgc};
@@ -96,6 +106,7 @@ CompressorMaker Sparsifier::read_dgc(Knobs& knobs) {
       "warmup_steps", 0, 0, std::numeric_limits<int>::max() / 8,
       "optimizer steps at each of 25, 6.25, 1.5625 and 0.4 % before the density; Lin et "
       "al. 2018: an epoch each"));
+  options.pytorch = read_pytorch(knobs);
   return maker(options);
 }
 CompressorMaker Sparsifier::read_randomk(Knobs& knobs) {
@@ -117,58 +128,89 @@ Phasing Sparsifier::phasing() const {
   return {.steady_from = static_cast<int>(warmup_densities.size()) * options_.warmup_steps};
 }
 
-void Sparsifier::select(std::int64_t elements, std::int64_t kept,
-                        std::vector<CodecWork>& work) const {
-  int passes = mask_passes;
-  int kernels = mask_kernels;
-  if (options_.selection == Selection::topk) {
-    passes += radix_passes;
-    kernels += radix_kernels;
-  } else if (options_.selection == Selection::dgc) {
-    passes += threshold_passes + momentum_passes;
-    kernels += threshold_kernels + momentum_kernels;
-  } else {
-    passes = 0;
-    kernels = 2;  // the random indexes, and the elements at them
+CodecWork Sparsifier::selection(std::int64_t elements, std::int64_t kept, int tensors) const {
+  if (options_.selection == Selection::randomk) {
+    return streaming("", Bytes{kept * (indexed_traffic + entry_size)}, randomk_kernels);
   }
-  work.push_back(pricing_.encode(
-      elements, streaming("select elements",
-                          passes * fp32_size(elements) + 2 * Bytes{kept * entry_size}, kernels)));
+  const bool dgc = options_.selection == Selection::dgc;
+  CodecWork work = dgc ? top_k(std::max<std::int64_t>(elements / dgc_sample, 1),
+                               std::max<std::int64_t>(kept / dgc_sample, 1), options_.pytorch)
+                       : top_k(elements, kept, options_.pytorch);
+  work.traffic += Bytes{(dgc ? dgc_traffic : topk_traffic) * elements +
+                        (dgc ? dgc_indexed : topk_indexed) * indexed_traffic * kept};
+  work.kernels = dgc ? tensors * (work.kernels + dgc_kernels) : work.kernels + topk_kernels;
+  return work;
+}
+
+void Sparsifier::select(std::int64_t elements, std::int64_t kept, int tensors,
+                        std::vector<CodecWork>& work) const {
+  CodecWork counted = selection(elements, kept, tensors);
+  counted.label = "select elements";
+  work.push_back(pricing_.encode(elements, std::move(counted)));
   if (!options_.error_feedback) return;
   if (pricing_.on_cpu()) {
     work.push_back({.place = CodecWork::Place::cpu,
                     .label = "error feedback",
                     .time = feedback_sums * (fp32_size(elements) / cpu_sum_rate)});
-  } else {
-    work.push_back(
-        streaming("error feedback", feedback_passes * fp32_size(elements), feedback_kernels));
+    return;
   }
+  const bool topk = options_.selection == Selection::topk;
+  work.push_back(streaming("error feedback",
+                           (topk ? topk_feedback_passes : feedback_passes) * fp32_size(elements),
+                           topk ? topk_feedback_kernels : feedback_kernels));
 }
 
-CodecWork Sparsifier::scatter(std::int64_t elements, std::int64_t kept, std::int64_t times) const {
-  // Zero the result; then read entry and target and write the target, for each rank.
-  const Bytes added{times * kept * (entry_size + 2 * gradient_element_size)};
-  return pricing_.decode(
-      elements,
-      streaming("scatter elements", fp32_size(elements) + added, 1 + static_cast<int>(times)),
-      times);
+CodecWork Sparsifier::scatter(std::int64_t elements, std::int64_t kept, int tensors,
+                              std::int64_t ranks) const {
+  const bool dgc = options_.selection == Selection::dgc;
+  const auto counted = [&](std::int64_t times) {
+    const std::int64_t each = dgc ? dgc_put_traffic : indexed_sum_traffic;
+    const int kernels =
+        dgc ? tensors * (1 + dgc_put_kernels) : 1 + static_cast<int>(times) * indexed_sum_kernels;
+    return streaming("scatter elements", fp32_size(elements) + Bytes{times * kept * each}, kernels);
+  };
+  // What was measured clears the result and adds one rank's.
+  const CodecWork one = pricing_.decode(elements, counted(1));
+  if (ranks == 1) return one;
+  if (pricing_.on_cpu()) {
+    CodecWork all = one;
+    const Bytes others{(ranks - 1) * kept * (entry_size + 2 * gradient_element_size)};
+    all.time += others / cpu_sum_rate;
+    return all;
+  }
+  CodecWork all = counted(ranks);
+  all.least = std::max(one.time, one.least);
+  all.estimate = true;
+  return all;
+}
+
+int Sparsifier::coded_tensors(const TensorGroup& group) const {
+  // DGC leaves vectors alone (train.py: parameters of more than one dimension).
+  const auto matrices = std::ranges::count_if(group.tensors, [this](TensorId id) {
+    return tensors_[static_cast<std::size_t>(id)].shape.size() > 1;
+  });
+  return std::max(static_cast<int>(matrices), 1);
 }
 
 Recipe Sparsifier::recipe(const TensorGroup& group) const {
   const std::int64_t count = kept(group.elements, group.iteration);
   Recipe recipe;
   pricing_.fetch(group.elements, recipe.encode);
-  select(group.elements, count, recipe.encode);
+  const int tensors = coded_tensors(group);
+  select(group.elements, count, tensors, recipe.encode);
   if (options_.host_time > Seconds{}) {
     recipe.encode.push_back(host_passes(group.elements, options_.host_time));
   }
-  CodecRound round{.transfers = {{.part = "values",
-                                  .kind = CollectiveKind::all_gather,
-                                  .size = Bytes{group.ranks * count * gradient_element_size}},
-                                 {.part = "indexes",
-                                  .kind = CollectiveKind::all_gather,
-                                  .size = Bytes{group.ranks * count * index_size}}},
-                   .work = {scatter(group.elements, count, group.ranks)}};
+  CodecRound round{
+      .transfers = {{.part = "values",
+                     .kind = CollectiveKind::all_gather,
+                     .size = Bytes{group.ranks * count * gradient_element_size}},
+                    {.part = "indexes",
+                     .kind = CollectiveKind::all_gather,
+                     .size = Bytes{group.ranks * count *
+                                   (options_.selection == Selection::dgc ? dgc_index_size
+                                                                         : index_size)}}},
+      .work = {scatter(group.elements, count, tensors, group.ranks)}};
   pricing_.store(group.elements, round.work);
   round.work.push_back(streaming("divide", 2 * fp32_size(group.elements), 1));
   recipe.rounds = {std::move(round)};
@@ -177,8 +219,8 @@ Recipe Sparsifier::recipe(const TensorGroup& group) const {
 
 std::optional<Payload> Sparsifier::payload(std::int64_t elements, int iteration) const {
   const std::int64_t count = kept(elements, iteration);
-  Payload payload{.size = Bytes{count * entry_size}, .decode = {scatter(elements, count, 1)}};
-  select(elements, count, payload.encode);
+  Payload payload{.size = Bytes{count * entry_size}, .decode = {scatter(elements, count, 1, 1)}};
+  select(elements, count, 1, payload.encode);
   return payload;
 }
 

@@ -316,7 +316,8 @@ TEST_CASE("docs/scenario.md has every field of a result", "[docs]") {
   const Json result = result_json(point);
   const std::vector<ComparisonRow> compared = {
       {.name = "a", .result = result, .error = "", .rank = 1, .speed_up = SpeedUp{}},
-      {.name = "b", .result = nullptr, .error = "refused", .speed_up = {}}};
+      {.name = "b", .result = result, .error = "", .speed_up = {}, .why = "coding"},
+      {.name = "c", .result = nullptr, .error = "refused", .speed_up = {}}};
   const std::vector<ResultRow> swept = {{{{"cluster.nodes", "1"}}, result, ""}};
   CollectiveReport timed;
   timed.rows.emplace_back();

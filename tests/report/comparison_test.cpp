@@ -126,3 +126,49 @@ TEST_CASE("The table notes warnings, once what all rows have", "[report][compare
              Catch::ContainsSubstring("\nNotes:\n  all: of all\n  slow: of one\n\nWithout a "
                                       "result:\n"));
 }
+
+TEST_CASE("No communication is the bound above the ranking, not a competitor",
+          "[report][compare]") {
+  std::vector<ComparisonRow> rows = {row("ddp", 0.1, 0.1, 0.1), row("none", 0.09, 0.09, 0.09)};
+  rows[1].result["strategy"] = "none";
+  rank_rows(rows, "ddp");
+  CHECK(rows[0].name == "none");
+  CHECK(rows[0].standing == Standing::bound);
+  CHECK(rows[0].rank == 0);
+  CHECK(rows[1].rank == 1);
+  CHECK_THAT(comparison_table(rows, "ddp"),
+             Catch::ContainsSubstring("   -  bound: none (no communication)"));
+  const auto json = comparison_json(rows, "ddp")["results"];
+  CHECK(json[0]["standing"] == "bound");
+  CHECK_FALSE(json[0].contains("rank"));
+  CHECK(json[1]["standing"] == "ranked");
+  const auto table = comparison_rows(rows);
+  CHECK(table[0].result["standing"] == "bound");
+  CHECK(table[0].result["rank"] == "");
+  CHECK(table[1].result["rank"] == "1");
+}
+
+TEST_CASE("A strategy that coding without a measurement decides is not comparable",
+          "[report][compare]") {
+  const auto coded = [](const std::string& name, double coding) {
+    ComparisonRow made = row(name, 0.08, 0.08, 0.08);
+    made.result["coding_estimate_s"] = {
+        {"mean", coding}, {"low", coding / 2.5}, {"high", coding * 2.5}};
+    return made;
+  };
+  // Of 80 ms 8 may be 3.2 to 20: 75.2 to 92, a ratio of 1.22; 10 may be 4 to 25: 74 to 95, 1.28.
+  std::vector<ComparisonRow> rows = {coded("much", 0.01), coded("little", 0.008),
+                                     row("ddp", 0.1, 0.1, 0.1)};
+  rank_rows(rows, "ddp");
+  CHECK(rows[0].name == "little");
+  CHECK(rows[1].name == "ddp");
+  CHECK(rows[1].rank == 2);
+  CHECK(rows[2].name == "much");
+  CHECK(rows[2].rank == 0);
+  CHECK_THAT(comparison_table(rows, "ddp"),
+             Catch::ContainsSubstring("\nNot comparable:\n   -  much"));
+  CHECK_THAT(comparison_table(rows, "ddp"),
+             Catch::ContainsSubstring("  much: 10.0 ms of coding are counted, not measured, and "
+                                      "may be 4.0 to 25.0: an iteration of 74.0 to 95.0 ms"));
+  CHECK(comparison_json(rows, "ddp")["results"][2]["standing"] == "not comparable");
+}

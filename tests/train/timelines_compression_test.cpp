@@ -29,6 +29,8 @@ constexpr int rank_of_factors = 4;
 /// torch.linalg.qr of a factor of rank 4, ms: strategies/compression/low_rank.cpp.
 constexpr double qr = 81.4e-3 + 4 * 2.92e-3;
 constexpr Bytes two_tensors{2'000'000};
+/// What torch.topk counts for 1.5 million elements, ms: strategies/compression/top_k.cpp.
+constexpr double counters = 1.5e6 * 30.6e-9;
 
 std::unique_ptr<Ddp> ddp_of_two(const JobView& job) {
   return std::make_unique<Ddp>(
@@ -149,19 +151,63 @@ TEST_CASE("toy timeline: topk", "[timeline][topk]") {
   const SparsifierOptions options{.density = 0.1};
   SECTION("one group") {
     // 2.4 MB twice, H = 1.7.
-    check_each(ToyTraining().run(grouped<Sparsifier>(everything, options)), 18 + 2 * 1.7 + 1);
+    check_each(ToyTraining().run(grouped<Sparsifier>(everything, options)),
+               18 + counters + 2 * 1.7 + 1);
   }
   SECTION("groups of two tensors") {
     // At 10, 14 and 18: 0.8 MB twice, H = 0.9.
-    check_each(ToyTraining().run(grouped<Sparsifier>(500'000, options)), 18 + 2 * 0.9 + 1);
+    check_each(ToyTraining().run(grouped<Sparsifier>(500'000, options)),
+               18 + counters + 2 * 0.9 + 1);
   }
   SECTION("kernels of 10 us") {
-    // Six copies into the buffer and 11 kernels that select, behind the all-gathers 1 that zeroes,
-    // 4 that add and 1 that divides.
+    // Six copies into the buffer and 26 kernels that select, behind the all-gathers 1 that zeroes,
+    // 4 * 4 that add and 1 that divides.
     ToyTraining toy;
     toy.gpu.kernel_overhead = Seconds{10e-6};
-    check_each(toy.run(grouped<Sparsifier>(everything, options)), 18.17 + 2 * 1.7 + 0.06 + 1);
+    check_each(toy.run(grouped<Sparsifier>(everything, options)),
+               18.32 + counters + 2 * 1.7 + 0.18 + 1);
   }
+}
+
+TEST_CASE("coding that is not measured widens the interval, measured coding does not",
+          "[compression][spread]") {
+  // An encoding and a decoding of each of four ranks, 2 and 1 ms; a division takes no time.
+  class Measured final : public EncodeCosts {
+   public:
+    explicit Measured(MeasuredTime::Ground ground) : ground_(ground) {}
+    [[nodiscard]] std::optional<MeasuredTime> encode(const std::string& /*compressor*/,
+                                                     CodecDevice /*device*/,
+                                                     std::int64_t /*elements*/) const override {
+      return MeasuredTime{Seconds{2e-3}, ground_};
+    }
+    [[nodiscard]] std::optional<MeasuredTime> decode(const std::string& /*compressor*/,
+                                                     CodecDevice /*device*/,
+                                                     std::int64_t /*elements*/) const override {
+      return MeasuredTime{Seconds{1e-3}, ground_};
+    }
+
+   private:
+    MeasuredTime::Ground ground_;
+  };
+  const auto result = [](MeasuredTime::Ground ground) {
+    const ToyTraining toy;
+    const auto signs = grouped<SignCompressor>(everything, SignOptions{});
+    const auto library = toy.library();
+    const StrategyFactory strategy = [&](JobView job) {
+      job.encode_costs = std::make_shared<Measured>(ground);
+      return signs(job);
+    };
+    return simulate(toy.job(strategy, library));
+  };
+  const auto measured = result(MeasuredTime::Ground::inside);
+  const auto extended = result(MeasuredTime::Ground::extended);
+  CHECK(measured.coding_estimate_s == 0);
+  CHECK(extended.coding_estimate_s == Approx(6e-3));
+  CHECK(extended.iteration_s.front() == Approx(measured.iteration_s.front()));
+  // 18 + 2 + H(0.75 MB) + 4 + 1 ms; what compute may be off joins by the root of squares.
+  const double share = 6 / (18 + 2 + 0.875 + 4 + 1);
+  CHECK(extended.spread_high == Approx(std::hypot(measured.spread_high, 1.5 * share)));
+  CHECK(extended.spread_low == Approx(std::hypot(measured.spread_low, 0.6 * share)));
 }
 
 TEST_CASE("toy timeline: gtopk", "[timeline][gtopk]") {
@@ -171,7 +217,7 @@ TEST_CASE("toy timeline: gtopk", "[timeline][gtopk]") {
   constexpr double merge = 2 * 5e-6 * 30'000;
   check_each(ToyTraining::networked(1, 4, BytesPerSecond{1e9})
                  .run(grouped<GlobalTopK>(everything, 0.01, true)),
-             18 + 4 * 0.12 + 2 * merge * std::log2(30'000) + 1);
+             18 + counters + 4 * 0.12 + 2 * merge * std::log2(30'000) + 1);
 }
 
 TEST_CASE("toy timeline: signsgd", "[timeline][signsgd]") {

@@ -88,6 +88,9 @@ TEST_CASE("top-k gathers k values and k indexes of 4 bytes from everyone", "[com
   CHECK(sizes_of(topk.recipe(whole_group(job))) == Sizes{{ranks * 31 * 4, ranks * 31 * 4}});
   CHECK(topk.payload(1000, 0)->size == Bytes{10 * 8});
   CHECK(kept_elements(10, 0.001) == 1);  // never none
+  // DGC's indexes are int64.
+  const Sparsifier dgc({.selection = Selection::dgc, .density = 0.01}, job, gpu);
+  CHECK(sizes_of(dgc.recipe(whole_group(job))) == Sizes{{ranks * 31 * 4, ranks * 31 * 8}});
 }
 
 TEST_CASE("DGC warms up from 25 % of the elements to its density", "[compression]") {
@@ -218,16 +221,16 @@ TEST_CASE("on a CPU values go where their indices say as fast for every sparsifi
           "[compression]") {
   class RandomKOnly final : public EncodeCosts {
    public:
-    [[nodiscard]] std::optional<Seconds> encode(const std::string& /*compressor*/,
-                                                CodecDevice /*device*/,
-                                                std::int64_t /*elements*/) const override {
+    [[nodiscard]] std::optional<MeasuredTime> encode(const std::string& /*compressor*/,
+                                                     CodecDevice /*device*/,
+                                                     std::int64_t /*elements*/) const override {
       return std::nullopt;
     }
-    [[nodiscard]] std::optional<Seconds> decode(const std::string& compressor,
-                                                CodecDevice /*device*/,
-                                                std::int64_t size) const override {
+    [[nodiscard]] std::optional<MeasuredTime> decode(const std::string& compressor,
+                                                     CodecDevice /*device*/,
+                                                     std::int64_t size) const override {
       if (compressor != "randomk") return std::nullopt;
-      return static_cast<double>(size) * Seconds{0.2e-9};
+      return MeasuredTime{static_cast<double>(size) * Seconds{0.2e-9}};
     }
   };
   auto job = matrix_job();

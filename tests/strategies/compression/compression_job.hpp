@@ -47,15 +47,15 @@ inline std::vector<std::vector<std::int64_t>> sizes_of(const Recipe& recipe) {
 /// Costs that say the same of everyone: an encoding takes 1 ns an element, a decoding 2 ns.
 class FlatCosts final : public EncodeCosts {
  public:
-  [[nodiscard]] std::optional<Seconds> encode(const std::string& /*compressor*/,
-                                              CodecDevice /*device*/,
-                                              std::int64_t elements) const override {
-    return static_cast<double>(elements) * Seconds{1e-9};
+  [[nodiscard]] std::optional<MeasuredTime> encode(const std::string& /*compressor*/,
+                                                   CodecDevice /*device*/,
+                                                   std::int64_t elements) const override {
+    return MeasuredTime{static_cast<double>(elements) * Seconds{1e-9}};
   }
-  [[nodiscard]] std::optional<Seconds> decode(const std::string& /*compressor*/,
-                                              CodecDevice /*device*/,
-                                              std::int64_t elements) const override {
-    return static_cast<double>(elements) * Seconds{2e-9};
+  [[nodiscard]] std::optional<MeasuredTime> decode(const std::string& /*compressor*/,
+                                                   CodecDevice /*device*/,
+                                                   std::int64_t elements) const override {
+    return MeasuredTime{static_cast<double>(elements) * Seconds{2e-9}};
   }
 };
 
