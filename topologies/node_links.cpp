@@ -4,6 +4,7 @@
 #include <array>
 #include <cassert>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 namespace gradwire {
@@ -62,9 +63,9 @@ const std::array<GpuWires, 33>& gpu_table() {
       {"v100", "nvlink2", 6, "pcie3", 70},
       {"titan-v", "", 0, "pcie3", 70},
       {"t4", "", 0, "pcie3", 75},
-      {"rtx2080ti", "nvlink2", 2, "pcie3", 75},
+      {"rtx2080ti", "nvlink2", 2, "pcie3", 75, false},
       {"titan-rtx", "nvlink2", 2, "pcie3", 75},
-      {"rtx3090", "nvlink3_sm86", 4, "pcie4", 86},
+      {"rtx3090", "nvlink3_sm86", 4, "pcie4", 86, false},
       {"a6000", "nvlink3_sm86", 4, "pcie4", 86},
       {"a100", "nvlink3", 12, "pcie4", 80},
       {"a800", "nvlink3", 8, "pcie4", 80},
@@ -74,7 +75,7 @@ const std::array<GpuWires, 33>& gpu_table() {
       {"l20", "", 0, "pcie4", 89},
       {"l40", "", 0, "pcie4", 89},
       {"l4", "", 0, "pcie4", 89},
-      {"rtx4090", "", 0, "pcie4", 89},
+      {"rtx4090", "", 0, "pcie4", 89, false},
       {"rtx6000-ada", "", 0, "pcie4", 89},
       {"h100-pcie", "nvlink4", 12, "pcie5", 90},
       {"h100-nvl", "nvlink4", 12, "pcie5", 90},
@@ -90,7 +91,65 @@ const std::array<GpuWires, 33>& gpu_table() {
   return table;
 }
 
+/// Of NVIDIA's own machines, by their data sheets and user guides; from such a compute capability
+/// on. Of generations without one: as those of the time.
+struct Generation {
+  int capability = 0;
+  MachineParts parts;
+};
+const std::array<Generation, 6>& generations() {
+  static const std::array<Generation, 6> all = {{
+      {0, {"ib_fdr", "broadwell", "Kepler's time: Azure NC24r has FDR and Haswell"}},
+      {60, {"ib_edr", "broadwell", "DGX-1: ConnectX-4 EDR, Xeon E5-2698 v4"}},
+      {70, {"ib_edr", "skylake", "DGX-2: ConnectX-5 EDR, Xeon Platinum 8168"}},
+      {80, {"ib_hdr", "amd", "DGX A100: ConnectX-6 HDR, EPYC 7742"}},
+      {89, {"ib_ndr", "sapphire_rapids", "DGX H100: ConnectX-7 NDR, Xeon Platinum 8480C"}},
+      {100, {"ib_ndr", "emerald_rapids", "DGX B200: ConnectX-7 NDR, Xeon Platinum 8570"}},
+  }};
+  return all;
+}
+
+/// A name without a form, and the two models that it may mean. Where a form comes with several
+/// memories, the first that was sold.
+struct Forms {
+  std::string name;
+  std::string module;
+  int lanes = 0;  ///< of the module
+  std::string card;
+};
+const std::array<Forms, 7>& forms() {
+  static const std::array<Forms, 7> all = {{
+      {"p100", "p100-sxm2-16gb", 4, "p100-pcie-16gb"},
+      {"v100", "v100-sxm2-16gb", 6, "v100-pcie-16gb"},
+      {"a100", "a100-sxm4-40gb", 12, "a100-pcie-40gb"},
+      {"a800", "a800-sxm4-80gb", 8, "a800-sxm4-80gb"},
+      {"h100", "h100-sxm5-80gb", 18, "h100-pcie-80gb"},
+      {"h200", "h200-sxm5-141gb", 18, "h200-sxm5-141gb"},
+      {"gh200", "gh200-96gb", 18, "gh200-96gb"},
+  }};
+  return all;
+}
+
 }  // namespace
+
+const MachineParts& parts_beside(const GpuWires& gpu) {
+  static const MachineParts grace{"ib_ndr", "arm", "GH200: ConnectX-7 NDR, Grace"};
+  static const MachineParts spark{"roce_200g", "arm", "DGX Spark: ConnectX-7 at 200 Gbit/s, Grace"};
+  if (gpu.model == "gh200") return grace;
+  if (gpu.model == "gb10") return spark;
+  const auto& all = generations();
+  const auto* later =
+      std::ranges::upper_bound(all, gpu.compute_capability, {}, &Generation::capability);
+  return std::prev(later)->parts;
+}
+
+std::string gpu_of_form(const std::string& name, const SeenNvlinks& seen) {
+  const auto& all = forms();
+  const auto* const found = std::ranges::find(all, name, &Forms::name);
+  if (found == all.end()) return name;
+  const bool is_pair_of_modules = seen.gpus == 2 && seen.lanes >= found->lanes;
+  return seen.peers > 1 || is_pair_of_modules ? found->module : found->card;
+}
 
 std::span<const WireKind> wire_kinds() {
   static const std::vector<WireKind> kinds = make_kinds();

@@ -51,7 +51,29 @@ struct GpuWires {
   int nvlinks = 0;             ///< lanes of one GPU
   std::string pcie;            ///< a WireKind
   int compute_capability = 0;  ///< times 10: 70, 86 (NVIDIA, CUDA GPU Compute Capability)
+  /// Whether its driver lets it reach other devices' memory over PCIe. Not on GeForce RTX: 2080 Ti
+  /// (NVIDIA/nccl-tests issue 117), 3090 (NVIDIA/nccl issue 1127), 4090 (issue 1309).
+  bool peers_over_pcie = true;
 };
+/// What machines with a generation of GPUs have beside them.
+struct MachineParts {
+  std::string port;    ///< a PortKind
+  std::string socket;  ///< a WireKind between sockets
+  std::string source;  ///< "DGX A100"
+};
+[[nodiscard]] const MachineParts& parts_beside(const GpuWires& gpu);
+
+/// What a matrix or a file of NCCL's tells of the NVLinks of a machine's GPUs.
+struct SeenNvlinks {
+  int gpus = 0;
+  int lanes = 0;  ///< of one GPU, the most of any
+  int peers = 0;  ///< ends that they lead to
+};
+/// The model that a name without a form ("a100", "h100") means: the SXM module where NVLinks of one
+/// GPU lead to several ends, or the machine has two GPUs joined by all the lanes of a module; else
+/// the PCIe card, which a bridge joins to one other. Other names come back as they are.
+[[nodiscard]] std::string gpu_of_form(const std::string& name, const SeenNvlinks& seen);
+
 /// The entry whose name begins `model` ("v100-sxm2-32gb"); nullptr when unknown.
 [[nodiscard]] const GpuWires* find_gpu_wires(std::string_view model);
 [[nodiscard]] std::vector<std::string> gpu_wires_names();

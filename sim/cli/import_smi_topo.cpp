@@ -80,12 +80,12 @@ void add_import_smi_topo(CLI::App& import, const Context& context) {
           "of NVLinks)")
       ->type_name("MODEL");
   topo->add_option("--nic", options->topo.nic,
-                   "Kind of each NIC's port (default: ib_edr, and then told)")
+                   "Kind of each NIC's port (default: by the GPU's generation, and then told)")
       ->type_name("KIND")
       ->check(one_of(port_kind_names()));
   topo->add_option(
           "--cpu", options->topo.cpu,
-          "CPU generation, which decides the socket link (default: skylake, and then told)")
+          "CPU generation, which decides the socket link (default: by the GPU's, and then told)")
       ->type_name("CPU");
   topo->footer(
       "What the matrix does not say is assumed, told here and written into the file.\n"

@@ -62,6 +62,11 @@ MachineGroup MachineGroup::read(YamlMap& map) {
     }
     group.node = std::make_shared<const NodeGraph>(std::move(*changed));
   }
+  if (map.find("peer_to_peer") != nullptr) {
+    NodeGraph changed = *group.node;
+    changed.peer_to_peer = read_peer_to_peer(map);
+    group.node = std::make_shared<const NodeGraph>(std::move(changed));
+  }
   return group;
 }
 

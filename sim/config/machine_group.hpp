@@ -16,8 +16,8 @@ struct MachineGroup {
   int gpus_per_node = 0;         ///< the first so many of each take part
   std::optional<PortSpec> port;  ///< of each NIC; nothing before read_ports
 
-  /// Reads `node`, `nodes`, `gpus_per_node` and `socket_bandwidth`, which the links between the
-  /// node's sockets get in place of their own.
+  /// Reads `node`, `nodes`, `gpus_per_node`, `socket_bandwidth`, which the links between the node's
+  /// sockets get in place of their own, and `peer_to_peer` in place of the node's.
   [[nodiscard]] static MachineGroup read(YamlMap& map);
 
   /// Reads `gpu`, a model that stands in the node in place of its own; nothing when absent.

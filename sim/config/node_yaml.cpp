@@ -37,15 +37,11 @@ constexpr std::array<std::pair<std::string_view, LinkKind>, 3> link_lists = {{
 }};
 
 /// In the order of PeerToPeer.
-const std::vector<std::string>& peer_to_peer_names() {
-  static const std::vector<std::string> names = {"switch", "bridge", "socket"};
-  return names;
-}
+constexpr std::array<std::string_view, 4> peer_to_peer_names = {"none", "switch", "bridge",
+                                                                "socket"};
 
-PeerToPeer read_peer_to_peer(YamlMap& map) {
-  const auto& names = peer_to_peer_names();
-  const std::string name = map.choice_or("peer_to_peer", names.back(), names);
-  return static_cast<PeerToPeer>(std::ranges::find(names, name) - names.begin());
+std::string_view peer_to_peer_name(PeerToPeer how_far) {
+  return peer_to_peer_names.at(static_cast<std::size_t>(how_far));
 }
 
 /// Where each device's name is written.
@@ -180,13 +176,19 @@ std::string link_text(const std::string& a, const std::string& b, const Link& li
 
 }  // namespace
 
+PeerToPeer read_peer_to_peer(YamlMap& map) {
+  const std::vector<std::string> names(peer_to_peer_names.begin(), peer_to_peer_names.end());
+  const std::string name = map.require_choice("peer_to_peer", names);
+  return static_cast<PeerToPeer>(std::ranges::find(names, name) - names.begin());
+}
+
 NodeGraph read_node(const YamlValue& document) {
   YamlMap map(document);
   map.require_schema(std::string(node_schema));
   NodeGraph node;
   node.name = map.require<std::string>("name");
   node.source = map.require<std::string>("source");
-  node.peer_to_peer = read_peer_to_peer(map);
+  if (map.has("peer_to_peer")) node.peer_to_peer = read_peer_to_peer(map);
   Places places;
   for (const auto& [list, kind] : device_lists) {
     for (YamlMap& item : map.maps(std::string(list))) read_device(item, kind, node, places);
@@ -204,8 +206,7 @@ std::string write_node(const NodeGraph& node, std::span<const std::string> assum
   std::string text = fmt::format("schema: {}\nname: {}\nsource: {}\n", node_schema,
                                  name_text(node.name), yaml_quoted(node.source));
   if (node.peer_to_peer != PeerToPeer::socket) {
-    text += fmt::format("peer_to_peer: {}\n",
-                        peer_to_peer_names().at(static_cast<std::size_t>(node.peer_to_peer)));
+    text += fmt::format("peer_to_peer: {}\n", peer_to_peer_name(node.peer_to_peer));
   }
   for (const std::string& assumption : assumptions) text += fmt::format("# {}\n", assumption);
   const DeviceGraph& graph = node.graph();

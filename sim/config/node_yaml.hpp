@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 
+#include "sim/config/yaml_map.hpp"
 #include "sim/config/yaml_value.hpp"
 #include "sim/core/node_graph.hpp"
 
@@ -10,11 +11,15 @@ namespace gradwire::config {
 
 /// Reads a node type, `schema: gradwire.node_topology/1`: lists of devices (numa, host_bridges,
 /// pcie_switches, nvswitches, gpus, nics) and of links between them (pcie, cpu_links, nvlinks),
-/// each link with its payload bandwidth and latency in both directions; `peer_to_peer: switch |
-/// bridge | socket` (the default) is how far apart devices on PCIe reach each other's memory.
+/// each link with its payload bandwidth and latency in both directions; `peer_to_peer: none |
+/// switch | bridge | socket` (the default) is how far apart devices on PCIe reach each other's
+/// memory.
 /// @throws ConfigError at the place in the file; also for an NVLink lane or a PCIe slot faster than
 /// the fastest generation (node_links), and for a GPU or a NIC that a GPU has no way to.
 [[nodiscard]] NodeGraph read_node(const YamlValue& document);
+
+/// Reads `peer_to_peer`. REQUIRES: the mapping has it.
+[[nodiscard]] PeerToPeer read_peer_to_peer(YamlMap& map);
 
 /// The YAML text that read_node turns back into the same graph. @param assumptions  become
 /// comments. REQUIRES: no two links of a different kind were connected out of the order pcie, smp,

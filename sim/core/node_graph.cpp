@@ -125,7 +125,9 @@ std::vector<int> NodeGraph::route(DeviceId from, DeviceId to) const {
   };
   if (ends(from) && ends(to) && !reaches_directly(numbers)) {
     std::vector<int> staged = way_through_host(from, to);
-    if (!staged.empty()) return staged;
+    const bool are_gpus =
+        graph_[from].kind == DeviceKind::gpu && graph_[to].kind == DeviceKind::gpu;
+    if (!staged.empty()) return are_gpus ? with_lines_fetched(staged) : staged;
   }
   if (!numbers.empty()) return numbers;
   throw SimulationError(
@@ -153,16 +155,27 @@ std::optional<DeviceId> NodeGraph::host_memory_of(DeviceId device) const {
   return std::nullopt;
 }
 
+bool NodeGraph::lets_peers_pass(DeviceKind passed) const {
+  switch (peer_to_peer) {
+    case PeerToPeer::none:
+      return false;
+    case PeerToPeer::pcie_switch:
+      return passed != DeviceKind::host_bridge && passed != DeviceKind::numa;
+    case PeerToPeer::host_bridge:
+      return passed != DeviceKind::numa;
+    default:
+      return true;
+  }
+}
+
 bool NodeGraph::reaches_directly(const std::vector<int>& way) const {
   if (peer_to_peer == PeerToPeer::socket) return true;
   // Numbers of transits come after those of links, and say nothing that the links do not.
   const auto [first, last] = boost::edges(graph_);
   return std::none_of(first, last, [&](const auto& edge) {
     const int number = boost::get(boost::edge_index, graph_, edge);
-    if (std::find(way.begin(), way.end(), number) == way.end()) return false;
-    const DeviceKind passed = graph_[boost::target(edge, graph_)].kind;
-    return passed == DeviceKind::numa ||
-           (passed == DeviceKind::host_bridge && peer_to_peer == PeerToPeer::pcie_switch);
+    return std::find(way.begin(), way.end(), number) != way.end() &&
+           !lets_peers_pass(graph_[boost::target(edge, graph_)].kind);
   });
 }
 
@@ -181,6 +194,18 @@ std::vector<int> NodeGraph::way_through_host(DeviceId from, DeviceId to) const {
   // A host bridge stands for the memory behind it: once to it, once from it.
   if (graph_[*memory].transit) path.insert(path.end(), 2, transit_resource(*memory));
   path.insert(path.end(), onward.begin(), onward.end());
+  return path;
+}
+
+std::vector<int> NodeGraph::with_lines_fetched(const std::vector<int>& way) const {
+  std::vector<int> path;
+  for (const int number : way) {
+    path.push_back(number);
+    const bool is_socket = resources_[static_cast<std::size_t>(number)].kind == LinkKind::smp &&
+                           number < static_cast<int>(boost::num_edges(graph_));
+    // connect() numbers the two directions after each other.
+    if (is_socket) path.push_back(number % 2 == 0 ? number + 1 : number - 1);
+  }
   return path;
 }
 

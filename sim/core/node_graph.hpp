@@ -18,6 +18,7 @@ enum class DeviceKind : std::uint8_t { gpu, numa, host_bridge, pcie_switch, nvsw
 /// How far apart two devices on PCIe may be to reach each other's memory. NCCL's default is
 /// pcie_switch (v2.28.9, src/graph/paths.cc: PATH_PXB in ncclTopoCheckP2p and ncclTopoCheckGdr).
 enum class PeerToPeer : std::uint8_t {
+  none,         ///< not at all: NVLink alone joins GPUs, and no NIC reaches their memory
   pcie_switch,  ///< only switches between them
   host_bridge,  ///< also one host bridge
   socket,       ///< also NUMA nodes and what joins processors
@@ -89,7 +90,11 @@ class NodeGraph {
   /// the widest bottleneck, then the lowest ids. A direct NVLink (or an NVSwitch) is preferred to
   /// NVLink through one other GPU, the one that gives most, and that to PCIe (NCCL v2.28.9,
   /// src/graph/paths.cc, ncclTopoSetPaths: one hop through a GPU, of NVLink only). Otherwise GPUs
-  /// and NICs are never passed through. Beyond what peer_to_peer allows it is route_through_host.
+  /// and NICs are never passed through. Beyond what peer_to_peer allows it is route_through_host,
+  /// between GPUs with the way back over each link between sockets: a kernel's store into another
+  /// socket's memory fetches the line before it is written there. So rings of ddlb's rows of
+  /// BSP-A2A that calibrate (results/reference/ddlb.yaml: four RTX 2080 Ti of two sockets)
+  /// reach 4.9 GB/s, of Skylake's 10.
   /// @return empty when `from == to`.
   /// @throws SimulationError when there is no way; the message names both devices.
   [[nodiscard]] std::vector<int> route(DeviceId from, DeviceId to) const;
@@ -109,6 +114,10 @@ class NodeGraph {
   /// What copies of a GPU to its host memory carry: the narrowest link on the way; of a GPU in a
   /// machine without host memory, what its widest link that is not NVLink carries.
   [[nodiscard]] BytesPerSecond host_copy_bandwidth(DeviceId gpu) const;
+
+  /// Whether two devices whose way over PCIe leads to a device of this kind still reach each
+  /// other's memory.
+  [[nodiscard]] bool lets_peers_pass(DeviceKind passed) const;
 
   /// GPUs and NICs that no path leads to from here, in order of their ids.
   [[nodiscard]] std::vector<DeviceId> unreached(DeviceId from) const;
@@ -137,6 +146,8 @@ class NodeGraph {
   [[nodiscard]] std::vector<int> way_through_gpu(DeviceId from, DeviceId to) const;
   /// By way of host memory; empty when there is none, or no way to it.
   [[nodiscard]] std::vector<int> way_through_host(DeviceId from, DeviceId to) const;
+  /// The same with the way back over each link between sockets beside the way there.
+  [[nodiscard]] std::vector<int> with_lines_fetched(const std::vector<int>& way) const;
   /// Does peer_to_peer allow this way between a GPU and a GPU or NIC?
   [[nodiscard]] bool reaches_directly(const std::vector<int>& way) const;
   /// Nearest NUMA node, else host bridge, by PCIe.

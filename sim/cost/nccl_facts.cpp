@@ -5,13 +5,14 @@
 #include <vector>
 
 #include "sim/core/cluster.hpp"
+#include "sim/cost/nccl_staging.hpp"
 
 namespace gradwire {
 namespace {
 
 /// What is asked of a type of machine, found once for each.
 struct NodeFacts {
-  std::vector<bool> at_host_bridge;  ///< [resource]
+  std::vector<HostPlace> places;  ///< [resource]
   bool amd = false;
   int capability_min = 0;
   int capability_max = 0;
@@ -21,12 +22,7 @@ struct NodeFacts {
 NodeFacts examine(const NodeGraph& node, const NcclGpus& gpus) {
   const DeviceGraph& graph = node.graph();
   NodeFacts facts;
-  facts.at_host_bridge.resize(node.resources().size());
-  for (const auto& edge : boost::make_iterator_range(boost::edges(graph))) {
-    const auto is_bridge = [&](DeviceId id) { return graph[id].kind == DeviceKind::host_bridge; };
-    facts.at_host_bridge[static_cast<std::size_t>(boost::get(boost::edge_index, graph, edge))] =
-        is_bridge(boost::source(edge, graph)) || is_bridge(boost::target(edge, graph));
-  }
+  facts.places = host_places(node);
   for (const DeviceId id : boost::make_iterator_range(boost::vertices(graph))) {
     if (graph[id].kind == DeviceKind::numa && graph[id].model.starts_with("amd")) facts.amd = true;
   }
@@ -124,12 +120,20 @@ NcclFacts examine(const Cluster& cluster, const Pattern& pattern, const NcclGpus
     return Seconds{load[id] / (share * cluster.links()[id].capacity)};
   };
   std::map<const NodeGraph*, NodeFacts> known;
-  std::size_t id = 0;
-  bool is_first = true;
+  std::vector<HostPlace> places;
   for (int index = 0; index < cluster.node_count(); ++index) {
     const NodeGraph& node = cluster.node(index);
     const auto [entry, is_new] = known.try_emplace(&node);
     if (is_new) entry->second = examine(node, gpus);
+    places.insert(places.end(), entry->second.places.begin(), entry->second.places.end());
+  }
+  const StagedFlows staged = staged_flows(cluster, pattern, places, host_bridge_share);
+  facts.staged_per_byte = staged.network_per_byte;
+  std::size_t id = 0;
+  bool is_first = true;
+  for (int index = 0; index < cluster.node_count(); ++index) {
+    const NodeGraph& node = cluster.node(index);
+    const NodeFacts& own = known.at(&node);
     bool takes_part = false;
     for (std::size_t resource = 0; resource < node.resources().size(); ++resource, ++id) {
       if (load[id] == 0) continue;
@@ -139,16 +143,19 @@ NcclFacts examine(const Cluster& cluster, const Pattern& pattern, const NcclGpus
         facts.nvlink_per_byte = std::max(facts.nvlink_per_byte, per_byte(id, 1));
         continue;
       }
-      const bool is_bridge = entry->second.at_host_bridge[resource];
+      const bool is_bridge = places[id].at_bridge;
       facts.crosses_host_bridge = facts.crosses_host_bridge || is_bridge;
-      facts.pcie_per_byte =
-          std::max(facts.pcie_per_byte, per_byte(id, is_bridge ? host_bridge_share : 1));
-      const bool is_planned_less = is_bridge && !entry->second.amd;
+      const double peers = (load[id] - staged.load[id]) / (is_bridge ? host_bridge_share : 1);
+      facts.pcie_per_byte = std::max(
+          facts.pcie_per_byte, Seconds{(peers + staged.priced[id]) / cluster.links()[id].capacity});
+      const bool is_planned_less = is_bridge && !own.amd;
       facts.planned_per_byte = std::max(
-          facts.planned_per_byte, per_byte(id, is_planned_less ? planned_bridge_share_intel : 1));
+          facts.planned_per_byte, Seconds{(load[id] - staged.fetched[id]) /
+                                          ((is_planned_less ? planned_bridge_share_intel : 1) *
+                                           cluster.links()[id].capacity)});
     }
     if (!takes_part) continue;
-    join(facts, entry->second, is_first);
+    join(facts, own, is_first);
     is_first = false;
   }
   if (facts.network_latency.count() > 0) {

@@ -22,8 +22,11 @@ using NcclGpus = std::map<std::string, NcclGpu, std::less<>>;
 
 /// What pricing must know of a pattern over a cluster: found once for each pattern.
 struct NcclFacts {
-  Seconds nvlink_per_byte;   ///< of the collective's size, on the busiest NVLink
-  Seconds pcie_per_byte;     ///< same, on the busiest other link inside a machine
+  Seconds nvlink_per_byte;  ///< of the collective's size, on the busiest NVLink
+  Seconds pcie_per_byte;    ///< same, on the busiest other link inside a machine
+  /// That a byte of a message to another machine takes between GPUs and the host memories of both
+  /// ends; 0 where ports reach GPU memory.
+  Seconds staged_per_byte;
   Seconds other_per_byte;    ///< same, on the busiest link that is not NVLink
   Seconds planned_per_byte;  ///< same, as NCCL plans (planned_bridge_share_intel)
   /// Same, on a flow's TCP connections, where they carry less than the port. NCCL plans without it:
@@ -48,10 +51,10 @@ struct NcclFacts {
   BytesPerSecond memory_bandwidth;  ///< the least, 0 when unknown
 };
 
-/// GPU traffic that passes a host bridge gets so much of its PCIe links: peer-to-peer transfers
-/// through a root complex are split into smaller packets than through a PCIe switch. Fitted to
-/// alcf-polaris-nccl2.18-n2 (its rows from 8 MiB on: 36.0 GB/s through two NICs behind PCIe 4 x16
-/// links of 24 GB/s).
+/// Traffic between peers that passes a host bridge gets so much of its PCIe links: peer-to-peer
+/// transfers through a root complex are split into smaller packets than through a PCIe switch.
+/// Fitted to alcf-polaris-nccl2.18-n2 (its rows from 8 MiB on: 36.0 GB/s through two NICs behind
+/// PCIe 4 x16 links of 24 GB/s).
 constexpr double host_bridge_share = 0.75;
 /// The same, as NCCL plans: Intel's alone (src/graph/topo.h, INTEL_P2P_OVERHEAD).
 constexpr double planned_bridge_share_intel = 1 / 1.2;

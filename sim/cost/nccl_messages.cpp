@@ -63,6 +63,12 @@ Sent of_tree(const NcclSystem& system, const NcclQuestion& question, int channel
   return {std::ceil(part / chunk), 1, flags * chunk, system.machines > 2 ? 2.0 : 1.0};
 }
 
+Sent of(const NcclSystem& system, const NcclQuestion& question, int channels) {
+  if (question.algorithm == NcclAlgorithm::ring) return of_ring(system, question, channels);
+  if (question.algorithm == NcclAlgorithm::tree) return of_tree(system, question, channels);
+  return {};
+}
+
 }  // namespace
 
 int nccl_channels_at_work(const NcclSystem& system, const NcclQuestion& question) {
@@ -81,14 +87,21 @@ double nccl_late_messages(const NcclSystem& system, const NcclQuestion& question
                           const NcclFacts& facts) {
   if (facts.late_message.count() == 0 || question.bytes == 0) return 0;
   const int channels = nccl_channels_at_work(system, question);
-  Sent messages;
-  if (question.algorithm == NcclAlgorithm::ring) messages = of_ring(system, question, channels);
-  if (question.algorithm == NcclAlgorithm::tree) messages = of_tree(system, question, channels);
+  const Sent messages = of(system, question, channels);
   const bool is_late =
       messages.count * messages.slots > slots_of_connection && messages.bytes > prompt_message;
   if (!is_late) return 0;
   const double on_a_port = std::max(1.0, channels / facts.ports) * messages.receives;
   return on_a_port * messages.count * facts.late_message.count() * us_per_second;
+}
+
+double nccl_staging_latency(const NcclSystem& system, const NcclQuestion& question,
+                            const NcclFacts& facts) {
+  if (question.protocol != NcclProtocol::simple || question.bytes == 0) return 0;
+  const int channels = nccl_channels_at_work(system, question);
+  const double on_a_port = std::max(1.0, channels / facts.ports);
+  return on_a_port * of(system, question, channels).bytes * facts.staged_per_byte.count() *
+         us_per_second;
 }
 
 }  // namespace gradwire

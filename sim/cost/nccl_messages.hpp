@@ -21,4 +21,12 @@ namespace gradwire {
 [[nodiscard]] double nccl_late_messages(const NcclSystem& system, const NcclQuestion& question,
                                         const NcclFacts& facts);
 
+/// us that a Simple hop between machines takes longer where its ports do not reach GPU memory: a
+/// slice of a ring, or a chunk of a tree, of every channel of the port is stored into host memory
+/// before the NIC reads it, and loaded from there after the other NIC wrote it. LL's buffers are in
+/// host memory whatever the ports can (NCCL, src/transport/net.cc). Of other algorithms, and of
+/// broadcasts and reductions: 0 (not modelled).
+[[nodiscard]] double nccl_staging_latency(const NcclSystem& system, const NcclQuestion& question,
+                                          const NcclFacts& facts);
+
 }  // namespace gradwire

@@ -234,6 +234,31 @@ TEST_CASE("devices too far apart for peer-to-peer meet in host memory", "[node_g
   CHECK(two.node.route(two.gpu[0], two.gpu[1]).size() == 2);  // on one switch
 }
 
+TEST_CASE("without peer access GPUs below one switch meet in host memory", "[node_graph]") {
+  TwoSwitches two;
+  two.node.connect(two.node.add({.kind = DeviceKind::numa}), two.bridge, pcie());
+  two.node.peer_to_peer = PeerToPeer::none;
+  CHECK(names(two.node, two.node.route(two.gpu[0], two.gpu[1])) ==
+        std::vector<std::string>{"gpu0->switch0", "switch0->bridge0", "bridge0->numa0",
+                                 "numa0->bridge0", "bridge0->switch0", "switch0->gpu1"});
+}
+
+TEST_CASE("a store into another socket's memory fetches its line first", "[node_graph]") {
+  NodeGraph node;
+  const DeviceId near = node.add({.kind = DeviceKind::numa});
+  const DeviceId far = node.add({.kind = DeviceKind::numa});
+  const DeviceId a = node.add({.kind = DeviceKind::gpu});
+  const DeviceId b = node.add({.kind = DeviceKind::gpu});
+  node.connect(near, far, {.kind = LinkKind::smp, .bandwidth = 10_GBps, .latency = 1_us});
+  node.connect(a, near, pcie());
+  node.connect(b, far, pcie());
+  CHECK(names(node, node.route(a, b)) ==
+        std::vector<std::string>{"gpu0->numa0", "numa0->numa1", "numa1->gpu1"});
+  node.peer_to_peer = PeerToPeer::none;
+  CHECK(names(node, node.route(a, b)) ==
+        std::vector<std::string>{"gpu0->numa0", "numa0->numa1", "numa1->numa0", "numa1->gpu1"});
+}
+
 TEST_CASE("data are staged in the memory next to the GPU, not to the NIC", "[node_graph]") {
   NodeGraph node;
   const DeviceId near = node.add({.kind = DeviceKind::numa});

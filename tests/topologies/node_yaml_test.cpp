@@ -58,8 +58,8 @@ TEST_CASE("a node says how far apart its devices reach each other's memory", "[n
   CHECK(read(text).peer_to_peer == PeerToPeer::pcie_switch);
   CHECK(config::write_node(read(text)) == text);
   check_refused(with("host_bridges:", "peer_to_peer: sockets\nhost_bridges:"),
-                "n.yaml:4:15: 'peer_to_peer' is 'sockets'; expected one of switch, bridge, socket; "
-                "did you mean 'socket'?");
+                "n.yaml:4:15: 'peer_to_peer' is 'sockets'; expected one of none, switch, bridge, "
+                "socket; did you mean 'socket'?");
 }
 
 TEST_CASE("an imported node comes back from its YAML with the same resources", "[node_yaml]") {

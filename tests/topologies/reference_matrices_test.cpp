@@ -112,6 +112,17 @@ TEST_CASE("22 published matrices are imported as counted by hand", "[smi][refere
   }
 }
 
+TEST_CASE("a published matrix of H100 gets H100's ports and sockets", "[smi][reference]") {
+  if (absent()) return;
+  const std::string file = "dgx_h100_truncated.txt";
+  const NodeGraph node = import_smi_topo(test::read_text(test::reference_matrices() / file), file,
+                                         {.name = "x", .gpu = "h100"})
+                             .node;
+  CHECK(node.device(node.gpus()[0]).model == "h100-sxm5-80gb");
+  CHECK(node.device(node.nics()[0]).model == "ib_ndr");  // DGX H100: ConnectX-7
+  CHECK(node.device(node.find("numa0").value()).model == "sapphire_rapids");
+}
+
 TEST_CASE("doubled tabs do not hide the affinities of a published matrix", "[smi][reference]") {
   if (absent()) return;
   const std::string file = "v100_dlperf_messy_tabs.txt";

@@ -133,11 +133,86 @@ TEST_CASE("paths that contradict each other are refused", "[smi]") {
           "m.txt: GPU1 and GPU2 are further apart than their paths to other devices allow"));
 }
 
+TEST_CASE("where CPU affinities contradict the matrix, the matrix is trusted and told", "[smi]") {
+  const auto made =
+      import_smi_topo(test::read_text(test::fixture("pytorch_ddp_v100.txt")), "m.txt", options());
+  const NodeGraph& node = made.node;
+  CHECK(made.assumptions ==
+        std::vector<std::string>{
+            "the column CPU Affinity is the same for GPUs that the matrix has on several sockets: "
+            "the matrix is trusted"});
+  CHECK(count(node, DeviceKind::numa) == 2);
+  CHECK(count(node, DeviceKind::pcie_switch) == 4);
+  // GPU0 and mlx5_0 are PIX, GPU0 and mlx5_2 SYS; two lanes from GPU0 to GPU3, one to GPU1.
+  CHECK(way(node, "gpu0", "mlx5_0").size() == 2);
+  CHECK(way(node, "gpu0", "mlx5_2").size() == 7);
+  CHECK(node.nvlink_lanes(node.gpus()[0], node.gpus()[3]) == 2);
+  CHECK(node.nvlink_lanes(node.gpus()[0], node.gpus()[1]) == 1);
+}
+
+TEST_CASE("affinities count where they contradict nothing", "[smi]") {
+  const NodeGraph one = import_smi_topo(
+                            "\tGPU0\tGPU1\tGPU2\tCPU Affinity\nGPU0\t X \tNV2\tSYS\t0-7\n"
+                            "GPU1\tNV2\t X \tNV2\t0-7\nGPU2\tSYS\tNV2\t X \t0-7\n",
+                            "m.txt", options())
+                            .node;
+  // GPU1 can be beside one of the others only: the first in the matrix.
+  CHECK(count(one, DeviceKind::numa) == 2);
+}
+
+TEST_CASE("a model without a form is the module or the card that its NVLinks tell", "[smi]") {
+  const auto model = [](const std::string& text, const std::string& gpu) {
+    const NodeGraph node = import_smi_topo(text, "m.txt", options(gpu)).node;
+    return node.device(node.gpus()[0]).model;
+  };
+  const std::string mesh = test::cube_mesh();
+  const std::string bridged = test::read_text(test::fixture("h100_nvl_bridge.txt"));
+  const std::string switched =
+      "\tGPU0\tGPU1\tGPU2\nGPU0\t X \tNV18\tNV18\n"
+      "GPU1\tNV18\t X \tNV18\nGPU2\tNV18\tNV18\t X \n";
+  CHECK(model(mesh, "v100") == "v100-sxm2-16gb");
+  CHECK(model(bridged, "h100") == "h100-pcie-80gb");
+  CHECK(model(bridged, "a100") == "a100-pcie-40gb");
+  CHECK(model(bridged, "h100-nvl-94gb") == "h100-nvl-94gb");  // as the user says
+  CHECK(model(switched, "h100") == "h100-sxm5-80gb");
+  CHECK(model("\tGPU0\tGPU1\nGPU0\t X \tPHB\nGPU1\tPHB\t X \n", "v100") == "v100-pcie-16gb");
+}
+
+TEST_CASE("GPUs that reach nobody over PCIe make a node without peer access", "[smi]") {
+  const std::string text = "\tGPU0\tGPU1\nGPU0\t X \tPIX\nGPU1\tPIX\t X \n";
+  const auto made = import_smi_topo(text, "m.txt", options("rtx2080ti"));
+  CHECK(made.node.peer_to_peer == PeerToPeer::none);
+  CHECK(made.assumptions == std::vector<std::string>{"rtx2080ti reaches no other device's memory "
+                                                     "over PCIe: peer_to_peer is none"});
+  CHECK(import_smi_topo(text, "m.txt", options("l40")).node.peer_to_peer == PeerToPeer::socket);
+}
+
+TEST_CASE("ports and socket links that nobody named are those of the GPUs' generation", "[smi]") {
+  const std::string text =
+      "\tGPU0\tGPU1\tmlx5_0\nGPU0\t X \tSYS\tPIX\nGPU1\tSYS\t X \tSYS\n"
+      "mlx5_0\tPIX\tSYS\t X \n";
+  const auto told = [&](const std::string& gpu) {
+    const NodeGraph node = import_smi_topo(text, "m.txt", {.name = "box", .gpu = gpu}).node;
+    return node.device(node.nics()[0]).model + " " + node.device(node.find("numa0").value()).model;
+  };
+  // NVIDIA's data sheets: DGX-1 (EDR), DGX-2 (EDR), DGX A100 (HDR), DGX H100 and B200 (NDR).
+  CHECK(told("k80") == "ib_fdr broadwell");
+  CHECK(told("p100-pcie-16gb") == "ib_edr broadwell");
+  CHECK(told("v100-pcie-32gb") == "ib_edr skylake");
+  CHECK(told("a100-pcie-80gb") == "ib_hdr amd");
+  CHECK(told("h100-pcie-80gb") == "ib_ndr sapphire_rapids");
+  CHECK(told("gh200-96gb") == "ib_ndr arm");
+  CHECK(told("b200") == "ib_ndr emerald_rapids");
+}
+
 TEST_CASE("ports and socket links that nobody named are assumed aloud", "[smi]") {
-  const auto told = import_smi_topo(test::cube_mesh(), "m.txt", {.name = "box", .gpu = "v100"});
+  const auto told =
+      import_smi_topo(test::cube_mesh(), "m.txt", {.name = "box", .gpu = "v100-sxm2-32gb"});
   CHECK(told.assumptions ==
-        std::vector<std::string>{"the NICs' ports are of kind ib_edr",
-                                 "the link between sockets is that of skylake"});
+        std::vector<std::string>{
+            "the NICs' ports are of kind ib_edr (DGX-2: ConnectX-5 EDR, Xeon Platinum 8168)",
+            "the link between sockets is that of skylake (DGX-2: ConnectX-5 EDR, Xeon Platinum "
+            "8168)"});
   CHECK(import_smi_topo(test::cube_mesh(), "m.txt", options()).assumptions.empty());
 }
 

@@ -96,8 +96,19 @@ class DeviceFinder {
   }
 
   void choose_models() {
+    SeenNvlinks seen{.gpus = static_cast<int>(gpus_.size())};
     for (const NcclPlace& gpu : gpus_) {
-      std::string model = options_.gpu;
+      if (!gpu.pci->gpu) continue;
+      int lanes = 0;
+      for (const NcclNvlink& link : gpu.pci->gpu->nvlinks) lanes += link.count;
+      seen.lanes = std::max(seen.lanes, lanes);
+      seen.peers = std::max(seen.peers, static_cast<int>(gpu.pci->gpu->nvlinks.size()));
+    }
+    for (const NcclPlace& gpu : gpus_) {
+      std::string model = gpu_of_form(options_.gpu, seen);
+      if (model != options_.gpu) {
+        told_.add(options_.gpu, "is taken as " + model + ", by its NVLinks");
+      }
       if (model.empty()) model = gpu_of_pci_device(gpu.pci->device);
       if (model.empty()) {
         throw ConfigError(

@@ -156,7 +156,8 @@ class NcclImporter {
     const std::string who = written.empty() ? place.pci->bus : written;
     if (options_.nic.empty() && !kind.doubt.empty()) told_.add(who, kind.doubt);
     if (place.net != nullptr && !place.net->gdr) {
-      told_.add(who, "no GPUDirect RDMA: its bytes cross the host's memory, which is not modelled");
+      told_.add(who,
+                "no GPUDirect RDMA: its bytes cross the host's memory (fabric.gpudirect: false)");
     }
     const std::string name =
         written.empty() ? fmt::format("nic{}", result_.node.nics().size()) : written;

@@ -41,6 +41,7 @@ class Importer {
  public:
   Importer(SmiMatrix matrix, std::string file, const SmiTopoOptions& options)
       : matrix_(std::move(matrix)), file_(std::move(file)), options_(options) {
+    name_gpus();
     wires_ = require_gpu(options_.gpu, file_);
     if (!options_.nic.empty()) static_cast<void>(require_port(options_.nic, file_));
     if (!options_.cpu.empty()) static_cast<void>(require_socket_link(options_.cpu, file_));
@@ -62,6 +63,11 @@ class Importer {
     }
     check_lanes(result_.node, lanes, file_);
     add_nvlinks(result_.node, lanes, nvswitch_);
+    if (!wires_.peers_over_pcie) {
+      result_.node.peer_to_peer = PeerToPeer::none;
+      result_.assumptions.push_back(
+          options_.gpu + " reaches no other device's memory over PCIe: peer_to_peer is none");
+    }
     return std::move(result_);
   }
 
@@ -75,6 +81,26 @@ class Importer {
     return device < static_cast<std::size_t>(matrix_.gpus);
   }
 
+  /// The model that a name without a form means.
+  void name_gpus() {
+    SeenNvlinks seen{.gpus = matrix_.gpus};
+    for (std::size_t a = 0; a < static_cast<std::size_t>(matrix_.gpus); ++a) {
+      int own = 0;
+      int joined = 0;
+      for (std::size_t b = 0; b < static_cast<std::size_t>(matrix_.gpus); ++b) {
+        own += matrix_.cells[a][b].nvlinks;
+        joined += matrix_.cells[a][b].nvlinks > 0 ? 1 : 0;
+      }
+      seen.lanes = std::max(seen.lanes, own);
+      seen.peers = std::max(seen.peers, joined);
+    }
+    const std::string model = gpu_of_form(options_.gpu, seen);
+    if (model == options_.gpu) return;
+    result_.assumptions.push_back(
+        fmt::format("{} is taken as {}, by its NVLinks", options_.gpu, model));
+    options_.gpu = model;
+  }
+
   void note_missing_rows() {
     std::vector<std::string> names;
     for (const SmiDevice& device : matrix_.devices) {
@@ -86,26 +112,62 @@ class Importer {
   }
 
   void assume_kinds(std::size_t sockets) {
+    const MachineParts& parts = parts_beside(wires_);
     const auto assume = [&](std::string& option, const std::string& kind, const std::string& what) {
       if (!option.empty()) return;
       option = kind;
-      result_.assumptions.push_back(what + " " + kind);
+      result_.assumptions.push_back(fmt::format("{} {} ({})", what, kind, parts.source));
     };
     if (size() > static_cast<std::size_t>(matrix_.gpus)) {
-      assume(options_.nic, "ib_edr", "the NICs' ports are of kind");
+      assume(options_.nic, parts.port, "the NICs' ports are of kind");
     }
-    if (sockets > 1) assume(options_.cpu, "skylake", "the link between sockets is that of");
+    if (sockets > 1) assume(options_.cpu, parts.socket, "the link between sockets is that of");
+  }
+
+  using Sets = boost::disjoint_sets_with_storage<>;
+
+  /// Whether the matrix tells a path longer than `level` between devices of two sets.
+  [[nodiscard]] bool are_apart(Sets& sets, std::size_t a, std::size_t b, PathClass level) const {
+    for (std::size_t x = 0; x < size(); ++x) {
+      for (std::size_t y = 0; y < size(); ++y) {
+        const PathClass path = matrix_.cells[x][y].path;
+        if (path <= level || path == PathClass::unknown) continue;
+        if (sets.find_set(x) == sets.find_set(a) && sets.find_set(y) == sets.find_set(b)) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  /// Joins what has the same CPU affinity, but for what the matrix tells to be further apart.
+  void join_by_affinity(Sets& sets, PathClass level) {
+    bool contradicts = false;
+    for (std::size_t a = 0; a < size(); ++a) {
+      for (std::size_t b = 0; b < a; ++b) {
+        if (!same_affinity(a, b) || sets.find_set(a) == sets.find_set(b)) continue;
+        if (are_apart(sets, a, b, level)) {
+          contradicts = true;
+        } else {
+          sets.union_set(a, b);
+        }
+      }
+    }
+    if (!contradicts) return;
+    result_.assumptions.emplace_back(
+        "the column CPU Affinity is the same for GPUs that the matrix has on several sockets: "
+        "the matrix is trusted");
   }
 
   /// Devices whose path is at most `level` apart are in one group, and so on along chains.
-  [[nodiscard]] Groups groups_within(PathClass level, bool by_affinity) const {
-    boost::disjoint_sets_with_storage<> sets(size());
+  [[nodiscard]] Groups groups_within(PathClass level, bool by_affinity) {
+    Sets sets(size());
     for (std::size_t a = 0; a < size(); ++a) {
       for (std::size_t b = 0; b < a; ++b) {
-        const bool near = matrix_.cells[a][b].path <= level;
-        if (near || (by_affinity && same_affinity(a, b))) sets.union_set(a, b);
+        if (matrix_.cells[a][b].path <= level) sets.union_set(a, b);
       }
     }
+    if (by_affinity) join_by_affinity(sets, level);
     Groups groups;
     std::map<std::size_t, std::size_t> numbers;
     for (std::size_t a = 0; a < size(); ++a) {

@@ -1,0 +1,179 @@
+#include "sim/cost/nccl_staging.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <span>
+
+#include "sim/core/cluster.hpp"
+
+namespace gradwire {
+namespace {
+
+using Links = std::span<const LinkId>;
+
+/// The parts of a flow's way that kernels move its bytes over; empty where nothing is staged.
+struct Parts {
+  Links store;    ///< from the sender to host memory
+  Links load;     ///< from host memory to the receiver
+  Links sockets;  ///< between them, inside one machine
+  bool is_across = false;
+};
+
+class Walk {
+ public:
+  Walk(const Cluster& cluster, const std::vector<HostPlace>& places)
+      : cluster_(cluster), places_(places) {}
+
+  [[nodiscard]] Parts parts(Links path) const {
+    const auto is_network = [&](LinkId id) { return link(id).kind == LinkKind::network; };
+    const auto first = std::ranges::find_if(path, is_network);
+    if (first == path.end()) return inside(path);
+    const auto out = static_cast<std::size_t>(first - path.begin());
+    const auto end = std::find_if(path.rbegin(), path.rend(), is_network);
+    const auto in = static_cast<std::size_t>(path.rend() - end);
+    // Behind a port may stand what its directions share.
+    const auto last = std::find_if(end, path.rend(), [&](LinkId id) {
+      return is_network(id) && port_of(id) < cluster_.fabric().port_count();
+    });
+    Parts parts;
+    parts.is_across = true;
+    if (const Links way = path.first(out); !reaches_port(*first) || ends_peers(way)) {
+      parts.store = way.first(to_memory(way));
+    }
+    if (const Links way = path.subspan(in); !reaches_port(*last) || ends_peers(way)) {
+      parts.load = way.subspan(from_memory(way));
+    }
+    return parts;
+  }
+
+ private:
+  [[nodiscard]] const ClusterLink& link(LinkId id) const {
+    return cluster_.links()[static_cast<std::size_t>(id)];
+  }
+  [[nodiscard]] const HostPlace& place(LinkId id) const {
+    return places_[static_cast<std::size_t>(id)];
+  }
+  /// Each port has two links, after those of all machines.
+  [[nodiscard]] int port_of(LinkId id) const {
+    return (id - static_cast<LinkId>(places_.size())) / 2;
+  }
+  [[nodiscard]] bool reaches_port(LinkId id) const {
+    return cluster_.fabric().port_spec(port_of(id)).gpudirect;
+  }
+  [[nodiscard]] bool ends_peers(Links way) const {
+    return std::ranges::any_of(way, [&](LinkId id) { return place(id).ends_peers; });
+  }
+  /// How many links lead to the first host memory; all where the machine tells of none.
+  [[nodiscard]] std::size_t to_memory(Links way) const {
+    const auto found = std::ranges::find_if(way, [&](LinkId id) { return place(id).to_memory; });
+    return found == way.end() ? way.size() : static_cast<std::size_t>(found - way.begin()) + 1;
+  }
+  /// How many links lead to the last host memory; none where the machine tells of none.
+  [[nodiscard]] std::size_t from_memory(Links way) const {
+    const auto found =
+        std::find_if(way.rbegin(), way.rend(), [&](LinkId id) { return place(id).to_memory; });
+    return static_cast<std::size_t>(way.rend() - found);
+  }
+  [[nodiscard]] Parts inside(Links path) const {
+    if (!ends_peers(path)) return {};
+    const std::size_t to = to_memory(path);
+    const std::size_t from = std::max(to, from_memory(path));
+    return {.store = path.first(to),
+            .load = path.subspan(from),
+            .sockets = path.subspan(to, from - to)};
+  }
+
+  const Cluster& cluster_;
+  const std::vector<HostPlace>& places_;
+};
+
+/// What a rank's kernel moves through host memory / size of the collective.
+struct Moved {
+  double stored = 0;
+  double loaded = 0;
+
+  /// Bytes that a stored, or loaded, one counts as.
+  [[nodiscard]] double weight(double own) const {
+    const double both = std::min(stored, loaded);
+    return 1 + (1 / host_duplex_share - 1) * both / own;
+  }
+};
+
+Seconds slowest(const Cluster& cluster, Links links) {
+  Seconds most;
+  for (const LinkId id : links) {
+    most = std::max(most, Seconds{1 / cluster.links()[static_cast<std::size_t>(id)].capacity});
+  }
+  return most;
+}
+
+}  // namespace
+
+std::vector<HostPlace> host_places(const NodeGraph& node) {
+  const DeviceGraph& graph = node.graph();
+  const auto vertices = boost::make_iterator_range(boost::vertices(graph));
+  const bool has_numa = std::ranges::any_of(
+      vertices, [&](DeviceId id) { return graph[id].kind == DeviceKind::numa; });
+  const DeviceKind memory = has_numa ? DeviceKind::numa : DeviceKind::host_bridge;
+  std::vector<HostPlace> places(node.resources().size());
+  for (const auto& edge : boost::make_iterator_range(boost::edges(graph))) {
+    const DeviceKind from = graph[boost::source(edge, graph)].kind;
+    const DeviceKind to = graph[boost::target(edge, graph)].kind;
+    HostPlace& place = places[static_cast<std::size_t>(boost::get(boost::edge_index, graph, edge))];
+    place.at_bridge = from == DeviceKind::host_bridge || to == DeviceKind::host_bridge;
+    place.to_memory = to == memory;
+    place.ends_peers = graph[edge].kind != LinkKind::nvlink && !node.lets_peers_pass(to);
+  }
+  return places;
+}
+
+StagedFlows staged_flows(const Cluster& cluster, const Pattern& pattern,
+                         const std::vector<HostPlace>& places, double bridge_share) {
+  StagedFlows result;
+  result.load.resize(cluster.links().size());
+  result.priced.resize(cluster.links().size());
+  result.fetched.resize(cluster.links().size());
+  const Walk walk(cluster, places);
+  std::vector<Moved> moved(static_cast<std::size_t>(pattern.ranks));
+  struct Staged {
+    const PatternFlow* flow;
+    Parts parts;
+  };
+  std::vector<Staged> staged;
+  for (const Phase& phase : pattern.phases) {
+    for (const PatternFlow& flow : phase.flows) {
+      const Parts parts =
+          walk.parts(Links(pattern.path_links).subspan(flow.path_begin, flow.path_size));
+      if (parts.store.empty() && parts.load.empty()) continue;
+      staged.push_back({&flow, parts});
+      if (!parts.store.empty()) moved[static_cast<std::size_t>(flow.source)].stored += flow.share;
+      if (!parts.load.empty())
+        moved[static_cast<std::size_t>(flow.destination)].loaded += flow.share;
+    }
+  }
+  const auto add = [&](Links links, double share, double weight) {
+    for (const LinkId id : links) {
+      const auto at = static_cast<std::size_t>(id);
+      const double least = places[at].at_bridge ? 1 / bridge_share : 1;
+      result.load[at] += share;
+      result.priced[at] += share * std::max(weight, least);
+    }
+  };
+  for (const auto& [flow, parts] : staged) {
+    const Moved& source = moved[static_cast<std::size_t>(flow->source)];
+    const Moved& destination = moved[static_cast<std::size_t>(flow->destination)];
+    if (!parts.store.empty()) add(parts.store, flow->share, source.weight(source.stored));
+    if (!parts.load.empty()) add(parts.load, flow->share, destination.weight(destination.loaded));
+    add(parts.sockets, flow->share, 1);
+    // There and back, NodeGraph::route.
+    for (std::size_t i = 1; i < parts.sockets.size(); i += 2) {
+      result.fetched[static_cast<std::size_t>(parts.sockets[i])] += flow->share;
+    }
+    if (!parts.is_across) continue;
+    result.network_per_byte = std::max(
+        result.network_per_byte, slowest(cluster, parts.store) + slowest(cluster, parts.load));
+  }
+  return result;
+}
+
+}  // namespace gradwire

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "sim/collectives/pattern.hpp"
+#include "sim/core/units.hpp"
+
+namespace gradwire {
+
+class Cluster;
+class NodeGraph;
+
+/// Of what a GPU's kernel stores to host memory and of what it loads from there, what either gets
+/// of its way while it does both: it loads a line before it stores one. NCCL's all-reduce on two
+/// RTX 2080 Ti below one PCIe 3.0 x16 link and without peer access: 4.00 GB/s of bus bandwidth from
+/// 16 MiB on, so that the link carries 8 of 12 GB/s each way; a broadcast, where one GPU stores and
+/// the other loads, 11.1 (Anthony-Hoo.github.io, posts/AutoDL_Multi-GPU_Interconnection_Test.md,
+/// 37e805e8). Not fitted: 18 GB/s on four RTX 4090 in slots of their own of 24 GB/s
+/// (NVIDIA/nccl issue 1603), which it makes 16.
+constexpr double host_duplex_share = 2.0 / 3;
+
+/// Where one resource of a machine leads.
+struct HostPlace {
+  bool at_bridge = false;   ///< one of its ends is a host bridge
+  bool to_memory = false;   ///< it ends in host memory
+  bool ends_peers = false;  ///< devices that meet over it do not reach each other's memory
+};
+
+/// Of each resource. A machine without NUMA nodes has its memory behind its host bridges.
+[[nodiscard]] std::vector<HostPlace> host_places(const NodeGraph& node);
+
+/// What a pattern's flows do through host memory: between GPUs without peer access, and between a
+/// GPU and a port without GPUDirect (NCCL, src/transport/shm.cc and net.cc). The sender's kernel
+/// stores into a buffer that the receiver's kernel loads from, or that a NIC reads or writes.
+struct StagedFlows {
+  std::vector<double> load;  ///< [link]: bytes of such flows that kernels move / size
+  /// [link]: the same as counts in the link's time, in bytes that peers would move over it.
+  std::vector<double> priced;
+  /// [link]: bytes of lines that are fetched before they are stored / size. NCCL does not plan
+  /// them.
+  std::vector<double> fetched;
+  /// That a byte takes between a GPU and host memory, at both ends of a message to another machine.
+  Seconds network_per_byte;
+};
+
+/// @param places       [link] of all machines, in their order
+/// @param bridge_share  what peers get of a link at a host bridge: host memory gives no more
+[[nodiscard]] StagedFlows staged_flows(const Cluster& cluster, const Pattern& pattern,
+                                       const std::vector<HostPlace>& places, double bridge_share);
+
+}  // namespace gradwire
