@@ -7,6 +7,7 @@
 #include "sim/config/yaml_knobs.hpp"
 #include "strategies/acpsgd.hpp"
 #include "strategies/apex_ddp.hpp"
+#include "strategies/autodist_all_reduce.hpp"
 #include "strategies/bsp.hpp"
 #include "strategies/bytegrad.hpp"
 #include "strategies/byteps.hpp"
@@ -86,6 +87,9 @@ const std::vector<StrategyEntry>& strategy_catalogue() {
        Decentralized::read},
       {"bytegrad", "Bagua ByteGrad: bytes in place of floats, scattered and gathered by machines",
        ByteGrad::read},
+      {"autodist_all_reduce",
+       "AutoDist's AllReduce: groups of chunk_size variables, NCCL or TF's ring",
+       AutodistAllReduce::read, false, true},
       {"ddp", "PyTorch DistributedDataParallel: buckets, in strict order", Ddp::read, false, true},
       {"apex_ddp", "Apex DistributedDataParallel: buckets by arrival, flattened", ApexDdp::read,
        false, true},

@@ -41,13 +41,31 @@ std::string original(const std::array<Pair, N>& names, const std::string& name) 
   return name;
 }
 
-/// KUNGFU_ALLREDUCE_STRATEGY of the run: null where the scenario does not tell.
-Json graph_of(const Point& point) {
+/// KUNGFU_ALLREDUCE_STRATEGY, which kungfu-run sets for every worker, its own default as well.
+std::string graph_of(const Point& point) {
   for (const char* key : {"strategy.graph", "strategy.KUNGFU_ALLREDUCE_STRATEGY"}) {
     const std::string graph = written_in_scenario(point, key);
     if (!graph.empty()) return graph;
   }
-  return nullptr;
+  return "BINARY_TREE_STAR";
+}
+
+/// --kf-optimizer
+std::string optimizer_of(const Point& point) {
+  const std::string mode = written_in_scenario(point, "strategy.mode");
+  if (mode == "nccl") return "sync-sgd-nccl";
+  if (mode == "hierarchical") return "sync-sgd-hierarchical-nccl";
+  return original(optimizers, point.strategy);
+}
+
+/// --fuse: off in presets, which follow the benchmark, and where nothing can be fused.
+bool fuses(const Point& point) {
+  const bool averages = point.strategy == "kungfu_pair_averaging";
+  if (!averages && written_in_scenario(point, "strategy.mode") != "nccl") return false;
+  const std::string fuse =
+      written_in_scenario(point, averages ? "strategy.fuse" : "strategy.nccl_fusion");
+  if (!fuse.empty()) return fuse == "true";
+  return written_in_scenario(point, "strategy.preset").empty();
 }
 
 }  // namespace
@@ -67,9 +85,10 @@ std::string kungfu_lines(const Point& point) {
                            {"bs", point.result.batch_per_gpu},
                            {"model", model},
                            {"xla", false},
-                           {"kf-opt", original(optimizers, point.strategy)},
-                           {"fuse", false},
-                           {"nvlink", nullptr}};
+                           {"kf-opt", optimizer_of(point)},
+                           {"fuse", fuses(point)},
+                           {"nvlink", nullptr},
+                           {"data", "memory"}};
   return text + fmt::format("Img/sec per {}: {:.1f} +-{:.1f}\nRESULT: {:f} +-{:f} {}\n", device,
                             rates.mean, rates.confidence, rates.mean, rates.confidence,
                             attributes.dump());

@@ -62,9 +62,17 @@ TEST_CASE("The lines of KungFu's benchmark end with its RESULT", "[report][lines
         "Img/sec per /gpu:0: 360.0 +-78.4\n"
         "RESULT: 360.000000 +-78.400000 {\"framework\":\"kungfu\",\"np\":16,\"strategy\":\"RING\","
         "\"bs\":32,\"model\":\"ResNet50\",\"xla\":false,\"kf-opt\":\"sync-sgd\",\"fuse\":false,"
-        "\"nvlink\":null}\n");
+        "\"nvlink\":null,\"data\":\"memory\"}\n");
   point.scenario_json = "{}";
-  CHECK(kungfu_lines(point).find("\"strategy\":null") != std::string::npos);
+  CHECK(kungfu_lines(point).find("\"strategy\":\"BINARY_TREE_STAR\"") != std::string::npos);
+  point.strategy = "kungfu_pair_averaging";
+  CHECK(kungfu_lines(point).find("\"fuse\":true") != std::string::npos);
+  point.scenario_json = R"({"strategy": {"preset": "kungfu/async-sgd"}})";
+  CHECK(kungfu_lines(point).find("\"kf-opt\":\"async-sgd\",\"fuse\":false") != std::string::npos);
+  point.strategy = "kungfu_sync";
+  point.scenario_json = R"({"strategy": {"mode": "nccl", "nccl_fusion": false}})";
+  CHECK(kungfu_lines(point).find("\"kf-opt\":\"sync-sgd-nccl\",\"fuse\":false") !=
+        std::string::npos);
 }
 
 TEST_CASE("ddl-benchmarks' lines: images as Horovod's, sentences for BERT", "[report][lines]") {
