@@ -10,6 +10,20 @@ namespace {
 constexpr double per_cent = 100;
 constexpr double milliseconds = 1e3;
 
+constexpr const char* other_work =
+    "share of the busy time that belongs to no layer and not to the optimizer";
+
+/// With the digits that tell the figure from its bound.
+std::string too_much(const char* name, double value, double most, const char* what) {
+  constexpr int digits_max = 9;
+  int digits = 3;
+  while (digits < digits_max &&
+         fmt::format("{:.{}f}", value, digits) == fmt::format("{:.{}f}", most, digits)) {
+    ++digits;
+  }
+  return fmt::format("{} is {:.{}f}; expected at most {:.3f}: {}", name, value, digits, most, what);
+}
+
 Seconds layers_of(const StepSummary& summary) {
   Seconds sum;
   for (const LayerSummary& layer : summary.layers) sum += layer.forward + layer.backward;
@@ -46,14 +60,12 @@ std::vector<std::string> failures(const RecordingChecks& checks, const StepSumma
   const auto at_most = [&](const char* name, const std::optional<double>& value, double most,
                            const char* what) {
     if (value && !(*value <= most)) {
-      found.push_back(
-          fmt::format("{} is {:.3f}; expected at most {:.3f}: {}", name, *value, most, what));
+      found.push_back(too_much(name, *value, most, what));
     }
   };
   between("closure_gpu", checks.closure_gpu, bounds.closure_gpu_min, bounds.closure_gpu_max,
           "layers, optimizer and other work over the time the GPU was busy");
-  at_most("other", checks.other, bounds.other_max,
-          "share of the busy time that belongs to no layer and not to the optimizer");
+  at_most("other", checks.other, bounds.other_refused, other_work);
   at_most("light_vs_full", checks.light_vs_full, bounds.light_vs_full_max,
           "iteration under light recording over the iteration without");
   between("full_vs_light", checks.full_vs_light, bounds.full_vs_light_min, bounds.full_vs_light_max,
@@ -72,6 +84,13 @@ std::vector<std::string> failures(const RecordingChecks& checks, const StepSumma
         per_cent * bounds.unlinked_max));
   }
   return found;
+}
+
+std::vector<std::string> cautions(const RecordingChecks& checks, const CheckBounds& bounds) {
+  if (!checks.other || *checks.other <= bounds.other_max || *checks.other > bounds.other_refused) {
+    return {};
+  }
+  return {too_much("other", *checks.other, bounds.other_max, other_work)};
 }
 
 std::string host_bound(const StepSummary& summary, const CheckBounds& bounds) {

@@ -14,7 +14,8 @@ struct CheckBounds {
   double closure_gpu_min = 0.97;
   double closure_gpu_max = 1.01;
   double closure_span_min = 0.90;  ///< below it the host bounds the iteration
-  double other_max = 0.03;
+  double other_max = 0.03;         ///< beyond it a trace's reader is told, a recording refused
+  double other_refused = 0.10;     ///< of a trace that others recorded (assumed)
   double light_vs_full_max = 1.03;
   double full_vs_light_min = 0.98;
   double full_vs_light_max = 1.02;
@@ -31,6 +32,11 @@ struct CheckBounds {
 /// host_bound().
 [[nodiscard]] std::vector<std::string> failures(const RecordingChecks& checks,
                                                 const StepSummary& summary,
+                                                const CheckBounds& bounds = {});
+
+/// What the reader of a profile should know of them, though they do not forbid it: the share of
+/// other work where it lies between other_max and other_refused.
+[[nodiscard]] std::vector<std::string> cautions(const RecordingChecks& checks,
                                                 const CheckBounds& bounds = {});
 
 /// Why the recorded time is not the GPU's iteration time, "" where it is.

@@ -54,6 +54,10 @@ class Fit {
     if (!found.empty()) fail(fmt::format("{}", fmt::join(found, "; ")));
   }
 
+  void tell_cautions() {
+    for (std::string& caution : cautions(checks_, bounds_)) note(std::move(caution));
+  }
+
   /// Layers of a model, with the recorded times.
   void take_frame(const ComputeProfile& frame) {
     const LayerJoin join = join_layers(attribution_, summary_, frame, trace_.file);
@@ -138,7 +142,9 @@ class Fit {
                          per_cent * *checks_.closure_span, milliseconds * iteration->count()));
       }
     } else if (const std::string why = host_bound(summary_, bounds_); !why.empty()) {
-      fail(why + "; or give the time of an iteration that was not recorded");
+      fail(why +
+           "; or give the time of an iteration that was not recorded with --iteration, such as "
+           "--iteration '97 ms'");
     }
     take_iteration(iteration);
     made.gpu_busy = std::min(summary_.busy, made.iteration);
@@ -325,6 +331,7 @@ class Gradients {
 ProfileFit fit_trace(const Trace& trace, const ProfileSubject& subject, const CheckBounds& bounds) {
   Fit fit(trace, bounds);
   fit.check();
+  fit.tell_cautions();
   ComputeProfile& profile = fit.profile();
   profile.model = subject.model;
   profile.gpu = subject.gpu;
@@ -336,15 +343,13 @@ ProfileFit fit_trace(const Trace& trace, const ProfileSubject& subject, const Ch
     fit.take_frame(*subject.frame);
   } else {
     fit.take_own_layers(true);
-    if (profile.tensor_count() == 0) {
-      fit.fail(
-          "no parameters: the trace has no shapes of operators' inputs; expected a trace with "
-          "record_shapes=True, or the model's name, whose layers are known");
-    }
     profile.gradient_order = reverse_registration_order(profile.tensor_count());
-    fit.note(
-        "parameters are told from the shapes of operators' inputs: shared ones count twice, "
-        "and their order is that of the layers");
+    fit.note(profile.tensor_count() == 0
+                 ? "no parameters: the trace has no shapes of operators' inputs; the profile has "
+                   "times and nothing to exchange (record_shapes=True tells the shapes, --model "
+                   "the layers of a model of ours)"
+                 : "parameters are told from the shapes of operators' inputs: shared ones count "
+                   "twice, and their order is that of the layers");
   }
   fit.take_rest(subject.iteration);
   return fit.take();
@@ -353,7 +358,9 @@ ProfileFit fit_trace(const Trace& trace, const ProfileSubject& subject, const Ch
 ProfileFit fit_recording(const Workload& workload, const std::vector<Seconds>& uninstrumented,
                          const Trace* light, const Trace& full, const ProfileSource& source,
                          const CheckBounds& bounds) {
-  Fit fit(full, bounds);
+  CheckBounds strict = bounds;  // one may record again
+  strict.other_refused = bounds.other_max;
+  Fit fit(full, strict);
   ComputeProfile& profile = fit.profile();
   profile.model = workload.model;
   profile.gpu = workload.gpu;

@@ -51,8 +51,8 @@ struct ProfileFit {
 /// records are in no layer, and the iteration is shorter by the time they held the stream or ran
 /// alone.
 /// @throws ConfigError naming the check and its figure when one fails, when the host bounds the
-///         iteration and none is given, when the trace tells no parameters and there is no frame,
-///         and when recording and frame do not agree.
+///         iteration and none is given, and when recording and frame do not agree.
+/// A trace without shapes tells no parameters: without a frame the profile has none, and a note.
 [[nodiscard]] ProfileFit fit_trace(const Trace& trace, const ProfileSubject& subject,
                                    const CheckBounds& bounds = {});
 

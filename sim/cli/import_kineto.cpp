@@ -125,7 +125,9 @@ void add_profile_options(CLI::App& command, ProfileOptions& options) {
   command.add_flag("--report", options.report, "Print layers, jitter and checks");
   command.add_option("--model", options.model,
                      "Model of ours, whose layers and tensors the trace's are joined with");
-  command.add_option("--name", options.name, "Name of the model, where it is none of ours");
+  command.add_option(
+      "--name", options.name,
+      "Name of the model, where it is none of ours; its tensors need shapes in the trace");
   command.add_option("--gpu", options.gpu, "GPU as our profiles name it")->required();
   command.add_option("--batch", options.batch, "Samples of one iteration on the GPU")
       ->required()

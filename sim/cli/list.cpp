@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/cli/commands.hpp"
+#include "sim/cli/list_frameworks.hpp"
 #include "sim/cli/list_markdown.hpp"
 #include "sim/cli/list_presets.hpp"
 #include "sim/cli/list_text.hpp"
@@ -349,6 +350,7 @@ void add_list(CLI::App& app, Context& /*context*/) {
       {"profiles", profiles},
       {"models", models},
       {"gpus", gpus},
+      {"frameworks", frameworks_json},
       {"presets", presets_json},
       {"variables", variables_json},
       {"nodes", [] { return topologies_of("node"); }},

@@ -15,6 +15,7 @@
 #include "sim/models/analytic_profile.hpp"
 #include "sim/models/derived_profile.hpp"
 #include "sim/models/efficiencies.hpp"
+#include "sim/models/frameworks.hpp"
 #include "sim/models/memory.hpp"
 #include "sim/models/optimizers.hpp"
 
@@ -24,9 +25,9 @@ namespace {
 constexpr int batch_most = 1'000'000;
 
 /// Keys that say more about the job than a recording's name does.
-constexpr std::array<const char*, 9> model_keys = {
-    "image_size", "sequence_length", "vocabulary", "classes",      "head",
-    "tied",       "optimizer",       "fusion",     "memory_format"};
+constexpr std::array<const char*, 11> model_keys = {
+    "image_size", "sequence_length", "vocabulary",    "classes",   "head",          "tied",
+    "optimizer",  "fusion",          "memory_format", "framework", "optimizer_step"};
 
 const std::vector<std::string>& dtypes() {
   static const std::vector<std::string> known = {"fp32", "tf32", "fp16", "bf16"};
@@ -52,6 +53,25 @@ std::string read_dtype(YamlMap& map, const GpuSpec& gpu) {
   return dtype;
 }
 
+/// `framework`, and how PyTorch's optimizer runs.
+void read_framework(YamlMap& map, AnalyticOptions& options) {
+  static const std::vector<std::string> steps = {"loop", "foreach", "fused"};
+  std::vector<std::string> names;
+  for (const Framework& framework : frameworks()) names.emplace_back(framework.name);
+  options.framework = map.choice_or("framework", options.framework, names);
+  if (!map.has("optimizer_step")) return;
+  const auto step = map.require_choice("optimizer_step", steps);
+  if (!has_optimizer_steps(*find_framework(options.framework))) {
+    map.fail("optimizer_step",
+             fmt::format("'optimizer_step' beside framework '{}'; expected pytorch-eager or "
+                         "pytorch-compile, whose optimizers it is of",
+                         options.framework));
+  }
+  options.optimizer_step = step == "loop"    ? StepForm::loop
+                           : step == "fused" ? StepForm::fused
+                                             : StepForm::foreach;
+}
+
 AnalyticOptions read_options(YamlMap& map) {
   static const std::vector<std::string> fusions = {"none", "bn_relu", "inductor"};
   static const std::vector<std::string> formats = {"contiguous", "channels_last"};
@@ -61,11 +81,14 @@ AnalyticOptions read_options(YamlMap& map) {
     for (const OptimizerKind& kind : optimizers()) names.emplace_back(kind.name);
     options.optimizer = map.require_choice("optimizer", names);
   }
-  const auto fusion = map.choice_or("fusion", fusions.front(), fusions);
-  options.fusion = fusion == "inductor"  ? Fusion::inductor
-                   : fusion == "bn_relu" ? Fusion::bn_relu
-                                         : Fusion::none;
+  if (map.has("fusion")) {
+    const auto fusion = map.require_choice("fusion", fusions);
+    options.fusion = fusion == "inductor"  ? Fusion::inductor
+                     : fusion == "bn_relu" ? Fusion::bn_relu
+                                           : Fusion::none;
+  }
   options.channels_last = map.choice_or("memory_format", formats.front(), formats) == formats[1];
+  read_framework(map, options);
   return options;
 }
 

@@ -107,6 +107,11 @@ void read_profile_key(YamlMap& scenario, Scenario& result) {
     override_overlap(map, *result.profile);
     map.finish();
   }
+  if (result.profile->tensor_count() == 0) {
+    result.warnings.push_back(
+        {"no-tensors", fmt::format("the profile of {} has no parameters: nothing is exchanged",
+                                   result.profile->model)});
+  }
   result.gpu = shipped_gpu(result.profile->gpu, value.where);
   if (auto gpu = scenario.optional_map("gpu")) override_gpu(*gpu, result.gpu);
 }

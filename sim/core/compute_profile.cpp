@@ -41,17 +41,42 @@ Seconds ComputeProfile::unattributed() const {
   return std::max(Seconds{0}, iteration - forward() - backward() - optimizer);
 }
 
-Seconds ComputeProfile::launch_bound() const {
+LaunchTimes ComputeProfile::launches_of(const LayerProfile& layer) const {
+  return layer.launches.value_or(LaunchTimes{host_launch, host_launch});
+}
+
+Seconds ComputeProfile::launch_of_optimizer() const {
+  return optimizer_launch.value_or(host_launch);
+}
+
+Seconds ComputeProfile::launch_bound(int micro_batches) const {
   Seconds launched;
   Seconds ended;
-  const auto run = [&](Seconds duration) {
-    launched += host_launch;
+  const auto run = [&](Seconds launch, Seconds duration) {
+    launched += launch;
     ended = std::max(ended, launched) + duration;
   };
-  for (const auto& layer : layers) run(layer.forward);
-  for (std::size_t layer = layers.size(); layer-- > 0;) run(layers[layer].backward);
-  run(optimizer);
-  return ended;
+  for (int micro = 0; micro < micro_batches; ++micro) {
+    for (const auto& layer : layers) run(launches_of(layer).forward, layer.forward);
+    for (std::size_t layer = layers.size(); layer-- > 0;) {
+      run(launches_of(layers[layer]).backward, layers[layer].backward);
+    }
+  }
+  if (!optimizer_launch) {
+    run(host_launch, optimizer);
+    return ended;
+  }
+  // Its kernels run while the host goes on from tensor to tensor.
+  const Seconds begun = std::max(ended, launched);
+  return std::max(begun + optimizer, launched + *optimizer_launch);
+}
+
+Seconds ComputeProfile::between_iterations() const {
+  return std::max(Seconds{0}, iteration - launch_bound());
+}
+
+Seconds ComputeProfile::iteration_of(int micro_batches) const {
+  return between_iterations() + launch_bound(micro_batches);
 }
 
 std::int64_t ComputeProfile::parameter_count() const {
@@ -102,9 +127,14 @@ ComputeProfile scaled_to(ComputeProfile profile, Seconds iteration) {
   for (Seconds* time : {&profile.gpu_busy, &profile.optimizer, &profile.host_launch}) {
     *time = factor * *time;
   }
+  if (profile.optimizer_launch) profile.optimizer_launch = factor * *profile.optimizer_launch;
   for (auto& layer : profile.layers) {
     layer.forward = factor * layer.forward;
     layer.backward = factor * layer.backward;
+    if (layer.launches) {
+      layer.launches =
+          LaunchTimes{factor * layer.launches->forward, factor * layer.launches->backward};
+    }
     for (auto& parameter : layer.parameters) {
       if (parameter.ready) parameter.ready = factor * *parameter.ready;
     }

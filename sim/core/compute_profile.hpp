@@ -28,6 +28,12 @@ struct ParameterSpec {
 /// Of all of them together.
 [[nodiscard]] std::int64_t elements_of(std::span<const ParameterSpec> parameters);
 
+/// What the host's thread takes for one layer: to call its operators and launch their kernels.
+struct LaunchTimes {
+  Seconds forward;
+  Seconds backward;  ///< with the hooks of its gradients
+};
+
 /// One layer of the network, in forward order. Times are medians of one iteration on one GPU.
 struct LayerProfile {
   std::string name;
@@ -38,6 +44,7 @@ struct LayerProfile {
   double stdev = 0;  ///< relative standard deviation of its time, without the iteration's factor
   double flops = 0;  ///< forward floating-point operations, 0 when unknown
   std::vector<ParameterSpec> parameters;
+  std::optional<LaunchTimes> launches{};  ///< absent: the profile's host_launch in each direction
 };
 
 /// Where a profile comes from; every result repeats it.
@@ -64,7 +71,9 @@ struct ComputeProfile {
   double factor_stdev = 0;  ///< relative standard deviation of the iteration-wide factor
   Seconds optimizer;        ///< median device time of the optimizer step
   Bytes optimizer_bytes_per_parameter{0};
-  Seconds host_launch;               ///< host time to launch one layer's kernels, in one direction
+  Seconds host_launch;  ///< host time to launch one layer's kernels, in one direction
+  std::optional<Seconds> optimizer_launch;  ///< host time of the optimizer; absent: host_launch
+  std::string framework;                    ///< whose host times these are; "": as recorded
   std::int64_t buffer_elements = 0;  ///< elements of non-trainable state (batch-norm statistics)
   int buffers = 0;                   ///< tensors that hold them
   Bytes buffer_bytes{0};             ///< in them; 0: unknown
@@ -84,9 +93,16 @@ struct ComputeProfile {
   /// the wait for launches where those bound the iteration.
   /// Never negative.
   [[nodiscard]] Seconds unattributed() const;
-  /// The least that an iteration takes: no layer starts before the host has launched it, one every
-  /// host_launch. At least the sum of the parts.
-  [[nodiscard]] Seconds launch_bound() const;
+  [[nodiscard]] LaunchTimes launches_of(const LayerProfile& layer) const;
+  [[nodiscard]] Seconds launch_of_optimizer() const;
+  /// The least that an iteration takes: no layer starts before the host's thread has launched it,
+  /// and that thread launches one after the other. At least the sum of the parts.
+  [[nodiscard]] Seconds launch_bound(int micro_batches = 1) const;
+  /// What neither the host's launches nor the device explain: both do nothing for the model.
+  [[nodiscard]] Seconds between_iterations() const;
+  /// An iteration of several micro-batches before one optimizer step; of one, `iteration` (or the
+  /// launch_bound(), where that is longer).
+  [[nodiscard]] Seconds iteration_of(int micro_batches) const;
   [[nodiscard]] std::int64_t parameter_count() const;
   [[nodiscard]] int tensor_count() const;
 };

@@ -92,6 +92,7 @@ struct RunResult {
   std::vector<Warning> warnings;
   std::vector<Span> spans;  ///< of the traced iteration
   std::string profile_source;
+  std::string framework;  ///< whose host times the profile has; "": as recorded
   std::string fidelity;
   std::string fidelity_why;
   std::string engine_solver;   ///< that shared the links: "simgrid", "gradwire"; "none": no links

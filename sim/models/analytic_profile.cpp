@@ -9,16 +9,13 @@
 #include <vector>
 
 #include "sim/models/efficiencies.hpp"
+#include "sim/models/frameworks.hpp"
 #include "sim/models/mixed_precision.hpp"
 #include "sim/models/optimizers.hpp"
 
 namespace gradwire {
 namespace {
 
-/// Host time to launch one kernel from PyTorch's eager mode: its dispatch and the call, of which
-/// the latter is half (launch_call, sim/train/training_operations.cpp). Assumed: the order of
-/// magnitude only; the V100 recording gives 55 us a layer, the profiler's own cost included.
-constexpr Seconds eager_launch{10e-6};
 /// Time in which the GPU waits in an iteration (loss on the host, zeroing, next batch): iteration
 /// less busy time of the V100 recording of ResNet-50, 93.867 - 93.216 ms.
 constexpr Seconds host_gap{0.65e-3};
@@ -81,19 +78,13 @@ std::string default_optimizer(const ModelDescription& model) {
   return convolutional ? "momentum" : "adam";
 }
 
-int kernels_of(const ModelDescription& model) {
-  int kernels = 0;
-  for (const ModelLayer& layer : model.layers) {
-    kernels += layer.forward.kernels + layer.backward.kernels;
-  }
-  return kernels;
-}
-
-std::string notes_of(const ModelDescription& model, const std::string& optimizer, Fusion fusion) {
+std::string notes_of(const ModelDescription& model, const Framework& framework,
+                     const std::string& optimizer, Fusion fusion) {
   const char* merged = fusion == Fusion::none      ? "none"
                        : fusion == Fusion::bn_relu ? "bn_relu"
                                                    : "inductor";
-  return fmt::format("counted from {}; optimizer {}, fusion {}", model.source, optimizer, merged);
+  return fmt::format("counted from {}; optimizer {}, fusion {}, host of {}", model.source,
+                     optimizer, merged, framework.name);
 }
 
 /// A model numbers its tensors as they run, a profile as they are registered.
@@ -106,6 +97,20 @@ void set_orders(ComputeProfile& profile, const ModelDescription& model) {
   for (const TensorId position : model.gradient_order) {
     profile.gradient_order.push_back(id_of[static_cast<std::size_t>(position)]);
   }
+}
+
+/// What the framework's thread takes to launch all that, and the iteration that follows.
+void add_host(ComputeProfile& profile, const ModelDescription& running, const Framework& framework,
+              const OptimizerKind& optimizer, StepForm step) {
+  const bool batch_norms = running.buffers > 0;
+  for (std::size_t i = 0; i < running.layers.size(); ++i) {
+    profile.layers[i].launches =
+        launches_of(framework, running.layers[i], batch_norms, profile.dtype);
+  }
+  profile.framework = framework.name;
+  profile.optimizer_launch =
+      launch_of_optimizer(framework, optimizer, step, profile.tensor_count());
+  profile.iteration = host_gap + profile.launch_bound();
 }
 
 }  // namespace
@@ -132,7 +137,10 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
                                 const std::string& dtype, const AnalyticOptions& options) {
   assert(batch >= 1 && supports(gpu, dtype));
   assert(gpu.efficiency.contains(executed_dtype(gpu, dtype)));
-  const ModelDescription running = fused(model, options.fusion);
+  const Framework* framework = find_framework(options.framework);
+  assert(framework != nullptr);
+  const Fusion fusion = options.fusion.value_or(framework->fusion);
+  const ModelDescription running = fused(model, fusion);
   const std::string optimizer =
       options.optimizer.empty() ? default_optimizer(model) : options.optimizer;
   ComputeProfile profile = untimed_profile(running, batch);
@@ -142,22 +150,20 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
                     .tool = "Gradwire",
                     .file = "",
                     .date = "",
-                    .notes = notes_of(model, optimizer, options.fusion)};
+                    .notes = notes_of(model, *framework, optimizer, fusion)};
   const Setting setting{gpu, batch, dtype, options.channels_last};
   for (std::size_t i = 0; i < running.layers.size(); ++i) {
     profile.layers[i].forward = layer_time(running.layers[i], setting, Direction::forward);
     profile.layers[i].backward = layer_time(running.layers[i], setting, Direction::backward);
   }
-  const double bytes_per_parameter = find_optimizer(optimizer)->bytes_per_parameter;
+  const OptimizerKind& step = *find_optimizer(optimizer);
+  const double bytes_per_parameter = step.bytes_per_parameter;
   profile.optimizer_bytes_per_parameter = Bytes{std::llround(bytes_per_parameter)};
   profile.optimizer = Seconds{bytes_per_parameter * static_cast<double>(model.parameter_count()) /
                               (gpu.memory_bandwidth.count() * gpu.memory_efficiency)} +
                       cast_time(model.parameter_count(), gpu, dtype);
   profile.gpu_busy = profile.forward() + profile.backward() + profile.optimizer;
-  const Seconds host = static_cast<double>(kernels_of(running)) * eager_launch;
-  const auto launches = static_cast<double>(2 * running.layers.size() + 1);
-  profile.host_launch = Seconds{host.count() / launches};
-  profile.iteration = std::max(profile.gpu_busy + host_gap, profile.launch_bound());
+  add_host(profile, running, *framework, step, options.optimizer_step);
   profile.model_error = analytic_error;
   return profile;
 }

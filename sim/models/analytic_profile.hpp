@@ -1,11 +1,13 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "sim/core/compute_profile.hpp"
 #include "sim/core/gpu.hpp"
 #include "sim/models/fusion.hpp"
 #include "sim/models/model.hpp"
+#include "sim/models/optimizers.hpp"
 
 namespace gradwire {
 
@@ -15,8 +17,10 @@ constexpr double analytic_error = 0.15;
 
 struct AnalyticOptions {
   std::string optimizer;  ///< a name of optimizers(); "": momentum with convolutions, else adam
-  Fusion fusion = Fusion::none;
+  std::optional<Fusion> fusion = std::nullopt;  ///< absent: the framework's
   bool channels_last = false;  ///< activations of convolutions as NHWC, which tensor cores take
+  std::string framework = "pytorch-eager";      ///< a name of frameworks()
+  StepForm optimizer_step = StepForm::foreach;  ///< of PyTorch
 };
 
 /// The layers of a model with their tensors and work for `batch` samples, and no times: what a
@@ -24,10 +28,11 @@ struct AnalyticOptions {
 [[nodiscard]] ComputeProfile untimed_profile(const ModelDescription& model, int batch);
 
 /// What `gpu` takes for an iteration of `model`, from counts alone: every layer's kernel_time()
-/// with the GPU's efficiencies, an optimizer step, the casts of mixed precision, and the host.
+/// with the GPU's efficiencies, an optimizer step, the casts of mixed precision, and the host's
+/// thread as the framework spends it (frameworks.hpp).
 /// - `dtype`: fp32, tf32, or fp16 and bf16 as mixed precision (fp32 master weights).
-/// - The iteration is the longer of the device's and what launch_bound() tells, so small batches on
-///   fast GPUs are bound by launches.
+/// - The iteration is what launch_bound() tells and a gap, so small batches on fast GPUs are bound
+///   by the host, and large ones by the device.
 /// Source kind "analytic"; model_error is `analytic_error`. No jitter, no overlap factors.
 /// REQUIRES: batch >= 1; supports(gpu, dtype); gpu.efficiency has what executes it.
 [[nodiscard]] ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gpu,

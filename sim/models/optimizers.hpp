@@ -1,21 +1,37 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "sim/core/units.hpp"
+
 namespace gradwire {
 
-/// What an optimizer's step costs the GPU.
+/// How an optimizer of PyTorch runs over its tensors.
+/// - loop: one after the other, every operation a call and a kernel (`foreach=False`).
+/// - foreach: lists of tensors, a few kernels for all (the default on GPUs since PyTorch 2.0).
+/// - fused: one kernel for all (`fused=True`).
+enum class StepForm : std::uint8_t { loop, foreach, fused };
+
+/// What an optimizer's step costs the GPU, and the host's thread.
 struct OptimizerKind {
   std::string_view name;
   double bytes_per_parameter = 0;  ///< read and written by its kernels, fp32 state
   std::string_view source;
+  /// Of PyTorch's host thread, for a tensor: its step, and the zeroing of gradients.
+  Seconds loop;
+  Seconds foreach_step;
+  Seconds fused;
 };
 
 /// sgd, momentum, adam, adamw, lamb.
 [[nodiscard]] std::span<const OptimizerKind> optimizers();
 /// nullptr when there is no such optimizer.
 [[nodiscard]] const OptimizerKind* find_optimizer(std::string_view name);
+
+/// Host time of a step over so many tensors in eager PyTorch.
+[[nodiscard]] Seconds host_time(const OptimizerKind& optimizer, StepForm step, int tensors);
 
 }  // namespace gradwire

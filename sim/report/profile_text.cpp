@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <numeric>
 #include <vector>
 
 #include "sim/report/ready_curve.hpp"
@@ -50,6 +51,16 @@ std::string profile_text(const ComputeProfile& p) {
   fmt::format_to(out, "{}\n", profile_title(p));
   fmt::format_to(out, "Source        {}, {} {} {}\n", p.source.kind, p.source.tool, p.source.file,
                  p.source.date);
+  if (!p.framework.empty()) {
+    const Seconds host =
+        p.launch_of_optimizer() + std::accumulate(p.layers.begin(), p.layers.end(), Seconds{0},
+                                                  [&](Seconds sum, const LayerProfile& layer) {
+                                                    const LaunchTimes times = p.launches_of(layer);
+                                                    return sum + times.forward + times.backward;
+                                                  });
+    fmt::format_to(out, "Host          {}: {:.3f} ms of launches, optimizer {:.3f} of them\n",
+                   p.framework, ms(host), ms(p.launch_of_optimizer()));
+  }
   if (!p.source.notes.empty()) fmt::format_to(out, "              {}\n", p.source.notes);
   fmt::format_to(out,
                  "Iteration     {:.3f} ms: forward {:.3f}, backward {:.3f}, optimizer {:.3f}, "

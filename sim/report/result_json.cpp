@@ -89,6 +89,7 @@ Json result_json(const Point& point) {
   json["links"] = links(r);
   json["fidelity"] = {{"used", r.fidelity}, {"why", r.fidelity_why}};
   json["profile_source"] = r.profile_source;
+  if (!r.framework.empty()) json["framework"] = r.framework;
   json["warnings"] = warnings(r);
   json["engine"] = engine(r);
   return json;

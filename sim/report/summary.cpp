@@ -86,7 +86,8 @@ void append_communication(Out out, const RunResult& r) {
 }
 
 void append_origin(Out out, const RunResult& r) {
-  fmt::format_to(out, "Profile        {}\n", r.profile_source);
+  fmt::format_to(out, "Profile        {}{}\n", r.profile_source,
+                 r.framework.empty() ? "" : ", host of " + r.framework);
   fmt::format_to(out, "Fidelity       {} ({})\n", r.fidelity, r.fidelity_why);
   const std::string solver = !r.engine_simgrid.empty()       ? "by " + r.engine_simgrid
                              : r.engine_solver == "gradwire" ? "by our own solver"

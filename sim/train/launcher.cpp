@@ -32,6 +32,21 @@ ComputeItem layer_item(const ComputeProfile& profile, std::size_t index, Part pa
           .layer = static_cast<int>(index)};
 }
 
+/// Where the host's time for the optimizer is known, its kernels run while the host goes on from
+/// tensor to tensor.
+void append_optimizer(std::vector<LaunchStep>& script, const ComputeProfile& profile) {
+  const bool known = profile.optimizer_launch.has_value();
+  script.push_back({.host = known ? 0 : profile.host_launch.count(),
+                    .item = optimizer_item(profile, 1),
+                    .name = "optimizer",
+                    .hooks = {}});
+  if (!known) return;
+  script.push_back({.host = profile.optimizer_launch->count(),
+                    .item = {.part = Part::host, .device = false},
+                    .name = "optimizer",
+                    .hooks = {}});
+}
+
 }  // namespace
 
 std::optional<double> stated_slowdown(const ComputeProfile& profile, const std::string& kind) {
@@ -48,25 +63,26 @@ ComputeItem optimizer_item(const ComputeProfile& profile, double share) {
 
 std::vector<LaunchStep> launch_script(const ComputeProfile& profile, int micro_batches,
                                       bool optimizer) {
-  const double launch = profile.host_launch.count();
+  const double between = profile.between_iterations().count();
   const auto hooks = gradients_by_layer(profile);
   std::vector<LaunchStep> script;
-  // Loss, zeroing of gradients and host gaps: the device has nothing to do while the first kernels
-  // are being launched.
-  script.push_back(
-      {.item = {.part = Part::host, .seconds = profile.unattributed().count(), .device = false},
-       .name = "between iterations",
-       .hooks = {}});
+  // Loss, zeroing of gradients and host gaps: the host launches nothing, the device has nothing to
+  // do.
+  script.push_back({.item = {.part = Part::host, .seconds = between, .device = false},
+                    .name = "between iterations",
+                    .hooks = {}});
   for (int micro = 0; micro < micro_batches; ++micro) {
     for (std::size_t l = 0; l < profile.layers.size(); ++l) {
-      script.push_back({.host = launch,
-                        .item = layer_item(profile, l, Part::forward),
-                        .name = "forward " + profile.layers[l].name,
-                        .hooks = {},
-                        .micro_batch = micro});
+      const bool first = micro == 0 && l == 0;
+      script.push_back(
+          {.host = (first ? between : 0) + profile.launches_of(profile.layers[l]).forward.count(),
+           .item = layer_item(profile, l, Part::forward),
+           .name = "forward " + profile.layers[l].name,
+           .hooks = {},
+           .micro_batch = micro});
     }
     for (std::size_t l = profile.layers.size(); l-- > 0;) {
-      script.push_back({.host = launch,
+      script.push_back({.host = profile.launches_of(profile.layers[l]).backward.count(),
                         .item = layer_item(profile, l, Part::backward),
                         .name = "backward " + profile.layers[l].name,
                         .hooks = hooks[l],
@@ -74,10 +90,7 @@ std::vector<LaunchStep> launch_script(const ComputeProfile& profile, int micro_b
                         .backward_done = l == 0});
     }
   }
-  if (optimizer) {
-    script.push_back(
-        {.host = launch, .item = optimizer_item(profile, 1), .name = "optimizer", .hooks = {}});
-  }
+  if (optimizer) append_optimizer(script, profile);
   script.push_back({.item = {.type = ComputeItem::Type::end}, .name = "end", .hooks = {}});
   return script;
 }

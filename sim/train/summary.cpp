@@ -75,14 +75,15 @@ Summary::Summary(const Job& job, const std::vector<MemberGroup>& members, bool i
   double rate = 0;  // iterations per second of all ranks, each alone
   for (const MemberGroup& member : members) {
     const ComputeProfile& profile = profile_of(job, member.worker_class);
-    rate += member.count / (profile.unattributed().count() + device_time(member));
+    rate += member.count / profile.iteration_of(job.micro_batches).count();
     const double uncertainty = profile_uncertainty(profile);
     if (uncertainty <= worst_profile_) continue;
     worst_profile_ = uncertainty;
     result_.profile_source = profile.source.kind;
+    result_.framework = profile.framework;
   }
   result_.single_gpu_iteration_s = class_count(job) == 1
-                                       ? job.profile.unattributed().count() + device_time({})
+                                       ? job.profile.iteration_of(job.micro_batches).count()
                                        : result_.world_size / rate;
   const auto slowest = std::ranges::max_element(members, {}, [this](const MemberGroup& member) {
     return member.speed * device_time(member);

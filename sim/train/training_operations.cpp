@@ -87,7 +87,7 @@ void TrainingRun::post_side(OperationId id, Part part, double seconds, const Dev
 
 void TrainingRun::post(OptimizerStep step) {
   WorkerLane& lane = lane_of(step.worker);
-  lane.host += launch_call;
+  lane.host += std::max(launch_call, step.share * job_.profile.launch_of_optimizer().count());
   other_seconds_.clear();
   for (int c = 1; c < class_count(job_); ++c) {
     other_seconds_.push_back(optimizer_item(profile_of(job_, c), step.share).seconds);

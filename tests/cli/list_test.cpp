@@ -102,5 +102,16 @@ TEST_CASE("The shipped presets and the originals' variables tell their sources",
              Catch::ContainsSubstring("536870912"));
 }
 
+TEST_CASE("Frameworks tell what the host's thread takes, and where that is from", "[cli][list]") {
+  const Workplace place("list_frameworks");
+  const Json list = Json::parse(place.run("list frameworks --json").out);
+  CHECK(list.size() == 6);
+  for (const Json& entry : list) {
+    CHECK_FALSE(entry.at("source").get<std::string>().empty());
+    CHECK(entry.at("operators").back().at("work") == "other");
+  }
+  CHECK(place.run("list frameworks pytorch-eager").code == 0);
+}
+
 }  // namespace
 }  // namespace gradwire

@@ -126,6 +126,11 @@ TEST_CASE_METHOD(ProfileFixture, "mistakes in an analytic profile are told where
           "mean 'fp32'?");
   failing(", dtype: fp32, optimizer: adm}", "did you mean 'adam'?");
   failing(", dtype: fp32, fusion: triton}", "expected one of none, bn_relu, inductor");
+  failing(", dtype: fp32, framework: pytorch-eagre}", "did you mean 'pytorch-eager'?");
+  failing(", dtype: fp32, optimizer_step: foreech}", "did you mean 'foreach'?");
+  failing(", dtype: fp32, framework: mxnet, optimizer_step: fused}",
+          "'optimizer_step' beside framework 'mxnet'; expected pytorch-eager or pytorch-compile, "
+          "whose optimizers it is of");
   failing(", dtype: fp32, memory_format: nhwc}", "expected one of contiguous, channels_last");
   failing(", dtype: fp32, sequence_length: 128}", "'sequence_length'");
   failing(", dtype: fp32, img_size: 224}", "unknown key 'img_size'");

@@ -56,6 +56,23 @@ TEST_CASE("An iteration takes at least what its launches take", "[core][profile]
   CHECK(profile.launch_bound() == Seconds{9.5});
 }
 
+TEST_CASE("An iteration of several micro-batches repeats launches and work, not what is between",
+          "[core][profile]") {
+  auto profile = small_profile();
+  // 0.25 until the first launch, 3 + 6 + 0.5 of work: 0.25 of the 10 is left between.
+  CHECK(profile.between_iterations() == Seconds{0.25});
+  CHECK(profile.iteration_of(1) == Seconds{10});
+  CHECK(profile.iteration_of(2) == Seconds{19});  // 9 more of forward and backward
+  // The host takes 2 a layer and direction, 1 for the optimizer: 2 x 6 x 2, then 2 of the last
+  // layer's backward and 0.5 of the optimizer, beside which the host's 1 is hidden.
+  for (auto& layer : profile.layers) layer.launches = LaunchTimes{Seconds{2}, Seconds{2}};
+  profile.optimizer_launch = Seconds{1};
+  CHECK(profile.launch_bound(2) == Seconds{26.5});
+  profile.optimizer_launch = Seconds{4};  // the host is the last to end
+  CHECK(profile.launch_bound(2) == Seconds{28});
+  CHECK(profile.between_iterations() == Seconds{0});
+}
+
 TEST_CASE("Unattributed time is never negative", "[core][profile]") {
   auto profile = small_profile();
   profile.iteration = Seconds{9.25};  // less than 3 + 6 + 0.5

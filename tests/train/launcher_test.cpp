@@ -36,12 +36,34 @@ TEST_CASE("the launcher runs forward, backward in reverse, then the optimizer", 
   for (const auto& step : script) names.push_back(step.name);
   CHECK(names == std::vector<std::string>{"between iterations", "forward a", "forward b",
                                           "backward b", "backward a", "optimizer", "end"});
-  CHECK(script[0].item.seconds == Approx(10 - 1 - 2 - 4));  // what the layers do not explain
+  // What neither the parts nor the first launch, for which the device waits, explain: host and
+  // device wait together.
+  CHECK(script[0].item.seconds == Approx(10 - 1 - 2 - 4 - 0.01));
+  CHECK(script[1].host == Approx(3 - 0.01 + 0.01));
+  CHECK(script[2].host == Approx(0.01));
   CHECK(script[1].item.slowdown == 1.5);
   CHECK(script[2].item.slowdown == std::nullopt);  // by what communication takes of the memory
   CHECK(script[2].item.bound == Bound::memory);
   CHECK(script[3].hooks == std::vector<TensorId>{1});
   CHECK(script[4].backward_done);
+}
+
+TEST_CASE("layers and the optimizer take the host their own launches", "[launcher]") {
+  ComputeProfile own = profile(false);
+  own.layers[1].launches = LaunchTimes{.forward = Seconds{3}, .backward = Seconds{4}};
+  own.optimizer_launch = Seconds{5};
+  own.iteration = own.launch_bound();
+  const auto script = launch_script(own, 1);
+  CHECK(script[0].item.seconds == 0);  // launches bound the iteration: nothing is left between
+  CHECK(script[1].host == Approx(0.01));
+  CHECK(script[2].host == 3);
+  CHECK(script[3].host == 4);
+  CHECK(script[4].host == Approx(0.01));
+  // The optimizer's kernels start at once, and the host is done with it 5 later.
+  CHECK(script[5].item.part == Part::optimizer);
+  CHECK(script[5].host == 0);
+  CHECK(script[6].host == 5);
+  CHECK(script[6].item.seconds == 0);
 }
 
 TEST_CASE("a tied weight's hook fires where its gradient comes", "[launcher]") {

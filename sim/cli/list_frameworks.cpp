@@ -1,0 +1,33 @@
+#include "sim/cli/list_frameworks.hpp"
+
+#include <string>
+
+#include "sim/models/frameworks.hpp"
+
+namespace gradwire::cli {
+
+using Json = nlohmann::ordered_json;
+
+Json frameworks_json() {
+  Json list = Json::array();
+  for (const Framework& framework : frameworks()) {
+    Json operators = Json::array();
+    for (const OperatorHost& host : framework.operators) {
+      operators.push_back({{"work", host.work.empty() ? "other" : std::string(host.work)},
+                           {"forward_s", host.forward.count()},
+                           {"backward_s", host.backward.count()},
+                           {"further_kernel_s", host.further.count()}});
+    }
+    list.push_back({{"name", framework.name},
+                    {"kind", "framework"},
+                    {"summary", framework.summary},
+                    {"source", framework.source},
+                    {"operators", operators},
+                    {"gradient_s", framework.gradient.count()},
+                    {"cast_s", framework.cast.count()},
+                    {"update_s", framework.update.count()}});
+  }
+  return list;
+}
+
+}  // namespace gradwire::cli

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "sim/core/compute_profile.hpp"
+#include "sim/models/fusion.hpp"
+#include "sim/models/model.hpp"
+#include "sim/models/optimizers.hpp"
+
+namespace gradwire {
+
+/// What the thread that launches kernels takes for an operator of one class.
+struct OperatorHost {
+  std::string_view work;  ///< see operator_class(); "": every other
+  Seconds forward;        ///< Python's module, dispatch, its first kernel
+  Seconds backward;       ///< the node of autograd, its first kernel
+  Seconds further;        ///< each further kernel
+};
+
+/// A framework as its launching thread spends its time: what bounds small batches on fast GPUs.
+struct Framework {
+  std::string_view name;
+  std::string_view summary;
+  Fusion fusion = Fusion::none;             ///< what it merges unless told otherwise
+  std::span<const OperatorHost> operators;  ///< the last one is for every class not named
+  Seconds gradient;                         ///< a gradient tensor: its accumulation and hook
+  Seconds cast;    ///< a weight's cast to fp16 or bf16, and its gradient's back: each
+  Seconds update;  ///< a tensor's update; of PyTorch, whose optimizers have their own times: 0
+  std::string_view source;
+};
+
+/// pytorch-eager, the default, first; pytorch-compile, tf, tf-xla, mxnet, paddle.
+[[nodiscard]] std::span<const Framework> frameworks();
+/// nullptr when there is no such framework.
+[[nodiscard]] const Framework* find_framework(std::string_view name);
+
+/// Whether the optimizer is PyTorch's, which runs as a loop, foreach or fused.
+[[nodiscard]] bool has_optimizer_steps(const Framework& framework);
+
+/// Host times of a layer: its operators with their kernels, the hooks of its gradients, and in fp16
+/// and bf16 the casts of a product's weights. A layer that launches nothing has only the hooks.
+/// @param batch_norms  whether the model's norms are of batches (they count their batches).
+[[nodiscard]] LaunchTimes launches_of(const Framework& framework, const ModelLayer& layer,
+                                      bool batch_norms, const std::string& dtype);
+
+/// Host time of the optimizer's step over so many tensors.
+[[nodiscard]] Seconds launch_of_optimizer(const Framework& framework,
+                                          const OptimizerKind& optimizer, StepForm step,
+                                          int tensors);
+
+}  // namespace gradwire
