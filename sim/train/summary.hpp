@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/core/result.hpp"
+#include "sim/cost/choice_warnings.hpp"
 #include "sim/engine/network.hpp"
 #include "sim/train/plans.hpp"
 #include "sim/train/training.hpp"
@@ -30,6 +31,10 @@ class Summary {
   /// A collective or messages. @param pattern  that moves them; none in groups of one rank.
   void collective_posted(int iteration, std::optional<PatternId> pattern, Bytes size);
   void priced(const CollectiveCost& cost);
+  /// A collective was posted to the library, which chose so for it.
+  void chosen(CollectiveKind kind, Bytes size, const CollectiveCost& cost) {
+    choices_.add(kind, size, cost);
+  }
   /// Iteration `iteration` of a class of workers has ended; those after the last are ignored.
   /// Asserts the accounting identity and that no rank beats its own compute.
   /// @param worker  the class, whose members follow those of the classes before it.
@@ -91,6 +96,7 @@ class Summary {
     double moving = 0;
   };
   Before before_;
+  ChoiceWarnings choices_;
   std::set<std::string> told_;  ///< texts of warnings that were given
   double worst_cost_ = 0;       ///< relative uncertainty of the least certain price
   double worst_profile_ = 0;    ///< the same of the worker classes' profiles
