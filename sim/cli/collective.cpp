@@ -11,6 +11,7 @@
 #include "sim/cli/outputs.hpp"
 #include "sim/cli/predict.hpp"
 #include "sim/core/error.hpp"
+#include "sim/cost/choice_warnings.hpp"
 #include "sim/engine/alone.hpp"
 #include "sim/report/bandwidth_svg.hpp"
 #include "sim/report/nccl_table.hpp"
@@ -43,15 +44,18 @@ CollectiveReport measure(const config::Scenario& scenario, CollectiveKind kind,
                           .ranks = static_cast<int>(scenario.placement.size()),
                           .rows = {},
                           .devices = placement_text(scenario.placement, {})};
+  ChoiceWarnings choices;
   for (const AloneTime& time : time_alone(*scenario.cluster, *scenario.library, kind,
                                           scenario.placement, sizes, engine_options(scenario))) {
     report.rows.push_back({.bytes = time.size.count(),
                            .seconds = time.time.count(),
                            .bound_seconds = time.bound.count(),
-                           .algorithm = time.algorithm,
-                           .protocol = time.protocol,
-                           .source = time.source});
+                           .algorithm = time.cost.algorithm,
+                           .protocol = time.cost.protocol,
+                           .source = time.cost.source});
+    choices.add(kind, time.size, time.cost);
   }
+  report.warnings = choices.told();
   return report;
 }
 

@@ -16,6 +16,14 @@ struct KernelUse {
   Bytes traffic{0};  ///< read and written in the GPU's memory, while the data move
 };
 
+/// A way that the library could go, by which a collective would take less, by the same prices.
+struct FasterWay {
+  std::string algorithm;
+  std::string protocol;
+  Seconds time;         ///< of the whole collective alone, as CollectiveCost::alone
+  std::string setting;  ///< what makes the library go it: "NCCL_ALGO=Tree"
+};
+
 /// What a collective costs beside its bytes on the links; the engine adds contention.
 struct CollectiveCost {
   Seconds startup;  ///< once, before the first byte moves (launch, protocol base latency)
@@ -40,6 +48,8 @@ struct CollectiveCost {
   std::string source;     ///< "table" | "fit" | "model"
   /// What a table lacks, for the user: it has this collective, but not among so many ranks.
   std::string missing{};
+  /// The fastest of the ways that the library did not take, where one takes less than `alone`.
+  std::optional<FasterWay> faster{};
 };
 
 /// Prices one algorithm. A pure function: the same question gives the same answer.

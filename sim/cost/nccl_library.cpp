@@ -6,6 +6,7 @@
 #include <array>
 #include <cassert>
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -84,6 +85,18 @@ double bus_traffic(const Pattern& pattern) {
     return tree_traffic(pattern.machines);
   }
   return 1;
+}
+
+/// As NCCL_ALGO and NCCL_PROTO name them (v2.28.9, src/graph/tuning.cc, ncclAlgoStr, ncclProtoStr).
+std::string_view variable_of(NcclAlgorithm algorithm) {
+  constexpr std::array<std::string_view, nccl_algorithms.size()> names = {
+      "Tree", "Ring", "CollNetDirect", "CollNetChain", "NVLS", "NVLSTree", "PAT", ""};
+  return names.at(static_cast<std::size_t>(algorithm));
+}
+
+std::string_view variable_of(NcclProtocol protocol) {
+  constexpr std::array<std::string_view, nccl_protocols.size()> names = {"LL", "LL128", "Simple"};
+  return names.at(static_cast<std::size_t>(protocol));
 }
 
 /// What keeps NCCL from an algorithm where it does the kind.
@@ -293,16 +306,56 @@ NcclLibrary::Way NcclLibrary::by_threshold(std::span<const Pattern> patterns,
                            [&](const Way& a, const Way& b) { return wanted(a) < wanted(b); });
 }
 
-NcclLibrary::Way NcclLibrary::best(std::span<const Pattern> patterns, Bytes size) const {
-  const std::vector<Way> all = ways(patterns);
-  assert(!all.empty());
-  if (!constants_.has_model) return by_threshold(patterns, all, size);
+NcclLibrary::Way NcclLibrary::taken(std::span<const Pattern> patterns, std::span<const Way> ways,
+                                    Bytes size) const {
+  assert(!ways.empty());
+  if (!constants_.has_model) return by_threshold(patterns, ways, size);
   const auto time = [&](const Way& way) {
     return nccl_time(constants_, known(patterns[way.pattern]).planned,
                      {patterns[way.pattern].kind, way.algorithm, way.protocol, size.count()});
   };
-  return *std::min_element(all.begin(), all.end(),
+  return *std::min_element(ways.begin(), ways.end(),
                            [&](const Way& a, const Way& b) { return time(a) < time(b); });
+}
+
+Seconds NcclLibrary::time_of(std::span<const Pattern> patterns, const Way& way, Bytes size) const {
+  const Pattern& pattern = patterns[way.pattern];
+  const Known& known = this->known(pattern);
+  const NcclQuestion question{pattern.kind, way.algorithm, way.protocol, size.count()};
+  const double us = nccl_measured_time(constants_, known.system, question, known.facts,
+                                       options_.gpus_per_process, known.channel_share);
+  return Seconds{1e-6 * std::max(us, nccl_late_messages(known.system, question, known.facts))};
+}
+
+std::optional<FasterWay> NcclLibrary::faster(std::span<const Pattern> patterns,
+                                             std::span<const Way> ways, const Way& taken,
+                                             Bytes size) const {
+  const Way* best = &taken;
+  Seconds time = time_of(patterns, taken, size);
+  for (const Way& way : ways) {
+    const Seconds other = time_of(patterns, way, size);
+    if (other < time) {
+      best = &way;
+      time = other;
+    }
+  }
+  if (best == &taken) return std::nullopt;
+  std::vector<Way> of_algorithm;
+  std::ranges::copy_if(ways, std::back_inserter(of_algorithm),
+                       [&](const Way& way) { return way.algorithm == best->algorithm; });
+  FasterWay result{.algorithm = std::string(name_of(best->algorithm)),
+                   .protocol = std::string(name_of(best->protocol)),
+                   .time = time + options_.host_per_call,
+                   .setting = {}};
+  if (best->algorithm != taken.algorithm) {
+    result.setting = fmt::format("NCCL_ALGO={}", variable_of(best->algorithm));
+  }
+  if (best->algorithm == taken.algorithm ||
+      this->taken(patterns, of_algorithm, size).protocol != best->protocol) {
+    result.setting += fmt::format("{}NCCL_PROTO={}", result.setting.empty() ? "" : " ",
+                                  variable_of(best->protocol));
+  }
+  return result;
 }
 
 CollectiveChoice NcclLibrary::choose(std::span<const Pattern> patterns, Bytes size) const {
@@ -310,19 +363,18 @@ CollectiveChoice NcclLibrary::choose(std::span<const Pattern> patterns, Bytes si
   choice.cost.source = "model";
   choice.cost.algorithm = patterns.front().algorithm;
   if (patterns.front().phases.empty()) return choice;  // one rank, in place: nothing is launched
-  const Way way = best(patterns, size);
+  const std::vector<Way> all = ways(patterns);
+  const Way way = taken(patterns, all, size);
   const Pattern& pattern = patterns[way.pattern];
   const Known& known = this->known(pattern);
   const NcclQuestion question{pattern.kind, way.algorithm, way.protocol, size.count()};
-  const double us = nccl_measured_time(constants_, known.system, question, known.facts,
-                                       options_.gpus_per_process, known.channel_share);
   choice.pattern = way.pattern;
   choice.cost.algorithm = pattern.algorithm;
   choice.cost.protocol = name_of(way.protocol);
   choice.cost.late_messages =
       Seconds{1e-6 * nccl_late_messages(known.system, question, known.facts)};
-  choice.cost.alone =
-      std::max(Seconds{us * 1e-6}, choice.cost.late_messages) + options_.host_per_call;
+  choice.cost.alone = time_of(patterns, way, size) + options_.host_per_call;
+  choice.cost.faster = faster(patterns, all, way, size);
   choice.cost.kernel =
       nccl_kernel(known.system, question, options_.channels_max, options_.channels_min.value_or(1));
   if (constants_.has_model) {

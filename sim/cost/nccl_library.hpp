@@ -62,7 +62,16 @@ class NcclLibrary final : public CollectiveLibrary {
   [[nodiscard]] Known learn(const Pattern& pattern) const;
   [[nodiscard]] bool allows(const NcclFacts& facts, NcclProtocol protocol) const;
   [[nodiscard]] std::vector<Way> ways(std::span<const Pattern> patterns) const;
-  [[nodiscard]] Way best(std::span<const Pattern> patterns, Bytes size) const;
+  /// The one of `ways` that NCCL takes. REQUIRES: there is one.
+  [[nodiscard]] Way taken(std::span<const Pattern> patterns, std::span<const Way> ways,
+                          Bytes size) const;
+  /// What a run takes, without the caller's own time.
+  [[nodiscard]] Seconds time_of(std::span<const Pattern> patterns, const Way& way,
+                                Bytes size) const;
+  /// The way of least time, where that is less than the one taken.
+  [[nodiscard]] std::optional<FasterWay> faster(std::span<const Pattern> patterns,
+                                                std::span<const Way> ways, const Way& taken,
+                                                Bytes size) const;
   [[nodiscard]] Way by_threshold(std::span<const Pattern> patterns, std::span<const Way> ways,
                                  Bytes size) const;
   [[nodiscard]] bool may_use_nvls(const Placement& ranks) const;

@@ -24,10 +24,7 @@ std::vector<AloneTime> time_alone(const Cluster& cluster, const CollectiveLibrar
     times.push_back({.size = size,
                      .time = {},
                      .bound = static_cast<double>(size.count()) * per_byte[pattern],
-                     .planned = cost.planned,
-                     .algorithm = cost.algorithm,
-                     .protocol = cost.protocol,
-                     .source = cost.source});
+                     .cost = cost});
     begin = engine->now();
     engine->network().start(static_cast<TransferId>(index), static_cast<PatternId>(pattern), size,
                             cost);

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "sim/cost/collective_library.hpp"
@@ -14,11 +12,8 @@ namespace gradwire {
 struct AloneTime {
   Bytes size{0};
   Seconds time;
-  Seconds bound;  ///< what the busiest link needs for its bytes, however the flows are timed
-  std::optional<Seconds> planned;  ///< CollectiveCost::planned
-  std::string algorithm;
-  std::string protocol;  ///< "" when the source does not say
-  std::string source;    ///< "table" | "fit" | "model"
+  Seconds bound;        ///< what the busiest link needs for its bytes, however the flows are timed
+  CollectiveCost cost;  ///< by which it was timed
 };
 
 /// Runs `kind` once for each size, one after the other, by what the library chooses for it.

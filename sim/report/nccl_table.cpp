@@ -79,6 +79,9 @@ std::string nccl_table(const CollectiveReport& report) {
     fmt::format_to(out, "{:>9}\n", microseconds(row.bound_seconds));
   }
   fmt::format_to(out, "# Avg bus bandwidth    : {:g}\n", 1e-9 * bandwidth);
+  for (const Warning& warning : report.warnings) {
+    fmt::format_to(out, "# {}: {}\n", warning.code, warning.text);
+  }
   return text;
 }
 
@@ -94,11 +97,16 @@ nlohmann::ordered_json collective_json(const CollectiveReport& report) {
                     {"source", row.source},
                     {"bound_us", 1e6 * row.bound_seconds}});
   }
+  auto warnings = nlohmann::ordered_json::array();
+  for (const Warning& warning : report.warnings) {
+    warnings.push_back({{"code", warning.code}, {"text", warning.text}});
+  }
   return {{"schema", "gradwire.collective/1"},
           {"gradwire_version", gradwire_version},
           {"op", name_of(report.kind)},
           {"ranks", report.ranks},
-          {"rows", rows}};
+          {"rows", rows},
+          {"warnings", warnings}};
 }
 
 nlohmann::ordered_json collectives_json(std::span<const CollectiveReport> reports) {

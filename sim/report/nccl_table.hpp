@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/collectives/pattern.hpp"
+#include "sim/core/result.hpp"
 
 namespace gradwire {
 
@@ -25,6 +26,7 @@ struct CollectiveReport {
   std::vector<Row> rows;
   std::string label{};    ///< of its curve in a picture; "": the operation
   std::string devices{};  ///< lines that say where the ranks are (placement_text), may be ""
+  std::vector<Warning> warnings{};
 };
 
 /// Bytes per second per rank that the operation reports: size / time.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <stdexcept>
@@ -28,6 +29,9 @@ constexpr double drift_max = 0.05;
 /// Where a bound on how far workers are apart lets one gain more over the measured iterations,
 /// these are too few.
 constexpr double gain_max = 0.25;
+/// A choice of the library is told to be slow where it carries so much of the bytes of a kind of
+/// collective. Assumed: what carries less hardly counts.
+constexpr double choice_share_min = 0.1;
 
 /// How far compute times of a profile may be off, relative. Where a model made or changed them, its
 /// own error and a recording's; else by where they come from. recorded: the closure of a recording
@@ -291,6 +295,7 @@ RunResult Summary::result(const Plans& plans, const Network& network, Seconds en
         1 - at(result.breakdown, Part::exposed_communication) / result.communication_busy_s, 0.0,
         1.0);
   }
+  std::ranges::move(choices_.told(choice_share_min), std::back_inserter(result.warnings));
   add_spread(result);
   add_links(result, network, end);
   const auto& stats = network.stats();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/core/result.hpp"
+#include "sim/cost/choice_warnings.hpp"
 #include "sim/engine/network.hpp"
 #include "sim/train/plans.hpp"
 #include "sim/train/training.hpp"
@@ -32,6 +33,10 @@ class Summary {
   void priced(const CollectiveCost& cost);
   /// Work of a compressor on a GPU or of a host thread. @param estimate  its time is not measured.
   void coded(Part part, double seconds, bool estimate);
+  /// A collective was posted to the library, which chose so for it.
+  void chosen(CollectiveKind kind, Bytes size, const CollectiveCost& cost) {
+    choices_.add(kind, size, cost);
+  }
   /// Iteration `iteration` of a class of workers has ended; those after the last are ignored.
   /// Asserts the accounting identity and that no rank beats its own compute.
   /// @param worker  the class, whose members follow those of the classes before it.
@@ -101,6 +106,7 @@ class Summary {
     double estimated = 0;
   };
   std::map<Part, Coding> coding_;
+  ChoiceWarnings choices_;
   std::set<std::string> told_;  ///< texts of warnings that were given
   double worst_cost_ = 0;       ///< relative uncertainty of the least certain price
   double worst_profile_ = 0;    ///< the same of the worker classes' profiles

@@ -102,6 +102,7 @@ void TrainingRun::post(Collective collective) {
   summary_.collective_posted(lanes_.front().iteration,
                              choice == nullptr ? std::nullopt : std::optional(choice->pattern),
                              collective.size);
+  if (choice != nullptr) summary_.chosen(collective.kind, collective.size, choice->cost);
   if (collective.ready == Collective::Ready::behind_compute) {
     WorkerLane& lane = lanes_.front();
     lane.host += launch_call;

@@ -58,9 +58,10 @@ void predict_alone(const MeasuredCollective& table, Times which, std::vector<Row
     const std::vector<AloneTime> times =
         time_alone(*table.cluster, *table.library, table.series.op, table.placement, sizes, {});
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      const bool planned = which == Times::planned && times[i].planned.has_value();
-      rows[i].predicted = 1e6 * (planned ? *times[i].planned : times[i].time).count();
-      rows[i].how = way(times[i].algorithm, times[i].protocol);
+      const CollectiveCost& cost = times[i].cost;
+      const bool planned = which == Times::planned && cost.planned.has_value();
+      rows[i].predicted = 1e6 * (planned ? *cost.planned : times[i].time).count();
+      rows[i].how = way(cost.algorithm, cost.protocol);
     }
   } catch (const SimulationError& error) {
     for (Row& row : rows) row.failure = error.what();

@@ -66,5 +66,56 @@ TEST_CASE("Option --op all tells of the operations that the library has not", "[
   CHECK(place.run("collective job.yaml --op reduce_scatter --sizes 1MiB").code == 1);
 }
 
+/// Two machines of 4 L40: on 100 Gbit/s NCCL plans with the port's speed and takes a ring, of which
+/// each connection carries 25 Gbit/s as before.
+std::string l40_pair(const std::string& link, const std::string& more = "") {
+  return "schema: gradwire.scenario/1\n"
+         "profile: resnet50/v100-sxm2-32gb_fp32_b32\n"
+         "cluster: {node: pcie4_4x_l40, nodes: 2, fabric: {kind: single_switch, link: " +
+         link +
+         "}}\n"
+         "strategy: {name: ddp, bucket_cap: 25 MiB}\n"
+         "run: {iterations: 2, warmup: 1, seed: 1}\n" +
+         more;
+}
+
+TEST_CASE("A slower way that NCCL takes is told, with what to set", "[cli][collective]") {
+  const Workplace place("collective_choice");
+  place.write("slow.yaml", l40_pair("eth_100g"));
+  const auto run = place.run("collective slow.yaml --sizes 1GiB --json c.json");
+  INFO(run.out << run.err);
+  REQUIRE(run.code == 0);
+  const std::string told =
+      "NCCL takes ring (601 ms); tree would take 346 ms (NCCL_ALGO=Tree); all_reduce of 1024 MiB";
+  CHECK(count(run.out, "# collective-choice: " + told) == 1);
+  const Json json = Json::parse(place.text("c.json"));
+  CHECK(json.at("warnings").at(0).at("code") == "collective-choice");
+  CHECK(json.at("warnings").at(0).at("text") == told);
+  // What it says to set brings what it says.
+  place.write("tree.yaml", l40_pair("eth_100g", "collective: {library: nccl, algorithm: tree}\n"));
+  const auto tree = place.run("collective tree.yaml --sizes 1GiB --json tree.json");
+  CHECK(count(tree.out, "collective-choice") == 0);
+  const Json row = Json::parse(place.text("tree.json")).at("rows").at(0);
+  CHECK(row.at("time_us").get<double>() == Approx(346e3).epsilon(0.002));
+}
+
+TEST_CASE("A run tells once of a slower way that carries much of its bytes", "[cli][run]") {
+  const Workplace place("run_choice");
+  place.write("slow.yaml", l40_pair("eth_100g"));
+  place.write("quick.yaml", l40_pair("eth_25g"));
+  REQUIRE(place.run("run slow.yaml --json slow.json").code == 0);
+  REQUIRE(place.run("run quick.yaml --json quick.json").code == 0);
+  const auto choices = [&](const std::string& file) {
+    int found = 0;
+    const Json result = Json::parse(place.text(file));
+    for (const Json& warning : result.at("warnings")) {
+      found += warning.at("code") == "collective-choice" ? 1 : 0;
+    }
+    return found;
+  };
+  CHECK(choices("slow.json") == 1);
+  CHECK(choices("quick.json") == 0);
+}
+
 }  // namespace
 }  // namespace gradwire
