@@ -166,8 +166,7 @@ void BytePs::gradient_hook(TensorId tensor) {
 }
 
 void BytePs::forward_hook(int layer) {
-  const double share = gates_.post(layer, poster_);
-  if (share > 0) poster_.post(OptimizerStep{.share = share, .label = "update"});
+  gates_.post(layer, poster_);
 }
 
 void BytePs::backward_done() {

@@ -13,8 +13,6 @@ namespace {
 constexpr std::int64_t parts_max = 1000;
 /// Host threads above those of Horovod and of the store's servers.
 constexpr int poller_thread = 1 << 20;
-/// MXNet's KVStoreDist::EncodeDefaultKey deals keys by this factor.
-constexpr std::int64_t key_factor = 9973;
 constexpr std::int64_t elements_limit = std::int64_t{1} << 40;
 /// Times of Python that no source states.
 constexpr Seconds assumed_task_time{50e-6};
@@ -146,11 +144,7 @@ void ByteScheduler::gradient_hook(TensorId tensor) {
 
 void ByteScheduler::forward_hook(int layer) {
   if (all_reduces()) launcher_waits(Seconds{});
-  const double share = gates_.post(layer, poster_);
-  const bool on_servers = !all_reduces() && options_.store.update_on_kvstore;
-  if (share > 0 && !on_servers) {
-    poster_.post(OptimizerStep{.share = share, .label = "update"});
-  }
+  gates_.post(layer, poster_);
 }
 
 void ByteScheduler::notice(Poster::Then then) {
@@ -203,32 +197,17 @@ void ByteScheduler::start(const Move& move) {
 
 void ByteScheduler::push_pull(const Move& move) {
   const Part& part = parts_[move.part];
-  const std::int64_t servers = store_->servers();
-  const auto key = static_cast<std::int64_t>(move.part);
-  const bool on_all = part.elements >= options_.store.bigarray_bound;
-  const std::int64_t shards = on_all ? servers : 1;
-  const auto pushes = std::make_shared<std::int64_t>(shards);
-  const auto pulls = std::make_shared<std::int64_t>(shards);
-  const KvStoreEnds ends{.pushed =
-                             [this, pushes, elements = part.elements] {
-                               if (--*pushes > 0) return;
+  const LaneItem item{
+      .size = job_.size_of(part.elements),
+      .tensors = {part.tensor},
+      .label = fmt::format("{} part {}", job_.tensor(part.tensor).name, part.index)};
+  store_->push_pull_key(item, static_cast<std::int64_t>(move.part),
+                        {.pushed =
+                             [this, elements = part.elements] {
                                return_credit(elements);
                                schedule();
                              },
-                         .pulled =
-                             [this, pulls, move] {
-                               if (--*pulls == 0) finished(move);
-                             }};
-  for (std::int64_t shard = 0; shard < shards; ++shard) {
-    // Even shares; the first ones take what is over.
-    const std::int64_t elements = part.elements / shards + (shard < part.elements % shards ? 1 : 0);
-    const std::int64_t server = on_all ? shard : key * key_factor % servers;
-    const LaneItem item{
-        .size = job_.size_of(elements),
-        .tensors = {part.tensor},
-        .label = fmt::format("{} part {}", job_.tensor(part.tensor).name, part.index)};
-    store_->push_pull(item, static_cast<int>(server), static_cast<std::uint64_t>(key), ends);
-  }
+                         .pulled = [this, move] { finished(move); }});
 }
 
 void ByteScheduler::return_credit(std::int64_t elements) {

@@ -1,5 +1,7 @@
 #include "strategies/kv_store.hpp"
 
+#include <cstddef>
+#include <memory>
 #include <utility>
 
 namespace gradwire {
@@ -13,17 +15,12 @@ constexpr int first_server_thread = 1;
 constexpr int threads_of_server = 2;  ///< the executor, and the loopback's
 constexpr int nccl_stream = 1;
 constexpr std::int64_t count_limit = 1 << 20;
-
-LaneItem labelled(const char* what, LaneItem item, Poster::Then then) {
-  item.label = what + item.label;
-  item.then = std::move(then);
-  return item;
-}
+/// KVStoreDist::EncodeDefaultKey deals keys by this factor.
+constexpr std::int64_t key_factor = 9973;
 
 }  // namespace
 
-KvStoreOptions read_kv_store(Knobs& knobs) {
-  static const std::vector<std::string> kinds = {"dist_sync", "dist_device_sync"};
+KvStoreOptions read_kv_store(Knobs& knobs, const std::vector<std::string>& kinds) {
   KvStoreOptions options;
   options.kv_store = knobs.choice("kv_store", options.kv_store, kinds,
                                   "mxnet.kvstore.create: sums a machine's GPUs on CPU or GPU");
@@ -32,6 +29,10 @@ KvStoreOptions read_kv_store(Knobs& knobs) {
   options.bigarray_bound =
       knobs.count("bigarray_bound", options.bigarray_bound, 1, std::int64_t{1} << 40,
                   "MXNET_KVSTORE_BIGARRAY_BOUND: elements from which a key is on all servers");
+  options.reduction_threads = static_cast<int>(
+      knobs.count("reduction_threads", options.reduction_threads, 1, count_limit,
+                  "MXNET_KVSTORE_REDUCTION_NTHREADS: that sum a machine's GPUs on its CPU, of keys "
+                  "from bigarray_bound on; one of smaller ones"));
   options.socket_buffer = knobs.size("socket_buffer", options.socket_buffer,
                                      "assumed: what a connection takes in one go");
   options.connections = static_cast<int>(knobs.count("connections", options.connections, 1,
@@ -45,16 +46,23 @@ KvStoreOptions read_kv_store(Knobs& knobs) {
   return options;
 }
 
+Seconds local_sum_time(const KvStoreOptions& options, const JobView& job, int gpus, Bytes size) {
+  const bool by_all = job.elements_in(size) >= options.bigarray_bound;
+  const int threads = by_all ? options.reduction_threads : 1;
+  return static_cast<double>(gpus) / threads * (size / options.sum_rate);
+}
+
 KvStore::KvStore(Poster& poster, const KvStoreOptions& options, const JobView& job, bool asks)
     : poster_(&poster),
       options_(options),
+      job_(job),
       layout_(job),
-      coded_(job.coded),
       to_host_(poster, messages_by(copy_out), options.socket_buffer),
       cpu_sum_(poster,
                [this](const LaneItem& load) {
-                 const double gpus = layout_.local_size();
-                 return HostWork{sum_thread, gpus * (load.size / options_.sum_rate), load.label};
+                 return HostWork{sum_thread,
+                                 local_sum_time(options_, job_, layout_.local_size(), load.size),
+                                 load.label};
                }),
       to_gpus_(poster, messages_by(copy_in), options.socket_buffer) {
   const Seconds request = asks ? 2 * job.message_latency : Seconds{};
@@ -74,7 +82,7 @@ ParameterServerSpec KvStore::server_spec(int server, Seconds request) const {
           .sum_rate = options_.sum_rate,
           .loopback = layout_.colocated(server) ? options_.loopback_bandwidth : BytesPerSecond{0},
           .request = request,
-          .coded = coded_};
+          .coded = job_.coded};
 }
 
 std::vector<Exchange> KvStore::exchanges() const {
@@ -97,16 +105,57 @@ std::vector<CollectiveUse> KvStore::collectives() const {
 
 void KvStore::push_pull(const LaneItem& item, int server, std::uint64_t key,
                         const KvStoreEnds& ends) {
-  auto& to = servers_[static_cast<std::size_t>(server)];
-  sum_locally(item, [this, &to, item, key, ends] {
-    LaneItem push = item;
-    push.then = [this, &to, item, ends] {
-      LaneItem pull = item;
-      pull.then = [this, item, ends] { distribute_locally(item, ends.pulled); };
-      to.pull(std::move(pull));
-    };
-    to.push(std::move(push), key, ends.pushed);
+  sum_locally(item, [this, item, server, key, ends] {
+    to_server(item, server, key, {.pushed = ends.pushed, .pulled = [this, item, ends] {
+                                    distribute_locally(item, ends.pulled);
+                                  }});
   });
+}
+
+std::vector<KvStore::Shard> KvStore::shards_of(std::int64_t elements, std::int64_t key) const {
+  if (elements < options_.bigarray_bound) {
+    return {{static_cast<int>(key * key_factor % servers()), job_.size_of(elements)}};
+  }
+  std::vector<Shard> shards;
+  for (int server = 0; server < servers(); ++server) {
+    // Even shares; the first ones take what is over.
+    const std::int64_t more = server < elements % servers() ? 1 : 0;
+    shards.push_back({server, job_.size_of(elements / servers() + more)});
+  }
+  return shards;
+}
+
+void KvStore::push_pull_key(const LaneItem& item, std::int64_t key, const KvStoreEnds& ends) {
+  sum_locally(item, [this, item, key, ends] {
+    const auto shards = shards_of(job_.elements_in(item.size), key);
+    const auto pushes = std::make_shared<std::size_t>(shards.size());
+    const auto pulls = std::make_shared<std::size_t>(shards.size());
+    const KvStoreEnds each{.pushed =
+                               [pushes, ends] {
+                                 if (--*pushes == 0 && ends.pushed) ends.pushed();
+                               },
+                           .pulled =
+                               [this, pulls, item, ends] {
+                                 if (--*pulls == 0) distribute_locally(item, ends.pulled);
+                               }};
+    for (const Shard& shard : shards) {
+      LaneItem part = item;
+      part.size = shard.size;
+      to_server(part, shard.server, static_cast<std::uint64_t>(key), each);
+    }
+  });
+}
+
+void KvStore::to_server(const LaneItem& item, int server, std::uint64_t key,
+                        const KvStoreEnds& ends) {
+  auto& to = servers_[static_cast<std::size_t>(server)];
+  LaneItem push = item;
+  push.then = [&to, item, ends] {
+    LaneItem pull = item;
+    pull.then = ends.pulled;
+    to.pull(std::move(pull));
+  };
+  to.push(std::move(push), key, ends.pushed);
 }
 
 void KvStore::sum_locally(const LaneItem& item, Poster::Then then) {

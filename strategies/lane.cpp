@@ -4,6 +4,12 @@
 
 namespace gradwire {
 
+LaneItem labelled(const char* what, LaneItem item, Poster::Then then) {
+  item.label = what + item.label;
+  item.then = std::move(then);
+  return item;
+}
+
 Lane::Make messages_by(int exchange, bool coded) {
   return [exchange, coded](const LaneItem& load) {
     Messages messages{exchange, load.size, load.tensors, load.label};

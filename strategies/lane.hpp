@@ -21,6 +21,9 @@ struct LaneItem {
   Poster::Then then{};        ///< called when it has ended
 };
 
+/// The item under a name that begins with `what`, and with what follows it.
+[[nodiscard]] LaneItem labelled(const char* what, LaneItem item, Poster::Then then);
+
 /// Something that does one thing after the other: a copy engine, a connection, a thread. What waits
 /// goes by priority, then in the order it came; what is under way is not interrupted.
 class Lane {

@@ -21,8 +21,8 @@ void LayerGates::wait_for(TensorId tensor, OperationId flag) {
   flag_of_[static_cast<std::size_t>(tensor)] = flag;
 }
 
-double LayerGates::post(int layer, Poster& poster) {
-  if (static_cast<std::size_t>(layer) >= tensors_of_.size()) return 0;
+void LayerGates::post(int layer, Poster& poster) {
+  if (static_cast<std::size_t>(layer) >= tensors_of_.size()) return;
   Gate gate;
   double share = 0;
   for (const TensorId id : tensors_of_[static_cast<std::size_t>(layer)]) {
@@ -31,9 +31,9 @@ double LayerGates::post(int layer, Poster& poster) {
     if (std::ranges::find(gate.until, flag) == gate.until.end()) gate.until.push_back(flag);
     share += share_of_[static_cast<std::size_t>(id)];
   }
-  if (gate.until.empty()) return 0;
+  if (gate.until.empty()) return;
   poster.post(std::move(gate));
-  return share;
+  poster.post(OptimizerStep{.share = share, .label = "update"});
 }
 
 }  // namespace gradwire

@@ -15,9 +15,13 @@ class LayerGates {
   /// The next forward pass of the tensor's layer waits for `flag`.
   void wait_for(TensorId tensor, OperationId flag);
 
-  /// Posts the layer's gate, when it has something to wait for.
-  /// @return the share of the model's parameters that are behind it; 0: no gate.
-  double post(int layer, Poster& poster);
+  /// Posts the layer's gate, when it has something to wait for, and behind it the step of the
+  /// worker's optimizer for these parameters.
+  ///
+  /// Also where servers run the optimizer: a profile's step has in it what any worker does between
+  /// backward and forward, and no published run with servers is faster than its GPUs alone; how
+  /// much of it servers take off is not known. Assumed: nothing.
+  void post(int layer, Poster& poster);
 
  private:
   std::vector<std::vector<TensorId>> tensors_of_;  ///< by layer

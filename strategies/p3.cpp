@@ -52,10 +52,7 @@ Operations P3::on_event(Seconds /*now*/, const Event& event) {
   } else if (const auto* hook = std::get_if<HookFired>(&event)) {
     if (job_.synchronises(hook->micro_batch)) gradient_hook(hook->tensor);
   } else if (const auto* forward = std::get_if<ForwardStart>(&event)) {
-    const double share = forward->micro_batch == 0 ? gates_.post(forward->layer, poster_) : 0;
-    if (share > 0 && !options_.store.update_on_kvstore) {
-      poster_.post(OptimizerStep{.share = share, .label = "update"});
-    }
+    if (forward->micro_batch == 0) gates_.post(forward->layer, poster_);
   }
   return poster_.take();
 }

@@ -91,7 +91,9 @@ Operations PsAsync::on_event(Seconds /*now*/, const Event& event) {
   } else if (const auto* fired = std::get_if<HookFired>(&event)) {
     if (job_.synchronises(fired->micro_batch)) hook(fired->worker, fired->tensor);
   } else if (const auto* done = std::get_if<BackwardDone>(&event)) {
-    if (job_.synchronises(done->micro_batch) && !options_.pull_at_once) {
+    if (!job_.synchronises(done->micro_batch)) return {};
+    writer_.post(worker_step(done->worker));
+    if (!options_.pull_at_once) {
       writer_.post(Gate{.until = {worker(done->worker).over}, .worker = done->worker});
     }
   } else if (const auto* ended = std::get_if<OperationDone>(&event)) {

@@ -103,9 +103,9 @@ Operations PsSync::on_event(Seconds /*now*/, const Event& event) {
   } else if (const auto* fired = std::get_if<HookFired>(&event)) {
     if (job_.synchronises(fired->micro_batch)) hook(fired->tensor);
   } else if (const auto* done = std::get_if<BackwardDone>(&event)) {
-    if (job_.synchronises(done->micro_batch) && !options_.layer_wait) {
-      writer_.post(Gate{.until = flags_});
-    }
+    if (!job_.synchronises(done->micro_batch)) return {};
+    writer_.post(worker_step(0));
+    if (!options_.layer_wait) writer_.post(Gate{.until = flags_});
   } else if (const auto* ended = std::get_if<OperationDone>(&event)) {
     advance(ended->operation);
   }

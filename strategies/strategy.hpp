@@ -113,6 +113,12 @@ struct Exchange {
   Seconds startup{};  ///< beside the links' latency, once
 };
 
+/// The worker whose exchange this is: who receives its first message, or who sends it to a server.
+[[nodiscard]] inline int worker_of(const Exchange& exchange) {
+  const Message& first = exchange.phases.front().front();
+  return first.to.place == Endpoint::Place::server ? first.from.index : first.to.index;
+}
+
 // ---- the seam ---------------------------------------------------------------------------------
 
 /// A kind of collective that a strategy may post, so that it is planned before the run.

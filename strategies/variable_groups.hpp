@@ -52,6 +52,12 @@ struct VariableGroup {
   [[nodiscard]] Seconds sum_time(BytesPerSecond rate) const;
 };
 
+/// A worker's own step, which goes beside its pushes: servers apply them, but what that takes off a
+/// worker is not known (LayerGates::post).
+[[nodiscard]] inline OptimizerStep worker_step(WorkerId worker) {
+  return {.share = 1, .label = "update", .worker = worker};
+}
+
 /// Groups of a model over `servers` servers, in the order in which backward completes them. A group
 /// is closed when it holds at least `options.message`.
 /// Sources: TensorFlow, tf.train.replica_device_setter (round robin) and

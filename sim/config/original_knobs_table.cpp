@@ -9,6 +9,8 @@ const std::vector<OriginalKnob>& original_knobs() {
   static const std::vector<std::string> byteps = {"byteps"};
   static const std::vector<std::string> bytescheduler = {"bytescheduler"};
   static const std::vector<std::string> kungfu = {"kungfu_sync", "kungfu_sma", "kungfu_ada"};
+  static const std::vector<std::string> mxnet = {"mxnet_kvstore", "p3", "bytescheduler"};
+  static const std::vector<std::string> p3 = {"p3"};
   static const std::vector<std::string> ddp = {"ddp", "local_sgd", "powersgd"};
   static const std::vector<OriginalKnob> table = {
       {"DDP_SET_LAST_BUCKET_CAP", ddp, "set_last_bucket_cap", flag,
@@ -51,6 +53,13 @@ const std::vector<OriginalKnob>& original_knobs() {
        "bytescheduler/common/bytecore.py; parameters"},
       {"BYTESCHEDULER_CREDIT", bytescheduler, "credit", number,
        "bytescheduler/common/bytecore.py; parameters"},
+      {"MXNET_KVSTORE_BIGARRAY_BOUND", mxnet, "bigarray_bound", number,
+       "mxnet src/kvstore/kvstore_dist.h; elements"},
+      {"MXNET_KVSTORE_REDUCTION_NTHREADS", mxnet, "reduction_threads", number,
+       "mxnet src/kvstore/comm.h"},
+      {"MXNET_UPDATE_ON_KVSTORE", mxnet, "update_on_kvstore", flag, "mxnet python/mxnet/model.py"},
+      {"MXNET_KVSTORE_SLICE_THRESHOLD", p3, "slice_size", number,
+       "mxnet src/kvstore/p3store_dist.h; elements"},
       {"KUNGFU_ALLREDUCE_STRATEGY", kungfu, "graph", text, "KungFu srcs/go/kungfu/config"},
       {"KUNGFU_CONFIG_STRATEGY_HASH_METHOD", kungfu, "strategy_hash_method", text,
        "KungFu srcs/go/kungfu/session/shard.go"},

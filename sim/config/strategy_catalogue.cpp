@@ -25,6 +25,7 @@
 #include "strategies/lb_sgd.hpp"
 #include "strategies/local_sgd.hpp"
 #include "strategies/mg_wfbp.hpp"
+#include "strategies/mxnet_kvstore.hpp"
 #include "strategies/none.hpp"
 #include "strategies/p3.hpp"
 #include "strategies/powersgd.hpp"
@@ -108,6 +109,8 @@ const std::vector<StrategyEntry>& strategy_catalogue() {
       {"signsgd", "signs: gathered and summed, or a majority vote at rank 0", read_signsgd},
       {"byteps", "BytePS: partitions through NCCL, host and servers, each by itself", BytePs::read,
        true, true},
+      {"mxnet_kvstore", "MXNet's KVStore: keys on servers, big ones on all, or within one machine",
+       MxnetKvStore::read, true, true},
       {"p3", "priority-based parameter propagation: slices, front layers first", P3::read, true,
        true},
       {"bytescheduler",

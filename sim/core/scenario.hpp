@@ -13,6 +13,7 @@ struct JitterSpec {
   double rank = 0;
   double iteration = 0;
   std::optional<double> layer{};  ///< absent: each layer's own, from the profile
+  double message = 0;             ///< of workers that go their own pace: a message's time
 };
 
 /// Ranks whose compute takes `compute` times as long.

@@ -18,6 +18,7 @@ constexpr std::uint64_t static_stream = 0xffff'ffffU;
 constexpr std::uint64_t whole_iteration = 0xffff'fffeU;
 constexpr std::uint64_t straggler_stream = 0xffff'fffdU;
 constexpr std::uint64_t start_stream = 0xffff'fffcU;
+constexpr std::uint64_t message_stream = 0xffff'fffbU;
 
 /// Ranks in the order of a draw that depends on seed and rank only.
 std::vector<int> shuffled_ranks(int world_size, std::uint64_t seed, std::uint64_t stream) {
@@ -47,6 +48,17 @@ void apply_stragglers(std::vector<double>& speed, const StragglerSpec& spec, std
     speed[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])] *= spec.compute;
   }
 }
+
+}  // namespace
+
+std::vector<double> straggler_factors(int world_size, const std::vector<StragglerSpec>& stragglers,
+                                      std::uint64_t seed) {
+  std::vector<double> factors(static_cast<std::size_t>(world_size), 1.0);
+  for (const auto& spec : stragglers) apply_stragglers(factors, spec, seed);
+  return factors;
+}
+
+namespace {
 
 std::vector<double> layer_sigmas(const JitterSpec& jitter, const ComputeProfile& profile) {
   std::vector<double> sigma;
@@ -106,6 +118,16 @@ void spread_starts(std::vector<MemberGroup>& members, double period, std::uint64
     const double within = uniform(seed, start_stream, i, whole_iteration);
     members[static_cast<std::size_t>(order[i])].start = (static_cast<double>(i) + within) * part;
   }
+}
+
+MessageDraws::MessageDraws(double spread, std::uint64_t seed)
+    : seed_(seed), sigma_(std::sqrt(std::log1p(spread * spread))) {}
+
+double MessageDraws::stretch(int iteration, int exchange) const {
+  if (sigma_ == 0) return 1;
+  const double draw = standard_normal(seed_, message_stream, static_cast<std::uint64_t>(iteration),
+                                      static_cast<std::uint64_t>(exchange));
+  return std::exp(sigma_ * draw - sigma_ * sigma_ / 2);
 }
 
 IterationDraws::IterationDraws(const JitterSpec& jitter, const ComputeProfile& profile,

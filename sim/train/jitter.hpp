@@ -34,9 +34,31 @@ struct MemberGroup {
                                                     std::span<const int> class_of_rank = {},
                                                     bool together = true);
 
+/// How many times as long as without stragglers each rank computes.
+[[nodiscard]] std::vector<double> straggler_factors(int world_size,
+                                                    const std::vector<StragglerSpec>& stragglers,
+                                                    std::uint64_t seed);
+
 /// Lets members begin at times spread over `period` seconds: each somewhere in a part of its own,
 /// in an order that the seed decides.
 void spread_starts(std::vector<MemberGroup>& members, double period, std::uint64_t seed);
+
+/// How many times as long as their mean the messages take that a worker moves by an exchange in an
+/// iteration: log-normal, of mean 1. Shares of links that are always equal would leave the phases
+/// of workers as they are, and each phase has a throughput of its own; real connections share
+/// unequally for some time, and workers drift apart.
+class MessageDraws {
+ public:
+  /// @param spread  standard deviation, >= 0.
+  MessageDraws(double spread, std::uint64_t seed);
+
+  /// Keyed by (seed, iteration, exchange).
+  [[nodiscard]] double stretch(int iteration, int exchange) const;
+
+ private:
+  std::uint64_t seed_;
+  double sigma_;  ///< of the logarithm
+};
 
 /// Factors that change from iteration to iteration, keyed by (seed, iteration, rank, layer): adding
 /// a straggler or changing the strategy re-rolls nobody.

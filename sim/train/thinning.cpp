@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <tuple>
@@ -21,11 +22,6 @@ namespace {
 /// Messages over each link, by their shares.
 using Load = std::vector<double>;
 
-/// The worker whose messages these are: who receives, or who sends to a server.
-int worker_of(const Message& message) {
-  return message.to.place == Endpoint::Place::server ? message.from.index : message.to.index;
-}
-
 /// What each worker sends to servers, and what it receives, is 1, evenly over the exchanges that it
 /// may use for that: a worker that asks one of many asks as often where there are fewer.
 Load load_of(const std::vector<Exchange>& exchanges, const Job& job) {
@@ -34,7 +30,7 @@ Load load_of(const std::vector<Exchange>& exchanges, const Job& job) {
   std::vector<std::pair<Way, Pattern>> moved;
   for (const Exchange& exchange : exchanges) {
     const Message& first = exchange.phases.front().front();
-    const Way way{worker_of(first), first.from.place, first.to.place};
+    const Way way{worker_of(exchange), first.from.place, first.to.place};
     Pattern pattern = lay_exchange(exchange, job.cluster, job.placement, job.servers);
     if (pattern.phases.empty()) continue;
     ++of_worker[way];
@@ -58,8 +54,9 @@ bool goes_to_server(const Exchange& exchange) {
   return exchange.phases.front().front().to.place == Endpoint::Place::server;
 }
 
-/// Ranks of whole machines, evenly chosen. Where not even two fit, and beside servers, ranks: what
-/// a machine's ports carry for a server of its own slows its workers, so that each machine counts.
+/// Ranks of whole machines, evenly chosen, those with stragglers and those without. Where not even
+/// two fit, and beside servers, ranks: what a machine's ports carry for a server of its own slows
+/// its workers, so that each machine counts.
 std::vector<int> chosen_ranks(const Job& job, const std::vector<Exchange>& exchanges) {
   std::map<int, std::vector<int>> on_machine;
   for (int rank = 0; rank < static_cast<int>(job.placement.size()); ++rank) {
@@ -77,6 +74,16 @@ std::vector<int> chosen_ranks(const Job& job, const std::vector<Exchange>& excha
       for (const int rank : ranks) units.push_back({rank});
     }
   }
+  // Stragglers first: in proportion to their number, and never none of them.
+  const auto slower =
+      straggler_factors(static_cast<int>(job.placement.size()), job.stragglers, job.run.seed);
+  const auto slowest_of = [&slower](const std::vector<int>& ranks) {
+    double slowest = 0;
+    for (const int rank : ranks)
+      slowest = std::max(slowest, slower[static_cast<std::size_t>(rank)]);
+    return slowest;
+  };
+  std::ranges::stable_sort(units, std::greater{}, slowest_of);
   const int most = job.independent_workers_max / static_cast<int>(together ? largest : 1);
   std::vector<int> chosen;
   for (int i = 0; i < most; ++i) {

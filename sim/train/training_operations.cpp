@@ -131,6 +131,12 @@ void TrainingRun::post(Collective collective) {
   if (stream.size() == 1) start(stream.front());
 }
 
+double TrainingRun::stretch_of(int exchange) const {
+  if (worker_of_exchange_.empty()) return 1;
+  const WorkerId worker = worker_of_exchange_[static_cast<std::size_t>(exchange)];
+  return messages_.stretch(lanes_[static_cast<std::size_t>(worker)].iteration, exchange);
+}
+
 void TrainingRun::post(Messages messages) {
   const OperationId id = add(messages.label);
   const PatternId pattern = plans_.exchange(messages.exchange);
@@ -141,7 +147,8 @@ void TrainingRun::post(Messages messages) {
          .cost = cost,
          .size = messages.size,
          .tensors = std::move(messages.tensors),
-         .label = std::move(messages.label)});
+         .label = std::move(messages.label),
+         .stretch = stretch_of(messages.exchange)});
 }
 
 void TrainingRun::post(HostWork work) {

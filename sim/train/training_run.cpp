@@ -28,13 +28,18 @@ TrainingRun::TrainingRun(const Job& job, std::unique_ptr<Strategy> strategy,
       plans_(job, *strategy_),
       engine_(make_engine(job.cluster, plans_.patterns(), engine_options(job, traits_))),
       members_(std::move(members)),
-      summary_(job, members_, traits_.independent_workers, traits_.lead) {
+      summary_(job, members_, traits_.independent_workers, traits_.lead),
+      messages_(job.jitter.message, job.run.seed) {
   for (int c = 0; c < class_count(job); ++c) {
     scripts_.push_back(
         launch_script(profile_of(job, c), job.micro_batches, !traits_.own_optimizer));
   }
   if (traits_.independent_workers) {
     for (const MemberGroup& member : members_) add_lane({member});
+    for (const Exchange& exchange : strategy_->exchanges()) {
+      const bool empty = exchange.phases.empty() || exchange.phases.front().empty();
+      worker_of_exchange_.push_back(empty ? 0 : worker_of(exchange));
+    }
   } else {
     add_lane(members_);
   }

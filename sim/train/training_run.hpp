@@ -46,7 +46,8 @@ struct MovingData {
   Bytes size{0};
   std::vector<TensorId> tensors;
   std::string label;
-  int stream = 0;  ///< > 0: of a collective
+  int stream = 0;      ///< > 0: of a collective
+  double stretch = 1;  ///< takes as long as so many times its bytes
   double start = 0;
 };
 
@@ -102,6 +103,8 @@ class TrainingRun {
   void post(Gate gate);
   void post(const Flag& flag);
   void post(const Raise& raise);
+  /// How many times as long as their bytes need an exchange's messages take now.
+  [[nodiscard]] double stretch_of(int exchange) const;
   /// What the library takes for it; null in groups of one rank, where it returns at once.
   const Plans::Choice* choice_of(const Collective& collective);
 
@@ -136,6 +139,8 @@ class TrainingRun {
   OperationLog log_;
   std::vector<MemberGroup> members_;
   Summary summary_;
+  MessageDraws messages_;
+  std::vector<WorkerId> worker_of_exchange_;  ///< of independent workers
   std::deque<WorkerLane> lanes_;
   /// What the launcher threads do, by worker class: the same steps with other times.
   std::vector<std::vector<LaunchStep>> scripts_;

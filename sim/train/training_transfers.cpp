@@ -1,5 +1,6 @@
 #include "sim/train/training_run.hpp"
 
+#include <cmath>
 #include <utility>
 
 namespace gradwire {
@@ -14,7 +15,9 @@ void TrainingRun::start(MovingData transfer) {
     workers.kernel_begins(moving_load(transfer.cost));
     lanes_.front().dirty = true;
   }
-  engine_->network().start(transfer.id, transfer.pattern, transfer.size, transfer.cost);
+  const Bytes moved{static_cast<std::int64_t>(
+      std::ceil(transfer.stretch * static_cast<double>(transfer.size.count())))};
+  engine_->network().start(transfer.id, transfer.pattern, moved, transfer.cost);
   in_flight_.emplace(transfer.id, std::move(transfer));
 }
 

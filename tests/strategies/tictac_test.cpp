@@ -71,7 +71,7 @@ TEST_CASE("all variables are pulled in TIC's order when an iteration starts", "[
   TicTac tictac({}, job);
   ToyLoop loop(tictac);
   CHECK(loop.tell(IterationStart{}) == Texts{"flag t0", "flag t1", "flag t2", "PULL t0 40 by 1"});
-  CHECK(loop.tell(ForwardStart{.layer = 0}) == Texts{"gate 0"});
+  CHECK(loop.tell(ForwardStart{.layer = 0}) == Texts{"gate 0", "update"});
   CHECK(loop.end_oldest() == Texts{"raise 0", "PULL t1 80 by 1"});
   CHECK(loop.end_oldest() == Texts{"raise 1", "PULL t2 120 by 1"});
 }

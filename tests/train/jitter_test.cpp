@@ -91,3 +91,19 @@ TEST_CASE("draws depend on seed, iteration, rank and layer, not on who else is t
   few.draw(4, {{9, 1, 1.0}});
   CHECK(few.iteration_factor(0) != before);
 }
+
+TEST_CASE("messages take their mean time on the average, with the spread asked for", "[jitter]") {
+  const MessageDraws draws(0.47, 1);
+  double sum = 0;
+  double squares = 0;
+  constexpr int count = 40'000;
+  for (int iteration = 0; iteration < count; ++iteration) {
+    const double stretch = draws.stretch(iteration, 7);
+    sum += stretch;
+    squares += stretch * stretch;
+  }
+  // Standard errors: 0.47 / 200 of the mean.
+  CHECK(sum / count == Approx(1).margin(4 * 0.47 / 200));
+  CHECK(std::sqrt(squares / count - std::pow(sum / count, 2)) == Approx(0.47).epsilon(0.05));
+  CHECK(MessageDraws(0, 1).stretch(3, 7) == 1);
+}

@@ -4,6 +4,7 @@
 #include "strategies/byteps.hpp"
 #include "strategies/byteps_async.hpp"
 #include "strategies/bytescheduler.hpp"
+#include "strategies/mxnet_kvstore.hpp"
 #include "strategies/p3.hpp"
 #include "strategies/ps_async.hpp"
 #include "strategies/ps_sync.hpp"
@@ -139,13 +140,36 @@ TEST_CASE("toy timeline: bytescheduler with servers", "[timeline][bytescheduler]
   //   2   14   15.8-18.4  18.9  18.9-21.5
   //   0   18   18.4-21    21.5  21.5-24.1   0 is more urgent than 1, which came before
   //   1   16   21  -23.6  24.1  24.1-26.7
-  // The next iteration starts at 18: layer 0 from 24.1, layer 1 from 26.7, and five layers of 1
-  // end at 31.7, where backward starts: 25.7 after the last one, at 6.
+  // The next iteration starts at 18: layer 0 from 24.1, layer 1 from 26.7, and five layers of 1,
+  // behind a sixth of the worker's step each, end at 32.5, where backward starts; it had at 6.
   ByteSchedulerOptions options;
   options.mode = "ps";
   options.credit = 250'000;
   options.store = store();
-  check_each(served(slower).run(make<ByteScheduler>(options)), 26.7 + 5 - 6);
+  check_each(served(slower).run(make<ByteScheduler>(options)), 26.7 + 5 * (1 + 1. / 6) - 6);
+}
+
+TEST_CASE("toy timeline: mxnet_kvstore with servers", "[timeline][mxnet_kvstore]") {
+  // In the order of gradients, from 8 on one push after the other, 2.6 each: layer 0's from 21 to
+  // 23.6, summed and updated at 24.1, back at 26.7. There the next forward begins, six layers of a
+  // sixth of the worker's step and 1: backward starts at 33.7; it had started at 6.
+  check_each(served(slower).run(make<MxnetKvStore>(store())), 33.7 - 6);
+}
+
+TEST_CASE("toy timeline: mxnet_kvstore, local", "[timeline][mxnet_kvstore]") {
+  // Four GPUs of 1 MB at 8 GB/s: 0.5, and the update 0.25. Layer 0's gradient, there at 18, is the
+  // parameter at 18.75, where six layers of 7/6 begin: backward starts at 25.75.
+  KvStoreOptions options = store();
+  options.kv_store = "local";
+  check_each(ToyTraining().run(make<MxnetKvStore>(options)), 25.75 - 6);
+}
+
+TEST_CASE("toy timeline: mxnet_kvstore, device", "[timeline][mxnet_kvstore]") {
+  // Copies and sums on a machine's GPUs take no time: six layers of 7/6 from 18 on, behind the
+  // launch of the first step, 5.2 us.
+  KvStoreOptions options = store();
+  options.kv_store = "device";
+  check_each(ToyTraining().run(make<MxnetKvStore>(options)), 18 + 5.2e-3 + 7 - 6);
 }
 
 TEST_CASE("toy timeline: p3", "[timeline][p3]") {
@@ -153,21 +177,21 @@ TEST_CASE("toy timeline: p3", "[timeline][p3]") {
   // 8 on, at each end the front layer's slice that is there (gradients at 8, 10, .. 18):
   // 5a 9.3, 5b 10.6, 4a 11.9, 4b 13.2, 3a 14.5, 2a 15.8, 2b 17.1, 1a 18.4, 0a 19.7, 0b 21,
   // 1b 22.3, 3b 23.6; each is back 1.55 later: 0b 22.55, 1b 23.85, 3b 25.15.
-  // The next iteration: layer 0 22.55 to 23.55, layer 1 23.85 to 24.85, layer 2 25.85, layer 3 and
-  // all after it do not wait: 28.85, and backward began at 6.
+  // The next iteration: layer 0 from 22.55, a sixth of the worker's step and its forward, to 23.72;
+  // layer 1 from 23.85; layer 2 and all after it do not wait, and backward began at 6.
   P3::Options options;
   options.slice_size = 125'000;
   options.store = store();
-  check_each(served(slower).run(make<P3>(options)), 28.85 - 6);
+  check_each(served(slower).run(make<P3>(options)), 23.85 + 5 * (1 + 1. / 6) - 6);
 }
 
 TEST_CASE("toy timeline: tictac", "[timeline][tictac]") {
   // Pulls of 2 in forward order, sums and updates of 4 MB at 8 GB/s: 0.5. Iteration 0 pulls from 0
-  // on, layer 5 to 12: forward ends at 13, gradients come at 15, 17, .. 25, each pushed in 2; the
-  // last one is applied at 27.5. The next pulls begin there and shift all by 27.5.
+  // on, layer 5 to 12: a sixth of the worker's step, forward to 13 1/6, gradients 2, 4, .. 12
+  // later, each pushed in 2; the last one is applied at 27 2/3, where the next pulls begin.
   TicTac::Options options;
   options.sum_rate = BytesPerSecond{8e9};
-  check_each(served(one_ms_a_mb).run(make<TicTac>(options)), 27.5);
+  check_each(served(one_ms_a_mb).run(make<TicTac>(options)), 27.5 + 1. / 6);
 }
 
 TEST_CASE("toy timeline: ps_sync", "[timeline][ps_sync]") {
