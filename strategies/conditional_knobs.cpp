@@ -14,7 +14,7 @@ Knobs& ConditionalKnobs::asked(const std::string& name) {
 void ConditionalKnobs::refuse_without(const std::string& needed) const {
   for (const std::string& name : asked_) {
     if (!given(name)) continue;
-    refuse(name, fmt::format("'{}' has no effect here; expected '{}' beside it", name, needed));
+    without_effect(name, fmt::format("expected '{}' beside it", needed));
   }
 }
 

@@ -14,7 +14,8 @@ class ConditionalKnobs final : public Knobs {
  public:
   explicit ConditionalKnobs(Knobs& knobs) : knobs_(knobs) {}
 
-  /// Refuses the first one that is set, of those that were asked for.
+  /// Refuses the first one that is set, of those that were asked for; what an original system's
+  /// variable set is only told.
   /// @param needed  what they need: "mode: ps"
   void refuse_without(const std::string& needed) const;
 
@@ -35,6 +36,9 @@ class ConditionalKnobs final : public Knobs {
   std::unique_ptr<Knobs> group(const std::string& name, const std::string& source) override;
   void finish() const override { knobs_.finish(); }
   [[noreturn]] void refuse(const std::string& name, const std::string& message) const override;
+  void without_effect(const std::string& name, const std::string& why) const override {
+    knobs_.without_effect(name, why);
+  }
 
  private:
   /// Notes that `name` is asked for.

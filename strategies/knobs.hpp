@@ -52,6 +52,13 @@ class Knobs {
   /// Tells that the value of a knob is not possible, and ends the reading.
   /// @param message  "'version' is '1.3'; expected a PyTorch release from 1.4 on"
   [[noreturn]] virtual void refuse(const std::string& name, const std::string& message) const = 0;
+
+  /// Tells that a knob which is set changes nothing. Ends the reading as well, unless an original
+  /// system's variable set it: its own system would go on.
+  /// @param why  "expected 'mode: ps' beside it"
+  virtual void without_effect(const std::string& name, const std::string& why) const {
+    refuse(name, "'" + name + "' has no effect here; " + why);
+  }
 };
 
 /// Builds a strategy for a job; every knob has been read and checked before.

@@ -46,7 +46,9 @@ const std::map<std::string_view, std::string_view>& introductions() {
        "it count; `gradwire list presets NAME` tells the settings."},
       {"variable",
        "Names of the original systems that may stand in `strategy`, or on the command line as\n"
-       "`--env NAME=VALUE`: bare numbers, in the original's unit."},
+       "`--env NAME=VALUE`: bare numbers, in the original's unit. What has no effect here, or on "
+       "the\n"
+       "strategy, is accepted with a warning."},
       {"node", "What `cluster.node` may name."},
       {"cluster", "What `cluster.topology` may name."}};
   return words;

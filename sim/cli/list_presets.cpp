@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "sim/config/idle_variables.hpp"
 #include "sim/config/original_knobs.hpp"
 #include "sim/config/presets.hpp"
 
@@ -43,6 +44,12 @@ Json variables_json() {
                     {"strategies", knob.strategies},
                     {"unit", name_of(knob.unit)},
                     {"source", knob.source}});
+  }
+  for (const config::IdleVariable& variable : config::idle_variables()) {
+    list.push_back({{"name", variable.name},
+                    {"kind", "variable"},
+                    {"summary", fmt::format("no effect here: {}", variable.why)},
+                    {"source", variable.source}});
   }
   return list;
 }

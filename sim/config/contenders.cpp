@@ -144,7 +144,8 @@ Contender read_contender(const Piece& piece, const Reader& reader) {
 bool stays(const std::string& key, const std::string& strategy) {
   static const std::set<std::string> of_the_job = {"grad_accumulation", "compression",
                                                    "gradient_dtype"};
-  if (of_the_job.contains(key)) return true;
+  // Variables: the one that reads them takes them, the others tell that they have no effect.
+  if (of_the_job.contains(key) || is_variable_name(key)) return true;
   const StrategyEntry* entry = find_strategy(strategy);
   return key == "servers" && entry != nullptr && entry->servers;
 }
@@ -208,7 +209,6 @@ std::vector<Contender> parse_contenders(const std::string& text, const std::stri
 }
 
 void put_contender(YamlValue& scenario, const Contender& contender) {
-  translate_original_knobs(scenario);
   const std::string written = strategy_named(scenario);
   auto entry = std::ranges::find(scenario.entries, "strategy", &YamlEntry::key);
   if (entry == scenario.entries.end()) {
@@ -217,9 +217,15 @@ void put_contender(YamlValue& scenario, const Contender& contender) {
     entry = scenario.entries.end() - 1;
   }
   YamlValue& strategy = entry->value;
+  const auto preset = contender.is_preset ? find_preset(contender.choice) : std::nullopt;
+  const std::string chosen = preset ? preset->strategy.find("name")->text : contender.choice;
+  // What the contender sets itself counts, whichever way the scenario sets it.
+  std::erase_if(strategy.entries, [&](const YamlEntry& old) {
+    const std::string key = key_of_variable(old.key, chosen);
+    return !key.empty() && std::ranges::find(contender.strategy.entries, key, &YamlEntry::key) !=
+                               contender.strategy.entries.end();
+  });
   if (contender.is_preset || written != contender.choice) {
-    const auto preset = contender.is_preset ? find_preset(contender.choice) : std::nullopt;
-    const std::string chosen = preset ? preset->strategy.find("name")->text : contender.choice;
     std::erase_if(strategy.entries, [&](const YamlEntry& old) {
       const bool of_preset =
           old.key == "compression" && preset && preset->strategy.find(old.key) != nullptr;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/config/yaml_value.hpp"
+#include "sim/core/result.hpp"
 
 namespace gradwire::config {
 
@@ -15,6 +16,7 @@ enum class OriginalUnit : std::uint8_t {
   milliseconds,
   number,  ///< a count, without a unit in our knob as well
   flag,    ///< 0 or 1
+  ranks,   ///< ranks with commas; none, or -1, is "no": BYTEPS_REDUCE_ROOTS
   text,
 };
 
@@ -25,6 +27,8 @@ struct OriginalKnob {
   std::string key;                      ///< "fusion_threshold", in the strategy's mapping
   OriginalUnit unit = OriginalUnit::number;
   std::string source;  ///< where the original reads it
+  /// What a flag that is 1 puts there, in place of what another variable does; "": true or false.
+  std::string when_set{};
 };
 
 /// All of them.
@@ -33,12 +37,21 @@ struct OriginalKnob {
 /// "bytes", "milliseconds", for lists.
 [[nodiscard]] std::string name_of(OriginalUnit unit);
 
+/// Does a key look like an environment variable (capitals, digits and underscores)?
+[[nodiscard]] bool is_variable_name(const std::string& key);
+
+/// Our key that a variable sets of a strategy; "" where it sets none.
+[[nodiscard]] std::string key_of_variable(const std::string& variable, const std::string& strategy);
+
+/// "'HOROVOD_CYCLE_TIME' has no effect here: it is of horovod, the strategy is 'ddp'"
+[[nodiscard]] Warning variable_without_effect(const std::string& variable, const std::string& why);
+
 /// Turns the original systems' knobs in a scenario's `strategy` mapping (keys in capitals, such as
 /// `HOROVOD_FUSION_THRESHOLD: 67108864`) into ours, with the unit that the original has in mind.
-/// Values keep the place where they were written.
-/// @throws ConfigError for a name in capitals that is none of them, with the nearest; for one that
-///         another strategy has; for one beside our own key of the same meaning; for a value that
-///         is not what the original takes.
-void translate_original_knobs(YamlValue& scenario);
+/// Values keep the place where they were written. What a real system reads, but not this strategy
+/// or not this model, goes, with a warning: a shell's environment does not fail a job either.
+/// @throws ConfigError for a name in capitals that is none of them, with the nearest; for one
+///         beside our own key of the same meaning; for a value that is not what the original takes.
+void translate_original_knobs(YamlValue& scenario, std::vector<Warning>& warnings);
 
 }  // namespace gradwire::config

@@ -123,7 +123,7 @@ void read_strategy_key(const ScenarioDocument& document, const YamlValue& yaml, 
       map.value_or("grad_accumulation", 1, between(1, grad_accumulation_max));
   const std::int64_t element_size =
       read_gradient_dtype(map, entry, document.gradient_dtype_optional, scenario.warnings);
-  YamlKnobs knobs(std::move(map));
+  YamlKnobs knobs(std::move(map), &scenario.warnings);
   std::string left_out;
   const StrategyMaker make =
       read_strategy(entry, knobs, document.compression_optional ? &left_out : nullptr);
@@ -224,8 +224,9 @@ std::map<RefusedChoice::Key, SourceLocation> places_of(const YamlValue& yaml) {
 Scenario read_document(const ScenarioDocument& document, const std::string& file, Needs needs,
                        const RunSpec& fallback = {}) {
   YamlValue yaml = document.yaml;
+  std::vector<Warning> variables;
   translate_ddl_benchmarks_settings(yaml);
-  translate_original_knobs(yaml);
+  translate_original_knobs(yaml, variables);
   expand_preset(yaml);
   YamlMap map(yaml);
   map.require_schema("gradwire.scenario/1");
@@ -233,6 +234,7 @@ Scenario read_document(const ScenarioDocument& document, const std::string& file
   Scenario scenario;
   scenario.label = document.label;
   scenario.warnings = document.warnings;
+  scenario.warnings.insert(scenario.warnings.end(), variables.begin(), variables.end());
   scenario.places = places_of(document.yaml);
   scenario.name = map.value_or<std::string>("name", std::filesystem::path(file).stem().string());
   const bool training = needs == Needs::everything;

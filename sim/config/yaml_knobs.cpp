@@ -5,6 +5,8 @@
 #include <cassert>
 #include <stdexcept>
 
+#include "sim/config/original_knobs.hpp"
+
 namespace gradwire::config {
 
 Bytes YamlKnobs::size(const std::string& name, Bytes fallback, const std::string& /*source*/,
@@ -39,10 +41,18 @@ std::string YamlKnobs::choice(const std::string& name, const std::string& fallba
 }
 std::unique_ptr<Knobs> YamlKnobs::group(const std::string& name, const std::string& /*source*/) {
   auto map = map_.optional_map(name);
-  return map ? std::make_unique<YamlKnobs>(std::move(*map)) : nullptr;
+  return map ? std::make_unique<YamlKnobs>(std::move(*map), warnings_) : nullptr;
 }
 void YamlKnobs::refuse(const std::string& name, const std::string& message) const {
   map_.fail(name, message);
+}
+void YamlKnobs::without_effect(const std::string& name, const std::string& why) const {
+  const std::string variable = map_.variable_of(name);
+  if (variable.empty() || warnings_ == nullptr) {
+    Knobs::without_effect(name, why);
+  } else {
+    warnings_->push_back(variable_without_effect(variable, why));
+  }
 }
 
 Bytes KnobList::size(const std::string& name, Bytes fallback, const std::string& source,

@@ -7,6 +7,7 @@
 
 #include "sim/config/catalogue.hpp"
 #include "sim/config/yaml_map.hpp"
+#include "sim/core/result.hpp"
 #include "strategies/knobs.hpp"
 
 namespace gradwire::config {
@@ -14,7 +15,10 @@ namespace gradwire::config {
 /// Knobs from a YAML mapping. The YamlValue must outlive it.
 class YamlKnobs final : public Knobs {
  public:
-  explicit YamlKnobs(YamlMap map) : map_(std::move(map)) {}
+  /// @param warnings  gets what originals' variables set without effect; must outlive it. Without
+  ///                  it that is refused as all else is.
+  explicit YamlKnobs(YamlMap map, std::vector<Warning>* warnings = nullptr)
+      : map_(std::move(map)), warnings_(warnings) {}
 
   Bytes size(const std::string& name, Bytes fallback, const std::string& source,
              Bytes least) override;
@@ -33,9 +37,11 @@ class YamlKnobs final : public Knobs {
   std::unique_ptr<Knobs> group(const std::string& name, const std::string& source) override;
   void finish() const override { map_.finish(); }
   [[noreturn]] void refuse(const std::string& name, const std::string& message) const override;
+  void without_effect(const std::string& name, const std::string& why) const override;
 
  private:
   YamlMap map_;
+  std::vector<Warning>* warnings_;
 };
 
 /// Writes down what is asked for, and answers with the defaults.

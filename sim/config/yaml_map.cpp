@@ -38,6 +38,10 @@ YamlMap::YamlMap(const YamlValue& value, const std::string& name) : value_(&valu
                     fmt::format("{} is {}; expected a mapping{}", what, describe(value), meant));
 }
 
+std::string YamlMap::variable_of(const std::string& key) const {
+  return has(key) ? value_->find(key)->variable : "";
+}
+
 std::vector<std::string> YamlMap::keys() const {
   std::vector<std::string> names;
   for (const auto& entry : value_->entries) names.push_back(entry.key);

@@ -31,6 +31,9 @@ class YamlMap {
   [[nodiscard]] const SourceLocation& where() const { return value_->where; }
   /// Asks for no value: messages know the key from now on, but finish() still refuses it.
   [[nodiscard]] bool has(const std::string& key) const;
+  /// The original system's variable that set `key`; "" when a key of ours did, or none. Asks as
+  /// has() does.
+  [[nodiscard]] std::string variable_of(const std::string& key) const;
   /// The keys as written, for mappings whose keys are free names.
   [[nodiscard]] std::vector<std::string> keys() const;
 

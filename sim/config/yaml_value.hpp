@@ -19,6 +19,7 @@ struct YamlValue {
   std::string text;     ///< of a scalar, as written
   bool quoted = false;  ///< a scalar in quotes is text, never a number
   SourceLocation where;
+  std::string variable{};          ///< of an original system that set it; "" for our own key
   std::vector<YamlValue> items;    ///< of a list
   std::vector<YamlEntry> entries;  ///< of a map, in the order written; no key twice
 

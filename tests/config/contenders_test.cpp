@@ -51,6 +51,14 @@ TEST_CASE_METHOD(ConfigFixture, "The scenario's own strategy keeps its knobs, ot
   CHECK(put(own, "made_up/plain") == same("{grad_accumulation: 4, preset: made_up/plain}"));
 }
 
+TEST_CASE_METHOD(ConfigFixture, "Every contender is given the scenario's variables",
+                 "[config][compare]") {
+  const std::string own = "strategy: {name: ddp, bucket_cap: 2 MiB, HOROVOD_CYCLE_TIME: 1}";
+  CHECK(put(own, "horovod") == same("{HOROVOD_CYCLE_TIME: 1, name: horovod}"));
+  CHECK(put(own, "horovod(cycle_time=3 ms)") == same("{name: horovod, cycle_time: 3 ms}"));
+  CHECK(put(own, "ddp") == same("{bucket_cap: 2 MiB, HOROVOD_CYCLE_TIME: 1, name: ddp}"));
+}
+
 TEST_CASE_METHOD(ConfigFixture, "Others take the scenario's compression, but for one of their own",
                  "[config][compare]") {
   const std::string own = "strategy: {name: ddp, bucket_cap: 2 MiB, compression: {name: fp16}}";

@@ -2,8 +2,13 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "sim/config/idle_variables.hpp"
 #include "sim/config/strategy_catalogue.hpp"
+#include "sim/config/yaml_knobs.hpp"
+#include "sim/config/yaml_map.hpp"
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/config/config_fixture.hpp"
@@ -15,8 +20,22 @@ namespace {
 
 std::string translated(const std::string& strategy) {
   YamlValue document = parse_yaml("strategy: " + strategy, "s.yaml");
-  translate_original_knobs(document);
+  std::vector<Warning> warnings;
+  translate_original_knobs(document, warnings);
   return to_text(*document.find("strategy"));
+}
+
+/// The warnings of a translation, each on a line.
+std::string told(const std::string& strategy) {
+  YamlValue document = parse_yaml("strategy: " + strategy, "s.yaml");
+  std::vector<Warning> warnings;
+  translate_original_knobs(document, warnings);
+  std::string text;
+  for (const Warning& warning : warnings) {
+    CHECK(warning.code == "variable-without-effect");
+    text += warning.text + "\n";
+  }
+  return text;
 }
 
 std::string same(const std::string& strategy) {
@@ -45,18 +64,86 @@ TEST_CASE("The originals' variables set our knobs, in the originals' units", "[c
 TEST_CASE("A translated value keeps its place", "[config][knobs]") {
   YamlValue document =
       parse_yaml("strategy:\n  name: horovod\n  HOROVOD_CYCLE_TIME: 3.5", "s.yaml");
-  translate_original_knobs(document);
+  std::vector<Warning> warnings;
+  translate_original_knobs(document, warnings);
   CHECK(document.find("strategy")->find("cycle_time")->where.line == 3);
 }
 
-TEST_CASE("Variables that mean nothing here are refused", "[config][knobs]") {
+TEST_CASE("Variables of another strategy are told, and do not fail a job", "[config][knobs]") {
+  CHECK(translated("{name: none, HOROVOD_CYCLE_TIME: 1}") == same("{name: none}"));
+  CHECK(told("{name: none, HOROVOD_CYCLE_TIME: 1}") ==
+        "'HOROVOD_CYCLE_TIME' has no effect here: it is of horovod, the strategy is 'none'\n");
+  CHECK(told("{name: horovod, HOROVOD_CYCLE_TIME: 1}").empty());
+  // A preset without compression has none that a variable of compressors could set.
+  CHECK(translated("{name: byteps, BYTEPS_THREADPOOL_SIZE: 8}") == same("{name: byteps}"));
+  CHECK(told("{name: byteps, BYTEPS_THREADPOOL_SIZE: 8}") ==
+        "'BYTEPS_THREADPOOL_SIZE' has no effect here: the strategy has no compression\n");
+}
+
+TEST_CASE("Variables that no predicted time depends on are told, with the reason",
+          "[config][knobs]") {
+  CHECK(translated("{name: ddp, NCCL_DEBUG: INFO, OMP_NUM_THREADS: 4}") == same("{name: ddp}"));
+  CHECK(told("{name: ddp, DMLC_NUM_WORKER: 4}") ==
+        "'DMLC_NUM_WORKER' has no effect here: `cluster` says which machines there are\n");
+  for (const IdleVariable& variable : idle_variables()) {
+    INFO(variable.name);
+    CHECK(told("{name: byteps, " + variable.name + ": x}") ==
+          "'" + variable.name + "' has no effect here: " + variable.why + "\n");
+    CHECK(std::ranges::count(idle_variables(), variable.name, &IdleVariable::name) == 1);
+    CHECK(std::ranges::find(original_knobs(), variable.name, &OriginalKnob::name) ==
+          original_knobs().end());
+  }
+}
+
+TEST_CASE("BytePS's roots are a list of ranks, and its mixed mode takes the hash's place",
+          "[config][knobs]") {
+  // docs/env.md: unset, empty or -1 is reduce-scatter; root 0 alone is a list as well.
+  const auto roots = [](const std::string& value) {
+    return translated("{name: byteps, BYTEPS_REDUCE_ROOTS: " + value + "}");
+  };
+  CHECK(roots("0") == same("{name: byteps, reduce_roots: true}"));
+  CHECK(roots("\"0,4\"") == same("{name: byteps, reduce_roots: true}"));
+  CHECK(roots("-1") == same("{name: byteps, reduce_roots: false}"));
+  CHECK(roots("\"\"") == same("{name: byteps, reduce_roots: false}"));
+  CHECK_THROWS_WITH(roots("all"),
+                    "s.yaml:1:47: 'BYTEPS_REDUCE_ROOTS' is 'all'; expected ranks "
+                    "with commas between them, such as 0,4, or -1 for none");
+  // global.cc sets the hash to "mixed" whatever BYTEPS_KEY_HASH_FN says.
+  const std::string both = "{name: byteps, BYTEPS_ENABLE_MIXED_MODE: 1, BYTEPS_KEY_HASH_FN: sdbm}";
+  CHECK(translated(both) == same("{name: byteps, key_hash_fn: mixed}"));
+  CHECK(told(both) == "'BYTEPS_KEY_HASH_FN' has no effect here: BYTEPS_ENABLE_MIXED_MODE is set\n");
+  CHECK(translated("{name: byteps, BYTEPS_ENABLE_MIXED_MODE: 0}") == same("{name: byteps}"));
+}
+
+TEST_CASE("A variable whose knob has no effect is told, the knob itself refused",
+          "[config][knobs]") {
+  // BYTEPS_MIXED_MODE_BOUND is read in mixed mode only.
+  const auto read = [](const std::string& strategy) {
+    YamlValue document = parse_yaml("strategy: " + strategy, "s.yaml");
+    std::vector<Warning> warnings;
+    translate_original_knobs(document, warnings);
+    YamlMap map(*document.find("strategy"));
+    map.require<std::string>("name");
+    YamlKnobs knobs(std::move(map), &warnings);
+    find_strategy("byteps")->read(knobs);
+    knobs.finish();
+    return warnings.empty() ? "" : warnings.front().text;
+  };
+  CHECK(read("{name: byteps, BYTEPS_MIXED_MODE_BOUND: 101}") ==
+        "'BYTEPS_MIXED_MODE_BOUND' has no effect here: expected 'key_hash_fn: mixed' beside it");
+  CHECK(read("{name: byteps, BYTEPS_MIXED_MODE_BOUND: 101, BYTEPS_ENABLE_MIXED_MODE: 1}").empty());
+  CHECK_THROWS_WITH(read("{name: byteps, mixed_mode_bound: 101}"),
+                    Catch::ContainsSubstring("'mixed_mode_bound' has no effect here"));
+}
+
+TEST_CASE("Variables that nobody reads are refused, and values that nobody takes",
+          "[config][knobs]") {
   CHECK_THROWS_WITH(translated("{name: horovod, HOROVOD_FUSION_TRESHOLD: 1}"),
                     "s.yaml:1:27: 'HOROVOD_FUSION_TRESHOLD' is no variable that an original system "
-                    "reads, or none that matters here; expected one that 'gradwire list variables' "
-                    "shows; did you mean 'HOROVOD_FUSION_THRESHOLD'?");
-  CHECK_THROWS_WITH(translated("{name: ddp, HOROVOD_CYCLE_TIME: 1}"),
-                    "s.yaml:1:23: 'HOROVOD_CYCLE_TIME' is of horovod, the strategy is 'ddp'; "
-                    "expected a variable of its own");
+                    "reads; expected one that 'gradwire list variables' shows; did you mean "
+                    "'HOROVOD_FUSION_THRESHOLD'?");
+  CHECK_THROWS_WITH(translated("{name: none, HOROVOD_CYCLE_TIME: soon}"),
+                    Catch::ContainsSubstring("s.yaml:1:44: 'HOROVOD_CYCLE_TIME'"));
   CHECK_THROWS_WITH(translated("{name: horovod, cycle_time: 1 ms, HOROVOD_CYCLE_TIME: 1}"),
                     "s.yaml:1:45: 'HOROVOD_CYCLE_TIME' and 'cycle_time' say the same thing; "
                     "expected one of the two");
