@@ -239,10 +239,10 @@ TEST_CASE("a wait for a host thread is the host's", "[training][operations]") {
     return {HostWork{.thread = 0, .time = Seconds{40e-3}, .label = "sum"}, Gate{{next}}};
   };
   const auto result = fixture(1, 0, script).run();
-  // The launcher ends the backward's launches at once (no launch time in the toy): 40 ms after the
-  // start the gate opens, and the optimizer takes 1 ms.
-  for (const double t : result.iteration_s) CHECK(t == Approx(41e-3));
-  CHECK(part(result, Part::host) == Approx(22e-3));  // 2 ms between iterations, 20 of the wait
+  // The launcher has launched all 2 ms after the start (launches take no time in the toy, what is
+  // between iterations does): the gate opens 40 ms later, and the optimizer takes 1 ms.
+  for (const double t : result.iteration_s) CHECK(t == Approx(43e-3));
+  CHECK(part(result, Part::host) == Approx(24e-3));  // 2 ms between iterations, 22 of the wait
 }
 
 TEST_CASE("work of the launcher delays what it launches next", "[training][operations]") {
@@ -271,14 +271,14 @@ TEST_CASE("a gate at a layer's pre-hook holds its forward over the end of an ite
     return {};
   };
   const auto result = fixture(1, 0, script).run();
-  // An iteration starts at s; the timer of the one before was posted at s' (launches take no
-  // time), so layer 1 is held until s' + 30 ms. The second: s' = 0, s = 21: layer 1 could start at
-  // 24, starts at 30, ends at 30 + 2 + 3 + 12 + 1 = 48 ms: 27 ms. The third: held to 21 + 30 = 51;
-  // could start at 48 + 3 = 51: 21 ms. The fourth: 48 + 30 = 78 against 69 + 3: 6 ms more.
+  // An iteration starts at s; the timer of the one before was posted at s' + 2 (launches take no
+  // time), so layer 1 is held until s' + 32 ms. The second: s' = 0, s = 21: layer 1 could start at
+  // 24, starts at 32, ends at 32 + 2 + 3 + 12 + 1 = 50 ms: 29 ms. The third: held to 21 + 32 = 53;
+  // could start at 50 + 3 = 53: 21 ms. The fourth: 50 + 32 = 82 against 71 + 3: 8 ms more.
   REQUIRE(result.iteration_s.size() == 4);
-  CHECK(result.iteration_s[0] == Approx(27e-3));
+  CHECK(result.iteration_s[0] == Approx(29e-3));
   CHECK(result.iteration_s[1] == Approx(21e-3));
-  CHECK(result.iteration_s[2] == Approx(27e-3));
+  CHECK(result.iteration_s[2] == Approx(29e-3));
 }
 
 TEST_CASE("what is posted behind an iteration's end stands first in the next",
@@ -297,13 +297,13 @@ TEST_CASE("what is posted behind an iteration's end stands first in the next",
     return {};
   };
   const auto result = fixture(1, 0, script).run();
-  // Iteration 0 runs from 0 to 21 ms; at 5 ms, when all of it is launched, a gate is posted that
-  // opens at 45: iteration 1 ends at 45 + 21 = 66. Its own gate opens at 21 + 45 = 66: iteration 2
-  // takes 21 ms, and then again.
+  // Iteration 0 runs from 0 to 21 ms; at 2 + 5 ms, when all of it is launched, a gate is posted
+  // that opens at 47: iteration 1 ends at 47 + 21 = 68. Its own gate opens at 21 + 47 = 68:
+  // iteration 2 takes 21 ms, and then again.
   REQUIRE(result.iteration_s.size() == 4);
-  CHECK(result.iteration_s[0] == Approx(45e-3));
+  CHECK(result.iteration_s[0] == Approx(47e-3));
   CHECK(result.iteration_s[1] == Approx(21e-3));
-  CHECK(result.iteration_s[2] == Approx(45e-3));
+  CHECK(result.iteration_s[2] == Approx(47e-3));
 }
 
 TEST_CASE("messages take the links of their way, phase after phase", "[training][operations]") {

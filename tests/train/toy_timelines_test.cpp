@@ -1,6 +1,8 @@
 #include <memory>
 #include <vector>
 
+#include "strategies/apex_ddp.hpp"
+#include "strategies/autodist_all_reduce.hpp"
 #include "strategies/bsp.hpp"
 #include "strategies/ddp.hpp"
 #include "strategies/dear.hpp"
@@ -50,6 +52,23 @@ TEST_CASE("toy timeline: ddp", "[timeline][ddp]") {
   check_each(ToyTraining().run(make<Ddp>(DdpOptions{
                  .bucket_cap = cap, .first_bucket_cap = cap, .broadcast_buffers = false})),
              18 + 2.5 + 1);
+}
+
+TEST_CASE("toy timeline: apex_ddp", "[timeline][apex_ddp]") {
+  // Buckets of 500 000 elements are full at 10, 14 and 18; T(2) = 2.5 < 4.
+  ApexDdpOptions options{.message_size = 500'000};
+  check_each(ToyTraining().run(make<ApexDdp>(options)), 18 + 2.5 + 1);
+  options.delay_allreduce = true;  // all of it at the end, T(6)
+  check_each(ToyTraining().run(make<ApexDdp>(options)), 18 + 6.5 + 1);
+}
+
+TEST_CASE("toy timeline: autodist_all_reduce", "[timeline][autodist]") {
+  // Variables {4, 5}, {2, 3}, {0, 1} are a group each, there at 10, 14 and 18.
+  AutodistOptions options{.chunk_size = 2};
+  check_each(ToyTraining().run(make<AutodistAllReduce>(options)), 18 + 2.5 + 1);
+  // TensorFlow's ring adds behind all of backward, group after group.
+  options.spec = AllReduceSpec::ring;
+  check_each(ToyTraining().run(make<AutodistAllReduce>(options)), 18 + 3 * 2.5 + 1);
 }
 
 TEST_CASE("toy timeline: dear", "[timeline][dear]") {
