@@ -171,7 +171,7 @@ void translate_original_knobs(YamlValue& scenario, std::vector<Warning>& warning
     return true;
   });
   // Those that take another's place come last.
-  std::ranges::stable_partition(originals, [](const YamlEntry& entry) {
+  std::stable_partition(originals.begin(), originals.end(), [](const YamlEntry& entry) {
     return std::ranges::none_of(original_knobs(), [&](const OriginalKnob& knob) {
       return knob.name == entry.key && !knob.when_set.empty();
     });
@@ -189,7 +189,9 @@ void translate_original_knobs(YamlValue& scenario, std::vector<Warning>& warning
       warnings.push_back(variable_without_effect(original.key, "the strategy has no compression"));
       continue;
     }
-    const auto [place, key] = place_of(map, knob->key, original.where);
+    const auto found = place_of(map, knob->key, original.where);
+    YamlValue* const place = found.first;
+    const std::string& key = found.second;
     if (const YamlValue* there = place->find(key)) {
       if (there->variable.empty()) {
         throw ConfigError(original.where,

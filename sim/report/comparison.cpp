@@ -9,6 +9,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "sim/report/part_columns.hpp"
 #include "sim/report/result_json.hpp"
 #include "sim/report/summary.hpp"
 #include "sim/report/version.hpp"
@@ -87,21 +88,27 @@ bool has_staleness(const ComparisonRow& row) {
   return row.has_result() && row.result.contains("staleness");
 }
 
-std::string line_of(const ComparisonRow& row, std::size_t width, bool staleness,
-                    const std::string& baseline) {
+/// What the lines of a table have in common.
+struct Columns {
+  std::string baseline;
+  std::size_t width = std::string_view("strategy").size();  ///< of the names
+  bool staleness = false;
+  PartColumns parts{};
+};
+
+std::string line_of(const ComparisonRow& row, const Columns& columns) {
   const Json& r = row.result;
-  std::string gain = row.name == baseline ? "baseline" : "-";
-  if (row.speed_up && row.name != baseline) {
+  std::string gain = row.name == columns.baseline ? "baseline" : "-";
+  if (row.speed_up && row.name != columns.baseline) {
     gain = fmt::format("{:.2f} [{:.2f}, {:.2f}]", row.speed_up->mean, row.speed_up->low,
                        row.speed_up->high);
   }
-  std::string text =
-      fmt::format("{:>4}  {:<{}}{:>12.2f}{:>13.1f}{:>14.2f}{:>12}{:>21}",
-                  row.rank > 0 ? std::to_string(row.rank) : "-", title_of(row), width,
-                  1e3 * r["iteration_time_s"]["mean"].get<double>(), throughput(row),
-                  1e3 * r["breakdown_s"]["exposed_communication"].get<double>(),
-                  readable_bytes(r["communication"]["bytes_per_rank"].get<double>()), gain);
-  if (staleness) {
+  std::string text = fmt::format(
+      "{:>4}  {:<{}}{:>12.2f}{:>13.1f}{}{:>12}{:>21}",
+      row.rank > 0 ? std::to_string(row.rank) : "-", title_of(row), columns.width,
+      1e3 * r["iteration_time_s"]["mean"].get<double>(), throughput(row), columns.parts.line(r),
+      readable_bytes(r["communication"]["bytes_per_rank"].get<double>()), gain);
+  if (columns.staleness) {
     text += has_staleness(row) ? fmt::format("{:>11.2f}", r["staleness"].get<double>())
                                : fmt::format("{:>11}", "-");
   }
@@ -109,13 +116,12 @@ std::string line_of(const ComparisonRow& row, std::size_t width, bool staleness,
 }
 
 /// The lines of those that are not comparable, and why.
-std::string apart(std::span<const ComparisonRow> rows, std::size_t width, bool staleness,
-                  const std::string& baseline) {
+std::string apart(std::span<const ComparisonRow> rows, const Columns& columns) {
   std::string lines;
   std::string reasons;
   for (const ComparisonRow& row : rows) {
     if (!row.has_result() || row.standing != Standing::not_comparable) continue;
-    lines += line_of(row, width, staleness, baseline);
+    lines += line_of(row, columns);
     reasons += fmt::format("  {}: {}\n", row.name, row.why);
   }
   return lines.empty() ? lines : "\nNot comparable:\n" + lines + reasons;
@@ -178,22 +184,23 @@ void rank_rows(std::vector<ComparisonRow>& rows, const std::string& baseline) {
 }
 
 std::string comparison_table(std::span<const ComparisonRow> rows, const std::string& baseline) {
-  std::size_t width = std::string_view("strategy").size();
-  bool staleness = false;
+  Columns columns{.baseline = baseline};
   for (const ComparisonRow& row : rows) {
-    if (row.has_result()) width = std::max(width, title_of(row).size());
-    staleness = staleness || has_staleness(row);
+    columns.staleness = columns.staleness || has_staleness(row);
+    if (!row.has_result()) continue;
+    columns.width = std::max(columns.width, title_of(row).size());
+    columns.parts.add(row.result);
   }
-  std::string text =
-      fmt::format("{:>4}  {:<{}}{:>12}{:>13}{:>14}{:>12}{:>21}{}\n", "rank", "strategy", width,
-                  "iter (ms)", "samples/s", "exposed (ms)", "sent/rank",
-                  "speed-up over " + baseline, staleness ? fmt::format("{:>11}", "staleness") : "");
+  std::string text = fmt::format("{:>4}  {:<{}}{:>12}{:>13}{}{:>12}{:>21}{}\n", "rank", "strategy",
+                                 columns.width, "iter (ms)", "samples/s", columns.parts.head(),
+                                 "sent/rank", "speed-up over " + baseline,
+                                 columns.staleness ? fmt::format("{:>11}", "staleness") : "");
   for (const ComparisonRow& row : rows) {
     if (row.has_result() && row.standing != Standing::not_comparable) {
-      text += line_of(row, width, staleness, baseline);
+      text += line_of(row, columns);
     }
   }
-  text += apart(rows, width, staleness, baseline);
+  text += apart(rows, columns);
   text += notes(rows);
   bool first = true;
   for (const ComparisonRow& row : rows) {

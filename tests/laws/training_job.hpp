@@ -57,6 +57,7 @@ struct TrainingJob {
   bool jitter = false;
   std::vector<int> machine_order;  ///< of the placement; empty: packed
   bool keys_reversed = false;      ///< of the YAML's top level
+  int iterations = 4;
   int seed = 1;
 
   [[nodiscard]] int world_size() const { return machines * gpus_per_node; }

@@ -31,6 +31,13 @@ std::vector<std::string> any_of(std::initializer_list<std::vector<std::string>> 
   for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
   return all;
 }
+/// Those that choose their groups by a model of the network (MG-WFBP) do not always choose better
+/// ones for a better network.
+std::vector<std::string> without_planners() {
+  std::vector<std::string> all = any_of({all_reduces, servers});
+  std::erase(all, "{name: mg_wfbp}");
+  return all;
+}
 std::vector<std::string> synchronous() {
   return any_of({all_reduces, servers, peers});
 }
@@ -74,14 +81,14 @@ TEST_CASE("a faster port never slows a job", "[laws][long][many]") {
 
 TEST_CASE("a lower latency never slows a job", "[laws][long][many]") {
   check(joined(
-            "half the latency", synchronous(), &TrainingJob::latency_us,
+            "half the latency", without_planners(), &TrainingJob::latency_us,
             [](double latency) { return latency / 2; }, slower),
         150, 102);
 }
 
 TEST_CASE("more ports never slow a job", "[laws][long][many]") {
   check(joined(
-            "twice as many ports", synchronous(), &TrainingJob::ports,
+            "twice as many ports", without_planners(), &TrainingJob::ports,
             [](int ports) { return 2 * ports; }, slower),
         150, 103);
 }
@@ -148,6 +155,7 @@ TEST_CASE("a slower straggler never speeds an asynchronous job", "[laws][long][m
                   if (job.world_size() < 2 || job.world_size() > 8) return std::nullopt;
                   job.straggler = 0;
                   job.straggler_factor = 1;
+                  job.iterations = 60;  // each draws its own paces
                   TrainingJob after = job;
                   after.straggler_factor = 2;
                   return after;
@@ -169,6 +177,8 @@ TEST_CASE("no strategy beats ranks that never talk", "[laws][long][many]") {
                 .change = [](TrainingJob& job) -> std::optional<TrainingJob> {
                   if (job.world_size() > 32) return std::nullopt;
                   job.straggler = -1;  // who does not wait for it may be faster than it is
+                  // Where its host bounds the optimizer, updates between layers really hide it.
+                  job.optimizer = "sgd, optimizer_step: fused";
                   TrainingJob after = job;
                   after.strategy = "{name: none}";
                   return after;
@@ -179,24 +189,22 @@ TEST_CASE("no strategy beats ranks that never talk", "[laws][long][many]") {
   check(law, 200, 110);
 }
 
-/// s: what one more collective of 8 machines costs at most, its fill and drain over TCP.
-constexpr double launch_most = 5e-4;
-
-TEST_CASE("DDP costs no more than BSP but for its own launches", "[laws][long][many]") {
-  const Law law{
-      .name = "all gradients at once",
-      .strategies = {"{name: ddp}"},
-      .change = [](TrainingJob& job) -> std::optional<TrainingJob> {
-        if (job.world_size() < 2) return std::nullopt;
-        TrainingJob after = job;
-        after.strategy = "{name: bsp}";
-        return after;
-      },
-      .excess =
-          [](const Prediction& ddp, const Prediction& bsp) {
-            const double launches = launch_most * (ddp.collectives - bsp.collectives);
-            return (ddp.iteration - ddp.own_work - launches) / (bsp.iteration - bsp.own_work) - 1;
-          }};
+TEST_CASE("DDP costs no more than BSP where a collective of any size has the same bandwidth",
+          "[laws][long][many]") {
+  const Law law{.name = "all gradients at once",
+                .strategies = {"{name: ddp}"},
+                .change = [](TrainingJob& job) -> std::optional<TrainingJob> {
+                  if (job.world_size() < 2) return std::nullopt;
+                  job.collective = fmt::format(
+                      "{{library: user, alpha: 0 us, bandwidth: {:.6g} Gbit/s}}", job.port_gbit);
+                  TrainingJob after = job;
+                  after.strategy = "{name: bsp}";
+                  return after;
+                },
+                .excess =
+                    [](const Prediction& ddp, const Prediction& bsp) {
+                      return (ddp.iteration - ddp.own_work) / (bsp.iteration - bsp.own_work) - 1;
+                    }};
   check(law, 150, 111);
 }
 
@@ -232,7 +240,7 @@ TEST_CASE("one GPU takes what its profile says", "[laws][long][many]") {
 
 TEST_CASE("which machine is called the first changes nothing", "[laws][long][many]") {
   const Law law{.name = "machines in another order",
-                .strategies = any_of({all_reduces, peers}),
+                .strategies = all_reduces,
                 .change = [](TrainingJob& job) -> std::optional<TrainingJob> {
                   if (!is_joined(job) || job.straggler >= 0) return std::nullopt;
                   job.jitter = false;
