@@ -12,8 +12,8 @@ StrategyMaker MxnetKvStore::read(Knobs& knobs) {
   return [options](const JobView& job) { return std::make_unique<MxnetKvStore>(options, job); };
 }
 
-MxnetKvStore::MxnetKvStore(const KvStoreOptions& options, const JobView& job)
-    : options_(options), job_(job), gates_(job) {
+MxnetKvStore::MxnetKvStore(KvStoreOptions options, const JobView& job)
+    : options_(std::move(options)), job_(job), gates_(job) {
   if (options_.kv_store.starts_with("dist")) {
     servers_ = std::make_unique<KvStore>(poster_, options_, job_, true);
   } else if (job_.world_size > 1) {

@@ -22,7 +22,7 @@ namespace gradwire {
 /// python/mxnet/model.py (_create_kvstore, _update_params_on_kvstore).
 class MxnetKvStore final : public Strategy {
  public:
-  MxnetKvStore(const KvStoreOptions& options, const JobView& job);
+  MxnetKvStore(KvStoreOptions options, const JobView& job);
   MxnetKvStore(const MxnetKvStore&) = delete;
   MxnetKvStore& operator=(const MxnetKvStore&) = delete;
   static StrategyMaker read(Knobs& knobs);

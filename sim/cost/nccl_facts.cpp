@@ -111,6 +111,19 @@ std::vector<double> loads(const Cluster& cluster, const Pattern& pattern, NcclFa
   return load;
 }
 
+/// Of the links of all machines. @param known  gets what was found of each type of machine.
+std::vector<HostPlace> places_of(const Cluster& cluster, const NcclGpus& gpus,
+                                 std::map<const NodeGraph*, NodeFacts>& known) {
+  std::vector<HostPlace> places;
+  for (int index = 0; index < cluster.node_count(); ++index) {
+    const NodeGraph& node = cluster.node(index);
+    const auto [entry, is_new] = known.try_emplace(&node);
+    if (is_new) entry->second = examine(node, gpus);
+    places.insert(places.end(), entry->second.places.begin(), entry->second.places.end());
+  }
+  return places;
+}
+
 }  // namespace
 
 NcclFacts examine(const Cluster& cluster, const Pattern& pattern, const NcclGpus& gpus) {
@@ -120,13 +133,7 @@ NcclFacts examine(const Cluster& cluster, const Pattern& pattern, const NcclGpus
     return Seconds{load[id] / (share * cluster.links()[id].capacity)};
   };
   std::map<const NodeGraph*, NodeFacts> known;
-  std::vector<HostPlace> places;
-  for (int index = 0; index < cluster.node_count(); ++index) {
-    const NodeGraph& node = cluster.node(index);
-    const auto [entry, is_new] = known.try_emplace(&node);
-    if (is_new) entry->second = examine(node, gpus);
-    places.insert(places.end(), entry->second.places.begin(), entry->second.places.end());
-  }
+  const std::vector<HostPlace> places = places_of(cluster, gpus, known);
   const StagedFlows staged = staged_flows(cluster, pattern, places, host_bridge_share);
   facts.staged_per_byte = staged.network_per_byte;
   std::size_t id = 0;

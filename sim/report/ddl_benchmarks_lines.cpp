@@ -13,7 +13,7 @@ constexpr const char* script_length = "64";
 
 std::string length_of(const Point& point) {
   for (const char* key : {"strategy.senlen", "profile.sequence_length"}) {
-    const std::string written = written_in_scenario(point, key);
+    std::string written = written_in_scenario(point, key);
     if (!written.empty()) return written;
   }
   return written_in_scenario(point, "strategy.dnn").empty() ? sentence_length : script_length;

@@ -37,12 +37,12 @@ constexpr auto method_keys = std::to_array<std::pair<std::string_view, std::stri
 });
 
 /// `rdma`, the link that it stands for here, and plots.py's name.
-struct Network {
+struct NetworkName {
   std::string_view rdma;
   std::string_view link;
   std::string_view name;
 };
-constexpr auto networks = std::to_array<Network>({
+constexpr auto networks = std::to_array<NetworkName>({
     {"0", "eth_10g", "10GbE with TCP/IP"},
     {"1", "ib_edr", "100GbIB with RDMA"},
     {"2", "ipoib_100g", "100GbE with TCP/IP"},
@@ -77,7 +77,7 @@ std::string text_at(const Json& json, const char* pointer) {
 std::pair<std::string, std::string> network_of(const Json& scenario) {
   const std::string rdma = text_at(scenario, "/strategy/rdma");
   const std::string link = text_at(scenario, "/cluster/fabric/link");
-  for (const Network& network : networks) {
+  for (const NetworkName& network : networks) {
     if (rdma.empty() ? network.link == link : network.rdma == rdma) {
       return {std::string(network.rdma), std::string(network.name)};
     }
@@ -123,12 +123,14 @@ double population_deviation(const std::vector<double>& tries) {
 }
 
 std::string task_of(const Line& line) {
-  const auto known = std::ranges::find(dnns, line.model, [](const auto& dnn) { return dnn[0]; });
+  const auto* const known =
+      std::ranges::find(dnns, line.model, [](const auto& dnn) { return dnn[0]; });
   return fmt::format("{}_{}", known == dnns.end() ? line.model : (*known)[1], line.batch);
 }
 
 std::string name_of(const Line& line) {
-  const auto known = std::ranges::find(dnns, line.model, [](const auto& dnn) { return dnn[0]; });
+  const auto* const known =
+      std::ranges::find(dnns, line.model, [](const auto& dnn) { return dnn[0]; });
   return std::string(known == dnns.end() ? line.model : (*known)[2]);
 }
 
@@ -164,8 +166,8 @@ std::string ddl_benchmarks_table(std::span<const ResultRow> rows) {
 nlohmann::ordered_json ddl_benchmarks_reports(std::span<const ResultRow> rows) {
   Json reports = Json::object();
   for (const Line& line : lines_of(rows)) {
-    const auto known = std::ranges::find(method_keys, line.method,
-                                         [](const auto& method) { return method.first; });
+    const auto* const known = std::ranges::find(method_keys, line.method,
+                                                [](const auto& method) { return method.first; });
     const std::string method =
         known == method_keys.end() ? line.method : std::string(known->second);
     Json& list = reports[line.rdma][task_of(line)][method];

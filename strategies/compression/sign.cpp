@@ -18,7 +18,7 @@ constexpr std::int64_t scale_size = 4;
 // and joined to it (8, 8, 8, 8, 12).
 constexpr std::int64_t rows = 32;
 constexpr std::int64_t pack_traffic = 24;
-constexpr std::int64_t pack_row_traffic = 2 * 8 + (rows - 1) * (4 * 8 + 12);
+constexpr std::int64_t pack_row_traffic = std::int64_t{2} * 8 + (rows - 1) * (4 * 8 + 12);
 constexpr int pack_kernels = 7 + 2 + (rows - 1) * 5;
 // Unpacking: ones (4); each row joined with the words (12) and shifted (8), the words shifted (8);
 // less one (8), negated (8), to float (8), added to the result (12).

@@ -37,7 +37,7 @@ constexpr std::int64_t dgc_indexed = 3;
 constexpr int dgc_kernels = 17;
 constexpr std::int64_t dgc_sample = 100;  ///< one in so many: sample_ratio 0.01
 /// A sort of k keys of 8 bytes with positions: eight digits, read and written; then an indexed sum.
-constexpr std::int64_t dgc_put_traffic = 8 * 2 * 16 + 2 * indexed_traffic;
+constexpr std::int64_t dgc_put_traffic = std::int64_t{8} * 2 * 16 + 2 * indexed_traffic;
 constexpr int dgc_put_kernels = 21;
 constexpr int randomk_kernels = 2;  ///< the indexes, and the elements at them
 
@@ -170,7 +170,7 @@ CodecWork Sparsifier::scatter(std::int64_t elements, std::int64_t kept, int tens
     return streaming("scatter elements", fp32_size(elements) + Bytes{times * kept * each}, kernels);
   };
   // What was measured clears the result and adds one rank's.
-  const CodecWork one = pricing_.decode(elements, counted(1));
+  CodecWork one = pricing_.decode(elements, counted(1));
   if (ranks == 1) return one;
   if (pricing_.on_cpu()) {
     CodecWork all = one;

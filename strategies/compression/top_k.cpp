@@ -24,7 +24,7 @@ constexpr Seconds radix_time{30.6e-12};
 /// Find and count of each digit, ranks of blocks, gather, and the sort of what is kept; assumed.
 constexpr int radix_kernels = 20;
 /// Four digits; a float and an index of 8 bytes are read and written for each.
-constexpr std::int64_t kept_sort_traffic = 4 * 2 * 12;
+constexpr std::int64_t kept_sort_traffic = std::int64_t{4} * 2 * 12;
 
 }  // namespace
 
