@@ -44,7 +44,7 @@ std::string original(const std::array<Pair, N>& names, const std::string& name) 
 /// KUNGFU_ALLREDUCE_STRATEGY, which kungfu-run sets for every worker, its own default as well.
 std::string graph_of(const Point& point) {
   for (const char* key : {"strategy.graph", "strategy.KUNGFU_ALLREDUCE_STRATEGY"}) {
-    const std::string graph = written_in_scenario(point, key);
+    std::string graph = written_in_scenario(point, key);
     if (!graph.empty()) return graph;
   }
   return "BINARY_TREE_STAR";
