@@ -99,7 +99,7 @@ void try_pairs(std::uint64_t first_seed, std::uint64_t pairs) {
     const auto verdict = judge(trial);
     if (!verdict) continue;
     ++tried;
-    exceptions += verdict->is_exception ? 1 : 0;
+    if (verdict->is_exception) ++exceptions;
     if (verdict->why.empty()) continue;
     if (failures[fmt::format("{}: {}", name_of(trial.law), verdict->why)]++ > 0) continue;
     UNSCOPED_INFO(told(shrunk(trial), seed));
