@@ -107,6 +107,34 @@ Seconds slowest(const Cluster& cluster, Links links) {
   return most;
 }
 
+/// A flow that passes through host memory.
+struct Staged {
+  const PatternFlow* flow;
+  Parts parts;
+};
+
+std::vector<Staged> staged_of(const Walk& walk, const Pattern& pattern) {
+  std::vector<Staged> staged;
+  for (const Phase& phase : pattern.phases) {
+    for (const PatternFlow& flow : phase.flows) {
+      const Parts parts =
+          walk.parts(Links(pattern.path_links).subspan(flow.path_begin, flow.path_size));
+      if (!parts.store.empty() || !parts.load.empty()) staged.push_back({&flow, parts});
+    }
+  }
+  return staged;
+}
+
+std::vector<Moved> moved_by_rank(const std::vector<Staged>& staged, int ranks) {
+  std::vector<Moved> moved(static_cast<std::size_t>(ranks));
+  for (const auto& [flow, parts] : staged) {
+    if (!parts.store.empty()) moved[static_cast<std::size_t>(flow->source)].stored += flow->share;
+    if (!parts.load.empty())
+      moved[static_cast<std::size_t>(flow->destination)].loaded += flow->share;
+  }
+  return moved;
+}
+
 }  // namespace
 
 std::vector<HostPlace> host_places(const NodeGraph& node) {
@@ -134,23 +162,8 @@ StagedFlows staged_flows(const Cluster& cluster, const Pattern& pattern,
   result.priced.resize(cluster.links().size());
   result.fetched.resize(cluster.links().size());
   const Walk walk(cluster, places);
-  std::vector<Moved> moved(static_cast<std::size_t>(pattern.ranks));
-  struct Staged {
-    const PatternFlow* flow;
-    Parts parts;
-  };
-  std::vector<Staged> staged;
-  for (const Phase& phase : pattern.phases) {
-    for (const PatternFlow& flow : phase.flows) {
-      const Parts parts =
-          walk.parts(Links(pattern.path_links).subspan(flow.path_begin, flow.path_size));
-      if (parts.store.empty() && parts.load.empty()) continue;
-      staged.push_back({&flow, parts});
-      if (!parts.store.empty()) moved[static_cast<std::size_t>(flow.source)].stored += flow.share;
-      if (!parts.load.empty())
-        moved[static_cast<std::size_t>(flow.destination)].loaded += flow.share;
-    }
-  }
+  const std::vector<Staged> staged = staged_of(walk, pattern);
+  const std::vector<Moved> moved = moved_by_rank(staged, pattern.ranks);
   const auto add = [&](Links links, double share, double weight) {
     for (const LinkId id : links) {
       const auto at = static_cast<std::size_t>(id);
