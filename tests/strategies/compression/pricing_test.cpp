@@ -31,6 +31,8 @@ double seconds(const CodecWork& work) {
 JobView vector_job(std::int64_t elements, int ranks) {
   JobView job = matrix_job();
   job.world_size = ranks;
+  job.machine_of.clear();
+  for (int rank = 0; rank < ranks; ++rank) job.machine_of.push_back(2 * rank / ranks);
   job.tensors = {{"all", elements, 0, {elements}}};
   job.gradient_order = {0};
   return job;
