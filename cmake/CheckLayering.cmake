@@ -15,8 +15,8 @@ set(arrows
   "sim/config/      -> sim/models/ strategies/ topologies/ sim/cost/ sim/collectives/ sim/core/"
   "sim/validation/  -> sim/config/ sim/train/ sim/engine/ sim/models/ sim/cost/ sim/collectives/ sim/core/ strategies/ topologies/ calibration/fit/"
   "sim/cli/         -> sim/ strategies/ topologies/ calibration/"
-  "calibration/capture/ ->"
-  "calibration/lab/ ->"
+  "calibration/capture/ -> sim/core/output_file.hpp"
+  "calibration/lab/ -> sim/core/output_file.hpp"
   "calibration/     -> sim/cost/ sim/collectives/ sim/core/"
 )
 
@@ -29,7 +29,7 @@ set(libraries
   "mpi[.]h                   -> calibration/lab/"
   "pugi                      -> topologies/importers/"
   "simdjson                  -> calibration/import/kineto calibration/import/execution_trace"
-  "sqlite3                   -> calibration/import/nsys"
+  "sqlite3                   -> calibration/import/nsys sim/cli/point_store"
   "zlib                      -> calibration/import/compressed_file"
 )
 

@@ -8,7 +8,20 @@ install(DIRECTORY profiles topologies scenarios DESTINATION ${CMAKE_INSTALL_DATA
 install(FILES strategies/presets.yaml DESTINATION ${CMAKE_INSTALL_DATADIR}/gradwire/strategies)
 install(DIRECTORY results/reference DESTINATION ${CMAKE_INSTALL_DATADIR}/gradwire/results FILES_MATCHING PATTERN "*.yaml")
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
+install(FILES NOTICE SECURITY.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
+
+# What the package is made of, read off what was installed.
+install(CODE "
+  set(prefix \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
+  execute_process(COMMAND \"\${CMAKE_COMMAND}\"
+    \"-DPROGRAMS=\${prefix}/${CMAKE_INSTALL_BINDIR}/gradwire\"
+    \"-DMODULES=\${prefix}/lib/gradwire/libgradwire_simgrid.so\"
+    \"-DHEADERS=libboost-dev;libcli11-dev;nlohmann-json3-dev\"
+    \"-DVERSION=${PROJECT_VERSION}\"
+    \"-DOUTPUT=\${prefix}/${CMAKE_INSTALL_DOCDIR}/sbom.spdx.json\"
+    -P \"${CMAKE_CURRENT_LIST_DIR}/Sbom.cmake\" COMMAND_ERROR_IS_FATAL ANY)
+")
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)

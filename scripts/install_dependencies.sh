@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# Installs the packages that Gradwire needs and this machine lacks; silent when nothing is missing.
-# usage: scripts/install_dependencies.sh [--ci]     --ci adds the tools of .ci/run
+# Installs the packages that Gradwire needs and this machine lacks; silent when nothing is missing. Says what it will do
+# and waits for a yes, unless nobody is there to give it (standard input is no terminal).
+# usage: scripts/install_dependencies.sh [--yes] [--ci]
+#   --yes  does not ask          --ci  adds the tools of .ci/run, and does not ask
 # This is the only place that lists packages. The names are those of Debian 12 and Ubuntu 24.04.
 set -euo pipefail
 
@@ -14,11 +16,15 @@ packages=(
 )
 ci_packages=(ccache clang clang-format clang-tidy lld dpkg-dev file)  # the last two: cpack -G DEB
 
-case "${1-}" in
-  '') ;;
-  --ci) packages+=("${ci_packages[@]}") ;;
-  *) echo "usage: $0 [--ci]" >&2; exit 2 ;;
-esac
+yes=no
+[ -t 0 ] || yes=yes
+for option in "$@"; do
+  case "$option" in
+    --yes) yes=yes ;;
+    --ci) packages+=("${ci_packages[@]}") yes=yes ;;
+    *) echo "usage: $0 [--yes] [--ci]" >&2; exit 2 ;;
+  esac
+done
 
 installed() {
   [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
@@ -56,6 +62,14 @@ apt() {
   fi
 }
 
-echo "==> Installing ${missing[*]}"
+echo "==> Installing, with ${as_root[*]:+${as_root[*]} }apt-get from this system's archive, and what they need themselves:"
+echo "    ${missing[*]}"
+if [ $yes = no ]; then
+  read -r -p '    Go on? [Y/n] ' answer || answer=no
+  case "$answer" in
+    '' | y | Y | yes) ;;
+    *) echo "Nothing was installed." >&2; exit 1 ;;
+  esac
+fi
 apt update
 apt install --no-install-recommends "${missing[@]}"

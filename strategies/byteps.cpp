@@ -1,18 +1,34 @@
 #include "strategies/byteps.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
 #include <utility>
 
+#include "sim/core/refusal.hpp"
 #include "strategies/byteps_async.hpp"
 
 namespace gradwire {
 namespace {
 
-/// NCCL's communication stream, and the exchanges before the servers' own.
+/// NCCL's first communication stream.
 constexpr int nccl_stream = 1;
-constexpr int copy_out = 0;
-constexpr int copy_in = 1;
-constexpr int first_server_exchange = 2;
+
+/// Exchanges: two for each root (one where all scatter), then the servers', two each.
+int copies_of(const BytePsOptions& options) {
+  return std::max(static_cast<int>(options.reduce_roots.size()), 1);
+}
+constexpr int copy_out(int root) {
+  return 2 * root;
+}
+constexpr int copy_in(int root) {
+  return 2 * root + 1;
+}
+int first_server_exchange(const BytePsOptions& options) {
+  return 2 * copies_of(options);
+}
+
 /// Host threads: one a stage, then the servers'.
 enum Thread : int {
   nccl_thread,
@@ -47,14 +63,15 @@ BytePs::BytePs(const BytePsOptions& options, const JobView& job)
       tasks_(byteps_tasks(units_, options, bound_, layout_)),
       unit_of_(job.tensors.size()),
       gates_(job),
-      to_host_(poster_, messages_by(copy_out)),
-      pcie_reduce_(poster_,
-                   [this](const LaneItem& load) {
-                     return HostWork{sum_thread,
-                                     time_of(load.size, options_.sum_rate, switch_groups() - 1),
-                                     load.label};
-                   }),
-      to_gpu_(poster_, messages_by(copy_in)) {
+      pcie_reduce_(poster_, [this](const LaneItem& load) {
+        const double passes = pcie_reduce_passes(options_, layout_);
+        return HostWork{sum_thread, time_of(load.size, options_.sum_rate, passes), load.label};
+      }) {
+  check_roots();
+  for (int root = 0; root < copies_of(options); ++root) {
+    to_host_.emplace_back(poster_, messages_by(copy_out(root)));
+    to_gpu_.emplace_back(poster_, messages_by(copy_in(root)));
+  }
   credits_ = options_.scheduling_credit * bound_;
   missing_.resize(units_.size());
   for (std::size_t unit = 0; unit < units_.size(); ++unit) {
@@ -69,16 +86,30 @@ bool BytePs::distributed() const {
   return layout_.machines() > 1 || options_.force_distributed;
 }
 
-int BytePs::switch_groups() const {
-  const auto size = static_cast<int>(options_.pcie_switch_size);
-  return options_.reduce_roots ? 1 : (layout_.local_size() + size - 1) / size;
+void BytePs::check_roots() const {
+  if (scatters()) return;
+  if (several_switches()) {
+    throw RefusedChoice(
+        RefusedChoice::Key::strategy,
+        fmt::format("'reduce_roots' is for machines of one PCIe switch, and 'pcie_switch_size' {} "
+                    "is below the {} GPUs of a machine; expected one of the two, as in BytePS",
+                    options_.pcie_switch_size, layout_.local_size()));
+  }
+  const int last = *std::ranges::max_element(options_.reduce_roots);
+  if (last < layout_.local_size_min()) return;
+  throw RefusedChoice(RefusedChoice::Key::strategy,
+                      fmt::format("'reduce_roots' names GPU {}; expected at most {}, the last of a "
+                                  "machine",
+                                  last, layout_.local_size_min() - 1));
 }
 
 ParameterServerSpec BytePs::server_spec(int server) const {
-  const auto threads = static_cast<int>(options_.server_engine_thread);
+  const bool blocking = options_.server_engine_blocking;
+  const int threads = blocking ? 1 : static_cast<int>(options_.server_engine_thread);
   const bool shared_memory = options_.enable_ipc || !layout_.colocated(server);
-  return {.push_exchange = first_server_exchange + 2 * server,
-          .pull_exchange = first_server_exchange + 2 * server + 1,
+  const int push_exchange = first_server_exchange(options_) + 2 * server;
+  return {.push_exchange = push_exchange,
+          .pull_exchange = push_exchange + 1,
           .first_thread = first_server_thread + server * (threads + 1),
           .threads = threads,
           .together = bound_,
@@ -87,7 +118,9 @@ ParameterServerSpec BytePs::server_spec(int server) const {
           .sum_rate = options_.sum_rate,
           .loopback = shared_memory ? BytesPerSecond{0} : options_.loopback_bandwidth,
           .request = 2 * job_.message_latency,
-          .coded = job_.coded};
+          .blocking = blocking,
+          .coded = job_.coded,
+          .codes = job_.coded};
 }
 
 Traits BytePs::traits() const {
@@ -97,24 +130,32 @@ Traits BytePs::traits() const {
 
 std::vector<CollectiveUse> BytePs::collectives() const {
   if (!local()) return {};
-  if (options_.reduce_roots) {
-    return {{CollectiveKind::reduce, Communicator::node},
-            {CollectiveKind::broadcast, Communicator::node}};
+  if (scatters()) {
+    return {{CollectiveKind::reduce_scatter, Communicator::node, options_.part()},
+            {CollectiveKind::all_gather, Communicator::node, options_.part()}};
   }
-  return {{CollectiveKind::reduce_scatter, Communicator::node},
-          {CollectiveKind::all_gather, Communicator::node}};
+  std::vector<CollectiveUse> uses;
+  for (const int root : options_.reduce_roots) {
+    uses.push_back({CollectiveKind::reduce, Communicator::node, options_.part(), root});
+    uses.push_back({CollectiveKind::broadcast, Communicator::node, options_.part(), root});
+  }
+  return uses;
 }
 
 std::vector<Exchange> BytePs::exchanges() const {
-  if (!distributed()) return {};
-  const auto group = static_cast<int>(options_.pcie_switch_size);
+  if (!through_host()) return {};
   std::vector<Exchange> exchanges;
-  exchanges.push_back(options_.reduce_roots ? layout_.copy_from_root()
-                                            : layout_.copy_to_host(group));
-  exchanges.push_back(options_.reduce_roots ? layout_.copy_to_root() : layout_.copy_to_gpus(group));
+  if (scatters()) {
+    exchanges = {layout_.copy_to_host(options_.part()), layout_.copy_to_gpus(options_.part())};
+  }
+  for (const int root : options_.reduce_roots) {
+    exchanges.push_back(layout_.copy_from_root(root));
+    exchanges.push_back(layout_.copy_to_root(root));
+  }
+  if (!distributed()) return exchanges;
   for (int server = 0; server < layout_.servers(); ++server) {
-    exchanges.push_back(layout_.push(server, options_.connections));
-    exchanges.push_back(layout_.pull(server, options_.connections));
+    exchanges.push_back(layout_.push(server, options_.connections, options_.part()));
+    exchanges.push_back(layout_.pull(server, options_.connections, options_.part()));
   }
   return exchanges;
 }
@@ -196,82 +237,94 @@ void BytePs::ready(const FlightPtr& flight) {
 }
 
 void BytePs::run_nccl() {
+  do {
+    end_nccl_groups();
+  } while (!nccl_busy_ && launch_nccl_group());
+}
+
+bool BytePs::launch_nccl_group() {
   const auto group_size = static_cast<std::size_t>(options_.nccl_group_size);
   const bool credits = options_.scheduling_credit > 0;
-  while (!nccl_busy_) {
-    std::vector<Move> reduce;
-    for (auto next = reduce_queue_.begin();
-         next != reduce_queue_.end() && reduce.size() < group_size;) {
-      const Bytes size = task(*next).size;
-      if (credits && size > credits_) {
-        ++next;
-        continue;
-      }
-      if (credits) credits_ -= size;
-      reduce.push_back(*next);
-      next = reduce_queue_.erase(next);
+  NcclGroup group;
+  for (auto next = reduce_queue_.begin();
+       next != reduce_queue_.end() && group.reduce.size() < group_size;) {
+    const Bytes size = task(*next).size;
+    if (credits && size > credits_) {
+      ++next;
+      continue;
     }
-    std::vector<Move> broadcast;
-    while (!broadcast_queue_.empty() && broadcast.size() < group_size) {
-      broadcast.push_back(std::move(broadcast_queue_.front()));
-      broadcast_queue_.pop_front();
-    }
-    if (reduce.empty() && broadcast.empty()) return;
-    post_nccl_group(reduce, broadcast);
+    if (credits) credits_ -= size;
+    group.reduce.push_back(*next);
+    next = reduce_queue_.erase(next);
+  }
+  while (!broadcast_queue_.empty() && group.broadcast.size() < group_size) {
+    group.broadcast.push_back(std::move(broadcast_queue_.front()));
+    broadcast_queue_.pop_front();
+  }
+  if (group.reduce.empty() && group.broadcast.empty()) return false;
+  nccl_groups_.push_back(std::move(group));
+  const std::int64_t number =
+      first_nccl_group_ + static_cast<std::int64_t>(nccl_groups_.size()) - 1;
+  if (options_.stage_time == Seconds{}) {
+    post_nccl_group(number);
+    return true;
+  }
+  nccl_busy_ = true;
+  poster_.post(HostWork{nccl_thread, options_.stage_time, "NCCL group"}, [this, number] {
+    nccl_busy_ = false;
+    post_nccl_group(number);
+    run_nccl();
+  });
+  return true;
+}
+
+void BytePs::post_nccl_group(std::int64_t number) {
+  NcclGroup& group = nccl_group(number);
+  if (local()) {
+    post_nccl_calls(number, group.reduce, true);
+    post_nccl_calls(number, group.broadcast, false);
+  }
+  --group.missing;
+}
+
+void BytePs::end_nccl_groups() {
+  while (!nccl_groups_.empty() && nccl_groups_.front().missing == 0) {
+    const NcclGroup ended = std::move(nccl_groups_.front());
+    nccl_groups_.pop_front();
+    ++first_nccl_group_;
+    for (const Move& move : ended.reduce) reduced(move);
+    for (const Move& move : ended.broadcast) finished(move);
   }
 }
 
-void BytePs::post_nccl_group(const std::vector<Move>& reduce, const std::vector<Move>& broadcast) {
-  const auto launch = [this, reduce, broadcast] {
-    // The event of a group fires when all of it has ended.
-    const Poster::Then end = [this, reduce, broadcast] {
-      for (const Move& move : reduce) reduced(move);
-      for (const Move& move : broadcast) finished(move);
-      run_nccl();
-    };
-    if (!local()) {
-      end();
-      return;
-    }
-    const auto collective = [this](const std::vector<Move>& moves, CollectiveKind kind,
-                                   const char* label) {
-      Collective call;
-      call.kind = kind;
-      call.label = label;
-      for (const Move& move : moves) {
-        call.size += task(move).size;
-        const auto& tensors = units_[task(move).unit].tensors;
-        call.tensors.insert(call.tensors.end(), tensors.begin(), tensors.end());
-      }
-      call.communicator = Communicator::node;
-      call.ready = Collective::Ready::at_once;
-      call.stream = nccl_stream;
-      return call;
-    };
-    const bool roots = options_.reduce_roots;
-    if (!reduce.empty()) {
-      poster_.post(
-          collective(reduce, roots ? CollectiveKind::reduce : CollectiveKind::reduce_scatter,
-                     "REDUCE"),
-          broadcast.empty() ? end : Poster::Then{});
-    }
-    if (!broadcast.empty()) {
-      poster_.post(
-          collective(broadcast, roots ? CollectiveKind::broadcast : CollectiveKind::all_gather,
-                     "BROADCAST"),
-          end);
-    }
-  };
-  if (options_.stage_time == Seconds{}) {
-    launch();
-    return;
+void BytePs::post_nccl_calls(std::int64_t number, const std::vector<Move>& moves, bool reduces) {
+  const CollectiveKind scattered =
+      reduces ? CollectiveKind::reduce_scatter : CollectiveKind::all_gather;
+  const CollectiveKind rooted = reduces ? CollectiveKind::reduce : CollectiveKind::broadcast;
+  std::map<std::pair<int, int>, Collective> calls;  // by stream and root
+  for (const Move& move : moves) {
+    const BytePsTask& moved = task(move);
+    const auto ring =
+        static_cast<int>(moved.key % static_cast<std::uint64_t>(options_.nccl_num_rings));
+    Collective& call = calls[{ring, moved.root}];
+    call.kind = scatters() ? scattered : rooted;
+    call.label = reduces ? "REDUCE" : "BROADCAST";
+    call.size += moved.size;
+    const auto& tensors = units_[moved.unit].tensors;
+    call.tensors.insert(call.tensors.end(), tensors.begin(), tensors.end());
+    call.communicator = Communicator::node;
+    call.ready = Collective::Ready::at_once;
+    call.stream = nccl_stream + ring;
+    call.part = options_.part();
+    if (!scatters()) call.root = options_.reduce_roots[static_cast<std::size_t>(moved.root)];
   }
-  nccl_busy_ = true;
-  poster_.post(HostWork{nccl_thread, options_.stage_time, "NCCL group"}, [this, launch] {
-    nccl_busy_ = false;
-    launch();
-    run_nccl();
-  });
+  nccl_group(number).missing += static_cast<int>(calls.size());
+  for (auto& [place, call] : calls) {
+    poster_.post(std::move(call), [this, number] {
+      --nccl_group(number).missing;
+      run_nccl();
+    });
+  }
 }
 
 void BytePs::stage(int thread, const Move& move, Poster::Then then) {
@@ -291,13 +344,14 @@ LaneItem BytePs::item(const Move& move, const std::string& what, Poster::Then th
 
 void BytePs::reduced(const Move& move) {
   if (options_.scheduling_credit > 0) credits_ += task(move).size;
-  if (!distributed()) {
+  if (!through_host()) {
     broadcast_queue_.push_back(move);  // the caller goes on with NCCL
     return;
   }
   stage(d2h_thread, move, [this, move] {
-    to_host_.add(item(move, "COPYD2H ", [this, move] {
-      if (switch_groups() > 1) {
+    Lane& copies = to_host_[static_cast<std::size_t>(task(move).root)];
+    copies.add(item(move, "COPYD2H ", [this, move] {
+      if (several_switches()) {
         pcie_reduce_.add(item(move, "PCIE_REDUCE ", [this, move] { to_server(move); }));
       } else {
         to_server(move);
@@ -308,6 +362,10 @@ void BytePs::reduced(const Move& move) {
 
 void BytePs::to_server(const Move& move) {
   stage(push_thread, move, [this, move] {
+    if (!distributed()) {  // no more than a barrier between the machine's processes
+      pulled(move);
+      return;
+    }
     auto& server = servers_[static_cast<std::size_t>(task(move).server)];
     server.push(item(move, "", [this, move] { summed(move); }), task(move).key);
   });
@@ -316,13 +374,15 @@ void BytePs::to_server(const Move& move) {
 void BytePs::summed(const Move& move) {
   stage(pull_thread, move, [this, move] {
     auto& server = servers_[static_cast<std::size_t>(task(move).server)];
-    server.pull(item(move, "", [this, move] { pulled(move); }));
+    server.pull(item(move, "", [this, move] { pulled(move); }), task(move).key);
   });
 }
 
 void BytePs::pulled(const Move& move) {
-  stage(h2d_thread, move,
-        [this, move] { to_gpu_.add(item(move, "COPYH2D ", [this, move] { broadcast(move); })); });
+  stage(h2d_thread, move, [this, move] {
+    Lane& copies = to_gpu_[static_cast<std::size_t>(task(move).root)];
+    copies.add(item(move, "COPYH2D ", [this, move] { broadcast(move); }));
+  });
 }
 
 void BytePs::broadcast(const Move& move) {

@@ -71,7 +71,8 @@ BytePsAsync::BytePsAsync(const BytePsOptions& options, const JobView& job)
                               .passes = job.stands_for,
                               .sum_rate = options.sum_rate,
                               .loopback = sockets ? options.loopback_bandwidth : BytesPerSecond{0},
-                              .request = Seconds{}});
+                              .request = Seconds{},
+                              .codes = job.coded});
     }
   }
   machine_of_.resize(static_cast<std::size_t>(job.world_size));
@@ -93,9 +94,8 @@ int BytePsAsync::first_exchange(std::size_t machine) const {
   return static_cast<int>(machine) * (first_server_exchange + 2 * layout_.servers());
 }
 
-int BytePsAsync::switch_groups(const Machine& machine) const {
-  const auto size = static_cast<int>(options_.pcie_switch_size);
-  return (static_cast<int>(machine.ranks.size()) + size - 1) / size;
+int BytePsAsync::switch_ranks(const Machine& machine) const {
+  return ranks_of_part(static_cast<int>(machine.ranks.size()), options_.part());
 }
 
 Traits BytePsAsync::traits() const {
@@ -108,27 +108,30 @@ std::vector<Exchange> BytePsAsync::exchanges() const {
   const auto places = server_places(job_);
   for (const Machine& machine : machines_) {
     const int root = machine.ranks.front();
-    const auto ranks = static_cast<double>(machine.ranks.size());
-    const double copied =
-        1.0 / std::min(ranks, static_cast<double>(options_.pcie_switch_size));  // a GPU's part
+    const auto size = static_cast<std::size_t>(switch_ranks(machine));
+    const double part = 1.0 / static_cast<double>(size);
+    // The last switch's ranks add the others' buffers to theirs, from where all goes on.
+    const Endpoint sum = host_of(machine.ranks[machine.ranks.size() - size]);
     const auto named = [&](const char* what) {
       return Exchange{.name = fmt::format("{} of machine {}", what, machine_of(job_, root)),
                       .phases = {{}}};
     };
     Exchange ring = named("ring");
     Exchange down = named("copy to host");
+    Exchange up = named("copy to GPUs");
     for (std::size_t i = 0; i < machine.ranks.size(); ++i) {
+      const std::size_t first = i - i % size;
       const Endpoint gpu = gpu_of(machine.ranks[i]);
-      const Endpoint next = gpu_of(machine.ranks[(i + 1) % machine.ranks.size()]);
-      if (machine.ranks.size() > 1) ring.phases[0].push_back({gpu, next, (ranks - 1) / ranks});
-      down.phases[0].push_back({gpu, host_of(root), copied});
+      const Endpoint next = gpu_of(machine.ranks[first + (i + 1 - first) % size]);
+      if (size > 1) ring.phases[0].push_back({gpu, next, 1 - part});
+      down.phases[0].push_back({gpu, host_of(machine.ranks[first]), part});
+      up.phases[0].push_back({sum, gpu, part});
     }
-    exchanges.insert(exchanges.end(),
-                     {ring, down, reversed(down, named("copy to GPUs").name), ring});
+    exchanges.insert(exchanges.end(), {ring, down, up, ring});
     for (std::size_t server = 0; server < places.size(); ++server) {
       Exchange push = named("push");
       push.name += fmt::format(" to server {}", server);
-      push.phases[0].push_back({host_of(root), places[server]});
+      push.phases[0].push_back({sum, places[server]});
       push.connections = options_.connections;
       exchanges.push_back(push);
       exchanges.push_back(
@@ -175,7 +178,7 @@ void BytePsAsync::difference_ready(std::size_t machine) {
   for (const BytePsUnit& unit : units_) {
     for (const std::size_t task : unit.tasks) {
       const auto then = [this, machine, task] { reduced(machine, task); };
-      if (here.ranks.size() > 1) {
+      if (switch_ranks(here) > 1) {
         here.reduce.add(item(task, "REDUCE ", then));
       } else {
         then();
@@ -205,9 +208,8 @@ LaneItem BytePsAsync::item(std::size_t task, const std::string& what, Poster::Th
 void BytePsAsync::reduced(std::size_t machine, std::size_t task) {
   on_thread(machine, Thread::d2h, options_.stage_time, [this, machine, task] {
     machines_[machine].to_host.add(item(task, "COPYD2H ", [this, machine, task] {
-      const double groups = switch_groups(machines_[machine]);
       on_thread(machine, Thread::pcie_reduce,
-                (groups - 1) * (tasks_[task].size / options_.sum_rate),
+                pcie_reduce_passes(options_, layout_) * (tasks_[task].size / options_.sum_rate),
                 [this, machine, task] { on_host(machine, task); });
     }));
   });
@@ -235,19 +237,20 @@ void BytePsAsync::pulled(std::size_t machine, std::size_t task) {
   Machine& here = machines_[machine];
   here.pulled[task] = additions_[task];
   auto& server = here.servers[static_cast<std::size_t>(tasks_[task].server)];
-  server.pull(item(task, "", [this, machine, task] {
+  LaneItem pull = item(task, "", [this, machine, task] {
     on_thread(machine, Thread::h2d, options_.stage_time, [this, machine, task] {
       Machine& puller = machines_[machine];
       puller.to_gpus.add(item(task, "COPYH2D ", [this, machine, task] {
         const auto then = [this, machine] { finished(machine); };
-        if (machines_[machine].ranks.size() > 1) {
+        if (switch_ranks(machines_[machine]) > 1) {
           machines_[machine].broadcast.add(item(task, "BROADCAST ", then));
         } else {
           then();
         }
       }));
     });
-  }));
+  });
+  server.pull(std::move(pull), tasks_[task].key);
 }
 
 void BytePsAsync::finished(std::size_t machine) {

@@ -21,8 +21,8 @@ namespace gradwire {
 /// follows is answered at once, with whatever the others have added. The next forward waits for all
 /// of the machine's pulls.
 ///
-/// The two NCCL stages are messages to the next GPU of a ring over the machine, without NCCL's own
-/// latency: a strategy of workers that go their own pace has no collectives.
+/// The two NCCL stages are messages to the next GPU of a ring over each PCIe switch, without NCCL's
+/// own latency: a strategy of workers that go their own pace has no collectives.
 ///
 /// Source: bytedance/byteps, byteps/torch/__init__.py (step, _push_pull_grad_async),
 /// byteps/server/server.cc (BytePSHandler); the stages: BytePs.
@@ -39,6 +39,9 @@ class BytePsAsync final : public Strategy {
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override { return {}; }
   [[nodiscard]] std::vector<Exchange> exchanges() const override;
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
+  [[nodiscard]] std::vector<std::string> remarks() const override {
+    return byteps_remarks(options_, layout_);
+  }
   /// Of a partition: additions by others between a machine's pull and its own next addition.
   [[nodiscard]] std::optional<double> staleness() const override;
 
@@ -70,7 +73,7 @@ class BytePsAsync final : public Strategy {
   [[nodiscard]] LaneItem item(std::size_t task, const std::string& what, Poster::Then then) const;
   [[nodiscard]] int first_exchange(std::size_t machine) const;
   [[nodiscard]] bool holds_server(const Machine& machine, int server) const;
-  [[nodiscard]] int switch_groups(const Machine& machine) const;
+  [[nodiscard]] int switch_ranks(const Machine& machine) const;
 
   BytePsOptions options_;
   JobView job_;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string>
 #include <vector>
 
 #include "strategies/conditional_knobs.hpp"
@@ -23,12 +25,40 @@ void refuse_beside_async(const Knobs& knobs, const BytePsOptions& options) {
                  "'enable_async' is modelled of byteps.torch; expected framework: "
                  "pytorch");
   }
+  for (const char* name : {"nccl_num_rings", "server_engine_blocking"}) {
+    if (knobs.given(name)) knobs.without_effect(name, "expected no such key beside enable_async");
+  }
   for (const char* name : {"cross_barrier", "reduce_roots", "scheduling_credit", "threshold"}) {
     if (!knobs.given(name)) continue;
     knobs.refuse(name, fmt::format("'{}' is of synchronous training; expected no such key beside "
                                    "enable_async",
                                    name));
   }
+}
+
+/// BYTEPS_REDUCE_ROOTS: "0,4"; "" and "-1" are no roots.
+std::vector<int> read_reduce_roots(Knobs& knobs) {
+  constexpr const char* name = "reduce_roots";
+  constexpr std::size_t digits_max = 6;
+  const std::string text =
+      knobs.text(name, "-1",
+                 "BYTEPS_REDUCE_ROOTS, core_loops.cc: local ranks with commas between them, to one "
+                 "of which, by djb2 of the key, NCCL reduces; -1: reduce-scatter");
+  std::vector<int> roots;
+  if (text.empty() || text == "-1") return roots;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string root = text.substr(begin, end - begin);
+    const bool number = root.find_first_not_of("0123456789") == std::string::npos;
+    if (root.empty() || !number || root.size() > digits_max) {
+      knobs.refuse(name, fmt::format("'{}' is '{}'; expected local ranks with commas between "
+                                     "them, such as 0,4, or -1 for none",
+                                     name, text));
+    }
+    roots.push_back(std::stoi(root));
+    begin = end + 1;
+  }
+  return roots;
 }
 
 void read_hash_constants(Knobs& knobs, KeyHash& hash) {
@@ -42,6 +72,23 @@ void read_hash_constants(Knobs& knobs, KeyHash& hash) {
   if (hash.function != "mixed") mixed.refuse_without("key_hash_fn: mixed");
 }
 
+/// What threads take for a byte and for a task.
+void read_costs(Knobs& knobs, BytePsOptions& options) {
+  options.sum_rate = knobs.rate("sum_rate", options.sum_rate,
+                                "one core adds floats, our measurement, sim/core/host_cpu.hpp; "
+                                "that an engine thread is as fast with its OpenMP threads is "
+                                "assumed");
+  options.loopback_bandwidth = knobs.rate("loopback_bandwidth", options.loopback_bandwidth,
+                                          "assumed: a colocated pair without IPC");
+  options.hook_time = knobs.time("hook_time", assumed_hook_time, "assumed: Python, per gradient");
+  options.stage_time =
+      knobs.time("stage_time", assumed_stage_time, "assumed: a stage's thread, per task");
+  ConditionalKnobs polled(knobs);
+  options.update_time = polled.time("update_time", assumed_update_time,
+                                    "assumed: cross_barrier's poller in Python, per parameter");
+  if (!options.cross_barrier) polled.refuse_without("cross_barrier: true");
+}
+
 }  // namespace
 
 BytePsOptions read_byteps(Knobs& knobs) {
@@ -52,17 +99,26 @@ BytePsOptions read_byteps(Knobs& knobs) {
                  "BYTEPS_PARTITION_BYTES, global.cc; rounded up to local_size pages of 4 KiB");
   options.nccl_group_size = knobs.count("nccl_group_size", options.nccl_group_size, 1, count_limit,
                                         "BYTEPS_NCCL_GROUP_SIZE, nccl_manager.cc");
-  options.pcie_switch_size = knobs.count("pcie_switch_size", options.pcie_switch_size, 1,
-                                         count_limit, "BYTEPS_PCIE_SWITCH_SIZE, global.cc");
+  options.pcie_switch_size =
+      knobs.count("pcie_switch_size", options.pcie_switch_size, 1, count_limit,
+                  "BYTEPS_PCIE_SWITCH_SIZE, nccl_manager.cc: GPUs that NCCL "
+                  "joins; a CPU adds these groups' sums");
   options.scheduling_credit =
       knobs.count("scheduling_credit", options.scheduling_credit, 0, count_limit,
                   "BYTEPS_SCHEDULING_CREDIT, scheduled_queue.cc: partitions in the REDUCE stage; "
                   "0: unset, no priorities");
-  options.reduce_roots = knobs.yes("reduce_roots", options.reduce_roots,
-                                   "BYTEPS_REDUCE_ROOTS, core_loops.cc: NCCL reduce to one GPU");
+  options.nccl_num_rings =
+      knobs.count("nccl_num_rings", options.nccl_num_rings, 1, count_limit,
+                  "BYTEPS_NCCL_NUM_RINGS, nccl_manager.cc: communicators with a stream each, by "
+                  "key modulo");
+  options.reduce_roots = read_reduce_roots(knobs);
   options.server_engine_thread =
       knobs.count("server_engine_thread", options.server_engine_thread, 1, count_limit,
-                  "BYTEPS_SERVER_ENGINE_THREAD, server.cc");
+                  "BYTEPS_SERVER_ENGINE_THREAD, server.cc: a key's thread sums and codes it");
+  options.server_engine_blocking = knobs.yes(
+      "server_engine_blocking", options.server_engine_blocking,
+      "BYTEPS_SERVER_ENGINE_BLOCKING, server.cc: the receiving thread itself adds, before "
+      "it acknowledges; in place of the engine threads");
   options.server_enable_schedule =
       knobs.yes("server_enable_schedule", options.server_enable_schedule,
                 "BYTEPS_SERVER_ENABLE_SCHEDULE, server/queue.h; the pushes of a key arrive "
@@ -92,19 +148,7 @@ BytePsOptions read_byteps(Knobs& knobs) {
   options.connections = static_cast<int>(
       knobs.count("connections", options.connections, 1, count_limit,
                   "ps-lite, zmq_van.h: one socket a pair; more: servers on a machine"));
-  options.sum_rate = knobs.rate("sum_rate", options.sum_rate,
-                                "one core adds floats, our measurement, sim/core/host_cpu.hpp; "
-                                "that an engine thread is as fast with its OpenMP threads is "
-                                "assumed");
-  options.loopback_bandwidth = knobs.rate("loopback_bandwidth", options.loopback_bandwidth,
-                                          "assumed: a colocated pair without IPC");
-  options.hook_time = knobs.time("hook_time", assumed_hook_time, "assumed: Python, per gradient");
-  options.stage_time =
-      knobs.time("stage_time", assumed_stage_time, "assumed: a stage's thread, per task");
-  ConditionalKnobs polled(knobs);
-  options.update_time = polled.time("update_time", assumed_update_time,
-                                    "assumed: cross_barrier's poller in Python, per parameter");
-  if (!options.cross_barrier) polled.refuse_without("cross_barrier: true");
+  read_costs(knobs, options);
   return options;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "strategies/key_hash.hpp"
 #include "strategies/knobs.hpp"
@@ -15,8 +16,10 @@ struct BytePsOptions {
   std::int64_t nccl_group_size = 4;        ///< BYTEPS_NCCL_GROUP_SIZE, tasks
   std::int64_t pcie_switch_size = 8;       ///< BYTEPS_PCIE_SWITCH_SIZE, GPUs
   std::int64_t scheduling_credit = 0;      ///< BYTEPS_SCHEDULING_CREDIT, partitions; 0: first come
-  bool reduce_roots = false;               ///< BYTEPS_REDUCE_ROOTS
+  std::int64_t nccl_num_rings = 1;         ///< BYTEPS_NCCL_NUM_RINGS, communicators by key
+  std::vector<int> reduce_roots;           ///< BYTEPS_REDUCE_ROOTS, local ranks; none: all scatter
   std::int64_t server_engine_thread = 4;   ///< BYTEPS_SERVER_ENGINE_THREAD
+  bool server_engine_blocking = false;     ///< BYTEPS_SERVER_ENGINE_BLOCKING
   bool server_enable_schedule = false;     ///< BYTEPS_SERVER_ENABLE_SCHEDULE
   bool force_distributed = false;          ///< BYTEPS_FORCE_DISTRIBUTED
   bool enable_ipc = false;                 ///< BYTEPS_ENABLE_IPC
@@ -31,6 +34,9 @@ struct BytePsOptions {
   Seconds hook_time;                                          ///< of the launcher, per tensor
   Seconds stage_time;                                         ///< of a stage's thread, per task
   Seconds update_time;  ///< of the cross barrier's poller, per parameter
+
+  /// The GPUs of a switch, as groups of a machine's ranks (ranks_of_part).
+  [[nodiscard]] int part() const { return static_cast<int>(pcie_switch_size); }
 };
 
 /// The knobs of BytePS.

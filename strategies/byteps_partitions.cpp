@@ -12,6 +12,12 @@ namespace {
 /// Of x86, and of ARM with small pages.
 constexpr std::int64_t page_size = 4096;
 
+/// Source: byteps/common/global.h, GetReduceRootByKey.
+int root_of(std::uint64_t key, const BytePsOptions& options) {
+  const std::size_t roots = options.reduce_roots.size();
+  return roots == 0 ? 0 : static_cast<int>(djb2(key) % roots);
+}
+
 }  // namespace
 
 Bytes partition_bound(Bytes partition_bytes, int local_size) {
@@ -63,7 +69,8 @@ std::vector<BytePsTask> byteps_tasks(std::vector<BytePsUnit>& units, const ByteP
                        .part = part,
                        .key = key,
                        .size = Bytes{size},
-                       .server = server_of(key, options.hash, layout)});
+                       .server = server_of(key, options.hash, layout),
+                       .root = root_of(key, options)});
       left -= size;
     }
   }
@@ -73,6 +80,18 @@ std::vector<BytePsTask> byteps_tasks(std::vector<BytePsUnit>& units, const ByteP
 std::string byteps_label(const BytePsUnit& unit, const BytePsTask& task) {
   if (unit.tasks.size() == 1) return unit.name;
   return fmt::format("{} part {}", unit.name, task.part);
+}
+
+double pcie_reduce_passes(const BytePsOptions& options, const ServerLayout& layout) {
+  return static_cast<double>(layout.other_parts(options.part())) / layout.part_size(options.part());
+}
+
+std::vector<std::string> byteps_remarks(const BytePsOptions& options, const ServerLayout& layout) {
+  if (!layout.uneven(options.part())) return {};
+  return {
+      fmt::format("'pcie_switch_size' is {}, which does not divide the {} GPUs of a machine: "
+                  "NCCL joins all of them, as in BytePS",
+                  options.pcie_switch_size, layout.local_size())};
 }
 
 std::vector<PlanGroup> byteps_plan(const std::vector<BytePsUnit>& units,

@@ -25,6 +25,7 @@ struct BytePsTask {
   std::uint64_t key = 0;  ///< declared number << key_part_bits + part
   Bytes size{0};
   int server = 0;
+  int root = 0;  ///< index into BytePsOptions::reduce_roots
 };
 
 /// BYTEPS_PARTITION_BYTES as it is used: rounded up to a page for each of the machine's GPUs.
@@ -40,6 +41,16 @@ struct BytePsTask {
 [[nodiscard]] std::vector<BytePsTask> byteps_tasks(std::vector<BytePsUnit>& units,
                                                    const BytePsOptions& options, Bytes bound,
                                                    const ServerLayout& layout);
+
+/// How often PCIE_REDUCE adds a vector of a partition's size: the ranks of the last PCIe switch,
+/// side by side, add the other switches' buffers to theirs, each its part. The original knows two
+/// switches; of more each is added.
+/// Source: byteps/common/{core_loops,cpu_reducer}.cc.
+[[nodiscard]] double pcie_reduce_passes(const BytePsOptions& options, const ServerLayout& layout);
+
+/// "BytePS does not support unbalanced PCIe switches." (nccl_manager.cc), and goes on.
+[[nodiscard]] std::vector<std::string> byteps_remarks(const BytePsOptions& options,
+                                                      const ServerLayout& layout);
 
 /// What a partition is called in the trace.
 [[nodiscard]] std::string byteps_label(const BytePsUnit& unit, const BytePsTask& task);

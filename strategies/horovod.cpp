@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "sim/core/refusal.hpp"
@@ -11,8 +12,6 @@
 namespace gradwire {
 namespace {
 
-/// Grouped all-reduce (CHANGELOG 0.21.0, pull request 2453).
-constexpr Release groups_from{0, 21};
 constexpr std::int64_t groups_max = 100'000;
 constexpr std::int64_t rows_max = 1'000'000'000;
 /// An index of a torch sparse tensor is an int64.
@@ -40,11 +39,23 @@ int read_groups(Knobs& knobs, const Release& version) {
   return static_cast<int>(old_name + groups);
 }
 
+/// With the knobs that autotune chooses. @param told  what it chose; as it was where it is off.
+HorovodOptimizerOptions tuned_for(HorovodOptimizerOptions options, const JobView& job,
+                                  std::string& told) {
+  if (!options.autotune.on || job.world_size == 1) return options;
+  const Autotuned tuned = autotune(options.core, options.autotune, job);
+  options.core = tuned.options;
+  options.autotune.on = false;
+  told = fmt::format("Horovod's autotune chose {}", text_of(tuned));
+  return options;
+}
+
 }  // namespace
 
 StrategyMaker Horovod::read(Knobs& knobs) {
   HorovodOptimizerOptions options;
   options.core = read_horovod(knobs);
+  options.autotune = read_autotune(knobs, options.core);
   options.groups = read_groups(knobs, options.core.version);
   options.sparse = knobs.text("sparse", "",
                               "matrices with this in their name have sparse gradients, as of "
@@ -54,16 +65,18 @@ StrategyMaker Horovod::read(Knobs& knobs) {
       sparse.count("sparse_rows", 0, 0, rows_max, "rows in a sparse gradient of one rank");
   const bool as_dense = sparse.yes(
       "sparse_as_dense", false, "of DistributedOptimizer: sparse gradients are made dense first");
+  read_horovod_gathers(sparse, options.core);
   if (options.sparse.empty()) sparse.refuse_without("sparse: NAME");
   if (!options.sparse.empty() && options.sparse_rows == 0) {
     knobs.refuse("sparse", "'sparse' needs the number of rows; expected 'sparse_rows' beside it");
   }
   if (as_dense) options.sparse.clear();
+  if (options.sparse.empty()) options.core.gather = HorovodGather::nccl;  // nothing is gathered
   return [options](const JobView& job) { return std::make_unique<Horovod>(options, job); };
 }
 
 Horovod::Horovod(HorovodOptimizerOptions options, const JobView& job)
-    : options_(std::move(options)),
+    : options_(tuned_for(std::move(options), job, tuned_)),
       job_(job),
       queue_(options_.core, job),
       group_of_(job.tensors.size(), -1) {
@@ -110,7 +123,8 @@ Traits Horovod::traits() const {
 
 std::vector<CollectiveUse> Horovod::collectives() const {
   auto uses = queue_.collectives();
-  if (!options_.sparse.empty()) uses.push_back({CollectiveKind::all_gather, Communicator::all});
+  const bool gathers = !options_.sparse.empty() && options_.core.gather == HorovodGather::nccl;
+  if (gathers) uses.push_back({CollectiveKind::all_gather, Communicator::all});
   return uses;
 }
 
@@ -162,10 +176,13 @@ void Horovod::hook(Seconds now, TensorId tensor) {
   outstanding_ += requests.size();
   const int group = group_of_[static_cast<std::size_t>(tensor)];
   if (group >= 0) {
+    for (auto& request : requests) request.group = group;
     auto& collected = collected_[static_cast<std::size_t>(group)];
     collected.insert(collected.end(), requests.begin(), requests.end());
     if (static_cast<int>(collected.size()) < group_size_[static_cast<std::size_t>(group)]) return;
     requests = std::exchange(collected, {});
+    // _grouped_allreduce_grad_async takes a group's parameters as the optimizer lists them.
+    std::ranges::sort(requests, {}, &HorovodRequest::name);
   }
   queue_.submit(now, std::move(requests), poster_);
 }

@@ -4,13 +4,16 @@
 #include <string>
 #include <vector>
 
+#include "strategies/horovod_autotune.hpp"
 #include "strategies/horovod_queue.hpp"
+#include "strategies/tuned_knobs.hpp"
 
 namespace gradwire {
 
 /// Knobs of horovod.torch.DistributedOptimizer, beside the core's.
 struct HorovodOptimizerOptions {
   HorovodOptions core;
+  AutotuneOptions autotune{};  ///< on: it changes `core` for the job
   int groups = 0;  ///< gradients are handed over together in this many groups; 0: each by itself
   /// Gradients of matrices whose name contains this are sparse; empty: none.
   std::string sparse;
@@ -27,9 +30,10 @@ struct HorovodOptimizerOptions {
 /// The groups that it forms depend on time; plan() tells those of an iteration whose hooks fire as
 /// gradients come on the GPU. In a run the launcher thread is ahead of it, and groups are larger.
 ///
-/// Source: Horovod torch/optimizer.py and, below, HorovodQueue's. Autotune is not modelled;
-/// `gradwire tune` searches the same knobs.
-class Horovod final : public Strategy {
+/// Autotune is done before the first iteration: what it predicts is the job that has been tuned.
+///
+/// Source: Horovod torch/optimizer.py and, below, HorovodQueue's.
+class Horovod final : public Strategy, public TensorTimeline, public TunedKnobs {
  public:
   /// @throws SimulationError when no matrix has the sparse name, and as HorovodReductions.
   Horovod(HorovodOptimizerOptions options, const JobView& job);
@@ -40,6 +44,9 @@ class Horovod final : public Strategy {
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override;
   [[nodiscard]] std::vector<Exchange> exchanges() const override { return queue_.exchanges(); }
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
+  void record(bool on_gpu) override { queue_.record(on_gpu); }
+  [[nodiscard]] const std::vector<TensorPhase>& phases() const override { return queue_.phases(); }
+  [[nodiscard]] std::string tuned() const override { return tuned_; }
 
  private:
   void hook(Seconds now, TensorId tensor);
@@ -49,6 +56,7 @@ class Horovod final : public Strategy {
   [[nodiscard]] bool sparse(TensorId tensor) const;
   [[nodiscard]] std::vector<HorovodRequest> requests_of(TensorId tensor) const;
 
+  std::string tuned_;
   HorovodOptimizerOptions options_;
   JobView job_;
   HorovodQueue queue_;

@@ -18,24 +18,36 @@ enum class RequestKind : std::uint8_t {
 
 /// Something that a hook hands to Horovod.
 struct HorovodRequest {
+  static constexpr int no_group = -1;
   RequestName name = 0;
   RequestKind kind = RequestKind::reduce;
   Bytes size{0};  ///< of a rank's vector; of gather: of all ranks' parts together
   std::vector<TensorId> tensors;
+  int group = no_group;  ///< of a grouped all-reduce; those of one are submitted together
   /// The caller knows that the data are there (ByteScheduler's patch); else Horovod waits for what
   /// was launched before the hook.
   bool ready = false;
 };
 
+/// What decides which requests travel together.
+struct HorovodFusion {
+  Bytes threshold{0};
+  std::int64_t rounding = 1;  ///< each size counts as the next multiple of it, in bytes
+  /// Those of a group fuse with each other only and come first, and a dense one without a group is
+  /// one by itself (HOROVOD_DISABLE_GROUP_FUSION).
+  bool groups_apart = false;
+  std::size_t cached = 0;  ///< so many at the front are cached: their groups come after the others'
+};
+
 /// Groups the requests of a cycle as they will travel, each group a list of indices in order.
 ///
-/// The head takes in what follows while the kind is the same and the sum is at most `threshold`; it
-/// looks beyond one that does not fit only while the head and all that was skipped would be below
-/// the threshold. What was skipped comes first again. `rounding`: each size counts as the next
-/// multiple of it, in bytes.
-/// Source: Horovod controller.cc:901-1090, FuseResponses.
+/// The head takes in what follows while the kind is the same and the sum is at most the threshold;
+/// it looks beyond one that does not fit only while the head and all that was skipped would be
+/// below the threshold. What was skipped comes first again. Within groups apart, tensors stand by
+/// name. Source: Horovod controller.cc:74-440 (ComputeResponseList) and 901-1090 (FuseResponses);
+/// operations.cc, EnqueueTensorAllreduces: only with the option a tensor alone makes a group.
 [[nodiscard]] std::vector<std::vector<std::size_t>> fuse_responses(
-    std::span<const HorovodRequest> requests, Bytes threshold, std::int64_t rounding);
+    std::span<const HorovodRequest> requests, const HorovodFusion& fusion);
 
 /// The responses that ranks remember by a bit, least recently used ones forgotten first.
 /// Source: Horovod response_cache.cc.
@@ -87,6 +99,9 @@ class Negotiation {
   Seconds message_;
   Seconds request_time_;
 };
+
+/// Of a barrier of all ranks by the same tree: R.
+[[nodiscard]] Seconds barrier_time(const HorovodOptions& options, const JobView& job);
 
 /// ceil(log2 n), n >= 1.
 [[nodiscard]] int rounds_of(int count);

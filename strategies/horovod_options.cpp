@@ -11,6 +11,8 @@ namespace {
 constexpr Release oldest_release{0, 16};
 /// 5 ms -> 1 ms and 64 MiB -> 128 MiB (CHANGELOG 0.21.0, pull request 2468).
 constexpr Release short_cycles_from{0, 21};
+/// NCCL's all-gather (CHANGELOG 0.20.0, pull request 1952).
+constexpr Release nccl_gathers_from{0, 20};
 constexpr std::int64_t streams_max = 16;
 constexpr std::int64_t capacity_max = 1'000'000;
 constexpr Bytes old_fusion_threshold{64LL * 1024 * 1024};
@@ -27,6 +29,14 @@ Release read_version(Knobs& knobs, const std::string& fallback) {
                              text));
   }
   return *release;
+}
+
+/// A knob of a later release is refused, or told where a variable set it.
+void needs_release(const Knobs& knobs, const std::string& name, const Release& version,
+                   const Release& from) {
+  if (version >= from || !knobs.given(name)) return;
+  knobs.without_effect(name, fmt::format("expected a Horovod 'version' from {}.{} on",
+                                         from.major_number, from.minor_number));
 }
 
 void read_costs(Knobs& knobs, HorovodOptions& options) {
@@ -58,6 +68,17 @@ HorovodOptions read_horovod(Knobs& knobs, const std::string& release) {
                   "HOROVOD_CACHE_CAPACITY in responses, global_state.h:89; 0: no cache");
   options.num_nccl_streams = static_cast<int>(knobs.count(
       "num_nccl_streams", options.num_nccl_streams, 1, streams_max, "HOROVOD_NUM_NCCL_STREAMS"));
+  options.batch_d2d_memcopies =
+      knobs.yes("batch_d2d_memcopies", true,
+                "HOROVOD_BATCH_D2D_MEMCOPIES, operations.cc; 0.21 or later: a kernel copies up to "
+                "160 tensors of the fusion buffer");
+  needs_release(knobs, "batch_d2d_memcopies", options.version, batched_copies_from);
+  const bool groups_apart =
+      knobs.yes("disable_group_fusion", false,
+                "HOROVOD_DISABLE_GROUP_FUSION, controller.cc; 0.21 or later: a group, and a tensor "
+                "that is in none, travels by itself");
+  options.disable_group_fusion = groups_apart && options.version >= groups_from;
+  needs_release(knobs, "disable_group_fusion", options.version, groups_from);
   const bool hierarchical =
       knobs.yes("hierarchical_allreduce", false, "HOROVOD_HIERARCHICAL_ALLREDUCE");
   const bool torus = knobs.yes("torus_allreduce", false, "HOROVOD_TORUS_ALLREDUCE");
@@ -77,6 +98,30 @@ HorovodOptions read_horovod(Knobs& knobs, const std::string& release) {
       "of hierarchical and Adasum: a core adds floats; our measurement, sim/core/host_cpu.hpp");
   if (!hierarchical && !adasum) host.refuse_without("hierarchical_allreduce: true");
   return options;
+}
+
+void read_horovod_gathers(Knobs& knobs, HorovodOptions& options) {
+  static const std::vector<std::string> known = {"nccl", "none"};
+  const bool old = options.version < nccl_gathers_from;
+  const std::string built = knobs.choice(
+      "gpu_allgather", old ? "none" : "nccl", known,
+      "HOROVOD_GPU_ALLGATHER when Horovod was built; none: through host memory, by MPI; 0.20 or "
+      "later: nccl");
+  if (old && built == "nccl") {
+    knobs.refuse("gpu_allgather",
+                 "NCCL's all-gather came with Horovod 0.20; expected 'none' or a later version");
+  }
+  ConditionalKnobs host(knobs);
+  const bool hierarchical = host.yes("hierarchical_allgather", false,
+                                     "HOROVOD_HIERARCHICAL_ALLGATHER, of MPI on several machines");
+  options.host_copy_rate = host.rate("host_copy_rate", options.host_copy_rate,
+                                     "a core copies what MPI gathers; assumed: as it adds floats, "
+                                     "sim/core/host_cpu.hpp");
+  if (built == "nccl") {
+    host.refuse_without("gpu_allgather: none");
+    return;
+  }
+  options.gather = hierarchical ? HorovodGather::mpi_hierarchical : HorovodGather::mpi;
 }
 
 HorovodOptions read_unfused_horovod(Knobs& knobs) {

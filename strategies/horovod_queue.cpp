@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
+
+#include "strategies/horovod_activities.hpp"
 
 namespace gradwire {
 namespace {
@@ -19,7 +22,7 @@ HorovodQueue::HorovodQueue(const HorovodOptions& options, const JobView& job)
       ways_(options, job),
       negotiation_(options, job),
       cache_(options.cache_capacity),
-      streams_(static_cast<std::size_t>(options.num_nccl_streams)) {}
+      streams_(static_cast<std::size_t>(options.num_nccl_streams) + 1) {}
 
 void HorovodQueue::submit(Seconds now, std::vector<HorovodRequest> requests, Poster& poster) {
   OperationId marker = -1;
@@ -71,7 +74,15 @@ void HorovodQueue::begin_cycle(Seconds now, Poster& poster) {
       .thread = thread, .time = negotiation_.time(uncached(batch_)), .label = "negotiate"});
 }
 
-void HorovodQueue::respond() {
+void HorovodQueue::record(bool on_gpu) {
+  phases_.on();
+  on_gpu_ = on_gpu;
+}
+
+void HorovodQueue::respond(Seconds now) {
+  for (const auto& [request, marker] : batch_) {
+    phases_.add(request.tensors, negotiation_of(request.kind), cycle_start_, now);
+  }
   // Cached responses come first in the list, by their bits; the others as they were enqueued.
   std::ranges::stable_sort(batch_, [&](const Pending& a, const Pending& b) {
     const bool first = cached(a.request);
@@ -82,7 +93,11 @@ void HorovodQueue::respond() {
   std::vector<HorovodRequest> requests;
   requests.reserve(batch_.size());
   for (const auto& pending : batch_) requests.push_back(pending.request);
-  for (const auto& group : fuse_responses(requests, options_.fusion_threshold, ways_.rounding())) {
+  const HorovodFusion fusion{.threshold = ways_.threshold(),
+                             .rounding = ways_.rounding(),
+                             .groups_apart = options_.disable_group_fusion,
+                             .cached = batch_.size() - static_cast<std::size_t>(uncached(batch_))};
+  for (const auto& group : fuse_responses(requests, fusion)) {
     Response response;
     for (const std::size_t index : group) {
       const OperationId marker = batch_[index].marker;
@@ -91,6 +106,8 @@ void HorovodQueue::respond() {
         response.markers.push_back(marker);
       }
       cache_.use(requests[index].name);
+      response.marker_of.push_back(open ? marker : -1);
+      response.ready_at.push_back(now);
       response.requests.push_back(requests[index]);
     }
     responses_.push_back(std::move(response));
@@ -100,43 +117,78 @@ void HorovodQueue::respond() {
 
 void HorovodQueue::execute(Seconds now, Poster& poster) {
   while (!responses_.empty()) {
+    if (blocked()) return;
+    if (!responses_.front().turn) responses_.front().turn = now;
     if (options_.version < stream_waits_from && !responses_.front().markers.empty()) return;
-    auto& stream = streams_[next_stream_];
-    if (ways_.blocks() && !stream.empty()) return;
     Response response = std::move(responses_.front());
     responses_.pop_front();
+    const RequestKind kind = response.requests.front().kind;
+    response.blocks = ways_.blocks(kind);
+    const std::size_t nccl_streams = streams_.size() - 1;
+    const bool on_host = response.blocks && kind == RequestKind::gather;
+    auto& stream = streams_[on_host ? nccl_streams : next_stream_];
     response.stages = ways_.stages(response.requests, static_cast<int>(next_stream_) + 1);
-    stream.push_back(std::move(response));
-    feed(stream, poster);
     // A blocking response is waited for, so one stream does.
-    if (!ways_.blocks()) next_stream_ = (next_stream_ + 1) % streams_.size();
+    if (!response.blocks) next_stream_ = (next_stream_ + 1) % nccl_streams;
+    stream.push_back(std::move(response));
+    feed(now, stream, poster);
   }
-  if (ways_.blocks() && !streams_[next_stream_].empty()) return;
+  if (blocked()) return;
   state_ = State::idle;
   free_ = now;
   if (!pending_.empty()) plan_cycle(now, poster);
 }
 
-void HorovodQueue::feed(std::deque<Response>& stream, Poster& poster) {
+bool HorovodQueue::blocked() const {
+  return std::ranges::any_of(
+      streams_, [](const auto& stream) { return !stream.empty() && stream.back().blocks; });
+}
+
+void HorovodQueue::feed(Seconds now, std::deque<Response>& stream, Poster& poster) {
   if (stream.empty()) return;
   Response& head = stream.front();
   if (head.running >= 0 || !head.markers.empty()) return;
+  if (head.stage == 0) note_waits(now, head);
+  head.stage_start = now;
   head.running = poster.post(head.stages[head.stage]);
 }
 
-void HorovodQueue::forget(OperationId marker) {
-  if (std::erase(open_markers_, marker) == 0) return;
-  for (auto& response : responses_) std::erase(response.markers, marker);
-  for (auto& stream : streams_) {
-    for (auto& response : stream) std::erase(response.markers, marker);
+void HorovodQueue::note_waits(Seconds now, const Response& response) {
+  const Seconds turn = response.turn.value_or(now);
+  const Seconds all = std::max(turn, *std::ranges::max_element(response.ready_at));
+  for (std::size_t i = 0; i < response.requests.size(); ++i) {
+    const auto& tensors = response.requests[i].tensors;
+    const Seconds own = std::max(turn, response.ready_at[i]);
+    phases_.add(tensors, "WAIT_FOR_DATA", turn, own);
+    phases_.add(tensors, "WAIT_FOR_OTHER_TENSOR_DATA", own, all);
+    phases_.add(tensors, "QUEUE", all, now);
   }
 }
 
-std::vector<HorovodRequest> HorovodQueue::advance(OperationId operation) {
+void HorovodQueue::forget(Seconds now, OperationId marker, Response& response) {
+  if (std::erase(response.markers, marker) == 0) return;
+  for (std::size_t i = 0; i < response.marker_of.size(); ++i) {
+    if (response.marker_of[i] == marker) response.ready_at[i] = now;
+  }
+}
+
+void HorovodQueue::forget(Seconds now, OperationId marker) {
+  if (std::erase(open_markers_, marker) == 0) return;
+  for (auto& response : responses_) forget(now, marker, response);
+  for (auto& stream : streams_) {
+    for (auto& response : stream) forget(now, marker, response);
+  }
+}
+
+std::vector<HorovodRequest> HorovodQueue::advance(Seconds now, OperationId operation) {
   for (auto& stream : streams_) {
     if (stream.empty() || stream.front().running != operation) continue;
     Response& head = stream.front();
     head.running = -1;
+    const std::string activity = activity_of(head.stages[head.stage], on_gpu_);
+    for (const auto& request : head.requests) {
+      if (!activity.empty()) phases_.add(request.tensors, activity, head.stage_start, now);
+    }
     if (++head.stage < head.stages.size()) return {};
     auto requests = std::move(head.requests);
     stream.pop_front();
@@ -154,12 +206,12 @@ std::vector<HorovodRequest> HorovodQueue::on_done(Seconds now, OperationId opera
       begin_cycle(now, poster);
       return arrived;
     }
-    respond();
+    respond(now);
     state_ = State::executing;
   } else {
-    forget(operation);
-    arrived = advance(operation);
-    for (auto& stream : streams_) feed(stream, poster);
+    forget(now, operation);
+    arrived = advance(now, operation);
+    for (auto& stream : streams_) feed(now, stream, poster);
   }
   if (state_ == State::executing) execute(now, poster);
   return arrived;

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "strategies/horovod_reductions.hpp"
 #include "strategies/poster.hpp"
+#include "strategies/tensor_phases.hpp"
 
 namespace gradwire {
 
@@ -18,7 +20,7 @@ namespace gradwire {
 ///   (cached ones first, by bit) and hands the responses to the streams in order.
 /// - Up to 0.22 the thread waits, before each response, until the gradients of all its tensors are
 ///   there on every rank; from 0.23 on the stream waits.
-/// - The thread waits for the end of hierarchical and Adasum responses.
+/// - The thread waits for the end of hierarchical and Adasum responses and of gathers by MPI.
 ///
 /// All ranks' hooks are taken to fire when the first rank's do: what makes a rank late is its GPU,
 /// and that is waited for.
@@ -40,6 +42,12 @@ class HorovodQueue {
   /// @return the requests whose result has arrived, in order.
   std::vector<HorovodRequest> on_done(Seconds now, OperationId operation, Poster& poster);
 
+  /// As TensorTimeline's. A tensor is negotiated from its cycle's start on; waits for its own
+  /// gradient and those it is fused with once its response's turn has come; is queued behind the
+  /// stream's other responses; and goes through the response's stages.
+  void record(bool on_gpu);
+  [[nodiscard]] const std::vector<TensorPhase>& phases() const { return phases_.phases(); }
+
   [[nodiscard]] std::vector<CollectiveUse> collectives() const { return ways_.collectives(); }
   [[nodiscard]] std::vector<Exchange> exchanges() const { return ways_.exchanges(); }
 
@@ -50,10 +58,15 @@ class HorovodQueue {
   };
   struct Response {
     std::vector<HorovodRequest> requests;
-    std::vector<OperationId> markers;  ///< not ended yet
+    std::vector<OperationId> marker_of;  ///< by request
+    std::vector<Seconds> ready_at;       ///< by request: its marker ended
+    std::vector<OperationId> markers;    ///< not ended yet
+    std::optional<Seconds> turn;         ///< the thread got to it
+    Seconds stage_start{};
     Operations stages;
     std::size_t stage = 0;
     OperationId running = -1;
+    bool blocks = false;  ///< the thread waits for its end
   };
   enum class State : std::uint8_t {
     idle,         ///< empty cycles
@@ -67,11 +80,15 @@ class HorovodQueue {
   void begin_cycle(Seconds now, Poster& poster);
   [[nodiscard]] int uncached(const std::vector<Pending>& batch) const;
   [[nodiscard]] bool cached(const HorovodRequest& request) const;
-  void respond();
+  void respond(Seconds now);
   void execute(Seconds now, Poster& poster);
-  static void feed(std::deque<Response>& stream, Poster& poster);
-  void forget(OperationId marker);
-  std::vector<HorovodRequest> advance(OperationId operation);
+  /// The thread waits for the end of a response.
+  [[nodiscard]] bool blocked() const;
+  void feed(Seconds now, std::deque<Response>& stream, Poster& poster);
+  void forget(Seconds now, OperationId marker);
+  static void forget(Seconds now, OperationId marker, Response& response);
+  std::vector<HorovodRequest> advance(Seconds now, OperationId operation);
+  void note_waits(Seconds now, const Response& response);
 
   HorovodOptions options_;
   HorovodReductions ways_;
@@ -83,10 +100,12 @@ class HorovodQueue {
   OperationId awaited_ = -1;
   std::vector<Pending> pending_;
   std::vector<Pending> batch_;
-  std::deque<Response> responses_;  ///< of this cycle, not yet handed to a stream
-  std::vector<std::deque<Response>> streams_;
+  std::deque<Response> responses_;             ///< of this cycle, not yet handed to a stream
+  std::vector<std::deque<Response>> streams_;  ///< NCCL's, then what needs none
   std::size_t next_stream_ = 0;
   std::vector<OperationId> open_markers_;
+  TensorPhases phases_;
+  bool on_gpu_ = true;
 };
 
 }  // namespace gradwire

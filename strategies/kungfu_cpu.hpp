@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <limits>
 #include <unordered_map>
 #include <vector>
@@ -7,6 +8,22 @@
 #include "strategies/kungfu_session.hpp"
 
 namespace gradwire {
+
+/// What KungFu's monitoring optimizers compute beside synchronous SGD, behind the all-reduces and
+/// before the update.
+struct KungfuMonitor {
+  enum class Kind : std::uint8_t {
+    none,
+    /// Of each GPU's own gradients and of their mean the norm: both are fused into one tensor
+    /// (read, written), squared (read, written) and summed (read).
+    noise_scale,
+    /// Every gradient is squared (read, written), and its squares are all-reduced as well; of their
+    /// mean (2) the mean's square (2) is taken (3), squared (2) and summed (1).
+    variance,
+  };
+  Kind kind = Kind::none;
+  int interval = 1;  ///< iterations
+};
 
 /// KungFu's synchronous optimizers over CPU collectives: model averaging up to an iteration, from
 /// there on gradients.
@@ -18,13 +35,16 @@ namespace gradwire {
 /// for its own only; the difference is within the optimizer's own time). At the change every
 /// variable is broadcast once, and the iteration waits (AdaptiveSGDOptimizer).
 ///
-/// Source: lsds/KungFu, srcs/python/kungfu/tensorflow/optimizers/{sync_sgd,sma_sgd,ada_sgd}.py.
+/// Source: lsds/KungFu, srcs/python/kungfu/tensorflow/optimizers/{sync_sgd,sma_sgd,ada_sgd,
+/// grad_noise_scale,grad_variance}.py.
 class KungfuCpu final : public Strategy {
  public:
   static constexpr int always = std::numeric_limits<int>::max();
 
   /// @param change_step  first iteration that reduces gradients; 0: all do, always: none does.
-  KungfuCpu(const KungfuSessionOptions& options, JobView job, int change_step);
+  /// @param monitor  of iterations that reduce gradients.
+  KungfuCpu(const KungfuSessionOptions& options, JobView job, int change_step,
+            const KungfuMonitor& monitor = {});
 
   Operations on_event(Seconds now, const Event& event) override;
   [[nodiscard]] Traits traits() const override { return {.dynamic = true}; }
@@ -34,17 +54,27 @@ class KungfuCpu final : public Strategy {
   [[nodiscard]] Phasing phasing() const override {
     // The iteration of the change itself broadcasts.
     const bool changes = change_step_ > 0 && change_step_ < always;
-    return {.steady_from = changes ? change_step_ + 1 : 0};
+    const bool monitors = monitor_.kind != KungfuMonitor::Kind::none;
+    return {.steady_from = changes ? change_step_ + 1 : 0,
+            .period = monitors ? monitor_.interval : 1};
   }
 
  private:
   void start_iteration(int iteration);
+  void gradient_ready(TensorId tensor);
+  /// All-reduces of this iteration.
+  [[nodiscard]] std::size_t collectives_of_gradients() const;
+  [[nodiscard]] bool monitors(KungfuMonitor::Kind kind) const {
+    return monitor_.kind == kind && iteration_ % monitor_.interval == 0;
+  }
   void finish();
   void start_all(KungfuSession::Kind kind);
   [[nodiscard]] bool averages() const { return iteration_ < change_step_; }
 
   JobView job_;
   int change_step_;
+  KungfuMonitor monitor_;
+  Bytes model_{0};
   Bytes part_;
   KungfuSession session_;
   int iteration_ = 0;
@@ -53,7 +83,8 @@ class KungfuCpu final : public Strategy {
   bool broadcasting_ = false;
   OperationId after_broadcast_ = 0;  ///< the flag of the gradients, meanwhile
 
-  std::unordered_map<OperationId, TensorId> ready_;  ///< markers
+  std::unordered_map<OperationId, TensorId> ready_;    ///< markers
+  std::unordered_map<OperationId, TensorId> squared_;  ///< kernels, of the variance
   OperationWriter writer_;
 };
 

@@ -22,6 +22,11 @@ constexpr int to_gpu(WorkerId worker) {
 
 }  // namespace
 
+KungfuPairAveraging::Worker::Worker(Poster& poster, Lane::Make ask, WorkerId id)
+    : save(poster, messages_by(to_host(id))),
+      answers(poster, std::move(ask)),
+      load(poster, messages_by(to_gpu(id))) {}
+
 int random_peer(std::uint64_t seed, int iteration, int worker, int peers) {
   const std::uint64_t word = absorb(absorb(absorb(0, seed), static_cast<std::uint64_t>(iteration)),
                                     static_cast<std::uint64_t>(worker));
@@ -31,11 +36,25 @@ int random_peer(std::uint64_t seed, int iteration, int worker, int peers) {
 
 KungfuPairAveraging::KungfuPairAveraging(const PairAveragingOptions& options, JobView job)
     : options_(options), job_(std::move(job)) {
-  model_.tensors = job_.gradient_order;
-  for (const auto& tensor : job_.tensors) model_.elements += tensor.elements;
-  model_.size = job_.size_of(model_.elements);
-  model_.note = "a random peer's model";
-  workers_.resize(static_cast<std::size_t>(job_.world_size));
+  if (options_.fuse) {
+    PlanGroup& model = parts_.emplace_back();
+    model.tensors = job_.gradient_order;
+    for (const auto& tensor : job_.tensors) model.elements += tensor.elements;
+    model.size = job_.size_of(model.elements);
+    model.note = "a random peer's model";
+  } else {
+    for (std::size_t id = 0; id < job_.tensors.size(); ++id) {
+      const TensorInfo& tensor = job_.tensors[id];
+      parts_.push_back({{static_cast<TensorId>(id)},
+                        tensor.elements,
+                        job_.size_of(tensor),
+                        "a random peer's variable"});
+    }
+  }
+  for (WorkerId id = 0; id < job_.world_size; ++id) {
+    workers_.emplace_back(
+        poster_, [this, id](const LaneItem& item) { return answer(id, item); }, id);
+  }
   for (const int rank : first_ranks(job_)) {
     const auto at = static_cast<std::size_t>(machine_of(job_, rank));
     if (place_of_.size() <= at) place_of_.resize(at + 1, -1);
@@ -117,82 +136,77 @@ Operations KungfuPairAveraging::on_event(Seconds /*now*/, const Event& event) {
   } else if (const auto* done = std::get_if<BackwardDone>(&event)) {
     if (job_.synchronises(done->micro_batch)) {
       const Worker& self = workers_[static_cast<std::size_t>(done->worker)];
-      writer_.post(Gate{.until = {self.averaged, self.saved}, .worker = done->worker});
+      poster_.post(Gate{.until = {self.averaged, self.saved}, .worker = done->worker});
     }
   } else if (const auto* ended = std::get_if<OperationDone>(&event)) {
-    advance(ended->operation);
+    poster_.done(ended->operation);
   }
-  return writer_.take();
+  return poster_.take();
 }
 
 void KungfuPairAveraging::start_iteration(int iteration, WorkerId id) {
   Worker& self = workers_[static_cast<std::size_t>(id)];
-  self.averaged = writer_.post(Flag{.label = "averaged"});
-  self.saved = writer_.post(Flag{.label = "saved"});
-  post(
-      Stage::on_host, id,
-      Messages{.exchange = to_host(id), .size = model_.size, .tensors = {}, .label = "save model"});
-  const int peer = peer_machine(iteration, id);
-  if (peer == machine_of(job_, id)) {
-    post(Stage::received, id,
-         HostWork{.thread = place_of_[static_cast<std::size_t>(peer)],
-                  .time = crowding_ * (model_.size / options_.socket_rate),
-                  .label = "model through a socket"});
-    return;
+  self.averaged = poster_.post(Flag{.label = "averaged"});
+  self.saved = poster_.post(Flag{.label = "saved"});
+  self.asked = peer_machine(iteration, id);
+  self.to_average = self.to_save = parts_.size();
+  for (const PlanGroup& part : parts_) save(id, part);
+  for (const PlanGroup& part : parts_) ask(id, part);
+}
+
+void KungfuPairAveraging::save(WorkerId id, const PlanGroup& part) {
+  const auto stored = [this, id] {
+    Worker& self = workers_[static_cast<std::size_t>(id)];
+    if (--self.to_save == 0) poster_.post(Raise{.flag = self.saved});
+  };
+  workers_[static_cast<std::size_t>(id)].save.add(
+      {.size = part.size, .label = "save model", .then = [this, id, size = part.size, stored] {
+         // A thread of the worker's own; the sockets have one a machine.
+         poster_.post(HostWork{.thread = job_.world_size + id,
+                               .time = size / options_.copy_rate,
+                               .label = "store model"},
+                      stored);
+       }});
+}
+
+Operation KungfuPairAveraging::answer(WorkerId id, const LaneItem& item) const {
+  const int asked = workers_[static_cast<std::size_t>(id)].asked;
+  if (asked == machine_of(job_, id)) {
+    return HostWork{.thread = place_of_[static_cast<std::size_t>(asked)],
+                    .time = crowding_ * (item.size / options_.socket_rate),
+                    .label = "model through a socket"};
   }
-  post(Stage::received, id,
-       Messages{.exchange = request(peer, id),
-                .size = model_.size,
-                .tensors = {},
-                .label = "request model"});
+  return Messages{
+      .exchange = request(asked, id), .size = item.size, .tensors = {}, .label = "request model"};
 }
 
-void KungfuPairAveraging::post(Stage stage, WorkerId worker, Operation operation) {
-  pending_[writer_.post(std::move(operation))] = {stage, worker};
+void KungfuPairAveraging::ask(WorkerId id, const PlanGroup& part) {
+  workers_[static_cast<std::size_t>(id)].answers.add(
+      {.size = part.size, .then = [this, id, &part] {
+         workers_[static_cast<std::size_t>(id)].load.add(
+             {.size = part.size, .label = "load model", .then = [this, id, &part] {
+                average(id, part);
+              }});
+       }});
 }
 
-void KungfuPairAveraging::advance(OperationId operation) {
-  const auto found = pending_.find(operation);
-  if (found == pending_.end()) return;
-  const Pending pending = found->second;
-  pending_.erase(found);
-  const WorkerId id = pending.worker;
-  const Worker& self = workers_[static_cast<std::size_t>(id)];
+void KungfuPairAveraging::average(WorkerId id, const PlanGroup& part) {
   // Read both models, write one; fused, the own and the other's are copied once more.
   const std::int64_t passes = options_.fuse ? 3 + 2 + 2 : 3;
-  switch (pending.stage) {
-    case Stage::received:
-      post(Stage::on_gpu, id,
-           Messages{
-               .exchange = to_gpu(id), .size = model_.size, .tensors = {}, .label = "load model"});
-      break;
-    case Stage::on_gpu:
-      post(Stage::averaged, id,
-           DeviceWork{.traffic = passes * model_.size,
-                      .kernels = static_cast<int>(job_.tensors.size()),
-                      .label = "average",
-                      .stream = DeviceStream::side,
-                      .notify = true,
-                      .worker = id});
-      break;
-    case Stage::averaged:
-      writer_.post(Raise{.flag = self.averaged});
-      break;
-    case Stage::on_host:
-      // A thread of the worker's own; the sockets have one a machine.
-      post(Stage::saved, id,
-           HostWork{.thread = job_.world_size + id,
-                    .time = model_.size / options_.copy_rate,
-                    .label = "store model"});
-      break;
-    case Stage::saved:
-      writer_.post(Raise{.flag = self.saved});
-      break;
-  }
+  poster_.post(DeviceWork{.traffic = passes * part.size,
+                          .kernels = static_cast<int>(part.tensors.size()),
+                          .label = "average",
+                          .stream = DeviceStream::side,
+                          .notify = true,
+                          .worker = id},
+               [this, id] {
+                 Worker& self = workers_[static_cast<std::size_t>(id)];
+                 if (--self.to_average == 0) poster_.post(Raise{.flag = self.averaged});
+               });
 }
 
 std::vector<PlanGroup> KungfuPairAveraging::plan(int /*iteration*/) const {
-  return {model_};
+  return parts_;
 }
 
 }  // namespace gradwire

@@ -1,10 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
+#include <deque>
 #include <vector>
 
 #include "strategies/kungfu_session.hpp"
+#include "strategies/lane.hpp"
 
 namespace gradwire {
 
@@ -26,10 +27,12 @@ struct PairAveragingOptions {
 /// over and the local gradients are applied. A peer answers from its host memory without being
 /// asked to wait, whatever it computes.
 ///
-/// The requests of all variables (fuse: false) are in flight together on one path and move as one.
-/// Within a machine the model passes a unix socket: at `socket_rate`, all of a machine together.
+/// Unfused, there is a request for each variable: the answers follow one another on the peer's one
+/// connection, and each is loaded and averaged by itself, as each is saved. Within a machine a
+/// model passes a unix socket: at `socket_rate`, all of a machine together.
 ///
-/// Source: lsds/KungFu, srcs/python/kungfu/tensorflow/optimizers/async_sgd.py:71-142.
+/// Source: lsds/KungFu, srcs/python/kungfu/tensorflow/optimizers/async_sgd.py:71-142;
+/// srcs/go/rchannel/handler/p2p.go (a connection a pair of peers).
 class KungfuPairAveraging final : public Strategy {
  public:
   KungfuPairAveraging(const PairAveragingOptions& options, JobView job);
@@ -44,19 +47,24 @@ class KungfuPairAveraging final : public Strategy {
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
 
  private:
-  enum class Stage : std::uint8_t { received, on_gpu, averaged, on_host, saved };
-  struct Pending {
-    Stage stage = Stage::received;
-    WorkerId worker = 0;
-  };
   struct Worker {
-    OperationId averaged = 0;  ///< flag
-    OperationId saved = 0;     ///< flag
+    Worker(Poster& poster, Lane::Make ask, WorkerId id);
+
+    OperationId averaged = 0;    ///< flag
+    OperationId saved = 0;       ///< flag
+    std::size_t to_average = 0;  ///< parts of the model under way
+    std::size_t to_save = 0;     ///< the same
+    int asked = 0;               ///< machine of the peer that it asks
+    Lane save;                   ///< GPU to host
+    Lane answers;                ///< the peer's connection, or the machine's sockets
+    Lane load;                   ///< host to GPU
   };
 
   void start_iteration(int iteration, WorkerId id);
-  void advance(OperationId operation);
-  void post(Stage stage, WorkerId worker, Operation operation);
+  void save(WorkerId id, const PlanGroup& part);
+  void ask(WorkerId id, const PlanGroup& part);
+  void average(WorkerId id, const PlanGroup& part);
+  [[nodiscard]] Operation answer(WorkerId id, const LaneItem& item) const;
   /// The machine of the peer that a worker asks.
   [[nodiscard]] int peer_machine(int iteration, WorkerId id) const;
   /// The exchange that carries a model from a machine to a rank.
@@ -64,13 +72,12 @@ class KungfuPairAveraging final : public Strategy {
 
   PairAveragingOptions options_;
   JobView job_;
-  PlanGroup model_;
+  std::vector<PlanGroup> parts_;  ///< of the model, that are asked for by themselves
   int machines_ = 0;
   std::vector<int> place_of_;  ///< of a machine among those with ranks; -1: it has none
   double crowding_ = 1;        ///< workers of a machine for which each of these on it stands
-  std::vector<Worker> workers_;
-  std::unordered_map<OperationId, Pending> pending_;
-  OperationWriter writer_;
+  Poster poster_;
+  std::deque<Worker> workers_;
 };
 
 }  // namespace gradwire

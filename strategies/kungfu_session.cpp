@@ -78,12 +78,18 @@ KungfuSessionOptions read_kungfu_session(Knobs& knobs) {
 
 KungfuSession::KungfuSession(const KungfuSessionOptions& options, const JobView& job,
                              const std::vector<int>& peers)
-    : options_(options), element_size_(job.element_size) {
+    : options_(options),
+      element_size_(job.element_size),
+      tensors_(static_cast<TensorId>(job.tensors.size())) {
   Exchange down{.name = "copy to host", .phases = {{}}};
+  // Of machines that are equally busy the first one counts: which that is must not depend on what
+  // they are called.
   std::vector<int> machines;
+  std::map<int, int> number_of;
   for (const int rank : peers) {
     down.phases.front().push_back({gpu_of(rank), host_of(rank)});
-    machines.push_back(machine_of(job, rank));
+    const int next = static_cast<int>(number_of.size());
+    machines.push_back(number_of.try_emplace(machine_of(job, rank), next).first->second);
   }
   exchanges_ = {down, reversed(down, "copy to GPU")};
   std::int64_t most = 1;
@@ -95,9 +101,9 @@ KungfuSession::KungfuSession(const KungfuSessionOptions& options, const JobView&
   const int wanted = static_cast<int>(std::min(most, static_cast<std::int64_t>(peers.size())));
   for (const auto& graph : kungfu_graphs(options_.graph, machines, wanted)) {
     Way down_only;
-    add_stages(graph.broadcast, false, peers, job, down_only);
+    add_stages(graph.broadcast, false, peers, machines, down_only);
     Way both;
-    add_stages(graph.reduce, true, peers, job, both);
+    add_stages(graph.reduce, true, peers, machines, both);
     both.insert(both.end(), down_only.begin(), down_only.end());
     all_reduce_.push_back(std::move(both));
     broadcast_.push_back(std::move(down_only));
@@ -108,10 +114,9 @@ KungfuSession::KungfuSession(const KungfuSessionOptions& options, const JobView&
 }
 
 void KungfuSession::add_stages(const std::vector<std::vector<KungfuEdge>>& levels, bool sums,
-                               const std::vector<int>& peers, const JobView& job, Way& way) {
-  const auto machine = [&](int peer) {
-    return machine_of(job, peers[static_cast<std::size_t>(peer)]);
-  };
+                               const std::vector<int>& peers, const std::vector<int>& machines,
+                               Way& way) {
+  const auto machine = [&](int peer) { return machines[static_cast<std::size_t>(peer)]; };
   for (const auto& level : levels) {
     std::vector<Message> messages;
     std::map<int, Stage> busy;  // by machine
@@ -216,7 +221,7 @@ void KungfuSession::send(int exchange, OperationWriter& writer) {
   while (const auto part = queue.take(options_.window)) {
     moving_[writer.post(Messages{.exchange = exchange,
                                  .size = part->size,
-                                 .tensors = {part->tensor},
+                                 .tensors = {part->tensor % tensors_},
                                  .label = exchanges_[static_cast<std::size_t>(exchange)].name})] = {
         *part, exchange};
   }

@@ -67,7 +67,8 @@ class KungfuSession {
   /// Exchanges for the strategy that owns the session: they are its first ones.
   [[nodiscard]] const std::vector<Exchange>& exchanges() const { return exchanges_; }
 
-  /// Starts on a tensor that is ready on every peer.
+  /// Starts on a tensor that is ready on every peer. Numbers from the job's count of tensors on are
+  /// further values of its tensors, by their order.
   void start(TensorId tensor, const TensorInfo& info, Kind kind, OperationWriter& writer);
 
   /// Goes on after an operation has ended.
@@ -102,8 +103,9 @@ class KungfuSession {
     int parts = 0;  ///< still on their way
   };
 
+  /// @param machines  of each peer, numbered in the order of their first peers.
   void add_stages(const std::vector<std::vector<KungfuEdge>>& levels, bool sums,
-                  const std::vector<int>& peers, const JobView& job, Way& way);
+                  const std::vector<int>& peers, const std::vector<int>& machines, Way& way);
   int exchange_of(const std::vector<Message>& messages);
   void split(TensorId tensor, OperationWriter& writer);
   void copy_back(TensorId tensor, OperationWriter& writer);
@@ -112,6 +114,7 @@ class KungfuSession {
 
   KungfuSessionOptions options_;
   std::int64_t element_size_;
+  TensorId tensors_;  ///< of the job
   std::vector<Exchange> exchanges_;
   std::map<std::vector<std::pair<int, int>>, int> known_;  ///< messages -> exchange
   Way to_host_;

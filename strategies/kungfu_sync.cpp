@@ -1,5 +1,6 @@
 #include "strategies/kungfu_sync.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,6 +10,25 @@
 #include "strategies/kungfu_nccl.hpp"
 
 namespace gradwire {
+namespace {
+
+constexpr int interval_most = 1'000'000;
+
+KungfuMonitor read_monitor(Knobs& knobs) {
+  static const std::vector<std::string> kinds = {"none", "noise_scale", "variance"};
+  const std::string kind =
+      knobs.choice("monitor", "none", kinds,
+                   "MonitorGradientNoiseScaleOptimizer, MonitorGradientVarianceOptimizer");
+  ConditionalKnobs monitored(knobs);
+  KungfuMonitor monitor;
+  monitor.kind = static_cast<KungfuMonitor::Kind>(std::ranges::find(kinds, kind) - kinds.begin());
+  monitor.interval = static_cast<int>(monitored.count("monitor_interval", 1, 1, interval_most,
+                                                      "monitor_interval=1, in iterations"));
+  if (kind == kinds.front()) monitored.refuse_without("monitor: noise_scale");
+  return monitor;
+}
+
+}  // namespace
 
 StrategyMaker KungfuSync::read(Knobs& knobs) {
   static const std::vector<std::string> modes = {"cpu", "nccl", "hierarchical"};
@@ -20,6 +40,10 @@ StrategyMaker KungfuSync::read(Knobs& knobs) {
                                "gradients; of mode nccl");
   ConditionalKnobs host(knobs);
   const KungfuSessionOptions session = read_kungfu_session(host);
+  const KungfuMonitor monitor = read_monitor(knobs);
+  if (mode != "cpu" && monitor.kind != KungfuMonitor::Kind::none) {
+    knobs.without_effect("monitor", "expected 'mode: cpu' beside it");
+  }
   if (mode == "nccl") {
     host.refuse_without("mode: cpu");
   } else {
@@ -33,7 +57,9 @@ StrategyMaker KungfuSync::read(Knobs& knobs) {
       return std::make_unique<KungfuHierarchical>(session, job);
     };
   }
-  return [session](const JobView& job) { return std::make_unique<KungfuCpu>(session, job, 0); };
+  return [session, monitor](const JobView& job) {
+    return std::make_unique<KungfuCpu>(session, job, 0, monitor);
+  };
 }
 
 }  // namespace gradwire

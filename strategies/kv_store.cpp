@@ -89,7 +89,7 @@ std::vector<Exchange> KvStore::exchanges() const {
   std::vector<Exchange> exchanges;
   // On the CPU every GPU's whole gradient is needed, and every GPU reads the whole value.
   exchanges.push_back(on_gpu() ? layout_.copy_from_root() : layout_.copy_to_host(1));
-  exchanges.push_back(on_gpu() ? layout_.copy_to_root() : layout_.copy_to_gpus(1));
+  exchanges.push_back(on_gpu() ? layout_.copy_to_root() : layout_.copy_back(1));
   for (int server = 0; server < layout_.servers(); ++server) {
     exchanges.push_back(layout_.push(server, options_.connections));
     exchanges.push_back(layout_.pull(server, options_.connections));

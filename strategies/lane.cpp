@@ -14,6 +14,7 @@ Lane::Make messages_by(int exchange, bool coded) {
   return [exchange, coded](const LaneItem& load) {
     Messages messages{exchange, load.size, load.tensors, load.label};
     if (coded) messages.priority = load.priority;
+    messages.server = load.server;
     return messages;
   };
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,8 +18,9 @@ struct LaneItem {
   Bytes size{0};
   std::vector<TensorId> tensors{};
   std::string label{};
-  std::int64_t priority = 0;  ///< the smallest goes first, then the oldest
-  Poster::Then then{};        ///< called when it has ended
+  std::int64_t priority = 0;                    ///< the smallest goes first, then the oldest
+  Poster::Then then{};                          ///< called when it has ended
+  std::optional<Messages::ServerEnd> server{};  ///< of messages
 };
 
 /// The item under a name that begins with `what`, and with what follows it.

@@ -75,7 +75,7 @@ LocalKvStore::LocalKvStore(Poster& poster, const KvStoreOptions& options, const 
 }
 
 std::vector<Exchange> LocalKvStore::exchanges() const {
-  if (!on_gpu()) return {layout_.copy_to_host(1), layout_.copy_to_gpus(1)};
+  if (!on_gpu()) return {layout_.copy_to_host(1), layout_.copy_back(1)};
   std::vector<Exchange> exchanges;
   for (int gpu = 0; gpu < job_.world_size; ++gpu) {
     Exchange gather{.name = fmt::format("copy to GPU {}", gpu), .phases = {{}}};

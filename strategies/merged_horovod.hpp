@@ -13,7 +13,7 @@ namespace gradwire {
 /// of one rank has no hooks.
 ///
 /// Source: ddl-benchmarks mgwfbp/hv_distributed_optimizer.py:483-502, synchronize.
-class MergedHorovod final : public Strategy {
+class MergedHorovod final : public Strategy, public TensorTimeline {
  public:
   /// @param groups  of tensors, each tensor once, in the order in which they will be complete.
   MergedHorovod(const HorovodOptions& options, const JobView& job,
@@ -25,6 +25,8 @@ class MergedHorovod final : public Strategy {
     return queue_.collectives();
   }
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
+  void record(bool on_gpu) override { queue_.record(on_gpu); }
+  [[nodiscard]] const std::vector<TensorPhase>& phases() const override { return queue_.phases(); }
 
  private:
   struct Group {

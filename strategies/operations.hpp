@@ -97,6 +97,12 @@ enum class Communicator : std::uint8_t {
   leaders,  ///< the first rank of each machine
 };
 
+/// How many of a machine's ranks are in one of its groups of `part` ranks: all of them where they
+/// are fewer, where `part` does not divide them, and with `part` 0. REQUIRES: ranks >= 1.
+[[nodiscard]] constexpr int ranks_of_part(int ranks, int part) {
+  return part == 0 || ranks % part != 0 ? ranks : part;
+}
+
 /// A collective of the job's library. A group of one rank ends at once.
 struct Collective {
   /// On a communication stream its collectives run one after the other, in the order posted
@@ -116,6 +122,8 @@ struct Collective {
   Ready ready = Ready::behind_compute;
   /// Streams of ready-at-once collectives, from 1; each runs beside the others.
   int stream = 0;
+  int part = 0;  ///< of `node`: groups of so many ranks of a machine, see ranks_of_part
+  int root = 0;  ///< of reduce and broadcast: who, counted in its group
 };
 
 /// Moves bytes by one of the strategy's own exchanges (Strategy::exchanges), as soon as posted,
@@ -128,6 +136,13 @@ struct Messages {
   /// Given: where a compressor codes what travels, others of the exchange go first that are ready
   /// and have a smaller one, or are older. Such messages go one after the other.
   std::optional<std::int64_t> priority{};
+  /// A server's end of messages that the strategy's own thread codes there.
+  struct ServerEnd {
+    int thread = 0;      ///< the strategy's number of a host thread
+    bool sends = false;  ///< else it receives
+  };
+  /// Given: where a compressor codes what travels, that thread does the server's share of it.
+  std::optional<ServerEnd> server{};
 };
 
 /// Work of a host thread, which does one thing after the other in the order posted.

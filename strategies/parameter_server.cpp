@@ -30,10 +30,18 @@ void ParameterServer::push(LaneItem item, std::uint64_t key, Poster::Then arrive
       sum(item, key);
     });
   };
+  code_by(message, key, false);
   push_.add(std::move(message));
 }
 
-void ParameterServer::pull(LaneItem item) {
+void ParameterServer::code_by(LaneItem& message, std::uint64_t key, bool sends) {
+  if (!spec_.codes) return;
+  const auto thread = static_cast<int>(thread_of(key, message.size));
+  message.server = Messages::ServerEnd{spec_.first_thread + thread, sends};
+}
+
+void ParameterServer::pull(LaneItem item, std::uint64_t key) {
+  code_by(item, key, true);
   item.label = "PULL " + item.label;
   item.then = [this, size = item.size, then = std::move(item.then)] { over_loopback(size, then); };
   pull_.add(std::move(item));
@@ -49,14 +57,21 @@ void ParameterServer::over_loopback(Bytes size, Poster::Then then) {
 }
 
 void ParameterServer::sum(LaneItem item, std::uint64_t key) {
+  item.label = "SUM " + item.label;
+  Lane& thread = engine_[thread_of(key, item.size)];
+  if (spec_.blocking) {
+    item.then = [this, then = std::move(item.then)] {
+      poster_->post(HostWork{HostWork::no_thread, spec_.request, "acknowledge, request"}, then);
+    };
+    thread.add(std::move(item));
+    return;
+  }
   // The answer needs both the sum and the request.
   const auto missing = std::make_shared<int>(2);
   const auto one_there = [missing, then = std::move(item.then)] {
     if (--*missing == 0 && then) then();
   };
-  item.label = "SUM " + item.label;
   item.then = one_there;
-  Lane& thread = engine_[thread_of(key, item.size)];
   thread.add(std::move(item));
   poster_->post(HostWork{HostWork::no_thread, spec_.request, "acknowledge, request"}, one_there);
 }

@@ -30,7 +30,9 @@ struct ParameterServerSpec {
   BytesPerSecond loopback{0};
   /// Acknowledgement of a push and request of the pull, there and back.
   Seconds request;
-  bool coded = false;  ///< a compressor queues what is pushed and pulled
+  bool blocking = false;  ///< it acknowledges a push when it has summed it, and not at once
+  bool coded = false;     ///< a compressor queues what is pushed and pulled
+  bool codes = false;     ///< a key's engine thread codes what of it comes and goes
 };
 
 /// A parameter server: connections that carry pushes and pulls in order, and engine threads that
@@ -48,12 +50,13 @@ class ParameterServer {
   /// @param arrived  called when the push has been acknowledged; may be empty.
   /// `item.then` is called when the sum is there and the pull has been asked for.
   void push(LaneItem item, std::uint64_t key, Poster::Then arrived = {});
-  /// The server answers.
-  void pull(LaneItem item);
+  /// The server answers. @param key  whose thread codes, where engine threads do.
+  void pull(LaneItem item, std::uint64_t key = 0);
 
  private:
   void over_loopback(Bytes size, Poster::Then then);
   void sum(LaneItem item, std::uint64_t key);
+  void code_by(LaneItem& message, std::uint64_t key, bool sends);
   [[nodiscard]] std::size_t thread_of(std::uint64_t key, Bytes size);
 
   Poster* poster_;

@@ -41,16 +41,53 @@ bool ServerLayout::colocated(int server) const {
   return machine < ranks_on_.size() && !ranks_on_[machine].empty();
 }
 
-Exchange ServerLayout::push(int server, int connections) const {
+int ServerLayout::local_size_min() const {
+  int least = local_size_;
+  for (const int root : roots_) {
+    least = std::min(least, static_cast<int>(ranks_beside(root).size()));
+  }
+  return least;
+}
+
+int ServerLayout::part_size(int part) const {
+  int most = 1;
+  for (const int root : roots_) {
+    most = std::max(most, ranks_of_part(static_cast<int>(ranks_beside(root).size()), part));
+  }
+  return most;
+}
+
+int ServerLayout::other_parts(int part) const {
+  int most = 0;
+  for (const int root : roots_) {
+    const auto ranks = static_cast<int>(ranks_beside(root).size());
+    most = std::max(most, ranks / ranks_of_part(ranks, part) - 1);
+  }
+  return most;
+}
+
+bool ServerLayout::uneven(int part) const {
+  return std::ranges::any_of(roots_, [&](int root) {
+    const auto ranks = static_cast<int>(ranks_beside(root).size());
+    return ranks > part && ranks % part != 0;
+  });
+}
+
+Endpoint ServerLayout::last_memory(const std::vector<int>& ranks, int part) {
+  const int size = ranks_of_part(static_cast<int>(ranks.size()), part);
+  return host_of(ranks[ranks.size() - static_cast<std::size_t>(size)]);
+}
+
+Exchange ServerLayout::push(int server, int connections, int part) const {
   auto exchange = single_phase(fmt::format("push to server {}", server), connections);
   for (const int root : roots_) {
-    exchange.phases.front().push_back({host_of(root), place(server)});
+    exchange.phases.front().push_back({last_memory(ranks_beside(root), part), place(server)});
   }
   return exchange;
 }
 
-Exchange ServerLayout::pull(int server, int connections) const {
-  return reversed(push(server, connections), fmt::format("pull from server {}", server));
+Exchange ServerLayout::pull(int server, int connections, int part) const {
+  return reversed(push(server, connections, part), fmt::format("pull from server {}", server));
 }
 
 Exchange ServerLayout::push_by_rank(int server, int connections) const {
@@ -65,36 +102,43 @@ Exchange ServerLayout::pull_by_rank(int server, int connections) const {
   return reversed(push_by_rank(server, connections), fmt::format("pull from server {}", server));
 }
 
-ServerLayout::Share ServerLayout::share_of(int rank, int group) const {
-  const auto machine = static_cast<std::size_t>(machine_of_[static_cast<std::size_t>(rank)]);
-  const std::vector<int>& ranks = ranks_on_[machine];
-  const auto size = static_cast<std::size_t>(group);
-  const auto local = static_cast<std::size_t>(std::ranges::find(ranks, rank) - ranks.begin());
-  return {host_of(ranks[local - local % size]),
-          1.0 / static_cast<double>(std::min(size, ranks.size()))};
-}
-
-Exchange ServerLayout::copy_to_host(int group) const {
+Exchange ServerLayout::copy_to_host(int part) const {
   auto exchange = single_phase("copy to host");
   for (int rank = 0; rank < static_cast<int>(machine_of_.size()); ++rank) {
-    const Share share = share_of(rank, group);
-    exchange.phases.front().push_back({gpu_of(rank), share.memory, share.part});
+    const std::vector<int>& ranks = ranks_beside(rank);
+    const int size = ranks_of_part(static_cast<int>(ranks.size()), part);
+    const auto local = static_cast<int>(std::ranges::find(ranks, rank) - ranks.begin());
+    const Endpoint memory = host_of(ranks[static_cast<std::size_t>(local - local % size)]);
+    exchange.phases.front().push_back({gpu_of(rank), memory, 1.0 / size});
   }
   return exchange;
 }
 
-Exchange ServerLayout::copy_to_gpus(int group) const {
-  return reversed(copy_to_host(group), "copy to GPUs");
+Exchange ServerLayout::copy_back(int part) const {
+  return reversed(copy_to_host(part), "copy to GPUs");
 }
 
-Exchange ServerLayout::copy_from_root() const {
-  auto exchange = single_phase("copy to host");
-  for (const int root : roots_) exchange.phases.front().push_back({gpu_of(root), host_of(root)});
+Exchange ServerLayout::copy_to_gpus(int part) const {
+  auto exchange = single_phase("copy to GPUs");
+  for (int rank = 0; rank < static_cast<int>(machine_of_.size()); ++rank) {
+    const std::vector<int>& ranks = ranks_beside(rank);
+    const int size = ranks_of_part(static_cast<int>(ranks.size()), part);
+    exchange.phases.front().push_back({last_memory(ranks, part), gpu_of(rank), 1.0 / size});
+  }
   return exchange;
 }
 
-Exchange ServerLayout::copy_to_root() const {
-  return reversed(copy_from_root(), "copy to GPU");
+Exchange ServerLayout::copy_from_root(int root) const {
+  auto exchange = single_phase("copy to host");
+  for (const int first : roots_) {
+    const int copies = ranks_beside(first)[static_cast<std::size_t>(root)];
+    exchange.phases.front().push_back({gpu_of(copies), host_of(first)});
+  }
+  return exchange;
+}
+
+Exchange ServerLayout::copy_to_root(int root) const {
+  return reversed(copy_from_root(root), "copy to GPU");
 }
 
 }  // namespace gradwire

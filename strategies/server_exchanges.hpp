@@ -21,36 +21,48 @@ class ServerLayout {
   /// Is the server on a machine that holds ranks?
   [[nodiscard]] bool colocated(int server) const;
 
-  /// The first rank of every machine sends the whole to a server.
-  [[nodiscard]] Exchange push(int server, int connections) const;
-  /// A server sends the whole to every machine.
-  [[nodiscard]] Exchange pull(int server, int connections) const;
+  /// The fewest ranks of a machine that has any.
+  [[nodiscard]] int local_size_min() const;
+  /// Ranks of each group of `part` (ranks_of_part) on the machine that has the most of these.
+  [[nodiscard]] int part_size(int part) const;
+  /// Buffers that a machine's CPU adds to that of its last group of `part` ranks, the most of all
+  /// machines; 0 where no machine has several groups.
+  [[nodiscard]] int other_parts(int part) const;
+  /// Has a machine more ranks than `part`, and does `part` not divide them?
+  [[nodiscard]] bool uneven(int part) const;
+
+  /// Every machine sends the whole to a server, from the memory that its last `part` ranks share.
+  [[nodiscard]] Exchange push(int server, int connections, int part = 0) const;
+  /// A server sends the whole to every machine, into the same memory.
+  [[nodiscard]] Exchange pull(int server, int connections, int part = 0) const;
   /// Every rank sends the whole to a server, from its GPU.
   [[nodiscard]] Exchange push_by_rank(int server, int connections) const;
   /// A server sends the whole to every rank, to its GPU.
   [[nodiscard]] Exchange pull_by_rank(int server, int connections) const;
-  /// Every GPU copies its part of a vector to host memory that up to `group` ranks of its machine
-  /// share, at the socket of the first of them; the parts are equal, one for each of these ranks.
+  /// Every GPU copies its part of a vector to the host memory that its group of `part` ranks
+  /// shares, at the socket of the first of them; the parts are equal, one for each of these ranks.
   /// Source: BytePS, byteps/common/shared_memory.cc: a buffer for each PCIe switch, and one segment
   /// lies where it is first touched (by the first rank: assumed).
-  [[nodiscard]] Exchange copy_to_host(int group) const;
+  [[nodiscard]] Exchange copy_to_host(int part) const;
+  /// The same back, from where each copied to.
+  [[nodiscard]] Exchange copy_back(int part) const;
+  /// Every GPU copies its part of a vector from the memory of its machine's last group, where the
+  /// sum is (BytePS, operations.cc: cpubuff is pcie_cpubuff.back()).
+  [[nodiscard]] Exchange copy_to_gpus(int part) const;
+  /// The GPU `root` of each machine, counted from 0, copies the whole to the machine's memory.
+  [[nodiscard]] Exchange copy_from_root(int root = 0) const;
   /// The same back.
-  [[nodiscard]] Exchange copy_to_gpus(int group) const;
-  /// The first GPU of each machine copies the whole to host memory.
-  [[nodiscard]] Exchange copy_from_root() const;
-  /// The same back.
-  [[nodiscard]] Exchange copy_to_root() const;
+  [[nodiscard]] Exchange copy_to_root(int root = 0) const;
 
  private:
   [[nodiscard]] Endpoint place(int server) const {
     return places_[static_cast<std::size_t>(server)];
   }
-  /// The part of a vector between `rank`'s GPU and the memory of its group.
-  struct Share {
-    Endpoint memory;
-    double part = 1;
-  };
-  [[nodiscard]] Share share_of(int rank, int group) const;
+  [[nodiscard]] const std::vector<int>& ranks_beside(int rank) const {
+    return ranks_on_[static_cast<std::size_t>(machine_of_[static_cast<std::size_t>(rank)])];
+  }
+  /// The memory that a machine's last group of `part` ranks shares.
+  [[nodiscard]] static Endpoint last_memory(const std::vector<int>& ranks, int part);
 
   std::vector<int> machine_of_;             ///< by rank
   std::vector<int> roots_;                  ///< first rank of each machine that holds ranks

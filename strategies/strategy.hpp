@@ -125,6 +125,8 @@ struct Exchange {
 struct CollectiveUse {
   CollectiveKind kind = CollectiveKind::all_reduce;
   Communicator communicator = Communicator::all;
+  int part = 0;  ///< as Collective's
+  int root = 0;  ///< as Collective's
   auto operator<=>(const CollectiveUse&) const = default;
 };
 
@@ -191,6 +193,9 @@ class Strategy {
   [[nodiscard]] virtual std::vector<PlanGroup> plan(int iteration) const = 0;
 
   [[nodiscard]] virtual Phasing phasing() const { return {}; }
+
+  /// What of its knobs it could not follow in this job, each a sentence.
+  [[nodiscard]] virtual std::vector<std::string> remarks() const { return {}; }
 
   /// Updates of others between a worker's read of the model and its own update, the mean over the
   /// run so far; nothing where workers are synchronous.

@@ -75,6 +75,14 @@ const std::vector<std::int64_t>* input(const InputShapes& shapes, std::size_t pl
   return &shapes[place];
 }
 
+/// Whether a tensor of a model can have this shape.
+bool is_tensor(const std::vector<std::int64_t>& shape) {
+  constexpr double elements_max = 1e12;
+  double elements = 1;
+  for (const std::int64_t side : shape) elements *= static_cast<double>(side);
+  return elements >= 1 && elements <= elements_max;
+}
+
 /// Places of weight and bias among the inputs; none: bias is never there.
 struct Places {
   std::size_t weight = 0;
@@ -150,9 +158,10 @@ std::string kind_of_operator(std::string_view op, const InputShapes& shapes, boo
 std::vector<ParameterSpec> parameters_of_operator(std::string_view op, const InputShapes& shapes) {
   const Places places = places_of(plain(op));
   std::vector<ParameterSpec> parameters;
-  if (const auto* weight = input(shapes, places.weight, places.weight_sides)) {
+  const auto* weight = input(shapes, places.weight, places.weight_sides);
+  if (weight != nullptr && is_tensor(*weight)) {
     parameters.push_back({"weight", *weight, {}});
-    if (const auto* bias = input(shapes, places.bias, 1)) {
+    if (const auto* bias = input(shapes, places.bias, 1); bias != nullptr && is_tensor(*bias)) {
       parameters.push_back({"bias", *bias, {}});
     }
   }

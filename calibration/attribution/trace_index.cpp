@@ -1,9 +1,14 @@
 #include "calibration/attribution/trace_index.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <tuple>
 #include <unordered_map>
+
+#include "sim/core/budgets.hpp"
+#include "sim/core/error.hpp"
 
 namespace gradwire::calibration {
 namespace {
@@ -45,6 +50,11 @@ void TraceIndex::nest_ranges() {
     }
     if (!open.empty()) parents_[id] = open.back();
     open.push_back(id);
+    if (open.size() > trace_depth.most) {
+      throw ConfigError({trace_.file, 0, 0},
+                        fmt::format("{} at '{}'; expected ranges as programs nest them",
+                                    over(trace_depth), trace_.names[record.name]));
+    }
   }
 }
 

@@ -21,6 +21,8 @@ constexpr double microseconds = 1e6;
 constexpr double per_cent = 100;
 /// Recorded time that may belong to no layer of the model; as for other work (docs/calibrate.md).
 constexpr double left_over_max = 0.03;
+/// Of all gradients: keeps their sum within 64 bits; no model comes near.
+constexpr std::int64_t elements_max = std::int64_t{1} << 62U;
 /// How many disagreements a message shows.
 constexpr std::size_t shown_max = 5;
 
@@ -279,7 +281,7 @@ class Gradients {
   [[nodiscard]] std::int64_t marked_elements() const {
     std::int64_t sum = 0;
     for (const ReadyGradient& gradient : fit_.attribution().iterations.back().gradients) {
-      sum += gradient.elements;
+      sum += std::min(gradient.elements, elements_max - sum);
     }
     return sum;
   }

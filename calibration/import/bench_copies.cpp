@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "calibration/fit/least_squares.hpp"
 #include "calibration/import/json_document.hpp"
@@ -21,7 +22,7 @@ CopySeries read_series(const JsonValue& value) {
   series.kind = map.require_choice("kind", kinds);
   series.pinned = map.require_choice("memory", memories) == "pinned";
   for (const JsonValue& gpu : map.list("gpus")) {
-    if (!gpu.whole || *gpu.whole < 0) {
+    if (!gpu.whole || *gpu.whole < 0 || !std::in_range<int>(*gpu.whole)) {
       throw ConfigError(gpu.where, "a GPU in 'gpus'; expected a whole number of at least 0");
     }
     series.gpus.push_back(static_cast<int>(*gpu.whole));

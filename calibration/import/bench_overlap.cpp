@@ -1,6 +1,7 @@
 #include "calibration/import/bench_overlap.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "calibration/import/json_document.hpp"
@@ -17,7 +18,7 @@ OverlapSeries read_series(const JsonValue& value) {
   std::int64_t least = 1;
   for (const JsonValue& entry : map.list("rows")) {
     JsonMap row(entry, "a row");
-    const std::int64_t ctas = row.require_whole("ctas", least);
+    const std::int64_t ctas = row.require_whole("ctas", least, std::numeric_limits<int>::max());
     least = ctas + 1;
     static_cast<void>(row.require_whole("n", 1));
     const double alone = row.require_above("compute_alone_us", 0);

@@ -8,7 +8,8 @@ namespace gradwire::calibration {
 /// All of a file, decompressed where it is gzip's.
 /// @param what     was expected in it, for the message.
 /// @param padding  bytes of memory that must follow the text.
-/// @throws ConfigError when it cannot be read, is damaged, or is larger than 4 GB.
+/// @throws ConfigError when it cannot be read, is damaged, or exceeds
+/// one of the budgets trace_bytes, unzipped_bytes, unzipped_ratio.
 [[nodiscard]] std::string read_compressed(const std::string& file, const std::string& what,
                                           std::size_t padding = 0);
 

@@ -5,6 +5,7 @@
 #include "calibration/import/json_document.hpp"
 #include "calibration/import/timed_calls.hpp"
 #include "sim/core/error.hpp"
+#include "sim/core/outgoing_text.hpp"
 
 namespace gradwire::calibration {
 namespace {
@@ -82,10 +83,10 @@ std::string write_compressor_costs(const CompressorBench& bench, BytesPerSecond 
     throw SimulationError("nobody tells the memory bandwidth of '" + bench.gpu +
                           "'; expected it in the record or beside it");
   }
-  std::string text =
-      fmt::format("# Recorded by {} on {}, {}; {}.\nschema: gradwire.compressor_costs/1\ntables:\n",
-                  bench.tool, bench.node, bench.date,
-                  bench.implementation == "torch" ? "PyTorch's operations" : "our own kernels");
+  std::string text = plain_format(
+      "# Recorded by {} on {}, {}; {}.\nschema: gradwire.compressor_costs/1\ntables:\n", bench.tool,
+      bench.node, bench.date,
+      bench.implementation == "torch" ? "PyTorch's operations" : "our own kernels");
   for (const CompressorSeries& series : bench.series) {
     text += fmt::format("  - compressor: {}\n    device: {}\n", series.compressor,
                         bench.on_gpu ? "gpu" : "cpu");

@@ -3,10 +3,12 @@
 #include <charconv>
 #include <cmath>
 
+#include "calibration/trace/check_times.hpp"
+
 namespace gradwire::calibration {
 namespace {
 
-constexpr Nanoseconds nanoseconds_max = Nanoseconds{1} << 62U;
+constexpr Nanoseconds nanoseconds_max = instant_max;
 constexpr Nanoseconds nanoseconds_per_microsecond = 1000;
 
 /// "1.5e3": rare, and then a double will do.

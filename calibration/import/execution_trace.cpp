@@ -16,6 +16,8 @@
 #include "calibration/attribution/trace_index.hpp"
 #include "calibration/import/compressed_file.hpp"
 #include "calibration/import/json_document.hpp"
+#include "calibration/trace/check_times.hpp"
+#include "sim/core/budgets.hpp"
 #include "sim/core/error.hpp"
 
 namespace gradwire::calibration {
@@ -25,7 +27,7 @@ namespace dom = simdjson::dom;
 
 constexpr std::string_view expected =
     "expected an execution trace of PyTorch, or one linked by Chakra";
-constexpr double microseconds_max = 4e15;  // nanoseconds stay in 64 bits
+constexpr double microseconds_max = 1e15;  // sums of two stay below instant_max
 constexpr double nanoseconds_per_microsecond = 1000;
 
 /// One node, whichever schema it was written in.
@@ -81,11 +83,13 @@ class Reader {
     if (const auto error = parser.parse(text_).get(document); error != simdjson::SUCCESS) {
       // This parser does not tell where, the other one stops there.
       static_cast<void>(parse_json(text_, trace_.file));
-      fail({trace_.file, 1, 1}, simdjson::error_message(error));
+      fail({trace_.file, 1, 1}, "the JSON is damaged or breaks off");
     }
     if (document["nodes"].get(nodes) != simdjson::SUCCESS) {
       fail({trace_.file, 1, 1}, "no list 'nodes'");
     }
+    if (nodes.size() > trace_nodes.most) fail({trace_.file, 1, 1}, over(trace_nodes));
+    nodes_.reserve(nodes.size());
     for (const dom::element node : nodes) read(node);
     if (nodes_.empty()) fail({trace_.file, 1, 1}, "no node");
     // Times count only where the device's are there as well.
@@ -96,6 +100,7 @@ class Reader {
     } else {
       keep_order();
     }
+    check_times(trace_);
     tell_missing();
     return std::move(trace_);
   }
@@ -106,6 +111,8 @@ class Reader {
   }
   /// Where a node of the list begins: found again by the reader that knows places.
   [[nodiscard]] SourceLocation place_of(std::size_t node) const {
+    constexpr std::size_t node_max = 1000;  // it reads small files only
+    if (node >= node_max || nodes_.capacity() > node_max) return {trace_.file, 1, 1};
     return parse_json(text_, trace_.file).find("nodes")->items.at(node).where;
   }
 
@@ -274,6 +281,28 @@ std::vector<NameId> names_in(NameTable& names, const Trace& trace,
   return ids;
 }
 
+/// Where `wanted` stands in `names`, none overlapping another (Knuth, Morris and Pratt 1977: a
+/// hostile pair of traces is compared in linear time).
+std::vector<std::size_t> places_of(const std::vector<NameId>& wanted,
+                                   const std::vector<NameId>& names) {
+  if (wanted.empty()) return {};
+  std::vector<std::size_t> border(wanted.size(), 0);  // of each beginning of `wanted`
+  const auto advance = [&](std::size_t matched, NameId name) {
+    while (matched > 0 && wanted[matched] != name) matched = border[matched - 1];
+    return wanted[matched] == name ? matched + 1 : matched;
+  };
+  for (std::size_t i = 1; i < wanted.size(); ++i) border[i] = advance(border[i - 1], wanted[i]);
+  std::vector<std::size_t> places;
+  std::size_t matched = 0;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    matched = advance(matched, names[i]);
+    if (matched < wanted.size()) continue;
+    places.push_back(i + 1 - wanted.size());
+    matched = 0;
+  }
+  return places;
+}
+
 }  // namespace
 
 Trace parse_execution_trace(const std::string& text, const std::string& file) {
@@ -287,22 +316,22 @@ Trace read_execution_trace(const std::string& file) {
 std::size_t complete_from(Trace& timed, const Trace& execution) {
   std::size_t completed = 0;
   const auto targets = operators_of(timed);
+  std::vector<std::pair<const std::vector<RangeId>*, std::vector<NameId>>> named;
+  named.reserve(targets.size());
+  for (const auto& [thread, ranges] : targets) {
+    named.emplace_back(&ranges, names_in(timed.names, timed, ranges));
+  }
   for (const auto& [thread, sources] : operators_of(execution)) {
     const std::vector<NameId> wanted = names_in(timed.names, execution, sources);
-    for (const auto& [target_thread, ranges] : targets) {
-      const std::vector<NameId> names = names_in(timed.names, timed, ranges);
-      auto from = names.begin();
-      for (;;) {
-        from = std::search(from, names.end(), wanted.begin(), wanted.end());
-        if (from == names.end()) break;
-        const auto first = static_cast<std::size_t>(from - names.begin());
+    for (const auto& [ranges, names] : named) {
+      if (names.size() < wanted.size()) continue;
+      for (const std::size_t first : places_of(wanted, names)) {
         for (std::size_t i = 0; i < sources.size(); ++i) {
           const NameId shapes = execution.ranges[sources[i]].shapes;
           if (shapes == no_name) continue;
-          timed.ranges[ranges[first + i]].shapes = timed.names.id(execution.names[shapes]);
+          timed.ranges[(*ranges)[first + i]].shapes = timed.names.id(execution.names[shapes]);
         }
         completed += sources.size();
-        from += static_cast<std::ptrdiff_t>(sources.size());
       }
     }
   }

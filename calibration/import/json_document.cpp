@@ -7,12 +7,15 @@
 #include <cstddef>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <unordered_set>
 #include <utility>
+
+#include "sim/core/budgets.hpp"
+#include "sim/core/plain_text.hpp"
+#include "sim/core/text_file.hpp"
 
 namespace gradwire::calibration {
 namespace {
-
-constexpr std::size_t depth_max = 64;
 
 /// Reads a text and tells how far it came.
 class CountingIterator {
@@ -88,6 +91,7 @@ class TreeBuilder {
     return add(std::move(value));
   }
   bool string(std::string& text) {
+    check_text(text, Controls::white_space);
     JsonValue value;
     value.kind = JsonValue::Kind::text;
     value.text = std::move(text);
@@ -99,11 +103,13 @@ class TreeBuilder {
   bool start_array(std::size_t /*unused*/) { return open(JsonValue::Kind::list); }
   bool end_array() { return close(); }
   bool key(std::string& name) {
+    check_text(name, Controls::none);
     const SourceLocation where = place();
-    if (open_.back()->find(name) != nullptr) {
+    if (!open_.back().keys.insert(name).second) {
       throw ConfigError(where, fmt::format("the key '{}' stands twice; expected it once", name));
     }
-    open_.back()->keys.push_back(std::move(name));
+    if (open_.back().keys.size() > json_keys.most) refuse(where, json_keys);
+    open_.back().value->keys.push_back(std::move(name));
     return true;
   }
   bool parse_error(std::size_t byte, const std::string& /*token*/,
@@ -115,6 +121,24 @@ class TreeBuilder {
   JsonValue take() { return std::move(root_); }
 
  private:
+  /// An object or list that is being read.
+  struct Open {
+    JsonValue* value = nullptr;
+    std::unordered_set<std::string> keys{};
+  };
+
+  [[noreturn]] static void refuse(const SourceLocation& where, const Budget& budget) {
+    throw ConfigError(where, over(budget) + "; expected fewer");
+  }
+  /// A text of the file that is about to get its place.
+  void check_text(const std::string& text, Controls allowed) {
+    const std::size_t bad = first_bad_byte(text, allowed);
+    if (text.size() <= string_bytes.most && bad == std::string_view::npos) return;
+    const SourceLocation where = place();
+    if (text.size() > string_bytes.most) refuse(where, string_bytes);
+    throw ConfigError(where, describe_bad_byte(text, bad) + "; expected plain text in UTF-8");
+  }
+
   static JsonValue whole(std::int64_t number) {
     JsonValue value;
     value.kind = JsonValue::Kind::number;
@@ -131,8 +155,9 @@ class TreeBuilder {
   }
   JsonValue* put(JsonValue value) {
     value.where = place();
+    if (++count_ > json_values.most) refuse(value.where, json_values);
     if (open_.empty()) return &(root_ = std::move(value));
-    return &open_.back()->items.emplace_back(std::move(value));
+    return &open_.back().value->items.emplace_back(std::move(value));
   }
   bool add(JsonValue value) {
     put(std::move(value));
@@ -142,11 +167,8 @@ class TreeBuilder {
     JsonValue value;
     value.kind = kind;
     JsonValue* opened = put(std::move(value));
-    if (open_.size() == depth_max) {
-      throw ConfigError(opened->where,
-                        fmt::format("nested deeper than {} levels; expected fewer", depth_max));
-    }
-    open_.push_back(opened);
+    if (open_.size() == json_depth.most) refuse(opened->where, json_depth);
+    open_.push_back({opened});
     return true;
   }
   bool close() {
@@ -160,7 +182,8 @@ class TreeBuilder {
   const std::size_t* read_;
   std::size_t end_ = 0;  ///< of the token before
   JsonValue root_;
-  std::vector<JsonValue*> open_;
+  std::vector<Open> open_;
+  std::size_t count_ = 0;  ///< of values
 };
 
 std::string_view name_of(JsonValue::Kind kind) {
@@ -189,6 +212,7 @@ const JsonValue* JsonValue::find(std::string_view key) const {
 }
 
 JsonValue parse_json(const std::string& text, const std::string& file) {
+  require_plain(text, file, Controls::white_space);
   std::size_t read = 0;
   TreeBuilder builder(text, file, &read);
   nlohmann::json::sax_parse(CountingIterator(text.data(), &read),
@@ -249,7 +273,7 @@ std::optional<double> JsonMap::optional_above(const std::string& key, double low
 std::int64_t JsonMap::require_whole(const std::string& key, std::int64_t least, std::int64_t most) {
   const JsonValue& value = require(key, JsonValue::Kind::number);
   if (!value.whole || *value.whole < least || *value.whole > most) {
-    const bool bounded = most < std::numeric_limits<std::int64_t>::max();
+    const bool bounded = most < whole_max;
     fail(key, fmt::format("'{}' is {}; expected a whole number of at least {}{}", key, value.number,
                           least, bounded ? fmt::format(", at most {}", most) : ""));
   }

@@ -30,13 +30,17 @@ struct JsonValue {
 };
 
 /// Parses a whole JSON file.
-/// @throws ConfigError at the place: no JSON, a key twice in an object, nesting beyond 64 levels.
+/// @throws ConfigError at the place: no JSON, no UTF-8, a control character, a key twice in an
+/// object, or more of anything than its budget (sim/core/budgets.hpp) allows.
 [[nodiscard]] JsonValue parse_json(const std::string& text, const std::string& file);
 
 /// Reads an object key by key and remembers which were asked for, as YamlMap does for YAML. The
 /// value must outlive it; every reader throws ConfigError at the place in the file.
 class JsonMap {
  public:
+  /// The largest whole number by itself: one more is a number as well.
+  static constexpr std::int64_t whole_max = std::numeric_limits<std::int64_t>::max() - 1;
+
   /// @param name  of what the object stands for, for messages.
   explicit JsonMap(const JsonValue& value, std::string name = "the file");
 
@@ -54,9 +58,9 @@ class JsonMap {
   /// A number above `low`, nothing when absent.
   std::optional<double> optional_above(const std::string& key, double low);
   std::int64_t require_whole(const std::string& key, std::int64_t least,
-                             std::int64_t most = std::numeric_limits<std::int64_t>::max());
+                             std::int64_t most = whole_max);
   std::int64_t whole_or(const std::string& key, std::int64_t fallback, std::int64_t least,
-                        std::int64_t most = std::numeric_limits<std::int64_t>::max());
+                        std::int64_t most = whole_max);
   /// A whole number that an int holds.
   int require_count(const std::string& key, int least);
   int count_or(const std::string& key, int fallback, int least);

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <map>
+#include <new>
 #include <string_view>
 
 #include "calibration/import/compressed_file.hpp"
 #include "calibration/import/kineto_event.hpp"
+#include "calibration/trace/check_times.hpp"
 #include "sim/core/error.hpp"
 
 namespace gradwire::calibration {
@@ -42,9 +44,10 @@ class KinetoReader {
       opened_ = true;
       read_document();
     } catch (const simdjson::simdjson_error& error) {
-      throw ConfigError(here(), fmt::format("the JSON is damaged or breaks off ({}); {}",
-                                            error.what(), expected));
+      if (error.error() == simdjson::MEMALLOC) throw std::bad_alloc();
+      throw ConfigError(here(), fmt::format("the JSON is damaged or breaks off; {}", expected));
     }
+    check_times(trace_);
     tell_missing();
     return std::move(trace_);
   }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -37,6 +39,11 @@ std::string_view trimmed(std::string_view text) {
   const std::size_t begin = static_cast<std::size_t>(words.front().column) - 1;
   const Word& last = words.back();
   return text.substr(begin, static_cast<std::size_t>(last.column) - 1 + last.text.size() - begin);
+}
+
+/// A number that counts something; 0 where there is none, or it counts nothing.
+int count_of(std::optional<long long> number) {
+  return number && *number > 0 && std::in_range<int>(*number) ? static_cast<int>(*number) : 0;
 }
 
 class LogReader {
@@ -117,19 +124,18 @@ class LogReader {
     if (const std::size_t found = message.find(span); found != std::string_view::npos) {
       const auto first = number_after(message, span);
       const auto last = number_after(message.substr(found + span.size()), "..");
-      if (first && last && *last >= *first) choice.channels = static_cast<int>(*last - *first) + 1;
+      if (first && last && *first >= 0 && *last >= *first) {
+        choice.channels = count_of(*last - *first + 1);
+      }
     }
     if (choice.size.count() == 0) return;
-    const bool known = std::ranges::any_of(log_.choices, [&](const NcclChoice& other) {
-      return other.op == choice.op && other.size == choice.size;
-    });
-    if (!known) log_.choices.push_back(std::move(choice));
+    if (known_.emplace(choice.op, choice.size).second) log_.choices.push_back(std::move(choice));
   }
 
   void read_graph(const TextLine& line, std::string_view message) {
     NcclGraph graph;
-    graph.pattern = static_cast<int>(number_after(message, "Pattern ").value_or(0));
-    graph.channels = static_cast<int>(number_after(message, "nChannels ").value_or(0));
+    graph.pattern = count_of(number_after(message, "Pattern "));
+    graph.channels = count_of(number_after(message, "nChannels "));
     // "bw 20.0/20.0" from 2.9 on, "speed 20.0/20.0" before.
     for (const Word& word : words_of(message)) {
       const std::size_t slash = word.text.find('/');
@@ -142,14 +148,19 @@ class LogReader {
       graph.inside = BytesPerSecond{*inside * 1e9};
       graph.between = BytesPerSecond{*between * 1e9};
     }
-    if (graph.channels < 0 || graph.inside.count() < 0) {
+    if (number_after(message, "nChannels ").value_or(0) < 0 || graph.inside.count() < 0) {
       fail(line, message, "a graph line with a number below 0");
     }
     const bool known = std::ranges::any_of(log_.graphs, [&](const NcclGraph& other) {
       return other.pattern == graph.pattern && other.channels == graph.channels &&
              other.inside == graph.inside && other.between == graph.between;
     });
-    if (graph.channels > 0 && !known) log_.graphs.push_back(graph);
+    if (graph.channels == 0 || known) return;
+    constexpr std::size_t graphs_max = 64;  // NCCL has a handful of patterns
+    if (log_.graphs.size() == graphs_max) {
+      fail(line, message, fmt::format("more than {} different graphs", graphs_max));
+    }
+    log_.graphs.push_back(graph);
   }
 
   void read_tuning(const TextLine& line, std::string_view message) {
@@ -174,7 +185,9 @@ class LogReader {
   void read_tuning_row(const TextLine& line, CollectiveKind op,
                        const std::vector<std::string_view>& cells) {
     std::size_t column = 0;
-    const std::size_t each = columns_.empty() ? 0 : protocols_.size() / columns_.size();
+    // A torn log may have lost a part of either line.
+    const bool whole = !columns_.empty() && protocols_.size() % columns_.size() == 0;
+    const std::size_t each = whole ? protocols_.size() / columns_.size() : 0;
     for (std::size_t i = 1; i < cells.size(); ++i) {
       const std::string_view cell = trimmed(cells[i]);
       if (cell.empty()) continue;
@@ -185,7 +198,7 @@ class LogReader {
       if (!latency || !rate || each == 0 || column >= protocols_.size()) {
         fail(line, cell,
              fmt::format("'{}' is no cell of a tuning table; expected latency/bandwidth below "
-                         "the lines Algorithm and Protocol",
+                         "the lines Algorithm and Protocol, as many protocols for each algorithm",
                          cell));
       }
       NcclTuning tuning{op, columns_[column / each], protocols_[column], Seconds{*latency * 1e-6},
@@ -202,18 +215,19 @@ class LogReader {
   void read_communicator(std::string_view message) {
     for (const std::string_view label : {"nranks ", "nRanks "}) {
       const auto ranks = number_after(message, label);
-      if (!ranks || *ranks <= log_.ranks) continue;
-      log_.ranks = static_cast<int>(*ranks);
-      log_.nodes = static_cast<int>(number_after(message, "nNodes ").value_or(0));
+      if (count_of(ranks) <= log_.ranks) continue;
+      log_.ranks = count_of(ranks);
+      log_.nodes = count_of(number_after(message, "nNodes "));
     }
     const auto nodes = number_after(message, "nNodes ");
     if (nodes && number_after(message, "nRanks ").value_or(0) == log_.ranks) {
-      log_.nodes = static_cast<int>(*nodes);
+      log_.nodes = count_of(nodes);
     }
     constexpr std::string_view label = "NCCL version ";
     if (const std::size_t found = message.find(label); found != std::string_view::npos) {
       const std::string_view rest = message.substr(found + label.size());
-      log_.version = rest.substr(0, rest.find_first_not_of("0123456789."));
+      constexpr std::size_t version_max = 20;  // "2.27.3"
+      log_.version = rest.substr(0, std::min(rest.find_first_not_of("0123456789."), version_max));
     }
   }
 
@@ -221,6 +235,7 @@ class LogReader {
   NcclLog log_;
   std::vector<std::string> columns_;  ///< algorithms of the tuning table's block
   std::vector<std::string> protocols_;
+  std::set<std::pair<std::optional<CollectiveKind>, Bytes>> known_;  ///< of log_.choices
 };
 
 /// NCCL's prediction by the tuning table; nothing where the table has no such cell.
@@ -263,7 +278,8 @@ MeasuredSeries start_series(const NcclLog& log, const std::string& file, Collect
 
 NcclLog read_nccl_log(const std::string& text, const std::string& file) {
   LogReader reader(file);
-  for (const TextLine& line : lines_of(text)) reader.read(line);
+  LineReader lines(text);
+  while (const auto line = lines.next()) reader.read(*line);
   return reader.finish();
 }
 
@@ -320,19 +336,22 @@ ImportedTables tables_of(const NcclLog& log, const std::string& file,
 }
 
 int name_choices(const NcclLog& log, std::vector<MeasuredSeries>& series) {
+  std::map<Bytes, std::vector<const NcclChoice*>> by_size;  // each in the log's order
+  for (const NcclChoice& choice : log.choices) by_size[choice.size].push_back(&choice);
   int without = 0;
   for (MeasuredSeries& one : series) {
     for (MeasuredRow& row : one.rows) {
-      const auto choice = std::ranges::find_if(log.choices, [&](const NcclChoice& candidate) {
-        return candidate.size == row.size && (!candidate.op || *candidate.op == one.op);
+      const std::vector<const NcclChoice*>& sized = by_size[row.size];
+      const auto found = std::ranges::find_if(sized, [&](const NcclChoice* candidate) {
+        return !candidate->op || *candidate->op == one.op;
       });
-      if (choice == log.choices.end()) {
+      if (found == sized.end()) {
         ++without;
         continue;
       }
-      row.algorithm = choice->algorithm;
-      row.protocol = choice->protocol;
-      row.channels = choice->channels;
+      row.algorithm = (*found)->algorithm;
+      row.protocol = (*found)->protocol;
+      row.channels = (*found)->channels;
     }
   }
   return without;

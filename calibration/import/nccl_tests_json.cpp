@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "calibration/import/nccl_names.hpp"
 #include "calibration/import/run_list.hpp"
@@ -29,6 +31,16 @@ const Document& member(const Document& object, const char* key) {
   return found == object.end() ? none : *found;
 }
 
+/// A whole number that counts something, 0 where it is none or beyond an int.
+std::int64_t count_of(const Document& value) {
+  const bool whole = value.is_number_unsigned() &&
+                     value.get<std::uint64_t>() <= std::uint64_t{std::numeric_limits<int>::max()};
+  return whole ? value.get<std::int64_t>() : 0;
+}
+int count_in(std::int64_t number) {
+  return std::in_range<int>(number) ? static_cast<int>(number) : 0;
+}
+
 RunList::Table table_of(const Document& document, const SourceLocation& where) {
   RunList::Table table;
   table.where = where;
@@ -41,7 +53,7 @@ RunList::Table table_of(const Document& document, const SourceLocation& where) {
       member(member(config, "devices").is_array() ? config : document, "devices");
   std::set<std::string> hosts;
   if (devices.is_array()) {
-    table.ranks = static_cast<int>(devices.size());
+    table.ranks = count_in(static_cast<std::int64_t>(devices.size()));
     for (const Document& device : devices) {
       const Document& host = member(device, "hostname");
       if (host.is_string()) hosts.insert(host.get<std::string>());
@@ -50,8 +62,9 @@ RunList::Table table_of(const Document& document, const SourceLocation& where) {
   table.nodes = static_cast<int>(hosts.size());
   const Document& threads = member(config, "nthreads");
   const Document& gpus = member(config, "ngpus");
-  if (table.ranks <= 1 && threads.is_number_integer() && gpus.is_number_integer()) {
-    table.ranks = threads.get<int>() * gpus.get<int>();  // without MPI only the first is listed
+  if (table.ranks <= 1 && count_of(threads) > 0 && count_of(gpus) > 0) {
+    // Without MPI only the first is listed.
+    table.ranks = count_in(count_of(threads) * count_of(gpus));
   }
   const Document& version = member(document, "nccl_version");
   if (version.is_number_integer()) table.version = nccl_version_text(version.get<long long>());
@@ -65,7 +78,7 @@ MeasuredRow row_of(const Document& result, std::size_t index, bool in_place,
     throw ConfigError(where, fmt::format("results[{}]: {}", index, what));
   };
   const Document& size = member(result, "size");
-  if (!size.is_number_integer() || size.get<long long>() < 0) {
+  if (!size.is_number_unsigned() || !std::in_range<std::int64_t>(size.get<std::uint64_t>())) {
     fail("no 'size'; expected a number of bytes");
   }
   const Document& time = member(member(result, place), "time");
@@ -85,7 +98,7 @@ MeasuredRow row_of(const Document& result, std::size_t index, bool in_place,
   row.algorithm = name("algo", nccl_algorithm);
   row.protocol = name("proto", nccl_protocol);
   const Document& channels = member(tuning, "#channels");
-  if (channels.is_number_integer()) row.channels = std::max(0, channels.get<int>());
+  row.channels = count_in(count_of(channels));
   return row;
 }
 
@@ -96,8 +109,10 @@ void read_nccl_tests_json(const std::string& text, const std::string& file, bool
   Document document;
   try {
     document = Document::parse(text);
-  } catch (const Document::parse_error& error) {
-    throw ConfigError(place_of(text, file, error.byte),
+  } catch (const Document::exception& error) {
+    // Beside what is no JSON there are numbers that no double holds; those have no place.
+    const auto* const parse = dynamic_cast<const Document::parse_error*>(&error);
+    throw ConfigError(place_of(text, file, parse == nullptr ? 1 : parse->byte),
                       "the JSON breaks off or is none; expected what nccl-tests writes with -J");
   }
   const std::size_t at = text.find("\"results\"");

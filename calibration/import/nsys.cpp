@@ -4,21 +4,25 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
+#include <new>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "calibration/import/recording.hpp"
+#include "calibration/trace/check_times.hpp"
+#include "sim/core/budgets.hpp"
 #include "sim/core/error.hpp"
 #include "sim/core/text_file.hpp"
 
 namespace gradwire::calibration {
 namespace {
-
-constexpr Nanoseconds time_max = Nanoseconds{1} << 62U;
 
 /// NVTX_EVENTS.eventType ("SQLite Export Schema Reference", NVTX).
 constexpr int event_mark = 34;
@@ -28,14 +32,19 @@ constexpr int event_start_end_range = 60;
 constexpr const char* recording =
     "a recording of Nsight Systems, exported with nsys export --type sqlite";
 
+/// A database that somebody else made: its schema is not trusted, only plain tables are read, and
+/// each query has a deadline. https://www.sqlite.org/security.html
 class Database {
  public:
   explicit Database(const std::string& file) : file_(file) {
+    require_file(file, recording);
     if (!std::filesystem::is_regular_file(file)) fail_unreadable(file, recording);
     sqlite3* opened = nullptr;
     const int code = sqlite3_open_v2(file.c_str(), &opened, SQLITE_OPEN_READONLY, nullptr);
     database_.reset(opened);
     if (code != SQLITE_OK) fail_unreadable(file, recording);
+    harden();
+    check_structure();
   }
 
   [[noreturn]] void fail(const std::string& what) const {
@@ -44,35 +53,100 @@ class Database {
 
   [[nodiscard]] bool has_column(const std::string& table, const std::string& column) const {
     bool found = false;
-    // pragma_table_info has no row for a table that is not there.
+    // It lists no computed columns.
     run(fmt::format("SELECT 1 FROM pragma_table_info('{}') WHERE name = '{}'", table, column),
         [&](sqlite3_stmt*) { found = true; });
     return found;
   }
+
+  /// Whether a table is there. @throws ConfigError where it is a view or a virtual table.
   [[nodiscard]] bool has_table(const std::string& table) const {
     bool found = false;
-    run(fmt::format("SELECT 1 FROM pragma_table_info('{}')", table),
-        [&](sqlite3_stmt*) { found = true; });
+    bool plain = true;
+    run(fmt::format("SELECT type = 'table' AND rootpage > 0 AND sql NOT LIKE 'CREATE VIRTUAL%' "
+                    "FROM sqlite_master WHERE name = '{}' COLLATE NOCASE AND type <> 'index'",
+                    table),
+        [&](sqlite3_stmt* row) {
+          found = true;
+          plain = plain && sqlite3_column_int(row, 0) != 0;
+        });
+    if (!plain) fail(fmt::format("'{}' is no plain table", table));
     return found;
   }
 
   /// Calls `row` for each row of a query.
   void run(const std::string& query, const std::function<void(sqlite3_stmt*)>& row) const {
+    deadline_ = Clock::now() + std::chrono::seconds(sqlite_seconds.most);
     sqlite3_stmt* prepared = nullptr;
-    if (sqlite3_prepare_v2(database_.get(), query.c_str(), -1, &prepared, nullptr) != SQLITE_OK) {
-      fail(fmt::format("the database is damaged or another ({})", sqlite3_errmsg(database_.get())));
+    if (const int code = sqlite3_prepare_v2(database_.get(), query.c_str(), -1, &prepared, nullptr);
+        code != SQLITE_OK) {
+      refuse(code);
     }
     const std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> statement(prepared,
                                                                           sqlite3_finalize);
     int code = SQLITE_ROW;
     while ((code = sqlite3_step(prepared)) == SQLITE_ROW) row(prepared);
-    if (code != SQLITE_DONE) {
-      fail(fmt::format("the database is damaged ({})", sqlite3_errmsg(database_.get())));
-    }
+    if (code != SQLITE_DONE) refuse(code);
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
+  void harden() {
+    sqlite3* const database = database_.get();
+    for (const int off : {SQLITE_DBCONFIG_TRUSTED_SCHEMA, SQLITE_DBCONFIG_ENABLE_TRIGGER,
+                          SQLITE_DBCONFIG_ENABLE_VIEW}) {
+      sqlite3_db_config(database, off, 0, nullptr);
+    }
+    sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+    // Far above what an export has, far below SQLite's own.
+    constexpr std::array<std::pair<int, int>, 7> limits = {{{SQLITE_LIMIT_SQL_LENGTH, 100'000},
+                                                            {SQLITE_LIMIT_COLUMN, 200},
+                                                            {SQLITE_LIMIT_EXPR_DEPTH, 20},
+                                                            {SQLITE_LIMIT_COMPOUND_SELECT, 3},
+                                                            {SQLITE_LIMIT_ATTACHED, 0},
+                                                            {SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 50},
+                                                            {SQLITE_LIMIT_TRIGGER_DEPTH, 1}}};
+    for (const auto& [limit, most] : limits) sqlite3_limit(database, limit, most);
+    sqlite3_limit(database, SQLITE_LIMIT_LENGTH, static_cast<int>(sqlite_value_bytes.most));
+    constexpr int steps = 10'000;  // of SQLite's machine, a fraction of a millisecond
+    sqlite3_progress_handler(
+        database, steps,
+        [](void* until) {
+          return Clock::now() > *static_cast<const Clock::time_point*>(until) ? 1 : 0;
+        },
+        &deadline_);
+  }
+
+  void check_structure() const {
+    run("PRAGMA cell_size_check = ON", [](sqlite3_stmt*) {});
+    if (std::filesystem::file_size(file_) > sqlite_checked_bytes.most) return;
+    run("PRAGMA quick_check(1)", [&](sqlite3_stmt* row) {
+      const unsigned char* text = sqlite3_column_text(row, 0);
+      const bool ok = text != nullptr && text[0] == 'o' && text[1] == 'k' && text[2] == 0;
+      if (!ok) fail("the database is damaged");
+    });
+  }
+
+  [[noreturn]] void refuse(int code) const {
+    switch (code) {
+      case SQLITE_NOMEM:
+        throw std::bad_alloc();
+      case SQLITE_INTERRUPT:
+        fail("reading takes " + over(sqlite_seconds));
+      case SQLITE_TOOBIG:
+        fail(over(sqlite_value_bytes));
+      case SQLITE_NOTADB:
+        fail("is no database of SQLite's");
+      case SQLITE_CORRUPT:
+        fail("the database is damaged");
+      default:
+        fail(fmt::format("the database is damaged or another (SQLite's code {})", code));
+    }
+  }
+
   std::string file_;
+  mutable Clock::time_point deadline_;  ///< of the query that runs
   std::unique_ptr<sqlite3, int (*)(sqlite3*)> database_{nullptr, sqlite3_close};
 };
 
@@ -99,6 +173,7 @@ class NsysReader {
   Trace run() {
     if (!database_.has_table("StringIds")) database_.fail("no table 'StringIds'");
     database_.run("SELECT id, value FROM StringIds", [&](sqlite3_stmt* row) {
+      count_row();
       strings_[sqlite3_column_int64(row, 0)] = trace_.names.id(text_at(row, 1));
     });
     read_kernels();
@@ -106,6 +181,7 @@ class NsysReader {
     read_memory("CUPTI_ACTIVITY_KIND_MEMSET", "0", DeviceKind::memset);
     read_calls();
     read_nvtx();
+    check_times(trace_);
     tell_missing();
     return std::move(trace_);
   }
@@ -131,10 +207,15 @@ class NsysReader {
     Nanoseconds start = 0;
     Nanoseconds end = 0;
   };
+  void count_row() {
+    if (++rows_ > trace_rows.most) database_.fail(over(trace_rows));
+  }
+
   /// Columns 0 and 1, and the row's number in the last.
-  [[nodiscard]] Interval interval(sqlite3_stmt* row, const std::string& table) const {
+  [[nodiscard]] Interval interval(sqlite3_stmt* row, const std::string& table) {
+    count_row();
     const Interval read{sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1)};
-    if (read.start < 0 || read.end < read.start || read.end > time_max) {
+    if (read.start < 0 || read.end < read.start || read.end > instant_max) {
       const auto id = sqlite3_column_int64(row, sqlite3_column_count(row) - 1);
       database_.fail(
           fmt::format("table '{}', row {}: from {} to {} ns", table, id, read.start, read.end));
@@ -223,6 +304,7 @@ class NsysReader {
           if (range && sqlite3_column_type(row, 1) != SQLITE_NULL) {
             keep_range(interval(row, table), text, thread(row, 3));
           } else if (type == event_mark) {
+            count_row();
             trace_.marks.push_back({sqlite3_column_int64(row, 0), trace_.names.id(text),
                                     trace_.names.id("nvtx"), thread(row, 3)});
           }
@@ -271,6 +353,7 @@ class NsysReader {
 
   Database database_;
   Trace trace_;
+  std::size_t rows_ = 0;
   std::map<std::int64_t, NameId> strings_;
   std::map<std::int64_t, std::uint32_t> threads_;
 };

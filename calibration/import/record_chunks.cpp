@@ -8,6 +8,7 @@
 
 #include "calibration/capture/inject/crc32.hpp"
 #include "sim/core/error.hpp"
+#include "sim/core/text_file.hpp"
 
 namespace gradwire::calibration {
 namespace {
@@ -15,7 +16,9 @@ namespace {
 /// Reads a file piece by piece, and knows where.
 class File {
  public:
-  explicit File(const std::string& name) : name_(name), stream_(name, std::ios::binary) {
+  explicit File(const std::string& name) : name_(name) {
+    require_file(name, "a recording (.gwr)");
+    stream_.open(name, std::ios::binary);
     if (!stream_) throw ConfigError({name, 0, 0}, "cannot be read; expected a recording (.gwr)");
   }
 

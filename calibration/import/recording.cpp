@@ -1,34 +1,27 @@
 #include "calibration/import/recording.hpp"
 
-#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdlib>
 #include <filesystem>
-#include <memory>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
 #include "calibration/capture/inject/record_format.hpp"
+#include "calibration/import/kernel_names.hpp"
 #include "calibration/import/record_chunks.hpp"
+#include "calibration/trace/check_times.hpp"
+#include "sim/core/budgets.hpp"
 #include "sim/core/error.hpp"
+#include "sim/core/plain_text.hpp"
 
 namespace gradwire::calibration {
 namespace {
 
 using gwr::RecordKind;
-
-std::string demangled(const std::string& name) {
-  if (!name.starts_with("_Z")) return name;
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(
-      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
-  return status == 0 ? std::string(text.get()) : name;
-}
 
 std::string uuid_text(const std::array<std::uint8_t, 16>& uuid) {
   if (std::ranges::all_of(uuid, [](std::uint8_t byte) { return byte == 0; })) return {};
@@ -55,7 +48,7 @@ CopyKind copy_kind(std::uint32_t kind) {
 /// Gathers records in any order of chunks, then joins what refers to each other.
 class Builder {
  public:
-  void add(const ChunkRecord& record);
+  void add(const ChunkRecord& record, const std::string& file);
   Recording finish(bool cut_off, const std::string& file);
 
  private:
@@ -84,7 +77,9 @@ class Builder {
   std::unordered_map<std::uint64_t, OpenRange> open_;
   std::vector<gwr::RangeEnd> ends_;
   std::unordered_map<std::uint32_t, std::uint32_t> threads_;  ///< low half of pthread_t -> thread
+  KernelNames kernel_names_;
   bool ended_ = false;
+  std::size_t count_ = 0;  ///< of records
 };
 
 template <class Number>
@@ -112,15 +107,15 @@ void Builder::add_fact(std::string_view text) {
        {"cupti", &Recording::cupti},
        {"cupti_headers", &Recording::cupti_headers}}};
   for (const auto& [name, field] : texts) {
-    if (key == name) recording_.*field = value;
+    if (key == name) recording_.*field = printable(value);
   }
   for (const auto& [name, field] : numbers) {
     if (key == name) parse(value, recording_.*field);
   }
-  if (key == "tool") recording_.trace.tool = value;
+  if (key == "tool") recording_.trace.tool = printable(value);
   if (key == "rank") parse(value, recording_.trace.rank);
   if (key == "world_size") parse(value, recording_.trace.world_size);
-  if (key == "refused_kind") recording_.notes.emplace_back(text);
+  if (key == "refused_kind") recording_.notes.push_back(printable(text));
 }
 
 void Builder::add_kernel(const gwr::Kernel& kernel) {
@@ -179,7 +174,7 @@ void Builder::add_device(const ChunkRecord& record) {
   const auto device = record.as<gwr::Device>();
   DeviceProperties properties;
   properties.id = device.id;
-  properties.name = record.text;
+  properties.name = printable(record.text);
   properties.compute_major = static_cast<int>(device.compute_major);
   properties.compute_minor = static_cast<int>(device.compute_minor);
   properties.multiprocessors = static_cast<int>(device.multiprocessors);
@@ -238,7 +233,9 @@ void Builder::add_small(const ChunkRecord& record) {
     }
     case RecordKind::clock: {
       const auto clock = record.as<gwr::Clock>();
-      recording_.clocks.push_back({clock.monotonic, clock.realtime, clock.cupti});
+      if (is_stretch(clock.monotonic, clock.monotonic) && is_stretch(0, clock.realtime)) {
+        recording_.clocks.push_back({clock.monotonic, clock.realtime, clock.cupti});
+      }
       break;
     }
     case RecordKind::thread: {
@@ -251,13 +248,16 @@ void Builder::add_small(const ChunkRecord& record) {
   }
 }
 
-void Builder::add(const ChunkRecord& record) {
+void Builder::add(const ChunkRecord& record, const std::string& file) {
+  if (++count_ > trace_rows.most) {
+    throw ConfigError({file, 0, 0}, over(trace_rows) + "; expected fewer iterations");
+  }
   switch (record.kind) {
     case RecordKind::fact:
       return add_fact(record.text);
     case RecordKind::name:
       names_[record.as<gwr::Name>().id] =
-          recording_.trace.names.id(demangled(std::string(record.text)));
+          recording_.trace.names.id(kernel_names_.readable(std::string(record.text)));
       return;
     case RecordKind::kernel:
       return add_kernel(record.as<gwr::Kernel>());
@@ -355,7 +355,14 @@ Recording Builder::finish(bool cut_off, const std::string& file) {
   say_missing();
   recording_.trace.file = file;
   recording_.trace.cut_off = cut_off || !ended_;
+  const Trace& trace = recording_.trace;
+  if (trace.rank < 0 || trace.rank >= trace.world_size) {
+    throw ConfigError({file, 0, 0}, fmt::format("is of rank {} of {}; expected a rank from 0 on, "
+                                                "below the number of them",
+                                                trace.rank, trace.world_size));
+  }
   const RecorderCost& cost = recording_.cost;
+  check_times(recording_.trace);
   recording_.trace.dropped = cost.dropped_ranges + cost.dropped_device + cost.unstamped;
   return std::move(recording_);
 }
@@ -376,7 +383,8 @@ OperatorName split_operator_name(std::string_view text) {
 
 Recording read_recording(const std::string& file) {
   Builder builder;
-  const bool cut_off = read_chunks(file, [&](const ChunkRecord& record) { builder.add(record); });
+  const bool cut_off =
+      read_chunks(file, [&](const ChunkRecord& record) { builder.add(record, file); });
   return builder.finish(cut_off, file);
 }
 

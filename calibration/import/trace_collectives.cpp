@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <map>
 
 #include "sim/core/error.hpp"
@@ -26,7 +27,8 @@ ImportedTables tables_of(const std::vector<TracedCollective>& collectives, const
   for (const TracedCollective& collective : collectives) {
     const int members = ranks > 0 ? ranks : collective.ranks;
     const Seconds time{1e-9 * static_cast<double>(collective.end - collective.start)};
-    if (!collective.kind || collective.bytes <= Bytes{} || members < 2 || time <= Seconds{}) {
+    if (!collective.kind || collective.bytes <= Bytes{} || members < 2 || time <= Seconds{} ||
+        collective.bytes.count() > std::numeric_limits<std::int64_t>::max() / members) {
       ++left_out;
       continue;
     }

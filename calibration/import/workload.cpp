@@ -75,8 +75,13 @@ Workload parse_workload(const std::string& text, const std::string& file) {
                                                    element_size_max * workload.buffer_elements)};
     buffers.finish();
   }
+  double elements = 0;
   for (const JsonValue& entry : map.require("parameters", JsonValue::Kind::list).items) {
     workload.parameters.push_back(parameter_of(entry));
+    elements += static_cast<double>(workload.parameters.back().elements());
+    if (elements > elements_max) {
+      throw ConfigError(entry.where, "too many elements in all; expected at most 1e15");
+    }
   }
   if (workload.parameters.empty()) {
     map.fail("parameters", "'parameters' is empty; expected at least one");

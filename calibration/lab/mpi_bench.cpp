@@ -20,7 +20,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <ctime>
-#include <fstream>
+#include <exception>
 #include <functional>
 #include <limits>
 #include <map>
@@ -28,6 +28,8 @@
 #include <string_view>
 #include <system_error>
 #include <vector>
+
+#include "sim/core/output_file.hpp"
 
 namespace {
 
@@ -255,10 +257,10 @@ int run(const Arguments& arguments, const Ranks& ranks) {
     if (ranks.own != 0) continue;
     const std::string file =
         arguments.folder + "/mpi_" + op + "_" + std::to_string(ranks.count) + ".json";
-    std::ofstream out(file);
-    out << text << "\n ]}\n" << std::flush;
-    if (!out) {
-      std::fprintf(stderr, "gradwire-mpi-bench: cannot write %s\n", file.c_str());
+    try {
+      gradwire::write_file(file, text + "\n ]}\n");
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "gradwire-mpi-bench: %s\n", error.what());
       return 3;
     }
   }

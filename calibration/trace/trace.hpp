@@ -27,7 +27,8 @@ class NameTable {
   NameTable& operator=(NameTable&&) = default;
   ~NameTable() = default;
 
-  /// The id of `name`, new or known. Ids count from 0.
+  /// The id of `name`, new or known; what is no UTF-8 or a control character is escaped in it. Ids
+  /// count from 0.
   NameId id(std::string_view name);
   [[nodiscard]] const std::string& operator[](NameId name) const { return *texts_[name]; }
   [[nodiscard]] std::size_t size() const { return texts_.size(); }

@@ -24,7 +24,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* program_name = "gradwire-mpi-bench";
-constexpr int not_found = 127;  ///< of run_program
 
 /// What coll_tuned_allreduce_algorithm of Open MPI 4 calls by the same names, and its decision.
 std::vector<std::string> measured_algorithms() {
@@ -159,7 +158,7 @@ int run_mpi_bench(const MpiBench& bench, const std::string& output) {
   const std::vector<std::string> words = command_of(bench, output);
   fs::create_directories(output);
   const int code = run_program(words, {});
-  if (code == not_found) {
+  if (code == cannot_run) {
     throw std::runtime_error("no mpirun on the PATH; install the package openmpi-bin");
   }
   return code;

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "sim/cli/child_program.hpp"
+#include "sim/cli/messages.hpp"
 #include "sim/cli/one_of.hpp"
 
 namespace gradwire::cli {
@@ -58,10 +59,10 @@ void add_nccl_options(CLI::App& command, NcclBench& bench) {
 int run_nccl_bench(const NcclBench& bench, const std::string& output) {
   const std::string program = find_program();
   if (program.empty()) {
-    fmt::print(stderr,
-               "no {} beside this program: it is built where the CUDA toolkit with nvcc is found; "
-               "expected a build with -DGRADWIRE_CUDA=ON, or calibrate_node.sh on the GPU node\n",
-               program_name);
+    tell(
+        "no {} beside this program: it is built where the CUDA toolkit with nvcc is found; "
+        "expected a build with -DGRADWIRE_CUDA=ON, or calibrate_node.sh on the GPU node\n",
+        program_name);
     return no_device;
   }
   for (const std::string& part : bench.parts) {

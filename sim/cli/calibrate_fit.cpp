@@ -10,7 +10,9 @@
 #include "sim/cli/calibrate_node.hpp"
 #include "sim/cli/collective_fits.hpp"
 #include "sim/cli/inputs.hpp"
+#include "sim/cli/messages.hpp"
 #include "sim/cli/outputs.hpp"
+#include "sim/config/check.hpp"
 #include "sim/config/collective_table_yaml.hpp"
 #include "sim/core/error.hpp"
 
@@ -36,11 +38,14 @@ void fit_tables(const FitCommand& options, const Context& context) {
                                   notes.back()));
   }
   table.fits = fit_all(samples);
-  write_outputs({{options.node.output, [&] { return config::write_collective_table(table); }}});
-  fmt::print("{}\n{}", error_table(samples, options.node.folds, parse_sizes(options.from).front()),
+  write_outputs({{options.node.output, [&] {
+                    return config::checked(config::write_collective_table(table),
+                                           options.node.output, options.collectives.front());
+                  }}});
+  print_text(error_table(samples, options.node.folds, parse_sizes(options.from).front()) + '\n' +
              segment_table(table.fits, samples));
   if (context.quiet) return;
-  for (const std::string& note : notes) fmt::print(stderr, "{}\n", note);
+  for (const std::string& note : notes) tell("{}\n", note);
 }
 
 void fit(const FitCommand& options, Context& context) {

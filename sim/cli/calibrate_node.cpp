@@ -10,7 +10,9 @@
 #include <utility>
 
 #include "sim/cli/calibrate_node_parts.hpp"
+#include "sim/cli/messages.hpp"
 #include "sim/cli/outputs.hpp"
+#include "sim/config/check.hpp"
 #include "sim/config/collective_table_yaml.hpp"
 #include "sim/config/gpu_yaml.hpp"
 #include "sim/config/node_yaml.hpp"
@@ -25,15 +27,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kernel_costs = "compressors.yaml";
 constexpr const char* torch_costs = "compressors_torch.yaml";
-
-std::string profile_text(const FittedRecording& recording) {
-  RecordedProfile made = recording.fit.recorded;
-  std::string& notes = made.profile.source.notes;
-  for (const std::string& note : recording.fit.notes) {
-    notes += (notes.empty() ? "" : " ") + note + ".";
-  }
-  return config::write_profile(made);
-}
 
 std::vector<std::string> cost_files(const NodeFindings& findings) {
   std::vector<std::string> names;
@@ -74,18 +67,25 @@ std::vector<Output> outputs_of(const NodeFindings& findings, const NodeFit& opti
   const auto add = [&](const std::string& name, std::function<std::string()> content) {
     outputs.push_back({(fs::path(options.output) / name).string(), std::move(content)});
   };
+  const auto add_yaml = [&](const std::string& name, std::function<std::string()> content) {
+    const std::string path = (fs::path(options.output) / name).string();
+    outputs.push_back({path, [&options, path, made = std::move(content)] {
+                         return config::checked(made(), path, options.folder);
+                       }});
+  };
   for (const FittedRecording& recording : findings.recordings) {
-    add(recording.name + ".yaml", [&recording] { return profile_text(recording); });
+    add_yaml(recording.name + ".yaml", [&recording] { return profile_text(recording.fit); });
   }
   if (findings.node) {
-    add("node.yaml",
-        [&] { return config::write_node(findings.node->node, findings.node->assumptions); });
+    add_yaml("node.yaml",
+             [&] { return config::write_node(findings.node->node, findings.node->assumptions); });
   }
   if (findings.collectives) {
-    add("collectives.yaml", [&] { return config::write_collective_table(*findings.collectives); });
+    add_yaml("collectives.yaml",
+             [&] { return config::write_collective_table(*findings.collectives); });
   }
   for (const CompressorFile& file : findings.compressors) {
-    add(file.name + ".yaml", [&file] { return costs_text(file); });
+    add_yaml(file.name + ".yaml", [&file] { return costs_text(file); });
   }
   for (Picture& picture : node_pictures(findings)) {
     add(picture.name, [svg = std::move(picture.svg)] { return svg; });
@@ -98,8 +98,9 @@ std::vector<Output> outputs_of(const NodeFindings& findings, const NodeFit& opti
 /// How what was written comes into a scenario.
 void print_next_steps(const NodeFindings& findings, const std::string& folder) {
   const auto path = [&](const std::string& name) { return (fs::path(folder) / name).string(); };
-  fmt::print("see {}; does it predict the node itself:\n  gradwire validate --calibrated {}\n",
-             path("report.md"), folder);
+  print_text(plain_format(
+      "see {}; does it predict the node itself:\n  gradwire validate --calibrated {}\n",
+      path("report.md"), folder));
   std::vector<std::string> lines;
   if (!findings.recordings.empty()) {
     lines.push_back("profile: " + path(findings.recordings.front().name + ".yaml"));
@@ -120,7 +121,7 @@ void print_next_steps(const NodeFindings& findings, const std::string& folder) {
                         : fmt::format("compressor_costs: [{}]", fmt::join(costs, ", ")));
   }
   if (lines.empty()) return;
-  fmt::print("in a scenario:\n  {}\n", fmt::join(lines, "\n  "));
+  print_text(fmt::format("in a scenario:\n  {}\n", fmt::join(lines, "\n  ")));
 }
 
 void print_summary(const NodeFindings& findings, const NodeFit& options) {
@@ -130,14 +131,15 @@ void print_summary(const NodeFindings& findings, const NodeFit& options) {
   }
   for (const FittedRecording& recording : findings.recordings) {
     const ComputeProfile& profile = recording.fit.recorded.profile;
-    fmt::print("{:<{}}  {:>10.3f} ms an iteration, GPU busy {:.1f} %, {} layers, {} tensors\n",
-               recording.name, width, 1e3 * profile.iteration.count(),
-               100 * (profile.gpu_busy / profile.iteration), profile.layers.size(),
-               profile.tensor_count());
+    print_text(plain_format(
+        "{:<{}}  {:>10.3f} ms an iteration, GPU busy {:.1f} %, {} layers, {} tensors\n",
+        recording.name, width, 1e3 * profile.iteration.count(),
+        100 * (profile.gpu_busy / profile.iteration), profile.layers.size(),
+        profile.tensor_count()));
   }
   if (findings.collectives) {
-    fmt::print("{} tables of collectives, {} rows fitted\n", findings.collectives->series.size(),
-               findings.samples.size());
+    print_text(fmt::format("{} tables of collectives, {} rows fitted\n",
+                           findings.collectives->series.size(), findings.samples.size()));
   }
   print_next_steps(findings, options.output);
 }
@@ -155,11 +157,11 @@ void fit_node(const NodeFit& options, Context& context) {
   write_outputs(outputs_of(findings, options));
   print_summary(findings, options);
   for (const RefusedRecording& refused : findings.refused) {
-    fmt::print(stderr, "{} is refused: {}\n", refused.name, refused.why);
+    tell("{} is refused: {}\n", refused.name, refused.why);
     context.exit_code = 1;
   }
   if (context.quiet) return;
-  for (const std::string& note : findings.notes) fmt::print(stderr, "{}\n", note);
+  for (const std::string& note : findings.notes) tell("{}\n", note);
 }
 
 }  // namespace gradwire::cli

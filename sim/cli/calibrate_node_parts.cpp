@@ -13,8 +13,11 @@
 #include "calibration/import/workload.hpp"
 #include "sim/cli/collective_fits.hpp"
 #include "sim/cli/import.hpp"
+#include "sim/config/check.hpp"
 #include "sim/config/gpu_yaml.hpp"
+#include "sim/config/profile_yaml.hpp"
 #include "sim/core/error.hpp"
+#include "sim/core/plain_text.hpp"
 #include "sim/core/text_file.hpp"
 #include "topologies/importers/nccl_topo.hpp"
 #include "topologies/importers/smi_topo.hpp"
@@ -50,7 +53,7 @@ template <class Read>
 auto read_if_there(const fs::path& file, const Read& read)
     -> std::optional<decltype(read(std::string(), std::string()))> {
   if (!fs::exists(file)) return std::nullopt;
-  return read(read_text_file(file.string(), "a benchmark's record"), file.string());
+  return read(read_text_file(file.string(), "a benchmark's record", json_bytes), file.string());
 }
 
 std::string day_of(calibration::Nanoseconds realtime) {
@@ -108,6 +111,8 @@ FittedRecording fit_one(const fs::path& folder) {
   if (!full.clocks.empty()) source.date = day_of(full.clocks.front().realtime);
   made.fit = calibration::fit_recording(
       workload, bare, phases.light ? &phases.light->trace : nullptr, full.trace, source);
+  // Others may be fine: this one is refused by itself.
+  static_cast<void>(config::checked(profile_text(made.fit), made.name + ".yaml", folder.string()));
   return made;
 }
 
@@ -116,10 +121,16 @@ void read_recordings(const fs::path& folder, NodeFindings& findings) {
     return entry.is_directory() && entry.path().extension() != ".part";
   });
   for (const fs::path& recording : folders) {
+    const std::string name = recording.filename().string();
     try {
+      if (!is_file_name(name)) {
+        throw ConfigError({recording.string(), 0, 0},
+                          "a recording's name becomes a file's; expected UTF-8 without control "
+                          "characters, at most 200 bytes");
+      }
       findings.recordings.push_back(fit_one(recording));
     } catch (const ConfigError& error) {
-      findings.refused.push_back({recording.filename().string(), error.what()});
+      findings.refused.push_back({printable(name), error.what()});
     }
   }
 }
@@ -141,19 +152,21 @@ void read_topology(const fs::path& folder, const std::string& name, NodeFindings
     options.name = name;
     options.source = "NCCL topology XML of the calibrated node";
     if (fs::exists(matrix)) {
-      options.matrix =
-          read_smi_matrix(read_text_file(matrix.string(), "nvidia-smi topo -m"), matrix.string());
+      options.matrix = read_smi_matrix(
+          read_text_file(matrix.string(), "nvidia-smi topo -m", topology_bytes, Controls::terminal),
+          matrix.string());
       options.matrix_file = matrix.string();
     }
-    findings.node = import_nccl_topo(read_text_file(xml.string(), "NCCL's topology XML"),
-                                     xml.string(), options);
+    findings.node = import_nccl_topo(
+        read_text_file(xml.string(), "NCCL's topology XML", topology_bytes), xml.string(), options);
   } else if (fs::exists(matrix) && !gpu.empty()) {
     SmiTopoOptions options;
     options.name = name;
     options.gpu = gpu;
     options.source = "nvidia-smi topo -m of the calibrated node";
-    findings.node = import_smi_topo(read_text_file(matrix.string(), "nvidia-smi topo -m"),
-                                    matrix.string(), options);
+    findings.node = import_smi_topo(
+        read_text_file(matrix.string(), "nvidia-smi topo -m", topology_bytes, Controls::terminal),
+        matrix.string(), options);
   } else {
     findings.notes.emplace_back("no topology.xml and no topo.txt with a known GPU: no node.yaml");
   }
@@ -208,6 +221,13 @@ void apply_overlap(NodeFindings& findings) {
 }
 
 }  // namespace
+
+std::string profile_text(const calibration::ProfileFit& fit) {
+  RecordedProfile made = fit.recorded;
+  std::string& notes = made.profile.source.notes;
+  for (const std::string& note : fit.notes) notes += (notes.empty() ? "" : " ") + note + ".";
+  return config::write_profile(made);
+}
 
 bool NodeFindings::empty() const {
   return recordings.empty() && refused.empty() && !collectives && !copies && !overlap &&

@@ -54,6 +54,9 @@ struct NodeFindings {
 /// @throws ConfigError at the place in a file that is damaged.
 [[nodiscard]] NodeFindings read_node_folder(const NodeFit& options);
 
+/// The compute profile that is written (YAML), with the fit's notes in its source.
+[[nodiscard]] std::string profile_text(const calibration::ProfileFit& fit);
+
 struct Picture {
   std::string name;  ///< of its file
   std::string svg;

@@ -4,6 +4,7 @@
 #include "calibration/fit/profile_report.hpp"
 #include "sim/cli/calibrate_node_parts.hpp"
 #include "sim/core/error.hpp"
+#include "sim/core/outgoing_text.hpp"
 
 namespace gradwire::cli {
 namespace {
@@ -22,19 +23,20 @@ std::string recordings_part(const NodeFindings& findings) {
     const RecordedProfile& made = recording.fit.recorded;
     const RecordingChecks& checks = made.recording.checks;
     text += fmt::format(
-        "| {} | {} | {} | {:.3f} ms | {:.3f} ms | {} | {} | {} | {} | {} |\n", recording.name,
-        recording.gpus,
+        "| {} | {} | {} | {:.3f} ms | {:.3f} ms | {} | {} | {} | {} | {} |\n",
+        markdown_name(recording.name), recording.gpus,
         recording.measured ? fmt::format("{:.3f} ms", 1e3 * recording.measured->p50.count()) : "",
         1e3 * made.profile.iteration.count(), 1e3 * made.profile.gpu_busy.count(),
         checked(checks.closure_gpu), checked(checks.closure_span), checked(checks.other),
         checked(checks.light_vs_full), checked(checks.full_vs_light));
   }
   for (const RefusedRecording& refused : findings.refused) {
-    text += fmt::format("\n**{} is refused**: {}\n", refused.name, refused.why);
+    text += fmt::format("\n**{} is refused**: {}\n", markdown_name(refused.name),
+                        markdown_name(refused.why));
   }
   for (const FittedRecording& recording : findings.recordings) {
-    text += fmt::format("\n### {}\n\n```\n{}```\n", recording.name,
-                        calibration::profile_report(recording.fit));
+    text += fmt::format("\n### {}\n\n{}", markdown_name(recording.name),
+                        markdown_block(calibration::profile_report(recording.fit)));
   }
   return text;
 }
@@ -42,17 +44,17 @@ std::string recordings_part(const NodeFindings& findings) {
 std::string collectives_part(const NodeFindings& findings, int folds) {
   if (!findings.collectives) return "";
   const CollectiveTable& table = *findings.collectives;
-  std::string text =
-      fmt::format("\n## Collectives ({})\n\n{} tables", table.library, table.series.size());
+  std::string text = fmt::format("\n## Collectives ({})\n\n{} tables", markdown_name(table.library),
+                                 table.series.size());
   if (findings.samples.empty()) return text + ", none fitted.\n";
-  return text + fmt::format(", {} rows fitted; rows from 1 MiB on are scored.\n\n```\n{}\n{}```\n",
+  return text + fmt::format(", {} rows fitted; rows from 1 MiB on are scored.\n\n{}",
                             findings.samples.size(),
-                            error_table(findings.samples, folds, scored_from),
-                            segment_table(table.fits, findings.samples));
+                            markdown_block(error_table(findings.samples, folds, scored_from) +
+                                           '\n' + segment_table(table.fits, findings.samples)));
 }
 
 std::string copy_name(const calibration::CopySeries& series) {
-  std::string name = series.kind;
+  std::string name = markdown_name(series.kind);
   if (series.kind == "peer") {
     name += fmt::format(" {} to {}{}", series.gpus.at(0), series.gpus.at(1),
                         series.peer_access ? "" : ", through the host");
@@ -75,7 +77,7 @@ std::string copies_part(const NodeFindings& findings) {
       text += fmt::format("| {:.2f} us | {:.2f} GB/s | {:.1f} % |\n", 1e6 * fit.latency.count(),
                           1e-9 * fit.bandwidth.count(), 100 * fit.error_max);
     } catch (const SimulationError& error) {
-      text += fmt::format("| {} | | |\n", error.what());
+      text += fmt::format("| {} | | |\n", markdown_name(error.what()));
     }
   }
   return text;
@@ -87,11 +89,11 @@ std::string overlap_part(const NodeFindings& findings) {
       "\n## Overlap\n\nSlowdown of compute, and of what communicates ({}), on so many blocks; "
       "profiles take those beside {}.\n\n| kind | blocks | compute | communication "
       "|\n|---|--:|--:|--:|\n",
-      findings.overlap->communication, findings.overlap_ctas);
+      markdown_name(findings.overlap->communication), findings.overlap_ctas);
   for (const calibration::OverlapSeries& series : findings.overlap->series) {
     for (const calibration::OverlapRow& row : series.rows) {
-      text += fmt::format("| {} | {} | {:.3f} | {:.3f} |\n", series.kind, row.ctas, row.compute,
-                          row.communication);
+      text += fmt::format("| {} | {} | {:.3f} | {:.3f} |\n", markdown_name(series.kind), row.ctas,
+                          row.compute, row.communication);
     }
   }
   return text;
@@ -106,9 +108,9 @@ std::string compressors_part(const NodeFindings& findings) {
         file.name);
     for (const calibration::CompressorSeries& series : file.bench.series) {
       for (const auto* row : {&series.rows.front(), &series.rows.back()}) {
-        text += fmt::format("| {} | {} | {} | {:.1f} us | {:.1f} us |\n", series.compressor,
-                            series.settings, row->elements, 1e6 * row->encode.count(),
-                            1e6 * row->decode.count());
+        text += fmt::format("| {} | {} | {} | {:.1f} us | {:.1f} us |\n",
+                            markdown_name(series.compressor), markdown_name(series.settings),
+                            row->elements, 1e6 * row->encode.count(), 1e6 * row->decode.count());
       }
     }
   }
@@ -122,11 +124,11 @@ std::string node_report(const NodeFindings& findings, int folds) {
                      recordings_part(findings) + collectives_part(findings, folds) +
                      copies_part(findings) + overlap_part(findings) + compressors_part(findings);
   for (const Picture& picture : node_pictures(findings)) {
-    text += fmt::format("\n![{0}]({0})\n", picture.name);
+    text += fmt::format("\n![{}]({})\n", markdown_name(picture.name), url_path(picture.name));
   }
   if (findings.notes.empty()) return text;
   text += "\n## Notes\n\n";
-  for (const std::string& note : findings.notes) text += "- " + note + "\n";
+  for (const std::string& note : findings.notes) text += "- " + markdown_name(note) + "\n";
   return text;
 }
 

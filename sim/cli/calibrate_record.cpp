@@ -14,7 +14,9 @@
 #include "calibration/import/recording.hpp"
 #include "sim/cli/calibrate.hpp"
 #include "sim/cli/child_program.hpp"
+#include "sim/cli/messages.hpp"
 #include "sim/cli/one_of.hpp"
+#include "sim/cli/outputs.hpp"
 #include "sim/core/error.hpp"
 
 namespace gradwire::cli {
@@ -76,8 +78,7 @@ bool make_folder(const RecordCommand& options) {
   }
   const std::vector<std::string> files = files_of(folder, options.mode);
   if (!files.empty() && !options.force) {
-    fmt::print(stderr, "gradwire: {} is there already; expected another --name, or --force\n",
-               files.front());
+    tell("gradwire: {} is there already; expected another --name, or --force\n", files.front());
     return false;
   }
   for (const std::string& file : files) fs::remove(file);
@@ -90,7 +91,7 @@ bool preflight(const RecordCommand& options, const Context& context) {
   const calibration::Preflight found = calibration::check_node({});
   for (const calibration::Finding& finding : found.findings) {
     if (!finding.fatal && context.quiet) continue;
-    fmt::print(stderr, "{}: {}\n", finding.fatal ? "gradwire" : "warning", finding.text);
+    tell("{}: {}\n", finding.fatal ? "gradwire" : "warning", finding.text);
   }
   return found.ready();
 }
@@ -136,16 +137,16 @@ void print_summary(const Recording& recording) {
   const auto kernels = std::ranges::count_if(trace.device, [](const auto& record) {
     return record.kind == calibration::DeviceKind::kernel;
   });
-  fmt::print(stderr,
-             "{}\n  rank {} of {}: {} iterations, {} kernels, {} copies and memsets, {} ranges, "
-             "{} dropped\n  recorder on the program's threads: {}\n",
-             trace.file, trace.rank, trace.world_size, iterations_in(recording), kernels,
-             static_cast<std::ptrdiff_t>(trace.device.size()) - kernels, trace.ranges.size(),
-             trace.dropped, overhead_text(recording));
-  if (trace.cut_off) fmt::print(stderr, "  warning: the program ended without its exit handlers\n");
-  if (!recording.no_device.empty()) fmt::print(stderr, "  warning: {}\n", recording.no_device);
+  tell(
+      "{}\n  rank {} of {}: {} iterations, {} kernels, {} copies and memsets, {} ranges, "
+      "{} dropped\n  recorder on the program's threads: {}\n",
+      trace.file, trace.rank, trace.world_size, iterations_in(recording), kernels,
+      static_cast<std::ptrdiff_t>(trace.device.size()) - kernels, trace.ranges.size(),
+      trace.dropped, overhead_text(recording));
+  if (trace.cut_off) tell("  warning: the program ended without its exit handlers\n");
+  if (!recording.no_device.empty()) tell("  warning: {}\n", recording.no_device);
   if (recording.cost.buffers_missing > 0) {
-    fmt::print(stderr, "  warning: another profiler took CUPTI: device records are incomplete\n");
+    tell("  warning: another profiler took CUPTI: device records are incomplete\n");
   }
 }
 
@@ -157,9 +158,9 @@ bool report(const RecordCommand& options, const Context& context) {
     if (!context.quiet) print_summary(recording);
   }
   if (files.empty()) {
-    fmt::print(stderr,
-               "gradwire: nothing was recorded: the program neither called CUDA nor spoke NVTX "
-               "(is it a shell that starts another program without its environment?)\n");
+    tell(
+        "gradwire: nothing was recorded: the program neither called CUDA nor spoke NVTX "
+        "(is it a shell that starts another program without its environment?)\n");
   }
   return !files.empty();
 }
@@ -168,9 +169,9 @@ int record(const RecordCommand& options, const Context& context) {
   if (!preflight(options, context)) return no_gpu;
   const fs::path recorder = find_recorder();
   if (recorder.empty() || !fs::exists(recorder)) {
-    fmt::print(stderr,
-               "gradwire: no recorder: expected libgradwire_inject.so beside the program or in "
-               "lib/gradwire (built where the CUDA toolkit is), or its path in GRADWIRE_INJECT\n");
+    tell(
+        "gradwire: no recorder: expected libgradwire_inject.so beside the program or in "
+        "lib/gradwire (built where the CUDA toolkit is), or its path in GRADWIRE_INJECT\n");
     return no_gpu;
   }
   if (!make_folder(options)) return bad_command_line;
@@ -189,7 +190,9 @@ void add_calibrate_record(CLI::App& calibrate, Context& context) {
       ->capture_default_str()
       ->type_name("DIR");
   command->add_option("--name", options->name, "Name of the recording: DIR/recordings/NAME")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->type_name("NAME")
+      ->check(file_name());
   command
       ->add_option("--mode", options->mode,
                    "light: kernels, copies and iterations; full: also calls, operators, modules")

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/cli/commands.hpp"
+#include "sim/cli/messages.hpp"
 #include "sim/core/error.hpp"
 
 namespace gradwire::cli {
@@ -28,7 +29,7 @@ void add_check(CLI::App& app, Context& context) {
       try {
         config::check_file(file);
       } catch (const ConfigError& error) {
-        fmt::print(stderr, "{}\n", error.what());
+        tell("{}\n", error.what());
         context.exit_code = 3;
       }
     }

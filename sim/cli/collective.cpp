@@ -7,6 +7,7 @@
 
 #include "sim/cli/commands.hpp"
 #include "sim/cli/inputs.hpp"
+#include "sim/cli/messages.hpp"
 #include "sim/cli/one_of.hpp"
 #include "sim/cli/outputs.hpp"
 #include "sim/cli/predict.hpp"
@@ -66,9 +67,9 @@ std::vector<CollectiveReport> measure_all(const config::Scenario& scenario,
   for (const CollectiveKind kind : collective_kinds()) {
     try {
       reports.push_back(measure(scenario, kind, sizes));
-      fmt::print("{}\n", nccl_table(reports.back()));
+      print_text(nccl_table(reports.back()) + '\n');
     } catch (const SimulationError& error) {
-      fmt::print("# {}: {}\n\n", name_of(kind), error.what());
+      print_text(plain_format("# {}: {}\n\n", name_of(kind), error.what()));
     }
   }
   return reports;
@@ -80,7 +81,7 @@ std::vector<CollectiveReport> measure_named(const config::Scenario& scenario,
   std::vector<CollectiveReport> reports;
   for (const std::string& operation : operations) {
     reports.push_back(measure(scenario, collective_kind(operation).value(), sizes));
-    fmt::print("{}{}", reports.size() > 1 ? "\n" : "", nccl_table(reports.back()));
+    print_text((reports.size() > 1 ? "\n" : "") + nccl_table(reports.back()));
   }
   return reports;
 }

@@ -33,7 +33,8 @@ struct TableFile {
 TableFile read_table_file(const std::string& file, const TableOptions& options) {
   if (is_yaml(file)) return {config::read_collective_table(config::load_yaml(file)), {}};
   TableFile read;
-  const std::string text = read_text_file(file, "a benchmark's output");
+  const std::string text =
+      read_text_file(file, "a benchmark's output", table_bytes, Controls::terminal);
   if (text.find(bench_schema) == std::string::npos) {
     ImportedTables tables = read_nccl_tests(text, file, tests_options(options));
     read.table.library = "nccl";

@@ -3,15 +3,17 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <new>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "sim/cli/commands.hpp"
+#include "sim/cli/messages.hpp"
 #include "sim/cli/outputs.hpp"
 #include "sim/cli/signals.hpp"
 #include "sim/core/error.hpp"
@@ -93,14 +95,6 @@ std::string explain(CLI::App& app, const CLI::ParseError& error) {
                      suggestion(word, commands));
 }
 
-/// What is still in standard output's buffer may not fit on a disk.
-void finish_output() {
-  errno = 0;
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.flush()) return;
-  throw std::system_error(errno != 0 ? errno : EIO, std::generic_category(),
-                          "cannot write standard output");
-}
-
 int parse_and_run(CLI::App& app, const Context& context, int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
@@ -110,8 +104,7 @@ int parse_and_run(CLI::App& app, const Context& context, int argc, const char* c
       finish_output();
       return code;
     }
-    fmt::print(stderr, "gradwire: {}\nRun with --help for more information.\n",
-               explain(app, error));
+    tell("gradwire: {}\nRun with --help for more information.\n", explain(app, error));
     return ExitCode::bad_command_line;
   }
   finish_output();
@@ -121,28 +114,34 @@ int parse_and_run(CLI::App& app, const Context& context, int argc, const char* c
 }  // namespace
 
 int run_command_line(int argc, const char* const* argv) {
+  hold_standard_descriptors();
   exit_on_interrupt();
+  // A file beyond the limit of its size is an error of writing, not the program's end.
+  std::signal(SIGXFSZ, SIG_IGN);
   Context context;
   CLI::App app{
       "Predicts how fast data-parallel training runs, for every way of communicating "
       "gradients."};
-  build(app, context);
   try {
+    build(app, context);
     return parse_and_run(app, context, argc, argv);
   } catch (const ConfigError& error) {
-    fmt::print(stderr, "{}\n", error.what());
+    tell("{}\n", error.what());
     return ExitCode::bad_input;
   } catch (const RefusedChoice& refused) {
     if (!refused.where()) {
-      fmt::print(stderr, "gradwire: {}\n", refused.what());
+      tell("gradwire: {}\n", refused.what());
       return ExitCode::failed;
     }
-    fmt::print(stderr, "{}\n", ConfigError(*refused.where(), refused.what()).what());
+    tell("{}\n", ConfigError(*refused.where(), refused.what()).what());
     return ExitCode::bad_input;
   } catch (const Interrupted&) {
     return interrupted_code;
+  } catch (const std::bad_alloc&) {
+    tell("gradwire: out of memory; expected a smaller input, or more memory\n");
+    return ExitCode::failed;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "gradwire: {}\n", error.what());
+    tell("gradwire: {}\n", error.what());
     return ExitCode::failed;
   }
 }

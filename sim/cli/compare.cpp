@@ -13,6 +13,7 @@
 
 #include "sim/cli/commands.hpp"
 #include "sim/cli/inputs.hpp"
+#include "sim/cli/messages.hpp"
 #include "sim/cli/outputs.hpp"
 #include "sim/cli/predict.hpp"
 #include "sim/cli/progress.hpp"
@@ -99,12 +100,12 @@ std::string answer(const CompareOptions& options, const std::string& label,
     result["at_compute"] = {{"error", compute_error},
                             {"faster_s", mean_at(scenario, 1 / (1 + compute_error))},
                             {"slower_s", mean_at(scenario, 1 + compute_error)}};
-    return Json{{"result", result}}.dump();
+    return json_line({{"result", result}});
   } catch (const ConfigError& error) {
     const bool asked = error.where().file == option_name;
-    return Json{{"error", error.what()}, {"bad_option", asked}, {"bad_input", true}}.dump();
+    return json_line({{"error", error.what()}, {"bad_option", asked}, {"bad_input", true}});
   } catch (const SimulationError& error) {
-    return Json{{"error", error.what()}}.dump();
+    return json_line({{"error", error.what()}});
   }
 }
 
@@ -182,8 +183,7 @@ void compare(const CompareOptions& options, Context& context) {
   Outcome outcome = simulate_all(options, comparison, context.quiet);
   std::vector<ComparisonRow>& rows = outcome.rows;
   if (outcome.interrupted) {
-    fmt::print(stderr, "gradwire: interrupted; {} of {} strategies are done\n", outcome.done,
-               rows.size());
+    tell("gradwire: interrupted; {} of {} strategies are done\n", outcome.done, rows.size());
     context.exit_code = interrupted_code;
     if (std::ranges::none_of(rows, [](const auto& row) { return row.error.empty(); })) return;
   }
@@ -192,12 +192,12 @@ void compare(const CompareOptions& options, Context& context) {
     throw SimulationError(
         fmt::format("no strategy can run here; {}: {}", rows.front().name, rows.front().error));
   }
-  fmt::print("{}\n\n{}", title(rows), comparison_table(rows, baseline));
+  print_text(plain_line(title(rows)) + "\n\n" + comparison_table(rows, baseline));
   write_outputs({{options.json, [&] { return json_text(comparison_json(rows, baseline)); }},
                  {options.csv, [&] { return csv(comparison_rows(rows)); }},
                  {options.svg, [&] { return comparison_svg(rows, baseline, title(rows)); }}});
   if (outcome.failed > 0) {
-    fmt::print(stderr, "gradwire: {} of {} strategies failed\n", outcome.failed, rows.size());
+    tell("gradwire: {} of {} strategies failed\n", outcome.failed, rows.size());
     if (!outcome.interrupted) context.exit_code = 1;
   }
 }

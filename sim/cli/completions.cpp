@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/cli/commands.hpp"
+#include "sim/cli/messages.hpp"
 #include "sim/cli/one_of.hpp"
 
 namespace gradwire::cli {
@@ -123,9 +124,7 @@ void add_completions(CLI::App& app, Context& /*context*/) {
   command->callback([shell, &app] {
     std::vector<Entry> entries;
     collect(app, "", entries);
-    fmt::print("{}", *shell == "bash"  ? bash(entries)
-                     : *shell == "zsh" ? zsh(entries)
-                                       : fish(entries));
+    print_text(*shell == "bash" ? bash(entries) : *shell == "zsh" ? zsh(entries) : fish(entries));
   });
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/cli/commands.hpp"
+#include "sim/cli/messages.hpp"
 #include "sim/report/ddp_diff.hpp"
 
 namespace gradwire::cli {
@@ -25,9 +26,9 @@ void add_diff(CLI::App& app, Context& context) {
       "  gradwire diff measured.json predicted.json");
   command->callback([files, &context] {
     const DdpDiff diff = ddp_diff(files->first, files->second);
-    fmt::print("{}", diff.text);
+    print_text(diff.text);
     if (context.quiet) return;
-    for (const std::string& note : diff.notes) fmt::print(stderr, "note: {}\n", note);
+    for (const std::string& note : diff.notes) tell("note: {}\n", note);
   });
 }
 

@@ -4,7 +4,9 @@
 
 #include <cstdio>
 
+#include "sim/cli/messages.hpp"
 #include "sim/cli/outputs.hpp"
+#include "sim/config/check.hpp"
 #include "sim/config/node_yaml.hpp"
 #include "sim/core/error.hpp"
 
@@ -23,16 +25,14 @@ void add_node_options(CLI::App& part, const std::string& what, NodeImport& optio
   part.add_option("--source", options.source, "Where the file comes from");
 }
 
-void finish_node(const ImportedNode& imported, const std::string& output, const Context& context) {
-  write_outputs({{output, [&] {
-                    std::string text = config::write_node(imported.node, imported.assumptions);
-                    // What no one may load must not be written either.
-                    static_cast<void>(config::read_node(config::parse_yaml(text, output)));
-                    return text;
+void finish_node(const ImportedNode& imported, const NodeImport& options, const Context& context) {
+  write_outputs({{options.output, [&] {
+                    return config::checked(config::write_node(imported.node, imported.assumptions),
+                                           options.output, options.file);
                   }}});
   if (context.quiet) return;
   for (const std::string& assumption : imported.assumptions) {
-    fmt::print(stderr, "assumed: {}\n", assumption);
+    tell("assumed: {}\n", assumption);
   }
 }
 

@@ -43,6 +43,6 @@ void fill_in(const NodeImport& options, const std::string& what, Importer& impor
 }
 
 /// Writes the node and tells what was assumed on standard error.
-void finish_node(const ImportedNode& imported, const std::string& output, const Context& context);
+void finish_node(const ImportedNode& imported, const NodeImport& options, const Context& context);
 
 }  // namespace gradwire::cli

@@ -5,6 +5,7 @@
 #include "calibration/import/compressors.hpp"
 #include "sim/cli/import.hpp"
 #include "sim/cli/outputs.hpp"
+#include "sim/config/check.hpp"
 #include "sim/config/compressor_costs_yaml.hpp"
 #include "sim/config/gpu_yaml.hpp"
 #include "sim/core/error.hpp"
@@ -20,7 +21,8 @@ struct ImportOptions {
 };
 
 void import_compressors(const ImportOptions& options) {
-  const std::string text = read_text_file(options.file, "what gradwire-bench compressors wrote");
+  const std::string text =
+      read_text_file(options.file, "what gradwire-bench compressors wrote", json_bytes);
   const calibration::CompressorBench bench =
       calibration::read_bench_compressors(text, options.file);
   BytesPerSecond bandwidth;
@@ -33,11 +35,8 @@ void import_compressors(const ImportOptions& options) {
                       "name of `gradwire list gpus`");
   }
   write_outputs({{options.output, [&] {
-                    std::string costs = calibration::write_compressor_costs(bench, bandwidth);
-                    // What no one may load must not be written either.
-                    static_cast<void>(
-                        config::read_compressor_costs(config::parse_yaml(costs, options.output)));
-                    return costs;
+                    return config::checked(calibration::write_compressor_costs(bench, bandwidth),
+                                           options.output, options.file);
                   }}});
 }
 

@@ -17,8 +17,10 @@
 #include "sim/cli/import.hpp"
 #include "sim/cli/import_profile.hpp"
 #include "sim/cli/import_tables.hpp"
+#include "sim/cli/messages.hpp"
 #include "sim/cli/one_of.hpp"
 #include "sim/cli/outputs.hpp"
+#include "sim/config/check.hpp"
 #include "sim/config/gpu_yaml.hpp"
 #include "sim/config/model_catalogue.hpp"
 #include "sim/config/profile_yaml.hpp"
@@ -86,17 +88,15 @@ calibration::ProfileSubject subject_of(const ProfileOptions& options, const std:
   return subject;
 }
 
-std::string profile_text(const calibration::ProfileFit& fit, const std::string& output) {
+std::string profile_text(const calibration::ProfileFit& fit, const std::string& output,
+                         const std::string& input) {
   RecordedProfile recorded = fit.recorded;
   std::string notes =
       "Times of kernels, found through the operators that launched them and the "
       "sequence numbers of autograd nodes; medians.";
   for (const std::string& note : fit.notes) notes += " " + note + ".";
   recorded.profile.source.notes = notes;
-  std::string text = config::write_profile(recorded);
-  // What no one may load must not be written either.
-  static_cast<void>(config::read_profile(config::parse_yaml(text, output)));
-  return text;
+  return config::checked(config::write_profile(recorded), output, input);
 }
 
 struct KinetoOptions {
@@ -111,7 +111,7 @@ void import_kineto(const KinetoOptions& options, const Context& context) {
   if (!options.collectives.empty()) {
     finish_tables(
         calibration::tables_of(calibration::collectives_of(trace), options.file, 0, options.nodes),
-        {}, options.collectives, context);
+        {}, options.collectives, options.file, context);
   }
   if (options.profile.output.empty() && !options.profile.report) return;
   finish_profile(trace, options.profile, context);
@@ -147,17 +147,18 @@ void finish_profile(const calibration::Trace& trace, const ProfileOptions& optio
                     const Context& context) {
   if (!context.quiet) {
     for (const std::string& missing : trace.missing) {
-      fmt::print(stderr, "the trace has no {}\n", missing);
+      tell("the trace has no {}\n", missing);
     }
   }
   const calibration::ProfileFit fit =
       calibration::fit_trace(trace, subject_of(options, trace.tool, trace.file));
-  if (options.report) fmt::print("{}", calibration::profile_report(fit));
+  if (options.report) print_text(calibration::profile_report(fit));
   if (!options.output.empty()) {
-    write_outputs({{options.output, [&] { return profile_text(fit, options.output); }}});
+    write_outputs(
+        {{options.output, [&] { return profile_text(fit, options.output, trace.file); }}});
   }
   if (context.quiet || options.report) return;
-  for (const std::string& note : fit.notes) fmt::print(stderr, "{}\n", note);
+  for (const std::string& note : fit.notes) tell("{}\n", note);
 }
 
 void add_import_kineto(CLI::App& import, const Context& context) {

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "sim/cli/import.hpp"
+#include "sim/cli/messages.hpp"
 #include "sim/cli/outputs.hpp"
+#include "sim/config/check.hpp"
 #include "sim/config/model_yaml.hpp"
 #include "sim/core/error.hpp"
 #include "sim/core/text_file.hpp"
@@ -51,10 +53,13 @@ void import_table(const ModelTableOptions& options, const Context& context) {
       "A table does not tell what no module does (additions and concatenations in functions) nor "
       "which",
       "layers a branch joins; such work is not in here, and backward runs the rows reversed."};
-  write_outputs({{options.output, [&] { return config::write_model_file(model, comments); }}});
+  write_outputs({{options.output, [&] {
+                    return config::checked(config::write_model_file(model, comments),
+                                           options.output, options.file);
+                  }}});
   if (context.quiet) return;
-  fmt::print(stderr, "{} layers, {} parameters in {} tensors\n", rows.size(),
-             built.parameter_count(), built.gradient_order.size());
+  tell("{} layers, {} parameters in {} tensors\n", rows.size(), built.parameter_count(),
+       built.gradient_order.size());
 }
 
 }  // namespace

@@ -10,8 +10,10 @@
 #include "calibration/import/nccl_tests.hpp"
 #include "sim/cli/import.hpp"
 #include "sim/cli/import_tables.hpp"
+#include "sim/cli/messages.hpp"
 #include "sim/cli/one_of.hpp"
 #include "sim/cli/outputs.hpp"
+#include "sim/config/check.hpp"
 #include "sim/config/collective_table_yaml.hpp"
 #include "sim/core/text_file.hpp"
 
@@ -25,28 +27,35 @@ struct ImportOptions {
   TableOptions table;
 };
 
+/// A log is what a terminal showed, and ranks write into each other's lines.
+std::string read_log_text(const std::string& file) {
+  return read_text_file(file, "a log of NCCL", log_bytes, Controls::terminal);
+}
+
 void import_tests(const ImportOptions& options, const Context& context) {
   const NcclTestsOptions how = tests_options(options.table);
   std::vector<ImportedTables> files;
   for (const std::string& file : options.files) {
-    files.push_back(read_nccl_tests(read_text_file(file, "the output of nccl-tests"), file, how));
+    files.push_back(read_nccl_tests(
+        read_text_file(file, "the output of nccl-tests", table_bytes, Controls::terminal), file,
+        how));
   }
   ImportedTables tables = merge_files(std::move(files));
   if (!options.log.empty()) {
-    const NcclLog log = read_nccl_log(read_text_file(options.log, "a log of NCCL"), options.log);
+    const NcclLog log = read_nccl_log(read_log_text(options.log), options.log);
     const int without = name_choices(log, tables.series);
     if (without > 0) {
       tables.notes.push_back(fmt::format("{} rows for whose size the log has no choice", without));
     }
   }
-  finish_tables(std::move(tables), options.table, options.output, context);
+  finish_tables(std::move(tables), options.table, options.output, options.files.front(), context);
 }
 
 void import_log(const ImportOptions& options, const Context& context) {
   const std::string& file = options.files.front();
-  const NcclLog log = read_nccl_log(read_text_file(file, "a log of NCCL"), file);
+  const NcclLog log = read_nccl_log(read_log_text(file), file);
   finish_tables(tables_of(log, file, tests_options(options.table)), options.table, options.output,
-                context);
+                file, context);
 }
 
 void add_output(CLI::App& command, ImportOptions& options) {
@@ -81,21 +90,17 @@ NcclTestsOptions tests_options(const TableOptions& options) {
 }
 
 void finish_tables(ImportedTables tables, const TableOptions& options, const std::string& output,
-                   const Context& context) {
+                   const std::string& input, const Context& context) {
   CollectiveTable table;
   table.library = "nccl";
   table.node = options.node;
   table.gpu = options.gpu;
   table.series = std::move(tables.series);
   write_outputs({{output, [&] {
-                    std::string text = config::write_collective_table(table);
-                    // What no one may load must not be written either.
-                    static_cast<void>(
-                        config::read_collective_table(config::parse_yaml(text, output)));
-                    return text;
+                    return config::checked(config::write_collective_table(table), output, input);
                   }}});
   if (context.quiet) return;
-  for (const std::string& note : tables.notes) fmt::print(stderr, "{}\n", note);
+  for (const std::string& note : tables.notes) tell("{}\n", note);
 }
 
 void add_import_nccl_tests(CLI::App& import, const Context& context) {

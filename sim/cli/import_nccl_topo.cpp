@@ -17,10 +17,12 @@ struct NcclOptions {
 
 void import_topo(const NcclOptions& options, const Context& context) {
   NcclTopoOptions topo = options.topo;
-  const std::string text = read_text_file(options.node.file, "the XML of NCCL_TOPO_DUMP_FILE");
+  const std::string text =
+      read_text_file(options.node.file, "the XML of NCCL_TOPO_DUMP_FILE", topology_bytes);
   fill_in(options.node, "NCCL topology XML", topo);
   if (!options.smi.empty()) {
-    topo.matrix = read_smi_matrix(read_text_file(options.smi, "the output of 'nvidia-smi topo -m'"),
+    topo.matrix = read_smi_matrix(read_text_file(options.smi, "the output of 'nvidia-smi topo -m'",
+                                                 topology_bytes, Controls::terminal),
                                   options.smi);
     topo.matrix_file = options.smi;
     if (options.node.source.empty()) {
@@ -28,7 +30,7 @@ void import_topo(const NcclOptions& options, const Context& context) {
                      std::filesystem::path(options.smi).filename().string() + ")";
     }
   }
-  finish_node(import_nccl_topo(text, options.node.file, topo), options.node.output, context);
+  finish_node(import_nccl_topo(text, options.node.file, topo), options.node, context);
 }
 
 }  // namespace

@@ -55,7 +55,8 @@ std::string guess_gpu(const std::string& text, const std::string& file) {
 void import_topo(const ImportOptions& options, const Context& context) {
   SmiTopoOptions topo = options.topo;
   const std::string& file = options.node.file;
-  const std::string text = read_text_file(file, "the output of 'nvidia-smi topo -m'");
+  const std::string text = read_text_file(file, "the output of 'nvidia-smi topo -m'",
+                                          topology_bytes, Controls::terminal);
   fill_in(options.node, "nvidia-smi topo -m", topo);
   const bool guessed = topo.gpu.empty();
   if (guessed) topo.gpu = guess_gpu(text, file);
@@ -64,7 +65,7 @@ void import_topo(const ImportOptions& options, const Context& context) {
     result.assumptions.push_back("the GPUs are of model " + topo.gpu +
                                  ", by the number of their NVLinks");
   }
-  finish_node(result, options.node.output, context);
+  finish_node(result, options.node, context);
 }
 
 }  // namespace

@@ -21,8 +21,8 @@ struct TableOptions {
 void add_table_options(CLI::App& command, TableOptions& options);
 [[nodiscard]] NcclTestsOptions tests_options(const TableOptions& options);
 
-/// Writes the table and tells the notes on standard error.
+/// Writes the table and tells the notes on standard error. @param input  it was read from.
 void finish_tables(ImportedTables tables, const TableOptions& options, const std::string& output,
-                   const Context& context);
+                   const std::string& input, const Context& context);
 
 }  // namespace gradwire::cli

@@ -15,6 +15,7 @@
 #include "sim/cli/list_markdown.hpp"
 #include "sim/cli/list_presets.hpp"
 #include "sim/cli/list_text.hpp"
+#include "sim/cli/messages.hpp"
 #include "sim/cli/one_of.hpp"
 #include "sim/cli/outputs.hpp"
 #include "sim/collectives/algorithms.hpp"
@@ -317,12 +318,12 @@ Json entries_named(const Json& list, const std::string& name, const std::string&
 void print_list(const std::string& what, const std::string& name, Json list, bool json) {
   if (!name.empty()) list = entries_named(list, name, what);
   if (json) {
-    fmt::print("{}", json_text(list));
+    print_text(json_text(list));
     return;
   }
   const bool whole = name.empty() && is_long(what);
-  fmt::print("{}", list_text(list, !whole));
-  if (whole) fmt::print("\ngradwire list {} NAME tells the knobs of one.\n", what);
+  print_text(list_text(list, !whole));
+  if (whole) print_text(fmt::format("\ngradwire list {} NAME tells the knobs of one.\n", what));
 }
 
 void print_page(const std::string& what, Json list) {
@@ -330,8 +331,8 @@ void print_page(const std::string& what, Json list) {
     for (Json& entry : presets_json()) list.push_back(std::move(entry));
     for (Json& entry : variables_json()) list.push_back(std::move(entry));
   }
-  fmt::print("{}", list_markdown(list, page_titles().at(what),
-                                 fmt::format("gradwire list {} --markdown", what)));
+  print_text(list_markdown(list, page_titles().at(what),
+                           fmt::format("gradwire list {} --markdown", what)));
 }
 
 }  // namespace

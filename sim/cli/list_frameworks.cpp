@@ -6,12 +6,10 @@
 
 namespace gradwire::cli {
 
-using Json = nlohmann::ordered_json;
-
-Json frameworks_json() {
-  Json list = Json::array();
+nlohmann::ordered_json frameworks_json() {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Framework& framework : frameworks()) {
-    Json operators = Json::array();
+    nlohmann::ordered_json operators = nlohmann::ordered_json::array();
     for (const OperatorHost& host : framework.operators) {
       operators.push_back({{"work", host.work.empty() ? "other" : std::string(host.work)},
                            {"forward_s", host.forward.count()},

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/core/outgoing_text.hpp"
+
 namespace gradwire::cli {
 namespace {
 
@@ -54,24 +56,21 @@ const std::map<std::string_view, std::string_view>& introductions() {
   return words;
 }
 
-/// In a table a bar would end the cell.
-std::string cell(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) escaped += c == '|' ? std::string("\\|") : std::string(1, c);
-  return escaped;
+std::string text_of(const Json& entry, const char* key) {
+  return markdown_prose(entry.value(key, ""));
 }
 
-std::string text_of(const Json& entry, const char* key) {
-  return cell(entry.value(key, ""));
+std::string code_of(const Json& entry, const char* key) {
+  return markdown_code(entry.value(key, ""));
 }
 
 void append_algorithm(std::string& text, const Json& entry) {
   auto out = std::back_inserter(text);
-  fmt::format_to(out, "### `{}`\n\n{}. Ranks: {}. Source: {}.\n\n", text_of(entry, "name"),
+  fmt::format_to(out, "### {}\n\n{}. Ranks: {}. Source: {}.\n\n", code_of(entry, "name"),
                  text_of(entry, "summary"), text_of(entry, "ranges"), text_of(entry, "source"));
   text += "| operation | steps | bytes per rank |\n| --- | --- | --- |\n";
   for (const Json& does : entry.at("operations")) {
-    fmt::format_to(out, "| `{}` | {} | {} |\n", text_of(does, "op"), text_of(does, "steps"),
+    fmt::format_to(out, "| {} | {} | {} |\n", code_of(does, "op"), text_of(does, "steps"),
                    text_of(does, "bytes_per_rank"));
   }
   text += "\n";
@@ -79,14 +78,14 @@ void append_algorithm(std::string& text, const Json& entry) {
 
 void append_with_parameters(std::string& text, const Json& entry) {
   auto out = std::back_inserter(text);
-  fmt::format_to(out, "### `{}`\n\n{}.\n\n", text_of(entry, "name"), text_of(entry, "summary"));
+  fmt::format_to(out, "### {}\n\n{}.\n\n", code_of(entry, "name"), text_of(entry, "summary"));
   if (entry.at("parameters").empty()) {
     text += "No keys of its own.\n\n";
     return;
   }
   text += "| key | default | what it is, or where the default is from |\n| --- | --- | --- |\n";
   for (const Json& parameter : entry.at("parameters")) {
-    fmt::format_to(out, "| `{}` | {} | {} |\n", text_of(parameter, "name"),
+    fmt::format_to(out, "| {} | {} | {} |\n", code_of(parameter, "name"),
                    text_of(parameter, "default"), text_of(parameter, "source"));
   }
   text += "\n";
@@ -109,7 +108,7 @@ void append_section(std::string& text, const std::vector<const Json*>& entries) 
     if (!is_line(*entry)) continue;
     if (!lines) text += "| name | what it is | source |\n| --- | --- | --- |\n";
     lines = true;
-    fmt::format_to(out, "| `{}` | {} | {} |\n", text_of(*entry, "name"), text_of(*entry, "summary"),
+    fmt::format_to(out, "| {} | {} | {} |\n", code_of(*entry, "name"), text_of(*entry, "summary"),
                    text_of(*entry, "source"));
   }
   if (lines) text += "\n";

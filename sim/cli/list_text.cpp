@@ -7,6 +7,8 @@
 #include <iterator>
 #include <vector>
 
+#include "sim/core/outgoing_text.hpp"
+
 namespace gradwire::cli {
 namespace {
 
@@ -18,16 +20,16 @@ std::vector<std::string> details(const Json& entry) {
   if (entry["kind"] == "preset") {
     for (const char* key : {"strategy", "collective", "source"}) {
       if (entry.contains(key)) {
-        lines.push_back(fmt::format("{}: {}", key, entry[key].get<std::string>()));
+        lines.push_back(plain_format("{}: {}", key, entry[key].get<std::string>()));
       }
     }
   }
   const char* knobs = entry.contains("options") ? "options" : "parameters";
   const Json parameters = entry.value(knobs, Json(nullptr));
   for (const Json& parameter : parameters.is_array() ? parameters : Json::array()) {
-    lines.push_back(fmt::format("{}: {}  ({})", parameter["name"].get<std::string>(),
-                                parameter["default"].get<std::string>(),
-                                parameter["source"].get<std::string>()));
+    lines.push_back(plain_format("{}: {}  ({})", parameter["name"].get<std::string>(),
+                                 parameter["default"].get<std::string>(),
+                                 parameter["source"].get<std::string>()));
   }
   const Json operations = entry.value("operations", Json::array());
   std::size_t width = 0;
@@ -36,12 +38,12 @@ std::vector<std::string> details(const Json& entry) {
   }
   for (const Json& does : operations) {
     lines.push_back(
-        fmt::format("{:<{}}  {} steps, {} sent by a rank", does["op"].get<std::string>(), width,
-                    does["steps"].get<std::string>(), does["bytes_per_rank"].get<std::string>()));
+        plain_format("{:<{}}  {} steps, {} sent by a rank", does["op"].get<std::string>(), width,
+                     does["steps"].get<std::string>(), does["bytes_per_rank"].get<std::string>()));
   }
   if (!operations.empty()) {
-    lines.push_back(fmt::format("ranks: {}; source: {}", entry["ranges"].get<std::string>(),
-                                entry["source"].get<std::string>()));
+    lines.push_back(plain_format("ranks: {}; source: {}", entry["ranges"].get<std::string>(),
+                                 entry["source"].get<std::string>()));
   }
   return lines;
 }
@@ -63,13 +65,13 @@ std::string list_text(const Json& list, bool with_details) {
     if (several_kinds && entry["kind"] != kind) {
       if (!kind.empty()) text += '\n';
       kind = entry["kind"].get<std::string>();
-      fmt::format_to(out, "{}:\n", kind);
+      plain_format_to(out, "{}:\n", kind);
     }
-    fmt::format_to(out, "{:<{}}  {}\n", entry["name"].get<std::string>(), width,
-                   entry["summary"].get<std::string>());
+    plain_format_to(out, "{:<{}}  {}\n", entry["name"].get<std::string>(), width,
+                    entry["summary"].get<std::string>());
     if (!with_details) continue;
     for (const std::string& line : details(entry)) {
-      fmt::format_to(out, "{:<{}}    {}\n", "", width, line);
+      plain_format_to(out, "{:<{}}    {}\n", "", width, line);
     }
   }
   return text;

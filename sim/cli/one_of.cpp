@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "sim/core/error.hpp"
+#include "sim/core/plain_text.hpp"
 
 namespace gradwire::cli {
 
@@ -16,6 +17,17 @@ CLI::Validator one_of(const std::vector<std::string>& names) {
                                fmt::join(names, ", "), suggestion(name, names));
           },
           fmt::format("{{{}}}", fmt::join(names, ","))};
+}
+
+CLI::Validator file_name() {
+  return {[](const std::string& name) -> std::string {
+            if (is_file_name(name)) return "";
+            return fmt::format(
+                "'{}' is no name of a file; expected letters, digits, '.', '_' and "
+                "'-', and no '/'",
+                printable(shortened(name)));
+          },
+          "NAME"};
 }
 
 }  // namespace gradwire::cli

@@ -11,7 +11,7 @@
 
 #include "sim/cli/signals.hpp"
 #include "sim/config/overlay.hpp"
-#include "sim/report/output_file.hpp"
+#include "sim/core/output_file.hpp"
 
 namespace gradwire::cli {
 namespace {
@@ -112,7 +112,12 @@ void write_outputs(const std::vector<Output>& outputs) {
 }
 
 std::string json_text(const nlohmann::ordered_json& json) {
-  return json.dump(2) + '\n';
+  // Names are UTF-8 by the time they were read; a file's name may be anything.
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+}
+
+std::string json_line(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 void add_sets(CLI::App& command, std::vector<std::string>& sets) {

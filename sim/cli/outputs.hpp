@@ -28,8 +28,11 @@ struct Output {
 /// @throws std::runtime_error when one cannot be written.
 void write_outputs(const std::vector<Output>& outputs);
 
-/// As the files hold it: indented by 2, a line end at the end.
+/// As the files hold it: indented by 2, a line end at the end. What is not UTF-8 is replaced.
 [[nodiscard]] std::string json_text(const nlohmann::ordered_json& json);
+
+/// The same in one line without its end.
+[[nodiscard]] std::string json_line(const nlohmann::ordered_json& json);
 
 /// Adds --set to a command that reads a scenario.
 void add_sets(CLI::App& command, std::vector<std::string>& sets);

@@ -9,6 +9,7 @@
 
 #include "sim/cli/commands.hpp"
 #include "sim/cli/inputs.hpp"
+#include "sim/cli/messages.hpp"
 #include "sim/cli/one_of.hpp"
 #include "sim/cli/outputs.hpp"
 #include "sim/cli/predict.hpp"
@@ -62,7 +63,7 @@ void print_warnings(const std::vector<Point>& points) {
   for (const Point& point : points) {
     for (const Warning& warning : point.result.warnings) {
       if (told.insert(warning.text).second) {
-        fmt::print(stderr, "warning: {} ({})\n", warning.text, warning.code);
+        tell("warning: {} ({})\n", warning.text, warning.code);
       }
     }
   }
@@ -84,16 +85,16 @@ void run(const RunOptions& options, const Context& context) {
   }
   const bool several = options.point.empty() && !points.front().label.empty();
   const auto format = line_formats().find(options.format);
-  fmt::print("{}", options.format == "ddp-benchmark" ? ddp_benchmark_text(points)
-                   : format != line_formats().end()  ? benchmark_lines(points, format->second)
-                   : several                         ? ddp_table(points)
-                                                     : summary(points.front()));
+  print_text(options.format == "ddp-benchmark" ? ddp_benchmark_text(points)
+             : format != line_formats().end()  ? benchmark_lines(points, format->second)
+             : several                         ? ddp_table(points)
+                                               : summary(points.front()));
   if (several && !context.quiet) print_warnings(points);
   write_outputs(
       {{options.json,
         [&] { return json_text(several ? results_json(points) : result_json(points.front())); }},
-       {options.ddp_json, [&] { return ddp_json(points).dump() + '\n'; }},
-       {options.trace, [&] { return chrome_trace(points).dump() + '\n'; }},
+       {options.ddp_json, [&] { return json_line(ddp_json(points)) + '\n'; }},
+       {options.trace, [&] { return json_line(chrome_trace(points)) + '\n'; }},
        {options.csv, [&] { return csv(csv_rows(points)); }},
        {options.svg, [&] { return timeline_svg(points.back()); }}});
 }

@@ -7,6 +7,7 @@
 
 #include "sim/cli/commands.hpp"
 #include "sim/cli/inputs.hpp"
+#include "sim/cli/messages.hpp"
 #include "sim/cli/outputs.hpp"
 #include "sim/cli/show_plan.hpp"
 #include "sim/cli/show_topology.hpp"
@@ -39,7 +40,7 @@ void show_profile(const ShowOptions& options) {
     throw ConfigError({options.file, 0, 0},
                       "nothing to draw; expected layers with parameters and time in backward");
   }
-  fmt::print("{}", profile_text(profile));
+  print_text(profile_text(profile));
   write_outputs({{options.svg, [&] { return profile_svg(profile); }}});
 }
 

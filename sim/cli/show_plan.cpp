@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/cli/inputs.hpp"
+#include "sim/cli/messages.hpp"
 #include "sim/cli/outputs.hpp"
 #include "sim/cli/predict.hpp"
 #include "sim/report/plan_report.hpp"
@@ -94,7 +95,7 @@ void show_plan(const std::string& file, const std::vector<std::string>& sets,
   const auto report = [&](int iteration) {
     return plan_of(*strategy, job, *scenario.profile, iteration, title);
   };
-  fmt::print("{}\n", title);
+  print_text(plain_line(title) + '\n');
   std::vector<std::pair<std::string, std::string>> tables;  // with their headings
   for (const auto& [iteration, heading] : shown_iterations(strategy->phasing())) {
     std::string table = plan_table(report(iteration));
@@ -103,10 +104,10 @@ void show_plan(const std::string& file, const std::vector<std::string>& sets,
     }
   }
   if (tables.size() == 1) tables.front().first = "Every iteration";
-  for (const auto& [heading, table] : tables) fmt::print("\n{}:\n{}", heading, table);
+  for (const auto& [heading, table] : tables) print_text(fmt::format("\n{}:\n{}", heading, table));
   const PlanReport steady = report(std::max(1, strategy->phasing().steady_from));
   const std::string exchanges = exchange_table(steady);
-  if (!exchanges.empty()) fmt::print("\nMessages of its own:\n{}", exchanges);
+  if (!exchanges.empty()) print_text("\nMessages of its own:\n" + exchanges);
   write_outputs({{svg, [&] { return plan_svg(steady); }}});
 }
 

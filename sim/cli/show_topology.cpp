@@ -9,6 +9,7 @@
 
 #include "sim/cli/graphviz.hpp"
 #include "sim/cli/inputs.hpp"
+#include "sim/cli/messages.hpp"
 #include "sim/cli/outputs.hpp"
 #include "sim/collectives/ring_all_reduce.hpp"
 #include "sim/config/cluster_yaml.hpp"
@@ -55,10 +56,10 @@ void show_topology(const std::string& file, const std::vector<std::string>& sets
   const Shown shown = read(file, sets, point);
   // Drawn first: without Graphviz nothing is printed.
   std::string picture = svg.empty() ? "" : draw_svg(topology_dot(*shown.cluster));
-  fmt::print("{}", topology_text(*shown.cluster));
+  print_text(topology_text(*shown.cluster));
   if (!shown.placement.empty()) {
     const Pattern rings = plan_ring_all_reduce(*shown.cluster, shown.placement);
-    fmt::print("{}", placement_text(shown.placement, ring_orders(rings)));
+    print_text(placement_text(shown.placement, ring_orders(rings)));
   }
   write_outputs({{svg, [&] { return std::move(picture); }}});
 }

@@ -15,14 +15,9 @@ void set_handler(void (*handler)(int)) {
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
-}
-
-void mask(int how) {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGINT);
-  sigaddset(&set, SIGTERM);
-  sigprocmask(how, &set, nullptr);
+  struct sigaction present {};
+  sigaction(SIGHUP, nullptr, &present);
+  if (present.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
 }
 
 }  // namespace
@@ -43,10 +38,13 @@ bool InterruptFlag::raised() {
 }
 
 InterruptsHeld::InterruptsHeld() {
-  mask(SIG_BLOCK);
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
+  sigprocmask(SIG_BLOCK, &set, &before_);
 }
 InterruptsHeld::~InterruptsHeld() {
-  mask(SIG_UNBLOCK);
+  sigprocmask(SIG_SETMASK, &before_, nullptr);
 }
 
 }  // namespace gradwire::cli

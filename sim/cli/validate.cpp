@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "sim/cli/commands.hpp"
+#include "sim/cli/messages.hpp"
 #include "sim/cli/one_of.hpp"
 #include "sim/cli/outputs.hpp"
 #include "sim/cli/predict.hpp"
@@ -90,7 +91,7 @@ void run_tasks(std::vector<Work>& work, int workers, bool quiet) {
       tasks.size(), workers,
       [&](std::size_t index) {
         const auto& [series, task] = tasks[index];
-        return validation::rows_json(series->series->rows(task)).dump();
+        return json_line(validation::rows_json(series->series->rows(task)));
       },
       [&](std::size_t index, const TaskOutcome& outcome) {
         const auto& [series, task] = tasks[index];
@@ -141,11 +142,11 @@ void validate(const ValidateOptions& options, Context& context) {
   std::vector<SeriesReport> reports;
   for (const Work& series : work) {
     reports.push_back(series.report());
-    fmt::print("{}", validation::validation_text(reports.back()));
+    print_text(validation::validation_text(reports.back()));
   }
   const std::vector<SeriesReport> training = training_reports(work, reports);
   const SeriesReport total = validation::training_total(training);
-  if (training.size() > 1) fmt::print("{}", validation::validation_text(total));
+  if (training.size() > 1) print_text(validation::validation_text(total));
   std::vector<Output> outputs;
   if (!options.folder.empty()) {
     for (const auto& [name, page] : pages_of(work, reports, total)) {
@@ -162,10 +163,9 @@ void validate(const ValidateOptions& options, Context& context) {
       if (gate.met() || (!options.strict && options.calibrated.empty())) continue;
       context.exit_code = 1;
       if (!options.calibrated.empty()) {
-        fmt::print(stderr,
-                   "{}: {} is {}, more than {}: predictions from this calibration are off\n",
-                   options.calibrated, gate.name, validation::figure_text(gate.figure, gate.unit),
-                   validation::figure_text(gate.limit, gate.unit));
+        tell("{}: {} is {}, more than {}: predictions from this calibration are off\n",
+             options.calibrated, gate.name, validation::figure_text(gate.figure, gate.unit),
+             validation::figure_text(gate.limit, gate.unit));
       }
     }
   }

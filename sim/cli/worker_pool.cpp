@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,13 +13,17 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <exception>
+#include <stdexcept>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include "sim/cli/messages.hpp"
 #include "sim/cli/signals.hpp"
+#include "sim/engine/simgrid_transport.hpp"
 
 namespace gradwire::cli {
 namespace {
@@ -28,6 +34,9 @@ constexpr int poll_ms = 200;
 /// CPUs that the largest kernels know: a shorter set is refused there (Linux, arch/x86/Kconfig,
 /// NR_CPUS_RANGE_END).
 constexpr std::size_t cpus_max = 8192;
+
+/// Descriptors that are left for files while workers run: a store, its log, what a task reads.
+constexpr rlim_t spare_descriptors = 16;
 
 /// Exit code of a worker whose answer is why there is none.
 constexpr int refused_code = 101;
@@ -40,12 +49,13 @@ void write_all(int pipe, const std::string& text) {
   }
 }
 
-/// A worker's life.
-[[noreturn]] void work(int pipe, std::size_t index,
+/// A worker's life. @param pool  the process that started it.
+[[noreturn]] void work(int pipe, pid_t pool, std::size_t index,
                        const std::function<std::string(std::size_t)>& task) {
-  // The pool ends its workers itself when it is interrupted or gone.
-  std::signal(SIGINT, SIG_IGN);
-  std::signal(SIGTERM, SIG_IGN);
+  // The pool ends its workers itself when it is interrupted; when it is killed, the kernel does.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != pool) ::_exit(refused_code);  // it was gone before that
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
   std::signal(SIGPIPE, SIG_DFL);
   int code = 0;
   std::string text;
@@ -70,8 +80,24 @@ TaskOutcome outcome_of(int status, std::string text) {
   return {false, fmt::format("the worker ended with code {}", code)};
 }
 
-[[noreturn]] void fail(int reason) {
-  throw std::system_error(reason, std::generic_category(), "cannot start a worker");
+/// Does so fail what other workers' ends may let succeed?
+bool is_shortage(int reason) {
+  return reason == EMFILE || reason == ENFILE || reason == EAGAIN || reason == ENOMEM;
+}
+
+bool is_near_limit(int descriptor) {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+         static_cast<rlim_t>(descriptor) + spare_descriptors >= limit.rlim_cur;
+}
+
+/// So that not every copy has to load them. Where they are missing, the copy tells that needs them.
+void share_libraries() {
+  try {
+    load_simgrid();
+  } catch (const std::runtime_error&) {
+    return;
+  }
 }
 
 class Pool {
@@ -90,7 +116,13 @@ class Pool {
   void run(std::size_t tasks, std::size_t workers, const Task& task, const OnDone& on_done) {
     std::size_t next = 0;
     while (next < tasks || !workers_.empty()) {
-      while (next < tasks && workers_.size() < workers) start(next++, task);
+      while (next < tasks && workers_.size() < workers) {
+        if (const int reason = start(next, task); reason != 0) {
+          workers = fewer(workers, reason);
+        } else {
+          ++next;
+        }
+      }
       std::vector<pollfd> pipes;
       for (const Worker& worker : workers_) pipes.push_back({worker.pipe, POLLIN, 0});
       ::poll(pipes.data(), pipes.size(), poll_ms);
@@ -113,18 +145,39 @@ class Pool {
     std::string received;
   };
 
-  void start(std::size_t index, const Task& task) {
+  /// @return 0, or why there can be no more workers now.
+  int start(std::size_t index, const Task& task) {
     std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) fail(errno);
-    const pid_t pid = ::fork();
-    if (pid == 0) work(ends[1], index, task);
-    const int reason = errno;
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return errno;
+    const bool crowded = !workers_.empty() && is_near_limit(ends[1]);
+    const pid_t pool = ::getpid();
+    const pid_t pid = crowded ? -1 : ::fork();
+    if (pid == 0) {
+      // What is left of others' pipes here would hide from them that the pool is gone.
+      for (const Worker& other : workers_) ::close(other.pipe);
+      ::close(ends[0]);
+      work(ends[1], pool, index, task);
+    }
+    const int reason = crowded ? EMFILE : errno;
     ::close(ends[1]);
     if (pid < 0) {
       ::close(ends[0]);
-      fail(reason);
+      return reason;
     }
     workers_.push_back({pid, ends[0], index, {}});
+    return 0;
+  }
+
+  /// How many workers run from now on. @throws std::system_error where there is none.
+  [[nodiscard]] std::size_t fewer(std::size_t wanted, int reason) {
+    if (workers_.empty() || !is_shortage(reason)) {
+      throw std::system_error(reason, std::generic_category(), "cannot start a worker");
+    }
+    if (!std::exchange(told_, true)) {
+      tell("gradwire: {} of {} workers run at a time: {}\n", workers_.size(), wanted,
+           std::generic_category().message(reason));
+    }
+    return workers_.size();
   }
 
   /// @return false at the end of the answer.
@@ -144,6 +197,7 @@ class Pool {
   }
 
   std::vector<Worker> workers_;
+  bool told_ = false;  ///< that there are fewer workers
 };
 
 }  // namespace
@@ -151,6 +205,7 @@ class Pool {
 void run_in_workers(std::size_t tasks, int workers,
                     const std::function<std::string(std::size_t)>& task,
                     const std::function<void(std::size_t, const TaskOutcome&)>& on_done) {
+  share_libraries();
   const InterruptFlag flag;
   Pool().run(tasks, static_cast<std::size_t>(std::max(1, workers)), task, on_done);
 }

@@ -15,8 +15,9 @@ struct TaskOutcome {
 /// Runs each of the tasks 0..tasks-1 in a forked copy of this process, at most `workers` at a time.
 /// A copy shares what has been loaded and starts with SimGrid untouched, so that an answer does not
 /// depend on which tasks ran before. `on_done` is called here, once a task, in order of completion.
-/// A task that throws, crashes or is killed costs its own outcome only. Nothing that a task prints
-/// is flushed.
+/// A task that throws, crashes or is killed costs its own outcome only, and is not tried again.
+/// Nothing that a task prints is flushed. A copy ends with this process, whatever ends that.
+/// Where the system has no room for so many copies, fewer run, which standard error says once.
 /// REQUIRES: no other thread runs.
 /// @throws Interrupted on an interrupt, after all copies have been ended.
 void run_in_workers(std::size_t tasks, int workers,

@@ -1,5 +1,7 @@
 #include "sim/config/check.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <string_view>
@@ -51,36 +53,32 @@ void check_scenario(const std::string& file) {
 
 struct Schema {
   std::string name;
-  void (*check)(const std::string& file);
+  void (*check)(const YamlValue& document);
 };
 
 const std::vector<Schema>& schemas() {
   static const std::vector<Schema> known = {
-      {"gradwire.scenario/1", check_scenario},
+      {"gradwire.scenario/1",
+       [](const YamlValue& document) { check_scenario(document.where.file); }},
       {"gradwire.compute_profile/1",
-       [](const std::string& file) { static_cast<void>(read_profile(load_yaml(file))); }},
-      {"gradwire.gpu/1",
-       [](const std::string& file) { static_cast<void>(read_gpu(load_yaml(file))); }},
+       [](const YamlValue& document) { static_cast<void>(read_profile(document)); }},
+      {"gradwire.gpu/1", [](const YamlValue& document) { static_cast<void>(read_gpu(document)); }},
       {"gradwire.efficiencies/1",
-       [](const std::string& file) { static_cast<void>(read_efficiencies(load_yaml(file))); }},
+       [](const YamlValue& document) { static_cast<void>(read_efficiencies(document)); }},
       {"gradwire.compressor_costs/1",
-       [](const std::string& file) { static_cast<void>(read_compressor_costs(load_yaml(file))); }},
+       [](const YamlValue& document) { static_cast<void>(read_compressor_costs(document)); }},
       {"gradwire.model/1",
-       [](const std::string& file) { static_cast<void>(read_model_file(load_yaml(file))); }},
+       [](const YamlValue& document) { static_cast<void>(read_model_file(document)); }},
       {"gradwire.node_topology/1",
-       [](const std::string& file) { static_cast<void>(read_node(load_yaml(file))); }},
+       [](const YamlValue& document) { static_cast<void>(read_node(document)); }},
       {"gradwire.cluster_topology/1",
-       [](const std::string& file) {
-         const YamlValue document = load_yaml(file);
-         static_cast<void>(read_cluster_topology(document));
-       }},
+       [](const YamlValue& document) { static_cast<void>(read_cluster_topology(document)); }},
       {"gradwire.collective_table/1",
-       [](const std::string& file) { static_cast<void>(read_collective_table(load_yaml(file))); }},
+       [](const YamlValue& document) { static_cast<void>(read_collective_table(document)); }},
       {"gradwire.presets/1",
-       [](const std::string& file) { static_cast<void>(read_presets(load_yaml(file))); }},
+       [](const YamlValue& document) { static_cast<void>(read_presets(document)); }},
       {"gradwire.collective_measurements/1",
-       [](const std::string& file) {
-         const YamlValue document = load_yaml(file);
+       [](const YamlValue& document) {
          static_cast<void>(read_collective_measurements(document));
        }},
   };
@@ -89,10 +87,29 @@ const std::vector<Schema>& schemas() {
 
 }  // namespace
 
-void check_file(const std::string& file) {
-  const YamlValue document = load_yaml(file);
+namespace {
+
+void check_document(const YamlValue& document) {
   const std::string schema = YamlMap(document).require_choice("schema", names_of(schemas()));
-  std::ranges::find(schemas(), schema, &Schema::name)->check(file);
+  std::ranges::find(schemas(), schema, &Schema::name)->check(document);
+}
+
+}  // namespace
+
+void check_file(const std::string& file) {
+  check_document(load_yaml(file));
+}
+
+std::string checked(std::string text, const std::string& output, const std::string& input) {
+  try {
+    check_document(parse_yaml(text, output));
+  } catch (const ConfigError& error) {
+    throw ConfigError({input, 0, 0},
+                      fmt::format("makes a file that could not be read again ({}); expected "
+                                  "values that 'gradwire check' accepts",
+                                  error.what()));
+  }
+  return text;
 }
 
 }  // namespace gradwire::config

@@ -9,6 +9,7 @@
 
 #include "sim/collectives/algorithms.hpp"
 #include "sim/config/yaml_map.hpp"
+#include "sim/core/outgoing_text.hpp"
 
 namespace gradwire::config {
 namespace {
@@ -242,7 +243,7 @@ CollectiveTable read_collective_table(const YamlValue& document) {
 std::string write_collective_table(const CollectiveTable& table,
                                    std::span<const std::string> comments) {
   std::string text;
-  for (const std::string& comment : comments) text += fmt::format("# {}\n", comment);
+  for (const std::string& comment : comments) text += plain_format("# {}\n", comment);
   text += fmt::format("schema: {}\nlibrary: {}\n", collective_table_schema, table.library);
   text += optional_text("node", table.node) + optional_text("gpu", table.gpu) +
           optional_text("notes", table.notes);

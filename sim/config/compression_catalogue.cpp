@@ -9,6 +9,7 @@
 #include "sim/config/yaml_knobs.hpp"
 #include "strategies/compression/acp_sgd.hpp"
 #include "strategies/compression/compressed.hpp"
+#include "strategies/compression/corrections.hpp"
 #include "strategies/compression/global_top_k.hpp"
 #include "strategies/compression/half_precision.hpp"
 #include "strategies/compression/onebit_adam.hpp"
@@ -58,6 +59,26 @@ std::vector<CompressionEntry> list_knobs(std::vector<CompressionEntry> catalogue
 /// Where to encode when nobody says: messages carry what is in host memory already.
 CodecDevice natural_device(const Strategy& strategy, const CompressionEntry& entry) {
   return entry.on_cpu && !strategy.exchanges().empty() ? CodecDevice::cpu : CodecDevice::gpu;
+}
+
+/// BytePS adds momentum before its compressors.
+bool read_momentum(Knobs& group, const StrategyEntry& entry) {
+  static const std::vector<std::string> kinds = {"none", "nesterov"};
+  const bool momentum =
+      group.choice("momentum", "none", kinds,
+                   "BytePS, docs/gradient-compression.md: of the workers, before they encode") ==
+      kinds.back();
+  if (momentum && entry.name != "byteps") {
+    group.refuse("momentum", fmt::format("'momentum' is BytePS's; expected no such key under '{}'",
+                                         entry.name));
+  }
+  return momentum;
+}
+
+CompressorMaker with_momentum(CompressorMaker make) {
+  return [make = std::move(make)](const JobView& job, CodecDevice device) {
+    return std::make_unique<WithMomentum>(make(job, device), device);
+  };
 }
 
 /// Why the compression `name` cannot go under a strategy; empty when it can.
@@ -118,6 +139,7 @@ StrategyMaker read_strategy(const StrategyEntry& entry, Knobs& knobs, std::strin
       "min_compress_bytes", entry.name == "byteps" ? byteps_least : Bytes{0},
       "BYTEPS_MIN_COMPRESS_BYTES, global.cc:43: messages of smaller tensors travel as they are",
       Bytes{0});
+  const bool momentum = read_momentum(*group, entry);
   if (place == "cpu" && !compression->on_cpu) {
     group->refuse("device", fmt::format("'{}' computes on the GPU; expected 'device: gpu'", name));
   }
@@ -132,6 +154,7 @@ StrategyMaker read_strategy(const StrategyEntry& entry, Knobs& knobs, std::strin
   const CodecDevice device = place == "auto"  ? natural_device(*strategy, *compression)
                              : place == "cpu" ? CodecDevice::cpu
                                               : CodecDevice::gpu;
+  const CompressorMaker compress = momentum ? with_momentum(make) : make;
   const std::string why = refusal(entry, *strategy, *make(job, device), name);
   if (!why.empty() && left_out == nullptr) {
     const bool says = why.find("expected") != std::string::npos;
@@ -144,7 +167,7 @@ StrategyMaker read_strategy(const StrategyEntry& entry, Knobs& knobs, std::strin
   return [=](const JobView& view) -> std::unique_ptr<Strategy> {
     JobView coded = view;
     coded.coded = true;
-    return std::make_unique<Compressed>(inner(coded), make(view, device), view, threads, least);
+    return std::make_unique<Compressed>(inner(coded), compress(view, device), view, threads, least);
   };
 }
 

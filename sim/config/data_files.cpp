@@ -51,6 +51,11 @@ bool belongs(DataKind kind, const std::string& name) {
            name.starts_with("efficiencies/") || name.starts_with("compressors/"));
 }
 
+/// A name leads nowhere but into its shelf.
+bool stays_inside(const fs::path& name) {
+  return name.is_relative() && std::ranges::find(name, fs::path("..")) == name.end();
+}
+
 }  // namespace
 
 fs::path data_folder() {
@@ -94,7 +99,8 @@ std::string find_data(DataKind kind, const YamlValue& value, const std::string& 
                                   value.text, file_suggestion(value.text)));
   }
   const fs::path file = data_file(kind, value.text);
-  if (value.kind == YamlValue::Kind::scalar && fs::is_regular_file(file, error)) {
+  if (value.kind == YamlValue::Kind::scalar && stays_inside(value.text) &&
+      fs::is_regular_file(file, error)) {
     return file.string();
   }
   const std::vector<std::string> names = data_names(kind);

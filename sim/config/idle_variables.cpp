@@ -68,16 +68,14 @@ void append_horovod(std::vector<IdleVariable>& table) {
                            "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "HOROVOD_ELASTIC"}) {
     table.push_back({name, reason_waits, source_horovod});
   }
+  table.push_back({"HOROVOD_AUTOTUNE_WARMUP_SAMPLES", "`autotune` rehearses steps that are warm",
+                   source_horovod});
+  table.push_back({"HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE",
+                   "`autotune` takes the default, 0.8 bytes/us", source_horovod});
   for (const char* name :
-       {"HOROVOD_AUTOTUNE", "HOROVOD_AUTOTUNE_WARMUP_SAMPLES", "HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE",
-        "HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES", "HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE"}) {
-    table.push_back({name, "knobs stay as they are; `vary` and `sweep` try them", source_horovod});
-  }
-  for (const char* name : {"HOROVOD_HIERARCHICAL_ALLGATHER", "HOROVOD_BATCH_D2D_MEMCOPIES",
-                           "HOROVOD_DISABLE_GROUP_FUSION", "HOROVOD_MPI_THREADS_DISABLE",
-                           "HOROVOD_CPU_OPERATIONS", "HOROVOD_CONTROLLER", "HOROVOD_CCL_CACHE",
-                           "HOROVOD_ADASUM_MPI_CHUNK_SIZE", "HOROVOD_ENABLE_ASYNC_COMPLETION",
-                           "HOROVOD_DYNAMIC_PROCESS_SETS", "HOROVOD_ENABLE_XLA_OPS"}) {
+       {"HOROVOD_MPI_THREADS_DISABLE", "HOROVOD_CPU_OPERATIONS", "HOROVOD_CONTROLLER",
+        "HOROVOD_CCL_CACHE", "HOROVOD_ADASUM_MPI_CHUNK_SIZE", "HOROVOD_ENABLE_ASYNC_COMPLETION",
+        "HOROVOD_DYNAMIC_PROCESS_SETS", "HOROVOD_ENABLE_XLA_OPS"}) {
     table.push_back({name, reason_not_modelled, source_horovod});
   }
   table.push_back({"HOROVOD_THREAD_AFFINITY", reason_cores, source_horovod});
@@ -110,18 +108,17 @@ void append_byteps(std::vector<IdleVariable>& table) {
                            "BYTEPS_VISIBLE_CPU_CORES", "BYTEPS_MULTITHREADED_CPU"}) {
     table.push_back({name, reason_cores, source_byteps});
   }
-  table.insert(
-      table.end(),
-      std::initializer_list<IdleVariable>{
-          {"BYTEPS_NCCL_NUM_RINGS",
-           "a group's calls share the links whichever streams they are on; NCCL's channels are "
-           "`collective: {channels: ...}`",
-           source_byteps},
-          {"BYTEPS_OMP_THREAD_PER_GPU", "`sum_rate` says how fast a machine adds",
-           "byteps/common/cpu_reducer.cc"},
-          {"BYTEPS_SERVER_ENGINE_BLOCKING",
-           "`server_engine_thread: 1` comes nearest: then the receiving thread itself adds",
-           source_byteps_server}});
+  table.insert(table.end(),
+               std::initializer_list<IdleVariable>{{"BYTEPS_OMP_THREAD_PER_GPU",
+                                                    "`sum_rate` says how fast a machine adds",
+                                                    "byteps/common/cpu_reducer.cc"}});
+  for (const char* name : {"BYTEPS_SOCKET_PATH", "DMLC_NODE_HOST"}) {
+    table.push_back({name, reason_finds, "byteps/common/communicator.cc; ps-lite src/van.cc"});
+  }
+  for (const char* name :
+       {"BYTEPS_DISABLE_P2P", "BYTEPS_DISABLE_CPU_ALLREDUCE", "BYTEPS_DISABLE_GPU_ALLREDUCE"}) {
+    table.push_back({name, reason_not_modelled, source_byteps});
+  }
 }
 
 void append_others(std::vector<IdleVariable>& table) {

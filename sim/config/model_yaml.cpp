@@ -8,6 +8,7 @@
 
 #include "sim/config/profile_yaml.hpp"
 #include "sim/config/yaml_map.hpp"
+#include "sim/core/outgoing_text.hpp"
 
 namespace gradwire::config {
 namespace {
@@ -222,7 +223,7 @@ ModelDescription read_model_file(const YamlValue& document) {
 
 std::string write_model_file(const ModelFile& model, std::span<const std::string> comments) {
   std::string text;
-  for (const std::string& comment : comments) text += fmt::format("# {}\n", comment);
+  for (const std::string& comment : comments) text += plain_format("# {}\n", comment);
   text +=
       fmt::format("schema: {}\nname: {}\nsource: {}\ninput: [{}]\nlayers:\n", model_schema,
                   yaml_quoted(model.name), yaml_quoted(model.source), fmt::join(model.input, ", "));

@@ -13,6 +13,7 @@
 
 #include "sim/config/link_yaml.hpp"
 #include "sim/config/yaml_map.hpp"
+#include "sim/core/outgoing_text.hpp"
 #include "topologies/links.hpp"
 #include "topologies/node_links.hpp"
 
@@ -208,7 +209,7 @@ std::string write_node(const NodeGraph& node, std::span<const std::string> assum
   if (node.peer_to_peer != PeerToPeer::socket) {
     text += fmt::format("peer_to_peer: {}\n", peer_to_peer_name(node.peer_to_peer));
   }
-  for (const std::string& assumption : assumptions) text += fmt::format("# {}\n", assumption);
+  for (const std::string& assumption : assumptions) text += plain_format("# {}\n", assumption);
   const DeviceGraph& graph = node.graph();
   for (const auto& [list, kind] : device_lists) {
     std::string items;

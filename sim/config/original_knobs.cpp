@@ -54,7 +54,7 @@ std::string translated(const YamlValue& value, const OriginalKnob& knob) {
       if (!knob.when_set.empty()) return knob.when_set;
       return value.text == "1" ? "true" : "false";
     case OriginalUnit::ranks:
-      return reads_ranks(value, knob.name) ? "true" : "false";
+      return reads_ranks(value, knob.name) ? value.text : "-1";
     case OriginalUnit::text:
       break;
   }

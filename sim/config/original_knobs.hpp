@@ -16,7 +16,7 @@ enum class OriginalUnit : std::uint8_t {
   milliseconds,
   number,  ///< a count, without a unit in our knob as well
   flag,    ///< 0 or 1
-  ranks,   ///< ranks with commas; none, or -1, is "no": BYTEPS_REDUCE_ROOTS
+  ranks,   ///< ranks with commas; "" and -1 are none: BYTEPS_REDUCE_ROOTS
   text,
 };
 

@@ -1,20 +1,12 @@
 #include "sim/config/original_knobs.hpp"
 
 namespace gradwire::config {
+namespace {
 
-/// By system, then by name.
-const std::vector<OriginalKnob>& original_knobs() {
+std::vector<OriginalKnob> horovod_knobs() {
   using enum OriginalUnit;
   static const std::vector<std::string> horovod = {"horovod"};
-  static const std::vector<std::string> byteps = {"byteps"};
-  static const std::vector<std::string> bytescheduler = {"bytescheduler"};
-  static const std::vector<std::string> kungfu = {"kungfu_sync", "kungfu_sma", "kungfu_ada"};
-  static const std::vector<std::string> mxnet = {"mxnet_kvstore", "p3", "bytescheduler"};
-  static const std::vector<std::string> p3 = {"p3"};
-  static const std::vector<std::string> ddp = {"ddp", "local_sgd", "powersgd"};
-  static const std::vector<OriginalKnob> table = {
-      {"DDP_SET_LAST_BUCKET_CAP", ddp, "set_last_bucket_cap", flag,
-       "torch/csrc/distributed/c10d/reducer.cpp"},
+  return {
       {"HOROVOD_FUSION_THRESHOLD", horovod, "fusion_threshold", bytes,
        "horovod/common/operations.cc"},
       {"HOROVOD_CYCLE_TIME", horovod, "cycle_time", milliseconds, "horovod/common/operations.cc"},
@@ -23,8 +15,34 @@ const std::vector<OriginalKnob>& original_knobs() {
       {"HOROVOD_HIERARCHICAL_ALLREDUCE", horovod, "hierarchical_allreduce", flag,
        "horovod/common/operations.cc"},
       {"HOROVOD_TORUS_ALLREDUCE", horovod, "torus_allreduce", flag, "horovod/common/operations.cc"},
+      {"HOROVOD_HIERARCHICAL_ALLGATHER", horovod, "hierarchical_allgather", flag,
+       "horovod/common/operations.cc"},
+      {"HOROVOD_BATCH_D2D_MEMCOPIES", horovod, "batch_d2d_memcopies", flag,
+       "horovod/common/operations.cc"},
+      {"HOROVOD_DISABLE_GROUP_FUSION", horovod, "disable_group_fusion", flag,
+       "horovod/common/operations.cc"},
+      {"HOROVOD_AUTOTUNE", horovod, "autotune", flag, "horovod/common/operations.cc"},
+      {"HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE", horovod, "autotune_steps_per_sample", number,
+       "horovod/common/parameter_manager.cc"},
+      {"HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES", horovod, "autotune_bayes_opt_max_samples", number,
+       "horovod/common/parameter_manager.cc"},
       {"HOROVOD_NUM_NCCL_STREAMS", horovod, "num_nccl_streams", number,
        "horovod/common/operations.cc"},
+  };
+}
+
+/// Those of all systems but Horovod.
+std::vector<OriginalKnob> other_knobs() {
+  using enum OriginalUnit;
+  static const std::vector<std::string> byteps = {"byteps"};
+  static const std::vector<std::string> bytescheduler = {"bytescheduler"};
+  static const std::vector<std::string> kungfu = {"kungfu_sync", "kungfu_sma", "kungfu_ada"};
+  static const std::vector<std::string> mxnet = {"mxnet_kvstore", "p3", "bytescheduler"};
+  static const std::vector<std::string> p3 = {"p3"};
+  static const std::vector<std::string> ddp = {"ddp", "local_sgd", "powersgd"};
+  return {
+      {"DDP_SET_LAST_BUCKET_CAP", ddp, "set_last_bucket_cap", flag,
+       "torch/csrc/distributed/c10d/reducer.cpp"},
       {"BYTEPS_PARTITION_BYTES", byteps, "partition_bytes", bytes, "byteps/common/global.cc"},
       {"BYTEPS_SCHEDULING_CREDIT", byteps, "scheduling_credit", number,
        "byteps/common/scheduled_queue.cc"},
@@ -33,6 +51,7 @@ const std::vector<OriginalKnob>& original_knobs() {
       {"BYTEPS_THREADPOOL_SIZE", byteps, "compression.threads", number, "byteps/common/global.cc"},
       {"BYTEPS_NCCL_GROUP_SIZE", byteps, "nccl_group_size", number,
        "byteps/common/nccl_manager.cc"},
+      {"BYTEPS_NCCL_NUM_RINGS", byteps, "nccl_num_rings", number, "byteps/common/nccl_manager.cc"},
       {"BYTEPS_PCIE_SWITCH_SIZE", byteps, "pcie_switch_size", number, "byteps/common/global.cc"},
       {"BYTEPS_REDUCE_ROOTS", byteps, "reduce_roots", ranks, "byteps/docs/env.md"},
       {"BYTEPS_FORCE_DISTRIBUTED", byteps, "force_distributed", flag, "byteps/common/global.cc"},
@@ -44,6 +63,8 @@ const std::vector<OriginalKnob>& original_knobs() {
       {"BYTEPS_ENABLE_MIXED_MODE", byteps, "key_hash_fn", flag, "byteps/common/global.cc", "mixed"},
       {"BYTEPS_MIXED_MODE_BOUND", byteps, "mixed_mode_bound", number, "byteps/common/global.cc"},
       {"BYTEPS_SERVER_ENGINE_THREAD", byteps, "server_engine_thread", number,
+       "byteps/server/server.cc"},
+      {"BYTEPS_SERVER_ENGINE_BLOCKING", byteps, "server_engine_blocking", flag,
        "byteps/server/server.cc"},
       {"BYTEPS_SERVER_ENABLE_SCHEDULE", byteps, "server_enable_schedule", flag,
        "byteps/server/queue.h"},
@@ -65,6 +86,18 @@ const std::vector<OriginalKnob>& original_knobs() {
       {"KUNGFU_CONFIG_STRATEGY_HASH_METHOD", kungfu, "strategy_hash_method", text,
        "KungFu srcs/go/kungfu/session/shard.go"},
   };
+}
+
+}  // namespace
+
+/// By system, then by name.
+const std::vector<OriginalKnob>& original_knobs() {
+  static const std::vector<OriginalKnob> table = [] {
+    std::vector<OriginalKnob> all = other_knobs();
+    const std::vector<OriginalKnob> horovod = horovod_knobs();
+    all.insert(all.begin() + 1, horovod.begin(), horovod.end());
+    return all;
+  }();
   return table;
 }
 

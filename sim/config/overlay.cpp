@@ -42,6 +42,14 @@ void make_map(YamlValue& value) {
   value = std::move(map);
 }
 
+/// A profile or a strategy by its name alone becomes the mapping that says the same.
+void unfold_name(YamlValue& value, const std::string& key) {
+  if (value.kind != YamlValue::Kind::scalar || (key != "profile" && key != "strategy")) return;
+  YamlEntry name{key == "profile" ? "file" : "name", value.where, value};
+  make_map(value);
+  value.entries.push_back(std::move(name));
+}
+
 }  // namespace
 
 Override parse_set(const std::string& option) {
@@ -97,11 +105,7 @@ void apply(YamlValue& document, const Override& change) {
       entry.value = change.value;
       return;
     }
-    if (map == &document && key == "profile" && entry.value.kind == YamlValue::Kind::scalar) {
-      YamlEntry file{"file", entry.value.where, entry.value};
-      make_map(entry.value);
-      entry.value.entries.push_back(std::move(file));
-    }
+    if (map == &document) unfold_name(entry.value, key);
     map = &entry.value;
     begin = dot + 1;
   }

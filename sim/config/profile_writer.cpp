@@ -7,6 +7,7 @@
 
 #include "sim/config/profile_yaml.hpp"
 #include "sim/config/recorded_extras_yaml.hpp"
+#include "sim/core/outgoing_text.hpp"
 
 namespace gradwire::config {
 namespace {
@@ -126,7 +127,7 @@ std::string write_profile(const RecordedProfile& recorded, std::span<const std::
   const ComputeProfile& profile = recorded.profile;
   const auto& recordings = recorded.recording.layers;
   std::string text;
-  for (const std::string& comment : comments) text += fmt::format("# {}\n", comment);
+  for (const std::string& comment : comments) text += plain_format("# {}\n", comment);
   text += fmt::format("schema: gradwire.compute_profile/1\nmodel: {}\n",
                       plain_or_quoted(profile.model));
   if (!profile.is_shape()) {

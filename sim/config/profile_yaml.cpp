@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -75,26 +76,41 @@ std::vector<int> read_order(const std::string& key, const std::map<std::string, 
   const YamlValue* value = map.find(key);
   std::vector<int> order;
   if (value == nullptr) return order;
-  std::vector<std::string> left;
-  left.reserve(ids.size());
-  for (const auto& [name, id] : ids) left.push_back(name);
+  std::set<std::string> left;
+  for (const auto& [name, id] : ids) left.insert(name);
   const auto names = map.list<std::string>(key);
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto at = std::ranges::find(left, names[i]);
+    const auto at = left.find(names[i]);
     if (at == left.end()) {
       const char* why = ids.contains(names[i]) ? "stands twice" : "is no parameter of the layers";
       throw ConfigError(value->items[i].where,
                         fmt::format("'{}' {}; expected each parameter once{}", names[i], why,
-                                    suggestion(names[i], left)));
+                                    suggestion(names[i], std::vector(left.begin(), left.end()))));
     }
     left.erase(at);
     order.push_back(ids.at(names[i]));
   }
   if (!left.empty()) {
     map.fail(key, fmt::format("'{}' is missing; expected each parameter once, {} in all",
-                              left.front(), ids.size()));
+                              *left.begin(), ids.size()));
   }
   return order;
+}
+
+/// Each tensor alone was bounded when it was read.
+void check_elements(const ComputeProfile& profile, const YamlMap& map) {
+  double elements = 0;
+  for (const LayerProfile& layer : profile.layers) {
+    for (const ParameterSpec& parameter : layer.parameters) {
+      elements += static_cast<double>(parameter.elements());
+    }
+  }
+  constexpr auto most = static_cast<double>(elements_max);
+  if (elements > most) {
+    map.fail("layers", fmt::format("the layers have {:.3g} elements together; expected at most "
+                                   "{:.3g}",
+                                   elements, most));
+  }
 }
 
 void read_orders(ComputeProfile& profile, YamlMap& map) {
@@ -194,6 +210,7 @@ RecordedProfile read_recorded_profile(const YamlValue& document) {
     profile.layers.push_back(read_layer(layer, recorded.recording));
   }
   if (profile.layers.empty()) map.fail("layers", "'layers' has no item; expected at least one");
+  check_elements(profile, map);
   if (auto optimizer = map.optional_map("optimizer")) {
     profile.optimizer = optimizer->require<Seconds>("p50");
     profile.optimizer_bytes_per_parameter = optimizer->value_or<Bytes>("bytes_per_parameter", {});

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "sim/config/cluster_variables.hpp"
 #include "sim/config/cluster_yaml.hpp"
 #include "sim/config/collective_catalogue.hpp"
 #include "sim/config/compression_catalogue.hpp"
@@ -249,6 +250,9 @@ Scenario read_document(const ScenarioDocument& document, const std::string& file
   const std::vector<CompressorTable> own_costs = read_compressor_costs_key(map);
   if (training || map.has("strategy")) {
     read_strategy_key(document, yaml, map.require_map("strategy"), own_costs, scenario);
+    if (const YamlValue* written = document.yaml.find("strategy")) {
+      check_cluster_variables(*written, scenario.placement, scenario.warnings);
+    }
   }
   scenario.library = read_collective(map, scenario.cluster, scenario.warnings);
   scenario.run = fallback;

@@ -9,6 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "sim/core/budgets.hpp"
+#include "sim/core/plain_text.hpp"
+
 namespace gradwire {
 namespace {
 
@@ -52,15 +55,19 @@ std::string name_of_a_part(std::string_view name, std::span<const std::string> k
 }  // namespace
 
 ConfigError::ConfigError(SourceLocation where, const std::string& message)
-    : std::runtime_error(where.line == 0 ? fmt::format("{}: {}", where.file, message)
-                                         : fmt::format("{}:{}:{}: {}", where.file, where.line,
-                                                       where.column, message)),
+    : std::runtime_error(printable(where.line == 0
+                                       ? fmt::format("{}: {}", where.file, shortened(message))
+                                       : fmt::format("{}:{}:{}: {}", where.file, where.line,
+                                                     where.column, shortened(message)),
+                                   Controls::white_space)),
       where_(std::move(where)) {}
 
 std::string nearest_name(std::string_view name, std::span<const std::string> known) {
+  if (name.size() > misspelt_name_bytes.most) return "";  // the distance costs length times length
   std::size_t best = std::numeric_limits<std::size_t>::max();
   std::string nearest;
   for (const auto& candidate : known) {
+    if (candidate.size() > misspelt_name_bytes.most) continue;
     const std::size_t distance = edit_distance(name, candidate);
     if (distance < best) {
       best = distance;

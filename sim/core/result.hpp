@@ -54,6 +54,13 @@ struct LinkReport {
   double bytes = 0;        ///< an iteration
 };
 
+/// Why a prediction may be off, and by how much of its median iteration either way.
+struct Doubt {
+  std::string name;  ///< profile | spread | coding | several_gpus | communication | host
+  double low = 0;
+  double high = 0;
+};
+
 /// Coding that is counted from its kernels, or extended beyond what was measured, may take so many
 /// times what is said, or one of so many. What was measured is apart from its count by as much: a
 /// DGC of 2^20 elements takes 2.4 times it (Espresso's figures), signs by one fused kernel a
@@ -78,8 +85,9 @@ struct RunResult {
   std::optional<Breakdown> breakdown_median;
   double spread_low = 0;  ///< relative, the prediction's lower bound is p50 * (1 - spread_low)
   double spread_high = 0;
-  double profile_error = 0;  ///< relative uncertainty of the profile's compute times
-  double cost_error = 0;     ///< the same of its collectives' times; 0: there are none
+  std::vector<Doubt> doubts;  ///< that the spread is made of, widest first
+  double profile_error = 0;   ///< relative uncertainty of the profile's compute times
+  double cost_error = 0;      ///< the same of its collectives' times; 0: there are none
   /// Seconds of an iteration that wait for coding whose time is not measured: see coding_factor.
   double coding_estimate_s = 0;
   int collectives = 0;              ///< and messages, per iteration on average

@@ -12,16 +12,20 @@ constexpr std::string_view blanks = " \t\v\f";
 
 }  // namespace
 
+std::optional<TextLine> LineReader::next() {
+  if (begin_ >= text_.size()) return std::nullopt;
+  const std::size_t end = std::min(text_.find('\n', begin_), text_.size());
+  std::string_view line = text_.substr(begin_, end - begin_);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  begin_ = end + 1;
+  return TextLine{line, ++number_};
+}
+
 std::vector<TextLine> lines_of(std::string_view text) {
   std::vector<TextLine> lines;
-  int number = 1;
-  for (std::size_t begin = 0; begin < text.size(); ++number) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    std::string_view line = text.substr(begin, end - begin);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    lines.push_back({line, number});
-    begin = end + 1;
-  }
+  lines.reserve(static_cast<std::size_t>(std::ranges::count(text, '\n')) + 1);
+  LineReader reader(text);
+  while (const auto line = reader.next()) lines.push_back(*line);
   return lines;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,7 +27,20 @@ struct TextLine {
   }
 };
 
-/// The lines of `text`, which they refer to; a carriage return at the end is left out.
+/// Goes through the lines of a text, which they refer to; a carriage return at the end is left out.
+class LineReader {
+ public:
+  explicit LineReader(std::string_view text) : text_(text) {}
+  /// @return nothing behind the last line
+  [[nodiscard]] std::optional<TextLine> next();
+
+ private:
+  std::string_view text_;
+  std::size_t begin_ = 0;
+  int number_ = 0;
+};
+
+/// The lines of `text` at once.
 [[nodiscard]] std::vector<TextLine> lines_of(std::string_view text);
 
 /// The words of a line, between blanks.

@@ -66,6 +66,7 @@ std::vector<NcclConstants> make_constants() {
   all.push_back(constants);
 
   constants.first_minor = 5;
+  constants.several_connections = true;
   constants.tree_hop = {{{.52, 1.25, 28}, {1.0, 1.9, 28}, {5.0, 8.5, 28}}};
   constants.source = "the numbers of 2.8.3; 2.5 to 2.7 were not read";
   constants.has_model = true;

@@ -113,6 +113,10 @@ struct NcclConstants {
   /// A rank's network thread serves its sockets itself, sends and receives, where one connection is
   /// opened (src/transport/net_socket.cc, autoNt = 0); before, each connection had a thread.
   bool sockets_by_proxy = false;
+  /// A channel may open several connections to a peer where a cloud's adapter needs them (2.4.8's
+  /// notes: NCCL_SOCKET_NTHREADS and NCCL_NSOCKS_PERTHREAD, set by the adapter's vendor); before,
+  /// it opens one (src/transport/net_socket.cc of 2.4.2).
+  bool several_connections = false;
 };
 
 /// All ranges of versions, oldest first.

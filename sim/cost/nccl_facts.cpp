@@ -90,6 +90,8 @@ std::vector<double> loads(const Cluster& cluster, const Pattern& pattern, NcclFa
         load[id] += flow.share;
         const Seconds connected{flow.share / (link.connections * link.connection_capacity)};
         facts.connected_per_byte = std::max(facts.connected_per_byte, connected);
+        facts.lone_connection_per_byte =
+            std::max(facts.lone_connection_per_byte, link.connections * connected);
         if (link.connections == 1) by_proxy = std::max(by_proxy, connected);
         if (link.kind == LinkKind::network) {
           network += Seconds{link.latency};

@@ -32,6 +32,8 @@ struct NcclFacts {
   /// Same, on a flow's TCP connections, where they carry less than the port. NCCL plans without it:
   /// it asks the interface for its speed (src/transport/net_socket.cc, ncclNetSocketGetSpeed).
   Seconds connected_per_byte;
+  /// Same, where each channel opens one connection to a peer (NcclConstants::several_connections).
+  Seconds lone_connection_per_byte;
   /// Same, of the busiest rank's network thread, where that alone serves its connections, in both
   /// directions: as much as one connection carries.
   Seconds proxy_per_byte;

@@ -82,8 +82,10 @@ NcclConstants reached(const NcclConstants& constants, const NcclSystem& system,
 
 /// Seconds that a byte of the collective takes on the busiest of the links that are not NVLink, or
 /// on a flow's connections.
-Seconds other_per_byte(const NcclFacts& facts) {
-  return std::max(facts.other_per_byte, facts.connected_per_byte);
+Seconds other_per_byte(const NcclConstants& constants, const NcclFacts& facts) {
+  return std::max(facts.other_per_byte, constants.several_connections
+                                            ? facts.connected_per_byte
+                                            : facts.lone_connection_per_byte);
 }
 
 /// Of a pattern's traffic between machines, what NCCL's algorithm sends.
@@ -98,11 +100,11 @@ Seconds per_byte(const NcclConstants& constants, const NcclSystem& system,
     const double nvlink = facts.capability_min < hopper_capability ? nccl_measured.ll128_nvlink
                                                                    : constants.ring_ll128;
     return std::max((1 / nvlink) * facts.nvlink_per_byte,
-                    (1 / nccl_measured.ll128_other) * other_per_byte(facts));
+                    (1 / nccl_measured.ll128_other) * other_per_byte(constants, facts));
   }
   const bool counts_inside = question.protocol == NcclProtocol::simple || is_lone(system);
   const double network = counts_inside ? network_share(system, question) : 1;
-  return network * std::max(facts.nvlink_per_byte, other_per_byte(facts));
+  return network * std::max(facts.nvlink_per_byte, other_per_byte(constants, facts));
 }
 
 /// Ranks that one rank exchanges with in a group, at most; 0 where nothing is grouped.
@@ -117,12 +119,12 @@ int levels(const NcclSystem& system) {
 }
 
 /// us for all bytes, where the pattern's own loads say it: no model of NCCL's is needed.
-double bytes_on_links(const NcclSystem& system, const NcclQuestion& question,
-                      const NcclFacts& facts) {
+double bytes_on_links(const NcclConstants& constants, const NcclSystem& system,
+                      const NcclQuestion& question, const NcclFacts& facts) {
   const double size = static_cast<double>(question.bytes) * us_per_second;
   const double nvlinks = is_nvls(question.algorithm) ? nccl_nvls_links(system, question, facts)
                                                      : size * facts.nvlink_per_byte.count();
-  return std::max(nvlinks, size * other_per_byte(facts).count());
+  return std::max(nvlinks, size * other_per_byte(constants, facts).count());
 }
 
 /// A ring that the bytes of one rank pass once: n - 1 hops, where NCCL counts one.
@@ -208,8 +210,8 @@ double lines_latency(const NcclConstants& constants, const NcclSystem& system,
 }
 
 /// us that a Simple tree's first chunk takes to be put on the links of its hops.
-double chunk_latency(const NcclSystem& system, const NcclQuestion& question,
-                     const NcclFacts& facts) {
+double chunk_latency(const NcclConstants& constants, const NcclSystem& system,
+                     const NcclQuestion& question, const NcclFacts& facts) {
   if (question.algorithm != NcclAlgorithm::tree || question.protocol != NcclProtocol::simple) {
     return 0;
   }
@@ -217,7 +219,7 @@ double chunk_latency(const NcclSystem& system, const NcclQuestion& question,
   const double chunks = channels * nccl_tree_chunk(system, channels, question.bytes);
   const int local_hops = nccl_tree_hops(system).local;
   const Seconds local = system.local == hop_nvlink ? facts.nvlink_per_byte : facts.pcie_per_byte;
-  const Seconds network = (1 / tree_traffic(system.machines)) * other_per_byte(facts);
+  const Seconds network = (1 / tree_traffic(system.machines)) * other_per_byte(constants, facts);
   return 2 * chunks * (local_hops * local + levels(system) * network).count() * us_per_second;
 }
 
@@ -308,7 +310,7 @@ double nccl_measured_time(const NcclConstants& constants, const NcclSystem& syst
   const double seconds = per_byte(constants, system, question, facts).count() / channel_share;
   double moving = 0;
   if (is_priced_by_links(question.algorithm)) {
-    moving = bytes_on_links(system, question, facts) / channel_share;
+    moving = bytes_on_links(constants, system, question, facts) / channel_share;
   } else {
     // The bus that would move a byte in that time.
     const double traffic = question.algorithm == NcclAlgorithm::tree
@@ -333,8 +335,8 @@ double nccl_measured_time(const NcclConstants& constants, const NcclSystem& syst
   const double host = host_time(constants, system, question, facts, gpus_per_process);
   const double latency =
       real_latency(real, alone, question, facts) + peers * nccl_measured.peer_us +
-      chunk_latency(system, question, facts) +
-      nccl_nvls_fill(system, question, facts, levels(system), other_per_byte(facts)) -
+      chunk_latency(constants, system, question, facts) +
+      nccl_nvls_fill(system, question, facts, levels(system), other_per_byte(constants, facts)) -
       not_waited_for(real, alone, question, moving);
   if (question.protocol == NcclProtocol::ll) {
     moving = std::max({moving, lines_latency(real, system, question, facts),

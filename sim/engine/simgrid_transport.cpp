@@ -1,4 +1,4 @@
-#include "sim/engine/simgrid_transport.hpp"
+#include "sim/engine/simgrid_module.hpp"
 
 #include <simgrid/kernel/Timer.hpp>
 #include <simgrid/s4u.hpp>
@@ -14,6 +14,7 @@
 #include <deque>
 #include <exception>
 #include <limits>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -312,12 +313,12 @@ void SimGridTransport::run(Listener& listener) {
 
 }  // namespace
 
-std::unique_ptr<Transport> make_simgrid_transport(FlowProblem problem) {
-  return std::make_unique<SimGridTransport>(std::move(problem));
+}  // namespace gradwire
+
+gradwire::Transport* gradwire_simgrid_transport(gradwire::FlowProblem& problem) {
+  return std::make_unique<gradwire::SimGridTransport>(std::move(problem)).release();
 }
 
-const char* simgrid_version() {
+const char* gradwire_simgrid_version() {
   return SIMGRID_VERSION_STRING;
 }
-
-}  // namespace gradwire

@@ -6,6 +6,11 @@
 
 namespace gradwire {
 
+/// Loads SimGrid and its libraries, which make_simgrid_transport does otherwise: processes that are
+/// forked afterwards share them.
+/// @throws std::runtime_error where they are not to be found
+void load_simgrid();
+
 /// A transport over SimGrid's flow model, set to plain max-min fairness.
 ///
 /// SimGrid keeps global state: one at a time, one after the other in a process. Few of them: 3.32
@@ -14,7 +19,7 @@ namespace gradwire {
 /// columns (see lanes_per_column in the .cpp).
 [[nodiscard]] std::unique_ptr<Transport> make_simgrid_transport(FlowProblem problem);
 
-/// The version of SimGrid that this was compiled with: "3.32".
+/// The version of SimGrid that this was compiled with: "3.32". Loads it.
 [[nodiscard]] const char* simgrid_version();
 
 }  // namespace gradwire

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <regex>
 #include <sstream>
 #include <string_view>
@@ -23,9 +24,14 @@ namespace {
 /// Refuses a row that the expressions below cannot take.
 void check_length(const std::string& row, const std::string& file, int line) {
   constexpr std::size_t length_max = 1000;  // std::regex goes as deep as a line is long
-  if (row.size() <= length_max) return;
-  fail(file, line,
-       fmt::format("the row has {} characters; expected at most {}", row.size(), length_max));
+  if (row.size() > length_max) {
+    fail(file, line,
+         fmt::format("the row has {} characters; expected at most {}", row.size(), length_max));
+  }
+  constexpr std::ptrdiff_t shapes_max = 20;  // from each open bracket they look for its end
+  if (std::ranges::count(row, '[') > shapes_max) {
+    fail(file, line, fmt::format("the row has more than {} shapes; expected three", shapes_max));
+  }
 }
 
 std::string trimmed(const std::string& text) {
@@ -43,20 +49,61 @@ std::int64_t number(const std::string& digits, const std::string& file, int line
   return value;
 }
 
+/// Goes through the numbers of a shape: by hand, as std::regex takes the cube of a run of blanks.
+class ShapeScanner {
+ public:
+  explicit ShapeScanner(std::string_view text) : text_(text) {}
+
+  /// The digits of each number; nothing where the text is no shape.
+  std::optional<std::vector<std::string>> numbers() {
+    std::vector<std::string> found;
+    take("[(");
+    do {
+      std::string digits = number();
+      if (digits.empty()) break;  // behind a last comma
+      found.push_back(std::move(digits));
+    } while (take(",xX"));
+    take("])");
+    return found.empty() || !text_.empty() ? std::nullopt : std::optional(std::move(found));
+  }
+
+ private:
+  /// @return whether one of these came, which is then left behind
+  bool take(std::string_view letters) {
+    skip_blanks();
+    if (text_.empty() || letters.find(text_.front()) == std::string_view::npos) return false;
+    text_.remove_prefix(1);
+    skip_blanks();
+    return true;
+  }
+  std::string number() {
+    skip_blanks();
+    const std::size_t sign = text_.starts_with('-') ? 1 : 0;
+    const std::size_t end = std::min(text_.find_first_not_of("0123456789", sign), text_.size());
+    if (end == sign) return "";
+    std::string digits(text_.substr(0, end));
+    text_.remove_prefix(end);
+    skip_blanks();
+    return digits;
+  }
+  void skip_blanks() {
+    text_.remove_prefix(std::min(text_.find_first_not_of(" \t\r\n\v\f"), text_.size()));
+  }
+
+  std::string_view text_;
+};
+
 /// The whole numbers in "[1, 3, 224, 224]", "1x3x224x224" or "3"; empty for "--" and "".
 std::vector<std::int64_t> shape(const std::string& text, const std::string& file, int line) {
-  static const std::regex pattern(R"(-?\d+)");
-  static const std::regex whole(R"(\s*[\[(]?\s*-?\d+(\s*[,xX]\s*-?\d+)*\s*,?\s*[\])]?\s*)");
   const std::string content = trimmed(text);
   if (content.empty() || content == "--" || content == "-" || content == "[]") return {};
-  if (!std::regex_match(content, whole)) {
+  const auto numbers = ShapeScanner(content).numbers();
+  if (!numbers) {
     fail(file, line,
          fmt::format("'{}' is no shape; expected numbers such as [1, 3, 224, 224]", content));
   }
   std::vector<std::int64_t> sizes;
-  for (std::sregex_iterator it(content.begin(), content.end(), pattern), end; it != end; ++it) {
-    sizes.push_back(number(it->str(), file, line));
-  }
+  for (const std::string& digits : *numbers) sizes.push_back(number(digits, file, line));
   return sizes;
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/core/outgoing_text.hpp"
 #include "sim/report/svg.hpp"
 
 namespace gradwire {
@@ -111,11 +112,10 @@ class Legend {
     std::string text;
     double y = top + 10;
     for (const std::string& name : names_) {
-      text +=
-          fmt::format(R"(<circle cx="{}" cy="{}" r="5" fill="{}"/><text x="{}" y="{}">{}</text>)"
-                      "\n",
-                      left + plot_width + 24, y, colour(name), left + plot_width + 36, y + 4,
-                      svg_escaped(name));
+      text += fmt::format(
+          R"(<circle cx="{}" cy="{}" r="5" fill="{}"/><text x="{}" y="{}">{}</text>)"
+          "\n",
+          left + plot_width + 24, y, colour(name), left + plot_width + 36, y + 4, xml_text(name));
       y += 22;
     }
     return text;
@@ -185,7 +185,7 @@ std::string curve(const CollectiveReport& report, std::span<const Place> points,
         R"(<circle cx="{:.1f}" cy="{:.1f}" r="4" fill="{}"><title>{}: {}</title></circle>)"
         "\n",
         points[i].x, points[i].y, alone ? legend.colour(how) : line,
-        size_text(static_cast<double>(row.bytes)), svg_escaped(how));
+        size_text(static_cast<double>(row.bytes)), xml_text(how));
   }
   return fmt::format(R"(<polyline points="{}" fill="none" stroke="{}" stroke-width="2"{}/>)"
                      "\n",
@@ -208,7 +208,7 @@ std::string bandwidth_svg(std::span<const CollectiveReport> reports, const std::
                         reports.front().ranks, title);
   text += fmt::format(R"(<text x="{}" y="26" font-size="18" font-weight="bold">{}</text>)"
                       "\n",
-                      left, svg_escaped(what));
+                      left, xml_text(what));
   text += plot.axes();
   std::vector<std::vector<Place>> curves;
   for (const CollectiveReport& report : reports) curves.push_back(points_of(report, plot));

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "sim/core/outgoing_text.hpp"
 #include "sim/report/part_columns.hpp"
 #include "sim/report/result_json.hpp"
 #include "sim/report/summary.hpp"
@@ -47,7 +48,7 @@ std::string undecided(const Json& result) {
   const double low = rest + value("low");
   const double high = rest + value("high");
   if (value("mean") <= 0 || high <= comparable_ratio * low) return "";
-  return fmt::format(
+  return plain_format(
       "{:.1f} ms of coding are counted, not measured, and may be {:.1f} to {:.1f}: an iteration of "
       "{:.1f} to {:.1f} ms; 'compressor_costs' takes measured times",
       1e3 * value("mean"), 1e3 * value("low"), 1e3 * value("high"), 1e3 * low, 1e3 * high);
@@ -80,7 +81,7 @@ int section(const ComparisonRow& row) {
 
 /// As the table names it.
 std::string title_of(const ComparisonRow& row) {
-  return row.standing == Standing::bound ? fmt::format("bound: {} (no communication)", row.name)
+  return row.standing == Standing::bound ? plain_format("bound: {} (no communication)", row.name)
                                          : row.name;
 }
 
@@ -100,17 +101,17 @@ std::string line_of(const ComparisonRow& row, const Columns& columns) {
   const Json& r = row.result;
   std::string gain = row.name == columns.baseline ? "baseline" : "-";
   if (row.speed_up && row.name != columns.baseline) {
-    gain = fmt::format("{:.2f} [{:.2f}, {:.2f}]", row.speed_up->mean, row.speed_up->low,
-                       row.speed_up->high);
+    gain = plain_format("{:.2f} [{:.2f}, {:.2f}]", row.speed_up->mean, row.speed_up->low,
+                        row.speed_up->high);
   }
-  std::string text = fmt::format(
+  std::string text = plain_format(
       "{:>4}  {:<{}}{:>12.2f}{:>13.1f}{}{:>12}{:>21}",
       row.rank > 0 ? std::to_string(row.rank) : "-", title_of(row), columns.width,
       1e3 * r["iteration_time_s"]["mean"].get<double>(), throughput(row), columns.parts.line(r),
       readable_bytes(r["communication"]["bytes_per_rank"].get<double>()), gain);
   if (columns.staleness) {
-    text += has_staleness(row) ? fmt::format("{:>11.2f}", r["staleness"].get<double>())
-                               : fmt::format("{:>11}", "-");
+    text += has_staleness(row) ? plain_format("{:>11.2f}", r["staleness"].get<double>())
+                               : plain_format("{:>11}", "-");
   }
   return text + '\n';
 }
@@ -122,7 +123,7 @@ std::string apart(std::span<const ComparisonRow> rows, const Columns& columns) {
   for (const ComparisonRow& row : rows) {
     if (!row.has_result() || row.standing != Standing::not_comparable) continue;
     lines += line_of(row, columns);
-    reasons += fmt::format("  {}: {}\n", row.name, row.why);
+    reasons += plain_format("  {}: {}\n", row.name, row.why);
   }
   return lines.empty() ? lines : "\nNot comparable:\n" + lines + reasons;
 }
@@ -146,9 +147,9 @@ std::string notes(std::span<const ComparisonRow> rows) {
   std::set<std::string> all;
   for_each([&](const ComparisonRow& row, const std::string& text) {
     if (told[text] < ranked) {
-      list += fmt::format("  {}: {}\n", row.name, text);
+      list += plain_format("  {}: {}\n", row.name, text);
     } else if (all.insert(text).second) {
-      shared += fmt::format("  all: {}\n", text);
+      shared += plain_format("  all: {}\n", text);
     }
   });
   list = shared + list;
@@ -191,10 +192,10 @@ std::string comparison_table(std::span<const ComparisonRow> rows, const std::str
     columns.width = std::max(columns.width, title_of(row).size());
     columns.parts.add(row.result);
   }
-  std::string text = fmt::format("{:>4}  {:<{}}{:>12}{:>13}{}{:>12}{:>21}{}\n", "rank", "strategy",
-                                 columns.width, "iter (ms)", "samples/s", columns.parts.head(),
-                                 "sent/rank", "speed-up over " + baseline,
-                                 columns.staleness ? fmt::format("{:>11}", "staleness") : "");
+  std::string text = plain_format("{:>4}  {:<{}}{:>12}{:>13}{}{:>12}{:>21}{}\n", "rank", "strategy",
+                                  columns.width, "iter (ms)", "samples/s", columns.parts.head(),
+                                  "sent/rank", "speed-up over " + baseline,
+                                  columns.staleness ? plain_format("{:>11}", "staleness") : "");
   for (const ComparisonRow& row : rows) {
     if (row.has_result() && row.standing != Standing::not_comparable) {
       text += line_of(row, columns);
@@ -205,7 +206,8 @@ std::string comparison_table(std::span<const ComparisonRow> rows, const std::str
   bool first = true;
   for (const ComparisonRow& row : rows) {
     if (row.has_result()) continue;
-    text += fmt::format("{}  {}: {}\n", first ? "\nWithout a result:\n" : "", row.name, row.error);
+    if (first) text += "\nWithout a result:\n";
+    text += plain_format("  {}: {}\n", row.name, row.error);
     first = false;
   }
   return text;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include "sim/core/outgoing_text.hpp"
 #include "sim/report/comparison.hpp"
 #include "sim/report/svg.hpp"
 
@@ -93,7 +94,7 @@ std::string bar(const ComparisonRow& row, double left, double y, double scale, b
   std::string text = fmt::format(R"(<text x="{}" y="{:.1f}" text-anchor="end"{}>{}</text>)"
                                  "\n",
                                  left - 10, middle, is_baseline ? R"( font-weight="bold")" : "",
-                                 svg_escaped(row.name));
+                                 xml_text(row.name));
   double x = left;
   for (const Share& share : shares) {
     // The sum of the parts before may end a rounding error behind the picture's edge.
@@ -130,7 +131,7 @@ std::string comparison_svg(std::span<const ComparisonRow> rows, const std::strin
   std::string text = svg_open(left + plot_width + right, height + bottom);
   text += fmt::format(R"(<text x="{}" y="28" font-size="18" font-weight="bold">{}</text>)"
                       "\n",
-                      left, svg_escaped(title));
+                      left, xml_text(title));
   text += legend(left);
   const double tick = axis_tick(most);
   for (int i = 0; i * tick <= most * 1.0001; ++i) {
@@ -143,7 +144,7 @@ std::string comparison_svg(std::span<const ComparisonRow> rows, const std::strin
   }
   text += fmt::format(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="middle" fill="#555555">)"
                       "iteration (ms), and times as fast as {}</text>\n",
-                      left + plot_width / 2, height + 40, svg_escaped(baseline));
+                      left + plot_width / 2, height + 40, xml_text(baseline));
   double y = top;
   for (const ComparisonRow& row : rows) {
     if (!row.has_result()) continue;

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <string_view>
-#include <vector>
+#include <utility>
+
+#include "sim/core/outgoing_text.hpp"
 
 namespace gradwire {
 namespace {
@@ -12,13 +15,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, 7> left_out = {
     "schema", "gradwire_version", "label", "scenario", "links", "warnings", "engine"};
-
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string result = "\"";
-  for (const char c : text) result += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return result + '"';
-}
 
 /// The figures of a result: JSON pointer ("/breakdown_s/forward") and value.
 Json figures(Json result) {
@@ -29,33 +25,45 @@ Json figures(Json result) {
 std::string cell(const Json& values, const std::string& place) {
   const auto found = values.find(place);
   if (found == values.end()) return "";
-  return found->is_string() ? quoted(found->get<std::string>()) : found->dump();
+  return found->is_string() ? csv_cell(found->get<std::string>()) : found->dump();
 }
 
 }  // namespace
 
-std::string csv(std::span<const ResultRow> rows) {
+CsvLines::CsvLines(const ResultRow& typical) {
+  for (const auto& [key, value] : typical.axes) axes_.push_back(key);
+  if (!typical.error.empty()) return;
+  const Json values = figures(typical.result);
+  for (const auto& [place, value] : values.items()) places_.push_back(place);
+}
+
+std::string CsvLines::head() const {
   std::string text;
-  if (rows.empty()) return text;
-  for (const auto& [key, value] : rows.front().axes) text += quoted(key) + ',';
-  std::vector<std::string> places;
-  const auto good = std::find_if(rows.begin(), rows.end(),
-                                 [](const ResultRow& row) { return row.error.empty(); });
-  if (good != rows.end()) {
-    const Json values = figures(good->result);
-    for (const auto& [place, value] : values.items()) places.push_back(place);
-  }
-  for (std::string place : places) {
+  for (const std::string& key : axes_) text += csv_cell(key) + ',';
+  for (std::string place : places_) {
     std::replace(place.begin(), place.end(), '/', '.');
-    text += place.substr(1) + ',';
+    text += csv_cell(place.substr(1)) + ',';
   }
-  text += "error\n";
-  for (const ResultRow& row : rows) {
-    for (const auto& [key, value] : row.axes) text += quoted(value) + ',';
-    const Json values = row.error.empty() ? figures(row.result) : Json::object();
-    for (const std::string& place : places) text += cell(values, place) + ',';
-    text += quoted(row.error) + '\n';
+  return text + "error\n";
+}
+
+std::string CsvLines::line(const ResultRow& row) const {
+  std::string text;
+  for (const auto& [key, value] : row.axes) text += csv_cell(value) + ',';
+  const Json values = row.error.empty() ? figures(row.result) : Json::object();
+  for (const std::string& place : places_) text += cell(values, place) + ',';
+  return text + csv_cell(row.error) + '\n';
+}
+
+std::string csv(const ResultRows& rows) {
+  if (rows.empty()) return "";
+  ResultRow typical = rows[0];
+  for (std::size_t i = 1; i < rows.size() && !typical.error.empty(); ++i) {
+    if (ResultRow row = rows[i]; row.error.empty()) typical = std::move(row);
   }
+  const CsvLines lines(typical);
+  std::string text = lines.head();
+  for (const ResultRow& row : rows) text += lines.line(row);
   return text;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "sim/core/outgoing_text.hpp"
 #include "sim/report/benchmark_lines.hpp"
 
 namespace gradwire {
@@ -23,13 +24,13 @@ std::string bert_lines(const Point& point) {
   const BenchmarkRates rates = benchmark_rates(point.result);
   const int gpus = point.result.world_size;
   // The original says "Large" for both.
-  std::string text = fmt::format(
+  std::string text = plain_format(
       "Running warmup...\nBERT Large Pretraining, Sentence len: {}\nRunning benchmark...\n",
       length_of(point));
   for (std::size_t i = 0; i < rates.rates.size(); ++i) {
-    text += fmt::format("Iter #{}: {:.1f} sentences/sec per GPU\n", i, rates.rates[i]);
+    text += plain_format("Iter #{}: {:.1f} sentences/sec per GPU\n", i, rates.rates[i]);
   }
-  return text + fmt::format(
+  return text + plain_format(
                     "Sen/sec per GPU: {:.1f} +-{:.1f}\n"
                     "Total sen/sec on {} GPU(s): {:.1f} +-{:.1f}\n",
                     rates.mean, rates.confidence, gpus, gpus * rates.mean, gpus * rates.confidence);

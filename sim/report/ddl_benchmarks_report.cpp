@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/core/outgoing_text.hpp"
 #include "sim/core/statistics.hpp"
 
 namespace gradwire {
@@ -91,7 +92,7 @@ std::string method_of(const Json& result) {
   return preset.substr(preset.find('/') + 1);
 }
 
-std::vector<Line> lines_of(std::span<const ResultRow> rows) {
+std::vector<Line> lines_of(const ResultRows& rows) {
   std::vector<Line> lines;
   for (const ResultRow& row : rows) {
     if (!row.error.empty()) continue;
@@ -136,7 +137,7 @@ std::string name_of(const Line& line) {
 
 }  // namespace
 
-std::string ddl_benchmarks_table(std::span<const ResultRow> rows) {
+std::string ddl_benchmarks_table(const ResultRows& rows) {
   const std::vector<Line> lines = lines_of(rows);
   std::set<int> worlds;
   for (const Line& line : lines) {
@@ -150,8 +151,9 @@ std::string ddl_benchmarks_table(std::span<const ResultRow> rows) {
   }
   text += '\n' + rule + '\n';
   for (const Line& line : lines) {
-    text += fmt::format("| {} | {} | {} | {} | {:.1f} |", name_of(line), line.batch,
-                        line.connection, line.method, line.single_gpu);
+    text +=
+        fmt::format("| {} | {} | {} | {} | {:.1f} |", markdown_name(name_of(line)), line.batch,
+                    markdown_name(line.connection), markdown_name(line.method), line.single_gpu);
     for (const int world : worlds) {
       const auto tries = line.rates.find(world);
       text += tries == line.rates.end() ? " - |"
@@ -163,7 +165,7 @@ std::string ddl_benchmarks_table(std::span<const ResultRow> rows) {
   return text;
 }
 
-nlohmann::ordered_json ddl_benchmarks_reports(std::span<const ResultRow> rows) {
+nlohmann::ordered_json ddl_benchmarks_reports(const ResultRows& rows) {
   Json reports = Json::object();
   for (const Line& line : lines_of(rows)) {
     const auto* const known = std::ranges::find(method_keys, line.method,

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
-#include <span>
 #include <string>
 
 #include "sim/report/result_row.hpp"
@@ -13,10 +12,10 @@ namespace gradwire {
 /// all GPUs. Rows that differ in the seed alone are tries; the deviation is the population's, as
 /// numpy's. The column of one GPU is the profile's own rate, without a deviation. What failed or is
 /// not there is "-".
-[[nodiscard]] std::string ddl_benchmarks_table(std::span<const ResultRow> rows);
+[[nodiscard]] std::string ddl_benchmarks_table(const ResultRows& rows);
 
 /// What benchmarks.py writes into reports.json: the means as text, by `rdma` setting, by task
 /// ("resnet50_64") and by method.
-[[nodiscard]] nlohmann::ordered_json ddl_benchmarks_reports(std::span<const ResultRow> rows);
+[[nodiscard]] nlohmann::ordered_json ddl_benchmarks_reports(const ResultRows& rows);
 
 }  // namespace gradwire

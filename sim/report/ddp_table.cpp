@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <iterator>
 
+#include "sim/core/outgoing_text.hpp"
 #include "sim/report/benchmark_lines.hpp"
 #include "sim/report/ddp_json.hpp"
 #include "sim/report/groups.hpp"
@@ -31,15 +32,15 @@ Widths widths_of(std::span<const Point> points) {
 }
 
 std::string row_start(const Point& point, Widths widths) {
-  return fmt::format("{:>{}} GPUs -- {:>{}}:", point.result.world_size, widths.ranks, point.label,
-                     widths.label);
+  return plain_format("{:>{}} GPUs -- {:>{}}:", point.result.world_size, widths.ranks, point.label,
+                      widths.label);
 }
 
 void append_benchmark(std::string& text, std::span<const Point> points, Widths widths) {
   auto out = std::back_inserter(text);
   const std::size_t blank = row_start(points.front(), widths).size();
-  fmt::format_to(out, "{:{}}", "", blank);
-  for (int i = 0; i < 4; ++i) fmt::format_to(out, "{:>14}{:>10}", "sec/iter", "ex/sec");
+  plain_format_to(out, "{:{}}", "", blank);
+  for (int i = 0; i < 4; ++i) plain_format_to(out, "{:>14}{:>10}", "sec/iter", "ex/sec");
   text += '\n';
   for (const Point& point : points) {
     const RunResult& result = point.result;
@@ -48,8 +49,8 @@ void append_benchmark(std::string& text, std::span<const Point> points, Widths w
     text += row_start(point, widths);
     for (const int percent : {50, 75, 90, 95}) {
       const double seconds = pooled.percentile(percent);
-      fmt::format_to(out, "  p{:02}:  {:1.3f}s  {:6}/s", percent, seconds,
-                     static_cast<long>(batch / seconds));
+      plain_format_to(out, "  p{:02}:  {:1.3f}s  {:6}/s", percent, seconds,
+                      static_cast<long>(batch / seconds));
     }
     text += '\n';
   }
@@ -58,20 +59,20 @@ void append_benchmark(std::string& text, std::span<const Point> points, Widths w
 void append_ours(std::string& text, std::span<const Point> points, Widths widths) {
   auto out = std::back_inserter(text);
   const std::size_t blank = row_start(points.front(), widths).size();
-  fmt::format_to(out, "{:{}}{:>14}{:>12}{:>26}{:>22}\n", "", blank, "ex/sec, all", "efficiency",
-                 "exposed communication", "p50 between");
+  plain_format_to(out, "{:{}}{:>14}{:>12}{:>26}{:>22}\n", "", blank, "ex/sec, all", "efficiency",
+                  "exposed communication", "p50 between");
   for (const Point& point : points) {
     const Metrics m = metrics_of(point.result);
     const double exposed = seconds_of(point.result, Part::exposed_communication);
-    fmt::format_to(out, "{}{:>12.1f}/s{:>10.1f} %{:>15.2f} ms ({:4.1f} %){:>13.3f} - {:.3f}s\n",
-                   row_start(point, widths), m.throughput, 100 * m.scaling_efficiency,
-                   1e3 * exposed, 100 * exposed / m.mean, m.low, m.high);
+    plain_format_to(out, "{}{:>12.1f}/s{:>10.1f} %{:>15.2f} ms ({:4.1f} %){:>13.3f} - {:.3f}s\n",
+                    row_start(point, widths), m.throughput, 100 * m.scaling_efficiency,
+                    1e3 * exposed, 100 * exposed / m.mean, m.low, m.high);
   }
 }
 
 std::string title(const Point& point) {
-  return fmt::format("Benchmark: {} with batch size {}\n\n", point.model,
-                     point.result.batch_per_gpu);
+  return plain_format("Benchmark: {} with batch size {}\n\n", point.model,
+                      point.result.batch_per_gpu);
 }
 
 std::string as_text(const nlohmann::ordered_json& value) {
@@ -84,7 +85,7 @@ std::string ddp_benchmark_text(std::span<const Point> points) {
   const auto json = ddp_json(points);
   const std::string bucket_size = as_text(json.at("bucket_size"));
   const bool counted = json.at("bucket_size").is_number();
-  std::string text = fmt::format(
+  std::string text = plain_format(
       "-----------------------------------\n"
       "PyTorch distributed benchmark suite\n"
       "-----------------------------------\n"

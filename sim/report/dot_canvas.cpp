@@ -5,6 +5,8 @@
 #include <sstream>
 #include <string_view>
 
+#include "sim/core/outgoing_text.hpp"
+
 namespace gradwire {
 namespace {
 
@@ -46,9 +48,9 @@ double text_width(std::string_view label, double size) {
   constexpr double letter = 0.62;  // of the font's size
   std::size_t longest = 0;
   while (!label.empty()) {
-    const std::size_t end = std::min(label.find("\\n"), label.size());
+    const std::size_t end = std::min(label.find('\n'), label.size());
     longest = std::max(longest, end);
-    label.remove_prefix(std::min(end + 2, label.size()));
+    label.remove_prefix(std::min(end + 1, label.size()));
   }
   return letter * size * static_cast<double>(longest);
 }
@@ -59,7 +61,7 @@ std::string wrapped(const std::string& text, double width) {
   std::istringstream words(text);
   for (std::string word; words >> word;) {
     if (!line.empty() && text_width(fmt::format("{} {}", line, word)) > width) {
-      result += line + "\\n";
+      result += line + '\n';
       line.clear();
     }
     line += line.empty() ? word : " " + word;
@@ -88,12 +90,13 @@ void DotCanvas::curve(const Ends& ends, const Link& link, const std::vector<Plac
   for (const Place& point : points) pos += fmt::format(" {:.1f},{:.1f}", point.x, point.y);
   // The figure stands on its line, on white.
   print(
-      "  \"{}\" -- \"{}\" [pos=\"{}\", lp=\"{:.1f},{:.1f}\", color=\"{}\", fontcolor=\"{}\", "
+      "  {} -- {} [pos=\"{}\", lp=\"{:.1f},{:.1f}\", color=\"{}\", fontcolor=\"{}\", "
       "penwidth={}, "
       "label=<<table border=\"0\" cellborder=\"0\" cellpadding=\"0\" cellspacing=\"0\" "
       "bgcolor=\"white\"><tr><td>{}</td></tr></table>>];\n",
-      ends.a, ends.b, pos.substr(1), label.x, label.y, color_of(link.kind), color_of(link.kind),
-      link.kind == LinkKind::nvlink ? std::min(link.lanes, 5) : 1, figure);
+      dot_string(ends.a), dot_string(ends.b), pos.substr(1), label.x, label.y, color_of(link.kind),
+      color_of(link.kind), link.kind == LinkKind::nvlink ? std::min(link.lanes, 5) : 1,
+      xml_text(figure));
 }
 
 }  // namespace gradwire

@@ -38,11 +38,11 @@ struct Box {
 /// "22.5": GB/s without trailing zeros.
 [[nodiscard]] std::string rate_text(BytesPerSecond rate);
 
-/// Room for the widest of a label's lines, which "\\n" parts, in points. Who looks at an SVG has a
-/// font of his own: the mean letter of a wide one (DejaVu Sans) is assumed.
+/// Room for the widest of a label's lines, which line ends part, in points. Who looks at an SVG has
+/// a font of his own: the mean letter of a wide one (DejaVu Sans) is assumed.
 [[nodiscard]] double text_width(std::string_view label, double size = font_size);
 
-/// Text with "\\n" for those spaces where a line would become wider.
+/// Text with line ends for those spaces where a line would become wider.
 [[nodiscard]] std::string wrapped(const std::string& text, double width);
 
 /// Text in Graphviz DOT whose lines have fixed positions (`layout=nop2`): Graphviz only draws.

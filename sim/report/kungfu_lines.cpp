@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "sim/core/outgoing_text.hpp"
 #include "sim/report/benchmark_lines.hpp"
 
 namespace gradwire {
@@ -74,10 +75,10 @@ std::string kungfu_lines(const Point& point) {
   const BenchmarkRates rates = benchmark_rates(point.result);
   const std::string model = original(keras_models, point.model);
   std::string text =
-      fmt::format("Model: {}\nBatch size: {}\nRunning warmup...\nRunning benchmark...\n", model,
-                  point.result.batch_per_gpu);
+      plain_format("Model: {}\nBatch size: {}\nRunning warmup...\nRunning benchmark...\n", model,
+                   point.result.batch_per_gpu);
   for (std::size_t i = 0; i < rates.rates.size(); ++i) {
-    text += fmt::format("Iter #{}: {:.1f} img/sec per {}\n", i, rates.rates[i], device);
+    text += plain_format("Iter #{}: {:.1f} img/sec per {}\n", i, rates.rates[i], device);
   }
   const Json attributes = {{"framework", "kungfu"},
                            {"np", point.result.world_size},
@@ -89,9 +90,9 @@ std::string kungfu_lines(const Point& point) {
                            {"fuse", fuses(point)},
                            {"nvlink", nullptr},
                            {"data", "memory"}};
-  return text + fmt::format("Img/sec per {}: {:.1f} +-{:.1f}\nRESULT: {:f} +-{:f} {}\n", device,
-                            rates.mean, rates.confidence, rates.mean, rates.confidence,
-                            attributes.dump());
+  return text + plain_format("Img/sec per {}: {:.1f} +-{:.1f}\nRESULT: {:f} +-{:f} {}\n", device,
+                             rates.mean, rates.confidence, rates.mean, rates.confidence,
+                             attributes.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 }  // namespace gradwire

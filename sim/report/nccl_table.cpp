@@ -8,6 +8,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "sim/core/outgoing_text.hpp"
 #include "sim/report/version.hpp"
 
 namespace gradwire {
@@ -21,12 +22,12 @@ constexpr std::int64_t element_size = 4;  ///< bytes; the table's type is float
 std::string microseconds(double seconds) {
   const double us = 1e6 * seconds;
   const int digits = us >= 10'000 ? 0 : us >= 100 ? 1 : 2;
-  return fmt::format("{:7.{}f}", us, digits);
+  return plain_format("{:7.{}f}", us, digits);
 }
 
 /// nccl-tests begins with its devices; here the ranks of one machine share a line.
 std::string head_text(const CollectiveReport& report) {
-  std::string text = fmt::format("# {} on {} ranks\n", name_of(report.kind), report.ranks);
+  std::string text = plain_format("# {} on {} ranks\n", name_of(report.kind), report.ranks);
   if (!report.devices.empty()) {
     text += "#\n# Using devices\n";
     std::istringstream lines(report.devices);
@@ -63,24 +64,24 @@ std::string nccl_table(const CollectiveReport& report) {
   constexpr auto* head =
       "# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}  {:>7}  {:>6}  {:>6}  {:>{}}  {:>8}  "
       "{:>6}  {:>9}\n";
-  fmt::format_to(out, fmt::runtime(head), "size", "count", "type", "redop", "root", "time", "algbw",
-                 "busbw", "algorithm", wide, "protocol", "source", "bound");
-  fmt::format_to(out, fmt::runtime(head), "(B)", "(elements)", "", "", "", "(us)", "(GB/s)",
-                 "(GB/s)", "", wide, "", "", "(us)");
+  plain_format_to(out, fmt::runtime(head), "size", "count", "type", "redop", "root", "time",
+                  "algbw", "busbw", "algorithm", wide, "protocol", "source", "bound");
+  plain_format_to(out, fmt::runtime(head), "(B)", "(elements)", "", "", "", "(us)", "(GB/s)",
+                  "(GB/s)", "", wide, "", "", "(us)");
   double bandwidth = 0;
   for (const Row& row : report.rows) {
     const double bus = bus_bandwidth(report, row);
     bandwidth += bus / static_cast<double>(report.rows.size());
-    fmt::format_to(
+    plain_format_to(
         out, "{:12}  {:12}  {:>8}  {:>6}  {:>6}  {}  {:6.2f}  {:6.2f}  {:>{}}  {:>8}  {:>6}  ",
         row.bytes, row.bytes / element_size, "float", reduces ? "sum" : "none", root,
         microseconds(row.seconds), 1e-9 * algorithm_bandwidth(row), 1e-9 * bus, row.algorithm, wide,
         row.protocol.empty() ? "-" : row.protocol, row.source);
-    fmt::format_to(out, "{:>9}\n", microseconds(row.bound_seconds));
+    plain_format_to(out, "{:>9}\n", microseconds(row.bound_seconds));
   }
-  fmt::format_to(out, "# Avg bus bandwidth    : {:g}\n", 1e-9 * bandwidth);
+  plain_format_to(out, "# Avg bus bandwidth    : {:g}\n", 1e-9 * bandwidth);
   for (const Warning& warning : report.warnings) {
-    fmt::format_to(out, "# {}: {}\n", warning.code, warning.text);
+    plain_format_to(out, "# {}: {}\n", warning.code, warning.text);
   }
   return text;
 }

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "sim/core/outgoing_text.hpp"
 #include "sim/report/summary.hpp"
 
 namespace gradwire {
@@ -44,8 +45,9 @@ std::string server_table(const PlanReport& report) {
   }
   std::string text;
   for (const ServerLoad& load : loads) {
-    text += fmt::format("{}  {:<12}{:>6} groups{:>13}\n", text.empty() ? "\nBy server:\n" : "",
-                        load.place, load.groups, readable_bytes(static_cast<double>(load.bytes)));
+    if (text.empty()) text = "\nBy server:\n";
+    text += plain_format("  {:<12}{:>6} groups{:>13}\n", load.place, load.groups,
+                         readable_bytes(static_cast<double>(load.bytes)));
   }
   return text;
 }
@@ -57,13 +59,13 @@ std::string plan_table(const PlanReport& report) {
   for (const PlanRow& row : report.rows) note_width = std::max(note_width, row.note.size());
   if (note_width > 0) note_width += 2;
   std::string text =
-      fmt::format("{:>6}{:>9}{:>13}{:>13}{:>11}  {:<{}}{}\n", "group", "tensors", "elements",
-                  "moves", "ready (ms)", note_width > 0 ? "note" : "", note_width, "from ... to");
+      plain_format("{:>6}{:>9}{:>13}{:>13}{:>11}  {:<{}}{}\n", "group", "tensors", "elements",
+                   "moves", "ready (ms)", note_width > 0 ? "note" : "", note_width, "from ... to");
   std::size_t index = 0;
   for (const PlanRow& row : report.rows) {
-    text += fmt::format("{:>6}{:>9}{:>13}{:>13}{:>11.2f}  {:<{}}{}\n", index++, row.tensors,
-                        row.elements, readable_bytes(static_cast<double>(row.bytes)),
-                        1e3 * row.ready_last, row.note, note_width, span_of(row));
+    text += plain_format("{:>6}{:>9}{:>13}{:>13}{:>11.2f}  {:<{}}{}\n", index++, row.tensors,
+                         row.elements, readable_bytes(static_cast<double>(row.bytes)),
+                         1e3 * row.ready_last, row.note, note_width, span_of(row));
   }
   return text + server_table(report);
 }
@@ -74,11 +76,11 @@ std::string exchange_table(const PlanReport& report) {
   for (const PlanExchange& exchange : report.exchanges) {
     width = std::max(width, exchange.name.size() + 2);
   }
-  std::string text = fmt::format("{:<{}}{:>8}{:>10}{:>12}{:>13}\n", "exchange", width, "phases",
-                                 "messages", "x its size", "connections");
+  std::string text = plain_format("{:<{}}{:>8}{:>10}{:>12}{:>13}\n", "exchange", width, "phases",
+                                  "messages", "x its size", "connections");
   for (const PlanExchange& exchange : report.exchanges) {
-    text += fmt::format("{:<{}}{:>8}{:>10}{:>12.2f}{:>13}\n", exchange.name, width, exchange.phases,
-                        exchange.messages, exchange.volume, exchange.connections);
+    text += plain_format("{:<{}}{:>8}{:>10}{:>12.2f}{:>13}\n", exchange.name, width,
+                         exchange.phases, exchange.messages, exchange.volume, exchange.connections);
   }
   return text;
 }

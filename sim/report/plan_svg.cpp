@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/core/outgoing_text.hpp"
 #include "sim/report/plan_report.hpp"
 #include "sim/report/summary.hpp"
 #include "sim/report/svg.hpp"
@@ -71,7 +72,7 @@ std::string_view colour_of(std::size_t group) {
 std::string described(const PlanRow& row, std::size_t index) {
   return fmt::format("group {}: {} tensors, {}{}{}", index, row.tensors,
                      readable_bytes(static_cast<double>(row.bytes)), row.note.empty() ? "" : ", ",
-                     svg_escaped(row.note));
+                     xml_text(row.note));
 }
 
 /// What the picture shows; a group's own line stands in the table, and with its box.
@@ -117,7 +118,7 @@ std::string plan_svg(const PlanReport& report) {
       svg_open(left + plot_width + right, top + plot_height + bottom + legend_height);
   text += fmt::format(R"(<text x="{}" y="28" font-size="18" font-weight="bold">{}</text>)"
                       "\n",
-                      left, svg_escaped(report.title));
+                      left, xml_text(report.title));
   text += axes(scale);
   double below = 0;
   std::size_t index = 0;

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <vector>
 
+#include "sim/core/outgoing_text.hpp"
 #include "sim/report/profile_text.hpp"
 #include "sim/report/ready_curve.hpp"
 #include "sim/report/svg.hpp"
@@ -93,7 +94,7 @@ std::string labels(const Frame& frame, const std::vector<ReadyStep>& steps) {
     text += fmt::format(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="{}" font-size="11">{}</text>)"
                         "\n",
                         is_right ? x + 6 : x - 6, middle, is_right ? "start" : "end",
-                        svg_escaped(step.layer));
+                        xml_text(step.layer));
   }
   return text;
 }
@@ -109,7 +110,7 @@ std::string profile_svg(const ComputeProfile& profile) {
       R"(<text x="{0}" y="28" font-size="17" font-weight="bold">{1}</text>)"
       R"(<text x="{0}" y="48" fill="#555555">gradients ready during backward, millions of )"
       "parameters ({2})</text>\n",
-      left, svg_escaped(profile_title(profile)), svg_escaped(profile.source.kind));
+      left, xml_text(profile_title(profile)), xml_text(profile.source.kind));
   text += grid(frame) + curve(frame, steps) + labels(frame, steps);
   text += fmt::format(
       R"(<text x="{}" y="{}" text-anchor="end" fill="#555555">time since the start of backward (ms))"

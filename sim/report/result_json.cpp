@@ -17,6 +17,14 @@ Json iteration_time(const Metrics& m) {
           {"p95", m.p95},   {"low", m.low}, {"high", m.high}};
 }
 
+Json doubts(const RunResult& result) {
+  Json list = Json::array();
+  for (const Doubt& doubt : result.doubts) {
+    list.push_back({{"name", doubt.name}, {"low", doubt.low}, {"high", doubt.high}});
+  }
+  return list;
+}
+
 Json breakdown(const Breakdown& seconds) {
   Json parts = Json::object();
   for (std::size_t i = 0; i < part_names.size(); ++i) {
@@ -81,6 +89,7 @@ Json result_json(const Point& point) {
   json["coding_estimate_s"] = {{"mean", r.coding_estimate_s},
                                {"low", r.coding_estimate_s / coding_factor},
                                {"high", r.coding_estimate_s * coding_factor}};
+  json["doubts"] = doubts(r);
   json["communication"] = {{"collectives", r.collectives},
                            {"bytes_per_rank", r.bytes_per_rank},
                            {"busy_s", r.communication_busy_s},

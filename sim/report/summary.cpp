@@ -9,6 +9,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "sim/core/outgoing_text.hpp"
 #include "sim/report/metrics.hpp"
 
 namespace gradwire {
@@ -21,24 +22,29 @@ constexpr double least_shown = 5e-7;  ///< s; less is 0.000 ms
 constexpr double noise_least = 1e-6;  ///< relative; less is rounding
 constexpr double seconds_from = 10;   ///< s; a longer iteration is told in seconds, not ms
 
+std::string widest_doubt(const RunResult& result) {
+  if (result.doubts.empty()) return "";
+  return fmt::format(" in 9 of 10 jobs; widest doubt: {}", result.doubts.front().name);
+}
+
 void append_iteration(Out out, const Metrics& m, const RunResult& r) {
   const bool in_seconds = m.mean > seconds_from;
   const double scale = in_seconds ? 1 : 1e3;
   const std::string_view unit = in_seconds ? "s" : "ms";
-  fmt::format_to(out, "Iteration      {:.2f} {}", scale * m.mean, unit);
+  plain_format_to(out, "Iteration      {:.2f} {}", scale * m.mean, unit);
   const auto [least, most] = std::ranges::minmax(r.samples);
   if (most - least > noise_least * m.mean) {
-    fmt::format_to(out, "   p50 {:.2f}   p75 {:.2f}   p90 {:.2f}   p95 {:.2f}\n", scale * m.p50,
-                   scale * m.p75, scale * m.p90, scale * m.p95);
+    plain_format_to(out, "   p50 {:.2f}   p75 {:.2f}   p90 {:.2f}   p95 {:.2f}\n", scale * m.p50,
+                    scale * m.p75, scale * m.p90, scale * m.p95);
   } else {
-    fmt::format_to(out, ", the same each time\n");
+    plain_format_to(out, ", the same each time\n");
   }
-  fmt::format_to(out, "Interval       p50 between {:.2f} and {:.2f} {}\n", scale * m.low,
-                 scale * m.high, unit);
-  fmt::format_to(out, "Throughput     {:.1f} samples/s, {:.1f} per GPU\n", m.throughput,
-                 m.throughput_per_gpu);
-  fmt::format_to(out, "Efficiency     {:.1f} % of {} times one GPU alone ({:.1f} samples/s)\n\n",
-                 100 * m.scaling_efficiency, r.world_size, m.single_gpu_throughput);
+  plain_format_to(out, "Interval       p50 between {:.2f} and {:.2f} {}{}\n", scale * m.low,
+                  scale * m.high, unit, widest_doubt(r));
+  plain_format_to(out, "Throughput     {:.1f} samples/s, {:.1f} per GPU\n", m.throughput,
+                  m.throughput_per_gpu);
+  plain_format_to(out, "Efficiency     {:.1f} % of {} times one GPU alone ({:.1f} samples/s)\n\n",
+                  100 * m.scaling_efficiency, r.world_size, m.single_gpu_throughput);
 }
 
 /// Does the rank in the middle spend its time otherwise than the slowest?
@@ -53,50 +59,50 @@ bool has_other_median(const RunResult& r) {
 void append_breakdown(Out out, const Metrics& m, const RunResult& r) {
   const bool own_pace = r.fidelity == "worker";
   const bool has_median = has_other_median(r);
-  fmt::format_to(out, "{:<28}{:>10}{:>9}{}\n",
-                 own_pace ? "Iteration, mean over ranks" : "Slowest rank's iteration", "ms", "%",
-                 has_median ? fmt::format("{:>20}{:>9}", "median rank's ms", "%") : "");
+  plain_format_to(out, "{:<28}{:>10}{:>9}{}\n",
+                  own_pace ? "Iteration, mean over ranks" : "Slowest rank's iteration", "ms", "%",
+                  has_median ? plain_format("{:>20}{:>9}", "median rank's ms", "%") : "");
   for (std::size_t i = 0; i < part_names.size(); ++i) {
     const double seconds = r.breakdown[i];
     const double of_median = has_median ? (*r.breakdown_median)[i] : 0;
     if (std::max(std::abs(seconds), std::abs(of_median)) < least_shown) continue;
     std::string name(part_names[i]);
     std::replace(name.begin(), name.end(), '_', ' ');
-    fmt::format_to(out, "  {:<26}{:>10.3f}{:>9.1f}", name, 1e3 * seconds, 100 * seconds / m.mean);
+    plain_format_to(out, "  {:<26}{:>10.3f}{:>9.1f}", name, 1e3 * seconds, 100 * seconds / m.mean);
     if (has_median) {
-      fmt::format_to(out, "{:>20.3f}{:>9.1f}", 1e3 * of_median, 100 * of_median / m.mean);
+      plain_format_to(out, "{:>20.3f}{:>9.1f}", 1e3 * of_median, 100 * of_median / m.mean);
     }
-    fmt::format_to(out, "\n");
+    plain_format_to(out, "\n");
   }
-  fmt::format_to(out, "\n");
+  plain_format_to(out, "\n");
 }
 
 void append_communication(Out out, const RunResult& r) {
-  fmt::format_to(out,
-                 "Communication  {} collectives an iteration, {} sent by a rank, busy {:.2f} ms, "
-                 "{:.1f} % of it hidden\n",
-                 r.collectives, readable_bytes(static_cast<double>(r.bytes_per_rank)),
-                 1e3 * r.communication_busy_s, 100 * r.overlap_fraction);
+  plain_format_to(out,
+                  "Communication  {} collectives an iteration, {} sent by a rank, busy {:.2f} ms, "
+                  "{:.1f} % of it hidden\n",
+                  r.collectives, readable_bytes(static_cast<double>(r.bytes_per_rank)),
+                  1e3 * r.communication_busy_s, 100 * r.overlap_fraction);
   for (std::size_t i = 0; i < std::min(links_shown, r.links.size()); ++i) {
     const LinkReport& link = r.links[i];
-    fmt::format_to(out, "{:<15}{:<24}{:>6.1f} % used, {} an iteration\n",
-                   i == 0 ? "Busiest links" : "", link.name, 100 * link.utilisation,
-                   readable_bytes(link.bytes));
+    plain_format_to(out, "{:<15}{:<24}{:>6.1f} % used, {} an iteration\n",
+                    i == 0 ? "Busiest links" : "", link.name, 100 * link.utilisation,
+                    readable_bytes(link.bytes));
   }
 }
 
 void append_origin(Out out, const RunResult& r) {
-  fmt::format_to(out, "Profile        {}{}\n", r.profile_source,
-                 r.framework.empty() ? "" : ", host of " + r.framework);
-  fmt::format_to(out, "Fidelity       {} ({})\n", r.fidelity, r.fidelity_why);
+  plain_format_to(out, "Profile        {}{}\n", r.profile_source,
+                  r.framework.empty() ? "" : ", host of " + r.framework);
+  plain_format_to(out, "Fidelity       {} ({})\n", r.fidelity, r.fidelity_why);
   const std::string solver = !r.engine_simgrid.empty()       ? "by " + r.engine_simgrid
                              : r.engine_solver == "gradwire" ? "by our own solver"
                                                              : "nothing shared";
-  fmt::format_to(out, "Engine         {:.1f} ms: {} links in {} classes, {} flows in {}, {}\n",
-                 1e3 * r.engine_wall_s, r.engine_links, r.engine_link_classes, r.engine_flows,
-                 r.engine_flow_classes, solver);
+  plain_format_to(out, "Engine         {:.1f} ms: {} links in {} classes, {} flows in {}, {}\n",
+                  1e3 * r.engine_wall_s, r.engine_links, r.engine_link_classes, r.engine_flows,
+                  r.engine_flow_classes, solver);
   for (const Warning& warning : r.warnings) {
-    fmt::format_to(out, "Warning        {} ({})\n", warning.text, warning.code);
+    plain_format_to(out, "Warning        {} ({})\n", warning.text, warning.code);
   }
 }
 
@@ -109,7 +115,7 @@ std::string readable_bytes(double bytes) {
     bytes /= 1000;
     ++unit;
   }
-  return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 2, units[unit]);
+  return plain_format("{:.{}f} {}", bytes, unit == 0 ? 0 : 2, units[unit]);
 }
 
 std::string summary(const Point& point) {
@@ -117,10 +123,11 @@ std::string summary(const Point& point) {
   const Metrics m = metrics_of(r);
   std::string text;
   const Out out(text);
-  fmt::format_to(out, "{}{}: {}, {} GPU{}, batch {} per GPU{}, {}\n\n", point.name,
-                 point.label.empty() ? "" : fmt::format(" [{}]", point.label), point.model,
-                 r.world_size, r.world_size == 1 ? "" : "s", r.batch_per_gpu,
-                 r.micro_batches == 1 ? "" : fmt::format(" x {}", r.micro_batches), point.strategy);
+  plain_format_to(out, "{}{}: {}, {} GPU{}, batch {} per GPU{}, {}\n\n", point.name,
+                  point.label.empty() ? "" : plain_format(" [{}]", point.label), point.model,
+                  r.world_size, r.world_size == 1 ? "" : "s", r.batch_per_gpu,
+                  r.micro_batches == 1 ? "" : plain_format(" x {}", r.micro_batches),
+                  point.strategy);
   append_iteration(out, m, r);
   append_breakdown(out, m, r);
   append_communication(out, r);

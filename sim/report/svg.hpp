@@ -1,12 +1,8 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 namespace gradwire {
-
-/// Text with the characters that XML reserves written as entities.
-[[nodiscard]] std::string svg_escaped(std::string_view text);
 
 /// The opening tag and a white background; the picture ends with "</svg>\n". Pixels.
 [[nodiscard]] std::string svg_open(double width, double height);

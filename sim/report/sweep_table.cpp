@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <span>
+#include <string_view>
 #include <vector>
 
+#include "sim/core/outgoing_text.hpp"
 #include "sim/report/part_columns.hpp"
 #include "sim/report/result_json.hpp"
 #include "sim/report/version.hpp"
@@ -18,58 +21,85 @@ using Json = nlohmann::ordered_json;
 
 /// The figures of a table line; an error takes their place.
 std::string line_of(const ResultRow& row, const PartColumns& parts) {
-  if (!row.error.empty()) return "  " + row.error;
+  if (!row.error.empty()) return "  " + plain_line(row.error);
   const Json& r = row.result;
   const double mean = r["iteration_time_s"]["mean"].get<double>();
-  return fmt::format("{:>8}{:>12.2f}{:>14.1f}{:>12.1f} %{}", r["world_size"].get<int>(), 1e3 * mean,
-                     r["throughput_samples_per_s"].get<double>(),
-                     100 * r["scaling_efficiency"].get<double>(), parts.line(r));
+  return plain_format("{:>8}{:>12.2f}{:>14.1f}{:>12.1f} %{}", r["world_size"].get<int>(),
+                      1e3 * mean, r["throughput_samples_per_s"].get<double>(),
+                      100 * r["scaling_efficiency"].get<double>(), parts.line(r));
+}
+
+Json entry_of(const ResultRow& row) {
+  Json entry = row.error.empty() ? row.result : Json::object();
+  std::string label;
+  Json axes = Json::object();
+  for (const auto& [key, value] : row.axes) {
+    label += fmt::format("{}{}={}", label.empty() ? "" : ", ", key, value);
+    axes[key] = value;
+  }
+  entry["label"] = label;
+  entry["vary"] = axes;
+  if (!row.error.empty()) entry["error"] = row.error;
+  return entry;
 }
 
 }  // namespace
 
-std::string sweep_table(std::span<const ResultRow> rows) {
+std::string sweep_table(const ResultRows& rows) {
   std::string text;
   if (rows.empty()) return text;
   auto out = std::back_inserter(text);
+  const ResultRow first = rows[0];
   std::vector<std::size_t> widths;
-  for (std::size_t a = 0; a < rows.front().axes.size(); ++a) {
-    std::size_t width = rows.front().axes[a].first.size();
-    for (const ResultRow& row : rows) width = std::max(width, row.axes[a].second.size());
-    widths.push_back(width + (a == 0 ? 0 : 2));
-    fmt::format_to(out, "{:>{}}", rows.front().axes[a].first, widths.back());
-  }
+  for (const auto& [key, value] : first.axes) widths.push_back(key.size());
   PartColumns parts;
   for (const ResultRow& row : rows) {
+    for (std::size_t a = 0; a < widths.size(); ++a) {
+      widths[a] = std::max(widths[a], row.axes[a].second.size());
+    }
     if (row.error.empty()) parts.add(row.result);
   }
-  fmt::format_to(out, "{:>8}{:>12}{:>14}{:>14}{}\n", "GPUs", "iter (ms)", "samples/s", "efficiency",
-                 parts.head());
+  for (std::size_t a = 0; a < widths.size(); ++a) {
+    if (a > 0) widths[a] += 2;
+    plain_format_to(out, "{:>{}}", first.axes[a].first, widths[a]);
+  }
+  plain_format_to(out, "{:>8}{:>12}{:>14}{:>14}{}\n", "GPUs", "iter (ms)", "samples/s",
+                  "efficiency", parts.head());
   for (const ResultRow& row : rows) {
     for (std::size_t a = 0; a < widths.size(); ++a) {
-      fmt::format_to(out, "{:>{}}", row.axes[a].second, widths[a]);
+      plain_format_to(out, "{:>{}}", row.axes[a].second, widths[a]);
     }
     text += line_of(row, parts) + '\n';
   }
   return text;
 }
 
-nlohmann::ordered_json sweep_json(std::span<const ResultRow> rows) {
+nlohmann::ordered_json sweep_json(const ResultRows& rows) {
   Json list = Json::array();
-  for (const ResultRow& row : rows) {
-    Json entry = row.error.empty() ? row.result : Json::object();
-    std::string label;
-    Json axes = Json::object();
-    for (const auto& [key, value] : row.axes) {
-      label += fmt::format("{}{}={}", label.empty() ? "" : ", ", key, value);
-      axes[key] = value;
-    }
-    entry["label"] = label;
-    entry["vary"] = axes;
-    if (!row.error.empty()) entry["error"] = row.error;
-    list.push_back(entry);
-  }
+  for (const ResultRow& row : rows) list.push_back(entry_of(row));
   return {{"schema", results_schema}, {"gradwire_version", gradwire_version}, {"results", list}};
+}
+
+std::string sweep_json_text(const ResultRows& rows) {
+  // The file's text around an array that is empty yet, and each entry moved to its depth: within a
+  // string no line ends.
+  const std::string whole = sweep_json(std::span<const ResultRow>()).dump(2);
+  const std::string_view empty_list = "[]";
+  const std::size_t place = whole.rfind(empty_list);
+  std::string text = whole.substr(0, place);
+  std::string_view before = "[";
+  for (const ResultRow& row : rows) {
+    text += before;
+    before = ",";
+    text += "\n    ";
+    for (const char c : entry_of(row).dump(2)) {
+      text += c;
+      if (c == '\n') text += "    ";
+    }
+  }
+  text += rows.empty() ? empty_list : "\n  ]";
+  text += std::string_view(whole).substr(place + empty_list.size());
+  return text + '\n';
 }
 
 }  // namespace gradwire

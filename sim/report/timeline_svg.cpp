@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/core/outgoing_text.hpp"
+#include "sim/core/tensor_timeline.hpp"
 #include "sim/report/metrics.hpp"
 #include "sim/report/summary.hpp"
 #include "sim/report/svg.hpp"
@@ -82,9 +84,8 @@ class Picture {
     const RunResult& r = point.result;
     put(R"(<text x="{}" y="30" font-size="18" font-weight="bold">{} on {} GPU{}, {}{}</text>)"
         "\n",
-        left, svg_escaped(point.model), r.world_size, r.world_size == 1 ? "" : "s",
-        svg_escaped(point.strategy),
-        point.label.empty() ? "" : " (" + svg_escaped(point.label) + ")");
+        left, xml_text(point.model), r.world_size, r.world_size == 1 ? "" : "s",
+        xml_text(point.strategy), point.label.empty() ? "" : " (" + xml_text(point.label) + ")");
     const double mean = metrics_of(r).mean;
     const double exposed = seconds_of(r, Part::exposed_communication);
     put(R"(<text x="{}" y="30" text-anchor="end" fill="#555555">mean iteration {:.1f} ms, )"
@@ -125,13 +126,13 @@ class Picture {
   void worker(const std::string& name, double y) {
     put(R"(<text x="12" y="{:.1f}" font-weight="bold">{}</text>)"
         "\n",
-        y + worker_height - 8, svg_escaped(name));
+        y + worker_height - 8, xml_text(name));
   }
 
   void row(const TimelineRow& row, double y) {
     put(R"(<text x="{}" y="{:.1f}" text-anchor="end">{}</text>)"
         "\n",
-        left - 12, y + bar_height / 2 + 4.5, svg_escaped(row.resource));
+        left - 12, y + bar_height / 2 + 4.5, xml_text(row.resource));
     double taken = left;  // pixels of the row that bars and labels have used up
     for (std::size_t i = 0; i < row.spans.size(); ++i) {
       bar(*row.spans[i], y);
@@ -151,9 +152,9 @@ class Picture {
     // A hair of background between bars that are wide enough to spare it.
     const double gap = width > 2 ? 0.5 : 0;
     put(R"(<rect x="{:.2f}" y="{:.1f}" width="{:.2f}" height="{}" fill="{}"><title>{}: {:.3f} ms)",
-        x, y, width - gap, bar_height, style.fill, svg_escaped(span.name), 1e3 * span.duration);
+        x, y, width - gap, bar_height, style.fill, xml_text(span.name), 1e3 * span.duration);
     if (span.bytes > 0) put(", {}", readable_bytes(static_cast<double>(span.bytes)));
-    if (!span.cause.empty()) put(" ({})", svg_escaped(span.cause));
+    if (!span.cause.empty()) put(" ({})", xml_text(span.cause));
     put("</title></rect>\n");
   }
 
@@ -190,7 +191,7 @@ class Picture {
     put(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="{}" font-size="11" fill="{}" )"
         R"(pointer-events="none">{}</text>)"
         "\n",
-        x, y + bar_height / 2 + 4, anchor, fill, svg_escaped(text));
+        x, y + bar_height / 2 + 4, anchor, fill, xml_text(text));
   }
 
   template <class... Args>
@@ -205,7 +206,9 @@ class Picture {
 }  // namespace
 
 std::string timeline_svg(const Point& point) {
-  const std::vector<Span>& spans = point.result.spans;
+  // A row a tensor is for viewers that scroll.
+  std::vector<Span> spans = point.result.spans;
+  std::erase_if(spans, [](const Span& span) { return span.worker == tensor_timeline; });
   assert(!spans.empty());
   const std::vector<TimelineRow> rows = timeline_rows(spans);
   double bottom = head_height;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/core/cluster.hpp"
+#include "sim/core/outgoing_text.hpp"
 #include "sim/report/dot_canvas.hpp"
 #include "sim/report/fabric_fold.hpp"
 #include "sim/report/topology_dot_fabric.hpp"
@@ -89,7 +90,7 @@ class DotWriter {
   }
 
   static std::string name_of(int node, const Device& device) {
-    return fmt::format("node{}.{}", node, device.name);
+    return plain_format("node{}.{}", node, device.name);
   }
 
   /// @param like  nodes that this one stands for.
@@ -105,7 +106,7 @@ class DotWriter {
     for (const Place& place : layout.places) around.cover(place);
     around.bottom -= title_height;
     const std::string times = like > 1 ? fmt::format(" x {}", like) : "";
-    const std::string title = fmt::format("node{}: {}{}", index, node.name, times);
+    const std::string title = plain_format("node{}: {}{}", index, node.name, times);
     const double needed = text_width(title, title_size) + 2 * frame_margin;
     const double more = std::max(0.0, needed - (around.right - around.left));
     around.right += more;
@@ -144,17 +145,18 @@ class DotWriter {
 
   void write_frame(const Box& box, const std::string& title, std::string_view style) {
     canvas_.print(
-        "    bb=\"{:.1f},{:.1f},{:.1f},{:.1f}\"; style={}; color=\"#b0bec5\"; label=\"{}\"; "
+        "    bb=\"{:.1f},{:.1f},{:.1f},{:.1f}\"; style={}; color=\"#b0bec5\"; label={}; "
         "labelloc=b; fontsize={}; lp=\"{:.1f},{:.1f}\";\n",
-        box.left, box.bottom, box.right, box.top, style, title, title_size,
+        box.left, box.bottom, box.right, box.top, style, dot_string(title), title_size,
         (box.left + box.right) / 2, box.bottom + title_height / 2);
   }
 
   void write_device(int node, const Device& device, const Place& at) {
-    std::string label = device.name;
-    if (device.transit) label += fmt::format("\\n{} GB/s", rate_text(*device.transit));
-    canvas_.print("    \"{}\" [label=\"{}\", fillcolor=\"{}\", pos=\"{:.1f},{:.1f}\"];\n",
-                  name_of(node, device), label, fill_of(device.kind), at.x, at.y);
+    std::string label = plain_line(device.name);
+    if (device.transit) label += fmt::format("\n{} GB/s", rate_text(*device.transit));
+    canvas_.print("    {} [label={}, fillcolor=\"{}\", pos=\"{:.1f},{:.1f}\"];\n",
+                  dot_string(name_of(node, device)), dot_string(label), fill_of(device.kind), at.x,
+                  at.y);
   }
 
   void write_link(int node, const DeviceGraph& graph, const DeviceGraph::edge_descriptor& edge,
@@ -216,12 +218,12 @@ class DotWriter {
     }
     const Box& used = canvas_.used;
     note = wrapped(note, used.right - used.left);
-    const auto breaks = static_cast<double>(std::count(note.begin(), note.end(), '\\'));
+    const auto breaks = static_cast<double>(std::count(note.begin(), note.end(), '\n'));
     const double height = title_height + breaks * line_height;
     canvas_.print(
-        "  note [shape=plaintext, style=\"\", fixedsize=false, label=\"{}\", "
+        "  note [shape=plaintext, style=\"\", fixedsize=false, label={}, "
         "pos=\"{:.1f},{:.1f}\"];\n",
-        note, (used.left + used.right) / 2, bottom + height / 2);
+        dot_string(note), (used.left + used.right) / 2, bottom + height / 2);
     return bottom + height;
   }
 

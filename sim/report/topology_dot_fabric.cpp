@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "sim/core/outgoing_text.hpp"
 #include "sim/report/fabric_fold.hpp"
 
 namespace gradwire {
@@ -58,13 +59,13 @@ class FabricDrawing {
   /// Trunks inside a group have no line: the label tells them.
   [[nodiscard]] std::string label_of(std::size_t index) const {
     const SwitchGroup& group = folded_.groups[index];
-    std::string label = group.first;
+    std::string label = plain_line(group.first);
     if (group.switches > 1) {
-      label += fmt::format("{}\\nx {}", group.first == group.last ? "" : " ...", group.switches);
+      label += fmt::format("{}\nx {}", group.first == group.last ? "" : " ...", group.switches);
     }
     for (const auto& trunks : group.trunks) {
       if (trunks.to != index) continue;
-      label += fmt::format("\\n{} x {} to others", trunks.count, rate_text(trunks.bandwidth));
+      label += fmt::format("\n{} x {} to others", trunks.count, rate_text(trunks.bandwidth));
     }
     return label;
   }
@@ -77,7 +78,7 @@ class FabricDrawing {
       auto& row = rows[folded_.groups[g].tier];
       row.push_back(g);
       widest = std::max(widest, std::min(row.size(), row_max));
-      const auto lines = 1 + std::count(boxes_[g].label.begin(), boxes_[g].label.end(), '\\');
+      const auto lines = 1 + std::count(boxes_[g].label.begin(), boxes_[g].label.end(), '\n');
       height_ = std::max(height_, line_height * static_cast<double>(lines));
       label_width = std::max(label_width, text_width(boxes_[g].label) + label_margin);
     }
@@ -110,14 +111,15 @@ class FabricDrawing {
   void draw_box(std::size_t index) {
     const Drawn& box = boxes_[index];
     canvas_.print(
-        "  \"{}\" [label=\"{}\", fillcolor=\"#fff59d\", width={:.3f}, height={:.3f}, "
+        "  {} [label={}, fillcolor=\"#fff59d\", width={:.3f}, height={:.3f}, "
         "pos=\"{:.1f},{:.1f}\"];\n",
-        folded_.groups[index].first, box.label, box.width / points_per_inch,
-        height_ / points_per_inch, box.at.x, box.at.y);
+        dot_string(plain_line(folded_.groups[index].first)), dot_string(box.label),
+        box.width / points_per_inch, height_ / points_per_inch, box.at.x, box.at.y);
   }
 
   void draw_trunks(std::size_t from, const SwitchGroup::Trunks& trunks) {
-    const DotCanvas::Ends ends{folded_.groups[from].first, folded_.groups[trunks.to].first};
+    const DotCanvas::Ends ends{plain_line(folded_.groups[from].first),
+                               plain_line(folded_.groups[trunks.to].first)};
     const Link link{LinkKind::network, trunks.bandwidth, trunks.latency};
     std::string figure = rate_text(trunks.bandwidth);
     if (trunks.count > 1) figure = fmt::format("{} x {}", trunks.count, figure);
@@ -143,10 +145,11 @@ class FabricDrawing {
     const Box& used = canvas_.used;
     const double share = (port.place.x - used.left) / (used.right - used.left) - 0.5;
     const PortSpec& spec = fabric_.port_spec(port.number);
-    canvas_.line(
-        {port.name, folded_.groups[group].first}, {LinkKind::network, spec.bandwidth, spec.latency},
-        {port.place.x, port.place.y + box_height / 2},
-        {box.at.x + 0.9 * box.width * share, bottom_of(box)}, 0.3, rate_text(spec.bandwidth));
+    canvas_.line({port.name, plain_line(folded_.groups[group].first)},
+                 {LinkKind::network, spec.bandwidth, spec.latency},
+                 {port.place.x, port.place.y + box_height / 2},
+                 {box.at.x + 0.9 * box.width * share, bottom_of(box)}, 0.3,
+                 rate_text(spec.bandwidth));
   }
 
   const Fabric& fabric_;

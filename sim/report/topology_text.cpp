@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "sim/core/cluster.hpp"
+#include "sim/core/outgoing_text.hpp"
 #include "sim/report/fabric_fold.hpp"
 
 namespace gradwire {
@@ -34,7 +35,7 @@ double microseconds(Seconds time) {
 std::string wire_name(LinkKind kind, int lanes) {
   switch (kind) {
     case LinkKind::nvlink:
-      return fmt::format("NVLink x{}", lanes);
+      return plain_format("NVLink x{}", lanes);
     case LinkKind::pcie:
       return "PCIe";
     case LinkKind::smp:
@@ -54,31 +55,31 @@ void print_devices(const NodeGraph& node, Out out) {
       {DeviceKind::host_bridge, "host bridges"},
       {DeviceKind::numa, "NUMA nodes"},
   }};
-  fmt::format_to(out, "  devices\n");
+  plain_format_to(out, "  devices\n");
   for (const auto& [kind, title] : kinds) {
     std::string names;
     for (const DeviceId id : boost::make_iterator_range(boost::vertices(node.graph()))) {
       const Device& device = node.device(id);
       if (device.kind != kind) continue;
       names += " " + device.name;
-      if (kind == DeviceKind::nic) names += fmt::format("=nic{}", device.index);
-      if (!device.model.empty()) names += fmt::format("({})", device.model);
-      if (device.transit) names += fmt::format("[{:.1f} GB/s]", gigabytes(*device.transit));
+      if (kind == DeviceKind::nic) names += plain_format("=nic{}", device.index);
+      if (!device.model.empty()) names += plain_format("({})", device.model);
+      if (device.transit) names += plain_format("[{:.1f} GB/s]", gigabytes(*device.transit));
     }
-    if (!names.empty()) fmt::format_to(out, "    {:<14}{}\n", title, names);
+    if (!names.empty()) plain_format_to(out, "    {:<14}{}\n", title, names);
   }
 }
 
 void print_links(const NodeGraph& node, Out out) {
   const DeviceGraph& graph = node.graph();
-  fmt::format_to(out, "  links                      kind        GB/s each way  latency us\n");
+  plain_format_to(out, "  links                      kind        GB/s each way  latency us\n");
   for (const auto& edge : boost::make_iterator_range(boost::edges(graph))) {
     if (boost::get(boost::edge_index, graph, edge) % 2 != 0) continue;  // the way back of the last
     const Link& link = graph[edge];
-    fmt::format_to(out, "    {:<10} <-> {:<10} {:<12} {:>11.2f} {:>11.2f}\n",
-                   graph[boost::source(edge, graph)].name, graph[boost::target(edge, graph)].name,
-                   wire_name(link.kind, link.lanes), gigabytes(link.bandwidth),
-                   microseconds(link.latency));
+    plain_format_to(out, "    {:<10} <-> {:<10} {:<12} {:>11.2f} {:>11.2f}\n",
+                    graph[boost::source(edge, graph)].name, graph[boost::target(edge, graph)].name,
+                    wire_name(link.kind, link.lanes), gigabytes(link.bandwidth),
+                    microseconds(link.latency));
   }
 }
 
@@ -89,29 +90,29 @@ void print_nvlink_matrix(const NodeGraph& node, Out out) {
                        [&](DeviceId b) { return a != b && node.nvlink_lanes(a, b) > 0; });
   });
   if (!any) return;
-  fmt::format_to(out, "  NVLink lanes\n          ");
-  for (const DeviceId gpu : gpus) fmt::format_to(out, "{:>7}", node.device(gpu).name);
-  fmt::format_to(out, "\n");
+  plain_format_to(out, "  NVLink lanes\n          ");
+  for (const DeviceId gpu : gpus) plain_format_to(out, "{:>7}", node.device(gpu).name);
+  plain_format_to(out, "\n");
   for (const DeviceId a : gpus) {
-    fmt::format_to(out, "    {:<6}", node.device(a).name);
+    plain_format_to(out, "    {:<6}", node.device(a).name);
     for (const DeviceId b : gpus) {
       const int lanes = a == b ? 0 : node.nvlink_lanes(a, b);
-      fmt::format_to(out, "{:>7}", a == b ? "X" : lanes == 0 ? "-" : fmt::to_string(lanes));
+      plain_format_to(out, "{:>7}", a == b ? "X" : lanes == 0 ? "-" : fmt::to_string(lanes));
     }
-    fmt::format_to(out, "\n");
+    plain_format_to(out, "\n");
   }
 }
 
 void print_nearest_nics(const NodeGraph& node, Out out) {
   if (node.nics().empty()) return;
-  fmt::format_to(out, "  nearest NIC (to the GPU: GB/s, us)\n");
+  plain_format_to(out, "  nearest NIC (to the GPU: GB/s, us)\n");
   for (const DeviceId gpu : node.gpus()) {
     const int index = node.nics_by_distance(gpu).front();
     const DeviceId nic = node.nics()[static_cast<std::size_t>(index)];
     const std::vector<int> way = node.route(nic, gpu);
-    fmt::format_to(out, "    {:<6} nic{} {:<8} {:>7.2f} {:>7.2f}\n", node.device(gpu).name, index,
-                   node.device(nic).name, gigabytes(node.bottleneck(way)),
-                   microseconds(node.latency(way)));
+    plain_format_to(out, "    {:<6} nic{} {:<8} {:>7.2f} {:>7.2f}\n", node.device(gpu).name, index,
+                    node.device(nic).name, gigabytes(node.bottleneck(way)),
+                    microseconds(node.latency(way)));
   }
 }
 
@@ -127,8 +128,8 @@ std::string route_class(const NodeGraph& node, const std::vector<int>& route) {
   }
   std::string text;
   for (const auto& [kind, count] : hops) {
-    text += fmt::format("{}{}", text.empty() ? "" : " + ", wire_name(kind, lanes));
-    if (count > 1) text += fmt::format(", {} hops", count);
+    text += plain_format("{}{}", text.empty() ? "" : " + ", wire_name(kind, lanes));
+    if (count > 1) text += plain_format(", {} hops", count);
   }
   return text;
 }
@@ -165,11 +166,11 @@ void print_routes(const NodeGraph& node, Out out) {
     }
   }
   if (classes.empty()) return;
-  fmt::format_to(out, "  routes between GPUs         pairs     GB/s      us  for example\n");
+  plain_format_to(out, "  routes between GPUs         pairs     GB/s      us  for example\n");
   for (const auto& [key, entry] : classes) {
     const auto& [negative_rate, latency, crosses] = key;
-    fmt::format_to(out, "    {:<24} {:>6} {:>8.2f} {:>7.2f}  {}\n", crosses, entry.pairs,
-                   -negative_rate, static_cast<double>(latency) / 1e3, entry.example);
+    plain_format_to(out, "    {:<24} {:>6} {:>8.2f} {:>7.2f}  {}\n", crosses, entry.pairs,
+                    -negative_rate, static_cast<double>(latency) / 1e3, entry.example);
   }
 }
 
@@ -177,9 +178,9 @@ void print_routes(const NodeGraph& node, Out out) {
 std::string trunks_text(const FoldedFabric& folded, std::size_t group) {
   std::string text;
   for (const auto& trunks : folded.groups[group].trunks) {
-    text += fmt::format("{}{} trunk{} of {:.2f} GB/s to {}", text.empty() ? "" : ", ", trunks.count,
-                        trunks.count == 1 ? "" : "s", gigabytes(trunks.bandwidth),
-                        trunks.to == group ? "others alike" : title(folded.groups[trunks.to]));
+    text += plain_format("{}{} trunk{} of {:.2f} GB/s to {}", text.empty() ? "" : ", ",
+                         trunks.count, trunks.count == 1 ? "" : "s", gigabytes(trunks.bandwidth),
+                         trunks.to == group ? "others alike" : title(folded.groups[trunks.to]));
   }
   return text;
 }
@@ -192,22 +193,22 @@ void print_switches(const Fabric& fabric, Out out) {
     double below = 0;
     for (const auto& ports : group.ports) {
       const PortSpec& spec = fabric.port_specs()[ports.spec];
-      text += fmt::format("{}{} port{} of {}", text.empty() ? "" : ", ", ports.count,
-                          ports.count == 1 ? "" : "s", spec.name);
+      text += plain_format("{}{} port{} of {}", text.empty() ? "" : ", ", ports.count,
+                           ports.count == 1 ? "" : "s", spec.name);
       below += ports.count * gigabytes(spec.bandwidth);
     }
     double above = 0;
     for (const auto& trunks : group.trunks) above += trunks.count * gigabytes(trunks.bandwidth);
     if (below > 0 && above > 0) {
-      text += fmt::format(" ({:.4g} GB/s of ports to {:.4g} of trunks)", below, above);
+      text += plain_format(" ({:.4g} GB/s of ports to {:.4g} of trunks)", below, above);
     }
     const std::string trunks = trunks_text(folded, g);
-    if (!trunks.empty()) text += fmt::format("{}{}", text.empty() ? "" : "; ", trunks);
-    fmt::format_to(out, "  {}: {}\n", title(group), text);
+    if (!trunks.empty()) text += plain_format("{}{}", text.empty() ? "" : "; ", trunks);
+    plain_format_to(out, "  {}: {}\n", title(group), text);
   }
   if (folded.groups.size() > switch_groups_max) {
-    fmt::format_to(out, "  ... {} more groups of switches\n",
-                   folded.groups.size() - switch_groups_max);
+    plain_format_to(out, "  ... {} more groups of switches\n",
+                    folded.groups.size() - switch_groups_max);
   }
 }
 
@@ -222,28 +223,30 @@ void print_way(const Cluster& cluster, int node, Out out) {
     const ClusterLink& link = cluster.links()[static_cast<std::size_t>(id)];
     least = std::min(least, link.capacity);
     latency += link.latency;
-    way += fmt::format("{}{}", way.empty() ? "" : ", ", cluster.link_name(id));
+    way += plain_format("{}{}", way.empty() ? "" : ", ", cluster.link_name(id));
   }
-  fmt::format_to(out, "  node0 to node{}: {:.2f} GB/s, {:.2f} us: {}\n", node, least / 1e9,
-                 latency * 1e6, way);
+  plain_format_to(out, "  node0 to node{}: {:.2f} GB/s, {:.2f} us: {}\n", node, least / 1e9,
+                  latency * 1e6, way);
 }
 
 void print_fabric(const Cluster& cluster, Out out) {
   const Fabric& fabric = cluster.fabric();
   if (fabric.port_count() == 0) return;
   const int switches = switch_count(fabric);
-  fmt::format_to(out, "fabric {}: {} switch{}, {} ports", fabric.kind, switches,
-                 switches == 1 ? "" : "es", fabric.port_count());
+  plain_format_to(out, "fabric {}: {} switch{}, {} ports", fabric.kind, switches,
+                  switches == 1 ? "" : "es", fabric.port_count());
   if (switches > 1 && !fabric.rule) {
-    fmt::format_to(out, ", {}",
-                   fabric.routing == Routing::spread
-                       ? "flows spread over equal ways"
-                       : fmt::format("one of equal ways by hash (ecmp_seed {})", fabric.ecmp_seed));
+    plain_format_to(
+        out, ", {}",
+        fabric.routing == Routing::spread
+            ? "flows spread over equal ways"
+            : plain_format("one of equal ways by hash (ecmp_seed {})", fabric.ecmp_seed));
   }
-  fmt::format_to(out, "\n");
+  plain_format_to(out, "\n");
   for (const PortSpec& port : fabric.port_specs()) {
-    fmt::format_to(out, "  {} ({}): {:.2f} GB/s each way, {:.3f} us a port\n", port.name, port.kind,
-                   gigabytes(port.bandwidth), microseconds(port.latency + port.message_overhead));
+    plain_format_to(out, "  {} ({}): {:.2f} GB/s each way, {:.3f} us a port\n", port.name,
+                    port.kind, gigabytes(port.bandwidth),
+                    microseconds(port.latency + port.message_overhead));
   }
   print_switches(fabric, out);
   if (cluster.node_count() < 2) return;
@@ -262,8 +265,8 @@ std::string topology_text(const Cluster& cluster) {
     const NodeGraph& node = cluster.node(i);
     const auto found = counts.find(&node);
     if (found == counts.end()) continue;  // printed with its first node
-    fmt::format_to(out, "node type {}: {} node{}, first node{}\n  source: {}\n", node.name,
-                   found->second, found->second == 1 ? "" : "s", i, node.source);
+    plain_format_to(out, "node type {}: {} node{}, first node{}\n  source: {}\n", node.name,
+                    found->second, found->second == 1 ? "" : "s", i, node.source);
     counts.erase(found);
     print_devices(node, out);
     print_links(node, out);

@@ -19,6 +19,12 @@ void BusyTime::end(double start, double end) {
   total_ += end - start;
 }
 
+void BusyTime::forget_before(double when) {
+  // What is open may yet swallow what ended since it began.
+  if (!open_.empty()) when = std::min(when, *open_.begin());
+  while (!past_.empty() && past_.front().second < when) past_.pop_front();
+}
+
 double BusyTime::overlap(double from, double to) const {
   const double open = open_.empty() ? to : *open_.begin();
   double busy = std::max(0.0, to - std::max(from, open));

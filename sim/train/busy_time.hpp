@@ -1,8 +1,8 @@
 #pragma once
 
+#include <deque>
 #include <set>
 #include <utility>
-#include <vector>
 
 namespace gradwire {
 
@@ -16,12 +16,14 @@ class BusyTime {
 
   /// Seconds of [from, to] in which something was going on; what has not ended goes on.
   [[nodiscard]] double overlap(double from, double to) const;
+  /// Nobody will ask for what was before `when`, and nothing will begin there.
+  void forget_before(double when);
   /// Seconds of all that has ended.
   [[nodiscard]] double total() const { return total_; }
 
  private:
   std::multiset<double> open_;
-  std::vector<std::pair<double, double>> past_;  ///< disjoint, rising
+  std::deque<std::pair<double, double>> past_;  ///< disjoint, rising, not forgotten
   double total_ = 0;
 };
 

@@ -38,16 +38,22 @@ bool ComputeStream::is_open(const ComputeItem& gate, const OperationLog& log) co
 
 std::size_t ComputeStream::drop_iteration() {
   const std::size_t dropped = end_ == no_end ? items_.size() : end_ + 1;
+  const auto gates = static_cast<std::size_t>(
+      std::count_if(items_.begin(), items_.begin() + static_cast<std::ptrdiff_t>(dropped),
+                    [](const ComputeItem& item) { return item.type == ComputeItem::Type::gate; }));
   const auto drop = [](auto& list, std::size_t count) {
     list.erase(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(count));
   };
   drop(items_, dropped);
   drop(names_, dropped);
   drop(other_seconds_, dropped * other_classes_);
-  for (ComputeItem& item : items_) item.launched = 0;
+  drop(gates_, gates);
+  for (ComputeItem& item : items_) {
+    item.launched = 0;
+    if (item.type == ComputeItem::Type::gate) item.gate -= gates;
+  }
   assert(marks_.empty() || marks_.front() >= dropped);
   for (std::size_t& mark : marks_) mark -= dropped;
-  if (items_.empty()) gates_.clear();
   end_ = no_end;
   return dropped;
 }

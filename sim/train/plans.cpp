@@ -13,22 +13,38 @@ namespace {
 
 using Ranks = std::vector<int>;
 
-std::vector<Ranks> rank_groups(Communicator communicator, const Placement& placement) {
+/// Appends a machine's groups of `part` ranks, each with its root first.
+void add_parts(const Ranks& machine, const CollectiveUse& use, std::vector<Ranks>& groups) {
+  const int size = ranks_of_part(static_cast<int>(machine.size()), use.part);
+  for (auto first = machine.begin(); first != machine.end(); first += size) {
+    Ranks& group = groups.emplace_back(first, first + size);
+    std::rotate(group.begin(), group.begin() + use.root % size, group.end());
+  }
+}
+
+/// The groups of ranks that take part, those with at least two ranks.
+std::vector<Ranks> rank_groups(const CollectiveUse& use, const Placement& placement) {
   Ranks all(placement.size());
   std::iota(all.begin(), all.end(), 0);
-  if (communicator == Communicator::all) return {all};
-  std::map<int, Ranks> machines;
-  for (const int rank : all)
-    machines[placement[static_cast<std::size_t>(rank)].node].push_back(rank);
+  if (use.communicator == Communicator::all) return {all};
+  // In order of their first ranks: what a machine is called must not matter.
+  std::vector<Ranks> machines;
+  std::map<int, std::size_t> place_of;
+  for (const int rank : all) {
+    const int node = placement[static_cast<std::size_t>(rank)].node;
+    const auto [at, is_first] = place_of.try_emplace(node, machines.size());
+    if (is_first) machines.emplace_back();
+    machines[at->second].push_back(rank);
+  }
   std::vector<Ranks> groups;
   const auto add_to = [&](std::size_t index, int rank) {
     if (groups.size() <= index) groups.resize(index + 1);
     groups[index].push_back(rank);
   };
-  for (const auto& [machine, ranks] : machines) {
-    switch (communicator) {
+  for (const Ranks& ranks : machines) {
+    switch (use.communicator) {
       case Communicator::node:
-        groups.push_back(ranks);
+        add_parts(ranks, use, groups);
         break;
       case Communicator::leaders:
         add_to(0, ranks.front());
@@ -93,17 +109,9 @@ void join(Pattern& together, const Pattern& other, const Ranks& ranks, int& grou
 
 }  // namespace
 
-std::vector<Placement> groups_of(Communicator communicator, const Placement& placement) {
-  std::vector<Placement> groups;
-  for (const Ranks& ranks : rank_groups(communicator, placement)) {
-    groups.push_back(places(ranks, placement));
-  }
-  return groups;
-}
-
 Plans::Plans(const Job& job, const Strategy& strategy) : library_(job.library) {
   for (const CollectiveUse use : strategy.collectives()) {
-    const std::vector<Ranks> groups = rank_groups(use.communicator, job.placement);
+    const std::vector<Ranks> groups = rank_groups(use, job.placement);
     if (groups.empty() || groups.front().size() < 2) continue;
     // Where machines differ, the largest group ends last.
     const Ranks& largest = *std::ranges::max_element(groups, {}, &Ranks::size);

@@ -13,10 +13,6 @@
 
 namespace gradwire {
 
-/// The groups of ranks of a communicator, those with at least two ranks; in order of first rank.
-[[nodiscard]] std::vector<Placement> groups_of(Communicator communicator,
-                                               const Placement& placement);
-
 /// All that can be in flight in a run: of each collective that the strategy may post those of the
 /// library's algorithms, and the strategy's own exchanges.
 class Plans {

@@ -14,6 +14,7 @@
 #include "sim/core/cluster.hpp"
 #include "sim/core/statistics.hpp"
 #include "sim/engine/simgrid_transport.hpp"
+#include "sim/train/doubts.hpp"
 
 namespace gradwire {
 namespace {
@@ -56,6 +57,12 @@ double cost_uncertainty(const std::string& source) {
       {"table", 0.05}, {"fit", 0.10}, {"model", 0.25}};
   const auto found = by_source.find(source);
   return found == by_source.end() ? 0.25 : found->second;
+}
+
+bool talks_over_tcp(const Job& job) {
+  const auto& ports = job.cluster.fabric().port_specs();
+  return job.cluster.node_count() > 1 &&
+         std::ranges::any_of(ports, [](const PortSpec& port) { return port.kind == "tcp"; });
 }
 
 double at(const Breakdown& parts, Part part) {
@@ -151,7 +158,9 @@ bool Summary::iteration_ended(std::size_t worker, int iteration,
     return false;
   }
   of_worker_.resize(members_.size());
-  of_worker_[worker].push_back(samples.front());
+  const IterationSample& sample = samples.front();
+  of_worker_[worker].iteration_s.push_back(sample.end - sample.start);
+  add_parts(sample, 1, of_worker_[worker].parts);
   if (++measured_ == members_.size() * static_cast<std::size_t>(job_.run.iterations)) add_rates();
   return false;
 }
@@ -173,8 +182,7 @@ void Summary::add_sample(const MemberGroup& member, int iteration, const Iterati
     throw std::logic_error(fmt::format("iteration {} beats its own compute", iteration));
   }
   if (iteration < job_.run.warmup) return;
-  result_.samples.push_back(duration);
-  result_.sample_weight.push_back(member.count);
+  samples_.add(duration, member.count);
 }
 
 void Summary::add_slowest(const std::vector<IterationSample>& samples) {
@@ -199,19 +207,21 @@ const IterationSample& Summary::median_of(const std::vector<IterationSample>& sa
 
 void Summary::add_rates() {
   std::vector<double>& rates = rates_;
-  for (const auto& samples : of_worker_) {
-    double seconds = 0;
-    for (const IterationSample& sample : samples) seconds += sample.end - sample.start;
-    rates.push_back(job_.run.iterations / seconds);
+  for (const Pace& pace : of_worker_) {
+    rates.push_back(job_.run.iterations /
+                    std::accumulate(pace.iteration_s.begin(), pace.iteration_s.end(), 0.0));
   }
   const double rate = std::accumulate(rates.begin(), rates.end(), 0.0);
   result_.iteration_s.assign(static_cast<std::size_t>(job_.run.iterations), 0);
   // Weighted by their rates the workers' times have a mean in which each iterates once on average.
   for (std::size_t worker = 0; worker < rates.size(); ++worker) {
+    const Pace& pace = of_worker_[worker];
+    const double weight = rates[worker] / rate;
     for (std::size_t i = 0; i < result_.iteration_s.size(); ++i) {
-      const IterationSample& sample = of_worker_[worker][i];
-      result_.iteration_s[i] += rates[worker] / rate * (sample.end - sample.start);
-      add_parts(sample, rates[worker] / rate, result_.breakdown);
+      result_.iteration_s[i] += weight * pace.iteration_s[i];
+    }
+    for (std::size_t p = 0; p < pace.parts.size(); ++p) {
+      result_.breakdown[p] += weight * pace.parts[p];
     }
   }
   warn_of_drift();
@@ -284,6 +294,7 @@ double Summary::bytes_sent(const Plans& plans) const {
 RunResult Summary::result(const Plans& plans, const Network& network, Seconds end, double moving,
                           double wall_s, std::vector<Span> spans) const {
   RunResult result = result_;
+  samples_.copy_to(result.samples, result.sample_weight);
   result.spans = std::move(spans);
   result.communication_busy_s =
       (moving - before_.moving) / (end.count() - before_.time) * mean_iteration();
@@ -312,20 +323,18 @@ RunResult Summary::result(const Plans& plans, const Network& network, Seconds en
 }
 
 void Summary::add_spread(RunResult& result) const {
-  const double total = mean_iteration();
-  const double communication = at(result.breakdown, Part::exposed_communication) +
-                               at(result.breakdown, Part::overlap_slowdown);
-  const double calibration = std::hypot(worst_profile_ * (total - communication) / total,
-                                        worst_cost_ * communication / total);
-  const double p50 = percentile(result.samples, result.sample_weight, 50);
-  const double p5 = percentile(result.samples, result.sample_weight, 5);
-  const double p95 = percentile(result.samples, result.sample_weight, 95);
+  const PooledSamples pooled(result.samples, result.sample_weight);
   result.profile_error = worst_profile_;
   result.cost_error = worst_cost_;
   result.coding_estimate_s = estimated_coding(result);
-  const double coding = result.coding_estimate_s / total;
-  result.spread_low = std::hypot(calibration, 1 - p5 / p50, coding * (1 - 1 / coding_factor));
-  result.spread_high = std::hypot(calibration, p95 / p50 - 1, coding * (coding_factor - 1));
+  result.doubts = doubts_of(result, {.profile = worst_profile_,
+                                     .p5 = pooled.percentile(5),
+                                     .p50 = pooled.percentile(50),
+                                     .p95 = pooled.percentile(95),
+                                     .over_tcp = talks_over_tcp(job_)});
+  // A time is above nothing.
+  result.spread_low = std::min(together(result.doubts, &Doubt::low), 0.99);
+  result.spread_high = together(result.doubts, &Doubt::high);
 }
 
 double Summary::estimated_coding(const RunResult& result) const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/core/result.hpp"
+#include "sim/core/sample_pool.hpp"
 #include "sim/cost/choice_warnings.hpp"
 #include "sim/engine/network.hpp"
 #include "sim/train/plans.hpp"
@@ -65,6 +66,7 @@ class Summary {
   /// weigh more: of 25 and 175 ms the rate is 1 / 100 ms, not 1 / 44 ms.)
   void add_rates();
   void warn_of_drift();
+  /// Adds, so many times, the parts of a sample that is one of run.iterations.
   void add_parts(const IterationSample& sample, double weight, Breakdown& to) const;
   /// The sample of the rank whose compute takes the median time of all ranks.
   [[nodiscard]] const IterationSample& median_of(const std::vector<IterationSample>& samples) const;
@@ -86,9 +88,14 @@ class Summary {
   std::optional<int> lead_;
   std::size_t slowest_member_ = 0;
   RunResult result_;
-  /// Of independent workers: measured iterations, by member, and how many of all.
-  std::vector<std::vector<IterationSample>> of_worker_;
-  std::size_t measured_ = 0;
+  SamplePool samples_;
+  /// Of an independent worker: its measured iterations' seconds, and the mean of their parts.
+  struct Pace {
+    std::vector<double> iteration_s;
+    Breakdown parts{};
+  };
+  std::vector<Pace> of_worker_;          ///< by member
+  std::size_t measured_ = 0;             ///< iterations of all of them
   std::vector<double> rates_;            ///< of each, iterations per second
   std::size_t warming_ = 0;              ///< independent workers that have not ended their warm-up
   double counted_from_ = 0;              ///< when the last one has

@@ -15,6 +15,7 @@ void TrainingRun::at_launcher(std::size_t number, Action action) {
 }
 
 void TrainingRun::begin_iteration(std::size_t number) {
+  if (log_.has_grown()) forget_past();
   WorkerLane& lane = lanes_[number];
   lane.draws.draw(lane.iteration, lane.workers.members());
   if (traced(number)) lane.workers.trace(lanes_.size() > 1 ? 0 : summary_.slowest_member());
@@ -26,6 +27,12 @@ void TrainingRun::begin_iteration(std::size_t number) {
   lane.dirty = true;
   tell(IterationStart{phases_.first + lane.iteration, static_cast<WorkerId>(number)});
   launch(number);
+}
+
+void TrainingRun::forget_past() {
+  double when = now();
+  for (const WorkerLane& lane : lanes_) when = std::min(when, lane.workers.earliest());
+  log_.forget_until(when);
 }
 
 void TrainingRun::launch(std::size_t number) {

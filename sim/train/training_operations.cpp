@@ -194,7 +194,8 @@ void TrainingRun::post(const Raise& raise) {
 const Plans::Choice* TrainingRun::choice_of(const Collective& collective) {
   bool is_new = false;
   const Plans::Choice* choice =
-      plans_.choose({collective.kind, collective.communicator}, collective.size, is_new);
+      plans_.choose({collective.kind, collective.communicator, collective.part, collective.root},
+                    collective.size, is_new);
   if (is_new) summary_.priced(choice->cost);
   return choice;
 }

@@ -2,11 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <limits>
 #include <utility>
 
 #include "sim/core/error.hpp"
+#include "sim/core/tensor_timeline.hpp"
+#include "strategies/tensor_phases.hpp"
+#include "strategies/tuned_knobs.hpp"
 
 namespace gradwire {
 namespace {
@@ -15,6 +20,29 @@ EngineOptions engine_options(const Job& job, const Traits& traits) {
   EngineOptions options = job.engine;
   options.one_at_a_time = !traits.dynamic && job.library.concurrent_collectives() == 1;
   return options;
+}
+
+/// Adds the phases of tensors that lie within the recorded bars.
+void append_phases(const TensorTimeline& timeline, const std::vector<TensorInfo>& tensors,
+                   std::vector<Span>& spans) {
+  double start = std::numeric_limits<double>::infinity();
+  double end = 0;
+  for (const Span& span : spans) {
+    start = std::min(start, span.start);
+    end = std::max(end, span.start + span.duration);
+  }
+  for (const auto& [tensor, name, from, to] : timeline.phases()) {
+    if (from.count() < start || to.count() > end) continue;
+    const TensorInfo& info = tensors[static_cast<std::size_t>(tensor)];
+    spans.push_back({.resource = info.name,
+                     .worker = tensor_timeline,
+                     .name = name,
+                     .start = from.count(),
+                     .duration = (to - from).count(),
+                     .bytes = 0,
+                     .tensors = {},
+                     .cause = ""});
+  }
 }
 
 }  // namespace
@@ -44,6 +72,8 @@ TrainingRun::TrainingRun(const Job& job, std::unique_ptr<Strategy> strategy,
     add_lane(members_);
   }
   lanes_running_ = lanes_.size();
+  auto* timeline = dynamic_cast<TensorTimeline*>(strategy_.get());
+  if (timeline != nullptr && job.record_spans) timeline->record(job.library.on_gpu());
 }
 
 RunResult TrainingRun::run() {
@@ -68,6 +98,15 @@ RunResult TrainingRun::run() {
       summary_.result(plans_, engine_->network(), engine_->now(), log_.moving.total(), wall.count(),
                       std::move(lanes_[traced_lane()].workers.spans()));
   result.staleness = strategy_->staleness();
+  for (auto& remark : strategy_->remarks()) {
+    result.warnings.insert(result.warnings.begin(), {"knob-not-followed", std::move(remark)});
+  }
+  const auto* timeline = dynamic_cast<const TensorTimeline*>(strategy_.get());
+  if (timeline != nullptr) append_phases(*timeline, tensors_of(job_.profile), result.spans);
+  const auto* knobs = dynamic_cast<const TunedKnobs*>(strategy_.get());
+  if (knobs != nullptr && !knobs->tuned().empty()) {
+    result.warnings.push_back({"autotuned", knobs->tuned()});
+  }
   result.warnings.insert(result.warnings.begin(), phases_.warnings.begin(), phases_.warnings.end());
   return result;
 }

@@ -83,6 +83,8 @@ class TrainingRun {
   void launch(std::size_t number);
   [[nodiscard]] bool has_pre_hook(const LaunchStep& step) const;
   void end_iteration(std::size_t number);
+  /// Lets the log drop what no rank can still wait for.
+  void forget_past();
 
   // training_operations.cpp: what the strategy asks for
 

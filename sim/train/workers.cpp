@@ -47,6 +47,7 @@ Workers::Workers(std::vector<MemberGroup> members, std::vector<TensorInfo> tenso
 void Workers::begin_iteration(const IterationDraws& draws) {
   assert(stream_.size() == 0 || iteration_ended());
   draws_ = &draws;
+  forget_collectives();
   const std::size_t dropped = stream_.drop_iteration();
   for (std::size_t p = taken_; p < communication_.size(); ++p) {
     communication_[p].after -= std::min(communication_[p].after, dropped);
@@ -60,6 +61,19 @@ void Workers::begin_iteration(const IterationDraws& draws) {
     samples_[m].parts[static_cast<std::size_t>(clock.ahead_part)] += std::exchange(clock.ahead, 0);
   }
   ended_ = 0;
+}
+
+void Workers::forget_collectives() {
+  std::size_t kept = taken_;
+  for (const Clock& clock : clocks_) kept = std::min(kept, clock.collective);
+  std::size_t first = communication_.first();
+  // The next one to arrive at asks when the one before it ended.
+  while (first + 1 < kept && communication_[first].done) ++first;
+  communication_.forget_before(first);
+}
+
+double Workers::earliest() const {
+  return std::ranges::min_element(clocks_, {}, &Clock::now)->now;
 }
 
 double Workers::first_start() const {

@@ -15,6 +15,7 @@
 #include "sim/train/jitter.hpp"
 #include "sim/train/operation_log.hpp"
 #include "sim/train/rank_trace.hpp"
+#include "sim/train/sliding_list.hpp"
 #include "strategies/strategy.hpp"
 
 namespace gradwire {
@@ -130,6 +131,8 @@ class Workers {
   [[nodiscard]] std::vector<Span>& spans() { return trace_.spans(); }
   /// The first operation that the first closed gate waits for; nothing when none is closed.
   [[nodiscard]] std::optional<OperationId> blocked_on() const;
+  /// The least of the members' clocks.
+  [[nodiscard]] double earliest() const;
   /// What every member waits for, for the report of a deadlock.
   [[nodiscard]] std::string waiting() const;
 
@@ -164,6 +167,8 @@ class Workers {
     return clock.communicating ? &communication_[clock.collective] : nullptr;
   }
   bool arrives(std::size_t member);
+  /// Drops collectives that have ended and that every member has passed.
+  void forget_collectives();
   void trace_collective(const CommunicationItem& item);
 
   std::vector<MemberGroup> members_;
@@ -171,7 +176,7 @@ class Workers {
   std::vector<IterationSample> samples_;
   ComputeStream stream_;
   OperationLog& log_;
-  std::vector<CommunicationItem> communication_;
+  SlidingList<CommunicationItem> communication_;
   const IterationDraws* draws_ = nullptr;
   CommunicationStream library_;
   std::vector<GpuCapacity> gpus_;  ///< by worker class

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/core/outgoing_text.hpp"
 #include "sim/core/statistics.hpp"
 
 namespace gradwire::validation {
@@ -88,13 +89,14 @@ const MeasuredCollective* table_of(const config::CollectiveMeasurements& measure
 std::string gates_text(const std::vector<Gate>& gates) {
   std::string text = "## Gates\n\n| gate | figure | limit | | |\n| --- | --: | --: | --- | --- |\n";
   for (const Gate& gate : gates) {
-    fmt::format_to(std::back_inserter(text), "| {} | {} | {} {} | {} | {} |\n", gate.name,
+    fmt::format_to(std::back_inserter(text), "| {} | {} | {} {} | {} | {} |\n",
+                   markdown_prose(gate.name),
                    gate.known ? figure_text(gate.figure, gate.unit) : "not yet",
                    gate.least ? "at least" : "at most", figure_text(gate.limit, gate.unit),
                    gate.met()   ? "met"
                    : gate.known ? "**missed**"
                                 : "",
-                   gate.note);
+                   markdown_prose(gate.note));
   }
   return text + "\n";
 }
@@ -146,8 +148,9 @@ std::string tables_text(const config::CollectiveMeasurements& measured, Rows row
     const Errors all = errors_of(group, [](const Row& row) { return row.role != "calibrate"; });
     fmt::format_to(
         std::back_inserter(text), "| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
-        group.front().group, table->hardware,
-        table->version.empty() ? table->library_name : table->library_name + " " + table->version,
+        markdown_prose(group.front().group), markdown_prose(table->hardware),
+        markdown_prose(table->version.empty() ? table->library_name
+                                              : table->library_name + " " + table->version),
         median_between(group, 0, 256 * kibibyte),
         median_between(group, 256 * kibibyte, 8 * mebibyte),
         median_between(group, 8 * mebibyte, 1e300),
@@ -178,9 +181,10 @@ std::string misses_text(const config::CollectiveMeasurements& measured, Rows row
                             : table != nullptr && !table->missing.empty() ? table->missing
                                                                           : "not known";
     fmt::format_to(std::back_inserter(text), "| {} | {} of {} | {} to {} | {} | {} |\n",
-                   group.front().group, missed.size(), group.size(), missed.front()->label,
-                   missed.back()->label,
-                   (*worst)->failure.empty() ? signed_percent((*worst)->error()) : "", why);
+                   markdown_prose(group.front().group), missed.size(), group.size(),
+                   missed.front()->label, missed.back()->label,
+                   (*worst)->failure.empty() ? signed_percent((*worst)->error()) : "",
+                   markdown_prose(why));
   }
   return text + "\n";
 }
@@ -190,11 +194,11 @@ std::string rows_text(const config::CollectiveMeasurements& measured, Rows rows)
   auto out = std::back_inserter(text);
   for (const Rows group : groups_of(rows)) {
     const MeasuredCollective* table = table_of(measured, group);
-    fmt::format_to(out, "\n### {}\n\n", group.front().group);
+    fmt::format_to(out, "\n### {}\n\n", markdown_prose(group.front().group));
     if (table != nullptr) {
       fmt::format_to(out, "{} ranks: {}. {}{}. Source: {}.\n\n", table->series.ranks,
-                     table->hardware, table->note, table->note.empty() ? "No note" : "",
-                     table->source);
+                     markdown_prose(table->hardware), markdown_prose(table->note),
+                     table->note.empty() ? "No note" : "", markdown_prose(table->source));
     }
     const bool spreads = std::ranges::any_of(group, [](const Row& row) { return row.spread > 0; });
     fmt::format_to(out, "| size | measured | predicted | error | by | role |{}\n",
@@ -205,7 +209,8 @@ std::string rows_text(const config::CollectiveMeasurements& measured, Rows rows)
       fmt::format_to(out, "| {} | {:.5g} {} | {} | {}{} | {} | {} |", row.label, row.measured,
                      row.unit, done ? fmt::format("{:.5g} {}", row.predicted, row.unit) : "-",
                      done ? signed_percent(row.error()) : "-",
-                     row.missed() && row.role != "show" ? " (missed)" : "", row.how, row.role);
+                     row.missed() && row.role != "show" ? " (missed)" : "", markdown_prose(row.how),
+                     row.role);
       fmt::format_to(out, "{}\n", spreads ? fmt::format(" {} |", percent(row.spread)) : "");
     }
   }

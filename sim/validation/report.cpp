@@ -26,6 +26,8 @@ Json row_json(const Row& row) {
                {"role", row.role},
                {"unit", row.unit},
                {"measured", row.measured},
+               {"low", row.low},
+               {"high", row.high},
                {"bytes", row.bytes},
                {"spread", row.spread},
                {"limit", row.limit},
@@ -48,7 +50,8 @@ Row row_of(const Json& json) {
     *text = json.at(name).get<std::string>();
   }
   for (const auto& [name, number] :
-       {std::pair{"measured", &row.measured}, std::pair{"bytes", &row.bytes},
+       {std::pair{"measured", &row.measured}, std::pair{"low", &row.low},
+        std::pair{"high", &row.high}, std::pair{"bytes", &row.bytes},
         std::pair{"spread", &row.spread}, std::pair{"limit", &row.limit},
         std::pair{"limit_factor", &row.limit_factor}}) {
     *number = json.at(name).get<double>();
@@ -109,6 +112,21 @@ Errors errors_of(std::span<const Row> rows, const std::function<bool(const Row&)
 
 Errors errors_of(std::span<const Row> rows, const std::string& role) {
   return errors_of(rows, [&](const Row& row) { return row.role == role; });
+}
+
+Coverage coverage_of(std::span<const Row> rows) {
+  Coverage result;
+  std::vector<double> widths;
+  for (const Row& row : rows) {
+    if (row.role == "calibrate" || !row.has_interval()) continue;
+    ++result.rows;
+    result.inside += row.low <= row.measured && row.measured <= row.high ? 1U : 0U;
+    widths.push_back((row.high - row.low) / (2 * row.predicted));
+  }
+  if (widths.empty()) return result;
+  const std::vector<double> once(widths.size(), 1);
+  result.width = PooledSamples(widths, once).percentile(50);
+  return result;
 }
 
 Agreement rank_agreement(std::span<const Row> rows) {

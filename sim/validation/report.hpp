@@ -19,6 +19,8 @@ struct Row {
   std::string unit{};   ///< of both numbers: "us", "ms", "samples/s", "%"
   double measured = 0;
   double predicted = 0;
+  double low = 0;  ///< the prediction's interval, of nine jobs in ten; both 0: it has none
+  double high = 0;
   double bytes = 0;           ///< size of the collective; 0 where there is none
   double spread = 0;          ///< of repeated measurements, relative; 0 where there are none
   double limit = 0;           ///< the row misses where |error| is above; 0 for none
@@ -35,6 +37,7 @@ struct Row {
   /// How many times too high or too low: at least 1.
   [[nodiscard]] double factor() const;
   [[nodiscard]] bool missed() const;
+  [[nodiscard]] bool has_interval() const { return failure.empty() && high > 0; }
 };
 
 /// A claim on a series, with what was found.
@@ -65,6 +68,15 @@ struct Errors {
 /// Figures of the rows that `chosen` takes; failed ones are left out.
 [[nodiscard]] Errors errors_of(std::span<const Row> rows,
                                const std::function<bool(const Row&)>& chosen);
+
+/// Predictions with an interval that no constant was fitted to, and how wide and good these are.
+struct Coverage {
+  std::size_t rows = 0;
+  std::size_t inside = 0;  ///< measured within the interval
+  double width = 0;        ///< half of the interval over the prediction, the median
+};
+/// Of the rows that are scored or shown.
+[[nodiscard]] Coverage coverage_of(std::span<const Row> rows);
 
 /// How often a prediction puts two alternatives in the order in which they were measured.
 struct Agreement {

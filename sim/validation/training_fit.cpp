@@ -87,6 +87,13 @@ std::string text_of(const std::vector<FittedValue>& values, const TrainingRow& r
   return text;
 }
 
+/// A rate is high where the time is low.
+void put_interval(Row& row, const RunResult& result) {
+  const bool is_time = row.unit == "ms";
+  row.low = row.predicted * (is_time ? 1 - result.spread_low : 1 / (1 + result.spread_high));
+  row.high = row.predicted * (is_time ? 1 + result.spread_high : 1 / (1 - result.spread_low));
+}
+
 }  // namespace
 
 std::string FittedValue::text() const {
@@ -161,7 +168,9 @@ std::vector<Row> predict_group(const TrainingFile& file, const TrainingGroup& gr
             .compared = measured.role == "show" ? "" : measured.compared,
             .missing = measured.missing};
     try {
-      row.predicted = in_unit(predict(scenario_of(file, measured, values)), file.unit);
+      const RunResult result = predict(scenario_of(file, measured, values));
+      row.predicted = in_unit(result, file.unit);
+      put_interval(row, result);
     } catch (const std::runtime_error& error) {
       row.failure = error.what();
     }

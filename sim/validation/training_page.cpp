@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/core/outgoing_text.hpp"
+
 namespace gradwire::validation {
 namespace {
 
@@ -25,7 +27,8 @@ calibrated on what, and what was left out: one file a series beside this page.
 
 Error: predicted over measured, less one. A scored row misses beyond its gate's p90, or beyond twice
 its gate's median where there is no p90. Ranks: pairs of ways to train on the same machines whose
-measurements differ by more than 5 %, and how many of them are predicted in that order.
+measurements differ by more than 5 %, and how many of them are predicted in that order. Inside: scored
+and shown rows that lie in the prediction's own interval, which is to hold nine in ten, and half its width.
 
 )";
 
@@ -33,26 +36,34 @@ std::string percent(double value) {
   return fmt::format("{:.1f} %", 100 * value);
 }
 
+std::string coverage_text(const Coverage& coverage) {
+  if (coverage.rows == 0) return "";
+  return fmt::format("{} of {}, {:.0f} %", coverage.inside, coverage.rows, 100 * coverage.width);
+}
+
 void append_line(std::string& text, const SeriesReport& report) {
   const Errors calibrated = errors_of(report.rows, "calibrate");
   const Errors scored = errors_of(report.rows, "score");
   const Agreement ranks = rank_agreement(report.rows);
   const auto missed = std::ranges::count_if(report.gates, [](const Gate& g) { return !g.met(); });
-  fmt::format_to(std::back_inserter(text),
-                 "| [{0}](#{0}) | {1} | {2} | {3} | {4} | {5} | {6} | {7} | {8} of {9} | {10} |\n",
-                 report.name, calibrated.rows, percent(calibrated.median), scored.rows,
-                 percent(scored.median), percent(scored.p90), percent(scored.worst),
-                 calibrated.failed + scored.failed, ranks.agreeing, ranks.pairs,
-                 missed == 0 ? "met" : fmt::format("**{} missed**", missed));
+  fmt::format_to(
+      std::back_inserter(text),
+      "| [{0}](#{0}) | {1} | {2} | {3} | {4} | {5} | {6} | {7} | {8} of {9} | {11} | {10} |\n",
+      markdown_name(report.name), calibrated.rows, percent(calibrated.median), scored.rows,
+      percent(scored.median), percent(scored.p90), percent(scored.worst),
+      calibrated.failed + scored.failed, ranks.agreeing, ranks.pairs,
+      missed == 0 ? "met" : fmt::format("**{} missed**", missed),
+      coverage_text(coverage_of(report.rows)));
 }
 
 void append_gates(std::string& text, const std::vector<Gate>& gates) {
   text += "| gate | figure | limit | | |\n| --- | --: | --: | --- | --- |\n";
   for (const Gate& gate : gates) {
-    fmt::format_to(std::back_inserter(text), "| {} | {} | {} {} | {} | {} |\n", gate.name,
+    fmt::format_to(std::back_inserter(text), "| {} | {} | {} {} | {} | {} |\n",
+                   markdown_prose(gate.name),
                    gate.known ? figure_text(gate.figure, gate.unit) : "not yet",
                    gate.least ? "at least" : "at most", figure_text(gate.limit, gate.unit),
-                   gate.met() ? "met" : "**missed**", gate.note);
+                   gate.met() ? "met" : "**missed**", markdown_prose(gate.note));
   }
   text += "\n";
 }
@@ -62,7 +73,7 @@ void append_fits(std::string& text, const std::vector<Row>& rows) {
   std::vector<std::string> lines;
   for (const Row& row : rows) {
     if (row.how.empty()) continue;
-    std::string line = fmt::format("- {}: {}", row.group, row.how);
+    std::string line = fmt::format("- {}: {}", markdown_prose(row.group), markdown_prose(row.how));
     if (std::ranges::find(lines, line) == lines.end()) lines.push_back(std::move(line));
   }
   if (lines.empty()) return;
@@ -83,7 +94,7 @@ void append_misses(std::string& text, const std::vector<Row>& rows) {
   if (mechanisms.empty()) return;
   text += "Scored rows that miss, and what is suspected:\n\n";
   for (const auto& [why, count] : mechanisms) {
-    fmt::format_to(std::back_inserter(text), "- {} rows: {}\n", count, why);
+    fmt::format_to(std::back_inserter(text), "- {} rows: {}\n", count, markdown_prose(why));
   }
   text += "\n";
 }
@@ -96,17 +107,17 @@ void append_rows(std::string& text, const std::vector<Row>& rows) {
       fmt::format_to(std::back_inserter(text),
                      "\n### {}\n\n| row | measured {} | predicted | error | role | |\n"
                      "| --- | --: | --: | --: | --- | --- |\n",
-                     group, row.unit);
+                     markdown_prose(group), row.unit);
     }
     const std::string spread =
         row.spread > 0 ? fmt::format(" ({:.1f} %)", 100 * row.spread) : std::string();
     if (row.failure.empty()) {
       fmt::format_to(std::back_inserter(text), "| {} | {:.5g}{} | {:.5g} | {:+.1f} % | {} | {} |\n",
-                     row.label, row.measured, spread, row.predicted, 100 * row.error(), row.role,
-                     row.missed() ? "misses" : "");
+                     markdown_prose(row.label), row.measured, spread, row.predicted,
+                     100 * row.error(), row.role, row.missed() ? "misses" : "");
     } else {
       fmt::format_to(std::back_inserter(text), "| {} | {:.5g}{} | | | {} | no prediction |\n",
-                     row.label, row.measured, spread, row.role);
+                     markdown_prose(row.label), row.measured, spread, row.role);
     }
   }
   text += "\n";
@@ -119,15 +130,18 @@ std::string training_head(std::span<const SeriesReport> reports, const SeriesRep
   append_gates(text, total.gates);
   text +=
       "| series | calibrated rows | median | scored rows | median | p90 | worst | not predicted | "
-      "ranks | gates |\n| --- | --: | --: | --: | --: | --: | --: | --: | --: | --- |\n";
+      "ranks | inside | gates |\n| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --- "
+      "|\n";
   for (const SeriesReport& report : reports) append_line(text, report);
   return text + "\n";
 }
 
 std::string training_section(const TrainingFile& file, const SeriesReport& report) {
-  std::string text = fmt::format("## {}\n\n{}.\n\n", file.name, report.summary);
+  std::string text =
+      fmt::format("## {}\n\n{}.\n\n", markdown_name(file.name), markdown_prose(report.summary));
   for (const auto& [key, written] : file.source) {
-    fmt::format_to(std::back_inserter(text), "- {}: {}\n", key, written);
+    fmt::format_to(std::back_inserter(text), "- {}: {}\n", markdown_prose(key),
+                   markdown_prose(written));
   }
   text += "\n";
   append_gates(text, report.gates);

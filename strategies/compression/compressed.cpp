@@ -44,16 +44,16 @@ std::size_t pool_at(const Exchange& exchange, Endpoint Message::*end) {
   return 0;
 }
 
-/// Engine threads of a server, which code what it gets and answers: BYTEPS_SERVER_ENGINE_THREAD, 4
-/// (byteps/server/server.cc).
+/// Threads of a server that code what it gets and answers, of strategies that name none of theirs:
+/// as many as BytePS's has by default (BYTEPS_SERVER_ENGINE_THREAD, byteps/server/server.cc).
 constexpr int server_threads = 4;
 
-int ranks_of(Communicator communicator, const JobView& job) {
-  switch (communicator) {
+int ranks_of(const Collective& collective, const JobView& job) {
+  switch (collective.communicator) {
     case Communicator::all:
       return job.world_size;
     case Communicator::node:
-      return std::max(job.world_size / job.machines, 1);
+      return ranks_of_part(std::max(job.world_size / job.machines, 1), collective.part);
     case Communicator::across:
     case Communicator::leaders:
       break;
@@ -224,7 +224,7 @@ TensorGroup Compressed::group_of(const Collective& collective) const {
   group.tensors = collective.tensors;
   group.elements = collective.size.count() / gradient_element_size;
   group.whole = group.elements == elements_of(group.tensors, job_);
-  group.ranks = ranks_of(collective.communicator, job_);
+  group.ranks = ranks_of(collective, job_);
   group.iteration = iteration_;
   const std::int64_t part = group.elements / group.ranks;
   group.encoded = collective.kind == CollectiveKind::all_gather ? part : group.elements;

@@ -4,7 +4,9 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <variant>
@@ -31,9 +33,11 @@ namespace gradwire {
 /// Messages of gradients between machines are encoded and decoded on both ends, on a CPU once for
 /// each that comes to the same place: a server takes every worker's apart. Workers have a pool of
 /// host threads for that, every server one of its own; the first thread that is free takes what has
-/// waited longest. Messages with a priority wait for those of their exchange that are under way,
-/// not for coding. Those within a machine, and collectives of one machine, travel as they are, but
-/// for linear compressors, which shrink every collective of gradients.
+/// waited longest. Where the inner strategy names a server's thread (Messages::server), that one
+/// codes there, in order with the strategy's own work. Messages with a priority wait for those of
+/// their exchange that are under way, not for coding. Those within a machine, and collectives of
+/// one machine, travel as they are, but for linear compressors, which shrink every collective of
+/// gradients.
 class Compressed final : public Strategy {
  public:
   /// @param threads  host threads of a worker that encode and decode, at least 1.
@@ -51,6 +55,7 @@ class Compressed final : public Strategy {
   [[nodiscard]] Phasing phasing() const override {
     return inner_->phasing().with(compressor_->phasing());
   }
+  [[nodiscard]] std::vector<std::string> remarks() const override { return inner_->remarks(); }
   [[nodiscard]] std::optional<double> staleness() const override { return inner_->staleness(); }
 
  private:
@@ -82,13 +87,14 @@ class Compressed final : public Strategy {
     int missing = 0;                 ///< operations of the running step
     int stream = 0;                  ///< whose turn it needs; 0: none
     bool waits_for_turn = false;
-    Ends pools{};     ///< that encode and decode
-    int thread = -1;  ///< the pool's that runs the present step
+    Ends pools{};                                 ///< that encode and decode
+    int thread = -1;                              ///< the pool's that runs the present step
+    std::optional<Messages::ServerEnd> server{};  ///< the inner strategy's thread at one end
 
     /// Whose thread the step that was begun last takes.
-    [[nodiscard]] std::size_t pool() const {
-      return next <= last_transfers ? pools.from : pools.to;
-    }
+    [[nodiscard]] std::size_t pool() const { return sends() ? pools.from : pools.to; }
+    /// The step that was begun last is one of the sender's.
+    [[nodiscard]] bool sends() const { return next <= last_transfers; }
   };
   /// Host threads of a worker or a server that encode and decode.
   struct Pool {

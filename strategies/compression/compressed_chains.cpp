@@ -70,6 +70,8 @@ void Compressed::start_chain(const Messages& messages, const Payload& payload) {
   Messages smaller = messages;
   smaller.size = payload.size;
   chain.pools = ends_[static_cast<std::size_t>(messages.exchange)];
+  chain.server = messages.server;
+  if (!chain.server || !chain.server->sends) add_steps(chain, payload.correct);
   add_steps(chain, payload.encode);
   chain.last_transfers = chain.steps.size();
   chain.steps.emplace_back(std::vector<Operation>{std::move(smaller)});
@@ -153,7 +155,16 @@ void Compressed::run_on_host(std::int64_t id, const CodecWork& work) {
         goes_on(id));
     return;
   }
-  const std::size_t pool = chains_running_.at(id).pool();
+  const Chain& chain = chains_running_.at(id);
+  if (chain.server && chain.server->sends == chain.sends()) {
+    poster_.post(HostWork{.thread = own_threads_ + chain.server->thread,
+                          .time = work.time,
+                          .label = work.label,
+                          .estimate = work.estimate},
+                 goes_on(id));
+    return;
+  }
+  const std::size_t pool = chain.pool();
   pools_[pool].waiting.push_back(id);
   run_waiting(pool);
 }

@@ -58,6 +58,7 @@ struct Recipe {
 /// What becomes of a message between two hosts.
 struct Payload {
   Bytes size{0};
+  std::vector<CodecWork> correct{};  ///< before the encoding, of workers and not of servers
   std::vector<CodecWork> encode{};
   std::vector<CodecWork> decode{};
 };

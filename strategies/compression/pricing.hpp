@@ -29,6 +29,7 @@ class Pricing {
   void store(std::int64_t elements, std::vector<CodecWork>& work) const;
 
   [[nodiscard]] bool on_cpu() const { return device_ == CodecDevice::cpu; }
+  [[nodiscard]] CodecDevice device() const { return device_; }
 
  private:
   [[nodiscard]] CodecWork priced(std::optional<MeasuredTime> measured, std::int64_t elements,

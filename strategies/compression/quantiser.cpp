@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "strategies/compression/corrections.hpp"
+
 namespace gradwire {
 namespace {
 
@@ -33,9 +35,11 @@ Bytes elias_coded(std::int64_t elements, std::int64_t levels) {
   return Bytes{static_cast<std::int64_t>(std::ceil(std::min(bits, 32 * n) / 8))};
 }
 
-Quantiser::Quantiser(Coding coding, std::int64_t levels, const JobView& job, CodecDevice device)
+Quantiser::Quantiser(Coding coding, std::int64_t levels, const JobView& job, CodecDevice device,
+                     bool error_feedback)
     : coding_(coding),
       levels_(levels),
+      error_feedback_(error_feedback),
       pricing_(coding == Coding::fixed ? "qsgd" : "dithering", device, job) {}
 
 CompressorMaker Quantiser::read_qsgd(Knobs& knobs) {
@@ -49,8 +53,9 @@ CompressorMaker Quantiser::read_qsgd(Knobs& knobs) {
 CompressorMaker Quantiser::read_dithering(Knobs& knobs) {
   const auto levels = knobs.count("k", 4, 1, levels_max,
                                   "BytePS compressor_k: levels; it has no default, 4 is assumed");
-  return [levels](const JobView& job, CodecDevice device) {
-    return std::make_unique<Quantiser>(Coding::elias, levels, job, device);
+  const bool feedback = knobs.yes("error_feedback", false, "BytePS: ef is optional");
+  return [levels, feedback](const JobView& job, CodecDevice device) {
+    return std::make_unique<Quantiser>(Coding::elias, levels, job, device, feedback);
   };
 }
 
@@ -78,6 +83,7 @@ Recipe Quantiser::recipe(const TensorGroup& group) const {
   Recipe recipe;
   pricing_.fetch(group.elements, recipe.encode);
   recipe.encode.push_back(quantise(group.elements, size, tensors));
+  if (error_feedback_) recipe.encode.push_back(error_feedback(group.elements, pricing_.device()));
   CodecRound round{.transfers = {{.kind = CollectiveKind::all_gather, .size = group.ranks * size}},
                    .work = {restore(group.elements, size, tensors, group.ranks)}};
   pricing_.store(group.elements, round.work);
@@ -88,9 +94,11 @@ Recipe Quantiser::recipe(const TensorGroup& group) const {
 
 std::optional<Payload> Quantiser::payload(std::int64_t elements, int /*iteration*/) const {
   const Bytes size = coded(elements, 1);
-  return Payload{.size = size,
-                 .encode = {quantise(elements, size, 1)},
-                 .decode = {restore(elements, size, 1, 1)}};
+  Payload payload{.size = size,
+                  .encode = {quantise(elements, size, 1)},
+                  .decode = {restore(elements, size, 1, 1)}};
+  if (error_feedback_) payload.encode.push_back(error_feedback(elements, pricing_.device()));
+  return payload;
 }
 
 std::vector<CollectiveUse> Quantiser::collectives() const {

@@ -17,7 +17,9 @@ namespace gradwire {
 class Quantiser final : public Compressor {
  public:
   enum class Coding : std::uint8_t { fixed, elias };
-  Quantiser(Coding coding, std::int64_t levels, const JobView& job, CodecDevice device);
+  /// @param error_feedback  BytePS's (corrections.hpp).
+  Quantiser(Coding coding, std::int64_t levels, const JobView& job, CodecDevice device,
+            bool error_feedback = false);
   static CompressorMaker read_qsgd(Knobs& knobs);
   static CompressorMaker read_dithering(Knobs& knobs);
 
@@ -34,6 +36,7 @@ class Quantiser final : public Compressor {
 
   Coding coding_;
   std::int64_t levels_;
+  bool error_feedback_;
   Pricing pricing_;
 };
 

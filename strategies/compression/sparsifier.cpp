@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "sim/core/host_cpu.hpp"
+#include "strategies/compression/corrections.hpp"
 
 namespace gradwire {
 namespace {
@@ -24,11 +25,6 @@ constexpr std::int64_t topk_indexed = 3;
 constexpr int topk_kernels = 6;
 constexpr int topk_feedback_passes = 3;
 constexpr int topk_feedback_kernels = 1;
-/// BytePS's: the residual is added (3) and kept (2).
-constexpr int feedback_passes = 5;
-constexpr int feedback_kernels = 2;
-/// On a CPU: the residual is added, and kept by a copy; assumed to take as long as a sum.
-constexpr double feedback_sums = 2;
 // DGC: momentum scaled, gradient added, velocity added up; absolute values; comparison and indexes,
 // which are adapted up to ten times: once is assumed. Momentum and velocity cleared, values taken.
 constexpr std::int64_t dgc_threshold = 5 + 2;
@@ -148,16 +144,12 @@ void Sparsifier::select(std::int64_t elements, std::int64_t kept, int tensors,
   counted.label = "select elements";
   work.push_back(pricing_.encode(elements, std::move(counted)));
   if (!options_.error_feedback) return;
-  if (pricing_.on_cpu()) {
-    work.push_back({.place = CodecWork::Place::cpu,
-                    .label = "error feedback",
-                    .time = feedback_sums * (fp32_size(elements) / cpu_sum_rate)});
+  if (pricing_.on_cpu() || options_.selection != Selection::topk) {
+    work.push_back(error_feedback(elements, pricing_.device()));
     return;
   }
-  const bool topk = options_.selection == Selection::topk;
-  work.push_back(streaming("error feedback",
-                           (topk ? topk_feedback_passes : feedback_passes) * fp32_size(elements),
-                           topk ? topk_feedback_kernels : feedback_kernels));
+  work.push_back(streaming("error feedback", topk_feedback_passes * fp32_size(elements),
+                           topk_feedback_kernels));
 }
 
 CodecWork Sparsifier::scatter(std::int64_t elements, std::int64_t kept, int tensors,

@@ -65,7 +65,8 @@ TEST_CASE("Bad JSON is refused with place, reason and expectation", "[import][js
   CHECK(error_of("") == "f.json:1:1: the JSON breaks off or is none; expected one JSON object");
   CHECK(error_of("{\"count\": 1e999}").starts_with("f.json:1:"));
   CHECK(error_of(std::string(100'000, '[')) ==
-        "f.json:1:65: nested deeper than 64 levels; expected fewer");
+        "f.json:1:65: more than 64 levels (limit json_depth: JSON values inside each other); "
+        "expected fewer");
 }
 
 }  // namespace gradwire::calibration

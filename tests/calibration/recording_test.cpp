@@ -250,7 +250,7 @@ TEST_CASE("what is no recording, or a damaged one, is told with its place", "[re
   }
   SECTION("a file that is not there") {
     CHECK_THROWS_WITH(read_recording("/nonexistent.gwr"),
-                      "/nonexistent.gwr: cannot be read; expected a recording (.gwr)");
+                      "/nonexistent.gwr:1:1: cannot be read; expected a recording (.gwr)");
   }
 }
 

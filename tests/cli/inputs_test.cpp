@@ -54,6 +54,9 @@ TEST_CASE("Without a label the point with the most ranks is meant, the last of t
 
 TEST_CASE("The progress line tells rate and time left", "[cli][progress]") {
   CHECK(progress_text(0, 40, "parts", std::chrono::seconds(1)) == "0 of 40 parts");
+  // 100 were there before: 2 a second, 36 to go
+  CHECK(progress_text(104, 140, "points", std::chrono::seconds(2), 100) ==
+        "104 of 140 points, 2.0/s, 0:18 left");
   // 4 in 2 s: 2/s; 136 more take 68 s
   CHECK(progress_text(4, 140, "points", std::chrono::seconds(2)) ==
         "4 of 140 points, 2.0/s, 1:08 left");

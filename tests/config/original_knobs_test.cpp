@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/config/cluster_variables.hpp"
 #include "sim/config/idle_variables.hpp"
 #include "sim/config/strategy_catalogue.hpp"
 #include "sim/config/yaml_knobs.hpp"
@@ -52,6 +53,12 @@ TEST_CASE("The originals' variables set our knobs, in the originals' units", "[c
         same("{name: horovod, cycle_time: 3.5 ms}"));
   CHECK(translated("{name: horovod, HOROVOD_HIERARCHICAL_ALLREDUCE: 1}") ==
         same("{name: horovod, hierarchical_allreduce: true}"));
+  CHECK(translated("{name: horovod, HOROVOD_AUTOTUNE: 1, HOROVOD_BATCH_D2D_MEMCOPIES: 0}") ==
+        same("{name: horovod, autotune: true, batch_d2d_memcopies: false}"));
+  CHECK(translated("{name: horovod, HOROVOD_DISABLE_GROUP_FUSION: 1}") ==
+        same("{name: horovod, disable_group_fusion: true}"));
+  CHECK(translated("{name: horovod, HOROVOD_HIERARCHICAL_ALLGATHER: 1}") ==
+        same("{name: horovod, hierarchical_allgather: true}"));
   CHECK(translated("{name: horovod, HOROVOD_CACHE_CAPACITY: 0}") ==
         same("{name: horovod, cache_capacity: 0}"));
   CHECK(translated("{name: kungfu_sync, KUNGFU_ALLREDUCE_STRATEGY: RING}") ==
@@ -101,10 +108,10 @@ TEST_CASE("BytePS's roots are a list of ranks, and its mixed mode takes the hash
   const auto roots = [](const std::string& value) {
     return translated("{name: byteps, BYTEPS_REDUCE_ROOTS: " + value + "}");
   };
-  CHECK(roots("0") == same("{name: byteps, reduce_roots: true}"));
-  CHECK(roots("\"0,4\"") == same("{name: byteps, reduce_roots: true}"));
-  CHECK(roots("-1") == same("{name: byteps, reduce_roots: false}"));
-  CHECK(roots("\"\"") == same("{name: byteps, reduce_roots: false}"));
+  CHECK(roots("0") == same("{name: byteps, reduce_roots: 0}"));
+  CHECK(roots("\"0,4\"") == same("{name: byteps, reduce_roots: \"0,4\"}"));
+  CHECK(roots("-1") == same("{name: byteps, reduce_roots: -1}"));
+  CHECK(roots("\"\"") == same("{name: byteps, reduce_roots: -1}"));
   CHECK_THROWS_WITH(roots("all"),
                     "s.yaml:1:47: 'BYTEPS_REDUCE_ROOTS' is 'all'; expected ranks "
                     "with commas between them, such as 0,4, or -1 for none");
@@ -113,6 +120,45 @@ TEST_CASE("BytePS's roots are a list of ranks, and its mixed mode takes the hash
   CHECK(translated(both) == same("{name: byteps, key_hash_fn: mixed}"));
   CHECK(told(both) == "'BYTEPS_KEY_HASH_FN' has no effect here: BYTEPS_ENABLE_MIXED_MODE is set\n");
   CHECK(translated("{name: byteps, BYTEPS_ENABLE_MIXED_MODE: 0}") == same("{name: byteps}"));
+}
+
+TEST_CASE("BytePS's variables are taken, each with its effect or the reason why it has none",
+          "[config][knobs]") {
+  // byteps/common/{global,nccl_manager,cpu_reducer}.cc, byteps/server/server.cc, docs/env.md.
+  CHECK(translated("{name: byteps, BYTEPS_NCCL_NUM_RINGS: 2}") ==
+        same("{name: byteps, nccl_num_rings: 2}"));
+  CHECK(translated("{name: byteps, BYTEPS_SERVER_ENGINE_BLOCKING: 1}") ==
+        same("{name: byteps, server_engine_blocking: true}"));
+  CHECK(translated("{name: byteps, BYTEPS_PCIE_SWITCH_SIZE: 4}") ==
+        same("{name: byteps, pcie_switch_size: 4}"));
+  for (const char* name :
+       {"BYTEPS_OMP_THREAD_PER_GPU", "BYTEPS_TRACE_ON", "BYTEPS_TRACE_START_STEP",
+        "BYTEPS_TRACE_END_STEP", "BYTEPS_TRACE_DIR", "DMLC_NUM_WORKER", "DMLC_ENABLE_RDMA",
+        "BYTEPS_LOCAL_SIZE", "BYTEPS_SOCKET_PATH", "BYTEPS_DISABLE_P2P"}) {
+    INFO(name);
+    const std::string strategy = std::string("{name: byteps, ") + name + ": 1}";
+    CHECK(translated(strategy) == same("{name: byteps}"));
+    CHECK(told(strategy).starts_with("'" + std::string(name) + "' has no effect here"));
+  }
+}
+
+TEST_CASE("Variables that count machines or GPUs are told where the cluster has others",
+          "[config][knobs]") {
+  const Placement placement = packed_placement(std::vector<int>{4, 4});
+  const auto contradictions = [&](const std::string& strategy) {
+    std::vector<Warning> warnings;
+    check_cluster_variables(parse_yaml(strategy, "s.yaml"), placement, warnings);
+    std::string text;
+    for (const Warning& warning : warnings) text += warning.text + "\n";
+    return text;
+  };
+  CHECK(contradictions("{name: byteps, DMLC_NUM_WORKER: 2, BYTEPS_LOCAL_SIZE: 4}").empty());
+  CHECK(contradictions("{name: byteps, DMLC_NUM_WORKER: 3}") ==
+        "'DMLC_NUM_WORKER' is 3, and the cluster has 2 machine(s) of workers: these count\n");
+  CHECK(contradictions("{name: byteps, BYTEPS_LOCAL_SIZE: 8}") ==
+        "'BYTEPS_LOCAL_SIZE' is 8, and the cluster has 4 GPU(s) a machine: these count\n");
+  CHECK_THROWS_WITH(contradictions("{name: byteps, DMLC_NUM_WORKER: many}"),
+                    Catch::ContainsSubstring("s.yaml:1:33: 'DMLC_NUM_WORKER'"));
 }
 
 TEST_CASE("A variable whose knob has no effect is told, the knob itself refused",

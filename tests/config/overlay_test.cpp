@@ -26,6 +26,8 @@ TEST_CASE("an override replaces a value and makes the mappings on its way", "[co
         "{name: x, stragglers: [{ranks: [3], compute: 1.5}]}");
   CHECK(to_text(with_set("profile: resnet50/v100", "profile.iteration_time=97 ms")) ==
         "{profile: {file: resnet50/v100, iteration_time: 97 ms}}");
+  CHECK(to_text(with_set("strategy: horovod", "strategy.cycle_time=1 ms")) ==
+        "{strategy: {name: horovod, cycle_time: 1 ms}}");
 }
 
 TEST_CASE("an error in an overridden value is told on the command line", "[config][set]") {
@@ -71,9 +73,10 @@ TEST_CASE("an override that is no assignment of a value is refused", "[config][s
       "not an assignment; expected KEY=VALUE such as 'strategy.bucket_cap=25 MiB'";
   CHECK_THROWS_WITH(parse_set("strategy"), "--set strategy:1:1: " + expectation);
   CHECK_THROWS_WITH(parse_set("=5"), "--set =5:1:1: " + expectation);
-  CHECK_THROWS_WITH(parse_set("a=[1, 2"),
-                    "--set a=[1, 2:1:3: YAML syntax: end of sequence flow not found; expected "
-                    "well-formed YAML");
+  CHECK_THROWS_WITH(
+      parse_set("a=[1, 2"),
+      "--set a=[1, 2:1:3: YAML syntax: a list in brackets is not closed by ']'; expected "
+      "well-formed YAML");
   CHECK_THROWS_WITH(with_set("a: 1", "b..c=1"),
                     "--set b..c=1:1:3: an empty name in 'b..c'; expected names joined by dots");
   CHECK_THROWS_WITH(

@@ -169,6 +169,11 @@ TEST_CASE_METHOD(ErrorFixture, "knobs of synchronous BytePS are refused beside e
   CHECK(message(7, "strategy: {name: byteps, enable_async: true, cross_barrier: true}") ==
         "s.yaml:7:61: 'cross_barrier' is of synchronous training; expected no such key beside "
         "enable_async");
+  CHECK(message(7, "strategy: {name: byteps, reduce_roots: first}") ==
+        "s.yaml:7:40: 'reduce_roots' is 'first'; expected local ranks with commas between them, "
+        "such as 0,4, or -1 for none");
+  CHECK(message(7, "strategy: {name: ddp, compression: {name: topk, momentum: nesterov}}") ==
+        "s.yaml:7:59: 'momentum' is BytePS's; expected no such key under 'ddp'");
   CHECK(message(7, "strategy: {name: bsp, compression: {name: topk, min_compress_bytes: 1 KiB}}") ==
         "s.yaml:7:69: 'bsp' sends no messages; expected no 'min_compress_bytes'");
   CHECK(message(9, "run: {phases: both}") ==
@@ -250,7 +255,8 @@ TEST_CASE_METHOD(ErrorFixture, "a bad override is told on the command line", "[c
         "--set run.iteratoins=5:1:5: unknown key 'iteratoins'; expected one of iterations, warmup, "
         "seed, phases, start, fidelity; did you mean 'iterations'?");
   CHECK(message_of(good, {"strategy={name: ddp"}) ==
-        "--set strategy={name: ddp:1:10: YAML syntax: end of map flow not found; expected "
+        "--set strategy={name: ddp:1:10: YAML syntax: a mapping in braces is not closed by '}'; "
+        "expected "
         "well-formed YAML");
   CHECK(message_of(good, {"cluster.nodes.count=5"}) ==
         "--set cluster.nodes.count=5:1:15: 'cluster.nodes' has no keys, it is '2'; expected a "

@@ -66,6 +66,22 @@ TEST_CASE("A lone GPU's thread sends and receives by turns, unless it has severa
   CHECK(a_byte({2, 10}) == Approx(1 / 6e9));
 }
 
+TEST_CASE("NCCL opens several connections to a peer from 2.5 on", "[cost][nccl]") {
+  PortSpec port{"ena", "tcp", 12_GBps, 10_us};
+  port.connection_bandwidth = 1_GBps;
+  port.connections = 4;
+  const auto cluster = test::host_cluster(2, port);
+  const auto a_byte = [&](NcclVersion version) {
+    const NcclLibrary library(cluster, nccl_options(version, host_gpu));
+    const auto ranks = packed_placement(*cluster, 1);
+    const Seconds more = alone(library, ranks, 1024_MiB) - alone(library, ranks, 512_MiB);
+    return more.count() / (512 * 1048576.0);
+  };
+  // A ring of two ranks sends the size once.
+  CHECK(a_byte({2, 4}) == Approx(1 / 1e9));
+  CHECK(a_byte({2, 5}) == Approx(1 / 4e9));
+}
+
 TEST_CASE("No collective takes longer over a faster Ethernet port", "[cost][nccl]") {
   const auto seconds = [](const std::string& port, Bytes size) {
     const auto cluster = test::host_cluster(2, find_port_kind(port)->port);

@@ -1,5 +1,5 @@
 # Installs into a scratch prefix, and runs the program there, from elsewhere: it must use the data installed with it.
-# usage: cmake -DBUILD=<build folder> -DWORK=<scratch folder> -P installed_program_test.cmake
+# usage: cmake -DBUILD=<build folder> -DWORK=<scratch folder> -DHARDENED=<0 or 1> -P installed_program_test.cmake
 
 function(must_run)
   execute_process(COMMAND ${ARGN} WORKING_DIRECTORY "${WORK}"
@@ -24,4 +24,46 @@ file(COPY_FILE "${profile}" "${data}/profiles/resnet50/only_installed.yaml")
 must_run("${program}" list profiles)
 if(NOT output MATCHES "resnet50/only_installed")
   message(FATAL_ERROR "the installed program does not list its own profiles:\n${output}")
+endif()
+
+# The bill of materials names the program first, and what it and its module load.
+file(READ "${WORK}/prefix/share/doc/gradwire/sbom.spdx.json" sbom)
+string(JSON version GET "${sbom}" spdxVersion)
+string(JSON first GET "${sbom}" packages 0 name)
+if(NOT version STREQUAL "SPDX-2.3" OR NOT first STREQUAL "gradwire" OR NOT sbom MATCHES "fmt" OR NOT sbom MATCHES "simgrid")
+  message(FATAL_ERROR "sbom.spdx.json is not the program's:\n${sbom}")
+endif()
+foreach(file IN ITEMS NOTICE SECURITY.md copyright)
+  if(NOT EXISTS "${WORK}/prefix/share/doc/gradwire/${file}")
+    message(FATAL_ERROR "'${file}' is not installed")
+  endif()
+endforeach()
+
+# SimGrid is loaded when something is simulated, not before, and its absence is told.
+must_run(readelf -Wd "${program}")
+if(output MATCHES "simgrid|ns3")
+  message(FATAL_ERROR "the program links SimGrid:\n${output}")
+endif()
+if(HARDENED)
+  set(dynamic "${output}")
+  must_run(readelf -Wld "${program}" "${WORK}/prefix/lib/gradwire/libgradwire_simgrid.so")
+  string(REGEX MATCHALL "GNU_RELRO" read_only "${output}")
+  string(REGEX MATCHALL "Flags: NOW[^\n]*" bound "${output}")
+  list(LENGTH read_only read_only)
+  list(LENGTH bound bound)
+  if(NOT read_only EQUAL 2 OR NOT bound EQUAL 2 OR NOT dynamic MATCHES "Flags: NOW PIE")
+    message(FATAL_ERROR "not position-independent with read-only relocations:\n${output}")
+  endif()
+  must_run(readelf -W --dyn-syms "${program}")
+  if(NOT output MATCHES "__stack_chk_fail" OR NOT output MATCHES "_chk@")
+    message(FATAL_ERROR "neither stack protectors nor fortified functions in '${program}'")
+  endif()
+endif()
+file(RENAME "${WORK}/prefix/lib/gradwire/libgradwire_simgrid.so" "${WORK}/elsewhere.so")
+must_run("${program}" --help)
+must_run("${program}" check "${data}/scenarios/quickstart.yaml")
+execute_process(COMMAND "${program}" run "${data}/scenarios/quickstart.yaml"
+  RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE errors)
+if(NOT status EQUAL 1 OR NOT errors MATCHES "cannot load SimGrid's part of this program: [^\n]*libgradwire_simgrid.so")
+  message(FATAL_ERROR "exit code ${status} without SimGrid's module:\n${errors}")
 endif()

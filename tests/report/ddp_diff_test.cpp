@@ -3,8 +3,8 @@
 #include <filesystem>
 
 #include "sim/core/error.hpp"
+#include "sim/core/output_file.hpp"
 #include "sim/report/ddp_json.hpp"
-#include "sim/report/output_file.hpp"
 #include "sim/report/result_json.hpp"
 #include "tests/catch.hpp"
 #include "tests/report/points.hpp"

@@ -170,5 +170,19 @@ TEST_CASE("The parts in a sweep's row add up to its iteration", "[report]") {
   CHECK_THAT(text, Catch::ContainsSubstring("      90.00      10.00       5.00\n"));
 }
 
+TEST_CASE("A sweep's JSON is the same text row by row", "[report]") {
+  for (const std::vector<ResultRow>& list : {rows(), std::vector<ResultRow>()}) {
+    CHECK(sweep_json_text(list) == sweep_json(list).dump(2) + '\n');
+  }
+}
+
+TEST_CASE("A table's lines are those of its CSV", "[report]") {
+  const std::vector<ResultRow> list = rows();
+  const CsvLines lines(list.front());
+  std::string text = lines.head();
+  for (const ResultRow& row : list) text += lines.line(row);
+  CHECK(text == csv(list));
+}
+
 }  // namespace
 }  // namespace gradwire

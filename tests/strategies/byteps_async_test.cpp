@@ -63,6 +63,35 @@ TEST_CASE("a GPU of a machine sends its part to the next one and to the host", "
   CHECK(exchanges[10].phases.front().front().share == Approx(1));
 }
 
+TEST_CASE("asynchronous BytePS reduces inside each PCIe switch", "[byteps][async]") {
+  BytePsOptions options;
+  options.pcie_switch_size = 2;
+  options.sum_rate = BytesPerSecond{1e9};
+  options.stage_time = Seconds{};
+  BytePsAsync byteps(options, two_machines(4));
+  const auto exchanges = byteps.exchanges();
+  // Of machine 1: ring, copy out, copy in; the sum is at GPU 6's socket.
+  const auto& ring = exchanges[6].phases.front();
+  CHECK(ring[1].to == Endpoint{Endpoint::Place::gpu, 4});
+  CHECK(ring[2].to == Endpoint{Endpoint::Place::gpu, 7});
+  CHECK(ring[3].to == Endpoint{Endpoint::Place::gpu, 6});
+  CHECK(ring[3].share == Approx(0.5));
+  CHECK(exchanges[7].phases.front()[1].to == Endpoint{Endpoint::Place::host, 4});
+  CHECK(exchanges[7].phases.front()[2].to == Endpoint{Endpoint::Place::host, 6});
+  CHECK(exchanges[8].phases.front()[0].from == Endpoint{Endpoint::Place::host, 6});
+  CHECK(exchanges[10].phases.front()[0].from == Endpoint{Endpoint::Place::host, 6});
+  ToyLoop loop(byteps);
+  for (int rank = 4; rank < 8; ++rank) loop.tell(BackwardDone{.worker = rank});
+  loop.end_all();
+  double added = 0;
+  for (const auto& operation : loop.log()) {
+    const auto* host = std::get_if<HostWork>(&operation);
+    if (host != nullptr && host->label == "stage") added += host->time.count();
+  }
+  // Two ranks each add 200 bytes.
+  CHECK(added == Approx(200 / 1e9));
+}
+
 TEST_CASE("staleness counts what others added between a machine's pull and its own addition",
           "[byteps][async]") {
   BytePsAsync byteps({}, two_machines(1));

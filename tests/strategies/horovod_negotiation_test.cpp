@@ -29,23 +29,51 @@ JobView cluster_job(int world_size, int machines, Seconds latency) {
 
 TEST_CASE("Horovod fuses what follows up to the threshold and never beyond", "[horovod]") {
   const std::vector<HorovodRequest> requests = {dense(40), dense(60), dense(1), dense(99)};
-  CHECK(fuse_responses(requests, Bytes{100}, 1) == Groups{{0, 1}, {2, 3}});
-  CHECK(fuse_responses(requests, Bytes{99}, 1) == Groups{{0}, {1, 2}, {3}});
-  CHECK(fuse_responses(requests, Bytes{0}, 1) == Groups{{0}, {1}, {2}, {3}});
+  CHECK(fuse_responses(requests, {.threshold = Bytes{100}}) == Groups{{0, 1}, {2, 3}});
+  CHECK(fuse_responses(requests, {.threshold = Bytes{99}}) == Groups{{0}, {1, 2}, {3}});
+  CHECK(fuse_responses(requests, {.threshold = Bytes{0}}) == Groups{{0}, {1}, {2}, {3}});
 }
 
 TEST_CASE("fused sizes count as multiples of 16 bytes where one kernel copies many", "[horovod]") {
   const std::vector<HorovodRequest> requests = {dense(17), dense(16)};
-  CHECK(fuse_responses(requests, Bytes{47}, 1) == Groups{{0, 1}});     // 33
-  CHECK(fuse_responses(requests, Bytes{47}, 16) == Groups{{0}, {1}});  // 32 + 16 = 48
+  CHECK(fuse_responses(requests, {.threshold = Bytes{47}}) == Groups{{0, 1}});  // 33
+  CHECK(fuse_responses(requests, {.threshold = Bytes{47}, .rounding = 16}) ==
+        Groups{{0}, {1}});  // 32 + 16 = 48
 }
 
 TEST_CASE("fusion looks beyond another kind while all that was skipped fits", "[horovod]") {
   const std::vector<HorovodRequest> requests = {dense(10), gathered(30), dense(20), gathered(5)};
   // 10 + 30 skipped <= 60, then 10 + 20 fused; the two all-gathers are fused after it.
-  CHECK(fuse_responses(requests, Bytes{60}, 1) == Groups{{0, 2}, {1, 3}});
+  CHECK(fuse_responses(requests, {.threshold = Bytes{60}}) == Groups{{0, 2}, {1, 3}});
   // 10 + 30 > 39: the head goes alone, and so does the all-gather (30 + 20 > 39).
-  CHECK(fuse_responses(requests, Bytes{39}, 1) == Groups{{0}, {1}, {2}, {3}});
+  CHECK(fuse_responses(requests, {.threshold = Bytes{39}}) == Groups{{0}, {1}, {2}, {3}});
+}
+
+TEST_CASE("groups apart fuse within themselves, before all others, and a lone tensor is one",
+          "[horovod][groups]") {
+  // As enqueued: t4 and t2 of group 1, t0 of none, t3 and t1 of group 0, a gather.
+  std::vector<HorovodRequest> requests = {dense(10), dense(10), dense(10),
+                                          dense(10), dense(10), gathered(10)};
+  const std::vector<RequestName> names = {4, 2, 0, 3, 1, 9};
+  const std::vector<int> groups = {1, 1, -1, 0, 0, -1};
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    requests[i].name = names[i];
+    requests[i].group = groups[i];
+  }
+  HorovodFusion fusion{.threshold = Bytes{100}, .groups_apart = true};
+  CHECK(fuse_responses(requests, fusion) == Groups{{1, 0}, {2}, {4, 3}, {5}});
+  SECTION("those that are cached come after the others") {
+    fusion.cached = 3;
+    CHECK(fuse_responses(requests, fusion) == Groups{{4, 3}, {1, 0}, {2}, {5}});
+  }
+  SECTION("a group above the threshold is cut as any list") {
+    fusion.threshold = Bytes{19};
+    CHECK(fuse_responses(requests, fusion) == Groups{{1}, {0}, {2}, {4}, {3}, {5}});
+  }
+  SECTION("without the option groups fuse as one list") {
+    fusion.groups_apart = false;
+    CHECK(fuse_responses(requests, fusion) == Groups{{0, 1, 2, 3, 4}, {5}});
+  }
 }
 
 TEST_CASE("the response cache forgets what was used longest ago", "[horovod]") {

@@ -8,7 +8,8 @@ using namespace gradwire::test;
 
 namespace {
 
-/// Negotiation takes no time, cycles 5 ms, nothing fuses above 100 bytes.
+/// Negotiation takes no time, cycles 5 ms; what fuses has at most 512 bytes, the least that all
+/// types of one rank's buffer divide.
 HorovodOptions five_ms_cycles(int minor) {
   HorovodOptions options;
   options.version = {0, minor};
@@ -62,7 +63,7 @@ TEST_CASE("a request waits for the next cycle, all of a cycle travel together", 
   queue.on_done(Seconds{12e-3}, 4, poster);
   const auto reduce = poster.take();  // 5
   REQUIRE(reduce.size() == 1);
-  CHECK(std::get<Collective>(reduce[0]).size == Bytes{80});
+  CHECK(std::get<Collective>(reduce[0]).size == Bytes{2 * 48});  // each to a multiple of 16
   CHECK(std::get<Collective>(reduce[0]).ready == Collective::Ready::at_once);
   CHECK(queue.on_done(Seconds{13e-3}, 5, poster).empty());
   CHECK(count_of<DeviceWork>(poster.take()) == 1);  // 6: copy out, which averages too
@@ -125,10 +126,10 @@ TEST_CASE("what comes from the cache needs no lists in the second iteration", "[
 TEST_CASE("responses share two NCCL streams in turn", "[horovod]") {
   auto options = five_ms_cycles(28);
   options.num_nccl_streams = 2;
-  HorovodQueue queue(options, toy_job({25, 25}));
+  HorovodQueue queue(options, toy_job({75, 75}));
   Poster poster;
-  auto both = request(0, 100);
-  both.push_back(request(1, 100)[0]);
+  auto both = request(0, 300);
+  both.push_back(request(1, 300)[0]);
   queue.submit(Seconds{0}, both, poster);   // 0 marker of both, 1 timer
   queue.on_done(Seconds{1e-3}, 0, poster);  // the gradients are there before the cycle
   queue.on_done(Seconds{5e-3}, 1, poster);  // 2 negotiation
@@ -138,4 +139,26 @@ TEST_CASE("responses share two NCCL streams in turn", "[horovod]") {
   REQUIRE(operations.size() == 2);
   CHECK(std::get<Collective>(operations[0]).stream == 1);
   CHECK(std::get<Collective>(operations[1]).stream == 2);
+}
+
+TEST_CASE("the thread waits for the end of a gather by MPI, and of no other", "[horovod][gather]") {
+  auto options = five_ms_cycles(28);
+  options.gather = GENERATE(HorovodGather::mpi, HorovodGather::nccl);
+  HorovodQueue queue(options, toy_job({10, 10}));
+  Poster poster;
+  auto both = request(0, 40);
+  both[0].kind = RequestKind::gather;
+  both.push_back(request(1, 40)[0]);
+  queue.submit(Seconds{0}, both, poster);   // 0 marker of both, 1 timer
+  queue.on_done(Seconds{1e-3}, 0, poster);  // the gradients are there
+  queue.on_done(Seconds{5e-3}, 1, poster);  // 2 negotiation
+  poster.take();
+  queue.on_done(Seconds{5e-3}, 2, poster);
+  const auto operations = poster.take();
+  const bool waits = options.gather == HorovodGather::mpi;
+  CHECK(count_of<Messages>(operations) == (waits ? 1 : 0));
+  // One NCCL stream: the all-reduce stands behind the all-gather there.
+  CHECK(count_of<Collective>(operations) == (waits ? 0 : 1));
+  queue.submit(Seconds{6e-3}, request(0, 40), poster);  // a free thread plans its next cycle
+  CHECK(count_of<HostWork>(poster.take()) == (waits ? 0 : 1));
 }

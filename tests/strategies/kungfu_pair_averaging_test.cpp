@@ -61,6 +61,31 @@ TEST_CASE("request and save begin with the iteration, which waits for both", "[p
   CHECK(std::get<Raise>(strategy.on_event(Seconds{}, OperationDone{8})[0]).flag == 1);
 }
 
+TEST_CASE("unfused, every variable is a request, loaded and averaged by itself",
+          "[pair_averaging]") {
+  auto job = toy_job({10, 20});
+  job.world_size = 2;
+  job.machine_of = {0, 1};
+  job.machines = 2;
+  KungfuPairAveraging strategy({.fuse = false}, job);
+  CHECK(strategy.plan(0).size() == 2);
+  // Flags 0 averaged, 1 saved; 2 saves and 3 requests the first variable: one copy, one connection.
+  const auto start = strategy.on_event(Seconds{}, IterationStart{0, 1});
+  REQUIRE(start.size() == 4);
+  CHECK(std::get<Messages>(start[2]).size == Bytes{40});
+  CHECK(std::get<Messages>(start[3]).size == Bytes{40});
+  // The first is loaded (4) while the second is sent (5), and averaged (6) by itself.
+  const auto next = strategy.on_event(Seconds{}, OperationDone{3});
+  REQUIRE(next.size() == 2);
+  CHECK(std::get<Messages>(next[1]).size == Bytes{80});
+  const auto average = strategy.on_event(Seconds{}, OperationDone{4});
+  CHECK(std::get<DeviceWork>(average.at(0)).traffic == Bytes{3 * 40});
+  CHECK(strategy.on_event(Seconds{}, OperationDone{6}).empty());
+  strategy.on_event(Seconds{}, OperationDone{5});  // 7 loads
+  strategy.on_event(Seconds{}, OperationDone{7});  // 8 averages
+  CHECK(std::get<Raise>(strategy.on_event(Seconds{}, OperationDone{8}).at(0)).flag == 0);
+}
+
 TEST_CASE("a peer of the same machine answers through a socket", "[pair_averaging]") {
   auto job = toy_job({10});
   job.world_size = 2;

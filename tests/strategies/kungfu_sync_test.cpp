@@ -6,6 +6,7 @@
 #include "strategies/kungfu_nccl.hpp"
 #include "tests/catch.hpp"
 #include "tests/strategies/toy_job.hpp"
+#include "tests/strategies/toy_loop.hpp"
 
 using namespace gradwire;
 using namespace gradwire::test;
@@ -183,4 +184,46 @@ TEST_CASE("hierarchical: reduce in the machine, first GPUs over the hosts, broad
   CHECK(moved.sizes_by_exchange == std::vector<std::int64_t>{40, 40, 40, 40});
   CHECK(strategy.exchanges()[0].phases[0].size() == 2);
   CHECK(moved.raised == 1);
+}
+
+TEST_CASE("what a machine is called changes nothing", "[kungfu]") {
+  // Local stars of three machines are equally busy; the first one's CPU also sums for the root.
+  const auto texts = [](const std::vector<int>& machines) {
+    auto job = toy_job({400'000, 300});
+    job.world_size = 6;
+    job.machines = 3;
+    job.machine_of = machines;
+    KungfuCpu strategy({.graph = KungfuGraph::binary_tree_star}, job, 0);
+    return ToyLoop(strategy).iterate(job, 0);
+  };
+  CHECK(texts({0, 0, 1, 1, 2, 2}) == texts({2, 2, 1, 1, 0, 0}));
+}
+
+TEST_CASE("the noise scale takes norms behind the all-reduces, the variance reduces squares too",
+          "[kungfu]") {
+  const JobView job = two_by_two({100, 200});
+  const auto iterate = [&job](KungfuMonitor::Kind kind, int iteration) {
+    KungfuCpu strategy({}, job, 0, {.kind = kind, .interval = 2});
+    CHECK(strategy.phasing().period == (kind == KungfuMonitor::Kind::none ? 1 : 2));
+    ToyLoop loop(strategy);
+    loop.iterate(job, iteration);
+    CHECK(loop.quiet());
+    std::int64_t copied = 0;
+    std::int64_t traffic = 0;
+    for (const auto& operation : loop.log()) {
+      const auto* message = std::get_if<Messages>(&operation);
+      if (message != nullptr && message->label == "copy to host") copied += message->size.count();
+      const auto* work = std::get_if<DeviceWork>(&operation);
+      if (work != nullptr) traffic += work->traffic.count();
+    }
+    return std::pair{copied, traffic};
+  };
+  using Kind = KungfuMonitor::Kind;
+  constexpr std::int64_t model = 1200;
+  CHECK(iterate(Kind::none, 0) == std::pair{model, std::int64_t{0}});
+  // Own and mean gradients, each fused (2), squared (2) and summed (1).
+  CHECK(iterate(Kind::noise_scale, 0) == std::pair{model, 10 * model});
+  CHECK(iterate(Kind::noise_scale, 1) == std::pair{model, std::int64_t{0}});
+  // Squares (2), their mean (2), the mean's square (2), the difference (3), its norm (3).
+  CHECK(iterate(Kind::variance, 0) == std::pair{2 * model, 12 * model});
 }

@@ -119,9 +119,9 @@ TEST_CASE("the drawing's boxes are as wide as their text, and a long line is bro
           "[topology][report]") {
   // The mean letter of a wide font has 0.62 of its size: 5 of them, 10 points each, are 31 points.
   CHECK(text_width("abcde") == Approx(31));
-  CHECK(text_width("ab\\nabcde\\nabc", 20) == Approx(62));
-  CHECK(wrapped("ab cd ef", 31) == "ab cd\\nef");
-  CHECK(wrapped("ab abcdef", 31) == "ab\\nabcdef");
+  CHECK(text_width("ab\nabcde\nabc", 20) == Approx(62));
+  CHECK(wrapped("ab cd ef", 31) == "ab cd\nef");
+  CHECK(wrapped("ab abcdef", 31) == "ab\nabcdef");
 
   const auto node = std::make_shared<const NodeGraph>(
       import_smi_topo("\tGPU0\tmlx5_0\tCPU Affinity\nGPU0\t X \tPIX\t0-19\nmlx5_0\tPIX\t X \n",

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -5,6 +6,7 @@
 #include <vector>
 
 #include "sim/core/error.hpp"
+#include "sim/train/plans.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/three_layers.hpp"
 
@@ -131,6 +133,35 @@ TEST_CASE("collectives ready at once follow each other on a stream and not on tw
   CHECK(second_ends(1) == Approx(6e-3));
   // Two small ones beside each other: each is paced by its own cost, the links have room.
   CHECK(second_ends(2) == Approx(3e-3));
+}
+
+TEST_CASE("a machine's ranks form groups of a part of them, each with its root first",
+          "[training][operations]") {
+  Script script;
+  const CollectiveUse pairs{CollectiveKind::reduce_scatter, Communicator::node, 2};
+  const CollectiveUse uneven{CollectiveKind::all_gather, Communicator::node, 3};
+  const CollectiveUse rooted{CollectiveKind::broadcast, Communicator::node, 2, 1};
+  const CollectiveUse whole{CollectiveKind::all_gather, Communicator::node};
+  script.collectives = {pairs, uneven, whole, rooted};
+  const Scripted strategy(script);
+  const Fixture f = fixture(4, 0, script);
+  const auto library = f.library();
+  Plans plans(f.job(library), strategy);
+  const auto senders = [&](const CollectiveUse& use) {
+    std::vector<std::pair<int, int>> flows;
+    bool is_new = false;
+    const auto* choice = plans.choose(use, Bytes{1000}, is_new);
+    REQUIRE(choice != nullptr);
+    for (const PatternFlow& flow : plans.pattern(choice->pattern).phases.front().flows) {
+      flows.emplace_back(flow.source, flow.destination);
+    }
+    std::sort(flows.begin(), flows.end());
+    return flows;
+  };
+  using Flows = std::vector<std::pair<int, int>>;
+  CHECK(senders(pairs) == Flows{{0, 1}, {1, 0}, {2, 3}, {3, 2}});
+  CHECK(senders(uneven) == senders(whole));  // 3 do not divide 4
+  CHECK(senders(rooted) == Flows{{1, 0}, {3, 2}});
 }
 
 TEST_CASE("a collective ready at once slows the compute under it", "[training][operations]") {

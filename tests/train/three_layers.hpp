@@ -100,22 +100,23 @@ struct Fixture {
     gpu.kernel_overhead = Seconds{10e-6};
   }
 
-  RunResult run(bool spans = false) const {
-    const RingLibrary library({std::shared_ptr<void>(), &cluster}, cost);
-    return simulate(Job{.profile = profile,
-                        .gpu = gpu,
-                        .cluster = cluster,
-                        .placement = placement,
-                        .make_strategy = strategy,
-                        .library = library,
-                        .jitter = jitter,
-                        .stragglers = stragglers,
-                        .run = {.iterations = 4, .warmup = 1, .seed = seed, .start_apart = false},
-                        .engine = engine,
-                        .micro_batches = micro_batches,
-                        .record_spans = spans,
-                        .classes = classes,
-                        .servers = servers});
+  [[nodiscard]] RingLibrary library() const { return {{std::shared_ptr<void>(), &cluster}, cost}; }
+  RunResult run(bool spans = false) const { return simulate(job(library(), spans)); }
+  [[nodiscard]] Job job(const CollectiveLibrary& library, bool spans = false) const {
+    return Job{.profile = profile,
+               .gpu = gpu,
+               .cluster = cluster,
+               .placement = placement,
+               .make_strategy = strategy,
+               .library = library,
+               .jitter = jitter,
+               .stragglers = stragglers,
+               .run = {.iterations = 4, .warmup = 1, .seed = seed, .start_apart = false},
+               .engine = engine,
+               .micro_batches = micro_batches,
+               .record_spans = spans,
+               .classes = classes,
+               .servers = servers};
   }
 };
 

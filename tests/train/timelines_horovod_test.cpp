@@ -1,5 +1,8 @@
+#include <map>
+#include <string>
 #include <vector>
 
+#include "sim/report/chrome_trace.hpp"
 #include "strategies/bytescheduler.hpp"
 #include "strategies/horovod.hpp"
 #include "strategies/merged_horovod.hpp"
@@ -100,6 +103,141 @@ TEST_CASE("toy timeline: horovod, each tensor by itself and no cache", "[timelin
     options.core.request_time = Seconds{0.6e-3};
     check(four_machines().run(make<Horovod>(options)), {27.9, 28.8, 28.8, 28.8});
   }
+}
+
+TEST_CASE("toy timeline: horovod, a kernel that copies many tensors", "[timeline][horovod]") {
+  // As the first case, and a kernel takes 0.1. One kernel copies in at 18, T(6), one copies out and
+  // scales: 18 + 0.1 + 6.5 + 0.1 + 1.
+  ToyTraining toy = four_machines();
+  toy.gpu.kernel_overhead = Seconds{0.1e-3};
+  auto options = fused({0, 28}, Seconds{1e-3});
+  check_each(toy.run(make<Horovod>(options)), 25.7);
+  SECTION("HOROVOD_BATCH_D2D_MEMCOPIES=0: six copies in, six out, and one that scales") {
+    options.core.batch_d2d_memcopies = false;
+    check_each(toy.run(make<Horovod>(options)), 18 + 0.6 + 6.5 + 0.6 + 0.1 + 1);
+  }
+}
+
+TEST_CASE("toy timeline: horovod, groups that do not fuse with each other",
+          "[timeline][horovod][groups]") {
+  // All hooks fire at 0, so do the groups {0, 1, 2} and {3, 4, 5}: fused they wait for the last
+  // gradient, T(6) from 18.
+  auto options = fused({0, 28}, Seconds{1e-3});
+  options.groups = 2;
+  check_each(four_machines().run(make<Horovod>(options)), 18 + 6.5 + 1);
+  options.core.disable_group_fusion = true;
+  SECTION("apart: T(3) from 12, when gradient 3 is there, and from 18") {
+    check_each(four_machines().run(make<Horovod>(options)), 18 + 3.5 + 1);
+  }
+  SECTION("without groups every tensor goes by itself, 1.5 from 8, 10, .. 18") {
+    options.groups = 0;
+    check_each(four_machines().run(make<Horovod>(options)), 18 + 1.5 + 1);
+  }
+}
+
+TEST_CASE("toy timeline: horovod, hierarchical, what two GPUs do not divide",
+          "[timeline][horovod][hierarchical]") {
+  // Two machines of two; the network carries 1 MB a ms, a core adds as much; nothing fuses. Of a
+  // tensor: reduce-scatter 0.5 + 0.5, ring across 2 * 1/2 MB, sum of half a part of 0.5 MB 0.25,
+  // all-gather 1: 3.25. The thread waits for each: six from 8 on.
+  ToyTraining toy = ToyTraining::networked(2, 2, BytesPerSecond{1e9});
+  auto options = fused({0, 28}, Seconds{1e-3});
+  options.core.fusion_threshold = Bytes{0};
+  options.core.reduction = HorovodReduction::hierarchical;
+  options.core.host_sum_rate = BytesPerSecond{1e9};
+  check_each(toy.run(make<Horovod>(options)), 8 + 6 * 3.25 + 1);
+  // One element more: a reduce and a broadcast of it, 0.5 each.
+  for (auto& layer : toy.profile.layers) layer.parameters.front().shape = {250'001};
+  check_each(toy.run(make<Horovod>(options)), 8 + 6 * 4.25 + 1);
+  SECTION("a fused buffer is padded: 3.5 + 6 * 1 + 3.5 + 6 * 0.25 from 18 on, and no rest") {
+    options.core.fusion_threshold = Bytes{128LL * 1024 * 1024};
+    check_each(toy.run(make<Horovod>(options)), 18 + 3.5 + 6 + 1.5 + 3.5 + 1);
+  }
+}
+
+TEST_CASE("toy timeline: horovod, rows gathered through the host", "[timeline][horovod][gather]") {
+  // Two machines of two; the network carries 100 MB a ms, a core copies 0.5. Tensor 0 is sparse: 4
+  // ranks' 500 rows of 250 floats and their indices are 2.016 MB, fused, there at 18. The five
+  // others fuse: T(5) from 16, to 21.5.
+  ToyTraining toy = ToyTraining::networked(2, 2, BytesPerSecond{1e11});
+  toy.profile.layers.front().parameters.front().shape = {1000, 250};
+  auto options = fused({0, 28}, Seconds{1e-3});
+  options.sparse = "h.0";
+  options.sparse_rows = 500;
+  options.core.host_copy_rate = BytesPerSecond{0.5e9};
+  SECTION("hierarchical: 1.008 in, half of all across, 4.032 out") {
+    options.core.gather = HorovodGather::mpi_hierarchical;
+    check_each(toy.run(make<Horovod>(options)), 18 + 1.008 + 0.01008 + 4.032 + 1);
+  }
+  SECTION("flat: 1.008 into the fusion buffer, 3/4 of all to the next rank, 4.032 out of it") {
+    options.core.gather = HorovodGather::mpi;
+    check_each(toy.run(make<Horovod>(options)), 18 + 1.008 + 0.01512 + 4.032 + 1);
+  }
+  SECTION("NCCL: behind the all-reduce on the one stream, 0.5 + 2.016 / 2") {
+    check_each(toy.run(make<Horovod>(options)), 21.5 + 1.508 + 1);
+  }
+}
+
+TEST_CASE("Horovod's trace has a row a tensor, with the phases of Horovod's own timeline",
+          "[timeline][horovod][trace]") {
+  // No cache: empty cycles of 1 from 1 on, the first of them negotiates 6 requests for 4 (1 + 6)
+  // 0.1 = 2.8, to 3.8. Three tensors fuse, T(3) three times slower is 10.5, a copy takes 0.1.
+  // Gradients 5, 4, 3 are there at 8, 10, 12; the copy in takes the GPU to 12.1, so that 2, 1, 0
+  // come at 14.1, 16.1, 18.1. {5, 4, 3} moves to 12.1 + 10.5 = 22.6 and is out at 22.7, {2, 1, 0}
+  // is queued until then, moves from 22.8 to 33.3 and is out at 33.4. The iteration takes 34.4.
+  // Iteration 1, at 34.4: the next cycle begins at 3.8 + 31, 0.4 in, and negotiates to 3.2.
+  ToyTraining toy = four_machines(3);
+  toy.gpu.kernel_overhead = Seconds{0.1e-3};
+  auto options = fused({0, 28}, Seconds{1e-3});
+  options.core.cache_capacity = 0;
+  options.core.request_time = Seconds{0.1e-3};
+  options.core.fusion_threshold = Bytes{3'000'000};
+  const RingLibrary library = toy.library();
+  const StrategyFactory horovod = make<Horovod>(options);
+  Job job = toy.job(horovod, library);
+  job.record_spans = true;
+  Point point;
+  point.result = simulate(job);
+
+  using Bars = std::vector<std::pair<std::string, std::pair<double, double>>>;
+  std::map<std::string, Bars> rows;
+  std::map<std::pair<int, int>, std::string> tensor_of;
+  int process = -1;
+  const auto trace = nlohmann::json::parse(chrome_trace({&point, 1}).dump());
+  for (const auto& event : trace["traceEvents"]) {
+    const int pid = event["pid"].get<int>();
+    if (event["name"] == "process_name" && event["args"]["name"] == "tensors") process = pid;
+    if (pid != process) continue;
+    const std::pair row{pid, event["tid"].get<int>()};
+    if (event["name"] == "thread_name") tensor_of[row] = event["args"]["name"];
+    if (event["ph"] != "X") continue;
+    const double start = event["ts"].get<double>() / 1e3;  // ms
+    rows[tensor_of[row]].push_back(
+        {event["name"], {start, start + event["dur"].get<double>() / 1e3}});
+  }
+  const auto check_row = [&](const std::string& tensor, const Bars& expected) {
+    INFO(tensor);
+    const Bars& bars = rows[tensor];
+    REQUIRE(bars.size() == expected.size());
+    for (std::size_t i = 0; i < bars.size(); ++i) {
+      CHECK(bars[i].first == expected[i].first);
+      CHECK(bars[i].second.first == Approx(expected[i].second.first).margin(2e-3));
+      CHECK(bars[i].second.second == Approx(expected[i].second.second).margin(2e-3));
+    }
+  };
+  CHECK(rows.size() == 6);
+  check_row("h.4.weight", {{"NEGOTIATE_ALLREDUCE", {0.4, 3.2}},
+                           {"WAIT_FOR_DATA", {3.2, 10}},
+                           {"WAIT_FOR_OTHER_TENSOR_DATA", {10, 12}},
+                           {"MEMCPY_IN_FUSION_BUFFER", {12, 12.1}},
+                           {"NCCL_ALLREDUCE", {12.1, 22.6}},
+                           {"MEMCPY_OUT_FUSION_BUFFER", {22.6, 22.7}}});
+  check_row("h.0.weight", {{"NEGOTIATE_ALLREDUCE", {0.4, 3.2}},
+                           {"WAIT_FOR_DATA", {3.2, 18.1}},
+                           {"QUEUE", {18.1, 22.7}},
+                           {"MEMCPY_IN_FUSION_BUFFER", {22.7, 22.8}},
+                           {"NCCL_ALLREDUCE", {22.8, 33.3}},
+                           {"MEMCPY_OUT_FUSION_BUFFER", {33.3, 33.4}}});
 }
 
 TEST_CASE("toy timeline: mg_wfbp", "[timeline][mg_wfbp]") {

@@ -73,6 +73,31 @@ TEST_CASE("toy timeline: byteps with a server", "[timeline][byteps]") {
   check_each(served(one_ms_a_mb, 2).run(byteps(BytesPerSecond{4e9})), 25 + 1);
 }
 
+TEST_CASE("toy timeline: byteps with two PCIe switches a machine", "[timeline][byteps]") {
+  BytePsOptions options;
+  options.pcie_switch_size = 2;
+  SECTION("and a server") {
+    // As above; between REDUCE and push two ranks each add half a MB at 4 GB/s: 0.125.
+    //      ready REDUCE          sum    push          sum    pull        BROADCAST
+    //   5    8    8    - 9       9.125   9.125-11.125 11.625 11.625-13.625 13.625-14.625
+    //   4   10   10    -11      11.125  11.125-13.125 13.625 13.625-15.625 15.625-16.625
+    //   3   12   12    -13      13.125  13.125-15.125 15.625 15.625-17.625 17.625-18.625
+    //   2   14   14.625-15.625  15.75   15.75 -17.75  18.25  18.25 -20.25  20.25 -21.25
+    //   1   16   16.625-17.625  17.75   17.75 -19.75  20.25  20.25 -22.25  22.25 -23.25
+    //   0   18   18.625-19.625  19.75   19.75 -21.75  22.25  22.25 -24.25  24.25 -25.25
+    options.sum_rate = BytesPerSecond{4e9};
+    check_each(served(one_ms_a_mb, 4).run(make<BytePs>(options)), 25.25 + 1);
+  }
+  SECTION("on one machine") {
+    // Two ranks each add half a MB in 0.3; REDUCE and BROADCAST 1 each, in the order of
+    //   5: R 8-9, sum 9.3, B 9.3-10.3 | 4: R 10.3-11.3, sum 11.6, B 11.6-12.6
+    //   3: R 12.6-13.6, sum 13.9, B 13.9-14.9 | 2: R 14.9-15.9, sum 16.2 | 1: R 16-17, sum 17.3
+    //   2: B 17-18 | 1: B 18-19 | 0: R 19-20, sum 20.3, B 20.3-21.3
+    options.sum_rate = BytesPerSecond{0.5e6 / 0.3e-3};
+    check_each(ToyTraining(4).run(make<BytePs>(options)), 21.3 + 1);
+  }
+}
+
 TEST_CASE("toy timeline: byteps with credit for one partition", "[timeline][byteps]") {
   // One machine, collectives three times slower: REDUCE and BROADCAST 3 each. The credit comes back
   // with the group that the REDUCE ran in, and then the front layer goes first:

@@ -27,6 +27,21 @@ const Gate& gate(const std::vector<Gate>& gates, const std::string& begin) {
   throw std::runtime_error("no gate " + begin);
 }
 
+TEST_CASE("An interval is counted where nothing was fitted to its row", "[validation]") {
+  std::vector<Row> rows(4, scored(100, 90));
+  rows[0].low = 80;  // 100 is inside; the half width is 20 / 90
+  rows[0].high = 120;
+  rows[1].low = 85;  // 100 is above; 5 / 90
+  rows[1].high = 95;
+  rows[2].role = "calibrate";
+  rows[2].high = 200;
+  // The last has none.
+  const Coverage coverage = coverage_of(rows);
+  CHECK(coverage.rows == 2);
+  CHECK(coverage.inside == 1);
+  CHECK(coverage.width == Approx((5.0 / 90 + 20.0 / 90) / 2));
+}
+
 TEST_CASE("An error is relative to the measurement, of numbers in per cent it is in points",
           "[validation]") {
   CHECK(scored(80, 100).error() == Approx(0.25));   // 100 / 80 - 1

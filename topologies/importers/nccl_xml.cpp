@@ -8,6 +8,7 @@
 #include <pugixml.hpp>
 #include <set>
 
+#include "sim/core/budgets.hpp"
 #include "topologies/importers/pci_ids.hpp"
 
 namespace gradwire {
@@ -24,9 +25,7 @@ class XmlReader {
     pugi::xml_document document;
     const pugi::xml_parse_result result = document.load_buffer(text_.data(), text_.size());
     if (!result) {
-      fail(at(result.offset), fmt::format("not XML: {}; expected a file that NCCL wrote with "
-                                          "NCCL_TOPO_DUMP_FILE",
-                                          result.description()));
+      fail(at(result.offset), "not XML; expected a file that NCCL wrote with NCCL_TOPO_DUMP_FILE");
     }
     const pugi::xml_node root = document.document_element();
     check_root(root);
@@ -73,10 +72,12 @@ class XmlReader {
   }
 
   [[nodiscard]] std::vector<pugi::xml_node> elements(const pugi::xml_node& parent,
-                                                     const Names& known) const {
+                                                     const Names& known) {
     std::vector<pugi::xml_node> found;
     for (const pugi::xml_node child : parent.children()) {
       if (child.type() != pugi::node_element) continue;
+      // Each tells its place, for which all before it is read again.
+      if (++elements_ > topology_elements.most) fail(where(child), over(topology_elements));
       const std::string name = child.name();
       if (std::find(known.begin(), known.end(), name) == known.end()) {
         const std::string expected =
@@ -218,6 +219,7 @@ class XmlReader {
   std::string_view text_;
   const std::string& file_;
   std::set<std::string> hosts_;
+  std::size_t elements_ = 0;  ///< that were looked at
   std::set<std::string> buses_;
   std::set<int> gpu_devs_;
   std::set<int> net_devs_;

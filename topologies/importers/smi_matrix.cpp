@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstddef>
 #include <limits>
 #include <map>
@@ -13,6 +14,7 @@
 #include <tuple>
 #include <utility>
 
+#include "sim/core/budgets.hpp"
 #include "sim/core/error.hpp"
 #include "sim/core/text_lines.hpp"
 #include "topologies/importers/node_parts.hpp"
@@ -25,10 +27,23 @@ struct MatrixLine : TextLine {
   std::vector<Word> words;
 };
 
-/// A terminal has the header underlined.
+/// A terminal has the header underlined: ESC [ numbers letter. By hand, as std::regex goes as deep
+/// as its text is long.
 std::string without_escapes(std::string_view text) {
-  static const std::regex escape("\x1b\\[[0-9;]*[A-Za-z]");
-  return std::regex_replace(std::string(text), escape, "");
+  constexpr std::string_view begin = "\x1b[";
+  std::string plain;
+  while (!text.empty()) {
+    const std::size_t escape = std::min(text.find(begin), text.size());
+    plain += text.substr(0, escape);
+    text.remove_prefix(escape);
+    if (text.empty()) break;
+    const std::size_t end = text.find_first_not_of("0123456789;", begin.size());
+    const bool whole =
+        end != std::string_view::npos && std::isalpha(static_cast<unsigned char>(text[end])) != 0;
+    if (!whole) plain += begin;
+    text.remove_prefix(whole ? end + 1 : begin.size());
+  }
+  return plain;
 }
 
 std::vector<MatrixLine> split_lines(std::string_view text) {
@@ -99,6 +114,9 @@ class MatrixReader {
       if (word.text == "CPU" || word.text == "NUMA" || word.text == "GPU") break;
       if (!seen.insert(word.text).second) {
         fail(header->number, word.column, fmt::format("device {} stands twice", word.text));
+      }
+      if (names_.size() == matrix_devices.most) {
+        fail(header->number, word.column, over(matrix_devices) + "; expected those of one node");
       }
       names_.emplace_back(word.text);
     }

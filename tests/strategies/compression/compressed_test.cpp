@@ -1,8 +1,10 @@
 #include "strategies/compression/compressed.hpp"
 
+#include "strategies/compression/corrections.hpp"
 #include "strategies/compression/global_top_k.hpp"
 #include "strategies/compression/half_precision.hpp"
 #include "strategies/compression/power_sgd.hpp"
+#include "strategies/compression/quantiser.hpp"
 #include "strategies/compression/sign.hpp"
 #include "strategies/compression/sparsifier.hpp"
 #include "strategies/none.hpp"
@@ -242,6 +244,64 @@ TEST_CASE("coding messages goes on beside sending others, at servers on threads 
   CHECK(inner->ended.empty());
   strategy.on_event(Seconds{}, ended(7));
   CHECK(inner->ended == std::vector<OperationId>{0});
+}
+
+TEST_CASE("a server's own thread codes where the strategy names it; momentum is the workers'",
+          "[compression][compressed]") {
+  const auto job = matrix_job();
+  using Place = Endpoint::Place;
+  const Endpoint server{Place::server, 1};
+  const std::vector<Exchange> exchanges = {
+      {.name = "push", .phases = {{{{Place::host, 0}, server}}}},
+      {.name = "pull", .phases = {{{server, {Place::host, 0}}}}}};
+  const auto begin = [&](int exchange) {
+    const Messages message{.exchange = exchange,
+                           .size = Bytes{4000},
+                           .tensors = {0},
+                           .label = "m",
+                           .server = Messages::ServerEnd{5, exchange == 1}};
+    auto inner = std::make_unique<Scripted>(std::vector<Operations>{{message}}, true, exchanges);
+    auto signs = std::make_unique<SignCompressor>(SignOptions{}, job, CodecDevice::cpu);
+    return Compressed(std::move(inner),
+                      std::make_unique<WithMomentum>(std::move(signs), CodecDevice::cpu), job, 2);
+  };
+  // The strategy's thread 5, behind two of workers, the bus and four of each server.
+  constexpr int engine = 5 + 2 + 1 + 2 * 4;
+  SECTION("a push") {
+    Compressed strategy = begin(0);
+    const auto momentum = strategy.on_event(Seconds{}, BackwardDone{}).at(1);  // 0 is the flag
+    CHECK(as<HostWork>(momentum).label == "momentum");
+    CHECK(as<HostWork>(momentum).thread == 0);
+    // Two passes over 4000 bytes at 14.2 GB/s (sim/core/host_cpu.hpp).
+    CHECK(as<HostWork>(momentum).time.count() == Approx(2 * 4000 / 14.2e9));
+    CHECK(as<HostWork>(strategy.on_event(Seconds{}, ended(1)).at(0)).label == "pack signs");
+    strategy.on_event(Seconds{}, ended(2));
+    const auto unpack = strategy.on_event(Seconds{}, ended(3)).at(0);
+    CHECK(as<HostWork>(unpack).thread == engine);
+  }
+  SECTION("a pull") {
+    Compressed strategy = begin(1);
+    const auto pack = strategy.on_event(Seconds{}, BackwardDone{}).at(1);
+    CHECK(as<HostWork>(pack).label == "pack signs");
+    CHECK(as<HostWork>(pack).thread == engine);
+    strategy.on_event(Seconds{}, ended(1));
+    const auto unpack = strategy.on_event(Seconds{}, ended(2)).at(0);
+    CHECK(as<HostWork>(unpack).thread == 0);
+  }
+}
+
+TEST_CASE("dithering's error feedback is two passes of whoever encodes",
+          "[compression][compressed]") {
+  const auto job = matrix_job();
+  const auto payload = [&](bool feedback) {
+    return *Quantiser(Quantiser::Coding::elias, 4, job, CodecDevice::cpu, feedback)
+                .payload(1'000'000, 0);
+  };
+  CHECK(payload(false).encode.size() == 1);
+  REQUIRE(payload(true).encode.size() == 2);
+  // 4 MB, twice, at 14.2 GB/s; a server's answer is encoded by the same steps.
+  CHECK(payload(true).encode[1].time.count() == Approx(2 * 4e6 / 14.2e9));
+  CHECK(payload(true).correct.empty());
 }
 
 TEST_CASE("a server takes every worker's message apart, and small tensors travel as they are",

@@ -1,0 +1,43 @@
+#include "strategies/compression/corrections.hpp"
+
+#include <string>
+
+#include "sim/core/host_cpu.hpp"
+#include "strategies/compression/pricing.hpp"
+
+namespace gradwire {
+namespace {
+
+/// On a CPU each pass is assumed to take as long as a sum of two vectors.
+constexpr double passes = 2;
+constexpr int kernels = 2;
+/// On a GPU, reads and writes of each element: a sum is three; what is kept is read and written.
+constexpr int feedback_accesses = 5;
+constexpr int momentum_accesses = 6;
+
+CodecWork over_vector(const char* label, std::int64_t elements, CodecDevice device, int accesses) {
+  if (device == CodecDevice::gpu) {
+    return streaming(label, accesses * fp32_size(elements), kernels);
+  }
+  return {.place = CodecWork::Place::cpu,
+          .label = label,
+          .time = passes * (fp32_size(elements) / cpu_sum_rate)};
+}
+
+}  // namespace
+
+CodecWork error_feedback(std::int64_t elements, CodecDevice device) {
+  return over_vector("error feedback", elements, device, feedback_accesses);
+}
+
+CodecWork nesterov_momentum(std::int64_t elements, CodecDevice device) {
+  return over_vector("momentum", elements, device, momentum_accesses);
+}
+
+std::optional<Payload> WithMomentum::payload(std::int64_t elements, int iteration) const {
+  auto payload = compressor_->payload(elements, iteration);
+  if (payload) payload->correct.push_back(nesterov_momentum(elements, device_));
+  return payload;
+}
+
+}  // namespace gradwire

@@ -1,0 +1,68 @@
+#include "sim/train/doubts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "tests/catch.hpp"
+
+namespace gradwire {
+namespace {
+
+/// 100 ms, of which 60 compute, 30 exposed communication and 10 the host.
+RunResult run_of(int ranks) {
+  RunResult result;
+  result.world_size = ranks;
+  const auto set = [&](Part part, double seconds) {
+    result.breakdown[static_cast<std::size_t>(part)] = seconds;
+  };
+  set(Part::forward, 0.02);
+  set(Part::backward, 0.04);
+  set(Part::exposed_communication, 0.03);
+  set(Part::host, 0.01);
+  return result;
+}
+
+const Doubt* find(const std::vector<Doubt>& doubts, const std::string& name) {
+  const auto found = std::ranges::find(doubts, name, &Doubt::name);
+  return found == doubts.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+TEST_CASE("One GPU is doubted for its profile and its jitter alone", "[train][doubts]") {
+  RunResult result = run_of(1);
+  result.breakdown[static_cast<std::size_t>(Part::exposed_communication)] = 0;
+  const auto doubts = doubts_of(result, {.profile = 0.1, .p5 = 0.95, .p50 = 1, .p95 = 1.2});
+  REQUIRE(doubts.size() == 2);
+  CHECK(doubts[0].name == "spread");  // the widest first
+  CHECK(together(doubts, &Doubt::low) == Approx(std::hypot(0.05, 0.1)));
+  CHECK(together(doubts, &Doubt::high) == Approx(std::hypot(0.2, 0.1)));
+}
+
+TEST_CASE("Each doubt is of its own share of the iteration", "[train][doubts]") {
+  const DoubtFacts facts{.profile = 0.1, .p5 = 1, .p50 = 1, .p95 = 1, .over_tcp = true};
+  const auto doubts = doubts_of(run_of(8), facts);
+  CHECK(find(doubts, "spread") == nullptr);
+  CHECK(find(doubts, "profile")->high == Approx(0.1 * 0.7));  // all but what is exposed
+  CHECK(find(doubts, "several_gpus")->high == Approx(std::sqrt(3.0) * 0.16));  // three doublings
+  CHECK(find(doubts, "several_gpus")->low == Approx(std::sqrt(3.0) * 0.03));
+  CHECK(find(doubts, "communication")->high == Approx(0.70 * 0.3));
+  CHECK(find(doubts, "communication")->low == Approx(0.63 * 0.3));
+  CHECK(find(doubts, "host")->low == Approx(0.70 * 0.1));
+}
+
+TEST_CASE("More ranks, more exposed bytes and a worse profile widen an interval",
+          "[train][doubts]") {
+  const auto high = [](const RunResult& result, double profile) {
+    return together(doubts_of(result, {.profile = profile, .p5 = 1, .p50 = 1, .p95 = 1}),
+                    &Doubt::high);
+  };
+  CHECK(high(run_of(2), 0.03) > high(run_of(1), 0.03));
+  CHECK(high(run_of(1024), 0.03) > high(run_of(16), 0.03));
+  CHECK(high(run_of(16), 0.2) > high(run_of(16), 0.03));
+}
+
+}  // namespace gradwire
