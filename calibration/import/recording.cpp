@@ -16,7 +16,7 @@
 #include "calibration/trace/check_times.hpp"
 #include "sim/core/budgets.hpp"
 #include "sim/core/error.hpp"
-#include "sim/core/plain_text.hpp"
+#include "sim/core/outgoing_text.hpp"
 
 namespace gradwire::calibration {
 namespace {
@@ -107,15 +107,15 @@ void Builder::add_fact(std::string_view text) {
        {"cupti", &Recording::cupti},
        {"cupti_headers", &Recording::cupti_headers}}};
   for (const auto& [name, field] : texts) {
-    if (key == name) recording_.*field = printable(value);
+    if (key == name) recording_.*field = plain_line(value);
   }
   for (const auto& [name, field] : numbers) {
     if (key == name) parse(value, recording_.*field);
   }
-  if (key == "tool") recording_.trace.tool = printable(value);
+  if (key == "tool") recording_.trace.tool = plain_line(value);
   if (key == "rank") parse(value, recording_.trace.rank);
   if (key == "world_size") parse(value, recording_.trace.world_size);
-  if (key == "refused_kind") recording_.notes.push_back(printable(text));
+  if (key == "refused_kind") recording_.notes.push_back(plain_line(text));
 }
 
 void Builder::add_kernel(const gwr::Kernel& kernel) {
@@ -174,7 +174,7 @@ void Builder::add_device(const ChunkRecord& record) {
   const auto device = record.as<gwr::Device>();
   DeviceProperties properties;
   properties.id = device.id;
-  properties.name = printable(record.text);
+  properties.name = plain_line(record.text);
   properties.compute_major = static_cast<int>(device.compute_major);
   properties.compute_minor = static_cast<int>(device.compute_minor);
   properties.multiprocessors = static_cast<int>(device.multiprocessors);

@@ -17,6 +17,7 @@
 #include "sim/config/gpu_yaml.hpp"
 #include "sim/config/profile_yaml.hpp"
 #include "sim/core/error.hpp"
+#include "sim/core/outgoing_text.hpp"
 #include "sim/core/plain_text.hpp"
 #include "sim/core/text_file.hpp"
 #include "topologies/importers/nccl_topo.hpp"
@@ -130,7 +131,7 @@ void read_recordings(const fs::path& folder, NodeFindings& findings) {
       }
       findings.recordings.push_back(fit_one(recording));
     } catch (const ConfigError& error) {
-      findings.refused.push_back({printable(name), error.what()});
+      findings.refused.push_back({plain_line(name), error.what()});
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "sim/core/error.hpp"
+#include "sim/core/outgoing_text.hpp"
 #include "sim/core/plain_text.hpp"
 
 namespace gradwire::cli {
@@ -25,7 +26,7 @@ CLI::Validator file_name() {
             return fmt::format(
                 "'{}' is no name of a file; expected letters, digits, '.', '_' and "
                 "'-', and no '/'",
-                printable(shortened(name)));
+                plain_line(shortened(name)));
           },
           "NAME"};
 }

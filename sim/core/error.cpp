@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/core/budgets.hpp"
+#include "sim/core/outgoing_text.hpp"
 #include "sim/core/plain_text.hpp"
 
 namespace gradwire {
@@ -55,11 +56,10 @@ std::string name_of_a_part(std::string_view name, std::span<const std::string> k
 }  // namespace
 
 ConfigError::ConfigError(SourceLocation where, const std::string& message)
-    : std::runtime_error(printable(where.line == 0
-                                       ? fmt::format("{}: {}", where.file, shortened(message))
-                                       : fmt::format("{}:{}:{}: {}", where.file, where.line,
-                                                     where.column, shortened(message)),
-                                   Controls::white_space)),
+    : std::runtime_error(plain_text(where.line == 0
+                                        ? fmt::format("{}: {}", where.file, shortened(message))
+                                        : fmt::format("{}:{}:{}: {}", where.file, where.line,
+                                                      where.column, shortened(message)))),
       where_(std::move(where)) {}
 
 std::string nearest_name(std::string_view name, std::span<const std::string> known) {

