@@ -50,6 +50,18 @@ class BytePs final : public Strategy {
   }
 
  private:
+  /// Host threads: one a stage, then the servers'.
+  enum Thread : int {
+    nccl_thread,
+    d2h_thread,
+    sum_thread,
+    push_thread,
+    pull_thread,
+    h2d_thread,
+    poller_thread,
+    first_server_thread
+  };
+
   /// One exchange of a unit: it may outlive its iteration.
   struct Flight {
     std::size_t unit = 0;

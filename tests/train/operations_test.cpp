@@ -8,75 +8,13 @@
 #include "sim/core/error.hpp"
 #include "sim/train/plans.hpp"
 #include "tests/catch.hpp"
-#include "tests/train/three_layers.hpp"
+#include "tests/train/scripted.hpp"
 
 using namespace gradwire;
 using namespace gradwire::test;
 
 // Toy profile: 2 ms between iterations, forward 1, 2, 3 ms, backward of l3, l2, l1 6, 4, 2 ms,
 // optimizer 1 ms: gradients of l3, l2, l1 are ready at 14, 18 and 20 ms of an iteration of 21 ms.
-
-namespace {
-
-/// What a scripted strategy saw and may post.
-struct Script {
-  Traits traits{.dynamic = true};
-  std::vector<CollectiveUse> collectives;
-  std::vector<Exchange> exchanges;
-  /// Answers an event; `next` is the id of the first operation it returns.
-  std::function<Operations(const Event& event, OperationId next)> answer;
-  std::vector<std::pair<OperationId, double>> ended;  ///< with the time of the event
-};
-
-class Scripted final : public Strategy {
- public:
-  explicit Scripted(Script& script) : script_(script) {}
-
-  Operations on_event(Seconds now, const Event& event) override {
-    if (const auto* done = std::get_if<OperationDone>(&event)) {
-      script_.ended.emplace_back(done->operation, now.count());
-    }
-    Operations operations = script_.answer(event, next_);
-    next_ += static_cast<OperationId>(operations.size());
-    return operations;
-  }
-  [[nodiscard]] Traits traits() const override { return script_.traits; }
-  [[nodiscard]] std::vector<CollectiveUse> collectives() const override {
-    return script_.collectives;
-  }
-  [[nodiscard]] std::vector<Exchange> exchanges() const override { return script_.exchanges; }
-  [[nodiscard]] std::vector<PlanGroup> plan(int /*iteration*/) const override { return {}; }
-
- private:
-  Script& script_;
-  OperationId next_ = 0;
-};
-
-Fixture fixture(int ranks, double collective, Script& script) {
-  return {ranks, collective,
-          [&script](const JobView&) { return std::make_unique<Scripted>(script); }};
-}
-
-DeviceWork marker() {
-  return {.kernels = 0, .label = "ready", .notify = true};
-}
-bool is_hook(const Event& event, TensorId tensor) {
-  const auto* hook = std::get_if<HookFired>(&event);
-  return hook != nullptr && hook->tensor == tensor;
-}
-bool is_done(const Event& event, OperationId id) {
-  const auto* done = std::get_if<OperationDone>(&event);
-  return done != nullptr && done->operation == id;
-}
-bool starts(const Event& event, int iteration) {
-  const auto* start = std::get_if<IterationStart>(&event);
-  return start != nullptr && start->iteration == iteration;
-}
-bool ends_backward(const Event& event) {
-  return std::holds_alternative<BackwardDone>(event);
-}
-
-}  // namespace
 
 TEST_CASE("a marker tells when the gradient is there, not when its kernel was launched",
           "[training][operations]") {
@@ -219,122 +157,6 @@ TEST_CASE("a gate waits for a collective ready at once, and says that data moved
   // Ready at 20 ms, 5 ms of collective, 1 ms of optimizer.
   for (const double t : result.iteration_s) CHECK(t == Approx(26e-3));
   CHECK(part(result, Part::exposed_communication) == Approx(5e-3));
-}
-
-TEST_CASE("side work takes the GPU from the compute stream", "[training][operations]") {
-  Script script;
-  OperationId mark = -1;
-  script.answer = [&](const Event& event, OperationId next) -> Operations {
-    if (is_hook(event, 2)) {
-      mark = next;
-      return {marker()};
-    }
-    if (is_done(event, mark)) {
-      const DeviceWork work{.kind = WorkKind::encode,
-                            .kernels = 0,
-                            .label = "encode",
-                            .time = Seconds{2e-3},
-                            .stream = DeviceStream::side};
-      return {work, work};  // one after the other
-    }
-    return {};
-  };
-  const auto result = fixture(1, 0, script).run();
-  CHECK(script.ended[1].second == Approx(16e-3));
-  CHECK(script.ended[2].second == Approx(18e-3));
-  for (const double t : result.iteration_s) CHECK(t == Approx(25e-3));
-  CHECK(part(result, Part::encode_decode) == Approx(4e-3));
-}
-
-TEST_CASE("a host thread does one thing after the other; timers run beside each other",
-          "[training][operations]") {
-  const auto ends = [](int thread) {
-    Script script;
-    script.answer = [&](const Event& event, OperationId) -> Operations {
-      if (!starts(event, 0)) return {};
-      const HostWork work{.thread = thread, .time = Seconds{5e-3}, .label = "sum"};
-      return {work, work};
-    };
-    fixture(1, 0, script).run();
-    return std::pair(script.ended[0].second, script.ended[1].second);
-  };
-  CHECK(ends(0).first == Approx(5e-3));
-  CHECK(ends(0).second == Approx(10e-3));
-  CHECK(ends(HostWork::no_thread).second == Approx(5e-3));
-}
-
-TEST_CASE("a wait for a host thread is the host's", "[training][operations]") {
-  Script script;
-  script.answer = [&](const Event& event, OperationId next) -> Operations {
-    if (!ends_backward(event)) return {};
-    return {HostWork{.thread = 0, .time = Seconds{40e-3}, .label = "sum"}, Gate{{next}}};
-  };
-  const auto result = fixture(1, 0, script).run();
-  // The launcher has launched all 2 ms after the start (launches take no time in the toy, what is
-  // between iterations does): the gate opens 40 ms later, and the optimizer takes 1 ms.
-  for (const double t : result.iteration_s) CHECK(t == Approx(43e-3));
-  CHECK(part(result, Part::host) == Approx(24e-3));  // 2 ms between iterations, 22 of the wait
-}
-
-TEST_CASE("work of the launcher delays what it launches next", "[training][operations]") {
-  Script script;
-  script.answer = [](const Event& event, OperationId) -> Operations {
-    if (!std::holds_alternative<IterationStart>(event)) return {};
-    return {HostWork{.thread = HostWork::launcher, .time = Seconds{7e-3}, .label = "python"}};
-  };
-  const auto result = fixture(1, 0, script).run();
-  // All of it begins at 7 ms.
-  for (const double t : result.iteration_s) CHECK(t == Approx(28e-3));
-}
-
-TEST_CASE("a gate at a layer's pre-hook holds its forward over the end of an iteration",
-          "[training][operations]") {
-  Script script;
-  script.traits.forward_hooks = true;
-  OperationId work = -1;
-  script.answer = [&](const Event& event, OperationId next) -> Operations {
-    if (ends_backward(event)) {
-      work = next;
-      return {HostWork{.thread = HostWork::no_thread, .time = Seconds{30e-3}, .label = "late"}};
-    }
-    const auto* forward = std::get_if<ForwardStart>(&event);
-    if (forward != nullptr && forward->layer == 1 && work >= 0) return {Gate{{work}}};
-    return {};
-  };
-  const auto result = fixture(1, 0, script).run();
-  // An iteration starts at s; the timer of the one before was posted at s' + 2 (launches take no
-  // time), so layer 1 is held until s' + 32 ms. The second: s' = 0, s = 21: layer 1 could start at
-  // 24, starts at 32, ends at 32 + 2 + 3 + 12 + 1 = 50 ms: 29 ms. The third: held to 21 + 32 = 53;
-  // could start at 50 + 3 = 53: 21 ms. The fourth: 50 + 32 = 82 against 71 + 3: 8 ms more.
-  REQUIRE(result.iteration_s.size() == 4);
-  CHECK(result.iteration_s[0] == Approx(29e-3));
-  CHECK(result.iteration_s[1] == Approx(21e-3));
-  CHECK(result.iteration_s[2] == Approx(29e-3));
-}
-
-TEST_CASE("what is posted behind an iteration's end stands first in the next",
-          "[training][operations]") {
-  Script script;
-  OperationId timer = -1;
-  script.answer = [&](const Event& event, OperationId next) -> Operations {
-    if (ends_backward(event)) {
-      timer = next;
-      return {HostWork{.thread = HostWork::no_thread, .time = Seconds{5e-3}, .label = "late"}};
-    }
-    if (is_done(event, timer)) {
-      return {HostWork{.thread = HostWork::no_thread, .time = Seconds{40e-3}, .label = "later"},
-              Gate{{next}}};
-    }
-    return {};
-  };
-  const auto result = fixture(1, 0, script).run();
-  // Iteration 0 runs from 0 to 21 ms; at 2 + 5 ms, when all of it is launched, a gate is posted
-  // that opens at 47: iteration 1 ends at 47 + 21 = 68. Its own gate opens at 21 + 47 = 68:
-  // iteration 2 takes 21 ms, and then again.
-  REQUIRE(result.iteration_s.size() == 4);
-  CHECK(result.iteration_s[0] == Approx(47e-3));
-  CHECK(result.iteration_s[1] == Approx(21e-3));
-  CHECK(result.iteration_s[2] == Approx(47e-3));
 }
 
 TEST_CASE("messages take the links of their way, phase after phase", "[training][operations]") {
