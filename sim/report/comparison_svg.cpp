@@ -27,6 +27,11 @@ constexpr double letter_width = 8.2;  ///< of the widest sans-serif at 13 px (De
 constexpr double baselines_shown = 4;
 constexpr double cut_gap = 5;  ///< between the two parts of a bar that is cut
 
+/// What a row is called: of the bound, that it is one.
+std::string label_of(const ComparisonRow& row) {
+  return (row.standing == Standing::bound ? "bound: " : "") + row.name;
+}
+
 /// Parts of the breakdown that share a colour.
 struct Share {
   std::string_view name;
@@ -88,13 +93,23 @@ std::string cut_mark(double end, double y) {
                      x, y + bar_height, cut_gap, -bar_height, cut_gap, cut_gap, bar_height);
 }
 
+/// The line above those that are not comparable.
+std::string apart_line(double left, double y) {
+  return fmt::format(
+      R"(<text x="{0}" y="{1:.1f}" text-anchor="end" font-style="italic">not comparable</text>)"
+      R"(<text x="{2}" y="{1:.1f}" font-style="italic" fill="#555555">{3}</text>)"
+      "\n",
+      left - 10, y + bar_height / 2 + 4.5, left + 8,
+      "their coding is counted, not measured, and decides the result");
+}
+
 std::string bar(const ComparisonRow& row, double left, double y, double scale, bool is_baseline) {
   const double middle = y + bar_height / 2 + 4.5;
   const double end = left + plot_width;
   std::string text = fmt::format(R"(<text x="{}" y="{:.1f}" text-anchor="end"{}>{}</text>)"
                                  "\n",
                                  left - 10, middle, is_baseline ? R"( font-weight="bold")" : "",
-                                 xml_text(row.name));
+                                 xml_text(label_of(row)));
   double x = left;
   for (const Share& share : shares) {
     // The sum of the parts before may end a rounding error behind the picture's edge.
@@ -119,14 +134,16 @@ std::string comparison_svg(std::span<const ComparisonRow> rows, const std::strin
                            const std::string& title) {
   std::size_t letters = 0;
   std::size_t count = 0;
+  bool apart = false;  // some are not comparable: they stand below a line that says so
   for (const ComparisonRow& row : rows) {
     if (!row.has_result()) continue;
     ++count;
-    letters = std::max(letters, row.name.size());
+    apart = apart || row.standing == Standing::not_comparable;
+    letters = std::max(letters, label_of(row).size());
   }
   const double most = longest_shown(rows, baseline);
   const double left = 24 + letter_width * static_cast<double>(letters);
-  const double height = top + bar_step * static_cast<double>(count);
+  const double height = top + bar_step * static_cast<double>(count + (apart ? 1 : 0));
   const double scale = plot_width / most;
   std::string text = svg_open(left + plot_width + right, height + bottom);
   text += fmt::format(R"(<text x="{}" y="28" font-size="18" font-weight="bold">{}</text>)"
@@ -148,6 +165,11 @@ std::string comparison_svg(std::span<const ComparisonRow> rows, const std::strin
   double y = top;
   for (const ComparisonRow& row : rows) {
     if (!row.has_result()) continue;
+    if (apart && row.standing == Standing::not_comparable) {
+      text += apart_line(left, y);
+      y += bar_step;
+      apart = false;
+    }
     text += bar(row, left, y, scale, row.name == baseline);
     y += bar_step;
   }

@@ -97,6 +97,20 @@ TEST_CASE("A comparison's picture has a bar a result", "[report][compare]") {
   CHECK(svg.find(">odd<") == std::string::npos);
 }
 
+TEST_CASE("A comparison's picture sets the bound and what is not comparable apart",
+          "[report][compare]") {
+  auto rows = ranked();
+  CHECK_THAT(comparison_svg(rows, "ddp", "job"), !Catch::ContainsSubstring("not comparable"));
+  rows[0].standing = Standing::bound;
+  rows[2].standing = Standing::not_comparable;
+  const std::string svg = comparison_svg(rows, "ddp", "job");
+  CHECK_THAT(svg, Catch::ContainsSubstring(">bound: fast<"));
+  const std::size_t line = svg.find(">not comparable<");
+  REQUIRE(line != std::string::npos);
+  CHECK(svg.find(">ddp<") < line);
+  CHECK(svg.find(">slow<") > line);
+}
+
 TEST_CASE("A bar of more than four times the baseline is cut in the picture, not in its number",
           "[report][compare]") {
   const auto picture = [](double slowest) {
