@@ -189,6 +189,19 @@ std::string_view name_of(CollectiveLaw law) {
   return names.at(static_cast<std::size_t>(law));
 }
 
+namespace {
+
+/// Whether more machines may make it faster, as docs/collective_choices.md says.
+bool speeds_up_with_machines(const CollectiveCase& one) {
+  if (one.library == "mpi") return true;  // pairs and odd numbers of ranks
+  if (one.library == "gloo") {
+    return one.kind == CollectiveKind::all_gather && one.gpus * one.nodes == 2;
+  }
+  return one.kind == CollectiveKind::all_to_all && one.version.starts_with("2.4");
+}
+
+}  // namespace
+
 std::optional<CollectivePair> pair_of(const CollectiveTrial& trial) {
   CollectivePair pair{trial.base, trial.base};
   const auto times = [&](auto value) {
@@ -199,8 +212,7 @@ std::optional<CollectivePair> pair_of(const CollectiveTrial& trial) {
       pair.worse.size = times(trial.base.size);
       return pair;
     case CollectiveLaw::more_machines:
-      // Open MPI's pairs and odd numbers of ranks: docs/collective_choices.md.
-      if (trial.base.library == "mpi") return std::nullopt;
+      if (speeds_up_with_machines(trial.base)) return std::nullopt;
       pair.worse.nodes = std::max(trial.base.nodes + 1, times(trial.base.nodes));
       return pair;
     case CollectiveLaw::oversubscription:
