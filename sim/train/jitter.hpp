@@ -69,6 +69,8 @@ class IterationDraws {
   /// Draws iteration `iteration` for these members.
   void draw(int iteration, const std::vector<MemberGroup>& members);
 
+  /// Whether any factor may differ from 1.
+  [[nodiscard]] bool vary() const { return iteration_sigma_ > 0 || layers_vary_; }
   /// Iteration-wide factor of a member.
   [[nodiscard]] double iteration_factor(std::size_t member) const {
     return iteration_.empty() ? 1 : iteration_[member];

@@ -9,6 +9,7 @@ namespace gradwire {
 namespace {
 
 constexpr double forever = std::numeric_limits<double>::infinity();
+constexpr std::size_t nowhere = std::numeric_limits<std::size_t>::max();
 
 /// By how much times that should be the same may differ after sums in another order.
 double rounding(double time) {
@@ -59,6 +60,33 @@ void Workers::begin_iteration(const IterationDraws& draws) {
     samples_[m].parts[static_cast<std::size_t>(clock.ahead_part)] += std::exchange(clock.ahead, 0);
   }
   ended_ = 0;
+  choose_leads();
+}
+
+void Workers::choose_leads() {
+  leads_.clear();
+  forget_walks();
+  const bool alike = !draws_->vary() && std::ranges::all_of(members_, [&](const auto& member) {
+    return member.start == members_.front().start;
+  });
+  std::vector<std::optional<std::size_t>> slowest(gpus_.size());
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    auto& last = slowest[static_cast<std::size_t>(members_[m].worker_class)];
+    if (!last || members_[m].speed > members_[*last].speed) last = m;
+    if (!alike || trace_.records(m)) leads_.push_back(m);
+  }
+  for (const auto& last : slowest) {
+    if (last && std::ranges::find(leads_, *last) == leads_.end()) leads_.push_back(*last);
+  }
+}
+
+bool Workers::has_ended(const Clock& clock) const {
+  return clock.item < stream_.size() && stream_[clock.item].type == ComputeItem::Type::end &&
+         clock.remaining == 0;
+}
+
+void Workers::catch_up(double now) {
+  for (std::size_t m = 0; m < members_.size(); ++m) advance(m, now + rounding(now));
 }
 
 void Workers::forget_collectives() {
@@ -87,81 +115,113 @@ std::size_t Workers::post(CommunicationItem item) {
 }
 
 void Workers::run(double now) {
+  now_ = now;
+  if (!library_.run_ahead) {
+    meet();
+    return;
+  }
   for (std::size_t m = 0; m < members_.size(); ++m) {
     // Of a rank that runs ahead, the end of its kernel is not known.
-    if (!library_.run_ahead) {
-      advance(m, now + rounding(now));
-    } else if (!clocks_[m].communicating) {
-      advance(m, forever);
-    }
+    if (!clocks_[m].communicating) advance(m, forever);
   }
 }
 
-double Workers::next_time() const {
-  std::size_t position = stream_.first_mark();
-  const auto reaches = [&](const CommunicationItem& item) {
-    // It stands behind the item before it.
-    if (item.after > 0) position = std::min(position, item.after - 1);
-  };
+std::size_t Workers::awaited() const {
+  const bool ends = !iteration_ended() && stream_.end() < stream_.size();
+  std::size_t items = ends ? stream_.end() + 1 : nowhere;
   // Behind a kernel that is on the GPU nothing is ready before that one ends.
   const bool blocked = library_.on_gpu && in_flight_ > 0;
   if (!blocked && taken_ < communication_.size() &&
       communication_[taken_].arrived < members_.size()) {
-    reaches(communication_[taken_]);
+    items = std::min(items, communication_[taken_].after);
   }
-  if (!iteration_ended()) position = std::min(position, stream_.end());
-  if (position == stream_.size()) return forever;
+  return items;
+}
+
+std::size_t Workers::marked() const {
+  return stream_.first_mark() == stream_.size() ? nowhere : stream_.first_mark() + 1;
+}
+
+double Workers::next_time() const {
+  return passes(std::min(marked(), awaited()));
+}
+
+void Workers::meet() {
+  for (std::size_t items = awaited(); items < marked();) {
+    if (passes(items) > now_ + rounding(now_)) return;
+    catch_up(now_);
+    const std::size_t next = awaited();
+    if (next == items) return;
+    items = next;
+  }
+}
+
+double Workers::passes(std::size_t items) const {
+  if (items > stream_.size()) return forever;
+  if (walks_.empty()) {
+    for (const std::size_t m : leads_) {
+      const Clock& clock = clocks_[m];
+      walks_.push_back({clock.now, clock.remaining, clock.item, clock.communicating,
+                        slowdown_of(m, arrived_at(clock))});
+    }
+  }
   double last = 0;
-  for (std::size_t m = 0; m < members_.size() && last < forever; ++m) {
-    last = std::max(last, passes(m, position));
+  for (std::size_t i = 0; i < leads_.size(); ++i) {
+    if (!walk(leads_[i], walks_[i], items)) return forever;
+    last = std::max(last, walks_[i].now);
   }
   return last;
 }
 
-double Workers::passes(std::size_t member, std::size_t position) const {
+bool Workers::walk(std::size_t member, Walk& walk, std::size_t items) const {
   const Clock& clock = clocks_[member];
-  double now = clock.now;
-  double remaining = clock.remaining;
-  const CommunicationItem* arrived = arrived_at(clock);
-  std::optional<Slowdown> slow = slowdown_of(member, arrived);
-  for (std::size_t i = clock.item; i <= position; ++i) {
-    if (arrived == nullptr && library_.on_gpu && clock.collective < communication_.size() &&
-        communication_[clock.collective].after <= i) {
-      arrived = &communication_[clock.collective];
-      slow = slowdown_of(member, arrived);
+  for (; walk.item < items; ++walk.item) {
+    if (!walk.communicating && library_.on_gpu && clock.collective < communication_.size() &&
+        communication_[clock.collective].after <= walk.item) {
+      walk.communicating = true;
+      walk.slow = slowdown_of(member, &communication_[clock.collective]);
     }
-    const ComputeItem& item = stream_[i];
+    const ComputeItem& item = stream_[walk.item];
     if (item.type == ComputeItem::Type::gate) {
-      if (!stream_.is_open(item, log_)) return forever;
-      for (const OperationId id : stream_.until(item)) now = std::max(now, log_.end_of(id));
-    } else if (item.type == ComputeItem::Type::work) {
-      if (remaining < 0) {
-        now = std::max(now, samples_[member].start + item.launched);
-        remaining = seconds_of(i, member, clock.factor);
+      if (!stream_.is_open(item, log_)) return false;
+      for (const OperationId id : stream_.until(item)) {
+        walk.now = std::max(walk.now, log_.end_of(id));
       }
-      now += remaining * factor_of(item, slow);
+    } else if (item.type == ComputeItem::Type::work) {
+      if (walk.remaining < 0) {
+        walk.now = std::max(walk.now, samples_[member].start + item.launched);
+        walk.remaining = seconds_of(walk.item, member, clock.factor);
+      }
+      walk.now += walk.remaining * factor_of(item, walk.slow);
     }
-    remaining = -1;
+    walk.remaining = -1;
   }
-  return now;
+  return true;
 }
 
 std::optional<OperationId> Workers::take_passed() {
-  const std::size_t position = stream_.first_mark();
-  if (position == stream_.size()) return std::nullopt;
-  for (const Clock& clock : clocks_) {
-    if (clock.item <= position) return std::nullopt;
+  const std::size_t items = marked();
+  if (items == nowhere) return std::nullopt;
+  if (library_.run_ahead) {
+    if (std::ranges::any_of(clocks_, [&](const Clock& clock) { return clock.item < items; })) {
+      return std::nullopt;
+    }
+  } else if (awaited() < items || passes(items) > now_ + rounding(now_)) {
+    return std::nullopt;
   }
-  return stream_.take_mark();
+  const OperationId taken = stream_.take_mark();
+  if (!library_.run_ahead) meet();
+  return taken;
 }
 
 double Workers::occupy(Part part, double now, double seconds, std::span<const double> other_seconds,
                        const std::string& name) {
+  catch_up(now);
+  forget_walks();
   double last = now;
   for (std::size_t m = 0; m < members_.size(); ++m) {
     Clock& clock = clocks_[m];
-    const bool ended = clock.item < stream_.size() &&
-                       stream_[clock.item].type == ComputeItem::Type::end && clock.remaining == 0;
+    const bool ended = has_ended(clock);
     if (clock.now < now && !ended) wait(m, now, name);
     const auto worker_class = static_cast<std::size_t>(members_[m].worker_class);
     const double nominal = worker_class == 0 ? seconds : other_seconds[worker_class - 1];
@@ -190,7 +250,15 @@ std::optional<std::size_t> Workers::take_ready() {
   return taken_++;
 }
 
+void Workers::kernel_begins(const GpuLoad& load) {
+  catch_up(now_);
+  forget_walks();
+  kernels_.push_back(load);
+}
+
 void Workers::kernel_ends(const GpuLoad& load) {
+  catch_up(now_);
+  forget_walks();
   const auto found = std::ranges::find(kernels_, load);
   assert(found != kernels_.end());
   kernels_.erase(found);
@@ -211,6 +279,7 @@ void Workers::begin_moving(std::size_t position) {
     for (std::size_t m = 0; m < members_.size(); ++m) advance(m, item.start + rounding(item.start));
   }
   item.moves = true;
+  forget_walks();
 }
 
 void Workers::finish(std::size_t position, double end) {
@@ -228,8 +297,10 @@ void Workers::finish(std::size_t position, double end) {
       clocks_[m].communicating = false;
       ++clocks_[m].collective;
     }
-    advance(m, library_.run_ahead ? forever : end + rounding(end));
+    if (library_.run_ahead) advance(m, forever);
   }
+  forget_walks();
+  if (!library_.run_ahead) run(end);
 }
 
 void Workers::advance(std::size_t member, double limit) {

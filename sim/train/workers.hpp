@@ -64,6 +64,14 @@ struct IterationSample {
 /// change its pace. Otherwise ranks run up to the present time only, and next_time() says when one
 /// reaches something that others wait for.
 ///
+/// Where ranks differ only by factors that stay, the slowest of each worker class is the last to
+/// reach anything: items take at least as long on it, the slowdowns of a moment are those of its
+/// class, and where another rank stands at the same place in the same state, that one leads from
+/// there on. These lead; where ranks vary otherwise, all do. From one change of what slows ranks to
+/// the next, each lead is followed once through what is posted (Walk); clocks are run on only where
+/// all are asked for: at a collective that all have reached, a kernel that begins or ends, the end
+/// of an iteration.
+///
 /// Collectives of host threads take nothing of the GPU: a rank computes on at full pace, and its
 /// next collective can be ready while others are in flight.
 class Workers {
@@ -102,7 +110,7 @@ class Workers {
   std::optional<OperationId> take_passed();
   /// A kernel beside the first communication stream is on every GPU from now on, or leaves it.
   /// REQUIRES: no run ahead; run(now) was called.
-  void kernel_begins(const GpuLoad& load) { kernels_.push_back(load); }
+  void kernel_begins(const GpuLoad& load);
   void kernel_ends(const GpuLoad& load);
   /// Work of another stream takes the GPU for `seconds` (nominal, by worker class as in post) from
   /// `now` on. REQUIRES: as kernel_begins. @return when it has ended on all members.
@@ -148,6 +156,25 @@ class Workers {
     Part ahead_part = Part::encode_decode;
   };
 
+  /// Says which members lead in this iteration.
+  void choose_leads();
+  /// Whether a member stands at the iteration's end.
+  [[nodiscard]] bool has_ended(const Clock& clock) const;
+  /// How many items all ranks must have passed for the next collective to be ready, or for the
+  /// iteration to end: there all clocks are asked for. The largest number: nowhere.
+  [[nodiscard]] std::size_t awaited() const;
+  /// The same for the next mark.
+  [[nodiscard]] std::size_t marked() const;
+  /// Runs all clocks on while they are asked for before the next mark, by now_.
+  void meet();
+  /// When all members have passed so many items, if nothing changes; infinity behind a closed gate,
+  /// or where so many were not posted. REQUIRES: no fewer than in the last call, until walks are
+  /// forgotten.
+  [[nodiscard]] double passes(std::size_t items) const;
+  /// Runs all clocks to `now`.
+  void catch_up(double now);
+  /// What slows ranks, or where they stand, is no longer what walks went by.
+  void forget_walks() { walks_.clear(); }
   void advance(std::size_t member, double limit);
   /// What an item takes alone on a member whose speed and iteration make `factor`.
   [[nodiscard]] double seconds_of(std::size_t position, std::size_t member, double factor) const;
@@ -157,8 +184,16 @@ class Workers {
   bool pass_gate(std::size_t member, const ComputeItem& item);
   /// Books a wait of a member by what was going on meanwhile.
   void wait(std::size_t member, double until, const std::string& cause);
-  /// When a member passes the item at `position`, if nothing changes.
-  [[nodiscard]] double passes(std::size_t member, std::size_t position) const;
+  /// A member's way through the stream, ahead of its clock.
+  struct Walk {
+    double now = 0;
+    double remaining = -1;  ///< as in Clock
+    std::size_t item = 0;
+    bool communicating = false;
+    std::optional<Slowdown> slow{};
+  };
+  /// Walks a member past so many items. @return false at a closed gate.
+  bool walk(std::size_t member, Walk& walk, std::size_t items) const;
   /// How kernels of communication slow a member, beside `arrived`, the next one of its stream where
   /// that is on the GPU.
   [[nodiscard]] std::optional<Slowdown> slowdown_of(std::size_t member,
@@ -173,6 +208,9 @@ class Workers {
 
   std::vector<MemberGroup> members_;
   std::vector<Clock> clocks_;
+  std::vector<std::size_t> leads_;   ///< members of whom one is the last anywhere
+  mutable std::vector<Walk> walks_;  ///< of the leads; empty: not begun
+  double now_ = 0;                   ///< of the last run()
   std::vector<IterationSample> samples_;
   ComputeStream stream_;
   OperationLog& log_;

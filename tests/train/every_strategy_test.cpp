@@ -71,6 +71,23 @@ bool refuses(const std::string& strategy, int ranks) {
 
 }  // namespace
 
+TEST_CASE("the slowest rank of each class stands for all where ranks differ by factors that stay",
+          "[train][catalogue]") {
+  // Draws so narrow that every factor is 1: then all ranks are followed, for the same iteration.
+  const JitterSpec slowest{.rank = 0.03, .layer = 0};
+  const JitterSpec all{.rank = 0.03, .iteration = 1e-30, .layer = 0};
+  const ToyTraining toy = toy_of(8);
+  for (const auto& entry : config::strategy_catalogue()) {
+    INFO(entry.name);
+    const RunResult one = simulate_toy(toy, entry, slowest);
+    const RunResult other = simulate_toy(toy, entry, all);
+    REQUIRE(one.iteration_s.size() == other.iteration_s.size());
+    for (std::size_t i = 0; i < one.iteration_s.size(); ++i) {
+      CHECK(one.iteration_s[i] == Approx(other.iteration_s[i]).epsilon(1e-9));
+    }
+  }
+}
+
 TEST_CASE("every strategy runs at any number of ranks, or says why not", "[train][catalogue]") {
   const int ranks = GENERATE(1, 2, 3, 7, 8, 64, 1024);
   const ToyTraining toy = toy_of(ranks);
