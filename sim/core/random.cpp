@@ -61,4 +61,15 @@ double normal_quantile(double p) {
   return std::copysign(x, q);
 }
 
+NormalTable::NormalTable() {
+  for (std::size_t i = 1; i < parts; ++i) {
+    knots_[i] = normal_quantile(static_cast<double>(i) / static_cast<double>(parts));
+  }
+}
+
+const NormalTable& normal_table() {
+  static const NormalTable table;
+  return table;
+}
+
 }  // namespace gradwire

@@ -148,12 +148,13 @@ void IterationDraws::draw(int iteration, const std::vector<MemberGroup>& members
     }
   }
   if (!layers_vary_) return;
+  const NormalTable& normal = normal_table();
   layer_.resize(members.size() * sigma_.size());
   for (std::size_t m = 0; m < members.size(); ++m) {
     const auto rank = static_cast<std::uint64_t>(members[m].rank);
     for (std::size_t l = 0; l < sigma_.size(); ++l) {
       layer_[m * sigma_.size() + l] = static_cast<float>(
-          std::max(factor_min, 1 + sigma_[l] * standard_normal(seed_, key, rank, l)));
+          std::max(factor_min, 1 + sigma_[l] * normal.quantile(uniform(seed_, key, rank, l))));
     }
   }
 }
