@@ -9,7 +9,6 @@ namespace gradwire {
 namespace {
 
 constexpr double forever = std::numeric_limits<double>::infinity();
-constexpr std::size_t nowhere = std::numeric_limits<std::size_t>::max();
 
 /// By how much times that should be the same may differ after sums in another order.
 double rounding(double time) {
@@ -158,6 +157,7 @@ void Workers::meet() {
 
 double Workers::passes(std::size_t items) const {
   if (items > stream_.size()) return forever;
+  if (items == walked_ && !walks_.empty()) return walked_at_;
   if (walks_.empty()) {
     for (const std::size_t m : leads_) {
       const Clock& clock = clocks_[m];
@@ -170,6 +170,8 @@ double Workers::passes(std::size_t items) const {
     if (!walk(leads_[i], walks_[i], items)) return forever;
     last = std::max(last, walks_[i].now);
   }
+  walked_ = items;
+  walked_at_ = last;
   return last;
 }
 

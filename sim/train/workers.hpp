@@ -145,6 +145,8 @@ class Workers {
   [[nodiscard]] std::string waiting() const;
 
  private:
+  static constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
+
   struct Clock {
     double now = 0;
     double remaining = -1;  ///< nominal seconds left of the present item, < 0: not begun
@@ -174,7 +176,10 @@ class Workers {
   /// Runs all clocks to `now`.
   void catch_up(double now);
   /// What slows ranks, or where they stand, is no longer what walks went by.
-  void forget_walks() { walks_.clear(); }
+  void forget_walks() {
+    walks_.clear();
+    walked_ = nowhere;
+  }
   void advance(std::size_t member, double limit);
   /// What an item takes alone on a member whose speed and iteration make `factor`.
   [[nodiscard]] double seconds_of(std::size_t position, std::size_t member, double factor) const;
@@ -208,9 +213,11 @@ class Workers {
 
   std::vector<MemberGroup> members_;
   std::vector<Clock> clocks_;
-  std::vector<std::size_t> leads_;   ///< members of whom one is the last anywhere
-  mutable std::vector<Walk> walks_;  ///< of the leads; empty: not begun
-  double now_ = 0;                   ///< of the last run()
+  std::vector<std::size_t> leads_;        ///< members of whom one is the last anywhere
+  mutable std::vector<Walk> walks_;       ///< of the leads; empty: not begun
+  mutable std::size_t walked_ = nowhere;  ///< items that all walks have passed,
+  mutable double walked_at_ = 0;          ///< and when the last one had
+  double now_ = 0;                        ///< of the last run()
   std::vector<IterationSample> samples_;
   ComputeStream stream_;
   OperationLog& log_;
