@@ -49,6 +49,9 @@ TEST_CASE("a prediction of the node that is off by more than 5 % is told and fai
   std::string jobs = place.text("cluster/jobs.yaml");
   const std::string measured = "iteration: 0.547000 ms";
   REQUIRE(jobs.find(measured) != std::string::npos);
+  CHECK(place.run("check cluster/jobs.yaml").code == 0);
+  place.write("cluster/bad.yaml", jobs + "  - {profile: x.yaml, gpus: 0}\n");
+  CHECK(place.run("check cluster/bad.yaml").code == 3);
   // 0.547 / 0.580 - 1 = -5.7 %
   jobs.replace(jobs.find(measured), measured.size(), "iteration: 0.580000 ms");
   place.write("cluster/jobs.yaml", jobs);
