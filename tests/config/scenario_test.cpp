@@ -293,7 +293,7 @@ TEST_CASE_METHOD(ConfigFixture, "a sweep of more values than 'check' can look at
   const std::string file = write(std::string(good) + "vary:\n  run.seed: [" + values +
                                  "]\n  run.warmup: [" + values + "]\n");
   const auto message = Catch::ContainsSubstring(
-      "'vary' has more than 1000 values (limit sweep_values: the values of a scenario's 'vary', "
+      "'vary' has more than 500 values (limit sweep_values: the values of a scenario's 'vary', "
       "all "
       "axes together); expected fewer");
   CHECK_THROWS_WITH(check_file(file), message);
