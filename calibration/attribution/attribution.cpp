@@ -54,6 +54,14 @@ class Attributor {
           "a recording without graphs (eager mode)",
           in_graphs));
     }
+    // Of a slice's speed, under the whole GPU's name.
+    const auto slice = std::ranges::find_if(trace_.devices, &DeviceProperties::mig);
+    if (slice != trace_.devices.end()) {
+      fail(
+          fmt::format("ran on a MIG slice of '{}' with {} multiprocessors, which no profile names; "
+                      "expected a whole GPU (nvidia-smi -mig 0)",
+                      slice->name, slice->multiprocessors));
+    }
     iterations_ = find_iterations(index_);
     if (iterations_.host.empty()) {
       fail(

@@ -54,6 +54,15 @@ const RangeRecord* payload_around(const TraceIndex& index, const Launch& launch)
 KernelName split_kernel_name(std::string_view name) {
   KernelName split;
   name = name.substr(0, name.find('('));
+  // Since 2.27, where buffers are registered as symmetric: "ncclSymDevKernel_AllReduce_RSxLD_AGxST_
+  // sum_bf16", since 2.28 "ncclSymkDevKernel_...". What follows the operation is how it loads and
+  // stores ("AGxLL_R", "ST"), neither an algorithm nor a protocol of NCCL's rings and trees.
+  if (name.starts_with("ncclSym")) {
+    name.remove_prefix(std::min(name.find('_'), name.size() - 1) + 1);
+    split.operation = name.substr(0, name.find('_'));
+    split.algorithm = symmetric_memory;
+    return split;
+  }
   bool first = true;
   while (!name.empty()) {
     const std::size_t end = std::min(name.find('_'), name.size());

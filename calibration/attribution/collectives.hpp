@@ -30,8 +30,13 @@ struct TracedCollective {
 /// that the trace has for them, else the message size of the NCCL range around their launch.
 [[nodiscard]] std::vector<TracedCollective> collectives_of(const Trace& trace);
 
+/// The algorithm of NCCL's kernels on symmetric memory, which no planner of ours is.
+constexpr const char* symmetric_memory = "symmetric";
+
 /// What NCCL's kernel names say: "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)" since 2.19,
-/// "ncclKernel_AllReduce_RING_LL_Sum_float(...)" before.
+/// "ncclKernel_AllReduce_RING_LL_Sum_float(...)" before. Kernels on symmetric memory
+/// ("ncclSymDevKernel_AllGather_ST" of 2.27, "ncclSymkDevKernel_..." since 2.28; NCCL
+/// src/device/symmetric/generate.py) have the algorithm "symmetric" and no protocol.
 struct KernelName {
   std::string operation;
   std::string algorithm;

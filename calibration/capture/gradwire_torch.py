@@ -15,6 +15,10 @@ and PyTorch's own ranges of operators and autograd nodes ("aten::conv2d, seq = 1
 (GRADWIRE_MODE=light) only iterations are marked. workload.json, in GRADWIRE_OUT, says which
 parameters there are, where no file of that name is there already.
 
+A model that torch.compile compiles runs kernels that stand for several operators, and its modules'
+forwards run once, when they are traced: the launcher says so, and workload.json has "compiled". No
+layers can be told of it: record the model uncompiled for a profile.
+
 Needs Python 3.8 and torch 1.13 or newer. The program's exit code is its own.
 """
 
@@ -81,13 +85,34 @@ class Launcher:
         self.batch = None
         self.autograd_hooks = []  # of old torch: the nodes must be kept
         self.operator_ranges = None
+        self.compiled = False
 
     def install(self):
+        self.watch_compiling()
         hooks = self.torch.nn.modules.module
         hooks.register_module_forward_pre_hook(self.before_forward)
         hooks.register_module_forward_hook(self.after_forward)
         self.hook_optimizers()
         atexit.register(self.finish)
+
+    def watch_compiling(self):
+        """Module.compile() calls torch.compile too."""
+        compile_ = getattr(self.torch, "compile", None)  # torch 2.0
+        if compile_ is None:
+            return
+
+        @functools.wraps(compile_)
+        def told_compile(*arguments, **options):
+            if not self.compiled and not options.get("disable"):
+                self.compiled = True
+                print(
+                    "gradwire_torch: the program calls torch.compile: kernels stand for several "
+                    "operators, and no layers can be told; expected a run without it for a profile",
+                    file=sys.stderr,
+                )
+            return compile_(*arguments, **options)
+
+        self.torch.compile = told_compile
 
     # --- iterations ------------------------------------------------------------------------------
 
@@ -215,6 +240,7 @@ class Launcher:
             "optimizer": type(self.optimizer).__name__ if self.optimizer else "",
             "framework": "pytorch",
             "torch": self.torch.__version__,
+            **({"compiled": True} if self.compiled else {}),
             "warmup": int(os.environ.get("GRADWIRE_SKIP_ITERS") or 0),
             "parameters": [
                 {

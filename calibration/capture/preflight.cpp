@@ -63,8 +63,8 @@ void check_gpu(const NvmlGpu& gpu, Findings& findings) {
   const std::string name = "GPU " + std::to_string(gpu.index);
   if (gpu.mig.value_or(false)) {
     findings.warn(name +
-                  " is split by MIG: a profile of a slice holds for such a slice only; "
-                  "nvidia-smi -mig 0 makes it whole");
+                  " is split by MIG: no profile is made of a slice; nvidia-smi -mig 0 makes it "
+                  "whole");
   }
   const std::uint64_t reasons = gpu.throttle_reasons.value_or(0) & slowed;
   if (reasons != 0) {

@@ -36,7 +36,8 @@ constexpr const char* recording =
 /// each query has a deadline. https://www.sqlite.org/security.html
 class Database {
  public:
-  explicit Database(const std::string& file) : file_(file) {
+  Database(const std::string& file, std::chrono::milliseconds query_time)
+      : file_(file), query_time_(query_time) {
     require_file(file, recording);
     if (!std::filesystem::is_regular_file(file)) fail_unreadable(file, recording);
     sqlite3* opened = nullptr;
@@ -76,7 +77,7 @@ class Database {
 
   /// Calls `row` for each row of a query.
   void run(const std::string& query, const std::function<void(sqlite3_stmt*)>& row) const {
-    deadline_ = Clock::now() + std::chrono::seconds(sqlite_seconds.most);
+    deadline_ = Clock::now() + query_time_;
     sqlite3_stmt* prepared = nullptr;
     if (const int code = sqlite3_prepare_v2(database_.get(), query.c_str(), -1, &prepared, nullptr);
         code != SQLITE_OK) {
@@ -146,6 +147,7 @@ class Database {
   }
 
   std::string file_;
+  std::chrono::milliseconds query_time_;
   mutable Clock::time_point deadline_;  ///< of the query that runs
   std::unique_ptr<sqlite3, int (*)(sqlite3*)> database_{nullptr, sqlite3_close};
 };
@@ -165,7 +167,8 @@ std::uint32_t number_at(sqlite3_stmt* row, int column) {
 
 class NsysReader {
  public:
-  explicit NsysReader(const std::string& file) : database_(file) {
+  NsysReader(const std::string& file, std::chrono::milliseconds query_time)
+      : database_(file, query_time) {
     trace_.file = file;
     trace_.tool = "Nsight Systems";
   }
@@ -360,8 +363,8 @@ class NsysReader {
 
 }  // namespace
 
-Trace read_nsys(const std::string& file) {
-  return NsysReader(file).run();
+Trace read_nsys(const std::string& file, std::chrono::milliseconds query_time) {
+  return NsysReader(file, query_time).run();
 }
 
 }  // namespace gradwire::calibration

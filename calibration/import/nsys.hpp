@@ -1,8 +1,10 @@
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "calibration/trace/trace.hpp"
+#include "sim/core/budgets.hpp"
 
 namespace gradwire::calibration {
 
@@ -14,7 +16,10 @@ namespace gradwire::calibration {
 /// Reference", 2021.5): CUPTI_ACTIVITY_KIND_KERNEL, _MEMCPY, _MEMSET, _RUNTIME, NVTX_EVENTS and
 /// StringIds; tables that a recording does not need are absent from the file, and are told in
 /// `missing`. Threads and processes are one number (globalTid).
+/// @param query_time  the most that one query may take; tests give a shorter one
 /// @throws ConfigError when the file is no such database, names the table and column that it lacks.
-[[nodiscard]] Trace read_nsys(const std::string& file);
+[[nodiscard]] Trace read_nsys(
+    const std::string& file,
+    std::chrono::milliseconds query_time = std::chrono::seconds(sqlite_seconds.most));
 
 }  // namespace gradwire::calibration

@@ -24,7 +24,12 @@ ImportedTables tables_of(const std::vector<TracedCollective>& collectives, const
                          int ranks, int nodes) {
   std::map<std::pair<CollectiveKind, int>, std::map<Bytes, MeasuredRow>> shortest;
   std::size_t left_out = 0;
+  std::size_t symmetric = 0;
   for (const TracedCollective& collective : collectives) {
+    if (collective.algorithm == symmetric_memory) {
+      ++symmetric;
+      continue;
+    }
     const int members = ranks > 0 ? ranks : collective.ranks;
     const Seconds time{1e-9 * static_cast<double>(collective.end - collective.start)};
     if (!collective.kind || collective.bytes <= Bytes{} || members < 2 || time <= Seconds{} ||
@@ -56,6 +61,12 @@ ImportedTables tables_of(const std::vector<TracedCollective>& collectives, const
                      "times of NCCL's kernels in training: the shortest of each size"};
     for (const auto& [size, row] : rows) series.rows.push_back(row);
     tables.series.push_back(std::move(series));
+  }
+  if (symmetric > 0) {
+    tables.notes.push_back(
+        fmt::format("{} of {} kernels of NCCL are left out: they ran on symmetric memory, of which "
+                    "there is no model",
+                    symmetric, collectives.size()));
   }
   if (left_out > 0) {
     tables.notes.push_back(

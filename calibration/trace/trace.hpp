@@ -130,6 +130,7 @@ struct DeviceProperties {
   int compute_minor = 0;
   int multiprocessors = 0;
   std::int64_t memory_bytes = 0;
+  bool mig = false;  ///< a slice of a GPU that MIG splits: the counts above are the slice's
 };
 
 /// What one process did, as its recorder told it: our own, PyTorch's, Nsight Systems'. In no

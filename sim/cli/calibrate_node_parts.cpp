@@ -74,6 +74,16 @@ Phases read_phases(const fs::path& folder) {
     calibration::Recording recording = calibration::read_recording(file);
     if (recording.trace.rank != 0) continue;
     auto& phase = recording.mode == "light" ? phases.light : phases.full;
+    if (phase && phase->host != recording.host && !phase->trace.device.empty() &&
+        !recording.trace.device.empty()) {
+      throw ConfigError(
+          {file, 0, 0},
+          fmt::format(
+              "is of rank 0 on host '{}', and {} of rank 0 on host '{}'; expected one run a "
+              "folder, whose processes know their ranks (docker -e RANK -e WORLD_SIZE, or "
+              "record --rank-from)",
+              recording.host, phase->trace.file, phase->host));
+    }
     // A launcher and its children leave a file each: the one that trained has the most to say.
     if (!phase || phase->trace.device.size() < recording.trace.device.size()) {
       phase = std::move(recording);
@@ -94,7 +104,7 @@ FittedRecording fit_one(const fs::path& folder) {
   const Phases phases = read_phases(folder);
   if (!phases.full) {
     throw ConfigError({folder.string(), 0, 0},
-                      "no full recording of rank 0; expected a file full.rank0.PID.gwr");
+                      "no full recording of rank 0; expected a file full.rank0.HOST.PID.gwr");
   }
   const calibration::Recording& full = *phases.full;
   made.gpus = full.trace.world_size;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "calibration/capture/common/host_part.hpp"
 #include "calibration/capture/preflight.hpp"
 #include "calibration/import/recording.hpp"
 #include "sim/cli/calibrate.hpp"
@@ -37,7 +38,9 @@ struct RecordCommand {
   std::size_t skip = 0;
   std::size_t iterations = 0;
   std::string memory;
+  std::string file_size;
   std::string rank_from;
+  bool command_line = false;
   bool without_gpu = false;
   bool force = false;
 };
@@ -57,11 +60,14 @@ fs::path recordings_folder(const RecordCommand& options) {
   return fs::path(options.folder) / "recordings" / options.name;
 }
 
-/// The files of the wanted mode that are there.
+/// The files of the wanted mode that this machine wrote: another may record into the same folder at
+/// the same time. MODE.rankRANK.HOST.PID.gwr.
 std::vector<std::string> files_of(const fs::path& folder, const std::string& mode) {
   std::vector<std::string> files = calibration::recording_files(folder.string());
+  const std::string host = "." + calibration::host_part() + ".";
   std::erase_if(files, [&](const std::string& file) {
-    return !fs::path(file).filename().string().starts_with(mode + ".");
+    const std::string name = fs::path(file).filename().string();
+    return !name.starts_with(mode + ".") || name.find(host) == std::string::npos;
   });
   return files;
 }
@@ -106,6 +112,8 @@ std::vector<std::pair<std::string, std::string>> environment_of(const RecordComm
       {"GRADWIRE_SKIP_ITERS", std::to_string(options.skip)},
       {"GRADWIRE_ITERS", std::to_string(options.iterations)}};
   if (!options.memory.empty()) variables.emplace_back("GRADWIRE_MEMORY", options.memory);
+  if (!options.file_size.empty()) variables.emplace_back("GRADWIRE_FILE_SIZE", options.file_size);
+  if (options.command_line) variables.emplace_back("GRADWIRE_COMMAND_LINE", "1");
   if (!options.rank_from.empty()) variables.emplace_back("GRADWIRE_RANK_FROM", options.rank_from);
   return variables;
 }
@@ -144,6 +152,7 @@ void print_summary(const Recording& recording) {
       static_cast<std::ptrdiff_t>(trace.device.size()) - kernels, trace.ranges.size(),
       trace.dropped, overhead_text(recording));
   if (trace.cut_off) tell("  warning: the program ended without its exit handlers\n");
+  for (const std::string& note : recording.notes) tell("  warning: {}\n", note);
   if (!recording.no_device.empty()) tell("  warning: {}\n", recording.no_device);
   if (recording.cost.buffers_missing > 0) {
     tell("  warning: another profiler took CUPTI: device records are incomplete\n");
@@ -205,7 +214,12 @@ void add_calibrate_record(CLI::App& calibrate, Context& context) {
   command->add_option("--memory", options->memory, "Bound of the recorder's memory: 256M, 1G");
   command->add_option("--rank-from", options->rank_from,
                       "Variable that has a process's rank (default: torchrun's, Open MPI's, "
-                      "Slurm's)");
+                      "PMI's, PALS's, Slurm's, PMIx's)");
+  command->add_option("--file-size", options->file_size,
+                      "Bound of each process's file: 512M, 4G (default: 4G)");
+  command->add_flag("--record-command-line", options->command_line,
+                    "Keep the program's arguments in the recording; values that are named like "
+                    "secrets are masked");
   command->add_flag("--no-gpu", options->without_gpu, "Record ranges only, without a GPU");
   command->add_flag("--force", options->force, "Replace a recording of the same name and mode");
   command->add_option("PROGRAM", options->program, "Program and its arguments, after --")

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/config/calibrated_jobs_yaml.hpp"
 #include "sim/config/catalogue.hpp"
 #include "sim/config/cluster_yaml.hpp"
 #include "sim/config/collective_measurements_yaml.hpp"
@@ -34,10 +35,10 @@ Needs needs_of(const YamlValue& document) {
 }
 
 void check_scenario(const std::string& file) {
-  const YamlValue document = load_scenario(file, {}).yaml;
-  const std::vector<Axis> axes = sweep_axes(document);
+  const ScenarioDocument document = load_scenario(file, {});
+  const std::vector<Axis> axes = sweep_axes(document.yaml);
   if (axes.empty()) {
-    static_cast<void>(read_scenario(file, {}, needs_of(document)));
+    static_cast<void>(read_scenario(file, {}, needs_of(document.yaml)));
     return;
   }
   for (const auto& varied : axes) {
@@ -46,7 +47,7 @@ void check_scenario(const std::string& file) {
       for (const auto& axis : axes) {
         point.emplace_back(axis.path, to_text(&axis == &varied ? *value : *axis.values.front()));
       }
-      static_cast<void>(read_sweep_point(file, {}, point));
+      static_cast<void>(read_sweep_point(document, point));
     }
   }
 }
@@ -75,6 +76,8 @@ const std::vector<Schema>& schemas() {
        [](const YamlValue& document) { static_cast<void>(read_cluster_topology(document)); }},
       {"gradwire.collective_table/1",
        [](const YamlValue& document) { static_cast<void>(read_collective_table(document)); }},
+      {"gradwire.calibrated/1",
+       [](const YamlValue& document) { static_cast<void>(read_calibrated_jobs(document)); }},
       {"gradwire.presets/1",
        [](const YamlValue& document) { static_cast<void>(read_presets(document)); }},
       {"gradwire.collective_measurements/1",

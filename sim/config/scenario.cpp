@@ -31,7 +31,6 @@ namespace {
 constexpr int iterations_max = 1'000'000;
 constexpr int grad_accumulation_max = 100'000;
 constexpr double straggler_compute_max = 1e6;
-constexpr double sweep_points_max = 100'000;
 constexpr const char* gradient_dtype = "gradient_dtype";
 
 /// The servers of a strategy that has some: they are part of the cluster, which is read before.
@@ -303,13 +302,6 @@ std::vector<SweepPoint> sweep_points(const std::string& file,
   const ScenarioDocument document = load_scenario(file, sets);
   const std::vector<Axis> axes = sweep_axes(document.yaml);
   if (axes.empty()) return {};
-  double count = 1;
-  for (const auto& axis : axes) count *= static_cast<double>(axis.values.size());
-  if (count > sweep_points_max) {
-    throw ConfigError(document.yaml.find("vary")->where,
-                      fmt::format("'vary' asks for {:.6g} combinations; expected at most {:.6g}",
-                                  count, sweep_points_max));
-  }
   std::vector<SweepPoint> points(1);
   for (const auto& axis : axes) {
     std::vector<SweepPoint> longer;
@@ -327,6 +319,11 @@ std::vector<SweepPoint> sweep_points(const std::string& file,
 Scenario read_sweep_point(const std::string& file, const std::vector<std::string>& sets,
                           const SweepPoint& point) {
   return read_document(sweep_document(load_scenario(file, sets), point), file, Needs::everything);
+}
+
+Scenario read_sweep_point(const ScenarioDocument& document, const SweepPoint& point) {
+  return read_document(sweep_document(document, point), document.yaml.where.file,
+                       Needs::everything);
 }
 
 std::vector<std::string> point_labels(const std::string& file,

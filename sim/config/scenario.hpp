@@ -60,6 +60,8 @@ enum class Needs { everything, cluster_only };
 /// @throws ConfigError with the place in that file, or of the change.
 [[nodiscard]] Scenario read_scenario(YamlValue yaml, const std::vector<Override>& changes);
 
+struct ScenarioDocument;
+
 /// One combination of a sweep file's `vary` axes: dotted key -> value as written, in axis order.
 using SweepPoint = std::vector<std::pair<std::string, std::string>>;
 /// The Cartesian product of `vary`, last axis fastest. Empty when the file has no `vary`.
@@ -69,6 +71,8 @@ using SweepPoint = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] Scenario read_sweep_point(const std::string& file,
                                         const std::vector<std::string>& sets,
                                         const SweepPoint& point);
+/// The same of a document that has been read: many points of one file cost its reading once.
+[[nodiscard]] Scenario read_sweep_point(const ScenarioDocument& document, const SweepPoint& point);
 
 /// The labels of the scenario's points, in order; one "" for a file without points.
 [[nodiscard]] std::vector<std::string> point_labels(const std::string& file,

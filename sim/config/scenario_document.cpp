@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <openssl/evp.h>
+#include "sim/core/budgets.hpp"
 
 #include <algorithm>
 #include <array>
@@ -196,6 +197,8 @@ std::vector<Axis> sweep_axes(const YamlValue& document) {
     map.fail("points", "'points' beside 'vary'; expected one of the two");
   }
   std::vector<Axis> axes;
+  std::size_t values = 0;
+  double points = 1;
   for (const auto& entry : document.find("vary")->entries) {
     if (entry.value.kind != YamlValue::Kind::list || entry.value.items.empty()) {
       throw ConfigError(
@@ -204,9 +207,20 @@ std::vector<Axis> sweep_axes(const YamlValue& document) {
               "'{}' is {}; expected a list of values to try", entry.key,
               entry.value.kind == YamlValue::Kind::list ? "an empty list" : describe(entry.value)));
     }
+    values += entry.value.items.size();
+    points *= static_cast<double>(entry.value.items.size());
+    if (values > sweep_values.most) {
+      throw ConfigError(entry.value.where,
+                        fmt::format("'vary' has {}; expected fewer", over(sweep_values)));
+    }
     Axis axis{entry.key, entry.where, {}};
     for (const auto& value : entry.value.items) axis.values.push_back(&value);
     axes.push_back(std::move(axis));
+  }
+  if (points > static_cast<double>(sweep_combinations.most)) {
+    throw ConfigError(document.find("vary")->where,
+                      fmt::format("'vary' asks for {:.6g} combinations: {}; expected fewer", points,
+                                  over(sweep_combinations)));
   }
   return axes;
 }

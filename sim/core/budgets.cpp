@@ -14,7 +14,8 @@ std::span<const Budget> input_budgets() {
       json_values,          json_depth,         json_keys,         string_bytes,
       trace_rows,           trace_nodes,        trace_depth,       sqlite_seconds,
       sqlite_checked_bytes, sqlite_value_bytes, symbol_bytes,      demangled_bytes,
-      demangler_bytes,      matrix_devices,     topology_elements, misspelt_name_bytes};
+      demangler_bytes,      matrix_devices,     topology_elements, misspelt_name_bytes,
+      sweep_values,         sweep_combinations};
   return all;
 }
 

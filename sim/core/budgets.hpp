@@ -82,6 +82,12 @@ inline constexpr Budget topology_elements{"topology_elements", 4'000, "elements"
 inline constexpr Budget misspelt_name_bytes{"misspelt_name_bytes", 200, "bytes",
                                             "a name for which the nearest known one is looked up"};
 
+// Above what anybody waits for: each combination is a run, and 'check' reads each value once.
+inline constexpr Budget sweep_values{"sweep_values", 500, "values",
+                                     "the values of a scenario's 'vary', all axes together"};
+inline constexpr Budget sweep_combinations{"sweep_combinations", 100'000, "combinations",
+                                     "the product of a scenario's 'vary'"};
+
 /// All of them, in the order above.
 [[nodiscard]] std::span<const Budget> input_budgets();
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "calibration/fit/hold_out.hpp"
+#include "sim/config/calibrated_jobs_yaml.hpp"
 #include "sim/config/collective_table_yaml.hpp"
 #include "sim/config/compressor_costs_yaml.hpp"
 #include "sim/config/yaml_map.hpp"
@@ -27,28 +28,21 @@ constexpr Bytes scored_from{1 << 20};
 /// A machine for one GPU that has no node.yaml beside it; nothing is communicated there.
 constexpr const char* any_node = "dgx_a100";
 
-struct CalibratedJob {
-  std::string profile;  ///< path
-  int gpus = 1;
-  Seconds iteration;  ///< measured median
-  SourceLocation where;
-};
+using config::CalibratedJob;
 
 class Calibrated final : public Series {
  public:
   Calibrated(const std::string& folder, Predict predict)
       : folder_(folder), predict_(std::move(predict)) {
     const config::YamlValue document = config::load_yaml((folder_ / "jobs.yaml").string());
-    config::YamlMap map(document);
-    map.require_schema("gradwire.calibrated/1");
-    node_ = path_of(map.value_or<std::string>("node", ""));
-    collectives_ = path_of(map.value_or<std::string>("collectives", ""));
-    for (const std::string& name : map.list<std::string>("compressor_costs")) {
+    config::CalibratedJobs read = config::read_calibrated_jobs(document);
+    node_ = path_of(read.node);
+    collectives_ = path_of(read.collectives);
+    for (const std::string& name : read.compressor_costs) {
       compressor_costs_.push_back(path_of(name));
     }
-    map.require_value("jobs", "a list of measured jobs");
-    for (config::YamlMap& entry : map.maps("jobs")) jobs_.push_back(read_job(entry));
-    map.finish();
+    jobs_ = std::move(read.jobs);
+    for (CalibratedJob& job : jobs_) job.profile = path_of(job.profile);
   }
 
   [[nodiscard]] std::size_t tasks() const override {
@@ -82,17 +76,6 @@ class Calibrated final : public Series {
  private:
   [[nodiscard]] std::string path_of(const std::string& name) const {
     return name.empty() ? "" : (folder_ / name).string();
-  }
-
-  CalibratedJob read_job(config::YamlMap& map) const {
-    CalibratedJob job;
-    job.where = map.where();
-    job.profile = path_of(map.require<std::string>("profile"));
-    job.gpus = map.require<int>("gpus", config::at_least(1));
-    job.iteration = map.require<Seconds>("iteration", config::above(Seconds{0}));
-    map.require<int>("iterations", config::at_least(1));
-    map.finish();
-    return job;
   }
 
   [[nodiscard]] config::Scenario scenario_of(const CalibratedJob& job) const {

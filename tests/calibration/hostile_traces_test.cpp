@@ -89,6 +89,24 @@ TEST_CASE("a name longer than any symbol is cut to its scope and name", "[calibr
   CHECK(outline_of("_Z") == "_Z");
 }
 
+TEST_CASE("a query of a database ends at its deadline, with the limit's name",
+          "[calibration][hostile]") {
+  const gradwire::test::ScratchFolder folder;
+  // 100 000 rows are some million steps of SQLite's machine; each 10 000th looks at the clock.
+  const std::string file = database_of(
+      folder, std::string(strings) +
+                  "WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < "
+                  "100000) INSERT INTO StringIds SELECT id, 'text' || id FROM n;"
+                  "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT, deviceId INT, "
+                  "streamId INT, correlationId INT, shortName INT);"
+                  "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1, 2, 0, 0, 1, 1);");
+  CHECK_THROWS_WITH(read_nsys(file, std::chrono::milliseconds(0)),
+                    Catch::ContainsSubstring("reading takes more than 25 seconds (limit "
+                                             "sqlite_seconds: one query of an Nsight Systems "
+                                             "database)"));
+  CHECK(read_nsys(file).device.size() == 1);
+}
+
 TEST_CASE("a database's views and computed columns are not read", "[calibration][hostile]") {
   const gradwire::test::ScratchFolder folder;
   const std::string kernels =

@@ -45,12 +45,14 @@ class MadeFile {
 };
 
 /// What the recorder would have written of this trace, rank 0's.
-inline RecordBytes recording_of(const Trace& trace, std::string_view mode, int world_size = 1) {
+inline RecordBytes recording_of(const Trace& trace, std::string_view mode, int world_size = 1,
+                                const std::string& host = "made-up") {
   MadeFile file;
   RecordBytes head;
   append_record(head, gwr::RecordKind::fact, gwr::Fact{}, "mode=" + std::string(mode));
   append_record(head, gwr::RecordKind::fact, gwr::Fact{}, "tool=made up");
   append_record(head, gwr::RecordKind::fact, gwr::Fact{}, "rank=0");
+  append_record(head, gwr::RecordKind::fact, gwr::Fact{}, "host=" + host);
   append_record(head, gwr::RecordKind::fact, gwr::Fact{},
                 "world_size=" + std::to_string(world_size));
   for (NameId id = 0; id < trace.names.size(); ++id) {

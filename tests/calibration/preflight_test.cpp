@@ -139,8 +139,8 @@ TEST_CASE("what stands in the way is told in one line each, with what to do", "[
   }
   SECTION("MIG") {
     const FakeAnswer answer("MIG", "1");
-    CHECK(node.texts() == Texts{"warning: GPU 0 is split by MIG: a profile of a slice holds for "
-                                "such a slice only; nvidia-smi -mig 0 makes it whole"});
+    CHECK(node.texts() == Texts{"warning: GPU 0 is split by MIG: no profile is made of a slice; "
+                                "nvidia-smi -mig 0 makes it whole"});
   }
   SECTION("clocks that are held down") {
     const FakeAnswer answer("THROTTLE", "64");

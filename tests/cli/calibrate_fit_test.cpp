@@ -49,12 +49,37 @@ TEST_CASE("a prediction of the node that is off by more than 5 % is told and fai
   std::string jobs = place.text("cluster/jobs.yaml");
   const std::string measured = "iteration: 0.547000 ms";
   REQUIRE(jobs.find(measured) != std::string::npos);
+  CHECK(place.run("check cluster/jobs.yaml").code == 0);
+  place.write("cluster/bad.yaml", jobs + "  - {profile: x.yaml, gpus: 0}\n");
+  CHECK(place.run("check cluster/bad.yaml").code == 3);
   // 0.547 / 0.580 - 1 = -5.7 %
   jobs.replace(jobs.find(measured), measured.size(), "iteration: 0.580000 ms");
   place.write("cluster/jobs.yaml", jobs);
   const auto validated = place.run("validate --calibrated cluster");
   CHECK(validated.code == 1);
   CHECK_THAT(validated.err, Catch::ContainsSubstring("jobs: worst is 5.7 %, more than 5.0 %"));
+}
+
+TEST_CASE("ranks 0 of two machines in one folder are refused, of one machine they are a launcher's",
+          "[cli][calibrate]") {
+  namespace made = calibration::test;
+  const Workplace place("fit_two_hosts");
+  record(place, "toy", toy_step_ms);
+  const auto add = [&](const std::string& host) {
+    made::ToyOptions options;
+    options.modules = true;
+    const auto bytes = made::recording_of(made::toy_trace(2, options), "full", 1, host);
+    made::write_text(place.path() / "node/recordings/toy/full.rank0.other.2.gwr",
+                     {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  };
+  add("made-up");
+  CHECK(place.run("calibrate fit node -o cluster").code == 0);
+  add("second");
+  const auto fit = place.run("calibrate fit node -o second");
+  CHECK(fit.code != 0);
+  CHECK_THAT(fit.err, Catch::ContainsSubstring("is of rank 0 on host 'second', and ") &&
+                          Catch::ContainsSubstring("of rank 0 on host 'made-up'; expected one run "
+                                                   "a folder"));
 }
 
 TEST_CASE("a recording whose checks fail is refused by name, the others are written",

@@ -1,4 +1,5 @@
 #include "sim/config/scenario.hpp"
+#include "sim/config/check.hpp"
 
 #include <fmt/format.h>
 
@@ -285,6 +286,20 @@ TEST_CASE_METHOD(ConfigFixture, "a sweep is the product of its axes, the last on
   CHECK(sweep_points(write(good, "plain.yaml"), {}).empty());
 }
 
+TEST_CASE_METHOD(ConfigFixture, "a sweep of more values than 'check' can look at is refused",
+                 "[config][errors][sweep]") {
+  std::string values = "0";
+  for (int i = 1; i < 20'000; ++i) values += fmt::format(", {}", i);
+  const std::string file = write(std::string(good) + "vary:\n  run.seed: [" + values +
+                                 "]\n  run.warmup: [" + values + "]\n");
+  const auto message = Catch::ContainsSubstring(
+      "'vary' has more than 500 values (limit sweep_values: the values of a scenario's 'vary', "
+      "all "
+      "axes together); expected fewer");
+  CHECK_THROWS_WITH(check_file(file), message);
+  CHECK_THROWS_WITH(sweep_points(file, {}), message);
+}
+
 TEST_CASE_METHOD(ConfigFixture, "a sweep of more combinations than anybody waits for is refused",
                  "[config][errors][sweep]") {
   std::string vary = "vary:\n";  // line 12
@@ -298,5 +313,7 @@ TEST_CASE_METHOD(ConfigFixture, "a sweep of more combinations than anybody waits
   // 40^6 = 4.096e9
   CHECK_THROWS_WITH(
       sweep_points(file, {}),
-      file + ":13:3: 'vary' asks for 4.096e+09 combinations; expected at most 100000");
+      file +
+          ":13:3: 'vary' asks for 4.096e+09 combinations: more than 100000 combinations (limit "
+          "sweep_combinations: the product of a scenario's 'vary'); expected fewer");
 }

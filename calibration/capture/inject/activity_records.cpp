@@ -100,7 +100,7 @@ bool ActivityRecords::add_kernel(const CUpti_Activity& activity,
   record.correlation = kernel.correlationId;
   record.device = kernel.deviceId;
   record.stream = kernel.streamId;
-  record.graph = same_layout_ ? kernel.graphId : 0;
+  record.graph = kernel.graphId;
   record.blocks = static_cast<std::uint32_t>(kernel.gridX) *
                   static_cast<std::uint32_t>(kernel.gridY) *
                   static_cast<std::uint32_t>(kernel.gridZ);
@@ -129,7 +129,7 @@ bool ActivityRecords::add_transfer(const CUpti_Activity& activity,
     if (has_no_time(copy)) return false;
     gwr::Transfer record = transfer_of(copy);
     record.copy_kind = copy.copyKind;
-    record.graph = same_layout_ ? copy.graphId : 0;
+    record.graph = copy.graphId;
     append_record(records, RecordKind::copy, record);
   } else if (activity.kind == CUPTI_ACTIVITY_KIND_MEMCPY2) {
     const auto& copy = as<PeerCopyActivity>(activity);
@@ -138,22 +138,21 @@ bool ActivityRecords::add_transfer(const CUpti_Activity& activity,
     record.copy_kind = copy.copyKind;
     record.device = copy.srcDeviceId;
     record.destination = copy.dstDeviceId;
-    record.graph = same_layout_ ? copy.graphId : 0;
+    record.graph = copy.graphId;
     append_record(records, RecordKind::peer_copy, record);
   } else {
     const auto& memset = as<MemsetActivity>(activity);
     if (has_no_time(memset)) return false;
     gwr::Transfer record = transfer_of(memset);
-    record.graph = same_layout_ ? memset.graphId : 0;
+    record.graph = memset.graphId;
     append_record(records, RecordKind::memset, record);
   }
   return true;
 }
 
-/// Devices and what joins them: read only where the layout is that of our headers.
+/// Devices and what joins them.
 bool ActivityRecords::add_place(const CUpti_Activity& activity,
                                 std::vector<std::byte>& records) const {
-  if (!same_layout_) return true;
   switch (activity.kind) {
     case CUPTI_ACTIVITY_KIND_DEVICE:
       add_device(as<DeviceActivity>(activity), records);

@@ -17,12 +17,10 @@ namespace gradwire::calibration {
 /// Turns CUPTI's records into ours.
 class ActivityRecords {
  public:
-  /// @param same_layout  the library that runs has the version of our headers; otherwise only the
-  ///   fields that have always stood at the same place are read
+  /// REQUIRES: the library that runs has_known_layout().
   /// @param call_names  names of calls, see call_key()
-  ActivityRecords(Recorder& recorder, bool same_layout,
-                  std::unordered_map<std::uint64_t, std::string> call_names)
-      : recorder_(recorder), same_layout_(same_layout), call_names_(std::move(call_names)) {}
+  ActivityRecords(Recorder& recorder, std::unordered_map<std::uint64_t, std::string> call_names)
+      : recorder_(recorder), call_names_(std::move(call_names)) {}
 
   /// The key of a call of the CUDA runtime or driver among the names.
   static std::uint64_t call_key(bool runtime, std::uint32_t callback) {
@@ -43,7 +41,6 @@ class ActivityRecords {
   bool add_place(const CUpti_Activity& activity, std::vector<std::byte>& records) const;
 
   Recorder& recorder_;
-  bool same_layout_;
   std::unordered_map<std::uint64_t, std::string> call_names_;
 };
 

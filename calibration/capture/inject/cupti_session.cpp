@@ -7,6 +7,8 @@
 #include <exception>
 
 #include "calibration/capture/inject/clock.hpp"
+#include "calibration/capture/inject/cupti_records.hpp"
+#include "calibration/capture/inject/inside.hpp"
 
 namespace gradwire::calibration {
 namespace {
@@ -78,10 +80,12 @@ CuptiSession::CuptiSession(const CuptiApi& api, Recorder& recorder)
       recorder_(recorder),
       full_(recorder.settings().mode == RecordMode::full),
       version_(version_of(api)),
-      records_(recorder, version_ == CUPTI_API_VERSION,
+      records_(recorder,
                full_ ? recorded_calls(api) : std::unordered_map<std::uint64_t, std::string>{}),
       buffers_max_(
-          std::max(buffers_min, recorder.settings().memory_bytes / buffers_share / buffer_bytes)) {}
+          std::max(buffers_min, recorder.settings().memory_bytes / buffers_share / buffer_bytes)) {
+  free_.reserve(buffers_max_);  // CUPTI's calls for buffers then throw nothing
+}
 
 CuptiSession::~CuptiSession() {
   running = nullptr;
@@ -99,11 +103,10 @@ bool CuptiSession::other_subscriber() const {
 bool CuptiSession::start(std::string& why) {
   recorder_.add_fact("cupti=" + std::to_string(version_));
   recorder_.add_fact("cupti_headers=" + std::to_string(CUPTI_API_VERSION));
-  if (version_ != CUPTI_API_VERSION) {
-    std::fprintf(stderr,
-                 "gradwire: built with CUPTI %d, running with %u: only what every version has is "
-                 "recorded (no graphs, no devices)\n",
-                 CUPTI_API_VERSION, version_);
+  if (!has_known_layout(version_)) {
+    why = "the records of CUPTI " + std::to_string(version_) +
+          " are not known; expected that of CUDA 12 (versions 19 to 99) or 13 (130000 to 139999)";
+    return false;
   }
   if (other_subscriber()) {
     why = "another profiler has CUPTI (nsys, ncu, cuda-gdb?); end it first";
@@ -223,7 +226,8 @@ DeviceCounts CuptiSession::counts() const {
 std::uint8_t* CuptiSession::take_buffer() {
   const std::lock_guard lock(buffers_mutex_);
   if (free_.empty()) {
-    if (buffers_ == buffers_max_) return nullptr;  // CUPTI drops records, and counts them
+    // CUPTI drops records, and counts them.
+    if (buffers_ == buffers_max_) return nullptr;
     void* made = std::aligned_alloc(buffer_alignment, buffer_bytes);
     if (made == nullptr) return nullptr;
     ++buffers_;
@@ -259,6 +263,7 @@ CuptiSession* CuptiSession::receiving() {
 }
 
 void CuptiSession::on_request(std::uint8_t** buffer, std::size_t* size, std::size_t* records) {
+  const Inside inside;
   CuptiSession* session = receiving();
   *buffer = session != nullptr ? session->take_buffer() : nullptr;
   *size = *buffer != nullptr ? buffer_bytes : 0;
@@ -267,6 +272,7 @@ void CuptiSession::on_request(std::uint8_t** buffer, std::size_t* size, std::siz
 
 void CuptiSession::on_complete(CUcontext /*context*/, std::uint32_t /*stream*/,
                                std::uint8_t* buffer, std::size_t /*size*/, std::size_t valid) {
+  const Inside inside;
   CuptiSession* session = receiving();
   if (session == nullptr || buffer == nullptr) return;
   const std::int64_t begin = monotonic_ns();

@@ -2,13 +2,14 @@
 
 #include <nvtx3/nvToolsExtPayload.h>
 
+#include <atomic>
 #include <bit>
 #include <cstdint>
-#include <deque>
-#include <mutex>
+#include <exception>
 #include <string>
 #include <string_view>
 
+#include "calibration/capture/inject/inside.hpp"
 #include "calibration/capture/inject/nccl_payload.hpp"
 #include "calibration/capture/inject/recorder.hpp"
 
@@ -22,16 +23,39 @@ std::uint32_t id_of(nvtxDomainHandle_t domain) {
   return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(domain));
 }
 
-/// Registered strings: NVTX never unregisters one.
-nvtxStringHandle_t keep_string(const char* text) {
-  struct Kept {
-    std::mutex mutex;
-    std::deque<std::string> strings;
-  };
-  static auto* const kept = new Kept;  // never destroyed: calls may come after exit handlers
-  const std::lock_guard lock(kept->mutex);
-  return reinterpret_cast<nvtxStringHandle_t>(
-      &kept->strings.emplace_back(text != nullptr ? text : ""));
+/// A registered string: NVTX never unregisters one, and calls may come after exit handlers.
+struct KeptString {
+  std::string text;
+  KeptString* former = nullptr;
+};
+std::atomic<KeptString*> kept_strings = nullptr;
+
+/// Takes no lock: a child that is forked while another thread is here would find it held for good.
+/// @return null without memory: the range has no name then
+nvtxStringHandle_t keep_string(const char* text) noexcept {
+  const Inside inside;
+  try {
+    auto* kept = new KeptString{text != nullptr ? text : "", kept_strings.load()};
+    while (!kept_strings.compare_exchange_weak(kept->former, kept)) {
+    }
+    return reinterpret_cast<nvtxStringHandle_t>(&kept->text);
+  } catch (const std::exception&) {
+    if (Recorder* recorder = Recorder::current()) recorder->count_lost();
+    return nullptr;
+  }
+}
+
+/// 0, the default domain, in a signal's handler that interrupted us, and without memory.
+std::uint32_t id_of_name(std::string_view name) noexcept {
+  Recorder* recorder = Recorder::current();
+  if (recorder == nullptr) return 0;
+  const Inside inside;
+  try {
+    if (inside.first()) return recorder->name(name);
+  } catch (const std::exception&) {  // counted below
+  }
+  recorder->count_lost();
+  return 0;
 }
 
 std::string_view text_of(const char* text) {
@@ -151,9 +175,7 @@ void NVTX_API domain_mark(nvtxDomainHandle_t domain, const nvtxEventAttributes_t
   mark(id_of(domain), event);
 }
 nvtxDomainHandle_t NVTX_API domain_create(const char* name) {
-  Recorder* recorder = Recorder::current();
-  const std::uintptr_t id = recorder != nullptr ? recorder->name(text_of(name)) : 0;
-  return std::bit_cast<nvtxDomainHandle_t>(id);
+  return std::bit_cast<nvtxDomainHandle_t>(std::uintptr_t{id_of_name(text_of(name))});
 }
 nvtxStringHandle_t NVTX_API register_string(nvtxDomainHandle_t /*domain*/, const char* text) {
   return keep_string(text);

@@ -47,8 +47,16 @@ void RecordFile::fail(const char* what) {
 }
 
 bool RecordFile::open() {
-  descriptor_ =
-      ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
+  // Another node or container may have a process of our number, and a folder that all can write
+  // may have a link or a file of somebody else's in our place: a new file, or none.
+  constexpr int tries = 100;
+  const std::string wanted = path_;
+  for (int attempt = 2; attempt <= tries; ++attempt) {
+    descriptor_ = ::open(path_.c_str(),
+                         O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (descriptor_ >= 0 || errno != EEXIST) break;
+    path_ = wanted.substr(0, wanted.rfind('.')) + "-" + std::to_string(attempt) + ".gwr";
+  }
   if (descriptor_ < 0) {
     fail("create");
     return false;
@@ -58,6 +66,7 @@ bool RecordFile::open() {
     fail("write");
     return false;
   }
+  bytes_ = sizeof(header);
   return true;
 }
 
@@ -69,7 +78,33 @@ bool RecordFile::is_made() {
 bool RecordFile::append(std::uint32_t thread, std::span<const std::byte> records) {
   const std::lock_guard lock(mutex_);
   if (failed_ || (descriptor_ < 0 && !open())) return false;
-  return records.empty() || write_chunk(thread, records);
+  if (records.empty()) return true;
+  const std::size_t bytes = sizeof(gwr::ChunkHeader) + records.size();
+  if (full_ || bytes_ + bytes > bytes_max_) {
+    say_full();
+    return false;
+  }
+  return write_chunk(thread, records);
+}
+
+bool RecordFile::append_last(std::span<const std::byte> records) {
+  const std::lock_guard lock(mutex_);
+  if (failed_ || (descriptor_ < 0 && !open())) return false;
+  return write_chunk(0, records);
+}
+
+bool RecordFile::is_full() {
+  const std::lock_guard lock(mutex_);
+  return full_;
+}
+
+void RecordFile::say_full() {
+  if (full_) return;
+  full_ = true;
+  std::fprintf(stderr,
+               "gradwire: %s has its %zu bytes; recording stops (GRADWIRE_FILE_SIZE, or fewer "
+               "iterations)\n",
+               path_.c_str(), bytes_max_);
 }
 
 bool RecordFile::write_chunk(std::uint32_t thread, std::span<const std::byte> records) {
@@ -86,6 +121,7 @@ bool RecordFile::write_chunk(std::uint32_t thread, std::span<const std::byte> re
     return false;
   }
   ++chunks_;
+  bytes_ += sizeof(header) + records.size();
   return true;
 }
 

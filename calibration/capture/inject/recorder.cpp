@@ -4,12 +4,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <utility>
 
+#include "calibration/capture/inject/inside.hpp"
+#include "calibration/capture/inject/process_facts.hpp"
 #include "calibration/capture/inject/record_bytes.hpp"
 #include "calibration/capture/inject/record_format.hpp"
 
@@ -23,16 +24,10 @@ constexpr std::string_view iteration_mark = "gradwire.iteration:";
 // At a million ranges a second of 130 bytes a ring of 2 MiB holds 16 ms: more than the pause.
 constexpr std::size_t ring_bytes_usual = std::size_t{2} << 20U;
 constexpr std::size_t ring_bytes_min = std::size_t{64} << 10U;
-constexpr std::size_t rings_share = 4;  ///< rings take at most this part of the memory
-constexpr auto writer_pause = std::chrono::milliseconds(10);
-// CUPTI's flush takes locks that launches take: short iterations share one.
-constexpr std::int64_t flush_pause_ns = 100'000'000;
-constexpr unsigned range_bits = 40;  ///< of a range's id; above them the thread's number
-
-std::string file_path(const Settings& settings) {
-  return settings.folder + "/" + name_of(settings.mode) + ".rank" + std::to_string(settings.rank) +
-         "." + std::to_string(getpid()) + ".gwr";
-}
+constexpr std::size_t rings_share = 4;   ///< rings take at most this part of the memory
+constexpr unsigned range_bits = 40;      // of a range's id; above them the thread's number
+constexpr std::uint64_t unrecorded = 1;  // no range's id: the first one's thread is 1
+constexpr int no_range = -1;
 
 std::size_t ring_size(std::size_t memory_bytes) {
   constexpr std::size_t threads_usual = 4;
@@ -92,7 +87,7 @@ std::atomic<std::uint64_t> Recorder::recorders_made = 0;
 
 Recorder::Recorder(Settings settings, const std::vector<std::string>& facts)
     : settings_(std::move(settings)),
-      file_(file_path(settings_)),
+      file_(recording_path(settings_), settings_.file_bytes_max),
       number_(recorders_made.fetch_add(1) + 1),
       ring_bytes_(ring_size(settings_.memory_bytes)),
       active_(settings_.skip_iterations == 0),
@@ -100,6 +95,7 @@ Recorder::Recorder(Settings settings, const std::vector<std::string>& facts)
   add_fact("mode=" + std::string(name_of(settings_.mode)));
   add_fact("rank=" + std::to_string(settings_.rank));
   add_fact("world_size=" + std::to_string(settings_.world_size));
+  if (!settings_.rank_from.empty()) add_fact("rank_from=" + settings_.rank_from);
   add_fact("pid=" + std::to_string(getpid()));
   for (const std::string& fact : facts) add_fact(fact);
   const SignalsBlocked blocked;
@@ -134,9 +130,10 @@ ThreadLog* Recorder::make_log() {
   const std::lock_guard lock(logs_mutex_);
   if ((logs_.size() + 1) * ring_bytes_ * rings_share > settings_.memory_bytes) return nullptr;
   const auto thread = static_cast<std::uint32_t>(syscall(SYS_gettid));
-  own_log.log = std::make_shared<ThreadLog>(thread, (++logs_made_ << range_bits) + 1, ring_bytes_);
+  auto log = std::make_shared<ThreadLog>(thread, (++logs_made_ << range_bits) + 1, ring_bytes_);
+  logs_.push_back(log);  // first: a log that nobody drains would fill up
+  own_log.log = std::move(log);
   own_log.recorder = number_;
-  logs_.push_back(own_log.log);
   gwr::Thread record;
   record.thread = thread;
   record.pthread = static_cast<std::uint32_t>(pthread_self());
@@ -153,10 +150,29 @@ ThreadLog* Recorder::log_of_thread() {
   return log;
 }
 
+template <class Call>
+void Recorder::safely(const Call& call) noexcept {
+  const Inside inside;
+  if (!inside.first()) return count_lost();
+  try {
+    call();
+  } catch (const std::exception&) {  // no memory: not the program's fault
+    count_lost();
+  }
+}
+
 int Recorder::push(std::uint32_t domain, std::string_view text, std::int64_t bytes) {
+  int depth = 0;
+  safely([&] { depth = push_safely(domain, text, bytes); });
+  return depth;
+}
+
+int Recorder::push_safely(std::uint32_t domain, std::string_view text, std::int64_t bytes) {
   ThreadLog* log = log_of_thread();
   if (log == nullptr) return 0;
   const CallTimer timer(*log);
+  // Before anything is told of the range: what is told must be ended too.
+  if (log->open.size() == log->open.capacity()) log->open.reserve(2 * log->open.size());
   OpenRange range{0, domain, false};
   if (active_.load(std::memory_order_relaxed)) {
     gwr::RangeBegin record;
@@ -186,7 +202,12 @@ void Recorder::write_range_end(ThreadLog& log, RecordKind kind, std::uint64_t ra
 }
 
 int Recorder::pop(std::uint32_t domain) {
-  constexpr int no_range = -1;
+  int depth = no_range;
+  safely([&] { depth = pop_safely(domain); });
+  return depth;
+}
+
+int Recorder::pop_safely(std::uint32_t domain) {
   ThreadLog* log = log_of_thread();
   if (log == nullptr) return no_range;
   const CallTimer timer(*log);
@@ -202,7 +223,13 @@ int Recorder::pop(std::uint32_t domain) {
 }
 
 std::uint64_t Recorder::start(std::uint32_t domain, std::string_view text, std::int64_t bytes) {
-  constexpr std::uint64_t unrecorded = 1;  // no range's id: the first one's thread is 1
+  std::uint64_t range = unrecorded;
+  safely([&] { range = start_safely(domain, text, bytes); });
+  return range;
+}
+
+std::uint64_t Recorder::start_safely(std::uint32_t domain, std::string_view text,
+                                     std::int64_t bytes) {
   ThreadLog* log = log_of_thread();
   if (log == nullptr || !active_.load(std::memory_order_relaxed)) return unrecorded;
   const CallTimer timer(*log);
@@ -217,10 +244,12 @@ std::uint64_t Recorder::start(std::uint32_t domain, std::string_view text, std::
 }
 
 void Recorder::end(std::uint64_t range) {
-  ThreadLog* log = log_of_thread();
-  if (log == nullptr || range >> range_bits == 0) return;
-  const CallTimer timer(*log);
-  write_range_end(*log, RecordKind::end, range);
+  safely([&] {
+    ThreadLog* log = log_of_thread();
+    if (log == nullptr || range >> range_bits == 0) return;
+    const CallTimer timer(*log);
+    write_range_end(*log, RecordKind::end, range);
+  });
 }
 
 /// @return whether its mark is to be recorded
@@ -242,6 +271,10 @@ bool Recorder::begin_iteration() {
 }
 
 void Recorder::mark(std::uint32_t domain, std::string_view text) {
+  safely([&] { mark_safely(domain, text); });
+}
+
+void Recorder::mark_safely(std::uint32_t domain, std::string_view text) {
   const bool iteration = text.starts_with(iteration_mark);
   const bool recorded = iteration ? begin_iteration() : active_.load(std::memory_order_relaxed);
   ThreadLog* log = log_of_thread();
@@ -275,111 +308,6 @@ std::uint32_t Recorder::name(std::string_view text, std::vector<std::byte>* reco
 void Recorder::add_fact(std::string_view text) {
   const std::lock_guard lock(metadata_mutex_);
   append_record(metadata_, RecordKind::fact, gwr::Fact{}, text);
-}
-
-void Recorder::write_metadata() {
-  std::vector<std::byte> records;
-  {
-    const std::lock_guard lock(metadata_mutex_);
-    records.swap(metadata_);
-  }
-  if (!records.empty()) file_.append(0, records);
-}
-
-bool Recorder::append(std::span<const std::byte> records) {
-  write_metadata();
-  return file_.append(0, records);
-}
-
-void Recorder::write_rings() {
-  const std::lock_guard write_lock(write_mutex_);
-  std::vector<std::shared_ptr<ThreadLog>> logs;
-  {
-    const std::lock_guard lock(logs_mutex_);
-    logs = logs_;
-  }
-  std::vector<std::byte> records;
-  for (const std::shared_ptr<ThreadLog>& log : logs) {
-    const bool retired = log->retired.load(std::memory_order_acquire);
-    records.clear();
-    log->ring.drain(records);
-    if (!records.empty()) {
-      write_metadata();
-      file_.append(log->thread, records);
-    }
-    if (!retired) continue;
-    retired_.callbacks.add(log->callbacks.value());
-    retired_.overhead_ns.add(log->overhead_ns.value());
-    retired_.dropped.add(log->dropped.value());
-    const std::lock_guard lock(logs_mutex_);
-    std::erase(logs_, log);
-  }
-}
-
-void Recorder::write_state(bool last) {
-  const std::lock_guard write_lock(write_mutex_);
-  const DeviceSource* source = source_;
-  gwr::Summary summary;
-  const auto add = [&](const ThreadLog& log) {
-    summary.callbacks += log.callbacks.value();
-    summary.overhead_ns += log.overhead_ns.value();
-    summary.dropped_ranges += log.dropped.value();
-  };
-  add(retired_);
-  {
-    const std::lock_guard lock(logs_mutex_);
-    for (const std::shared_ptr<ThreadLog>& log : logs_) add(*log);
-  }
-  summary.dropped_ranges += unlogged_;
-  summary.last = last ? 1 : 0;
-  summary.wide_texts = wide_texts_;
-  summary.iterations = iterations_;
-  if (source != nullptr) {
-    const DeviceCounts counts = source->counts();
-    summary.dropped_device = counts.dropped;
-    summary.unstamped = counts.unstamped;
-    summary.buffers_missing = counts.buffers_missing;
-    summary.background_ns = counts.background_ns;
-  }
-  gwr::Clock clock;
-  clock.monotonic = monotonic_ns();
-  clock.realtime = realtime_ns();
-  clock.cupti = source != nullptr ? source->clock_ns() : 0;
-  std::vector<std::byte> records;
-  append_record(records, RecordKind::clock, clock);
-  append_record(records, RecordKind::summary, summary);
-  append(records);
-}
-
-void Recorder::write_loop() {
-  std::int64_t flushed = 0;
-  while (!stopping_) {
-    {
-      std::unique_lock lock(wake_mutex_);
-      wake_.wait_for(lock, writer_pause);
-    }
-    write_rings();
-    if (monotonic_ns() - flushed < flush_pause_ns || !flush_wanted_.exchange(false)) continue;
-    flushed = monotonic_ns();
-    if (DeviceSource* source = source_) source->flush(false);
-    write_state(false);
-  }
-}
-
-void Recorder::finish() {
-  if (finished_.exchange(true)) return;
-  active_ = false;
-  stopping_ = true;
-  wake_.notify_one();
-  if (writer_.joinable()) writer_.join();
-  if (DeviceSource* source = source_) source->flush(true);
-  write_rings();
-  // A process that neither called CUDA nor spoke NVTX leaves no file.
-  const bool spoken_to = [&] {
-    const std::lock_guard lock(logs_mutex_);
-    return logs_made_ > 0;
-  }();
-  if (spoken_to || source_ != nullptr || file_.is_made()) write_state(true);
 }
 
 }  // namespace gradwire::calibration

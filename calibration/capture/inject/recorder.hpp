@@ -26,7 +26,8 @@ namespace gradwire::calibration {
 /// thread; a thread of the recorder's writes them, and after each iteration's mark all that is
 /// complete by then: a killed program loses the ranges of its last milliseconds, and of the device
 /// what came since the last flush (100 ms, or an iteration where that is longer).
-/// It never throws, and never fails the program that it records.
+/// It never fails the program that it records: push() to mark() do not throw. A signal's handler
+/// that calls them while its thread is within the recorder is counted and not recorded.
 class Recorder {
  public:
   /// @param facts  "key=value" lines for the file, beside those that the recorder knows
@@ -68,17 +69,30 @@ class Recorder {
   void finish();
 
   [[nodiscard]] const Settings& settings() const { return settings_; }
+  /// The file's, once it is made; the wanted one before.
   [[nodiscard]] const std::string& path() const { return file_.path(); }
+  /// Counts what was lost for want of memory, or in a signal's handler.
+  void count_lost() { unlogged_.fetch_add(1, std::memory_order_relaxed); }
 
  private:
+  /// Makes `call`; from a signal's handler that interrupted one of this thread, and where memory is
+  /// missing, it is counted as lost.
+  template <class Call>
+  void safely(const Call& call) noexcept;
+  int push_safely(std::uint32_t domain, std::string_view text, std::int64_t bytes);
+  int pop_safely(std::uint32_t domain);
+  std::uint64_t start_safely(std::uint32_t domain, std::string_view text, std::int64_t bytes);
+  void mark_safely(std::uint32_t domain, std::string_view text);
   ThreadLog* log_of_thread();
   ThreadLog* make_log();
   void write_range_end(ThreadLog& log, gwr::RecordKind kind, std::uint64_t range);
   bool begin_iteration();
   void write_loop();
+  void write_turn(std::int64_t& flushed);
   void write_rings();
   void write_metadata();
   void write_state(bool last);
+  void write_end();
 
   static std::atomic<Recorder*> running;
   static std::atomic<std::uint64_t> recorders_made;  ///< of recorders made: tells them apart
@@ -91,7 +105,7 @@ class Recorder {
   std::atomic<DeviceSource*> source_ = nullptr;
   std::atomic<std::uint64_t> iterations_ = 0;
   std::atomic<std::uint64_t> wide_texts_ = 0;
-  std::atomic<std::uint64_t> unlogged_ = 0;  ///< records of threads for which no ring was left
+  std::atomic<std::uint64_t> unlogged_ = 0;  ///< calls for which there was no ring or memory
 
   std::mutex logs_mutex_;
   std::vector<std::shared_ptr<ThreadLog>> logs_;

@@ -1,21 +1,19 @@
 #include "calibration/capture/inject/session.hpp"
 
-#include <unistd.h>
-
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <fstream>
-#include <iterator>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "calibration/capture/common/host_part.hpp"
 #include "calibration/capture/inject/cupti_api.hpp"
 #include "calibration/capture/inject/cupti_session.hpp"
+#include "calibration/capture/inject/inside.hpp"
 #include "calibration/capture/inject/nvtx_handler.hpp"
+#include "calibration/capture/inject/process_facts.hpp"
 #include "calibration/capture/inject/recorder.hpp"
 
 namespace gradwire::calibration {
@@ -23,27 +21,13 @@ namespace {
 
 constexpr const char* tool = "gradwire-inject 0.1";
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
-
-/// The program's command line, its words apart by spaces.
-std::string command_line() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  while (!text.empty() && text.back() == '\0') text.pop_back();
-  for (char& letter : text) {
-    if (letter == '\0') letter = ' ';
-  }
-  return text;
-}
-
 /// Handlers run in reverse order: ours must come before those of the libraries that it calls, so
 /// that it is registered again after each of them is loaded. The first that runs does the work.
 void finish_at_exit() {
   std::atexit([] {
-    if (Recorder* current = Recorder::current()) current->finish();
+    // A handler that ends the program may have interrupted us: our locks are held for good.
+    Recorder* current = Recorder::current();
+    if (current != nullptr && !Inside::now()) current->finish();
   });
 }
 
@@ -58,8 +42,9 @@ Recorder* process_recorder() {
       std::fprintf(stderr, "gradwire: %s; nothing is recorded\n", error.c_str());
       return nullptr;
     }
-    auto* made = new Recorder(settings, {std::string("tool=") + tool, "host=" + host_name(),
-                                         "command=" + command_line()});
+    auto* made = new Recorder(
+        settings, {std::string("tool=") + tool, "host=" + host_name(),
+                   "command=" + command_text(own_command_line(), settings.command_line)});
     Recorder::install(made);
     finish_at_exit();
     return made;

@@ -11,50 +11,12 @@
 #include <vector>
 
 #include "calibration/capture/inject/activity_records.hpp"
-#include "tests/calibration/capture/mock_cupti.hpp"
-#include "tests/calibration/capture/recording_place.hpp"
+#include "tests/calibration/capture/mock_run.hpp"
 #include "tests/catch.hpp"
 
 using namespace gradwire::calibration;
 
 namespace {
-
-/// A recorder and a session on the mock, as the program's start makes them.
-class MockRun {
- public:
-  MockRun(const std::string& name, const Settings& settings)
-      : place(name), recorder(in(place, settings), {}) {
-    Recorder::install(&recorder);
-  }
-  explicit MockRun(const std::string& name) : MockRun(name, Settings()) {}
-  ~MockRun() { recorder.finish(); }  // before the session goes
-  MockRun(const MockRun&) = delete;
-  MockRun& operator=(const MockRun&) = delete;
-
-  /// Starts the session; what is wrong is in `why`.
-  bool start() {
-    session.emplace(mock.api(), recorder);
-    if (!session->start(why)) return false;
-    recorder.attach(&*session);
-    return true;
-  }
-  Recording finish() {
-    recorder.finish();
-    return read_recording(recorder.path());
-  }
-
-  MockCupti mock;
-  RecordingPlace place;
-  Recorder recorder;
-  std::optional<CuptiSession> session;
-  std::string why;
-
- private:
-  static Settings in(const RecordingPlace& place, Settings settings) {
-    settings.folder = place.path();
-    return settings;
-  }
-};
 
 Settings light() {
   Settings settings;
@@ -201,22 +163,6 @@ TEST_CASE("a kind that may be missing costs only its records", "[cupti]") {
   CHECK(read.notes.size() == 1);
 }
 
-TEST_CASE("with another CUPTI than that of the headers only what every version has is read",
-          "[cupti]") {
-  MockRun run("version");
-  run.mock.version = 120400;
-  REQUIRE(run.start());
-  run.mock.launch("kernel", 10, 20, 1);
-  const Recording read = run.finish();
-  REQUIRE(read.trace.device.size() == 1);
-  CHECK(read.trace.device[0].correlation == 1);
-  CHECK(read.trace.device[0].blocks == 24);
-  CHECK(read.trace.device[0].graph == 0);
-  CHECK(read.trace.devices.empty());
-  CHECK(read.cupti == 120400);
-  CHECK(read.cupti_headers == CUPTI_API_VERSION);
-}
-
 TEST_CASE("another profiler is told: at once, or when it has taken the callbacks", "[cupti]") {
   SECTION("attached before us") {
     MockRun run("subscriber");
@@ -344,7 +290,7 @@ TEST_CASE("the real CUPTI walks a buffer of our structs, without a driver", "[cu
 
   const RecordingPlace place("real");
   Recorder recorder(place.settings(), {});
-  const ActivityRecords records(recorder, true, {});
+  const ActivityRecords records(recorder, {});
   std::vector<std::byte> bytes;
   CUpti_Activity* activity = nullptr;
   CUptiResult result = CUPTI_SUCCESS;

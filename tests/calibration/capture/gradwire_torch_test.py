@@ -151,7 +151,32 @@ def check_wrappers(launcher_folder):
     assert wrapped not in launcher.module_names and model[0] not in launcher.module_names
 
 
+def check_compiling(launcher_folder):
+    """torch.compile is told once, passed on, and kept; where it is disabled it compiles nothing."""
+    sys.path.insert(0, launcher_folder)
+    import contextlib
+    import io
+
+    from gradwire_torch import Launcher
+
+    torch = types.SimpleNamespace(compile=lambda model, **options: (model, options))
+    launcher = Launcher(torch, None, True, "")
+    launcher.watch_compiling()
+    told = io.StringIO()
+    with contextlib.redirect_stderr(told):
+        assert torch.compile("model", disable=True) == ("model", {"disable": True})
+        assert not launcher.compiled and not told.getvalue()
+        assert torch.compile("model", mode="default") == ("model", {"mode": "default"})
+        assert torch.compile("other") == ("other", {})
+    assert launcher.compiled
+    assert told.getvalue().count("gradwire_torch: the program calls torch.compile") == 1
+    old = types.SimpleNamespace()  # torch 1.13 has none
+    Launcher(old, None, True, "").watch_compiling()
+    assert not hasattr(old, "compile")
+
+
 def main():
+    check_compiling(sys.argv[1])
     try:
         import torch  # noqa: F401
     except ImportError:

@@ -51,7 +51,7 @@ TEST_CASE("an unmodified program's ranges are recorded, to its end", "[inject]")
   CHECK(recording.trace.file.find("full.rank2.") != std::string::npos);
   CHECK(ranges_named(recording.trace, "aten::mm").size() == 100);
   CHECK(recording.trace.marks.size() == 100);
-  CHECK(recording.command.find("ranges 100") != std::string::npos);
+  CHECK_THAT(recording.command, Catch::EndsWith(" (2 words not recorded)"));
 }
 
 TEST_CASE("a program that leaves without exit handlers keeps all that was marked", "[inject]") {
@@ -70,6 +70,19 @@ TEST_CASE("a fork that ends by the parent's exit handlers leaves the parent's fi
   const Recording recording = only_recording(place);
   CHECK_FALSE(recording.trace.cut_off);
   CHECK(recording.trace.marks.size() == 4);  // 3, then 1; the child's 5 are nobody's
+}
+
+TEST_CASE("the whole command line is kept on demand", "[inject]") {
+  const RecordingPlace place("inject_command");
+  CHECK(run_client(place, "ranges 3", "GRADWIRE_COMMAND_LINE=1").code == 0);
+  CHECK_THAT(only_recording(place).command, Catch::EndsWith(" ranges 3"));
+}
+
+TEST_CASE("children that are forked while strings are registered register theirs",
+          "[inject][fork]") {
+  const RecordingPlace place("inject_strings");
+  // Each of 60 children ends by an alarm after 5 s, and the client with 1, where it hangs.
+  CHECK(run_client(place, "strings 60").code == 0);
 }
 
 TEST_CASE("without a driver the program runs on, and hears why no device is recorded", "[inject]") {

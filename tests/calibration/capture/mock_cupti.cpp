@@ -10,10 +10,15 @@ namespace {
 MockCupti* mock = nullptr;
 thread_local std::vector<std::uint64_t> external_ids;
 
+/// Kernels are CUpti_ActivityKernel10 since CUDA 13, CUpti_ActivityKernel9 in all of CUDA 12.
+bool has_13_records(std::uint32_t version) {
+  return version >= 130000;
+}
+
 std::size_t size_of(CUpti_ActivityKind kind) {
   switch (kind) {
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-      return sizeof(KernelActivity);
+      return has_13_records(mock->version) ? sizeof(KernelActivity) : sizeof(CUpti_ActivityKernel9);
     case CUPTI_ACTIVITY_KIND_MEMCPY:
       return sizeof(CopyActivity);
     case CUPTI_ACTIVITY_KIND_RUNTIME:
@@ -90,6 +95,7 @@ struct MockCuptiCalls {
     device.kind = CUPTI_ACTIVITY_KIND_DEVICE;
     device.name = "NVIDIA Mock";
     device.numMultiprocessors = 132;
+    device.isMigEnabled = mock->mig ? 1 : 0;
     device.computeCapabilityMajor = 9;
     device.globalMemorySize = std::uint64_t{80} << 30U;
     mock->add(device);
@@ -214,7 +220,17 @@ void MockCupti::launch(const std::string& name, std::uint64_t start, std::uint64
     add(call);
   }
   if (!enabled.contains(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)) return;
-  KernelActivity kernel{};
+  if (has_13_records(version)) {
+    add_kernel<KernelActivity>(name, start, end, correlation);
+  } else {
+    add_kernel<CUpti_ActivityKernel9>(name, start, end, correlation);
+  }
+}
+
+template <class Kernel>
+void MockCupti::add_kernel(const std::string& name, std::uint64_t start, std::uint64_t end,
+                           std::uint32_t correlation) {
+  Kernel kernel{};
   kernel.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
   kernel.start = start;
   kernel.end = end;
@@ -224,7 +240,7 @@ void MockCupti::launch(const std::string& name, std::uint64_t start, std::uint64
   kernel.gridX = 4;
   kernel.gridY = 3;
   kernel.gridZ = 2;
-  kernel.graphId = 5;
+  kernel.graphId = in_graphs ? 5 : 0;
   add(kernel);
 }
 

@@ -29,6 +29,8 @@ class MockCupti {
   CUptiResult subscribe_result = CUPTI_SUCCESS;
   CUptiResult register_result = CUPTI_SUCCESS;
   CUptiResult driver_choice = CUPTI_SUCCESS;  ///< of choosing calls of the driver
+  bool mig = false;                           ///< the device is a slice
+  bool in_graphs = true;                      ///< kernels run in graph 5
   std::size_t dropped = 0;                    ///< told at the next completion
   bool hijacked = false;  ///< another client took the callbacks: ours are not called any more
   bool reversed = false;  ///< the newest buffer completes first
@@ -58,6 +60,9 @@ class MockCupti {
 
   template <class Record>
   void add(const Record& record);
+  template <class Kernel>
+  void add_kernel(const std::string& name, std::uint64_t start, std::uint64_t end,
+                  std::uint32_t correlation);
   void complete(const Buffer& buffer);
   void flush();
 

@@ -1,13 +1,16 @@
 // A program that knows nothing of the recorder: NVTX, and what the CUDA driver does at its start.
-// usage: nvtx_client ranges COUNT [exit|_exit|fork]  |  nvtx_client cuda LIBRARY
+// usage: nvtx_client ranges COUNT [exit|_exit|fork]  |  nvtx_client cuda LIBRARY  |  nvtx_client
+// strings FORKS
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <thread>
 
 namespace {
 
@@ -30,11 +33,39 @@ int start_cuda(const char* library) {
   return initialize != nullptr && initialize() == 1 ? 0 : 1;
 }
 
+/// Forks `count` children while another thread registers strings; each registers one.
+int fork_strings(int count) {
+  nvtxDomainHandle_t domain = nvtxDomainCreateA("client");
+  std::atomic<bool> running = true;
+  std::thread registering([&] {
+    while (running) nvtxDomainRegisterStringA(domain, "name");
+  });
+  int failed = 0;
+  for (int index = 0; index < count; ++index) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(5);
+      nvtxDomainRegisterStringA(domain, "child");
+      _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (status != 0) {
+      ++failed;
+      break;
+    }
+  }
+  running = false;
+  registering.join();
+  return failed == 0 ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc < 3) return 2;
   if (std::string(argv[1]) == "cuda") return start_cuda(argv[2]);
+  if (std::string(argv[1]) == "strings") return fork_strings(std::atoi(argv[2]));
   push_ranges(std::atoi(argv[2]));
   const std::string end = argc > 3 ? argv[3] : "exit";
   if (end == "_exit") {

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "calibration/capture/common/host_part.hpp"
 #include "calibration/capture/inject/record_format.hpp"
 #include "tests/calibration/capture/recording_place.hpp"
 #include "tests/catch.hpp"
@@ -256,13 +257,14 @@ TEST_CASE("a folder that cannot be written stops the recording, and nothing else
   CHECK_FALSE(std::filesystem::exists(recorder.path()));
 }
 
-TEST_CASE("the file's name tells mode, rank and process", "[recorder]") {
+TEST_CASE("the file's name tells mode, rank, machine and process", "[recorder]") {
   Settings settings;
   settings.folder = "/somewhere";
   settings.mode = RecordMode::light;
   settings.rank = 3;
   const Recorder recorder(settings, {});
-  CHECK(recorder.path() == "/somewhere/light.rank3." + std::to_string(getpid()) + ".gwr");
+  CHECK(recorder.path() ==
+        "/somewhere/light.rank3." + host_part() + "." + std::to_string(getpid()) + ".gwr");
 }
 
 TEST_CASE("settings come from the environment, with the launcher's rank", "[recorder][settings]") {
@@ -285,9 +287,11 @@ TEST_CASE("settings come from the environment, with the launcher's rank", "[reco
     CHECK(settings.world_size == 1);
   }
   SECTION("each launcher's variables") {
-    const auto [rank, size] = GENERATE(std::pair("RANK", "WORLD_SIZE"),
-                                       std::pair("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
-                                       std::pair("SLURM_PROCID", "SLURM_NTASKS"));
+    const auto [rank, size] = GENERATE(
+        std::pair("RANK", "WORLD_SIZE"), std::pair("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+        std::pair("PMI_RANK", "PMI_SIZE"), std::pair("PALS_RANKID", "PMI_SIZE"),
+        std::pair("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
+        std::pair("SLURM_PROCID", "SLURM_NTASKS"));
     variables = {{rank, "5"}, {size, "8"}};
     CHECK(read().rank == 5);
     CHECK(read().world_size == 8);
@@ -298,8 +302,25 @@ TEST_CASE("settings come from the environment, with the launcher's rank", "[reco
     CHECK(read().rank == 2);
     variables["GRADWIRE_RANK_FROM"] = "MY_RANK";
     CHECK(read().rank == 3);
+    CHECK(read().world_size == 4);  // nobody told: at least the ranks 0 to 3
+    CHECK(read().rank_from == "MY_RANK");
     variables["GRADWIRE_RANK_FROM"] = "pid";
     CHECK(read().rank == 0);
+  }
+  SECTION("a step of Slurm's is smaller than its job, and PMIx gives no size") {
+    variables = {{"SLURM_PROCID", "1"},
+                 {"SLURM_NTASKS", "8"},
+                 {"SLURM_STEP_NUM_TASKS", "2"},
+                 {"PMIX_RANK", "1"}};
+    CHECK(read().world_size == 2);
+    variables = {{"PMIX_RANK", "6"}};
+    CHECK(read().rank == 6);
+    CHECK(read().world_size == 7);
+  }
+  SECTION("a rank that is none is told before the program runs") {
+    variables = {{"RANK", "4"}, {"WORLD_SIZE", "4"}};
+    read();
+    CHECK(error == "RANK=4 is no rank of WORLD_SIZE=4; expected a rank below the number of them");
   }
   SECTION("sizes and counts") {
     variables = {
@@ -312,6 +333,8 @@ TEST_CASE("settings come from the environment, with the launcher's rank", "[reco
     const auto [name, value, message] = GENERATE(table<std::string, std::string, std::string>(
         {{"GRADWIRE_MODE", "loud",
           "GRADWIRE_MODE='loud' is not understood; expected light or full"},
+         {"GRADWIRE_FILE_SIZE", "big",
+          "GRADWIRE_FILE_SIZE='big' is not understood; expected bytes, as 4294967296, 512M or 4G"},
          {"GRADWIRE_ITERS", "-1", "GRADWIRE_ITERS='-1' is not understood; expected a count"},
          {"GRADWIRE_MEMORY", "64 MB",
           "GRADWIRE_MEMORY='64 MB' is not understood; expected bytes, as 268435456, 256M or 1G"},
