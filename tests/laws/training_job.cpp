@@ -16,6 +16,7 @@ struct Machine {
   const char* gpu;
   int gpus;
   bool has_bf16;
+  int ports = 4;  ///< at most, that our rings are laid well over (docs/collective_choices.md)
 };
 const std::vector<Machine> machines = {
     {"dgx1v", "v100-sxm2-16gb", 8, false},
@@ -23,9 +24,9 @@ const std::vector<Machine> machines = {
     {"pcie3_4x_v100", "v100-pcie-16gb", 4, false},
     {"pcie3_4x_2080ti", "rtx2080ti", 4, false},
     {"pcie4_4x_l40", "l40", 4, true},
-    {"dgx_a100", "a100-sxm4-40gb", 8, true},
+    {"dgx_a100", "a100-sxm4-40gb", 8, true, 8},
     {"polaris", "a100-sxm4-40gb", 4, true},
-    {"hgx_h100", "h100-sxm5-80gb", 8, true},
+    {"hgx_h100", "h100-sxm5-80gb", 8, true, 8},
 };
 
 struct Model {
@@ -58,8 +59,9 @@ std::string fabric_of(const TrainingJob& job) {
       job.fabric, job.port_gbit, job.latency_us, job.link_kind, job.ports);
   if (job.gpudirect) text += fmt::format(", gpudirect: {}", *job.gpudirect);
   if (job.fabric == "fat_tree") {
-    text += fmt::format(", nodes_per_leaf: {}, oversubscription: {:.6g}", job.nodes_per_leaf,
-                        job.oversubscription);
+    // By hash flows meet on a cable or do not: that is no law's matter.
+    text += fmt::format(", nodes_per_leaf: {}, oversubscription: {:.6g}, routing: spread",
+                        job.nodes_per_leaf, job.oversubscription);
   }
   return text + "}";
 }
@@ -120,6 +122,7 @@ TrainingJob draw_job(std::uint64_t seed, const std::vector<std::string>& strateg
   const Machine& machine = draws.of(machines);
   job.node = machine.node;
   job.gpu = machine.gpu;
+  job.ports_most = machine.ports;
   const Model& model = draws.of(models);
   job.model = model.name;
   job.batch = power_of_two(draws, model.batch_max);

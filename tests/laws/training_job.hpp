@@ -40,6 +40,7 @@ struct TrainingJob {
   int machines = 2;
   int gpus_per_node = 2;
   int ports = 1;
+  int ports_most = 8;      ///< of the machine; stands in no YAML
   double port_gbit = 25;   ///< Gbit/s
   double latency_us = 10;  ///< us
   std::string link_kind = "tcp";
