@@ -86,7 +86,7 @@ inline constexpr Budget misspelt_name_bytes{"misspelt_name_bytes", 200, "bytes",
 inline constexpr Budget sweep_values{"sweep_values", 500, "values",
                                      "the values of a scenario's 'vary', all axes together"};
 inline constexpr Budget sweep_combinations{"sweep_combinations", 100'000, "combinations",
-                                     "the product of a scenario's 'vary'"};
+                                           "the product of a scenario's 'vary'"};
 
 /// All of them, in the order above.
 [[nodiscard]] std::span<const Budget> input_budgets();
