@@ -87,6 +87,51 @@ void add_pcie(const PcieActivity& activity, std::vector<std::byte>& records) {
   append_record(records, RecordKind::pcie, record);
 }
 
+/// @return false where the record carries no time
+bool add_transfer(const CUpti_Activity& activity, std::vector<std::byte>& records) {
+  if (activity.kind == CUPTI_ACTIVITY_KIND_MEMCPY) {
+    const auto& copy = as<CopyActivity>(activity);
+    if (has_no_time(copy)) return false;
+    gwr::Transfer record = transfer_of(copy);
+    record.copy_kind = copy.copyKind;
+    record.graph = copy.graphId;
+    append_record(records, RecordKind::copy, record);
+  } else if (activity.kind == CUPTI_ACTIVITY_KIND_MEMCPY2) {
+    const auto& copy = as<PeerCopyActivity>(activity);
+    if (has_no_time(copy)) return false;
+    gwr::Transfer record = transfer_of(copy);
+    record.copy_kind = copy.copyKind;
+    record.device = copy.srcDeviceId;
+    record.destination = copy.dstDeviceId;
+    record.graph = copy.graphId;
+    append_record(records, RecordKind::peer_copy, record);
+  } else {
+    const auto& memset = as<MemsetActivity>(activity);
+    if (has_no_time(memset)) return false;
+    gwr::Transfer record = transfer_of(memset);
+    record.graph = memset.graphId;
+    append_record(records, RecordKind::memset, record);
+  }
+  return true;
+}
+
+/// Devices and what joins them.
+void add_place(const CUpti_Activity& activity, std::vector<std::byte>& records) {
+  switch (activity.kind) {
+    case CUPTI_ACTIVITY_KIND_DEVICE:
+      add_device(as<DeviceActivity>(activity), records);
+      break;
+    case CUPTI_ACTIVITY_KIND_NVLINK:
+      add_nvlink(as<NvlinkActivity>(activity), records);
+      break;
+    case CUPTI_ACTIVITY_KIND_PCIE:
+      add_pcie(as<PcieActivity>(activity), records);
+      break;
+    default:
+      break;
+  }
+}
+
 }  // namespace
 
 bool ActivityRecords::add_kernel(const CUpti_Activity& activity,
@@ -122,53 +167,6 @@ void ActivityRecords::add_call(const CUpti_Activity& activity,
   append_record(records, RecordKind::call, record);
 }
 
-bool ActivityRecords::add_transfer(const CUpti_Activity& activity,
-                                   std::vector<std::byte>& records) const {
-  if (activity.kind == CUPTI_ACTIVITY_KIND_MEMCPY) {
-    const auto& copy = as<CopyActivity>(activity);
-    if (has_no_time(copy)) return false;
-    gwr::Transfer record = transfer_of(copy);
-    record.copy_kind = copy.copyKind;
-    record.graph = copy.graphId;
-    append_record(records, RecordKind::copy, record);
-  } else if (activity.kind == CUPTI_ACTIVITY_KIND_MEMCPY2) {
-    const auto& copy = as<PeerCopyActivity>(activity);
-    if (has_no_time(copy)) return false;
-    gwr::Transfer record = transfer_of(copy);
-    record.copy_kind = copy.copyKind;
-    record.device = copy.srcDeviceId;
-    record.destination = copy.dstDeviceId;
-    record.graph = copy.graphId;
-    append_record(records, RecordKind::peer_copy, record);
-  } else {
-    const auto& memset = as<MemsetActivity>(activity);
-    if (has_no_time(memset)) return false;
-    gwr::Transfer record = transfer_of(memset);
-    record.graph = memset.graphId;
-    append_record(records, RecordKind::memset, record);
-  }
-  return true;
-}
-
-/// Devices and what joins them.
-bool ActivityRecords::add_place(const CUpti_Activity& activity,
-                                std::vector<std::byte>& records) const {
-  switch (activity.kind) {
-    case CUPTI_ACTIVITY_KIND_DEVICE:
-      add_device(as<DeviceActivity>(activity), records);
-      break;
-    case CUPTI_ACTIVITY_KIND_NVLINK:
-      add_nvlink(as<NvlinkActivity>(activity), records);
-      break;
-    case CUPTI_ACTIVITY_KIND_PCIE:
-      add_pcie(as<PcieActivity>(activity), records);
-      break;
-    default:
-      break;
-  }
-  return true;
-}
-
 std::vector<std::pair<bool, std::uint32_t>> ActivityRecords::calls() const {
   std::vector<std::pair<bool, std::uint32_t>> calls;
   for (const auto& [key, name] : call_names_) {
@@ -200,7 +198,8 @@ bool ActivityRecords::convert(const CUpti_Activity& activity,
       return true;
     }
     default:
-      return add_place(activity, records);
+      add_place(activity, records);
+      return true;
   }
 }
 

@@ -37,8 +37,6 @@ class ActivityRecords {
  private:
   bool add_kernel(const CUpti_Activity& activity, std::vector<std::byte>& records) const;
   void add_call(const CUpti_Activity& activity, std::vector<std::byte>& records) const;
-  bool add_transfer(const CUpti_Activity& activity, std::vector<std::byte>& records) const;
-  bool add_place(const CUpti_Activity& activity, std::vector<std::byte>& records) const;
 
   Recorder& recorder_;
   std::unordered_map<std::uint64_t, std::string> call_names_;
