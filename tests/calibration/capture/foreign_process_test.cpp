@@ -41,6 +41,9 @@ void* operator new(std::size_t size) {
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
+void* operator new(std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
+  return without_memory ? nullptr : std::malloc(size);
+}
 void operator delete(void* memory) noexcept {
   std::free(memory);
 }
