@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -145,7 +147,15 @@ class Workers {
   [[nodiscard]] std::string waiting() const;
 
  private:
+  static constexpr double forever = std::numeric_limits<double>::infinity();
   static constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
+
+  /// The latest time that is this one, after sums in another order.
+  static double about(double time) { return time + 1e-12 * std::max(1.0, time); }
+  /// Times as long as an item takes beside what slows it.
+  static double factor_of(const ComputeItem& item, const std::optional<Slowdown>& slow) {
+    return slow && item.device ? item.slowdown.value_or(slow->of(item.bound)) : 1;
+  }
 
   struct Clock {
     double now = 0;
