@@ -54,8 +54,9 @@ class Network {
   virtual void start(TransferId id, PatternId pattern, Bytes size, const CollectiveCost& cost) = 0;
 
   [[nodiscard]] virtual const NetworkStats& stats() const = 0;
-  /// Bytes on the wire per link, of the transfers finished so far or since restart_usage(); only
-  /// links with traffic, in order of id.
+  /// Bytes on the wire per link, of the transfers finished so far or since restart_usage(); of one
+  /// that was under way then, as large a share as of its time. Only links with traffic, in order of
+  /// id.
   [[nodiscard]] virtual std::vector<LinkUse> usage() const = 0;
   virtual void restart_usage() = 0;
 };

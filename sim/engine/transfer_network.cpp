@@ -13,6 +13,9 @@ namespace {
 /// to the transport's clock at its end.
 constexpr double duration_rounding = 1e-9;
 constexpr double clock_rounding = 1e-12;
+/// Plans that are kept, some 300 bytes each: enough for the sizes that come again and again.
+constexpr std::size_t plans_least = 4096;
+constexpr std::size_t plans_of_pattern = 4;
 
 }  // namespace
 
@@ -39,7 +42,7 @@ void TransferNetwork::start(TransferId id, PatternId pattern, Bytes size,
   }
   transfers_[slot] = {.id = id,
                       .pattern = pattern,
-                      .plan = &plan(pattern, size, wire_bytes, cost),
+                      .plan = plan(pattern, size, wire_bytes, cost),
                       .bytes = wire_bytes,
                       .started = queue_.now() + cost.startup,
                       .active = true};
@@ -52,8 +55,10 @@ void TransferNetwork::start(TransferId id, PatternId pattern, Bytes size,
   }
 }
 
-const std::vector<TransferNetwork::PlannedPhase>& TransferNetwork::plan(
-    PatternId pattern, Bytes size, double wire_bytes, const CollectiveCost& cost) {
+TransferNetwork::Plan TransferNetwork::plan(PatternId pattern, Bytes size, double wire_bytes,
+                                            const CollectiveCost& cost) {
+  // A worker that sends together what waits sends ever other sizes: the plans must not pile up.
+  if (plans_.size() >= plans_least + plans_of_pattern * quotient_.patterns.size()) plans_.clear();
   const PlanKey key{pattern,
                     size.count(),
                     cost.hop_nvlink.count(),
@@ -62,14 +67,16 @@ const std::vector<TransferNetwork::PlannedPhase>& TransferNetwork::plan(
                     cost.efficiency,
                     cost.alone ? cost.alone->count() : -1};
   const auto [found, is_new] = plans_.try_emplace(key);
-  if (is_new && wire_bytes > 0) {
+  if (!is_new) return found->second;
+  std::vector<PlannedPhase> planned;
+  if (wire_bytes > 0) {
     const PatternClasses& classes = quotient_.patterns[static_cast<std::size_t>(pattern)];
     const auto times = pace(quotient_, classes, wire_bytes, cost);
     for (std::size_t i = 0; i < times.size(); ++i) {
-      found->second.push_back(plan_phase(classes.phases[i], wire_bytes, cost, times[i]));
+      planned.push_back(plan_phase(classes.phases[i], wire_bytes, cost, times[i]));
     }
   }
-  return found->second;
+  return found->second = std::make_shared<const std::vector<PlannedPhase>>(std::move(planned));
 }
 
 void TransferNetwork::begin(std::uint32_t slot) {
@@ -111,7 +118,7 @@ void TransferNetwork::finish(std::uint32_t slot) {
   [[maybe_unused]] const double bound = done.bytes * quotient_.patterns[pattern].seconds_per_byte;
   [[maybe_unused]] const double clock = (transport_.clock_start() + queue_.now()).count();
   assert(taken >= bound * (1 - duration_rounding) - clock_rounding * clock);
-  carried_[pattern] += done.bytes;
+  carried_[pattern] += done.bytes * counted_share(done);
   finished_.push_back(done.id);
   done.active = false;
   free_.push_back(slot);
@@ -125,6 +132,12 @@ std::vector<TransferId> TransferNetwork::take_finished() {
 
 void TransferNetwork::restart_usage() {
   std::ranges::fill(carried_, 0);
+  counted_from_ = queue_.now();
+}
+
+double TransferNetwork::counted_share(const Transfer& done) const {
+  if (done.started >= counted_from_) return 1;
+  return (queue_.now() - counted_from_) / (queue_.now() - done.started);
 }
 
 std::vector<LinkUse> TransferNetwork::usage() const {

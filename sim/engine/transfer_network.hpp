@@ -52,7 +52,7 @@ class TransferNetwork : public Network {
   struct Transfer {
     TransferId id = 0;
     PatternId pattern = 0;
-    const std::vector<PlannedPhase>* plan = nullptr;
+    std::shared_ptr<const std::vector<PlannedPhase>> plan;
     std::size_t phase = 0;
     std::uint64_t left = 0;  ///< flow ends of this phase still to come
     double bytes = 0;        ///< on the wire
@@ -83,22 +83,26 @@ class TransferNetwork : public Network {
  private:
   using PlanKey = std::tuple<PatternId, std::int64_t, double, double, double, double, double>;
 
-  const std::vector<PlannedPhase>& plan(PatternId pattern, Bytes size, double wire_bytes,
-                                        const CollectiveCost& cost);
+  using Plan = std::shared_ptr<const std::vector<PlannedPhase>>;
+
+  Plan plan(PatternId pattern, Bytes size, double wire_bytes, const CollectiveCost& cost);
   void begin(std::uint32_t slot);
   void move(std::uint32_t slot, std::uint32_t flow);
   void finish(std::uint32_t slot);
+  /// Of a transfer that ends now, the share of its time since usage was restarted.
+  [[nodiscard]] double counted_share(const Transfer& done) const;
 
   EventQueue& queue_;
   Transport& transport_;
   FlowGraph graph_;
   Quotient quotient_;
   NetworkStats stats_;
-  std::map<PlanKey, std::vector<PlannedPhase>> plans_;
+  std::map<PlanKey, Plan> plans_;  ///< the latest; all go where there are too many
   std::vector<Transfer> transfers_;
   std::vector<std::uint32_t> free_;
   std::vector<TransferId> finished_;
-  std::vector<double> carried_;  ///< pattern -> wire bytes of finished collectives
+  std::vector<double> carried_;  ///< pattern -> wire bytes of finished collectives since then
+  Seconds counted_from_;         ///< where `carried_` begins
   std::size_t in_flight_ = 0;
 };
 

@@ -15,6 +15,7 @@
 #include "sim/core/statistics.hpp"
 #include "sim/engine/simgrid_transport.hpp"
 #include "sim/train/doubts.hpp"
+#include "sim/train/gain.hpp"
 
 namespace gradwire {
 namespace {
@@ -30,6 +31,9 @@ constexpr double drift_max = 0.05;
 /// Where a bound on how far workers are apart lets one gain more over the measured iterations,
 /// these are too few.
 constexpr double gain_max = 0.25;
+/// What is left of an iteration when all its parts are known is the rounding of some thousand sums
+/// where it is below nothing by less than this share.
+constexpr double rounding_max = 1e-9;
 /// A choice of the library is told to be slow where it carries so much of the bytes of a kind of
 /// collective. Assumed: what carries less hardly counts.
 constexpr double choice_share_min = 0.1;
@@ -63,6 +67,13 @@ bool talks_over_tcp(const Job& job) {
   const auto& ports = job.cluster.fabric().port_specs();
   return job.cluster.node_count() > 1 &&
          std::ranges::any_of(ports, [](const PortSpec& port) { return port.kind == "tcp"; });
+}
+
+/// Parts without the roundings that are below nothing.
+void drop_roundings(Breakdown& parts, double iteration) {
+  for (double& part : parts) {
+    if (part < 0 && part > -rounding_max * iteration) part = 0;
+  }
 }
 
 double at(const Breakdown& parts, Part part) {
@@ -307,6 +318,11 @@ RunResult Summary::result(const Plans& plans, const Network& network, Seconds en
         1.0);
   }
   std::ranges::move(choices_.told(choice_share_min), std::back_inserter(result.warnings));
+  drop_roundings(result.breakdown, mean_iteration());
+  if (result.breakdown_median) drop_roundings(*result.breakdown_median, mean_iteration());
+  if (auto told = gain_warning(result, job_.profile.optimizer)) {
+    result.warnings.push_back(std::move(*told));
+  }
   add_spread(result);
   add_links(result, network, end);
   const auto& stats = network.stats();
@@ -352,8 +368,11 @@ double Summary::mean_iteration() const {
 void Summary::add_links(RunResult& result, const Network& network, Seconds end) const {
   auto uses = network.usage();
   const double window = end.count() - before_.time;
+  // How much of a transfer came before the window is known by its time alone, so that a full link
+  // may come out a little more than full.
   const auto utilisation = [&](const LinkUse& use) {
-    return use.bytes / (job_.cluster.links()[static_cast<std::size_t>(use.link)].capacity * window);
+    const double capacity = job_.cluster.links()[static_cast<std::size_t>(use.link)].capacity;
+    return std::min(1.0, use.bytes / (capacity * window));
   };
   const auto kept = std::min(links_reported, uses.size());
   std::partial_sort(

@@ -169,6 +169,42 @@ TEST_CASE("Usage counts the wire bytes of each link", "[engine][network]") {
   }
 }
 
+TEST_CASE("Of a transfer under way when usage is restarted, what comes after counts",
+          "[engine][network]") {
+  // Alone and without latency it moves evenly: after a quarter of its time three quarters are left.
+  const auto links = toy::star(4, bandwidth, 0);
+  const std::vector<Pattern> patterns{toy::ring(toy::ranks(4))};
+  const double taken = 2.0 * 3 / 4 * size / bandwidth;
+  for (const Fidelity fidelity : both) {
+    const auto engine = make_engine(links, patterns, {.fidelity = fidelity});
+    engine->network().start(1, 0, Bytes{size}, {});
+    engine->at(Seconds{taken / 4}, [&] { engine->network().restart_usage(); });
+    engine->run([](TransferId, Seconds) {});
+    CHECK(engine->network().usage().at(0).bytes == Approx(0.75 * bandwidth * taken).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("Plans that are forgotten are made again as they were", "[engine][network]") {
+  // More sizes than are kept, one after the other and each twice: size / bandwidth each.
+  const auto links = toy::star(2, bandwidth, 0);
+  const std::vector<Pattern> patterns{toy::ring(toy::ranks(2))};
+  const auto engine = make_engine(links, patterns, {.fidelity = Fidelity::fluid});
+  constexpr TransferId sizes = 6000;
+  double before = 0;
+  double expected = 0;
+  const auto start = [&](TransferId id) {
+    const std::int64_t bytes = 1'000'000 + id % sizes;
+    expected = static_cast<double>(bytes) / bandwidth;
+    engine->network().start(id, 0, Bytes{bytes}, {});
+  };
+  start(0);
+  engine->run([&](TransferId id, Seconds now) {
+    REQUIRE(now.count() - before == Approx(expected).epsilon(1e-6));
+    before = now.count();
+    if (id + 1 < 2 * sizes) start(id + 1);
+  });
+}
+
 /// "fidelity, flow classes: why"
 std::string choice(int ranks, Fidelity fidelity) {
   const auto links = toy::star(ranks, bandwidth, latency);

@@ -10,8 +10,7 @@ namespace gradwire::fuzz {
 /// makes of it: an import's result is written and read again, as the command does.
 struct Reader {
   std::string_view name;  ///< of its corpus and, with ".dict", of its dictionary
-  /// @throws ConfigError where the file is refused, SimulationError where nothing can be made of
-  /// what it holds; anything else is a finding.
+  /// @throws ConfigError where the file is refused; anything else is a finding.
   void (*read)(const std::string& bytes);
 };
 
@@ -21,7 +20,8 @@ struct Reader {
 /// @throws std::out_of_range where there is none of that name.
 [[nodiscard]] const Reader& reader_of(std::string_view name);
 
-/// Whether the reader takes the bytes. @throws whatever else it throws: a finding.
+/// Whether the reader takes the bytes. @throws whatever it throws that is no ConfigError: a
+/// finding.
 bool accepts(const Reader& reader, const std::string& bytes);
 
 }  // namespace gradwire::fuzz

@@ -96,17 +96,18 @@ bool Draws::chance(double share) {
 
 std::string TrainingJob::yaml() const {
   std::vector<std::string> lines;
-  lines.push_back(fmt::format("profile: {{model: {}, gpu: {}, batch_per_gpu: {}, dtype: {}{}}}\n",
-                              model, gpu, batch, dtype,
-                              optimizer.empty() ? "" : ", optimizer: " + optimizer));
+  lines.push_back(fmt::format(
+      "profile: {{model: {}, gpu: {}, batch_per_gpu: {}, dtype: {}{}{}}}\n", model, gpu, batch,
+      dtype, optimizer.empty() ? "" : ", optimizer: " + optimizer,
+      iteration_ms == 0 ? "" : fmt::format(", iteration_time: {:.6g} ms", iteration_ms)));
   lines.push_back(fmt::format("cluster: {{node: {}, nodes: {}, gpus_per_node: {}, fabric: {}}}\n",
                               node, machines, gpus_per_node, fabric_of(*this)));
   std::string posted = strategy;
   posted.insert(posted.size() - 1, fmt::format(", grad_accumulation: {}", micro_batches));
   lines.push_back("strategy: " + posted + "\n");
   lines.push_back("collective: " + collective + "\n");
-  lines.push_back(fmt::format("run: {{iterations: {}, warmup: {}, seed: {}}}\n", iterations,
-                              iterations / 2, seed));
+  lines.push_back(
+      fmt::format("run: {{iterations: {}, warmup: {}, seed: {}}}\n", iterations, warmup, seed));
   if (!jitter) lines.emplace_back("jitter: {iteration: 0 %, layer: 0 %}\n");
   if (straggler >= 0 || compute != 1) {
     lines.push_back("stragglers: " + stragglers_of(*this) + "\n");

@@ -59,6 +59,8 @@ struct TrainingJob {
   std::vector<int> machine_order;  ///< of the placement; empty: packed
   bool keys_reversed = false;      ///< of the YAML's top level
   int iterations = 4;
+  int warmup = 2;
+  double iteration_ms = 0;  ///< of the profile, measured elsewhere; 0: its own
   int seed = 1;
 
   [[nodiscard]] int world_size() const { return machines * gpus_per_node; }

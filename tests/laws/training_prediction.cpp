@@ -13,6 +13,9 @@
 #include "sim/cli/predict.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/core/error.hpp"
+#include "sim/core/random.hpp"
+#include "sim/report/metrics.hpp"
+#include "sim/report/result_json.hpp"
 
 namespace gradwire::laws {
 namespace {
@@ -22,9 +25,64 @@ constexpr int failed = 1;
 /// s: no job that laws draw may take that long, sanitizers or not.
 constexpr unsigned longest = 60;
 
+std::uint64_t digest_of(Point point) {
+  point.result.engine_wall_s = 0;
+  std::uint64_t digest = 0;
+  for (const char letter : result_json(point).dump()) {
+    digest = absorb(digest, static_cast<unsigned char>(letter));
+  }
+  return digest;
+}
+
+/// Warnings that speak of the profile or of NCCL's choice say nothing of the iterations.
+bool is_doubt(const Warning& warning) {
+  return warning.code != "analytic-profile" && warning.code != "collective-choice";
+}
+
+double slowest_compute(const config::Scenario& scenario) {
+  double slowest = 1;
+  for (const StragglerSpec& straggler : scenario.stragglers) {
+    slowest = std::max(slowest, straggler.compute);
+  }
+  const ComputeProfile& profile = *scenario.profile;
+  const Seconds compute =
+      static_cast<double>(scenario.grad_accumulation) * (profile.forward() + profile.backward());
+  return slowest * compute.count();
+}
+
+/// At 2 bytes an element where the type is a half, as a strategy may send them.
+double gradient_bytes(const ComputeProfile& profile) {
+  constexpr double single = 4;
+  constexpr double half = 2;
+  return static_cast<double>(profile.parameter_count()) * (profile.dtype == "fp32" ? single : half);
+}
+
+/// What is held of every prediction by itself.
+void add_figures(const config::Scenario& scenario, const Point& point, Prediction& prediction) {
+  const RunResult& result = point.result;
+  prediction.parts = std::accumulate(result.breakdown.begin(), result.breakdown.end(), 0.0);
+  prediction.least_part = std::ranges::min(result.breakdown);
+  if (result.breakdown_median) {
+    prediction.least_part =
+        std::min(prediction.least_part, std::ranges::min(*result.breakdown_median));
+  }
+  prediction.compute = slowest_compute(scenario);
+  prediction.efficiency = metrics_of(result).scaling_efficiency;
+  prediction.doubted = std::ranges::any_of(result.warnings, is_doubt);
+  for (const LinkReport& link : result.links) {
+    prediction.utilisation = std::max(prediction.utilisation, link.utilisation);
+    prediction.least_used = std::min(prediction.least_used, link.utilisation);
+  }
+  prediction.sent = static_cast<double>(result.bytes_per_rank);
+  const auto ranks = static_cast<double>(result.world_size);
+  prediction.must_send = 2 * (ranks - 1) / ranks * gradient_bytes(*scenario.profile);
+  prediction.digest = digest_of(point);
+}
+
 Prediction predict_here(const std::string& yaml) {
   const config::Scenario scenario = config::read_scenario(config::parse_yaml(yaml, "law.yaml"), {});
-  const RunResult result = cli::predict(scenario, false);
+  const Point point = cli::predict_point(scenario, false);
+  const RunResult& result = point.result;
   Prediction prediction;
   prediction.iteration =
       std::accumulate(result.iteration_s.begin(), result.iteration_s.end(), 0.0) /
@@ -37,6 +95,7 @@ Prediction predict_here(const std::string& yaml) {
   }
   prediction.warned = std::ranges::any_of(
       result.warnings, [](const Warning& warning) { return warning.code == "collective-choice"; });
+  add_figures(scenario, point, prediction);
   return prediction;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -13,6 +14,19 @@ struct Prediction {
   double collectives = 0;  ///< operations an iteration
   double own_work = 0;     ///< s, of the strategy's copies, coding and host, in an iteration
   bool warned = false;     ///< of a choice that NCCL itself makes badly
+
+  // What is held of every prediction by itself.
+  double parts = 0;        ///< s, sum of the parts that an iteration is made of
+  double least_part = 0;   ///< s, the smallest of them, of either rank that is told
+  double compute = 0;      ///< s, forward and backward on the slowest rank, by its speed
+  double efficiency = 0;   ///< to so many times one GPU alone
+  bool doubted = false;    ///< a warning says why not to believe it: of start, end, or steadiness
+  double utilisation = 0;  ///< of the busiest link
+  double least_used = 0;   ///< utilisation of the idlest link that is told
+  double sent = 0;         ///< bytes, by the rank that sends the most, in an iteration
+  double must_send =
+      0;  ///< bytes, the least that it can where all gradients are added over all ranks
+  std::uint64_t digest = 0;  ///< of the result's JSON, but for the time that the run took
 
   [[nodiscard]] double rate() const { return samples / iteration; }
 };
