@@ -215,6 +215,12 @@ std::map<std::string, Json> profiles_by_model() {
   return by_model;
 }
 
+std::string flops_text(double flops) {
+  constexpr double teraflop_from = 1e12;
+  const bool large = flops >= teraflop_from;
+  return fmt::format("{:.2f} {}", flops * (large ? 1e-12 : 1e-9), large ? "TFLOP" : "GFLOP");
+}
+
 Json model_json(const config::ModelEntry& entry, const Json& profiles) {
   const ModelDescription model = entry.make({});
   const double flops = std::accumulate(
@@ -222,9 +228,9 @@ Json model_json(const config::ModelEntry& entry, const Json& profiles) {
       [](double sum, const ModelLayer& layer) { return sum + layer.forward.flops; });
   Json json = {{"name", entry.name},
                {"kind", "model"},
-               {"summary",
-                fmt::format("{}: {} parameters in {} tensors, {:.2f} GFLOP forward", entry.summary,
-                            model.parameter_count(), model.gradient_order.size(), flops * 1e-9)},
+               {"summary", fmt::format("{}: {} parameters in {} tensors, {} forward", entry.summary,
+                                       model.parameter_count(), model.gradient_order.size(),
+                                       flops_text(flops))},
                {"parameters", model.parameter_count()},
                {"tensors", model.gradient_order.size()},
                {"layers", model.layers.size()},
@@ -297,7 +303,7 @@ const std::map<std::string, std::string>& page_titles() {
 
 /// Lists of many entries with many knobs: a line each, unless one is asked for.
 bool is_long(const std::string& what) {
-  return what == "strategies" || what == "presets";
+  return what == "strategies" || what == "presets" || what == "models";
 }
 
 /// The entries of that name. @throws CLI::ValidationError with the nearest name.
@@ -323,7 +329,10 @@ void print_list(const std::string& what, const std::string& name, Json list, boo
   }
   const bool whole = name.empty() && is_long(what);
   print_text(list_text(list, !whole));
-  if (whole) print_text(fmt::format("\ngradwire list {} NAME tells the knobs of one.\n", what));
+  if (whole) {
+    print_text(fmt::format("\ngradwire list {} NAME tells the {} of one.\n", what,
+                           what == "models" ? "options" : "knobs"));
+  }
 }
 
 void print_page(const std::string& what, Json list) {

@@ -25,9 +25,17 @@ namespace {
 constexpr int batch_most = 1'000'000;
 
 /// Keys that say more about the job than a recording's name does.
-constexpr std::array<const char*, 11> model_keys = {
-    "image_size", "sequence_length", "vocabulary",    "classes",   "head",          "tied",
-    "optimizer",  "fusion",          "memory_format", "framework", "optimizer_step"};
+constexpr std::array<const char*, 22> model_keys = {"image_size", "sequence_length",
+                                                    "vocabulary", "classes",
+                                                    "head",       "tied",
+                                                    "layers",     "hidden",
+                                                    "heads",      "kv_heads",
+                                                    "head_size",  "ffn",
+                                                    "activation", "norm",
+                                                    "attention",  "rope",
+                                                    "experts",    "optimizer",
+                                                    "fusion",     "memory_format",
+                                                    "framework",  "optimizer_step"};
 
 const std::vector<std::string>& dtypes() {
   static const std::vector<std::string> known = {"fp32", "tf32", "fp16", "bf16"};

@@ -26,6 +26,9 @@ namespace {
 // Bounds that keep every product of sizes within 64 bits; no model comes near.
 constexpr int image_size_max = 16'384;
 constexpr int count_max = 1'000'000;
+constexpr int layers_max = 1'000;
+constexpr int width_max = 200'000;
+constexpr int experts_max = 4'096;
 
 /// Says that the option `key` is wrong, where it stands.
 using Refusal = std::function<void(const std::string& key, const std::string& message)>;
@@ -82,6 +85,52 @@ Parameters lstm_options() {
           {"tied", "false", "decoder and embedding have a table each"}};
 }
 
+Parameters decoder_options(const DecoderShape& shape) {
+  const auto number = [](std::int64_t value) { return std::to_string(value); };
+  const bool gated = shape.activation == DecoderShape::Activation::swiglu;
+  Parameters parameters = {
+      {"layers", number(shape.layers), shape.source},
+      {"hidden", number(shape.hidden), "width of a token"},
+      {"heads", number(shape.heads), "of queries"},
+      {"kv_heads", number(shape.kv_heads), "of keys and values; a divisor of heads"},
+      {"head_size", number(shape.head_size > 0 ? shape.head_size : shape.hidden / shape.heads),
+       "features of a head; hidden / heads where one of them is given"},
+      {"ffn", number(shape.ffn),
+       "width of the feed-forward block; beside another hidden 4 times that, with swiglu 8/3 "
+       "times"},
+      {"activation", gated ? "swiglu" : "gelu", "one of swiglu, gelu"},
+      {"norm", shape.norm == DecoderShape::Norm::layer ? "layer" : "rms", "one of rms, layer"},
+      {"attention", "flash", "one of flash, eager"},
+      {"rope", shape.positions == DecoderShape::Positions::rope ? "true" : "false",
+       "rotary positions in place of a table"},
+      {"sequence_length", number(shape.sequence_length), "tokens"},
+      {"vocabulary", number(shape.vocabulary), "tokens that it knows"},
+      {"tied", shape.tied ? "true" : "false", "head and word embedding share one tensor"},
+      {"experts",
+       shape.experts.count > 0
+           ? fmt::format("{{count: {}, active: {}, shared: {}, ffn: {}, every: {}}}",
+                         shape.experts.count, shape.experts.active, shape.experts.shared,
+                         shape.experts.ffn, shape.experts.every)
+           : "none",
+       "mixture of experts: how many, for each token, for all tokens, their width, in each "
+       "so-manieth "
+       "layer"}};
+  return parameters;
+}
+
+ModelEntry decoder_entry(const DecoderShape& shape) {
+  return {
+      .name = shape.name,
+      .summary = shape.summary,
+      .parameters = decoder_options(shape),
+      .make =
+          [shape](const ModelOptions& options) { return decoder(with_options(shape, options)); },
+      .problem =
+          [shape](const ModelOptions& options) {
+            return problem_of(with_options(shape, options));
+          }};
+}
+
 Parameters auxiliary_options(const Parameters& parameters) {
   return with_heads(parameters, auxiliary_heads(), "aux adds the auxiliary classifiers");
 }
@@ -93,7 +142,18 @@ std::vector<std::pair<std::string, bool>> given(const ModelOptions& options) {
           {"vocabulary", options.vocabulary.has_value()},
           {"classes", options.classes.has_value()},
           {"head", options.head.has_value()},
-          {"tied", options.tied.has_value()}};
+          {"tied", options.tied.has_value()},
+          {"layers", options.layers.has_value()},
+          {"hidden", options.hidden.has_value()},
+          {"heads", options.heads.has_value()},
+          {"kv_heads", options.kv_heads.has_value()},
+          {"head_size", options.head_size.has_value()},
+          {"ffn", options.ffn.has_value()},
+          {"activation", options.activation.has_value()},
+          {"norm", options.norm.has_value()},
+          {"attention", options.attention.has_value()},
+          {"rope", options.rope.has_value()},
+          {"experts", options.experts.has_value()}};
 }
 
 void check_number(const std::string& key, const std::optional<int>& number, int least, int most,
@@ -136,6 +196,8 @@ void check_options(const ModelEntry& entry, const ModelOptions& options, const R
                        fmt::join(entry.heads, ", "), suggestion(*options.head, entry.heads)));
   }
   if (entry.heads == bert_heads()) check_bert(entry, options, refuse);
+  if (!entry.problem) return;
+  if (const auto problem = entry.problem(options)) refuse(problem->key, problem->message);
 }
 
 /// A file's layers are what they are.
@@ -171,10 +233,9 @@ ModelDescription read_model(const YamlValue& value, const ModelOptions& options,
                                              describe(value), suggestion(value.text, names)));
 }
 
-}  // namespace
-
-const std::vector<ModelEntry>& model_catalogue() {
-  static const std::vector<ModelEntry> catalogue = {
+/// Those with code of their own.
+std::vector<ModelEntry> written_models() {
+  return {
       {"resnet50", "residual network, 50 layers, v1.5", imagenet_options(), resnet50, 32},
       {"resnet101", "residual network, 101 layers, v1.5", imagenet_options(), resnet101, 32},
       {"resnet152", "residual network, 152 layers, v1.5", imagenet_options(), resnet152, 32},
@@ -202,8 +263,54 @@ const std::vector<ModelEntry>& model_catalogue() {
        transformer_wmt},
       {"lstm_ptb", "language model of two LSTM layers, 1500 wide", lstm_options(), lstm_ptb},
   };
+}
+
+}  // namespace
+
+const std::vector<ModelEntry>& model_catalogue() {
+  static const std::vector<ModelEntry> catalogue = [] {
+    std::vector<ModelEntry> entries = written_models();
+    for (const DecoderShape& shape : published_decoders()) entries.push_back(decoder_entry(shape));
+    return entries;
+  }();
   return catalogue;
 }
+
+namespace {
+
+std::optional<std::string> optional_choice(YamlMap& map, const std::string& key,
+                                           const std::vector<std::string>& known) {
+  if (!map.has(key)) return std::nullopt;
+  return map.require_choice(key, known);
+}
+
+ExpertShape read_experts(YamlMap map) {
+  ExpertShape experts;
+  experts.count = map.require<int>("count", between(1, experts_max));
+  experts.active = map.require<int>("active", between(1, experts_max));
+  experts.shared = map.value_or("shared", 0, between(0, experts_max));
+  experts.ffn = map.require<int>("ffn", between(1, width_max));
+  experts.every = map.value_or("every", 1, between(1, layers_max));
+  map.finish();
+  return experts;
+}
+
+void read_decoder_options(YamlMap& map, ModelOptions& options) {
+  options.layers = map.optional<int>("layers", between(1, layers_max));
+  options.hidden = map.optional<int>("hidden", between(1, width_max));
+  options.heads = map.optional<int>("heads", between(1, width_max));
+  options.kv_heads = map.optional<int>("kv_heads", between(1, width_max));
+  options.head_size = map.optional<int>("head_size", between(1, width_max));
+  options.ffn = map.optional<int>("ffn", between(1, width_max));
+  options.activation = optional_choice(map, "activation", {"swiglu", "gelu"});
+  options.norm = optional_choice(map, "norm", {"rms", "layer"});
+  options.attention = optional_choice(map, "attention", {"flash", "eager"});
+  options.rope = map.optional<bool>("rope");
+  if (auto experts = map.optional_map("experts"))
+    options.experts = read_experts(std::move(*experts));
+}
+
+}  // namespace
 
 ModelOptions read_model_options(YamlMap& map) {
   ModelOptions options;
@@ -213,6 +320,7 @@ ModelOptions read_model_options(YamlMap& map) {
   options.classes = map.optional<int>("classes", between(1, count_max));
   options.head = map.optional<std::string>("head");
   options.tied = map.optional<bool>("tied");
+  read_decoder_options(map, options);
   return options;
 }
 

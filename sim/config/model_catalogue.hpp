@@ -1,10 +1,13 @@
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/config/catalogue.hpp"
 #include "sim/config/yaml_map.hpp"
+#include "sim/models/decoder.hpp"
 #include "sim/models/model.hpp"
 
 namespace gradwire::config {
@@ -14,17 +17,19 @@ struct ModelEntry {
   std::string name;
   std::string summary;                    ///< one line
   std::vector<ParameterInfo> parameters;  ///< the options that it has
-  ModelDescription (*make)(const ModelOptions& options);
+  std::function<ModelDescription(const ModelOptions& options)> make;
   int image_size_min = 0;               ///< pixels; smaller images leave nothing to its last layers
   int sequence_length_max = 0;          ///< tokens; where its table of positions ends, 0: nowhere
   std::vector<std::string> heads = {};  ///< values of `head`, the default first
+  /// Why the options cannot stand beside each other; empty: they always can.
+  std::function<std::optional<OptionProblem>(const ModelOptions& options)> problem = {};
 };
 
 /// Every model that is built in. To add one, add one line to model_catalogue.cpp.
 [[nodiscard]] const std::vector<ModelEntry>& model_catalogue();
 
 /// Reads the options that stand beside `model:` in the mapping: image_size, sequence_length,
-/// vocabulary, classes, head, tied. The caller calls finish().
+/// vocabulary, classes, head, tied, and those of decoders. The caller calls finish().
 /// @throws ConfigError at a value that no model could have.
 [[nodiscard]] ModelOptions read_model_options(YamlMap& map);
 

@@ -4,8 +4,9 @@ namespace gradwire {
 
 const std::vector<std::string>& work_classes() {
   static const std::vector<std::string> classes = {
-      "stem", "conv1", "conv3", "conv3_strided", "conv_wide", "grouped_conv", "linear", "attention",
-      "norm", "act",   "add",   "pool",          "embed",     "softmax",      "other"};
+      "stem",   "conv1",     "conv3",           "conv3_strided", "conv_wide", "grouped_conv",
+      "linear", "attention", "flash_attention", "norm",          "act",       "add",
+      "pool",   "embed",     "softmax",         "other"};
   return classes;
 }
 

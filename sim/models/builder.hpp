@@ -54,7 +54,8 @@ struct Pooling {
 ///     that, once where no gradient flows to the input; a bias adds a pass for its gradient, and in
 ///     a convolution one to add it;
 ///   batch norm: 3 N forward (x twice, y), 5 N backward (x and dy twice, dx);
-///   activation, layer norm, softmax: 2 N, 3 N (gradient, saved tensor, result);
+///   activation, layer norm, RMS norm, softmax: 2 N, 3 N (gradient, saved tensor, result);
+///   gated activation: 3 N (both, result), 5 N (gradient, both, their gradients);
 ///   add: 3 N, nothing (both gradients alias the incoming one);
 ///   max pooling: N + M, 2.5 times that; average pooling: N + M both ways;
 ///   concatenation: 2 N, nothing (slices are views); dropout, scale, copy: 2 N both ways; mask: 2
@@ -90,7 +91,12 @@ class ModelBuilder {
   Activation conv(const std::string& name, const Activation& input, const Convolution& shape);
   Activation batch_norm(const std::string& name, const Activation& input);
   Activation layer_norm(const std::string& name, const Activation& input);
+  /// Without a bias; `width` of its weight, 0: all of a token's features (else it norms them in
+  /// groups of that width).
+  Activation rms_norm(const std::string& name, const Activation& input, std::int64_t width = 0);
   Activation act(const std::string& name, const Activation& input);
+  /// An activation of `gate` times `up`, in one kernel.
+  Activation gated_act(const std::string& name, const Activation& gate, const Activation& up);
   Activation softmax(const std::string& name, const Activation& input);
   Activation dropout(const std::string& name, const Activation& input);
   /// Multiplies by a number.

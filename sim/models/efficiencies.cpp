@@ -7,8 +7,9 @@
 namespace gradwire {
 namespace {
 
-constexpr std::array<std::string_view, 8> matrix_classes = {
-    "stem", "conv1", "conv3", "conv3_strided", "conv_wide", "grouped_conv", "linear", "attention"};
+constexpr std::array<std::string_view, 9> matrix_classes = {
+    "stem",         "conv1",  "conv3",     "conv3_strided",  "conv_wide",
+    "grouped_conv", "linear", "attention", "flash_attention"};
 
 /// From the kind alone, of a layer in a profile or one that the user has counted.
 std::string_view class_without_shape(const std::string& kind,
@@ -31,7 +32,10 @@ Efficiency efficiency_of(std::string_view work_class, const GpuSpec& gpu, const 
   const auto table = gpu.efficiency.find(dtype);
   if (table == gpu.efficiency.end()) return unknown;
   const auto entry = table->second.find(std::string(work_class));
-  if (entry == table->second.end()) return unknown;
+  if (entry == table->second.end()) {
+    return work_class == "flash_attention" ? efficiency_of("attention", gpu, dtype, direction)
+                                           : unknown;
+  }
   return direction == Direction::forward ? entry->second.forward : entry->second.backward;
 }
 
@@ -54,6 +58,7 @@ std::string_view work_class(const ModelLayer& layer) {
     if (shape.kernel_height != 3 || shape.kernel_width != 3) return "conv_wide";
     return shape.stride == 1 ? "conv3" : "conv3_strided";
   }
+  if (layer.fused_attention) return "flash_attention";
   if (layer.product) return layer.product->weight_operand ? "linear" : "attention";
   return class_without_shape(layer.kind, layer.parameters);
 }

@@ -26,7 +26,9 @@ struct KernelWork {
 /// - conv3 is a 3x3 convolution of stride 1 (Winograd), conv3_strided one of another stride;
 /// - stem a convolution of at most `stem_channels_max` input channels, conv_wide any other that is
 ///   neither 1x1 nor 3x3;
-/// - attention a matrix product without a parameter.
+/// - attention a matrix product without a parameter;
+/// - flash_attention the kernels that do both of attention's products at once (where a table has
+///   no share for them, that of attention).
 [[nodiscard]] std::string_view work_class(const ModelLayer& layer);
 /// The same of a profile's layer, which knows no stride (nor does a model's layer that the user has
 /// counted).

@@ -100,6 +100,7 @@ constexpr std::array<Framework, 6> known = {{
 std::string_view operator_class(const ModelLayer& layer, bool batch_norms) {
   const std::string_view work = work_class(layer);
   if (work == "norm") return batch_norms ? "batch_norm" : "layer_norm";
+  if (work == "flash_attention") return "attention";
   if (is_matrix(work) && work != "linear" && work != "attention") return "conv";
   return work;
 }

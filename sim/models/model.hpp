@@ -45,10 +45,23 @@ struct ModelLayer {
   LayerWork backward;
   std::optional<ConvolutionShape> convolution;
   std::optional<MatrixShape> product;
+  bool fused_attention = false;  ///< one kernel that never writes the scores (FlashAttention)
   /// Elements of weights that one direction reads beyond once, whatever the batch: a recurrence
   /// reads its own at every step.
   double weights_read_again = 0;
   std::vector<ParameterSpec> parameters;  ///< registration order; without `ready`
+};
+
+/// A mixture of experts in place of a decoder's feed-forward block: each token goes through
+/// `active` of `count` blocks, which a router picks, and through `shared` more that all tokens
+/// share.
+struct ExpertShape {
+  int count = 0;  ///< 0: none, the block is dense
+  int active = 0;
+  int shared = 0;
+  std::int64_t ffn = 0;  ///< width of one expert
+  int every = 1;         ///< of so many layers the last has experts
+  int dense_layers = 0;  ///< so many first layers have none
 };
 
 /// What a user may choose of a model; absent: the publication's value.
@@ -59,6 +72,18 @@ struct ModelOptions {
   std::optional<int> classes;       ///< outputs of a classifier's head
   std::optional<std::string> head;  ///< as the model's entry in the catalogue names them
   std::optional<bool> tied;         ///< output and input embedding share one tensor
+  // Of decoders alone (sim/models/decoder.hpp)
+  std::optional<int> layers;
+  std::optional<int> hidden;  ///< width of a token
+  std::optional<int> heads;
+  std::optional<int> kv_heads;   ///< heads of keys and values, each for heads / kv_heads of queries
+  std::optional<int> head_size;  ///< features of a head
+  std::optional<int> ffn;        ///< width of the feed-forward block
+  std::optional<std::string> activation;  ///< swiglu | gelu
+  std::optional<std::string> norm;        ///< rms | layer
+  std::optional<std::string> attention;   ///< flash | eager
+  std::optional<bool> rope;               ///< rotary positions in place of a table
+  std::optional<ExpertShape> experts;
 };
 
 /// A network, independent of GPU, batch and type.

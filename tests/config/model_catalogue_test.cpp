@@ -26,11 +26,18 @@ std::string refusal(const std::string& text) {
 
 TEST_CASE("The catalogue has every name that scripts rely on", "[models]") {
   const std::vector<std::string> promised = {
-      "resnet50",    "resnet101",    "resnet152",    "resnext50_32x4d", "resnext101_32x8d",
-      "vgg16",       "vgg19",        "alexnet",      "googlenet",       "densenet121",
-      "densenet201", "inception_v3", "inception_v4", "bert_base",       "bert_large",
-      "gpt2",        "gpt2_medium",  "gpt2_large",   "gpt2_xl",         "transformer_wmt",
-      "lstm_ptb"};
+      "resnet50",    "resnet101",     "resnet152",       "resnext50_32x4d", "resnext101_32x8d",
+      "vgg16",       "vgg19",         "alexnet",         "googlenet",       "densenet121",
+      "densenet201", "inception_v3",  "inception_v4",    "bert_base",       "bert_large",
+      "gpt2",        "gpt2_medium",   "gpt2_large",      "gpt2_xl",         "transformer_wmt",
+      "lstm_ptb",    "llama2_7b",     "llama2_13b",      "llama2_70b",      "llama3_8b",
+      "llama3_70b",  "llama3_405b",   "mistral_7b",      "mixtral_8x7b",    "qwen2_5_7b",
+      "qwen2_5_72b", "qwen3_30b_a3b", "qwen3_235b_a22b", "deepseek_v3",     "gpt3_125m",
+      "gpt3_350m",   "gpt3_760m",     "gpt3_1_3b",       "gpt3_2_7b",       "gpt3_6_7b",
+      "gpt3_13b",    "gpt3_175b",     "opt_125m",        "opt_1_3b",        "opt_2_7b",
+      "opt_6_7b",    "opt_13b",       "opt_30b",         "opt_66b",         "bloom_560m",
+      "bloom_1b7",   "bloom_3b",      "bloom_7b1",       "bloom_176b",      "mpt_7b",
+      "mpt_30b",     "transformer"};
   CHECK(config::names_of(config::model_catalogue()) == promised);
 }
 
@@ -44,6 +51,38 @@ TEST_CASE("The options beside a model's name make it", "[models]") {
   // decoder
   CHECK(model.parameter_count() ==
         109'482'240 - 768 * 769 + 6 * 768 + 768 * 769 + 2 * 768 + 30'528 + 768 * 30'528);
+}
+
+TEST_CASE("A transformer is made by its shape", "[models]") {
+  const config::YamlValue value = config::parse_yaml(
+      "{model: transformer, layers: 2, hidden: 64, heads: 4, kv_heads: 2, ffn: 128, activation: "
+      "gelu, norm: layer, vocabulary: 1000, sequence_length: 32, tied: true, rope: false, "
+      "attention: eager, experts: {count: 4, active: 2, shared: 1, ffn: 32, every: 2}}",
+      "s");
+  config::YamlMap map(value);
+  const ModelDescription model = config::read_model(map);
+  map.finish();
+  // tables of words and positions; attention h (a + 2 k) d + h h; a dense block 2 h f, one with 4
+  // experts and a shared one of 2 h 32 and a router of 4 h; five norms of 2 h
+  const std::int64_t attention = 64 * (4 + 2 * 2) * 16 + 64 * 64;
+  CHECK(model.parameter_count() ==
+        1000 * 64 + 32 * 64 + 2 * attention + 2 * 64 * 128 + 5 * 2 * 64 * 32 + 4 * 64 + 5 * 2 * 64);
+}
+
+TEST_CASE("A shape that no transformer can have is refused where it stands", "[models]") {
+  CHECK(refusal("{model: transformer, hidden: 100, heads: 3}") ==
+        "s.yaml:1:42: 'heads' is 3, which does not divide 100 features; expected a divisor, or "
+        "'head_size'");
+  CHECK(refusal("{model: llama3_8b, kv_heads: 5}") ==
+        "s.yaml:1:30: 'kv_heads' is 5; expected a divisor of the 32 heads");
+  CHECK(refusal("{model: opt_125m, sequence_length: 4096}") ==
+        "s.yaml:1:36: 'sequence_length' is 4096; expected at most 2050, the rows of its table of "
+        "positions");
+  CHECK(refusal("{model: deepseek_v3, attention: eager}") ==
+        "s.yaml:1:33: 'attention' is eager; expected flash: latent attention is modelled as one "
+        "kernel");
+  CHECK(refusal("{model: mixtral_8x7b, experts: {count: 2, active: 3, ffn: 8}}") ==
+        "s.yaml:1:32: 'active' is 3; expected at most the 2 experts of 'count'");
 }
 
 TEST_CASE("An option that the model does not have is refused with those it has", "[models]") {
