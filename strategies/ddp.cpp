@@ -120,6 +120,16 @@ Traits Ddp::traits() const {
   return {.dynamic = elsewhere, .own_optimizer = elsewhere};
 }
 
+/// The reducer's buckets are there beside the gradients, unless these are views of them
+/// (reducer.cpp, initialize_bucket_views).
+Holding Ddp::holding() const {
+  Holding held;
+  for (const Bucket& bucket : buckets_of(1)) held.buffers += bucket.size;
+  if (options_.gradient_as_bucket_view) held.gradients = 0;
+  if (options_.optimizer == DdpOptimizer::zero_redundancy) held.optimizer = 1.0 / job_.world_size;
+  return held;
+}
+
 Operations Ddp::on_event(Seconds /*now*/, const Event& event) {
   Operations operations;
   if (const auto* start = std::get_if<IterationStart>(&event)) {

@@ -37,6 +37,7 @@ class Ddp final : public Strategy {
   [[nodiscard]] Traits traits() const override;
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override;
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
+  [[nodiscard]] Holding holding() const override;
 
  private:
   struct Bucket {

@@ -74,6 +74,7 @@ class Fsdp final : public Strategy {
   [[nodiscard]] Traits traits() const override;
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override;
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
+  [[nodiscard]] Holding holding() const override;
 
  private:
   using Ticket = IssueOrder::Ticket;

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "strategies/fsdp.hpp"
 #include "strategies/job_places.hpp"
@@ -39,6 +41,31 @@ Fsdp::Fsdp(const FsdpOptions& options, const JobView& job)
       unit_of_[static_cast<std::size_t>(id)] = units_.size() - 1;
     }
   }
+}
+
+/// The root's parameters, and of the others so many units' as are gathered at once: the limiter's
+/// two, or all that are kept to backward. Their gradients, before they are reduced, as many.
+Holding Fsdp::holding() const {
+  Holding held;
+  const double shard = 1.0 / static_cast<double>(ranks_);
+  if (options_.sharding == Sharding::none) return held;
+  held.optimizer = shard;
+  if (options_.sharding == Sharding::optimizer) return held;
+  held.weights = shard;
+  held.gradients = shard;
+  std::vector<std::int64_t> units;
+  std::int64_t root = 0;
+  for (const Unit& unit : units_)
+    (unit.root ? root = unit.padded : units.emplace_back(unit.padded));
+  std::ranges::sort(units, std::greater());
+  constexpr std::size_t limited = 2;
+  const bool all = options_.sharding == Sharding::shard_grad_op || !options_.limit_all_gathers;
+  if (!all) units.resize(std::min(units.size(), limited));
+  const std::int64_t at_once = root + std::accumulate(units.begin(), units.end(), std::int64_t{0});
+  held.gathered = Bytes{at_once * options_.param_bytes};
+  const std::int64_t unreduced = units.empty() ? root : units.front();
+  held.buffers = Bytes{unreduced * options_.reduce_bytes};
+  return held;
 }
 
 Fsdp::Kernels Fsdp::preparation(const Unit& unit) const {

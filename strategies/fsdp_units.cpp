@@ -6,31 +6,10 @@
 #include <string_view>
 #include <utility>
 
+#include "sim/core/block_names.hpp"
+
 namespace gradwire {
 namespace {
-
-constexpr std::string_view digits = "0123456789";
-
-bool is_number(std::string_view part) {
-  return !part.empty() && part.find_first_not_of(digits) == std::string_view::npos;
-}
-
-bool ends_in_number(std::string_view part) {
-  return !part.empty() && digits.find(part.back()) != std::string_view::npos;
-}
-
-/// "bert.encoder.layer.11.output.dense.bias" -> "bert.encoder.layer.11"; empty where no part
-/// counts.
-std::string_view block_of(std::string_view name, bool (*counts)(std::string_view)) {
-  std::size_t begin = 0;
-  while (begin < name.size()) {
-    const std::size_t end = std::min(name.find('.', begin), name.size());
-    const std::string_view part = name.substr(begin, end - begin);
-    if (counts(part)) return name.substr(0, end);
-    begin = end + 1;
-  }
-  return {};
-}
 
 void add(FsdpUnit& unit, TensorId id, const TensorInfo& tensor) {
   if (unit.tensors.empty()) unit.first_layer = unit.last_layer = tensor.layer;
@@ -65,14 +44,14 @@ std::vector<FsdpUnit> by_size(const JobView& job, Bytes least, FsdpUnit& root) {
 std::vector<FsdpUnit> by_block(const JobView& job, FsdpUnit& root) {
   // Some number their blocks "layer.3", some "layer3".
   const bool has_numbers = std::ranges::any_of(job.tensors, [](const TensorInfo& tensor) {
-    return !block_of(tensor.name, is_number).empty();
+    return !block_of(tensor.name, BlockNumbers::own_part).empty();
   });
+  const BlockNumbers numbers = has_numbers ? BlockNumbers::own_part : BlockNumbers::part_ends;
   std::vector<FsdpUnit> units;
   std::map<std::string_view, std::size_t> unit_of;
   for (const auto& [layer, tensors] : by_layer(job)) {
     for (const TensorId id : tensors) {
-      const std::string_view block =
-          block_of(job.tensor(id).name, has_numbers ? is_number : ends_in_number);
+      const std::string_view block = block_of(job.tensor(id).name, numbers);
       if (block.empty()) {
         add(root, id, job.tensor(id));
         continue;

@@ -158,6 +158,15 @@ struct Phasing {
   }
 };
 
+/// What a rank's GPU holds of the model, beside activations.
+struct Holding {
+  double weights = 1;    ///< share of the parameters, 0..1
+  double gradients = 1;  ///< share of their gradients; 0: they lie in `buffers`
+  double optimizer = 1;  ///< share of the optimizer's state
+  Bytes gathered{0};     ///< parameters of other ranks, the most at once
+  Bytes buffers{0};      ///< that gradients travel in, there from the first iteration to the last
+};
+
 /// Buckets, groups or partitions in launch order, for `show plan` and the tests.
 struct PlanGroup {
   std::vector<TensorId> tensors;
@@ -193,6 +202,8 @@ class Strategy {
   [[nodiscard]] virtual std::vector<PlanGroup> plan(int iteration) const = 0;
 
   [[nodiscard]] virtual Phasing phasing() const { return {}; }
+
+  [[nodiscard]] virtual Holding holding() const { return {}; }
 
   /// What of its knobs it could not follow in this job, each a sentence.
   [[nodiscard]] virtual std::vector<std::string> remarks() const { return {}; }

@@ -16,7 +16,6 @@
 #include "sim/models/derived_profile.hpp"
 #include "sim/models/efficiencies.hpp"
 #include "sim/models/frameworks.hpp"
-#include "sim/models/memory.hpp"
 #include "sim/models/optimizers.hpp"
 
 namespace gradwire::config {
@@ -25,17 +24,18 @@ namespace {
 constexpr int batch_most = 1'000'000;
 
 /// Keys that say more about the job than a recording's name does.
-constexpr std::array<const char*, 22> model_keys = {"image_size", "sequence_length",
-                                                    "vocabulary", "classes",
-                                                    "head",       "tied",
-                                                    "layers",     "hidden",
-                                                    "heads",      "kv_heads",
-                                                    "head_size",  "ffn",
-                                                    "activation", "norm",
-                                                    "attention",  "rope",
-                                                    "experts",    "optimizer",
-                                                    "fusion",     "memory_format",
-                                                    "framework",  "optimizer_step"};
+constexpr auto model_keys = std::to_array<const char*>({"image_size", "sequence_length",
+                                                        "vocabulary", "classes",
+                                                        "head",       "tied",
+                                                        "layers",     "hidden",
+                                                        "heads",      "kv_heads",
+                                                        "head_size",  "ffn",
+                                                        "activation", "norm",
+                                                        "attention",  "rope",
+                                                        "experts",    "optimizer",
+                                                        "fusion",     "memory_format",
+                                                        "framework",  "optimizer_step",
+                                                        "recompute"});
 
 const std::vector<std::string>& dtypes() {
   static const std::vector<std::string> known = {"fp32", "tf32", "fp16", "bf16"};
@@ -78,6 +78,18 @@ void read_framework(YamlMap& map, AnalyticOptions& options) {
   options.optimizer_step = step == "loop"    ? StepForm::loop
                            : step == "fused" ? StepForm::fused
                                              : StepForm::foreach;
+}
+
+Recompute read_recompute(YamlMap& map, const ModelDescription& model) {
+  static const std::vector<std::string> kinds = {"none", "selective", "full"};
+  const auto kind = map.choice_or("recompute", kinds.front(), kinds);
+  if (kind == "none") return Recompute::none;
+  if (!has_blocks(model)) {
+    map.fail("recompute", fmt::format("'recompute' is {}, but {} has no numbered blocks that could "
+                                      "be made again; expected none",
+                                      kind, model.name));
+  }
+  return kind == "full" ? Recompute::full : Recompute::selective;
 }
 
 AnalyticOptions read_options(YamlMap& map) {
@@ -162,24 +174,6 @@ ComputeProfile read_shape(YamlMap& map, ComputeProfile profile) {
   return profile;
 }
 
-/// "79.6 GB", "7.27 TB": three digits.
-std::string memory_text(double bytes) {
-  constexpr double terabytes_from = 999.5e9;  // what rounds to 1000 GB
-  const bool large = bytes >= terabytes_from;
-  return fmt::format("{:.3g} {}", (large ? 1e-12 : 1e-9) * bytes, large ? "TB" : "GB");
-}
-
-void warn_of_memory(const ModelDescription& model, const GpuSpec& gpu,
-                    const ComputeProfile& profile, std::vector<Warning>& warnings) {
-  const double kept = training_memory(model, profile.batch_per_gpu, profile.dtype);
-  const auto size = static_cast<double>(gpu.memory_size.count());
-  if (size == 0 || kept <= size) return;
-  warnings.push_back(
-      {"memory",
-       fmt::format("{} with a batch of {} keeps some {} at least; {} has {}", profile.model,
-                   profile.batch_per_gpu, memory_text(kept), gpu.name, memory_text(size))});
-}
-
 }  // namespace
 
 ComputeProfile read_analytic_profile(YamlMap& map) {
@@ -191,8 +185,10 @@ ComputeProfile read_analytic_profile(YamlMap& map) {
                                   "profile, or a type of which its 'efficiencies' tell",
                                   gpu.name, dtype));
   }
-  const AnalyticOptions options = read_options(map);
-  return analytic_profile(read_model(map), gpu, batch, dtype, options);
+  AnalyticOptions options = read_options(map);
+  const ModelDescription model = read_model(map);
+  options.recompute = read_recompute(map, model);
+  return analytic_profile(model, gpu, batch, dtype, options);
 }
 
 ComputeProfile read_model_profile(YamlMap& map, std::vector<Warning>& warnings) {
@@ -211,7 +207,6 @@ ComputeProfile read_model_profile(YamlMap& map, std::vector<Warning>& warnings) 
       {"analytic-profile",
        fmt::format("no recording of {} on {}, {}, batch {}, as asked for: its times are {}",
                    profile.model, profile.gpu, profile.dtype, profile.batch_per_gpu, times)});
-  warn_of_memory(read_model(map), read_gpu_key(map), profile, warnings);
   return profile;
 }
 

@@ -73,7 +73,11 @@ struct ComputeProfile {
   Bytes optimizer_bytes_per_parameter{0};
   Seconds host_launch;  ///< host time to launch one layer's kernels, in one direction
   std::optional<Seconds> optimizer_launch;  ///< host time of the optimizer; absent: host_launch
-  std::string framework;                    ///< whose host times these are; "": as recorded
+  int tokens_per_sample = 0;             ///< of a sequence; 0: samples are no text, or nobody says
+  double recomputed_flops = 0;           ///< forward operations that backward does again
+  std::optional<Bytes> activations;      ///< kept for a micro-batch's backward; absent: unknown
+  std::optional<Bytes> optimizer_state;  ///< of the optimizer a parameter; absent: unknown
+  std::string framework;                 ///< whose host times these are; "": as recorded
   std::int64_t buffer_elements = 0;  ///< elements of non-trainable state (batch-norm statistics)
   int buffers = 0;                   ///< tensors that hold them
   Bytes buffer_bytes{0};             ///< in them; 0: unknown

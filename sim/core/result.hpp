@@ -61,6 +61,20 @@ struct Doubt {
   double high = 0;
 };
 
+/// Bytes on a rank's GPU when most is there, at the start or at the end of backward. Without the
+/// driver's context, libraries' workspaces and what the allocator cannot use.
+struct RankMemory {
+  double weights = 0;    ///< in fp32, and their copies in the type of mixed precision
+  double gradients = 0;  ///< in fp32; `peak` has them or the activations, whichever is more, ...
+  double optimizer = 0;  ///< its state
+  double activations =
+      0;                ///< ... or both, where gradients are kept from micro-batch to micro-batch
+  double gathered = 0;  ///< other ranks' parameters
+  double buffers = 0;   ///< that gradients travel in
+  double peak = 0;
+  double capacity = 0;  ///< of the GPU; 0: unknown
+};
+
 /// Coding that is counted from its kernels, or extended beyond what was measured, may take so many
 /// times what is said, or one of so many. What was measured is apart from its count by as much: a
 /// DGC of 2^20 elements takes 2.4 times it (Espresso's figures), signs by one fused kernel a
@@ -96,7 +110,13 @@ struct RunResult {
   double overlap_fraction = 0;      ///< of it hidden behind compute, 0..1
   /// Updates of others between a worker's read of the model and its own; synchronous: nothing.
   std::optional<double> staleness;
-  std::vector<LinkReport> links;  ///< busiest first, at most 20
+  /// Operations of the model a sample, forward and backward; 0: nobody counted them.
+  double model_flops = 0;
+  double recomputed_flops = 0;  ///< and those that are done again
+  double peak_flops = 0;        ///< of one GPU in the profile's type; 0: unknown, or several types
+  int tokens_per_sample = 0;    ///< 0: samples are no text
+  std::optional<RankMemory> memory;  ///< where the activations are known
+  std::vector<LinkReport> links;     ///< busiest first, at most 20
   std::vector<Warning> warnings;
   std::vector<Span> spans;  ///< of the traced iteration
   std::string profile_source;

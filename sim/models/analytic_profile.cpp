@@ -72,6 +72,12 @@ Seconds layer_time(const ModelLayer& layer, const Setting& setting, Direction di
                      setting.gpu, setting.dtype, direction);
 }
 
+double backward_flops(const ModelDescription& model) {
+  double flops = 0;
+  for (const ModelLayer& layer : model.layers) flops += layer.backward.flops;
+  return flops;
+}
+
 std::string default_optimizer(const ModelDescription& model) {
   const bool convolutional = std::ranges::any_of(
       model.layers, [](const ModelLayer& layer) { return layer.convolution.has_value(); });
@@ -140,7 +146,7 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
   const Framework* framework = find_framework(options.framework);
   assert(framework != nullptr);
   const Fusion fusion = options.fusion.value_or(framework->fusion);
-  const ModelDescription running = fused(model, fusion);
+  const ModelDescription running = recomputed(fused(model, fusion), options.recompute);
   const std::string optimizer =
       options.optimizer.empty() ? default_optimizer(model) : options.optimizer;
   ComputeProfile profile = untimed_profile(running, batch);
@@ -162,6 +168,11 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
   profile.optimizer = Seconds{bytes_per_parameter * static_cast<double>(model.parameter_count()) /
                               (gpu.memory_bandwidth.count() * gpu.memory_efficiency)} +
                       cast_time(model.parameter_count(), gpu, dtype);
+  profile.optimizer_state = Bytes{step.state_bytes};
+  profile.tokens_per_sample = model.tokens;
+  profile.activations =
+      Bytes{std::llround(activation_memory(model, batch, dtype, options.recompute))};
+  profile.recomputed_flops = batch * (backward_flops(running) - backward_flops(model));
   profile.gpu_busy = profile.forward() + profile.backward() + profile.optimizer;
   add_host(profile, running, *framework, step, options.optimizer_step);
   profile.model_error = analytic_error;

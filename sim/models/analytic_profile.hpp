@@ -8,6 +8,7 @@
 #include "sim/models/fusion.hpp"
 #include "sim/models/model.hpp"
 #include "sim/models/optimizers.hpp"
+#include "sim/models/recompute.hpp"
 
 namespace gradwire {
 
@@ -21,6 +22,7 @@ struct AnalyticOptions {
   bool channels_last = false;  ///< activations of convolutions as NHWC, which tensor cores take
   std::string framework = "pytorch-eager";      ///< a name of frameworks()
   StepForm optimizer_step = StepForm::foreach;  ///< of PyTorch
+  Recompute recompute = Recompute::none;        ///< REQUIRES: else a model that has_blocks()
 };
 
 /// The layers of a model with their tensors and work for `batch` samples, and no times: what a

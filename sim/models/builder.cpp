@@ -86,6 +86,7 @@ Activation ModelBuilder::image(std::int64_t channels, std::int64_t side) {
 }
 
 Activation ModelBuilder::tokens(std::int64_t count) {
+  model_.tokens = static_cast<int>(count);
   return make_value({.channels = 1, .height = count}, true);
 }
 
@@ -112,8 +113,11 @@ Activation ModelBuilder::custom(ModelLayer layer, std::span<const Activation> in
   const std::size_t tensors = layer.parameters.size();
   reads_.push_back(std::move(reads));
   ready_.push_back(ready.empty() ? reversed(tensors) : std::move(ready));
+  layer.result = count(output);
   model_.layers.push_back(std::move(layer));
-  return make_value(output);
+  const Activation made = make_value(output);
+  writes_.push_back(made.value);
+  return made;
 }
 
 Activation ModelBuilder::simple(const std::string& name, const std::string& kind,

@@ -71,6 +71,11 @@ struct Pooling {
 /// runs first is preceded by a layer "NAME.grad_sum" of kind `add`, without forward work, that
 /// moves 3 elements an element.
 ///
+/// What backward keeps (ModelLayer::kept), as autograd's nodes save it: inputs of convolutions,
+/// products, norms, pooling and activations (ReLU of convolutional networks works in place and
+/// keeps its result), the result of a softmax, both of flash attention's. What several layers save
+/// is there once. Masks of dropout and indices are left out.
+///
 /// Gradient order: autograd runs the ready node that was made last in forward. That node's readers
 /// were made later still, so backward is the forward order reversed, branches included. Within an
 /// operator it is as recorded (Espresso's tensor tables, the V100 trace): bias before weight in a
@@ -83,7 +88,7 @@ class ModelBuilder {
 
   // Inputs; no gradient flows to them.
   Activation image(std::int64_t channels, std::int64_t side);
-  Activation tokens(std::int64_t count);
+  Activation tokens(std::int64_t count);  ///< of two inputs the last is counted: the target
   Activation input(const Activation& shape);
   /// Something that no layer here made, though a gradient flows to it.
   Activation activation(const Activation& shape);
@@ -168,6 +173,7 @@ class ModelBuilder {
   Activation matrix(const std::string& name, const Activation& input, std::int64_t out);
   Activation pool(const std::string& name, const Activation& input, const Pooling& shape,
                   double backward);
+  void add_kept();
   void insert_gradient_sums();
   [[nodiscard]] std::vector<TensorId> gradient_order() const;
   [[nodiscard]] std::vector<TensorId> registration_order() const;
@@ -175,6 +181,7 @@ class ModelBuilder {
   ModelDescription model_;
   std::vector<Value> values_;
   std::vector<std::vector<int>> reads_;  ///< per layer: the values
+  std::vector<int> writes_;              ///< per layer: the value
   std::vector<std::vector<int>> ready_;  ///< per layer: its tensors as they become ready
   std::vector<Placement> placements_;
 };

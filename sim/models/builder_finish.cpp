@@ -14,10 +14,31 @@ void ModelBuilder::register_before(const std::string& prefix, const std::string&
 }
 
 ModelDescription ModelBuilder::finish() {
+  add_kept();
   insert_gradient_sums();
   model_.gradient_order = gradient_order();
   model_.registration_order = registration_order();
   return std::move(model_);
+}
+
+void ModelBuilder::add_kept() {
+  const bool in_place = std::ranges::any_of(
+      model_.layers, [](const ModelLayer& layer) { return layer.convolution.has_value(); });
+  std::vector<bool> kept(values_.size(), false);
+  for (std::size_t l = 0; l < model_.layers.size(); ++l) {
+    ModelLayer& layer = model_.layers[l];
+    const auto keep = [&](int value) {
+      const auto index = static_cast<std::size_t>(value);
+      if (!kept[index]) layer.kept += static_cast<double>(values_[index].elements);
+      kept[index] = true;
+    };
+    const bool result =
+        layer.kind == "softmax" || layer.fused_attention || (layer.kind == "act" && in_place);
+    const bool nothing = layer.kind == "add" || layer.kind == "embed" || layer.kind == "other";
+    if (result) keep(writes_[l]);
+    if (nothing || (result && !layer.fused_attention)) continue;
+    for (const int value : reads_[l]) keep(value);
+  }
 }
 
 /// Backward runs the last reader first; it has nothing to add to.

@@ -158,7 +158,7 @@ Activation routed(ModelBuilder& net, const std::string& name, const Activation& 
   const auto moved = static_cast<double>(x.elements() + input.elements() + weights.elements());
   ModelLayer combine;
   combine.name = name + ".combine";
-  combine.kind = "other";
+  combine.kind = "act";
   combine.forward = {.elements = moved};
   combine.backward = {.elements = moved + static_cast<double>(x.elements())};
   return net.custom(std::move(combine), {{x, weights}}, input);

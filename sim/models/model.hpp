@@ -43,6 +43,9 @@ struct ModelLayer {
   std::string kind;  ///< one of ComputeProfile's kinds
   LayerWork forward;
   LayerWork backward;
+  /// Elements of activations that its backward needs and no layer before it keeps, for a sample.
+  double kept = 0;
+  double result = 0;  ///< elements that it writes, for a sample
   std::optional<ConvolutionShape> convolution;
   std::optional<MatrixShape> product;
   bool fused_attention = false;  ///< one kernel that never writes the scores (FlashAttention)
@@ -96,6 +99,7 @@ struct ModelDescription {
   /// The same ids as `model.parameters()` gives them: ascending, but where a module is registered
   /// elsewhere than it runs (auxiliary heads, the bias of BERT's decoder).
   std::vector<TensorId> registration_order;
+  int tokens = 0;                    ///< of a sample (a sequence); 0: samples are no text
   int buffers = 0;                   ///< tensors of non-trainable state (batch-norm statistics)
   std::int64_t buffer_elements = 0;  ///< elements in them
 

@@ -34,21 +34,21 @@ std::span<const OptimizerKind> optimizers() {
   // Counts of passes: a kernel that reads a and b and writes c moves 12 bytes a parameter in fp32.
   static constexpr std::array<OptimizerKind, 5> kinds = {{
       {"sgd", 24, "weight decay (reads w, g, writes g) and update (reads w, g, writes w), counted",
-       sgd_loop, foreach_of(2), fused_step},
+       0, sgd_loop, foreach_of(2), fused_step},
       {"momentum", 35,
        "PyTorch SGD with momentum and weight decay: 1.109 ms for 25 557 032 parameters on a V100 "
        "at 806 GB/s (recorded profile of ResNet-50)",
-       sgd_loop, foreach_of(3), fused_step},
+       4, sgd_loop, foreach_of(3), fused_step},
       {"adam", 102,
        "PyTorch foreach Adam: 0.845 ms for 25 557 032 parameters on an H100 at 3.08 TB/s, seven "
        "kernels (sarchlab/triosim, operator table of ResNet-50)",
-       adam_loop, foreach_of(7), fused_step},
-      {"adamw", 110, "adam, and a pass that decays the weights (reads w, writes w), counted",
+       8, adam_loop, foreach_of(7), fused_step},
+      {"adamw", 110, "adam, and a pass that decays the weights (reads w, writes w), counted", 8,
        adam_loop, foreach_of(8), fused_step},
       {"lamb", 48,
        "apex FusedLAMB, counted: moments and update (28), their norms (8), step (12); assumed that "
        "nothing stays in cache",
-       apex_step, apex_step, apex_step},
+       8, apex_step, apex_step, apex_step},
   }};
   return kinds;
 }

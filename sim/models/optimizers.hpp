@@ -20,6 +20,7 @@ struct OptimizerKind {
   std::string_view name;
   double bytes_per_parameter = 0;  ///< read and written by its kernels, fp32 state
   std::string_view source;
+  int state_bytes = 0;  ///< of a parameter, kept between steps, in fp32
   /// Of PyTorch's host thread, for a tensor: its step, and the zeroing of gradients.
   Seconds loop;
   Seconds foreach_step;

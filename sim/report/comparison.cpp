@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "sim/core/outgoing_text.hpp"
+#include "sim/core/readable_bytes.hpp"
 #include "sim/report/part_columns.hpp"
 #include "sim/report/result_json.hpp"
 #include "sim/report/summary.hpp"

@@ -19,6 +19,12 @@ Metrics metrics_of(const RunResult& result) {
   m.high = m.p50 * (1 + result.spread_high);
   m.throughput = static_cast<double>(m.global_batch) / m.mean;
   m.throughput_per_gpu = m.throughput / result.world_size;
+  m.tokens_per_s = m.throughput * result.tokens_per_sample;
+  m.flops_per_gpu = m.throughput_per_gpu * result.model_flops;
+  if (result.peak_flops > 0) {
+    m.mfu = m.flops_per_gpu / result.peak_flops;
+    m.hfu = m.mfu + m.throughput_per_gpu * result.recomputed_flops / result.peak_flops;
+  }
   m.single_gpu_throughput =
       static_cast<double>(samples_per_rank(result)) / result.single_gpu_iteration_s;
   m.scaling_efficiency = m.throughput_per_gpu / m.single_gpu_throughput;

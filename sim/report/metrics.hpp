@@ -17,8 +17,15 @@ struct Metrics {
   double p95 = 0;
   double low = 0;  ///< bounds of the prediction of p50
   double high = 0;
-  double throughput = 0;             ///< global_batch / mean
-  double throughput_per_gpu = 0;     ///< of the above
+  double throughput = 0;          ///< global_batch / mean
+  double throughput_per_gpu = 0;  ///< of the above
+  double tokens_per_s = 0;        ///< of all ranks; 0: samples are no text
+  double flops_per_gpu = 0;       ///< the model's operations a second; 0: nobody counted them
+  /// Of the GPU's peak: the model's operations alone (Chowdhery et al., PaLM, arXiv 2204.02311,
+  /// appendix B; here with attention's as its kernels do them), and with those done again; 0:
+  /// unknown.
+  double mfu = 0;
+  double hfu = 0;
   double single_gpu_throughput = 0;  ///< the profile's own iteration, without communication
   double scaling_efficiency = 0;     ///< throughput_per_gpu / single_gpu_throughput
 };

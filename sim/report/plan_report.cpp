@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/core/outgoing_text.hpp"
+#include "sim/core/readable_bytes.hpp"
 #include "sim/report/summary.hpp"
 
 namespace gradwire {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/core/outgoing_text.hpp"
+#include "sim/core/readable_bytes.hpp"
 #include "sim/report/plan_report.hpp"
 #include "sim/report/summary.hpp"
 #include "sim/report/svg.hpp"

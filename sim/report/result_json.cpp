@@ -33,6 +33,15 @@ Json breakdown(const Breakdown& seconds) {
   return parts;
 }
 
+Json memory(const RankMemory& m) {
+  Json json = {
+      {"peak", m.peak},           {"weights", m.weights},         {"gradients", m.gradients},
+      {"optimizer", m.optimizer}, {"activations", m.activations}, {"gathered", m.gathered},
+      {"buffers", m.buffers}};
+  if (m.capacity > 0) json["capacity"] = m.capacity;
+  return json;
+}
+
 Json engine(const RunResult& r) {
   Json json = {{"solver", r.engine_solver}};
   if (!r.engine_simgrid.empty()) json["simgrid"] = r.engine_simgrid;
@@ -84,6 +93,10 @@ Json result_json(const Point& point) {
   json["throughput_per_gpu"] = m.throughput_per_gpu;
   json["single_gpu_throughput"] = m.single_gpu_throughput;
   json["scaling_efficiency"] = m.scaling_efficiency;
+  if (r.tokens_per_sample > 0) json["tokens_per_s"] = m.tokens_per_s;
+  if (r.model_flops > 0) json["model_flops_per_gpu"] = m.flops_per_gpu;
+  if (m.mfu > 0) json.update(Json{{"mfu", m.mfu}, {"hfu", m.hfu}});
+  if (r.memory) json["memory_bytes"] = memory(*r.memory);
   json["breakdown_s"] = breakdown(r.breakdown);
   if (r.breakdown_median) json["breakdown_median_s"] = breakdown(*r.breakdown_median);
   json["coding_estimate_s"] = {{"mean", r.coding_estimate_s},

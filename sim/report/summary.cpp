@@ -8,8 +8,10 @@
 #include <cstddef>
 #include <iterator>
 #include <string_view>
+#include <utility>
 
 #include "sim/core/outgoing_text.hpp"
+#include "sim/core/readable_bytes.hpp"
 #include "sim/report/metrics.hpp"
 
 namespace gradwire {
@@ -25,6 +27,38 @@ constexpr double seconds_from = 10;   ///< s; a longer iteration is told in seco
 std::string widest_doubt(const RunResult& result) {
   if (result.doubts.empty()) return "";
   return fmt::format(" in 9 of 10 jobs; widest doubt: {}", result.doubts.front().name);
+}
+
+/// What users of language models count.
+void append_work(Out out, const Metrics& m, const RunResult& r) {
+  if (r.tokens_per_sample == 0) return;
+  plain_format_to(out, "               {:.0f} tokens/s, {:.0f} per GPU", m.tokens_per_s,
+                  m.tokens_per_s / r.world_size);
+  if (r.model_flops > 0) plain_format_to(out, "; {:.1f} TFLOP/s per GPU", 1e-12 * m.flops_per_gpu);
+  if (m.mfu > 0) plain_format_to(out, ", MFU {:.1f} %", 100 * m.mfu);
+  if (r.recomputed_flops > 0 && m.hfu > 0) plain_format_to(out, ", HFU {:.1f} %", 100 * m.hfu);
+  plain_format_to(out, "\n");
+}
+
+void append_memory(Out out, const RunResult& r) {
+  if (!r.memory) return;
+  const RankMemory& memory = *r.memory;
+  plain_format_to(out, "Memory         {} a GPU at once{}:", readable_bytes(memory.peak),
+                  memory.capacity > 0 ? ", of " + readable_bytes(memory.capacity) : "");
+  const std::array<std::pair<std::string_view, double>, 6> parts = {
+      {{"weights", memory.weights},
+       {"gradients", memory.gradients},
+       {"optimizer", memory.optimizer},
+       {"activations", memory.activations},
+       {"gathered", memory.gathered},
+       {"buffers", memory.buffers}}};
+  std::string_view separator = "";
+  for (const auto& [name, bytes] : parts) {
+    if (bytes <= 0) continue;
+    plain_format_to(out, "{} {} {}", separator, name, readable_bytes(bytes));
+    separator = ",";
+  }
+  plain_format_to(out, "\n");
 }
 
 void append_iteration(Out out, const Metrics& m, const RunResult& r) {
@@ -43,6 +77,7 @@ void append_iteration(Out out, const Metrics& m, const RunResult& r) {
                   scale * m.high, unit, widest_doubt(r));
   plain_format_to(out, "Throughput     {:.1f} samples/s, {:.1f} per GPU\n", m.throughput,
                   m.throughput_per_gpu);
+  append_work(out, m, r);
   plain_format_to(out, "Efficiency     {:.1f} % of {} times one GPU alone ({:.1f} samples/s)\n\n",
                   100 * m.scaling_efficiency, r.world_size, m.single_gpu_throughput);
 }
@@ -108,16 +143,6 @@ void append_origin(Out out, const RunResult& r) {
 
 }  // namespace
 
-std::string readable_bytes(double bytes) {
-  constexpr std::array<std::string_view, 5> units = {"B", "kB", "MB", "GB", "TB"};
-  std::size_t unit = 0;
-  while (bytes >= 1000 && unit + 1 < units.size()) {
-    bytes /= 1000;
-    ++unit;
-  }
-  return plain_format("{:.{}f} {}", bytes, unit == 0 ? 0 : 2, units[unit]);
-}
-
 std::string summary(const Point& point) {
   const RunResult& r = point.result;
   const Metrics m = metrics_of(r);
@@ -131,6 +156,7 @@ std::string summary(const Point& point) {
   append_iteration(out, m, r);
   append_breakdown(out, m, r);
   append_communication(out, r);
+  append_memory(out, r);
   append_origin(out, r);
   return text;
 }

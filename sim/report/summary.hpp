@@ -10,7 +10,4 @@ namespace gradwire {
 /// busiest links, and how it was computed.
 [[nodiscard]] std::string summary(const Point& point);
 
-/// "1.50 GB": decimal units, three digits.
-[[nodiscard]] std::string readable_bytes(double bytes);
-
 }  // namespace gradwire

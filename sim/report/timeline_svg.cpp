@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/core/outgoing_text.hpp"
+#include "sim/core/readable_bytes.hpp"
 #include "sim/core/tensor_timeline.hpp"
 #include "sim/report/metrics.hpp"
 #include "sim/report/summary.hpp"

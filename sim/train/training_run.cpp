@@ -10,6 +10,7 @@
 
 #include "sim/core/error.hpp"
 #include "sim/core/tensor_timeline.hpp"
+#include "sim/train/rank_memory.hpp"
 #include "strategies/tensor_phases.hpp"
 #include "strategies/tuned_knobs.hpp"
 
@@ -98,6 +99,12 @@ RunResult TrainingRun::run() {
       summary_.result(plans_, engine_->network(), engine_->now(), log_.moving.total(), wall.count(),
                       std::move(lanes_[traced_lane()].workers.spans()));
   result.staleness = strategy_->staleness();
+  result.memory = rank_memory(job_.profile, job_.gpu, strategy_->holding(), job_.micro_batches);
+  if (result.memory) {
+    if (auto told = memory_warning(*result.memory, job_.profile)) {
+      result.warnings.push_back(std::move(*told));
+    }
+  }
   for (auto& remark : strategy_->remarks()) {
     result.warnings.insert(result.warnings.begin(), {"knob-not-followed", std::move(remark)});
   }

@@ -55,6 +55,7 @@ class Compressed final : public Strategy {
   [[nodiscard]] Phasing phasing() const override {
     return inner_->phasing().with(compressor_->phasing());
   }
+  [[nodiscard]] Holding holding() const override { return inner_->holding(); }
   [[nodiscard]] std::vector<std::string> remarks() const override { return inner_->remarks(); }
   [[nodiscard]] std::optional<double> staleness() const override { return inner_->staleness(); }
 

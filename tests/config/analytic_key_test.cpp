@@ -49,13 +49,17 @@ TEST_CASE_METHOD(ProfileFixture,
   CHECK(by_file.profile->iteration == counted.profile->iteration);
 }
 
-TEST_CASE_METHOD(ProfileFixture, "a batch that no GPU's memory holds is told",
+TEST_CASE_METHOD(ProfileFixture, "what backward makes again takes time, and is of numbered blocks",
                  "[config][profile]") {
-  const Scenario s = read("{model: resnet50, gpu: big-gpu, batch_per_gpu: 100000, dtype: fp32}");
-  CHECK(warns(s, "memory"));
-  CHECK(std::ranges::any_of(s.warnings, [](const Warning& warning) {
-    return warning.text.find(" TB at least; big-gpu has ") != std::string::npos;
-  }));
+  const std::string job = ", gpu: big-gpu, batch_per_gpu: 1, dtype: fp32, recompute: ";
+  const Scenario none = read("{model: gpt2" + job + "none}");
+  const Scenario full = read("{model: gpt2" + job + "full}");
+  CHECK(full.profile->backward() > none.profile->backward());
+  CHECK(*full.profile->activations < *none.profile->activations);
+  CHECK(full.profile->recomputed_flops > 0);
+  CHECK(none.profile->recomputed_flops == 0);
+  CHECK_THROWS_WITH(read("{model: vgg16" + job + "full}"),
+                    Contains("'recompute' is full, but vgg16 has no numbered blocks"));
 }
 
 TEST_CASE_METHOD(ProfileFixture, "an iteration time scales an analytic profile, which says so",

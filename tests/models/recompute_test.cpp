@@ -1,0 +1,86 @@
+#include "sim/models/recompute.hpp"
+
+#include "sim/models/decoder.hpp"
+#include "sim/models/resnet.hpp"
+#include "tests/catch.hpp"
+#include "tests/models/descriptions.hpp"
+
+using namespace gradwire;
+
+namespace {
+
+/// Two layers 64 wide of 4 heads, 32 tokens, 100 words.
+ModelDescription small() {
+  ModelOptions options;
+  options.layers = 2;
+  options.hidden = 64;
+  options.heads = 4;
+  options.ffn = 128;
+  options.vocabulary = 100;
+  options.sequence_length = 32;
+  return decoder(with_options(published_decoders().back(), options));
+}
+
+}  // namespace
+
+TEST_CASE("Each activation that backward needs is kept once", "[models]") {
+  const ModelDescription model = small();
+  const double token = 64 * 32;
+  const double wide = 128 * 32;
+  // the norm's input; its result, which three products read; queries and keys behind their
+  // rotation, values, the result of attention, which the projection reads; as much for the block's
+  // second half, where gate and up and their product are wider
+  const double half = token + token;
+  const double block = half + 4 * token + half + 3 * wide;
+  // the last norm's input and result; the loss in the type, and its copy and gradient in fp32
+  const double logits = 100 * 32;
+  const KeptActivations kept = kept_activations(model, Recompute::none);
+  CHECK(kept.elements == 2 * block + 2 * token + logits);
+  CHECK(kept.of_loss == 2 * logits);
+  CHECK(activation_memory(model, 3, "bf16", Recompute::none) ==
+        3 * (2 * (2 * block + 2 * token + logits) + 4 * 2 * logits));
+  CHECK(activation_memory(model, 1, "fp32", Recompute::none) ==
+        4 * (2 * block + 2 * token + logits) + 4 * logits);
+}
+
+TEST_CASE("Full recomputation keeps the inputs of blocks, and one block at a time", "[models]") {
+  const double token = 64 * 32;
+  const double block = 8 * token + 3 * 128 * 32;
+  CHECK(kept_activations(small(), Recompute::full).elements ==
+        2 * token + block + 2 * token + 100 * 32);
+}
+
+TEST_CASE("Selective recomputation keeps attention and every second product", "[models]") {
+  // of seven products q k v o gate up down: q, v, gate and down in the first block, and since they
+  // alternate through the model, k, o and up in the second
+  const double token = 64 * 32;
+  const double wide = 128 * 32;
+  const double block = 8 * token + 3 * wide;
+  CHECK(kept_activations(small(), Recompute::selective).elements ==
+        2 * token + 2 * token + (3 * token + wide) + (2 * token + wide) + block + 2 * token +
+            100 * 32);
+}
+
+TEST_CASE("What is made again takes its forward work in backward", "[models]") {
+  const ModelDescription model = small();
+  const ModelDescription full = recomputed(model, Recompute::full);
+  const ModelDescription selective = recomputed(model, Recompute::selective);
+  const std::string norm = "model.layers.0.input_layernorm";
+  const std::string flash = "model.layers.1.self_attn.flash";
+  CHECK(test::layer(full, norm).backward.elements ==
+        test::layer(model, norm).backward.elements + test::layer(model, norm).forward.elements);
+  CHECK(test::layer(full, flash).backward.flops ==
+        Approx(3.5 / 2.5 * test::layer(model, flash).backward.flops));
+  CHECK(test::layer(selective, flash).backward.flops == test::layer(model, flash).backward.flops);
+  // outside of the blocks nothing is
+  CHECK(test::layer(full, "lm_head").backward.flops ==
+        test::layer(model, "lm_head").backward.flops);
+}
+
+TEST_CASE("ResNet-50 trains with 64 images in 12 GB, not with 256", "[models]") {
+  // tensorflow/benchmarks: 64 a GPU on a K80 (12 GB), README "--batch_size=64"; weights, gradients
+  // and momentum take 0.3 GB
+  const ModelDescription model = resnet50({});
+  CHECK(activation_memory(model, 64, "fp32", Recompute::none) < 11.7e9);
+  CHECK(activation_memory(model, 256, "fp32", Recompute::none) > 11.7e9);
+}
