@@ -179,22 +179,6 @@ Activation ModelBuilder::layer_norm(const std::string& name, const Activation& i
   return custom(std::move(layer), {{input}}, input, {0, 1});
 }
 
-Activation ModelBuilder::rms_norm(const std::string& name, const Activation& input,
-                                  std::int64_t width) {
-  ModelLayer layer = operation(name, "norm", {.elements = 2 * count(input)},
-                               {.elements = 3 * count(input), .kernels = 2});  // dx; weight
-  layer.parameters = {tensor(name + ".weight", {width > 0 ? width : input.channels})};
-  return custom(std::move(layer), {{input}}, input);
-}
-
-Activation ModelBuilder::gated_act(const std::string& name, const Activation& gate,
-                                   const Activation& up) {
-  assert(gate.elements() == up.elements());
-  return custom(
-      operation(name, "act", {.elements = 3 * count(gate)}, {.elements = 5 * count(gate)}),
-      {{gate, up}}, gate);
-}
-
 Activation ModelBuilder::act(const std::string& name, const Activation& input) {
   return simple(name, "act", input, input, 2 * count(input), 3 * count(input));
 }

@@ -54,8 +54,7 @@ struct Pooling {
 ///     that, once where no gradient flows to the input; a bias adds a pass for its gradient, and in
 ///     a convolution one to add it;
 ///   batch norm: 3 N forward (x twice, y), 5 N backward (x and dy twice, dx);
-///   activation, layer norm, RMS norm, softmax: 2 N, 3 N (gradient, saved tensor, result);
-///   gated activation: 3 N (both, result), 5 N (gradient, both, their gradients);
+///   activation, layer norm, softmax: 2 N, 3 N (gradient, saved tensor, result);
 ///   add: 3 N, nothing (both gradients alias the incoming one);
 ///   max pooling: N + M, 2.5 times that; average pooling: N + M both ways;
 ///   concatenation: 2 N, nothing (slices are views); dropout, scale, copy: 2 N both ways; mask: 2
@@ -97,10 +96,19 @@ class ModelBuilder {
   Activation batch_norm(const std::string& name, const Activation& input);
   Activation layer_norm(const std::string& name, const Activation& input);
   /// Without a bias; `width` of its weight, 0: all of a token's features (else it norms them in
-  /// groups of that width).
+  /// groups of that width). Operator by operator as LlamaRMSNorm, in units of a 16-bit element:
+  /// forward to fp32 (3 N), square (4), mean (2), its root (two kernels of no size), product (4),
+  /// back (3), weight (2); backward what autograd runs for them. Compiled as layer norm.
   Activation rms_norm(const std::string& name, const Activation& input, std::int64_t width = 0);
   Activation act(const std::string& name, const Activation& input);
-  /// An activation of `gate` times `up`, in one kernel.
+  /// Rotary positions, as apply_rotary_pos_emb: two products (2 N each), the halves swapped (3),
+  /// sum (3), and as much backward. Compiled: read and written once each way.
+  Activation rotary(const std::string& name, const Activation& input);
+  /// The loss of `logits` in 16 bits: to fp32 (3 N), log softmax (4), and backward its gradient (4)
+  /// and back (3).
+  Activation cross_entropy(const std::string& name, const Activation& logits);
+  /// SiLU of `gate` (2 N) times `up` (3 N); backward 3 N and twice 3 N. Compiled: both read, the
+  /// result written (3 N); gradient and both read, their gradients written (5 N).
   Activation gated_act(const std::string& name, const Activation& gate, const Activation& up);
   Activation softmax(const std::string& name, const Activation& input);
   Activation dropout(const std::string& name, const Activation& input);

@@ -27,10 +27,9 @@ Activation norm(ModelBuilder& net, const std::string& name, const Activation& in
                                                  : net.rms_norm(name, input);
 }
 
-/// Turns pairs of features by their place: read once, written once, and the same backward.
 Activation rotated(ModelBuilder& net, const std::string& name, const Activation& input,
                    const DecoderShape& shape) {
-  return shape.positions == DecoderShape::Positions::rope ? net.copy(name, input) : input;
+  return shape.positions == DecoderShape::Positions::rope ? net.rotary(name, input) : input;
 }
 
 /// Queries, keys and values of the heads.
@@ -88,7 +87,7 @@ Activation latent_attention(ModelBuilder& net, const std::string& name, const Ac
   Activation query = net.linear(name + ".q_a_proj", input, latent.query_rank, Bias::none);
   query = net.rms_norm(name + ".q_a_layernorm", query);
   query = net.linear(name + ".q_b_proj", query, shape.heads * key_size, Bias::none);
-  query = net.copy(name + ".q_rotary", query);
+  query = net.rotary(name + ".q_rotary", query);
   const Activation narrow =
       net.linear(name + ".kv_a_proj", input, latent.kv_rank + latent.rope_size, Bias::none);
   const Activation normed =
@@ -97,7 +96,7 @@ Activation latent_attention(ModelBuilder& net, const std::string& name, const Ac
       net.linear(name + ".kv_b_proj", normed, shape.heads * (latent.nope_size + latent.value_size),
                  Bias::none);
   Activation key = first_features(wide, shape.heads * key_size);  // with the shared part repeated
-  key = net.copy(name + ".k_rotary", key);
+  key = net.rotary(name + ".k_rotary", key);
   const Activation x =
       flash_attend(net, name, query, key, first_features(wide, shape.heads * latent.value_size),
                    {.heads = shape.heads, .size = key_size, .value_size = latent.value_size});
@@ -289,7 +288,7 @@ ModelDescription decoder(const DecoderShape& shape) {
   x = norm(net, "model.norm", x, shape);
   x = shape.tied ? net.tied_linear("lm_head", x, shape.vocabulary)
                  : net.linear("lm_head", x, shape.vocabulary, Bias::none);
-  net.softmax("loss", x);
+  net.cross_entropy("loss", x);
   return net.finish();
 }
 

@@ -67,10 +67,10 @@ struct OptionProblem {
 /// Why no decoder has this shape; nullopt if one can.
 [[nodiscard]] std::optional<OptionProblem> problem_of(const DecoderShape& shape);
 
-/// Its layers. Norms, rotary positions and activations are one kernel each way, as fused kernels
-/// (Transformer Engine, Liger, compiled PyTorch) have them; attention as `attention` says. Experts
-/// are one grouped product a weight, balanced: every token through `active` of them, every weight
-/// read. No dropout: none of these models is trained with any.
+/// Its layers. RMS norms, rotary positions and swiglu are those of HuggingFace's code, operator by
+/// operator, and one kernel each way where the framework compiles; attention as `attention` says.
+/// Experts are one grouped product a weight, balanced: every token through `active` of them, every
+/// weight read. No dropout: none of these models is trained with any.
 /// REQUIRES: no problem_of(shape).
 [[nodiscard]] ModelDescription decoder(const DecoderShape& shape);
 

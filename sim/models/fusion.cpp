@@ -27,6 +27,10 @@ ModelDescription fused(ModelDescription model, Fusion fusion) {
   if (fusion == Fusion::none) return model;
   std::string before;
   for (ModelLayer& layer : model.layers) {
+    if (fusion == Fusion::inductor && layer.compiled) {
+      layer.forward = layer.compiled->forward;
+      layer.backward = layer.compiled->backward;
+    }
     const bool idle = layer.forward.kernels == 0;  // a sum of gradients: nothing in forward
     if (!idle && merges(layer.kind, before, fusion)) {
       layer.forward.elements = layer.kind == "add" ? left_of_three * layer.forward.elements : 0;

@@ -37,12 +37,21 @@ struct LayerWork {
   int kernels = 1;      ///< launched, without fusion
 };
 
+/// A layer's work in one fused kernel each way.
+struct FusedWork {
+  LayerWork forward;
+  LayerWork backward;
+};
+
 /// One layer of a model: one operator that a framework runs.
 struct ModelLayer {
   std::string name;  ///< the framework's module path: "layer1.0.conv1"
   std::string kind;  ///< one of ComputeProfile's kinds
   LayerWork forward;
   LayerWork backward;
+  /// What fused kernels, or a compiler, make of a layer that frameworks run operator by operator;
+  /// absent: the same.
+  std::optional<FusedWork> compiled;
   /// Elements of activations that its backward needs and no layer before it keeps, for a sample.
   double kept = 0;
   double result = 0;  ///< elements that it writes, for a sample

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <string>
 
+#include "sim/models/fusion.hpp"
 #include "tests/catch.hpp"
 #include "tests/models/descriptions.hpp"
 
@@ -133,4 +134,19 @@ TEST_CASE("Experts stand in the layers that they are said to be in", "[models]")
   // every token through one of them: 3 products of 4096 x 64
   CHECK(test::layer(model, "model.layers.1.mlp.experts.down_proj").forward.flops ==
         Approx(2.0 * 4096 * 4096 * 64));
+}
+
+TEST_CASE("A compiler makes one kernel of norm, rotary positions and swiglu", "[models]") {
+  const ModelDescription eager = make("llama2_7b");
+  const ModelDescription compiled = fused(eager, Fusion::inductor);
+  const double token = 4096.0 * 4096.0;
+  const std::string layer = "model.layers.3.";
+  // LlamaRMSNorm: to fp32 (reads 1, writes 2), square 2 + 2, mean 2, product 2 + 2, back 2 + 1,
+  // weight 1 + 1
+  CHECK(test::layer(eager, layer + "input_layernorm").forward.elements == 18 * token);
+  CHECK(test::layer(compiled, layer + "input_layernorm").forward.elements == 2 * token);
+  CHECK(test::layer(eager, layer + "self_attn.q_rotary").forward.elements == 10 * token);
+  CHECK(test::layer(compiled, layer + "self_attn.q_rotary").forward.elements == 2 * token);
+  CHECK(test::layer(eager, layer + "mlp.act").forward.kernels == 2);
+  CHECK(test::layer(compiled, layer + "mlp.act").forward.elements == 3 * 4096.0 * 11'008);
 }
