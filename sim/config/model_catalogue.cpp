@@ -19,6 +19,7 @@
 #include "sim/models/resnet.hpp"
 #include "sim/models/transformer.hpp"
 #include "sim/models/vgg.hpp"
+#include "sim/models/vit.hpp"
 
 namespace gradwire::config {
 namespace {
@@ -251,6 +252,12 @@ std::vector<ModelEntry> written_models() {
       {"inception_v3", "Inception v3", auxiliary_options(inception_options()), inception_v3, 75, 0,
        auxiliary_heads()},
       {"inception_v4", "Inception v4", inception_options(), inception_v4, 75},
+      {"vit_b_16", "Vision Transformer, base, patches of 16 pixels", imagenet_options(), vit_b_16,
+       16},
+      {"vit_l_16", "Vision Transformer, large, patches of 16 pixels", imagenet_options(), vit_l_16,
+       16},
+      {"vit_h_14", "Vision Transformer, huge, patches of 14 pixels", imagenet_options(), vit_h_14,
+       14},
       {"bert_base", "BERT, 12 layers 768 wide", bert_options(), bert_base, 0, bert_positions,
        bert_heads()},
       {"bert_large", "BERT, 24 layers 1024 wide", bert_options(), bert_large, 0, bert_positions,

@@ -230,7 +230,10 @@ Scenario read_document(const ScenarioDocument& document, const std::string& file
   expand_preset(yaml);
   YamlMap map(yaml);
   map.require_schema("gradwire.scenario/1");
-  for (const char* later : {"events"}) map.refuse(later);
+  for (const char* later :
+       {"events", "tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel"}) {
+    map.refuse(later);
+  }
   Scenario scenario;
   scenario.label = document.label;
   scenario.warnings = document.warnings;

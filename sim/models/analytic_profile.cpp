@@ -163,7 +163,7 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
     profile.layers[i].backward = layer_time(running.layers[i], setting, Direction::backward);
   }
   const OptimizerKind& step = *find_optimizer(optimizer);
-  const double bytes_per_parameter = step.bytes_per_parameter;
+  const double bytes_per_parameter = bytes_of(step, options.optimizer_step);
   profile.optimizer_bytes_per_parameter = Bytes{std::llround(bytes_per_parameter)};
   profile.optimizer = Seconds{bytes_per_parameter * static_cast<double>(model.parameter_count()) /
                               (gpu.memory_bandwidth.count() * gpu.memory_efficiency)} +

@@ -19,6 +19,7 @@ enum class StepForm : std::uint8_t { loop, foreach, fused };
 struct OptimizerKind {
   std::string_view name;
   double bytes_per_parameter = 0;  ///< read and written by its kernels, fp32 state
+  double fused_bytes = 0;          ///< the same of the one kernel of StepForm::fused, counted
   std::string_view source;
   int state_bytes = 0;  ///< of a parameter, kept between steps, in fp32
   /// Of PyTorch's host thread, for a tensor: its step, and the zeroing of gradients.
@@ -31,6 +32,9 @@ struct OptimizerKind {
 [[nodiscard]] std::span<const OptimizerKind> optimizers();
 /// nullptr when there is no such optimizer.
 [[nodiscard]] const OptimizerKind* find_optimizer(std::string_view name);
+
+/// Bytes a parameter that a step reads and writes.
+[[nodiscard]] double bytes_of(const OptimizerKind& optimizer, StepForm step);
 
 /// Host time of a step over so many tensors in eager PyTorch.
 [[nodiscard]] Seconds host_time(const OptimizerKind& optimizer, StepForm step, int tensors);

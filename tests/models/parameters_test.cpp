@@ -44,8 +44,10 @@ TEST_CASE("Parameter counts are the published ones", "[models]") {
                Published{"vgg19", 143'667'240}, Published{"alexnet", 61'100'840},
                Published{"googlenet", 6'624'904}, Published{"densenet121", 7'978'856},
                Published{"densenet201", 20'013'928}, Published{"inception_v4", 42'679'816},
-               Published{"gpt2", 124'439'808}, Published{"gpt2_medium", 354'823'168},
-               Published{"gpt2_large", 774'030'080}, Published{"gpt2_xl", 1'557'611'200});
+               Published{"vit_b_16", 86'567'656}, Published{"vit_l_16", 304'326'632},
+               Published{"vit_h_14", 632'045'800}, Published{"gpt2", 124'439'808},
+               Published{"gpt2_medium", 354'823'168}, Published{"gpt2_large", 774'030'080},
+               Published{"gpt2_xl", 1'557'611'200});
   CAPTURE(published.name);
   CHECK(count(published.name) == published.parameters);
 }

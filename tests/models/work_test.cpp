@@ -40,7 +40,8 @@ TEST_CASE("Forward GFLOP of the image networks are twice the published multiply-
       Published{"resnext50_32x4d", 4.230}, Published{"resnext101_32x8d", 16.414},
       Published{"vgg16", 15.470}, Published{"vgg19", 19.632}, Published{"alexnet", 0.714},
       Published{"googlenet", 1.498}, Published{"densenet121", 2.834},
-      Published{"densenet201", 4.291}, Published{"inception_v3", 5.713});
+      Published{"densenet201", 4.291}, Published{"inception_v3", 5.713},
+      Published{"vit_b_16", 17.564}, Published{"vit_l_16", 61.555}, Published{"vit_h_14", 167.295});
   CAPTURE(published.name);
   CHECK(test::forward_gflop(make(published.name)) == Approx(2 * published.gmac).margin(2e-3));
 }
@@ -164,6 +165,13 @@ TEST_CASE("Every model takes the smallest image that it says it takes", "[models
     ModelOptions options;
     options.image_size = entry.image_size_min;
     CAPTURE(entry.name);
-    CHECK(entry.make(options).parameter_count() == entry.make({}).parameter_count());
+    // a table of positions has a row a patch, and one for the class
+    const bool has_patches = entry.name.starts_with("vit");
+    const std::int64_t hidden =
+        has_patches ? entry.make({}).layers.front().convolution->out_channels : 0;
+    const std::int64_t patches =
+        static_cast<std::int64_t>(224 / entry.image_size_min) * (224 / entry.image_size_min);
+    CHECK(entry.make({}).parameter_count() - entry.make(options).parameter_count() ==
+          hidden * (patches - 1));
   }
 }

@@ -1,0 +1,101 @@
+#include "sim/models/vit.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+#include "sim/models/attention.hpp"
+#include "sim/models/builder.hpp"
+#include "sim/models/defaults.hpp"
+
+namespace gradwire {
+namespace {
+
+struct VitShape {
+  std::string name;
+  std::int64_t patch = 0;  ///< pixels a side
+  int layers = 0;
+  std::int64_t hidden = 0;
+  std::int64_t heads = 0;
+  std::int64_t inner = 0;
+};
+
+Activation block(ModelBuilder& net, const std::string& name, const Activation& input,
+                 const VitShape& shape) {
+  Activation x = net.layer_norm(name + ".ln_1", input);
+  const std::string attention = name + ".self_attention";
+  const auto parts =
+      net.split(attention + ".split", net.linear(attention + ".in_proj", x, 3 * shape.hidden), 3);
+  const std::int64_t size = shape.hidden / shape.heads;
+  x = flash_attend(net, attention, parts[0], parts[1], parts[2],
+                   {.heads = shape.heads, .size = size, .value_size = size, .causal = false});
+  x = net.linear(attention + ".out_proj", x, shape.hidden);
+  const Activation residual = net.add(name + ".add_1", x, input);
+  x = net.layer_norm(name + ".ln_2", residual);
+  x = net.act(name + ".mlp.1", net.linear(name + ".mlp.0", x, shape.inner));
+  x = net.linear(name + ".mlp.3", x, shape.hidden);
+  return net.add(name + ".add_2", residual, x);
+}
+
+/// Puts a token that is a parameter before the patches.
+Activation with_class_token(ModelBuilder& net, const Activation& patches) {
+  Activation output = patches;
+  ++output.height;
+  ModelLayer layer;
+  layer.name = "class_token";
+  layer.kind = "other";
+  const auto moved = static_cast<double>(patches.elements() + output.elements());
+  layer.forward = {.elements = moved};
+  layer.backward = {.elements = static_cast<double>(output.channels)};
+  layer.parameters = {{.name = "class_token", .shape = {1, 1, patches.channels}, .ready = {}}};
+  return net.custom(std::move(layer), {{patches}}, output);
+}
+
+/// Adds a table of positions, one row a token.
+Activation with_positions(ModelBuilder& net, const Activation& tokens) {
+  ModelLayer layer;
+  layer.name = "encoder.pos_embedding";
+  layer.kind = "add";
+  const auto elements = static_cast<double>(tokens.elements());
+  layer.forward = {.elements = 2 * elements};
+  layer.backward = {.elements = elements};  // summed over the batch
+  layer.parameters = {
+      {.name = "encoder.pos_embedding", .shape = {1, tokens.height, tokens.channels}, .ready = {}}};
+  return net.custom(std::move(layer), {{tokens}}, tokens);
+}
+
+ModelDescription vit(const VitShape& shape, const ModelOptions& options) {
+  ModelBuilder net(
+      shape.name, "Dosovitskiy et al., arXiv 2010.11929; torchvision models/vision_transformer.py");
+  const std::int64_t side = options.image_size.value_or(imagenet_side);
+  const std::int64_t classes = options.classes.value_or(imagenet_classes);
+  Activation x = net.conv(
+      "conv_proj", net.image(3, side),
+      {.out = shape.hidden, .kernel = square(shape.patch), .stride = shape.patch, .bias = true});
+  x.height *= std::exchange(x.width, 1);
+  x = with_positions(net, with_class_token(net, x));
+  for (int layer = 0; layer < shape.layers; ++layer) {
+    x = block(net, fmt::format("encoder.layers.encoder_layer_{}", layer), x, shape);
+  }
+  x = net.layer_norm("encoder.ln", x);
+  x = net.linear("heads.head", net.gather("class_token.gather", x, 1), classes);
+  net.softmax("loss", x);
+  return net.finish();
+}
+
+}  // namespace
+
+ModelDescription vit_b_16(const ModelOptions& options) {
+  return vit({"vit_b_16", 16, 12, 768, 12, 3072}, options);
+}
+
+ModelDescription vit_l_16(const ModelOptions& options) {
+  return vit({"vit_l_16", 16, 24, 1024, 16, 4096}, options);
+}
+
+ModelDescription vit_h_14(const ModelOptions& options) {
+  return vit({"vit_h_14", 14, 32, 1280, 16, 5120}, options);
+}
+
+}  // namespace gradwire

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "sim/models/model.hpp"
+
+namespace gradwire {
+
+// Vision Transformers (Dosovitskiy et al., arXiv 2010.11929, table 1) as torchvision builds them:
+// patches by a convolution, a class token, learned positions, norm before attention and block, one
+// projection for queries, keys and values, attention in one kernel (scaled_dot_product_attention).
+// Options: image_size (224; a multiple of the patch), classes (1000).
+[[nodiscard]] ModelDescription vit_b_16(const ModelOptions& options);
+[[nodiscard]] ModelDescription vit_l_16(const ModelOptions& options);
+[[nodiscard]] ModelDescription vit_h_14(const ModelOptions& options);
+
+}  // namespace gradwire
