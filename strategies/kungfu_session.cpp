@@ -78,6 +78,14 @@ KungfuSessionOptions read_kungfu_session(Knobs& knobs) {
   return options;
 }
 
+bool read_kungfu_config_server(Knobs& knobs) {
+  return !knobs
+              .text("config_server", "",
+                    "KUNGFU_CONFIG_SERVER, its URL: behind every step the workers ask it and agree "
+                    "on what they were told (peer.go, hooks/elastic.py); none: they do not")
+              .empty();
+}
+
 KungfuSession::KungfuSession(const KungfuSessionOptions& options, const JobView& job,
                              const std::vector<int>& peers)
     : options_(options),
@@ -177,7 +185,11 @@ void KungfuSession::start(TensorId tensor, const TensorInfo& info, Kind kind,
                           OperationWriter& writer) {
   const Bytes size{info.elements * element_size_};
   jobs_[tensor] = {.size = size, .kind = kind, .name = info.name, .elements = info.elements};
-  arrive({tensor, size, &to_host_, 0}, writer);
+  if (kind == Kind::host_all_reduce) {
+    split(tensor, writer);
+  } else {
+    arrive({tensor, size, &to_host_, 0}, writer);
+  }
 }
 
 void KungfuSession::split(TensorId tensor, OperationWriter& writer) {
@@ -241,11 +253,12 @@ void KungfuSession::work(const Part& part, const Stage& stage, OperationWriter& 
 void KungfuSession::send(int exchange, OperationWriter& writer) {
   auto& queue = queues_[static_cast<std::size_t>(exchange)];
   while (const auto part = queue.take(options_.window)) {
-    moving_[writer.post(Messages{.exchange = exchange,
-                                 .size = part->size,
-                                 .tensors = {part->tensor % tensors_},
-                                 .label = exchanges_[static_cast<std::size_t>(exchange)].name})] = {
-        *part, exchange};
+    const bool control = jobs_.at(part->tensor).kind == Kind::host_all_reduce;
+    moving_[writer.post(Messages{
+        .exchange = exchange,
+        .size = part->size,
+        .tensors = control ? std::vector<TensorId>{} : std::vector{part->tensor % tensors_},
+        .label = exchanges_[static_cast<std::size_t>(exchange)].name})] = {*part, exchange};
   }
 }
 
@@ -266,10 +279,21 @@ std::optional<TensorId> KungfuSession::advance(OperationId operation, OperationW
     return part.tensor;
   } else if (++part.stage < part.way->size()) {
     arrive(part, writer);
-  } else if (--jobs_.at(part.tensor).parts == 0) {
-    copy_back(part.tensor, writer);
+  } else {
+    return part_over(part.tensor, writer);
   }
   return std::nullopt;
+}
+
+std::optional<TensorId> KungfuSession::part_over(TensorId tensor, OperationWriter& writer) {
+  Job& job = jobs_.at(tensor);
+  if (--job.parts > 0) return std::nullopt;
+  if (job.kind != Kind::host_all_reduce) {
+    copy_back(tensor, writer);
+    return std::nullopt;
+  }
+  jobs_.erase(tensor);
+  return tensor;
 }
 
 void KungfuSession::copy_back(TensorId tensor, OperationWriter& writer) {

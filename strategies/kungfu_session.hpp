@@ -25,11 +25,15 @@ struct KungfuSessionOptions {
   int operations = 32;
   int window = 2;  ///< parts in flight between the same peers
   KungfuHostOptions host{};
+  bool config_server = false;  ///< of an elastic job; asked for behind every step
 };
 
 /// Reads them: `graph`, `strategy_hash_method`, `part`, `operations`, `window`, `sum_rate` and
 /// those of read_kungfu_host.
 [[nodiscard]] KungfuSessionOptions read_kungfu_session(Knobs& knobs);
+
+/// Reads `config_server`. @return there is one.
+[[nodiscard]] bool read_kungfu_config_server(Knobs& knobs);
 
 /// KungFu's all-reduce of tensors in GPU memory through the host's CPU and sockets: copy to host
 /// memory, split into parts, each part up a reduce graph and down a broadcast graph, stored and
@@ -40,16 +44,19 @@ struct KungfuSessionOptions {
 /// sockets: they take no link but the CPU of both peers, as a sum takes that of the peer that
 /// receives, at what KungfuHost says: a peer's sends, receptions and sums each go one after the
 /// other, and share its cores. Of the peers that work in a step the busiest counts, of equally busy
-/// ones the first. Where a tensor has
-/// more parts on a graph than `operations`, neighbouring parts move together: the same bytes, and a
-/// longer first and last step of the pipeline. A peer sends a broadcast to all behind it at once,
-/// over links and sockets.
+/// ones the first. Where a tensor has more parts on a graph than `operations`, neighbouring parts
+/// move together: the same bytes, and a longer first and last step of the pipeline. A peer sends a
+/// broadcast to all behind it at once, over links and sockets.
 ///
 /// Source: lsds/KungFu, srcs/go/kungfu/session/session.go (runGraphs, runStrategiesWithHash) and
 /// shard.go; connections: srcs/go/rchannel/connection/connection.go.
 class KungfuSession {
  public:
-  enum class Kind : std::uint8_t { all_reduce, broadcast };
+  enum class Kind : std::uint8_t {
+    all_reduce,
+    broadcast,
+    host_all_reduce,  ///< of host memory: nothing is copied from or to a GPU
+  };
 
   /// @param peers  ranks that take part, one a GPU that is copied from and to.
   KungfuSession(const KungfuSessionOptions& options, const JobView& job,
@@ -61,7 +68,8 @@ class KungfuSession {
   [[nodiscard]] const std::vector<Exchange>& exchanges() const { return exchanges_; }
 
   /// Starts on a tensor that is ready on every peer. Numbers from the job's count of tensors on are
-  /// further values of its tensors, by their order.
+  /// further values of its tensors, by their order, or others'. REQUIRES: several peers where it is
+  /// of host memory.
   void start(TensorId tensor, const TensorInfo& info, Kind kind, OperationWriter& writer);
 
   /// Goes on after an operation has ended.
@@ -108,6 +116,8 @@ class KungfuSession {
   int exchange_of(const std::vector<Message>& messages);
   void split(TensorId tensor, OperationWriter& writer);
   void copy_back(TensorId tensor, OperationWriter& writer);
+  /// A part of a tensor has gone its way. @return the tensor, when it is back with this.
+  std::optional<TensorId> part_over(TensorId tensor, OperationWriter& writer);
   void arrive(Part part, OperationWriter& writer);
   void work(const Part& part, const Stage& stage, OperationWriter& writer);
   void send(int exchange, OperationWriter& writer);

@@ -135,6 +135,27 @@ TEST_CASE("toy timeline: kungfu_ada", "[timeline][kungfu]") {
   }
 }
 
+TEST_CASE("toy timeline: kungfu, a change of workers", "[timeline][kungfu][elastic]") {
+  // As kungfu_sync's star of two ranks, 21.5. Small messages and latencies take nothing here.
+  // Behind a change six variables of 1 each come first, and before them who joins starts in 5;
+  // before a change each look that disagrees takes 50.
+  const auto strategy = [](const WorkerChange& change) -> StrategyFactory {
+    return [change](JobView job) {
+      job.change = change;
+      return std::make_unique<KungfuCpu>(star(), job, 0);
+    };
+  };
+  auto toy = ToyTraining::networked(1, 2, one_ms_a_mb);
+  toy.warmup = 0;
+  toy.iterations = 2;
+  check(toy.run(strategy({.behind = true, .workers = 2})), {6 + 21.5, 21.5});
+  check(
+      toy.run(strategy({.behind = true, .workers = 2, .joined = 1, .worker_start = Seconds{5e-3}})),
+      {5 + 6 + 21.5, 21.5});
+  check(toy.run(strategy({.workers = 1})), {21.5, 21.5});
+  check(toy.run(strategy({.workers = 1, .retries = 2})), {2 * 50 + 21.5, 21.5});
+}
+
 TEST_CASE("toy timeline: kungfu_pair_averaging", "[timeline][kungfu]") {
   PairAveragingOptions options;
   options.copy_rate = one_ms_a_mb;
