@@ -27,7 +27,9 @@ KungfuCpu::KungfuCpu(const KungfuSessionOptions& options, JobView job, int chang
       change_step_(change_step),
       monitor_(monitor),
       part_(options.part),
-      session_(options, job_, all_ranks(job_)) {
+      config_server_(options.config_server),
+      session_(options, job_, all_ranks(job_)),
+      control_(session_, job_) {
   for (const auto& tensor : job_.tensors) model_ += job_.size_of(tensor);
 }
 
@@ -50,6 +52,11 @@ Operations KungfuCpu::on_event(Seconds /*now*/, const Event& event) {
       squared_.erase(squared);
       session_.start(static_cast<TensorId>(job_.tensors.size()) + tensor, job_.tensor(tensor),
                      KungfuSession::Kind::all_reduce, writer_);
+    } else if (control_.busy()) {
+      if (control_.advance(ended->operation, writer_)) {
+        writer_.post(Raise{.flag = controlled_});
+        start_collectives();
+      }
     } else if (session_.advance(ended->operation, writer_) && --missing_ == 0) {
       writer_.post(Raise{.flag = all_there_});
       if (std::exchange(broadcasting_, false)) {
@@ -79,9 +86,27 @@ void KungfuCpu::start_iteration(int iteration) {
   iteration_ = iteration;
   missing_ = collectives_of_gradients();
   all_there_ = writer_.post(Flag{.label = "all-reduces over"});
+  if (auto steps = control_steps(); !steps.empty()) {
+    controlled_ = writer_.post(Flag{.label = "workers agreed"});
+    control_.run(std::move(steps), writer_);
+    writer_.post(Gate{.until = {controlled_}});  // behind the marker of the step before
+  } else {
+    start_collectives();
+  }
+}
+
+std::vector<KungfuControl::Step> KungfuCpu::control_steps() const {
+  if (iteration_ > 0)
+    return config_server_ ? KungfuControl::check(job_) : std::vector<KungfuControl::Step>{};
+  if (!job_.change) return {};
+  return job_.change->behind ? KungfuControl::join(*job_.change)
+                             : KungfuControl::leave(*job_.change);
+}
+
+void KungfuCpu::start_collectives() {
   if (averages()) {
     start_all(KungfuSession::Kind::all_reduce);
-  } else if (iteration == change_step_ && change_step_ > 0) {
+  } else if (iteration_ == change_step_ && change_step_ > 0) {
     broadcasting_ = true;
     missing_ = job_.tensors.size();
     after_broadcast_ = std::exchange(all_there_, writer_.post(Flag{.label = "broadcasts over"}));

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "strategies/kungfu_control.hpp"
 #include "strategies/kungfu_session.hpp"
 
 namespace gradwire {
@@ -35,6 +36,9 @@ struct KungfuMonitor {
 /// for its own only; the difference is within the optimizer's own time). At the change every
 /// variable is broadcast once, and the iteration waits (AdaptiveSGDOptimizer).
 ///
+/// With a config server every iteration but the first begins with KungfuControl::check; a change of
+/// workers comes before the first one.
+///
 /// Source: lsds/KungFu, srcs/python/kungfu/tensorflow/optimizers/{sync_sgd,sma_sgd,ada_sgd,
 /// grad_noise_scale,grad_variance}.py.
 class KungfuCpu final : public Strategy {
@@ -42,7 +46,9 @@ class KungfuCpu final : public Strategy {
   static constexpr int always = std::numeric_limits<int>::max();
 
   /// @param change_step  first iteration that reduces gradients; 0: all do, always: none does.
-  /// @param monitor  of iterations that reduce gradients.
+  /// @param monitor  of iterations that reduce gradients. REQUIRES: without a change_step of its
+  /// own
+  ///                 (0 or always) where there is a config server or a change of workers.
   KungfuCpu(const KungfuSessionOptions& options, JobView job, int change_step,
             const KungfuMonitor& monitor = {});
 
@@ -61,6 +67,10 @@ class KungfuCpu final : public Strategy {
 
  private:
   void start_iteration(int iteration);
+  /// The iteration's collectives that need no gradient.
+  void start_collectives();
+  /// What comes before the iteration.
+  [[nodiscard]] std::vector<KungfuControl::Step> control_steps() const;
   void gradient_ready(TensorId tensor);
   /// All-reduces of this iteration.
   [[nodiscard]] std::size_t collectives_of_gradients() const;
@@ -76,7 +86,10 @@ class KungfuCpu final : public Strategy {
   KungfuMonitor monitor_;
   Bytes model_{0};
   Bytes part_;
+  bool config_server_;
   KungfuSession session_;
+  KungfuControl control_;
+  OperationId controlled_ = 0;  ///< flag
   int iteration_ = 0;
   std::size_t missing_ = 0;    ///< tensors whose collective has not ended
   OperationId all_there_ = 0;  ///< flag

@@ -35,7 +35,7 @@ int random_peer(std::uint64_t seed, int iteration, int worker, int peers) {
 }
 
 KungfuPairAveraging::KungfuPairAveraging(const PairAveragingOptions& options, JobView job)
-    : options_(options), job_(std::move(job)) {
+    : options_(options), job_(std::move(job)), host_(options.host, job_) {
   if (options_.fuse) {
     PlanGroup& model = parts_.emplace_back();
     model.tensors = job_.gradient_order;
@@ -54,16 +54,16 @@ KungfuPairAveraging::KungfuPairAveraging(const PairAveragingOptions& options, Jo
   for (WorkerId id = 0; id < job_.world_size; ++id) {
     workers_.emplace_back(
         poster_, [this, id](const LaneItem& item) { return answer(id, item); }, id);
+    const int machine = machine_of(job_, id);
+    const auto cores = static_cast<std::size_t>(std::max(1.0, host_.cores(machine)));
+    workers_.back().served.resize(
+        std::min(cores, static_cast<std::size_t>(host_.processes(machine))));
   }
   for (const int rank : first_ranks(job_)) {
     const auto at = static_cast<std::size_t>(machine_of(job_, rank));
     if (place_of_.size() <= at) place_of_.resize(at + 1, -1);
     place_of_[at] = machines_++;
   }
-  if (job_.machine_of_all.empty()) return;
-  const int machine = machine_of(job_, 0);
-  crowding_ = static_cast<double>(std::ranges::count(job_.machine_of_all, machine)) /
-              static_cast<double>(std::ranges::count(job_.machine_of, machine));
 }
 
 StrategyMaker KungfuPairAveraging::read(Knobs& knobs) {
@@ -78,16 +78,14 @@ StrategyMaker KungfuPairAveraging::read(Knobs& knobs) {
       knobs.rate("copy_rate", options.copy_rate,
                  "the local store's copy of the model: the rate of a core that adds floats, "
                  "sim/core/host_cpu.hpp; that a copy is as fast is assumed");
-  options.socket_rate = knobs.rate("socket_rate", options.socket_rate, machine_socket_source);
+  options.host = read_kungfu_host(knobs);
   return
       [options](const JobView& job) { return std::make_unique<KungfuPairAveraging>(options, job); };
 }
 
-int KungfuPairAveraging::peer_machine(int iteration, WorkerId id) const {
+int KungfuPairAveraging::peer_of(int iteration, WorkerId id) const {
   const std::vector<int>& all = job_.machine_of_all;
-  if (all.empty()) {
-    return machine_of(job_, random_peer(options_.seed, iteration, id, job_.world_size));
-  }
+  if (all.empty()) return random_peer(options_.seed, iteration, id, job_.world_size);
   // Its number among all: that of the same worker of its machine.
   const int own = machine_of(job_, id);
   const auto local = std::count(job_.machine_of.begin(), job_.machine_of.begin() + id, own);
@@ -96,12 +94,21 @@ int KungfuPairAveraging::peer_machine(int iteration, WorkerId id) const {
     if (all[static_cast<std::size_t>(++worker)] == own) ++seen;
   }
   const int peer = random_peer(options_.seed, iteration, worker, static_cast<int>(all.size()));
-  if (all[static_cast<std::size_t>(peer)] == own || machines_ == 1) return own;
+  if (all[static_cast<std::size_t>(peer)] == own || machines_ == 1) {
+    std::vector<int> here;
+    for (int rank = 0; rank < job_.world_size; ++rank) {
+      if (on_one_machine(rank, id)) here.push_back(rank);
+    }
+    return here[static_cast<std::size_t>(peer) % here.size()];
+  }
   // One of the other chosen machines answers for the peer's.
   const int place = peer % (machines_ - 1);
   const int own_place = place_of_[static_cast<std::size_t>(own)];
-  const auto at = std::ranges::find(place_of_, place < own_place ? place : place + 1);
-  return static_cast<int>(at - place_of_.begin());
+  return first_ranks(job_)[static_cast<std::size_t>(place < own_place ? place : place + 1)];
+}
+
+bool KungfuPairAveraging::on_one_machine(WorkerId one, WorkerId other) const {
+  return machine_of(job_, one) == machine_of(job_, other);
 }
 
 int KungfuPairAveraging::request(int machine, int asking) const {
@@ -148,7 +155,7 @@ void KungfuPairAveraging::start_iteration(int iteration, WorkerId id) {
   Worker& self = workers_[static_cast<std::size_t>(id)];
   self.averaged = poster_.post(Flag{.label = "averaged"});
   self.saved = poster_.post(Flag{.label = "saved"});
-  self.asked = peer_machine(iteration, id);
+  self.asked = peer_of(iteration, id);
   self.to_average = self.to_save = parts_.size();
   for (const PlanGroup& part : parts_) save(id, part);
   for (const PlanGroup& part : parts_) ask(id, part);
@@ -161,32 +168,43 @@ void KungfuPairAveraging::save(WorkerId id, const PlanGroup& part) {
   };
   workers_[static_cast<std::size_t>(id)].save.add(
       {.size = part.size, .label = "save model", .then = [this, id, size = part.size, stored] {
-         // A thread of the worker's own; the sockets have one a machine.
-         poster_.post(HostWork{.thread = job_.world_size + id,
-                               .time = size / options_.copy_rate,
-                               .label = "store model"},
-                      stored);
+         poster_.post(
+             HostWork{.thread = id, .time = size / options_.copy_rate, .label = "store model"},
+             stored);
        }});
 }
 
-Operation KungfuPairAveraging::answer(WorkerId id, const LaneItem& item) const {
-  const int asked = workers_[static_cast<std::size_t>(id)].asked;
-  if (asked == machine_of(job_, id)) {
-    return HostWork{.thread = place_of_[static_cast<std::size_t>(asked)],
-                    .time = crowding_ * (item.size / options_.socket_rate),
-                    .label = "model through a socket"};
+Operation KungfuPairAveraging::answer(WorkerId id, const LaneItem& item) {
+  Worker& self = workers_[static_cast<std::size_t>(id)];
+  const int machine = machine_of(job_, self.asked);
+  if (!on_one_machine(self.asked, id)) {
+    return Messages{.exchange = request(machine, id),
+                    .size = item.size,
+                    .tensors = {},
+                    .label = "request model"};
   }
-  return Messages{
-      .exchange = request(asked, id), .size = item.size, .tensors = {}, .label = "request model"};
+  const int processes = host_.processes(machine);
+  const KungfuHost::Work work = host_.sockets(machine, 1, 2 * processes);
+  std::vector<int>& served = workers_[static_cast<std::size_t>(self.asked)].served;
+  const auto idlest = std::ranges::min_element(served);
+  ++*idlest;
+  self.core = static_cast<int>(idlest - served.begin());
+  return HostWork{.thread = job_.world_size * (1 + self.core) + self.asked,  // behind the stores'
+                  .time = Seconds{static_cast<double>(item.size.count()) * work.longer()},
+                  .label = "model through a socket"};
 }
 
 void KungfuPairAveraging::ask(WorkerId id, const PlanGroup& part) {
   workers_[static_cast<std::size_t>(id)].answers.add(
       {.size = part.size, .then = [this, id, &part] {
-         workers_[static_cast<std::size_t>(id)].load.add(
-             {.size = part.size, .label = "load model", .then = [this, id, &part] {
-                average(id, part);
-              }});
+         Worker& self = workers_[static_cast<std::size_t>(id)];
+         if (on_one_machine(self.asked, id)) {
+           auto& served = workers_[static_cast<std::size_t>(self.asked)].served;
+           --served[static_cast<std::size_t>(self.core)];
+         }
+         self.load.add({.size = part.size, .label = "load model", .then = [this, id, &part] {
+                          average(id, part);
+                        }});
        }});
 }
 

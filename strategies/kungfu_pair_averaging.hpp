@@ -4,7 +4,7 @@
 #include <deque>
 #include <vector>
 
-#include "strategies/kungfu_session.hpp"
+#include "strategies/kungfu_host.hpp"
 #include "strategies/lane.hpp"
 
 namespace gradwire {
@@ -13,7 +13,7 @@ struct PairAveragingOptions {
   bool fuse = true;                         ///< fuse_requests: variables are copied into one tensor
   std::uint64_t seed = 1;                   ///< of the draws of peers
   BytesPerSecond copy_rate = cpu_sum_rate;  ///< of the local store's copy of the model
-  BytesPerSecond socket_rate = machine_socket_rate;  ///< of a machine, all sockets together
+  KungfuHostOptions host{};
 };
 
 /// The peer that `worker` asks in `iteration`: uniform over all, itself replaced by the next one,
@@ -29,7 +29,8 @@ struct PairAveragingOptions {
 ///
 /// Unfused, there is a request for each variable: the answers follow one another on the peer's one
 /// connection, and each is loaded and averaged by itself, as each is saved. Within a machine a
-/// model passes a unix socket: at `socket_rate`, all of a machine together.
+/// model passes a unix socket, of which the peer that is asked serves as many at a time as it has
+/// cores, at what KungfuHost says with every process of the machine writing and reading.
 ///
 /// Source: lsds/KungFu, srcs/python/kungfu/tensorflow/optimizers/async_sgd.py:71-142;
 /// srcs/go/rchannel/handler/p2p.go (a connection a pair of peers).
@@ -54,9 +55,11 @@ class KungfuPairAveraging final : public Strategy {
     OperationId saved = 0;       ///< flag
     std::size_t to_average = 0;  ///< parts of the model under way
     std::size_t to_save = 0;     ///< the same
-    int asked = 0;               ///< machine of the peer that it asks
+    int asked = 0;               ///< the peer that it asks
+    int core = 0;                ///< of that peer, which serves its socket
+    std::vector<int> served{};   ///< sockets under way at each of its own cores
     Lane save;                   ///< GPU to host
-    Lane answers;                ///< the peer's connection, or the machine's sockets
+    Lane answers;                ///< the connection or socket of the peer that it asks
     Lane load;                   ///< host to GPU
   };
 
@@ -64,9 +67,10 @@ class KungfuPairAveraging final : public Strategy {
   void save(WorkerId id, const PlanGroup& part);
   void ask(WorkerId id, const PlanGroup& part);
   void average(WorkerId id, const PlanGroup& part);
-  [[nodiscard]] Operation answer(WorkerId id, const LaneItem& item) const;
-  /// The machine of the peer that a worker asks.
-  [[nodiscard]] int peer_machine(int iteration, WorkerId id) const;
+  [[nodiscard]] Operation answer(WorkerId id, const LaneItem& item);
+  [[nodiscard]] bool on_one_machine(WorkerId one, WorkerId other) const;
+  /// The peer that a worker asks; where few stand for all, who stands for it.
+  [[nodiscard]] int peer_of(int iteration, WorkerId id) const;
   /// The exchange that carries a model from a machine to a rank.
   [[nodiscard]] int request(int machine, int asking) const;
 
@@ -75,7 +79,7 @@ class KungfuPairAveraging final : public Strategy {
   std::vector<PlanGroup> parts_;  ///< of the model, that are asked for by themselves
   int machines_ = 0;
   std::vector<int> place_of_;  ///< of a machine among those with ranks; -1: it has none
-  double crowding_ = 1;        ///< workers of a machine for which each of these on it stands
+  KungfuHost host_;
   Poster poster_;
   std::deque<Worker> workers_;
 };

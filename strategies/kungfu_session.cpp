@@ -69,22 +69,31 @@ KungfuSessionOptions read_kungfu_session(Knobs& knobs) {
   options.window = static_cast<int>(knobs.count(
       "window", options.window, 1, window_most,
       "assumed: a part on the wire and one in the socket's buffer, between the same peers"));
-  options.sum_rate = knobs.rate("sum_rate", options.sum_rate,
-                                "our measurement of one core that adds floats, "
-                                "sim/core/host_cpu.hpp; all sums of a machine share it: assumed");
-  options.socket_rate = knobs.rate("socket_rate", options.socket_rate, machine_socket_source);
+  const BytesPerSecond sum_rate =
+      knobs.rate("sum_rate", options.host.sum_rate,
+                 "our measurement of one core that adds floats, sim/core/host_cpu.hpp; that the "
+                 "sums of a process share one is assumed");
+  options.host = read_kungfu_host(knobs);
+  options.host.sum_rate = sum_rate;
   return options;
+}
+
+bool read_kungfu_config_server(Knobs& knobs) {
+  return !knobs
+              .text("config_server", "",
+                    "KUNGFU_CONFIG_SERVER, its URL: behind every step the workers ask it and agree "
+                    "on what they were told (peer.go, hooks/elastic.py); none: they do not")
+              .empty();
 }
 
 KungfuSession::KungfuSession(const KungfuSessionOptions& options, const JobView& job,
                              const std::vector<int>& peers)
     : options_(options),
+      host_(options.host, job),
       element_size_(job.element_size),
       tensors_(static_cast<TensorId>(job.tensors.size())) {
   Exchange down{.name = "copy to host", .phases = {{}}};
-  // Of machines that are equally busy the first one counts: which that is must not depend on what
-  // they are called.
-  std::vector<int> machines;
+  std::vector<int> machines;  // numbered in the order of their first peers
   std::map<int, int> number_of;
   for (const int rank : peers) {
     down.phases.front().push_back({gpu_of(rank), host_of(rank)});
@@ -101,9 +110,9 @@ KungfuSession::KungfuSession(const KungfuSessionOptions& options, const JobView&
   const int wanted = static_cast<int>(std::min(most, static_cast<std::int64_t>(peers.size())));
   for (const auto& graph : kungfu_graphs(options_.graph, machines, wanted)) {
     Way down_only;
-    add_stages(graph.broadcast, false, peers, machines, down_only);
+    add_stages(graph.broadcast, false, job, peers, down_only);
     Way both;
-    add_stages(graph.reduce, true, peers, machines, both);
+    add_stages(graph.reduce, true, job, peers, both);
     both.insert(both.end(), down_only.begin(), down_only.end());
     all_reduce_.push_back(std::move(both));
     broadcast_.push_back(std::move(down_only));
@@ -114,38 +123,51 @@ KungfuSession::KungfuSession(const KungfuSessionOptions& options, const JobView&
 }
 
 void KungfuSession::add_stages(const std::vector<std::vector<KungfuEdge>>& levels, bool sums,
-                               const std::vector<int>& peers, const std::vector<int>& machines,
-                               Way& way) {
-  const auto machine = [&](int peer) { return machines[static_cast<std::size_t>(peer)]; };
+                               const JobView& job, const std::vector<int>& peers, Way& way) {
   for (const auto& level : levels) {
     std::vector<Message> messages;
-    std::map<int, Stage> busy;  // by machine
+    std::map<int, int> sent;  // through sockets, by rank
+    std::map<int, int> received;
+    std::map<int, int> added;
     for (const auto& edge : level) {
-      if (sums) busy[machine(edge.to)].summed += 1;
-      if (machine(edge.from) == machine(edge.to)) {
-        busy[machine(edge.to)].socket += 1;
-        continue;
+      const int from = peers[static_cast<std::size_t>(edge.from)];
+      const int to = peers[static_cast<std::size_t>(edge.to)];
+      if (sums) ++added[to];
+      if (machine_of(job, from) == machine_of(job, to)) {
+        ++sent[from];
+        ++received[to];
+      } else {
+        messages.push_back({host_of(from), host_of(to)});
       }
-      messages.push_back({host_of(peers[static_cast<std::size_t>(edge.from)]),
-                          host_of(peers[static_cast<std::size_t>(edge.to)])});
     }
-    const auto load = [&](const Stage& stage) {
-      return stage.socket / options_.socket_rate.count() + stage.summed / options_.sum_rate.count();
-    };
-    Stage most;
-    for (const auto& [at, stage] : busy) {
-      if (load(stage) <= load(most)) continue;
-      most = stage;
-      most.machine = at;
+    std::map<int, int> active;  // by machine
+    for (const auto* ends : {&sent, &received}) {
+      for (const auto& [rank, count] : *ends) ++active[machine_of(job, rank)];
     }
-    const int exchange = messages.empty() ? -1 : exchange_of(messages);
-    if (exchange >= 0 && sums) {
-      way.push_back({.exchange = exchange});  // what is added has to be there
-    } else {
-      most.exchange = exchange;
-    }
-    if (most.exchange >= 0 || load(most) > 0) way.push_back(most);
+    Stage moved = busiest(Task::send, sent, active, job);
+    const Stage read = busiest(Task::receive, received, active, job);
+    if (read.work.longer() > moved.work.longer()) moved = read;
+    if (!messages.empty()) moved.exchange = exchange_of(messages);
+    way.push_back(moved);
+    if (!sums) continue;
+    active.clear();
+    for (const auto& [rank, count] : added) ++active[machine_of(job, rank)];
+    way.push_back(busiest(Task::sum, added, active, job));  // what is added has to be there
   }
+}
+
+KungfuSession::Stage KungfuSession::busiest(Task task, const std::map<int, int>& count_of_rank,
+                                            const std::map<int, int>& active,
+                                            const JobView& job) const {
+  Stage most;
+  for (const auto& [rank, count] : count_of_rank) {
+    const int machine = machine_of(job, rank);
+    const KungfuHost::Work work = task == Task::sum
+                                      ? host_.sums(machine, count, active.at(machine))
+                                      : host_.sockets(machine, count, active.at(machine));
+    if (work.longer() > most.work.longer()) most = {.rank = rank, .task = task, .work = work};
+  }
+  return most;
 }
 
 int KungfuSession::exchange_of(const std::vector<Message>& messages) {
@@ -163,7 +185,11 @@ void KungfuSession::start(TensorId tensor, const TensorInfo& info, Kind kind,
                           OperationWriter& writer) {
   const Bytes size{info.elements * element_size_};
   jobs_[tensor] = {.size = size, .kind = kind, .name = info.name, .elements = info.elements};
-  arrive({tensor, size, &to_host_, 0}, writer);
+  if (kind == Kind::host_all_reduce) {
+    split(tensor, writer);
+  } else {
+    arrive({tensor, size, &to_host_, 0}, writer);
+  }
 }
 
 void KungfuSession::split(TensorId tensor, OperationWriter& writer) {
@@ -200,30 +226,39 @@ void KungfuSession::split(TensorId tensor, OperationWriter& writer) {
 
 void KungfuSession::arrive(Part part, OperationWriter& writer) {
   const Stage& stage = (*part.way)[part.stage];
-  const auto bytes = static_cast<double>(part.size.count());
-  const Seconds time{bytes * (stage.socket / options_.socket_rate.count() +
-                              stage.summed / options_.sum_rate.count())};
   const bool moves = stage.exchange >= 0;
-  const bool computes = !moves || time > Seconds{};
-  part.under_way = moves && computes ? std::make_shared<int>(2) : nullptr;
-  if (computes) {
-    moving_[writer.post(
-        HostWork{.thread = stage.machine, .time = time, .label = "sockets and sums"})] = {part, -1};
-  }
+  const bool works = stage.work.longer() > 0;
+  part.under_way = std::make_shared<int>((moves ? 1 : 0) + (works ? 2 : 0));
+  if (works) work(part, stage, writer);
   if (moves) {
     queues_[static_cast<std::size_t>(stage.exchange)].push(std::move(part));
     send(stage.exchange, writer);
   }
 }
 
+void KungfuSession::work(const Part& part, const Stage& stage, OperationWriter& writer) {
+  constexpr int threads_of_rank = 4;  // each task's, then all its cores
+  const int first = threads_of_rank * stage.rank;
+  const auto bytes = static_cast<double>(part.size.count());
+  const auto post = [&](int thread, double seconds_per_byte) {
+    moving_[writer.post(HostWork{.thread = first + thread,
+                                 .time = Seconds{bytes * seconds_per_byte},
+                                 .label = stage.task == Task::sum ? "sum" : "socket"})] = {part,
+                                                                                           -1};
+  };
+  post(static_cast<int>(stage.task), stage.work.turn);
+  post(threads_of_rank - 1, stage.work.cores);
+}
+
 void KungfuSession::send(int exchange, OperationWriter& writer) {
   auto& queue = queues_[static_cast<std::size_t>(exchange)];
   while (const auto part = queue.take(options_.window)) {
-    moving_[writer.post(Messages{.exchange = exchange,
-                                 .size = part->size,
-                                 .tensors = {part->tensor % tensors_},
-                                 .label = exchanges_[static_cast<std::size_t>(exchange)].name})] = {
-        *part, exchange};
+    const bool control = jobs_.at(part->tensor).kind == Kind::host_all_reduce;
+    moving_[writer.post(Messages{
+        .exchange = exchange,
+        .size = part->size,
+        .tensors = control ? std::vector<TensorId>{} : std::vector{part->tensor % tensors_},
+        .label = exchanges_[static_cast<std::size_t>(exchange)].name})] = {*part, exchange};
   }
 }
 
@@ -236,7 +271,7 @@ std::optional<TensorId> KungfuSession::advance(OperationId operation, OperationW
     queues_[static_cast<std::size_t>(exchange)].ended();
     send(exchange, writer);
   }
-  if (part.under_way && --*part.under_way > 0) return std::nullopt;
+  if (--*part.under_way > 0) return std::nullopt;
   if (part.way == &to_host_) {
     split(part.tensor, writer);
   } else if (part.way == &to_gpu_) {
@@ -244,10 +279,21 @@ std::optional<TensorId> KungfuSession::advance(OperationId operation, OperationW
     return part.tensor;
   } else if (++part.stage < part.way->size()) {
     arrive(part, writer);
-  } else if (--jobs_.at(part.tensor).parts == 0) {
-    copy_back(part.tensor, writer);
+  } else {
+    return part_over(part.tensor, writer);
   }
   return std::nullopt;
+}
+
+std::optional<TensorId> KungfuSession::part_over(TensorId tensor, OperationWriter& writer) {
+  Job& job = jobs_.at(tensor);
+  if (--job.parts > 0) return std::nullopt;
+  if (job.kind != Kind::host_all_reduce) {
+    copy_back(tensor, writer);
+    return std::nullopt;
+  }
+  jobs_.erase(tensor);
+  return tensor;
 }
 
 void KungfuSession::copy_back(TensorId tensor, OperationWriter& writer) {

@@ -8,22 +8,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include "sim/core/host_cpu.hpp"
 #include "strategies/knobs.hpp"
 #include "strategies/kungfu_graphs.hpp"
+#include "strategies/kungfu_host.hpp"
 #include "strategies/operation_writer.hpp"
 #include "strategies/window_queue.hpp"
 
 namespace gradwire {
-
-/// What all unix sockets of a machine carry in all. Our measurement of one: 2.3 GB/s of 1 MiB
-/// messages on an Intel Xeon (2026-11-20); that four of them go side by side is assumed.
-constexpr BytesPerSecond machine_socket_rate{4 * 2.3e9};
-
-/// Its source, for the knob `socket_rate`.
-constexpr const char* machine_socket_source =
-    "our measurement of one unix socket, 2.3 GB/s of 1 MiB messages on an Intel Xeon, 2026-11-20; "
-    "that a machine carries four times that in all is assumed";
 
 /// Knobs of KungFu's CPU collectives.
 struct KungfuSessionOptions {
@@ -32,14 +23,17 @@ struct KungfuSessionOptions {
   Bytes part{1024LL * 1024};  ///< chunkSize of srcs/go/kungfu/session/session.go
   /// Most operations that the parts of a tensor on one graph are moved by.
   int operations = 32;
-  int window = 2;                                    ///< parts in flight between the same peers
-  BytesPerSecond sum_rate = cpu_sum_rate;            ///< of a machine's CPU, all sums together
-  BytesPerSecond socket_rate = machine_socket_rate;  ///< of a machine, all sockets together
+  int window = 2;  ///< parts in flight between the same peers
+  KungfuHostOptions host{};
+  bool config_server = false;  ///< of an elastic job; asked for behind every step
 };
 
-/// Reads them: `graph`, `strategy_hash_method`, `part`, `operations`, `window`, `sum_rate`,
-/// `socket_rate`.
+/// Reads them: `graph`, `strategy_hash_method`, `part`, `operations`, `window`, `sum_rate` and
+/// those of read_kungfu_host.
 [[nodiscard]] KungfuSessionOptions read_kungfu_session(Knobs& knobs);
+
+/// Reads `config_server`. @return there is one.
+[[nodiscard]] bool read_kungfu_config_server(Knobs& knobs);
 
 /// KungFu's all-reduce of tensors in GPU memory through the host's CPU and sockets: copy to host
 /// memory, split into parts, each part up a reduce graph and down a broadcast graph, stored and
@@ -47,16 +41,22 @@ struct KungfuSessionOptions {
 ///
 /// Between the same peers, and between a GPU and its host, parts move in the order in which they
 /// came up, `window` at a time (a connection a pair of peers). Edges within a machine are unix
-/// sockets: they take no link but the machine's CPU, at `socket_rate` for all of them together, as
-/// the sums do at `sum_rate`. Where a tensor has more parts on a graph than `operations`,
-/// neighbouring parts move together: the same bytes, and a longer first and last step of the
-/// pipeline. A peer sends a broadcast to all behind it at once, over links and sockets.
+/// sockets: they take no link but the CPU of both peers, as a sum takes that of the peer that
+/// receives, at what KungfuHost says: a peer's sends, receptions and sums each go one after the
+/// other, and share its cores. Of the peers that work in a step the busiest counts, of equally busy
+/// ones the first. Where a tensor has more parts on a graph than `operations`, neighbouring parts
+/// move together: the same bytes, and a longer first and last step of the pipeline. A peer sends a
+/// broadcast to all behind it at once, over links and sockets.
 ///
 /// Source: lsds/KungFu, srcs/go/kungfu/session/session.go (runGraphs, runStrategiesWithHash) and
 /// shard.go; connections: srcs/go/rchannel/connection/connection.go.
 class KungfuSession {
  public:
-  enum class Kind : std::uint8_t { all_reduce, broadcast };
+  enum class Kind : std::uint8_t {
+    all_reduce,
+    broadcast,
+    host_all_reduce,  ///< of host memory: nothing is copied from or to a GPU
+  };
 
   /// @param peers  ranks that take part, one a GPU that is copied from and to.
   KungfuSession(const KungfuSessionOptions& options, const JobView& job,
@@ -68,7 +68,8 @@ class KungfuSession {
   [[nodiscard]] const std::vector<Exchange>& exchanges() const { return exchanges_; }
 
   /// Starts on a tensor that is ready on every peer. Numbers from the job's count of tensors on are
-  /// further values of its tensors, by their order.
+  /// further values of its tensors, by their order, or others'. REQUIRES: several peers where it is
+  /// of host memory.
   void start(TensorId tensor, const TensorInfo& info, Kind kind, OperationWriter& writer);
 
   /// Goes on after an operation has ended.
@@ -76,12 +77,14 @@ class KungfuSession {
   std::optional<TensorId> advance(OperationId operation, OperationWriter& writer);
 
  private:
-  /// A step of a part's way: messages over links, work of the machines' CPUs, or both at once.
+  /// What a peer's CPU does in a step.
+  enum class Task : std::uint8_t { send, receive, sum };
+  /// A step of a part's way: messages over links, work of a peer's CPU, or both at once.
   struct Stage {
     int exchange = -1;  ///< -1: on the CPU only
-    double socket = 0;  ///< part sizes that pass sockets of the busiest machine
-    int machine = 0;    ///< the busiest, the first of them: it does one thing at a time
-    double summed = 0;  ///< part sizes that its CPU adds
+    int rank = 0;       ///< the busiest peer
+    Task task = Task::send;
+    KungfuHost::Work work{};  ///< of that peer; none: nobody's
   };
   using Way = std::vector<Stage>;
   struct Part {
@@ -89,7 +92,7 @@ class KungfuSession {
     Bytes size{0};
     const Way* way = nullptr;
     std::size_t stage = 0;
-    std::shared_ptr<int> under_way{};  ///< operations of the stage; null: one
+    std::shared_ptr<int> under_way{};  ///< operations of the stage
   };
   struct Moving {
     Part part;
@@ -103,16 +106,24 @@ class KungfuSession {
     int parts = 0;  ///< still on their way
   };
 
-  /// @param machines  of each peer, numbered in the order of their first peers.
-  void add_stages(const std::vector<std::vector<KungfuEdge>>& levels, bool sums,
-                  const std::vector<int>& peers, const std::vector<int>& machines, Way& way);
+  void add_stages(const std::vector<std::vector<KungfuEdge>>& levels, bool sums, const JobView& job,
+                  const std::vector<int>& peers, Way& way);
+  /// The step of the busiest peer that does this task.
+  /// @param count_of_rank  sockets or arrays of each.
+  /// @param active  by machine, as KungfuHost's.
+  [[nodiscard]] Stage busiest(Task task, const std::map<int, int>& count_of_rank,
+                              const std::map<int, int>& active, const JobView& job) const;
   int exchange_of(const std::vector<Message>& messages);
   void split(TensorId tensor, OperationWriter& writer);
   void copy_back(TensorId tensor, OperationWriter& writer);
+  /// A part of a tensor has gone its way. @return the tensor, when it is back with this.
+  std::optional<TensorId> part_over(TensorId tensor, OperationWriter& writer);
   void arrive(Part part, OperationWriter& writer);
+  void work(const Part& part, const Stage& stage, OperationWriter& writer);
   void send(int exchange, OperationWriter& writer);
 
   KungfuSessionOptions options_;
+  KungfuHost host_;
   std::int64_t element_size_;
   TensorId tensors_;  ///< of the job
   std::vector<Exchange> exchanges_;

@@ -7,7 +7,8 @@
 namespace gradwire {
 
 StrategyMaker KungfuSma::read(Knobs& knobs) {
-  const auto session = read_kungfu_session(knobs);
+  auto session = read_kungfu_session(knobs);
+  session.config_server = read_kungfu_config_server(knobs);
   return [session](const JobView& job) {
     return std::make_unique<KungfuCpu>(session, job, KungfuCpu::always);
   };

@@ -39,11 +39,14 @@ StrategyMaker KungfuSync::read(Knobs& knobs) {
                                "SynchronousSGDOptimizer(nccl_fusion=True): one tensor of all "
                                "gradients; of mode nccl");
   ConditionalKnobs host(knobs);
-  const KungfuSessionOptions session = read_kungfu_session(host);
+  KungfuSessionOptions session = read_kungfu_session(host);
+  ConditionalKnobs server(knobs);
+  session.config_server = read_kungfu_config_server(server);
   const KungfuMonitor monitor = read_monitor(knobs);
   if (mode != "cpu" && monitor.kind != KungfuMonitor::Kind::none) {
     knobs.without_effect("monitor", "expected 'mode: cpu' beside it");
   }
+  if (mode != "cpu") server.refuse_without("mode: cpu");
   if (mode == "nccl") {
     host.refuse_without("mode: cpu");
   } else {

@@ -26,6 +26,18 @@ struct LayerView {
 
 constexpr std::int64_t gradient_element_size = 4;  ///< bytes, fp32
 
+/// A job's number of workers changes. The half of it that these workers do comes before the run's
+/// first iteration, which waits for it.
+struct WorkerChange {
+  bool behind = false;     ///< these are the workers behind the change; else those before it
+  int workers = 1;         ///< behind it
+  int machines = 1;        ///< of the cluster, each with a process that starts workers
+  int joined = 0;          ///< of `workers`, those that were not there before
+  Seconds worker_start{};  ///< from its process's start until such a one is ready to communicate
+  Seconds latency{};       ///< one-way, of a small message between the cluster's machines
+  int retries = 0;         ///< times that workers see different clusters, and look again
+};
+
 /// What a strategy may know of the job. Tensors in registration order.
 struct JobView {
   int world_size = 1;
@@ -55,6 +67,7 @@ struct JobView {
   /// A compressor stands between the strategy and the network: it queues the messages that have a
   /// priority, so that coding one goes on beside sending another.
   bool coded = false;
+  std::optional<WorkerChange> change;  ///< for strategies that follow one
   /// What compressors were measured to take; null: their kernels are priced.
   std::shared_ptr<const EncodeCosts> encode_costs;
 

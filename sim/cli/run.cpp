@@ -3,11 +3,14 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "sim/cli/commands.hpp"
+#include "sim/cli/elastic.hpp"
 #include "sim/cli/inputs.hpp"
 #include "sim/cli/messages.hpp"
 #include "sim/cli/one_of.hpp"
@@ -84,19 +87,25 @@ void run(const RunOptions& options, const Context& context) {
     }
   }
   const bool several = options.point.empty() && !points.front().label.empty();
+  std::optional<ElasticRun> elastic;
+  if (several && scenarios.front().elastic) elastic = elastic_run(scenarios);
   const auto format = line_formats().find(options.format);
   print_text(options.format == "ddp-benchmark" ? ddp_benchmark_text(points)
              : format != line_formats().end()  ? benchmark_lines(points, format->second)
              : several                         ? ddp_table(points)
                                                : summary(points.front()));
+  if (elastic && options.format == "table") print_text('\n' + elastic_table(points, *elastic));
   if (several && !context.quiet) print_warnings(points);
-  write_outputs(
-      {{options.json,
-        [&] { return json_text(several ? results_json(points) : result_json(points.front())); }},
-       {options.ddp_json, [&] { return json_line(ddp_json(points)) + '\n'; }},
-       {options.trace, [&] { return json_line(chrome_trace(points)) + '\n'; }},
-       {options.csv, [&] { return csv(csv_rows(points)); }},
-       {options.svg, [&] { return timeline_svg(points.back()); }}});
+  write_outputs({{options.json,
+                  [&] {
+                    auto json = several ? results_json(points) : result_json(points.front());
+                    if (elastic) json["elastic"] = elastic_json(points, *elastic);
+                    return json_text(json);
+                  }},
+                 {options.ddp_json, [&] { return json_line(ddp_json(points)) + '\n'; }},
+                 {options.trace, [&] { return json_line(chrome_trace(points)) + '\n'; }},
+                 {options.csv, [&] { return csv(csv_rows(points)); }},
+                 {options.svg, [&] { return timeline_svg(points.back()); }}});
 }
 
 }  // namespace

@@ -144,7 +144,6 @@ void append_others(std::vector<IdleVariable>& table) {
     table.push_back({name, reason_prints, source_kungfu});
   }
   table.push_back({"KUNGFU_CONFIG_ENABLE_STALL_DETECTION", reason_waits, source_kungfu});
-  table.push_back({"KUNGFU_CONFIG_SERVER", reason_finds, source_kungfu});
 }
 
 }  // namespace

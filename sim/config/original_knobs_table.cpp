@@ -83,6 +83,11 @@ std::vector<OriginalKnob> other_knobs() {
       {"MXNET_KVSTORE_SLICE_THRESHOLD", p3, "slice_size", number,
        "mxnet src/kvstore/p3store_dist.h; elements"},
       {"KUNGFU_ALLREDUCE_STRATEGY", kungfu, "graph", text, "KungFu srcs/go/kungfu/config"},
+      {"KUNGFU_CONFIG_SERVER",
+       {"kungfu_sync", "kungfu_sma"},
+       "config_server",
+       text,
+       "KungFu srcs/go/kungfu/env/config.go; a URL"},
       {"KUNGFU_CONFIG_STRATEGY_HASH_METHOD", kungfu, "strategy_hash_method", text,
        "KungFu srcs/go/kungfu/session/shard.go"},
   };

@@ -15,6 +15,7 @@
 #include "sim/config/compression_catalogue.hpp"
 #include "sim/config/compressor_costs_yaml.hpp"
 #include "sim/config/ddl_benchmarks_settings.hpp"
+#include "sim/config/elastic_yaml.hpp"
 #include "sim/config/original_knobs.hpp"
 #include "sim/config/presets.hpp"
 #include "sim/config/profile_key.hpp"
@@ -221,6 +222,35 @@ std::map<RefusedChoice::Key, SourceLocation> places_of(const YamlValue& yaml) {
           {RefusedChoice::Key::cluster, place_of(yaml, "cluster", {})}};
 }
 
+/// @param yaml  the document's, in our words. @return the workers of the document's phase.
+Placement read_elastic_key(const ScenarioDocument& document, const YamlValue& yaml,
+                           const YamlValue& elastic, const ClusterSpec& cluster,
+                           Scenario& scenario) {
+  if (!document.phase) {
+    throw ConfigError(elastic.where,
+                      "'elastic' is for 'gradwire run'; expected a scenario without it");
+  }
+  if (const YamlValue* placement = yaml.find("placement")) {
+    throw ConfigError(placement->where,
+                      "'placement' beside 'elastic', which places workers itself; expected one of "
+                      "the two");
+  }
+  const YamlValue* strategy = yaml.find("strategy");
+  const YamlValue* server = strategy == nullptr ? nullptr : strategy->find("config_server");
+  if (server == nullptr || server->text.empty()) {
+    throw ConfigError(elastic.where,
+                      "'elastic' without a server that workers learn their number from; expected "
+                      "a strategy with 'config_server': kungfu_sync or kungfu_sma");
+  }
+  const ElasticSpec spec = read_elastic(elastic);
+  const auto placements = elastic_placements(spec, cluster.gpus);
+  scenario.elastic = {.steps = spec.phases[*document.phase].steps,
+                      .machines = static_cast<int>(cluster.gpus.size()),
+                      .worker_start = spec.worker_start.value_or(Seconds{}),
+                      .retries = spec.retries};
+  return placements[*document.phase];
+}
+
 Scenario read_document(const ScenarioDocument& document, const std::string& file, Needs needs,
                        const RunSpec& fallback = {}) {
   YamlValue yaml = document.yaml;
@@ -244,7 +274,10 @@ Scenario read_document(const ScenarioDocument& document, const std::string& file
   if (training || map.has("profile")) read_profile_key(map, scenario);
   const ClusterSpec cluster = read_cluster(map, strategy_servers(yaml));
   scenario.cluster = cluster.cluster;
-  scenario.placement = read_placement(map, cluster);
+  const YamlValue* elastic = map.find("elastic");
+  scenario.placement = elastic == nullptr
+                           ? read_placement(map, cluster)
+                           : read_elastic_key(document, yaml, *elastic, cluster, scenario);
   scenario.servers = cluster.servers;
   if (scenario.profile) {
     give_worker_classes(scenario, map.require_value("cluster", "a mapping").where);
@@ -344,6 +377,7 @@ Scenario read_contender(const std::string& file, const std::vector<std::string>&
   auto documents = point_documents(load_scenario(file, sets));
   const auto document = std::ranges::find(documents, label, &ScenarioDocument::label);
   assert(document != documents.end());
+  document->phase.reset();  // so that `elastic` is refused
   document->label = contender.name;
   // What the scenario says of compression and of the gradients' type is meant for the strategies
   // that can have it, and not to keep the others out. Of its own strategy it has to be right.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -21,6 +22,14 @@
 
 namespace gradwire::config {
 
+/// Of a job whose number of workers changes: the steps between two changes.
+struct ElasticStage {
+  std::int64_t steps = 1;
+  int machines = 1;  ///< of the cluster, with workers or without
+  Seconds worker_start{};
+  int retries = 0;  ///< WorkerChange's
+};
+
 /// A scenario file read, checked and turned into domain types.
 struct Scenario {
   std::string label;  ///< of the point, "" for the file itself
@@ -39,6 +48,7 @@ struct Scenario {
   RunSpec run;
   std::string fidelity = "auto";  ///< auto | fluid | step | coupled | bracket
   int grad_accumulation = 1;
+  std::optional<ElasticStage> elastic;
   std::vector<Warning> warnings;
   /// Where the keys stand that choose the strategy, the library and the cluster, for refusals of
   /// them; a library that nobody chose stands where the strategy does.
@@ -51,7 +61,8 @@ enum class Needs { everything, cluster_only };
 
 /// Reads a scenario file. @param sets  "dotted.key=value" overrides from the command line.
 /// @throws ConfigError with the place in the file (or "--set" and the position of the override).
-/// @return one scenario, or with `points` one a point (in order), each with its label.
+/// @return one scenario, or with `points` one a point, with `elastic` one a phase (in order), each
+///         with its label.
 [[nodiscard]] std::vector<Scenario> read_scenario(const std::string& file,
                                                   const std::vector<std::string>& sets,
                                                   Needs needs = Needs::everything);

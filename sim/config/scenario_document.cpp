@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "sim/config/collective_catalogue.hpp"
+#include "sim/config/elastic_yaml.hpp"
 #include "sim/config/presets.hpp"
 #include "sim/config/strategy_catalogue.hpp"
 #include "sim/config/world_sizes.hpp"
@@ -157,12 +158,35 @@ void remove_key(YamlValue& map, const std::string& key) {
   std::erase_if(map.entries, [&](const YamlEntry& entry) { return entry.key == key; });
 }
 
+namespace {
+
+std::vector<ScenarioDocument> phase_documents(const ScenarioDocument& document,
+                                              const YamlValue& elastic) {
+  std::vector<ScenarioDocument> documents;
+  const std::size_t count = read_elastic(elastic).phases.size();
+  while (documents.size() < count) {
+    ScenarioDocument one = document;
+    one.phase = documents.size();
+    one.label = fmt::format("phase {}", documents.size() + 1);
+    documents.push_back(std::move(one));
+  }
+  return documents;
+}
+
+}  // namespace
+
 std::vector<ScenarioDocument> point_documents(ScenarioDocument document) {
   YamlMap map(document.yaml);
   if (map.has("vary")) {
     map.fail("vary", "'vary' is for 'gradwire sweep'; expected a scenario without it");
   }
   const YamlValue* written = map.find("points");
+  if (const YamlValue* elastic = map.find("elastic")) {
+    if (written != nullptr) {
+      map.fail("points", "'points' beside 'elastic'; expected one of the two");
+    }
+    return phase_documents(document, *elastic);
+  }
   if (written == nullptr) return {std::move(document)};
   const bool by_size = written->kind == YamlValue::Kind::map;
   YamlValue points = *written;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +21,7 @@ struct ScenarioDocument {
   bool compression_optional = false;
   /// One whose gradients cannot be of the `gradient_dtype` written here exchanges fp32.
   bool gradient_dtype_optional = false;
+  std::optional<std::size_t> phase{};  ///< of `elastic`
 };
 
 /// Loads a scenario file and puts the command line's "dotted.key=value" into it.
@@ -33,8 +36,8 @@ void apply_all(ScenarioDocument& document, const std::vector<Override>& changes)
 /// Takes a key out of a mapping, if it is there.
 void remove_key(YamlValue& map, const std::string& key);
 
-/// One document a point, or the file itself when it has no `points`.
-/// @throws ConfigError when the file has `vary`, which only a sweep follows.
+/// One document a point, or a phase of `elastic`; the file itself when it has neither.
+/// @throws ConfigError when the file has `vary`, which only a sweep follows, or both.
 [[nodiscard]] std::vector<ScenarioDocument> point_documents(ScenarioDocument document);
 
 /// An axis of a sweep: a dotted key and the values it takes, which live in the document.

@@ -57,6 +57,57 @@ TEST_CASE("A bracket is as wide as what lies between fluid and coupled", "[cli][
   }
 }
 
+TEST_CASE("An elastic job tells each phase and each change, in text and JSON",
+          "[cli][run][elastic]") {
+  const Workplace place("elastic");
+  place.write("job.yaml",
+              scenario("elastic: {schedule: \"2:10,4:20,4:5,1:10\", worker_start: 3 s}\n"));
+  const std::string server = " --set 'strategy={name: kungfu_sync, config_server: http://x/}'";
+  const auto run = place.run("run job.yaml --json r.json" + server);
+  CHECK(run.code == 0);
+  CHECK_THAT(run.out, Catch::ContainsSubstring("\nElastic "));
+  const Json json = Json::parse(place.text("r.json"));
+  REQUIRE(json["results"].size() == 4);
+  const Json& elastic = json["elastic"];
+  double sum = 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    const Json& phase = elastic["phases"][i];
+    CHECK(phase["workers"] == json["results"][i]["world_size"]);
+    const double step = json["results"][i]["iteration_time_s"]["mean"];
+    CHECK(phase["time_s"].get<double>() == Approx(phase["steps"].get<int>() * step));
+    sum += phase["time_s"].get<double>();
+  }
+  for (const Json& change : elastic["changes"]) sum += change["time_s"].get<double>();
+  CHECK(elastic["total_s"].get<double>() == Approx(sum));
+  const Json& changes = elastic["changes"];
+  REQUIRE(changes.size() == 3);
+  // Who joins is waited for, and the model goes to it; the same workers change nothing; who stays
+  // is not waited for.
+  CHECK(changes[0]["joined"] == 2);
+  CHECK(changes[0]["join_s"].get<double>() > 3);
+  CHECK(changes[0]["join_s"].get<double>() < 4);
+  CHECK(changes[1]["time_s"] == 0);
+  CHECK(changes[2]["left"] == 3);
+  CHECK(changes[2]["join_s"].get<double>() > 0);
+  CHECK(changes[2]["join_s"].get<double>() < 1);
+}
+
+TEST_CASE("Only 'run' follows a schedule of workers", "[cli][run][elastic]") {
+  const Workplace place("elastic_only_run");
+  place.write("job.yaml", scenario("elastic: {schedule: \"2:10,1:20\"}\n"));
+  const std::string server = " --set 'strategy={name: kungfu_sync, config_server: http://x/}'";
+  for (const std::string command :
+       {"compare job.yaml --json r.json",
+        "sweep job.yaml --json r.json --set 'vary={run.seed: [1, 2]}'"}) {
+    const auto run = place.run(command + server);
+    INFO(command << run.err);
+    CHECK(run.code == 3);
+    CHECK_THAT(run.err, Catch::ContainsSubstring(
+                            "'elastic' is for 'gradwire run'; expected a scenario without it"));
+    CHECK_FALSE(place.has("r.json"));
+  }
+}
+
 TEST_CASE("One GPU alone is as efficient as itself", "[cli][run]") {
   const Workplace place("alone");
   const std::string start =

@@ -61,6 +61,8 @@ TEST_CASE("The originals' variables set our knobs, in the originals' units", "[c
         same("{name: horovod, hierarchical_allgather: true}"));
   CHECK(translated("{name: horovod, HOROVOD_CACHE_CAPACITY: 0}") ==
         same("{name: horovod, cache_capacity: 0}"));
+  CHECK(translated("{name: kungfu_sma, KUNGFU_CONFIG_SERVER: \"http://x/\"}") ==
+        same("{name: kungfu_sma, config_server: \"http://x/\"}"));
   CHECK(translated("{name: kungfu_sync, KUNGFU_ALLREDUCE_STRATEGY: RING}") ==
         same("{name: kungfu_sync, graph: \"RING\"}"));
   CHECK(translated("{name: byteps, compression: {name: topk}, BYTEPS_MIN_COMPRESS_BYTES: 9}") ==

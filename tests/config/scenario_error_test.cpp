@@ -48,7 +48,8 @@ TEST_CASE_METHOD(ErrorFixture, "a misspelt key of a scenario is told with the ne
                  "[config][errors]") {
   CHECK(message(9, "runn: {}") ==
         "s.yaml:9:1: unknown key 'runn'; expected one of schema, name, profile, gpu, cluster, "
-        "placement, compressor_costs, strategy, collective, run, jitter, stragglers; did you mean "
+        "elastic, placement, compressor_costs, strategy, collective, run, jitter, stragglers; did "
+        "you mean "
         "'run'?");
   CHECK(message(7, "strategy: {name: ddp, bukcet_cap: 25 MiB}") ==
         "s.yaml:7:23: unknown key 'bukcet_cap'; expected one of name, grad_accumulation, "

@@ -213,6 +213,8 @@ TEST_CASE("docs/scenario.md has every key of a scenario and of its profile", "[d
         "iteration_time: 1 s, no_such_key: 1}"},
        {"Profile", "profile: {file: resnet50/v100-sxm2-32gb_fp32_b32, overlap: {no_such_key: 1}}"},
        {"Top level", "gpu: {no_such_key: 1}"},
+       {"Elastic", "elastic: {schedule: \"1:1\", no_such_key: 1}"},
+       {"Elastic", "elastic: {phases: [{workers: [0], steps: 1, no_such_key: 1}]}"},
        {"Run, jitter, stragglers", "run: {no_such_key: 1}"},
        {"Run, jitter, stragglers", "jitter: {no_such_key: 1}"},
        {"Run, jitter, stragglers", "stragglers: [{compute: 2, ranks: [0], no_such_key: 1}]"}});

@@ -1,6 +1,10 @@
 #include "strategies/kungfu_pair_averaging.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
+#include <vector>
 
 #include "tests/catch.hpp"
 #include "tests/strategies/toy_job.hpp"
@@ -90,7 +94,51 @@ TEST_CASE("a peer of the same machine answers through a socket", "[pair_averagin
   auto job = toy_job({10});
   job.world_size = 2;
   job.machine_of = {0, 0};
-  KungfuPairAveraging strategy({.socket_rate = BytesPerSecond{1e9}}, job);
+  KungfuPairAveraging strategy({.host = {.socket_rate = BytesPerSecond{1e9}}}, job);
   const auto start = strategy.on_event(Seconds{}, IterationStart{0, 0});
   CHECK(std::get<HostWork>(start[3]).time.count() == Approx(40e-9));
+}
+
+TEST_CASE("a peer serves as many sockets at a time as it has cores", "[pair_averaging]") {
+  auto job = toy_job({10});
+  job.world_size = 8;
+  job.machine_of = std::vector<int>(8, 0);
+  // The thread that answers each worker, by who is asked.
+  const auto threads_of = [&job](int cores) {
+    KungfuPairAveraging strategy({.host = {.cores = cores}}, job);
+    std::map<int, std::vector<int>> threads;
+    for (int worker = 0; worker < 8; ++worker) {
+      const auto start = strategy.on_event(Seconds{}, IterationStart{0, worker});
+      threads[random_peer(1, 0, worker, 8)].push_back(std::get<HostWork>(start.at(3)).thread);
+    }
+    return threads;
+  };
+  std::size_t most = 0;
+  std::set<int> all;
+  for (const auto& [asked, threads] : threads_of(8)) {  // a core each: they take turns
+    most = std::max(most, threads.size());
+    CHECK(std::set<int>(threads.begin(), threads.end()).size() == 1);
+    CHECK(all.insert(threads.front()).second);  // and no other peer's
+  }
+  CHECK(most >= 2);  // else the draws show nothing
+  for (const auto& [asked, threads] : threads_of(64)) {
+    CHECK(std::set<int>(threads.begin(), threads.end()).size() == threads.size());
+  }
+}
+
+TEST_CASE("a core is free again when its socket has been read", "[pair_averaging]") {
+  auto job = toy_job({10});
+  job.world_size = 2;
+  job.machine_of = {0, 0};
+  KungfuPairAveraging strategy({.host = {.cores = 4}}, job);
+  const auto first = strategy.on_event(Seconds{}, IterationStart{0, 0});  // 0 to 3
+  strategy.on_event(Seconds{}, OperationDone{3});
+  const auto second = strategy.on_event(Seconds{}, IterationStart{1, 0});
+  const auto is_socket = [](const Operation& operation) {
+    const auto* work = std::get_if<HostWork>(&operation);
+    return work != nullptr && work->label == "model through a socket";
+  };
+  const auto at = std::ranges::find_if(second, is_socket);
+  REQUIRE(at != second.end());
+  CHECK(std::get<HostWork>(*at).thread == std::get<HostWork>(first.at(3)).thread);
 }

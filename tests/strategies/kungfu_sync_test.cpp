@@ -74,14 +74,16 @@ constexpr std::int64_t mib = 1024 * 1024;
 }  // namespace
 
 TEST_CASE("every gradient goes to the host, up the tree, down the tree and back", "[kungfu_sync]") {
-  KungfuCpu strategy({.sum_rate = BytesPerSecond{1e9}, .socket_rate = BytesPerSecond{1e9}},
-                     two_by_two({10, 20}), 0);
+  KungfuCpu strategy(
+      {.host = {.sum_rate = BytesPerSecond{1e9}, .socket_rate = BytesPerSecond{1e9}}},
+      two_by_two({10, 20}), 0);
   const auto moved = play(strategy, iteration(2));
   // Exchanges: to the host, to the GPU, 0 to 2 (broadcast), 2 to 0 (reduce); 120 bytes each.
   CHECK(moved.sizes_by_exchange == std::vector<std::int64_t>{120, 120, 120, 120});
   // For each byte: a socket and a sum within the machines, a sum between them; then a socket in the
-  // first machine and, once it has come there, one in the second.
-  CHECK(moved.host_time == Approx(120 * (2 + 1 + 1 + 1) * 1e-9));
+  // first machine and, once it has come there, one in the second. Each takes a 20th of its time of
+  // the process's half of 40 cores as well.
+  CHECK(moved.host_time == Approx(120 * (2 + 1 + 1 + 1) * (1 + 1.0 / 20) * 1e-9));
   CHECK(moved.raised == 1);
 }
 
