@@ -87,6 +87,7 @@ std::vector<std::vector<ZeroPart>> parts_of_buckets(
 
 ZeroOverlap::ZeroOverlap(ZeroHook hook, bool shard_buckets, JobView job)
     : hook_(hook), shard_buckets_(shard_buckets), job_(std::move(job)) {
+  for (const auto& tensor : job_.tensors) elements_ += tensor.elements;
   assert(hook != ZeroHook::none);
 }
 
@@ -100,8 +101,8 @@ void ZeroOverlap::start(const std::vector<std::vector<TensorId>>& buckets) {
                         .size = job_.size_of(elements_of_all(job_, buckets[b])),
                         .parts = std::move(parts[b])});
   }
-  free_at_.assign(static_cast<std::size_t>(job_.world_size), 0);
-  busy_until_ = 0;
+  steps_.assign(static_cast<std::size_t>(job_.world_size), 0);
+  most_ = 0;
   launched_ = computed_ = reducing_ = reduced_ = stepping_ = stepped_ = broadcasting_ = 0;
 }
 
@@ -136,6 +137,9 @@ void ZeroOverlap::done(Seconds now, OperationId operation, const Post& post) {
     case Stage::reduced:
       ++reduced_;
       break;
+    case Stage::slowed:
+      wait_for_rest(post);
+      break;
     case Stage::stepped:
       if (hook_ == ZeroHook::interleaved) post(Raise{.flag = buckets_[stepped_].passed});
       ++stepped_;
@@ -150,7 +154,8 @@ void ZeroOverlap::done(Seconds now, OperationId operation, const Post& post) {
 void ZeroOverlap::go_on(double now, const Post& post) {
   const bool interleaved = hook_ == ZeroHook::interleaved;
   const std::size_t all = buckets_.size();
-  while (stepping_ < reduced_ && (interleaved || computed_ == all)) step(now, post);
+  while (interleaved && stepping_ < reduced_) step_beside_backward(post);
+  while (stepping_ < reduced_ && computed_ == all) step(now, post);
   while (broadcasting_ < stepped_ && (interleaved || reduced_ == all)) broadcast(post);
   while (interleaved && reducing_ < computed_ && reducing_ == broadcasting_) {
     Collective collective = all_reduce(reducing_++);
@@ -160,24 +165,52 @@ void ZeroOverlap::go_on(double now, const Post& post) {
   }
 }
 
+double ZeroOverlap::seconds_of(const ZeroPart& part) const {
+  return static_cast<double>(part.elements) / static_cast<double>(elements_) *
+         job_.optimizer.count();
+}
+
+void ZeroOverlap::occupy(double seconds, Stage stage, const Post& post) {
+  watch(post(DeviceWork{.kernels = 0,
+                        .label = fmt::format("step on bucket {}", stepping_ - 1),
+                        .time = Seconds{seconds},
+                        .stream = DeviceStream::side,
+                        .notify = true}),
+        stage);
+}
+
 void ZeroOverlap::step(double now, const Post& post) {
-  const Bucket& bucket = buckets_[stepping_];
-  std::int64_t all = 0;
-  for (const auto& tensor : job_.tensors) all += tensor.elements;
-  double end = busy_until_;
-  for (const ZeroPart& part : bucket.parts) {
-    double& free = free_at_[static_cast<std::size_t>(part.rank)];
-    const double share = static_cast<double>(part.elements) / static_cast<double>(all);
-    free = std::max(now, free) + share * job_.optimizer.count();
-    end = std::max(end, free);
+  const double before = std::max(now, most_);
+  for (const ZeroPart& part : buckets_[stepping_++].parts) {
+    double& end = steps_[static_cast<std::size_t>(part.rank)];
+    end = std::max(now, end) + seconds_of(part);
+    most_ = std::max(most_, end);
   }
-  const double begin = std::max(now, std::exchange(busy_until_, end));
-  DeviceWork work{.kernels = 0,
-                  .label = fmt::format("step on bucket {}", stepping_++),
-                  .time = Seconds{std::max(0.0, end - begin)},
-                  .stream = DeviceStream::side,
-                  .notify = true};
-  watch(post(std::move(work)), Stage::stepped);
+  occupy(std::max(0.0, most_ - before), Stage::stepped, post);
+}
+
+void ZeroOverlap::step_beside_backward(const Post& post) {
+  const double before = most_;
+  double longest = 0;
+  for (const ZeroPart& part : buckets_[stepping_++].parts) {
+    double& taken = steps_[static_cast<std::size_t>(part.rank)];
+    taken += seconds_of(part);
+    most_ = std::max(most_, taken);
+    longest = std::max(longest, seconds_of(part));
+  }
+  rest_ = longest - (most_ - before);
+  if (most_ > before) {
+    occupy(most_ - before, Stage::slowed, post);
+  } else {
+    wait_for_rest(post);
+  }
+}
+
+void ZeroOverlap::wait_for_rest(const Post& post) {
+  watch(post(HostWork{.thread = HostWork::no_thread,
+                      .time = Seconds{std::max(0.0, rest_)},
+                      .label = fmt::format("step on bucket {} elsewhere", stepping_ - 1)}),
+        Stage::stepped);
 }
 
 void ZeroOverlap::broadcast(const Post& post) {

@@ -47,8 +47,10 @@ struct ZeroPart {
 /// broadcasts.
 ///
 /// Ranks step at the same time on different buckets; a broadcast waits for the last rank that has
-/// come to it. A part's time goes by its elements, assumed; so does what it takes of the GPU, on
-/// every rank.
+/// come to it. A part's time goes by its elements, assumed. Interleaved, a rank's backward is late
+/// by its own steps alone; an all-reduce waits for the rank that has stepped most, so that each
+/// step takes from the ranks' GPUs what it adds to the most, and the rest of its time passes beside
+/// backward.
 /// Source: torch/distributed/algorithms/ddp_comm_hooks/ddp_zero_hook.py.
 class ZeroOverlap {
  public:
@@ -69,7 +71,7 @@ class ZeroOverlap {
   [[nodiscard]] OperationId updated() const { return updated_; }
 
  private:
-  enum class Stage : std::uint8_t { computed, reduced, stepped, broadcast };
+  enum class Stage : std::uint8_t { computed, reduced, slowed, stepped, broadcast };
   struct Bucket {
     std::vector<TensorId> tensors;
     Bytes size{0};
@@ -80,18 +82,27 @@ class ZeroOverlap {
   void go_on(double now, const Post& post);
   [[nodiscard]] Collective all_reduce(std::size_t bucket) const;
   void step(double now, const Post& post);
+  void step_beside_backward(const Post& post);
+  /// Seconds of a part's step.
+  [[nodiscard]] double seconds_of(const ZeroPart& part) const;
+  void occupy(double seconds, Stage stage, const Post& post);
+  /// The step under way goes on for `rest_`, and takes nothing more of the GPUs.
+  void wait_for_rest(const Post& post);
   void broadcast(const Post& post);
   void watch(OperationId operation, Stage stage) { stages_[operation] = stage; }
 
   ZeroHook hook_;
   bool shard_buckets_;
   JobView job_;
+  std::int64_t elements_ = 0;  ///< of all tensors
   std::vector<Bucket> buckets_;
   std::unordered_map<OperationId, Stage> stages_;  // looked up only, never walked
   OperationId updated_ = -1;
   std::size_t broadcasts_left_ = 0;
-  std::vector<double> free_at_;  ///< by rank: seconds, when its steps have ended
-  double busy_until_ = 0;        ///< s, when the steps of all ranks have
+  /// By rank, in seconds: when its steps have ended; interleaved, how long they took together.
+  std::vector<double> steps_;
+  double most_ = 0;  ///< s, the largest of these
+  double rest_ = 0;  ///< s of the step under way, interleaved, beside backward
   // Buckets go through all stages in order; of each stage, how many have come so far.
   std::size_t launched_ = 0;
   std::size_t computed_ = 0;

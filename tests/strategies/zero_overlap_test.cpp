@@ -130,7 +130,10 @@ TEST_CASE("interleaved, a bucket is broadcast before the next one is reduced", "
   ddp.on_event(Seconds{}, HookFired{.tensor = 0});  // 5 divide, 6 marker, 7 flag
   CHECK(ddp.on_event(Seconds{2}, OperationDone{6}).empty());
   CHECK(side_seconds(ddp.on_event(Seconds{3}, OperationDone{4})) == Approx(40));  // 8
-  const auto stepped = ddp.on_event(Seconds{43}, OperationDone{8});
+  // The largest of its parts takes all its time from backward: nothing is left to pass, 9.
+  const auto rest = ddp.on_event(Seconds{43}, OperationDone{8});
+  CHECK(std::get<HostWork>(rest.at(0)).time.count() == Approx(0));
+  const auto stepped = ddp.on_event(Seconds{43}, OperationDone{9});
   REQUIRE(stepped.size() == 3);
   CHECK(std::get<Raise>(stepped[0]).flag == 3);
   CHECK(std::get<Collective>(stepped[1]).kind == CollectiveKind::broadcast);
@@ -140,6 +143,27 @@ TEST_CASE("interleaved, a bucket is broadcast before the next one is reduced", "
   CHECK(std::get<Gate>(end[0]).until == std::vector<OperationId>{3});
   CHECK(std::get<Gate>(end[1]).until == std::vector<OperationId>{1});
   CHECK(std::get<Gate>(end[2]).until == std::vector<OperationId>{7});
+}
+
+TEST_CASE("interleaved steps take as much of the GPUs as the busiest rank's", "[ddp][zero]") {
+  // Buckets of 20, 10 and 30 s on three ranks: late by 20 in the end of the first, not more after
+  // the second, which takes its 10 s elsewhere, and 30 after the third: 10 more, and 20 elsewhere.
+  Ddp ddp = overlapped(ZeroHook::interleaved, {3, 1, 2});
+  ddp.on_event(Seconds{}, IterationStart{2});
+  for (const int tensor : {2, 1, 0})
+    ddp.on_event(Seconds{}, HookFired{.tensor = tensor});  // 0 to 9
+  ddp.on_event(Seconds{}, BackwardDone{});                 // 10 to 13
+  for (const OperationId marker : {2, 5, 8}) ddp.on_event(Seconds{}, OperationDone{marker});  // 14
+  CHECK(side_seconds(ddp.on_event(Seconds{}, OperationDone{14})) == Approx(20));              // 15
+  ddp.on_event(Seconds{}, OperationDone{15});  // 16 the rest
+  ddp.on_event(Seconds{}, OperationDone{16});  // 17 flag, 18 broadcast, 19 all-reduce
+  const auto second = ddp.on_event(Seconds{}, OperationDone{19});  // 20
+  CHECK(side_seconds(second) == 0);
+  CHECK(std::get<HostWork>(second.at(0)).time.count() == Approx(10));
+  ddp.on_event(Seconds{}, OperationDone{20});                                     // 21 to 23
+  CHECK(side_seconds(ddp.on_event(Seconds{}, OperationDone{23})) == Approx(10));  // 24
+  const auto rest = ddp.on_event(Seconds{}, OperationDone{24});
+  CHECK(std::get<HostWork>(rest.at(0)).time.count() == Approx(20));
 }
 
 TEST_CASE("overlapped ZeRO updates nothing in the first two iterations, three of a static graph",

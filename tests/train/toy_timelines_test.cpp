@@ -76,15 +76,20 @@ TEST_CASE("toy timeline: ddp, ZeRO in its hooks", "[timeline][ddp][zero]") {
     check_each(ToyTraining().run(make<Ddp>(options)), 20.5 + 6);
   }
   SECTION("hook_with_zero_step_interleaved") {
-    // Reduced at 12.5; the step to 12.833 delays backward by 1/3; broadcast at 14.333, as the
-    // second bucket is there; reduced at 16.833, stepped at 17.167, broadcast at 18.667, as the
-    // third is there; and so on to 21.167, 21.5 and 23.
+    // Reduced at 12.5; the step to 12.833 delays rank 0's backward by 1/3; broadcast at 14.333, as
+    // the second bucket is there; reduced at 16.833, stepped by rank 1 at 17.167, broadcast at
+    // 18.667, behind the third, there at 18.333; and so on to 21.167, 21.5 and 23.
     options.overlap_with_ddp = ZeroHook::interleaved;
     check_each(ToyTraining().run(make<Ddp>(options)), 23);
     // Two parts of 1/6 at once and two broadcasts of H(1) = 1: 12.667, 14.667; 17.167, 17.333,
     // 19.333; 21.833, 22, 24.
     options.shard_buckets = true;
     check_each(ToyTraining().run(make<Ddp>(options)), 24);
+    // With hardly a network three ranks are late by their own 1/3, and the last one's step ends.
+    options.shard_buckets = false;
+    ToyTraining toy;
+    toy.cost = std::make_shared<AlphaBeta>(0.001);
+    check_each(toy.run(make<Ddp>(options)), 18 + 2.0 / 3 + 0.001 * (2.5 + 1.5));
   }
 }
 
