@@ -14,7 +14,7 @@ namespace gradwire {
 namespace {
 
 /// NCCL's stream, of what is posted when it is known to be ready.
-constexpr int nccl_stream = 1;
+constexpr int zero_stream = 1;
 
 std::int64_t elements_of_all(const JobView& job, const std::vector<TensorId>& tensors) {
   std::int64_t elements = 0;
@@ -160,7 +160,7 @@ void ZeroOverlap::go_on(double now, const Post& post) {
   while (interleaved && reducing_ < computed_ && reducing_ == broadcasting_) {
     Collective collective = all_reduce(reducing_++);
     collective.ready = Collective::Ready::at_once;
-    collective.stream = nccl_stream;
+    collective.stream = zero_stream;
     watch(post(std::move(collective)), Stage::reduced);
   }
 }
@@ -222,7 +222,7 @@ void ZeroOverlap::broadcast(const Post& post) {
                         .tensors = part.tensors,
                         .label = fmt::format("bucket {}, parameters of rank {}", bucket, part.rank),
                         .ready = Collective::Ready::at_once,
-                        .stream = nccl_stream}),
+                        .stream = zero_stream}),
         Stage::broadcast);
   }
 }
