@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include "sim/core/refusal.hpp"
 #include "strategies/zero_redundancy.hpp"
 
 namespace gradwire {
@@ -47,7 +48,15 @@ std::vector<std::vector<TensorId>> assign_buckets(const JobView& job,
 }
 
 Ddp::Ddp(const DdpOptions& options, const JobView& job)
-    : options_(options), job_(job), bucket_of_(job.tensors.size()) {}
+    : options_(options), job_(job), bucket_of_(job.tensors.size()) {
+  if (options.overlap_with_ddp == ZeroHook::none) return;
+  if (!job.collectives_on_gpu) {
+    throw RefusedChoice(RefusedChoice::Key::library,
+                        "'overlap_with_ddp' of ZeroRedundancyOptimizer needs NCCL, as other "
+                        "libraries may hang; expected 'library: nccl'");
+  }
+  zero_.emplace(options.overlap_with_ddp, options.shard_buckets, job);
+}
 
 std::vector<Ddp::Bucket> Ddp::buckets_of(int iteration) const {
   std::vector<Bytes> limits = {options_.first_bucket_cap, options_.bucket_cap};
@@ -130,7 +139,19 @@ Holding Ddp::holding() const {
   return held;
 }
 
-Operations Ddp::on_event(Seconds /*now*/, const Event& event) {
+Phasing Ddp::phasing() const {
+  return {.steady_from = zero_ ? options_.first_update() : 0};
+}
+
+ZeroOverlap::Post Ddp::poster(Operations& operations) const {
+  return [this, &operations](Operation operation) {
+    const OperationId id = next_id(operations);
+    operations.push_back(std::move(operation));
+    return id;
+  };
+}
+
+Operations Ddp::on_event(Seconds now, const Event& event) {
   Operations operations;
   if (const auto* start = std::get_if<IterationStart>(&event)) {
     start_iteration(start->iteration, operations);
@@ -140,7 +161,11 @@ Operations Ddp::on_event(Seconds /*now*/, const Event& event) {
   } else if (const auto* done = std::get_if<BackwardDone>(&event)) {
     if (job_.synchronises(done->micro_batch)) finish(operations);
   } else if (const auto* ended = std::get_if<OperationDone>(&event)) {
-    bucket_ended(ended->operation, operations);
+    if (overlaps_) {
+      zero_->done(now, ended->operation, poster(operations));
+    } else {
+      bucket_ended(ended->operation, operations);
+    }
   }
   posted_ += static_cast<OperationId>(operations.size());
   return operations;
@@ -156,6 +181,12 @@ void Ddp::start_iteration(int iteration, Operations& operations) {
   }
   delayed_ = options_.static_graph && iteration == 0;
   updates_.clear();
+  overlaps_ = zero_ && iteration >= options_.first_update();
+  if (overlaps_) {
+    std::vector<std::vector<TensorId>> lists;
+    for (const Bucket& bucket : buckets_) lists.push_back(bucket.tensors);
+    zero_->start(lists);
+  }
   if (options_.join) join(operations);
   if (broadcasts()) broadcast_buffers(operations);
 }
@@ -195,7 +226,7 @@ void Ddp::gradient_hook(TensorId tensor, Operations& operations) {
   if (delayed_) return;
   Bucket& bucket = buckets_[static_cast<std::size_t>(bucket_of_[static_cast<std::size_t>(tensor)])];
   copy_in(tensor, operations);
-  const bool divides = !options_.comm_hook;
+  const bool divides = !hook_divides();
   if (--bucket.missing == 0 && divides && options_.version < fused_division_from) {
     operations.emplace_back(kernels(2 * bucket.size, 1, "divide"));
   }
@@ -209,12 +240,18 @@ void Ddp::copy_in(TensorId tensor, Operations& operations) const {
   // With a communication hook the hook divides, and only the copy is left here.
   if (!options_.gradient_as_bucket_view) {
     operations.emplace_back(kernels(2 * size, 1, "copy into bucket"));
-  } else if (!options_.comm_hook && options_.version >= fused_division_from) {
+  } else if (!hook_divides() && options_.version >= fused_division_from) {
     operations.emplace_back(kernels(2 * size, 1, "divide"));
   }
 }
 
 void Ddp::launch(Bucket& bucket, Operations& operations) {
+  // default_hooks.py, _allreduce_fut: divided before it is reduced.
+  if (zero_) operations.emplace_back(kernels(2 * bucket.size, 1, "divide"));
+  if (overlaps_) {
+    bucket.reduced = zero_->launch(poster(operations));
+    return;
+  }
   bucket.reduced = next_id(operations);
   operations.emplace_back(Collective{.size = bucket.size,
                                      .tensors = bucket.tensors,
@@ -258,18 +295,31 @@ void Ddp::finish(Operations& operations) {
                                        .tensors = {},
                                        .label = "map of unused parameters"});
   }
-  for (const Bucket& bucket : buckets_) {
+  take_back(operations);
+  finish_optimizer(operations);
+}
+
+void Ddp::take_back(Operations& operations) {
+  // All broadcasts are waited for by backward, in its last hook, or by the last bucket's result.
+  const std::size_t waits =
+      options_.overlap_with_ddp == ZeroHook::interleaved ? buckets_.size() - 1 : 0;
+  for (std::size_t b = 0; b < buckets_.size(); ++b) {
+    const Bucket& bucket = buckets_[b];
+    if (overlaps_ && b == waits) operations.emplace_back(Gate{{zero_->updated()}});
     operations.emplace_back(Gate{{bucket.reduced}});
     if (!options_.gradient_as_bucket_view) {
       operations.emplace_back(
           kernels(2 * bucket.size, static_cast<int>(bucket.tensors.size()), "copy back"));
     }
   }
+}
+
+void Ddp::finish_optimizer(Operations& operations) {
   if (options_.optimizer == DdpOptimizer::in_backward) {
     Gate gate;
     for (const Bucket& bucket : buckets_) gate.until.push_back(bucket.updated);
     operations.emplace_back(std::move(gate));
-  } else if (options_.optimizer == DdpOptimizer::zero_redundancy) {
+  } else if (options_.optimizer == DdpOptimizer::zero_redundancy && !zero_) {
     for (auto& operation :
          sharded_step(job_, options_.parameters_as_bucket_view, next_id(operations))) {
       operations.push_back(std::move(operation));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "strategies/ddp_options.hpp"
@@ -24,6 +25,10 @@ namespace gradwire {
 /// the GPU from backward. join() adds two all-reduces of one number before forward, and where
 /// buffers are broadcast a third one, which the host waits for, to find whose (_find_common_rank).
 ///
+/// A ZeroRedundancyOptimizer that overlaps steps in communication hooks (ZeroOverlap), from the
+/// iteration on that first_update() tells; before it parameters are not updated at all. It needs
+/// NCCL: RefusedChoice without.
+///
 /// Source: torch/csrc/distributed/c10d/reducer.cpp (mark_variable_ready_dense, mark_bucket_ready,
 /// finalize_backward, rebuild_buckets) and torch/nn/parallel/distributed.py of the releases named.
 class Ddp final : public Strategy {
@@ -38,6 +43,7 @@ class Ddp final : public Strategy {
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override;
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
   [[nodiscard]] Holding holding() const override;
+  [[nodiscard]] Phasing phasing() const override;
 
  private:
   struct Bucket {
@@ -57,6 +63,12 @@ class Ddp final : public Strategy {
   void copy_in(TensorId tensor, Operations& operations) const;
   void bucket_ended(OperationId operation, Operations& operations);
   void finish(Operations& operations);
+  void take_back(Operations& operations);
+  void finish_optimizer(Operations& operations);
+  /// A communication hook divides, not the reducer.
+  [[nodiscard]] bool hook_divides() const { return options_.comm_hook || zero_.has_value(); }
+  /// Posts for ZeroOverlap.
+  [[nodiscard]] ZeroOverlap::Post poster(Operations& operations) const;
   [[nodiscard]] bool broadcasts() const;
   /// Bytes of the buffers of each type. Batch norms', unless their bytes say otherwise; then of one
   /// type: assumed.
@@ -71,6 +83,8 @@ class Ddp final : public Strategy {
   bool delayed_ = false;  ///< all of this iteration is reduced behind backward
   std::map<OperationId, OperationId> updates_;  ///< optimizer in backward -> its flag
   OperationId posted_ = 0;
+  std::optional<ZeroOverlap> zero_;
+  bool overlaps_ = false;  ///< this iteration's step is in the hooks
 };
 
 }  // namespace gradwire

@@ -31,6 +31,9 @@ constexpr Release one_cap_from{2, 4};
 constexpr Release in_backward_from{2, 0};
 /// torch.distributed.optim.ZeroRedundancyOptimizer: new in 1.8 (release notes, distributed).
 constexpr Release zero_redundancy_from{1, 8};
+/// ZeroRedundancyOptimizer(overlap_with_ddp): pull requests 62157 and 63162 (shard_buckets), July
+/// and August 2021; that 1.10 is the first release with them is assumed.
+constexpr Release overlap_from{1, 10};
 /// DistributedDataParallel.join(): new in 1.7 (release notes, distributed).
 constexpr Release join_from{1, 7};
 
@@ -60,6 +63,51 @@ void read_caps(Knobs& knobs, DdpOptions& options, const std::string& origin) {
                  "expected one of the two");
   }
   options.first_bucket_cap = options.bucket_cap;
+}
+
+/// The knobs of ZeroRedundancyOptimizer beside DDP's hooks.
+void read_zero_overlap(Knobs& knobs, DdpOptions& options) {
+  static const std::vector<std::string> hooks = {"none", "hook_with_zero_step",
+                                                 "hook_with_zero_step_interleaved"};
+  static const std::string overlap = "overlap_with_ddp";
+  const std::string hook =
+      knobs.choice(overlap, "none", hooks,
+                   "ZeroRedundancyOptimizer(overlap_with_ddp=True) and the communication hook, "
+                   "ddp_zero_hook.py, from 1.10 on; with NCCL");
+  options.shard_buckets = knobs.yes("shard_buckets", false,
+                                    "ddp_zero_hook.py: a bucket's parameters are split over ranks, "
+                                    "not of one");
+  if (hook == "none") {
+    if (options.shard_buckets) {
+      knobs.refuse("shard_buckets",
+                   "'shard_buckets' is of 'overlap_with_ddp'; expected a hook there");
+    }
+    return;
+  }
+  options.overlap_with_ddp =
+      hook == "hook_with_zero_step" ? ZeroHook::last_bucket : ZeroHook::interleaved;
+  if (options.optimizer != DdpOptimizer::zero_redundancy) {
+    knobs.refuse(overlap,
+                 "'overlap_with_ddp' is of 'optimizer: ZeroRedundancyOptimizer'; expected them "
+                 "together");
+  }
+  need(knobs, options, "overlap_with_ddp", overlap_from, "none");
+  if (!options.rebuilt_from()) {
+    knobs.refuse(overlap,
+                 "'overlap_with_ddp' updates nothing before DDP has rebuilt its buckets, which "
+                 "'find_unused_parameters' keeps it from; expected 'static_graph: true' beside it, "
+                 "or neither");
+  }
+  if (knobs.given("compression")) {
+    knobs.refuse(overlap,
+                 "'overlap_with_ddp' around another communication hook is not modelled; expected "
+                 "it without 'compression'");
+  }
+  if (options.parameters_as_bucket_view) {
+    knobs.without_effect("parameters_as_bucket_view",
+                         "with 'overlap_with_ddp' parameters lie as DDP's buckets; expected one of "
+                         "the two");
+  }
 }
 
 }  // namespace
@@ -140,6 +188,7 @@ void read_ddp_surroundings(Knobs& knobs, DdpOptions& options) {
                  "'parameters_as_bucket_view' is of 'optimizer: ZeroRedundancyOptimizer'; expected "
                  "them together");
   }
+  read_zero_overlap(knobs, options);
 }
 
 }  // namespace gradwire

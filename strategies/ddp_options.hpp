@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "strategies/knobs.hpp"
+#include "strategies/zero_overlap.hpp"
 
 namespace gradwire {
 
@@ -38,7 +39,9 @@ struct DdpOptions {
   bool broadcast_buffers = true;          ///< rank 0's buffers, before each forward
   bool join = false;                      ///< training stands inside DDP's join()
   DdpOptimizer optimizer = DdpOptimizer::step;
-  bool parameters_as_bucket_view = false;  ///< of ZeroRedundancyOptimizer
+  bool parameters_as_bucket_view = false;      ///< of ZeroRedundancyOptimizer
+  ZeroHook overlap_with_ddp = ZeroHook::none;  ///< of it too: its step in communication hooks
+  bool shard_buckets = false;                  ///< of these: a bucket may be of several ranks
   /// A communication hook compresses a bucket and divides it (Compressed is that hook); then
   /// buckets are only filled here.
   bool comm_hook = false;
@@ -46,6 +49,10 @@ struct DdpOptions {
   /// The iteration, from 0, whose buckets are the first ones made in the order in which gradients
   /// arrived; nothing where they never are.
   [[nodiscard]] std::optional<int> rebuilt_from() const;
+  /// The first iteration, from 0, that updates parameters where ZeroRedundancyOptimizer overlaps:
+  /// it writes down the buckets in the iteration that has rebuilt them
+  /// (_hook_with_zero_step_setup). REQUIRES: they are rebuilt.
+  [[nodiscard]] int first_update() const { return rebuilt_from().value() + 1; }
   /// Until they are rebuilt there is one bucket of everything.
   [[nodiscard]] bool starts_with_one_bucket() const;
 };

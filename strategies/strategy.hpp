@@ -64,6 +64,8 @@ struct JobView {
   std::vector<int> machine_of_all;  ///< of every worker that these stand for; empty: each its own
   /// What the job's library takes for an all-reduce of all ranks alone. Null in unit tests.
   std::function<Seconds(Bytes)> all_reduce_time;
+  /// The job's library runs collectives as kernels (NCCL), not in threads of the host (Gloo, MPI).
+  bool collectives_on_gpu = true;
   /// A compressor stands between the strategy and the network: it queues the messages that have a
   /// priority, so that coding one goes on beside sending another.
   bool coded = false;

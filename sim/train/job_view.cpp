@@ -81,6 +81,7 @@ JobView job_view(const Job& job) {
             .bandwidth;
   }
   view.host_copy_bandwidth = job.cluster.host_copy_bandwidth(job.placement.front());
+  view.collectives_on_gpu = job.library.on_gpu();
   view.all_reduce_time = [&job](Bytes size) { return all_reduce_alone(job, size); };
   return view;
 }

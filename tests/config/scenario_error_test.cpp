@@ -56,8 +56,8 @@ TEST_CASE_METHOD(ErrorFixture, "a misspelt key of a scenario is told with the ne
         "gradient_dtype, version, "
         "bucket_cap, "
         "first_bucket_cap, set_last_bucket_cap, gradient_as_bucket_view, find_unused_parameters, "
-        "static_graph, broadcast_buffers, join, optimizer, parameters_as_bucket_view, compression; "
-        "did you mean 'bucket_cap'?");
+        "static_graph, broadcast_buffers, join, optimizer, parameters_as_bucket_view, "
+        "overlap_with_ddp, shard_buckets, compression; did you mean 'bucket_cap'?");
   CHECK(message(7, "strategy: {name: bsp, bucket_cap: 25 MiB}") ==
         "s.yaml:7:23: unknown key 'bucket_cap'; expected one of name, grad_accumulation, "
         "gradient_dtype, over, "
@@ -140,6 +140,37 @@ TEST_CASE_METHOD(ErrorFixture, "parts of less than a kilobyte are refused", "[co
   CHECK(message(7, "strategy: {name: kungfu_sync, part: 1 B}") ==
         "s.yaml:7:37: 'part' is '1 B'; expected a size such as '25 MiB' (units B, kB, MB, GB, KiB, "
         "MiB, GiB), at least 1 KiB");
+}
+
+TEST_CASE_METHOD(ErrorFixture, "ZeRO's overlap is refused where PyTorch has none",
+                 "[config][errors]") {
+  CHECK(message(7, "strategy: {name: ddp, version: 2.0, overlap_with_ddp: hook_with_zero_step}") ==
+        "s.yaml:7:55: 'overlap_with_ddp' is of 'optimizer: ZeroRedundancyOptimizer'; expected them "
+        "together");
+  CHECK(message(7,
+                "strategy: {name: ddp, version: 1.9, optimizer: ZeroRedundancyOptimizer, "
+                "overlap_with_ddp: hook_with_zero_step}") ==
+        "s.yaml:7:91: 'overlap_with_ddp' came with PyTorch 1.10; expected none or a later version");
+  CHECK(message(7,
+                "strategy: {name: ddp, version: 2.0, optimizer: ZeroRedundancyOptimizer, "
+                "shard_buckets: true}") ==
+        "s.yaml:7:88: 'shard_buckets' is of 'overlap_with_ddp'; expected a hook there");
+  CHECK(message(7,
+                "strategy: {name: ddp, version: 2.0, optimizer: ZeroRedundancyOptimizer, "
+                "overlap_with_ddp: hook_with_zero_step, parameters_as_bucket_view: true}") ==
+        "s.yaml:7:139: 'parameters_as_bucket_view' has no effect here; with 'overlap_with_ddp' "
+        "parameters lie as DDP's buckets; expected one of the two");
+  CHECK(message(7,
+                "strategy: {name: ddp, version: 2.0, find_unused_parameters: true, optimizer: "
+                "ZeroRedundancyOptimizer, overlap_with_ddp: hook_with_zero_step}") ==
+        "s.yaml:7:121: 'overlap_with_ddp' updates nothing before DDP has rebuilt its buckets, "
+        "which 'find_unused_parameters' keeps it from; expected 'static_graph: true' beside it, or "
+        "neither");
+  CHECK(message(7,
+                "strategy: {name: ddp, version: 2.0, optimizer: ZeroRedundancyOptimizer, "
+                "overlap_with_ddp: hook_with_zero_step, compression: {name: fp16}}") ==
+        "s.yaml:7:91: 'overlap_with_ddp' around another communication hook is not modelled; "
+        "expected it without 'compression'");
 }
 
 TEST_CASE_METHOD(ErrorFixture, "releases that the model does not know are refused",

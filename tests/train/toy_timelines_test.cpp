@@ -54,6 +54,67 @@ TEST_CASE("toy timeline: ddp", "[timeline][ddp]") {
              18 + 2.5 + 1);
 }
 
+TEST_CASE("toy timeline: ddp, ZeRO in its hooks", "[timeline][ddp][zero]") {
+  // The same buckets; broadcasts of 2 MB take H(2) = 1.5, a bucket's step 1/3.
+  const Bytes cap{2'000'000};
+  DdpOptions options{.version = {1, 10},
+                     .bucket_cap = cap,
+                     .first_bucket_cap = cap,
+                     .broadcast_buffers = false,
+                     .optimizer = DdpOptimizer::zero_redundancy};
+  SECTION("step()") {
+    // Behind 20.5 two tensors on the fullest rank, 1/3, and six broadcasts of H(1) = 1.
+    check_each(ToyTraining().run(make<Ddp>(options)), 18 + 2.5 + 1.0 / 3 + 6);
+  }
+  SECTION("hook_with_zero_step") {
+    // Reduced at 12.5, 16.5 and 20.5. Ranks 0 and 1 step from 18 to 18.333, rank 2 from 20.5 to
+    // 20.833; broadcasts from 20.5 on, one after the other.
+    options.overlap_with_ddp = ZeroHook::last_bucket;
+    check_each(ToyTraining().run(make<Ddp>(options)), 20.5 + 3 * 1.5);
+    // Six parts of one tensor, H(1) = 1 each.
+    options.shard_buckets = true;
+    check_each(ToyTraining().run(make<Ddp>(options)), 20.5 + 6);
+  }
+  SECTION("hook_with_zero_step_interleaved") {
+    // Reduced at 12.5; the step to 12.833 delays rank 0's backward by 1/3; broadcast at 14.333, as
+    // the second bucket is there; reduced at 16.833, stepped by rank 1 at 17.167, broadcast at
+    // 18.667, behind the third, there at 18.333; and so on to 21.167, 21.5 and 23.
+    options.overlap_with_ddp = ZeroHook::interleaved;
+    check_each(ToyTraining().run(make<Ddp>(options)), 23);
+    // Two parts of 1/6 at once and two broadcasts of H(1) = 1: 12.667, 14.667; 17.167, 17.333,
+    // 19.333; 21.833, 22, 24.
+    options.shard_buckets = true;
+    check_each(ToyTraining().run(make<Ddp>(options)), 24);
+    // With hardly a network three ranks are late by their own 1/3, and the last one's step ends.
+    options.shard_buckets = false;
+    ToyTraining toy;
+    toy.cost = std::make_shared<AlphaBeta>(0.001);
+    check_each(toy.run(make<Ddp>(options)), 18 + 2.0 / 3 + 0.001 * (2.5 + 1.5));
+  }
+}
+
+TEST_CASE("ZeRO's overlap is no faster than none but for what other ranks update",
+          "[timeline][ddp][zero]") {
+  // none: 19 with a step of 1. Of six equal tensors on 2, 4 or 8 ranks one updates at least a sixth
+  // of them, and no less than its mean share.
+  const int ranks = GENERATE(2, 4, 8);
+  const bool shard = GENERATE(false, true);
+  const auto hook = GENERATE(ZeroHook::last_bucket, ZeroHook::interleaved);
+  const Bytes cap{GENERATE(1'000'000, 2'000'000, 3'000'000)};
+  ToyTraining toy(ranks);
+  toy.cost = std::make_shared<AlphaBeta>(GENERATE(0.001, 1.0, 4.0));
+  const DdpOptions options{.version = {1, 10},
+                           .bucket_cap = cap,
+                           .first_bucket_cap = cap,
+                           .broadcast_buffers = false,
+                           .optimizer = DdpOptimizer::zero_redundancy,
+                           .overlap_with_ddp = hook,
+                           .shard_buckets = shard};
+  const double least = 18 + std::max(1.0 / 6, 1.0 / ranks);
+  // Interleaved, only the last bucket's step is behind backward, but all of them take the GPU.
+  for (const double ms : toy.run(make<Ddp>(options))) CHECK(ms >= least * (1 - 1e-9));
+}
+
 TEST_CASE("toy timeline: apex_ddp", "[timeline][apex_ddp]") {
   // Buckets of 500 000 elements are full at 10, 14 and 18; T(2) = 2.5 < 4.
   ApexDdpOptions options{.message_size = 500'000};
