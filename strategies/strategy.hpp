@@ -15,6 +15,7 @@
 namespace gradwire {
 
 class EncodeCosts;
+class Strategy;
 
 // ---- what a strategy may know of the job ------------------------------------------------------
 
@@ -52,6 +53,10 @@ struct JobView {
   std::vector<int> machine_of_all;  ///< of every worker that these stand for; empty: each its own
   /// What the job's library takes for an all-reduce of all ranks alone. Null in unit tests.
   std::function<Seconds(Bytes)> all_reduce_time;
+  /// Mean iteration of this job under another strategy, made for this view: of so many, behind a
+  /// first one, by the model of the run without what differs from iteration to iteration. Null in
+  /// unit tests. REQUIRES: at least one; the strategy is of synchronous workers.
+  std::function<Seconds(std::unique_ptr<Strategy>, int)> iteration_time;
   /// A compressor stands between the strategy and the network: it queues the messages that have a
   /// priority, so that coding one goes on beside sending another.
   bool coded = false;
