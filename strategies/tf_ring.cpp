@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cstdlib>
 #include <memory>
+#include <utility>
 
 #include "strategies/job_places.hpp"
 
@@ -19,9 +20,8 @@ constexpr int passes_of_a_ring = 2;
 
 }  // namespace
 
-TfRing::TfRing(TfRingOptions options, const JobView& job, const std::vector<Bytes>& sizes,
-               Poster& poster)
-    : options_(options), job_(job), poster_(&poster) {
+TfRing::TfRing(TfRingOptions options, JobView job, const std::vector<Bytes>& sizes, Poster& poster)
+    : options_(options), job_(std::move(job)), poster_(&poster) {
   assert(job_.world_size > 1);
   for (const int rank : all_ranks(job_)) ranks_[machine_of(job_, rank)].push_back(rank);
   devices_ = std::max(1, job_.world_size / static_cast<int>(ranks_.size()));
@@ -115,7 +115,7 @@ void TfRing::move(const Course& course, Part part, const char* label, Poster::Th
                 std::move(then));
 }
 
-void TfRing::pass(Course course) {
+void TfRing::pass(const Course& course) {
   const bool across = ranks_.size() > 1;
   const auto queue = [this, course] {
     waiting_.push_back(course);
@@ -131,12 +131,12 @@ void TfRing::pass(Course course) {
 void TfRing::free_wire() {
   wire_busy_ = !waiting_.empty();
   if (!wire_busy_) return;
-  Course course = std::move(waiting_.front());
+  const Course course = std::move(waiting_.front());
   waiting_.pop_front();
-  travel(std::move(course));
+  travel(course);
 }
 
-void TfRing::travel(Course course) {
+void TfRing::travel(const Course& course) {
   // A call keeps a thread busy on each side while its bytes travel; the longest of them counts.
   const bool called = options_.calls.cost();
   const auto under_way = std::make_shared<int>(called ? 3 : 1);

@@ -38,8 +38,7 @@ class TfRing {
 
   /// @param sizes   of the tensors that will be reduced. @param poster  outlives it.
   /// REQUIRES: at least two ranks.
-  TfRing(TfRingOptions options, const JobView& job, const std::vector<Bytes>& sizes,
-         Poster& poster);
+  TfRing(TfRingOptions options, JobView job, const std::vector<Bytes>& sizes, Poster& poster);
 
   /// Of a tensor of that size.
   [[nodiscard]] int subdivisions(Bytes size) const;
@@ -65,8 +64,8 @@ class TfRing {
   [[nodiscard]] std::vector<int> order_of(int offset) const;
   int add_exchanges(int offset);
   void move(const Course& course, Part part, const char* label, Poster::Then then);
-  void pass(Course course);
-  void travel(Course course);
+  void pass(const Course& course);
+  void travel(const Course& course);
   void free_wire();
   void arrived(Course course);
 
