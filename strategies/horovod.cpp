@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <utility>
 
 #include "sim/core/refusal.hpp"
@@ -42,10 +44,20 @@ int read_groups(Knobs& knobs, const Release& version) {
 /// With the knobs that autotune chooses. @param told  what it chose; as it was where it is off.
 HorovodOptimizerOptions tuned_for(HorovodOptimizerOptions options, const JobView& job,
                                   std::string& told) {
-  if (!options.autotune.on || job.world_size == 1) return options;
-  const Autotuned tuned = autotune(options.core, options.autotune, job);
-  options.core = tuned.options;
+  if (!options.autotune.on || job.world_size == 1 || !job.iteration_time) return options;
   options.autotune.on = false;
+  const auto bytes = static_cast<double>(
+      std::transform_reduce(job.tensors.begin(), job.tensors.end(), std::int64_t{0}, std::plus<>(),
+                            [&](const TensorInfo& tensor) { return job.size_of(tensor).count(); }));
+  const Autotuned tuned =
+      autotune(options.core, options.autotune, [&](const HorovodOptions& tried) {
+        HorovodOptimizerOptions trial = options;
+        trial.core = tried;
+        const Seconds step = job.iteration_time(std::make_unique<Horovod>(trial, job),
+                                                options.autotune.steps_per_sample);
+        return bytes / (step.count() * 1e6);
+      });
+  options.core = tuned.options;
   told = fmt::format("Horovod's autotune chose {}", text_of(tuned));
   return options;
 }
@@ -55,7 +67,7 @@ HorovodOptimizerOptions tuned_for(HorovodOptimizerOptions options, const JobView
 StrategyMaker Horovod::read(Knobs& knobs) {
   HorovodOptimizerOptions options;
   options.core = read_horovod(knobs);
-  options.autotune = read_autotune(knobs, options.core);
+  options.autotune = read_autotune(knobs);
   options.groups = read_groups(knobs, options.core.version);
   options.sparse = knobs.text("sparse", "",
                               "matrices with this in their name have sparse gradients, as of "

@@ -31,6 +31,8 @@ struct HorovodOptimizerOptions {
 /// gradients come on the GPU. In a run the launcher thread is ahead of it, and groups are larger.
 ///
 /// Autotune is done before the first iteration: what it predicts is the job that has been tuned.
+/// A sample's score is what JobView::iteration_time says of steps_per_sample iterations (Horovod
+/// takes the median of five such samples, which differ by noise); without it nothing is tuned.
 ///
 /// Source: Horovod torch/optimizer.py and, below, HorovodQueue's.
 class Horovod final : public Strategy, public TensorTimeline, public TunedKnobs {

@@ -2,17 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <bit>
-#include <map>
-#include <numeric>
 #include <vector>
 
 #include "strategies/conditional_knobs.hpp"
 #include "strategies/gaussian_process.hpp"
-#include "strategies/horovod.hpp"
-#include "strategies/rehearsal.hpp"
 
 namespace gradwire {
 namespace {
@@ -100,22 +94,6 @@ void search(const HorovodOptions& options, const AutotuneOptions& tuning,
   }
 }
 
-/// Times of all-reduces at powers of two, between them linear in the size.
-std::function<Seconds(Bytes)> interpolated(const std::function<Seconds(Bytes)>& exact) {
-  return [exact, known = std::map<std::uint64_t, Seconds>()](Bytes size) mutable {
-    const auto at = [&](std::uint64_t bytes) {
-      const auto [place, is_new] = known.try_emplace(bytes);
-      if (is_new) place->second = exact(Bytes{static_cast<std::int64_t>(bytes)});
-      return place->second;
-    };
-    const auto bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(size.count(), 1));
-    const std::uint64_t below = std::bit_floor(bytes);
-    if (below == bytes) return at(bytes);
-    const double share = static_cast<double>(bytes - below) / static_cast<double>(below);
-    return (1 - share) * at(below) + share * at(2 * below);
-  };
-}
-
 }  // namespace
 
 Autotuned autotune(const HorovodOptions& options, const AutotuneOptions& tuning,
@@ -130,23 +108,6 @@ Autotuned autotune(const HorovodOptions& options, const AutotuneOptions& tuning,
   return best;
 }
 
-Autotuned autotune(const HorovodOptions& options, const AutotuneOptions& tuning,
-                   const JobView& job) {
-  JobView rehearsed = job;
-  if (job.all_reduce_time) rehearsed.all_reduce_time = interpolated(job.all_reduce_time);
-  const std::int64_t elements = std::accumulate(
-      job.tensors.begin(), job.tensors.end(), std::int64_t{0},
-      [](std::int64_t sum, const TensorInfo& tensor) { return sum + tensor.elements; });
-  const auto bytes = static_cast<double>(job.size_of(elements).count());
-  return autotune(options, tuning, [&](const HorovodOptions& tried) {
-    HorovodOptimizerOptions optimizer;
-    optimizer.core = tried;
-    Horovod strategy(optimizer, rehearsed);
-    const Seconds step = rehearsed_step(strategy, rehearsed, tuning.steps_per_sample);
-    return bytes / (step.count() * 1e6);
-  });
-}
-
 std::string text_of(const Autotuned& tuned) {
   return fmt::format("fusion_threshold {:.6g} MiB, cycle_time {:.6g} ms, cache {} ({} samples)",
                      static_cast<double>(tuned.options.fusion_threshold.count()) / mebibyte,
@@ -154,7 +115,7 @@ std::string text_of(const Autotuned& tuned) {
                      tuned.options.cache_capacity > 0 ? "on" : "off", tuned.samples);
 }
 
-AutotuneOptions read_autotune(Knobs& knobs, const HorovodOptions& core) {
+AutotuneOptions read_autotune(Knobs& knobs) {
   AutotuneOptions tuning;
   tuning.on = knobs.yes("autotune", false,
                         "HOROVOD_AUTOTUNE, parameter_manager.cc: searches fusion_threshold, "
@@ -167,11 +128,6 @@ AutotuneOptions read_autotune(Knobs& knobs, const HorovodOptions& core) {
       static_cast<int>(only.count("autotune_bayes_opt_max_samples", tuning.bayes_opt_max_samples, 1,
                                   samples_most, "HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES"));
   if (!tuning.on) only.refuse_without("autotune: true");
-  if (tuning.on && core.reduction != HorovodReduction::flat) {
-    knobs.refuse("autotune",
-                 "autotune rehearses all-reduces over all ranks; expected it without "
-                 "hierarchical_allreduce, torus_allreduce and adasum");
-  }
   tuning.fusion_threshold_fixed = knobs.given("fusion_threshold");
   tuning.cycle_time_fixed = knobs.given("cycle_time");
   tuning.cache_fixed = knobs.given("cache_capacity");

@@ -31,7 +31,8 @@ using AutotuneScore = std::function<double(const HorovodOptions&)>;
 /// and once with the response cache: four fixed points first, (4 MiB, 5 ms), (32, 50), (16, 25),
 /// (8, 10), then each time where a Gaussian process of the scores expects the greatest improvement,
 /// bayes_opt_max_samples + 1 samples in all; the best score wins, of equal ones the first. What is
-/// fixed keeps its value.
+/// fixed keeps its value. The defaults of the knobs (128 MiB and 1 ms since 0.21) are none of the
+/// points: their score is 0 until the first sample takes their place.
 ///
 /// Horovod climbs to that point from 25 random ones; here it is the best of a grid of 1 MiB and 1
 /// ms, so that the search is the same every time. It tries hierarchical and torus all-reduce, too;
@@ -41,15 +42,10 @@ using AutotuneScore = std::function<double(const HorovodOptions&)>;
 [[nodiscard]] Autotuned autotune(const HorovodOptions& options, const AutotuneOptions& tuning,
                                  const AutotuneScore& score);
 
-/// Scores knobs by iterations of the optimizer rehearsed in `job`, with all that has no time in a
-/// rehearsal (copies); collectives' times are those at the next powers of two, interpolated.
-[[nodiscard]] Autotuned autotune(const HorovodOptions& options, const AutotuneOptions& tuning,
-                                 const JobView& job);
-
 /// "fusion_threshold 32 MiB, cycle_time 5 ms, cache on (42 samples)".
 [[nodiscard]] std::string text_of(const Autotuned& tuned);
 
 /// Reads `autotune` and its knobs; those of the core have been read.
-[[nodiscard]] AutotuneOptions read_autotune(Knobs& knobs, const HorovodOptions& core);
+[[nodiscard]] AutotuneOptions read_autotune(Knobs& knobs);
 
 }  // namespace gradwire

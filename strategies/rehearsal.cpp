@@ -11,10 +11,6 @@ class Rehearsal {
  public:
   Rehearsal(Strategy& strategy, const JobView& job) : strategy_(strategy), job_(job) {}
 
-  /// Time passes without anything launched.
-  void pass(Seconds time) { run_until(now_ + time); }
-  [[nodiscard]] Seconds now() const { return now_; }
-
   std::vector<RehearsedCollective> iterate(int iteration) {
     posted_.clear();
     begin_ = now_;
@@ -106,20 +102,6 @@ std::vector<RehearsedCollective> rehearse(Strategy& strategy, const JobView& job
   std::vector<RehearsedCollective> posted;
   for (int i = 0; i <= iteration; ++i) posted = rehearsal.iterate(i);
   return posted;
-}
-
-Seconds rehearsed_step(Strategy& strategy, const JobView& job, int steps) {
-  Seconds forward{};
-  for (const LayerView& layer : job.layers) forward += layer.forward;
-  Rehearsal rehearsal(strategy, job);
-  Seconds start{};
-  for (int i = 0; i <= steps; ++i) {
-    if (i == 1) start = rehearsal.now();
-    rehearsal.pass(forward);
-    rehearsal.iterate(i);
-    rehearsal.pass(job.optimizer);
-  }
-  return 1.0 / steps * (rehearsal.now() - start);
 }
 
 namespace {

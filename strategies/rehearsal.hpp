@@ -23,10 +23,6 @@ struct RehearsedCollective {
 [[nodiscard]] std::vector<RehearsedCollective> rehearse(Strategy& strategy, const JobView& job,
                                                         int iteration);
 
-/// Mean length of a rehearsed iteration, of `steps` that follow a first one: forward, backward,
-/// what it waits for, and the optimizer. REQUIRES: as rehearse(); steps >= 1.
-[[nodiscard]] Seconds rehearsed_step(Strategy& strategy, const JobView& job, int steps);
-
 /// The collectives that carry tensors, as a plan; of a reduction in several steps the first.
 [[nodiscard]] std::vector<PlanGroup> groups_of(const JobView& job,
                                                const std::vector<RehearsedCollective>& collectives);

@@ -25,10 +25,10 @@ Seconds RemoteCalls::receiving(std::int64_t calls, Bytes size) const {
   return spread(*this, calls, size / receive_rate);
 }
 
-RemoteCalls read_remote_calls(Knobs& knobs) {
+RemoteCalls read_remote_calls(Knobs& knobs, int threads) {
   RemoteCalls calls;
   calls.threads = static_cast<int>(
-      knobs.count("rpc_threads", calls.threads, 0, threads_most,
+      knobs.count("rpc_threads", threads, 0, threads_most,
                   "threads of a process that send, and as many that receive: 8 in TensorFlow 1.13 "
                   "(kGrpcWorkerServiceThreadCount, kGrpcWorkerCacheThreadCount; not read again), 1 "
                   "in 2017 (assumed); 0: calls take no CPU, as over RDMA"));

@@ -31,6 +31,7 @@ struct RemoteCalls {
 };
 
 /// Reads them: `rpc_threads`, `rpc_send_rate`, `rpc_receive_rate`, `rpc_call`.
-[[nodiscard]] RemoteCalls read_remote_calls(Knobs& knobs);
+/// @param threads  default of the first.
+[[nodiscard]] RemoteCalls read_remote_calls(Knobs& knobs, int threads = 0);
 
 }  // namespace gradwire

@@ -15,6 +15,7 @@
 namespace gradwire {
 
 class EncodeCosts;
+class Strategy;
 
 // ---- what a strategy may know of the job ------------------------------------------------------
 
@@ -66,6 +67,10 @@ struct JobView {
   std::function<Seconds(Bytes)> all_reduce_time;
   /// The job's library runs collectives as kernels (NCCL), not in threads of the host (Gloo, MPI).
   bool collectives_on_gpu = true;
+  /// Mean iteration of this job under another strategy, made for this view: of so many, behind a
+  /// first one, by the model of the run without what differs from iteration to iteration. Null in
+  /// unit tests. REQUIRES: at least one; the strategy is of synchronous workers.
+  std::function<Seconds(std::unique_ptr<Strategy>, int)> iteration_time;
   /// A compressor stands between the strategy and the network: it queues the messages that have a
   /// priority, so that coding one goes on beside sending another.
   bool coded = false;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/cli/acpsgd.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/elastic.hpp"
 #include "sim/cli/inputs.hpp"
@@ -52,6 +53,21 @@ const std::map<std::string, LineFormat>& line_formats() {
   return formats;
 }
 
+/// What `--format` asks for. @param several  points, with labels.
+std::string text_of(const std::string& format, const std::vector<config::Scenario>& scenarios,
+                    const std::vector<Point>& points, bool several) {
+  if (format == "ddp-benchmark") return ddp_benchmark_text(points);
+  const auto lines = line_formats().find(format);
+  if (lines != line_formats().end()) return benchmark_lines(points, lines->second);
+  if (format == "table") return several ? ddp_table(points) : summary(points.front());
+  std::string text;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    text +=
+        format == "acpsgd" ? acpsgd_text(scenarios[i], points[i]) : comm_time_text(scenarios[i]);
+  }
+  return text;
+}
+
 std::vector<ResultRow> csv_rows(const std::vector<Point>& points) {
   std::vector<ResultRow> rows;
   rows.reserve(points.size());
@@ -89,11 +105,7 @@ void run(const RunOptions& options, const Context& context) {
   const bool several = options.point.empty() && !points.front().label.empty();
   std::optional<ElasticRun> elastic;
   if (several && scenarios.front().elastic) elastic = elastic_run(scenarios);
-  const auto format = line_formats().find(options.format);
-  print_text(options.format == "ddp-benchmark" ? ddp_benchmark_text(points)
-             : format != line_formats().end()  ? benchmark_lines(points, format->second)
-             : several                         ? ddp_table(points)
-                                               : summary(points.front()));
+  print_text(text_of(options.format, scenarios, points, several));
   if (elastic && options.format == "table") print_text('\n' + elastic_table(points, *elastic));
   if (several && !context.quiet) print_warnings(points);
   write_outputs({{options.json,
@@ -120,8 +132,10 @@ void add_run(CLI::App& app, Context& context) {
   command
       ->add_option("--format", options->format,
                    "What to print: table (default), or the lines of an original's benchmark: "
-                   "horovod, kungfu, ddl-benchmarks, ddp-benchmark")
-      ->check(one_of({"table", "horovod", "kungfu", "ddl-benchmarks", "ddp-benchmark"}))
+                   "horovod, kungfu, ddl-benchmarks, ddp-benchmark, acpsgd; acpsgd-comm-time: its "
+                   "all-reduces with and without fusion")
+      ->check(one_of({"table", "horovod", "kungfu", "ddl-benchmarks", "ddp-benchmark", "acpsgd",
+                      "acpsgd-comm-time"}))
       ->type_name("FORMAT");
   command->add_option("--point", options->point, "Run only the point with this label")
       ->type_name("LABEL");

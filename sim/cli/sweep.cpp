@@ -18,6 +18,7 @@
 #include "sim/config/scenario.hpp"
 #include "sim/core/error.hpp"
 #include "sim/report/csv.hpp"
+#include "sim/report/ddl_benchmarks_charts.hpp"
 #include "sim/report/ddl_benchmarks_report.hpp"
 #include "sim/report/sweep_table.hpp"
 
@@ -67,12 +68,21 @@ void write_files(const SweepOptions& options, SweepPoints& points) {
   const ResultRows rows = points.rows();
   const std::string& folder = options.ddl_benchmarks;
   const InterruptsHeld held;  // the finished file and its partial one are not both there after it
-  write_outputs(
-      {{options.json, [&] { return sweep_json_text(rows); }},
-       {options.job.csv, [&] { return csv(rows); }},
-       {folder.empty() ? "" : folder + "/README.md", [&] { return ddl_benchmarks_table(rows); }},
-       {folder.empty() ? "" : folder + "/reports.json",
-        [&] { return json_text(ddl_benchmarks_reports(rows)); }}});
+  std::vector<Output> outputs = {{options.json, [&] { return sweep_json_text(rows); }},
+                                 {options.job.csv, [&] { return csv(rows); }}};
+  std::vector<DdlBenchmarksChart> charts;
+  if (!folder.empty()) {
+    charts = ddl_benchmarks_charts(rows);
+    outputs.push_back({folder + "/README.md", [&] {
+                         return ddl_benchmarks_table(rows) + ddl_benchmarks_figures(charts);
+                       }});
+    outputs.push_back(
+        {folder + "/reports.json", [&] { return json_text(ddl_benchmarks_reports(rows)); }});
+    for (const DdlBenchmarksChart& chart : charts) {
+      outputs.push_back({folder + "/" + chart.file, [&chart] { return chart.svg; }});
+    }
+  }
+  write_outputs(outputs);
   points.remove_partial();
 }
 
@@ -141,8 +151,9 @@ void add_sweep(CLI::App& app, Context& context) {
                  "Take the points that the store has, and compute the others")
       ->needs(store);
   command
-      ->add_option("--ddl-benchmarks", options->ddl_benchmarks,
-                   "Write what ddl-benchmarks reports: README.md, a table, and reports.json")
+      ->add_option(
+          "--ddl-benchmarks", options->ddl_benchmarks,
+          "Write what ddl-benchmarks reports: README.md, a table and its figures, and reports.json")
       ->check(CLI::ExistingDirectory)
       ->type_name("FOLDER");
   command->footer(

@@ -165,9 +165,19 @@ StrategyMaker read_strategy(const StrategyEntry& entry, Knobs& knobs, std::strin
     return inner;
   }
   return [=](const JobView& view) -> std::unique_ptr<Strategy> {
+    const auto over = [=](std::unique_ptr<Strategy> bare) {
+      return std::make_unique<Compressed>(std::move(bare), compress(view, device), view, threads,
+                                          least);
+    };
     JobView coded = view;
     coded.coded = true;
-    return std::make_unique<Compressed>(inner(coded), compress(view, device), view, threads, least);
+    if (view.iteration_time) {
+      coded.iteration_time = [over, timed = view.iteration_time](std::unique_ptr<Strategy> tried,
+                                                                 int steps) {
+        return timed(over(std::move(tried)), steps);
+      };
+    }
+    return over(inner(coded));
   };
 }
 

@@ -68,8 +68,8 @@ void append_horovod(std::vector<IdleVariable>& table) {
                            "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "HOROVOD_ELASTIC"}) {
     table.push_back({name, reason_waits, source_horovod});
   }
-  table.push_back({"HOROVOD_AUTOTUNE_WARMUP_SAMPLES", "`autotune` rehearses steps that are warm",
-                   source_horovod});
+  table.push_back(
+      {"HOROVOD_AUTOTUNE_WARMUP_SAMPLES", "`autotune` scores steps that are warm", source_horovod});
   table.push_back({"HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE",
                    "`autotune` takes the default, 0.8 bytes/us", source_horovod});
   for (const char* name :

@@ -33,6 +33,7 @@
 #include "strategies/ps_sync.hpp"
 #include "strategies/signsgd.hpp"
 #include "strategies/ssp.hpp"
+#include "strategies/tf_collective_all_reduce.hpp"
 #include "strategies/tictac.hpp"
 #include "strategies/topk.hpp"
 #include "strategies/wfbp.hpp"
@@ -91,6 +92,9 @@ const std::vector<StrategyEntry>& strategy_catalogue() {
       {"autodist_all_reduce",
        "AutoDist's AllReduce: groups of chunk_size variables, NCCL or TF's ring",
        AutodistAllReduce::read, false, true},
+      {"tf_collective_all_reduce",
+       "TensorFlow's MultiWorkerMirroredStrategy: packs in turn, its own ring over gRPC or NCCL",
+       TfCollectiveAllReduce::read, false, true},
       {"ddp", "PyTorch DistributedDataParallel: buckets, in strict order", Ddp::read, false, true},
       {"apex_ddp", "Apex DistributedDataParallel: buckets by arrival, flattened", ApexDdp::read,
        false, true},

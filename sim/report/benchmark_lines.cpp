@@ -1,5 +1,7 @@
 #include "sim/report/benchmark_lines.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -28,10 +30,28 @@ BenchmarkRates benchmark_rates(const RunResult& result) {
                           static_cast<double>(batches) / seconds);
   }
   rates.mean = mean(rates.rates);
-  const auto lines = static_cast<double>(rates.rates.size());
-  // Of the population, as numpy's std.
-  rates.confidence = normal_95 * stdev(rates.rates) * std::sqrt((lines - 1) / lines);
+  rates.confidence = confidence_of(rates.rates);
   return rates;
+}
+
+double confidence_of(const std::vector<double>& values) {
+  // Of the population, as numpy's std.
+  const auto count = static_cast<double>(values.size());
+  return normal_95 * stdev(values) * std::sqrt((count - 1) / count);
+}
+
+std::string rate_lines(const Point& point, const RateWords& words, const std::string& before_mean) {
+  const BenchmarkRates rates = benchmark_rates(point.result);
+  const int gpus = point.result.world_size;
+  std::string text;
+  for (std::size_t i = 0; i < rates.rates.size(); ++i) {
+    text += fmt::format("Iter #{}: {:.1f} {}/sec per GPU\n", i, rates.rates[i], words.each);
+  }
+  return text + before_mean +
+         fmt::format(
+             "{}/sec per GPU: {:.1f} +-{:.1f}\nTotal {}/sec on {} GPU(s): {:.1f} +-{:.1f}\n",
+             words.mean, rates.mean, rates.confidence, words.total, gpus, gpus * rates.mean,
+             gpus * rates.confidence);
 }
 
 std::string written_in_scenario(const Point& point, const std::string& key) {

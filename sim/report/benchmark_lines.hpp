@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/report/point.hpp"
@@ -22,11 +23,30 @@ struct BenchmarkRates {
 /// REQUIRES: at least one measured iteration.
 [[nodiscard]] BenchmarkRates benchmark_rates(const RunResult& result);
 
+/// 1.96 standard deviations of the population. REQUIRES: not empty.
+[[nodiscard]] double confidence_of(const std::vector<double>& values);
+
 /// The text of a value in the scenario as written, by dotted key; "" where it is not there.
 [[nodiscard]] std::string written_in_scenario(const Point& point, const std::string& key);
 
 /// Which benchmark's lines to print.
 enum class LineFormat : std::uint8_t { horovod, kungfu, ddl_benchmarks };
+
+/// What a benchmark calls its samples: "Iter #0: 1.0 img/sec", "Img/sec", "Total img/sec".
+struct RateWords {
+  std::string_view each;
+  std::string_view mean;
+  std::string_view total;
+};
+inline constexpr RateWords image_words{"img", "Img", "img"};
+inline constexpr RateWords sentence_words{"sentences", "Sen", "sen"};
+
+/// From the first iteration's line on. @param before_mean  lines behind the iterations'.
+[[nodiscard]] std::string rate_lines(const Point& point, const RateWords& words,
+                                     const std::string& before_mean = "");
+
+/// As bert_benchmark.py of ddl-benchmarks and of ACP-SGD. @param before_mean  as rate_lines'.
+[[nodiscard]] std::string bert_lines(const Point& point, const std::string& before_mean = "");
 
 /// A point as horovod's pytorch_synthetic_benchmark.py prints it.
 [[nodiscard]] std::string horovod_lines(const Point& point);

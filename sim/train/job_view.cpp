@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "sim/collectives/host_routes.hpp"
@@ -83,6 +85,9 @@ JobView job_view(const Job& job) {
   view.host_copy_bandwidth = job.cluster.host_copy_bandwidth(job.placement.front());
   view.collectives_on_gpu = job.library.on_gpu();
   view.all_reduce_time = [&job](Bytes size) { return all_reduce_alone(job, size); };
+  view.iteration_time = [&job](std::unique_ptr<Strategy> strategy, int iterations) {
+    return steady_iteration(job, std::move(strategy), iterations);
+  };
   return view;
 }
 

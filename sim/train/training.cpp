@@ -1,5 +1,7 @@
 #include "sim/train/training.hpp"
 
+#include <cassert>
+#include <memory>
 #include <span>
 #include <utility>
 
@@ -16,19 +18,20 @@ std::span<const int> classes_of(const Job& job) {
   return job.classes == nullptr ? std::span<const int>() : job.classes->of_rank;
 }
 
-/// Seconds of an iteration, on average, of workers that all begin at once.
-double first_pace(Job job, const JobView& view, const std::vector<MemberGroup>& members) {
+/// Seconds of an iteration, on average of so many behind a first one.
+double pace(Job job, std::unique_ptr<Strategy> strategy, const std::vector<MemberGroup>& members,
+            int iterations) {
   job.run.warmup = 1;
-  job.run.iterations = 1;
+  job.run.iterations = iterations;
   job.record_spans = false;
-  return mean(TrainingRun(job, job.make_strategy(view), members).run().samples);
+  return mean(TrainingRun(job, std::move(strategy), members).run().samples);
 }
 
 /// Runs workers that go their own pace.
 RunResult run_apart(const Job& job, const JobView& view, std::vector<MemberGroup> members) {
   auto strategy = job.make_strategy(view);
   if (job.run.start_apart && !strategy->traits().workers_wait) {
-    spread_starts(members, first_pace(job, view, members), job.run.seed);
+    spread_starts(members, pace(job, job.make_strategy(view), members, 1), job.run.seed);
   }
   return TrainingRun(job, std::move(strategy), std::move(members)).run();
 }
@@ -47,6 +50,17 @@ RunResult simulate_once(const Job& job) {
 }
 
 }  // namespace
+
+Seconds steady_iteration(const Job& job, std::unique_ptr<Strategy> strategy, int iterations) {
+  assert(iterations > 0 && !strategy->traits().independent_workers);
+  Job steady = job;
+  steady.jitter.iteration = 0;
+  steady.jitter.layer = 0;
+  const auto members =
+      make_members(static_cast<int>(job.placement.size()), steady.jitter, job.stragglers,
+                   job.profile, job.run.seed, classes_of(job), true);
+  return Seconds{pace(steady, std::move(strategy), members, iterations)};
+}
 
 RunResult simulate(const Job& job) {
   try {

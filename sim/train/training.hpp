@@ -48,6 +48,12 @@ struct Job {
 /// What strategies are told of a job.
 [[nodiscard]] JobView job_view(const Job& job);
 
+/// Mean of so many iterations behind a first one under another strategy than the job's, made for
+/// its view, with neither the spread of iterations nor that of layers.
+/// REQUIRES: iterations >= 1; `strategy` is of synchronous workers.
+[[nodiscard]] Seconds steady_iteration(const Job& job, std::unique_ptr<Strategy> strategy,
+                                       int iterations);
+
 /// Replays `run.warmup + run.iterations` iterations, those that choose_phases chooses.
 /// @throws SimulationError when operations are left that can never run; it names them.
 [[nodiscard]] RunResult simulate(const Job& job);

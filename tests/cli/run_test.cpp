@@ -192,5 +192,22 @@ TEST_CASE("A collective prints the table of nccl-tests and none beats its bound"
   }
 }
 
+TEST_CASE("A run prints what ACP-SGD's scripts print", "[cli][run][acpsgd]") {
+  const Workplace place("acpsgd");
+  place.write("job.yaml", scenario());
+  // ResNet-50: 25 557 032 gradients of 4 bytes; what is in P's buffers and in Q's adds up to P, Q.
+  const auto run =
+      place.run("run job.yaml --set 'strategy={preset: acpsgd/acpsgd}' --format acpsgd");
+  CHECK(run.code == 0);
+  CHECK(run.out.starts_with("Memory (MB) Grad: 97.49, P: "));
+  CHECK(run.out.find("\nIteraction time: ") != std::string::npos);
+  // DDP has no factors.
+  CHECK(
+      place.run("run job.yaml --format acpsgd").out.starts_with("Model: resnet50\nFP16: False\n"));
+  const auto times = place.run("run job.yaml --format acpsgd-comm-time");
+  CHECK(times.code == 0);
+  CHECK(times.out.starts_with("# of Ms: 161, # of elements: 25557032\nTime (ms) of Ms: "));
+}
+
 }  // namespace
 }  // namespace gradwire

@@ -169,3 +169,16 @@ TEST_CASE("ddl-benchmarks' compressors register no hooks on one rank", "[config]
     CHECK(strategy->plan(0).empty());
   }
 }
+
+TEST_CASE("what a tuner times under a compression is compressed", "[config][compression]") {
+  JobView job = job_of_one_matrix();
+  int timed = 0;
+  job.iteration_time = [&](const std::unique_ptr<Strategy>& tried, int /*iterations*/) {
+    CHECK(dynamic_cast<const Compressed*>(tried.get()) != nullptr);
+    ++timed;
+    return Seconds{1e-3};
+  };
+  const auto made = read("{name: horovod, autotune: true, compression: {name: fp16}}")(job);
+  // 20 + 1 samples without the response cache, as many with it.
+  CHECK(timed == 42);
+}

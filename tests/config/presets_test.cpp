@@ -154,7 +154,9 @@ TEST_CASE("Every shipped preset is one of its strategy, and there with its sourc
                            "kungfu/sma",
                            "acpsgd/ssgd",
                            "acpsgd/powersgd",
+                           "acpsgd/powersgd-bert",
                            "acpsgd/acpsgd",
+                           "acpsgd/acpsgd-bert",
                            "dear/default"}) {
     INFO(name);
     const auto preset = std::ranges::find(list, name, &Preset::name);

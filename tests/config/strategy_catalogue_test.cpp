@@ -68,7 +68,7 @@ TEST_CASE("strategies that take any type send half of gradients of half precisio
     CHECK(half.first == whole.first);
     ++checked;
   }
-  CHECK(checked == 19);
+  CHECK(checked == 20);
 }
 
 TEST_CASE("each name makes its own strategy", "[config][catalogue]") {

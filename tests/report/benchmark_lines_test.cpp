@@ -1,5 +1,8 @@
 #include "sim/report/benchmark_lines.hpp"
 
+#include <array>
+
+#include "sim/report/acpsgd_lines.hpp"
 #include "tests/catch.hpp"
 #include "tests/report/points.hpp"
 
@@ -88,4 +91,46 @@ TEST_CASE("ddl-benchmarks' lines: images as Horovod's, sentences for BERT", "[re
         "Iter #1: 400.0 sentences/sec per GPU\n"
         "Sen/sec per GPU: 360.0 +-78.4\n"
         "Total sen/sec on 16 GPU(s): 5760.0 +-1254.4\n");
+}
+
+TEST_CASE("The lines of ACP-SGD's benchmark tell an iteration's time", "[report][lines]") {
+  // Batches of 0.1 and 0.08 s: 0.09, and 1.96 times a population deviation of 0.01.
+  Point point = sixteen();
+  CHECK(acpsgd_lines(point) ==
+        "Model: resnet50\n"
+        "FP16: False\n"
+        "Batch size: 32\n"
+        "Number of GPUs: 16\n"
+        "Running warmup...\n"
+        "Running benchmark...\n"
+        "Iter #0: 320.0 img/sec per GPU\n"
+        "Iter #1: 400.0 img/sec per GPU\n"
+        "Iteraction time: 0.090 +-0.020\n"
+        "Img/sec per GPU: 360.0 +-78.4\n"
+        "Total img/sec on 16 GPU(s): 5760.0 +-1254.4\n");
+  point.model = "bert_base";
+  const std::string bert = acpsgd_lines(point);
+  CHECK(bert.find("Iter #1: 400.0 sentences/sec per GPU\n"
+                  "Iteraction time: 0.090 +-0.020\n"
+                  "Sen/sec per GPU: 360.0 +-78.4\n") != std::string::npos);
+}
+
+TEST_CASE("ACP-SGD's buffers are told in units of 2^20 bytes", "[report][lines]") {
+  const AcpsgdMemory memory{
+      .gradients = Bytes{3 << 20}, .p = {Bytes{1 << 20}, Bytes{1 << 18}}, .q = {Bytes{1 << 19}}};
+  CHECK(acpsgd_memory_lines(memory) ==
+        "Memory (MB) Grad: 3.00, P: 1.25, Q: 0.50\n"
+        "P Buffer sizes (MB): 1.00, 0.25\n"
+        "Q Buffer sizes (MB): 0.50\n");
+}
+
+TEST_CASE("ACP-SGD's comm_time.py compares all-reduces with one of a buffer", "[report][lines]") {
+  const std::array kinds = {FusionTimes{.name = "M",
+                                        .tensors = 3,
+                                        .elements = 600,
+                                        .apart = Seconds{3e-3},
+                                        .fused = Seconds{1.25e-3}}};
+  CHECK(comm_time_lines(kinds) ==
+        "# of Ms: 3, # of elements: 600\n"
+        "Time (ms) of Ms: 3.000, M buffer: 1.250\n");
 }

@@ -1,7 +1,10 @@
 #include "sim/report/ddl_benchmarks_report.hpp"
 
+#include <cstddef>
+#include <string>
 #include <vector>
 
+#include "sim/report/ddl_benchmarks_charts.hpp"
 #include "tests/catch.hpp"
 
 using namespace gradwire;
@@ -44,4 +47,45 @@ TEST_CASE("ddl-benchmarks' table has mean and deviation of the tries", "[report]
 TEST_CASE("reports.json has benchmarks.py's keys", "[report][ddl_benchmarks]") {
   CHECK(ddl_benchmarks_reports(rows()).dump() ==
         R"({"2":{"bert_8":{"wfbp":["51.500","60.000"],"mgwfbp":["70.250"]}}})");
+}
+
+TEST_CASE("ddl-benchmarks' figures have a bar a method in a group a number of GPUs",
+          "[report][ddl_benchmarks]") {
+  const auto charts = ddl_benchmarks_charts(rows());
+  REQUIRE(charts.size() == 1);
+  CHECK(charts[0].file == "bert_8-rdma2.svg");
+  CHECK(charts[0].title == "BERT-Large (BS=8) on 100GbE with TCP/IP");
+  const std::string& svg = charts[0].svg;
+  const auto has = [&](const std::string& text) { return svg.find(text) != std::string::npos; };
+  CHECK(has("<title>WFBP-A2A: 51.5 +- 1.5</title>"));
+  CHECK(has("<title>WFBP-A2A: 60.0 +- 0.0</title>"));
+  CHECK(has("<title>MG-WFBP: 70.2 +- 0.0</title>"));
+  // The best of a group by one GPU's 49.04: 51.5 is 1.05 times it, 70.25 is 1.43 times it.
+  CHECK(has(">1.1x</text>"));
+  CHECK(has(">1.4x</text>"));
+  // The highest of all has 1 / 1.14 of the 340 pixels, 60 has 60 / 70.25 of that.
+  CHECK(has("height=\"298.25\""));
+  CHECK(has("height=\"254.73\""));
+  // Only what was tried twice has a deviation.
+  std::size_t deviations = 0;
+  for (std::size_t at = svg.find("<path"); at != std::string::npos;
+       at = svg.find("<path", at + 1)) {
+    ++deviations;
+  }
+  CHECK(deviations == 1);
+}
+
+TEST_CASE("names in ddl-benchmarks' figures are escaped, and files stay in their folder",
+          "[report][ddl_benchmarks]") {
+  auto odd = rows();
+  odd.resize(1);
+  odd[0].result["model"] = "../<b>";
+  const auto charts = ddl_benchmarks_charts(odd);
+  REQUIRE(charts.size() == 1);
+  CHECK(charts[0].file == "____b__8-rdma2.svg");
+  CHECK(charts[0].svg.find("<b>") == std::string::npos);
+  const std::string figures = ddl_benchmarks_figures(charts);
+  CHECK(figures.starts_with("\n# Figures\n"));
+  CHECK(figures.find("](____b__8-rdma2.svg)\n") != std::string::npos);
+  CHECK(ddl_benchmarks_figures({}).empty());
 }

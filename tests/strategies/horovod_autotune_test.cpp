@@ -4,13 +4,9 @@
 #include <vector>
 
 #include "strategies/gaussian_process.hpp"
-#include "strategies/horovod.hpp"
-#include "strategies/rehearsal.hpp"
 #include "tests/catch.hpp"
-#include "tests/strategies/toy_job.hpp"
 
 using namespace gradwire;
-using namespace gradwire::test;
 
 namespace {
 
@@ -26,17 +22,6 @@ double hill(const HorovodOptions& options) {
   const double x = (mebibytes(options) - 40) / 30;
   const double y = (milliseconds(options) - 20) / 30;
   return 100 * std::exp(-(x * x + y * y));
-}
-
-/// Two layers, 10 ms of backward each; T(s) = 1 ms + s at 1 GB/s.
-JobView timed_job() {
-  auto job = toy_job({1'000'000, 1'000'000});
-  job.layers = {{Seconds{5e-3}, Seconds{10e-3}}, {Seconds{5e-3}, Seconds{10e-3}}};
-  job.optimizer = Seconds{1e-3};
-  job.all_reduce_time = [](Bytes size) {
-    return Seconds{1e-3 + static_cast<double>(size.count()) / 1e9};
-  };
-  return job;
 }
 
 }  // namespace
@@ -90,31 +75,4 @@ TEST_CASE("autotune leaves alone what was set", "[horovod][autotune]") {
                               });
   CHECK(tuned.samples == 21);
   CHECK(mebibytes(tuned.options) == Approx(40).margin(4));
-}
-
-TEST_CASE("a rehearsed step has forward, backward, what is not hidden, and the optimizer",
-          "[horovod][autotune]") {
-  // Unfused, no cycle, negotiation free: 10 + (10, 20) and T(4 MB) = 5 each: 10 to 15 and 20 to 25.
-  HorovodOptimizerOptions options;
-  options.core.fusion_threshold = Bytes{0};
-  options.core.cycle_time = Seconds{0};
-  options.core.request_time = Seconds{0};
-  options.core.local_latency = Seconds{0};
-  Horovod horovod(options, timed_job());
-  CHECK(rehearsed_step(horovod, timed_job(), 3).count() == Approx(10e-3 + 25e-3 + 1e-3));
-}
-
-TEST_CASE("autotune of a job shortens its step", "[horovod][autotune]") {
-  const auto job = timed_job();
-  HorovodOptimizerOptions slow;
-  slow.core.cycle_time = Seconds{50e-3};
-  const auto tuned = autotune(slow.core, {.on = true}, job);
-  Horovod before(slow, job);
-  HorovodOptimizerOptions chosen;
-  chosen.core = tuned.options;
-  Horovod after(chosen, job);
-  const Seconds step = rehearsed_step(after, job, 10);
-  CHECK(step < rehearsed_step(before, job, 10));
-  // 8 MB a step.
-  CHECK(tuned.score == Approx(8.0 / step.count()));
 }
