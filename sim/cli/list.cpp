@@ -6,13 +6,13 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <string>
 #include <vector>
 
 #include "sim/cli/commands.hpp"
 #include "sim/cli/list_frameworks.hpp"
 #include "sim/cli/list_markdown.hpp"
+#include "sim/cli/list_models.hpp"
 #include "sim/cli/list_presets.hpp"
 #include "sim/cli/list_text.hpp"
 #include "sim/cli/messages.hpp"
@@ -26,14 +26,11 @@
 #include "sim/config/data_files.hpp"
 #include "sim/config/gpu_yaml.hpp"
 #include "sim/config/link_yaml.hpp"
-#include "sim/config/model_catalogue.hpp"
 #include "sim/config/node_yaml.hpp"
-#include "sim/config/profile_yaml.hpp"
 #include "sim/config/strategy_catalogue.hpp"
 #include "sim/config/topology_catalogue.hpp"
 #include "sim/config/yaml_map.hpp"
 #include "sim/core/error.hpp"
-#include "sim/report/profile_text.hpp"
 #include "topologies/links.hpp"
 
 namespace gradwire::cli {
@@ -42,15 +39,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using config::DataKind;
 
-Json parameters_json(const std::vector<config::ParameterInfo>& parameters) {
-  Json list = Json::array();
-  for (const auto& parameter : parameters) {
-    list.push_back(
-        {{"name", parameter.name}, {"default", parameter.fallback}, {"source", parameter.source}});
-  }
-  return list;
-}
-
 /// Any catalogue of config/: name, summary, parameters.
 template <class Entry>
 void append_catalogue(Json& list, const std::string& kind, const std::vector<Entry>& catalogue) {
@@ -58,7 +46,7 @@ void append_catalogue(Json& list, const std::string& kind, const std::vector<Ent
     list.push_back({{"name", entry.name},
                     {"kind", kind},
                     {"summary", entry.summary},
-                    {"parameters", parameters_json(entry.parameters)}});
+                    {"parameters", options_json(entry.parameters)}});
   }
 }
 
@@ -162,7 +150,7 @@ Json topologies() {
   list.push_back({{"name", "{bandwidth: ...}"},
                   {"kind", "link"},
                   {"summary", "a link that you describe, as fabric.link: {bandwidth: ...}"},
-                  {"parameters", parameters_json(config::link_parameters())}});
+                  {"parameters", options_json(config::link_parameters())}});
   return list;
 }
 
@@ -171,88 +159,6 @@ Json topologies_of(std::string_view kind) {
   Json list = Json::array();
   for (Json& entry : topologies()) {
     if (entry.at("kind") == kind) list.push_back(std::move(entry));
-  }
-  return list;
-}
-
-ComputeProfile load_profile(const std::string& name) {
-  return config::read_profile(
-      config::load_yaml(config::data_file(DataKind::profile, name).string()));
-}
-
-std::string profile_summary(const ComputeProfile& p) {
-  const std::string title = profile_title(p);
-  return p.is_shape() ? title
-                      : fmt::format("{}: {:.2f} ms an iteration, {}", title,
-                                    1e3 * p.iteration.count(), p.source.kind);
-}
-
-Json profiles() {
-  Json list = Json::array();
-  for (const std::string& name : config::data_names(DataKind::profile)) {
-    const ComputeProfile p = load_profile(name);
-    list.push_back({{"name", name},
-                    {"kind", "profile"},
-                    {"summary", profile_summary(p)},
-                    {"model", p.model},
-                    {"gpu", p.gpu},
-                    {"batch_per_gpu", p.batch_per_gpu},
-                    {"dtype", p.dtype},
-                    {"iteration_s", p.iteration.count()},
-                    {"source", p.source.kind}});
-  }
-  return list;
-}
-
-/// The shipped profiles of each model.
-std::map<std::string, Json> profiles_by_model() {
-  std::map<std::string, Json> by_model;
-  for (const std::string& name : config::data_names(DataKind::profile)) {
-    Json& names = by_model[load_profile(name).model];
-    if (names.is_null()) names = Json::array();
-    names.push_back(name);
-  }
-  return by_model;
-}
-
-std::string flops_text(double flops) {
-  constexpr double teraflop_from = 1e12;
-  const bool large = flops >= teraflop_from;
-  return fmt::format("{:.2f} {}", flops * (large ? 1e-12 : 1e-9), large ? "TFLOP" : "GFLOP");
-}
-
-Json model_json(const config::ModelEntry& entry, const Json& profiles) {
-  const ModelDescription model = entry.make({});
-  const double flops = std::accumulate(
-      model.layers.begin(), model.layers.end(), 0.0,
-      [](double sum, const ModelLayer& layer) { return sum + layer.forward.flops; });
-  Json json = {{"name", entry.name},
-               {"kind", "model"},
-               {"summary", fmt::format("{}: {} parameters in {} tensors, {} forward", entry.summary,
-                                       model.parameter_count(), model.gradient_order.size(),
-                                       flops_text(flops))},
-               {"parameters", model.parameter_count()},
-               {"tensors", model.gradient_order.size()},
-               {"layers", model.layers.size()},
-               {"forward_flops", flops},
-               {"source", model.source},
-               {"options", parameters_json(entry.parameters)},
-               {"profiles", profiles}};
-  for (const std::string& head : entry.heads) {
-    ModelOptions options;
-    options.head = head;
-    json["parameters_by_head"][head] = entry.make(options).parameter_count();
-  }
-  return json;
-}
-
-Json models() {
-  const auto recorded = profiles_by_model();
-  Json list = Json::array();
-  for (const config::ModelEntry& entry : config::model_catalogue()) {
-    const auto profiles = recorded.find(entry.name);
-    list.push_back(
-        model_json(entry, profiles == recorded.end() ? Json::array() : profiles->second));
   }
   return list;
 }
@@ -357,8 +263,8 @@ void add_list(CLI::App& app, Context& /*context*/) {
       {"strategies", strategies},
       {"collectives", collectives},
       {"topologies", topologies},
-      {"profiles", profiles},
-      {"models", models},
+      {"profiles", profiles_json},
+      {"models", models_json},
       {"gpus", gpus},
       {"frameworks", frameworks_json},
       {"presets", presets_json},

@@ -17,6 +17,7 @@
 #include "sim/engine/simgrid_transport.hpp"
 #include "sim/train/doubts.hpp"
 #include "sim/train/gain.hpp"
+#include "sim/train/model_work.hpp"
 
 namespace gradwire {
 namespace {
@@ -95,7 +96,7 @@ Summary::Summary(const Job& job, const std::vector<MemberGroup>& members, bool i
   result_.world_size = static_cast<int>(job.placement.size());
   result_.batch_per_gpu = job.profile.batch_per_gpu;
   result_.micro_batches = job.micro_batches;
-  count_work();
+  add_work(job.profile, job.gpu, class_count(job) == 1, result_);
   double rate = 0;  // iterations per second of all ranks, each alone
   for (const MemberGroup& member : members) {
     const ComputeProfile& profile = profile_of(job, member.worker_class);
@@ -114,22 +115,6 @@ Summary::Summary(const Job& job, const std::vector<MemberGroup>& members, bool i
   });
   if (independent_ && job_.run.warmup > 0) warming_ = members_.size();
   slowest_member_ = static_cast<std::size_t>(slowest - members.begin());
-}
-
-void Summary::count_work() {
-  const ComputeProfile& profile = job_.profile;
-  const double forward =
-      std::accumulate(profile.layers.begin(), profile.layers.end(), 0.0,
-                      [](double sum, const LayerProfile& layer) { return sum + layer.flops; });
-  constexpr double passes = 3;  // backward has a product for the input and one for the weight
-  result_.model_flops = passes * forward / profile.batch_per_gpu;
-  result_.recomputed_flops = profile.recomputed_flops / profile.batch_per_gpu;
-  result_.tokens_per_sample = profile.tokens_per_sample;
-  const auto& peaks = job_.gpu.peak_flops;
-  const std::string type =
-      profile.dtype == "tf32" && !peaks.contains("tf32") ? "fp32" : profile.dtype;
-  const auto peak = peaks.find(type);
-  if (class_count(job_) == 1 && peak != peaks.end()) result_.peak_flops = peak->second;
 }
 
 double Summary::device_time(const MemberGroup& member) const {

@@ -54,8 +54,6 @@ class Summary {
                                  double moving, double wall_s, std::vector<Span> spans) const;
 
  private:
-  /// Operations and tokens of a sample, and the GPU's peak.
-  void count_work();
   /// Seconds of an iteration's kernels on a GPU of the member's class at nominal speed.
   [[nodiscard]] double device_time(const MemberGroup& member) const;
   void warn_once(const std::string& code, const std::string& text);
