@@ -122,7 +122,7 @@ void TfRing::pass(const Course& course) {
     if (!wire_busy_) free_wire();
   };
   if (across) {
-    move(course, to_host, "copy to host", queue);
+    move(course, down_to_host, "copy to host", queue);
   } else {
     move(course, hop, "copy to the next GPU", [this, course] { arrived(course); });
   }
@@ -143,7 +143,7 @@ void TfRing::travel(const Course& course) {
   const auto then = [this, under_way, course] {
     if (--*under_way > 0) return;
     free_wire();
-    move(course, to_gpu, "copy to GPU", [this, course] { arrived(course); });
+    move(course, up_to_gpu, "copy to GPU", [this, course] { arrived(course); });
   };
   if (called) {
     RemoteCalls one = options_.calls;

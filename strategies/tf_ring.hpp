@@ -57,7 +57,7 @@ class TfRing {
     Poster::Then then;
   };
   /// Exchanges of a ring, from its first one on. On one machine only `hop`.
-  enum Part : std::uint8_t { hop, to_host, to_gpu };
+  enum Part : std::uint8_t { hop, down_to_host, up_to_gpu };
 
   /// Devices of a task before the next ring's first one; negative: in reverse order.
   [[nodiscard]] int offset_of(int ring, int rings) const;

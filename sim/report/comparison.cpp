@@ -55,10 +55,26 @@ std::string undecided(const Json& result) {
       1e3 * value("mean"), 1e3 * value("low"), 1e3 * value("high"), 1e3 * low, 1e3 * high);
 }
 
+/// By how much a GPU's memory is too small; empty where all fits, or nobody knows.
+std::string does_not_fit(const Json& result) {
+  const auto memory = result.find("memory_bytes");
+  if (memory == result.end() || !memory->contains("capacity")) return "";
+  const double peak = memory->at("peak").get<double>();
+  const double capacity = memory->at("capacity").get<double>();
+  if (peak <= capacity) return "";
+  return plain_format("does not fit: a GPU would keep some {} at once, and has {}",
+                      readable_bytes(peak), readable_bytes(capacity));
+}
+
+std::string why_not_comparable(const Json& result) {
+  std::string why = does_not_fit(result);
+  return why.empty() ? undecided(result) : why;
+}
+
 Standing standing_of(const ComparisonRow& row, const std::string& baseline) {
   if (row.name == baseline) return Standing::ranked;
   if (row.result.value("strategy", "") == "none") return Standing::bound;
-  return undecided(row.result).empty() ? Standing::ranked : Standing::not_comparable;
+  return why_not_comparable(row.result).empty() ? Standing::ranked : Standing::not_comparable;
 }
 
 std::string_view name_of(Standing standing) {
@@ -167,7 +183,7 @@ void rank_rows(std::vector<ComparisonRow>& rows, const std::string& baseline) {
   for (ComparisonRow& row : rows) {
     if (!row.has_result()) continue;
     row.standing = standing_of(row, baseline);
-    row.why = row.standing == Standing::not_comparable ? undecided(row.result) : "";
+    row.why = row.standing == Standing::not_comparable ? why_not_comparable(row.result) : "";
   }
   std::stable_sort(rows.begin(), rows.end(), [](const ComparisonRow& a, const ComparisonRow& b) {
     if (section(a) != section(b)) return section(a) < section(b);

@@ -26,8 +26,9 @@ struct SpeedUp {
 /// What a strategy of a comparison counts as.
 enum class Standing : std::uint8_t {
   ranked,
-  bound,           ///< no communication: what the others can come to
-  not_comparable,  ///< by coding whose time is not measured, and decides the result
+  bound,  ///< no communication: what the others can come to
+  /// It does not fit the GPUs' memory, or coding whose time is not measured decides the result.
+  not_comparable,
 };
 
 /// One strategy of a comparison.
@@ -46,9 +47,10 @@ struct ComparisonRow {
 };
 
 /// Puts `none` first, as the bound; ranks the others by throughput, best first (equal ones by
-/// name); behind them those that are not comparable: an iteration with coding_factor times the
-/// coding that is not measured takes over 1.25 times one with 1 / coding_factor (what the compute
-/// of a profile that is counted from the model may be off). The baseline is ranked in any case.
+/// name); behind them those that are not comparable: a rank's memory is more than its GPU has, or
+/// an iteration with coding_factor times the coding that is not measured takes over 1.25 times one
+/// with 1 / coding_factor (what the compute of a profile that is counted from the model may be
+/// off). The baseline is ranked in any case.
 /// Those without a result come last, in their order. Speed-ups are over the row named `baseline`,
 /// where that has a result.
 void rank_rows(std::vector<ComparisonRow>& rows, const std::string& baseline);

@@ -11,6 +11,8 @@
 namespace gradwire {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 /// A phase's seconds.
 struct PhaseTime {
   double step = 0;
@@ -28,8 +30,9 @@ double time_of(const ElasticChange& change) {
 
 double total(std::span<const Point> points, const ElasticRun& run) {
   double seconds = 0;
-  for (std::size_t i = 0; i < points.size(); ++i)
+  for (std::size_t i = 0; i < points.size(); ++i) {
     seconds += phase_time(points[i], run.steps[i]).all;
+  }
   for (const ElasticChange& change : run.changes) seconds += time_of(change);
   return seconds;
 }
@@ -58,7 +61,6 @@ std::string elastic_table(std::span<const Point> points, const ElasticRun& run) 
 }
 
 nlohmann::ordered_json elastic_json(std::span<const Point> points, const ElasticRun& run) {
-  using Json = nlohmann::ordered_json;
   Json phases = Json::array();
   for (std::size_t i = 0; i < points.size(); ++i) {
     const PhaseTime time = phase_time(points[i], run.steps[i]);

@@ -186,3 +186,19 @@ TEST_CASE("A strategy that coding without a measurement decides is not comparabl
                                       "may be 4.0 to 25.0: an iteration of 74.0 to 95.0 ms"));
   CHECK(comparison_json(rows, "ddp")["results"][2]["standing"] == "not comparable");
 }
+
+TEST_CASE("A strategy that does not fit the memory is not comparable", "[report][compare]") {
+  const auto kept = [](const std::string& name, double peak) {
+    ComparisonRow made = row(name, 0.08, 0.08, 0.08);
+    made.result["memory_bytes"] = {{"peak", peak}, {"capacity", 40e9}};
+    return made;
+  };
+  std::vector<ComparisonRow> rows = {kept("whole", 41e9), kept("sharded", 39e9),
+                                     row("ddp", 0.1, 0.1, 0.1)};
+  rank_rows(rows, "ddp");
+  CHECK(rows[0].name == "sharded");
+  CHECK(rows[0].rank == 1);
+  CHECK(rows[2].name == "whole");
+  CHECK(rows[2].rank == 0);
+  CHECK(rows[2].why == "does not fit: a GPU would keep some 41.00 GB at once, and has 40.00 GB");
+}
