@@ -67,6 +67,7 @@ std::vector<std::vector<ZeroPart>> parts_of_buckets(
     const JobView& job, const std::vector<std::vector<TensorId>>& buckets, bool shard) {
   std::vector<std::vector<ZeroPart>> parts(buckets.size());
   std::vector<std::int64_t> sizes;
+  sizes.reserve(buckets.size());
   for (const auto& bucket : buckets) sizes.push_back(elements_of_all(job, bucket));
   if (!shard) {
     for (std::size_t b = 0; b < buckets.size(); ++b) {

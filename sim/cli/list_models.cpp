@@ -73,11 +73,11 @@ Json model_json(const config::ModelEntry& entry, const Json& profiles) {
 
 }  // namespace
 
-Json options_json(const std::vector<config::ParameterInfo>& parameters) {
+Json options_json(const std::vector<config::ParameterInfo>& options) {
   Json list = Json::array();
-  for (const auto& parameter : parameters) {
+  for (const auto& option : options) {
     list.push_back(
-        {{"name", parameter.name}, {"default", parameter.fallback}, {"source", parameter.source}});
+        {{"name", option.name}, {"default", option.fallback}, {"source", option.source}});
   }
   return list;
 }

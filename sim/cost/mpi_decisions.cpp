@@ -28,11 +28,11 @@ struct Band {
 using Bands = std::vector<Band>;
 
 /// The bands of sizes that hold below so many ranks.
-struct Row {
+struct RuleRow {
   int ranks_below = any_ranks;
   Bands bands;
 };
-using Table = std::vector<Row>;
+using Table = std::vector<RuleRow>;
 
 const Table& all_reduce_4_1() {
   static const Table table = {
@@ -131,7 +131,7 @@ Bands all_gather_before_4_1(int ranks) {
 }
 
 const Bands& row_of(const Table& table, int ranks) {
-  return std::ranges::find_if(table, [&](const Row& row) { return ranks < row.ranks_below; })
+  return std::ranges::find_if(table, [&](const RuleRow& row) { return ranks < row.ranks_below; })
       ->bands;
 }
 

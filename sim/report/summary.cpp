@@ -52,7 +52,7 @@ void append_memory(Out out, const RunResult& r) {
        {"activations", memory.activations},
        {"gathered", memory.gathered},
        {"buffers", memory.buffers}}};
-  std::string_view separator = "";
+  std::string_view separator;
   for (const auto& [name, bytes] : parts) {
     if (bytes <= 0) continue;
     plain_format_to(out, "{} {} {}", separator, name, readable_bytes(bytes));
