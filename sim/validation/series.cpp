@@ -60,6 +60,8 @@ std::span<const SeriesEntry> series_catalogue() {
        [](const Predict& predict) { return open_training("blind3", predict); }},
       {"alcf_r50", "DDP on two nodes of 4 A100, Slingshot and TCP", training_page,
        [](const Predict& predict) { return open_training("alcf_r50", predict); }},
+      {"llm", "Llama 3 8B and others under FSDP and ZeRO on up to 128 GPUs", llm_page,
+       [](const Predict& predict) { return open_training("llm", predict); }},
   };
   return catalogue;
 }

@@ -49,6 +49,9 @@ inline constexpr std::string_view training_page = "training.md";
 /// The page of what calibration/lab measured.
 inline constexpr std::string_view lab_page = "lab.md";
 
+/// The page of language models.
+inline constexpr std::string_view llm_page = "llm.md";
+
 /// A file of results/reference that ships: "collectives.yaml".
 [[nodiscard]] std::string reference_file(const std::string& name);
 
