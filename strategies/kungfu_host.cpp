@@ -1,5 +1,7 @@
 #include "strategies/kungfu_host.hpp"
 
+#include <algorithm>
+
 #include "strategies/job_places.hpp"
 
 namespace gradwire {

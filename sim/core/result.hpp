@@ -115,6 +115,9 @@ struct RunResult {
   double recomputed_flops = 0;  ///< and those that are done again
   double peak_flops = 0;        ///< of one GPU in the profile's type; 0: unknown, or several types
   int tokens_per_sample = 0;    ///< 0: samples are no text
+  /// Whether one GPU alone could hold what the whole model takes; where it could not, no efficiency
+  /// is shown. True where the activations are unknown.
+  bool one_gpu_fits = true;
   std::optional<RankMemory> memory;  ///< where the activations are known
   std::vector<LinkReport> links;     ///< busiest first, at most 20
   std::vector<Warning> warnings;

@@ -9,10 +9,6 @@
 namespace gradwire {
 namespace {
 
-double count(const Activation& activation) {
-  return static_cast<double>(activation.elements());
-}
-
 ModelLayer layer_of(const std::string& name, const std::string& kind, const FusedWork& eager,
                     const FusedWork& compiled) {
   ModelLayer layer;
@@ -28,7 +24,7 @@ ModelLayer layer_of(const std::string& name, const std::string& kind, const Fuse
 
 Activation ModelBuilder::rms_norm(const std::string& name, const Activation& input,
                                   std::int64_t width) {
-  const double n = count(input);
+  const auto n = static_cast<double>(input.elements());
   // backward: weight 2 and its gradient 5, from fp32 3, product 4 and the root's gradient 8, square
   // 4, sum of both gradients 6, to fp32 3
   ModelLayer layer =
@@ -42,7 +38,7 @@ Activation ModelBuilder::rms_norm(const std::string& name, const Activation& inp
 }
 
 Activation ModelBuilder::rotary(const std::string& name, const Activation& input) {
-  const double n = count(input);
+  const auto n = static_cast<double>(input.elements());
   return custom(layer_of(name, "other",
                          {.forward = {.elements = 10 * n, .kernels = 5},
                           .backward = {.elements = 10 * n, .kernels = 5}},
@@ -53,7 +49,7 @@ Activation ModelBuilder::rotary(const std::string& name, const Activation& input
 Activation ModelBuilder::gated_act(const std::string& name, const Activation& gate,
                                    const Activation& up) {
   assert(gate.elements() == up.elements());
-  const double n = count(gate);
+  const auto n = static_cast<double>(gate.elements());
   return custom(layer_of(name, "act",
                          {.forward = {.elements = 5 * n, .kernels = 2},
                           .backward = {.elements = 9 * n, .kernels = 3}},
@@ -62,7 +58,7 @@ Activation ModelBuilder::gated_act(const std::string& name, const Activation& ga
 }
 
 Activation ModelBuilder::cross_entropy(const std::string& name, const Activation& logits) {
-  const double n = count(logits);
+  const auto n = static_cast<double>(logits.elements());
   const FusedWork work = {.forward = {.elements = 7 * n, .kernels = 2},
                           .backward = {.elements = 7 * n, .kernels = 2}};
   return custom(layer_of(name, "softmax", work, work), {{logits}}, logits);

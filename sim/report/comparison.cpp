@@ -62,7 +62,7 @@ std::string does_not_fit(const Json& result) {
   const double peak = memory->at("peak").get<double>();
   const double capacity = memory->at("capacity").get<double>();
   if (peak <= capacity) return "";
-  return plain_format("does not fit: a GPU would keep some {} at once, and has {}",
+  return plain_format("{}: a GPU would keep some {} at once, and has {}", no_fit,
                       readable_bytes(peak), readable_bytes(capacity));
 }
 

@@ -23,6 +23,9 @@ struct SpeedUp {
   [[nodiscard]] nlohmann::ordered_json json() const;
 };
 
+/// What `why` begins with of a strategy that does not fit the GPUs' memory.
+inline constexpr std::string_view no_fit = "does not fit";
+
 /// What a strategy of a comparison counts as.
 enum class Standing : std::uint8_t {
   ranked,

@@ -93,14 +93,29 @@ std::string cut_mark(double end, double y) {
                      x, y + bar_height, cut_gap, -bar_height, cut_gap, cut_gap, bar_height);
 }
 
+constexpr std::string_view apart_label = "not comparable";
+
+/// Why some are, all of them together.
+std::string why_apart(std::span<const ComparisonRow> rows) {
+  bool memory = false;
+  bool coding = false;
+  for (const ComparisonRow& row : rows) {
+    if (row.standing != Standing::not_comparable) continue;
+    (row.why.starts_with(no_fit) ? memory : coding) = true;
+  }
+  const std::string_view by_memory = "they do not fit the GPUs' memory";
+  const std::string_view by_coding =
+      "their coding is counted, not measured, and decides the result";
+  return fmt::format("{}{}{}", memory ? by_memory : "", memory && coding ? ", or " : "",
+                     coding ? by_coding : "");
+}
+
 /// The line above those that are not comparable.
-std::string apart_line(double left, double y) {
-  return fmt::format(
-      R"(<text x="{0}" y="{1:.1f}" text-anchor="end" font-style="italic">not comparable</text>)"
-      R"(<text x="{2}" y="{1:.1f}" font-style="italic" fill="#555555">{3}</text>)"
-      "\n",
-      left - 10, y + bar_height / 2 + 4.5, left + 8,
-      "their coding is counted, not measured, and decides the result");
+std::string apart_line(double left, double y, const std::string& why) {
+  return fmt::format(R"(<text x="{0}" y="{1:.1f}" text-anchor="end" font-style="italic">{4}</text>)"
+                     R"(<text x="{2}" y="{1:.1f}" font-style="italic" fill="#555555">{3}</text>)"
+                     "\n",
+                     left - 10, y + bar_height / 2 + 4.5, left + 8, why, apart_label);
 }
 
 std::string bar(const ComparisonRow& row, double left, double y, double scale, bool is_baseline) {
@@ -141,6 +156,7 @@ std::string comparison_svg(std::span<const ComparisonRow> rows, const std::strin
     apart = apart || row.standing == Standing::not_comparable;
     letters = std::max(letters, label_of(row).size());
   }
+  if (apart) letters = std::max(letters, apart_label.size());
   const double most = longest_shown(rows, baseline);
   const double left = 24 + letter_width * static_cast<double>(letters);
   const double height = top + bar_step * static_cast<double>(count + (apart ? 1 : 0));
@@ -166,7 +182,7 @@ std::string comparison_svg(std::span<const ComparisonRow> rows, const std::strin
   for (const ComparisonRow& row : rows) {
     if (!row.has_result()) continue;
     if (apart && row.standing == Standing::not_comparable) {
-      text += apart_line(left, y);
+      text += apart_line(left, y, why_apart(rows));
       y += bar_step;
       apart = false;
     }

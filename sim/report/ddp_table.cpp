@@ -64,9 +64,11 @@ void append_ours(std::string& text, std::span<const Point> points, Widths widths
   for (const Point& point : points) {
     const Metrics m = metrics_of(point.result);
     const double exposed = seconds_of(point.result, Part::exposed_communication);
-    plain_format_to(out, "{}{:>12.1f}/s{:>10.1f} %{:>15.2f} ms ({:4.1f} %){:>13.3f} - {:.3f}s\n",
-                    row_start(point, widths), m.throughput, 100 * m.scaling_efficiency,
-                    1e3 * exposed, 100 * exposed / m.mean, m.low, m.high);
+    const std::string efficiency =
+        point.result.one_gpu_fits ? plain_format("{:.1f} %", 100 * m.scaling_efficiency) : "-";
+    plain_format_to(out, "{}{:>12.1f}/s{:>12}{:>15.2f} ms ({:4.1f} %){:>13.3f} - {:.3f}s\n",
+                    row_start(point, widths), m.throughput, efficiency, 1e3 * exposed,
+                    100 * exposed / m.mean, m.low, m.high);
   }
 }
 

@@ -78,8 +78,12 @@ void append_iteration(Out out, const Metrics& m, const RunResult& r) {
   plain_format_to(out, "Throughput     {:.1f} samples/s, {:.1f} per GPU\n", m.throughput,
                   m.throughput_per_gpu);
   append_work(out, m, r);
-  plain_format_to(out, "Efficiency     {:.1f} % of {} times one GPU alone ({:.1f} samples/s)\n\n",
-                  100 * m.scaling_efficiency, r.world_size, m.single_gpu_throughput);
+  if (r.one_gpu_fits) {
+    plain_format_to(out, "Efficiency     {:.1f} % of {} times one GPU alone ({:.1f} samples/s)\n\n",
+                    100 * m.scaling_efficiency, r.world_size, m.single_gpu_throughput);
+  } else {
+    plain_format_to(out, "Efficiency     not defined: one GPU alone could not hold the job\n\n");
+  }
 }
 
 /// Does the rank in the middle spend its time otherwise than the slowest?

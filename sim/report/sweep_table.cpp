@@ -24,9 +24,12 @@ std::string line_of(const ResultRow& row, const PartColumns& parts) {
   if (!row.error.empty()) return "  " + plain_line(row.error);
   const Json& r = row.result;
   const double mean = r["iteration_time_s"]["mean"].get<double>();
-  return plain_format("{:>8}{:>12.2f}{:>14.1f}{:>12.1f} %{}", r["world_size"].get<int>(),
-                      1e3 * mean, r["throughput_samples_per_s"].get<double>(),
-                      100 * r["scaling_efficiency"].get<double>(), parts.line(r));
+  const std::string efficiency =
+      r.value("one_gpu_fits", true)
+          ? plain_format("{:.1f} %", 100 * r["scaling_efficiency"].get<double>())
+          : "-";
+  return plain_format("{:>8}{:>12.2f}{:>14.1f}{:>14}{}", r["world_size"].get<int>(), 1e3 * mean,
+                      r["throughput_samples_per_s"].get<double>(), efficiency, parts.line(r));
 }
 
 Json entry_of(const ResultRow& row) {

@@ -49,8 +49,12 @@ std::optional<RankMemory> rank_memory(const ComputeProfile& profile, const GpuSp
   return memory;
 }
 
+bool fits(const RankMemory& memory) {
+  return memory.capacity <= 0 || memory.peak <= memory.capacity;
+}
+
 std::optional<Warning> memory_warning(const RankMemory& memory, const ComputeProfile& profile) {
-  if (memory.capacity <= 0 || memory.peak <= memory.capacity) return std::nullopt;
+  if (fits(memory)) return std::nullopt;
   return Warning{
       "memory",
       plain_format("{} with a batch of {} does not fit: a GPU keeps some {} at once, most "

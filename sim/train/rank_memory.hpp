@@ -18,6 +18,9 @@ namespace gradwire {
                                                     const GpuSpec& gpu, const Holding& holding,
                                                     int micro_batches);
 
+/// Whether the peak is at most what the GPU has, as far as that is known.
+[[nodiscard]] bool fits(const RankMemory& memory);
+
 /// A warning "memory" where the peak is more than the GPU has.
 [[nodiscard]] std::optional<Warning> memory_warning(const RankMemory& memory,
                                                     const ComputeProfile& profile);

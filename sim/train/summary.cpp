@@ -16,7 +16,6 @@
 #include "sim/core/statistics.hpp"
 #include "sim/engine/simgrid_transport.hpp"
 #include "sim/train/doubts.hpp"
-#include "sim/train/gain.hpp"
 #include "sim/train/model_work.hpp"
 
 namespace gradwire {
@@ -323,9 +322,6 @@ RunResult Summary::result(const Plans& plans, const Network& network, Seconds en
   std::ranges::move(choices_.told(choice_share_min), std::back_inserter(result.warnings));
   drop_roundings(result.breakdown, mean_iteration());
   if (result.breakdown_median) drop_roundings(*result.breakdown_median, mean_iteration());
-  if (auto told = gain_warning(result, job_.profile.optimizer)) {
-    result.warnings.push_back(std::move(*told));
-  }
   add_spread(result);
   add_links(result, network, end);
   const auto& stats = network.stats();

@@ -10,6 +10,7 @@
 
 #include "sim/core/error.hpp"
 #include "sim/core/tensor_timeline.hpp"
+#include "sim/train/gain.hpp"
 #include "sim/train/rank_memory.hpp"
 #include "strategies/tensor_phases.hpp"
 #include "strategies/tuned_knobs.hpp"
@@ -99,12 +100,7 @@ RunResult TrainingRun::run() {
       summary_.result(plans_, engine_->network(), engine_->now(), log_.moving.total(), wall.count(),
                       std::move(lanes_[traced_lane()].workers.spans()));
   result.staleness = strategy_->staleness();
-  result.memory = rank_memory(job_.profile, job_.gpu, strategy_->holding(), job_.micro_batches);
-  if (result.memory) {
-    if (auto told = memory_warning(*result.memory, job_.profile)) {
-      result.warnings.push_back(std::move(*told));
-    }
-  }
+  tell_memory(result);
   for (auto& remark : strategy_->remarks()) {
     result.warnings.insert(result.warnings.begin(), {"knob-not-followed", std::move(remark)});
   }
@@ -116,6 +112,20 @@ RunResult TrainingRun::run() {
   }
   result.warnings.insert(result.warnings.begin(), phases_.warnings.begin(), phases_.warnings.end());
   return result;
+}
+
+void TrainingRun::tell_memory(RunResult& result) const {
+  const auto held = [&](const Holding& holding) {
+    return rank_memory(job_.profile, job_.gpu, holding, job_.micro_batches);
+  };
+  const auto tell = [&](std::optional<Warning> warning) {
+    if (warning) result.warnings.push_back(std::move(*warning));
+  };
+  result.memory = held(strategy_->holding());
+  if (result.memory) tell(memory_warning(*result.memory, job_.profile));
+  const auto alone = held({});
+  result.one_gpu_fits = !alone || fits(*alone);
+  if (result.one_gpu_fits) tell(gain_warning(result, job_.profile.optimizer));
 }
 
 void TrainingRun::add_lane(std::vector<MemberGroup> members) {

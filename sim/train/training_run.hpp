@@ -71,6 +71,8 @@ class TrainingRun {
     return job_.record_spans && lane == traced_lane() && lanes_[lane].iteration == job_.run.warmup;
   }
   WorkerLane& lane_of(WorkerId worker) { return lanes_[static_cast<std::size_t>(worker)]; }
+  /// Memory, and what compares the result with one GPU alone.
+  void tell_memory(RunResult& result) const;
   void add_lane(std::vector<MemberGroup> members);
 
   // training_launcher.cpp: the launcher threads

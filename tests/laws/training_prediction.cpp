@@ -67,7 +67,7 @@ void add_figures(const config::Scenario& scenario, const Point& point, Predictio
         std::min(prediction.least_part, std::ranges::min(*result.breakdown_median));
   }
   prediction.compute = slowest_compute(scenario);
-  prediction.efficiency = metrics_of(result).scaling_efficiency;
+  prediction.efficiency = result.one_gpu_fits ? metrics_of(result).scaling_efficiency : 0;
   prediction.doubted = std::ranges::any_of(result.warnings, is_doubt);
   for (const LinkReport& link : result.links) {
     prediction.utilisation = std::max(prediction.utilisation, link.utilisation);

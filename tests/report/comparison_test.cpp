@@ -109,6 +109,10 @@ TEST_CASE("A comparison's picture sets the bound and what is not comparable apar
   REQUIRE(line != std::string::npos);
   CHECK(svg.find(">ddp<") < line);
   CHECK(svg.find(">slow<") > line);
+  CHECK_THAT(svg, Catch::ContainsSubstring(">their coding is counted"));
+  rows[2].why = std::string(no_fit) + ": a GPU would keep some 90 GiB";
+  CHECK_THAT(comparison_svg(rows, "ddp", "job"),
+             Catch::ContainsSubstring(">they do not fit the GPUs' memory<"));
 }
 
 TEST_CASE("A bar of more than four times the baseline is cut in the picture, not in its number",

@@ -129,6 +129,17 @@ TEST_CASE("The summary tells an iteration of more than 10 s in seconds", "[repor
   CHECK_THAT(summary(point), Catch::ContainsSubstring("Iteration      10000.00 ms   p50"));
 }
 
+TEST_CASE("No efficiency is shown against a GPU that could not hold the job", "[report]") {
+  Point point = make_point("", 8, {{0.1, 8}});
+  CHECK_THAT(summary(point), Catch::ContainsSubstring("Efficiency     80.0 % of 8 times"));
+  CHECK_FALSE(result_json(point).contains("one_gpu_fits"));
+  point.result.one_gpu_fits = false;
+  CHECK_THAT(summary(point), Catch::ContainsSubstring("Efficiency     not defined"));
+  CHECK(result_json(point)["one_gpu_fits"] == false);
+  const std::vector<ResultRow> swept = {{{{"cluster.nodes", "1"}}, result_json(point), ""}};
+  CHECK_THAT(sweep_table(swept), !Catch::ContainsSubstring("80.0 %"));
+}
+
 TEST_CASE("A run without noise is not shown as a distribution", "[report]") {
   const std::string text = summary(make_point("", 8, {{0.1, 8}}));
   CHECK_THAT(text, Catch::ContainsSubstring("Iteration      100.00 ms, the same each time\n"));
