@@ -126,7 +126,7 @@ StrategyMaker Ddp::read(Knobs& knobs) {
 
 Traits Ddp::traits() const {
   const bool elsewhere = options_.optimizer != DdpOptimizer::step;
-  return {.dynamic = elsewhere, .own_optimizer = elsewhere};
+  return {.dynamic = elsewhere, .own_optimizer = elsewhere, .shadows_ranks = options_.join};
 }
 
 /// The reducer's buckets are there beside the gradients, unless these are views of them
@@ -191,9 +191,11 @@ void Ddp::start_iteration(int iteration, Operations& operations) {
   if (broadcasts()) broadcast_buffers(operations);
 }
 
-void Ddp::join(Operations& operations) const {
+void Ddp::join(Operations& operations) {
   // notify_join_context() and _check_global_requires_backward_grad_sync(); nobody waits for them,
-  // as long as gradients are divided by the initial world size (the default).
+  // as long as gradients are divided by the initial world size (the default). Else the first hook
+  // of backward does (reducer.cpp, set_divide_factor).
+  if (!options_.divide_by_initial_world_size) counted_ = next_id(operations);
   for (const char* label : {"join: who is still here", "join: is there a backward pass"}) {
     operations.emplace_back(
         Collective{.size = Bytes{gradient_element_size}, .tensors = {}, .label = label});
@@ -223,6 +225,7 @@ void Ddp::broadcast_buffers(Operations& operations) const {
 }
 
 void Ddp::gradient_hook(TensorId tensor, Operations& operations) {
+  if (counted_) operations.emplace_back(Gate{{*std::exchange(counted_, std::nullopt)}});
   if (delayed_) return;
   Bucket& bucket = buckets_[static_cast<std::size_t>(bucket_of_[static_cast<std::size_t>(tensor)])];
   copy_in(tensor, operations);

@@ -24,6 +24,8 @@ namespace gradwire {
 /// bucket is reduced (optimizer_overlap_hooks.py, _apply_optim_in_backward_hook); its kernels take
 /// the GPU from backward. join() adds two all-reduces of one number before forward, and where
 /// buffers are broadcast a third one, which the host waits for, to find whose (_find_common_rank).
+/// Ranks that have run out of inputs shadow the others (_DDPJoinHook.main_hook); that the last of
+/// them broadcasts the model at the end comes once and is not modelled.
 ///
 /// A ZeroRedundancyOptimizer that overlaps steps in communication hooks (ZeroOverlap), from the
 /// iteration on that first_update() tells; before it parameters are not updated at all. It needs
@@ -58,7 +60,7 @@ class Ddp final : public Strategy {
   void start_iteration(int iteration, Operations& operations);
   void gradient_hook(TensorId tensor, Operations& operations);
   void launch(Bucket& bucket, Operations& operations);
-  void join(Operations& operations) const;
+  void join(Operations& operations);
   void broadcast_buffers(Operations& operations) const;
   void copy_in(TensorId tensor, Operations& operations) const;
   void bucket_ended(OperationId operation, Operations& operations);
@@ -80,7 +82,8 @@ class Ddp final : public Strategy {
   std::vector<Bucket> buckets_;
   std::vector<int> bucket_of_;  ///< by tensor
   std::size_t next_bucket_ = 0;
-  bool delayed_ = false;  ///< all of this iteration is reduced behind backward
+  bool delayed_ = false;                ///< all of this iteration is reduced behind backward
+  std::optional<OperationId> counted_;  ///< all-reduce of join() that backward waits for
   std::map<OperationId, OperationId> updates_;  ///< optimizer in backward -> its flag
   OperationId posted_ = 0;
   std::optional<ZeroOverlap> zero_;

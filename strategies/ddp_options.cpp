@@ -164,6 +164,14 @@ void read_ddp_surroundings(Knobs& knobs, DdpOptions& options) {
                                                       "ZeroRedundancyOptimizer"};
   options.join = yes_from(knobs, options, "join", join_from,
                           "DistributedDataParallel.join(): ranks may run out of inputs");
+  options.divide_by_initial_world_size =
+      knobs.yes("divide_by_initial_world_size", true,
+                "join(): gradients are divided by the world size; false: by the ranks that still "
+                "have inputs, whose number the first gradient waits for");
+  if (!options.divide_by_initial_world_size && !options.join) {
+    knobs.refuse("divide_by_initial_world_size",
+                 "'divide_by_initial_world_size' is of 'join'; expected 'join: true' beside it");
+  }
   const std::string optimizer =
       knobs.choice("optimizer", "step", optimizers,
                    "who updates: optimizer.step(), _apply_optimizer_in_backward (from 2.0 on), "

@@ -30,14 +30,15 @@ enum class DdpOptimizer : std::uint8_t {
 /// Knobs of torch.nn.parallel.DistributedDataParallel under their own names.
 struct DdpOptions {
   Release version{1, 7};
-  Bytes bucket_cap{25LL * 1024 * 1024};   ///< bucket_cap_mb = 25
-  Bytes first_bucket_cap{1024LL * 1024};  ///< dist._DEFAULT_FIRST_BUCKET_BYTES
-  bool set_last_bucket_cap = false;       ///< the small bucket is the last one, not the first
-  bool gradient_as_bucket_view = false;   ///< from 1.7 on
-  bool find_unused_parameters = false;    ///< then buckets are never rebuilt
-  bool static_graph = false;              ///< which parameters are used never changes
-  bool broadcast_buffers = true;          ///< rank 0's buffers, before each forward
-  bool join = false;                      ///< training stands inside DDP's join()
+  Bytes bucket_cap{25LL * 1024 * 1024};      ///< bucket_cap_mb = 25
+  Bytes first_bucket_cap{1024LL * 1024};     ///< dist._DEFAULT_FIRST_BUCKET_BYTES
+  bool set_last_bucket_cap = false;          ///< the small bucket is the last one, not the first
+  bool gradient_as_bucket_view = false;      ///< from 1.7 on
+  bool find_unused_parameters = false;       ///< then buckets are never rebuilt
+  bool static_graph = false;                 ///< which parameters are used never changes
+  bool broadcast_buffers = true;             ///< rank 0's buffers, before each forward
+  bool join = false;                         ///< training stands inside DDP's join()
+  bool divide_by_initial_world_size = true;  ///< of join(): not by who is still there
   DdpOptimizer optimizer = DdpOptimizer::step;
   bool parameters_as_bucket_view = false;      ///< of ZeroRedundancyOptimizer
   ZeroHook overlap_with_ddp = ZeroHook::none;  ///< of it too: its step in communication hooks

@@ -161,6 +161,8 @@ struct Traits {
   bool own_optimizer = false;  ///< it posts OptimizerSteps
   /// Every rank is a class of its own (asynchronous): it iterates at its own pace.
   bool independent_workers = false;
+  /// Ranks without inputs do what the others wait for, as DDP's join() has it.
+  bool shadows_ranks = false;
   bool workers_wait = false;  ///< independent ones that others of their machine keep together
   /// Independent ones are never more than so many iterations apart, where there is such a bound.
   std::optional<int> lead{};

@@ -32,7 +32,8 @@ Job job_of(const config::Scenario& scenario) {
           .engine = engine_options(scenario),
           .micro_batches = scenario.grad_accumulation,
           .classes = &scenario.classes,
-          .servers = scenario.servers};
+          .servers = scenario.servers,
+          .uneven_inputs = scenario.uneven_inputs};
 }
 
 namespace {

@@ -6,7 +6,6 @@
 #include <cassert>
 #include <filesystem>
 #include <initializer_list>
-#include <set>
 #include <utility>
 
 #include "sim/config/cluster_variables.hpp"
@@ -19,6 +18,7 @@
 #include "sim/config/original_knobs.hpp"
 #include "sim/config/presets.hpp"
 #include "sim/config/profile_key.hpp"
+#include "sim/config/ranks_yaml.hpp"
 #include "sim/config/scenario_document.hpp"
 #include "sim/config/servers_yaml.hpp"
 #include "sim/config/strategy_catalogue.hpp"
@@ -31,7 +31,6 @@ namespace {
 
 constexpr int iterations_max = 1'000'000;
 constexpr int grad_accumulation_max = 100'000;
-constexpr double straggler_compute_max = 1e6;
 constexpr const char* gradient_dtype = "gradient_dtype";
 
 /// The servers of a strategy that has some: they are part of the cluster, which is read before.
@@ -159,50 +158,6 @@ void read_run(YamlMap map, Scenario& scenario) {
   map.finish();
 }
 
-/// Static spread of speed between GPUs of one type, where a scenario says nothing of jitter: 8 % on
-/// average over five clusters (Sinha et al., Not All GPUs Are Created Equal, SC 2022, abstract), in
-/// our reading the range between a box plot's whiskers, 5.4 sigma of a normal law. A lone GPU is
-/// the median one.
-constexpr double usual_rank_spread = 0.0148;
-
-/// How the times of equal messages between workers and a server differ. Our measurements
-/// (2026-11-23, Linux 6.18): one TCP connection from each of 8 network namespaces to another, tbf
-/// at 1 Gbit/s each way, one message after the other for 12 to 20 s; deviation over mean of all of
-/// them, from the server and to it: 4 MB CUBIC 8 and 36 %, Reno 65 and 46 %, BBR 77 and 74 %; 16 MB
-/// CUBIC from it 15 %, Reno 61 and 40 %. Their mean; other networks are assumed to be alike.
-constexpr double usual_message_spread = 0.47;
-
-/// One that is there says all: what it does not name is the profile's, but for `rank`, 0, and
-/// `message`, the usual one.
-void read_jitter(YamlMap map, JitterSpec& jitter) {
-  const auto share = between(Ratio{0}, Ratio{1});
-  jitter.rank = map.value_or("rank", Ratio{jitter.rank}, share).value;
-  jitter.iteration = map.value_or("iteration", Ratio{jitter.iteration}, share).value;
-  if (const auto layer = map.optional<Ratio>("layer", share)) jitter.layer = layer->value;
-  jitter.message = map.value_or("message", Ratio{jitter.message}, share).value;
-  map.finish();
-}
-
-StragglerSpec read_straggler(YamlMap map, int world_size) {
-  StragglerSpec straggler;
-  straggler.compute =
-      map.require<double>("compute", {.above = 0, .least = {}, .most = straggler_compute_max});
-  straggler.ranks = map.list<int>("ranks", between(0, world_size - 1));
-  if (std::set<int>(straggler.ranks.begin(), straggler.ranks.end()).size() !=
-      straggler.ranks.size()) {
-    map.fail("ranks", "'ranks' names a rank twice; expected each once");
-  }
-  if (const auto fraction = map.optional<Ratio>("fraction", between(Ratio{0}, Ratio{1}))) {
-    straggler.fraction = fraction->value;
-  }
-  if (straggler.ranks.empty() == !map.has("fraction")) {
-    throw ConfigError(map.where(),
-                      "a straggler needs 'ranks' or 'fraction'; expected one of the two");
-  }
-  map.finish();
-  return straggler;
-}
-
 /// Where `key` of a mapping of the scenario stands, else the mapping itself; unknown without one.
 SourceLocation place_of(const YamlValue& yaml, const std::string& section,
                         std::initializer_list<const char*> keys) {
@@ -292,17 +247,7 @@ Scenario read_document(const ScenarioDocument& document, const std::string& file
   scenario.library = read_collective(map, scenario.cluster, scenario.warnings);
   scenario.run = fallback;
   if (auto run = map.optional_map("run")) read_run(*run, scenario);
-  if (scenario.profile) scenario.jitter.iteration = scenario.profile->factor_stdev;
-  scenario.jitter.message = usual_message_spread;
-  if (auto jitter = map.optional_map("jitter")) {
-    read_jitter(*jitter, scenario.jitter);
-  } else {
-    scenario.jitter.rank = usual_rank_spread;
-  }
-  for (auto& straggler : map.maps("stragglers")) {
-    scenario.stragglers.push_back(
-        read_straggler(straggler, static_cast<int>(scenario.placement.size())));
-  }
+  read_ranks(map, scenario);
   map.finish();
   scenario.json = to_json(document.yaml);
   scenario.sha256 = sha256(scenario.json);

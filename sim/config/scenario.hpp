@@ -45,6 +45,7 @@ struct Scenario {
   std::shared_ptr<const CollectiveLibrary> library;
   JitterSpec jitter;
   std::vector<StragglerSpec> stragglers;
+  std::vector<InputSpec> uneven_inputs;
   RunSpec run;
   std::string fidelity = "auto";  ///< auto | fluid | step | coupled | bracket
   int grad_accumulation = 1;

@@ -115,6 +115,7 @@ struct RunResult {
   double recomputed_flops = 0;  ///< and those that are done again
   double peak_flops = 0;        ///< of one GPU in the profile's type; 0: unknown, or several types
   int tokens_per_sample = 0;    ///< 0: samples are no text
+  double idle_ranks = 0;        ///< that had run out of inputs; mean over the iterations
   /// Whether one GPU alone could hold what the whole model takes; where it could not, no efficiency
   /// is shown. True where the activations are unknown.
   bool one_gpu_fits = true;

@@ -23,6 +23,13 @@ struct StragglerSpec {
   double compute = 1;
 };
 
+/// Ranks whose data end early: they take part in the first `iterations` of a run alone, warm-up
+/// included.
+struct InputSpec {
+  std::vector<int> ranks;
+  int iterations = 1;
+};
+
 struct RunSpec {
   int iterations = 50;  ///< measured ones
   int warmup = 5;       ///< dropped

@@ -17,7 +17,8 @@ Metrics metrics_of(const RunResult& result) {
   m.p95 = pooled.percentile(95);
   m.low = m.p50 * (1 - result.spread_low);
   m.high = m.p50 * (1 + result.spread_high);
-  m.throughput = static_cast<double>(m.global_batch) / m.mean;
+  const double idle_share = result.idle_ranks / result.world_size;
+  m.throughput = static_cast<double>(m.global_batch) * (1 - idle_share) / m.mean;
   m.throughput_per_gpu = m.throughput / result.world_size;
   m.tokens_per_s = m.throughput * result.tokens_per_sample;
   m.flops_per_gpu = m.throughput_per_gpu * result.model_flops;

@@ -9,7 +9,7 @@ namespace gradwire {
 
 /// The figures that reports derive from a result. Seconds, samples per second.
 struct Metrics {
-  std::int64_t global_batch = 0;  ///< samples that all ranks process in one iteration
+  std::int64_t global_batch = 0;  ///< samples of an iteration in which all ranks have inputs
   double mean = 0;                ///< of the slowest rank's iterations; the breakdown adds up to it
   double p50 = 0;                 ///< percentiles of all ranks' iterations, pooled
   double p75 = 0;
@@ -17,7 +17,7 @@ struct Metrics {
   double p95 = 0;
   double low = 0;  ///< bounds of the prediction of p50
   double high = 0;
-  double throughput = 0;          ///< global_batch / mean
+  double throughput = 0;          ///< samples that were processed / their time
   double throughput_per_gpu = 0;  ///< of the above
   double tokens_per_s = 0;        ///< of all ranks; 0: samples are no text
   double flops_per_gpu = 0;       ///< the model's operations a second; 0: nobody counted them

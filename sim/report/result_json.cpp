@@ -96,6 +96,7 @@ Json result_json(const Point& point) {
   if (r.tokens_per_sample > 0) json["tokens_per_s"] = m.tokens_per_s;
   if (r.model_flops > 0) json["model_flops_per_gpu"] = m.flops_per_gpu;
   if (m.mfu > 0) json.update(Json{{"mfu", m.mfu}, {"hfu", m.hfu}});
+  if (r.idle_ranks > 0) json["idle_ranks"] = r.idle_ranks;
   if (!r.one_gpu_fits) json["one_gpu_fits"] = false;
   if (r.memory) json["memory_bytes"] = memory(*r.memory);
   json["breakdown_s"] = breakdown(r.breakdown);

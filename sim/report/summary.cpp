@@ -77,6 +77,10 @@ void append_iteration(Out out, const Metrics& m, const RunResult& r) {
                   scale * m.high, unit, widest_doubt(r));
   plain_format_to(out, "Throughput     {:.1f} samples/s, {:.1f} per GPU\n", m.throughput,
                   m.throughput_per_gpu);
+  if (r.idle_ranks > 0) {
+    plain_format_to(out, "Inputs         {:.2f} of {} ranks have run out of them, on average\n",
+                    r.idle_ranks, r.world_size);
+  }
   append_work(out, m, r);
   if (r.one_gpu_fits) {
     plain_format_to(out, "Efficiency     {:.1f} % of {} times one GPU alone ({:.1f} samples/s)\n\n",

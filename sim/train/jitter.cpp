@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "sim/core/random.hpp"
@@ -71,7 +72,7 @@ std::vector<double> layer_sigmas(const JitterSpec& jitter, const ComputeProfile&
 std::vector<MemberGroup> make_members(int world_size, const JitterSpec& jitter,
                                       const std::vector<StragglerSpec>& stragglers,
                                       const ComputeProfile& profile, std::uint64_t seed,
-                                      std::span<const int> class_of_rank, bool together) {
+                                      const RankKinds& kinds) {
   const auto count = static_cast<std::size_t>(world_size);
   std::vector<double> speed(count, 1.0);
   if (jitter.rank > 0) {
@@ -85,30 +86,45 @@ std::vector<MemberGroup> make_members(int world_size, const JitterSpec& jitter,
   for (const auto& spec : stragglers) apply_stragglers(speed, spec, seed);
 
   const auto sigma = layer_sigmas(jitter, profile);
-  const bool varies = !together || jitter.iteration > 0 ||
+  const bool varies = !kinds.together || jitter.iteration > 0 ||
                       std::any_of(sigma.begin(), sigma.end(), [](double s) { return s > 0; });
-  const auto class_of = [&](std::size_t rank) {
-    return class_of_rank.empty() ? 0 : class_of_rank[rank];
+  const auto member_of = [&](std::size_t rank) {
+    MemberGroup member{.rank = static_cast<int>(rank), .speed = speed[rank]};
+    if (!kinds.worker_class.empty()) member.worker_class = kinds.worker_class[rank];
+    if (!kinds.inputs.empty()) member.inputs = kinds.inputs[rank];
+    return member;
   };
-  const auto kind = [&](std::size_t rank) { return std::pair(class_of(rank), speed[rank]); };
+  const auto kind_of = [](const MemberGroup& member) {
+    return std::tuple(member.worker_class, member.inputs, member.speed);
+  };
   std::vector<MemberGroup> members;
   std::vector<std::size_t> by_speed(count);
   std::iota(by_speed.begin(), by_speed.end(), std::size_t{0});
   if (!varies) {
-    std::stable_sort(by_speed.begin(), by_speed.end(),
-                     [&](std::size_t a, std::size_t b) { return kind(a) < kind(b); });
+    std::stable_sort(by_speed.begin(), by_speed.end(), [&](std::size_t a, std::size_t b) {
+      return kind_of(member_of(a)) < kind_of(member_of(b));
+    });
   }
   for (const std::size_t rank : by_speed) {
-    if (!varies && !members.empty() &&
-        std::pair(members.back().worker_class, members.back().speed) == kind(rank)) {
+    const MemberGroup member = member_of(rank);
+    if (!varies && !members.empty() && kind_of(members.back()) == kind_of(member)) {
       ++members.back().count;
     } else {
-      members.push_back({static_cast<int>(rank), 1, speed[rank], class_of(rank)});
+      members.push_back(member);
     }
   }
   std::sort(members.begin(), members.end(),
             [](const MemberGroup& a, const MemberGroup& b) { return a.rank < b.rank; });
   return members;
+}
+
+std::vector<int> inputs_of_ranks(int world_size, const std::vector<InputSpec>& uneven) {
+  if (uneven.empty()) return {};
+  std::vector<int> inputs(static_cast<std::size_t>(world_size), MemberGroup::endless);
+  for (const InputSpec& spec : uneven) {
+    for (const int rank : spec.ranks) inputs[static_cast<std::size_t>(rank)] = spec.iterations;
+  }
+  return inputs;
 }
 
 void spread_starts(std::vector<MemberGroup>& members, double period, std::uint64_t seed) {
@@ -138,6 +154,7 @@ IterationDraws::IterationDraws(const JitterSpec& jitter, const ComputeProfile& p
       layers_vary_(std::any_of(sigma_.begin(), sigma_.end(), [](double s) { return s > 0; })) {}
 
 void IterationDraws::draw(int iteration, const std::vector<MemberGroup>& members) {
+  number_ = iteration;
   const auto key = static_cast<std::uint64_t>(iteration);
   if (iteration_sigma_ > 0) {
     iteration_.resize(members.size());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -16,6 +17,16 @@ struct MemberGroup {
   double speed = 1;      ///< device time / profile's device time, static
   int worker_class = 0;  ///< whose profile they follow
   double start = 0;      ///< seconds, of the first iteration
+  int inputs = endless;  ///< iterations that there are inputs for
+
+  static constexpr int endless = std::numeric_limits<int>::max();
+};
+
+/// What beside their speed tells ranks apart.
+struct RankKinds {
+  std::span<const int> worker_class{};  ///< of each rank; empty: all of class 0
+  std::span<const int> inputs{};        ///< iterations that each has inputs for; empty: all
+  bool together = true;                 ///< ranks that run alike share a group, else none do
 };
 
 /// The distinct clocks of a job, in order of first rank.
@@ -24,20 +35,20 @@ struct MemberGroup {
 /// positions, Statistical Estimates and Transformed Beta-Variables, 1958): of N GPUs the slowest is
 /// as slow as the slowest of N is on average, so that one prediction is not one lucky draw. The
 /// seed decides which rank gets which; a single GPU is the median one.
-///
-/// @param class_of_rank  worker classes, which never share a group; empty: all of class 0.
-/// @param together  ranks that run alike share a group; false: each has its own.
 [[nodiscard]] std::vector<MemberGroup> make_members(int world_size, const JitterSpec& jitter,
                                                     const std::vector<StragglerSpec>& stragglers,
                                                     const ComputeProfile& profile,
                                                     std::uint64_t seed,
-                                                    std::span<const int> class_of_rank = {},
-                                                    bool together = true);
+                                                    const RankKinds& kinds = {});
 
 /// How many times as long as without stragglers each rank computes.
 [[nodiscard]] std::vector<double> straggler_factors(int world_size,
                                                     const std::vector<StragglerSpec>& stragglers,
                                                     std::uint64_t seed);
+
+/// Iterations that each rank has inputs for; empty without entries.
+[[nodiscard]] std::vector<int> inputs_of_ranks(int world_size,
+                                               const std::vector<InputSpec>& uneven);
 
 /// Lets members begin at times spread over `period` seconds: each somewhere in a part of its own,
 /// in an order that the seed decides.
@@ -69,6 +80,8 @@ class IterationDraws {
   /// Draws iteration `iteration` for these members.
   void draw(int iteration, const std::vector<MemberGroup>& members);
 
+  /// The one that was drawn last, from 0.
+  [[nodiscard]] int iteration() const { return number_; }
   /// Whether any factor may differ from 1.
   [[nodiscard]] bool vary() const { return iteration_sigma_ > 0 || layers_vary_; }
   /// Iteration-wide factor of a member.
@@ -85,6 +98,7 @@ class IterationDraws {
 
  private:
   std::uint64_t seed_;
+  int number_ = 0;
   double iteration_sigma_;
   std::vector<double> sigma_;  ///< by layer
   bool layers_vary_;

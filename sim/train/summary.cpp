@@ -109,8 +109,8 @@ Summary::Summary(const Job& job, const std::vector<MemberGroup>& members, bool i
   result_.single_gpu_iteration_s = class_count(job) == 1
                                        ? job.profile.iteration_of(job.micro_batches).count()
                                        : result_.world_size / rate;
-  const auto slowest = std::ranges::max_element(members, {}, [this](const MemberGroup& member) {
-    return member.speed * device_time(member);
+  const auto slowest = std::ranges::max_element(members, {}, [&](const MemberGroup& member) {
+    return std::pair(member.inputs > job.run.warmup, member.speed * device_time(member));
   });
   if (independent_ && job_.run.warmup > 0) warming_ = members_.size();
   slowest_member_ = static_cast<std::size_t>(slowest - members.begin());
@@ -168,6 +168,9 @@ bool Summary::iteration_ended(std::size_t worker, int iteration,
   if (iteration < job_.run.warmup) return iteration + 1 == job_.run.warmup && warming_ == 0;
   if (!independent_) {
     add_slowest(samples);
+    for (const MemberGroup& member : members_) {
+      if (iteration >= member.inputs) idle_ += member.count;
+    }
     return false;
   }
   of_worker_.resize(members_.size());
@@ -322,6 +325,7 @@ RunResult Summary::result(const Plans& plans, const Network& network, Seconds en
   std::ranges::move(choices_.told(choice_share_min), std::back_inserter(result.warnings));
   drop_roundings(result.breakdown, mean_iteration());
   if (result.breakdown_median) drop_roundings(*result.breakdown_median, mean_iteration());
+  result.idle_ranks = idle_ / job_.run.iterations;
   add_spread(result);
   add_links(result, network, end);
   const auto& stats = network.stats();

@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "sim/core/refusal.hpp"
 #include "sim/core/statistics.hpp"
 #include "sim/engine/transport.hpp"
 #include "sim/train/jitter.hpp"
@@ -41,8 +42,15 @@ RunResult simulate_once(const Job& job) {
   auto strategy = job.make_strategy(view);
   const int world_size = static_cast<int>(job.placement.size());
   const bool independent = strategy->traits().independent_workers;
-  auto members = make_members(world_size, job.jitter, job.stragglers, job.profile, job.run.seed,
-                              classes_of(job), !independent);
+  if (!job.uneven_inputs.empty() && !strategy->traits().shadows_ranks) {
+    throw RefusedChoice(RefusedChoice::Key::strategy,
+                        "'uneven_inputs' with a strategy whose ranks would wait for those that "
+                        "have run out; expected 'name: ddp' with 'join: true'");
+  }
+  const std::vector<int> inputs = inputs_of_ranks(world_size, job.uneven_inputs);
+  auto members =
+      make_members(world_size, job.jitter, job.stragglers, job.profile, job.run.seed,
+                   {.worker_class = classes_of(job), .inputs = inputs, .together = !independent});
   if (!independent) return TrainingRun(job, std::move(strategy), std::move(members)).run();
   if (world_size <= job.independent_workers_max) return run_apart(job, view, std::move(members));
   const Thinning thinning(job, strategy->exchanges());
@@ -58,7 +66,7 @@ Seconds steady_iteration(const Job& job, std::unique_ptr<Strategy> strategy, int
   steady.jitter.layer = 0;
   const auto members =
       make_members(static_cast<int>(job.placement.size()), steady.jitter, job.stragglers,
-                   job.profile, job.run.seed, classes_of(job), true);
+                   job.profile, job.run.seed, {.worker_class = classes_of(job)});
   return Seconds{pace(steady, std::move(strategy), members, iterations)};
 }
 

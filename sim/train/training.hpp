@@ -34,6 +34,7 @@ struct Job {
   bool record_spans = false;               ///< keep the timeline of the first measured iteration
   const WorkerClasses* classes = nullptr;  ///< of a cluster with several types of GPUs
   std::vector<int> servers{};              ///< machine of each parameter server
+  std::vector<InputSpec> uneven_inputs{};  ///< a rank at most once; some rank has inputs to the end
   /// Of workers that go their own pace so many are simulated at most; where there are more, evenly
   /// chosen ones stand for all (thinning.hpp). At least 2.
   int independent_workers_max = 128;
@@ -55,6 +56,7 @@ struct Job {
                                        int iterations);
 
 /// Replays `run.warmup + run.iterations` iterations, those that choose_phases chooses.
+/// @throws RefusedChoice when inputs are uneven and the strategy's ranks would wait for ever.
 /// @throws SimulationError when operations are left that can never run; it names them.
 [[nodiscard]] RunResult simulate(const Job& job);
 

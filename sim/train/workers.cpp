@@ -107,7 +107,7 @@ double Workers::occupy(Part part, double now, double seconds, std::span<const do
     if (clock.now < now && !ended) wait(m, now, name);
     const auto worker_class = static_cast<std::size_t>(members_[m].worker_class);
     const double nominal = worker_class == 0 ? seconds : other_seconds[worker_class - 1];
-    const double taken = nominal * clock.factor;
+    const double taken = does(m, part) ? nominal * clock.factor : 0;
     if (ended) {
       clock.ahead += taken;
       clock.ahead_part = part;
@@ -222,7 +222,7 @@ bool Workers::arrives(std::size_t member) {
   if (clock.collective == communication_.size()) return false;
   auto& next = communication_[clock.collective];
   if (clock.item < next.after) return false;
-  double arrival = std::max(clock.now, samples_[member].start + next.launched);
+  double arrival = std::max(clock.now, launched(member, next.launched));
   if (library_.on_gpu) {
     if (clock.collective > 0) {
       arrival = std::max(arrival, communication_[clock.collective - 1].end);
@@ -239,6 +239,7 @@ bool Workers::arrives(std::size_t member) {
 
 double Workers::seconds_of(std::size_t position, std::size_t member, double factor) const {
   const ComputeItem& item = stream_[position];
+  if (!does(member, item.part)) return 0;
   const double nominal = stream_.seconds(position, members_[member].worker_class);
   return nominal * (item.device ? factor : 1) * draws_->layer_factor(member, item.layer);
 }
@@ -246,7 +247,6 @@ double Workers::seconds_of(std::size_t position, std::size_t member, double fact
 bool Workers::work(std::size_t member, double limit) {
   Clock clock = clocks_[member];  // a copy whose address nobody takes: it stays in registers
   auto& parts = samples_[member].parts;
-  const double start = samples_[member].start;
   const bool waits_for_collective =
       !clock.communicating && clock.collective < communication_.size();
   const std::size_t stop =
@@ -257,11 +257,11 @@ bool Workers::work(std::size_t member, double limit) {
   for (; clock.item < stop && stream_[clock.item].type == ComputeItem::Type::work; ++clock.item) {
     const ComputeItem& item = stream_[clock.item];
     if (clock.remaining < 0) {  // not begun
-      const double launched = start + item.launched;
-      finishes = launched <= limit;
+      const double begin = launched(member, item.launched);
+      finishes = begin <= limit;
       if (!finishes) break;
-      parts[static_cast<std::size_t>(Part::host)] += std::max(0.0, launched - clock.now);
-      clock.now = std::max(clock.now, launched);
+      parts[static_cast<std::size_t>(Part::host)] += std::max(0.0, begin - clock.now);
+      clock.now = std::max(clock.now, begin);
       clock.remaining = seconds_of(clock.item, member, clock.factor);
     }
     const double slowdown = factor_of(item, slow);

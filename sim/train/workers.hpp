@@ -168,6 +168,18 @@ class Workers {
     Part ahead_part = Part::encode_decode;
   };
 
+  /// Whether a member has inputs in this iteration; else it shadows the others: it arrives at what
+  /// they wait for, and codes where a communication hook does.
+  [[nodiscard]] bool computes(std::size_t member) const {
+    return draws_->iteration() < members_[member].inputs;
+  }
+  [[nodiscard]] bool does(std::size_t member, Part part) const {
+    return part == Part::encode_decode || computes(member);
+  }
+  /// When a member's host, so many seconds into the iteration's launches, launches.
+  [[nodiscard]] double launched(std::size_t member, double seconds) const {
+    return samples_[member].start + (computes(member) ? seconds : 0);
+  }
   /// Says which members lead in this iteration.
   void choose_leads();
   /// Whether a member stands at the iteration's end.

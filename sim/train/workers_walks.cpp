@@ -11,9 +11,11 @@ void Workers::choose_leads() {
   const bool alike = !draws_->vary() && std::ranges::all_of(members_, [&](const auto& member) {
     return member.start == members_.front().start;
   });
-  std::vector<std::optional<std::size_t>> slowest(gpus_.size());
+  // Of those that compute and, for what they do all the same, of those that do not.
+  std::vector<std::optional<std::size_t>> slowest(2 * gpus_.size());
   for (std::size_t m = 0; m < members_.size(); ++m) {
-    auto& last = slowest[static_cast<std::size_t>(members_[m].worker_class)];
+    auto& last =
+        slowest[2 * static_cast<std::size_t>(members_[m].worker_class) + (computes(m) ? 1 : 0)];
     if (!last || members_[m].speed > members_[*last].speed) last = m;
     if (!alike || trace_.records(m)) leads_.push_back(m);
   }
@@ -88,7 +90,7 @@ bool Workers::walk(std::size_t member, Walk& walk, std::size_t items) const {
       }
     } else if (item.type == ComputeItem::Type::work) {
       if (walk.remaining < 0) {
-        walk.now = std::max(walk.now, samples_[member].start + item.launched);
+        walk.now = std::max(walk.now, launched(member, item.launched));
         walk.remaining = seconds_of(walk.item, member, clock.factor);
       }
       walk.now += walk.remaining * factor_of(item, walk.slow);

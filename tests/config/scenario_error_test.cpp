@@ -48,15 +48,15 @@ TEST_CASE_METHOD(ErrorFixture, "a misspelt key of a scenario is told with the ne
                  "[config][errors]") {
   CHECK(message(9, "runn: {}") ==
         "s.yaml:9:1: unknown key 'runn'; expected one of schema, name, profile, gpu, cluster, "
-        "elastic, placement, compressor_costs, strategy, collective, run, jitter, stragglers; did "
-        "you mean "
-        "'run'?");
+        "elastic, placement, compressor_costs, strategy, collective, run, jitter, stragglers, "
+        "uneven_inputs; did you mean 'run'?");
   CHECK(message(7, "strategy: {name: ddp, bukcet_cap: 25 MiB}") ==
         "s.yaml:7:23: unknown key 'bukcet_cap'; expected one of name, grad_accumulation, "
         "gradient_dtype, version, "
         "bucket_cap, "
         "first_bucket_cap, set_last_bucket_cap, gradient_as_bucket_view, find_unused_parameters, "
-        "static_graph, broadcast_buffers, join, optimizer, parameters_as_bucket_view, "
+        "static_graph, broadcast_buffers, join, divide_by_initial_world_size, optimizer, "
+        "parameters_as_bucket_view, "
         "overlap_with_ddp, shard_buckets, compression; did you mean 'bucket_cap'?");
   CHECK(message(7, "strategy: {name: bsp, bucket_cap: 25 MiB}") ==
         "s.yaml:7:23: unknown key 'bucket_cap'; expected one of name, grad_accumulation, "
@@ -110,6 +110,13 @@ TEST_CASE_METHOD(ErrorFixture, "a wrong type, a value out of range, a missing ke
         "s.yaml:11:22: 'ranks' names a rank twice; expected each once");
   CHECK(message(11, "stragglers: [{compute: 1.5}]") ==
         "s.yaml:11:14: a straggler needs 'ranks' or 'fraction'; expected one of the two");
+  CHECK(message(11, "uneven_inputs: [{ranks: [1], iterations: 56}]") ==
+        "s.yaml:11:42: 'iterations' is '56'; expected a whole number, at least 1, at most 12");
+  CHECK(message(11, "uneven_inputs: [{ranks: [1], iterations: 9}, {ranks: [1], iterations: 8}]") ==
+        "s.yaml:11:54: rank 1 stands in two entries of 'uneven_inputs'; expected each once");
+  CHECK(message(11, "uneven_inputs: [{ranks: [0, 1, 2, 3], iterations: 9}]") ==
+        "s.yaml:11:16: all ranks have run out of inputs behind iteration 9 of 12, warm-up "
+        "included; expected one with as many");
 }
 
 TEST_CASE_METHOD(ErrorFixture, "an unknown name is told with the nearest", "[config][errors]") {

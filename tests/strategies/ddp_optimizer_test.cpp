@@ -105,6 +105,13 @@ TEST_CASE("join() asks who is still here before each forward, and whose buffers 
   Ddp plain(options, job);
   CHECK(collective_sizes(plain.on_event(Seconds{}, IterationStart{1})) ==
         std::vector<std::int64_t>{4, 4});
+  // Divided by who is left, the first gradient waits for the first of them.
+  options.divide_by_initial_world_size = false;
+  Ddp counted(options, job);
+  counted.on_event(Seconds{}, IterationStart{1});
+  const auto posted = counted.on_event(Seconds{}, HookFired{.tensor = 0});
+  REQUIRE(std::holds_alternative<Gate>(posted.front()));
+  CHECK(std::get<Gate>(posted.front()).until == std::vector<OperationId>{0});
   // A norm of 2 channels: 4 statistics of fp32 and a counter of int64.
   job.buffer_tensors = 3;
   job.buffer_elements = 5;
