@@ -7,7 +7,7 @@
 namespace gradwire {
 
 /// The standard normal quantile: x with P(X <= x) = p, to about 1e-15 relative.
-/// Algorithm AS 241, PPND16 (Wichura, Applied Statistics 37 (3), 1988). REQUIRES: 0 < p < 1.
+/// REQUIRES: 0 < p < 1.
 [[nodiscard]] double normal_quantile(double p);
 
 /// The quantile between knots, for draws by the million: to 5e-5, and exactly in the outermost
