@@ -18,6 +18,10 @@
 #include <string>
 #include <utility>
 
+/// SimGrid's clock (EngineImpl.hpp of 3.32, not installed), null where another version has it
+/// elsewhere.
+extern double simgrid_now __asm__("_ZN7simgrid6kernel10EngineImpl4now_E") __attribute__((weak));
+
 namespace gradwire {
 namespace {
 
@@ -88,7 +92,7 @@ class SimGridTransport final : public Transport {
 
   FlowProblem problem_;
   std::unique_ptr<sg4::Engine> engine_;
-  double clock_start_;  ///< SimGrid's clock goes on from the engine before
+  double clock_start_;  ///< 0, but where SimGrid's clock goes on from the engine before
   sg4::NetZone* zone_ = nullptr;
   std::vector<sg4::Link*> rows_;
   std::vector<FlowLane> lanes_;
@@ -126,6 +130,13 @@ void configure_simgrid(void (*on_completion)(const sg4::Activity&)) {
 #endif
 }
 
+/// SimGrid's clock goes on from engine to engine, and with it what rounding leaves of short times:
+/// a result would depend on what ran before it. So it begins anew where nothing waits for it.
+void rewind_clock() {
+  const bool waits = Timer::next() >= 0;
+  if (&simgrid_now != nullptr && !waits) simgrid_now = 0;
+}
+
 /// SimGrid's constructor takes SIGINT for itself, to leave by exit(1) from inside the handler: the
 /// program's own handler comes back.
 std::unique_ptr<sg4::Engine> make_simgrid() {
@@ -140,6 +151,7 @@ SimGridTransport::SimGridTransport(FlowProblem problem) : problem_(std::move(pro
   assert(active == nullptr && "one SimGrid engine at a time");
   active = this;
   xbt_log_control_set("root.thresh:critical");
+  rewind_clock();
   engine_ = make_simgrid();
   clock_start_ = sg4::Engine::get_clock();
   configure_simgrid(&SimGridTransport::on_completion);

@@ -109,6 +109,18 @@ TEST_CASE("The cost adds start-up, hops by kind, and bytes on the wire", "[engin
   }
 }
 
+TEST_CASE("A time has the same bits whatever ran before in the process", "[engine][network]") {
+  const auto links = toy::star(7, bandwidth, latency);
+  const auto time = [&](Fidelity fidelity) {
+    return alone(links, toy::ring(toy::ranks(7), 3), toy::start_up(1.7e-6), fidelity);
+  };
+  for (const Fidelity fidelity : both) {
+    const double before = time(fidelity);
+    alone(links, toy::ring(toy::ranks(7)), toy::measured_alone(1e4), fidelity);  // hours
+    CHECK(time(fidelity) == before);
+  }
+}
+
 TEST_CASE("A measured time is what the collective takes alone", "[engine][network]") {
   for (const Fidelity fidelity : both) {
     auto links = toy::star(16, bandwidth, latency);
