@@ -63,6 +63,17 @@ TEST_CASE("Ranks on another GPU take its times a layer and direction", "[train][
   CHECK(job.run().iteration_s.front() == Approx(24e-3 + 3 * one_copy + 5e-3));
 }
 
+TEST_CASE("Strategies are told the library's time of an all-reduce, and no link's less",
+          "[training]") {
+  // Two ranks send half of it twice over 20 GB/s.
+  const Fixture fixture(2, 3e-3, factory<Wfbp>());
+  const auto library = fixture.library();
+  const Job job = fixture.job(library);
+  const JobView view = job_view(job);
+  CHECK(view.all_reduce_time(Bytes{1'000'000}).count() == Approx(3e-3));
+  CHECK(view.all_reduce_time(Bytes{1'000'000'000}).count() == Approx(50e-3));
+}
+
 TEST_CASE("Classes stay apart where speeds are equal, and stragglers join only their own",
           "[train][classes]") {
   const std::vector<int> class_of_rank = {0, 1, 0, 1};
