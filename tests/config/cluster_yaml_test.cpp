@@ -70,6 +70,16 @@ TEST_CASE_METHOD(ClusterFixture, "a fat tree's radix and oversubscription give i
              8) == std::pair<std::size_t, std::size_t>{4, 8});
 }
 
+TEST_CASE_METHOD(ClusterFixture, "a rail's oversubscription gives its cables upward",
+                 "[config][fabric]") {
+  // One NIC a node, 8 nodes on two leaves of the only rail: at 2:1 each of 4 ports has 2 cables up,
+  // to a spine each, in both directions.
+  CHECK(size("kind: rail, nodes_per_leaf: 4, oversubscription: 2, routing: ecmp", 8) ==
+        std::pair<std::size_t, std::size_t>{4, 8});
+  CHECK(size("kind: rail, nodes_per_leaf: 4, routing: ecmp", 8) ==
+        std::pair<std::size_t, std::size_t>{6, 16});
+}
+
 TEST_CASE_METHOD(ClusterFixture, "InfiniBand spreads flows and Ethernet hashes them by default",
                  "[config][fabric]") {
   const auto routing = [&](const std::string& link) {

@@ -86,4 +86,12 @@ TEST_CASE("device work costs its kernels and its memory traffic", "[launcher]") 
   gpu.kernel_overhead = Seconds{2e-6};
   // 3 * 2 us + 7.2 MB / (0.8 * 900 GB/s) = 6 us + 10 us
   CHECK(price({.traffic = Bytes{7'200'000}, .kernels = 3, .label = ""}, gpu) == Approx(16e-6));
+  // Arithmetic goes on beside the traffic: the longer of the two counts. Of 15.7 TFLOP/s.
+  gpu.peak_flops["fp32"] = 15.7e12;
+  const auto with_products = [&](double seconds) {
+    return price(
+        {.traffic = Bytes{7'200'000}, .kernels = 3, .label = "", .flops = 15.7e12 * seconds}, gpu);
+  };
+  CHECK(with_products(5e-6) == Approx(16e-6));
+  CHECK(with_products(20e-6) == Approx(26e-6));
 }
