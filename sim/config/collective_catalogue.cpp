@@ -9,6 +9,7 @@
 #include "sim/config/collective_table_yaml.hpp"
 #include "sim/config/data_files.hpp"
 #include "sim/config/nccl_yaml.hpp"
+#include "sim/cost/flows_library.hpp"
 #include "sim/cost/gloo.hpp"
 #include "sim/cost/mpi.hpp"
 #include "sim/cost/user_lines.hpp"
@@ -50,6 +51,13 @@ Library read_mpi(YamlMap& map, const Clusters& cluster, std::vector<Warning>& /*
   if (table == nullptr) return library;
   return load_collective_table(find_data(DataKind::collective_table, *table, "table"), "mpi",
                                cluster, library);
+}
+
+Library read_flows(YamlMap& map, const Clusters& cluster, std::vector<Warning>& /*warnings*/) {
+  std::vector<std::string> known = {"auto"};
+  for (const Algorithm& algorithm : algorithms()) known.emplace_back(algorithm.name);
+  const std::string algorithm = map.choice_or("algorithm", known.front(), known);
+  return std::make_shared<FlowsLibrary>(cluster, algorithm == known.front() ? "" : algorithm);
 }
 
 UserLine read_line(YamlMap& map, const std::string& algorithm) {
@@ -124,6 +132,13 @@ const std::vector<CollectiveEntry>& collective_catalogue() {
         {"lines", "none",
          "list of {algorithm, alpha, bandwidth} and op, a collective, where it is for one only"}},
        read_user},
+      {"flows",
+       "no library: what an algorithm's messages take on the links, with no launch, protocol or "
+       "table",
+       {{"algorithm", "auto",
+         "of the collectives that it does: one of `gradwire list collectives`; auto, and for the "
+         "others: the fastest for the size of those in which no switch reduces"}},
+       read_flows},
   };
   return catalogue;
 }
