@@ -10,7 +10,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <new>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -131,8 +130,8 @@ class Database {
 
   [[noreturn]] void refuse(int code) const {
     switch (code) {
-      case SQLITE_NOMEM:
-        throw std::bad_alloc();
+      case SQLITE_NOMEM:  // where a field that should be small asks for gigabytes, too
+        fail("the database is damaged, or there is too little memory for it");
       case SQLITE_INTERRUPT:
         fail("reading takes " + over(sqlite_seconds));
       case SQLITE_TOOBIG:
