@@ -209,15 +209,17 @@ double lines_latency(const NcclConstants& constants, const NcclSystem& system,
          std::min(1.0, bytes / lines_of_all_threads);
 }
 
-/// us that a Simple tree's first chunk takes to be put on the links of its hops.
+/// us that a tree's first chunk takes to be put on the links of its hops. Inside a machine LL128
+/// passes line by line; between machines a proxy sends what is complete.
 double chunk_latency(const NcclConstants& constants, const NcclSystem& system,
                      const NcclQuestion& question, const NcclFacts& facts) {
-  if (question.algorithm != NcclAlgorithm::tree || question.protocol != NcclProtocol::simple) {
-    return 0;
-  }
+  if (question.algorithm != NcclAlgorithm::tree || question.protocol == NcclProtocol::ll) return 0;
+  const bool by_lines = question.protocol == NcclProtocol::ll128;
   const int channels = nccl_channels_at_work(system, question);
-  const double chunks = channels * nccl_tree_chunk(system, channels, question.bytes);
-  const int local_hops = nccl_tree_hops(system).local;
+  const double chunk = by_lines ? nccl_tree_ll128_chunk(system, channels, question.bytes)
+                                : nccl_tree_chunk(system, channels, question.bytes);
+  const double chunks = channels * chunk;
+  const int local_hops = by_lines ? 0 : nccl_tree_hops(system).local;
   const Seconds local = system.local == hop_nvlink ? facts.nvlink_per_byte : facts.pcie_per_byte;
   const Seconds network = (1 / tree_traffic(system.machines)) * other_per_byte(constants, facts);
   return 2 * chunks * (local_hops * local + levels(system) * network).count() * us_per_second;

@@ -226,6 +226,24 @@ double nccl_tree_chunk(const NcclSystem& system, int channels, std::int64_t byte
   return std::min(chunk, a_channel);
 }
 
+double nccl_tree_ll128_chunk(const NcclSystem& system, int channels, std::int64_t bytes) {
+  struct Cut {
+    double chunk_min;
+    double steps;  ///< as many chunks are wanted for each step and rank of a machine
+  };
+  constexpr std::array<Cut, 2> cuts = {{{131072, 64}, {32768, 16}}};
+  const double ranks = per_machine(system);
+  const double steps = 1 + log2_floor(system.machines) + 0.1 * ranks;
+  const double a_channel = static_cast<double>(bytes) / channels;
+  double chunk = 614400;  // an eighth of 120 * 640 threads * 8 steps * 8 B
+  for (const Cut& cut : cuts) {
+    while (chunk > cut.chunk_min && std::floor(a_channel / chunk) < steps * cut.steps / ranks) {
+      chunk /= 2;
+    }
+  }
+  return std::min(chunk, a_channel);
+}
+
 double nccl_latency(const NcclConstants& constants, const NcclSystem& system,
                     const NcclQuestion& question) {
   const std::size_t p = at(question.protocol);

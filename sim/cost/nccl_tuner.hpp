@@ -79,6 +79,9 @@ inline constexpr double nccl_pat_rank_us = 2.8;
 /// Bytes that each of the channels at work on a Simple tree passes on at a time (src/enqueue.cc,
 /// v2.4 to v2.18 alike: halved while there are too few to fill the tree).
 [[nodiscard]] double nccl_tree_chunk(const NcclSystem& system, int channels, std::int64_t bytes);
+/// The same of LL128 (src/enqueue.cc of v2.8 to v2.28: nstepsLL128).
+[[nodiscard]] double nccl_tree_ll128_chunk(const NcclSystem& system, int channels,
+                                           std::int64_t bytes);
 
 /// Algorithm bandwidth in GB/s: bytes / bandwidth is the rest of the time.
 /// REQUIRES: nccl_has.

@@ -203,4 +203,13 @@ TEST_CASE("A Simple tree's chunk shrinks until it fills the tree", "[cost][nccl]
   CHECK(nccl_tree_chunk(system, 2, 16 << 10) == 8192);
 }
 
+TEST_CASE("LL128's trees cut chunks while too few fill the tree", "[cost][nccl]") {
+  // Two machines of eight: 1 + 1 + 0.8 steps; over eight ranks 22.4 chunks of 128 KiB and more are
+  // wanted, and 5.6 of 32 KiB and more. 2 MiB over 24 channels: 85 KiB each, cut five times.
+  const NcclSystem system{.machines = 2, .ranks = 16, .channels = 24};
+  CHECK(nccl_tree_ll128_chunk(system, 24, 1 << 30) == 614400);
+  CHECK(nccl_tree_ll128_chunk(system, 24, 2 << 20) == 614400.0 / 32);
+  CHECK(nccl_tree_ll128_chunk(system, 24, 24 << 10) == 1024);
+}
+
 }  // namespace gradwire
