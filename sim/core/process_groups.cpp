@@ -5,11 +5,56 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <map>
 #include <utility>
 
 #include "sim/core/error.hpp"
 
 namespace gradwire {
+namespace {
+
+/// Ranks of each machine, machines in the order of their first ranks.
+std::vector<std::vector<int>> ranks_by_machine(const Placement& placement) {
+  std::vector<std::vector<int>> machines;
+  std::map<int, std::size_t> place_of;
+  for (std::size_t rank = 0; rank < placement.size(); ++rank) {
+    const auto [at, is_first] = place_of.try_emplace(placement[rank].node, machines.size());
+    if (is_first) machines.emplace_back();
+    machines[at->second].push_back(static_cast<int>(rank));
+  }
+  return machines;
+}
+
+/// Adds a rank to the group of that number, which may be the family's next one.
+void add_rank(GroupFamily& family, std::size_t number, int rank) {
+  while (family.groups.size() <= number) {
+    family.groups.push_back(
+        {.name = fmt::format("{} {}", family.name, family.groups.size()), .ranks = {}});
+  }
+  family.groups[number].ranks.push_back(rank);
+}
+
+}  // namespace
+
+std::vector<GroupFamily> placement_families(const Placement& placement) {
+  GroupFamily all{.name = "all", .groups = {}};
+  GroupFamily node{.name = "node", .groups = {}};
+  GroupFamily across{.name = "across", .groups = {}};
+  GroupFamily leaders{.name = "leaders", .groups = {}};
+  for (std::size_t rank = 0; rank < placement.size(); ++rank) {
+    add_rank(all, 0, static_cast<int>(rank));
+  }
+  const auto machines = ranks_by_machine(placement);
+  for (std::size_t machine = 0; machine < machines.size(); ++machine) {
+    const std::vector<int>& ranks = machines[machine];
+    add_rank(leaders, 0, ranks.front());
+    for (std::size_t local = 0; local < ranks.size(); ++local) {
+      add_rank(node, machine, ranks[local]);
+      add_rank(across, local, ranks[local]);
+    }
+  }
+  return {std::move(all), std::move(node), std::move(across), std::move(leaders)};
+}
 
 std::string name_of(ParallelAxis axis) {
   constexpr std::array names = {"tp", "cp", "dp", "pp", "ep", "edp"};
@@ -41,7 +86,7 @@ ParallelLayout::ParallelLayout(const ParallelSizes& sizes) {
   world_size_ = tensor * context * data * pipeline;
 }
 
-std::vector<ProcessGroup> ParallelLayout::groups(std::span<const ParallelAxis> axes) const {
+GroupFamily ParallelLayout::family(std::span<const ParallelAxis> axes) const {
   const auto wanted = [&](ParallelAxis axis) {
     return std::find(axes.begin(), axes.end(), axis) != axes.end();
   };
@@ -50,18 +95,14 @@ std::vector<ProcessGroup> ParallelLayout::groups(std::span<const ParallelAxis> a
     throw SimulationError("groups of ep or edp together with cp or dp; expected axes of one grid");
   }
   const std::vector<Extent>& grid = of_experts ? experts_ : dense_;
-  std::string family;
+  GroupFamily family;
   int count = world_size_;
   for (const Extent& extent : grid) {
     if (!wanted(extent.axis)) continue;
-    family += (family.empty() ? "" : "-") + name_of(extent.axis);
+    family.name += (family.name.empty() ? "" : "-") + name_of(extent.axis);
     count /= extent.size;
   }
-  std::vector<ProcessGroup> groups;
-  groups.reserve(static_cast<std::size_t>(count));
-  for (int number = 0; number < count; ++number) {
-    groups.push_back({.name = fmt::format("{} {}", family, number), .ranks = {}});
-  }
+  family.groups.reserve(static_cast<std::size_t>(count));
   for (int rank = 0; rank < world_size_; ++rank) {
     int left = rank;
     int number = 0;  // of the rank's group: its place on the axes that are not wanted
@@ -73,9 +114,9 @@ std::vector<ProcessGroup> ParallelLayout::groups(std::span<const ParallelAxis> a
       }
       left /= extent.size;
     }
-    groups[static_cast<std::size_t>(number)].ranks.push_back(rank);
+    add_rank(family, static_cast<std::size_t>(number), rank);
   }
-  return groups;
+  return family;
 }
 
 }  // namespace gradwire

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/core/placement.hpp"
+
 namespace gradwire {
 
 /// Ranks that communicate with each other, each with a communicator of this group.
@@ -14,6 +16,30 @@ struct ProcessGroup {
 
   bool operator==(const ProcessGroup&) const = default;
 };
+
+/// Groups that do the same at once.
+struct GroupFamily {
+  std::string name;
+  std::vector<ProcessGroup> groups;
+
+  bool operator==(const GroupFamily&) const = default;
+};
+
+/// Numbers the families of groups that a job has, from 0.
+enum class FamilyId : std::int32_t {};
+/// Those that every job has, see placement_families; what a job adds is numbered from `own` on.
+namespace families {
+inline constexpr FamilyId all{0};      ///< every rank
+inline constexpr FamilyId node{1};     ///< one group a machine: its ranks
+inline constexpr FamilyId across{2};   ///< one a local rank: those of that number on all machines
+inline constexpr FamilyId leaders{3};  ///< the first rank of each machine
+inline constexpr FamilyId own{4};
+}  // namespace families
+
+/// The families that a placement gives, in the order of their numbers, named as these. Machines
+/// come in the order of their first ranks: what a machine is called does not matter.
+/// @return families of groups with at least one rank; without ranks, without groups.
+[[nodiscard]] std::vector<GroupFamily> placement_families(const Placement& placement);
 
 /// How a job splits its work over ranks. The numbers are sizes of groups, all at least 1.
 struct ParallelSizes {
@@ -50,13 +76,13 @@ class ParallelLayout {
 
   [[nodiscard]] int world_size() const { return world_size_; }
 
-  /// The groups of ranks that differ in these axes alone, as a family named "tp" or, of several
+  /// The groups of ranks that differ in these axes alone; the family is named "tp" or, of several
   /// axes, "tp-dp". Groups and the ranks in them come in rank order of the axes: tp changes first,
   /// pp last. Every rank is in exactly one group.
   /// @param axes  in any order, at least one.
   /// @throws SimulationError when an axis of experts stands beside cp or dp: those are of two
   /// grids.
-  [[nodiscard]] std::vector<ProcessGroup> groups(std::span<const ParallelAxis> axes) const;
+  [[nodiscard]] GroupFamily family(std::span<const ParallelAxis> axes) const;
 
  private:
   struct Extent {

@@ -14,7 +14,7 @@ namespace {
 using Ranks = std::vector<int>;
 
 std::vector<ProcessGroup> groups(const ParallelLayout& layout, std::vector<ParallelAxis> axes) {
-  return layout.groups(axes);
+  return layout.family(axes).groups;
 }
 
 std::vector<Ranks> ranks(const ParallelLayout& layout, std::vector<ParallelAxis> axes) {
@@ -84,6 +84,18 @@ TEST_CASE("every rank is in one group of a family, which names it", "[process_gr
     CHECK(seen == all);
   }
   CHECK(groups(layout, {ParallelAxis::data, ParallelAxis::tensor}).at(1).name == "tp-dp 1");
+}
+
+// Machines 5 and 3 with ranks 0, 2 and 1, 3, 4: rank 0 stands on machine 5, which thus comes first.
+TEST_CASE("a placement's families count machines by their first ranks", "[process_groups]") {
+  const auto made = placement_families({{5, 0}, {3, 0}, {5, 1}, {3, 1}, {3, 2}});
+  CHECK(made == std::vector<GroupFamily>{
+                    {"all", {{"all 0", {0, 1, 2, 3, 4}}}},
+                    {"node", {{"node 0", {0, 2}}, {"node 1", {1, 3, 4}}}},
+                    {"across", {{"across 0", {0, 1}}, {"across 1", {2, 3}}, {"across 2", {4}}}},
+                    {"leaders", {{"leaders 0", {0, 1}}}}});
+  CHECK(made[static_cast<std::size_t>(families::across)].name == "across");
+  CHECK(made.size() == static_cast<std::size_t>(families::own));
 }
 
 TEST_CASE("a layout refuses sizes that form no groups", "[process_groups]") {
