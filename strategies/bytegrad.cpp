@@ -18,7 +18,7 @@ constexpr int moment_kernels = 2;
 constexpr int own_stream = 1;  ///< of collectives that are ready when posted
 
 Collective collective(CollectiveKind kind, Bytes size, const PlanGroup& bucket,
-                      Communicator communicator) {
+                      FamilyId communicator) {
   return {.kind = kind,
           .size = size,
           .tensors = bucket.tensors,
@@ -67,12 +67,12 @@ StrategyMaker ByteGrad::read(Knobs& knobs) {
 }
 
 std::vector<CollectiveUse> ByteGrad::collectives() const {
-  const auto talkers = options_.hierarchical ? Communicator::leaders : Communicator::all;
+  const auto talkers = options_.hierarchical ? families::leaders : families::all;
   std::vector<CollectiveUse> uses = {{CollectiveKind::all_to_all, talkers},
                                      {CollectiveKind::all_gather, talkers}};
   if (in_machines_) {
-    uses.push_back({CollectiveKind::reduce, Communicator::node});
-    uses.push_back({CollectiveKind::broadcast, Communicator::node});
+    uses.push_back({CollectiveKind::reduce, families::node});
+    uses.push_back({CollectiveKind::broadcast, families::node});
   }
   return uses;
 }
@@ -83,7 +83,7 @@ Bytes ByteGrad::wire_size(const PlanGroup& bucket) const {
 }
 
 std::vector<Operation> ByteGrad::steps(const PlanGroup& bucket) const {
-  const auto talkers = options_.hierarchical ? Communicator::leaders : Communicator::all;
+  const auto talkers = options_.hierarchical ? families::leaders : families::all;
   const Bytes wire = wire_size(bucket);
   // Quantising reads twice, for the range and for the bytes; decoding writes once.
   const Bytes encoded = 2 * bucket.size + wire;
@@ -95,7 +95,7 @@ std::vector<Operation> ByteGrad::steps(const PlanGroup& bucket) const {
                              moment_kernels * static_cast<int>(bucket.tensors.size()), "momentum"));
   }
   if (in_machines_) {
-    steps.emplace_back(collective(CollectiveKind::reduce, bucket.size, bucket, Communicator::node));
+    steps.emplace_back(collective(CollectiveKind::reduce, bucket.size, bucket, families::node));
   }
   steps.emplace_back(codec(encoded, 2, "quantise"));
   steps.emplace_back(collective(CollectiveKind::all_to_all, wire, bucket, talkers));
@@ -104,8 +104,7 @@ std::vector<Operation> ByteGrad::steps(const PlanGroup& bucket) const {
   steps.emplace_back(collective(CollectiveKind::all_gather, wire, bucket, talkers));
   steps.emplace_back(codec(decoded, 1, "decode"));
   if (in_machines_) {
-    steps.emplace_back(
-        collective(CollectiveKind::broadcast, bucket.size, bucket, Communicator::node));
+    steps.emplace_back(collective(CollectiveKind::broadcast, bucket.size, bucket, families::node));
   }
   return steps;
 }

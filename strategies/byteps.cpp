@@ -115,13 +115,13 @@ Traits BytePs::traits() const {
 std::vector<CollectiveUse> BytePs::collectives() const {
   if (!local()) return {};
   if (scatters()) {
-    return {{CollectiveKind::reduce_scatter, Communicator::node, options_.part()},
-            {CollectiveKind::all_gather, Communicator::node, options_.part()}};
+    return {{CollectiveKind::reduce_scatter, families::node, options_.part()},
+            {CollectiveKind::all_gather, families::node, options_.part()}};
   }
   std::vector<CollectiveUse> uses;
   for (const int root : options_.reduce_roots) {
-    uses.push_back({CollectiveKind::reduce, Communicator::node, options_.part(), root});
-    uses.push_back({CollectiveKind::broadcast, Communicator::node, options_.part(), root});
+    uses.push_back({CollectiveKind::reduce, families::node, options_.part(), root});
+    uses.push_back({CollectiveKind::broadcast, families::node, options_.part(), root});
   }
   return uses;
 }

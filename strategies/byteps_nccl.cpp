@@ -88,7 +88,7 @@ void BytePs::post_nccl_calls(std::int64_t number, const std::vector<Move>& moves
     call.size += moved.size;
     const auto& tensors = units_[moved.unit].tensors;
     call.tensors.insert(call.tensors.end(), tensors.begin(), tensors.end());
-    call.communicator = Communicator::node;
+    call.communicator = families::node;
     call.ready = Collective::Ready::at_once;
     call.stream = nccl_stream + ring;
     call.part = options_.part();

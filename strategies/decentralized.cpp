@@ -83,8 +83,8 @@ Traits Decentralized::traits() const {
 std::vector<CollectiveUse> Decentralized::collectives() const {
   std::vector<CollectiveUse> uses;
   if (has_machines()) {
-    uses.push_back({CollectiveKind::reduce, Communicator::node});
-    uses.push_back({CollectiveKind::broadcast, Communicator::node});
+    uses.push_back({CollectiveKind::reduce, families::node});
+    uses.push_back({CollectiveKind::broadcast, families::node});
   }
   if (options_.peers == PeerSelection::all) {
     uses.push_back({CollectiveKind::all_reduce, talking()});
@@ -183,7 +183,7 @@ Collective Decentralized::within_machine(CollectiveKind kind, const PlanGroup& b
           .size = bucket.size,
           .tensors = bucket.tensors,
           .label = "bucket",
-          .communicator = Communicator::node};
+          .communicator = families::node};
 }
 
 void Decentralized::post(Stage stage, int bucket, Operation operation) {

@@ -73,8 +73,8 @@ class Decentralized final : public Strategy {
   [[nodiscard]] bool communicates() const { return iteration_ % options_.interval == 0; }
   /// Do a machine's ranks average first?
   [[nodiscard]] bool has_machines() const { return options_.hierarchical && local_ > 1; }
-  [[nodiscard]] Communicator talking() const {
-    return options_.hierarchical ? Communicator::leaders : Communicator::all;
+  [[nodiscard]] FamilyId talking() const {
+    return options_.hierarchical ? families::leaders : families::all;
   }
   [[nodiscard]] Bytes wire_size(const PlanGroup& bucket) const;
   [[nodiscard]] int matching() const;

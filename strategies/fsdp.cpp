@@ -20,8 +20,8 @@ bool Fsdp::gathers() const {
   return options_.sharding >= Sharding::shard_grad_op;
 }
 
-Communicator Fsdp::group() const {
-  return options_.hybrid ? Communicator::node : Communicator::all;
+FamilyId Fsdp::group() const {
+  return options_.hybrid ? families::node : families::all;
 }
 
 Traits Fsdp::traits() const {
@@ -32,7 +32,7 @@ std::vector<CollectiveUse> Fsdp::collectives() const {
   if (options_.sharding == Sharding::none) return {{CollectiveKind::all_reduce}};
   std::vector<CollectiveUse> uses = {{CollectiveKind::all_gather, group()},
                                      {CollectiveKind::reduce_scatter, group()}};
-  if (options_.hybrid) uses.push_back({CollectiveKind::all_reduce, Communicator::across});
+  if (options_.hybrid) uses.push_back({CollectiveKind::all_reduce, families::across});
   return uses;
 }
 
@@ -290,7 +290,7 @@ void Fsdp::take(const Next& next) {
       next_[out_.post(Collective{.size = Bytes{shard(unit) * options_.reduce_bytes},
                                  .tensors = unit.tensors,
                                  .label = fmt::format("all-reduce shard of unit {}", next.unit),
-                                 .communicator = Communicator::across,
+                                 .communicator = families::across,
                                  .ready = Collective::Ready::at_once,
                                  .stream = across_stream})] = {Next::Step::finish, next.unit, 0};
       break;

@@ -126,7 +126,7 @@ class Fsdp final : public Strategy {
 
   [[nodiscard]] bool gathers() const;
   [[nodiscard]] std::int64_t shard(const Unit& unit) const { return unit.padded / ranks_; }
-  [[nodiscard]] Communicator group() const;
+  [[nodiscard]] FamilyId group() const;
   [[nodiscard]] Collective gather_of(const Unit& unit) const;
   [[nodiscard]] Collective reduction_of(const Unit& unit) const;
 

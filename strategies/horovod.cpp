@@ -136,7 +136,7 @@ Traits Horovod::traits() const {
 std::vector<CollectiveUse> Horovod::collectives() const {
   auto uses = queue_.collectives();
   const bool gathers = !options_.sparse.empty() && options_.core.gather == HorovodGather::nccl;
-  if (gathers) uses.push_back({CollectiveKind::all_gather, Communicator::all});
+  if (gathers) uses.push_back({CollectiveKind::all_gather, families::all});
   return uses;
 }
 

@@ -164,7 +164,7 @@ HorovodReductions::Split HorovodReductions::split_of(Bytes buffer, bool fused) c
 void HorovodReductions::within(Operations& stages, const Split& split, const Collective& common,
                                CollectiveKind scattered, CollectiveKind rest) {
   Collective part = common;
-  part.communicator = Communicator::node;
+  part.communicator = families::node;
   if (split.scattered > Bytes{0}) {
     part.kind = scattered;
     part.size = split.scattered;
@@ -190,7 +190,7 @@ void HorovodReductions::reduce(Operations& stages, Bytes buffer, bool fused,
   within(stages, split, common, CollectiveKind::reduce_scatter, CollectiveKind::reduce);
   if (reduction_ == HorovodReduction::torus) {
     Collective cross = common;
-    cross.communicator = Communicator::across;
+    cross.communicator = families::across;
     cross.size = split.part;
     stages.emplace_back(std::move(cross));
   } else {
@@ -219,19 +219,19 @@ void HorovodReductions::across_hosts(Operations& stages, Bytes part,
 
 std::vector<CollectiveUse> HorovodReductions::collectives() const {
   if (reduction_ == HorovodReduction::flat) {
-    return {{CollectiveKind::all_reduce, Communicator::all}};
+    return {{CollectiveKind::all_reduce, families::all}};
   }
   std::vector<CollectiveUse> uses;
   if (machines_.homogeneous) {
-    uses = {{CollectiveKind::reduce_scatter, Communicator::node},
-            {CollectiveKind::all_gather, Communicator::node}};
+    uses = {{CollectiveKind::reduce_scatter, families::node},
+            {CollectiveKind::all_gather, families::node}};
   }
   if (!machines_.homogeneous || remainders_) {
-    uses.push_back({CollectiveKind::reduce, Communicator::node});
-    uses.push_back({CollectiveKind::broadcast, Communicator::node});
+    uses.push_back({CollectiveKind::reduce, families::node});
+    uses.push_back({CollectiveKind::broadcast, families::node});
   }
   if (reduction_ == HorovodReduction::torus) {
-    uses.push_back({CollectiveKind::all_reduce, Communicator::across});
+    uses.push_back({CollectiveKind::all_reduce, families::across});
   }
   return uses;
 }

@@ -93,8 +93,7 @@ KungfuHierarchical::KungfuHierarchical(const KungfuSessionOptions& options, JobV
       broadcasts_(job_.tensors) {}
 
 std::vector<CollectiveUse> KungfuHierarchical::collectives() const {
-  return {{CollectiveKind::reduce, Communicator::node},
-          {CollectiveKind::broadcast, Communicator::node}};
+  return {{CollectiveKind::reduce, families::node}, {CollectiveKind::broadcast, families::node}};
 }
 
 Operations KungfuHierarchical::on_event(Seconds /*now*/, const Event& event) {
@@ -122,7 +121,7 @@ void KungfuHierarchical::post_collective(Stage stage, TensorId tensor) {
                               .size = job_.size_of(job_.tensor(tensor)),
                               .tensors = {tensor},
                               .label = job_.tensor(tensor).name,
-                              .communicator = Communicator::node,
+                              .communicator = families::node,
                               .ready = Collective::Ready::at_once,
                               .stream = reduces ? reduce_stream : broadcast_stream});
   pending_[id] = {stage, tensor};

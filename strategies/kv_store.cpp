@@ -99,8 +99,7 @@ std::vector<Exchange> KvStore::exchanges() const {
 
 std::vector<CollectiveUse> KvStore::collectives() const {
   if (!on_gpu() || !local()) return {};
-  return {{CollectiveKind::reduce, Communicator::node},
-          {CollectiveKind::broadcast, Communicator::node}};
+  return {{CollectiveKind::reduce, families::node}, {CollectiveKind::broadcast, families::node}};
 }
 
 void KvStore::push_pull(const LaneItem& item, int server, std::uint64_t key,
@@ -197,7 +196,7 @@ void KvStore::node_collective(CollectiveKind kind, const LaneItem& item, Poster:
   call.size = item.size;
   call.tensors = item.tensors;
   call.label = (kind == CollectiveKind::reduce ? "REDUCE " : "BROADCAST ") + item.label;
-  call.communicator = Communicator::node;
+  call.communicator = families::node;
   call.ready = Collective::Ready::at_once;
   call.stream = nccl_stream;
   poster_->post(std::move(call), std::move(then));

@@ -48,7 +48,7 @@ Traits LocalSgd::traits() const {
 
 std::vector<CollectiveUse> LocalSgd::collectives() const {
   auto uses = gradients_->collectives();
-  uses.push_back({CollectiveKind::all_reduce, Communicator::node});
+  uses.push_back({CollectiveKind::all_reduce, families::node});
   return uses;
 }
 
@@ -88,7 +88,7 @@ void LocalSgd::post(Operation operation) {
       return;
     }
     out_.post(DeviceWork{.traffic = 2 * collective->size, .label = "divide"});
-    collective->communicator = Communicator::node;
+    collective->communicator = families::node;
   }
   own_id_.push_back(out_.post(std::move(operation)));
 }

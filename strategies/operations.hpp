@@ -7,6 +7,7 @@
 
 #include "sim/collectives/pattern.hpp"
 #include "sim/core/compute_profile.hpp"
+#include "sim/core/process_groups.hpp"
 #include "sim/core/units.hpp"
 
 namespace gradwire {
@@ -88,15 +89,6 @@ struct DeviceWork {
   bool estimate = false;  ///< coding that is counted, not measured: it widens the interval
 };
 
-/// Who takes part in a collective. Of several groups all do the same at once, and the operation
-/// ends with the last of them.
-enum class Communicator : std::uint8_t {
-  all,      ///< every rank
-  node,     ///< one group a machine: its ranks
-  across,   ///< one group a local rank: the ranks of that number on all machines
-  leaders,  ///< the first rank of each machine
-};
-
 /// How many of a machine's ranks are in one of its groups of `part` ranks: all of them where they
 /// are fewer, where `part` does not divide them, and with `part` 0. REQUIRES: ranks >= 1.
 [[nodiscard]] constexpr int ranks_of_part(int ranks, int part) {
@@ -118,7 +110,7 @@ struct Collective {
   Bytes size{0};
   std::vector<TensorId> tensors;  ///< what it carries, for the plan and the trace
   std::string label;
-  Communicator communicator = Communicator::all;
+  FamilyId communicator = families::all;  ///< whose groups all do it at once; ends with the last
   Ready ready = Ready::behind_compute;
   /// Streams of ready-at-once collectives, from 1; each runs beside the others.
   int stream = 0;

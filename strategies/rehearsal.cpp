@@ -108,8 +108,8 @@ namespace {
 
 /// The later parts of a reduction in several steps carry what the first one did.
 bool continues_another(const Collective& collective) {
-  return collective.communicator == Communicator::across ||
-         (collective.communicator == Communicator::node &&
+  return collective.communicator == families::across ||
+         (collective.communicator == families::node &&
           (collective.kind == CollectiveKind::all_gather ||
            collective.kind == CollectiveKind::broadcast));
 }

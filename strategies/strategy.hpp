@@ -144,7 +144,7 @@ struct Exchange {
 /// A kind of collective that a strategy may post, so that it is planned before the run.
 struct CollectiveUse {
   CollectiveKind kind = CollectiveKind::all_reduce;
-  Communicator communicator = Communicator::all;
+  FamilyId communicator = families::all;
   int part = 0;  ///< as Collective's
   int root = 0;  ///< as Collective's
   auto operator<=>(const CollectiveUse&) const = default;
@@ -214,7 +214,7 @@ class Strategy {
 
   /// The collectives it may post.
   [[nodiscard]] virtual std::vector<CollectiveUse> collectives() const {
-    return {{CollectiveKind::all_reduce, Communicator::all}};
+    return {{CollectiveKind::all_reduce, families::all}};
   }
 
   /// Its own exchanges, for Messages.

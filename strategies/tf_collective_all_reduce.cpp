@@ -76,7 +76,7 @@ Traits TfCollectiveAllReduce::traits() const {
 
 std::vector<CollectiveUse> TfCollectiveAllReduce::collectives() const {
   if (!options_.nccl) return {};
-  return {{CollectiveKind::all_reduce, Communicator::all}};
+  return {{CollectiveKind::all_reduce, families::all}};
 }
 
 std::vector<Exchange> TfCollectiveAllReduce::exchanges() const {

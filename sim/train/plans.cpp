@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
+#include "sim/core/process_groups.hpp"
 #include "sim/core/refusal.hpp"
 #include "sim/train/exchange_routes.hpp"
 
@@ -13,44 +13,23 @@ namespace {
 
 using Ranks = std::vector<int>;
 
-/// Appends a machine's groups of `part` ranks, each with its root first.
-void add_parts(const Ranks& machine, const CollectiveUse& use, std::vector<Ranks>& groups) {
-  const int size = ranks_of_part(static_cast<int>(machine.size()), use.part);
-  for (auto first = machine.begin(); first != machine.end(); first += size) {
-    Ranks& group = groups.emplace_back(first, first + size);
-    std::rotate(group.begin(), group.begin() + use.root % size, group.end());
+/// Appends a group's parts, each with its root first.
+void add_parts(const Ranks& group, const CollectiveUse& use, std::vector<Ranks>& parts) {
+  const int size = ranks_of_part(static_cast<int>(group.size()), use.part);
+  for (auto first = group.begin(); first != group.end(); first += size) {
+    Ranks& part = parts.emplace_back(first, first + size);
+    std::rotate(part.begin(), part.begin() + use.root % size, part.end());
   }
 }
 
 /// The groups of ranks that take part, those with at least two ranks.
-std::vector<Ranks> rank_groups(const CollectiveUse& use, const Placement& placement) {
-  Ranks all(placement.size());
-  std::iota(all.begin(), all.end(), 0);
-  if (use.communicator == Communicator::all) return {all};
-  // In order of their first ranks: what a machine is called must not matter.
-  std::vector<Ranks> machines;
-  std::map<int, std::size_t> place_of;
-  for (const int rank : all) {
-    const int node = placement[static_cast<std::size_t>(rank)].node;
-    const auto [at, is_first] = place_of.try_emplace(node, machines.size());
-    if (is_first) machines.emplace_back();
-    machines[at->second].push_back(rank);
-  }
+std::vector<Ranks> rank_groups(const CollectiveUse& use, const std::vector<GroupFamily>& made) {
   std::vector<Ranks> groups;
-  const auto add_to = [&](std::size_t index, int rank) {
-    if (groups.size() <= index) groups.resize(index + 1);
-    groups[index].push_back(rank);
-  };
-  for (const Ranks& ranks : machines) {
-    switch (use.communicator) {
-      case Communicator::node:
-        add_parts(ranks, use, groups);
-        break;
-      case Communicator::leaders:
-        add_to(0, ranks.front());
-        break;
-      default:
-        for (std::size_t local = 0; local < ranks.size(); ++local) add_to(local, ranks[local]);
+  for (const ProcessGroup& group : made[static_cast<std::size_t>(use.communicator)].groups) {
+    if (use.communicator == families::node) {
+      add_parts(group.ranks, use, groups);
+    } else {
+      groups.push_back(group.ranks);
     }
   }
   std::erase_if(groups, [](const Ranks& group) { return group.size() < 2; });
@@ -110,15 +89,17 @@ void join(Pattern& together, const Pattern& other, const Ranks& ranks, int& grou
 }  // namespace
 
 Plans::Plans(const Job& job, const Strategy& strategy) : library_(job.library) {
+  std::vector<GroupFamily> made = placement_families(job.placement);
+  made.insert(made.end(), job.families.begin(), job.families.end());
   for (const CollectiveUse use : strategy.collectives()) {
-    const std::vector<Ranks> groups = rank_groups(use, job.placement);
-    if (groups.empty() || groups.front().size() < 2) continue;
+    const std::vector<Ranks> groups = rank_groups(use, made);
+    if (groups.empty()) continue;
     // Where machines differ, the largest group ends last.
     const Ranks& largest = *std::ranges::max_element(groups, {}, &Ranks::size);
     Group& planned = groups_[use];
     planned.first = static_cast<PatternId>(patterns_.size());
     planned.candidates = library_.plan(use.kind, places(largest, job.placement));
-    if (use.communicator == Communicator::all) {
+    if (use.communicator == families::all) {
       patterns_.insert(patterns_.end(), planned.candidates.begin(), planned.candidates.end());
       continue;
     }

@@ -7,6 +7,7 @@
 #include "sim/core/compute_profile.hpp"
 #include "sim/core/gpu.hpp"
 #include "sim/core/placement.hpp"
+#include "sim/core/process_groups.hpp"
 #include "sim/core/result.hpp"
 #include "sim/core/scenario.hpp"
 #include "sim/core/worker_class.hpp"
@@ -38,6 +39,9 @@ struct Job {
   /// Of workers that go their own pace so many are simulated at most; where there are more, evenly
   /// chosen ones stand for all (thinning.hpp). At least 2.
   int independent_workers_max = 128;
+  /// Families of groups beside those of the placement, numbered from families::own on, of this
+  /// job's ranks: a ParallelLayout's. Only of synchronous workers.
+  std::vector<GroupFamily> families{};
 };
 
 /// Worker classes of the job: class 0 and the others.

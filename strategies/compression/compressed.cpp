@@ -48,17 +48,11 @@ std::size_t pool_at(const Exchange& exchange, Endpoint Message::*end) {
 /// as many as BytePS's has by default (BYTEPS_SERVER_ENGINE_THREAD, byteps/server/server.cc).
 constexpr int server_threads = 4;
 
-int ranks_of(const Collective& collective, const JobView& job) {
-  switch (collective.communicator) {
-    case Communicator::all:
-      return job.world_size;
-    case Communicator::node:
-      return ranks_of_part(std::max(job.world_size / job.machines, 1), collective.part);
-    case Communicator::across:
-    case Communicator::leaders:
-      break;
-  }
-  return job.machines;
+/// Ranks of each of the collective's groups, where machines have equally many.
+int group_size(const Collective& collective, const JobView& job) {
+  if (collective.communicator == families::all) return job.world_size;
+  if (collective.communicator != families::node) return job.machines;
+  return ranks_of_part(std::max(job.world_size / job.machines, 1), collective.part);
 }
 
 std::int64_t elements_of(const std::vector<TensorId>& tensors, const JobView& job) {
@@ -207,7 +201,7 @@ void Compressed::rewrite(const Gate& gate) {
 bool Compressed::takes(const Collective& collective) const {
   if (collective.tensors.empty() || collective.size.count() < gradient_element_size) return false;
   return compressor_->linear() || (collective.kind == CollectiveKind::all_reduce &&
-                                   collective.communicator != Communicator::node);
+                                   collective.communicator != families::node);
 }
 
 bool Compressed::takes(const Messages& messages) const {
@@ -224,7 +218,7 @@ TensorGroup Compressed::group_of(const Collective& collective) const {
   group.tensors = collective.tensors;
   group.elements = collective.size.count() / gradient_element_size;
   group.whole = group.elements == elements_of(group.tensors, job_);
-  group.ranks = ranks_of(collective, job_);
+  group.ranks = group_size(collective, job_);
   group.iteration = iteration_;
   const std::int64_t part = group.elements / group.ranks;
   group.encoded = collective.kind == CollectiveKind::all_gather ? part : group.elements;
@@ -245,7 +239,7 @@ Operation Compressed::transfer(const Collective& original, const Transfer& trans
   collective.kind = compressor_->linear() ? original.kind : transfer.kind;
   collective.size = transfer.size;
   collective.label = std::move(label);
-  if (transfer.leaders) collective.communicator = Communicator::leaders;
+  if (transfer.leaders) collective.communicator = families::leaders;
   if (chains_) {
     collective.ready = Collective::Ready::at_once;
     collective.stream = chain_stream(original);
@@ -287,9 +281,9 @@ std::vector<CollectiveUse> Compressed::collectives() const {
   const auto inner_uses = uses;
   for (const CollectiveUse& own : compressor_->collectives()) {
     uses.push_back(own);
-    if (own.communicator != Communicator::all) continue;
+    if (own.communicator != families::all) continue;
     for (CollectiveUse use : inner_uses) {  // in place of the inner strategy's, in its groups
-      if (use.communicator == Communicator::all || use.communicator == Communicator::node) continue;
+      if (use.communicator == families::all || use.communicator == families::node) continue;
       use.kind = own.kind;
       uses.push_back(use);
     }
@@ -349,7 +343,7 @@ std::string not_compressible(const Strategy& inner, const Compressor& compressor
   const auto uses = inner.collectives();
   const bool reduces = std::ranges::any_of(uses, [&](const CollectiveUse& use) {
     return compressor.linear() ||
-           (use.kind == CollectiveKind::all_reduce && use.communicator != Communicator::node);
+           (use.kind == CollectiveKind::all_reduce && use.communicator != families::node);
   });
   return reduces ? "" : "the strategy exchanges no gradients by all-reduces or messages";
 }

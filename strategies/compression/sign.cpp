@@ -125,7 +125,7 @@ bool SignCompressor::chained() const {
 
 std::vector<CollectiveUse> SignCompressor::collectives() const {
   if (options_.vote == Vote::all_gather) return {{CollectiveKind::all_gather}};
-  return {{CollectiveKind::broadcast, Communicator::leaders}};
+  return {{CollectiveKind::broadcast, families::leaders}};
 }
 
 std::vector<Exchange> SignCompressor::exchanges() const {

@@ -38,7 +38,7 @@ TEST_CASE("a bucket is summed in the machine, scattered and gathered as bytes, a
   const auto sum = strategy.on_event(Seconds{}, OperationDone{1});
   REQUIRE(sum.size() == 1);  // 3
   CHECK(std::get<Collective>(sum[0]).kind == CollectiveKind::reduce);
-  CHECK(std::get<Collective>(sum[0]).communicator == Communicator::node);
+  CHECK(std::get<Collective>(sum[0]).communicator == families::node);
   const auto steps = steps_of(strategy, 3);
   REQUIRE(steps.size() == 7);
   const std::vector<CollectiveKind> kinds = {CollectiveKind::all_to_all, CollectiveKind::all_gather,
@@ -48,7 +48,7 @@ TEST_CASE("a bucket is summed in the machine, scattered and gathered as bytes, a
     CHECK(moved.kind == kinds[i]);
     // Two chunks of 50 bytes and 8 of range; fp32 in the machine.
     CHECK(moved.size == Bytes{i < 2 ? 2 * (50 + 8) : 400});
-    CHECK(moved.communicator == (i < 2 ? Communicator::leaders : Communicator::node));
+    CHECK(moved.communicator == (i < 2 ? families::leaders : families::node));
   }
   // Quantising reads 400 bytes twice and writes 116; decoding reads 116 and writes 400; between
   // them chunks are decoded and read, 916 bytes, and half of what quantising moves comes on top.

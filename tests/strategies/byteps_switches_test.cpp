@@ -46,8 +46,8 @@ TEST_CASE("NCCL joins the GPUs of a PCIe switch, and a CPU adds the switches' su
   options.pcie_switch_size = 2;
   BytePs byteps(options, job);
   CHECK(byteps.collectives() ==
-        std::vector<CollectiveUse>{{CollectiveKind::reduce_scatter, Communicator::node, 2},
-                                   {CollectiveKind::all_gather, Communicator::node, 2}});
+        std::vector<CollectiveUse>{{CollectiveKind::reduce_scatter, families::node, 2},
+                                   {CollectiveKind::all_gather, families::node, 2}});
   CHECK(byteps.exchanges().size() == 2);  // copies, and no servers
   CHECK(byteps.remarks().empty());
   ToyLoop loop(byteps);
@@ -102,10 +102,10 @@ TEST_CASE("with reduce_roots djb2 of its key says on which GPU a partition is", 
   large.tensors[0].elements = 3 * 16384 / 4;
   BytePs byteps(options, large);
   CHECK(byteps.collectives() ==
-        std::vector<CollectiveUse>{{CollectiveKind::reduce, Communicator::node, 8, 1},
-                                   {CollectiveKind::broadcast, Communicator::node, 8, 1},
-                                   {CollectiveKind::reduce, Communicator::node, 8, 3},
-                                   {CollectiveKind::broadcast, Communicator::node, 8, 3}});
+        std::vector<CollectiveUse>{{CollectiveKind::reduce, families::node, 8, 1},
+                                   {CollectiveKind::broadcast, families::node, 8, 1},
+                                   {CollectiveKind::reduce, families::node, 8, 3},
+                                   {CollectiveKind::broadcast, families::node, 8, 3}});
   // djb2 of "0", "1", "2": 33 * 5381 + 48 and so on, 177621 to 177623: odd, even, odd.
   // Exchanges 0 and 1 copy from and to GPU 1 of each machine, 2 and 3 GPU 3.
   const auto exchanges = byteps.exchanges();

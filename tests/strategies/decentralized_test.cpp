@@ -26,9 +26,9 @@ TEST_CASE("hierarchical averaging: in the machine, among first GPUs, back behind
   const auto start = strategy.on_event(Seconds{}, IterationStart{0});  // 0 flag, 1 reduce
   REQUIRE(start.size() == 2);
   CHECK(std::get<Collective>(start[1]).kind == CollectiveKind::reduce);
-  CHECK(std::get<Collective>(start[1]).communicator == Communicator::node);
+  CHECK(std::get<Collective>(start[1]).communicator == families::node);
   const auto talk = strategy.on_event(Seconds{}, OperationDone{1});  // 2
-  CHECK(std::get<Collective>(talk[0]).communicator == Communicator::leaders);
+  CHECK(std::get<Collective>(talk[0]).communicator == families::leaders);
   CHECK(std::get<Raise>(strategy.on_event(Seconds{}, OperationDone{2})[0]).flag == 0);  // 3
   const auto end = strategy.on_event(Seconds{}, BackwardDone{});
   REQUIRE(end.size() == 4);  // gate, broadcast, gate, copy
@@ -79,7 +79,7 @@ TEST_CASE("low precision sends a byte an element to both neighbours behind the o
   const auto send = strategy.on_event(Seconds{}, OperationDone{4});  // 5
   CHECK(std::get<Collective>(send[0]).kind == CollectiveKind::send_recv);
   CHECK(std::get<Collective>(send[0]).size == Bytes{2 * (30 + 8)});
-  CHECK(std::get<Collective>(send[0]).communicator == Communicator::all);
+  CHECK(std::get<Collective>(send[0]).communicator == families::all);
   CHECK(strategy.exchanges().empty());
   strategy.on_event(Seconds{}, OperationDone{5});  // 6 decode
   CHECK(std::get<Raise>(strategy.on_event(Seconds{}, OperationDone{6})[0]).flag == 0);

@@ -172,9 +172,9 @@ TEST_CASE("HSDP shards inside machines and all-reduces the shard across them", "
   const auto plan = fsdp.strategy.plan(0);
   CHECK(plan.back().size == Bytes{10 / 2 * 4});
   CHECK(fsdp.strategy.collectives() ==
-        std::vector<CollectiveUse>{{CollectiveKind::all_gather, Communicator::node},
-                                   {CollectiveKind::reduce_scatter, Communicator::node},
-                                   {CollectiveKind::all_reduce, Communicator::across}});
+        std::vector<CollectiveUse>{{CollectiveKind::all_gather, families::node},
+                                   {CollectiveKind::reduce_scatter, families::node},
+                                   {CollectiveKind::all_reduce, families::across}});
 }
 
 TEST_CASE("HSDP needs machines of equally many ranks", "[fsdp][hsdp]") {

@@ -113,7 +113,7 @@ TEST_CASE("hierarchical reduction moves 1/g through each host and blocks the thr
   const auto operations = stages(options, job, 4000);
   REQUIRE(operations.size() == 7);  // RS, D2H, MPI, sum, H2D, AG, average
   CHECK(std::get<Collective>(operations[0]).kind == CollectiveKind::reduce_scatter);
-  CHECK(std::get<Collective>(operations[0]).communicator == Communicator::node);
+  CHECK(std::get<Collective>(operations[0]).communicator == families::node);
   CHECK(std::get<Messages>(operations[2]).size == Bytes{4000});
   // Each process adds 1/4 of the buffer, of the other two machines 2/3 of it.
   CHECK(std::get<HostWork>(operations[3]).time.count() == Approx(1000 * 2.0 / 3 / 14.2e9));
@@ -147,7 +147,7 @@ TEST_CASE("a single machine has no hierarchy and no torus", "[horovod][hierarchi
   const auto reduction = GENERATE(HorovodReduction::hierarchical, HorovodReduction::torus);
   const auto operations = stages(reduced_by(reduction), machines_job({1000}, 1, 4), 4000);
   CHECK(std::get<Collective>(operations[0]).kind == CollectiveKind::all_reduce);
-  CHECK(std::get<Collective>(operations[0]).communicator == Communicator::all);
+  CHECK(std::get<Collective>(operations[0]).communicator == families::all);
 }
 
 TEST_CASE("the torus reduces 1/g between machines on the GPU", "[horovod][torus]") {
@@ -155,7 +155,7 @@ TEST_CASE("the torus reduces 1/g between machines on the GPU", "[horovod][torus]
       stages(reduced_by(HorovodReduction::torus), machines_job({1000}, 3, 4), 4000);
   REQUIRE(operations.size() == 4);
   CHECK(collective_sizes(operations) == std::vector<std::int64_t>{4000, 1000, 4000});
-  CHECK(std::get<Collective>(operations[1]).communicator == Communicator::across);
+  CHECK(std::get<Collective>(operations[1]).communicator == families::across);
 }
 
 TEST_CASE("Adasum halves vectors with machines ever further away, and back", "[horovod][adasum]") {

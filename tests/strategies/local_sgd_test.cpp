@@ -37,16 +37,16 @@ TEST_CASE("post-local SGD is DDP until start_localSGD_iter, then reduces inside 
   auto strategy = make({.period = 2, .start_local_sgd_iter = 1}, toy_job({10}));
   const auto ddp = run(strategy, 0);
   CHECK(describe(ddp.hook) == Words{"copy into bucket", "bucket 0"});  // 0, 1
-  CHECK(std::get<Collective>(ddp.hook[1]).communicator == Communicator::all);
+  CHECK(std::get<Collective>(ddp.hook[1]).communicator == families::all);
   CHECK(describe(ddp.end) == Words{"gate 1", "copy back", "optimizer 1"});  // 2, 3, 4
 
   const auto local = run(strategy, 1);
   CHECK(describe(local.hook) == Words{"copy into bucket", "divide", "bucket 0"});  // 5, 6, 7
-  CHECK(std::get<Collective>(local.hook[2]).communicator == Communicator::node);
+  CHECK(std::get<Collective>(local.hook[2]).communicator == families::node);
   // 8 gate, 9 copy back, 10 optimizer, 11 and 12 the buffer of parameters, 13 their all-reduce.
   CHECK(describe(local.end) == Words{"gate 7", "copy back", "optimizer 1", "flatten parameters",
                                      "divide", "average of the parameters", "gate 13"});
-  CHECK(std::get<Collective>(local.end[5]).communicator == Communicator::all);
+  CHECK(std::get<Collective>(local.end[5]).communicator == families::all);
   CHECK(std::get<Collective>(local.end[5]).size == Bytes{10 * 4});
 }
 

@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/core/error.hpp"
@@ -73,33 +76,56 @@ TEST_CASE("collectives ready at once follow each other on a stream and not on tw
   CHECK(second_ends(2) == Approx(3e-3));
 }
 
+using Flows = std::vector<std::pair<int, int>>;
+
+/// Who sends to whom in the first phase of a collective of 1000 bytes, sorted.
+Flows senders(Plans& plans, const CollectiveUse& use) {
+  Flows flows;
+  bool is_new = false;
+  const auto* choice = plans.choose(use, Bytes{1000}, is_new);
+  REQUIRE(choice != nullptr);
+  for (const PatternFlow& flow : plans.pattern(choice->pattern).phases.front().flows) {
+    flows.emplace_back(flow.source, flow.destination);
+  }
+  std::sort(flows.begin(), flows.end());
+  return flows;
+}
+
 TEST_CASE("a machine's ranks form groups of a part of them, each with its root first",
           "[training][operations]") {
   Script script;
-  const CollectiveUse pairs{CollectiveKind::reduce_scatter, Communicator::node, 2};
-  const CollectiveUse uneven{CollectiveKind::all_gather, Communicator::node, 3};
-  const CollectiveUse rooted{CollectiveKind::broadcast, Communicator::node, 2, 1};
-  const CollectiveUse whole{CollectiveKind::all_gather, Communicator::node};
+  const CollectiveUse pairs{CollectiveKind::reduce_scatter, families::node, 2};
+  const CollectiveUse uneven{CollectiveKind::all_gather, families::node, 3};
+  const CollectiveUse rooted{CollectiveKind::broadcast, families::node, 2, 1};
+  const CollectiveUse whole{CollectiveKind::all_gather, families::node};
   script.collectives = {pairs, uneven, whole, rooted};
   const Scripted strategy(script);
   const Fixture f = fixture(4, 0, script);
   const auto library = f.library();
   Plans plans(f.job(library), strategy);
-  const auto senders = [&](const CollectiveUse& use) {
-    std::vector<std::pair<int, int>> flows;
-    bool is_new = false;
-    const auto* choice = plans.choose(use, Bytes{1000}, is_new);
-    REQUIRE(choice != nullptr);
-    for (const PatternFlow& flow : plans.pattern(choice->pattern).phases.front().flows) {
-      flows.emplace_back(flow.source, flow.destination);
-    }
-    std::sort(flows.begin(), flows.end());
-    return flows;
-  };
-  using Flows = std::vector<std::pair<int, int>>;
-  CHECK(senders(pairs) == Flows{{0, 1}, {1, 0}, {2, 3}, {3, 2}});
-  CHECK(senders(uneven) == senders(whole));  // 3 do not divide 4
-  CHECK(senders(rooted) == Flows{{1, 0}, {3, 2}});
+  CHECK(senders(plans, pairs) == Flows{{0, 1}, {1, 0}, {2, 3}, {3, 2}});
+  CHECK(senders(plans, uneven) == senders(plans, whole));  // 3 do not divide 4
+  CHECK(senders(plans, rooted) == Flows{{1, 0}, {3, 2}});
+}
+
+// Four ranks with tp 2 and dp 2 (Megatron's order): tp {0, 1}, {2, 3}, dp {0, 2}, {1, 3}.
+TEST_CASE("a collective runs in all groups of a family that the job adds",
+          "[training][operations]") {
+  const ParallelLayout layout({.tensor = 2, .data = 2});
+  const CollectiveUse tensor{CollectiveKind::all_gather, families::own};
+  const CollectiveUse data{CollectiveKind::all_gather,
+                           FamilyId{static_cast<std::int32_t>(families::own) + 1}};
+  Script script;
+  script.collectives = {tensor, data};
+  const Scripted strategy(script);
+  const Fixture f = fixture(4, 0, script);
+  const auto library = f.library();
+  Job job = f.job(library);
+  job.families = {layout.family(std::array{ParallelAxis::tensor}),
+                  layout.family(std::array{ParallelAxis::data})};
+  Plans plans(job, strategy);
+  CHECK(senders(plans, tensor) == Flows{{0, 1}, {1, 0}, {2, 3}, {3, 2}});
+  CHECK(senders(plans, data) == Flows{{0, 2}, {1, 3}, {2, 0}, {3, 1}});
 }
 
 TEST_CASE("a collective ready at once slows the compute under it", "[training][operations]") {
