@@ -33,10 +33,11 @@ TEST_CASE("Memory does not grow with iterations", "[cli][memory]") {
   const std::string strategy = GENERATE("wfbp", "bytescheduler");
   const std::string set = "--set strategy.name=" + strategy;
   const double few = peak_of(place, set + " --set run.iterations=20");
-  const double many = peak_of(place, set + " --set run.iterations=400");
-  // 380 more, of a few times 161 operations each: what an iteration had left behind was some 40
-  // kB of wfbp, 16 MiB in all. What is left is the iterations' own figures.
-  CHECK(many < few + 8);
+  const double many = peak_of(place, set + " --set run.iterations=1200");
+  // 1180 more, of a few times 161 operations each: what an iteration had left behind was some 40
+  // kB of wfbp, 46 MiB in all. What is left is the iterations' own figures, and what the allocator
+  // keeps, which differs by some MiB from run to run.
+  CHECK(many < few + 20);
 }
 
 TEST_CASE("Memory does not grow with the sizes that workers of their own pace send",
