@@ -7,8 +7,8 @@ namespace gradwire {
 
 double normal_quantile(double p) {
   assert(p > 0 && p < 1);
-  using namespace boost::math::policies;
-  using InDouble = policy<promote_double<false>>;
+  namespace policies = boost::math::policies;
+  using InDouble = policies::policy<policies::promote_double<false>>;
   return boost::math::quantile(boost::math::normal_distribution<double, InDouble>(), p);
 }
 

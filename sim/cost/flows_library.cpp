@@ -29,13 +29,13 @@ std::optional<Pattern> planned(const AlgorithmVariant& variant, const Cluster& c
   }
 }
 
-struct Hop {
+struct HopTime {
   Seconds latency;
   Seconds per_byte;  ///< of the collective's size, on its slowest link
 };
 
-Hop hop_of(const Pattern& pattern, const PatternFlow& flow, const Cluster& cluster) {
-  Hop hop;
+HopTime hop_time(const Pattern& pattern, const PatternFlow& flow, const Cluster& cluster) {
+  HopTime hop;
   for (const LinkId id : std::span(pattern.path_links).subspan(flow.path_begin, flow.path_size)) {
     const ClusterLink& link = cluster.links()[static_cast<std::size_t>(id)];
     hop.latency += Seconds{link.latency};
@@ -46,14 +46,14 @@ Hop hop_of(const Pattern& pattern, const PatternFlow& flow, const Cluster& clust
 
 /// The longest chain of hops, and then a piece after the other over the slowest: what they take
 /// beside the bytes on the busiest link.
-Hop pipeline(const Pattern& pattern, const Phase& phase, const Cluster& cluster) {
-  std::map<std::pair<int, int>, Hop> arrived;  // by group and rank
-  Hop longest;
-  Hop slowest;
+HopTime pipeline(const Pattern& pattern, const Phase& phase, const Cluster& cluster) {
+  std::map<std::pair<int, int>, HopTime> arrived;  // by group and rank
+  HopTime longest;
+  HopTime slowest;
   for (const PatternFlow& flow : phase.flows) {
-    const Hop hop = hop_of(pattern, flow, cluster);
-    const Hop before = arrived[{flow.group, flow.source}];
-    Hop& there = arrived[{flow.group, flow.destination}];
+    const HopTime hop = hop_time(pattern, flow, cluster);
+    const HopTime before = arrived[{flow.group, flow.source}];
+    HopTime& there = arrived[{flow.group, flow.destination}];
     there.latency = std::max(there.latency, before.latency + hop.latency);
     there.per_byte = std::max(there.per_byte, before.per_byte + hop.per_byte);
     longest.latency = std::max(longest.latency, there.latency);
@@ -65,11 +65,11 @@ Hop pipeline(const Pattern& pattern, const Phase& phase, const Cluster& cluster)
           .per_byte = 1.0 / phase.steps * (longest.per_byte - slowest.per_byte)};
 }
 
-Hop beside_bytes(const Pattern& pattern, const Phase& phase, const Cluster& cluster) {
+HopTime beside_bytes(const Pattern& pattern, const Phase& phase, const Cluster& cluster) {
   if (phase.coupling == Coupling::pipeline) return pipeline(pattern, phase, cluster);
   Seconds slowest;
   for (const PatternFlow& flow : phase.flows) {
-    slowest = std::max(slowest, hop_of(pattern, flow, cluster).latency);
+    slowest = std::max(slowest, hop_time(pattern, flow, cluster).latency);
   }
   return {.latency = phase.steps * slowest, .per_byte = {}};
 }

@@ -132,7 +132,8 @@ TEST_CASE_METHOD(ErrorFixture, "an unknown name is told with the nearest", "[con
         fmt::format("s.yaml:7:18: 'name' is 'dpd'; expected one of {}; did you mean 'ddp'?",
                     fmt::join(names_of(strategy_catalogue()), ", ")));
   CHECK(message(8, "collective: {library: ncll}") ==
-        "s.yaml:8:23: 'library' is 'ncll'; expected one of nccl, gloo, mpi, user, flows; did you mean "
+        "s.yaml:8:23: 'library' is 'ncll'; expected one of nccl, gloo, mpi, user, flows; did you "
+        "mean "
         "'nccl'?");
   CHECK(message(6, "  fabric: {kind: singel_switch, link: ib_edr}") ==
         "s.yaml:6:18: 'kind' is 'singel_switch'; expected one of single_switch, fat_tree, rail, "
