@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <stdexcept>
 #include <string>
 
 namespace gradwire {
@@ -16,13 +17,14 @@ inline std::string read_file(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// A folder of one test, gone at its end, in which the built program is run.
+/// A folder of one test's process, gone at its end, in which the built program is run.
 class Workplace {
  public:
-  explicit Workplace(const std::string& name)
-      : path_(std::filesystem::temp_directory_path() / ("gradwire_cli_" + name)) {
-    std::filesystem::remove_all(path_);
-    std::filesystem::create_directory(path_);
+  explicit Workplace(const std::string& name) {
+    std::string path =
+        (std::filesystem::temp_directory_path() / ("gradwire_cli_" + name + "_XXXXXX")).string();
+    if (::mkdtemp(path.data()) == nullptr) throw std::runtime_error("no folder " + path);
+    path_ = path;
   }
   ~Workplace() { std::filesystem::remove_all(path_); }
   Workplace(const Workplace&) = delete;
