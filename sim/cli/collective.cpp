@@ -46,8 +46,11 @@ CollectiveReport measure(const config::Scenario& scenario, CollectiveKind kind,
                           .rows = {},
                           .devices = placement_text(scenario.placement, {})};
   ChoiceWarnings choices;
-  for (const AloneTime& time : time_alone(*scenario.cluster, *scenario.library, kind,
-                                          scenario.placement, sizes, engine_options(scenario))) {
+  const auto times = with_places(scenario, [&] {
+    return time_alone(*scenario.cluster, *scenario.library, kind, scenario.placement, sizes,
+                      engine_options(scenario));
+  });
+  for (const AloneTime& time : times) {
     report.rows.push_back({.bytes = time.size.count(),
                            .seconds = time.time.count(),
                            .bound_seconds = time.bound.count(),

@@ -14,13 +14,15 @@ namespace gradwire::cli {
 /// The fidelity for the engine; for `bracket` the first of its two.
 [[nodiscard]] EngineOptions engine_options(const config::Scenario& scenario);
 
-/// Does what may find a choice of the scenario impossible, and adds its place to the refusal.
+/// Does what may find a choice of the scenario impossible, and adds its place to the refusal, if
+/// the scenario names it.
 template <class Action>
 auto with_places(const config::Scenario& scenario, Action action) {
   try {
     return action();
   } catch (RefusedChoice& refused) {
-    refused.set_where(scenario.places.at(refused.key()));
+    const SourceLocation& where = scenario.places.at(refused.key());
+    if (!where.file.empty()) refused.set_where(where);
     throw;
   }
 }

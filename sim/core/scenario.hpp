@@ -23,7 +23,7 @@ struct StragglerSpec {
   double compute = 1;
 };
 
-/// Ranks whose data end early: they take part in the first `iterations` of a run alone, warm-up
+/// Ranks whose data end early: they have inputs for the first `iterations` of a run, warm-up
 /// included.
 struct InputSpec {
   std::vector<int> ranks;

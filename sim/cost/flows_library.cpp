@@ -11,6 +11,7 @@
 #include "sim/collectives/algorithms.hpp"
 #include "sim/core/cluster.hpp"
 #include "sim/core/error.hpp"
+#include "sim/core/refusal.hpp"
 #include "sim/cost/pattern_facts.hpp"
 
 namespace gradwire {
@@ -83,7 +84,13 @@ FlowsLibrary::FlowsLibrary(std::shared_ptr<const Cluster> cluster, std::string a
 
 std::vector<Pattern> FlowsLibrary::plan(CollectiveKind kind, const Placement& ranks) const {
   if (const AlgorithmVariant* named = find_algorithm(algorithm_, kind)) {
-    return {named->plan(*cluster_, ranks)};
+    try {
+      return {named->plan(*cluster_, ranks)};
+    } catch (const RefusedChoice&) {  // a machine lacks something
+      throw;
+    } catch (const SimulationError& error) {
+      throw RefusedChoice(RefusedChoice::Key::library, error.what());
+    }
   }
   std::vector<Pattern> patterns;
   for (const Algorithm& algorithm : algorithms()) {

@@ -52,6 +52,18 @@ TEST_CASE("One operation keeps its own schema, and colours its points by algorit
   CHECK(place.text("c.svg").find(how + "</text>") != std::string::npos);
 }
 
+TEST_CASE("An algorithm that cannot run there is refused where it is chosen", "[cli][collective]") {
+  const Workplace place("collective_refused");
+  place.write("job.yaml",
+              "schema: gradwire.scenario/1\n"
+              "cluster: {node: dgx1v, nodes: 2, fabric: {kind: single_switch, link: ib_edr}}\n"
+              "collective: {library: flows, algorithm: nvls}\n");
+  const auto run = place.run("collective job.yaml --json c.json");
+  CHECK(run.code == 3);
+  CHECK(run.err.starts_with("job.yaml:3:23: nvls reduces inside one machine; expected "));
+  CHECK_FALSE(place.has("c.json"));
+}
+
 TEST_CASE("Option --op all tells of the operations that the library has not", "[cli][collective]") {
   const Workplace place("collective_all");
   place.write("job.yaml", scenario("collective: {library: gloo}\n"));
@@ -62,8 +74,10 @@ TEST_CASE("Option --op all tells of the operations that the library has not", "[
   // ProcessGroupGloo of PyTorch 1.13 has no reduce_scatter.
   CHECK(count(run.out, "# reduce_scatter: ") == 1);
   CHECK(count(run.out, "# reduce_scatter on") == 0);
-  // Asked for by name it is an error.
-  CHECK(place.run("collective job.yaml --op reduce_scatter --sizes 1MiB").code == 1);
+  // Asked for by name it is one, at the library.
+  const auto named = place.run("collective job.yaml --op reduce_scatter --sizes 1MiB");
+  CHECK(named.code == 3);
+  CHECK(named.err.starts_with("job.yaml:7:23: "));
 }
 
 /// Two machines of 4 L40: on 100 Gbit/s NCCL plans with the port's speed and takes a ring, of which

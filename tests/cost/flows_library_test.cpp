@@ -5,7 +5,7 @@
 
 #include "sim/collectives/algorithms.hpp"
 #include "sim/config/node_yaml.hpp"
-#include "sim/core/error.hpp"
+#include "sim/core/refusal.hpp"
 #include "tests/catch.hpp"
 #include "tests/collectives/nodes.hpp"
 #include "tests/cost/closed_form.hpp"
@@ -89,7 +89,7 @@ TEST_CASE("By flows switches reduce only where they are named", "[cost][flows]")
   }
   // No NVSwitch joins these machines' GPUs.
   CHECK_THROWS_AS(FlowsLibrary(cluster, "nvls").plan(CollectiveKind::all_reduce, ranks),
-                  SimulationError);
+                  RefusedChoice);
   // A ring does no all-to-all: that is chosen.
   CHECK_FALSE(FlowsLibrary(cluster, "ring").plan(CollectiveKind::all_to_all, ranks).empty());
 }
