@@ -6,6 +6,12 @@
 
 namespace gradwire {
 
+Placement placement_of(std::span<const int> ranks, const Placement& placement) {
+  Placement group;
+  for (const int rank : ranks) group.push_back(placement[static_cast<std::size_t>(rank)]);
+  return group;
+}
+
 Placement packed_placement(std::span<const int> gpus) {
   Placement placement;
   for (std::size_t node = 0; node < gpus.size(); ++node) {

@@ -22,6 +22,9 @@ struct GpuRef {
 /// placement[rank] is the GPU of that rank.
 using Placement = std::vector<GpuRef>;
 
+/// Where some ranks live, in their order.
+[[nodiscard]] Placement placement_of(std::span<const int> ranks, const Placement& placement);
+
 /// Ranks node by node, the first `gpus[node]` GPUs of each.
 [[nodiscard]] Placement packed_placement(std::span<const int> gpus);
 /// The first GPU of every node, then the second of each that has one, and so on.

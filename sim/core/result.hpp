@@ -86,6 +86,7 @@ struct RunResult {
   int world_size = 0;
   int batch_per_gpu = 0;
   int micro_batches = 1;
+  int model_ranks = 1;  ///< that one replica of the model is split over
   /// The profile's own, without communication; of several types of GPUs that of their mean rate.
   double single_gpu_iteration_s = 0;
   /// Seconds of every measured iteration on every rank, pooled as the benchmark pools them; one
@@ -136,9 +137,13 @@ struct RunResult {
   std::size_t engine_flow_classes = 0;
 };
 
-/// Samples that a rank processes in one iteration.
-[[nodiscard]] inline std::int64_t samples_per_rank(const RunResult& result) {
+/// Samples that a replica of the model processes in one iteration: a rank where it is not split.
+[[nodiscard]] inline std::int64_t samples_per_replica(const RunResult& result) {
   return std::int64_t{result.batch_per_gpu} * result.micro_batches;
+}
+/// Samples that the job processes in one iteration.
+[[nodiscard]] inline std::int64_t global_batch(const RunResult& result) {
+  return result.world_size / result.model_ranks * samples_per_replica(result);
 }
 
 }  // namespace gradwire

@@ -9,7 +9,7 @@ Metrics metrics_of(const RunResult& result) {
   assert(!result.iteration_s.empty());
   const PooledSamples pooled(result.samples, result.sample_weight);
   Metrics m;
-  m.global_batch = result.world_size * samples_per_rank(result);
+  m.global_batch = global_batch(result);
   m.mean = mean(result.iteration_s);
   m.p50 = pooled.percentile(50);
   m.p75 = pooled.percentile(75);
@@ -27,7 +27,7 @@ Metrics metrics_of(const RunResult& result) {
     m.hfu = m.mfu + m.throughput_per_gpu * result.recomputed_flops / result.peak_flops;
   }
   m.single_gpu_throughput =
-      static_cast<double>(samples_per_rank(result)) / result.single_gpu_iteration_s;
+      static_cast<double>(m.global_batch) / result.world_size / result.single_gpu_iteration_s;
   m.scaling_efficiency = m.throughput_per_gpu / m.single_gpu_throughput;
   return m;
 }

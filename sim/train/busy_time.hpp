@@ -27,4 +27,16 @@ class BusyTime {
   double total_ = 0;
 };
 
+/// What goes on for some ranks.
+struct Activity {
+  BusyTime moving;   ///< a collective or messages move data
+  BusyTime working;  ///< that, or a host thread works or a timer runs
+
+  /// As BusyTime's.
+  void forget_before(double when) {
+    moving.forget_before(when);
+    working.forget_before(when);
+  }
+};
+
 }  // namespace gradwire

@@ -91,11 +91,12 @@ std::vector<MemberGroup> make_members(int world_size, const JitterSpec& jitter,
   const auto member_of = [&](std::size_t rank) {
     MemberGroup member{.rank = static_cast<int>(rank), .speed = speed[rank]};
     if (!kinds.worker_class.empty()) member.worker_class = kinds.worker_class[rank];
+    if (!kinds.rank_class.empty()) member.rank_class = kinds.rank_class[rank];
     if (!kinds.inputs.empty()) member.inputs = kinds.inputs[rank];
     return member;
   };
   const auto kind_of = [](const MemberGroup& member) {
-    return std::tuple(member.worker_class, member.inputs, member.speed);
+    return std::tuple(member.worker_class, member.rank_class, member.inputs, member.speed);
   };
   std::vector<MemberGroup> members;
   std::vector<std::size_t> by_speed(count);

@@ -15,7 +15,8 @@ struct MemberGroup {
   int rank = 0;          ///< the first rank of the group; its draws are the group's
   int count = 1;         ///< ranks in it
   double speed = 1;      ///< device time / profile's device time, static
-  int worker_class = 0;  ///< whose profile they follow
+  int worker_class = 0;  ///< of GPUs
+  int rank_class = 0;    ///< what they do
   double start = 0;      ///< seconds, of the first iteration
   int inputs = endless;  ///< iterations that there are inputs for
 
@@ -25,6 +26,7 @@ struct MemberGroup {
 /// What beside their speed tells ranks apart.
 struct RankKinds {
   std::span<const int> worker_class{};  ///< of each rank; empty: all of class 0
+  std::span<const int> rank_class{};    ///< the same of what they do
   std::span<const int> inputs{};        ///< iterations that each has inputs for; empty: all
   bool together = true;                 ///< ranks that run alike share a group, else none do
 };

@@ -9,6 +9,7 @@
 #include "sim/core/cluster.hpp"
 #include "sim/cost/collective_shape.hpp"
 #include "sim/engine/alone.hpp"
+#include "sim/train/job.hpp"
 #include "sim/train/training.hpp"
 
 namespace gradwire {

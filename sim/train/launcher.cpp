@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 
 namespace gradwire {
@@ -32,6 +33,22 @@ ComputeItem layer_item(const ComputeProfile& profile, std::size_t index, Part pa
           .layer = static_cast<int>(index)};
 }
 
+void append_pass(std::vector<LaunchStep>& script, const ComputeProfile& profile,
+                 const ComputePass& pass, const std::vector<std::vector<TensorId>>& hooks) {
+  for (int i = pass.first_layer; i < pass.end_layer; ++i) {
+    const bool forward = pass.part == Part::forward;
+    const auto l =
+        static_cast<std::size_t>(forward ? i : pass.end_layer - 1 - (i - pass.first_layer));
+    const LayerProfile& layer = profile.layers[l];
+    const LaunchTimes launches = profile.launches_of(layer);
+    script.push_back({.host = (forward ? launches.forward : launches.backward).count(),
+                      .item = layer_item(profile, l, pass.part),
+                      .name = (forward ? "forward " : "backward ") + layer.name,
+                      .hooks = forward ? std::vector<TensorId>() : hooks[l],
+                      .micro_batch = pass.micro_batch});
+  }
+}
+
 /// Where the host's time for the optimizer is known, its kernels run while the host goes on from
 /// tensor to tensor.
 void append_optimizer(std::vector<LaunchStep>& script, const ComputeProfile& profile) {
@@ -45,6 +62,13 @@ void append_optimizer(std::vector<LaunchStep>& script, const ComputeProfile& pro
                     .item = {.part = Part::host, .device = false},
                     .name = "optimizer",
                     .hooks = {}});
+}
+
+/// REQUIRES: not a pass.
+Communication communication_of(const ProgramStep& step) {
+  if (const auto* collective = std::get_if<GroupCollective>(&step)) return *collective;
+  if (const auto* send = std::get_if<Send>(&step)) return *send;
+  return std::get<Receive>(step);
 }
 
 }  // namespace
@@ -61,34 +85,31 @@ ComputeItem optimizer_item(const ComputeProfile& profile, double share) {
           .bound = bound_of("optimizer")};
 }
 
-std::vector<LaunchStep> launch_script(const ComputeProfile& profile, int micro_batches,
+std::vector<LaunchStep> launch_script(const ComputeProfile& profile, const Program& program,
                                       bool optimizer) {
   const double between = profile.between_iterations().count();
-  const auto hooks = gradients_by_layer(profile);
   std::vector<LaunchStep> script;
   // Loss, zeroing of gradients and host gaps: the host launches nothing, the device has nothing to
   // do.
   script.push_back({.item = {.part = Part::host, .seconds = between, .device = false},
                     .name = "between iterations",
                     .hooks = {}});
-  for (int micro = 0; micro < micro_batches; ++micro) {
-    for (std::size_t l = 0; l < profile.layers.size(); ++l) {
-      const bool first = micro == 0 && l == 0;
-      script.push_back(
-          {.host = (first ? between : 0) + profile.launches_of(profile.layers[l]).forward.count(),
-           .item = layer_item(profile, l, Part::forward),
-           .name = "forward " + profile.layers[l].name,
-           .hooks = {},
-           .micro_batch = micro});
+  const auto hooks = gradients_by_layer(profile);
+  for (const ProgramStep& step : program) {
+    if (const auto* pass = std::get_if<ComputePass>(&step)) {
+      append_pass(script, profile, *pass, hooks);
+    } else {
+      LaunchStep& last = script.emplace_back();
+      last.communication = communication_of(step);
     }
-    for (std::size_t l = profile.layers.size(); l-- > 0;) {
-      script.push_back({.host = profile.launches_of(profile.layers[l]).backward.count(),
-                        .item = layer_item(profile, l, Part::backward),
-                        .name = "backward " + profile.layers[l].name,
-                        .hooks = hooks[l],
-                        .micro_batch = micro,
-                        .backward_done = l == 0});
-    }
+  }
+  const auto first = std::ranges::find(script, Part::forward,
+                                       [](const LaunchStep& step) { return step.item.part; });
+  if (first != script.end()) first->host += between;
+  std::set<int> done;
+  for (auto step = script.rbegin(); step != script.rend(); ++step) {
+    if (step->item.part != Part::backward) continue;
+    step->backward_done = done.insert(step->micro_batch).second;
   }
   if (optimizer) append_optimizer(script, profile);
   script.push_back({.item = {.type = ComputeItem::Type::end}, .name = "end", .hooks = {}});

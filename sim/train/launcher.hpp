@@ -1,14 +1,27 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "sim/core/compute_profile.hpp"
 #include "sim/core/gpu.hpp"
+#include "sim/train/program.hpp"
 #include "sim/train/workers.hpp"
 #include "strategies/strategy.hpp"
 
 namespace gradwire {
+
+/// Host time of the call that launches a kernel, for what strategies and programs post: median of
+/// 4 350 cudaLaunchKernel calls in the V100 trace behind
+/// profiles/resnet50/v100-sxm2-32gb_fp32_b32.yaml; that other hosts take as long is assumed. The
+/// model's own kernels take the profile's host_launch, which has the framework's way to the call in
+/// it.
+constexpr double launch_call = 5.2e-6;  // s
+
+/// What a program does beside computing.
+using Communication = std::variant<GroupCollective, Send, Receive>;
 
 /// One thing the launcher thread does in an iteration: it costs host time, puts items on the
 /// compute stream, and may run hooks.
@@ -18,18 +31,19 @@ struct LaunchStep {
   std::string name;
   std::vector<TensorId> hooks;  ///< fired after the launch, in order
   int micro_batch = 0;
-  bool backward_done = false;  ///< the last launch of a backward pass
+  bool backward_done = false;                    ///< the last launch of a micro-batch's backward
+  std::optional<Communication> communication{};  ///< in place of the item
 };
 
-/// What the launcher thread does in every iteration: forward and backward of each micro-batch in
-/// the profile's order, then the optimizer, then it waits for the device.
+/// What the launcher thread does in every iteration: the program, then the optimizer, then it waits
+/// for the device.
 ///
 /// @param optimizer  false: without it, for strategies that run it themselves.
 ///
 /// A tensor's hook fires with its layer, or later where the profile's gradient order says that its
 /// gradient comes later (a tied weight is ready last).
 [[nodiscard]] std::vector<LaunchStep> launch_script(const ComputeProfile& profile,
-                                                    int micro_batches, bool optimizer = true);
+                                                    const Program& program, bool optimizer = true);
 
 /// The profile's own slowdown of a kind of work under communication; nothing where it states none.
 [[nodiscard]] std::optional<double> stated_slowdown(const ComputeProfile& profile,

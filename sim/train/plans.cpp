@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
+#include <iterator>
+#include <set>
+#include <variant>
 
 #include "sim/core/process_groups.hpp"
 #include "sim/core/refusal.hpp"
@@ -35,12 +39,6 @@ std::vector<Ranks> rank_groups(const CollectiveUse& use, const std::vector<Group
   std::erase_if(groups, [](const Ranks& group) { return group.size() < 2; });
   std::sort(groups.begin(), groups.end());
   return groups;
-}
-
-Placement places(const Ranks& ranks, const Placement& placement) {
-  Placement group;
-  for (const int rank : ranks) group.push_back(placement[static_cast<std::size_t>(rank)]);
-  return group;
 }
 
 /// Bytes that each rank sends to other machines or GPUs / size.
@@ -86,58 +84,162 @@ void join(Pattern& together, const Pattern& other, const Ranks& ranks, int& grou
   groups = last_group;
 }
 
-}  // namespace
+/// Ranks of a class in the order in which they have counterparts.
+Ranks ranks_of(const RankClass& rank_class) {
+  Ranks ranks;
+  for (const ProcessGroup& group : rank_class.data_parallel) {
+    ranks.insert(ranks.end(), group.ranks.begin(), group.ranks.end());
+  }
+  return ranks;
+}
 
-Plans::Plans(const Job& job, const Strategy& strategy) : library_(job.library) {
-  std::vector<GroupFamily> made = placement_families(job.placement);
-  made.insert(made.end(), job.families.begin(), job.families.end());
-  for (const CollectiveUse use : strategy.collectives()) {
-    const std::vector<Ranks> groups = rank_groups(use, made);
-    if (groups.empty()) continue;
-    // Where machines differ, the largest group ends last.
-    const Ranks& largest = *std::ranges::max_element(groups, {}, &Ranks::size);
-    Group& planned = groups_[use];
-    planned.first = static_cast<PatternId>(patterns_.size());
-    planned.candidates = library_.plan(use.kind, places(largest, job.placement));
-    if (use.communicator == families::all) {
-      patterns_.insert(patterns_.end(), planned.candidates.begin(), planned.candidates.end());
-      continue;
-    }
-    std::vector<int> channels(planned.candidates.size(), 0);
-    for (const Pattern& candidate : planned.candidates) {
-      Pattern together = candidate;
-      together.ranks = static_cast<int>(job.placement.size());  // flows name the job's ranks
-      together.phases.clear();
-      together.path_links.clear();
-      patterns_.push_back(std::move(together));
-    }
-    for (const Ranks& ranks : groups) {
-      const auto own = library_.plan(use.kind, places(ranks, job.placement));
-      for (std::size_t c = 0; c < planned.candidates.size(); ++c) {
-        if (own.size() <= c || own[c].algorithm != planned.candidates[c].algorithm) {
-          throw RefusedChoice(RefusedChoice::Key::strategy,
-                              fmt::format("groups of {} and of {} ranks cannot run {} alike; this "
-                                          "strategy has all of them do it at once",
-                                          largest.size(), ranks.size(), name_of(use.kind)));
-        }
-        join(patterns_[static_cast<std::size_t>(planned.first) + c], own[c], ranks, channels[c]);
+/// The families of a class of ranks: those of each data-parallel group's placement, the job's own
+/// as far as they lie in the class, and for each class that of the pairs with its ranks.
+std::vector<GroupFamily> families_of(const Job& job, const RankClass& own) {
+  std::vector<GroupFamily> made(static_cast<std::size_t>(families::own));
+  for (const ProcessGroup& group : own.data_parallel) {
+    auto of_group = placement_families(placement_of(group.ranks, job.placement));
+    for (std::size_t f = 0; f < of_group.size(); ++f) {
+      for (ProcessGroup& part : of_group[f].groups) {
+        for (int& rank : part.ranks) rank = group.ranks[static_cast<std::size_t>(rank)];
+        made[f].groups.push_back(std::move(part));
       }
     }
-    for (std::size_t c = 0; c < planned.candidates.size(); ++c) {
-      Pattern& together = patterns_[static_cast<std::size_t>(planned.first) + c];
-      together.seal();
+  }
+  const Ranks ranks = ranks_of(own);
+  const std::set<int> in_class(ranks.begin(), ranks.end());
+  for (const GroupFamily& family : job.families) {
+    GroupFamily& mine = made.emplace_back(GroupFamily{family.name, {}});
+    std::ranges::copy_if(family.groups, std::back_inserter(mine.groups), [&](const auto& group) {
+      return std::ranges::all_of(group.ranks, [&](int rank) { return in_class.contains(rank); });
+    });
+  }
+  for (const RankClass& other : job.rank_classes) {
+    const Ranks counterparts = ranks_of(other);
+    GroupFamily& pairs = made.emplace_back(GroupFamily{other.name, {}});
+    if (&other == &own) continue;
+    for (std::size_t i = 0; i < std::min(ranks.size(), counterparts.size()); ++i) {
+      pairs.groups.push_back({{}, {ranks[i], counterparts[i]}});
+    }
+  }
+  return made;
+}
+
+/// What a program does beside computing.
+std::vector<CollectiveUse> uses_of(const Job& job, const Program& program) {
+  std::vector<CollectiveUse> uses;
+  for (const ProgramStep& step : program) {
+    if (const auto* collective = std::get_if<GroupCollective>(&step)) {
+      uses.push_back({collective->kind, collective->family});
+    } else if (const auto* send = std::get_if<Send>(&step)) {
+      uses.push_back(Plans::send_to(job, send->to));
+    }
+  }
+  std::ranges::sort(uses);
+  const auto twice = std::ranges::unique(uses);
+  uses.erase(twice.begin(), twice.end());
+  return uses;
+}
+
+/// The same exchange of all groups at once. Its ranks are counted in a group.
+Exchange of_groups(const Exchange& exchange, const RankClass& rank_class) {
+  Exchange all = exchange;
+  for (auto& phase : all.phases) {
+    std::vector<Message> messages;
+    for (const ProcessGroup& group : rank_class.data_parallel) {
+      for (Message message : phase) {
+        for (Endpoint* end : {&message.from, &message.to}) {
+          if (end->place == Endpoint::Place::server) continue;
+          end->index = group.ranks[static_cast<std::size_t>(end->index)];
+        }
+        messages.push_back(message);
+      }
+    }
+    phase = std::move(messages);
+  }
+  return all;
+}
+
+}  // namespace
+
+Plans::Plans(const Job& job, const std::vector<const Strategy*>& strategies) : job_(job) {
+  assert(strategies.size() == instance_count(job));
+  for (std::size_t i = 0; i < strategies.size(); ++i) {
+    const RankClass* own = job.rank_classes.empty() ? nullptr : &job.rank_classes[i];
+    std::vector<GroupFamily> made;
+    if (own == nullptr) {
+      made = placement_families(job.placement);
+      made.insert(made.end(), job.families.begin(), job.families.end());
+    } else {
+      made = families_of(job, *own);
+      for (const CollectiveUse& use : uses_of(job, own->program)) {
+        add({i, use}, rank_groups(use, made));
+      }
+    }
+    for (const CollectiveUse& use : strategies[i]->collectives()) {
+      add({i, use}, rank_groups(use, made));
     }
   }
   exchanges_ = static_cast<PatternId>(patterns_.size());
-  for (const Exchange& exchange : strategy.exchanges()) {
-    patterns_.push_back(lay_exchange(exchange, job.cluster, job.placement, job.servers));
-    CollectiveCost cost;
-    cost.startup = exchange.startup;
-    cost.algorithm = exchange.name;
-    cost.source = "model";
-    exchange_costs_.push_back(std::move(cost));
-    exchange_shares_.push_back(shares_of(exchange, job));
+  for (std::size_t i = 0; i < strategies.size(); ++i) {
+    first_exchange_.push_back(static_cast<PatternId>(patterns_.size()));
+    for (const Exchange& exchange : strategies[i]->exchanges()) {
+      add_exchange(job.rank_classes.empty() ? exchange : of_groups(exchange, job.rank_classes[i]));
+    }
   }
+}
+
+void Plans::add(const Use& use, const std::vector<Ranks>& groups) {
+  if (groups.empty() || groups_.contains(use)) return;
+  const CollectiveKind kind = use.second.kind;
+  // Where machines differ, the largest group ends last.
+  const Ranks& largest = *std::ranges::max_element(groups, {}, &Ranks::size);
+  Group& planned = groups_[use];
+  planned.first = static_cast<PatternId>(patterns_.size());
+  planned.candidates = job_.library.plan(kind, placement_of(largest, job_.placement));
+  if (job_.rank_classes.empty() && use.second.communicator == families::all) {
+    patterns_.insert(patterns_.end(), planned.candidates.begin(), planned.candidates.end());
+    return;
+  }
+  std::vector<int> channels(planned.candidates.size(), 0);
+  for (const Pattern& candidate : planned.candidates) {
+    Pattern together = candidate;
+    together.ranks = static_cast<int>(job_.placement.size());  // flows name the job's ranks
+    together.phases.clear();
+    together.path_links.clear();
+    patterns_.push_back(std::move(together));
+  }
+  for (const Ranks& ranks : groups) {
+    const auto own = job_.library.plan(kind, placement_of(ranks, job_.placement));
+    for (std::size_t c = 0; c < planned.candidates.size(); ++c) {
+      if (own.size() <= c || own[c].algorithm != planned.candidates[c].algorithm) {
+        throw RefusedChoice(RefusedChoice::Key::strategy,
+                            fmt::format("groups of {} and of {} ranks cannot run {} alike; this "
+                                        "strategy has all of them do it at once",
+                                        largest.size(), ranks.size(), name_of(kind)));
+      }
+      join(patterns_[static_cast<std::size_t>(planned.first) + c], own[c], ranks, channels[c]);
+    }
+  }
+  for (std::size_t c = 0; c < planned.candidates.size(); ++c) {
+    patterns_[static_cast<std::size_t>(planned.first) + c].seal();
+  }
+}
+
+void Plans::add_exchange(const Exchange& exchange) {
+  patterns_.push_back(lay_exchange(exchange, job_.cluster, job_.placement, job_.servers));
+  CollectiveCost cost;
+  cost.startup = exchange.startup;
+  cost.algorithm = exchange.name;
+  cost.source = "model";
+  exchange_costs_.push_back(std::move(cost));
+  exchange_shares_.push_back(shares_of(exchange, job_));
+}
+
+CollectiveUse Plans::send_to(const Job& job, int rank_class) {
+  // NCCL sends and receives as it broadcasts in a group of two: one hop.
+  const auto family = static_cast<int>(families::own) + static_cast<int>(job.families.size());
+  return {CollectiveKind::broadcast, FamilyId{family + rank_class}};
 }
 
 std::map<int, double> Plans::shares(PatternId id) const {
@@ -157,14 +259,16 @@ std::map<int, double> Plans::shares(PatternId id) const {
   return senders;
 }
 
-const Plans::Choice* Plans::choose(CollectiveUse use, Bytes size, bool& is_new) {
+const Plans::Choice* Plans::choose(std::size_t instance, CollectiveUse collective, Bytes size,
+                                   bool& is_new) {
   is_new = false;
+  const Use use{instance, collective};
   const auto planned = groups_.find(use);
   if (planned == groups_.end()) return nullptr;
   const auto [found, added] = choices_.try_emplace(std::pair{use, size.count()});
   is_new = added;
   if (added) {
-    auto [pattern, cost] = library_.choose(planned->second.candidates, size);
+    auto [pattern, cost] = job_.library.choose(planned->second.candidates, size);
     found->second = {planned->second.first + static_cast<PatternId>(pattern), std::move(cost)};
   }
   return &found->second;

@@ -8,19 +8,24 @@
 
 #include "sim/cost/collective_library.hpp"
 #include "sim/engine/network.hpp"
-#include "sim/train/training.hpp"
+#include "sim/train/job.hpp"
 #include "strategies/strategy.hpp"
 
 namespace gradwire {
 
-/// All that can be in flight in a run: of each collective that the strategy may post those of the
-/// library's algorithms, and the strategy's own exchanges.
+[[nodiscard]] inline CollectiveUse use_of(const Collective& collective) {
+  return {collective.kind, collective.communicator, collective.part, collective.root};
+}
+
+/// All that can be in flight in a run: of each collective that a strategy or a program may post
+/// those of the library's algorithms, and the strategies' own exchanges.
 class Plans {
  public:
   /// Groups of different sizes do the same at once, at the cost of the largest of them.
   /// @throws RefusedChoice when the library has no way, or not the same for all groups of a
   /// communicator; as lay_exchange.
-  Plans(const Job& job, const Strategy& strategy);
+  /// @param strategies  the instances, one a class of the job's ranks.
+  Plans(const Job& job, const std::vector<const Strategy*>& strategies);
 
   /// For the engine; PatternId is the index.
   [[nodiscard]] std::span<const Pattern> patterns() const { return patterns_; }
@@ -33,12 +38,17 @@ class Plans {
     CollectiveCost cost;
   };
   /// What the library takes; null in groups of one rank, where it returns at once.
+  /// @param instance  whose ranks do it.
   /// @param is_new  set to whether it was asked for the first time.
-  const Choice* choose(CollectiveUse use, Bytes size, bool& is_new);
-  /// The pattern of the strategy's own exchange `index`.
-  [[nodiscard]] PatternId exchange(int index) const { return exchanges_ + index; }
-  [[nodiscard]] const CollectiveCost& exchange_cost(int index) const {
-    return exchange_costs_[static_cast<std::size_t>(index)];
+  const Choice* choose(std::size_t instance, CollectiveUse collective, Bytes size, bool& is_new);
+  /// A message from the ranks of a class to their counterparts in another one.
+  [[nodiscard]] static CollectiveUse send_to(const Job& job, int rank_class);
+  /// The pattern of an instance's own exchange `index`.
+  [[nodiscard]] PatternId exchange(std::size_t instance, int index) const {
+    return first_exchange_[instance] + index;
+  }
+  [[nodiscard]] const CollectiveCost& exchange_cost(PatternId id) const {
+    return exchange_costs_[static_cast<std::size_t>(id - exchanges_)];
   }
   /// What each rank that sends over links sends in a pattern: bytes / size of what is moved.
   [[nodiscard]] std::map<int, double> shares(PatternId id) const;
@@ -49,11 +59,18 @@ class Plans {
     PatternId first = 0;              ///< of all groups together, one a candidate
   };
 
-  const CollectiveLibrary& library_;
+  using Use = std::pair<std::size_t, CollectiveUse>;  ///< of an instance
+
+  /// Plans a collective that all these groups do at once.
+  void add(const Use& use, const std::vector<std::vector<int>>& groups);
+  void add_exchange(const Exchange& exchange);
+
+  const Job& job_;
   std::vector<Pattern> patterns_;
-  std::map<CollectiveUse, Group> groups_;
-  std::map<std::pair<CollectiveUse, std::int64_t>, Choice> choices_;
-  PatternId exchanges_ = 0;
+  std::map<Use, Group> groups_;
+  std::map<std::pair<Use, std::int64_t>, Choice> choices_;
+  PatternId exchanges_ = 0;                ///< the first one
+  std::vector<PatternId> first_exchange_;  ///< of each instance
   std::vector<CollectiveCost> exchange_costs_;
   std::vector<std::map<int, double>> exchange_shares_;  ///< by rank
 };

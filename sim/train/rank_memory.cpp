@@ -29,7 +29,7 @@ std::string_view largest_part(const RankMemory& memory) {
 }  // namespace
 
 std::optional<RankMemory> rank_memory(const ComputeProfile& profile, const GpuSpec& gpu,
-                                      const Holding& holding, int micro_batches) {
+                                      const Holding& holding, int micro_batches, int kept) {
   assert(micro_batches >= 1);
   if (!profile.activations || !profile.optimizer_state) return std::nullopt;
   const auto parameters = static_cast<double>(profile.parameter_count());
@@ -39,7 +39,7 @@ std::optional<RankMemory> rank_memory(const ComputeProfile& profile, const GpuSp
   memory.gradients = parameters * holding.gradients * master_bytes;
   memory.optimizer =
       parameters * holding.optimizer * static_cast<double>(profile.optimizer_state->count());
-  memory.activations = static_cast<double>(profile.activations->count());
+  memory.activations = kept * static_cast<double>(profile.activations->count());
   memory.gathered = static_cast<double>(holding.gathered.count());
   memory.buffers = static_cast<double>(holding.buffers.count());
   const double backward = micro_batches > 1 ? memory.gradients + memory.activations

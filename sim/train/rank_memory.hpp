@@ -14,9 +14,10 @@ namespace gradwire {
 /// weights in two bytes (PyTorch, torch.autocast's cache of weights). Gradients are set to None
 /// after a step, so that they grow while backward frees activations; they stay from micro-batch to
 /// micro-batch.
+/// @param kept  micro-batches whose activations are there at once.
 [[nodiscard]] std::optional<RankMemory> rank_memory(const ComputeProfile& profile,
                                                     const GpuSpec& gpu, const Holding& holding,
-                                                    int micro_batches);
+                                                    int micro_batches, int kept = 1);
 
 /// Whether the peak is at most what the GPU has, as far as that is known.
 [[nodiscard]] bool fits(const RankMemory& memory);

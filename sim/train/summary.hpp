@@ -11,8 +11,8 @@
 #include "sim/core/sample_pool.hpp"
 #include "sim/cost/choice_warnings.hpp"
 #include "sim/engine/network.hpp"
+#include "sim/train/job.hpp"
 #include "sim/train/plans.hpp"
-#include "sim/train/training.hpp"
 #include "sim/train/workers.hpp"
 
 namespace gradwire {
@@ -54,8 +54,6 @@ class Summary {
                                  double moving, double wall_s, std::vector<Span> spans) const;
 
  private:
-  /// Seconds of an iteration's kernels on a GPU of the member's class at nominal speed.
-  [[nodiscard]] double device_time(const MemberGroup& member) const;
   void warn_once(const std::string& code, const std::string& text);
   /// Checks a sample and pools it.
   void add_sample(const MemberGroup& member, int iteration, const IterationSample& sample);

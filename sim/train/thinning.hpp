@@ -5,7 +5,7 @@
 #include "sim/core/cluster.hpp"
 #include "sim/core/result.hpp"
 #include "sim/train/jitter.hpp"
-#include "sim/train/training.hpp"
+#include "sim/train/job.hpp"
 #include "strategies/strategy.hpp"
 
 namespace gradwire {

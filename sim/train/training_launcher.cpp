@@ -3,6 +3,14 @@
 #include <algorithm>
 
 namespace gradwire {
+namespace {
+
+bool has_pre_hook(const Traits& traits, const LaunchStep& step) {
+  return (traits.forward_hooks && step.item.part == Part::forward) ||
+         (traits.backward_hooks && step.item.part == Part::backward);
+}
+
+}  // namespace
 
 template <class Action>
 void TrainingRun::at_launcher(std::size_t number, Action action) {
@@ -18,14 +26,16 @@ void TrainingRun::begin_iteration(std::size_t number) {
   if (log_.has_grown()) forget_past();
   WorkerLane& lane = lanes_[number];
   lane.draws.draw(lane.iteration, lane.workers.members());
-  if (traced(number)) lane.workers.trace(lanes_.size() > 1 ? 0 : summary_.slowest_member());
+  if (traced(number)) lane.workers.trace(summary_.slowest_member() - lane.first_member);
   lane.workers.begin_iteration(lane.draws);
   lane.base = lane.workers.first_start();
   lane.host = 0;
   lane.step = 0;
   lane.hooked = false;
   lane.dirty = true;
-  tell(IterationStart{phases_.first + lane.iteration, static_cast<WorkerId>(number)});
+  In& in = instance_of(lane);
+  tell(in, IterationStart{phases_.first + lane.iteration,
+                          static_cast<WorkerId>(number - in.first_lane)});
   launch(number);
 }
 
@@ -33,29 +43,39 @@ void TrainingRun::forget_past() {
   double when = now();
   for (const WorkerLane& lane : lanes_) when = std::min(when, lane.workers.earliest());
   log_.forget_until(when);
+  for (In& in : instances_) {
+    in.activity.forget_before(when);
+    in.ids.forget(log_);
+  }
 }
 
 void TrainingRun::launch(std::size_t number) {
   WorkerLane& lane = lanes_[number];
-  const auto worker = static_cast<WorkerId>(number);
-  const auto& script = scripts_.front();
+  In& in = instance_of(lane);
+  const auto worker = static_cast<WorkerId>(number - in.first_lane);
+  const auto& script = in.scripts.front();
   while (lane.step < script.size()) {
     const LaunchStep& step = script[lane.step];
-    if (!lane.hooked && has_pre_hook(step)) {
+    if (!lane.hooked && has_pre_hook(in.traits, step)) {
       lane.hooked = true;
-      at_launcher(number, [this, worker, &step] {
+      at_launcher(number, [this, &in, worker, &step] {
         if (step.item.part == Part::forward) {
-          tell(ForwardStart{step.item.layer, step.micro_batch, worker});
+          tell(in, ForwardStart{step.item.layer, step.micro_batch, worker});
         } else {
-          tell(BackwardStart{step.item.layer, step.micro_batch, worker});
+          tell(in, BackwardStart{step.item.layer, step.micro_batch, worker});
         }
       });
       return;
     }
     lane.hooked = false;
+    if (step.communication) {
+      ++lane.step;
+      post(number, *step.communication);
+      continue;
+    }
     other_seconds_.clear();
-    for (std::size_t c = 1; c < scripts_.size(); ++c) {
-      other_seconds_.push_back(scripts_[c][lane.step].item.seconds);
+    for (std::size_t c = 1; c < in.scripts.size(); ++c) {
+      other_seconds_.push_back(in.scripts[c][lane.step].item.seconds);
     }
     ++lane.step;
     if (step.host > 0 && traced(number)) {
@@ -65,34 +85,51 @@ void TrainingRun::launch(std::size_t number) {
     lane.host += step.host;
     post_item(lane, step.item, step.name);
     if (step.hooks.empty() && !step.backward_done) continue;
-    at_launcher(number, [this, worker, &step] {
+    at_launcher(number, [this, &in, worker, &step] {
       for (const TensorId tensor : step.hooks) {
-        tell(HookFired{tensor, step.micro_batch, worker});
+        tell(in, HookFired{tensor, step.micro_batch, worker});
       }
-      if (step.backward_done) tell(BackwardDone{step.micro_batch, worker});
+      if (step.backward_done) tell(in, BackwardDone{step.micro_batch, worker});
     });
     return;
   }
   lane.dirty = true;
 }
 
-bool TrainingRun::has_pre_hook(const LaunchStep& step) const {
-  return (traits_.forward_hooks && step.item.part == Part::forward) ||
-         (traits_.backward_hooks && step.item.part == Part::backward);
+void TrainingRun::sum_up(std::size_t number) {
+  const WorkerLane& lane = lanes_[number];
+  if (independent_) {
+    if (summary_.iteration_ended(number, lane.iteration, lane.workers.samples())) {
+      summary_.count_from(engine_->network(), engine_->now(), moved());
+    }
+    return;
+  }
+  const auto at = static_cast<std::size_t>(lane.iteration - summed_);
+  while (ended_.size() <= at) {
+    ended_.push_back({.samples = std::vector<IterationSample>(members_.size())});
+  }
+  std::ranges::copy(lane.workers.samples(),
+                    ended_[at].samples.begin() + static_cast<std::ptrdiff_t>(lane.first_member));
+  ++ended_[at].lanes;
+  while (!ended_.empty() && ended_.front().lanes == lanes_.size()) {
+    if (summary_.iteration_ended(0, summed_++, ended_.front().samples)) {
+      summary_.count_from(engine_->network(), engine_->now(), moved());
+    }
+    ended_.pop_front();
+  }
 }
 
 void TrainingRun::end_iteration(std::size_t number) {
   WorkerLane& lane = lanes_[number];
-  if (summary_.iteration_ended(number, lane.iteration, lane.workers.samples())) {
-    summary_.count_from(engine_->network(), engine_->now(), log_.moving.total());
-  }
+  sum_up(number);
   lane.workers.trace(std::nullopt);
   lane.step = 0;
-  if (++lane.iteration == iterations() && --lanes_running_ == 0) return;
+  // Independent workers that are through keep the others' network busy until the last one is.
+  const bool through = ++lane.iteration == iterations();
+  if (through && (--lanes_running_ == 0 || !independent_)) return;
   double first = lane.workers.samples().front().end;
   for (const auto& sample : lane.workers.samples()) first = std::min(first, sample.end);
   engine_->at(Seconds{std::max(now(), first)}, [this, number] {
-    // Workers that are through keep the others' network busy until the last one is.
     if (lanes_running_ == 0) return;
     begin_iteration(number);
     pump();

@@ -6,24 +6,17 @@
 #include <variant>
 
 namespace gradwire {
-namespace {
-
-/// Host time of the call that launches a kernel, for what strategies post: median of 4 350
-/// cudaLaunchKernel calls in the V100 trace behind profiles/resnet50/v100-sxm2-32gb_fp32_b32.yaml;
-/// that other hosts take as long is assumed. The model's own kernels take the profile's
-/// host_launch, which has the framework's way to the call in it.
-constexpr double launch_call = 5.2e-6;  // s
-
-}  // namespace
-
-void TrainingRun::tell(const Event& event) {
-  for (auto& operation : strategy_->on_event(engine_->now(), event)) {
-    std::visit([this](auto& op) { post(std::move(op)); }, operation);
+void TrainingRun::tell(In& in, const Event& event) {
+  for (auto& operation : in.strategy->on_event(engine_->now(), event)) {
+    std::visit([this, &in](auto& op) { post(in, std::move(op)); }, operation);
   }
 }
 
-OperationId TrainingRun::add(const std::string& label) {
-  return log_.add(job_.record_spans ? label : std::string());
+OperationId TrainingRun::add(In& in, const std::string& label) {
+  const OperationId id = log_.add(job_.record_spans ? label : std::string(),
+                                  {static_cast<int>(index_of(in)), in.ids.next()});
+  in.ids.push_back(id);
+  return id;
 }
 
 void TrainingRun::post_item(WorkerLane& lane, ComputeItem item, std::string name) {
@@ -31,22 +24,22 @@ void TrainingRun::post_item(WorkerLane& lane, ComputeItem item, std::string name
   lane.workers.post(item, std::move(name), other_seconds_);
 }
 
-double TrainingRun::price_on_all(const DeviceWork& work) {
+double TrainingRun::price_on_all(const In& in, const DeviceWork& work) {
   other_seconds_.clear();
-  for (int c = 1; c < class_count(job_); ++c) {
-    other_seconds_.push_back(price(work, gpu_of(job_, c)));
+  for (int c = 1; c < class_count(in.job); ++c) {
+    other_seconds_.push_back(price(work, gpu_of(in.job, c)));
   }
-  return price(work, job_.gpu);
+  return price(work, in.job.gpu);
 }
 
-void TrainingRun::post(const DeviceWork& work) {
-  WorkerLane& lane = lane_of(work.worker);
+void TrainingRun::post(In& in, const DeviceWork& work) {
+  WorkerLane& lane = lane_of(in, work.worker);
   const bool copy = work.kind == WorkKind::copy;
   const Part part = copy ? Part::copies : Part::encode_decode;
-  const double seconds = price_on_all(work);
+  const double seconds = price_on_all(in, work);
   if (!copy) summary_.coded(part, seconds, work.estimate);
   if (work.stream == DeviceStream::side) {
-    post_side(add(work.label), part, seconds, work);
+    post_side(in, add(in, work.label), part, seconds, work);
     return;
   }
   lane.host += work.kernels * launch_call;
@@ -55,24 +48,25 @@ void TrainingRun::post(const DeviceWork& work) {
     post_item(lane,
               {.part = part,
                .seconds = seconds,
-               .slowdown = stated_slowdown(job_.profile, kind),
+               .slowdown = stated_slowdown(in.job.profile, kind),
                .bound = bound_of(kind)},
               work.label);
   }
   if (work.notify) {
-    lane.workers.post_mark(add(work.label));
+    lane.workers.post_mark(add(in, work.label));
     lane.dirty = true;
   } else {
-    add_ended();
+    add_ended(in);
   }
 }
 
-void TrainingRun::post_side(OperationId id, Part part, double seconds, const DeviceWork& work) {
-  double& free = lane_of(work.worker).side_free;
+void TrainingRun::post_side(In& in, OperationId id, Part part, double seconds,
+                            const DeviceWork& work) {
+  double& free = lane_of(in, work.worker).side_free;
   const double start = std::max(now(), free);
   free = start + seconds;
-  engine_->at(Seconds{start}, [this, id, part, seconds, work, others = other_seconds_] {
-    WorkerLane& lane = lane_of(work.worker);
+  engine_->at(Seconds{start}, [this, &in, id, part, seconds, work, others = other_seconds_] {
+    WorkerLane& lane = lane_of(in, work.worker);
     lane.workers.run(now());
     const double end = lane.workers.occupy(part, now(), seconds, others, work.label);
     lane.dirty = true;
@@ -85,26 +79,26 @@ void TrainingRun::post_side(OperationId id, Part part, double seconds, const Dev
   });
 }
 
-void TrainingRun::post(OptimizerStep step) {
-  WorkerLane& lane = lane_of(step.worker);
-  lane.host += std::max(launch_call, step.share * job_.profile.launch_of_optimizer().count());
+void TrainingRun::post(In& in, OptimizerStep step) {
+  WorkerLane& lane = lane_of(in, step.worker);
+  lane.host += std::max(launch_call, step.share * in.job.profile.launch_of_optimizer().count());
   other_seconds_.clear();
-  for (int c = 1; c < class_count(job_); ++c) {
-    other_seconds_.push_back(optimizer_item(profile_of(job_, c), step.share).seconds);
+  for (int c = 1; c < class_count(in.job); ++c) {
+    other_seconds_.push_back(optimizer_item(profile_of(in.job, c), step.share).seconds);
   }
-  post_item(lane, optimizer_item(job_.profile, step.share), std::move(step.label));
-  add_ended();
+  post_item(lane, optimizer_item(in.job.profile, step.share), std::move(step.label));
+  add_ended(in);
 }
 
-void TrainingRun::post(Collective collective) {
-  const OperationId id = add(collective.label);
-  const Plans::Choice* choice = choice_of(collective);
-  summary_.collective_posted(lanes_.front().iteration,
+void TrainingRun::post(In& in, Collective collective) {
+  const OperationId id = add(in, collective.label);
+  WorkerLane& lane = lane_of(in);
+  const Plans::Choice* choice = choice_of(index_of(in), use_of(collective), collective.size);
+  summary_.collective_posted(lane.iteration,
                              choice == nullptr ? std::nullopt : std::optional(choice->pattern),
                              collective.size);
   if (choice != nullptr) summary_.chosen(collective.kind, collective.size, choice->cost);
   if (collective.ready == Collective::Ready::behind_compute) {
-    WorkerLane& lane = lanes_.front();
     lane.host += launch_call;
     lane.dirty = true;
     CommunicationItem item{
@@ -113,89 +107,91 @@ void TrainingRun::post(Collective collective) {
       item.waiting = waiting_load(choice->cost.kernel);
       item.moving = moving_load(choice->cost);
     }
-    position_[id] = lane.workers.post(std::move(item));
+    posted_[id] = {number_of(in), lane.workers.post(std::move(item))};
     return;
   }
   if (choice == nullptr) {
     end_now(id);
     return;
   }
-  auto& stream = streams_[collective.stream];
-  stream.push_back({.id = id,
-                    .pattern = choice->pattern,
-                    .cost = choice->cost,
-                    .size = collective.size,
-                    .tensors = std::move(collective.tensors),
-                    .label = std::move(collective.label),
-                    .stream = collective.stream});
-  if (stream.size() == 1) start(stream.front());
+  queue({.id = id,
+         .pattern = choice->pattern,
+         .cost = choice->cost,
+         .size = collective.size,
+         .tensors = std::move(collective.tensors),
+         .label = std::move(collective.label),
+         .ends = {index_of(in), index_of(in)},
+         .stream = collective.stream,
+         .kernel = job_.library.on_gpu()});
 }
 
-double TrainingRun::stretch_of(int exchange) const {
-  if (worker_of_exchange_.empty()) return 1;
-  const WorkerId worker = worker_of_exchange_[static_cast<std::size_t>(exchange)];
-  return messages_.stretch(lanes_[static_cast<std::size_t>(worker)].iteration, exchange);
+double TrainingRun::stretch_of(const In& in, int exchange) const {
+  if (in.worker_of_exchange.empty()) return 1;
+  const WorkerId worker = in.worker_of_exchange[static_cast<std::size_t>(exchange)];
+  return messages_.stretch(lanes_[number_of(in, worker)].iteration, exchange);
 }
 
-void TrainingRun::post(Messages messages) {
-  const OperationId id = add(messages.label);
-  const PatternId pattern = plans_.exchange(messages.exchange);
-  const CollectiveCost& cost = plans_.exchange_cost(messages.exchange);
-  summary_.collective_posted(lanes_.front().iteration, pattern, messages.size);
+void TrainingRun::post(In& in, Messages messages) {
+  const OperationId id = add(in, messages.label);
+  const PatternId pattern = plans_.exchange(index_of(in), messages.exchange);
+  const CollectiveCost& cost = plans_.exchange_cost(pattern);
+  summary_.collective_posted(lane_of(in).iteration, pattern, messages.size);
   start({.id = id,
          .pattern = pattern,
          .cost = cost,
          .size = messages.size,
          .tensors = std::move(messages.tensors),
          .label = std::move(messages.label),
-         .stretch = stretch_of(messages.exchange)});
+         .ends = {index_of(in), index_of(in)},
+         .stretch = stretch_of(in, messages.exchange)});
 }
 
-void TrainingRun::post(HostWork work) {
-  const OperationId id = add(work.label);
+void TrainingRun::post(In& in, HostWork work) {
+  const OperationId id = add(in, work.label);
   const double seconds = work.time.count();
   summary_.coded(Part::host, seconds, work.estimate);
   double start = now();
   if (work.thread == HostWork::launcher) {
-    WorkerLane& lane = lane_of(work.worker);
+    WorkerLane& lane = lane_of(in, work.worker);
     // Relative to the rank's own start, as all its times: not to that of the first rank, which
     // may have waited long for this event.
     start = std::max(start, lane.base + lane.host);
     lane.host += seconds;
   } else if (work.thread != HostWork::no_thread) {
-    double& free = threads_[work.thread];
+    double& free = in.threads[work.thread];
     start = std::max(start, free);
     free = start + seconds;
   }
-  log_.working.begin(start);
-  engine_->at(Seconds{start + seconds}, [this, id, start, label = std::move(work.label)] {
-    log_.working.end(start, now());
-    lanes_[traced_lane()].workers.span("host", label, start, now());
+  in.activity.working.begin(start);
+  engine_->at(Seconds{start + seconds}, [this, &in, id, start, label = std::move(work.label)] {
+    in.activity.working.end(start, now());
+    span(index_of(in), "host", label, start);
     done(id);
     pump();
   });
 }
 
-void TrainingRun::post(Gate gate) {
-  add_ended();
-  lane_of(gate.worker).workers.post_gate(std::move(gate.until));
+void TrainingRun::post(In& in, Gate gate) {
+  add_ended(in);
+  for (OperationId& id : gate.until) id = in.ids[id];
+  lane_of(in, gate.worker).workers.post_gate(std::move(gate.until));
 }
 
-void TrainingRun::post(const Flag& flag) {
-  add(flag.label);
+void TrainingRun::post(In& in, const Flag& flag) {
+  add(in, flag.label);
 }
 
-void TrainingRun::post(const Raise& raise) {
-  add_ended();
-  log_.end(raise.flag, now());
-  changed(raise.flag);
+void TrainingRun::post(In& in, const Raise& raise) {
+  add_ended(in);
+  const OperationId flag = in.ids[raise.flag];
+  log_.end(flag, now());
+  changed(flag);
 }
 
-const Plans::Choice* TrainingRun::choice_of(const Collective& collective) {
+const Plans::Choice* TrainingRun::choice_of(std::size_t instance, const CollectiveUse& use,
+                                            Bytes size) {
   bool is_new = false;
-  const Plans::Choice* choice =
-      plans_.choose({collective.kind, collective.communicator, collective.part, collective.root},
-                    collective.size, is_new);
+  const Plans::Choice* choice = plans_.choose(instance, use, size, is_new);
   if (is_new) summary_.priced(choice->cost);
   return choice;
 }

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <iterator>
 #include <limits>
 #include <utility>
+#include <variant>
 
 #include "sim/core/error.hpp"
 #include "sim/core/tensor_timeline.hpp"
@@ -18,10 +20,32 @@
 namespace gradwire {
 namespace {
 
-EngineOptions engine_options(const Job& job, const Traits& traits) {
+EngineOptions engine_options(const Job& job, bool at_once) {
   EngineOptions options = job.engine;
-  options.one_at_a_time = !traits.dynamic && job.library.concurrent_collectives() == 1;
+  options.one_at_a_time = !at_once && job.library.concurrent_collectives() == 1;
   return options;
+}
+
+Phasing phasing_of(const std::vector<StrategyInstance>& instances) {
+  Phasing phasing;
+  for (const auto& instance : instances) phasing = phasing.with(instance.strategy->phasing());
+  return phasing;
+}
+
+std::vector<const Strategy*> strategies_of(const std::vector<StrategyInstance>& instances) {
+  std::vector<const Strategy*> strategies;
+  for (const auto& instance : instances) strategies.push_back(instance.strategy.get());
+  return strategies;
+}
+
+bool is_dynamic(const Job& job, const std::vector<StrategyInstance>& instances) {
+  const auto communicates = [](const RankClass& rank_class) {
+    return std::ranges::any_of(rank_class.program, [](const ProgramStep& step) {
+      return !std::holds_alternative<ComputePass>(step);
+    });
+  };
+  return std::ranges::any_of(instances, [](const auto& i) { return i.traits.dynamic; }) ||
+         std::ranges::any_of(job.rank_classes, communicates);
 }
 
 /// Adds the phases of tensors that lie within the recorded bars.
@@ -49,32 +73,38 @@ void append_phases(const TensorTimeline& timeline, const std::vector<TensorInfo>
 
 }  // namespace
 
-TrainingRun::TrainingRun(const Job& job, std::unique_ptr<Strategy> strategy,
+TrainingRun::TrainingRun(const Job& job, std::vector<StrategyInstance> instances,
                          std::vector<MemberGroup> members)
     : job_(job),
-      strategy_(std::move(strategy)),
-      phases_(choose_phases(strategy_->phasing(), job.run)),
-      traits_(strategy_->traits()),
-      plans_(job, *strategy_),
-      engine_(make_engine(job.cluster, plans_.patterns(), engine_options(job, traits_))),
+      instances_(std::move(instances)),
+      phases_(choose_phases(phasing_of(instances_), job.run)),
+      independent_(instances_.front().traits.independent_workers),
+      dynamic_(is_dynamic(job, instances_)),
+      plans_(job, strategies_of(instances_)),
+      engine_(make_engine(job.cluster, plans_.patterns(),
+                          engine_options(job, dynamic_ || instances_.size() > 1))),
       members_(std::move(members)),
-      summary_(job, members_, traits_.independent_workers, traits_.lead),
+      summary_(job, members_, independent_, instances_.front().traits.lead),
       messages_(job.jitter.message, job.run.seed) {
-  for (int c = 0; c < class_count(job); ++c) {
-    scripts_.push_back(
-        launch_script(profile_of(job, c), job.micro_batches, !traits_.own_optimizer));
-  }
-  if (traits_.independent_workers) {
-    for (const MemberGroup& member : members_) add_lane({member});
-    for (const Exchange& exchange : strategy_->exchanges()) {
-      const bool empty = exchange.phases.empty() || exchange.phases.front().empty();
-      worker_of_exchange_.push_back(empty ? 0 : worker_of(exchange));
-    }
+  if (independent_) {
+    for (const MemberGroup& member : members_) add_lane(0, {member});
   } else {
-    add_lane(members_);
+    for (std::size_t i = 0; i < instances_.size(); ++i) {
+      instances_[i].first_lane = lanes_.size();
+      std::vector<MemberGroup> own;
+      std::ranges::copy_if(members_, std::back_inserter(own), [i](const MemberGroup& member) {
+        return static_cast<std::size_t>(member.rank_class) == i;
+      });
+      add_lane(i, std::move(own));
+    }
   }
   lanes_running_ = lanes_.size();
-  auto* timeline = dynamic_cast<TensorTimeline*>(strategy_.get());
+  while (traced_lane_ + 1 < lanes_.size() &&
+         lanes_[traced_lane_ + 1].first_member <= summary_.slowest_member()) {
+    ++traced_lane_;
+  }
+  auto* timeline =
+      dynamic_cast<TensorTimeline*>(instances_[lanes_[traced_lane_].instance].strategy.get());
   if (timeline != nullptr && job.record_spans) timeline->record(job.library.on_gpu());
 }
 
@@ -96,17 +126,17 @@ RunResult TrainingRun::run() {
                                       lane.workers.waiting()));
   }
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
-  RunResult result =
-      summary_.result(plans_, engine_->network(), engine_->now(), log_.moving.total(), wall.count(),
-                      std::move(lanes_[traced_lane()].workers.spans()));
-  result.staleness = strategy_->staleness();
+  RunResult result = summary_.result(plans_, engine_->network(), engine_->now(), moved(),
+                                     wall.count(), std::move(lanes_[traced_lane_].workers.spans()));
+  const StrategyInstance& traced = instances_[lanes_[traced_lane_].instance];
+  result.staleness = traced.strategy->staleness();
   tell_memory(result);
-  for (auto& remark : strategy_->remarks()) {
+  for (auto& remark : traced.strategy->remarks()) {
     result.warnings.insert(result.warnings.begin(), {"knob-not-followed", std::move(remark)});
   }
-  const auto* timeline = dynamic_cast<const TensorTimeline*>(strategy_.get());
-  if (timeline != nullptr) append_phases(*timeline, tensors_of(job_.profile), result.spans);
-  const auto* knobs = dynamic_cast<const TunedKnobs*>(strategy_.get());
+  const auto* timeline = dynamic_cast<const TensorTimeline*>(traced.strategy.get());
+  if (timeline != nullptr) append_phases(*timeline, tensors_of(traced.job.profile), result.spans);
+  const auto* knobs = dynamic_cast<const TunedKnobs*>(traced.strategy.get());
   if (knobs != nullptr && !knobs->tuned().empty()) {
     result.warnings.push_back({"autotuned", knobs->tuned()});
   }
@@ -115,29 +145,46 @@ RunResult TrainingRun::run() {
 }
 
 void TrainingRun::tell_memory(RunResult& result) const {
-  const auto held = [&](const Holding& holding) {
-    return rank_memory(job_.profile, job_.gpu, holding, job_.micro_batches);
-  };
   const auto tell = [&](std::optional<Warning> warning) {
     if (warning) result.warnings.push_back(std::move(*warning));
   };
-  result.memory = held(strategy_->holding());
-  if (result.memory) tell(memory_warning(*result.memory, job_.profile));
-  const auto alone = held({});
+  std::optional<Warning> warning;
+  for (const StrategyInstance& in : instances_) {
+    auto memory = rank_memory(in.job.profile, in.job.gpu, in.strategy->holding(),
+                              in.job.micro_batches, in.kept);
+    if (!memory || (result.memory && result.memory->peak >= memory->peak)) continue;
+    warning = memory_warning(*memory, in.job.profile);
+    result.memory = std::move(memory);
+  }
+  tell(std::move(warning));
+  const auto alone = rank_memory(job_.profile, job_.gpu, {}, job_.micro_batches);
   result.one_gpu_fits = !alone || fits(*alone);
   if (result.one_gpu_fits) tell(gain_warning(result, job_.profile.optimizer));
 }
 
-void TrainingRun::add_lane(std::vector<MemberGroup> members) {
+void TrainingRun::span(std::size_t instance, const char* resource, const std::string& label,
+                       double start, Bytes size, const std::vector<TensorId>& tensors) {
+  WorkerLane& lane = lanes_[traced_lane_];
+  if (lane.instance == instance) {
+    lane.workers.span(resource, label, start, now(), size, tensors);
+  }
+}
+
+void TrainingRun::add_lane(std::size_t instance, std::vector<MemberGroup> members) {
+  StrategyInstance& in = instances_[instance];
   const CommunicationStream stream{.on_gpu = job_.library.on_gpu(),
                                    .concurrent = job_.library.concurrent_collectives(),
-                                   .run_ahead = !traits_.dynamic};
+                                   .run_ahead = !dynamic_};
   std::vector<GpuCapacity> gpus;
-  gpus.reserve(static_cast<std::size_t>(class_count(job_)));
-  for (int c = 0; c < class_count(job_); ++c) gpus.push_back(capacity_of(gpu_of(job_, c)));
-  lanes_.push_back({.workers = Workers(std::move(members), tensors_of(job_.profile), log_,
-                                       std::move(gpus), stream),
-                    .draws = IterationDraws(job_.jitter, job_.profile, job_.run.seed)});
+  gpus.reserve(static_cast<std::size_t>(class_count(in.job)));
+  for (int c = 0; c < class_count(in.job); ++c) gpus.push_back(capacity_of(gpu_of(in.job, c)));
+  const std::size_t before =
+      lanes_.empty() ? 0 : lanes_.back().first_member + lanes_.back().workers.members().size();
+  lanes_.push_back({.instance = instance,
+                    .first_member = before,
+                    .workers = Workers(std::move(members), tensors_of(in.job.profile), log_,
+                                       in.activity, std::move(gpus), stream),
+                    .draws = IterationDraws(job_.jitter, in.job.profile, job_.run.seed)});
 }
 
 }  // namespace gradwire

@@ -22,14 +22,14 @@ void TrainingRun::progress(std::size_t number) {
   while (const auto mark = lane.workers.take_passed()) done(*mark);
   while (const auto position = lane.workers.take_ready()) {
     const double start = std::max(now(), lane.workers.collective(*position).start);
-    engine_->at(Seconds{start}, [this, at = *position] {
-      start_collective(at);
+    engine_->at(Seconds{start}, [this, number, at = *position] {
+      start_collective(number, at);
       pump();
     });
   }
-  if (lane.step == scripts_.front().size() && lane.workers.iteration_ended()) {
+  if (lane.step == instance_of(lane).scripts.front().size() && lane.workers.iteration_ended()) {
     end_iteration(number);
-  } else if (traits_.dynamic && !lane.dirty) {
+  } else if (dynamic_ && !lane.dirty) {
     look_again(number);
   }
 }
@@ -60,22 +60,25 @@ void TrainingRun::wait_for_gate(std::size_t number) {
   waiters_[*blocking].push_back(number);
 }
 
-void TrainingRun::start_collective(std::size_t position) {
-  const auto& item = lanes_.front().workers.collective(position);
-  const Plans::Choice* choice = choice_of(item.collective);
+void TrainingRun::start_collective(std::size_t number, std::size_t position) {
+  WorkerLane& lane = lanes_[number];
+  const auto& item = lane.workers.collective(position);
+  const Plans::Choice* choice =
+      choice_of(lane.instance, use_of(item.collective), item.collective.size);
   if (choice == nullptr) {
     collective_done(item.operation);
     return;
   }
-  lanes_.front().workers.begin_moving(position);
+  lane.workers.begin_moving(position);
   engine_->network().start(item.operation, choice->pattern, item.collective.size, choice->cost);
 }
 
 void TrainingRun::collective_done(OperationId id) {
-  const auto position = position_.extract(id).mapped();
-  lanes_.front().workers.finish(position, now());
-  lanes_.front().dirty = true;
-  tell(OperationDone{id});
+  const auto [number, position] = posted_.extract(id).mapped();
+  WorkerLane& lane = lanes_[number];
+  lane.workers.finish(position, now());
+  lane.dirty = true;
+  tell(instance_of(lane), OperationDone{log_.owner(id).id});
 }
 
 }  // namespace gradwire

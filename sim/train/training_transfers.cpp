@@ -1,19 +1,36 @@
 #include "sim/train/training_run.hpp"
 
 #include <cmath>
+#include <span>
 #include <utility>
 
 namespace gradwire {
+namespace {
+
+/// The instances at whose ranks it begins and ends, each once.
+std::span<const std::size_t> ends_of(const MovingData& transfer) {
+  return std::span(transfer.ends).first(transfer.ends[0] == transfer.ends[1] ? 1 : 2);
+}
+
+}  // namespace
+
+void TrainingRun::queue(MovingData transfer) {
+  auto& stream = instances_[transfer.ends[0]].streams[transfer.stream];
+  stream.push_back(std::move(transfer));
+  if (stream.size() == 1) start(stream.front());
+}
 
 void TrainingRun::start(MovingData transfer) {
   transfer.start = now();
-  log_.moving.begin(now());
-  log_.working.begin(now());
-  if (transfer.stream > 0 && job_.library.on_gpu()) {
-    Workers& workers = lanes_.front().workers;
-    workers.run(now());
-    workers.kernel_begins(moving_load(transfer.cost));
-    lanes_.front().dirty = true;
+  for (const std::size_t i : ends_of(transfer)) {
+    instances_[i].activity.moving.begin(now());
+    instances_[i].activity.working.begin(now());
+  }
+  if (transfer.kernel) {
+    WorkerLane& lane = lane_of(instances_[transfer.ends[0]]);
+    lane.workers.run(now());
+    lane.workers.kernel_begins(moving_load(transfer.cost));
+    lane.dirty = true;
   }
   const Bytes moved{static_cast<std::int64_t>(
       std::ceil(transfer.stretch * static_cast<double>(transfer.size.count())))};
@@ -29,16 +46,18 @@ void TrainingRun::transfer_done(TransferId id) {
   }
   const MovingData transfer = std::move(found->second);
   in_flight_.erase(found);
-  log_.moving.end(transfer.start, now());
-  log_.working.end(transfer.start, now());
-  lanes_[traced_lane()].workers.span("communication", transfer.label, transfer.start, now(),
-                                     transfer.size, transfer.tensors);
-  if (transfer.stream > 0) {
-    Workers& workers = lanes_.front().workers;
-    workers.run(now());
-    if (job_.library.on_gpu()) workers.kernel_ends(moving_load(transfer.cost));
-    lanes_.front().dirty = true;
-    auto& stream = streams_[transfer.stream];
+  for (const std::size_t i : ends_of(transfer)) {
+    instances_[i].activity.moving.end(transfer.start, now());
+    instances_[i].activity.working.end(transfer.start, now());
+    span(i, "communication", transfer.label, transfer.start, transfer.size, transfer.tensors);
+  }
+  if (transfer.stream != MovingData::no_stream) {
+    In& in = instances_[transfer.ends[0]];
+    WorkerLane& lane = lane_of(in);
+    lane.workers.run(now());
+    if (transfer.kernel) lane.workers.kernel_ends(moving_load(transfer.cost));
+    lane.dirty = true;
+    auto& stream = in.streams[transfer.stream];
     stream.pop_front();
     if (!stream.empty()) start(stream.front());
   }
@@ -53,14 +72,19 @@ void TrainingRun::end_now(OperationId id) {
 }
 
 void TrainingRun::done(OperationId id) {
+  const OperationOwner owner = log_.owner(id);
   log_.end(id, now());
   changed(id);
-  tell(OperationDone{id});
+  if (owner.instance >= 0) {
+    tell(instances_[static_cast<std::size_t>(owner.instance)], OperationDone{owner.id});
+  } else {
+    arrived(id);
+  }
 }
 
 void TrainingRun::changed(OperationId id) {
-  if (!traits_.dynamic) {
-    lanes_.front().dirty = true;
+  if (!dynamic_) {
+    for (WorkerLane& lane : lanes_) lane.dirty = true;
     return;
   }
   const auto waiting = waiters_.find(id);

@@ -14,12 +14,14 @@ const char* row_of(Part part) {
 }  // namespace
 
 Workers::Workers(std::vector<MemberGroup> members, std::vector<TensorInfo> tensors,
-                 OperationLog& log, std::vector<GpuCapacity> classes, CommunicationStream library)
+                 OperationLog& log, Activity& activity, std::vector<GpuCapacity> classes,
+                 CommunicationStream library)
     : members_(std::move(members)),
       clocks_(members_.size()),
       samples_(members_.size()),
       stream_(static_cast<int>(classes.size())),
       log_(log),
+      activity_(activity),
       library_(library),
       gpus_(std::move(classes)),
       trace_(std::move(tensors)) {
@@ -126,8 +128,8 @@ std::optional<std::size_t> Workers::take_ready() {
   auto& head = communication_[taken_];
   if (head.arrived < members_.size() || in_flight_ == library_.concurrent) return std::nullopt;
   head.start = std::max(head.last_arrival, freed_);
-  log_.moving.begin(head.start);
-  log_.working.begin(head.start);
+  activity_.moving.begin(head.start);
+  activity_.working.begin(head.start);
   ++in_flight_;
   return taken_++;
 }
@@ -166,8 +168,8 @@ void Workers::begin_moving(std::size_t position) {
 
 void Workers::finish(std::size_t position, double end) {
   auto& item = communication_[position];
-  log_.moving.end(item.start, end);
-  log_.working.end(item.start, end);
+  activity_.moving.end(item.start, end);
+  activity_.working.end(item.start, end);
   log_.end(item.operation, end);
   item.done = true;
   item.end = end;
@@ -304,8 +306,8 @@ void Workers::wait(std::size_t member, double until, const std::string& cause) {
   // Of the wait, what data moved in is exposed, what a host thread worked in beside that is the
   // host's; the rest waited for late ranks.
   const double waited = until - clock.now;
-  const double moving = std::clamp(log_.moving.overlap(clock.now, until), 0.0, waited);
-  const double working = std::clamp(log_.working.overlap(clock.now, until), moving, waited);
+  const double moving = std::clamp(activity_.moving.overlap(clock.now, until), 0.0, waited);
+  const double working = std::clamp(activity_.working.overlap(clock.now, until), moving, waited);
   auto& parts = samples_[member].parts;
   parts[static_cast<std::size_t>(Part::exposed_communication)] += moving;
   parts[static_cast<std::size_t>(Part::host)] += working - moving;

@@ -12,6 +12,7 @@
 
 #include "sim/core/result.hpp"
 #include "sim/core/units.hpp"
+#include "sim/train/busy_time.hpp"
 #include "sim/train/compute_stream.hpp"
 #include "sim/train/contention.hpp"
 #include "sim/train/jitter.hpp"
@@ -79,10 +80,11 @@ struct IterationSample {
 class Workers {
  public:
   /// @param tensors  of the job, for the names in the trace.
-  /// @param log  of the run; must outlive it.
+  /// @param log  of the run, and what goes on for these ranks; both must outlive it.
   /// @param classes  the GPU of each worker class of the members, at least 1.
   Workers(std::vector<MemberGroup> members, std::vector<TensorInfo> tensors, OperationLog& log,
-          std::vector<GpuCapacity> classes = {GpuCapacity{}}, CommunicationStream library = {});
+          Activity& activity, std::vector<GpuCapacity> classes = {GpuCapacity{}},
+          CommunicationStream library = {});
 
   [[nodiscard]] const std::vector<MemberGroup>& members() const { return members_; }
 
@@ -243,6 +245,7 @@ class Workers {
   std::vector<IterationSample> samples_;
   ComputeStream stream_;
   OperationLog& log_;
+  Activity& activity_;
   SlidingList<CommunicationItem> communication_;
   const IterationDraws* draws_ = nullptr;
   CommunicationStream library_;

@@ -129,9 +129,9 @@ double in_unit(const RunResult& result, const std::string& unit) {
   }
   const double iteration = mean(result.iteration_s);
   if (unit == "x") return result.world_size * result.single_gpu_iteration_s / iteration;
-  const double rate = static_cast<double>(samples_per_rank(result)) / iteration;
+  const double rate = static_cast<double>(global_batch(result)) / iteration;
   assert(unit == "samples/s" || unit == "samples/s/GPU");
-  return unit == "samples/s" ? rate * result.world_size : rate;
+  return unit == "samples/s" ? rate : rate / result.world_size;
 }
 
 std::vector<FittedValue> fit_group(const TrainingFile& file, const TrainingGroup& group,

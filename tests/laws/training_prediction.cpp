@@ -88,7 +88,7 @@ Prediction predict_here(const std::string& yaml) {
       std::accumulate(result.iteration_s.begin(), result.iteration_s.end(), 0.0) /
       static_cast<double>(result.iteration_s.size());
   prediction.alone = result.single_gpu_iteration_s;
-  prediction.samples = static_cast<double>(samples_per_rank(result)) * result.world_size;
+  prediction.samples = static_cast<double>(global_batch(result));
   prediction.collectives = result.collectives;
   for (const Part part : {Part::copies, Part::encode_decode, Part::host}) {
     prediction.own_work += result.breakdown[static_cast<std::size_t>(part)];

@@ -28,10 +28,14 @@ ComputeProfile profile(bool tied) {
   return p;
 }
 
+std::vector<LaunchStep> script_of(const ComputeProfile& p, int micro_batches) {
+  return launch_script(p, data_parallel_program(p, micro_batches));
+}
+
 }  // namespace
 
 TEST_CASE("the launcher runs forward, backward in reverse, then the optimizer", "[launcher]") {
-  const auto script = launch_script(profile(false), 1);
+  const auto script = script_of(profile(false), 1);
   std::vector<std::string> names;
   for (const auto& step : script) names.push_back(step.name);
   CHECK(names == std::vector<std::string>{"between iterations", "forward a", "forward b",
@@ -53,7 +57,7 @@ TEST_CASE("layers and the optimizer take the host their own launches", "[launche
   own.layers[1].launches = LaunchTimes{.forward = Seconds{3}, .backward = Seconds{4}};
   own.optimizer_launch = Seconds{5};
   own.iteration = own.launch_bound();
-  const auto script = launch_script(own, 1);
+  const auto script = script_of(own, 1);
   CHECK(script[0].item.seconds == 0);  // launches bound the iteration: nothing is left between
   CHECK(script[1].host == Approx(0.01));
   CHECK(script[2].host == 3);
@@ -67,14 +71,14 @@ TEST_CASE("layers and the optimizer take the host their own launches", "[launche
 }
 
 TEST_CASE("a tied weight's hook fires where its gradient comes", "[launcher]") {
-  const auto script = launch_script(profile(true), 1);
+  const auto script = script_of(profile(true), 1);
   CHECK(script[3].hooks.empty());
   CHECK(script[4].hooks == std::vector<TensorId>{0, 1});
 }
 
 TEST_CASE("gradient accumulation repeats forward and backward before one optimizer step",
           "[launcher]") {
-  const auto script = launch_script(profile(false), 3);
+  const auto script = script_of(profile(false), 3);
   CHECK(script.size() == 1 + 3 * 4 + 2);
   CHECK(script[3 + 4].micro_batch == 1);
 }

@@ -7,15 +7,17 @@ namespace {
 
 TEST_CASE("What has ended before every clock is forgotten, and has still ended", "[train][log]") {
   OperationLog log;
+  BusyTime moving;
   for (int i = 0; i < 100'000; ++i) {
     const OperationId id = log.add("label");
     CHECK(id == i);
     if (i % 2 == 1) log.end(id - 1, i);
-    log.moving.begin(i);
-    log.moving.end(i, i + 0.5);
+    moving.begin(i);
+    moving.end(i, i + 0.5);
   }
   // Of two, the second has not ended: nothing behind the first such one can go.
   log.forget_until(1e9);
+  moving.forget_before(1e9);
   CHECK(log.ended(0));
   CHECK_FALSE(log.ended(1));
   for (int i = 1; i < 90'000; i += 2) log.end(i, 100'001);
@@ -28,7 +30,7 @@ TEST_CASE("What has ended before every clock is forgotten, and has still ended",
   CHECK(log.label(90'001) == "label");
   CHECK_FALSE(log.ended(90'001));
   CHECK(log.next() == 100'000);
-  CHECK(log.moving.total() == Approx(50'000));
+  CHECK(moving.total() == Approx(50'000));
 }
 
 TEST_CASE("It is worth forgetting when as much came as was kept", "[train][log]") {

@@ -82,7 +82,7 @@ using Flows = std::vector<std::pair<int, int>>;
 Flows senders(Plans& plans, const CollectiveUse& use) {
   Flows flows;
   bool is_new = false;
-  const auto* choice = plans.choose(use, Bytes{1000}, is_new);
+  const auto* choice = plans.choose(0, use, Bytes{1000}, is_new);
   REQUIRE(choice != nullptr);
   for (const PatternFlow& flow : plans.pattern(choice->pattern).phases.front().flows) {
     flows.emplace_back(flow.source, flow.destination);
@@ -102,7 +102,8 @@ TEST_CASE("a machine's ranks form groups of a part of them, each with its root f
   const Scripted strategy(script);
   const Fixture f = fixture(4, 0, script);
   const auto library = f.library();
-  Plans plans(f.job(library), strategy);
+  const Job job = f.job(library);
+  Plans plans(job, {&strategy});
   CHECK(senders(plans, pairs) == Flows{{0, 1}, {1, 0}, {2, 3}, {3, 2}});
   CHECK(senders(plans, uneven) == senders(plans, whole));  // 3 do not divide 4
   CHECK(senders(plans, rooted) == Flows{{1, 0}, {3, 2}});
@@ -123,7 +124,7 @@ TEST_CASE("a collective runs in all groups of a family that the job adds",
   Job job = f.job(library);
   job.families = {layout.family(std::array{ParallelAxis::tensor}),
                   layout.family(std::array{ParallelAxis::data})};
-  Plans plans(job, strategy);
+  Plans plans(job, {&strategy});
   CHECK(senders(plans, tensor) == Flows{{0, 1}, {1, 0}, {2, 3}, {3, 2}});
   CHECK(senders(plans, data) == Flows{{0, 2}, {1, 3}, {2, 0}, {3, 1}});
 }

@@ -45,7 +45,8 @@ RunResult told_of(const std::vector<std::vector<double>>& of_worker, std::option
       summary.iteration_ended(worker, static_cast<int>(i), {sample});
     }
   }
-  const Plans plans(job, *strategy(job_view(job)));
+  const auto instance = strategy(job_view(job));
+  const Plans plans(job, {instance.get()});
   const auto engine = make_engine(toy.cluster, plans.patterns(), {});
   return summary.result(plans, engine->network(), Seconds{1}, 0, 0, {});
 }

@@ -24,10 +24,11 @@ double part(const Workers& workers, std::size_t member, Part which) {
 struct WorkersFixture {
   IterationDraws draws{JitterSpec{}, no_layers, 1};
   OperationLog log;
+  Activity activity;
   Workers workers;
   explicit WorkersFixture(std::vector<MemberGroup> members, CommunicationStream stream = {},
                           GpuCapacity gpu = {})
-      : workers(std::move(members), {}, log, {gpu}, stream) {
+      : workers(std::move(members), {}, log, activity, {gpu}, stream) {
     workers.begin_iteration(draws);
   }
   /// The n-th one has position and operation n.
@@ -117,7 +118,8 @@ TEST_CASE("members' clocks are kept, not the curve of their maxima", "[workers]"
   IterationDraws draws(JitterSpec{.rank = 0, .iteration = 0, .layer = 0.3}, profile, 7);
   draws.draw(0, members);
   OperationLog log;
-  Workers workers(members, {}, log);
+  Activity activity;
+  Workers workers(members, {}, log, activity);
   workers.begin_iteration(draws);
   auto first = work(10);
   first.layer = 0;
@@ -211,12 +213,12 @@ TEST_CASE("two host threads move two collectives at a time, in order, and a thir
   CHECK(f.workers.collective(1).start == 2);
   // The second ends first: from 1 to 4 something has moved.
   f.workers.finish(1, 4.0);
-  CHECK(f.log.moving.overlap(0, 4) == Approx(3));
+  CHECK(f.activity.moving.overlap(0, 4) == Approx(3));
   REQUIRE(f.workers.take_ready() == std::size_t{2});
   CHECK(f.workers.collective(2).start == 4);
   f.workers.finish(0, 6.0);
   f.workers.finish(2, 7.0);
-  CHECK(f.log.moving.total() == Approx(6));
+  CHECK(f.activity.moving.total() == Approx(6));
   REQUIRE(f.workers.iteration_ended());
   // It waits from 3 to 7, and all the time something moves.
   CHECK(part(f.workers, 0, Part::exposed_communication) == Approx(4));
@@ -278,7 +280,7 @@ TEST_CASE("a wait between two collectives in which nothing moves is not exposed"
   CHECK(f.workers.collective(1).start == 6);
   f.workers.finish(0, 5.0);
   f.workers.finish(1, 8.0);
-  CHECK(f.log.moving.total() == Approx(3));
+  CHECK(f.activity.moving.total() == Approx(3));
   CHECK(part(f.workers, 0, Part::exposed_communication) == Approx(3));
   CHECK(part(f.workers, 0, Part::straggler_wait) == Approx(3));
 }

@@ -124,6 +124,7 @@ TEST_CASE("A file in milliseconds holds the median iteration, and takes no rate 
 
 TEST_CASE("A rate counts samples beyond 32 bits", "[validation]") {
   RunResult result;
+  result.world_size = 1;
   result.batch_per_gpu = 1'000'000;
   result.micro_batches = 2148;
   result.iteration_s = {0.1};

@@ -1,0 +1,27 @@
+#include "sim/train/strategy_instance.hpp"
+
+#include <utility>
+
+namespace gradwire {
+
+StrategyInstance::StrategyInstance(const Job& of, const Program& program,
+                                   std::unique_ptr<Strategy> made)
+    : job(of),
+      strategy(std::move(made)),
+      traits(strategy->traits()),
+      kept(micro_batches_kept(program)) {
+  for (int c = 0; c < class_count(of); ++c) {
+    const ComputeProfile& profile = profile_of(of, c);
+    scripts.push_back(launch_script(profile, program, !traits.own_optimizer));
+  }
+  if (!traits.independent_workers) return;
+  for (const Exchange& exchange : strategy->exchanges()) {
+    const bool empty = exchange.phases.empty() || exchange.phases.front().empty();
+    worker_of_exchange.push_back(empty ? 0 : worker_of(exchange));
+  }
+}
+
+StrategyInstance::StrategyInstance(const Job& of, std::unique_ptr<Strategy> made)
+    : StrategyInstance(of, data_parallel_program(of.profile, of.micro_batches), std::move(made)) {}
+
+}  // namespace gradwire
