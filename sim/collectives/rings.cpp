@@ -154,7 +154,7 @@ std::vector<PathEnds> ends_by_distance(const std::vector<std::int64_t>& distance
   return pairs;
 }
 
-Passages paths_through(const NodeGraph& node, const std::vector<int>& gpus) {
+Passages paths_through(const NodeGraph& node, const std::vector<int>& gpus, bool relay) {
   const Inside inside(node, gpus);
   const std::vector<int> own_nics = inside.own_nics();
   std::vector<std::vector<std::int64_t>> distance;  // [nic][gpu]
@@ -184,7 +184,9 @@ Passages paths_through(const NodeGraph& node, const std::vector<int>& gpus) {
     }
   }
   for (Passage& passage : passages) {
-    passage.exit = inside.exit_of(passage.order, distance[static_cast<std::size_t>(passage.nic)]);
+    passage.exit =
+        relay ? inside.exit_of(passage.order, distance[static_cast<std::size_t>(passage.nic)])
+              : passage.order.back();
   }
   return passages;
 }
@@ -203,8 +205,8 @@ std::vector<RankRing> plan_rings(const Cluster& cluster, const Placement& member
     const NodeGraph& node = cluster.node(machine.node);
     const auto [entry, is_new] = known.try_emplace({&node, machine.gpus});
     if (is_new) {
-      entry->second =
-          is_local ? rings_inside(node, machine.gpus) : paths_through(node, machine.gpus);
+      entry->second = is_local ? rings_inside(node, machine.gpus)
+                               : paths_through(node, machine.gpus, cluster.gpus_relay());
     }
     passages.push_back(&entry->second);
   }

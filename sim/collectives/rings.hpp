@@ -25,9 +25,8 @@ struct RankRing {
 /// the order in which the ranks name them. In each machine it comes in and goes out by that NIC,
 /// begins and ends at the GPUs nearest to it, and shares no lane with the rings of other NICs;
 /// rings of equally near NICs begin at different GPUs, each at one whose own NIC it is. A last GPU
-/// that is farther from the NIC than the first, but has NVLink to it, sends through it (NCCL's PXN,
-/// from 2.12 on). Where
-/// NVLink gives no such path, or is an NVSwitch, it goes to the nearest GPU that is left, as on one
+/// that is farther from the NIC than the first, but has NVLink to it, sends through it where the
+/// cluster's GPUs relay. Where NVLink gives no such path, or is an NVSwitch, it goes to the nearest GPU that is left, as on one
 /// machine. Machines may have unequal numbers of ranks; the machine with the fewest rings decides
 /// how many there are.
 ///

@@ -45,8 +45,7 @@ class Cluster {
   /// Where the fabric has no way from `nic_from` (rails without a spine), the data leave by another
   /// NIC of the machine: the one numbered as `nic_to`, else the first that reaches it, else by a
   /// pair of other NICs; over NVLink
-  /// to the GPU nearest to that NIC where there is a direct one, else over PCIe. NCCL does so from
-  /// 2.12 on (PXN; NVIDIA, Doubling all2all performance with NCCL 2.12, 2022).
+  /// to the GPU nearest to that NIC where there is a direct one and GPUs relay, else over PCIe.
   /// @throws SimulationError when no NIC of the machine reaches `nic_to`.
   void append_remote(GpuRef from, int nic_from, GpuRef to, int nic_to,
                      std::vector<LinkId>& path) const;
@@ -68,6 +67,12 @@ class Cluster {
 
   /// Two machines without any way between them, the first such pair; nothing when all are joined.
   [[nodiscard]] std::optional<std::pair<int, int>> separated() const;
+
+  /// Whether GPUs send to a NIC through one that is nearer to it and that they have NVLink to, as
+  /// NCCL does from 2.12 on (PXN; NVIDIA, Doubling all2all performance with NCCL 2.12, 2022). True
+  /// at first.
+  [[nodiscard]] bool gpus_relay() const { return gpus_relay_; }
+  void set_gpus_relay(bool relay) { gpus_relay_ = relay; }
 
   /// Replaces the capacity of a link (a degraded NIC). @param factor of the present capacity, > 0.
   void degrade(LinkId id, double factor);
@@ -101,6 +106,7 @@ class Cluster {
   LinkId duplex_links_ = 0;
   std::vector<int> half_duplex_ports_;  ///< rising; port k of them has link duplex_links_ + k
   std::vector<std::shared_ptr<const Routes>> routes_;
+  bool gpus_relay_ = true;
 };
 
 }  // namespace gradwire

@@ -69,7 +69,7 @@ void Cluster::append_between(GpuRef from, int nic_from, GpuRef to, int nic_to, b
   if (!fabric_.reaches(port_of(from.node, nic_from), port_of(to.node, nic_to))) {
     std::tie(nic_from, nic_to) = other_way(from.node, to.node, nic_to);
     const int relay = out.nearest_gpu(nic_from);
-    if (out.nvlink(from.gpu, relay)) {
+    if (gpus_relay_ && out.nvlink(from.gpu, relay)) {
       append_local(from.node, from.gpu, relay, path);
       from.gpu = relay;
     }

@@ -126,10 +126,20 @@ bool contains(const std::vector<Item>& items, Item item) {
   return std::find(items.begin(), items.end(), item) != items.end();
 }
 
+/// The cluster as a version of NCCL uses it.
+std::shared_ptr<const Cluster> relaying(std::shared_ptr<const Cluster> cluster,
+                                        NcclVersion version) {
+  constexpr NcclVersion first_with_pxn{2, 12};
+  if (version >= first_with_pxn) return cluster;
+  auto without = std::make_shared<Cluster>(*cluster);
+  without->set_gpus_relay(false);
+  return without;
+}
+
 }  // namespace
 
 NcclLibrary::NcclLibrary(std::shared_ptr<const Cluster> cluster, NcclOptions options)
-    : cluster_(std::move(cluster)),
+    : cluster_(relaying(std::move(cluster), options.version)),
       options_(std::move(options)),
       constants_(nccl_constants(options_.version)) {
   assert(cluster_ != nullptr && !options_.algorithms.empty() && !options_.protocols.empty());

@@ -35,6 +35,20 @@ inline Link nvlink(int lanes) {
   return {LinkKind::nvlink, BytesPerSecond{lanes * lane_rate}, nvlink_latency, lanes};
 }
 
+/// Two GPUs on two switches, one NIC beside gpu0.
+inline std::shared_ptr<const NodeGraph> far_gpu_node(bool nvlinked) {
+  NodeGraph node;
+  const DeviceId root = node.add({.kind = DeviceKind::numa});
+  for (int gpu = 0; gpu < 2; ++gpu) {
+    const DeviceId at = node.add({.kind = DeviceKind::pcie_switch});
+    node.connect(at, root, pcie());
+    node.connect(node.add({.kind = DeviceKind::gpu}), at, pcie());
+    if (gpu == 0) node.connect(node.add({.kind = DeviceKind::nic}), at, pcie());
+  }
+  if (nvlinked) node.connect(node.gpus()[0], node.gpus()[1], nvlink(2));
+  return std::make_shared<const NodeGraph>(std::move(node));
+}
+
 /// GPUs in pairs on PCIe switches, the switches on two processors, `nics_per_switch` NICs on each
 /// switch: NIC k is nearest to GPUs 2k and 2k+1 when there is one. No NVLink.
 inline NodeGraph pcie_node(int gpus, int nics_per_switch) {

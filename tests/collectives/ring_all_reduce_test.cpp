@@ -172,28 +172,18 @@ TEST_CASE("Several machines of any kind have a ring for each near NIC", "[collec
   check_lanes(cluster, pattern);
 }
 
-TEST_CASE("A GPU far from the port sends over NVLink through the one beside it", "[collectives]") {
-  // Two GPUs on two switches, one NIC beside gpu0.
-  const auto machine = [](bool nvlinked) {
-    NodeGraph node;
-    const DeviceId root = node.add({.kind = DeviceKind::numa});
-    for (int gpu = 0; gpu < 2; ++gpu) {
-      const DeviceId at = node.add({.kind = DeviceKind::pcie_switch});
-      node.connect(at, root, test::pcie());
-      node.connect(node.add({.kind = DeviceKind::gpu}), at, test::pcie());
-      if (gpu == 0) node.connect(node.add({.kind = DeviceKind::nic}), at, test::pcie());
-    }
-    if (nvlinked) node.connect(node.gpus()[0], node.gpus()[1], test::nvlink(2));
-    return std::make_shared<const NodeGraph>(std::move(node));
-  };
+TEST_CASE("A GPU far from the port sends over NVLink through the one beside it, if GPUs relay",
+          "[collectives]") {
   const bool nvlinked = GENERATE(true, false);
-  const auto node = machine(nvlinked);
-  const Cluster cluster = cluster_of({node, node});
+  const auto node = test::far_gpu_node(nvlinked);
+  Cluster cluster = cluster_of({node, node});
+  const bool relay = GENERATE(true, false);
+  cluster.set_gpus_relay(relay);
   const Pattern pattern = plan_ring_all_reduce(cluster, packed_placement(cluster, 2));
   CHECK(ring_orders(pattern) == std::vector<std::vector<int>>{{0, 1, 2, 3}});
   const auto use = flows_over(cluster, pattern);
-  CHECK(use.contains("node0.gpu1->gpu0") == nvlinked);
-  CHECK(use.contains("node0.switch1->numa0") == !nvlinked);
+  CHECK(use.contains("node0.gpu1->gpu0") == (nvlinked && relay));
+  CHECK(use.contains("node0.switch1->numa0") == !(nvlinked && relay));
   CHECK(use.at("node0.nic0.up") == 1);
 }
 
