@@ -135,9 +135,8 @@ std::vector<CollectiveUse> uses_of(const Job& job, const Program& program) {
       uses.push_back(Plans::send_to(job, send->to));
     }
   }
-  std::ranges::sort(uses);
-  const auto twice = std::ranges::unique(uses);
-  uses.erase(twice.begin(), twice.end());
+  std::sort(uses.begin(), uses.end());
+  uses.erase(std::unique(uses.begin(), uses.end()), uses.end());
   return uses;
 }
 
