@@ -26,9 +26,9 @@ struct RankRing {
 /// begins and ends at the GPUs nearest to it, and shares no lane with the rings of other NICs;
 /// rings of equally near NICs begin at different GPUs, each at one whose own NIC it is. A last GPU
 /// that is farther from the NIC than the first, but has NVLink to it, sends through it where the
-/// cluster's GPUs relay. Where NVLink gives no such path, or is an NVSwitch, it goes to the nearest GPU that is left, as on one
-/// machine. Machines may have unequal numbers of ranks; the machine with the fewest rings decides
-/// how many there are.
+/// cluster's GPUs relay. Where NVLink gives no such path, or is an NVSwitch, it goes to the nearest
+/// GPU that is left, as on one machine. Machines may have unequal numbers of ranks; the machine
+/// with the fewest rings decides how many there are.
 ///
 /// @return none for fewer than two ranks.
 /// @throws SimulationError when two ranks share a GPU, or one of several machines has no NIC.
