@@ -44,8 +44,8 @@ class Cluster {
   /// Appends the links from a GPU through `nic_from` of its machine, the fabric and `nic_to`.
   /// Where the fabric has no way from `nic_from` (rails without a spine), the data leave by another
   /// NIC of the machine: the one numbered as `nic_to`, else the first that reaches it, else by a
-  /// pair of other NICs; over NVLink
-  /// to the GPU nearest to that NIC where there is a direct one and GPUs relay, else over PCIe.
+  /// pair of other NICs; over NVLink to the GPU nearest to that NIC where there is a direct one and
+  /// GPUs relay, else over PCIe.
   /// @throws SimulationError when no NIC of the machine reaches `nic_to`.
   void append_remote(GpuRef from, int nic_from, GpuRef to, int nic_to,
                      std::vector<LinkId>& path) const;

@@ -82,8 +82,8 @@ int micro_batches_kept(const Program& program) {
   return static_cast<int>(most);
 }
 
-Seconds busy_time_of(const Program& program, const ComputeProfile& profile) {
-  Seconds time = profile.optimizer + profile.between_iterations();
+Seconds device_time_of(const Program& program, const ComputeProfile& profile) {
+  Seconds time = profile.optimizer;
   for (const ProgramStep& step : program) {
     const auto* pass = std::get_if<ComputePass>(&step);
     if (pass == nullptr) continue;
@@ -108,8 +108,14 @@ void check_classes(const std::vector<RankClass>& classes, int ranks) {
     }
     sent[{from, to}] += messages;
   };
+  const int micro_batches = micro_batches_of(classes.front().program);
   for (int i = 0; i < static_cast<int>(classes.size()); ++i) {
     const RankClass& own = classes[static_cast<std::size_t>(i)];
+    if (micro_batches_of(own.program) != micro_batches) {
+      throw SimulationError(fmt::format("{} has {} micro-batches; expected the {} of {}", own.name,
+                                        micro_batches_of(own.program), micro_batches,
+                                        classes.front().name));
+    }
     for (const ProgramStep& step : own.program) {
       if (const auto* pass = std::get_if<ComputePass>(&step)) {
         const int layers = static_cast<int>(own.profile.layers.size());

@@ -60,9 +60,8 @@ using Program = std::vector<ProgramStep>;
 /// that a rank keeps.
 [[nodiscard]] int micro_batches_kept(const Program& program);
 
-/// Seconds of a rank's own kernels and gaps in an iteration: its passes, the optimizer, and what
-/// lies between iterations.
-[[nodiscard]] Seconds busy_time_of(const Program& program, const ComputeProfile& profile);
+/// Of a rank's own kernels in an iteration: its passes and the optimizer.
+[[nodiscard]] Seconds device_time_of(const Program& program, const ComputeProfile& profile);
 
 /// Ranks that do the same, each with its own part of the data or of a layer's matrices.
 struct RankClass {
@@ -76,8 +75,8 @@ struct RankClass {
 };
 
 /// @throws SimulationError unless the classes have each of `ranks` ranks once, in data-parallel
-/// groups of one size; passes are of layers that there are; and classes have as many ranks, and
-/// post as many receives, as those that send to them.
+/// groups of one size; all programs have as many micro-batches; passes are of layers that there
+/// are; and classes have as many ranks, and post as many receives, as those that send to them.
 void check_classes(const std::vector<RankClass>& classes, int ranks);
 
 }  // namespace gradwire

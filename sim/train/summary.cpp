@@ -17,6 +17,7 @@
 #include "sim/engine/simgrid_transport.hpp"
 #include "sim/train/doubts.hpp"
 #include "sim/train/model_work.hpp"
+#include "sim/train/own_compute.hpp"
 
 namespace gradwire {
 namespace {
@@ -81,41 +82,6 @@ double at(const Breakdown& parts, Part part) {
   return parts[static_cast<std::size_t>(part)];
 }
 
-const ComputeProfile& profile_of(const Job& job, const MemberGroup& member) {
-  return job.rank_classes.empty()
-             ? profile_of(job, member.worker_class)
-             : job.rank_classes[static_cast<std::size_t>(member.rank_class)].profile;
-}
-
-/// Seconds of an iteration's kernels on a GPU of the member's class at nominal speed.
-double device_time(const Job& job, const MemberGroup& member) {
-  const ComputeProfile& profile = profile_of(job, member);
-  if (!job.rank_classes.empty()) {
-    const auto& own = job.rank_classes[static_cast<std::size_t>(member.rank_class)];
-    return (busy_time_of(own.program, profile) - profile.between_iterations()).count();
-  }
-  return (profile.optimizer +
-          static_cast<double>(job.micro_batches) * (profile.forward() + profile.backward()))
-      .count();
-}
-
-/// Seconds of an iteration without communication: of several types of GPUs that of their mean rate,
-/// of ranks that do different things their mean.
-double own_iteration(const Job& job, const std::vector<MemberGroup>& members) {
-  if (job.rank_classes.empty() && class_count(job) == 1) {
-    return job.profile.iteration_of(job.micro_batches).count();
-  }
-  double busy = 0;
-  double rate = 0;  // iterations per second of all ranks, each alone
-  for (const MemberGroup& member : members) {
-    const ComputeProfile& profile = profile_of(job, member);
-    rate += member.count / profile.iteration_of(job.micro_batches).count();
-    busy += member.count * (device_time(job, member) + profile.between_iterations().count());
-  }
-  const auto ranks = static_cast<double>(job.placement.size());
-  return job.rank_classes.empty() ? ranks / rate : busy / ranks;
-}
-
 /// Seconds of the sample's own kernels.
 double compute_of(const IterationSample& sample) {
   return at(sample.parts, Part::forward) + at(sample.parts, Part::backward) +
@@ -129,12 +95,9 @@ Summary::Summary(const Job& job, const std::vector<MemberGroup>& members, bool i
     : job_(job), members_(members), independent_(independent), lead_(lead) {
   result_.world_size = static_cast<int>(job.placement.size());
   result_.batch_per_gpu = job.profile.batch_per_gpu;
-  result_.micro_batches = job.micro_batches;
+  result_.micro_batches = micro_batches_of(job);
+  result_.model_ranks = ranks_of_replica(job);
   add_work(job.profile, job.gpu, class_count(job) == 1, result_);
-  if (!job.rank_classes.empty()) {
-    const auto& replicas = job.rank_classes.front().data_parallel.front().ranks;
-    result_.model_ranks = result_.world_size / static_cast<int>(replicas.size());
-  }
   for (const MemberGroup& member : members) {
     const ComputeProfile& profile = profile_of(job, member);
     const double uncertainty = profile_uncertainty(profile);

@@ -93,11 +93,7 @@ void TrainingRun::post(In& in, OptimizerStep step) {
 void TrainingRun::post(In& in, Collective collective) {
   const OperationId id = add(in, collective.label);
   WorkerLane& lane = lane_of(in);
-  const Plans::Choice* choice = choice_of(index_of(in), use_of(collective), collective.size);
-  summary_.collective_posted(lane.iteration,
-                             choice == nullptr ? std::nullopt : std::optional(choice->pattern),
-                             collective.size);
-  if (choice != nullptr) summary_.chosen(collective.kind, collective.size, choice->cost);
+  const Plans::Choice* choice = choose_posted(in, use_of(collective), collective.size);
   if (collective.ready == Collective::Ready::behind_compute) {
     lane.host += launch_call;
     lane.dirty = true;
@@ -186,6 +182,16 @@ void TrainingRun::post(In& in, const Raise& raise) {
   const OperationId flag = in.ids[raise.flag];
   log_.end(flag, now());
   changed(flag);
+}
+
+const Plans::Choice* TrainingRun::choose_posted(const In& in, const CollectiveUse& use,
+                                                Bytes size) {
+  const Plans::Choice* choice = choice_of(index_of(in), use, size);
+  summary_.collective_posted(lanes_[number_of(in)].iteration,
+                             choice == nullptr ? std::nullopt : std::optional(choice->pattern),
+                             size);
+  if (choice != nullptr) summary_.chosen(use.kind, size, choice->cost);
+  return choice;
 }
 
 const Plans::Choice* TrainingRun::choice_of(std::size_t instance, const CollectiveUse& use,

@@ -38,7 +38,7 @@ void TrainingRun::post(std::size_t number, const Communication& communication) {
 OperationId TrainingRun::post(std::size_t number, const GroupCollective& collective) {
   const std::size_t own = lanes_[number].instance;
   const std::string label(name_of(collective.kind));
-  const OperationId id = log_.add(label);
+  const OperationId id = log_.add(job_.record_spans ? label : std::string());
   meetings_[id].moves =
       moving(id, {own, own}, {collective.kind, collective.family}, collective.size, label);
   return id;
@@ -65,8 +65,10 @@ OperationId TrainingRun::next_message(std::size_t from, std::size_t to, bool sen
     posted.pop_front();
     return id;
   }
-  const OperationId id = log_.add(fmt::format("message from {} to {}", job_.rank_classes[from].name,
-                                              job_.rank_classes[to].name));
+  const OperationId id = log_.add(job_.record_spans ? fmt::format("message from {} to {}",
+                                                                  job_.rank_classes[from].name,
+                                                                  job_.rank_classes[to].name)
+                                                    : std::string());
   posted.push_back(id);
   messenger.by_sender = sends;
   meetings_[id].missing = 2;
@@ -77,10 +79,7 @@ std::optional<MovingData> TrainingRun::moving(OperationId id,
                                               const std::array<std::size_t, 2>& ends,
                                               const CollectiveUse& use, Bytes size,
                                               const std::string& label) {
-  const Plans::Choice* choice = choice_of(ends[0], use, size);
-  summary_.collective_posted(lane_of(instances_[ends[0]]).iteration,
-                             choice == nullptr ? std::nullopt : std::optional(choice->pattern),
-                             size);
+  const Plans::Choice* choice = choose_posted(instances_[ends[0]], use, size);
   if (choice == nullptr) return std::nullopt;
   return MovingData{.id = id,
                     .pattern = choice->pattern,

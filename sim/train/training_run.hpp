@@ -121,6 +121,8 @@ class TrainingRun {
   void post(In& in, const Raise& raise);
   /// How many times as long as their bytes need an exchange's messages take now.
   [[nodiscard]] double stretch_of(const In& in, int exchange) const;
+  /// What the library takes for what is posted now, which the summary counts; null as choice_of.
+  const Plans::Choice* choose_posted(const In& in, const CollectiveUse& use, Bytes size);
   /// What the library takes for it; null in groups of one rank, where it returns at once.
   const Plans::Choice* choice_of(std::size_t instance, const CollectiveUse& use, Bytes size);
 

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "sim/collectives/ring_all_reduce.hpp"
 #include "sim/core/error.hpp"
 #include "sim/cost/nccl_measured.hpp"
 #include "tests/catch.hpp"
@@ -109,27 +107,6 @@ TEST_CASE("NVLS needs an NVSwitch, three GPUs of compute capability 9.0 and NCCL
   const auto mesh = dgx1v(1);
   CHECK(planned(NcclLibrary(mesh, nccl_options({2, 28}, h100)), kind, packed_placement(*mesh, 8)) ==
         Names{"tree", "ring"});
-}
-
-// NVIDIA, Doubling all2all performance with NCCL 2.12 (2022): PXN came with that release.
-TEST_CASE("GPUs relay to a NIC from NCCL 2.12 on", "[cost][nccl]") {
-  const auto node = test::far_gpu_node(true);
-  const auto cluster = std::make_shared<const Cluster>(test::cluster_of({node, node}));
-  const Placement ranks = packed_placement(*cluster, 2);
-  Cluster without = *cluster;
-  without.set_gpus_relay(false);
-  const auto links = [&](const Cluster& used) {
-    return plan_ring_all_reduce(used, ranks).path_links;
-  };
-  REQUIRE(links(*cluster) != links(without));
-  using Case = std::pair<int, const Cluster*>;
-  for (const auto& [minor, used] : {Case{11, &without}, Case{12, cluster.get()}}) {
-    NcclOptions options = nccl_options({2, minor}, v100);
-    options.algorithms = {NcclAlgorithm::ring};
-    const auto patterns = NcclLibrary(cluster, options).plan(CollectiveKind::all_reduce, ranks);
-    REQUIRE(patterns.size() == 1);
-    CHECK(patterns.front().path_links == links(*used));
-  }
 }
 
 TEST_CASE("PAT needs one GPU a machine, CollNet a network that reduces", "[cost][nccl]") {

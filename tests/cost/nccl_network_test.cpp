@@ -2,8 +2,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "sim/collectives/ring_all_reduce.hpp"
 #include "sim/cost/nccl_measured.hpp"
 #include "tests/catch.hpp"
 #include "tests/cost/host_cluster.hpp"
@@ -130,6 +132,27 @@ TEST_CASE("NCCL plans with the latency that EFA's plug-in states, from 2.12 on",
   CHECK(cost({2, 28}).planned.value().count() == Approx((6.6 + 2 * (5.0 + 75)) * 1e-6));
   CHECK(cost({2, 28}).alone.value().count() == Approx((6.6 + 2 * (5.0 + 23)) * 1e-6));
   CHECK(cost({2, 10}).planned.value().count() == Approx((3.6 + 2 * 2.7) * 1e-6));
+}
+
+// NVIDIA, Doubling all2all performance with NCCL 2.12 (2022): PXN came with that release.
+TEST_CASE("GPUs relay to a NIC from NCCL 2.12 on", "[cost][nccl]") {
+  const auto node = test::far_gpu_node(true);
+  const auto cluster = std::make_shared<const Cluster>(test::cluster_of({node, node}));
+  const Placement ranks = packed_placement(*cluster, 2);
+  Cluster without = *cluster;
+  without.set_gpus_relay(false);
+  const auto links = [&](const Cluster& used) {
+    return plan_ring_all_reduce(used, ranks).path_links;
+  };
+  REQUIRE(links(*cluster) != links(without));
+  using Case = std::pair<int, const Cluster*>;
+  for (const auto& [minor, used] : {Case{11, &without}, Case{12, cluster.get()}}) {
+    NcclOptions options = nccl_options({2, minor}, v100);
+    options.algorithms = {NcclAlgorithm::ring};
+    const auto patterns = NcclLibrary(cluster, options).plan(CollectiveKind::all_reduce, ranks);
+    REQUIRE(patterns.size() == 1);
+    CHECK(patterns.front().path_links == links(*used));
+  }
 }
 
 TEST_CASE("NCCL plans with a port's speed, whatever one connection carries", "[cost][nccl]") {

@@ -92,7 +92,7 @@ TEST_CASE("Two stages under 1F1B take the time of their passes, bubble and messa
   check_each(ms_of(result), 66);
   // Four micro-batches of 8 samples; each rank computes 4 * 12 + 1 = 49 ms.
   const Metrics metrics = metrics_of(result);
-  CHECK(metrics.global_batch == 8);
+  CHECK(metrics.global_batch == 32);
   CHECK(metrics.scaling_efficiency == Approx(49.0 / 66).epsilon(timeline_tolerance));
 }
 
@@ -111,7 +111,7 @@ TEST_CASE("Replicas of a stage all-reduce its gradients alone", "[training][prog
   const ToyTraining toy(4);
   const RunResult result = run(toy, make<Ddp>(buckets), two_stages(toy, 2, 4));
   check_each(ms_of(result), 71);
-  CHECK(metrics_of(result).global_batch == 16);
+  CHECK(metrics_of(result).global_batch == 64);
 }
 
 // Two layers whose halves two ranks hold. An all-reduce of 1 MB (1.5 ms) behind each layer's
@@ -190,6 +190,9 @@ TEST_CASE("Programs that do not fit together are refused by name", "[training][p
   classes = two_stages(toy, 1, 2);
   classes[0].program.emplace_back(ComputePass{Part::forward, 0, 3, 5});
   CHECK(refusal(toy, classes) == "stage 0 computes layers 3 to 5 of 4");
+  classes = two_stages(toy, 1, 2);
+  classes[1].program.emplace_back(ComputePass{Part::forward, 2, 0, 4});
+  CHECK(refusal(toy, classes) == "stage 1 has 3 micro-batches; expected the 2 of stage 0");
   ToyTraining served(2);
   served.servers = {0};
   CHECK_THROWS_WITH(run(served, make<PsAsync>(PsAsyncOptions{}), two_stages(served, 1, 2)),
