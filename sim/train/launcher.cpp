@@ -107,10 +107,9 @@ std::vector<LaunchStep> launch_script(const ComputeProfile& profile, const Progr
                                        [](const LaunchStep& step) { return step.item.part; });
   if (first != script.end()) first->host += between;
   std::set<int> done;
-  for (auto step = script.rbegin(); step != script.rend(); ++step) {
-    if (step->item.part != Part::backward) continue;
-    step->backward_done = done.insert(step->micro_batch).second;
-  }
+  std::for_each(script.rbegin(), script.rend(), [&](LaunchStep& step) {
+    step.backward_done = step.item.part == Part::backward && done.insert(step.micro_batch).second;
+  });
   if (optimizer) append_optimizer(script, profile);
   script.push_back({.item = {.type = ComputeItem::Type::end}, .name = "end", .hooks = {}});
   return script;

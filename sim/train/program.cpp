@@ -38,6 +38,44 @@ void check_ranks(const std::vector<RankClass>& classes, int ranks) {
   }
 }
 
+void check_passes(const RankClass& own) {
+  const int layers = static_cast<int>(own.profile.layers.size());
+  for (const ProgramStep& step : own.program) {
+    const auto* pass = std::get_if<ComputePass>(&step);
+    if (pass == nullptr) continue;
+    if (pass->first_layer < 0 || pass->first_layer > pass->end_layer || pass->end_layer > layers) {
+      throw SimulationError(fmt::format("{} computes layers {} to {} of {}", own.name,
+                                        pass->first_layer, pass->end_layer, layers));
+    }
+  }
+}
+
+/// Messages that are sent, less those that are received, by from and to.
+std::map<std::pair<int, int>, int> messages_of(const std::vector<RankClass>& classes) {
+  const int count = static_cast<int>(classes.size());
+  std::map<std::pair<int, int>, int> messages;
+  for (int own = 0; own < count; ++own) {
+    const RankClass& rank_class = classes[static_cast<std::size_t>(own)];
+    const auto check = [&](int other) {
+      if (other >= 0 && other < count && other != own) return;
+      throw SimulationError(
+          fmt::format("{} exchanges messages with class {}; expected another one "
+                      "of the {} there are",
+                      rank_class.name, other, count));
+    };
+    for (const ProgramStep& step : rank_class.program) {
+      if (const auto* send = std::get_if<Send>(&step)) {
+        check(send->to);
+        ++messages[{own, send->to}];
+      } else if (const auto* receive = std::get_if<Receive>(&step)) {
+        check(receive->from);
+        --messages[{receive->from, own}];
+      }
+    }
+  }
+  return messages;
+}
+
 }  // namespace
 
 ComputePass pass_of(Part part, int micro_batch, const ComputeProfile& profile) {
@@ -97,41 +135,15 @@ Seconds device_time_of(const Program& program, const ComputeProfile& profile) {
 
 void check_classes(const std::vector<RankClass>& classes, int ranks) {
   check_ranks(classes, ranks);
-  std::map<std::pair<int, int>, int> sent;  // by from and to; less what is received
-  const auto exchange = [&](int from, int to, int messages, const RankClass& own) {
-    const int count = static_cast<int>(classes.size());
-    if (std::min(from, to) < 0 || std::max(from, to) >= count || from == to) {
-      throw SimulationError(
-          fmt::format("{} exchanges messages with class {}; expected another one "
-                      "of the {} there are",
-                      own.name, from == to ? from : std::max(from, to), count));
-    }
-    sent[{from, to}] += messages;
-  };
-  const int micro_batches = micro_batches_of(classes.front().program);
-  for (int i = 0; i < static_cast<int>(classes.size()); ++i) {
-    const RankClass& own = classes[static_cast<std::size_t>(i)];
-    if (micro_batches_of(own.program) != micro_batches) {
-      throw SimulationError(fmt::format("{} has {} micro-batches; expected the {} of {}", own.name,
-                                        micro_batches_of(own.program), micro_batches,
-                                        classes.front().name));
-    }
-    for (const ProgramStep& step : own.program) {
-      if (const auto* pass = std::get_if<ComputePass>(&step)) {
-        const int layers = static_cast<int>(own.profile.layers.size());
-        if (pass->first_layer < 0 || pass->first_layer > pass->end_layer ||
-            pass->end_layer > layers) {
-          throw SimulationError(fmt::format("{} computes layers {} to {} of {}", own.name,
-                                            pass->first_layer, pass->end_layer, layers));
-        }
-      } else if (const auto* send = std::get_if<Send>(&step)) {
-        exchange(i, send->to, 1, own);
-      } else if (const auto* receive = std::get_if<Receive>(&step)) {
-        exchange(receive->from, i, -1, own);
-      }
-    }
+  const RankClass& first = classes.front();
+  for (const RankClass& own : classes) {
+    check_passes(own);
+    if (micro_batches_of(own.program) == micro_batches_of(first.program)) continue;
+    throw SimulationError(fmt::format("{} has {} micro-batches; expected the {} of {}", own.name,
+                                      micro_batches_of(own.program),
+                                      micro_batches_of(first.program), first.name));
   }
-  for (const auto& [ends, more] : sent) {
+  for (const auto& [ends, more] : messages_of(classes)) {
     const RankClass& from = classes[static_cast<std::size_t>(ends.first)];
     const RankClass& to = classes[static_cast<std::size_t>(ends.second)];
     if (more != 0) {

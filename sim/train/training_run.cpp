@@ -34,6 +34,7 @@ Phasing phasing_of(const std::vector<StrategyInstance>& instances) {
 
 std::vector<const Strategy*> strategies_of(const std::vector<StrategyInstance>& instances) {
   std::vector<const Strategy*> strategies;
+  strategies.reserve(instances.size());
   for (const auto& instance : instances) strategies.push_back(instance.strategy.get());
   return strategies;
 }
@@ -154,7 +155,7 @@ void TrainingRun::tell_memory(RunResult& result) const {
                               in.job.micro_batches, in.kept);
     if (!memory || (result.memory && result.memory->peak >= memory->peak)) continue;
     warning = memory_warning(*memory, in.job.profile);
-    result.memory = std::move(memory);
+    result.memory = memory;
   }
   tell(std::move(warning));
   const auto alone = rank_memory(job_.profile, job_.gpu, {}, job_.micro_batches);

@@ -71,7 +71,8 @@ class TrainingRun {
   }
   StrategyInstance& instance_of(const WorkerLane& lane) { return instances_[lane.instance]; }
   /// The lane of an instance's worker.
-  [[nodiscard]] std::size_t number_of(const StrategyInstance& instance, WorkerId worker = 0) const {
+  [[nodiscard]] static std::size_t number_of(const StrategyInstance& instance,
+                                             WorkerId worker = 0) {
     return instance.first_lane + static_cast<std::size_t>(worker);
   }
   WorkerLane& lane_of(const StrategyInstance& instance, WorkerId worker = 0) {
