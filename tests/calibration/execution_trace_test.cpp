@@ -10,17 +10,14 @@
 #include "sim/core/error.hpp"
 #include "tests/calibration/made_up_trace.hpp"
 #include "tests/catch.hpp"
+#include "tests/skipped.hpp"
 #include "tests/source_dir.hpp"
 
 namespace gradwire::calibration {
 namespace {
 
 std::string published(const std::string& name) {
-  const auto path = std::filesystem::path(GRADWIRE_SOURCE_DIR).parent_path() / "shared" / "data" /
-                    "traces" / name;
-  if (std::filesystem::exists(path)) return path.string();
-  WARN("skipped: the public traces are not beside the repository");
-  return "";
+  return gradwire::test::shared("data/traces/" + name).string();
 }
 
 TEST_CASE("An execution trace gives operators, their nesting and shapes, and no times",
@@ -129,7 +126,7 @@ TEST_CASE("An execution trace gives a timed trace its shapes", "[calibration][ex
 TEST_CASE("The VGG-13 execution trace completes its profiler's trace", "[calibration][published]") {
   const std::string graph = published("triosim_graph_vgg13-iter41.json");
   const std::string times = published("triosim_profiler_vgg13-iter41.json");
-  if (graph.empty() || times.empty()) return;
+  if (gradwire::test::skipped_without(graph) || gradwire::test::skipped_without(times)) return;
   Trace timed = read_kineto(times);
   const Trace execution = read_execution_trace(graph);
   for (RangeRecord& range : timed.ranges) range.shapes = no_name;
@@ -144,7 +141,7 @@ TEST_CASE("The VGG-13 execution trace completes its profiler's trace", "[calibra
 
 TEST_CASE("A small execution trace of PyTorch is read whole", "[calibration][published]") {
   const std::string file = published("hta_execution_trace_benchmark_simple_add_et.json.gz");
-  if (file.empty()) return;
+  if (gradwire::test::skipped_without(file)) return;
   CHECK(read_execution_trace(file).ranges.size() == 38);
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tests/catch.hpp"
+#include "tests/skipped.hpp"
 #include "tests/source_dir.hpp"
 
 namespace gradwire {
@@ -108,12 +109,8 @@ TEST_CASE("A damaged log is told with its place", "[import][nccl-log]") {
 }
 
 TEST_CASE("The log of 32 RTX 3090 on 4 nodes gives NCCL's 25 choices", "[import][nccl-log]") {
-  const auto file = std::filesystem::path(GRADWIRE_SOURCE_DIR).parent_path() / "shared" / "data" /
-                    "nccl_logs" / "nccl_predicted_time_4x8_rtx3090_fdr.txt";
-  if (!std::filesystem::exists(file)) {
-    std::cout << "the log is not there: skipped\n";
-    return;
-  }
+  const auto file = test::shared("data/nccl_logs/nccl_predicted_time_4x8_rtx3090_fdr.txt");
+  if (test::skipped_without(file)) return;
   std::ifstream in(file);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   const ImportedTables tables =

@@ -11,6 +11,7 @@
 #include "sim/config/profile_yaml.hpp"
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
+#include "tests/skipped.hpp"
 #include "tests/source_dir.hpp"
 
 // Public traces kept beside the repository; not everybody has them.
@@ -24,12 +25,8 @@ const char* const a100 = "hta_nccl_parser_config_nccl_data.json.gz";
 const char* const v100_old =
     "tb_plugin_samples_resnet50_num_workers_4_worker0.1623212756351.pt.trace.json.gz";
 
-/// The path, or "" and a warning.
 std::string published(const std::string& name) {
-  const auto path = root.parent_path() / "shared" / "data" / "traces" / name;
-  if (std::filesystem::exists(path)) return path.string();
-  WARN("skipped: the public traces are not beside the repository");
-  return "";
+  return gradwire::test::shared("data/traces/" + name).string();
 }
 
 RecordedProfile shipped() {
@@ -55,7 +52,7 @@ ProfileSubject resnet50() {
 
 TEST_CASE("The V100 trace of ResNet-50 has 175 layers that close", "[calibration][published]") {
   const std::string file = published(v100);
-  if (file.empty()) return;
+  if (gradwire::test::skipped_without(file)) return;
   const Attribution attribution = attribute(read_kineto(file));
   CHECK(attribution.layers.size() == 175);
   CHECK(attribution.iterations.size() == 5);
@@ -74,7 +71,7 @@ TEST_CASE("The V100 trace of ResNet-50 has 175 layers that close", "[calibration
 
 TEST_CASE("The V100 trace gives the shipped profile again", "[calibration][published]") {
   const std::string file = published(v100);
-  if (file.empty()) return;
+  if (gradwire::test::skipped_without(file)) return;
   const RecordedProfile expected = shipped();
   const ComputeProfile made = fit_trace(read_kineto(file), resnet50()).recorded.profile;
   REQUIRE(made.layers.size() == expected.profile.layers.size());
@@ -105,7 +102,7 @@ TEST_CASE("The V100 trace gives the shipped profile again", "[calibration][publi
 
 TEST_CASE("The A100 trace holds PyTorch's five buckets of ResNet-50", "[calibration][published]") {
   const std::string file = published(a100);
-  if (file.empty()) return;
+  if (gradwire::test::skipped_without(file)) return;
   std::vector<std::int64_t> elements;
   std::vector<std::int64_t> broadcasts;
   for (const TracedCollective& collective : collectives_of(read_kineto(file))) {
@@ -129,7 +126,7 @@ TEST_CASE("The A100 trace holds PyTorch's five buckets of ResNet-50", "[calibrat
 TEST_CASE("The A100 trace is refused as an iteration time, and taken with one",
           "[calibration][published]") {
   const std::string file = published(a100);
-  if (file.empty()) return;
+  if (gradwire::test::skipped_without(file)) return;
   const Trace trace = read_kineto(file);
   ProfileSubject subject = resnet50();
   subject.gpu = "a100-sxm4-40gb";
@@ -146,7 +143,7 @@ TEST_CASE("The A100 trace is refused as an iteration time, and taken with one",
 TEST_CASE("A trace of PyTorch 1.8.1 is attributed by its sequence numbers",
           "[calibration][published]") {
   const std::string file = published(v100_old);
-  if (file.empty()) return;
+  if (gradwire::test::skipped_without(file)) return;
   const Trace trace = read_kineto(file);
   const Attribution attribution = attribute(trace);
   CHECK(attribution.layers.size() == 175);

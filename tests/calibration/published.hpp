@@ -13,14 +13,12 @@
 #include "sim/config/collective_catalogue.hpp"
 #include "sim/config/yaml_map.hpp"
 #include "sim/cost/measured_table.hpp"
-#include "tests/source_dir.hpp"
+#include "tests/skipped.hpp"
 
 namespace gradwire::test {
 
-/// Published tables kept beside the repository; not everybody has them.
 inline std::filesystem::path published_tables() {
-  return std::filesystem::path(GRADWIRE_SOURCE_DIR).parent_path() / "shared" / "data" /
-         "measurements" / "nccl.yaml";
+  return shared("data/measurements/nccl.yaml");
 }
 
 /// A series of that file: rows are [bytes, microseconds, algorithm and bus bandwidth]; rows of no

@@ -9,17 +9,12 @@
 #include "calibration/fit/hold_out.hpp"
 #include "tests/calibration/published.hpp"
 #include "tests/catch.hpp"
+#include "tests/skipped.hpp"
 
 namespace gradwire {
 namespace {
 
 using namespace literals;  // NOLINT(google-build-using-namespace): our own units
-
-bool missing() {
-  if (std::filesystem::exists(test::published_tables())) return false;
-  std::cout << "published tables are not there: skipped\n";
-  return true;
-}
 
 ErrorSummary print(const std::string& title, const std::vector<HeldOutRow>& rows) {
   const ErrorSummary all = summarise(rows, 1_MiB);
@@ -54,7 +49,7 @@ std::vector<HeldOutRow> from_ranks(const std::vector<FitSample>& samples,
 
 TEST_CASE("Every second size of the all-reduce tables of one node tells the others",
           "[fit][published]") {
-  if (missing()) return;
+  if (test::skipped_without(test::published_tables())) return;
   std::vector<HeldOutRow> rows;
   for (const auto& [id, source, series] : test::read_published()) {
     const bool wanted = id.starts_with("vtrain") || id.starts_with("superbench") ||
@@ -71,7 +66,7 @@ TEST_CASE("Every second size of the all-reduce tables of one node tells the othe
 }
 
 TEST_CASE("All-reduce on 2 and 4 A100 tells that on 3, 5 and 8", "[fit][published]") {
-  if (missing()) return;
+  if (test::skipped_without(test::published_tables())) return;
   const auto where = test::machine("cluster: {node: dgx_a100, nodes: 1, gpus_per_node: 8}");
   const ErrorSummary all = print(
       "A100", from_ranks(test::samples(test::read_published(), "vtrain-a100", where), {2, 4}));
@@ -82,7 +77,7 @@ TEST_CASE("All-reduce on 2 and 4 A100 tells that on 3, 5 and 8", "[fit][publishe
 
 TEST_CASE("All-reduce on 2 and 4 V100 tells that on 3, 6 and 8 through the rings they have",
           "[fit][published]") {
-  if (missing()) return;
+  if (test::skipped_without(test::published_tables())) return;
   const auto where = test::machine("cluster: {node: dgx1v, nodes: 1, gpus_per_node: 8}");
   const ErrorSummary all = print(
       "V100", from_ranks(test::samples(test::read_published(), "vtrain-v100", where), {2, 4}));

@@ -9,6 +9,7 @@
 #include "sim/core/statistics.hpp"
 #include "tests/calibration/published.hpp"
 #include "tests/catch.hpp"
+#include "tests/skipped.hpp"
 #include "tests/source_dir.hpp"
 
 namespace gradwire {
@@ -56,10 +57,7 @@ void add_host_all_reduces(std::vector<test::PublishedSeries>& all) {
 }  // namespace
 
 TEST_CASE("The rows of shipped tables are those that were published", "[fit][published]") {
-  if (!std::filesystem::exists(test::published_tables())) {
-    std::cout << "published tables are not there: skipped\n";
-    return;
-  }
+  if (test::skipped_without(test::published_tables())) return;
   auto published = test::read_published();
   add_host_all_reduces(published);
   std::size_t found = 0;

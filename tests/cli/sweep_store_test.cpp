@@ -3,6 +3,7 @@
 #include "tests/catch.hpp"
 #include "tests/cli/background.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/skipped.hpp"
 #include "tests/source_dir.hpp"
 
 namespace gradwire {
@@ -153,7 +154,7 @@ TEST_CASE("A full disk loses no finished point", "[cli][sweep][store]") {
   std::filesystem::create_directory(disk);
   const std::string mount = "mount -t tmpfs -o size=96k none '" + disk.string() + "' 2> /dev/null";
   if (std::system(mount.c_str()) != 0) {
-    WARN("skipped: no right to mount a small file system");
+    test::skip("no right to mount a small file system");
     return;
   }
   place.write("s.yaml", scenario("vary: {run.seed: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]}\n"));

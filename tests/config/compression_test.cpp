@@ -10,6 +10,7 @@
 #include "sim/config/yaml_knobs.hpp"
 #include "strategies/compression/compressed.hpp"
 #include "tests/catch.hpp"
+#include "tests/skipped.hpp"
 #include "tests/source_dir.hpp"
 
 using namespace gradwire;
@@ -104,12 +105,8 @@ TEST_CASE("the shipped tables hold what was published", "[config][compression]")
 }
 
 TEST_CASE("the CPU tables are the rows of the shared measurements", "[config][compression]") {
-  const auto file = std::filesystem::path(GRADWIRE_SOURCE_DIR) /
-                    "../shared/data/microbenchmarks/espresso_cpu_compressors.csv";
-  if (!std::filesystem::exists(file)) {
-    WARN("skipped: " << file << " is not there");
-    return;
-  }
+  const auto file = test::shared("data/microbenchmarks/espresso_cpu_compressors.csv");
+  if (test::skipped_without(file)) return;
   // block,compressor,elements,compress_us,decompress_us; the first of its blocks is carried.
   const std::map<std::string, std::string> names = {
       {"randomk", "randomk"}, {"dgc", "dgc"}, {"efsignsgd", "ef_signsgd"}, {"onebit", "signsgd"}};

@@ -8,6 +8,7 @@
 #include "sim/config/profile_yaml.hpp"
 #include "sim/config/yaml_value.hpp"
 #include "tests/catch.hpp"
+#include "tests/skipped.hpp"
 #include "tests/source_dir.hpp"
 
 namespace gradwire::config {
@@ -107,11 +108,8 @@ std::map<std::string, double> ready_times(const std::filesystem::path& file) {
 
 TEST_CASE("A shape's gradients are ready when its table says, at the end of their layer",
           "[config][profile]") {
-  const auto folder = root.parent_path() / "shared" / "data" / "layer_profiles";
-  if (!std::filesystem::exists(folder)) {
-    WARN("skipped: the tables are not beside the repository");
-    return;
-  }
+  const auto folder = test::shared("data/layer_profiles");
+  if (test::skipped_without(folder)) return;
   for (const Shape& shape : shapes) {
     CAPTURE(shape.name);
     const auto profile = shipped(shape.name);

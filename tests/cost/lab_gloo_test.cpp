@@ -14,6 +14,7 @@
 #include "sim/cost/gloo.hpp"
 #include "tests/catch.hpp"
 #include "tests/cost/host_cluster.hpp"
+#include "tests/skipped.hpp"
 #include "tests/source_dir.hpp"
 
 using namespace gradwire;
@@ -29,13 +30,11 @@ struct Row {
 };
 
 std::vector<Row> lab_rows() {
-  const auto folder =
-      std::filesystem::path(GRADWIRE_SOURCE_DIR).parent_path() / "shared" / "lab" / "data";
+  const auto folder = test::shared("lab/data");
   std::vector<Row> rows;
   for (const char* name : {"gloo_allreduce_w2_r300_run1.json", "gloo_allreduce_w4_r300_run1.json",
                            "gloo_other_w2_r300_run1.json", "gloo_other_w4_r300_run1.json"}) {
     std::ifstream in(folder / name);
-    if (!in) return {};
     for (const auto& record : nlohmann::json::parse(in)) {
       rows.push_back(
           {record["op"], record["world"], record["bytes"], record["max_over_ranks"]["p50"]});
@@ -66,11 +65,8 @@ double predicted(const Row& row, double port_latency) {
 
 TEST_CASE("Gloo's collectives in the lab are within 3 % (all-reduce) and 10 % (others)",
           "[validation][gloo]") {
+  if (test::skipped_without(test::shared("lab/data"))) return;
   const std::vector<Row> rows = lab_rows();
-  if (rows.empty()) {
-    WARN("no ../shared/lab/data beside the repository: nothing is compared");
-    return;
-  }
   // 4 KiB on 2 ranks: two steps, nothing but latency.
   const auto least = std::find_if(rows.begin(), rows.end(), [](const Row& row) {
     return row.op == "all_reduce" && row.ranks == 2 && row.bytes == 4096;

@@ -5,18 +5,13 @@
 
 #include "sim/config/yaml_value.hpp"
 #include "tests/catch.hpp"
+#include "tests/skipped.hpp"
 #include "tests/source_dir.hpp"
 
 using namespace gradwire;
 using config::YamlValue;
 
 namespace {
-
-/// The collection of published measurements, kept beside the repository; not everybody has it.
-std::filesystem::path collection() {
-  return std::filesystem::path(GRADWIRE_SOURCE_DIR).parent_path() / "shared" / "data" /
-         "measurements" / "training.yaml";
-}
 
 std::string text(const YamlValue& row, const char* key) {
   const YamlValue* value = row.find(key);
@@ -45,10 +40,8 @@ std::string fact(const YamlValue& row) {
 
 TEST_CASE("the rows of one GPU are those of the collection, none left out in silence",
           "[models][single_gpu]") {
-  if (!std::filesystem::exists(collection())) {
-    WARN("skipped: no " << collection().string());
-    return;
-  }
+  const auto collection = test::shared("data/measurements/training.yaml");
+  if (test::skipped_without(collection)) return;
   const YamlValue reference =
       config::load_yaml(GRADWIRE_SOURCE_DIR "/results/reference/single_gpu.yaml");
   std::map<std::string, std::string> rates;
@@ -60,7 +53,7 @@ TEST_CASE("the rows of one GPU are those of the collection, none left out in sil
   for (const YamlValue& skipped : reference.find("skipped")->items) {
     for (const YamlValue& id : skipped.find("ids")->items) listed.insert(id.text);
   }
-  const YamlValue published = config::load_yaml(collection().string());
+  const YamlValue published = config::load_yaml(collection.string());
   std::set<std::string> facts;
   std::size_t found = 0;
   for (const YamlValue& row : published.items) {

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <string>
 
+#include "tests/skipped.hpp"
 #include "tests/source_dir.hpp"
 
 namespace gradwire::test {
@@ -18,9 +19,8 @@ inline std::string read_text(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Published matrices kept beside the repository; not everybody has them.
 inline std::filesystem::path reference_matrices() {
-  return source_dir().parent_path() / "shared" / "data" / "topologies";
+  return shared("data/topologies");
 }
 
 inline std::filesystem::path fixture(const std::string& name) {

@@ -10,6 +10,7 @@
 #include "sim/config/node_yaml.hpp"
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
+#include "tests/skipped.hpp"
 #include "tests/topologies/files.hpp"
 #include "tests/topologies/graphs.hpp"
 #include "topologies/builders/single_switch.hpp"
@@ -81,14 +82,8 @@ void check_two_machines(const NodeGraph& node) {
   CHECK(pattern.ranks == 2 * static_cast<int>(node.gpus().size()));
 }
 
-bool absent() {
-  if (std::filesystem::exists(test::reference_matrices())) return false;
-  WARN("skipped: " << test::reference_matrices() << " is absent");
-  return true;
-}
-
 TEST_CASE("22 published matrices are imported as counted by hand", "[smi][reference]") {
-  if (absent()) return;
+  if (test::skipped_without(test::reference_matrices())) return;
   REQUIRE(expectations().size() == 22);
   for (const Expected& expected : expectations()) {
     INFO(expected.file);
@@ -113,7 +108,7 @@ TEST_CASE("22 published matrices are imported as counted by hand", "[smi][refere
 }
 
 TEST_CASE("a published matrix of H100 gets H100's ports and sockets", "[smi][reference]") {
-  if (absent()) return;
+  if (test::skipped_without(test::reference_matrices())) return;
   const std::string file = "dgx_h100_truncated.txt";
   const NodeGraph node = import_smi_topo(test::read_text(test::reference_matrices() / file), file,
                                          {.name = "x", .gpu = "h100"})
@@ -124,7 +119,7 @@ TEST_CASE("a published matrix of H100 gets H100's ports and sockets", "[smi][ref
 }
 
 TEST_CASE("doubled tabs do not hide the affinities of a published matrix", "[smi][reference]") {
-  if (absent()) return;
+  if (test::skipped_without(test::reference_matrices())) return;
   const std::string file = "v100_dlperf_messy_tabs.txt";
   const SmiMatrix matrix =
       read_smi_matrix(test::read_text(test::reference_matrices() / file), file);
@@ -135,7 +130,7 @@ TEST_CASE("doubled tabs do not hide the affinities of a published matrix", "[smi
 }
 
 TEST_CASE("a matrix cut off too early and a corrupt one are refused", "[smi][reference]") {
-  if (absent()) return;
+  if (test::skipped_without(test::reference_matrices())) return;
   CHECK_THROWS_WITH(import("dgx2_first_rows_only.txt", "v100"),
                     "dgx2_first_rows_only.txt:6:1: the matrix is cut off: no row of GPU5 or GPU6; "
                     "expected one row for each GPU");
@@ -145,7 +140,7 @@ TEST_CASE("a matrix cut off too early and a corrupt one are refused", "[smi][ref
 }
 
 TEST_CASE("no published matrix is without an expectation", "[smi][reference]") {
-  if (absent()) return;
+  if (test::skipped_without(test::reference_matrices())) return;
   std::set<std::string> known = {"SOURCES.txt", "dgx2_first_rows_only.txt", "bad_corrupt_row.txt"};
   for (const Expected& expected : expectations()) known.insert(expected.file);
   for (const auto& entry : std::filesystem::directory_iterator(test::reference_matrices())) {
@@ -155,7 +150,7 @@ TEST_CASE("no published matrix is without an expectation", "[smi][reference]") {
 
 TEST_CASE("nodes that ship are what the importer makes of their published matrices",
           "[smi][reference]") {
-  if (absent()) return;
+  if (test::skipped_without(test::reference_matrices())) return;
   struct Made {
     std::string matrix;
     SmiTopoOptions options;

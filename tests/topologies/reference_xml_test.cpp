@@ -7,6 +7,7 @@
 #include "sim/collectives/ring_all_reduce.hpp"
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
+#include "tests/skipped.hpp"
 #include "tests/topologies/files.hpp"
 #include "tests/topologies/graphs.hpp"
 #include "topologies/builders/single_switch.hpp"
@@ -50,12 +51,6 @@ const std::vector<Expected>& expectations() {
   return all;
 }
 
-bool absent() {
-  if (std::filesystem::exists(test::reference_matrices())) return false;
-  WARN("skipped: " << test::reference_matrices() << " is absent");
-  return true;
-}
-
 ImportedNode import(const std::string& file, const NcclTopoOptions& options) {
   return import_nccl_topo(test::read_text(test::reference_matrices() / file), file, options);
 }
@@ -90,7 +85,7 @@ void check_devices(const NodeGraph& node, const Expected& expected) {
 
 TEST_CASE("13 published XMLs are imported as counted by hand and ring over two machines",
           "[nccl_topo][reference]") {
-  if (absent()) return;
+  if (test::skipped_without(test::reference_matrices())) return;
   REQUIRE(expectations().size() == 13);
   for (const Expected& expected : expectations()) {
     INFO(expected.file);
@@ -108,7 +103,7 @@ TEST_CASE("13 published XMLs are imported as counted by hand and ring over two m
 
 TEST_CASE("a published graph file and an XML without a model are refused",
           "[nccl_topo][reference]") {
-  if (absent()) return;
+  if (test::skipped_without(test::reference_matrices())) return;
   CHECK_THROWS_WITH(import("nccl_graph_azure_ncv4.xml", options("")),
                     "nccl_graph_azure_ncv4.xml:1:1: <graphs> is a file of NCCL's rings and trees "
                     "(NCCL_GRAPH_DUMP_FILE); expected its topology, <system> "
@@ -119,7 +114,7 @@ TEST_CASE("a published graph file and an XML without a model are refused",
 
 TEST_CASE("the XML of an Azure NDv2 gets its NVLinks from a DGX-1V's matrix",
           "[nccl_topo][reference]") {
-  if (absent()) return;
+  if (test::skipped_without(test::reference_matrices())) return;
   NcclTopoOptions with = options("v100-sxm2-32gb");
   with.matrix = read_smi_matrix(
       test::read_text(test::reference_matrices() / "dgx1v_like_dlperf_spaces.txt"), "m.txt");
@@ -129,7 +124,7 @@ TEST_CASE("the XML of an Azure NDv2 gets its NVLinks from a DGX-1V's matrix",
 }
 
 TEST_CASE("no published XML is without an expectation", "[nccl_topo][reference]") {
-  if (absent()) return;
+  if (test::skipped_without(test::reference_matrices())) return;
   std::set<std::string> known = {"nccl_graph_azure_ncv4.xml"};
   for (const Expected& expected : expectations())
     known.insert("nccl_topo_" + expected.file + ".xml");

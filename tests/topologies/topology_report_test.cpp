@@ -11,6 +11,7 @@
 #include "sim/report/topology_dot.hpp"
 #include "sim/report/topology_text.hpp"
 #include "tests/catch.hpp"
+#include "tests/skipped.hpp"
 #include "tests/topologies/files.hpp"
 #include "topologies/builders/fat_tree.hpp"
 #include "topologies/builders/single_switch.hpp"
@@ -162,7 +163,7 @@ TEST_CASE("ranks in a row are one line, and long lists are folded", "[topology][
 
 TEST_CASE("Graphviz draws the picture without complaint", "[topology][report]") {
   if (std::system("dot -V >/dev/null 2>&1") != 0) {  // NOLINT(cert-env33-c,concurrency-mt-unsafe)
-    WARN("skipped: no Graphviz");
+    test::skip("no Graphviz");
     return;
   }
   const auto folder = std::filesystem::temp_directory_path() / "gradwire_topology_test";

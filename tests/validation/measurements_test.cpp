@@ -11,6 +11,7 @@
 #include "sim/core/error.hpp"
 #include "sim/cost/nccl_measured.hpp"
 #include "tests/catch.hpp"
+#include "tests/skipped.hpp"
 #include "tests/topologies/files.hpp"
 
 namespace gradwire {
@@ -22,17 +23,6 @@ config::CollectiveMeasurements shipped() {
   const config::YamlValue document = config::load_yaml(
       (test::source_dir() / "results" / "reference" / "collectives.yaml").string());
   return config::read_collective_measurements(document);
-}
-
-/// Published measurements kept beside the repository; not everybody has them.
-fs::path shared() {
-  return test::source_dir().parent_path() / "shared";
-}
-
-bool absent(const fs::path& file) {
-  if (fs::exists(file)) return false;
-  std::cout << "skipped: no " << file << "\n";
-  return true;
 }
 
 std::map<std::string, config::MeasuredCollective> by_id() {
@@ -104,8 +94,8 @@ TEST_CASE("What NCCL's constants and links were fitted to is not scored", "[vali
 }
 
 TEST_CASE("Every shared table of NCCL stands in the dataset, row by row", "[validation][shared]") {
-  const fs::path file = shared() / "data" / "measurements" / "nccl.yaml";
-  if (absent(file)) return;
+  const fs::path file = test::shared("data/measurements/nccl.yaml");
+  if (test::skipped_without(file)) return;
   const auto tables = by_id();
   const config::YamlValue list = config::load_yaml(file.string());
   CHECK(list.items.size() >= 39);
@@ -133,8 +123,8 @@ TEST_CASE("Every shared table of NCCL stands in the dataset, row by row", "[vali
 }
 
 TEST_CASE("Open MPI's shared tables stand in the dataset", "[validation][shared]") {
-  const fs::path file = shared() / "data" / "measurements" / "mpi_gloo.yaml";
-  if (absent(file)) return;
+  const fs::path file = test::shared("data/measurements/mpi_gloo.yaml");
+  if (test::skipped_without(file)) return;
   const auto tables = by_id();
   int found = 0;
   const config::YamlValue list = config::load_yaml(file.string());
@@ -156,14 +146,14 @@ TEST_CASE("Open MPI's shared tables stand in the dataset", "[validation][shared]
 }
 
 TEST_CASE("The lab's Gloo tables stand in the dataset to five digits", "[validation][shared]") {
-  if (absent(shared() / "lab" / "data")) return;
+  if (test::skipped_without(test::shared("lab/data"))) return;
   const auto tables = by_id();
   int found = 0;
   for (const char* kind : {"allreduce", "other"}) {
     for (const int world : {2, 4}) {
       const auto name =
           "gloo_" + std::string(kind) + "_w" + std::to_string(world) + "_r300_run1.json";
-      const auto records = nlohmann::json::parse(test::read_text(shared() / "lab" / "data" / name));
+      const auto records = nlohmann::json::parse(test::read_text(test::shared("lab/data") / name));
       for (const auto& record : records) {
         const auto op = record.at("op").get<std::string>();
         if (op == "all_reduce_pair") continue;  // two collectives at a time
@@ -185,8 +175,8 @@ TEST_CASE("The lab's Gloo tables stand in the dataset to five digits", "[validat
 }
 
 TEST_CASE("NCCL's printed choices stand in the dataset", "[validation][shared]") {
-  const fs::path file = shared() / "data" / "nccl_logs" / "nccl_predicted_time_4x8_rtx3090_fdr.txt";
-  if (absent(file)) return;
+  const fs::path file = test::shared("data/nccl_logs/nccl_predicted_time_4x8_rtx3090_fdr.txt");
+  if (test::skipped_without(file)) return;
   const std::map<std::string, std::string> algorithms = {{"0", "tree"}, {"1", "ring"}};
   const std::map<std::string, std::string> protocols = {
       {"0", "ll"}, {"1", "ll128"}, {"2", "simple"}};

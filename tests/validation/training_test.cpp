@@ -15,6 +15,7 @@
 #include "sim/validation/training_page.hpp"
 #include "sim/validation/training_series.hpp"
 #include "tests/catch.hpp"
+#include "tests/skipped.hpp"
 #include "tests/topologies/files.hpp"
 
 namespace gradwire::validation {
@@ -309,12 +310,8 @@ TEST_CASE("Every file of training measurements is a series of its name", "[valid
 TEST_CASE(
     "Every shared row of training stands in a file as it was measured, or the file says why not",
     "[validation][shared]") {
-  const fs::path shared =
-      test::source_dir().parent_path() / "shared" / "data" / "measurements" / "training.yaml";
-  if (!fs::exists(shared)) {
-    std::cout << "skipped: no " << shared << "\n";
-    return;
-  }
+  const fs::path shared = test::shared("data/measurements/training.yaml");
+  if (test::skipped_without(shared)) return;
   std::map<std::string, TrainingRow> measured;
   std::set<std::string> skipped;
   for (const fs::path& file : training_files()) {

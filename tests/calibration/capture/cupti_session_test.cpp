@@ -13,6 +13,7 @@
 #include "calibration/capture/inject/activity_records.hpp"
 #include "tests/calibration/capture/mock_run.hpp"
 #include "tests/catch.hpp"
+#include "tests/skipped.hpp"
 
 using namespace gradwire::calibration;
 
@@ -257,7 +258,7 @@ TEST_CASE("the real CUPTI walks a buffer of our structs, without a driver", "[cu
   std::string why;
   const std::optional<CuptiApi> api = load_cupti(why, GRADWIRE_CUPTI_LIBRARY);
   if (!api) {
-    WARN("skipped: " << why);
+    gradwire::test::skip(why);
     return;
   }
   std::uint32_t version = 0;
@@ -312,7 +313,7 @@ TEST_CASE("the real CUPTI names the calls to record, without a driver", "[cupti]
   std::string why;
   const std::optional<CuptiApi> api = load_cupti(why, GRADWIRE_CUPTI_LIBRARY);
   if (!api) {
-    WARN("skipped: " << why);
+    gradwire::test::skip(why);
     return;
   }
   const auto calls = recorded_calls(*api);
