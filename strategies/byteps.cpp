@@ -73,18 +73,19 @@ bool BytePs::distributed() const {
 void BytePs::check_roots() const {
   if (scatters()) return;
   if (several_switches()) {
-    throw RefusedChoice(
-        RefusedChoice::Key::strategy,
+    throw UnsupportedConfiguration(
+        UnsupportedConfiguration::Key::strategy,
         fmt::format("'reduce_roots' is for machines of one PCIe switch, and 'pcie_switch_size' {} "
                     "is below the {} GPUs of a machine; expected one of the two, as in BytePS",
                     options_.pcie_switch_size, layout_.local_size()));
   }
   const int last = *std::ranges::max_element(options_.reduce_roots);
   if (last < layout_.local_size_min()) return;
-  throw RefusedChoice(RefusedChoice::Key::strategy,
-                      fmt::format("'reduce_roots' names GPU {}; expected at most {}, the last of a "
-                                  "machine",
-                                  last, layout_.local_size_min() - 1));
+  throw UnsupportedConfiguration(
+      UnsupportedConfiguration::Key::strategy,
+      fmt::format("'reduce_roots' names GPU {}; expected at most {}, the last of a "
+                  "machine",
+                  last, layout_.local_size_min() - 1));
 }
 
 ParameterServerSpec BytePs::server_spec(int server) const {

@@ -33,8 +33,8 @@ namespace gradwire {
 /// merging of ddl-benchmarks, byteps/byteps_distributed_optimizer.py.
 class BytePs final : public Strategy {
  public:
-  /// @throws RefusedChoice where reduce_roots names no rank of a machine, or where a machine has
-  /// several PCIe switches beside them, as its origin.
+  /// @throws UnsupportedConfiguration where reduce_roots names no rank of a machine, or where a
+  /// machine has several PCIe switches beside them, as its origin.
   BytePs(const BytePsOptions& options, const JobView& job);
   BytePs(const BytePs&) = delete;
   BytePs& operator=(const BytePs&) = delete;

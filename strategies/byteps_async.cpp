@@ -21,15 +21,17 @@ constexpr int threads_of_machine = 5;
 
 void check(const JobView& job, const ServerLayout& layout) {
   if (layout.machines() == 1) {
-    throw RefusedChoice(RefusedChoice::Key::strategy,
-                        "BytePS is asynchronous between machines only (DMLC_NUM_WORKER > 1); "
-                        "expected a job on several");
+    throw UnsupportedConfiguration(
+        UnsupportedConfiguration::Key::strategy,
+        "BytePS is asynchronous between machines only (DMLC_NUM_WORKER > 1); "
+        "expected a job on several");
   }
   const auto& all = job.machine_of_all;
   if (std::set<int>(all.begin(), all.end()).size() < all.size()) {
-    throw RefusedChoice(RefusedChoice::Key::strategy,
-                        "asynchronous BytePS of several GPUs a machine is not approximated; "
-                        "expected at most as many workers as are simulated one by one");
+    throw UnsupportedConfiguration(
+        UnsupportedConfiguration::Key::strategy,
+        "asynchronous BytePS of several GPUs a machine is not approximated; "
+        "expected at most as many workers as are simulated one by one");
   }
 }
 

@@ -22,14 +22,14 @@ namespace gradwire {
 /// of the machine's pulls.
 ///
 /// The two NCCL stages are messages to the next GPU of a ring over each PCIe switch, without NCCL's
-/// own latency: a strategy of workers that go their own pace has no collectives.
+/// own latency: a strategy of asynchronous workers has no collectives.
 ///
 /// Source: bytedance/byteps, byteps/torch/__init__.py (step, _push_pull_grad_async),
 /// byteps/server/server.cc (BytePSHandler); the stages: BytePs.
 class BytePsAsync final : public Strategy {
  public:
-  /// @throws RefusedChoice on one machine, as its origin; and where some GPUs of machines that have
-  /// several stand for all (JobView::stands_for).
+  /// @throws UnsupportedConfiguration on one machine, as its origin; and where some GPUs of
+  /// machines that have several stand for all (JobView::stands_for).
   BytePsAsync(const BytePsOptions& options, const JobView& job);
   BytePsAsync(const BytePsAsync&) = delete;
   BytePsAsync& operator=(const BytePsAsync&) = delete;

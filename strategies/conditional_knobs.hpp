@@ -15,7 +15,7 @@ class ConditionalKnobs final : public Knobs {
   explicit ConditionalKnobs(Knobs& knobs) : knobs_(knobs) {}
 
   /// Refuses the first one that is set, of those that were asked for; what an original system's
-  /// variable set is only told.
+  /// variable set is only reported.
   /// @param needed  what they need: "mode: ps"
   void refuse_without(const std::string& needed) const;
 

@@ -51,9 +51,10 @@ Ddp::Ddp(const DdpOptions& options, const JobView& job)
     : options_(options), job_(job), bucket_of_(job.tensors.size()) {
   if (options.overlap_with_ddp == ZeroHook::none) return;
   if (!job.collectives_on_gpu) {
-    throw RefusedChoice(RefusedChoice::Key::library,
-                        "'overlap_with_ddp' of ZeroRedundancyOptimizer needs NCCL, as other "
-                        "libraries may hang; expected 'library: nccl'");
+    throw UnsupportedConfiguration(
+        UnsupportedConfiguration::Key::library,
+        "'overlap_with_ddp' of ZeroRedundancyOptimizer needs NCCL, as other "
+        "libraries may hang; expected 'library: nccl'");
   }
   zero_.emplace(options.overlap_with_ddp, options.shard_buckets, job);
 }

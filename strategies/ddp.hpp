@@ -29,7 +29,7 @@ namespace gradwire {
 ///
 /// A ZeroRedundancyOptimizer that overlaps steps in communication hooks (ZeroOverlap), from the
 /// iteration on that first_update() tells; before it parameters are not updated at all. It needs
-/// NCCL: RefusedChoice without.
+/// NCCL: UnsupportedConfiguration without.
 ///
 /// Source: torch/csrc/distributed/c10d/reducer.cpp (mark_variable_ready_dense, mark_bucket_ready,
 /// finalize_backward, rebuild_buckets) and torch/nn/parallel/distributed.py of the releases named.

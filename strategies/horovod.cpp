@@ -102,10 +102,11 @@ Horovod::Horovod(HorovodOptimizerOptions options, const JobView& job)
     }
   }
   if (!any) {
-    throw RefusedChoice(RefusedChoice::Key::strategy,
-                        fmt::format("horovod: 'sparse' is '{}'; expected a part of the name of "
-                                    "one of the model's matrices",
-                                    options_.sparse));
+    throw UnsupportedConfiguration(
+        UnsupportedConfiguration::Key::strategy,
+        fmt::format("horovod: 'sparse' is '{}'; expected a part of the name of "
+                    "one of the model's matrices",
+                    options_.sparse));
   }
   // split_list, common/util.py: even parts, the first ones one longer.
   const auto groups = static_cast<std::size_t>(options_.groups);

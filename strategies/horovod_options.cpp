@@ -31,7 +31,7 @@ Release read_version(Knobs& knobs, const std::string& fallback) {
   return *release;
 }
 
-/// A knob of a later release is refused, or told where a variable set it.
+/// A knob of a later release is refused, or warned of where a variable set it.
 void needs_release(const Knobs& knobs, const std::string& name, const Release& version,
                    const Release& from) {
   if (version >= from || !knobs.given(name)) return;

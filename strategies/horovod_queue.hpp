@@ -38,7 +38,7 @@ class HorovodQueue {
   /// A hook at `now` hands these over.
   void submit(Seconds now, std::vector<HorovodRequest> requests, Poster& poster);
 
-  /// To be told of every operation that ends.
+  /// To be notified of every operation that ends.
   /// @return the requests whose result has arrived, in order.
   std::vector<HorovodRequest> on_done(Seconds now, OperationId operation, Poster& poster);
 

@@ -55,8 +55,8 @@ HorovodReductions::HorovodReductions(const HorovodOptions& options, const JobVie
       gathers_(options, job, machines_) {
   if (reduction_ == HorovodReduction::adasum) {
     if (!std::has_single_bit(static_cast<unsigned>(job.machines))) {
-      throw RefusedChoice(
-          RefusedChoice::Key::strategy,
+      throw UnsupportedConfiguration(
+          UnsupportedConfiguration::Key::strategy,
           fmt::format("Adasum halves its vectors between machines, and there are {}; expected a "
                       "power of two",
                       job.machines));

@@ -33,8 +33,8 @@ int equal_ranks_of_machines(const JobView& job, const std::string& who) {
   const auto [first, first_ranks] = *ranks.begin();
   for (const auto& [machine, count] : ranks) {
     if (count == first_ranks) continue;
-    throw RefusedChoice(
-        RefusedChoice::Key::strategy,
+    throw UnsupportedConfiguration(
+        UnsupportedConfiguration::Key::strategy,
         fmt::format("{} within machines, which needs equally many ranks on each; machine {} has "
                     "{}, machine {} has {}",
                     who, first, first_ranks, machine, count));

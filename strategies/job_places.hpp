@@ -28,7 +28,8 @@ namespace gradwire {
 [[nodiscard]] std::vector<int> first_ranks(const JobView& job);
 
 /// Ranks of each machine of the job.
-/// @param who  "hsdp shards", of the message. @throws RefusedChoice when machines differ.
+/// @param who  "hsdp shards", of the message. @throws UnsupportedConfiguration when machines
+/// differ.
 [[nodiscard]] int equal_ranks_of_machines(const JobView& job, const std::string& who);
 
 /// The same messages the other way, the last phase first.

@@ -34,9 +34,9 @@ class KungfuControl {
   /// all-reduces in turn (KungFuElasticTrainHook.after_run, ResizeClusterFromURL).
   [[nodiscard]] static std::vector<Step> check(const JobView& job);
   /// What a change costs the workers before it, behind that check: fetches that disagree, again
-  /// after 50 ms each; the proposal agreed on once more; every runner pinged and told. A ping and a
-  /// message to a runner take three and two and a half round trips: TCP, header and answer, and
-  /// what is sent.
+  /// after 50 ms each; the proposal agreed on once more; every runner pinged and notified. A ping
+  /// and a message to a runner take three and two and a half round trips: TCP, header and answer,
+  /// and what is sent.
   [[nodiscard]] static std::vector<Step> leave(const WorkerChange& change);
   /// What it costs those behind it: those that join start, and connect in two round trips on each
   /// way of the barrier over a byte a worker; the step's number is agreed on, and all trainable

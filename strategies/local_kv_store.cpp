@@ -66,8 +66,8 @@ LocalKvStore::LocalKvStore(Poster& poster, const KvStoreOptions& options, const 
               }),
       to_gpus_(poster, messages_by(copy_in)) {
   if (layout_.machines() > 1) {
-    throw RefusedChoice(
-        RefusedChoice::Key::strategy,
+    throw UnsupportedConfiguration(
+        UnsupportedConfiguration::Key::strategy,
         fmt::format("kv_store {} is of one machine, the ranks are on {}; expected dist_sync or "
                     "dist_device_sync",
                     options_.kv_store, layout_.machines()));

@@ -15,7 +15,7 @@ namespace gradwire {
 /// InitMergeBuffer.
 class LocalKvStore {
  public:
-  /// Uses exchanges and host threads from 0. @throws RefusedChoice on several machines.
+  /// Uses exchanges and host threads from 0. @throws UnsupportedConfiguration on several machines.
   LocalKvStore(Poster& poster, const KvStoreOptions& options, const JobView& job);
   LocalKvStore(const LocalKvStore&) = delete;
   LocalKvStore& operator=(const LocalKvStore&) = delete;

@@ -28,8 +28,8 @@ struct LocalSgdOptions {
 class LocalSgd final : public Strategy {
  public:
   /// @param gradients  what DDP does with them.
-  /// @throws RefusedChoice when gradients are reduced inside machines and these hold different
-  /// numbers of ranks: torch.distributed.new_subgroups divides the world size evenly.
+  /// @throws UnsupportedConfiguration when gradients are reduced inside machines and these hold
+  /// different numbers of ranks: torch.distributed.new_subgroups divides the world size evenly.
   LocalSgd(const LocalSgdOptions& options, const JobView& job, std::unique_ptr<Strategy> gradients);
   /// Reads DDP's knobs as well.
   static StrategyMaker read(Knobs& knobs);

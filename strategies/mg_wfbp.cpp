@@ -67,8 +67,8 @@ LinearCost cost_of(const MgWfbpOptions& options, const JobView& job) {
   if (!cost) {
     std::vector<int> known;
     for (const auto& row : rows_of(source)) known.push_back(row.workers);
-    throw RefusedChoice(
-        RefusedChoice::Key::strategy,
+    throw UnsupportedConfiguration(
+        UnsupportedConfiguration::Key::strategy,
         fmt::format("mg_wfbp: the table of alpha and beta has no row for {} workers; expected one "
                     "of {}, or alpha and beta, or table: fit",
                     job.world_size, fmt::join(known, ", ")));

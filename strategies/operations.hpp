@@ -19,7 +19,8 @@ using OperationId = std::int64_t;
 /// of all ranks; one of independent workers has one a rank.
 using WorkerId = int;
 
-// ---- events: what a strategy is told ----------------------------------------------------------
+// ---- events: what a strategy is notified of
+// ----------------------------------------------------------
 
 /// A class of workers starts iteration `iteration` (from 0).
 struct IterationStart {

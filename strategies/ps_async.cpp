@@ -64,10 +64,11 @@ std::vector<Exchange> PsAsync::exchanges() const {
   const std::int64_t count =
       2 * static_cast<std::int64_t>(workers_.size()) * static_cast<std::int64_t>(places_.size());
   if (count > exchanges_max) {
-    throw RefusedChoice(RefusedChoice::Key::strategy,
-                        fmt::format("{} workers push to {} servers and pull from them on {} ways; "
-                                    "expected at most {}, as with fewer servers",
-                                    workers_.size(), places_.size(), count, exchanges_max));
+    throw UnsupportedConfiguration(
+        UnsupportedConfiguration::Key::strategy,
+        fmt::format("{} workers push to {} servers and pull from them on {} routes; "
+                    "expected at most {}, as with fewer servers",
+                    workers_.size(), places_.size(), count, exchanges_max));
   }
   std::vector<Exchange> exchanges;
   for (int rank = 0; rank < job_.world_size; ++rank) {

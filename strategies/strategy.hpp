@@ -60,7 +60,7 @@ struct JobView {
   BytesPerSecond network_bandwidth;    ///< of a machine's first NIC, one direction
   BytesPerSecond host_copy_bandwidth;  ///< GPU to host memory, one direction
   /// Workers of the job for which each of these stands: of many independent ones only some are
-  /// simulated (thinning). What workers share of a host thread then takes this often its time.
+  /// simulated (sampling). What workers share of a host thread then takes this often its time.
   double stands_for = 1;
   std::vector<int> machine_of_all;  ///< of every worker that these stand for; empty: each its own
   /// What the job's library takes for an all-reduce of all ranks alone. Null in unit tests.

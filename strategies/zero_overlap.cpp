@@ -31,11 +31,12 @@ int next_rank(const std::vector<std::int64_t>& elements, const std::vector<ZeroP
     if (next < 0 || of(rank) < of(next)) next = rank;
   }
   if (next < 0) {
-    throw RefusedChoice(RefusedChoice::Key::strategy,
-                        fmt::format("'shard_buckets' cuts a bucket into more parts than there are "
-                                    "ranks ({}), where PyTorch stops; expected a smaller "
-                                    "'bucket_cap'",
-                                    elements.size()));
+    throw UnsupportedConfiguration(
+        UnsupportedConfiguration::Key::strategy,
+        fmt::format("'shard_buckets' cuts a bucket into more parts than there are "
+                    "ranks ({}), where PyTorch stops; expected a smaller "
+                    "'bucket_cap'",
+                    elements.size()));
   }
   return next;
 }

@@ -30,7 +30,8 @@ struct ZeroPart {
 ///               a bucket is cut before the tensor with which a part would reach a rank's mean
 ///               share, and each part goes to the rank that has fewest elements so far and nothing
 ///               of this bucket.
-/// @throws RefusedChoice  a bucket falls into more parts than there are ranks; the original stops
+/// @throws UnsupportedConfiguration  a bucket falls into more parts than there are ranks; the
+/// original stops
 ///         there, too.
 /// Source: torch/distributed/optim/zero_redundancy_optimizer.py, _bucket_assignments_per_rank,
 /// _get_assigned_rank, _get_min_index.
@@ -60,7 +61,7 @@ class ZeroOverlap {
   /// REQUIRES: hook is not none.
   ZeroOverlap(ZeroHook hook, bool shard_buckets, JobView job);
 
-  /// An iteration with these buckets begins. @throws RefusedChoice as parts_of_buckets.
+  /// An iteration with these buckets begins. @throws UnsupportedConfiguration as parts_of_buckets.
   void start(const std::vector<std::vector<TensorId>>& buckets);
   /// The next bucket has been filled: posts its all-reduce, or what will.
   /// @return what has to end before its gradients are used on.

@@ -140,7 +140,7 @@ class Attributor {
     }
   }
 
-  /// What a killed program did last on the GPU was not told any more: the recorder knows an
+  /// What a killed program did last on the GPU was not reported any more: the recorder knows an
   /// iteration's kernels a moment after its mark.
   void leave_out_unfinished() {
     std::vector<std::size_t> counts;

@@ -18,7 +18,7 @@ struct AttributedLayer {
   std::string op;  ///< the operator that its kind and shapes come from: "aten::conv2d"
   std::string kind;
   bool kind_is_guess = false;             ///< the trace has no shapes to tell it from
-  double flops = 0;                       ///< forward, all samples; 0: not told
+  double flops = 0;                       ///< forward, all samples; 0: unknown
   std::vector<ParameterSpec> parameters;  ///< from the operators' shapes; "weight", "bias"
 };
 
@@ -78,7 +78,7 @@ struct Attribution {
 /// Gives every device record of a trace to a layer, forward or backward, or to what else it was for
 /// (docs/calibrate.md): by the ranges around its launch; backward nodes belong to the forward
 /// operator that made them, which is the last on its thread that carries their sequence number.
-/// Iterations that ran other layers than most are left out, and told.
+/// Iterations that ran other layers than most are left out, and reported.
 /// @throws ConfigError naming what the trace lacks when it has no iterations or no layers.
 [[nodiscard]] Attribution attribute(const Trace& trace);
 

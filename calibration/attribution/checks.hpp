@@ -14,7 +14,7 @@ struct CheckBounds {
   double closure_gpu_min = 0.97;
   double closure_gpu_max = 1.01;
   double closure_span_min = 0.90;  ///< below it the host bounds the iteration
-  double other_max = 0.03;         ///< beyond it a trace's reader is told, a recording refused
+  double other_max = 0.03;         ///< beyond it a trace's reader warns, a recording refused
   double other_refused = 0.10;     ///< of a trace that others recorded (assumed)
   double light_vs_full_max = 1.03;
   double full_vs_light_min = 0.98;

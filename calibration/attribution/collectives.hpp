@@ -17,10 +17,10 @@ struct TracedCollective {
   std::string operation;               ///< as the kernel or the payload names it: "AllReduce"
   std::string algorithm;               ///< "ring", "tree", ...; "" where the kernel does not tell
   std::string protocol;                ///< "ll", "ll128", "simple", or ""
-  std::int64_t elements = 0;           ///< of one rank's input; 0: not told
-  std::string dtype;                   ///< "" when not told
-  Bytes bytes{0};                      ///< of one rank's input; 0: not told
-  int ranks = 0;                       ///< 0: not told
+  std::int64_t elements = 0;           ///< of one rank's input; 0: unknown
+  std::string dtype;                   ///< "" when unknown
+  Bytes bytes{0};                      ///< of one rank's input; 0: unknown
+  int ranks = 0;                       ///< 0: unknown
   int channels = 0;                    ///< blocks of the kernel, one a channel
   Nanoseconds start = 0;
   Nanoseconds end = 0;

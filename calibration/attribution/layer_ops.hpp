@@ -25,7 +25,7 @@ using InputShapes = std::vector<std::vector<std::int64_t>>;
                                            bool& is_guess);
 
 /// The trainable inputs of an operator, by their place among its inputs: weight, then bias, without
-/// names but "weight" and "bias". Which of the inputs requires a gradient is not told: a
+/// names but "weight" and "bias". Which of the inputs requires a gradient is not stated: a
 /// convolution, a product of matrices, a normalisation and an embedding are taken to train theirs.
 [[nodiscard]] std::vector<ParameterSpec> parameters_of_operator(std::string_view op,
                                                                 const InputShapes& shapes);

@@ -17,7 +17,7 @@ parameters there are, where no file of that name is there already.
 
 A model that torch.compile compiles runs kernels that stand for several operators, and its modules'
 forwards run once, when they are traced: the launcher says so, and workload.json has "compiled". No
-layers can be told of it: record the model uncompiled for a profile.
+layers can be found in it: record the model uncompiled for a profile.
 
 Needs Python 3.8 and torch 1.13 or newer. The program's exit code is its own.
 """
@@ -44,7 +44,7 @@ def without_wrappers(name):
 
 
 class Silence:
-    """Stands for NVTX where torch has none (CPU builds): nothing is told."""
+    """Stands for NVTX where torch has none (CPU builds): nothing is reported."""
 
     @staticmethod
     def range_push(_):
@@ -107,7 +107,7 @@ class Launcher:
                 self.compiled = True
                 print(
                     "gradwire_torch: the program calls torch.compile: kernels stand for several "
-                    "operators, and no layers can be told; expected a run without it for a profile",
+                    "operators, and no layers can be found; expected a run without it for a profile",
                     file=sys.stderr,
                 )
             return compile_(*arguments, **options)

@@ -29,7 +29,7 @@ struct CompressorBench {
   std::string gpu;             ///< "" on a CPU
   std::string implementation;  ///< "kernels" (our own) or "torch" (PyTorch's operations)
   bool on_gpu = true;
-  BytesPerSecond memory_bandwidth{};  ///< nominal, of the GPU; 0 where not told
+  BytesPerSecond memory_bandwidth{};  ///< nominal, of the GPU; 0 where unknown
   std::vector<CompressorSeries> series;
 };
 

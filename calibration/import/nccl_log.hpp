@@ -45,9 +45,9 @@ struct NcclLog {
   std::vector<NcclChoice> choices;  ///< in the order of the file, each decision once
   std::vector<NcclTuning> tuning;
   std::vector<NcclGraph> graphs;  ///< each once
-  int ranks = 0;                  ///< the largest communicator's, 0 when not told
+  int ranks = 0;                  ///< the largest communicator's, 0 when unknown
   int nodes = 0;                  ///< same
-  std::string version;            ///< "" when not told
+  std::string version;            ///< "" when unknown
 };
 
 /// Reads a log in the forms of NCCL 2.4 to 2.28; lines of other things are passed over.
@@ -55,7 +55,8 @@ struct NcclLog {
 ///         nor a tuning table nor a graph.
 [[nodiscard]] NcclLog read_nccl_log(const std::string& text, const std::string& file);
 
-/// The log's choices as rows: NCCL's own prediction, printed or from the tuning table (then told).
+/// The log's choices as rows: NCCL's own prediction, printed or from the tuning table (then
+/// reported).
 /// @throws ConfigError when ranks, nodes or operation are nowhere said, or no choice has a time.
 [[nodiscard]] ImportedTables tables_of(const NcclLog& log, const std::string& file,
                                        const NcclTestsOptions& options);

@@ -14,7 +14,7 @@ namespace gradwire::calibration {
 ///
 /// Tables and columns as NVIDIA documents them (Nsight Systems documentation, "SQLite Export Schema
 /// Reference", 2021.5): CUPTI_ACTIVITY_KIND_KERNEL, _MEMCPY, _MEMSET, _RUNTIME, NVTX_EVENTS and
-/// StringIds; tables that a recording does not need are absent from the file, and are told in
+/// StringIds; tables that a recording does not need are absent from the file, and are reported in
 /// `missing`. Threads and processes are one number (globalTid).
 /// @param query_time  the most that one query may take; tests give a shorter one
 /// @throws ConfigError when the file is no such database, names the table and column that it lacks.

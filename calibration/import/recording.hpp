@@ -90,7 +90,7 @@ struct Recording {
 struct OperatorName {
   std::string_view name;
   std::int64_t sequence = no_sequence;
-  std::string_view shapes{};  ///< "[[32, 3], [3, 4]]"; empty: not told
+  std::string_view shapes{};  ///< "[[32, 3], [3, 4]]"; empty: unknown
 };
 [[nodiscard]] OperatorName split_operator_name(std::string_view text);
 

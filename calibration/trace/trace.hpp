@@ -113,7 +113,7 @@ struct CollectiveRecord {
   NameId operation = no_name;     ///< as its library names it: "allreduce"
   std::int64_t elements = 0;      ///< of one rank's input
   NameId dtype = no_name;
-  int ranks = 0;  ///< 0: not told
+  int ranks = 0;  ///< 0: unknown
 };
 
 /// Which range was innermost when a call was made, as the recorder knew it.

@@ -20,7 +20,7 @@ void add_check(CLI::App& app, Context& context) {
   command->add_option("FILE", *files, "Scenario, profile, model, topology, GPU or table (YAML)")
       ->required();
   command->footer(
-      "The first error of each file is told; the exit code is 3 then.\n"
+      "The first error of each file is reported; the exit code is 3 then.\n"
       "Examples:\n"
       "  gradwire check job.yaml\n"
       "  gradwire check scenarios/*.yaml profiles/*/*.yaml");

@@ -13,7 +13,7 @@
 #include "sim/cli/predict.hpp"
 #include "sim/core/error.hpp"
 #include "sim/cost/choice_warnings.hpp"
-#include "sim/engine/alone.hpp"
+#include "sim/engine/uncontended.hpp"
 #include "sim/report/bandwidth_svg.hpp"
 #include "sim/report/nccl_table.hpp"
 #include "sim/report/placement_text.hpp"
@@ -47,10 +47,10 @@ CollectiveReport measure(const config::Scenario& scenario, CollectiveKind kind,
                           .devices = placement_text(scenario.placement, {})};
   ChoiceWarnings choices;
   const auto times = with_places(scenario, [&] {
-    return time_alone(*scenario.cluster, *scenario.library, kind, scenario.placement, sizes,
-                      engine_options(scenario));
+    return uncontended_times(*scenario.cluster, *scenario.library, kind, scenario.placement, sizes,
+                             engine_options(scenario));
   });
-  for (const AloneTime& time : times) {
+  for (const UncontendedTime& time : times) {
     report.rows.push_back({.bytes = time.size.count(),
                            .seconds = time.time.count(),
                            .bound_seconds = time.bound.count(),
@@ -59,11 +59,11 @@ CollectiveReport measure(const config::Scenario& scenario, CollectiveKind kind,
                            .source = time.cost.source});
     choices.add(kind, time.size, time.cost);
   }
-  report.warnings = choices.told();
+  report.warnings = choices.warnings();
   return report;
 }
 
-/// Every operation there is, told in a comment where the library has none.
+/// Every operation there is, reported in a comment where the library has none.
 std::vector<CollectiveReport> measure_all(const config::Scenario& scenario,
                                           const std::vector<Bytes>& sizes) {
   std::vector<CollectiveReport> reports;

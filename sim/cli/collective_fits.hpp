@@ -31,7 +31,7 @@ struct Measured {
                                           const TableOptions& options,
                                           std::vector<std::string>& notes);
 
-/// Samples of the series that the cluster can run; the others are told in `notes`.
+/// Samples of the series that the cluster can run; the others are reported in `notes`.
 [[nodiscard]] std::vector<FitSample> read_samples(const CollectiveTable& table,
                                                   const Measured& measured,
                                                   std::vector<std::string>& notes);

@@ -128,7 +128,7 @@ int run_command_line(int argc, const char* const* argv) {
   } catch (const ConfigError& error) {
     tell("{}\n", error.what());
     return ExitCode::bad_input;
-  } catch (const RefusedChoice& refused) {
+  } catch (const UnsupportedConfiguration& refused) {
     if (!refused.where()) {
       tell("gradwire: {}\n", refused.what());
       return ExitCode::failed;

@@ -27,7 +27,7 @@ struct ModelTableOptions {
   std::string source;
 };
 
-/// The layers as a model; what does not fit is told at its row.
+/// The layers as a model; what does not fit is reported at its row.
 ModelDescription build(const config::ModelFile& model, const std::vector<TableRow>& rows,
                        const std::string& file) {
   try {

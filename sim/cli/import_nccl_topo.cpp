@@ -53,7 +53,7 @@ void add_import_nccl_topo(CLI::App& import, const Context& context) {
                    "CPU generation, which decides the socket link (default: by its model number)")
       ->type_name("CPU");
   topo->footer(
-      "What the file hides or has wrong is assumed, told here and written into the result.\n"
+      "What the file hides or has wrong is assumed, reported here and written into the result.\n"
       "Example:\n"
       "  gradwire import nccl-topo topo.xml --leave-out mlx5_4,mlx5_5 -o node.yaml");
   topo->callback([options, &context] { import_topo(*options, context); });

@@ -81,15 +81,15 @@ void add_import_smi_topo(CLI::App& import, const Context& context) {
           "of NVLinks)")
       ->type_name("MODEL");
   topo->add_option("--nic", options->topo.nic,
-                   "Kind of each NIC's port (default: by the GPU's generation, and then told)")
+                   "Kind of each NIC's port (default: by the GPU's generation, and then reported)")
       ->type_name("KIND")
       ->check(one_of(port_kind_names()));
-  topo->add_option(
-          "--cpu", options->topo.cpu,
-          "CPU generation, which decides the socket link (default: by the GPU's, and then told)")
+  topo->add_option("--cpu", options->topo.cpu,
+                   "CPU generation, which decides the socket link (default: by the GPU's, and then "
+                   "reported)")
       ->type_name("CPU");
   topo->footer(
-      "What the matrix does not say is assumed, told here and written into the file.\n"
+      "What the matrix does not say is assumed, reported here and written into the file.\n"
       "Example:\n"
       "  gradwire import smi-topo topo.txt --gpu v100-sxm2-32gb --nic ib_edr -o node.yaml");
   topo->callback([options, &context] { import_topo(*options, context); });

@@ -20,7 +20,7 @@ template <class Action>
 auto with_places(const config::Scenario& scenario, Action action) {
   try {
     return action();
-  } catch (RefusedChoice& refused) {
+  } catch (UnsupportedConfiguration& refused) {
     const SourceLocation& where = scenario.places.at(refused.key());
     if (!where.file.empty()) refused.set_where(where);
     throw;
@@ -30,7 +30,7 @@ auto with_places(const config::Scenario& scenario, Action action) {
 /// Simulates one scenario; with fidelity `bracket` twice, `fluid` and `coupled`: the bounds of the
 /// first are widened to the second. @param record_spans  keep the timeline of the first measured
 /// iteration.
-/// @throws SimulationError; RefusedChoice with its place.
+/// @throws SimulationError; UnsupportedConfiguration with its place.
 [[nodiscard]] RunResult predict(const config::Scenario& scenario, bool record_spans);
 
 /// The same with what names the scenario, for the reporters.

@@ -115,7 +115,7 @@ void sweep(const SweepOptions& options, Context& context) {
   try {
     write_files(options, points);
   } catch (const std::exception&) {
-    failure = std::current_exception();  // the table is told all the same
+    failure = std::current_exception();  // the table is reported all the same
   }
   print_text(table);
   if (failure) std::rethrow_exception(failure);
@@ -157,7 +157,7 @@ void add_sweep(CLI::App& app, Context& context) {
       ->check(CLI::ExistingDirectory)
       ->type_name("FOLDER");
   command->footer(
-      "A point that fails is told in its row and does not stop the others; the exit code is 1 "
+      "A point that fails is reported in its row and does not stop the others; the exit code is 1 "
       "then.\n"
       "An interrupt (Ctrl-C) writes the points that are done; the others' rows say so.\n"
       "With --store a point is on the disk as soon as it is counted: whatever ends the sweep, "

@@ -209,7 +209,7 @@ void add_validate(CLI::App& app, Context& context) {
       ->type_name("DIR");
   command->add_flag("--strict", options->strict, "Exit with 1 when a gate is missed");
   command->footer(
-      "Rows that a constant was fitted to (calibrate) and rows that were not (score) are told "
+      "Rows that a constant was fitted to (calibrate) and rows that were not (score) are reported "
       "apart.\n"
       "Examples:\n"
       "  gradwire validate collectives\n"

@@ -34,7 +34,7 @@ void append_network(const MachineChain& from, const MachineChain& to, int group,
   flows.remote(from.head(), to.head(), group);
 }
 
-/// All ways into the network and out of it, a group each.
+/// All routes into the network and out of it, a group each.
 void append_networks(const Channels& channels, RankFlows& flows) {
   int group = 0;
   for (const auto& chains : channels) {

@@ -11,7 +11,7 @@
 namespace gradwire {
 namespace {
 
-/// A pattern of one channel whose flows get their ways from through_host.
+/// A pattern of one channel whose flows get their routes from through_host.
 Pattern start(CollectiveKind kind, const std::string& algorithm, const Placement& members) {
   return start_pattern(kind, algorithm, members, /*channels=*/1);
 }

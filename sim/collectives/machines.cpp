@@ -34,9 +34,10 @@ std::vector<Machine> machines_of(const Cluster& cluster, const Placement& member
     }
     const NodeGraph& node = cluster.node(machine.node);
     if (machines.size() > 1 && node.nics().empty()) {
-      throw RefusedChoice(RefusedChoice::Key::cluster,
-                          fmt::format("node{} ({}) has no NIC, but the job spans {} machines",
-                                      machine.node, node.name, machines.size()));
+      throw UnsupportedConfiguration(
+          UnsupportedConfiguration::Key::cluster,
+          fmt::format("node{} ({}) has no NIC, but the job spans {} machines", machine.node,
+                      node.name, machines.size()));
     }
   }
   return machines;

@@ -126,7 +126,7 @@ double read_oversubscription(YamlMap& map) {
 
 Fabric with_routing(YamlMap& map, Fabric fabric) {
   static const std::vector<std::string> known = {"ecmp", "spread"};
-  // Assumed of InfiniBand: adaptive routing is switched on. EFA: SRD sprays packets over many ways
+  // Assumed of InfiniBand: adaptive routing is switched on. EFA: SRD sprays packets over many paths
   // (Shalev et al., A cloud-optimized transport protocol for elastic and scalable HPC, IEEE Micro
   // 2020). Ethernet switches hash the header (RFC 2992).
   const bool adaptive = std::ranges::all_of(fabric.port_specs(), [](const PortSpec& port) {
@@ -139,9 +139,10 @@ Fabric with_routing(YamlMap& map, Fabric fabric) {
   for (const auto from : boost::make_iterator_range(boost::vertices(merged.graph()))) {
     for (const auto to : boost::make_iterator_range(boost::vertices(merged.graph()))) {
       if (merged.choices(from, to) < 2) continue;
-      map.fail("routing", fmt::format("'spread' would be uneven: the equal ways from {} to {} pass "
-                                      "switches that are not alike; expected 'routing: ecmp'",
-                                      merged.graph()[from].name, merged.graph()[to].name));
+      map.fail("routing",
+               fmt::format("'spread' would be uneven: the equal-cost paths from {} to {} pass "
+                           "switches that are not alike; expected 'routing: ecmp'",
+                           merged.graph()[from].name, merged.graph()[to].name));
     }
   }
   return merged;

@@ -15,8 +15,8 @@ namespace gradwire::config {
 [[nodiscard]] Fabric read_torus(YamlMap& map, std::span<const PortGroup> ports);
 
 /// Reads `routing` and `ecmp_seed` and gives the fabric that follows them: with `spread` the one
-/// whose equally short ways are merged.
-/// @throws ConfigError where equal ways cannot be merged, so that `spread` would not be even.
+/// whose equal-cost paths are merged.
+/// @throws ConfigError where equal-cost paths cannot be merged, so that `spread` would not be even.
 [[nodiscard]] Fabric with_routing(YamlMap& map, Fabric fabric);
 
 }  // namespace gradwire::config

@@ -10,7 +10,7 @@ namespace gradwire::config {
 struct IdleVariable {
   std::string name;    ///< "NCCL_DEBUG"
   std::string why;     ///< "it prints"
-  std::string source;  ///< where it is read or told of
+  std::string source;  ///< where it is read or described
 };
 
 /// All that are known, by system.

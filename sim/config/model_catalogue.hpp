@@ -39,8 +39,8 @@ struct ModelEntry {
 ///         (with those that it has), and for a value outside its range.
 [[nodiscard]] ModelDescription read_model(const YamlValue& value, const ModelOptions& options);
 
-/// The same for the mapping's `model:` and the options beside it; an option's error is told at the
-/// option.
+/// The same for the mapping's `model:` and the options beside it; an option's error is reported at
+/// the option.
 [[nodiscard]] ModelDescription read_model(YamlMap& map);
 
 }  // namespace gradwire::config

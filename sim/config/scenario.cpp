@@ -169,12 +169,12 @@ SourceLocation place_of(const YamlValue& yaml, const std::string& section,
   return map->where;
 }
 
-std::map<RefusedChoice::Key, SourceLocation> places_of(const YamlValue& yaml) {
+std::map<UnsupportedConfiguration::Key, SourceLocation> places_of(const YamlValue& yaml) {
   const SourceLocation strategy = place_of(yaml, "strategy", {"preset", "name"});
   const SourceLocation library = place_of(yaml, "collective", {"library"});
-  return {{RefusedChoice::Key::strategy, strategy},
-          {RefusedChoice::Key::library, library.file.empty() ? strategy : library},
-          {RefusedChoice::Key::cluster, place_of(yaml, "cluster", {})}};
+  return {{UnsupportedConfiguration::Key::strategy, strategy},
+          {UnsupportedConfiguration::Key::library, library.file.empty() ? strategy : library},
+          {UnsupportedConfiguration::Key::cluster, place_of(yaml, "cluster", {})}};
 }
 
 /// @param yaml  the document's, in our words. @return the workers of the document's phase.
@@ -261,8 +261,8 @@ std::vector<Scenario> read_scenario(const std::string& file, const std::vector<s
   ScenarioDocument written = load_scenario(file, sets);
   const auto documents = point_documents(written);
   if (written.yaml.find("points") != nullptr) {
-    // The file must stand by itself, so that its mistakes are told in its own terms, not in those
-    // of a point that takes another strategy.
+    // The file must stand by itself, so that its mistakes are reported in its own terms, not in
+    // those of a point that takes another strategy.
     remove_key(written.yaml, "points");
     read_document(written, file, needs);
   }

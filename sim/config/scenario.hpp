@@ -53,7 +53,7 @@ struct Scenario {
   std::vector<Warning> warnings;
   /// Where the keys stand that choose the strategy, the library and the cluster, for refusals of
   /// them; a library that nobody chose stands where the strategy does.
-  std::map<RefusedChoice::Key, SourceLocation> places;
+  std::map<UnsupportedConfiguration::Key, SourceLocation> places;
   std::string json;    ///< the scenario as written, defaults not filled in, as a JSON object
   std::string sha256;  ///< of `json`
 };

@@ -10,9 +10,11 @@ const ParameterInfo trunk = {"trunk", "as the fastest port",
                              "a link's name, or {bandwidth, latency} of one cable, one direction"};
 const ParameterInfo routing = {
     "routing", "spread for ib, efa and slingshot, ecmp for tcp and roce",
-    "spread: every flow evenly over all equal ways (adaptive routing; efa: SRD sprays packets, "
+    "spread: every flow evenly over all equal-cost paths (adaptive routing; efa: SRD sprays "
+    "packets, "
     "Shalev et al., IEEE Micro 2020; ib: assumed to be switched on); ecmp: one way by hash"};
-const ParameterInfo ecmp_seed = {"ecmp_seed", "1", "of the hash that chooses among equal ways"};
+const ParameterInfo ecmp_seed = {"ecmp_seed", "1",
+                                 "of the hash that chooses among equal-cost paths"};
 
 std::vector<ParameterInfo> fat_tree_parameters() {
   return {{"levels", "2", "2 or 3 levels of switches"},

@@ -99,8 +99,9 @@ void Cluster::append_port(int port, bool up, std::vector<LinkId>& path) const {
 int Cluster::nic_or_last(int node, int nic) const {
   const int last = routes_[at(node)]->nics() - 1;
   if (last >= 0) return std::min(nic, last);
-  throw RefusedChoice(RefusedChoice::Key::cluster,
-                      fmt::format("node{} has no NIC, but the job spans several machines", node));
+  throw UnsupportedConfiguration(
+      UnsupportedConfiguration::Key::cluster,
+      fmt::format("node{} has no NIC, but the job spans several machines", node));
 }
 
 std::pair<int, int> Cluster::other_way(int node_from, int node_to, int nic_to) const {
@@ -116,8 +117,9 @@ std::pair<int, int> Cluster::other_way(int node_from, int node_to, int nic_to) c
       if (reaches(out)) return {out, in};
     }
   }
-  throw RefusedChoice(RefusedChoice::Key::cluster,
-                      fmt::format("fabric: no NIC of node{} reaches node{}", node_from, node_to));
+  throw UnsupportedConfiguration(
+      UnsupportedConfiguration::Key::cluster,
+      fmt::format("fabric: no NIC of node{} reaches node{}", node_from, node_to));
 }
 
 }  // namespace gradwire

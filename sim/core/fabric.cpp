@@ -99,7 +99,7 @@ const std::vector<Fabric::Cost>& Fabric::costs_to(SwitchId to) const {
   auto& costs = costs_[to];
   if (!costs.empty()) return costs;
   costs.assign(boost::num_vertices(graph_), unreached);
-  // Trunks are alike in both directions: the ways from `to` are the ways to it.
+  // Trunks are alike in both directions: the routes from `to` are the routes to it.
   using Entry = std::pair<Cost, SwitchId>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
   costs[to] = 0;

@@ -44,12 +44,12 @@ struct PortGroup {
   PortSpec port;
 };
 
-/// Who takes which of several equally short ways.
+/// Who takes which of several equal-cost paths.
 enum class Routing : std::uint8_t {
   /// Each flow takes one way, by a hash of (ecmp_seed, source port, destination port): two flows
   /// may meet on one trunk while another idles.
   ecmp,
-  /// Each flow is divided evenly over all ways, as adaptive routing by packet does.
+  /// Each flow is divided evenly over all paths, as adaptive routing by packet does.
   spread,
 };
 
@@ -65,7 +65,7 @@ class Fabric {
       boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, Switch, NumberedLink>;
   using SwitchId = SwitchGraph::vertex_descriptor;
   /// The trunks from one switch to another (not the same) by a rule of the topology's own.
-  /// @param pick  a hash of the flow, to choose among equal ways.
+  /// @param pick  a hash of the flow, to choose among equal-cost paths.
   using RouteRule = std::function<std::vector<int>(const Fabric& fabric, SwitchId from, SwitchId to,
                                                    std::uint64_t pick)>;
 
@@ -73,7 +73,7 @@ class Fabric {
   PortSpec port;     ///< of the ports that are attached next
   Routing routing = Routing::ecmp;
   std::uint64_t ecmp_seed = 1;
-  /// Empty: the ways of least latency, then of fewest trunks.
+  /// Empty: the routes of least latency, then of fewest trunks.
   RouteRule rule;
 
   SwitchId add_switch(std::string name, int count = 1);

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr mode_t new_file_mode = 0666;  ///< as open() is told everywhere; the umask narrows it
+constexpr mode_t new_file_mode = 0666;  ///< as open() is called everywhere; the umask narrows it
 constexpr mode_t permissions = 0777;
 
 /// A call of the system failed.

@@ -12,11 +12,12 @@ namespace gradwire {
 /// The simulation cannot be carried out, and one key of the scenario is to blame. Thrown where
 /// nobody knows files; who read the scenario adds the place, and then it is bad input (exit code
 /// 3).
-class RefusedChoice : public SimulationError {
+class UnsupportedConfiguration : public SimulationError {
  public:
   enum class Key : std::uint8_t { strategy, library, cluster };
 
-  RefusedChoice(Key key, const std::string& message) : SimulationError(message), key_(key) {}
+  UnsupportedConfiguration(Key key, const std::string& message)
+      : SimulationError(message), key_(key) {}
 
   [[nodiscard]] Key key() const { return key_; }
   [[nodiscard]] const std::optional<SourceLocation>& where() const { return where_; }

@@ -95,7 +95,7 @@ struct RunResult {
   std::vector<double> sample_weight;
   std::vector<double> iteration_s;  ///< slowest rank of each measured iteration
   Breakdown breakdown{};            ///< of the slowest rank, mean over iterations
-  /// The same of the rank whose compute takes the median time; of workers that go their own pace
+  /// The same of the rank whose compute takes the median time; of asynchronous workers
   /// nothing: `breakdown` is their mean.
   std::optional<Breakdown> breakdown_median;
   double spread_low = 0;  ///< relative, the prediction's lower bound is p50 * (1 - spread_low)

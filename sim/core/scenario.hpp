@@ -13,7 +13,7 @@ struct JitterSpec {
   double rank = 0;
   double iteration = 0;
   std::optional<double> layer{};  ///< absent: each layer's own, from the profile
-  double message = 0;             ///< of workers that go their own pace: a message's time
+  double message = 0;             ///< of asynchronous workers: a message's time
 };
 
 /// Ranks whose compute takes `compute` times as long.
@@ -37,7 +37,7 @@ struct RunSpec {
   /// Where a strategy has phases (a warm-up, a switch): iterations from the first one, however many
   /// phases that are; false: those of the phase that lasts, `warmup` ones before it dropped.
   bool all_phases = false;
-  /// Workers that go their own pace begin spread over an iteration, as after a long run, where
+  /// Asynchronous workers begin spread over an iteration, as after a long run, where
   /// nothing keeps them together; false: all at once.
   bool start_apart = true;
 };

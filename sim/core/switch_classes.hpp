@@ -12,7 +12,7 @@ namespace gradwire {
 /// @param colour  of each switch, any numbers; equal ones may fall together.
 [[nodiscard]] std::vector<int> switch_classes(const Fabric& fabric, std::vector<int> colour);
 
-/// The fabric with equally short ways drawn as one: switches without ports that are alike become
+/// The fabric with equal-cost paths drawn as one: switches without ports that are alike become
 /// one switch that stands for `count`, and the trunks between two such become one with `lanes`
 /// cables and the bandwidth of all of them.
 ///

@@ -19,7 +19,7 @@ std::string size_text(Bytes size) {
   return fmt::format("{:.4g} KiB", static_cast<double>(bytes) / 1024);
 }
 
-/// The protocol is told where the algorithm does not tell the two ways apart.
+/// The protocol is reported where the algorithm does not tell the two ways apart.
 std::string text_of(CollectiveKind kind, Bytes size, const CollectiveCost& cost) {
   const FasterWay& other = *cost.faster;
   std::string taken = cost.algorithm;
@@ -29,7 +29,7 @@ std::string text_of(CollectiveKind kind, Bytes size, const CollectiveCost& cost)
     faster += " " + other.protocol;
   }
   return fmt::format("NCCL takes {} ({}); {} would take {} ({}); {} of {}", taken,
-                     time_text(*cost.alone), faster, time_text(other.time), other.setting,
+                     time_text(*cost.uncontended), faster, time_text(other.time), other.setting,
                      name_of(kind), size_text(size));
 }
 
@@ -39,21 +39,21 @@ void ChoiceWarnings::add(CollectiveKind kind, Bytes size, const CollectiveCost& 
                          double times) {
   const double bytes = times * static_cast<double>(size.count());
   bytes_[kind] += bytes;
-  if (!cost.faster || cost.faster->time > (1 - saving_min) * *cost.alone) return;
+  if (!cost.faster || cost.faster->time > (1 - saving_min) * *cost.uncontended) return;
   const auto way = [](const std::string& algorithm, const std::string& protocol) {
     return algorithm + " " + protocol;
   };
   Lost& lost = lost_[{kind, way(cost.algorithm, cost.protocol),
                       way(cost.faster->algorithm, cost.faster->protocol)}];
   lost.bytes += bytes;
-  const Seconds saved = times * (*cost.alone - cost.faster->time);
+  const Seconds saved = times * (*cost.uncontended - cost.faster->time);
   if (lost.cost.faster && saved <= lost.most) return;
   lost.most = saved;
   lost.size = size;
   lost.cost = cost;
 }
 
-std::vector<Warning> ChoiceWarnings::told(double share) const {
+std::vector<Warning> ChoiceWarnings::warnings(double share) const {
   std::vector<Warning> warnings;
   for (const auto& [choice, lost] : lost_) {
     const CollectiveKind kind = std::get<CollectiveKind>(choice);

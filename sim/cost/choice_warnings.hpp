@@ -16,8 +16,8 @@ namespace gradwire {
 /// less time ("collective-choice"): once for each kind, way taken and way that is faster.
 class ChoiceWarnings {
  public:
-  /// A way must save so much of the time, relative, to be told. Assumed: below it the order of two
-  /// prices is not certain.
+  /// A way must save so much of the time, relative, to be reported. Assumed: below it the order of
+  /// two prices is not certain.
   static constexpr double saving_min = 0.05;
 
   /// A collective that is run `times` times.
@@ -25,7 +25,7 @@ class ChoiceWarnings {
 
   /// @param share  told are those that carry at least so much of the bytes of their kind, 0..1.
   /// @return of each the size at which most time is lost.
-  [[nodiscard]] std::vector<Warning> told(double share = 0) const;
+  [[nodiscard]] std::vector<Warning> warnings(double share = 0) const;
 
  private:
   struct Lost {

@@ -20,7 +20,7 @@ struct KernelUse {
 struct FasterWay {
   std::string algorithm;
   std::string protocol;
-  Seconds time;         ///< of the whole collective alone, as CollectiveCost::alone
+  Seconds time;         ///< of the whole collective alone, as CollectiveCost::uncontended
   std::string setting;  ///< what makes the library go it: "NCCL_ALGO=Tree"
 };
 
@@ -33,14 +33,14 @@ struct CollectiveCost {
   Seconds hop_pcie;
   Seconds hop_network;
   double efficiency = 1;  ///< payload / bytes on the wire (LL moves a flag with each word: 0.5)
-  /// Time of the whole collective measured alone. When present, the flows are paced so that alone
-  /// they take exactly this (startup and hops are then 0), and contention acts on top.
-  std::optional<Seconds> alone;
+  /// Time of the whole collective, uncontended. When present, the flows are paced so that
+  /// uncontended they take exactly this (startup and hops are then 0), and contention acts on top.
+  std::optional<Seconds> uncontended;
   /// The time by which the library chose this way, where it has a model of its own: NCCL prints it
   /// (NCCL_DEBUG_SUBSYS=TUNING). It moves nothing.
   std::optional<Seconds> planned{};
   /// What a port's provider is busy for with messages that come before their receives are posted
-  /// (PortSpec::late_message): `alone` is no less.
+  /// (PortSpec::late_message): `uncontended` is no less.
   Seconds late_messages{};
   KernelUse kernel{};
   std::string algorithm;  ///< as printed: "ring"
@@ -48,7 +48,8 @@ struct CollectiveCost {
   std::string source;     ///< "table" | "fit" | "model"
   /// What a table lacks, for the user: it has this collective, but not among so many ranks.
   std::string missing{};
-  /// The fastest of the ways that the library did not take, where one takes less than `alone`.
+  /// The fastest of the ways that the library did not take, where one takes less than
+  /// `uncontended`.
   std::optional<FasterWay> faster{};
 };
 

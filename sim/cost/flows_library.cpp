@@ -86,10 +86,10 @@ std::vector<Pattern> FlowsLibrary::plan(CollectiveKind kind, const Placement& ra
   if (const AlgorithmVariant* named = find_algorithm(algorithm_, kind)) {
     try {
       return {named->plan(*cluster_, ranks)};
-    } catch (const RefusedChoice&) {  // a machine lacks something
+    } catch (const UnsupportedConfiguration&) {  // a machine lacks something
       throw;
     } catch (const SimulationError& error) {
-      throw RefusedChoice(RefusedChoice::Key::library, error.what());
+      throw UnsupportedConfiguration(UnsupportedConfiguration::Key::library, error.what());
     }
   }
   std::vector<Pattern> patterns;

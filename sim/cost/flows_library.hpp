@@ -22,7 +22,7 @@ class FlowsLibrary final : public CollectiveLibrary {
   /// REQUIRES: cluster is not null.
   FlowsLibrary(std::shared_ptr<const Cluster> cluster, std::string algorithm);
 
-  /// @throws RefusedChoice where the named algorithm cannot run among these ranks.
+  /// @throws UnsupportedConfiguration where the named algorithm cannot run among these ranks.
   [[nodiscard]] std::vector<Pattern> plan(CollectiveKind kind,
                                           const Placement& ranks) const override;
   /// The pattern of least steps * latency + bytes on the busiest link of each phase + what fills a

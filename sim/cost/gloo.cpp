@@ -77,8 +77,8 @@ std::vector<Pattern> GlooLibrary::plan(CollectiveKind kind, const Placement& ran
     case CollectiveKind::broadcast:
       return {plan_eager_tree_broadcast(*cluster_, ranks)};
     default:
-      throw RefusedChoice(
-          RefusedChoice::Key::library,
+      throw UnsupportedConfiguration(
+          UnsupportedConfiguration::Key::library,
           fmt::format("library gloo has no {} (ProcessGroupGloo, PyTorch 1.13); expected "
                       "all_reduce, all_gather, broadcast or reduce, or another library",
                       name_of(kind)));

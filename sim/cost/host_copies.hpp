@@ -8,7 +8,7 @@ namespace gradwire {
 
 /// Time of the copies that a library of host memory makes of a collective on GPU tensors: what goes
 /// in to host memory before, what comes out back to the GPU after, over the slowest of the
-/// machines' PCIe ways between GPU and host memory. Nothing of another rank's is waited for.
+/// machines' PCIe routes between GPU and host memory. Nothing of another rank's is waited for.
 [[nodiscard]] Seconds host_copies(CollectiveKind kind, int ranks, Bytes size,
                                   BytesPerSecond copy_rate);
 

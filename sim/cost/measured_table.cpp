@@ -82,9 +82,9 @@ void MeasuredTable::price_by_fit(std::span<const Pattern> patterns, Bytes size,
     pattern = &*named;
   }
   CollectiveCost cost;
-  cost.alone = fitted_time(*fit, shape_of_known(*pattern), size, algorithm);
+  cost.uncontended = fitted_time(*fit, shape_of_known(*pattern), size, algorithm);
   if (pattern->algorithm == choice.cost.algorithm) {
-    cost.alone = std::max(*cost.alone, choice.cost.late_messages);
+    cost.uncontended = std::max(*cost.uncontended, choice.cost.late_messages);
   }
   cost.algorithm = pattern->algorithm;
   cost.protocol = segment.protocol;
@@ -139,16 +139,17 @@ CollectiveChoice MeasuredTable::choose(std::span<const Pattern> patterns, Bytes 
   const MeasuredRow& nearest = row == rows.end() ? rows.back() : *row;
   CollectiveCost cost;
   if (row == rows.end()) {
-    cost.alone = (wanted / bytes(rows.back())) * rows.back().time;
+    cost.uncontended = (wanted / bytes(rows.back())) * rows.back().time;
   } else if (row->size == size) {
-    cost.alone = row->time;
+    cost.uncontended = row->time;
   } else if (row == rows.begin()) {
-    cost.alone = below_smallest(rows, wanted);
+    cost.uncontended = below_smallest(rows, wanted);
   } else {
-    cost.alone = between(*std::prev(row), *row, wanted);
+    cost.uncontended = between(*std::prev(row), *row, wanted);
   }
   if (!on_gpu() && cluster_) {
-    *cost.alone = *cost.alone + host_copies(pattern.kind, pattern.ranks, size, copy_rate_);
+    *cost.uncontended =
+        *cost.uncontended + host_copies(pattern.kind, pattern.ranks, size, copy_rate_);
   }
   cost.algorithm = nearest.algorithm.empty() ? pattern.algorithm : nearest.algorithm;
   cost.protocol = nearest.protocol;
@@ -160,7 +161,7 @@ CollectiveChoice MeasuredTable::choose(std::span<const Pattern> patterns, Bytes 
     choice.pattern = static_cast<std::size_t>(named - patterns.begin());
   }
   if (nearest.algorithm.empty() && cluster_) {
-    choice.pattern = one_that_can(patterns, size, *cost.alone, choice.pattern);
+    choice.pattern = one_that_can(patterns, size, *cost.uncontended, choice.pattern);
     cost.algorithm = patterns[choice.pattern].algorithm;
   }
   choice.cost = std::move(cost);

@@ -195,8 +195,8 @@ std::vector<Pattern> NcclLibrary::plan(CollectiveKind kind, const Placement& ran
   if (!patterns.empty()) return patterns;
   for (const NcclAlgorithm algorithm : options_.algorithms) {
     if (nccl_has(kind, algorithm, NcclProtocol::simple)) {
-      throw RefusedChoice(
-          RefusedChoice::Key::library,
+      throw UnsupportedConfiguration(
+          UnsupportedConfiguration::Key::library,
           fmt::format("NCCL 2.{} cannot run {} among these ranks: {}", options_.version.minor,
                       name_of(algorithm), requirement_of(algorithm)));
     }
@@ -383,7 +383,7 @@ CollectiveChoice NcclLibrary::choose(std::span<const Pattern> patterns, Bytes si
   choice.cost.protocol = name_of(way.protocol);
   choice.cost.late_messages =
       Seconds{1e-6 * nccl_late_messages(known.system, question, known.facts)};
-  choice.cost.alone = time_of(patterns, way, size) + options_.host_per_call;
+  choice.cost.uncontended = time_of(patterns, way, size) + options_.host_per_call;
   choice.cost.faster = faster(patterns, all, way, size);
   choice.cost.kernel =
       nccl_kernel(known.system, question, options_.channels_max, options_.channels_min.value_or(1));

@@ -33,7 +33,7 @@ struct NcclOptions {
 /// NCCL: algorithm and protocol of least time by its own cost model for that version, priced by
 /// what runs take (nccl_measured_time), never below what the links allow.
 ///
-/// CollectiveCost::alone holds the whole; contention and slower links act on top.
+/// CollectiveCost::uncontended holds the whole; contention and slower links act on top.
 class NcclLibrary final : public CollectiveLibrary {
  public:
   /// REQUIRES: cluster is not null; no empty list in `options`.

@@ -43,8 +43,8 @@ std::vector<Pattern> UserLines::plan(CollectiveKind kind, const Placement& ranks
     patterns.push_back(plan_collective(kind, line.algorithm, *cluster_, ranks));
   }
   if (patterns.empty()) {
-    throw RefusedChoice(
-        RefusedChoice::Key::library,
+    throw UnsupportedConfiguration(
+        UnsupportedConfiguration::Key::library,
         fmt::format("library user has no line for {}; expected one under 'collective.lines'",
                     name_of(kind)));
   }
@@ -57,9 +57,9 @@ CollectiveChoice UserLines::choose(std::span<const Pattern> patterns, Bytes size
     const UserLine* line = line_of(patterns[i].kind, patterns[i].algorithm);
     assert(line != nullptr);
     const Seconds time = line->alpha + size / line->bandwidth;
-    if (choice.cost.alone && *choice.cost.alone <= time) continue;
+    if (choice.cost.uncontended && *choice.cost.uncontended <= time) continue;
     choice.pattern = i;
-    choice.cost.alone = time;
+    choice.cost.uncontended = time;
     choice.cost.algorithm = patterns[i].algorithm;
     choice.cost.source = "fit";
   }

@@ -122,7 +122,7 @@ Choice choose(const Work& work, const EngineOptions& options) {
           false};
 }
 
-/// @param why  of the fidelity; told of a solver that is not SimGrid's.
+/// @param why  of the fidelity; named for a solver that is not SimGrid's.
 std::unique_ptr<Transport> make_transport(const FlowProblem& problem, const EngineOptions& options,
                                           std::string& why) {
   if (options.reference_solver) return make_reference_transport(problem);
@@ -131,7 +131,7 @@ std::unique_ptr<Transport> make_transport(const FlowProblem& problem, const Engi
   const double slack = options.slack.value_or(columns > exact_columns_max ? large_slack : 0);
   if (slack > 0) {
     why += fmt::format(
-        "; {} ways through the links, our own solver, messages told up to {:.2g} % of their time "
+        "; {} route classes, our own solver, messages ended up to {:.2g} % of their time "
         "late",
         columns, 100 * slack);
   }

@@ -18,7 +18,7 @@ TransferNetwork::PlannedPhase FluidNetwork::plan_phase(const PhaseClasses& phase
     for (const GroupClass::Member& member : group.members) {
       const FlowClass& flow = quotient().flow_classes[member.flow_class];
       const double moved = flow.kind.share * bytes;
-      const bool paced = phase.coupling != Coupling::independent || cost.alone;
+      const bool paced = phase.coupling != Coupling::independent || cost.uncontended;
       const double waits = paced ? 0 : phase.steps * message_latency(flow, cost);
       planned.flows.push_back(
           {flow.column, moved, paced ? moved / times[g] : flow.kind.ceiling, Seconds{waits}});

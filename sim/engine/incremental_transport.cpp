@@ -87,7 +87,7 @@ class IncrementalTransport final : public Transport {
     now_ = woken ? wake : first;
     if (woken) wake_.reset();
     std::vector<Token> ended;
-    // The latest that the ends taken so far may be told; not past a wake-up.
+    // The latest that the ends taken so far may be reported; not past a wake-up.
     double latest = woken ? wake * (1 + same_instant) : wake;
     for (; !ends_.empty() && ends_.front().time <= latest; drop_outdated()) {
       const End end = ends_.front();

@@ -11,10 +11,10 @@ namespace gradwire {
 /// number of transports in a process. Without slack the same ends as theirs:
 /// tests/engine/transport_test.cpp.
 ///
-/// @param slack  by which share of its time in flight a flow's end may be told late, >= 0: ends
+/// @param slack  by which share of its time in flight a flow's end may be reported late, >= 0: ends
 /// that
-///               lie so near are told together, and the rates change once for all. What has ended
-///               keeps its rate until then: no end is early.
+///               lie so near are reported together, and the rates change once for all. What has
+///               ended keeps its rate until then: no end is early.
 [[nodiscard]] std::unique_ptr<Transport> make_incremental_transport(const FlowProblem& problem,
                                                                     double slack = 0);
 

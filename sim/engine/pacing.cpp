@@ -40,7 +40,7 @@ double group_time(const Quotient& quotient, const PhaseClasses& phase, const Gro
 }  // namespace
 
 double message_latency(const FlowClass& flow, const CollectiveCost& cost) {
-  if (cost.alone) return 0;
+  if (cost.uncontended) return 0;
   const std::array hops = {cost.hop_nvlink, cost.hop_pcie, cost.hop_network};
   const Seconds hop = hops.at(static_cast<std::size_t>(flow.kind.hop));
   return std::max(0.0, flow.kind.latency + hop.count());
@@ -62,9 +62,9 @@ std::vector<std::vector<double>> pace(const Quotient& quotient, const PatternCla
     }
     total += *std::max_element(groups.begin(), groups.end());
   }
-  if (cost.alone) {
+  if (cost.uncontended) {
     for (auto& groups : times) {
-      for (double& time : groups) time *= cost.alone->count() / total;
+      for (double& time : groups) time *= cost.uncontended->count() / total;
     }
   }
   return times;

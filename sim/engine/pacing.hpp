@@ -21,7 +21,8 @@ namespace gradwire {
 ///   ring, independent:  steps * max_i t_i
 ///   pipeline:           the longest way through it + (steps - 1) * max_i t_i
 ///                       (a chain of equal hops: (flows + steps - 1) * t)
-/// With a measured `cost.alone` all are scaled so that the longest of the phases add up to it.
+/// With a measured `cost.uncontended` all are scaled so that the longest of the phases add up to
+/// it.
 /// @param bytes  on the wire, > 0. @return [phase][group]
 [[nodiscard]] std::vector<std::vector<double>> pace(const Quotient& quotient,
                                                     const PatternClasses& pattern, double bytes,

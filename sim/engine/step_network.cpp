@@ -14,7 +14,8 @@ TransferNetwork::PlannedPhase StepNetwork::plan_phase(const PhaseClasses& phase,
       const FlowClass& flow = quotient().flow_classes[member.flow_class];
       const double message = flow.kind.share * bytes / phase.steps;
       // A measured time is spread evenly over the messages that follow each other.
-      const double cap = cost.alone ? message * rounds(phase, group) / times[g] : flow.kind.ceiling;
+      const double cap =
+          cost.uncontended ? message * rounds(phase, group) / times[g] : flow.kind.ceiling;
       planned.flows.push_back({flow.column, message, cap, Seconds{message_latency(flow, cost)}});
     }
   }

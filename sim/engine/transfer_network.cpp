@@ -65,7 +65,7 @@ TransferNetwork::Plan TransferNetwork::plan(PatternId pattern, Bytes size, doubl
                     cost.hop_pcie.count(),
                     cost.hop_network.count(),
                     cost.efficiency,
-                    cost.alone ? cost.alone->count() : -1};
+                    cost.uncontended ? cost.uncontended->count() : -1};
   const auto [found, is_new] = plans_.try_emplace(key);
   if (!is_new) return found->second;
   std::vector<PlannedPhase> planned;

@@ -18,7 +18,7 @@ struct RowUse {
   auto operator<=>(const RowUse&) const = default;
 };
 
-/// Shared capacities, and columns: ways through them that a flow can take.
+/// Shared capacities, and columns: the route classes that a flow can take.
 struct FlowProblem {
   std::vector<double> capacity;  ///< row -> bytes per second
   std::vector<std::vector<RowUse>> columns;

@@ -32,7 +32,7 @@ std::string head_text(const CollectiveReport& report) {
     text += "#\n# Using devices\n";
     std::istringstream lines(report.devices);
     std::string line;
-    std::getline(lines, line);  // the number of ranks, told above
+    std::getline(lines, line);  // the number of ranks, reported above
     while (std::getline(lines, line)) text += "#" + line + "\n";
   }
   return text + "#\n";

@@ -22,7 +22,7 @@ using Out = std::back_insert_iterator<std::string>;
 constexpr std::size_t links_shown = 5;
 constexpr double least_shown = 5e-7;  ///< s; less is 0.000 ms
 constexpr double noise_least = 1e-6;  ///< relative; less is rounding
-constexpr double seconds_from = 10;   ///< s; a longer iteration is told in seconds, not ms
+constexpr double seconds_from = 10;   ///< s; a longer iteration is reported in seconds, not ms
 
 std::string widest_doubt(const RunResult& result) {
   if (result.doubts.empty()) return "";
@@ -100,11 +100,11 @@ bool has_other_median(const RunResult& r) {
 }
 
 void append_breakdown(Out out, const Metrics& m, const RunResult& r) {
-  const bool own_pace = r.fidelity == "worker";
+  const bool asynchronous = r.fidelity == "worker";
   const bool has_median = has_other_median(r);
   plain_format_to(out, "{:<28}{:>10}{:>9}{}\n",
-                  own_pace ? "Iteration, mean over ranks" : "Slowest rank's iteration", "ms", "%",
-                  has_median ? plain_format("{:>20}{:>9}", "median rank's ms", "%") : "");
+                  asynchronous ? "Iteration, mean over ranks" : "Slowest rank's iteration", "ms",
+                  "%", has_median ? plain_format("{:>20}{:>9}", "median rank's ms", "%") : "");
   for (std::size_t i = 0; i < part_names.size(); ++i) {
     const double seconds = r.breakdown[i];
     const double of_median = has_median ? (*r.breakdown_median)[i] : 0;

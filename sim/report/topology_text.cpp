@@ -239,8 +239,8 @@ void print_fabric(const Cluster& cluster, Out out) {
     plain_format_to(
         out, ", {}",
         fabric.routing == Routing::spread
-            ? "flows spread over equal ways"
-            : plain_format("one of equal ways by hash (ecmp_seed {})", fabric.ecmp_seed));
+            ? "flows spread over equal-cost paths"
+            : plain_format("one of equal-cost paths by hash (ecmp_seed {})", fabric.ecmp_seed));
   }
   plain_format_to(out, "\n");
   for (const PortSpec& port : fabric.port_specs()) {

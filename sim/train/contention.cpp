@@ -35,7 +35,8 @@ GpuLoad waiting_load(const KernelUse& kernel) {
 
 GpuLoad moving_load(const CollectiveCost& cost) {
   GpuLoad load = waiting_load(cost.kernel);
-  if (cost.alone && *cost.alone > Seconds{0}) load.memory = cost.kernel.traffic / *cost.alone;
+  if (cost.uncontended && *cost.uncontended > Seconds{0})
+    load.memory = cost.kernel.traffic / *cost.uncontended;
   return load;
 }
 

@@ -10,14 +10,14 @@ namespace gradwire {
 namespace {
 
 /// Of the efficiency, above 1: what tables show as 100.1 %.
-constexpr double gain_told = 0.0005;
+constexpr double gain_warned = 0.0005;
 
 }  // namespace
 
 std::optional<Warning> gain_warning(const RunResult& result, Seconds optimizer) {
   const double alone = result.single_gpu_iteration_s;
   const double taken = std::accumulate(result.breakdown.begin(), result.breakdown.end(), 0.0);
-  if (taken * (1 + gain_told) >= alone) return std::nullopt;
+  if (taken * (1 + gain_warned) >= alone) return std::nullopt;
   const double here = result.breakdown[static_cast<std::size_t>(Part::optimizer)];
   const std::string reason =
       here < optimizer.count()

@@ -38,8 +38,8 @@ struct Job {
   const WorkerClasses* classes = nullptr;  ///< of a cluster with several types of GPUs
   std::vector<int> servers{};              ///< machine of each parameter server
   std::vector<InputSpec> uneven_inputs{};  ///< a rank at most once; some rank has inputs to the end
-  /// Of workers that go their own pace so many are simulated at most; where there are more, evenly
-  /// chosen ones stand for all (thinning.hpp). At least 2.
+  /// Of asynchronous workers so many are simulated at most; where there are more, evenly
+  /// chosen ones stand for all (worker_sampling.hpp). At least 2.
   int independent_workers_max = 128;
   /// Families of groups beside those of the placement, numbered from families::own on, of this
   /// job's ranks: a ParallelLayout's. Only of synchronous workers.
@@ -61,7 +61,7 @@ struct Job {
 [[nodiscard]] const ComputeProfile& profile_of(const Job& job, int worker_class);
 [[nodiscard]] const GpuSpec& gpu_of(const Job& job, int worker_class);
 
-/// What strategies are told of a job.
+/// What strategies know of a job.
 [[nodiscard]] JobView job_view(const Job& job);
 
 }  // namespace gradwire

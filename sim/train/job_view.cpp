@@ -8,7 +8,7 @@
 #include "sim/collectives/host_routes.hpp"
 #include "sim/core/cluster.hpp"
 #include "sim/cost/collective_shape.hpp"
-#include "sim/engine/alone.hpp"
+#include "sim/engine/uncontended.hpp"
 #include "sim/train/job.hpp"
 #include "sim/train/training.hpp"
 
@@ -50,10 +50,10 @@ class AllReduceTimes {
     const auto [pattern, cost] = job_.library.choose(patterns_, size);
     // Not even a measurement makes a link faster.
     const Seconds bound = static_cast<double>(size.count()) * per_byte_[pattern];
-    if (cost.alone) return std::max(*cost.alone, bound);
+    if (cost.uncontended) return std::max(*cost.uncontended, bound);
     const std::array sizes = {size};
-    return time_alone(job_.cluster, job_.library, CollectiveKind::all_reduce, job_.placement, sizes,
-                      job_.engine)
+    return uncontended_times(job_.cluster, job_.library, CollectiveKind::all_reduce, job_.placement,
+                             sizes, job_.engine)
         .front()
         .time;
   }

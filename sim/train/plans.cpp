@@ -212,10 +212,11 @@ void Plans::add(const Use& use, const std::vector<Ranks>& groups) {
     const auto own = job_.library.plan(kind, placement_of(ranks, job_.placement));
     for (std::size_t c = 0; c < planned.candidates.size(); ++c) {
       if (own.size() <= c || own[c].algorithm != planned.candidates[c].algorithm) {
-        throw RefusedChoice(RefusedChoice::Key::strategy,
-                            fmt::format("groups of {} and of {} ranks cannot run {} alike; this "
-                                        "strategy has all of them do it at once",
-                                        largest.size(), ranks.size(), name_of(kind)));
+        throw UnsupportedConfiguration(
+            UnsupportedConfiguration::Key::strategy,
+            fmt::format("groups of {} and of {} ranks cannot run {} alike; this "
+                        "strategy has all of them do it at once",
+                        largest.size(), ranks.size(), name_of(kind)));
       }
       join(patterns_[static_cast<std::size_t>(planned.first) + c], own[c], ranks, channels[c]);
     }

@@ -22,8 +22,8 @@ namespace gradwire {
 class Plans {
  public:
   /// Groups of different sizes do the same at once, at the cost of the largest of them.
-  /// @throws RefusedChoice when the library has no way, or not the same for all groups of a
-  /// communicator; as lay_exchange.
+  /// @throws UnsupportedConfiguration when the library has no way, or not the same for all groups
+  /// of a communicator; as lay_exchange.
   /// @param strategies  the instances, one a class of the job's ranks.
   Plans(const Job& job, const std::vector<const Strategy*>& strategies);
 

@@ -25,7 +25,7 @@ namespace {
 /// `other`, what no span explains, stays under this share of the iteration.
 constexpr double other_max = 0.01;
 constexpr std::size_t links_reported = 20;
-/// Workers that go their own pace are told not to be steady above this change of their mean
+/// Asynchronous workers are reported not to be steady above this change of their mean
 /// iteration, relative, from one half of those measured to the other; and, where they cannot get
 /// far apart, above this difference of their rates. Assumed: what ten iterations of 64 workers on a
 /// saturated network differ from seed to seed.
@@ -36,7 +36,7 @@ constexpr double gain_max = 0.25;
 /// What is left of an iteration when all its parts are known is the rounding of some thousand sums
 /// where it is below nothing by less than this share.
 constexpr double rounding_max = 1e-9;
-/// A choice of the library is told to be slow where it carries so much of the bytes of a kind of
+/// A choice of the library is warned of where it carries so much of the bytes of a kind of
 /// collective. Assumed: what carries less hardly counts.
 constexpr double choice_share_min = 0.1;
 
@@ -127,7 +127,7 @@ void Summary::priced(const CollectiveCost& cost) {
   worst_cost_ = std::max(worst_cost_, cost_uncertainty(cost.source));
   if (!cost.missing.empty()) warn_once("not-in-table", cost.missing);
   constexpr double bounds = 0.9;  // of a collective's time: little else takes part in it
-  if (cost.late_messages.count() > 0 && cost.late_messages > bounds * cost.alone.value()) {
+  if (cost.late_messages.count() > 0 && cost.late_messages > bounds * cost.uncontended.value()) {
     warn_once("late-messages",
               "collectives take as long as the network's provider needs for messages that come "
               "before their receives ('late_message' of the link; slingshot_11 has libfabric's "
@@ -237,16 +237,17 @@ void Summary::add_rates() {
 void Summary::warn_of_drift() {
   const auto [slowest, fastest] = std::ranges::minmax(rates_);
   // Over the measured iterations one may gain what the bound lets it, unless these are too few to
-  // tell that from a pace of its own.
+  // tell that from a rate of its own.
   const double gain = lead_ ? static_cast<double>(*lead_) / job_.run.iterations : 0;
   const double apart = drift_max + (gain < gain_max ? gain : 0);
   if (lead_ && fastest > (1 + apart) * slowest) {
     result_.warnings.push_back(
         {"not-steady",
-         fmt::format("workers that may be only so far apart have one pace in the end; here the "
-                     "fastest still iterates {:.0f} % more often than the slowest: more run.warmup "
-                     "lets it come to its bound",
-                     100 * (fastest / slowest - 1))});
+         fmt::format(
+             "workers that may be only so far apart iterate equally often in the end; here the "
+             "fastest still iterates {:.0f} % more often than the slowest: more run.warmup "
+             "lets it come to its bound",
+             100 * (fastest / slowest - 1))});
     return;
   }
   const auto& times = result_.iteration_s;
@@ -261,7 +262,7 @@ void Summary::warn_of_drift() {
   result_.warnings.push_back(
       {"not-steady",
        fmt::format("the later half of the measured iterations takes {:.0f} % {} than the earlier; "
-                   "workers that go their own pace need more run.warmup and run.iterations",
+                   "asynchronous workers need more run.warmup and run.iterations",
                    100 * std::abs(change), change > 0 ? "longer" : "less")});
 }
 
@@ -313,7 +314,7 @@ RunResult Summary::result(const Plans& plans, const Network& network, Seconds en
         1 - at(result.breakdown, Part::exposed_communication) / result.communication_busy_s, 0.0,
         1.0);
   }
-  std::ranges::move(choices_.told(choice_share_min), std::back_inserter(result.warnings));
+  std::ranges::move(choices_.warnings(choice_share_min), std::back_inserter(result.warnings));
   drop_roundings(result.breakdown, mean_iteration());
   if (result.breakdown_median) drop_roundings(*result.breakdown_median, mean_iteration());
   result.idle_ranks = idle_ / job_.run.iterations;
@@ -321,7 +322,7 @@ RunResult Summary::result(const Plans& plans, const Network& network, Seconds en
   add_links(result, network, end);
   const auto& stats = network.stats();
   result.fidelity = independent_ ? "worker" : stats.fidelity;
-  result.fidelity_why = independent_ ? "every rank goes its own pace" : stats.why;
+  result.fidelity_why = independent_ ? "every rank is asynchronous" : stats.why;
   result.engine_solver = stats.flows == 0 ? "none" : stats.solver;
   if (result.engine_solver == "simgrid") result.engine_simgrid = simgrid_version();
   result.engine_wall_s = wall_s;

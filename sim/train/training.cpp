@@ -12,8 +12,8 @@
 #include "sim/core/statistics.hpp"
 #include "sim/engine/transport.hpp"
 #include "sim/train/jitter.hpp"
-#include "sim/train/thinning.hpp"
 #include "sim/train/training_run.hpp"
+#include "sim/train/worker_sampling.hpp"
 
 namespace gradwire {
 namespace {
@@ -39,7 +39,7 @@ double pace(Job job, std::unique_ptr<Strategy> strategy, const std::vector<Membe
   return mean(run(job, std::move(strategy), members).samples);
 }
 
-/// Runs workers that go their own pace.
+/// Runs asynchronous workers.
 RunResult run_apart(const Job& job, const JobView& view, std::vector<MemberGroup> members) {
   auto strategy = job.make_strategy(view);
   if (job.run.start_apart && !strategy->traits().workers_wait) {
@@ -86,9 +86,10 @@ RunResult run_classes(const Job& job) {
       }
     }
     if (instances.back().traits.independent_workers) {
-      throw RefusedChoice(RefusedChoice::Key::strategy,
-                          "asynchronous workers cannot share a model's layers; expected a strategy "
-                          "of synchronous ones");
+      throw UnsupportedConfiguration(
+          UnsupportedConfiguration::Key::strategy,
+          "asynchronous workers cannot share a model's layers; expected a strategy "
+          "of synchronous ones");
     }
   }
   auto members = make_members(static_cast<int>(job.placement.size()), job.jitter, job.stragglers,
@@ -104,9 +105,10 @@ RunResult simulate_once(const Job& job) {
   const int world_size = static_cast<int>(job.placement.size());
   const bool independent = strategy->traits().independent_workers;
   if (!job.uneven_inputs.empty() && !strategy->traits().shadows_ranks) {
-    throw RefusedChoice(RefusedChoice::Key::strategy,
-                        "'uneven_inputs' with a strategy whose ranks would wait for those that "
-                        "have run out; expected 'name: ddp' with 'join: true'");
+    throw UnsupportedConfiguration(
+        UnsupportedConfiguration::Key::strategy,
+        "'uneven_inputs' with a strategy whose ranks would wait for those that "
+        "have run out; expected 'name: ddp' with 'join: true'");
   }
   const std::vector<int> inputs = inputs_of_ranks(world_size, job.uneven_inputs);
   auto members =
@@ -114,8 +116,8 @@ RunResult simulate_once(const Job& job) {
                    {.worker_class = classes_of(job), .inputs = inputs, .together = !independent});
   if (!independent) return run(job, std::move(strategy), std::move(members));
   if (world_size <= job.independent_workers_max) return run_apart(job, view, std::move(members));
-  const Thinning thinning(job, strategy->exchanges());
-  return thinning.of_all(run_apart(thinning.job(), thinning.view(), thinning.chosen(members)));
+  const WorkerSampling sampling(job, strategy->exchanges());
+  return sampling.of_all(run_apart(sampling.job(), sampling.view(), sampling.chosen(members)));
 }
 
 }  // namespace

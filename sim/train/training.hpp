@@ -16,7 +16,8 @@ namespace gradwire {
                                        int iterations);
 
 /// Replays `run.warmup + run.iterations` iterations, those that choose_phases chooses.
-/// @throws RefusedChoice when inputs are uneven and the strategy's ranks would wait for ever.
+/// @throws UnsupportedConfiguration when inputs are uneven and the strategy's ranks would wait for
+/// ever.
 /// @throws SimulationError when operations are left that can never run; it names them.
 [[nodiscard]] RunResult simulate(const Job& job);
 

@@ -101,7 +101,7 @@ class TrainingRun {
 
   // training_operations.cpp: what the strategy asks for
 
-  using In = StrategyInstance;  ///< whose strategy is told or asks
+  using In = StrategyInstance;  ///< whose strategy is notified or asks
 
   void tell(In& in, const Event& event);
   OperationId add(In& in, const std::string& label);

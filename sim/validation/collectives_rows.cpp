@@ -11,7 +11,7 @@
 #include "calibration/fit/hold_out.hpp"
 #include "sim/config/yaml_units.hpp"
 #include "sim/core/error.hpp"
-#include "sim/engine/alone.hpp"
+#include "sim/engine/uncontended.hpp"
 #include "sim/validation/collectives_gates.hpp"
 
 namespace gradwire::validation {
@@ -55,8 +55,8 @@ void predict_alone(const MeasuredCollective& table, Times which, std::vector<Row
   std::vector<Bytes> sizes;
   for (const MeasuredRow& row : table.series.rows) sizes.push_back(row.size);
   try {
-    const std::vector<AloneTime> times =
-        time_alone(*table.cluster, *table.library, table.series.op, table.placement, sizes, {});
+    const std::vector<UncontendedTime> times = uncontended_times(
+        *table.cluster, *table.library, table.series.op, table.placement, sizes, {});
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const CollectiveCost& cost = times[i].cost;
       const bool planned = which == Times::planned && cost.planned.has_value();

@@ -53,7 +53,7 @@ struct Gate {
   [[nodiscard]] bool met() const;
 };
 
-/// |error| of the rows of a role: calibration and scored rows are never told together.
+/// |error| of the rows of a role: calibration and scored rows are never reported together.
 struct Errors {
   std::size_t rows = 0;
   std::size_t missed = 0;

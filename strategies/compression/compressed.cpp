@@ -268,7 +268,8 @@ void Compressed::post_batch(const Collective& collective, const Recipe& recipe) 
   batches_.emplace(id, std::move(batch));
 }
 
-// ---- what the loop is told ----------------------------------------------------------------------
+// ---- what the loop is notified of
+// ----------------------------------------------------------------------
 
 Traits Compressed::traits() const {
   Traits traits = inner_->traits();

@@ -207,7 +207,7 @@ TEST_CASE("Kernels of CUDA graphs tell no layers, and the error says so", "[cali
 TEST_CASE("Of a killed program the iterations count whose kernels are all there", "[calibration]") {
   Trace trace = toy_trace(8);
   trace.cut_off = true;
-  // The last kernels of step 6, and all of step 7's, were not told any more.
+  // The last kernels of step 6, and all of step 7's, were not reported any more.
   const std::size_t in_step = trace.device.size() / 8;
   trace.device.resize(7 * in_step - 3);
   const Attribution attribution = attribute(trace);
@@ -256,7 +256,7 @@ TEST_CASE("A recorder's link counts before the interval of the call", "[calibrat
   CHECK(attribution.iterations[2].optimizer == 40 * us);
 }
 
-TEST_CASE("An iteration that ran other layers is left out and told", "[calibration]") {
+TEST_CASE("An iteration that ran other layers is left out and reported", "[calibration]") {
   test::MadeUpTrace made;
   for (int i = 0; i < 4; ++i) {
     made.range(0, "ProfilerStep#" + std::to_string(i), no_sequence, [&] {

@@ -57,7 +57,7 @@ calibrate() {
   "$script" --bench "$folder/bench" --python "$folder/python" --inject "$folder/inject.so" "$@"
 }
 
-# Without running anything the plan is told.
+# Without running anything the plan is reported.
 expect 0 calibrate --dry-run -o "$folder/none"
 grep -q '^resnet50_tf32_b32 .* to do$' "$folder/log" || fail 'no recording in the plan'
 [ ! -e "$folder/none" ] || fail 'a dry run made a folder'
@@ -76,7 +76,7 @@ FAKE_BENCH_CODE=4 expect 4 calibrate -o "$folder/nogpu"
 FAKE_PYTHON_FAILS=vgg16 expect 1 calibrate --minutes 60 -o "$folder/run"
 [ -d "$folder/run/recordings/resnet50_tf32_b32" ] || fail 'a recording is missing'
 [ -s "$folder/run/copies.json" ] || fail 'copies.json is missing'
-grep -q '^failed: vgg16_tf32_b32' "$folder/log" || fail 'the failure is not told'
+grep -q '^failed: vgg16_tf32_b32' "$folder/log" || fail 'the failure is not stated'
 expect 0 calibrate --minutes 60 -o "$folder/run"
 [ -d "$folder/run/recordings/vgg16_tf32_b32" ] || fail 'the failed recording was not done again'
 
@@ -98,7 +98,7 @@ expect 0 calibrate --minutes 60 --skip "$folder/run/done.txt" -o "$folder/skip"
 expect 0 calibrate --minutes 1 -o "$folder/short"
 [ -s "$folder/short/node.json" ] || fail 'a step that fits did not run'
 [ ! -e "$folder/short/recordings/bert_large_bf16_b16" ] || fail 'a step of 80 s began'
-grep -q '^no time for: .*bert_large_bf16_b16' "$folder/log" || fail 'what is left is not told'
+grep -q '^no time for: .*bert_large_bf16_b16' "$folder/log" || fail 'what is left is not stated'
 
 # Packed and unpacked it is the same.
 head -c 20000000 /dev/urandom >"$folder/run/recordings/vgg16_tf32_b32/full.rank0.1.gwr"

@@ -154,7 +154,7 @@ TEST_CASE("a database's views and computed columns are not read", "[calibration]
   }
 }
 
-TEST_CASE("a damaged database is told before it is read", "[calibration][hostile]") {
+TEST_CASE("a damaged database is reported before it is read", "[calibration][hostile]") {
   const gradwire::test::ScratchFolder folder;
   const std::string file = database_of(
       folder, std::string(strings) +

@@ -96,7 +96,7 @@ TEST_CASE("A log names the algorithm, protocol and channels of measured rows",
   CHECK(series[0].rows[1].algorithm.empty());
 }
 
-TEST_CASE("A damaged log is told with its place", "[import][nccl-log]") {
+TEST_CASE("A damaged log is reported with its place", "[import][nccl-log]") {
   const auto [text, message] = GENERATE(table<std::string, std::string>({
       {"hello\n", "nccl.log:1:1: no line of NCCL's tuning"},
       {"x\n1024 Bytes -> Algo 9 proto 0 time 3\n", "nccl.log:2:20: '9' is no algorithm of NCCL"},

@@ -160,7 +160,7 @@ TEST_CASE("Tables that follow each other are told apart, repeats give the median
   CHECK(merged.series[0].source.file == "run.txt, run.txt");
 }
 
-TEST_CASE("What is missing in an output of nccl-tests is told with its place",
+TEST_CASE("What is missing in an output of nccl-tests is reported with its place",
           "[import][nccl-tests]") {
   // new_head has 9 lines: a row stands on the tenth.
   const std::string good = "  1024  256  float  sum  -1  30  0.03  0.03  0  9  0.03  0.03  0\n";

@@ -116,7 +116,7 @@ TEST_CASE("A recording of Nsight Systems is attributed as the trace that it hold
   }
 }
 
-TEST_CASE("Registered names, marks and copies are read, and what is absent is told",
+TEST_CASE("Registered names, marks and copies are read, and what is absent is reported",
           "[calibration][nsys]") {
   const Database database;
   database.run(schema);

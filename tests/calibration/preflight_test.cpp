@@ -97,7 +97,7 @@ TEST_CASE("a node in order gives no findings", "[preflight]") {
   CHECK(check_node(node.options).ready());
 }
 
-TEST_CASE("what stands in the way is told in one line each, with what to do", "[preflight]") {
+TEST_CASE("what stands in the way is reported in one line each, with what to do", "[preflight]") {
   Node node;
   SECTION("no driver") {
     node.options.nvml_library = "/nonexistent/libnvidia-ml.so.1";
@@ -166,7 +166,7 @@ TEST_CASE("what stands in the way is told in one line each, with what to do", "[
                       ("gradwire_driver_parameters." + std::to_string(getpid()));
     std::ofstream(file) << "ResmanDebugLevel: 4294967295\nRmProfilingAdminOnly: 1\n";
     node.options.driver_parameters = file.string();
-    // Root may; another user is told.
+    // Root may; another user is reported.
     CHECK(node.texts().size() == (geteuid() == 0 ? 0 : 1));
     std::filesystem::remove(file);
   }

@@ -99,7 +99,7 @@ TEST_CASE("A trace takes names and tensors from the model, times from its kernel
   CHECK(fit.recorded.recording.checks.bound == "gpu");
 }
 
-TEST_CASE("What the model has more than the trace is told, with parameters it is refused",
+TEST_CASE("What the model has more than the trace is reported, with parameters it is refused",
           "[calibration][fit]") {
   ProfileSubject of = subject();
   of.frame = frame(true);
@@ -194,7 +194,7 @@ Trace with_loss(Nanoseconds longer) {
 
 }  // namespace
 
-TEST_CASE("Work outside the layers is told above 3 %, and fails the profile above 10 %",
+TEST_CASE("Work outside the layers is reported above 3 %, and fails the profile above 10 %",
           "[calibration][fit]") {
   ProfileSubject of = subject();
   of.frame = frame();

@@ -119,7 +119,7 @@ TEST_CASE("facts, ranges and threads of a recording are read", "[recording]") {
   CHECK(range.end == 200);
 }
 
-TEST_CASE("names may be told after their use, and by another chunk", "[recording]") {
+TEST_CASE("names may be reported after their use, and by another chunk", "[recording]") {
   MadeFile file;
   RecordBytes kernel;
   gwr::Kernel record;
@@ -204,7 +204,7 @@ TEST_CASE("a recording that ends early is read as far as it is whole, and says s
   }
 }
 
-TEST_CASE("what is no recording, or a damaged one, is told with its place", "[recording]") {
+TEST_CASE("what is no recording, or a damaged one, is reported with its place", "[recording]") {
   const RecordBytes bytes = small_file().bytes();
   RecordBytes damaged = bytes;
   SECTION("another file") {

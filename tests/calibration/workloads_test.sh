@@ -21,7 +21,7 @@ train() {
     -o "$folder" "$@"
 }
 
-# What was trained is told whole: the toy has 6 parameters, 3 buffers of 1025 elements.
+# What was trained is reported whole: the toy has 6 parameters, 3 buffers of 1025 elements.
 train --model toy --dtype bf16 --phases uninstrumented || fail 'train.py'
 "$python" - "$folder/recordings/toy_bf16_b4" <<'PYTHON' || fail 'its files'
 import json, sys

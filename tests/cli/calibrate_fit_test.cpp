@@ -41,7 +41,7 @@ TEST_CASE("a calibrated node's folder becomes profiles that predict the node", "
   CHECK(row["predicted"].get<double>() == Approx(toy_step_ms).epsilon(0.001));
 }
 
-TEST_CASE("a prediction of the node that is off by more than 5 % is told and fails",
+TEST_CASE("a prediction of the node that is off by more than 5 % is reported and fails",
           "[cli][calibrate]") {
   const Workplace place("fit_off");
   record(place, "toy", toy_step_ms);

@@ -93,7 +93,7 @@ std::string l40_pair(const std::string& link, const std::string& more = "") {
          more;
 }
 
-TEST_CASE("A slower way that NCCL takes is told, with what to set", "[cli][collective]") {
+TEST_CASE("A slower way that NCCL takes is reported, with what to set", "[cli][collective]") {
   const Workplace place("collective_choice");
   place.write("slow.yaml", l40_pair("eth_100g"));
   const auto run = place.run("collective slow.yaml --sizes 1GiB --json c.json");
@@ -123,7 +123,7 @@ TEST_CASE("A run tells once of a slower way that carries much of its bytes", "[c
     int found = 0;
     const Json result = Json::parse(place.text(file));
     for (const Json& warning : result.at("warnings")) {
-      // (The buffers' broadcast is told as well: LL would do for it.)
+      // (The buffers' broadcast is reported as well: LL would do for it.)
       const auto text = warning.at("text").get<std::string>();
       const bool is_choice = warning.at("code") == "collective-choice";
       found += is_choice && text.find("all_reduce") != std::string::npos ? 1 : 0;

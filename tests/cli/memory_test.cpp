@@ -40,8 +40,7 @@ TEST_CASE("Memory does not grow with iterations", "[cli][memory]") {
   CHECK(many < few + 20);
 }
 
-TEST_CASE("Memory does not grow with the sizes that workers of their own pace send",
-          "[cli][memory]") {
+TEST_CASE("Memory does not grow with the sizes that asynchronous workers send", "[cli][memory]") {
   if (sanitized) return;
   const Workplace place("memory");
   place.write("r.yaml", scenario());

@@ -41,7 +41,7 @@ TEST_CASE("A sweep's point is what run predicts for the same keys", "[cli][sweep
   CHECK(sweep["breakdown_s"] == run["breakdown_s"]);
 }
 
-TEST_CASE("A point that fails is told in its row and the others run", "[cli][sweep]") {
+TEST_CASE("A point that fails is reported in its row and the others run", "[cli][sweep]") {
   const Workplace place("failing");
   place.write("s.yaml", scenario("vary: {cluster.gpus_per_node: [99, 2]}\n"));
   const auto run = place.run("sweep s.yaml --csv a.csv --json a.json");

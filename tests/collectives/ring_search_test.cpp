@@ -114,7 +114,8 @@ TEST_CASE("A search that cannot have all rings settles for fewer", "[collectives
   check_orders(matrix, rings, true);
 }
 
-TEST_CASE("Paths begin and end where they are told and share no lane", "[collectives][search]") {
+TEST_CASE("Paths begin and end where they are asked to and share no lane",
+          "[collectives][search]") {
   const LaneMatrix matrix = dgx1v_matrix({0, 1, 2, 3, 4, 5, 6, 7});
   const std::vector<PathEnds> ends = {{0, 1}, {4, 5}, {2, 3}, {6, 7}};
   const auto paths = find_paths(matrix, {{ends[0]}, {ends[1]}, {ends[2]}, {ends[3]}});

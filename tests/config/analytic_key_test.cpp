@@ -115,7 +115,7 @@ TEST_CASE_METHOD(ProfileFixture, "a shape becomes a profile with GPU, batch, typ
   CHECK_THROWS_WITH(read(file), Contains("gives only ratios of times; expected {file: "));
 }
 
-TEST_CASE_METHOD(ProfileFixture, "mistakes in an analytic profile are told where they stand",
+TEST_CASE_METHOD(ProfileFixture, "mistakes in an analytic profile are reported where they stand",
                  "[config][profile][errors]") {
   const auto failing = [&](const std::string& extra, const std::string& message) {
     CHECK_THROWS_WITH(read("{model: resnet50, gpu: big-gpu, batch_per_gpu: 4" + extra),

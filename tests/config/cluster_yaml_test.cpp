@@ -93,7 +93,8 @@ TEST_CASE_METHOD(ClusterFixture, "InfiniBand spreads flows and Ethernet hashes t
   CHECK(routing("eth_10g") == Routing::ecmp);
 }
 
-TEST_CASE_METHOD(ClusterFixture, "a fabric's bad knob is told at its place", "[config][errors]") {
+TEST_CASE_METHOD(ClusterFixture, "a fabric's bad knob is reported at its place",
+                 "[config][errors]") {
   // "cluster: {node: pair, nodes: 4, fabric: " has 40 letters: the mapping begins at 41.
   CHECK(fabric_message("kind: fat_tree") ==
         "s.yaml:2:41: a fat tree needs 'radix' or 'nodes_per_leaf'; expected one of the two");
@@ -120,7 +121,7 @@ TEST_CASE_METHOD(ClusterFixture, "a fabric's bad knob is told at its place", "[c
         "1000000");
 }
 
-TEST_CASE_METHOD(ClusterFixture, "a link that makes no sense is told at its place",
+TEST_CASE_METHOD(ClusterFixture, "a link that makes no sense is reported at its place",
                  "[config][errors][link]") {
   const auto link = [&](const std::string& text) {
     return fabric_message("kind: single_switch, link: {" + text + "}");
@@ -259,7 +260,7 @@ TEST_CASE_METHOD(ClusterFixture, "a type of numbers that some GPU lacks is refus
                                              "does not have; expected a type that every GPU"));
 }
 
-TEST_CASE_METHOD(ClusterFixture, "a bad group is told at its place", "[config][errors]") {
+TEST_CASE_METHOD(ClusterFixture, "a bad group is reported at its place", "[config][errors]") {
   const auto groups = [&](const std::string& text) {
     return message("cluster: {groups: [" + text + "], fabric: {kind: single_switch}}");
   };
@@ -312,7 +313,7 @@ TEST_CASE_METHOD(ClusterFixture, "a network from a file joins a scenario's nodes
   CHECK(read("cluster: {topology: whole.yaml}").placement.size() == 8);
 }
 
-TEST_CASE_METHOD(ClusterFixture, "a network that does not fit the nodes is told at its place",
+TEST_CASE_METHOD(ClusterFixture, "a network that does not fit the nodes is reported at its place",
                  "[config][errors][file]") {
   const auto net = [&](const std::string& text, int nodes = 4) {
     static_cast<void>(write(text, "n.yaml"));
@@ -362,7 +363,8 @@ TEST_CASE_METHOD(ClusterFixture, "ways that are not alike cannot be spread over"
   static_cast<void>(write(square, "square.yaml"));
   CHECK(fabric_message("topology: square.yaml, link: roce_100g") == "accepted");
   CHECK(fabric_message("topology: square.yaml, link: roce_100g, routing: spread") ==
-        "s.yaml:2:91: 'spread' would be uneven: the equal ways from a to d pass switches that are "
+        "s.yaml:2:91: 'spread' would be uneven: the equal-cost paths from a to d pass switches "
+        "that are "
         "not alike; expected 'routing: ecmp'");
 }
 

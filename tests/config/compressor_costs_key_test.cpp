@@ -60,7 +60,8 @@ TEST_CASE_METHOD(ConfigFixture, "the costs that a scenario names count before th
   CHECK(encoding_with("[node.yaml, small]") == Approx(7e-6));
 }
 
-TEST_CASE_METHOD(ConfigFixture, "costs without the scenario's compressor are told, and those ship",
+TEST_CASE_METHOD(ConfigFixture,
+                 "costs without the scenario's compressor are reported, and those ship",
                  "[config][compression]") {
   static_cast<void>(write(node_costs, "node.yaml"));
   const auto scenario = read_scenario(write(compressed("node.yaml", "qsgd")), {}).front();
@@ -78,7 +79,7 @@ TEST_CASE_METHOD(ConfigFixture, "costs without the scenario's compressor are tol
   CHECK(read_scenario(write(plain), {}).front().warnings.empty());
 }
 
-TEST_CASE_METHOD(ConfigFixture, "costs of far fewer elements than the model has are told",
+TEST_CASE_METHOD(ConfigFixture, "costs of far fewer elements than the model has are reported",
                  "[config][compression]") {
   std::string text = node_costs;
   text.replace(text.find("1000000"), 7, "1");

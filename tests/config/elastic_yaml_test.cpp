@@ -75,7 +75,7 @@ TEST_CASE_METHOD(ElasticFixture, "phases name their workers by GPU, first rank f
                    "worker_start: 1 s}") == expected);
 }
 
-TEST_CASE_METHOD(ElasticFixture, "what is wrong with a schedule is told at its place",
+TEST_CASE_METHOD(ElasticFixture, "what is wrong with a schedule is reported at its place",
                  "[config][elastic]") {
   const std::string form =
       "; expected size:steps, from 1 to 100000 workers and from 1 to 1000000000 steps, with commas "

@@ -49,7 +49,7 @@ TEST_CASE_METHOD(ConfigFixture,
   CHECK(table.at("linear").backward.flops == Approx(0.6));  // a class of its own
 }
 
-TEST_CASE_METHOD(ConfigFixture, "mistakes in a GPU's files are told where they stand",
+TEST_CASE_METHOD(ConfigFixture, "mistakes in a GPU's files are reported where they stand",
                  "[config][gpu][errors]") {
   CHECK_THROWS_WITH(read_gpu(parse_yaml(gpu_text("efficiencies: made-up\n"), "g.yaml")),
                     "g.yaml:8:15: 'efficiencies' is 'made-up'; expected made_up; did you mean "
@@ -64,7 +64,7 @@ TEST_CASE_METHOD(ConfigFixture, "mistakes in a GPU's files are told where they s
       Contains("s.yaml:2:7: GPU 'big-gp' is not described") && Contains("did you mean 'big-gpu'?"));
 }
 
-TEST_CASE_METHOD(ConfigFixture, "mistakes in a table of efficiencies are told where they stand",
+TEST_CASE_METHOD(ConfigFixture, "mistakes in a table of efficiencies are reported where they stand",
                  "[config][gpu][errors]") {
   const auto read = [](const std::string& dtype) {
     return read_efficiencies(parse_yaml(table_text(dtype), "e.yaml"));

@@ -40,7 +40,7 @@ TEST_CASE("nccl's algorithm is a list as in NCCL_ALGO", "[config][nccl]") {
   CHECK(planned(", algorithm: \"tree,collnet_chain\", collnet: true") == "tree collnet_chain ");
 }
 
-TEST_CASE("What nccl cannot be told is refused where it stands", "[config][nccl]") {
+TEST_CASE("What nccl cannot be given is refused where it stands", "[config][nccl]") {
   const auto [keys, message] = GENERATE(table<std::string, std::string>({
       {", algorithm: trie",
        "'algorithm' names 'trie'; expected auto, or names of tree, ring, collnet_direct"},

@@ -78,7 +78,7 @@ TEST_CASE("A translated value keeps its place", "[config][knobs]") {
   CHECK(document.find("strategy")->find("cycle_time")->where.line == 3);
 }
 
-TEST_CASE("Variables of another strategy are told, and do not fail a job", "[config][knobs]") {
+TEST_CASE("Variables of another strategy are reported, and do not fail a job", "[config][knobs]") {
   CHECK(translated("{name: none, HOROVOD_CYCLE_TIME: 1}") == same("{name: none}"));
   CHECK(told("{name: none, HOROVOD_CYCLE_TIME: 1}") ==
         "'HOROVOD_CYCLE_TIME' has no effect here: it is of horovod, the strategy is 'none'\n");
@@ -89,7 +89,7 @@ TEST_CASE("Variables of another strategy are told, and do not fail a job", "[con
         "'BYTEPS_THREADPOOL_SIZE' has no effect here: the strategy has no compression\n");
 }
 
-TEST_CASE("Variables that no predicted time depends on are told, with the reason",
+TEST_CASE("Variables that no predicted time depends on are reported, with the reason",
           "[config][knobs]") {
   CHECK(translated("{name: ddp, NCCL_DEBUG: INFO, OMP_NUM_THREADS: 4}") == same("{name: ddp}"));
   CHECK(told("{name: ddp, DMLC_NUM_WORKER: 4}") ==
@@ -144,7 +144,7 @@ TEST_CASE("BytePS's variables are taken, each with its effect or the reason why 
   }
 }
 
-TEST_CASE("Variables that count machines or GPUs are told where the cluster has others",
+TEST_CASE("Variables that count machines or GPUs are reported where the cluster has others",
           "[config][knobs]") {
   const Placement placement = packed_placement(std::vector<int>{4, 4});
   const auto contradictions = [&](const std::string& strategy) {
@@ -163,7 +163,7 @@ TEST_CASE("Variables that count machines or GPUs are told where the cluster has 
                     Catch::ContainsSubstring("s.yaml:1:33: 'DMLC_NUM_WORKER'"));
 }
 
-TEST_CASE("A variable whose knob has no effect is told, the knob itself refused",
+TEST_CASE("A variable whose knob has no effect is reported, the knob itself refused",
           "[config][knobs]") {
   // BYTEPS_MIXED_MODE_BOUND is read in mixed mode only.
   const auto read = [](const std::string& strategy) {

@@ -30,7 +30,7 @@ TEST_CASE("an override replaces a value and makes the mappings on its way", "[co
         "{strategy: {name: horovod, cycle_time: 1 ms}}");
 }
 
-TEST_CASE("an error in an overridden value is told on the command line", "[config][set]") {
+TEST_CASE("an error in an overridden value is reported on the command line", "[config][set]") {
   const YamlValue document = with_set("run: {seed: 1}", "run.iterations=many");
   YamlMap run = YamlMap(document).require_map("run");
   CHECK_THROWS_WITH(run.require<int>("iterations"),
@@ -38,7 +38,7 @@ TEST_CASE("an error in an overridden value is told on the command line", "[confi
                     "number");
 }
 
-TEST_CASE("a misspelt key of an override is told at its own letters", "[config][set]") {
+TEST_CASE("a misspelt key of an override is reported at its own letters", "[config][set]") {
   const YamlValue document = with_set("run: {seed: 1}", "run.iteratoins=5");
   YamlMap run = YamlMap(document).require_map("run");
   run.find("seed");
@@ -48,7 +48,7 @@ TEST_CASE("a misspelt key of an override is told at its own letters", "[config][
                     "iterations; did you mean 'iterations'?");
 }
 
-TEST_CASE("an error in a variable of --env is told at its own letters", "[config][set]") {
+TEST_CASE("an error in a variable of --env is reported at its own letters", "[config][set]") {
   const Override change = parse_set("--env HOROVOD_X=1");
   CHECK(change.path == "strategy.HOROVOD_X");
   YamlValue document = parse_yaml("strategy: {name: horovod}", "s.yaml");

@@ -44,7 +44,7 @@ TEST_CASE_METHOD(ErrorFixture, "the good scenario is accepted", "[config][errors
   CHECK(message_of(good, {}) == "accepted");
 }
 
-TEST_CASE_METHOD(ErrorFixture, "a misspelt key of a scenario is told with the nearest",
+TEST_CASE_METHOD(ErrorFixture, "a misspelt key of a scenario is reported with the nearest",
                  "[config][errors]") {
   CHECK(message(9, "runn: {}") ==
         "s.yaml:9:1: unknown key 'runn'; expected one of schema, name, profile, gpu, cluster, "
@@ -64,7 +64,8 @@ TEST_CASE_METHOD(ErrorFixture, "a misspelt key of a scenario is told with the ne
         "version, hook_time, request_time, local_latency, compression");
 }
 
-TEST_CASE_METHOD(ErrorFixture, "a mistake of the file is told in its own terms, not in a point's",
+TEST_CASE_METHOD(ErrorFixture,
+                 "a mistake of the file is reported in its own terms, not in a point's",
                  "[config][errors]") {
   const std::string text = std::string(good) + "points:\n  - {label: one, strategy.name: none}\n";
   CHECK(message_of(text, {}) == "accepted");
@@ -72,7 +73,7 @@ TEST_CASE_METHOD(ErrorFixture, "a mistake of the file is told in its own terms, 
              Catch::ContainsSubstring("did you mean 'bucket_cap'?"));
 }
 
-TEST_CASE_METHOD(ErrorFixture, "a missing or wrong unit in a scenario is told at the value",
+TEST_CASE_METHOD(ErrorFixture, "a missing or wrong unit in a scenario is reported at the value",
                  "[config][errors]") {
   const std::string size =
       "; expected a size such as '25 MiB' (units B, kB, MB, GB, KiB, MiB, GiB)";
@@ -119,7 +120,7 @@ TEST_CASE_METHOD(ErrorFixture, "a wrong type, a value out of range, a missing ke
         "included; expected one with as many");
 }
 
-TEST_CASE_METHOD(ErrorFixture, "an unknown name is told with the nearest", "[config][errors]") {
+TEST_CASE_METHOD(ErrorFixture, "an unknown name is reported with the nearest", "[config][errors]") {
   CHECK(message(2, "profile: tiny/small-gpu_fp32_b8") ==
         "s.yaml:2:10: 'profile' is 'tiny/small-gpu_fp32_b8'; expected a name that 'gradwire list "
         "profiles' shows or a path to a .yaml file; did you mean 'tiny/small-gpu_fp32_b4'?");
@@ -287,7 +288,8 @@ TEST_CASE_METHOD(ErrorFixture, "what later versions bring is refused, not ignore
         "s.yaml:11:7: 'vary' is for 'gradwire sweep'; expected a scenario without it");
 }
 
-TEST_CASE_METHOD(ErrorFixture, "a bad override is told on the command line", "[config][errors]") {
+TEST_CASE_METHOD(ErrorFixture, "a bad override is reported on the command line",
+                 "[config][errors]") {
   CHECK(message_of(good, {"strategy.bucket_cap=25"}) ==
         "--set strategy.bucket_cap=25:1:21: 'bucket_cap' is '25', without a unit; expected a size "
         "such as '25 MiB' (units B, kB, MB, GB, KiB, MiB, GiB)");
@@ -303,7 +305,7 @@ TEST_CASE_METHOD(ErrorFixture, "a bad override is told on the command line", "[c
         "mapping");
 }
 
-TEST_CASE_METHOD(ErrorFixture, "a bad point is told at its own line", "[config][errors]") {
+TEST_CASE_METHOD(ErrorFixture, "a bad point is reported at its own line", "[config][errors]") {
   const std::string text = good;
   CHECK(message_of(text + "points:\n  - {label: a, cluster.ndoes: 1}\n", {}) ==
         "s.yaml:13:24: unknown key 'ndoes'; expected one of node, nodes, gpus_per_node, "
@@ -319,7 +321,8 @@ TEST_CASE_METHOD(ErrorFixture, "a bad point is told at its own line", "[config][
         "version, hook_time, request_time, local_latency, compression");
 }
 
-TEST_CASE_METHOD(ErrorFixture, "a bad axis of a sweep is told at its own line", "[config][sweep]") {
+TEST_CASE_METHOD(ErrorFixture, "a bad axis of a sweep is reported at its own line",
+                 "[config][sweep]") {
   const std::string file = write(std::string(good) + "vary: {run.seed: 3}\n");
   CHECK_THROWS_WITH(sweep_points(file, {}),
                     file + ":12:18: 'run.seed' is '3'; expected a list of values to try");

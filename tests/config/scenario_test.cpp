@@ -107,7 +107,7 @@ TEST_CASE_METHOD(ConfigFixture, "a time of several micro-batches has one step of
                         "'iteration_micro_batches' alone; expected 'iteration_time' beside it"));
 }
 
-TEST_CASE_METHOD(ConfigFixture, "what the models were not made for is told as a warning",
+TEST_CASE_METHOD(ConfigFixture, "what the models were not made for is reported as a warning",
                  "[config][scenario]") {
   const auto warnings = [&](const std::string& set) {
     return read_scenario(write(good), {set}).front().warnings;
@@ -201,7 +201,8 @@ TEST_CASE_METHOD(ConfigFixture, "collectives need no profile and no strategy",
   CHECK_FALSE(s.profile.has_value());
   // alpha + size / bandwidth = 20 us + 10 MB / 10 GB/s = 1.02 ms
   const auto patterns = s.library->plan(CollectiveKind::all_reduce, s.placement);
-  CHECK(s.library->choose(patterns, Bytes{10'000'000}).cost.alone->count() == Approx(1.02e-3));
+  CHECK(s.library->choose(patterns, Bytes{10'000'000}).cost.uncontended->count() ==
+        Approx(1.02e-3));
   CHECK_THROWS_WITH(read_scenario(file, {}),
                     file +
                         ":1:1: missing key 'profile'; expected a name that 'gradwire list "
@@ -229,7 +230,7 @@ TEST_CASE_METHOD(ConfigFixture, "libraries of host memory and lines of one's own
   const auto patterns = measured->plan(CollectiveKind::all_reduce, {{0, 0}, {0, 1}});
   const auto cost = measured->choose(patterns, Bytes{1 << 20}).cost;
   // 7 ms in host memory, and 1 MiB there and back at 12 GB/s.
-  CHECK(cost.alone.value().count() == Approx(7e-3 + 2 * 1048576 / 12e9));
+  CHECK(cost.uncontended.value().count() == Approx(7e-3 + 2 * 1048576 / 12e9));
   CHECK(cost.source == "table");
   CHECK(library("library: user, lines: [{algorithm: ring, alpha: 1 us, bandwidth: 1 GB/s}]")
             ->on_gpu());

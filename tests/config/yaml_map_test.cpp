@@ -15,7 +15,7 @@ TEST_CASE("a key that nobody asked for is refused with the nearest one", "[confi
                     "you mean 'bucket_cap'?");
 }
 
-TEST_CASE("a missing key is told with what it should hold", "[config][map]") {
+TEST_CASE("a missing key is reported with what it should hold", "[config][map]") {
   const YamlValue document = parse_yaml("cluster: {node: dgx1v, ndoes: 2}\n", "s.yaml");
   YamlMap cluster = YamlMap(document).require_map("cluster");
   CHECK(cluster.require<std::string>("node") == "dgx1v");
@@ -27,7 +27,7 @@ TEST_CASE("a missing key is told with what it should hold", "[config][map]") {
                     "misspelling of it?");
 }
 
-TEST_CASE("a value of the wrong type is told at its place", "[config][map]") {
+TEST_CASE("a value of the wrong type is reported at its place", "[config][map]") {
   const YamlValue document =
       parse_yaml("cap: big\nrun: 5\nranks: 3\nshape: [1, x]\npoints: [1]\n", "s.yaml");
   YamlMap map(document);
@@ -39,7 +39,7 @@ TEST_CASE("a value of the wrong type is told at its place", "[config][map]") {
   CHECK_THROWS_WITH(map.maps("points"), "s.yaml:5:10: 'points' is '1'; expected a mapping");
 }
 
-TEST_CASE("a value out of range is told with the range", "[config][map]") {
+TEST_CASE("a value out of range is reported with the range", "[config][map]") {
   const YamlValue document = parse_yaml("n: 0\nt: 0 s\nshare: 150 %\n", "s.yaml");
   YamlMap map(document);
   CHECK_THROWS_WITH(map.require<int>("n", at_least(1)),
@@ -53,7 +53,7 @@ TEST_CASE("a value out of range is told with the range", "[config][map]") {
   CHECK(map.require<int>("n", at_least(0)) == 0);
 }
 
-TEST_CASE("a choice is told with its names", "[config][map]") {
+TEST_CASE("a choice is reported with its names", "[config][map]") {
   const YamlValue document = parse_yaml("kind: singel_switch\n", "s.yaml");
   const std::vector<std::string> known = {"single_switch", "fat_tree"};
   CHECK_THROWS_WITH(YamlMap(document).require_choice("kind", known),
@@ -72,7 +72,8 @@ TEST_CASE("a document of another schema, or of none, is refused", "[config][map]
                     "s.yaml:1:1: the document is empty; expected a mapping");
 }
 
-TEST_CASE("a key without a value is told where it stands, not at the next one", "[config][map]") {
+TEST_CASE("a key without a value is reported where it stands, not at the next one",
+          "[config][map]") {
   const YamlValue document = parse_yaml("node: x\nnodes:\nfabric: y\n", "s.yaml");
   YamlMap map(document);
   CHECK_THROWS_WITH(map.require<int>("nodes"),

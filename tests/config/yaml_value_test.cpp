@@ -62,7 +62,7 @@ TEST_CASE("an alias copies its anchor, but never itself and never without end", 
                     Catch::ContainsSubstring("more than 300000 values (limit yaml_values"));
 }
 
-TEST_CASE("a missing file is told with the nearest name in its folder", "[config][yaml]") {
+TEST_CASE("a missing file is reported with the nearest name in its folder", "[config][yaml]") {
   const auto folder = std::filesystem::temp_directory_path() / "gradwire_yaml_value_test";
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "ddp_v100.yaml") << "a: 1\n";

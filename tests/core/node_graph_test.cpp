@@ -101,7 +101,7 @@ TEST_CASE("a transit limit is a resource of its own, numbered after the links", 
   CHECK(node.bottleneck(node.route(a, b)) == 9_GBps);
 }
 
-TEST_CASE("of equally short ways the wider is taken, of equally wide ones the lower ids",
+TEST_CASE("of equal-cost paths the wider is taken, of equally wide ones the lower ids",
           "[node_graph]") {
   NodeGraph node;
   const DeviceId a = node.add({.kind = DeviceKind::gpu});

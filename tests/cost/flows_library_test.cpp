@@ -89,7 +89,7 @@ TEST_CASE("By flows switches reduce only where they are named", "[cost][flows]")
   }
   // No NVSwitch joins these machines' GPUs.
   CHECK_THROWS_AS(FlowsLibrary(cluster, "nvls").plan(CollectiveKind::all_reduce, ranks),
-                  RefusedChoice);
+                  UnsupportedConfiguration);
   // A ring does no all-to-all: that is chosen.
   CHECK_FALSE(FlowsLibrary(cluster, "ring").plan(CollectiveKind::all_to_all, ranks).empty());
 }

@@ -35,7 +35,7 @@ class OneSecond final : public CostModel {
   explicit OneSecond(Seconds late_messages = {}) : late_messages_(late_messages) {}
   [[nodiscard]] CollectiveCost price(const Pattern& pattern, Bytes /*size*/) const override {
     CollectiveCost cost;
-    cost.alone = Seconds{1};
+    cost.uncontended = Seconds{1};
     cost.late_messages = late_messages_;
     cost.algorithm = pattern.algorithm;
     cost.source = "fit";
@@ -61,8 +61,8 @@ CollectiveCost price(const CollectiveLibrary& library, const Pattern& pattern, B
 }
 
 /// Microseconds alone on 8 ranks.
-double alone_us(const CollectiveLibrary& library, Bytes size) {
-  return price(library, pattern_of(8, 1), size).alone.value().count() * 1e6;
+double uncontended_us(const CollectiveLibrary& library, Bytes size) {
+  return price(library, pattern_of(8, 1), size).uncontended.value().count() * 1e6;
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ TEST_CASE("A measured table gives back its own rows", "[cost][table]") {
   const MeasuredTable table = table_of({row(1, 20), row(64, 30), row(1024, 100)});
   for (const MeasuredRow& one : {row(1, 20), row(64, 30), row(1024, 100)}) {
     const CollectiveCost cost = price(table, pattern_of(8, 1), one.size);
-    CHECK(cost.alone == one.time);  // to the last bit
+    CHECK(cost.uncontended == one.time);  // to the last bit
     CHECK(cost.source == "table");
   }
 }
@@ -79,37 +79,37 @@ TEST_CASE("A measured table gives back its own rows", "[cost][table]") {
 TEST_CASE("Between two rows the time is a power of the size", "[cost][table]") {
   const MeasuredTable table = table_of({row(1, 20), row(64, 80)});
   // Half way in log(size), 8 KiB, is half way in log(time): sqrt(20 * 80) = 40 us.
-  CHECK(alone_us(table, kib(8)) == Approx(40));
+  CHECK(uncontended_us(table, kib(8)) == Approx(40));
 }
 
 TEST_CASE("Below the smallest row the time is a + b S through the two smallest", "[cost][table]") {
   // b = (50 - 30) us / (2 - 1) MiB = 20 us/MiB, a = 30 - 20 = 10 us; at 0.5 MiB: 20 us.
   const MeasuredTable table = table_of({row(1024, 30), row(2048, 50)});
-  CHECK(alone_us(table, kib(512)) == Approx(20));
-  CHECK(alone_us(table, kib(0)) == Approx(10));
+  CHECK(uncontended_us(table, kib(512)) == Approx(20));
+  CHECK(uncontended_us(table, kib(0)) == Approx(10));
 
   SECTION("a is not negative: a jump above the smallest row says nothing of smaller ones") {
     // b = 70 us/MiB would give a = -40 us; through the origin: 15 us at half the size.
-    CHECK(alone_us(table_of({row(1024, 30), row(2048, 100)}), kib(512)) == Approx(15));
+    CHECK(uncontended_us(table_of({row(1024, 30), row(2048, 100)}), kib(512)) == Approx(15));
   }
   SECTION("b is not negative: a dip does not make small sizes slower") {
-    CHECK(alone_us(table_of({row(1024, 30), row(2048, 25)}), kib(0)) == Approx(30));
+    CHECK(uncontended_us(table_of({row(1024, 30), row(2048, 25)}), kib(0)) == Approx(30));
   }
   SECTION("one row is all bandwidth") {
-    CHECK(alone_us(table_of({row(1024, 30)}), kib(512)) == Approx(15));
+    CHECK(uncontended_us(table_of({row(1024, 30)}), kib(512)) == Approx(15));
   }
 }
 
 TEST_CASE("Above the largest row the bandwidth stays", "[cost][table]") {
   const MeasuredTable table = table_of({row(1, 20), row(1024, 100)});
-  CHECK(alone_us(table, kib(4096)) == Approx(400));
+  CHECK(uncontended_us(table, kib(4096)) == Approx(400));
 }
 
 TEST_CASE("A rising table gives rising prices", "[cost][table]") {
   const MeasuredTable table = table_of({row(1, 20), row(2, 21), row(64, 30), row(1024, 100)});
   double before = 0;
   for (std::int64_t size = 1; size < 100'000'000; size += 1 + size / 16) {
-    const double now = alone_us(table, Bytes{size});
+    const double now = uncontended_us(table, Bytes{size});
     CHECK(now >= before);
     before = now;
   }
@@ -120,7 +120,7 @@ TEST_CASE("What was not measured is priced by the fallback", "[cost][table]") {
   for (const Pattern& other :
        {pattern_of(4, 1), pattern_of(8, 2), pattern_of(8, 1, CollectiveKind::broadcast)}) {
     const CollectiveCost cost = price(table, other, Bytes{1024});
-    CHECK(cost.alone == Seconds{1});
+    CHECK(cost.uncontended == Seconds{1});
     CHECK(cost.source == "fit");
   }
 }
@@ -149,13 +149,13 @@ TEST_CASE("Rank counts that were not measured are priced by the table's fit", "[
   const CollectiveCost cost = price(table, planned(1, 3), size);
   CHECK(cost.source == "fit");
   CHECK(cost.protocol == "simple");
-  CHECK(cost.alone.value().count() ==
+  CHECK(cost.uncontended.value().count() ==
         Approx(18e-6 + 8e6 * 4 / 3 / (2 * test::lane_rate)).epsilon(1e-9));
   CHECK(price(table, planned(1, 8), kib(1)).source == "table");
   // Messages that come before their receives follow the ranks: no fit of fewer tells them.
-  CHECK(price(late, planned(1, 3), size).alone == Seconds{5e-3});
+  CHECK(price(late, planned(1, 3), size).uncontended == Seconds{5e-3});
   // The fit is of NVLink: two machines go by the fallback.
-  CHECK(price(table, planned(2, 4), size).alone == Seconds{1});
+  CHECK(price(table, planned(2, 4), size).uncontended == Seconds{1});
 }
 
 TEST_CASE("A row's algorithm and protocol are named where known", "[cost][table]") {

@@ -49,7 +49,7 @@ Names planned(const NcclLibrary& library, CollectiveKind kind, const Placement& 
 
 Seconds alone(const NcclLibrary& library, const Placement& ranks, Bytes size,
               CollectiveKind kind = CollectiveKind::all_reduce) {
-  return library.choose(library.plan(kind, ranks), size).cost.alone.value();
+  return library.choose(library.plan(kind, ranks), size).cost.uncontended.value();
 }
 
 }  // namespace
@@ -131,7 +131,7 @@ TEST_CASE("Every kind has a way in NCCL", "[cost][nccl]") {
     const auto patterns = library.plan(kind, ranks);
     const CollectiveChoice choice = library.choose(patterns, 1_MiB);
     CHECK(choice.cost.source == "model");
-    CHECK(choice.cost.alone.value() > Seconds{});
+    CHECK(choice.cost.uncontended.value() > Seconds{});
     const bool is_grouped = patterns.front().algorithm == "direct";
     if (is_grouped) CHECK(choice.cost.protocol == "simple");
   }
@@ -184,7 +184,7 @@ TEST_CASE("A broadcast passes a network hop for each further machine", "[cost][n
     wanted.protocols = {NcclProtocol::ll};
     const NcclLibrary library(cluster, wanted);
     const auto patterns = library.plan(CollectiveKind::broadcast, packed_placement(*cluster, 8));
-    return library.choose(patterns, Bytes{8}).cost.alone.value().count();
+    return library.choose(patterns, Bytes{8}).cost.uncontended.value().count();
   };
   const double hop = (2.7 + 7 * nccl_generations.front().ll_hop) * 1e-6;
   CHECK(small(16) - small(8) == Approx(8 * hop).epsilon(0.05));
@@ -251,7 +251,7 @@ TEST_CASE("One process launches on its GPUs one after the other", "[cost][nccl]"
   wanted.gpus_per_process = 8;
   const NcclLibrary library(cluster, wanted);
   const auto patterns = library.plan(CollectiveKind::all_reduce, ranks);
-  CHECK(library.choose(patterns, Bytes{0}).cost.alone.value().count() ==
+  CHECK(library.choose(patterns, Bytes{0}).cost.uncontended.value().count() ==
         Approx(8 * nccl_measured.launch_us * 1e-6));
 }
 
@@ -364,7 +364,7 @@ TEST_CASE("No price is below what the busiest link takes", "[cost][nccl]") {
             bound = std::max(bound, load[id] / cluster->links()[id].capacity);
           }
           INFO(name_of(kind) << " " << choice.cost.algorithm << "/" << choice.cost.protocol);
-          CHECK(choice.cost.alone.value().count() >=
+          CHECK(choice.cost.uncontended.value().count() >=
                 bound * static_cast<double>(size.count()) * (1 - 1e-9));
         }
       }
@@ -376,7 +376,7 @@ TEST_CASE("One rank launches nothing", "[cost][nccl]") {
   const auto cluster = dgx1v(1);
   const NcclLibrary library(cluster, nccl_options({2, 28}, v100));
   const auto patterns = library.plan(CollectiveKind::all_reduce, test::on_node0({0}));
-  CHECK_FALSE(library.choose(patterns, 1_MiB).cost.alone.has_value());
+  CHECK_FALSE(library.choose(patterns, 1_MiB).cost.uncontended.has_value());
 }
 
 }  // namespace gradwire

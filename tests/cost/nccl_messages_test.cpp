@@ -139,12 +139,12 @@ TEST_CASE("Late messages bound a collective from below, and change no choice",
     const CollectiveCost late = on_polaris(8, {2, 21}, Bytes{size});
     const CollectiveCost prompt = on_polaris(8, {2, 21}, Bytes{size}, /*is_late=*/false);
     CHECK(way(late) == way(prompt));
-    CHECK(late.alone.value() == std::max(prompt.alone.value(), late.late_messages));
+    CHECK(late.uncontended.value() == std::max(prompt.uncontended.value(), late.late_messages));
     CHECK(prompt.late_messages == Seconds{});
   }
   // A gigabyte keeps the port busy for longer.
   CHECK(on_polaris(8, {2, 21}, 1024_MiB).late_messages <
-        on_polaris(8, {2, 21}, 1024_MiB).alone.value());
+        on_polaris(8, {2, 21}, 1024_MiB).uncontended.value());
 }
 
 }  // namespace gradwire

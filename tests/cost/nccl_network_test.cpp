@@ -29,7 +29,7 @@ CollectiveCost cost_of(const NcclLibrary& library, const Placement& ranks, Bytes
 }
 
 Seconds alone(const NcclLibrary& library, const Placement& ranks, Bytes size) {
-  return cost_of(library, ranks, size).alone.value();
+  return cost_of(library, ranks, size).uncontended.value();
 }
 
 }  // namespace
@@ -130,7 +130,7 @@ TEST_CASE("NCCL plans with the latency that EFA's plug-in states, from 2.12 on",
   // A ring of two lone GPUs: its base and two hops, of 5 us, a tree's, and the latency: 75 us, or 2
   // x 12 us less the 1 us that the hop holds already. 2.10 counts a ring's hop, and no latency.
   CHECK(cost({2, 28}).planned.value().count() == Approx((6.6 + 2 * (5.0 + 75)) * 1e-6));
-  CHECK(cost({2, 28}).alone.value().count() == Approx((6.6 + 2 * (5.0 + 23)) * 1e-6));
+  CHECK(cost({2, 28}).uncontended.value().count() == Approx((6.6 + 2 * (5.0 + 23)) * 1e-6));
   CHECK(cost({2, 10}).planned.value().count() == Approx((3.6 + 2 * 2.7) * 1e-6));
 }
 
@@ -172,7 +172,7 @@ TEST_CASE("NCCL plans with a port's speed, whatever one connection carries", "[c
     CHECK(narrow.algorithm == wide.algorithm);
     CHECK(narrow.protocol == wide.protocol);
     CHECK(narrow.planned.value().count() == wide.planned.value().count());
-    CHECK(narrow.alone.value() > wide.alone.value());
+    CHECK(narrow.uncontended.value() > wide.uncontended.value());
   }
 }
 
@@ -191,9 +191,9 @@ TEST_CASE("A ring's parts pass twice between each two machines, whatever NCCL co
   // LL's base and hops are the same in both; 2.10 counts 2 (2 - 1) of 30 hops between the machines,
   // 2.12 2 x 2. A lone GPU of each machine begins next to a link on both sides: 2 hops in all, of
   // 5.0 us ("fully exposed", as later versions count).
-  CHECK(cost({2, 10}, 8).alone == cost({2, 12}, 8).planned);
+  CHECK(cost({2, 10}, 8).uncontended == cost({2, 12}, 8).planned);
   CHECK(cost({2, 10}, 8).planned.value() < cost({2, 12}, 8).planned.value());
-  CHECK(cost({2, 12}, 1).alone.value().count() == Approx((3.6 + 2 * 5.0) * 1e-6));
+  CHECK(cost({2, 12}, 1).uncontended.value().count() == Approx((3.6 + 2 * 5.0) * 1e-6));
 }
 
 TEST_CASE("A long Simple ring hides the network's hops behind its bytes", "[cost][nccl]") {
@@ -230,7 +230,7 @@ TEST_CASE("Every round of a tree and of a PAT waits for the network", "[cost][nc
       wanted.algorithms = {algorithm};
       wanted.protocols = {NcclProtocol::ll, NcclProtocol::simple};
       const NcclLibrary library(cluster, wanted);
-      return cost_of(library, packed_placement(*cluster, 1), Bytes{1024}, kind).alone.value();
+      return cost_of(library, packed_placement(*cluster, 1), Bytes{1024}, kind).uncontended.value();
     };
     return (time(1001_us) - time(1_us)).count() / 2e-3;  // latencies of two ports each
   };

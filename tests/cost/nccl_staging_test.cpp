@@ -44,7 +44,7 @@ double seconds(const std::shared_ptr<const Cluster>& cluster, CollectiveKind kin
   const NcclLibrary library(cluster, nccl_options({2, 18}, gpu));
   const auto gpus = static_cast<int>(cluster->node(0).gpus().size());
   const auto pattern = library.plan(kind, packed_placement(*cluster, gpus));
-  return library.choose(pattern, size).cost.alone.value().count();
+  return library.choose(pattern, size).cost.uncontended.value().count();
 }
 
 /// GB/s, as nccl-tests tells it.

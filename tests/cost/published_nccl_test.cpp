@@ -42,7 +42,7 @@ double alpha_of_ethernet(int machines) {
   double times = 0;
   double products = 0;
   for (int k = 1; k <= sizes; ++k) {
-    const double time = library.choose(patterns, Bytes{k * 32768}).cost.alone.value().count();
+    const double time = library.choose(patterns, Bytes{k * 32768}).cost.uncontended.value().count();
     times += time;
     products += k * time;
   }

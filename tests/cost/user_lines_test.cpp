@@ -32,7 +32,7 @@ TEST_CASE("of the user's lines the lowest counts, and its algorithm runs", "[cos
   // 1 ms + S / 4 GB/s = 0.1 ms + S / 1 GB/s at S = 1.2 MB.
   const auto small = library.choose(patterns, Bytes{1'199'000});
   CHECK(small.cost.algorithm == "recursive_doubling");
-  CHECK(small.cost.alone->count() == Approx(1e-4 + 1.199e-3));
+  CHECK(small.cost.uncontended->count() == Approx(1e-4 + 1.199e-3));
   const auto large = library.choose(patterns, Bytes{1'201'000});
   CHECK(large.cost.algorithm == "ring");
   CHECK(patterns[large.pattern].algorithm == "ring");
@@ -48,7 +48,7 @@ TEST_CASE("a line of one collective stands before a line of all", "[cost][user]"
   const auto alone = [&](CollectiveKind kind) {
     const auto patterns = library.plan(kind, packed_placement(*cluster, 1));
     REQUIRE(patterns.size() == 1);
-    return library.choose(patterns, Bytes{0}).cost.alone->count();
+    return library.choose(patterns, Bytes{0}).cost.uncontended->count();
   };
   CHECK(alone(CollectiveKind::all_reduce) == 1);
   CHECK(alone(CollectiveKind::broadcast) == 2);

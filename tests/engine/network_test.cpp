@@ -116,7 +116,7 @@ TEST_CASE("A time has the same bits whatever ran before in the process", "[engin
   };
   for (const Fidelity fidelity : both) {
     const double before = time(fidelity);
-    alone(links, toy::ring(toy::ranks(7)), toy::measured_alone(1e4), fidelity);  // hours
+    alone(links, toy::ring(toy::ranks(7)), toy::uncontended(1e4), fidelity);  // hours
     CHECK(time(fidelity) == before);
   }
 }
@@ -126,11 +126,10 @@ TEST_CASE("A measured time is what the collective takes alone", "[engine][networ
     auto links = toy::star(16, bandwidth, latency);
     links[4].capacity /= 2;
     for (const Pattern& pattern : {toy::ring(toy::ranks(16), 2), toy::chain(toy::ranks(16), 5)}) {
-      CHECK(alone(links, pattern, toy::measured_alone(0.05), fidelity) ==
-            Approx(0.05).epsilon(1e-9));
+      CHECK(alone(links, pattern, toy::uncontended(0.05), fidelity) == Approx(0.05).epsilon(1e-9));
     }
     // Not even a measurement makes a link faster: 2 * 15/16 * S over the slow one.
-    CHECK(alone(links, toy::ring(toy::ranks(16)), toy::measured_alone(1e-6), fidelity) ==
+    CHECK(alone(links, toy::ring(toy::ranks(16)), toy::uncontended(1e-6), fidelity) ==
           Approx(2.0 * 15 / 16 * size / (bandwidth / 2)).epsilon(1e-9));
   }
 }
@@ -138,7 +137,7 @@ TEST_CASE("A measured time is what the collective takes alone", "[engine][networ
 TEST_CASE("Contention acts on top of a measured time", "[engine][network]") {
   // Alone at 40 % of the link: two of them do not meet; three share it, 5/6 of their pace each.
   const double unhindered = 2.0 * 3 / 4 * size / bandwidth;
-  const CollectiveCost cost = toy::measured_alone(unhindered / 0.4);
+  const CollectiveCost cost = toy::uncontended(unhindered / 0.4);
   const auto links = toy::star(4, bandwidth, latency);
   const toy::Start start{0, 0, size, cost};
   const std::vector<Pattern> patterns{toy::ring(toy::ranks(4))};

@@ -83,9 +83,9 @@ inline CollectiveCost start_up(double seconds) {
   return cost;
 }
 
-inline CollectiveCost measured_alone(double seconds) {
+inline CollectiveCost uncontended(double seconds) {
   CollectiveCost cost;
-  cost.alone = Seconds{seconds};
+  cost.uncontended = Seconds{seconds};
   return cost;
 }
 

@@ -162,19 +162,19 @@ std::optional<CollectivePrice> price_of(const CollectiveCase& one) {
     const Pattern& pattern = patterns[choice.pattern];
     CollectivePrice price;
     price.way = cost.algorithm + " " + cost.protocol;
-    if (!cost.alone) {
+    if (!cost.uncontended) {
       price.taken = price.best = engine_time(*scenario.cluster, pattern, size, cost);
       return price;
     }
     const Seconds bound =
         static_cast<double>(one.size) * busiest_link_time(pattern, *scenario.cluster);
-    price.taken = price.best = std::max(*cost.alone, bound).count();
+    price.taken = price.best = std::max(*cost.uncontended, bound).count();
     if (cost.faster) {
       price.best = cost.faster->time.count();
       price.faster_way = cost.faster->algorithm + " " + cost.faster->protocol;
       ChoiceWarnings choices;
       choices.add(one.kind, size, cost);
-      price.is_warned = !choices.told().empty();
+      price.is_warned = !choices.warnings().empty();
     }
     return price;
   } catch (const SimulationError&) {

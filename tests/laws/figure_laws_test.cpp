@@ -93,14 +93,14 @@ TEST_CASE("a job predicted twice gives the same bits", "[laws][long][many]") {
         150, 202);
 }
 
-TEST_CASE("without a doubt that is told no job is more efficient than GPUs alone",
+TEST_CASE("without a doubt that is reported no job is more efficient than GPUs alone",
           "[laws][long][many]") {
   check(of_each(
             "efficiency", every(),
             [](const Prediction& one, const Prediction& /*again*/) {
               return one.doubted ? 0 : one.efficiency - 1;
             },
-            0.0005, false),  // less is told as 100.0 %
+            0.0005, false),  // less is reported as 100.0 %
         250, 203);
 }
 

@@ -109,7 +109,7 @@ Prediction predict_here(const std::string& yaml) {
     said.assign(reinterpret_cast<const char*>(&prediction), sizeof prediction);
   } catch (const ConfigError& error) {
     code = refused;
-  } catch (const RefusedChoice& error) {
+  } catch (const UnsupportedConfiguration& error) {
     code = refused;
   } catch (const std::exception& error) {
     code = failed;

@@ -17,12 +17,12 @@ struct Prediction {
 
   // What is held of every prediction by itself.
   double parts = 0;        ///< s, sum of the parts that an iteration is made of
-  double least_part = 0;   ///< s, the smallest of them, of either rank that is told
+  double least_part = 0;   ///< s, the smallest of them, of either rank that is reported
   double compute = 0;      ///< s, forward and backward on the slowest rank, by its speed
   double efficiency = 0;   ///< to so many times one GPU alone
   bool doubted = false;    ///< a warning says why not to believe it: of start, end, or steadiness
   double utilisation = 0;  ///< of the busiest link
-  double least_used = 0;   ///< utilisation of the idlest link that is told
+  double least_used = 0;   ///< utilisation of the idlest link that is reported
   double sent = 0;         ///< bytes, by the rank that sends the most, in an iteration
   double must_send =
       0;  ///< bytes, the least that it can where all gradients are added over all ranks

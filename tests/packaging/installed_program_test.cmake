@@ -39,7 +39,7 @@ foreach(file IN ITEMS NOTICE SECURITY.md copyright)
   endif()
 endforeach()
 
-# SimGrid is loaded when something is simulated, not before, and its absence is told.
+# SimGrid is loaded when something is simulated, not before, and its absence is reported.
 must_run(readelf -Wd "${program}")
 if(output MATCHES "simgrid|ns3")
   message(FATAL_ERROR "the program links SimGrid:\n${output}")

@@ -115,7 +115,7 @@ TEST_CASE("The lines of ACP-SGD's benchmark tell an iteration's time", "[report]
                   "Sen/sec per GPU: 360.0 +-78.4\n") != std::string::npos);
 }
 
-TEST_CASE("ACP-SGD's buffers are told in units of 2^20 bytes", "[report][lines]") {
+TEST_CASE("ACP-SGD's buffers are reported in units of 2^20 bytes", "[report][lines]") {
   const AcpsgdMemory memory{
       .gradients = Bytes{3 << 20}, .p = {Bytes{1 << 20}, Bytes{1 << 18}}, .q = {Bytes{1 << 19}}};
   CHECK(acpsgd_memory_lines(memory) ==

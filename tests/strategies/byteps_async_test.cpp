@@ -108,5 +108,5 @@ TEST_CASE("staleness counts what others added between a machine's pull and its o
 }
 
 TEST_CASE("asynchronous BytePS refuses one machine, as its origin", "[byteps][async]") {
-  CHECK_THROWS_AS(BytePsAsync({}, toy_job({100})), RefusedChoice);
+  CHECK_THROWS_AS(BytePsAsync({}, toy_job({100})), UnsupportedConfiguration);
 }

@@ -79,7 +79,7 @@ TEST_CASE("a PCIe switch of one GPU has nothing for NCCL", "[byteps]") {
   CHECK(std::get<HostWork>(loop.log()[2]).time.count() == Approx(3 * 400 / 1e9));
 }
 
-TEST_CASE("a PCIe switch that does not divide a machine's GPUs is told, and all are joined",
+TEST_CASE("a PCIe switch that does not divide a machine's GPUs is reported, and all are joined",
           "[byteps]") {
   const JobView job = machines_of(1, 6);
   auto options = no_host_costs();

@@ -134,6 +134,6 @@ TEST_CASE("more workers and servers than memory has room for are refused", "[ps_
   job.server_machine.assign(1'000, 0);
   const PsAsync strategy({}, job);
   CHECK_THROWS_WITH(strategy.exchanges(),
-                    "65536 workers push to 1000 servers and pull from them on 131072000 ways; "
+                    "65536 workers push to 1000 servers and pull from them on 131072000 routes; "
                     "expected at most 20000000, as with fewer servers");
 }

@@ -174,7 +174,7 @@ TEST_CASE("what a file hides is assumed aloud", "[nccl_topo]") {
         two_gpus(nvlink("0000:00:00.0", 12), nvlink("0000:01:00.0", 12)), "t.xml", options());
     CHECK(test::lanes_of_gpu(imported.node, imported.node.gpus()[0]) == 0);
     CHECK(tells(imported, "are written to end where they begin, and are left out"));
-    CHECK(tells(imported, "no usable NVLinks are told, of 12 that a100-sxm4-40gb can have"));
+    CHECK(tells(imported, "no usable NVLinks are stated, of 12 that a100-sxm4-40gb can have"));
   }
   SECTION("NVLinks to a GPU of another file") {
     const auto imported =
@@ -224,7 +224,7 @@ TEST_CASE("what a file hides is assumed aloud", "[nccl_topo]") {
         "t.xml", options("t4"));
     CHECK(tells(imported, "numa0, numa1: its number is hidden"));
     CHECK(tells(imported, "is taken as skylake"));
-    CHECK(tells(imported, "the GPUs: no number (dev) of each is told, so they count by bus id"));
+    CHECK(tells(imported, "the GPUs: no number (dev) of each is stated, so they count by bus id"));
   }
 }
 
@@ -241,7 +241,7 @@ TEST_CASE("two ports of one card share its slot", "[nccl_topo]") {
   CHECK(rate(node, "bridge0->switch0") == Approx(12e9));
 }
 
-TEST_CASE("GPUs and ports count by dev, or by bus id where it is not told", "[nccl_topo]") {
+TEST_CASE("GPUs and ports count by dev, or by bus id where it is not stated", "[nccl_topo]") {
   const NodeGraph node =
       import_nccl_topo(with_more(card("0:09:00.0", "0x020700", "8 GT/s", 16, net("b", 1, 100000)) +
                                  card("0:0a:00.0", "0x020700", "8 GT/s", 16, net("a", 0, 100000))),
@@ -294,7 +294,7 @@ TEST_CASE("files that give no node are refused with their place", "[nccl_topo]")
                 "t.xml:2:1: no GPU found: no <gpu> and no <pci> of class 0x03; expected at least "
                 "one");
   CHECK_THROWS_WITH(import_nccl_topo(two_gpus("", "", "0xbeef"), "t.xml", options()),
-                    Catch::StartsWith("t.xml:3:1: the GPU's model is not told (PCI device "
+                    Catch::StartsWith("t.xml:3:1: the GPU's model is not stated (PCI device "
                                       "'0xbeef'); expected the option --gpu with one of k80"));
   check_refused(two_gpus("\n" + nvlink("0:55:00.0", 1, "0x060400"), ""),
                 "t.xml:4:1: NVLink to '0:55:00.0' of class '0x060400'; expected a GPU of the "

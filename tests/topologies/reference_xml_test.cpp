@@ -108,8 +108,9 @@ TEST_CASE("a published graph file and an XML without a model are refused",
                     "nccl_graph_azure_ncv4.xml:1:1: <graphs> is a file of NCCL's rings and trees "
                     "(NCCL_GRAPH_DUMP_FILE); expected its topology, <system> "
                     "(NCCL_TOPO_DUMP_FILE)");
-  CHECK_THROWS_WITH(import("nccl_topo_azure_ndv2.xml", options("")),
-                    Catch::StartsWith("nccl_topo_azure_ndv2.xml:3:5: the GPU's model is not told"));
+  CHECK_THROWS_WITH(
+      import("nccl_topo_azure_ndv2.xml", options("")),
+      Catch::StartsWith("nccl_topo_azure_ndv2.xml:3:5: the GPU's model is not stated"));
 }
 
 TEST_CASE("the XML of an Azure NDv2 gets its NVLinks from a DGX-1V's matrix",

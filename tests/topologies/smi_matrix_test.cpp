@@ -66,7 +66,7 @@ TEST_CASE("lost tabs, escapes, text around it and old words do not matter", "[sm
   }
 }
 
-TEST_CASE("a cut-off matrix is read while every GPU pair is told", "[smi]") {
+TEST_CASE("a cut-off matrix is read while every GPU pair is stated", "[smi]") {
   const std::string text = cube_mesh();
   SECTION("the last GPU's row and the NICs' are missing: its column tells") {
     const SmiMatrix matrix = read_smi_matrix(text.substr(0, text.find("\nGPU7") + 1), "m.txt");

@@ -86,7 +86,7 @@ TEST_CASE("GPUs are matched by the bus ids that the matrix's text carries", "[me
   const NodeGraph node = merge(four_gpus(), order + turned).node;
   CHECK(node.nvlink_lanes(node.gpus()[0], node.gpus()[1]) == 4);
   CHECK(node.nvlink_lanes(node.gpus()[2], node.gpus()[3]) == 0);
-  SECTION("without them the numbers would not fit, and that is told") {
+  SECTION("without them the numbers would not fit, and that is reported") {
     CHECK_THROWS_MATCHES(
         merge(four_gpus(), turned), ConfigError,
         Catch::Message("m.txt: GPU0-GPU1 is PHB in the matrix and PIX in t.xml; the GPUs "
@@ -102,7 +102,7 @@ TEST_CASE("GPUs are matched by the bus ids that the matrix's text carries", "[me
     const NodeGraph same = merge(four_gpus(), table + turned).node;
     CHECK(same.nvlink_lanes(same.gpus()[0], same.gpus()[1]) == 4);
   }
-  SECTION("where they tell another path than the XML, that is told and the XML's is taken") {
+  SECTION("where they tell another path than the XML, that is reported and the XML's is taken") {
     const ImportedNode imported =
         merge(four_gpus(), order + replaced(replaced(turned, "PHB", "SYS"), "PHB", "SYS"));
     CHECK(tells(imported, "GPU1-GPU0 is SYS in the matrix and PHB in t.xml: the latter is taken"));
@@ -115,7 +115,7 @@ TEST_CASE("GPUs are matched by the bus ids that the matrix's text carries", "[me
   }
 }
 
-TEST_CASE("sources that disagree are told with both values", "[merge]") {
+TEST_CASE("sources that disagree are reported with both values", "[merge]") {
   const std::string there = "<nvlink target=\"0000:12:00.0\" count=\"4\" tclass=\"0x030200\"/>";
   const std::string back = "<nvlink target=\"0000:11:00.0\" count=\"4\" tclass=\"0x030200\"/>";
   CHECK_THROWS_MATCHES(merge(four_gpus(there, back), bridged), ConfigError,

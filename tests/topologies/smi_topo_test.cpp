@@ -133,7 +133,8 @@ TEST_CASE("paths that contradict each other are refused", "[smi]") {
           "m.txt: GPU1 and GPU2 are further apart than their paths to other devices allow"));
 }
 
-TEST_CASE("where CPU affinities contradict the matrix, the matrix is trusted and told", "[smi]") {
+TEST_CASE("where CPU affinities contradict the matrix, the matrix is trusted and reported",
+          "[smi]") {
   const auto made =
       import_smi_topo(test::read_text(test::fixture("pytorch_ddp_v100.txt")), "m.txt", options());
   const NodeGraph& node = made.node;

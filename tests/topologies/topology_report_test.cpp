@@ -73,11 +73,11 @@ Cluster boxes_on_a_fat_tree(int nodes) {
   return {box_nodes(nodes), fat_tree(std::vector<PortGroup>{{nodes, 4, port}}, shape)};
 }
 
-TEST_CASE("switches that are alike are told once, with what joins them", "[topology][report]") {
+TEST_CASE("switches that are alike are reported once, with what joins them", "[topology][report]") {
   // 30 machines: 7 full leaves with 16 ports, one with 8; 16 spines, each under all of them.
   const std::string text = topology_text(boxes_on_a_fat_tree(30));
   CHECK_THAT(text, ContainsSubstring(
-                       "fabric fat_tree: 24 switches, 120 ports, one of equal ways by hash"));
+                       "fabric fat_tree: 24 switches, 120 ports, one of equal-cost paths by hash"));
   CHECK_THAT(text, ContainsSubstring(
                        "  leaf0 ... leaf6 x 7: 16 ports of ib_edr (193.1 GB/s of ports to 193.1 of "
                        "trunks); 16 trunks of 12.07 GB/s to spine0 ... spine15 x 16\n"));

@@ -29,10 +29,10 @@ TEST_CASE("Compute has what a communication kernel leaves of the GPU", "[train][
 TEST_CASE("A kernel that waits for late ranks holds multiprocessors and moves nothing",
           "[train][contention]") {
   CollectiveCost cost;
-  cost.alone = 2_ms;
+  cost.uncontended = 2_ms;
   cost.kernel = {.blocks = 24, .traffic = 400_MB};
   CHECK(waiting_load(cost.kernel) == GpuLoad{.blocks = 24, .memory = {}});
   CHECK(moving_load(cost) == GpuLoad{.blocks = 24, .memory = 200_GBps});
-  cost.alone.reset();  // a library that tells no time
+  cost.uncontended.reset();  // a library that tells no time
   CHECK(moving_load(cost).memory == BytesPerSecond{});
 }

@@ -18,7 +18,8 @@ RunResult result(double backward, double optimizer) {
 
 }  // namespace
 
-TEST_CASE("An iteration shorter than one GPU's alone is told with its reason", "[train][gain]") {
+TEST_CASE("An iteration shorter than one GPU's alone is reported with its reason",
+          "[train][gain]") {
   const auto divided = gain_warning(result(0.09, 0.0025), Seconds{0.01});
   REQUIRE(divided);
   CHECK(divided->code == "beats-one-gpu");

@@ -251,7 +251,7 @@ TEST_CASE("the optimizer can be run in parts", "[training][operations]") {
   CHECK(part(result, Part::optimizer) == Approx(1e-3));
 }
 
-TEST_CASE("a flag that nobody raises is a deadlock that is told", "[training][operations]") {
+TEST_CASE("a flag that nobody raises is a deadlock that is reported", "[training][operations]") {
   Script script;
   script.answer = [](const Event& event, OperationId next) -> Operations {
     if (!ends_backward(event)) return {};

@@ -80,5 +80,5 @@ TEST_CASE(
   CAPTURE(longer);
   CHECK(std::abs(longer) <= slack);
   CHECK(with_slack.fidelity_why.find(
-            "our own solver, messages told up to 1 % of their time late") != std::string::npos);
+            "our own solver, messages ended up to 1 % of their time late") != std::string::npos);
 }

@@ -49,7 +49,7 @@ TEST_CASE("Mixed precision keeps copies of whole weights, shards none", "[train]
   CHECK(memory->peak == 3 * 768 + 500 + 100 + 10'000);
 }
 
-TEST_CASE("What does not fit is told with its largest part", "[train][memory]") {
+TEST_CASE("What does not fit is reported with its largest part", "[train][memory]") {
   const auto memory = rank_memory(profile("fp32"), gpu_of(15'000), {}, 1);
   const auto told = memory_warning(*memory, profile("fp32"));
   REQUIRE(told);

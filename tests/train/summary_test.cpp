@@ -19,7 +19,7 @@ using namespace gradwire::test;
 
 namespace {
 
-/// What a run tells of two workers that go their own pace. @param of_worker  ms of each iteration.
+/// What a run tells of two asynchronous workers. @param of_worker  ms of each iteration.
 /// @param costs  of the collectives that were priced
 RunResult told_of(const std::vector<std::vector<double>>& of_worker, std::optional<int> lead = {},
                   const std::vector<CollectiveCost>& costs = {}) {
@@ -58,7 +58,7 @@ double mean_ms(const RunResult& result) {
 
 }  // namespace
 
-TEST_CASE("Workers that go their own pace have the throughput of all they did in their time",
+TEST_CASE("Asynchronous workers have the throughput of all they did in their time",
           "[train][summary]") {
   // Two iterations in 200 ms and two in 50 ms: 10 and 40 a second, 25 on average.
   const RunResult result = told_of({{25, 175}, {25, 25}});
@@ -76,7 +76,7 @@ TEST_CASE("Iterations that still become longer are warned of, steady ones are no
   CHECK(drifting.warnings.front().code == "not-steady");
   CHECK(drifting.warnings.front().text ==
         "the later half of the measured iterations takes 10 % longer than the earlier; workers "
-        "that go their own pace need more run.warmup and run.iterations");
+        "need more run.warmup and run.iterations");
   CHECK(told_of({{100, 110, 100, 110}, {110, 100, 110, 100}}).warnings.empty());
 }
 
@@ -101,7 +101,7 @@ TEST_CASE("Late messages that a collective takes nearly all its time for are war
           "[train][summary]") {
   const auto warned = [](double late_ms) {
     CollectiveCost cost;
-    cost.alone = Seconds{1e-3};
+    cost.uncontended = Seconds{1e-3};
     cost.late_messages = Seconds{1e-3 * late_ms};
     const RunResult result = told_of({{25, 25}, {25, 25}}, {}, {cost, cost});
     return std::ranges::count(result.warnings, "late-messages", &Warning::code);

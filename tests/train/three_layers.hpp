@@ -19,7 +19,7 @@ class FixedCost final : public CostModel {
   explicit FixedCost(double seconds) : seconds_(seconds) {}
   [[nodiscard]] CollectiveCost price(const Pattern& /*pattern*/, Bytes /*size*/) const override {
     CollectiveCost cost;
-    cost.alone = Seconds{seconds_};
+    cost.uncontended = Seconds{seconds_};
     cost.source = "fit";
     return cost;
   }

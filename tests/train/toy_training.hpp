@@ -22,7 +22,7 @@ class AlphaBeta final : public CostModel {
   [[nodiscard]] CollectiveCost price(const Pattern& pattern, Bytes size) const override {
     const double per_byte = pattern.kind == CollectiveKind::all_reduce ? 1e-9 : 0.5e-9;
     CollectiveCost cost;
-    cost.alone = Seconds{slower_ * (0.5e-3 + per_byte * static_cast<double>(size.count()))};
+    cost.uncontended = Seconds{slower_ * (0.5e-3 + per_byte * static_cast<double>(size.count()))};
     cost.source = "model";
     return cost;
   }

@@ -63,7 +63,7 @@ TEST_CASE("Ranks on another GPU take its times a layer and direction", "[train][
   CHECK(job.run().iteration_s.front() == Approx(24e-3 + 3 * one_copy + 5e-3));
 }
 
-TEST_CASE("Strategies are told the library's time of an all-reduce, and no link's less",
+TEST_CASE("Strategies are given the library's time of an all-reduce, and no link's less",
           "[training]") {
   // Two ranks send half of it twice over 20 GB/s.
   const Fixture fixture(2, 3e-3, factory<Wfbp>());

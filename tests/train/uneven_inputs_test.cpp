@@ -76,7 +76,7 @@ TEST_CASE("Ranks share a clock only where their inputs end together", "[train][j
 TEST_CASE("Without join() ranks would wait for ever, which is refused", "[ddp][join]") {
   DdpOptions options = joined(Bytes{2'000'000});
   options.join = false;
-  CHECK_THROWS_AS(run_uneven(make<Ddp>(options)), RefusedChoice);
+  CHECK_THROWS_AS(run_uneven(make<Ddp>(options)), UnsupportedConfiguration);
 }
 
 }  // namespace gradwire::test

@@ -247,7 +247,7 @@ TEST_CASE("All series together: ranks are counted over every pair that differs b
   CHECK_FALSE(training_total({}).gates[0].known);
 }
 
-TEST_CASE("Rows of a file without gates are scored, miss nothing, and are told group by group",
+TEST_CASE("Rows of a file without gates are scored, miss nothing, and are reported group by group",
           "[validation]") {
   std::string text = file_text(rows);
   text.erase(text.find("gates:"), text.find("models:") - text.find("gates:"));

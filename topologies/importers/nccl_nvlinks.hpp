@@ -14,7 +14,7 @@ struct NcclNvlinks {
 };
 
 /// The lanes that a file counts. A GPU's links to itself or to a GPU that is not in the file are
-/// left out and told; a hidden NVSwitch is one all the same.
+/// left out and reported; a hidden NVSwitch is one all the same.
 /// @throws ConfigError for another target, and where two GPUs count the lanes between them
 ///         differently.
 [[nodiscard]] NcclNvlinks find_nvlinks(const NcclDevices& devices, Told& told);

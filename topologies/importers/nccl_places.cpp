@@ -57,7 +57,7 @@ class DeviceFinder {
       return gpu.pci->gpu && gpu.pci->gpu->dev >= 0;
     };
     const bool all = std::all_of(gpus_.begin(), gpus_.end(), numbered);
-    if (!all) told_.add("the GPUs", "no number (dev) of each is told, so they count by bus id");
+    if (!all) told_.add("the GPUs", "no number (dev) of each is stated, so they count by bus id");
     const auto bus = [](const NcclPlace& place) {
       const std::string id = place.pci == nullptr ? "" : place.pci->bus;
       return std::tuple(id.find(':'), id);
@@ -113,9 +113,10 @@ class DeviceFinder {
       if (model.empty()) {
         throw ConfigError(
             gpu.pci->where,
-            fmt::format("the GPU's model is not told (PCI device '{}'); expected the option --gpu "
-                        "with one of {}",
-                        gpu.pci->device, fmt::join(gpu_wires_names(), ", ")));
+            fmt::format(
+                "the GPU's model is not stated (PCI device '{}'); expected the option --gpu "
+                "with one of {}",
+                gpu.pci->device, fmt::join(gpu_wires_names(), ", ")));
       }
       models_.push_back(std::move(model));
     }
@@ -150,7 +151,7 @@ NcclDevices find_devices(const NcclXmlSystem& system, const std::string& file,
 }
 
 BytesPerSecond NcclSlots::written(const NcclPci& pci, const WireKind& fallback) const {
-  constexpr int full_width = 16;  // lanes of a slot that is not told: NCCL's own rule
+  constexpr int full_width = 16;  // lanes of a slot that is not stated: NCCL's own rule
   const WireKind* wire = find_pcie_wire(pci.gigatransfers);
   if (wire == nullptr) {
     told_.add(pci.bus, fmt::format("link speed '{}' is none of PCIe's: taken as {}", pci.speed_text,

@@ -114,7 +114,7 @@ class NcclImporter {
       const GpuWires& wires = *find_gpu_wires(devices_.models[gpu]);
       if (wires.nvlinks == 0 || nvlinks.to_processor.contains(gpu)) continue;
       told_.add(devices_.gpus[gpu].pci->bus,
-                fmt::format("no usable NVLinks are told, of {} that {} can have: none is taken "
+                fmt::format("no usable NVLinks are stated, of {} that {} can have: none is taken "
                             "(a matrix tells them)",
                             wires.nvlinks, devices_.models[gpu]));
     }

@@ -28,13 +28,13 @@ struct NcclTopoOptions {
 /// the bandwidth that NCCL plans with for its generation and width (node_links). <nvlink> to
 /// another GPU are direct lanes; those to NVSwitches become lanes into one. GPUs stand in the order
 /// of `dev`, without it of their bus ids; ports likewise. What the file hides or has wrong, as in
-/// virtual machines and files written by hand, is assumed and told: links without speed or width,
-/// virtual bridges, unknown NVLink targets, missing ports.
+/// virtual machines and files written by hand, is assumed and reported: links without speed or
+/// width, virtual bridges, unknown NVLink targets, missing ports.
 ///
 /// With a matrix: GPUs are matched by the PCI bus ids that its text carries, else by number; NICs
 /// by name. It supplies NVLinks where the XML has none; where both tell a path, they must agree on
 /// NVLinks, and, when matched by number, on whether the path stays below one PCIe switch, one
-/// processor or none. Matched by bus id, the XML's PCIe path is taken and the difference told.
+/// processor or none. Matched by bus id, the XML's PCIe path is taken and the difference reported.
 /// @throws ConfigError as read_nccl_xml does; for no GPU, an unknown model, more lanes than it has,
 ///         lanes that the two ends count differently, a matrix that disagrees (with both values).
 [[nodiscard]] ImportedNode import_nccl_topo(std::string_view text, const std::string& file,

@@ -13,8 +13,8 @@ struct SmiTopoOptions {
   std::string name{};    ///< of the node type: "dgx1v"
   std::string gpu{};     ///< model, decides the NVLink and PCIe generation (find_gpu_wires); one
                          ///< without a form, such as h100, is named by the NVLinks (gpu_of_form)
-  std::string nic{};     ///< kind of each NIC's port (port_kinds); "": parts_beside, and told
-  std::string cpu{};     ///< decides the socket link (wire_kinds); "": parts_beside, and told
+  std::string nic{};     ///< kind of each NIC's port (port_kinds); "": parts_beside, and reported
+  std::string cpu{};     ///< decides the socket link (wire_kinds); "": parts_beside, and reported
   std::string source{};  ///< where the matrix comes from
   std::vector<std::string> leave_out{};  ///< NICs by name, as of storage and management
 };

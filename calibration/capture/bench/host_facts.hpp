@@ -13,12 +13,12 @@ struct NumaNode {
   std::string cpus;  ///< as the kernel writes them: "0-55,112-167"
 };
 
-/// A network card; a rate of 0 is not told (a link that is down).
+/// A network card; a rate of 0 is unknown (a link that is down).
 struct NetworkCard {
   std::string name;  ///< "mlx5_0", "eth0"
   std::string kind;  ///< "infiniband" or "ethernet"
   double rate_bits_per_s = 0;
-  std::string bus;  ///< PCI address, "" where not told
+  std::string bus;  ///< PCI address, "" where unknown
   std::optional<int> numa;
 };
 

@@ -14,8 +14,8 @@ struct NvmlFunctions;
 struct NvmlLink {
   unsigned index = 0;
   bool active = false;
-  unsigned version = 0;    ///< of NVLink; 0: not told
-  std::string remote_bus;  ///< PCI address of the other end; empty: not told (virtual machines)
+  unsigned version = 0;    ///< of NVLink; 0: unknown
+  std::string remote_bus;  ///< PCI address of the other end; empty: unknown (virtual machines)
 };
 
 /// What the driver says of a GPU now. An empty optional or text: this GPU or driver does not tell.
@@ -86,9 +86,9 @@ class Nvml {
   Nvml& operator=(Nvml&&) noexcept;
   ~Nvml();
 
-  /// "580.159.04"; empty where not told.
+  /// "580.159.04"; empty where unknown.
   [[nodiscard]] std::string driver_version() const;
-  /// Newest CUDA that the driver runs, as 1000 * major + 10 * minor; 0 where not told.
+  /// Newest CUDA that the driver runs, as 1000 * major + 10 * minor; 0 where unknown.
   [[nodiscard]] int cuda_version() const;
   /// Every GPU of the node that the caller may see, by index. A GPU that cannot be opened is left
   /// out.

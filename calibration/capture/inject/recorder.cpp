@@ -171,7 +171,7 @@ int Recorder::push_safely(std::uint32_t domain, std::string_view text, std::int6
   ThreadLog* log = log_of_thread();
   if (log == nullptr) return 0;
   const CallTimer timer(*log);
-  // Before anything is told of the range: what is told must be ended too.
+  // Before anything is reported of the range: what is reported must be ended too.
   if (log->open.size() == log->open.capacity()) log->open.reserve(2 * log->open.size());
   OpenRange range{0, domain, false};
   if (active_.load(std::memory_order_relaxed)) {

@@ -8,7 +8,7 @@ namespace gradwire::calibration {
 
 enum class RecordMode { light, full };
 
-/// What the recorder is told through the environment of the program that it records.
+/// What the recorder is given through the environment of the program that it records.
 struct Settings {
   std::string folder = ".";            ///< GRADWIRE_OUT
   RecordMode mode = RecordMode::full;  ///< GRADWIRE_MODE: light | full

@@ -26,7 +26,7 @@ class OwnCounter {
 struct OpenRange {
   std::uint64_t id = 0;  ///< 0: not recorded
   std::uint32_t domain = 0;
-  bool linked = false;  ///< CUPTI was told of it
+  bool linked = false;  ///< CUPTI was notified of it
 };
 
 /// What one thread of the program records. Its own thread writes, the recorder's drains.

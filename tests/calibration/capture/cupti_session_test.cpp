@@ -164,7 +164,7 @@ TEST_CASE("a kind that may be missing costs only its records", "[cupti]") {
   CHECK(read.notes.size() == 1);
 }
 
-TEST_CASE("another profiler is told: at once, or when it has taken the callbacks", "[cupti]") {
+TEST_CASE("another profiler is reported: at once, or when it has taken the callbacks", "[cupti]") {
   SECTION("attached before us") {
     MockRun run("subscriber");
     run.mock.subscribe_result = CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;

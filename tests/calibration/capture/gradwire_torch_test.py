@@ -152,7 +152,7 @@ def check_wrappers(launcher_folder):
 
 
 def check_compiling(launcher_folder):
-    """torch.compile is told once, passed on, and kept; where it is disabled it compiles nothing."""
+    """torch.compile is reported once, passed on, and kept; where it is disabled it compiles nothing."""
     sys.path.insert(0, launcher_folder)
     import contextlib
     import io

@@ -317,7 +317,7 @@ TEST_CASE("settings come from the environment, with the launcher's rank", "[reco
     CHECK(read().rank == 6);
     CHECK(read().world_size == 7);
   }
-  SECTION("a rank that is none is told before the program runs") {
+  SECTION("a rank that is none is reported before the program runs") {
     variables = {{"RANK", "4"}, {"WORLD_SIZE", "4"}};
     read();
     CHECK(error == "RANK=4 is no rank of WORLD_SIZE=4; expected a rank below the number of them");
@@ -329,7 +329,7 @@ TEST_CASE("settings come from the environment, with the launcher's rank", "[reco
     CHECK(read().skip_iterations == 10);
     CHECK(read().iterations == 50);
   }
-  SECTION("what is not understood is told") {
+  SECTION("what is not understood is reported") {
     const auto [name, value, message] = GENERATE(table<std::string, std::string, std::string>(
         {{"GRADWIRE_MODE", "loud",
           "GRADWIRE_MODE='loud' is not understood; expected light or full"},

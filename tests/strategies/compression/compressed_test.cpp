@@ -56,7 +56,7 @@ TEST_CASE("under WFBP each tensor is packed, gathered, and unpacked behind the g
   CHECK(as<DeviceWork>(end[1]).label == "unpack signs");
 }
 
-TEST_CASE("the inner strategy is told of its own operation, once all transfers have ended",
+TEST_CASE("the inner strategy is notified of its own operation, once all transfers have ended",
           "[compression][compressed]") {
   const auto job = matrix_job();
   auto scripted = std::make_unique<Scripted>(

@@ -9,7 +9,7 @@
 namespace gradwire {
 
 /// A collective of one size, alone on its cluster.
-struct AloneTime {
+struct UncontendedTime {
   Bytes size{0};
   Seconds time;
   Seconds bound;        ///< what the busiest link needs for its bytes, however the flows are timed
@@ -20,10 +20,8 @@ struct AloneTime {
 /// REQUIRES: at least two ranks; sizes >= 0.
 /// @throws SimulationError when the library cannot do it among these ranks, or the fidelity
 /// refuses.
-[[nodiscard]] std::vector<AloneTime> time_alone(const Cluster& cluster,
-                                                const CollectiveLibrary& library,
-                                                CollectiveKind kind, const Placement& ranks,
-                                                std::span<const Bytes> sizes,
-                                                EngineOptions options);
+[[nodiscard]] std::vector<UncontendedTime> uncontended_times(
+    const Cluster& cluster, const CollectiveLibrary& library, CollectiveKind kind,
+    const Placement& ranks, std::span<const Bytes> sizes, EngineOptions options);
 
 }  // namespace gradwire

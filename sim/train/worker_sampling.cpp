@@ -1,4 +1,4 @@
-#include "sim/train/thinning.hpp"
+#include "sim/train/worker_sampling.hpp"
 
 #include <fmt/format.h>
 
@@ -103,7 +103,7 @@ Placement places_of(const std::vector<int>& ranks, const Placement& placement) {
 
 }  // namespace
 
-Thinning::Thinning(const Job& job, const std::vector<Exchange>& exchanges)
+WorkerSampling::WorkerSampling(const Job& job, const std::vector<Exchange>& exchanges)
     : all_(job),
       ranks_(chosen_ranks(job, exchanges)),
       placement_(places_of(ranks_, job.placement)),
@@ -134,11 +134,11 @@ Thinning::Thinning(const Job& job, const std::vector<Exchange>& exchanges)
   }
 }
 
-double Thinning::ratio() const {
+double WorkerSampling::ratio() const {
   return static_cast<double>(all_.placement.size()) / static_cast<double>(placement_.size());
 }
 
-JobView Thinning::view() const {
+JobView WorkerSampling::view() const {
   JobView view = job_view(job_);
   view.stands_for = ratio();
   view.machine_of_all.reserve(all_.placement.size());
@@ -146,7 +146,7 @@ JobView Thinning::view() const {
   return view;
 }
 
-std::vector<MemberGroup> Thinning::chosen(const std::vector<MemberGroup>& members) const {
+std::vector<MemberGroup> WorkerSampling::chosen(const std::vector<MemberGroup>& members) const {
   assert(members.size() == all_.placement.size());
   std::vector<MemberGroup> chosen;
   chosen.reserve(placement_.size());
@@ -154,7 +154,7 @@ std::vector<MemberGroup> Thinning::chosen(const std::vector<MemberGroup>& member
   return chosen;
 }
 
-RunResult Thinning::of_all(RunResult result) const {
+RunResult WorkerSampling::of_all(RunResult result) const {
   const auto all = static_cast<double>(all_.placement.size());
   const auto simulated = static_cast<double>(placement_.size());
   result.world_size = static_cast<int>(all_.placement.size());
@@ -164,7 +164,7 @@ RunResult Thinning::of_all(RunResult result) const {
     if (ids.size() == 1) use.bytes /= capacity_[static_cast<std::size_t>(ids.front())];
   }
   result.fidelity_why = fmt::format(
-      "every rank goes its own pace; thinning: {} evenly chosen stand for {}, {:.4g} each",
+      "every rank is asynchronous; worker sampling: {} evenly chosen stand for {}, {:.4g} each",
       placement_.size(), all_.placement.size(), ratio());
   return result;
 }

@@ -1,20 +1,22 @@
-#include "sim/engine/alone.hpp"
+#include "sim/engine/uncontended.hpp"
 
 #include <cstddef>
 
 #include "sim/cost/collective_shape.hpp"
 
 namespace gradwire {
-std::vector<AloneTime> time_alone(const Cluster& cluster, const CollectiveLibrary& library,
-                                  CollectiveKind kind, const Placement& ranks,
-                                  std::span<const Bytes> sizes, EngineOptions options) {
+std::vector<UncontendedTime> uncontended_times(const Cluster& cluster,
+                                               const CollectiveLibrary& library,
+                                               CollectiveKind kind, const Placement& ranks,
+                                               std::span<const Bytes> sizes,
+                                               EngineOptions options) {
   const std::vector<Pattern> patterns = library.plan(kind, ranks);
   options.one_at_a_time = true;
   const auto engine = make_engine(cluster, patterns, options);
   std::vector<Seconds> per_byte;
   per_byte.reserve(patterns.size());
   for (const Pattern& pattern : patterns) per_byte.push_back(busiest_link_time(pattern, cluster));
-  std::vector<AloneTime> times;
+  std::vector<UncontendedTime> times;
   Seconds begin;
   const auto start_next = [&] {
     const std::size_t index = times.size();

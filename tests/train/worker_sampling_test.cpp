@@ -1,4 +1,4 @@
-#include "sim/train/thinning.hpp"
+#include "sim/train/worker_sampling.hpp"
 
 #include <cmath>
 #include <cstdint>
@@ -108,28 +108,28 @@ constexpr BytesPerSecond slow{1e9};
 }  // namespace
 
 TEST_CASE("32 or 16 workers stand for 64 within 3 % where compute decides",
-          "[train][thinning][long]") {
+          "[train][sampling][long]") {
   hold({"ps_async", PsAsync::read, fast});
   hold({"kungfu_pair_averaging", KungfuPairAveraging::read, fast});
 }
 
 TEST_CASE("32 or 16 workers stand for 64 within 3 % at parameter servers on slow links",
-          "[train][thinning][long]") {
+          "[train][sampling][long]") {
   hold({"ps_async", PsAsync::read, slow});
 }
 
 TEST_CASE("32 or 16 workers stand for 64 within 3 % at a bounded staleness on slow links",
-          "[train][thinning][long]") {
+          "[train][sampling][long]") {
   hold({"ssp", Ssp::read, slow});
 }
 
 TEST_CASE("32 or 16 workers stand for 64 within 3 % of pair averaging on slow links",
-          "[train][thinning]") {
+          "[train][sampling]") {
   hold({"kungfu_pair_averaging", KungfuPairAveraging::read, slow});
 }
 
-TEST_CASE("a thinned run names the approximation and its ratio", "[train][thinning]") {
+TEST_CASE("a thinned run names the approximation and its ratio", "[train][sampling]") {
   const RunResult thinned = simulate_on({"ps_async", PsAsync::read, slow}, 16);
   CHECK(thinned.fidelity_why ==
-        "every rank goes its own pace; thinning: 16 evenly chosen stand for 64, 4 each");
+        "every rank is asynchronous; worker sampling: 16 evenly chosen stand for 64, 4 each");
 }

@@ -10,7 +10,7 @@
 
 namespace gradwire {
 
-/// An approximation for many workers that go their own pace: n of N, evenly chosen, stand for all.
+/// An approximation for many asynchronous workers: n of N, evenly chosen, stand for all.
 /// Beside parameter servers, whose traffic slows the workers of their machines, they are of every
 /// machine; else whole machines, so that what their ports carry stays as it is.
 ///
@@ -21,23 +21,24 @@ namespace gradwire {
 /// worker the share that it has among all. Staleness, updates by others, is scaled by (N - 1) / (n
 /// - 1): nobody misses its own.
 ///
-/// tests/train/thinning_test.cpp holds it to the exact runs: 32 and 16 for 64 within 3 % of
+/// tests/train/worker_sampling_test.cpp holds it to the exact runs: 32 and 16 for 64 within 3 % of
 /// throughput and of mean staleness, beyond what the runs' seeds differ.
-class Thinning {
+class WorkerSampling {
  public:
   /// @param exchanges  of the strategy for the whole job.
   /// REQUIRES: 2 <= job.independent_workers_max < ranks. `job` outlives this.
-  Thinning(const Job& job, const std::vector<Exchange>& exchanges);
-  Thinning(const Thinning&) = delete;
-  Thinning& operator=(const Thinning&) = delete;
+  WorkerSampling(const Job& job, const std::vector<Exchange>& exchanges);
+  WorkerSampling(const WorkerSampling&) = delete;
+  WorkerSampling& operator=(const WorkerSampling&) = delete;
 
   /// The job of the chosen workers. Valid as long as this.
   [[nodiscard]] const Job& job() const { return job_; }
-  /// What the strategy is told of it.
+  /// What the strategy knows of it.
   [[nodiscard]] JobView view() const;
   /// Those of them that are chosen. REQUIRES: one a rank.
   [[nodiscard]] std::vector<MemberGroup> chosen(const std::vector<MemberGroup>& members) const;
-  /// The result of the chosen ones' run, told of all workers; its fidelity names the approximation.
+  /// The result of the chosen ones' run, reported of all workers; its fidelity names the
+  /// approximation.
   [[nodiscard]] RunResult of_all(RunResult result) const;
 
  private:
