@@ -2,10 +2,10 @@
 
 #include "sim/config/compression_catalogue.hpp"
 #include "sim/config/yaml_knobs.hpp"
-#include "strategies/bsp.hpp"
-#include "strategies/ddp.hpp"
-#include "strategies/none.hpp"
-#include "strategies/wfbp.hpp"
+#include "strategies/all_reduce/bsp.hpp"
+#include "strategies/all_reduce/ddp.hpp"
+#include "strategies/all_reduce/none.hpp"
+#include "strategies/all_reduce/wfbp.hpp"
 #include "tests/catch.hpp"
 
 using namespace gradwire;

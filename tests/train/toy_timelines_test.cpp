@@ -1,16 +1,16 @@
 #include <memory>
 #include <vector>
 
-#include "strategies/apex_ddp.hpp"
-#include "strategies/autodist_all_reduce.hpp"
-#include "strategies/bsp.hpp"
-#include "strategies/ddp.hpp"
-#include "strategies/dear.hpp"
-#include "strategies/fsdp.hpp"
-#include "strategies/lb_sgd.hpp"
-#include "strategies/local_sgd.hpp"
-#include "strategies/none.hpp"
-#include "strategies/wfbp.hpp"
+#include "strategies/all_reduce/apex_ddp.hpp"
+#include "strategies/all_reduce/autodist_all_reduce.hpp"
+#include "strategies/all_reduce/bsp.hpp"
+#include "strategies/all_reduce/ddp.hpp"
+#include "strategies/all_reduce/dear.hpp"
+#include "strategies/all_reduce/lb_sgd.hpp"
+#include "strategies/all_reduce/local_sgd.hpp"
+#include "strategies/all_reduce/none.hpp"
+#include "strategies/all_reduce/wfbp.hpp"
+#include "strategies/sharded/fsdp.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/toy_training.hpp"
 

@@ -7,10 +7,10 @@
 
 #include "sim/core/error.hpp"
 #include "sim/train/jitter.hpp"
-#include "strategies/bsp.hpp"
-#include "strategies/ddp.hpp"
-#include "strategies/none.hpp"
-#include "strategies/wfbp.hpp"
+#include "strategies/all_reduce/bsp.hpp"
+#include "strategies/all_reduce/ddp.hpp"
+#include "strategies/all_reduce/none.hpp"
+#include "strategies/all_reduce/wfbp.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/three_layers.hpp"
 

@@ -1,5 +1,7 @@
 #include "strategies/compression/compressed.hpp"
 
+#include "strategies/all_reduce/none.hpp"
+#include "strategies/all_reduce/wfbp.hpp"
 #include "strategies/compression/corrections.hpp"
 #include "strategies/compression/global_top_k.hpp"
 #include "strategies/compression/half_precision.hpp"
@@ -7,8 +9,6 @@
 #include "strategies/compression/quantiser.hpp"
 #include "strategies/compression/sign.hpp"
 #include "strategies/compression/sparsifier.hpp"
-#include "strategies/none.hpp"
-#include "strategies/wfbp.hpp"
 #include "tests/catch.hpp"
 #include "tests/strategies/compression/compression_job.hpp"
 #include "tests/strategies/toy_job.hpp"
