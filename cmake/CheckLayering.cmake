@@ -38,7 +38,7 @@ set(libraries
   "(simgrid|xbt)/            -> sim/engine/simgrid_"
   "yaml-cpp/                 -> sim/config/"
   "nlohmann/                 -> sim/report/ sim/config/ sim/validation/ sim/cli/ calibration/"
-  "CLI/                      -> sim/cli/"
+  "CLI/                      -> sim/cli/ calibration/capture/bench/arguments.cpp"
   "mpi[.]h                   -> calibration/lab/"
   "pugi                      -> topologies/importers/"
   "simdjson                  -> calibration/import/kineto calibration/import/execution_trace"

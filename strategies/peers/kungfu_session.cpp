@@ -82,7 +82,7 @@ bool read_kungfu_config_server(Knobs& knobs) {
   return !knobs
               .text("config_server", "",
                     "KUNGFU_CONFIG_SERVER, its URL: behind every step the workers ask it and agree "
-                    "on what they were told (peer.go, hooks/elastic.py); none: they do not")
+                    "on its answer (peer.go, hooks/elastic.py); none: they do not")
               .empty();
 }
 
