@@ -7,16 +7,15 @@
 #include "sim/config/yaml_knobs.hpp"
 #include "strategies/all_reduce/apex_ddp.hpp"
 #include "strategies/all_reduce/autodist_all_reduce.hpp"
-#include "strategies/all_reduce/bsp.hpp"
 #include "strategies/all_reduce/bytegrad.hpp"
 #include "strategies/all_reduce/ddp.hpp"
 #include "strategies/all_reduce/dear.hpp"
+#include "strategies/all_reduce/fixed_groups.hpp"
 #include "strategies/all_reduce/lb_sgd.hpp"
 #include "strategies/all_reduce/local_sgd.hpp"
 #include "strategies/all_reduce/mg_wfbp.hpp"
 #include "strategies/all_reduce/none.hpp"
 #include "strategies/all_reduce/tf_collective_all_reduce.hpp"
-#include "strategies/all_reduce/wfbp.hpp"
 #include "strategies/compression/systems/acpsgd.hpp"
 #include "strategies/compression/systems/gtopk.hpp"
 #include "strategies/compression/systems/powersgd.hpp"
@@ -67,9 +66,8 @@ std::vector<StrategyEntry> list_knobs(std::vector<StrategyEntry> catalogue) {
 const std::vector<StrategyEntry>& strategy_catalogue() {
   static const std::vector<StrategyEntry> catalogue = list_knobs({
       {"none", "one GPU without a wrapper, or ranks that never talk", NoCommunication::read},
-      {"bsp", "all gradients in one all-reduce after backward", Bsp::read, false, true},
-      {"wfbp", "one all-reduce a tensor, as soon as its gradient is ready", Wfbp::read, false,
-       true},
+      {"bsp", "all gradients in one all-reduce after backward", read_bsp, false, true},
+      {"wfbp", "one all-reduce a tensor, as soon as its gradient is ready", read_wfbp, false, true},
       {"horovod", "Horovod: cycles, negotiation, fused all-reduces", Horovod::read, false, true},
       {"mg_wfbp", "MG-WFBP: gradients merged where waiting costs less than a start-up",
        MgWfbp::read, false, true},

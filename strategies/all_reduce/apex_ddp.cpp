@@ -11,28 +11,17 @@ namespace {
 /// Integers of the bucket structure, sent by rank 0: sync_bucket_structure's IntTensor.
 constexpr std::int64_t integer_size = 4;
 
-void add(PlanGroup& group, const JobView& job, TensorId id) {
-  group.tensors.push_back(id);
-  group.elements += job.tensor(id).elements;
-  group.size = job.size_of(group.elements);
-}
-
 }  // namespace
 
 ApexDdp::ApexDdp(const ApexDdpOptions& options, const JobView& job)
-    : options_(options),
-      job_(job),
-      bucket_of_(job.tensors.size(), 0),
-      streams_(static_cast<std::size_t>(options.num_allreduce_streams)) {
-  bool open = false;
-  for (const TensorId id : job_.gradient_order) {
-    add(all_, job_, id);
-    if (!open) buckets_.emplace_back();
-    add(buckets_.back().group, job_, id);
-    bucket_of_[static_cast<std::size_t>(id)] = buckets_.size() - 1;
-    open = buckets_.back().group.elements < options_.message_size;
-  }
-}
+    : StepStrategy(job),
+      options_(options),
+      all_(group_of(job, job.gradient_order)),
+      buckets_(job, cut_into_groups(job, job.gradient_order,
+                                    [&](const auto& cut, TensorId) {
+                                      return cut.back().elements >= options.message_size;
+                                    })),
+      streams_(static_cast<std::size_t>(options.num_allreduce_streams)) {}
 
 StrategyMaker ApexDdp::read(Knobs& knobs) {
   static const std::string origin = "apex.parallel.DistributedDataParallel";
@@ -56,23 +45,6 @@ StrategyMaker ApexDdp::read(Knobs& knobs) {
 
 std::vector<CollectiveUse> ApexDdp::collectives() const {
   return {{CollectiveKind::all_reduce}, {CollectiveKind::broadcast}};
-}
-
-Operations ApexDdp::on_event(Seconds /*now*/, const Event& event) {
-  if (const auto* start = std::get_if<IterationStart>(&event)) {
-    iteration_ = start->iteration;
-    next_bucket_ = 0;
-    for (auto& bucket : buckets_) {
-      bucket.missing = static_cast<int>(bucket.group.tensors.size());
-    }
-  } else if (const auto* hook = std::get_if<HookFired>(&event)) {
-    if (job_.synchronises(hook->micro_batch) && !delays()) gradient_hook(hook->tensor);
-  } else if (const auto* done = std::get_if<BackwardDone>(&event)) {
-    if (job_.synchronises(done->micro_batch)) finish();
-  } else if (const auto* ended = std::get_if<OperationDone>(&event)) {
-    poster_.done(ended->operation);
-  }
-  return poster_.take();
 }
 
 Bytes ApexDdp::reduced_size(const PlanGroup& group) const {
@@ -112,62 +84,49 @@ DeviceWork ApexDdp::after(const PlanGroup& group) const {
   return work;
 }
 
-void ApexDdp::gradient_hook(TensorId tensor) {
-  --buckets_[bucket_of_[static_cast<std::size_t>(tensor)]].missing;
-  while (next_bucket_ < buckets_.size() && buckets_[next_bucket_].missing == 0) {
-    flatten(next_bucket_++);
-  }
+void ApexDdp::gradient(TensorId tensor, WorkerId /*worker*/) {
+  if (delays()) return;
+  buckets_.arrived(tensor);
+  while (const auto bucket = buckets_.next()) flatten(*bucket);
 }
 
 void ApexDdp::flatten(std::size_t bucket) {
-  ++outstanding_;
-  DeviceWork work{.traffic = 2 * buckets_[bucket].group.size, .label = "flatten bucket"};
+  outstanding_.add();
+  DeviceWork work{.traffic = 2 * buckets_[bucket].size, .label = "flatten bucket"};
   work.notify = true;
   poster_.post(std::move(work), [this, bucket] {
     const std::size_t stream = bucket % streams_.size();
-    streams_[stream].waiting.push_back(bucket);
+    streams_[stream].push(bucket);
     start_next(stream);
   });
 }
 
 void ApexDdp::start_next(std::size_t stream) {
-  Stream& lane = streams_[stream];
-  if (lane.busy || lane.waiting.empty()) return;
-  lane.busy = true;
-  const std::size_t bucket = lane.waiting.front();
-  lane.waiting.erase(lane.waiting.begin());
-  DeviceWork work = before(buckets_[bucket].group);
-  if (work.kernels == 0) {
-    reduce(bucket, stream);
-    return;
-  }
-  work.stream = DeviceStream::side;
-  poster_.post(std::move(work), [this, bucket, stream] { reduce(bucket, stream); });
-}
-
-void ApexDdp::reduce(std::size_t bucket, std::size_t stream) {
-  const PlanGroup& group = buckets_[bucket].group;
-  Collective collective{.size = reduced_size(group),
-                        .tensors = group.tensors,
-                        .label = fmt::format("bucket {}", bucket),
-                        .ready = Collective::Ready::at_once,
-                        .stream = static_cast<int>(stream) + 1};
-  poster_.post(std::move(collective), [this, bucket, stream] {
-    DeviceWork work = after(buckets_[bucket].group);
-    if (work.kernels == 0) {
-      end(stream);
-      return;
-    }
-    work.stream = DeviceStream::side;
-    poster_.post(std::move(work), [this, stream] { end(stream); });
+  const auto bucket = streams_[stream].take(1);
+  if (!bucket) return;
+  poster_.post_in_turn(steps(*bucket, stream), [this, stream] {
+    streams_[stream].ended();
+    start_next(stream);
+    outstanding_.end(poster_);
   });
 }
 
-void ApexDdp::end(std::size_t stream) {
-  streams_[stream].busy = false;
-  start_next(stream);
-  if (--outstanding_ > 0 || all_reduced_ < 0) return;
-  poster_.post(Raise{.flag = std::exchange(all_reduced_, -1)});
+Operations ApexDdp::steps(std::size_t bucket, std::size_t stream) const {
+  const PlanGroup& group = buckets_[bucket];
+  Operations steps;
+  const auto beside = [&steps](DeviceWork work) {
+    if (work.kernels == 0) return;
+    work.stream = DeviceStream::side;
+    steps.emplace_back(std::move(work));
+  };
+  beside(before(group));
+  steps.emplace_back(Collective{.size = reduced_size(group),
+                                .tensors = group.tensors,
+                                .label = fmt::format("bucket {}", bucket),
+                                .ready = Collective::Ready::at_once,
+                                .stream = static_cast<int>(stream) + 1});
+  beside(after(group));
+  return steps;
 }
 
 void ApexDdp::reduce_all() {
@@ -186,22 +145,17 @@ void ApexDdp::reduce_all() {
   if (const DeviceWork work = after(all_); work.kernels > 0) poster_.post(work);
 }
 
-void ApexDdp::finish() {
+void ApexDdp::finish(WorkerId /*worker*/) {
   if (delays()) {
     reduce_all();
-    return;
+  } else if (outstanding_.left() > 0) {
+    outstanding_.gate(poster_, "all buckets are reduced");
   }
-  if (outstanding_ == 0) return;
-  all_reduced_ = poster_.post(Flag{.label = "all buckets are reduced"});
-  poster_.post(Gate{{all_reduced_}});
 }
 
 std::vector<PlanGroup> ApexDdp::plan(int iteration) const {
   if (options_.delay_allreduce || iteration == 0) return {all_};
-  std::vector<PlanGroup> groups;
-  groups.reserve(buckets_.size());
-  for (const auto& bucket : buckets_) groups.push_back(bucket.group);
-  return groups;
+  return buckets_.all();
 }
 
 }  // namespace gradwire

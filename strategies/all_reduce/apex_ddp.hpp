@@ -4,7 +4,10 @@
 #include <vector>
 
 #include "strategies/knobs.hpp"
-#include "strategies/parts/poster.hpp"
+#include "strategies/parts/gradient_groups.hpp"
+#include "strategies/parts/outstanding.hpp"
+#include "strategies/parts/step_strategy.hpp"
+#include "strategies/parts/window_queue.hpp"
 
 namespace gradwire {
 
@@ -28,51 +31,36 @@ struct ApexDdpOptions {
 /// Buffers are not broadcast. All gradients are of one type.
 /// Source: NVIDIA/apex, apex/parallel/distributed.py (create_hooks, allreduce_bucket,
 /// allreduce_fallback, comm_ready_buckets, sync_bucket_structure).
-class ApexDdp final : public Strategy {
+class ApexDdp final : public StepStrategy {
  public:
   ApexDdp(const ApexDdpOptions& options, const JobView& job);
   static StrategyMaker read(Knobs& knobs);
 
-  Operations on_event(Seconds now, const Event& event) override;
   [[nodiscard]] Traits traits() const override { return {.dynamic = true}; }
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override;
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
 
  private:
-  struct Bucket {
-    PlanGroup group;
-    int missing = 0;  ///< gradients not yet there in this iteration
-  };
-  /// Streams of the GPU: what is in flight on each is done before the next bucket's kernels.
-  struct Stream {
-    std::vector<std::size_t> waiting;  ///< buckets that are flat, in order
-    bool busy = false;
-  };
-
   [[nodiscard]] bool delays() const { return options_.delay_allreduce || iteration_ == 0; }
   [[nodiscard]] Bytes reduced_size(const PlanGroup& group) const;
   /// Kernels before and after the all-reduce of a flat buffer; no kernels where nothing is to do.
   [[nodiscard]] DeviceWork before(const PlanGroup& group) const;
   [[nodiscard]] DeviceWork after(const PlanGroup& group) const;
-  void gradient_hook(TensorId tensor);
+  void begin(int iteration, WorkerId /*worker*/) override { iteration_ = iteration; }
+  void gradient(TensorId tensor, WorkerId worker) override;
+  void finish(WorkerId worker) override;
   void flatten(std::size_t bucket);
   void start_next(std::size_t stream);
-  void reduce(std::size_t bucket, std::size_t stream);
-  void end(std::size_t stream);
+  /// What becomes of a flat bucket on its stream, in order.
+  [[nodiscard]] Operations steps(std::size_t bucket, std::size_t stream) const;
   void reduce_all();
-  void finish();
 
   ApexDdpOptions options_;
-  JobView job_;
-  Poster poster_;
   PlanGroup all_;
-  std::vector<Bucket> buckets_;
-  std::vector<std::size_t> bucket_of_;  ///< by tensor
-  std::vector<Stream> streams_;
+  GradientGroups buckets_;
+  std::vector<WindowQueue<std::size_t>> streams_;  ///< flat buckets, one of a stream under way
   int iteration_ = 0;
-  std::size_t next_bucket_ = 0;
-  std::size_t outstanding_ = 0;   ///< buckets of this iteration that are not through
-  OperationId all_reduced_ = -1;  ///< flag of this iteration
+  Outstanding outstanding_;  ///< buckets of this iteration
 };
 
 }  // namespace gradwire

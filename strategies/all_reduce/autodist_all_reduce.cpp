@@ -7,18 +7,23 @@
 
 namespace gradwire {
 
-AutodistAllReduce::AutodistAllReduce(const AutodistOptions& options, JobView job)
-    : options_(options), job_(std::move(job)) {
-  const auto chunk = static_cast<std::size_t>(options_.chunk_size);
-  groups_.resize((job_.tensors.size() + chunk - 1) / chunk);
-  for (const TensorId id : job_.gradient_order) {
-    PlanGroup& group = groups_[group_of(id)];
-    group.tensors.push_back(id);
-    group.elements += job_.tensor(id).elements;
-    group.size = group.size + job_.size_of(job_.tensor(id));
+namespace {
+
+std::vector<PlanGroup> groups_of(const JobView& job, std::int64_t chunk_size) {
+  const auto chunk = static_cast<std::size_t>(chunk_size);
+  TensorGroups groups((job.tensors.size() + chunk - 1) / chunk);
+  for (const TensorId id : job.gradient_order) {
+    groups[static_cast<std::size_t>(id) / chunk].push_back(id);
   }
-  for (const PlanGroup& group : groups_) missing_.push_back(group.tensors.size());
+  return plan_of(job, groups);
 }
+
+}  // namespace
+
+AutodistAllReduce::AutodistAllReduce(const AutodistOptions& options, const JobView& job)
+    : SharedStepStrategy(job),
+      options_(options),
+      groups_(job, groups_of(job, options.chunk_size)) {}
 
 StrategyMaker AutodistAllReduce::read(Knobs& knobs) {
   static const std::vector<std::string> specs = {"NCCL", "RING", "AUTO"};
@@ -38,10 +43,6 @@ StrategyMaker AutodistAllReduce::read(Knobs& knobs) {
       [options](const JobView& job) { return std::make_unique<AutodistAllReduce>(options, job); };
 }
 
-std::size_t AutodistAllReduce::group_of(TensorId tensor) const {
-  return static_cast<std::size_t>(tensor) / static_cast<std::size_t>(options_.chunk_size);
-}
-
 Bytes AutodistAllReduce::summing(Bytes size) const {
   if (options_.spec == AllReduceSpec::nccl) return 2 * size;
   // Of n parts a rank adds n - 1, which reads two and writes one, and divides one in place.
@@ -49,40 +50,28 @@ Bytes AutodistAllReduce::summing(Bytes size) const {
   return Bytes{size.count() / ranks * (3 * (ranks - 1) + 2)};
 }
 
-void AutodistAllReduce::send(std::size_t group, Operations& operations) {
-  all_reduces_.push_back(posted_ + static_cast<OperationId>(operations.size()));
-  operations.emplace_back(Collective{.size = groups_[group].size,
-                                     .tensors = groups_[group].tensors,
-                                     .label = "all-reduce of a group"});
+void AutodistAllReduce::send(std::size_t group) {
+  all_reduces_.push_back(poster_.post(Collective{.size = groups_[group].size,
+                                                 .tensors = groups_[group].tensors,
+                                                 .label = "all-reduce of a group"}));
 }
 
-Operations AutodistAllReduce::on_event(Seconds /*now*/, const Event& event) {
-  if (job_.world_size <= 1) return {};
-  Operations operations;
-  if (const auto* hook = std::get_if<HookFired>(&event)) {
-    const std::size_t group = group_of(hook->tensor);
-    if (!job_.synchronises(hook->micro_batch) || --missing_[group] > 0) return {};
-    missing_[group] = groups_[group].tensors.size();
-    if (options_.spec == AllReduceSpec::ring) {
-      complete_.push_back(group);
-    } else {
-      send(group, operations);
-    }
-  } else if (const auto* done = std::get_if<BackwardDone>(&event)) {
-    if (!job_.synchronises(done->micro_batch)) return {};
-    for (const std::size_t group : std::exchange(complete_, {})) send(group, operations);
-    operations.emplace_back(Gate{std::exchange(all_reduces_, {})});
-    for (const PlanGroup& group : groups_) {
-      operations.emplace_back(
-          DeviceWork{.traffic = summing(group.size), .label = "mean of a group"});
-    }
+void AutodistAllReduce::gradient(TensorId tensor, WorkerId /*worker*/) {
+  const auto group = groups_.arrived(tensor);
+  if (!group) return;
+  if (options_.spec == AllReduceSpec::ring) {
+    complete_.push_back(*group);
+  } else {
+    send(*group);
   }
-  posted_ += static_cast<OperationId>(operations.size());
-  return operations;
 }
 
-std::vector<PlanGroup> AutodistAllReduce::plan(int /*iteration*/) const {
-  return groups_;
+void AutodistAllReduce::finish(WorkerId /*worker*/) {
+  for (const std::size_t group : std::exchange(complete_, {})) send(group);
+  poster_.post(Gate{std::exchange(all_reduces_, {})});
+  for (const PlanGroup& group : groups_.all()) {
+    poster_.post(DeviceWork{.traffic = summing(group.size), .label = "mean of a group"});
+  }
 }
 
 }  // namespace gradwire

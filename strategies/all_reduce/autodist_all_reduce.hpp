@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "strategies/knobs.hpp"
+#include "strategies/parts/gradient_groups.hpp"
+#include "strategies/parts/step_strategy.hpp"
 
 namespace gradwire {
 
@@ -29,28 +31,27 @@ struct AutodistOptions {
 /// Source: petuum/autodist, strategy/all_reduce_strategy.py and
 /// kernel/synchronization/all_reduce_synchronizer.py; TensorFlow, common_runtime/ring_reducer.cc
 /// (ComputeBinOp runs the merge operation in the context of the collective's device).
-class AutodistAllReduce final : public Strategy {
+class AutodistAllReduce final : public SharedStepStrategy {
  public:
   /// REQUIRES: options.chunk_size >= 1.
-  AutodistAllReduce(const AutodistOptions& options, JobView job);
+  AutodistAllReduce(const AutodistOptions& options, const JobView& job);
   static StrategyMaker read(Knobs& knobs);
 
-  Operations on_event(Seconds now, const Event& event) override;
-  [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
+  [[nodiscard]] std::vector<PlanGroup> plan(int /*iteration*/) const override {
+    return groups_.all();
+  }
 
  private:
-  [[nodiscard]] std::size_t group_of(TensorId tensor) const;
+  void gradient(TensorId tensor, WorkerId worker) override;
+  void finish(WorkerId worker) override;
   /// Device traffic of the sums and the mean that are not NCCL's own.
   [[nodiscard]] Bytes summing(Bytes size) const;
-  void send(std::size_t group, Operations& operations);
+  void send(std::size_t group);
 
   AutodistOptions options_;
-  JobView job_;
-  std::vector<PlanGroup> groups_;         ///< in the order of variables
-  std::vector<std::size_t> missing_;      ///< gradients of a group that are still to come
+  GradientGroups groups_;                 ///< in the order of variables
   std::vector<std::size_t> complete_;     ///< groups whose gradients are launched, not sent yet
   std::vector<OperationId> all_reduces_;  ///< of this iteration
-  OperationId posted_ = 0;
 };
 
 }  // namespace gradwire

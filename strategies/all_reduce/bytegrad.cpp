@@ -1,6 +1,5 @@
 #include "strategies/all_reduce/bytegrad.hpp"
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -39,21 +38,13 @@ DeviceWork codec(Bytes traffic, int kernels, std::string label) {
 
 }  // namespace
 
-ByteGrad::ByteGrad(const ByteGradOptions& options, JobView job)
-    : options_(options), job_(std::move(job)), bucket_of_(job_.tensors.size()) {
-  const int machines = static_cast<int>(first_ranks(job_).size());
-  in_machines_ = options_.hierarchical && job_.world_size > machines;
-  talkers_ = options_.hierarchical ? machines : job_.world_size;
-  // One that would overflow a bucket opens the next.
-  for (const TensorId id : job_.gradient_order) {
-    const Bytes size = job_.size_of(job_.tensor(id));
-    if (buckets_.empty() || buckets_.back().size + size > options_.bucket) buckets_.emplace_back();
-    PlanGroup& bucket = buckets_.back();
-    bucket.tensors.push_back(id);
-    bucket.elements += job_.tensor(id).elements;
-    bucket.size += size;
-    bucket_of_[static_cast<std::size_t>(id)] = buckets_.size() - 1;
-  }
+ByteGrad::ByteGrad(const ByteGradOptions& options, const JobView& job)
+    : StepStrategy(job),
+      options_(options),
+      buckets_(job, cut_into_groups(job, job.gradient_order, overflowing(job, options.bucket))) {
+  const int machines = static_cast<int>(first_ranks(job).size());
+  in_machines_ = options_.hierarchical && job.world_size > machines;
+  talkers_ = options_.hierarchical ? machines : job.world_size;
 }
 
 StrategyMaker ByteGrad::read(Knobs& knobs) {
@@ -82,14 +73,14 @@ Bytes ByteGrad::wire_size(const PlanGroup& bucket) const {
   return Bytes{talkers_ * (chunk + range_size)};
 }
 
-std::vector<Operation> ByteGrad::steps(const PlanGroup& bucket) const {
+Operations ByteGrad::steps(const PlanGroup& bucket) const {
   const auto talkers = options_.hierarchical ? families::leaders : families::all;
   const Bytes wire = wire_size(bucket);
   // Quantising reads twice, for the range and for the bytes; decoding writes once.
   const Bytes encoded = 2 * bucket.size + wire;
   const Bytes decoded = wire + bucket.size;
   const Bytes own{(2 * bucket.size.count() + wire.count()) / talkers_};
-  std::vector<Operation> steps;
+  Operations steps;
   if (options_.momentum) {
     steps.emplace_back(codec(moment_passes * bucket.size,
                              moment_kernels * static_cast<int>(bucket.tensors.size()), "momentum"));
@@ -109,55 +100,31 @@ std::vector<Operation> ByteGrad::steps(const PlanGroup& bucket) const {
   return steps;
 }
 
-Operations ByteGrad::on_event(Seconds /*now*/, const Event& event) {
-  if (std::holds_alternative<IterationStart>(event)) {
-    start_iteration();
-  } else if (const auto* fired = std::get_if<HookFired>(&event)) {
-    if (job_.synchronises(fired->micro_batch)) hook(fired->tensor);
-  } else if (const auto* done = std::get_if<BackwardDone>(&event)) {
-    if (job_.synchronises(done->micro_batch)) poster_.post(Gate{.until = {over_}});
-  } else if (const auto* ended = std::get_if<OperationDone>(&event)) {
-    poster_.done(ended->operation);
-  }
-  return poster_.take();
+void ByteGrad::begin(int /*iteration*/, WorkerId /*worker*/) {
+  averaged_.expect(poster_, buckets_.size(), "averaged");
 }
 
-void ByteGrad::start_iteration() {
-  missing_.clear();
-  for (const auto& bucket : buckets_) missing_.push_back(static_cast<int>(bucket.tensors.size()));
-  left_ = buckets_.size();
-  over_ = poster_.post(Flag{.label = "averaged"});
-}
-
-void ByteGrad::hook(TensorId tensor) {
-  const std::size_t bucket = bucket_of_[static_cast<std::size_t>(tensor)];
-  if (--missing_[bucket] > 0) return;
-  poster_.post(launch_marker("bucket ready"), [this, bucket] {
-    ready_.push_back(bucket);
-    if (!busy_) next();
+void ByteGrad::gradient(TensorId tensor, WorkerId /*worker*/) {
+  const auto bucket = buckets_.arrived(tensor);
+  if (!bucket) return;
+  poster_.post(launch_marker("bucket ready"), [this, bucket = *bucket] {
+    ready_.push(bucket);
+    average_next();
   });
 }
 
-void ByteGrad::next() {
-  busy_ = !ready_.empty();
-  if (!busy_) return;
-  const std::size_t bucket = ready_.front();
-  ready_.pop_front();
-  run(bucket, 0);
-}
-
-void ByteGrad::run(std::size_t bucket, std::size_t step) {
-  auto all = steps(buckets_[bucket]);
-  if (step < all.size()) {
-    poster_.post(std::move(all[step]), [this, bucket, step] { run(bucket, step + 1); });
-    return;
-  }
-  if (--left_ == 0) poster_.post(Raise{.flag = over_});
-  next();
+void ByteGrad::average_next() {
+  const auto bucket = ready_.take(1);
+  if (!bucket) return;
+  poster_.post_in_turn(steps(buckets_[*bucket]), [this] {
+    ready_.ended();
+    averaged_.end(poster_);
+    average_next();
+  });
 }
 
 std::vector<PlanGroup> ByteGrad::plan(int /*iteration*/) const {
-  auto plan = buckets_;
+  auto plan = buckets_.all();
   for (auto& bucket : plan) bucket.size = wire_size(bucket);
   return plan;
 }

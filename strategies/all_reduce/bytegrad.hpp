@@ -1,10 +1,12 @@
 #pragma once
 
-#include <deque>
 #include <vector>
 
 #include "strategies/knobs.hpp"
-#include "strategies/parts/poster.hpp"
+#include "strategies/parts/gradient_groups.hpp"
+#include "strategies/parts/outstanding.hpp"
+#include "strategies/parts/step_strategy.hpp"
+#include "strategies/parts/window_queue.hpp"
 
 namespace gradwire {
 
@@ -28,38 +30,31 @@ struct ByteGradOptions {
 /// Source: Gan et al., BAGUA, VLDB 2021 (C_LP_S); BaguaSys/bagua,
 /// torch_api/algorithms/{bytegrad,q_adam}.py and bagua-core-internal
 /// comm_ops/centralized_low_precision_synchronous.rs.
-class ByteGrad final : public Strategy {
+class ByteGrad final : public StepStrategy {
  public:
-  ByteGrad(const ByteGradOptions& options, JobView job);
+  ByteGrad(const ByteGradOptions& options, const JobView& job);
   static StrategyMaker read(Knobs& knobs);
 
-  Operations on_event(Seconds now, const Event& event) override;
   [[nodiscard]] Traits traits() const override { return {.dynamic = true}; }
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override;
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
 
  private:
-  void start_iteration();
-  void hook(TensorId tensor);
-  void next();
-  void run(std::size_t bucket, std::size_t step);
+  void begin(int iteration, WorkerId worker) override;
+  void gradient(TensorId tensor, WorkerId worker) override;
+  void finish(WorkerId /*worker*/) override { poster_.post(Gate{.until = {averaged_.flag()}}); }
+  void average_next();
   /// What becomes of a bucket, in order.
-  [[nodiscard]] std::vector<Operation> steps(const PlanGroup& bucket) const;
+  [[nodiscard]] Operations steps(const PlanGroup& bucket) const;
   /// n bytes and the range of each chunk.
   [[nodiscard]] Bytes wire_size(const PlanGroup& bucket) const;
 
   ByteGradOptions options_;
-  JobView job_;
   bool in_machines_ = false;  ///< are there GPUs to sum before
   int talkers_ = 1;
-  std::vector<PlanGroup> buckets_;      ///< sizes in fp32
-  std::vector<std::size_t> bucket_of_;  ///< by tensor
-  std::vector<int> missing_;            ///< gradients of a bucket not yet launched
-  std::deque<std::size_t> ready_;       ///< buckets that wait for the one under way
-  bool busy_ = false;
-  std::size_t left_ = 0;  ///< buckets not yet over
-  OperationId over_ = 0;  ///< flag
-  Poster poster_;
+  GradientGroups buckets_;          ///< sizes in fp32
+  WindowQueue<std::size_t> ready_;  ///< buckets, of which one is under way
+  Outstanding averaged_;            ///< buckets of this iteration
 };
 
 }  // namespace gradwire

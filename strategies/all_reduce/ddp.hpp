@@ -1,19 +1,20 @@
 #pragma once
 
-#include <map>
 #include <optional>
 #include <vector>
 
 #include "strategies/all_reduce/ddp_options.hpp"
+#include "strategies/parts/gradient_groups.hpp"
+#include "strategies/parts/step_strategy.hpp"
 
 namespace gradwire {
 
 /// Walks tensors and closes a bucket once it holds at least its limit; the tensor that crosses is
 /// in it. The last limit holds for all further buckets.
 /// Source: torch/csrc/distributed/c10d/reducer.cpp, compute_bucket_assignment_by_size.
-[[nodiscard]] std::vector<std::vector<TensorId>> assign_buckets(const JobView& job,
-                                                                const std::vector<TensorId>& order,
-                                                                const std::vector<Bytes>& limits);
+[[nodiscard]] std::vector<PlanGroup> assign_buckets(const JobView& job,
+                                                    const std::vector<TensorId>& order,
+                                                    const std::vector<Bytes>& limits);
 
 /// PyTorch DistributedDataParallel: gradients are copied into buckets by their hooks, a bucket is
 /// all-reduced when it is complete and all earlier ones have been launched (strict order), and the
@@ -33,14 +34,13 @@ namespace gradwire {
 ///
 /// Source: torch/csrc/distributed/c10d/reducer.cpp (mark_variable_ready_dense, mark_bucket_ready,
 /// finalize_backward, rebuild_buckets) and torch/nn/parallel/distributed.py of the releases named.
-class Ddp final : public Strategy {
+class Ddp final : public StepStrategy {
  public:
   Ddp(const DdpOptions& options, const JobView& job);
   static StrategyMaker read(Knobs& knobs);
   /// The knobs of `read`, but for who updates the parameters and join().
   static StrategyMaker read_reducer(Knobs& knobs);
 
-  Operations on_event(Seconds now, const Event& event) override;
   [[nodiscard]] Traits traits() const override;
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override;
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
@@ -48,44 +48,30 @@ class Ddp final : public Strategy {
   [[nodiscard]] Phasing phasing() const override;
 
  private:
-  struct Bucket {
-    std::vector<TensorId> tensors;
-    Bytes size{0};    ///< of the gradients, fp32
-    int missing = 0;  ///< gradients not yet there in this iteration
-    OperationId reduced = -1;
-    OperationId updated = -1;  ///< flag of its optimizer in backward
-  };
-
-  [[nodiscard]] std::vector<Bucket> buckets_of(int iteration) const;
-  void start_iteration(int iteration, Operations& operations);
-  void gradient_hook(TensorId tensor, Operations& operations);
-  void launch(Bucket& bucket, Operations& operations);
-  void join(Operations& operations);
-  void broadcast_buffers(Operations& operations) const;
-  void copy_in(TensorId tensor, Operations& operations) const;
-  void bucket_ended(OperationId operation, Operations& operations);
-  void finish(Operations& operations);
-  void take_back(Operations& operations);
-  void finish_optimizer(Operations& operations);
+  void begin(int iteration, WorkerId worker) override;
+  void gradient(TensorId tensor, WorkerId worker) override;
+  void finish(WorkerId worker) override;
+  [[nodiscard]] std::vector<PlanGroup> buckets_of(int iteration) const;
+  void launch(std::size_t bucket);
+  void join();
+  void broadcast_buffers();
+  void copy_in(TensorId tensor);
+  void update_beside(std::size_t bucket);
+  void take_back();
+  void finish_optimizer();
   /// A communication hook divides, not the reducer.
   [[nodiscard]] bool hook_divides() const { return options_.comm_hook || zero_.has_value(); }
-  /// Posts for ZeroOverlap.
-  [[nodiscard]] ZeroOverlap::Post poster(Operations& operations) const;
   [[nodiscard]] bool broadcasts() const;
   /// Bytes of the buffers of each type. Batch norms', unless their bytes say otherwise; then of one
   /// type: assumed.
   [[nodiscard]] std::vector<Bytes> buffer_types() const;
-  [[nodiscard]] OperationId next_id(const Operations& operations) const;
 
   DdpOptions options_;
-  JobView job_;
-  std::vector<Bucket> buckets_;
-  std::vector<int> bucket_of_;  ///< by tensor
-  std::size_t next_bucket_ = 0;
+  GradientGroups buckets_;
+  std::vector<OperationId> reduced_;    ///< by bucket, of this iteration
+  std::vector<OperationId> updated_;    ///< by bucket: flag of its optimizer in backward
   bool delayed_ = false;                ///< all of this iteration is reduced behind backward
   std::optional<OperationId> counted_;  ///< all-reduce of join() that backward waits for
-  std::map<OperationId, OperationId> updates_;  ///< optimizer in backward -> its flag
-  OperationId posted_ = 0;
   std::optional<ZeroOverlap> zero_;
   bool overlaps_ = false;  ///< this iteration's step is in the hooks
 };

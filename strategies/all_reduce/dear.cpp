@@ -39,7 +39,7 @@ void read_excluded(Knobs& knobs, DearOptions& options) {
 }  // namespace
 
 Dear::Dear(const DearOptions& options, const JobView& job)
-    : options_(options), job_(job), group_of_(job.tensors.size()) {
+    : SharedStepStrategy(job), options_(options), group_of_(job.tensors.size()) {
   make_modules();
   make_groups();
 }
@@ -111,7 +111,7 @@ void Dear::make_groups() {
 }
 
 Traits Dear::traits() const {
-  if (job_.world_size == 1) return {};
+  if (!active()) return {};
   return {.dynamic = true, .forward_hooks = true, .own_optimizer = true};
 }
 
@@ -119,49 +119,40 @@ std::vector<CollectiveUse> Dear::collectives() const {
   return {{CollectiveKind::reduce_scatter}, {CollectiveKind::all_gather}};
 }
 
-Operations Dear::on_event(Seconds /*now*/, const Event& event) {
-  if (job_.world_size == 1) return {};
-  if (std::holds_alternative<IterationStart>(event)) {
-    entered_ = 0;
-  } else if (const auto* forward = std::get_if<ForwardStart>(&event)) {
-    if (updates_ && forward->micro_batch == 0 && !options_.exclude_allgather) {
-      forward_hook(forward->layer);
-    }
-  } else if (const auto* hook = std::get_if<HookFired>(&event)) {
-    if (job_.synchronises(hook->micro_batch) && !options_.exclude_reducescatter) {
-      gradient_hook(hook->tensor);
-    }
-  } else if (const auto* backward = std::get_if<BackwardDone>(&event)) {
-    if (job_.synchronises(backward->micro_batch)) step();
-  } else if (const auto* done = std::get_if<OperationDone>(&event)) {
-    operation_done(done->operation);
-  }
-  return out_.take();
+void Dear::begin(int /*iteration*/, WorkerId /*worker*/) {
+  entered_ = 0;
 }
 
-void Dear::gradient_hook(TensorId tensor) {
-  out_.post(copy_of(job_, job_.tensor(tensor), "copy into buffer"));
+void Dear::gradient(TensorId tensor, WorkerId /*worker*/) {
+  if (options_.exclude_reducescatter) return;
+  poster_.post(copy_of(job_, job_.tensor(tensor), "copy into buffer"));
   const auto index = static_cast<std::size_t>(group_of_[static_cast<std::size_t>(tensor)]);
   Group& group = groups_[index];
   if (--group.missing > 0) return;
   group.missing = static_cast<int>(group.tensors.size());
-  group.scattered = out_.post(Collective{.kind = CollectiveKind::reduce_scatter,
-                                         .size = group.size,
-                                         .tensors = group.tensors,
-                                         .label = fmt::format("reduce-scatter group {}", index)});
+  group.scattered = poster_.post(Collective{.kind = CollectiveKind::reduce_scatter,
+                                            .size = group.size,
+                                            .tensors = group.tensors,
+                                            .label = fmt::format("reduce-scatter group {}", index)},
+                                 [this] { scattered(); });
   ++scattering_;
 }
 
-void Dear::step() {
+void Dear::scattered() {
+  --scattering_;
+  start_gathers();
+}
+
+void Dear::finish(WorkerId /*worker*/) {
   updates_ = true;
   stepped_ = true;
   if (options_.exclude_reducescatter) {
-    marker_ = out_.post(launch_marker("ready"));
+    poster_.post(launch_marker("ready"), [this] { scattered(); });
     ++scattering_;
   } else {
     Gate gate;
     for (const Group& group : groups_) gate.until.push_back(group.scattered);
-    out_.post(std::move(gate));
+    poster_.post(std::move(gate));
   }
   start_gathers();
 }
@@ -176,12 +167,13 @@ void Dear::start_gathers() {
 
 void Dear::gather_next() {
   Group& group = groups_[posted_];
-  group.gathered = out_.post(Collective{.kind = CollectiveKind::all_gather,
-                                        .size = group.size,
-                                        .tensors = group.tensors,
-                                        .label = fmt::format("all-gather group {}", posted_),
-                                        .ready = Collective::Ready::at_once,
-                                        .stream = 1});
+  group.gathered = poster_.post(Collective{.kind = CollectiveKind::all_gather,
+                                           .size = group.size,
+                                           .tensors = group.tensors,
+                                           .label = fmt::format("all-gather group {}", posted_),
+                                           .ready = Collective::Ready::at_once,
+                                           .stream = 1},
+                                [this] { gathered(); });
   ++posted_;
 }
 
@@ -189,7 +181,8 @@ void Dear::gather_ahead() {
   if (posted_ < groups_.size() && gathered_ == posted_ && entered_ >= posted_) gather_next();
 }
 
-void Dear::forward_hook(int layer) {
+void Dear::forward(int layer, WorkerId /*worker*/) {
+  if (!updates_ || options_.exclude_allgather) return;
   const auto module = std::ranges::lower_bound(modules_, layer, {}, &Module::layer);
   if (module == modules_.end() || module->layer != layer) return;
   const auto index = static_cast<std::size_t>(module->group);
@@ -207,33 +200,26 @@ void Dear::wait_for_gather(Group& group) {
   const bool posted = !stepped_ && index < posted_;
   if (posted && index < gathered_) return;
   if (posted) {
-    out_.post(Gate{{group.gathered}});
+    poster_.post(Gate{{group.gathered}});
     return;
   }
-  group.flag = out_.post(Flag{fmt::format("group {} gathered", index)});
-  out_.post(Gate{{group.flag}});
+  group.flag = poster_.post(Flag{fmt::format("group {} gathered", index)});
+  poster_.post(Gate{{group.flag}});
 }
 
 void Dear::update(const Module& module) {
   Bytes size = job_.size_of(module.elements);
-  out_.post(DeviceWork{.traffic = std::int64_t{2} * kernels_of_unpacking * size,
-                       .kernels = kernels_of_unpacking * static_cast<int>(module.tensors.size()),
-                       .label = "copy back and divide"});
-  out_.post(
+  poster_.post(DeviceWork{.traffic = std::int64_t{2} * kernels_of_unpacking * size,
+                          .kernels = kernels_of_unpacking * static_cast<int>(module.tensors.size()),
+                          .label = "copy back and divide"});
+  poster_.post(
       OptimizerStep{.share = static_cast<double>(module.elements) / static_cast<double>(elements_),
                     .label = fmt::format("update layer {}", module.layer)});
 }
 
-void Dear::operation_done(OperationId operation) {
-  const auto is_scatter = [&](const Group& group) { return group.scattered == operation; };
-  if (operation == marker_ || std::ranges::any_of(groups_, is_scatter)) {
-    --scattering_;
-    start_gathers();
-    return;
-  }
-  if (gathered_ == groups_.size() || groups_[gathered_].gathered != operation) return;
+void Dear::gathered() {
   Group& group = groups_[gathered_++];
-  if (group.flag >= 0) out_.post(Raise{std::exchange(group.flag, -1)});
+  if (group.flag >= 0) poster_.post(Raise{std::exchange(group.flag, -1)});
   gather_ahead();
 }
 

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "strategies/knobs.hpp"
-#include "strategies/parts/operation_writer.hpp"
+#include "strategies/parts/step_strategy.hpp"
 
 namespace gradwire {
 
@@ -34,12 +34,11 @@ struct DearOptions {
 /// _get_pad_tensor, _push_to_buffer, _forward_pre_hook, _update_one_module, _bp_barrier); Zhang et
 /// al., DeAR, ICDCS 2023. As written, that code's waits (comm_core, Communicator::synchronize) are
 /// for events on the library's own stream; what is followed here is what they stand for.
-class Dear final : public Strategy {
+class Dear final : public SharedStepStrategy {
  public:
   Dear(const DearOptions& options, const JobView& job);
   static StrategyMaker read(Knobs& knobs);
 
-  Operations on_event(Seconds now, const Event& event) override;
   [[nodiscard]] Traits traits() const override;
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override;
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
@@ -56,36 +55,35 @@ class Dear final : public Strategy {
     std::int64_t elements = 0;
     Bytes size{0};  ///< padded
     int first_layer = 0;
-    int missing = 0;  ///< gradients not yet in the buffer
-    OperationId scattered = -1;
+    int missing = 0;             ///< gradients not yet in the buffer
+    OperationId scattered = -1;  ///< reduce-scatter of this iteration
     OperationId gathered = -1;
     OperationId flag = -1;  ///< ends with the all-gather, where forward came first
   };
 
+  void begin(int iteration, WorkerId worker) override;
+  void forward(int layer, WorkerId worker) override;
+  void gradient(TensorId tensor, WorkerId worker) override;
+  void finish(WorkerId worker) override;
   void make_modules();
   void make_groups();
-  void gradient_hook(TensorId tensor);
-  void step();
-  void forward_hook(int layer);
   void wait_for_gather(Group& group);
   void update(const Module& module);
-  void operation_done(OperationId operation);
+  void scattered();
+  void gathered();
   void start_gathers();
   void gather_next();
   /// Starts the next group's, where the one before has ended and forward has come to it.
   void gather_ahead();
 
   DearOptions options_;
-  JobView job_;
   std::vector<Module> modules_;  ///< forward order
   std::vector<Group> groups_;    ///< forward order
   std::vector<int> group_of_;    ///< by tensor
   std::int64_t elements_ = 0;
-  OperationWriter out_;
   bool updates_ = false;      ///< a step has been taken: forward passes wait and update
   bool stepped_ = false;      ///< step() waits for the reduce-scatters
   int scattering_ = 0;        ///< reduce-scatters in flight
-  OperationId marker_ = -1;   ///< in place of reduce-scatters that are left out
   std::size_t posted_ = 0;    ///< all-gathers posted since the last step
   std::size_t gathered_ = 0;  ///< of them, ended
   std::size_t entered_ = 0;   ///< groups that forward has come to

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "strategies/parts/gradient_groups.hpp"
+
 namespace gradwire {
 namespace {
 
@@ -10,13 +12,8 @@ constexpr int kernels_of_swap = 4;
 
 }  // namespace
 
-LbSgd::LbSgd(const LbSgdOptions& options, const JobView& job) : options_(options), job_(job) {
-  for (TensorId id = 0; id < static_cast<TensorId>(job.tensors.size()); ++id) {
-    all_.tensors.push_back(id);
-    all_.elements += job.tensor(id).elements;
-  }
-  all_.size = job_.size_of(all_.elements);
-}
+LbSgd::LbSgd(const LbSgdOptions& options, const JobView& job)
+    : SharedStepStrategy(job), options_(options), all_(group_of(job, registration_order(job))) {}
 
 StrategyMaker LbSgd::read(Knobs& knobs) {
   LbSgdOptions options;
@@ -32,38 +29,34 @@ Traits LbSgd::traits() const {
   return {.dynamic = true};
 }
 
-Operations LbSgd::on_event(Seconds /*now*/, const Event& event) {
-  if (const auto* start = std::get_if<IterationStart>(&event)) iteration_ = start->iteration;
-  const auto* done = std::get_if<BackwardDone>(&event);
-  if (done == nullptr || job_.world_size == 1 || !job_.synchronises(done->micro_batch)) return {};
+void LbSgd::finish(WorkerId /*worker*/) {
   if (iteration_ < options_.warmup_steps) {
     reduce_now();
   } else {
     swap_with_last();
   }
-  return out_.take();
 }
 
 void LbSgd::copy_tensors(int kernels_each, const char* label) {
-  out_.post(DeviceWork{.traffic = std::int64_t{2} * kernels_each * all_.size,
-                       .kernels = kernels_each * static_cast<int>(job_.tensors.size()),
-                       .label = label});
+  poster_.post(DeviceWork{.traffic = std::int64_t{2} * kernels_each * all_.size,
+                          .kernels = kernels_each * static_cast<int>(job_.tensors.size()),
+                          .label = label});
 }
 
 OperationId LbSgd::all_reduce() {
-  return out_.post(Collective{
+  return poster_.post(Collective{
       .size = all_.size, .tensors = all_.tensors, .label = "all-reduce of all gradients"});
 }
 
 void LbSgd::reduce_now() {
   copy_tensors(1, "copy into buffer");
-  out_.post(Gate{{all_reduce()}});
-  out_.post(DeviceWork{.traffic = 2 * all_.size, .label = "divide"});
+  poster_.post(Gate{{all_reduce()}});
+  poster_.post(DeviceWork{.traffic = 2 * all_.size, .label = "divide"});
   copy_tensors(1, "copy back");
 }
 
 void LbSgd::swap_with_last() {
-  if (in_flight_) out_.post(Gate{{*in_flight_}});
+  if (in_flight_) poster_.post(Gate{{*in_flight_}});
   copy_tensors(kernels_of_swap, "swap with the last batch's gradients");
   in_flight_ = all_reduce();
 }

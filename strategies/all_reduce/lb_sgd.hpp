@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "strategies/knobs.hpp"
-#include "strategies/parts/operation_writer.hpp"
+#include "strategies/parts/step_strategy.hpp"
 
 namespace gradwire {
 
@@ -22,26 +22,25 @@ struct LbSgdOptions {
 ///
 /// Source: lzhangbv/last-batch-ddl, opt/fpdp.py of d24a357 (step, _update_grad_with_buffer,
 /// _swap_tensors, _allreduce_grad).
-class LbSgd final : public Strategy {
+class LbSgd final : public SharedStepStrategy {
  public:
   LbSgd(const LbSgdOptions& options, const JobView& job);
   static StrategyMaker read(Knobs& knobs);
 
-  Operations on_event(Seconds now, const Event& event) override;
   [[nodiscard]] Traits traits() const override;
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
   [[nodiscard]] Phasing phasing() const override { return {.steady_from = options_.warmup_steps}; }
 
  private:
+  void begin(int iteration, WorkerId /*worker*/) override { iteration_ = iteration; }
+  void finish(WorkerId worker) override;
   void reduce_now();
   void swap_with_last();
   void copy_tensors(int kernels_each, const char* label);
   OperationId all_reduce();
 
   LbSgdOptions options_;
-  JobView job_;
   PlanGroup all_;
-  OperationWriter out_;
   int iteration_ = 0;
   std::optional<OperationId> in_flight_;  ///< the last iteration's all-reduce
 };

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "strategies/all_reduce/ddp.hpp"
+#include "strategies/parts/gradient_groups.hpp"
 #include "strategies/parts/job_places.hpp"
 
 namespace gradwire {
@@ -14,12 +15,7 @@ LocalSgd::LocalSgd(const LocalSgdOptions& options, const JobView& job,
   if (options.post_local_gradient_allreduce) {
     static_cast<void>(equal_ranks_of_machines(job, "local_sgd reduces gradients"));
   }
-  for (TensorId id = 0; id < static_cast<TensorId>(job.tensors.size()); ++id) {
-    parameters_.tensors.push_back(id);
-    parameters_.elements += job.tensor(id).elements;
-  }
-  parameters_.size = job_.size_of(parameters_.elements);
-  parameters_.note = "average of the parameters";
+  parameters_ = group_of(job, registration_order(job), "average of the parameters");
 }
 
 StrategyMaker LocalSgd::read(Knobs& knobs) {

@@ -130,7 +130,7 @@ std::optional<LinearCost> tabled_cost(CostSource source, int workers) {
   return LinearCost{Seconds{row->alpha}, Seconds{row->beta}};
 }
 
-std::vector<std::vector<TensorId>> merged_groups(const MgWfbpOptions& options, const JobView& job) {
+TensorGroups merged_groups(const MgWfbpOptions& options, const JobView& job) {
   const auto items = merge_items(job, options.hook_sync);
   if (items.empty()) return {};
   LinearCost cost = cost_of(options, job);
@@ -138,7 +138,7 @@ std::vector<std::vector<TensorId>> merged_groups(const MgWfbpOptions& options, c
   cost.beta = static_cast<double>(job.element_size) / gradient_element_size * cost.beta;
   const Grouping grouping =
       options.optimal ? merge_optimally(items, cost) : merge_by_rule(items, cost, options.rule);
-  std::vector<std::vector<TensorId>> groups;
+  TensorGroups groups;
   auto next = job.gradient_order.begin();
   for (const int size : grouping) {
     groups.emplace_back(next, next + size);

@@ -50,7 +50,6 @@ struct AscWfbp {
 
 /// The groups, in gradient order.
 /// @throws SimulationError when the table has no row for the job's workers.
-[[nodiscard]] std::vector<std::vector<TensorId>> merged_groups(const MgWfbpOptions& options,
-                                                               const JobView& job);
+[[nodiscard]] TensorGroups merged_groups(const MgWfbpOptions& options, const JobView& job);
 
 }  // namespace gradwire

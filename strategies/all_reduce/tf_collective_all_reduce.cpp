@@ -1,6 +1,5 @@
 #include "strategies/all_reduce/tf_collective_all_reduce.hpp"
 
-#include <numeric>
 #include <string>
 
 #include "strategies/parts/conditional_knobs.hpp"
@@ -16,17 +15,10 @@ constexpr std::int64_t copy_passes = 2;
 
 /// group_by_size, cross_device_utils.py.
 std::vector<PlanGroup> packs_of(const JobView& job, Bytes bytes_per_pack) {
-  std::vector<PlanGroup> packs;
-  for (auto id = static_cast<TensorId>(job.tensors.size()); id-- > 0;) {
-    const bool full =
-        bytes_per_pack > Bytes{0} && !packs.empty() && packs.back().size > bytes_per_pack;
-    if (packs.empty() || full) packs.emplace_back();
-    PlanGroup& pack = packs.back();
-    pack.tensors.push_back(id);
-    pack.elements += job.tensor(id).elements;
-    pack.size = pack.size + job.size_of(job.tensor(id));
-  }
-  return packs;
+  return cut_into_groups(job, reverse_registration_order(static_cast<int>(job.tensors.size())),
+                         [bytes_per_pack](const auto& packs, TensorId /*next*/) {
+                           return bytes_per_pack > Bytes{0} && packs.back().size > bytes_per_pack;
+                         });
 }
 
 }  // namespace
@@ -55,23 +47,17 @@ StrategyMaker TfCollectiveAllReduce::read(Knobs& knobs) {
 }
 
 TfCollectiveAllReduce::TfCollectiveAllReduce(const TfCollectiveOptions& options, const JobView& job)
-    : options_(options),
-      job_(job),
-      packs_(packs_of(job, options.bytes_per_pack)),
-      pack_of_(job.tensors.size()) {
+    : SharedStepStrategy(job),
+      options_(options),
+      packs_(job, packs_of(job, options.bytes_per_pack)) {
+  if (options_.nccl || !active()) return;
   std::vector<Bytes> sizes;
-  for (std::size_t pack = 0; pack < packs_.size(); ++pack) {
-    for (const TensorId id : packs_[pack].tensors) pack_of_[static_cast<std::size_t>(id)] = pack;
-    missing_.push_back(packs_[pack].tensors.size());
-    sizes.push_back(packs_[pack].size);
-  }
-  if (!options_.nccl && job_.world_size > 1) {
-    ring_ = std::make_unique<TfRing>(options_.ring, job_, sizes, poster_);
-  }
+  for (const PlanGroup& pack : packs_.all()) sizes.push_back(pack.size);
+  ring_ = std::make_unique<TfRing>(options_.ring, job_, sizes, poster_);
 }
 
 Traits TfCollectiveAllReduce::traits() const {
-  return {.dynamic = ring_ != nullptr, .own_optimizer = job_.world_size > 1};
+  return {.dynamic = ring_ != nullptr, .own_optimizer = active()};
 }
 
 std::vector<CollectiveUse> TfCollectiveAllReduce::collectives() const {
@@ -83,21 +69,9 @@ std::vector<Exchange> TfCollectiveAllReduce::exchanges() const {
   return ring_ == nullptr ? std::vector<Exchange>{} : ring_->exchanges();
 }
 
-Operations TfCollectiveAllReduce::on_event(Seconds /*now*/, const Event& event) {
-  if (job_.world_size <= 1) return {};
-  if (const auto* fired = std::get_if<HookFired>(&event)) {
-    if (job_.synchronises(fired->micro_batch)) hook(fired->tensor);
-  } else if (const auto* done = std::get_if<BackwardDone>(&event)) {
-    if (job_.synchronises(done->micro_batch)) step();
-  } else if (const auto* ended = std::get_if<OperationDone>(&event)) {
-    poster_.done(ended->operation);
-  }
-  return poster_.take();
-}
-
-void TfCollectiveAllReduce::hook(TensorId tensor) {
-  --missing_[pack_of_[static_cast<std::size_t>(tensor)]];
-  while (next_ < packs_.size() && missing_[next_] == 0) send(next_++);
+void TfCollectiveAllReduce::gradient(TensorId tensor, WorkerId /*worker*/) {
+  packs_.arrived(tensor);
+  while (const auto pack = packs_.next()) send(*pack);
 }
 
 void TfCollectiveAllReduce::send(std::size_t pack) {
@@ -110,7 +84,7 @@ void TfCollectiveAllReduce::send(std::size_t pack) {
       Collective{.size = group.size, .tensors = group.tensors, .label = "all-reduce of a pack"}));
 }
 
-void TfCollectiveAllReduce::step() {
+void TfCollectiveAllReduce::finish(WorkerId /*worker*/) {
   if (ring_ != nullptr) {
     for (std::size_t i = 0; i < packs_.size(); ++i) {
       reduced_.push_back(poster_.post(Flag{.label = "a pack is reduced"}));
@@ -118,9 +92,8 @@ void TfCollectiveAllReduce::step() {
     poster_.post(launch_marker("backward has run"),
                  [this, flags = reduced_] { reduce_from(0, flags); });
   }
-  const auto all =
-      std::accumulate(packs_.begin(), packs_.end(), std::int64_t{0},
-                      [](std::int64_t sum, const PlanGroup& pack) { return sum + pack.elements; });
+  std::int64_t all = 0;
+  for (const PlanGroup& pack : packs_.all()) all += pack.elements;
   for (std::size_t i = 0; i < packs_.size(); ++i) {
     const PlanGroup& pack = packs_[i];
     poster_.post(Gate{.until = {reduced_[i]}});
@@ -130,9 +103,7 @@ void TfCollectiveAllReduce::step() {
     poster_.post(
         OptimizerStep{.share = static_cast<double>(pack.elements) / static_cast<double>(all),
                       .label = "update of a pack"});
-    missing_[i] = pack.tensors.size();
   }
-  next_ = 0;
   reduced_.clear();
 }
 

@@ -5,6 +5,8 @@
 
 #include "strategies/all_reduce/tf_ring.hpp"
 #include "strategies/knobs.hpp"
+#include "strategies/parts/gradient_groups.hpp"
+#include "strategies/parts/step_strategy.hpp"
 
 namespace gradwire {
 
@@ -30,31 +32,27 @@ struct TfCollectiveOptions {
 /// cross_device_utils.py (group_by_size, CollectiveReplicaLauncher),
 /// core/common_runtime/collective_param_resolver_local.cc (AssignCollectiveType: AUTO is the ring
 /// unless the session asks for NCCL, which this strategy does not).
-class TfCollectiveAllReduce final : public Strategy {
+class TfCollectiveAllReduce final : public SharedStepStrategy {
  public:
   TfCollectiveAllReduce(const TfCollectiveOptions& options, const JobView& job);
   static StrategyMaker read(Knobs& knobs);
 
-  Operations on_event(Seconds now, const Event& event) override;
   [[nodiscard]] Traits traits() const override;
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override;
   [[nodiscard]] std::vector<Exchange> exchanges() const override;
-  [[nodiscard]] std::vector<PlanGroup> plan(int /*iteration*/) const override { return packs_; }
+  [[nodiscard]] std::vector<PlanGroup> plan(int /*iteration*/) const override {
+    return packs_.all();
+  }
 
  private:
-  void hook(TensorId tensor);
+  void gradient(TensorId tensor, WorkerId worker) override;
+  void finish(WorkerId worker) override;
   void send(std::size_t pack);
-  void step();
   /// @param flags  of the packs.
   void reduce_from(std::size_t pack, const std::vector<OperationId>& flags);
 
   TfCollectiveOptions options_;
-  JobView job_;
-  Poster poster_;
-  std::vector<PlanGroup> packs_;
-  std::vector<std::size_t> pack_of_;  ///< by tensor
-  std::vector<std::size_t> missing_;  ///< gradients of a pack that are still to come
-  std::size_t next_ = 0;              ///< pack to be sent
+  GradientGroups packs_;
   std::vector<OperationId> reduced_;  ///< of this iteration: what tells a pack's end
   std::unique_ptr<TfRing> ring_;      ///< null with NCCL
 };

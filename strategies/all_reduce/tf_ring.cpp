@@ -118,8 +118,8 @@ void TfRing::move(const Course& course, Part part, const char* label, Poster::Th
 void TfRing::pass(const Course& course) {
   const bool across = ranks_.size() > 1;
   const auto queue = [this, course] {
-    waiting_.push_back(course);
-    if (!wire_busy_) free_wire();
+    wire_.push(course);
+    travel_next();
   };
   if (across) {
     move(course, down_to_host, "copy to host", queue);
@@ -128,35 +128,27 @@ void TfRing::pass(const Course& course) {
   }
 }
 
-void TfRing::free_wire() {
-  wire_busy_ = !waiting_.empty();
-  if (!wire_busy_) return;
-  const Course course = std::move(waiting_.front());
-  waiting_.pop_front();
-  travel(course);
-}
-
-void TfRing::travel(const Course& course) {
+void TfRing::travel_next() {
+  const auto next = wire_.take(1);
+  if (!next) return;
+  const Course& course = *next;
   // A call keeps a thread busy on each side while its bytes travel; the longest of them counts.
   const bool called = options_.calls.cost();
   const auto under_way = std::make_shared<int>(called ? 3 : 1);
   const auto then = [this, under_way, course] {
     if (--*under_way > 0) return;
-    free_wire();
+    wire_.ended();
+    travel_next();
     move(course, up_to_gpu, "copy to GPU", [this, course] { arrived(course); });
   };
   if (called) {
     RemoteCalls one = options_.calls;
     one.threads = 1;
-    const std::int64_t calls = job_.world_size - 1;
-    poster_->post(HostWork{.thread = 2 * course.thread,
-                           .time = one.sending(calls, course.passed),
-                           .label = "RecvBuf, sender"},
-                  then);
-    poster_->post(HostWork{.thread = 2 * course.thread + 1,
-                           .time = one.receiving(calls, course.passed),
-                           .label = "RecvBuf, receiver"},
-                  then);
+    const int thread = 2 * course.thread;
+    for (const HostWork& work :
+         one.work({.thread = thread}, {.thread = thread}, job_.world_size - 1, course.passed)) {
+      poster_->post(work, then);
+    }
   }
   move(course, hop, "ring", then);
 }

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <vector>
 
 #include "strategies/parts/poster.hpp"
 #include "strategies/parts/remote_calls.hpp"
+#include "strategies/parts/window_queue.hpp"
 #include "strategies/strategy.hpp"
 
 namespace gradwire {
@@ -65,8 +65,7 @@ class TfRing {
   int add_exchanges(int offset);
   void move(const Course& course, Part part, const char* label, Poster::Then then);
   void pass(const Course& course);
-  void travel(const Course& course);
-  void free_wire();
+  void travel_next();
   void arrived(Course course);
 
   TfRingOptions options_;
@@ -76,8 +75,7 @@ class TfRing {
   int devices_ = 1;                        ///< of a task, on average
   std::vector<Exchange> exchanges_;
   std::map<int, int> first_exchange_;  ///< by offset
-  bool wire_busy_ = false;
-  std::deque<Course> waiting_;  ///< for the wire
+  WindowQueue<Course> wire_;
 };
 
 }  // namespace gradwire

@@ -8,19 +8,13 @@
 #include <utility>
 
 #include "sim/core/refusal.hpp"
-#include "strategies/parts/operation_writer.hpp"
+#include "strategies/parts/gradient_groups.hpp"
 
 namespace gradwire {
 namespace {
 
 /// NCCL's stream, of what is posted when it is known to be ready.
 constexpr int zero_stream = 1;
-
-std::int64_t elements_of_all(const JobView& job, const std::vector<TensorId>& tensors) {
-  std::int64_t elements = 0;
-  for (const TensorId id : tensors) elements += job.tensor(id).elements;
-  return elements;
-}
 
 /// The rank with the fewest elements that has no part of this bucket yet.
 int next_rank(const std::vector<std::int64_t>& elements, const std::vector<ZeroPart>& parts) {
@@ -69,7 +63,7 @@ std::vector<std::vector<ZeroPart>> parts_of_buckets(
   std::vector<std::vector<ZeroPart>> parts(buckets.size());
   std::vector<std::int64_t> sizes;
   sizes.reserve(buckets.size());
-  for (const auto& bucket : buckets) sizes.push_back(elements_of_all(job, bucket));
+  for (const auto& bucket : buckets) sizes.push_back(group_of(job, bucket).elements);
   if (!shard) {
     for (std::size_t b = 0; b < buckets.size(); ++b) {
       const int rank = static_cast<int>(b % static_cast<std::size_t>(job.world_size));
@@ -87,23 +81,24 @@ std::vector<std::vector<ZeroPart>> parts_of_buckets(
   return parts;
 }
 
-ZeroOverlap::ZeroOverlap(ZeroHook hook, bool shard_buckets, JobView job)
-    : hook_(hook), shard_buckets_(shard_buckets), job_(std::move(job)) {
-  for (const auto& tensor : job_.tensors) elements_ += tensor.elements;
+ZeroOverlap::ZeroOverlap(ZeroHook hook, bool shard_buckets, const JobView& job, Poster& poster,
+                         const Seconds& now)
+    : hook_(hook), shard_buckets_(shard_buckets), job_(&job), poster_(&poster), now_(&now) {
+  for (const auto& tensor : job.tensors) elements_ += tensor.elements;
   assert(hook != ZeroHook::none);
 }
 
 void ZeroOverlap::start(const std::vector<std::vector<TensorId>>& buckets) {
-  auto parts = parts_of_buckets(job_, buckets, shard_buckets_);
+  auto parts = parts_of_buckets(*job_, buckets, shard_buckets_);
   buckets_.clear();
   broadcasts_left_ = 0;
   for (std::size_t b = 0; b < buckets.size(); ++b) {
     broadcasts_left_ += parts[b].size();
     buckets_.push_back({.tensors = buckets[b],
-                        .size = job_.size_of(elements_of_all(job_, buckets[b])),
+                        .size = group_of(*job_, buckets[b]).size,
                         .parts = std::move(parts[b])});
   }
-  steps_.assign(static_cast<std::size_t>(job_.world_size), 0);
+  steps_.assign(static_cast<std::size_t>(job_->world_size), 0);
   most_ = 0;
   launched_ = computed_ = reducing_ = reduced_ = stepping_ = stepped_ = broadcasting_ = 0;
 }
@@ -114,84 +109,79 @@ Collective ZeroOverlap::all_reduce(std::size_t bucket) const {
           .label = fmt::format("bucket {}", bucket)};
 }
 
-OperationId ZeroOverlap::launch(const Post& post) {
+OperationId ZeroOverlap::launch() {
   const std::size_t bucket = launched_++;
-  if (bucket == 0) updated_ = post(Flag{.label = "all parameters are broadcast"});
+  if (bucket == 0) updated_ = poster_->post(Flag{.label = "all parameters are broadcast"});
   if (hook_ == ZeroHook::interleaved) {
-    watch(post(launch_marker("gradients of a bucket are there")), Stage::computed);
-    return buckets_[bucket].passed = post(Flag{.label = fmt::format("step on bucket {}", bucket)});
+    poster_->post(launch_marker("gradients of a bucket are there"), [this] {
+      ++computed_;
+      go_on();
+    });
+    buckets_[bucket].passed =
+        poster_->post(Flag{.label = fmt::format("step on bucket {}", bucket)});
+    return buckets_[bucket].passed;
   }
-  const OperationId reduced = post(all_reduce(bucket));
-  watch(reduced, Stage::reduced);
+  const OperationId reduced = poster_->post(all_reduce(bucket), [this] { this->reduced(); });
   if (launched_ == buckets_.size()) {
-    watch(post(launch_marker("backward has ended")), Stage::computed);
+    poster_->post(launch_marker("backward has ended"), [this] {
+      computed_ = buckets_.size();
+      go_on();
+    });
   }
   return reduced;
 }
 
-void ZeroOverlap::done(Seconds now, OperationId operation, const Post& post) {
-  const auto found = stages_.extract(operation);
-  if (found.empty()) return;
-  switch (found.mapped()) {
-    case Stage::computed:
-      computed_ = hook_ == ZeroHook::interleaved ? computed_ + 1 : buckets_.size();
-      break;
-    case Stage::reduced:
-      ++reduced_;
-      break;
-    case Stage::slowed:
-      wait_for_rest(post);
-      break;
-    case Stage::stepped:
-      if (hook_ == ZeroHook::interleaved) post(Raise{.flag = buckets_[stepped_].passed});
-      ++stepped_;
-      break;
-    case Stage::broadcast:
-      if (--broadcasts_left_ == 0) post(Raise{.flag = updated_});
-      break;
-  }
-  go_on(now.count(), post);
+void ZeroOverlap::reduced() {
+  ++reduced_;
+  go_on();
 }
 
-void ZeroOverlap::go_on(double now, const Post& post) {
+void ZeroOverlap::stepped() {
+  if (hook_ == ZeroHook::interleaved) poster_->post(Raise{.flag = buckets_[stepped_].passed});
+  ++stepped_;
+  go_on();
+}
+
+void ZeroOverlap::go_on() {
   const bool interleaved = hook_ == ZeroHook::interleaved;
   const std::size_t all = buckets_.size();
-  while (interleaved && stepping_ < reduced_) step_beside_backward(post);
-  while (stepping_ < reduced_ && computed_ == all) step(now, post);
-  while (broadcasting_ < stepped_ && (interleaved || reduced_ == all)) broadcast(post);
+  while (interleaved && stepping_ < reduced_) step_beside_backward();
+  while (stepping_ < reduced_ && computed_ == all) step();
+  while (broadcasting_ < stepped_ && (interleaved || reduced_ == all)) broadcast();
   while (interleaved && reducing_ < computed_ && reducing_ == broadcasting_) {
     Collective collective = all_reduce(reducing_++);
     collective.ready = Collective::Ready::at_once;
     collective.stream = zero_stream;
-    watch(post(std::move(collective)), Stage::reduced);
+    poster_->post(std::move(collective), [this] { this->reduced(); });
   }
 }
 
 double ZeroOverlap::seconds_of(const ZeroPart& part) const {
   return static_cast<double>(part.elements) / static_cast<double>(elements_) *
-         job_.optimizer.count();
+         job_->optimizer.count();
 }
 
-void ZeroOverlap::occupy(double seconds, Stage stage, const Post& post) {
-  watch(post(DeviceWork{.kernels = 0,
-                        .label = fmt::format("step on bucket {}", stepping_ - 1),
-                        .time = Seconds{seconds},
-                        .stream = DeviceStream::side,
-                        .notify = true}),
-        stage);
+void ZeroOverlap::occupy(double seconds, Poster::Then then) {
+  poster_->post(DeviceWork{.kernels = 0,
+                           .label = fmt::format("step on bucket {}", stepping_ - 1),
+                           .time = Seconds{seconds},
+                           .stream = DeviceStream::side,
+                           .notify = true},
+                std::move(then));
 }
 
-void ZeroOverlap::step(double now, const Post& post) {
+void ZeroOverlap::step() {
+  const double now = now_->count();
   const double before = std::max(now, most_);
   for (const ZeroPart& part : buckets_[stepping_++].parts) {
     double& end = steps_[static_cast<std::size_t>(part.rank)];
     end = std::max(now, end) + seconds_of(part);
     most_ = std::max(most_, end);
   }
-  occupy(std::max(0.0, most_ - before), Stage::stepped, post);
+  occupy(std::max(0.0, most_ - before), [this] { stepped(); });
 }
 
-void ZeroOverlap::step_beside_backward(const Post& post) {
+void ZeroOverlap::step_beside_backward() {
   const double before = most_;
   double longest = 0;
   for (const ZeroPart& part : buckets_[stepping_++].parts) {
@@ -202,30 +192,36 @@ void ZeroOverlap::step_beside_backward(const Post& post) {
   }
   rest_ = longest - (most_ - before);
   if (most_ > before) {
-    occupy(most_ - before, Stage::slowed, post);
+    occupy(most_ - before, [this] {
+      wait_for_rest();
+      go_on();
+    });
   } else {
-    wait_for_rest(post);
+    wait_for_rest();
   }
 }
 
-void ZeroOverlap::wait_for_rest(const Post& post) {
-  watch(post(HostWork{.thread = HostWork::no_thread,
-                      .time = Seconds{std::max(0.0, rest_)},
-                      .label = fmt::format("step on bucket {} elsewhere", stepping_ - 1)}),
-        Stage::stepped);
+void ZeroOverlap::wait_for_rest() {
+  poster_->post(HostWork{.thread = HostWork::no_thread,
+                         .time = Seconds{std::max(0.0, rest_)},
+                         .label = fmt::format("step on bucket {} elsewhere", stepping_ - 1)},
+                [this] { stepped(); });
 }
 
-void ZeroOverlap::broadcast(const Post& post) {
+void ZeroOverlap::broadcast() {
   const std::size_t bucket = broadcasting_++;
   for (const ZeroPart& part : buckets_[bucket].parts) {
-    watch(
-        post(Collective{.kind = CollectiveKind::broadcast,
-                        .size = job_.size_of(part.elements),
-                        .tensors = part.tensors,
-                        .label = fmt::format("bucket {}, parameters of rank {}", bucket, part.rank),
-                        .ready = Collective::Ready::at_once,
-                        .stream = zero_stream}),
-        Stage::broadcast);
+    poster_->post(
+        Collective{.kind = CollectiveKind::broadcast,
+                   .size = job_->size_of(part.elements),
+                   .tensors = part.tensors,
+                   .label = fmt::format("bucket {}, parameters of rank {}", bucket, part.rank),
+                   .ready = Collective::Ready::at_once,
+                   .stream = zero_stream},
+        [this] {
+          if (--broadcasts_left_ == 0) poster_->post(Raise{.flag = updated_});
+          go_on();
+        });
   }
 }
 

@@ -2,10 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <unordered_map>
 #include <vector>
 
+#include "strategies/parts/poster.hpp"
 #include "strategies/strategy.hpp"
 
 namespace gradwire {
@@ -55,24 +54,19 @@ struct ZeroPart {
 /// Source: torch/distributed/algorithms/ddp_comm_hooks/ddp_zero_hook.py.
 class ZeroOverlap {
  public:
-  /// Posts an operation and returns its id.
-  using Post = std::function<OperationId(Operation)>;
-
-  /// REQUIRES: hook is not none.
-  ZeroOverlap(ZeroHook hook, bool shard_buckets, JobView job);
+  /// REQUIRES: hook is not none. `job`, `poster` and `now`, the time of the event, outlive it.
+  ZeroOverlap(ZeroHook hook, bool shard_buckets, const JobView& job, Poster& poster,
+              const Seconds& now);
 
   /// An iteration with these buckets begins. @throws UnsupportedConfiguration as parts_of_buckets.
   void start(const std::vector<std::vector<TensorId>>& buckets);
   /// The next bucket has been filled: posts its all-reduce, or what will.
   /// @return what has to end before its gradients are used on.
-  OperationId launch(const Post& post);
-  /// An operation has ended; those of others are let pass.
-  void done(Seconds now, OperationId operation, const Post& post);
+  OperationId launch();
   /// Ends with the last broadcast. REQUIRES: a bucket has been launched.
   [[nodiscard]] OperationId updated() const { return updated_; }
 
  private:
-  enum class Stage : std::uint8_t { computed, reduced, slowed, stepped, broadcast };
   struct Bucket {
     std::vector<TensorId> tensors;
     Bytes size{0};
@@ -80,24 +74,27 @@ class ZeroOverlap {
     OperationId passed = -1;  ///< interleaved: flag, its step has ended
   };
 
-  void go_on(double now, const Post& post);
+  void go_on();
   [[nodiscard]] Collective all_reduce(std::size_t bucket) const;
-  void step(double now, const Post& post);
-  void step_beside_backward(const Post& post);
+  void step();
+  void step_beside_backward();
   /// Seconds of a part's step.
   [[nodiscard]] double seconds_of(const ZeroPart& part) const;
-  void occupy(double seconds, Stage stage, const Post& post);
+  /// Takes the GPU.
+  void occupy(double seconds, Poster::Then then);
+  void reduced();
+  void stepped();
   /// The step under way goes on for `rest_`, and takes nothing more of the GPUs.
-  void wait_for_rest(const Post& post);
-  void broadcast(const Post& post);
-  void watch(OperationId operation, Stage stage) { stages_[operation] = stage; }
+  void wait_for_rest();
+  void broadcast();
 
   ZeroHook hook_;
   bool shard_buckets_;
-  JobView job_;
+  const JobView* job_;
+  Poster* poster_;
+  const Seconds* now_;
   std::int64_t elements_ = 0;  ///< of all tensors
   std::vector<Bucket> buckets_;
-  std::unordered_map<OperationId, Stage> stages_;  // looked up only, never walked
   OperationId updated_ = -1;
   std::size_t broadcasts_left_ = 0;
   /// By rank, in seconds: when its steps have ended; interleaved, how long they took together.

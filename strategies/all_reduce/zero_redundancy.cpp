@@ -3,21 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "strategies/parts/gradient_groups.hpp"
 
 namespace gradwire {
 namespace {
 
 std::int64_t elements_of(const JobView& job, const std::vector<TensorId>& tensors) {
-  std::int64_t elements = 0;
-  for (const TensorId id : tensors) elements += job.tensor(id).elements;
-  return elements;
+  return group_of(job, tensors).elements;
 }
 
 }  // namespace
 
 std::vector<std::vector<TensorId>> partition_parameters(const JobView& job) {
-  std::vector<TensorId> order(job.tensors.size());
-  std::iota(order.begin(), order.end(), 0);
+  std::vector<TensorId> order = registration_order(job);
   std::ranges::stable_sort(order, std::ranges::greater{},
                            [&](TensorId id) { return job.tensor(id).elements; });
   std::vector<std::vector<TensorId>> shares(static_cast<std::size_t>(job.world_size));
@@ -31,7 +32,7 @@ std::vector<std::vector<TensorId>> partition_parameters(const JobView& job) {
   return shares;
 }
 
-Operations sharded_step(const JobView& job, bool as_bucket_view, OperationId next) {
+void post_sharded_step(const JobView& job, bool as_bucket_view, Poster& poster) {
   const auto shares = partition_parameters(job);
   std::int64_t all = 0;
   std::int64_t largest = 0;
@@ -39,18 +40,15 @@ Operations sharded_step(const JobView& job, bool as_bucket_view, OperationId nex
     all += elements_of(job, share);
     largest = std::max(largest, elements_of(job, share));
   }
-  Operations operations;
-  operations.emplace_back(
-      OptimizerStep{.share = static_cast<double>(largest) / static_cast<double>(all),
-                    .label = "step of the own share"});
+  poster.post(OptimizerStep{.share = static_cast<double>(largest) / static_cast<double>(all),
+                            .label = "step of the own share"});
   Gate gate;
   const auto broadcast = [&](std::int64_t elements, std::vector<TensorId> tensors,
                              std::string label) {
-    gate.until.push_back(next + static_cast<OperationId>(operations.size()));
-    operations.emplace_back(Collective{.kind = CollectiveKind::broadcast,
-                                       .size = job.size_of(elements),
-                                       .tensors = std::move(tensors),
-                                       .label = std::move(label)});
+    gate.until.push_back(poster.post(Collective{.kind = CollectiveKind::broadcast,
+                                                .size = job.size_of(elements),
+                                                .tensors = std::move(tensors),
+                                                .label = std::move(label)}));
   };
   for (std::size_t rank = 0; rank < shares.size(); ++rank) {
     if (as_bucket_view) {
@@ -62,8 +60,7 @@ Operations sharded_step(const JobView& job, bool as_bucket_view, OperationId nex
       broadcast(job.tensor(id).elements, {id}, job.tensor(id).name);
     }
   }
-  operations.emplace_back(std::move(gate));
-  return operations;
+  poster.post(std::move(gate));
 }
 
 }  // namespace gradwire

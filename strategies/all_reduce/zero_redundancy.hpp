@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "strategies/parts/poster.hpp"
 #include "strategies/strategy.hpp"
 
 namespace gradwire {
@@ -19,8 +20,7 @@ namespace gradwire {
 /// too: time goes by elements, assumed.
 /// Source: the same file, step, _sync_params, _build_param_buckets.
 ///
-/// @param next  the id of the first operation.
-/// @return an OptimizerStep, the broadcasts and the gate behind them.
-[[nodiscard]] Operations sharded_step(const JobView& job, bool as_bucket_view, OperationId next);
+/// Posts an OptimizerStep, the broadcasts and the gate behind them.
+void post_sharded_step(const JobView& job, bool as_bucket_view, Poster& poster);
 
 }  // namespace gradwire

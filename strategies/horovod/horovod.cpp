@@ -88,8 +88,8 @@ StrategyMaker Horovod::read(Knobs& knobs) {
 }
 
 Horovod::Horovod(HorovodOptimizerOptions options, const JobView& job)
-    : options_(tuned_for(std::move(options), job, tuned_)),
-      job_(job),
+    : SharedStepStrategy(job),
+      options_(tuned_for(std::move(options), job, tuned_)),
       queue_(options_.core, job),
       group_of_(job.tensors.size(), -1) {
   bool any = options_.sparse.empty();
@@ -121,7 +121,7 @@ Horovod::Horovod(HorovodOptimizerOptions options, const JobView& job)
 }
 
 bool Horovod::adasum() const {
-  return options_.core.reduction == HorovodReduction::adasum && job_.world_size > 1;
+  return options_.core.reduction == HorovodReduction::adasum && active();
 }
 
 bool Horovod::sparse(TensorId tensor) const {
@@ -158,35 +158,23 @@ std::vector<HorovodRequest> Horovod::requests_of(TensorId tensor) const {
            .tensors = {tensor}}};
 }
 
-Operations Horovod::on_event(Seconds now, const Event& event) {
-  // `if size() > 1: self._register_hooks()`, torch/optimizer.py
-  if (job_.world_size == 1) return {};
-  if (const auto* fired = std::get_if<HookFired>(&event)) {
-    if (job_.synchronises(fired->micro_batch)) hook(now, fired->tensor);
-  } else if (const auto* done = std::get_if<BackwardDone>(&event)) {
-    if (job_.synchronises(done->micro_batch)) step();
-  } else if (const auto* ended = std::get_if<OperationDone>(&event)) {
-    count(queue_.on_done(now, ended->operation, poster_).size());
-  }
-  return poster_.take();
+/// start.copy_(p); step(); p.sub_(start): _DistributedAdasumOptimizer._allreduce_grad_async
+void Horovod::take_adasum_step(const TensorInfo& tensor) {
+  std::int64_t all = 0;
+  for (const auto& each : job_.tensors) all += each.elements;
+  poster_.post(copy_of(job_, tensor, "copy of the model"));
+  poster_.post(
+      OptimizerStep{.share = static_cast<double>(tensor.elements) / static_cast<double>(all),
+                    .label = tensor.name});
+  poster_.post(copy_of(job_, tensor, "difference"));
 }
 
-void Horovod::hook(Seconds now, TensorId tensor) {
-  const auto& info = job_.tensor(tensor);
+void Horovod::gradient(TensorId tensor, WorkerId /*worker*/) {
   poster_.post(HostWork{
       .thread = HostWork::launcher, .time = options_.core.hook_time, .label = "Horovod hook"});
-  if (adasum()) {
-    // start.copy_(p); step(); p.sub_(start): _DistributedAdasumOptimizer._allreduce_grad_async
-    std::int64_t all = 0;
-    for (const auto& each : job_.tensors) all += each.elements;
-    poster_.post(copy_of(job_, info, "copy of the model"));
-    poster_.post(
-        OptimizerStep{.share = static_cast<double>(info.elements) / static_cast<double>(all),
-                      .label = info.name});
-    poster_.post(copy_of(job_, info, "difference"));
-  }
+  if (adasum()) take_adasum_step(job_.tensor(tensor));
   auto requests = requests_of(tensor);
-  outstanding_ += requests.size();
+  reduced_.add(requests.size());
   const int group = group_of_[static_cast<std::size_t>(tensor)];
   if (group >= 0) {
     for (auto& request : requests) request.group = group;
@@ -197,12 +185,12 @@ void Horovod::hook(Seconds now, TensorId tensor) {
     // _grouped_allreduce_grad_async takes a group's parameters as the optimizer lists them.
     std::ranges::sort(requests, {}, &HorovodRequest::name);
   }
-  queue_.submit(now, std::move(requests), poster_);
+  queue_.submit(now_, std::move(requests), poster_);
 }
 
-void Horovod::step() {
-  all_reduced_ = poster_.post(Flag{.label = "all gradients are reduced"});
-  poster_.post(Gate{.until = {all_reduced_}});
+void Horovod::finish(WorkerId /*worker*/) {
+  reduced_.expect(poster_, reduced_.left(), "all gradients are reduced");
+  poster_.post(Gate{.until = {reduced_.flag()}});
   for (TensorId id = 0; id < static_cast<TensorId>(job_.tensors.size()); ++id) {
     if (adasum()) {
       auto update = copy_of(job_, job_.tensor(id), "add the difference");
@@ -216,13 +204,11 @@ void Horovod::step() {
                             .kernels = sparse_update_kernels,
                             .label = "add gathered rows"});
   }
-  count(0);
+  reduced_.end(poster_, 0);
 }
 
-void Horovod::count(std::size_t arrived) {
-  outstanding_ -= arrived;
-  if (outstanding_ > 0 || all_reduced_ < 0) return;
-  poster_.post(Raise{.flag = std::exchange(all_reduced_, -1)});
+void Horovod::ended(OperationId operation) {
+  reduced_.end(poster_, queue_.on_done(now_, operation, poster_).size());
 }
 
 std::vector<PlanGroup> Horovod::plan(int iteration) const {

@@ -7,6 +7,8 @@
 #include "strategies/horovod/horovod_autotune.hpp"
 #include "strategies/horovod/horovod_queue.hpp"
 #include "strategies/horovod/tuned_knobs.hpp"
+#include "strategies/parts/outstanding.hpp"
+#include "strategies/parts/step_strategy.hpp"
 
 namespace gradwire {
 
@@ -35,13 +37,12 @@ struct HorovodOptimizerOptions {
 /// takes the median of five such samples, which differ by noise); without it nothing is tuned.
 ///
 /// Source: Horovod torch/optimizer.py and, below, HorovodQueue's.
-class Horovod final : public Strategy, public TensorTimeline, public TunedKnobs {
+class Horovod final : public SharedStepStrategy, public TensorTimeline, public TunedKnobs {
  public:
   /// @throws SimulationError when no matrix has the sparse name, and as HorovodReductions.
   Horovod(HorovodOptimizerOptions options, const JobView& job);
   static StrategyMaker read(Knobs& knobs);
 
-  Operations on_event(Seconds now, const Event& event) override;
   [[nodiscard]] Traits traits() const override;
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override;
   [[nodiscard]] std::vector<Exchange> exchanges() const override { return queue_.exchanges(); }
@@ -51,23 +52,21 @@ class Horovod final : public Strategy, public TensorTimeline, public TunedKnobs 
   [[nodiscard]] std::string tuned() const override { return tuned_; }
 
  private:
-  void hook(Seconds now, TensorId tensor);
-  void step();
-  void count(std::size_t arrived);
+  void gradient(TensorId tensor, WorkerId worker) override;
+  void finish(WorkerId worker) override;
+  void ended(OperationId operation) override;
+  void take_adasum_step(const TensorInfo& tensor);
   [[nodiscard]] bool adasum() const;
   [[nodiscard]] bool sparse(TensorId tensor) const;
   [[nodiscard]] std::vector<HorovodRequest> requests_of(TensorId tensor) const;
 
   std::string tuned_;
   HorovodOptimizerOptions options_;
-  JobView job_;
   HorovodQueue queue_;
-  Poster poster_;
   std::vector<int> group_of_;                           ///< by tensor, -1: none
   std::vector<int> group_size_;                         ///< by group
   std::vector<std::vector<HorovodRequest>> collected_;  ///< by group
-  std::size_t outstanding_ = 0;
-  OperationId all_reduced_ = -1;  ///< flag of this iteration
+  Outstanding reduced_;                                 ///< requests
 };
 
 }  // namespace gradwire

@@ -3,6 +3,9 @@
 #include <vector>
 
 #include "strategies/horovod/horovod_queue.hpp"
+#include "strategies/parts/gradient_groups.hpp"
+#include "strategies/parts/outstanding.hpp"
+#include "strategies/parts/step_strategy.hpp"
 
 namespace gradwire {
 
@@ -13,43 +16,30 @@ namespace gradwire {
 /// of one rank has no hooks.
 ///
 /// Source: ddl-benchmarks mgwfbp/hv_distributed_optimizer.py:483-502, synchronize.
-class MergedHorovod final : public Strategy, public TensorTimeline {
+class MergedHorovod final : public SharedStepStrategy, public TensorTimeline {
  public:
   /// @param groups  of tensors, each tensor once, in the order in which they will be complete.
-  MergedHorovod(const HorovodOptions& options, const JobView& job,
-                std::vector<std::vector<TensorId>> groups);
+  MergedHorovod(const HorovodOptions& options, const JobView& job, const TensorGroups& groups);
 
-  Operations on_event(Seconds now, const Event& event) override;
   [[nodiscard]] Traits traits() const override { return {.dynamic = true}; }
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override {
     return queue_.collectives();
   }
-  [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
+  [[nodiscard]] std::vector<PlanGroup> plan(int /*iteration*/) const override {
+    return groups_.all();
+  }
   void record(bool on_gpu) override { queue_.record(on_gpu); }
   [[nodiscard]] const std::vector<TensorPhase>& phases() const override { return queue_.phases(); }
 
  private:
-  struct Group {
-    std::vector<TensorId> tensors;
-    Bytes size{0};
-    int missing = 0;
-  };
-  void hook(Seconds now, TensorId tensor);
-  void count(std::size_t arrived);
+  void gradient(TensorId tensor, WorkerId worker) override;
+  void finish(WorkerId worker) override;
+  void ended(OperationId operation) override;
 
-  JobView job_;
   Seconds hook_time_;
   HorovodQueue queue_;
-  Poster poster_;
-  std::vector<Group> groups_;
-  std::vector<std::size_t> group_of_;  ///< by tensor
-  std::size_t outstanding_ = 0;
-  OperationId all_reduced_ = -1;  ///< flag of this iteration
+  GradientGroups groups_;
+  Outstanding reduced_;  ///< groups
 };
-
-/// All gradients in one group, in gradient order.
-[[nodiscard]] std::vector<std::vector<TensorId>> one_group(const JobView& job);
-/// A group for each gradient, in gradient order.
-[[nodiscard]] std::vector<std::vector<TensorId>> a_group_each(const JobView& job);
 
 }  // namespace gradwire

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <memory>
+
 namespace gradwire {
 
 LaneItem labelled(const char* what, LaneItem item, Poster::Then then) {
@@ -36,16 +38,30 @@ void Lane::start() {
   }
   if (followers.size() > 1) load.label += fmt::format(" and {} more", followers.size() - 1);
   --free_;
-  poster_->post(make_(load), [this, followers = std::move(followers)] { finish(followers); });
+  const Poster::Then ended = [this, followers = std::move(followers)] { finish(followers); };
+  if (load.beside.empty()) {
+    poster_->post(make_(load), ended);
+    return;
+  }
+  const auto under_way = std::make_shared<std::size_t>(load.beside.size() + 1);
+  const Poster::Then one_ended = [under_way, ended] {
+    if (--*under_way == 0) ended();
+  };
+  for (Operation& operation : load.beside) poster_->post(std::move(operation), one_ended);
+  poster_->post(make_(load), one_ended);
 }
 
 void Lane::finish(const std::vector<Poster::Then>& followers) {
-  // What follows may bring something more urgent to this lane: it is asked first.
+  const auto refill = [this] {
+    ++free_;
+    start();
+  };
+  if (refills_first_) refill();
   for (const auto& then : followers) {
     if (then) then();
   }
-  ++free_;
-  start();
+  // What follows may have brought something more urgent to this lane.
+  if (!refills_first_) refill();
 }
 
 }  // namespace gradwire

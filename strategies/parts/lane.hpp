@@ -21,6 +21,8 @@ struct LaneItem {
   std::int64_t priority = 0;                    ///< the smallest goes first, then the oldest
   Poster::Then then{};                          ///< called when it has ended
   std::optional<Messages::ServerEnd> server{};  ///< of messages
+  std::uint64_t key = 0;                        ///< the strategy's number of what travels
+  Operations beside{};                          ///< posted with it; it ends when these have, too
 };
 
 /// The item under a name that begins with `what`, and with what follows it.
@@ -40,6 +42,14 @@ class Lane {
   /// @param width     so many are under way at a time.
   Lane(Poster& poster, Make make, Bytes together = Bytes{0}, int width = 1)
       : poster_(&poster), make_(std::move(make)), together_(together), free_(width) {}
+  /// So many items, all of one priority, may be under way on a connection.
+  struct Window {
+    int width = 1;
+  };
+  /// What waits goes on before what follows the item that has ended.
+  Lane(Poster& poster, Make make, Window window) : Lane(poster, std::move(make), {}, window.width) {
+    refills_first_ = true;
+  }
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
 
@@ -53,6 +63,7 @@ class Lane {
   Make make_;
   Bytes together_;
   int free_;  ///< so many more may be under way
+  bool refills_first_ = false;
   std::int64_t added_ = 0;
   std::map<std::pair<std::int64_t, std::int64_t>, LaneItem> waiting_;  // by priority, then age
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <unordered_map>
 
 #include "strategies/parts/operation_writer.hpp"
@@ -17,6 +18,10 @@ class Poster {
   /// @return its id.
   OperationId post(Operation operation, Then then = {});
 
+  /// Posts operations one after the other, each when the one before it has ended.
+  /// @param then  called once the last has ended; at once where there is none.
+  void post_in_turn(Operations operations, Then then);
+
   /// An operation has ended: goes on with what was to follow it.
   void done(OperationId operation);
 
@@ -24,6 +29,9 @@ class Poster {
   Operations take() { return writer_.take(); }
 
  private:
+  void post_from(const std::shared_ptr<const Operations>& operations, std::size_t next,
+                 const Then& then);
+
   OperationWriter writer_;
   std::unordered_map<OperationId, Then> continuations_;  // looked up only, never walked
 };

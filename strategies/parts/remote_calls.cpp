@@ -25,6 +25,14 @@ Seconds RemoteCalls::receiving(std::int64_t calls, Bytes size) const {
   return spread(*this, calls, size / receive_rate);
 }
 
+std::vector<HostWork> RemoteCalls::work(const End& sender, const End& receiver, std::int64_t calls,
+                                        Bytes size) const {
+  return {{.thread = sender.thread, .time = sender.times * sending(calls, size), .label = "send"},
+          {.thread = receiver.thread + 1,
+           .time = receiver.times * receiving(calls, size),
+           .label = "receive"}};
+}
+
 RemoteCalls read_remote_calls(Knobs& knobs, int threads) {
   RemoteCalls calls;
   calls.threads = static_cast<int>(

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "strategies/knobs.hpp"
 
@@ -28,6 +29,16 @@ struct RemoteCalls {
   [[nodiscard]] Seconds sending(std::int64_t calls, Bytes size) const;
   /// Time of its receiving side. REQUIRES: cost().
   [[nodiscard]] Seconds receiving(std::int64_t calls, Bytes size) const;
+
+  /// A process at an end of calls. It has two threads from `thread` on, one that sends.
+  struct End {
+    int thread = 0;
+    double times = 1;  ///< it makes, or takes, each call
+  };
+  /// What both ends do while `size` in so many calls is on the links: the sender's, then the
+  /// receiver's. REQUIRES: cost().
+  [[nodiscard]] std::vector<HostWork> work(const End& sender, const End& receiver,
+                                           std::int64_t calls, Bytes size) const;
 };
 
 /// Reads them: `rpc_threads`, `rpc_send_rate`, `rpc_receive_rate`, `rpc_call`.

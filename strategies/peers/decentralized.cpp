@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/core/random.hpp"
+#include "strategies/parts/gradient_groups.hpp"
 #include "strategies/parts/job_places.hpp"
 
 namespace gradwire {
@@ -34,22 +35,16 @@ constexpr int decode_kernels = 2;
 
 }  // namespace
 
-Decentralized::Decentralized(const DecentralizedOptions& options, JobView job)
-    : options_(options), job_(std::move(job)) {
+Decentralized::Decentralized(const DecentralizedOptions& options, const JobView& job)
+    : StepStrategy(job),
+      options_(options),
+      talkers_(options.hierarchical ? first_ranks(job) : all_ranks(job)),
+      buckets_(cut_into_groups(job,
+                               reverse_registration_order(static_cast<int>(job.tensors.size())),
+                               overflowing(job, options.bucket))) {
   std::map<int, int> ranks_on;
   for (const int machine : job_.machine_of) local_ = std::max(local_, ++ranks_on[machine]);
   if (job_.machine_of.empty()) local_ = job_.world_size;
-  talkers_ = options_.hierarchical ? first_ranks(job_) : all_ranks(job_);
-  // Tensors in reverse registration order; one that would overflow a bucket opens the next.
-  for (auto id = static_cast<TensorId>(job_.tensors.size()) - 1; id >= 0; --id) {
-    const TensorInfo& tensor = job_.tensor(id);
-    if (buckets_.empty() || buckets_.back().size + job_.size_of(tensor) > options_.bucket) {
-      buckets_.emplace_back();
-    }
-    buckets_.back().tensors.push_back(id);
-    buckets_.back().elements += tensor.elements;
-    buckets_.back().size += job_.size_of(tensor);
-  }
 }
 
 StrategyMaker Decentralized::read(Knobs& knobs) {
@@ -134,46 +129,43 @@ Bytes Decentralized::wire_size(const PlanGroup& bucket) const {
   return options_.low_precision ? Bytes{bucket.elements + range_size} : bucket.size;
 }
 
-Operations Decentralized::on_event(Seconds /*now*/, const Event& event) {
-  if (const auto* start = std::get_if<IterationStart>(&event)) {
-    start_iteration(start->iteration);
-  } else if (const auto* done = std::get_if<BackwardDone>(&event)) {
-    if (job_.synchronises(done->micro_batch)) finish();
-  } else if (const auto* ended = std::get_if<OperationDone>(&event)) {
-    advance(ended->operation);
-  }
-  return writer_.take();
-}
-
-void Decentralized::start_iteration(int iteration) {
+void Decentralized::begin(int iteration, WorkerId /*worker*/) {
   iteration_ = iteration;
   if (!communicates()) return;
-  missing_ = buckets_.size();
-  all_there_ = writer_.post(Flag{.label = "averaged"});
-  if (options_.low_precision) return;
-  for (std::size_t bucket = 0; bucket < buckets_.size(); ++bucket) gather(static_cast<int>(bucket));
+  averaged_.expect(poster_, buckets_.size(), "averaged");
+  if (!options_.low_precision) average_all();
 }
 
-void Decentralized::finish() {
-  if (options_.low_precision) {
-    writer_.post(OptimizerStep{.share = 1, .label = "optimizer"});
-    if (!communicates()) return;
-    post(Stage::updated, 0, launch_marker("updated"));
+void Decentralized::average_all() {
+  for (const PlanGroup& bucket : buckets_) {
+    poster_.post_in_turn(steps(bucket), [this] {
+      averaged_.end(poster_);
+      if (averaged_.left() == 0) ++talks_;
+    });
   }
+}
+
+void Decentralized::finish(WorkerId /*worker*/) {
+  if (options_.low_precision) poster_.post(OptimizerStep{.share = 1, .label = "optimizer"});
   if (!communicates()) return;
-  writer_.post(Gate{.until = {all_there_}});
-  if (options_.low_precision) return;
-  // What was averaged beside the computation takes the place of the weights.
-  Bytes model{0};
-  for (const auto& bucket : buckets_) model += bucket.size;
-  std::vector<OperationId> spread;
-  if (has_machines()) {
-    for (const auto& bucket : buckets_) {
-      spread.push_back(writer_.post(within_machine(CollectiveKind::broadcast, bucket)));
-    }
-    writer_.post(Gate{.until = std::move(spread)});
+  if (options_.low_precision) {
+    poster_.post(launch_marker("updated"), [this] { average_all(); });
   }
-  writer_.post(DeviceWork{.traffic = 2 * model,
+  poster_.post(Gate{.until = {averaged_.flag()}});
+  if (!options_.low_precision) copy_back();
+}
+
+/// What was averaged beside the computation takes the place of the weights.
+void Decentralized::copy_back() {
+  Bytes model{0};
+  std::vector<OperationId> spread;
+  for (const PlanGroup& bucket : buckets_) {
+    model += bucket.size;
+    if (!has_machines()) continue;
+    spread.push_back(poster_.post(within_machine(CollectiveKind::broadcast, bucket)));
+  }
+  if (has_machines()) poster_.post(Gate{.until = std::move(spread)});
+  poster_.post(DeviceWork{.traffic = 2 * model,
                           .kernels = static_cast<int>(buckets_.size()),
                           .label = "copy averages back"});
 }
@@ -186,115 +178,50 @@ Collective Decentralized::within_machine(CollectiveKind kind, const PlanGroup& b
           .communicator = families::node};
 }
 
-void Decentralized::post(Stage stage, int bucket, Operation operation) {
-  pending_[writer_.post(std::move(operation))] = {stage, bucket};
-}
-
-/// Averages a bucket in every machine, where it has several GPUs that do not talk for themselves.
-void Decentralized::gather(int bucket) {
-  if (!has_machines()) {
-    talk(bucket);
-    return;
-  }
-  auto reduce = within_machine(CollectiveKind::reduce, buckets_[static_cast<std::size_t>(bucket)]);
-  reduce.ready = Collective::Ready::at_once;
-  reduce.stream = talk_stream;
-  post(Stage::gathered, bucket, std::move(reduce));
-}
-
-void Decentralized::talk(int index) {
-  const PlanGroup& bucket = buckets_[static_cast<std::size_t>(index)];
-  if (options_.peers == PeerSelection::all) {
-    post(Stage::exchanged, index,
-         Collective{.size = bucket.size,
-                    .tensors = bucket.tensors,
-                    .label = "bucket",
-                    .communicator = talking(),
-                    .ready = Collective::Ready::at_once,
-                    .stream = talk_stream});
-    return;
-  }
-  if (talkers_.size() < 2) {
-    bucket_over();
-    return;
-  }
-  if (options_.low_precision) {
-    post(Stage::encoded, index,
-         DeviceWork{.kind = WorkKind::encode,
-                    .traffic = encode_accesses * bucket.size + wire_size(bucket),
-                    .kernels = encode_kernels,
-                    .label = "compress difference",
-                    .stream = DeviceStream::side,
-                    .notify = true});
-    return;
-  }
-  post(Stage::exchanged, index,
-       Messages{.exchange = matching(),
-                .size = wire_size(bucket),
-                .tensors = bucket.tensors,
-                .label = "exchange"});
-}
-
-void Decentralized::advance(OperationId operation) {
-  const auto found = pending_.find(operation);
-  if (found == pending_.end()) return;
-  const Pending pending = found->second;
-  pending_.erase(found);
-  const PlanGroup& bucket = buckets_[static_cast<std::size_t>(pending.bucket)];
-  switch (pending.stage) {
-    case Stage::updated:
-      for (std::size_t index = 0; index < buckets_.size(); ++index) {
-        gather(static_cast<int>(index));
-      }
-      break;
-    case Stage::gathered:
-      talk(pending.bucket);
-      break;
-    case Stage::encoded:
-      // To both neighbours and from both: what one would get and give, twice.
-      post(Stage::exchanged, pending.bucket,
-           Collective{.kind = CollectiveKind::send_recv,
-                      .size = 2 * wire_size(bucket),
-                      .tensors = bucket.tensors,
-                      .label = "exchange",
-                      .communicator = talking(),
-                      .ready = Collective::Ready::at_once,
-                      .stream = talk_stream});
-      break;
-    case Stage::exchanged:
-      if (!options_.low_precision) {
-        bucket_over();
-        break;
-      }
-      post(Stage::decoded, pending.bucket,
-           DeviceWork{.kind = WorkKind::encode,
-                      .traffic = replicas * (wire_size(bucket) + decode_accesses * bucket.size),
-                      .kernels = replicas * decode_kernels,
-                      .label = "add differences",
+Operations Decentralized::steps(const PlanGroup& bucket) const {
+  Operations steps;
+  const auto beside = [](Collective collective, int stream) {
+    collective.ready = Collective::Ready::at_once;
+    collective.stream = stream;
+    return collective;
+  };
+  const auto codec = [](Bytes traffic, int kernels, const char* label) {
+    return DeviceWork{.kind = WorkKind::encode,
+                      .traffic = traffic,
+                      .kernels = kernels,
+                      .label = label,
                       .stream = DeviceStream::side,
-                      .notify = true});
-      break;
-    case Stage::decoded: {
-      if (!has_machines()) {
-        bucket_over();
-        break;
-      }
-      auto broadcast = within_machine(CollectiveKind::broadcast, bucket);
-      broadcast.ready = Collective::Ready::at_once;
-      broadcast.stream = spread_stream;
-      post(Stage::spread, pending.bucket, std::move(broadcast));
-      break;
-    }
-    case Stage::spread:
-      bucket_over();
-      break;
+                      .notify = true};
+  };
+  if (has_machines()) {
+    steps.emplace_back(beside(within_machine(CollectiveKind::reduce, bucket), talk_stream));
   }
-}
-
-void Decentralized::bucket_over() {
-  if (--missing_ > 0) return;
-  writer_.post(Raise{.flag = all_there_});
-  ++talks_;
+  Collective exchange{
+      .size = bucket.size, .tensors = bucket.tensors, .label = "bucket", .communicator = talking()};
+  if (options_.peers == PeerSelection::all) {
+    steps.emplace_back(beside(std::move(exchange), talk_stream));
+    return steps;
+  }
+  if (talkers_.size() < 2) return steps;
+  const Bytes wire = wire_size(bucket);
+  if (!options_.low_precision) {
+    steps.emplace_back(Messages{
+        .exchange = matching(), .size = wire, .tensors = bucket.tensors, .label = "exchange"});
+    return steps;
+  }
+  steps.emplace_back(
+      codec(encode_accesses * bucket.size + wire, encode_kernels, "compress difference"));
+  // To both neighbours and from both: what one would get and give, twice.
+  exchange.kind = CollectiveKind::send_recv;
+  exchange.size = 2 * wire;
+  exchange.label = "exchange";
+  steps.emplace_back(beside(std::move(exchange), talk_stream));
+  steps.emplace_back(codec(replicas * (wire + decode_accesses * bucket.size),
+                           replicas * decode_kernels, "add differences"));
+  if (has_machines()) {
+    steps.emplace_back(beside(within_machine(CollectiveKind::broadcast, bucket), spread_stream));
+  }
+  return steps;
 }
 
 std::vector<PlanGroup> Decentralized::plan(int /*iteration*/) const {

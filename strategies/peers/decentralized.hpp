@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "strategies/knobs.hpp"
-#include "strategies/parts/operation_writer.hpp"
+#include "strategies/parts/outstanding.hpp"
+#include "strategies/parts/step_strategy.hpp"
 
 namespace gradwire {
 
@@ -41,12 +41,11 @@ struct DecentralizedOptions {
 ///
 /// Source: BaguaSys/bagua, torch_api/algorithms/decentralized.py and bagua-core-internal
 /// comm_ops/decentralized_{full,low}_precision_synchronous.rs.
-class Decentralized final : public Strategy {
+class Decentralized final : public StepStrategy {
  public:
-  Decentralized(const DecentralizedOptions& options, JobView job);
+  Decentralized(const DecentralizedOptions& options, const JobView& job);
   static StrategyMaker read(Knobs& knobs);
 
-  Operations on_event(Seconds now, const Event& event) override;
   [[nodiscard]] Traits traits() const override;
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override;
   [[nodiscard]] std::vector<Exchange> exchanges() const override;
@@ -56,19 +55,12 @@ class Decentralized final : public Strategy {
   }
 
  private:
-  enum class Stage : std::uint8_t { updated, gathered, encoded, exchanged, decoded, spread };
-  struct Pending {
-    Stage stage = Stage::updated;
-    int bucket = 0;
-  };
-
-  void start_iteration(int iteration);
-  void finish();
-  void gather(int bucket);
-  void talk(int index);
-  void advance(OperationId operation);
-  void bucket_over();
-  void post(Stage stage, int bucket, Operation operation);
+  void begin(int iteration, WorkerId worker) override;
+  void finish(WorkerId worker) override;
+  void average_all();
+  /// What becomes of a bucket, in order; nothing where nobody else talks.
+  [[nodiscard]] Operations steps(const PlanGroup& bucket) const;
+  void copy_back();
   [[nodiscard]] static Collective within_machine(CollectiveKind kind, const PlanGroup& bucket);
   [[nodiscard]] bool communicates() const { return iteration_ % options_.interval == 0; }
   /// Do a machine's ranks average first?
@@ -80,16 +72,12 @@ class Decentralized final : public Strategy {
   [[nodiscard]] int matching() const;
 
   DecentralizedOptions options_;
-  JobView job_;
   int local_ = 1;             ///< ranks of a machine, the most
   std::vector<int> talkers_;  ///< ranks that exchange
   std::vector<PlanGroup> buckets_;
   int iteration_ = 0;
-  std::int64_t talks_ = 0;     ///< averagings so far
-  std::size_t missing_ = 0;    ///< buckets not yet over
-  OperationId all_there_ = 0;  ///< flag
-  std::unordered_map<OperationId, Pending> pending_;
-  OperationWriter writer_;
+  std::int64_t talks_ = 0;  ///< averagings so far
+  Outstanding averaged_;    ///< buckets of this iteration
 };
 
 }  // namespace gradwire

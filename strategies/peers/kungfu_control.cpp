@@ -61,51 +61,51 @@ std::vector<Step> KungfuControl::join(const WorkerChange& change) {
   return steps;
 }
 
-void KungfuControl::run(std::vector<Step> steps, OperationWriter& writer) {
+void KungfuControl::run(std::vector<Step> steps, Poster::Then then) {
   steps_ = std::move(steps);
+  then_ = std::move(then);
   at_ = 0;
-  begin(writer);
+  begin();
 }
 
-void KungfuControl::begin(OperationWriter& writer) {
+void KungfuControl::begin() {
+  if (at_ == steps_.size()) {
+    then_();
+    return;
+  }
   const Step& step = steps_[at_];
   const auto tensors = static_cast<TensorId>(job_.tensors.size());
   switch (step.kind) {
     case Step::Kind::step_over:
-      awaited_ = writer.post(launch_marker("step over"));
+      poster_.post(launch_marker("step over"), [this] { next(); });
       return;
     case Step::Kind::all_reduce:
       if (job_.world_size > 1) {
         const TensorInfo bytes{"control",
                                job_.elements_in(step.size + Bytes{job_.element_size - 1}), 0};
-        missing_ = 1;
-        session_.start(2 * tensors, bytes, KungfuSession::Kind::host_all_reduce, writer);
+        session_.start(0, bytes, KungfuSession::Kind::host_all_reduce, [this] { next(); });
         return;
       }
       break;  // KungFu's alone copies in its own memory
     case Step::Kind::broadcast:
       missing_ = job_.tensors.size();
       for (TensorId id = 0; id < tensors; ++id) {
-        session_.start(id, job_.tensor(id), KungfuSession::Kind::broadcast, writer);
+        session_.start(id, job_.tensor(id), KungfuSession::Kind::broadcast, [this] {
+          if (--missing_ == 0) next();
+        });
       }
       return;
     case Step::Kind::wait:
       break;
   }
-  awaited_ = writer.post(
-      HostWork{.thread = HostWork::no_thread, .time = step.time, .label = "change of workers"});
+  poster_.post(
+      HostWork{.thread = HostWork::no_thread, .time = step.time, .label = "change of workers"},
+      [this] { next(); });
 }
 
-bool KungfuControl::advance(OperationId operation, OperationWriter& writer) {
-  if (awaited_) {
-    if (operation != *awaited_) return false;
-    awaited_.reset();
-  } else if (!session_.advance(operation, writer) || --missing_ > 0) {
-    return false;
-  }
-  if (++at_ == steps_.size()) return true;
-  begin(writer);
-  return false;
+void KungfuControl::next() {
+  ++at_;
+  begin();
 }
 
 }  // namespace gradwire

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "strategies/peers/kungfu_session.hpp"
@@ -45,26 +44,25 @@ class KungfuControl {
   /// there yet and tries again after 200 ms.
   [[nodiscard]] static std::vector<Step> join(const WorkerChange& change);
 
-  /// @param session  idle while this is busy; must outlive it.
-  KungfuControl(KungfuSession& session, const JobView& job) : session_(session), job_(job) {}
+  /// @param session  idle while this runs. All outlive it.
+  KungfuControl(KungfuSession& session, const JobView& job, Poster& poster)
+      : session_(session), job_(job), poster_(poster) {}
 
-  /// REQUIRES: not busy, at least one step.
-  void run(std::vector<Step> steps, OperationWriter& writer);
-  [[nodiscard]] bool busy() const { return at_ < steps_.size(); }
-  /// Goes on after an operation has ended. REQUIRES: busy.
-  /// @return the last step is over with it.
-  bool advance(OperationId operation, OperationWriter& writer);
+  /// @param then  called behind the last step. REQUIRES: none are under way.
+  void run(std::vector<Step> steps, Poster::Then then);
 
  private:
-  /// Begins the step `at_`, or the next one that takes any time.
-  void begin(OperationWriter& writer);
+  /// Begins the step `at_`, or what follows the last one.
+  void begin();
+  void next();
 
   KungfuSession& session_;
   const JobView& job_;
+  Poster& poster_;
   std::vector<Step> steps_;
   std::size_t at_ = 0;
-  std::optional<OperationId> awaited_;  ///< of a step that is one operation
-  std::size_t missing_ = 0;             ///< tensors of a step that is of the session's
+  Poster::Then then_;
+  std::size_t missing_ = 0;  ///< tensors of a broadcast
 };
 
 }  // namespace gradwire

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "strategies/parts/gradient_groups.hpp"
 #include "strategies/parts/job_places.hpp"
 
 namespace gradwire {
@@ -21,51 +22,21 @@ constexpr int variance_kernels = 3 + norm_kernels;  // of each tensor
 
 }  // namespace
 
-KungfuCpu::KungfuCpu(const KungfuSessionOptions& options, JobView job, int change_step,
+KungfuCpu::KungfuCpu(const KungfuSessionOptions& options, const JobView& job, int change_step,
                      const KungfuMonitor& monitor)
-    : job_(std::move(job)),
+    : StepStrategy(job),
       change_step_(change_step),
       monitor_(monitor),
       part_(options.part),
       config_server_(options.config_server),
-      session_(options, job_, all_ranks(job_)),
-      control_(session_, job_) {
+      session_(options, job_, all_ranks(job_), poster_),
+      control_(session_, job_, poster_) {
   for (const auto& tensor : job_.tensors) model_ += job_.size_of(tensor);
 }
 
-Operations KungfuCpu::on_event(Seconds /*now*/, const Event& event) {
-  if (const auto* start = std::get_if<IterationStart>(&event)) {
-    start_iteration(start->iteration);
-  } else if (const auto* hook = std::get_if<HookFired>(&event)) {
-    if (job_.synchronises(hook->micro_batch) && !averages()) {
-      ready_[writer_.post(launch_marker("gradient ready"))] = hook->tensor;
-    }
-  } else if (const auto* done = std::get_if<BackwardDone>(&event)) {
-    if (job_.synchronises(done->micro_batch)) finish();
-  } else if (const auto* ended = std::get_if<OperationDone>(&event)) {
-    if (const auto marker = ready_.find(ended->operation); marker != ready_.end()) {
-      const TensorId tensor = marker->second;
-      ready_.erase(marker);
-      gradient_ready(tensor);
-    } else if (const auto squared = squared_.find(ended->operation); squared != squared_.end()) {
-      const TensorId tensor = squared->second;
-      squared_.erase(squared);
-      session_.start(static_cast<TensorId>(job_.tensors.size()) + tensor, job_.tensor(tensor),
-                     KungfuSession::Kind::all_reduce, writer_);
-    } else if (control_.busy()) {
-      if (control_.advance(ended->operation, writer_)) {
-        writer_.post(Raise{.flag = controlled_});
-        start_collectives();
-      }
-    } else if (session_.advance(ended->operation, writer_) && --missing_ == 0) {
-      writer_.post(Raise{.flag = all_there_});
-      if (std::exchange(broadcasting_, false)) {
-        missing_ = collectives_of_gradients();
-        all_there_ = after_broadcast_;
-      }
-    }
-  }
-  return writer_.take();
+void KungfuCpu::gradient(TensorId tensor, WorkerId /*worker*/) {
+  if (averages()) return;
+  poster_.post(launch_marker("gradient ready"), [this, tensor] { gradient_ready(tensor); });
 }
 
 std::size_t KungfuCpu::collectives_of_gradients() const {
@@ -74,25 +45,33 @@ std::size_t KungfuCpu::collectives_of_gradients() const {
 }
 
 void KungfuCpu::gradient_ready(TensorId tensor) {
-  session_.start(tensor, job_.tensor(tensor), KungfuSession::Kind::all_reduce, writer_);
+  const auto reduce = [this, tensor] {
+    session_.start(tensor, job_.tensor(tensor), KungfuSession::Kind::all_reduce,
+                   [this] { reduced_.end(poster_); });
+  };
+  reduce();
   if (!monitors(KungfuMonitor::Kind::variance)) return;
-  squared_[writer_.post(DeviceWork{.traffic = square_accesses * job_.size_of(job_.tensor(tensor)),
-                                   .label = "square",
-                                   .stream = DeviceStream::side,
-                                   .notify = true})] = tensor;
+  poster_.post(DeviceWork{.traffic = square_accesses * job_.size_of(job_.tensor(tensor)),
+                          .label = "square",
+                          .stream = DeviceStream::side,
+                          .notify = true},
+               reduce);
 }
 
-void KungfuCpu::start_iteration(int iteration) {
+void KungfuCpu::begin(int iteration, WorkerId /*worker*/) {
   iteration_ = iteration;
-  missing_ = collectives_of_gradients();
-  all_there_ = writer_.post(Flag{.label = "all-reduces over"});
-  if (auto steps = control_steps(); !steps.empty()) {
-    controlled_ = writer_.post(Flag{.label = "workers agreed"});
-    control_.run(std::move(steps), writer_);
-    writer_.post(Gate{.until = {controlled_}});  // behind the marker of the step before
-  } else {
+  reduced_.expect(poster_, collectives_of_gradients(), "all-reduces over");
+  auto steps = control_steps();
+  if (steps.empty()) {
     start_collectives();
+    return;
   }
+  const OperationId agreed = poster_.post(Flag{.label = "workers agreed"});
+  control_.run(std::move(steps), [this, agreed] {
+    poster_.post(Raise{.flag = agreed});
+    start_collectives();
+  });
+  poster_.post(Gate{.until = {agreed}});  // behind the marker of the step before
 }
 
 std::vector<KungfuControl::Step> KungfuCpu::control_steps() const {
@@ -105,33 +84,30 @@ std::vector<KungfuControl::Step> KungfuCpu::control_steps() const {
 
 void KungfuCpu::start_collectives() {
   if (averages()) {
-    start_all(KungfuSession::Kind::all_reduce);
+    start_all(KungfuSession::Kind::all_reduce, reduced_);
   } else if (iteration_ == change_step_ && change_step_ > 0) {
-    broadcasting_ = true;
-    missing_ = job_.tensors.size();
-    after_broadcast_ = std::exchange(all_there_, writer_.post(Flag{.label = "broadcasts over"}));
-    start_all(KungfuSession::Kind::broadcast);
-    writer_.post(Gate{.until = {all_there_}});
+    broadcast_.expect(poster_, job_.tensors.size(), "broadcasts over");
+    start_all(KungfuSession::Kind::broadcast, broadcast_);
+    poster_.post(Gate{.until = {broadcast_.flag()}});
   }
 }
 
-void KungfuCpu::start_all(KungfuSession::Kind kind) {
-  for (std::size_t id = 0; id < job_.tensors.size(); ++id) {
-    session_.start(static_cast<TensorId>(id), job_.tensors[id], kind, writer_);
+void KungfuCpu::start_all(KungfuSession::Kind kind, Outstanding& of) {
+  for (const TensorId id : registration_order(job_)) {
+    session_.start(id, job_.tensor(id), kind, [this, &of] { of.end(poster_); });
   }
 }
 
-void KungfuCpu::finish() {
-  // The gate is posted by the launcher, which may be ahead of the broadcasts.
-  writer_.post(Gate{.until = {broadcasting_ ? after_broadcast_ : all_there_}});
+void KungfuCpu::finish(WorkerId /*worker*/) {
+  poster_.post(Gate{.until = {reduced_.flag()}});
   const auto tensors = static_cast<int>(job_.tensors.size());
   if (averages()) {
-    writer_.post(DeviceWork{.traffic = 3 * model_, .kernels = tensors, .label = "assign averages"});
+    poster_.post(DeviceWork{.traffic = 3 * model_, .kernels = tensors, .label = "assign averages"});
   } else if (monitors(KungfuMonitor::Kind::noise_scale)) {
-    writer_.post(DeviceWork{
+    poster_.post(DeviceWork{
         .traffic = noise_accesses * model_, .kernels = noise_kernels, .label = "noise scale"});
   } else if (monitors(KungfuMonitor::Kind::variance)) {
-    writer_.post(DeviceWork{.traffic = variance_accesses * model_,
+    poster_.post(DeviceWork{.traffic = variance_accesses * model_,
                             .kernels = variance_kernels * tensors,
                             .label = "variance"});
   }

@@ -2,9 +2,10 @@
 
 #include <cstdint>
 #include <limits>
-#include <unordered_map>
 #include <vector>
 
+#include "strategies/parts/outstanding.hpp"
+#include "strategies/parts/step_strategy.hpp"
 #include "strategies/peers/kungfu_control.hpp"
 #include "strategies/peers/kungfu_session.hpp"
 
@@ -41,7 +42,7 @@ struct KungfuMonitor {
 ///
 /// Source: lsds/KungFu, srcs/python/kungfu/tensorflow/optimizers/{sync_sgd,sma_sgd,ada_sgd,
 /// grad_noise_scale,grad_variance}.py.
-class KungfuCpu final : public Strategy {
+class KungfuCpu final : public StepStrategy {
  public:
   static constexpr int always = std::numeric_limits<int>::max();
 
@@ -49,10 +50,9 @@ class KungfuCpu final : public Strategy {
   /// @param monitor  of iterations that reduce gradients. REQUIRES: without a change_step of its
   /// own
   ///                 (0 or always) where there is a config server or a change of workers.
-  KungfuCpu(const KungfuSessionOptions& options, JobView job, int change_step,
+  KungfuCpu(const KungfuSessionOptions& options, const JobView& job, int change_step,
             const KungfuMonitor& monitor = {});
 
-  Operations on_event(Seconds now, const Event& event) override;
   [[nodiscard]] Traits traits() const override { return {.dynamic = true}; }
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override { return {}; }
   [[nodiscard]] std::vector<Exchange> exchanges() const override { return session_.exchanges(); }
@@ -66,7 +66,9 @@ class KungfuCpu final : public Strategy {
   }
 
  private:
-  void start_iteration(int iteration);
+  void begin(int iteration, WorkerId worker) override;
+  void gradient(TensorId tensor, WorkerId worker) override;
+  void finish(WorkerId worker) override;
   /// The iteration's collectives that need no gradient.
   void start_collectives();
   /// What comes before the iteration.
@@ -77,11 +79,10 @@ class KungfuCpu final : public Strategy {
   [[nodiscard]] bool monitors(KungfuMonitor::Kind kind) const {
     return monitor_.kind == kind && iteration_ % monitor_.interval == 0;
   }
-  void finish();
-  void start_all(KungfuSession::Kind kind);
+  /// A collective of every tensor; `of` counts them.
+  void start_all(KungfuSession::Kind kind, Outstanding& of);
   [[nodiscard]] bool averages() const { return iteration_ < change_step_; }
 
-  JobView job_;
   int change_step_;
   KungfuMonitor monitor_;
   Bytes model_{0};
@@ -89,16 +90,9 @@ class KungfuCpu final : public Strategy {
   bool config_server_;
   KungfuSession session_;
   KungfuControl control_;
-  OperationId controlled_ = 0;  ///< flag
   int iteration_ = 0;
-  std::size_t missing_ = 0;    ///< tensors whose collective has not ended
-  OperationId all_there_ = 0;  ///< flag
-  bool broadcasting_ = false;
-  OperationId after_broadcast_ = 0;  ///< the flag of the gradients, meanwhile
-
-  std::unordered_map<OperationId, TensorId> ready_;    ///< markers
-  std::unordered_map<OperationId, TensorId> squared_;  ///< kernels, of the variance
-  OperationWriter writer_;
+  Outstanding reduced_;    ///< all-reduces of this iteration
+  Outstanding broadcast_;  ///< variables, at the change
 };
 
 }  // namespace gradwire

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/core/random.hpp"
+#include "strategies/parts/gradient_groups.hpp"
 #include "strategies/parts/job_places.hpp"
 
 namespace gradwire {
@@ -34,21 +35,13 @@ int random_peer(std::uint64_t seed, int iteration, int worker, int peers) {
   return drawn == worker ? (drawn + 1) % peers : drawn;
 }
 
-KungfuPairAveraging::KungfuPairAveraging(const PairAveragingOptions& options, JobView job)
-    : options_(options), job_(std::move(job)), host_(options.host, job_) {
+KungfuPairAveraging::KungfuPairAveraging(const PairAveragingOptions& options, const JobView& job)
+    : StepStrategy(job), options_(options), host_(options.host, job) {
   if (options_.fuse) {
-    PlanGroup& model = parts_.emplace_back();
-    model.tensors = job_.gradient_order;
-    for (const auto& tensor : job_.tensors) model.elements += tensor.elements;
-    model.size = job_.size_of(model.elements);
-    model.note = "a random peer's model";
+    parts_ = {group_of(job, job.gradient_order, "a random peer's model")};
   } else {
-    for (std::size_t id = 0; id < job_.tensors.size(); ++id) {
-      const TensorInfo& tensor = job_.tensors[id];
-      parts_.push_back({{static_cast<TensorId>(id)},
-                        tensor.elements,
-                        job_.size_of(tensor),
-                        "a random peer's variable"});
+    for (const TensorId id : registration_order(job)) {
+      parts_.push_back(group_of(job, {id}, "a random peer's variable"));
     }
   }
   for (WorkerId id = 0; id < job_.world_size; ++id) {
@@ -137,21 +130,12 @@ std::vector<Exchange> KungfuPairAveraging::exchanges() const {
   return exchanges;
 }
 
-Operations KungfuPairAveraging::on_event(Seconds /*now*/, const Event& event) {
-  if (const auto* start = std::get_if<IterationStart>(&event)) {
-    start_iteration(start->iteration, start->worker);
-  } else if (const auto* done = std::get_if<BackwardDone>(&event)) {
-    if (job_.synchronises(done->micro_batch)) {
-      const Worker& self = workers_[static_cast<std::size_t>(done->worker)];
-      poster_.post(Gate{.until = {self.averaged, self.saved}, .worker = done->worker});
-    }
-  } else if (const auto* ended = std::get_if<OperationDone>(&event)) {
-    poster_.done(ended->operation);
-  }
-  return poster_.take();
+void KungfuPairAveraging::finish(WorkerId id) {
+  const Worker& self = workers_[static_cast<std::size_t>(id)];
+  poster_.post(Gate{.until = {self.averaged, self.saved}, .worker = id});
 }
 
-void KungfuPairAveraging::start_iteration(int iteration, WorkerId id) {
+void KungfuPairAveraging::begin(int iteration, WorkerId id) {
   Worker& self = workers_[static_cast<std::size_t>(id)];
   self.averaged = poster_.post(Flag{.label = "averaged"});
   self.saved = poster_.post(Flag{.label = "saved"});

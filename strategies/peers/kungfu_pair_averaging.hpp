@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "strategies/parts/lane.hpp"
+#include "strategies/parts/step_strategy.hpp"
 #include "strategies/peers/kungfu_host.hpp"
 
 namespace gradwire {
@@ -34,12 +35,11 @@ struct PairAveragingOptions {
 ///
 /// Source: lsds/KungFu, srcs/python/kungfu/tensorflow/optimizers/async_sgd.py:71-142;
 /// srcs/go/rchannel/handler/p2p.go (a connection a pair of peers).
-class KungfuPairAveraging final : public Strategy {
+class KungfuPairAveraging final : public StepStrategy {
  public:
-  KungfuPairAveraging(const PairAveragingOptions& options, JobView job);
+  KungfuPairAveraging(const PairAveragingOptions& options, const JobView& job);
   static StrategyMaker read(Knobs& knobs);
 
-  Operations on_event(Seconds now, const Event& event) override;
   [[nodiscard]] Traits traits() const override {
     return {.dynamic = true, .independent_workers = true};
   }
@@ -63,7 +63,8 @@ class KungfuPairAveraging final : public Strategy {
     Lane load;                   ///< host to GPU
   };
 
-  void start_iteration(int iteration, WorkerId id);
+  void begin(int iteration, WorkerId id) override;
+  void finish(WorkerId id) override;
   void save(WorkerId id, const PlanGroup& part);
   void ask(WorkerId id, const PlanGroup& part);
   void average(WorkerId id, const PlanGroup& part);
@@ -75,12 +76,10 @@ class KungfuPairAveraging final : public Strategy {
   [[nodiscard]] int request(int machine, int asking) const;
 
   PairAveragingOptions options_;
-  JobView job_;
   std::vector<PlanGroup> parts_;  ///< of the model, that are asked for by themselves
   int machines_ = 0;
   std::vector<int> place_of_;  ///< of a machine among those with ranks; -1: it has none
   KungfuHost host_;
-  Poster poster_;
   std::deque<Worker> workers_;
 };
 

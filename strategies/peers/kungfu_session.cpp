@@ -87,11 +87,11 @@ bool read_kungfu_config_server(Knobs& knobs) {
 }
 
 KungfuSession::KungfuSession(const KungfuSessionOptions& options, const JobView& job,
-                             const std::vector<int>& peers)
+                             const std::vector<int>& peers, Poster& poster)
     : options_(options),
       host_(options.host, job),
       element_size_(job.element_size),
-      tensors_(static_cast<TensorId>(job.tensors.size())) {
+      poster_(&poster) {
   Exchange down{.name = "copy to host", .phases = {{}}};
   std::vector<int> machines;  // numbered in the order of their first peers
   std::map<int, int> number_of;
@@ -119,7 +119,9 @@ KungfuSession::KungfuSession(const KungfuSessionOptions& options, const JobView&
   }
   to_host_ = {{.exchange = to_host}};
   to_gpu_ = {{.exchange = to_gpu}};
-  queues_.resize(exchanges_.size());
+  for (int exchange = 0; exchange < static_cast<int>(exchanges_.size()); ++exchange) {
+    lanes_.emplace_back(poster, messages_by(exchange), Lane::Window{options.window});
+  }
 }
 
 void KungfuSession::add_stages(const std::vector<std::vector<KungfuEdge>>& levels, bool sums,
@@ -181,34 +183,36 @@ int KungfuSession::exchange_of(const std::vector<Message>& messages) {
   return at->second;
 }
 
-void KungfuSession::start(TensorId tensor, const TensorInfo& info, Kind kind,
-                          OperationWriter& writer) {
-  const Bytes size{info.elements * element_size_};
-  jobs_[tensor] = {.size = size, .kind = kind, .name = info.name, .elements = info.elements};
+void KungfuSession::start(TensorId id, const TensorInfo& info, Kind kind, Poster::Then then) {
+  auto job = std::make_shared<Job>(Job{.id = id,
+                                       .size = Bytes{info.elements * element_size_},
+                                       .kind = kind,
+                                       .name = info.name,
+                                       .elements = info.elements,
+                                       .then = std::move(then)});
   if (kind == Kind::host_all_reduce) {
-    split(tensor, writer);
+    split(job);
   } else {
-    arrive({tensor, size, &to_host_, 0}, writer);
+    go(job, job->size, to_host_, 0, [this, job] { split(job); });
   }
 }
 
-void KungfuSession::split(TensorId tensor, OperationWriter& writer) {
-  Job& job = jobs_.at(tensor);
-  const auto& ways = job.kind == Kind::broadcast ? broadcast_ : all_reduce_;
-  const std::int64_t parts = parts_of(job.size, options_.part);
+void KungfuSession::split(const JobPtr& job) {
+  const auto& ways = job->kind == Kind::broadcast ? broadcast_ : all_reduce_;
+  const std::int64_t parts = parts_of(job->size, options_.part);
   if (ways.front().empty()) {  // one peer: only the copies are left
-    copy_back(tensor, writer);
+    copy_back(job);
     return;
   }
   // Those of one graph are counted, then cut evenly into operations.
   std::vector<std::int64_t> on_graph(ways.size());
   for (std::int64_t part = 0; part < parts; ++part) {
     const auto hash = options_.hash_by_name
-                          ? name_hash(part_name(job.name, job.elements, part, parts))
+                          ? name_hash(part_name(job->name, job->elements, part, parts))
                           : static_cast<std::uint64_t>(part);
     ++on_graph[static_cast<std::size_t>(hash % ways.size())];
   }
-  std::vector<Part> sent;
+  std::vector<std::pair<Bytes, const Way*>> sent;
   std::int64_t first = 0;
   for (std::size_t graph = 0; graph < ways.size(); ++graph) {
     const std::int64_t here = on_graph[graph];
@@ -216,88 +220,62 @@ void KungfuSession::split(TensorId tensor, OperationWriter& writer) {
     for (std::int64_t operation = 0; operation < operations; ++operation) {
       const std::int64_t count =
           here * (operation + 1) / operations - here * operation / operations;
-      sent.push_back({tensor, even_share(job.size, first, count, parts), &ways[graph], 0});
+      sent.emplace_back(even_share(job->size, first, count, parts), &ways[graph]);
       first += count;
     }
   }
-  job.parts = static_cast<int>(sent.size());
-  for (const auto& part : sent) arrive(part, writer);
+  job->parts = sent.size();
+  for (const auto& [size, way] : sent) go(job, size, *way, 0, [this, job] { part_over(job); });
 }
 
-void KungfuSession::arrive(Part part, OperationWriter& writer) {
-  const Stage& stage = (*part.way)[part.stage];
+void KungfuSession::go(const JobPtr& job, Bytes size, const Way& way, std::size_t number,
+                       const Poster::Then& then) {
+  if (number == way.size()) {
+    then();
+    return;
+  }
+  const Stage& stage = way[number];
   const bool moves = stage.exchange >= 0;
   const bool works = stage.work.longer() > 0;
-  part.under_way = std::make_shared<int>((moves ? 1 : 0) + (works ? 2 : 0));
-  if (works) work(part, stage, writer);
-  if (moves) {
-    queues_[static_cast<std::size_t>(stage.exchange)].push(std::move(part));
-    send(stage.exchange, writer);
-  }
+  const auto under_way = std::make_shared<int>((moves ? 1 : 0) + (works ? 2 : 0));
+  const Poster::Then one_over = [this, job, size, &way, number, then, under_way] {
+    if (--*under_way == 0) go(job, size, way, number + 1, then);
+  };
+  if (works) work(size, stage, one_over);
+  if (!moves) return;
+  const auto exchange = static_cast<std::size_t>(stage.exchange);
+  const bool control = job->kind == Kind::host_all_reduce;
+  lanes_[exchange].add({.size = size,
+                        .tensors = control ? std::vector<TensorId>{} : std::vector{job->id},
+                        .label = exchanges_[exchange].name,
+                        .then = one_over});
 }
 
-void KungfuSession::work(const Part& part, const Stage& stage, OperationWriter& writer) {
+void KungfuSession::work(Bytes size, const Stage& stage, const Poster::Then& then) {
   constexpr int threads_of_rank = 4;  // each task's, then all its cores
   const int first = threads_of_rank * stage.rank;
-  const auto bytes = static_cast<double>(part.size.count());
+  const auto bytes = static_cast<double>(size.count());
   const auto post = [&](int thread, double seconds_per_byte) {
-    moving_[writer.post(HostWork{.thread = first + thread,
-                                 .time = Seconds{bytes * seconds_per_byte},
-                                 .label = stage.task == Task::sum ? "sum" : "socket"})] = {part,
-                                                                                           -1};
+    poster_->post(HostWork{.thread = first + thread,
+                           .time = Seconds{bytes * seconds_per_byte},
+                           .label = stage.task == Task::sum ? "sum" : "socket"},
+                  then);
   };
   post(static_cast<int>(stage.task), stage.work.turn);
   post(threads_of_rank - 1, stage.work.cores);
 }
 
-void KungfuSession::send(int exchange, OperationWriter& writer) {
-  auto& queue = queues_[static_cast<std::size_t>(exchange)];
-  while (const auto part = queue.take(options_.window)) {
-    const bool control = jobs_.at(part->tensor).kind == Kind::host_all_reduce;
-    moving_[writer.post(Messages{
-        .exchange = exchange,
-        .size = part->size,
-        .tensors = control ? std::vector<TensorId>{} : std::vector{part->tensor % tensors_},
-        .label = exchanges_[static_cast<std::size_t>(exchange)].name})] = {*part, exchange};
-  }
-}
-
-std::optional<TensorId> KungfuSession::advance(OperationId operation, OperationWriter& writer) {
-  const auto moved = moving_.find(operation);
-  if (moved == moving_.end()) return std::nullopt;
-  auto [part, exchange] = std::move(moved->second);
-  moving_.erase(moved);
-  if (exchange >= 0) {
-    queues_[static_cast<std::size_t>(exchange)].ended();
-    send(exchange, writer);
-  }
-  if (--*part.under_way > 0) return std::nullopt;
-  if (part.way == &to_host_) {
-    split(part.tensor, writer);
-  } else if (part.way == &to_gpu_) {
-    jobs_.erase(part.tensor);
-    return part.tensor;
-  } else if (++part.stage < part.way->size()) {
-    arrive(part, writer);
+void KungfuSession::part_over(const JobPtr& job) {
+  if (--job->parts > 0) return;
+  if (job->kind == Kind::host_all_reduce) {
+    job->then();
   } else {
-    return part_over(part.tensor, writer);
+    copy_back(job);
   }
-  return std::nullopt;
 }
 
-std::optional<TensorId> KungfuSession::part_over(TensorId tensor, OperationWriter& writer) {
-  Job& job = jobs_.at(tensor);
-  if (--job.parts > 0) return std::nullopt;
-  if (job.kind != Kind::host_all_reduce) {
-    copy_back(tensor, writer);
-    return std::nullopt;
-  }
-  jobs_.erase(tensor);
-  return tensor;
-}
-
-void KungfuSession::copy_back(TensorId tensor, OperationWriter& writer) {
-  arrive({tensor, jobs_.at(tensor).size, &to_gpu_, 0}, writer);
+void KungfuSession::copy_back(const JobPtr& job) {
+  go(job, job->size, to_gpu_, 0, job->then);
 }
 
 }  // namespace gradwire

@@ -1,16 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "strategies/knobs.hpp"
-#include "strategies/parts/operation_writer.hpp"
-#include "strategies/parts/window_queue.hpp"
+#include "strategies/parts/lane.hpp"
 #include "strategies/peers/kungfu_graphs.hpp"
 #include "strategies/peers/kungfu_host.hpp"
 
@@ -59,22 +57,20 @@ class KungfuSession {
   };
 
   /// @param peers  ranks that take part, one a GPU that is copied from and to.
+  /// @param poster  outlives it.
   KungfuSession(const KungfuSessionOptions& options, const JobView& job,
-                const std::vector<int>& peers);
+                const std::vector<int>& peers, Poster& poster);
   KungfuSession(const KungfuSession&) = delete;  // parts point into it
   KungfuSession& operator=(const KungfuSession&) = delete;
 
   /// Exchanges for the strategy that owns the session: they are its first ones.
   [[nodiscard]] const std::vector<Exchange>& exchanges() const { return exchanges_; }
 
-  /// Starts on a tensor that is ready on every peer. Numbers from the job's count of tensors on are
-  /// further values of its tensors, by their order, or others'. REQUIRES: several peers where it is
-  /// of host memory.
-  void start(TensorId tensor, const TensorInfo& info, Kind kind, OperationWriter& writer);
-
-  /// Goes on after an operation has ended.
-  /// @return the tensor, when it is back on every GPU with this.
-  std::optional<TensorId> advance(OperationId operation, OperationWriter& writer);
+  /// Starts on a tensor that is ready on every peer. REQUIRES: several peers where it is of host
+  /// memory.
+  /// @param id    of the tensor among the job's; of host memory unused.
+  /// @param then  called when it is back on every GPU.
+  void start(TensorId id, const TensorInfo& info, Kind kind, Poster::Then then);
 
  private:
   /// What a peer's CPU does in a step.
@@ -87,24 +83,16 @@ class KungfuSession {
     KungfuHost::Work work{};  ///< of that peer; none: nobody's
   };
   using Way = std::vector<Stage>;
-  struct Part {
-    TensorId tensor = 0;
-    Bytes size{0};
-    const Way* way = nullptr;
-    std::size_t stage = 0;
-    std::shared_ptr<int> under_way{};  ///< operations of the stage
-  };
-  struct Moving {
-    Part part;
-    int exchange = -1;  ///< that it moves by; -1: on the CPU
-  };
   struct Job {
+    TensorId id = 0;
     Bytes size{0};
     Kind kind = Kind::all_reduce;
     std::string name;
     std::int64_t elements = 0;
-    int parts = 0;  ///< still on their way
+    Poster::Then then;
+    std::size_t parts = 0;  ///< still on their way
   };
+  using JobPtr = std::shared_ptr<Job>;
 
   void add_stages(const std::vector<std::vector<KungfuEdge>>& levels, bool sums, const JobView& job,
                   const std::vector<int>& peers, Way& way);
@@ -114,27 +102,26 @@ class KungfuSession {
   [[nodiscard]] Stage busiest(Task task, const std::map<int, int>& count_of_rank,
                               const std::map<int, int>& active, const JobView& job) const;
   int exchange_of(const std::vector<Message>& messages);
-  void split(TensorId tensor, OperationWriter& writer);
-  void copy_back(TensorId tensor, OperationWriter& writer);
-  /// A part of a tensor has gone its way. @return the tensor, when it is back with this.
-  std::optional<TensorId> part_over(TensorId tensor, OperationWriter& writer);
-  void arrive(Part part, OperationWriter& writer);
-  void work(const Part& part, const Stage& stage, OperationWriter& writer);
-  void send(int exchange, OperationWriter& writer);
+  void split(const JobPtr& job);
+  void copy_back(const JobPtr& job);
+  /// A part of a tensor has gone its way.
+  void part_over(const JobPtr& job);
+  /// So many bytes of a tensor take a way from this stage on. @param then  called at its end.
+  void go(const JobPtr& job, Bytes size, const Way& way, std::size_t stage,
+          const Poster::Then& then);
+  void work(Bytes size, const Stage& stage, const Poster::Then& then);
 
   KungfuSessionOptions options_;
   KungfuHost host_;
   std::int64_t element_size_;
-  TensorId tensors_;  ///< of the job
+  Poster* poster_;
   std::vector<Exchange> exchanges_;
   std::map<std::vector<std::pair<int, int>>, int> known_;  ///< messages -> exchange
   Way to_host_;
   Way to_gpu_;
   std::vector<Way> all_reduce_;
   std::vector<Way> broadcast_;
-  std::vector<WindowQueue<Part>> queues_;  ///< by exchange
-  std::unordered_map<TensorId, Job> jobs_;
-  std::unordered_map<OperationId, Moving> moving_;
+  std::deque<Lane> lanes_;  ///< by exchange
 };
 
 }  // namespace gradwire

@@ -29,6 +29,12 @@ Seconds time_of(Bytes size, BytesPerSecond rate, double times) {
   return times * (size / rate);
 }
 
+TensorGroups tensors_of(const std::vector<BytePsUnit>& units) {
+  TensorGroups groups;
+  for (const BytePsUnit& unit : units) groups.push_back(unit.tensors);
+  return groups;
+}
+
 }  // namespace
 
 StrategyMaker BytePs::read(Knobs& knobs) {
@@ -39,13 +45,13 @@ StrategyMaker BytePs::read(Knobs& knobs) {
 }
 
 BytePs::BytePs(const BytePsOptions& options, const JobView& job)
-    : options_(options),
-      job_(job),
+    : SharedStepStrategy(job),
+      options_(options),
       layout_(job),
       bound_(partition_bound(options.partition_bytes, layout_.local_size())),
       units_(byteps_units(options, job)),
       tasks_(byteps_tasks(units_, options, bound_, layout_)),
-      unit_of_(job.tensors.size()),
+      groups_(job, tensors_of(units_)),
       gates_(job),
       pcie_reduce_(poster_, [this](const LaneItem& load) {
         const double passes = pcie_reduce_passes(options_, layout_);
@@ -57,12 +63,10 @@ BytePs::BytePs(const BytePsOptions& options, const JobView& job)
     to_gpu_.emplace_back(poster_, messages_by(copy_in(root)));
   }
   credits_ = options_.scheduling_credit * bound_;
-  missing_.resize(units_.size());
-  for (std::size_t unit = 0; unit < units_.size(); ++unit) {
-    for (const TensorId id : units_[unit].tensors) unit_of_[static_cast<std::size_t>(id)] = unit;
-  }
+  const ParameterServerSpec spec = server_spec();
   for (int server = 0; server < layout_.servers(); ++server) {
-    servers_.emplace_back(poster_, server_spec(server));
+    servers_.emplace_back(poster_,
+                          spec.of(server, layout_.colocated(server) && !options_.enable_ipc));
   }
 }
 
@@ -88,20 +92,16 @@ void BytePs::check_roots() const {
                   last, layout_.local_size_min() - 1));
 }
 
-ParameterServerSpec BytePs::server_spec(int server) const {
+ParameterServerSpec BytePs::server_spec() const {
   const bool blocking = options_.server_engine_blocking;
-  const int threads = blocking ? 1 : static_cast<int>(options_.server_engine_thread);
-  const bool shared_memory = options_.enable_ipc || !layout_.colocated(server);
-  const int push_exchange = first_server_exchange(options_) + 2 * server;
-  return {.push_exchange = push_exchange,
-          .pull_exchange = push_exchange + 1,
-          .first_thread = first_server_thread + server * (threads + 1),
-          .threads = threads,
+  return {.push_exchange = first_server_exchange(options_),
+          .first_thread = first_server_thread,
+          .threads = blocking ? 1 : static_cast<int>(options_.server_engine_thread),
           .together = bound_,
           // COPY_FIRST of one push, SUM_RECV of the others.
           .passes = static_cast<double>(layout_.machines()),
           .sum_rate = options_.sum_rate,
-          .loopback = shared_memory ? BytesPerSecond{0} : options_.loopback_bandwidth,
+          .loopback = options_.loopback_bandwidth,
           .request = 2 * job_.message_latency,
           .blocking = blocking,
           .coded = job_.coded,
@@ -109,7 +109,7 @@ ParameterServerSpec BytePs::server_spec(int server) const {
 }
 
 Traits BytePs::traits() const {
-  const bool crosses = options_.cross_barrier && job_.world_size > 1;
+  const bool crosses = options_.cross_barrier && active();
   return {.dynamic = true, .forward_hooks = crosses, .own_optimizer = crosses};
 }
 
@@ -138,10 +138,7 @@ std::vector<Exchange> BytePs::exchanges() const {
     exchanges.push_back(layout_.copy_to_root(root));
   }
   if (!distributed()) return exchanges;
-  for (int server = 0; server < layout_.servers(); ++server) {
-    exchanges.push_back(layout_.push(server, options_.connections, options_.part()));
-    exchanges.push_back(layout_.pull(server, options_.connections, options_.part()));
-  }
+  layout_.add_machines(exchanges, options_.connections, options_.part());
   return exchanges;
 }
 
@@ -149,61 +146,34 @@ std::vector<PlanGroup> BytePs::plan(int /*iteration*/) const {
   return byteps_plan(units_, tasks_, distributed());
 }
 
-Operations BytePs::on_event(Seconds /*now*/, const Event& event) {
-  if (job_.world_size == 1) return {};
-  if (const auto* done = std::get_if<OperationDone>(&event)) {
-    poster_.done(done->operation);
-  } else if (std::holds_alternative<IterationStart>(event)) {
-    start_iteration();
-  } else if (const auto* hook = std::get_if<HookFired>(&event)) {
-    if (job_.synchronises(hook->micro_batch)) gradient_hook(hook->tensor);
-  } else if (const auto* forward = std::get_if<ForwardStart>(&event)) {
-    if (forward->micro_batch == 0) forward_hook(forward->layer);
-  } else if (const auto* end = std::get_if<BackwardDone>(&event)) {
-    if (job_.synchronises(end->micro_batch)) backward_done();
-  }
-  return poster_.take();
+void BytePs::begin(int /*iteration*/, WorkerId /*worker*/) {
+  if (!options_.cross_barrier) pulled_.add(units_.size());
 }
 
-void BytePs::start_iteration() {
-  for (std::size_t unit = 0; unit < units_.size(); ++unit) {
-    missing_[unit] = static_cast<int>(units_[unit].tensors.size());
-  }
-  if (!options_.cross_barrier) in_flight_ = units_.size();
-  barrier_ = -1;
-}
-
-void BytePs::gradient_hook(TensorId tensor) {
-  const std::size_t index = unit_of_[static_cast<std::size_t>(tensor)];
+void BytePs::gradient(TensorId tensor, WorkerId /*worker*/) {
   if (options_.hook_time > Seconds{}) {
     poster_.post(HostWork{HostWork::launcher, options_.hook_time, "hook"});
   }
-  if (units_.size() < job_.tensors.size()) {
+  if (!groups_.of_one_each()) {
     poster_.post(copy_of(job_, job_.tensor(tensor), "copy into merged buffer"));
   }
-  if (--missing_[index] > 0) return;
-  auto flight =
-      std::make_shared<Flight>(Flight{.unit = index, .parts = units_[index].tasks.size()});
+  const auto complete = groups_.arrived(tensor);
+  if (!complete) return;
+  const BytePsUnit& unit = units_[*complete];
+  auto flight = std::make_shared<Flight>(Flight{.unit = *complete, .parts = unit.tasks.size()});
   if (options_.cross_barrier) {
-    flight->flag = poster_.post(Flag{units_[index].name});
-    for (const TensorId id : units_[index].tensors) gates_.wait_for(id, flight->flag);
+    flight->flag = poster_.post(Flag{unit.name});
+    for (const TensorId id : unit.tensors) gates_.wait_for(id, flight->flag);
   }
   poster_.post(launch_marker("ready"), [this, flight] { ready(flight); });
 }
 
-void BytePs::forward_hook(int layer) {
+void BytePs::forward(int layer, WorkerId /*worker*/) {
   gates_.post(layer, poster_);
 }
 
-void BytePs::backward_done() {
-  if (options_.cross_barrier) return;
-  barrier_ = poster_.post(Flag{"all pulled"});
-  poster_.post(Gate{{barrier_}});
-  raise_if_all_done();
-}
-
-void BytePs::raise_if_all_done() {
-  if (in_flight_ == 0 && barrier_ >= 0) poster_.post(Raise{std::exchange(barrier_, -1)});
+void BytePs::finish(WorkerId /*worker*/) {
+  if (!options_.cross_barrier) pulled_.gate(poster_, "all pulled");
 }
 
 void BytePs::ready(const FlightPtr& flight) {
@@ -233,7 +203,11 @@ void BytePs::stage(int thread, const Move& move, Poster::Then then) {
 LaneItem BytePs::item(const Move& move, const std::string& what, Poster::Then then) const {
   const BytePsTask& partition = task(move);
   const BytePsUnit& unit = units_[partition.unit];
-  return {partition.size, unit.tensors, what + byteps_label(unit, partition), 0, std::move(then)};
+  return {.size = partition.size,
+          .tensors = unit.tensors,
+          .label = what + byteps_label(unit, partition),
+          .then = std::move(then),
+          .key = partition.key};
 }
 
 void BytePs::reduced(const Move& move) {
@@ -261,14 +235,14 @@ void BytePs::to_server(const Move& move) {
       return;
     }
     auto& server = servers_[static_cast<std::size_t>(task(move).server)];
-    server.push(item(move, "", [this, move] { summed(move); }), task(move).key);
+    server.push(item(move, "", [this, move] { summed(move); }));
   });
 }
 
 void BytePs::summed(const Move& move) {
   stage(pull_thread, move, [this, move] {
     auto& server = servers_[static_cast<std::size_t>(task(move).server)];
-    server.pull(item(move, "", [this, move] { pulled(move); }), task(move).key);
+    server.pull(item(move, "", [this, move] { pulled(move); }));
   });
 }
 
@@ -288,8 +262,7 @@ void BytePs::finished(const Move& move) {
   Flight& flight = *move.flight;
   if (--flight.parts > 0) return;
   if (!options_.cross_barrier) {
-    --in_flight_;
-    raise_if_all_done();
+    pulled_.end(poster_);
     return;
   }
   // The poller sees it and updates the parameter; then the forward pre-hook finds its lock free.

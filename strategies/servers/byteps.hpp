@@ -6,8 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "strategies/parts/gradient_groups.hpp"
 #include "strategies/parts/lane.hpp"
 #include "strategies/parts/layer_gates.hpp"
+#include "strategies/parts/outstanding.hpp"
+#include "strategies/parts/step_strategy.hpp"
 #include "strategies/servers/byteps_partitions.hpp"
 #include "strategies/servers/parameter_server.hpp"
 
@@ -31,16 +34,13 @@ namespace gradwire {
 /// Source: bytedance/byteps, byteps/common/{operations,core_loops,scheduled_queue,nccl_manager,
 /// global}.cc, byteps/server/server.cc, byteps/torch/{__init__,cross_barrier}.py; `threshold`: the
 /// merging of ddl-benchmarks, byteps/byteps_distributed_optimizer.py.
-class BytePs final : public Strategy {
+class BytePs final : public SharedStepStrategy {
  public:
   /// @throws UnsupportedConfiguration where reduce_roots names no rank of a machine, or where a
   /// machine has several PCIe switches beside them, as its origin.
   BytePs(const BytePsOptions& options, const JobView& job);
-  BytePs(const BytePs&) = delete;
-  BytePs& operator=(const BytePs&) = delete;
   static StrategyMaker read(Knobs& knobs);
 
-  Operations on_event(Seconds now, const Event& event) override;
   [[nodiscard]] Traits traits() const override;
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override;
   [[nodiscard]] std::vector<Exchange> exchanges() const override;
@@ -82,10 +82,10 @@ class BytePs final : public Strategy {
     int missing = 1;  ///< calls under way, and the launch
   };
 
-  void start_iteration();
-  void gradient_hook(TensorId tensor);
-  void forward_hook(int layer);
-  void backward_done();
+  void begin(int iteration, WorkerId worker) override;
+  void forward(int layer, WorkerId worker) override;
+  void gradient(TensorId tensor, WorkerId worker) override;
+  void finish(WorkerId worker) override;
   void ready(const FlightPtr& flight);
   void run_nccl();
   bool launch_nccl_group();
@@ -102,8 +102,7 @@ class BytePs final : public Strategy {
   void pulled(const Move& move);
   void broadcast(const Move& move);
   void finished(const Move& move);
-  void raise_if_all_done();
-  [[nodiscard]] ParameterServerSpec server_spec(int server) const;
+  [[nodiscard]] ParameterServerSpec server_spec() const;
   [[nodiscard]] bool distributed() const;
   [[nodiscard]] bool local() const { return layout_.part_size(options_.part()) > 1; }
   [[nodiscard]] bool several_switches() const { return layout_.other_parts(options_.part()) > 0; }
@@ -114,16 +113,13 @@ class BytePs final : public Strategy {
   [[nodiscard]] const BytePsTask& task(const Move& move) const { return tasks_[move.task]; }
 
   BytePsOptions options_;
-  JobView job_;
   ServerLayout layout_;
   Bytes bound_;                    ///< of a partition
   std::vector<BytePsUnit> units_;  ///< in the order in which they become ready
   std::vector<BytePsTask> tasks_;
-  std::vector<int> missing_;          ///< by unit: gradients to come in this iteration
-  std::vector<std::size_t> unit_of_;  ///< by tensor
+  GradientGroups groups_;  ///< the units' tensors
   LayerGates gates_;
 
-  Poster poster_;
   std::deque<Lane> to_host_;  ///< by root
   Lane pcie_reduce_;
   std::deque<Lane> to_gpu_;  ///< by root
@@ -134,8 +130,7 @@ class BytePs final : public Strategy {
   bool nccl_busy_ = false;             ///< the thread that launches groups
   std::deque<NcclGroup> nccl_groups_;  ///< under way, oldest first
   std::int64_t first_nccl_group_ = 0;  ///< number of the oldest
-  std::size_t in_flight_ = 0;          ///< units of this iteration that are not done
-  OperationId barrier_ = -1;           ///< flag that step() waits for; -1: none
+  Outstanding pulled_;                 ///< units of this iteration, without the cross barrier
 };
 
 }  // namespace gradwire

@@ -44,7 +44,7 @@ BytePsAsync::Machine::Machine(Poster& poster, int first_exchange, Bytes nccl_gro
       broadcast(poster, messages_by(first_exchange + broadcast_ring), nccl_group) {}
 
 BytePsAsync::BytePsAsync(const BytePsOptions& options, const JobView& job)
-    : options_(options), job_(job), layout_(job), units_(byteps_units(options, job)) {
+    : StepStrategy(job), options_(options), layout_(job), units_(byteps_units(options, job)) {
   check(job, layout_);
   const Bytes bound = partition_bound(options.partition_bytes, layout_.local_size());
   tasks_ = byteps_tasks(units_, options, bound, layout_);
@@ -60,21 +60,15 @@ BytePsAsync::BytePsAsync(const BytePsOptions& options, const JobView& job)
       }
     }
     machine.pulled.resize(tasks_.size());
+    const ParameterServerSpec spec{.push_exchange = first_exchange(number) + first_server_exchange,
+                                   .together = bound,
+                                   .passes = job.stands_for,
+                                   .sum_rate = options.sum_rate,
+                                   .loopback = options.loopback_bandwidth,
+                                   .codes = job.coded};
     for (int server = 0; server < layout_.servers(); ++server) {
-      const int push = first_exchange(number) + first_server_exchange + 2 * server;
       const bool sockets = holds_server(machine, server) && !options.enable_ipc;
-      machine.servers.emplace_back(
-          poster_,
-          ParameterServerSpec{.push_exchange = push,
-                              .pull_exchange = push + 1,
-                              .first_thread = threads_of_server * server,
-                              .threads = 1,
-                              .together = bound,
-                              .passes = job.stands_for,
-                              .sum_rate = options.sum_rate,
-                              .loopback = sockets ? options.loopback_bandwidth : BytesPerSecond{0},
-                              .request = Seconds{},
-                              .codes = job.coded});
+      machine.servers.emplace_back(poster_, spec.of(server, sockets));
     }
   }
   machine_of_.resize(static_cast<std::size_t>(job.world_size));
@@ -143,16 +137,7 @@ std::vector<Exchange> BytePsAsync::exchanges() const {
   return exchanges;
 }
 
-Operations BytePsAsync::on_event(Seconds /*now*/, const Event& event) {
-  if (const auto* ended = std::get_if<OperationDone>(&event)) {
-    poster_.done(ended->operation);
-  } else if (const auto* done = std::get_if<BackwardDone>(&event)) {
-    if (job_.synchronises(done->micro_batch)) step(done->worker);
-  }
-  return poster_.take();
-}
-
-void BytePsAsync::step(WorkerId rank) {
+void BytePsAsync::finish(WorkerId rank) {
   const std::size_t number = machine_of_[static_cast<std::size_t>(rank)];
   const int tensors = static_cast<int>(job_.tensors.size());
   const auto kernels = [&](int passes, const char* label) {
@@ -203,8 +188,11 @@ void BytePsAsync::on_thread(std::size_t machine, Thread thread, Seconds time, Po
 
 LaneItem BytePsAsync::item(std::size_t task, const std::string& what, Poster::Then then) const {
   const BytePsUnit& unit = units_[tasks_[task].unit];
-  return {tasks_[task].size, unit.tensors, what + byteps_label(unit, tasks_[task]), 0,
-          std::move(then)};
+  return {.size = tasks_[task].size,
+          .tensors = unit.tensors,
+          .label = what + byteps_label(unit, tasks_[task]),
+          .then = std::move(then),
+          .key = tasks_[task].key};
 }
 
 void BytePsAsync::reduced(std::size_t machine, std::size_t task) {
@@ -220,7 +208,7 @@ void BytePsAsync::reduced(std::size_t machine, std::size_t task) {
 void BytePsAsync::on_host(std::size_t machine, std::size_t task) {
   on_thread(machine, Thread::push, options_.stage_time, [this, machine, task] {
     auto& server = machines_[machine].servers[static_cast<std::size_t>(tasks_[task].server)];
-    server.push(item(task, "", [this, machine, task] { added(machine, task); }), tasks_[task].key);
+    server.push(item(task, "", [this, machine, task] { added(machine, task); }));
   });
 }
 
@@ -243,7 +231,7 @@ void BytePsAsync::pulled(std::size_t machine, std::size_t task) {
     on_thread(machine, Thread::h2d, options_.stage_time, [this, machine, task] {
       Machine& puller = machines_[machine];
       puller.to_gpus.add(item(task, "COPYH2D ", [this, machine, task] {
-        const auto then = [this, machine] { finished(machine); };
+        const auto then = [this, machine] { machine_pulled(machine); };
         if (switch_ranks(machines_[machine]) > 1) {
           machines_[machine].broadcast.add(item(task, "BROADCAST ", then));
         } else {
@@ -252,10 +240,10 @@ void BytePsAsync::pulled(std::size_t machine, std::size_t task) {
       }));
     });
   });
-  server.pull(std::move(pull), tasks_[task].key);
+  server.pull(std::move(pull));
 }
 
-void BytePsAsync::finished(std::size_t machine) {
+void BytePsAsync::machine_pulled(std::size_t machine) {
   Machine& here = machines_[machine];
   if (--here.under_way > 0) return;
   for (const OperationId flag : std::exchange(here.over, {})) poster_.post(Raise{flag});

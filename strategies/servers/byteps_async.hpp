@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "strategies/parts/lane.hpp"
+#include "strategies/parts/step_strategy.hpp"
 #include "strategies/servers/byteps_partitions.hpp"
 #include "strategies/servers/parameter_server.hpp"
 
@@ -26,15 +27,12 @@ namespace gradwire {
 ///
 /// Source: bytedance/byteps, byteps/torch/__init__.py (step, _push_pull_grad_async),
 /// byteps/server/server.cc (BytePSHandler); the stages: BytePs.
-class BytePsAsync final : public Strategy {
+class BytePsAsync final : public StepStrategy {
  public:
   /// @throws UnsupportedConfiguration on one machine, as its origin; and where some GPUs of
   /// machines that have several stand for all (JobView::stands_for).
   BytePsAsync(const BytePsOptions& options, const JobView& job);
-  BytePsAsync(const BytePsAsync&) = delete;
-  BytePsAsync& operator=(const BytePsAsync&) = delete;
 
-  Operations on_event(Seconds now, const Event& event) override;
   [[nodiscard]] Traits traits() const override;
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override { return {}; }
   [[nodiscard]] std::vector<Exchange> exchanges() const override;
@@ -62,13 +60,13 @@ class BytePsAsync final : public Strategy {
   };
   enum class Thread : std::uint8_t { d2h, pcie_reduce, push, pull, h2d };
 
-  void step(WorkerId rank);
+  void finish(WorkerId rank) override;
   void difference_ready(std::size_t machine);
   void reduced(std::size_t machine, std::size_t task);
   void on_host(std::size_t machine, std::size_t task);
   void added(std::size_t machine, std::size_t task);
   void pulled(std::size_t machine, std::size_t task);
-  void finished(std::size_t machine);
+  void machine_pulled(std::size_t machine);
   void on_thread(std::size_t machine, Thread thread, Seconds time, Poster::Then then);
   [[nodiscard]] LaneItem item(std::size_t task, const std::string& what, Poster::Then then) const;
   [[nodiscard]] int first_exchange(std::size_t machine) const;
@@ -76,13 +74,11 @@ class BytePsAsync final : public Strategy {
   [[nodiscard]] int switch_ranks(const Machine& machine) const;
 
   BytePsOptions options_;
-  JobView job_;
   ServerLayout layout_;
   std::vector<BytePsUnit> units_;
   std::vector<BytePsTask> tasks_;
   Bytes model_{0};
   std::vector<std::size_t> machine_of_;  ///< by rank, index into machines_
-  Poster poster_;
   std::deque<Machine> machines_;
   std::vector<std::int64_t> additions_;  ///< by partition, so far
   std::int64_t updates_ = 0;             ///< of all

@@ -70,9 +70,8 @@ StrategyMaker ByteScheduler::read(Knobs& knobs) {
 }
 
 ByteScheduler::ByteScheduler(const ByteSchedulerOptions& options, const JobView& job)
-    : options_(options),
-      job_(job),
-      gates_(job),
+    : LayerwiseStrategy(job),
+      options_(options),
       parts_of_(job.tensors.size()),
       credit_(options.credit) {
   for (std::size_t id = 0; id < job_.tensors.size(); ++id) {
@@ -89,10 +88,6 @@ ByteScheduler::ByteScheduler(const ByteSchedulerOptions& options, const JobView&
   }
 }
 
-Traits ByteScheduler::traits() const {
-  return {.dynamic = true, .forward_hooks = active(), .own_optimizer = active()};
-}
-
 std::vector<CollectiveUse> ByteScheduler::collectives() const {
   return all_reduces() ? horovod_->collectives() : store_->collectives();
 }
@@ -101,28 +96,18 @@ std::vector<Exchange> ByteScheduler::exchanges() const {
   return all_reduces() ? horovod_->exchanges() : store_->exchanges();
 }
 
-Operations ByteScheduler::on_event(Seconds now, const Event& event) {
-  if (!active()) return {};
-  now_ = now;
-  if (const auto* done = std::get_if<OperationDone>(&event)) {
-    poster_.done(done->operation);
-    if (all_reduces()) {
-      for (const auto& request : horovod_->on_done(now, done->operation, poster_)) {
-        const Move move = under_way_.extract(request.name).mapped();
-        notice([this, move] {
-          --watched_;
-          return_credit(parts_[move.part].elements);
-          finished(move);
-          schedule();
-        });
-      }
-    }
-  } else if (const auto* hook = std::get_if<HookFired>(&event)) {
-    if (job_.synchronises(hook->micro_batch)) gradient_hook(hook->tensor);
-  } else if (const auto* forward = std::get_if<ForwardStart>(&event)) {
-    if (forward->micro_batch == 0) forward_hook(forward->layer);
+void ByteScheduler::ended(OperationId operation) {
+  poster_.done(operation);
+  if (!all_reduces()) return;
+  for (const auto& request : horovod_->on_done(now_, operation, poster_)) {
+    const Move move = under_way_.extract(request.name).mapped();
+    notice([this, move] {
+      --watched_;
+      return_credit(parts_[move.part].elements);
+      finished(move);
+      schedule();
+    });
   }
-  return poster_.take();
 }
 
 void ByteScheduler::launcher_waits(Seconds time) {
@@ -130,21 +115,21 @@ void ByteScheduler::launcher_waits(Seconds time) {
   if (time > Seconds{}) poster_.post(HostWork{HostWork::launcher, time, "Python"});
 }
 
-void ByteScheduler::gradient_hook(TensorId tensor) {
+void ByteScheduler::gradient(TensorId tensor, WorkerId worker) {
   if (all_reduces()) launcher_waits(options_.horovod.hook_time);
-  const auto& parts = parts_of_[static_cast<std::size_t>(tensor)];
-  auto flight = std::make_shared<Flight>();
-  flight->missing = parts.size();
-  flight->flag = poster_.post(Flag{job_.tensor(tensor).name});
-  gates_.wait_for(tensor, flight->flag);
-  watched_ += static_cast<std::int64_t>(parts.size());
-  poster_.post(launch_marker("ready"),
-               [this, tensor, flight] { notice([=, this] { ready(tensor, flight); }); });
+  watched_ += static_cast<std::int64_t>(parts_of_[static_cast<std::size_t>(tensor)].size());
+  LayerwiseStrategy::gradient(tensor, worker);
 }
 
-void ByteScheduler::forward_hook(int layer) {
+void ByteScheduler::forward(int layer, WorkerId worker) {
   if (all_reduces()) launcher_waits(Seconds{});
-  gates_.post(layer, poster_);
+  LayerwiseStrategy::forward(layer, worker);
+}
+
+void ByteScheduler::exchange(TensorId tensor, OperationId flag) {
+  const std::size_t parts = parts_of_[static_cast<std::size_t>(tensor)].size();
+  const auto flight = std::make_shared<Flight>(Flight{.missing = parts, .flag = flag});
+  notice([this, tensor, flight] { ready(tensor, flight); });
 }
 
 void ByteScheduler::notice(Poster::Then then) {
@@ -197,17 +182,16 @@ void ByteScheduler::start(const Move& move) {
 
 void ByteScheduler::push_pull(const Move& move) {
   const Part& part = parts_[move.part];
-  const LaneItem item{
-      .size = job_.size_of(part.elements),
-      .tensors = {part.tensor},
-      .label = fmt::format("{} part {}", job_.tensor(part.tensor).name, part.index)};
-  store_->push_pull_key(item, static_cast<std::int64_t>(move.part),
-                        {.pushed =
-                             [this, elements = part.elements] {
-                               return_credit(elements);
-                               schedule();
-                             },
-                         .pulled = [this, move] { finished(move); }});
+  const LaneItem item{.size = job_.size_of(part.elements),
+                      .tensors = {part.tensor},
+                      .label = fmt::format("{} part {}", job_.tensor(part.tensor).name, part.index),
+                      .key = move.part};
+  store_->push_pull_key(item, {.pushed =
+                                   [this, elements = part.elements] {
+                                     return_credit(elements);
+                                     schedule();
+                                   },
+                               .pulled = [this, move] { finished(move); }});
 }
 
 void ByteScheduler::return_credit(std::int64_t elements) {

@@ -10,6 +10,7 @@
 
 #include "strategies/horovod/horovod_queue.hpp"
 #include "strategies/servers/kv_store.hpp"
+#include "strategies/servers/layerwise_strategy.hpp"
 
 namespace gradwire {
 
@@ -46,15 +47,11 @@ struct ByteSchedulerOptions {
 ///
 /// Source: bytedance/byteps, branch bytescheduler, bytescheduler/{common/bytecore,common/bytetask,
 /// pytorch/horovod,pytorch/horovod_task,mxnet/kvstore_task}.py; Peng et al., SOSP 2019.
-class ByteScheduler final : public Strategy {
+class ByteScheduler final : public LayerwiseStrategy {
  public:
   ByteScheduler(const ByteSchedulerOptions& options, const JobView& job);
-  ByteScheduler(const ByteScheduler&) = delete;
-  ByteScheduler& operator=(const ByteScheduler&) = delete;
   static StrategyMaker read(Knobs& knobs);
 
-  Operations on_event(Seconds now, const Event& event) override;
-  [[nodiscard]] Traits traits() const override;
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override;
   [[nodiscard]] std::vector<Exchange> exchanges() const override;
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
@@ -76,8 +73,10 @@ class ByteScheduler final : public Strategy {
     std::shared_ptr<Flight> flight;
   };
 
-  void gradient_hook(TensorId tensor);
-  void forward_hook(int layer);
+  void gradient(TensorId tensor, WorkerId worker) override;
+  void forward(int layer, WorkerId worker) override;
+  void ended(OperationId operation) override;
+  void exchange(TensorId tensor, OperationId flag) override;
   void launcher_waits(Seconds time);
   void ready(TensorId tensor, const std::shared_ptr<Flight>& flight);
   void schedule();
@@ -87,17 +86,13 @@ class ByteScheduler final : public Strategy {
   void return_credit(std::int64_t elements);
   void finished(const Move& move);
   [[nodiscard]] bool all_reduces() const { return options_.mode == "allreduce"; }
-  [[nodiscard]] bool active() const { return !all_reduces() || job_.world_size > 1; }
+  [[nodiscard]] bool active() const override { return !all_reduces() || job_.world_size > 1; }
 
   ByteSchedulerOptions options_;
-  JobView job_;
-  Poster poster_;
-  LayerGates gates_;
   std::optional<HorovodQueue> horovod_;  ///< allreduce
   std::unique_ptr<KvStore> store_;       ///< ps
   std::vector<Part> parts_;
   std::vector<std::vector<std::size_t>> parts_of_;  ///< by tensor
-  Seconds now_;
   std::int64_t credit_ = 0;
   std::int64_t posted_ = 0;
   std::map<std::pair<std::int64_t, std::int64_t>, Move> ready_;  ///< by priority, then age

@@ -12,7 +12,6 @@ constexpr int copy_in = 1;
 constexpr int first_server_exchange = 2;
 constexpr int sum_thread = 0;
 constexpr int first_server_thread = 1;
-constexpr int threads_of_server = 2;  ///< the executor, and the loopback's
 constexpr int nccl_stream = 1;
 constexpr std::int64_t count_limit = 1 << 20;
 /// KVStoreDist::EncodeDefaultKey deals keys by this factor.
@@ -65,24 +64,18 @@ KvStore::KvStore(Poster& poster, const KvStoreOptions& options, const JobView& j
                                  load.label};
                }),
       to_gpus_(poster, messages_by(copy_in), options.socket_buffer) {
-  const Seconds request = asks ? 2 * job.message_latency : Seconds{};
+  const ParameterServerSpec spec{
+      .push_exchange = first_server_exchange,
+      .first_thread = first_server_thread,
+      .together = options.socket_buffer,
+      .passes = layout_.machines() + (options.update_on_kvstore ? update_passes : 0),
+      .sum_rate = options.sum_rate,
+      .loopback = options.loopback_bandwidth,
+      .request = asks ? 2 * job.message_latency : Seconds{},
+      .coded = job.coded};
   for (int server = 0; server < layout_.servers(); ++server) {
-    servers_.emplace_back(poster, server_spec(server, request));
+    servers_.emplace_back(poster, spec.of(server, layout_.colocated(server)));
   }
-}
-
-ParameterServerSpec KvStore::server_spec(int server, Seconds request) const {
-  const double update = options_.update_on_kvstore ? update_passes : 0;
-  return {.push_exchange = first_server_exchange + 2 * server,
-          .pull_exchange = first_server_exchange + 2 * server + 1,
-          .first_thread = first_server_thread + threads_of_server * server,
-          .threads = 1,
-          .together = options_.socket_buffer,
-          .passes = layout_.machines() + update,
-          .sum_rate = options_.sum_rate,
-          .loopback = layout_.colocated(server) ? options_.loopback_bandwidth : BytesPerSecond{0},
-          .request = request,
-          .coded = job_.coded};
 }
 
 std::vector<Exchange> KvStore::exchanges() const {
@@ -90,10 +83,7 @@ std::vector<Exchange> KvStore::exchanges() const {
   // On the CPU every GPU's whole gradient is needed, and every GPU reads the whole value.
   exchanges.push_back(on_gpu() ? layout_.copy_from_root() : layout_.copy_to_host(1));
   exchanges.push_back(on_gpu() ? layout_.copy_to_root() : layout_.copy_back(1));
-  for (int server = 0; server < layout_.servers(); ++server) {
-    exchanges.push_back(layout_.push(server, options_.connections));
-    exchanges.push_back(layout_.pull(server, options_.connections));
-  }
+  layout_.add_machines(exchanges, options_.connections);
   return exchanges;
 }
 
@@ -102,12 +92,11 @@ std::vector<CollectiveUse> KvStore::collectives() const {
   return {{CollectiveKind::reduce, families::node}, {CollectiveKind::broadcast, families::node}};
 }
 
-void KvStore::push_pull(const LaneItem& item, int server, std::uint64_t key,
-                        const KvStoreEnds& ends) {
-  sum_locally(item, [this, item, server, key, ends] {
-    to_server(item, server, key, {.pushed = ends.pushed, .pulled = [this, item, ends] {
-                                    distribute_locally(item, ends.pulled);
-                                  }});
+void KvStore::push_pull(const LaneItem& item, int server, const KvStoreEnds& ends) {
+  sum_locally(item, [this, item, server, ends] {
+    to_server(item, server, {.pushed = ends.pushed, .pulled = [this, item, ends] {
+                               distribute_locally(item, ends.pulled);
+                             }});
   });
 }
 
@@ -124,9 +113,9 @@ std::vector<KvStore::Shard> KvStore::shards_of(std::int64_t elements, std::int64
   return shards;
 }
 
-void KvStore::push_pull_key(const LaneItem& item, std::int64_t key, const KvStoreEnds& ends) {
-  sum_locally(item, [this, item, key, ends] {
-    const auto shards = shards_of(job_.elements_in(item.size), key);
+void KvStore::push_pull_key(const LaneItem& item, const KvStoreEnds& ends) {
+  sum_locally(item, [this, item, ends] {
+    const auto shards = shards_of(job_.elements_in(item.size), static_cast<std::int64_t>(item.key));
     const auto pushes = std::make_shared<std::size_t>(shards.size());
     const auto pulls = std::make_shared<std::size_t>(shards.size());
     const KvStoreEnds each{.pushed =
@@ -140,13 +129,12 @@ void KvStore::push_pull_key(const LaneItem& item, std::int64_t key, const KvStor
     for (const Shard& shard : shards) {
       LaneItem part = item;
       part.size = shard.size;
-      to_server(part, shard.server, static_cast<std::uint64_t>(key), each);
+      to_server(part, shard.server, each);
     }
   });
 }
 
-void KvStore::to_server(const LaneItem& item, int server, std::uint64_t key,
-                        const KvStoreEnds& ends) {
+void KvStore::to_server(const LaneItem& item, int server, const KvStoreEnds& ends) {
   auto& to = servers_[static_cast<std::size_t>(server)];
   LaneItem push = item;
   push.then = [&to, item, ends] {
@@ -154,7 +142,7 @@ void KvStore::to_server(const LaneItem& item, int server, std::uint64_t key,
     pull.then = ends.pulled;
     to.pull(std::move(pull));
   };
-  to.push(std::move(push), key, ends.pushed);
+  to.push(std::move(push), ends.pushed);
 }
 
 void KvStore::sum_locally(const LaneItem& item, Poster::Then then) {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "strategies/knobs.hpp"
-#include "strategies/parts/layer_gates.hpp"
 #include "strategies/servers/parameter_server.hpp"
 #include "strategies/servers/server_exchanges.hpp"
 
@@ -59,7 +58,7 @@ class KvStore {
 
   /// Pushes and pulls a key of one server; more urgent ones (`item.priority`) overtake those that
   /// wait.
-  void push_pull(const LaneItem& item, int server, std::uint64_t key, const KvStoreEnds& ends);
+  void push_pull(const LaneItem& item, int server, const KvStoreEnds& ends);
 
   /// What of a key lies on a server.
   struct Shard {
@@ -69,16 +68,15 @@ class KvStore {
   /// All of a small key on one server, a big one in even shares on all: EncodeDefaultKey.
   [[nodiscard]] std::vector<Shard> shards_of(std::int64_t elements, std::int64_t key) const;
   /// The same with all shards of a key, which a machine sums before and spreads after.
-  void push_pull_key(const LaneItem& item, std::int64_t key, const KvStoreEnds& ends);
+  void push_pull_key(const LaneItem& item, const KvStoreEnds& ends);
 
  private:
   [[nodiscard]] bool on_gpu() const { return options_.kv_store == "dist_device_sync"; }
   [[nodiscard]] bool local() const { return layout_.local_size() > 1; }
-  void to_server(const LaneItem& item, int server, std::uint64_t key, const KvStoreEnds& ends);
+  void to_server(const LaneItem& item, int server, const KvStoreEnds& ends);
   void sum_locally(const LaneItem& item, Poster::Then then);
   void distribute_locally(const LaneItem& item, Poster::Then then);
   void node_collective(CollectiveKind kind, const LaneItem& item, Poster::Then then);
-  [[nodiscard]] ParameterServerSpec server_spec(int server, Seconds request) const;
 
   Poster* poster_;
   KvStoreOptions options_;

@@ -13,16 +13,12 @@ StrategyMaker MxnetKvStore::read(Knobs& knobs) {
 }
 
 MxnetKvStore::MxnetKvStore(KvStoreOptions options, const JobView& job)
-    : options_(std::move(options)), job_(job), gates_(job) {
+    : LayerwiseStrategy(job), options_(std::move(options)) {
   if (options_.kv_store.starts_with("dist")) {
     servers_ = std::make_unique<KvStore>(poster_, options_, job_, true);
   } else if (job_.world_size > 1) {
     local_ = std::make_unique<LocalKvStore>(poster_, options_, job_);
   }
-}
-
-Traits MxnetKvStore::traits() const {
-  return {.dynamic = true, .forward_hooks = active(), .own_optimizer = active()};
 }
 
 std::vector<CollectiveUse> MxnetKvStore::collectives() const {
@@ -34,28 +30,15 @@ std::vector<Exchange> MxnetKvStore::exchanges() const {
   return local_ ? local_->exchanges() : std::vector<Exchange>{};
 }
 
-Operations MxnetKvStore::on_event(Seconds /*now*/, const Event& event) {
-  if (!active()) return {};
-  if (const auto* done = std::get_if<OperationDone>(&event)) {
-    poster_.done(done->operation);
-  } else if (const auto* hook = std::get_if<HookFired>(&event)) {
-    if (!job_.synchronises(hook->micro_batch)) return {};
-    const OperationId flag = poster_.post(Flag{job_.tensor(hook->tensor).name});
-    gates_.wait_for(hook->tensor, flag);
-    poster_.post(launch_marker("ready"),
-                 [this, key = hook->tensor, flag] { push_pull(key, flag); });
-  } else if (const auto* forward = std::get_if<ForwardStart>(&event)) {
-    if (forward->micro_batch == 0) gates_.post(forward->layer, poster_);
-  }
-  return poster_.take();
-}
-
-void MxnetKvStore::push_pull(TensorId key, OperationId flag) {
+void MxnetKvStore::exchange(TensorId key, OperationId flag) {
   const TensorInfo& tensor = job_.tensor(key);
-  const LaneItem item{.size = job_.size_of(tensor), .tensors = {key}, .label = tensor.name};
+  const LaneItem item{.size = job_.size_of(tensor),
+                      .tensors = {key},
+                      .label = tensor.name,
+                      .key = static_cast<std::uint64_t>(key)};
   const Poster::Then pulled = [this, flag] { poster_.post(Raise{flag}); };
   if (servers_) {
-    servers_->push_pull_key(item, key, {.pulled = pulled});
+    servers_->push_pull_key(item, {.pulled = pulled});
   } else {
     local_->push_pull(item, key, pulled);
   }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "strategies/servers/kv_store.hpp"
+#include "strategies/servers/layerwise_strategy.hpp"
 #include "strategies/servers/local_kv_store.hpp"
 
 namespace gradwire {
@@ -20,28 +21,21 @@ namespace gradwire {
 ///
 /// Source: apache/mxnet, src/kvstore/{kvstore_dist.h,kvstore_dist_server.h,kvstore_local.h,comm.h},
 /// python/mxnet/model.py (_create_kvstore, _update_params_on_kvstore).
-class MxnetKvStore final : public Strategy {
+class MxnetKvStore final : public LayerwiseStrategy {
  public:
   MxnetKvStore(KvStoreOptions options, const JobView& job);
-  MxnetKvStore(const MxnetKvStore&) = delete;
-  MxnetKvStore& operator=(const MxnetKvStore&) = delete;
   static StrategyMaker read(Knobs& knobs);
 
-  Operations on_event(Seconds now, const Event& event) override;
-  [[nodiscard]] Traits traits() const override;
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override;
   [[nodiscard]] std::vector<Exchange> exchanges() const override;
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
 
  private:
-  [[nodiscard]] bool active() const { return local_ || servers_; }
+  [[nodiscard]] bool active() const override { return local_ || servers_; }
   [[nodiscard]] std::string place_of(TensorId key) const;
-  void push_pull(TensorId key, OperationId flag);
+  void exchange(TensorId key, OperationId flag) override;
 
   KvStoreOptions options_;
-  JobView job_;
-  Poster poster_;
-  LayerGates gates_;
   std::unique_ptr<LocalKvStore> local_;  ///< one of them, or none
   std::unique_ptr<KvStore> servers_;
 };

@@ -17,10 +17,9 @@ StrategyMaker P3::read(Knobs& knobs) {
 }
 
 P3::P3(const Options& options, const JobView& job)
-    : options_(options),
-      job_(job),
+    : LayerwiseStrategy(job),
+      options_(options),
       store_(poster_, options.store, job, false),
-      gates_(job),
       slices_(job.tensors.size()) {
   int next = 0;
   for (std::size_t id = 0; id < job_.tensors.size(); ++id) {
@@ -34,46 +33,17 @@ P3::P3(const Options& options, const JobView& job)
   }
 }
 
-Traits P3::traits() const {
-  return {.dynamic = true, .forward_hooks = true, .own_optimizer = true};
-}
-
-std::vector<CollectiveUse> P3::collectives() const {
-  return store_.collectives();
-}
-
-std::vector<Exchange> P3::exchanges() const {
-  return store_.exchanges();
-}
-
-Operations P3::on_event(Seconds /*now*/, const Event& event) {
-  if (const auto* done = std::get_if<OperationDone>(&event)) {
-    poster_.done(done->operation);
-  } else if (const auto* hook = std::get_if<HookFired>(&event)) {
-    if (job_.synchronises(hook->micro_batch)) gradient_hook(hook->tensor);
-  } else if (const auto* forward = std::get_if<ForwardStart>(&event)) {
-    if (forward->micro_batch == 0) gates_.post(forward->layer, poster_);
-  }
-  return poster_.take();
-}
-
-void P3::gradient_hook(TensorId tensor) {
-  const OperationId flag = poster_.post(Flag{job_.tensor(tensor).name});
-  gates_.wait_for(tensor, flag);
-  poster_.post(launch_marker("ready"), [this, tensor, flag] { send(tensor, flag); });
-}
-
-void P3::send(TensorId tensor, OperationId flag) {
+void P3::exchange(TensorId tensor, OperationId flag) {
   const auto& slices = slices_[static_cast<std::size_t>(tensor)];
   const auto missing = std::make_shared<std::size_t>(slices.size());
   for (const Slice& slice : slices) {
-    LaneItem item{.size = job_.size_of(slice.elements),
-                  .tensors = {tensor},
-                  .label = fmt::format("{} slice {}", job_.tensor(tensor).name, slice.part),
-                  .priority = tensor};
-    const auto key =
-        (static_cast<std::uint64_t>(tensor) << 32U) + static_cast<std::uint64_t>(slice.part);
-    store_.push_pull(item, slice.server, key, {.pulled = [this, missing, flag] {
+    const auto part = static_cast<std::uint64_t>(slice.part);
+    const LaneItem item{.size = job_.size_of(slice.elements),
+                        .tensors = {tensor},
+                        .label = fmt::format("{} slice {}", job_.tensor(tensor).name, slice.part),
+                        .priority = tensor,
+                        .key = (static_cast<std::uint64_t>(tensor) << 32U) + part};
+    store_.push_pull(item, slice.server, {.pulled = [this, missing, flag] {
                        if (--*missing == 0) poster_.post(Raise{flag});
                      }});
   }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "strategies/servers/kv_store.hpp"
+#include "strategies/servers/layerwise_strategy.hpp"
 
 namespace gradwire {
 
@@ -15,21 +16,19 @@ namespace gradwire {
 /// Source: Jayarajan et al., Priority-based Parameter Propagation for Distributed DNN Training,
 /// MLSys 2019; apache/mxnet src/kvstore/p3store_dist.h (slices round robin over
 /// servers).
-class P3 final : public Strategy {
+class P3 final : public LayerwiseStrategy {
  public:
   struct Options {
     std::int64_t slice_size = 50000;  ///< parameters
     KvStoreOptions store;
   };
   P3(const Options& options, const JobView& job);
-  P3(const P3&) = delete;
-  P3& operator=(const P3&) = delete;
   static StrategyMaker read(Knobs& knobs);
 
-  Operations on_event(Seconds now, const Event& event) override;
-  [[nodiscard]] Traits traits() const override;
-  [[nodiscard]] std::vector<CollectiveUse> collectives() const override;
-  [[nodiscard]] std::vector<Exchange> exchanges() const override;
+  [[nodiscard]] std::vector<CollectiveUse> collectives() const override {
+    return store_.collectives();
+  }
+  [[nodiscard]] std::vector<Exchange> exchanges() const override { return store_.exchanges(); }
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
 
  private:
@@ -39,14 +38,10 @@ class P3 final : public Strategy {
     std::int64_t elements = 0;
     int server = 0;
   };
-  void gradient_hook(TensorId tensor);
-  void send(TensorId tensor, OperationId flag);
+  void exchange(TensorId tensor, OperationId flag) override;
 
   Options options_;
-  JobView job_;
-  Poster poster_;
   KvStore store_;
-  LayerGates gates_;
   std::vector<std::vector<Slice>> slices_;  ///< by tensor
 };
 

@@ -5,12 +5,21 @@
 #include <utility>
 
 namespace gradwire {
+
+ParameterServerSpec ParameterServerSpec::of(int server, bool here) const {
+  ParameterServerSpec spec = *this;
+  spec.push_exchange += 2 * server;
+  spec.first_thread += server * (threads + 1);
+  if (!here) spec.loopback = BytesPerSecond{0};
+  return spec;
+}
+
 ParameterServer::ParameterServer(Poster& poster, const ParameterServerSpec& spec)
     : poster_(&poster),
       spec_(spec),
       push_(poster, messages_by(spec.push_exchange, spec.coded), spec.together,
             spec.coded ? Lane::unlimited : 1),
-      pull_(poster, messages_by(spec.pull_exchange, spec.coded), spec.together,
+      pull_(poster, messages_by(spec.push_exchange + 1, spec.coded), spec.together,
             spec.coded ? Lane::unlimited : 1),
       assigned_(static_cast<std::size_t>(spec.threads), Bytes{0}) {
   for (int thread = 0; thread < spec.threads; ++thread) {
@@ -21,27 +30,27 @@ ParameterServer::ParameterServer(Poster& poster, const ParameterServerSpec& spec
   }
 }
 
-void ParameterServer::push(LaneItem item, std::uint64_t key, Poster::Then arrived) {
+void ParameterServer::push(LaneItem item, Poster::Then arrived) {
   LaneItem message = item;
   message.label = "PUSH " + item.label;
-  message.then = [this, key, item = std::move(item), arrived = std::move(arrived)] {
-    over_loopback(item.size, [this, key, item, arrived] {
+  message.then = [this, item = std::move(item), arrived = std::move(arrived)] {
+    over_loopback(item.size, [this, item, arrived] {
       if (arrived) arrived();
-      sum(item, key);
+      sum(item);
     });
   };
-  code_by(message, key, false);
+  code_by(message, false);
   push_.add(std::move(message));
 }
 
-void ParameterServer::code_by(LaneItem& message, std::uint64_t key, bool sends) {
+void ParameterServer::code_by(LaneItem& message, bool sends) {
   if (!spec_.codes) return;
-  const auto thread = static_cast<int>(thread_of(key, message.size));
+  const auto thread = static_cast<int>(thread_of(message));
   message.server = Messages::ServerEnd{spec_.first_thread + thread, sends};
 }
 
-void ParameterServer::pull(LaneItem item, std::uint64_t key) {
-  code_by(item, key, true);
+void ParameterServer::pull(LaneItem item) {
+  code_by(item, true);
   item.label = "PULL " + item.label;
   item.then = [this, size = item.size, then = std::move(item.then)] { over_loopback(size, then); };
   pull_.add(std::move(item));
@@ -56,9 +65,9 @@ void ParameterServer::over_loopback(Bytes size, Poster::Then then) {
                 std::move(then));
 }
 
-void ParameterServer::sum(LaneItem item, std::uint64_t key) {
+void ParameterServer::sum(LaneItem item) {
   item.label = "SUM " + item.label;
-  Lane& thread = engine_[thread_of(key, item.size)];
+  Lane& thread = engine_[thread_of(item)];
   if (spec_.blocking) {
     item.then = [this, then = std::move(item.then)] {
       poster_->post(HostWork{HostWork::no_thread, spec_.request, "acknowledge, request"}, then);
@@ -76,14 +85,14 @@ void ParameterServer::sum(LaneItem item, std::uint64_t key) {
   poster_->post(HostWork{HostWork::no_thread, spec_.request, "acknowledge, request"}, one_there);
 }
 
-std::size_t ParameterServer::thread_of(std::uint64_t key, Bytes size) {
-  const auto known = pinned_.find(key);
-  if (known != pinned_.end()) return known->second;
-  const auto least = std::ranges::min_element(assigned_);
-  *least += size;
-  const auto thread = static_cast<std::size_t>(least - assigned_.begin());
-  pinned_.emplace(key, thread);
-  return thread;
+std::size_t ParameterServer::thread_of(const LaneItem& item) {
+  const auto [pin, is_new] = pinned_.try_emplace(item.key);
+  if (is_new) {
+    const auto least = std::ranges::min_element(assigned_);
+    *least += item.size;
+    pin->second = static_cast<std::size_t>(least - assigned_.begin());
+  }
+  return pin->second;
 }
 
 }  // namespace gradwire

@@ -19,20 +19,23 @@ constexpr double update_passes = 2;
 
 /// A server as the workers of a class see it: all push a key at the same time.
 struct ParameterServerSpec {
-  int push_exchange = 0;  ///< indices into Strategy::exchanges()
-  int pull_exchange = 0;
-  int first_thread = 0;  ///< HostWork's number of engine thread 0; one more is used than `threads`
-  int threads = 1;       ///< engine threads
-  Bytes together{0};     ///< pushes (pulls) that wait for the connection travel together up to this
-  double passes = 1;     ///< over a vector, to sum it: copy the first push, add the others
+  int push_exchange = 0;  ///< index into Strategy::exchanges(); that of pulls is the next one
+  int first_thread = 0;   ///< HostWork's number of engine thread 0; one more is used than `threads`
+  int threads = 1;        ///< engine threads
+  Bytes together{0};  ///< pushes (pulls) that wait for the connection travel together up to this
+  double passes = 1;  ///< over a vector, to sum it: copy the first push, add the others
   BytesPerSecond sum_rate = cpu_sum_rate;  ///< of an engine thread, bytes of a vector
   /// Of a pair on one machine, whose messages take no link; 0: as good as shared memory.
   BytesPerSecond loopback{0};
   /// Acknowledgement of a push and request of the pull, there and back.
-  Seconds request;
+  Seconds request{};
   bool blocking = false;  ///< it acknowledges a push when it has summed it, and not at once
   bool coded = false;     ///< a compressor queues what is pushed and pulled
   bool codes = false;     ///< a key's engine thread codes what of it comes and goes
+
+  /// That of the `server`-th of servers which are alike, this one being the first.
+  /// @param here  it is on a machine of the workers: their loopback carries its messages.
+  [[nodiscard]] ParameterServerSpec of(int server, bool here) const;
 };
 
 /// A parameter server: connections that carry pushes and pulls in order, and engine threads that
@@ -45,19 +48,18 @@ class ParameterServer {
   ParameterServer(const ParameterServer&) = delete;
   ParameterServer& operator=(const ParameterServer&) = delete;
 
-  /// The workers push.
-  /// @param key      for the pinning.
+  /// The workers push; `item.key` is pinned to a thread.
   /// @param arrived  called when the push has been acknowledged; may be empty.
   /// `item.then` is called when the sum is there and the pull has been asked for.
-  void push(LaneItem item, std::uint64_t key, Poster::Then arrived = {});
-  /// The server answers. @param key  whose thread codes, where engine threads do.
-  void pull(LaneItem item, std::uint64_t key = 0);
+  void push(LaneItem item, Poster::Then arrived = {});
+  /// The server answers.
+  void pull(LaneItem item);
 
  private:
   void over_loopback(Bytes size, Poster::Then then);
-  void sum(LaneItem item, std::uint64_t key);
-  void code_by(LaneItem& message, std::uint64_t key, bool sends);
-  [[nodiscard]] std::size_t thread_of(std::uint64_t key, Bytes size);
+  void sum(LaneItem item);
+  void code_by(LaneItem& message, bool sends);
+  [[nodiscard]] std::size_t thread_of(const LaneItem& item);
 
   Poster* poster_;
   ParameterServerSpec spec_;

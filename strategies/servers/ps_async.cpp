@@ -19,17 +19,29 @@ constexpr std::int64_t exchanges_max = 20'000'000;
 
 }  // namespace
 
-PsAsync::PsAsync(const PsAsyncOptions& options, JobView job)
-    : options_(options), job_(std::move(job)), places_(server_places(job_)) {
-  groups_ = variable_groups(job_, static_cast<int>(places_.size()), options_.servers);
-  of_tensor_ = groups_of_tensors(job_, groups_);
-  of_layer_ = groups_of_layers(job_, groups_);
-  forward_ = forward_order(job_, groups_);
-  workers_.resize(static_cast<std::size_t>(job_.world_size));
-  for (Worker& worker : workers_) worker.read.assign(groups_.size(), 0);
-  clocks_.resize(workers_.size());
-  versions_.resize(groups_.size());
-  queues_.resize(2 * workers_.size());
+PsAsync::Worker::Worker(PsAsync& strategy, WorkerId id)
+    : variables(strategy.groups_),
+      read(strategy.groups_.size(), 0),
+      push(
+          strategy.poster_,
+          [&strategy, id](const LaneItem& item) { return strategy.message(id, item, true); },
+          Lane::Window{strategy.options_.servers.in_flight}),
+      pull(
+          strategy.poster_,
+          [&strategy, id](const LaneItem& item) { return strategy.message(id, item, false); },
+          Lane::Window{strategy.options_.servers.in_flight}) {}
+
+PsAsync::PsAsync(const PsAsyncOptions& options, const JobView& job)
+    : StepStrategy(job),
+      options_(options),
+      places_(server_places(job)),
+      groups_(variable_groups(job, static_cast<int>(places_.size()), options.servers)),
+      of_tensor_(groups_of_tensors(job, groups_)),
+      of_layer_(groups_of_layers(job, groups_)),
+      forward_(forward_order(job, groups_)),
+      clocks_(static_cast<std::size_t>(job.world_size)),
+      versions_(groups_.size()) {
+  for (WorkerId id = 0; id < job.world_size; ++id) workers_.emplace_back(*this, id);
 }
 
 PsAsyncOptions read_ps_async(Knobs& knobs) {
@@ -82,178 +94,107 @@ std::vector<Exchange> PsAsync::exchanges() const {
   return exchanges;
 }
 
-Operations PsAsync::on_event(Seconds /*now*/, const Event& event) {
-  if (const auto* start = std::get_if<IterationStart>(&event)) {
-    start_iteration(start->iteration, start->worker);
-  } else if (const auto* forward = std::get_if<ForwardStart>(&event)) {
-    if (forward->micro_batch == 0) {
-      gate(forward->worker, of_layer_[static_cast<std::size_t>(forward->layer)]);
-    }
-  } else if (const auto* fired = std::get_if<HookFired>(&event)) {
-    if (job_.synchronises(fired->micro_batch)) hook(fired->worker, fired->tensor);
-  } else if (const auto* done = std::get_if<BackwardDone>(&event)) {
-    if (!job_.synchronises(done->micro_batch)) return {};
-    writer_.post(worker_step(done->worker));
-    if (!options_.pull_at_once) {
-      writer_.post(Gate{.until = {worker(done->worker).over}, .worker = done->worker});
-    }
-  } else if (const auto* ended = std::get_if<OperationDone>(&event)) {
-    advance(ended->operation);
-  }
-  return writer_.take();
-}
-
 bool PsAsync::too_far_ahead(const Worker& worker) const {
   return options_.bound && worker.iteration - slowest_ > *options_.bound;
 }
 
-void PsAsync::start_iteration(int iteration, WorkerId id) {
+void PsAsync::begin(int iteration, WorkerId id) {
   Worker& self = worker(id);
   self.iteration = iteration;
-  self.waited.assign(groups_.size(), false);
-  self.missing.clear();
-  for (const auto& group : groups_) self.missing.push_back(static_cast<int>(group.tensors.size()));
-  if (!options_.pull_at_once) self.over = writer_.post(Flag{.label = "applied"});
-  self.before = std::exchange(self.pulls, {});
-  for (std::size_t group = 0; group < groups_.size(); ++group) {
-    self.pulls.push_back(writer_.post(Flag{.label = "pulled"}));
-  }
+  if (!options_.pull_at_once) self.over = poster_.post(Flag{.label = "applied"});
+  self.variables.begin(poster_);
   self.held = too_far_ahead(self);
   if (!self.held) {
     begin_pulls(id);
     return;
   }
-  self.released = writer_.post(Flag{.label = "slowest worker"});
-  writer_.post(Gate{.until = {self.released}, .worker = id});
+  self.released = poster_.post(Flag{.label = "slowest worker"});
+  poster_.post(Gate{.until = {self.released}, .worker = id});
 }
 
 void PsAsync::begin_pulls(WorkerId id) {
   if (options_.pull_at_once) return;
   const Worker& self = worker(id);
   for (const int index : pull_order(options_.servers, forward_, self.iteration, id)) {
-    move(Stage::pulled,
-         {.worker = id, .group = index, .flag = self.pulls[static_cast<std::size_t>(index)]});
+    pull(id, index, self.variables.pull(index));
   }
 }
 
-void PsAsync::move(Stage stage, Pending group) {
-  group.stage = stage;
-  group.queue = 2 * group.worker + (stage == Stage::pushed ? 0 : 1);
-  queues_[static_cast<std::size_t>(group.queue)].push(group);
-  send(group.queue);
+void PsAsync::forward(int layer, WorkerId id) {
+  WorkerVariables& own = worker(id).variables;
+  own.gate(poster_, options_.pull_at_once ? own.last_pulls() : own.pulls(),
+           of_layer_[static_cast<std::size_t>(layer)], id);
 }
 
-void PsAsync::send(int number) {
-  auto& queue = queues_[static_cast<std::size_t>(number)];
-  while (auto next = queue.take(options_.servers.in_flight)) {
-    const auto at = static_cast<std::size_t>(next->group);
-    const bool pulls = next->stage == Stage::pulled;
-    if (pulls) worker(next->worker).read[at] = versions_[at];
-    const auto calls = call_work(*next);
-    next->under_way = std::make_shared<int>(1 + static_cast<int>(calls.size()));
-    for (const HostWork& work : calls) pending_[writer_.post(work)] = *next;
-    pending_[writer_.post(Messages{.exchange = exchange(next->worker, groups_[at].server, !pulls),
-                                   .size = groups_[at].size,
-                                   .tensors = groups_[at].tensors,
-                                   .label = pulls ? "pull" : "push"})] = *next;
+void PsAsync::gradient(TensorId tensor, WorkerId id) {
+  WorkerVariables& own = worker(id).variables;
+  for (const int index : of_tensor_[static_cast<std::size_t>(tensor)]) {
+    if (!own.arrived(index)) continue;
+    poster_.post(launch_marker("gradients ready", id),
+                 [this, id, index, flag = own.pull(index)] { push(id, index, flag); });
   }
 }
 
-std::vector<HostWork> PsAsync::call_work(const Pending& moving) const {
+void PsAsync::finish(WorkerId id) {
+  poster_.post(worker_step(id));
+  if (!options_.pull_at_once) poster_.post(Gate{.until = {worker(id).over}, .worker = id});
+}
+
+LaneItem PsAsync::item(WorkerId id, int index, bool pushes, Poster::Then then) const {
+  return {.size = group(index).size,
+          .tensors = group(index).tensors,
+          .label = pushes ? "push" : "pull",
+          .then = std::move(then),
+          .key = static_cast<std::uint64_t>(index),
+          .beside = call_work(id, group(index), pushes)};
+}
+
+Messages PsAsync::message(WorkerId id, const LaneItem& item, bool pushes) {
+  if (!pushes) worker(id).read[item.key] = versions_[item.key];
+  return {.exchange = exchange(id, groups_[item.key].server, pushes),
+          .size = item.size,
+          .tensors = item.tensors,
+          .label = item.label};
+}
+
+void PsAsync::pull(WorkerId id, int index, OperationId flag) {
+  worker(id).pull.add(item(id, index, false, [this, flag] { poster_.post(Raise{.flag = flag}); }));
+}
+
+void PsAsync::push(WorkerId id, int index, OperationId flag) {
+  worker(id).push.add(item(id, index, true, [this, id, index, flag] {
+    const VariableGroup& pushed = group(index);
+    poster_.post(HostWork{.thread = pushed.server,
+                          .time = job_.stands_for * pushed.sum_time(options_.servers.server_rate),
+                          .label = "apply"},
+                 [this, id, index, flag] { applied(id, index, flag); });
+  }));
+}
+
+Operations PsAsync::call_work(WorkerId id, const VariableGroup& group, bool pushes) const {
   const RemoteCalls& calls = options_.servers.calls;
   if (!calls.cost()) return {};
-  const VariableGroup& moved = groups_[static_cast<std::size_t>(moving.group)];
-  const int servers = static_cast<int>(places_.size());
-  const auto variables = static_cast<std::int64_t>(moved.tensors.size());
   // Behind the threads that apply: those of each server, then of each worker.
-  const int server = moved.server;
-  const int self = servers + moving.worker;
-  const auto sends = [&](int process, double times) {
-    return HostWork{.thread = servers + 2 * process,
-                    .time = times * calls.sending(variables, moved.size),
-                    .label = "send"};
-  };
-  const auto receives = [&](int process, double times) {
-    return HostWork{.thread = servers + 2 * process + 1,
-                    .time = times * calls.receiving(variables, moved.size),
-                    .label = "receive"};
-  };
-  if (moving.stage == Stage::pushed) {
-    return {sends(self, 1), receives(server, job_.stands_for)};
-  }
-  return {sends(server, job_.stands_for), receives(self, 1)};
+  const int servers = static_cast<int>(places_.size());
+  const RemoteCalls::End self{.thread = servers + 2 * (servers + id)};
+  const RemoteCalls::End server{.thread = servers + 2 * group.server, .times = job_.stands_for};
+  const auto variables = static_cast<std::int64_t>(group.tensors.size());
+  const auto work = pushes ? calls.work(self, server, variables, group.size)
+                           : calls.work(server, self, variables, group.size);
+  return {work.begin(), work.end()};
 }
 
-void PsAsync::gate(WorkerId id, const std::vector<int>& groups) {
+void PsAsync::applied(WorkerId id, int index, OperationId flag) {
+  const auto at = static_cast<std::size_t>(index);
   Worker& self = worker(id);
-  const auto& pulls = options_.pull_at_once ? self.before : self.pulls;
-  if (pulls.empty()) return;
-  Gate gate{.until = {}, .worker = id};
-  for (const int index : groups) {
-    const auto at = static_cast<std::size_t>(index);
-    if (self.waited[at]) continue;
-    self.waited[at] = true;
-    gate.until.push_back(pulls[at]);
-  }
-  if (!gate.until.empty()) writer_.post(std::move(gate));
-}
-
-void PsAsync::hook(WorkerId id, TensorId tensor) {
-  Worker& self = worker(id);
-  for (const int index : of_tensor_[static_cast<std::size_t>(tensor)]) {
-    const auto at = static_cast<std::size_t>(index);
-    if (--self.missing[at] > 0) continue;
-    post(Stage::ready, {.worker = id, .group = index, .flag = self.pulls[at]},
-         launch_marker("gradients ready", id));
-  }
-}
-
-void PsAsync::post(Stage stage, const Pending& of, Operation operation) {
-  pending_[writer_.post(std::move(operation))] = {
-      .stage = stage, .worker = of.worker, .group = of.group, .flag = of.flag};
-}
-
-void PsAsync::advance(OperationId operation) {
-  const auto found = pending_.find(operation);
-  if (found == pending_.end()) return;
-  const Pending pending = found->second;
-  pending_.erase(found);
-  if (pending.queue >= 0) {
-    if (--*pending.under_way > 0) return;
-    queues_[static_cast<std::size_t>(pending.queue)].ended();
-    send(pending.queue);
-  }
-  const auto at = static_cast<std::size_t>(pending.group);
-  switch (pending.stage) {
-    case Stage::pulled:
-      writer_.post(Raise{.flag = pending.flag});
-      break;
-    case Stage::ready:
-      move(Stage::pushed, pending);
-      break;
-    case Stage::pushed:
-      post(Stage::applied, pending,
-           HostWork{.thread = groups_[at].server,
-                    .time = job_.stands_for * groups_[at].sum_time(options_.servers.server_rate),
-                    .label = "apply"});
-      break;
-    case Stage::applied:
-      applied(pending);
-      break;
-  }
-}
-
-void PsAsync::applied(const Pending& pending) {
-  const auto at = static_cast<std::size_t>(pending.group);
-  Worker& self = worker(pending.worker);
   missed_ += versions_[at] - self.read[at];  // its own comes only now
   ++versions_[at];
   ++updates_;
-  if (options_.pull_at_once) move(Stage::pulled, pending);
+  if (options_.pull_at_once) pull(id, index, flag);
   if (++self.applied < static_cast<int>(groups_.size())) return;
   self.applied = 0;
-  if (!options_.pull_at_once) writer_.post(Raise{.flag = self.over});
-  ++clocks_[static_cast<std::size_t>(pending.worker)];
+  if (!options_.pull_at_once) poster_.post(Raise{.flag = self.over});
+  ++clocks_[static_cast<std::size_t>(id)];
   release();
 }
 
@@ -264,7 +205,7 @@ void PsAsync::release() {
   for (std::size_t id = 0; id < workers_.size(); ++id) {
     Worker& self = workers_[id];
     if (!self.held || too_far_ahead(self)) continue;
-    writer_.post(Raise{.flag = self.released});
+    poster_.post(Raise{.flag = self.released});
     begin_pulls(static_cast<WorkerId>(id));
     self.held = false;
   }

@@ -1,13 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <deque>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
-#include "strategies/parts/operation_writer.hpp"
-#include "strategies/parts/window_queue.hpp"
+#include "strategies/parts/lane.hpp"
+#include "strategies/parts/step_strategy.hpp"
 #include "strategies/servers/variable_groups.hpp"
 
 namespace gradwire {
@@ -36,12 +35,11 @@ struct PsAsyncOptions {
 /// then pull, of each key), kvstore dist_async. Bound: Ho et al., More effective distributed ML via
 /// a stale synchronous parallel parameter server, NIPS 2013, section 2; here without its cache:
 /// every iteration pulls.
-class PsAsync final : public Strategy {
+class PsAsync final : public StepStrategy {
  public:
-  PsAsync(const PsAsyncOptions& options, JobView job);
+  PsAsync(const PsAsyncOptions& options, const JobView& job);
   static StrategyMaker read(Knobs& knobs);
 
-  Operations on_event(Seconds now, const Event& event) override;
   [[nodiscard]] Traits traits() const override;
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override { return {}; }
   [[nodiscard]] std::vector<Exchange> exchanges() const override;
@@ -50,62 +48,54 @@ class PsAsync final : public Strategy {
   [[nodiscard]] std::optional<double> staleness() const override;
 
  private:
-  enum class Stage : std::uint8_t { pulled, ready, pushed, applied };
-  struct Pending {
-    Stage stage = Stage::pulled;
-    WorkerId worker = 0;
-    int group = 0;
-    OperationId flag = 0;              ///< raised when it has been pulled
-    int queue = -1;                    ///< that it moves in; -1: none
-    std::shared_ptr<int> under_way{};  ///< operations of the stage; null: one
-  };
   struct Worker {
+    Worker(PsAsync& strategy, WorkerId id);
+
     int iteration = 0;
-    bool held = false;                ///< waits for the slowest
-    OperationId released = 0;         ///< flag: may begin; of a held worker
-    std::vector<OperationId> pulls;   ///< by group, flags: pulled in this iteration
-    std::vector<OperationId> before;  ///< of the last iteration; none: nothing to wait for
-    std::vector<bool> waited;         ///< by group: a gate of this iteration does
-    std::vector<int> missing;         ///< gradients of a group not yet launched
-    std::vector<std::int64_t> read;   ///< updates of a group before its last pull
-    int applied = 0;                  ///< groups
-    OperationId over = 0;             ///< flag: all groups applied
+    bool held = false;         ///< waits for the slowest
+    OperationId released = 0;  ///< flag: may begin; of a held worker
+    WorkerVariables variables;
+    std::vector<std::int64_t> read;  ///< updates of a group before its last pull
+    int applied = 0;                 ///< groups
+    OperationId over = 0;            ///< flag: all groups applied
+    Lane push;
+    Lane pull;
   };
 
-  void start_iteration(int iteration, WorkerId id);
+  void begin(int iteration, WorkerId id) override;
+  void forward(int layer, WorkerId id) override;
+  void gradient(TensorId tensor, WorkerId id) override;
+  void finish(WorkerId id) override;
+
   void begin_pulls(WorkerId id);
-  void gate(WorkerId id, const std::vector<int>& groups);
-  void hook(WorkerId id, TensorId tensor);
-  void advance(OperationId operation);
-  void applied(const Pending& pending);
+  void pull(WorkerId id, int index, OperationId flag);
+  void push(WorkerId id, int index, OperationId flag);
+  void applied(WorkerId id, int index, OperationId flag);
   void release();
   [[nodiscard]] bool too_far_ahead(const Worker& worker) const;
-  /// The operation takes a worker's group, on its way to `flag`, to this stage.
-  void post(Stage stage, const Pending& of, Operation operation);
-  /// Queues a worker's group to be pulled or pushed.
-  void move(Stage stage, Pending group);
-  void send(int number);
-  /// What the processes at both ends do while `moving` is on the links; none where calls are free.
-  [[nodiscard]] std::vector<HostWork> call_work(const Pending& moving) const;
+  [[nodiscard]] LaneItem item(WorkerId id, int index, bool pushes, Poster::Then then) const;
+  /// The message of a worker that carries an item: its key is the group.
+  [[nodiscard]] Messages message(WorkerId id, const LaneItem& item, bool pushes);
+  /// What the processes at both ends do while a group is on the links; none where calls are free.
+  [[nodiscard]] Operations call_work(WorkerId id, const VariableGroup& group, bool pushes) const;
   [[nodiscard]] Worker& worker(WorkerId id) { return workers_[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] const VariableGroup& group(int index) const {
+    return groups_[static_cast<std::size_t>(index)];
+  }
   [[nodiscard]] int exchange(WorkerId worker, int server, bool push) const;
 
   PsAsyncOptions options_;
-  JobView job_;
   std::vector<Endpoint> places_;
   std::vector<VariableGroup> groups_;
   std::vector<std::vector<int>> of_tensor_;
   std::vector<std::vector<int>> of_layer_;
   std::vector<int> forward_;
-  std::vector<Worker> workers_;
+  std::deque<Worker> workers_;
   std::vector<int> clocks_;             ///< iterations that a worker has had applied
   int slowest_ = 0;                     ///< the least of them
   std::vector<std::int64_t> versions_;  ///< updates of a group so far
   std::int64_t updates_ = 0;            ///< of all groups
   std::int64_t missed_ = 0;             ///< the sum of their stalenesses
-  std::unordered_map<OperationId, Pending> pending_;
-  std::vector<WindowQueue<Pending>> queues_;  ///< pushes, pulls of each worker
-  OperationWriter writer_;
 };
 
 }  // namespace gradwire

@@ -1,7 +1,6 @@
 #include "strategies/servers/ps_sync.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <map>
 #include <memory>
 #include <string>
@@ -31,14 +30,23 @@ constexpr double add_n_passes(int vectors) {
 
 }  // namespace
 
-PsSync::PsSync(const PsSyncOptions& options, JobView job)
-    : options_(options), job_(std::move(job)), places_(server_places(job_)) {
-  groups_ = variable_groups(job_, static_cast<int>(places_.size()), options_.servers);
-  of_tensor_ = groups_of_tensors(job_, groups_);
-  of_layer_ = groups_of_layers(job_, groups_);
-  forward_ = forward_order(job_, groups_);
-  queues_.resize(static_cast<std::size_t>(push_to(static_cast<int>(places_.size()))));
-  for (const Endpoint& server : places_) callers_.push_back(callers_of(server));
+PsSync::PsSync(const PsSyncOptions& options, const JobView& job)
+    : StepStrategy(job),
+      options_(options),
+      places_(server_places(job)),
+      groups_(variable_groups(job, static_cast<int>(places_.size()), options.servers)),
+      of_tensor_(groups_of_tensors(job, groups_)),
+      of_layer_(groups_of_layers(job, groups_)),
+      forward_(forward_order(job, groups_)),
+      variables_(groups_),
+      updated_(groups_.size()),
+      to_hosts_(poster_, messages_by(to_hosts), Lane::Window{options.servers.in_flight}) {
+  const Lane::Window window{options.servers.in_flight};
+  for (int server = 0; server < static_cast<int>(places_.size()); ++server) {
+    callers_.push_back(callers_of(places_[static_cast<std::size_t>(server)]));
+    push_.emplace_back(poster_, messages_by(push_to(server)), window);
+    pull_.emplace_back(poster_, messages_by(pull_from(server)), window);
+  }
 }
 
 StrategyMaker PsSync::read(Knobs& knobs) {
@@ -94,77 +102,84 @@ std::vector<Exchange> PsSync::exchanges() const {
   return exchanges;
 }
 
-Operations PsSync::on_event(Seconds /*now*/, const Event& event) {
-  if (const auto* start = std::get_if<IterationStart>(&event)) {
-    iteration_ = start->iteration;
-    start_iteration();
-  } else if (const auto* forward = std::get_if<ForwardStart>(&event)) {
-    if (forward->micro_batch == 0) gate(of_layer_[static_cast<std::size_t>(forward->layer)]);
-  } else if (const auto* fired = std::get_if<HookFired>(&event)) {
-    if (job_.synchronises(fired->micro_batch)) hook(fired->tensor);
-  } else if (const auto* done = std::get_if<BackwardDone>(&event)) {
-    if (!job_.synchronises(done->micro_batch)) return {};
-    writer_.post(worker_step(0));
-    if (!options_.layer_wait) writer_.post(Gate{.until = flags_});
-  } else if (const auto* ended = std::get_if<OperationDone>(&event)) {
-    advance(ended->operation);
-  }
-  return writer_.take();
+void PsSync::begin(int iteration, WorkerId /*worker*/) {
+  iteration_ = iteration;
+  variables_.begin(poster_);
 }
 
-void PsSync::start_iteration() {
-  flags_before_ = std::exchange(flags_, {});
-  waited_.assign(groups_.size(), false);
-  missing_.clear();
-  for (const auto& group : groups_) {
-    missing_.push_back(static_cast<int>(group.tensors.size()));
-    flags_.push_back(writer_.post(Flag{.label = "pulled"}));
-  }
+void PsSync::forward(int layer, WorkerId /*worker*/) {
+  variables_.gate(poster_, variables_.last_pulls(), of_layer_[static_cast<std::size_t>(layer)]);
 }
 
-void PsSync::gate(const std::vector<int>& groups) {
-  if (flags_before_.empty()) return;
-  Gate gate;
-  for (const int index : groups) {
-    const auto at = static_cast<std::size_t>(index);
-    if (waited_[at]) continue;
-    waited_[at] = true;
-    gate.until.push_back(flags_before_[at]);
-  }
-  if (!gate.until.empty()) writer_.post(std::move(gate));
-}
-
-void PsSync::hook(TensorId tensor) {
+void PsSync::gradient(TensorId tensor, WorkerId /*worker*/) {
   for (const int index : of_tensor_[static_cast<std::size_t>(tensor)]) {
-    const auto at = static_cast<std::size_t>(index);
-    if (--missing_[at] > 0) continue;
-    post(Stage::ready, index, flags_[at], launch_marker("gradients ready"));
+    if (!variables_.arrived(index)) continue;
+    poster_.post(launch_marker("gradients ready"),
+                 [this, flight = Flight{index, variables_.pull(index)}] {
+                   to_hosts_.add(item(flight, "copy to host", [this, flight] { on_host(flight); }));
+                 });
   }
 }
 
-void PsSync::post(Stage stage, int group, OperationId flag, Operation operation) {
-  pending_[writer_.post(std::move(operation))] = {stage, group, flag, -1};
+void PsSync::finish(WorkerId /*worker*/) {
+  poster_.post(worker_step(0));
+  if (!options_.layer_wait) poster_.post(Gate{.until = variables_.pulls()});
 }
 
-void PsSync::move(Stage stage, int group, OperationId flag, int exchange) {
-  queues_[static_cast<std::size_t>(exchange)].push({stage, group, flag, exchange});
-  send(exchange);
+LaneItem PsSync::item(const Flight& flight, const char* label, Poster::Then then) const {
+  const VariableGroup& moved = group(flight.group);
+  return {.size = moved.size, .tensors = moved.tensors, .label = label, .then = std::move(then)};
 }
 
-void PsSync::send(int exchange) {
-  auto& queue = queues_[static_cast<std::size_t>(exchange)];
-  while (auto next = queue.take(options_.servers.in_flight)) {
-    const VariableGroup& moved = group(next->group);
-    const auto calls = call_work(*next);
-    next->under_way = std::make_shared<int>(1 + static_cast<int>(calls.size()));
-    for (const HostWork& work : calls) pending_[writer_.post(work)] = *next;
-    pending_[writer_.post(Messages{.exchange = exchange,
-                                   .size = moved.size,
-                                   .tensors = moved.tensors,
-                                   .label = exchange == to_hosts           ? "copy to host"
-                                            : next->stage == Stage::pushed ? "push"
-                                                                           : "pull"})] = *next;
+void PsSync::on_host(const Flight& flight) {
+  // Thread 0 sums in the workers' machines, alike in all of them.
+  const int local = (job_.world_size + pushers() - 1) / pushers();
+  if (local == 1) {
+    push(flight);
+    return;
   }
+  poster_.post(HostWork{.thread = 0,
+                        .time = add_n_passes(local) *
+                                group(flight.group).sum_time(options_.servers.server_rate),
+                        .label = "local sum"},
+               [this, flight] { push(flight); });
+}
+
+void PsSync::push(const Flight& flight) {
+  const VariableGroup& moved = group(flight.group);
+  LaneItem push = item(flight, "push", [this, flight] { pushed(flight); });
+  push.beside = call_work(moved, true);
+  push_[static_cast<std::size_t>(moved.server)].add(std::move(push));
+}
+
+void PsSync::pushed(const Flight& flight) {
+  // A server has a thread that adds all but the first; the update is one more pass.
+  const VariableGroup& moved = group(flight.group);
+  poster_.post(HostWork{.thread = 1 + moved.server,
+                        .time = pushers() * moved.sum_time(options_.servers.server_rate),
+                        .label = "sum and update"},
+               [this, flight] { updated(flight); });
+}
+
+void PsSync::updated(const Flight& flight) {
+  if (!options_.barrier) {
+    pull(flight);
+    return;
+  }
+  updated_[static_cast<std::size_t>(flight.group)] = flight;
+  if (++updates_ < groups_.size()) return;
+  updates_ = 0;
+  for (const int index : pull_order(options_.servers, forward_, iteration_, 0)) {
+    pull(updated_[static_cast<std::size_t>(index)]);
+  }
+}
+
+void PsSync::pull(const Flight& flight) {
+  const VariableGroup& moved = group(flight.group);
+  LaneItem pull =
+      item(flight, "pull", [this, flag = flight.flag] { poster_.post(Raise{.flag = flag}); });
+  pull.beside = call_work(moved, false);
+  pull_[static_cast<std::size_t>(moved.server)].add(std::move(pull));
 }
 
 PsSync::Callers PsSync::callers_of(const Endpoint& server) const {
@@ -183,89 +198,20 @@ PsSync::Callers PsSync::callers_of(const Endpoint& server) const {
   return callers;
 }
 
-std::vector<HostWork> PsSync::call_work(const Pending& moving) const {
+Operations PsSync::call_work(const VariableGroup& group, bool pushes) const {
   const RemoteCalls& calls = options_.servers.calls;
-  if (!calls.cost() || moving.exchange == to_hosts) return {};
-  const VariableGroup& moved = group(moving.group);
-  const Callers& callers = callers_[static_cast<std::size_t>(moved.server)];
-  if (callers.all == 0) return {};
-  const int servers = static_cast<int>(places_.size());
-  const auto variables = static_cast<std::int64_t>(moved.tensors.size());
+  const Callers& callers = callers_[static_cast<std::size_t>(group.server)];
+  if (!calls.cost() || callers.all == 0) return {};
+  const auto variables = static_cast<std::int64_t>(group.tensors.size());
   // Behind the threads that sum: those of the workers' processes, alike in all, and each server's.
-  const auto sends = [&](int process, int count) {
-    return HostWork{.thread = 1 + servers + 2 * process,
-                    .time = calls.sending(count * variables, count * moved.size),
-                    .label = "send"};
-  };
-  const auto receives = [&](int process, int count) {
-    return HostWork{.thread = 2 + servers + 2 * process,
-                    .time = calls.receiving(count * variables, count * moved.size),
-                    .label = "receive"};
-  };
-  const int server = 1 + moved.server;
-  if (moving.stage == Stage::pushed) {
-    return {sends(0, callers.of_process), receives(server, callers.all)};
-  }
-  HostWork taken = receives(0, callers.of_process);
-  taken.time += static_cast<double>(variables) * options_.variable_time;
-  return {sends(server, callers.all), std::move(taken)};
-}
-
-void PsSync::advance(OperationId operation) {
-  const auto found = pending_.find(operation);
-  if (found == pending_.end()) return;
-  const Pending pending = found->second;
-  pending_.erase(found);
-  if (pending.exchange >= 0) {
-    if (--*pending.under_way > 0) return;
-    queues_[static_cast<std::size_t>(pending.exchange)].ended();
-    send(pending.exchange);
-  }
-  const VariableGroup& moved = group(pending.group);
-  const BytesPerSecond rate = options_.servers.server_rate;
-  // Thread 0 sums in the workers' machines, alike in all of them; a server has its own.
-  const int local = (job_.world_size + pushers() - 1) / pushers();
-  switch (pending.stage) {
-    case Stage::ready:
-      move(Stage::on_host, pending.group, pending.flag, to_hosts);
-      break;
-    case Stage::on_host:
-      if (local > 1) {
-        post(Stage::summed_here, pending.group, pending.flag,
-             HostWork{.thread = 0,
-                      .time = add_n_passes(local) * moved.sum_time(rate),
-                      .label = "local sum"});
-        break;
-      }
-      [[fallthrough]];
-    case Stage::summed_here:
-      move(Stage::pushed, pending.group, pending.flag, push_to(moved.server));
-      break;
-    case Stage::pushed:
-      // All but the first are added, and the update is one more pass.
-      post(Stage::updated, pending.group, pending.flag,
-           HostWork{.thread = 1 + moved.server,
-                    .time = pushers() * moved.sum_time(rate),
-                    .label = "sum and update"});
-      break;
-    case Stage::updated:
-      if (!options_.barrier) {
-        move(Stage::pulled, pending.group, pending.flag, pull_from(moved.server));
-        break;
-      }
-      updated_.push_back(pending);
-      if (updated_.size() < groups_.size()) break;
-      for (const int index : pull_order(options_.servers, forward_, iteration_, 0)) {
-        const auto at = std::ranges::find(updated_, index, &Pending::group);
-        assert(at != updated_.end());
-        move(Stage::pulled, index, at->flag, pull_from(group(index).server));
-      }
-      updated_.clear();
-      break;
-    case Stage::pulled:
-      writer_.post(Raise{.flag = pending.flag});
-      break;
-  }
+  const int first = 1 + static_cast<int>(places_.size());
+  const RemoteCalls::End worker{.thread = first, .times = 1.0 * callers.of_process};
+  const RemoteCalls::End server{.thread = first + 2 * (1 + group.server),
+                                .times = 1.0 * callers.all};
+  auto work = pushes ? calls.work(worker, server, variables, group.size)
+                     : calls.work(server, worker, variables, group.size);
+  if (!pushes) work.back().time += static_cast<double>(variables) * options_.variable_time;
+  return {work.begin(), work.end()};
 }
 
 std::vector<PlanGroup> PsSync::plan(int /*iteration*/) const {

@@ -1,12 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <unordered_map>
+#include <deque>
 #include <vector>
 
-#include "strategies/parts/operation_writer.hpp"
-#include "strategies/parts/window_queue.hpp"
+#include "strategies/parts/lane.hpp"
+#include "strategies/parts/step_strategy.hpp"
 #include "strategies/servers/variable_groups.hpp"
 
 namespace gradwire {
@@ -40,44 +39,42 @@ struct PsSyncOptions {
 /// accumulator a variable; tokens that start the next step are given when all are updated);
 /// tensorflow/benchmarks, variable_update=parameter_server and distributed_replicated (machine);
 /// AutoDist, PS and PSLoadBalancing (one replica group a machine).
-class PsSync final : public Strategy {
+class PsSync final : public StepStrategy {
  public:
-  PsSync(const PsSyncOptions& options, JobView job);
+  PsSync(const PsSyncOptions& options, const JobView& job);
   static StrategyMaker read(Knobs& knobs);
 
-  Operations on_event(Seconds now, const Event& event) override;
   [[nodiscard]] Traits traits() const override;
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override { return {}; }
   [[nodiscard]] std::vector<Exchange> exchanges() const override;
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
 
  private:
-  enum class Stage : std::uint8_t { ready, on_host, summed_here, pushed, updated, pulled };
-  struct Pending {
-    Stage stage = Stage::ready;
+  /// A group's exchange in one iteration: it may outlive it.
+  struct Flight {
     int group = 0;
-    OperationId flag = 0;              ///< to raise when the group is pulled
-    int exchange = -1;                 ///< that it moves by; -1: none
-    std::shared_ptr<int> under_way{};  ///< operations of the stage; null: one
+    OperationId flag = 0;  ///< to raise when the group is pulled
   };
-
-  void start_iteration();
-  void gate(const std::vector<int>& groups);
-  void hook(TensorId tensor);
-  void advance(OperationId operation);
-  /// Posts `operation` for `group`; when it ends the group has reached `stage`.
-  void post(Stage stage, int group, OperationId flag, Operation operation);
-  /// Queues `group` for `exchange`; when it has moved it has reached `stage`.
-  void move(Stage stage, int group, OperationId flag, int exchange);
-  void send(int exchange);
   /// Pushers (pullers) that reach a server by remote calls.
   struct Callers {
     int all = 0;
     int of_process = 0;  ///< the most of one process
   };
+
+  void begin(int iteration, WorkerId worker) override;
+  void forward(int layer, WorkerId worker) override;
+  void gradient(TensorId tensor, WorkerId worker) override;
+  void finish(WorkerId worker) override;
+
+  void on_host(const Flight& flight);
+  void push(const Flight& flight);
+  void pushed(const Flight& flight);
+  void updated(const Flight& flight);
+  void pull(const Flight& flight);
+  [[nodiscard]] LaneItem item(const Flight& flight, const char* label, Poster::Then then) const;
   [[nodiscard]] Callers callers_of(const Endpoint& server) const;
-  /// What the processes at both ends do while `moving` is on the links; none where calls are free.
-  [[nodiscard]] std::vector<HostWork> call_work(const Pending& moving) const;
+  /// What the processes at both ends do while a group is on the links; none where calls are free.
+  [[nodiscard]] Operations call_work(const VariableGroup& group, bool pushes) const;
   [[nodiscard]] std::vector<int> pushing_ranks() const;
   [[nodiscard]] int pushers() const { return static_cast<int>(pushing_ranks().size()); }
   [[nodiscard]] const VariableGroup& group(int index) const {
@@ -85,7 +82,6 @@ class PsSync final : public Strategy {
   }
 
   PsSyncOptions options_;
-  JobView job_;
   std::vector<Endpoint> places_;
   std::vector<Callers> callers_;  ///< by server
   std::vector<VariableGroup> groups_;
@@ -93,14 +89,12 @@ class PsSync final : public Strategy {
   std::vector<std::vector<int>> of_layer_;
   std::vector<int> forward_;  ///< groups in the order of the forward pass
   int iteration_ = 0;
-  std::vector<int> missing_;        ///< gradients of a group not yet launched in this iteration
-  std::vector<OperationId> flags_;  ///< of this iteration's pulls
-  std::vector<OperationId> flags_before_;     ///< of the iteration before; empty in the first
-  std::vector<bool> waited_;                  ///< does this iteration's forward wait already
-  std::vector<Pending> updated_;              ///< behind the barrier
-  std::vector<WindowQueue<Pending>> queues_;  ///< by exchange
-  std::unordered_map<OperationId, Pending> pending_;
-  OperationWriter writer_;
+  WorkerVariables variables_;    ///< alike in all workers
+  std::vector<Flight> updated_;  ///< by group, behind the barrier
+  std::size_t updates_ = 0;      ///< of them
+  Lane to_hosts_;
+  std::deque<Lane> push_;  ///< by server
+  std::deque<Lane> pull_;  ///< by server
 };
 
 }  // namespace gradwire

@@ -78,28 +78,28 @@ Endpoint ServerLayout::last_memory(const std::vector<int>& ranks, int part) {
   return host_of(ranks[ranks.size() - static_cast<std::size_t>(size)]);
 }
 
-Exchange ServerLayout::push(int server, int connections, int part) const {
-  auto exchange = single_phase(fmt::format("push to server {}", server), connections);
-  for (const int root : roots_) {
-    exchange.phases.front().push_back({last_memory(ranks_beside(root), part), place(server)});
+void ServerLayout::add_servers(std::vector<Exchange>& exchanges,
+                               const std::vector<Endpoint>& workers, int connections) const {
+  for (std::size_t server = 0; server < places_.size(); ++server) {
+    auto push = single_phase(fmt::format("push to server {}", server), connections);
+    for (const Endpoint& worker : workers) push.phases.front().push_back({worker, places_[server]});
+    exchanges.push_back(push);
+    exchanges.push_back(reversed(std::move(push), fmt::format("pull from server {}", server)));
   }
-  return exchange;
 }
 
-Exchange ServerLayout::pull(int server, int connections, int part) const {
-  return reversed(push(server, connections, part), fmt::format("pull from server {}", server));
+void ServerLayout::add_machines(std::vector<Exchange>& exchanges, int connections, int part) const {
+  std::vector<Endpoint> workers;
+  for (const int root : roots_) workers.push_back(last_memory(ranks_beside(root), part));
+  add_servers(exchanges, workers, connections);
 }
 
-Exchange ServerLayout::push_by_rank(int server, int connections) const {
-  auto exchange = single_phase(fmt::format("push to server {}", server), connections);
+void ServerLayout::add_ranks(std::vector<Exchange>& exchanges, int connections) const {
+  std::vector<Endpoint> workers;
   for (int rank = 0; rank < static_cast<int>(machine_of_.size()); ++rank) {
-    exchange.phases.front().push_back({gpu_of(rank), place(server)});
+    workers.push_back(gpu_of(rank));
   }
-  return exchange;
-}
-
-Exchange ServerLayout::pull_by_rank(int server, int connections) const {
-  return reversed(push_by_rank(server, connections), fmt::format("pull from server {}", server));
+  add_servers(exchanges, workers, connections);
 }
 
 Exchange ServerLayout::copy_to_host(int part) const {

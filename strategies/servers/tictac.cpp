@@ -31,27 +31,19 @@ StrategyMaker TicTac::read(Knobs& knobs) {
 }
 
 TicTac::TicTac(const Options& options, const JobView& job)
-    : options_(options),
-      job_(job),
+    : StepStrategy(job),
+      options_(options),
       layout_(job),
       gates_(job),
       order_(options.timing_aware ? tac_order(job) : tic_order(job)),
       flags_(job.tensors.size(), -1) {
-  const auto threads = static_cast<int>(options_.server_threads);
+  const ParameterServerSpec spec{.threads = static_cast<int>(options.server_threads),
+                                 .passes = job.world_size + update_passes,
+                                 .sum_rate = options.sum_rate,
+                                 .loopback = options.loopback_bandwidth,
+                                 .coded = job.coded};
   for (int server = 0; server < layout_.servers(); ++server) {
-    const bool colocated = layout_.colocated(server);
-    servers_.emplace_back(
-        poster_,
-        ParameterServerSpec{.push_exchange = 2 * server,
-                            .pull_exchange = 2 * server + 1,
-                            .first_thread = server * (threads + 1),
-                            .threads = threads,
-                            .together = Bytes{0},
-                            .passes = job_.world_size + update_passes,
-                            .sum_rate = options_.sum_rate,
-                            .loopback = colocated ? options_.loopback_bandwidth : BytesPerSecond{0},
-                            .request = Seconds{},
-                            .coded = job_.coded});
+    servers_.emplace_back(poster_, spec.of(server, layout_.colocated(server)));
   }
 }
 
@@ -61,10 +53,7 @@ Traits TicTac::traits() const {
 
 std::vector<Exchange> TicTac::exchanges() const {
   std::vector<Exchange> exchanges;
-  for (int server = 0; server < layout_.servers(); ++server) {
-    exchanges.push_back(layout_.push_by_rank(server, options_.connections));
-    exchanges.push_back(layout_.pull_by_rank(server, options_.connections));
-  }
+  layout_.add_ranks(exchanges, options_.connections);
   return exchanges;
 }
 
@@ -72,22 +61,15 @@ ParameterServer& TicTac::server_of(TensorId tensor) {
   return servers_[static_cast<std::size_t>(tensor) % servers_.size()];
 }
 
-Operations TicTac::on_event(Seconds /*now*/, const Event& event) {
-  if (const auto* done = std::get_if<OperationDone>(&event)) {
-    poster_.done(done->operation);
-  } else if (std::holds_alternative<IterationStart>(event)) {
-    start_iteration();
-  } else if (const auto* hook = std::get_if<HookFired>(&event)) {
-    if (job_.synchronises(hook->micro_batch)) {
-      poster_.post(launch_marker("ready"), [this, tensor = hook->tensor] { push(tensor); });
-    }
-  } else if (const auto* forward = std::get_if<ForwardStart>(&event)) {
-    if (forward->micro_batch == 0) gates_.post(forward->layer, poster_);
-  }
-  return poster_.take();
+void TicTac::forward(int layer, WorkerId /*worker*/) {
+  gates_.post(layer, poster_);
 }
 
-void TicTac::start_iteration() {
+void TicTac::gradient(TensorId id, WorkerId /*worker*/) {
+  poster_.post(launch_marker("ready"), [this, id] { push(id); });
+}
+
+void TicTac::begin(int /*iteration*/, WorkerId /*worker*/) {
   for (std::size_t id = 0; id < job_.tensors.size(); ++id) {
     flags_[id] = poster_.post(Flag{job_.tensors[id].name});
     gates_.wait_for(static_cast<TensorId>(id), flags_[id]);
@@ -120,16 +102,16 @@ void TicTac::push(TensorId id) {
   server_of(id).push({.size = job_.size_of(tensor),
                       .tensors = {id},
                       .label = tensor.name,
-                      .then =
-                          [this] {
-                            if (--to_apply_ > 0 || !pulls_wait_) return;
-                            pulls_wait_ = false;
-                            // The token for the next step reaches every worker.
-                            poster_.post(
-                                HostWork{HostWork::no_thread, job_.message_latency, "token"},
-                                [this] { pull_all(); });
-                          }},
-                     static_cast<std::uint64_t>(id));
+                      .then = [this] { applied(); },
+                      .key = static_cast<std::uint64_t>(id)});
+}
+
+void TicTac::applied() {
+  if (--to_apply_ > 0 || !pulls_wait_) return;
+  pulls_wait_ = false;
+  // The token for the next step reaches every worker.
+  poster_.post(HostWork{HostWork::no_thread, job_.message_latency, "token"},
+               [this] { pull_all(); });
 }
 
 std::vector<PlanGroup> TicTac::plan(int /*iteration*/) const {

@@ -7,6 +7,7 @@
 
 #include "strategies/knobs.hpp"
 #include "strategies/parts/layer_gates.hpp"
+#include "strategies/parts/step_strategy.hpp"
 #include "strategies/servers/parameter_server.hpp"
 #include "strategies/servers/server_exchanges.hpp"
 #include "strategies/servers/tictac_order.hpp"
@@ -20,7 +21,7 @@ namespace gradwire {
 ///
 /// Variables lie round robin over servers, whole (replica_device_setter).
 /// Source: Hashemi et al., TicTac, MLSys 2019.
-class TicTac final : public Strategy {
+class TicTac final : public StepStrategy {
  public:
   struct Options {
     bool timing_aware = false;               ///< TAC in place of TIC
@@ -30,26 +31,24 @@ class TicTac final : public Strategy {
     BytesPerSecond loopback_bandwidth = assumed_loopback_rate;  ///< of a colocated pair
   };
   TicTac(const Options& options, const JobView& job);
-  TicTac(const TicTac&) = delete;
-  TicTac& operator=(const TicTac&) = delete;
   static StrategyMaker read(Knobs& knobs);
 
-  Operations on_event(Seconds now, const Event& event) override;
   [[nodiscard]] Traits traits() const override;
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override { return {}; }
   [[nodiscard]] std::vector<Exchange> exchanges() const override;
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
 
  private:
-  void start_iteration();
+  void begin(int iteration, WorkerId worker) override;
+  void forward(int layer, WorkerId worker) override;
+  void gradient(TensorId id, WorkerId worker) override;
   void pull_all();
   void push(TensorId id);
+  void applied();
   [[nodiscard]] ParameterServer& server_of(TensorId tensor);
 
   Options options_;
-  JobView job_;
   ServerLayout layout_;
-  Poster poster_;
   LayerGates gates_;
   std::vector<int> order_;          ///< by tensor
   std::vector<OperationId> flags_;  ///< by tensor, of this iteration's pulls

@@ -205,6 +205,34 @@ std::vector<int> pull_order(const ParameterServerOptions& options, const std::ve
   return order;
 }
 
+WorkerVariables::WorkerVariables(const std::vector<VariableGroup>& groups) {
+  for (const VariableGroup& group : groups) {
+    gradients_.push_back(static_cast<int>(group.tensors.size()));
+  }
+}
+
+void WorkerVariables::begin(Poster& poster) {
+  missing_ = gradients_;
+  waited_.assign(gradients_.size(), false);
+  last_pulls_ = std::exchange(pulls_, {});
+  for (std::size_t group = 0; group < gradients_.size(); ++group) {
+    pulls_.push_back(poster.post(Flag{.label = "pulled"}));
+  }
+}
+
+void WorkerVariables::gate(Poster& poster, const std::vector<OperationId>& pulls,
+                           const std::vector<int>& groups, WorkerId worker) {
+  if (pulls.empty()) return;
+  Gate gate{.until = {}, .worker = worker};
+  for (const int index : groups) {
+    const auto at = static_cast<std::size_t>(index);
+    if (waited_[at]) continue;
+    waited_[at] = true;
+    gate.until.push_back(pulls[at]);
+  }
+  if (!gate.until.empty()) poster.post(std::move(gate));
+}
+
 std::vector<PlanGroup> plan_of(const JobView& job, const std::vector<VariableGroup>& groups) {
   std::vector<PlanGroup> plan;
   plan.reserve(groups.size());

@@ -6,6 +6,7 @@
 
 #include "sim/core/host_cpu.hpp"
 #include "strategies/knobs.hpp"
+#include "strategies/parts/poster.hpp"
 #include "strategies/parts/remote_calls.hpp"
 
 namespace gradwire {
@@ -83,6 +84,35 @@ struct VariableGroup {
 /// For every tensor the groups that hold it or a part of it.
 [[nodiscard]] std::vector<std::vector<int>> groups_of_tensors(
     const JobView& job, const std::vector<VariableGroup>& groups);
+
+/// A worker's iteration, by groups: which have all their gradients, and which are pulled.
+class WorkerVariables {
+ public:
+  explicit WorkerVariables(const std::vector<VariableGroup>& groups);
+
+  /// An iteration begins: posts a flag for each group that is to be pulled.
+  void begin(Poster& poster);
+  /// To be raised when the group is pulled.
+  [[nodiscard]] OperationId pull(int group) const {
+    return pulls_[static_cast<std::size_t>(group)];
+  }
+  [[nodiscard]] const std::vector<OperationId>& pulls() const { return pulls_; }
+  /// Those of the iteration before; empty in the first.
+  [[nodiscard]] const std::vector<OperationId>& last_pulls() const { return last_pulls_; }
+  /// A gradient of this group has been launched. @return it is the last one.
+  bool arrived(int group) { return --missing_[static_cast<std::size_t>(group)] == 0; }
+  /// What the worker launches next waits for these groups' flags among `pulls`, unless a gate of
+  /// this iteration does. Nothing where `pulls` is empty.
+  void gate(Poster& poster, const std::vector<OperationId>& pulls, const std::vector<int>& groups,
+            WorkerId worker = 0);
+
+ private:
+  std::vector<int> gradients_;  ///< by group
+  std::vector<int> missing_;    ///< gradients of a group not yet launched
+  std::vector<bool> waited_;    ///< by group: a gate of this iteration does
+  std::vector<OperationId> pulls_;
+  std::vector<OperationId> last_pulls_;
+};
 
 /// For `show plan`: where each group goes.
 [[nodiscard]] std::vector<PlanGroup> plan_of(const JobView& job,

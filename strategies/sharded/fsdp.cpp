@@ -55,8 +55,8 @@ Operations Fsdp::on_event(Seconds /*now*/, const Event& event) {
   return out_.take();
 }
 
-OperationId Fsdp::marker(const char* label) {
-  const OperationId id = out_.post(launch_marker(label));
+OperationId Fsdp::marker(const char* label, Poster::Then then) {
+  const OperationId id = out_.post(launch_marker(label), std::move(then));
   order_.expect(id);
   return id;
 }
@@ -186,7 +186,7 @@ void Fsdp::unshard(std::size_t index) {
 void Fsdp::cast_shard(std::size_t index, Ticket ticket) {
   Kernels cast;
   cast.add(shard(units_[index]) * (gradient_element_size + options_.param_bytes));
-  run_beside(cast, "cast shard", {Next::Step::release, index, ticket});
+  run_beside(cast, "cast shard", [this, ticket] { order_.release(ticket); });
 }
 
 void Fsdp::wait_for(const Unit& unit) {
@@ -241,18 +241,21 @@ void Fsdp::reduce(std::size_t index) {
   ++reductions_issued_;
   const Ticket ticket = order_.issue(reduction_of(units_[index]), {}, true);
   reductions_[ticket] = index;
-  next_[marker("gradients ready")] = {Next::Step::prepare, index, ticket};
+  marker("gradients ready", [this, index, ticket] {
+    run_beside(preparation(units_[index]), "cast, pad and divide",
+               [this, ticket] { order_.release(ticket); });
+  });
 }
 
 void Fsdp::start_collectives() {
   order_.start([this](Ticket ticket, Collective collective) {
-    const OperationId id = out_.post(std::move(collective));
     const auto gather = gathers_.find(ticket);
     if (gather != gathers_.end()) {
-      gather->second.operation = id;
-      next_[id] = {Next::Step::gathered, gather->second.unit, ticket};
+      gather->second.operation =
+          out_.post(std::move(collective), [this, ticket] { gathered(ticket); });
     } else {
-      next_[id] = {Next::Step::reduced, reductions_.extract(ticket).mapped(), ticket};
+      const std::size_t unit = reductions_.extract(ticket).mapped();
+      out_.post(std::move(collective), [this, unit] { reduced(unit); });
     }
   });
 }
@@ -265,58 +268,52 @@ void Fsdp::operation_ended(OperationId operation) {
       cast_shard(index, ticket);
     }
   }
-  const auto next = next_.extract(operation);
-  if (!next.empty()) take(next.mapped());
+  out_.done(operation);
 }
 
-void Fsdp::take(const Next& next) {
-  const Unit& unit = units_[next.unit];
-  switch (next.step) {
-    case Next::Step::prepare:
-      run_beside(preparation(unit), "cast, pad and divide",
-                 {Next::Step::release, next.unit, next.ticket});
-      break;
-    case Next::Step::release:
-      order_.release(next.ticket);
-      break;
-    case Next::Step::gathered:
-      gathered(next.ticket);
-      break;
-    case Next::Step::reduced:
-      run_beside(division_of_shard(unit), "divide shard",
-                 {options_.hybrid ? Next::Step::replicate : Next::Step::finish, next.unit, 0});
-      break;
-    case Next::Step::replicate:
-      next_[out_.post(Collective{.size = Bytes{shard(unit) * options_.reduce_bytes},
-                                 .tensors = unit.tensors,
-                                 .label = fmt::format("all-reduce shard of unit {}", next.unit),
-                                 .communicator = families::across,
-                                 .ready = Collective::Ready::at_once,
-                                 .stream = across_stream})] = {Next::Step::finish, next.unit, 0};
-      break;
-    case Next::Step::finish:
-      run_beside(finishing(unit), "divide and cast shard", {Next::Step::done, next.unit, 0});
-      break;
-    case Next::Step::done:
-      ++reduced_;
-      while (!waits_.empty() && waits_.front().reductions <= reduced_) {
-        out_.post(Raise{waits_.front().flag});
-        waits_.pop_front();
-      }
-      break;
+void Fsdp::reduced(std::size_t unit) {
+  run_beside(division_of_shard(units_[unit]), "divide shard", [this, unit] {
+    if (options_.hybrid) {
+      replicate(unit);
+    } else {
+      finish(unit);
+    }
+  });
+}
+
+void Fsdp::replicate(std::size_t unit) {
+  out_.post(Collective{.size = Bytes{shard(units_[unit]) * options_.reduce_bytes},
+                       .tensors = units_[unit].tensors,
+                       .label = fmt::format("all-reduce shard of unit {}", unit),
+                       .communicator = families::across,
+                       .ready = Collective::Ready::at_once,
+                       .stream = across_stream},
+            [this, unit] { finish(unit); });
+}
+
+void Fsdp::finish(std::size_t unit) {
+  run_beside(finishing(units_[unit]), "divide and cast shard", [this] { count_reduction(); });
+}
+
+void Fsdp::count_reduction() {
+  ++reduced_;
+  while (!waits_.empty() && waits_.front().reductions <= reduced_) {
+    out_.post(Raise{waits_.front().flag});
+    waits_.pop_front();
   }
 }
 
-void Fsdp::run_beside(const Kernels& kernels, const char* label, const Next& next) {
+void Fsdp::run_beside(const Kernels& kernels, const char* label, Poster::Then then) {
   if (kernels.count == 0) {
-    take(next);
+    then();
     return;
   }
-  next_[out_.post(DeviceWork{.traffic = kernels.traffic,
-                             .kernels = kernels.count,
-                             .label = label,
-                             .stream = DeviceStream::side,
-                             .notify = true})] = next;
+  out_.post(DeviceWork{.traffic = kernels.traffic,
+                       .kernels = kernels.count,
+                       .label = label,
+                       .stream = DeviceStream::side,
+                       .notify = true},
+            std::move(then));
 }
 
 }  // namespace gradwire

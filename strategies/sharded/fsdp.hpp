@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "strategies/knobs.hpp"
+#include "strategies/parts/poster.hpp"
 #include "strategies/sharded/fsdp_units.hpp"
 #include "strategies/sharded/issue_order.hpp"
 
@@ -92,21 +93,6 @@ class Fsdp final : public Strategy {
     OperationId operation = -1;  ///< once it was posted
     OperationId flag = -1;       ///< where something waits for it from before
   };
-  /// What happens when an operation ends.
-  struct Next {
-    enum class Step : std::uint8_t {
-      prepare,    ///< the gradients are there: cast, pad, divide
-      release,    ///< the input of an issued collective is there
-      gathered,   ///< an all-gather
-      reduced,    ///< a reduce-scatter, or an all-reduce of NO_SHARD
-      replicate,  ///< the shard is divided: all-reduce it across machines
-      finish,     ///< divide and cast the result
-      done,       ///< the shard is there for the optimizer
-    };
-    Step step = Step::done;
-    std::size_t unit = 0;
-    Ticket ticket = 0;
-  };
   /// Elementwise kernels that are launched one after the other.
   struct Kernels {
     int count = 0;
@@ -140,7 +126,7 @@ class Fsdp final : public Strategy {
   void prefetch_before(std::size_t index);
   void backward_done(int micro_batch);
 
-  OperationId marker(const char* label);
+  OperationId marker(const char* label, Poster::Then then = {});
   void unshard(std::size_t index);
   void wait_for(const Unit& unit);
   void reshard(Unit& unit);
@@ -149,10 +135,16 @@ class Fsdp final : public Strategy {
   void gather_updated();
 
   void operation_ended(OperationId operation);
-  void take(const Next& next);
   void gathered(Ticket ticket);
-  /// Runs them beside compute and goes on with `next`; at once where there are none.
-  void run_beside(const Kernels& kernels, const char* label, const Next& next);
+  /// A unit's reduce-scatter, or all-reduce of NO_SHARD, has ended.
+  void reduced(std::size_t unit);
+  /// The shard is divided: all-reduces it across machines.
+  void replicate(std::size_t unit);
+  /// Divides and casts the result, which is then there for the optimizer.
+  void finish(std::size_t unit);
+  void count_reduction();
+  /// Runs them beside compute and goes on with `then`; at once where there are none.
+  void run_beside(const Kernels& kernels, const char* label, Poster::Then then);
   [[nodiscard]] Kernels preparation(const Unit& unit) const;
   [[nodiscard]] Kernels division_of_shard(const Unit& unit) const;
   [[nodiscard]] Kernels finishing(const Unit& unit) const;
@@ -164,14 +156,13 @@ class Fsdp final : public Strategy {
   std::vector<std::size_t> unit_of_;  ///< by tensor
   std::int64_t ranks_ = 1;            ///< that share a unit
   std::int64_t replicas_ = 1;         ///< machines, where hybrid
-  OperationWriter out_;
+  Poster out_;
   IssueOrder order_;
   std::map<Ticket, Gather> gathers_;
   std::map<Ticket, std::size_t> reductions_;  ///< issued, not yet posted: of which unit
-  std::map<OperationId, Next> next_;
-  std::deque<OperationId> frees_;  ///< markers behind which units were freed
-  OperationId start_ = -1;         ///< marker: the last optimizer step has ended
-  bool started_ = true;            ///< it has been passed
+  std::deque<OperationId> frees_;             ///< markers behind which units were freed
+  OperationId start_ = -1;                    ///< marker: the last optimizer step has ended
+  bool started_ = true;                       ///< it has been passed
   std::vector<std::pair<std::size_t, Ticket>> waiting_casts_;
   int iteration_ = 0;
   bool in_backward_ = false;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "strategies/all_reduce/ddp.hpp"
+#include "strategies/all_reduce/fixed_groups.hpp"
 #include "strategies/compression/acp_sgd.hpp"
 #include "strategies/compression/compressed.hpp"
 #include "strategies/compression/global_top_k.hpp"
@@ -12,7 +13,6 @@
 #include "strategies/compression/sign.hpp"
 #include "strategies/compression/sparsifier.hpp"
 #include "strategies/compression/systems/acpsgd.hpp"
-#include "strategies/parts/grouped.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/toy_training.hpp"
 

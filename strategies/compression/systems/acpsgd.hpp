@@ -1,7 +1,7 @@
 #pragma once
 
+#include "strategies/all_reduce/fixed_groups.hpp"
 #include "strategies/knobs.hpp"
-#include "strategies/parts/grouped.hpp"
 
 namespace gradwire {
 

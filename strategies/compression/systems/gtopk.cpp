@@ -1,9 +1,9 @@
 #include "strategies/compression/systems/gtopk.hpp"
 
+#include "strategies/all_reduce/fixed_groups.hpp"
 #include "strategies/compression/compressed.hpp"
 #include "strategies/compression/global_top_k.hpp"
 #include "strategies/compression/sparsifier.hpp"
-#include "strategies/parts/grouped.hpp"
 
 namespace gradwire {
 

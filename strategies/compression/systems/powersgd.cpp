@@ -3,10 +3,10 @@
 #include <limits>
 
 #include "strategies/all_reduce/ddp.hpp"
+#include "strategies/all_reduce/fixed_groups.hpp"
 #include "strategies/compression/compressed.hpp"
 #include "strategies/compression/power_sgd.hpp"
 #include "strategies/parts/conditional_knobs.hpp"
-#include "strategies/parts/grouped.hpp"
 
 namespace gradwire {
 namespace {

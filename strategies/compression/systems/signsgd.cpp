@@ -2,11 +2,11 @@
 
 #include <limits>
 
+#include "strategies/all_reduce/fixed_groups.hpp"
 #include "strategies/all_reduce/none.hpp"
 #include "strategies/compression/compressed.hpp"
 #include "strategies/compression/sign.hpp"
 #include "strategies/parts/conditional_knobs.hpp"
-#include "strategies/parts/grouped.hpp"
 
 namespace gradwire {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <limits>
 
+#include "strategies/all_reduce/fixed_groups.hpp"
 #include "strategies/all_reduce/none.hpp"
 #include "strategies/compression/compressed.hpp"
 #include "strategies/compression/sparsifier.hpp"
-#include "strategies/parts/grouped.hpp"
 
 namespace gradwire {
 

@@ -17,6 +17,12 @@ DdpOptions bucket_views(DdpOptimizer optimizer) {
           .optimizer = optimizer};
 }
 
+Operations sharded_step(const JobView& job, bool as_bucket_view) {
+  Poster poster;
+  post_sharded_step(job, as_bucket_view, poster);
+  return poster.take();
+}
+
 }  // namespace
 
 TEST_CASE("ZeRO gives the largest tensors to the ranks that have least", "[ddp][zero]") {
@@ -29,12 +35,12 @@ TEST_CASE("ZeRO gives the largest tensors to the ranks that have least", "[ddp][
 
 TEST_CASE("ZeRO steps on the largest share, then broadcasts every rank's", "[ddp][zero]") {
   const auto job = toy_job({10, 30, 20});  // 4 ranks: 30 | 20 | 10 | nothing
-  const auto by_tensor = sharded_step(job, false, 100);
+  const auto by_tensor = sharded_step(job, false);
   CHECK(std::get<OptimizerStep>(by_tensor.front()).share == Approx(30.0 / 60.0));
   CHECK(collective_sizes(by_tensor) == std::vector<std::int64_t>{120, 80, 40});
-  CHECK(std::get<Gate>(by_tensor.back()).until == std::vector<OperationId>{101, 102, 103});
+  CHECK(std::get<Gate>(by_tensor.back()).until == std::vector<OperationId>{1, 2, 3});
   // A rank without parameters has a bucket of one element.
-  CHECK(collective_sizes(sharded_step(job, true, 0)) == std::vector<std::int64_t>{120, 80, 40, 4});
+  CHECK(collective_sizes(sharded_step(job, true)) == std::vector<std::int64_t>{120, 80, 40, 4});
 }
 
 TEST_CASE("DDP leaves the step to ZeRO behind its buckets", "[ddp][zero]") {

@@ -75,3 +75,27 @@ TEST_CASE("what follows from the end of an item may be the next on the lane", "[
   poster.done(0);
   CHECK(labels(poster.take()) == std::vector<std::string>{"urgent"});
 }
+
+TEST_CASE("a window goes on before what follows the item that has ended", "[lane]") {
+  Poster poster;
+  Lane lane(poster, by_exchange_0(), Lane::Window{2});
+  const auto follow = [&poster] { poster.post(Messages{.tensors = {}, .label = "what follows"}); };
+  for (const char* label : {"a", "b", "c"}) {
+    lane.add({.size = Bytes{1}, .label = label, .then = follow});
+  }
+  CHECK(labels(poster.take()) == std::vector<std::string>{"a", "b"});
+  poster.done(0);
+  CHECK(labels(poster.take()) == std::vector<std::string>{"c", "what follows"});
+}
+
+TEST_CASE("an item ends when what goes beside it has, too", "[lane]") {
+  Poster poster;
+  Lane lane(poster, by_exchange_0());
+  lane.add({.size = Bytes{1}, .label = "a", .beside = {HostWork{.label = "call"}}});
+  lane.add({.size = Bytes{1}, .label = "b"});
+  REQUIRE(poster.take().size() == 2);  // the call's work, then the message
+  poster.done(1);
+  CHECK(poster.take().empty());
+  poster.done(0);
+  CHECK(labels(poster.take()) == std::vector<std::string>{"b"});
+}
