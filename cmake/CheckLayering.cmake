@@ -30,7 +30,10 @@ set(arrows
   "sim/cli/         -> sim/ strategies/ topologies/ calibration/"
   "calibration/capture/ -> sim/core/output_file.hpp"
   "calibration/lab/ -> sim/core/output_file.hpp"
-  "calibration/     -> sim/cost/ sim/collectives/ sim/core/"
+  "calibration/trace/       -> sim/collectives/pattern.hpp sim/core/"
+  "calibration/attribution/ -> calibration/trace/ sim/collectives/pattern.hpp sim/core/"
+  "calibration/fit/         -> calibration/attribution/ calibration/trace/ sim/cost/ sim/collectives/ sim/core/"
+  "calibration/import/      -> calibration/fit/ calibration/attribution/ calibration/trace/ calibration/capture/inject/ sim/cost/ sim/collectives/ sim/core/"
 )
 
 # The libraries with a place of their own: how their headers begin -> the files that may include them.

@@ -1,4 +1,4 @@
-#include "calibration/import/nccl_names.hpp"
+#include "calibration/trace/nccl_names.hpp"
 
 #include <algorithm>
 #include <array>
