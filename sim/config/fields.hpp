@@ -146,6 +146,8 @@ Field<T> share(const std::string& name, M T::*member, const std::string& doc,
   KeyInfo info{name, fallback, doc, value_info(range)};
   if constexpr (detail::Holder<M>::one) {
     if (fallback.empty()) info.fallback = bound_text(Ratio{T{}.*member});
+  } else if (fallback.empty()) {
+    info.fallback = "none";
   }
   return {info, [=](YamlMap& map, T& into) { detail::read_into(map, info, range, into.*member); }};
 }
