@@ -49,7 +49,7 @@ TEST_CASE_METHOD(ErrorFixture, "a misspelt key of a scenario is reported with th
   CHECK(message(9, "runn: {}") ==
         "s.yaml:9:1: unknown key 'runn'; expected one of schema, name, profile, gpu, cluster, "
         "elastic, placement, compressor_costs, strategy, collective, run, jitter, stragglers, "
-        "uneven_inputs; did you mean 'run'?");
+        "uneven_inputs, points, vary; did you mean 'run'?");
   CHECK(message(7, "strategy: {name: ddp, bukcet_cap: 25 MiB}") ==
         "s.yaml:7:23: unknown key 'bukcet_cap'; expected one of name, grad_accumulation, "
         "gradient_dtype, version, "
@@ -94,8 +94,7 @@ TEST_CASE_METHOD(ErrorFixture, "a wrong type, a value out of range, a missing ke
   CHECK(message(5, "  gpus_per_node: 3") ==
         "s.yaml:5:18: 'gpus_per_node' is '3'; expected a whole number, at least 1, at most 2");
   CHECK(message(4, "  # no node") ==
-        "s.yaml:5:3: missing key 'node'; expected a node type such as dgx1v; is 'nodes' a "
-        "misspelling of it?");
+        "s.yaml:5:3: missing key 'node'; expected a node type such as dgx1v");
   CHECK_THAT(message_of(good, {"cluster={topologyy: two_rooms}"}),
              Catch::Contains("is 'topologyy' a misspelling of 'topology'?"));
   CHECK(message(6, "  # no fabric") ==
