@@ -8,6 +8,7 @@
 #include "sim/collectives/algorithms.hpp"
 #include "sim/config/collective_table_yaml.hpp"
 #include "sim/config/data_files.hpp"
+#include "sim/config/host_library_constants_yaml.hpp"
 #include "sim/config/nccl_yaml.hpp"
 #include "sim/cost/flows_library.hpp"
 #include "sim/cost/gloo.hpp"
@@ -27,7 +28,8 @@ bool reads_gpu_tensors(YamlMap& map) {
 
 Library read_gloo(YamlMap& map, const Clusters& cluster, std::vector<Warning>& /*warnings*/) {
   GlooOptions options;
-  options.step = map.value_or("step", options.step, at_least(Seconds{0}));
+  options.constants = shipped_gloo();
+  options.constants.step = map.value_or("step", options.constants.step, at_least(Seconds{0}));
   options.tensors_on_gpu = reads_gpu_tensors(map);
   return std::make_shared<GlooLibrary>(cluster, options);
 }
@@ -40,6 +42,7 @@ Library read_mpi(YamlMap& map, const Clusters& cluster, std::vector<Warning>& /*
     return names;
   }();
   MpiOptions options;
+  options.constants = shipped_mpi();
   if (map.choice_or("version", versions.front(), versions) == "4.0") {
     options.decisions = MpiDecisions::before_4_1;
   }
