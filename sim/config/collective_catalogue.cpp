@@ -8,6 +8,7 @@
 #include "sim/collectives/algorithms.hpp"
 #include "sim/config/collective_table_yaml.hpp"
 #include "sim/config/fields.hpp"
+#include "sim/config/host_library_constants_yaml.hpp"
 #include "sim/config/nccl_yaml.hpp"
 #include "sim/cost/flows_library.hpp"
 #include "sim/cost/gloo.hpp"
@@ -39,21 +40,30 @@ Field<Options> tensors_field() {
                 "host: they are in host memory, nothing is copied from a GPU and back");
 }
 
-const Fields<GlooOptions>& gloo_fields() {
-  static const Fields<GlooOptions> fields = {
+struct GlooKeys {
+  std::optional<Seconds> step;
+  bool tensors_on_gpu = true;
+};
+
+const Fields<GlooKeys>& gloo_fields() {
+  static const Fields<GlooKeys> fields = {
       "gloo",
       "Gloo",
-      {field("step", &GlooOptions::step,
+      {field("step", &GlooKeys::step,
              "hand-over between its threads in a step: the least all-reduce of n ranks "
              "takes 2 (n - 1) of them (facebookincubator/gloo issue 158)",
-             {}, "17.8 us"),
-       tensors_field<GlooOptions>()}};
+             {}, detail::own_default(shipped_gloo().step)),
+       tensors_field<GlooKeys>()}};
   return fields;
 }
 
 Library read_gloo(YamlMap& map, const Clusters& cluster, std::vector<Warning>& /*warnings*/) {
   GlooOptions options;
-  gloo_fields().read(map, options);
+  options.constants = shipped_gloo();
+  GlooKeys keys;
+  gloo_fields().read(map, keys);
+  options.constants.step = keys.step.value_or(options.constants.step);
+  options.tensors_on_gpu = keys.tensors_on_gpu;
   return std::make_shared<GlooLibrary>(cluster, options);
 }
 
@@ -73,6 +83,7 @@ const Fields<MpiOptions>& mpi_fields() {
 
 Library read_mpi(YamlMap& map, const Clusters& cluster, std::vector<Warning>& /*warnings*/) {
   MpiOptions options;
+  options.constants = shipped_mpi();
   mpi_fields().read(map, options);
   return with_table(map, "mpi", cluster, std::make_shared<MpiLibrary>(cluster, std::move(options)));
 }

@@ -14,6 +14,7 @@
 #include "sim/config/data_files.hpp"
 #include "sim/config/fields.hpp"
 #include "sim/config/gpu_yaml.hpp"
+#include "sim/config/nccl_constants_yaml.hpp"
 #include "sim/core/cluster.hpp"
 #include "sim/cost/nccl_library.hpp"
 #include "topologies/node_links.hpp"
@@ -21,13 +22,13 @@
 namespace gradwire::config {
 namespace {
 
-/// NCCL's minor versions whose numbers are known: those of nccl_constants().
+/// NCCL's minor versions whose numbers are known: those of profiles/libraries/nccl.
 constexpr int nccl_minor_first = 4;
 constexpr int nccl_minor_last = 30;
 /// MAXCHANNELS (NCCL v2.28.9, src/include/device.h).
 constexpr int channels_limit = 64;
 
-NcclVersion read_version(YamlMap& map, std::vector<Warning>& warnings) {
+NcclVersion read_version(YamlMap& map) {
   NcclVersion version;
   const auto text = map.optional<std::string>("version");
   if (!text) return version;
@@ -42,13 +43,21 @@ NcclVersion read_version(YamlMap& map, std::vector<Warning>& warnings) {
                                     "2.8.4",
                                     *text));
   }
-  if (version.minor < nccl_minor_first || version.minor > nccl_minor_last) {
-    const int priced_as = std::max(nccl_constants(version).first_minor, nccl_minor_first);
-    warnings.push_back(
-        {"outside-calibrated-range",
-         fmt::format("NCCL {} is priced with the constants of 2.{}", *text, priced_as)});
-  }
   return version;
+}
+
+NcclConstants constants_for(YamlMap& map, NcclVersion version, const NcclGpus& gpus,
+                            std::vector<Warning>& warnings) {
+  std::vector<int> capabilities;
+  for (const auto& [model, gpu] : gpus) capabilities.push_back(gpu.capability);
+  NcclConstants constants = shipped_nccl(version, capabilities);
+  if (version.minor < nccl_minor_first || version.minor > nccl_minor_last) {
+    const int priced_as = std::max(constants.first_minor, nccl_minor_first);
+    warnings.push_back(
+        {"outside-calibrated-range", fmt::format("NCCL {} is priced with the constants of 2.{}",
+                                                 map.require<std::string>("version"), priced_as)});
+  }
+  return constants;
 }
 
 /// "ring", "ring,tree" or "^ll128": as NCCL_ALGO and NCCL_PROTO.
@@ -222,8 +231,9 @@ std::shared_ptr<const CollectiveLibrary> read_nccl(YamlMap& map,
   }
   NcclOptions options;
   nccl_fields().read(map, options);
-  options.version = read_version(map, warnings);
+  options.version = read_version(map);
   options.gpus = gpus_of(*cluster, warnings);
+  options.constants = constants_for(map, options.version, options.gpus, warnings);
   read_choice(map, options);
   read_channels(map, options);
   options.gpus_per_process =
