@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "strategies/rehearsal.hpp"
+
 namespace gradwire {
 
 StrategyInstance::StrategyInstance(const Job& of, const Program& program,
@@ -23,5 +25,11 @@ StrategyInstance::StrategyInstance(const Job& of, const Program& program,
 
 StrategyInstance::StrategyInstance(const Job& of, std::unique_ptr<Strategy> made)
     : StrategyInstance(of, data_parallel_program(of.profile, of.micro_batches), std::move(made)) {}
+
+void StrategyInstance::lay_used(const JobView& view) {
+  if (strategy->exchanges().empty()) return;
+  const int workers = traits.independent_workers ? view.world_size : 1;
+  exchanges = rehearse_exchanges(*job.make_strategy(view), view, workers);
+}
 
 }  // namespace gradwire
