@@ -159,7 +159,7 @@ struct Traits {
   bool forward_hooks = false;
   bool backward_hooks = false;
   bool own_optimizer = false;  ///< it posts OptimizerSteps
-  /// Every rank is a class of its own (asynchronous): it iterates at its own pace.
+  /// Every rank is a class of its own (asynchronous).
   bool independent_workers = false;
   /// Ranks without inputs do what the others wait for, as DDP's join() has it.
   bool shadows_ranks = false;

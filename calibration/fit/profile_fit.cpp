@@ -346,12 +346,13 @@ ProfileFit fit_trace(const Trace& trace, const ProfileSubject& subject, const Ch
   } else {
     fit.take_own_layers(true);
     profile.gradient_order = reverse_registration_order(profile.tensor_count());
-    fit.note(profile.tensor_count() == 0
-                 ? "no parameters: the trace has no shapes of operators' inputs; the profile has "
-                   "times and nothing to exchange (record_shapes=True tells the shapes, --model "
-                   "the layers of a model of ours)"
-                 : "parameters are told from the shapes of operators' inputs: shared ones count "
-                   "twice, and their order is that of the layers");
+    fit.note(
+        profile.tensor_count() == 0
+            ? "no parameters: the trace has no shapes of operators' inputs; the profile has "
+              "times and nothing to exchange (record_shapes=True records the shapes, --model "
+              "the layers of a model of ours)"
+            : "parameters are inferred from the shapes of operators' inputs: shared ones count "
+              "twice, and their order is that of the layers");
   }
   fit.take_rest(subject.iteration);
   return fit.take();

@@ -80,7 +80,7 @@ CompressorBench read_bench_compressors(const std::string& text, const std::strin
 std::string write_compressor_costs(const CompressorBench& bench, BytesPerSecond bandwidth) {
   if (bench.memory_bandwidth > BytesPerSecond{}) bandwidth = bench.memory_bandwidth;
   if (bench.on_gpu && !(bandwidth > BytesPerSecond{})) {
-    throw SimulationError("nobody tells the memory bandwidth of '" + bench.gpu +
+    throw SimulationError("no file states the memory bandwidth of '" + bench.gpu +
                           "'; expected it in the record or beside it");
   }
   std::string text = plain_format(

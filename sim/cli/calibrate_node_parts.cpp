@@ -216,7 +216,7 @@ void apply_overlap(NodeFindings& findings) {
   findings.overlap_ctas = told > 0 ? told : ctas_assumed;
   if (told == 0) {
     findings.notes.push_back(
-        fmt::format("no collective tells its channels: slowdowns are those beside {} blocks, "
+        fmt::format("no collective states its channels: slowdowns are those beside {} blocks, "
                     "assumed",
                     ctas_assumed));
   }

@@ -236,7 +236,7 @@ void print_list(const std::string& what, const std::string& name, Json list, boo
   const bool whole = name.empty() && is_long(what);
   print_text(list_text(list, !whole));
   if (whole) {
-    print_text(fmt::format("\ngradwire list {} NAME tells the {} of one.\n", what,
+    print_text(fmt::format("\ngradwire list {} NAME shows the {} of one.\n", what,
                            what == "models" ? "options" : "knobs"));
   }
 }

@@ -45,7 +45,7 @@ const std::map<std::string_view, std::string_view>& introductions() {
       {"preset",
        "What `strategy: {preset: ...}` may name: settings of an original system's run. Keys "
        "beside\n"
-       "it count; `gradwire list presets NAME` tells the settings."},
+       "it count; `gradwire list presets NAME` shows the settings."},
       {"variable",
        "Names of the original systems that may stand in `strategy`, or on the command line as\n"
        "`--env NAME=VALUE`: bare numbers, in the original's unit. What has no effect here, or on "

@@ -77,7 +77,7 @@ ClusterSpec make_spec(const std::vector<MachineGroup>& groups, Fabric fabric,
   }
   spec.cluster = std::make_shared<const Cluster>(std::move(nodes), std::move(fabric));
   if (const auto pair = spec.cluster->separated()) {
-    throw ConfigError(where, fmt::format("node{} has no way to node{}; expected a fabric that "
+    throw ConfigError(where, fmt::format("node{} has no path to node{}; expected a fabric that "
                                          "joins all nodes",
                                          pair->second, pair->first));
   }

@@ -112,7 +112,7 @@ void check_reach(const NodeGraph& node, const Places& places) {
     const Device& device = node.device(lost.front());
     throw ConfigError(
         places.at(lost.front()),
-        fmt::format("no way from '{}' to '{}'; expected links that join every GPU and NIC of the "
+        fmt::format("no path from '{}' to '{}'; expected links that join every GPU and NIC of the "
                     "node (nothing passes through a GPU or a NIC)",
                     node.device(gpu).name, device.name));
   }

@@ -140,7 +140,7 @@ std::vector<int> Fabric::route(int port_from, int port_to) const {
   std::vector<int> numbers;
   if (from == to) return numbers;
   if (!reaches(port_from, port_to)) {
-    throw SimulationError("fabric: no way from " + graph_[from].name + " to " + graph_[to].name);
+    throw SimulationError("fabric: no path from " + graph_[from].name + " to " + graph_[to].name);
   }
   std::uint64_t pick = absorb(absorb(absorb(0, ecmp_seed), static_cast<std::uint64_t>(port_from)),
                               static_cast<std::uint64_t>(port_to));

@@ -131,7 +131,7 @@ std::vector<int> NodeGraph::route(DeviceId from, DeviceId to) const {
   }
   if (!numbers.empty()) return numbers;
   throw SimulationError(
-      fmt::format("node '{}': no way from {} to {}", name, graph_[from].name, graph_[to].name));
+      fmt::format("node '{}': no path from {} to {}", name, graph_[from].name, graph_[to].name));
 }
 
 std::optional<DeviceId> NodeGraph::host_memory_of(DeviceId device) const {

@@ -58,7 +58,7 @@ struct IterationSample {
   Breakdown parts{};
 };
 
-/// The clocks of a class of ranks: each runs the same compute stream at its own pace, slowed while
+/// The clocks of a class of ranks: each runs the same compute stream at its own speed, slowed while
 /// its communication kernel is on the GPU (also while that kernel spins for late ranks), and held
 /// at gates. Members' clocks are kept, not the curve of their maxima: two ranks with work (12, 8)
 /// and (8, 12) and a gate at 12 end at 24, not at 20.

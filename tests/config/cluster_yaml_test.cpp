@@ -333,7 +333,7 @@ TEST_CASE_METHOD(ClusterFixture, "a network that does not fit the nodes is repor
   CHECK(net(replaced(network, "b: b,", "b: a,")) ==
         "n.yaml:6:15: the trunk ends where it begins; expected another switch");
   CHECK(net(replaced(network, "b: b,", "b: c,")) ==
-        "s.yaml:2:41: node2 has no way to node0; expected a fabric that joins all nodes");
+        "s.yaml:2:41: node2 has no path to node0; expected a fabric that joins all nodes");
   CHECK(net(replaced(network, "1 us", "11 s")) ==
         "n.yaml:6:46: 'latency' is '11 s'; expected a time such as '20 us' (units s, ms, us, ns), "
         "at least 0 s, at most 10 s");

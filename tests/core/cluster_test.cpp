@@ -109,7 +109,7 @@ TEST_CASE("ports without a way between them are an error that names both switche
   CHECK(fabric.route(0, 1).empty());
   CHECK_FALSE(fabric.reaches(0, 2));
   CHECK_THROWS_MATCHES(fabric.route(0, 2), SimulationError,
-                       Catch::Message("fabric: no way from a to b"));
+                       Catch::Message("fabric: no path from a to b"));
   fabric.connect(a, b, trunk);  // a later trunk is seen
   CHECK(fabric.reaches(0, 2));
   CHECK(fabric.route(0, 2) == std::vector<int>{0});

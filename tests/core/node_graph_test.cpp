@@ -168,7 +168,7 @@ TEST_CASE("no way between two devices is an error that names both", "[node_graph
   const DeviceId alone = two.node.add({.kind = DeviceKind::gpu});
   CHECK(two.node.route(alone, alone).empty());
   CHECK_THROWS_MATCHES(two.node.route(two.gpu[0], alone), SimulationError,
-                       Catch::Message("node 'two': no way from gpu0 to gpu4"));
+                       Catch::Message("node 'two': no path from gpu0 to gpu4"));
 }
 
 TEST_CASE("GPUs without a direct NVLink meet at the GPU between them that gives most",

@@ -143,16 +143,17 @@ TEST_CASE("an island among GPUs and a NIC without a path are refused at the devi
   std::string island = with("host_bridges:\n", "host_bridges:\n  - {id: far}\n");
   island.replace(island.find("a: gpu1, b: bridge0"), 19, "a: gpu1, b: far");
   island.erase(island.find("nvlinks:"));
-  check_refused(island,
-                "n.yaml:9:10: no way from 'gpu0' to 'gpu1'; expected links that join every GPU and "
-                "NIC of the node (nothing passes through a GPU or a NIC)");
+  check_refused(
+      island,
+      "n.yaml:9:10: no path from 'gpu0' to 'gpu1'; expected links that join every GPU and "
+      "NIC of the node (nothing passes through a GPU or a NIC)");
   const std::string lonely = with("pcie:\n", "nics:\n  - {id: mlx5_0, model: ib_edr}\npcie:\n");
-  check_refused(lonely, "n.yaml:10:10: no way from 'gpu0' to 'mlx5_0'");
+  check_refused(lonely, "n.yaml:10:10: no path from 'gpu0' to 'mlx5_0'");
   // NVLink alone joins a pair, but nothing passes through a GPU.
   std::string behind =
       with("  - {id: gpu1, model: t4}\n", "  - {id: gpu1, model: t4}\n  - {id: gpu2, model: t4}\n");
   behind += "  - {a: gpu1, b: gpu2, lanes: 1, bandwidth_per_lane: 22.5 GB/s, latency: 0.6 us}\n";
-  check_refused(behind, "n.yaml:9:10: no way from 'gpu0' to 'gpu2'");
+  check_refused(behind, "n.yaml:9:10: no path from 'gpu0' to 'gpu2'");
 }
 
 TEST_CASE("the shipped dgx1v reads as a hybrid cube mesh with four NICs", "[node_yaml]") {

@@ -217,7 +217,7 @@ TEST_CASE("messages of two operations share a link fairly", "[training][operatio
   CHECK(script.ended[1].second == Approx(2e-3 + 1e-6));
 }
 
-TEST_CASE("independent workers iterate at their own pace, and their rates add up",
+TEST_CASE("asynchronous workers iterate independently, and their rates add up",
           "[training][operations]") {
   Script script;
   script.traits.independent_workers = true;

@@ -1,5 +1,6 @@
 #include "calibration/capture/bench/arguments.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <limits>
@@ -41,38 +42,26 @@ std::int64_t parse_size(const std::string& text) {
   return number << shift;
 }
 
-std::string described(const std::vector<OptionInfo>& options) {
-  std::string text;
-  for (const OptionInfo& option : options) {
-    text += "  " + option.name + "  " + option.help;
-    if (!option.fallback.empty()) text += " [" + option.fallback + "]";
-    text += '\n';
-  }
-  return text;
-}
-
 constexpr const char* size_words = "sizes like 64KiB:64MiB:x2 or 1KiB,4MiB, rising";
 
 }  // namespace
 
-Arguments::Arguments(std::vector<OptionInfo> known, const std::vector<std::string>& words) {
-  if (!words.empty() && words[0] == "--help") throw HelpWanted(described(known));
-  for (OptionInfo& option : known) values_[option.name] = std::move(option.fallback);
-  std::vector<std::string> given;
-  for (std::size_t i = 0; i < words.size(); i += 2) {
-    const std::string& name = words[i];
-    if (values_.find(name) == values_.end()) {
-      std::string names;
-      for (const auto& [option, value] : values_) names += (names.empty() ? "" : ", ") + option;
-      throw UsageError("unknown option '" + name + "'; expected " +
-                       (names.empty() ? "none" : "one of " + names));
-    }
-    if (i + 1 == words.size()) throw UsageError(name + " has no value");
-    if (std::find(given.begin(), given.end(), name) != given.end()) {
-      throw UsageError(name + " is given twice");
-    }
-    given.push_back(name);
-    values_[name] = words[i + 1];
+Arguments::Arguments(const std::vector<OptionInfo>& known, const std::vector<std::string>& words) {
+  CLI::App app;
+  std::string names;
+  for (const OptionInfo& option : known) {
+    std::string& value = values_[option.name] = option.fallback;
+    app.add_option(option.name, value, option.help)->capture_default_str();
+    names += (names.empty() ? "" : ", ") + option.name;
+  }
+  try {
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  } catch (const CLI::CallForHelp&) {
+    throw HelpWanted(app.help());
+  } catch (const CLI::ExtrasError&) {
+    throw UsageError("unknown option '" + app.remaining().front() + "'; expected one of " + names);
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(error.what());
   }
 }
 

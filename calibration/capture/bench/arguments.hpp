@@ -32,7 +32,7 @@ class Arguments {
  public:
   /// @throws UsageError for an option that is not among `known`, twice given or without a value;
   ///         HelpWanted for --help.
-  Arguments(std::vector<OptionInfo> known, const std::vector<std::string>& words);
+  Arguments(const std::vector<OptionInfo>& known, const std::vector<std::string>& words);
 
   [[nodiscard]] const std::string& text(const std::string& name) const;
   /// A whole number from `least` on.
