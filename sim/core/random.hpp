@@ -45,15 +45,22 @@ class NormalTable {
   return word ^ (word >> 31U);
 }
 
+/// The first keys of a draw: in a loop over the last one they are taken up once.
+[[nodiscard]] constexpr std::uint64_t first_keys(std::uint64_t seed, std::uint64_t a,
+                                                 std::uint64_t b) {
+  return absorb(absorb(absorb(0, seed), a), b);
+}
+
 /// A uniform draw from (0, 1) that depends on its four keys only, on nothing drawn before it: the
-/// draws of (seed, iteration, rank, layer) stay the same when other ranks or layers come and go. In
-/// a loop, let the last keys change: the rounds of the first ones are then done once.
-[[nodiscard]] constexpr double uniform(std::uint64_t seed, std::uint64_t a, std::uint64_t b,
-                                       std::uint64_t c) {
-  const std::uint64_t word = absorb(absorb(absorb(absorb(0, seed), a), b), c);
+/// draws of (seed, iteration, rank, layer) stay the same when other ranks or layers come and go.
+[[nodiscard]] constexpr double uniform(std::uint64_t first, std::uint64_t last) {
   // The middle of one of 2^52 equal parts of (0, 1), exact in a double: never 0, never 1.
   constexpr double part = 0x1p-52;
-  return (static_cast<double>(word >> 12U) + 0.5) * part;
+  return (static_cast<double>(absorb(first, last) >> 12U) + 0.5) * part;
+}
+[[nodiscard]] constexpr double uniform(std::uint64_t seed, std::uint64_t a, std::uint64_t b,
+                                       std::uint64_t c) {
+  return uniform(first_keys(seed, a, b), c);
 }
 
 /// A standard normal draw, keyed like uniform(). Draws lie within +-8.3.

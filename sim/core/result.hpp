@@ -81,6 +81,14 @@ struct RankMemory {
 /// quarter.
 constexpr double coding_factor = 2.5;
 
+/// What a prediction took of this machine.
+struct EngineCost {
+  double plan_s = 0;       ///< until the first event: strategy, patterns, classes
+  double run_s = 0;        ///< from the first event to the last
+  double total_s = 0;      ///< both
+  double peak_memory = 0;  ///< bytes of the process, the most until then
+};
+
 /// What one simulated run gives; reporters read nothing else.
 struct RunResult {
   int world_size = 0;
@@ -109,6 +117,11 @@ struct RunResult {
   std::int64_t bytes_per_rank = 0;  ///< sent by a rank per iteration, the most of any
   double communication_busy_s = 0;  ///< a collective moves data, per iteration
   double overlap_fraction = 0;      ///< of it hidden behind compute, 0..1
+  /// Of an iteration's collectives and messages those that took longer than alone, since they
+  /// shared links with others: their bytes on the wire, and how much longer they took, all
+  /// together.
+  double contended_bytes = 0;
+  double contended_s = 0;
   /// Updates of others between a worker's read of the model and its own; synchronous: nothing.
   std::optional<double> staleness;
   /// Operations of the model a sample, forward and backward; 0: nobody counted them.
@@ -130,7 +143,7 @@ struct RunResult {
   std::string fidelity_why;
   std::string engine_solver;   ///< that shared the links: "simgrid", "gradwire"; "none": no links
   std::string engine_simgrid;  ///< its version, where it ran
-  double engine_wall_s = 0;
+  EngineCost engine_cost;
   std::size_t engine_links = 0;
   std::size_t engine_flows = 0;
   std::size_t engine_link_classes = 0;

@@ -12,7 +12,6 @@
 #include "sim/engine/event_queue.hpp"
 #include "sim/engine/fluid_network.hpp"
 #include "sim/engine/incremental_transport.hpp"
-#include "sim/engine/reference_transport.hpp"
 #include "sim/engine/simgrid_transport.hpp"
 #include "sim/engine/step_network.hpp"
 
@@ -125,7 +124,7 @@ Choice choose(const Work& work, const EngineOptions& options) {
 /// @param why  of the fidelity; named for a solver that is not SimGrid's.
 std::unique_ptr<Transport> make_transport(const FlowProblem& problem, const EngineOptions& options,
                                           std::string& why) {
-  if (options.reference_solver) return make_reference_transport(problem);
+  if (options.transport) return options.transport(problem);
   const std::size_t columns = problem.columns.size();
   if (!options.slack && columns <= simgrid_columns_max) return make_simgrid_transport(problem);
   const double slack = options.slack.value_or(columns > exact_columns_max ? large_slack : 0);

@@ -9,6 +9,7 @@
 #include "sim/core/placement.hpp"
 #include "sim/core/units.hpp"
 #include "sim/engine/network.hpp"
+#include "sim/engine/transport.hpp"
 
 namespace gradwire {
 
@@ -41,8 +42,8 @@ struct EngineOptions {
   /// At most one transfer is in flight at any time: what different phases share does not matter,
   /// and each is reduced by itself.
   bool one_at_a_time = false;
-  /// Use the reference max-min solver in place of SimGrid: slow, independent, for the tests.
-  bool reference_solver = false;
+  /// Another transport in the place of SimGrid and of our own: the tests' oracle.
+  std::function<std::unique_ptr<Transport>(const FlowProblem&)> transport{};
   /// Use our own solver with this slack (incremental_transport.hpp), however small the problem is;
   /// nothing: only for thousands of columns, and with slack for tens of thousands.
   std::optional<double> slack{};

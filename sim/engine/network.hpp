@@ -41,6 +41,12 @@ struct LinkUse {
   double bytes = 0;
 };
 
+/// Transfers that took longer than alone, since they shared links with others.
+struct Contended {
+  double bytes = 0;    ///< on the wire, of those transfers
+  double seconds = 0;  ///< longer than alone, all together
+};
+
 /// Moves collectives over the cluster. Decides nothing; time comes from the engine's clock.
 class Network {
  public:
@@ -58,6 +64,8 @@ class Network {
   /// that was under way then, as large a share as of its time. Only links with traffic, in order of
   /// id.
   [[nodiscard]] virtual std::vector<LinkUse> usage() const = 0;
+  /// Of the transfers finished so far or since restart_usage().
+  [[nodiscard]] virtual Contended contended() const = 0;
   virtual void restart_usage() = 0;
 };
 

@@ -13,6 +13,8 @@ namespace {
 /// to the transport's clock at its end.
 constexpr double duration_rounding = 1e-9;
 constexpr double clock_rounding = 1e-12;
+/// A transfer that takes longer than alone by less than this share of it was rounded.
+constexpr double contended_least = 1e-6;
 /// Plans that are kept, some 300 bytes each: enough for the sizes that come again and again.
 constexpr std::size_t plans_least = 4096;
 constexpr std::size_t plans_of_pattern = 4;
@@ -55,8 +57,9 @@ void TransferNetwork::start(TransferId id, PatternId pattern, Bytes size,
   }
 }
 
-TransferNetwork::Plan TransferNetwork::plan(PatternId pattern, Bytes size, double wire_bytes,
-                                            const CollectiveCost& cost) {
+std::shared_ptr<const TransferNetwork::Plan> TransferNetwork::plan(PatternId pattern, Bytes size,
+                                                                   double wire_bytes,
+                                                                   const CollectiveCost& cost) {
   // A worker that sends together what waits sends ever other sizes: the plans must not pile up.
   if (plans_.size() >= plans_least + plans_of_pattern * quotient_.patterns.size()) plans_.clear();
   const PlanKey key{pattern,
@@ -68,19 +71,20 @@ TransferNetwork::Plan TransferNetwork::plan(PatternId pattern, Bytes size, doubl
                     cost.uncontended ? cost.uncontended->count() : -1};
   const auto [found, is_new] = plans_.try_emplace(key);
   if (!is_new) return found->second;
-  std::vector<PlannedPhase> planned;
+  Plan planned;
   if (wire_bytes > 0) {
     const PatternClasses& classes = quotient_.patterns[static_cast<std::size_t>(pattern)];
     const auto times = pace(quotient_, classes, wire_bytes, cost);
     for (std::size_t i = 0; i < times.size(); ++i) {
-      planned.push_back(plan_phase(classes.phases[i], wire_bytes, cost, times[i]));
+      planned.phases.push_back(plan_phase(classes.phases[i], wire_bytes, cost, times[i]));
+      planned.alone += *std::ranges::max_element(times[i]);
     }
   }
-  return found->second = std::make_shared<const std::vector<PlannedPhase>>(std::move(planned));
+  return found->second = std::make_shared<const Plan>(std::move(planned));
 }
 
 void TransferNetwork::begin(std::uint32_t slot) {
-  if (transfers_[slot].phase == transfers_[slot].plan->size()) {
+  if (transfers_[slot].phase == transfers_[slot].plan->phases.size()) {
     finish(slot);
     return;
   }
@@ -119,6 +123,10 @@ void TransferNetwork::finish(std::uint32_t slot) {
   [[maybe_unused]] const double clock = (transport_.clock_start() + queue_.now()).count();
   assert(taken >= bound * (1 - duration_rounding) - clock_rounding * clock);
   carried_[pattern] += done.bytes * counted_share(done);
+  if (const double longer = taken - done.plan->alone; longer > contended_least * taken) {
+    contended_.bytes += done.bytes * counted_share(done);
+    contended_.seconds += longer * counted_share(done);
+  }
   finished_.push_back(done.id);
   done.active = false;
   free_.push_back(slot);
@@ -132,6 +140,7 @@ std::vector<TransferId> TransferNetwork::take_finished() {
 
 void TransferNetwork::restart_usage() {
   std::ranges::fill(carried_, 0);
+  contended_ = {};
   counted_from_ = queue_.now();
 }
 

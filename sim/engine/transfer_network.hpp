@@ -25,6 +25,7 @@ class TransferNetwork : public Network {
   void start(TransferId id, PatternId pattern, Bytes size, const CollectiveCost& cost) final;
   [[nodiscard]] const NetworkStats& stats() const final { return stats_; }
   [[nodiscard]] std::vector<LinkUse> usage() const final;
+  [[nodiscard]] Contended contended() const final { return contended_; }
   void restart_usage() final;
 
   /// A flow that it has given to the transport has ended.
@@ -49,10 +50,14 @@ class TransferNetwork : public Network {
     std::vector<PlannedFlow> flows;
     std::uint64_t messages = 0;  ///< flow ends to wait for
   };
+  struct Plan {
+    std::vector<PlannedPhase> phases;
+    double alone = 0;  ///< seconds that all take where nothing else moves
+  };
   struct Transfer {
     TransferId id = 0;
     PatternId pattern = 0;
-    std::shared_ptr<const std::vector<PlannedPhase>> plan;
+    std::shared_ptr<const Plan> plan;
     std::size_t phase = 0;
     std::uint64_t left = 0;  ///< flow ends of this phase still to come
     double bytes = 0;        ///< on the wire
@@ -76,16 +81,15 @@ class TransferNetwork : public Network {
 
   [[nodiscard]] const Transfer& transfer(std::uint32_t slot) const { return transfers_[slot]; }
   [[nodiscard]] const PlannedPhase& phase_of(std::uint32_t slot) const {
-    return (*transfers_[slot].plan)[transfers_[slot].phase];
+    return transfers_[slot].plan->phases[transfers_[slot].phase];
   }
   [[nodiscard]] const Quotient& quotient() const { return quotient_; }
 
  private:
   using PlanKey = std::tuple<PatternId, std::int64_t, double, double, double, double, double>;
 
-  using Plan = std::shared_ptr<const std::vector<PlannedPhase>>;
-
-  Plan plan(PatternId pattern, Bytes size, double wire_bytes, const CollectiveCost& cost);
+  std::shared_ptr<const Plan> plan(PatternId pattern, Bytes size, double wire_bytes,
+                                   const CollectiveCost& cost);
   void begin(std::uint32_t slot);
   void move(std::uint32_t slot, std::uint32_t flow);
   void finish(std::uint32_t slot);
@@ -97,12 +101,14 @@ class TransferNetwork : public Network {
   FlowGraph graph_;
   Quotient quotient_;
   NetworkStats stats_;
-  std::map<PlanKey, Plan> plans_;  ///< the latest; all go where there are too many
+  /// The latest; all go where there are too many.
+  std::map<PlanKey, std::shared_ptr<const Plan>> plans_;
   std::vector<Transfer> transfers_;
   std::vector<std::uint32_t> free_;
   std::vector<TransferId> finished_;
   std::vector<double> carried_;  ///< pattern -> wire bytes of finished collectives since then
   Seconds counted_from_;         ///< where `carried_` begins
+  Contended contended_;          ///< since then
   std::size_t in_flight_ = 0;
 };
 

@@ -45,7 +45,10 @@ Json memory(const RankMemory& m) {
 Json engine(const RunResult& r) {
   Json json = {{"solver", r.engine_solver}};
   if (!r.engine_simgrid.empty()) json["simgrid"] = r.engine_simgrid;
-  json.update(Json{{"wall_s", r.engine_wall_s},
+  json.update(Json{{"plan_s", r.engine_cost.plan_s},
+                   {"run_s", r.engine_cost.run_s},
+                   {"total_s", r.engine_cost.total_s},
+                   {"peak_memory", std::llround(r.engine_cost.peak_memory)},
                    {"links", r.engine_links},
                    {"flows", r.engine_flows},
                    {"link_classes", r.engine_link_classes},
@@ -110,6 +113,7 @@ Json result_json(const Point& point) {
                            {"busy_s", r.communication_busy_s},
                            {"overlap_fraction", r.overlap_fraction}};
   if (r.staleness) json["staleness"] = *r.staleness;
+  json["contended"] = {{"bytes", std::llround(r.contended_bytes)}, {"longer_s", r.contended_s}};
   json["links"] = links(r);
   json["fidelity"] = {{"used", r.fidelity}, {"why", r.fidelity_why}};
   json["profile_source"] = r.profile_source;

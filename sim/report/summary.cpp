@@ -126,6 +126,10 @@ void append_communication(Out out, const RunResult& r) {
                   "{:.1f} % of it hidden\n",
                   r.collectives, readable_bytes(static_cast<double>(r.bytes_per_rank)),
                   1e3 * r.communication_busy_s, 100 * r.overlap_fraction);
+  if (r.contended_s > 0) {
+    plain_format_to(out, "{:<15}{} an iteration shared links, {:.2f} ms longer than alone\n",
+                    "Contended", readable_bytes(r.contended_bytes), 1e3 * r.contended_s);
+  }
   for (std::size_t i = 0; i < std::min(links_shown, r.links.size()); ++i) {
     const LinkReport& link = r.links[i];
     plain_format_to(out, "{:<15}{:<24}{:>6.1f} % used, {} an iteration\n",
@@ -137,13 +141,19 @@ void append_communication(Out out, const RunResult& r) {
 void append_origin(Out out, const RunResult& r) {
   plain_format_to(out, "Profile        {}{}\n", r.profile_source,
                   r.framework.empty() ? "" : ", host of " + r.framework);
-  plain_format_to(out, "Fidelity       {} ({})\n", r.fidelity, r.fidelity_why);
+  // Where nothing shares a link with others, all fidelities are the same.
+  if (r.contended_s > 0 || r.fidelity == "worker") {
+    plain_format_to(out, "Fidelity       {} ({})\n", r.fidelity, r.fidelity_why);
+  }
   const std::string solver = !r.engine_simgrid.empty()       ? "by " + r.engine_simgrid
                              : r.engine_solver == "gradwire" ? "by our own solver"
                                                              : "nothing shared";
-  plain_format_to(out, "Engine         {:.1f} ms: {} links in {} classes, {} flows in {}, {}\n",
-                  1e3 * r.engine_wall_s, r.engine_links, r.engine_link_classes, r.engine_flows,
-                  r.engine_flow_classes, solver);
+  plain_format_to(out,
+                  "Engine         {:.1f} ms to plan, {:.1f} to run, {}: {} links in {} classes, {} "
+                  "flows in {}, {}\n",
+                  1e3 * r.engine_cost.plan_s, 1e3 * r.engine_cost.run_s,
+                  readable_bytes(r.engine_cost.peak_memory), r.engine_links, r.engine_link_classes,
+                  r.engine_flows, r.engine_flow_classes, solver);
   for (const Warning& warning : r.warnings) {
     plain_format_to(out, "Warning        {} ({})\n", warning.text, warning.code);
   }

@@ -36,6 +36,12 @@ bool ComputeStream::is_open(const ComputeItem& gate, const OperationLog& log) co
   return asked.ended == asked.until.size();
 }
 
+double ComputeStream::opens_at(const ComputeItem& gate, const OperationLog& log) const {
+  double opens = 0;
+  for (const OperationId id : until(gate)) opens = std::max(opens, log.end_of(id));
+  return opens;
+}
+
 std::size_t ComputeStream::drop_iteration() {
   const std::size_t dropped = end_ == no_end ? items_.size() : end_ + 1;
   const auto gates = static_cast<std::size_t>(

@@ -68,6 +68,8 @@ class ComputeStream {
   /// Has all ended that a gate waits for? Asked by many ranks again and again: what has ended needs
   /// no second look.
   [[nodiscard]] bool is_open(const ComputeItem& gate, const OperationLog& log) const;
+  /// When the last of these ended; 0 of none. REQUIRES: is_open().
+  [[nodiscard]] double opens_at(const ComputeItem& gate, const OperationLog& log) const;
   /// Position of the iteration's end; size() or more where it is not posted.
   [[nodiscard]] std::size_t end() const { return end_; }
   /// Position of the first mark that was not taken; size() when there is none.

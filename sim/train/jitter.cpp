@@ -167,12 +167,17 @@ void IterationDraws::draw(int iteration, const std::vector<MemberGroup>& members
   }
   if (!layers_vary_) return;
   const NormalTable& normal = normal_table();
-  layer_.resize(members.size() * sigma_.size());
-  for (std::size_t m = 0; m < members.size(); ++m) {
-    const auto rank = static_cast<std::uint64_t>(members[m].rank);
-    for (std::size_t l = 0; l < sigma_.size(); ++l) {
-      layer_[m * sigma_.size() + l] = static_cast<float>(
-          std::max(factor_min, 1 + sigma_[l] * normal.quantile(uniform(seed_, key, rank, l))));
+  std::vector<std::uint64_t> keys;
+  keys.reserve(members.size());
+  for (const MemberGroup& member : members) {
+    keys.push_back(first_keys(seed_, key, static_cast<std::uint64_t>(member.rank)));
+  }
+  members_ = members.size();
+  layer_.resize(members_ * sigma_.size());
+  for (std::size_t l = 0; l < sigma_.size(); ++l) {
+    for (std::size_t m = 0; m < members_; ++m) {
+      layer_[l * members_ + m] = static_cast<float>(
+          std::max(factor_min, 1 + sigma_[l] * normal.quantile(uniform(keys[m], l))));
     }
   }
 }

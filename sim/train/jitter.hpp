@@ -90,12 +90,16 @@ class IterationDraws {
   [[nodiscard]] double iteration_factor(std::size_t member) const {
     return iteration_.empty() ? 1 : iteration_[member];
   }
-  /// Residual factor of a layer; the same for its forward and backward. `layer` -1: no residual.
+  /// Residual factors of a layer, by member; the same for its forward and backward. Empty: all are
+  /// 1. `layer` -1: no residual.
+  [[nodiscard]] std::span<const float> layer_factors(int layer) const {
+    if (layer < 0 || layer_.empty()) return {};
+    return std::span(layer_).subspan(static_cast<std::size_t>(layer) * members_, members_);
+  }
   [[nodiscard]] double layer_factor(std::size_t member, int layer) const {
     return layer < 0 || layer_.empty()
                ? 1
-               : static_cast<double>(
-                     layer_[member * sigma_.size() + static_cast<std::size_t>(layer)]);
+               : static_cast<double>(layer_[static_cast<std::size_t>(layer) * members_ + member]);
   }
 
  private:
@@ -105,7 +109,8 @@ class IterationDraws {
   std::vector<double> sigma_;  ///< by layer
   bool layers_vary_;
   std::vector<double> iteration_;
-  std::vector<float> layer_;
+  std::size_t members_ = 0;
+  std::vector<float> layer_;  ///< [layer * members_ + member]
 };
 
 }  // namespace gradwire

@@ -161,7 +161,9 @@ Exchange of_groups(const Exchange& exchange, const RankClass& rank_class) {
 
 }  // namespace
 
-Plans::Plans(const Job& job, const std::vector<const Strategy*>& strategies) : job_(job) {
+Plans::Plans(const Job& job, const std::vector<const Strategy*>& strategies,
+             const std::vector<std::vector<bool>>& laid)
+    : job_(job) {
   assert(strategies.size() == instance_count(job));
   for (std::size_t i = 0; i < strategies.size(); ++i) {
     const RankClass* own = job.rank_classes.empty() ? nullptr : &job.rank_classes[i];
@@ -181,8 +183,11 @@ Plans::Plans(const Job& job, const std::vector<const Strategy*>& strategies) : j
   }
   exchanges_ = static_cast<PatternId>(patterns_.size());
   for (std::size_t i = 0; i < strategies.size(); ++i) {
-    first_exchange_.push_back(static_cast<PatternId>(patterns_.size()));
+    std::vector<PatternId>& ids = exchange_ids_.emplace_back();
     for (const Exchange& exchange : strategies[i]->exchanges()) {
+      const bool used = laid.empty() || laid[i].empty() || laid[i][ids.size()];
+      ids.push_back(used ? static_cast<PatternId>(patterns_.size()) : not_laid);
+      if (!used) continue;
       add_exchange(job.rank_classes.empty() ? exchange : of_groups(exchange, job.rank_classes[i]));
     }
   }

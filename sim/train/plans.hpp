@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <map>
 #include <span>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,12 @@ namespace gradwire {
   return {collective.kind, collective.communicator, collective.part, collective.root};
 }
 
+/// A strategy posted messages by an exchange that was not laid.
+class ExchangeNotLaid : public std::logic_error {
+ public:
+  ExchangeNotLaid() : std::logic_error("messages by an exchange that was not laid") {}
+};
+
 /// All that can be in flight in a run: of each collective that a strategy or a program may post
 /// those of the library's algorithms, and the strategies' own exchanges.
 class Plans {
@@ -25,7 +32,9 @@ class Plans {
   /// @throws UnsupportedConfiguration when the library has no way, or not the same for all groups
   /// of a communicator; as lay_exchange.
   /// @param strategies  the instances, one a class of the job's ranks.
-  Plans(const Job& job, const std::vector<const Strategy*>& strategies);
+  /// @param laid  which of each one's exchanges are, by index; nothing: all.
+  Plans(const Job& job, const std::vector<const Strategy*>& strategies,
+        const std::vector<std::vector<bool>>& laid = {});
 
   /// For the engine; PatternId is the index.
   [[nodiscard]] std::span<const Pattern> patterns() const { return patterns_; }
@@ -43,9 +52,11 @@ class Plans {
   const Choice* choose(std::size_t instance, CollectiveUse collective, Bytes size, bool& is_new);
   /// A message from the ranks of a class to their counterparts in another one.
   [[nodiscard]] static CollectiveUse send_to(const Job& job, int rank_class);
-  /// The pattern of an instance's own exchange `index`.
+  /// The pattern of an instance's own exchange `index`. @throws ExchangeNotLaid
   [[nodiscard]] PatternId exchange(std::size_t instance, int index) const {
-    return first_exchange_[instance] + index;
+    const PatternId id = exchange_ids_[instance][static_cast<std::size_t>(index)];
+    if (id == not_laid) throw ExchangeNotLaid();
+    return id;
   }
   [[nodiscard]] const CollectiveCost& exchange_cost(PatternId id) const {
     return exchange_costs_[static_cast<std::size_t>(id - exchanges_)];
@@ -69,8 +80,9 @@ class Plans {
   std::vector<Pattern> patterns_;
   std::map<Use, Group> groups_;
   std::map<std::pair<Use, std::int64_t>, Choice> choices_;
-  PatternId exchanges_ = 0;                ///< the first one
-  std::vector<PatternId> first_exchange_;  ///< of each instance
+  static constexpr PatternId not_laid = -1;
+  PatternId exchanges_ = 0;                           ///< the first one
+  std::vector<std::vector<PatternId>> exchange_ids_;  ///< by instance and index
   std::vector<CollectiveCost> exchange_costs_;
   std::vector<std::map<int, double>> exchange_shares_;  ///< by rank
 };

@@ -2,7 +2,15 @@
 
 #include <utility>
 
+#include "strategies/parts/rehearsal.hpp"
+
 namespace gradwire {
+namespace {
+
+/// So few exchanges are all laid: to rehearse costs more than they do. Assumed.
+constexpr std::size_t exchanges_laid_at_once = 64;
+
+}  // namespace
 
 StrategyInstance::StrategyInstance(const Job& of, const Program& program,
                                    std::unique_ptr<Strategy> made)
@@ -23,5 +31,11 @@ StrategyInstance::StrategyInstance(const Job& of, const Program& program,
 
 StrategyInstance::StrategyInstance(const Job& of, std::unique_ptr<Strategy> made)
     : StrategyInstance(of, data_parallel_program(of.profile, of.micro_batches), std::move(made)) {}
+
+void StrategyInstance::lay_used(const JobView& view) {
+  if (strategy->exchanges().size() <= exchanges_laid_at_once) return;
+  const int workers = traits.independent_workers ? view.world_size : 1;
+  exchanges = rehearse_exchanges(*job.make_strategy(view), view, workers);
+}
 
 }  // namespace gradwire

@@ -41,6 +41,9 @@ struct StrategyInstance {
   /// Of a job of replicas.
   StrategyInstance(const Job& of, std::unique_ptr<Strategy> made);
 
+  /// Lays only the exchanges that a rehearsal of a strategy made for this view uses.
+  void lay_used(const JobView& view);
+
   const Job& job;
   std::unique_ptr<Strategy> strategy;
   Traits traits;
@@ -50,6 +53,8 @@ struct StrategyInstance {
   std::size_t first_lane = 0;  ///< of its worker 0
   OwnIds ids;
   Activity activity;
+  /// Which of its exchanges are laid, by index; empty: all.
+  std::vector<bool> exchanges;
   std::vector<WorkerId> worker_of_exchange;  ///< of independent workers
   /// Collectives ready at once, by the strategy's number of their stream; below 0 a program's.
   std::unordered_map<int, std::deque<MovingData>> streams;

@@ -300,7 +300,7 @@ double Summary::bytes_sent(const Plans& plans) const {
 }
 
 RunResult Summary::result(const Plans& plans, const Network& network, Seconds end, double moving,
-                          double wall_s, std::vector<Span> spans) const {
+                          std::vector<Span> spans) const {
   RunResult result = result_;
   samples_.copy_to(result.samples, result.sample_weight);
   result.spans = std::move(spans);
@@ -325,7 +325,6 @@ RunResult Summary::result(const Plans& plans, const Network& network, Seconds en
   result.fidelity_why = independent_ ? "every rank is asynchronous" : stats.why;
   result.engine_solver = stats.flows == 0 ? "none" : stats.solver;
   if (result.engine_solver == "simgrid") result.engine_simgrid = simgrid_version();
-  result.engine_wall_s = wall_s;
   result.engine_links = stats.links;
   result.engine_flows = stats.flows;
   result.engine_link_classes = stats.link_classes;
@@ -363,6 +362,9 @@ double Summary::mean_iteration() const {
 void Summary::add_links(RunResult& result, const Network& network, Seconds end) const {
   auto uses = network.usage();
   const double window = end.count() - before_.time;
+  const Contended contended = network.contended();
+  result.contended_bytes = contended.bytes * mean_iteration() / window;
+  result.contended_s = contended.seconds * mean_iteration() / window;
   // How much of a transfer came before the window is known by its time alone, so that a full link
   // may come out a little more than full.
   const auto utilisation = [&](const LinkUse& use) {

@@ -51,7 +51,7 @@ class Summary {
   /// @param plans  whose patterns were posted.
   /// @param moving  seconds in which data moved, over the whole run.
   [[nodiscard]] RunResult result(const Plans& plans, const Network& network, Seconds end,
-                                 double moving, double wall_s, std::vector<Span> spans) const;
+                                 double moving, std::vector<Span> spans) const;
 
  private:
   void warn_once(const std::string& code, const std::string& text);

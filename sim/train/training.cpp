@@ -1,7 +1,10 @@
 #include "sim/train/training.hpp"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cassert>
+#include <chrono>
 #include <deque>
 #include <memory>
 #include <span>
@@ -22,30 +25,44 @@ std::span<const int> classes_of(const Job& job) {
   return job.classes == nullptr ? std::span<const int>() : job.classes->of_rank;
 }
 
+/// Which of a strategy's exchanges are laid: a thousand servers have a million, and few of them may
+/// get anything.
+enum class Lay : std::uint8_t { used, all };
+
 /// A run of one instance of the strategy.
-RunResult run(const Job& job, std::unique_ptr<Strategy> strategy,
-              std::vector<MemberGroup> members) {
+RunResult run(const Job& job, StrategyInstance instance, std::vector<MemberGroup> members) {
   std::vector<StrategyInstance> instances;
-  instances.emplace_back(job, std::move(strategy));
+  instances.push_back(std::move(instance));
   return TrainingRun(job, std::move(instances), std::move(members)).run();
 }
 
-/// Seconds of an iteration, on average of so many behind a first one.
-double pace(Job job, std::unique_ptr<Strategy> strategy, const std::vector<MemberGroup>& members,
-            int iterations) {
-  job.run.warmup = 1;
-  job.run.iterations = iterations;
-  job.record_spans = false;
-  return mean(run(job, std::move(strategy), members).samples);
+/// The job with so many iterations behind a first one.
+Job short_run(const Job& job, int iterations) {
+  Job short_job = job;
+  short_job.run.warmup = 1;
+  short_job.run.iterations = iterations;
+  short_job.record_spans = false;
+  return short_job;
+}
+
+/// Seconds, of those measured.
+double mean_iteration(const Job& job, StrategyInstance instance,
+                      const std::vector<MemberGroup>& members) {
+  return mean(run(job, std::move(instance), members).samples);
 }
 
 /// Runs asynchronous workers.
-RunResult run_apart(const Job& job, const JobView& view, std::vector<MemberGroup> members) {
-  auto strategy = job.make_strategy(view);
-  if (job.run.start_apart && !strategy->traits().workers_wait) {
-    spread_starts(members, pace(job, job.make_strategy(view), members, 1), job.run.seed);
+RunResult run_apart(const Job& job, const JobView& view, std::vector<MemberGroup> members,
+                    Lay lay) {
+  StrategyInstance instance(job, job.make_strategy(view));
+  if (lay == Lay::used) instance.lay_used(view);
+  if (job.run.start_apart && !instance.traits.workers_wait) {
+    const Job short_job = short_run(job, 1);
+    StrategyInstance first(short_job, job.make_strategy(view));
+    first.exchanges = instance.exchanges;
+    spread_starts(members, mean_iteration(short_job, std::move(first), members), job.run.seed);
   }
-  return run(job, std::move(strategy), std::move(members));
+  return run(job, std::move(instance), std::move(members));
 }
 
 /// The job of a class of ranks as if its first data-parallel group were alone.
@@ -70,7 +87,7 @@ struct ClassJob {
 };
 
 /// Runs a job whose classes of ranks have programs of their own.
-RunResult run_classes(const Job& job) {
+RunResult run_classes(const Job& job, Lay lay) {
   assert(class_count(job) == 1 && job.uneven_inputs.empty());
   check_classes(job.rank_classes, static_cast<int>(job.placement.size()));
   std::deque<ClassJob> jobs;
@@ -79,13 +96,16 @@ RunResult run_classes(const Job& job) {
   for (std::size_t i = 0; i < job.rank_classes.size(); ++i) {
     const RankClass& own = job.rank_classes[i];
     const Job& alone = jobs.emplace_back(job, own).job;
-    instances.emplace_back(alone, own.program, job.make_strategy(job_view(alone)));
+    const JobView view = job_view(alone);
+    StrategyInstance& instance =
+        instances.emplace_back(alone, own.program, job.make_strategy(view));
+    if (lay == Lay::used) instance.lay_used(view);
     for (const ProcessGroup& group : own.data_parallel) {
       for (const int rank : group.ranks) {
         class_of[static_cast<std::size_t>(rank)] = static_cast<int>(i);
       }
     }
-    if (instances.back().traits.independent_workers) {
+    if (instance.traits.independent_workers) {
       throw UnsupportedConfiguration(
           UnsupportedConfiguration::Key::strategy,
           "asynchronous workers cannot share a model's layers; expected a strategy "
@@ -98,13 +118,13 @@ RunResult run_classes(const Job& job) {
   return TrainingRun(job, std::move(instances), std::move(members)).run();
 }
 
-RunResult simulate_once(const Job& job) {
-  if (!job.rank_classes.empty()) return run_classes(job);
+RunResult simulate_once(const Job& job, Lay lay) {
+  if (!job.rank_classes.empty()) return run_classes(job, lay);
   const JobView view = job_view(job);
-  auto strategy = job.make_strategy(view);
+  StrategyInstance instance(job, job.make_strategy(view));
   const int world_size = static_cast<int>(job.placement.size());
-  const bool independent = strategy->traits().independent_workers;
-  if (!job.uneven_inputs.empty() && !strategy->traits().shadows_ranks) {
+  const bool independent = instance.traits.independent_workers;
+  if (!job.uneven_inputs.empty() && !instance.traits.shadows_ranks) {
     throw UnsupportedConfiguration(
         UnsupportedConfiguration::Key::strategy,
         "'uneven_inputs' with a strategy whose ranks would wait for those that "
@@ -114,33 +134,62 @@ RunResult simulate_once(const Job& job) {
   auto members =
       make_members(world_size, job.jitter, job.stragglers, job.profile, job.run.seed,
                    {.worker_class = classes_of(job), .inputs = inputs, .together = !independent});
-  if (!independent) return run(job, std::move(strategy), std::move(members));
-  if (world_size <= job.independent_workers_max) return run_apart(job, view, std::move(members));
-  const WorkerSampling sampling(job, strategy->exchanges());
-  return sampling.of_all(run_apart(sampling.job(), sampling.view(), sampling.chosen(members)));
+  if (!independent) {
+    if (lay == Lay::used) instance.lay_used(view);
+    return run(job, std::move(instance), std::move(members));
+  }
+  if (world_size <= job.independent_workers_max) {
+    return run_apart(job, view, std::move(members), lay);
+  }
+  const WorkerSampling sampling(job, instance.strategy->exchanges());
+  return sampling.of_all(run_apart(sampling.job(), sampling.view(), sampling.chosen(members), lay));
+}
+
+/// Bytes.
+double peak_memory() {
+  constexpr double unit = 1024;  // getrusage(2)
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return unit * static_cast<double>(usage.ru_maxrss);
 }
 
 }  // namespace
 
 Seconds steady_iteration(const Job& job, std::unique_ptr<Strategy> strategy, int iterations) {
   assert(iterations > 0 && !strategy->traits().independent_workers);
-  Job steady = job;
+  Job steady = short_run(job, iterations);
   steady.jitter.iteration = 0;
   steady.jitter.layer = 0;
   const auto members =
       make_members(static_cast<int>(job.placement.size()), steady.jitter, job.stragglers,
                    job.profile, job.run.seed, {.worker_class = classes_of(job)});
-  return Seconds{pace(steady, std::move(strategy), members, iterations)};
+  return Seconds{mean_iteration(steady, {steady, std::move(strategy)}, members)};
 }
 
 RunResult simulate(const Job& job) {
-  try {
-    return simulate_once(job);
-  } catch (const TooManyFlows&) {
-    Job exact = job;
-    exact.engine.slack = 0;
-    return simulate_once(exact);
-  }
+  const auto begin = std::chrono::steady_clock::now();
+  const auto lay_what_is_posted = [](const Job& one) {
+    try {
+      return simulate_once(one, Lay::used);
+    } catch (const ExchangeNotLaid&) {
+      return simulate_once(one, Lay::all);
+    }
+  };
+  const auto with_either_solver = [&] {
+    try {
+      return lay_what_is_posted(job);
+    } catch (const TooManyFlows&) {
+      Job exact = job;
+      exact.engine.slack = 0;
+      return lay_what_is_posted(exact);
+    }
+  };
+  RunResult result = with_either_solver();
+  EngineCost& cost = result.engine_cost;
+  cost.total_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  cost.plan_s = cost.total_s - cost.run_s;
+  cost.peak_memory = peak_memory();
+  return result;
 }
 
 }  // namespace gradwire

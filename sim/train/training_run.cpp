@@ -39,6 +39,13 @@ std::vector<const Strategy*> strategies_of(const std::vector<StrategyInstance>& 
   return strategies;
 }
 
+std::vector<std::vector<bool>> laid_of(const std::vector<StrategyInstance>& instances) {
+  std::vector<std::vector<bool>> laid;
+  laid.reserve(instances.size());
+  for (const auto& instance : instances) laid.push_back(instance.exchanges);
+  return laid;
+}
+
 bool is_dynamic(const Job& job, const std::vector<StrategyInstance>& instances) {
   const auto communicates = [](const RankClass& rank_class) {
     return std::ranges::any_of(rank_class.program, [](const ProgramStep& step) {
@@ -81,7 +88,7 @@ TrainingRun::TrainingRun(const Job& job, std::vector<StrategyInstance> instances
       phases_(choose_phases(phasing_of(instances_), job.run)),
       independent_(instances_.front().traits.independent_workers),
       dynamic_(is_dynamic(job, instances_)),
-      plans_(job, strategies_of(instances_)),
+      plans_(job, strategies_of(instances_), laid_of(instances_)),
       engine_(make_engine(job.cluster, plans_.patterns(),
                           engine_options(job, dynamic_ || instances_.size() > 1))),
       members_(std::move(members)),
@@ -128,7 +135,8 @@ RunResult TrainingRun::run() {
   }
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
   RunResult result = summary_.result(plans_, engine_->network(), engine_->now(), moved(),
-                                     wall.count(), std::move(lanes_[traced_lane_].workers.spans()));
+                                     std::move(lanes_[traced_lane_].workers.spans()));
+  result.engine_cost.run_s = wall.count();
   const StrategyInstance& traced = instances_[lanes_[traced_lane_].instance];
   result.staleness = traced.strategy->staleness();
   tell_memory(result);

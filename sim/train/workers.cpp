@@ -18,12 +18,16 @@ Workers::Workers(std::vector<MemberGroup> members, std::vector<TensorInfo> tenso
                  CommunicationStream library)
     : members_(std::move(members)),
       clocks_(members_.size()),
+      paces_(members_.size()),
+      ahead_(members_.size()),
       samples_(members_.size()),
       stream_(static_cast<int>(classes.size())),
       log_(log),
       activity_(activity),
       library_(library),
       gpus_(std::move(classes)),
+      beside_(gpus_.size()),
+      arrived_(gpus_.size()),
       trace_(std::move(tensors)) {
   assert(library.concurrent >= 1 && (!library.on_gpu || library.concurrent == 1));
   assert(std::all_of(members_.begin(), members_.end(), [&](const MemberGroup& group) {
@@ -42,11 +46,16 @@ void Workers::begin_iteration(const IterationDraws& draws) {
   }
   for (std::size_t m = 0; m < members_.size(); ++m) {
     Clock& clock = clocks_[m];
+    Ahead& ahead = ahead_[m];
     clock.item = 0;
     clock.remaining = -1;
-    clock.factor = members_[m].speed * draws.iteration_factor(m);
-    samples_[m] = IterationSample{.start = clock.now - clock.ahead, .end = clock.now, .parts = {}};
-    samples_[m].parts[static_cast<std::size_t>(clock.ahead_part)] += std::exchange(clock.ahead, 0);
+    const double start = clock.now - ahead.seconds;
+    paces_[m] = {.start = start,
+                 .factor = members_[m].speed * draws.iteration_factor(m),
+                 .worker_class = static_cast<std::size_t>(members_[m].worker_class),
+                 .computes = draws.iteration() < members_[m].inputs};
+    samples_[m] = IterationSample{.start = start, .end = clock.now, .parts = {}};
+    samples_[m].parts[static_cast<std::size_t>(ahead.part)] += std::exchange(ahead.seconds, 0);
   }
   ended_ = 0;
   choose_leads();
@@ -58,7 +67,8 @@ bool Workers::has_ended(const Clock& clock) const {
 }
 
 void Workers::catch_up(double now) {
-  for (std::size_t m = 0; m < members_.size(); ++m) advance(m, about(now));
+  const double limit = about(now);
+  for (std::size_t m = 0; m < members_.size(); ++m) advance(m, limit);
 }
 
 void Workers::forget_collectives() {
@@ -83,6 +93,7 @@ double Workers::first_start() const {
 std::size_t Workers::post(CommunicationItem item) {
   item.after = stream_.size();
   communication_.push_back(std::move(item));
+  if (communication_.size() == ended_collectives_ + 1) slow_anew();
   return communication_.size() - 1;
 }
 
@@ -107,12 +118,12 @@ double Workers::occupy(Part part, double now, double seconds, std::span<const do
     Clock& clock = clocks_[m];
     const bool ended = has_ended(clock);
     if (clock.now < now && !ended) wait(m, now, name);
-    const auto worker_class = static_cast<std::size_t>(members_[m].worker_class);
-    const double nominal = worker_class == 0 ? seconds : other_seconds[worker_class - 1];
-    const double taken = does(m, part) ? nominal * clock.factor : 0;
+    const Pace& pace = paces_[m];
+    const double nominal = pace.worker_class == 0 ? seconds : other_seconds[pace.worker_class - 1];
+    const double taken = does(pace, part) ? nominal * pace.factor : 0;
     if (ended) {
-      clock.ahead += taken;
-      clock.ahead_part = part;
+      ahead_[m].seconds += taken;
+      ahead_[m].part = part;
     } else {
       samples_[m].parts[static_cast<std::size_t>(part)] += taken;
     }
@@ -136,34 +147,40 @@ std::optional<std::size_t> Workers::take_ready() {
 
 void Workers::kernel_begins(const GpuLoad& load) {
   catch_up(now_);
-  forget_walks();
   kernels_.push_back(load);
+  slow_anew();
 }
 
 void Workers::kernel_ends(const GpuLoad& load) {
   catch_up(now_);
-  forget_walks();
   const auto found = std::ranges::find(kernels_, load);
   assert(found != kernels_.end());
   kernels_.erase(found);
+  slow_anew();
 }
 
-std::optional<Slowdown> Workers::slowdown_of(std::size_t member,
-                                             const CommunicationItem* arrived) const {
-  if (arrived == nullptr && kernels_.empty()) return std::nullopt;
+void Workers::slow_anew() {
+  forget_walks();
   GpuLoad load;
   for (const GpuLoad& kernel : kernels_) load += kernel;
-  if (arrived != nullptr) load += arrived->moves ? arrived->moving : arrived->waiting;
-  return slowdown(gpus_[static_cast<std::size_t>(members_[member].worker_class)], load);
+  GpuLoad with_next = load;
+  const bool next = library_.on_gpu && ended_collectives_ < communication_.size();
+  if (next) {
+    const CommunicationItem& item = communication_[ended_collectives_];
+    with_next += item.moves ? item.moving : item.waiting;
+  }
+  for (std::size_t c = 0; c < gpus_.size(); ++c) {
+    beside_[c] = {!kernels_.empty(), slowdown(gpus_[c], load)};
+    arrived_[c] = {next || !kernels_.empty(), slowdown(gpus_[c], with_next)};
+  }
 }
 
 void Workers::begin_moving(std::size_t position) {
   CommunicationItem& item = communication_[position];
-  if (library_.on_gpu) {
-    for (std::size_t m = 0; m < members_.size(); ++m) advance(m, about(item.start));
-  }
+  // Where nobody has waited, nobody was slowed by a kernel that waits.
+  if (library_.on_gpu && item.first_arrival < item.start) catch_up(item.start);
   item.moves = true;
-  forget_walks();
+  slow_anew();
 }
 
 void Workers::finish(std::size_t position, double end) {
@@ -175,15 +192,16 @@ void Workers::finish(std::size_t position, double end) {
   item.end = end;
   if (in_flight_-- == library_.concurrent) freed_ = end;
   if (trace_.is_on()) trace_collective(item);
-  for (std::size_t m = 0; m < members_.size(); ++m) {
-    if (library_.on_gpu) {
+  if (library_.on_gpu) {
+    for (std::size_t m = 0; m < members_.size(); ++m) {
       advance(m, end);
       clocks_[m].communicating = false;
       ++clocks_[m].collective;
     }
-    if (library_.run_ahead) advance(m, forever);
+    ++ended_collectives_;
   }
-  forget_walks();
+  slow_anew();
+  if (library_.run_ahead) catch_up(forever);
   if (!library_.run_ahead) run(end);
 }
 
@@ -224,7 +242,7 @@ bool Workers::arrives(std::size_t member) {
   if (clock.collective == communication_.size()) return false;
   auto& next = communication_[clock.collective];
   if (clock.item < next.after) return false;
-  double arrival = std::max(clock.now, launched(member, next.launched));
+  double arrival = std::max(clock.now, launched(paces_[member], next.launched));
   if (library_.on_gpu) {
     if (clock.collective > 0) {
       arrival = std::max(arrival, communication_[clock.collective - 1].end);
@@ -234,39 +252,36 @@ bool Workers::arrives(std::size_t member) {
     ++clock.collective;
   }
   ++next.arrived;
+  next.first_arrival = std::min(next.first_arrival, arrival);
   next.last_arrival = std::max(next.last_arrival, arrival);
   if (trace_.records(member)) next.traced_arrival = arrival;
   return true;
 }
 
-double Workers::seconds_of(std::size_t position, std::size_t member, double factor) const {
-  const ComputeItem& item = stream_[position];
-  if (!does(member, item.part)) return 0;
-  const double nominal = stream_.seconds(position, members_[member].worker_class);
-  return nominal * (item.device ? factor : 1) * draws_->layer_factor(member, item.layer);
-}
-
 bool Workers::work(std::size_t member, double limit) {
   Clock clock = clocks_[member];  // a copy whose address nobody takes: it stays in registers
+  const Pace pace = paces_[member];
   auto& parts = samples_[member].parts;
   const bool waits_for_collective =
       !clock.communicating && clock.collective < communication_.size();
   const std::size_t stop =
       waits_for_collective ? communication_[clock.collective].after : stream_.size();
-  const std::optional<Slowdown> slow = slowdown_of(member, arrived_at(clock));
+  const Slowing slowing = (clock.communicating ? arrived_ : beside_)[pace.worker_class];
   bool finishes = true;
   double slowed = 0;
   for (; clock.item < stop && stream_[clock.item].type == ComputeItem::Type::work; ++clock.item) {
     const ComputeItem& item = stream_[clock.item];
     if (clock.remaining < 0) {  // not begun
-      const double begin = launched(member, item.launched);
+      const double begin = launched(pace, item.launched);
       finishes = begin <= limit;
       if (!finishes) break;
-      parts[static_cast<std::size_t>(Part::host)] += std::max(0.0, begin - clock.now);
-      clock.now = std::max(clock.now, begin);
-      clock.remaining = seconds_of(clock.item, member, clock.factor);
+      if (begin > clock.now) {
+        parts[static_cast<std::size_t>(Part::host)] += begin - clock.now;
+        clock.now = begin;
+      }
+      clock.remaining = seconds_of(clock.item, member);
     }
-    const double slowdown = factor_of(item, slow);
+    const double slowdown = slowing.of(item);
     const double needed = clock.remaining * slowdown;
     finishes = clock.now + needed <= limit;
     const double spent = finishes ? needed : std::max(0.0, limit - clock.now);

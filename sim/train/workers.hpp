@@ -38,6 +38,7 @@ struct CommunicationItem {
   bool done = false;
   double start = 0;  ///< all ranks there, seconds since the start of the run
   double end = 0;
+  double first_arrival = std::numeric_limits<double>::infinity();
   double traced_arrival = 0;  ///< on the traced rank
 };
 
@@ -154,33 +155,47 @@ class Workers {
 
   /// The latest time that is this one, after sums in another order.
   static double about(double time) { return time + 1e-12 * std::max(1.0, time); }
-  /// Times as long as an item takes beside what slows it.
-  static double factor_of(const ComputeItem& item, const std::optional<Slowdown>& slow) {
-    return slow && item.device ? item.slowdown.value_or(slow->of(item.bound)) : 1;
-  }
+  /// What kernels of communication do to a worker class's items.
+  struct Slowing {
+    bool any = false;  ///< there is a kernel
+    Slowdown by{};
+
+    /// Times as long as an item takes.
+    [[nodiscard]] double of(const ComputeItem& item) const {
+      return any && item.device ? item.slowdown.value_or(by.of(item.bound)) : 1;
+    }
+  };
 
   struct Clock {
     double now = 0;
-    double remaining = -1;  ///< nominal seconds left of the present item, < 0: not begun
-    double factor = 1;      ///< static speed * iteration factor
-    std::size_t item = 0;
+    double remaining = -1;       ///< nominal seconds left of the present item, < 0: not begun
     std::size_t collective = 0;  ///< next one to arrive at
+    std::uint32_t item = 0;
     bool communicating = false;  ///< a communication kernel is on this GPU
-    double ahead = 0;            ///< side work done since the iteration's end, of the next one
-    Part ahead_part = Part::encode_decode;
   };
 
-  /// Whether a member has inputs in this iteration; else it shadows the others: it arrives at what
-  /// they wait for, and codes where a communication hook does.
-  [[nodiscard]] bool computes(std::size_t member) const {
-    return draws_->iteration() < members_[member].inputs;
-  }
-  [[nodiscard]] bool does(std::size_t member, Part part) const {
-    return part == Part::encode_decode || computes(member);
+  /// What a member's times go by in an iteration.
+  struct Pace {
+    double start = 0;
+    double factor = 1;  ///< static speed * iteration factor
+    std::size_t worker_class = 0;
+    /// Whether it has inputs; else it shadows the others: it arrives at what they wait for, and
+    /// codes where a communication hook does.
+    bool computes = true;
+  };
+
+  /// Side work done since the iteration's end, of the next one.
+  struct Ahead {
+    double seconds = 0;
+    Part part = Part::encode_decode;
+  };
+
+  [[nodiscard]] static bool does(const Pace& pace, Part part) {
+    return part == Part::encode_decode || pace.computes;
   }
   /// When a member's host, so many seconds into the iteration's launches, launches.
-  [[nodiscard]] double launched(std::size_t member, double seconds) const {
-    return samples_[member].start + (computes(member) ? seconds : 0);
+  [[nodiscard]] static double launched(const Pace& pace, double seconds) {
+    return pace.start + (pace.computes ? seconds : 0);
   }
   /// Says which members lead in this iteration.
   void choose_leads();
@@ -205,31 +220,42 @@ class Workers {
     walked_ = nowhere;
   }
   void advance(std::size_t member, double limit);
-  /// What an item takes alone on a member whose speed and iteration make `factor`.
-  [[nodiscard]] double seconds_of(std::size_t position, std::size_t member, double factor) const;
+  /// What an item takes on a member with nothing beside it.
+  [[nodiscard]] double seconds_of(std::size_t position, std::size_t member) const {
+    const ComputeItem& item = stream_[position];
+    const Pace& pace = paces_[member];
+    if (!does(pace, item.part)) return 0;
+    const double nominal = stream_.seconds(position, static_cast<int>(pace.worker_class));
+    return nominal * (item.device ? pace.factor : 1) * draws_->layer_factor(member, item.layer);
+  }
   /// Runs work items up to a gate, the end, or where the next collective becomes ready.
   /// @return false when the limit came first.
   bool work(std::size_t member, double limit);
   bool pass_gate(std::size_t member, const ComputeItem& item);
   /// Books a wait of a member by what was going on meanwhile.
   void wait(std::size_t member, double until, const std::string& cause);
-  /// A member's way through the stream, ahead of its clock.
+  /// A lead's way through the stream, ahead of its clock.
   struct Walk {
     double now = 0;
     double remaining = -1;  ///< as in Clock
     std::size_t item = 0;
-    bool communicating = false;
-    std::optional<Slowdown> slow{};
   };
-  /// Walks a member past so many items. @return false at a closed gate.
+  void begin_walks() const;
+  /// Walks all leads past so many items, those that are behind first. @return false at a closed
+  /// gate.
+  bool walk(std::size_t items) const;
+  /// The same of one, to where the furthest began.
   bool walk(std::size_t member, Walk& walk, std::size_t items) const;
-  /// How kernels of communication slow a member, beside `arrived`, the next one of its stream where
-  /// that is on the GPU.
-  [[nodiscard]] std::optional<Slowdown> slowdown_of(std::size_t member,
-                                                    const CommunicationItem* arrived) const;
-  [[nodiscard]] const CommunicationItem* arrived_at(const Clock& clock) const {
-    return clock.communicating ? &communication_[clock.collective] : nullptr;
+  /// The same of all, who stand before this item.
+  bool walk_past(std::size_t position) const;
+  /// How many items stand before the next collective of the GPU's stream.
+  [[nodiscard]] std::size_t ready_after() const {
+    return library_.on_gpu && ended_collectives_ < communication_.size()
+               ? communication_[ended_collectives_].after
+               : nowhere;
   }
+  /// The kernels on the GPU are others than before.
+  void slow_anew();
   bool arrives(std::size_t member);
   /// Drops collectives that have ended and that every member has passed.
   void forget_collectives();
@@ -237,11 +263,22 @@ class Workers {
 
   std::vector<MemberGroup> members_;
   std::vector<Clock> clocks_;
+  std::vector<Pace> paces_;
+  std::vector<Ahead> ahead_;
   std::vector<std::size_t> leads_;        ///< members of whom one is the last anywhere
   mutable std::vector<Walk> walks_;       ///< of the leads; empty: not begun
+  mutable std::size_t furthest_ = 0;      ///< items that one has begun where walks begin
+  mutable std::size_t together_ = 0;      ///< items that all have passed, from there on
   mutable std::size_t walked_ = nowhere;  ///< items that all walks have passed,
   mutable double walked_at_ = 0;          ///< and when the last one had
-  double now_ = 0;                        ///< of the last run()
+  /// An item on the members of a worker class that compute, or do not.
+  struct OfKind {
+    double seconds = 0;
+    double launched = 0;
+    double slowing = 1;
+  };
+  mutable std::vector<OfKind> of_kind_;  ///< by 2 * class, + 1: those that compute
+  double now_ = 0;                       ///< of the last run()
   std::vector<IterationSample> samples_;
   ComputeStream stream_;
   OperationLog& log_;
@@ -249,10 +286,13 @@ class Workers {
   SlidingList<CommunicationItem> communication_;
   const IterationDraws* draws_ = nullptr;
   CommunicationStream library_;
-  std::vector<GpuCapacity> gpus_;  ///< by worker class
-  std::size_t taken_ = 0;          ///< collectives handed to the network
-  std::vector<GpuLoad> kernels_;   ///< beside those of the stream
-  int in_flight_ = 0;              ///< of them, not yet finished
+  std::vector<GpuCapacity> gpus_;      ///< by worker class
+  std::size_t taken_ = 0;              ///< collectives handed to the network
+  std::size_t ended_collectives_ = 0;  ///< of the GPU's stream
+  std::vector<GpuLoad> kernels_;       ///< beside those of the stream
+  std::vector<Slowing> beside_;        ///< by them, by worker class
+  std::vector<Slowing> arrived_;       ///< by them and by the stream's next one
+  int in_flight_ = 0;                  ///< of them, not yet finished
   double freed_ = 0;  ///< when the last one ended that another one could have waited for
   std::size_t ended_ = 0;
   RankTrace trace_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace gradwire {
@@ -9,24 +10,38 @@ namespace {
 
 class Rehearsal {
  public:
-  Rehearsal(Strategy& strategy, const JobView& job) : strategy_(strategy), job_(job) {}
+  Rehearsal(Strategy& strategy, const JobView& job, int workers = 1)
+      : strategy_(strategy), job_(job), traits_(strategy.traits()), workers_(workers) {}
 
-  std::vector<RehearsedCollective> iterate(int iteration) {
+  void iterate(int iteration) {
     posted_.clear();
+    exchanges_.clear();
     begin_ = now_;
-    tell(IterationStart{iteration});
+    tell_all(IterationStart{iteration});
+    const int layers = static_cast<int>(job_.layers.size());
+    for (int layer = 0; traits_.forward_hooks && layer < layers; ++layer) {
+      tell_all(ForwardStart{.layer = layer});
+    }
     const auto ready = ready_times(job_);
     const int last = job_.micro_batches - 1;
     for (std::size_t i = 0; i < ready.size(); ++i) {
       run_until(begin_ + ready[i]);
-      tell(HookFired{.tensor = job_.gradient_order[i], .micro_batch = last});
+      tell_all(HookFired{.tensor = job_.gradient_order[i], .micro_batch = last});
     }
-    tell(BackwardDone{.micro_batch = last});
+    tell_all(BackwardDone{.micro_batch = last});
     while (!queue_.empty()) run_until(queue_.begin()->first.first);
-    return posted_;
   }
 
+  /// Of the last iteration, in order.
+  [[nodiscard]] const std::vector<RehearsedCollective>& posted() const { return posted_; }
+  [[nodiscard]] const std::set<int>& exchanges() const { return exchanges_; }
+
  private:
+  template <class Event>
+  void tell_all(Event event) {
+    for (event.worker = 0; event.worker < workers_; ++event.worker) tell(event);
+  }
+
   void tell(const Event& event) {
     for (const auto& operation : strategy_.on_event(now_, event)) {
       start(operation);
@@ -44,7 +59,8 @@ class Rehearsal {
       end_at(after(stream_free_[collective->stream], time));
     } else if (const auto* work = std::get_if<DeviceWork>(&operation)) {
       if (work->notify || work->stream == DeviceStream::side) end_at(now_);
-    } else if (std::holds_alternative<Messages>(operation)) {
+    } else if (const auto* messages = std::get_if<Messages>(&operation)) {
+      exchanges_.insert(messages->exchange);
       end_at(now_);
     }
   }
@@ -68,6 +84,8 @@ class Rehearsal {
 
   Strategy& strategy_;
   const JobView& job_;
+  Traits traits_;
+  WorkerId workers_;
   Seconds now_{};
   Seconds begin_{};
   OperationId next_id_ = 0;
@@ -76,6 +94,7 @@ class Rehearsal {
   std::map<int, Seconds> thread_free_;
   std::map<int, Seconds> stream_free_;
   std::vector<RehearsedCollective> posted_;
+  std::set<int> exchanges_;
 };
 
 }  // namespace
@@ -99,9 +118,19 @@ std::vector<Seconds> ready_times(const JobView& job) {
 
 std::vector<RehearsedCollective> rehearse(Strategy& strategy, const JobView& job, int iteration) {
   Rehearsal rehearsal(strategy, job);
-  std::vector<RehearsedCollective> posted;
-  for (int i = 0; i <= iteration; ++i) posted = rehearsal.iterate(i);
-  return posted;
+  for (int i = 0; i <= iteration; ++i) rehearsal.iterate(i);
+  return rehearsal.posted();
+}
+
+std::vector<bool> rehearse_exchanges(Strategy& strategy, const JobView& job, int workers) {
+  const std::size_t count = strategy.exchanges().size();
+  Rehearsal rehearsal(strategy, job, workers);
+  rehearsal.iterate(0);
+  const std::set<int> first = rehearsal.exchanges();
+  rehearsal.iterate(1);
+  std::vector<bool> used(count, first != rehearsal.exchanges());
+  for (const int exchange : first) used[static_cast<std::size_t>(exchange)] = true;
+  return used;
 }
 
 namespace {

@@ -67,7 +67,7 @@ bool is_same_way(const Way& a, std::size_t size_a, const Way& b, std::size_t siz
 std::vector<double> times(const Cluster& cluster, const Way& way) {
   EngineOptions options;
   options.fidelity = Fidelity::fluid;
-  options.reference_solver = true;  // SimGrid would allow only one engine in this program
+  options.slack = 0;  // SimGrid would allow only one engine in this program
   options.one_at_a_time = true;
   const auto engine = make_engine(cluster, way.patterns, options);
   std::vector<double> result;

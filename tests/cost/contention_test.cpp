@@ -19,7 +19,7 @@ double engine_time(const Cluster& cluster, const Pattern& pattern, Bytes size,
                    const CollectiveCost& cost, int at_once) {
   EngineOptions options;
   options.fidelity = Fidelity::fluid;
-  options.reference_solver = true;  // SimGrid would allow only one engine in this program
+  options.slack = 0;  // SimGrid would allow only one engine in this program
   const auto engine = make_engine(cluster, std::span(&pattern, 1), options);
   double end = -1;
   engine->at(Seconds{}, [&] {

@@ -12,7 +12,7 @@ inline double engine_time(const Cluster& cluster, const Pattern& pattern, Bytes 
   EngineOptions options;
   options.one_at_a_time = true;
   options.fidelity = fidelity;
-  options.reference_solver = true;  // SimGrid would allow only one engine in this program
+  options.slack = 0;  // SimGrid would allow only one engine in this program
   const auto engine = make_engine(cluster, std::span(&pattern, 1), options);
   double end = -1;
   engine->at(Seconds{}, [&] { engine->network().start(0, 0, size, cost); });

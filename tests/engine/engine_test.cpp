@@ -20,8 +20,7 @@ std::vector<Pattern> patterns() {
 TEST_CASE("Completions come by id, before the events of their instant", "[engine]") {
   for (const Fidelity fidelity : {Fidelity::fluid, Fidelity::step}) {
     for (const bool reference : {false, true}) {
-      const auto engine =
-          make_engine(links(), patterns(), {.fidelity = fidelity, .reference_solver = reference});
+      const auto engine = make_engine(links(), patterns(), toy::options(fidelity, reference));
       std::string order;
       engine->at(
           Seconds{1}, [&] { order += "c"; }, 1);

@@ -2,9 +2,9 @@
 
 #include <random>
 
-#include "sim/engine/max_min.hpp"
 #include "sim/engine/quotient.hpp"
 #include "tests/catch.hpp"
+#include "tests/engine/oracle/max_min.hpp"
 #include "tests/engine/toy_cluster.hpp"
 
 namespace gradwire {

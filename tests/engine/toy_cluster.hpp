@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/engine/engine.hpp"
+#include "tests/engine/oracle/reference_transport.hpp"
 
 namespace gradwire::toy {
 
@@ -102,13 +103,20 @@ struct Start {
   CollectiveCost cost = {};
 };
 
+/// @param reference  with the oracle in the place of the product's transports.
+inline EngineOptions options(Fidelity fidelity, bool reference = false) {
+  EngineOptions options;
+  options.fidelity = fidelity;
+  if (reference) options.transport = make_reference_transport;
+  return options;
+}
+
 /// Runs the transfers, named 0, 1, ... @return when each ends, in seconds.
 inline std::vector<double> run(const std::vector<ClusterLink>& links,
                                const std::vector<Pattern>& patterns,
                                const std::vector<Start>& starts, Fidelity fidelity,
                                bool reference = false) {
-  const auto engine =
-      make_engine(links, patterns, {.fidelity = fidelity, .reference_solver = reference});
+  const auto engine = make_engine(links, patterns, options(fidelity, reference));
   for (std::size_t i = 0; i < starts.size(); ++i) {
     engine->at(Seconds{starts[i].at}, [&, i] {
       engine->network().start(static_cast<TransferId>(i), starts[i].pattern, Bytes{starts[i].bytes},

@@ -5,9 +5,9 @@
 #include <stdexcept>
 
 #include "sim/engine/incremental_transport.hpp"
-#include "sim/engine/reference_transport.hpp"
 #include "sim/engine/simgrid_transport.hpp"
 #include "tests/catch.hpp"
+#include "tests/engine/oracle/reference_transport.hpp"
 
 namespace gradwire {
 namespace {

@@ -26,7 +26,7 @@ constexpr int failed = 1;
 constexpr unsigned longest = 60;
 
 std::uint64_t digest_of(Point point) {
-  point.result.engine_wall_s = 0;
+  point.result.engine_cost = {};
   std::uint64_t digest = 0;
   for (const char letter : result_json(point).dump()) {
     digest = absorb(digest, static_cast<unsigned char>(letter));

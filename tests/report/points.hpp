@@ -40,7 +40,7 @@ inline Point make_point(const std::string& label, int ranks,
   r.profile_source = "recorded";
   r.fidelity = "fluid";
   r.fidelity_why = "the default";
-  r.engine_wall_s = 0.003;
+  r.engine_cost = {.plan_s = 0.002, .run_s = 0.003, .total_s = 0.005, .peak_memory = 40e6};
   r.engine_solver = "simgrid";
   r.engine_simgrid = "SimGrid version 3.32";
   r.engine_links = 320;

@@ -48,7 +48,7 @@ RunResult told_of(const std::vector<std::vector<double>>& of_worker, std::option
   const auto instance = strategy(job_view(job));
   const Plans plans(job, {instance.get()});
   const auto engine = make_engine(toy.cluster, plans.patterns(), {});
-  return summary.result(plans, engine->network(), Seconds{1}, 0, 0, {});
+  return summary.result(plans, engine->network(), Seconds{1}, 0, {});
 }
 
 double mean_ms(const RunResult& result) {

@@ -1,4 +1,4 @@
-#include "sim/engine/max_min.hpp"
+#include "tests/engine/oracle/max_min.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "sim/engine/reference_transport.hpp"
+#include "tests/engine/oracle/reference_transport.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "sim/engine/max_min.hpp"
+#include "tests/engine/oracle/max_min.hpp"
 
 namespace gradwire {
 namespace {

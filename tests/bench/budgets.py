@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""Whole predictions against their budgets, and against another build.
+
+    tests/bench/budgets.py build/release/gradwire [--against OTHER/gradwire] [--only REGEX] [--repeats 5]
+
+Each case is a process of its own. A line says its user CPU seconds (least of the repeats), of them those of the
+engine's run, its peak memory, and its budget; with --against also what the other build took, run in turns with this
+one, and the ratio. Results are written nowhere else.
+"""
+import argparse
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+SCENARIOS = Path(__file__).resolve().parents[2] / "scenarios"
+DDP = "ddp_1024_gpus.yaml"
+NO_JITTER = "jitter={iteration: 0 %, layer: 0 %}"
+SERVERS_LINK = "cluster.fabric.link=eth_100g"
+
+
+def machines(gpus):
+    return f"cluster.nodes={gpus // 8}"
+
+
+def strategy(text):
+    return "strategy={name: %s}" % text
+
+
+def cases():
+    """(name, CPU seconds to stay under, MB to stay under, arguments of gradwire); 0: no budget."""
+    names = {"ddp": "ddp, version: '1.7', broadcast_buffers: false", "wfbp": "wfbp", "horovod": "horovod",
+             "fsdp": "fsdp", "dear": "dear", "kungfu": "kungfu_sync"}
+
+    def run(sets, file=DDP):
+        return ["run", str(SCENARIOS / file)] + [word for text in sets for word in ("--set", text)]
+
+    for gpus, names_here in ((1024, ("ddp", "wfbp", "horovod", "fsdp", "dear")),
+                             (4096, ("ddp", "wfbp", "horovod", "fsdp", "kungfu")),
+                             (65536, ("ddp", "wfbp"))):
+        for name in names_here:
+            seconds = {(1024, "ddp"): 0.005, (1024, "wfbp"): 0.015, (1024, "horovod"): 0.02, (1024, "fsdp"): 0.015,
+                       (1024, "dear"): 0.01, (4096, "ddp"): 0.02, (4096, "wfbp"): 0.05, (4096, "horovod"): 0.06,
+                       (4096, "fsdp"): 0.04, (4096, "kungfu"): 0.15, (65536, "ddp"): 0.4, (65536, "wfbp"): 0.8}
+            yield (f"jitter {name} {gpus}", seconds[gpus, name], 0,
+                   run([machines(gpus), strategy(names[name])]))
+    for gpus, seconds, memory in ((1024, 0.05, 0), (4096, 0.15, 150), (16384, 0.6, 0)):
+        yield (f"byteps {gpus}", seconds, memory, run([machines(gpus), strategy("byteps"), SERVERS_LINK, NO_JITTER]))
+    for name in ("ps_async", "ps_sync", "p3", "tictac", "ssp"):
+        for gpus, seconds, memory in ((1024, 0.3, 0), (4096, 1, 200)):
+            yield (f"{name} {gpus}", seconds, memory, run([machines(gpus), strategy(name), SERVERS_LINK, NO_JITTER]))
+    for gpus, seconds in ((64, 0.01), (1024, 0.02), (4096, 0.04)):
+        yield (f"kungfu {gpus}", seconds, 0, run([machines(gpus), strategy("kungfu_sync"), NO_JITTER]))
+    yield ("ddp 262144", 0.4, 200, run([machines(262144), NO_JITTER]))
+    yield ("ddp 1000000", 1.5, 500, run([machines(1000000), NO_JITTER]))
+    yield ("ddp 65536 on rails", 0.2, 120,
+           run(["points=[{label: all}]", machines(65536), strategy("ddp"), NO_JITTER], "rails.yaml"))
+    yield ("compare 64", 3, 0, ["compare", str(SCENARIOS / "compare_64_gpus.yaml"), "--jobs", "1"])
+    yield ("compare 1024", 15, 0,
+           ["compare", str(SCENARIOS / "compare_64_gpus.yaml"), "--jobs", "1", "--set", machines(1024)])
+    yield ("accumulation 128, 256", 0.2, 0,
+           run(["points=[{label: all}]", "cluster.nodes=32", "strategy.grad_accumulation=128"],
+               "gradient_accumulation.yaml"))
+    yield ("10000 iterations, 1024", 0, 60, run(["run.iterations=10000", NO_JITTER]))
+    yield ("quickstart", 0.04, 0, run([], "quickstart.yaml"))
+    yield ("help", 0.008, 0, ["--help"])
+
+
+def engine_seconds(results):
+    """Of the run, without planning; "wall_s" is its name in results of version 0.1.0."""
+    return sum(result["engine"].get("run_s", result["engine"].get("wall_s", 0)) for result in results)
+
+
+class Took:
+    """Least CPU seconds, engine seconds and most MB of some runs of a case."""
+
+    def __init__(self):
+        self.cpu = self.engine = float("inf")
+        self.memory = 0.0
+        self.error = ""
+
+    def run(self, program, arguments, limit):
+        with tempfile.NamedTemporaryFile(suffix=".json") as results:
+            writes = ["--json", results.name] if arguments[0] == "run" else []
+            child = subprocess.Popen(
+                [program, "--quiet", *arguments, *writes], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit)))
+            text = child.stderr.read().decode()
+            _, status, usage = os.wait4(child.pid, 0)
+            child.returncode = status
+            if os.WIFSIGNALED(status):
+                signalled = os.WTERMSIG(status)
+                over = signalled in (signal.SIGXCPU, signal.SIGKILL)
+                self.error = f"over {limit} s" if over else f"signal {signalled}"
+                return
+            if os.WEXITSTATUS(status) != 0:
+                self.error = text.strip().splitlines()[-1][:100] if text.strip() else f"exit {os.WEXITSTATUS(status)}"
+                return
+            self.cpu = min(self.cpu, usage.ru_utime)
+            self.memory = max(self.memory, usage.ru_maxrss / 1024)
+            if writes:
+                self.engine = min(self.engine, engine_seconds(json.loads(Path(results.name).read_text())["results"]))
+
+    def __str__(self):
+        if self.error:
+            return f"{self.error:>30}"
+        engine = f"{self.engine:9.4f}" if self.engine < float("inf") else " " * 9
+        return f"{self.cpu:9.3f} s {engine} s {self.memory:7.0f} MB"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program")
+    parser.add_argument("--against", help="another build's program")
+    parser.add_argument("--only", default="", help="regular expression of cases' names")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--limit", type=int, default=120, help="CPU seconds that a run may take")
+    options = parser.parse_args()
+    programs = [options.program] + ([options.against] if options.against else [])
+    for name, seconds, memory, arguments in cases():
+        if not re.search(options.only, name):
+            continue
+        took = [Took() for _ in programs]
+        for _ in range(options.repeats):
+            for one, program in zip(took, programs):
+                if not one.error:
+                    one.run(program, arguments, options.limit)
+        line = f"{name:<24} {took[0]}"
+        line += f"   budget {seconds:6.3f} s" if seconds else " " * 18
+        line += f" {memory:4} MB" if memory else " " * 8
+        if len(took) > 1:
+            line += f"   against {took[1]}"
+            if not took[0].error and not took[1].error:
+                line += f"   CPU x{took[0].cpu / max(took[1].cpu, 1e-3):.2f}, MB x{took[0].memory / took[1].memory:.2f}"
+        print(line, flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
