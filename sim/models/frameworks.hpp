@@ -29,6 +29,10 @@ struct Framework {
   Seconds cast;    ///< a weight's cast to fp16 or bf16, and its gradient's back: each
   Seconds update;  ///< a tensor's update; of PyTorch, whose optimizers have their own times: 0
   std::string_view source;
+  /// Batch norms of NHWC tensors in half precision read them once: cuDNN's
+  /// CUDNN_BATCHNORM_SPATIAL_PERSISTENT. TensorFlow and PaddlePaddle leave it off
+  /// (TF_USE_CUDNN_BATCHNORM_SPATIAL_PERSISTENT, FLAGS_cudnn_batchnorm_spatial_persistent).
+  bool persistent_norms = false;
 };
 
 /// pytorch-eager, the default, first; pytorch-compile, tf, tf-xla, mxnet, paddle.
