@@ -61,6 +61,8 @@ std::span<const SeriesEntry> series_catalogue() {
        [](const Predict& predict) { return open_training("blind2", predict); }},
       {"blind3", "a third blind test: PCIe machines, Horovod over TCP and MPI, DDP by release", "",
        [](const Predict& predict) { return open_training("blind3", predict); }},
+      {"blind4", "a fourth blind test: H100, GH200 and B200, FSDP, Megatron, OneFlow, Ray", "",
+       [](const Predict& predict) { return open_training("blind4", predict); }},
       {"alcf_r50", "DDP on two nodes of 4 A100, Slingshot and TCP", training_page,
        [](const Predict& predict) { return open_training("alcf_r50", predict); }},
       {"llm", "Llama 3 8B and others under FSDP and ZeRO on up to 128 GPUs", llm_page,

@@ -10,7 +10,7 @@
 
 #include "sim/engine/engine.hpp"
 #include "sim/train/plans.hpp"
-#include "strategies/ps_async.hpp"
+#include "strategies/servers/ps_async.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/toy_training.hpp"
 
@@ -75,12 +75,12 @@ TEST_CASE("Iterations that still become longer are warned of, steady ones are no
   REQUIRE(drifting.warnings.size() == 1);
   CHECK(drifting.warnings.front().code == "not-steady");
   CHECK(drifting.warnings.front().text ==
-        "the later half of the measured iterations takes 10 % longer than the earlier; workers "
-        "need more run.warmup and run.iterations");
+        "the later half of the measured iterations takes 10 % longer than the earlier; "
+        "asynchronous workers need more run.warmup and run.iterations");
   CHECK(told_of({{100, 110, 100, 110}, {110, 100, 110, 100}}).warnings.empty());
 }
 
-TEST_CASE("Workers that cannot get far apart are told to be unsteady while their rates differ",
+TEST_CASE("Workers that cannot get far apart are reported as unsteady while their rates differ",
           "[train][summary]") {
   // 20 and 10 iterations a second.
   const std::vector<std::vector<double>> apart = {{50, 50}, {100, 100}};
