@@ -14,9 +14,9 @@ namespace {
 /// Each step of the grid over the one before.
 constexpr double grid_step = 1.02;
 constexpr double flops_least = 0.02;
-constexpr double flops_most = 6;
+constexpr int flops_steps = 288;  ///< up to 6
 constexpr double memory_least = 0.1;
-constexpr double memory_most = 4;
+constexpr int memory_steps = 187;  ///< up to 4
 /// Layers of fewer launches than this worth of time say more about launches than about work.
 constexpr double launches_worth = 3;
 
@@ -27,8 +27,8 @@ using Members = std::vector<const TimedWork*>;
 
 class ClassSearch {
  public:
-  ClassSearch(const Members& members, const GpuSpec& gpu, std::string dtype)
-      : members_(members), gpu_(gpu), dtype_(std::move(dtype)) {
+  ClassSearch(const Members& members, GpuSpec gpu, std::string dtype)
+      : members_(members), gpu_(std::move(gpu)), dtype_(std::move(dtype)) {
     gpu_.efficiency.clear();
   }
 
@@ -59,13 +59,14 @@ class ClassSearch {
     const auto memories = [&](double flops) {
       if (matrix) consider(flops, 0);
       if (matrix && members_.size() < layers_least) return;
-      for (double memory = memory_least; memory < memory_most; memory *= grid_step) {
-        consider(flops, memory);
+      for (int i = 0; i < memory_steps; ++i) {
+        consider(flops, memory_least * std::pow(grid_step, i));
       }
     };
     if (!matrix) memories(0);
-    for (double flops = flops_least; matrix && flops < flops_most; flops *= grid_step)
-      memories(flops);
+    for (int i = 0; matrix && i < flops_steps; ++i) {
+      memories(flops_least * std::pow(grid_step, i));
+    }
     return found;
   }
 

@@ -30,8 +30,9 @@ struct Framework {
   Seconds update;  ///< a tensor's update; of PyTorch, whose optimizers have their own times: 0
   std::string_view source;
   /// Batch norms of NHWC tensors in half precision read them once: cuDNN's
-  /// CUDNN_BATCHNORM_SPATIAL_PERSISTENT. TensorFlow and PaddlePaddle leave it off
-  /// (TF_USE_CUDNN_BATCHNORM_SPATIAL_PERSISTENT, FLAGS_cudnn_batchnorm_spatial_persistent).
+  /// CUDNN_BATCHNORM_SPATIAL_PERSISTENT. TensorFlow leaves it off, but its benchmarks and official
+  /// models turn it on (tf_cnn_benchmarks' batchnorm_persistent, batchnorm_spatial_persistent);
+  /// PaddlePaddle's FLAGS_cudnn_batchnorm_spatial_persistent is off. MXNet: assumed.
   bool persistent_norms = false;
 };
 
