@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "sim/config/data_files.hpp"
 #include "sim/config/gpu_yaml.hpp"
@@ -190,10 +191,10 @@ std::vector<KeyInfo> profile_keys() {
   return keys;
 }
 
-ComputeProfile read_analytic_profile(YamlMap& map) {
+AnalyticJob read_analytic_job(YamlMap& map) {
   const auto batch = map.require<int>("batch_per_gpu", between(1, batch_most));
-  const GpuSpec gpu = read_gpu_key(map);
-  const std::string dtype = read_dtype(map, gpu);
+  GpuSpec gpu = read_gpu_key(map);
+  std::string dtype = read_dtype(map, gpu);
   if (!gpu.efficiency.contains(dtype)) {
     map.fail("dtype", fmt::format("GPU '{}' has no efficiencies for '{}'; expected a recorded "
                                   "profile, or a type of which its 'efficiencies' tell",
@@ -201,9 +202,14 @@ ComputeProfile read_analytic_profile(YamlMap& map) {
   }
   AnalyticOptions options;
   analytic_fields().read(map, options);
-  const ModelDescription model = read_model(map);
+  ModelDescription model = read_model(map);
   check_options(map, options, model);
-  return analytic_profile(model, gpu, batch, dtype, options);
+  return {std::move(model), std::move(gpu), batch, std::move(dtype), options};
+}
+
+ComputeProfile read_analytic_profile(YamlMap& map) {
+  const AnalyticJob job = read_analytic_job(map);
+  return analytic_profile(job.model, job.gpu, job.batch, job.dtype, job.options);
 }
 
 ComputeProfile read_model_profile(YamlMap& map, std::vector<Warning>& warnings) {

@@ -6,12 +6,27 @@
 #include "sim/config/key_info.hpp"
 #include "sim/config/yaml_map.hpp"
 #include "sim/core/compute_profile.hpp"
+#include "sim/core/gpu.hpp"
 #include "sim/core/result.hpp"
+#include "sim/models/analytic_profile.hpp"
 
 namespace gradwire::config {
 
 /// The keys of `profile` that say whose times they are.
 [[nodiscard]] std::vector<KeyInfo> profile_keys();
+
+/// What an analytic profile is counted from.
+struct AnalyticJob {
+  ModelDescription model;
+  GpuSpec gpu;
+  int batch = 0;
+  std::string dtype;
+  AnalyticOptions options;
+};
+
+/// Reads what read_analytic_profile() makes a profile of. The caller calls finish().
+/// @throws ConfigError at the place in the file.
+[[nodiscard]] AnalyticJob read_analytic_job(YamlMap& map);
 
 /// Reads an analytic profile: model, gpu, batch_per_gpu, dtype (fp32, tf32, fp16, bf16); the
 /// model's own options (see read_model); and optimizer, fusion (none, bn_relu, inductor),

@@ -8,6 +8,7 @@
 
 #include "sim/config/data_files.hpp"
 #include "sim/config/yaml_map.hpp"
+#include "sim/models/efficiency_fit.hpp"
 
 namespace gradwire::config {
 namespace {
@@ -54,17 +55,14 @@ EfficiencyTable read_like(YamlMap& map, YamlMap like, int depth) {
   like.finish();
   if (depth == 0) map.fail("like", "'like' goes in a circle; expected a type with its own classes");
   const Range<Ratio> positive = above(Ratio{0});
-  const double flops = map.value_or("flops", Ratio{1}, positive).value;
-  const double memory = map.value_or("memory", Ratio{1}, positive).value;
+  LikeFactors factors;
+  factors.convolutions = map.value_or("flops", Ratio{1}, positive).value;
+  factors.grouped = factors.convolutions;
+  factors.products = map.value_or("products", Ratio{factors.convolutions}, positive).value;
+  factors.flash = map.has("products") ? 1 : factors.convolutions;
+  factors.memory = map.value_or("memory", Ratio{1}, positive).value;
   const YamlValue other = load_yaml(data_file(DataKind::efficiencies, name).string());
-  EfficiencyTable table = read_table(other, dtype, depth - 1);
-  for (auto& [work_class, directed] : table) {
-    for (Efficiency* efficiency : {&directed.forward, &directed.backward}) {
-      const bool matrix = efficiency->flops > 0;
-      (matrix ? efficiency->flops : efficiency->memory) *= matrix ? flops : memory;
-    }
-  }
-  return table;
+  return scaled(read_table(other, dtype, depth - 1), factors);
 }
 
 EfficiencyTable read_dtype(YamlMap map, int depth) {

@@ -12,6 +12,7 @@
 #include "sim/models/frameworks.hpp"
 #include "sim/models/mixed_precision.hpp"
 #include "sim/models/optimizers.hpp"
+#include "sim/models/products.hpp"
 
 namespace gradwire {
 namespace {
@@ -52,24 +53,17 @@ double parameter_traffic(const ModelLayer& layer, Direction direction) {
   return weights + weights_of(layer);
 }
 
-/// What every layer's time depends on beside the layer.
-struct Setting {
-  const GpuSpec& gpu;
-  int batch = 0;
-  std::string dtype;
-  bool channels_last = false;
-};
+Seconds layer_time(const ModelLayer& layer, const KernelSetting& setting, Direction direction) {
+  const KernelWork work = kernel_work(layer, setting, direction);
+  if (work.kernels == 0 && work.bytes <= 0) return Seconds{0};
+  return kernel_time(work, setting.gpu, setting.dtype, direction);
+}
 
-Seconds layer_time(const ModelLayer& layer, const Setting& setting, Direction direction) {
-  const LayerWork& work = direction == Direction::forward ? layer.forward : layer.backward;
-  if (work.kernels == 0 && work.elements <= 0) return Seconds{0};
-  const double elements = setting.batch * work.elements + parameter_traffic(layer, direction);
-  return kernel_time({.work_class = work_class(layer),
-                      .flops = setting.batch * work.flops,
-                      .bytes = activation_bytes(setting.dtype) * elements,
-                      .kernels = work.kernels,
-                      .layout_kept = setting.channels_last && layer.convolution.has_value()},
-                     setting.gpu, setting.dtype, direction);
+/// Of the passes over a batch norm's tensors (3 forward, 5 backward), what is left where its kernel
+/// keeps them in registers and shared memory.
+double read_once(const ModelLayer& layer, const KernelSetting& setting, Direction direction) {
+  if (!setting.persistent_norms || layer.kind != "norm") return 1;
+  return direction == Direction::forward ? 2.0 / 3 : 3.0 / 5;
 }
 
 double backward_flops(const ModelDescription& model) {
@@ -121,6 +115,21 @@ void add_host(ComputeProfile& profile, const ModelDescription& running, const Fr
 
 }  // namespace
 
+KernelWork kernel_work(const ModelLayer& layer, const KernelSetting& setting, Direction direction) {
+  const LayerWork& work = direction == Direction::forward ? layer.forward : layer.backward;
+  if (work.kernels == 0 && work.elements <= 0)
+    return {.work_class = work_class(layer), .kernels = 0};
+  const double elements = read_once(layer, setting, direction) * setting.batch * work.elements +
+                          parameter_traffic(layer, direction);
+  const bool units = has_matrix_units(setting.gpu, executed_dtype(setting.gpu, setting.dtype));
+  return {.work_class = work_class(layer),
+          .flops = setting.batch * work.flops,
+          .bytes = activation_bytes(setting.dtype) * elements,
+          .kernels = work.kernels,
+          .layout_kept = setting.channels_last && layer.convolution.has_value(),
+          .plans = plans_of(layer, setting.batch, direction, units)};
+}
+
 ComputeProfile untimed_profile(const ModelDescription& model, int batch) {
   ComputeProfile profile;
   profile.model = model.name;
@@ -157,7 +166,9 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
                     .file = "",
                     .date = "",
                     .notes = notes_of(model, *framework, optimizer, fusion)};
-  const Setting setting{gpu, batch, dtype, options.channels_last};
+  const bool half = activation_bytes(dtype) < activation_bytes("fp32");
+  const KernelSetting setting{gpu, batch, dtype, options.channels_last,
+                              options.channels_last && half && framework->persistent_norms};
   for (std::size_t i = 0; i < running.layers.size(); ++i) {
     profile.layers[i].forward = layer_time(running.layers[i], setting, Direction::forward);
     profile.layers[i].backward = layer_time(running.layers[i], setting, Direction::backward);

@@ -6,9 +6,12 @@
 #include <cassert>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <vector>
 
 #include "sim/models/efficiencies.hpp"
 #include "sim/models/mixed_precision.hpp"
+#include "sim/models/products.hpp"
 
 namespace gradwire {
 namespace {
@@ -47,6 +50,33 @@ int kernels_of(std::string_view work_class, Direction direction) {
   return is_matrix(work_class) && direction == Direction::backward ? 2 : 1;
 }
 
+/// How a layer's kernels may compute it for `batch`, from its weights and FLOPs of
+/// `recorded_batch`: a profile tells no stride, and images are taken as square.
+std::vector<KernelPlan> plans_for(const LayerProfile& layer, int recorded_batch, int batch,
+                                  Direction direction, bool matrix_units) {
+  const MatrixTraffic traffic = traffic_of(layer);
+  if (traffic.weights <= 0 || layer.kind == "grouped_conv") return {};
+  const std::vector<std::int64_t>& weight = layer.parameters.front().shape;
+  const double positions = layer.flops / (2 * traffic.weights * recorded_batch);  // of a sample
+  ModelLayer counted;
+  counted.forward.flops = layer.flops;
+  counted.backward.flops = 2 * layer.flops;
+  if (weight.size() == 4) {
+    const auto side = std::max<std::int64_t>(1, std::llround(std::sqrt(positions)));
+    counted.convolution = ConvolutionShape{.in_channels = weight[1],
+                                           .out_channels = weight[0],
+                                           .kernel_height = weight[2],
+                                           .kernel_width = weight[3],
+                                           .out_height = side,
+                                           .out_width = side};
+  } else {
+    counted.product = MatrixShape{.rows = std::max<std::int64_t>(1, std::llround(positions)),
+                                  .columns = weight[0],
+                                  .depth = weight[1]};
+  }
+  return plans_of(counted, batch, direction, matrix_units);
+}
+
 /// What kernel_time() gives for a matrix layer whose FLOPs are those of batch `recorded_batch`.
 Seconds matrix_time(const LayerProfile& layer, int recorded_batch, const Setting& setting,
                     Direction direction) {
@@ -55,11 +85,15 @@ Seconds matrix_time(const LayerProfile& layer, int recorded_batch, const Setting
   const double growth = static_cast<double>(setting.batch) / recorded_batch;
   const int passes = kernels_of(name, direction);
   const double elements = passes * (growth * traffic.activations + traffic.weights);
-  return kernel_time({.work_class = name,
-                      .flops = passes * growth * layer.flops,
-                      .bytes = elements * activation_bytes(setting.dtype),
-                      .kernels = passes},
-                     setting.gpu, setting.dtype, direction);
+  return kernel_time(
+      {.work_class = name,
+       .flops = passes * growth * layer.flops,
+       .bytes = elements * activation_bytes(setting.dtype),
+       .kernels = passes,
+       .plans =
+           plans_for(layer, recorded_batch, setting.batch, direction,
+                     has_matrix_units(setting.gpu, executed_dtype(setting.gpu, setting.dtype)))},
+      setting.gpu, setting.dtype, direction);
 }
 
 /// The time of a layer that memory bounds: what it moved within `time` moves at the other rate.

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <cmath>
+
+#include "sim/models/products.hpp"
 
 namespace gradwire {
 namespace {
@@ -84,6 +87,16 @@ bool supports(const GpuSpec& gpu, const std::string& dtype) {
   return gpu.peak_flops.contains(executed_dtype(gpu, dtype));
 }
 
+bool has_matrix_units(const GpuSpec& gpu, const std::string& dtype) {
+  constexpr double packed = 2;  // operations of fp16 in the place of one of fp32
+  const auto peak = [&](const char* name) {
+    const auto found = gpu.peak_flops.find(name);
+    return found == gpu.peak_flops.end() ? 0.0 : found->second;
+  };
+  if (dtype == "tf32" || dtype == "bf16") return peak(dtype.c_str()) > 0;
+  return dtype == "fp16" && (peak("bf16") > 0 || peak("fp16") > packed * peak("fp32"));
+}
+
 Seconds kernel_time(const KernelWork& work, const GpuSpec& gpu, const std::string& dtype,
                     Direction direction) {
   assert(supports(gpu, dtype));
@@ -101,8 +114,19 @@ Seconds kernel_time(const KernelWork& work, const GpuSpec& gpu, const std::strin
   if (!matrix) return launches + Seconds{moving};
   const bool grouped = work.work_class == "grouped_conv" && gpu.peak_flops.contains(fp32);
   const std::string& units = grouped ? fp32 : executed;
-  const double computing = term(work.flops, gpu.peak_flops.at(units), efficiency.flops);
-  return launches + Seconds{std::max(work.bytes / bandwidth, computing + moving)};
+  const double peak = gpu.peak_flops.at(units);
+  const double least = work.bytes / bandwidth;
+  if (work.plans.empty() || efficiency.flops <= 0) {
+    return launches + Seconds{std::max(least, term(work.flops, peak, efficiency.flops) + moving)};
+  }
+  double fastest = INFINITY;
+  for (const KernelPlan& plan : work.plans) {
+    const double computing = products_time(plan.products, gpu.multiprocessors,
+                                           has_matrix_units(gpu, executed), peak * efficiency.flops)
+                                 .count();
+    fastest = std::min(fastest, std::max(least, computing + plan.traffic * moving));
+  }
+  return launches + Seconds{fastest};
 }
 
 }  // namespace gradwire

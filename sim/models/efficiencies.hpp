@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/core/compute_profile.hpp"
 #include "sim/core/gpu.hpp"
@@ -12,6 +13,12 @@ namespace gradwire {
 
 enum class Direction : std::uint8_t { forward, backward };
 
+/// One way in which a library computes a layer.
+struct KernelPlan {
+  std::vector<MatrixShape> products;  ///< what is multiplied
+  double traffic = 1;                 ///< times the bytes that the layer reads and writes
+};
+
 /// What the kernels of one layer do in one direction, for the whole batch.
 struct KernelWork {
   std::string_view work_class;  ///< see work_class()
@@ -20,6 +27,8 @@ struct KernelWork {
   int kernels = 1;
   /// The tensors lie as matrix units want them (channels last): no kernel changes their layout.
   bool layout_kept = false;
+  /// Where the shapes are known (plans_of()): the fastest is taken, as libraries do.
+  std::vector<KernelPlan> plans = {};
 };
 
 /// The classes by which efficiencies are tabulated: those of ComputeProfile's kinds, and
@@ -46,9 +55,16 @@ constexpr std::int64_t stem_channels_max = 4;
 /// Whether `gpu` has a peak for `dtype`, or for what it executes instead.
 [[nodiscard]] bool supports(const GpuSpec& gpu, const std::string& dtype);
 
+/// Whether `gpu` multiplies matrices of `dtype` on units of their own (tensor cores): tf32 and bf16
+/// where it has them, fp16 where its peak is more than the twice of fp32 that packed arithmetic
+/// has.
+[[nodiscard]] bool has_matrix_units(const GpuSpec& gpu, const std::string& dtype);
+
 /// time = kernels x kernel_overhead
 ///        + max(bytes / bandwidth, flops / (peak x e.flops) + bytes / (bandwidth x e.memory))
-/// with the reachable bandwidth and the class's efficiency e. The sum, because tiles are loaded,
+/// with the reachable bandwidth and the class's efficiency e. Where plans are known, that of the
+/// fastest: its own operations in place of `flops`, on the share of the GPU that its tiles fill
+/// (products_time()), its own traffic in place of `bytes`. The sum, because tiles are loaded,
 /// multiplied and stored one after another by a kernel that overlaps this only in part: over the
 /// 3x3 convolutions of traces on three GPUs it misses by 1 to 12 %, the larger of the two terms by
 /// 7 to 42 % (results/reference/single_gpu.md). The outer maximum holds memory work to the

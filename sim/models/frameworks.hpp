@@ -29,6 +29,11 @@ struct Framework {
   Seconds cast;    ///< a weight's cast to fp16 or bf16, and its gradient's back: each
   Seconds update;  ///< a tensor's update; of PyTorch, whose optimizers have their own times: 0
   std::string_view source;
+  /// Batch norms of NHWC tensors in half precision read them once: cuDNN's
+  /// CUDNN_BATCHNORM_SPATIAL_PERSISTENT. TensorFlow leaves it off, but its benchmarks and official
+  /// models turn it on (tf_cnn_benchmarks' batchnorm_persistent, batchnorm_spatial_persistent);
+  /// PaddlePaddle's FLAGS_cudnn_batchnorm_spatial_persistent is off. MXNet: assumed.
+  bool persistent_norms = false;
 };
 
 /// pytorch-eager, the default, first; pytorch-compile, tf, tf-xla, mxnet, paddle.

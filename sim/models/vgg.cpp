@@ -42,6 +42,14 @@ ModelDescription vgg(const std::string& name, const std::array<int, 5>& convolut
 
 }  // namespace
 
+ModelDescription vgg11(const ModelOptions& options) {
+  return vgg("vgg11", {1, 1, 2, 2, 2}, options);
+}
+
+ModelDescription vgg13(const ModelOptions& options) {
+  return vgg("vgg13", {2, 2, 2, 2, 2}, options);
+}
+
 ModelDescription vgg16(const ModelOptions& options) {
   return vgg("vgg16", {2, 2, 3, 3, 3}, options);
 }

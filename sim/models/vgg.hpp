@@ -4,8 +4,11 @@
 
 namespace gradwire {
 
-// VGG configurations D and E (Simonyan and Zisserman, arXiv 1409.1556) as torchvision/models/vgg.py
-// builds them, without batch norm. Options: image_size (224), classes (1000).
+// VGG configurations A, B, D and E (Simonyan and Zisserman, arXiv 1409.1556) as
+// torchvision/models/vgg.py builds them, without batch norm. Options: image_size (224), classes
+// (1000).
+[[nodiscard]] ModelDescription vgg11(const ModelOptions& options);
+[[nodiscard]] ModelDescription vgg13(const ModelOptions& options);
 [[nodiscard]] ModelDescription vgg16(const ModelOptions& options);
 [[nodiscard]] ModelDescription vgg19(const ModelOptions& options);
 

@@ -166,12 +166,12 @@ void put_strategies(std::string& text) {
       "## Strategies\n\nDefaults of knobs that are times, sizes, rates or shares.\n\n"
       "| strategy | knob | default | source |\n| --- | --- | --: | --- |\n";
   for (const auto& strategy : config::strategy_catalogue()) {
-    for (const config::ParameterInfo& knob : strategy.parameters) {
+    for (const config::KeyInfo& knob : strategy.parameters) {
       const bool is_quantity = knob.fallback.find(' ') != std::string::npos &&
                                knob.fallback.find_first_of("0123456789") == 0;
       if (!is_quantity) continue;
-      put_row(text, {strategy.name, markdown_code(knob.name), knob.fallback,
-                     markdown_prose(knob.source)});
+      put_row(text,
+              {strategy.name, markdown_code(knob.name), knob.fallback, markdown_prose(knob.doc)});
     }
   }
   text += "\n";

@@ -4,6 +4,7 @@
 
 #include "sim/config/data_files.hpp"
 #include "sim/validation/collectives.hpp"
+#include "sim/validation/compute.hpp"
 #include "sim/validation/ddpbench.hpp"
 #include "sim/validation/single_gpu.hpp"
 #include "sim/validation/training_series.hpp"
@@ -18,6 +19,8 @@ std::span<const SeriesEntry> series_catalogue() {
        [](const Predict& predict) { return open_ddpbench(predict); }},
       {"single_gpu", "published rates of one GPU against analytic profiles", "",
        [](const Predict& /*predict*/) { return open_single_gpu(); }},
+      {"compute", "what analytic profiles are fitted to, fitted again, and rates beyond ResNet-50",
+       "", [](const Predict& /*predict*/) { return open_compute(); }},
       {"ddlb", "ddl-benchmarks: seven ways to train on up to 32 RTX 2080 Ti", training_page,
        [](const Predict& predict) { return open_training("ddlb", predict); }},
       {"lbsgd22", "LB-SGD against Horovod on 64 RTX 2080 Ti, 10 Gbit/s Ethernet", training_page,

@@ -169,7 +169,7 @@ TEST_CASE("a counted profile's tensors are numbered as registered, not as they r
   CHECK(ready == test::names(model, model.gradient_order));
 }
 
-TEST_CASE("a product that the user has counted takes as long as the layer that it stands for",
+TEST_CASE("a product that the user has counted takes what it would as a layer, but for its tiles",
           "[models][analytic]") {
   LayerSpec first;  // what has no gradient of its input
   first.name = "in";
@@ -193,8 +193,10 @@ TEST_CASE("a product that the user has counted takes as long as the layer that i
   const auto times = [](const ModelDescription& model) {
     return analytic_profile(model, gpu("v100-sxm2-32gb"), 64, "fp32").layers.back();
   };
-  CHECK(times(raw).forward.count() == Approx(times(known).forward.count()));
-  CHECK(times(raw).backward.count() == Approx(times(known).backward.count()));
+  // Of work whose shape is not known no multiprocessor waits; of this one a tenth at most does.
+  CHECK(times(raw).forward <= times(known).forward);
+  CHECK(times(raw).forward.count() == Approx(times(known).forward.count()).epsilon(0.1));
+  CHECK(times(raw).backward.count() == Approx(times(known).backward.count()).epsilon(0.1));
   // 64 x 2 x 128 x 1024 x 4096 FLOP take longer than reading and writing on any GPU of today.
   CHECK(times(raw).forward > Seconds{64 * fc.forward.flops / 15.7e12});
 }

@@ -1,0 +1,171 @@
+#include "sim/models/products.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cmath>
+#include <cstdint>
+#include <span>
+
+namespace gradwire {
+namespace {
+
+/// What one thread block makes of the output.
+struct Tile {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+};
+
+// Of cuBLAS on fp32 units (volta_sgemm_128x128, _128x64, _64x64, _32x128, _32x32 in traces), and on
+// matrix units (the guide's section 2: 256x128 down to 64x64; _128x32 in traces). Either way round.
+constexpr std::array<Tile, 5> fp32_tiles = {{{128, 128}, {128, 64}, {64, 64}, {128, 32}, {32, 32}}};
+constexpr std::array<Tile, 6> matrix_tiles = {
+    {{256, 128}, {128, 128}, {256, 64}, {128, 64}, {64, 64}, {128, 32}}};
+
+/// A tile of r x c multiplies r c / (r + c) times for each element that it loads. So many
+/// multiplications a load halve the rate. Assumed, from 64x64 against the largest tile: some 90 %
+/// on fp32 units, 70 % on matrix units (the guide's figure 4).
+constexpr double fp32_half_intensity = 8;
+constexpr double matrix_half_intensity = 32;
+
+/// Filling a tile's pipeline and storing its result, while nothing is multiplied: two latencies of
+/// the memory, some 0.5 us each (Jia et al., arXiv 1804.06826, table 3.1: 1029 cycles of a V100
+/// for a load that misses every cache and the TLB).
+constexpr double tile_latency = 1e-6;
+
+/// Splits of the depth leave each block at least this much of it (assumed).
+constexpr std::int64_t split_depth_min = 256;
+
+std::int64_t ceiling(std::int64_t amount, std::int64_t part) {
+  return (amount + part - 1) / part;
+}
+
+double intensity_share(const Tile& tile, double half) {
+  const auto rows = static_cast<double>(tile.rows);
+  const auto columns = static_cast<double>(tile.columns);
+  const double intensity = rows * columns / (rows + columns);
+  return intensity / (intensity + half);
+}
+
+/// A side of the outputs that one product of Winograd's covers, and of its operands.
+struct WinogradTile {
+  std::int64_t outputs = 0;
+  std::int64_t operands = 0;
+  double traffic = 1;
+};
+/// Non-fused: a tensor is read, its operands written and read, the results written and read, the
+/// output written; operands are (6 / 4)^2 times as many as elements: 1 + 2 x 2.25.
+constexpr std::array<WinogradTile, 2> winograd_tiles = {{{2, 4, 1}, {4, 6, 5.5}}};
+
+/// The products of a convolution over `rows` positions by windows of `window`, `count` times.
+KernelPlan convolution_plan(const ConvolutionShape& shape, const MatrixShape& forward,
+                            std::int64_t window, Direction direction, bool input_gradient) {
+  if (direction == Direction::forward) return {.products = {forward}};
+  KernelPlan plan;
+  plan.products.push_back({.rows = shape.out_channels,
+                           .columns = shape.in_channels * window,
+                           .depth = forward.rows,
+                           .count = forward.count});
+  if (input_gradient) {
+    plan.products.push_back({.rows = forward.rows,
+                             .columns = shape.in_channels,
+                             .depth = shape.out_channels * window,
+                             .count = forward.count});
+  }
+  return plan;
+}
+
+std::vector<KernelPlan> convolution_plans(const ConvolutionShape& shape, int batch,
+                                          Direction direction, bool input_gradient,
+                                          bool matrix_units) {
+  if (shape.groups > 1) return {};
+  const std::int64_t window = shape.kernel_height * shape.kernel_width;
+  const bool square3 = shape.kernel_height == 3 && shape.kernel_width == 3;
+  if (matrix_units || !square3 || shape.stride > 1 || shape.in_channels <= stem_channels_max) {
+    const MatrixShape forward = {.rows = batch * shape.out_height * shape.out_width,
+                                 .columns = shape.out_channels,
+                                 .depth = shape.in_channels * window};
+    return {convolution_plan(shape, forward, window, direction, input_gradient)};
+  }
+  std::vector<KernelPlan> plans;
+  for (const WinogradTile& tile : winograd_tiles) {
+    if (tile.traffic <= 1 && direction == Direction::backward) continue;
+    const MatrixShape forward = {.rows = batch * ceiling(shape.out_height, tile.outputs) *
+                                         ceiling(shape.out_width, tile.outputs),
+                                 .columns = shape.out_channels,
+                                 .depth = shape.in_channels,
+                                 .count = tile.operands * tile.operands};
+    plans.push_back(convolution_plan(shape, forward, 1, direction, input_gradient));
+    plans.back().traffic = tile.traffic;
+  }
+  return plans;
+}
+
+std::vector<MatrixShape> matrix_products(const MatrixShape& shape, int batch, Direction direction,
+                                         bool input_gradient) {
+  MatrixShape forward = shape;
+  (shape.weight_operand ? forward.rows : forward.count) *= batch;
+  if (direction == Direction::forward) return {forward};
+  MatrixShape right = forward;  // of the weights, or of the right operand
+  right.rows = forward.depth;
+  right.depth = forward.rows;
+  if (!input_gradient) return {right};
+  MatrixShape left = forward;
+  left.columns = forward.depth;
+  left.depth = forward.columns;
+  return {right, left};
+}
+
+/// What one product takes with the best tile and split, in seconds.
+double product_time(const MatrixShape& product, int multiprocessors, bool matrix_units,
+                    double rate) {
+  const std::span<const Tile> tiles =
+      matrix_units ? std::span<const Tile>(matrix_tiles) : std::span<const Tile>(fp32_tiles);
+  const double half = matrix_units ? matrix_half_intensity : fp32_half_intensity;
+  const double largest = intensity_share(tiles.front(), half);
+  double best = INFINITY;
+  const auto consider = [&](const Tile& tile, std::int64_t split) {
+    const std::int64_t blocks = ceiling(product.rows, tile.rows) *
+                                ceiling(product.columns, tile.columns) * product.count * split;
+    const double work = 2.0 * static_cast<double>(tile.rows * tile.columns) *
+                        static_cast<double>(ceiling(product.depth, split));
+    const double share = intensity_share(tile, half) / largest;
+    const double block = work * multiprocessors / (rate * share) + tile_latency;
+    best = std::min(best, static_cast<double>(ceiling(blocks, multiprocessors)) * block);
+    return blocks;
+  };
+  for (const Tile& tile : tiles) {
+    for (const Tile& turned : {tile, Tile{tile.columns, tile.rows}}) {
+      const std::int64_t blocks = consider(turned, 1);
+      const std::int64_t split =
+          std::min(multiprocessors / blocks, product.depth / split_depth_min);
+      if (split > 1) consider(turned, split);
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+std::vector<KernelPlan> plans_of(const ModelLayer& layer, int batch, Direction direction,
+                                 bool matrix_units) {
+  assert(batch >= 1);
+  const bool input_gradient = layer.backward.flops > 1.5 * layer.forward.flops;
+  if (layer.convolution) {
+    return convolution_plans(*layer.convolution, batch, direction, input_gradient, matrix_units);
+  }
+  if (!layer.product) return {};
+  return {{.products = matrix_products(*layer.product, batch, direction, input_gradient)}};
+}
+
+Seconds products_time(const std::vector<MatrixShape>& products, int multiprocessors,
+                      bool matrix_units, double rate) {
+  assert(multiprocessors >= 1 && rate > 0);
+  double time = 0;
+  for (const MatrixShape& product : products) {
+    time += product_time(product, multiprocessors, matrix_units, rate);
+  }
+  return Seconds{time};
+}
+
+}  // namespace gradwire
