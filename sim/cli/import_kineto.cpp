@@ -41,7 +41,7 @@ Value option_value(const std::string& text, const std::string& option) {
 std::optional<ComputeProfile> frame_of(const ProfileOptions& options) {
   if (options.model.empty()) return std::nullopt;
   const config::YamlValue name = config::parse_yaml(config::yaml_quoted(options.model), "--model");
-  ModelDescription model = config::read_model(name, {});
+  ModelDescription model = config::read_model(name);
   // Sums of gradients run in backward alone; a trace has them in the layer that they belong to.
   std::erase_if(model.layers, [](const ModelLayer& layer) {
     return layer.forward.kernels == 0 && layer.backward.kernels > 0 && layer.parameters.empty();

@@ -11,6 +11,7 @@
 
 #include "sim/cli/commands.hpp"
 #include "sim/cli/list_frameworks.hpp"
+#include "sim/cli/list_keys.hpp"
 #include "sim/cli/list_markdown.hpp"
 #include "sim/cli/list_models.hpp"
 #include "sim/cli/list_presets.hpp"
@@ -27,6 +28,7 @@
 #include "sim/config/gpu_yaml.hpp"
 #include "sim/config/link_yaml.hpp"
 #include "sim/config/node_yaml.hpp"
+#include "sim/config/scenario_keys.hpp"
 #include "sim/config/strategy_catalogue.hpp"
 #include "sim/config/topology_catalogue.hpp"
 #include "sim/config/yaml_map.hpp"
@@ -150,7 +152,7 @@ Json topologies() {
   list.push_back({{"name", "{bandwidth: ...}"},
                   {"kind", "link"},
                   {"summary", "a link that you describe, as fabric.link: {bandwidth: ...}"},
-                  {"parameters", options_json(config::link_parameters())}});
+                  {"parameters", options_json(config::link_fields().keys())}});
   return list;
 }
 
@@ -202,6 +204,7 @@ Json gpus() {
 const std::map<std::string, std::string>& page_titles() {
   static const std::map<std::string, std::string> titles = {
       {"collectives", "Collectives: operations, algorithms, libraries"},
+      {"keys", ""},
       {"strategies", "Strategies: their knobs, presets, the originals' variables"},
       {"topologies", "Networks: machines, fabrics, links"}};
   return titles;
@@ -209,7 +212,7 @@ const std::map<std::string, std::string>& page_titles() {
 
 /// Lists of many entries with many knobs: a line each, unless one is asked for.
 bool is_long(const std::string& what) {
-  return what == "strategies" || what == "presets" || what == "models";
+  return what == "strategies" || what == "presets" || what == "models" || what == "keys";
 }
 
 /// The entries of that name. @throws CLI::ValidationError with the nearest name.
@@ -237,11 +240,17 @@ void print_list(const std::string& what, const std::string& name, Json list, boo
   print_text(list_text(list, !whole));
   if (whole) {
     print_text(fmt::format("\ngradwire list {} NAME shows the {} of one.\n", what,
-                           what == "models" ? "options" : "knobs"));
+                           what == "models" ? "options"
+                           : what == "keys" ? "keys"
+                                            : "knobs"));
   }
 }
 
-void print_page(const std::string& what, Json list) {
+void print_page(const std::string& what, const std::string& name, Json list) {
+  if (what == "keys") {
+    for (const Json& entry : entries_named(list, name, what)) print_text(keys_markdown(entry));
+    return;
+  }
   if (what == "strategies") {
     for (Json& entry : presets_json()) list.push_back(std::move(entry));
     for (Json& entry : variables_json()) list.push_back(std::move(entry));
@@ -259,6 +268,7 @@ void add_list(CLI::App& app, Context& /*context*/) {
     bool json = false;
     bool markdown = false;
   };
+  static const std::string schema = "schema";  // a JSON Schema of scenarios, for editors
   static const std::map<std::string, Json (*)()> lists = {
       {"strategies", strategies},
       {"collectives", collectives},
@@ -266,6 +276,7 @@ void add_list(CLI::App& app, Context& /*context*/) {
       {"profiles", profiles_json},
       {"models", models_json},
       {"gpus", gpus},
+      {"keys", keys_json},
       {"frameworks", frameworks_json},
       {"presets", presets_json},
       {"variables", variables_json},
@@ -277,6 +288,7 @@ void add_list(CLI::App& app, Context& /*context*/) {
   std::vector<std::string> names(lists.size());
   std::transform(lists.begin(), lists.end(), names.begin(),
                  [](const auto& list) { return list.first; });
+  names.push_back(schema);
   command->add_option("WHAT", options->what, fmt::format("{}", fmt::join(names, " | ")))
       ->required()
       ->check(one_of(names));
@@ -284,22 +296,31 @@ void add_list(CLI::App& app, Context& /*context*/) {
   auto* json = command->add_flag("--json", options->json, "A list of objects on standard output");
   command
       ->add_flag("--markdown", options->markdown,
-                 "A page of the documentation (collectives, strategies, topologies)")
+                 "A page of the documentation (collectives, strategies, topologies), or a table of "
+                 "a section's keys")
       ->excludes(json);
   command->footer(
       "Examples:\n"
       "  gradwire list strategies\n"
       "  gradwire list strategies ddp\n"
       "  gradwire list models --json\n"
+      "  gradwire list keys run\n"
+      "  gradwire list schema > gradwire.schema.json   # yaml-language-server: $schema=...\n"
       "  gradwire list collectives --markdown > docs/collectives.md");
   command->callback([options] {
     if (options->markdown && !page_titles().contains(options->what)) {
-      throw CLI::ValidationError("--markdown",
-                                 "there is a page of collectives, of strategies and of topologies");
+      throw CLI::ValidationError(
+          "--markdown",
+          "there is a page of collectives, of strategies and of topologies, and a table "
+          "of each section of keys");
+    }
+    if (options->what == schema) {
+      print_text(config::scenario_schema());
+      return;
     }
     Json list = lists.at(options->what)();
     if (options->markdown) {
-      print_page(options->what, std::move(list));
+      print_page(options->what, options->name, std::move(list));
     } else {
       print_list(options->what, options->name, std::move(list), options->json);
     }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/cli/list_keys.hpp"
 #include "sim/core/outgoing_text.hpp"
 
 namespace gradwire::cli {
@@ -83,12 +84,7 @@ void append_with_parameters(std::string& text, const Json& entry) {
     text += "No keys of its own.\n\n";
     return;
   }
-  text += "| key | default | what it is, or where the default is from |\n| --- | --- | --- |\n";
-  for (const Json& parameter : entry.at("parameters")) {
-    fmt::format_to(out, "| {} | {} | {} |\n", code_of(parameter, "name"),
-                   text_of(parameter, "default"), text_of(parameter, "source"));
-  }
-  text += "\n";
+  text += keys_markdown(entry) + "\n";
 }
 
 bool is_line(const Json& entry) {

@@ -73,11 +73,13 @@ Json model_json(const config::ModelEntry& entry, const Json& profiles) {
 
 }  // namespace
 
-Json options_json(const std::vector<config::ParameterInfo>& options) {
+Json options_json(const std::vector<config::KeyInfo>& options) {
   Json list = Json::array();
   for (const auto& option : options) {
-    list.push_back(
-        {{"name", option.name}, {"default", option.fallback}, {"source", option.source}});
+    list.push_back({{"name", option.name},
+                    {"value", describe(option.value)},
+                    {"default", option.fallback},
+                    {"source", option.doc}});
   }
   return list;
 }

@@ -8,8 +8,7 @@
 namespace gradwire::cli {
 
 /// Name, default and source of each.
-[[nodiscard]] nlohmann::ordered_json options_json(
-    const std::vector<config::ParameterInfo>& options);
+[[nodiscard]] nlohmann::ordered_json options_json(const std::vector<config::KeyInfo>& options);
 
 /// Models that are built in, and profiles that ship, as `gradwire list` shows them.
 [[nodiscard]] nlohmann::ordered_json models_json();

@@ -27,8 +27,9 @@ std::vector<std::string> details(const Json& entry) {
   const char* knobs = entry.contains("options") ? "options" : "parameters";
   const Json parameters = entry.value(knobs, Json(nullptr));
   for (const Json& parameter : parameters.is_array() ? parameters : Json::array()) {
-    lines.push_back(plain_format("{}: {}  ({})", parameter["name"].get<std::string>(),
+    lines.push_back(plain_format("{}: {}  ({}; {})", parameter["name"].get<std::string>(),
                                  parameter["default"].get<std::string>(),
+                                 parameter["value"].get<std::string>(),
                                  parameter["source"].get<std::string>()));
   }
   const Json operations = entry.value("operations", Json::array());

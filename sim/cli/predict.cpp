@@ -11,10 +11,10 @@ namespace gradwire::cli {
 
 EngineOptions engine_options(const config::Scenario& scenario) {
   EngineOptions options;
-  const bool fluid = scenario.fidelity == "fluid" || scenario.fidelity == "bracket";
+  const bool fluid = scenario.run.fidelity == "fluid" || scenario.run.fidelity == "bracket";
   if (fluid) options.fidelity = Fidelity::fluid;
-  if (scenario.fidelity == "coupled") options.fidelity = Fidelity::coupled;
-  if (scenario.fidelity == "step") options.fidelity = Fidelity::step;
+  if (scenario.run.fidelity == "coupled") options.fidelity = Fidelity::coupled;
+  if (scenario.run.fidelity == "step") options.fidelity = Fidelity::step;
   return options;
 }
 
@@ -58,7 +58,7 @@ RunResult predict(const config::Scenario& scenario, bool record_spans) {
   Job job = job_of(scenario);
   job.record_spans = record_spans;
   RunResult result = with_places(scenario, [&] { return simulate(job); });
-  if (scenario.fidelity == "bracket") {
+  if (scenario.run.fidelity == "bracket") {
     job.engine.fidelity = Fidelity::coupled;
     job.record_spans = false;
     widen(result, simulate(job));

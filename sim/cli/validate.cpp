@@ -20,6 +20,8 @@
 #include "sim/cli/progress.hpp"
 #include "sim/cli/worker_pool.hpp"
 #include "sim/validation/calibrated.hpp"
+#include "sim/validation/constants_page.hpp"
+#include "sim/validation/report.hpp"
 #include "sim/validation/series.hpp"
 #include "sim/validation/training_page.hpp"
 #include "sim/validation/training_series.hpp"
@@ -153,6 +155,10 @@ void validate(const ValidateOptions& options, Context& context) {
       const auto file = std::filesystem::path(options.folder) / name;
       outputs.push_back({file.string(), [text = page] { return text; }});
     }
+    if (work.size() == validation::series_catalogue().size()) {
+      const auto file = std::filesystem::path(options.folder) / "constants.md";
+      outputs.push_back({file.string(), [&] { return validation::constants_page(reports); }});
+    }
   }
   if (training.size() > 1) reports.push_back(total);
   outputs.push_back(
@@ -203,8 +209,9 @@ void add_validate(CLI::App& app, Context& context) {
   command->add_option("--json", options->json, "Write gradwire.validation/1")
       ->check(writable_file());
   command
-      ->add_option("--write", options->folder,
-                   "Write the pages (collectives.md, training.md) of whole sets of series")
+      ->add_option(
+          "--write", options->folder,
+          "Write the pages (collectives.md, training.md, constants.md) of whole sets of series")
       ->check(CLI::ExistingDirectory)
       ->type_name("DIR");
   command->add_flag("--strict", options->strict, "Exit with 1 when a gate is missed");

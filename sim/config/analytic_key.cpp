@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
@@ -22,20 +21,6 @@ namespace gradwire::config {
 namespace {
 
 constexpr int batch_most = 1'000'000;
-
-/// Keys that say more about the job than a recording's name does.
-constexpr auto model_keys = std::to_array<const char*>({"image_size", "sequence_length",
-                                                        "vocabulary", "classes",
-                                                        "head",       "tied",
-                                                        "layers",     "hidden",
-                                                        "heads",      "kv_heads",
-                                                        "head_size",  "ffn",
-                                                        "activation", "norm",
-                                                        "attention",  "rope",
-                                                        "experts",    "optimizer",
-                                                        "fusion",     "memory_format",
-                                                        "framework",  "optimizer_step",
-                                                        "recompute"});
 
 const std::vector<std::string>& dtypes() {
   static const std::vector<std::string> known = {"fp32", "tf32", "fp16", "bf16"};
@@ -61,55 +46,57 @@ std::string read_dtype(YamlMap& map, const GpuSpec& gpu) {
   return dtype;
 }
 
-/// `framework`, and how PyTorch's optimizer runs.
-void read_framework(YamlMap& map, AnalyticOptions& options) {
-  static const std::vector<std::string> steps = {"loop", "foreach", "fused"};
+template <class Named>
+std::vector<std::string> names_in(const Named& list) {
   std::vector<std::string> names;
-  for (const Framework& framework : frameworks()) names.emplace_back(framework.name);
-  options.framework = map.choice_or("framework", options.framework, names);
-  if (!map.has("optimizer_step")) return;
-  const auto step = map.require_choice("optimizer_step", steps);
-  if (!has_optimizer_steps(*find_framework(options.framework))) {
+  for (const auto& item : list) names.emplace_back(item.name);
+  return names;
+}
+
+const Fields<AnalyticOptions>& analytic_fields() {
+  using Options = AnalyticOptions;
+  static const Fields<Options> fields = {
+      "analytic",
+      "how a counted model runs",
+      {word("optimizer", &Options::optimizer, names_in(optimizers()), "whose step it is",
+            "momentum with convolutions, else adam"),
+       choice(
+           "fusion", &Options::fusion,
+           {{"none", Fusion::none}, {"bn_relu", Fusion::bn_relu}, {"inductor", Fusion::inductor}},
+           "which operators are one kernel; `inductor` fuses as compilers do", "the framework's"),
+       choice("memory_format", &Options::channels_last,
+              {{"contiguous", false}, {"channels_last", true}},
+              "of convolutions' activations (NHWC)"),
+       word("framework", &Options::framework, names_in(frameworks()),
+            "whose thread launches the kernels: `gradwire list frameworks` has times and sources"),
+       choice(
+           "optimizer_step", &Options::optimizer_step,
+           {{"loop", StepForm::loop}, {"foreach", StepForm::foreach}, {"fused", StepForm::fused}},
+           "of PyTorch's optimizer; `loop` before 2.0"),
+       choice("recompute", &Options::recompute,
+              {{"none", Recompute::none},
+               {"selective", Recompute::selective},
+               {"full", Recompute::full}},
+              "activations that backward makes again, of models with numbered blocks: `selective`, "
+              "all but flash attention and every second product (torchtitan's `op`); `full`, each "
+              "block keeps its input")}};
+  return fields;
+}
+
+void check_options(const YamlMap& map, const AnalyticOptions& options,
+                   const ModelDescription& model) {
+  if (map.has("optimizer_step") && !has_optimizer_steps(*find_framework(options.framework))) {
     map.fail("optimizer_step",
              fmt::format("'optimizer_step' beside framework '{}'; expected pytorch-eager or "
                          "pytorch-compile, whose optimizers it is of",
                          options.framework));
   }
-  options.optimizer_step = step == "loop"    ? StepForm::loop
-                           : step == "fused" ? StepForm::fused
-                                             : StepForm::foreach;
-}
-
-Recompute read_recompute(YamlMap& map, const ModelDescription& model) {
-  static const std::vector<std::string> kinds = {"none", "selective", "full"};
-  const auto kind = map.choice_or("recompute", kinds.front(), kinds);
-  if (kind == "none") return Recompute::none;
-  if (!has_blocks(model)) {
-    map.fail("recompute", fmt::format("'recompute' is {}, but {} has no numbered blocks that could "
-                                      "be made again; expected none",
-                                      kind, model.name));
+  if (options.recompute != Recompute::none && !has_blocks(model)) {
+    map.fail("recompute",
+             fmt::format("'recompute' is {}, but {} has no numbered blocks that could "
+                         "be made again; expected none",
+                         options.recompute == Recompute::full ? "full" : "selective", model.name));
   }
-  return kind == "full" ? Recompute::full : Recompute::selective;
-}
-
-AnalyticOptions read_options(YamlMap& map) {
-  static const std::vector<std::string> fusions = {"none", "bn_relu", "inductor"};
-  static const std::vector<std::string> formats = {"contiguous", "channels_last"};
-  AnalyticOptions options;
-  if (map.has("optimizer")) {
-    std::vector<std::string> names;
-    for (const OptimizerKind& kind : optimizers()) names.emplace_back(kind.name);
-    options.optimizer = map.require_choice("optimizer", names);
-  }
-  if (map.has("fusion")) {
-    const auto fusion = map.require_choice("fusion", fusions);
-    options.fusion = fusion == "inductor"  ? Fusion::inductor
-                     : fusion == "bn_relu" ? Fusion::bn_relu
-                                           : Fusion::none;
-  }
-  options.channels_last = map.choice_or("memory_format", formats.front(), formats) == formats[1];
-  read_framework(map, options);
-  return options;
 }
 
 /// A profile of the same job with another batch, the nearest that ships; nullopt when there is
@@ -149,8 +136,10 @@ ComputeProfile with_gpu(ComputeProfile profile, const GpuSpec& from, const GpuSp
 /// The shipped recording profiles/MODEL/GPU_DTYPE_bBATCH.yaml of what the mapping asks for; nullopt
 /// where there is none, or the mapping says more than its name does.
 std::optional<std::string> recorded_name(YamlMap& map) {
-  for (const char* key : model_keys) {
-    if (map.has(key)) return std::nullopt;
+  for (const auto& keys : {model_fields().keys(), analytic_fields().keys()}) {
+    const bool says_more =
+        std::ranges::any_of(keys, [&](const KeyInfo& key) { return map.has(key.name); });
+    if (says_more) return std::nullopt;
   }
   const auto text = [&](const char* key) {
     const YamlValue* found = map.find(key);
@@ -174,7 +163,32 @@ ComputeProfile read_shape(YamlMap& map, ComputeProfile profile) {
   return profile;
 }
 
+/// A default where there is a file.
+constexpr const char* of_file = "required with model; the file's";
+
 }  // namespace
+
+std::vector<KeyInfo> profile_keys() {
+  std::vector<KeyInfo> keys = {
+      {"file", "this or model", "a profile: `gradwire list profiles`, or a path"},
+      {"model", "this or file", "`gradwire list models`, or a path to a model file"},
+      {"gpu", of_file,
+       "`gradwire list gpus`; beside `file` other than the recording's: derived for it"},
+      {"batch_per_gpu", of_file,
+       "samples a GPU in a (micro-)batch; beside `file` another one: derived",
+       value_info(between(1, batch_most))},
+      {"dtype", of_file,
+       "one that the GPU has; fp16 and bf16 are mixed precision; beside `file` another one: "
+       "derived",
+       among(dtypes())}};
+  for (const auto& more : {model_fields().keys(), analytic_fields().keys()}) {
+    for (KeyInfo key : more) {
+      key.doc = "with `model`: " + key.doc;
+      keys.push_back(std::move(key));
+    }
+  }
+  return keys;
+}
 
 ComputeProfile read_analytic_profile(YamlMap& map) {
   const auto batch = map.require<int>("batch_per_gpu", between(1, batch_most));
@@ -185,9 +199,10 @@ ComputeProfile read_analytic_profile(YamlMap& map) {
                                   "profile, or a type of which its 'efficiencies' tell",
                                   gpu.name, dtype));
   }
-  AnalyticOptions options = read_options(map);
+  AnalyticOptions options;
+  analytic_fields().read(map, options);
   const ModelDescription model = read_model(map);
-  options.recompute = read_recompute(map, model);
+  check_options(map, options, model);
   return analytic_profile(model, gpu, batch, dtype, options);
 }
 

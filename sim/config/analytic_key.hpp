@@ -3,11 +3,15 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/key_info.hpp"
 #include "sim/config/yaml_map.hpp"
 #include "sim/core/compute_profile.hpp"
 #include "sim/core/result.hpp"
 
 namespace gradwire::config {
+
+/// The keys of `profile` that say whose times they are.
+[[nodiscard]] std::vector<KeyInfo> profile_keys();
 
 /// Reads an analytic profile: model, gpu, batch_per_gpu, dtype (fp32, tf32, fp16, bf16); the
 /// model's own options (see read_model); and optimizer, fusion (none, bn_relu, inductor),

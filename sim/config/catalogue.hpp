@@ -3,15 +3,9 @@
 #include <string>
 #include <vector>
 
-namespace gradwire::config {
+#include "sim/config/key_info.hpp"
 
-/// A knob of a catalogue entry, for `gradwire list` and for telling one entry's keys from
-/// another's.
-struct ParameterInfo {
-  std::string name;
-  std::string fallback;  ///< default, with its unit; "required" when there is none
-  std::string source;    ///< where the default comes from, or what the knob is
-};
+namespace gradwire::config {
 
 /// Names in catalogue order.
 template <class Entry>

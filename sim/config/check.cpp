@@ -13,6 +13,7 @@
 #include "sim/config/collective_measurements_yaml.hpp"
 #include "sim/config/collective_table_yaml.hpp"
 #include "sim/config/compressor_costs_yaml.hpp"
+#include "sim/config/constant_sets.hpp"
 #include "sim/config/efficiencies_yaml.hpp"
 #include "sim/config/gpu_yaml.hpp"
 #include "sim/config/model_yaml.hpp"
@@ -66,6 +67,8 @@ const std::vector<Schema>& schemas() {
       {"gradwire.gpu/1", [](const YamlValue& document) { static_cast<void>(read_gpu(document)); }},
       {"gradwire.efficiencies/1",
        [](const YamlValue& document) { static_cast<void>(read_efficiencies(document)); }},
+      {"gradwire.constants/1",
+       [](const YamlValue& document) { static_cast<void>(read_constants(document)); }},
       {"gradwire.compressor_costs/1",
        [](const YamlValue& document) { static_cast<void>(read_compressor_costs(document)); }},
       {"gradwire.model/1",

@@ -31,8 +31,7 @@ std::vector<MachineGroup> read_groups(const YamlMap& owner, std::vector<YamlMap>
   if (maps.empty()) owner.fail("groups", "'groups' is empty; expected a group of nodes");
   std::vector<MachineGroup> groups;
   for (YamlMap& map : maps) {
-    groups.push_back(MachineGroup::read(map));
-    groups.back().read_gpu(map);
+    machine_fields().read(map, groups.emplace_back());
   }
   return groups;
 }
@@ -84,7 +83,48 @@ ClusterSpec make_spec(const std::vector<MachineGroup>& groups, Fabric fabric,
   return spec;
 }
 
+Section fabric_section() {
+  Section section{"fabric", "what joins the machines", port_keys()};
+  section.keys.insert(
+      section.keys.begin(),
+      {{"kind", "this or topology", "its shape: `gradwire list fabrics`",
+        among(names_of(fabric_catalogue()))},
+       {"topology", "this or kind",
+        "a cluster file without `groups`, or a name of `gradwire list topologies`"}});
+  section.chosen_by = "kind";
+  section.chosen_default = "topology";
+  for (const FabricEntry& fabric : fabric_catalogue()) {
+    section.variants.push_back({fabric.name, fabric.parameters});
+  }
+  section.variants.push_back({"topology", routing_keys()});
+  return section;
+}
+
+Section groups_section() {
+  Section section = machine_fields().section();
+  const auto ports = port_keys();
+  section.keys.insert(section.keys.end(), ports.begin(), ports.end());
+  return section;
+}
+
 }  // namespace
+
+Section cluster_section() {
+  Section section{"cluster", "machines and their network", machine_fields().keys()};
+  section.keys.front().fallback = "this, groups or topology";
+  section.keys.insert(section.keys.end(), {{"fabric", "required for several machines",
+                                            "what joins them", mapping_of(fabric_section)},
+                                           {"topology", "none",
+                                            "a cluster file with `groups`, or a name of `gradwire "
+                                            "list topologies`; no other key beside "
+                                            "it"},
+                                           {"groups", "none",
+                                            "machines of several types; `link`, `gpudirect` and "
+                                            "`links_per_node` of each stand in place "
+                                            "of the fabric's",
+                                            list_of(mapping_of(groups_section))}});
+  return section;
+}
 
 ClusterSpec read_cluster(YamlMap& scenario, const std::optional<ServerSpec>& servers) {
   YamlMap map = scenario.require_map("cluster");
@@ -114,8 +154,7 @@ ClusterSpec read_cluster(YamlMap& scenario, const std::optional<ServerSpec>& ser
     maps = map.maps("groups");
     groups = read_groups(map, maps);
   } else {
-    groups.push_back(MachineGroup::read(map));
-    groups.back().read_gpu(map);
+    machine_fields().read(map, groups.emplace_back());
   }
   const int machines = count_nodes(groups);
   const int extra = servers ? servers->extra_machines(machines) : 0;

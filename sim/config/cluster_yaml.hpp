@@ -18,6 +18,9 @@ struct ClusterSpec {
   std::vector<int> servers;  ///< machine of each parameter server
 };
 
+/// The keys of `cluster`.
+[[nodiscard]] Section cluster_section();
+
 /// Reads `cluster:` of a scenario: machines of one type (`node`, `nodes`, `gpus_per_node`),
 /// `groups` of several types, each with those keys and with `gpu` (a model in place of the node's
 /// own), `link`, `links_per_node` and `gpudirect` of its own, or `topology`, a file with both

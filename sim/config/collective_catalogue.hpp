@@ -16,7 +16,7 @@ namespace gradwire::config {
 struct CollectiveEntry {
   std::string name;
   std::string summary;  ///< one line
-  std::vector<ParameterInfo> parameters;
+  std::vector<KeyInfo> parameters;
   /// Reads the knobs of the `collective:` mapping; the caller has read `library` and calls
   /// finish().
   std::shared_ptr<const CollectiveLibrary> (*read)(YamlMap& map,
@@ -26,6 +26,9 @@ struct CollectiveEntry {
 
 /// Every library a scenario may name. To add one, add one line to collective_catalogue.cpp.
 [[nodiscard]] const std::vector<CollectiveEntry>& collective_catalogue();
+
+/// The keys of `collective`.
+[[nodiscard]] Section collective_section();
 
 /// Reads `collective:`; absent, it is nccl with its defaults.
 [[nodiscard]] std::shared_ptr<const CollectiveLibrary> read_collective(

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/collectives/algorithms.hpp"
+#include "sim/config/data_files.hpp"
 #include "sim/config/yaml_map.hpp"
 #include "sim/core/outgoing_text.hpp"
 
@@ -254,10 +255,18 @@ std::string write_collective_table(const CollectiveTable& table,
   return text;
 }
 
-std::shared_ptr<const CollectiveLibrary> load_collective_table(
-    const std::string& file, const std::string& library, std::shared_ptr<const Cluster> cluster,
+KeyInfo table_key() {
+  return {"table", "none",
+          "measurements that replace the model where they cover it: `gradwire list collectives`, "
+          "or a path"};
+}
+
+std::shared_ptr<const CollectiveLibrary> with_table(
+    YamlMap& map, const std::string& library, std::shared_ptr<const Cluster> cluster,
     std::shared_ptr<const CollectiveLibrary> fallback) {
-  const YamlValue document = load_yaml(file);
+  const YamlValue* name = map.find("table");
+  if (name == nullptr) return fallback;
+  const YamlValue document = load_yaml(find_data(DataKind::collective_table, *name, "table"));
   CollectiveTable table = read_collective_table(document);
   if (table.library != library) {
     YamlMap(document).fail("library", fmt::format("the table is of library '{}'; expected one of "

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/yaml_value.hpp"
+#include "sim/config/key_info.hpp"
+#include "sim/config/yaml_map.hpp"
 #include "sim/cost/measured_table.hpp"
 
 namespace gradwire::config {
@@ -22,11 +23,15 @@ namespace gradwire::config {
 [[nodiscard]] std::string write_collective_table(const CollectiveTable& table,
                                                  std::span<const std::string> comments = {});
 
-/// The library of a table's file; `fallback` plans, and prices what the table does not cover.
+/// The key `table` of a library.
+[[nodiscard]] KeyInfo table_key();
+
+/// The library of the table that `table` names, `fallback` where there is no such key; `fallback`
+/// plans, and prices what the table does not cover.
 /// @param library  what the table must be of; @param cluster  whose links the patterns use.
 /// @throws ConfigError when it is of another.
-[[nodiscard]] std::shared_ptr<const CollectiveLibrary> load_collective_table(
-    const std::string& file, const std::string& library, std::shared_ptr<const Cluster> cluster,
+[[nodiscard]] std::shared_ptr<const CollectiveLibrary> with_table(
+    YamlMap& map, const std::string& library, std::shared_ptr<const Cluster> cluster,
     std::shared_ptr<const CollectiveLibrary> fallback);
 
 }  // namespace gradwire::config

@@ -61,18 +61,36 @@ CodecDevice natural_device(const Strategy& strategy, const CompressionEntry& ent
   return entry.on_cpu && !strategy.exchanges().empty() ? CodecDevice::cpu : CodecDevice::gpu;
 }
 
-/// BytePS adds momentum before its compressors.
-bool read_momentum(Knobs& group, const StrategyEntry& entry) {
-  static const std::vector<std::string> kinds = {"none", "nesterov"};
-  const bool momentum =
-      group.choice("momentum", "none", kinds,
+/// What any compression may be told, beside its own knobs.
+struct CommonKnobs {
+  std::string place;
+  int threads = 0;
+  Bytes least;
+  bool momentum = false;
+};
+
+CommonKnobs read_common(Knobs& group, const StrategyEntry& entry) {
+  static const std::vector<std::string> devices = {"auto", "gpu", "cpu"};
+  static const std::vector<std::string> momenta = {"none", "nesterov"};
+  CommonKnobs common;
+  common.place = group.choice("device", "auto", devices,
+                              "where it encodes; auto: cpu for strategies of messages");
+  common.threads = static_cast<int>(group.count("threads", threads_default, 1, threads_max,
+                                                "BYTEPS_THREADPOOL_SIZE: 4, of a CPU"));
+  // Of the other systems none leaves small messages alone.
+  common.least = group.size("min_compress_bytes", entry.name == "byteps" ? byteps_least : Bytes{0},
+                            "BYTEPS_MIN_COMPRESS_BYTES, global.cc:43: messages of smaller tensors "
+                            "travel as they are; 64 KiB for byteps",
+                            Bytes{0});
+  common.momentum =
+      group.choice("momentum", "none", momenta,
                    "BytePS, docs/gradient-compression.md: of the workers, before they encode") ==
-      kinds.back();
-  if (momentum && entry.name != "byteps") {
+      momenta.back();
+  if (common.momentum && entry.name != "byteps") {
     group.refuse("momentum", fmt::format("'momentum' is BytePS's; expected no such key under '{}'",
                                          entry.name));
   }
-  return momentum;
+  return common;
 }
 
 CompressorMaker with_momentum(CompressorMaker make) {
@@ -119,27 +137,32 @@ const std::vector<CompressionEntry>& compression_catalogue() {
   return catalogue;
 }
 
+Section compression_section() {
+  KnobList common;
+  read_common(common, {.name = "ddp", .summary = "", .read = nullptr});
+  std::vector<KeyInfo> keys = common.list();
+  keys.insert(keys.begin(), {"name", required, "which one; its own knobs stand beside it",
+                             among(names_of(compression_catalogue()))});
+  Section section{"compression", "what a strategy's gradients are coded with", std::move(keys)};
+  section.chosen_by = "name";
+  section.variants_in = "strategies";
+  for (const auto& entry : compression_catalogue()) {
+    section.variants.push_back({entry.name, entry.parameters});
+  }
+  return section;
+}
+
 StrategyMaker read_strategy(const StrategyEntry& entry, Knobs& knobs, std::string* left_out) {
   StrategyMaker inner = entry.read(knobs);
   const auto group =
       knobs.group(knob, "{name: fp16 | topk | ..., knobs}: compresses what it sends");
   if (group == nullptr) return inner;
   static const std::vector<std::string> names = names_of(compression_catalogue());
-  static const std::vector<std::string> devices = {"auto", "gpu", "cpu"};
   const std::string name = group->choice("name", "", names, "");
   const auto compression =
       std::ranges::find(compression_catalogue(), name, &CompressionEntry::name);
   const CompressorMaker make = compression->read(*group);
-  const std::string place = group->choice("device", "auto", devices,
-                                          "where it encodes; auto: cpu for strategies of messages");
-  const auto threads = static_cast<int>(group->count("threads", threads_default, 1, threads_max,
-                                                     "BYTEPS_THREADPOOL_SIZE: 4, of a CPU"));
-  // Of the other systems none leaves small messages alone.
-  const Bytes least = group->size(
-      "min_compress_bytes", entry.name == "byteps" ? byteps_least : Bytes{0},
-      "BYTEPS_MIN_COMPRESS_BYTES, global.cc:43: messages of smaller tensors travel as they are",
-      Bytes{0});
-  const bool momentum = read_momentum(*group, entry);
+  const auto [place, threads, least, momentum] = read_common(*group, entry);
   if (place == "cpu" && !compression->on_cpu) {
     group->refuse("device", fmt::format("'{}' computes on the GPU; expected 'device: gpu'", name));
   }
@@ -164,7 +187,7 @@ StrategyMaker read_strategy(const StrategyEntry& entry, Knobs& knobs, std::strin
     *left_out = why;
     return inner;
   }
-  return [=](const JobView& view) -> std::unique_ptr<Strategy> {
+  return [=, threads = threads, least = least](const JobView& view) -> std::unique_ptr<Strategy> {
     const auto over = [=](std::unique_ptr<Strategy> bare) {
       return std::make_unique<Compressed>(std::move(bare), compress(view, device), view, threads,
                                           least);

@@ -18,11 +18,14 @@ struct CompressionEntry {
   /// The compressor whose measured times it takes (EncodeCosts); "": its work is always counted.
   std::string measured_as;
   bool on_cpu = true;  ///< it can encode and decode on a CPU
-  std::vector<ParameterInfo> parameters{};
+  std::vector<KeyInfo> parameters{};
 };
 
 /// Every compression a scenario may name. To add one, add one line to compression_catalogue.cpp.
 [[nodiscard]] const std::vector<CompressionEntry>& compression_catalogue();
+
+/// The keys of `strategy.compression`.
+[[nodiscard]] Section compression_section();
 
 /// Reads a strategy's knobs, and those of the compression that stands in `compression`.
 /// @param left_out  where given, a strategy that this compression cannot go under runs without it,

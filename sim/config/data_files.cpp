@@ -34,6 +34,8 @@ Shelf shelf(DataKind kind) {
       return {"profiles/efficiencies", "gpus"};
     case DataKind::compressor_costs:
       return {"profiles/compressors", nullptr};
+    case DataKind::constants:
+      return {"profiles/libraries", nullptr};
     case DataKind::profile:
       break;
   }
@@ -48,7 +50,8 @@ bool is_yaml(const fs::path& file) {
 bool belongs(DataKind kind, const std::string& name) {
   return kind != DataKind::profile ||
          !(name.starts_with("gpus/") || name.starts_with("collectives/") ||
-           name.starts_with("efficiencies/") || name.starts_with("compressors/"));
+           name.starts_with("efficiencies/") || name.starts_with("compressors/") ||
+           name.starts_with("libraries/"));
 }
 
 /// A name leads nowhere but into its shelf.

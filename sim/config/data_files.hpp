@@ -16,7 +16,8 @@ enum class DataKind {
   cluster,
   collective_table,
   efficiencies,
-  compressor_costs
+  compressor_costs,
+  constants
 };
 
 /// Where the shipped data live: $GRADWIRE_DATA, else ../share/gradwire beside the program's folder

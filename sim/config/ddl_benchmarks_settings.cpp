@@ -117,6 +117,11 @@ void put_network(YamlValue& scenario, const YamlEntry& rdma) {
 
 }  // namespace
 
+const std::vector<std::string>& ddl_benchmarks_settings() {
+  static const std::vector<std::string> names = {"dnn", "bs", "senlen", "nworkers", "rdma"};
+  return names;
+}
+
 void translate_ddl_benchmarks_settings(YamlValue& scenario) {
   const std::string strategy = strategy_named(scenario);
   const auto written = std::ranges::find(scenario.entries, "strategy", &YamlEntry::key);

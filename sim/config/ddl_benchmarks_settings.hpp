@@ -1,8 +1,14 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "sim/config/yaml_value.hpp"
 
 namespace gradwire::config {
+
+/// Their names.
+[[nodiscard]] const std::vector<std::string>& ddl_benchmarks_settings();
 
 /// Settings of ddl-benchmarks' scripts in `strategy` (`dnn`, `bs`, `nworkers`, `rdma`, `senlen`,
 /// which stand before ./horovod_mpi_cj.sh and ./launch.sh) become the scenario's own keys and leave

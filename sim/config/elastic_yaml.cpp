@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "sim/config/yaml_map.hpp"
+#include "sim/config/fields.hpp"
 
 namespace gradwire::config {
 namespace {
@@ -51,18 +51,28 @@ std::vector<ElasticPhase> read_schedule(const YamlValue& value) {
   return phases;
 }
 
+const Fields<ElasticPhase>& phase_fields() {
+  static const Fields<ElasticPhase> fields = {
+      "phases",
+      "steps with the same workers",
+      {field("workers", &ElasticPhase::gpus,
+             "numbers of GPUs, counted machine by machine, the root first",
+             between(0, workers_most - 1), required),
+       field("steps", &ElasticPhase::steps, "iterations", between(std::int64_t{1}, steps_most),
+             required)}};
+  return fields;
+}
+
 ElasticPhase read_phase(YamlMap& map) {
   ElasticPhase phase;
   phase.where = map.where();
-  phase.gpus = map.list<int>("workers", between(0, workers_most - 1));
+  phase_fields().read_all(map, phase);
   if (phase.gpus.empty())
     map.fail("workers", "'workers' is missing or empty; expected a list of GPUs' numbers");
   if (std::set<int>(phase.gpus.begin(), phase.gpus.end()).size() != phase.gpus.size()) {
     map.fail("workers", "'workers' names a GPU twice; expected each once");
   }
   phase.size = static_cast<int>(phase.gpus.size());
-  phase.steps = map.require<std::int64_t>("steps", between(std::int64_t{1}, steps_most));
-  map.finish();
   return phase;
 }
 
@@ -130,29 +140,51 @@ void check_change(const Placement& before, const Placement& after, const Elastic
   }
 }
 
+const Fields<ElasticSpec>& elastic_fields() {
+  static const Fields<ElasticSpec> fields = {
+      "elastic",
+      "a schedule of KungFu's workers",
+      {{{"schedule", "this or phases",
+         "as KungFu's StepBasedSchedule, \"size:steps,size:steps\", at most 100 phases: the first "
+         "GPUs, machine by machine; a new worker goes to the machine with the fewest, the last "
+         "ones leave"},
+        [](YamlMap& map, ElasticSpec& spec) {
+          if (const YamlValue* value = map.find("schedule")) spec.phases = read_schedule(*value);
+        }},
+       {{"phases", "this or schedule", "what follows what", list_of(mapping_of(phase_fields))},
+        [](YamlMap& map, ElasticSpec& spec) {
+          for (YamlMap& phase : map.maps("phases")) spec.phases.push_back(read_phase(phase));
+        }},
+       field("worker_start", &ElasticSpec::worker_start,
+             "time from the start of a worker's process until it can communicate: imports, "
+             "session, graph",
+             {}, "required where one joins"),
+       field("retries", &ElasticSpec::retries,
+             "of each change, times that workers see different clusters and look again "
+             "after 50 ms",
+             between(0, retries_most))}};
+  return fields;
+}
+
 }  // namespace
+
+Section elastic_section() {
+  return elastic_fields().section();
+}
 
 ElasticSpec read_elastic(const YamlValue& value) {
   YamlMap map(value, "elastic");
-  ElasticSpec spec;
-  spec.where = value.where;
-  const YamlValue* schedule = map.find("schedule");
-  if ((schedule != nullptr) == map.has("phases")) {
+  if (map.has("schedule") == map.has("phases")) {
     throw ConfigError(value.where,
                       "'elastic' needs 'schedule' or 'phases'; expected one of the two");
   }
-  if (schedule != nullptr) {
-    spec.phases = read_schedule(*schedule);
-  } else {
-    for (YamlMap& phase : map.maps("phases")) spec.phases.push_back(read_phase(phase));
-  }
+  ElasticSpec spec;
+  spec.where = value.where;
+  elastic_fields().read_all(std::move(map), spec);
   if (spec.phases.empty() || spec.phases.size() > phases_most) {
     throw ConfigError(value.where, fmt::format("'elastic' has {} phases; expected 1 to {}",
                                                spec.phases.size(), phases_most));
   }
-  spec.worker_start = map.optional<Seconds>("worker_start");
-  spec.retries = map.value_or("retries", 0, between(0, retries_most));
-  map.finish();
   return spec;
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "sim/config/key_info.hpp"
 #include "sim/config/yaml_value.hpp"
 #include "sim/core/placement.hpp"
 #include "sim/core/units.hpp"
@@ -25,6 +26,9 @@ struct ElasticSpec {
   int retries = 0;                      ///< of each change: WorkerChange's
   SourceLocation where;
 };
+
+/// Its keys.
+[[nodiscard]] Section elastic_section();
 
 /// Reads `schedule`, KungFu's StepBasedSchedule ("2:100,4:50": two workers for 100 steps, then four
 /// for 50), or `phases`, a list of {workers, steps} with the numbers of GPUs; `worker_start`,

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
+#include "sim/config/key_info.hpp"
 #include "sim/config/yaml_map.hpp"
 #include "sim/core/fabric.hpp"
 
@@ -13,6 +15,13 @@ namespace gradwire::config {
 [[nodiscard]] Fabric read_rail(YamlMap& map, std::span<const PortGroup> ports);
 [[nodiscard]] Fabric read_dragonfly(YamlMap& map, std::span<const PortGroup> ports);
 [[nodiscard]] Fabric read_torus(YamlMap& map, std::span<const PortGroup> ports);
+
+/// Their knobs, and the two that with_routing reads.
+[[nodiscard]] std::vector<KeyInfo> fat_tree_keys();
+[[nodiscard]] std::vector<KeyInfo> rail_keys();
+[[nodiscard]] std::vector<KeyInfo> dragonfly_keys();
+[[nodiscard]] std::vector<KeyInfo> torus_keys();
+[[nodiscard]] std::vector<KeyInfo> routing_keys();
 
 /// Reads `routing` and `ecmp_seed` and gives the fabric that follows them: with `spread` the one
 /// whose equal-cost paths are merged.

@@ -3,10 +3,15 @@
 #include <optional>
 #include <string>
 
+#include "sim/config/fields.hpp"
 #include "sim/config/yaml_value.hpp"
 #include "sim/core/gpu.hpp"
 
 namespace gradwire::config {
+
+/// The keys of a GPU file, and those of a scenario's `gpu`, which stand in place of the file's.
+[[nodiscard]] Section gpu_file_section();
+[[nodiscard]] const Fields<GpuSpec>& gpu_override_fields();
 
 /// Reads a GPU description (schema gradwire.gpu/1), with the efficiencies that it names. What it
 /// says of its links is held against what the topologies use for that model.

@@ -71,50 +71,60 @@ void refuse_two_way(const YamlMap& link) {
   }
 }
 
-const std::vector<ParameterInfo>& link_parameters() {
-  static const std::vector<ParameterInfo> parameters = {
-      {"bandwidth", "required", "payload of one direction"},
-      {"latency", "required", "from NIC to switch, one way"},
-      {"kind", "required", "tcp, roce, ib, efa or slingshot"},
-      {"connection_bandwidth", "none",
-       "what one TCP connection carries at most (BytePS, docs/best-practice.md: about 25 Gbit/s)"},
-      {"connections", "1",
-       "that NCCL opens for a pair of ranks: NCCL_SOCKET_NTHREADS x NCCL_NSOCKS_PERTHREAD (16 on "
-       "AWS, 4 on GCP, else 1: src/transport/net_socket.cc); gloo and mpi open one; 1 to 64"},
-      {"duplex_efficiency", "100 %",
-       "what both directions carry together, of twice the bandwidth; 50 to 100 % (BytePS over "
-       "10 GbE pushes and pulls at 0.57-0.70 of 1.18 GB/s each way at once)"},
-      {"message_overhead", "0 s", "the kernel's time for a message at either end"},
-      {"late_message", "0 s",
-       "the provider's time for a message that comes before NCCL has posted its receive, one after "
-       "the other; where the sender waits for the receive (InfiniBand and RoCE) there are none"},
-      {"gpudirect", "false for tcp",
-       "the NIC reads and writes GPU memory; a key of 'fabric' or of a group of nodes"},
-  };
-  return parameters;
+const Fields<PortSpec>& link_fields() {
+  const auto times = between(Seconds{}, latency_most);
+  static const Fields<PortSpec> fields = {
+      "link",
+      "a network link that you describe: payload and latency of one direction",
+      {field("bandwidth", &PortSpec::bandwidth,
+             "payload of one direction, at most what the fastest port of that kind has",
+             at_least(bandwidth_least), required),
+       field("latency", &PortSpec::latency, "from port to switch, one way", times, required),
+       word("kind", &PortSpec::kind, kind_names(), "what carries messages", required),
+       field("connection_bandwidth", &PortSpec::connection_bandwidth,
+             "what one TCP connection carries at most (BytePS, docs/best-practice.md: about "
+             "25 Gbit/s)",
+             above(BytesPerSecond{})),
+       field("connections", &PortSpec::connections,
+             "TCP: those that NCCL opens for a pair of ranks: NCCL_SOCKET_NTHREADS x "
+             "NCCL_NSOCKS_PERTHREAD (16 on AWS, 4 on GCP, else 1: "
+             "src/transport/net_socket.cc); gloo and mpi open one",
+             between(1, connections_max)),
+       share("duplex_efficiency", &PortSpec::duplex_efficiency,
+             "what both directions carry together, of twice the bandwidth (BytePS over 10 "
+             "GbE pushes and pulls at 0.57-0.70 of 1.18 GB/s each way at once)",
+             between(Ratio{0.5}, Ratio{1})),
+       field("message_overhead", &PortSpec::message_overhead,
+             "the kernel's time for a message at either end", times),
+       field("late_message", &PortSpec::late_message,
+             "the provider's time for a message that comes before NCCL has posted its "
+             "receive, one after the other; where the sender waits for the receive "
+             "(InfiniBand and RoCE) there are none",
+             times)}};
+  return fields;
+}
+
+const Fields<Link>& trunk_fields() {
+  static const Fields<Link> fields = {
+      "trunk",
+      "one cable between switches",
+      {field("bandwidth", &Link::bandwidth, "payload of one direction", above(BytesPerSecond{0}),
+             "as the fastest port"),
+       field("latency", &Link::latency, "one way", between(Seconds{}, latency_most),
+             "as the fastest port")}};
+  return fields;
 }
 
 PortSpec read_port(const YamlValue& value, const std::string& key) {
   if (value.kind != YamlValue::Kind::map) return named_kind(value, key).port;
-  static const std::vector<std::string> kinds = kind_names();
   YamlMap map(value, key);
   refuse_two_way(map);
   PortSpec port;
   port.name = "user";
-  port.bandwidth = map.require<BytesPerSecond>("bandwidth", at_least(bandwidth_least));
-  const auto times = between(Seconds{}, latency_most);
-  port.latency = map.require<Seconds>("latency", times);
-  port.kind = map.require_choice("kind", kinds);
+  link_fields().read(map, port);
   check_speed(map, port);
   const bool tcp = port.kind == "tcp";
-  port.connection_bandwidth =
-      map.optional<BytesPerSecond>("connection_bandwidth", above(BytesPerSecond{}));
-  port.connections = map.value_or("connections", port.connections, between(1, connections_max));
   if (!tcp) refuse_connections(map, port.kind);
-  port.duplex_efficiency =
-      map.value_or("duplex_efficiency", Ratio{1}, between(Ratio{0.5}, Ratio{1})).value;
-  port.message_overhead = map.value_or("message_overhead", Seconds{}, times);
-  port.late_message = map.value_or("late_message", Seconds{}, times);
   port.gpudirect = !tcp;
   if (map.has("gpudirect")) {
     map.fail("gpudirect",
@@ -136,9 +146,7 @@ Link read_trunk(YamlMap& fabric, const std::string& key, const PortSpec& port) {
   }
   YamlMap map(*value, key);
   refuse_two_way(map);
-  trunk.bandwidth = map.value_or("bandwidth", trunk.bandwidth, above(BytesPerSecond{0}));
-  trunk.latency = map.value_or("latency", trunk.latency, between(Seconds{}, latency_most));
-  map.finish();
+  trunk_fields().read_all(std::move(map), trunk);
   return trunk;
 }
 

@@ -3,8 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/catalogue.hpp"
-#include "sim/config/yaml_map.hpp"
+#include "sim/config/fields.hpp"
 #include "sim/core/fabric.hpp"
 
 namespace gradwire::config {
@@ -14,12 +13,13 @@ namespace gradwire::config {
 constexpr Seconds latency_most{10};
 
 /// A kind of network link: a name that `gradwire list topologies` shows, or a mapping of
-/// link_parameters(), with the payload of one direction. A port of kind tcp goes through host
+/// link_fields(), with the payload of one direction. A port of kind tcp goes through host
 /// memory. @param key  that holds it, for messages.
 [[nodiscard]] PortSpec read_port(const YamlValue& value, const std::string& key);
 
-/// The keys of a link that a scenario describes itself.
-[[nodiscard]] const std::vector<ParameterInfo>& link_parameters();
+/// The keys of a link that a scenario describes itself, and of a trunk.
+[[nodiscard]] const Fields<PortSpec>& link_fields();
+[[nodiscard]] const Fields<Link>& trunk_fields();
 
 /// The trunk that `key` of a fabric describes, by a name or as {bandwidth, latency}, both of one
 /// direction; what is left out is the port's.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -41,43 +42,82 @@ YamlMap& owner_of(const std::string& key, YamlMap& group, YamlMap& fabric) {
   return group.find(key) != nullptr ? group : fabric;
 }
 
-}  // namespace
-
-MachineGroup MachineGroup::read(YamlMap& map) {
-  const YamlValue& name = map.require_value("node", "a node type such as dgx1v");
-  MachineGroup group;
-  group.node = std::make_shared<const NodeGraph>(
-      read_node(load_yaml(find_data(DataKind::node, name, "node"))));
-  group.nodes = map.value_or("nodes", 1, between(1, nodes_max));
-  const int gpus = static_cast<int>(group.node->gpus().size());
-  group.gpus_per_node = map.value_or("gpus_per_node", gpus, between(1, gpus));
-  if (const auto bandwidth =
-          map.optional<BytesPerSecond>("socket_bandwidth", above(BytesPerSecond{}))) {
-    auto changed = with_socket_bandwidth(*group.node, *bandwidth);
-    if (!changed) {
-      map.fail("socket_bandwidth",
-               fmt::format("'socket_bandwidth' is given, but '{}' has no link between sockets; "
-                           "expected a node with several sockets",
-                           group.node->name));
-    }
-    group.node = std::make_shared<const NodeGraph>(std::move(*changed));
-  }
-  if (map.find("peer_to_peer") != nullptr) {
-    NodeGraph changed = *group.node;
-    changed.peer_to_peer = read_peer_to_peer(map);
-    group.node = std::make_shared<const NodeGraph>(std::move(changed));
-  }
-  return group;
+/// Puts a changed copy of the node in its place; others may share it.
+void change(MachineGroup& group, const std::function<void(NodeGraph&)>& how) {
+  NodeGraph changed = *group.node;
+  how(changed);
+  group.node = std::make_shared<const NodeGraph>(std::move(changed));
 }
 
-void MachineGroup::read_gpu(YamlMap& map) {
-  const YamlValue* model = map.find("gpu");
-  if (model == nullptr) return;
-  const auto known = data_names(DataKind::gpu);
-  const std::string name = map.require_choice("gpu", known);
-  NodeGraph changed = *node;
-  for (const DeviceId gpu : node->gpus()) changed.set_model(gpu, name);
-  node = std::make_shared<const NodeGraph>(std::move(changed));
+void read_node_type(YamlMap& map, MachineGroup& group) {
+  const YamlValue& name = map.require_value("node", "a node type such as dgx1v");
+  group.node = std::make_shared<const NodeGraph>(
+      read_node(load_yaml(find_data(DataKind::node, name, "node"))));
+}
+
+void read_gpus_per_node(YamlMap& map, MachineGroup& group) {
+  const int gpus = static_cast<int>(group.node->gpus().size());
+  group.gpus_per_node = map.value_or("gpus_per_node", gpus, between(1, gpus));
+}
+
+void read_socket_bandwidth(YamlMap& map, MachineGroup& group) {
+  const auto bandwidth = map.optional<BytesPerSecond>("socket_bandwidth", above(BytesPerSecond{}));
+  if (!bandwidth) return;
+  auto changed = with_socket_bandwidth(*group.node, *bandwidth);
+  if (!changed) {
+    map.fail("socket_bandwidth",
+             fmt::format("'socket_bandwidth' is given, but '{}' has no link between sockets; "
+                         "expected a node with several sockets",
+                         group.node->name));
+  }
+  group.node = std::make_shared<const NodeGraph>(std::move(*changed));
+}
+
+KeyInfo peer_to_peer_key() {
+  KeyInfo key = peer_to_peer_fields().keys().front();
+  key.fallback = "the machine's";
+  return key;
+}
+
+void read_gpu_type(YamlMap& map, MachineGroup& group) {
+  if (map.find("gpu") == nullptr) return;
+  const std::string name = map.require_choice("gpu", data_names(DataKind::gpu));
+  change(group, [&](NodeGraph& node) {
+    for (const DeviceId gpu : group.node->gpus()) node.set_model(gpu, name);
+  });
+}
+
+}  // namespace
+
+const Fields<MachineGroup>& machine_fields() {
+  static const Fields<MachineGroup> fields = {
+      "groups",
+      "machines of one type",
+      {{{"node", required, "machine: `gradwire list nodes`, or a node file"}, read_node_type},
+       field("nodes", &MachineGroup::nodes, "how many", between(1, nodes_max)),
+       {{"gpus_per_node", "all", "the first so many of each are used", value_info(at_least(1))},
+        read_gpus_per_node},
+       {{"socket_bandwidth", "the machine's",
+         "of one direction between sockets; for machines of several",
+         value_info(above(BytesPerSecond{}))},
+        read_socket_bandwidth},
+       {peer_to_peer_key(),
+        [](YamlMap& map, MachineGroup& group) {
+          if (map.find("peer_to_peer") == nullptr) return;
+          change(group, [&](NodeGraph& node) { peer_to_peer_fields().read(map, node); });
+        }},
+       {{"gpu", "the machine's", "another type in all its slots: `gradwire list gpus`"},
+        read_gpu_type}}};
+  return fields;
+}
+
+std::vector<KeyInfo> port_keys() {
+  return {{"link", "the machine's own ports", "`gradwire list links`, or a link that you describe",
+           either(value_info<std::string>(), mapping_of(link_fields))},
+          {"gpudirect", "true but for TCP", "the port reads and writes GPU memory; never with TCP",
+           value_info<bool>()},
+          {"links_per_node", "as many as it has", "ports of a machine",
+           value_info(between(1, links_per_node_max))}};
 }
 
 void MachineGroup::read_ports(YamlMap& group, YamlMap& fabric) {
@@ -101,9 +141,9 @@ void MachineGroup::read_ports(YamlMap& group, YamlMap& fabric) {
   }
   if (links == own) {
     if (link == nullptr) return;
-    NodeGraph renamed = *node;
-    for (const DeviceId nic : node->nics()) renamed.set_model(nic, port->name);
-    node = std::make_shared<const NodeGraph>(std::move(renamed));
+    change(*this, [&](NodeGraph& renamed) {
+      for (const DeviceId nic : node->nics()) renamed.set_model(nic, port->name);
+    });
     return;
   }
   auto changed = with_network_cards(*node, links, port->name);

@@ -2,8 +2,9 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
-#include "sim/config/yaml_map.hpp"
+#include "sim/config/fields.hpp"
 #include "sim/core/fabric.hpp"
 #include "sim/core/node_graph.hpp"
 
@@ -16,13 +17,6 @@ struct MachineGroup {
   int gpus_per_node = 0;         ///< the first so many of each take part
   std::optional<PortSpec> port;  ///< of each NIC; nothing before read_ports
 
-  /// Reads `node`, `nodes`, `gpus_per_node`, `socket_bandwidth`, which the links between the node's
-  /// sockets get in place of their own, and `peer_to_peer` in place of the node's.
-  [[nodiscard]] static MachineGroup read(YamlMap& map);
-
-  /// Reads `gpu`, a model that stands in the node in place of its own; nothing when absent.
-  void read_gpu(YamlMap& map);
-
   /// Reads `link`, `links_per_node` and `gpudirect`: the group's own before those of the fabric
   /// before what the node's NICs are. Where the number of NICs changes, the node gets new ones.
   void read_ports(YamlMap& group, YamlMap& fabric);
@@ -30,5 +24,12 @@ struct MachineGroup {
   /// REQUIRES: read_ports was called.
   [[nodiscard]] PortGroup ports() const;
 };
+
+/// The keys of machines: the node type, how many, and what stands in the place of the type's own
+/// (rate between sockets, peer to peer, GPU).
+[[nodiscard]] const Fields<MachineGroup>& machine_fields();
+
+/// The keys of their ports, which read_ports reads.
+[[nodiscard]] std::vector<KeyInfo> port_keys();
 
 }  // namespace gradwire::config

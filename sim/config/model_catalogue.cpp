@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "sim/config/data_files.hpp"
 #include "sim/config/model_yaml.hpp"
@@ -31,10 +30,7 @@ constexpr int layers_max = 1'000;
 constexpr int width_max = 200'000;
 constexpr int experts_max = 4'096;
 
-/// Says that the option `key` is wrong, where it stands.
-using Refusal = std::function<void(const std::string& key, const std::string& message)>;
-
-using Parameters = std::vector<ParameterInfo>;
+using Parameters = std::vector<KeyInfo>;
 
 Parameters image_options(int side, const std::string& source) {
   return {{"image_size", std::to_string(side), "pixels a side; " + source},
@@ -99,9 +95,9 @@ Parameters decoder_options(const DecoderShape& shape) {
       {"ffn", number(shape.ffn),
        "width of the feed-forward block; beside another hidden 4 times that, with swiglu 8/3 "
        "times"},
-      {"activation", gated ? "swiglu" : "gelu", "one of swiglu, gelu"},
-      {"norm", shape.norm == DecoderShape::Norm::layer ? "layer" : "rms", "one of rms, layer"},
-      {"attention", "flash", "one of flash, eager"},
+      {"activation", gated ? "swiglu" : "gelu", "of the feed-forward block"},
+      {"norm", shape.norm == DecoderShape::Norm::layer ? "layer" : "rms", "normalisation"},
+      {"attention", "flash", "one kernel, the causal half; or scores in memory"},
       {"rope", shape.positions == DecoderShape::Positions::rope ? "true" : "false",
        "rotary positions in place of a table"},
       {"sequence_length", number(shape.sequence_length), "tokens"},
@@ -136,102 +132,56 @@ Parameters auxiliary_options(const Parameters& parameters) {
   return with_heads(parameters, auxiliary_heads(), "aux adds the auxiliary classifiers");
 }
 
-/// Whether the option is given.
-std::vector<std::pair<std::string, bool>> given(const ModelOptions& options) {
-  return {{"image_size", options.image_size.has_value()},
-          {"sequence_length", options.sequence_length.has_value()},
-          {"vocabulary", options.vocabulary.has_value()},
-          {"classes", options.classes.has_value()},
-          {"head", options.head.has_value()},
-          {"tied", options.tied.has_value()},
-          {"layers", options.layers.has_value()},
-          {"hidden", options.hidden.has_value()},
-          {"heads", options.heads.has_value()},
-          {"kv_heads", options.kv_heads.has_value()},
-          {"head_size", options.head_size.has_value()},
-          {"ffn", options.ffn.has_value()},
-          {"activation", options.activation.has_value()},
-          {"norm", options.norm.has_value()},
-          {"attention", options.attention.has_value()},
-          {"rope", options.rope.has_value()},
-          {"experts", options.experts.has_value()}};
-}
-
-void check_number(const std::string& key, const std::optional<int>& number, int least, int most,
-                  const Refusal& refuse) {
+void check_number(const YamlMap& map, const std::string& key, const std::optional<int>& number,
+                  int least, int most) {
   if (!number || (*number >= least && *number <= most)) return;
-  refuse(key, fmt::format("'{}' is {}; expected {} to {}", key, *number, least, most));
+  map.fail(key, fmt::format("'{}' is {}; expected {} to {}", key, *number, least, most));
 }
 
 /// BERT's heads use some options and not others.
-void check_bert(const ModelEntry& entry, const ModelOptions& options, const Refusal& refuse) {
+void check_bert(const YamlMap& map, const ModelEntry& entry, const ModelOptions& options) {
   const std::string head = options.head.value_or(entry.heads.front());
   if (options.classes && head != "classification") {
-    refuse("classes", fmt::format("head '{}' has no classes; expected 'head: classification' "
-                                  "beside 'classes'",
-                                  head));
+    map.fail("classes", fmt::format("head '{}' has no classes; expected 'head: classification' "
+                                    "beside 'classes'",
+                                    head));
   }
   if (options.tied && (head == "classification" || head == "qa" || head == "none")) {
-    refuse("tied", fmt::format("head '{}' has no decoder to tie; expected 'tied' with the heads "
-                               "pretraining, pretraining_all_positions, mlm only",
-                               head));
+    map.fail("tied", fmt::format("head '{}' has no decoder to tie; expected 'tied' with the heads "
+                                 "pretraining, pretraining_all_positions, mlm only",
+                                 head));
   }
 }
 
-void check_options(const ModelEntry& entry, const ModelOptions& options, const Refusal& refuse) {
+void check_options(const YamlMap& map, const ModelEntry& entry, const ModelOptions& options) {
   const auto known = names_of(entry.parameters);
-  for (const auto& [key, is_given] : given(options)) {
-    if (is_given && std::ranges::find(known, key) == known.end()) {
-      refuse(key, fmt::format("model '{}' has no option '{}'; expected {}", entry.name, key,
-                              fmt::join(known, ", ")));
+  for (const std::string& key : names_of(model_fields().keys())) {
+    if (map.has(key) && std::ranges::find(known, key) == known.end()) {
+      map.fail(key, fmt::format("model '{}' has no option '{}'; expected {}", entry.name, key,
+                                fmt::join(known, ", ")));
     }
   }
   const int longest = entry.sequence_length_max > 0 ? entry.sequence_length_max : count_max;
-  check_number("image_size", options.image_size, entry.image_size_min, image_size_max, refuse);
-  check_number("sequence_length", options.sequence_length, 1, longest, refuse);
-  check_number("vocabulary", options.vocabulary, 1, count_max, refuse);
-  check_number("classes", options.classes, 1, count_max, refuse);
+  check_number(map, "image_size", options.image_size, entry.image_size_min, image_size_max);
+  check_number(map, "sequence_length", options.sequence_length, 1, longest);
   if (options.head && std::ranges::find(entry.heads, *options.head) == entry.heads.end()) {
-    refuse("head",
-           fmt::format("'head' is '{}'; expected one of {}{}", *options.head,
-                       fmt::join(entry.heads, ", "), suggestion(*options.head, entry.heads)));
+    map.fail("head",
+             fmt::format("'head' is '{}'; expected one of {}{}", *options.head,
+                         fmt::join(entry.heads, ", "), suggestion(*options.head, entry.heads)));
   }
-  if (entry.heads == bert_heads()) check_bert(entry, options, refuse);
+  if (entry.heads == bert_heads()) check_bert(map, entry, options);
   if (!entry.problem) return;
-  if (const auto problem = entry.problem(options)) refuse(problem->key, problem->message);
+  if (const auto problem = entry.problem(options)) map.fail(problem->key, problem->message);
 }
 
 /// A file's layers are what they are.
-ModelDescription read_own_model(const YamlValue& value, const ModelOptions& options,
-                                const Refusal& refuse) {
-  for (const auto& [key, is_given] : given(options)) {
-    if (is_given) {
-      refuse(key, fmt::format("a model of a file has no option '{}'; expected its layers to say "
-                              "it",
+ModelDescription read_own_model(const YamlMap& map, const YamlValue& value) {
+  for (const std::string& key : names_of(model_fields().keys())) {
+    if (!map.has(key)) continue;
+    map.fail(key, fmt::format("a model of a file has no option '{}'; expected its layers to say it",
                               key));
-    }
   }
   return read_model_file(load_yaml(find_data(DataKind::profile, value, "model")));
-}
-
-bool is_file_name(const YamlValue& value) {
-  return value.text.ends_with(".yaml") || value.text.ends_with(".yml");
-}
-
-ModelDescription read_model(const YamlValue& value, const ModelOptions& options,
-                            const Refusal& refuse) {
-  const auto names = names_of(model_catalogue());
-  if (value.kind == YamlValue::Kind::scalar) {
-    if (is_file_name(value)) return read_own_model(value, options, refuse);
-    const auto entry = std::ranges::find(model_catalogue(), value.text, &ModelEntry::name);
-    if (entry != model_catalogue().end()) {
-      check_options(*entry, options, refuse);
-      return entry->make(options);
-    }
-  }
-  throw ConfigError(value.where, fmt::format("'model' is {}; expected a name that 'gradwire list "
-                                             "models' shows or a path to a .yaml file{}",
-                                             describe(value), suggestion(value.text, names)));
 }
 
 /// Those with code of their own.
@@ -278,6 +228,12 @@ const std::vector<ModelEntry>& model_catalogue() {
   static const std::vector<ModelEntry> catalogue = [] {
     std::vector<ModelEntry> entries = written_models();
     for (const DecoderShape& shape : published_decoders()) entries.push_back(decoder_entry(shape));
+    const std::vector<KeyInfo> options = model_fields().keys();
+    for (ModelEntry& entry : entries) {
+      for (KeyInfo& parameter : entry.parameters) {
+        parameter.value = std::ranges::find(options, parameter.name, &KeyInfo::name)->value;
+      }
+    }
     return entries;
   }();
   return catalogue;
@@ -285,65 +241,81 @@ const std::vector<ModelEntry>& model_catalogue() {
 
 namespace {
 
-std::optional<std::string> optional_choice(YamlMap& map, const std::string& key,
-                                           const std::vector<std::string>& known) {
-  if (!map.has(key)) return std::nullopt;
-  return map.require_choice(key, known);
+const Fields<ExpertShape>& expert_fields() {
+  static const Fields<ExpertShape> fields = {
+      "experts",
+      "mixture of experts, balanced",
+      {field("count", &ExpertShape::count, "how many", between(1, experts_max), required),
+       field("active", &ExpertShape::active, "for each token", between(1, experts_max), required),
+       field("shared", &ExpertShape::shared, "for all tokens", between(0, experts_max)),
+       field("ffn", &ExpertShape::ffn, "their width", between<std::int64_t>(1, width_max),
+             required),
+       field("every", &ExpertShape::every, "in each so-manieth layer", between(1, layers_max))}};
+  return fields;
 }
 
-ExpertShape read_experts(YamlMap map) {
-  ExpertShape experts;
-  experts.count = map.require<int>("count", between(1, experts_max));
-  experts.active = map.require<int>("active", between(1, experts_max));
-  experts.shared = map.value_or("shared", 0, between(0, experts_max));
-  experts.ffn = map.require<int>("ffn", between(1, width_max));
-  experts.every = map.value_or("every", 1, between(1, layers_max));
-  map.finish();
-  return experts;
-}
-
-void read_decoder_options(YamlMap& map, ModelOptions& options) {
-  options.layers = map.optional<int>("layers", between(1, layers_max));
-  options.hidden = map.optional<int>("hidden", between(1, width_max));
-  options.heads = map.optional<int>("heads", between(1, width_max));
-  options.kv_heads = map.optional<int>("kv_heads", between(1, width_max));
-  options.head_size = map.optional<int>("head_size", between(1, width_max));
-  options.ffn = map.optional<int>("ffn", between(1, width_max));
-  options.activation = optional_choice(map, "activation", {"swiglu", "gelu"});
-  options.norm = optional_choice(map, "norm", {"rms", "layer"});
-  options.attention = optional_choice(map, "attention", {"flash", "eager"});
-  options.rope = map.optional<bool>("rope");
-  if (auto experts = map.optional_map("experts"))
-    options.experts = read_experts(std::move(*experts));
+/// A size that a model has by itself.
+Field<ModelOptions> size_field(const std::string& name, std::optional<int> ModelOptions::*member,
+                               int most, const std::string& doc) {
+  return field(name, member, doc, between(1, most), "the model's");
 }
 
 }  // namespace
 
-ModelOptions read_model_options(YamlMap& map) {
-  ModelOptions options;
-  options.image_size = map.optional<int>("image_size", between(1, image_size_max));
-  options.sequence_length = map.optional<int>("sequence_length", between(1, count_max));
-  options.vocabulary = map.optional<int>("vocabulary", between(1, count_max));
-  options.classes = map.optional<int>("classes", between(1, count_max));
-  options.head = map.optional<std::string>("head");
-  options.tied = map.optional<bool>("tied");
-  read_decoder_options(map, options);
-  return options;
-}
-
-ModelDescription read_model(const YamlValue& value, const ModelOptions& options) {
-  return read_model(value, options, [&value](const std::string& /*key*/, const std::string& text) {
-    throw ConfigError(value.where, text);
-  });
+const Fields<ModelOptions>& model_fields() {
+  using Options = ModelOptions;
+  const std::string own = "the model's";
+  static const Fields<Options> fields = {
+      "model options",
+      "what a model of the catalogue may be told: `gradwire list models NAME`",
+      {size_field("image_size", &Options::image_size, image_size_max, "pixels a side"),
+       size_field("sequence_length", &Options::sequence_length, count_max, "tokens"),
+       size_field("vocabulary", &Options::vocabulary, count_max, "tokens that it knows"),
+       size_field("classes", &Options::classes, count_max, "of a classifier's head"),
+       field("head", &Options::head, "one that this model has", {}, own),
+       field("tied", &Options::tied, "output and input embedding share one tensor", {}, own),
+       size_field("layers", &Options::layers, layers_max, "of decoders"),
+       size_field("hidden", &Options::hidden, width_max, "of decoders: width of a token"),
+       size_field("heads", &Options::heads, width_max, "of decoders: of queries"),
+       size_field("kv_heads", &Options::kv_heads, width_max, "of decoders: of keys and values"),
+       size_field("head_size", &Options::head_size, width_max, "of decoders: features of a head"),
+       size_field("ffn", &Options::ffn, width_max, "of decoders: width of the feed-forward block"),
+       word("activation", &Options::activation, {"swiglu", "gelu"}, "of decoders", own),
+       word("norm", &Options::norm, {"rms", "layer"}, "of decoders", own),
+       word("attention", &Options::attention, {"flash", "eager"},
+            "of decoders: one kernel and the causal half, or scores in memory", own),
+       field("rope", &Options::rope, "of decoders: rotary positions in place of a table", {}, own),
+       inside("experts", &Options::experts, expert_fields, "of decoders: balanced", own)}};
+  return fields;
 }
 
 ModelDescription read_model(YamlMap& map) {
   const YamlValue& value =
       map.require_value("model", "a name that 'gradwire list models' shows or a .yaml file");
-  const ModelOptions options = read_model_options(map);
-  return read_model(value, options, [&map](const std::string& key, const std::string& text) {
-    map.fail(key, text);
-  });
+  ModelOptions options;
+  model_fields().read(map, options);
+  if (value.text.ends_with(".yaml") || value.text.ends_with(".yml")) {
+    return read_own_model(map, value);
+  }
+  const auto entry = std::ranges::find(model_catalogue(), value.text, &ModelEntry::name);
+  if (value.kind != YamlValue::Kind::scalar || entry == model_catalogue().end()) {
+    throw ConfigError(
+        value.where,
+        fmt::format("'model' is {}; expected a name that 'gradwire list models' "
+                    "shows or a path to a .yaml file{}",
+                    describe(value), suggestion(value.text, names_of(model_catalogue()))));
+  }
+  check_options(map, *entry, options);
+  return entry->make(options);
+}
+
+ModelDescription read_model(const YamlValue& value) {
+  YamlValue document;
+  document.kind = YamlValue::Kind::map;
+  document.where = value.where;
+  document.entries.push_back({"model", value.where, value});
+  YamlMap map(document);
+  return read_model(map);
 }
 
 }  // namespace gradwire::config

@@ -12,7 +12,9 @@
 
 #include "sim/config/collective_table_yaml.hpp"
 #include "sim/config/data_files.hpp"
+#include "sim/config/fields.hpp"
 #include "sim/config/gpu_yaml.hpp"
+#include "sim/config/nccl_constants_yaml.hpp"
 #include "sim/core/cluster.hpp"
 #include "sim/cost/nccl_library.hpp"
 #include "topologies/node_links.hpp"
@@ -20,13 +22,13 @@
 namespace gradwire::config {
 namespace {
 
-/// NCCL's minor versions whose numbers are known: those of nccl_constants().
+/// NCCL's minor versions whose numbers are known: those of profiles/libraries/nccl.
 constexpr int nccl_minor_first = 4;
 constexpr int nccl_minor_last = 30;
 /// MAXCHANNELS (NCCL v2.28.9, src/include/device.h).
 constexpr int channels_limit = 64;
 
-NcclVersion read_version(YamlMap& map, std::vector<Warning>& warnings) {
+NcclVersion read_version(YamlMap& map) {
   NcclVersion version;
   const auto text = map.optional<std::string>("version");
   if (!text) return version;
@@ -41,13 +43,21 @@ NcclVersion read_version(YamlMap& map, std::vector<Warning>& warnings) {
                                     "2.8.4",
                                     *text));
   }
-  if (version.minor < nccl_minor_first || version.minor > nccl_minor_last) {
-    const int priced_as = std::max(nccl_constants(version).first_minor, nccl_minor_first);
-    warnings.push_back(
-        {"outside-calibrated-range",
-         fmt::format("NCCL {} is priced with the constants of 2.{}", *text, priced_as)});
-  }
   return version;
+}
+
+NcclConstants constants_for(YamlMap& map, NcclVersion version, const NcclGpus& gpus,
+                            std::vector<Warning>& warnings) {
+  std::vector<int> capabilities;
+  for (const auto& [model, gpu] : gpus) capabilities.push_back(gpu.capability);
+  NcclConstants constants = shipped_nccl(version, capabilities);
+  if (version.minor < nccl_minor_first || version.minor > nccl_minor_last) {
+    const int priced_as = std::max(constants.first_minor, nccl_minor_first);
+    warnings.push_back(
+        {"outside-calibrated-range", fmt::format("NCCL {} is priced with the constants of 2.{}",
+                                                 map.require<std::string>("version"), priced_as)});
+  }
+  return constants;
 }
 
 /// "ring", "ring,tree" or "^ll128": as NCCL_ALGO and NCCL_PROTO.
@@ -129,15 +139,13 @@ void read_choice(YamlMap& map, NcclOptions& options) {
 }
 
 void read_channels(YamlMap& map, NcclOptions& options) {
-  const auto range = between(1, channels_limit);
-  options.channels_min = map.optional<int>("min_channels", range);
-  options.channels_max = map.optional<int>("max_channels", range);
   const auto text = map.optional<std::string>("channels");
   if (text && *text != "auto") {
     if (options.channels_min || options.channels_max) {
       map.fail("channels", "'channels' stands beside min_channels or max_channels; expected one");
     }
-    options.channels_min = options.channels_max = map.require<int>("channels", range);
+    options.channels_min = options.channels_max =
+        map.require<int>("channels", between(1, channels_limit));
   }
   if (options.channels_min && options.channels_max &&
       *options.channels_min > *options.channels_max) {
@@ -175,29 +183,42 @@ NcclGpus gpus_of(const Cluster& cluster, std::vector<Warning>& warnings) {
   return gpus;
 }
 
+const Fields<NcclOptions>& nccl_fields() {
+  const auto channels = between(1, channels_limit);
+  static const Fields<NcclOptions> fields = {
+      "nccl",
+      "NCCL",
+      {{{"version", "2.28",
+         "release of NCCL 2: its cost model's numbers, of which those of 2.4 to 2.30 are known"}},
+       {{"algorithm", "auto",
+         "NCCL_ALGO: names that may be taken (ring, tree, nvls, nvls_tree, pat, collnet_direct, "
+         "collnet_chain), separated by commas; ^ before them: all others"}},
+       {{"protocol", "auto",
+         "NCCL_PROTO: ll, ll128, simple, in the same manner; over EFA before Hopper simple alone "
+         "(aws-ofi-nccl)"}},
+       field("min_channels", &NcclOptions::channels_min, "NCCL_MIN_NCHANNELS", channels, "auto"),
+       field("max_channels", &NcclOptions::channels_max, "NCCL_MAX_NCHANNELS", channels, "auto"),
+       {{"channels", "auto", "NCCL_MIN_NCHANNELS and NCCL_MAX_NCHANNELS at once",
+         either(among({"auto"}), value_info(channels))}},
+       field("collnet", &NcclOptions::collnet,
+             "the network's switches reduce (NCCL_COLLNET_ENABLE with a plug-in)"),
+       {{"gpus_per_process", "1",
+         "GPUs that one process launches on, one after the other (nccl-tests -g), up to those of a "
+         "node",
+         value_info(at_least(1))}},
+       field("host_per_call", &NcclOptions::host_per_call,
+             "the host's time for a call on an idle GPU, where each collective is waited "
+             "for before the next; PyTorch: 21 us on a host of 8 H200 "
+             "(stas00/ml-engineering, network/benchmarks/README.md: medians with and "
+             "without it, 8 B to 1 MiB)"),
+       declared<NcclOptions>(table_key())}};
+  return fields;
+}
+
 }  // namespace
 
-std::vector<ParameterInfo> nccl_parameters() {
-  return {
-      {"version", "2.28", "release of NCCL 2: its cost model's numbers, from 2.4 on"},
-      {"algorithm", "auto",
-       "NCCL_ALGO: names that may be taken (ring, tree, nvls, nvls_tree, pat, collnet_direct, "
-       "collnet_chain), separated by commas; ^ before them: all others"},
-      {"protocol", "auto",
-       "NCCL_PROTO: ll, ll128, simple, in the same manner; over EFA before Hopper simple alone "
-       "(aws-ofi-nccl)"},
-      {"channels", "auto", "NCCL_MIN_NCHANNELS and NCCL_MAX_NCHANNELS at once, 1 to 64"},
-      {"min_channels", "auto", "NCCL_MIN_NCHANNELS, 1 to 64"},
-      {"max_channels", "auto", "NCCL_MAX_NCHANNELS, 1 to 64"},
-      {"collnet", "false", "the network's switches reduce (NCCL_COLLNET_ENABLE with a plug-in)"},
-      {"gpus_per_process", "1",
-       "GPUs that one process launches on, one after the other (nccl-tests -g), up to those of a "
-       "node"},
-      {"host_per_call", "0 s",
-       "the host's time for a call on an idle GPU, where each collective is waited for before the "
-       "next; PyTorch: 21 us on a host of 8 H200 (stas00/ml-engineering, "
-       "network/benchmarks/README.md: medians with and without it, 8 B to 1 MiB)"},
-      {"table", "none", "measurements that replace the model where they cover it"}};
+std::vector<KeyInfo> nccl_keys() {
+  return nccl_fields().keys();
 }
 
 std::shared_ptr<const CollectiveLibrary> read_nccl(YamlMap& map,
@@ -209,24 +230,22 @@ std::shared_ptr<const CollectiveLibrary> read_nccl(YamlMap& map,
         std::max(gpus_per_process_limit, static_cast<int>(cluster->node(node).gpus().size()));
   }
   NcclOptions options;
-  options.version = read_version(map, warnings);
+  nccl_fields().read(map, options);
+  options.version = read_version(map);
   options.gpus = gpus_of(*cluster, warnings);
+  options.constants = constants_for(map, options.version, options.gpus, warnings);
   read_choice(map, options);
   read_channels(map, options);
-  options.collnet = map.value_or("collnet", false);
   options.gpus_per_process =
       map.value_or("gpus_per_process", 1, between(1, gpus_per_process_limit));
-  options.host_per_call = map.value_or("host_per_call", Seconds{}, at_least(Seconds{0}));
   const auto library = std::make_shared<NcclLibrary>(cluster, std::move(options));
-  const YamlValue* table = map.find("table");
-  if (table == nullptr) return library;
+  if (map.find("table") == nullptr) return library;
   for (const char* key : {"algorithm", "protocol", "channels", "min_channels", "max_channels"}) {
     if (map.find(key) == nullptr) continue;
     warnings.push_back(
         {"table-first", fmt::format("'{}' counts only where the table has no measurement", key)});
   }
-  return load_collective_table(find_data(DataKind::collective_table, *table, "table"), "nccl",
-                               cluster, library);
+  return with_table(map, "nccl", cluster, library);
 }
 
 }  // namespace gradwire::config

@@ -12,7 +12,7 @@
 namespace gradwire::config {
 
 /// The knobs of the library `nccl`.
-[[nodiscard]] std::vector<ParameterInfo> nccl_parameters();
+[[nodiscard]] std::vector<KeyInfo> nccl_keys();
 
 /// Reads those knobs: NCCL's cost model, or a measured table where there is one.
 /// @throws ConfigError at the knob.

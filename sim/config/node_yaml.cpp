@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/config/fields.hpp"
 #include "sim/config/link_yaml.hpp"
-#include "sim/config/yaml_map.hpp"
 #include "sim/core/outgoing_text.hpp"
 #include "topologies/links.hpp"
 #include "topologies/node_links.hpp"
@@ -55,19 +55,71 @@ std::vector<std::string> models_of(DeviceKind kind) {
   return {};
 }
 
+const Fields<NodeGraph>& node_fields() {
+  static const Fields<NodeGraph> fields = {
+      "node_file",
+      "the inside of a machine",
+      {field("name", &NodeGraph::name, "of the type", {}, required),
+       field("source", &NodeGraph::source, "where it is known from; free text", {}, required)}};
+  return fields;
+}
+
+const Fields<Device>& device_fields() {
+  static const Fields<Device> fields = {
+      "device",
+      "a GPU, a port, a switch, a processor of a node file",
+      {field("id", &Device::name, "its own within the file", {}, required),
+       {{"model", "none", "of GPUs, ports and CPUs, by our names"},
+        [](YamlMap& map, Device& device) {
+          if (map.find("model") == nullptr) return;
+          const std::vector<std::string> models = models_of(device.kind);
+          device.model = models.empty() ? map.require<std::string>("model")
+                                        : map.require_choice("model", models);
+        }},
+       field("numa", &Device::numa, "its NUMA node", at_least(0), "none"),
+       field("transit", &Device::transit, "rate of all that passes it", above(BytesPerSecond{}))}};
+  return fields;
+}
+
+/// The ends of a link, and what they have in common.
+KeyInfo end_key(const char* name) {
+  return {name, required, "the `id` of a device at one end"};
+}
+Field<Link> latency_field() {
+  return field("latency", &Link::latency, "one way", between(Seconds{}, latency_most), required);
+}
+
+const Fields<Link>& wire_fields() {
+  static const Fields<Link> fields = {
+      "wire",
+      "a link of PCIe or between processors, of a node file",
+      {{end_key("a")},
+       {end_key("b")},
+       field("bandwidth", &Link::bandwidth, "of one direction", above(BytesPerSecond{}), required),
+       latency_field()}};
+  return fields;
+}
+
+const Fields<Link>& nvlink_fields() {
+  static const Fields<Link> fields = {
+      "nvlink",
+      "NVLinks between two devices of a node file",
+      {{end_key("a")},
+       {end_key("b")},
+       field("lanes", &Link::lanes, "how many", at_least(1), required),
+       field("bandwidth_per_lane", &Link::bandwidth, "of one direction", above(BytesPerSecond{}),
+             required),
+       latency_field()}};
+  return fields;
+}
+
 void read_device(YamlMap& map, DeviceKind kind, NodeGraph& node, Places& places) {
   Device device;
   device.kind = kind;
-  device.name = map.require<std::string>("id");
+  device_fields().read_all(map, device);
   if (device.name.empty() || node.find(device.name)) {
     map.fail("id", fmt::format("device '{}' is not new; expected a name of its own", device.name));
   }
-  const std::vector<std::string> models = models_of(kind);
-  device.model = models.empty() || !map.has("model") ? map.value_or<std::string>("model", "")
-                                                     : map.require_choice("model", models);
-  device.numa = map.value_or<int>("numa", -1, at_least(0));
-  device.transit = map.optional<BytesPerSecond>("transit", above(BytesPerSecond{}));
-  map.finish();
   const SourceLocation where = map.require_value("id", "a name").where;
   places[node.add(std::move(device))] = where;
 }
@@ -130,13 +182,10 @@ void read_link(YamlMap& map, LinkKind kind, NodeGraph& node) {
   }
   Link link;
   link.kind = kind;
-  const std::string key = kind == LinkKind::nvlink ? "bandwidth_per_lane" : "bandwidth";
-  if (kind == LinkKind::nvlink) link.lanes = map.require<int>("lanes", at_least(1));
-  link.bandwidth =
-      static_cast<double>(link.lanes) * map.require<BytesPerSecond>(key, above(BytesPerSecond{}));
-  check_rate(map, key, node, a, b, link);
-  link.latency = map.require<Seconds>("latency", between(Seconds{}, latency_most));
-  map.finish();
+  const bool nvlink = kind == LinkKind::nvlink;
+  (nvlink ? nvlink_fields() : wire_fields()).read_all(map, link);
+  link.bandwidth = static_cast<double>(link.lanes) * link.bandwidth;
+  check_rate(map, nvlink ? "bandwidth_per_lane" : "bandwidth", node, a, b, link);
   node.connect(a, b, link);
 }
 
@@ -177,19 +226,42 @@ std::string link_text(const std::string& a, const std::string& b, const Link& li
 
 }  // namespace
 
-PeerToPeer read_peer_to_peer(YamlMap& map) {
-  const std::vector<std::string> names(peer_to_peer_names.begin(), peer_to_peer_names.end());
-  const std::string name = map.require_choice("peer_to_peer", names);
-  return static_cast<PeerToPeer>(std::ranges::find(names, name) - names.begin());
+const Fields<NodeGraph>& peer_to_peer_fields() {
+  using enum PeerToPeer;
+  static const Fields<NodeGraph> fields = {
+      "peer_to_peer",
+      "who reaches whose memory",
+      {choice(
+          "peer_to_peer", &NodeGraph::peer_to_peer,
+          {{"none", none}, {"switch", pcie_switch}, {"bridge", host_bridge}, {"socket", socket}},
+          "how far apart on PCIe devices reach each other's memory: `none` at all (GeForce RTX, "
+          "or where the driver or `NCCL_P2P_DISABLE` forbids it), only a `switch`, one host "
+          "`bridge`, another `socket` (`NCCL_P2P_LEVEL=SYS`); beyond, bytes go through host "
+          "memory")}};
+  return fields;
+}
+
+Section node_section() {
+  Section section{"node_file", "the inside of a machine", node_fields().keys()};
+  section.keys.push_back(peer_to_peer_fields().keys().front());
+  for (const auto& [list, kind] : device_lists) {
+    section.keys.push_back(
+        {std::string(list), "none", "devices", list_of(mapping_of(device_fields))});
+  }
+  for (const auto& [list, kind] : link_lists) {
+    section.keys.push_back(
+        {std::string(list), "none", "links",
+         list_of(mapping_of(kind == LinkKind::nvlink ? nvlink_fields : wire_fields))});
+  }
+  return section;
 }
 
 NodeGraph read_node(const YamlValue& document) {
   YamlMap map(document);
   map.require_schema(std::string(node_schema));
   NodeGraph node;
-  node.name = map.require<std::string>("name");
-  node.source = map.require<std::string>("source");
-  if (map.has("peer_to_peer")) node.peer_to_peer = read_peer_to_peer(map);
+  node_fields().read(map, node);
+  peer_to_peer_fields().read(map, node);
   Places places;
   for (const auto& [list, kind] : device_lists) {
     for (YamlMap& item : map.maps(std::string(list))) read_device(item, kind, node, places);

@@ -3,7 +3,7 @@
 #include <span>
 #include <string>
 
-#include "sim/config/yaml_map.hpp"
+#include "sim/config/fields.hpp"
 #include "sim/config/yaml_value.hpp"
 #include "sim/core/node_graph.hpp"
 
@@ -18,8 +18,11 @@ namespace gradwire::config {
 /// the fastest generation (node_links), and for a GPU or a NIC that a GPU has no way to.
 [[nodiscard]] NodeGraph read_node(const YamlValue& document);
 
-/// Reads `peer_to_peer`. REQUIRES: the mapping has it.
-[[nodiscard]] PeerToPeer read_peer_to_peer(YamlMap& map);
+/// The key `peer_to_peer`, of node files and of machines in a scenario.
+[[nodiscard]] const Fields<NodeGraph>& peer_to_peer_fields();
+
+/// The keys of a node file.
+[[nodiscard]] Section node_section();
 
 /// The YAML text that read_node turns back into the same graph. @param assumptions  become
 /// comments. REQUIRES: no two links of a different kind were connected out of the order pcie, smp,

@@ -82,12 +82,10 @@ const OriginalKnob* knob_of(const YamlEntry& entry, const std::string& strategy,
   const auto& idle = idle_variables();
   const auto found = std::ranges::find(idle, entry.key, &IdleVariable::name);
   if (found == idle.end()) {
-    std::vector<std::string> names = names_of(original_knobs());
-    for (const IdleVariable& variable : idle) names.push_back(variable.name);
     throw ConfigError(entry.where,
                       fmt::format("'{}' is no variable that an original system reads; expected one "
                                   "that 'gradwire list variables' shows{}",
-                                  entry.key, suggestion(entry.key, names)));
+                                  entry.key, suggestion(entry.key, variable_names())));
   }
   warnings.push_back(variable_without_effect(entry.key, found->why));
   return nullptr;
@@ -121,6 +119,12 @@ std::pair<YamlValue*, std::string> place_of(YamlValue& map, const std::string& k
 }
 
 }  // namespace
+
+std::vector<std::string> variable_names() {
+  std::vector<std::string> names = names_of(original_knobs());
+  for (const IdleVariable& variable : idle_variables()) names.push_back(variable.name);
+  return names;
+}
 
 std::string name_of(OriginalUnit unit) {
   switch (unit) {

@@ -34,6 +34,9 @@ struct OriginalKnob {
 /// All of them.
 [[nodiscard]] const std::vector<OriginalKnob>& original_knobs();
 
+/// Their names, and those of idle_variables().
+[[nodiscard]] std::vector<std::string> variable_names();
+
 /// "bytes", "milliseconds", for lists.
 [[nodiscard]] std::string name_of(OriginalUnit unit);
 

@@ -17,34 +17,31 @@ namespace {
 
 constexpr int micro_batches_max = 100'000;
 
+/// Kinds of work that collectives slow down.
+std::vector<std::string> overlap_kinds() {
+  std::vector<std::string> kinds = layer_kinds();
+  for (const char* work : {"copy", "encode", "optimizer"}) kinds.emplace_back(work);
+  return kinds;
+}
+
+Section overlap_section() {
+  Section section{"overlap", "times as long as work of a kind takes beside a collective", {}};
+  for (const std::string& kind : overlap_kinds()) {
+    section.keys.push_back({kind, "counted from the GPU", "", value_info(at_least(1.0))});
+  }
+  return section;
+}
+
 /// `overlap: 1.2` for device work of every kind, or {conv3: 1.1, ...} for some.
 void override_overlap(YamlMap& map, ComputeProfile& profile) {
   const YamlValue* value = map.find("overlap");
   if (value == nullptr) return;
-  std::vector<std::string> kinds = layer_kinds();
-  for (const char* work : {"copy", "encode", "optimizer"}) kinds.emplace_back(work);
   if (value->kind != YamlValue::Kind::map) {
     const auto factor = map.require<double>("overlap", at_least(1.0));
-    for (const auto& kind : kinds) profile.overlap[kind] = factor;
+    for (const auto& kind : overlap_kinds()) profile.overlap[kind] = factor;
     return;
   }
-  YamlMap factors(*value, "overlap");
-  for (const auto& kind : kinds) {
-    if (const auto factor = factors.optional<double>(kind, at_least(1.0))) {
-      profile.overlap[kind] = *factor;
-    }
-  }
-  factors.finish();
-}
-
-void override_gpu(YamlMap map, GpuSpec& gpu) {
-  gpu.kernel_overhead = map.value_or("kernel_overhead", gpu.kernel_overhead, at_least(Seconds{0}));
-  gpu.memory_bandwidth =
-      map.value_or("memory_bandwidth", gpu.memory_bandwidth, above(BytesPerSecond{0}));
-  if (const auto share = map.optional<Ratio>("memory_efficiency", between(Ratio{0.01}, Ratio{1}))) {
-    gpu.memory_efficiency = share->value;
-  }
-  map.finish();
+  read_overlap(YamlMap(*value, "overlap"), overlap_kinds(), profile.overlap);
 }
 
 /// A published time corrects the sum that was counted; what stays is the error of its parts.
@@ -77,7 +74,35 @@ void warn_of_time(const ComputeProfile& profile, Seconds told, std::vector<Warni
                    profile.gpu)});
 }
 
+/// What somebody knows of an iteration on one GPU.
+struct KnownTime {
+  std::optional<Seconds> time;
+  int micro_batches = 1;
+};
+
+const Fields<KnownTime>& time_fields() {
+  static const Fields<KnownTime> fields = {
+      "time",
+      "",
+      {field("iteration_time", &KnownTime::time,
+             "time of an iteration on one GPU that you know: all times are scaled to it",
+             above(Seconds{0}), "none; required with a file that has only ratios"),
+       field("iteration_micro_batches", &KnownTime::micro_batches,
+             "micro-batches that this time has; only beside it", between(1, micro_batches_max))}};
+  return fields;
+}
+
 }  // namespace
+
+Section profile_section() {
+  Section section{"profile", "what one GPU does in an iteration", profile_keys()};
+  for (KeyInfo& key : time_fields().keys()) section.keys.push_back(std::move(key));
+  section.keys.push_back({"overlap", "counted from the GPU",
+                          "times as long as device work takes beside a collective: for all, or by "
+                          "kind",
+                          either(value_info(at_least(1.0)), mapping_of(overlap_section))});
+  return section;
+}
 
 void read_profile_key(YamlMap& scenario, Scenario& result) {
   const YamlValue& value =
@@ -94,10 +119,10 @@ void read_profile_key(YamlMap& scenario, Scenario& result) {
     YamlMap map(value, "profile");
     result.profile = map.has("file") ? read_file_profile(map, result.warnings)
                                      : read_model_profile(map, result.warnings);
-    if (const auto time = map.optional<Seconds>("iteration_time", above(Seconds{0}))) {
-      const int micro_batches =
-          map.value_or("iteration_micro_batches", 1, between(1, micro_batches_max));
-      const Seconds one = of_one_micro_batch(*result.profile, *time, micro_batches);
+    KnownTime known;
+    time_fields().read(map, known);
+    if (known.time) {
+      const Seconds one = of_one_micro_batch(*result.profile, *known.time, known.micro_batches);
       if (!result.profile->is_shape()) warn_of_time(*result.profile, one, result.warnings);
       result.profile = scaled_profile(std::move(*result.profile), one);
     } else if (map.has("iteration_micro_batches")) {
@@ -113,7 +138,9 @@ void read_profile_key(YamlMap& scenario, Scenario& result) {
                                    result.profile->model)});
   }
   result.gpu = shipped_gpu(result.profile->gpu, value.where);
-  if (auto gpu = scenario.optional_map("gpu")) override_gpu(*gpu, result.gpu);
+  if (auto gpu = scenario.optional_map("gpu")) {
+    gpu_override_fields().read_all(std::move(*gpu), result.gpu);
+  }
 }
 
 }  // namespace gradwire::config

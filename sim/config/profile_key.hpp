@@ -5,6 +5,9 @@
 
 namespace gradwire::config {
 
+/// The keys of `profile`.
+[[nodiscard]] Section profile_section();
+
 /// Reads `profile:` of a scenario into `profile` and `gpu`: a shipped name or a path; {file, ...},
 /// derived where gpu, batch_per_gpu or dtype are others than the file's; or {model, gpu,
 /// batch_per_gpu, dtype, ...}, recorded where such a profile ships, else analytic (see

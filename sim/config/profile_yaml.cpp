@@ -159,15 +159,6 @@ void read_buffers(ComputeProfile& profile, YamlMap map) {
   map.finish();
 }
 
-std::map<std::string, double> read_overlap(YamlMap map) {
-  std::map<std::string, double> overlap;
-  for (const auto& kind : layer_kinds()) {
-    if (const auto factor = map.optional<double>(kind, at_least(1.0))) overlap[kind] = *factor;
-  }
-  map.finish();
-  return overlap;
-}
-
 }  // namespace
 
 const std::vector<std::string>& layer_kinds() {
@@ -175,6 +166,14 @@ const std::vector<std::string>& layer_kinds() {
                                                  "linear", "norm",  "act",     "add",
                                                  "pool",   "embed", "softmax", "other"};
   return kinds;
+}
+
+void read_overlap(YamlMap map, const std::vector<std::string>& kinds,
+                  std::map<std::string, double>& overlap) {
+  for (const auto& kind : kinds) {
+    if (const auto factor = map.optional<double>(kind, at_least(1.0))) overlap[kind] = *factor;
+  }
+  map.finish();
 }
 
 ParameterSpec read_parameter(YamlMap& map) {
@@ -228,7 +227,9 @@ RecordedProfile read_recorded_profile(const YamlValue& document) {
     map.fail("layers", "some layers have 'percentiles' and some have not; expected all or none");
   }
   read_orders(profile, map);
-  if (auto overlap = map.optional_map("overlap")) profile.overlap = read_overlap(*overlap);
+  if (auto overlap = map.optional_map("overlap")) {
+    read_overlap(std::move(*overlap), layer_kinds(), profile.overlap);
+  }
   if (auto host = map.optional_map("host")) {
     profile.host_launch = host->require<Seconds>("launch");
     host->finish();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +14,10 @@ namespace gradwire::config {
 
 /// Kinds that a layer may have; `overlap` is given by kind.
 [[nodiscard]] const std::vector<std::string>& layer_kinds();
+
+/// Reads the factors of those kinds that the mapping has, at least 1, and no other key.
+void read_overlap(YamlMap map, const std::vector<std::string>& kinds,
+                  std::map<std::string, double>& overlap);
 
 /// Reads `name` and `shape` of a tensor, at most 1e15 elements; the caller calls finish().
 [[nodiscard]] ParameterSpec read_parameter(YamlMap& map);

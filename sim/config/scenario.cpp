@@ -20,6 +20,7 @@
 #include "sim/config/profile_key.hpp"
 #include "sim/config/ranks_yaml.hpp"
 #include "sim/config/scenario_document.hpp"
+#include "sim/config/scenario_keys.hpp"
 #include "sim/config/servers_yaml.hpp"
 #include "sim/config/strategy_catalogue.hpp"
 #include "sim/config/worker_classes.hpp"
@@ -28,10 +29,6 @@
 
 namespace gradwire::config {
 namespace {
-
-constexpr int iterations_max = 1'000'000;
-constexpr int grad_accumulation_max = 100'000;
-constexpr const char* gradient_dtype = "gradient_dtype";
 
 /// The servers of a strategy that has some: they are part of the cluster, which is read before.
 std::optional<ServerSpec> strategy_servers(const YamlValue& document) {
@@ -90,14 +87,13 @@ void warn_of_costs(const YamlValue& document, const std::vector<CompressorTable>
                          compressor, name)});
 }
 
-/// Bytes of an element of the gradients that the strategy exchanges.
+/// Bytes of an element of the gradients that the strategy exchanges, where they are to be of
+/// `type`.
 /// @param optional  where they cannot be of that type they are of fp32, and a warning says so.
-std::int64_t read_gradient_dtype(YamlMap& map, const StrategyEntry& entry, bool optional,
-                                 std::vector<Warning>& warnings) {
+std::int64_t gradient_size(const std::string& type, const YamlMap& map, const StrategyEntry& entry,
+                           bool optional, std::vector<Warning>& warnings) {
   constexpr std::int64_t half_size = 2;
-  static const std::vector<std::string> types = {"fp32", "fp16", "bf16"};
-  const std::string type = map.choice_or(gradient_dtype, types.front(), types);
-  if (type == types.front()) return gradient_element_size;
+  if (type == StrategyKeys{}.gradient_dtype) return gradient_element_size;
   std::string why;
   if (!entry.any_dtype) {
     why = fmt::format("'{}' exchanges fp32", entry.name);
@@ -106,7 +102,7 @@ std::int64_t read_gradient_dtype(YamlMap& map, const StrategyEntry& entry, bool 
   }
   if (why.empty()) return half_size;
   if (!optional) {
-    map.fail(gradient_dtype,
+    map.fail("gradient_dtype",
              fmt::format("'gradient_dtype' is '{}', and {}; expected fp32", type, why));
   }
   warnings.push_back({"gradient-dtype-left-out", "runs with gradients of fp32: " + why});
@@ -119,10 +115,11 @@ void read_strategy_key(const ScenarioDocument& document, const YamlValue& yaml, 
   scenario.strategy_name = map.require_choice("name", names_of(strategy_catalogue()));
   const StrategyEntry& entry = *find_strategy(scenario.strategy_name);
   if (entry.servers) map.find("servers");  // read with the cluster
-  scenario.grad_accumulation =
-      map.value_or("grad_accumulation", 1, between(1, grad_accumulation_max));
-  const std::int64_t element_size =
-      read_gradient_dtype(map, entry, document.gradient_dtype_optional, scenario.warnings);
+  StrategyKeys keys;
+  strategy_fields().read(map, keys);
+  scenario.grad_accumulation = keys.grad_accumulation;
+  const std::int64_t element_size = gradient_size(
+      keys.gradient_dtype, map, entry, document.gradient_dtype_optional, scenario.warnings);
   YamlKnobs knobs(std::move(map), &scenario.warnings);
   std::string left_out;
   const StrategyMaker make =
@@ -141,21 +138,6 @@ void read_strategy_key(const ScenarioDocument& document, const YamlValue& yaml, 
     job.element_size = element_size;
     return make(job);
   };
-}
-
-void read_run(YamlMap map, Scenario& scenario) {
-  static const std::vector<std::string> fidelities = {"auto", "fluid", "step", "coupled",
-                                                      "bracket"};
-  static const std::vector<std::string> phases = {"steady", "all"};
-  static const std::vector<std::string> starts = {"apart", "together"};
-  RunSpec& run = scenario.run;
-  run.iterations = map.value_or("iterations", run.iterations, between(1, iterations_max));
-  run.warmup = map.value_or("warmup", run.warmup, between(0, iterations_max));
-  run.seed = map.value_or("seed", run.seed);
-  run.all_phases = map.choice_or("phases", "steady", phases) == "all";
-  run.start_apart = map.choice_or("start", "apart", starts) == "apart";
-  scenario.fidelity = map.choice_or("fidelity", scenario.fidelity, fidelities);
-  map.finish();
 }
 
 /// Where `key` of a mapping of the scenario stands, else the mapping itself; unknown without one.
@@ -214,6 +196,7 @@ Scenario read_document(const ScenarioDocument& document, const std::string& file
   translate_original_knobs(yaml, variables);
   expand_preset(yaml);
   YamlMap map(yaml);
+  map.declare(names_of(scenario_section().keys));
   map.require_schema("gradwire.scenario/1");
   for (const char* later :
        {"events", "tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel"}) {
@@ -246,7 +229,7 @@ Scenario read_document(const ScenarioDocument& document, const std::string& file
   }
   scenario.library = read_collective(map, scenario.cluster, scenario.warnings);
   scenario.run = fallback;
-  if (auto run = map.optional_map("run")) read_run(*run, scenario);
+  if (auto run = map.optional_map("run")) run_fields().read_all(*run, scenario.run);
   read_ranks(map, scenario);
   map.finish();
   scenario.json = to_json(document.yaml);

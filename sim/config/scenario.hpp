@@ -47,7 +47,6 @@ struct Scenario {
   std::vector<StragglerSpec> stragglers;
   std::vector<InputSpec> uneven_inputs;
   RunSpec run;
-  std::string fidelity = "auto";  ///< auto | fluid | step | coupled | bracket
   int grad_accumulation = 1;
   std::optional<ElasticStage> elastic;
   std::vector<Warning> warnings;

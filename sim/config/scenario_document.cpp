@@ -39,8 +39,7 @@ bool has_knob(const std::vector<Entry>& catalogue, const std::string& name,
               const std::string& knob) {
   const auto entry = std::ranges::find(catalogue, name, &Entry::name);
   return entry != catalogue.end() &&
-         std::ranges::find(entry->parameters, knob, &ParameterInfo::name) !=
-             entry->parameters.end();
+         std::ranges::find(entry->parameters, knob, &KeyInfo::name) != entry->parameters.end();
 }
 
 /// What a section chose, and how to forget the knobs of the former choice.

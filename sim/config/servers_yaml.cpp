@@ -28,29 +28,34 @@ std::vector<int> ServerSpec::machines_of(int machines) const {
   return servers;
 }
 
+const Fields<ServerSpec>& servers_fields() {
+  using enum ServerSpec::Where;
+  static const Fields<ServerSpec> fields = {
+      "servers",
+      "parameter servers, of strategies that have some",
+      {field("count", &ServerSpec::count, "how many there are", between(1, servers_max),
+             "as many as machines"),
+       choice("placement", &ServerSpec::where,
+              {{"colocated", colocated}, {"separate", separate}, {"mixed", mixed}},
+              "with workers, on machines of their own, or one with each worker machine and the "
+              "others apart"),
+       field("per_machine", &ServerSpec::per_machine,
+             "on a machine of their own; `separate` and `mixed`", between(1, servers_max))}};
+  return fields;
+}
+
 ServerSpec read_servers(YamlMap& strategy) {
   ServerSpec spec;
   auto map = strategy.optional_map("servers");
   if (!map) return spec;
-  static const std::vector<std::string> places = {"colocated", "separate", "mixed"};
-  spec.count = map->optional<int>("count", between(1, servers_max));
-  const std::string place = map->choice_or("placement", "colocated", places);
-  spec.where = place == "separate" ? ServerSpec::Where::separate
-               : place == "mixed"  ? ServerSpec::Where::mixed
-                                   : ServerSpec::Where::colocated;
-  if (map->has("per_machine") && place == "colocated") {
+  servers_fields().read(*map, spec);
+  if (map->has("per_machine") && spec.where == ServerSpec::Where::colocated) {
     map->fail("per_machine",
               "'per_machine' is of servers on machines of their own; expected 'placement: "
               "separate' or 'mixed' beside it");
   }
-  spec.per_machine = map->value_or("per_machine", 1, between(1, servers_max));
   map->finish();
   return spec;
-}
-
-const char* servers_help() {
-  return "{count: as many as machines, placement: colocated | separate | mixed, per_machine: 1 (on "
-         "machines of their own)}";
 }
 
 }  // namespace gradwire::config

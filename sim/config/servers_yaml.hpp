@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "sim/config/yaml_map.hpp"
+#include "sim/config/fields.hpp"
 
 namespace gradwire::config {
 
@@ -24,11 +24,11 @@ struct ServerSpec {
   [[nodiscard]] std::vector<int> machines_of(int machines) const;
 };
 
+/// The keys of `servers`.
+[[nodiscard]] const Fields<ServerSpec>& servers_fields();
+
 /// Reads `servers: {count:, placement: colocated | separate | mixed, per_machine:}` of a strategy;
 /// the defaults where it is absent.
 [[nodiscard]] ServerSpec read_servers(YamlMap& strategy);
-
-/// What read_servers understands, for lists.
-[[nodiscard]] const char* servers_help();
 
 }  // namespace gradwire::config

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "sim/config/compression_catalogue.hpp"
+#include "sim/config/ddl_benchmarks_settings.hpp"
+#include "sim/config/original_knobs.hpp"
 #include "sim/config/servers_yaml.hpp"
 #include "sim/config/yaml_knobs.hpp"
 #include "strategies/all_reduce/apex_ddp.hpp"
@@ -40,22 +42,28 @@
 namespace gradwire::config {
 namespace {
 
+constexpr int grad_accumulation_max = 100'000;
+
+KeyInfo servers() {
+  return {"servers", "one on each machine",
+          "where the parameter servers are, of strategies that have some",
+          mapping_of(servers_fields)};
+}
+
 std::vector<StrategyEntry> list_knobs(std::vector<StrategyEntry> catalogue) {
   for (auto& entry : catalogue) {
     KnobList knobs;
     entry.read(knobs);
     entry.parameters = knobs.list();
     if (takes_compression(entry)) {
-      entry.parameters.push_back({"compression", "none", "{name: fp16 | ..., knobs}"});
+      entry.parameters.push_back(
+          {"compression", "none", "{name: fp16 | ..., knobs}", mapping_of(compression_section)});
     }
     if (entry.any_dtype) {
-      entry.parameters.push_back(
-          {"gradient_dtype", "fp32",
-           "fp32 | fp16 | bf16: of the gradients that backward makes (a model of half precision, "
-           "Apex O2)"});
+      entry.parameters.push_back(strategy_fields().keys().back());
     }
     if (entry.servers) {
-      entry.parameters.push_back({"servers", "one on each machine", servers_help()});
+      entry.parameters.push_back(servers());
     }
   }
   return catalogue;
@@ -122,6 +130,39 @@ const std::vector<StrategyEntry>& strategy_catalogue() {
        true},
   });
   return catalogue;
+}
+
+const Fields<StrategyKeys>& strategy_fields() {
+  static const Fields<StrategyKeys> fields = {
+      "strategy",
+      "how gradients are communicated",
+      {field("grad_accumulation", &StrategyKeys::grad_accumulation,
+             "micro-batches between exchanges", between(1, grad_accumulation_max)),
+       word("gradient_dtype", &StrategyKeys::gradient_dtype, {"fp32", "fp16", "bf16"},
+            "of the gradients that backward makes (a model of half precision, Apex O2); of "
+            "strategies that list it, and not with `compression`")}};
+  return fields;
+}
+
+Section strategy_section() {
+  Section section = strategy_fields().section();
+  section.keys.insert(
+      section.keys.begin(),
+      {{"name", "this or preset", "which one; its own knobs stand beside it",
+        among(names_of(strategy_catalogue()))},
+       {"preset", "this or name", "settings of an original's run; keys beside it win"}});
+  section.keys.push_back(
+      {"compression", "none", "what is coded before it is sent", mapping_of(compression_section)});
+  section.keys.push_back(servers());
+  section.chosen_by = "name";
+  section.variants_in = "strategies";
+  section.other_names = variable_names();
+  section.other_names.insert(section.other_names.end(), ddl_benchmarks_settings().begin(),
+                             ddl_benchmarks_settings().end());
+  for (const auto& entry : strategy_catalogue()) {
+    section.variants.push_back({entry.name, entry.parameters});
+  }
+  return section;
 }
 
 const StrategyEntry* find_strategy(const std::string& name) {

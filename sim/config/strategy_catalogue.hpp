@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/config/catalogue.hpp"
+#include "sim/config/fields.hpp"
 #include "strategies/knobs.hpp"
 
 namespace gradwire::config {
@@ -13,10 +14,20 @@ struct StrategyEntry {
   std::string summary;  ///< one line
   /// Reads the strategy's knobs.
   StrategyMaker (*read)(Knobs& knobs);
-  bool servers = false;                     ///< it has parameter servers
-  bool any_dtype = false;                   ///< its gradients may be of half precision
-  std::vector<ParameterInfo> parameters{};  ///< what `read` asks for
+  bool servers = false;               ///< it has parameter servers
+  bool any_dtype = false;             ///< its gradients may be of half precision
+  std::vector<KeyInfo> parameters{};  ///< what `read` asks for
 };
+
+/// What any strategy may be told.
+struct StrategyKeys {
+  int grad_accumulation = 1;
+  std::string gradient_dtype = "fp32";
+};
+[[nodiscard]] const Fields<StrategyKeys>& strategy_fields();
+
+/// The keys of `strategy`.
+[[nodiscard]] Section strategy_section();
 
 /// Every strategy a scenario may name. To add one, add one line to strategy_catalogue.cpp.
 [[nodiscard]] const std::vector<StrategyEntry>& strategy_catalogue();

@@ -14,7 +14,7 @@ namespace gradwire::config {
 struct FabricEntry {
   std::string name;
   std::string summary;  ///< one line
-  std::vector<ParameterInfo> parameters;
+  std::vector<KeyInfo> parameters;
   /// Reads the knobs of the `fabric:` mapping; the caller has read `kind`, `link`,
   /// `links_per_node` and `gpudirect` and calls finish().
   Fabric (*read)(YamlMap& map, std::span<const PortGroup> ports);

@@ -56,52 +56,52 @@ void YamlKnobs::without_effect(const std::string& name, const std::string& why) 
 }
 
 Bytes KnobList::size(const std::string& name, Bytes fallback, const std::string& source,
-                     Bytes /*least*/) {
-  note(name, bound_text(fallback), source);
+                     Bytes least) {
+  note(name, bound_text(fallback), source, value_info(at_least(least)));
   return fallback;
 }
 Seconds KnobList::time(const std::string& name, Seconds fallback, const std::string& source) {
-  note(name, bound_text(fallback), source);
+  note(name, bound_text(fallback), source, value_info<Seconds>());
   return fallback;
 }
 BytesPerSecond KnobList::rate(const std::string& name, BytesPerSecond fallback,
                               const std::string& source) {
-  note(name, bound_text(fallback), source);
+  note(name, bound_text(fallback), source, value_info(above(BytesPerSecond{0})));
   return fallback;
 }
 double KnobList::ratio(const std::string& name, double fallback, const std::string& source) {
-  note(name, bound_text(Ratio{fallback}), source);
+  note(name, bound_text(Ratio{fallback}), source, value_info(between(Ratio{0}, Ratio{1})));
   return fallback;
 }
-std::int64_t KnobList::count(const std::string& name, std::int64_t fallback, std::int64_t /*least*/,
-                             std::int64_t /*most*/, const std::string& source) {
-  note(name, fmt::format("{}", fallback), source);
+std::int64_t KnobList::count(const std::string& name, std::int64_t fallback, std::int64_t least,
+                             std::int64_t most, const std::string& source) {
+  note(name, fmt::format("{}", fallback), source, value_info(between(least, most)));
   return fallback;
 }
 bool KnobList::yes(const std::string& name, bool fallback, const std::string& source) {
-  note(name, fallback ? "true" : "false", source);
+  note(name, fallback ? "true" : "false", source, value_info<bool>());
   return fallback;
 }
 std::string KnobList::text(const std::string& name, const std::string& fallback,
                            const std::string& source) {
-  note(name, fallback, source);
+  note(name, fallback, source, value_info<std::string>());
   return fallback;
 }
 std::string KnobList::choice(const std::string& name, const std::string& fallback,
                              std::span<const std::string> known, const std::string& source) {
-  note(name, fallback.empty() ? "required" : fallback,
-       fmt::format("{}; one of {}", source, fmt::join(known, ", ")));
+  note(name, fallback.empty() ? required : fallback, source, among({known.begin(), known.end()}));
   return fallback.empty() ? known.front() : fallback;
 }
 std::unique_ptr<Knobs> KnobList::group(const std::string& name, const std::string& source) {
-  note(name, "none", source);
+  note(name, "none", source, {.type = ValueInfo::Type::any});
   return nullptr;
 }
 void KnobList::refuse(const std::string& name, const std::string& message) const {
   throw std::logic_error(fmt::format("the default of '{}' is refused: {}", name, message));
 }
-void KnobList::note(const std::string& name, std::string fallback, const std::string& source) {
-  list_.push_back({name, std::move(fallback), source});
+void KnobList::note(const std::string& name, std::string fallback, const std::string& source,
+                    ValueInfo value) {
+  list_.push_back({name, std::move(fallback), source, std::move(value)});
 }
 
 }  // namespace gradwire::config

@@ -47,7 +47,7 @@ class YamlKnobs final : public Knobs {
 /// Writes down what is asked for, and answers with the defaults.
 class KnobList final : public Knobs {
  public:
-  [[nodiscard]] const std::vector<ParameterInfo>& list() const { return list_; }
+  [[nodiscard]] const std::vector<KeyInfo>& list() const { return list_; }
 
   Bytes size(const std::string& name, Bytes fallback, const std::string& source,
              Bytes least) override;
@@ -68,9 +68,10 @@ class KnobList final : public Knobs {
   [[noreturn]] void refuse(const std::string& name, const std::string& message) const override;
 
  private:
-  void note(const std::string& name, std::string fallback, const std::string& source);
+  void note(const std::string& name, std::string fallback, const std::string& source,
+            ValueInfo value);
 
-  std::vector<ParameterInfo> list_;
+  std::vector<KeyInfo> list_;
 };
 
 }  // namespace gradwire::config

@@ -15,6 +15,11 @@ std::string one_of(std::span<const std::string> known) {
   return fmt::format("{}{}", known.size() == 1 ? "" : "one of ", fmt::join(known, ", "));
 }
 
+/// Adds a key once.
+void add_once(std::vector<std::string>& keys, const std::string& key) {
+  if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
+}
+
 /// Mappings of a scenario of which one key is often written in the place of the whole.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> scalar_means = {
     {{"strategy", "name"},
@@ -49,15 +54,19 @@ std::vector<std::string> YamlMap::keys() const {
 }
 
 void YamlMap::ask(const std::string& key) {
-  if (std::ranges::find(asked_, key) == asked_.end()) asked_.push_back(key);
+  add_once(asked_, key);
 }
 
 std::vector<std::string> YamlMap::legal_keys() const {
-  std::vector<std::string> keys = asked_;
-  for (const std::string& key : known_) {
-    if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
-  }
+  std::vector<std::string> keys = declared_;
+  for (const std::string& key : asked_) add_once(keys, key);
+  for (const std::string& key : known_) add_once(keys, key);
   return keys;
+}
+
+void YamlMap::declare(const std::vector<std::string>& keys) {
+  for (const std::string& key : asked_) add_once(declared_, key);
+  for (const std::string& key : keys) add_once(declared_, key);
 }
 
 bool YamlMap::has(const std::string& key) const {
@@ -74,13 +83,15 @@ const YamlValue& YamlMap::require_value(const std::string& key, const std::strin
   if (const YamlValue* value = find(key)) return *value;
   std::vector<std::string> left;  // a misspelt key is the likeliest reason that one is missing
   for (const auto& entry : value_->entries) {
-    if (std::ranges::find(asked_, entry.key) == asked_.end()) left.push_back(entry.key);
+    const bool legal = std::ranges::find(asked_, entry.key) != asked_.end() ||
+                       std::ranges::find(declared_, entry.key) != declared_.end();
+    if (!legal) left.push_back(entry.key);
   }
   // Of this key, or of one that would have stood in its place.
   std::string near = nearest_name(key, left);
   std::string hint = near.empty() ? "" : fmt::format("; is '{}' a misspelling of it?", near);
   for (const std::string& other : near.empty() ? left : std::vector<std::string>()) {
-    const std::string meant = nearest_name(other, known_);
+    const std::string meant = nearest_name(other, legal_keys());
     if (meant.empty()) continue;
     hint = fmt::format("; is '{}' a misspelling of '{}'?", other, meant);
     near = other;

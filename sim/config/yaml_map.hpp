@@ -29,6 +29,9 @@ class YamlMap {
 
   /// Where the mapping begins.
   [[nodiscard]] const SourceLocation& where() const { return value_->where; }
+  /// Messages know these keys from now on, and in this order; finish() refuses one that nobody asks
+  /// for.
+  void declare(const std::vector<std::string>& keys);
   /// Asks for no value: messages know the key from now on, but finish() still refuses it.
   [[nodiscard]] bool has(const std::string& key) const;
   /// The original system's variable that set `key`; "" when a key of ours did, or none. Asks as
@@ -104,7 +107,8 @@ class YamlMap {
   [[nodiscard]] std::vector<std::string> legal_keys() const;
 
   const YamlValue* value_;
-  std::vector<std::string> asked_;          ///< in the order of asking, which messages show
+  std::vector<std::string> declared_;
+  std::vector<std::string> asked_;          ///< in the order of asking
   mutable std::vector<std::string> known_;  ///< those that has() was asked for
 };
 

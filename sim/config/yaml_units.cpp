@@ -1,6 +1,7 @@
 #include "sim/config/yaml_units.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -49,12 +50,14 @@ constexpr double size_max = 4e18;
 /// Eleven days: no iteration comes near, and sums of such times stay finite.
 constexpr Seconds time_max{1e6};
 
+std::vector<std::string> names_of(std::span<const Unit> units) {
+  std::vector<std::string> names;
+  for (const Unit& unit : units) names.emplace_back(unit.name);
+  return names;
+}
+
 std::string unit_list(std::span<const Unit> units) {
-  std::string list;
-  for (const auto& unit : units) {
-    list += fmt::format("{}{}", list.empty() ? "" : ", ", unit.name);
-  }
-  return list;
+  return fmt::format("{}", fmt::join(names_of(units), ", "));
 }
 
 std::string lower_case(std::string text) {
@@ -74,8 +77,7 @@ std::string bits_spelt_out(std::string unit) {
 }
 
 std::string unit_suggestion(const std::string& unit, std::span<const Unit> units) {
-  std::vector<std::string> names;
-  for (const auto& known : units) names.emplace_back(known.name);
+  const std::vector<std::string> names = names_of(units);
   const std::string wanted = bits_spelt_out(unit);
   for (const auto& name : names) {
     // A size where a rate belongs: "25 GB".
@@ -226,6 +228,25 @@ template <>
 Ratio read_value<Ratio>(const YamlValue& value, const std::string& name) {
   return Ratio{read_quantity(value, name, ratio_units, expected<Ratio>())};
 }
+
+template <class T>
+std::vector<std::string> unit_names() {
+  if constexpr (std::is_same_v<T, Seconds>) return names_of(time_units);
+  if constexpr (std::is_same_v<T, Bytes>) return names_of(size_units);
+  if constexpr (std::is_same_v<T, BytesPerSecond>) return names_of(rate_units);
+  if constexpr (std::is_same_v<T, Ratio>) return names_of(ratio_units);
+  return {};
+}
+template std::vector<std::string> unit_names<std::string>();
+template std::vector<std::string> unit_names<bool>();
+template std::vector<std::string> unit_names<int>();
+template std::vector<std::string> unit_names<std::int64_t>();
+template std::vector<std::string> unit_names<std::uint64_t>();
+template std::vector<std::string> unit_names<double>();
+template std::vector<std::string> unit_names<Seconds>();
+template std::vector<std::string> unit_names<Bytes>();
+template std::vector<std::string> unit_names<BytesPerSecond>();
+template std::vector<std::string> unit_names<Ratio>();
 
 std::string bound_text(double bound) {
   return fmt::format("{:.15g}", bound);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/config/yaml_value.hpp"
 #include "sim/core/units.hpp"
@@ -92,6 +93,10 @@ template <>
 BytesPerSecond read_value(const YamlValue& value, const std::string& name);
 template <>
 Ratio read_value(const YamlValue& value, const std::string& name);
+
+/// The units that a T may be written in; none for what is no quantity.
+template <class T>
+std::vector<std::string> unit_names();
 
 /// A quantity as a message shows it: "1", "0 s", "25 MiB" (the largest unit that is exact).
 std::string bound_text(double bound);

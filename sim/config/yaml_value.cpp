@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "sim/config/loaded_yaml.hpp"
 #include "sim/config/read_files.hpp"
 #include "sim/core/budgets.hpp"
 #include "sim/core/plain_text.hpp"
@@ -315,6 +316,10 @@ std::string yaml_quoted(std::string_view text) {
 }
 
 YamlValue load_yaml(const std::string& file) {
+  return loaded_yaml(file);
+}
+
+const YamlValue& loaded_yaml(const std::string& file) {
   // Parsing takes ten times as long as simulating 1024 ranks, and the points of a sweep share their
   // files: what was parsed stands as long as the text is the same.
   static std::map<std::string, std::pair<std::string, YamlValue>> parsed;
@@ -324,8 +329,8 @@ YamlValue load_yaml(const std::string& file) {
   ReadFiles::note(file, text);
   if (known != parsed.end() && known->second.first == text) return known->second.second;
   YamlValue value = parse_yaml(text, file);
-  parsed.insert_or_assign(file, std::pair(std::move(text), value));
-  return value;
+  return parsed.insert_or_assign(file, std::pair(std::move(text), std::move(value)))
+      .first->second.second;
 }
 
 }  // namespace gradwire::config

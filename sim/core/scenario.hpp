@@ -40,6 +40,7 @@ struct RunSpec {
   /// Asynchronous workers begin spread over an iteration, as after a long run, where
   /// nothing keeps them together; false: all at once.
   bool start_apart = true;
+  std::string fidelity = "auto";  ///< auto | fluid | step | coupled | bracket
 };
 
 }  // namespace gradwire

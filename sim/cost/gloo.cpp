@@ -27,12 +27,11 @@ struct Segments {
   Seconds sum;
 };
 
-Segments cut(CollectiveKind kind, int ranks, Bytes size, Seconds part_on_wire) {
+Segments cut(Bytes segment_max, CollectiveKind kind, int ranks, Bytes size, Seconds part_on_wire) {
   Segments segments;
   if (kind != CollectiveKind::all_gather) {  // which sends halves
     const std::int64_t at_least = 2 * std::int64_t{ranks};
-    const std::int64_t bytes =
-        std::min(GlooLibrary::segment_max.count(), ceil_divided(size.count(), at_least));
+    const std::int64_t bytes = std::min(segment_max.count(), ceil_divided(size.count(), at_least));
     segments.per_part = ceil_divided(std::max(ceil_divided(size.count(), bytes), at_least), ranks);
   }
   const double in_part = 1.0 / static_cast<double>(segments.per_part);
@@ -62,9 +61,9 @@ Pass pass_of_pair(const Segments& segments, Seconds latency) {
 
 }  // namespace
 
-GlooLibrary::GlooLibrary(std::shared_ptr<const Cluster> cluster, GlooOptions options)
+GlooLibrary::GlooLibrary(std::shared_ptr<const Cluster> cluster, const GlooOptions& options)
     : cluster_(std::move(cluster)), options_(options) {
-  assert(cluster_ && options_.step >= Seconds{});
+  assert(cluster_ && options_.constants.segment_max.count() > 0);
   copy_rate_ = slowest_host_copy(*cluster_);
 }
 
@@ -92,7 +91,7 @@ CollectiveChoice GlooLibrary::choose(std::span<const Pattern> patterns, Bytes si
   cost.source = "model";
   if (pattern.phases.empty() || size.count() == 0) return {0, cost};
   const PatternFacts& facts = facts_.of(pattern, cluster_->links());
-  const Seconds latency = facts.latency_max() + options_.step;
+  const Seconds latency = facts.latency_max() + options_.constants.step;
   if (options_.tensors_on_gpu) {
     cost.startup = host_copies(pattern.kind, pattern.ranks, size, copy_rate_);
   }
@@ -101,7 +100,8 @@ CollectiveChoice GlooLibrary::choose(std::span<const Pattern> patterns, Bytes si
     // Phase 0 is a ring of n-1 steps; the second phase of an all-reduce is another one.
     const Seconds part =
         (1.0 / (pattern.ranks - 1)) * (static_cast<double>(size.count()) * facts.per_byte[0]);
-    const Segments segments = cut(pattern.kind, pattern.ranks, size, part);
+    const Segments segments =
+        cut(options_.constants.segment_max, pattern.kind, pattern.ranks, size, part);
     const bool is_pair = pattern.kind == CollectiveKind::all_gather && pattern.ranks == 2;
     const Pass first = is_pair ? pass_of_pair(segments, latency)
                                : pass(segments, reduces_values(pattern.kind), latency);

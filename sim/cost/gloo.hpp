@@ -9,11 +9,18 @@
 
 namespace gradwire {
 
-/// What differs between programs that use Gloo, and between hosts.
+/// Values and sources: profiles/libraries/gloo.yaml.
+struct GlooConstants {
+  Seconds step;  ///< hand-over between Gloo's threads in a step
+  /// Worker threads for each device: a further collective waits. They share the connections fairly
+  /// here; Gloo serves their segments in turn, so that a small collective beside a large one gets
+  /// less.
+  int worker_threads = 1;
+  Bytes segment_max;
+};
+
 struct GlooOptions {
-  /// Hand-over between Gloo's threads in a step: 39 us for the least all-reduce of two ranks over
-  /// InfiniBand (facebookincubator/gloo issue 158), two steps, less 1.75 us of the network.
-  Seconds step{17.8e-6};
+  GlooConstants constants;
   /// Tensors live on the GPU, and are copied to host memory and back; false: they are in it.
   bool tensors_on_gpu = true;
 };
@@ -25,10 +32,10 @@ struct GlooOptions {
 /// takes the ring), all_gather and reduce; a binomial tree for broadcast. Source:
 /// gloo/allreduce.cc, gloo/allgather.cc, gloo/reduce.cc, gloo/broadcast.cc.
 ///
-/// The size is cut into segments of at most 1 MiB, k for each rank's part, at least two; two are in
-/// flight. A step of the ring, which moves one part, takes
+/// The size is cut into segments of at most `segment_max`, k for each rank's part, at least two;
+/// two are in flight. A step of the ring, which moves one part, takes
 ///   max(k t, k/2 (t + a)),  t = a segment on the wire, or in a core that adds it up if that takes
-///                               longer; a = latency of the links + options.step:
+///                               longer; a = latency of the links + step:
 /// latency is hidden as soon as a segment takes longer than it. Each pass around the ring ends with
 /// min(a, t) more.
 ///
@@ -39,21 +46,17 @@ struct GlooOptions {
 /// the times, which ranks of a job do not (results/reference/collectives.yaml).
 class GlooLibrary final : public CollectiveLibrary {
  public:
-  /// Two worker threads for each device (torch/csrc/distributed/c10d/ProcessGroupGloo.cpp): a third
-  /// collective waits. The two share the connections fairly here; Gloo serves their segments in
-  /// turn, so that a small collective beside a large one gets less.
-  static constexpr int worker_threads = 2;
-  static constexpr Bytes segment_max{1 << 20};  ///< gloo/allreduce.h, maxSegmentSize
-
-  /// REQUIRES: not null; options.step >= 0.
-  explicit GlooLibrary(std::shared_ptr<const Cluster> cluster, GlooOptions options = {});
+  /// REQUIRES: not null; a segment_max above 0.
+  GlooLibrary(std::shared_ptr<const Cluster> cluster, const GlooOptions& options);
 
   /// @throws SimulationError for what ProcessGroupGloo does not have, and as plan_rank_ring.
   [[nodiscard]] std::vector<Pattern> plan(CollectiveKind kind,
                                           const Placement& ranks) const override;
   [[nodiscard]] CollectiveChoice choose(std::span<const Pattern> patterns,
                                         Bytes size) const override;
-  [[nodiscard]] int concurrent_collectives() const override { return worker_threads; }
+  [[nodiscard]] int concurrent_collectives() const override {
+    return options_.constants.worker_threads;
+  }
   [[nodiscard]] bool on_gpu() const override { return false; }
 
  private:

@@ -45,29 +45,29 @@ bool adds_up(const Pattern& pattern, std::size_t phase) {
 struct Step {
   double bytes = 0;
   double messages = 1;
-  bool adds = false;  ///< them up where they arrive
+  bool adds = false;       ///< them up where they arrive
+  double first_bytes = 0;  ///< of the bytes, those of first segments
 
   [[nodiscard]] double message() const { return bytes / messages; }
-  /// Of the bytes, those of first segments.
-  [[nodiscard]] double first() const {
-    return std::min(bytes, messages * static_cast<double>(MpiLibrary::kernel_segment.count()));
-  }
 };
 
-Step step_of(const Phase& phase, Bytes size, bool adds, bool segmented) {
+Step step_of(const MpiConstants& constants, const Phase& phase, Bytes size, bool adds,
+             bool segmented) {
   double share = 0;
   for (const PatternFlow& flow : phase.flows) share = std::max(share, flow.share);
   Step step{.bytes = share * static_cast<double>(size.count()) / phase.steps, .adds = adds};
-  const auto segment = static_cast<double>(MpiLibrary::ring_segment.count());
+  const auto segment = static_cast<double>(constants.ring_segment.count());
   if (segmented) step.messages = std::max(1.0, std::ceil(step.bytes / segment));
+  step.first_bytes =
+      std::min(step.bytes, step.messages * static_cast<double>(constants.kernel_segment.count()));
   return step;
 }
 
 /// What a step takes beside its bytes on the links. @param copied  of its bytes.
-Seconds step_time(const Step& step, double copied, Seconds latency) {
-  Seconds time = copied * MpiLibrary::copy_per_byte;
-  if (step.bytes > static_cast<double>(MpiLibrary::frame.count())) time += MpiLibrary::long_message;
-  if (step.message() >= static_cast<double>(MpiLibrary::eager_max.count())) time += 2 * latency;
+Seconds step_time(const MpiConstants& constants, const Step& step, double copied, Seconds latency) {
+  Seconds time = copied * constants.copy_per_byte;
+  if (step.bytes > static_cast<double>(constants.frame.count())) time += constants.long_message;
+  if (step.message() >= static_cast<double>(constants.eager_max.count())) time += 2 * latency;
   if (step.adds) {
     const Bytes message{std::llround(step.message())};
     time += cpu_sum_slowdown(message) * (message / cpu_sum_rate);
@@ -76,14 +76,15 @@ Seconds step_time(const Step& step, double copied, Seconds latency) {
 }
 
 /// What the steps of a phase take beside its bytes on the busiest link, which take `link_time`.
-Seconds phase_time(const Phase& phase, const Step& step, const PhaseWays& ways, double size,
-                   Seconds link_time, Seconds latency) {
-  Seconds inside = phase.steps * step_time(step, step.bytes, latency);
+Seconds phase_time(const MpiConstants& constants, const Phase& phase, const Step& step,
+                   const PhaseWays& ways, double size, Seconds link_time, Seconds latency) {
+  Seconds inside = phase.steps * step_time(constants, step, step.bytes, latency);
   if (ways.across == Seconds{}) return inside;
   // While a second direction waits, nobody else may be on the link.
-  const double follows = 1 - step.first() / step.bytes;
+  const double follows = 1 - step.first_bytes / step.bytes;
   const Seconds waiting = follows * std::max(Seconds{}, size * ways.both_ways - link_time);
-  const Seconds across = phase.steps * step_time(step, step.first(), latency) + waiting;
+  const Seconds across =
+      phase.steps * step_time(constants, step, step.first_bytes, latency) + waiting;
   if (ways.inside == Seconds{}) return across;
   // Machines' own messages are copied while the network's pass.
   inside -= std::max(Seconds{}, link_time - size * ways.inside);
@@ -153,15 +154,17 @@ CollectiveChoice MpiLibrary::choose(std::span<const Pattern> patterns, Bytes siz
   if (size.count() == 0) return choice;
   const PatternFacts& facts = facts_.of(*chosen, cluster_->links());
   Seconds& startup = choice.cost.startup;
-  startup = entry;
+  const MpiConstants& constants = options_.constants;
+  startup = constants.entry;
   if (options_.tensors_on_gpu) {
     startup += host_copies(chosen->kind, chosen->ranks, size, copy_rate_);
   }
   const auto bytes = static_cast<double>(size.count());
   for (std::size_t i = 0; i < chosen->phases.size(); ++i) {
     const Phase& phase = chosen->phases[i];
-    const Step step = step_of(phase, size, adds_up(*chosen, i), algorithm == segmented_ring);
-    startup += phase_time(phase, step, facts.ways[i], bytes, bytes * facts.per_byte[i],
+    const Step step =
+        step_of(constants, phase, size, adds_up(*chosen, i), algorithm == segmented_ring);
+    startup += phase_time(constants, phase, step, facts.ways[i], bytes, bytes * facts.per_byte[i],
                           facts.latency_max());
   }
   return choice;

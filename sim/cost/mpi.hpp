@@ -12,7 +12,22 @@
 
 namespace gradwire {
 
+/// Values, with what each was fitted on: profiles/libraries/mpi.yaml. The runs of 4 and 8 nodes say
+/// that `entry` is paid once and not in each exchange: one, two, three exchanges of a few bytes
+/// take 32, 50, 69 us. What misses: an eager message longer than a frame comes on 4 nodes as fast
+/// as a shorter one, on 8 nodes later than on 2.
+struct MpiConstants {
+  Seconds entry;
+  Seconds long_message;   ///< interrupts held back, it seems
+  Seconds copy_per_byte;  ///< into the kernel and out of it
+  Bytes frame;            ///< payload of an Ethernet frame
+  Bytes eager_max;        ///< btl_tcp_eager_limit
+  Bytes kernel_segment;   ///< what TCP takes, and hands on, at once
+  Bytes ring_segment;     ///< of segmented_ring
+};
+
 struct MpiOptions {
+  MpiConstants constants;
   MpiDecisions decisions = MpiDecisions::since_4_1;
   /// Of all_reduce, whatever the size: a name of mpi_algorithm; empty: the fixed decision.
   std::string all_reduce_algorithm;
@@ -41,29 +56,8 @@ struct MpiOptions {
 /// data. Where other pairs use the same port they fill the gaps.
 class MpiLibrary final : public CollectiveLibrary {
  public:
-  /// The three are calibrated on the all-reduce of 2 nodes on 10 Gbit/s Ethernet in hclhkbu/B-Caffe
-  /// logdata/allreduce2.log (OSU 5.4.0, Open MPI before 4.1, buffers in host memory; links of 22.4
-  /// us): mean error 4 % of its eager messages, 9 % of its rendezvous. That only a first segment's
-  /// copies count was concluded with the runs of 4 and 8 nodes in view; the three were not fitted
-  /// again (to all rows of 2 nodes they would be 10 us, 32 us, 0, and the others 12.4 % off, not
-  /// 12). What misses: an eager message longer than a frame comes on
-  /// 4 nodes as fast as a shorter one, on 8 nodes later than on 2. The runs of 4 and 8 nodes also
-  /// say that `entry` is paid once and not in each exchange: one, two, three exchanges of a few
-  /// bytes take 32, 50, 69 us.
-  static constexpr Seconds entry{10e-6};
-  static constexpr Seconds long_message{24e-6};  ///< interrupts held back, it seems
-  static constexpr Seconds copy_per_byte{0.65e-9};
-  /// Payload of an Ethernet frame of 1500 bytes.
-  static constexpr Bytes frame{1448};
-  /// btl_tcp_eager_limit: opal/mca/btl/tcp/btl_tcp_component.c.
-  static constexpr Bytes eager_max{std::int64_t{64} * 1024};
-  /// GSO_MAX_SIZE of Linux: what TCP takes, and hands on, at once.
-  static constexpr Bytes kernel_segment{std::int64_t{64} * 1024};
-  /// segment_size of ompi/mca/coll/tuned/coll_tuned_decision_fixed.c, before 4.1.
-  static constexpr Bytes ring_segment{1 << 20};
-
   /// REQUIRES: not null; the algorithm is empty or one of all_reduce_algorithms().
-  explicit MpiLibrary(std::shared_ptr<const Cluster> cluster, MpiOptions options = {});
+  MpiLibrary(std::shared_ptr<const Cluster> cluster, MpiOptions options);
 
   /// What can be forced (coll_tuned_allreduce_algorithm).
   [[nodiscard]] static std::vector<std::string> all_reduce_algorithms();

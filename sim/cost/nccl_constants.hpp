@@ -4,8 +4,9 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
+
+#include "sim/core/units.hpp"
 
 namespace gradwire {
 
@@ -53,12 +54,79 @@ using NcclByArchitecture = std::array<std::array<double, 3>, 4>;
 /// Factors on a tree's bandwidth by size: 64 B, 128 B, ... 256 MiB; 1 above.
 using NcclTreeCorrection = std::array<double, 23>;
 
-/// What NCCL's own cost model counts with, in one range of versions. Latencies in us, bandwidths in
-/// GB/s (1e9 B/s), so that they can be held against the source.
+/// NCCL chooses by its own model, whose times are those of a selector: optimistic below some MiB.
+/// What runs take beyond it, in any release. Times in us. Values, with what each was fitted on:
+/// profiles/libraries/nccl/all.yaml.
+struct NcclMeasured {
+  /// Of the bus, what LL's data get beside their flags: 4 bytes with each 4 bytes.
+  double ll = 0;
+  /// Of NVLink's rate, for LL128 before Hopper: its threads load and store every line, and do not
+  /// keep up. Hopper's do: what NCCL counts (NcclConstants::ring_ll128) holds.
+  double ll128_nvlink = 0;
+  double ll128_other = 0;  ///< of the other links' rate: 120 of 128 bytes are payload
+  /// More that a hop between machines takes LL where a channel's 512 threads send a line each,
+  /// 4 KiB of data, and not one of them: NCCL's proxy looks at every line's flag before it sends
+  /// (src/transport/net.cc, sendProxyProgress).
+  double ll_network_lines = 0;
+  BytesPerSecond ll_proxy;  ///< data of LL whose flags a rank's proxy looks at
+  /// Host time to launch one GPU's kernel: a process that drives several launches them one after
+  /// the other, and they wait for the last. The next launch is prepared while the GPUs work.
+  double launch = 0;
+  /// Host time for each further channel of a kernel, where NcclConstants::queues_by_channel.
+  double channel_host = 0;
+  /// Grouped sends and receives: for each peer, host time to put its two operations into the group,
+  /// and device time to start them.
+  double peer_host = 0;
+  double peer = 0;
+  /// Times a rank's own part goes through GPU memory without a transfer beside it.
+  double memory_passes = 0;
+  double tree_ll_base = 0;  ///< that trees take to start
+  double tree_ll128_base = 0;
+  /// Of a Simple tree's hop over NVLink, PCIe and the network, without the chunk that passes it.
+  std::array<double, 3> tree_simple_hop{};
+  /// While one slice waits for its hop the others keep the port busy.
+  double slices_on_a_port = 1;
+  /// Times the kernels' time for a message (TCP) that one waits longer for NCCL's, whose length
+  /// goes ahead.
+  double length_messages = 0;
+  /// Further latencies of the network, beyond InfiniBand's, that an NVLSTree waits for in each hop.
+  double nvls_tree_latencies = 0;
+  /// Traffic between peers that passes a host bridge gets so much of its PCIe links.
+  double host_bridge_share = 1;
+  /// Of what a GPU's kernel stores to host memory and of what it loads from there, what either gets
+  /// of its way while it does both: it loads a line before it stores one.
+  double host_duplex_share = 1;
+  /// The network latency that NCCL's hops hold already.
+  Seconds counted_network_latency;
+};
+
+/// What depends on the generation of the GPUs. Times in us; those of rings are what rings over
+/// NVLink inside one machine take to start and for each hop, where NCCL has one number for all
+/// GPUs. Values: profiles/libraries/nccl/volta.yaml, ampere.yaml, hopper.yaml, blackwell.yaml.
+struct NcclGeneration {
+  double ll_base = 0;
+  double ll_hop = 0;    ///< over several machines, rings and trees, where NCCL's is less
+  double ll_lines = 0;  ///< as NcclMeasured::ll_network_lines, for a hop over NVLink; of trees too
+  double ll128_base = 0;
+  double ll128_hop = 0;
+  double ll128_base_across = 0;  ///< of rings over several machines; before Hopper
+  double ll128_hop_across = 0;
+  double simple_base = 0;
+  double simple_hop = 0;
+  double nvls_link = 1;        ///< of the NVLinks' bandwidth, where switches reduce
+  double nvls_tree_link = 1;   ///< the same over several machines
+  double nvls_base = 0;        ///< to start, inside a machine
+  double nvls_loop = 0;        ///< for each loop over the chunks under way: all ranks wait for all
+  int nvls_channels = 1;       ///< inside a machine
+  int nvls_tree_channels = 1;  ///< over several
+};
+
+/// What NCCL's own cost model counts with, in one range of versions, and what runs take beyond it.
+/// Latencies in us, bandwidths in GB/s (1e9 B/s), so that they can be held against the source.
+/// Values and sources: profiles/libraries/nccl/2.*.yaml, and all.yaml for what all releases share.
 struct NcclConstants {
-  int first_minor = 0;      ///< of NCCL 2; good up to the next entry
-  std::string_view source;  ///< file and version that was read, and what it stands for
-  bool has_model = true;    ///< false: trees by a threshold, LL by another (2.4)
+  int first_minor = 0;    ///< of NCCL 2; good up to the next file
+  bool has_model = true;  ///< false: trees by a threshold, LL by another (2.4)
   NcclByProtocol tree_base{};
   NcclByProtocol ring_base{};
   NcclHops tree_hop{};
@@ -66,7 +134,7 @@ struct NcclConstants {
   double nvls_hop = 0;  ///< inside a machine
   double nvls_network = 0;
   double nvls_tree_network = 0;
-  double pat_base = 8;
+  double pat_base = 0;
   NcclByProtocol collnet_direct_hop{};  ///< Simple: NVLink, PCIe, network
   NcclByProtocol collnet_chain_hop{};
   double ll_local_factor = 1;   ///< on a local hop of LL when there are several machines
@@ -74,7 +142,7 @@ struct NcclConstants {
   int half_ring_network_detour = 0;  ///< a reduce-scatter or all-gather ring machines - 1 + this
   /// Times that a network hop of Simple counts the network's own latency: twice from 2.12 on, for
   /// the flush after a receive.
-  double simple_network_latencies = 1;
+  double simple_network_latencies = 0;
   /// The network's latency is the one that its plug-in states (ncclNetProperties_v5_t).
   bool asks_for_latency = false;
   /// A ring over machines of one rank each counts a tree's network hops: "latencies are fully
@@ -85,9 +153,9 @@ struct NcclConstants {
   double ampere_bus_max = 0;      ///< 0: none
   double ring_ll = 0;             ///< of the bus bandwidth
   double ring_ll_local = 0;       ///< same, inside one machine, where nothing is reduced twice
-  double ring_ll128 = 0.92;       ///< of the bus bandwidth
-  double ring_ll128_lone = 0.7;   ///< the same, where a machine's one rank sends and receives
-  double tree = 0.92;
+  double ring_ll128 = 0;          ///< of the bus bandwidth
+  double ring_ll128_lone = 0;     ///< the same, where a machine's one rank sends and receives
+  double tree = 0;
   double tree_ll128_network = 0;  ///< of a tree's bandwidth over several machines
   NcclByArchitecture ll_max{};    ///< bus bandwidth
   NcclByArchitecture ring_ll128_channel{};
@@ -95,21 +163,23 @@ struct NcclConstants {
   NcclByArchitecture tree_channel{};
   std::array<double, 4> nvls_efficiency{};  ///< by architecture; 0: the older 5/6 of the bus
   NcclByArchitecture nvls_tree_channel{};   ///< 0: none
-  const NcclTreeCorrection* ll128_correction = nullptr;
-  double plateau_before_ampere = 1.9;  ///< on the latency of a Simple all-reduce ring
-  double plateau = 1.9;
+  NcclTreeCorrection tree_ll_correction{};
+  NcclTreeCorrection tree_ll128_correction{};
+  NcclTreeCorrection tree_simple_correction{};
+  double plateau_before_ampere = 0;  ///< on the latency of a Simple all-reduce ring
+  double plateau = 0;
   bool plateau_by_channel = false;  ///< begins at 64 B a channel and rank; else at 4 KiB a rank
   bool has_pat = false;
-  bool has_trees = true;
+  bool has_trees = false;
   /// Over sockets a message's length goes ahead on a connection of its own, and only when it has
   /// come does the receiver ask for the data (src/transport/net_socket.cc, commit 06abb3b7 of 2019,
   /// ncclSocketTest). NCCL's own model does not count it.
-  bool sends_lengths_ahead = true;
+  bool sends_lengths_ahead = false;
   /// The host's time for a launch grows with the kernel's channels: until 2.11 it writes each
   /// channel's work into a queue of that channel (src/enqueue.cc, getNextOp); a table of 2.19.3
   /// grows alike (a100-printed2.19-1n of collectives.yaml), one of 2.22.3 does not
   /// (odissei-h100-1n).
-  bool queues_by_channel = true;
+  bool queues_by_channel = false;
   /// A rank's network thread serves its sockets itself, sends and receives, where one connection is
   /// opened (src/transport/net_socket.cc, autoNt = 0); before, each connection had a thread.
   bool sockets_by_proxy = false;
@@ -117,12 +187,23 @@ struct NcclConstants {
   /// notes: NCCL_SOCKET_NTHREADS and NCCL_NSOCKS_PERTHREAD, set by the adapter's vendor); before,
   /// it opens one (src/transport/net_socket.cc of 2.4.2).
   bool several_connections = false;
+  double collnet_gpu = 0;           ///< that each further GPU of a machine adds to CollNetDirect
+  double collnet_hopper = 1;        ///< of its bandwidth, from Hopper on
+  double pat_rounds_per_hop = 1;    ///< parts of a network hop that a round of a PAT takes
+  double pat_rank = 0;              ///< us a rank
+  double pat_bandwidth = 1;         ///< of the bus
+  double intel_p2p_overhead = 1;    ///< of GPU traffic through a host bridge of Intel's, as planned
+  Seconds efa_stated_latency;       ///< what AWS's plug-in states
+  double nominal_over_payload = 1;  ///< NCCL plans with nominal rates, links state their payload
+  NcclMeasured measured;
+  std::array<NcclGeneration, 4> generations{};  ///< Volta and before, Ampere, Hopper, Blackwell
+
+  /// @param capability  compute capability x 10.
+  [[nodiscard]] const NcclGeneration& generation(int capability) const;
 };
 
-/// All ranges of versions, oldest first.
-[[nodiscard]] std::span<const NcclConstants> nccl_constants();
-/// Those of a version. Versions before the first range take the first one's.
-[[nodiscard]] const NcclConstants& nccl_constants(NcclVersion version);
+/// Row of NcclConstants::generations. @param capability  compute capability x 10.
+[[nodiscard]] std::size_t nccl_generation(int capability);
 
 /// The factor of a tree's bandwidth. REQUIRES: bytes >= 0.
 [[nodiscard]] double nccl_tree_correction(const NcclConstants& constants, NcclProtocol protocol,

@@ -60,10 +60,6 @@ bool is_efa(const Fabric& fabric) {
                              [](const PortSpec& spec) { return spec.kind == "efa"; });
 }
 
-/// AWS's plug-in states 75 us on p4d and p5, some three times what a message takes
-/// (aws/aws-ofi-nccl, src/platform-aws.c; 150 us on p3dn, 35 on p5en and later).
-constexpr Seconds efa_stated_latency{75e-6};
-
 /// @param load  [link]; each port has two links from `first` on, the way out before the way in.
 int sending_ports(const Fabric& fabric, const std::vector<double>& load, std::size_t first) {
   int sending = 0;
@@ -128,7 +124,9 @@ std::vector<HostPlace> places_of(const Cluster& cluster, const NcclGpus& gpus,
 
 }  // namespace
 
-NcclFacts examine(const Cluster& cluster, const Pattern& pattern, const NcclGpus& gpus) {
+NcclFacts examine(const Cluster& cluster, const Pattern& pattern, const NcclGpus& gpus,
+                  const NcclConstants& constants) {
+  const double bridge_share = constants.measured.host_bridge_share;
   NcclFacts facts;
   const std::vector<double> load = loads(cluster, pattern, facts);
   const auto per_byte = [&](std::size_t id, double share) {
@@ -136,7 +134,7 @@ NcclFacts examine(const Cluster& cluster, const Pattern& pattern, const NcclGpus
   };
   std::map<const NodeGraph*, NodeFacts> known;
   const std::vector<HostPlace> places = places_of(cluster, gpus, known);
-  const StagedFlows staged = staged_flows(cluster, pattern, places, host_bridge_share);
+  const StagedFlows staged = staged_flows(cluster, pattern, places, constants.measured);
   facts.staged_per_byte = staged.network_per_byte;
   std::size_t id = 0;
   bool is_first = true;
@@ -154,14 +152,15 @@ NcclFacts examine(const Cluster& cluster, const Pattern& pattern, const NcclGpus
       }
       const bool is_bridge = places[id].at_bridge;
       facts.crosses_host_bridge = facts.crosses_host_bridge || is_bridge;
-      const double peers = (load[id] - staged.load[id]) / (is_bridge ? host_bridge_share : 1);
+      const double peers = (load[id] - staged.load[id]) / (is_bridge ? bridge_share : 1);
       facts.pcie_per_byte = std::max(
           facts.pcie_per_byte, Seconds{(peers + staged.priced[id]) / cluster.links()[id].capacity});
       const bool is_planned_less = is_bridge && !own.amd;
-      facts.planned_per_byte = std::max(
-          facts.planned_per_byte, Seconds{(load[id] - staged.fetched[id]) /
-                                          ((is_planned_less ? planned_bridge_share_intel : 1) *
-                                           cluster.links()[id].capacity)});
+      facts.planned_per_byte =
+          std::max(facts.planned_per_byte,
+                   Seconds{(load[id] - staged.fetched[id]) /
+                           ((is_planned_less ? 1 / constants.intel_p2p_overhead : 1) *
+                            cluster.links()[id].capacity)});
     }
     if (!takes_part) continue;
     join(facts, own, is_first);
@@ -171,7 +170,7 @@ NcclFacts examine(const Cluster& cluster, const Pattern& pattern, const NcclGpus
     const Fabric& fabric = cluster.fabric();
     facts.kernel_latency = 2 * longest(fabric, &PortSpec::message_overhead);
     facts.is_efa = is_efa(fabric);
-    if (facts.is_efa) facts.stated_latency = efa_stated_latency;
+    if (facts.is_efa) facts.stated_latency = constants.efa_stated_latency;
     facts.late_message = longest(fabric, &PortSpec::late_message);
     facts.ports = static_cast<double>(sending_ports(fabric, load, id)) / pattern.machines;
   }

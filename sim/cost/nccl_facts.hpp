@@ -28,7 +28,7 @@ struct NcclFacts {
   /// ends; 0 where ports reach GPU memory.
   Seconds staged_per_byte;
   Seconds other_per_byte;    ///< same, on the busiest link that is not NVLink
-  Seconds planned_per_byte;  ///< same, as NCCL plans (planned_bridge_share_intel)
+  Seconds planned_per_byte;  ///< same, as NCCL plans (NcclConstants::intel_p2p_overhead)
   /// Same, on a flow's TCP connections, where they carry less than the port. NCCL plans without it:
   /// it asks the interface for its speed (src/transport/net_socket.cc, ncclNetSocketGetSpeed).
   Seconds connected_per_byte;
@@ -53,16 +53,8 @@ struct NcclFacts {
   BytesPerSecond memory_bandwidth;  ///< the least, 0 when unknown
 };
 
-/// Traffic between peers that passes a host bridge gets so much of its PCIe links: peer-to-peer
-/// transfers through a root complex are split into smaller packets than through a PCIe switch.
-/// Fitted to alcf-polaris-nccl2.18-n2 (its rows from 8 MiB on: 36.0 GB/s through two NICs behind
-/// PCIe 4 x16 links of 24 GB/s).
-constexpr double host_bridge_share = 0.75;
-/// The same, as NCCL plans: Intel's alone (src/graph/topo.h, INTEL_P2P_OVERHEAD).
-constexpr double planned_bridge_share_intel = 1 / 1.2;
-
 /// Walks over all flows of the pattern.
 [[nodiscard]] NcclFacts examine(const Cluster& cluster, const Pattern& pattern,
-                                const NcclGpus& gpus);
+                                const NcclGpus& gpus, const NcclConstants& constants);
 
 }  // namespace gradwire

@@ -22,16 +22,10 @@
 namespace gradwire {
 namespace {
 
-/// The network latency that NCCL's hops hold already: ports and switch of InfiniBand take less
-/// (topologies/links.cpp).
-constexpr Seconds counted_network_latency{1e-6};
 constexpr int hopper = 90;
 constexpr int blackwell = 100;
 constexpr int ampere = 80;
 
-/// NCCL plans with the link's nominal rate, links state their payload: up to so much less. Assumed;
-/// it takes each port of topologies/links.cpp to the speed that NCCL finds for it.
-constexpr double nominal_over_payload = 1.07;
 /// Bandwidths of a channel that NCCL tries, GB/s (v2.28.9, src/graph/search.cc). Before Hopper.
 constexpr std::array local_speeds = {40.0, 30.0, 20.0, 18.0, 15.0, 12.0, 10.0,
                                      9.0,  7.0,  6.0,  5.0,  4.0,  3.0};
@@ -42,11 +36,10 @@ constexpr std::array hopper_local_speeds = {60.0, 50.0, 40.0, 30.0, 24.0, 20.0,
 constexpr std::array hopper_network_speeds = {48.0, 45.0, 42.0, 40.0, 30.0, 24.0, 22.0, 20.0, 17.5,
                                               15.0, 12.0, 6.0,  3.0,  2.4,  1.2,  0.24, 0.12};
 
-/// The largest speed that a channel of this rate can have; the rate itself below all.
-double planned_speed(double rate, std::span<const double> speeds) {
-  const auto found = std::find_if(speeds.begin(), speeds.end(), [&](double speed) {
-    return speed <= nominal_over_payload * rate;
-  });
+/// The largest speed that a channel of this rate can have by its nominal one; the rate itself below
+/// all.
+double planned_speed(double rate, double nominal, std::span<const double> speeds) {
+  const auto found = std::ranges::find_if(speeds, [&](double speed) { return speed <= nominal; });
   return found == speeds.end() ? rate : *found;
 }
 
@@ -141,7 +134,7 @@ std::shared_ptr<const Cluster> relaying(std::shared_ptr<const Cluster> cluster,
 NcclLibrary::NcclLibrary(std::shared_ptr<const Cluster> cluster, NcclOptions options)
     : cluster_(relaying(std::move(cluster), options.version)),
       options_(std::move(options)),
-      constants_(nccl_constants(options_.version)) {
+      constants_(std::move(options_.constants)) {
   assert(cluster_ != nullptr && !options_.algorithms.empty() && !options_.protocols.empty());
 }
 
@@ -208,7 +201,7 @@ std::vector<Pattern> NcclLibrary::plan(CollectiveKind kind, const Placement& ran
 
 NcclLibrary::Known NcclLibrary::learn(const Pattern& pattern) const {
   Known known;
-  known.facts = examine(*cluster_, pattern, options_.gpus);
+  known.facts = examine(*cluster_, pattern, options_.gpus, constants_);
   const NcclFacts& facts = known.facts;
   const bool is_across = pattern.machines > 1;
   const double network = pattern.algorithm == "tree" ? tree_network(pattern.machines) : 1;
@@ -222,19 +215,22 @@ NcclLibrary::Known NcclLibrary::learn(const Pattern& pattern) const {
   system.amd = facts.amd;
   // A switch has no rings: as many channels as lanes of the usual speed fit.
   constexpr double lane = 20;
-  system.channels = pattern.algorithm == "nvls"
-                        ? std::max(2, static_cast<int>(nominal_over_payload * bus / lane))
-                        : pattern.channels;
+  system.channels =
+      pattern.algorithm == "nvls"
+          ? std::max(2, static_cast<int>(constants_.nominal_over_payload * bus / lane))
+          : pattern.channels;
   const double rate = bus / system.channels;
-  system.bus = system.channels * planned_speed(rate, speeds_for(facts.capability_min, is_across));
-  const int laid = pattern.algorithm == "nvls" ? nccl_generation(facts.capability_min).nvls_channels
-                                               : system.channels;
+  system.bus = system.channels * planned_speed(rate, constants_.nominal_over_payload * rate,
+                                               speeds_for(facts.capability_min, is_across));
+  const int laid = pattern.algorithm == "nvls"
+                       ? constants_.generation(facts.capability_min).nvls_channels
+                       : system.channels;
   if (options_.channels_max && *options_.channels_max < laid) {
     known.channel_share = static_cast<double>(*options_.channels_max) / laid;
     system.bus *= known.channel_share;
     system.channels = *options_.channels_max;
   }
-  const Seconds more = facts.network_latency - counted_network_latency;
+  const Seconds more = facts.network_latency - constants_.measured.counted_network_latency;
   system.network_latency = std::max(0.0, more.count() * 1e6);
   if (is_across) system.network_bus = 2 / facts.planned_per_byte.count() / 1e9;
   known.planned = system;

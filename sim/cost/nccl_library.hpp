@@ -15,7 +15,8 @@ namespace gradwire {
 /// What a user sets.
 struct NcclOptions {
   NcclVersion version;
-  NcclGpus gpus;  ///< a model that is missing here has no LL128 and no NVLS
+  NcclConstants constants;  ///< of that version
+  NcclGpus gpus;            ///< a model that is missing here has no LL128 and no NVLS
   /// NCCL_ALGO, NCCL_PROTO: those that may be taken. Where they leave nothing for a collective, the
   /// ring and all its protocols, as in NCCL.
   std::vector<NcclAlgorithm> algorithms{nccl_algorithms.begin(), nccl_algorithms.end()};
@@ -78,7 +79,7 @@ class NcclLibrary final : public CollectiveLibrary {
 
   std::shared_ptr<const Cluster> cluster_;
   NcclOptions options_;
-  const NcclConstants& constants_;
+  NcclConstants constants_;
   /// By Pattern::key: examining 65 536 GPUs takes milliseconds, and a job asks for each tensor.
   mutable std::unordered_map<std::uint64_t, Known> known_;
 };

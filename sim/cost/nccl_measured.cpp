@@ -27,15 +27,15 @@ bool is_lone(const NcclSystem& system) {
 
 /// Puts what rings over NVLink take into NCCL's tables, and LL's hop into those of trees.
 void set_nvlink_hops(NcclConstants& result, const NcclSystem& system, const NcclFacts& facts) {
-  const NcclGeneration& times = nccl_generation(facts.capability_min);
+  const NcclGeneration& times = result.generation(facts.capability_min);
   for (auto* hops : {&result.tree_hop, &result.ring_hop}) {
     double& hop = (*hops)[hop_nvlink][ll_index];
     hop = std::max(hop, times.ll_hop);
   }
   if (system.machines > 1) {
     if (facts.capability_min >= hopper_capability) return;
-    result.ring_base[ll128_index] = nccl_generations.front().ll128_base;
-    result.ring_hop[hop_nvlink][ll128_index] = nccl_generations.front().ll128_hop;
+    result.ring_base[ll128_index] = times.ll128_base_across;
+    result.ring_hop[hop_nvlink][ll128_index] = times.ll128_hop_across;
     return;
   }
   if (system.local != hop_nvlink) return;
@@ -52,9 +52,9 @@ NcclConstants reached(const NcclConstants& constants, const NcclSystem& system,
   const int detour = system.ranks > system.machines ? 1 : 0;
   result.ring_network_detour = result.half_ring_network_detour = detour;
   result.ampere_bus_max = 0;
-  result.tree_base[ll_index] = nccl_measured.tree_ll_base_us;
-  result.tree_base[ll128_index] = nccl_measured.tree_ll128_base_us;
-  result.ring_ll = result.ring_ll_local = nccl_measured.ll;
+  result.tree_base[ll_index] = constants.measured.tree_ll_base;
+  result.tree_base[ll128_index] = constants.measured.tree_ll128_base;
+  result.ring_ll = result.ring_ll_local = constants.measured.ll;
   result.simple_network_latencies = 1;
   result.ring_ll128 = result.ring_ll128_lone = 1;  // of the bus that `bus` gives it
   result.lone_tree_hop = true;
@@ -75,7 +75,7 @@ NcclConstants reached(const NcclConstants& constants, const NcclSystem& system,
   // Of grouped sends and receives no hop was measured.
   if (algorithm != NcclAlgorithm::direct) set_nvlink_hops(result, system, facts);
   for (std::size_t hop = 0; hop < result.tree_hop.size(); ++hop) {
-    result.tree_hop[hop][simple_index] = nccl_measured.tree_simple_hop_us[hop];
+    result.tree_hop[hop][simple_index] = constants.measured.tree_simple_hop[hop];
   }
   return result;
 }
@@ -97,10 +97,10 @@ double network_share(const NcclSystem& system, const NcclQuestion& question) {
 Seconds per_byte(const NcclConstants& constants, const NcclSystem& system,
                  const NcclQuestion& question, const NcclFacts& facts) {
   if (question.algorithm == NcclAlgorithm::ring && question.protocol == NcclProtocol::ll128) {
-    const double nvlink = facts.capability_min < hopper_capability ? nccl_measured.ll128_nvlink
+    const double nvlink = facts.capability_min < hopper_capability ? constants.measured.ll128_nvlink
                                                                    : constants.ring_ll128;
     return std::max((1 / nvlink) * facts.nvlink_per_byte,
-                    (1 / nccl_measured.ll128_other) * other_per_byte(constants, facts));
+                    (1 / constants.measured.ll128_other) * other_per_byte(constants, facts));
   }
   const bool counts_inside = question.protocol == NcclProtocol::simple || is_lone(system);
   const double network = counts_inside ? network_share(system, question) : 1;
@@ -122,8 +122,9 @@ int levels(const NcclSystem& system) {
 double bytes_on_links(const NcclConstants& constants, const NcclSystem& system,
                       const NcclQuestion& question, const NcclFacts& facts) {
   const double size = static_cast<double>(question.bytes) * us_per_second;
-  const double nvlinks = is_nvls(question.algorithm) ? nccl_nvls_links(system, question, facts)
-                                                     : size * facts.nvlink_per_byte.count();
+  const double nvlinks = is_nvls(question.algorithm)
+                             ? nccl_nvls_links(constants, system, question, facts)
+                             : size * facts.nvlink_per_byte.count();
   return std::max(nvlinks, size * other_per_byte(constants, facts).count());
 }
 
@@ -146,9 +147,9 @@ double chain_latency(const NcclConstants& constants, const NcclSystem& system,
 
 /// us of a PAT: each round waits for the network, though not for a whole hop of NCCL's.
 double pat_latency(const NcclConstants& constants, const NcclSystem& system) {
-  const double hop = constants.tree_hop[hop_network][simple_index] / nccl_pat_rounds_per_hop;
+  const double hop = constants.tree_hop[hop_network][simple_index] / constants.pat_rounds_per_hop;
   return constants.pat_base + levels(system) * (hop + system.network_latency) +
-         nccl_pat_rank_us * system.ranks;
+         constants.pat_rank * system.ranks;
 }
 
 /// us for the first bytes to pass the hops, and to start.
@@ -163,22 +164,23 @@ double real_latency(const NcclConstants& constants, const NcclSystem& system,
     case NcclAlgorithm::pat:
       return pat_latency(constants, system);
     case NcclAlgorithm::nvls:
-      return nccl_generation(facts.capability_min).nvls_base;
+      return constants.generation(facts.capability_min).nvls_base;
     case NcclAlgorithm::tree:
       return counted +
              level(constants.tree_hop[hop_network][static_cast<std::size_t>(question.protocol)]);
     case NcclAlgorithm::nvls_tree:
       return counted + level(constants.nvls_tree_network) +
-             2 * levels(system) * nccl_measured.nvls_tree_latencies * system.network_latency;
+             2 * levels(system) * constants.measured.nvls_tree_latencies * system.network_latency;
     default:
       return counted;
   }
 }
 
 /// us that the busiest rank's proxy takes to look at all flags of LL.
-double flags_time(const NcclSystem& system, const NcclQuestion& question, const NcclFacts& facts) {
+double flags_time(const NcclConstants& constants, const NcclSystem& system,
+                  const NcclQuestion& question, const NcclFacts& facts) {
   const double sent = network_share(system, question) * facts.sent_share;
-  return sent * static_cast<double>(question.bytes) / nccl_measured.ll_proxy.count() *
+  return sent * static_cast<double>(question.bytes) / constants.measured.ll_proxy.count() *
          us_per_second;
 }
 
@@ -204,8 +206,8 @@ double lines_latency(const NcclConstants& constants, const NcclSystem& system,
     bytes /= system.ranks;
   }
   const double local =
-      system.local == hop_nvlink ? nccl_generation(facts.capability_min).ll_lines : 0;
-  return (hops_local * local + hops_network * nccl_measured.ll_network_lines_us) *
+      system.local == hop_nvlink ? constants.generation(facts.capability_min).ll_lines : 0;
+  return (hops_local * local + hops_network * constants.measured.ll_network_lines) *
          std::min(1.0, bytes / lines_of_all_threads);
 }
 
@@ -235,8 +237,8 @@ double not_waited_for(const NcclConstants& constants, const NcclSystem& system,
                        question.protocol == NcclProtocol::simple && !is_chain(question);
   if (!is_ring || system.machines == 1) return 0;
   const NcclRingHops hops = nccl_ring_hops(constants, system, question);
-  const double others =
-      (1 - 1.0 / nccl_measured.slices_on_a_port) * moving / (hops.local_steps + hops.network_steps);
+  const double others = (1 - 1.0 / constants.measured.slices_on_a_port) * moving /
+                        (hops.local_steps + hops.network_steps);
   const double local = constants.ring_hop[system.local][simple_index];
   return hops.local_steps * (hops.local - local) +
          hops.network_steps * std::min(hops.network, others);
@@ -246,13 +248,13 @@ double not_waited_for(const NcclConstants& constants, const NcclSystem& system,
 double host_time(const NcclConstants& constants, const NcclSystem& system,
                  const NcclQuestion& question, const NcclFacts& facts, int gpus_per_process) {
   const int peers = peers_of(question, system.ranks);
-  double us = nccl_measured.launch_us + peers * nccl_measured.peer_host_us;
+  double us = constants.measured.launch + peers * constants.measured.peer_host;
   if (constants.queues_by_channel && peers == 0) {
     int channels = nccl_channels_at_work(system, question);
     if (question.algorithm == NcclAlgorithm::nvls) {
-      channels = std::min(channels, nccl_generation(facts.capability_min).nvls_channels);
+      channels = std::min(channels, constants.generation(facts.capability_min).nvls_channels);
     }
-    us += (channels - 1) * nccl_measured.channel_host_us;
+    us += (channels - 1) * constants.measured.channel_host;
   }
   return gpus_per_process * us;
 }
@@ -263,42 +265,6 @@ bool is_priced_by_links(NcclAlgorithm algorithm) {
 
 }  // namespace
 
-const NcclGeneration& nccl_generation(int capability) {
-  constexpr std::array<int, 3> generations = {80, hopper_capability, 100};
-  const auto* const later = std::ranges::upper_bound(generations, capability);
-  return nccl_generations.at(static_cast<std::size_t>(later - generations.begin()));
-}
-
-std::span<const NcclFit> nccl_fits() {
-  static constexpr std::array<NcclFit, 23> fits = {{
-      {"ll128_nvlink", "wohlbier-dgx2-12gpu-all_reduce", "2 MiB to 16 MiB"},
-      {"ll128_base of Volta", "wohlbier-dgx2-12gpu-all_reduce", "2 MiB to 16 MiB"},
-      {"ll128 of Hopper", "odissei-h100-1n-all_reduce", "4 MiB and 8 MiB"},
-      {"ll128_hop of Volta", "vtrain-v100-8gpu-all_reduce", "1 MiB to 8 MiB"},
-      {"ll_hop and ll_lines of Ampere", "a100-nd96asr-1n-all_reduce", "to 128 B; 32 to 256 KiB"},
-      {"ll_hop and ll_lines of Hopper", "h100-dgx-1n-all_reduce", "to 32 B; 32 to 512 KiB"},
-      {"ll_hop and ll_lines of Blackwell", "b200-1n-all_reduce", "to 32 B; 32 to 512 KiB"},
-      {"nvls of Hopper", "h100-dgx-1n-all_reduce", "2 MiB to 1 GiB"},
-      {"nvls of Blackwell", "b200-1n-all_reduce", "4 MiB to 4 GiB"},
-      {"nvls_tree_link", "xe9680-h100-2n-all_reduce", "1 GiB to 8 GiB"},
-      {"ll_proxy", "alcf-polaris-nccl2.18-n2-env4-all_gather", "256 KiB and 512 KiB"},
-      {"ll_network_lines_us", "xe9680-h100-2n-all_reduce", "8 KiB to 32 KiB"},
-      {"ll128 and Simple of Ampere, 2 GPUs", "a100-nv12-2gpu-all_reduce", "1 to 16 MiB"},
-      {"ll128 and Simple of Ampere, 8 GPUs", "a100-nd96asr-1n-all_reduce", "4 to 64 MiB"},
-      {"simple_base of Hopper", "h100-2gpu-1n-all_reduce", "4 to 16 MiB"},
-      {"launch_us", "superbench-a100-1n-all_reduce", "below 32 KiB"},
-      {"channel_host_us", "superbench-a100-1n-all_gather", "128 KiB to 1 MiB"},
-      {"peer_host_us", "superbench-a100-1n-alltoall", "below 256 KiB"},
-      {"peer_us", "alcf-sophia-n2-env2-alltoall", "below 256 KiB"},
-      {"host_bridge_share", "alcf-polaris-nccl2.18-n2-env4-all_reduce", "from 8 MiB on"},
-      {"memory_passes", "vtrain-a100-2gpu-all_reduce", "all"},
-      {"late_message of slingshot_11", "alcf-polaris-nccl2.18-n8-env4-all_gather",
-       "512 KiB to 32 MiB"},
-      {"nvls_tree_latencies", "aws-p5-2n-all_reduce", "32 MiB and 64 MiB"},
-  }};
-  return fits;
-}
-
 double nccl_measured_time(const NcclConstants& constants, const NcclSystem& system,
                           const NcclQuestion& question, const NcclFacts& facts,
                           int gpus_per_process, double channel_share) {
@@ -306,7 +272,7 @@ double nccl_measured_time(const NcclConstants& constants, const NcclSystem& syst
   NcclSystem alone = system;
   if (constants.sends_lengths_ahead) {
     alone.network_latency +=
-        nccl_measured.length_messages * facts.kernel_latency.count() * us_per_second;
+        constants.measured.length_messages * facts.kernel_latency.count() * us_per_second;
   }
   alone.network_latency += nccl_staging_latency(system, question, facts);
   const double seconds = per_byte(constants, system, question, facts).count() / channel_share;
@@ -325,8 +291,8 @@ double nccl_measured_time(const NcclConstants& constants, const NcclSystem& syst
                       question.protocol == NcclProtocol::simple &&
                       facts.memory_bandwidth.count() > 0;
   if (copies) {
-    moving += nccl_measured.memory_passes * static_cast<double>(question.bytes) / system.ranks /
-              facts.memory_bandwidth.count() * us_per_second;
+    moving += constants.measured.memory_passes * static_cast<double>(question.bytes) /
+              system.ranks / facts.memory_bandwidth.count() * us_per_second;
   }
   // NCCL plans with the port's speed and does not know what its thread can copy.
   if (constants.sockets_by_proxy) {
@@ -335,14 +301,15 @@ double nccl_measured_time(const NcclConstants& constants, const NcclSystem& syst
   }
   const int peers = peers_of(question, system.ranks);
   const double host = host_time(constants, system, question, facts, gpus_per_process);
-  const double latency =
-      real_latency(real, alone, question, facts) + peers * nccl_measured.peer_us +
-      chunk_latency(constants, system, question, facts) +
-      nccl_nvls_fill(system, question, facts, levels(system), other_per_byte(constants, facts)) -
-      not_waited_for(real, alone, question, moving);
+  const double latency = real_latency(real, alone, question, facts) +
+                         peers * constants.measured.peer +
+                         chunk_latency(constants, system, question, facts) +
+                         nccl_nvls_fill(constants, system, question, facts, levels(system),
+                                        other_per_byte(constants, facts)) -
+                         not_waited_for(real, alone, question, moving);
   if (question.protocol == NcclProtocol::ll) {
     moving = std::max({moving, lines_latency(real, system, question, facts),
-                       flags_time(system, question, facts)});
+                       flags_time(real, system, question, facts)});
   }
   return peers > 0 ? std::max(host, latency) + moving : std::max(host, latency + moving);
 }

@@ -4,8 +4,6 @@
 #include <array>
 #include <span>
 
-#include "sim/cost/nccl_measured.hpp"
-
 namespace gradwire {
 namespace {
 
@@ -25,10 +23,11 @@ constexpr std::array<ChunkCut, 3> cuts_of_nvls = {{{64, 64 * kib}, {8, 32 * kib}
 constexpr std::array<ChunkCut, 2> cuts_of_tree = {{{4, 64 * kib}, {1, 32 * kib}}};
 
 /// Bytes of the size that are under way at once: a chunk on each channel and head.
-double under_way(const NcclSystem& system, const NcclQuestion& question, const NcclFacts& facts) {
+double under_way(const NcclConstants& constants, const NcclSystem& system,
+                 const NcclQuestion& question, const NcclFacts& facts) {
   const auto size = static_cast<double>(question.bytes);
   const bool is_tree = question.algorithm == NcclAlgorithm::nvls_tree;
-  const NcclGeneration& generation = nccl_generation(facts.capability_min);
+  const NcclGeneration& generation = constants.generation(facts.capability_min);
   const int channels = is_tree ? generation.nvls_tree_channels : generation.nvls_channels;
   const double chunks = static_cast<double>(channels) * system.ranks / system.machines;
   double chunk = system.machines < 4 ? chunk_most : chunk_most_of_four;
@@ -41,19 +40,20 @@ double under_way(const NcclSystem& system, const NcclQuestion& question, const N
 
 }  // namespace
 
-double nccl_nvls_links(const NcclSystem& system, const NcclQuestion& question,
-                       const NcclFacts& facts) {
+double nccl_nvls_links(const NcclConstants& constants, const NcclSystem& system,
+                       const NcclQuestion& question, const NcclFacts& facts) {
   if (question.bytes == 0) return 0;
   const auto size = static_cast<double>(question.bytes);
-  const NcclGeneration& generation = nccl_generation(facts.capability_min);
+  const NcclGeneration& generation = constants.generation(facts.capability_min);
   const bool is_tree = question.algorithm == NcclAlgorithm::nvls_tree;
   const double link = is_tree ? generation.nvls_tree_link : generation.nvls_link;
   return size * facts.nvlink_per_byte.count() * us_per_second / link +
-         size / under_way(system, question, facts) * generation.nvls_loop;
+         size / under_way(constants, system, question, facts) * generation.nvls_loop;
 }
 
-double nccl_nvls_fill(const NcclSystem& system, const NcclQuestion& question,
-                      const NcclFacts& facts, int levels, Seconds network) {
+double nccl_nvls_fill(const NcclConstants& constants, const NcclSystem& system,
+                      const NcclQuestion& question, const NcclFacts& facts, int levels,
+                      Seconds network) {
   if (!is_nvls(question.algorithm)) return 0;
   Seconds all = 2 * facts.nvlink_per_byte;
   if (question.algorithm == NcclAlgorithm::nvls_tree) {
@@ -61,7 +61,7 @@ double nccl_nvls_fill(const NcclSystem& system, const NcclQuestion& question,
     const Seconds stage = 0.5 * facts.nvlink_per_byte;
     all = 2 * levels * hop + 4 * stage - std::max(hop, stage);
   }
-  return under_way(system, question, facts) * all.count() * us_per_second;
+  return under_way(constants, system, question, facts) * all.count() * us_per_second;
 }
 
 }  // namespace gradwire

@@ -12,8 +12,8 @@ namespace gradwire {
 
 /// us that all bytes take on the NVLinks, in loops over the chunks that are under way at once. 0 of
 /// no bytes. REQUIRES: is_nvls.
-[[nodiscard]] double nccl_nvls_links(const NcclSystem& system, const NcclQuestion& question,
-                                     const NcclFacts& facts);
+[[nodiscard]] double nccl_nvls_links(const NcclConstants& constants, const NcclSystem& system,
+                                     const NcclQuestion& question, const NcclFacts& facts);
 
 /// us that the first chunks of an NVLS or NVLSTree take to pass its stages, of which one, the
 /// slowest, is in the time for all bytes; 0 of other algorithms. NVLS: into the switches, through
@@ -21,7 +21,8 @@ namespace gradwire {
 /// each way, to be reduced and to be spread, up and down the levels.
 /// @param levels   of a tree over the machines.
 /// @param network  seconds for a byte of the size between machines.
-[[nodiscard]] double nccl_nvls_fill(const NcclSystem& system, const NcclQuestion& question,
-                                    const NcclFacts& facts, int levels, Seconds network);
+[[nodiscard]] double nccl_nvls_fill(const NcclConstants& constants, const NcclSystem& system,
+                                    const NcclQuestion& question, const NcclFacts& facts,
+                                    int levels, Seconds network);
 
 }  // namespace gradwire

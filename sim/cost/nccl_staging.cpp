@@ -93,9 +93,9 @@ struct Moved {
   double loaded = 0;
 
   /// Bytes that a stored, or loaded, one counts as.
-  [[nodiscard]] double weight(double own) const {
+  [[nodiscard]] double weight(double own, double duplex_share) const {
     const double both = std::min(stored, loaded);
-    return 1 + (1 / host_duplex_share - 1) * both / own;
+    return 1 + (1 / duplex_share - 1) * both / own;
   }
 };
 
@@ -156,7 +156,8 @@ std::vector<HostPlace> host_places(const NodeGraph& node) {
 }
 
 StagedFlows staged_flows(const Cluster& cluster, const Pattern& pattern,
-                         const std::vector<HostPlace>& places, double bridge_share) {
+                         const std::vector<HostPlace>& places, const NcclMeasured& measured) {
+  const double duplex = measured.host_duplex_share;
   StagedFlows result;
   result.load.resize(cluster.links().size());
   result.priced.resize(cluster.links().size());
@@ -167,7 +168,7 @@ StagedFlows staged_flows(const Cluster& cluster, const Pattern& pattern,
   const auto add = [&](Links links, double share, double weight) {
     for (const LinkId id : links) {
       const auto at = static_cast<std::size_t>(id);
-      const double least = places[at].at_bridge ? 1 / bridge_share : 1;
+      const double least = places[at].at_bridge ? 1 / measured.host_bridge_share : 1;
       result.load[at] += share;
       result.priced[at] += share * std::max(weight, least);
     }
@@ -175,8 +176,12 @@ StagedFlows staged_flows(const Cluster& cluster, const Pattern& pattern,
   for (const auto& [flow, parts] : staged) {
     const Moved& source = moved[static_cast<std::size_t>(flow->source)];
     const Moved& destination = moved[static_cast<std::size_t>(flow->destination)];
-    if (!parts.store.empty()) add(parts.store, flow->share, source.weight(source.stored));
-    if (!parts.load.empty()) add(parts.load, flow->share, destination.weight(destination.loaded));
+    if (!parts.store.empty()) {
+      add(parts.store, flow->share, source.weight(source.stored, duplex));
+    }
+    if (!parts.load.empty()) {
+      add(parts.load, flow->share, destination.weight(destination.loaded, duplex));
+    }
     add(parts.sockets, flow->share, 1);
     // There and back, NodeGraph::route.
     for (std::size_t i = 1; i < parts.sockets.size(); i += 2) {

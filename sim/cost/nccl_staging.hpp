@@ -5,20 +5,12 @@
 
 #include "sim/collectives/pattern.hpp"
 #include "sim/core/units.hpp"
+#include "sim/cost/nccl_constants.hpp"
 
 namespace gradwire {
 
 class Cluster;
 class NodeGraph;
-
-/// Of what a GPU's kernel stores to host memory and of what it loads from there, what either gets
-/// of its way while it does both: it loads a line before it stores one. NCCL's all-reduce on two
-/// RTX 2080 Ti below one PCIe 3.0 x16 link and without peer access: 4.00 GB/s of bus bandwidth from
-/// 16 MiB on, so that the link carries 8 of 12 GB/s each way; a broadcast, where one GPU stores and
-/// the other loads, 11.1 (Anthony-Hoo.github.io, posts/AutoDL_Multi-GPU_Interconnection_Test.md,
-/// 37e805e8). Not fitted: 18 GB/s on four RTX 4090 in slots of their own of 24 GB/s
-/// (NVIDIA/nccl issue 1603), which it makes 16.
-constexpr double host_duplex_share = 2.0 / 3;
 
 /// Where one resource of a machine leads.
 struct HostPlace {
@@ -44,9 +36,10 @@ struct StagedFlows {
   Seconds network_per_byte;
 };
 
-/// @param places       [link] of all machines, in their order
-/// @param bridge_share  what peers get of a link at a host bridge: host memory gives no more
+/// @param places    [link] of all machines, in their order
+/// @param measured  what peers get of a link at a host bridge: host memory gives no more
 [[nodiscard]] StagedFlows staged_flows(const Cluster& cluster, const Pattern& pattern,
-                                       const std::vector<HostPlace>& places, double bridge_share);
+                                       const std::vector<HostPlace>& places,
+                                       const NcclMeasured& measured);
 
 }  // namespace gradwire

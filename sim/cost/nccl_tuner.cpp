@@ -86,13 +86,12 @@ double ring_latency(const NcclConstants& constants, const NcclSystem& system,
 
 double collnet_latency(const NcclConstants& constants, const NcclSystem& system,
                        const NcclQuestion& question) {
-  constexpr double arity_serialization = 0.4;  // us a GPU (src/graph/tuning.cc)
   const bool is_chain = question.algorithm == NcclAlgorithm::collnet_chain;
   const auto& hop = is_chain ? constants.collnet_chain_hop : constants.collnet_direct_hop;
   const double others = per_machine(system) - 1;
   const double local =
       is_chain ? others * hop[system.local]
-               : std::min(1.0, others) * hop[system.local] + others * arity_serialization;
+               : std::min(1.0, others) * hop[system.local] + others * constants.collnet_gpu;
   return 2 * local + network_hop(constants, hop[hop_network], system, question);
 }
 
@@ -141,13 +140,13 @@ double nvls_bandwidth(const NcclConstants& constants, const NcclSystem& system,
   return bus * system.ranks / ring_steps(question.kind, system.ranks);
 }
 
-double collnet_bandwidth(const NcclSystem& system, const NcclQuestion& question, double bus) {
-  constexpr double hopper = 0.85;
+double collnet_bandwidth(const NcclConstants& constants, const NcclSystem& system,
+                         const NcclQuestion& question, double bus) {
   if (question.algorithm == NcclAlgorithm::collnet_direct) {
     double gpus_per_nic = per_machine(system) / system.channels;
     gpus_per_nic -= (gpus_per_nic - 1) / 2;
     bus /= gpus_per_nic;
-    if (system.architecture >= 2) bus *= hopper;
+    if (system.architecture >= 2) bus *= constants.collnet_hopper;
   }
   return 0.5 * bus;
 }
@@ -270,8 +269,8 @@ double nccl_latency(const NcclConstants& constants, const NcclSystem& system,
     case NcclAlgorithm::pat:
       return constants.pat_base +
              log2_floor(system.machines) * network(constants.tree_hop[hop_network][p]) /
-                 nccl_pat_rounds_per_hop +
-             nccl_pat_rank_us * system.ranks;
+                 constants.pat_rounds_per_hop +
+             constants.pat_rank * system.ranks;
     case NcclAlgorithm::direct:
       // NCCL has no model of grouped sends and receives: a ring's base and one of its hops.
       return constants.ring_base[p] + (is_across ? network(constants.ring_hop[hop_network][p])
@@ -296,11 +295,9 @@ double nccl_bandwidth(const NcclConstants& constants, const NcclSystem& system,
       return nvls_bandwidth(constants, system, question, bus);
     case NcclAlgorithm::collnet_direct:
     case NcclAlgorithm::collnet_chain:
-      return collnet_bandwidth(system, question, bus);
-    case NcclAlgorithm::pat: {
-      constexpr double pat = 0.75;
-      return pat * bus;
-    }
+      return collnet_bandwidth(constants, system, question, bus);
+    case NcclAlgorithm::pat:
+      return constants.pat_bandwidth * bus;
     case NcclAlgorithm::direct:
       return bus / bus_factor(question.kind, system.ranks);
   }

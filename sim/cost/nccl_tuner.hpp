@@ -72,9 +72,6 @@ struct NcclTreeHops {
   int network = 0;
 };
 [[nodiscard]] NcclTreeHops nccl_tree_hops(const NcclSystem& system);
-/// Of a PAT: parts of a network hop that a round takes, and us a rank (src/graph/tuning.cc).
-inline constexpr double nccl_pat_rounds_per_hop = 3.5;
-inline constexpr double nccl_pat_rank_us = 2.8;
 
 /// Bytes that each of the channels at work on a Simple tree passes on at a time (src/enqueue.cc,
 /// v2.4 to v2.18 alike: halved while there are too few to fill the tree).

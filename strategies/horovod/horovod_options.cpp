@@ -84,11 +84,6 @@ HorovodOptions read_horovod(Knobs& knobs, const std::string& release) {
   if (torus) options.reduction = HorovodReduction::torus;
   if (adasum) options.reduction = HorovodReduction::adasum;
   read_costs(knobs, options);
-  ConditionalKnobs host(knobs);
-  options.host_sum_rate = host.rate(
-      "host_sum_rate", options.host_sum_rate,
-      "of hierarchical and Adasum: a core adds floats; our measurement, sim/core/host_cpu.hpp");
-  if (!hierarchical && !adasum) host.refuse_without("hierarchical_allreduce: true");
   return options;
 }
 
@@ -106,9 +101,6 @@ void read_horovod_gathers(Knobs& knobs, HorovodOptions& options) {
   ConditionalKnobs host(knobs);
   const bool hierarchical = host.yes("hierarchical_allgather", false,
                                      "HOROVOD_HIERARCHICAL_ALLGATHER, of MPI on several machines");
-  options.host_copy_rate = host.rate("host_copy_rate", options.host_copy_rate,
-                                     "a core copies what MPI gathers; assumed: as it adds floats, "
-                                     "sim/core/host_cpu.hpp");
   if (built == "nccl") {
     host.refuse_without("gpu_allgather: none");
     return;

@@ -60,8 +60,8 @@ inline constexpr const char* horovod_of_2020 = "0.19";
 /// Reads the core's knobs; defaults by `version`, and that is `release` unless it is set.
 [[nodiscard]] HorovodOptions read_horovod(Knobs& knobs, const std::string& release = "0.28");
 
-/// Reads the knobs of all-gathers, `gpu_allgather`, `hierarchical_allgather` and `host_copy_rate`,
-/// into `options`, whose version has been read.
+/// Reads the knobs of all-gathers, `gpu_allgather` and `hierarchical_allgather`, into `options`,
+/// whose version has been read.
 void read_horovod_gathers(Knobs& knobs, HorovodOptions& options);
 
 /// What ddl-benchmarks and MG-WFBP set: no fusion, no cache, no cycle; Horovod of early 2020. The

@@ -2,13 +2,10 @@
 
 #include <cassert>
 
-#include "strategies/parts/conditional_knobs.hpp"
-
 namespace gradwire {
 namespace {
 
 constexpr int threads_most = 1024;
-constexpr const char* measured = "our measurement of gRPC 1.51 on an Intel Xeon, CPU time";
 
 Seconds spread(const RemoteCalls& calls, std::int64_t count, Seconds bytes) {
   assert(calls.cost());
@@ -40,11 +37,6 @@ RemoteCalls read_remote_calls(Knobs& knobs, int threads) {
                   "threads of a process that send, and as many that receive: 8 in TensorFlow 1.13 "
                   "(kGrpcWorkerServiceThreadCount, kGrpcWorkerCacheThreadCount; not read again), 1 "
                   "in 2017 (assumed); 0: calls take no CPU, as over RDMA"));
-  ConditionalKnobs costs(knobs);
-  calls.send_rate = costs.rate("rpc_send_rate", calls.send_rate, measured);
-  calls.receive_rate = costs.rate("rpc_receive_rate", calls.receive_rate, measured);
-  calls.call = costs.time("rpc_call", calls.call, measured);
-  if (calls.threads == 0) costs.refuse_without("rpc_threads: 8");
   return calls;
 }
 

@@ -41,8 +41,7 @@ struct RemoteCalls {
                                            std::int64_t calls, Bytes size) const;
 };
 
-/// Reads them: `rpc_threads`, `rpc_send_rate`, `rpc_receive_rate`, `rpc_call`.
-/// @param threads  default of the first.
+/// Reads `rpc_threads`. @param threads  its default.
 [[nodiscard]] RemoteCalls read_remote_calls(Knobs& knobs, int threads = 0);
 
 }  // namespace gradwire

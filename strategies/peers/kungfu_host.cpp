@@ -18,9 +18,6 @@ constexpr int sum_accesses = 3;
 
 KungfuHostOptions read_kungfu_host(Knobs& knobs) {
   KungfuHostOptions options;
-  options.socket_rate = knobs.rate("socket_rate", options.socket_rate,
-                                   "our measurement of one unix socket, 1 MiB messages on an Intel "
-                                   "Xeon, 2026-11-20");
   options.cores = static_cast<int>(
       knobs.count("cores", options.cores, 1, cores_most,
                   "of a machine, shared evenly by its processes: two Xeon E5-2698 v4, DGX-1 data "

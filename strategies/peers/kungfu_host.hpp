@@ -20,7 +20,7 @@ struct KungfuHostOptions {
   BytesPerSecond memory_rate{2 * 4 * 8 * 2133e6};
 };
 
-/// Reads `socket_rate`, `cores` and `memory_rate`; `sum_rate` is not every strategy's.
+/// Reads `cores` and `memory_rate`; `sum_rate` is not every strategy's.
 [[nodiscard]] KungfuHostOptions read_kungfu_host(Knobs& knobs);
 
 /// What a byte costs the process of a rank. A process has its even share of the machine's cores: Go

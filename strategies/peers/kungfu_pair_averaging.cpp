@@ -67,10 +67,6 @@ StrategyMaker KungfuPairAveraging::read(Knobs& knobs) {
   options.seed =
       static_cast<std::uint64_t>(knobs.count("seed", 1, 0, std::numeric_limits<std::int64_t>::max(),
                                              "of the draws of peers; KungFu's are not seeded"));
-  options.copy_rate =
-      knobs.rate("copy_rate", options.copy_rate,
-                 "the local store's copy of the model: the rate of a core that adds floats, "
-                 "sim/core/host_cpu.hpp; that a copy is as fast is assumed");
   options.host = read_kungfu_host(knobs);
   return
       [options](const JobView& job) { return std::make_unique<KungfuPairAveraging>(options, job); };

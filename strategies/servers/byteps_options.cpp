@@ -15,7 +15,7 @@ namespace {
 /// launches a copy; Python looks up a handle and calls into C++.
 constexpr Seconds assumed_stage_time{20e-6};
 constexpr Seconds assumed_hook_time{10e-6};
-constexpr Seconds assumed_update_time{100e-6};
+constexpr Seconds assumed_update_time{100e-6};  ///< cross_barrier's poller, per parameter
 constexpr std::int64_t count_limit = 1 << 20;
 
 /// What byteps.torch does not have beside BYTEPS_ENABLE_ASYNC, or is not modelled with it.
@@ -78,15 +78,9 @@ void read_costs(Knobs& knobs, BytePsOptions& options) {
                                 "one core adds floats, our measurement, sim/core/host_cpu.hpp; "
                                 "that an engine thread is as fast with its OpenMP threads is "
                                 "assumed");
-  options.loopback_bandwidth = knobs.rate("loopback_bandwidth", options.loopback_bandwidth,
-                                          "assumed: a colocated pair without IPC");
   options.hook_time = knobs.time("hook_time", assumed_hook_time, "assumed: Python, per gradient");
-  options.stage_time =
-      knobs.time("stage_time", assumed_stage_time, "assumed: a stage's thread, per task");
-  ConditionalKnobs polled(knobs);
-  options.update_time = polled.time("update_time", assumed_update_time,
-                                    "assumed: cross_barrier's poller in Python, per parameter");
-  if (!options.cross_barrier) polled.refuse_without("cross_barrier: true");
+  options.stage_time = assumed_stage_time;
+  options.update_time = assumed_update_time;
 }
 
 }  // namespace

@@ -14,7 +14,9 @@ constexpr std::int64_t parts_max = 1000;
 /// Host threads above those of Horovod and of the store's servers.
 constexpr int poller_thread = 1 << 20;
 constexpr std::int64_t elements_limit = std::int64_t{1} << 40;
-/// Times of Python that no source states.
+/// Times of Python that no source states: the start of a part, a turn of the poller's queue, its
+/// optimizer for a parameter, a comparison of names that finds one, and the launcher's wait for the
+/// interpreter.
 constexpr Seconds assumed_task_time{50e-6};
 constexpr Seconds assumed_poll_time{5e-6};
 constexpr Seconds assumed_update_time{100e-6};
@@ -46,15 +48,11 @@ StrategyMaker ByteScheduler::read(Knobs& knobs) {
                                   "BYTESCHEDULER_PARTITION, bytecore.py: parameters");
   options.credit = knobs.count("credit", options.credit, 1, elements_limit,
                                "BYTESCHEDULER_CREDIT, bytecore.py: parameters");
-  options.task_time = knobs.time("task_time", assumed_task_time, "assumed: Python starts a part");
+  options.task_time = assumed_task_time;
+  options.poll_time = assumed_poll_time;
+  options.update_time = assumed_update_time;
+  options.compare_time = assumed_compare_time;
   ConditionalKnobs horovods(knobs);
-  options.poll_time =
-      horovods.time("poll_time", assumed_poll_time, "assumed: a turn of the poller's queue");
-  options.update_time = horovods.time("update_time", assumed_update_time,
-                                      "assumed: the poller's optimizer in Python, per parameter");
-  options.compare_time =
-      horovods.time("compare_time", assumed_compare_time,
-                    "assumed: one of the comparisons of names that find a parameter");
   options.gil_wait =
       horovods.time("gil_wait", assumed_gil_wait,
                     "assumed: the launcher's wait for the interpreter, per hook and layer");

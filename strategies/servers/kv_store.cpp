@@ -32,16 +32,12 @@ KvStoreOptions read_kv_store(Knobs& knobs, const std::vector<std::string>& kinds
       knobs.count("reduction_threads", options.reduction_threads, 1, count_limit,
                   "MXNET_KVSTORE_REDUCTION_NTHREADS: that sum a machine's GPUs on its CPU, of keys "
                   "from bigarray_bound on; one of smaller ones"));
-  options.socket_buffer = knobs.size("socket_buffer", options.socket_buffer,
-                                     "assumed: what a connection takes in one go");
   options.connections = static_cast<int>(knobs.count("connections", options.connections, 1,
                                                      count_limit, "ps-lite: one socket a pair"));
   options.sum_rate = knobs.rate(
       "sum_rate", options.sum_rate,
       "one core adds floats, our measurement, sim/core/host_cpu.hpp; that MXNet is as fast is "
       "assumed");
-  options.loopback_bandwidth = knobs.rate("loopback_bandwidth", options.loopback_bandwidth,
-                                          "assumed: worker and server on one machine");
   return options;
 }
 

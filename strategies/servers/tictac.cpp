@@ -19,14 +19,10 @@ StrategyMaker TicTac::read(Knobs& knobs) {
                                       "the order of the forward pass") == "tac";
   options.connections = static_cast<int>(
       knobs.count("connections", options.connections, 1, count_limit, "gRPC: one channel a pair"));
-  options.server_threads = knobs.count("server_threads", options.server_threads, 1, count_limit,
-                                       "assumed: threads of a server that sum and apply");
   options.sum_rate =
       knobs.rate("sum_rate", options.sum_rate,
                  "one core adds floats, our measurement, sim/core/host_cpu.hpp; that TensorFlow is "
                  "as fast is assumed");
-  options.loopback_bandwidth = knobs.rate("loopback_bandwidth", options.loopback_bandwidth,
-                                          "assumed: rank and server on one machine");
   return [options](const JobView& job) { return std::make_unique<TicTac>(options, job); };
 }
 

@@ -12,8 +12,6 @@
 namespace gradwire {
 namespace {
 
-constexpr int in_flight_most = 1'000'000;
-
 /// A variable or a part of it, and the server that holds it.
 struct Piece {
   int server = 0;
@@ -98,10 +96,6 @@ ParameterServerOptions read_parameter_servers(Knobs& knobs, Bytes message) {
       knobs.size("message", message,
                  "ours: variables of a server travel in messages of at least this size; TensorFlow "
                  "sends one a variable, 1 B");
-  options.in_flight = static_cast<int>(knobs.count(
-      "in_flight", options.in_flight, 1, in_flight_most,
-      "assumed: messages at a time, each way; ps_sync: with each server, ps_async and ssp: "
-      "of each worker"));
   static const std::vector<std::string> orders = {"arbitrary", "forward"};
   options.in_forward_order =
       knobs.choice("pull_order", "arbitrary", orders,
@@ -110,10 +104,6 @@ ParameterServerOptions read_parameter_servers(Knobs& knobs, Bytes message) {
   options.seed =
       static_cast<std::uint64_t>(knobs.count("seed", 1, 0, std::numeric_limits<std::int64_t>::max(),
                                              "of the arbitrary order; TensorFlow's is not seeded"));
-  options.server_rate = knobs.rate(
-      "server_rate", options.server_rate,
-      "our measurement of one core that adds floats, sim/core/host_cpu.hpp; that a server sums and "
-      "applies at the rate of one core is assumed; large variables take longer, as measured");
   options.calls = read_remote_calls(knobs);
   return options;
 }

@@ -28,17 +28,18 @@ constexpr Bytes coarse_message{16LL * 1024 * 1024};
 /// Knobs that every strategy with parameter servers has.
 struct ParameterServerOptions {
   VariablePlacement placement = VariablePlacement::round_robin;
-  Bytes message{1};   ///< variables of one server travel in messages of at least this size
-  int in_flight = 4;  ///< messages at a time, each way; of a worker, or of all with a server
+  Bytes message{1};  ///< variables of one server travel in messages of at least this size
+  /// Messages at a time, each way; of a worker, or of all with a server. Assumed.
+  int in_flight = 4;
   bool in_forward_order = false;  ///< pulls are asked for by the order of the forward pass
   std::uint64_t seed = 1;         ///< of the arbitrary order
-  /// Bytes of gradient that one server sums or applies in a second, where a cache holds them.
+  /// Bytes of gradient that one server sums or applies in a second, where a cache holds them; large
+  /// variables take longer, as measured. That it does so at the rate of one core is assumed.
   BytesPerSecond server_rate = cpu_sum_rate;
   RemoteCalls calls;  ///< that carry the variables
 };
 
-/// Reads them: `variables`, `message`, `in_flight`, `pull_order`, `seed`, `server_rate`,
-/// and those of read_remote_calls.
+/// Reads them: `variables`, `message`, `pull_order`, `seed`, and that of read_remote_calls.
 /// @param message  default of the knob of this name.
 [[nodiscard]] ParameterServerOptions read_parameter_servers(Knobs& knobs, Bytes message);
 

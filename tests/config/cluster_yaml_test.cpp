@@ -109,9 +109,8 @@ TEST_CASE_METHOD(ClusterFixture, "a fabric's bad knob is reported at its place",
         "a divisor of 4");
   CHECK(fabric_message("kind: fat_tree, nodes_per_leaf: 1, rooting: ecmp") ==
         "s.yaml:2:77: unknown key 'rooting'; expected one of link, gpudirect, links_per_node, "
-        "kind, levels, "
-        "trunk, oversubscription, "
-        "radix, nodes_per_leaf, spines, routing, ecmp_seed, topology; did you mean 'routing'?");
+        "kind, levels, radix, nodes_per_leaf, oversubscription, spines, trunk, routing, ecmp_seed, "
+        "topology; did you mean 'routing'?");
   CHECK(fabric_message("kind: dragonfly, groups: 3, routers_per_group: 1, global_links: 1") ==
         "s.yaml:2:106: 'global_links' is '1'; expected a whole number, at least 2, at most 4096");
   CHECK(fabric_message("kind: torus, dimensions: []") ==

@@ -213,7 +213,7 @@ TEST_CASE("Every variable's knob is one that its strategies read", "[config][kno
         continue;
       }
       const std::string outer = knob.key.substr(0, knob.key.find('.'));
-      CHECK(std::ranges::find(strategy->parameters, outer, &ParameterInfo::name) !=
+      CHECK(std::ranges::find(strategy->parameters, outer, &KeyInfo::name) !=
             strategy->parameters.end());
     }
   }

@@ -28,7 +28,7 @@ TEST_CASE_METHOD(ConfigFixture, "a scenario becomes domain types", "[config][sce
   CHECK(s.run.iterations == 10);
   CHECK(s.run.warmup == 2);
   CHECK(s.run.seed == 3);
-  CHECK(s.fidelity == "fluid");
+  CHECK(s.run.fidelity == "fluid");
   CHECK(s.jitter.rank == Approx(0.01));
   CHECK(s.jitter.iteration == Approx(0.02));
   CHECK(s.jitter.layer == 0.0);
@@ -51,7 +51,7 @@ TEST_CASE_METHOD(ConfigFixture, "what a scenario leaves out has its stated defau
   CHECK(s.placement.size() == 2);  // all of the node's GPUs
   CHECK(s.run.iterations == 50);
   CHECK(s.run.warmup == 5);
-  CHECK(s.fidelity == "auto");
+  CHECK(s.run.fidelity == "auto");
   CHECK(s.grad_accumulation == 1);
   CHECK(s.jitter.iteration == Approx(0.004));  // the profile's factor_stdev
   CHECK_FALSE(s.jitter.layer.has_value());     // each layer's own

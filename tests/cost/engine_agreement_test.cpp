@@ -4,6 +4,7 @@
 #include "tests/catch.hpp"
 #include "tests/collectives/nodes.hpp"
 #include "tests/cost/engine_time.hpp"
+#include "tests/cost/nccl_options.hpp"
 
 namespace gradwire {
 namespace {
@@ -16,8 +17,7 @@ TEST_CASE("Alone, the engine takes as long as NCCL's model says", "[cost][nccl]"
   const int nodes = GENERATE(1, 2, 4);
   const auto cluster = std::make_shared<const Cluster>(test::dgx1v_cluster(nodes));
   const Placement members = packed_placement(*cluster, 8);
-  NcclOptions options;
-  options.gpus[""] = {70, 900_GBps};
+  const NcclOptions options = test::nccl_options({2, 28}, {70, 900_GBps});
   const NcclLibrary library(cluster, options);
   for (const CollectiveKind kind : collective_kinds()) {
     const std::vector<Pattern> patterns = library.plan(kind, members);

@@ -6,6 +6,7 @@
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/cost/host_cluster.hpp"
+#include "tests/cost/host_libraries.hpp"
 
 using namespace gradwire;
 using namespace gradwire::test;
@@ -15,7 +16,7 @@ namespace {
 constexpr double rate = 1.25e9;
 constexpr double port_latency = 5e-6;
 /// A step's: two ports and Gloo's hand-over.
-const double latency = 2 * port_latency + GlooOptions{}.step.count();
+const double latency = 2 * port_latency + gloo_options().constants.step.count();
 constexpr double MiB = 1 << 20;
 
 std::shared_ptr<const Cluster> machines(int count) {
@@ -24,8 +25,8 @@ std::shared_ptr<const Cluster> machines(int count) {
 
 double gloo_time(int ranks, CollectiveKind kind, double size, Fidelity how = Fidelity::fluid) {
   const auto cluster = machines(ranks);
-  return time_of(GlooLibrary(cluster), *cluster, kind, Bytes{static_cast<std::int64_t>(size)}, 1,
-                 how);
+  return time_of(GlooLibrary(cluster, gloo_options()), *cluster, kind,
+                 Bytes{static_cast<std::int64_t>(size)}, 1, how);
 }
 
 }  // namespace
@@ -53,9 +54,9 @@ TEST_CASE("where the network outruns a core, Gloo's reduce-scatter waits for the
   // than the hand-over, which is then hidden. All-gather: 10.5 us on the wire, not hidden.
   const double added = MiB / 14.2e9;
   const double wire = MiB / 100e9;
-  const double step = GlooOptions{}.step.count();
+  const double step = gloo_options().constants.step.count();
   const double expected = 3 * 16 * added + step + 3 * 8 * (wire + step) + wire;
-  CHECK(time_of(GlooLibrary(cluster), *cluster, CollectiveKind::all_reduce,
+  CHECK(time_of(GlooLibrary(cluster, gloo_options()), *cluster, CollectiveKind::all_reduce,
                 Bytes{static_cast<std::int64_t>(64 * MiB)}) == Approx(expected).epsilon(1e-4));
 }
 
@@ -90,17 +91,18 @@ TEST_CASE("Gloo's tensors in host memory are not copied, and its hand-over is an
   };
   // From the GPU and back.
   const double copies = 2 * (size / cluster->host_copy_bandwidth({0, 0})).count();
-  CHECK(startup({}) - startup({.tensors_on_gpu = false}) == Approx(copies));
+  CHECK(startup(gloo_options()) - startup(gloo_options(false)) == Approx(copies));
   // 8 B on 2 ranks: two steps of one part, whose two segments wait for each other.
+  GlooOptions options = gloo_options(false);
+  options.constants.step = Seconds{1e-3};
   const double slow =
-      time_of(GlooLibrary(cluster, {.step = Seconds{1e-3}, .tensors_on_gpu = false}), *cluster,
-              CollectiveKind::all_reduce, Bytes{8});
+      time_of(GlooLibrary(cluster, options), *cluster, CollectiveKind::all_reduce, Bytes{8});
   CHECK(slow == Approx(2 * (1e-3 + 2 * port_latency)).epsilon(1e-3));
 }
 
 TEST_CASE("two of Gloo's collectives at once share the links", "[cost][gloo]") {
   const auto cluster = machines(4);
-  const GlooLibrary library(cluster);
+  const GlooLibrary library(cluster, gloo_options());
   const Bytes size{64 << 20};
   CHECK(library.concurrent_collectives() == 2);
   const double one = time_of(library, *cluster, CollectiveKind::all_reduce, size);
@@ -116,7 +118,7 @@ TEST_CASE("Gloo's one connection a pair limits it where the port does not", "[co
                                         .connection_bandwidth = BytesPerSecond{3e9},
                                         .connections = 4});
   const double size = 512 * MiB;
-  CHECK(time_of(GlooLibrary(cluster), *cluster, CollectiveKind::all_reduce,
+  CHECK(time_of(GlooLibrary(cluster, gloo_options()), *cluster, CollectiveKind::all_reduce,
                 Bytes{static_cast<std::int64_t>(size)}) == Approx(size / 3e9).epsilon(1e-3));
 }
 
@@ -129,7 +131,7 @@ TEST_CASE("two of Gloo's collectives share one connection a pair", "[cost][gloo]
   const double size = 512 * MiB;
   for (const Fidelity fidelity : {Fidelity::fluid, Fidelity::step}) {
     // 2 x 512 MiB over 3 GB/s, though the port would carry both at once.
-    CHECK(time_of(GlooLibrary(cluster), *cluster, CollectiveKind::all_reduce,
+    CHECK(time_of(GlooLibrary(cluster, gloo_options()), *cluster, CollectiveKind::all_reduce,
                   Bytes{static_cast<std::int64_t>(size)}, 2,
                   fidelity) == Approx(2 * size / 3e9).epsilon(1e-3));
   }
@@ -138,7 +140,8 @@ TEST_CASE("two of Gloo's collectives share one connection a pair", "[cost][gloo]
 TEST_CASE("Gloo refuses what ProcessGroupGloo does not have", "[cost][gloo][errors]") {
   const auto cluster = machines(2);
   CHECK_THROWS_MATCHES(
-      GlooLibrary(cluster).plan(CollectiveKind::reduce_scatter, packed_placement(*cluster, 1)),
+      GlooLibrary(cluster, gloo_options())
+          .plan(CollectiveKind::reduce_scatter, packed_placement(*cluster, 1)),
       SimulationError,
       Catch::Message("library gloo has no reduce_scatter (ProcessGroupGloo, PyTorch 1.13); "
                      "expected all_reduce, all_gather, broadcast or reduce, or another library"));

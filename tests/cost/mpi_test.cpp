@@ -6,6 +6,7 @@
 
 #include "tests/catch.hpp"
 #include "tests/cost/host_cluster.hpp"
+#include "tests/cost/host_libraries.hpp"
 
 using namespace gradwire;
 using namespace gradwire::test;
@@ -15,9 +16,9 @@ namespace {
 constexpr double rate = 1.25e9;
 constexpr double port_latency = 10e-6;
 constexpr double alpha = 2 * port_latency;
-const double entry = MpiLibrary::entry.count();
-const double held = MpiLibrary::long_message.count();
-const double copy = MpiLibrary::copy_per_byte.count();
+const double entry = mpi_options().constants.entry.count();
+const double held = mpi_options().constants.long_message.count();
+const double copy = mpi_options().constants.copy_per_byte.count();
 constexpr double sum = 1 / 14.2e9;
 constexpr double segment = 65536;  // of the kernel
 
@@ -27,7 +28,7 @@ std::shared_ptr<const Cluster> machines(int count) {
 
 double all_reduce_time(int ranks, std::int64_t size, const std::string& algorithm) {
   const auto cluster = machines(ranks);
-  const MpiLibrary library(cluster, {.all_reduce_algorithm = algorithm});
+  const MpiLibrary library(cluster, mpi_options(algorithm));
   return time_of(library, *cluster, CollectiveKind::all_reduce, Bytes{size});
 }
 
@@ -57,7 +58,7 @@ TEST_CASE("Open MPI's rings need an element a rank", "[cost][mpi]") {
   // coll_base_allreduce.c: count < ranks is done by recursive doubling.
   const auto cluster = machines(4);
   for (const char* ring : {"ring", "segmented_ring"}) {
-    const MpiLibrary library(cluster, {.all_reduce_algorithm = ring});
+    const MpiLibrary library(cluster, mpi_options(ring));
     const auto patterns = library.plan(CollectiveKind::all_reduce, packed_placement(*cluster, 1));
     CHECK(library.choose(patterns, Bytes{12}).cost.algorithm == "recursive_doubling");
     CHECK(library.choose(patterns, Bytes{16}).cost.algorithm == ring);
@@ -85,7 +86,7 @@ TEST_CASE("decisions of collectives of parts count one rank's part", "[cost][mpi
 TEST_CASE("every algorithm that Open MPI may take is planned", "[cost][mpi]") {
   for (const int ranks : {2, 3, 5, 8}) {
     const auto cluster = machines(ranks);
-    const MpiLibrary library(cluster);
+    const MpiLibrary library(cluster, mpi_options());
     for (const CollectiveKind kind : collective_kinds()) {
       const auto patterns = library.plan(kind, packed_placement(*cluster, 1));
       for (std::int64_t size = 1; size < (1 << 26); size *= 3) {
@@ -128,8 +129,9 @@ TEST_CASE("pairs that share a port fill each other's gaps, and a machine copies 
           "[cost][mpi]") {
   const PortSpec port{"eth", "tcp", BytesPerSecond{rate}, Seconds{port_latency}};
   const auto cluster = host_cluster(2, port, 2);
-  const MpiLibrary library(cluster,
-                           {.all_reduce_algorithm = "recursive_doubling", .tensors_on_gpu = false});
+  MpiOptions options = mpi_options("recursive_doubling");
+  options.tensors_on_gpu = false;
+  const MpiLibrary library(cluster, options);
   // 1 MiB on 2 machines of 2 ranks: an exchange inside the machines, one of two pairs across.
   constexpr double size = 1 << 20;
   const double inside = 2 * alpha + held + size * copy + size * sum;
@@ -172,13 +174,13 @@ TEST_CASE("Open MPI's tensors in host memory are not copied", "[cost][mpi]") {
   };
   // From the GPU and back.
   const double copies = 2 * (size / cluster->host_copy_bandwidth({0, 0})).count();
-  MpiOptions on_host;
+  MpiOptions on_host = mpi_options();
   on_host.tensors_on_gpu = false;
-  CHECK(startup({}) - startup(on_host) == Approx(copies));
+  CHECK(startup(mpi_options()) - startup(on_host) == Approx(copies));
 }
 
 TEST_CASE("Open MPI moves one collective at a time and leaves the GPU alone", "[cost][mpi]") {
-  const MpiLibrary library(machines(2));
+  const MpiLibrary library(machines(2), mpi_options());
   CHECK(library.concurrent_collectives() == 1);
   CHECK_FALSE(library.on_gpu());
 }

@@ -186,7 +186,7 @@ TEST_CASE("A broadcast passes a network hop for each further machine", "[cost][n
     const auto patterns = library.plan(CollectiveKind::broadcast, packed_placement(*cluster, 8));
     return library.choose(patterns, Bytes{8}).cost.uncontended.value().count();
   };
-  const double hop = (2.7 + 7 * nccl_generations.front().ll_hop) * 1e-6;
+  const double hop = (2.7 + 7 * nccl_2_28().generations.front().ll_hop) * 1e-6;
   CHECK(small(16) - small(8) == Approx(8 * hop).epsilon(0.05));
 }
 
@@ -234,7 +234,7 @@ TEST_CASE("NVLS has the channels of its generation to lose", "[cost][nccl]") {
   NcclOptions wanted = nccl_options({2, 28}, h100);
   wanted.algorithms = {NcclAlgorithm::nvls};
   const Seconds all = alone(NcclLibrary(cluster, wanted), ranks, 256_MiB);
-  const int channels = nccl_generations[2].nvls_channels;
+  const int channels = nccl_2_28().generations[2].nvls_channels;
   const NcclLibrary library(cluster, wanted);
   const auto patterns = library.plan(CollectiveKind::all_reduce, ranks);
   CHECK(library.choose(patterns, 256_MiB).cost.kernel.blocks == channels);
@@ -252,7 +252,7 @@ TEST_CASE("One process launches on its GPUs one after the other", "[cost][nccl]"
   const NcclLibrary library(cluster, wanted);
   const auto patterns = library.plan(CollectiveKind::all_reduce, ranks);
   CHECK(library.choose(patterns, Bytes{0}).cost.uncontended.value().count() ==
-        Approx(8 * nccl_measured.launch_us * 1e-6));
+        Approx(8 * nccl_2_28().measured.launch * 1e-6));
 }
 
 TEST_CASE("Until 2.21 the host takes time for each channel", "[cost][nccl]") {
@@ -264,15 +264,15 @@ TEST_CASE("Until 2.21 the host takes time for each channel", "[cost][nccl]") {
   wanted.gpus_per_process = 8;
   // 512 threads of 8 bytes for each of 8 ranks: 128 KiB make 4 channels; the GPUs are done earlier.
   const double channels = 128 * 1024 / (512.0 * 8 * 8);
-  const double listed = (channels - 1) * nccl_measured.channel_host_us;
+  const double listed = (channels - 1) * nccl_2_28().measured.channel_host;
   CHECK(alone(NcclLibrary(cluster, wanted), ranks, Bytes{128 * 1024}).count() ==
-        Approx(8 * (nccl_measured.launch_us + listed) * 1e-6));
-  wanted.version = {2, 21};
+        Approx(8 * (nccl_2_28().measured.launch + listed) * 1e-6));
+  wanted.constants = config::shipped_nccl({2, 21});
   CHECK(alone(NcclLibrary(cluster, wanted), ranks, Bytes{128 * 1024}).count() ==
-        Approx(8 * (nccl_measured.launch_us + listed) * 1e-6));
-  wanted.version = {2, 22};
+        Approx(8 * (nccl_2_28().measured.launch + listed) * 1e-6));
+  wanted.constants = config::shipped_nccl({2, 22});
   CHECK(alone(NcclLibrary(cluster, wanted), ranks, Bytes{128 * 1024}).count() ==
-        Approx(8 * nccl_measured.launch_us * 1e-6));
+        Approx(8 * nccl_2_28().measured.launch * 1e-6));
 }
 
 TEST_CASE("The next launch is prepared while the GPUs work: the slower tells", "[cost][nccl]") {
@@ -281,7 +281,7 @@ TEST_CASE("The next launch is prepared while the GPUs work: the slower tells", "
   NcclOptions wanted = nccl_options({2, 28}, v100);
   const Seconds gpus = alone(NcclLibrary(cluster, wanted), ranks, 64_MiB);
   wanted.gpus_per_process = 8;
-  CHECK(gpus.count() > 8 * nccl_measured.launch_us * 1e-6);
+  CHECK(gpus.count() > 8 * nccl_2_28().measured.launch * 1e-6);
   CHECK(alone(NcclLibrary(cluster, wanted), ranks, 64_MiB) == gpus);
 }
 
@@ -306,7 +306,7 @@ TEST_CASE("LL128 takes Hopper what NCCL counts, and earlier GPUs longer", "[cost
   };
   // NCCL v2.28.9, src/graph/tuning.cc: 14 us and 1.9 us for each of 14 hops.
   CHECK(of_nothing(h100) == Approx((14 + 14 * 1.9) * 1e-6));
-  const NcclGeneration& volta = nccl_generations.front();
+  const NcclGeneration& volta = nccl_2_28().generations.front();
   const double fitted = volta.ll128_base + 14 * volta.ll128_hop;
   CHECK(of_nothing(v100) == Approx(fitted * 1e-6));
 }

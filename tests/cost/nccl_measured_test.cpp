@@ -1,6 +1,7 @@
 #include "sim/cost/nccl_measured.hpp"
 
 #include "tests/catch.hpp"
+#include "tests/cost/nccl_options.hpp"
 
 // What runs take beyond NCCL's own model: by hand from its chunks, hops and threads.
 
@@ -26,7 +27,7 @@ double us(int machines, int capability, const NcclQuestion& question, Seconds nv
   facts.other_per_byte = network;
   const NcclSystem system{
       .machines = machines, .ranks = 8 * machines, .architecture = 1, .channels = 8};
-  return nccl_measured_time(nccl_constants({2, 28}), system, question, facts, 1, 1);
+  return nccl_measured_time(test::nccl_2_28(), system, question, facts, 1, 1);
 }
 
 constexpr Seconds fast{1e-15};  ///< a byte; 0 would be a division by zero
@@ -56,8 +57,8 @@ TEST_CASE("NVLS waits for two stages of its first chunks, and in each loop for a
     return at(bytes) - at(bytes - 1);
   };
   const double stages = 2 * 4e-6;  // us a byte
-  const double hopper = nccl_generations[2].nvls_loop;
-  const double blackwell = nccl_generations[3].nvls_loop;
+  const double hopper = test::nccl_2_28().generations[2].nvls_loop;
+  const double blackwell = test::nccl_2_28().generations[3].nvls_loop;
   // 16 channels x 8 heads at once on Hopper: chunks of 16 KiB below twice 4 MiB, of 32 KiB below
   // 8 times 8 MiB, of 64 KiB below 64 times 16 MiB, of 128 KiB from there, in half as many loops.
   CHECK(jump(90, 8 * mib) == Approx(2 * mib * stages - 2 * hopper).epsilon(1e-3));
@@ -69,7 +70,7 @@ TEST_CASE("NVLS waits for two stages of its first chunks, and in each loop for a
 }
 
 TEST_CASE("LL waits in each hop until every thread's line has come", "[cost][nccl]") {
-  const NcclGeneration& ampere = nccl_generations[1];
+  const NcclGeneration& ampere = test::nccl_2_28().generations[1];
   const auto added = [](int machines, NcclAlgorithm algorithm, std::int64_t bytes) {
     const auto at = [&](std::int64_t of) {
       return us(machines, 80, {all_reduce, algorithm, ll, of}, fast, fast);
@@ -82,7 +83,7 @@ TEST_CASE("LL waits in each hop until every thread's line has come", "[cost][ncc
   CHECK(added(1, ring, 512 * kib) == Approx(14 * ampere.ll_lines));
   // Two machines: up and down 7 hops in each and one between them.
   CHECK(added(2, tree, 4 * kib) ==
-        Approx(2 * (7 * ampere.ll_lines + nccl_measured.ll_network_lines_us)));
+        Approx(2 * (7 * ampere.ll_lines + test::nccl_2_28().measured.ll_network_lines)));
 }
 
 TEST_CASE("LL's lines and its bytes move at the same time", "[cost][nccl]") {
@@ -97,7 +98,7 @@ TEST_CASE("A rank's proxy looks at the flags of all LL that it sends", "[cost][n
   const auto at = [](NcclAlgorithm algorithm, std::int64_t bytes) {
     return us(2, 80, {all_reduce, algorithm, ll, bytes}, fast, fast, 1.5);
   };
-  const double all = 1.5 * mib / nccl_measured.ll_proxy.count() * 1e6;
+  const double all = 1.5 * mib / test::nccl_2_28().measured.ll_proxy.count() * 1e6;
   CHECK(at(ring, mib) - at(ring, 0) == Approx(all));
   // A pattern counts twice what a tree of NCCL sends between two machines.
   CHECK(at(tree, mib) - at(tree, 0) == Approx(all / 2));
@@ -106,12 +107,12 @@ TEST_CASE("A rank's proxy looks at the flags of all LL that it sends", "[cost][n
 TEST_CASE("Sends and receives in a group start as NCCL's rings do", "[cost][nccl]") {
   // NCCL v2.28.9, src/graph/tuning.cc: 8.4 us and 3.4 for a hop over NVLink.
   const NcclQuestion pairs{CollectiveKind::send_recv, NcclAlgorithm::direct, simple, 0};
-  CHECK(us(1, 80, pairs, fast) == Approx(8.4 + 3.4 + nccl_measured.peer_us));
+  CHECK(us(1, 80, pairs, fast) == Approx(8.4 + 3.4 + test::nccl_2_28().measured.peer));
 }
 
 TEST_CASE("Rings over NVLink start and hop as measured on each generation", "[cost][nccl]") {
   for (const auto& [capability, index] : {std::pair{70, 0}, {80, 1}, {86, 1}, {90, 2}, {100, 3}}) {
-    const NcclGeneration& times = nccl_generations.at(static_cast<std::size_t>(index));
+    const NcclGeneration& times = test::nccl_2_28().generations.at(static_cast<std::size_t>(index));
     const auto of_nothing = [&, by = capability](NcclProtocol protocol) {
       return us(1, by, {all_reduce, ring, protocol, 0}, fast);
     };

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/nccl_constants_yaml.hpp"
 #include "sim/config/node_yaml.hpp"
 #include "sim/cost/nccl_library.hpp"
 #include "tests/catch.hpp"
@@ -50,6 +51,7 @@ CollectiveCost on_polaris(int machines, NcclVersion version, Bytes size, bool is
       std::move(fabric));
   NcclOptions options;
   options.version = version;
+  options.constants = config::shipped_nccl(options.version);
   options.gpus["a100-sxm4-40gb"] = {80, 1555_GBps};
   const NcclLibrary library(cluster, options);
   return library.choose(library.plan(all_reduce, packed_placement(*cluster, 4)), size).cost;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tests/catch.hpp"
+#include "tests/cost/nccl_options.hpp"
 
 namespace gradwire {
 namespace {
@@ -59,7 +60,7 @@ constexpr NcclSystem rtx3090{
 }  // namespace
 
 TEST_CASE("NCCL 2.12's 25 printed choices and times come out of its model", "[cost][nccl]") {
-  const NcclConstants& constants = nccl_constants({2, 12});
+  const NcclConstants& constants = config::shipped_nccl({2, 12});
   for (const Printed& row : printed) {
     INFO(row.bytes << " bytes");
     const auto time = [&](NcclAlgorithm algorithm, NcclProtocol protocol) {
@@ -104,7 +105,7 @@ TEST_CASE("NCCL 2.4 takes LL up to 8 bytes a thread and chunk, twice that betwee
 }
 
 TEST_CASE("An eight-GPU ring of NCCL 2.28 costs base, hops and bytes", "[cost][nccl]") {
-  const NcclConstants& constants = nccl_constants({2, 28});
+  const NcclConstants& constants = test::nccl_2_28();
   const NcclSystem a100{.machines = 1, .ranks = 8, .architecture = 1, .channels = 12, .bus = 240};
   const auto time = [&](NcclProtocol protocol, std::int64_t bytes) {
     return nccl_time(constants, a100, {CollectiveKind::all_reduce, ring, protocol, bytes});
@@ -118,7 +119,8 @@ TEST_CASE("An eight-GPU ring of NCCL 2.28 costs base, hops and bytes", "[cost][n
 }
 
 TEST_CASE("The model's times grow with the size and fall with the bus", "[cost][nccl]") {
-  for (const NcclConstants& constants : nccl_constants()) {
+  for (const int minor : {0, 4, 5, 8, 10, 12, 18, 20, 21, 22, 23, 27, 28}) {
+    const NcclConstants constants = config::shipped_nccl({2, minor});
     for (const int machines : {1, 2, 4}) {
       NcclSystem system{.machines = machines,
                         .ranks = 8 * machines,
@@ -154,22 +156,22 @@ TEST_CASE("The model's times grow with the size and fall with the bus", "[cost][
 }
 
 TEST_CASE("Versions take the newest range that is not after them", "[cost][nccl]") {
-  CHECK(nccl_constants({2, 3}).first_minor == 0);
-  CHECK(nccl_constants({2, 4}).first_minor == 4);
-  CHECK(nccl_constants({2, 9}).first_minor == 8);
-  CHECK(nccl_constants({2, 19}).first_minor == 18);
-  CHECK(nccl_constants({2, 20}).first_minor == 20);
-  CHECK(nccl_constants({2, 21}).first_minor == 21);
-  CHECK(nccl_constants({2, 22}).first_minor == 22);
-  CHECK(nccl_constants({2, 26}).first_minor == 23);
-  CHECK(nccl_constants({2, 27}).first_minor == 27);
-  CHECK(nccl_constants({2, 31}).first_minor == 28);
-  CHECK_FALSE(nccl_constants({2, 22}).has_pat);
-  CHECK(nccl_constants({2, 23}).has_pat);  // NCCL 2.23's release notes
+  CHECK(config::shipped_nccl({2, 3}).first_minor == 0);
+  CHECK(config::shipped_nccl({2, 4}).first_minor == 4);
+  CHECK(config::shipped_nccl({2, 9}).first_minor == 8);
+  CHECK(config::shipped_nccl({2, 19}).first_minor == 18);
+  CHECK(config::shipped_nccl({2, 20}).first_minor == 20);
+  CHECK(config::shipped_nccl({2, 21}).first_minor == 21);
+  CHECK(config::shipped_nccl({2, 22}).first_minor == 22);
+  CHECK(config::shipped_nccl({2, 26}).first_minor == 23);
+  CHECK(config::shipped_nccl({2, 27}).first_minor == 27);
+  CHECK(config::shipped_nccl({2, 31}).first_minor == 28);
+  CHECK_FALSE(config::shipped_nccl({2, 22}).has_pat);
+  CHECK(config::shipped_nccl({2, 23}).has_pat);  // NCCL 2.23's release notes
 }
 
 TEST_CASE("A tree's correction dips between 256 KiB and 1 MiB", "[cost][nccl]") {
-  const NcclConstants& constants = nccl_constants({2, 28});
+  const NcclConstants& constants = test::nccl_2_28();
   // treeCorrectionFactor[LL] of src/graph/tuning.cc: entry log2(bytes / 64).
   CHECK(nccl_tree_correction(constants, ll, 63) == 1);
   CHECK(nccl_tree_correction(constants, ll, 64 << 12) == 0.4);
@@ -183,7 +185,7 @@ TEST_CASE("NCCL 2.18 takes trees where 2.20 takes rings: its Simple hops are 4 a
   const NcclSystem system{
       .machines = 8, .ranks = 32, .architecture = 1, .channels = 2, .bus = 48, .amd = true};
   const auto time = [&](NcclVersion version, NcclAlgorithm algorithm, NcclProtocol protocol) {
-    return nccl_time(nccl_constants(version), system,
+    return nccl_time(config::shipped_nccl(version), system,
                      {CollectiveKind::all_reduce, algorithm, protocol, 512 << 10});
   };
   // 2 * (3 * 4 + 3 * 14) us of hops against 2 * (3 * 28 + 3 * 28).

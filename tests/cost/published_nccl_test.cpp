@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "sim/collectives/ring_all_reduce.hpp"
+#include "sim/config/nccl_constants_yaml.hpp"
 #include "sim/config/node_yaml.hpp"
 #include "sim/cost/nccl_library.hpp"
 #include "tests/catch.hpp"
@@ -34,6 +35,7 @@ double alpha_of_ethernet(int machines) {
       std::move(fabric));
   NcclOptions options;
   options.version = {2, 4};
+  options.constants = config::shipped_nccl(options.version);
   options.gpus["rtx2080ti"] = {75, 616_GBps};
   options.algorithms = {NcclAlgorithm::ring};
   const NcclLibrary library(cluster, options);

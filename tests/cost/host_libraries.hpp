@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "sim/config/host_library_constants_yaml.hpp"
+
+namespace gradwire::test {
+
+/// With the shipped constants.
+inline GlooOptions gloo_options(bool tensors_on_gpu = true) {
+  return {.constants = config::shipped_gloo(), .tensors_on_gpu = tensors_on_gpu};
+}
+inline MpiOptions mpi_options(std::string algorithm = "") {
+  MpiOptions options;
+  options.constants = config::shipped_mpi();
+  options.all_reduce_algorithm = std::move(algorithm);
+  return options;
+}
+
+}  // namespace gradwire::test
