@@ -36,6 +36,8 @@ inline Point make_point(const std::string& label, int ranks,
   r.bytes_per_rank = 204'456'256;
   r.communication_busy_s = 0.02;
   r.overlap_fraction = 0.5;
+  r.contended_bytes = 3e9;
+  r.contended_s = 0.004;
   r.links = {{"node0.nic0.up", 0.25, 1.5e9}, {"gpu0->gpu1", 0.125, 2e6}};
   r.profile_source = "recorded";
   r.fidelity = "fluid";
