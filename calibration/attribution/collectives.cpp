@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "calibration/attribution/trace_index.hpp"
-#include "calibration/import/nccl_names.hpp"
+#include "calibration/trace/nccl_names.hpp"
 
 namespace gradwire::calibration {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "calibration/import/nccl_names.hpp"
+#include "calibration/trace/nccl_names.hpp"
 #include "sim/core/text_lines.hpp"
 
 namespace gradwire {

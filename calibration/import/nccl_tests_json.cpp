@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
-#include "calibration/import/nccl_names.hpp"
 #include "calibration/import/run_list.hpp"
+#include "calibration/trace/nccl_names.hpp"
 
 namespace gradwire {
 namespace {

@@ -5,38 +5,37 @@
 #include "sim/config/compression_catalogue.hpp"
 #include "sim/config/servers_yaml.hpp"
 #include "sim/config/yaml_knobs.hpp"
-#include "strategies/acpsgd.hpp"
-#include "strategies/apex_ddp.hpp"
-#include "strategies/autodist_all_reduce.hpp"
-#include "strategies/bsp.hpp"
-#include "strategies/bytegrad.hpp"
-#include "strategies/byteps.hpp"
-#include "strategies/bytescheduler.hpp"
-#include "strategies/ddp.hpp"
-#include "strategies/dear.hpp"
-#include "strategies/decentralized.hpp"
-#include "strategies/fsdp.hpp"
-#include "strategies/gtopk.hpp"
-#include "strategies/horovod.hpp"
-#include "strategies/kungfu_ada.hpp"
-#include "strategies/kungfu_pair_averaging.hpp"
-#include "strategies/kungfu_sma.hpp"
-#include "strategies/kungfu_sync.hpp"
-#include "strategies/lb_sgd.hpp"
-#include "strategies/local_sgd.hpp"
-#include "strategies/mg_wfbp.hpp"
-#include "strategies/mxnet_kvstore.hpp"
-#include "strategies/none.hpp"
-#include "strategies/p3.hpp"
-#include "strategies/powersgd.hpp"
-#include "strategies/ps_async.hpp"
-#include "strategies/ps_sync.hpp"
-#include "strategies/signsgd.hpp"
-#include "strategies/ssp.hpp"
-#include "strategies/tf_collective_all_reduce.hpp"
-#include "strategies/tictac.hpp"
-#include "strategies/topk.hpp"
-#include "strategies/wfbp.hpp"
+#include "strategies/all_reduce/apex_ddp.hpp"
+#include "strategies/all_reduce/autodist_all_reduce.hpp"
+#include "strategies/all_reduce/bytegrad.hpp"
+#include "strategies/all_reduce/ddp.hpp"
+#include "strategies/all_reduce/dear.hpp"
+#include "strategies/all_reduce/fixed_groups.hpp"
+#include "strategies/all_reduce/lb_sgd.hpp"
+#include "strategies/all_reduce/local_sgd.hpp"
+#include "strategies/all_reduce/mg_wfbp.hpp"
+#include "strategies/all_reduce/none.hpp"
+#include "strategies/all_reduce/tf_collective_all_reduce.hpp"
+#include "strategies/compression/systems/acpsgd.hpp"
+#include "strategies/compression/systems/gtopk.hpp"
+#include "strategies/compression/systems/powersgd.hpp"
+#include "strategies/compression/systems/signsgd.hpp"
+#include "strategies/compression/systems/topk.hpp"
+#include "strategies/horovod/horovod.hpp"
+#include "strategies/peers/decentralized.hpp"
+#include "strategies/peers/kungfu_ada.hpp"
+#include "strategies/peers/kungfu_pair_averaging.hpp"
+#include "strategies/peers/kungfu_sma.hpp"
+#include "strategies/peers/kungfu_sync.hpp"
+#include "strategies/servers/byteps.hpp"
+#include "strategies/servers/bytescheduler.hpp"
+#include "strategies/servers/mxnet_kvstore.hpp"
+#include "strategies/servers/p3.hpp"
+#include "strategies/servers/ps_async.hpp"
+#include "strategies/servers/ps_sync.hpp"
+#include "strategies/servers/ssp.hpp"
+#include "strategies/servers/tictac.hpp"
+#include "strategies/sharded/fsdp.hpp"
 
 namespace gradwire::config {
 namespace {
@@ -67,9 +66,8 @@ std::vector<StrategyEntry> list_knobs(std::vector<StrategyEntry> catalogue) {
 const std::vector<StrategyEntry>& strategy_catalogue() {
   static const std::vector<StrategyEntry> catalogue = list_knobs({
       {"none", "one GPU without a wrapper, or ranks that never talk", NoCommunication::read},
-      {"bsp", "all gradients in one all-reduce after backward", Bsp::read, false, true},
-      {"wfbp", "one all-reduce a tensor, as soon as its gradient is ready", Wfbp::read, false,
-       true},
+      {"bsp", "all gradients in one all-reduce after backward", read_bsp, false, true},
+      {"wfbp", "one all-reduce a tensor, as soon as its gradient is ready", read_wfbp, false, true},
       {"horovod", "Horovod: cycles, negotiation, fused all-reduces", Horovod::read, false, true},
       {"mg_wfbp", "MG-WFBP: gradients merged where waiting costs less than a start-up",
        MgWfbp::read, false, true},

@@ -14,8 +14,8 @@
 #include "sim/core/tensor_timeline.hpp"
 #include "sim/train/gain.hpp"
 #include "sim/train/rank_memory.hpp"
-#include "strategies/tensor_phases.hpp"
-#include "strategies/tuned_knobs.hpp"
+#include "strategies/horovod/tensor_phases.hpp"
+#include "strategies/horovod/tuned_knobs.hpp"
 
 namespace gradwire {
 namespace {

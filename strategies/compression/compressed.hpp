@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "strategies/compression/compressor.hpp"
-#include "strategies/lane.hpp"
-#include "strategies/poster.hpp"
+#include "strategies/parts/lane.hpp"
+#include "strategies/parts/poster.hpp"
 #include "strategies/strategy.hpp"
 
 namespace gradwire {

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "strategies/compression/sparsifier.hpp"
-#include "strategies/job_places.hpp"
+#include "strategies/parts/job_places.hpp"
 
 namespace gradwire {
 namespace {

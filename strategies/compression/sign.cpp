@@ -1,6 +1,6 @@
 #include "strategies/compression/sign.hpp"
 
-#include "strategies/job_places.hpp"
+#include "strategies/parts/job_places.hpp"
 
 namespace gradwire {
 namespace {

@@ -1,10 +1,9 @@
 #include "strategies/compression/top_k.hpp"
 
-#include <fmt/format.h>
-
 namespace gradwire {
 namespace {
 
+constexpr Release oldest_release{0, 1};  ///< any: one block
 constexpr Release sorts_from{1, 11};
 constexpr Release many_blocks_from{1, 12};
 /// One block: 25.6 ms for 2 10^6 random numbers, k = 1000, on a Quadro GP100 with PyTorch 1.1
@@ -44,16 +43,10 @@ CodecWork top_k(std::int64_t elements, std::int64_t kept, Release pytorch) {
 }
 
 Release read_pytorch(Knobs& knobs) {
-  const std::string text =
-      knobs.text("pytorch", "1.12",
-                 "release whose torch.topk selects: one thread block before 1.11 (issue 22812), a "
-                 "sort in 1.11 (68632), many blocks from 1.12 on (71081)");
-  const auto release = parse_release(text);
-  if (!release) {
-    knobs.refuse("pytorch",
-                 fmt::format("'pytorch' is '{}'; expected a PyTorch release, as 1.12", text));
-  }
-  return *release;
+  return read_release(
+      knobs, "pytorch", "1.12", "PyTorch", oldest_release,
+      "release whose torch.topk selects: one thread block before 1.11 (issue 22812), a "
+      "sort in 1.11 (68632), many blocks from 1.12 on (71081)");
 }
 
 }  // namespace gradwire

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "strategies/compression/compressor.hpp"
-#include "strategies/ddp.hpp"
 #include "strategies/knobs.hpp"
+#include "strategies/parts/release.hpp"
 
 namespace gradwire {
 

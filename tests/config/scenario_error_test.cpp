@@ -238,10 +238,10 @@ TEST_CASE_METHOD(ErrorFixture, "knobs that have no effect beside the others are 
   };
   const Unused unused = GENERATE(
       Unused{"name: horovod, sparse_rows: 9", "sparse_rows", "sparse: NAME"},
-      Unused{"name: horovod, host_sum_rate: 1 GB/s", "host_sum_rate",
-             "hierarchical_allreduce: true"},
-      Unused{"name: ps_async, rpc_threads: 0, rpc_call: 1 ms", "rpc_call", "rpc_threads: 8"},
-      Unused{"name: byteps, update_time: 1 us", "update_time", "cross_barrier: true"},
+      Unused{"name: horovod, autotune_steps_per_sample: 5", "autotune_steps_per_sample",
+             "autotune: true"},
+      Unused{"name: tf_collective_all_reduce, implementation: NCCL, rpc_threads: 2", "rpc_threads",
+             "implementation: RING"},
       Unused{"name: byteps, mixed_mode_bound: 99", "mixed_mode_bound", "key_hash_fn: mixed"},
       Unused{"name: byteps, built_in_hash_coef: 2", "built_in_hash_coef", "key_hash_fn: built_in"},
       Unused{"name: bytescheduler, mode: ps, cycle_time: 1 ms", "cycle_time", "mode: allreduce"},

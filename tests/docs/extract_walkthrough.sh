@@ -26,7 +26,7 @@ awk -v folder="$folder" '
 ' "$page"
 
 awk -v line="$(cat "$folder/catalogue_line")" '
-  /^#include "strategies\// && !included { print "#include \"strategies/counted_wfbp.hpp\""; included = 1 }
+  /^#include "strategies\// && !included { print "#include \"strategies/all_reduce/counted_wfbp.hpp\""; included = 1 }
   /^ *[{]"ddp", / && !entered { print line; entered = 1 }
   { print }
   END { exit !(included && entered) }

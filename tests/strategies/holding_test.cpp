@@ -1,5 +1,5 @@
-#include "strategies/ddp.hpp"
-#include "strategies/fsdp.hpp"
+#include "strategies/all_reduce/ddp.hpp"
+#include "strategies/sharded/fsdp.hpp"
 #include "tests/catch.hpp"
 #include "tests/strategies/toy_job.hpp"
 

@@ -2,7 +2,7 @@
 #include <numeric>
 #include <utility>
 
-#include "strategies/horovod.hpp"
+#include "strategies/horovod/horovod.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/toy_training.hpp"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sim/config/node_yaml.hpp"
-#include "strategies/job_places.hpp"
+#include "strategies/parts/job_places.hpp"
 #include "tests/catch.hpp"
 #include "tests/collectives/nodes.hpp"
 #include "tests/source_dir.hpp"

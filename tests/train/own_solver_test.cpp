@@ -9,10 +9,10 @@
 #include <string>
 
 #include "sim/config/yaml_knobs.hpp"
-#include "strategies/byteps.hpp"
-#include "strategies/p3.hpp"
-#include "strategies/ps_sync.hpp"
-#include "strategies/tictac.hpp"
+#include "strategies/servers/byteps.hpp"
+#include "strategies/servers/p3.hpp"
+#include "strategies/servers/ps_sync.hpp"
+#include "strategies/servers/tictac.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/toy_training.hpp"
 

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "strategies/all_reduce/ddp.hpp"
+#include "strategies/all_reduce/local_sgd.hpp"
 #include "strategies/compression/compressed.hpp"
 #include "strategies/compression/onebit_adam.hpp"
 #include "strategies/compression/power_sgd.hpp"
-#include "strategies/ddp.hpp"
-#include "strategies/local_sgd.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/toy_training.hpp"
 

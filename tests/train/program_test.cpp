@@ -9,8 +9,8 @@
 #include "sim/core/error.hpp"
 #include "sim/report/metrics.hpp"
 #include "sim/train/schedules.hpp"
-#include "strategies/ddp.hpp"
-#include "strategies/ps_async.hpp"
+#include "strategies/all_reduce/ddp.hpp"
+#include "strategies/servers/ps_async.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/toy_training.hpp"
 

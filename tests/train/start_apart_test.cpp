@@ -1,5 +1,5 @@
 #include "sim/core/statistics.hpp"
-#include "strategies/ps_async.hpp"
+#include "strategies/servers/ps_async.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/toy_training.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "sim/core/random.hpp"
 #include "sim/core/statistics.hpp"
-#include "strategies/ps_async.hpp"
+#include "strategies/servers/ps_async.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/toy_training.hpp"
 

@@ -10,7 +10,7 @@
 
 #include "sim/engine/engine.hpp"
 #include "sim/train/plans.hpp"
-#include "strategies/ps_async.hpp"
+#include "strategies/servers/ps_async.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/toy_training.hpp"
 

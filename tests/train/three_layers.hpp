@@ -8,8 +8,8 @@
 
 #include "sim/core/cluster.hpp"
 #include "sim/train/training.hpp"
-#include "strategies/ddp.hpp"
-#include "strategies/none.hpp"
+#include "strategies/all_reduce/ddp.hpp"
+#include "strategies/all_reduce/none.hpp"
 
 namespace gradwire::test {
 

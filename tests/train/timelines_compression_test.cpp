@@ -3,7 +3,8 @@
 #include <memory>
 #include <vector>
 
-#include "strategies/acpsgd.hpp"
+#include "strategies/all_reduce/ddp.hpp"
+#include "strategies/all_reduce/fixed_groups.hpp"
 #include "strategies/compression/acp_sgd.hpp"
 #include "strategies/compression/compressed.hpp"
 #include "strategies/compression/global_top_k.hpp"
@@ -11,8 +12,7 @@
 #include "strategies/compression/power_sgd.hpp"
 #include "strategies/compression/sign.hpp"
 #include "strategies/compression/sparsifier.hpp"
-#include "strategies/ddp.hpp"
-#include "strategies/grouped.hpp"
+#include "strategies/compression/systems/acpsgd.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/toy_training.hpp"
 

@@ -3,10 +3,10 @@
 #include <vector>
 
 #include "sim/report/chrome_trace.hpp"
-#include "strategies/bytescheduler.hpp"
-#include "strategies/horovod.hpp"
-#include "strategies/merged_horovod.hpp"
-#include "strategies/mg_wfbp.hpp"
+#include "strategies/all_reduce/mg_wfbp.hpp"
+#include "strategies/horovod/horovod.hpp"
+#include "strategies/horovod/merged_horovod.hpp"
+#include "strategies/servers/bytescheduler.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/toy_training.hpp"
 

@@ -1,8 +1,8 @@
 #include <vector>
 
-#include "strategies/kungfu_cpu.hpp"
-#include "strategies/kungfu_nccl.hpp"
-#include "strategies/kungfu_pair_averaging.hpp"
+#include "strategies/peers/kungfu_cpu.hpp"
+#include "strategies/peers/kungfu_nccl.hpp"
+#include "strategies/peers/kungfu_pair_averaging.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/toy_training.hpp"
 

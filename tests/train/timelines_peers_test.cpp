@@ -1,5 +1,5 @@
-#include "strategies/bytegrad.hpp"
-#include "strategies/decentralized.hpp"
+#include "strategies/all_reduce/bytegrad.hpp"
+#include "strategies/peers/decentralized.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/toy_training.hpp"
 

@@ -1,14 +1,14 @@
 #include <memory>
 #include <vector>
 
-#include "strategies/byteps.hpp"
-#include "strategies/byteps_async.hpp"
-#include "strategies/bytescheduler.hpp"
-#include "strategies/mxnet_kvstore.hpp"
-#include "strategies/p3.hpp"
-#include "strategies/ps_async.hpp"
-#include "strategies/ps_sync.hpp"
-#include "strategies/tictac.hpp"
+#include "strategies/servers/byteps.hpp"
+#include "strategies/servers/byteps_async.hpp"
+#include "strategies/servers/bytescheduler.hpp"
+#include "strategies/servers/mxnet_kvstore.hpp"
+#include "strategies/servers/p3.hpp"
+#include "strategies/servers/ps_async.hpp"
+#include "strategies/servers/ps_sync.hpp"
+#include "strategies/servers/tictac.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/toy_training.hpp"
 

@@ -1,4 +1,4 @@
-#include "strategies/tf_collective_all_reduce.hpp"
+#include "strategies/all_reduce/tf_collective_all_reduce.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/toy_training.hpp"
 

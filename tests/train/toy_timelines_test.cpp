@@ -1,16 +1,15 @@
 #include <memory>
 #include <vector>
 
-#include "strategies/apex_ddp.hpp"
-#include "strategies/autodist_all_reduce.hpp"
-#include "strategies/bsp.hpp"
-#include "strategies/ddp.hpp"
-#include "strategies/dear.hpp"
-#include "strategies/fsdp.hpp"
-#include "strategies/lb_sgd.hpp"
-#include "strategies/local_sgd.hpp"
-#include "strategies/none.hpp"
-#include "strategies/wfbp.hpp"
+#include "strategies/all_reduce/apex_ddp.hpp"
+#include "strategies/all_reduce/autodist_all_reduce.hpp"
+#include "strategies/all_reduce/ddp.hpp"
+#include "strategies/all_reduce/dear.hpp"
+#include "strategies/all_reduce/fixed_groups.hpp"
+#include "strategies/all_reduce/lb_sgd.hpp"
+#include "strategies/all_reduce/local_sgd.hpp"
+#include "strategies/all_reduce/none.hpp"
+#include "strategies/sharded/fsdp.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/toy_training.hpp"
 
@@ -38,12 +37,12 @@ TEST_CASE("toy timeline: none", "[timeline]") {
 
 TEST_CASE("toy timeline: bsp", "[timeline][bsp]") {
   // Backward ends at 18, T(6) = 6.5 follows, then the optimizer.
-  check_each(ToyTraining().run(make<Bsp>()), 18 + 6.5 + 1);
+  check_each(ToyTraining().run(make_bsp), 18 + 6.5 + 1);
 }
 
 TEST_CASE("toy timeline: wfbp", "[timeline][wfbp]") {
   // Gradients at 8, 10, .. 18; T(1) = 1.5 < 2, so that only the last one is seen.
-  check_each(ToyTraining().run(make<Wfbp>()), 18 + 1.5 + 1);
+  check_each(ToyTraining().run(make_wfbp), 18 + 1.5 + 1);
 }
 
 TEST_CASE("toy timeline: ddp", "[timeline][ddp]") {

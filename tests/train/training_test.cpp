@@ -7,10 +7,9 @@
 
 #include "sim/core/error.hpp"
 #include "sim/train/jitter.hpp"
-#include "strategies/bsp.hpp"
-#include "strategies/ddp.hpp"
-#include "strategies/none.hpp"
-#include "strategies/wfbp.hpp"
+#include "strategies/all_reduce/ddp.hpp"
+#include "strategies/all_reduce/fixed_groups.hpp"
+#include "strategies/all_reduce/none.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/three_layers.hpp"
 
@@ -30,7 +29,7 @@ TEST_CASE("without communication an iteration is the profile's", "[training]") {
 
 TEST_CASE("BSP exposes its whole all-reduce", "[training]") {
   // 21 ms + 3 copies + 5 ms
-  const auto result = Fixture(2, 5e-3, factory<Bsp>()).run();
+  const auto result = Fixture(2, 5e-3, make_bsp).run();
   for (const double t : result.iteration_s) CHECK(t == Approx(26e-3 + 3 * one_copy));
   CHECK(part(result, Part::exposed_communication) == Approx(5e-3));
   CHECK(part(result, Part::copies) == Approx(3 * one_copy));
@@ -42,7 +41,7 @@ TEST_CASE("BSP exposes its whole all-reduce", "[training]") {
 TEST_CASE("Ranks on another GPU take its times a layer and direction", "[train][classes]") {
   // Class 1 runs forward twice as long and backward of l3 in 3 instead of 6 ms: 2 + 12 + 9 + 1 =
   // 24 ms in all, against 2 + 6 + 12 + 1 = 21 ms of class 0.
-  Fixture job(2, 5e-3, factory<Bsp>());
+  Fixture job(2, 5e-3, make_bsp);
   WorkerClasses classes;
   classes.others.push_back({job.profile, job.gpu});
   ComputeProfile& other = classes.others.front().profile;
@@ -66,7 +65,7 @@ TEST_CASE("Ranks on another GPU take its times a layer and direction", "[train][
 TEST_CASE("Strategies are given the library's time of an all-reduce, and no link's less",
           "[training]") {
   // Two ranks send half of it twice over 20 GB/s.
-  const Fixture fixture(2, 3e-3, factory<Wfbp>());
+  const Fixture fixture(2, 3e-3, make_wfbp);
   const auto library = fixture.library();
   const Job job = fixture.job(library);
   const JobView view = job_view(job);
@@ -91,7 +90,7 @@ TEST_CASE("Classes stay apart where speeds are equal, and stragglers join only t
 TEST_CASE("WFBP hides what fits behind backward", "[training]") {
   // Gradients are ready 6, 10 and 12 ms into backward; each all-reduce takes 3 ms, in order: ends
   // at 9, 13, 16: 4 ms are exposed.
-  const auto result = Fixture(2, 3e-3, factory<Wfbp>()).run();
+  const auto result = Fixture(2, 3e-3, make_wfbp).run();
   for (const double t : result.iteration_s) CHECK(t == Approx(25e-3));
   CHECK(part(result, Part::exposed_communication) == Approx(4e-3));
   CHECK(result.collectives == 3);
@@ -100,7 +99,7 @@ TEST_CASE("WFBP hides what fits behind backward", "[training]") {
 }
 
 TEST_CASE("compute is slowed by its kind's factor while communication runs", "[training]") {
-  Fixture f(2, 1e-3, factory<Wfbp>());
+  Fixture f(2, 1e-3, make_wfbp);
   f.profile.overlap = {{"conv3", 1.25}};
   // Three all-reduces of 1 ms; the first two run beside backward: each second of them costs
   // 1 - 1/1.25 = 0.2 s of progress. The last is exposed.
@@ -119,7 +118,7 @@ TEST_CASE("DDP on one rank costs its copies only", "[training]") {
 }
 
 TEST_CASE("a straggler holds everybody", "[training]") {
-  Fixture f(4, 1e-3, factory<Bsp>());
+  Fixture f(4, 1e-3, make_bsp);
   f.stragglers = {{.ranks = {2}, .fraction = 0, .compute = 1.5}};
   const auto result = f.run();
   // Device time of the slow rank: 1.5 * (19 ms + 3 copies), 2 ms of host time, 1 ms of all-reduce.
@@ -134,16 +133,16 @@ TEST_CASE("a straggler holds everybody", "[training]") {
 }
 
 TEST_CASE("a result names the solver that ran", "[training]") {
-  const auto alone = Fixture(1, 1, factory<Bsp>()).run();
+  const auto alone = Fixture(1, 1, make_bsp).run();
   CHECK(alone.engine_solver == "none");
   CHECK(alone.engine_simgrid.empty());
-  const auto shared = Fixture(4, 1e-3, factory<Bsp>()).run();
+  const auto shared = Fixture(4, 1e-3, make_bsp).run();
   CHECK(shared.engine_solver == "simgrid");
   CHECK_THAT(shared.engine_simgrid, Catch::ContainsSubstring("SimGrid"));
 }
 
 TEST_CASE("the breakdown adds up to the mean iteration, jitter or not", "[training]") {
-  Fixture f(4, 2e-3, factory<Wfbp>());
+  Fixture f(4, 2e-3, make_wfbp);
   f.profile.overlap = {{"conv3", 1.1}};
   f.jitter = {.rank = 0.02, .iteration = 0.05, .layer = 0.1};
   const auto result = f.run();
@@ -155,7 +154,7 @@ TEST_CASE("the breakdown adds up to the mean iteration, jitter or not", "[traini
 }
 
 TEST_CASE("a seed decides the luck, and only the seed", "[training]") {
-  Fixture f(4, 2e-3, factory<Wfbp>());
+  Fixture f(4, 2e-3, make_wfbp);
   f.jitter = {.rank = 0, .iteration = 0.05, .layer = 0.1};
   const auto first = f.run();
   const auto second = f.run();
@@ -170,7 +169,7 @@ TEST_CASE("a seed decides the luck, and only the seed", "[training]") {
 }
 
 TEST_CASE("accumulation communicates once an optimizer step", "[training]") {
-  Fixture f(2, 5e-3, factory<Bsp>());
+  Fixture f(2, 5e-3, make_bsp);
   f.micro_batches = 3;
   const auto result = f.run();
   CHECK(result.collectives == 1);
@@ -181,7 +180,7 @@ TEST_CASE("accumulation communicates once an optimizer step", "[training]") {
 
 TEST_CASE("the trace shows compute, copies and communication of the first measured iteration",
           "[training]") {
-  const auto result = Fixture(2, 3e-3, factory<Bsp>()).run(true);
+  const auto result = Fixture(2, 3e-3, make_bsp).run(true);
   double compute = 0;
   double communication = 0;
   double copies = 0;
@@ -201,8 +200,8 @@ TEST_CASE("whole iterations of the fluid engine are within 0.5 % of the step eng
   const std::int64_t elements = GENERATE(25'000, 2'000'000);
   const auto strategy = GENERATE(as<std::string>{}, "bsp", "wfbp", "ddp");
   Fixture f(ranks, 0,
-            strategy == "bsp"    ? factory<Bsp>()
-            : strategy == "wfbp" ? factory<Wfbp>()
+            strategy == "bsp"    ? make_bsp
+            : strategy == "wfbp" ? make_wfbp
                                  : ddp({.broadcast_buffers = false}));
   f.cost = std::make_shared<StepCost>();
   f.profile.overlap = {{"conv3", 1.2}};

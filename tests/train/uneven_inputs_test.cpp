@@ -2,7 +2,7 @@
 #include "sim/core/refusal.hpp"
 #include "sim/report/metrics.hpp"
 #include "sim/train/jitter.hpp"
-#include "strategies/ddp.hpp"
+#include "strategies/all_reduce/ddp.hpp"
 #include "tests/train/toy_training.hpp"
 
 namespace gradwire::test {

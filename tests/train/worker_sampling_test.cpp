@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "sim/config/yaml_knobs.hpp"
-#include "strategies/kungfu_pair_averaging.hpp"
-#include "strategies/ps_async.hpp"
-#include "strategies/ssp.hpp"
+#include "strategies/peers/kungfu_pair_averaging.hpp"
+#include "strategies/servers/ps_async.hpp"
+#include "strategies/servers/ssp.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/toy_training.hpp"
 

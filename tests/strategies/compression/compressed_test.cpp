@@ -1,5 +1,7 @@
 #include "strategies/compression/compressed.hpp"
 
+#include "strategies/all_reduce/fixed_groups.hpp"
+#include "strategies/all_reduce/none.hpp"
 #include "strategies/compression/corrections.hpp"
 #include "strategies/compression/global_top_k.hpp"
 #include "strategies/compression/half_precision.hpp"
@@ -7,8 +9,6 @@
 #include "strategies/compression/quantiser.hpp"
 #include "strategies/compression/sign.hpp"
 #include "strategies/compression/sparsifier.hpp"
-#include "strategies/none.hpp"
-#include "strategies/wfbp.hpp"
 #include "tests/catch.hpp"
 #include "tests/strategies/compression/compression_job.hpp"
 #include "tests/strategies/toy_job.hpp"
@@ -38,8 +38,8 @@ Collective gradients(std::vector<TensorId> tensors, std::int64_t size) {
 TEST_CASE("under WFBP each tensor is packed, gathered, and unpacked behind the gate",
           "[compression][compressed]") {
   const auto job = matrix_job();
-  Compressed strategy(std::make_unique<Wfbp>(job),
-                      std::make_unique<SignCompressor>(SignOptions{}, job, gpu), job, 1);
+  Compressed strategy(make_wfbp(job), std::make_unique<SignCompressor>(SignOptions{}, job, gpu),
+                      job, 1);
   CHECK_FALSE(strategy.traits().dynamic);
   strategy.on_event(Seconds{}, IterationStart{0});
   const auto first = strategy.on_event(Seconds{}, HookFired{.tensor = 2});
@@ -341,15 +341,14 @@ TEST_CASE("a server takes every worker's message apart, and small tensors travel
 TEST_CASE("a compression's own exchanges stand behind the strategy's",
           "[compression][compressed]") {
   const auto job = matrix_job();
-  Compressed strategy(std::make_unique<Wfbp>(job), std::make_unique<GlobalTopK>(0.01, job, gpu),
-                      job, 1);
+  Compressed strategy(make_wfbp(job), std::make_unique<GlobalTopK>(0.01, job, gpu), job, 1);
   CHECK(strategy.exchanges().size() == 3);
   CHECK(strategy.traits().dynamic);
 }
 
 TEST_CASE("the plan shows what all transfers of a group carry", "[compression][compressed]") {
   const auto job = matrix_job();
-  const Compressed half(std::make_unique<Wfbp>(job), std::make_unique<HalfPrecision>(), job, 1);
+  const Compressed half(make_wfbp(job), std::make_unique<HalfPrecision>(), job, 1);
   CHECK(half.plan(0).at(0).size == Bytes{2 * 2048});
   CHECK(half.plan(0).at(0).elements == 2048);
 }
@@ -359,5 +358,5 @@ TEST_CASE("a strategy that exchanges nothing cannot be compressed", "[compressio
   const HalfPrecision half;
   CHECK(not_compressible(NoCommunication{}, half, job) ==
         "the strategy exchanges no gradients by all-reduces or messages");
-  CHECK(not_compressible(Wfbp(job), half, job).empty());
+  CHECK(not_compressible(*make_wfbp(job), half, job).empty());
 }

@@ -1,0 +1,117 @@
+#include "strategies/all_reduce/tf_collective_all_reduce.hpp"
+
+#include <string>
+
+#include "strategies/parts/conditional_knobs.hpp"
+
+namespace gradwire {
+namespace {
+
+/// kGrpcWorkerServiceThreadCount, core/distributed_runtime/rpc/grpc_worker_service.h.
+constexpr int worker_threads = 8;
+
+/// Concatenating and splitting read and write a pack once each.
+constexpr std::int64_t copy_passes = 2;
+
+/// group_by_size, cross_device_utils.py.
+std::vector<PlanGroup> packs_of(const JobView& job, Bytes bytes_per_pack) {
+  return cut_into_groups(job, reverse_registration_order(static_cast<int>(job.tensors.size())),
+                         [bytes_per_pack](const auto& packs, TensorId /*next*/) {
+                           return bytes_per_pack > Bytes{0} && packs.back().size > bytes_per_pack;
+                         });
+}
+
+}  // namespace
+
+StrategyMaker TfCollectiveAllReduce::read(Knobs& knobs) {
+  static const std::vector<std::string> implementations = {"AUTO", "RING", "NCCL"};
+  TfCollectiveOptions options;
+  options.nccl = knobs.choice("implementation", "AUTO", implementations,
+                              "CommunicationOptions(implementation=AUTO): TensorFlow's ring over "
+                              "gRPC unless it says NCCL") == "NCCL";
+  options.bytes_per_pack =
+      knobs.size("bytes_per_pack", options.bytes_per_pack,
+                 "CommunicationOptions(bytes_per_pack=0): a pack ends with the gradient that "
+                 "exceeds it; 0: one pack of all gradients",
+                 Bytes{0});
+  ConditionalKnobs ring(knobs);
+  options.ring.calls = read_remote_calls(ring, worker_threads);
+  options.ring.step =
+      ring.time("step_time", options.ring.step,
+                "of TensorFlow's threads in every step of the ring (polled events, the executor); "
+                "no source states it: calibrate it");
+  if (options.nccl) ring.refuse_without("implementation: RING");
+  return [options](const JobView& job) {
+    return std::make_unique<TfCollectiveAllReduce>(options, job);
+  };
+}
+
+TfCollectiveAllReduce::TfCollectiveAllReduce(const TfCollectiveOptions& options, const JobView& job)
+    : SharedStepStrategy(job),
+      options_(options),
+      packs_(job, packs_of(job, options.bytes_per_pack)) {
+  if (options_.nccl || !active()) return;
+  std::vector<Bytes> sizes;
+  for (const PlanGroup& pack : packs_.all()) sizes.push_back(pack.size);
+  ring_ = std::make_unique<TfRing>(options_.ring, job_, sizes, poster_);
+}
+
+Traits TfCollectiveAllReduce::traits() const {
+  return {.dynamic = ring_ != nullptr, .own_optimizer = active()};
+}
+
+std::vector<CollectiveUse> TfCollectiveAllReduce::collectives() const {
+  if (!options_.nccl) return {};
+  return {{CollectiveKind::all_reduce, families::all}};
+}
+
+std::vector<Exchange> TfCollectiveAllReduce::exchanges() const {
+  return ring_ == nullptr ? std::vector<Exchange>{} : ring_->exchanges();
+}
+
+void TfCollectiveAllReduce::gradient(TensorId tensor, WorkerId /*worker*/) {
+  packs_.arrived(tensor);
+  while (const auto pack = packs_.next()) send(*pack);
+}
+
+void TfCollectiveAllReduce::send(std::size_t pack) {
+  const PlanGroup& group = packs_[pack];
+  if (group.tensors.size() > 1) {
+    poster_.post(DeviceWork{.traffic = copy_passes * group.size, .label = "concatenate a pack"});
+  }
+  if (ring_ != nullptr) return;
+  reduced_.push_back(poster_.post(
+      Collective{.size = group.size, .tensors = group.tensors, .label = "all-reduce of a pack"}));
+}
+
+void TfCollectiveAllReduce::finish(WorkerId /*worker*/) {
+  if (ring_ != nullptr) {
+    for (std::size_t i = 0; i < packs_.size(); ++i) {
+      reduced_.push_back(poster_.post(Flag{.label = "a pack is reduced"}));
+    }
+    poster_.post(launch_marker("backward has run"),
+                 [this, flags = reduced_] { reduce_from(0, flags); });
+  }
+  std::int64_t all = 0;
+  for (const PlanGroup& pack : packs_.all()) all += pack.elements;
+  for (std::size_t i = 0; i < packs_.size(); ++i) {
+    const PlanGroup& pack = packs_[i];
+    poster_.post(Gate{.until = {reduced_[i]}});
+    if (pack.tensors.size() > 1) {
+      poster_.post(DeviceWork{.traffic = copy_passes * pack.size, .label = "split a pack"});
+    }
+    poster_.post(
+        OptimizerStep{.share = static_cast<double>(pack.elements) / static_cast<double>(all),
+                      .label = "update of a pack"});
+  }
+  reduced_.clear();
+}
+
+void TfCollectiveAllReduce::reduce_from(std::size_t pack, const std::vector<OperationId>& flags) {
+  ring_->reduce(packs_[pack].size, packs_[pack].tensors, [this, pack, flags] {
+    poster_.post(Raise{.flag = flags[pack]});
+    if (pack + 1 < packs_.size()) reduce_from(pack + 1, flags);
+  });
+}
+
+}  // namespace gradwire

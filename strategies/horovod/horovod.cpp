@@ -1,0 +1,219 @@
+#include "strategies/horovod/horovod.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <utility>
+
+#include "sim/core/refusal.hpp"
+#include "strategies/parts/conditional_knobs.hpp"
+#include "strategies/parts/rehearsal.hpp"
+
+namespace gradwire {
+namespace {
+
+constexpr std::int64_t groups_max = 100'000;
+constexpr std::int64_t rows_max = 1'000'000'000;
+/// An index of a torch sparse tensor is an int64.
+constexpr std::int64_t index_size = 8;
+/// Names of a tensor's requests: its gradient or the rows of it, and the rows' indices.
+constexpr RequestName names_per_tensor = 2;
+/// grad.zero_().add_(...): torch/optimizer.py, synchronize.
+constexpr int sparse_update_kernels = 2;
+/// start.add_(delta), p.copy_(start): torch/optimizer.py, _DistributedAdasumOptimizer.step.
+constexpr int adasum_update_kernels = 2;
+
+int read_groups(Knobs& knobs, const Release& version) {
+  const std::string source =
+      "of DistributedOptimizer, 0.21 or later: gradients are handed over in this many groups";
+  const auto old_name = knobs.count("num_groups", 0, 0, groups_max, source + "; up to 0.21.2");
+  const auto groups = knobs.count("groups", 0, 0, groups_max, source);
+  if (old_name > 0 && groups > 0) {
+    knobs.refuse("num_groups", "'num_groups' is the old name of 'groups'; expected one of the two");
+  }
+  const std::string set = old_name > 0 ? "num_groups" : "groups";
+  if (old_name + groups > 0 && version < groups_from) {
+    knobs.refuse(set,
+                 fmt::format("'{}' came with Horovod 0.21; expected 0 or a later version", set));
+  }
+  return static_cast<int>(old_name + groups);
+}
+
+/// With the knobs that autotune chooses. @param told  what it chose; as it was where it is off.
+HorovodOptimizerOptions tuned_for(HorovodOptimizerOptions options, const JobView& job,
+                                  std::string& told) {
+  if (!options.autotune.on || job.world_size == 1 || !job.iteration_time) return options;
+  options.autotune.on = false;
+  const auto bytes = static_cast<double>(
+      std::transform_reduce(job.tensors.begin(), job.tensors.end(), std::int64_t{0}, std::plus<>(),
+                            [&](const TensorInfo& tensor) { return job.size_of(tensor).count(); }));
+  const Autotuned tuned =
+      autotune(options.core, options.autotune, [&](const HorovodOptions& tried) {
+        HorovodOptimizerOptions trial = options;
+        trial.core = tried;
+        const Seconds step = job.iteration_time(std::make_unique<Horovod>(trial, job),
+                                                options.autotune.steps_per_sample);
+        return bytes / (step.count() * 1e6);
+      });
+  options.core = tuned.options;
+  told = fmt::format("Horovod's autotune chose {}", text_of(tuned));
+  return options;
+}
+
+}  // namespace
+
+StrategyMaker Horovod::read(Knobs& knobs) {
+  HorovodOptimizerOptions options;
+  options.core = read_horovod(knobs);
+  options.autotune = read_autotune(knobs);
+  options.groups = read_groups(knobs, options.core.version);
+  options.sparse = knobs.text("sparse", "",
+                              "matrices with this in their name have sparse gradients, as of "
+                              "torch.nn.Embedding(sparse=True)");
+  ConditionalKnobs sparse(knobs);
+  options.sparse_rows =
+      sparse.count("sparse_rows", 0, 0, rows_max, "rows in a sparse gradient of one rank");
+  const bool as_dense = sparse.yes(
+      "sparse_as_dense", false, "of DistributedOptimizer: sparse gradients are made dense first");
+  read_horovod_gathers(sparse, options.core);
+  if (options.sparse.empty()) sparse.refuse_without("sparse: NAME");
+  if (!options.sparse.empty() && options.sparse_rows == 0) {
+    knobs.refuse("sparse", "'sparse' needs the number of rows; expected 'sparse_rows' beside it");
+  }
+  if (as_dense) options.sparse.clear();
+  if (options.sparse.empty()) options.core.gather = HorovodGather::nccl;  // nothing is gathered
+  return [options](const JobView& job) { return std::make_unique<Horovod>(options, job); };
+}
+
+Horovod::Horovod(HorovodOptimizerOptions options, const JobView& job)
+    : SharedStepStrategy(job),
+      options_(tuned_for(std::move(options), job, tuned_)),
+      queue_(options_.core, job),
+      group_of_(job.tensors.size(), -1) {
+  bool any = options_.sparse.empty();
+  std::vector<TensorId> dense;
+  for (TensorId id = 0; id < static_cast<TensorId>(job_.tensors.size()); ++id) {
+    if (sparse(id)) {
+      any = true;
+    } else {
+      dense.push_back(id);
+    }
+  }
+  if (!any) {
+    throw UnsupportedConfiguration(
+        UnsupportedConfiguration::Key::strategy,
+        fmt::format("horovod: 'sparse' is '{}'; expected a part of the name of "
+                    "one of the model's matrices",
+                    options_.sparse));
+  }
+  // split_list, common/util.py: even parts, the first ones one longer.
+  const auto groups = static_cast<std::size_t>(options_.groups);
+  for (std::size_t group = 0, next = 0; group < groups && next < dense.size(); ++group) {
+    const std::size_t size = dense.size() / groups + (group < dense.size() % groups ? 1 : 0);
+    for (std::size_t i = 0; i < size; ++i) {
+      group_of_[static_cast<std::size_t>(dense[next++])] = static_cast<int>(group);
+    }
+    group_size_.push_back(static_cast<int>(size));
+  }
+  collected_.resize(group_size_.size());
+}
+
+bool Horovod::adasum() const {
+  return options_.core.reduction == HorovodReduction::adasum && active();
+}
+
+bool Horovod::sparse(TensorId tensor) const {
+  const auto& info = job_.tensor(tensor);
+  return !options_.sparse.empty() && info.shape.size() == 2 &&
+         info.name.find(options_.sparse) != std::string::npos;
+}
+
+Traits Horovod::traits() const {
+  return {.dynamic = true, .own_optimizer = adasum()};
+}
+
+std::vector<CollectiveUse> Horovod::collectives() const {
+  auto uses = queue_.collectives();
+  const bool gathers = !options_.sparse.empty() && options_.core.gather == HorovodGather::nccl;
+  if (gathers) uses.push_back({CollectiveKind::all_gather, families::all});
+  return uses;
+}
+
+std::vector<HorovodRequest> Horovod::requests_of(TensorId tensor) const {
+  const auto& info = job_.tensor(tensor);
+  const RequestName name = names_per_tensor * tensor;
+  if (!sparse(tensor)) {
+    return {{.name = name, .size = job_.size_of(info), .tensors = {tensor}}};
+  }
+  const std::int64_t rows = job_.world_size * std::min(options_.sparse_rows, info.shape[0]);
+  return {{.name = name + 1,
+           .kind = RequestKind::gather,
+           .size = Bytes{rows * index_size},
+           .tensors = {tensor}},
+          {.name = name,
+           .kind = RequestKind::gather,
+           .size = job_.size_of(rows * info.shape[1]),
+           .tensors = {tensor}}};
+}
+
+/// start.copy_(p); step(); p.sub_(start): _DistributedAdasumOptimizer._allreduce_grad_async
+void Horovod::take_adasum_step(const TensorInfo& tensor) {
+  std::int64_t all = 0;
+  for (const auto& each : job_.tensors) all += each.elements;
+  poster_.post(copy_of(job_, tensor, "copy of the model"));
+  poster_.post(
+      OptimizerStep{.share = static_cast<double>(tensor.elements) / static_cast<double>(all),
+                    .label = tensor.name});
+  poster_.post(copy_of(job_, tensor, "difference"));
+}
+
+void Horovod::gradient(TensorId tensor, WorkerId /*worker*/) {
+  poster_.post(HostWork{
+      .thread = HostWork::launcher, .time = options_.core.hook_time, .label = "Horovod hook"});
+  if (adasum()) take_adasum_step(job_.tensor(tensor));
+  auto requests = requests_of(tensor);
+  reduced_.add(requests.size());
+  const int group = group_of_[static_cast<std::size_t>(tensor)];
+  if (group >= 0) {
+    for (auto& request : requests) request.group = group;
+    auto& collected = collected_[static_cast<std::size_t>(group)];
+    collected.insert(collected.end(), requests.begin(), requests.end());
+    if (static_cast<int>(collected.size()) < group_size_[static_cast<std::size_t>(group)]) return;
+    requests = std::exchange(collected, {});
+    // _grouped_allreduce_grad_async takes a group's parameters as the optimizer lists them.
+    std::ranges::sort(requests, {}, &HorovodRequest::name);
+  }
+  queue_.submit(now_, std::move(requests), poster_);
+}
+
+void Horovod::finish(WorkerId /*worker*/) {
+  reduced_.expect(poster_, reduced_.left(), "all gradients are reduced");
+  poster_.post(Gate{.until = {reduced_.flag()}});
+  for (TensorId id = 0; id < static_cast<TensorId>(job_.tensors.size()); ++id) {
+    if (adasum()) {
+      auto update = copy_of(job_, job_.tensor(id), "add the difference");
+      update.traffic = adasum_update_kernels * update.traffic;
+      update.kernels = adasum_update_kernels;
+      poster_.post(std::move(update));
+    }
+    if (!sparse(id)) continue;
+    const auto requests = requests_of(id);
+    poster_.post(DeviceWork{.traffic = job_.size_of(job_.tensor(id)) + 2 * requests.back().size,
+                            .kernels = sparse_update_kernels,
+                            .label = "add gathered rows"});
+  }
+  reduced_.end(poster_, 0);
+}
+
+void Horovod::ended(OperationId operation) {
+  reduced_.end(poster_, queue_.on_done(now_, operation, poster_).size());
+}
+
+std::vector<PlanGroup> Horovod::plan(int iteration) const {
+  Horovod rehearsed(options_, job_);
+  return groups_of(job_, rehearse(rehearsed, job_, iteration));
+}
+
+}  // namespace gradwire

@@ -1,0 +1,67 @@
+#include "strategies/parts/lane.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+namespace gradwire {
+
+LaneItem labelled(const char* what, LaneItem item, Poster::Then then) {
+  item.label = what + item.label;
+  item.then = std::move(then);
+  return item;
+}
+
+Lane::Make messages_by(int exchange, bool coded) {
+  return [exchange, coded](const LaneItem& load) {
+    Messages messages{exchange, load.size, load.tensors, load.label};
+    if (coded) messages.priority = load.priority;
+    messages.server = load.server;
+    return messages;
+  };
+}
+
+void Lane::add(LaneItem item) {
+  waiting_.emplace(std::pair{item.priority, added_++}, std::move(item));
+  if (free_ > 0) start();
+}
+
+void Lane::start() {
+  if (waiting_.empty()) return;
+  LaneItem load = std::move(waiting_.extract(waiting_.begin()).mapped());
+  std::vector<Poster::Then> followers{std::move(load.then)};
+  while (!waiting_.empty() && load.size + waiting_.begin()->second.size <= together_) {
+    LaneItem next = std::move(waiting_.extract(waiting_.begin()).mapped());
+    load.size += next.size;
+    load.tensors.insert(load.tensors.end(), next.tensors.begin(), next.tensors.end());
+    followers.push_back(std::move(next.then));
+  }
+  if (followers.size() > 1) load.label += fmt::format(" and {} more", followers.size() - 1);
+  --free_;
+  const Poster::Then ended = [this, followers = std::move(followers)] { finish(followers); };
+  if (load.beside.empty()) {
+    poster_->post(make_(load), ended);
+    return;
+  }
+  const auto under_way = std::make_shared<std::size_t>(load.beside.size() + 1);
+  const Poster::Then one_ended = [under_way, ended] {
+    if (--*under_way == 0) ended();
+  };
+  for (Operation& operation : load.beside) poster_->post(std::move(operation), one_ended);
+  poster_->post(make_(load), one_ended);
+}
+
+void Lane::finish(const std::vector<Poster::Then>& followers) {
+  const auto refill = [this] {
+    ++free_;
+    start();
+  };
+  if (refills_first_) refill();
+  for (const auto& then : followers) {
+    if (then) then();
+  }
+  // What follows may have brought something more urgent to this lane.
+  if (!refills_first_) refill();
+}
+
+}  // namespace gradwire

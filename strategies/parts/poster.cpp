@@ -1,0 +1,32 @@
+#include "strategies/parts/poster.hpp"
+
+#include <utility>
+
+namespace gradwire {
+
+OperationId Poster::post(Operation operation, Then then) {
+  const OperationId id = writer_.post(std::move(operation));
+  if (then) continuations_.emplace(id, std::move(then));
+  return id;
+}
+
+void Poster::post_in_turn(Operations operations, Then then) {
+  post_from(std::make_shared<const Operations>(std::move(operations)), 0, then);
+}
+
+void Poster::post_from(const std::shared_ptr<const Operations>& operations, std::size_t next,
+                       const Then& then) {
+  if (next == operations->size()) {
+    then();
+    return;
+  }
+  post((*operations)[next],
+       [this, operations, next, then] { post_from(operations, next + 1, then); });
+}
+
+void Poster::done(OperationId operation) {
+  auto node = continuations_.extract(operation);
+  if (!node.empty()) node.mapped()();
+}
+
+}  // namespace gradwire

@@ -1,0 +1,129 @@
+#include "strategies/parts/rehearsal.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace gradwire {
+namespace {
+
+class Rehearsal {
+ public:
+  Rehearsal(Strategy& strategy, const JobView& job) : strategy_(strategy), job_(job) {}
+
+  std::vector<RehearsedCollective> iterate(int iteration) {
+    posted_.clear();
+    begin_ = now_;
+    tell(IterationStart{iteration});
+    const auto ready = ready_times(job_);
+    const int last = job_.micro_batches - 1;
+    for (std::size_t i = 0; i < ready.size(); ++i) {
+      run_until(begin_ + ready[i]);
+      tell(HookFired{.tensor = job_.gradient_order[i], .micro_batch = last});
+    }
+    tell(BackwardDone{.micro_batch = last});
+    while (!queue_.empty()) run_until(queue_.begin()->first.first);
+    return posted_;
+  }
+
+ private:
+  void tell(const Event& event) {
+    for (const auto& operation : strategy_.on_event(now_, event)) {
+      start(operation);
+      ++next_id_;
+    }
+  }
+
+  void start(const Operation& operation) {
+    if (const auto* host = std::get_if<HostWork>(&operation)) {
+      end_at(host->thread < 0 ? now_ + host->time : after(thread_free_[host->thread], host->time));
+    } else if (const auto* collective = std::get_if<Collective>(&operation)) {
+      posted_.push_back({now_ - begin_, *collective});
+      const Seconds time =
+          job_.all_reduce_time ? job_.all_reduce_time(collective->size) : Seconds{0};
+      end_at(after(stream_free_[collective->stream], time));
+    } else if (const auto* work = std::get_if<DeviceWork>(&operation)) {
+      if (work->notify || work->stream == DeviceStream::side) end_at(now_);
+    } else if (std::holds_alternative<Messages>(operation)) {
+      end_at(now_);
+    }
+  }
+
+  Seconds after(Seconds& free, Seconds time) const {
+    free = std::max(free, now_) + time;
+    return free;
+  }
+
+  void end_at(Seconds time) { queue_.emplace(std::pair{time, sequence_++}, next_id_); }
+
+  void run_until(Seconds time) {
+    while (!queue_.empty() && queue_.begin()->first.first <= time) {
+      const auto [key, operation] = *queue_.begin();
+      queue_.erase(queue_.begin());
+      now_ = key.first;
+      tell(OperationDone{operation});
+    }
+    now_ = std::max(now_, time);
+  }
+
+  Strategy& strategy_;
+  const JobView& job_;
+  Seconds now_{};
+  Seconds begin_{};
+  OperationId next_id_ = 0;
+  std::int64_t sequence_ = 0;
+  std::map<std::pair<Seconds, std::int64_t>, OperationId> queue_;
+  std::map<int, Seconds> thread_free_;
+  std::map<int, Seconds> stream_free_;
+  std::vector<RehearsedCollective> posted_;
+};
+
+}  // namespace
+
+std::vector<Seconds> ready_times(const JobView& job) {
+  std::vector<Seconds> end_of_layer(job.layers.size());
+  Seconds time{};
+  for (std::size_t layer = job.layers.size(); layer-- > 0;) {
+    time += job.layers[layer].backward;
+    end_of_layer[layer] = time;
+  }
+  std::vector<Seconds> ready;
+  Seconds latest{};
+  for (const TensorId id : job.gradient_order) {
+    const auto layer = static_cast<std::size_t>(job.tensor(id).layer);
+    if (layer < end_of_layer.size()) latest = std::max(latest, end_of_layer[layer]);
+    ready.push_back(latest);
+  }
+  return ready;
+}
+
+std::vector<RehearsedCollective> rehearse(Strategy& strategy, const JobView& job, int iteration) {
+  Rehearsal rehearsal(strategy, job);
+  std::vector<RehearsedCollective> posted;
+  for (int i = 0; i <= iteration; ++i) posted = rehearsal.iterate(i);
+  return posted;
+}
+
+namespace {
+
+/// The later parts of a reduction in several steps carry what the first one did.
+bool continues_another(const Collective& collective) {
+  return collective.communicator == families::across ||
+         (collective.communicator == families::node &&
+          (collective.kind == CollectiveKind::all_gather ||
+           collective.kind == CollectiveKind::broadcast));
+}
+
+}  // namespace
+
+std::vector<PlanGroup> groups_of(const JobView& job,
+                                 const std::vector<RehearsedCollective>& collectives) {
+  std::vector<PlanGroup> groups;
+  for (const auto& [posted, collective] : collectives) {
+    if (collective.tensors.empty() || continues_another(collective)) continue;
+    groups.push_back({collective.tensors, job.elements_in(collective.size), collective.size});
+  }
+  return groups;
+}
+
+}  // namespace gradwire

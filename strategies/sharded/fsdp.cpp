@@ -1,0 +1,319 @@
+#include "strategies/sharded/fsdp.hpp"
+
+#include <fmt/format.h>
+
+#include <cassert>
+#include <utility>
+
+namespace gradwire {
+namespace {
+
+/// _FreeEventQueue's limit of all-gathers in flight.
+constexpr std::size_t in_flight_most = 2;
+/// Streams of collectives: the process group's one, and that across machines.
+constexpr int group_stream = 1;
+constexpr int across_stream = 2;
+
+}  // namespace
+
+bool Fsdp::gathers() const {
+  return options_.sharding >= Sharding::shard_grad_op;
+}
+
+FamilyId Fsdp::group() const {
+  return options_.hybrid ? families::node : families::all;
+}
+
+Traits Fsdp::traits() const {
+  return {.dynamic = true, .forward_hooks = true, .backward_hooks = true, .own_optimizer = true};
+}
+
+std::vector<CollectiveUse> Fsdp::collectives() const {
+  if (options_.sharding == Sharding::none) return {{CollectiveKind::all_reduce}};
+  std::vector<CollectiveUse> uses = {{CollectiveKind::all_gather, group()},
+                                     {CollectiveKind::reduce_scatter, group()}};
+  if (options_.hybrid) uses.push_back({CollectiveKind::all_reduce, families::across});
+  return uses;
+}
+
+Operations Fsdp::on_event(Seconds /*now*/, const Event& event) {
+  if (const auto* start = std::get_if<IterationStart>(&event)) {
+    iteration_ = start->iteration;
+  } else if (const auto* forward = std::get_if<ForwardStart>(&event)) {
+    forward_hook(*forward);
+  } else if (const auto* backward = std::get_if<BackwardStart>(&event)) {
+    backward_hook(*backward);
+  } else if (const auto* hook = std::get_if<HookFired>(&event)) {
+    const std::size_t unit = unit_of_[static_cast<std::size_t>(hook->tensor)];
+    if (--units_[unit].missing == 0) post_backward(unit, hook->micro_batch);
+  } else if (const auto* done = std::get_if<BackwardDone>(&event)) {
+    backward_done(done->micro_batch);
+  } else {
+    operation_ended(std::get<OperationDone>(event).operation);
+  }
+  start_collectives();
+  return out_.take();
+}
+
+OperationId Fsdp::marker(const char* label, Poster::Then then) {
+  const OperationId id = out_.post(launch_marker(label), std::move(then));
+  order_.expect(id);
+  return id;
+}
+
+// ---- hooks ------------------------------------------------------------------------------------
+
+void Fsdp::forward_hook(const ForwardStart& event) {
+  if (event.layer == 0) begin_pass(event.micro_batch);
+  for (Unit& unit : units_) {
+    if (unit.in_forward && unit.last_layer < event.layer) post_forward(unit);
+  }
+  for (std::size_t u = 0; u < units_.size(); ++u) {
+    const bool enters = units_[u].root ? event.layer == 0 : units_[u].first_layer == event.layer;
+    if (enters) pre_forward(u);
+  }
+}
+
+void Fsdp::begin_pass(int micro_batch) {
+  for (Unit& unit : units_) unit.missing = static_cast<int>(unit.tensors.size());
+  in_backward_ = false;
+  if (micro_batch > 0 || !gathers()) return;
+  start_ = marker("ready");
+  started_ = false;
+}
+
+void Fsdp::pre_forward(std::size_t index) {
+  if (!gathers()) return;
+  Unit& unit = units_[index];
+  unit.in_forward = !unit.root;
+  unshard(index);
+  wait_for(unit);
+  // The order of units is known once an iteration has been seen.
+  if (options_.forward_prefetch && iteration_ > 0 && index + 1 < units_.size()) unshard(index + 1);
+}
+
+void Fsdp::post_forward(Unit& unit) {
+  unit.in_forward = false;
+  if (options_.sharding == Sharding::full_shard) reshard(unit);
+}
+
+void Fsdp::backward_hook(const BackwardStart& event) {
+  if (!in_backward_) {
+    in_backward_ = true;
+    for (Unit& unit : units_) {
+      if (unit.in_forward) post_forward(unit);
+    }
+    if (!units_.empty() && units_.front().root) pre_backward(0);
+  }
+  for (std::size_t u = 0; u < units_.size(); ++u) {
+    if (!units_[u].root && units_[u].last_layer == event.layer) pre_backward(u);
+  }
+}
+
+void Fsdp::pre_backward(std::size_t index) {
+  if (!gathers()) return;
+  unshard(index);
+  wait_for(units_[index]);
+  if (options_.backward_prefetch == BackwardPrefetch::backward_pre) prefetch_before(index);
+}
+
+void Fsdp::prefetch_before(std::size_t index) {
+  // The root's forward ends last, so before its backward comes that of the last unit.
+  const std::size_t next = units_[index].root ? units_.size() - 1 : index - 1;
+  if (next >= units_.size() || units_[next].root) return;
+  unshard(next);
+}
+
+void Fsdp::post_backward(std::size_t index, int micro_batch) {
+  Unit& unit = units_[index];
+  out_.post(DeviceWork{.traffic = Bytes{2 * unit.elements * options_.param_bytes},
+                       .label = "concatenate gradients"});
+  const bool last = job_.synchronises(micro_batch);
+  const bool synchronises = last || !options_.no_sync;
+  if (gathers()) {
+    if (synchronises || options_.sharding == Sharding::full_shard) reshard(unit);
+    if (options_.backward_prefetch == BackwardPrefetch::backward_post) prefetch_before(index);
+  }
+  if (options_.sharding == Sharding::optimizer ? last : synchronises) reduce(index);
+}
+
+void Fsdp::backward_done(int micro_batch) {
+  if (reduced_ < reductions_issued_) {
+    const OperationId flag = out_.post(Flag{"gradients reduced"});
+    out_.post(Gate{{flag}});
+    waits_.push_back({reductions_issued_, flag});
+  }
+  if (!job_.synchronises(micro_batch)) return;
+  const bool whole = options_.sharding == Sharding::none;
+  out_.post(OptimizerStep{.share = whole ? 1 : 1 / static_cast<double>(ranks_),
+                          .label = whole ? "optimizer" : "update shard"});
+  if (options_.sharding == Sharding::optimizer) gather_updated();
+}
+
+// ---- parameters -------------------------------------------------------------------------------
+
+Collective Fsdp::gather_of(const Unit& unit) const {
+  return {.kind = CollectiveKind::all_gather,
+          .size = Bytes{unit.padded * options_.param_bytes},
+          .tensors = unit.tensors,
+          .label = fmt::format("all-gather unit {}", &unit - units_.data()),
+          .communicator = group(),
+          .ready = Collective::Ready::at_once,
+          .stream = group_stream};
+}
+
+void Fsdp::unshard(std::size_t index) {
+  Unit& unit = units_[index];
+  if (unit.unsharded) return;
+  unit.unsharded = true;
+  std::vector<OperationId> after = {start_};
+  if (options_.limit_all_gathers && frees_.size() >= in_flight_most) {
+    after.push_back(frees_.front());
+    frees_.pop_front();
+  }
+  const bool casts = options_.param_bytes != gradient_element_size;
+  const Ticket ticket = order_.issue(gather_of(unit), after, casts);
+  unit.gather = ticket;
+  gathers_[ticket] = {.unit = index};
+  if (!casts) return;
+  if (started_) {
+    cast_shard(index, ticket);
+  } else {
+    waiting_casts_.emplace_back(index, ticket);
+  }
+}
+
+void Fsdp::cast_shard(std::size_t index, Ticket ticket) {
+  Kernels cast;
+  cast.add(shard(units_[index]) * (gradient_element_size + options_.param_bytes));
+  run_beside(cast, "cast shard", [this, ticket] { order_.release(ticket); });
+}
+
+void Fsdp::wait_for(const Unit& unit) {
+  const auto gather = unit.gather ? gathers_.find(*unit.gather) : gathers_.end();
+  if (gather == gathers_.end()) return;  // it has ended
+  if (gather->second.operation >= 0) {
+    out_.post(Gate{{gather->second.operation}});
+    return;
+  }
+  if (gather->second.flag < 0) {
+    gather->second.flag = out_.post(Flag{fmt::format("unit {} gathered", &unit - units_.data())});
+  }
+  out_.post(Gate{{gather->second.flag}});
+}
+
+void Fsdp::reshard(Unit& unit) {
+  unit.unsharded = false;
+  if (options_.limit_all_gathers) frees_.push_back(marker("freed"));
+}
+
+void Fsdp::gather_updated() {
+  const OperationId updated = marker("updated");
+  for (std::size_t u = 0; u < units_.size(); ++u) {
+    gathers_[order_.issue(gather_of(units_[u]), {updated}, false)] = {.unit = u};
+  }
+  updated_ = out_.post(Flag{"parameters gathered"});
+  out_.post(Gate{{updated_}});
+}
+
+void Fsdp::gathered(Ticket ticket) {
+  const auto gather = gathers_.extract(ticket);
+  if (gather.mapped().flag >= 0) out_.post(Raise{gather.mapped().flag});
+  if (updated_ >= 0 && gathers_.empty()) out_.post(Raise{std::exchange(updated_, -1)});
+}
+
+// ---- gradients --------------------------------------------------------------------------------
+
+Collective Fsdp::reduction_of(const Unit& unit) const {
+  const bool whole = options_.sharding == Sharding::none;
+  const std::int64_t elements = whole ? unit.elements : unit.padded;
+  return {.kind = whole ? CollectiveKind::all_reduce : CollectiveKind::reduce_scatter,
+          .size = Bytes{elements * options_.reduce_bytes},
+          .tensors = unit.tensors,
+          .label = fmt::format("{} unit {}", whole ? "all-reduce" : "reduce-scatter",
+                               &unit - units_.data()),
+          .communicator = group(),
+          .ready = Collective::Ready::at_once,
+          .stream = group_stream};
+}
+
+void Fsdp::reduce(std::size_t index) {
+  ++reductions_issued_;
+  const Ticket ticket = order_.issue(reduction_of(units_[index]), {}, true);
+  reductions_[ticket] = index;
+  marker("gradients ready", [this, index, ticket] {
+    run_beside(preparation(units_[index]), "cast, pad and divide",
+               [this, ticket] { order_.release(ticket); });
+  });
+}
+
+void Fsdp::start_collectives() {
+  order_.start([this](Ticket ticket, Collective collective) {
+    const auto gather = gathers_.find(ticket);
+    if (gather != gathers_.end()) {
+      gather->second.operation =
+          out_.post(std::move(collective), [this, ticket] { gathered(ticket); });
+    } else {
+      const std::size_t unit = reductions_.extract(ticket).mapped();
+      out_.post(std::move(collective), [this, unit] { reduced(unit); });
+    }
+  });
+}
+
+void Fsdp::operation_ended(OperationId operation) {
+  order_.ended(operation);
+  if (operation == start_ && !started_) {
+    started_ = true;
+    for (const auto& [index, ticket] : std::exchange(waiting_casts_, {})) {
+      cast_shard(index, ticket);
+    }
+  }
+  out_.done(operation);
+}
+
+void Fsdp::reduced(std::size_t unit) {
+  run_beside(division_of_shard(units_[unit]), "divide shard", [this, unit] {
+    if (options_.hybrid) {
+      replicate(unit);
+    } else {
+      finish(unit);
+    }
+  });
+}
+
+void Fsdp::replicate(std::size_t unit) {
+  out_.post(Collective{.size = Bytes{shard(units_[unit]) * options_.reduce_bytes},
+                       .tensors = units_[unit].tensors,
+                       .label = fmt::format("all-reduce shard of unit {}", unit),
+                       .communicator = families::across,
+                       .ready = Collective::Ready::at_once,
+                       .stream = across_stream},
+            [this, unit] { finish(unit); });
+}
+
+void Fsdp::finish(std::size_t unit) {
+  run_beside(finishing(units_[unit]), "divide and cast shard", [this] { count_reduction(); });
+}
+
+void Fsdp::count_reduction() {
+  ++reduced_;
+  while (!waits_.empty() && waits_.front().reductions <= reduced_) {
+    out_.post(Raise{waits_.front().flag});
+    waits_.pop_front();
+  }
+}
+
+void Fsdp::run_beside(const Kernels& kernels, const char* label, Poster::Then then) {
+  if (kernels.count == 0) {
+    then();
+    return;
+  }
+  out_.post(DeviceWork{.traffic = kernels.traffic,
+                       .kernels = kernels.count,
+                       .label = label,
+                       .stream = DeviceStream::side,
+                       .notify = true},
+            std::move(then));
+}
+
+}  // namespace gradwire

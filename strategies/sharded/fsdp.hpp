@@ -1,0 +1,175 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+
+#include "strategies/knobs.hpp"
+#include "strategies/parts/poster.hpp"
+#include "strategies/sharded/fsdp_units.hpp"
+#include "strategies/sharded/issue_order.hpp"
+
+namespace gradwire {
+
+/// What each rank keeps a share of only.
+enum class Sharding : std::uint8_t {
+  none,           ///< NO_SHARD: nothing
+  optimizer,      ///< ZeRO-1: the optimizer's state
+  shard_grad_op,  ///< SHARD_GRAD_OP, ZeRO-2: and gradients; parameters from backward to forward
+  full_shard,     ///< FULL_SHARD, ZeRO-3: and parameters
+};
+/// When the parameters of the unit before are gathered in backward.
+enum class BackwardPrefetch : std::uint8_t {
+  none,           ///< when its backward comes
+  backward_pre,   ///< before the present unit's backward
+  backward_post,  ///< after it
+};
+
+/// Knobs of torch.distributed.fsdp.FullyShardedDataParallel under their own names.
+struct FsdpOptions {
+  Sharding sharding = Sharding::full_shard;
+  bool hybrid = false;  ///< shards within each machine; machines are replicas
+  WrapPolicy wrap = WrapPolicy::block;
+  Bytes unit_size{400'000'000};  ///< of WrapPolicy::size_based
+  BackwardPrefetch backward_prefetch = BackwardPrefetch::backward_pre;
+  bool forward_prefetch = false;
+  bool limit_all_gathers = true;
+  bool no_sync = true;            ///< earlier backward passes of a step only accumulate
+  std::int64_t param_bytes = 4;   ///< of an element of gathered parameters
+  std::int64_t reduce_bytes = 4;  ///< of an element of reduced gradients
+};
+
+/// PyTorch FullyShardedDataParallel, ZeRO-1 to 3, and hybrid sharding.
+///
+/// Parameters of a unit are all-gathered before its forward and, with FULL_SHARD, again before its
+/// backward; compute waits for them. The root's are gathered first and kept until its last gradient
+/// is there. Prefetching issues the next unit's all-gather early. With limit_all_gathers a third
+/// all-gather waits until the oldest unit has been freed on the GPU. Gradients of a unit are
+/// concatenated, divided and reduce-scattered when the last of them is there. All collectives of
+/// the process group share NCCL's one stream: they run in the order in which the host issued them,
+/// so an all-gather issued behind a reduce-scatter waits for backward (the reason to prefetch).
+/// The optimizer updates a shard. Before the first all-gather of an iteration the optimizer step
+/// of the last has ended on every rank.
+///
+/// Hybrid: all of this within each machine; the reduced shard is then all-reduced across machines
+/// on a stream of its own.
+/// ZeRO-1: gradients are reduce-scattered in the last backward pass, and the updated parameters
+/// all-gathered after the step, which the next iteration waits for. NO_SHARD: all-reduces.
+/// One rank: NO_SHARD, as PyTorch falls back to it (from memory).
+///
+/// Source: torch/distributed/fsdp/_runtime_utils.py of PyTorch 2.0 (_unshard, _pre_forward_unshard,
+/// _post_forward_reshard, _pre_backward_hook, _post_backward_hook, _get_handles_to_prefetch),
+/// _limiter_utils.py, _exec_order_utils.py, algorithms/_comm_hooks/default_hooks.py; the separate
+/// all-reduce stream is that of 2.1 on (from memory). One stream a process group: Zhao et al.,
+/// PyTorch FSDP, VLDB 2023, section 3.3.2. ZeRO-1: Rajbhandari et al., ZeRO, SC 2020, section 7.1.
+/// The concatenation of gradients is what autograd does for the views of a flat parameter (from
+/// memory).
+class Fsdp final : public Strategy {
+ public:
+  /// @throws SimulationError of a hybrid job whose machines have different numbers of ranks.
+  Fsdp(const FsdpOptions& options, const JobView& job);
+  static StrategyMaker read(Knobs& knobs);
+  static StrategyMaker read_hybrid(Knobs& knobs);
+
+  Operations on_event(Seconds now, const Event& event) override;
+  [[nodiscard]] Traits traits() const override;
+  [[nodiscard]] std::vector<CollectiveUse> collectives() const override;
+  [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
+  [[nodiscard]] Holding holding() const override;
+
+ private:
+  using Ticket = IssueOrder::Ticket;
+
+  struct Unit : FsdpUnit {
+    std::int64_t padded = 0;       ///< elements, a multiple of the ranks that share it
+    bool unsharded = false;        ///< as the host sees it: the all-gather is issued
+    bool in_forward = false;       ///< between its pre- and its post-forward hook
+    int missing = 0;               ///< gradients not yet there in this backward pass
+    std::optional<Ticket> gather;  ///< the last one issued
+  };
+  /// An all-gather that has not ended.
+  struct Gather {
+    std::size_t unit = 0;
+    OperationId operation = -1;  ///< once it was posted
+    OperationId flag = -1;       ///< where something waits for it from before
+  };
+  /// Elementwise kernels that are launched one after the other.
+  struct Kernels {
+    int count = 0;
+    Bytes traffic{0};
+    void add(std::int64_t bytes) {
+      ++count;
+      traffic += Bytes{bytes};
+    }
+  };
+
+  /// The end of a backward pass waits for all reductions so far. The host may have posted the next
+  /// passes' by then.
+  struct Wait {
+    std::int64_t reductions = 0;
+    OperationId flag = -1;
+  };
+
+  [[nodiscard]] bool gathers() const;
+  [[nodiscard]] std::int64_t shard(const Unit& unit) const { return unit.padded / ranks_; }
+  [[nodiscard]] FamilyId group() const;
+  [[nodiscard]] Collective gather_of(const Unit& unit) const;
+  [[nodiscard]] Collective reduction_of(const Unit& unit) const;
+
+  void forward_hook(const ForwardStart& event);
+  void backward_hook(const BackwardStart& event);
+  void begin_pass(int micro_batch);
+  void pre_forward(std::size_t index);
+  void post_forward(Unit& unit);
+  void pre_backward(std::size_t index);
+  void post_backward(std::size_t index, int micro_batch);
+  void prefetch_before(std::size_t index);
+  void backward_done(int micro_batch);
+
+  OperationId marker(const char* label, Poster::Then then = {});
+  void unshard(std::size_t index);
+  void wait_for(const Unit& unit);
+  void reshard(Unit& unit);
+  void cast_shard(std::size_t index, Ticket ticket);
+  void reduce(std::size_t index);
+  void gather_updated();
+
+  void operation_ended(OperationId operation);
+  void gathered(Ticket ticket);
+  /// A unit's reduce-scatter, or all-reduce of NO_SHARD, has ended.
+  void reduced(std::size_t unit);
+  /// The shard is divided: all-reduces it across machines.
+  void replicate(std::size_t unit);
+  /// Divides and casts the result, which is then there for the optimizer.
+  void finish(std::size_t unit);
+  void count_reduction();
+  /// Runs them beside compute and goes on with `then`; at once where there are none.
+  void run_beside(const Kernels& kernels, const char* label, Poster::Then then);
+  [[nodiscard]] Kernels preparation(const Unit& unit) const;
+  [[nodiscard]] Kernels division_of_shard(const Unit& unit) const;
+  [[nodiscard]] Kernels finishing(const Unit& unit) const;
+  void start_collectives();
+
+  FsdpOptions options_;
+  JobView job_;
+  std::vector<Unit> units_;
+  std::vector<std::size_t> unit_of_;  ///< by tensor
+  std::int64_t ranks_ = 1;            ///< that share a unit
+  std::int64_t replicas_ = 1;         ///< machines, where hybrid
+  Poster out_;
+  IssueOrder order_;
+  std::map<Ticket, Gather> gathers_;
+  std::map<Ticket, std::size_t> reductions_;  ///< issued, not yet posted: of which unit
+  std::deque<OperationId> frees_;             ///< markers behind which units were freed
+  OperationId start_ = -1;                    ///< marker: the last optimizer step has ended
+  bool started_ = true;                       ///< it has been passed
+  std::vector<std::pair<std::size_t, Ticket>> waiting_casts_;
+  int iteration_ = 0;
+  bool in_backward_ = false;
+  std::int64_t reductions_issued_ = 0;  ///< of a unit's gradients, since the first iteration
+  std::int64_t reduced_ = 0;            ///< those that have ended; they end in order
+  std::deque<Wait> waits_;              ///< ends of backward passes, oldest first
+  OperationId updated_ = -1;            ///< flag of ZeRO-1: all parameters are gathered
+};
+
+}  // namespace gradwire

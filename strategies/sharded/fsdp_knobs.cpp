@@ -1,0 +1,100 @@
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "strategies/sharded/fsdp.hpp"
+
+namespace gradwire {
+namespace {
+
+constexpr const char* origin = "torch.distributed.fsdp.FullyShardedDataParallel";
+
+std::int64_t bytes_of(const std::string& dtype) {
+  constexpr std::int64_t half_size = 2;
+  return dtype == "fp32" ? gradient_element_size : half_size;
+}
+
+void read_wrapping(Knobs& knobs, FsdpOptions& options) {
+  static const std::vector<std::string> policies = {"block", "size_based", "none"};
+  options.unit_size = knobs.size("unit_size", options.unit_size,
+                                 "size_based_auto_wrap_policy(min_num_params=1e8), in fp32");
+  const std::string fallback = knobs.given("unit_size") ? "size_based" : "block";
+  const std::string policy = knobs.choice(
+      "auto_wrap_policy", fallback, policies,
+      std::string(
+          "transformer_auto_wrap_policy with the model's block, as FSDP's tutorial has it; ") +
+          origin + " itself has none; size_based where unit_size is set");
+  if (policy != "size_based" && knobs.given("unit_size")) {
+    knobs.refuse("unit_size",
+                 "'unit_size' goes with 'auto_wrap_policy: size_based', which is '" + policy + "'");
+  }
+  options.wrap = policy == "block"        ? WrapPolicy::block
+                 : policy == "size_based" ? WrapPolicy::size_based
+                                          : WrapPolicy::none;
+}
+
+void read_common(Knobs& knobs, FsdpOptions& options) {
+  static const std::vector<std::string> prefetches = {"BACKWARD_PRE", "BACKWARD_POST", "none"};
+  static const std::vector<std::string> dtypes = {"fp32", "fp16", "bf16"};
+  read_wrapping(knobs, options);
+  const std::string prefetch =
+      knobs.choice("backward_prefetch", "BACKWARD_PRE", prefetches, origin);
+  options.backward_prefetch = prefetch == "BACKWARD_PRE"    ? BackwardPrefetch::backward_pre
+                              : prefetch == "BACKWARD_POST" ? BackwardPrefetch::backward_post
+                                                            : BackwardPrefetch::none;
+  options.forward_prefetch = knobs.yes("forward_prefetch", options.forward_prefetch, origin);
+  options.limit_all_gathers = knobs.yes("limit_all_gathers", options.limit_all_gathers,
+                                        std::string(origin) + ", from 2.0 on; false before");
+  options.no_sync =
+      knobs.yes("no_sync", options.no_sync,
+                std::string(origin) + ".no_sync() around all but the last micro-batch");
+  const std::string param_dtype =
+      knobs.choice("param_dtype", "fp32", dtypes, "MixedPrecision(param_dtype)");
+  const std::string reduce_dtype = knobs.choice("reduce_dtype", param_dtype, dtypes,
+                                                "MixedPrecision(reduce_dtype), else param_dtype");
+  options.param_bytes = bytes_of(param_dtype);
+  options.reduce_bytes = bytes_of(reduce_dtype);
+}
+
+StrategyMaker maker_of(const FsdpOptions& options) {
+  return [options](const JobView& job) { return std::make_unique<Fsdp>(options, job); };
+}
+
+}  // namespace
+
+StrategyMaker Fsdp::read(Knobs& knobs) {
+  static const std::vector<std::string> strategies = {"FULL_SHARD", "SHARD_GRAD_OP", "NO_SHARD"};
+  FsdpOptions options;
+  const std::string strategy = knobs.choice("sharding_strategy", "FULL_SHARD", strategies, origin);
+  options.sharding = strategy == "FULL_SHARD"      ? Sharding::full_shard
+                     : strategy == "SHARD_GRAD_OP" ? Sharding::shard_grad_op
+                                                   : Sharding::none;
+  constexpr int most = 3;
+  const auto stage = knobs.count("zero_stage", most, 1, most,
+                                 "ZeRO (SC 2020), section 5; instead of sharding_strategy: 3 is "
+                                 "FULL_SHARD, 2 SHARD_GRAD_OP, 1 shards the optimizer only");
+  if (knobs.given("zero_stage")) {
+    if (knobs.given("sharding_strategy")) {
+      knobs.refuse("zero_stage",
+                   "'zero_stage' and 'sharding_strategy' are both set; expected one of them");
+    }
+    options.sharding = stage == most ? Sharding::full_shard
+                       : stage == 2  ? Sharding::shard_grad_op
+                                     : Sharding::optimizer;
+  }
+  read_common(knobs, options);
+  return maker_of(options);
+}
+
+StrategyMaker Fsdp::read_hybrid(Knobs& knobs) {
+  static const std::vector<std::string> strategies = {"HYBRID_SHARD", "_HYBRID_SHARD_ZERO2"};
+  FsdpOptions options;
+  options.hybrid = true;
+  const std::string strategy =
+      knobs.choice("sharding_strategy", "HYBRID_SHARD", strategies, origin);
+  options.sharding = strategy == "HYBRID_SHARD" ? Sharding::full_shard : Sharding::shard_grad_op;
+  read_common(knobs, options);
+  return maker_of(options);
+}
+
+}  // namespace gradwire

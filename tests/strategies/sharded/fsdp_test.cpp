@@ -1,0 +1,198 @@
+#include "strategies/sharded/fsdp.hpp"
+
+#include "sim/core/error.hpp"
+#include "tests/catch.hpp"
+#include "tests/strategies/describe.hpp"
+#include "tests/strategies/toy_job.hpp"
+
+using namespace gradwire;
+using namespace gradwire::test;
+
+namespace {
+
+/// A unit a layer, no root.
+FsdpOptions unit_a_layer() {
+  FsdpOptions options;
+  options.wrap = WrapPolicy::size_based;
+  options.unit_size = Bytes{4};
+  return options;
+}
+
+struct Driver {
+  Fsdp strategy;
+  Words on(const Event& event) { return describe(strategy.on_event(Seconds{}, event)); }
+};
+
+/// 4 ranks on 2 machines.
+JobView two_machines(const std::vector<std::int64_t>& elements) {
+  auto job = toy_job(elements);
+  job.machine_of = {0, 0, 1, 1};
+  job.machines = 2;
+  return job;
+}
+
+}  // namespace
+
+TEST_CASE("FULL_SHARD gathers before forward and backward, and limits all-gathers", "[fsdp]") {
+  Driver fsdp{{unit_a_layer(), toy_job({10, 20})}};
+  CHECK(fsdp.on(IterationStart{}).empty());
+  CHECK(fsdp.on(ForwardStart{.layer = 0}) == Words{"ready", "flag: unit 0 gathered", "gate 1"});
+  // Unit 0 is freed behind its forward (3); unit 1 is gathered.
+  CHECK(fsdp.on(ForwardStart{.layer = 1}) == Words{"freed", "flag: unit 1 gathered", "gate 4"});
+  // 0: the last optimizer step has ended everywhere.
+  CHECK(fsdp.on(OperationDone{0}) == Words{"all-gather unit 0", "all-gather unit 1"});  // 6, 7
+  CHECK(fsdp.on(OperationDone{6}) == Words{"raise 1"});
+  CHECK(fsdp.on(OperationDone{7}) == Words{"raise 4"});
+  // Unit 1 is freed (10) and gathered again, unit 0 prefetched: two units were freed (3, 10), so
+  // the all-gather waits for the first of these.
+  CHECK(fsdp.on(BackwardStart{.layer = 1}) == Words{"freed", "flag: unit 1 gathered", "gate 11"});
+  CHECK(fsdp.on(OperationDone{3}) == Words{"all-gather unit 1", "all-gather unit 0"});  // 13, 14
+  CHECK(fsdp.on(HookFired{.tensor = 1}) ==
+        Words{"concatenate gradients", "freed", "gradients ready"});  // 15 to 17
+  CHECK(fsdp.on(BackwardStart{.layer = 0}) == Words{"gate 14"});
+  // Divided by 2 before, as 2 * 2 >= 4 ranks, and by 2 after.
+  CHECK(fsdp.on(OperationDone{17}) == Words{"~cast, pad and divide"});
+  CHECK(fsdp.on(OperationDone{19}) == Words{"reduce-scatter unit 1"});
+  CHECK(fsdp.on(OperationDone{20}) == Words{"~divide shard"});
+  CHECK(fsdp.on(OperationDone{21}).empty());
+  fsdp.on(HookFired{.tensor = 0});  // 22 to 24
+  CHECK(fsdp.on(BackwardDone{}) == Words{"flag: gradients reduced", "gate 25", "optimizer 0.25"});
+  fsdp.on(OperationDone{24});  // 28: the division
+  fsdp.on(OperationDone{28});
+  fsdp.on(OperationDone{29});
+  CHECK(fsdp.on(OperationDone{30}) == Words{"raise 25"});
+}
+
+TEST_CASE("FSDP's bytes: padded shards of parameters and gradients", "[fsdp]") {
+  // 10 elements on 4 ranks: 3 each, 12 in all.
+  auto options = unit_a_layer();
+  options.param_bytes = 2;
+  options.reduce_bytes = 4;
+  const auto plan = Fsdp(options, toy_job({10})).plan(0);
+  REQUIRE(plan.size() == 3);
+  CHECK(plan[0].size == Bytes{12 * 2});
+  CHECK(plan[1].size == Bytes{12 * 2});
+  CHECK(plan[2].size == Bytes{12 * 4});
+  CHECK(plan[2].note == "reduce-scatter");
+}
+
+TEST_CASE("without prefetch an all-gather waits for the reduce-scatter issued before it",
+          "[fsdp]") {
+  auto options = unit_a_layer();
+  options.limit_all_gathers = false;
+  options.backward_prefetch = GENERATE(BackwardPrefetch::none, BackwardPrefetch::backward_post);
+  Driver fsdp{{options, toy_job({10, 20})}};
+  fsdp.on(ForwardStart{.layer = 0});  // 0 marker, 1 flag, 2 gate
+  fsdp.on(ForwardStart{.layer = 1});  // 3 flag, 4 gate
+  fsdp.on(OperationDone{0});          // 5, 6: all-gathers
+  CHECK(fsdp.on(BackwardStart{.layer = 1}) ==
+        Words{"flag: unit 1 gathered", "gate 7", "all-gather unit 1"});  // 9
+  const auto hook = fsdp.on(HookFired{.tensor = 1});
+  if (options.backward_prefetch == BackwardPrefetch::backward_post) {
+    // Prefetched behind unit 1's backward on the host, before its reduce-scatter.
+    CHECK(hook == Words{"concatenate gradients", "gradients ready", "all-gather unit 0"});
+  } else {
+    CHECK(hook == Words{"concatenate gradients", "gradients ready"});  // 10, 11
+    CHECK(fsdp.on(BackwardStart{.layer = 0}) == Words{"flag: unit 0 gathered", "gate 12"});
+    CHECK(fsdp.on(OperationDone{11}) == Words{"~cast, pad and divide"});  // 14
+    CHECK(fsdp.on(OperationDone{14}) == Words{"reduce-scatter unit 1", "all-gather unit 0"});
+  }
+}
+
+TEST_CASE("SHARD_GRAD_OP keeps parameters from forward to backward", "[fsdp]") {
+  auto options = unit_a_layer();
+  options.sharding = Sharding::shard_grad_op;
+  Driver fsdp{{options, toy_job({10, 20})}};
+  fsdp.on(ForwardStart{.layer = 0});
+  CHECK(fsdp.on(ForwardStart{.layer = 1}) == Words{"flag: unit 1 gathered", "gate 3"});
+  fsdp.on(OperationDone{0});  // 5, 6
+  fsdp.on(OperationDone{5});
+  fsdp.on(OperationDone{6});
+  CHECK(fsdp.on(BackwardStart{.layer = 1}).empty());
+  CHECK(fsdp.on(HookFired{.tensor = 1}) ==
+        Words{"concatenate gradients", "freed", "gradients ready"});
+}
+
+TEST_CASE("ZeRO-1 gathers the updated parameters after the step", "[fsdp]") {
+  auto options = unit_a_layer();
+  options.sharding = Sharding::optimizer;
+  Driver fsdp{{options, toy_job({10})}};
+  CHECK(fsdp.on(ForwardStart{.layer = 0}).empty());
+  CHECK(fsdp.on(BackwardStart{.layer = 0}).empty());
+  CHECK(fsdp.on(HookFired{.tensor = 0}) == Words{"concatenate gradients", "gradients ready"});
+  CHECK(fsdp.on(BackwardDone{}) == Words{"flag: gradients reduced", "gate 2", "optimizer 0.25",
+                                         "updated", "flag: parameters gathered", "gate 6"});
+  // The gradients: division (8), reduce-scatter (9), division (10), raised (11).
+  for (const OperationId id : {1, 8, 9, 10}) fsdp.on(OperationDone{id});
+  CHECK(fsdp.on(OperationDone{5}) == Words{"all-gather unit 0"});
+  CHECK(fsdp.on(OperationDone{12}) == Words{"raise 6"});
+}
+
+TEST_CASE("NO_SHARD all-reduces each unit and updates everything", "[fsdp]") {
+  auto options = unit_a_layer();
+  options.sharding = Sharding::none;
+  Driver fsdp{{options, toy_job({10})}};
+  CHECK(fsdp.on(ForwardStart{.layer = 0}).empty());
+  fsdp.on(HookFired{.tensor = 0});
+  CHECK(fsdp.on(BackwardDone{})[2] == "optimizer 1");
+  fsdp.on(OperationDone{1});
+  const auto reduced = fsdp.strategy.on_event(Seconds{}, OperationDone{5});
+  REQUIRE(reduced.size() == 1);
+  CHECK(std::get<Collective>(reduced[0]).size == Bytes{10 * 4});
+  CHECK(std::get<Collective>(reduced[0]).kind == CollectiveKind::all_reduce);
+}
+
+TEST_CASE("under no_sync only the last backward pass reduces", "[fsdp]") {
+  auto options = unit_a_layer();
+  options.no_sync = GENERATE(true, false);
+  Driver fsdp{{options, toy_job({10}, 2)}};
+  fsdp.on(ForwardStart{.layer = 0});
+  fsdp.on(BackwardStart{.layer = 0});
+  const auto first = fsdp.on(HookFired{.tensor = 0, .micro_batch = 0});
+  CHECK((first.back() == "gradients ready") == !options.no_sync);
+  // FULL_SHARD frees its parameters in either case.
+  CHECK(first[1] == "freed");
+  const auto end = fsdp.on(BackwardDone{.micro_batch = 0});
+  CHECK(end.size() == (options.no_sync ? 0 : 2));  // the flag and its gate, but no optimizer
+  fsdp.on(ForwardStart{.layer = 0, .micro_batch = 1});
+  fsdp.on(BackwardStart{.layer = 0, .micro_batch = 1});
+  CHECK(fsdp.on(HookFired{.tensor = 0, .micro_batch = 1}).back() == "gradients ready");
+}
+
+TEST_CASE("HSDP shards inside machines and all-reduces the shard across them", "[fsdp][hsdp]") {
+  auto options = unit_a_layer();
+  options.hybrid = true;
+  Driver fsdp{{options, two_machines({10})}};
+  fsdp.on(ForwardStart{.layer = 0});
+  fsdp.on(OperationDone{0});  // 3: all-gather
+  fsdp.on(BackwardStart{.layer = 0});
+  fsdp.on(HookFired{.tensor = 0});
+  const auto end = fsdp.on(BackwardDone{});
+  CHECK(end.back() == "optimizer 0.5");
+  const auto plan = fsdp.strategy.plan(0);
+  CHECK(plan.back().size == Bytes{10 / 2 * 4});
+  CHECK(fsdp.strategy.collectives() ==
+        std::vector<CollectiveUse>{{CollectiveKind::all_gather, families::node},
+                                   {CollectiveKind::reduce_scatter, families::node},
+                                   {CollectiveKind::all_reduce, families::across}});
+}
+
+TEST_CASE("HSDP needs machines of equally many ranks", "[fsdp][hsdp]") {
+  auto options = unit_a_layer();
+  options.hybrid = true;
+  auto job = two_machines({10});
+  job.world_size = 3;
+  job.machine_of = {0, 0, 1};
+  CHECK_THROWS_WITH(Fsdp(options, job),
+                    "hsdp shards within machines, which needs equally many ranks on each; machine "
+                    "0 has 2, machine 1 has 1");
+}
+
+TEST_CASE("FSDP on one rank does not shard", "[fsdp]") {
+  auto job = toy_job({10});
+  job.world_size = 1;
+  Driver fsdp{{unit_a_layer(), job}};
+  CHECK(fsdp.on(ForwardStart{.layer = 0}).empty());
+  fsdp.on(HookFired{.tensor = 0});
+  CHECK(fsdp.on(BackwardDone{}).back() == "optimizer 1");
+}
