@@ -53,7 +53,7 @@ const Fields<GlooKeys>& gloo_fields() {
       {field("step", &GlooKeys::step,
              "hand-over between its threads in a step: the least all-reduce of n ranks "
              "takes 2 (n - 1) of them (facebookincubator/gloo issue 158)",
-             {}, detail::own_default(shipped_gloo().step)),
+             {}, fmt::format("{:.4g} us", 1e6 * shipped_gloo().step.count())),
        tensors_field<GlooKeys>()}};
   return fields;
 }

@@ -52,7 +52,7 @@ class Ddp final : public StepStrategy {
   void gradient(TensorId tensor, WorkerId worker) override;
   void finish(WorkerId worker) override;
   [[nodiscard]] std::vector<PlanGroup> buckets_of(int iteration) const;
-  void launch(std::size_t bucket);
+  void launch(std::size_t index);
   void join();
   void broadcast_buffers();
   void copy_in(TensorId tensor);

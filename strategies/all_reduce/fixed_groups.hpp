@@ -29,7 +29,7 @@ class Grouped final : public StepStrategy {
   void begin(int iteration, WorkerId worker) override;
   void gradient(TensorId tensor, WorkerId worker) override;
   void finish(WorkerId worker) override;
-  void reduce(std::size_t group);
+  void reduce(std::size_t index);
 
   std::function<TensorGroups(int iteration)> groups_of_;
   GroupedOptions options_;
