@@ -37,7 +37,7 @@ constexpr const char* option_name = "--strategies";
 /// Iterations where the scenario says nothing. The first two differ from the later ones (buckets
 /// not yet rebuilt, nothing stale yet); 4 hold a whole period of what comes every second iteration
 /// (ACP-SGD) or fourth (local SGD); 40 strategies at 1024 GPUs stay within a minute.
-constexpr RunSpec default_run = {.iterations = 4, .warmup = 2, .seed = 1};
+const RunSpec default_run = {.iterations = 4, .warmup = 2, .seed = 1};
 
 struct CompareOptions {
   std::string scenario;

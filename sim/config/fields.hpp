@@ -159,6 +159,7 @@ Field<T> choice(
     const std::vector<std::pair<std::string, std::type_identity_t<detail::Value<M>>>>& words,
     const std::string& doc, const std::string& fallback = "") {
   std::vector<std::string> known;
+  known.reserve(words.size());
   for (const auto& [word, value] : words) known.push_back(word);
   KeyInfo info{name, fallback, doc, among(known)};
   for (const auto& [word, value] : words) {
@@ -178,6 +179,7 @@ template <class T, class M>
 Field<T> word(const std::string& name, M T::*member, const std::vector<std::string>& known,
               const std::string& doc, const std::string& fallback = "") {
   std::vector<std::pair<std::string, std::string>> words;
+  words.reserve(known.size());
   for (const std::string& each : known) words.emplace_back(each, each);
   return choice(name, member, words, doc, fallback);
 }

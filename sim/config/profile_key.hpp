@@ -1,5 +1,6 @@
 #pragma once
 
+#include "sim/config/key_info.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/config/yaml_map.hpp"
 

@@ -78,14 +78,14 @@ Section scenario_section() {
 
 namespace {
 
-void add(Section section, std::vector<Section>& all);
+void add(const Section& section, std::vector<Section>& all);
 
 void add(const ValueInfo& value, std::vector<Section>& all) {
   if (value.section) add(value.section(), all);
   for (const ValueInfo& other : value.or_else) add(other, all);
 }
 
-void add(Section section, std::vector<Section>& all) {
+void add(const Section& section, std::vector<Section>& all) {
   if (std::ranges::find(all, section.name, &Section::name) != all.end()) return;
   all.push_back(section);
   for (const KeyInfo& key : section.keys) add(key.value, all);

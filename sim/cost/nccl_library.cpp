@@ -134,7 +134,7 @@ std::shared_ptr<const Cluster> relaying(std::shared_ptr<const Cluster> cluster,
 NcclLibrary::NcclLibrary(std::shared_ptr<const Cluster> cluster, NcclOptions options)
     : cluster_(relaying(std::move(cluster), options.version)),
       options_(std::move(options)),
-      constants_(std::move(options_.constants)) {
+      constants_(options_.constants) {
   assert(cluster_ != nullptr && !options_.algorithms.empty() && !options_.protocols.empty());
 }
 

@@ -11,7 +11,7 @@
 namespace gradwire {
 namespace {
 
-struct TableRow {
+struct LineRow {
   int workers = 0;
   double alpha = 0;  ///< s
   double beta = 0;   ///< s/byte
@@ -20,7 +20,7 @@ struct TableRow {
 /// The factors 3, 1.5 and 1.8 are the source's own ("hand tuning", it says no more); 2 and 4
 /// workers are in one machine, over PCIe. 48 workers are DeAR's,
 /// mgwfbp/hv_distributed_optimizer.py:44-61.
-constexpr auto infiniband_rows = std::to_array<TableRow>({
+constexpr auto infiniband_rows = std::to_array<LineRow>({
     {2, 2.554691138304671e-06, 9.837548167872609e-11},
     {4, 4.204298980348825e-05, 2.0589360830118177e-10},
     {8, 9.75367204301171e-05, 3.0568230536676206e-10},
@@ -28,7 +28,7 @@ constexpr auto infiniband_rows = std::to_array<TableRow>({
     {32, 4.0632079996292579e-04, 1.5 * 3.2713239529771973e-10},
     {64, 8.0632079996292579e-04, 1.8 * 3.2713239529771973e-10},
 });
-constexpr auto eth_10g_rows = std::to_array<TableRow>({
+constexpr auto eth_10g_rows = std::to_array<LineRow>({
     {2, 2.554691138304671e-06, 9.837548167872609e-11},
     {4, 4.204298980348825e-05, 2.0589360830118177e-10},
     {8, 5.230272768511732e-04, 8.570746975492128e-10},
@@ -46,7 +46,7 @@ constexpr BytesPerSecond slow_network{10e9 / 8};
 /// that then finds an idle GPU. Assumed.
 constexpr Seconds hook_sync_default{20e-6};
 
-std::span<const TableRow> rows_of(CostSource source) {
+std::span<const LineRow> rows_of(CostSource source) {
   if (source == CostSource::infiniband) return infiniband_rows;
   return eth_10g_rows;
 }
@@ -125,7 +125,7 @@ StrategyMaker maker(const MgWfbpOptions& options) {
 
 std::optional<LinearCost> tabled_cost(CostSource source, int workers) {
   const auto rows = rows_of(source);
-  const auto row = std::ranges::find(rows, workers, &TableRow::workers);
+  const auto row = std::ranges::find(rows, workers, &LineRow::workers);
   if (row == rows.end()) return std::nullopt;
   return LinearCost{Seconds{row->alpha}, Seconds{row->beta}};
 }

@@ -10,7 +10,7 @@ OperationId Poster::post(Operation operation, Then then) {
   return id;
 }
 
-void Poster::post_in_turn(Operations operations, Then then) {
+void Poster::post_in_turn(Operations operations, const Then& then) {
   post_from(std::make_shared<const Operations>(std::move(operations)), 0, then);
 }
 

@@ -20,7 +20,7 @@ class Poster {
 
   /// Posts operations one after the other, each when the one before it has ended.
   /// @param then  called once the last has ended; at once where there is none.
-  void post_in_turn(Operations operations, Then then);
+  void post_in_turn(Operations operations, const Then& then);
 
   /// An operation has ended: goes on with what was to follow it.
   void done(OperationId operation);

@@ -107,7 +107,7 @@ class KungfuSession {
   /// A part of a tensor has gone its way.
   void part_over(const JobPtr& job);
   /// So many bytes of a tensor take a way from this stage on. @param then  called at its end.
-  void go(const JobPtr& job, Bytes size, const Way& way, std::size_t stage,
+  void go(const JobPtr& job, Bytes size, const Way& way, std::size_t number,
           const Poster::Then& then);
   void work(Bytes size, const Stage& stage, const Poster::Then& then);
 

@@ -176,11 +176,11 @@ Operations PsAsync::call_work(WorkerId id, const VariableGroup& group, bool push
   if (!calls.cost()) return {};
   // Behind the threads that apply: those of each server, then of each worker.
   const int servers = static_cast<int>(places_.size());
-  const RemoteCalls::End self{.thread = servers + 2 * (servers + id)};
-  const RemoteCalls::End server{.thread = servers + 2 * group.server, .times = job_.stands_for};
+  const RemoteCalls::End own{.thread = servers + 2 * (servers + id)};
+  const RemoteCalls::End remote{.thread = servers + 2 * group.server, .times = job_.stands_for};
   const auto variables = static_cast<std::int64_t>(group.tensors.size());
-  const auto work = pushes ? calls.work(self, server, variables, group.size)
-                           : calls.work(server, self, variables, group.size);
+  const auto work = pushes ? calls.work(own, remote, variables, group.size)
+                           : calls.work(remote, own, variables, group.size);
   return {work.begin(), work.end()};
 }
 

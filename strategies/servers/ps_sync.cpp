@@ -206,10 +206,10 @@ Operations PsSync::call_work(const VariableGroup& group, bool pushes) const {
   // Behind the threads that sum: those of the workers' processes, alike in all, and each server's.
   const int first = 1 + static_cast<int>(places_.size());
   const RemoteCalls::End worker{.thread = first, .times = 1.0 * callers.of_process};
-  const RemoteCalls::End server{.thread = first + 2 * (1 + group.server),
+  const RemoteCalls::End remote{.thread = first + 2 * (1 + group.server),
                                 .times = 1.0 * callers.all};
-  auto work = pushes ? calls.work(worker, server, variables, group.size)
-                     : calls.work(server, worker, variables, group.size);
+  auto work = pushes ? calls.work(worker, remote, variables, group.size)
+                     : calls.work(remote, worker, variables, group.size);
   if (!pushes) work.back().time += static_cast<double>(variables) * options_.variable_time;
   return {work.begin(), work.end()};
 }

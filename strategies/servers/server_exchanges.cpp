@@ -96,6 +96,7 @@ void ServerLayout::add_machines(std::vector<Exchange>& exchanges, int connection
 
 void ServerLayout::add_ranks(std::vector<Exchange>& exchanges, int connections) const {
   std::vector<Endpoint> workers;
+  workers.reserve(machine_of_.size());
   for (int rank = 0; rank < static_cast<int>(machine_of_.size()); ++rank) {
     workers.push_back(gpu_of(rank));
   }
