@@ -226,7 +226,7 @@ TEST_CASE("docs/scenario.md has every key of a scenario and of its profile", "[d
 TEST_CASE("docs/scenario.md has every key of a cluster", "[docs]") {
   const std::string switched = "fabric: {kind: single_switch, link: ib_edr}";
   const std::string pair = "cluster: {node: dgx1v, nodes: 2, ";
-  std::map<std::string, std::string> required = {
+  std::map<std::string, std::string> must_have = {
       {"fat_tree", "levels: 3, nodes_per_leaf: 1, leaves_per_pod: 2"},
       {"dragonfly", "groups: 2, routers_per_group: 1"},
       {"torus", "dimensions: [2]"}};
@@ -240,7 +240,7 @@ TEST_CASE("docs/scenario.md has every key of a cluster", "[docs]") {
                          "kind: tcp, no_such_key: 1}}}"}};
   for (const FabricEntry& fabric : fabric_catalogue()) {
     probes.push_back({"Cluster", pair + "fabric: {kind: " + fabric.name + ", no_such_key: 1, " +
-                                     required[fabric.name] + "}}"});
+                                     must_have[fabric.name] + "}}"});
   }
   check_probes(probes);
 }
