@@ -29,6 +29,10 @@ constexpr BytesPerSecond tcp_connection = 25_Gbps;
 /// Half of the 24.35 us that fi_pingpong takes one way for 1 KiB over EFA between the memories of
 /// two instances (ComputeCanada/puppet-magic_castle, pull request 331, the least of its rows).
 constexpr Seconds efa_port{12.2e-6};
+/// Where the port writes into the memory of a GPU before Hopper, the plug-in flushes each message
+/// by a read through the port (aws/aws-ofi-nccl issue 75, pull request 314). Fitted on all-reduces
+/// of 8 B to 1 KiB on two p4d and two p4de: 160 to 180 us, by 163 and 179 with 18 and 22 us.
+constexpr Seconds efa_flushed_port{20e-6};
 
 /// A message through AWS's plug-in and libfabric's cxi that comes before its receive: the provider
 /// copies by way of the host, it seems. Median of seven rows: all-gathers of 512 KiB to 32 MiB on 8
@@ -122,6 +126,10 @@ std::vector<PortKind> make_kinds() {
       {rdma_port("efa_100g", "efa", 80_Gbps, efa_port), 100_Gbps,
        "80 Gbit/s between two p3dn (NVIDIA/nccl issue 235; 50-60 among 8 to 32); 24 us for 1 KiB "
        "one way, fi_pingpong between hosts (ComputeCanada/puppet-magic_castle pull request 331)"},
+      {rdma_port("efa_p4d", "efa", 91_Gbps, efa_flushed_port), 100_Gbps,
+       "EFA with GPUDirect: all-reduces of 1 GiB on two p4d and two p4de reach 40.6 and 41.0 GB/s "
+       "(AWS Deep Learning AMI guide; aws-samples/awsome-distributed-training), more than 80 "
+       "Gbit/s a port let through; fitted on the two"},
       {ena_port("ena_25g", tcp_payload(25)), 25_Gbps,
        framing + "; connections as of ena_100g (outside a placement group 5 Gbit/s each)"},
       {ena_port("ena_100g", BytesPerSecond{4.9e9}), 100_Gbps,

@@ -25,6 +25,7 @@
 #include "sim/validation/series.hpp"
 #include "sim/validation/training_page.hpp"
 #include "sim/validation/training_series.hpp"
+#include "sim/validation/transfer.hpp"
 
 namespace gradwire::cli {
 namespace {
@@ -41,13 +42,15 @@ struct ValidateOptions {
   std::string json;
   std::string folder;
   bool strict = false;
+  bool transfer = false;
 };
 
 /// A series with what its tasks gave.
 struct Work {
   const SeriesEntry* entry = nullptr;
   std::unique_ptr<validation::Series> series;
-  std::vector<std::vector<Row>> rows;  ///< by task
+  std::vector<std::vector<Row>> rows{};                ///< by task
+  std::unique_ptr<validation::Series> measurements{};  ///< that Series::transfer() reads
 
   [[nodiscard]] SeriesReport report() const {
     SeriesReport report{std::string(entry->name), std::string(entry->summary), {}, {}};
@@ -76,7 +79,16 @@ std::vector<Work> open_series(const ValidateOptions& options) {
   const std::vector<std::string>& names = options.series;
   for (const SeriesEntry& entry : validation::series_catalogue()) {
     if (!names.empty() && std::ranges::find(names, entry.name) == names.end()) continue;
-    add(entry, entry.open(simulate));
+    std::unique_ptr<validation::Series> series = entry.open(simulate);
+    if (!options.transfer) {
+      add(entry, std::move(series));
+    } else if (auto transfer = series->transfer()) {
+      add(entry, std::move(transfer));
+      work.back().measurements = std::move(series);
+    }
+  }
+  if (work.empty()) {
+    throw CLI::ValidationError("--transfer", "none of the series named is of training jobs");
   }
   return work;
 }
@@ -138,9 +150,26 @@ std::map<std::string, std::string> pages_of(const std::vector<Work>& work,
   return pages;
 }
 
+/// What predictions gain from what is known, a line a series.
+void validate_transfer(const std::vector<Work>& work, const ValidateOptions& options) {
+  std::vector<SeriesReport> reports;
+  for (const Work& series : work) reports.push_back(series.report());
+  const std::string page = validation::transfer_page(reports);
+  print_text(page);
+  std::vector<Output> outputs;
+  if (!options.folder.empty() && options.series.empty()) {
+    const auto file = std::filesystem::path(options.folder) / "transfer.md";
+    outputs.push_back({file.string(), [&] { return page; }});
+  }
+  outputs.push_back(
+      {options.json, [&] { return json_text(validation::validation_json(reports)); }});
+  write_outputs(outputs);
+}
+
 void validate(const ValidateOptions& options, Context& context) {
   std::vector<Work> work = open_series(options);
   run_tasks(work, options.workers, context.quiet);
+  if (options.transfer) return validate_transfer(work, options);
   std::vector<SeriesReport> reports;
   for (const Work& series : work) {
     reports.push_back(series.report());
@@ -214,6 +243,11 @@ void add_validate(CLI::App& app, Context& context) {
           "Write the pages (collectives.md, training.md, constants.md) of whole sets of series")
       ->check(CLI::ExistingDirectory)
       ->type_name("DIR");
+  command
+      ->add_flag("--transfer", options->transfer,
+                 "Predict the training jobs by names alone, with the rate of one GPU and with what "
+                 "is fitted, beside what needs no simulator; --write makes transfer.md")
+      ->excludes("--calibrated");
   command->add_flag("--strict", options->strict, "Exit with 1 when a gate is missed");
   command->footer(
       "Rows that a constant was fitted to (calibrate) and rows that were not (score) are reported "
@@ -222,6 +256,7 @@ void add_validate(CLI::App& app, Context& context) {
       "  gradwire validate collectives\n"
       "  gradwire validate collectives --write results/reference\n"
       "  gradwire validate ddpbench single_gpu --strict\n"
+      "  gradwire validate --transfer lbsgd22 dle\n"
       "  gradwire validate --calibrated profiles/mycluster");
   command->callback([options, &context] { validate(*options, context); });
 }

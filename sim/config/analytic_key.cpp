@@ -221,9 +221,9 @@ ComputeProfile read_model_profile(YamlMap& map, std::vector<Warning>& warnings) 
       map.has("iteration_time")
           ? "shares of 'iteration_time' that are counted from the model"
           : fmt::format(
-                "counted from the model; of the rates that 'validate single_gpu' holds, 9 of "
-                "10 are met within {:.0f} %",
-                100 * analytic_error);
+                "counted from the model; of the rates that 'validate single_gpu compute' holds, "
+                "nine of ten took up to {:.0f} % less or {:.0f} % more time",
+                100 * profile.model_error.low, 100 * profile.model_error.high);
   warnings.push_back(
       {"analytic-profile",
        fmt::format("no recording of {} on {}, {}, batch {}, as asked for: its times are {}",

@@ -49,7 +49,7 @@ ComputeProfile scaled_profile(ComputeProfile profile, Seconds iteration) {
   profile = scaled_to(std::move(profile), iteration);
   if (profile.source.kind == "analytic") {
     profile.source.kind = "analytic-scaled";
-    profile.model_error = 0;
+    profile.model_error = {};
   }
   return profile;
 }

@@ -56,6 +56,17 @@ struct ProfileSource {
   std::string notes;
 };
 
+/// How much shorter or longer a time may be than it is given, relative to it.
+struct RelativeError {
+  double low = 0;
+  double high = 0;
+
+  bool operator==(const RelativeError&) const = default;
+};
+
+/// Of two errors that do not depend on each other: the roots of their squares.
+[[nodiscard]] RelativeError together(const RelativeError& a, const RelativeError& b);
+
 /// What one GPU does in one iteration of a model without communication.
 ///
 /// A shape is a profile of no stated GPU, batch and type: its times count by their ratios only, and
@@ -86,9 +97,9 @@ struct ComputeProfile {
   std::vector<int> registration;
   std::vector<TensorId> gradient_order;   ///< order in which gradients become ready
   std::map<std::string, double> overlap;  ///< kind -> slowdown (>= 1) under communication
-  /// How far a model that made or changed the times may be off, relative: the 90th percentile of
-  /// its error where it was held against measurements. 0: no model has touched them.
-  double model_error = 0;
+  /// How far a model that made or changed the times may be off, in nine of ten of what it was held
+  /// against. None: no model has touched them.
+  RelativeError model_error;
 
   [[nodiscard]] bool is_shape() const { return gpu.empty(); }
   [[nodiscard]] Seconds forward() const;

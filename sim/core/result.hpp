@@ -109,7 +109,7 @@ struct RunResult {
   double spread_low = 0;  ///< relative, the prediction's lower bound is p50 * (1 - spread_low)
   double spread_high = 0;
   std::vector<Doubt> doubts;  ///< that the spread is made of, widest first
-  double profile_error = 0;   ///< relative uncertainty of the profile's compute times
+  double profile_error = 0;   ///< how much longer the profile's compute times may be, relative
   double cost_error = 0;      ///< the same of its collectives' times; 0: there are none
   /// Seconds of an iteration that wait for coding whose time is not measured: see coding_factor.
   double coding_estimate_s = 0;

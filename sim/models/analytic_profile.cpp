@@ -78,6 +78,17 @@ std::string default_optimizer(const ModelDescription& model) {
   return convolutional ? "momentum" : "adam";
 }
 
+/// Whether most of its work is convolutions (a vision transformer has one of hundred layers).
+bool is_convolutional(const ModelDescription& model) {
+  double convolutions = 0;
+  double all = 0;
+  for (const ModelLayer& layer : model.layers) {
+    all += layer.forward.flops;
+    if (layer.convolution) convolutions += layer.forward.flops;
+  }
+  return convolutions > all / 2;
+}
+
 std::string notes_of(const ModelDescription& model, const Framework& framework,
                      const std::string& optimizer, Fusion fusion) {
   const char* merged = fusion == Fusion::none      ? "none"
@@ -148,6 +159,12 @@ ComputeProfile untimed_profile(const ModelDescription& model, int batch) {
   return profile;
 }
 
+RelativeError analytic_error(const ModelDescription& model, const std::string& dtype) {
+  const bool full_precision = activation_bytes(dtype) == activation_bytes("fp32");
+  return full_precision && is_convolutional(model) ? RelativeError{.low = 0.11, .high = 0.27}
+                                                   : RelativeError{.low = 0.20, .high = 0.55};
+}
+
 ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gpu, int batch,
                                 const std::string& dtype, const AnalyticOptions& options) {
   assert(batch >= 1 && supports(gpu, dtype));
@@ -186,7 +203,7 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
   profile.recomputed_flops = batch * (backward_flops(running) - backward_flops(model));
   profile.gpu_busy = profile.forward() + profile.backward() + profile.optimizer;
   add_host(profile, running, *framework, step, options.optimizer_step);
-  profile.model_error = analytic_error;
+  profile.model_error = analytic_error(model, dtype);
   return profile;
 }
 

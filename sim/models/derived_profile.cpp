@@ -170,7 +170,7 @@ void note(ComputeProfile& profile, const std::string& what, double error) {
     source.notes += ", then ";
   }
   source.notes += what;
-  profile.model_error = std::hypot(profile.model_error, error);
+  profile.model_error = together(profile.model_error, {error, error});
 }
 
 }  // namespace

@@ -8,23 +8,17 @@
 namespace gradwire {
 namespace {
 
-/// A doubt's ends, each relative to what it is of.
-struct Width {
-  double low;
-  double high;
-};
-
 /// Several GPUs never do much better together than one by itself, and often worse by what no
 /// scenario says: loaders of their input, power and heat, other users. Of the root of the doublings
 /// of one rank: as if each added a doubt of its own.
-constexpr Width several_width{0.03, 0.16};
+constexpr RelativeError several_width{0.03, 0.16};
 /// Of communication that compute does not hide, over TCP and otherwise.
-constexpr Width tcp_width{0.63, 0.70};
-constexpr Width exposed_width{0.79, 0.25};
+constexpr RelativeError tcp_width{0.63, 0.70};
+constexpr RelativeError exposed_width{0.79, 0.25};
 /// Of what the host and copies add to the kernels, where several ranks run.
-constexpr Width host_width{0.70, 0};
+constexpr RelativeError host_width{0.70, 0};
 /// Of coding whose time is not measured (coding_factor).
-constexpr Width coding_width{1 - 1 / coding_factor, coding_factor - 1};
+constexpr RelativeError coding_width{1 - 1 / coding_factor, coding_factor - 1};
 
 double share(const RunResult& result, Part part, double total) {
   return result.breakdown[static_cast<std::size_t>(part)] / total;
@@ -35,12 +29,12 @@ double share(const RunResult& result, Part part, double total) {
 std::vector<Doubt> doubts_of(const RunResult& result, const DoubtFacts& facts) {
   const double total = std::accumulate(result.breakdown.begin(), result.breakdown.end(), 0.0);
   std::vector<Doubt> doubts;
-  const auto add = [&](const char* name, Width width, double of) {
+  const auto add = [&](const char* name, RelativeError width, double of) {
     if (of > 0) doubts.push_back({name, width.low * of, width.high * of});
   };
   const double exposed = share(result, Part::exposed_communication, total);
   const double slowdown = share(result, Part::overlap_slowdown, total);
-  add("profile", {facts.profile, facts.profile}, 1 - exposed - slowdown);
+  add("profile", facts.profile, 1 - exposed - slowdown);
   add("spread", {1 - facts.p5 / facts.p50, facts.p95 / facts.p50 - 1}, 1);
   add("coding", coding_width, result.coding_estimate_s / total);
   if (result.world_size > 1) {

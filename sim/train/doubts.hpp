@@ -2,14 +2,15 @@
 
 #include <vector>
 
+#include "sim/core/compute_profile.hpp"
 #include "sim/core/result.hpp"
 
 namespace gradwire {
 
 /// What the doubts of a run depend on.
 struct DoubtFacts {
-  double profile = 0;  ///< relative error of compute times
-  double p5 = 0;       ///< of the iterations' times, and p50 and p95; seconds
+  RelativeError profile;  ///< of compute times
+  double p5 = 0;          ///< of the iterations' times, and p50 and p95; seconds
   double p50 = 0;
   double p95 = 0;
   bool over_tcp = false;  ///< ranks of several machines talk over TCP

@@ -44,15 +44,18 @@ constexpr double choice_share_min = 0.1;
 /// own error and a recording's; else by where they come from. recorded: the closure of a recording
 /// (0.97 to 1.01, ours 0.992); analytic and derived without a stated error (a file of another's):
 /// the 20 % within which unscaled roofline profiles met published rates, half of it for derived.
-double profile_uncertainty(const ComputeProfile& profile) {
+RelativeError profile_uncertainty(const ComputeProfile& profile) {
   static const std::map<std::string, double> by_kind = {{"recorded", 0.01},
                                                         {"imported", 0.03},
                                                         {"analytic-scaled", 0.03},
                                                         {"derived", 0.10},
                                                         {"analytic", 0.20}};
-  if (profile.model_error > 0) return std::hypot(profile.model_error, by_kind.at("recorded"));
+  const auto both = [](double error) { return RelativeError{error, error}; };
+  if (profile.model_error != RelativeError{}) {
+    return together(profile.model_error, both(by_kind.at("recorded")));
+  }
   const auto found = by_kind.find(profile.source.kind);
-  return found == by_kind.end() ? 0.20 : found->second;
+  return both(found == by_kind.end() ? 0.20 : found->second);
 }
 
 /// How far the time of a collective may be off, relative. table: repeats of one table; fit: the 4-6
@@ -100,8 +103,8 @@ Summary::Summary(const Job& job, const std::vector<MemberGroup>& members, bool i
   add_work(job.profile, job.gpu, class_count(job) == 1, result_);
   for (const MemberGroup& member : members) {
     const ComputeProfile& profile = profile_of(job, member);
-    const double uncertainty = profile_uncertainty(profile);
-    if (uncertainty <= worst_profile_) continue;
+    const RelativeError uncertainty = profile_uncertainty(profile);
+    if (uncertainty.high <= worst_profile_.high) continue;
     worst_profile_ = uncertainty;
     result_.profile_source = profile.source.kind;
     result_.framework = profile.framework;
@@ -334,7 +337,7 @@ RunResult Summary::result(const Plans& plans, const Network& network, Seconds en
 
 void Summary::add_spread(RunResult& result) const {
   const PooledSamples pooled(result.samples, result.sample_weight);
-  result.profile_error = worst_profile_;
+  result.profile_error = worst_profile_.high;
   result.cost_error = worst_cost_;
   result.coding_estimate_s = estimated_coding(result);
   result.doubts = doubts_of(result, {.profile = worst_profile_,

@@ -113,9 +113,9 @@ class Summary {
   };
   std::map<Part, Coding> coding_;
   ChoiceWarnings choices_;
-  std::set<std::string> told_;  ///< texts of warnings that were given
-  double worst_cost_ = 0;       ///< relative uncertainty of the least certain price
-  double worst_profile_ = 0;    ///< the same of the worker classes' profiles
+  std::set<std::string> told_;   ///< texts of warnings that were given
+  double worst_cost_ = 0;        ///< relative uncertainty of the least certain price
+  RelativeError worst_profile_;  ///< the same of the worker classes' profiles
 };
 
 }  // namespace gradwire

@@ -74,6 +74,7 @@ Row rate_row(const Job& job, const LikeFactors& factors, const std::string& grou
   row.unit = "/s";
   row.measured = job.timed.batch / job.timed.time.count();
   row.predicted = job.timed.batch / predicted_time(job.timed, factors).count();
+  row.set_interval(analytic_error(job.timed.model, job.timed.dtype));
   return row;
 }
 

@@ -73,6 +73,12 @@ double Row::error() const {
   return unit == points ? (predicted - measured) / 100 : predicted / measured - 1;
 }
 
+void Row::set_interval(const RelativeError& of_time) {
+  const bool is_time = unit == "ms";
+  low = predicted * (is_time ? 1 - of_time.low : 1 / (1 + of_time.high));
+  high = predicted * (is_time ? 1 + of_time.high : 1 / (1 - of_time.low));
+}
+
 double Row::factor() const {
   return std::max(predicted / measured, measured / predicted);
 }

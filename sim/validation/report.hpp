@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/core/compute_profile.hpp"
+
 namespace gradwire::validation {
 
 /// One prediction beside its measurement.
@@ -37,6 +39,8 @@ struct Row {
   /// How many times too high or too low: at least 1.
   [[nodiscard]] double factor() const;
   [[nodiscard]] bool missed() const;
+  /// Sets low and high by how far off the predicted time may be. A rate is high where it is low.
+  void set_interval(const RelativeError& of_time);
   [[nodiscard]] bool has_interval() const { return failure.empty() && high > 0; }
 };
 

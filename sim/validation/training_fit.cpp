@@ -87,13 +87,6 @@ std::string text_of(const std::vector<FittedValue>& values, const TrainingRow& r
   return text;
 }
 
-/// A rate is high where the time is low.
-void put_interval(Row& row, const RunResult& result) {
-  const bool is_time = row.unit == "ms";
-  row.low = row.predicted * (is_time ? 1 - result.spread_low : 1 / (1 + result.spread_high));
-  row.high = row.predicted * (is_time ? 1 + result.spread_high : 1 / (1 - result.spread_low));
-}
-
 }  // namespace
 
 std::string FittedValue::text() const {
@@ -170,7 +163,7 @@ std::vector<Row> predict_group(const TrainingFile& file, const TrainingGroup& gr
     try {
       const RunResult result = predict(scenario_of(file, measured, values));
       row.predicted = in_unit(result, file.unit);
-      put_interval(row, result);
+      row.set_interval({result.spread_low, result.spread_high});
     } catch (const std::runtime_error& error) {
       row.failure = error.what();
     }

@@ -10,11 +10,28 @@
 #include "sim/validation/training_file.hpp"
 #include "sim/validation/training_fit.hpp"
 #include "sim/validation/training_page.hpp"
+#include "sim/validation/transfer.hpp"
 
 namespace gradwire::validation {
 namespace {
 
 constexpr double gate_ranks = 0.90;
+
+/// A task is a group of rows, as TrainingSeries has it.
+class Transfer final : public Series {
+ public:
+  Transfer(const TrainingFile& file, const Predict& predict) : file_(file), predict_(predict) {}
+
+  [[nodiscard]] std::size_t tasks() const override { return file_.groups.size(); }
+  [[nodiscard]] std::vector<Row> rows(std::size_t task) const override {
+    return transfer_rows(file_, file_.groups[task], predict_);
+  }
+  [[nodiscard]] std::vector<Gate> gates(std::span<const Row> /*rows*/) const override { return {}; }
+
+ private:
+  const TrainingFile& file_;
+  const Predict& predict_;
+};
 
 /// One group of rows is one task: the fit goes before its predictions.
 class TrainingSeries final : public Series {
@@ -57,6 +74,10 @@ class TrainingSeries final : public Series {
 
   [[nodiscard]] std::string page(const SeriesReport& report) const override {
     return training_section(file_, report);
+  }
+
+  [[nodiscard]] std::unique_ptr<Series> transfer() const override {
+    return std::make_unique<Transfer>(file_, predict_);
   }
 
  private:

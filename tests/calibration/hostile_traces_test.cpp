@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 
 #include <chrono>
+#include <ctime>
 #include <fstream>
 #include <string>
 
@@ -58,9 +59,9 @@ TEST_CASE("a kernel's name of 300 bytes never becomes gigabytes", "[calibration]
   KernelNames names;
   const std::string bomb = doubling_name(26);
   REQUIRE(bomb.size() <= 320);
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();  // of this process, however many others run
   const std::string outline = names.readable(bomb);
-  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(1));
+  CHECK(std::clock() - begin < CLOCKS_PER_SEC);
   CHECK(outline.starts_with("f<... "));
   CHECK(outline.size() < 30);
   CHECK(names.readable(doubling_name(27)) != outline);  // two stay two
@@ -219,11 +220,11 @@ TEST_CASE("a trace of equal operators is completed in linear time", "[calibratio
     }
   }
   execution.ranges.back().name = execution.names.id("aten::mul");
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();
   CHECK_THROWS_AS(complete_from(timed, execution), ConfigError);
   timed.ranges.back().name = timed.names.id("aten::mul");
   CHECK(complete_from(timed, execution) == 20'000);
-  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(3));
+  CHECK(std::clock() - begin < 3 * CLOCKS_PER_SEC);
 }
 
 TEST_CASE("JSON is bounded in depth, keys, values and texts, and plain", "[calibration][hostile]") {

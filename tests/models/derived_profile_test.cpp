@@ -76,8 +76,8 @@ TEST_CASE("a derived profile says from what, and its error grows with each step"
   CHECK_THAT(once.source.notes, Contains("derived from a profile of kind recorded") &&
                                     Contains("from v100-sxm2-32gb to t4"));
   CHECK_THAT(twice.source.notes, Contains(", then from batch 32 to 64"));
-  CHECK(once.model_error == Approx(derived_gpu_error));
-  CHECK(twice.model_error == Approx(std::hypot(derived_gpu_error, derived_batch_error)));
+  CHECK(once.model_error.high == Approx(derived_gpu_error));
+  CHECK(twice.model_error.low == Approx(std::hypot(derived_gpu_error, derived_batch_error)));
   CHECK(twice.batch_per_gpu == 64);
   CHECK_FALSE(once.layers.front().parameters.front().ready.has_value());
 }
@@ -86,7 +86,7 @@ TEST_CASE("a profile derived for what it is stays as it is", "[models][derived]"
   const ComputeProfile profile = derived_for_dtype(
       derived_for_batch(derived_for_gpu(recorded(), v100, v100), v100, 32), v100, "fp32");
   CHECK(profile.source.kind == "recorded");
-  CHECK(profile.model_error == 0);
+  CHECK(profile.model_error == RelativeError{});
   CHECK(profile.iteration == recorded().iteration);
 }
 
@@ -106,6 +106,6 @@ TEST_CASE("two recordings give every batch between them on a straight line", "[m
   CHECK(middle.backward() / small.backward() == Approx(1.5));
   CHECK(middle.iteration / small.iteration == Approx(1.5));
   CHECK(middle.batch_per_gpu == 48);
-  CHECK(middle.model_error == Approx(interpolated_batch_error));
-  CHECK(interpolated_for_batch(small, large, 128).model_error == Approx(derived_batch_error));
+  CHECK(middle.model_error.high == Approx(interpolated_batch_error));
+  CHECK(interpolated_for_batch(small, large, 128).model_error.high == Approx(derived_batch_error));
 }

@@ -218,8 +218,8 @@ TEST_CASE("whole iterations of the fluid engine are within 0.5 % of the step eng
 TEST_CASE("the interval holds the error of the model that made the profile", "[train][summary]") {
   Fixture fixture(1, 0, none());
   fixture.profile.source.kind = "analytic";
-  fixture.profile.model_error = 0.15;
-  // No jitter, no communication: sqrt(0.15^2 + 0.01^2), the model's error and a recording's.
+  fixture.profile.model_error = {.low = 0.15, .high = 0.4};
+  // No jitter, no communication: the root of the squares of the model's error and a recording's.
   CHECK(fixture.run().spread_low == Approx(std::hypot(0.15, 0.01)));
-  CHECK(fixture.run().spread_high == Approx(std::hypot(0.15, 0.01)));
+  CHECK(fixture.run().spread_high == Approx(std::hypot(0.4, 0.01)));
 }

@@ -1,0 +1,160 @@
+#include "sim/validation/transfer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <set>
+#include <stdexcept>
+
+#include "sim/core/outgoing_text.hpp"
+#include "sim/validation/training_fit.hpp"
+
+namespace gradwire::validation {
+namespace {
+
+constexpr const char* names_alone = "names alone";
+constexpr const char* one_gpu = "one GPU";
+constexpr const char* fitted = "fitted";
+constexpr const char* linear_scaling = "linear scaling";
+constexpr const char* smallest_run = "smallest run";
+
+int ranks(const TrainingRow& row) {
+  return row.nodes * row.gpus_per_node;
+}
+
+/// What `ranks` times the rate of one GPU is in the file's unit; 0: it cannot be said.
+double scaled(const std::string& unit, double rate_of_one, int ranks) {
+  if (unit == "x") return ranks;
+  if (unit == "samples/s") return rate_of_one * ranks;
+  return unit == "samples/s/GPU" ? rate_of_one : 0;
+}
+
+/// Whether two rows differ in nothing but their size.
+bool same_setup(const TrainingRow& a, const TrainingRow& b) {
+  const auto same = [](const config::Override& left, const config::Override& right) {
+    const bool one_place =
+        left.where.line == right.where.line && left.where.column == right.where.column;
+    const bool one_text = !left.value.text.empty() && left.value.text == right.value.text;
+    return left.path == right.path && (one_place || one_text);
+  };
+  return a.model == b.model && a.method == b.method &&
+         std::ranges::equal(a.changes, b.changes, same);
+}
+
+/// The measured value of the row's smallest run as if every size took its time; 0: there is none.
+double as_smallest(const TrainingFile& file, const TrainingGroup& group, const TrainingRow& row) {
+  const TrainingRow* smallest = nullptr;
+  for (const TrainingRow& other : group.rows) {
+    if (!same_setup(other, row) || ranks(other) >= ranks(row)) continue;
+    if (smallest == nullptr || ranks(other) < ranks(*smallest)) smallest = &other;
+  }
+  if (smallest == nullptr) return 0;
+  const bool of_all = file.unit == "samples/s" || file.unit == "x";
+  return smallest->measured * (of_all ? static_cast<double>(ranks(row)) / ranks(*smallest) : 1);
+}
+
+Errors errors_in(std::span<const Row> rows, const std::string& known) {
+  return errors_of(rows, [&](const Row& row) { return row.group == known; });
+}
+
+/// The same of the rows that `other` has as well.
+Errors errors_where(std::span<const Row> rows, const std::string& known, const std::string& other) {
+  std::set<std::string> labels;
+  for (const Row& row : rows) {
+    if (row.group == other) labels.insert(row.label);
+  }
+  return errors_of(
+      rows, [&](const Row& row) { return row.group == known && labels.contains(row.label); });
+}
+
+std::string cell(const Errors& errors, double figure) {
+  return errors.rows == errors.failed ? "" : fmt::format("{:.1f} %", 100 * figure);
+}
+
+void append_line(std::string& text, const std::string& name, std::span<const Row> rows) {
+  fmt::format_to(std::back_inserter(text), "| {} | {} ", name, errors_in(rows, fitted).rows);
+  for (const char* known : {names_alone, one_gpu, fitted}) {
+    const Errors errors = errors_in(rows, known);
+    fmt::format_to(std::back_inserter(text), "| {} | {} ", cell(errors, errors.median),
+                   cell(errors, errors.p90));
+  }
+  double best = 0;
+  double skill = 0;
+  for (const char* null : {linear_scaling, smallest_run}) {
+    const Errors errors = errors_in(rows, null);
+    fmt::format_to(std::back_inserter(text), "| {} ", cell(errors, errors.median));
+    if (errors.rows == 0 || (best > 0 && errors.median >= best)) continue;
+    best = errors.median;
+    skill = 1 - errors_where(rows, fitted, null).median / best;
+  }
+  text += best > 0 ? fmt::format("| {:+.2f} |\n", skill) : "| |\n";
+}
+
+constexpr const char* introduction =
+    R"(# What predictions gain from what is known
+
+Made by `gradwire validate --transfer --write results/reference`: the rows that no constant is fitted to, once by
+names alone (nothing measured is used), once with the published rate of one GPU, and once with the constants that
+a series fits to other rows of its own (fewer GPUs or one method of several: training.md says which). Beside them what
+needs no simulator: *linear scaling* of one GPU's rate, and *smallest run*, the time that the fewest GPUs of the same job
+took. Skill: one less the median |error| of *fitted* over that of the better of the two, on the rows that it has; 0 is no
+better, 1 perfect.
+
+| series | rows | names alone: median | p90 | one GPU: median | p90 | fitted: median | p90 | linear scaling | smallest run | skill |
+| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |
+)";
+
+}  // namespace
+
+std::vector<Row> transfer_rows(const TrainingFile& file, const TrainingGroup& group,
+                               const Predict& predict) {
+  std::vector<Row> rows;
+  const std::vector<FittedValue> values = fit_group(file, group, predict);
+  for (const TrainingRow& measured : group.rows) {
+    if (measured.role != "score") continue;
+    const auto add = [&](const char* known) -> Row& {
+      return rows.emplace_back(Row{.group = known,
+                                   .label = measured.id,
+                                   .role = "score",
+                                   .unit = file.unit,
+                                   .measured = measured.measured});
+    };
+    const auto simulate = [&](const char* known, const TrainingRow& of,
+                              const std::vector<FittedValue>& with) {
+      Row& row = add(known);
+      try {
+        row.predicted = in_unit(predict(scenario_of(file, of, with)), file.unit);
+      } catch (const std::runtime_error& error) {
+        row.failure = error.what();
+      }
+    };
+    TrainingRow unknown = measured;
+    unknown.single_gpu = 0;
+    simulate(names_alone, unknown, {});
+    if (measured.single_gpu > 0) simulate(one_gpu, measured, {});
+    simulate(fitted, measured, values);
+    const double linear = scaled(file.unit, measured.single_gpu, ranks(measured));
+    if (measured.single_gpu > 0 && linear > 0) add(linear_scaling).predicted = linear;
+    const double smallest = as_smallest(file, group, measured);
+    if (smallest > 0) add(smallest_run).predicted = smallest;
+  }
+  return rows;
+}
+
+std::string transfer_page(std::span<const SeriesReport> reports) {
+  std::string text = introduction;
+  std::vector<Row> all;
+  for (const SeriesReport& report : reports) {
+    append_line(text, markdown_name(report.name), report.rows);
+    for (Row row : report.rows) {
+      row.label = report.name + " " + row.label;
+      all.push_back(std::move(row));
+    }
+  }
+  append_line(text, "**all**", all);
+  return text;
+}
+
+}  // namespace gradwire::validation
