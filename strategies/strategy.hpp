@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/core/exactness.hpp"
 #include "strategies/operations.hpp"
 
 namespace gradwire {
@@ -166,6 +167,7 @@ struct Traits {
   bool workers_wait = false;  ///< independent ones that others of their machine keep together
   /// Independent ones are never more than so many iterations apart, where there is such a bound.
   std::optional<int> lead{};
+  Exactness exactness = Exactness::exact;
 };
 
 /// How what a strategy does changes from iteration to iteration, numbered from 0.

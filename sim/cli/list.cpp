@@ -55,6 +55,10 @@ void append_catalogue(Json& list, const std::string& kind, const std::vector<Ent
 Json strategies() {
   Json list = Json::array();
   append_catalogue(list, "strategy", config::strategy_catalogue());
+  for (Json& entry : list) {
+    entry["exactness"] =
+        name_of(config::find_strategy(entry["name"].get<std::string>())->exactness);
+  }
   append_catalogue(list, "compression", config::compression_catalogue());
   return list;
 }

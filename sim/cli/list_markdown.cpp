@@ -41,7 +41,12 @@ const std::map<std::string_view, std::string_view>& introductions() {
       {"link", "What `fabric.link` may name, or be: payload and latency of one direction."},
       {"strategy",
        "What `strategy: {name: ...}` of a scenario may name, with its keys. Beside them stand\n"
-       "`grad_accumulation` and, where a strategy has parameter servers, `servers`."},
+       "`grad_accumulation` and, where a strategy has parameter servers, `servers`. Steps are\n"
+       "*exact*: those of synchronous SGD on the whole batch; *lossy*: of this iteration's "
+       "gradients\n"
+       "in fewer bits or elements, or summed otherwise; *stale*: with gradients of an older model, "
+       "or\n"
+       "of models that differ. So with default knobs; compression makes exact ones lossy."},
       {"compression", "What `strategy.compression: {name: ...}` may name, with its keys."},
       {"preset",
        "What `strategy: {preset: ...}` may name: settings of an original system's run. Keys "
@@ -79,7 +84,9 @@ void append_algorithm(std::string& text, const Json& entry) {
 
 void append_with_parameters(std::string& text, const Json& entry) {
   auto out = std::back_inserter(text);
-  fmt::format_to(out, "### {}\n\n{}.\n\n", code_of(entry, "name"), text_of(entry, "summary"));
+  fmt::format_to(
+      out, "### {}\n\n{}.{}\n\n", code_of(entry, "name"), text_of(entry, "summary"),
+      entry.contains("exactness") ? fmt::format(" Steps: {}.", text_of(entry, "exactness")) : "");
   if (entry.at("parameters").empty()) {
     text += "No keys of its own.\n\n";
     return;

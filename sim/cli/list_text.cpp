@@ -68,7 +68,10 @@ std::string list_text(const Json& list, bool with_details) {
       kind = entry["kind"].get<std::string>();
       plain_format_to(out, "{}:\n", kind);
     }
-    plain_format_to(out, "{:<{}}  {}\n", entry["name"].get<std::string>(), width,
+    plain_format_to(out, "{:<{}}  {}{}\n", entry["name"].get<std::string>(), width,
+                    entry.contains("exactness")
+                        ? plain_format("{:<7}", entry["exactness"].get<std::string>())
+                        : "",
                     entry["summary"].get<std::string>());
     if (!with_details) continue;
     for (const std::string& line : details(entry)) {

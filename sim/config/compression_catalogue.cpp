@@ -216,4 +216,9 @@ bool takes_compression(const StrategyEntry& entry) {
          not_compressible(*strategy, half, job).empty();
 }
 
+Exactness default_exactness(const StrategyEntry& entry) {
+  KnobList knobs;
+  return entry.read(knobs)(small_job())->traits().exactness;
+}
+
 }  // namespace gradwire::config

@@ -37,4 +37,7 @@ struct CompressionEntry {
 /// Can this strategy, with its knobs at their defaults, be compressed?
 [[nodiscard]] bool takes_compression(const StrategyEntry& entry);
 
+/// Of this strategy's steps between two machines, with its knobs at their defaults.
+[[nodiscard]] Exactness default_exactness(const StrategyEntry& entry);
+
 }  // namespace gradwire::config

@@ -55,6 +55,7 @@ std::vector<StrategyEntry> list_knobs(std::vector<StrategyEntry> catalogue) {
     KnobList knobs;
     entry.read(knobs);
     entry.parameters = knobs.list();
+    entry.exactness = default_exactness(entry);
     if (takes_compression(entry)) {
       entry.parameters.push_back(
           {"compression", "none", "{name: fp16 | ..., knobs}", mapping_of(compression_section)});

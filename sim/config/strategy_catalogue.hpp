@@ -5,6 +5,7 @@
 
 #include "sim/config/catalogue.hpp"
 #include "sim/config/fields.hpp"
+#include "sim/core/exactness.hpp"
 #include "strategies/knobs.hpp"
 
 namespace gradwire::config {
@@ -16,6 +17,7 @@ struct StrategyEntry {
   StrategyMaker (*read)(Knobs& knobs);
   bool servers = false;               ///< it has parameter servers
   bool any_dtype = false;             ///< its gradients may be of half precision
+  Exactness exactness{};              ///< with its knobs at their defaults
   std::vector<KeyInfo> parameters{};  ///< what `read` asks for
 };
 

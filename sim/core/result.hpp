@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/core/exactness.hpp"
 #include "sim/core/units.hpp"
 
 namespace gradwire {
@@ -124,6 +125,7 @@ struct RunResult {
   double contended_s = 0;
   /// Updates of others between a worker's read of the model and its own; synchronous: nothing.
   std::optional<double> staleness;
+  Exactness exactness = Exactness::exact;
   /// Operations of the model a sample, forward and backward; 0: nobody counted them.
   double model_flops = 0;
   double recomputed_flops = 0;  ///< and those that are done again

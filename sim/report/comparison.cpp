@@ -11,6 +11,7 @@
 
 #include "sim/core/outgoing_text.hpp"
 #include "sim/core/readable_bytes.hpp"
+#include "sim/report/comparison_groups.hpp"
 #include "sim/report/part_columns.hpp"
 #include "sim/report/result_json.hpp"
 #include "sim/report/summary.hpp"
@@ -112,7 +113,21 @@ struct Columns {
   std::size_t width = std::string_view("strategy").size();  ///< of the names
   bool staleness = false;
   PartColumns parts{};
+
+  [[nodiscard]] std::string odds_head() const { return "beats " + baseline; }
+  [[nodiscard]] std::string odds_cell(const std::string& text) const {
+    return plain_format("{:>{}}", text, odds_head().size() + 3);
+  }
 };
+
+/// How its steps stand to those of synchronous SGD; of the bound that does not matter.
+std::string steps_of(const ComparisonRow& row) {
+  return row.standing == Standing::bound ? "-" : row.result.value("exactness", "-");
+}
+
+std::string number_of(int rank_or_group) {
+  return rank_or_group > 0 ? std::to_string(rank_or_group) : "-";
+}
 
 std::string line_of(const ComparisonRow& row, const Columns& columns) {
   const Json& r = row.result;
@@ -122,10 +137,11 @@ std::string line_of(const ComparisonRow& row, const Columns& columns) {
                         row.speed_up->high);
   }
   std::string text = plain_format(
-      "{:>4}  {:<{}}{:>12.2f}{:>13.1f}{}{:>12}{:>21}",
-      row.rank > 0 ? std::to_string(row.rank) : "-", title_of(row), columns.width,
+      "{:>4}{:>7}  {:<{}}  {:<5}{:>12.2f}{:>13.1f}{}{:>12}{:>21}{}", number_of(row.rank),
+      number_of(row.group), title_of(row), columns.width, steps_of(row),
       1e3 * r["iteration_time_s"]["mean"].get<double>(), throughput(row), columns.parts.line(r),
-      readable_bytes(r["communication"]["bytes_per_rank"].get<double>()), gain);
+      readable_bytes(r["communication"]["bytes_per_rank"].get<double>()), gain,
+      columns.odds_cell(row.beats_baseline ? odds_text(*row.beats_baseline) : "-"));
   if (columns.staleness) {
     text += has_staleness(row) ? plain_format("{:>11.2f}", r["staleness"].get<double>())
                                : plain_format("{:>11}", "-");
@@ -199,6 +215,7 @@ void rank_rows(std::vector<ComparisonRow>& rows, const std::string& baseline) {
     row.rank = row.standing == Standing::ranked ? ++rank : 0;
     if (base != rows.end()) row.speed_up = speed_up(row, *base);
   }
+  group_rows(rows, baseline);
 }
 
 std::string comparison_table(std::span<const ComparisonRow> rows, const std::string& baseline) {
@@ -209,15 +226,19 @@ std::string comparison_table(std::span<const ComparisonRow> rows, const std::str
     columns.width = std::max(columns.width, title_of(row).size());
     columns.parts.add(row.result);
   }
-  std::string text = plain_format("{:>4}  {:<{}}{:>12}{:>13}{}{:>12}{:>21}{}\n", "rank", "strategy",
-                                  columns.width, "iter (ms)", "samples/s", columns.parts.head(),
-                                  "sent/rank", "speed-up over " + baseline,
-                                  columns.staleness ? plain_format("{:>11}", "staleness") : "");
+  std::string text = plain_format(
+      "{:>4}{:>7}  {:<{}}  {:<5}{:>12}{:>13}{}{:>12}{:>21}{}{}\n", "rank", "group", "strategy",
+      columns.width, "steps", "iter (ms)", "samples/s", columns.parts.head(), "sent/rank",
+      "speed-up over " + baseline, columns.odds_cell(columns.odds_head()),
+      columns.staleness ? plain_format("{:>11}", "staleness") : "");
+  int group = 1;  // of the row before
   for (const ComparisonRow& row : rows) {
-    if (row.has_result() && row.standing != Standing::not_comparable) {
-      text += line_of(row, columns);
-    }
+    if (!row.has_result() || row.standing == Standing::not_comparable) continue;
+    if (row.group > group) text += '\n';
+    group = std::max(group, row.group);
+    text += line_of(row, columns);
   }
+  text += groups_text(rows, baseline);
   text += apart(rows, columns);
   text += notes(rows);
   bool first = true;
@@ -238,7 +259,8 @@ nlohmann::ordered_json comparison_json(std::span<const ComparisonRow> rows,
     entry["label"] = row.name;
     if (row.has_result()) {
       entry["standing"] = name_of(row.standing);
-      if (row.rank > 0) entry["rank"] = row.rank;
+      if (row.rank > 0) entry.update({{"rank", row.rank}, {"group", row.group}});
+      if (row.beats_baseline) entry["beats_baseline"] = *row.beats_baseline;
       if (!row.why.empty()) entry["why"] = row.why;
       if (row.speed_up) {
         entry["speed_up"] = {{"over", baseline}};
@@ -258,7 +280,10 @@ std::vector<ResultRow> comparison_rows(std::span<const ComparisonRow> rows) {
     Json result = row.result;
     if (row.has_result()) {
       result["standing"] = name_of(row.standing);
-      result["rank"] = row.rank > 0 ? std::to_string(row.rank) : "";
+      const auto number = [](int value) { return value > 0 ? std::to_string(value) : ""; };
+      result["rank"] = number(row.rank);
+      result["group"] = number(row.group);
+      result["beats_baseline"] = row.beats_baseline ? Json(*row.beats_baseline) : Json("");
       if (row.speed_up) result["speed_up"] = row.speed_up->json();
     }
     list.push_back({{{"label", row.name}}, std::move(result), row.error});

@@ -45,6 +45,9 @@ struct ComparisonRow {
   std::optional<SpeedUp> speed_up;  ///< of its throughput over the baseline's, where both are there
   Standing standing = Standing::ranked;
   std::string why{};  ///< it is not comparable
+  int group = 0;      ///< of ranked ones between which is no significant difference, from 1; else 0
+  /// How likely it is faster than the baseline (odds_of_faster); of ranked ones that are not it.
+  std::optional<double> beats_baseline{};
 
   [[nodiscard]] bool has_result() const { return error.empty(); }
 };
@@ -55,16 +58,18 @@ struct ComparisonRow {
 /// with 1 / coding_factor (what the compute of a profile that is counted from the model may be
 /// off). The baseline is ranked in any case.
 /// Those without a result come last, in their order. Speed-ups are over the row named `baseline`,
-/// where that has a result.
+/// where that has a result. Ranked ones are grouped (group_rows).
 void rank_rows(std::vector<ComparisonRow>& rows, const std::string& baseline);
 
-/// The ranked table under the bound; below it what is not comparable and why, the warnings that
-/// some rows have and others not, and what cannot run and why. REQUIRES: rank_rows.
+/// The ranked table under the bound, a blank line between groups, and what these mean; below it
+/// what is not comparable and why, the warnings that some rows have and others not, and what cannot
+/// run and why. REQUIRES: rank_rows.
 [[nodiscard]] std::string comparison_table(std::span<const ComparisonRow> rows,
                                            const std::string& baseline);
 
-/// gradwire.results/1: each result with its `label`, `standing`, `rank` (of the ranked), `why` (of
-/// those not comparable) and `speed_up`, or its `error`.
+/// gradwire.results/1: each result with its `label`, `standing`, `rank`, `group` and
+/// `beats_baseline` (of the ranked), `why` (of those not comparable) and `speed_up`, or its
+/// `error`.
 [[nodiscard]] nlohmann::ordered_json comparison_json(std::span<const ComparisonRow> rows,
                                                      const std::string& baseline);
 
@@ -72,7 +77,7 @@ void rank_rows(std::vector<ComparisonRow>& rows, const std::string& baseline);
 [[nodiscard]] std::vector<ResultRow> comparison_rows(std::span<const ComparisonRow> rows);
 
 /// A bar a strategy: its iteration, split into compute, exposed communication, copies and encoding,
-/// waiting. REQUIRES: rank_rows; at least one result.
+/// waiting; a gap between groups; which are not exact. REQUIRES: rank_rows; at least one result.
 [[nodiscard]] std::string comparison_svg(std::span<const ComparisonRow> rows,
                                          const std::string& baseline, const std::string& title);
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include "sim/core/exactness.hpp"
 #include "sim/core/outgoing_text.hpp"
 #include "sim/report/comparison.hpp"
 #include "sim/report/svg.hpp"
@@ -16,10 +17,11 @@ using Json = nlohmann::ordered_json;
 
 // Pixels.
 constexpr double plot_width = 620;
-constexpr double right = 150;
+constexpr double right = 190;
 constexpr double top = 92;
 constexpr double bar_height = 18;
 constexpr double bar_step = 26;
+constexpr double group_gap = 14;  ///< between groups, beside the step
 constexpr double bottom = 52;
 constexpr double letter_width = 8.2;  ///< of the widest sans-serif at 13 px (DejaVu Sans), the mean
 /// Bars of more than so many times the baseline (the fastest, where it has no result) are cut
@@ -118,6 +120,21 @@ std::string apart_line(double left, double y, const std::string& why) {
                      left - 10, y + bar_height / 2 + 4.5, left + 8, why, apart_label);
 }
 
+/// The line between two groups of no significant difference.
+std::string group_rule(double left, double y) {
+  return fmt::format(R"(<line x1="16" y1="{0:.1f}" x2="{1:.1f}" y2="{0:.1f}" stroke="#9aa0a8"/>)"
+                     "\n",
+                     y - (bar_step - bar_height) / 2 + group_gap / 2,
+                     left + plot_width + right - 16);
+}
+
+/// Told of steps that are not those of synchronous SGD.
+std::string mark(const ComparisonRow& row) {
+  const std::string exactness = row.result.value("exactness", "");
+  const bool shown = row.standing != Standing::bound && exactness != name_of(Exactness::exact);
+  return shown ? "  " + exactness : "";
+}
+
 std::string bar(const ComparisonRow& row, double left, double y, double scale, bool is_baseline) {
   const double middle = y + bar_height / 2 + 4.5;
   const double end = left + plot_width;
@@ -138,9 +155,9 @@ std::string bar(const ComparisonRow& row, double left, double y, double scale, b
   }
   if (iteration_ms(row) * scale > plot_width * 1.0001) text += cut_mark(end, y);
   const std::string gain = row.speed_up ? fmt::format("  ×{:.2f}", row.speed_up->mean) : "";
-  return text + fmt::format(R"(<text x="{:.1f}" y="{:.1f}" fill="#555555">{:.1f} ms{}</text>)"
+  return text + fmt::format(R"(<text x="{:.1f}" y="{:.1f}" fill="#555555">{:.1f} ms{}{}</text>)"
                             "\n",
-                            x + 8, middle, iteration_ms(row), gain);
+                            x + 8, middle, iteration_ms(row), gain, mark(row));
 }
 
 }  // namespace
@@ -149,17 +166,20 @@ std::string comparison_svg(std::span<const ComparisonRow> rows, const std::strin
                            const std::string& title) {
   std::size_t letters = 0;
   std::size_t count = 0;
+  int groups = 0;
   bool apart = false;  // some are not comparable: they stand below a line that says so
   for (const ComparisonRow& row : rows) {
     if (!row.has_result()) continue;
     ++count;
     apart = apart || row.standing == Standing::not_comparable;
     letters = std::max(letters, label_of(row).size());
+    groups = std::max(groups, row.group);
   }
   if (apart) letters = std::max(letters, apart_label.size());
   const double most = longest_shown(rows, baseline);
   const double left = 24 + letter_width * static_cast<double>(letters);
-  const double height = top + bar_step * static_cast<double>(count + (apart ? 1 : 0));
+  const double height = top + bar_step * static_cast<double>(count + (apart ? 1 : 0)) +
+                        group_gap * std::max(0, groups - 1);
   const double scale = plot_width / most;
   std::string text = svg_open(left + plot_width + right, height + bottom);
   text += fmt::format(R"(<text x="{}" y="28" font-size="18" font-weight="bold">{}</text>)"
@@ -176,15 +196,22 @@ std::string comparison_svg(std::span<const ComparisonRow> rows, const std::strin
                     x, top - 10, height, height + 18, i * tick);
   }
   text += fmt::format(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="middle" fill="#555555">)"
-                      "iteration (ms), and times as fast as {}</text>\n",
+                      "iteration (ms), and times as fast as {}; no significant difference between "
+                      "two lines</text>\n",
                       left + plot_width / 2, height + 40, xml_text(baseline));
   double y = top;
+  int group = 1;  // of the row before
   for (const ComparisonRow& row : rows) {
     if (!row.has_result()) continue;
     if (apart && row.standing == Standing::not_comparable) {
       text += apart_line(left, y, why_apart(rows));
       y += bar_step;
       apart = false;
+    }
+    if (row.group > group) {
+      text += group_rule(left, y);
+      y += group_gap;
+      group = row.group;
     }
     text += bar(row, left, y, scale, row.name == baseline);
     y += bar_step;

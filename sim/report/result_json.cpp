@@ -112,6 +112,7 @@ Json result_json(const Point& point) {
                            {"bytes_per_rank", r.bytes_per_rank},
                            {"busy_s", r.communication_busy_s},
                            {"overlap_fraction", r.overlap_fraction}};
+  json["exactness"] = name_of(r.exactness);
   if (r.staleness) json["staleness"] = *r.staleness;
   json["contended"] = {{"bytes", std::llround(r.contended_bytes)}, {"longer_s", r.contended_s}};
   json["links"] = links(r);

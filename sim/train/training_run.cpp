@@ -139,6 +139,7 @@ RunResult TrainingRun::run() {
   result.engine_cost.run_s = wall.count();
   const StrategyInstance& traced = instances_[lanes_[traced_lane_].instance];
   result.staleness = traced.strategy->staleness();
+  result.exactness = traced.traits.exactness;
   tell_memory(result);
   for (auto& remark : traced.strategy->remarks()) {
     result.warnings.insert(result.warnings.begin(), {"knob-not-followed", std::move(remark)});

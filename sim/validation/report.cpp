@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "sim/core/pair_odds.hpp"
 #include "sim/core/statistics.hpp"
 
 namespace gradwire::validation {
@@ -65,6 +66,21 @@ Json errors_json(const Errors& errors) {
   return {{"rows", errors.rows},   {"missed", errors.missed}, {"failed", errors.failed},
           {"mean", errors.mean},   {"median", errors.median}, {"p90", errors.p90},
           {"worst", errors.worst}, {"bias", errors.bias}};
+}
+
+bool takes_part(const Row& row) {
+  return !row.compared.empty() && row.failure.empty();
+}
+
+/// Calls `use` with every two rows that are alternatives for one thing.
+template <class Use>
+void for_each_pair(std::span<const Row> rows, const Use& use) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!takes_part(rows[i]) || rows[i].unit == points) continue;
+    for (std::size_t j = i + 1; j < rows.size(); ++j) {
+      if (takes_part(rows[j]) && rows[i].compared == rows[j].compared) use(rows[i], rows[j]);
+    }
+  }
 }
 
 }  // namespace
@@ -142,22 +158,40 @@ Agreement rank_agreement(std::span<const Row> rows) {
     ++result.pairs;
     result.agreeing += measured * predicted > 0 ? 1U : 0U;
   };
-  const auto takes_part = [](const Row& row) {
-    return !row.compared.empty() && row.failure.empty();
-  };
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (!takes_part(rows[i])) continue;
-    if (rows[i].unit == points) count(rows[i].measured, rows[i].predicted);
-    for (std::size_t j = i + 1; j < rows.size(); ++j) {
-      const bool alternatives = takes_part(rows[j]) && rows[i].compared == rows[j].compared;
-      if (!alternatives || rows[i].unit == points) continue;
-      const double difference = rows[i].measured - rows[j].measured;
-      const double larger = std::max(rows[i].measured, rows[j].measured);
-      if (std::abs(difference) <= rank_difference * larger) continue;
-      count(difference, rows[i].predicted - rows[j].predicted);
-    }
+  for (const Row& row : rows) {
+    if (takes_part(row) && row.unit == points) count(row.measured, row.predicted);
   }
+  for_each_pair(rows, [&](const Row& one, const Row& other) {
+    const double difference = one.measured - other.measured;
+    const double larger = std::max(one.measured, other.measured);
+    if (std::abs(difference) <= rank_difference * larger) return;
+    count(difference, one.predicted - other.predicted);
+  });
   return result;
+}
+
+std::vector<SaidOdds> said_odds(std::span<const SeriesReport> reports) {
+  std::vector<SaidOdds> ranges;
+  for (int tenth = 5; tenth < 10; ++tenth) {
+    ranges.push_back({.low = tenth / 10.0, .high = (tenth + 1) / 10.0});
+  }
+  const auto count = [&](const Row& one, const Row& other) {
+    const double measured = one.measured - other.measured;
+    const double predicted = one.predicted - other.predicted;
+    if (measured * predicted == 0) return;
+    const auto [low, high] = std::minmax(one.predicted, other.predicted);
+    const double odds = odds_of_faster(high / low);
+    SaidOdds& range =
+        *std::ranges::find_if(ranges, [&](const SaidOdds& r) { return odds < r.high; });
+    ++range.pairs;
+    range.said += odds;
+    range.right += measured * predicted > 0 ? 1U : 0U;
+  };
+  for (const SeriesReport& report : reports) for_each_pair(report.rows, count);
+  for (SaidOdds& range : ranges) {
+    if (range.pairs > 0) range.said /= static_cast<double>(range.pairs);
+  }
+  return ranges;
 }
 
 Json rows_json(std::span<const Row> rows) {

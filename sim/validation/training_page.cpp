@@ -29,6 +29,8 @@ Error: predicted over measured, less one. A scored row misses beyond its gate's 
 its gate's median where there is no p90. Ranks: pairs of ways to train on the same machines whose
 measurements differ by more than 5 %, and how many of them are predicted in that order. Inside: scored
 and shown rows that lie in the prediction's own interval, which is to hold nine in ten, and half its width.
+Said: how likely `gradwire compare` calls the one of two ways that it predicts to be the faster one (all pairs,
+however little they differ); true: how often it was measured to be.
 
 )";
 
@@ -64,6 +66,17 @@ void append_gates(std::string& text, const std::vector<Gate>& gates) {
                    gate.known ? figure_text(gate.figure, gate.unit) : "not yet",
                    gate.least ? "at least" : "at most", figure_text(gate.limit, gate.unit),
                    gate.met() ? "met" : "**missed**", markdown_prose(gate.note));
+  }
+  text += "\n";
+}
+
+void append_odds(std::string& text, std::span<const SeriesReport> reports) {
+  text += "| said | pairs | mean | true |\n| --- | --: | --: | --: |\n";
+  for (const SaidOdds& range : said_odds(reports)) {
+    if (range.pairs == 0) continue;
+    fmt::format_to(std::back_inserter(text), "| {:.0f} to {:.0f} % | {} | {:.0f} % | {:.0f} % |\n",
+                   100 * range.low, 100 * range.high, range.pairs, 100 * range.said,
+                   100 * static_cast<double>(range.right) / static_cast<double>(range.pairs));
   }
   text += "\n";
 }
@@ -128,6 +141,7 @@ void append_rows(std::string& text, const std::vector<Row>& rows) {
 std::string training_head(std::span<const SeriesReport> reports, const SeriesReport& total) {
   std::string text(introduction);
   append_gates(text, total.gates);
+  append_odds(text, reports);
   text +=
       "| series | calibrated rows | median | scored rows | median | p90 | worst | not predicted | "
       "ranks | inside | gates |\n| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --- "

@@ -35,7 +35,9 @@ class ByteGrad final : public StepStrategy {
   ByteGrad(const ByteGradOptions& options, const JobView& job);
   static StrategyMaker read(Knobs& knobs);
 
-  [[nodiscard]] Traits traits() const override { return {.dynamic = true}; }
+  [[nodiscard]] Traits traits() const override {
+    return {.dynamic = true, .exactness = Exactness::lossy};
+  }
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override;
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
 

@@ -26,7 +26,7 @@ StrategyMaker LbSgd::read(Knobs& knobs) {
 
 Traits LbSgd::traits() const {
   // The all-reduce outlives its iteration.
-  return {.dynamic = true};
+  return {.dynamic = true, .exactness = Exactness::stale};
 }
 
 void LbSgd::finish(WorkerId /*worker*/) {

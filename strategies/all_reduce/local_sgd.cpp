@@ -39,6 +39,7 @@ StrategyMaker LocalSgd::read(Knobs& knobs) {
 Traits LocalSgd::traits() const {
   Traits traits = gradients_->traits();
   traits.own_optimizer = true;
+  traits.exactness = Exactness::stale;
   return traits;
 }
 

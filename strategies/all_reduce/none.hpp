@@ -11,13 +11,21 @@ namespace gradwire {
 /// slowest, so that no strategy trains faster on the same ranks.
 class NoCommunication final : public Strategy {
  public:
+  /// @param ranks  each with a model of its own.
+  explicit NoCommunication(int ranks = 1) : ranks_(ranks) {}
   static StrategyMaker read(Knobs& /*knobs*/) {
-    return [](const JobView& /*job*/) { return std::make_unique<NoCommunication>(); };
+    return [](const JobView& job) { return std::make_unique<NoCommunication>(job.world_size); };
   }
   Operations on_event(Seconds /*now*/, const Event& /*event*/) override { return {}; }
-  [[nodiscard]] Traits traits() const override { return {.independent_workers = true}; }
+  [[nodiscard]] Traits traits() const override {
+    return {.independent_workers = true,
+            .exactness = ranks_ > 1 ? Exactness::stale : Exactness::exact};
+  }
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override { return {}; }
   [[nodiscard]] std::vector<PlanGroup> plan(int /*iteration*/) const override { return {}; }
+
+ private:
+  int ranks_;
 };
 
 }  // namespace gradwire

@@ -274,6 +274,7 @@ void Compressed::post_batch(const Collective& collective, const Recipe& recipe) 
 Traits Compressed::traits() const {
   Traits traits = inner_->traits();
   traits.dynamic = chains_;
+  traits.exactness = std::max(traits.exactness, Exactness::lossy);
   return traits;
 }
 

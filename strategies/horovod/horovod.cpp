@@ -131,7 +131,9 @@ bool Horovod::sparse(TensorId tensor) const {
 }
 
 Traits Horovod::traits() const {
-  return {.dynamic = true, .own_optimizer = adasum()};
+  return {.dynamic = true,
+          .own_optimizer = adasum(),
+          .exactness = adasum() ? Exactness::lossy : Exactness::exact};
 }
 
 std::vector<CollectiveUse> Horovod::collectives() const {

@@ -72,7 +72,7 @@ StrategyMaker Decentralized::read(Knobs& knobs) {
 }
 
 Traits Decentralized::traits() const {
-  return {.dynamic = true, .own_optimizer = options_.low_precision};
+  return {.dynamic = true, .own_optimizer = options_.low_precision, .exactness = Exactness::stale};
 }
 
 std::vector<CollectiveUse> Decentralized::collectives() const {

@@ -53,7 +53,10 @@ class KungfuCpu final : public StepStrategy {
   KungfuCpu(const KungfuSessionOptions& options, const JobView& job, int change_step,
             const KungfuMonitor& monitor = {});
 
-  [[nodiscard]] Traits traits() const override { return {.dynamic = true}; }
+  [[nodiscard]] Traits traits() const override {
+    const bool averages = change_step_ > 0;
+    return {.dynamic = true, .exactness = averages ? Exactness::stale : Exactness::exact};
+  }
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override { return {}; }
   [[nodiscard]] std::vector<Exchange> exchanges() const override { return session_.exchanges(); }
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;

@@ -42,7 +42,7 @@ class KungfuPairAveraging final : public StepStrategy {
   static StrategyMaker read(Knobs& knobs);
 
   [[nodiscard]] Traits traits() const override {
-    return {.dynamic = true, .independent_workers = true};
+    return {.dynamic = true, .independent_workers = true, .exactness = Exactness::stale};
   }
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override { return {}; }
   [[nodiscard]] std::vector<Exchange> exchanges() const override;

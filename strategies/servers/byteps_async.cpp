@@ -95,8 +95,11 @@ int BytePsAsync::switch_ranks(const Machine& machine) const {
 }
 
 Traits BytePsAsync::traits() const {
-  return {
-      .dynamic = true, .own_optimizer = true, .independent_workers = true, .workers_wait = true};
+  return {.dynamic = true,
+          .own_optimizer = true,
+          .independent_workers = true,
+          .workers_wait = true,
+          .exactness = Exactness::stale};
 }
 
 std::vector<Exchange> BytePsAsync::exchanges() const {

@@ -65,7 +65,8 @@ Traits PsAsync::traits() const {
           .forward_hooks = true,
           .own_optimizer = true,
           .independent_workers = true,
-          .lead = options_.bound};
+          .lead = options_.bound,
+          .exactness = Exactness::stale};
 }
 
 int PsAsync::exchange(WorkerId worker, int server, bool push) const {

@@ -25,7 +25,13 @@ FamilyId Fsdp::group() const {
 }
 
 Traits Fsdp::traits() const {
-  return {.dynamic = true, .forward_hooks = true, .backward_hooks = true, .own_optimizer = true};
+  // Gradients come in the parameters' type.
+  const bool cast = options_.reduce_bytes < options_.param_bytes;
+  return {.dynamic = true,
+          .forward_hooks = true,
+          .backward_hooks = true,
+          .own_optimizer = true,
+          .exactness = cast ? Exactness::lossy : Exactness::exact};
 }
 
 std::vector<CollectiveUse> Fsdp::collectives() const {

@@ -23,7 +23,9 @@ TEST_CASE("compare runs each strategy as run does, and DDP in any case", "[cli][
   CHECK(place.run("run s.yaml --set 'strategy.bucket_cap=1 MiB' --json d.json").code == 0);
   for (const Json& result : results) {
     if (result["label"] == "wfbp") {
-      CHECK(result["iteration_time_s"] == Json::parse(place.text("w.json"))["iteration_time_s"]);
+      const Json alone = Json::parse(place.text("w.json"));
+      CHECK(result["iteration_time_s"] == alone["iteration_time_s"]);
+      CHECK(alone["exactness"] == "exact");
     }
     if (result["label"] == "ddp(bucket_cap=1 MiB)") {
       CHECK(result["iteration_time_s"] == Json::parse(place.text("d.json"))["iteration_time_s"]);
@@ -33,6 +35,31 @@ TEST_CASE("compare runs each strategy as run does, and DDP in any case", "[cli][
   CHECK_THAT(place.text("c.svg"), Catch::ContainsSubstring("</svg>"));
   const std::string csv = place.text("c.csv");
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 5);
+}
+
+TEST_CASE("compare groups what does not differ significantly, and marks what is not exact",
+          "[cli][compare]") {
+  const Workplace place("compare_groups");
+  place.write("s.yaml", scenario());
+  const auto run =
+      place.run("compare s.yaml --strategies bsp,lb_sgd,none,ddp+fp16 --json c.json --csv c.csv");
+  CHECK(run.code == 0);
+  CHECK_THAT(run.out, Catch::ContainsSubstring("\nGroups: "));
+  const Json results = Json::parse(place.text("c.json"))["results"];
+  REQUIRE(results.size() == 5);
+  int grouped = 0;
+  for (const Json& result : results) {
+    const std::string label = result["label"];
+    INFO(label);
+    CHECK(result["exactness"] == (label == "ddp" || label == "bsp" ? "exact"
+                                  : label == "ddp+fp16"            ? "lossy"
+                                                                   : "stale"));
+    CHECK(result.contains("group") == (label != "none"));
+    CHECK(result.contains("beats_baseline") == (label != "none" && label != "ddp"));
+    if (result.contains("group")) grouped = std::max(grouped, result["group"].get<int>());
+  }
+  CHECK(grouped >= 1);
+  CHECK_THAT(place.text("c.csv"), Catch::ContainsSubstring(",group,beats_baseline,"));
 }
 
 TEST_CASE("compare bounds a speed-up by runs whose compute is off by the profile's error",

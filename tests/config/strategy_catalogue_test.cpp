@@ -1,5 +1,10 @@
 #include "sim/config/strategy_catalogue.hpp"
 
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
 #include "sim/config/compression_catalogue.hpp"
 #include "sim/config/yaml_knobs.hpp"
 #include "strategies/all_reduce/ddp.hpp"
@@ -68,6 +73,47 @@ TEST_CASE("strategies that take any type send half of gradients of half precisio
     ++checked;
   }
   CHECK(checked == 20);
+}
+
+TEST_CASE("every strategy's steps are exact, lossy or stale", "[config][catalogue]") {
+  // Lossy: what codes gradients itself. Stale: asynchronous servers and peers, averages of models,
+  // gradients of the last step; ranks that never talk.
+  const std::map<Exactness, std::vector<std::string>> expected = {
+      {Exactness::exact,
+       {"apex_ddp", "asc_wfbp", "autodist_all_reduce", "bsp", "byteps", "bytescheduler", "ddp",
+        "dear", "fsdp", "horovod", "hsdp", "kungfu_sync", "mg_wfbp", "mxnet_kvstore", "p3",
+        "ps_sync", "tf_collective_all_reduce", "tictac", "wfbp"}},
+      {Exactness::lossy, {"acp_sgd", "bytegrad", "gtopk", "powersgd", "signsgd", "topk"}},
+      {Exactness::stale,
+       {"decentralized", "kungfu_ada", "kungfu_pair_averaging", "kungfu_sma", "lb_sgd", "local_sgd",
+        "none", "ps_async", "ssp"}}};
+  std::map<Exactness, std::vector<std::string>> found;
+  for (const auto& entry : strategy_catalogue()) found[entry.exactness].push_back(entry.name);
+  for (auto& [exactness, names] : found) std::ranges::sort(names);
+  CHECK(found == expected);
+}
+
+TEST_CASE("a strategy's knobs may make its steps other than they are by default",
+          "[config][catalogue]") {
+  const auto exactness = [](const std::string& text) {
+    return make(text, job_of(4))->traits().exactness;
+  };
+  CHECK(exactness("{name: byteps, enable_async: true}") == Exactness::stale);
+  CHECK(exactness("{name: kungfu_ada, change_step: 0}") == Exactness::exact);
+  CHECK(exactness("{name: horovod, adasum: true}") == Exactness::lossy);
+  // Gradients come in the parameters' type: reduced in it, nothing is lost.
+  CHECK(exactness("{name: fsdp, reduce_dtype: bf16}") == Exactness::lossy);
+  CHECK(exactness("{name: fsdp, param_dtype: bf16}") == Exactness::exact);
+  for (const auto& compression : compression_catalogue()) {
+    INFO(compression.name);
+    CHECK(exactness("{name: ddp, compression: {name: " + compression.name + "}}") ==
+          Exactness::lossy);
+  }
+  CHECK(exactness("{name: ps_async, compression: {name: signsgd, device: cpu}}") ==
+        Exactness::stale);
+  JobView alone = two_tensors();
+  alone.world_size = 1;
+  CHECK(make("name: none", alone)->traits().exactness == Exactness::exact);
 }
 
 TEST_CASE("each name makes its own strategy", "[config][catalogue]") {

@@ -317,7 +317,13 @@ TEST_CASE("docs/scenario.md has every field of a result", "[docs]") {
   point.result = run;
   const Json result = result_json(point);
   const std::vector<ComparisonRow> compared = {
-      {.name = "a", .result = result, .error = "", .rank = 1, .speed_up = SpeedUp{}},
+      {.name = "a",
+       .result = result,
+       .error = "",
+       .rank = 1,
+       .speed_up = SpeedUp{},
+       .group = 1,
+       .beats_baseline = 0.5},
       {.name = "b", .result = result, .error = "", .speed_up = {}, .why = "coding"},
       {.name = "c", .result = nullptr, .error = "refused", .speed_up = {}}};
   const std::vector<ResultRow> swept = {{{{"cluster.nodes", "1"}}, result, ""}};

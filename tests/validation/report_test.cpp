@@ -109,6 +109,24 @@ TEST_CASE("Rank agreement counts the pairs of alternatives that keep their order
   CHECK(rank_agreement(std::vector{difference, opposite}).agreeing == 1);
 }
 
+TEST_CASE("Said odds count how often the one that is called faster is", "[validation]") {
+  // Predicted 1 and 1.1: ln = 0.0953, x = 0.0953 / sqrt(0.06^2 + 0.0305^2) = 1.416, odds 85.4 %;
+  // 10 against either: x = 3.1, odds 95.5 %. Measured, 10 is the slowest: one pair of three is
+  // right.
+  std::vector<Row> rows = {scored(2, 1), scored(3, 1.1), scored(1, 10), scored(1, 1)};
+  for (std::size_t i = 0; i < 3; ++i) rows[i].compared = "x";
+  const std::vector<SaidOdds> ranges =
+      said_odds(std::vector<SeriesReport>{{.rows = rows, .gates = {}}});
+  REQUIRE(ranges.size() == 5);
+  CHECK(ranges[3].low == Approx(0.8));
+  CHECK(ranges[3].pairs == 1);
+  CHECK(ranges[3].right == 1);
+  CHECK(ranges[3].said == Approx(0.854).epsilon(1e-3));
+  CHECK(ranges[4].pairs == 2);
+  CHECK(ranges[4].right == 0);
+  CHECK(ranges[0].pairs == 0);
+}
+
 TEST_CASE("Rows come back from a worker's answer as they were", "[validation]") {
   Row row = scored(1.25, 0.1, "e mpi", 3e9);
   row.label = "1 MiB";
