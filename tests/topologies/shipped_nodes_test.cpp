@@ -53,8 +53,8 @@ const std::vector<Sheet>& sheets() {
       {"ndv2", "v100-sxm2-32gb", 8, 6, 0, "ib_edr", 1, 12},
       {"p3_16xlarge", "v100-sxm2-16gb", 8, 6, 0, "ena_25g", 1, 12},
       {"p3dn", "v100-sxm2-32gb", 8, 6, 0, "ena_100g", 1, 12},
-      {"p4d", "a100-sxm4-40gb", 8, 12, 1, "efa_100g", 4, 12},
-      {"p4de", "a100-sxm4-80gb", 8, 12, 1, "efa_100g", 4, 12},
+      {"p4d", "a100-sxm4-40gb", 8, 12, 1, "efa_p4d", 4, 12},
+      {"p4de", "a100-sxm4-80gb", 8, 12, 1, "efa_p4d", 4, 12},
       {"p5", "h100-sxm5-80gb", 8, 18, 1, "efa_100g", 32, 48},
       {"pcie3_4x_2080ti", "rtx2080ti", 4, 0, 0, "eth_10g", 1, 12},
       {"pcie3_4x_p100", "p100-pcie-16gb", 4, 0, 0, "eth_25g", 1, 12},
@@ -143,7 +143,7 @@ TEST_CASE("nodes made from our fixtures are what the importers make of them", "[
     NcclTopoOptions options;
     options.name = name;
     options.gpu = gpu;
-    options.nic = "efa_100g";
+    options.nic = machine == "p4d" ? "efa_p4d" : "efa_100g";
     options.source = shipped(name).source;
     return import_nccl_topo(test::read_text(test::fixture(machine + ".xml")), machine, options);
   };
