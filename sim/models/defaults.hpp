@@ -5,8 +5,15 @@ namespace gradwire {
 // ILSVRC 2012, as torchvision's reference training crops and labels it.
 inline constexpr int imagenet_side = 224;
 inline constexpr int imagenet_classes = 1000;
+// CIFAR-10 (Krizhevsky 2009).
+inline constexpr int cifar_side = 32;
+inline constexpr int cifar_classes = 10;
 /// Side that Inception v3 and v4 take (Szegedy et al., arXiv 1512.00567 and 1602.07261).
 inline constexpr int inception_side = 299;
+/// EfficientNet-B4's side (Tan and Le's code, efficientnet_builder.py), and what the second version
+/// is trained with (torchvision's references/classification).
+inline constexpr int efficientnet_b4_side = 380;
+inline constexpr int efficientnet_v2_s_side = 300;
 
 // BERT: WordPiece vocabulary of bert-base-uncased; the length of pre-training's first phase
 // (Devlin et al., arXiv 1810.04805, appendix A.2).

@@ -36,21 +36,59 @@ TEST_CASE("Parameter counts are the published ones", "[models]") {
     std::int64_t parameters;
   };
   // torchvision, "num_params" of each model's weights; inception_v4: timm's table of results;
-  // GPT-2: the checkpoints of HuggingFace
-  const auto published =
-      GENERATE(Published{"resnet50", 25'557'032}, Published{"resnet101", 44'549'160},
-               Published{"resnet152", 60'192'808}, Published{"resnext50_32x4d", 25'028'904},
-               Published{"resnext101_32x8d", 88'791'336}, Published{"vgg11", 132'863'336},
-               Published{"vgg13", 133'047'848}, Published{"vgg16", 138'357'544},
-               Published{"vgg19", 143'667'240}, Published{"alexnet", 61'100'840},
-               Published{"googlenet", 6'624'904}, Published{"densenet121", 7'978'856},
-               Published{"densenet161", 28'681'000}, Published{"densenet201", 20'013'928},
-               Published{"inception_v4", 42'679'816}, Published{"vit_b_16", 86'567'656},
-               Published{"vit_l_16", 304'326'632}, Published{"vit_h_14", 632'045'800},
-               Published{"gpt2", 124'439'808}, Published{"gpt2_medium", 354'823'168},
-               Published{"gpt2_large", 774'030'080}, Published{"gpt2_xl", 1'557'611'200});
+  // SE-ResNeXt and Xception: Cadene's pretrained-models.pytorch; MobileNet v1: Keras, trainable
+  // ones; GPT-2: the checkpoints of HuggingFace
+  const auto published = GENERATE(
+      Published{"resnet50", 25'557'032}, Published{"resnet101", 44'549'160},
+      Published{"resnet152", 60'192'808}, Published{"resnext50_32x4d", 25'028'904},
+      Published{"resnet18", 11'689'512}, Published{"resnet34", 21'797'672},
+      Published{"wide_resnet50_2", 68'883'240}, Published{"resnext101_32x4d", 44'177'704},
+      Published{"se_resnext101_32x4d", 48'955'416}, Published{"resnext101_32x8d", 88'791'336},
+      Published{"vgg11", 132'863'336}, Published{"vgg13", 133'047'848},
+      Published{"vgg16", 138'357'544}, Published{"vgg19", 143'667'240},
+      Published{"alexnet", 61'100'840}, Published{"googlenet", 6'624'904},
+      Published{"densenet121", 7'978'856}, Published{"densenet161", 28'681'000},
+      Published{"densenet201", 20'013'928}, Published{"inception_v4", 42'679'816},
+      Published{"xception", 22'855'952}, Published{"mobilenet_v1", 4'231'976},
+      Published{"mobilenet_v2", 3'504'872}, Published{"mobilenet_v3_large", 5'483'032},
+      Published{"mobilenet_v3_small", 2'542'856}, Published{"efficientnet_b0", 5'288'548},
+      Published{"efficientnet_b4", 19'341'616}, Published{"efficientnet_v2_s", 21'458'488},
+      Published{"vit_b_16", 86'567'656}, Published{"vit_l_16", 304'326'632},
+      Published{"vit_h_14", 632'045'800}, Published{"gpt2", 124'439'808},
+      Published{"gpt2_medium", 354'823'168}, Published{"gpt2_large", 774'030'080},
+      Published{"gpt2_xl", 1'557'611'200});
   CAPTURE(published.name);
   CHECK(count(published.name) == published.parameters);
+}
+
+TEST_CASE("ResNet v2 has the norms of its blocks' inputs, and none in shortcuts", "[models]") {
+  // v1's norms: 64 behind the stem, 2 w + 4 w a block, 4 w a shortcut; v2's: the block's input and
+  // 2 w a block, 2048 at the end. Stages of 3, 4, 6, 3 blocks, w = 64, 128, 256, 512: 26560 and
+  // 22720 channels of two tensors; timm's table has 25.55 M, 44.54 M and 60.19 M
+  const std::int64_t fewer = 2 * (26'560 - 22'720);
+  CHECK(count("resnet50_v2") == 25'557'032 - fewer);
+  CHECK(count("resnet101_v2") == 44'549'160 - fewer);
+  CHECK(count("resnet152_v2") == 60'192'808 - fewer);
+}
+
+TEST_CASE("The networks for CIFAR-10 have the published counts", "[models]") {
+  // He et al., table 6: 0.27 M, 0.85 M, 1.7 M. With n blocks a stage: the stem 3 x 16 x 9; 2 n
+  // convolutions of 16, 2 n - 1 of 32 and of 64 squared, 16 x 32 and 32 x 64 to get there, all x 9;
+  // two numbers a channel of a norm, 16 + 2 n (16 + 32 + 64) of them; 65 x 10
+  const auto equation = [](std::int64_t n) {
+    const std::int64_t weights =
+        9 * (3 * 16 + 2 * n * 256 + 512 + (2 * n - 1) * 1024 + 2048 + (2 * n - 1) * 4096);
+    return weights + 2 * (16 + 2 * n * 112) + 650;
+  };
+  CHECK(count("resnet20") == equation(3));
+  CHECK(count("resnet20") == 269'722);
+  CHECK(count("resnet56") == equation(9));
+  CHECK(count("resnet110") == equation(18));
+  // VGG-16's convolutions with biases, 14,714,688 (torchvision's vgg16 less its three linear layers
+  // of 25088 x 4096, 4096 x 4096 and 4096 x 1000), 4224 channels of norms, 513 x 10
+  const std::int64_t convolutions = 138'357'544 - 4096 * (25'089 + 4097) - 1000 * 4097;
+  CHECK(count("vgg16_cifar") == convolutions + 2 * 4224 + 5130);
+  CHECK(count("vgg16_cifar") == 14'728'266);
 }
 
 TEST_CASE("The auxiliary classifiers make the other published count", "[models]") {

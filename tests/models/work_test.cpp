@@ -34,16 +34,30 @@ TEST_CASE("Forward GFLOP of the image networks are twice the published multiply-
     const char* name;
     double gmac;
   };
-  // torchvision's documentation, column GFLOPS, which counts multiply-accumulates
+  // torchvision's documentation, column GFLOPS, which counts multiply-accumulates; MobileNet v1:
+  // 569 M, table 8 of its paper; Xception: 8.40, timm's table
   const auto published = GENERATE(
-      Published{"resnet50", 4.089}, Published{"resnet101", 7.801}, Published{"resnet152", 11.514},
-      Published{"resnext50_32x4d", 4.230}, Published{"resnext101_32x8d", 16.414},
-      Published{"vgg16", 15.470}, Published{"vgg19", 19.632}, Published{"alexnet", 0.714},
-      Published{"googlenet", 1.498}, Published{"densenet121", 2.834},
+      Published{"resnet50", 4.089}, Published{"resnet18", 1.814}, Published{"resnet34", 3.664},
+      Published{"wide_resnet50_2", 11.398}, Published{"mobilenet_v1", 0.569},
+      Published{"mobilenet_v2", 0.301}, Published{"mobilenet_v3_large", 0.217},
+      Published{"mobilenet_v3_small", 0.057}, Published{"efficientnet_b0", 0.386},
+      Published{"efficientnet_b4", 4.394}, Published{"resnet101", 7.801},
+      Published{"resnet152", 11.514}, Published{"resnext50_32x4d", 4.230},
+      Published{"resnext101_32x8d", 16.414}, Published{"vgg16", 15.470}, Published{"vgg19", 19.632},
+      Published{"alexnet", 0.714}, Published{"googlenet", 1.498}, Published{"densenet121", 2.834},
       Published{"densenet201", 4.291}, Published{"inception_v3", 5.713},
       Published{"vit_b_16", 17.564}, Published{"vit_l_16", 61.555}, Published{"vit_h_14", 167.295});
   CAPTURE(published.name);
   CHECK(test::forward_gflop(make(published.name)) == Approx(2 * published.gmac).margin(2e-3));
+}
+
+TEST_CASE("Xception's and EfficientNet v2's FLOPs are those of their tables", "[models]") {
+  // 8.4 G multiply-accumulates in timm's table of results
+  CHECK(test::forward_gflop(make("xception")) == Approx(2 * 8.4).epsilon(5e-3));
+  // torchvision's documentation, at 384 pixels
+  ModelOptions options;
+  options.image_size = 384;
+  CHECK(test::forward_gflop(make("efficientnet_v2_s", options)) == Approx(2 * 8.366).margin(2e-3));
 }
 
 TEST_CASE("A convolution's FLOPs follow from the shapes of its weight and its output", "[models]") {
