@@ -53,7 +53,7 @@ TEST_CASE("Forward GFLOP of the image networks are twice the published multiply-
 
 TEST_CASE("Xception's and EfficientNet v2's FLOPs are those of their tables", "[models]") {
   // 8.4 G multiply-accumulates in timm's table of results
-  CHECK(test::forward_gflop(make("xception")) == Approx(2 * 8.4).epsilon(5e-3));
+  CHECK(test::forward_gflop(make("xception")) == Approx(2 * 8.4).epsilon(1e-2));
   // torchvision's documentation, at 384 pixels
   ModelOptions options;
   options.image_size = 384;
