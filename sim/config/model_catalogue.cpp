@@ -7,10 +7,14 @@
 #include "sim/config/data_files.hpp"
 #include "sim/config/model_yaml.hpp"
 #include "sim/models/alexnet.hpp"
+#include "sim/models/bart.hpp"
 #include "sim/models/bert.hpp"
 #include "sim/models/defaults.hpp"
 #include "sim/models/densenet.hpp"
+#include "sim/models/dit.hpp"
 #include "sim/models/efficientnet.hpp"
+#include "sim/models/electra.hpp"
+#include "sim/models/gnmt.hpp"
 #include "sim/models/googlenet.hpp"
 #include "sim/models/gpt2.hpp"
 #include "sim/models/inception_v3.hpp"
@@ -20,6 +24,8 @@
 #include "sim/models/resnet.hpp"
 #include "sim/models/resnet_cifar.hpp"
 #include "sim/models/resnet_v2.hpp"
+#include "sim/models/roberta.hpp"
+#include "sim/models/t5.hpp"
 #include "sim/models/transformer.hpp"
 #include "sim/models/vgg.hpp"
 #include "sim/models/vit.hpp"
@@ -70,6 +76,38 @@ Parameters bert_options() {
       {"classes", "2", "of the head 'classification'"},
       {"tied", "true", "decoder and word embedding share one tensor, which is ready last"}};
   return with_heads(parameters, bert_heads(), "pretraining decodes the masked positions only");
+}
+
+Parameters electra_options() {
+  return with_heads({{"sequence_length", std::to_string(bert_positions), "tokens, the most"},
+                     {"vocabulary", std::to_string(bert_vocabulary), "WordPiece, as BERT's"}},
+                    electra_heads(), "discrimination tells which tokens were replaced");
+}
+
+Parameters text_options(int length, const std::string& length_source, int vocabulary,
+                        const std::string& vocabulary_source) {
+  return {{"sequence_length", std::to_string(length), length_source},
+          {"vocabulary", std::to_string(vocabulary), vocabulary_source}};
+}
+
+Parameters roberta_options() {
+  return text_options(bert_positions, "tokens, the most", roberta_vocabulary, "Liu et al. 2019");
+}
+
+Parameters bart_options() {
+  return text_options(bert_positions, "tokens of source and of target; assumed, as RoBERTa's",
+                      roberta_vocabulary, "bart-base of HuggingFace");
+}
+
+Parameters t5_options() {
+  return text_options(t5_sequence_length, "tokens of source, 114 in 512 of target; Raffel et al.",
+                      t5_vocabulary, "t5-small of HuggingFace");
+}
+
+Parameters gnmt_options() {
+  return text_options(wmt_sequence_length,
+                      "tokens of source and of target; assumed, near the mean of WMT",
+                      gnmt_vocabulary, "NVIDIA's DeepLearningExamples");
 }
 
 Parameters gpt2_options() {
@@ -250,22 +288,45 @@ std::vector<ModelEntry> written_models() {
       {"efficientnet_v2_s", "EfficientNet v2, small",
        image_options(efficientnet_v2_s_side, "torchvision's reference training; judged at 384"),
        efficientnet_v2_s, 33},
+      {"vit_s_16", "Vision Transformer, small, patches of 16 pixels", imagenet_options(), vit_s_16,
+       16},
       {"vit_b_16", "Vision Transformer, base, patches of 16 pixels", imagenet_options(), vit_b_16,
        16},
       {"vit_l_16", "Vision Transformer, large, patches of 16 pixels", imagenet_options(), vit_l_16,
        16},
       {"vit_h_14", "Vision Transformer, huge, patches of 14 pixels", imagenet_options(), vit_h_14,
        14},
+      {"dit_b_2", "Diffusion Transformer, base, patches of 2",
+       image_options(dit_side, "Peebles and Xie, table 4"), dit_b_2, 16},
+      {"dit_xl_2", "Diffusion Transformer, extra large, patches of 2",
+       image_options(dit_side, "Peebles and Xie, table 4"), dit_xl_2, 16},
       {"bert_base", "BERT, 12 layers 768 wide", bert_options(), bert_base, 0, bert_positions,
        bert_heads()},
       {"bert_large", "BERT, 24 layers 1024 wide", bert_options(), bert_large, 0, bert_positions,
        bert_heads()},
+      {"roberta_base", "RoBERTa, 12 layers 768 wide", roberta_options(), roberta_base, 0,
+       bert_positions},
+      {"roberta_large", "RoBERTa, 24 layers 1024 wide", roberta_options(), roberta_large, 0,
+       bert_positions},
+      {"electra_base", "ELECTRA's discriminator, 12 layers 768 wide", electra_options(),
+       electra_base, 0, bert_positions, electra_heads()},
+      {"electra_large", "ELECTRA's discriminator, 24 layers 1024 wide", electra_options(),
+       electra_large, 0, bert_positions, electra_heads()},
+      {"bart_base", "BART, 6 and 6 layers 768 wide", bart_options(), bart_base, 0, bart_positions},
+      {"bart_large", "BART, 12 and 12 layers 1024 wide", bart_options(), bart_large, 0,
+       bart_positions},
+      {"t5_small", "T5, 6 and 6 layers 512 wide", t5_options(), t5_small},
+      {"t5_base", "T5, 12 and 12 layers 768 wide", t5_options(), t5_base},
+      {"t5_large", "T5, 24 and 24 layers 1024 wide", t5_options(), t5_large},
       {"gpt2", "GPT-2, 12 layers 768 wide", gpt2_options(), gpt2, 0, gpt2_positions},
       {"gpt2_medium", "GPT-2, 24 layers 1024 wide", gpt2_options(), gpt2_medium, 0, gpt2_positions},
       {"gpt2_large", "GPT-2, 36 layers 1280 wide", gpt2_options(), gpt2_large, 0, gpt2_positions},
       {"gpt2_xl", "GPT-2, 48 layers 1600 wide", gpt2_options(), gpt2_xl, 0, gpt2_positions},
       {"transformer_wmt", "Transformer base, English-German", transformer_options(),
        transformer_wmt},
+      {"transformer_big", "Transformer big, English-German", transformer_options(),
+       transformer_big},
+      {"gnmt", "GNMT, 4 and 4 LSTM layers 1024 wide", gnmt_options(), gnmt},
       {"lstm_ptb", "language model of two LSTM layers, 1500 wide", lstm_options(), lstm_ptb},
   };
 }

@@ -21,6 +21,21 @@ inline constexpr int bert_vocabulary = 30522;
 inline constexpr int bert_sequence_length = 128;
 inline constexpr int bert_positions = 512;  ///< rows of the position table: the longest sequence
 
+// Byte pairs of RoBERTa and BART (Liu et al., arXiv 1907.11692; HuggingFace's roberta-base), and
+// the longest sequence of BART (bart-base).
+inline constexpr int roberta_vocabulary = 50265;
+inline constexpr int bart_positions = 1024;
+
+// T5 (Raffel et al., arXiv 1910.10683, section 3.1; t5-small of HuggingFace).
+inline constexpr int t5_vocabulary = 32128;
+inline constexpr int t5_sequence_length = 512;
+
+// DiT's smaller images (Peebles and Xie, arXiv 2212.09748, table 4).
+inline constexpr int dit_side = 256;
+
+// Joint byte pairs of NVIDIA's GNMT, 32000 merges, as its logs print the size.
+inline constexpr int gnmt_vocabulary = 32320;
+
 // GPT-2 (Radford et al. 2019, section 2.3).
 inline constexpr int gpt2_vocabulary = 50257;
 inline constexpr int gpt2_positions = 1024;

@@ -25,7 +25,8 @@ Activation close(ModelBuilder& net, const std::string& name, const Activation& x
   return net.layer_norm(name + "_layer_norm", sum);
 }
 
-Activation feed_forward(ModelBuilder& net, const std::string& name, const Activation& input, const Seq2SeqShape& shape) {
+Activation feed_forward(ModelBuilder& net, const std::string& name, const Activation& input,
+                        const Seq2SeqShape& shape) {
   Activation x = net.act(name + ".relu", net.linear(name + ".fc1", input, shape.inner));
   x = net.linear(name + ".fc2", x, shape.hidden);
   return close(net, name + ".final", x, input);
@@ -33,7 +34,8 @@ Activation feed_forward(ModelBuilder& net, const std::string& name, const Activa
 
 }  // namespace
 
-Activation encoder_layer(ModelBuilder& net, const std::string& name, const Activation& input, const Seq2SeqShape& shape) {
+Activation encoder_layer(ModelBuilder& net, const std::string& name, const Activation& input,
+                         const Seq2SeqShape& shape) {
   const std::string self = name + ".self_attn";
   const Activation x = close(net, self, attention(net, self, input, input, shape), input);
   return feed_forward(net, name, x, shape);

@@ -25,7 +25,8 @@ ModelDescription transformer(const std::string& name, const std::string& source,
   const std::int64_t length = options.sequence_length.value_or(wmt_sequence_length);
   const bool tied = options.tied.value_or(true);
   ModelBuilder net(name, source);
-  Activation memory = net.embedding("encoder.embed_tokens", net.tokens(length), vocabulary, shape.hidden);
+  Activation memory =
+      net.embedding("encoder.embed_tokens", net.tokens(length), vocabulary, shape.hidden);
   memory = embed(net, "encoder", memory);
   for (int layer = 0; layer < layers; ++layer) {
     memory = encoder_layer(net, fmt::format("encoder.layers.{}", layer), memory, shape);

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <cstdint>
 #include <set>
 
@@ -53,6 +54,10 @@ TEST_CASE("Parameter counts are the published ones", "[models]") {
       Published{"mobilenet_v2", 3'504'872}, Published{"mobilenet_v3_large", 5'483'032},
       Published{"mobilenet_v3_small", 2'542'856}, Published{"efficientnet_b0", 5'288'548},
       Published{"efficientnet_b4", 19'341'616}, Published{"efficientnet_v2_s", 21'458'488},
+      Published{"vit_s_16", 22'050'664}, Published{"roberta_base", 124'697'433},
+      Published{"roberta_large", 355'412'057}, Published{"bart_base", 139'420'416},
+      Published{"bart_large", 406'291'456}, Published{"t5_small", 60'506'624},
+      Published{"t5_base", 222'903'552}, Published{"t5_large", 737'668'096},
       Published{"vit_b_16", 86'567'656}, Published{"vit_l_16", 304'326'632},
       Published{"vit_h_14", 632'045'800}, Published{"gpt2", 124'439'808},
       Published{"gpt2_medium", 354'823'168}, Published{"gpt2_large", 774'030'080},
@@ -126,6 +131,45 @@ TEST_CASE("The Transformer has the count of its equation", "[models]") {
   const std::int64_t table = 37'000 * 512;
   CHECK(count("transformer_wmt") == 6 * (encoder + decoder) + table);
   CHECK(count("transformer_wmt", untied()) == 6 * (encoder + decoder) + 3 * table);
+}
+
+TEST_CASE("The big Transformer has the paper's 213 million", "[models]") {
+  // as above with h = 1024, f = 4096
+  const std::int64_t attention = 4 * (1024 * 1024 + 1024);
+  const std::int64_t inner = 2 * 1024 * 4096 + 4096 + 1024;
+  CHECK(count("transformer_big") == 6 * (3 * attention + 2 * inner + 5 * 2 * 1024) + 37'000 * 1024);
+  CHECK(std::abs(static_cast<double>(count("transformer_big")) - 213e6) < 2e6);  // table 3
+}
+
+TEST_CASE("ELECTRA's discriminator is BERT's encoder without pooler, and its head", "[models]") {
+  // electra-base-discriminator and electra-large-discriminator of HuggingFace (ElectraModel)
+  CHECK(count("electra_base", with_head("none")) == 108'891'648);
+  CHECK(count("electra_large", with_head("none")) == 334'092'288);
+  CHECK(count("electra_base", with_head("none")) ==
+        count("bert_base", with_head("none")) - 768 * 769);
+  // a layer as wide as the encoder, one number a token
+  CHECK(count("electra_base") == 108'891'648 + 768 * 769 + 769);
+  CHECK(count("electra_base", with_head("qa")) == 108'891'648 + 2 * 769);
+}
+
+TEST_CASE("DiT has the authors' counts, less the table of positions that does not train",
+          "[models]") {
+  // facebookresearch/DiT: 675,129,632 parameters of XL/2, 256 x 1152 of them fixed
+  CHECK(count("dit_xl_2") == 675'129'632 - 256 * 1152);
+  // Peebles and Xie, table 4: 130 M
+  CHECK(std::abs(static_cast<double>(count("dit_b_2")) - 130e6) < 1e6);
+}
+
+TEST_CASE("GNMT has the 160 M of its equation", "[models]") {
+  // h = 1024; an LSTM of i inputs: 4 h (i + h + 2). Two of h for the first layer, one of 2 h, two
+  // of h; in the decoder one of h, three of 2 h; attention 2 h^2 + 2 h + 1; the table, and a
+  // classifier
+  const std::int64_t h = 1024;
+  const std::int64_t narrow = 4 * h * (2 * h + 2);
+  const std::int64_t wide = 4 * h * (3 * h + 2);
+  CHECK(count("gnmt") == 2 * narrow + wide + 2 * narrow + narrow + 3 * wide + 2 * h * h + 2 * h +
+                             1 + 32'320 * h + 32'320 * (h + 1));
+  CHECK(count("gnmt") == 160'671'297);
 }
 
 TEST_CASE("The LSTM has the 66 M parameters of Zaremba et al.", "[models]") {

@@ -60,6 +60,36 @@ TEST_CASE("Xception's and EfficientNet v2's FLOPs are those of their tables", "[
   CHECK(test::forward_gflop(make("efficientnet_v2_s", options)) == Approx(2 * 8.366).margin(2e-3));
 }
 
+TEST_CASE("DiT's FLOPs are those of its paper, which counts multiply-accumulates", "[models]") {
+  // Peebles and Xie, table 4: 118.64 and 23.01 G at 256 pixels
+  CHECK(test::forward_gflop(make("dit_xl_2")) == Approx(2 * 118.64).epsilon(3e-3));
+  CHECK(test::forward_gflop(make("dit_b_2")) == Approx(2 * 23.01).epsilon(3e-3));
+}
+
+TEST_CASE("T5's, BART's and GNMT's FLOPs are those of their definitions", "[models]") {
+  // BART base, s = 512 both ways: a layer of the encoder 24 s h^2 + 4 s^2 h, of the decoder 8 s h^2
+  // + 4 s^2 h more; the projection 2 s h v
+  const double h = 768;
+  const double s = 512;
+  const double encoder = 24 * s * h * h + 4 * s * s * h;
+  const double decoder = encoder + 8 * s * h * h + 4 * s * s * h;
+  CHECK(test::forward_gflop(make("bart_base")) ==
+        Approx((6 * (encoder + decoder) + 2 * s * h * 50265) * 1e-9));
+  // T5 base, target of t = 114: keys and values of its second attention are of the source
+  const double t = 114;
+  const double second = 4 * t * h * h + 4 * s * h * h + 4 * t * s * h;
+  CHECK(test::forward_gflop(make("t5_base")) ==
+        Approx((12 * (encoder + 24 * t * h * h + 4 * t * t * h + second) + 2 * t * h * 32128) *
+               1e-9));
+  // GNMT, 32 tokens both ways: LSTM layers 2 x 4 w (i + w) a token, of which three of w inputs and
+  // one of 2 w, one more for the other direction, in the decoder one of w and three of 2 w; the
+  // attention's two projections and its context; the classifier
+  const double w = 1024;
+  const double layers = 5 * 2 * 4 * w * 2 * w + 4 * 2 * 4 * w * 3 * w;
+  CHECK(test::forward_gflop(make("gnmt")) ==
+        Approx(32 * (layers + 2 * 2 * w * w + 2 * 32 * w + 2 * w * 32320) * 1e-9));
+}
+
 TEST_CASE("A convolution's FLOPs follow from the shapes of its weight and its output", "[models]") {
   for (const config::ModelEntry& entry : config::model_catalogue()) {
     const ModelDescription model = entry.make({});
