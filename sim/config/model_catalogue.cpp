@@ -11,6 +11,7 @@
 #include "sim/models/bert.hpp"
 #include "sim/models/defaults.hpp"
 #include "sim/models/densenet.hpp"
+#include "sim/models/diffusion_unet.hpp"
 #include "sim/models/dit.hpp"
 #include "sim/models/efficientnet.hpp"
 #include "sim/models/electra.hpp"
@@ -300,6 +301,12 @@ std::vector<ModelEntry> written_models() {
        image_options(dit_side, "Peebles and Xie, table 4"), dit_b_2, 16},
       {"dit_xl_2", "Diffusion Transformer, extra large, patches of 2",
        image_options(dit_side, "Peebles and Xie, table 4"), dit_xl_2, 16},
+      {.name = "sd_unet",
+       .summary = "U-Net of Stable Diffusion 1.x",
+       .parameters = {image_options(sd_side, "Stable Diffusion 1.x").front()},
+       .make = sd_unet,
+       .image_size_min = 64,
+       .problem = sd_unet_problem},
       {"bert_base", "BERT, 12 layers 768 wide", bert_options(), bert_base, 0, bert_positions,
        bert_heads()},
       {"bert_large", "BERT, 24 layers 1024 wide", bert_options(), bert_large, 0, bert_positions,

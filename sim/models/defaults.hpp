@@ -32,6 +32,8 @@ inline constexpr int t5_sequence_length = 512;
 
 // DiT's smaller images (Peebles and Xie, arXiv 2212.09748, table 4).
 inline constexpr int dit_side = 256;
+/// Stable Diffusion 1.x's (its model cards).
+inline constexpr int sd_side = 512;
 
 // Joint byte pairs of NVIDIA's GNMT, 32000 merges, as its logs print the size.
 inline constexpr int gnmt_vocabulary = 32320;

@@ -9,6 +9,7 @@
 #include "sim/models/attention.hpp"
 #include "sim/models/builder.hpp"
 #include "sim/models/defaults.hpp"
+#include "sim/models/elementwise.hpp"
 
 namespace gradwire {
 namespace {
@@ -25,33 +26,20 @@ struct DitShape {
   std::int64_t heads = 0;
 };
 
-/// A layer without tensors that counts N elements of `input`. What it keeps is its input.
-Activation elementwise(ModelBuilder& net, const std::string& name, const std::string& kind,
-                       const std::vector<Activation>& inputs, const LayerWork& forward,
-                       const LayerWork& backward) {
-  const auto n = static_cast<double>(inputs.front().elements());
-  ModelLayer layer;
-  layer.name = name;
-  layer.kind = kind;
-  layer.forward = {.elements = forward.elements * n, .kernels = forward.kernels};
-  layer.backward = {.elements = backward.elements * n, .kernels = backward.kernels};
-  return net.custom(std::move(layer), inputs, inputs.front());
-}
-
 /// A layer norm without tensors, then x (1 + scale) + shift with both from the condition: two
 /// kernels (2 N each) forward; backward the gradients of x (2 N), of the scale (3 N and its sum)
 /// and of the shift (N).
 Activation modulated(ModelBuilder& net, const std::string& name, const Activation& input,
                      const Activation& shift, const Activation& scale) {
-  const Activation x = elementwise(net, name, "norm", {input}, {.elements = 2}, {.elements = 3});
-  return elementwise(net, name + ".modulate", "other", {x, shift, scale},
+  const Activation x = elementwise(net, name, "norm", {{input}}, {.elements = 2}, {.elements = 3});
+  return elementwise(net, name + ".modulate", "other", {{x, shift, scale}},
                      {.elements = 4, .kernels = 2}, {.elements = 7, .kernels = 4});
 }
 
 /// x + gate y: the product as modulated()'s, and the sum.
 Activation gated_add(ModelBuilder& net, const std::string& name, const Activation& x,
                      const Activation& y, const Activation& gate) {
-  const Activation product = elementwise(net, name + ".gate", "other", {y, gate}, {.elements = 2},
+  const Activation product = elementwise(net, name + ".gate", "other", {{y, gate}}, {.elements = 2},
                                          {.elements = 6, .kernels = 3});
   return net.add(name + ".add", x, product);
 }
@@ -59,7 +47,8 @@ Activation gated_add(ModelBuilder& net, const std::string& name, const Activatio
 /// Makes `parts` vectors of the condition.
 std::vector<Activation> condition(ModelBuilder& net, const std::string& name,
                                   const Activation& input, int parts) {
-  const Activation x = net.linear(name + ".1", net.act(name + ".0", input), parts * input.channels);
+  const Activation x =
+      net.linear(name + ".1", smooth(net, name + ".0", input), parts * input.channels);
   return net.split(name + ".chunk", x, parts);
 }
 
@@ -77,7 +66,7 @@ Activation block(ModelBuilder& net, const std::string& name, const Activation& i
   const Activation residual = gated_add(net, attention, input, x, parts[2]);
   const std::string mlp = name + ".mlp";
   x = modulated(net, name + ".norm2", residual, parts[3], parts[4]);
-  x = net.act(mlp + ".gelu", net.linear(mlp + ".fc1", x, 4 * shape.hidden));
+  x = smooth(net, mlp + ".gelu", net.linear(mlp + ".fc1", x, 4 * shape.hidden));
   x = net.linear(mlp + ".fc2", x, shape.hidden);
   net.register_before(attention, name + ".adaLN_modulation");
   net.register_before(mlp, name + ".adaLN_modulation");
@@ -87,7 +76,7 @@ Activation block(ModelBuilder& net, const std::string& name, const Activation& i
 /// Time and class as one vector; one more class stands for none.
 Activation embedded_condition(ModelBuilder& net, std::int64_t classes, std::int64_t hidden) {
   Activation time = net.linear("t_embedder.mlp.0", net.input({.channels = frequencies}), hidden);
-  time = net.linear("t_embedder.mlp.2", net.act("t_embedder.mlp.1", time), hidden);
+  time = net.linear("t_embedder.mlp.2", smooth(net, "t_embedder.mlp.1", time), hidden);
   const Activation label =
       net.embedding("y_embedder.embedding_table", net.input({.channels = 1}), classes + 1, hidden);
   return net.add("condition", time, label);

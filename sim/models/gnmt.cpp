@@ -42,8 +42,8 @@ Activation attention(ModelBuilder& net, const std::string& name, const Activatio
                      const Activation& memory) {
   const Activation query = net.linear(name + ".linear_q", input, hidden, ModelBuilder::Bias::none);
   const Activation key = net.linear(name + ".linear_k", memory, hidden, ModelBuilder::Bias::none);
-  const Activation weights = net.softmax(name + ".softmax", scores(net, name, query, key));
-  return net.product(name + ".context", weights, memory,
+  const Activation shares = net.softmax(name + ".softmax", scores(net, name, query, key));
+  return net.product(name + ".context", shares, memory,
                      {.rows = input.height, .columns = hidden, .depth = memory.height});
 }
 

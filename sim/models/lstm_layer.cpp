@@ -1,5 +1,7 @@
 #include "sim/models/lstm_layer.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 #include <vector>
 
@@ -34,12 +36,14 @@ Activation lstm_layer(ModelBuilder& net, const std::string& name, const Activati
   layer.product = MatrixShape{.rows = 1, .columns = gates, .depth = depth, .count = steps};
   std::vector<int> ready;
   for (int direction = 0; direction < directions; ++direction) {
-    const std::string end = direction == 0 ? "_l0" : "_l0_reverse";
+    const auto named = [&](const char* part) {
+      return fmt::format("{}.{}_l0{}", name, part, direction == 0 ? "" : "_reverse");
+    };
     const int first = static_cast<int>(layer.parameters.size());
-    layer.parameters.push_back(tensor(name + ".weight_ih" + end, {gates, input.channels}));
-    layer.parameters.push_back(tensor(name + ".weight_hh" + end, {gates, hidden}));
-    layer.parameters.push_back(tensor(name + ".bias_ih" + end, {gates}));
-    layer.parameters.push_back(tensor(name + ".bias_hh" + end, {gates}));
+    layer.parameters.push_back(tensor(named("weight_ih"), {gates, input.channels}));
+    layer.parameters.push_back(tensor(named("weight_hh"), {gates, hidden}));
+    layer.parameters.push_back(tensor(named("bias_ih"), {gates}));
+    layer.parameters.push_back(tensor(named("bias_hh"), {gates}));
     for (const int place : {0, 1, 3, 2}) ready.push_back(first + place);
   }
   Activation output = input;

@@ -38,14 +38,15 @@ ModelDescription v3(const std::string& name, const std::vector<V3Block>& blocks,
   x = conv_norm_act(net, "features.0", x, {.out = 16, .kernel = 3, .stride = 2, .smooth = true});
   int position = 1;
   for (const V3Block& block : blocks) {
-    const auto squeezed = static_cast<double>(block.expanded / squeeze_reduction);
-    x = inverted_residual(net, fmt::format("features.{}.block", position++), x,
-                          {.expanded = block.expanded,
-                           .kernel = block.kernel,
-                           .stride = block.stride,
-                           .out = block.out,
-                           .squeezed = block.squeezes ? divisible(squeezed) : 0,
-                           .smooth = block.smooth});
+    const std::int64_t squeezed = block.expanded / squeeze_reduction;
+    x = inverted_residual(
+        net, fmt::format("features.{}.block", position++), x,
+        {.expanded = block.expanded,
+         .kernel = block.kernel,
+         .stride = block.stride,
+         .out = block.out,
+         .squeezed = block.squeezes ? divisible(static_cast<double>(squeezed)) : 0,
+         .smooth = block.smooth});
   }
   x = conv_norm_act(net, fmt::format("features.{}", position), x,
                     {.out = 6 * x.channels, .smooth = true});

@@ -54,14 +54,14 @@ TEST_CASE("Parameter counts are the published ones", "[models]") {
       Published{"mobilenet_v2", 3'504'872}, Published{"mobilenet_v3_large", 5'483'032},
       Published{"mobilenet_v3_small", 2'542'856}, Published{"efficientnet_b0", 5'288'548},
       Published{"efficientnet_b4", 19'341'616}, Published{"efficientnet_v2_s", 21'458'488},
-      Published{"vit_s_16", 22'050'664}, Published{"roberta_base", 124'697'433},
-      Published{"roberta_large", 355'412'057}, Published{"bart_base", 139'420'416},
-      Published{"bart_large", 406'291'456}, Published{"t5_small", 60'506'624},
-      Published{"t5_base", 222'903'552}, Published{"t5_large", 737'668'096},
-      Published{"vit_b_16", 86'567'656}, Published{"vit_l_16", 304'326'632},
-      Published{"vit_h_14", 632'045'800}, Published{"gpt2", 124'439'808},
-      Published{"gpt2_medium", 354'823'168}, Published{"gpt2_large", 774'030'080},
-      Published{"gpt2_xl", 1'557'611'200});
+      Published{"vit_s_16", 22'050'664}, Published{"sd_unet", 859'520'964},
+      Published{"roberta_base", 124'697'433}, Published{"roberta_large", 355'412'057},
+      Published{"bart_base", 139'420'416}, Published{"bart_large", 406'291'456},
+      Published{"t5_small", 60'506'624}, Published{"t5_base", 222'903'552},
+      Published{"t5_large", 737'668'096}, Published{"vit_b_16", 86'567'656},
+      Published{"vit_l_16", 304'326'632}, Published{"vit_h_14", 632'045'800},
+      Published{"gpt2", 124'439'808}, Published{"gpt2_medium", 354'823'168},
+      Published{"gpt2_large", 774'030'080}, Published{"gpt2_xl", 1'557'611'200});
   CAPTURE(published.name);
   CHECK(count(published.name) == published.parameters);
 }

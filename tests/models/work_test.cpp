@@ -66,6 +66,17 @@ TEST_CASE("DiT's FLOPs are those of its paper, which counts multiply-accumulates
   CHECK(test::forward_gflop(make("dit_b_2")) == Approx(2 * 23.01).epsilon(3e-3));
 }
 
+TEST_CASE("Stable Diffusion's U-Net has the published multiply-accumulates", "[models]") {
+  // 339 G for 512 x 512 (Kim et al., BK-SDM, arXiv 2305.15798, table 1), of its modules: the
+  // products within attention are none
+  const ModelDescription model = make("sd_unet");
+  double flops = 0;
+  for (const ModelLayer& layer : model.layers) {
+    if (!layer.fused_attention) flops += layer.forward.flops;
+  }
+  CHECK(flops * 1e-9 == Approx(2 * 339).epsilon(5e-3));
+}
+
 TEST_CASE("T5's, BART's and GNMT's FLOPs are those of their definitions", "[models]") {
   // BART base, s = 512 both ways: a layer of the encoder 24 s h^2 + 4 s^2 h, of the decoder 8 s h^2
   // + 4 s^2 h more; the projection 2 s h v
