@@ -10,8 +10,13 @@ Activation attend(ModelBuilder& net, const std::string& name, const Activation& 
   Activation x = net.product(
       name + ".scores", query, key,
       {.rows = query.height, .columns = key.height, .depth = depth, .count = shape.heads});
-  x = net.scale(name + ".scale", x);
-  x = shape.mask == Mask::added ? net.add_constant(name + ".mask", x) : net.copy(name + ".mask", x);
+  if (shape.scaled) x = net.scale(name + ".scale", x);
+  if (shape.bias) {
+    x = net.add(name + ".bias", x, *shape.bias);
+  } else {
+    x = shape.mask == Mask::added ? net.add_constant(name + ".mask", x)
+                                  : net.copy(name + ".mask", x);
+  }
   x = net.softmax(name + ".softmax", x);
   if (shape.weight_dropout) x = net.dropout(name + ".dropout", x);
   x = net.product(

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "sim/models/builder.hpp"
@@ -18,6 +19,9 @@ struct AttentionShape {
   std::int64_t heads = 0;
   Mask mask = Mask::added;
   bool weight_dropout = true;  ///< of the weights after the softmax
+  bool scaled = true;          ///< the scores, by 1 / sqrt(depth)
+  /// Something with a gradient that is added to the scores in place of the mask.
+  std::optional<Activation> bias = {};
 };
 
 /// softmax(q k^T / sqrt(depth) + mask) v, unfused: two batched products, the scaling and masking of

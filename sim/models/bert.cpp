@@ -1,58 +1,11 @@
 #include "sim/models/bert.hpp"
 
-#include <fmt/format.h>
-
-#include "sim/models/attention.hpp"
+#include "sim/models/bert_encoder.hpp"
 #include "sim/models/builder.hpp"
 #include "sim/models/defaults.hpp"
 
 namespace gradwire {
 namespace {
-
-struct BertShape {
-  std::string name;
-  int layers = 0;
-  std::int64_t hidden = 0;
-  std::int64_t heads = 0;
-};
-
-constexpr std::int64_t segment_types = 2;  // rows of the token type table
-
-Activation embeddings(ModelBuilder& net, const Activation& tokens, const BertShape& network,
-                      std::int64_t vocabulary) {
-  const std::string name = "bert.embeddings";
-  const Activation words =
-      net.embedding(name + ".word_embeddings", tokens, vocabulary, network.hidden);
-  const Activation places =
-      net.embedding(name + ".position_embeddings", tokens, bert_positions, network.hidden);
-  const Activation types =
-      net.embedding(name + ".token_type_embeddings", tokens, segment_types, network.hidden);
-  Activation x = net.add(name + ".add_position", words, places);
-  x = net.add(name + ".add_type", x, types);
-  x = net.layer_norm(name + ".LayerNorm", x);
-  return net.dropout(name + ".dropout", x);
-}
-
-/// dense, dropout, residual, norm: the end of both halves of an encoder layer.
-Activation output(ModelBuilder& net, const std::string& name, const Activation& x,
-                  const Activation& residual) {
-  Activation y = net.linear(name + ".dense", x, residual.channels);
-  y = net.dropout(name + ".dropout", y);
-  return net.layer_norm(name + ".LayerNorm", net.add(name + ".add", y, residual));
-}
-
-Activation encoder_layer(ModelBuilder& net, const std::string& name, const Activation& input,
-                         const BertShape& network) {
-  const std::string self = name + ".attention.self";
-  const Activation query = net.linear(self + ".query", input, network.hidden);
-  const Activation key = net.linear(self + ".key", input, network.hidden);
-  const Activation value = net.linear(self + ".value", input, network.hidden);
-  Activation x = attend(net, self, query, key, value, {.heads = network.heads});
-  x = output(net, name + ".attention.output", x, input);
-  const Activation wide = net.act(name + ".intermediate.gelu",
-                                  net.linear(name + ".intermediate.dense", x, 4 * network.hidden));
-  return output(net, name + ".output", wide, x);
-}
 
 Activation pooler(ModelBuilder& net, const Activation& sequence) {
   const Activation first = net.gather("bert.pooler.first_token", sequence, 1);
@@ -109,10 +62,7 @@ ModelDescription bert(const BertShape& network, const ModelOptions& options) {
                    "modeling_bert.py");
   const std::int64_t vocabulary = options.vocabulary.value_or(bert_vocabulary);
   Activation x = net.tokens(options.sequence_length.value_or(bert_sequence_length));
-  x = embeddings(net, x, network, vocabulary);
-  for (int layer = 0; layer < network.layers; ++layer) {
-    x = encoder_layer(net, fmt::format("bert.encoder.layer.{}", layer), x, network);
-  }
+  x = bert_encoder(net, x, network, vocabulary);
   head(net, x, options, vocabulary);
   return net.finish();
 }

@@ -183,6 +183,14 @@ Activation ModelBuilder::act(const std::string& name, const Activation& input) {
   return simple(name, "act", input, input, 2 * count(input), 3 * count(input));
 }
 
+Activation ModelBuilder::smooth_act(const std::string& name, const Activation& input) {
+  const double n = count(input);
+  ModelLayer layer = operation(name, "act", {.elements = 4 * n, .kernels = 2}, {.elements = 3 * n});
+  layer.compiled = FusedWork{.forward = {.elements = 2 * n}, .backward = {.elements = 3 * n}};
+  layer.keeps_input = true;
+  return custom(std::move(layer), {{input}}, input);
+}
+
 Activation ModelBuilder::softmax(const std::string& name, const Activation& input) {
   return simple(name, "softmax", input, input, 2 * count(input), 3 * count(input));
 }

@@ -32,8 +32,8 @@ void ModelBuilder::add_kept() {
       if (!kept[index]) layer.kept += static_cast<double>(values_[index].elements);
       kept[index] = true;
     };
-    const bool result =
-        layer.kind == "softmax" || layer.fused_attention || (layer.kind == "act" && in_place);
+    const bool result = layer.kind == "softmax" || layer.fused_attention ||
+                        (layer.kind == "act" && in_place && !layer.keeps_input);
     const bool nothing = layer.kind == "add" || layer.kind == "embed" || layer.kind == "other";
     if (result) keep(writes_[l]);
     if (nothing || (result && !layer.fused_attention)) continue;

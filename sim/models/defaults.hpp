@@ -5,14 +5,38 @@ namespace gradwire {
 // ILSVRC 2012, as torchvision's reference training crops and labels it.
 inline constexpr int imagenet_side = 224;
 inline constexpr int imagenet_classes = 1000;
+// CIFAR-10 (Krizhevsky 2009).
+inline constexpr int cifar_side = 32;
+inline constexpr int cifar_classes = 10;
 /// Side that Inception v3 and v4 take (Szegedy et al., arXiv 1512.00567 and 1602.07261).
 inline constexpr int inception_side = 299;
+/// EfficientNet-B4's side (Tan and Le's code, efficientnet_builder.py), and what the second version
+/// is trained with (torchvision's references/classification).
+inline constexpr int efficientnet_b4_side = 380;
+inline constexpr int efficientnet_v2_s_side = 300;
 
 // BERT: WordPiece vocabulary of bert-base-uncased; the length of pre-training's first phase
 // (Devlin et al., arXiv 1810.04805, appendix A.2).
 inline constexpr int bert_vocabulary = 30522;
 inline constexpr int bert_sequence_length = 128;
 inline constexpr int bert_positions = 512;  ///< rows of the position table: the longest sequence
+
+// Byte pairs of RoBERTa and BART (Liu et al., arXiv 1907.11692; HuggingFace's roberta-base), and
+// the longest sequence of BART (bart-base).
+inline constexpr int roberta_vocabulary = 50265;
+inline constexpr int bart_positions = 1024;
+
+// T5 (Raffel et al., arXiv 1910.10683, section 3.1; t5-small of HuggingFace).
+inline constexpr int t5_vocabulary = 32128;
+inline constexpr int t5_sequence_length = 512;
+
+// DiT's smaller images (Peebles and Xie, arXiv 2212.09748, table 4).
+inline constexpr int dit_side = 256;
+/// Stable Diffusion 1.x's (its model cards).
+inline constexpr int sd_side = 512;
+
+// Joint byte pairs of NVIDIA's GNMT, 32000 merges, as its logs print the size.
+inline constexpr int gnmt_vocabulary = 32320;
 
 // GPT-2 (Radford et al. 2019, section 2.3).
 inline constexpr int gpt2_vocabulary = 50257;

@@ -55,7 +55,9 @@ const std::string fp32 = "fp32";
 std::string_view work_class(const ModelLayer& layer) {
   if (layer.convolution) {
     const ConvolutionShape& shape = *layer.convolution;
-    if (shape.groups > 1) return "grouped_conv";
+    if (shape.groups > 1) {
+      return shape.groups == shape.in_channels ? "depthwise_conv" : "grouped_conv";
+    }
     if (shape.in_channels <= stem_channels_max) return "stem";
     if (shape.kernel_height == 1 && shape.kernel_width == 1) return "conv1";
     if (shape.kernel_height != 3 || shape.kernel_width != 3) return "conv_wide";

@@ -35,6 +35,8 @@ struct KernelWork {
 /// - conv3 is a 3x3 convolution of stride 1 (Winograd), conv3_strided one of another stride;
 /// - stem a convolution of at most `stem_channels_max` input channels, conv_wide any other that is
 ///   neither 1x1 nor 3x3;
+/// - depthwise_conv a convolution of each channel by itself, whose few operations an element memory
+///   bounds; grouped_conv one of wider groups;
 /// - attention a matrix product without a parameter;
 /// - flash_attention the kernels that do both of attention's products at once (where a table has
 ///   no share for them, that of attention).

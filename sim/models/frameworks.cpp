@@ -104,7 +104,8 @@ std::string_view operator_class(const ModelLayer& layer, bool batch_norms) {
   const std::string_view work = work_class(layer);
   if (work == "norm") return batch_norms ? "batch_norm" : "layer_norm";
   if (work == "flash_attention") return "attention";
-  if (is_matrix(work) && work != "linear" && work != "attention") return "conv";
+  const bool product = work == "linear" || work == "attention";
+  if (layer.convolution || (is_matrix(work) && !product)) return "conv";
   return work;
 }
 
@@ -140,7 +141,8 @@ LaunchTimes launches_of(const Framework& framework, const ModelLayer& layer, boo
                        .backward = called(layer.backward, host.backward)};
   const auto tensors = static_cast<double>(layer.parameters.size());
   times.backward += tensors * framework.gradient;
-  if (activation_bytes(dtype) < activation_bytes("fp32") && is_matrix(work_class(layer))) {
+  if (activation_bytes(dtype) < activation_bytes("fp32") &&
+      (layer.convolution || is_matrix(work_class(layer)))) {
     times.forward += tensors * framework.cast;
     times.backward += tensors * framework.cast;
   }

@@ -54,7 +54,8 @@ struct ModelLayer {
   std::optional<FusedWork> compiled;
   /// Elements of activations that its backward needs and no layer before it keeps, for a sample.
   double kept = 0;
-  double result = 0;  ///< elements that it writes, for a sample
+  bool keeps_input = false;  ///< an activation that backward makes from its input, not its result
+  double result = 0;         ///< elements that it writes, for a sample
   std::optional<ConvolutionShape> convolution;
   std::optional<MatrixShape> product;
   bool fused_attention = false;  ///< one kernel that never writes the scores (FlashAttention)

@@ -12,4 +12,8 @@ namespace gradwire {
 [[nodiscard]] ModelDescription vgg16(const ModelOptions& options);
 [[nodiscard]] ModelDescription vgg19(const ModelOptions& options);
 
+/// Configuration D for CIFAR-10, with batch norm and one linear layer in place of three. Options:
+/// classes (10).
+[[nodiscard]] ModelDescription vgg16_cifar(const ModelOptions& options);
+
 }  // namespace gradwire

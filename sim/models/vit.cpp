@@ -86,6 +86,10 @@ ModelDescription vit(const VitShape& shape, const ModelOptions& options) {
 
 }  // namespace
 
+ModelDescription vit_s_16(const ModelOptions& options) {
+  return vit({"vit_s_16", 16, 12, 384, 6, 1536}, options);
+}
+
 ModelDescription vit_b_16(const ModelOptions& options) {
   return vit({"vit_b_16", 16, 12, 768, 12, 3072}, options);
 }

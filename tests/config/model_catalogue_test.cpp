@@ -1,3 +1,5 @@
+#include <iterator>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -25,20 +27,21 @@ std::string refusal(const std::string& text) {
 }  // namespace
 
 TEST_CASE("The catalogue has every name that scripts rely on", "[models]") {
-  const std::vector<std::string> promised = {
-      "resnet50",        "resnet101",   "resnet152",     "resnext50_32x4d", "resnext101_32x8d",
-      "vgg11",           "vgg13",       "vgg16",         "vgg19",           "alexnet",
-      "googlenet",       "densenet121", "densenet161",   "densenet201",     "inception_v3",
-      "inception_v4",    "vit_b_16",    "vit_l_16",      "vit_h_14",        "bert_base",
-      "bert_large",      "gpt2",        "gpt2_medium",   "gpt2_large",      "gpt2_xl",
-      "transformer_wmt", "lstm_ptb",    "llama2_7b",     "llama2_13b",      "llama2_70b",
-      "llama3_8b",       "llama3_70b",  "llama3_405b",   "mistral_7b",      "mixtral_8x7b",
-      "qwen2_5_7b",      "qwen2_5_72b", "qwen3_30b_a3b", "qwen3_235b_a22b", "deepseek_v3",
-      "gpt3_125m",       "gpt3_350m",   "gpt3_760m",     "gpt3_1_3b",       "gpt3_2_7b",
-      "gpt3_6_7b",       "gpt3_13b",    "gpt3_175b",     "opt_125m",        "opt_1_3b",
-      "opt_2_7b",        "opt_6_7b",    "opt_13b",       "opt_30b",         "opt_66b",
-      "bloom_560m",      "bloom_1b7",   "bloom_3b",      "bloom_7b1",       "bloom_176b",
-      "mpt_7b",          "mpt_30b",     "transformer"};
+  std::istringstream words(
+      "resnet18 resnet34 resnet50 resnet101 resnet152 resnet50_v2 resnet101_v2 resnet152_v2 "
+      "wide_resnet50_2 resnet20 resnet56 resnet110 resnext50_32x4d resnext101_32x8d "
+      "resnext101_32x4d se_resnext101_32x4d vgg11 vgg13 vgg16 vgg19 vgg16_cifar alexnet "
+      "googlenet densenet121 densenet161 densenet201 inception_v3 inception_v4 xception "
+      "mobilenet_v1 mobilenet_v2 mobilenet_v3_large mobilenet_v3_small efficientnet_b0 "
+      "efficientnet_b4 efficientnet_v2_s vit_s_16 vit_b_16 vit_l_16 vit_h_14 dit_b_2 dit_xl_2 "
+      "sd_unet bert_base bert_large roberta_base roberta_large electra_base electra_large "
+      "bart_base bart_large t5_small t5_base t5_large gpt2 gpt2_medium gpt2_large gpt2_xl "
+      "transformer_wmt transformer_big gnmt lstm_ptb llama2_7b llama2_13b llama2_70b llama3_8b "
+      "llama3_70b llama3_405b mistral_7b mixtral_8x7b qwen2_5_7b qwen2_5_72b qwen3_30b_a3b "
+      "qwen3_235b_a22b deepseek_v3 gpt3_125m gpt3_350m gpt3_760m gpt3_1_3b gpt3_2_7b gpt3_6_7b "
+      "gpt3_13b gpt3_175b opt_125m opt_1_3b opt_2_7b opt_6_7b opt_13b opt_30b opt_66b "
+      "bloom_560m bloom_1b7 bloom_3b bloom_7b1 bloom_176b mpt_7b mpt_30b transformer");
+  const std::vector<std::string> promised{std::istream_iterator<std::string>(words), {}};
   CHECK(config::names_of(config::model_catalogue()) == promised);
 }
 
@@ -106,6 +109,8 @@ TEST_CASE("A value that the model cannot take is refused with its range", "[mode
         "s.yaml:1:38: 'sequence_length' is 513; expected 1 to 512");
   CHECK(refusal("{model: inception_v3, image_size: 74}") ==
         "s.yaml:1:35: 'image_size' is 74; expected 75 to 16384");
+  CHECK(refusal("{model: sd_unet, image_size: 500}") ==
+        "s.yaml:1:30: 'image_size' is 500; expected a multiple of 64");
   CHECK(refusal("{model: googlenet, head: auxx}") ==
         "s.yaml:1:26: 'head' is 'auxx'; expected one of main, aux; did you mean 'aux'?");
 }

@@ -73,6 +73,7 @@ TEST_CASE("a layer's class follows its shape", "[models][efficiencies]") {
   CHECK(work_class(convolution(64, 5, 1, 1)) == "conv_wide");
   CHECK(work_class(convolution(3, 3, 1, 1)) == "stem");
   CHECK(work_class(convolution(64, 3, 1, 32)) == "grouped_conv");
+  CHECK(work_class(convolution(64, 3, 1, 64)) == "depthwise_conv");
   ModelLayer product;
   product.product = MatrixShape{.rows = 8, .columns = 8, .depth = 8};
   CHECK(work_class(product) == "linear");

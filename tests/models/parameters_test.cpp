@@ -1,3 +1,4 @@
+#include <cmath>
 #include <cstdint>
 #include <set>
 
@@ -36,21 +37,63 @@ TEST_CASE("Parameter counts are the published ones", "[models]") {
     std::int64_t parameters;
   };
   // torchvision, "num_params" of each model's weights; inception_v4: timm's table of results;
-  // GPT-2: the checkpoints of HuggingFace
-  const auto published =
-      GENERATE(Published{"resnet50", 25'557'032}, Published{"resnet101", 44'549'160},
-               Published{"resnet152", 60'192'808}, Published{"resnext50_32x4d", 25'028'904},
-               Published{"resnext101_32x8d", 88'791'336}, Published{"vgg11", 132'863'336},
-               Published{"vgg13", 133'047'848}, Published{"vgg16", 138'357'544},
-               Published{"vgg19", 143'667'240}, Published{"alexnet", 61'100'840},
-               Published{"googlenet", 6'624'904}, Published{"densenet121", 7'978'856},
-               Published{"densenet161", 28'681'000}, Published{"densenet201", 20'013'928},
-               Published{"inception_v4", 42'679'816}, Published{"vit_b_16", 86'567'656},
-               Published{"vit_l_16", 304'326'632}, Published{"vit_h_14", 632'045'800},
-               Published{"gpt2", 124'439'808}, Published{"gpt2_medium", 354'823'168},
-               Published{"gpt2_large", 774'030'080}, Published{"gpt2_xl", 1'557'611'200});
+  // SE-ResNeXt and Xception: Cadene's pretrained-models.pytorch; MobileNet v1: Keras, trainable
+  // ones; GPT-2: the checkpoints of HuggingFace
+  const auto published = GENERATE(
+      Published{"resnet50", 25'557'032}, Published{"resnet101", 44'549'160},
+      Published{"resnet152", 60'192'808}, Published{"resnext50_32x4d", 25'028'904},
+      Published{"resnet18", 11'689'512}, Published{"resnet34", 21'797'672},
+      Published{"wide_resnet50_2", 68'883'240}, Published{"resnext101_32x4d", 44'177'704},
+      Published{"se_resnext101_32x4d", 48'955'416}, Published{"resnext101_32x8d", 88'791'336},
+      Published{"vgg11", 132'863'336}, Published{"vgg13", 133'047'848},
+      Published{"vgg16", 138'357'544}, Published{"vgg19", 143'667'240},
+      Published{"alexnet", 61'100'840}, Published{"googlenet", 6'624'904},
+      Published{"densenet121", 7'978'856}, Published{"densenet161", 28'681'000},
+      Published{"densenet201", 20'013'928}, Published{"inception_v4", 42'679'816},
+      Published{"xception", 22'855'952}, Published{"mobilenet_v1", 4'231'976},
+      Published{"mobilenet_v2", 3'504'872}, Published{"mobilenet_v3_large", 5'483'032},
+      Published{"mobilenet_v3_small", 2'542'856}, Published{"efficientnet_b0", 5'288'548},
+      Published{"efficientnet_b4", 19'341'616}, Published{"efficientnet_v2_s", 21'458'488},
+      Published{"vit_s_16", 22'050'664}, Published{"sd_unet", 859'520'964},
+      Published{"roberta_base", 124'697'433}, Published{"roberta_large", 355'412'057},
+      Published{"bart_base", 139'420'416}, Published{"bart_large", 406'291'456},
+      Published{"t5_small", 60'506'624}, Published{"t5_base", 222'903'552},
+      Published{"t5_large", 737'668'096}, Published{"vit_b_16", 86'567'656},
+      Published{"vit_l_16", 304'326'632}, Published{"vit_h_14", 632'045'800},
+      Published{"gpt2", 124'439'808}, Published{"gpt2_medium", 354'823'168},
+      Published{"gpt2_large", 774'030'080}, Published{"gpt2_xl", 1'557'611'200});
   CAPTURE(published.name);
   CHECK(count(published.name) == published.parameters);
+}
+
+TEST_CASE("ResNet v2 has the norms of its blocks' inputs, and none in shortcuts", "[models]") {
+  // v1's norms: 64 behind the stem, 2 w + 4 w a block, 4 w a shortcut; v2's: the block's input and
+  // 2 w a block, 2048 at the end. Stages of 3, 4, 6, 3 blocks, w = 64, 128, 256, 512: 26560 and
+  // 22720 channels of two tensors; timm's table has 25.55 M, 44.54 M and 60.19 M
+  const std::int64_t fewer = 2 * (26'560 - 22'720);
+  CHECK(count("resnet50_v2") == 25'557'032 - fewer);
+  CHECK(count("resnet101_v2") == 44'549'160 - fewer);
+  CHECK(count("resnet152_v2") == 60'192'808 - fewer);
+}
+
+TEST_CASE("The networks for CIFAR-10 have the published counts", "[models]") {
+  // He et al., table 6: 0.27 M, 0.85 M, 1.7 M. With n blocks a stage: the stem 3 x 16 x 9; 2 n
+  // convolutions of 16, 2 n - 1 of 32 and of 64 squared, 16 x 32 and 32 x 64 to get there, all x 9;
+  // two numbers a channel of a norm, 16 + 2 n (16 + 32 + 64) of them; 65 x 10
+  const auto equation = [](std::int64_t n) {
+    const std::int64_t weights =
+        9 * (3 * 16 + 2 * n * 256 + 512 + (2 * n - 1) * 1024 + 2048 + (2 * n - 1) * 4096);
+    return weights + 2 * (16 + 2 * n * 112) + 650;
+  };
+  CHECK(count("resnet20") == equation(3));
+  CHECK(count("resnet20") == 269'722);
+  CHECK(count("resnet56") == equation(9));
+  CHECK(count("resnet110") == equation(18));
+  // VGG-16's convolutions with biases, 14,714,688 (torchvision's vgg16 less its three linear layers
+  // of 25088 x 4096, 4096 x 4096 and 4096 x 1000), 4224 channels of norms, 513 x 10
+  const std::int64_t convolutions = 138'357'544 - 4096 * (25'089 + 4097) - 1000 * 4097;
+  CHECK(count("vgg16_cifar") == convolutions + 2 * 4224 + 5130);
+  CHECK(count("vgg16_cifar") == 14'728'266);
 }
 
 TEST_CASE("The auxiliary classifiers make the other published count", "[models]") {
@@ -88,6 +131,45 @@ TEST_CASE("The Transformer has the count of its equation", "[models]") {
   const std::int64_t table = 37'000 * 512;
   CHECK(count("transformer_wmt") == 6 * (encoder + decoder) + table);
   CHECK(count("transformer_wmt", untied()) == 6 * (encoder + decoder) + 3 * table);
+}
+
+TEST_CASE("The big Transformer has the paper's 213 million", "[models]") {
+  // as above with h = 1024, f = 4096
+  const std::int64_t attention = 4 * (1024 * 1024 + 1024);
+  const std::int64_t inner = 2 * 1024 * 4096 + 4096 + 1024;
+  CHECK(count("transformer_big") == 6 * (3 * attention + 2 * inner + 5 * 2 * 1024) + 37'000 * 1024);
+  CHECK(std::abs(static_cast<double>(count("transformer_big")) - 213e6) < 2e6);  // table 3
+}
+
+TEST_CASE("ELECTRA's discriminator is BERT's encoder without pooler, and its head", "[models]") {
+  // electra-base-discriminator and electra-large-discriminator of HuggingFace (ElectraModel)
+  CHECK(count("electra_base", with_head("none")) == 108'891'648);
+  CHECK(count("electra_large", with_head("none")) == 334'092'288);
+  CHECK(count("electra_base", with_head("none")) ==
+        count("bert_base", with_head("none")) - 768 * 769);
+  // a layer as wide as the encoder, one number a token
+  CHECK(count("electra_base") == 108'891'648 + 768 * 769 + 769);
+  CHECK(count("electra_base", with_head("qa")) == 108'891'648 + 2 * 769);
+}
+
+TEST_CASE("DiT has the authors' counts, less the table of positions that does not train",
+          "[models]") {
+  // facebookresearch/DiT: 675,129,632 parameters of XL/2, 256 x 1152 of them fixed
+  CHECK(count("dit_xl_2") == 675'129'632 - 256 * 1152);
+  // Peebles and Xie, table 4: 130 M
+  CHECK(std::abs(static_cast<double>(count("dit_b_2")) - 130e6) < 1e6);
+}
+
+TEST_CASE("GNMT has the 160 M of its equation", "[models]") {
+  // h = 1024; an LSTM of i inputs: 4 h (i + h + 2). Two of h for the first layer, one of 2 h, two
+  // of h; in the decoder one of h, three of 2 h; attention 2 h^2 + 2 h + 1; the table, and a
+  // classifier
+  const std::int64_t h = 1024;
+  const std::int64_t narrow = 4 * h * (2 * h + 2);
+  const std::int64_t wide = 4 * h * (3 * h + 2);
+  CHECK(count("gnmt") == 2 * narrow + wide + 2 * narrow + narrow + 3 * wide + 2 * h * h + 2 * h +
+                             1 + 32'320 * h + 32'320 * (h + 1));
+  CHECK(count("gnmt") == 160'671'297);
 }
 
 TEST_CASE("The LSTM has the 66 M parameters of Zaremba et al.", "[models]") {

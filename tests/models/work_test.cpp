@@ -34,16 +34,71 @@ TEST_CASE("Forward GFLOP of the image networks are twice the published multiply-
     const char* name;
     double gmac;
   };
-  // torchvision's documentation, column GFLOPS, which counts multiply-accumulates
+  // torchvision's documentation, column GFLOPS, which counts multiply-accumulates; MobileNet v1:
+  // 569 M, table 8 of its paper; Xception: 8.40, timm's table
   const auto published = GENERATE(
-      Published{"resnet50", 4.089}, Published{"resnet101", 7.801}, Published{"resnet152", 11.514},
-      Published{"resnext50_32x4d", 4.230}, Published{"resnext101_32x8d", 16.414},
-      Published{"vgg16", 15.470}, Published{"vgg19", 19.632}, Published{"alexnet", 0.714},
-      Published{"googlenet", 1.498}, Published{"densenet121", 2.834},
+      Published{"resnet50", 4.089}, Published{"resnet18", 1.814}, Published{"resnet34", 3.664},
+      Published{"wide_resnet50_2", 11.398}, Published{"mobilenet_v1", 0.569},
+      Published{"mobilenet_v2", 0.301}, Published{"mobilenet_v3_large", 0.217},
+      Published{"mobilenet_v3_small", 0.057}, Published{"efficientnet_b0", 0.386},
+      Published{"efficientnet_b4", 4.394}, Published{"resnet101", 7.801},
+      Published{"resnet152", 11.514}, Published{"resnext50_32x4d", 4.230},
+      Published{"resnext101_32x8d", 16.414}, Published{"vgg16", 15.470}, Published{"vgg19", 19.632},
+      Published{"alexnet", 0.714}, Published{"googlenet", 1.498}, Published{"densenet121", 2.834},
       Published{"densenet201", 4.291}, Published{"inception_v3", 5.713},
       Published{"vit_b_16", 17.564}, Published{"vit_l_16", 61.555}, Published{"vit_h_14", 167.295});
   CAPTURE(published.name);
   CHECK(test::forward_gflop(make(published.name)) == Approx(2 * published.gmac).margin(2e-3));
+}
+
+TEST_CASE("Xception's and EfficientNet v2's FLOPs are those of their tables", "[models]") {
+  // 8.4 G multiply-accumulates in timm's table of results
+  CHECK(test::forward_gflop(make("xception")) == Approx(2 * 8.4).epsilon(1e-2));
+  // torchvision's documentation, at 384 pixels
+  ModelOptions options;
+  options.image_size = 384;
+  CHECK(test::forward_gflop(make("efficientnet_v2_s", options)) == Approx(2 * 8.366).margin(2e-3));
+}
+
+TEST_CASE("DiT's FLOPs are those of its paper, which counts multiply-accumulates", "[models]") {
+  // Peebles and Xie, table 4: 118.64 and 23.01 G at 256 pixels
+  CHECK(test::forward_gflop(make("dit_xl_2")) == Approx(2 * 118.64).epsilon(3e-3));
+  CHECK(test::forward_gflop(make("dit_b_2")) == Approx(2 * 23.01).epsilon(3e-3));
+}
+
+TEST_CASE("Stable Diffusion's U-Net has the published multiply-accumulates", "[models]") {
+  // 339 G for 512 x 512 (Kim et al., BK-SDM, arXiv 2305.15798, table 1), of its modules: the
+  // products within attention are none
+  const ModelDescription model = make("sd_unet");
+  double flops = 0;
+  for (const ModelLayer& layer : model.layers) {
+    if (!layer.fused_attention) flops += layer.forward.flops;
+  }
+  CHECK(flops * 1e-9 == Approx(2 * 339).epsilon(5e-3));
+}
+
+TEST_CASE("T5's, BART's and GNMT's FLOPs are those of their definitions", "[models]") {
+  // BART base, s = 512 both ways: a layer of the encoder 24 s h^2 + 4 s^2 h, of the decoder 8 s h^2
+  // + 4 s^2 h more; the projection 2 s h v
+  const double h = 768;
+  const double s = 512;
+  const double encoder = 24 * s * h * h + 4 * s * s * h;
+  const double decoder = encoder + 8 * s * h * h + 4 * s * s * h;
+  CHECK(test::forward_gflop(make("bart_base")) ==
+        Approx((6 * (encoder + decoder) + 2 * s * h * 50265) * 1e-9));
+  // T5 base, target of t = 114: keys and values of its second attention are of the source
+  const double t = 114;
+  const double second = 4 * t * h * h + 4 * s * h * h + 4 * t * s * h;
+  CHECK(test::forward_gflop(make("t5_base")) ==
+        Approx((12 * (encoder + 24 * t * h * h + 4 * t * t * h + second) + 2 * t * h * 32128) *
+               1e-9));
+  // GNMT, 32 tokens both ways: LSTM layers 2 x 4 w (i + w) a token, of which three of w inputs and
+  // one of 2 w, one more for the other direction, in the decoder one of w and three of 2 w; the
+  // attention's two projections and its context; the classifier
+  const double w = 1024;
+  const double layers = 5 * 2 * 4 * w * 2 * w + 4 * 2 * 4 * w * 3 * w;
+  CHECK(test::forward_gflop(make("gnmt")) ==
+        Approx(32 * (layers + 2 * 2 * w * w + 2 * 32 * w + 2 * w * 32320) * 1e-9));
 }
 
 TEST_CASE("A convolution's FLOPs follow from the shapes of its weight and its output", "[models]") {

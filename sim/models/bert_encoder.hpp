@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "sim/models/builder.hpp"
+#include "sim/models/defaults.hpp"
+
+namespace gradwire {
+
+/// An encoder of BERT's kind.
+struct BertShape {
+  std::string name;
+  int layers = 0;
+  std::int64_t hidden = 0;
+  std::int64_t heads = 0;
+  std::string prefix = "bert";  ///< of its tensors' names
+  std::int64_t positions = bert_positions;
+  std::int64_t token_types = 2;
+};
+
+/// Embeddings of words, positions and token types, and the layers (Devlin et al., arXiv 1810.04805,
+/// section 3), tensors named as HuggingFace's transformers 3.x do. Attention is unfused.
+[[nodiscard]] Activation bert_encoder(ModelBuilder& net, const Activation& tokens,
+                                      const BertShape& network, std::int64_t vocabulary);
+
+}  // namespace gradwire

@@ -1,0 +1,44 @@
+#include "sim/models/electra.hpp"
+
+#include "sim/models/bert_encoder.hpp"
+#include "sim/models/builder.hpp"
+#include "sim/models/defaults.hpp"
+
+namespace gradwire {
+namespace {
+
+ModelDescription electra(const BertShape& network, const ModelOptions& options) {
+  ModelBuilder net(network.name,
+                   "Clark et al., arXiv 2003.10555; HuggingFace transformers modeling_electra.py");
+  const Activation tokens = net.tokens(options.sequence_length.value_or(bert_positions));
+  Activation x = bert_encoder(net, tokens, network, options.vocabulary.value_or(bert_vocabulary));
+  const std::string head = options.head.value_or(electra_heads().front());
+  if (head == "qa") net.linear("qa_outputs", x, 2);  // logits of the answer's begin and end
+  if (head == "discrimination") {
+    const std::string name = "discriminator_predictions";
+    x = net.linear(name + ".dense", x, x.channels);
+    net.linear(name + ".dense_prediction", net.act(name + ".gelu", x), 1);
+  }
+  return net.finish();
+}
+
+}  // namespace
+
+const std::vector<std::string>& electra_heads() {
+  static const std::vector<std::string> heads = {"discrimination", "qa", "none"};
+  return heads;
+}
+
+ModelDescription electra_base(const ModelOptions& options) {
+  return electra(
+      {.name = "electra_base", .layers = 12, .hidden = 768, .heads = 12, .prefix = "electra"},
+      options);
+}
+
+ModelDescription electra_large(const ModelOptions& options) {
+  return electra(
+      {.name = "electra_large", .layers = 24, .hidden = 1024, .heads = 16, .prefix = "electra"},
+      options);
+}
+
+}  // namespace gradwire

@@ -1,0 +1,50 @@
+#include "sim/models/roberta.hpp"
+
+#include "sim/models/bert_encoder.hpp"
+#include "sim/models/builder.hpp"
+#include "sim/models/defaults.hpp"
+
+namespace gradwire {
+namespace {
+
+constexpr std::int64_t positions = bert_positions + 2;  // two stand for padding
+
+ModelDescription roberta(const BertShape& network, const ModelOptions& options) {
+  ModelBuilder net(network.name,
+                   "Liu et al., arXiv 1907.11692; HuggingFace transformers modeling_roberta.py");
+  const std::int64_t vocabulary = options.vocabulary.value_or(roberta_vocabulary);
+  const Activation tokens = net.tokens(options.sequence_length.value_or(bert_positions));
+  Activation x = bert_encoder(net, tokens, network, vocabulary);
+  x = net.act("lm_head.gelu", net.linear("lm_head.dense", x, network.hidden));
+  x = net.layer_norm("lm_head.layer_norm", x);
+  x = net.tied_linear("lm_head.decoder", x, vocabulary, "lm_head.bias");
+  net.softmax("loss", x);
+  net.register_before("lm_head.bias", "lm_head.dense");
+  return net.finish();
+}
+
+}  // namespace
+
+ModelDescription roberta_base(const ModelOptions& options) {
+  return roberta({.name = "roberta_base",
+                  .layers = 12,
+                  .hidden = 768,
+                  .heads = 12,
+                  .prefix = "roberta",
+                  .positions = positions,
+                  .token_types = 1},
+                 options);
+}
+
+ModelDescription roberta_large(const ModelOptions& options) {
+  return roberta({.name = "roberta_large",
+                  .layers = 24,
+                  .hidden = 1024,
+                  .heads = 16,
+                  .prefix = "roberta",
+                  .positions = positions,
+                  .token_types = 1},
+                 options);
+}
+
+}  // namespace gradwire
