@@ -15,13 +15,15 @@ constexpr std::int64_t parts_max = 1000;
 constexpr int poller_thread = 1 << 20;
 constexpr std::int64_t elements_limit = std::int64_t{1} << 40;
 /// Times of Python that no source states: the start of a part, a turn of the poller's queue, its
-/// optimizer for a parameter, a comparison of names that finds one, and the launcher's wait for the
-/// interpreter.
+/// optimizer for a parameter, a comparison of names that finds one.
 constexpr Seconds assumed_task_time{50e-6};
 constexpr Seconds assumed_poll_time{5e-6};
 constexpr Seconds assumed_update_time{100e-6};
 constexpr Seconds assumed_compare_time{0.5e-6};
-constexpr Seconds assumed_gil_wait{10e-6};
+/// The poller turns without ever waiting, so another thread has the interpreter when CPython takes
+/// it away: after its switch interval of 5 ms (sys.getswitchinterval), of which half is left on
+/// average.
+constexpr Seconds half_switch_interval{2.5e-3};
 
 }  // namespace
 
@@ -54,8 +56,9 @@ StrategyMaker ByteScheduler::read(Knobs& knobs) {
   options.compare_time = assumed_compare_time;
   ConditionalKnobs horovods(knobs);
   options.gil_wait =
-      horovods.time("gil_wait", assumed_gil_wait,
-                    "assumed: the launcher's wait for the interpreter, per hook and layer");
+      horovods.time("gil_wait", half_switch_interval,
+                    "half of CPython's switch interval: the launcher's wait for the interpreter, "
+                    "per hook and layer, while the poller turns");
   options.horovod = read_horovod(horovods, horovod_of_2020);
   ConditionalKnobs stores(knobs);
   options.store = read_kv_store(stores);
