@@ -84,7 +84,8 @@ void append_line(std::string& text, const std::string& name, std::span<const Row
   double skill = 0;
   for (const char* null : {linear_scaling, smallest_run}) {
     const Errors errors = errors_in(rows, null);
-    fmt::format_to(std::back_inserter(text), "| {} ", cell(errors, errors.median));
+    fmt::format_to(std::back_inserter(text), "| {}{} ", cell(errors, errors.median),
+                   errors.rows == 0 ? "" : fmt::format(" of {}", errors.rows));
     if (errors.rows == 0 || (best > 0 && errors.median >= best)) continue;
     best = errors.median;
     skill = 1 - errors_where(rows, fitted, null).median / best;
@@ -99,8 +100,8 @@ Made by `gradwire validate --transfer --write results/reference`: the rows that 
 names alone (nothing measured is used), once with the published rate of one GPU, and once with the constants that
 a series fits to other rows of its own (fewer GPUs or one method of several: training.md says which). Beside them what
 needs no simulator: *linear scaling* of one GPU's rate, and *smallest run*, the time that the fewest GPUs of the same job
-took. Skill: one less the median |error| of *fitted* over that of the better of the two, on the rows that it has; 0 is no
-better, 1 perfect.
+took, each with the number of rows that it has. Skill: one less the median |error| of *fitted* over that of the better of the
+two, on these rows; 0 is no better, 1 perfect.
 
 | series | rows | names alone: median | p90 | one GPU: median | p90 | fitted: median | p90 | linear scaling | smallest run | skill |
 | --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |

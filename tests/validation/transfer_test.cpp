@@ -86,7 +86,7 @@ TEST_CASE("Skill is told over the better null model, on the rows that it has",
         row("smallest run", "a", 110), row("fitted", "b", 190)},
        {}}});
   CHECK_THAT(page, Catch::ContainsSubstring("| made_up | 2 | 30.0 % | 30.0 % |  |  | "));
-  CHECK_THAT(page, Catch::ContainsSubstring("| 20.0 % | 10.0 % | +0.50 |\n"));
+  CHECK_THAT(page, Catch::ContainsSubstring("| 20.0 % of 1 | 10.0 % of 1 | +0.50 |\n"));
 }
 
 TEST_CASE("The committed page of what is known has the lines that the program makes",
