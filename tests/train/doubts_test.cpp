@@ -35,7 +35,7 @@ const Doubt* find(const std::vector<Doubt>& doubts, const std::string& name) {
 TEST_CASE("One GPU is doubted for its profile and its jitter alone", "[train][doubts]") {
   RunResult result = run_of(1);
   result.breakdown[static_cast<std::size_t>(Part::exposed_communication)] = 0;
-  const auto doubts = doubts_of(result, {.profile = 0.1, .p5 = 0.95, .p50 = 1, .p95 = 1.2});
+  const auto doubts = doubts_of(result, {.profile = {0.1, 0.1}, .p5 = 0.95, .p50 = 1, .p95 = 1.2});
   REQUIRE(doubts.size() == 2);
   CHECK(doubts[0].name == "spread");  // the widest first
   CHECK(together(doubts, &Doubt::low) == Approx(std::hypot(0.05, 0.1)));
@@ -43,7 +43,7 @@ TEST_CASE("One GPU is doubted for its profile and its jitter alone", "[train][do
 }
 
 TEST_CASE("Each doubt is of its own share of the iteration", "[train][doubts]") {
-  const DoubtFacts facts{.profile = 0.1, .p5 = 1, .p50 = 1, .p95 = 1, .over_tcp = true};
+  const DoubtFacts facts{.profile = {0.1, 0.1}, .p5 = 1, .p50 = 1, .p95 = 1, .over_tcp = true};
   const auto doubts = doubts_of(run_of(8), facts);
   CHECK(find(doubts, "spread") == nullptr);
   CHECK(find(doubts, "profile")->high == Approx(0.1 * 0.7));  // all but what is exposed
@@ -57,7 +57,7 @@ TEST_CASE("Each doubt is of its own share of the iteration", "[train][doubts]") 
 TEST_CASE("More ranks, more exposed bytes and a worse profile widen an interval",
           "[train][doubts]") {
   const auto high = [](const RunResult& result, double profile) {
-    return together(doubts_of(result, {.profile = profile, .p5 = 1, .p50 = 1, .p95 = 1}),
+    return together(doubts_of(result, {.profile = {profile, profile}, .p5 = 1, .p50 = 1, .p95 = 1}),
                     &Doubt::high);
   };
   CHECK(high(run_of(2), 0.03) > high(run_of(1), 0.03));
