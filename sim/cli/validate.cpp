@@ -153,13 +153,14 @@ std::map<std::string, std::string> pages_of(const std::vector<Work>& work,
 /// What predictions gain from what is known, a line a series.
 void validate_transfer(const std::vector<Work>& work, const ValidateOptions& options) {
   std::vector<SeriesReport> reports;
+  reports.reserve(work.size());
   for (const Work& series : work) reports.push_back(series.report());
   const std::string page = validation::transfer_page(reports);
   print_text(page);
   std::vector<Output> outputs;
   if (!options.folder.empty() && options.series.empty()) {
     const auto file = std::filesystem::path(options.folder) / "transfer.md";
-    outputs.push_back({file.string(), [&] { return page; }});
+    outputs.push_back({file.string(), [text = page] { return text; }});
   }
   outputs.push_back(
       {options.json, [&] { return json_text(validation::validation_json(reports)); }});

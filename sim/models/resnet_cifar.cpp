@@ -22,7 +22,7 @@ Activation padded_shortcut(ModelBuilder& net, const std::string& name, const Act
   ModelLayer layer;
   layer.name = name;
   layer.kind = "other";
-  const double kept = static_cast<double>(input.channels * like.height * like.width);
+  const auto kept = static_cast<double>(input.channels * like.height * like.width);
   layer.forward = {.elements = kept + static_cast<double>(like.elements())};
   layer.backward = {.elements = static_cast<double>(input.elements()) + 2 * kept, .kernels = 2};
   return net.custom(std::move(layer), {{input}}, like);
