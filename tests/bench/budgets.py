@@ -71,8 +71,9 @@ def cases():
     yield ("help", 0.008, 0, ["--help"])
 
 
-def engine_seconds(results):
+def engine_seconds(document):
     """Of the run, without planning; "wall_s" is its name in results of version 0.1.0."""
+    results = document.get("results", [document])  # of a scenario with points, or the one result
     return sum(result["engine"].get("run_s", result["engine"].get("wall_s", 0)) for result in results)
 
 
@@ -104,7 +105,7 @@ class Took:
             self.cpu = min(self.cpu, usage.ru_utime)
             self.memory = max(self.memory, usage.ru_maxrss / 1024)
             if writes:
-                self.engine = min(self.engine, engine_seconds(json.loads(Path(results.name).read_text())["results"]))
+                self.engine = min(self.engine, engine_seconds(json.loads(Path(results.name).read_text())))
 
     def __str__(self):
         if self.error:
