@@ -90,11 +90,12 @@ class IterationDraws {
   [[nodiscard]] double iteration_factor(std::size_t member) const {
     return iteration_.empty() ? 1 : iteration_[member];
   }
-  /// Residual factors of a layer, by member; the same for its forward and backward. Empty: all are
-  /// 1. `layer` -1: no residual.
-  [[nodiscard]] std::span<const float> layer_factors(int layer) const {
+  /// Residual factors of a layer, of `count` members from `first` on; the same for its forward and
+  /// backward. Empty: all are 1. `layer` -1: no residual.
+  [[nodiscard]] std::span<const float> layer_factors(int layer, std::size_t first,
+                                                     std::size_t count) const {
     if (layer < 0 || layer_.empty()) return {};
-    return std::span(layer_).subspan(static_cast<std::size_t>(layer) * members_, members_);
+    return std::span(layer_).subspan(static_cast<std::size_t>(layer) * members_ + first, count);
   }
   [[nodiscard]] double layer_factor(std::size_t member, int layer) const {
     return layer < 0 || layer_.empty()

@@ -22,6 +22,7 @@ class RankTrace {
   void start(std::size_t member, int rank);
   void stop() { member_.reset(); }
   [[nodiscard]] bool is_on() const { return member_.has_value(); }
+  [[nodiscard]] std::optional<std::size_t> member() const { return member_; }
   [[nodiscard]] bool records(std::size_t member) const { return member_ == member; }
 
   /// Adds a bar, or lengthens a recent one of the same name that ends where this starts.

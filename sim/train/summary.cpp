@@ -196,7 +196,12 @@ void Summary::add_sample(const MemberGroup& member, int iteration, const Iterati
 }
 
 void Summary::add_slowest(const std::vector<IterationSample>& samples) {
-  const IterationSample& slowest = *std::ranges::max_element(samples, {}, &IterationSample::end);
+  std::size_t last = 0;  // the lowest rank of several that end at once
+  for (std::size_t m = 1; m < samples.size(); ++m) {
+    const auto key = [&](std::size_t i) { return std::pair(samples[i].end, -members_[i].rank); };
+    if (key(m) > key(last)) last = m;
+  }
+  const IterationSample& slowest = samples[last];
   result_.iteration_s.push_back(slowest.end - slowest.start);
   add_parts(slowest, 1, result_.breakdown);
   if (!result_.breakdown_median) result_.breakdown_median.emplace();
@@ -206,7 +211,9 @@ void Summary::add_slowest(const std::vector<IterationSample>& samples) {
 const IterationSample& Summary::median_of(const std::vector<IterationSample>& samples) const {
   std::vector<std::size_t> by_compute(samples.size());
   std::iota(by_compute.begin(), by_compute.end(), 0);
-  std::ranges::stable_sort(by_compute, {}, [&](std::size_t m) { return compute_of(samples[m]); });
+  std::ranges::sort(by_compute, {}, [&](std::size_t m) {
+    return std::pair(compute_of(samples[m]), members_[m].rank);
+  });
   int left = (result_.world_size + 1) / 2;
   for (const std::size_t m : by_compute) {
     left -= members_[m].count;

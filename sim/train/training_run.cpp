@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <iterator>
 #include <limits>
+#include <tuple>
 #include <utility>
 #include <variant>
 
@@ -56,6 +57,16 @@ bool is_dynamic(const Job& job, const std::vector<StrategyInstance>& instances) 
          std::ranges::any_of(job.rank_classes, communicates);
 }
 
+/// Members of one kind stand side by side, and there those that are about as fast: they are about
+/// as far in their iteration at any time. Independent workers keep their numbers.
+std::vector<MemberGroup> side_by_side(std::vector<MemberGroup> members, bool independent) {
+  if (independent) return members;
+  std::ranges::stable_sort(members, {}, [](const MemberGroup& member) {
+    return std::tuple(member.rank_class, member.worker_class, member.inputs, member.speed);
+  });
+  return members;
+}
+
 /// Adds the phases of tensors that lie within the recorded bars.
 void append_phases(const TensorTimeline& timeline, const std::vector<TensorInfo>& tensors,
                    std::vector<Span>& spans) {
@@ -91,7 +102,7 @@ TrainingRun::TrainingRun(const Job& job, std::vector<StrategyInstance> instances
       plans_(job, strategies_of(instances_), laid_of(instances_)),
       engine_(make_engine(job.cluster, plans_.patterns(),
                           engine_options(job, dynamic_ || instances_.size() > 1))),
-      members_(std::move(members)),
+      members_(side_by_side(std::move(members), independent_)),
       summary_(job, members_, independent_, instances_.front().traits.lead),
       messages_(job.jitter.message, job.run.seed) {
   if (independent_) {

@@ -11,14 +11,16 @@ const char* row_of(Part part) {
   return part == Part::copies || part == Part::encode_decode ? "copy" : "compute";
 }
 
+bool alike(const MemberGroup& a, const MemberGroup& b) {
+  return a.worker_class == b.worker_class && a.inputs == b.inputs;
+}
+
 }  // namespace
 
 Workers::Workers(std::vector<MemberGroup> members, std::vector<TensorInfo> tensors,
                  OperationLog& log, Activity& activity, std::vector<GpuCapacity> classes,
                  CommunicationStream library)
     : members_(std::move(members)),
-      clocks_(members_.size()),
-      paces_(members_.size()),
       ahead_(members_.size()),
       samples_(members_.size()),
       stream_(static_cast<int>(classes.size())),
@@ -33,7 +35,16 @@ Workers::Workers(std::vector<MemberGroup> members, std::vector<TensorInfo> tenso
   assert(std::all_of(members_.begin(), members_.end(), [&](const MemberGroup& group) {
     return static_cast<std::size_t>(group.worker_class) < gpus_.size();
   }));
-  for (std::size_t m = 0; m < members_.size(); ++m) clocks_[m].now = members_[m].start;
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    if (blocks_.empty() || blocks_.back().lanes.count == lanes_most ||
+        !alike(members_[m - 1], members_[m])) {
+      Block& block = blocks_.emplace_back();
+      block.first = m;
+      block.worker_class = static_cast<std::size_t>(members_[m].worker_class);
+    }
+    Lanes& lanes = blocks_.back().lanes;
+    lanes.now[lanes.count++] = members_[m].start;
+  }
 }
 
 void Workers::begin_iteration(const IterationDraws& draws) {
@@ -44,36 +55,43 @@ void Workers::begin_iteration(const IterationDraws& draws) {
   for (std::size_t p = taken_; p < communication_.size(); ++p) {
     communication_[p].after -= std::min(communication_[p].after, dropped);
   }
-  for (std::size_t m = 0; m < members_.size(); ++m) {
-    Clock& clock = clocks_[m];
-    Ahead& ahead = ahead_[m];
-    clock.item = 0;
-    clock.remaining = -1;
-    const double start = clock.now - ahead.seconds;
-    paces_[m] = {.start = start,
-                 .factor = members_[m].speed * draws.iteration_factor(m),
-                 .worker_class = static_cast<std::size_t>(members_[m].worker_class),
-                 .computes = draws.iteration() < members_[m].inputs};
-    samples_[m] = IterationSample{.start = start, .end = clock.now, .parts = {}};
-    samples_[m].parts[static_cast<std::size_t>(ahead.part)] += std::exchange(ahead.seconds, 0);
+  for (Block& block : blocks_) {
+    Lanes& lanes = block.lanes;
+    block.computes = draws.iteration() < members_[block.first].inputs;
+    for (LaneArray& part : block.books.parts) part.fill(0);
+    lanes.item.fill(0);
+    lanes.remaining.fill(-1);
+    for (std::size_t lane = 0; lane < lanes.count; ++lane) {
+      const std::size_t m = block.first + lane;
+      Ahead& ahead = ahead_[m];
+      lanes.start[lane] = lanes.now[lane] - ahead.seconds;
+      lanes.factor[lane] = members_[m].speed * draws.iteration_factor(m);
+      samples_[m] = {.start = lanes.start[lane], .end = lanes.now[lane], .parts = {}};
+      block.books.of(ahead.part)[lane] += std::exchange(ahead.seconds, 0);
+    }
   }
   ended_ = 0;
   choose_leads();
 }
 
-bool Workers::has_ended(const Clock& clock) const {
-  return clock.item < stream_.size() && stream_[clock.item].type == ComputeItem::Type::end &&
-         clock.remaining == 0;
+bool Workers::has_ended(const Block& block, std::size_t lane) const {
+  const std::size_t item = block.item(lane);
+  return item < stream_.size() && stream_[item].type == ComputeItem::Type::end &&
+         block.lanes.remaining[lane] == 0;
 }
 
 void Workers::catch_up(double now) {
   const double limit = about(now);
-  for (std::size_t m = 0; m < members_.size(); ++m) advance(m, limit);
+  for (Block& block : blocks_) advance(block, limit);
 }
 
 void Workers::forget_collectives() {
   std::size_t kept = taken_;
-  for (const Clock& clock : clocks_) kept = std::min(kept, clock.collective);
+  if (library_.on_gpu) {
+    kept = std::min(kept, ended_collectives_);
+  } else {
+    for (const Block& block : blocks_) kept = std::min(kept, block.next);
+  }
   std::size_t first = communication_.first();
   // The next one to arrive at asks when the one before it ended.
   while (first + 1 < kept && communication_[first].done) ++first;
@@ -81,7 +99,13 @@ void Workers::forget_collectives() {
 }
 
 double Workers::earliest() const {
-  return std::ranges::min_element(clocks_, {}, &Clock::now)->now;
+  double least = forever;
+  for (const Block& block : blocks_) {
+    for (std::size_t lane = 0; lane < block.lanes.count; ++lane) {
+      least = std::min(least, block.lanes.now[lane]);
+    }
+  }
+  return least;
 }
 
 double Workers::first_start() const {
@@ -103,10 +127,7 @@ void Workers::run(double now) {
     meet();
     return;
   }
-  for (std::size_t m = 0; m < members_.size(); ++m) {
-    // Of a rank that runs ahead, the end of its kernel is not known.
-    if (!clocks_[m].communicating) advance(m, forever);
-  }
+  for (Block& block : blocks_) advance(block, forever);
 }
 
 double Workers::occupy(Part part, double now, double seconds, std::span<const double> other_seconds,
@@ -114,22 +135,25 @@ double Workers::occupy(Part part, double now, double seconds, std::span<const do
   catch_up(now);
   forget_walks();
   double last = now;
-  for (std::size_t m = 0; m < members_.size(); ++m) {
-    Clock& clock = clocks_[m];
-    const bool ended = has_ended(clock);
-    if (clock.now < now && !ended) wait(m, now, name);
-    const Pace& pace = paces_[m];
-    const double nominal = pace.worker_class == 0 ? seconds : other_seconds[pace.worker_class - 1];
-    const double taken = does(pace, part) ? nominal * pace.factor : 0;
-    if (ended) {
-      ahead_[m].seconds += taken;
-      ahead_[m].part = part;
-    } else {
-      samples_[m].parts[static_cast<std::size_t>(part)] += taken;
+  for (Block& block : blocks_) {
+    const double nominal =
+        block.worker_class == 0 ? seconds : other_seconds[block.worker_class - 1];
+    for (std::size_t lane = 0; lane < block.lanes.count; ++lane) {
+      const std::size_t m = block.first + lane;
+      double& clock = block.lanes.now[lane];
+      const bool ended = has_ended(block, lane);
+      if (clock < now && !ended) wait(block, lane, now, name);
+      const double taken = block.does(part) ? nominal * block.lanes.factor[lane] : 0;
+      if (ended) {
+        ahead_[m].seconds += taken;
+        ahead_[m].part = part;
+      } else {
+        block.books.of(part)[lane] += taken;
+      }
+      if (trace_.records(m)) trace_.add("copy", name, clock, clock + taken, "");
+      clock += taken;
+      last = std::max(last, clock);
     }
-    if (trace_.records(m)) trace_.add("copy", name, clock.now, clock.now + taken, "");
-    clock.now += taken;
-    last = std::max(last, clock.now);
   }
   return last;
 }
@@ -193,10 +217,10 @@ void Workers::finish(std::size_t position, double end) {
   if (in_flight_-- == library_.concurrent) freed_ = end;
   if (trace_.is_on()) trace_collective(item);
   if (library_.on_gpu) {
-    for (std::size_t m = 0; m < members_.size(); ++m) {
-      advance(m, end);
-      clocks_[m].communicating = false;
-      ++clocks_[m].collective;
+    for (Block& block : blocks_) {
+      advance(block, end);
+      block.books.met.fill(0);
+      block.met = 0;
     }
     ++ended_collectives_;
   }
@@ -205,106 +229,143 @@ void Workers::finish(std::size_t position, double end) {
   if (!library_.run_ahead) run(end);
 }
 
-void Workers::advance(std::size_t member, double limit) {
-  Clock& clock = clocks_[member];
-  while (true) {
-    // While a kernel is on the GPU the next collective waits behind it in the stream.
-    if (!clock.communicating && arrives(member)) {
-      if (library_.on_gpu && library_.run_ahead) return;
-      continue;  // another one may be ready
-    }
-    if (clock.item == stream_.size()) return;
-    const ComputeItem& item = stream_[clock.item];
-    switch (item.type) {
-      case ComputeItem::Type::work:
-        if (!work(member, limit)) return;
-        break;
-      case ComputeItem::Type::gate:
-        if (!pass_gate(member, item)) return;
-        ++clock.item;
-        break;
-      case ComputeItem::Type::mark:
-        ++clock.item;
-        break;
-      case ComputeItem::Type::end:
-        if (clock.remaining < 0) {  // once
-          clock.remaining = 0;
-          samples_[member].end = clock.now;
-          ++ended_;
-        }
-        return;
-    }
-  }
-}
-
-bool Workers::arrives(std::size_t member) {
-  Clock& clock = clocks_[member];
-  if (clock.collective == communication_.size()) return false;
-  auto& next = communication_[clock.collective];
-  if (clock.item < next.after) return false;
-  double arrival = std::max(clock.now, launched(paces_[member], next.launched));
-  if (library_.on_gpu) {
-    if (clock.collective > 0) {
-      arrival = std::max(arrival, communication_[clock.collective - 1].end);
-    }
-    clock.communicating = true;
+void Workers::advance(Block& block, double limit) {
+  // Of a rank that runs ahead, the end of its kernel is not known.
+  const bool holds = library_.on_gpu && library_.run_ahead && limit == forever;
+  if (holds) {
+    block.books.stopped = block.books.met;
   } else {
-    ++clock.collective;
+    block.books.stopped.fill(0);
   }
-  ++next.arrived;
-  next.first_arrival = std::min(next.first_arrival, arrival);
-  next.last_arrival = std::max(next.last_arrival, arrival);
-  if (trace_.records(member)) next.traced_arrival = arrival;
-  return true;
-}
-
-bool Workers::work(std::size_t member, double limit) {
-  Clock clock = clocks_[member];  // a copy whose address nobody takes: it stays in registers
-  const Pace pace = paces_[member];
-  auto& parts = samples_[member].parts;
-  const bool waits_for_collective =
-      !clock.communicating && clock.collective < communication_.size();
-  const std::size_t stop =
-      waits_for_collective ? communication_[clock.collective].after : stream_.size();
-  const Slowing slowing = (clock.communicating ? arrived_ : beside_)[pace.worker_class];
-  bool finishes = true;
-  double slowed = 0;
-  for (; clock.item < stop && stream_[clock.item].type == ComputeItem::Type::work; ++clock.item) {
-    const ComputeItem& item = stream_[clock.item];
-    if (clock.remaining < 0) {  // not begun
-      const double begin = launched(pace, item.launched);
-      finishes = begin <= limit;
-      if (!finishes) break;
-      if (begin > clock.now) {
-        parts[static_cast<std::size_t>(Part::host)] += begin - clock.now;
-        clock.now = begin;
+  std::size_t going = 0;
+  double first = static_cast<double>(stream_.size());
+  for (std::size_t lane = 0; lane < block.lanes.count; ++lane) {
+    if (block.books.stopped[lane] != 0) continue;
+    ++going;
+    first = std::min(first, block.lanes.item[lane]);
+  }
+  auto position = static_cast<std::size_t>(first);
+  const auto at = [&](std::size_t lane) {
+    return block.item(lane) == position && block.books.stopped[lane] == 0;
+  };
+  for (; going > 0; ++position) {
+    going -= arrive(block, position);
+    if (position == stream_.size()) return;
+    const ComputeItem& item = stream_[position];
+    if (item.type == ComputeItem::Type::work) {
+      if (going > 0) going = work(block, position, limit);
+      continue;
+    }
+    if (item.type == ComputeItem::Type::gate && !stream_.is_open(item, log_)) return;
+    for (std::size_t lane = 0; lane < block.lanes.count; ++lane) {
+      if (!at(lane)) continue;
+      if (item.type == ComputeItem::Type::end) {
+        --going;
+        if (block.lanes.remaining[lane] == 0) continue;  // it has been here
+        block.lanes.remaining[lane] = 0;
+        IterationSample& sample = samples_[block.first + lane];
+        sample.end = block.lanes.now[lane];
+        for (std::size_t part = 0; part < sample.parts.size(); ++part) {
+          sample.parts[part] = block.books.parts[part][lane];
+        }
+        ++ended_;
+      } else {
+        if (item.type == ComputeItem::Type::gate) pass_gate(block, lane, item);
+        ++block.lanes.item[lane];
       }
-      clock.remaining = seconds_of(clock.item, member);
     }
-    const double slowdown = slowing.of(item);
-    const double needed = clock.remaining * slowdown;
-    finishes = clock.now + needed <= limit;
-    const double spent = finishes ? needed : std::max(0.0, limit - clock.now);
-    const double nominal = finishes ? clock.remaining : spent / slowdown;
-    parts[static_cast<std::size_t>(item.part)] += nominal;
-    slowed += spent - nominal;
-    if (trace_.records(member) && spent > 0) {
-      trace_.add(row_of(item.part), stream_.name(clock.item), clock.now, clock.now + spent,
-                 slowdown > 1 ? "slowed by communication" : "");
-    }
-    clock.now += spent;
-    clock.remaining -= nominal;
-    if (!finishes) break;
-    clock.remaining = -1;
   }
-  parts[static_cast<std::size_t>(Part::overlap_slowdown)] += slowed;
-  clocks_[member] = clock;
-  return finishes;
 }
 
-bool Workers::pass_gate(std::size_t member, const ComputeItem& item) {
-  if (!stream_.is_open(item, log_)) return false;
-  double opens = clocks_[member].now;
+std::size_t Workers::arrive(Block& block, std::size_t position) {
+  return library_.on_gpu ? arrive_on_gpu(block, position) : arrive_on_host(block, position);
+}
+
+std::size_t Workers::arrive_on_gpu(Block& block, std::size_t position) {
+  // While a kernel is on a GPU the next collective waits behind it in the stream.
+  if (block.met == block.lanes.count || ended_collectives_ == communication_.size()) return 0;
+  auto& next = communication_[ended_collectives_];
+  if (position < next.after) return 0;
+  const double earliest = ended_collectives_ > 0 ? communication_[ended_collectives_ - 1].end : 0;
+  const std::optional<std::size_t> traced = traced_in(block);
+  const bool had_met = traced && block.books.met[*traced] != 0;
+  const double launched = block.computes ? next.launched : 0;
+  const Arrivals arrivals = gradwire::arrive(static_cast<double>(position), launched, earliest,
+                                             library_.run_ahead, block.lanes, block.books);
+  block.met += arrivals.count;
+  next.arrived += arrivals.count;
+  next.first_arrival = std::min(next.first_arrival, arrivals.first);
+  next.last_arrival = std::max(next.last_arrival, arrivals.last);
+  if (traced && !had_met && block.books.met[*traced] != 0) {
+    next.traced_arrival =
+        std::max({block.lanes.now[*traced], block.lanes.start[*traced] + launched, earliest});
+  }
+  return library_.run_ahead ? arrivals.count : 0;
+}
+
+std::size_t Workers::arrive_on_host(Block& block, std::size_t position) {
+  if (block.next == communication_.size() || position < communication_[block.next].after) return 0;
+  block.next = communication_.size();
+  for (std::size_t lane = 0; lane < block.lanes.count; ++lane) {
+    std::size_t& collective = block.collective[lane];
+    const bool is_here = block.item(lane) == position && block.books.stopped[lane] == 0;
+    // Several may be ready.
+    for (; is_here && collective < communication_.size(); ++collective) {
+      auto& next = communication_[collective];
+      if (position < next.after) break;
+      const double launched = block.computes ? next.launched : 0;
+      const double arrival = std::max(block.lanes.now[lane], block.lanes.start[lane] + launched);
+      ++next.arrived;
+      next.first_arrival = std::min(next.first_arrival, arrival);
+      next.last_arrival = std::max(next.last_arrival, arrival);
+      if (trace_.records(block.first + lane)) next.traced_arrival = arrival;
+    }
+    block.next = std::min(block.next, collective);
+  }
+  return 0;
+}
+
+WorkItem Workers::work_item(std::size_t position, std::size_t worker_class, bool computes,
+                            const Slowing& alone, const Slowing& met) const {
+  const ComputeItem& item = stream_[position];
+  const bool does = computes || item.part == Part::encode_decode;
+  return {.position = static_cast<double>(position),
+          .part = item.part,
+          .seconds = does ? stream_.seconds(position, static_cast<int>(worker_class)) : 0,
+          .launched = computes ? item.launched : 0,
+          .device = item.device,
+          .slowing = alone.of(item),
+          .slowing_met = met.of(item)};
+}
+
+std::size_t Workers::work(Block& block, std::size_t position, double limit) {
+  Lanes& lanes = block.lanes;
+  const WorkItem item = work_item(position, block.worker_class, block.computes,
+                                  beside_[block.worker_class], arrived_[block.worker_class]);
+  const auto residuals = draws_->layer_factors(stream_[position].layer, block.first, lanes.count);
+  const std::optional<std::size_t> traced = traced_in(block);
+  if (!traced) return pass(item, residuals, limit, lanes, block.books);
+  const std::size_t lane = *traced;
+  const bool is_here = block.item(lane) == position && block.books.stopped[lane] == 0;
+  double begin = lanes.now[lane];
+  if (lanes.remaining[lane] < 0) begin = std::max(begin, lanes.start[lane] + item.launched);
+  const std::size_t going = pass(item, residuals, limit, lanes, block.books);
+  if (is_here && lanes.now[lane] > begin) {
+    const double slowing = block.books.met[lane] != 0 ? item.slowing_met : item.slowing;
+    trace_.add(row_of(item.part), stream_.name(position), begin, lanes.now[lane],
+               slowing > 1 ? "slowed by communication" : "");
+  }
+  return going;
+}
+
+std::optional<std::size_t> Workers::traced_in(const Block& block) const {
+  const std::optional<std::size_t> traced = trace_.member();
+  if (!traced || *traced < block.first || *traced >= block.first + block.lanes.count) return {};
+  return *traced - block.first;
+}
+
+void Workers::pass_gate(Block& block, std::size_t lane, const ComputeItem& item) {
+  double opens = block.lanes.now[lane];
   std::optional<OperationId> last;
   for (const OperationId id : stream_.until(item)) {
     if (log_.end_of(id) > opens) {
@@ -312,23 +373,22 @@ bool Workers::pass_gate(std::size_t member, const ComputeItem& item) {
       last = id;
     }
   }
-  if (last) wait(member, opens, trace_.records(member) ? log_.label(*last) : std::string());
-  return true;
+  if (!last) return;
+  wait(block, lane, opens, trace_.records(block.first + lane) ? log_.label(*last) : std::string());
 }
 
-void Workers::wait(std::size_t member, double until, const std::string& cause) {
-  Clock& clock = clocks_[member];
+void Workers::wait(Block& block, std::size_t lane, double until, const std::string& cause) {
+  double& clock = block.lanes.now[lane];
   // Of the wait, what data moved in is exposed, what a host thread worked in beside that is the
   // host's; the rest waited for late ranks.
-  const double waited = until - clock.now;
-  const double moving = std::clamp(activity_.moving.overlap(clock.now, until), 0.0, waited);
-  const double working = std::clamp(activity_.working.overlap(clock.now, until), moving, waited);
-  auto& parts = samples_[member].parts;
-  parts[static_cast<std::size_t>(Part::exposed_communication)] += moving;
-  parts[static_cast<std::size_t>(Part::host)] += working - moving;
-  parts[static_cast<std::size_t>(Part::straggler_wait)] += waited - working;
-  if (trace_.records(member)) trace_.add("compute", "wait", clock.now, until, cause);
-  clock.now = until;
+  const double waited = until - clock;
+  const double moving = std::clamp(activity_.moving.overlap(clock, until), 0.0, waited);
+  const double working = std::clamp(activity_.working.overlap(clock, until), moving, waited);
+  block.books.of(Part::exposed_communication)[lane] += moving;
+  block.books.of(Part::host)[lane] += working - moving;
+  block.books.of(Part::straggler_wait)[lane] += waited - working;
+  if (trace_.records(block.first + lane)) trace_.add("compute", "wait", clock, until, cause);
+  clock = until;
 }
 
 }  // namespace gradwire

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -16,6 +17,7 @@
 #include "sim/train/compute_stream.hpp"
 #include "sim/train/contention.hpp"
 #include "sim/train/jitter.hpp"
+#include "sim/train/lanes.hpp"
 #include "sim/train/operation_log.hpp"
 #include "sim/train/rank_trace.hpp"
 #include "sim/train/sliding_list.hpp"
@@ -166,22 +168,23 @@ class Workers {
     }
   };
 
-  struct Clock {
-    double now = 0;
-    double remaining = -1;       ///< nominal seconds left of the present item, < 0: not begun
-    std::size_t collective = 0;  ///< next one to arrive at
-    std::uint32_t item = 0;
-    bool communicating = false;  ///< a communication kernel is on this GPU
-  };
-
-  /// What a member's times go by in an iteration.
-  struct Pace {
-    double start = 0;
-    double factor = 1;  ///< static speed * iteration factor
+  /// What members that stand side by side have in common, and what is theirs alone.
+  struct Block {
+    std::size_t first = 0;  ///< of the members
     std::size_t worker_class = 0;
-    /// Whether it has inputs; else it shadows the others: it arrives at what they wait for, and
-    /// codes where a communication hook does.
+    /// Whether they have inputs; else they shadow the others: they arrive at what those wait for,
+    /// and code where a communication hook does.
     bool computes = true;
+    Lanes lanes;
+    LaneBooks books;
+    std::size_t met = 0;  ///< so many have a communication kernel on their GPU
+    std::array<std::size_t, lanes_most> collective{};  ///< of the host's: next to arrive at
+    std::size_t next = 0;                              ///< least of these
+
+    [[nodiscard]] bool does(Part part) const { return part == Part::encode_decode || computes; }
+    [[nodiscard]] std::size_t item(std::size_t lane) const {
+      return static_cast<std::size_t>(lanes.item[lane]);
+    }
   };
 
   /// Side work done since the iteration's end, of the next one.
@@ -190,17 +193,13 @@ class Workers {
     Part part = Part::encode_decode;
   };
 
-  [[nodiscard]] static bool does(const Pace& pace, Part part) {
-    return part == Part::encode_decode || pace.computes;
-  }
-  /// When a member's host, so many seconds into the iteration's launches, launches.
-  [[nodiscard]] static double launched(const Pace& pace, double seconds) {
-    return pace.start + (pace.computes ? seconds : 0);
-  }
   /// Says which members lead in this iteration.
   void choose_leads();
+  /// An item of work as a kind of members pass it. @param alone, met  what slows it.
+  [[nodiscard]] WorkItem work_item(std::size_t position, std::size_t worker_class, bool computes,
+                                   const Slowing& alone, const Slowing& met) const;
   /// Whether a member stands at the iteration's end.
-  [[nodiscard]] bool has_ended(const Clock& clock) const;
+  [[nodiscard]] bool has_ended(const Block& block, std::size_t lane) const;
   /// How many items all ranks must have passed for the next collective to be ready, or for the
   /// iteration to end: there all clocks are asked for. The largest number: nowhere.
   [[nodiscard]] std::size_t awaited() const;
@@ -219,35 +218,23 @@ class Workers {
     walks_.clear();
     walked_ = nowhere;
   }
-  void advance(std::size_t member, double limit);
-  /// What an item takes on a member with nothing beside it.
-  [[nodiscard]] double seconds_of(std::size_t position, std::size_t member) const {
-    const ComputeItem& item = stream_[position];
-    const Pace& pace = paces_[member];
-    if (!does(pace, item.part)) return 0;
-    const double nominal = stream_.seconds(position, static_cast<int>(pace.worker_class));
-    return nominal * (item.device ? pace.factor : 1) * draws_->layer_factor(member, item.layer);
-  }
-  /// Runs work items up to a gate, the end, or where the next collective becomes ready.
-  /// @return false when the limit came first.
-  bool work(std::size_t member, double limit);
-  bool pass_gate(std::size_t member, const ComputeItem& item);
+  /// Runs members on as far as what is posted and done allows, up to the limit.
+  void advance(Block& block, double limit);
+  /// Those that stand at an item pass it, or as much as the limit allows. @return how many go on.
+  std::size_t work(Block& block, std::size_t position, double limit);
+  void pass_gate(Block& block, std::size_t lane, const ComputeItem& item);
   /// Books a wait of a member by what was going on meanwhile.
-  void wait(std::size_t member, double until, const std::string& cause);
-  /// A lead's way through the stream, ahead of its clock.
+  void wait(Block& block, std::size_t lane, double until, const std::string& cause);
+  /// Leads' way through the stream, ahead of their clocks.
   struct Walk {
-    double now = 0;
-    double remaining = -1;  ///< as in Clock
-    std::size_t item = 0;
+    std::size_t first = 0;  ///< of the members, where all lead; else the lead
+    std::size_t worker_class = 0;
+    bool computes = true;
+    Lanes lanes;
   };
   void begin_walks() const;
-  /// Walks all leads past so many items, those that are behind first. @return false at a closed
-  /// gate.
+  /// Walks all leads past so many items. @return false at a closed gate.
   bool walk(std::size_t items) const;
-  /// The same of one, to where the furthest began.
-  bool walk(std::size_t member, Walk& walk, std::size_t items) const;
-  /// The same of all, who stand before this item.
-  bool walk_past(std::size_t position) const;
   /// How many items stand before the next collective of the GPU's stream.
   [[nodiscard]] std::size_t ready_after() const {
     return library_.on_gpu && ended_collectives_ < communication_.size()
@@ -256,29 +243,26 @@ class Workers {
   }
   /// The kernels on the GPU are others than before.
   void slow_anew();
-  bool arrives(std::size_t member);
+  /// Members that stand at this item, or before it, arrive at the collectives that are ready there.
+  /// @return how many of them go no further by now.
+  std::size_t arrive(Block& block, std::size_t position);
+  std::size_t arrive_on_gpu(Block& block, std::size_t position);
+  std::size_t arrive_on_host(Block& block, std::size_t position);
+  /// Which of them is recorded.
+  [[nodiscard]] std::optional<std::size_t> traced_in(const Block& block) const;
   /// Drops collectives that have ended and that every member has passed.
   void forget_collectives();
   void trace_collective(const CommunicationItem& item);
 
   std::vector<MemberGroup> members_;
-  std::vector<Clock> clocks_;
-  std::vector<Pace> paces_;
+  std::vector<Block> blocks_;
   std::vector<Ahead> ahead_;
+  bool all_lead_ = false;                 ///< where they vary; else only leads_ do:
   std::vector<std::size_t> leads_;        ///< members of whom one is the last anywhere
   mutable std::vector<Walk> walks_;       ///< of the leads; empty: not begun
-  mutable std::size_t furthest_ = 0;      ///< items that one has begun where walks begin
-  mutable std::size_t together_ = 0;      ///< items that all have passed, from there on
   mutable std::size_t walked_ = nowhere;  ///< items that all walks have passed,
   mutable double walked_at_ = 0;          ///< and when the last one had
-  /// An item on the members of a worker class that compute, or do not.
-  struct OfKind {
-    double seconds = 0;
-    double launched = 0;
-    double slowing = 1;
-  };
-  mutable std::vector<OfKind> of_kind_;  ///< by 2 * class, + 1: those that compute
-  double now_ = 0;                       ///< of the last run()
+  double now_ = 0;                        ///< of the last run()
   std::vector<IterationSample> samples_;
   ComputeStream stream_;
   OperationLog& log_;

@@ -29,7 +29,7 @@ void Workers::trace_collective(const CommunicationItem& item) {
 
 std::optional<OperationId> Workers::blocked_on() const {
   // Every member stands before or at the first closed gate.
-  for (std::size_t i = clocks_.front().item; i < stream_.size(); ++i) {
+  for (std::size_t i = blocks_.front().item(0); i < stream_.size(); ++i) {
     if (stream_[i].type != ComputeItem::Type::gate) continue;
     for (const OperationId id : stream_.until(stream_[i])) {
       if (!log_.ended(id)) return id;
@@ -40,12 +40,13 @@ std::optional<OperationId> Workers::blocked_on() const {
 
 std::string Workers::waiting() const {
   std::string text;
-  for (std::size_t m = 0; m < members_.size() && text.size() < 400; ++m) {
-    const Clock& clock = clocks_[m];
-    if (clock.item == stream_.size() || stream_[clock.item].type == ComputeItem::Type::end)
-      continue;
-    text += fmt::format("{}rank {} at '{}'", text.empty() ? "" : ", ", members_[m].rank,
-                        stream_.name(clock.item));
+  for (const Block& block : blocks_) {
+    for (std::size_t lane = 0; lane < block.lanes.count && text.size() < 400; ++lane) {
+      const std::size_t item = block.item(lane);
+      if (item == stream_.size() || stream_[item].type == ComputeItem::Type::end) continue;
+      text += fmt::format("{}rank {} at '{}'", text.empty() ? "" : ", ",
+                          members_[block.first + lane].rank, stream_.name(item));
+    }
   }
   return text;
 }

@@ -1,4 +1,5 @@
 #include "sim/train/operation_log.hpp"
+#include "sim/train/busy_time.hpp"
 
 #include "tests/catch.hpp"
 

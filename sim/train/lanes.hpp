@@ -1,0 +1,70 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <limits>
+#include <span>
+
+#include "sim/core/result.hpp"
+
+namespace gradwire {
+
+/// Most members that stand side by side.
+constexpr std::size_t lanes_most = 64;
+/// A figure of each.
+using LaneArray = std::array<double, lanes_most>;
+
+/// Some members of one kind. They pass the items of their stream side by side, each field an array,
+/// so that a compiler makes vectors of them: those that are not at an item stay as they are.
+struct Lanes {
+  std::size_t count = 0;
+  LaneArray now{};        ///< their clocks, seconds
+  LaneArray remaining{};  ///< nominal seconds left of the present item, < 0: not begun
+  LaneArray item{};       ///< position of the present one
+  LaneArray start{};      ///< of the iteration, seconds
+  LaneArray factor{};     ///< times as long as nominal that each one's GPU takes
+};
+
+/// What else is known of members that are run on, and not only walked ahead.
+struct LaneBooks {
+  LaneArray met{};      ///< 1: a communication kernel is on the GPU; 0: none
+  LaneArray stopped{};  ///< 1: goes no further by now
+  std::array<LaneArray, std::tuple_size_v<Breakdown>> parts{};  ///< seconds since the start
+
+  [[nodiscard]] LaneArray& of(Part part) { return parts[static_cast<std::size_t>(part)]; }
+};
+
+/// An item of work, as members of a kind pass it.
+struct WorkItem {
+  double position = 0;  ///< on the stream
+  Part part = Part::other;
+  double seconds = 0;      ///< nominal
+  double launched = 0;     ///< host seconds since each one's start
+  bool device = true;      ///< takes `factor` as long
+  double slowing = 1;      ///< times as long with nothing of a collective on the GPU
+  double slowing_met = 1;  ///< with a communication kernel there
+};
+
+/// Those that stand at the item and are not stopped pass it, or do as much of it as they can by
+/// `limit` and are stopped. @param residuals  factors of each; empty: all are 1.
+/// @return how many are not stopped.
+std::size_t pass(const WorkItem& item, std::span<const float> residuals, double limit, Lanes& lanes,
+                 LaneBooks& books);
+
+/// When members came to a collective.
+struct Arrivals {
+  std::size_t count = 0;
+  double first = std::numeric_limits<double>::infinity();
+  double last = 0;
+};
+
+/// Those that stand at `position`, are not stopped and have no communication kernel on their GPU
+/// start one, when their host has launched it, `launched` seconds from its start, and not before
+/// `earliest`. @param stops  they go no further.
+Arrivals arrive(double position, double launched, double earliest, bool stops, const Lanes& lanes,
+                LaneBooks& books);
+
+/// As pass(), with neither a limit nor books, slowed by `slowing`.
+void walk_past(const WorkItem& item, std::span<const float> residuals, Lanes& lanes);
+
+}  // namespace gradwire

@@ -1,0 +1,142 @@
+#include "sim/train/lanes.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "sim/core/random.hpp"
+#include "tests/catch.hpp"
+
+using namespace gradwire;
+
+namespace {
+
+/// From -1 to 1, of a lane's field.
+double draw(std::uint64_t lane, std::uint64_t field) {
+  return 2 * uniform(17, lane, field, 0) - 1;
+}
+
+/// Members before, at and behind item 3, some in its middle, some stopped, some with a kernel.
+void scatter(Lanes& lanes, LaneBooks& books) {
+  lanes.count = lanes_most;
+  for (std::size_t m = 0; m < lanes_most; ++m) {
+    lanes.now[m] = 10 + draw(m, 0);
+    lanes.remaining[m] = draw(m, 1);
+    lanes.item[m] = m % 4 == 0 ? 2 : m % 4 == 1 ? 4 : 3;
+    lanes.start[m] = 9 + draw(m, 2);
+    lanes.factor[m] = 1 + draw(m, 3) / 10;
+    books.met[m] = draw(m, 4) > 0 ? 1 : 0;
+    books.stopped[m] = draw(m, 5) > 0.8 ? 1 : 0;
+  }
+}
+
+const WorkItem item{.position = 3,
+                    .part = Part::backward,
+                    .seconds = 0.5,
+                    .launched = 1,
+                    .device = true,
+                    .slowing = 1.25,
+                    .slowing_met = 2};
+
+}  // namespace
+
+TEST_CASE("members side by side pass an item as each would alone", "[lanes]") {
+  const double limit = GENERATE(9.5, 10.5, std::numeric_limits<double>::infinity());
+  Lanes all;
+  LaneBooks books;
+  scatter(all, books);
+  std::vector<float> residuals(lanes_most);
+  for (std::size_t m = 0; m < lanes_most; ++m) {
+    residuals[m] = 1 + static_cast<float>(draw(m, 6)) / 5;
+  }
+  const Lanes before = all;
+  const LaneBooks books_before = books;
+  const std::size_t going = pass(item, residuals, limit, all, books);
+
+  std::size_t left = 0;
+  for (std::size_t m = 0; m < lanes_most; ++m) {
+    double now = before.now[m];
+    double remaining = before.remaining[m];
+    double position = before.item[m];
+    bool stops = books_before.stopped[m] != 0;
+    double host = 0;
+    double done = 0;
+    double slowed = 0;
+    if (position == 3 && !stops) {
+      const bool is_new = remaining < 0;
+      const double launched = before.start[m] + 1;
+      if (is_new && launched > limit) {
+        stops = true;
+      } else {
+        if (is_new && launched > now) host = launched - now;
+        now += host;
+        if (is_new) remaining = 0.5 * before.factor[m] * static_cast<double>(residuals[m]);
+        const double slowing = books.met[m] != 0 ? 2 : 1.25;
+        if (now + remaining * slowing <= limit) {
+          done = remaining;
+          now += remaining * slowing;
+          remaining = -1;
+          position = 4;
+        } else {
+          const double spent = std::max(0.0, limit - now);
+          done = spent / slowing;
+          now += spent;
+          remaining -= done;
+          stops = true;
+        }
+        slowed = done * (slowing - 1);
+      }
+    }
+    CAPTURE(m);
+    CHECK(all.now[m] == Approx(now).epsilon(1e-14));
+    CHECK(all.remaining[m] == Approx(remaining).epsilon(1e-12).margin(1e-14));
+    CHECK(all.item[m] == position);
+    CHECK((books.stopped[m] != 0) == stops);
+    CHECK(books.of(Part::host)[m] == Approx(host).margin(1e-14));
+    CHECK(books.of(Part::backward)[m] == Approx(done).margin(1e-14));
+    CHECK(books.of(Part::overlap_slowdown)[m] == Approx(slowed).margin(1e-14));
+    left += stops ? 0 : 1;
+  }
+  CHECK(going == left);
+}
+
+TEST_CASE("a walk without a limit comes to where members pass without one", "[lanes]") {
+  Lanes passing;
+  LaneBooks books;
+  scatter(passing, books);
+  books.met.fill(0);
+  books.stopped.fill(0);
+  Lanes walking = passing;
+  pass(item, {}, std::numeric_limits<double>::infinity(), passing, books);
+  walk_past(item, {}, walking);
+  CHECK(walking.now == passing.now);
+  CHECK(walking.remaining == passing.remaining);
+  CHECK(walking.item == passing.item);
+}
+
+TEST_CASE("members arrive at a collective once, when launched and behind the one before",
+          "[lanes]") {
+  Lanes lanes;
+  LaneBooks books;
+  scatter(lanes, books);
+  const LaneBooks before = books;
+  const Arrivals arrivals = arrive(3, 0.5, 9.75, false, lanes, books);
+  std::size_t count = 0;
+  double first = 1e9;
+  double last = 0;
+  for (std::size_t m = 0; m < lanes_most; ++m) {
+    if (lanes.item[m] != 3 || before.met[m] != 0 || before.stopped[m] != 0) {
+      CHECK(books.met[m] == before.met[m]);
+      continue;
+    }
+    CHECK(books.met[m] == 1);
+    ++count;
+    const double time = std::max({lanes.now[m], lanes.start[m] + 0.5, 9.75});
+    first = std::min(first, time);
+    last = std::max(last, time);
+  }
+  CHECK(arrivals.count == count);
+  CHECK(arrivals.first == first);
+  CHECK(arrivals.last == last);
+  CHECK(arrive(3, 0.5, 9.75, false, lanes, books).count == 0);
+}
