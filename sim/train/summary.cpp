@@ -123,7 +123,10 @@ void Summary::collective_posted(int iteration, std::optional<PatternId> pattern,
   // Of independent workers it is the first one's: theirs count once all have warmed up.
   if (independent_ ? warming_ > 0 : !measured) return;
   ++collectives_;
-  if (pattern) moved_[*pattern] += static_cast<double>(size.count());
+  if (!pattern) return;
+  const auto index = static_cast<std::size_t>(*pattern);
+  if (moved_.size() <= index) moved_.resize(index + 1);
+  moved_[index] += static_cast<double>(size.count());
 }
 
 void Summary::priced(const CollectiveCost& cost) {
@@ -297,10 +300,11 @@ double Summary::iterations_until(double end) const {
 double Summary::bytes_sent(const Plans& plans) const {
   std::map<int, double> sent;  // by rank
   double all = 0;
-  for (const auto& [pattern, bytes] : moved_) {
-    for (const auto& [rank, share] : plans.shares(pattern)) {
-      sent[rank] += share * bytes;
-      all += share * bytes;
+  for (std::size_t i = 0; i < moved_.size(); ++i) {
+    if (moved_[i] == 0) continue;
+    for (const auto& [rank, share] : plans.shares(static_cast<PatternId>(i))) {
+      sent[rank] += share * moved_[i];
+      all += share * moved_[i];
     }
   }
   if (independent_) return all;

@@ -99,7 +99,7 @@ class Summary {
   double idle_ = 0;                      ///< ranks without inputs, over the measured iterations
   double counted_from_ = 0;              ///< when the last one has
   double collectives_ = 0;               ///< of all measured iterations (independent: of all), and
-  std::map<PatternId, double> moved_{};  ///< their bytes, by what moved them
+  std::vector<double> moved_;  ///< their bytes, by the pattern that moved them
   /// When measuring began, and how long data had moved by then.
   struct Before {
     double time = 0;

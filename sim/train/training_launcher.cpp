@@ -32,7 +32,7 @@ void TrainingRun::begin_iteration(std::size_t number) {
   lane.host = 0;
   lane.step = 0;
   lane.hooked = false;
-  lane.dirty = true;
+  dirty_.insert(lane.number);
   In& in = instance_of(lane);
   tell(in, IterationStart{phases_.first + lane.iteration,
                           static_cast<WorkerId>(number - in.first_lane)});
@@ -93,7 +93,7 @@ void TrainingRun::launch(std::size_t number) {
     });
     return;
   }
-  lane.dirty = true;
+  dirty_.insert(lane.number);
 }
 
 void TrainingRun::sum_up(std::size_t number) {

@@ -54,7 +54,7 @@ void TrainingRun::post(In& in, const DeviceWork& work) {
   }
   if (work.notify) {
     lane.workers.post_mark(add(in, work.label));
-    lane.dirty = true;
+    dirty_.insert(lane.number);
   } else {
     add_ended(in);
   }
@@ -69,7 +69,7 @@ void TrainingRun::post_side(In& in, OperationId id, Part part, double seconds,
     WorkerLane& lane = lane_of(in, work.worker);
     lane.workers.run(now());
     const double end = lane.workers.occupy(part, now(), seconds, others, work.label);
-    lane.dirty = true;
+    dirty_.insert(lane.number);
     lane.side_free = std::max(lane.side_free, end);
     engine_->at(Seconds{end}, [this, id] {
       done(id);
@@ -96,7 +96,7 @@ void TrainingRun::post(In& in, Collective collective) {
   const Plans::Choice* choice = choose_posted(in, use_of(collective), collective.size);
   if (collective.ready == Collective::Ready::behind_compute) {
     lane.host += launch_call;
-    lane.dirty = true;
+    dirty_.insert(lane.number);
     CommunicationItem item{
         .collective = std::move(collective), .operation = id, .launched = lane.host};
     if (choice != nullptr) {

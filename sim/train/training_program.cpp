@@ -32,7 +32,7 @@ void TrainingRun::post(std::size_t number, const Communication& communication) {
       (collective != nullptr && collective->blocking)) {
     lane.workers.post_gate({moves});
   }
-  lane.dirty = true;
+  dirty_.insert(lane.number);
 }
 
 OperationId TrainingRun::post(std::size_t number, const GroupCollective& collective) {

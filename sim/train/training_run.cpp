@@ -201,7 +201,8 @@ void TrainingRun::add_lane(std::size_t instance, std::vector<MemberGroup> member
   for (int c = 0; c < class_count(in.job); ++c) gpus.push_back(capacity_of(gpu_of(in.job, c)));
   const std::size_t before =
       lanes_.empty() ? 0 : lanes_.back().first_member + lanes_.back().workers.members().size();
-  lanes_.push_back({.instance = instance,
+  lanes_.push_back({.number = lanes_.size(),
+                    .instance = instance,
                     .first_member = before,
                     .workers = Workers(std::move(members), tensors_of(in.job.profile), log_,
                                        in.activity, std::move(gpus), stream),

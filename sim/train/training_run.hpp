@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -28,6 +29,7 @@ namespace gradwire {
 
 /// A class of workers: the clocks of its ranks and its launcher thread.
 struct WorkerLane {
+  std::size_t number;        ///< of the lane
   std::size_t instance;      ///< of the strategy, that serves them
   std::size_t first_member;  ///< of the job's
   Workers workers;
@@ -39,7 +41,6 @@ struct WorkerLane {
   double host = 0;       ///< launcher time since then
   double wake = std::numeric_limits<double>::infinity();  ///< when the engine will look at it again
   double side_free = 0;                                   ///< when its side stream is
-  bool dirty = false;                      ///< something has changed that may let it run on
   std::optional<OperationId> waits_for{};  ///< of a gate, where it is noted among the waiters
 };
 
@@ -199,6 +200,7 @@ class TrainingRun {
   Summary summary_;
   MessageDraws messages_;
   std::deque<WorkerLane> lanes_;
+  std::set<std::size_t> dirty_;  ///< lanes where something has changed that may let them run on
   std::size_t traced_lane_ = 0;
   std::vector<double> other_seconds_;  ///< of the item that is posted next
   std::unordered_map<OperationId, Posted> posted_;

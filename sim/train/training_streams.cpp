@@ -5,14 +5,12 @@
 namespace gradwire {
 
 void TrainingRun::pump() {
-  for (bool again = true; again;) {
-    again = false;
-    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
-      if (!lanes_[lane].dirty) continue;
-      lanes_[lane].dirty = false;
-      progress(lane);
-      again = true;
-    }
+  for (auto next = dirty_.begin(); next != dirty_.end();) {
+    const std::size_t lane = *next;
+    dirty_.erase(next);
+    progress(lane);
+    next = dirty_.upper_bound(lane);
+    if (next == dirty_.end()) next = dirty_.begin();
   }
 }
 
@@ -29,7 +27,7 @@ void TrainingRun::progress(std::size_t number) {
   }
   if (lane.step == instance_of(lane).scripts.front().size() && lane.workers.iteration_ended()) {
     end_iteration(number);
-  } else if (dynamic_ && !lane.dirty) {
+  } else if (dynamic_ && !dirty_.contains(number)) {
     look_again(number);
   }
 }
@@ -47,7 +45,7 @@ void TrainingRun::look_again(std::size_t number) {
     WorkerLane& woken = lanes_[number];
     if (woken.wake != when) return;
     woken.wake = std::numeric_limits<double>::infinity();
-    woken.dirty = true;
+    dirty_.insert(number);
     pump();
   });
 }
@@ -77,7 +75,7 @@ void TrainingRun::collective_done(OperationId id) {
   const auto [number, position] = posted_.extract(id).mapped();
   WorkerLane& lane = lanes_[number];
   lane.workers.finish(position, now());
-  lane.dirty = true;
+  dirty_.insert(lane.number);
   tell(instance_of(lane), OperationDone{log_.owner(id).id});
 }
 

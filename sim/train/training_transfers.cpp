@@ -30,7 +30,7 @@ void TrainingRun::start(MovingData transfer) {
     WorkerLane& lane = lane_of(instances_[transfer.ends[0]]);
     lane.workers.run(now());
     lane.workers.kernel_begins(moving_load(transfer.cost));
-    lane.dirty = true;
+    dirty_.insert(lane.number);
   }
   const Bytes moved{static_cast<std::int64_t>(
       std::ceil(transfer.stretch * static_cast<double>(transfer.size.count())))};
@@ -56,7 +56,7 @@ void TrainingRun::transfer_done(TransferId id) {
     WorkerLane& lane = lane_of(in);
     lane.workers.run(now());
     if (transfer.kernel) lane.workers.kernel_ends(moving_load(transfer.cost));
-    lane.dirty = true;
+    dirty_.insert(lane.number);
     auto& stream = in.streams[transfer.stream];
     stream.pop_front();
     if (!stream.empty()) start(stream.front());
@@ -84,12 +84,12 @@ void TrainingRun::done(OperationId id) {
 
 void TrainingRun::changed(OperationId id) {
   if (!dynamic_) {
-    for (WorkerLane& lane : lanes_) lane.dirty = true;
+    for (const WorkerLane& lane : lanes_) dirty_.insert(lane.number);
     return;
   }
   const auto waiting = waiters_.find(id);
   if (waiting == waiters_.end()) return;
-  for (const std::size_t lane : waiting->second) lanes_[lane].dirty = true;
+  dirty_.insert(waiting->second.begin(), waiting->second.end());
   waiters_.erase(waiting);
 }
 
