@@ -22,6 +22,18 @@ constexpr int pull_from(int server) {
   return push_to(server) + 1;
 }
 
+/// A GPU's copies to others are in order.
+Lane::Window window_of(const PsSyncOptions& options) {
+  return {options.on_gpus ? 1 : options.servers.in_flight};
+}
+
+/// What takes gradients off all GPUs: to their hosts, or to the GPU that owns the variable.
+Lane::Make off_gpus(bool to_gpus) {
+  if (!to_gpus) return messages_by(to_hosts);
+  return
+      [](const LaneItem& item) { return messages_by(push_to(static_cast<int>(item.key)))(item); };
+}
+
 /// Where the variables lie. @throws UnsupportedConfiguration for GPUs of several machines.
 std::vector<Endpoint> places_of(const PsSyncOptions& options, const JobView& job) {
   if (!options.on_gpus) return server_places(job);
@@ -54,8 +66,8 @@ PsSync::PsSync(const PsSyncOptions& options, const JobView& job)
       forward_(forward_order(job, groups_)),
       variables_(groups_),
       updated_(groups_.size()),
-      to_hosts_(poster_, messages_by(to_hosts), Lane::Window{options.servers.in_flight}) {
-  const Lane::Window window{options.servers.in_flight};
+      off_gpus_(poster_, off_gpus(options.on_gpus), window_of(options)) {
+  const Lane::Window window = window_of(options);
   for (int server = 0; server < static_cast<int>(places_.size()); ++server) {
     callers_.push_back(callers_of(places_[static_cast<std::size_t>(server)]));
     push_.emplace_back(poster_, messages_by(push_to(server)), window);
@@ -151,8 +163,13 @@ LaneItem PsSync::item(const Flight& flight, const char* label, Poster::Then then
 }
 
 void PsSync::ready(const Flight& flight) {
-  if (options_.on_gpus) return push(flight);
-  to_hosts_.add(item(flight, "copy to host", [this, flight] { on_host(flight); }));
+  if (!options_.on_gpus) {
+    off_gpus_.add(item(flight, "copy to host", [this, flight] { on_host(flight); }));
+    return;
+  }
+  LaneItem push = item(flight, "push", [this, flight] { pushed(flight); });
+  push.key = static_cast<std::uint64_t>(group(flight.group).server);
+  off_gpus_.add(std::move(push));
 }
 
 void PsSync::on_host(const Flight& flight) {

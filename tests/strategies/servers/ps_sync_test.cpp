@@ -183,7 +183,7 @@ TEST_CASE("variables on GPUs go between them, and from no GPU to itself", "[ps_s
     CHECK(std::get<Messages>(push[0]).exchange == (tensor == 1 ? 3 : 1));
     pulls = end(strategy, next++);
   }
-  CHECK(pulls.size() == 3);
+  CHECK(pulls.size() == 2);  // GPU 0 sends one of its two after the other
 }
 
 TEST_CASE("variables on GPUs are refused on several machines", "[ps_sync]") {
