@@ -193,7 +193,9 @@ struct NcclConstants {
   /// GPUs have NVLink (src/misc/rings.cc, copyRings).
   int rings_on_a_port = 0;
   int nvlink_rings_on_a_port = 0;
-  BytesPerSecond socket_rate;  ///< of the sockets of a port's rings together; 0: that of the port
+  /// Of the thread that serves all sockets of a rank (2.4's, src/transport.cc, persistentThread;
+  /// before, each connection had one, and from 2.4.8 on sockets have their own); 0: not known.
+  BytesPerSecond socket_thread;
   double collnet_gpu = 0;           ///< that each further GPU of a machine adds to CollNetDirect
   double collnet_hopper = 1;        ///< of its bandwidth, from Hopper on
   double pat_rounds_per_hop = 1;    ///< parts of a network hop that a round of a PAT takes

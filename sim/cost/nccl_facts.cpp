@@ -74,13 +74,13 @@ void see_sockets(const Cluster& cluster, const std::vector<double>& load, std::s
                  NcclFacts& facts) {
   const Fabric& fabric = cluster.fabric();
   for (int port = 0; port < fabric.port_count(); ++port) {
-    for (std::size_t id = first + 2 * static_cast<std::size_t>(port), end = id + 2; id < end;
-         ++id) {
+    const bool is_socket = fabric.port_spec(port).kind == "tcp";
+    for (std::size_t way = 0; way < 2; ++way) {
+      const std::size_t id = first + 2 * static_cast<std::size_t>(port) + way;
       facts.port_connection_per_byte =
           std::max(facts.port_connection_per_byte,
                    Seconds{load[id] / cluster.links()[id].connection_capacity});
-      if (fabric.port_spec(port).kind != "tcp") continue;
-      facts.socket_share = std::max(facts.socket_share, load[id]);
+      if (is_socket) facts.socket_share = std::max(facts.socket_share, load[id]);
     }
   }
 }

@@ -86,9 +86,9 @@ Seconds connected_per_byte(const NcclConstants& constants, const NcclFacts& fact
   if (constants.rings_on_a_port == 0) return facts.lone_connection_per_byte;
   const int rings = facts.nvlink_per_byte.count() > 0 ? constants.nvlink_rings_on_a_port
                                                       : constants.rings_on_a_port;
-  const Seconds connections = (1.0 / rings) * facts.port_connection_per_byte;
-  if (constants.socket_rate.count() == 0) return connections;
-  return std::max(connections, Seconds{facts.socket_share / constants.socket_rate.count()});
+  const Seconds connected = (1.0 / rings) * facts.port_connection_per_byte;
+  if (constants.socket_thread.count() == 0) return connected;
+  return std::max(connected, Seconds{facts.socket_share / constants.socket_thread.count()});
 }
 
 /// Seconds that a byte of the collective takes on the busiest of the links that are not NVLink, or
