@@ -45,7 +45,9 @@ constexpr Seconds slingshot_late_message{10.7e-6};
 /// NCCL on AWS: 2 threads of 8 sockets (src/transport/net_socket.cc, vendor 0x1d0f).
 constexpr int ena_connections = 16;
 /// Single-flow traffic within a cluster placement group (Amazon EC2 user guide).
-constexpr BytesPerSecond ena_flow = 10_Gbps;
+constexpr BytesPerSecond ena_placed_flow = 10_Gbps;
+/// Outside of one (the same page).
+constexpr BytesPerSecond ena_apart_flow = 5_Gbps;
 
 /// TCP payload in an Ethernet frame of 1500 bytes with time stamps, to what the wire carries
 /// (14 header, 4 check sum, 8 preamble, 12 gap): 1448 / 1538 = 0.9415.
@@ -76,10 +78,10 @@ PortSpec ethernet_port(std::string name, BytesPerSecond payload, Seconds end = t
 }
 
 /// Amazon's virtual adapter: NCCL opens more connections through it.
-PortSpec ena_port(std::string name, BytesPerSecond payload) {
+PortSpec ena_port(std::string name, BytesPerSecond payload, BytesPerSecond flow) {
   PortSpec port = tcp_port(std::move(name), payload, tcp_end);
   port.connections = ena_connections;
-  port.connection_bandwidth = ena_flow;
+  port.connection_bandwidth = flow;
   return port;
 }
 
@@ -130,9 +132,13 @@ std::vector<PortKind> make_kinds() {
        "EFA with GPUDirect: all-reduces of 1 GiB on two p4d and two p4de reach 40.6 and 41.0 GB/s "
        "(AWS Deep Learning AMI guide; aws-samples/awsome-distributed-training), more than 80 "
        "Gbit/s a port let through; fitted on the two"},
-      {ena_port("ena_25g", tcp_payload(25)), 25_Gbps,
-       framing + "; connections as of ena_100g (outside a placement group 5 Gbit/s each)"},
-      {ena_port("ena_100g", BytesPerSecond{4.9e9}), 100_Gbps,
+      {ena_port("ena_25g", tcp_payload(25), ena_placed_flow), 25_Gbps,
+       framing + "; connections as of ena_100g"},
+      {ena_port("ena_25g_apart", tcp_payload(25), ena_apart_flow), 25_Gbps,
+       framing +
+           "; 16 connections, each up to 5 Gbit/s: machines that are not in one cluster placement "
+           "group (Amazon EC2 user guide)"},
+      {ena_port("ena_100g", BytesPerSecond{4.9e9}, ena_placed_flow), 100_Gbps,
        "NCCL over TCP between two p3dn: 4.7 GB/s with one GPU each (NVIDIA/nccl issue 398), 41 "
        "Gbit/s with eight "
        "(issue 209); their mean. 16 connections, as NCCL opens there "

@@ -21,6 +21,21 @@ std::string release_file(int minor) {
   return fmt::format("nccl/2.{}", minor);
 }
 
+bool is_shipped(const std::string& set) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(data_file(DataKind::constants, set), error);
+}
+
+/// The set of the release, or of the last one before it that has one.
+/// @param minor  of the set that is good for it.
+std::string release_set(NcclVersion version, int minor) {
+  for (int patch = version.minor == minor ? version.patch : 0; patch > 0; --patch) {
+    const std::string set = fmt::format("{}.{}", release_file(minor), patch);
+    if (is_shipped(set)) return set;
+  }
+  return release_file(minor);
+}
+
 }  // namespace
 
 void read_nccl_release(Constants& from, NcclConstants& to) {
@@ -66,6 +81,9 @@ void read_nccl_release(Constants& from, NcclConstants& to) {
   from.read("queues_by_channel", "", to.queues_by_channel);
   from.read("sockets_by_proxy", "", to.sockets_by_proxy);
   from.read("several_connections", "", to.several_connections);
+  from.read("rings_on_a_port", "", to.rings_on_a_port);
+  from.read("nvlink_rings_on_a_port", "", to.nvlink_rings_on_a_port);
+  from.read("socket_thread", "GB/s", to.socket_thread);
 }
 
 void read_nccl_measured(Constants& from, NcclConstants& to) {
@@ -123,14 +141,10 @@ void read_nccl_generation(Constants& from, NcclGeneration& to) {
 
 NcclConstants shipped_nccl(NcclVersion version, const std::vector<int>& capabilities) {
   NcclConstants constants;
-  std::error_code error;
   int minor = std::min(version.minor, release_last);
-  while (minor > 0 && !std::filesystem::is_regular_file(
-                          data_file(DataKind::constants, release_file(minor)), error)) {
-    --minor;
-  }
+  while (minor > 0 && !is_shipped(release_file(minor))) --minor;
   constants.first_minor = minor;
-  Constants of_release = Constants::shipped(release_file(minor), "nccl_release");
+  Constants of_release = Constants::shipped(release_set(version, minor), "nccl_release");
   read_nccl_release(of_release, constants);
   of_release.finish();
   Constants of_all = Constants::shipped("nccl/all", "nccl");

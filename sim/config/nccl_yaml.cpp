@@ -25,6 +25,8 @@ namespace {
 /// NCCL's minor versions whose numbers are known: those of profiles/libraries/nccl.
 constexpr int nccl_minor_first = 4;
 constexpr int nccl_minor_last = 30;
+/// Beyond any patch of a release.
+constexpr int patch_last = 99;
 /// MAXCHANNELS (NCCL v2.28.9, src/include/device.h).
 constexpr int channels_limit = 64;
 
@@ -42,6 +44,11 @@ NcclVersion read_version(YamlMap& map) {
     map.fail("version", fmt::format("'version' is '{}'; expected a release of NCCL 2, such as "
                                     "2.8.4",
                                     *text));
+  }
+  if (minor.ptr != end) {
+    const auto patch = std::from_chars(minor.ptr + 1, end, version.patch);
+    if (patch.ec != std::errc{} || version.patch < 0) version.patch = 0;
+    version.patch = std::min(version.patch, patch_last);
   }
   return version;
 }

@@ -14,6 +14,7 @@ namespace gradwire {
 struct NcclVersion {
   int major = 2;
   int minor = 28;
+  int patch = 0;
   auto operator<=>(const NcclVersion&) const = default;
 };
 
@@ -187,6 +188,14 @@ struct NcclConstants {
   /// notes: NCCL_SOCKET_NTHREADS and NCCL_NSOCKS_PERTHREAD, set by the adapter's vendor); before,
   /// it opens one (src/transport/net_socket.cc of 2.4.2).
   bool several_connections = false;
+  /// Rings through one port; 0: as many as the search lays. A ring takes its port alone before 2.5
+  /// (netGetRings of src/transport/net.cu and net.cc, cardUsed), and 2.4 lays it twice where the
+  /// GPUs have NVLink (src/misc/rings.cc, copyRings).
+  int rings_on_a_port = 0;
+  int nvlink_rings_on_a_port = 0;
+  /// Of the thread that serves all sockets of a rank (2.4's, src/transport.cc, persistentThread;
+  /// before, each connection had one, and from 2.4.8 on sockets have their own); 0: not known.
+  BytesPerSecond socket_thread;
   double collnet_gpu = 0;           ///< that each further GPU of a machine adds to CollNetDirect
   double collnet_hopper = 1;        ///< of its bandwidth, from Hopper on
   double pat_rounds_per_hop = 1;    ///< parts of a network hop that a round of a PAT takes

@@ -69,6 +69,22 @@ int sending_ports(const Fabric& fabric, const std::vector<double>& load, std::si
   return sending;
 }
 
+/// @param load  [link]; each port has two links from `first` on.
+void see_sockets(const Cluster& cluster, const std::vector<double>& load, std::size_t first,
+                 NcclFacts& facts) {
+  const Fabric& fabric = cluster.fabric();
+  for (int port = 0; port < fabric.port_count(); ++port) {
+    const bool is_socket = fabric.port_spec(port).kind == "tcp";
+    for (std::size_t way = 0; way < 2; ++way) {
+      const std::size_t id = first + 2 * static_cast<std::size_t>(port) + way;
+      facts.port_connection_per_byte =
+          std::max(facts.port_connection_per_byte,
+                   Seconds{load[id] / cluster.links()[id].connection_capacity});
+      if (is_socket) facts.socket_share = std::max(facts.socket_share, load[id]);
+    }
+  }
+}
+
 /// The links' loads, and what one flow sees of its way.
 std::vector<double> loads(const Cluster& cluster, const Pattern& pattern, NcclFacts& facts) {
   std::vector<double> load(cluster.links().size());
@@ -173,6 +189,7 @@ NcclFacts examine(const Cluster& cluster, const Pattern& pattern, const NcclGpus
     if (facts.is_efa) facts.stated_latency = constants.efa_stated_latency;
     facts.late_message = longest(fabric, &PortSpec::late_message);
     facts.ports = static_cast<double>(sending_ports(fabric, load, id)) / pattern.machines;
+    see_sockets(cluster, load, id, facts);
   }
   facts.other_per_byte = std::max(facts.other_per_byte, facts.pcie_per_byte);
   for (; id < load.size(); ++id) {

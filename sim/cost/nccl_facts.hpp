@@ -34,6 +34,9 @@ struct NcclFacts {
   Seconds connected_per_byte;
   /// Same, where each channel opens one connection to a peer (NcclConstants::several_connections).
   Seconds lone_connection_per_byte;
+  /// Same, were one connection to carry all that passes a port.
+  Seconds port_connection_per_byte;
+  double socket_share = 0;  ///< what passes the busiest port of sockets, one direction / the size
   /// Same, of the busiest rank's network thread, where that alone serves its connections, in both
   /// directions: as much as one connection carries.
   Seconds proxy_per_byte;

@@ -80,12 +80,21 @@ NcclConstants reached(const NcclConstants& constants, const NcclSystem& system,
   return result;
 }
 
+/// Seconds that a byte of the collective takes on a flow's connections.
+Seconds connected_per_byte(const NcclConstants& constants, const NcclFacts& facts) {
+  if (constants.several_connections) return facts.connected_per_byte;
+  if (constants.rings_on_a_port == 0) return facts.lone_connection_per_byte;
+  const int rings = facts.nvlink_per_byte.count() > 0 ? constants.nvlink_rings_on_a_port
+                                                      : constants.rings_on_a_port;
+  const Seconds connected = (1.0 / rings) * facts.port_connection_per_byte;
+  if (constants.socket_thread.count() == 0) return connected;
+  return std::max(connected, Seconds{facts.socket_share / constants.socket_thread.count()});
+}
+
 /// Seconds that a byte of the collective takes on the busiest of the links that are not NVLink, or
 /// on a flow's connections.
 Seconds other_per_byte(const NcclConstants& constants, const NcclFacts& facts) {
-  return std::max(facts.other_per_byte, constants.several_connections
-                                            ? facts.connected_per_byte
-                                            : facts.lone_connection_per_byte);
+  return std::max(facts.other_per_byte, connected_per_byte(constants, facts));
 }
 
 /// Of a pattern's traffic between machines, what NCCL's algorithm sends.

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "sim/core/refusal.hpp"
 #include "strategies/parts/job_places.hpp"
 
 namespace gradwire {
@@ -21,6 +22,31 @@ constexpr int pull_from(int server) {
   return push_to(server) + 1;
 }
 
+/// A GPU's copies to others are in order.
+Lane::Window window_of(const PsSyncOptions& options) {
+  return {options.on_gpus ? 1 : options.servers.in_flight};
+}
+
+/// What takes gradients off all GPUs: to their hosts, or to the GPU that owns the variable.
+Lane::Make off_gpus(bool to_gpus) {
+  if (!to_gpus) return messages_by(to_hosts);
+  return
+      [](const LaneItem& item) { return messages_by(push_to(static_cast<int>(item.key)))(item); };
+}
+
+/// Where the variables lie. @throws UnsupportedConfiguration for GPUs of several machines.
+std::vector<Endpoint> places_of(const PsSyncOptions& options, const JobView& job) {
+  if (!options.on_gpus) return server_places(job);
+  if (first_ranks(job).size() > 1) {
+    throw UnsupportedConfiguration(
+        UnsupportedConfiguration::Key::strategy,
+        "variables on GPUs, which are read within one machine; the job has several");
+  }
+  std::vector<Endpoint> places;
+  for (const int rank : all_ranks(job)) places.push_back(gpu_of(rank));
+  return places;
+}
+
 /// Adding `vectors` in one expression, in sums of two: it reads all and writes one, where a sum of
 /// two has three accesses. Source: TensorFlow, kernels/aggregate_ops.h (Add2 to Add9); MXNet,
 /// kvstore/comm.h, ReduceSumCPU (four at a time).
@@ -33,15 +59,15 @@ constexpr double add_n_passes(int vectors) {
 PsSync::PsSync(const PsSyncOptions& options, const JobView& job)
     : StepStrategy(job),
       options_(options),
-      places_(server_places(job)),
+      places_(places_of(options, job)),
       groups_(variable_groups(job, static_cast<int>(places_.size()), options.servers)),
       of_tensor_(groups_of_tensors(job, groups_)),
       of_layer_(groups_of_layers(job, groups_)),
       forward_(forward_order(job, groups_)),
       variables_(groups_),
       updated_(groups_.size()),
-      to_hosts_(poster_, messages_by(to_hosts), Lane::Window{options.servers.in_flight}) {
-  const Lane::Window window{options.servers.in_flight};
+      off_gpus_(poster_, off_gpus(options.on_gpus), window_of(options)) {
+  const Lane::Window window = window_of(options);
   for (int server = 0; server < static_cast<int>(places_.size()); ++server) {
     callers_.push_back(callers_of(places_[static_cast<std::size_t>(server)]));
     push_.emplace_back(poster_, messages_by(push_to(server)), window);
@@ -51,6 +77,7 @@ PsSync::PsSync(const PsSyncOptions& options, const JobView& job)
 
 StrategyMaker PsSync::read(Knobs& knobs) {
   static const std::vector<std::string> workers = {"gpu", "tower", "machine"};
+  static const std::vector<std::string> places = {"hosts", "gpus"};
   static const std::vector<std::string> pulls = {"barrier", "variable"};
   static const std::vector<std::string> waits = {"layer", "all"};
   PsSyncOptions options;
@@ -60,6 +87,11 @@ StrategyMaker PsSync::read(Knobs& knobs) {
                    "between-graph replication, a process a GPU; tower: tensorflow/benchmarks' "
                    "parameter_server; machine: its distributed_replicated, AutoDist");
   options.worker = static_cast<ServedWorker>(std::ranges::find(workers, worker) - workers.begin());
+  options.on_gpus =
+      knobs.choice("variables_on", "hosts", places,
+                   "gpus: of one machine, tensorflow/benchmarks' local_parameter_device, gpu by "
+                   "default") == "gpus";
+  if (options.on_gpus) options.worker = ServedWorker::tower;
   options.barrier = knobs.choice("pull", "barrier", pulls,
                                  "tf.train.SyncReplicasOptimizer: tokens when all variables are "
                                  "updated") == "barrier";
@@ -92,10 +124,11 @@ std::vector<Exchange> PsSync::exchanges() const {
   for (std::size_t server = 0; server < places_.size(); ++server) {
     Exchange push{.name = "push to server " + std::to_string(server), .phases = {{}}};
     for (const int rank : pushing_ranks()) {
-      push.phases.front().push_back({host_of(rank), places_[server]});
+      const Endpoint from = options_.on_gpus ? gpu_of(rank) : host_of(rank);
+      if (from != places_[server]) push.phases.front().push_back({from, places_[server]});
     }
     Exchange pull = reversed(push, "pull from server " + std::to_string(server));
-    pull.phases.push_back(up);
+    if (!options_.on_gpus) pull.phases.push_back(up);
     exchanges.push_back(std::move(push));
     exchanges.push_back(std::move(pull));
   }
@@ -115,9 +148,7 @@ void PsSync::gradient(TensorId tensor, WorkerId /*worker*/) {
   for (const int index : of_tensor_[static_cast<std::size_t>(tensor)]) {
     if (!variables_.arrived(index)) continue;
     poster_.post(launch_marker("gradients ready"),
-                 [this, flight = Flight{index, variables_.pull(index)}] {
-                   to_hosts_.add(item(flight, "copy to host", [this, flight] { on_host(flight); }));
-                 });
+                 [this, flight = Flight{index, variables_.pull(index)}] { ready(flight); });
   }
 }
 
@@ -129,6 +160,16 @@ void PsSync::finish(WorkerId /*worker*/) {
 LaneItem PsSync::item(const Flight& flight, const char* label, Poster::Then then) const {
   const VariableGroup& moved = group(flight.group);
   return {.size = moved.size, .tensors = moved.tensors, .label = label, .then = std::move(then)};
+}
+
+void PsSync::ready(const Flight& flight) {
+  if (!options_.on_gpus) {
+    off_gpus_.add(item(flight, "copy to host", [this, flight] { on_host(flight); }));
+    return;
+  }
+  LaneItem push = item(flight, "push", [this, flight] { pushed(flight); });
+  push.key = static_cast<std::uint64_t>(group(flight.group).server);
+  off_gpus_.add(std::move(push));
 }
 
 void PsSync::on_host(const Flight& flight) {
@@ -153,6 +194,7 @@ void PsSync::push(const Flight& flight) {
 }
 
 void PsSync::pushed(const Flight& flight) {
+  if (options_.on_gpus) return updated(flight);
   // A server has a thread that adds all but the first; the update is one more pass.
   const VariableGroup& moved = group(flight.group);
   poster_.post(HostWork{.thread = 1 + moved.server,

@@ -20,6 +20,10 @@ enum class ServedWorker : std::uint8_t {
 struct PsSyncOptions {
   ParameterServerOptions servers;
   ServedWorker worker = ServedWorker::gpu;
+  /// Variables lie on the GPUs of one machine, which send gradients to each other and read from
+  /// each other. A GPU sends in one stream, one tensor after the other; what the owners' sums and
+  /// updates take of them is not counted.
+  bool on_gpus = false;
   /// Pulls begin when all variables are updated; else each when its own is.
   bool barrier = true;
   /// A layer's forward waits for its own variables only; else the next iteration for all of them.
@@ -37,7 +41,10 @@ struct PsSyncOptions {
 ///
 /// Sources: TensorFlow 1, tf.train.replica_device_setter and tf.train.SyncReplicasOptimizer (an
 /// accumulator a variable; tokens that start the next step are given when all are updated);
-/// tensorflow/benchmarks, variable_update=parameter_server and distributed_replicated (machine);
+/// tensorflow/benchmarks, variable_update=parameter_server and distributed_replicated (machine),
+/// local_parameter_device (on GPUs; variable_mgr_util.py, ParamServerDeviceSetter: each variable on
+/// the GPU with the fewest elements so far, read by all and sent all gradients as they are;
+/// TensorFlow, common_runtime/gpu/gpu_util.cc, DeviceToDeviceCopy: the sender's stream for copies);
 /// AutoDist, PS and PSLoadBalancing (one replica group a machine).
 class PsSync final : public StepStrategy {
  public:
@@ -66,6 +73,7 @@ class PsSync final : public StepStrategy {
   void gradient(TensorId tensor, WorkerId worker) override;
   void finish(WorkerId worker) override;
 
+  void ready(const Flight& flight);
   void on_host(const Flight& flight);
   void push(const Flight& flight);
   void pushed(const Flight& flight);
@@ -92,7 +100,7 @@ class PsSync final : public StepStrategy {
   WorkerVariables variables_;    ///< alike in all workers
   std::vector<Flight> updated_;  ///< by group, behind the barrier
   std::size_t updates_ = 0;      ///< of them
-  Lane to_hosts_;
+  Lane off_gpus_;
   std::deque<Lane> push_;  ///< by server
   std::deque<Lane> pull_;  ///< by server
 };

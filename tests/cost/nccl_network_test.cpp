@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/collectives/ring_all_reduce.hpp"
+#include "sim/core/fabric.hpp"
 #include "sim/cost/nccl_measured.hpp"
 #include "tests/catch.hpp"
 #include "tests/cost/host_cluster.hpp"
@@ -63,12 +64,12 @@ TEST_CASE("A lone GPU's thread sends and receives by turns, unless it has severa
     return more.count() / (512 * 1048576.0);
   };
   CHECK(a_byte({2, 10}) == Approx(2 / 3e9));
-  CHECK(a_byte({2, 4}) == Approx(1 / 3e9));  // each connection had a thread
+  CHECK(a_byte({2, 5}) == Approx(1 / 3e9));  // each connection had a thread
   port.connections = 2;
   CHECK(a_byte({2, 10}) == Approx(1 / 6e9));
 }
 
-TEST_CASE("NCCL opens several connections to a peer from 2.5 on", "[cost][nccl]") {
+TEST_CASE("NCCL opens several connections to a peer from 2.4.8 on", "[cost][nccl]") {
   PortSpec port{"ena", "tcp", 12_GBps, 10_us};
   port.connection_bandwidth = 1_GBps;
   port.connections = 4;
@@ -81,7 +82,43 @@ TEST_CASE("NCCL opens several connections to a peer from 2.5 on", "[cost][nccl]"
   };
   // A ring of two ranks sends the size once.
   CHECK(a_byte({2, 4}) == Approx(1 / 1e9));
+  CHECK(a_byte({2, 4, 7}) == Approx(1 / 1e9));
+  CHECK(a_byte({2, 4, 8}) == Approx(1 / 4e9));
   CHECK(a_byte({2, 5}) == Approx(1 / 4e9));
+}
+
+TEST_CASE("Before 2.5 one ring takes a port, and in 2.4 two where the GPUs have NVLink",
+          "[cost][nccl]") {
+  // The rings of two machines of two GPUs send, of each byte, 2 * 3 / 4 through a port.
+  constexpr double sent = 2.0 * 3 / 4;
+  PortSpec port{"eth", "tcp", 10_GBps, 10_us};
+  const auto a_byte = [&](NcclVersion version, bool nvlinked) {
+    const auto node = far_gpu_node(nvlinked);
+    Fabric fabric;
+    fabric.port = port;
+    const auto network = fabric.add_switch("switch");
+    for (int machine = 0; machine < 2; ++machine) fabric.attach(network);
+    const auto cluster = std::make_shared<const Cluster>(
+        std::vector<std::shared_ptr<const NodeGraph>>{node, node}, std::move(fabric));
+    NcclOptions wanted = nccl_options(version, host_gpu);
+    wanted.algorithms = {NcclAlgorithm::ring};
+    wanted.protocols = {NcclProtocol::simple};
+    const NcclLibrary library(cluster, wanted);
+    const auto ranks = packed_placement(*cluster, 2);
+    const Seconds more = alone(library, ranks, 1024_MiB) - alone(library, ranks, 512_MiB);
+    return more.count() / (512 * 1048576.0);
+  };
+  port.connection_bandwidth = BytesPerSecond{0.5e9};
+  CHECK(a_byte({2, 3}, true) == Approx(sent / 0.5e9));
+  CHECK(a_byte({2, 4}, true) == Approx(sent / 1e9));
+  CHECK(a_byte({2, 4}, false) == Approx(sent / 0.5e9));
+  // Where a connection carries all, 2.4's one thread does not (NVIDIA/nccl issue 209).
+  port.connection_bandwidth = 10_GBps;
+  CHECK(a_byte({2, 4}, true) == Approx(sent / 1.85e9));
+  CHECK(a_byte({2, 3}, true) < sent / 1.85e9);
+  CHECK(a_byte({2, 4, 8}, true) < sent / 1.85e9);
+  port.kind = "ib";
+  CHECK(a_byte({2, 4}, true) < sent / 1.85e9);
 }
 
 TEST_CASE("No collective takes longer over a faster Ethernet port", "[cost][nccl]") {

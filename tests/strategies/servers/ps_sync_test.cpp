@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "strategies/parts/job_places.hpp"
 #include "tests/catch.hpp"
 #include "tests/strategies/toy_job.hpp"
 
@@ -151,6 +152,43 @@ TEST_CASE("a machine's GPUs push once: the servers sum machines", "[ps_sync]") {
   end(strategy, 5);
   const auto sum = end(strategy, 6);
   CHECK(std::get<HostWork>(sum[0]).time.count() == Approx(2 * 120 / 14.2e9));
+}
+
+TEST_CASE("variables on GPUs go between them, and from no GPU to itself", "[ps_sync]") {
+  auto job = toy_job({10, 20, 30});
+  job.world_size = 2;
+  PsSync strategy({.servers = {}, .on_gpus = true}, job);
+  // Two GPUs of one machine: a variable's owner gets one gradient and gives one copy.
+  const auto exchanges = strategy.exchanges();
+  REQUIRE(exchanges.size() == 1 + 2 * 2);
+  for (const int owner : {0, 1}) {
+    const auto& push = exchanges[static_cast<std::size_t>(1 + 2 * owner)].phases;
+    const auto& pull = exchanges[static_cast<std::size_t>(2 + 2 * owner)].phases;
+    REQUIRE(push.size() == 1);
+    REQUIRE(push[0].size() == 1);
+    CHECK(push[0][0].from == gpu_of(1 - owner));
+    CHECK(push[0][0].to == gpu_of(owner));
+    REQUIRE(pull.size() == 1);
+    CHECK(pull[0][0].from == gpu_of(owner));
+    CHECK(pull[0][0].to == gpu_of(1 - owner));
+  }
+  // Round robin: t2 and t0 on GPU 0. No copy to the host and no sum there.
+  strategy.on_event(Seconds{}, IterationStart{0});  // 0 to 2: flags
+  OperationId next = 3;
+  Operations pulls;
+  for (const TensorId tensor : {2, 1, 0}) {
+    strategy.on_event(Seconds{}, HookFired{.tensor = tensor});
+    const auto push = end(strategy, next++);
+    REQUIRE(push.size() == 1);
+    CHECK(std::get<Messages>(push[0]).exchange == (tensor == 1 ? 3 : 1));
+    pulls = end(strategy, next++);
+  }
+  CHECK(pulls.size() == 2);  // GPU 0 sends one of its two after the other
+}
+
+TEST_CASE("variables on GPUs are refused on several machines", "[ps_sync]") {
+  CHECK_THROWS_WITH(PsSync({.servers = {}, .on_gpus = true}, served_job()),
+                    Catch::Contains("within one machine"));
 }
 
 TEST_CASE("an arbitrary order of pulls holds every group once and changes with the iteration",
