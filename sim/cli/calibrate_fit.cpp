@@ -13,7 +13,7 @@
 #include "sim/cli/messages.hpp"
 #include "sim/cli/outputs.hpp"
 #include "sim/config/check.hpp"
-#include "sim/config/collective_table_yaml.hpp"
+#include "sim/config/collective/collective_table_yaml.hpp"
 #include "sim/core/error.hpp"
 
 namespace gradwire::cli {

@@ -13,11 +13,11 @@
 #include "sim/cli/messages.hpp"
 #include "sim/cli/outputs.hpp"
 #include "sim/config/check.hpp"
-#include "sim/config/collective_table_yaml.hpp"
-#include "sim/config/gpu_yaml.hpp"
-#include "sim/config/node_yaml.hpp"
-#include "sim/config/profile_yaml.hpp"
-#include "sim/config/yaml_value.hpp"
+#include "sim/config/collective/collective_table_yaml.hpp"
+#include "sim/config/cluster/gpu_yaml.hpp"
+#include "sim/config/cluster/node_yaml.hpp"
+#include "sim/config/profile/profile_yaml.hpp"
+#include "sim/config/yaml/yaml_value.hpp"
 #include "sim/core/error.hpp"
 
 namespace gradwire::cli {

@@ -9,9 +9,9 @@
 #include "calibration/import/bench_collectives.hpp"
 #include "sim/cli/import.hpp"
 #include "sim/cli/inputs.hpp"
-#include "sim/config/cluster_yaml.hpp"
-#include "sim/config/collective_catalogue.hpp"
-#include "sim/config/collective_table_yaml.hpp"
+#include "sim/config/cluster/cluster_yaml.hpp"
+#include "sim/config/collective/collective_catalogue.hpp"
+#include "sim/config/collective/collective_table_yaml.hpp"
 #include "sim/core/error.hpp"
 #include "sim/core/text_file.hpp"
 

@@ -7,7 +7,7 @@
 #include "sim/cli/messages.hpp"
 #include "sim/cli/outputs.hpp"
 #include "sim/config/check.hpp"
-#include "sim/config/node_yaml.hpp"
+#include "sim/config/cluster/node_yaml.hpp"
 #include "sim/core/error.hpp"
 
 namespace gradwire::cli {

@@ -11,7 +11,7 @@
 #include "sim/cli/messages.hpp"
 #include "sim/cli/outputs.hpp"
 #include "sim/config/check.hpp"
-#include "sim/config/model_yaml.hpp"
+#include "sim/config/profile/model_yaml.hpp"
 #include "sim/core/error.hpp"
 #include "sim/core/text_file.hpp"
 #include "sim/models/layer_list.hpp"

@@ -14,7 +14,7 @@
 #include "sim/cli/one_of.hpp"
 #include "sim/cli/outputs.hpp"
 #include "sim/config/check.hpp"
-#include "sim/config/collective_table_yaml.hpp"
+#include "sim/config/collective/collective_table_yaml.hpp"
 #include "sim/core/text_file.hpp"
 
 namespace gradwire::cli {

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <filesystem>
 
-#include "sim/config/yaml_units.hpp"
-#include "sim/config/yaml_value.hpp"
+#include "sim/config/yaml/yaml_units.hpp"
+#include "sim/config/yaml/yaml_value.hpp"
 #include "sim/core/error.hpp"
 
 namespace gradwire::cli {

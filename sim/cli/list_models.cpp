@@ -7,8 +7,8 @@
 #include <string>
 
 #include "sim/config/data_files.hpp"
-#include "sim/config/model_catalogue.hpp"
-#include "sim/config/profile_yaml.hpp"
+#include "sim/config/profile/model_catalogue.hpp"
+#include "sim/config/profile/profile_yaml.hpp"
 #include "sim/report/profile_text.hpp"
 
 namespace gradwire::cli {

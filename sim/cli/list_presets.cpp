@@ -5,9 +5,9 @@
 
 #include <utility>
 
-#include "sim/config/idle_variables.hpp"
-#include "sim/config/original_knobs.hpp"
-#include "sim/config/presets.hpp"
+#include "sim/config/collective/idle_variables.hpp"
+#include "sim/config/strategy/original_knobs.hpp"
+#include "sim/config/strategy/presets.hpp"
 
 namespace gradwire::cli {
 

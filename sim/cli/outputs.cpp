@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "sim/cli/signals.hpp"
-#include "sim/config/overlay.hpp"
+#include "sim/config/yaml/overlay.hpp"
 #include "sim/core/output_file.hpp"
 
 namespace gradwire::cli {

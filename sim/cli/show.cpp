@@ -11,7 +11,7 @@
 #include "sim/cli/outputs.hpp"
 #include "sim/cli/show_plan.hpp"
 #include "sim/cli/show_topology.hpp"
-#include "sim/config/profile_yaml.hpp"
+#include "sim/config/profile/profile_yaml.hpp"
 #include "sim/core/error.hpp"
 #include "sim/report/profile_svg.hpp"
 #include "sim/report/profile_text.hpp"

@@ -11,7 +11,7 @@
 #include "sim/cli/predict.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/cli/signals.hpp"
-#include "sim/config/read_files.hpp"
+#include "sim/config/yaml/read_files.hpp"
 #include "sim/core/error.hpp"
 #include "sim/report/result_json.hpp"
 

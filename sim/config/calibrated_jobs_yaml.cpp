@@ -1,6 +1,6 @@
 #include "sim/config/calibrated_jobs_yaml.hpp"
 
-#include "sim/config/yaml_map.hpp"
+#include "sim/config/yaml/yaml_map.hpp"
 
 namespace gradwire::config {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/yaml_value.hpp"
+#include "sim/config/yaml/yaml_value.hpp"
 #include "sim/core/error.hpp"
 #include "sim/core/units.hpp"
 

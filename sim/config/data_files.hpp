@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/yaml_value.hpp"
+#include "sim/config/yaml/yaml_value.hpp"
 
 namespace gradwire::config {
 

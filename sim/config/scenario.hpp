@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/contenders.hpp"
-#include "sim/config/overlay.hpp"
+#include "sim/config/strategy/contenders.hpp"
+#include "sim/config/yaml/overlay.hpp"
 #include "sim/core/compute_profile.hpp"
 #include "sim/core/gpu.hpp"
 #include "sim/core/placement.hpp"

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/config/cluster_yaml.hpp"
-#include "sim/config/collective_catalogue.hpp"
-#include "sim/config/elastic_yaml.hpp"
-#include "sim/config/gpu_yaml.hpp"
-#include "sim/config/node_yaml.hpp"
-#include "sim/config/profile_key.hpp"
-#include "sim/config/ranks_yaml.hpp"
-#include "sim/config/strategy_catalogue.hpp"
+#include "sim/config/cluster/cluster_yaml.hpp"
+#include "sim/config/collective/collective_catalogue.hpp"
+#include "sim/config/strategy/elastic_yaml.hpp"
+#include "sim/config/cluster/gpu_yaml.hpp"
+#include "sim/config/cluster/node_yaml.hpp"
+#include "sim/config/profile/profile_key.hpp"
+#include "sim/config/cluster/ranks_yaml.hpp"
+#include "sim/config/strategy/strategy_catalogue.hpp"
 
 namespace gradwire::config {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/key_info.hpp"
+#include "sim/config/yaml/key_info.hpp"
 
 namespace gradwire::config {
 

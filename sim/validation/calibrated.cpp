@@ -11,9 +11,9 @@
 
 #include "calibration/fit/hold_out.hpp"
 #include "sim/config/calibrated_jobs_yaml.hpp"
-#include "sim/config/collective_table_yaml.hpp"
-#include "sim/config/compressor_costs_yaml.hpp"
-#include "sim/config/yaml_map.hpp"
+#include "sim/config/collective/collective_table_yaml.hpp"
+#include "sim/config/profile/compressor_costs_yaml.hpp"
+#include "sim/config/yaml/yaml_map.hpp"
 #include "sim/core/error.hpp"
 #include "sim/core/statistics.hpp"
 #include "strategies/compression/compressor.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/collective_measurements_yaml.hpp"
+#include "sim/config/collective/collective_measurements_yaml.hpp"
 #include "sim/validation/collectives_gates.hpp"
 #include "sim/validation/collectives_page.hpp"
 #include "sim/validation/collectives_rows.hpp"

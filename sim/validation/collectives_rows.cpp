@@ -9,7 +9,7 @@
 
 #include "calibration/fit/collective_fit.hpp"
 #include "calibration/fit/hold_out.hpp"
-#include "sim/config/yaml_units.hpp"
+#include "sim/config/yaml/yaml_units.hpp"
 #include "sim/core/error.hpp"
 #include "sim/engine/uncontended.hpp"
 #include "sim/validation/collectives_gates.hpp"

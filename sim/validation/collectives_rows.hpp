@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/collective_measurements_yaml.hpp"
+#include "sim/config/collective/collective_measurements_yaml.hpp"
 #include "sim/validation/report.hpp"
 
 namespace gradwire::validation {

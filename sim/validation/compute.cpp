@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "sim/config/analytic_key.hpp"
+#include "sim/config/profile/analytic_key.hpp"
 #include "sim/config/data_files.hpp"
-#include "sim/config/gpu_yaml.hpp"
-#include "sim/config/model_catalogue.hpp"
-#include "sim/config/profile_yaml.hpp"
-#include "sim/config/yaml_map.hpp"
+#include "sim/config/cluster/gpu_yaml.hpp"
+#include "sim/config/profile/model_catalogue.hpp"
+#include "sim/config/profile/profile_yaml.hpp"
+#include "sim/config/yaml/yaml_map.hpp"
 #include "sim/models/efficiency_fit.hpp"
 
 namespace gradwire::validation {

@@ -4,9 +4,9 @@
 #include <stdexcept>
 #include <tuple>
 
-#include "sim/config/collective_measurements_yaml.hpp"
-#include "sim/config/read_files.hpp"
-#include "sim/config/yaml_value.hpp"
+#include "sim/config/collective/collective_measurements_yaml.hpp"
+#include "sim/config/yaml/read_files.hpp"
+#include "sim/config/yaml/yaml_value.hpp"
 #include "sim/validation/series.hpp"
 #include "sim/validation/training_file.hpp"
 #include "sim/validation/training_fit.hpp"

@@ -7,12 +7,12 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/config/constant_sets.hpp"
+#include "sim/config/collective/constant_sets.hpp"
 #include "sim/config/data_files.hpp"
-#include "sim/config/gpu_yaml.hpp"
-#include "sim/config/loaded_yaml.hpp"
-#include "sim/config/strategy_catalogue.hpp"
-#include "sim/config/yaml_map.hpp"
+#include "sim/config/cluster/gpu_yaml.hpp"
+#include "sim/config/yaml/loaded_yaml.hpp"
+#include "sim/config/strategy/strategy_catalogue.hpp"
+#include "sim/config/yaml/yaml_map.hpp"
 #include "sim/core/outgoing_text.hpp"
 #include "sim/models/frameworks.hpp"
 #include "sim/validation/constant_uses.hpp"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "sim/config/data_files.hpp"
-#include "sim/config/yaml_map.hpp"
+#include "sim/config/yaml/yaml_map.hpp"
 #include "sim/core/statistics.hpp"
 #include "sim/validation/minimise.hpp"
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/analytic_key.hpp"
-#include "sim/config/yaml_map.hpp"
+#include "sim/config/profile/analytic_key.hpp"
+#include "sim/config/yaml/yaml_map.hpp"
 #include "sim/models/analytic_profile.hpp"
 
 namespace gradwire::validation {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "sim/config/yaml_map.hpp"
+#include "sim/config/yaml/yaml_map.hpp"
 
 namespace gradwire::validation {
 namespace {

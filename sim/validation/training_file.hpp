@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "sim/config/overlay.hpp"
-#include "sim/config/yaml_value.hpp"
+#include "sim/config/yaml/overlay.hpp"
+#include "sim/config/yaml/yaml_value.hpp"
 
 namespace gradwire::validation {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/config/yaml_value.hpp"
+#include "sim/config/yaml/yaml_value.hpp"
 #include "sim/validation/training_file.hpp"
 #include "sim/validation/training_fit.hpp"
 #include "sim/validation/training_page.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "sim/cli/predict.hpp"
-#include "sim/config/contenders.hpp"
+#include "sim/config/strategy/contenders.hpp"
 #include "sim/config/scenario.hpp"
 #include "tests/source_dir.hpp"
 

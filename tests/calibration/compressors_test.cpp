@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "sim/config/compressor_costs_yaml.hpp"
+#include "sim/config/profile/compressor_costs_yaml.hpp"
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 

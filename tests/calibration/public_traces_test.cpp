@@ -8,7 +8,7 @@
 #include "calibration/attribution/collectives.hpp"
 #include "calibration/fit/profile_fit.hpp"
 #include "calibration/import/kineto.hpp"
-#include "sim/config/profile_yaml.hpp"
+#include "sim/config/profile/profile_yaml.hpp"
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/skipped.hpp"

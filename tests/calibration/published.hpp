@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "calibration/fit/collective_fit.hpp"
-#include "sim/config/cluster_yaml.hpp"
-#include "sim/config/collective_catalogue.hpp"
-#include "sim/config/yaml_map.hpp"
+#include "sim/config/cluster/cluster_yaml.hpp"
+#include "sim/config/collective/collective_catalogue.hpp"
+#include "sim/config/yaml/yaml_map.hpp"
 #include "sim/cost/measured_table.hpp"
 #include "tests/skipped.hpp"
 

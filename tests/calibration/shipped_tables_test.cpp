@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "sim/config/collective_table_yaml.hpp"
+#include "sim/config/collective/collective_table_yaml.hpp"
 #include "sim/core/statistics.hpp"
 #include "tests/calibration/published.hpp"
 #include "tests/catch.hpp"

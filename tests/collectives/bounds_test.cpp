@@ -6,8 +6,8 @@
 #include <string>
 
 #include "sim/collectives/algorithms.hpp"
-#include "sim/config/collective_catalogue.hpp"
-#include "sim/config/yaml_map.hpp"
+#include "sim/config/collective/collective_catalogue.hpp"
+#include "sim/config/yaml/yaml_map.hpp"
 #include "sim/core/error.hpp"
 #include "sim/engine/engine.hpp"
 #include "tests/catch.hpp"

@@ -1,4 +1,4 @@
-#include "sim/config/analytic_key.hpp"
+#include "sim/config/profile/analytic_key.hpp"
 
 #include <algorithm>
 #include <string>

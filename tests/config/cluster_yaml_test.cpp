@@ -1,4 +1,4 @@
-#include "sim/config/cluster_yaml.hpp"
+#include "sim/config/cluster/cluster_yaml.hpp"
 
 #include <fmt/format.h>
 

@@ -1,10 +1,10 @@
-#include "sim/config/constants_yaml.hpp"
+#include "sim/config/collective/constants_yaml.hpp"
 
 #include <array>
 #include <string>
 
-#include "sim/config/constant_sets.hpp"
-#include "sim/config/nccl_constants_yaml.hpp"
+#include "sim/config/collective/constant_sets.hpp"
+#include "sim/config/collective/nccl_constants_yaml.hpp"
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 

@@ -1,9 +1,9 @@
-#include "sim/config/contenders.hpp"
+#include "sim/config/strategy/contenders.hpp"
 
 #include <algorithm>
 #include <string>
 
-#include "sim/config/strategy_catalogue.hpp"
+#include "sim/config/strategy/strategy_catalogue.hpp"
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/config/config_fixture.hpp"

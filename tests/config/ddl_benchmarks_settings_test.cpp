@@ -1,4 +1,4 @@
-#include "sim/config/ddl_benchmarks_settings.hpp"
+#include "sim/config/strategy/ddl_benchmarks_settings.hpp"
 
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"

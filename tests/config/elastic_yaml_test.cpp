@@ -1,4 +1,4 @@
-#include "sim/config/elastic_yaml.hpp"
+#include "sim/config/strategy/elastic_yaml.hpp"
 
 #include <string>
 #include <vector>

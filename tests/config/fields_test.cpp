@@ -1,4 +1,4 @@
-#include "sim/config/fields.hpp"
+#include "sim/config/yaml/fields.hpp"
 
 #include <string>
 

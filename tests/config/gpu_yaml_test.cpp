@@ -1,9 +1,9 @@
-#include "sim/config/gpu_yaml.hpp"
+#include "sim/config/cluster/gpu_yaml.hpp"
 
 #include <string>
 
 #include "sim/config/data_files.hpp"
-#include "sim/config/efficiencies_yaml.hpp"
+#include "sim/config/profile/efficiencies_yaml.hpp"
 #include "tests/catch.hpp"
 #include "tests/config/config_fixture.hpp"
 

@@ -5,8 +5,8 @@
 #include <sstream>
 #include <string>
 
-#include "sim/config/profile_yaml.hpp"
-#include "sim/config/yaml_value.hpp"
+#include "sim/config/profile/profile_yaml.hpp"
+#include "sim/config/yaml/yaml_value.hpp"
 #include "tests/catch.hpp"
 #include "tests/skipped.hpp"
 #include "tests/source_dir.hpp"

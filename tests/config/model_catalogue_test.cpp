@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/model_catalogue.hpp"
-#include "sim/config/yaml_map.hpp"
+#include "sim/config/profile/model_catalogue.hpp"
+#include "sim/config/yaml/yaml_map.hpp"
 #include "tests/catch.hpp"
 #include "tests/config/config_fixture.hpp"
 

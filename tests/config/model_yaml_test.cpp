@@ -1,7 +1,7 @@
 #include <string>
 
 #include "sim/config/check.hpp"
-#include "sim/config/model_yaml.hpp"
+#include "sim/config/profile/model_yaml.hpp"
 #include "sim/models/resnet.hpp"
 #include "tests/catch.hpp"
 #include "tests/config/config_fixture.hpp"

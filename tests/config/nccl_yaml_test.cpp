@@ -1,8 +1,8 @@
-#include "sim/config/nccl_yaml.hpp"
+#include "sim/config/collective/nccl_yaml.hpp"
 
 #include <string>
 
-#include "sim/config/collective_catalogue.hpp"
+#include "sim/config/collective/collective_catalogue.hpp"
 #include "tests/catch.hpp"
 #include "tests/collectives/nodes.hpp"
 

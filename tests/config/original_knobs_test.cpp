@@ -1,15 +1,15 @@
-#include "sim/config/original_knobs.hpp"
+#include "sim/config/strategy/original_knobs.hpp"
 
 #include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "sim/config/cluster_variables.hpp"
-#include "sim/config/idle_variables.hpp"
-#include "sim/config/strategy_catalogue.hpp"
-#include "sim/config/yaml_knobs.hpp"
-#include "sim/config/yaml_map.hpp"
+#include "sim/config/cluster/cluster_variables.hpp"
+#include "sim/config/collective/idle_variables.hpp"
+#include "sim/config/strategy/strategy_catalogue.hpp"
+#include "sim/config/yaml/yaml_knobs.hpp"
+#include "sim/config/yaml/yaml_map.hpp"
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/config/config_fixture.hpp"

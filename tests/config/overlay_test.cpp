@@ -1,6 +1,6 @@
-#include "sim/config/overlay.hpp"
+#include "sim/config/yaml/overlay.hpp"
 
-#include "sim/config/yaml_map.hpp"
+#include "sim/config/yaml/yaml_map.hpp"
 #include "tests/catch.hpp"
 
 using namespace gradwire;

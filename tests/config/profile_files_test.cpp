@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/gpu_yaml.hpp"
-#include "sim/config/profile_yaml.hpp"
-#include "sim/config/yaml_value.hpp"
+#include "sim/config/cluster/gpu_yaml.hpp"
+#include "sim/config/profile/profile_yaml.hpp"
+#include "sim/config/yaml/yaml_value.hpp"
 #include "tests/catch.hpp"
 #include "tests/source_dir.hpp"
 

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/profile_yaml.hpp"
+#include "sim/config/profile/profile_yaml.hpp"
 #include "tests/catch.hpp"
 #include "tests/source_dir.hpp"
 

@@ -1,5 +1,5 @@
-#include "sim/config/profile_yaml.hpp"
-#include "sim/config/gpu_yaml.hpp"
+#include "sim/config/profile/profile_yaml.hpp"
+#include "sim/config/cluster/gpu_yaml.hpp"
 
 #include <string>
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "sim/config/scenario.hpp"
-#include "sim/config/strategy_catalogue.hpp"
+#include "sim/config/strategy/strategy_catalogue.hpp"
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/config/config_fixture.hpp"

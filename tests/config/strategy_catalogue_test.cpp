@@ -1,12 +1,12 @@
-#include "sim/config/strategy_catalogue.hpp"
+#include "sim/config/strategy/strategy_catalogue.hpp"
 
 #include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "sim/config/compression_catalogue.hpp"
-#include "sim/config/yaml_knobs.hpp"
+#include "sim/config/strategy/compression_catalogue.hpp"
+#include "sim/config/yaml/yaml_knobs.hpp"
 #include "strategies/all_reduce/ddp.hpp"
 #include "strategies/all_reduce/fixed_groups.hpp"
 #include "strategies/all_reduce/none.hpp"

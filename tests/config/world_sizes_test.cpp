@@ -1,4 +1,4 @@
-#include "sim/config/world_sizes.hpp"
+#include "sim/config/cluster/world_sizes.hpp"
 
 #include "sim/config/scenario.hpp"
 #include "sim/core/error.hpp"

@@ -1,4 +1,4 @@
-#include "sim/config/yaml_map.hpp"
+#include "sim/config/yaml/yaml_map.hpp"
 
 #include "tests/catch.hpp"
 

@@ -1,4 +1,4 @@
-#include "sim/config/yaml_units.hpp"
+#include "sim/config/yaml/yaml_units.hpp"
 
 #include "tests/catch.hpp"
 

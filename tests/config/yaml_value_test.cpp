@@ -1,4 +1,4 @@
-#include "sim/config/yaml_value.hpp"
+#include "sim/config/yaml/yaml_value.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>

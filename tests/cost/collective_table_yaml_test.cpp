@@ -1,4 +1,4 @@
-#include "sim/config/collective_table_yaml.hpp"
+#include "sim/config/collective/collective_table_yaml.hpp"
 
 #include <string>
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "sim/collectives/algorithms.hpp"
-#include "sim/config/node_yaml.hpp"
+#include "sim/config/cluster/node_yaml.hpp"
 #include "sim/core/refusal.hpp"
 #include "tests/catch.hpp"
 #include "tests/collectives/nodes.hpp"

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "sim/config/host_library_constants_yaml.hpp"
+#include "sim/config/collective/host_library_constants_yaml.hpp"
 
 namespace gradwire::test {
 

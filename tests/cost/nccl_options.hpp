@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "sim/config/nccl_constants_yaml.hpp"
+#include "sim/config/collective/nccl_constants_yaml.hpp"
 #include "sim/cost/nccl_library.hpp"
 #include "tests/collectives/nodes.hpp"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/node_yaml.hpp"
-#include "sim/config/yaml_value.hpp"
+#include "sim/config/cluster/node_yaml.hpp"
+#include "sim/config/yaml/yaml_value.hpp"
 #include "sim/cost/nccl_facts.hpp"
 #include "tests/catch.hpp"
 #include "tests/cost/nccl_options.hpp"

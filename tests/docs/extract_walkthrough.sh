@@ -4,7 +4,7 @@
 # usage: extract_walkthrough.sh CONTRIBUTING.md REPOSITORY FOLDER
 set -euo pipefail
 page=$1 repository=$2 folder=$3
-catalogue=sim/config/strategy_catalogue.cpp
+catalogue=sim/config/strategy/strategy_catalogue.cpp
 rm -rf "$folder"
 mkdir -p "$folder/$(dirname "$catalogue")"
 

@@ -1,7 +1,7 @@
 #include <filesystem>
 
 #include "sim/config/scenario.hpp"
-#include "sim/config/strategy_catalogue.hpp"
+#include "sim/config/strategy/strategy_catalogue.hpp"
 #include "tests/catch.hpp"
 
 using namespace gradwire;

@@ -1,7 +1,7 @@
 #include "tests/fuzz/read_topologies.hpp"
 
 #include "sim/config/check.hpp"
-#include "sim/config/node_yaml.hpp"
+#include "sim/config/cluster/node_yaml.hpp"
 #include "sim/core/text_file.hpp"
 #include "tests/fuzz/memory_file.hpp"
 #include "topologies/importers/nccl_topo.hpp"

@@ -1,9 +1,9 @@
 #include "tests/fuzz/read_yaml.hpp"
 
 #include "sim/config/check.hpp"
-#include "sim/config/overlay.hpp"
+#include "sim/config/yaml/overlay.hpp"
 #include "sim/config/scenario.hpp"
-#include "sim/config/yaml_value.hpp"
+#include "sim/config/yaml/yaml_value.hpp"
 #include "sim/report/benchmark_file.hpp"
 #include "tests/fuzz/memory_file.hpp"
 

@@ -6,8 +6,8 @@
 #include <numeric>
 #include <string>
 
-#include "sim/config/gpu_yaml.hpp"
-#include "sim/config/profile_yaml.hpp"
+#include "sim/config/cluster/gpu_yaml.hpp"
+#include "sim/config/profile/profile_yaml.hpp"
 #include "sim/models/bert.hpp"
 #include "sim/models/googlenet.hpp"
 #include "sim/models/layer_list.hpp"

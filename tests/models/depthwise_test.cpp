@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <string>
 
-#include "sim/config/gpu_yaml.hpp"
-#include "sim/config/model_catalogue.hpp"
+#include "sim/config/cluster/gpu_yaml.hpp"
+#include "sim/config/profile/model_catalogue.hpp"
 #include "sim/models/analytic_profile.hpp"
 #include "tests/catch.hpp"
 #include "tests/models/descriptions.hpp"

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <string>
 
-#include "sim/config/gpu_yaml.hpp"
-#include "sim/config/profile_yaml.hpp"
+#include "sim/config/cluster/gpu_yaml.hpp"
+#include "sim/config/profile/profile_yaml.hpp"
 #include "tests/catch.hpp"
 #include "tests/source_dir.hpp"
 

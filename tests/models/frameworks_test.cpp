@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/gpu_yaml.hpp"
+#include "sim/config/cluster/gpu_yaml.hpp"
 #include "sim/models/analytic_profile.hpp"
 #include "sim/models/bert.hpp"
 #include "sim/models/inception_v3.hpp"

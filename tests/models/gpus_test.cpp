@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "sim/config/data_files.hpp"
-#include "sim/config/gpu_yaml.hpp"
-#include "sim/config/model_catalogue.hpp"
-#include "sim/config/node_yaml.hpp"
+#include "sim/config/cluster/gpu_yaml.hpp"
+#include "sim/config/profile/model_catalogue.hpp"
+#include "sim/config/cluster/node_yaml.hpp"
 #include "sim/models/analytic_profile.hpp"
 #include "tests/catch.hpp"
 #include "topologies/importers/pci_ids.hpp"

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <set>
 
-#include "sim/config/model_catalogue.hpp"
+#include "sim/config/profile/model_catalogue.hpp"
 #include "tests/catch.hpp"
 #include "tests/models/descriptions.hpp"
 

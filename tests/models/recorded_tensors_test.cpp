@@ -1,7 +1,7 @@
 #include <string>
 
-#include "sim/config/profile_yaml.hpp"
-#include "sim/config/yaml_value.hpp"
+#include "sim/config/profile/profile_yaml.hpp"
+#include "sim/config/yaml/yaml_value.hpp"
 #include "sim/models/bert.hpp"
 #include "sim/models/gpt2.hpp"
 #include "sim/models/lstm.hpp"

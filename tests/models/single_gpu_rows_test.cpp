@@ -3,7 +3,7 @@
 #include <set>
 #include <string>
 
-#include "sim/config/yaml_value.hpp"
+#include "sim/config/yaml/yaml_value.hpp"
 #include "tests/catch.hpp"
 #include "tests/skipped.hpp"
 #include "tests/source_dir.hpp"

@@ -1,7 +1,7 @@
 #include <cstdint>
 #include <numeric>
 
-#include "sim/config/model_catalogue.hpp"
+#include "sim/config/profile/model_catalogue.hpp"
 #include "sim/models/bert.hpp"
 #include "sim/models/gpt2.hpp"
 #include "sim/models/lstm.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "sim/config/node_yaml.hpp"
+#include "sim/config/cluster/node_yaml.hpp"
 #include "sim/core/node_graph.hpp"
 #include "tests/catch.hpp"
 

@@ -1,4 +1,4 @@
-#include "sim/config/node_yaml.hpp"
+#include "sim/config/cluster/node_yaml.hpp"
 
 #include <string>
 

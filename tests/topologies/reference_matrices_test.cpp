@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "sim/collectives/ring_all_reduce.hpp"
-#include "sim/config/network_cards.hpp"
-#include "sim/config/node_yaml.hpp"
+#include "sim/config/cluster/network_cards.hpp"
+#include "sim/config/cluster/node_yaml.hpp"
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/skipped.hpp"

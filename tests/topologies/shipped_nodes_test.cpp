@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sim/collectives/ring_all_reduce.hpp"
-#include "sim/config/node_yaml.hpp"
+#include "sim/config/cluster/node_yaml.hpp"
 #include "tests/catch.hpp"
 #include "tests/topologies/files.hpp"
 #include "tests/topologies/graphs.hpp"

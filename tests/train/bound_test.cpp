@@ -1,7 +1,7 @@
 #include <numeric>
 
-#include "sim/config/strategy_catalogue.hpp"
-#include "sim/config/yaml_knobs.hpp"
+#include "sim/config/strategy/strategy_catalogue.hpp"
+#include "sim/config/yaml/yaml_knobs.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/toy_training.hpp"
 

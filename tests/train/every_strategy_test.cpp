@@ -7,8 +7,8 @@
 #include <numeric>
 #include <string>
 
-#include "sim/config/strategy_catalogue.hpp"
-#include "sim/config/yaml_knobs.hpp"
+#include "sim/config/strategy/strategy_catalogue.hpp"
+#include "sim/config/yaml/yaml_knobs.hpp"
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/source_dir.hpp"

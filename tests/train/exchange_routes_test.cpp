@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/config/node_yaml.hpp"
+#include "sim/config/cluster/node_yaml.hpp"
 #include "strategies/parts/job_places.hpp"
 #include "tests/catch.hpp"
 #include "tests/collectives/nodes.hpp"

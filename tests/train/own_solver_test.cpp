@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "sim/config/yaml_knobs.hpp"
+#include "sim/config/yaml/yaml_knobs.hpp"
 #include "strategies/servers/byteps.hpp"
 #include "strategies/servers/p3.hpp"
 #include "strategies/servers/ps_sync.hpp"

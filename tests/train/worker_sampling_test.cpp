@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/yaml_knobs.hpp"
+#include "sim/config/yaml/yaml_knobs.hpp"
 #include "strategies/peers/kungfu_pair_averaging.hpp"
 #include "strategies/servers/ps_async.hpp"
 #include "strategies/servers/ssp.hpp"

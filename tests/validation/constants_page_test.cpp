@@ -2,9 +2,9 @@
 
 #include <string>
 
-#include "sim/config/constants_yaml.hpp"
+#include "sim/config/collective/constants_yaml.hpp"
 #include "sim/config/data_files.hpp"
-#include "sim/config/loaded_yaml.hpp"
+#include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/core/outgoing_text.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/program.hpp"

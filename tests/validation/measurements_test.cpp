@@ -7,11 +7,11 @@
 #include <set>
 #include <string>
 
-#include "sim/config/collective_measurements_yaml.hpp"
-#include "sim/config/constants_yaml.hpp"
+#include "sim/config/collective/collective_measurements_yaml.hpp"
+#include "sim/config/collective/constants_yaml.hpp"
 #include "sim/config/data_files.hpp"
-#include "sim/config/loaded_yaml.hpp"
-#include "sim/config/yaml_map.hpp"
+#include "sim/config/yaml/loaded_yaml.hpp"
+#include "sim/config/yaml/yaml_map.hpp"
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/skipped.hpp"

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "sim/config/yaml_map.hpp"
+#include "sim/config/yaml/yaml_map.hpp"
 #include "sim/core/error.hpp"
 #include "sim/validation/minimise.hpp"
 #include "sim/validation/training_file.hpp"

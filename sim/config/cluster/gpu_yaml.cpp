@@ -1,0 +1,171 @@
+#include "sim/config/cluster/gpu_yaml.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "sim/config/data_files.hpp"
+#include "sim/config/profile/efficiencies_yaml.hpp"
+#include "sim/config/yaml/yaml_map.hpp"
+#include "topologies/node_links.hpp"
+
+namespace gradwire::config {
+namespace {
+
+struct Links {
+  std::string nvlink;
+  int nvlink_lanes = 0;
+  std::string pcie;
+};
+
+const Fields<Links>& links_fields() {
+  static const Fields<Links> fields = {
+      "links",
+      "kinds of link that the GPU has",
+      {field("nvlink", &Links::nvlink, "generation", {}, "none"),
+       field("nvlink_lanes", &Links::nvlink_lanes, "how many", at_least(0)),
+       field("pcie", &Links::pcie, "generation and lanes", {}, required)}};
+  return fields;
+}
+
+/// A GPU's links are data of the topologies; its description states them for its readers, and must
+/// not say otherwise.
+void check_links(YamlMap& file, GpuSpec& gpu) {
+  const auto map = file.optional_map("links");
+  if (!map) return;
+  Links links;
+  links_fields().read_all(*map, links);
+  const GpuWires* wires = find_gpu_wires(gpu.name);
+  if (wires == nullptr || (wires->nvlink == links.nvlink && wires->nvlinks == links.nvlink_lanes &&
+                           wires->pcie == links.pcie)) {
+    return;
+  }
+  throw ConfigError(
+      map->where(),
+      fmt::format("links are not those that topologies use for '{}'; expected {}", gpu.name,
+                  wires->nvlinks == 0 ? fmt::format("pcie: {} and no nvlink", wires->pcie)
+                                      : fmt::format("nvlink: {}, nvlink_lanes: {}, pcie: {}",
+                                                    wires->nvlink, wires->nvlinks, wires->pcie)));
+}
+
+/// What a GPU file says, and a scenario may say otherwise.
+std::vector<Field<GpuSpec>> memory_fields(const std::string& fallback) {
+  return {field("memory_bandwidth", &GpuSpec::memory_bandwidth, "nominal rate",
+                above(BytesPerSecond{0}), fallback),
+          share("memory_efficiency", &GpuSpec::memory_efficiency,
+                "of that rate, what kernels reach", between(Ratio{0.01}, Ratio{1}), fallback),
+          field("kernel_overhead", &GpuSpec::kernel_overhead, "least time of a small kernel", {},
+                fallback)};
+}
+
+void read_peak_flops(YamlMap& map, GpuSpec& gpu) {
+  YamlMap flops = map.require_map("peak_flops");
+  for (const auto& dtype : flops.keys()) {
+    gpu.peak_flops[dtype] = flops.require<double>(dtype, above(0.0));
+  }
+}
+
+void read_efficiencies_key(YamlMap& map, GpuSpec& gpu) {
+  if (map.find("efficiencies") == nullptr) return;
+  gpu.architecture = map.require_choice("efficiencies", data_names(DataKind::efficiencies));
+  gpu.efficiency =
+      read_efficiencies(load_yaml(data_file(DataKind::efficiencies, gpu.architecture).string()));
+}
+
+Section peak_flops_section() {
+  return {.name = "peak_flops", .summary = "by `dtype`, dense", .keys = {}, .open = true};
+}
+
+/// Anything that a file's readers may want to know.
+Field<GpuSpec> note(const std::string& name, const std::string& doc) {
+  return {{name, "none", doc, {.type = ValueInfo::Type::any}},
+          [name](YamlMap& map, GpuSpec& /*gpu*/) { map.find(name); }};
+}
+
+const Fields<GpuSpec>& gpu_fields() {
+  static const Fields<GpuSpec> fields = [] {
+    std::vector<Field<GpuSpec>> all = {
+        field("name", &GpuSpec::name, "as the file's", {}, required),
+        field("device_names", &GpuSpec::device_names, "what drivers call it"),
+        field("multiprocessors", &GpuSpec::multiprocessors, "how many", at_least(1), required),
+        field("memory_size", &GpuSpec::memory_size, "what `memory` warns of", above(Bytes{0}),
+              "not known")};
+    for (auto& memory : memory_fields(required)) all.push_back(std::move(memory));
+    all.push_back(
+        {{"peak_flops", required, "FLOP/s by `dtype`, dense", mapping_of(peak_flops_section)},
+         read_peak_flops});
+    all.push_back({{"efficiencies", "none: nothing is counted from models",
+                    "shares of the peaks by kind of layer: a file of `profiles/efficiencies/`"},
+                   read_efficiencies_key});
+    all.push_back({{"links", "none", "kinds of link", mapping_of(links_fields)}, check_links});
+    all.push_back(note("source", "where its numbers are from, for readers"));
+    all.push_back(note("recorded", "what was measured how, for readers"));
+    return Fields<GpuSpec>("gpu_file", "what a GPU is", std::move(all));
+  }();
+  return fields;
+}
+
+}  // namespace
+
+const Fields<GpuSpec>& gpu_override_fields() {
+  static const Fields<GpuSpec> fields = {
+      "gpu",
+      "other constants of that GPU, for copies, coding and NCCL beside compute (layers keep their "
+      "times)",
+      memory_fields("the GPU's own")};
+  return fields;
+}
+
+Section gpu_file_section() {
+  return gpu_fields().section();
+}
+
+GpuSpec read_gpu(const YamlValue& document) {
+  YamlMap map(document);
+  map.require_schema("gradwire.gpu/1");
+  GpuSpec gpu;
+  gpu_fields().read_all(std::move(map), gpu);
+  return gpu;
+}
+
+GpuSpec shipped_gpu(const std::string& name, const SourceLocation& where) {
+  const auto known = data_names(DataKind::gpu);
+  if (std::ranges::find(known, name) == known.end()) {
+    throw ConfigError(where, fmt::format("GPU '{}' is not described; expected one that 'gradwire "
+                                         "list gpus' shows{}",
+                                         name, suggestion(name, known)));
+  }
+  return read_gpu(load_yaml(data_file(DataKind::gpu, name).string()));
+}
+
+std::string board_of(const std::string& gpu) {
+  return gpu.ends_with("gb") ? gpu.substr(0, gpu.rfind('-')) : gpu;
+}
+
+std::optional<GpuSpec> described_gpu(const std::string& model) {
+  const auto known = data_names(DataKind::gpu);
+  auto found = std::ranges::find(known, model);
+  if (found == known.end()) {
+    found = std::ranges::find_if(
+        known, [&](const std::string& name) { return board_of(name) == board_of(model); });
+  }
+  if (found == known.end()) return std::nullopt;
+  return shipped_gpu(*found, {model, 0, 0});
+}
+
+std::string gpu_of_device(const std::string& device) {
+  const auto bare = [](const std::string& name) {
+    constexpr std::string_view maker = "NVIDIA ";  // drivers before 470 do not print it
+    return name.starts_with(maker) ? name.substr(maker.size()) : name;
+  };
+  for (const std::string& name : data_names(DataKind::gpu)) {
+    if (name == device) return name;
+    for (const std::string& known : shipped_gpu(name, {device, 0, 0}).device_names) {
+      if (bare(known) == bare(device)) return name;
+    }
+  }
+  return device;
+}
+
+}  // namespace gradwire::config

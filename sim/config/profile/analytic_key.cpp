@@ -1,0 +1,258 @@
+#include "sim/config/profile/analytic_key.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "sim/config/data_files.hpp"
+#include "sim/config/cluster/gpu_yaml.hpp"
+#include "sim/config/profile/model_catalogue.hpp"
+#include "sim/config/profile/profile_yaml.hpp"
+#include "sim/models/analytic_profile.hpp"
+#include "sim/models/derived_profile.hpp"
+#include "sim/models/efficiencies.hpp"
+#include "sim/models/frameworks.hpp"
+#include "sim/models/optimizers.hpp"
+
+namespace gradwire::config {
+namespace {
+
+constexpr int batch_most = 1'000'000;
+
+const std::vector<std::string>& dtypes() {
+  static const std::vector<std::string> known = {"fp32", "tf32", "fp16", "bf16"};
+  return known;
+}
+
+GpuSpec read_gpu_key(YamlMap& map) {
+  const YamlValue& value =
+      map.require_value("gpu", "a name that 'gradwire list gpus' shows, or a GPU file");
+  return read_gpu(load_yaml(find_data(DataKind::gpu, value, "gpu")));
+}
+
+/// `dtype`, which the GPU must have itself: tf32 on a GPU without it would be fp32.
+std::string read_dtype(YamlMap& map, const GpuSpec& gpu) {
+  std::vector<std::string> known;
+  std::ranges::copy_if(dtypes(), std::back_inserter(known),
+                       [&](const std::string& dtype) { return gpu.peak_flops.contains(dtype); });
+  auto dtype = map.require_choice("dtype", dtypes());
+  if (std::ranges::find(known, dtype) == known.end()) {
+    map.fail("dtype", fmt::format("'dtype' is '{}', which {} does not have; expected one of {}",
+                                  dtype, gpu.name, fmt::join(known, ", ")));
+  }
+  return dtype;
+}
+
+template <class Named>
+std::vector<std::string> names_in(const Named& list) {
+  std::vector<std::string> names;
+  for (const auto& item : list) names.emplace_back(item.name);
+  return names;
+}
+
+const Fields<AnalyticOptions>& analytic_fields() {
+  using Options = AnalyticOptions;
+  static const Fields<Options> fields = {
+      "analytic",
+      "how a counted model runs",
+      {word("optimizer", &Options::optimizer, names_in(optimizers()), "whose step it is",
+            "momentum with convolutions, else adam"),
+       choice(
+           "fusion", &Options::fusion,
+           {{"none", Fusion::none}, {"bn_relu", Fusion::bn_relu}, {"inductor", Fusion::inductor}},
+           "which operators are one kernel; `inductor` fuses as compilers do", "the framework's"),
+       choice("memory_format", &Options::channels_last,
+              {{"contiguous", false}, {"channels_last", true}},
+              "of convolutions' activations (NHWC)"),
+       word("framework", &Options::framework, names_in(frameworks()),
+            "whose thread launches the kernels: `gradwire list frameworks` has times and sources"),
+       choice(
+           "optimizer_step", &Options::optimizer_step,
+           {{"loop", StepForm::loop}, {"foreach", StepForm::foreach}, {"fused", StepForm::fused}},
+           "of PyTorch's optimizer; `loop` before 2.0"),
+       choice("recompute", &Options::recompute,
+              {{"none", Recompute::none},
+               {"selective", Recompute::selective},
+               {"full", Recompute::full}},
+              "activations that backward makes again, of models with numbered blocks: `selective`, "
+              "all but flash attention and every second product (torchtitan's `op`); `full`, each "
+              "block keeps its input")}};
+  return fields;
+}
+
+void check_options(const YamlMap& map, const AnalyticOptions& options,
+                   const ModelDescription& model) {
+  if (map.has("optimizer_step") && !has_optimizer_steps(*find_framework(options.framework))) {
+    map.fail("optimizer_step",
+             fmt::format("'optimizer_step' beside framework '{}'; expected pytorch-eager or "
+                         "pytorch-compile, whose optimizers it is of",
+                         options.framework));
+  }
+  if (options.recompute != Recompute::none && !has_blocks(model)) {
+    map.fail("recompute",
+             fmt::format("'recompute' is {}, but {} has no numbered blocks that could "
+                         "be made again; expected none",
+                         options.recompute == Recompute::full ? "full" : "selective", model.name));
+  }
+}
+
+/// A profile of the same job with another batch, the nearest that ships; nullopt when there is
+/// none.
+std::optional<ComputeProfile> other_batch(const ComputeProfile& profile, int batch) {
+  const std::string prefix = fmt::format("{}/{}_{}_b", profile.model, profile.gpu, profile.dtype);
+  std::optional<ComputeProfile> nearest;
+  for (const std::string& name : data_names(DataKind::profile)) {
+    if (!name.starts_with(prefix)) continue;
+    ComputeProfile other = read_profile(load_yaml(data_file(DataKind::profile, name).string()));
+    const bool comparable = other.batch_per_gpu != profile.batch_per_gpu &&
+                            other.layers.size() == profile.layers.size();
+    const bool nearer = !nearest || std::abs(other.batch_per_gpu - batch) <
+                                        std::abs(nearest->batch_per_gpu - batch);
+    if (comparable && nearer) nearest = std::move(other);
+  }
+  return nearest;
+}
+
+ComputeProfile with_batch(ComputeProfile profile, const GpuSpec& gpu, int batch) {
+  if (batch == profile.batch_per_gpu) return profile;
+  if (const auto other = other_batch(profile, batch)) {
+    return interpolated_for_batch(profile, *other, batch);
+  }
+  return derived_for_batch(std::move(profile), gpu, batch);
+}
+
+/// Another GPU in the recording's type where it has it, then another type.
+ComputeProfile with_gpu(ComputeProfile profile, const GpuSpec& from, const GpuSpec& to,
+                        const std::string& dtype) {
+  if (supports(to, profile.dtype)) {
+    return derived_for_dtype(derived_for_gpu(std::move(profile), from, to), to, dtype);
+  }
+  return derived_for_gpu(derived_for_dtype(std::move(profile), from, dtype), from, to);
+}
+
+/// The shipped recording profiles/MODEL/GPU_DTYPE_bBATCH.yaml of what the mapping asks for; nullopt
+/// where there is none, or the mapping says more than its name does.
+std::optional<std::string> recorded_name(YamlMap& map) {
+  for (const auto& keys : {model_fields().keys(), analytic_fields().keys()}) {
+    const bool says_more =
+        std::ranges::any_of(keys, [&](const KeyInfo& key) { return map.has(key.name); });
+    if (says_more) return std::nullopt;
+  }
+  const auto text = [&](const char* key) {
+    const YamlValue* found = map.find(key);
+    return found != nullptr ? found->text : std::string();
+  };
+  std::string name =
+      fmt::format("{}/{}_{}_b{}", text("model"), text("gpu"), text("dtype"), text("batch_per_gpu"));
+  const auto known = data_names(DataKind::profile);
+  if (std::ranges::find(known, name) == known.end()) return std::nullopt;
+  return name;
+}
+
+/// What a shape does not state: GPU, batch, type, and (read by the caller) the iteration's time.
+ComputeProfile read_shape(YamlMap& map, ComputeProfile profile) {
+  const GpuSpec gpu = read_gpu_key(map);
+  profile.gpu = gpu.name;
+  profile.batch_per_gpu = map.require<int>("batch_per_gpu", between(1, batch_most));
+  profile.dtype = read_dtype(map, gpu);
+  map.require_value("iteration_time",
+                    "what an iteration on one GPU takes: the file gives only ratios of times");
+  return profile;
+}
+
+/// A default where there is a file.
+constexpr const char* of_file = "required with model; the file's";
+
+}  // namespace
+
+std::vector<KeyInfo> profile_keys() {
+  std::vector<KeyInfo> keys = {
+      {"file", "this or model", "a profile: `gradwire list profiles`, or a path"},
+      {"model", "this or file", "`gradwire list models`, or a path to a model file"},
+      {"gpu", of_file,
+       "`gradwire list gpus`; beside `file` other than the recording's: derived for it"},
+      {"batch_per_gpu", of_file,
+       "samples a GPU in a (micro-)batch; beside `file` another one: derived",
+       value_info(between(1, batch_most))},
+      {"dtype", of_file,
+       "one that the GPU has; fp16 and bf16 are mixed precision; beside `file` another one: "
+       "derived",
+       among(dtypes())}};
+  for (const auto& more : {model_fields().keys(), analytic_fields().keys()}) {
+    for (KeyInfo key : more) {
+      key.doc = "with `model`: " + key.doc;
+      keys.push_back(std::move(key));
+    }
+  }
+  return keys;
+}
+
+AnalyticJob read_analytic_job(YamlMap& map) {
+  const auto batch = map.require<int>("batch_per_gpu", between(1, batch_most));
+  GpuSpec gpu = read_gpu_key(map);
+  std::string dtype = read_dtype(map, gpu);
+  if (!gpu.efficiency.contains(dtype)) {
+    map.fail("dtype", fmt::format("GPU '{}' has no efficiencies for '{}'; expected a recorded "
+                                  "profile, or a type of which its 'efficiencies' tell",
+                                  gpu.name, dtype));
+  }
+  AnalyticOptions options;
+  analytic_fields().read(map, options);
+  ModelDescription model = read_model(map);
+  check_options(map, options, model);
+  return {std::move(model), std::move(gpu), batch, std::move(dtype), options};
+}
+
+ComputeProfile read_analytic_profile(YamlMap& map) {
+  const AnalyticJob job = read_analytic_job(map);
+  return analytic_profile(job.model, job.gpu, job.batch, job.dtype, job.options);
+}
+
+ComputeProfile read_model_profile(YamlMap& map, std::vector<Warning>& warnings) {
+  if (const auto name = recorded_name(map)) {
+    return read_profile(load_yaml(data_file(DataKind::profile, *name).string()));
+  }
+  ComputeProfile profile = read_analytic_profile(map);
+  const std::string times =
+      map.has("iteration_time")
+          ? "shares of 'iteration_time' that are counted from the model"
+          : fmt::format(
+                "counted from the model; of the rates that 'validate single_gpu compute' holds, "
+                "nine of ten took up to {:.0f} % less or {:.0f} % more time",
+                100 * profile.model_error.low, 100 * profile.model_error.high);
+  warnings.push_back(
+      {"analytic-profile",
+       fmt::format("no recording of {} on {}, {}, batch {}, as asked for: its times are {}",
+                   profile.model, profile.gpu, profile.dtype, profile.batch_per_gpu, times)});
+  return profile;
+}
+
+ComputeProfile read_file_profile(YamlMap& map, std::vector<Warning>& warnings) {
+  const YamlValue& file = map.require_value("file", "a name that 'gradwire list profiles' shows");
+  ComputeProfile profile = read_profile(load_yaml(find_data(DataKind::profile, file, "file")));
+  if (profile.is_shape()) return read_shape(map, std::move(profile));
+  if (!map.has("gpu") && !map.has("batch_per_gpu") && !map.has("dtype")) return profile;
+  const GpuSpec from = shipped_gpu(profile.gpu, file.where);
+  const GpuSpec to = map.has("gpu") ? read_gpu_key(map) : from;
+  const std::string dtype = map.has("dtype") ? read_dtype(map, to) : profile.dtype;
+  if (!supports(from, profile.dtype) || !supports(to, dtype) ||
+      !(supports(to, profile.dtype) || supports(from, dtype))) {
+    map.fail(map.has("dtype") ? "dtype" : "gpu",
+             fmt::format("a profile of {} on {} cannot be derived for {} on {}: expected a type "
+                         "that both have a peak for",
+                         profile.dtype, from.name, dtype, to.name));
+  }
+  const int batch = map.value_or("batch_per_gpu", profile.batch_per_gpu, at_least(1));
+  profile = with_batch(std::move(profile), from, batch);
+  profile = with_gpu(std::move(profile), from, to, dtype);
+  if (profile.source.kind == "derived") {
+    warnings.push_back({"derived-profile", profile.source.notes});
+  }
+  return profile;
+}
+
+}  // namespace gradwire::config

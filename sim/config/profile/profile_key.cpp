@@ -1,0 +1,146 @@
+#include "sim/config/profile/profile_key.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "sim/config/profile/analytic_key.hpp"
+#include "sim/config/data_files.hpp"
+#include "sim/config/cluster/gpu_yaml.hpp"
+#include "sim/config/profile/profile_yaml.hpp"
+
+namespace gradwire::config {
+namespace {
+
+constexpr int micro_batches_max = 100'000;
+
+/// Kinds of work that collectives slow down.
+std::vector<std::string> overlap_kinds() {
+  std::vector<std::string> kinds = layer_kinds();
+  for (const char* work : {"copy", "encode", "optimizer"}) kinds.emplace_back(work);
+  return kinds;
+}
+
+Section overlap_section() {
+  Section section{"overlap", "times as long as work of a kind takes beside a collective", {}};
+  for (const std::string& kind : overlap_kinds()) {
+    section.keys.push_back({kind, "counted from the GPU", "", value_info(at_least(1.0))});
+  }
+  return section;
+}
+
+/// `overlap: 1.2` for device work of every kind, or {conv3: 1.1, ...} for some.
+void override_overlap(YamlMap& map, ComputeProfile& profile) {
+  const YamlValue* value = map.find("overlap");
+  if (value == nullptr) return;
+  if (value->kind != YamlValue::Kind::map) {
+    const auto factor = map.require<double>("overlap", at_least(1.0));
+    for (const auto& kind : overlap_kinds()) profile.overlap[kind] = factor;
+    return;
+  }
+  read_overlap(YamlMap(*value, "overlap"), overlap_kinds(), profile.overlap);
+}
+
+/// A published time corrects the sum that was counted; what stays is the error of its parts.
+ComputeProfile scaled_profile(ComputeProfile profile, Seconds iteration) {
+  profile = scaled_to(std::move(profile), iteration);
+  if (profile.source.kind == "analytic") {
+    profile.source.kind = "analytic-scaled";
+    profile.model_error = {};
+  }
+  return profile;
+}
+
+/// Of an iteration of one micro-batch, where the known one accumulates several before the
+/// optimizer.
+Seconds of_one_micro_batch(const ComputeProfile& profile, Seconds known, int micro_batches) {
+  const double optimizer = profile.optimizer / profile.iteration;
+  return Seconds{known.count() / (micro_batches * (1 - optimizer) + optimizer)};
+}
+
+/// Units are mistaken by more than a framework's share.
+void warn_of_time(const ComputeProfile& profile, Seconds told, std::vector<Warning>& warnings) {
+  constexpr double usual = 5;
+  const double ratio = told / profile.iteration;
+  if (ratio >= 1 / usual && ratio <= usual) return;
+  warnings.push_back(
+      {"iteration-time",
+       fmt::format("'iteration_time' is {:.3g} times the {:.3g} ms that {} with a batch of {} is "
+                   "known or counted to take on {}: is its unit right?",
+                   ratio, 1e3 * profile.iteration.count(), profile.model, profile.batch_per_gpu,
+                   profile.gpu)});
+}
+
+/// What somebody knows of an iteration on one GPU.
+struct KnownTime {
+  std::optional<Seconds> time;
+  int micro_batches = 1;
+};
+
+const Fields<KnownTime>& time_fields() {
+  static const Fields<KnownTime> fields = {
+      "time",
+      "",
+      {field("iteration_time", &KnownTime::time,
+             "time of an iteration on one GPU that you know: all times are scaled to it",
+             above(Seconds{0}), "none; required with a file that has only ratios"),
+       field("iteration_micro_batches", &KnownTime::micro_batches,
+             "micro-batches that this time has; only beside it", between(1, micro_batches_max))}};
+  return fields;
+}
+
+}  // namespace
+
+Section profile_section() {
+  Section section{"profile", "what one GPU does in an iteration", profile_keys()};
+  for (KeyInfo& key : time_fields().keys()) section.keys.push_back(std::move(key));
+  section.keys.push_back({"overlap", "counted from the GPU",
+                          "times as long as device work takes beside a collective: for all, or by "
+                          "kind",
+                          either(value_info(at_least(1.0)), mapping_of(overlap_section))});
+  return section;
+}
+
+void read_profile_key(YamlMap& scenario, Scenario& result) {
+  const YamlValue& value =
+      scenario.require_value("profile", "a name that 'gradwire list profiles' shows");
+  if (value.kind != YamlValue::Kind::map) {
+    result.profile = read_profile(load_yaml(find_data(DataKind::profile, value, "profile")));
+    if (result.profile->is_shape()) {
+      throw ConfigError(value.where,
+                        fmt::format("'{0}' gives only ratios of times; expected {{file: {0}, gpu: "
+                                    "..., batch_per_gpu: ..., dtype: ..., iteration_time: ...}}",
+                                    value.text));
+    }
+  } else {
+    YamlMap map(value, "profile");
+    result.profile = map.has("file") ? read_file_profile(map, result.warnings)
+                                     : read_model_profile(map, result.warnings);
+    KnownTime known;
+    time_fields().read(map, known);
+    if (known.time) {
+      const Seconds one = of_one_micro_batch(*result.profile, *known.time, known.micro_batches);
+      if (!result.profile->is_shape()) warn_of_time(*result.profile, one, result.warnings);
+      result.profile = scaled_profile(std::move(*result.profile), one);
+    } else if (map.has("iteration_micro_batches")) {
+      map.fail("iteration_micro_batches",
+               "'iteration_micro_batches' alone; expected 'iteration_time' beside it");
+    }
+    override_overlap(map, *result.profile);
+    map.finish();
+  }
+  if (result.profile->tensor_count() == 0) {
+    result.warnings.push_back(
+        {"no-tensors", fmt::format("the profile of {} has no parameters: nothing is exchanged",
+                                   result.profile->model)});
+  }
+  result.gpu = shipped_gpu(result.profile->gpu, value.where);
+  if (auto gpu = scenario.optional_map("gpu")) {
+    gpu_override_fields().read_all(std::move(*gpu), result.gpu);
+  }
+}
+
+}  // namespace gradwire::config

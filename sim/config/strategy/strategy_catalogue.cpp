@@ -1,0 +1,174 @@
+#include "sim/config/strategy/strategy_catalogue.hpp"
+
+#include <algorithm>
+
+#include "sim/config/strategy/compression_catalogue.hpp"
+#include "sim/config/strategy/ddl_benchmarks_settings.hpp"
+#include "sim/config/strategy/original_knobs.hpp"
+#include "sim/config/strategy/servers_yaml.hpp"
+#include "sim/config/yaml/yaml_knobs.hpp"
+#include "strategies/all_reduce/apex_ddp.hpp"
+#include "strategies/all_reduce/autodist_all_reduce.hpp"
+#include "strategies/all_reduce/bytegrad.hpp"
+#include "strategies/all_reduce/ddp.hpp"
+#include "strategies/all_reduce/dear.hpp"
+#include "strategies/all_reduce/fixed_groups.hpp"
+#include "strategies/all_reduce/lb_sgd.hpp"
+#include "strategies/all_reduce/local_sgd.hpp"
+#include "strategies/all_reduce/mg_wfbp.hpp"
+#include "strategies/all_reduce/none.hpp"
+#include "strategies/all_reduce/tf_collective_all_reduce.hpp"
+#include "strategies/compression/systems/acpsgd.hpp"
+#include "strategies/compression/systems/gtopk.hpp"
+#include "strategies/compression/systems/powersgd.hpp"
+#include "strategies/compression/systems/signsgd.hpp"
+#include "strategies/compression/systems/topk.hpp"
+#include "strategies/horovod/horovod.hpp"
+#include "strategies/peers/decentralized.hpp"
+#include "strategies/peers/kungfu_ada.hpp"
+#include "strategies/peers/kungfu_pair_averaging.hpp"
+#include "strategies/peers/kungfu_sma.hpp"
+#include "strategies/peers/kungfu_sync.hpp"
+#include "strategies/servers/byteps.hpp"
+#include "strategies/servers/bytescheduler.hpp"
+#include "strategies/servers/mxnet_kvstore.hpp"
+#include "strategies/servers/p3.hpp"
+#include "strategies/servers/ps_async.hpp"
+#include "strategies/servers/ps_sync.hpp"
+#include "strategies/servers/ssp.hpp"
+#include "strategies/servers/tictac.hpp"
+#include "strategies/sharded/fsdp.hpp"
+
+namespace gradwire::config {
+namespace {
+
+constexpr int grad_accumulation_max = 100'000;
+
+KeyInfo servers() {
+  return {"servers", "one on each machine",
+          "where the parameter servers are, of strategies that have some",
+          mapping_of(servers_fields)};
+}
+
+std::vector<StrategyEntry> list_knobs(std::vector<StrategyEntry> catalogue) {
+  for (auto& entry : catalogue) {
+    KnobList knobs;
+    entry.read(knobs);
+    entry.parameters = knobs.list();
+    entry.exactness = default_exactness(entry);
+    if (takes_compression(entry)) {
+      entry.parameters.push_back(
+          {"compression", "none", "{name: fp16 | ..., knobs}", mapping_of(compression_section)});
+    }
+    if (entry.any_dtype) {
+      entry.parameters.push_back(strategy_fields().keys().back());
+    }
+    if (entry.servers) {
+      entry.parameters.push_back(servers());
+    }
+  }
+  return catalogue;
+}
+
+}  // namespace
+
+const std::vector<StrategyEntry>& strategy_catalogue() {
+  static const std::vector<StrategyEntry> catalogue = list_knobs({
+      {"none", "one GPU without a wrapper, or ranks that never talk", NoCommunication::read},
+      {"bsp", "all gradients in one all-reduce after backward", read_bsp, false, true},
+      {"wfbp", "one all-reduce a tensor, as soon as its gradient is ready", read_wfbp, false, true},
+      {"horovod", "Horovod: cycles, negotiation, fused all-reduces", Horovod::read, false, true},
+      {"mg_wfbp", "MG-WFBP: gradients merged where waiting costs less than a start-up",
+       MgWfbp::read, false, true},
+      {"asc_wfbp", "MG-WFBP that merges only what could not have started", AscWfbp::read, false,
+       true},
+      {"ps_sync", "parameter servers that sum every worker's gradient", PsSync::read, true, true},
+      {"ps_async", "parameter servers that apply each worker's gradient as it comes", PsAsync::read,
+       true, true},
+      {"ssp", "ps_async with a bound on how far workers drift apart", Ssp::read, true, true},
+      {"kungfu_sync", "KungFu S-SGD: CPU trees between sockets, or NCCL in name order",
+       KungfuSync::read, false, true},
+      {"kungfu_pair_averaging", "KungFu async SGD: averages with a random peer's model",
+       KungfuPairAveraging::read},
+      {"kungfu_sma", "KungFu synchronous model averaging, beside the iteration", KungfuSma::read},
+      {"kungfu_ada", "KungFu AdaSGD: model averaging first, S-SGD later", KungfuAda::read},
+      {"decentralized", "Bagua decentralized SGD: averages models with neighbours",
+       Decentralized::read},
+      {"bytegrad", "Bagua ByteGrad: bytes in place of floats, scattered and gathered by machines",
+       ByteGrad::read},
+      {"autodist_all_reduce",
+       "AutoDist's AllReduce: groups of chunk_size variables, NCCL or TF's ring",
+       AutodistAllReduce::read, false, true},
+      {"tf_collective_all_reduce",
+       "TensorFlow's MultiWorkerMirroredStrategy: packs in turn, its own ring over gRPC or NCCL",
+       TfCollectiveAllReduce::read, false, true},
+      {"ddp", "PyTorch DistributedDataParallel: buckets, in strict order", Ddp::read, false, true},
+      {"apex_ddp", "Apex DistributedDataParallel: buckets by arrival, flattened", ApexDdp::read,
+       false, true},
+      {"dear", "reduce-scatter in backward, all-gather in the next forward", Dear::read, false,
+       true},
+      {"lb_sgd", "last-batch SGD: the all-reduce of the last gradients beside this iteration",
+       LbSgd::read, false, true},
+      {"local_sgd", "local and post-local SGD: parameters averaged every few steps",
+       LocalSgd::read},
+      {"fsdp", "PyTorch FullyShardedDataParallel: ZeRO-1, 2, 3 with prefetch", Fsdp::read},
+      {"hsdp", "FSDP sharded inside each machine, gradients reduced across", Fsdp::read_hybrid},
+      {"powersgd", "low-rank factors in DDP's buckets, or after backward (epfml)", read_powersgd},
+      {"acp_sgd", "low-rank factors P and Q in turns, fused", read_acp_sgd},
+      {"topk", "the largest elements by two all-gathers (ddl-benchmarks)", read_topk},
+      {"gtopk", "the largest elements of the sum, along a tree of hosts", read_gtopk},
+      {"signsgd", "signs: gathered and summed, or a majority vote at rank 0", read_signsgd},
+      {"byteps", "BytePS: partitions through NCCL, host and servers, each by itself", BytePs::read,
+       true, true},
+      {"mxnet_kvstore", "MXNet's KVStore: keys on servers, big ones on all, or within one machine",
+       MxnetKvStore::read, true, true},
+      {"p3", "priority-based parameter propagation: slices, front layers first", P3::read, true,
+       true},
+      {"bytescheduler",
+       "ByteScheduler: parts by priority and credit, over Horovod or MXNet's servers",
+       ByteScheduler::read, true, true},
+      {"tictac", "TensorFlow's parameter servers, pulls in the order of TIC", TicTac::read, true,
+       true},
+  });
+  return catalogue;
+}
+
+const Fields<StrategyKeys>& strategy_fields() {
+  static const Fields<StrategyKeys> fields = {
+      "strategy",
+      "how gradients are communicated",
+      {field("grad_accumulation", &StrategyKeys::grad_accumulation,
+             "micro-batches between exchanges", between(1, grad_accumulation_max)),
+       word("gradient_dtype", &StrategyKeys::gradient_dtype, {"fp32", "fp16", "bf16"},
+            "of the gradients that backward makes (a model of half precision, Apex O2); of "
+            "strategies that list it, and not with `compression`")}};
+  return fields;
+}
+
+Section strategy_section() {
+  Section section = strategy_fields().section();
+  section.keys.insert(
+      section.keys.begin(),
+      {{"name", "this or preset", "which one; its own knobs stand beside it",
+        among(names_of(strategy_catalogue()))},
+       {"preset", "this or name", "settings of an original's run; keys beside it win"}});
+  section.keys.push_back(
+      {"compression", "none", "what is coded before it is sent", mapping_of(compression_section)});
+  section.keys.push_back(servers());
+  section.chosen_by = "name";
+  section.variants_in = "strategies";
+  section.other_names = variable_names();
+  section.other_names.insert(section.other_names.end(), ddl_benchmarks_settings().begin(),
+                             ddl_benchmarks_settings().end());
+  for (const auto& entry : strategy_catalogue()) {
+    section.variants.push_back({entry.name, entry.parameters});
+  }
+  return section;
+}
+
+const StrategyEntry* find_strategy(const std::string& name) {
+  const auto entry = std::ranges::find(strategy_catalogue(), name, &StrategyEntry::name);
+  return entry == strategy_catalogue().end() ? nullptr : &*entry;
+}
+
+}  // namespace gradwire::config

@@ -1,0 +1,134 @@
+#include "sim/config/yaml/key_info.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <utility>
+
+namespace gradwire::config {
+namespace {
+
+using Type = ValueInfo::Type;
+
+template <class V>
+constexpr Type type_of = Type::any;
+template <>
+constexpr Type type_of<std::string> = Type::text;
+template <>
+constexpr Type type_of<bool> = Type::yes_no;
+template <>
+constexpr Type type_of<int> = Type::whole;
+template <>
+constexpr Type type_of<std::int64_t> = Type::whole;
+template <>
+constexpr Type type_of<std::uint64_t> = Type::whole;
+template <>
+constexpr Type type_of<double> = Type::number;
+template <>
+constexpr Type type_of<Seconds> = Type::time;
+template <>
+constexpr Type type_of<Bytes> = Type::size;
+template <>
+constexpr Type type_of<BytesPerSecond> = Type::rate;
+template <>
+constexpr Type type_of<Ratio> = Type::share;
+
+template <class V>
+std::string text_of(const V& bound) {
+  if constexpr (std::is_same_v<V, std::string>) {
+    return bound;
+  } else if constexpr (std::is_arithmetic_v<V>) {
+    return bound_text(static_cast<double>(bound));
+  } else {
+    return bound_text(bound);
+  }
+}
+
+const char* name_of(Type type) {
+  switch (type) {
+    case Type::text:
+      return "text";
+    case Type::yes_no:
+      return "`true`, `false`";
+    case Type::whole:
+      return "count";
+    case Type::number:
+      return "number";
+    case Type::time:
+      return "time";
+    case Type::size:
+      return "size";
+    case Type::rate:
+      return "rate";
+    case Type::share:
+      return "share";
+    default:
+      return "any";
+  }
+}
+
+}  // namespace
+
+template <class V>
+ValueInfo value_info(const Range<V>& range) {
+  ValueInfo value{.type = type_of<V>, .units = unit_names<V>()};
+  if constexpr (std::is_arithmetic_v<V>) {
+    const auto number = [](const std::optional<V>& bound) {
+      return bound ? std::optional(static_cast<double>(*bound)) : std::nullopt;
+    };
+    value.above = number(range.above);
+    value.least = number(range.least);
+    value.most = number(range.most);
+  }
+  std::vector<std::string> bounds;
+  if (range.least && range.most) {
+    bounds.push_back(fmt::format("{} to {}", text_of(*range.least), text_of(*range.most)));
+  } else {
+    if (range.above) bounds.push_back("above " + text_of(*range.above));
+    if (range.least) bounds.push_back("at least " + text_of(*range.least));
+    if (range.most) bounds.push_back("at most " + text_of(*range.most));
+  }
+  value.range = fmt::format("{}", fmt::join(bounds, ", "));
+  return value;
+}
+template ValueInfo value_info(const Range<std::string>&);
+template ValueInfo value_info(const Range<bool>&);
+template ValueInfo value_info(const Range<int>&);
+template ValueInfo value_info(const Range<std::int64_t>&);
+template ValueInfo value_info(const Range<std::uint64_t>&);
+template ValueInfo value_info(const Range<double>&);
+template ValueInfo value_info(const Range<Seconds>&);
+template ValueInfo value_info(const Range<Bytes>&);
+template ValueInfo value_info(const Range<BytesPerSecond>&);
+template ValueInfo value_info(const Range<Ratio>&);
+
+ValueInfo among(std::vector<std::string> choices) {
+  return {.type = Type::choice, .choices = std::move(choices)};
+}
+
+ValueInfo mapping_of(std::function<Section()> section) {
+  return {.type = Type::section, .section = std::move(section)};
+}
+
+ValueInfo list_of(ValueInfo value) {
+  value.list = true;
+  return value;
+}
+
+ValueInfo either(ValueInfo value, ValueInfo other) {
+  value.or_else.push_back(std::move(other));
+  return value;
+}
+
+std::string describe(const ValueInfo& value) {
+  std::string text = value.type == Type::choice
+                         ? fmt::format("`{}`", fmt::join(value.choices, "`, `"))
+                     : value.type == Type::section ? fmt::format("`{}`", value.section().name)
+                                                   : name_of(value.type);
+  if (!value.range.empty()) text += ", " + value.range;
+  if (value.list) text = "list of " + text;
+  for (const ValueInfo& other : value.or_else) text += "; or " + describe(other);
+  return text;
+}
+
+}  // namespace gradwire::config

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/config/catalogue.hpp"
+#include "sim/config/yaml/yaml_map.hpp"
+#include "sim/core/result.hpp"
+#include "strategies/knobs.hpp"
+
+namespace gradwire::config {
+
+/// Knobs from a YAML mapping. The YamlValue must outlive it.
+class YamlKnobs final : public Knobs {
+ public:
+  /// @param warnings  gets what originals' variables set without effect; must outlive it. Without
+  ///                  it that is refused as all else is.
+  explicit YamlKnobs(YamlMap map, std::vector<Warning>* warnings = nullptr)
+      : map_(std::move(map)), warnings_(warnings) {}
+
+  Bytes size(const std::string& name, Bytes fallback, const std::string& source,
+             Bytes least) override;
+  Seconds time(const std::string& name, Seconds fallback, const std::string& source) override;
+  BytesPerSecond rate(const std::string& name, BytesPerSecond fallback,
+                      const std::string& source) override;
+  double ratio(const std::string& name, double fallback, const std::string& source) override;
+  std::int64_t count(const std::string& name, std::int64_t fallback, std::int64_t least,
+                     std::int64_t most, const std::string& source) override;
+  bool yes(const std::string& name, bool fallback, const std::string& source) override;
+  std::string text(const std::string& name, const std::string& fallback,
+                   const std::string& source) override;
+  std::string choice(const std::string& name, const std::string& fallback,
+                     std::span<const std::string> known, const std::string& source) override;
+  [[nodiscard]] bool given(const std::string& name) const override { return map_.has(name); }
+  std::unique_ptr<Knobs> group(const std::string& name, const std::string& source) override;
+  void finish() const override { map_.finish(); }
+  [[noreturn]] void refuse(const std::string& name, const std::string& message) const override;
+  void without_effect(const std::string& name, const std::string& why) const override;
+
+ private:
+  YamlMap map_;
+  std::vector<Warning>* warnings_;
+};
+
+/// Writes down what is asked for, and answers with the defaults.
+class KnobList final : public Knobs {
+ public:
+  [[nodiscard]] const std::vector<KeyInfo>& list() const { return list_; }
+
+  Bytes size(const std::string& name, Bytes fallback, const std::string& source,
+             Bytes least) override;
+  Seconds time(const std::string& name, Seconds fallback, const std::string& source) override;
+  BytesPerSecond rate(const std::string& name, BytesPerSecond fallback,
+                      const std::string& source) override;
+  double ratio(const std::string& name, double fallback, const std::string& source) override;
+  std::int64_t count(const std::string& name, std::int64_t fallback, std::int64_t least,
+                     std::int64_t most, const std::string& source) override;
+  bool yes(const std::string& name, bool fallback, const std::string& source) override;
+  std::string text(const std::string& name, const std::string& fallback,
+                   const std::string& source) override;
+  std::string choice(const std::string& name, const std::string& fallback,
+                     std::span<const std::string> known, const std::string& source) override;
+  [[nodiscard]] bool given(const std::string& /*name*/) const override { return false; }
+  std::unique_ptr<Knobs> group(const std::string& name, const std::string& source) override;
+  void finish() const override {}
+  [[noreturn]] void refuse(const std::string& name, const std::string& message) const override;
+
+ private:
+  void note(const std::string& name, std::string fallback, const std::string& source,
+            ValueInfo value);
+
+  std::vector<KeyInfo> list_;
+};
+
+}  // namespace gradwire::config
