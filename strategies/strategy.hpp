@@ -182,6 +182,14 @@ struct Phasing {
   }
 };
 
+/// In which type the model's own weights are under mixed precision.
+enum class MixedWeights : std::uint8_t {
+  fp32,  ///< cast when they are used: torch.autocast, or into what FSDP gathers
+  /// Two bytes, as their gradients; the optimizer has a copy in fp32 (DeepSpeed, Apex O2,
+  /// Megatron).
+  half,
+};
+
 /// What a rank's GPU holds of the model, beside activations.
 struct Holding {
   double weights = 1;    ///< share of the parameters, 0..1
@@ -189,6 +197,7 @@ struct Holding {
   double optimizer = 1;  ///< share of the optimizer's state
   Bytes gathered{0};     ///< parameters of other ranks, the most at once
   Bytes buffers{0};      ///< that gradients travel in, there from the first iteration to the last
+  MixedWeights mixed = MixedWeights::fp32;
 };
 
 /// Buckets, groups or partitions in launch order, for `show plan` and the tests.
@@ -218,6 +227,10 @@ class Strategy {
   [[nodiscard]] virtual std::vector<CollectiveUse> collectives() const {
     return {{CollectiveKind::all_reduce, families::all}};
   }
+
+  /// Families of groups of its own, numbered from families::own on. Not of a job whose ranks do
+  /// different things.
+  [[nodiscard]] virtual std::vector<GroupFamily> families() const { return {}; }
 
   /// Its own exchanges, for Messages.
   [[nodiscard]] virtual std::vector<Exchange> exchanges() const { return {}; }

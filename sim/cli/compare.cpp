@@ -210,6 +210,7 @@ void add_compare(CLI::App& app, Context& context) {
       app.add_subcommand("compare", "Predict the same job under many strategies, and rank them");
   command->add_option("SCENARIO", options->scenario, "Scenario file (YAML)")->required();
   add_sets(*command, options->sets);
+  add_ignore_memory(*command, options->sets);
   command
       ->add_option(option_name, options->strategies,
                    "Strategies and presets, with knobs and compression: a,b(knob=value)+fp16,... "

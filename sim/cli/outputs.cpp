@@ -130,6 +130,12 @@ void add_sets(CLI::App& command, std::vector<std::string>& sets) {
       ->take_all();
 }
 
+void add_ignore_memory(CLI::App& command, std::vector<std::string>& sets) {
+  command.add_flag_callback(
+      "--ignore-memory", [&sets] { sets.emplace_back("run.ignore_memory=true"); },
+      "Predict what does not fit the GPUs' memory, too");
+}
+
 void add_envs(CLI::App& command, std::vector<std::string>& envs) {
   command
       .add_option("--env", envs,

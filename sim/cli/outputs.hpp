@@ -36,6 +36,8 @@ void write_outputs(const std::vector<Output>& outputs);
 
 /// Adds --set to a command that reads a scenario.
 void add_sets(CLI::App& command, std::vector<std::string>& sets);
+/// --ignore-memory, which overrides `run.ignore_memory`.
+void add_ignore_memory(CLI::App& command, std::vector<std::string>& sets);
 
 /// Adds --env, for the original systems' own variables.
 void add_envs(CLI::App& command, std::vector<std::string>& envs);

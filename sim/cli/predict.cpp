@@ -7,6 +7,8 @@
 #include <numeric>
 #include <utility>
 
+#include "sim/train/rank_memory.hpp"
+
 namespace gradwire::cli {
 
 EngineOptions engine_options(const config::Scenario& scenario) {
@@ -54,7 +56,9 @@ void widen(RunResult& result, const RunResult& other) {
 
 }  // namespace
 
-RunResult predict(const config::Scenario& scenario, bool record_spans) {
+namespace {
+
+RunResult predict_job(const config::Scenario& scenario, bool record_spans) {
   Job job = job_of(scenario);
   job.record_spans = record_spans;
   RunResult result = with_places(scenario, [&] { return simulate(job); });
@@ -66,6 +70,22 @@ RunResult predict(const config::Scenario& scenario, bool record_spans) {
   result.warnings.insert(result.warnings.begin(), scenario.warnings.begin(),
                          scenario.warnings.end());
   return result;
+}
+
+}  // namespace
+
+RunResult predict(const config::Scenario& scenario, bool record_spans) {
+  RunResult result = predict_job(scenario, record_spans);
+  if (scenario.run.ignore_memory || !result.memory || fits(*result.memory)) return result;
+  const auto told = std::ranges::find(result.warnings, "memory", &Warning::code);
+  assert(told != result.warnings.end());
+  throw DoesNotFit(told->text +
+                   "; expected a smaller batch, recomputation, more shards, or "
+                   "--ignore-memory for a rate all the same");
+}
+
+RunResult predict_anyway(const config::Scenario& scenario) {
+  return predict_job(scenario, /*record_spans=*/false);
 }
 
 Point predict_point(const config::Scenario& scenario, bool record_spans) {

@@ -30,10 +30,14 @@ auto with_places(const config::Scenario& scenario, Action action) {
 /// Simulates one scenario; with fidelity `bracket` twice, `fluid` and `coupled`: the bounds of the
 /// first are widened to the second. @param record_spans  keep the timeline of the first measured
 /// iteration.
-/// @throws SimulationError; UnsupportedConfiguration with its place.
+/// @throws SimulationError; UnsupportedConfiguration with its place; DoesNotFit, unless the
+/// scenario ignores memory.
 [[nodiscard]] RunResult predict(const config::Scenario& scenario, bool record_spans);
 
-/// The same with what names the scenario, for the reporters.
+/// The same whether it fits or not: of jobs that were measured.
+[[nodiscard]] RunResult predict_anyway(const config::Scenario& scenario);
+
+/// As predict() with what names the scenario, for the reporters.
 [[nodiscard]] Point predict_point(const config::Scenario& scenario, bool record_spans);
 
 }  // namespace gradwire::cli

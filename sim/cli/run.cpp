@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/cli/acpsgd.hpp"
@@ -27,6 +28,7 @@
 #include "sim/report/result_json.hpp"
 #include "sim/report/summary.hpp"
 #include "sim/report/timeline_svg.hpp"
+#include "sim/train/rank_memory.hpp"
 
 namespace gradwire::cli {
 namespace {
@@ -68,13 +70,53 @@ std::string text_of(const std::string& format, const std::vector<config::Scenari
   return text;
 }
 
-std::vector<ResultRow> csv_rows(const std::vector<Point>& points) {
+/// What is predicted of a scenario's points. Those that do not fit the GPUs' memory have no result.
+struct Predictions {
+  std::vector<Point> points;
+  std::vector<config::Scenario> scenarios;  ///< of `points`
+  /// All in the scenario's order: label, and why there is no result, or empty.
+  std::vector<std::pair<std::string, std::string>> asked;
+};
+
+/// @throws DoesNotFit where no point fits.
+Predictions predict_all(std::vector<config::Scenario> scenarios, bool spans, bool quiet) {
+  Predictions made;
+  std::optional<DoesNotFit> misfit;
+  Progress progress(scenarios.size(), "points", quiet);
+  for (config::Scenario& scenario : scenarios) {
+    auto& [label, why] = made.asked.emplace_back(scenario.label, "");
+    try {
+      made.points.push_back(predict_point(scenario, spans));
+      made.scenarios.push_back(std::move(scenario));
+    } catch (const DoesNotFit& error) {
+      why = error.what();
+      misfit = error;
+    }
+    progress.step();
+  }
+  if (made.points.empty()) throw DoesNotFit(*misfit);
+  return made;
+}
+
+std::vector<ResultRow> csv_rows(const Predictions& made) {
   std::vector<ResultRow> rows;
-  rows.reserve(points.size());
-  for (const Point& point : points) {
-    rows.push_back({{{"label", point.label}}, result_json(point), ""});
+  auto next = made.points.begin();
+  for (const auto& [label, why] : made.asked) {
+    rows.push_back({{{"label", label}}, why.empty() ? result_json(*next++) : nullptr, why});
   }
   return rows;
+}
+
+nlohmann::ordered_json json_of(const Predictions& made) {
+  auto json = results_json(made.points);
+  auto& results = json["results"];
+  for (std::size_t i = 0; i < made.asked.size(); ++i) {
+    const auto& [label, why] = made.asked[i];
+    if (why.empty()) continue;
+    results.insert(results.begin() + static_cast<std::ptrdiff_t>(i),
+                   nlohmann::ordered_json{{"label", label}, {"error", why}});
+  }
+  return json;
 }
 
 void print_warnings(const std::vector<Point>& points) {
@@ -88,35 +130,35 @@ void print_warnings(const std::vector<Point>& points) {
   }
 }
 
-void run(const RunOptions& options, const Context& context) {
+void run(const RunOptions& options, Context& context) {
   auto scenarios = config::read_scenario(options.scenario, with_envs(options.sets, options.envs));
   if (!options.point.empty()) {
     scenarios = {choose_point(scenarios, options.point, options.scenario)};
   }
   const bool spans = !options.trace.empty() || !options.svg.empty();
-  std::vector<Point> points;
-  {
-    Progress progress(scenarios.size(), "points", context.quiet);
-    for (const config::Scenario& scenario : scenarios) {
-      points.push_back(predict_point(scenario, spans));
-      progress.step();
-    }
-  }
-  const bool several = options.point.empty() && !points.front().label.empty();
+  const bool several = options.point.empty() && !scenarios.front().label.empty();
+  const bool is_elastic = several && scenarios.front().elastic;
+  const Predictions made = predict_all(std::move(scenarios), spans, context.quiet);
+  const std::vector<Point>& points = made.points;
+  const bool all_fit = points.size() == made.asked.size();
   std::optional<ElasticRun> elastic;
-  if (several && scenarios.front().elastic) elastic = elastic_run(scenarios);
-  print_text(text_of(options.format, scenarios, points, several));
+  if (is_elastic && all_fit) elastic = elastic_run(made.scenarios);
+  print_text(text_of(options.format, made.scenarios, points, several));
   if (elastic && options.format == "table") print_text('\n' + elastic_table(points, *elastic));
   if (several && !context.quiet) print_warnings(points);
+  for (const auto& [label, why] : made.asked) {
+    if (!why.empty()) tell("gradwire: {}: {}\n", label, why);
+  }
+  if (!all_fit) context.exit_code = 1;
   write_outputs({{options.json,
                   [&] {
-                    auto json = several ? results_json(points) : result_json(points.front());
+                    auto json = several ? json_of(made) : result_json(points.front());
                     if (elastic) json["elastic"] = elastic_json(points, *elastic);
                     return json_text(json);
                   }},
                  {options.ddp_json, [&] { return json_line(ddp_json(points)) + '\n'; }},
                  {options.trace, [&] { return json_line(chrome_trace(points)) + '\n'; }},
-                 {options.csv, [&] { return csv(csv_rows(points)); }},
+                 {options.csv, [&] { return csv(csv_rows(made)); }},
                  {options.svg, [&] { return timeline_svg(points.back()); }}});
 }
 
@@ -128,6 +170,7 @@ void add_run(CLI::App& app, Context& context) {
       app.add_subcommand("run", "Predict one scenario, or each of its points, and print a table");
   command->add_option("SCENARIO", options->scenario, "Scenario file (YAML)")->required();
   add_sets(*command, options->sets);
+  add_ignore_memory(*command, options->sets);
   add_envs(*command, options->envs);
   command
       ->add_option("--format", options->format,

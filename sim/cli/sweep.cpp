@@ -134,6 +134,7 @@ void add_sweep(CLI::App& app, Context& context) {
   SweepJob& job = options->job;
   command->add_option("SWEEP", job.scenario, "Scenario file (YAML) with 'vary'")->required();
   add_sets(*command, job.sets);
+  add_ignore_memory(*command, job.sets);
   command
       ->add_option("-j,--jobs", job.workers,
                    "Points that run at the same time (default: one a core)")

@@ -87,6 +87,7 @@ struct ComputeProfile {
   int tokens_per_sample = 0;             ///< of a sequence; 0: samples are no text, or nobody says
   double recomputed_flops = 0;           ///< forward operations that backward does again
   std::optional<Bytes> activations;      ///< kept for a micro-batch's backward; absent: unknown
+  Bytes logits{0};                       ///< beside them the most that its loss keeps
   std::optional<Bytes> optimizer_state;  ///< of the optimizer a parameter; absent: unknown
   std::string framework;                 ///< whose host times these are; "": as recorded
   std::int64_t buffer_elements = 0;  ///< elements of non-trainable state (batch-norm statistics)

@@ -62,17 +62,21 @@ struct Doubt {
   double high = 0;
 };
 
-/// Bytes on a rank's GPU when most is there, at the start or at the end of backward. Without the
-/// driver's context, libraries' workspaces and what the allocator cannot use.
+/// Bytes on a rank's GPU: the most of each part, and of all together. Without libraries'
+/// workspaces.
 struct RankMemory {
-  double weights = 0;    ///< in fp32, and their copies in the type of mixed precision
-  double gradients = 0;  ///< in fp32; `peak` has them or the activations, whichever is more, ...
-  double optimizer = 0;  ///< its state
-  double activations =
-      0;                ///< ... or both, where gradients are kept from micro-batch to micro-batch
-  double gathered = 0;  ///< other ranks' parameters
-  double buffers = 0;   ///< that gradients travel in
-  double peak = 0;
+  double weights = 0;      ///< and their copies in the type of mixed precision
+  double gradients = 0;    ///< that grow while backward frees activations
+  double optimizer = 0;    ///< its state, and weights in fp32 where the model's are not
+  double activations = 0;  ///< kept for backward, of all layers but the loss
+  double logits = 0;       ///< what the loss keeps
+  double gathered = 0;     ///< other ranks' parameters
+  double buffers = 0;      ///< that gradients travel in
+  double allocated = 0;    ///< the most of tensors at once
+  /// Of what was freed, that the allocator keeps in pieces which the next tensors do not fit.
+  double slack = 0;
+  double context = 0;   ///< of the driver: kernels, stacks
+  double peak = 0;      ///< all parts: tensors, slack and context
   double capacity = 0;  ///< of the GPU; 0: unknown
 };
 

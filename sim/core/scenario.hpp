@@ -41,6 +41,7 @@ struct RunSpec {
   /// nothing keeps them together; false: all at once.
   bool start_apart = true;
   std::string fidelity = "auto";  ///< auto | fluid | step | coupled | bracket
+  bool ignore_memory = false;     ///< predicts what does not fit a GPU's memory, too
 };
 
 }  // namespace gradwire

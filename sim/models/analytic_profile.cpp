@@ -198,8 +198,9 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
                       cast_time(model.parameter_count(), gpu, dtype);
   profile.optimizer_state = Bytes{step.state_bytes};
   profile.tokens_per_sample = model.tokens;
-  profile.activations =
-      Bytes{std::llround(activation_memory(model, batch, dtype, options.recompute))};
+  const ActivationMemory kept = activation_memory(model, batch, dtype, options.recompute);
+  profile.activations = Bytes{std::llround(kept.activations)};
+  profile.logits = Bytes{std::llround(kept.logits)};
   profile.recomputed_flops = batch * (backward_flops(running) - backward_flops(model));
   profile.gpu_busy = profile.forward() + profile.backward() + profile.optimizer;
   add_host(profile, running, *framework, step, options.optimizer_step);

@@ -25,16 +25,21 @@ class KeptInBlock {
  public:
   explicit KeptInBlock(Recompute recompute) : recompute_(recompute) {}
 
-  /// Layers in forward order.
+  /// Layers of blocks in forward order.
   bool operator()(const ModelLayer& layer) {
     if (recompute_ != Recompute::selective) return false;
+    if (const std::string_view own = block_of(layer); own != block_) {
+      block_ = own;
+      products_ = 0;
+    }
     if (layer.fused_attention) return true;
     return is_product(layer) && products_++ % 2 == 0;
   }
 
  private:
   Recompute recompute_;
-  int products_ = 0;
+  std::string block_;
+  int products_ = 0;  ///< of that block so far
 };
 
 }  // namespace
@@ -66,11 +71,11 @@ KeptActivations kept_activations(const ModelDescription& model, Recompute recomp
   KeptInBlock kept(recompute);
   std::string block;
   double in_block = 0;  // what the block would keep
+  double left = 0;      // of it, what it does not keep
   double largest = 0;
   for (const ModelLayer& layer : model.layers) {
     if (layer.name == "loss") {
-      all.of_loss += 2 * layer.kept;
-      all.elements += layer.kept;
+      all.logits += layer.kept;
       continue;
     }
     const std::string_view own = block_of(layer);
@@ -80,25 +85,28 @@ KeptActivations kept_activations(const ModelDescription& model, Recompute recomp
     }
     if (own != block) {
       block = own;
-      in_block = 0;
+      in_block = left = 0;
     }
-    if (in_block == 0) all.elements += layer.kept;  // its input
-    if (kept(layer)) all.elements += layer.result;
+    double stays = in_block == 0 ? layer.kept : 0;  // its input
+    if (kept(layer)) stays += layer.result;
+    all.elements += stays;
     in_block += layer.kept;
-    largest = std::max(largest, in_block);
+    left += layer.kept - stays;
+    largest = std::max(largest, left);
   }
   all.elements += largest;
   return all;
 }
 
-double activation_memory(const ModelDescription& model, int batch, std::string_view dtype,
-                         Recompute recompute) {
+ActivationMemory activation_memory(const ModelDescription& model, int batch, std::string_view dtype,
+                                   Recompute recompute) {
   assert(batch >= 1);
+  constexpr double of_loss = 3;  // its result, and two gradients
   const KeptActivations kept = kept_activations(model, recompute);
-  const double loss = activation_bytes(dtype) < activation_bytes("fp32")
-                          ? kept.of_loss * activation_bytes("fp32")
-                          : kept.of_loss / 2 * activation_bytes("fp32");  // no copy: one type
-  return batch * (kept.elements * activation_bytes(dtype) + loss);
+  const double own = activation_bytes(dtype);
+  const double full = activation_bytes("fp32");
+  return {.activations = batch * kept.elements * own,
+          .logits = batch * kept.logits * (of_loss * full + own)};
 }
 
 }  // namespace gradwire

@@ -9,9 +9,10 @@ namespace gradwire {
 
 /// Which activations of a model's numbered blocks backward makes again.
 /// - none: all that backward needs are kept.
-/// - selective: the results of flash attention and of every second product are kept, the rest is
-///   made again (torchtitan's `selective` with option `op`, torchtitan/models/llama3/
-///   infra/parallelize.py). Attention in several kernels is made again.
+/// - selective: the results of flash attention and of every second product of a block, from its
+///   first on, are kept, the rest is made again (torchtitan's `selective` with option `op`,
+///   torchtitan/models/llama3/infra/parallelize.py: each block's context counts for itself).
+///   Attention in several kernels is made again.
 /// - full: each block keeps its input alone (torch.utils.checkpoint around a block).
 enum class Recompute : std::uint8_t { none, selective, full };
 
@@ -22,18 +23,26 @@ enum class Recompute : std::uint8_t { none, selective, full };
 /// backward. REQUIRES: `recompute` is none, or has_blocks(model).
 [[nodiscard]] ModelDescription recomputed(ModelDescription model, Recompute recompute);
 
-/// Elements of activations, for one sample, that are there when backward begins, and those of the
-/// one block that is made again first. Of the loss: the logits once in the activations' type and
-/// twice in fp32 (their copy and its gradient; torch.nn.functional.cross_entropy under mixed
-/// precision).
+/// Elements of activations, for one sample, that are there when backward begins, and what the one
+/// block that is made again first has beyond what it keeps. The logits are apart.
 struct KeptActivations {
-  double elements = 0;  ///< in the activations' type
-  double of_loss = 0;   ///< in fp32
+  double elements = 0;
+  double logits = 0;
 };
 [[nodiscard]] KeptActivations kept_activations(const ModelDescription& model, Recompute recompute);
 
-/// Their bytes. `dtype` as in analytic_profile. REQUIRES: batch >= 1.
-[[nodiscard]] double activation_memory(const ModelDescription& model, int batch,
-                                       std::string_view dtype, Recompute recompute);
+/// Bytes of activations and of logits. `dtype` as in analytic_profile. REQUIRES: batch >= 1.
+///
+/// Of the logits the most is there in the backward of torch.nn.functional.cross_entropy: the
+/// logarithm of their softmax, which forward keeps, and as long as that its own gradient and the
+/// logits' (aten/src/ATen/native: nll_loss_backward fills a tensor of zeros,
+/// _log_softmax_backward_data makes another), in fp32; the model's own
+/// besides, in the activations' type.
+struct ActivationMemory {
+  double activations = 0;
+  double logits = 0;
+};
+[[nodiscard]] ActivationMemory activation_memory(const ModelDescription& model, int batch,
+                                                 std::string_view dtype, Recompute recompute);
 
 }  // namespace gradwire

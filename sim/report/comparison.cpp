@@ -16,6 +16,7 @@
 #include "sim/report/result_json.hpp"
 #include "sim/report/summary.hpp"
 #include "sim/report/version.hpp"
+#include "sim/report/work_columns.hpp"
 
 namespace gradwire {
 namespace {
@@ -60,11 +61,11 @@ std::string undecided(const Json& result) {
 std::string does_not_fit(const Json& result) {
   const auto memory = result.find("memory_bytes");
   if (memory == result.end() || !memory->contains("capacity")) return "";
-  const double peak = memory->at("peak").get<double>();
+  const double needed = memory->at("allocated").get<double>() + memory->at("context").get<double>();
   const double capacity = memory->at("capacity").get<double>();
-  if (peak <= capacity) return "";
+  if (needed <= capacity) return "";
   return plain_format("{}: a GPU would keep some {} at once, and has {}", no_fit,
-                      readable_bytes(peak), readable_bytes(capacity));
+                      readable_bytes(needed), readable_bytes(capacity));
 }
 
 std::string why_not_comparable(const Json& result) {
@@ -113,6 +114,7 @@ struct Columns {
   std::size_t width = std::string_view("strategy").size();  ///< of the names
   bool staleness = false;
   PartColumns parts{};
+  WorkColumns work{};
 
   [[nodiscard]] std::string odds_head() const { return "beats " + baseline; }
   [[nodiscard]] std::string odds_cell(const std::string& text) const {
@@ -137,11 +139,11 @@ std::string line_of(const ComparisonRow& row, const Columns& columns) {
                         row.speed_up->high);
   }
   std::string text = plain_format(
-      "{:>4}{:>7}  {:<{}}  {:<5}{:>12.2f}{:>13.1f}{}{:>12}{:>21}{}", number_of(row.rank),
+      "{:>4}{:>7}  {:<{}}  {:<5}{:>12.2f}{:>13.1f}{}{}{:>12}{:>21}{}", number_of(row.rank),
       number_of(row.group), title_of(row), columns.width, steps_of(row),
-      1e3 * r["iteration_time_s"]["mean"].get<double>(), throughput(row), columns.parts.line(r),
-      readable_bytes(r["communication"]["bytes_per_rank"].get<double>()), gain,
-      columns.odds_cell(row.beats_baseline ? odds_text(*row.beats_baseline) : "-"));
+      1e3 * r["iteration_time_s"]["mean"].get<double>(), throughput(row), columns.work.line(r),
+      columns.parts.line(r), readable_bytes(r["communication"]["bytes_per_rank"].get<double>()),
+      gain, columns.odds_cell(row.beats_baseline ? odds_text(*row.beats_baseline) : "-"));
   if (columns.staleness) {
     text += has_staleness(row) ? plain_format("{:>11.2f}", r["staleness"].get<double>())
                                : plain_format("{:>11}", "-");
@@ -225,11 +227,12 @@ std::string comparison_table(std::span<const ComparisonRow> rows, const std::str
     if (!row.has_result()) continue;
     columns.width = std::max(columns.width, title_of(row).size());
     columns.parts.add(row.result);
+    columns.work.add(row.result);
   }
   std::string text = plain_format(
-      "{:>4}{:>7}  {:<{}}  {:<5}{:>12}{:>13}{}{:>12}{:>21}{}{}\n", "rank", "group", "strategy",
-      columns.width, "steps", "iter (ms)", "samples/s", columns.parts.head(), "sent/rank",
-      "speed-up over " + baseline, columns.odds_cell(columns.odds_head()),
+      "{:>4}{:>7}  {:<{}}  {:<5}{:>12}{:>13}{}{}{:>12}{:>21}{}{}\n", "rank", "group", "strategy",
+      columns.width, "steps", "iter (ms)", "samples/s", columns.work.head(), columns.parts.head(),
+      "sent/rank", "speed-up over " + baseline, columns.odds_cell(columns.odds_head()),
       columns.staleness ? plain_format("{:>11}", "staleness") : "");
   int group = 1;  // of the row before
   for (const ComparisonRow& row : rows) {

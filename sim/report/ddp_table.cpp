@@ -7,10 +7,12 @@
 #include <iterator>
 
 #include "sim/core/outgoing_text.hpp"
+#include "sim/core/readable_bytes.hpp"
 #include "sim/report/benchmark_lines.hpp"
 #include "sim/report/ddp_json.hpp"
 #include "sim/report/groups.hpp"
 #include "sim/report/metrics.hpp"
+#include "sim/report/work_columns.hpp"
 
 namespace gradwire {
 namespace {
@@ -72,6 +74,29 @@ void append_ours(std::string& text, std::span<const Point> points, Widths widths
   }
 }
 
+/// What users of language models count, of points that are of text.
+void append_work(std::string& text, std::span<const Point> points, Widths widths) {
+  if (points.front().result.tokens_per_sample == 0) return;
+  auto out = std::back_inserter(text);
+  const std::size_t blank = row_start(points.front(), widths).size();
+  plain_format_to(out, "\n{:{}}{:>14}{:>12}{:>16}{:>10}{:>10}{:>12}{:>18}\n", "", blank, "tokens/s",
+                  "per GPU", "TFLOP/s a GPU", "MFU", "HFU", "memory", "efficiency");
+  for (const Point& point : points) {
+    const Metrics m = metrics_of(point.result);
+    const auto share = [](double of_peak) {
+      return of_peak > 0 ? plain_format("{:.1f} %", 100 * of_peak) : std::string("-");
+    };
+    const auto over = efficiency_over_fewest(point, points);
+    const auto& memory = point.result.memory;
+    plain_format_to(out, "{}{:>14.0f}{:>12.0f}{:>16.1f}{:>10}{:>10}{:>12}{:>18}\n",
+                    row_start(point, widths), m.tokens_per_s,
+                    m.tokens_per_s / point.result.world_size, 1e-12 * m.flops_per_gpu, share(m.mfu),
+                    share(m.hfu), memory ? readable_bytes(memory->peak) : "-",
+                    over ? plain_format("{:.1f} % of {}", 100 * over->efficiency, over->world_size)
+                         : plain_format("{:.1f} % of 1", 100 * m.scaling_efficiency));
+  }
+}
+
 std::string title(const Point& point) {
   return plain_format("Benchmark: {} with batch size {}\n\n", point.model,
                       point.result.batch_per_gpu);
@@ -122,6 +147,7 @@ std::string ddp_table(std::span<const Point> points) {
     append_benchmark(text, block, widths);
     text += '\n';
     append_ours(text, block, widths);
+    append_work(text, block, widths);
   }
   return text;
 }

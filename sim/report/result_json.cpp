@@ -6,6 +6,7 @@
 
 #include "sim/report/metrics.hpp"
 #include "sim/report/version.hpp"
+#include "sim/report/work_columns.hpp"
 
 namespace gradwire {
 namespace {
@@ -36,8 +37,9 @@ Json breakdown(const Breakdown& seconds) {
 Json memory(const RankMemory& m) {
   Json json = {
       {"peak", m.peak},           {"weights", m.weights},         {"gradients", m.gradients},
-      {"optimizer", m.optimizer}, {"activations", m.activations}, {"gathered", m.gathered},
-      {"buffers", m.buffers}};
+      {"optimizer", m.optimizer}, {"activations", m.activations}, {"logits", m.logits},
+      {"gathered", m.gathered},   {"buffers", m.buffers},         {"allocated", m.allocated},
+      {"slack", m.slack},         {"context", m.context}};
   if (m.capacity > 0) json["capacity"] = m.capacity;
   return json;
 }
@@ -96,7 +98,10 @@ Json result_json(const Point& point) {
   json["throughput_per_gpu"] = m.throughput_per_gpu;
   json["single_gpu_throughput"] = m.single_gpu_throughput;
   json["scaling_efficiency"] = m.scaling_efficiency;
-  if (r.tokens_per_sample > 0) json["tokens_per_s"] = m.tokens_per_s;
+  if (r.tokens_per_sample > 0) {
+    json["tokens_per_s"] = m.tokens_per_s;
+    json["tokens_per_s_per_gpu"] = m.tokens_per_s / r.world_size;
+  }
   if (r.model_flops > 0) json["model_flops_per_gpu"] = m.flops_per_gpu;
   if (m.mfu > 0) json.update(Json{{"mfu", m.mfu}, {"hfu", m.hfu}});
   if (r.idle_ranks > 0) json["idle_ranks"] = r.idle_ranks;
@@ -126,7 +131,14 @@ Json result_json(const Point& point) {
 
 Json results_json(std::span<const Point> points) {
   Json list = Json::array();
-  for (const Point& point : points) list.push_back(result_json(point));
+  for (const Point& point : points) {
+    Json json = result_json(point);
+    if (const auto over = efficiency_over_fewest(point, points)) {
+      json["efficiency_over"] = {{"world_size", over->world_size},
+                                 {"efficiency", over->efficiency}};
+    }
+    list.push_back(std::move(json));
+  }
   return {{"schema", results_schema}, {"gradwire_version", gradwire_version}, {"results", list}};
 }
 

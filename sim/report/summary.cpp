@@ -43,15 +43,20 @@ void append_work(Out out, const Metrics& m, const RunResult& r) {
 void append_memory(Out out, const RunResult& r) {
   if (!r.memory) return;
   const RankMemory& memory = *r.memory;
-  plain_format_to(out, "Memory         {} a GPU at once{}:", readable_bytes(memory.peak),
-                  memory.capacity > 0 ? ", of " + readable_bytes(memory.capacity) : "");
-  const std::array<std::pair<std::string_view, double>, 6> parts = {
+  plain_format_to(
+      out, "Memory         {} of a GPU{}, {} in tensors at once:", readable_bytes(memory.peak),
+      memory.capacity > 0 ? "'s " + readable_bytes(memory.capacity) : "",
+      readable_bytes(memory.allocated));
+  const std::array<std::pair<std::string_view, double>, 9> parts = {
       {{"weights", memory.weights},
        {"gradients", memory.gradients},
        {"optimizer", memory.optimizer},
        {"activations", memory.activations},
+       {"logits", memory.logits},
        {"gathered", memory.gathered},
-       {"buffers", memory.buffers}}};
+       {"buffers", memory.buffers},
+       {"slack", memory.slack},
+       {"context", memory.context}}};
   std::string_view separator;
   for (const auto& [name, bytes] : parts) {
     if (bytes <= 0) continue;

@@ -13,6 +13,7 @@
 #include "sim/report/part_columns.hpp"
 #include "sim/report/result_json.hpp"
 #include "sim/report/version.hpp"
+#include "sim/report/work_columns.hpp"
 
 namespace gradwire {
 namespace {
@@ -20,7 +21,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// The figures of a table line; an error takes their place.
-std::string line_of(const ResultRow& row, const PartColumns& parts) {
+std::string line_of(const ResultRow& row, const PartColumns& parts, const WorkColumns& work) {
   if (!row.error.empty()) return "  " + plain_line(row.error);
   const Json& r = row.result;
   const double mean = r["iteration_time_s"]["mean"].get<double>();
@@ -28,8 +29,9 @@ std::string line_of(const ResultRow& row, const PartColumns& parts) {
       r.value("one_gpu_fits", true)
           ? plain_format("{:.1f} %", 100 * r["scaling_efficiency"].get<double>())
           : "-";
-  return plain_format("{:>8}{:>12.2f}{:>14.1f}{:>14}{}", r["world_size"].get<int>(), 1e3 * mean,
-                      r["throughput_samples_per_s"].get<double>(), efficiency, parts.line(r));
+  return plain_format("{:>8}{:>12.2f}{:>14.1f}{:>14}{}{}", r["world_size"].get<int>(), 1e3 * mean,
+                      r["throughput_samples_per_s"].get<double>(), efficiency, work.line(r),
+                      parts.line(r));
 }
 
 Json entry_of(const ResultRow& row) {
@@ -56,23 +58,26 @@ std::string sweep_table(const ResultRows& rows) {
   std::vector<std::size_t> widths;
   for (const auto& [key, value] : first.axes) widths.push_back(key.size());
   PartColumns parts;
+  WorkColumns work;
   for (const ResultRow& row : rows) {
     for (std::size_t a = 0; a < widths.size(); ++a) {
       widths[a] = std::max(widths[a], row.axes[a].second.size());
     }
-    if (row.error.empty()) parts.add(row.result);
+    if (!row.error.empty()) continue;
+    parts.add(row.result);
+    work.add(row.result);
   }
   for (std::size_t a = 0; a < widths.size(); ++a) {
     if (a > 0) widths[a] += 2;
     plain_format_to(out, "{:>{}}", first.axes[a].first, widths[a]);
   }
-  plain_format_to(out, "{:>8}{:>12}{:>14}{:>14}{}\n", "GPUs", "iter (ms)", "samples/s",
-                  "efficiency", parts.head());
+  plain_format_to(out, "{:>8}{:>12}{:>14}{:>14}{}{}\n", "GPUs", "iter (ms)", "samples/s",
+                  "efficiency", work.head(), parts.head());
   for (const ResultRow& row : rows) {
     for (std::size_t a = 0; a < widths.size(); ++a) {
       plain_format_to(out, "{:>{}}", row.axes[a].second, widths[a]);
     }
-    text += line_of(row, parts) + '\n';
+    text += line_of(row, parts, work) + '\n';
   }
   return text;
 }

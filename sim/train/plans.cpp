@@ -171,7 +171,16 @@ Plans::Plans(const Job& job, const std::vector<const Strategy*>& strategies,
     if (own == nullptr) {
       made = placement_families(job.placement);
       made.insert(made.end(), job.families.begin(), job.families.end());
+      const auto own_families = strategies[i]->families();
+      assert(own_families.empty() || job.families.empty());
+      made.insert(made.end(), own_families.begin(), own_families.end());
     } else {
+      if (!strategies[i]->families().empty()) {
+        throw UnsupportedConfiguration(
+            UnsupportedConfiguration::Key::strategy,
+            "this strategy makes groups of its own, of a model that ranks share the layers of; "
+            "expected replicas");
+      }
       made = families_of(job, *own);
       for (const CollectiveUse& use : uses_of(job, own->program)) {
         add({i, use}, rank_groups(use, made));

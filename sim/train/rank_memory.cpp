@@ -13,14 +13,18 @@ namespace gradwire {
 namespace {
 
 constexpr double master_bytes = 4;  ///< of a parameter, and of its gradient
-constexpr double cast_bytes = 2;    ///< of its copy under mixed precision
+constexpr double half_bytes = 2;    ///< of both in two bytes, or of a weight's copy
+/// Bytes that a process takes of a GPU before its first tensor is of any size: the driver's
+/// context and PyTorch's kernels; pytorch/pytorch issue 34323, nvidia-smi.
+constexpr double context_bytes = 781.0 * 1024 * 1024;
 
 std::string_view largest_part(const RankMemory& memory) {
-  const std::array<std::pair<double, std::string_view>, 6> parts = {
+  const std::array<std::pair<double, std::string_view>, 7> parts = {
       {{memory.weights, "weights"},
        {memory.gradients, "gradients"},
        {memory.optimizer, "the optimizer's state"},
        {memory.activations, "activations"},
+       {memory.logits, "logits"},
        {memory.gathered, "gathered parameters"},
        {memory.buffers, "buffers of gradients"}}};
   return std::ranges::max_element(parts)->second;
@@ -33,34 +37,54 @@ std::optional<RankMemory> rank_memory(const ComputeProfile& profile, const GpuSp
   assert(micro_batches >= 1);
   if (!profile.activations || !profile.optimizer_state) return std::nullopt;
   const auto parameters = static_cast<double>(profile.parameter_count());
-  const bool copies = holding.weights >= 1 && (profile.dtype == "fp16" || profile.dtype == "bf16");
+  const bool mixed = profile.dtype == "fp16" || profile.dtype == "bf16";
+  const bool half = mixed && holding.mixed == MixedWeights::half;
+  const bool copies = mixed && !half && holding.weights >= 1;
+  const double own_bytes = half ? half_bytes : master_bytes;
+  const double state = static_cast<double>(profile.optimizer_state->count());
   RankMemory memory;
-  memory.weights = parameters * holding.weights * (master_bytes + (copies ? cast_bytes : 0));
-  memory.gradients = parameters * holding.gradients * master_bytes;
-  memory.optimizer =
-      parameters * holding.optimizer * static_cast<double>(profile.optimizer_state->count());
+  memory.weights = parameters * holding.weights * (own_bytes + (copies ? half_bytes : 0));
+  memory.gradients = parameters * holding.gradients * own_bytes;
+  memory.optimizer = parameters * holding.optimizer * (state + (half ? master_bytes : 0));
   memory.activations = kept * static_cast<double>(profile.activations->count());
+  memory.logits = static_cast<double>(profile.logits.count());
   memory.gathered = static_cast<double>(holding.gathered.count());
   memory.buffers = static_cast<double>(holding.buffers.count());
-  const double backward = micro_batches > 1 ? memory.gradients + memory.activations
-                                            : std::max(memory.gradients, memory.activations);
-  memory.peak = memory.weights + memory.optimizer + memory.gathered + memory.buffers + backward;
+  const double all_along = memory.weights + memory.optimizer + memory.gathered + memory.buffers;
+  const double of_loss = memory.activations + memory.logits;
+  const double of_backward =
+      micro_batches > 1 ? memory.gradients + of_loss : std::max(memory.gradients, of_loss);
+  memory.allocated = all_along + of_backward;
+  memory.slack = memory.gradients + of_loss - of_backward;
+  memory.context = context_bytes;
+  memory.peak = memory.allocated + memory.slack + memory.context;
   memory.capacity = static_cast<double>(gpu.memory_size.count());
   return memory;
 }
 
 bool fits(const RankMemory& memory) {
-  return memory.capacity <= 0 || memory.peak <= memory.capacity;
+  return memory.capacity <= 0 || memory.allocated + memory.context <= memory.capacity;
 }
 
 std::optional<Warning> memory_warning(const RankMemory& memory, const ComputeProfile& profile) {
-  if (fits(memory)) return std::nullopt;
+  if (fits(memory) && (memory.capacity <= 0 || memory.peak <= memory.capacity)) {
+    return std::nullopt;
+  }
+  if (fits(memory)) {
+    return Warning{"memory-tight",
+                   plain_format("{} with a batch of {} takes some {} of a GPU with the slack of "
+                                "PyTorch's allocator, and {} has {}: it may have to empty its "
+                                "cache, which waits for the GPU",
+                                profile.model, profile.batch_per_gpu, readable_bytes(memory.peak),
+                                profile.gpu, readable_bytes(memory.capacity))};
+  }
   return Warning{
       "memory",
       plain_format("{} with a batch of {} does not fit: a GPU keeps some {} at once, most "
                    "of it {}; {} has {}",
-                   profile.model, profile.batch_per_gpu, readable_bytes(memory.peak),
-                   largest_part(memory), profile.gpu, readable_bytes(memory.capacity))};
+                   profile.model, profile.batch_per_gpu,
+                   readable_bytes(memory.allocated + memory.context), largest_part(memory),
+                   profile.gpu, readable_bytes(memory.capacity))};
 }
 
 }  // namespace gradwire

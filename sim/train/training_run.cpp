@@ -173,7 +173,7 @@ void TrainingRun::tell_memory(RunResult& result) const {
   for (const StrategyInstance& in : instances_) {
     auto memory = rank_memory(in.job.profile, in.job.gpu, in.strategy->holding(),
                               in.job.micro_batches, in.kept);
-    if (!memory || (result.memory && result.memory->peak >= memory->peak)) continue;
+    if (!memory || (result.memory && result.memory->allocated >= memory->allocated)) continue;
     warning = memory_warning(*memory, in.job.profile);
     result.memory = memory;
   }

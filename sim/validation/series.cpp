@@ -67,6 +67,8 @@ std::span<const SeriesEntry> series_catalogue() {
        [](const Predict& predict) { return open_training("alcf_r50", predict); }},
       {"llm", "Llama 3 8B and others under FSDP and ZeRO on up to 128 GPUs", llm_page,
        [](const Predict& predict) { return open_training("llm", predict); }},
+      {"memory", "What a GPU keeps of language models under FSDP and ZeRO", llm_page,
+       [](const Predict& predict) { return open_training("memory", predict); }},
   };
   return catalogue;
 }

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -76,6 +77,9 @@ struct TrainingFile {
   std::vector<TrainingGroup> groups;
   std::vector<std::pair<std::string, std::string>> skipped;  ///< id and why there is no row of it
 };
+
+/// What PyTorch's allocator has reserved on the fullest GPU: tensors and its slack, no context.
+inline constexpr std::string_view memory_unit = "GiB";
 
 /// Known values of TrainingFile::unit.
 [[nodiscard]] const std::vector<std::string>& training_units();

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "sim/core/error.hpp"
 #include "sim/core/statistics.hpp"
 #include "sim/validation/minimise.hpp"
 
@@ -117,6 +118,11 @@ config::Scenario scenario_of(const TrainingFile& file, const TrainingRow& row,
 }
 
 double in_unit(const RunResult& result, const std::string& unit) {
+  if (unit == memory_unit) {
+    if (!result.memory) throw SimulationError("nobody knows what a GPU keeps of this job");
+    constexpr double gib = 1024.0 * 1024 * 1024;
+    return (result.memory->allocated + result.memory->slack) / gib;
+  }
   if (unit == "ms") {
     return 1e3 * PooledSamples(result.samples, result.sample_weight).percentile(50);
   }
@@ -163,7 +169,7 @@ std::vector<Row> predict_group(const TrainingFile& file, const TrainingGroup& gr
     try {
       const RunResult result = predict(scenario_of(file, measured, values));
       row.predicted = in_unit(result, file.unit);
-      row.set_interval({result.spread_low, result.spread_high});
+      if (file.unit != memory_unit) row.set_interval({result.spread_low, result.spread_high});
     } catch (const std::runtime_error& error) {
       row.failure = error.what();
     }

@@ -56,6 +56,7 @@ class Compressed final : public Strategy {
     return inner_->phasing().with(compressor_->phasing());
   }
   [[nodiscard]] Holding holding() const override { return inner_->holding(); }
+  [[nodiscard]] std::vector<GroupFamily> families() const override { return inner_->families(); }
   [[nodiscard]] std::vector<std::string> remarks() const override { return inner_->remarks(); }
   [[nodiscard]] std::optional<double> staleness() const override { return inner_->staleness(); }
 

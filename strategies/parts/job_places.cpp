@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <map>
 #include <numeric>
 #include <set>
@@ -40,6 +41,28 @@ int equal_ranks_of_machines(const JobView& job, const std::string& who) {
                     who, first, first_ranks, machine, count));
   }
   return first_ranks;
+}
+
+GroupFamily neighbours(const JobView& job, int size, const std::string& name) {
+  assert(size >= 1 && job.world_size % size == 0);
+  GroupFamily family{.name = name, .groups = {}};
+  for (int first = 0; first < job.world_size; first += size) {
+    ProcessGroup& group = family.groups.emplace_back();
+    group.name = fmt::format("{} {}", name, first / size);
+    for (int rank = first; rank < first + size; ++rank) group.ranks.push_back(rank);
+  }
+  return family;
+}
+
+GroupFamily counterparts(const JobView& job, int size, const std::string& name) {
+  assert(size >= 1 && job.world_size % size == 0);
+  GroupFamily family{.name = name, .groups = {}};
+  for (int place = 0; place < size; ++place) {
+    ProcessGroup& group = family.groups.emplace_back();
+    group.name = fmt::format("{} {}", name, place);
+    for (int rank = place; rank < job.world_size; rank += size) group.ranks.push_back(rank);
+  }
+  return family;
 }
 
 Exchange reversed(Exchange exchange, std::string name) {

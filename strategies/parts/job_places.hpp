@@ -32,6 +32,11 @@ namespace gradwire {
 /// differ.
 [[nodiscard]] int equal_ranks_of_machines(const JobView& job, const std::string& who);
 
+/// Ranks in groups of `size` that follow each other; and those of the same place in each group.
+/// REQUIRES: `size` divides the ranks.
+[[nodiscard]] GroupFamily neighbours(const JobView& job, int size, const std::string& name);
+[[nodiscard]] GroupFamily counterparts(const JobView& job, int size, const std::string& name);
+
 /// The same messages the other way, the last phase first.
 [[nodiscard]] Exchange reversed(Exchange exchange, std::string name);
 

@@ -20,25 +20,28 @@ bool Fsdp::gathers() const {
   return options_.sharding >= Sharding::shard_grad_op;
 }
 
-FamilyId Fsdp::group() const {
-  return options_.hybrid ? families::node : families::all;
-}
-
 Traits Fsdp::traits() const {
   // Gradients come in the parameters' type.
   const bool cast = options_.reduce_bytes < options_.param_bytes;
+  const bool apart = options_.outer.sync_every > 0 && replicas_ > 1;
   return {.dynamic = true,
           .forward_hooks = true,
           .backward_hooks = true,
           .own_optimizer = true,
-          .exactness = cast ? Exactness::lossy : Exactness::exact};
+          .exactness = apart  ? Exactness::stale
+                       : cast ? Exactness::lossy
+                              : Exactness::exact};
 }
 
 std::vector<CollectiveUse> Fsdp::collectives() const {
-  if (options_.sharding == Sharding::none) return {{CollectiveKind::all_reduce}};
-  std::vector<CollectiveUse> uses = {{CollectiveKind::all_gather, group()},
-                                     {CollectiveKind::reduce_scatter, group()}};
-  if (options_.hybrid) uses.push_back({CollectiveKind::all_reduce, families::across});
+  std::vector<CollectiveUse> uses;
+  if (options_.sharding == Sharding::none) {
+    uses = {{CollectiveKind::all_reduce, group_}};
+  } else {
+    uses = {{CollectiveKind::all_gather, group_}, {CollectiveKind::reduce_scatter, group_}};
+    if (backward_ != group_) uses.push_back({CollectiveKind::all_gather, backward_});
+  }
+  if (options_.hybrid) uses.push_back({CollectiveKind::all_reduce, across_});
   return uses;
 }
 
@@ -94,8 +97,10 @@ void Fsdp::pre_forward(std::size_t index) {
   unit.in_forward = !unit.root;
   unshard(index);
   wait_for(unit);
-  // The order of units is known once an iteration has been seen.
-  if (options_.forward_prefetch && iteration_ > 0 && index + 1 < units_.size()) unshard(index + 1);
+  // FSDP1 knows the order of units once it has seen an iteration; FSDP2 is told.
+  if (!options_.forward_prefetch || (iteration_ == 0 && !options_.per_parameter)) return;
+  const std::size_t last = index + static_cast<std::size_t>(options_.forward_modules);
+  for (std::size_t next = index + 1; next <= last && next < units_.size(); ++next) unshard(next);
 }
 
 void Fsdp::post_forward(Unit& unit) {
@@ -132,8 +137,10 @@ void Fsdp::prefetch_before(std::size_t index) {
 
 void Fsdp::post_backward(std::size_t index, int micro_batch) {
   Unit& unit = units_[index];
-  out_.post(DeviceWork{.traffic = Bytes{2 * unit.elements * options_.param_bytes},
-                       .label = "concatenate gradients"});
+  if (!options_.per_parameter) {
+    out_.post(DeviceWork{.traffic = Bytes{2 * unit.elements * options_.param_bytes},
+                         .label = "concatenate gradients"});
+  }
   const bool last = job_.synchronises(micro_batch);
   const bool synchronises = last || !options_.no_sync;
   if (gathers()) {
@@ -154,16 +161,35 @@ void Fsdp::backward_done(int micro_batch) {
   out_.post(OptimizerStep{.share = whole ? 1 : 1 / static_cast<double>(ranks_),
                           .label = whole ? "optimizer" : "update shard"});
   if (options_.sharding == Sharding::optimizer) gather_updated();
+  outer_step();
+}
+
+void Fsdp::outer_step() {
+  if (!options_.hybrid || replicates()) return;
+  if ((iteration_ + 1) % options_.outer.sync_every != 0) return;
+  std::int64_t elements = 0;
+  for (const Unit& unit : units_) {
+    elements += options_.sharding == Sharding::none ? unit.elements : shard(unit);
+  }
+  const std::int64_t size = elements * gradient_element_size;
+  // reads the shard and what it was, writes the difference
+  out_.post(DeviceWork{.traffic = Bytes{3 * size}, .label = "pseudo-gradients"});
+  out_.post(Gate{{out_.post(Collective{.size = Bytes{size},
+                                       .tensors = job_.gradient_order,
+                                       .label = "average of the islands",
+                                       .communicator = across_})}});
+  // reads their mean, momentum and the last outer parameters, writes the latter two and the shard
+  out_.post(DeviceWork{.traffic = Bytes{6 * size}, .label = "outer step"});
 }
 
 // ---- parameters -------------------------------------------------------------------------------
 
-Collective Fsdp::gather_of(const Unit& unit) const {
+Collective Fsdp::gather_of(const Unit& unit, bool in_backward) const {
   return {.kind = CollectiveKind::all_gather,
           .size = Bytes{unit.padded * options_.param_bytes},
           .tensors = unit.tensors,
           .label = fmt::format("all-gather unit {}", &unit - units_.data()),
-          .communicator = group(),
+          .communicator = in_backward && !unit.root ? backward_ : group_,
           .ready = Collective::Ready::at_once,
           .stream = group_stream};
 }
@@ -172,13 +198,14 @@ void Fsdp::unshard(std::size_t index) {
   Unit& unit = units_[index];
   if (unit.unsharded) return;
   unit.unsharded = true;
+  unit.copied_out = false;
   std::vector<OperationId> after = {start_};
   if (options_.limit_all_gathers && frees_.size() >= in_flight_most) {
     after.push_back(frees_.front());
     frees_.pop_front();
   }
-  const bool casts = options_.param_bytes != gradient_element_size;
-  const Ticket ticket = order_.issue(gather_of(unit), after, casts);
+  const bool casts = options_.param_bytes != options_.stored_bytes || options_.per_parameter;
+  const Ticket ticket = order_.issue(gather_of(unit, in_backward_), after, casts);
   unit.gather = ticket;
   gathers_[ticket] = {.unit = index};
   if (!casts) return;
@@ -191,11 +218,19 @@ void Fsdp::unshard(std::size_t index) {
 
 void Fsdp::cast_shard(std::size_t index, Ticket ticket) {
   Kernels cast;
-  cast.add(shard(units_[index]) * (gradient_element_size + options_.param_bytes));
-  run_beside(cast, "cast shard", [this, ticket] { order_.release(ticket); });
+  cast.add(shard(units_[index]) * (options_.stored_bytes + options_.param_bytes));
+  run_beside(cast, options_.per_parameter ? "copy in shards" : "cast shard",
+             [this, ticket] { order_.release(ticket); });
 }
 
-void Fsdp::wait_for(const Unit& unit) {
+void Fsdp::wait_for(Unit& unit) {
+  gate_for(unit);
+  if (!options_.per_parameter || std::exchange(unit.copied_out, true)) return;
+  out_.post(DeviceWork{.traffic = Bytes{2 * unit.padded * options_.param_bytes},
+                       .label = "copy out parameters"});
+}
+
+void Fsdp::gate_for(const Unit& unit) {
   const auto gather = unit.gather ? gathers_.find(*unit.gather) : gathers_.end();
   if (gather == gathers_.end()) return;  // it has ended
   if (gather->second.operation >= 0) {
@@ -216,7 +251,7 @@ void Fsdp::reshard(Unit& unit) {
 void Fsdp::gather_updated() {
   const OperationId updated = marker("updated");
   for (std::size_t u = 0; u < units_.size(); ++u) {
-    gathers_[order_.issue(gather_of(units_[u]), {updated}, false)] = {.unit = u};
+    gathers_[order_.issue(gather_of(units_[u], false), {updated}, false)] = {.unit = u};
   }
   updated_ = out_.post(Flag{"parameters gathered"});
   out_.post(Gate{{updated_}});
@@ -238,7 +273,7 @@ Collective Fsdp::reduction_of(const Unit& unit) const {
           .tensors = unit.tensors,
           .label = fmt::format("{} unit {}", whole ? "all-reduce" : "reduce-scatter",
                                &unit - units_.data()),
-          .communicator = group(),
+          .communicator = group_,
           .ready = Collective::Ready::at_once,
           .stream = group_stream};
 }
@@ -279,7 +314,7 @@ void Fsdp::operation_ended(OperationId operation) {
 
 void Fsdp::reduced(std::size_t unit) {
   run_beside(division_of_shard(units_[unit]), "divide shard", [this, unit] {
-    if (options_.hybrid) {
+    if (replicates()) {
       replicate(unit);
     } else {
       finish(unit);
@@ -291,7 +326,7 @@ void Fsdp::replicate(std::size_t unit) {
   out_.post(Collective{.size = Bytes{shard(units_[unit]) * options_.reduce_bytes},
                        .tensors = units_[unit].tensors,
                        .label = fmt::format("all-reduce shard of unit {}", unit),
-                       .communicator = families::across,
+                       .communicator = across_,
                        .ready = Collective::Ready::at_once,
                        .stream = across_stream},
             [this, unit] { finish(unit); });

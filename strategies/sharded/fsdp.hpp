@@ -25,18 +25,34 @@ enum class BackwardPrefetch : std::uint8_t {
   backward_post,  ///< after it
 };
 
+/// Islands of machines that train apart, each a replica, and meet every few steps.
+struct OuterSteps {
+  int sync_every = 0;  ///< optimizer steps from one outer step to the next; 0: there are none
+  int islands = 2;
+};
+
 /// Knobs of torch.distributed.fsdp.FullyShardedDataParallel under their own names.
 struct FsdpOptions {
   Sharding sharding = Sharding::full_shard;
-  bool hybrid = false;  ///< shards within each machine; machines are replicas
+  bool hybrid = false;         ///< shards within groups of `shard_degree` ranks, which are replicas
+  int shard_degree = 0;        ///< 0: the ranks of a machine
+  bool per_parameter = false;  ///< FSDP2: every parameter is sharded along its first dimension
+  /// FSDP2, reshard_after_forward as a number: parameters are gathered for backward within groups
+  /// of so many ranks; 0: within those that shard them.
+  int backward_degree = 0;
+  OuterSteps outer{};
   WrapPolicy wrap = WrapPolicy::block;
   Bytes unit_size{400'000'000};  ///< of WrapPolicy::size_based
   BackwardPrefetch backward_prefetch = BackwardPrefetch::backward_pre;
   bool forward_prefetch = false;
+  int forward_modules = 1;  ///< that are prefetched in forward
   bool limit_all_gathers = true;
   bool no_sync = true;            ///< earlier backward passes of a step only accumulate
   std::int64_t param_bytes = 4;   ///< of an element of gathered parameters
   std::int64_t reduce_bytes = 4;  ///< of an element of reduced gradients
+  /// Of an element of the shard that is gathered: another type is cast. 2: the model is in two
+  /// bytes, and the optimizer has its copy in fp32 (DeepSpeed).
+  std::int64_t stored_bytes = 4;
 };
 
 /// PyTorch FullyShardedDataParallel, ZeRO-1 to 3, and hybrid sharding.
@@ -51,8 +67,24 @@ struct FsdpOptions {
 /// The optimizer updates a shard. Before the first all-gather of an iteration the optimizer step
 /// of the last has ended on every rank.
 ///
-/// Hybrid: all of this within each machine; the reduced shard is then all-reduced across machines
-/// on a stream of its own.
+/// Hybrid: all of this within each machine, or each group of `data_parallel_shard_degree` ranks
+/// that follow each other; the reduced shard is then all-reduced across these on a stream of its
+/// own.
+///
+/// FSDP2 (torch.distributed.fsdp.fully_shard) shards each parameter along its first dimension,
+/// padded to the ranks; no flat parameter. A gather is fed by one kernel that copies, and casts,
+/// the shards, and one on the compute stream copies its result into the parameters; one kernel
+/// copies, and casts, gradients into the reduce-scatter's input, which averages by itself
+/// (ReduceOp.AVG; torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py: foreach_all_gather,
+/// foreach_all_gather_copy_out, foreach_reduce; from memory). That the next gather waits until the
+/// last but one is copied out is taken as limit_all_gathers.
+///
+/// DiLoCo: the groups are islands, no gradient leaves them; every `sync_every` optimizer steps each
+/// rank subtracts its shard from what it was at the last such step, these differences are averaged
+/// over the islands in fp32, and an outer SGD with Nesterov's momentum makes of their mean the
+/// shard that all go on with. Everybody waits for it. Douillard et al., DiLoCo, arXiv 2311.08105,
+/// algorithm 1; names of torchft.local_sgd.DiLoCo.
+///
 /// ZeRO-1: gradients are reduce-scattered in the last backward pass, and the updated parameters
 /// all-gathered after the step, which the next iteration waits for. NO_SHARD: all-reduces.
 /// One rank: NO_SHARD, as PyTorch falls back to it (from memory).
@@ -70,12 +102,16 @@ class Fsdp final : public Strategy {
   Fsdp(const FsdpOptions& options, const JobView& job);
   static StrategyMaker read(Knobs& knobs);
   static StrategyMaker read_hybrid(Knobs& knobs);
+  static StrategyMaker read_fully_shard(Knobs& knobs);
+  static StrategyMaker read_diloco(Knobs& knobs);
 
   Operations on_event(Seconds now, const Event& event) override;
   [[nodiscard]] Traits traits() const override;
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override;
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
   [[nodiscard]] Holding holding() const override;
+  [[nodiscard]] std::vector<GroupFamily> families() const override { return families_; }
+  [[nodiscard]] Phasing phasing() const override;
 
  private:
   using Ticket = IssueOrder::Ticket;
@@ -86,6 +122,7 @@ class Fsdp final : public Strategy {
     bool in_forward = false;       ///< between its pre- and its post-forward hook
     int missing = 0;               ///< gradients not yet there in this backward pass
     std::optional<Ticket> gather;  ///< the last one issued
+    bool copied_out = false;       ///< FSDP2: into the parameters, since it was gathered
   };
   /// An all-gather that has not ended.
   struct Gather {
@@ -112,8 +149,12 @@ class Fsdp final : public Strategy {
 
   [[nodiscard]] bool gathers() const;
   [[nodiscard]] std::int64_t shard(const Unit& unit) const { return unit.padded / ranks_; }
-  [[nodiscard]] FamilyId group() const;
-  [[nodiscard]] Collective gather_of(const Unit& unit) const;
+  void form_groups();
+  [[nodiscard]] bool replicates() const {
+    return options_.hybrid && options_.outer.sync_every == 0;
+  }
+  [[nodiscard]] std::int64_t padded(const FsdpUnit& unit) const;
+  [[nodiscard]] Collective gather_of(const Unit& unit, bool in_backward) const;
   [[nodiscard]] Collective reduction_of(const Unit& unit) const;
 
   void forward_hook(const ForwardStart& event);
@@ -128,11 +169,14 @@ class Fsdp final : public Strategy {
 
   OperationId marker(const char* label, Poster::Then then = {});
   void unshard(std::size_t index);
-  void wait_for(const Unit& unit);
+  /// Holds compute until it is gathered.
+  void wait_for(Unit& unit);
+  void gate_for(const Unit& unit);
   void reshard(Unit& unit);
   void cast_shard(std::size_t index, Ticket ticket);
   void reduce(std::size_t index);
   void gather_updated();
+  void outer_step();
 
   void operation_ended(OperationId operation);
   void gathered(Ticket ticket);
@@ -155,7 +199,11 @@ class Fsdp final : public Strategy {
   std::vector<Unit> units_;
   std::vector<std::size_t> unit_of_;  ///< by tensor
   std::int64_t ranks_ = 1;            ///< that share a unit
-  std::int64_t replicas_ = 1;         ///< machines, where hybrid
+  std::int64_t replicas_ = 1;         ///< groups of those, where hybrid
+  std::vector<GroupFamily> families_;
+  FamilyId group_ = families::all;      ///< that shares a unit
+  FamilyId across_ = families::across;  ///< replicas of a shard
+  FamilyId backward_ = families::all;   ///< that a unit is gathered in for backward
   Poster out_;
   IssueOrder order_;
   std::map<Ticket, Gather> gathers_;

@@ -1,3 +1,5 @@
+#include <iterator>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -6,6 +8,8 @@
 
 namespace gradwire {
 namespace {
+
+constexpr int ranks_max = 1'000'000;
 
 constexpr const char* origin = "torch.distributed.fsdp.FullyShardedDataParallel";
 
@@ -33,9 +37,18 @@ void read_wrapping(Knobs& knobs, FsdpOptions& options) {
                                           : WrapPolicy::none;
 }
 
+void read_types(Knobs& knobs, FsdpOptions& options) {
+  static const std::vector<std::string> dtypes = {"fp32", "fp16", "bf16"};
+  const std::string param_dtype =
+      knobs.choice("param_dtype", "fp32", dtypes, "MixedPrecision(param_dtype)");
+  const std::string reduce_dtype = knobs.choice("reduce_dtype", param_dtype, dtypes,
+                                                "MixedPrecision(reduce_dtype), else param_dtype");
+  options.param_bytes = bytes_of(param_dtype);
+  options.reduce_bytes = bytes_of(reduce_dtype);
+}
+
 void read_common(Knobs& knobs, FsdpOptions& options) {
   static const std::vector<std::string> prefetches = {"BACKWARD_PRE", "BACKWARD_POST", "none"};
-  static const std::vector<std::string> dtypes = {"fp32", "fp16", "bf16"};
   read_wrapping(knobs, options);
   const std::string prefetch =
       knobs.choice("backward_prefetch", "BACKWARD_PRE", prefetches, origin);
@@ -48,12 +61,14 @@ void read_common(Knobs& knobs, FsdpOptions& options) {
   options.no_sync =
       knobs.yes("no_sync", options.no_sync,
                 std::string(origin) + ".no_sync() around all but the last micro-batch");
-  const std::string param_dtype =
-      knobs.choice("param_dtype", "fp32", dtypes, "MixedPrecision(param_dtype)");
-  const std::string reduce_dtype = knobs.choice("reduce_dtype", param_dtype, dtypes,
-                                                "MixedPrecision(reduce_dtype), else param_dtype");
-  options.param_bytes = bytes_of(param_dtype);
-  options.reduce_bytes = bytes_of(reduce_dtype);
+  read_types(knobs, options);
+}
+
+int read_degree(Knobs& knobs, const std::string& fallback) {
+  return static_cast<int>(knobs.count("data_parallel_shard_degree", 0, 0, ranks_max,
+                                      "torchtitan: ranks that share a parameter, which follow each "
+                                      "other; 0: " +
+                                          fallback));
 }
 
 StrategyMaker maker_of(const FsdpOptions& options) {
@@ -93,6 +108,61 @@ StrategyMaker Fsdp::read_hybrid(Knobs& knobs) {
   const std::string strategy =
       knobs.choice("sharding_strategy", "HYBRID_SHARD", strategies, origin);
   options.sharding = strategy == "HYBRID_SHARD" ? Sharding::full_shard : Sharding::shard_grad_op;
+  options.shard_degree = read_degree(knobs, "those of a machine, FSDP's default");
+  read_common(knobs, options);
+  return maker_of(options);
+}
+
+StrategyMaker Fsdp::read_fully_shard(Knobs& knobs) {
+  FsdpOptions options;
+  options.per_parameter = true;
+  const std::string reshard = knobs.text(
+      "reshard_after_forward", "true",
+      "fully_shard: true frees a block's parameters behind its forward; false keeps them; a number "
+      "keeps shares within groups of so many ranks; the root's stay in any case");
+  if (reshard == "false") {
+    options.sharding = Sharding::shard_grad_op;
+  } else if (reshard != "true") {
+    const bool digits = !reshard.empty() && reshard.size() <= std::size("999999") - 1 &&
+                        reshard.find_first_not_of("0123456789") == std::string::npos;
+    options.backward_degree = digits ? std::stoi(reshard) : 0;
+    if (options.backward_degree < 1) {
+      knobs.refuse("reshard_after_forward", "'reshard_after_forward' is '" + reshard +
+                                                "'; expected true, false or a number of ranks");
+    }
+  }
+  options.shard_degree = read_degree(knobs, "all, without replicas");
+  options.hybrid = options.shard_degree > 0;
+  read_wrapping(knobs, options);
+  options.forward_modules = static_cast<int>(
+      knobs.count("set_modules_to_forward_prefetch", 0, 0, ranks_max,
+                  "FSDPModule: blocks ahead whose gather is issued with a block's own; 0: as the "
+                  "host comes to them"));
+  options.forward_prefetch = options.forward_modules > 0;
+  options.no_sync = knobs.yes("no_sync", options.no_sync,
+                              "set_requires_gradient_sync(False) for all but the last micro-batch");
+  read_types(knobs, options);
+  return maker_of(options);
+}
+
+StrategyMaker Fsdp::read_diloco(Knobs& knobs) {
+  static const std::vector<std::string> strategies = {"FULL_SHARD", "SHARD_GRAD_OP", "NO_SHARD"};
+  constexpr int steps = 500;
+  FsdpOptions options;
+  options.hybrid = true;
+  options.outer.islands = static_cast<int>(knobs.count(
+      "islands", options.outer.islands, 1, ranks_max,
+      "arXiv 2311.08105, its k workers: equally many ranks that follow each other; 8 there"));
+  options.outer.sync_every = static_cast<int>(knobs.count(
+      "sync_every", steps, 1, std::numeric_limits<int>::max(),
+      "torchft DiLoCo(sync_every), which has no default; H of arXiv 2311.08105, section "
+      "3"));
+  const std::string strategy = knobs.choice(
+      "sharding_strategy", "FULL_SHARD", strategies,
+      std::string(origin) + ", within an island; NO_SHARD: its ranks all-reduce gradients");
+  options.sharding = strategy == "FULL_SHARD"      ? Sharding::full_shard
+                     : strategy == "SHARD_GRAD_OP" ? Sharding::shard_grad_op
+                                                   : Sharding::none;
   read_common(knobs, options);
   return maker_of(options);
 }

@@ -1,7 +1,11 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <utility>
 
+#include "sim/core/refusal.hpp"
 #include "strategies/parts/job_places.hpp"
 #include "strategies/sharded/fsdp.hpp"
 
@@ -25,22 +29,76 @@ bool divides_after(std::int64_t ranks) {
 
 Fsdp::Fsdp(const FsdpOptions& options, const JobView& job)
     : options_(options), job_(job), unit_of_(job.tensors.size()), ranks_(job.world_size) {
-  if (options.hybrid && job.world_size > 1) {
-    ranks_ = equal_ranks_of_machines(job, "hsdp shards");
-    replicas_ = job.world_size / ranks_;
-  }
   if (job.world_size == 1) {
     options_.sharding = Sharding::none;
     options_.hybrid = false;
   }
+  form_groups();
   for (auto& unit : make_fsdp_units(job, options.wrap, options.unit_size)) {
     Unit& added = units_.emplace_back();
     static_cast<FsdpUnit&>(added) = std::move(unit);
-    added.padded = (added.elements + ranks_ - 1) / ranks_ * ranks_;
+    added.padded = padded(added);
     for (const TensorId id : added.tensors) {
       unit_of_[static_cast<std::size_t>(id)] = units_.size() - 1;
     }
   }
+}
+
+void Fsdp::form_groups() {
+  const auto own = [&](GroupFamily family) {
+    families_.push_back(std::move(family));
+    return FamilyId{static_cast<std::int32_t>(families::own) +
+                    static_cast<std::int32_t>(families_.size()) - 1};
+  };
+  if (options_.hybrid && options_.shard_degree == 0 && options_.outer.sync_every == 0) {
+    ranks_ = equal_ranks_of_machines(job_, "hsdp shards");
+    group_ = families::node;
+  } else if (options_.hybrid) {
+    const int islands = options_.outer.islands;
+    const bool apart = options_.outer.sync_every > 0;
+    const int size = apart ? job_.world_size / islands : options_.shard_degree;
+    if (size < 1 || job_.world_size % size != 0 || (apart && size * islands != job_.world_size)) {
+      throw UnsupportedConfiguration(
+          UnsupportedConfiguration::Key::strategy,
+          apart ? fmt::format("{} ranks in {} islands; expected a number that divides them",
+                              job_.world_size, islands)
+                : fmt::format("'data_parallel_shard_degree' is {}; expected a divisor of the {} "
+                              "ranks",
+                              size, job_.world_size));
+    }
+    ranks_ = size;
+    group_ = own(neighbours(job_, size, "shard"));
+    across_ = own(counterparts(job_, size, "replicate"));
+  }
+  replicas_ = job_.world_size / ranks_;
+  backward_ = group_;
+  const int degree = options_.backward_degree;
+  if (degree == 0 || options_.sharding == Sharding::none || degree == ranks_) return;
+  if (ranks_ % degree != 0) {
+    throw UnsupportedConfiguration(
+        UnsupportedConfiguration::Key::strategy,
+        fmt::format("'reshard_after_forward' is {}; expected a divisor of the {} ranks that share "
+                    "a parameter",
+                    degree, ranks_));
+  }
+  backward_ = own(neighbours(job_, degree, "reshard"));
+}
+
+std::int64_t Fsdp::padded(const FsdpUnit& unit) const {
+  const auto up = [this](std::int64_t count) { return (count + ranks_ - 1) / ranks_ * ranks_; };
+  if (!options_.per_parameter) return up(unit.elements);
+  std::int64_t elements = 0;
+  for (const TensorId id : unit.tensors) {
+    const TensorInfo& tensor = job_.tensor(id);
+    const std::int64_t rows = tensor.shape.empty() ? tensor.elements : tensor.shape.front();
+    elements += up(rows) * (tensor.elements / rows);
+  }
+  return elements;
+}
+
+Phasing Fsdp::phasing() const {
+  const bool apart = options_.hybrid && !replicates();
+  return {.period = apart ? options_.outer.sync_every : 1};
 }
 
 /// The root's parameters, and of the others so many units' as are gathered at once: the limiter's
@@ -48,6 +106,17 @@ Fsdp::Fsdp(const FsdpOptions& options, const JobView& job)
 Holding Fsdp::holding() const {
   Holding held;
   const double shard = 1.0 / static_cast<double>(ranks_);
+  std::int64_t total = 0;
+  for (const Unit& unit : units_) total += unit.padded;
+  if (options_.stored_bytes < gradient_element_size) held.mixed = MixedWeights::half;
+  // DiLoCo: the last outer parameters and the outer momentum, as long as the shard (assumed to stay
+  // on the GPU).
+  Bytes outer{0};
+  if (options_.hybrid && !replicates()) {
+    const std::int64_t own = options_.sharding == Sharding::none ? total : total / ranks_;
+    outer = Bytes{2 * own * gradient_element_size};
+  }
+  held.buffers = outer;
   if (options_.sharding == Sharding::none) return held;
   held.optimizer = shard;
   if (options_.sharding == Sharding::optimizer) return held;
@@ -63,8 +132,17 @@ Holding Fsdp::holding() const {
   if (!all) units.resize(std::min(units.size(), limited));
   const std::int64_t at_once = root + std::accumulate(units.begin(), units.end(), std::int64_t{0});
   held.gathered = Bytes{at_once * options_.param_bytes};
+  if (backward_ != group_) {
+    held.gathered += Bytes{total / options_.backward_degree * options_.param_bytes};
+  }
   const std::int64_t unreduced = units.empty() ? root : units.front();
-  held.buffers = Bytes{unreduced * options_.reduce_bytes};
+  held.buffers = outer + Bytes{unreduced * options_.reduce_bytes};
+  if (options_.per_parameter) {
+    // What NCCL gathers into, besides the parameters that it is copied to; and gradients, besides
+    // the input that they are copied into for their reduction.
+    held.gathered += Bytes{unreduced * options_.param_bytes};
+    held.buffers += Bytes{unreduced * options_.param_bytes};
+  }
   return held;
 }
 
@@ -72,6 +150,10 @@ Fsdp::Kernels Fsdp::preparation(const Unit& unit) const {
   const bool whole = options_.sharding == Sharding::none;
   const std::int64_t elements = whole ? unit.elements : unit.padded;
   Kernels kernels;
+  if (options_.per_parameter) {
+    kernels.add(unit.elements * options_.param_bytes + unit.padded * options_.reduce_bytes);
+    return kernels;
+  }
   if (options_.reduce_bytes != options_.param_bytes) {
     kernels.add(unit.elements * (options_.param_bytes + options_.reduce_bytes));
   }
@@ -83,8 +165,9 @@ Fsdp::Kernels Fsdp::preparation(const Unit& unit) const {
 Fsdp::Kernels Fsdp::division_of_shard(const Unit& unit) const {
   const std::int64_t elements = options_.sharding == Sharding::none ? unit.elements : shard(unit);
   Kernels kernels;
+  if (options_.per_parameter) return kernels;
   if (divides_after(ranks_)) kernels.add(2 * elements * options_.reduce_bytes);
-  if (options_.hybrid && division_before(replicas_) > 1) {
+  if (replicates() && division_before(replicas_) > 1) {
     kernels.add(2 * elements * options_.reduce_bytes);
   }
   return kernels;
@@ -93,10 +176,10 @@ Fsdp::Kernels Fsdp::division_of_shard(const Unit& unit) const {
 Fsdp::Kernels Fsdp::finishing(const Unit& unit) const {
   const std::int64_t elements = options_.sharding == Sharding::none ? unit.elements : shard(unit);
   Kernels kernels;
-  if (options_.hybrid && divides_after(replicas_))
+  if (replicates() && !options_.per_parameter && divides_after(replicas_))
     kernels.add(2 * elements * options_.reduce_bytes);
-  if (options_.reduce_bytes != gradient_element_size) {
-    kernels.add(elements * (options_.reduce_bytes + gradient_element_size));
+  if (options_.reduce_bytes != options_.stored_bytes) {
+    kernels.add(elements * (options_.reduce_bytes + options_.stored_bytes));
   }
   return kernels;
 }
@@ -107,22 +190,22 @@ std::vector<PlanGroup> Fsdp::plan(int /*iteration*/) const {
     plan.push_back({unit.tensors, unit.elements, collective.size, note});
   };
   if (gathers()) {
-    for (const Unit& unit : units_) add(unit, gather_of(unit), "all-gather before forward");
+    for (const Unit& unit : units_) add(unit, gather_of(unit, false), "all-gather before forward");
   }
   for (std::size_t u = units_.size(); u-- > 0;) {
     const Unit& unit = units_[u];
     if (options_.sharding == Sharding::full_shard && !unit.root) {
-      add(unit, gather_of(unit), "all-gather before backward");
+      add(unit, gather_of(unit, true), "all-gather before backward");
     }
     add(unit, reduction_of(unit),
         options_.sharding == Sharding::none ? "all-reduce" : "reduce-scatter");
-    if (options_.hybrid) {
+    if (replicates()) {
       plan.push_back({unit.tensors, shard(unit), Bytes{shard(unit) * options_.reduce_bytes},
                       "all-reduce of the shard across machines"});
     }
   }
   if (options_.sharding == Sharding::optimizer) {
-    for (const Unit& unit : units_) add(unit, gather_of(unit), "all-gather after the step");
+    for (const Unit& unit : units_) add(unit, gather_of(unit, false), "all-gather after the step");
   }
   return plan;
 }

@@ -176,3 +176,28 @@ TEST_CASE("What standard output cannot take ends with 1", "[cli]") {
 
 }  // namespace
 }  // namespace gradwire
+
+TEST_CASE("What does not fit a GPU's memory has no rate unless memory is ignored",
+          "[cli][errors]") {
+  const Workplace place("misfit");
+  // 1.56e9 parameters of 6 bytes with their casts and 8 of Adam's state are 21.8 GB; a T4 has 16.
+  place.write("job.yaml",
+              "schema: gradwire.scenario/1\n"
+              "profile: {model: gpt2_xl, gpu: t4, batch_per_gpu: 1, dtype: fp16}\n"
+              "cluster: {node: g4dn_12xlarge, gpus_per_node: 1}\n"
+              "strategy: {name: none}\n"
+              "run: {iterations: 1, warmup: 1}\n");
+  const auto refused = place.run("run job.yaml --json r.json --quiet");
+  CHECK(refused.code == 1);
+  CHECK_THAT(refused.err, Catch::StartsWith("gradwire: gpt2_xl with a batch of 1 does not fit: "));
+  CHECK_FALSE(place.has("r.json"));
+  CHECK(place.run("run job.yaml --ignore-memory").code == 0);
+  // Of several points the others are predicted.
+  const auto some = place.run(
+      "run job.yaml --json r.json --quiet --set 'points=[{label: large}, {label: small, "
+      "profile.model: gpt2}]'");
+  CHECK(some.code == 1);
+  CHECK_THAT(some.err,
+             Catch::StartsWith("gradwire: large: gpt2_xl with a batch of 1 does not fit"));
+  CHECK(place.has("r.json"));
+}

@@ -80,7 +80,8 @@ void add_figures(const config::Scenario& scenario, const Point& point, Predictio
 }
 
 Prediction predict_here(const std::string& yaml) {
-  const config::Scenario scenario = config::read_scenario(config::parse_yaml(yaml, "law.yaml"), {});
+  config::Scenario scenario = config::read_scenario(config::parse_yaml(yaml, "law.yaml"), {});
+  scenario.run.ignore_memory = true;
   const Point point = cli::predict_point(scenario, false);
   const RunResult& result = point.result;
   Prediction prediction;

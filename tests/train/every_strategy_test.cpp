@@ -62,8 +62,10 @@ double mean_iteration(const RunResult& result) {
          static_cast<double>(result.iteration_s.size());
 }
 
-/// Where an origin cannot run at all: seven ranks are 4 on one machine and 3 on the other.
+/// Where an origin cannot run at all: seven ranks are 4 on one machine and 3 on the other, and an
+/// odd number gives no two islands.
 bool refuses(const std::string& strategy, int ranks) {
+  if (strategy == "diloco") return ranks > 1 && ranks % 2 == 1;
   constexpr std::array need_equal_machines = {"hsdp", "local_sgd"};
   return ranks == 7 &&
          std::ranges::find(need_equal_machines, strategy) != need_equal_machines.end();

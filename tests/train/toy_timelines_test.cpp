@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "strategies/all_reduce/lb_sgd.hpp"
 #include "strategies/all_reduce/local_sgd.hpp"
 #include "strategies/all_reduce/none.hpp"
+#include "strategies/sharded/deepspeed_zero.hpp"
 #include "strategies/sharded/fsdp.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/toy_training.hpp"
@@ -238,4 +240,46 @@ TEST_CASE("toy timeline: hsdp", "[timeline][hsdp]") {
   FsdpOptions options;
   options.hybrid = true;
   check_each(ToyTraining(2, 2).run(make<Fsdp>(options)), 21.5);
+}
+
+TEST_CASE("toy timeline: fsdp2", "[timeline][fsdp2]") {
+  // As FULL_SHARD: the last reduce-scatter ends at 20, a quarter of the update follows; what is
+  // copied in and out takes no time here.
+  FsdpOptions options;
+  options.per_parameter = true;
+  check_each(ToyTraining().run(make<Fsdp>(options)), 20.25);
+}
+
+TEST_CASE("toy timeline: diloco", "[timeline][diloco]") {
+  // Islands of 2 ranks: the last reduce-scatter at 20, half of the update; in every second
+  // iteration halves of 6 MB are averaged, T(3) = 3.5.
+  FsdpOptions options;
+  options.hybrid = true;
+  options.outer = {.sync_every = 2, .islands = 2};
+  auto times = ToyTraining(2, 2).run(make<Fsdp>(options));
+  std::ranges::sort(times);
+  REQUIRE(times.size() == 4);
+  CHECK(times[0] == Approx(20.5));
+  CHECK(times[1] == Approx(20.5));
+  CHECK(times[2] == Approx(24));
+  CHECK(times[3] == Approx(24));
+}
+
+TEST_CASE("toy timeline: deepspeed", "[timeline][deepspeed]") {
+  SECTION("stage 1") {
+    // No hooks: all 6 MB behind backward at 18, H(6) = 3.5, a quarter of the update, H(6).
+    check_each(ToyTraining().run(make<DeepSpeedZero>(DeepSpeedOptions{.stage = 1})),
+               18 + 3.5 + 0.25 + 3.5);
+  }
+  SECTION("stage 2") {
+    // Buckets of 2 MB go when the next gradient comes, and compute waits H(2) = 1.5: at 12, 17.5
+    // and the end of backward, 21.
+    const DeepSpeedOptions options{.stage = 2, .reduce_bucket_size = 500'000};
+    check_each(ToyTraining().run(make<DeepSpeedZero>(options)), 21 + 1.5 + 0.25 + 3.5);
+  }
+  SECTION("overlap_comm") {
+    // The same buckets beside backward: at 12, 16, 18 and 19.5.
+    const DeepSpeedOptions options{.stage = 2, .reduce_bucket_size = 500'000, .overlap_comm = true};
+    check_each(ToyTraining().run(make<DeepSpeedZero>(options)), 19.5 + 0.25 + 3.5);
+  }
 }

@@ -104,7 +104,9 @@ const Fields<RunSpec>& run_fields() {
        word(
            "fidelity", &RunSpec::fidelity, {"auto", "fluid", "step", "coupled", "bracket"},
            "`fluid`: a flow for flows that are alike; `coupled`: a ring goes as one; `step`: every "
-           "message; `bracket`: `fluid` and `coupled`, and the interval holds both")}};
+           "message; `bracket`: `fluid` and `coupled`, and the interval holds both"),
+       field("ignore_memory", &RunSpec::ignore_memory,
+             "predict what does not fit a GPU's memory, too (`--ignore-memory`)")}};
   return fields;
 }
 

@@ -37,6 +37,7 @@
 #include "strategies/servers/ps_sync.hpp"
 #include "strategies/servers/ssp.hpp"
 #include "strategies/servers/tictac.hpp"
+#include "strategies/sharded/deepspeed_zero.hpp"
 #include "strategies/sharded/fsdp.hpp"
 
 namespace gradwire::config {
@@ -112,7 +113,13 @@ const std::vector<StrategyEntry>& strategy_catalogue() {
       {"local_sgd", "local and post-local SGD: parameters averaged every few steps",
        LocalSgd::read},
       {"fsdp", "PyTorch FullyShardedDataParallel: ZeRO-1, 2, 3 with prefetch", Fsdp::read},
-      {"hsdp", "FSDP sharded inside each machine, gradients reduced across", Fsdp::read_hybrid},
+      {"hsdp", "FSDP sharded inside each machine or group, gradients reduced across",
+       Fsdp::read_hybrid},
+      {"fsdp2", "PyTorch fully_shard: FSDP of each parameter, with replicas where asked",
+       Fsdp::read_fully_shard},
+      {"deepspeed", "DeepSpeed's ZeRO-1, 2, 3 by its own buckets", DeepSpeedZero::read, false,
+       true},
+      {"diloco", "islands that shard within themselves and meet in outer steps", Fsdp::read_diloco},
       {"powersgd", "low-rank factors in DDP's buckets, or after backward (epfml)", read_powersgd},
       {"acp_sgd", "low-rank factors P and Q in turns, fused", read_acp_sgd},
       {"topk", "the largest elements by two all-gathers (ddl-benchmarks)", read_topk},

@@ -196,3 +196,95 @@ TEST_CASE("FSDP on one rank does not shard", "[fsdp]") {
   fsdp.on(HookFired{.tensor = 0});
   CHECK(fsdp.on(BackwardDone{}).back() == "optimizer 1");
 }
+
+TEST_CASE("Shards within groups that follow each other, of any size", "[fsdp][hsdp]") {
+  auto options = unit_a_layer();
+  options.hybrid = true;
+  options.shard_degree = 4;
+  auto job = toy_job({10});
+  job.world_size = 8;
+  const Fsdp fsdp(options, job);
+  const auto families = fsdp.families();
+  REQUIRE(families.size() == 2);
+  CHECK(families[0].groups[1].ranks == std::vector<int>{4, 5, 6, 7});
+  REQUIRE(families[1].groups.size() == 4);
+  CHECK(families[1].groups[1].ranks == std::vector<int>{1, 5});
+  const FamilyId replicas{static_cast<int>(families::own) + 1};
+  CHECK(fsdp.collectives().back() == CollectiveUse{CollectiveKind::all_reduce, replicas});
+  // 10 elements on 4 ranks are 3 each
+  CHECK(fsdp.plan(0).back().size == Bytes{3 * 4});
+  CHECK(fsdp.holding().weights == 0.25);
+  options.shard_degree = 3;
+  CHECK_THROWS_WITH(Fsdp(options, job),
+                    "'data_parallel_shard_degree' is 3; expected a divisor of the 8 ranks");
+}
+
+TEST_CASE("FSDP2 pads each parameter's rows, copies in and out, and reduces without divisions",
+          "[fsdp][fsdp2]") {
+  auto options = unit_a_layer();
+  options.per_parameter = true;
+  options.param_bytes = 2;
+  auto job = toy_job({15, 3});
+  job.tensors[0].shape = {5, 3};
+  job.tensors[1].layer = 0;
+  job.tensors[1].shape = {3};
+  Driver fsdp{{options, job}};
+  // 5 rows of 3 on 4 ranks are 8 rows, 3 are 4: 28 elements
+  CHECK(fsdp.strategy.plan(0)[0].size == Bytes{28 * 2});
+  CHECK(fsdp.on(ForwardStart{.layer = 0}) ==
+        Words{"ready", "flag: unit 0 gathered", "gate 1", "copy out parameters"});
+  CHECK(fsdp.on(OperationDone{0}) == Words{"~copy in shards"});    // 4
+  CHECK(fsdp.on(OperationDone{4}) == Words{"all-gather unit 0"});  // 5
+  fsdp.on(OperationDone{5});                                       // raised: 6
+  fsdp.on(BackwardStart{.layer = 0});  // freed and gathered again: 7 to 11
+  fsdp.on(HookFired{.tensor = 1});
+  const Words hook = fsdp.on(HookFired{.tensor = 0});
+  CHECK(hook == Words{"freed", "gradients ready"});
+}
+
+TEST_CASE("FSDP2 gathers for backward among the ranks of reshard_after_forward", "[fsdp][fsdp2]") {
+  auto options = unit_a_layer();
+  options.per_parameter = true;
+  options.backward_degree = 2;
+  const Fsdp fsdp(options, toy_job({16}));
+  REQUIRE(fsdp.families().size() == 1);
+  CHECK(fsdp.families()[0].groups[1].ranks == std::vector<int>{2, 3});
+  const FamilyId own{static_cast<int>(families::own)};
+  CHECK(fsdp.collectives().back() == CollectiveUse{CollectiveKind::all_gather, own});
+  // gathered twice, once as NCCL wrote it, and half of it kept between
+  CHECK(fsdp.holding().gathered == Bytes{(16 + 16 + 16 / 2) * 4});
+  options.backward_degree = 3;
+  CHECK_THROWS_WITH(Fsdp(options, toy_job({16})),
+                    "'reshard_after_forward' is 3; expected a divisor of the 4 ranks that share a "
+                    "parameter");
+}
+
+TEST_CASE("DiLoCo's islands shard by themselves and meet every few steps", "[fsdp][diloco]") {
+  auto options = unit_a_layer();
+  options.hybrid = true;
+  options.outer = {.sync_every = 2, .islands = 2};
+  Driver fsdp{{options, toy_job({10})}};
+  CHECK(fsdp.strategy.traits().exactness == Exactness::stale);
+  CHECK(fsdp.strategy.phasing().period == 2);
+  const auto end_of = [&](int iteration) {
+    fsdp.on(IterationStart{.iteration = iteration});
+    fsdp.on(ForwardStart{.layer = 0});
+    fsdp.on(BackwardStart{.layer = 0});
+    fsdp.on(HookFired{.tensor = 0});
+    return fsdp.strategy.on_event(Seconds{}, BackwardDone{});
+  };
+  CHECK(describe(end_of(0)).back() == "optimizer 0.5");
+  const auto end = end_of(1);
+  const Words words = describe(end);
+  const auto from = static_cast<std::ptrdiff_t>(words.size()) - 5;
+  REQUIRE(from >= 0);
+  CHECK(words[static_cast<std::size_t>(from)] == "optimizer 0.5");
+  CHECK(words[static_cast<std::size_t>(from) + 1] == "pseudo-gradients");
+  CHECK(words.back() == "outer step");
+  // a shard of 10 elements on 2 ranks, in fp32, with the other island's rank of the same place
+  const auto& average = std::get<Collective>(end[static_cast<std::size_t>(from) + 2]);
+  CHECK(average.size == Bytes{5 * 4});
+  CHECK(average.communicator == FamilyId{static_cast<int>(families::own) + 1});
+  // last outer parameters and momentum, beside the unit's gradients
+  CHECK(fsdp.strategy.holding().buffers == Bytes{2 * 5 * 4 + 10 * 4});
+}

@@ -1,0 +1,187 @@
+#include "strategies/sharded/deepspeed_zero.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "strategies/sharded/fsdp.hpp"
+
+namespace gradwire {
+namespace {
+
+constexpr const char* origin = "DeepSpeed, zero_optimization, deepspeed/runtime/zero/config.py";
+constexpr int last_stage = 3;
+constexpr std::int64_t prefetch_default = 50'000'000;
+
+std::string with_origin(const std::string& what) {
+  return std::string(origin) + "; " + what;
+}
+
+std::unique_ptr<Strategy> stage_three(bool prefetches, const JobView& job) {
+  FsdpOptions sharded;
+  sharded.param_bytes = sharded.reduce_bytes = sharded.stored_bytes = job.element_size;
+  sharded.forward_prefetch = prefetches;
+  if (!prefetches) sharded.backward_prefetch = BackwardPrefetch::none;
+  sharded.no_sync = false;  // gradients are partitioned in every micro-batch
+  return std::make_unique<Fsdp>(sharded, job);
+}
+
+}  // namespace
+
+DeepSpeedZero::DeepSpeedZero(const DeepSpeedOptions& options, const JobView& job)
+    : options_(options), job_(job) {
+  assert(options.stage == 1 || options.stage == 2);
+  assert(options.reduce_bucket_size > 0 && options.allgather_bucket_size > 0);
+  for (const TensorInfo& tensor : job.tensors) elements_ += tensor.elements;
+}
+
+StrategyMaker DeepSpeedZero::read(Knobs& knobs) {
+  constexpr auto most = std::numeric_limits<std::int64_t>::max() / 16;
+  DeepSpeedOptions options;
+  options.stage = static_cast<int>(knobs.count(
+      "stage", options.stage, 1, last_stage,
+      "DeepSpeed, zero_optimization, whose default, 0, is plain all-reduces: what a rank keeps a "
+      "share of: 1 the optimizer's state, 2 gradients too, 3 parameters too"));
+  options.reduce_bucket_size =
+      knobs.count("reduce_bucket_size", options.reduce_bucket_size, 1, most,
+                  with_origin("elements that are reduced at once; stages 1 and 2"));
+  options.allgather_bucket_size =
+      knobs.count("allgather_bucket_size", options.allgather_bucket_size, 1, most,
+                  with_origin("elements that are gathered at once; stages 1 and 2"));
+  const bool three = options.stage == last_stage;
+  options.overlap_comm =
+      knobs.yes("overlap_comm", three, with_origin("reductions beside backward; true for stage 3"));
+  options.reduce_scatter =
+      knobs.yes("reduce_scatter", options.reduce_scatter,
+                with_origin("false: gradients are all-reduced; stages 1 and 2"));
+  const bool prefetches =
+      knobs.count("stage3_prefetch_bucket_size", prefetch_default, 0, most,
+                  with_origin("elements; 0: nothing is gathered early; else a block; stage 3")) > 0;
+  if (!three && knobs.given("stage3_prefetch_bucket_size")) {
+    knobs.without_effect("stage3_prefetch_bucket_size", "expected 'stage: 3' beside it");
+  }
+  for (const char* name : {"reduce_bucket_size", "allgather_bucket_size", "reduce_scatter"}) {
+    if (three && knobs.given(name)) {
+      knobs.without_effect(name, "expected 'stage: 1' or 2 beside it");
+    }
+  }
+  if (three && !options.overlap_comm) {
+    knobs.refuse("overlap_comm", "'overlap_comm' is false with 'stage: 3'; expected true");
+  }
+  return [options, prefetches](const JobView& job) -> std::unique_ptr<Strategy> {
+    if (options.stage == last_stage) return stage_three(prefetches, job);
+    return std::make_unique<DeepSpeedZero>(options, job);
+  };
+}
+
+std::vector<CollectiveUse> DeepSpeedZero::collectives() const {
+  const CollectiveUse reduction{options_.reduce_scatter ? CollectiveKind::reduce_scatter
+                                                        : CollectiveKind::all_reduce};
+  return {reduction, {CollectiveKind::all_gather}};
+}
+
+Operations DeepSpeedZero::on_event(Seconds /*now*/, const Event& event) {
+  if (const auto* hook = std::get_if<HookFired>(&event)) {
+    if (has_hooks() && reduces(hook->micro_batch)) add(hook->tensor);
+  } else if (const auto* done = std::get_if<BackwardDone>(&event)) {
+    if (reduces(done->micro_batch)) {
+      if (!has_hooks()) {
+        for (const TensorId tensor : job_.gradient_order) add(tensor);
+      }
+      flush();
+      if (!in_flight_.empty()) out_.post(Gate{std::exchange(in_flight_, {})});
+    }
+    if (job_.synchronises(done->micro_batch)) step();
+  }
+  return out_.take();
+}
+
+std::int64_t DeepSpeedZero::padded(std::int64_t elements) const {
+  const std::int64_t ranks = job_.world_size;
+  return (elements + ranks - 1) / ranks * ranks;
+}
+
+void DeepSpeedZero::add(TensorId tensor) {
+  const TensorInfo& info = job_.tensor(tensor);
+  if (bucket_.elements + info.elements > options_.reduce_bucket_size) flush();
+  out_.post(copy_of(job_, info, "copy into bucket"));
+  bucket_.tensors.push_back(tensor);
+  bucket_.elements += info.elements;
+}
+
+Collective DeepSpeedZero::reduction_of(const PlanGroup& bucket) const {
+  const bool scatters = options_.reduce_scatter;
+  return {.kind = scatters ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce,
+          .size = job_.size_of(scatters ? padded(bucket.elements) : bucket.elements),
+          .tensors = bucket.tensors,
+          .label = scatters ? "reduce-scatter bucket" : "all-reduce bucket"};
+}
+
+void DeepSpeedZero::flush() {
+  if (bucket_.tensors.empty()) return;
+  out_.post(DeviceWork{.traffic = 2 * job_.size_of(bucket_.elements), .label = "divide"});
+  const OperationId reduction = out_.post(reduction_of(bucket_));
+  bucket_ = {};
+  if (options_.overlap_comm) {
+    in_flight_.push_back(reduction);
+  } else {
+    out_.post(Gate{{reduction}});
+  }
+}
+
+std::vector<std::int64_t> DeepSpeedZero::gathers() const {
+  std::vector<std::int64_t> sizes;
+  std::int64_t left = padded(elements_);
+  while (left > 0) {
+    sizes.push_back(std::min(left, padded(options_.allgather_bucket_size)));
+    left -= sizes.back();
+  }
+  return sizes;
+}
+
+void DeepSpeedZero::step() {
+  out_.post(OptimizerStep{.share = 1 / static_cast<double>(job_.world_size),
+                          .label = "update partition"});
+  std::vector<OperationId> gathered;
+  for (const std::int64_t elements : gathers()) {
+    gathered.push_back(out_.post(Collective{.kind = CollectiveKind::all_gather,
+                                            .size = job_.size_of(elements),
+                                            .tensors = job_.gradient_order,
+                                            .label = "all-gather partitions"}));
+  }
+  out_.post(Gate{std::move(gathered)});
+}
+
+std::vector<PlanGroup> DeepSpeedZero::plan(int /*iteration*/) const {
+  std::vector<PlanGroup> plan;
+  for (const TensorId tensor : job_.gradient_order) {
+    const std::int64_t elements = job_.tensor(tensor).elements;
+    if (plan.empty() || plan.back().elements + elements > options_.reduce_bucket_size) {
+      plan.push_back({.tensors = {}, .note = "reduce in backward"});
+    }
+    plan.back().tensors.push_back(tensor);
+    plan.back().elements += elements;
+  }
+  for (PlanGroup& bucket : plan) bucket.size = reduction_of(bucket).size;
+  for (const std::int64_t elements : gathers()) {
+    plan.push_back(
+        {job_.gradient_order, elements, job_.size_of(elements), "all-gather after the step"});
+  }
+  return plan;
+}
+
+Holding DeepSpeedZero::holding() const {
+  Holding held;
+  const double share = 1.0 / job_.world_size;
+  held.optimizer = share;
+  if (options_.stage > 1) held.gradients = share;
+  if (job_.element_size < gradient_element_size) held.mixed = MixedWeights::half;
+  held.buffers = (options_.overlap_comm ? 2 : 1) * job_.size_of(options_.reduce_bucket_size);
+  return held;
+}
+
+}  // namespace gradwire

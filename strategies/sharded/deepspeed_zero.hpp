@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "strategies/knobs.hpp"
+#include "strategies/parts/operation_writer.hpp"
+#include "strategies/strategy.hpp"
+
+namespace gradwire {
+
+/// Knobs of DeepSpeed's `zero_optimization` under their own names.
+struct DeepSpeedOptions {
+  int stage = 1;
+  std::int64_t reduce_bucket_size = 500'000'000;     ///< elements
+  std::int64_t allgather_bucket_size = 500'000'000;  ///< elements
+  bool overlap_comm = false;
+  bool reduce_scatter = true;
+};
+
+/// DeepSpeed's ZeRO of stages 1 and 2.
+///
+/// Hooks copy gradients into one buffer; the gradient that would overflow it has what is there
+/// divided by the ranks and reduce-scattered first (all-reduced without `reduce_scatter`). Compute
+/// waits for that, unless `overlap_comm` has a second buffer filled meanwhile. Stage 2 reduces in
+/// every micro-batch, since a rank keeps gradients of its partition only; stage 1 in the last one,
+/// and without overlap_comm behind its backward: it registers no hooks. The optimizer updates a
+/// partition, whose parameters are then all-gathered, `allgather_bucket_size` elements at a time,
+/// before the next forward.
+///
+/// Gradients and parameters travel in the type of the gradients (`gradient_dtype`); of two bytes,
+/// the model is in that type and the optimizer's partition has it in fp32.
+///
+/// Stage 3 is Fsdp with a unit a block in this type: DeepSpeed gathers and reduces submodule by
+/// submodule, in buckets of its own (assumed to be alike).
+///
+/// Source: deepspeed/runtime/zero/stage_1_and_2.py
+/// (reduce_independent_p_g_buckets_and_remove_grads, reduce_ipg_grads,
+/// create_gradient_handling_hooks, average_tensor) and deepspeed/runtime/utils.py
+/// (all_gather_dp_groups), from memory; defaults: deepspeed/runtime/ zero/config.py. Rajbhandari et
+/// al., ZeRO, SC 2020, section 5.
+class DeepSpeedZero final : public Strategy {
+ public:
+  /// REQUIRES: stage 1 or 2, bucket sizes above 0.
+  DeepSpeedZero(const DeepSpeedOptions& options, const JobView& job);
+  static StrategyMaker read(Knobs& knobs);
+
+  Operations on_event(Seconds now, const Event& event) override;
+  [[nodiscard]] Traits traits() const override { return {.own_optimizer = true}; }
+  [[nodiscard]] std::vector<CollectiveUse> collectives() const override;
+  [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
+  [[nodiscard]] Holding holding() const override;
+
+ private:
+  [[nodiscard]] bool reduces(int micro_batch) const {
+    return options_.stage > 1 || job_.synchronises(micro_batch);
+  }
+  [[nodiscard]] bool has_hooks() const { return options_.stage > 1 || options_.overlap_comm; }
+  [[nodiscard]] std::int64_t padded(std::int64_t elements) const;
+  [[nodiscard]] Collective reduction_of(const PlanGroup& bucket) const;
+  /// Elements of each all-gather of updated parameters.
+  [[nodiscard]] std::vector<std::int64_t> gathers() const;
+
+  void add(TensorId tensor);
+  void flush();
+  void step();
+
+  DeepSpeedOptions options_;
+  JobView job_;
+  std::int64_t elements_ = 0;  ///< of the model
+  OperationWriter out_;
+  PlanGroup bucket_;
+  std::vector<OperationId> in_flight_;
+};
+
+}  // namespace gradwire

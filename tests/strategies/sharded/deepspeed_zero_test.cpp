@@ -1,0 +1,87 @@
+#include "strategies/sharded/deepspeed_zero.hpp"
+
+#include "tests/catch.hpp"
+#include "tests/strategies/describe.hpp"
+#include "tests/strategies/toy_job.hpp"
+
+using namespace gradwire;
+using namespace gradwire::test;
+
+namespace {
+
+struct Driver {
+  DeepSpeedZero strategy;
+  Words on(const Event& event) { return describe(strategy.on_event(Seconds{}, event)); }
+};
+
+/// Gradients of 30, 20 and 10 elements come in this order, in two bytes.
+JobView half_job(int micro_batches = 1) {
+  JobView job = toy_job({10, 20, 30}, micro_batches);
+  job.element_size = 2;
+  return job;
+}
+
+}  // namespace
+
+TEST_CASE("DeepSpeed reduces what is in the bucket when a gradient would overflow it",
+          "[deepspeed]") {
+  Driver zero{{{.stage = 2, .reduce_bucket_size = 50}, half_job()}};
+  CHECK(zero.on(HookFired{.tensor = 2}) == Words{"copy into bucket"});
+  CHECK(zero.on(HookFired{.tensor = 1}) == Words{"copy into bucket"});
+  // compute waits: without overlap_comm there is one buffer
+  CHECK(zero.on(HookFired{.tensor = 0}) ==
+        Words{"divide", "reduce-scatter bucket", "gate 3", "copy into bucket"});
+  CHECK(zero.on(BackwardDone{}) == Words{"divide", "reduce-scatter bucket", "gate 7",
+                                         "optimizer 0.25", "all-gather partitions", "gate 10"});
+  const auto plan = zero.strategy.plan(0);
+  REQUIRE(plan.size() == 3);
+  // 50 and 10 elements padded to 4 ranks, 60 gathered
+  CHECK(plan[0].size == Bytes{52 * 2});
+  CHECK(plan[1].size == Bytes{12 * 2});
+  CHECK(plan[2].size == Bytes{60 * 2});
+}
+
+TEST_CASE("DeepSpeed's overlap_comm waits for reductions at the end of backward", "[deepspeed]") {
+  Driver zero{{{.stage = 1, .reduce_bucket_size = 50, .overlap_comm = true}, half_job()}};
+  zero.on(HookFired{.tensor = 2});
+  zero.on(HookFired{.tensor = 1});
+  CHECK(zero.on(HookFired{.tensor = 0}) ==
+        Words{"divide", "reduce-scatter bucket", "copy into bucket"});
+  CHECK(zero.on(BackwardDone{})[2] == "gate 3 6");
+  // two buffers
+  CHECK(zero.strategy.holding().buffers == Bytes{2 * 50 * 2});
+}
+
+TEST_CASE(
+    "DeepSpeed's stage 1 has no hooks without overlap_comm, stage 2 reduces every micro-batch",
+    "[deepspeed]") {
+  Driver one{{{.stage = 1}, half_job(2)}};
+  CHECK(one.on(HookFired{.tensor = 2, .micro_batch = 1}).empty());
+  CHECK(one.on(BackwardDone{.micro_batch = 0}).empty());
+  CHECK(one.on(BackwardDone{.micro_batch = 1}).front() == "copy into bucket");
+  Driver two{{{.stage = 2}, half_job(2)}};
+  CHECK(two.on(HookFired{.tensor = 2, .micro_batch = 0}) == Words{"copy into bucket"});
+  CHECK(two.on(BackwardDone{.micro_batch = 0}) ==
+        Words{"divide", "reduce-scatter bucket", "gate 2"});
+}
+
+TEST_CASE("DeepSpeed gathers updated parameters by allgather_bucket_size", "[deepspeed]") {
+  // 60 elements, 24 at a time: 24, 24, 12
+  const DeepSpeedZero zero({.stage = 1, .allgather_bucket_size = 24}, half_job());
+  const auto plan = zero.plan(0);
+  REQUIRE(plan.size() == 4);
+  CHECK(plan[1].size == Bytes{24 * 2});
+  CHECK(plan[3].size == Bytes{12 * 2});
+}
+
+TEST_CASE("DeepSpeed's ranks keep shares by stage, and a model of two bytes as such",
+          "[deepspeed]") {
+  const Holding one = DeepSpeedZero({.stage = 1}, half_job()).holding();
+  CHECK(one.weights == 1);
+  CHECK(one.gradients == 1);
+  CHECK(one.optimizer == 0.25);
+  CHECK(one.mixed == MixedWeights::half);
+  const Holding two = DeepSpeedZero({.stage = 2}, toy_job({10})).holding();
+  CHECK(two.gradients == 0.25);
+  CHECK(two.mixed == MixedWeights::fp32);
+}
