@@ -6,8 +6,8 @@
 #include "sim/cli/import.hpp"
 #include "sim/cli/outputs.hpp"
 #include "sim/config/check.hpp"
-#include "sim/config/profile/compressor_costs_yaml.hpp"
 #include "sim/config/cluster/gpu_yaml.hpp"
+#include "sim/config/profile/compressor_costs_yaml.hpp"
 #include "sim/core/error.hpp"
 #include "sim/core/text_file.hpp"
 

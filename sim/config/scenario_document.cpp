@@ -12,11 +12,11 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "sim/config/cluster/world_sizes.hpp"
 #include "sim/config/collective/collective_catalogue.hpp"
 #include "sim/config/strategy/elastic_yaml.hpp"
 #include "sim/config/strategy/presets.hpp"
 #include "sim/config/strategy/strategy_catalogue.hpp"
-#include "sim/config/cluster/world_sizes.hpp"
 #include "sim/config/yaml/yaml_map.hpp"
 
 namespace gradwire::config {

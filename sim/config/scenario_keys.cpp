@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "sim/config/cluster/cluster_yaml.hpp"
-#include "sim/config/collective/collective_catalogue.hpp"
-#include "sim/config/strategy/elastic_yaml.hpp"
 #include "sim/config/cluster/gpu_yaml.hpp"
 #include "sim/config/cluster/node_yaml.hpp"
-#include "sim/config/profile/profile_key.hpp"
 #include "sim/config/cluster/ranks_yaml.hpp"
+#include "sim/config/collective/collective_catalogue.hpp"
+#include "sim/config/profile/profile_key.hpp"
+#include "sim/config/strategy/elastic_yaml.hpp"
 #include "sim/config/strategy/strategy_catalogue.hpp"
 
 namespace gradwire::config {

@@ -92,14 +92,14 @@ class Summary {
     std::vector<double> iteration_s;
     Breakdown parts{};
   };
-  std::vector<Pace> of_worker_;          ///< by member
-  std::size_t measured_ = 0;             ///< iterations of all of them
-  std::vector<double> rates_;            ///< of each, iterations per second
-  std::size_t warming_ = 0;              ///< independent workers that have not ended their warm-up
-  double idle_ = 0;                      ///< ranks without inputs, over the measured iterations
-  double counted_from_ = 0;              ///< when the last one has
-  double collectives_ = 0;               ///< of all measured iterations (independent: of all), and
-  std::vector<double> moved_;  ///< their bytes, by the pattern that moved them
+  std::vector<Pace> of_worker_;  ///< by member
+  std::size_t measured_ = 0;     ///< iterations of all of them
+  std::vector<double> rates_;    ///< of each, iterations per second
+  std::size_t warming_ = 0;      ///< independent workers that have not ended their warm-up
+  double idle_ = 0;              ///< ranks without inputs, over the measured iterations
+  double counted_from_ = 0;      ///< when the last one has
+  double collectives_ = 0;       ///< of all measured iterations (independent: of all), and
+  std::vector<double> moved_;    ///< their bytes, by the pattern that moved them
   /// When measuring began, and how long data had moved by then.
   struct Before {
     double time = 0;

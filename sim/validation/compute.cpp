@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "sim/config/profile/analytic_key.hpp"
-#include "sim/config/data_files.hpp"
 #include "sim/config/cluster/gpu_yaml.hpp"
+#include "sim/config/data_files.hpp"
+#include "sim/config/profile/analytic_key.hpp"
 #include "sim/config/profile/model_catalogue.hpp"
 #include "sim/config/profile/profile_yaml.hpp"
 #include "sim/config/yaml/yaml_map.hpp"

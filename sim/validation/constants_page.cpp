@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/config/cluster/gpu_yaml.hpp"
 #include "sim/config/collective/constant_sets.hpp"
 #include "sim/config/data_files.hpp"
-#include "sim/config/cluster/gpu_yaml.hpp"
-#include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/config/strategy/strategy_catalogue.hpp"
+#include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/config/yaml/yaml_map.hpp"
 #include "sim/core/outgoing_text.hpp"
 #include "sim/models/frameworks.hpp"

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "sim/cli/predict.hpp"
-#include "sim/config/strategy/contenders.hpp"
 #include "sim/config/scenario.hpp"
+#include "sim/config/strategy/contenders.hpp"
 #include "tests/source_dir.hpp"
 
 namespace {

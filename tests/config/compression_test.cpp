@@ -4,9 +4,9 @@
 #include <map>
 #include <sstream>
 
-#include "sim/config/strategy/compression_catalogue.hpp"
-#include "sim/config/profile/compressor_costs_yaml.hpp"
 #include "sim/config/data_files.hpp"
+#include "sim/config/profile/compressor_costs_yaml.hpp"
+#include "sim/config/strategy/compression_catalogue.hpp"
 #include "sim/config/yaml/yaml_knobs.hpp"
 #include "strategies/compression/compressed.hpp"
 #include "tests/catch.hpp"

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/collective/nccl_constants_yaml.hpp"
 #include "sim/config/cluster/node_yaml.hpp"
+#include "sim/config/collective/nccl_constants_yaml.hpp"
 #include "sim/cost/nccl_library.hpp"
 #include "tests/catch.hpp"
 #include "tests/source_dir.hpp"

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "sim/collectives/ring_all_reduce.hpp"
-#include "sim/config/collective/nccl_constants_yaml.hpp"
 #include "sim/config/cluster/node_yaml.hpp"
+#include "sim/config/collective/nccl_constants_yaml.hpp"
 #include "sim/cost/nccl_library.hpp"
 #include "tests/catch.hpp"
 #include "tests/collectives/nodes.hpp"

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "sim/config/check.hpp"
+#include "sim/config/cluster/topology_catalogue.hpp"
 #include "sim/config/collective/collective_catalogue.hpp"
 #include "sim/config/strategy/strategy_catalogue.hpp"
-#include "sim/config/cluster/topology_catalogue.hpp"
 #include "sim/core/error.hpp"
 #include "sim/report/comparison.hpp"
 #include "sim/report/nccl_table.hpp"

@@ -1,8 +1,8 @@
 #include "tests/fuzz/read_yaml.hpp"
 
 #include "sim/config/check.hpp"
-#include "sim/config/yaml/overlay.hpp"
 #include "sim/config/scenario.hpp"
+#include "sim/config/yaml/overlay.hpp"
 #include "sim/config/yaml/yaml_value.hpp"
 #include "sim/report/benchmark_file.hpp"
 #include "tests/fuzz/memory_file.hpp"

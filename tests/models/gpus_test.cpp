@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/data_files.hpp"
 #include "sim/config/cluster/gpu_yaml.hpp"
-#include "sim/config/profile/model_catalogue.hpp"
 #include "sim/config/cluster/node_yaml.hpp"
+#include "sim/config/data_files.hpp"
+#include "sim/config/profile/model_catalogue.hpp"
 #include "sim/models/analytic_profile.hpp"
 #include "tests/catch.hpp"
 #include "topologies/importers/pci_ids.hpp"

@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "sim/config/cluster/cluster_topology_yaml.hpp"
-#include "sim/config/data_files.hpp"
 #include "sim/config/cluster/fabric_shapes.hpp"
 #include "sim/config/cluster/machine_group.hpp"
 #include "sim/config/cluster/topology_catalogue.hpp"
+#include "sim/config/data_files.hpp"
 #include "sim/core/cluster.hpp"
 
 namespace gradwire::config {

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "sim/config/yaml/fields.hpp"
 #include "sim/config/cluster/link_yaml.hpp"
+#include "sim/config/yaml/fields.hpp"
 #include "sim/core/switch_classes.hpp"
 #include "topologies/builders/dragonfly.hpp"
 #include "topologies/builders/fat_tree.hpp"

@@ -7,10 +7,10 @@
 #include <string>
 #include <utility>
 
-#include "sim/config/data_files.hpp"
 #include "sim/config/cluster/link_yaml.hpp"
 #include "sim/config/cluster/network_cards.hpp"
 #include "sim/config/cluster/node_yaml.hpp"
+#include "sim/config/data_files.hpp"
 #include "topologies/links.hpp"
 
 namespace gradwire::config {

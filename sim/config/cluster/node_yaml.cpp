@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "sim/config/yaml/fields.hpp"
 #include "sim/config/cluster/link_yaml.hpp"
+#include "sim/config/yaml/fields.hpp"
 #include "sim/core/outgoing_text.hpp"
 #include "topologies/links.hpp"
 #include "topologies/node_links.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "sim/config/yaml/fields.hpp"
 #include "sim/config/scenario.hpp"
+#include "sim/config/yaml/fields.hpp"
 #include "sim/config/yaml/yaml_map.hpp"
 
 namespace gradwire::config {

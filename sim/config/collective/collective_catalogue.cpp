@@ -8,9 +8,9 @@
 
 #include "sim/collectives/algorithms.hpp"
 #include "sim/config/collective/collective_table_yaml.hpp"
-#include "sim/config/yaml/fields.hpp"
 #include "sim/config/collective/host_library_constants_yaml.hpp"
 #include "sim/config/collective/nccl_yaml.hpp"
+#include "sim/config/yaml/fields.hpp"
 #include "sim/cost/flows_library.hpp"
 #include "sim/cost/gloo.hpp"
 #include "sim/cost/mpi.hpp"

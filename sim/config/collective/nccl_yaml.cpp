@@ -10,11 +10,11 @@
 #include <string_view>
 #include <system_error>
 
+#include "sim/config/cluster/gpu_yaml.hpp"
 #include "sim/config/collective/collective_table_yaml.hpp"
+#include "sim/config/collective/nccl_constants_yaml.hpp"
 #include "sim/config/data_files.hpp"
 #include "sim/config/yaml/fields.hpp"
-#include "sim/config/cluster/gpu_yaml.hpp"
-#include "sim/config/collective/nccl_constants_yaml.hpp"
 #include "sim/core/cluster.hpp"
 #include "sim/cost/nccl_library.hpp"
 #include "topologies/node_links.hpp"

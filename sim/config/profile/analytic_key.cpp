@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "sim/config/data_files.hpp"
 #include "sim/config/cluster/gpu_yaml.hpp"
+#include "sim/config/data_files.hpp"
 #include "sim/config/profile/model_catalogue.hpp"
 #include "sim/config/profile/profile_yaml.hpp"
 #include "sim/models/analytic_profile.hpp"

@@ -3,8 +3,8 @@
 #include <memory>
 #include <utility>
 
-#include "sim/config/strategy/compression_catalogue.hpp"
 #include "sim/config/data_files.hpp"
+#include "sim/config/strategy/compression_catalogue.hpp"
 
 namespace gradwire::config {
 namespace {

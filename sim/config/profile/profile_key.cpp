@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/profile/analytic_key.hpp"
-#include "sim/config/data_files.hpp"
 #include "sim/config/cluster/gpu_yaml.hpp"
+#include "sim/config/data_files.hpp"
+#include "sim/config/profile/analytic_key.hpp"
 #include "sim/config/profile/profile_yaml.hpp"
 
 namespace gradwire::config {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "sim/config/yaml/key_info.hpp"
 #include "sim/config/scenario.hpp"
+#include "sim/config/yaml/key_info.hpp"
 #include "sim/config/yaml/yaml_map.hpp"
 
 namespace gradwire::config {
