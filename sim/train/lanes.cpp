@@ -24,6 +24,11 @@ inline double larger(double a, double b) {
   return a < b ? b : a;
 }
 
+/// One of two, by value: no branch either.
+inline double choose(bool first, double a, double b) {
+  return first ? a : b;
+}
+
 /// What the item takes on each with nothing beside it.
 inline void take(const WorkItem& item, std::span<const float> residuals, const Lanes& lanes,
                  LaneArray& seconds) {
@@ -41,8 +46,8 @@ inline void take(const WorkItem& item, std::span<const float> residuals, const L
 // In the loops all is read and reckoned before anything is chosen: vectors have no branches.
 
 GRADWIRE_WIDE_VECTORS
-std::size_t pass(const WorkItem& item, std::span<const float> residuals, double limit, Lanes& lanes,
-                 LaneBooks& books) {
+std::size_t pass_item(const WorkItem& item, std::span<const float> residuals, double limit,
+                      Lanes& lanes, LaneBooks& books) {
   LaneArray seconds;
   take(item, residuals, lanes, seconds);
   const WorkItem at = item;
@@ -62,34 +67,34 @@ std::size_t pass(const WorkItem& item, std::span<const float> residuals, double 
     const double launched = lanes.start[m] + at.launched;
     const double launched_then = larger(now, launched);
     const bool is_new = remaining < 0;
-    const double from = is_new ? launched_then : now;
-    const double left = is_new ? whole : remaining;
-    const double slowing = books.met[m] != 0 ? at.slowing_met : at.slowing;
+    const double from = choose(is_new, launched_then, now);
+    const double left = choose(is_new, whole, remaining);
+    const double slowing = choose(books.met[m] != 0, at.slowing_met, at.slowing);
     const double needed = left * slowing;
     const double can = larger(0.0, limit - from);
-    const double can_nominal = can * (books.met[m] != 0 ? per_slowing_met : per_slowing);
+    const double can_nominal = can * choose(books.met[m] != 0, per_slowing_met, per_slowing);
     const double end = from + needed;
     const bool ends = end <= limit;
-    const double spent = ends ? needed : can;
-    const double nominal = ends ? left : can_nominal;
+    const double spent = choose(ends, needed, can);
+    const double nominal = choose(ends, left, can_nominal);
     const double rest = left - nominal;
-    const double stands = stop == 0 ? position : nowhere;
+    const double stands = choose(stop == 0, position, nowhere);
     const bool is_here = stands == at.position;
-    const double due = is_new ? launched : now;
-    const double due_here = is_here ? due : never;
+    const double due = choose(is_new, launched, now);
+    const double due_here = choose(is_here, due, never);
     const bool begins = due_here <= limit;
-    const double end_here = begins ? end : never;
+    const double end_here = choose(begins, end, never);
     const bool passes = end_here <= limit;
     const double then = from + spent;
-    const double left_then = passes ? -1.0 : rest;
-    const double stops = passes ? stop : 1.0;
-    host[m] = begins ? from - now : 0.0;
-    done[m] = begins ? nominal : 0.0;
-    slowed[m] = begins ? spent - nominal : 0.0;
-    lanes.now[m] = begins ? then : now;
-    lanes.remaining[m] = begins ? left_then : remaining;
-    lanes.item[m] = passes ? at.position + 1 : position;
-    books.stopped[m] = is_here ? stops : stop;
+    const double left_then = choose(passes, -1.0, rest);
+    const double stops = choose(passes, stop, 1.0);
+    host[m] = choose(begins, from - now, 0.0);
+    done[m] = choose(begins, nominal, 0.0);
+    slowed[m] = choose(begins, spent - nominal, 0.0);
+    lanes.now[m] = choose(begins, then, now);
+    lanes.remaining[m] = choose(begins, left_then, remaining);
+    lanes.item[m] = choose(passes, at.position + 1, position);
+    books.stopped[m] = choose(is_here, stops, stop);
   }
   const auto add = [count](const LaneArray& amounts, LaneArray& sums) {
     for (std::size_t m = 0; m < count; ++m) sums[m] += amounts[m];
@@ -106,19 +111,19 @@ GRADWIRE_WIDE_VECTORS
 Arrivals arrive(double position, double launched, double earliest, bool stops, const Lanes& lanes,
                 LaneBooks& books) {
   const std::size_t count = lanes.count;
-  const double stops_there = stops ? 1 : 0;
+  const double stops_there = choose(stops, 1, 0);
   LaneArray times;
   LaneArray comes;
   for (std::size_t m = 0; m < count; ++m) {
     const double stop = books.stopped[m];
     const double met = books.met[m];
     const double time = larger(larger(lanes.now[m], lanes.start[m] + launched), earliest);
-    const double free = stop + met == 0 ? lanes.item[m] : nowhere;
+    const double free = choose(stop + met == 0, lanes.item[m], nowhere);
     const bool is_here = free == position;
     times[m] = time;
-    comes[m] = is_here ? 1.0 : 0.0;
-    books.met[m] = is_here ? 1.0 : met;
-    books.stopped[m] = is_here ? stops_there : stop;
+    comes[m] = choose(is_here, 1.0, 0.0);
+    books.met[m] = choose(is_here, 1.0, met);
+    books.stopped[m] = choose(is_here, stops_there, stop);
   }
   Arrivals arrivals;
   for (std::size_t m = 0; m < count; ++m) {
@@ -142,13 +147,13 @@ void walk_past(const WorkItem& item, std::span<const float> residuals, Lanes& la
     const double whole = seconds[m];
     const double launched_then = larger(now, lanes.start[m] + at.launched);
     const bool is_new = remaining < 0;
-    const double from = is_new ? launched_then : now;
-    const double left = is_new ? whole : remaining;
+    const double from = choose(is_new, launched_then, now);
+    const double left = choose(is_new, whole, remaining);
     const double then = from + left * at.slowing;
     const bool is_here = position == at.position;
-    lanes.now[m] = is_here ? then : now;
-    lanes.remaining[m] = is_here ? -1.0 : remaining;
-    lanes.item[m] = is_here ? at.position + 1 : position;
+    lanes.now[m] = choose(is_here, then, now);
+    lanes.remaining[m] = choose(is_here, -1.0, remaining);
+    lanes.item[m] = choose(is_here, at.position + 1, position);
   }
 }
 

@@ -48,8 +48,8 @@ struct WorkItem {
 /// Those that stand at the item and are not stopped pass it, or do as much of it as they can by
 /// `limit` and are stopped. @param residuals  factors of each; empty: all are 1.
 /// @return how many are not stopped.
-std::size_t pass(const WorkItem& item, std::span<const float> residuals, double limit, Lanes& lanes,
-                 LaneBooks& books);
+std::size_t pass_item(const WorkItem& item, std::span<const float> residuals, double limit,
+                      Lanes& lanes, LaneBooks& books);
 
 /// When members came to a collective.
 struct Arrivals {
@@ -64,7 +64,7 @@ struct Arrivals {
 Arrivals arrive(double position, double launched, double earliest, bool stops, const Lanes& lanes,
                 LaneBooks& books);
 
-/// As pass(), with neither a limit nor books, slowed by `slowing`.
+/// As pass_item(), with neither a limit nor books, slowed by `slowing`.
 void walk_past(const WorkItem& item, std::span<const float> residuals, Lanes& lanes);
 
 }  // namespace gradwire

@@ -159,6 +159,24 @@ Exchange of_groups(const Exchange& exchange, const RankClass& rank_class) {
   return all;
 }
 
+/// The groups that a strategy's collectives may name.
+std::vector<GroupFamily> families_for(const Job& job, const RankClass* own,
+                                      const Strategy& strategy) {
+  const std::vector<GroupFamily> asked = strategy.families();
+  if (own != nullptr) {
+    if (asked.empty()) return families_of(job, *own);
+    throw UnsupportedConfiguration(
+        UnsupportedConfiguration::Key::strategy,
+        "this strategy makes groups of its own, of a model that ranks share the layers of; "
+        "expected replicas");
+  }
+  assert(asked.empty() || job.families.empty());
+  std::vector<GroupFamily> made = placement_families(job.placement);
+  made.insert(made.end(), job.families.begin(), job.families.end());
+  made.insert(made.end(), asked.begin(), asked.end());
+  return made;
+}
+
 }  // namespace
 
 Plans::Plans(const Job& job, const std::vector<const Strategy*>& strategies,
@@ -167,21 +185,8 @@ Plans::Plans(const Job& job, const std::vector<const Strategy*>& strategies,
   assert(strategies.size() == instance_count(job));
   for (std::size_t i = 0; i < strategies.size(); ++i) {
     const RankClass* own = job.rank_classes.empty() ? nullptr : &job.rank_classes[i];
-    std::vector<GroupFamily> made;
-    if (own == nullptr) {
-      made = placement_families(job.placement);
-      made.insert(made.end(), job.families.begin(), job.families.end());
-      const auto own_families = strategies[i]->families();
-      assert(own_families.empty() || job.families.empty());
-      made.insert(made.end(), own_families.begin(), own_families.end());
-    } else {
-      if (!strategies[i]->families().empty()) {
-        throw UnsupportedConfiguration(
-            UnsupportedConfiguration::Key::strategy,
-            "this strategy makes groups of its own, of a model that ranks share the layers of; "
-            "expected replicas");
-      }
-      made = families_of(job, *own);
+    const std::vector<GroupFamily> made = families_for(job, own, *strategies[i]);
+    if (own != nullptr) {
       for (const CollectiveUse& use : uses_of(job, own->program)) {
         add({i, use}, rank_groups(use, made));
       }

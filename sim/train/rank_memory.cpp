@@ -41,7 +41,7 @@ std::optional<RankMemory> rank_memory(const ComputeProfile& profile, const GpuSp
   const bool half = mixed && holding.mixed == MixedWeights::half;
   const bool copies = mixed && !half && holding.weights >= 1;
   const double own_bytes = half ? half_bytes : master_bytes;
-  const double state = static_cast<double>(profile.optimizer_state->count());
+  const auto state = static_cast<double>(profile.optimizer_state->count());
   RankMemory memory;
   memory.weights = parameters * holding.weights * (own_bytes + (copies ? half_bytes : 0));
   memory.gradients = parameters * holding.gradients * own_bytes;

@@ -238,16 +238,13 @@ void Workers::advance(Block& block, double limit) {
     block.books.stopped.fill(0);
   }
   std::size_t going = 0;
-  double first = static_cast<double>(stream_.size());
+  auto first = static_cast<double>(stream_.size());
   for (std::size_t lane = 0; lane < block.lanes.count; ++lane) {
     if (block.books.stopped[lane] != 0) continue;
     ++going;
     first = std::min(first, block.lanes.item[lane]);
   }
   auto position = static_cast<std::size_t>(first);
-  const auto at = [&](std::size_t lane) {
-    return block.item(lane) == position && block.books.stopped[lane] == 0;
-  };
   for (; going > 0; ++position) {
     going -= arrive(block, position);
     if (position == stream_.size()) return;
@@ -258,23 +255,26 @@ void Workers::advance(Block& block, double limit) {
     }
     if (item.type == ComputeItem::Type::gate && !stream_.is_open(item, log_)) return;
     for (std::size_t lane = 0; lane < block.lanes.count; ++lane) {
-      if (!at(lane)) continue;
+      if (block.item(lane) != position || block.books.stopped[lane] != 0) continue;
       if (item.type == ComputeItem::Type::end) {
+        end(block, lane);
         --going;
-        if (block.lanes.remaining[lane] == 0) continue;  // it has been here
-        block.lanes.remaining[lane] = 0;
-        IterationSample& sample = samples_[block.first + lane];
-        sample.end = block.lanes.now[lane];
-        for (std::size_t part = 0; part < sample.parts.size(); ++part) {
-          sample.parts[part] = block.books.parts[part][lane];
-        }
-        ++ended_;
-      } else {
-        if (item.type == ComputeItem::Type::gate) pass_gate(block, lane, item);
-        ++block.lanes.item[lane];
+        continue;
       }
+      if (item.type == ComputeItem::Type::gate) pass_gate(block, lane, item);
+      ++block.lanes.item[lane];
     }
   }
+}
+
+void Workers::end(Block& block, std::size_t lane) {
+  if (std::exchange(block.lanes.remaining[lane], 0) == 0) return;  // it has been here
+  IterationSample& sample = samples_[block.first + lane];
+  sample.end = block.lanes.now[lane];
+  for (std::size_t part = 0; part < sample.parts.size(); ++part) {
+    sample.parts[part] = block.books.parts[part][lane];
+  }
+  ++ended_;
 }
 
 std::size_t Workers::arrive(Block& block, std::size_t position) {
@@ -344,12 +344,12 @@ std::size_t Workers::work(Block& block, std::size_t position, double limit) {
                                   beside_[block.worker_class], arrived_[block.worker_class]);
   const auto residuals = draws_->layer_factors(stream_[position].layer, block.first, lanes.count);
   const std::optional<std::size_t> traced = traced_in(block);
-  if (!traced) return pass(item, residuals, limit, lanes, block.books);
+  if (!traced) return pass_item(item, residuals, limit, lanes, block.books);
   const std::size_t lane = *traced;
   const bool is_here = block.item(lane) == position && block.books.stopped[lane] == 0;
   double begin = lanes.now[lane];
   if (lanes.remaining[lane] < 0) begin = std::max(begin, lanes.start[lane] + item.launched);
-  const std::size_t going = pass(item, residuals, limit, lanes, block.books);
+  const std::size_t going = pass_item(item, residuals, limit, lanes, block.books);
   if (is_here && lanes.now[lane] > begin) {
     const double slowing = block.books.met[lane] != 0 ? item.slowing_met : item.slowing;
     trace_.add(row_of(item.part), stream_.name(position), begin, lanes.now[lane],

@@ -222,6 +222,8 @@ class Workers {
   void advance(Block& block, double limit);
   /// Those that stand at an item pass it, or as much as the limit allows. @return how many go on.
   std::size_t work(Block& block, std::size_t position, double limit);
+  /// A member ends the iteration, once.
+  void end(Block& block, std::size_t lane);
   void pass_gate(Block& block, std::size_t lane, const ComputeItem& item);
   /// Books a wait of a member by what was going on meanwhile.
   void wait(Block& block, std::size_t lane, double until, const std::string& cause);

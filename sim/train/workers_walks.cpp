@@ -1,5 +1,6 @@
 // Where ranks will be: what they are waited for, and the walks that tell when they are there.
 #include <algorithm>
+#include <span>
 
 #include "sim/train/workers.hpp"
 
@@ -63,8 +64,8 @@ double Workers::passes(std::size_t items) const {
   walked_ = items;
   walked_at_ = 0;
   for (const Walk& walk : walks_) {
-    const auto last = walk.lanes.now.begin() + static_cast<std::ptrdiff_t>(walk.lanes.count);
-    walked_at_ = std::max(walked_at_, *std::max_element(walk.lanes.now.begin(), last));
+    const auto clocks = std::span(walk.lanes.now).first(walk.lanes.count);
+    walked_at_ = std::max(walked_at_, std::ranges::max(clocks));
   }
   return walked_at_;
 }
@@ -93,8 +94,8 @@ bool Workers::walk(std::size_t items) const {
   bool open = true;
   for (Walk& walk : walks_) {
     Lanes& lanes = walk.lanes;
-    const auto last = lanes.item.begin() + static_cast<std::ptrdiff_t>(lanes.count);
-    auto position = static_cast<std::size_t>(*std::min_element(lanes.item.begin(), last));
+    const auto positions = std::span(lanes.item).first(lanes.count);
+    auto position = static_cast<std::size_t>(std::ranges::min(positions));
     for (; position < items; ++position) {
       const ComputeItem& item = stream_[position];
       if (item.type == ComputeItem::Type::work) {

@@ -51,7 +51,7 @@ TEST_CASE("members side by side pass an item as each would alone", "[lanes]") {
   }
   const Lanes before = all;
   const LaneBooks books_before = books;
-  const std::size_t going = pass(item, residuals, limit, all, books);
+  const std::size_t going = pass_item(item, residuals, limit, all, books);
 
   std::size_t left = 0;
   for (std::size_t m = 0; m < lanes_most; ++m) {
@@ -107,7 +107,7 @@ TEST_CASE("a walk without a limit comes to where members pass without one", "[la
   books.met.fill(0);
   books.stopped.fill(0);
   Lanes walking = passing;
-  pass(item, {}, std::numeric_limits<double>::infinity(), passing, books);
+  pass_item(item, {}, std::numeric_limits<double>::infinity(), passing, books);
   walk_past(item, {}, walking);
   CHECK(walking.now == passing.now);
   CHECK(walking.remaining == passing.remaining);

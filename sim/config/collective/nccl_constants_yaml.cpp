@@ -30,7 +30,7 @@ bool is_shipped(const std::string& set) {
 /// @param minor  of the set that is good for it.
 std::string release_set(NcclVersion version, int minor) {
   for (int patch = version.minor == minor ? version.patch : 0; patch > 0; --patch) {
-    const std::string set = fmt::format("{}.{}", release_file(minor), patch);
+    std::string set = fmt::format("{}.{}", release_file(minor), patch);
     if (is_shipped(set)) return set;
   }
   return release_file(minor);
