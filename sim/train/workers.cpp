@@ -229,22 +229,27 @@ void Workers::finish(std::size_t position, double end) {
   if (!library_.run_ahead) run(end);
 }
 
-void Workers::advance(Block& block, double limit) {
-  // Of a rank that runs ahead, the end of its kernel is not known.
-  const bool holds = library_.on_gpu && library_.run_ahead && limit == forever;
-  if (holds) {
-    block.books.stopped = block.books.met;
-  } else {
+Workers::Going Workers::release(Block& block, bool all) {
+  if (all) {
     block.books.stopped.fill(0);
+  } else {
+    block.books.stopped = block.books.met;
   }
-  std::size_t going = 0;
+  Going going;
   auto first = static_cast<double>(stream_.size());
   for (std::size_t lane = 0; lane < block.lanes.count; ++lane) {
     if (block.books.stopped[lane] != 0) continue;
-    ++going;
+    ++going.members;
     first = std::min(first, block.lanes.item[lane]);
   }
-  auto position = static_cast<std::size_t>(first);
+  going.item = static_cast<std::size_t>(first);
+  return going;
+}
+
+void Workers::advance(Block& block, double limit) {
+  // Of a rank that runs ahead, the end of its kernel is not known.
+  auto [going, position] =
+      release(block, !library_.on_gpu || !library_.run_ahead || limit != forever);
   for (; going > 0; ++position) {
     going -= arrive(block, position);
     if (position == stream_.size()) return;
