@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sim/config/catalogue.hpp"
-#include "sim/config/yaml/fields.hpp"
+#include "sim/config/profile/model_fields.hpp"
 #include "sim/models/decoder.hpp"
 #include "sim/models/model.hpp"
 
@@ -27,9 +27,6 @@ struct ModelEntry {
 
 /// Every model that is built in. To add one, add one line to model_catalogue.cpp.
 [[nodiscard]] const std::vector<ModelEntry>& model_catalogue();
-
-/// The options that may stand beside `model:`; each model has some of them.
-[[nodiscard]] const Fields<ModelOptions>& model_fields();
 
 /// The model that the mapping's `model:` names, with the options beside it: one of the catalogue,
 /// or a path to a file of schema gradwire.model/1, relative to the file that names it or to the

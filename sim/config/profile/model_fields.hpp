@@ -1,0 +1,15 @@
+#pragma once
+
+#include "sim/config/yaml/fields.hpp"
+#include "sim/models/decoder.hpp"
+
+namespace gradwire::config {
+
+// Bounds that keep every product of sizes within 64 bits; no model comes near.
+inline constexpr int image_size_max = 16'384;
+inline constexpr int count_max = 1'000'000;
+
+/// The options that may stand beside `model:`; each model has some of them.
+[[nodiscard]] const Fields<ModelOptions>& model_fields();
+
+}  // namespace gradwire::config
