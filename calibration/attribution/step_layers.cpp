@@ -43,12 +43,16 @@ RangeId StepLayers::module_around(RangeId id) const {
 }
 
 bool StepLayers::in_model(RangeId top) const {
+  if (model_) {
+    // Between modules runs what no module does: additions of branches, functional activations, and
+    // a loss that the model computes itself.
+    const Nanoseconds start = index_.range(top).start;
+    return start >= model_->start && start <= model_->end;
+  }
   for (RangeId id = top; id != no_range; id = index_.parent(id)) {
     if (index_.meaning(id).loss) return false;
   }
-  // Between modules runs what no module does: additions of branches, functional activations.
-  const Nanoseconds start = index_.range(top).start;
-  return !model_ || (start >= model_->start && start <= model_->end);
+  return true;
 }
 
 void StepLayers::find_owners() {
@@ -120,20 +124,33 @@ void StepLayers::find_calls() {
   }
 }
 
+int StepLayers::layer_of_sequence(std::int64_t sequence) const {
+  const auto owner = owners_.find(sequence);
+  if (owner == owners_.end()) return -1;
+  const auto layer = layer_of_.find(owner->second);
+  return layer == layer_of_.end() ? -1 : layer->second;
+}
+
 void StepLayers::find_nodes() {
   int last = -1;
   std::uint32_t thread = 0;
   for (const RangeId id : step_ranges_) {
     const RangeMeaning& meaning = index_.meaning(id);
-    if (!meaning.backward || inside_backward(index_.parent(id))) continue;
+    if (!meaning.backward) continue;
     const RangeRecord& node = index_.range(id);
+    const RangeId around = index_.parent(id);
+    if (inside_backward(around)) {
+      // The profiler numbers the engine's range around a node, emit_nvtx the node's own within it.
+      if (!nodes_.empty() && nodes_.back() == around && node.sequence != no_sequence &&
+          index_.range(around).sequence == no_sequence) {
+        last = layer_of_sequence(node.sequence);
+        layer_of_node_[around] = last;
+      }
+      continue;
+    }
     if (node.thread != thread) last = -1;
     thread = node.thread;
-    if (!meaning.accumulate) {
-      const auto owner = owners_.find(node.sequence);
-      const auto layer = owner == owners_.end() ? layer_of_.end() : layer_of_.find(owner->second);
-      last = layer == layer_of_.end() ? -1 : layer->second;
-    }
+    if (!meaning.accumulate) last = layer_of_sequence(node.sequence);
     nodes_.push_back(id);
     layer_of_node_[id] = last;
   }

@@ -42,6 +42,8 @@ class StepLayers {
   void find_owners();
   void find_calls();
   void find_nodes();
+  /// -1: none.
+  [[nodiscard]] int layer_of_sequence(std::int64_t sequence) const;
   [[nodiscard]] bool is_operator(RangeId id) const;
   [[nodiscard]] bool inside_backward(RangeId id) const;
   [[nodiscard]] RangeId outermost_operator(RangeId id) const;

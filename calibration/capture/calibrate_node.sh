@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Calibrates a GPU node: builds the recorder and the benchmarks, runs them, records every workload.
-# Needs the CUDA toolkit with nvcc, cmake, a C++ compiler and Python with PyTorch; nothing of ours.
+# Needs the CUDA toolkit with nvcc, cmake, a C++ compiler, CLI11's headers, and Python with PyTorch,
+# torchvision, timm and transformers.
 set -u
 
 usage() {
@@ -61,8 +62,8 @@ readonly part_index=${BASH_REMATCH[1]} parts=${BASH_REMATCH[2]}
 # A step that takes longer than was estimated may run this much beyond the minutes.
 readonly grace_seconds=20
 
-# --- the steps: name, estimated seconds (assumed, of an H200; the first run replaces them), done when
-# this exists (below DIR), command -----------------------------------------------------------------
+# --- the steps: name, estimated seconds (measured on a virtual machine of one H100, 16 cores; of
+# recordings not all: assumed), done when this exists (below DIR), command -----------------------------------------------------------------
 names=() seconds=() results=() commands=()
 step() {
   names+=("$1") seconds+=("$2") results+=("$3") commands+=("$4")
@@ -70,37 +71,49 @@ step() {
 
 # Recordings, the most telling first: model, dtype, batch, optimizer, seconds.
 readonly recordings='
-resnet50 tf32 32 sgd_momentum 60
-bert_base bf16 32 adam 70
-resnet50 fp32 32 sgd_momentum 60
-vgg16 tf32 32 sgd_momentum 60
-resnet50 bf16 128 sgd_momentum 60
-bert_large bf16 16 adam 80
-resnet152 tf32 32 sgd_momentum 75
-densenet201 tf32 32 sgd_momentum 75
-inception_v4 tf32 32 sgd_momentum 75
-gpt2 bf16 8 adam 75
-inception_v3 tf32 32 sgd_momentum 65
-resnet101 tf32 32 sgd_momentum 65
-bert_base tf32 32 adam 75
-resnet50 tf32 64 sgd_momentum 60
-resnet50 tf32 128 sgd_momentum 65
-resnet50 tf32 256 sgd_momentum 75
-bert_large tf32 16 adam 85
-resnet50 fp32 64 sgd_momentum 65
-resnet152 fp32 32 sgd_momentum 80
-vgg16 fp32 32 sgd_momentum 65
-resnet50 bf16 256 sgd_momentum 65
+resnet50 tf32 32 sgd_momentum 45
+bert_base bf16 32 adam 60
+resnet50 fp32 32 sgd_momentum 45
+vgg16 tf32 32 sgd_momentum 45
+resnet50 bf16 128 sgd_momentum 45
+bert_large bf16 64 adam 60
+resnet152 tf32 32 sgd_momentum 45
+densenet201 tf32 32 sgd_momentum 60
+inception_v4 tf32 32 sgd_momentum 60
+gpt2 bf16 32 adam 60
+inception_v3 tf32 32 sgd_momentum 55
+resnet101 tf32 32 sgd_momentum 45
+bert_base tf32 32 adam 45
+bert_base bf16 128 adam 45
+vgg16 bf16 64 sgd_momentum 45
+bert_large bf16 16 adam 60
+gpt2 bf16 8 adam 60
+resnet50 tf32 64 sgd_momentum 45
+resnet50 tf32 128 sgd_momentum 45
+resnet50 bf16 64 sgd_momentum 45
+densenet201 bf16 128 sgd_momentum 60
+inception_v3 bf16 128 sgd_momentum 45
+bert_large tf32 16 adam 60
+gpt2 tf32 8 adam 60
+resnet152 bf16 128 sgd_momentum 45
+inception_v4 bf16 128 sgd_momentum 60
+resnet50 tf32 256 sgd_momentum 45
+resnet50 bf16 256 sgd_momentum 45
+resnet50 fp32 64 sgd_momentum 45
+resnet152 fp32 32 sgd_momentum 50
+vgg16 fp32 32 sgd_momentum 45
+resnet101 bf16 128 sgd_momentum 45
+bert_large fp32 16 adam 70
 '
 
 plan() {
-  step node 10 node.json run_node
-  step selftest 40 selftest.txt run_selftest
-  step copies 40 copies.json 'run_to_file copies'
-  step overlap 30 overlap.json 'run_to_file overlap'
-  step compressors 60 compressors.json 'run_to_file compressors'
-  step compressors_cpu 40 compressors_cpu.json 'run_to_file compressors_cpu'
-  step compressors_torch 90 compressors_torch.json run_torch_compressors
+  step node 5 node.json run_node
+  step selftest 5 selftest.txt run_selftest
+  step copies 6 copies.json 'run_to_file copies'
+  step overlap 5 overlap.json 'run_to_file overlap'
+  step compressors 6 compressors.json 'run_to_file compressors'
+  step compressors_cpu 8 compressors_cpu.json 'run_to_file compressors_cpu'
+  step compressors_torch 15 compressors_torch.json run_torch_compressors
   if [ "$(gpu_count)" -ge 2 ]; then
     step collectives 120 collectives run_collectives
     step collectives_forced 300 collectives_forced run_forced_collectives

@@ -55,7 +55,7 @@ struct RecordingChecks {
   std::optional<double> closure_span;
   /// Share of the busy time that belongs to no layer and not to the optimizer.
   std::optional<double> other;
-  std::optional<double> light_vs_full;  ///< iteration recorded lightly over not recorded
+  std::optional<double> light_vs_full;  ///< iteration recorded lightly over not, p5 of each
   std::optional<double> full_vs_light;  ///< kernels recorded fully over recorded lightly, median
   /// Elements of the gradients that became ready, over those of the parameters.
   std::optional<double> param_bytes;

@@ -38,6 +38,30 @@ TEST_CASE("Every kernel of a step finds its layer, forward and backward", "[cali
   }
 }
 
+TEST_CASE("A node's own number counts where the engine's range around it has none",
+          "[calibration]") {
+  // So emit_nvtx names them: the engine's range without a number, the node's within it with one.
+  ToyOptions options;
+  options.engine_numbers = false;
+  const IterationTimes times = attribute(toy_trace(4, options)).iterations[2];
+  CHECK(times.backward == std::vector<Nanoseconds>{150 * us, 40 * us, 126 * us});
+  CHECK(times.other == (2 + 5 + 4) * us);
+}
+
+TEST_CASE("A loss that the model itself computes is a layer", "[calibration]") {
+  ToyOptions options;
+  options.modules = true;
+  options.loss_inside = true;
+  const Attribution attribution = attribute(toy_trace(4, options));
+  REQUIRE(attribution.layers.size() == 4);
+  CHECK(attribution.layers[3].name == "Net.cross_entropy_loss");
+  CHECK(attribution.layers[3].kind == "softmax");
+  const IterationTimes& times = attribution.iterations[2];
+  CHECK(times.forward[3] == 5 * us);
+  CHECK(times.backward[3] == 4 * us);
+  CHECK(times.other == 0);
+}
+
 TEST_CASE("A gradient is ready when its layer's last backward kernel ends", "[calibration]") {
   // The host is far ahead of the GPU, so the stream runs without gaps from the loss's backward on:
   // 4 (loss), 50 + 70 + 6 (linear), 40 (norm), 150 (conv).

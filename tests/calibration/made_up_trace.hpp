@@ -97,6 +97,8 @@ struct ToyOptions {
   bool sequences = true;
   bool shapes = false;
   Nanoseconds host_pause = 0;  ///< at the end of each step, the GPU idle
+  bool engine_numbers = true;  ///< the engine's ranges bear the nodes' numbers; emit_nvtx: theirs do
+  bool loss_inside = false;    ///< with modules: the model computes its loss
   Nanoseconds longer = 0;      ///< the linear layer's forward takes so much longer
 };
 
@@ -156,15 +158,24 @@ inline void toy_step(MadeUpTrace& made, std::int64_t first, const ToyOptions& op
           text("[[8, 96], [10, 96], [10]]"));
     });
   };
+  const auto loss = [&] {
+    made.range(0, "aten::cross_entropy_loss", sequence(4), [&] { made.kernel(0, "loss", 5 * us); });
+  };
   if (options.wrapper) {
     made.range(0, "DistributedDataParallel.forward", no_sequence, forward);
+  } else if (options.loss_inside) {
+    made.range(0, "gradwire.fwd:Net", no_sequence, [&] {
+      forward();
+      loss();
+    });
   } else {
     forward();
   }
-  made.range(0, "aten::cross_entropy_loss", sequence(4), [&] { made.kernel(0, "loss", 5 * us); });
+  if (!options.loss_inside) loss();
   made.meet();
   const auto node = [&](const std::string& name, std::int64_t offset, auto inside) {
-    made.range(1, "autograd::engine::evaluate_function: " + name, sequence(offset),
+    made.range(1, "autograd::engine::evaluate_function: " + name,
+               options.engine_numbers ? sequence(offset) : no_sequence,
                [&] { made.range(1, name, sequence(offset), inside); });
   };
   const auto accumulate = [&](const std::string& parameter, const std::string& elements,

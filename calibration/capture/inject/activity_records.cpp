@@ -167,14 +167,6 @@ void ActivityRecords::add_call(const CUpti_Activity& activity,
   append_record(records, RecordKind::call, record);
 }
 
-std::vector<std::pair<bool, std::uint32_t>> ActivityRecords::calls() const {
-  std::vector<std::pair<bool, std::uint32_t>> calls;
-  for (const auto& [key, name] : call_names_) {
-    calls.emplace_back(key >> 32U != 0, static_cast<std::uint32_t>(key));
-  }
-  return calls;
-}
-
 bool ActivityRecords::convert(const CUpti_Activity& activity,
                               std::vector<std::byte>& records) const {
   switch (activity.kind) {

@@ -27,9 +27,6 @@ class ActivityRecords {
     return (std::uint64_t{runtime ? 1U : 0U} << 32U) | callback;
   }
 
-  /// The named calls: whether of the runtime (else of the driver), and the callback's id.
-  [[nodiscard]] std::vector<std::pair<bool, std::uint32_t>> calls() const;
-
   /// Appends our record of `activity` to `records`; nothing for kinds that are not kept.
   /// @return false where the record carries no time, and was left out
   bool convert(const CUpti_Activity& activity, std::vector<std::byte>& records) const;

@@ -51,25 +51,32 @@ std::uint32_t version_of(const CuptiApi& api) {
   return api.get_version(&version) == CUPTI_SUCCESS ? version : 0;
 }
 
-}  // namespace
-
-std::unordered_map<std::uint64_t, std::string> recorded_calls(const CuptiApi& api) {
+/// Calls `visit` with each call that CUPTI knows: whether of the runtime (else of the driver), the
+/// callback's id, the name.
+template <class Visit>
+void for_each_call(const CuptiApi& api, const Visit& visit) {
   // CUDA 13.0 has some 530 and 790; CUPTI refuses the ids beyond its own.
   constexpr std::uint32_t callbacks_max = 2000;
-  std::unordered_map<std::uint64_t, std::string> calls;
   for (const bool runtime : {true, false}) {
     const auto domain = runtime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API;
     for (std::uint32_t callback = 1; callback < callbacks_max; ++callback) {
-      const char* text = nullptr;
-      if (api.get_callback_name(domain, callback, &text) != CUPTI_SUCCESS || text == nullptr) {
-        continue;
+      const char* name = nullptr;
+      if (api.get_callback_name(domain, callback, &name) == CUPTI_SUCCESS && name != nullptr) {
+        visit(runtime, callback, std::string_view(name));
       }
-      const std::string name(text);
-      if (!is_recorded_call(name)) continue;
-      // "cudaLaunchKernel_v7000": the version tells which signature, not which call.
-      calls.emplace(ActivityRecords::call_key(runtime, callback), name.substr(0, name.find("_v")));
     }
   }
+}
+
+}  // namespace
+
+std::unordered_map<std::uint64_t, std::string> recorded_calls(const CuptiApi& api) {
+  std::unordered_map<std::uint64_t, std::string> calls;
+  for_each_call(api, [&](bool runtime, std::uint32_t callback, std::string_view name) {
+    if (!is_recorded_call(name)) return;
+    // "cudaLaunchKernel_v7000": the version tells which signature, not which call.
+    calls.emplace(ActivityRecords::call_key(runtime, callback), name.substr(0, name.find("_v")));
+  });
   return calls;
 }
 
@@ -152,16 +159,14 @@ void CuptiSession::enable_places(bool dump) {
 }
 
 void CuptiSession::enable_calls() {
-  bool runtime_chosen = false;
-  bool driver_chosen = false;
-  for (const auto& [runtime, callback] : records_.calls()) {
-    const auto enable = runtime ? api_.enable_runtime_api : api_.enable_driver_api;
-    const bool chosen = enable != nullptr && enable(callback, 1) == CUPTI_SUCCESS;
-    (runtime ? runtime_chosen : driver_chosen) |= chosen;
-  }
-  // A CUPTI that cannot choose records every call, at a cost.
-  if (!runtime_chosen) enable_kind(CUPTI_ACTIVITY_KIND_RUNTIME, false);
-  if (!driver_chosen) enable_kind(CUPTI_ACTIVITY_KIND_DRIVER, false);
+  enable_kind(CUPTI_ACTIVITY_KIND_RUNTIME, false);
+  enable_kind(CUPTI_ACTIVITY_KIND_DRIVER, false);
+  // All but ours are taken out again: each costs the program's threads time. The reverse, choosing
+  // ours without the kinds, is documented too, but CUPTI 13.0's records then hold no call at all.
+  for_each_call(api_, [&](bool runtime, std::uint32_t callback, std::string_view name) {
+    const auto choose = runtime ? api_.enable_runtime_api : api_.enable_driver_api;
+    if (choose != nullptr && !is_recorded_call(name)) choose(callback, 0);
+  });
 }
 
 void CuptiSession::enable(bool late) {
@@ -186,10 +191,6 @@ void CuptiSession::disable() {
   for (const CUpti_ActivityKind kind : {CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
                                         CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_DRIVER}) {
     api_.disable(kind);
-  }
-  for (const auto& [runtime, callback] : records_.calls()) {
-    const auto change = runtime ? api_.enable_runtime_api : api_.enable_driver_api;
-    if (change != nullptr) change(callback, 0);
   }
 }
 

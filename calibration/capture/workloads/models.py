@@ -124,25 +124,33 @@ def _toy(batch, _length, device):
     return Workload(model, lambda: criterion(model(inputs), labels), {})
 
 
-# Our name -> (batch, sequence length or None, device) -> Workload.
+# Our name -> package that has the model, (batch, sequence length or None, device) -> Workload.
 MODELS = {
-    "resnet50": _torchvision("resnet50", 224),
-    "resnet101": _torchvision("resnet101", 224),
-    "resnet152": _torchvision("resnet152", 224),
-    "vgg16": _torchvision("vgg16", 224),
-    "densenet201": _torchvision("densenet201", 224),
-    "inception_v3": _torchvision("inception_v3", 299),
-    "inception_v4": _timm("inception_v4", 299),
-    "bert_base": _bert(12, 768, 12),
-    "bert_large": _bert(24, 1024, 16),
-    "gpt2": _gpt2(12, 768, 12),
-    "gpt2_medium": _gpt2(24, 1024, 16),
-    "toy": _toy,
+    "resnet50": ("torchvision", _torchvision("resnet50", 224)),
+    "resnet101": ("torchvision", _torchvision("resnet101", 224)),
+    "resnet152": ("torchvision", _torchvision("resnet152", 224)),
+    "vgg16": ("torchvision", _torchvision("vgg16", 224)),
+    "densenet201": ("torchvision", _torchvision("densenet201", 224)),
+    "inception_v3": ("torchvision", _torchvision("inception_v3", 299)),
+    "inception_v4": ("timm", _timm("inception_v4", 299)),
+    "bert_base": ("transformers", _bert(12, 768, 12)),
+    "bert_large": ("transformers", _bert(24, 1024, 16)),
+    "gpt2": ("transformers", _gpt2(12, 768, 12)),
+    "gpt2_medium": ("transformers", _gpt2(24, 1024, 16)),
+    "toy": ("torch", _toy),
 }
+
+
+def load_package(name):
+    """What takes long and needs no GPU. Raises UnknownModel or MissingPackage."""
+    if name not in MODELS:
+        raise UnknownModel(f"no model '{name}'; expected one of {', '.join(MODELS)}")
+    package = _package(MODELS[name][0])
+    if package.__name__ == "transformers":  # loads its parts when they are named
+        assert package.BertForPreTraining and package.GPT2LMHeadModel
 
 
 def make_workload(name, batch, sequence_length, device):
     """Raises UnknownModel or MissingPackage."""
-    if name not in MODELS:
-        raise UnknownModel(f"no model '{name}'; expected one of {', '.join(MODELS)}")
-    return MODELS[name](batch, sequence_length, device)
+    load_package(name)
+    return MODELS[name][1](batch, sequence_length, device)

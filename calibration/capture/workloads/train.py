@@ -6,7 +6,9 @@
 writes DIR/recordings/resnet50_tf32_b32: workload.json (what ran), uninstrumented.json (times of
 iterations without any recorder), and the recorder's files of a light and a full phase. Each phase
 is a process of its own, since a recorder is loaded for a process's life. A recording that is
-finished is left as it is, so that a run can be repeated until all are there.
+finished is left as it is, so that a run can be repeated until all are there. Phases load their
+packages side by side, which takes longer than the work; the first begins when all have done so, each
+other when the one before has ended, so that nothing else runs beside what is measured.
 
 dtype: fp32 (no TF32), tf32 (TF32 in matrix products and convolutions), bf16 (torch.autocast:
 parameters, gradients and optimizer stay fp32, so that gradients of 4 bytes travel).
@@ -49,6 +51,7 @@ def parse_arguments():
     # Given by this script to itself: the process of one phase.
     parser.add_argument("--phase", choices=PHASES, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=pathlib.Path, help=argparse.SUPPRESS)
+    parser.add_argument("--ready", type=int, help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
@@ -160,24 +163,33 @@ class IterationClock:
         }
 
 
+def wait_for_turn(arguments):
+    """Says that all is loaded; standard input is closed when it is this process's turn."""
+    os.write(arguments.ready, b"r")
+    os.close(arguments.ready)
+    sys.stdin.read()
+
+
 def run_phase(arguments):
     import torch
 
-    from models import MissingPackage, UnknownModel, make_workload
+    from models import MissingPackage, UnknownModel, load_package, make_workload
 
     cuda = arguments.device == "cuda"
-    if cuda and not torch.cuda.is_available():
-        fail("no GPU that works; expected a node with an NVIDIA GPU and its driver", NO_GPU)
-    torch.manual_seed(1)
-    set_precision(torch, arguments.dtype)
     try:
-        workload = make_workload(
-            arguments.model, arguments.batch, arguments.sequence_length, arguments.device
-        )
+        load_package(arguments.model)
     except UnknownModel as error:
         fail(error, BAD_COMMAND_LINE)
     except MissingPackage as error:
         fail(error)
+    wait_for_turn(arguments)
+    if cuda and not torch.cuda.is_available():
+        fail("no GPU that works; expected a node with an NVIDIA GPU and its driver", NO_GPU)
+    torch.manual_seed(1)
+    set_precision(torch, arguments.dtype)
+    workload = make_workload(
+        arguments.model, arguments.batch, arguments.sequence_length, arguments.device
+    )
     workload.model.train()
     optimizer = make_optimizer(torch, arguments.optimizer, workload.model)
     clock = IterationClock(torch, arguments.device)
@@ -230,6 +242,19 @@ def phase_command(phase, arguments, folder):
     return command
 
 
+def start_phase(phase, arguments, folder):
+    """Its process, and where it says that it is loaded."""
+    ready, told = os.pipe()
+    process = subprocess.Popen(
+        [*phase_command(phase, arguments, folder), "--ready", str(told)],
+        env=phase_environment(phase, arguments, folder),
+        stdin=subprocess.PIPE,
+        pass_fds=[told],
+    )
+    os.close(told)
+    return process, ready
+
+
 def find_recorder(arguments):
     """The recorder's library, needed by two of the phases."""
     if set(arguments.phases) <= {"uninstrumented"}:
@@ -252,19 +277,22 @@ def record(arguments):
     folder = done.with_name(done.name + ".part")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    for phase in arguments.phases:
-        try:
-            result = subprocess.run(
-                phase_command(phase, arguments, folder),
-                env=phase_environment(phase, arguments, folder),
-                check=False,
-            )
-        except KeyboardInterrupt:
-            return 130
-        if result.returncode != 0:
-            print(f"train.py: the {phase} phase ended with {result.returncode}", file=sys.stderr)
+    codes = {}
+    try:
+        running = {phase: start_phase(phase, arguments, folder) for phase in arguments.phases}
+        for _, ready in running.values():
+            os.read(ready, 1)  # empty where it ended before
+            os.close(ready)
+        for phase, (process, _) in running.items():
+            process.stdin.close()
+            codes[phase] = process.wait()
+    except KeyboardInterrupt:  # the terminal's signal reached the phases too
+        return 130
+    for phase, code in codes.items():
+        if code != 0:
+            print(f"train.py: the {phase} phase ended with {code}", file=sys.stderr)
             shutil.rmtree(folder, ignore_errors=True)
-            return result.returncode if result.returncode in (BAD_COMMAND_LINE, NO_GPU) else 1
+            return code if code in (BAD_COMMAND_LINE, NO_GPU) else 1
         if arguments.device == "cuda" and phase != "uninstrumented":
             if not list(folder.glob(f"{phase}.*.gwr")):
                 shutil.rmtree(folder, ignore_errors=True)

@@ -28,18 +28,17 @@ class MockCupti {
   std::map<CUpti_ActivityKind, CUptiResult> enable_results{};
   CUptiResult subscribe_result = CUPTI_SUCCESS;
   CUptiResult register_result = CUPTI_SUCCESS;
-  CUptiResult driver_choice = CUPTI_SUCCESS;  ///< of choosing calls of the driver
-  bool mig = false;                           ///< the device is a slice
-  bool in_graphs = true;                      ///< kernels run in graph 5
-  std::size_t dropped = 0;                    ///< told at the next completion
-  bool hijacked = false;  ///< another client took the callbacks: ours are not called any more
-  bool reversed = false;  ///< the newest buffer completes first
+  bool mig = false;         ///< the device is a slice
+  bool in_graphs = true;    ///< kernels run in graph 5
+  std::size_t dropped = 0;  ///< told at the next completion
+  bool hijacked = false;    ///< another client took the callbacks: ours are not called any more
+  bool reversed = false;    ///< the newest buffer completes first
 
   // What the client did.
   std::set<CUpti_ActivityKind> enabled{};
-  std::set<std::uint32_t> runtime_calls{};
-  std::vector<std::string> order{};  ///< of its calls
-  std::size_t refused_buffers = 0;   ///< requests that it declined
+  std::set<std::uint32_t> runtime_calls_off{};  ///< taken out of the kind's calls
+  std::vector<std::string> order{};             ///< of its calls
+  std::size_t refused_buffers = 0;              ///< requests that it declined
 
   /// A launch by the calling thread of a kernel with these times: a call, its link, the kernel, as
   /// far as they are enabled.
@@ -76,5 +75,7 @@ class MockCupti {
 
 /// CUPTI's number of cudaLaunchKernel.
 constexpr std::uint32_t mock_launch_call = CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000;
+/// Launches nothing.
+constexpr std::uint32_t mock_other_call = CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020;
 
 }  // namespace gradwire::calibration
