@@ -13,6 +13,7 @@ namespace gradwire {
 struct Efficiency {
   double flops = 0;   ///< of the peak; 0: arithmetic takes no time of its own
   double memory = 0;  ///< of the reachable memory bandwidth; 0: traffic takes no time of its own
+  BytesPerSecond channel{};  ///< of the block that reads a channel alone; 0: nothing waits for one
 };
 struct DirectedEfficiency {
   Efficiency forward;
@@ -24,7 +25,7 @@ using EfficiencyTable = std::map<std::string, DirectedEfficiency>;
 
 /// The names of the classes by which efficiencies are tabulated: the kinds of ComputeProfile, and
 /// stem (a convolution of few input channels), conv3_strided, conv_wide (another kernel than 1x1 or
-/// 3x3), attention (a matrix product without a parameter).
+/// 3x3), attention (a matrix product without a parameter), and those of kernel_work().
 [[nodiscard]] const std::vector<std::string>& work_classes();
 
 /// What the simulator must know of a GPU model to price work that no profile contains. Read from
@@ -34,10 +35,13 @@ struct GpuSpec {
   std::vector<std::string> device_names;  ///< as the driver prints it: "NVIDIA H200"
   std::string architecture;               ///< "volta"; "" when the file states none
   int multiprocessors = 0;
-  Bytes memory_size{0};                      ///< 0 when the file states none
-  BytesPerSecond memory_bandwidth;           ///< nominal
-  double memory_efficiency = 0;              ///< reachable share of it by a streaming kernel, 0..1
-  Seconds kernel_overhead;                   ///< least time a small kernel takes in a busy stream
+  Bytes memory_size{0};             ///< 0 when the file states none
+  BytesPerSecond memory_bandwidth;  ///< nominal
+  double memory_efficiency = 0;     ///< reachable share of it by a streaming kernel, 0..1
+  Seconds kernel_overhead;          ///< least time a small kernel takes in a busy stream
+  /// What a framework's thread takes to launch, in the machines that have this GPU, over those of
+  /// the traces that Framework's times are of.
+  double host_time = 1;
   std::map<std::string, double> peak_flops;  ///< dtype -> operations per second
   /// dtype -> efficiencies; empty when the file names none, and then nothing analytic can be made.
   std::map<std::string, EfficiencyTable> efficiency;

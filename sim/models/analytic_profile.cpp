@@ -66,6 +66,18 @@ double read_once(const ModelLayer& layer, const KernelSetting& setting, Directio
   return direction == Direction::forward ? 2.0 / 3 : 3.0 / 5;
 }
 
+/// work_class(), as far as the setting tells more.
+std::string_view class_in(const KernelSetting& setting, const ModelLayer& layer) {
+  const std::string_view work = work_class(layer);
+  if (work == "norm" && setting.native_norms) return "batch_norm";
+  if (work != "linear" || !layer.product) return work;
+  constexpr std::int64_t loaded = 16;  // bytes
+  const auto row = layer.product->columns * std::llround(activation_bytes(setting.dtype));
+  if (row % loaded == 0) return work;
+  if (row % 8 == 0) return "linear_by_8";
+  return row % 4 == 0 ? "linear_by_4" : "linear_by_2";
+}
+
 double backward_flops(const ModelDescription& model) {
   double flops = 0;
   for (const ModelLayer& layer : model.layers) flops += layer.backward.flops;
@@ -112,31 +124,43 @@ void set_orders(ComputeProfile& profile, const ModelDescription& model) {
 
 /// What the framework's thread takes to launch all that, and the iteration that follows.
 void add_host(ComputeProfile& profile, const ModelDescription& running, const Framework& framework,
-              const OptimizerKind& optimizer, StepForm step) {
+              const OptimizerKind& optimizer, StepForm step, double host_time) {
   const bool batch_norms = running.buffers > 0;
   for (std::size_t i = 0; i < running.layers.size(); ++i) {
-    profile.layers[i].launches =
+    const LaunchTimes launches =
         launches_of(framework, running.layers[i], batch_norms, profile.dtype);
+    profile.layers[i].launches =
+        LaunchTimes{host_time * launches.forward, host_time * launches.backward};
   }
   profile.framework = framework.name;
   profile.optimizer_launch =
-      launch_of_optimizer(framework, optimizer, step, profile.tensor_count());
+      host_time * launch_of_optimizer(framework, optimizer, step, profile.tensor_count());
   profile.iteration = host_gap + profile.launch_bound();
 }
 
 }  // namespace
 
+bool native_norms(const ModelDescription& model, const Framework& framework,
+                  const std::string& dtype, bool channels_last) {
+  return model.buffers > 0 && dtype == "bf16" && !channels_last &&
+         framework.name == frameworks().front().name;
+}
+
 KernelWork kernel_work(const ModelLayer& layer, const KernelSetting& setting, Direction direction) {
   const LayerWork& work = direction == Direction::forward ? layer.forward : layer.backward;
-  if (work.kernels == 0 && work.elements <= 0)
-    return {.work_class = work_class(layer), .kernels = 0};
+  const std::string_view work_class = class_in(setting, layer);
+  if (work.kernels == 0 && work.elements <= 0) return {.work_class = work_class, .kernels = 0};
   const double elements = read_once(layer, setting, direction) * setting.batch * work.elements +
                           parameter_traffic(layer, direction);
   const bool units = has_matrix_units(setting.gpu, executed_dtype(setting.gpu, setting.dtype));
-  return {.work_class = work_class(layer),
+  const std::string_view stored = layer.in_fp32 ? "fp32" : std::string_view(setting.dtype);
+  return {.work_class = work_class,
           .flops = setting.batch * work.flops,
-          .bytes = activation_bytes(setting.dtype) * elements,
+          .bytes = activation_bytes(stored) * elements,
           .kernels = work.kernels,
+          .channels = work_class == "batch_norm" && !layer.parameters.empty()
+                          ? static_cast<double>(layer.parameters.front().elements())
+                          : 0,
           .layout_kept = setting.channels_last && layer.convolution.has_value(),
           .plans = plans_of(layer, setting.batch, direction, units)};
 }
@@ -184,8 +208,13 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
                     .date = "",
                     .notes = notes_of(model, *framework, optimizer, fusion)};
   const bool half = activation_bytes(dtype) < activation_bytes("fp32");
-  const KernelSetting setting{gpu, batch, dtype, options.channels_last,
-                              options.channels_last && half && framework->persistent_norms};
+  const KernelSetting setting{
+      .gpu = gpu,
+      .batch = batch,
+      .dtype = dtype,
+      .channels_last = options.channels_last,
+      .native_norms = native_norms(running, *framework, dtype, options.channels_last),
+      .persistent_norms = options.channels_last && half && framework->persistent_norms};
   for (std::size_t i = 0; i < running.layers.size(); ++i) {
     profile.layers[i].forward = layer_time(running.layers[i], setting, Direction::forward);
     profile.layers[i].backward = layer_time(running.layers[i], setting, Direction::backward);
@@ -203,7 +232,7 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
   profile.logits = Bytes{std::llround(kept.logits)};
   profile.recomputed_flops = batch * (backward_flops(running) - backward_flops(model));
   profile.gpu_busy = profile.forward() + profile.backward() + profile.optimizer;
-  add_host(profile, running, *framework, step, options.optimizer_step);
+  add_host(profile, running, *framework, step, options.optimizer_step, gpu.host_time);
   profile.model_error = analytic_error(model, dtype);
   return profile;
 }

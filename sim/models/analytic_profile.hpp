@@ -6,6 +6,7 @@
 #include "sim/core/compute_profile.hpp"
 #include "sim/core/gpu.hpp"
 #include "sim/models/efficiencies.hpp"
+#include "sim/models/frameworks.hpp"
 #include "sim/models/fusion.hpp"
 #include "sim/models/model.hpp"
 #include "sim/models/optimizers.hpp"
@@ -35,8 +36,15 @@ struct KernelSetting {
   int batch = 0;
   std::string dtype;
   bool channels_last = false;
+  bool native_norms = false;      ///< batch norms are ATen's kernels, see native_norms()
   bool persistent_norms = false;  ///< batch norms read their tensors once
 };
+
+/// Whether the model's norms are of batches and run as ATen's own kernels: PyTorch has cuDNN's for
+/// every type but bf16 (aten::native_batch_norm in our recording; _batch_norm_impl_index), and a
+/// compiler its own. Channels last, other kernels do it.
+[[nodiscard]] bool native_norms(const ModelDescription& model, const Framework& framework,
+                                const std::string& dtype, bool channels_last);
 
 /// What a layer's kernels in one direction do; of a layer that launches nothing and moves nothing,
 /// nothing. REQUIRES: supports(gpu, dtype).

@@ -27,7 +27,7 @@ void language_head(ModelBuilder& net, const Activation& sequence, std::int64_t p
     x = net.linear(name + ".decoder", x, vocabulary, ModelBuilder::Bias::none);
     x = net.bias(name + ".bias", x);
   }
-  net.softmax(name + ".loss", x);
+  net.loss(name + ".loss", x);
   net.register_before(name + ".bias", name + ".transform");
 }
 

@@ -195,6 +195,13 @@ Activation ModelBuilder::softmax(const std::string& name, const Activation& inpu
   return simple(name, "softmax", input, input, 2 * count(input), 3 * count(input));
 }
 
+Activation ModelBuilder::loss(const std::string& name, const Activation& logits) {
+  const double n = count(logits);
+  ModelLayer layer = operation(name, "softmax", {.elements = 2 * n}, {.elements = 3 * n});
+  layer.in_fp32 = true;
+  return custom(std::move(layer), {{logits}}, logits);
+}
+
 Activation ModelBuilder::dropout(const std::string& name, const Activation& input) {
   const double backward = is_input(input) ? 0 : 2 * count(input);
   return simple(name, "other", input, input, 2 * count(input), backward);

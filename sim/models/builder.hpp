@@ -114,6 +114,8 @@ class ModelBuilder {
   /// result written (3 N); gradient and both read, their gradients written (5 N).
   Activation gated_act(const std::string& name, const Activation& gate, const Activation& up);
   Activation softmax(const std::string& name, const Activation& input);
+  /// Log softmax and the loss of the labels, in fp32 whatever the logits are.
+  Activation loss(const std::string& name, const Activation& logits);
   Activation dropout(const std::string& name, const Activation& input);
   /// Multiplies by a number.
   Activation scale(const std::string& name, const Activation& input);

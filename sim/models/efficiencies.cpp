@@ -10,9 +10,16 @@
 namespace gradwire {
 namespace {
 
-constexpr std::array<std::string_view, 9> matrix_classes = {
-    "stem",         "conv1",  "conv3",     "conv3_strided",  "conv_wide",
-    "grouped_conv", "linear", "attention", "flash_attention"};
+constexpr std::array<std::string_view, 12> matrix_classes = {
+    "stem",   "conv1",       "conv3",       "conv3_strided", "conv_wide", "grouped_conv",
+    "linear", "linear_by_8", "linear_by_4", "linear_by_2",   "attention", "flash_attention"};
+
+/// The class whose share counts where a table has none of this one; "" where there is none.
+std::string_view broader_class(std::string_view work_class) {
+  if (work_class == "flash_attention") return "attention";
+  if (work_class.starts_with("linear_by_")) return "linear";
+  return work_class == "batch_norm" ? "norm" : "";
+}
 
 /// From the kind alone, of a layer in a profile or one that the user has counted.
 std::string_view class_without_shape(const std::string& kind,
@@ -36,8 +43,8 @@ Efficiency efficiency_of(std::string_view work_class, const GpuSpec& gpu, const 
   if (table == gpu.efficiency.end()) return unknown;
   const auto entry = table->second.find(std::string(work_class));
   if (entry == table->second.end()) {
-    return work_class == "flash_attention" ? efficiency_of("attention", gpu, dtype, direction)
-                                           : unknown;
+    const std::string_view broader = broader_class(work_class);
+    return broader.empty() ? unknown : efficiency_of(broader, gpu, dtype, direction);
   }
   return direction == Direction::forward ? entry->second.forward : entry->second.backward;
 }
@@ -113,7 +120,10 @@ Seconds kernel_time(const KernelWork& work, const GpuSpec& gpu, const std::strin
   const double bandwidth = gpu.memory_bandwidth.count() * gpu.memory_efficiency;
   const Seconds launches = static_cast<double>(work.kernels) * gpu.kernel_overhead;
   const double moving = term(work.bytes, bandwidth, efficiency.memory);
-  if (!matrix) return launches + Seconds{moving};
+  if (!matrix) {
+    const double rate = work.channels * efficiency.channel.count();
+    return launches + Seconds{moving + (rate > 0 ? work.bytes / rate : 0)};
+  }
   const bool grouped = work.work_class == "grouped_conv" && gpu.peak_flops.contains(fp32);
   const std::string& units = grouped ? fp32 : executed;
   const double peak = gpu.peak_flops.at(units);

@@ -25,6 +25,7 @@ struct KernelWork {
   double flops = 0;             ///< 0 for work that memory alone bounds
   double bytes = 0;             ///< read and written
   int kernels = 1;
+  double channels = 0;  ///< of a batch norm, whose kernels give each a block
   /// The tensors lie as matrix units want them (channels last): no kernel changes their layout.
   bool layout_kept = false;
   /// Where the shapes are known (plans_of()): the fastest is taken, as libraries do.
@@ -39,7 +40,11 @@ struct KernelWork {
 ///   bounds; grouped_conv one of wider groups;
 /// - attention a matrix product without a parameter;
 /// - flash_attention the kernels that do both of attention's products at once (where a table has
-///   no share for them, that of attention).
+///   no share for them, that of attention);
+/// - of kernel_work(), which knows the setting: batch_norm the norms of batches that are ATen's own
+///   kernels, see native_norms() (where a table has none, norm counts), linear_by_8, _4 and _2 a
+///   product whose results' rows are a multiple of only so many bytes, not of the 16 that matrix
+///   units load at once: a vocabulary of 30522 or 50257 (else linear counts).
 [[nodiscard]] std::string_view work_class(const ModelLayer& layer);
 /// The same of a profile's layer, which knows no stride (nor does a model's layer that the user has
 /// counted).
@@ -73,7 +78,9 @@ constexpr std::int64_t stem_channels_max = 4;
 /// bandwidth. A class without an efficiency counts with 1 and 1. Shares of memory below 1 in a
 /// convolution are kernels that change the layout of its tensors; with `layout_kept` they count as
 /// 1, and a 1x1 convolution is a plain product, of class linear.
-/// A grouped convolution counts against the fp32 peak in every type.
+/// A grouped convolution counts against the fp32 peak in every type. A batch norm's channels are
+/// read by a block each, at e.channel, before the memory's share counts: with few channels most of
+/// the GPU waits (ATen's native kernels, Normalization.cuh: the grid is the channels).
 /// REQUIRES: supports(gpu, dtype).
 [[nodiscard]] Seconds kernel_time(const KernelWork& work, const GpuSpec& gpu,
                                   const std::string& dtype, Direction direction);

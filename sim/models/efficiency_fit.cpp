@@ -91,7 +91,7 @@ double factor_on(std::string_view work_class, const LikeFactors& factors) {
   if (!is_matrix(work_class)) return factors.memory;
   if (work_class == "grouped_conv") return factors.grouped;
   if (work_class == "flash_attention") return factors.flash;
-  if (work_class == "linear" || work_class == "attention") return factors.products;
+  if (work_class.starts_with("linear") || work_class == "attention") return factors.products;
   return factors.convolutions;
 }
 
@@ -171,7 +171,11 @@ LikeFactors fit_factors(std::span<const TimedJob* const> jobs) {
 
 std::vector<TimedWork> timed_work(const ComputeProfile& recorded, const ModelDescription& model,
                                   const GpuSpec& gpu) {
-  const KernelSetting setting{gpu, recorded.batch_per_gpu, recorded.dtype};
+  const KernelSetting setting{
+      .gpu = gpu,
+      .batch = recorded.batch_per_gpu,
+      .dtype = recorded.dtype,
+      .native_norms = native_norms(model, frameworks().front(), recorded.dtype, false)};
   const double bandwidth = gpu.memory_bandwidth.count() * gpu.memory_efficiency;
   std::vector<TimedWork> layers;
   Seconds sums;  // of gradients, before the layer that they stand in front of

@@ -17,6 +17,7 @@ struct GptShape {
   int layers = 0;
   std::int64_t hidden = 0;
   std::int64_t heads = 0;
+  bool flash = false;
 };
 
 /// 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) as NewGELUActivation computes it, operator by
@@ -26,6 +27,7 @@ Activation gelu_of_operators(ModelBuilder& net, const std::string& name, const A
   ModelLayer layer;
   layer.name = name;
   layer.kind = "act";
+  layer.in_fp32 = true;
   layer.forward = {.elements = 18 * elements, .kernels = 8};  // two of the eight read two tensors
   // last product 6, half 2, tanh 3, two factors 2 each, cube 7, two sums of gradients 3 each
   layer.backward = {.elements = 28 * elements, .kernels = 11};
@@ -38,8 +40,12 @@ Activation attention(ModelBuilder& net, const std::string& name, const Activatio
                      const GptShape& network) {
   const Activation joined = net.transposed_linear(name + ".c_attn", input, 3 * network.hidden);
   const auto parts = net.split(name + ".split", joined, 3);
-  Activation x = attend(net, name, parts[0], parts[1], parts[2],
-                        {.heads = network.heads, .mask = Mask::selected});
+  const std::int64_t size = network.hidden / network.heads;
+  Activation x = network.flash
+                     ? flash_attend(net, name, parts[0], parts[1], parts[2],
+                                    {.heads = network.heads, .size = size, .value_size = size})
+                     : attend(net, name, parts[0], parts[1], parts[2],
+                              {.heads = network.heads, .mask = Mask::selected});
   x = net.transposed_linear(name + ".c_proj", x, network.hidden);
   return net.dropout(name + ".resid_dropout", x);
 }
@@ -57,7 +63,8 @@ Activation block(ModelBuilder& net, const std::string& name, const Activation& i
   return net.add(name + ".add_2", residual, x);
 }
 
-ModelDescription gpt(const GptShape& network, const ModelOptions& options) {
+ModelDescription gpt(GptShape network, const ModelOptions& options) {
+  network.flash = options.attention == "flash";
   ModelBuilder net(network.name, "Radford et al. 2019; HuggingFace transformers modeling_gpt2.py");
   const std::int64_t vocabulary = options.vocabulary.value_or(gpt2_vocabulary);
   const Activation tokens = net.tokens(options.sequence_length.value_or(gpt2_positions));
@@ -71,7 +78,7 @@ ModelDescription gpt(const GptShape& network, const ModelOptions& options) {
   x = net.layer_norm("transformer.ln_f", x);
   x = options.tied.value_or(true) ? net.tied_linear("lm_head", x, vocabulary)
                                   : net.linear("lm_head", x, vocabulary, ModelBuilder::Bias::none);
-  net.softmax("loss", net.copy("shift_logits", x));
+  net.loss("loss", net.copy("shift_logits", x));
   return net.finish();
 }
 

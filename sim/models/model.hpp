@@ -58,6 +58,8 @@ struct ModelLayer {
   double result = 0;         ///< elements that it writes, for a sample
   std::optional<ConvolutionShape> convolution;
   std::optional<MatrixShape> product;
+  /// torch.autocast computes it in fp32, whatever type it is given (pow is on its list).
+  bool in_fp32 = false;
   bool fused_attention = false;  ///< one kernel that never writes the scores (FlashAttention)
   /// Elements of weights that one direction reads beyond once, whatever the batch: a recurrence
   /// reads its own at every step.

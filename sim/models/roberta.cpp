@@ -18,7 +18,7 @@ ModelDescription roberta(const BertShape& network, const ModelOptions& options) 
   x = net.act("lm_head.gelu", net.linear("lm_head.dense", x, network.hidden));
   x = net.layer_norm("lm_head.layer_norm", x);
   x = net.tied_linear("lm_head.decoder", x, vocabulary, "lm_head.bias");
-  net.softmax("loss", x);
+  net.loss("loss", x);
   net.register_before("lm_head.bias", "lm_head.dense");
   return net.finish();
 }

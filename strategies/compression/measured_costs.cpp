@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace gradwire {
 namespace {
@@ -31,6 +32,16 @@ std::optional<Seconds> time_of(const CompressorTable& table, bool encode, std::i
   const double slope =
       std::log(*next / *time) / std::log(static_cast<double>(above->elements) / at);
   return std::pow(n / at, slope) * *time;
+}
+
+Seconds launches_in(const CompressorTable& table, bool encode) {
+  constexpr std::size_t curve_least = 2;  // one row does not tell launches from memory
+  if (!table.constant_below || table.rows.size() < curve_least) return Seconds{0};
+  const auto least = [&](Seconds sum, const CompressorRow& row) {
+    return std::min(sum, time_in(row, encode).value_or(sum));
+  };
+  const Seconds first = time_in(table.rows.front(), encode).value_or(Seconds{0});
+  return std::accumulate(table.rows.begin(), table.rows.end(), first, least);
 }
 
 std::optional<MeasuredTime> told_by(const CompressorTable& table, bool encode,
@@ -68,7 +79,8 @@ std::optional<MeasuredTime> MeasuredCosts::nearest(std::span<const CompressorTab
         device == CodecDevice::gpu ? table.memory_bandwidth / memory_bandwidth_ : 1;
     const double distance = std::abs(std::log(scale));
     if (!told || distance >= best_distance) continue;
-    best = MeasuredTime{scale * told->time, told->ground};
+    const Seconds launches = launches_in(table, encode);
+    best = MeasuredTime{launches + scale * (told->time - launches), told->ground};
     best_distance = distance;
   }
   return best;

@@ -95,7 +95,7 @@ TEST_CASE("An option that the model does not have is refused with those it has",
         "classes");
   CHECK(refusal("{model: gpt2, image_size: 224}") ==
         "s.yaml:1:27: model 'gpt2' has no option 'image_size'; expected sequence_length, "
-        "vocabulary, tied");
+        "vocabulary, attention, tied");
   CHECK(refusal("{model: bert_base, head: qa, tied: true}") ==
         "s.yaml:1:36: head 'qa' has no decoder to tie; expected 'tied' with the heads pretraining, "
         "pretraining_all_positions, mlm only");

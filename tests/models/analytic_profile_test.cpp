@@ -10,6 +10,7 @@
 #include "sim/config/profile/profile_yaml.hpp"
 #include "sim/models/bert.hpp"
 #include "sim/models/googlenet.hpp"
+#include "sim/models/gpt2.hpp"
 #include "sim/models/layer_list.hpp"
 #include "sim/models/resnet.hpp"
 #include "sim/models/vgg.hpp"
@@ -129,6 +130,47 @@ TEST_CASE("mixed precision halves activations, keeps fp32 weights, and pays thei
   CHECK(mixed.iteration < full.iteration);
   // 12 bytes a parameter at 91 % of 1555 GB/s: 25 557 032 x 12 / 1.415e12 = 216.7 us
   CHECK((mixed.optimizer - full.optimizer).count() == Approx(216.7e-6).epsilon(1e-3));
+}
+
+TEST_CASE("rows of no multiple of 16 bytes put a product in a class of their own",
+          "[models][analytic]") {
+  // 50257 words of 2 bytes are a multiple of 2 alone, 30522 of 4, in 4 bytes each of 8; 1000 of 16.
+  const GpuSpec h100 = gpu("h100-sxm5-80gb");
+  const auto last_product = [&](const ModelDescription& model, const std::string& dtype) {
+    const auto layer = std::find_if(model.layers.rbegin(), model.layers.rend(),
+                                    [](const ModelLayer& l) { return l.product.has_value(); });
+    return kernel_work(*layer, {.gpu = h100, .batch = 1, .dtype = dtype}, Direction::forward)
+        .work_class;
+  };
+  CHECK(last_product(gpt2({}), "bf16") == "linear_by_2");
+  CHECK(last_product(bert_base({}), "bf16") == "linear_by_4");
+  CHECK(last_product(bert_base({}), "tf32") == "linear_by_8");
+  CHECK(last_product(resnet50({}), "bf16") == "linear");
+}
+
+TEST_CASE("bf16's batch norms are ATen's in eager PyTorch, channels first", "[models][analytic]") {
+  const Framework& eager = *find_framework("pytorch-eager");
+  CHECK(native_norms(resnet50({}), eager, "bf16", false));
+  CHECK_FALSE(native_norms(resnet50({}), eager, "bf16", true));
+  CHECK_FALSE(native_norms(resnet50({}), eager, "fp16", false));
+  CHECK_FALSE(native_norms(resnet50({}), *find_framework("tf"), "bf16", false));
+  CHECK_FALSE(native_norms(bert_base({}), eager, "bf16", false));
+}
+
+TEST_CASE("what autocast computes in fp32 moves as much in bf16", "[models][analytic]") {
+  // GPT-2's GELU begins with pow, and the loss is fp32's: 4 bytes an element in either type.
+  const GpuSpec h100 = gpu("h100-sxm5-80gb");
+  const ModelDescription model = gpt2({});
+  for (const char* name : {"transformer.h.0.mlp.act", "loss", "transformer.h.0.mlp.dropout"}) {
+    const auto layer = std::ranges::find(model.layers, std::string(name), &ModelLayer::name);
+    REQUIRE(layer != model.layers.end());
+    const auto bytes = [&](const std::string& dtype) {
+      return kernel_work(*layer, {.gpu = h100, .batch = 1, .dtype = dtype}, Direction::forward)
+          .bytes;
+    };
+    const bool dropout = layer->name.ends_with("dropout");
+    CHECK(bytes("bf16") == Approx(bytes("fp32") * (dropout ? 0.5 : 1)));
+  }
 }
 
 TEST_CASE("an optimizer costs its bytes", "[models][analytic]") {

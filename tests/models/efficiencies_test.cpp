@@ -46,6 +46,35 @@ TEST_CASE("a kernel's time adds launches, arithmetic and traffic", "[models][eff
             .count() == Approx(206e-6));
 }
 
+TEST_CASE("a batch norm of few channels waits for the blocks that read them",
+          "[models][efficiencies]") {
+  GpuSpec gpu = made_up();
+  const Efficiency shares{.flops = 0, .memory = 0.5, .channel = BytesPerSecond{1e9}};
+  gpu.efficiency["fp32"]["batch_norm"] = {shares, shares};
+  const auto time = [&](double channels) {
+    return kernel_time({.work_class = "batch_norm", .bytes = 8e6, .channels = channels}, gpu,
+                       "fp32", Direction::forward)
+        .count();
+  };
+  // 2 us + 8e6 / (80e9 x 0.5) = 202 us, and 8e6 / 64 at 1 GB/s = 125 us; of 512 channels an eighth
+  CHECK(time(64) == Approx(327e-6));
+  CHECK(time(512) == Approx(217.625e-6));
+}
+
+TEST_CASE("a class without shares of its own takes those of the broader one",
+          "[models][efficiencies]") {
+  GpuSpec gpu = made_up();
+  gpu.efficiency["fp32"]["linear"] = {{0.5, 0}, {0.5, 0}};
+  gpu.efficiency["fp32"]["linear_by_2"] = {{0.1, 0}, {0.1, 0}};
+  const auto time = [&](std::string_view work_class) {
+    return kernel_time({.work_class = work_class, .flops = 1e9, .kernels = 0}, gpu, "fp32",
+                       Direction::forward)
+        .count();
+  };
+  CHECK(time("linear_by_4") == Approx(2e-3));  // 1e9 / (1e12 x 0.5)
+  CHECK(time("linear_by_2") == Approx(10e-3));
+}
+
 TEST_CASE("hidden traffic is still bound by the memory", "[models][efficiencies]") {
   // 80e6 B at 80 GB/s is 1 ms; 1e6 FLOP would take 2.5 us
   const KernelWork work{.work_class = "conv3", .flops = 1e6, .bytes = 80e6, .kernels = 0};

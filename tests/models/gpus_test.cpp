@@ -58,7 +58,9 @@ TEST_CASE("every model has an analytic profile on every GPU in every type", "[mo
         const ComputeProfile profile = analytic_profile(model, gpu, 4, dtype);
         CHECK(std::isfinite(profile.iteration.count()));
         CHECK(profile.forward() > Seconds{0});
-        CHECK(profile.backward() > profile.forward());
+        // AlexNet in 16 bits is mostly its first layer, which has no gradient for its input.
+        const double least = entry.name == "alexnet" ? 0.5 : 1;
+        CHECK(profile.backward() > least * profile.forward());
         CHECK(profile.iteration >= profile.forward() + profile.backward() + profile.optimizer);
         CHECK(profile.tensor_count() == static_cast<int>(profile.gradient_order.size()));
       }

@@ -92,6 +92,9 @@ const Fields<GpuSpec>& gpu_fields() {
         field("memory_size", &GpuSpec::memory_size, "what `memory` warns of", above(Bytes{0}),
               "not known")};
     for (auto& memory : memory_fields(required)) all.push_back(std::move(memory));
+    all.push_back(share("host_time", &GpuSpec::host_time,
+                        "of a framework's time to launch, what the machines with this GPU take",
+                        above(Ratio{0}), "100 %"));
     all.push_back(
         {{"peak_flops", required, "FLOP/s by `dtype`, dense", mapping_of(peak_flops_section)},
          read_peak_flops});

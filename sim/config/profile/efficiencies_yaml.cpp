@@ -26,6 +26,7 @@ Efficiency read_direction(YamlMap map) {
   if (const auto memory = map.optional<Ratio>("memory", positive)) {
     efficiency.memory = memory->value;
   }
+  efficiency.channel = map.value_or("channel", BytesPerSecond{}, above(BytesPerSecond{}));
   if (efficiency.flops <= 0 && efficiency.memory <= 0) {
     throw ConfigError(map.where(),
                       "neither 'flops' nor 'memory' is given; expected a share in % of "

@@ -108,6 +108,8 @@ Parameters gpt2_options() {
   return {
       {"sequence_length", std::to_string(gpt2_positions), "tokens, the most; Radford et al. 2019"},
       {"vocabulary", std::to_string(gpt2_vocabulary), "byte pairs, Radford et al. 2019"},
+      {"attention", "eager",
+       "scores in memory; flash: as transformers from 4.48 on unless told otherwise"},
       {"tied", "true", "head and word embedding share one tensor, which is ready last"}};
 }
 

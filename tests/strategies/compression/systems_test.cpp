@@ -78,6 +78,17 @@ TEST_CASE("a law of n log2 n has no decoding", "[compression][costs]") {
   CHECK_FALSE(time_of(table, false, 1024).has_value());
 }
 
+TEST_CASE("a table's launches take on another GPU what they took", "[compression]") {
+  // 10 us bound by launches, 1 ms by memory at 400 GB/s: at 800 GB/s 10 + 990 / 2 us.
+  const MeasuredCosts costs(
+      {{.compressor = "topk",
+        .memory_bandwidth = BytesPerSecond{400e9},
+        .rows = {{1000, Seconds{1e-5}, Seconds{1e-5}}, {1'000'000, Seconds{1e-3}, Seconds{1e-3}}}}},
+      BytesPerSecond{800e9});
+  CHECK(costs.encode("topk", CodecDevice::gpu, 1000)->time.count() == Approx(1e-5));
+  CHECK(costs.encode("topk", CodecDevice::gpu, 1'000'000)->time.count() == Approx(505e-6));
+}
+
 TEST_CASE("the GPU nearest in memory bandwidth counts, scaled by the ratio",
           "[compression][costs]") {
   const auto row = [](double seconds) {
