@@ -208,13 +208,15 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
                     .date = "",
                     .notes = notes_of(model, *framework, optimizer, fusion)};
   const bool half = activation_bytes(dtype) < activation_bytes("fp32");
+  const bool channels_last = options.channels_last.value_or(
+      framework->fp16_channels_last && dtype == "fp16" && has_matrix_units(gpu, dtype));
   const KernelSetting setting{
       .gpu = gpu,
       .batch = batch,
       .dtype = dtype,
-      .channels_last = options.channels_last,
-      .native_norms = native_norms(running, *framework, dtype, options.channels_last),
-      .persistent_norms = options.channels_last && half && framework->persistent_norms};
+      .channels_last = channels_last,
+      .native_norms = native_norms(running, *framework, dtype, channels_last),
+      .persistent_norms = channels_last && half && framework->persistent_norms};
   for (std::size_t i = 0; i < running.layers.size(); ++i) {
     profile.layers[i].forward = layer_time(running.layers[i], setting, Direction::forward);
     profile.layers[i].backward = layer_time(running.layers[i], setting, Direction::backward);

@@ -24,7 +24,9 @@ namespace gradwire {
 struct AnalyticOptions {
   std::string optimizer;  ///< a name of optimizers(); "": momentum with convolutions, else adam
   std::optional<Fusion> fusion = std::nullopt;  ///< absent: the framework's
-  bool channels_last = false;  ///< activations of convolutions as NHWC, which tensor cores take
+  /// Activations of convolutions as NHWC, which matrix units take; absent: as the framework has
+  /// them.
+  std::optional<bool> channels_last = {};
   std::string framework = "pytorch-eager";      ///< a name of frameworks()
   StepForm optimizer_step = StepForm::foreach;  ///< of PyTorch
   Recompute recompute = Recompute::none;        ///< REQUIRES: else a model that has_blocks()

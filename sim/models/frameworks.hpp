@@ -34,6 +34,10 @@ struct Framework {
   /// models turn it on (tf_cnn_benchmarks' batchnorm_persistent, batchnorm_spatial_persistent);
   /// PaddlePaddle's FLAGS_cudnn_batchnorm_spatial_persistent is off. MXNet: assumed.
   bool persistent_norms = false;
+  /// Puts convolutions of fp16 channels last for matrix units, unless told otherwise: TensorFlow
+  /// from 1.15 on, where most GPUs are of compute capability 7.0 and most convolutions of fp16
+  /// (tensorflow/core/grappler/optimizers/generic_layout_optimizer.cc).
+  bool fp16_channels_last = false;
 };
 
 /// pytorch-eager, the default, first; pytorch-compile, tf, tf-xla, mxnet, paddle.

@@ -157,6 +157,21 @@ TEST_CASE("bf16's batch norms are ATen's in eager PyTorch, channels first", "[mo
   CHECK_FALSE(native_norms(bert_base({}), eager, "bf16", false));
 }
 
+TEST_CASE(
+    "TensorFlow has convolutions of fp16 channels last on matrix units, unless told otherwise",
+    "[models][analytic]") {
+  const auto time = [&](const char* board, const char* dtype, std::optional<bool> channels_last) {
+    AnalyticOptions options;
+    options.framework = "tf";
+    options.channels_last = channels_last;
+    return analytic_profile(resnet50({}), gpu(board), 64, dtype, options).iteration;
+  };
+  CHECK(time("h100-sxm5-80gb", "fp16", {}) == time("h100-sxm5-80gb", "fp16", true));
+  CHECK(time("h100-sxm5-80gb", "fp16", {}) < time("h100-sxm5-80gb", "fp16", false));
+  CHECK(time("h100-sxm5-80gb", "tf32", {}) == time("h100-sxm5-80gb", "tf32", false));
+  CHECK(time("p100-sxm2-16gb", "fp16", {}) == time("p100-sxm2-16gb", "fp16", false));
+}
+
 TEST_CASE("what autocast computes in fp32 moves as much in bf16", "[models][analytic]") {
   // GPT-2's GELU begins with pow, and the loss is fp32's: 4 bytes an element in either type.
   const GpuSpec h100 = gpu("h100-sxm5-80gb");

@@ -65,9 +65,10 @@ const Fields<AnalyticOptions>& analytic_fields() {
            "fusion", &Options::fusion,
            {{"none", Fusion::none}, {"bn_relu", Fusion::bn_relu}, {"inductor", Fusion::inductor}},
            "which operators are one kernel; `inductor` fuses as compilers do", "the framework's"),
-       choice("memory_format", &Options::channels_last,
-              {{"contiguous", false}, {"channels_last", true}},
-              "of convolutions' activations (NHWC)"),
+       choice(
+           "memory_format", &Options::channels_last,
+           {{"contiguous", false}, {"channels_last", true}}, "of convolutions' activations (NHWC)",
+           "contiguous; of tf and tf-xla in fp16 on matrix units channels_last, as from 1.15 on"),
        word("framework", &Options::framework, names_in(frameworks()),
             "whose thread launches the kernels: `gradwire list frameworks` has times and sources"),
        choice(
