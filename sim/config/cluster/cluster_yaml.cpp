@@ -13,6 +13,7 @@
 #include "sim/config/cluster/machine_group.hpp"
 #include "sim/config/cluster/topology_catalogue.hpp"
 #include "sim/config/data_files.hpp"
+#include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/core/cluster.hpp"
 
 namespace gradwire::config {
@@ -49,7 +50,7 @@ Fabric read_fabric(YamlMap& map, const std::vector<PortGroup>& ports) {
       map.fail("kind", "'kind' stands beside 'topology'; expected one of the two");
     }
     const YamlValue& name = map.require_value("topology", "a file");
-    const YamlValue document = load_yaml(find_data(DataKind::cluster, name, "topology"));
+    const YamlValue& document = loaded_yaml(find_data(DataKind::cluster, name, "topology"));
     YamlMap file(document);
     file.require_schema(topology_schema);
     if (file.has("groups")) {
@@ -130,7 +131,7 @@ ClusterSpec read_cluster(YamlMap& scenario, const std::optional<ServerSpec>& ser
   YamlMap map = scenario.require_map("cluster");
   if (map.has("topology")) {
     const YamlValue& name = map.require_value("topology", "a file");
-    const YamlValue document = load_yaml(find_data(DataKind::cluster, name, "topology"));
+    const YamlValue& document = loaded_yaml(find_data(DataKind::cluster, name, "topology"));
     map.finish();
     ClusterSpec spec = read_cluster_topology(document);
     if (spec.cluster) {

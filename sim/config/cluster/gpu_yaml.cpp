@@ -7,6 +7,7 @@
 
 #include "sim/config/data_files.hpp"
 #include "sim/config/profile/efficiencies_yaml.hpp"
+#include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/config/yaml/yaml_map.hpp"
 #include "topologies/node_links.hpp"
 
@@ -70,7 +71,7 @@ void read_efficiencies_key(YamlMap& map, GpuSpec& gpu) {
   if (map.find("efficiencies") == nullptr) return;
   gpu.architecture = map.require_choice("efficiencies", data_names(DataKind::efficiencies));
   gpu.efficiency =
-      read_efficiencies(load_yaml(data_file(DataKind::efficiencies, gpu.architecture).string()));
+      read_efficiencies(loaded_yaml(data_file(DataKind::efficiencies, gpu.architecture).string()));
 }
 
 Section peak_flops_section() {
@@ -139,7 +140,7 @@ GpuSpec shipped_gpu(const std::string& name, const SourceLocation& where) {
                                          "list gpus' shows{}",
                                          name, suggestion(name, known)));
   }
-  return read_gpu(load_yaml(data_file(DataKind::gpu, name).string()));
+  return read_gpu(loaded_yaml(data_file(DataKind::gpu, name).string()));
 }
 
 std::string board_of(const std::string& gpu) {

@@ -11,6 +11,7 @@
 #include "sim/config/cluster/network_cards.hpp"
 #include "sim/config/cluster/node_yaml.hpp"
 #include "sim/config/data_files.hpp"
+#include "sim/config/yaml/loaded_yaml.hpp"
 #include "topologies/links.hpp"
 
 namespace gradwire::config {
@@ -52,7 +53,7 @@ void change(MachineGroup& group, const std::function<void(NodeGraph&)>& how) {
 void read_node_type(YamlMap& map, MachineGroup& group) {
   const YamlValue& name = map.require_value("node", "a node type such as dgx1v");
   group.node = std::make_shared<const NodeGraph>(
-      read_node(load_yaml(find_data(DataKind::node, name, "node"))));
+      read_node(loaded_yaml(find_data(DataKind::node, name, "node"))));
 }
 
 void read_gpus_per_node(YamlMap& map, MachineGroup& group) {

@@ -9,6 +9,7 @@
 
 #include "sim/collectives/algorithms.hpp"
 #include "sim/config/data_files.hpp"
+#include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/config/yaml/yaml_map.hpp"
 #include "sim/core/outgoing_text.hpp"
 
@@ -266,7 +267,7 @@ std::shared_ptr<const CollectiveLibrary> with_table(
     std::shared_ptr<const CollectiveLibrary> fallback) {
   const YamlValue* name = map.find("table");
   if (name == nullptr) return fallback;
-  const YamlValue document = load_yaml(find_data(DataKind::collective_table, *name, "table"));
+  const YamlValue& document = loaded_yaml(find_data(DataKind::collective_table, *name, "table"));
   CollectiveTable table = read_collective_table(document);
   if (table.library != library) {
     YamlMap(document).fail("library", fmt::format("the table is of library '{}'; expected one of "

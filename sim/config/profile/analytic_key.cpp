@@ -12,6 +12,7 @@
 #include "sim/config/data_files.hpp"
 #include "sim/config/profile/model_catalogue.hpp"
 #include "sim/config/profile/profile_yaml.hpp"
+#include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/models/analytic_profile.hpp"
 #include "sim/models/derived_profile.hpp"
 #include "sim/models/efficiencies.hpp"
@@ -31,7 +32,7 @@ const std::vector<std::string>& dtypes() {
 GpuSpec read_gpu_key(YamlMap& map) {
   const YamlValue& value =
       map.require_value("gpu", "a name that 'gradwire list gpus' shows, or a GPU file");
-  return read_gpu(load_yaml(find_data(DataKind::gpu, value, "gpu")));
+  return read_gpu(loaded_yaml(find_data(DataKind::gpu, value, "gpu")));
 }
 
 /// `dtype`, which the GPU must have itself: tf32 on a GPU without it would be fp32.
@@ -108,7 +109,7 @@ std::optional<ComputeProfile> other_batch(const ComputeProfile& profile, int bat
   std::optional<ComputeProfile> nearest;
   for (const std::string& name : data_names(DataKind::profile)) {
     if (!name.starts_with(prefix)) continue;
-    ComputeProfile other = read_profile(load_yaml(data_file(DataKind::profile, name).string()));
+    ComputeProfile other = read_profile(loaded_yaml(data_file(DataKind::profile, name).string()));
     const bool comparable = other.batch_per_gpu != profile.batch_per_gpu &&
                             other.layers.size() == profile.layers.size();
     const bool nearer = !nearest || std::abs(other.batch_per_gpu - batch) <
@@ -215,7 +216,7 @@ ComputeProfile read_analytic_profile(YamlMap& map) {
 
 ComputeProfile read_model_profile(YamlMap& map, std::vector<Warning>& warnings) {
   if (const auto name = recorded_name(map)) {
-    return read_profile(load_yaml(data_file(DataKind::profile, *name).string()));
+    return read_profile(loaded_yaml(data_file(DataKind::profile, *name).string()));
   }
   ComputeProfile profile = read_analytic_profile(map);
   const std::string times =
@@ -234,7 +235,7 @@ ComputeProfile read_model_profile(YamlMap& map, std::vector<Warning>& warnings) 
 
 ComputeProfile read_file_profile(YamlMap& map, std::vector<Warning>& warnings) {
   const YamlValue& file = map.require_value("file", "a name that 'gradwire list profiles' shows");
-  ComputeProfile profile = read_profile(load_yaml(find_data(DataKind::profile, file, "file")));
+  ComputeProfile profile = read_profile(loaded_yaml(find_data(DataKind::profile, file, "file")));
   if (profile.is_shape()) return read_shape(map, std::move(profile));
   if (!map.has("gpu") && !map.has("batch_per_gpu") && !map.has("dtype")) return profile;
   const GpuSpec from = shipped_gpu(profile.gpu, file.where);

@@ -5,6 +5,7 @@
 
 #include "sim/config/data_files.hpp"
 #include "sim/config/strategy/compression_catalogue.hpp"
+#include "sim/config/yaml/loaded_yaml.hpp"
 
 namespace gradwire::config {
 namespace {
@@ -71,7 +72,7 @@ std::vector<CompressorTable> read_compressor_costs_key(YamlMap& scenario) {
   if (named == nullptr) return tables;
   const bool several = named->kind == YamlValue::Kind::list;
   for (const YamlValue& one : several ? named->items : std::vector<YamlValue>{*named}) {
-    auto read = read_compressor_costs(load_yaml(find_data(DataKind::compressor_costs, one, key)));
+    auto read = read_compressor_costs(loaded_yaml(find_data(DataKind::compressor_costs, one, key)));
     tables.insert(tables.end(), read.begin(), read.end());
   }
   return tables;
@@ -81,7 +82,7 @@ std::vector<CompressorTable> shipped_compressor_costs() {
   std::vector<CompressorTable> tables;
   for (const auto& name : data_names(DataKind::compressor_costs)) {
     auto read =
-        read_compressor_costs(load_yaml(data_file(DataKind::compressor_costs, name).string()));
+        read_compressor_costs(loaded_yaml(data_file(DataKind::compressor_costs, name).string()));
     tables.insert(tables.end(), read.begin(), read.end());
   }
   return tables;

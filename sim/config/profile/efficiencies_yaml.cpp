@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/config/data_files.hpp"
+#include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/config/yaml/yaml_map.hpp"
 #include "sim/models/efficiency_fit.hpp"
 
@@ -62,7 +63,7 @@ EfficiencyTable read_like(YamlMap& map, YamlMap like, int depth) {
   factors.products = map.value_or("products", Ratio{factors.convolutions}, positive).value;
   factors.flash = map.has("products") ? 1 : factors.convolutions;
   factors.memory = map.value_or("memory", Ratio{1}, positive).value;
-  const YamlValue other = load_yaml(data_file(DataKind::efficiencies, name).string());
+  const YamlValue& other = loaded_yaml(data_file(DataKind::efficiencies, name).string());
   return scaled(read_table(other, dtype, depth - 1), factors);
 }
 

@@ -6,6 +6,7 @@
 
 #include "sim/config/data_files.hpp"
 #include "sim/config/profile/model_yaml.hpp"
+#include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/models/alexnet.hpp"
 #include "sim/models/bart.hpp"
 #include "sim/models/bert.hpp"
@@ -225,7 +226,7 @@ ModelDescription read_own_model(const YamlMap& map, const YamlValue& value) {
     map.fail(key, fmt::format("a model of a file has no option '{}'; expected its layers to say it",
                               key));
   }
-  return read_model_file(load_yaml(find_data(DataKind::profile, value, "model")));
+  return read_model_file(loaded_yaml(find_data(DataKind::profile, value, "model")));
 }
 
 /// Those with code of their own.

@@ -11,6 +11,7 @@
 #include "sim/config/data_files.hpp"
 #include "sim/config/profile/analytic_key.hpp"
 #include "sim/config/profile/profile_yaml.hpp"
+#include "sim/config/yaml/loaded_yaml.hpp"
 
 namespace gradwire::config {
 namespace {
@@ -108,7 +109,7 @@ void read_profile_key(YamlMap& scenario, Scenario& result) {
   const YamlValue& value =
       scenario.require_value("profile", "a name that 'gradwire list profiles' shows");
   if (value.kind != YamlValue::Kind::map) {
-    result.profile = read_profile(load_yaml(find_data(DataKind::profile, value, "profile")));
+    result.profile = read_profile(loaded_yaml(find_data(DataKind::profile, value, "profile")));
     if (result.profile->is_shape()) {
       throw ConfigError(value.where,
                         fmt::format("'{0}' gives only ratios of times; expected {{file: {0}, gpu: "

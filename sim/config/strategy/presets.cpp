@@ -7,6 +7,7 @@
 
 #include "sim/config/catalogue.hpp"
 #include "sim/config/data_files.hpp"
+#include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/config/yaml/yaml_map.hpp"
 
 namespace gradwire::config {
@@ -91,7 +92,7 @@ std::vector<Preset> read_presets(const YamlValue& document) {
 }
 
 std::vector<Preset> shipped_presets() {
-  return read_presets(load_yaml((data_folder() / presets_file).string()));
+  return read_presets(loaded_yaml((data_folder() / presets_file).string()));
 }
 
 std::optional<Preset> find_preset(const std::string& name) {

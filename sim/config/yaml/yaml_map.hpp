@@ -47,7 +47,9 @@ class YamlMap {
 
   template <class T>
   T require(const std::string& key, const Range<T>& range = {}) {
-    return read<T>(require_value(key, expected<T>()), key, range);
+    const YamlValue* value =
+        find(key);  // the words are made where they are needed: files have thousands
+    return read<T>(value != nullptr ? *value : require_value(key, expected<T>()), key, range);
   }
   template <class T>
   std::optional<T> optional(const std::string& key, const Range<T>& range = {}) {

@@ -96,24 +96,24 @@ std::string unit_suggestion(const std::string& unit, std::span<const Unit> units
 }
 
 /// Reads "<number> <unit>" into base units. A bare number is refused: it would be a guess.
-double read_quantity(const YamlValue& value, const std::string& name, std::span<const Unit> units,
-                     const std::string& what_is_expected) {
-  if (value.kind != YamlValue::Kind::scalar) fail(value, name, "", what_is_expected);
+template <class T>
+double read_quantity(const YamlValue& value, const std::string& name, std::span<const Unit> units) {
+  if (value.kind != YamlValue::Kind::scalar) fail(value, name, "", expected<T>());
   const char* end = value.text.data() + value.text.size();
   double number = 0;
   const auto [rest, error] = std::from_chars(value.text.data(), end, number);
-  if (error == std::errc::invalid_argument) fail(value, name, "", what_is_expected);
+  if (error == std::errc::invalid_argument) fail(value, name, "", expected<T>());
   if (error != std::errc{} || !std::isfinite(number)) {
-    fail(value, name, ", not a finite number", what_is_expected);
+    fail(value, name, ", not a finite number", expected<T>());
   }
-  if (std::signbit(number) && number != 0) fail(value, name, ", negative", what_is_expected);
+  if (std::signbit(number) && number != 0) fail(value, name, ", negative", expected<T>());
   std::string unit(rest, end);
   unit.erase(0, unit.find_first_not_of(' '));
-  if (unit.empty()) fail(value, name, ", without a unit", what_is_expected);
+  if (unit.empty()) fail(value, name, ", without a unit", expected<T>());
   const auto known = std::ranges::find(units, std::string_view(unit), &Unit::name);
   if (known == units.end()) {
     fail(value, name, fmt::format(", unknown unit '{}'", unit),
-         what_is_expected + unit_suggestion(unit, units));
+         expected<T>() + unit_suggestion(unit, units));
   }
   return number * known->scale;
 }
@@ -208,7 +208,7 @@ double read_value<double>(const YamlValue& value, const std::string& name) {
 }
 template <>
 Seconds read_value<Seconds>(const YamlValue& value, const std::string& name) {
-  const Seconds time{read_quantity(value, name, time_units, expected<Seconds>())};
+  const Seconds time{read_quantity<Seconds>(value, name, time_units)};
   if (time > time_max) {
     fail(value, name, ", too long", expected<Seconds>() + ", at most " + bound_text(time_max));
   }
@@ -216,17 +216,17 @@ Seconds read_value<Seconds>(const YamlValue& value, const std::string& name) {
 }
 template <>
 Bytes read_value<Bytes>(const YamlValue& value, const std::string& name) {
-  const double count = read_quantity(value, name, size_units, expected<Bytes>());
+  const double count = read_quantity<Bytes>(value, name, size_units);
   if (count > size_max) fail(value, name, ", too large", expected<Bytes>());
   return Bytes{std::llround(count)};
 }
 template <>
 BytesPerSecond read_value<BytesPerSecond>(const YamlValue& value, const std::string& name) {
-  return BytesPerSecond{read_quantity(value, name, rate_units, expected<BytesPerSecond>())};
+  return BytesPerSecond{read_quantity<BytesPerSecond>(value, name, rate_units)};
 }
 template <>
 Ratio read_value<Ratio>(const YamlValue& value, const std::string& name) {
-  return Ratio{read_quantity(value, name, ratio_units, expected<Ratio>())};
+  return Ratio{read_quantity<Ratio>(value, name, ratio_units)};
 }
 
 template <class T>
