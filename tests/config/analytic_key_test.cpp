@@ -49,6 +49,22 @@ TEST_CASE_METHOD(ProfileFixture,
   CHECK(by_file.profile->iteration == counted.profile->iteration);
 }
 
+TEST_CASE_METHOD(ProfileFixture,
+                 "a recording serves for up to twice its batch, derived, and for no smaller one",
+                 "[config][profile]") {
+  const auto tiny = [&](int batch) {
+    return read(
+        "{model: tiny, gpu: small-gpu, dtype: fp32, batch_per_gpu: " + std::to_string(batch) + "}");
+  };
+  const Scenario twice = tiny(8);
+  CHECK(twice.profile->source.kind == "derived");
+  CHECK(twice.profile->batch_per_gpu == 8);
+  CHECK(warns(twice, "derived-profile"));
+  // tiny is no model that could be counted: beyond, there is nothing.
+  CHECK_THROWS_WITH(tiny(9), Contains("tiny"));
+  CHECK_THROWS_WITH(tiny(3), Contains("tiny"));
+}
+
 TEST_CASE_METHOD(ProfileFixture, "what backward makes again takes time, and is of numbered blocks",
                  "[config][profile]") {
   const std::string job = ", gpu: big-gpu, batch_per_gpu: 1, dtype: fp32, recompute: ";

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
@@ -136,8 +137,10 @@ ComputeProfile with_gpu(ComputeProfile profile, const GpuSpec& from, const GpuSp
   return derived_for_gpu(derived_for_dtype(std::move(profile), from, dtype), from, to);
 }
 
-/// The shipped recording profiles/MODEL/GPU_DTYPE_bBATCH.yaml of what the mapping asks for; nullopt
-/// where there is none, or the mapping says more than its name does.
+/// The shipped recording profiles/MODEL/GPU_DTYPE_bBATCH.yaml of what the mapping asks for, of its
+/// batch or of the next smaller one, if that is at least half of it: a larger one's host says
+/// little of a smaller batch. nullopt where there is none, or the mapping says more than its name
+/// does.
 std::optional<std::string> recorded_name(YamlMap& map) {
   for (const auto& keys : {model_fields().keys(), analytic_fields().keys()}) {
     const bool says_more =
@@ -148,11 +151,21 @@ std::optional<std::string> recorded_name(YamlMap& map) {
     const YamlValue* found = map.find(key);
     return found != nullptr ? found->text : std::string();
   };
-  std::string name =
-      fmt::format("{}/{}_{}_b{}", text("model"), text("gpu"), text("dtype"), text("batch_per_gpu"));
-  const auto known = data_names(DataKind::profile);
-  if (std::ranges::find(known, name) == known.end()) return std::nullopt;
-  return name;
+  const auto number = [](std::string_view digits) {
+    int value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return error == std::errc{} && end == digits.data() + digits.size() ? value : 0;
+  };
+  const int batch = number(text("batch_per_gpu"));
+  const std::string prefix = fmt::format("{}/{}_{}_b", text("model"), text("gpu"), text("dtype"));
+  int nearest = 0;
+  for (const std::string& name : data_names(DataKind::profile)) {
+    if (!name.starts_with(prefix)) continue;
+    const int recorded = number(std::string_view(name).substr(prefix.size()));
+    if (recorded <= batch && 2 * recorded >= batch) nearest = std::max(nearest, recorded);
+  }
+  if (nearest == 0) return std::nullopt;
+  return prefix + std::to_string(nearest);
 }
 
 /// What a shape does not state: GPU, batch, type, and (read by the caller) the iteration's time.
@@ -164,6 +177,12 @@ ComputeProfile read_shape(YamlMap& map, ComputeProfile profile) {
   map.require_value("iteration_time",
                     "what an iteration on one GPU takes: the file gives only ratios of times");
   return profile;
+}
+
+void warn_if_derived(const ComputeProfile& profile, std::vector<Warning>& warnings) {
+  if (profile.source.kind == "derived") {
+    warnings.push_back({"derived-profile", profile.source.notes});
+  }
 }
 
 /// A default where there is a file.
@@ -216,7 +235,12 @@ ComputeProfile read_analytic_profile(YamlMap& map) {
 
 ComputeProfile read_model_profile(YamlMap& map, std::vector<Warning>& warnings) {
   if (const auto name = recorded_name(map)) {
-    return read_profile(loaded_yaml(data_file(DataKind::profile, *name).string()));
+    ComputeProfile recorded =
+        read_profile(loaded_yaml(data_file(DataKind::profile, *name).string()));
+    const GpuSpec gpu = shipped_gpu(recorded.gpu, {});
+    recorded = with_batch(std::move(recorded), gpu, map.require<int>("batch_per_gpu"));
+    warn_if_derived(recorded, warnings);
+    return recorded;
   }
   ComputeProfile profile = read_analytic_profile(map);
   const std::string times =
@@ -251,9 +275,7 @@ ComputeProfile read_file_profile(YamlMap& map, std::vector<Warning>& warnings) {
   const int batch = map.value_or("batch_per_gpu", profile.batch_per_gpu, at_least(1));
   profile = with_batch(std::move(profile), from, batch);
   profile = with_gpu(std::move(profile), from, to, dtype);
-  if (profile.source.kind == "derived") {
-    warnings.push_back({"derived-profile", profile.source.notes});
-  }
+  warn_if_derived(profile, warnings);
   return profile;
 }
 
