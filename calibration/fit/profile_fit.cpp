@@ -151,6 +151,11 @@ class Fit {
     take_iteration(iteration);
     made.gpu_busy = std::min(summary_.busy, made.iteration);
     made.host_launch = summary_.host_launch;
+    // A recorder that made the host the bound: without it the host took no longer than the
+    // iteration.
+    if (iteration && summary_.period > *iteration && !host_bound(summary_, bounds_).empty()) {
+      made.host_launch = *iteration / summary_.period * made.host_launch;
+    }
     if (made.launch_bound() > made.iteration) {
       made.host_launch = Seconds{};
       fit_.notes.push_back(fmt::format(

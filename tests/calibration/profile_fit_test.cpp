@@ -237,6 +237,23 @@ TEST_CASE("A recorded workload gives names, ready times, orders and all checks",
   CHECK_THAT(profile_report(fit), Catch::ContainsSubstring("light_vs_full   1.0037"));
 }
 
+TEST_CASE(
+    "Of a recording that the host bounds, launches take the share that the iteration took of it",
+    "[calibration][fit]") {
+  // The recorder's cost is in each launch: 2 ms of waiting make the recording the host's.
+  ToyOptions options;
+  options.modules = true;
+  options.host_pause = 2000 * us;
+  const auto launch = [&](double microseconds) {
+    const std::vector<Seconds> bare(20, Seconds{1e-6 * microseconds});
+    return fit_recording(workload(), bare, nullptr, toy_trace(5, options), recorded())
+        .recorded.profile.host_launch;
+  };
+  CHECK(launch(1000) > Seconds{0});
+  CHECK(launch(1000) / launch(800) == Approx(1000.0 / 800));
+  CHECK(launch(9000) / launch(5000) == Approx(1));  // longer than the recording's: as recorded
+}
+
 TEST_CASE("Parameters that are registered elsewhere than they run keep both orders",
           "[calibration][fit]") {
   Workload other = workload();
