@@ -13,8 +13,8 @@ std::string kind_of(std::string_view op, const InputShapes& shapes = {}) {
 }
 
 TEST_CASE("An operator of no known name is of the kind 'other'", "[calibration]") {
-  const auto* const op = GENERATE("aten::copy_", "aten::cat", "aten::view", "aten::transpose",
-                                  "MyCustomOp", "");
+  const auto* const op =
+      GENERATE("aten::copy_", "aten::cat", "aten::view", "aten::transpose", "MyCustomOp", "");
   CAPTURE(op);
   CHECK(kind_of(op) == "other");
 }

@@ -97,9 +97,10 @@ struct ToyOptions {
   bool sequences = true;
   bool shapes = false;
   Nanoseconds host_pause = 0;  ///< at the end of each step, the GPU idle
-  bool engine_numbers = true;  ///< the engine's ranges bear the nodes' numbers; emit_nvtx: theirs do
-  bool loss_inside = false;    ///< with modules: the model computes its loss
-  Nanoseconds longer = 0;      ///< the linear layer's forward takes so much longer
+  bool engine_numbers =
+      true;                  ///< the engine's ranges bear the nodes' numbers; emit_nvtx: theirs do
+  bool loss_inside = false;  ///< with modules: the model computes its loss
+  Nanoseconds longer = 0;    ///< the linear layer's forward takes so much longer
 };
 
 /// One training step of conv -> batch norm -> linear on thread 0, backward on thread 1:
