@@ -30,6 +30,7 @@ DTYPES = ("fp32", "tf32", "bf16")
 OPTIMIZERS = ("sgd_momentum", "adam")
 NO_GPU = 4
 BAD_COMMAND_LINE = 2
+INTERRUPTED = 130
 
 
 def parse_arguments():
@@ -164,10 +165,12 @@ class IterationClock:
 
 
 def wait_for_turn(arguments):
-    """Says that all is loaded; standard input is closed when it is this process's turn."""
+    """Says that all is loaded; a byte on standard input says that it is this process's turn, its end
+    that whoever would have said so is gone."""
     os.write(arguments.ready, b"r")
     os.close(arguments.ready)
-    sys.stdin.read()
+    if not sys.stdin.buffer.read(1):
+        sys.exit(INTERRUPTED)
 
 
 def run_phase(arguments):
@@ -284,10 +287,14 @@ def record(arguments):
             os.read(ready, 1)  # empty where it ended before
             os.close(ready)
         for phase, (process, _) in running.items():
-            process.stdin.close()
+            try:
+                process.stdin.write(b"g")
+                process.stdin.close()
+            except BrokenPipeError:  # it ended before, and its code says why
+                pass
             codes[phase] = process.wait()
     except KeyboardInterrupt:  # the terminal's signal reached the phases too
-        return 130
+        return INTERRUPTED
     for phase, code in codes.items():
         if code != 0:
             print(f"train.py: the {phase} phase ended with {code}", file=sys.stderr)
