@@ -29,11 +29,11 @@ std::string profile_summary(const ComputeProfile& p) {
                                     1e3 * p.iteration.count(), p.source.kind);
 }
 
-/// The shipped profiles of each model.
+/// The shipped profiles of each model, which their folders are named after.
 std::map<std::string, Json> profiles_by_model() {
   std::map<std::string, Json> by_model;
   for (const std::string& name : config::data_names(DataKind::profile)) {
-    Json& names = by_model[load_profile(name).model];
+    Json& names = by_model[name.substr(0, name.find('/'))];
     if (names.is_null()) names = Json::array();
     names.push_back(name);
   }

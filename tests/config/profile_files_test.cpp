@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/config/cluster/gpu_yaml.hpp"
+#include "sim/config/data_files.hpp"
 #include "sim/config/profile/profile_yaml.hpp"
 #include "sim/config/yaml/yaml_value.hpp"
 #include "tests/catch.hpp"
@@ -56,6 +57,17 @@ TEST_CASE("The shipped ResNets have torchvision's parameters and buffers", "[con
   CHECK(resnext.parameter_count() == 25'028'904);
   CHECK(resnext.buffers == 3 * 53);
   CHECK(resnext.buffer_elements == 68'224 + 53);
+}
+
+TEST_CASE("A shipped profile lies where its model, GPU, type and batch say", "[config][profile]") {
+  for (const std::string& name : data_names(DataKind::profile)) {
+    INFO(name);
+    const auto profile = read_profile(load_yaml(data_file(DataKind::profile, name).string()));
+    CHECK(name.starts_with(profile.model + "/"));
+    if (profile.is_shape()) continue;
+    CHECK(name == profile.model + "/" + profile.gpu + "_" + profile.dtype + "_b" +
+                      std::to_string(profile.batch_per_gpu));
+  }
 }
 
 TEST_CASE("Norm buffers follow from the norms' parameters", "[config][profile]") {
