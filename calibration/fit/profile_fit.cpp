@@ -10,6 +10,7 @@
 #include "calibration/attribution/attribution.hpp"
 #include "calibration/attribution/overlap.hpp"
 #include "calibration/attribution/summary.hpp"
+#include "calibration/fit/gradient_places.hpp"
 #include "calibration/fit/layer_join.hpp"
 #include "sim/core/error.hpp"
 
@@ -21,8 +22,6 @@ constexpr double microseconds = 1e6;
 constexpr double per_cent = 100;
 /// Recorded time that may belong to no layer of the model; as for other work (docs/calibrate.md).
 constexpr double left_over_max = 0.03;
-/// Of all gradients: keeps their sum within 64 bits; no model comes near.
-constexpr std::int64_t elements_max = std::int64_t{1} << 62U;
 /// How many disagreements a message shows.
 constexpr std::size_t shown_max = 5;
 
@@ -44,8 +43,6 @@ class Fit {
   }
 
   RecordingChecks& checks() { return checks_; }
-  [[nodiscard]] const Attribution& attribution() const { return attribution_; }
-  [[nodiscard]] const StepSummary& summary() const { return summary_; }
 
   [[noreturn]] void fail(const std::string& message) const {
     throw ConfigError({trace_.file, 0, 0}, message);
@@ -120,10 +117,12 @@ class Fit {
     }
   }
 
-  /// The profile's layer of a recorded one; none: it was idle.
-  [[nodiscard]] std::optional<std::size_t> layer_at(int recorded) const {
-    const auto at = layer_at_.find(static_cast<std::size_t>(recorded));
-    return recorded < 0 || at == layer_at_.end() ? std::nullopt : std::optional(at->second);
+  /// The parameters of a workload find their layers.
+  void take_gradients(const Workload& workload) {
+    const PlacedGradients placed =
+        place_gradients(workload, attribution_, layer_at_, trace_.file, profile());
+    checks_.param_bytes = placed.param_bytes;
+    if (!placed.note.empty()) note(placed.note);
   }
 
   /// Everything that is not layers, and the time of an iteration.
@@ -232,107 +231,6 @@ class Fit {
   ProfileFit fit_;
 };
 
-/// Gradients of a full recording: the parameters of a workload find their layers.
-class Gradients {
- public:
-  Gradients(Fit& fit, const Workload& workload) : fit_(fit), workload_(workload) {
-    std::map<std::string, std::vector<Seconds>> ready;
-    for (const IterationTimes& times : fit.attribution().iterations) {
-      for (const ReadyGradient& gradient : times.gradients) {
-        ready[gradient.parameter].push_back(Seconds{1e-9 * static_cast<double>(gradient.ready)});
-        layer_of_.insert_or_assign(gradient.parameter, gradient.layer);
-      }
-    }
-    for (const auto& [name, samples] : ready) ready_[name] = percentiles_of(samples).p50;
-  }
-
-  void take() {
-    ComputeProfile& profile = fit_.profile();
-    std::map<std::string, std::size_t> by_name;
-    for (std::size_t i = 0; i < profile.layers.size(); ++i) by_name[profile.layers[i].name] = i;
-    for (ParameterSpec parameter : workload_.parameters) {
-      const std::size_t layer = layer_of(parameter.name, by_name);
-      if (const auto ready = ready_.find(parameter.name); ready != ready_.end()) {
-        parameter.ready = ready->second;
-      }
-      profile.layers[layer].parameters.push_back(std::move(parameter));
-    }
-    if (!ready_.empty()) {
-      fit_.checks().param_bytes = static_cast<double>(marked_elements()) /
-                                  static_cast<double>(elements_of(workload_.parameters));
-    }
-    take_orders();
-  }
-
- private:
-  [[nodiscard]] std::size_t layer_of(const std::string& parameter,
-                                     const std::map<std::string, std::size_t>& by_name) const {
-    // The module that holds it, or a module around that.
-    for (std::size_t dot = parameter.rfind('.'); dot != std::string::npos && dot > 0;
-         dot = parameter.rfind('.', dot - 1)) {
-      const auto named = by_name.find(parameter.substr(0, dot));
-      if (named != by_name.end()) return named->second;
-    }
-    if (const auto marked = layer_of_.find(parameter); marked != layer_of_.end()) {
-      if (const auto layer = fit_.layer_at(marked->second)) return *layer;
-    }
-    fit_.fail(
-        fmt::format("parameter '{}' belongs to no layer; expected a module of its name, or "
-                    "the mark of its gradient behind a layer's backward",
-                    parameter));
-  }
-
-  /// Elements that became ready in an iteration; the last one's, they do not change.
-  [[nodiscard]] std::int64_t marked_elements() const {
-    std::int64_t sum = 0;
-    for (const ReadyGradient& gradient : fit_.attribution().iterations.back().gradients) {
-      sum += std::min(gradient.elements, elements_max - sum);
-    }
-    return sum;
-  }
-
-  void take_orders() {
-    ComputeProfile& profile = fit_.profile();
-    std::map<std::string, TensorId> ids;
-    for (const ParameterSpec& parameter : workload_.parameters) {
-      ids.emplace(parameter.name, static_cast<TensorId>(ids.size()));
-    }
-    if (ids.size() != workload_.parameters.size()) {
-      fit_.fail("the workload names a parameter twice; expected each once");
-    }
-    // registration[id] is the tensor's place along the layers.
-    profile.registration.assign(ids.size(), 0);
-    int place = 0;
-    bool as_they_run = true;
-    for (const LayerProfile& layer : profile.layers) {
-      for (const ParameterSpec& parameter : layer.parameters) {
-        as_they_run = as_they_run && ids.at(parameter.name) == place;
-        profile.registration[static_cast<std::size_t>(ids.at(parameter.name))] = place++;
-      }
-    }
-    if (as_they_run) profile.registration.clear();
-    for (const ReadyGradient& gradient : fit_.attribution().iterations.back().gradients) {
-      const auto id = ids.find(gradient.parameter);
-      if (id == ids.end()) continue;
-      if (std::ranges::find(profile.gradient_order, id->second) != profile.gradient_order.end()) {
-        continue;  // accumulated twice: the first mark counts
-      }
-      profile.gradient_order.push_back(id->second);
-    }
-    if (profile.gradient_order.size() != ids.size()) {
-      profile.gradient_order = reverse_registration_order(static_cast<int>(ids.size()));
-      fit_.note(
-          "no complete set of gradients' marks: gradients are taken to become ready in the "
-          "reverse order of registration");
-    }
-  }
-
-  Fit& fit_;
-  const Workload& workload_;
-  std::map<std::string, Seconds> ready_;
-  std::map<std::string, int> layer_of_;
-};
-
 }  // namespace
 
 ProfileFit fit_trace(const Trace& trace, const ProfileSubject& subject, const CheckBounds& bounds) {
@@ -379,7 +277,7 @@ ProfileFit fit_recording(const Workload& workload, const std::vector<Seconds>& u
   profile.buffer_elements = workload.buffer_elements;
   profile.buffer_bytes = workload.buffer_bytes;
   fit.take_own_layers(false);
-  Gradients(fit, workload).take();
+  fit.take_gradients(workload);
   std::optional<Percentiles> iteration;
   if (light != nullptr) {
     fit.checks().full_vs_light = kernel_ratio(full, *light);

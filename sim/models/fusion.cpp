@@ -28,6 +28,7 @@ ModelDescription fused(ModelDescription model, Fusion fusion) {
   std::string before;
   for (ModelLayer& layer : model.layers) {
     if (fusion == Fusion::inductor && layer.compiled) {
+      layer.in_fp32 = false;  // its steps stay in registers
       layer.forward = layer.compiled->forward;
       layer.backward = layer.compiled->backward;
     }

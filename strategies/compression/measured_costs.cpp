@@ -12,6 +12,17 @@ std::optional<Seconds> time_in(const CompressorRow& row, bool encode) {
   return encode ? std::optional(row.encode) : row.decode;
 }
 
+/// The part of a table's times that is not traffic.
+Seconds launches_in(const CompressorTable& table, bool encode) {
+  constexpr std::size_t curve_least = 2;  // one row does not tell launches from memory
+  if (!table.constant_below || table.rows.size() < curve_least) return Seconds{0};
+  const auto least = [&](Seconds sum, const CompressorRow& row) {
+    return std::min(sum, time_in(row, encode).value_or(sum));
+  };
+  const Seconds first = time_in(table.rows.front(), encode).value_or(Seconds{0});
+  return std::accumulate(table.rows.begin(), table.rows.end(), first, least);
+}
+
 }  // namespace
 
 std::optional<Seconds> time_of(const CompressorTable& table, bool encode, std::int64_t elements) {
@@ -32,16 +43,6 @@ std::optional<Seconds> time_of(const CompressorTable& table, bool encode, std::i
   const double slope =
       std::log(*next / *time) / std::log(static_cast<double>(above->elements) / at);
   return std::pow(n / at, slope) * *time;
-}
-
-Seconds launches_in(const CompressorTable& table, bool encode) {
-  constexpr std::size_t curve_least = 2;  // one row does not tell launches from memory
-  if (!table.constant_below || table.rows.size() < curve_least) return Seconds{0};
-  const auto least = [&](Seconds sum, const CompressorRow& row) {
-    return std::min(sum, time_in(row, encode).value_or(sum));
-  };
-  const Seconds first = time_in(table.rows.front(), encode).value_or(Seconds{0});
-  return std::accumulate(table.rows.begin(), table.rows.end(), first, least);
 }
 
 std::optional<MeasuredTime> told_by(const CompressorTable& table, bool encode,

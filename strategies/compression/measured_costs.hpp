@@ -35,10 +35,6 @@ struct CompressorTable {
 [[nodiscard]] std::optional<Seconds> time_of(const CompressorTable& table, bool encode,
                                              std::int64_t elements);
 
-/// The part of the table's times that is the kernels' launches and not their traffic: the least of
-/// its rows, where times stay as they are below the first; 0 of a single row or of a law.
-[[nodiscard]] Seconds launches_in(const CompressorTable& table, bool encode);
-
 /// What `table` says of so many elements. Inside are the sizes from its first row to its last, and
 /// fewer where times stay as they are; one row that says nothing of fewer elements is no range, and
 /// a law has none. Above, fewer elements took what the last row says.
@@ -47,7 +43,9 @@ struct CompressorTable {
                                                   std::int64_t elements, bool extends);
 
 /// Tables, for one GPU: of several of a compressor the one counts whose GPU is nearest in memory
-/// bandwidth, and its times beyond launches_in() are scaled by the ratio of the two. Preferred
+/// bandwidth, and its times beyond the launches are scaled by the ratio of the two. Launches
+/// are the least of a table's rows, where times stay as they are below the first; 0 of a single row
+/// or of a law. Preferred
 /// tables count before the others, however far their GPU, and extend beyond their range.
 class MeasuredCosts final : public EncodeCosts {
  public:

@@ -9,6 +9,7 @@
 #include "sim/config/cluster/gpu_yaml.hpp"
 #include "sim/config/profile/profile_yaml.hpp"
 #include "sim/models/bert.hpp"
+#include "sim/models/fusion.hpp"
 #include "sim/models/googlenet.hpp"
 #include "sim/models/gpt2.hpp"
 #include "sim/models/layer_list.hpp"
@@ -186,6 +187,12 @@ TEST_CASE("what autocast computes in fp32 moves as much in bf16", "[models][anal
     const bool dropout = layer->name.ends_with("dropout");
     CHECK(bytes("bf16") == Approx(bytes("fp32") * (dropout ? 0.5 : 1)));
   }
+}
+
+TEST_CASE("a compiler keeps a GELU's fp32 in registers", "[models][analytic]") {
+  const ModelDescription model = fused(gpt2({}), Fusion::inductor);
+  CHECK(std::ranges::none_of(
+      model.layers, [](const ModelLayer& layer) { return layer.kind == "act" && layer.in_fp32; }));
 }
 
 TEST_CASE("an optimizer costs its bytes", "[models][analytic]") {
