@@ -65,6 +65,18 @@ TEST_CASE_METHOD(ProfileFixture,
   CHECK_THROWS_WITH(tiny(3), Contains("tiny"));
 }
 
+TEST_CASE_METHOD(ProfileFixture, "between two recordings a batch is on the line through them",
+                 "[config][profile]") {
+  setenv("GRADWIRE_DATA", GRADWIRE_SOURCE_DIR, 1);
+  const YamlValue job =
+      parse_yaml("{model: gpt2, gpu: h100-sxm5-80gb, batch_per_gpu: 24, dtype: bf16}", "job.yaml");
+  YamlMap map(job);
+  std::vector<Warning> warnings;
+  // 68.157 ms of 8, 243.720 of 32
+  CHECK(read_model_profile(map, warnings).iteration.count() ==
+        Approx(68.157e-3 + (243.720e-3 - 68.157e-3) * 16 / 24).epsilon(1e-4));
+}
+
 TEST_CASE_METHOD(ProfileFixture, "what backward makes again takes time, and is of numbered blocks",
                  "[config][profile]") {
   const std::string job = ", gpu: big-gpu, batch_per_gpu: 1, dtype: fp32, recompute: ";

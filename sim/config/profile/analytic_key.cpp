@@ -138,9 +138,9 @@ ComputeProfile with_gpu(ComputeProfile profile, const GpuSpec& from, const GpuSp
 }
 
 /// The shipped recording profiles/MODEL/GPU_DTYPE_bBATCH.yaml of what the mapping asks for, of its
-/// batch or of the next smaller one, if that is at least half of it: a larger one's host says
-/// little of a smaller batch. nullopt where there is none, or the mapping says more than its name
-/// does.
+/// batch or of the next smaller one, if that is at least half of it or a larger one ships too; a
+/// larger one's host alone says little of a smaller batch. nullopt where there is none, or the
+/// mapping says more than its name does.
 std::optional<std::string> recorded_name(YamlMap& map) {
   for (const auto& keys : {model_fields().keys(), analytic_fields().keys()}) {
     const bool says_more =
@@ -159,12 +159,14 @@ std::optional<std::string> recorded_name(YamlMap& map) {
   const int batch = number(text("batch_per_gpu"));
   const std::string prefix = fmt::format("{}/{}_{}_b", text("model"), text("gpu"), text("dtype"));
   int nearest = 0;
+  bool between = false;  // two recordings
   for (const std::string& name : data_names(DataKind::profile)) {
     if (!name.starts_with(prefix)) continue;
     const int recorded = number(std::string_view(name).substr(prefix.size()));
-    if (recorded <= batch && 2 * recorded >= batch) nearest = std::max(nearest, recorded);
+    if (recorded <= batch) nearest = std::max(nearest, recorded);
+    between = between || recorded > batch;
   }
-  if (nearest == 0) return std::nullopt;
+  if (nearest == 0 || (!between && 2 * nearest < batch)) return std::nullopt;
   return prefix + std::to_string(nearest);
 }
 
