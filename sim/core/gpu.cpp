@@ -17,13 +17,23 @@ const std::vector<std::string>& work_classes() {
                                                    "attention",
                                                    "flash_attention",
                                                    "norm",
+                                                   "layer_norm",
                                                    "batch_norm",
                                                    "act",
                                                    "add",
                                                    "pool",
                                                    "embed",
                                                    "softmax",
-                                                   "other"};
+                                                   "other",
+                                                   "stem_nhwc",
+                                                   "conv1_nhwc",
+                                                   "conv3_nhwc",
+                                                   "conv3_strided_nhwc",
+                                                   "conv_wide_nhwc",
+                                                   "grouped_conv_nhwc",
+                                                   "depthwise_conv_nhwc",
+                                                   "batch_norm_nhwc",
+                                                   "pool_nhwc"};
   return classes;
 }
 

@@ -53,10 +53,19 @@ double parameter_traffic(const ModelLayer& layer, Direction direction) {
   return weights + weights_of(layer);
 }
 
+/// An element read as fp32 and written in half precision, or the other way.
+constexpr double cast_bytes = 6;
+
 Seconds layer_time(const ModelLayer& layer, const KernelSetting& setting, Direction direction) {
   const KernelWork work = kernel_work(layer, setting, direction);
   if (work.kernels == 0 && work.bytes <= 0) return Seconds{0};
-  return kernel_time(work, setting.gpu, setting.dtype, direction);
+  Seconds time = kernel_time(work, setting.gpu, setting.dtype, direction);
+  if (setting.sums_in_fp32 && setting.token_norms && layer.casts > 0) {
+    const KernelWork cast = {
+        .work_class = "act", .bytes = cast_bytes * setting.batch * layer.casts, .kernels = 1};
+    time += kernel_time(cast, setting.gpu, setting.dtype, direction);
+  }
+  return time;
 }
 
 /// Of the passes over a batch norm's tensors (3 forward, 5 backward), what is left where its kernel
@@ -66,14 +75,27 @@ double read_once(const ModelLayer& layer, const KernelSetting& setting, Directio
   return direction == Direction::forward ? 2.0 / 3 : 3.0 / 5;
 }
 
+/// Root mean squares have a weight alone, and are run operator by operator.
+bool is_layer_norm(const ModelLayer& layer) {
+  return layer.kind == "norm" && layer.parameters.size() == 2;
+}
+
+/// What torch.autocast computes in fp32, or leaves in what an fp32 operand makes of it.
+bool is_sum(const ModelLayer& layer) {
+  return layer.kind == "add" || layer.kind == "embed" || layer.kind == "softmax" ||
+         is_layer_norm(layer);
+}
+
 /// work_class(), as far as the setting tells more.
 std::string_view class_in(const KernelSetting& setting, const ModelLayer& layer) {
-  const std::string_view work = work_class(layer);
-  if (work == "norm" && setting.native_norms) return "batch_norm";
+  std::string_view work = work_class(layer);
+  if (setting.token_norms && is_layer_norm(layer)) return "layer_norm";
+  if (work == "norm" && setting.native_norms) work = "batch_norm";
+  if (setting.channels_last) return nhwc_class(work);
   if (work != "linear" || !layer.product) return work;
   constexpr std::int64_t loaded = 16;  // bytes
   const auto row = layer.product->columns * std::llround(activation_bytes(setting.dtype));
-  if (row % loaded == 0) return work;
+  if (setting.padded_products || row % loaded == 0) return work;
   if (row % 8 == 0) return "linear_by_8";
   return row % 4 == 0 ? "linear_by_4" : "linear_by_2";
 }
@@ -141,9 +163,8 @@ void add_host(ComputeProfile& profile, const ModelDescription& running, const Fr
 }  // namespace
 
 bool native_norms(const ModelDescription& model, const Framework& framework,
-                  const std::string& dtype, bool channels_last) {
-  return model.buffers > 0 && dtype == "bf16" && !channels_last &&
-         framework.name == frameworks().front().name;
+                  const std::string& dtype) {
+  return model.buffers > 0 && dtype == "bf16" && framework.name == frameworks().front().name;
 }
 
 KernelWork kernel_work(const ModelLayer& layer, const KernelSetting& setting, Direction direction) {
@@ -153,7 +174,8 @@ KernelWork kernel_work(const ModelLayer& layer, const KernelSetting& setting, Di
   const double elements = read_once(layer, setting, direction) * setting.batch * work.elements +
                           parameter_traffic(layer, direction);
   const bool units = has_matrix_units(setting.gpu, executed_dtype(setting.gpu, setting.dtype));
-  const std::string_view stored = layer.in_fp32 ? "fp32" : std::string_view(setting.dtype);
+  const bool in_fp32 = layer.in_fp32 || (setting.sums_in_fp32 && is_sum(layer));
+  const std::string_view stored = in_fp32 ? "fp32" : std::string_view(setting.dtype);
   return {.work_class = work_class,
           .flops = setting.batch * work.flops,
           .bytes = activation_bytes(stored) * elements,
@@ -161,7 +183,6 @@ KernelWork kernel_work(const ModelLayer& layer, const KernelSetting& setting, Di
           .channels = work_class == "batch_norm" && !layer.parameters.empty()
                           ? static_cast<double>(layer.parameters.front().elements())
                           : 0,
-          .layout_kept = setting.channels_last && layer.convolution.has_value(),
           .plans = plans_of(layer, setting.batch, direction, units)};
 }
 
@@ -210,13 +231,18 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
   const bool half = activation_bytes(dtype) < activation_bytes("fp32");
   const bool channels_last = options.channels_last.value_or(
       framework->fp16_channels_last && dtype == "fp16" && has_matrix_units(gpu, dtype));
+  const bool native = native_norms(running, *framework, dtype);
   const KernelSetting setting{
       .gpu = gpu,
       .batch = batch,
       .dtype = dtype,
       .channels_last = channels_last,
-      .native_norms = native_norms(running, *framework, dtype, channels_last),
-      .persistent_norms = channels_last && half && framework->persistent_norms};
+      .token_norms = running.buffers == 0 && fusion == Fusion::none,
+      .sums_in_fp32 = half && running.buffers == 0 && has_optimizer_steps(*framework) &&
+                      options.autocast.value_or(running.autocast),
+      .padded_products = fusion == Fusion::inductor,
+      .native_norms = native,
+      .persistent_norms = channels_last && half && !native && framework->persistent_norms};
   for (std::size_t i = 0; i < running.layers.size(); ++i) {
     profile.layers[i].forward = layer_time(running.layers[i], setting, Direction::forward);
     profile.layers[i].backward = layer_time(running.layers[i], setting, Direction::backward);

@@ -27,6 +27,8 @@ struct AnalyticOptions {
   /// Activations of convolutions as NHWC, which matrix units take; absent: as the framework has
   /// them.
   std::optional<bool> channels_last = {};
+  /// Half precision by torch.autocast, see ModelDescription::autocast; absent: as the model says.
+  std::optional<bool> autocast = {};
   std::string framework = "pytorch-eager";      ///< a name of frameworks()
   StepForm optimizer_step = StepForm::foreach;  ///< of PyTorch
   Recompute recompute = Recompute::none;        ///< REQUIRES: else a model that has_blocks()
@@ -38,15 +40,18 @@ struct KernelSetting {
   int batch = 0;
   std::string dtype;
   bool channels_last = false;
-  bool native_norms = false;      ///< batch norms are ATen's kernels, see native_norms()
+  bool token_norms = false;      ///< norms of tokens and casts are kernels of their own
+  bool sums_in_fp32 = false;     ///< autocast: layer norms, sums, embeddings
+  bool padded_products = false;  ///< rows are made multiples of 16 bytes (TorchInductor, pad_mm.py)
+  bool native_norms = false;     ///< batch norms are ATen's kernels, see native_norms()
   bool persistent_norms = false;  ///< batch norms read their tensors once
 };
 
 /// Whether the model's norms are of batches and run as ATen's own kernels: PyTorch has cuDNN's for
-/// every type but bf16 (aten::native_batch_norm in our recording; _batch_norm_impl_index), and a
-/// compiler its own. Channels last, other kernels do it.
+/// every type but bf16 (aten::native_batch_norm in our recordings; _batch_norm_impl_index), and a
+/// compiler its own.
 [[nodiscard]] bool native_norms(const ModelDescription& model, const Framework& framework,
-                                const std::string& dtype, bool channels_last);
+                                const std::string& dtype);
 
 /// What a layer's kernels in one direction do; of a layer that launches nothing and moves nothing,
 /// nothing. REQUIRES: supports(gpu, dtype).

@@ -26,10 +26,12 @@ Activation attend(ModelBuilder& net, const std::string& name, const Activation& 
 }
 
 Activation flash_attend(ModelBuilder& net, const std::string& name, const Activation& query,
-                        const Activation& key, const Activation& value, const FlashShape& shape) {
+                        const Activation& key, const Activation& value, FusedAttention shape) {
   const Activation output = {.channels = shape.heads * shape.value_size, .height = query.height};
+  shape.queries = query.height;
+  shape.keys = key.height;
   const double scores =
-      static_cast<double>(query.height * key.height * shape.heads) * (shape.causal ? 0.5 : 1);
+      static_cast<double>(shape.queries * shape.keys * shape.heads) * (shape.causal ? 0.5 : 1);
   const auto size = static_cast<double>(shape.size);
   const auto value_size = static_cast<double>(shape.value_size);
   const auto moved =
@@ -37,7 +39,7 @@ Activation flash_attend(ModelBuilder& net, const std::string& name, const Activa
   ModelLayer layer;
   layer.name = name + ".flash";
   layer.kind = "linear";
-  layer.fused_attention = true;
+  layer.fused_attention = shape;
   layer.forward = {.flops = 2 * scores * (size + value_size), .elements = moved};
   // scores again, gradients of keys and queries: size each; of values and of weights: value_size
   layer.backward = {

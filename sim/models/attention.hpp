@@ -32,20 +32,14 @@ struct AttentionShape {
                                 const AttentionShape& shape);
 
 /// The part of grouped attention between its projections, for one sample.
-struct FlashShape {
-  std::int64_t heads = 0;       ///< of the queries
-  std::int64_t size = 0;        ///< features of a head's query and key
-  std::int64_t value_size = 0;  ///< of its value
-  bool causal = true;           ///< a token sees none behind it
-};
-
 /// The same in one kernel each way, which keeps the scores on the chip (FlashAttention-2; Dao,
 /// arXiv 2307.08691, sections 2.2 and 3.1): two products forward; five backward, since the scores
 /// are computed again. With `causal` the blocks above the diagonal are left out: half of all.
 /// Queries, keys, values and the result move once forward; those, their gradients and the result's
 /// backward, which has a kernel before (row sums) and one behind (the gradient of the queries).
+/// What `shape` says of queries and keys is set here.
 [[nodiscard]] Activation flash_attend(ModelBuilder& net, const std::string& name,
                                       const Activation& query, const Activation& key,
-                                      const Activation& value, const FlashShape& shape);
+                                      const Activation& value, FusedAttention shape);
 
 }  // namespace gradwire

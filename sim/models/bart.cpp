@@ -24,8 +24,9 @@ Activation embed(ModelBuilder& net, const std::string& name, const Activation& t
 }
 
 /// @param layers  of the encoder, and as many of the decoder.
-ModelDescription bart(const std::string& name, int layers, const Seq2SeqShape& shape,
+ModelDescription bart(const std::string& name, int layers, Seq2SeqShape shape,
                       const ModelOptions& options) {
+  shape.flash = options.attention == "flash";
   ModelBuilder net(name,
                    "Lewis et al., arXiv 1910.13461; HuggingFace transformers modeling_bart.py");
   const std::int64_t vocabulary = options.vocabulary.value_or(roberta_vocabulary);
@@ -42,7 +43,7 @@ ModelDescription bart(const std::string& name, int layers, const Seq2SeqShape& s
   for (int layer = 0; layer < layers; ++layer) {
     x = decoder_layer(net, fmt::format("decoder.layers.{}", layer), x, memory, shape);
   }
-  net.softmax("loss", net.tied_linear("lm_head", x, vocabulary));
+  net.loss("loss", net.tied_linear("lm_head", x, vocabulary));
   for (const std::string half : {"encoder", "decoder"}) {
     net.register_before(half + ".layers", half + ".layernorm_embedding");
   }

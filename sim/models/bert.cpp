@@ -62,7 +62,7 @@ ModelDescription bert(const BertShape& network, const ModelOptions& options) {
                    "modeling_bert.py");
   const std::int64_t vocabulary = options.vocabulary.value_or(bert_vocabulary);
   Activation x = net.tokens(options.sequence_length.value_or(bert_sequence_length));
-  x = bert_encoder(net, x, network, vocabulary);
+  x = bert_encoder(net, x, network, vocabulary, options.attention);
   head(net, x, options, vocabulary);
   return net.finish();
 }

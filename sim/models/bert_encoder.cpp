@@ -31,12 +31,17 @@ Activation output(ModelBuilder& net, const std::string& name, const Activation& 
 }
 
 Activation encoder_layer(ModelBuilder& net, const std::string& name, const Activation& input,
-                         const BertShape& network) {
+                         const BertShape& network, bool flash) {
   const std::string self = name + ".attention.self";
   const Activation query = net.linear(self + ".query", input, network.hidden);
   const Activation key = net.linear(self + ".key", input, network.hidden);
   const Activation value = net.linear(self + ".value", input, network.hidden);
-  Activation x = attend(net, self, query, key, value, {.heads = network.heads});
+  const std::int64_t size = network.hidden / network.heads;
+  Activation x =
+      flash ? flash_attend(
+                  net, self, query, key, value,
+                  {.heads = network.heads, .size = size, .value_size = size, .causal = false})
+            : attend(net, self, query, key, value, {.heads = network.heads});
   x = output(net, name + ".attention.output", x, input);
   const Activation wide = net.act(name + ".intermediate.gelu",
                                   net.linear(name + ".intermediate.dense", x, 4 * network.hidden));
@@ -46,10 +51,11 @@ Activation encoder_layer(ModelBuilder& net, const std::string& name, const Activ
 }  // namespace
 
 Activation bert_encoder(ModelBuilder& net, const Activation& tokens, const BertShape& network,
-                        std::int64_t vocabulary) {
+                        std::int64_t vocabulary, const std::optional<std::string>& attention) {
   Activation x = embeddings(net, tokens, network, vocabulary);
   for (int layer = 0; layer < network.layers; ++layer) {
-    x = encoder_layer(net, fmt::format("{}.encoder.layer.{}", network.prefix, layer), x, network);
+    x = encoder_layer(net, fmt::format("{}.encoder.layer.{}", network.prefix, layer), x, network,
+                      attention == "flash");
   }
   return x;
 }

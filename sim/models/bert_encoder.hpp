@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "sim/models/builder.hpp"
@@ -20,8 +21,10 @@ struct BertShape {
 };
 
 /// Embeddings of words, positions and token types, and the layers (Devlin et al., arXiv 1810.04805,
-/// section 3), tensors named as HuggingFace's transformers 3.x do. Attention is unfused.
+/// section 3), tensors named as HuggingFace's transformers 3.x do.
+/// @param attention  `flash`, else unfused.
 [[nodiscard]] Activation bert_encoder(ModelBuilder& net, const Activation& tokens,
-                                      const BertShape& network, std::int64_t vocabulary);
+                                      const BertShape& network, std::int64_t vocabulary,
+                                      const std::optional<std::string>& attention);
 
 }  // namespace gradwire

@@ -184,9 +184,8 @@ class ModelBuilder {
   Activation simple(const std::string& name, const std::string& kind, const Activation& input,
                     const Activation& output, double forward, double backward);
   Activation matrix(const std::string& name, const Activation& input, std::int64_t out);
-  Activation pool(const std::string& name, const Activation& input, const Pooling& shape,
-                  double backward);
   void add_kept();
+  void add_casts();
   void insert_gradient_sums();
   [[nodiscard]] std::vector<TensorId> gradient_order() const;
   [[nodiscard]] std::vector<TensorId> registration_order() const;

@@ -15,6 +15,7 @@ void ModelBuilder::register_before(const std::string& prefix, const std::string&
 
 ModelDescription ModelBuilder::finish() {
   add_kept();
+  add_casts();
   insert_gradient_sums();
   model_.gradient_order = gradient_order();
   model_.registration_order = registration_order();
@@ -38,6 +39,20 @@ void ModelBuilder::add_kept() {
     if (result) keep(writes_[l]);
     if (nothing || (result && !layer.fused_attention)) continue;
     for (const int value : reads_[l]) keep(value);
+  }
+}
+
+void ModelBuilder::add_casts() {
+  std::vector<bool> in_fp32(values_.size(), false);
+  for (std::size_t l = 0; l < model_.layers.size(); ++l) {
+    ModelLayer& layer = model_.layers[l];
+    const auto written = static_cast<std::size_t>(writes_[l]);
+    in_fp32[written] = layer.kind == "norm" || layer.kind == "add";
+    if (!layer.product || !layer.product->weight_operand) continue;
+    for (const int value : reads_[l]) {
+      const auto index = static_cast<std::size_t>(value);
+      if (in_fp32[index]) layer.casts += static_cast<double>(values_[index].elements);
+    }
   }
 }
 

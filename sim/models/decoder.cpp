@@ -289,7 +289,9 @@ ModelDescription decoder(const DecoderShape& shape) {
   x = shape.tied ? net.tied_linear("lm_head", x, shape.vocabulary)
                  : net.linear("lm_head", x, shape.vocabulary, Bias::none);
   net.cross_entropy("loss", x);
-  return net.finish();
+  ModelDescription model = net.finish();
+  model.autocast = false;  // FSDP's, DeepSpeed's and Megatron's mixed precision
+  return model;
 }
 
 }  // namespace gradwire

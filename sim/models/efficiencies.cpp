@@ -14,11 +14,23 @@ constexpr std::array<std::string_view, 12> matrix_classes = {
     "stem",   "conv1",       "conv3",       "conv3_strided", "conv_wide", "grouped_conv",
     "linear", "linear_by_8", "linear_by_4", "linear_by_2",   "attention", "flash_attention"};
 
+constexpr std::array<std::string_view, 9> nhwc_classes = {
+    "stem_nhwc",           "conv1_nhwc",      "conv3_nhwc",
+    "conv3_strided_nhwc",  "conv_wide_nhwc",  "grouped_conv_nhwc",
+    "depthwise_conv_nhwc", "batch_norm_nhwc", "pool_nhwc"};
+constexpr std::string_view nhwc = "_nhwc";
+
+std::string_view without_layout(std::string_view work_class) {
+  if (work_class.ends_with(nhwc)) work_class.remove_suffix(nhwc.size());
+  return work_class;
+}
+
 /// The class whose share counts where a table has none of this one; "" where there is none.
 std::string_view broader_class(std::string_view work_class) {
+  if (work_class.ends_with(nhwc)) return without_layout(work_class);
   if (work_class == "flash_attention") return "attention";
   if (work_class.starts_with("linear_by_")) return "linear";
-  return work_class == "batch_norm" ? "norm" : "";
+  return work_class.ends_with("_norm") ? "norm" : "";
 }
 
 /// From the kind alone, of a layer in a profile or one that the user has counted.
@@ -79,9 +91,13 @@ std::string_view work_class(const LayerProfile& layer) {
   return class_without_shape(layer.kind, layer.parameters);
 }
 
+std::string_view nhwc_class(std::string_view work_class) {
+  const auto* const found = std::ranges::find(nhwc_classes, work_class, without_layout);
+  return found == nhwc_classes.end() ? work_class : *found;
+}
+
 bool is_matrix(std::string_view work_class) {
-  return std::find(matrix_classes.begin(), matrix_classes.end(), work_class) !=
-         matrix_classes.end();
+  return std::ranges::find(matrix_classes, without_layout(work_class)) != matrix_classes.end();
 }
 
 double activation_bytes(std::string_view dtype) {
@@ -110,11 +126,15 @@ Seconds kernel_time(const KernelWork& work, const GpuSpec& gpu, const std::strin
                     Direction direction) {
   assert(supports(gpu, dtype));
   const std::string executed = executed_dtype(gpu, dtype);
-  const bool product = work.layout_kept && work.work_class == "conv1";
+  const auto table = gpu.efficiency.find(executed);
+  const bool kept =
+      work.work_class.ends_with(nhwc) &&
+      !(table != gpu.efficiency.end() && table->second.contains(std::string(work.work_class)));
+  const bool product = kept && without_layout(work.work_class) == "conv1";
   Efficiency efficiency =
       efficiency_of(product ? "linear" : work.work_class, gpu, executed, direction);
   const bool matrix = is_matrix(work.work_class);
-  if (matrix && work.layout_kept && efficiency.memory > 0) {
+  if (matrix && kept && efficiency.memory > 0) {
     efficiency.memory = std::max(efficiency.memory, 1.0);
   }
   const double bandwidth = gpu.memory_bandwidth.count() * gpu.memory_efficiency;
@@ -124,7 +144,8 @@ Seconds kernel_time(const KernelWork& work, const GpuSpec& gpu, const std::strin
     const double rate = work.channels * efficiency.channel.count();
     return launches + Seconds{moving + (rate > 0 ? work.bytes / rate : 0)};
   }
-  const bool grouped = work.work_class == "grouped_conv" && gpu.peak_flops.contains(fp32);
+  const bool grouped =
+      without_layout(work.work_class) == "grouped_conv" && gpu.peak_flops.contains(fp32);
   const std::string& units = grouped ? fp32 : executed;
   const double peak = gpu.peak_flops.at(units);
   const double least = work.bytes / bandwidth;
@@ -133,10 +154,12 @@ Seconds kernel_time(const KernelWork& work, const GpuSpec& gpu, const std::strin
   }
   double fastest = INFINITY;
   for (const KernelPlan& plan : work.plans) {
-    const double computing = products_time(plan.products, gpu.multiprocessors,
-                                           has_matrix_units(gpu, executed), peak * efficiency.flops)
-                                 .count();
-    fastest = std::min(fastest, std::max(least, computing + plan.traffic * moving));
+    const double rate = peak * efficiency.flops;
+    const Seconds computing = plan.attention
+                                  ? attention_time(*plan.attention, gpu.multiprocessors, rate)
+                                  : products_time(plan.products, gpu.multiprocessors,
+                                                  has_matrix_units(gpu, executed), rate);
+    fastest = std::min(fastest, std::max(least, computing.count() + plan.traffic * moving));
   }
   return launches + Seconds{fastest};
 }

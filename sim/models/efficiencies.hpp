@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,10 +14,19 @@ namespace gradwire {
 
 enum class Direction : std::uint8_t { forward, backward };
 
+/// What fused attention multiplies in one direction: in tiles over the edge too, and above the
+/// diagonal only where a tile crosses it.
+struct AttentionTiles {
+  double flops = 0;
+  std::int64_t blocks = 0;  ///< of threads, each of which goes along the other operand's tiles
+  Seconds wait{0};          ///< of a block, in which nothing is multiplied
+};
+
 /// One way in which a library computes a layer.
 struct KernelPlan {
-  std::vector<MatrixShape> products;  ///< what is multiplied
-  double traffic = 1;                 ///< times the bytes that the layer reads and writes
+  std::vector<MatrixShape> products;             ///< what is multiplied
+  std::optional<AttentionTiles> attention = {};  ///< in place of `products`
+  double traffic = 1;  ///< times the bytes that the layer reads and writes
 };
 
 /// What the kernels of one layer do in one direction, for the whole batch.
@@ -26,8 +36,6 @@ struct KernelWork {
   double bytes = 0;             ///< read and written
   int kernels = 1;
   double channels = 0;  ///< of a batch norm, whose kernels give each a block
-  /// The tensors lie as matrix units want them (channels last): no kernel changes their layout.
-  bool layout_kept = false;
   /// Where the shapes are known (plans_of()): the fastest is taken, as libraries do.
   std::vector<KernelPlan> plans = {};
 };
@@ -41,8 +49,9 @@ struct KernelWork {
 /// - attention a matrix product without a parameter;
 /// - flash_attention the kernels that do both of attention's products at once (where a table has
 ///   no share for them, that of attention);
-/// - of kernel_work(), which knows the setting: batch_norm the norms of batches that are ATen's own
-///   kernels, see native_norms() (where a table has none, norm counts), linear_by_8, _4 and _2 a
+/// - of kernel_work(), which knows the setting: layer_norm the norms of single tokens, batch_norm
+///   those of batches that are ATen's own kernels, see native_norms() (where a table has neither,
+///   norm counts), nhwc_class() what is done channels last, linear_by_8, _4 and _2 a
 ///   product whose results' rows are a multiple of only so many bytes, not of the 16 that matrix
 ///   units load at once: a vocabulary of 30522 or 50257 (else linear counts).
 [[nodiscard]] std::string_view work_class(const ModelLayer& layer);
@@ -50,6 +59,10 @@ struct KernelWork {
 /// counted).
 [[nodiscard]] std::string_view work_class(const LayerProfile& layer);
 constexpr std::int64_t stem_channels_max = 4;
+
+/// The class of the same work on tensors that lie channels last: "conv3_nhwc" of "conv3"; itself
+/// where that makes no difference.
+[[nodiscard]] std::string_view nhwc_class(std::string_view work_class);
 
 /// Whether the class is matrix work, which the peak bounds beside the memory.
 [[nodiscard]] bool is_matrix(std::string_view work_class);
@@ -76,8 +89,9 @@ constexpr std::int64_t stem_channels_max = 4;
 /// 3x3 convolutions of traces on three GPUs it misses by 1 to 12 %, the larger of the two terms by
 /// 7 to 42 % (results/reference/single_gpu.md). The outer maximum holds memory work to the
 /// bandwidth. A class without an efficiency counts with 1 and 1. Shares of memory below 1 in a
-/// convolution are kernels that change the layout of its tensors; with `layout_kept` they count as
-/// 1, and a 1x1 convolution is a plain product, of class linear.
+/// convolution are kernels that change the layout of its tensors; channels last, where a table has
+/// no shares for that (nhwc_class()), they count as 1, and a 1x1 convolution is a plain product, of
+/// class linear.
 /// A grouped convolution counts against the fp32 peak in every type. A batch norm's channels are
 /// read by a block each, at e.channel, before the memory's share counts: with few channels most of
 /// the GPU waits (ATen's native kernels, Normalization.cuh: the grid is the channels).

@@ -170,12 +170,16 @@ LikeFactors fit_factors(std::span<const TimedJob* const> jobs) {
 }
 
 std::vector<TimedWork> timed_work(const ComputeProfile& recorded, const ModelDescription& model,
-                                  const GpuSpec& gpu) {
+                                  const GpuSpec& gpu, bool channels_last) {
+  const bool half = activation_bytes(recorded.dtype) < activation_bytes("fp32");
   const KernelSetting setting{
       .gpu = gpu,
       .batch = recorded.batch_per_gpu,
       .dtype = recorded.dtype,
-      .native_norms = native_norms(model, frameworks().front(), recorded.dtype, false)};
+      .channels_last = channels_last,
+      .token_norms = model.buffers == 0,
+      .sums_in_fp32 = half && model.buffers == 0 && model.autocast,
+      .native_norms = native_norms(model, frameworks().front(), recorded.dtype)};
   const double bandwidth = gpu.memory_bandwidth.count() * gpu.memory_efficiency;
   std::vector<TimedWork> layers;
   Seconds sums;  // of gradients, before the layer that they stand in front of

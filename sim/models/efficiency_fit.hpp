@@ -25,7 +25,8 @@ struct TimedWork {
 /// of gradients, which profilers count to the layer behind it, is taken off that layer at the
 /// reachable bandwidth. REQUIRES: the two are of one model; `gpu` is the recording's.
 [[nodiscard]] std::vector<TimedWork> timed_work(const ComputeProfile& recorded,
-                                                const ModelDescription& model, const GpuSpec& gpu);
+                                                const ModelDescription& model, const GpuSpec& gpu,
+                                                bool channels_last = false);
 
 /// The efficiency of one class of work in one direction.
 struct ClassFit {

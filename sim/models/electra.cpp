@@ -11,7 +11,8 @@ ModelDescription electra(const BertShape& network, const ModelOptions& options) 
   ModelBuilder net(network.name,
                    "Clark et al., arXiv 2003.10555; HuggingFace transformers modeling_electra.py");
   const Activation tokens = net.tokens(options.sequence_length.value_or(bert_positions));
-  Activation x = bert_encoder(net, tokens, network, options.vocabulary.value_or(bert_vocabulary));
+  Activation x = bert_encoder(net, tokens, network, options.vocabulary.value_or(bert_vocabulary),
+                              options.attention);
   const std::string head = options.head.value_or(electra_heads().front());
   if (head == "qa") net.linear("qa_outputs", x, 2);  // logits of the answer's begin and end
   if (head == "discrimination") {

@@ -30,6 +30,16 @@ struct MatrixShape {
   bool weight_operand = true;  ///< the right operand is a parameter, shared by the samples
 };
 
+/// Attention of one sample in kernels that never write the scores.
+struct FusedAttention {
+  std::int64_t queries = 0;
+  std::int64_t keys = 0;
+  std::int64_t heads = 0;       ///< of the queries
+  std::int64_t size = 0;        ///< features of a head's query and key
+  std::int64_t value_size = 0;  ///< of its value
+  bool causal = true;           ///< a token sees none behind it
+};
+
 /// What one direction of a layer does for one sample. Traffic of parameters is not in it.
 struct LayerWork {
   double flops = 0;     ///< 2 a multiply-accumulate
@@ -60,7 +70,10 @@ struct ModelLayer {
   std::optional<MatrixShape> product;
   /// torch.autocast computes it in fp32, whatever type it is given (pow is on its list).
   bool in_fp32 = false;
-  bool fused_attention = false;  ///< one kernel that never writes the scores (FlashAttention)
+  std::optional<FusedAttention> fused_attention;  ///< FlashAttention
+  /// Elements of its input that torch.autocast casts for it, and of their gradient back: what sums
+  /// and norms leave in fp32 before a product, logits before a loss.
+  double casts = 0;
   /// Elements of weights that one direction reads beyond once, whatever the batch: a recurrence
   /// reads its own at every step.
   double weights_read_again = 0;
@@ -111,7 +124,10 @@ struct ModelDescription {
   /// The same ids as `model.parameters()` gives them: ascending, but where a module is registered
   /// elsewhere than it runs (auxiliary heads, the bias of BERT's decoder).
   std::vector<TensorId> registration_order;
-  int tokens = 0;                    ///< of a sample (a sequence); 0: samples are no text
+  int tokens = 0;  ///< of a sample (a sequence); 0: samples are no text
+  /// Whether torch.autocast is what trains it in half precision, which leaves what its layers add
+  /// up and norms in fp32; else parameters and activations are of that type themselves.
+  bool autocast = true;
   int buffers = 0;                   ///< tensors of non-trainable state (batch-norm statistics)
   std::int64_t buffer_elements = 0;  ///< elements in them
 

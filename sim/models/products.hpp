@@ -17,8 +17,9 @@ namespace gradwire {
 ///   over 2x2 outputs each, or F(4x4), 36 over 4x4 (Lavin and Gray, arXiv 1509.09308, sections 4.1
 ///   and 4.3), whose operands are written and read between three kernels (cuDNN's non-fused); both
 ///   gradients by the latter alone (so all 26 of ResNet-50 in the recording on a V100).
+/// - Fused attention by tiles of 128 queries or keys (Dao, arXiv 2307.08691, section 3.3).
 /// None where the shape is not known, or says nothing of the kernels: work counted by the user,
-/// fused attention, grouped convolutions (kernels of their own).
+/// grouped convolutions (kernels of their own).
 [[nodiscard]] std::vector<KernelPlan> plans_of(const ModelLayer& layer, int batch,
                                                Direction direction, bool matrix_units);
 
@@ -29,5 +30,8 @@ namespace gradwire {
 /// Background User's Guide, sections 2 to 4). REQUIRES: multiprocessors >= 1, rate > 0.
 [[nodiscard]] Seconds products_time(const std::vector<MatrixShape>& products, int multiprocessors,
                                     bool matrix_units, double rate);
+
+/// The same of fused attention, whose blocks run in waves. REQUIRES: as products_time().
+[[nodiscard]] Seconds attention_time(const AttentionTiles& tiles, int multiprocessors, double rate);
 
 }  // namespace gradwire

@@ -13,8 +13,12 @@ Activation attention(ModelBuilder& net, const std::string& name, const Activatio
   const Activation value = net.linear(name + ".v_proj", memory, shape.hidden);
   net.register_before(name + ".k_proj", name + ".q_proj");
   net.register_before(name + ".v_proj", name + ".q_proj");
+  const std::int64_t size = shape.hidden / shape.heads;
   const Activation x =
-      attend(net, name, query, key, value, {.heads = shape.heads, .weight_dropout = false});
+      shape.flash
+          ? flash_attend(net, name, query, key, value,
+                         {.heads = shape.heads, .size = size, .value_size = size, .causal = false})
+          : attend(net, name, query, key, value, {.heads = shape.heads, .weight_dropout = false});
   return net.linear(name + ".out_proj", x, shape.hidden);
 }
 

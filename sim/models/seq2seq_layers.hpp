@@ -12,6 +12,7 @@ struct Seq2SeqShape {
   std::int64_t hidden = 0;
   std::int64_t inner = 0;  ///< of the feed-forward block
   std::int64_t heads = 0;
+  bool flash = false;  ///< attention in one kernel
 };
 
 // A layer of the encoder and one of the decoder (Vaswani et al., arXiv 1706.03762, section 3.1),

@@ -146,22 +146,45 @@ ModelDescription model_of(const ComputeProfile& recorded) {
   return config::read_model(map);
 }
 
+/// Profiles that shares of one table are fitted to.
+struct Recordings {
+  std::vector<std::string> profiles;
+  std::vector<std::string> classes;  ///< whose shares; empty: all
+  bool channels_last = false;
+};
+
+Recordings read_recordings(config::YamlMap map) {
+  static const std::vector<std::string> formats = {"contiguous", "channels_last"};
+  Recordings recordings;
+  recordings.profiles = map.list<std::string>("profiles");
+  if (map.has("classes")) recordings.classes = map.list<std::string>("classes");
+  recordings.channels_last =
+      map.choice_or("memory_format", formats.front(), formats) == formats.back();
+  map.finish();
+  return recordings;
+}
+
 /// The classes of one GPU's recordings fitted again, beside the shares of its table.
-std::vector<Row> class_rows(const std::vector<std::string>& recordings) {
+std::vector<Row> class_rows(const Recordings& recordings) {
   std::vector<TimedWork> layers;
   GpuSpec gpu;
   std::string dtype;
-  for (const std::string& name : recordings) {
+  for (const std::string& name : recordings.profiles) {
     const ComputeProfile recorded = config::read_profile(
         config::load_yaml(config::data_file(config::DataKind::profile, name).string()));
     gpu = config::shipped_gpu(recorded.gpu, {});
     dtype = recorded.dtype;
-    std::ranges::move(timed_work(recorded, model_of(recorded), gpu), std::back_inserter(layers));
+    std::ranges::move(timed_work(recorded, model_of(recorded), gpu, recordings.channels_last),
+                      std::back_inserter(layers));
   }
   std::vector<Row> rows;
   for (const ClassFit& fit : fit_classes(layers, gpu, dtype)) {
     // A handful of products are matrix times vector, and memory-bound classes are of older fits.
     if (!is_matrix(fit.work_class) || fit.work_class == "linear") continue;
+    const bool asked =
+        recordings.classes.empty() ||
+        std::ranges::find(recordings.classes, fit.work_class) != recordings.classes.end();
+    if (!asked) continue;
     const DirectedEfficiency& table = gpu.efficiency.at(dtype).at(fit.work_class);
     const bool forward = fit.direction == Direction::forward;
     const Efficiency& given = forward ? table.forward : table.backward;
@@ -185,9 +208,7 @@ class Compute final : public Series {
     config::YamlMap map(document);
     map.require_schema("gradwire.reference.compute/1");
     for (const auto& recordings : map.maps("recordings")) {
-      config::YamlMap entry = recordings;
-      recordings_.push_back(entry.list<std::string>("profiles"));
-      entry.finish();
+      recordings_.push_back(read_recordings(recordings));
     }
     for (const auto& row : map.maps("rows")) jobs_.push_back(read_job(row));
     map.finish();
@@ -244,7 +265,7 @@ class Compute final : public Series {
   }
 
  private:
-  std::vector<std::vector<std::string>> recordings_;
+  std::vector<Recordings> recordings_;
   std::vector<Job> jobs_;
   std::map<std::string, std::vector<const Job*>> tables_;
 };

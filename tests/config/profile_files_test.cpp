@@ -65,7 +65,9 @@ TEST_CASE("A shipped profile lies where its model, GPU, type and batch say", "[c
     const auto profile = read_profile(load_yaml(data_file(DataKind::profile, name).string()));
     CHECK(name.starts_with(profile.model + "/"));
     if (profile.is_shape()) continue;
-    CHECK(name == profile.model + "/" + profile.gpu + "_" + profile.dtype + "_b" +
+    const bool nhwc = profile.source.notes.find("memory_format channels_last") != std::string::npos;
+    CHECK(name == profile.model + "/" + profile.gpu + "_" + profile.dtype +
+                      (nhwc ? "_channels_last" : "") + "_b" +
                       std::to_string(profile.batch_per_gpu));
   }
 }

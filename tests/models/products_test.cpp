@@ -126,3 +126,27 @@ TEST_CASE("a product by weights has the batch as rows, one of activations as cou
   const auto linear = plans_of(layer, 8, Direction::forward, true);
   CHECK(same(linear.front().products[0], 1024, 64, 32, 1));
 }
+
+TEST_CASE("fused attention multiplies whole tiles, of causal scores those up to the diagonal",
+          "[models][products]") {
+  // 200 tokens are 2 tiles of 128 a side: 4 of 128 x 128 scores a head, causal 3 of them; forward
+  // 2 x (64 + 64) operations a score, backward 2 x 5 x 64. Blocks: 2 samples, 3 heads, 2 tiles.
+  ModelLayer layer;
+  for (const bool causal : {false, true}) {
+    layer.fused_attention = FusedAttention{
+        .queries = 200, .keys = 200, .heads = 3, .size = 64, .value_size = 64, .causal = causal};
+    const double scores = 2.0 * 3 * (causal ? 3 : 4) * 128 * 128;
+    const auto forward = plans_of(layer, 2, Direction::forward, true);
+    REQUIRE(forward.size() == 1);
+    REQUIRE(forward[0].attention);
+    CHECK(forward[0].attention->flops == scores * 2 * 128);
+    CHECK(forward[0].attention->blocks == 12);
+    CHECK(plans_of(layer, 2, Direction::backward, true)[0].attention->flops == scores * 2 * 5 * 64);
+  }
+}
+
+TEST_CASE("blocks of fused attention wait once a wave", "[models][products]") {
+  // 201 blocks on 100 multiprocessors are 3 waves: 1e12 operations at 100e12 a second and 3 x 2 us
+  const AttentionTiles tiles = {.flops = 1e12, .blocks = 201, .wait = Seconds{2e-6}};
+  CHECK(attention_time(tiles, multiprocessors, rate).count() == Approx(10e-3 + 6e-6));
+}

@@ -16,6 +16,14 @@ class Workload:
     loss: Callable[[], torch.Tensor]
     # What else shapes the work, for workload.json.
     facts: dict
+    # The images, where it takes such: loss() reads them here.
+    images: list = dataclasses.field(default_factory=list)
+
+    def keep_channels_last(self):
+        """Weights of convolutions and images as NHWC, as matrix units want them."""
+        self.model.to(memory_format=torch.channels_last)
+        self.images[:] = [i.to(memory_format=torch.channels_last) for i in self.images]
+        self.facts["memory_format"] = "channels_last"
 
 
 class UnknownModel(Exception):
@@ -34,26 +42,28 @@ def _package(name):
 
 
 def _classifier(model, batch, size, device, classes=1000):
-    images = torch.randn(batch, 3, size, size, device=device)
+    images = [torch.randn(batch, 3, size, size, device=device)]
     labels = torch.randint(0, classes, (batch,), device=device)
     criterion = nn.CrossEntropyLoss()
 
     def loss():
-        output = model(images)
+        output = model(images[0])
         if isinstance(output, torch.Tensor):
             return criterion(output, labels)
         # inception_v3 with its second classifier, weighted as in Szegedy et al. 2016.
         return criterion(output.logits, labels) + 0.4 * criterion(output.aux_logits, labels)
 
-    return Workload(model, loss, {"image_size": size})
+    return Workload(model, loss, {"image_size": size}, images)
 
 
 def _torchvision(name, size):
     def make(batch, _length, device):
         models = _package("torchvision").models
         options = {"weights": None}
-        if name == "inception_v3":
+        if name in ("inception_v3", "googlenet"):
             options["init_weights"] = False
+        if name == "googlenet":
+            options["aux_logits"] = False
         model = getattr(models, name)(**options).to(device)
         workload = _classifier(model, batch, size, device)
         workload.facts["aux_head"] = name == "inception_v3"
@@ -95,22 +105,54 @@ def _bert(layers, hidden, heads):
     return make
 
 
-def _gpt2(layers, hidden, heads):
+def _language_model(name, length_of_model, **shape):
+    """A model of transformers that takes tokens and returns the loss of predicting them."""
+
     def make(batch, length, device):
         transformers = _package("transformers")
-        length = length or 1024
-        config = transformers.GPT2Config(
-            n_layer=layers, n_embd=hidden, n_head=heads, n_positions=max(length, 1024)
-        )
-        model = transformers.GPT2LMHeadModel(config).to(device)
-        tokens = torch.randint(0, config.vocab_size, (batch, length), device=device)
+        length = length or length_of_model
+        config, model = _LANGUAGE_MODELS[name]
+        config = getattr(transformers, config)(**shape)
+        model = getattr(transformers, model)(config).to(device)
+        tokens = torch.randint(4, config.vocab_size, (batch, length), device=device)
+        inputs = {"input_ids": tokens, "labels": tokens}
+        if name == "electra":  # says of each token whether it was replaced
+            inputs["labels"] = torch.randint(0, 2, (batch, length), device=device)
+        elif name == "t5":  # 114 in 512 of target (Raffel et al., section 3.1.4)
+            inputs["labels"] = tokens[:, : length * 114 // 512].contiguous()
 
         def loss():
-            return model(input_ids=tokens, labels=tokens).loss
+            return model(**inputs).loss
 
         return Workload(model, loss, {"sequence_length": length})
 
     return make
+
+
+# Configuration and model in transformers.
+_LANGUAGE_MODELS = {
+    "gpt2": ("GPT2Config", "GPT2LMHeadModel"),
+    "opt": ("OPTConfig", "OPTForCausalLM"),
+    "bloom": ("BloomConfig", "BloomForCausalLM"),
+    "llama": ("LlamaConfig", "LlamaForCausalLM"),
+    "roberta": ("RobertaConfig", "RobertaForMaskedLM"),
+    "electra": ("ElectraConfig", "ElectraForPreTraining"),
+    "bart": ("BartConfig", "BartForConditionalGeneration"),
+    "t5": ("T5Config", "T5ForConditionalGeneration"),
+}
+
+
+def _gpt2(layers, hidden, heads):
+    return _language_model(
+        "gpt2", 1024, n_layer=layers, n_embd=hidden, n_head=heads, n_positions=1024
+    )
+
+
+def _encoder(name, layers, hidden, heads, **shape):
+    return _language_model(
+        name, 512, num_hidden_layers=layers, hidden_size=hidden, num_attention_heads=heads,
+        intermediate_size=4 * hidden, **shape,
+    )  # fmt: skip
 
 
 def _toy(batch, _length, device):
@@ -126,18 +168,66 @@ def _toy(batch, _length, device):
 
 # Our name -> package that has the model, (batch, sequence length or None, device) -> Workload.
 MODELS = {
-    "resnet50": ("torchvision", _torchvision("resnet50", 224)),
-    "resnet101": ("torchvision", _torchvision("resnet101", 224)),
-    "resnet152": ("torchvision", _torchvision("resnet152", 224)),
-    "vgg16": ("torchvision", _torchvision("vgg16", 224)),
-    "densenet201": ("torchvision", _torchvision("densenet201", 224)),
     "inception_v3": ("torchvision", _torchvision("inception_v3", 299)),
+    "efficientnet_b4": ("torchvision", _torchvision("efficientnet_b4", 380)),
+    "efficientnet_v2_s": ("torchvision", _torchvision("efficientnet_v2_s", 300)),
     "inception_v4": ("timm", _timm("inception_v4", 299)),
+    "xception": ("timm", _timm("legacy_xception", 299)),
+    "se_resnext101_32x4d": ("timm", _timm("legacy_seresnext101_32x4d", 224)),
     "bert_base": ("transformers", _bert(12, 768, 12)),
     "bert_large": ("transformers", _bert(24, 1024, 16)),
     "gpt2": ("transformers", _gpt2(12, 768, 12)),
     "gpt2_medium": ("transformers", _gpt2(24, 1024, 16)),
+    "gpt2_large": ("transformers", _gpt2(36, 1280, 20)),
+    "roberta_base": (
+        "transformers",
+        _encoder("roberta", 12, 768, 12, vocab_size=50265, max_position_embeddings=514),
+    ),
+    "electra_base": ("transformers", _encoder("electra", 12, 768, 12, embedding_size=768)),
+    "bart_base": (
+        "transformers",
+        _language_model(
+            "bart", 512, d_model=768, encoder_layers=6, decoder_layers=6, encoder_ffn_dim=3072,
+            decoder_ffn_dim=3072, encoder_attention_heads=12, decoder_attention_heads=12,
+        ),  # fmt: skip
+    ),
+    "t5_base": (
+        "transformers",
+        _language_model(
+            "t5", 512, d_model=768, d_ff=3072, num_layers=12, num_heads=12, vocab_size=32128,
+            decoder_start_token_id=0,
+        ),  # fmt: skip
+    ),
+    "opt_1_3b": (
+        "transformers",
+        _language_model(
+            "opt", 2048, num_hidden_layers=24, hidden_size=2048, num_attention_heads=32,
+            ffn_dim=8192, vocab_size=50272,
+        ),  # fmt: skip
+    ),
+    "bloom_560m": (
+        "transformers",
+        _language_model("bloom", 2048, n_layer=24, hidden_size=1024, n_head=16, vocab_size=250880),
+    ),
+    # Llama 3.2 1B's shape.
+    "llama_1b": (
+        "transformers",
+        _language_model(
+            "llama", 2048, num_hidden_layers=16, hidden_size=2048, num_attention_heads=32,
+            num_key_value_heads=8, intermediate_size=8192, vocab_size=128256,
+            tie_word_embeddings=True, max_position_embeddings=8192,
+        ),  # fmt: skip
+    ),
     "toy": ("torch", _toy),
+}
+# Those that torchvision has under our name, of images of 224 pixels a side.
+MODELS |= {
+    name: ("torchvision", _torchvision(name, 224))
+    for name in (
+        "resnet18 resnet34 resnet50 resnet101 resnet152 wide_resnet50_2 resnext50_32x4d "
+        "resnext101_32x8d vgg11 vgg13 vgg16 vgg19 alexnet googlenet densenet121 densenet161 "
+        "densenet201 mobilenet_v2 mobilenet_v3_large efficientnet_b0 vit_b_16 vit_l_16"
+    ).split()
 }
 
 
@@ -147,7 +237,8 @@ def load_package(name):
         raise UnknownModel(f"no model '{name}'; expected one of {', '.join(MODELS)}")
     package = _package(MODELS[name][0])
     if package.__name__ == "transformers":  # loads its parts when they are named
-        assert package.BertForPreTraining and package.GPT2LMHeadModel
+        for _, model in (("", "BertForPreTraining"), *_LANGUAGE_MODELS.values()):
+            assert getattr(package, model)
 
 
 def make_workload(name, batch, sequence_length, device):

@@ -28,6 +28,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 PHASES = ("uninstrumented", "light", "full")
 DTYPES = ("fp32", "tf32", "bf16")
 OPTIMIZERS = ("sgd_momentum", "adam")
+FORMATS = ("contiguous", "channels_last")
 NO_GPU = 4
 BAD_COMMAND_LINE = 2
 INTERRUPTED = 130
@@ -41,6 +42,7 @@ def parse_arguments():
     parser.add_argument("--dtype", choices=DTYPES, default="tf32")
     parser.add_argument("--batch", type=positive, default=32, help="samples on the GPU [32]")
     parser.add_argument("--sequence-length", type=positive, help="of BERT [128], GPT-2 [1024]")
+    parser.add_argument("--memory-format", choices=FORMATS, default=FORMATS[0], help="of images")
     parser.add_argument("--optimizer", choices=OPTIMIZERS, default="sgd_momentum")
     parser.add_argument("--warmup", type=positive, default=10, help="iterations before [10]")
     parser.add_argument("--iterations", type=positive, default=50, help="that count [50]")
@@ -76,7 +78,8 @@ def fail(message, code=1):
 
 
 def recording_name(arguments):
-    return f"{arguments.model}_{arguments.dtype}_b{arguments.batch}"
+    format_name = "" if arguments.memory_format == FORMATS[0] else f"_{arguments.memory_format}"
+    return f"{arguments.model}_{arguments.dtype}_b{arguments.batch}{format_name}"
 
 
 def write_json(path, content):
@@ -194,6 +197,8 @@ def run_phase(arguments):
         arguments.model, arguments.batch, arguments.sequence_length, arguments.device
     )
     workload.model.train()
+    if arguments.memory_format == "channels_last":
+        workload.keep_channels_last()
     optimizer = make_optimizer(torch, arguments.optimizer, workload.model)
     clock = IterationClock(torch, arguments.device)
 
@@ -238,6 +243,7 @@ def phase_command(phase, arguments, folder):
     if phase != "uninstrumented":
         command.append(arguments.launcher)  # marks iterations; in the full phase much more
     command += [str(HERE / "train.py"), "--phase", phase, "--folder", str(folder)]
+    command += ["--memory-format", arguments.memory_format]
     for name in ("model", "dtype", "batch", "optimizer", "warmup", "iterations", "device"):
         command += [f"--{name}", str(getattr(arguments, name))]
     if arguments.sequence_length:

@@ -71,6 +71,10 @@ const Fields<AnalyticOptions>& analytic_fields() {
            "memory_format", &Options::channels_last,
            {{"contiguous", false}, {"channels_last", true}}, "of convolutions' activations (NHWC)",
            "contiguous; of tf and tf-xla in fp16 on matrix units channels_last, as from 1.15 on"),
+       choice("autocast", &Options::autocast, {{"true", true}, {"false", false}},
+              "of PyTorch in fp16 and bf16: what is added up and layer norms stay in fp32; false: "
+              "all is of the type (FSDP's mixed precision, Megatron)",
+              "true; of decoders by shape false"),
        word("framework", &Options::framework, names_in(frameworks()),
             "whose thread launches the kernels: `gradwire list frameworks` has times and sources"),
        choice(
@@ -103,10 +107,16 @@ void check_options(const YamlMap& map, const AnalyticOptions& options,
   }
 }
 
+/// As the recorder notes it, and the file's name tells.
+bool is_channels_last(const ComputeProfile& profile) {
+  return profile.source.notes.find("memory_format channels_last") != std::string::npos;
+}
+
 /// A profile of the same job with another batch, the nearest that ships; nullopt when there is
 /// none.
 std::optional<ComputeProfile> other_batch(const ComputeProfile& profile, int batch) {
-  const std::string prefix = fmt::format("{}/{}_{}_b", profile.model, profile.gpu, profile.dtype);
+  const std::string prefix = fmt::format("{}/{}_{}{}_b", profile.model, profile.gpu, profile.dtype,
+                                         is_channels_last(profile) ? "_channels_last" : "");
   std::optional<ComputeProfile> nearest;
   for (const std::string& name : data_names(DataKind::profile)) {
     if (!name.starts_with(prefix)) continue;

@@ -63,19 +63,26 @@ Parameters with_heads(Parameters parameters, const std::vector<std::string>& hea
   return parameters;
 }
 
+KeyInfo eager_attention() {
+  return {"attention", "eager",
+          "scores in memory; flash: as transformers from 4.48 on unless told otherwise"};
+}
+
 Parameters bert_options() {
   Parameters parameters = {
       {"sequence_length", std::to_string(bert_sequence_length),
        "tokens, at most 512; first phase of pre-training, Devlin et al., appendix A.2"},
       {"vocabulary", std::to_string(bert_vocabulary), "WordPiece of bert-base-uncased"},
       {"classes", "2", "of the head 'classification'"},
+      eager_attention(),
       {"tied", "true", "decoder and word embedding share one tensor, which is ready last"}};
   return with_heads(parameters, bert_heads(), "pretraining decodes the masked positions only");
 }
 
 Parameters electra_options() {
   return with_heads({{"sequence_length", std::to_string(bert_positions), "tokens, the most"},
-                     {"vocabulary", std::to_string(bert_vocabulary), "WordPiece, as BERT's"}},
+                     {"vocabulary", std::to_string(bert_vocabulary), "WordPiece, as BERT's"},
+                     eager_attention()},
                     electra_heads(), "discrimination tells which tokens were replaced");
 }
 
@@ -86,12 +93,18 @@ Parameters text_options(int length, const std::string& length_source, int vocabu
 }
 
 Parameters roberta_options() {
-  return text_options(bert_positions, "tokens, the most", roberta_vocabulary, "Liu et al. 2019");
+  Parameters parameters =
+      text_options(bert_positions, "tokens, the most", roberta_vocabulary, "Liu et al. 2019");
+  parameters.push_back(eager_attention());
+  return parameters;
 }
 
 Parameters bart_options() {
-  return text_options(bert_positions, "tokens of source and of target; assumed, as RoBERTa's",
-                      roberta_vocabulary, "bart-base of HuggingFace");
+  Parameters parameters =
+      text_options(bert_positions, "tokens of source and of target; assumed, as RoBERTa's",
+                   roberta_vocabulary, "bart-base of HuggingFace");
+  parameters.push_back(eager_attention());
+  return parameters;
 }
 
 Parameters t5_options() {
@@ -109,8 +122,7 @@ Parameters gpt2_options() {
   return {
       {"sequence_length", std::to_string(gpt2_positions), "tokens, the most; Radford et al. 2019"},
       {"vocabulary", std::to_string(gpt2_vocabulary), "byte pairs, Radford et al. 2019"},
-      {"attention", "eager",
-       "scores in memory; flash: as transformers from 4.48 on unless told otherwise"},
+      eager_attention(),
       {"tied", "true", "head and word embedding share one tensor, which is ready last"}};
 }
 

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""Times whole iterations of many models without any recorder, and the memory that they keep: what a
+profile that is counted from a model's shape is held against.
+
+  iterations.py -o FILE ROWS
+
+ROWS is a file of lines `model dtype batch [option...]`, options: channels_last, compile, sequence=N,
+image models or language models as train.py has them. Writes one JSON object, gradwire.iteration_times/1,
+after each row anew; rows that FILE holds are not run again. A row that fails is in it with its error.
+Exit codes: 0 done, 1 a row failed, 2 bad command line, 4 no GPU.
+"""
+
+import argparse
+import gc
+import json
+import pathlib
+import sys
+import time
+
+import torch
+
+import train
+from models import load_package, make_workload
+
+WARMUP = 8
+# Iterations that count: as many as fit, at least and at most.
+SECONDS = 2.5
+LEAST, MOST = 8, 50
+# Networks of images are trained by SGD with momentum, all others by Adam, as the recordings are.
+PERCENTILES = (5, 25, 50, 75, 95)
+
+
+def parse_row(line):
+    model, dtype, batch, *options = line.split()
+    row = {"model": model, "dtype": dtype, "batch_per_gpu": int(batch)}
+    for option in options:
+        name, _, value = option.partition("=")
+        row[name] = int(value) if value else True
+    return row
+
+
+def percentile(values, percent):
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, round(percent / 100 * (len(ordered) - 1)))]
+
+
+def time_row(row, least, most):
+    torch.manual_seed(1)
+    train.set_precision(torch, row["dtype"])
+    workload = make_workload(row["model"], row["batch_per_gpu"], row.get("sequence"), "cuda")
+    workload.model.train()
+    if row.get("channels_last"):
+        workload.keep_channels_last()
+    if row.get("compile"):
+        workload.model.compile()
+    name = "sgd_momentum" if workload.images else "adam"
+    optimizer = train.make_optimizer(torch, name, workload.model)
+
+    def iteration():
+        optimizer.zero_grad(set_to_none=True)
+        with torch.autocast("cuda", torch.bfloat16, row["dtype"] == "bf16"):
+            loss = workload.loss()
+        loss.backward()
+        optimizer.step()
+
+    for _ in range(WARMUP):
+        iteration()
+    torch.cuda.synchronize()
+    torch.cuda.reset_peak_memory_stats()
+    begin = time.perf_counter()
+    for _ in range(2):
+        iteration()
+    torch.cuda.synchronize()
+    took = (time.perf_counter() - begin) / 2
+    clock = train.IterationClock(torch, "cuda")
+    for _ in range(1 + min(most, max(least, int(SECONDS / took)))):
+        clock.mark()
+        iteration()
+    times = clock.content()["iteration_ns"]
+    return {
+        "optimizer": name,
+        "parameters": sum(p.numel() for p in workload.model.parameters() if p.requires_grad),
+        "iterations": len(times),
+        "iteration_ns": {f"p{p}": percentile(times, p) for p in PERCENTILES},
+        "allocated_peak": torch.cuda.max_memory_allocated(),
+        "reserved_peak": torch.cuda.max_memory_reserved(),
+    }
+
+
+def free(compiled):
+    gc.collect()
+    if compiled:
+        torch._dynamo.reset()
+    torch.cuda.empty_cache()
+    torch.cuda.synchronize()
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("rows", type=pathlib.Path)
+    parser.add_argument("-o", "--output", type=pathlib.Path, required=True)
+    parser.add_argument("--minutes", type=float, default=9, help="begins no row after these [9]")
+    parser.add_argument("--least", type=train.positive, default=LEAST, help=argparse.SUPPRESS)
+    parser.add_argument("--most", type=train.positive, default=MOST, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if not torch.cuda.is_available():
+        train.fail("no GPU that works; expected a node with an NVIDIA GPU and its driver", 4)
+    begin = time.perf_counter()
+    rows = [parse_row(l) for l in arguments.rows.read_text().splitlines() if l and l[0] != "#"]
+    content = {
+        "schema": "gradwire.iteration_times/1",
+        "gpu": torch.cuda.get_device_name(),
+        "torch": torch.__version__,
+        "cudnn": torch.backends.cudnn.version(),
+        "rows": [],
+    }
+    if arguments.output.exists():
+        content = json.loads(arguments.output.read_text())
+    done = [row["row"] for row in content["rows"]]
+    for row in rows:
+        if row in done or time.perf_counter() - begin > 60 * arguments.minutes:
+            continue
+        start = time.perf_counter()
+        try:
+            load_package(row["model"])
+            result = time_row(row, arguments.least, arguments.most)
+            shown = f"{result['iteration_ns']['p50'] / 1e6:.3f} ms"
+        except Exception as error:  # noqa: BLE001, whatever a package throws: the others go on
+            result = {"error": f"{type(error).__name__}: {error}"[:300]}
+            shown = result["error"]
+        free(row.get("compile"))
+        content["rows"].append({"row": row, **result})
+        train.write_json(arguments.output, content)
+        print(row, shown, f"[{time.perf_counter() - start:.1f} s]", flush=True)
+    return 1 if any("error" in row for row in content["rows"]) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
