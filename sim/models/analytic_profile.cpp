@@ -255,7 +255,9 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
                       cast_time(model.parameter_count(), gpu, dtype);
   profile.optimizer_state = Bytes{step.state_bytes};
   profile.tokens_per_sample = model.tokens;
-  const ActivationMemory kept = activation_memory(model, batch, dtype, options.recompute);
+  const ActivationMemory kept =
+      activation_memory(fused(model, fusion), batch, dtype, options.recompute,
+                        setting.sums_in_fp32 && setting.token_norms);
   profile.activations = Bytes{std::llround(kept.activations)};
   profile.logits = Bytes{std::llround(kept.logits)};
   profile.recomputed_flops = batch * (backward_flops(running) - backward_flops(model));

@@ -275,7 +275,9 @@ Activation ModelBuilder::max_pool(const std::string& name, const Activation& inp
                                   const Pooling& shape) {
   const Activation output = pooled(input, shape);
   const double moved = count(input) + count(output);
-  return simple(name, "pool", input, output, moved, 2.5 * moved);
+  ModelLayer layer = operation(name, "pool", {.elements = moved}, {.elements = 2.5 * moved});
+  layer.kept_bytes = 8 * count(output);  // where each maximum was, as int64
+  return custom(std::move(layer), {{input}}, output);
 }
 
 Activation ModelBuilder::average_pool(const std::string& name, const Activation& input,

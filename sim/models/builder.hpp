@@ -101,8 +101,8 @@ class ModelBuilder {
   /// back (3), weight (2); backward what autograd runs for them. Compiled as layer norm.
   Activation rms_norm(const std::string& name, const Activation& input, std::int64_t width = 0);
   Activation act(const std::string& name, const Activation& input);
-  /// SiLU or hard swish in place, as image networks have them: backward needs the input, which
-  /// autograd therefore copies first (2 N) and keeps beside the result. Compiled: no copy.
+  /// SiLU, hard swish or ReLU6 in place, as image networks have them: backward needs the input,
+  /// which autograd therefore copies first (2 N) and keeps beside the result. Compiled: no copy.
   Activation smooth_act(const std::string& name, const Activation& input);
   /// Rotary positions, as apply_rotary_pos_emb: two products (2 N each), the halves swapped (3),
   /// sum (3), and as much backward. Compiled: read and written once each way.

@@ -29,6 +29,7 @@ ModelDescription fused(ModelDescription model, Fusion fusion) {
   for (ModelLayer& layer : model.layers) {
     if (fusion == Fusion::inductor && layer.compiled) {
       layer.in_fp32 = false;  // its steps stay in registers
+      layer.kept_bytes = 0;
       layer.forward = layer.compiled->forward;
       layer.backward = layer.compiled->backward;
     }

@@ -14,7 +14,7 @@ struct NormedConvolution {
   std::int64_t kernel = 1;
   std::int64_t stride = 1;
   std::int64_t groups = 1;
-  bool smooth = false;  ///< SiLU or hard swish; else ReLU
+  bool smooth = false;  ///< SiLU, hard swish or ReLU6; else ReLU
 };
 [[nodiscard]] Activation conv_norm_act(ModelBuilder& net, const std::string& name,
                                        const Activation& input, const NormedConvolution& shape);
@@ -28,7 +28,7 @@ struct InvertedShape {
   std::int64_t stride = 1;
   std::int64_t out = 0;
   std::int64_t squeezed = 0;  ///< channels of squeeze-and-excitation; 0: none
-  bool smooth = false;        ///< SiLU or hard swish; else ReLU
+  bool smooth = false;        ///< SiLU, hard swish or ReLU6; else ReLU
   bool squeeze_smooth = false;
   /// The widening convolution has the kernel, none is by channel (Tan and Le, arXiv 2104.00298,
   /// figure 2); without widening it is the block's only one.

@@ -100,7 +100,7 @@ ModelDescription mobilenet_v2(const ModelOptions& options) {
   ModelBuilder net("mobilenet_v2",
                    "Sandler et al., arXiv 1801.04381; torchvision models/mobilenetv2.py");
   Activation x = net.image(3, options.image_size.value_or(imagenet_side));
-  x = conv_norm_act(net, "features.0", x, {.out = 32, .kernel = 3, .stride = 2});
+  x = conv_norm_act(net, "features.0", x, {.out = 32, .kernel = 3, .stride = 2, .smooth = true});
   int position = 1;
   for (const Stage& stage : stages) {
     for (int block = 0; block < stage.blocks; ++block) {
@@ -108,10 +108,11 @@ ModelDescription mobilenet_v2(const ModelOptions& options) {
                             {.expanded = x.channels * stage.expansion,
                              .stride = block == 0 ? stage.stride : 1,
                              .out = stage.out,
+                             .smooth = true,
                              .bare_projection = true});
     }
   }
-  x = conv_norm_act(net, fmt::format("features.{}", position), x, {.out = 1280});
+  x = conv_norm_act(net, fmt::format("features.{}", position), x, {.out = 1280, .smooth = true});
   x = ModelBuilder::flatten(net.adaptive_pool("avgpool", x, 1));
   x = net.dropout("classifier.0", x);
   net.linear("classifier.1", x, options.classes.value_or(imagenet_classes));

@@ -64,6 +64,11 @@ struct ModelLayer {
   std::optional<FusedWork> compiled;
   /// Elements of activations that its backward needs and no layer before it keeps, for a sample.
   double kept = 0;
+  /// Bytes more that its backward needs, for a sample, in a type of their own: indices, what
+  /// operators of one layer keep between them.
+  double kept_bytes = 0;
+  /// Bytes more where torch.autocast runs it: fp32 in place of half precision, a cast's result.
+  double autocast_kept_bytes = 0;
   bool keeps_input = false;  ///< an activation that backward makes from its input, not its result
   double result = 0;         ///< elements that it writes, for a sample
   std::optional<ConvolutionShape> convolution;

@@ -74,13 +74,15 @@ KeptActivations kept_activations(const ModelDescription& model, Recompute recomp
   double left = 0;      // of it, what it does not keep
   double largest = 0;
   for (const ModelLayer& layer : model.layers) {
-    if (layer.name == "loss") {
+    if (layer.name.ends_with("loss")) {
       all.logits += layer.kept;
       continue;
     }
     const std::string_view own = block_of(layer);
     if (recompute == Recompute::none || own.empty()) {
       all.elements += layer.kept;
+      all.bytes += layer.kept_bytes;
+      all.autocast_bytes += layer.autocast_kept_bytes;
       continue;
     }
     if (own != block) {
@@ -99,13 +101,14 @@ KeptActivations kept_activations(const ModelDescription& model, Recompute recomp
 }
 
 ActivationMemory activation_memory(const ModelDescription& model, int batch, std::string_view dtype,
-                                   Recompute recompute) {
+                                   Recompute recompute, bool autocast) {
   assert(batch >= 1);
   constexpr double of_loss = 3;  // its result, and two gradients
   const KeptActivations kept = kept_activations(model, recompute);
   const double own = activation_bytes(dtype);
   const double full = activation_bytes("fp32");
-  return {.activations = batch * kept.elements * own,
+  const double more = kept.bytes + (autocast ? kept.autocast_bytes : 0);
+  return {.activations = batch * (kept.elements * own + more),
           .logits = batch * kept.logits * (of_loss * full + own)};
 }
 

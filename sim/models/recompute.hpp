@@ -27,11 +27,14 @@ enum class Recompute : std::uint8_t { none, selective, full };
 /// block that is made again first has beyond what it keeps. The logits are apart.
 struct KeptActivations {
   double elements = 0;
+  double bytes = 0;  ///< more, see ModelLayer::kept_bytes; of layers that are not made again
+  double autocast_bytes = 0;  ///< more under autocast
   double logits = 0;
 };
 [[nodiscard]] KeptActivations kept_activations(const ModelDescription& model, Recompute recompute);
 
-/// Bytes of activations and of logits. `dtype` as in analytic_profile. REQUIRES: batch >= 1.
+/// Bytes of activations and of logits. `dtype` and `autocast` as in analytic_profile. REQUIRES:
+/// batch >= 1.
 ///
 /// Of the logits the most is there in the backward of torch.nn.functional.cross_entropy: the
 /// logarithm of their softmax, which forward keeps, and as long as that its own gradient and the
@@ -43,6 +46,7 @@ struct ActivationMemory {
   double logits = 0;
 };
 [[nodiscard]] ActivationMemory activation_memory(const ModelDescription& model, int batch,
-                                                 std::string_view dtype, Recompute recompute);
+                                                 std::string_view dtype, Recompute recompute,
+                                                 bool autocast = false);
 
 }  // namespace gradwire

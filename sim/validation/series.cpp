@@ -69,6 +69,8 @@ std::span<const SeriesEntry> series_catalogue() {
        [](const Predict& predict) { return open_training("llm", predict); }},
       {"memory", "What a GPU keeps of language models under FSDP and ZeRO", llm_page,
        [](const Predict& predict) { return open_training("memory", predict); }},
+      {"memory_h100", "What one H100 keeps of 35 models, by names alone", llm_page,
+       [](const Predict& predict) { return open_training("memory_h100", predict); }},
   };
   return catalogue;
 }

@@ -251,8 +251,8 @@ class Reader {
 }  // namespace
 
 const std::vector<std::string>& training_units() {
-  static const std::vector<std::string> units = {"samples/s", "samples/s/GPU", "x", "ms",
-                                                 std::string(memory_unit)};
+  static const std::vector<std::string> units = {
+      "samples/s", "samples/s/GPU", "x", "ms", std::string(memory_unit), std::string(tensors_unit)};
   return units;
 }
 

@@ -80,6 +80,11 @@ struct TrainingFile {
 
 /// What PyTorch's allocator has reserved on the fullest GPU: tensors and its slack, no context.
 inline constexpr std::string_view memory_unit = "GiB";
+/// The same without what it has reserved beyond its tensors.
+inline constexpr std::string_view tensors_unit = "GiB of tensors";
+[[nodiscard]] constexpr bool is_memory(std::string_view unit) {
+  return unit == memory_unit || unit == tensors_unit;
+}
 
 /// Known values of TrainingFile::unit.
 [[nodiscard]] const std::vector<std::string>& training_units();

@@ -118,10 +118,11 @@ config::Scenario scenario_of(const TrainingFile& file, const TrainingRow& row,
 }
 
 double in_unit(const RunResult& result, const std::string& unit) {
-  if (unit == memory_unit) {
+  if (is_memory(unit)) {
     if (!result.memory) throw SimulationError("nobody knows what a GPU keeps of this job");
     constexpr double gib = 1024.0 * 1024 * 1024;
-    return (result.memory->allocated + result.memory->slack) / gib;
+    const double slack = unit == memory_unit ? result.memory->slack : 0;
+    return (result.memory->allocated + slack) / gib;
   }
   if (unit == "ms") {
     return 1e3 * PooledSamples(result.samples, result.sample_weight).percentile(50);
@@ -169,7 +170,7 @@ std::vector<Row> predict_group(const TrainingFile& file, const TrainingGroup& gr
     try {
       const RunResult result = predict(scenario_of(file, measured, values));
       row.predicted = in_unit(result, file.unit);
-      if (file.unit != memory_unit) row.set_interval({result.spread_low, result.spread_high});
+      if (!is_memory(file.unit)) row.set_interval({result.spread_low, result.spread_high});
     } catch (const std::runtime_error& error) {
       row.failure = error.what();
     }

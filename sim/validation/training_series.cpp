@@ -77,7 +77,7 @@ class TrainingSeries final : public Series {
   }
 
   [[nodiscard]] std::unique_ptr<Series> transfer() const override {
-    if (file_.unit == memory_unit) return nullptr;  // what is known of rates tells nothing of it
+    if (is_memory(file_.unit)) return nullptr;  // what is known of rates tells nothing of it
     return std::make_unique<Transfer>(file_, predict_);
   }
 

@@ -1,5 +1,6 @@
 #include "sim/models/recompute.hpp"
 
+#include "sim/models/bert.hpp"
 #include "sim/models/decoder.hpp"
 #include "sim/models/resnet.hpp"
 #include "tests/catch.hpp"
@@ -84,4 +85,22 @@ TEST_CASE("ResNet-50 trains with 64 images in 12 GB, not with 256", "[models]") 
   const ModelDescription model = resnet50({});
   CHECK(activation_memory(model, 64, "fp32", Recompute::none).activations < 11.7e9);
   CHECK(activation_memory(model, 256, "fp32", Recompute::none).activations > 11.7e9);
+}
+
+TEST_CASE("Autocast keeps norms' inputs in fp32 and a cast for each product", "[models]") {
+  // A layer of BERT-Base of 128 tokens: 2 norms of 768 (2 bytes more an element), queries, keys and
+  // values each with their own cast of one of them (2 more each beyond the first), softmaxes of 12
+  // heads in fp32 beside their cast (4 more). The first layer reads a dropout. Beside them the
+  // norms of the embeddings and of the head's 20 positions.
+  constexpr double tokens = 128;
+  constexpr double width = 768;
+  constexpr double layer = 2 * (2 * width) + 2 * (2 * width) + 4 * 12 * 128;
+  const KeptActivations kept = kept_activations(bert_base({}), Recompute::none);
+  CHECK(kept.autocast_bytes ==
+        12 * tokens * layer - 4 * width * tokens + 2 * width * (tokens + 20));
+}
+
+TEST_CASE("A maximum is kept with where it was", "[models]") {
+  // ResNet-50's pool: 64 x 56 x 56 maxima, 8 bytes each (torch.nn.functional.max_pool2d: int64)
+  CHECK(kept_activations(resnet50({}), Recompute::none).bytes == 8.0 * 64 * 56 * 56);
 }
