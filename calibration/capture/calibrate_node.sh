@@ -114,6 +114,7 @@ plan() {
   step compressors 6 compressors.json 'run_to_file compressors'
   step compressors_cpu 8 compressors_cpu.json 'run_to_file compressors_cpu'
   step compressors_torch 15 compressors_torch.json run_torch_compressors
+  step kernels 50 kernels.json run_kernels
   if [ "$(gpu_count)" -ge 2 ]; then
     step collectives 120 collectives run_collectives
     step collectives_forced 300 collectives_forced run_forced_collectives
@@ -124,6 +125,7 @@ plan() {
     step "${model}_${dtype}_b$batch" "$time" "recordings/${model}_${dtype}_b$batch" \
       "run_recording $model $dtype $batch $optimizer"
   done <<<"$recordings"
+  step iterations 60 iterations.json run_iterations
 }
 
 gpu_count() {
@@ -152,6 +154,17 @@ run_selftest() {
 run_torch_compressors() {
   timeout -s INT "$limit" "$python" "$here/workloads/compressors.py" \
     -o "$out/partial/compressors_torch.json" && mv "$out/partial/compressors_torch.json" "$out/"
+}
+
+run_kernels() {
+  timeout -s INT "$limit" "$python" "$here/workloads/kernels.py" \
+    -o "$out/partial/kernels.json" && mv "$out/partial/kernels.json" "$out/"
+}
+
+# Whole iterations of many models, some 13 minutes in all: as many as there is time for in each call.
+run_iterations() {
+  "$python" "$here/workloads/iterations.py" "$here/workloads/iteration_rows.txt" \
+    --seconds "$remaining" -o "$out/partial/iterations.json" && mv "$out/partial/iterations.json" "$out/"
 }
 
 run_collectives() {
@@ -269,6 +282,8 @@ for i in "${!names[@]}"; do
     echo "$name $((SECONDS - step_begin))" >>"$out/seconds.txt"
   elif [ $code -eq 4 ] || [ $code -eq 130 ]; then
     exit $code
+  elif [ $code -eq 5 ]; then
+    left+=("$name")
   else
     failed+=("$name")
     echo "calibrate_node.sh: $name failed with $code" >&2

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Times the kernels that transformers are made of, by shape: matrix products, fused attention, norms,
-activations, losses, embeddings, optimizers. Operands are larger than the GPU's cache or rotate through
-more memory than it holds, as they do in training.
+"""Times the kernels that transformers are made of, by shape: matrix products, fused attention,
+norms, activations, losses, embeddings, optimizers. Operands are larger than the GPU's cache or rotate
+through more memory than it holds, as they do in training.
 
   kernels.py -o FILE
 
-Writes one JSON object, gradwire.kernel_times/1. Exit codes: 0 done, 1 a shape failed (its error is in
-FILE), 2 bad command line, 4 no GPU.
+Writes one JSON object, gradwire.kernel_times/1. Exit codes: 0 done, 1 a shape failed (its error is
+in FILE), 2 bad command line, 4 no GPU.
 """
 
 import argparse
@@ -26,8 +26,8 @@ import train
 CACHE = 128 << 20
 HIDDEN = (512, 768, 1024, 1280, 1600, 2048, 2560, 4096, 5120, 8192)
 TOKENS = (512, 2048, 8192, 16384)
-# In and out features: grouped keys and values, gated units, vocabularies as they are published and as
-# they are padded, classifiers.
+# In and out features: grouped keys and values, gated units, vocabularies as they are published and
+# as they are padded.
 PAIRS = (
     (4096, 1024), (4096, 14336), (14336, 4096), (8192, 28672), (28672, 8192), (768, 30522),
     (1024, 30522), (1024, 30528), (768, 32128), (1024, 50265), (768, 50257), (768, 50304),
@@ -102,8 +102,8 @@ def scores(batch, heads, length, size, dtype):
 
 
 def both_ways(call, inputs, parameters=(), count=10):
-    """Seconds forward and backward of `call` on one of `inputs` after the other, which are larger than
-    the cache together; and the host's, where it takes longer."""
+    """Seconds forward and backward of `call` on one of `inputs` after the other, which are larger
+    than the cache together; the host's, where it takes longer."""
     inputs = [i.requires_grad_(i.is_floating_point()) for i in inputs]
     outputs = [call(i) for i in inputs]
     gradients = [torch.ones_like(o) for o in outputs]
@@ -238,7 +238,9 @@ def optimizers():
     makes = {
         f"{kind}_{way}": (
             lambda p, k=kind, w=way: (
-                torch.optim.SGD(p, lr=1e-3, momentum=0.9, foreach=w == "foreach", fused=w == "fused")
+                torch.optim.SGD(
+                    p, lr=1e-3, momentum=0.9, foreach=w == "foreach", fused=w == "fused"
+                )
                 if k == "sgd_momentum"
                 else getattr(torch.optim, {"adam": "Adam", "adamw": "AdamW"}[k])(
                     p, lr=1e-4, foreach=w == "foreach", fused=w == "fused"
@@ -321,10 +323,9 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("-o", "--output", type=pathlib.Path, required=True)
-    parser.add_argument("--each", type=train.positive, default=1, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if not torch.cuda.is_available():
-        train.fail("no GPU that works; expected a node with an NVIDIA GPU and its driver", 4)
+        train.fail(train.NO_GPU_MESSAGE, train.NO_GPU)
     content = {
         "schema": "gradwire.kernel_times/1",
         "gpu": torch.cuda.get_device_name(),
@@ -335,7 +336,7 @@ def main():
     failed = 0
     for group in (optimizers, elementwise, others, attentions, products):
         begin = time.perf_counter()
-        for shape, measure in list(group())[:: arguments.each]:
+        for shape, measure in group():
             torch.backends.cuda.matmul.allow_tf32 = shape.get("dtype") != "fp32"
             try:
                 times = {way: float(f"{seconds:.6g}") for way, seconds in measure().items()}

@@ -30,6 +30,7 @@ DTYPES = ("fp32", "tf32", "bf16")
 OPTIMIZERS = ("sgd_momentum", "adam")
 FORMATS = ("contiguous", "channels_last")
 NO_GPU = 4
+NO_GPU_MESSAGE = "no GPU that works; expected a node with an NVIDIA GPU and its driver"
 BAD_COMMAND_LINE = 2
 INTERRUPTED = 130
 
@@ -190,7 +191,7 @@ def run_phase(arguments):
         fail(error)
     wait_for_turn(arguments)
     if cuda and not torch.cuda.is_available():
-        fail("no GPU that works; expected a node with an NVIDIA GPU and its driver", NO_GPU)
+        fail(NO_GPU_MESSAGE, NO_GPU)
     torch.manual_seed(1)
     set_precision(torch, arguments.dtype)
     workload = make_workload(
