@@ -12,6 +12,7 @@ packages=(
   libcli11-dev libssl-dev nlohmann-json3-dev libpugixml-dev
   libsimdjson-dev libsqlite3-dev zlib1g-dev               # traces of other tools
   catch2 libbenchmark-dev                                 # tests
+  libmimalloc-dev                                         # memory, a quarter faster
   graphviz                                                # draws topologies, at run time
 )
 ci_packages=(ccache clang clang-format clang-tidy lld dpkg-dev file)  # the last two: cpack -G DEB
