@@ -144,6 +144,11 @@ void set_orders(ComputeProfile& profile, const ModelDescription& model) {
   }
 }
 
+void set_activations(ComputeProfile& profile, const ActivationMemory& kept) {
+  profile.activations = Bytes{std::llround(kept.activations)};
+  profile.logits = Bytes{std::llround(kept.logits)};
+}
+
 /// What the framework's thread takes to launch all that, and the iteration that follows.
 void add_host(ComputeProfile& profile, const ModelDescription& running, const Framework& framework,
               const OptimizerKind& optimizer, StepForm step, double host_time) {
@@ -204,6 +209,13 @@ ComputeProfile untimed_profile(const ModelDescription& model, int batch) {
   return profile;
 }
 
+void add_memory(ComputeProfile& recorded, const ModelDescription& model) {
+  if (!is_convolutional(model) || model.parameter_count() != recorded.parameter_count()) return;
+  recorded.optimizer_state = Bytes{find_optimizer(default_optimizer(model))->state_bytes};
+  set_activations(
+      recorded, activation_memory(model, recorded.batch_per_gpu, recorded.dtype, Recompute::none));
+}
+
 RelativeError analytic_error(const ModelDescription& model, const std::string& dtype) {
   const bool full_precision = activation_bytes(dtype) == activation_bytes("fp32");
   return full_precision && is_convolutional(model) ? RelativeError{.low = 0.11, .high = 0.27}
@@ -255,11 +267,8 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
                       cast_time(model.parameter_count(), gpu, dtype);
   profile.optimizer_state = Bytes{step.state_bytes};
   profile.tokens_per_sample = model.tokens;
-  const ActivationMemory kept =
-      activation_memory(fused(model, fusion), batch, dtype, options.recompute,
-                        setting.sums_in_fp32 && setting.token_norms);
-  profile.activations = Bytes{std::llround(kept.activations)};
-  profile.logits = Bytes{std::llround(kept.logits)};
+  set_activations(profile, activation_memory(fused(model, fusion), batch, dtype, options.recompute,
+                                             setting.sums_in_fp32 && setting.token_norms));
   profile.recomputed_flops = batch * (backward_flops(running) - backward_flops(model));
   profile.gpu_busy = profile.forward() + profile.backward() + profile.optimizer;
   add_host(profile, running, *framework, step, options.optimizer_step, gpu.host_time);

@@ -62,6 +62,10 @@ struct KernelSetting {
 /// recording or an estimate fills in. REQUIRES: batch >= 1.
 [[nodiscard]] ComputeProfile untimed_profile(const ModelDescription& model, int batch);
 
+/// What a GPU keeps, which no recording tells: of a network of convolutions as published, whose
+/// parameters are the recording's, under its default optimizer; else nothing is known still.
+void add_memory(ComputeProfile& recorded, const ModelDescription& model);
+
 /// What `gpu` takes for an iteration of `model`, from counts alone: every layer's kernel_time()
 /// with the GPU's efficiencies, an optimizer step, the casts of mixed precision, and the host's
 /// thread as the framework spends it (frameworks.hpp).

@@ -354,6 +354,25 @@ TEST_CASE("a product that the user has counted takes what it would as a layer, b
   CHECK(times(raw).forward > Seconds{64 * fc.forward.flops / 15.7e12});
 }
 
+TEST_CASE("a recording of a network of convolutions keeps what is counted of it", "[models]") {
+  const ModelDescription model = resnet50({});
+  ComputeProfile recorded = untimed_profile(model, 64);
+  recorded.dtype = "tf32";
+  add_memory(recorded, model);
+  const ComputeProfile counted = analytic_profile(model, gpu("a100-sxm4-40gb"), 64, "tf32");
+  CHECK(recorded.activations == counted.activations);
+  CHECK(recorded.optimizer_state == counted.optimizer_state);
+  // Another network's parameters, and what is no network of convolutions, tell nothing.
+  ComputeProfile other = untimed_profile(model, 64);
+  other.dtype = "tf32";
+  add_memory(other, vgg16({}));
+  CHECK_FALSE(other.activations);
+  ComputeProfile text = untimed_profile(bert_base({}), 64);
+  text.dtype = "tf32";
+  add_memory(text, bert_base({}));
+  CHECK_FALSE(text.activations);
+}
+
 TEST_CASE("A fused optimizer reads and writes its state once", "[models]") {
   AnalyticOptions options;
   options.optimizer = "adamw";

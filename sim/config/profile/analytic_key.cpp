@@ -252,6 +252,9 @@ ComputeProfile read_model_profile(YamlMap& map, std::vector<Warning>& warnings) 
     const GpuSpec gpu = shipped_gpu(recorded.gpu, {});
     recorded = with_batch(std::move(recorded), gpu, map.require<int>("batch_per_gpu"));
     warn_if_derived(recorded, warnings);
+    const auto& models = model_catalogue();
+    const auto entry = std::ranges::find(models, recorded.model, &ModelEntry::name);
+    if (entry != models.end()) add_memory(recorded, entry->make({}));
     return recorded;
   }
   ComputeProfile profile = read_analytic_profile(map);
