@@ -218,8 +218,8 @@ void add_memory(ComputeProfile& recorded, const ModelDescription& model) {
 
 RelativeError analytic_error(const ModelDescription& model, const std::string& dtype) {
   const bool full_precision = activation_bytes(dtype) == activation_bytes("fp32");
-  return full_precision && is_convolutional(model) ? RelativeError{.low = 0.11, .high = 0.27}
-                                                   : RelativeError{.low = 0.20, .high = 0.55};
+  return full_precision && is_convolutional(model) ? RelativeError{.low = 0.12, .high = 0.23}
+                                                   : RelativeError{.low = 0.24, .high = 0.58};
 }
 
 ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gpu, int batch,
