@@ -162,7 +162,8 @@ TEST_CASE_METHOD(ProfileFixture, "mistakes in an analytic profile are reported w
   failing(", dtype: fp32, optimizer_step: foreech}", "did you mean 'foreach'?");
   failing(", dtype: fp32, framework: mxnet, optimizer_step: fused}",
           "'optimizer_step' beside framework 'mxnet'; expected pytorch-eager or pytorch-compile, "
-          "whose optimizers it is of");
+          "which have it");
+  failing(", dtype: fp32, framework: tf, autocast: true}", "'autocast' beside framework 'tf'");
   failing(", dtype: fp32, memory_format: nhwc}", "expected one of contiguous, channels_last");
   failing(", dtype: fp32, sequence_length: 128}", "'sequence_length'");
   failing(", dtype: fp32, img_size: 224}", "unknown key 'img_size'");

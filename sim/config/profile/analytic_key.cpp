@@ -93,11 +93,11 @@ const Fields<AnalyticOptions>& analytic_fields() {
 
 void check_options(const YamlMap& map, const AnalyticOptions& options,
                    const ModelDescription& model) {
-  if (map.has("optimizer_step") && !has_optimizer_steps(*find_framework(options.framework))) {
-    map.fail("optimizer_step",
-             fmt::format("'optimizer_step' beside framework '{}'; expected pytorch-eager or "
-                         "pytorch-compile, whose optimizers it is of",
-                         options.framework));
+  for (const char* key : {"optimizer_step", "autocast"}) {
+    if (!map.has(key) || has_optimizer_steps(*find_framework(options.framework))) continue;
+    map.fail(key, fmt::format("'{}' beside framework '{}'; expected pytorch-eager or "
+                              "pytorch-compile, which have it",
+                              key, options.framework));
   }
   if (options.recompute != Recompute::none && !has_blocks(model)) {
     map.fail("recompute",
