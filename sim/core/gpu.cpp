@@ -16,6 +16,7 @@ const std::vector<std::string>& work_classes() {
                                                    "linear_by_2",
                                                    "attention",
                                                    "flash_attention",
+                                                   "cudnn_attention",
                                                    "norm",
                                                    "layer_norm",
                                                    "batch_norm",

@@ -91,6 +91,7 @@ std::string_view class_in(const KernelSetting& setting, const ModelLayer& layer)
   std::string_view work = work_class(layer);
   if (setting.token_norms && is_layer_norm(layer)) return "layer_norm";
   if (work == "norm" && setting.native_norms) work = "batch_norm";
+  if (work == "flash_attention" && setting.cudnn_attention) return "cudnn_attention";
   if (setting.channels_last) return nhwc_class(work);
   if (work != "linear" || !layer.product) return work;
   constexpr std::int64_t loaded = 16;  // bytes
@@ -249,6 +250,7 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
       .batch = batch,
       .dtype = dtype,
       .channels_last = channels_last,
+      .cudnn_attention = half && options.cudnn_attention,
       .token_norms = running.buffers == 0 && fusion == Fusion::none,
       .sums_in_fp32 = half && running.buffers == 0 && has_optimizer_steps(*framework) &&
                       options.autocast.value_or(running.autocast),

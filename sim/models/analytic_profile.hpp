@@ -29,7 +29,8 @@ struct AnalyticOptions {
   std::optional<bool> channels_last = {};
   /// Half precision by torch.autocast, see ModelDescription::autocast; absent: as the model says.
   std::optional<bool> autocast = {};
-  std::string framework = "pytorch-eager";      ///< a name of frameworks()
+  bool cudnn_attention = false;             ///< fused attention by cuDNN, not by FlashAttention-2
+  std::string framework = "pytorch-eager";  ///< a name of frameworks()
   StepForm optimizer_step = StepForm::foreach;  ///< of PyTorch
   Recompute recompute = Recompute::none;        ///< REQUIRES: else a model that has_blocks()
 };
@@ -40,6 +41,7 @@ struct KernelSetting {
   int batch = 0;
   std::string dtype;
   bool channels_last = false;
+  bool cudnn_attention = false;  ///< of half precision
   bool token_norms = false;      ///< norms of tokens and casts are kernels of their own
   bool sums_in_fp32 = false;     ///< autocast: layer norms, sums, embeddings
   bool padded_products = false;  ///< rows are made multiples of 16 bytes (TorchInductor, pad_mm.py)

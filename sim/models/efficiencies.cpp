@@ -10,9 +10,10 @@
 namespace gradwire {
 namespace {
 
-constexpr std::array<std::string_view, 12> matrix_classes = {
-    "stem",   "conv1",       "conv3",       "conv3_strided", "conv_wide", "grouped_conv",
-    "linear", "linear_by_8", "linear_by_4", "linear_by_2",   "attention", "flash_attention"};
+constexpr std::array<std::string_view, 13> matrix_classes = {
+    "stem",         "conv1",           "conv3",          "conv3_strided", "conv_wide",
+    "grouped_conv", "linear",          "linear_by_8",    "linear_by_4",   "linear_by_2",
+    "attention",    "flash_attention", "cudnn_attention"};
 
 constexpr std::array<std::string_view, 9> nhwc_classes = {
     "stem_nhwc",           "conv1_nhwc",      "conv3_nhwc",
@@ -29,6 +30,7 @@ std::string_view without_layout(std::string_view work_class) {
 std::string_view broader_class(std::string_view work_class) {
   if (work_class.ends_with(nhwc)) return without_layout(work_class);
   if (work_class == "flash_attention") return "attention";
+  if (work_class == "cudnn_attention") return "flash_attention";
   if (work_class.starts_with("linear_by_")) return "linear";
   return work_class.ends_with("_norm") ? "norm" : "";
 }

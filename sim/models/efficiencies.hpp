@@ -49,7 +49,8 @@ struct KernelWork {
 /// - attention a matrix product without a parameter;
 /// - flash_attention the kernels that do both of attention's products at once (where a table has
 ///   no share for them, that of attention);
-/// - of kernel_work(), which knows the setting: layer_norm the norms of single tokens, batch_norm
+/// - of kernel_work(), which knows the setting: cudnn_attention the same by cuDNN, layer_norm the
+/// norms of single tokens, batch_norm
 ///   those of batches that are ATen's own kernels, see native_norms() (where a table has neither,
 ///   norm counts), nhwc_class() what is done channels last, linear_by_8, _4 and _2 a
 ///   product whose results' rows are a multiple of only so many bytes, not of the 16 that matrix

@@ -90,7 +90,7 @@ LikeFactors factors_of(const Logs& logs) {
 double factor_on(std::string_view work_class, const LikeFactors& factors) {
   if (!is_matrix(work_class)) return factors.memory;
   if (work_class == "grouped_conv") return factors.grouped;
-  if (work_class == "flash_attention") return factors.flash;
+  if (work_class == "flash_attention" || work_class == "cudnn_attention") return factors.flash;
   if (work_class.starts_with("linear") || work_class == "attention") return factors.products;
   return factors.convolutions;
 }

@@ -216,6 +216,25 @@ TEST_CASE("autocast leaves norms of tokens and sums in fp32, and casts them for 
   CHECK(busy("tf32", true) == busy("tf32", false));
 }
 
+TEST_CASE("cuDNN's attention is faster than FlashAttention-2 on Hopper, in half precision alone",
+          "[models][analytic]") {
+  // cuDNN's 8 x 16 heads of 2048 tokens and 128 features took 882 us backward, FlashAttention-2's
+  // 1604 (results/reference/h100_kernels.csv).
+  const auto attention = [](const char* dtype, bool cudnn) {
+    AnalyticOptions options;
+    options.cudnn_attention = cudnn;
+    const ComputeProfile profile =
+        analytic_profile(vit_b_16({}), gpu("h100-sxm5-80gb"), 64, dtype, options);
+    double seconds = 0;
+    for (const LayerProfile& layer : profile.layers) {
+      if (layer.name.ends_with(".flash")) seconds += (layer.forward + layer.backward).count();
+    }
+    return seconds;
+  };
+  CHECK(attention("bf16", true) < 0.8 * attention("bf16", false));
+  CHECK(attention("tf32", true) == attention("tf32", false));
+}
+
 TEST_CASE("decoders by shape are trained in their own type, others by autocast",
           "[models][analytic]") {
   CHECK(gpt2({}).autocast);

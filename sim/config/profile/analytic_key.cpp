@@ -75,6 +75,11 @@ const Fields<AnalyticOptions>& analytic_fields() {
               "of PyTorch in fp16 and bf16: what is added up and layer norms stay in fp32; false: "
               "all is of the type (FSDP's mixed precision, Megatron)",
               "true; of decoders by shape false"),
+       choice(
+           "sdpa", &Options::cudnn_attention, {{"flash", false}, {"cudnn", true}},
+           "of PyTorch in fp16 and bf16: whose kernels fused attention is (SDPBackend); cudnn: as "
+           "2.11 takes on Hopper",
+           "flash"),
        word("framework", &Options::framework, names_in(frameworks()),
             "whose thread launches the kernels: `gradwire list frameworks` has times and sources"),
        choice(
@@ -93,7 +98,7 @@ const Fields<AnalyticOptions>& analytic_fields() {
 
 void check_options(const YamlMap& map, const AnalyticOptions& options,
                    const ModelDescription& model) {
-  for (const char* key : {"optimizer_step", "autocast"}) {
+  for (const char* key : {"optimizer_step", "autocast", "sdpa"}) {
     if (!map.has(key) || has_optimizer_steps(*find_framework(options.framework))) continue;
     map.fail(key, fmt::format("'{}' beside framework '{}'; expected pytorch-eager or "
                               "pytorch-compile, which have it",
