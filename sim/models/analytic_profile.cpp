@@ -173,6 +173,27 @@ bool native_norms(const ModelDescription& model, const Framework& framework,
   return model.buffers > 0 && dtype == "bf16" && framework.name == frameworks().front().name;
 }
 
+KernelSetting kernel_setting(const ModelDescription& running, const GpuSpec& gpu, int batch,
+                             const std::string& dtype, const AnalyticOptions& options) {
+  const Framework& framework = *find_framework(options.framework);
+  const Fusion fusion = options.fusion.value_or(framework.fusion);
+  const bool half = activation_bytes(dtype) < activation_bytes("fp32");
+  const bool channels_last = options.channels_last.value_or(
+      framework.fp16_channels_last && dtype == "fp16" && has_matrix_units(gpu, dtype));
+  const bool native = native_norms(running, framework, dtype);
+  return {.gpu = gpu,
+          .batch = batch,
+          .dtype = dtype,
+          .channels_last = channels_last,
+          .cudnn_attention = half && options.cudnn_attention,
+          .token_norms = running.buffers == 0 && fusion == Fusion::none,
+          .sums_in_fp32 = half && running.buffers == 0 && has_optimizer_steps(framework) &&
+                          options.autocast.value_or(running.autocast),
+          .padded_products = fusion == Fusion::inductor,
+          .native_norms = native,
+          .persistent_norms = channels_last && half && !native && framework.persistent_norms};
+}
+
 KernelWork kernel_work(const ModelLayer& layer, const KernelSetting& setting, Direction direction) {
   const LayerWork& work = direction == Direction::forward ? layer.forward : layer.backward;
   const std::string_view work_class = class_in(setting, layer);
@@ -241,22 +262,7 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
                     .file = "",
                     .date = "",
                     .notes = notes_of(model, *framework, optimizer, fusion)};
-  const bool half = activation_bytes(dtype) < activation_bytes("fp32");
-  const bool channels_last = options.channels_last.value_or(
-      framework->fp16_channels_last && dtype == "fp16" && has_matrix_units(gpu, dtype));
-  const bool native = native_norms(running, *framework, dtype);
-  const KernelSetting setting{
-      .gpu = gpu,
-      .batch = batch,
-      .dtype = dtype,
-      .channels_last = channels_last,
-      .cudnn_attention = half && options.cudnn_attention,
-      .token_norms = running.buffers == 0 && fusion == Fusion::none,
-      .sums_in_fp32 = half && running.buffers == 0 && has_optimizer_steps(*framework) &&
-                      options.autocast.value_or(running.autocast),
-      .padded_products = fusion == Fusion::inductor,
-      .native_norms = native,
-      .persistent_norms = channels_last && half && !native && framework->persistent_norms};
+  const KernelSetting setting = kernel_setting(running, gpu, batch, dtype, options);
   for (std::size_t i = 0; i < running.layers.size(); ++i) {
     profile.layers[i].forward = layer_time(running.layers[i], setting, Direction::forward);
     profile.layers[i].backward = layer_time(running.layers[i], setting, Direction::backward);

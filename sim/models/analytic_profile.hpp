@@ -55,6 +55,12 @@ struct KernelSetting {
 [[nodiscard]] bool native_norms(const ModelDescription& model, const Framework& framework,
                                 const std::string& dtype);
 
+/// The setting of `running`, a model as it runs: fused and recomputed as the options say. REQUIRES:
+/// as analytic_profile().
+[[nodiscard]] KernelSetting kernel_setting(const ModelDescription& running, const GpuSpec& gpu,
+                                           int batch, const std::string& dtype,
+                                           const AnalyticOptions& options);
+
 /// What a layer's kernels in one direction do; of a layer that launches nothing and moves nothing,
 /// nothing. REQUIRES: supports(gpu, dtype).
 [[nodiscard]] KernelWork kernel_work(const ModelLayer& layer, const KernelSetting& setting,

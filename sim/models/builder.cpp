@@ -192,6 +192,7 @@ Activation ModelBuilder::batch_norm(const std::string& name, const Activation& i
 Activation ModelBuilder::layer_norm(const std::string& name, const Activation& input) {
   ModelLayer layer = operation(name, "norm", {.elements = 2 * count(input)},
                                {.elements = 3 * count(input), .kernels = 2});  // dx; weight, bias
+  layer.autocast_kept_bytes = 2 * count(input);  // its input in 4 bytes
   layer.parameters = {tensor(name + ".weight", {input.channels}),
                       tensor(name + ".bias", {input.channels})};
   return custom(std::move(layer), {{input}}, input, {0, 1});
@@ -212,7 +213,8 @@ Activation ModelBuilder::smooth_act(const std::string& name, const Activation& i
 Activation ModelBuilder::softmax(const std::string& name, const Activation& input) {
   const double n = count(input);
   ModelLayer layer = operation(name, "softmax", {.elements = 2 * n}, {.elements = 3 * n});
-  layer.casts = 2 * n;  // in, and out to the product behind it
+  layer.casts = 2 * n;                // in, and out to the product behind it
+  layer.autocast_kept_bytes = 4 * n;  // its result in fp32 beside the cast one
   return custom(std::move(layer), {{input}}, input);
 }
 

@@ -32,6 +32,7 @@ Activation ModelBuilder::rms_norm(const std::string& name, const Activation& inp
                {.forward = {.elements = 18 * n, .kernels = 8},
                 .backward = {.elements = 35 * n, .kernels = 12}},
                {.forward = {.elements = 2 * n}, .backward = {.elements = 3 * n, .kernels = 2}});
+  layer.autocast_kept_bytes = 6 * n;  // its input in 4 bytes, and the quotient in fp32
   layer.parameters = {
       {.name = name + ".weight", .shape = {width > 0 ? width : input.channels}, .ready = {}}};
   return custom(std::move(layer), {{input}}, input);

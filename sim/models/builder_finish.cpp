@@ -46,14 +46,6 @@ namespace {
 
 constexpr double half_bytes = 2;
 
-/// What autocast keeps of an element of a layer's result beyond 2 bytes: a norm's input in fp32, of
-/// one of operators the quotient besides; of a softmax its result in fp32 beside the cast one.
-double fp32_kept(const ModelLayer& layer) {
-  if (layer.kind == "softmax") return layer.name.ends_with("loss") ? 0 : 4;
-  if (layer.kind != "norm") return 0;
-  return layer.parameters.size() == 1 ? 6 : 2;
-}
-
 }  // namespace
 
 void ModelBuilder::add_casts() {
@@ -63,7 +55,6 @@ void ModelBuilder::add_casts() {
     ModelLayer& layer = model_.layers[l];
     const auto written = static_cast<std::size_t>(writes_[l]);
     in_fp32[written] = layer.kind == "norm" || layer.kind == "add";
-    layer.autocast_kept_bytes += fp32_kept(layer) * static_cast<double>(values_[written].elements);
     if (!layer.product || !layer.product->weight_operand) continue;
     for (const int value : reads_[l]) {
       const auto index = static_cast<std::size_t>(value);

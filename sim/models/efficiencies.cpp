@@ -15,10 +15,6 @@ constexpr std::array<std::string_view, 13> matrix_classes = {
     "grouped_conv", "linear",          "linear_by_8",    "linear_by_4",   "linear_by_2",
     "attention",    "flash_attention", "cudnn_attention"};
 
-constexpr std::array<std::string_view, 9> nhwc_classes = {
-    "stem_nhwc",           "conv1_nhwc",      "conv3_nhwc",
-    "conv3_strided_nhwc",  "conv_wide_nhwc",  "grouped_conv_nhwc",
-    "depthwise_conv_nhwc", "batch_norm_nhwc", "pool_nhwc"};
 constexpr std::string_view nhwc = "_nhwc";
 
 std::string_view without_layout(std::string_view work_class) {
@@ -50,17 +46,23 @@ std::string_view class_without_shape(const std::string& kind,
   return found == same.end() ? std::string_view("other") : *found;
 }
 
+/// nullptr where the table of the type has no such class.
+const DirectedEfficiency* entry_of(std::string_view work_class, const GpuSpec& gpu,
+                                   const std::string& dtype) {
+  const auto table = gpu.efficiency.find(dtype);
+  if (table == gpu.efficiency.end()) return nullptr;
+  const auto entry = table->second.find(std::string(work_class));
+  return entry == table->second.end() ? nullptr : &entry->second;
+}
+
 Efficiency efficiency_of(std::string_view work_class, const GpuSpec& gpu, const std::string& dtype,
                          Direction direction) {
-  constexpr Efficiency unknown{1, 1};
-  const auto table = gpu.efficiency.find(dtype);
-  if (table == gpu.efficiency.end()) return unknown;
-  const auto entry = table->second.find(std::string(work_class));
-  if (entry == table->second.end()) {
-    const std::string_view broader = broader_class(work_class);
-    return broader.empty() ? unknown : efficiency_of(broader, gpu, dtype, direction);
+  if (const DirectedEfficiency* entry = entry_of(work_class, gpu, dtype)) {
+    return direction == Direction::forward ? entry->forward : entry->backward;
   }
-  return direction == Direction::forward ? entry->second.forward : entry->second.backward;
+  constexpr Efficiency unknown{1, 1};
+  const std::string_view broader = broader_class(work_class);
+  return broader.empty() ? unknown : efficiency_of(broader, gpu, dtype, direction);
 }
 
 /// amount / (rate x share), 0 where the share is 0: hidden.
@@ -94,8 +96,11 @@ std::string_view work_class(const LayerProfile& layer) {
 }
 
 std::string_view nhwc_class(std::string_view work_class) {
-  const auto* const found = std::ranges::find(nhwc_classes, work_class, without_layout);
-  return found == nhwc_classes.end() ? work_class : *found;
+  const auto& known = work_classes();
+  const auto found = std::ranges::find_if(known, [&](std::string_view name) {
+    return name.ends_with(nhwc) && without_layout(name) == work_class;
+  });
+  return found == known.end() ? work_class : std::string_view(*found);
 }
 
 bool is_matrix(std::string_view work_class) {
@@ -128,10 +133,8 @@ Seconds kernel_time(const KernelWork& work, const GpuSpec& gpu, const std::strin
                     Direction direction) {
   assert(supports(gpu, dtype));
   const std::string executed = executed_dtype(gpu, dtype);
-  const auto table = gpu.efficiency.find(executed);
   const bool kept =
-      work.work_class.ends_with(nhwc) &&
-      !(table != gpu.efficiency.end() && table->second.contains(std::string(work.work_class)));
+      work.work_class.ends_with(nhwc) && entry_of(work.work_class, gpu, executed) == nullptr;
   const bool product = kept && without_layout(work.work_class) == "conv1";
   Efficiency efficiency =
       efficiency_of(product ? "linear" : work.work_class, gpu, executed, direction);

@@ -65,12 +65,22 @@ class ClassSearch {
     };
     if (!matrix) memories(0);
     for (int i = 0; matrix && i < flops_steps; ++i) {
-      memories(flops_least * std::pow(grid_step, i));
+      const double flops = flops_least * std::pow(grid_step, i);
+      if (flops <= flops_most()) memories(flops);
     }
     return found;
   }
 
  private:
+  /// No work is faster than the units' peak. That of the fp32 units bounds neither Winograd's,
+  /// which has fewer operations, nor grouped convolutions, which may run on others.
+  [[nodiscard]] double flops_most() const {
+    const std::string_view work = members_.front()->work.work_class;
+    const bool bounded =
+        has_matrix_units(gpu_, executed_dtype(gpu_, dtype_)) && !work.starts_with("grouped_conv");
+    return bounded ? 1 : INFINITY;
+  }
+
   const Members& members_;
   GpuSpec gpu_;
   std::string dtype_;
@@ -171,15 +181,10 @@ LikeFactors fit_factors(std::span<const TimedJob* const> jobs) {
 
 std::vector<TimedWork> timed_work(const ComputeProfile& recorded, const ModelDescription& model,
                                   const GpuSpec& gpu, bool channels_last) {
-  const bool half = activation_bytes(recorded.dtype) < activation_bytes("fp32");
-  const KernelSetting setting{
-      .gpu = gpu,
-      .batch = recorded.batch_per_gpu,
-      .dtype = recorded.dtype,
-      .channels_last = channels_last,
-      .token_norms = model.buffers == 0,
-      .sums_in_fp32 = half && model.buffers == 0 && model.autocast,
-      .native_norms = native_norms(model, frameworks().front(), recorded.dtype)};
+  AnalyticOptions options;
+  options.channels_last = channels_last;
+  const KernelSetting setting =
+      kernel_setting(model, gpu, recorded.batch_per_gpu, recorded.dtype, options);
   const double bandwidth = gpu.memory_bandwidth.count() * gpu.memory_efficiency;
   std::vector<TimedWork> layers;
   Seconds sums;  // of gradients, before the layer that they stand in front of

@@ -85,7 +85,7 @@ ModelDescription gnmt(const ModelOptions& options) {
   const Activation memory = encode(net, words);
   const Activation target = net.tied_embedding("decoder.embedder", net.tokens(length), hidden);
   const Activation x = decode(net, target, memory);
-  net.softmax("loss", net.linear("decoder.classifier.classifier", x, vocabulary));
+  net.loss("loss", net.linear("decoder.classifier.classifier", x, vocabulary));
   net.register_before("encoder.rnn_layers", "encoder.embedder");
   return net.finish();
 }

@@ -28,7 +28,7 @@ ModelDescription lstm_ptb(const ModelOptions& options) {
   }
   x = options.tied.value_or(false) ? net.tied_linear("decoder", x, vocabulary, "decoder.bias")
                                    : net.linear("decoder", x, vocabulary);
-  net.softmax("loss", x);
+  net.loss("loss", x);
   return net.finish();
 }
 

@@ -42,9 +42,8 @@ std::span<const OptimizerKind> optimizers() {
        "at 806 GB/s (recorded profile of ResNet-50)",
        4, sgd_loop, foreach_of(3), fused_step},
       {"adam", 84, 33,
-       "PyTorch 2.11 on an H100 at 3.08 TB/s: foreach 3.405 and 33.28 ms, fused 1.343 and 13.25 "
-       "ms, "
-       "for 124 439 808 and 1 235 814 400 parameters (recorded by us)",
+       "PyTorch 2.11 on an H100 at 3.08 TB/s: foreach 3.405 and 33.28 ms, fused 1.343 and "
+       "13.25 ms, for 124 439 808 and 1 235 814 400 parameters (recorded by us)",
        8, adam_loop, foreach_of(7), fused_step},
       {"adamw", 93, 33, "the same: foreach 3.800 and 37.03 ms, fused 1.338 and 13.21 ms", 8,
        adam_loop, foreach_of(8), fused_step},

@@ -97,7 +97,7 @@ ModelDescription t5(const T5Shape& shape, const ModelOptions& options) {
   Activation x = net.tied_embedding("decoder.embed_tokens", target, shape.hidden);
   x = stack(net, "decoder", target, x, &memory, shape);
   x = net.tied_linear("lm_head", net.scale("lm_head.scale", x), vocabulary);
-  net.softmax("loss", x);
+  net.loss("loss", x);
   return net.finish();
 }
 

@@ -42,7 +42,7 @@ ModelDescription transformer(const std::string& name, const std::string& source,
   const std::string projection = "decoder.output_projection";
   x = tied ? net.tied_linear(projection, x, vocabulary)
            : net.linear(projection, x, vocabulary, ModelBuilder::Bias::none);
-  net.softmax("loss", x);
+  net.loss("loss", x);
   return net.finish();
 }
 

@@ -80,7 +80,7 @@ ModelDescription vit(const VitShape& shape, const ModelOptions& options) {
   }
   x = net.layer_norm("encoder.ln", x);
   x = net.linear("heads.head", net.gather("class_token.gather", x, 1), classes);
-  net.softmax("loss", x);
+  net.loss("loss", x);
   return net.finish();
 }
 

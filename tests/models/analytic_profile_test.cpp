@@ -9,7 +9,6 @@
 #include "sim/config/cluster/gpu_yaml.hpp"
 #include "sim/config/profile/profile_yaml.hpp"
 #include "sim/models/bert.hpp"
-#include "sim/models/decoder.hpp"
 #include "sim/models/fusion.hpp"
 #include "sim/models/googlenet.hpp"
 #include "sim/models/gpt2.hpp"
@@ -134,131 +133,6 @@ TEST_CASE("mixed precision halves activations, keeps fp32 weights, and pays thei
   CHECK((mixed.optimizer - full.optimizer).count() == Approx(216.7e-6).epsilon(1e-3));
 }
 
-TEST_CASE("rows of no multiple of 16 bytes put a product in a class of their own",
-          "[models][analytic]") {
-  // 50257 words of 2 bytes are a multiple of 2 alone, 30522 of 4, in 4 bytes each of 8; 1000 of 16.
-  const GpuSpec h100 = gpu("h100-sxm5-80gb");
-  const auto last_product = [&](const ModelDescription& model, const std::string& dtype) {
-    const auto layer = std::find_if(model.layers.rbegin(), model.layers.rend(),
-                                    [](const ModelLayer& l) { return l.product.has_value(); });
-    return kernel_work(*layer, {.gpu = h100, .batch = 1, .dtype = dtype}, Direction::forward)
-        .work_class;
-  };
-  CHECK(last_product(gpt2({}), "bf16") == "linear_by_2");
-  CHECK(last_product(bert_base({}), "bf16") == "linear_by_4");
-  CHECK(last_product(bert_base({}), "tf32") == "linear_by_8");
-  CHECK(last_product(resnet50({}), "bf16") == "linear");
-}
-
-TEST_CASE("bf16's batch norms are ATen's in eager PyTorch", "[models][analytic]") {
-  const Framework& eager = *find_framework("pytorch-eager");
-  CHECK(native_norms(resnet50({}), eager, "bf16"));
-  CHECK_FALSE(native_norms(resnet50({}), eager, "fp16"));
-  CHECK_FALSE(native_norms(resnet50({}), *find_framework("tf"), "bf16"));
-  CHECK_FALSE(native_norms(bert_base({}), eager, "bf16"));
-}
-
-TEST_CASE("channels last, a layer's work is of a class of its own", "[models][analytic]") {
-  const GpuSpec h100 = gpu("h100-sxm5-80gb");
-  const ModelDescription model = resnet50({});
-  const auto class_of = [&](const char* name) {
-    const auto layer = std::ranges::find(model.layers, std::string(name), &ModelLayer::name);
-    REQUIRE(layer != model.layers.end());
-    return kernel_work(*layer,
-                       {.gpu = h100,
-                        .batch = 1,
-                        .dtype = "bf16",
-                        .channels_last = true,
-                        .native_norms = true},
-                       Direction::forward)
-        .work_class;
-  };
-  CHECK(class_of("conv1") == "stem_nhwc");
-  CHECK(class_of("bn1") == "batch_norm_nhwc");
-  CHECK(class_of("maxpool") == "pool_nhwc");
-  CHECK(class_of("layer1.0.conv2") == "conv3_nhwc");
-  CHECK(class_of("fc") == "linear");
-}
-
-TEST_CASE("autocast leaves norms of tokens and sums in fp32, and casts them for products",
-          "[models][analytic]") {
-  // An element of a norm or a sum is 4 bytes in place of 2. A product behind a norm, a softmax and
-  // the product behind it, and a loss read what must be cast first: 6 bytes an element.
-  const GpuSpec h100 = gpu("h100-sxm5-80gb");
-  const ModelDescription model = bert_base({});
-  const auto layer = [&](const std::string& name) {
-    const auto found = std::ranges::find(model.layers, name, &ModelLayer::name);
-    REQUIRE(found != model.layers.end());
-    return *found;
-  };
-  const auto bytes = [&](const std::string& name, bool sums) {
-    return kernel_work(layer(name),
-                       {.gpu = h100,
-                        .batch = 2,
-                        .dtype = "bf16",
-                        .token_norms = true,
-                        .sums_in_fp32 = sums},
-                       Direction::forward)
-        .bytes;
-  };
-  const std::string block = "bert.encoder.layer.1.";
-  CHECK(bytes(block + "output.LayerNorm", true) == 2 * bytes(block + "output.LayerNorm", false));
-  CHECK(bytes(block + "output.dropout", true) == bytes(block + "output.dropout", false));
-  constexpr double tokens = 128.0 * 768;
-  CHECK(layer(block + "attention.self.query").casts == tokens);
-  CHECK(layer(block + "output.dense").casts == 0);  // behind a GELU, in bf16
-  const auto busy = [&](const char* dtype, bool autocast) {
-    AnalyticOptions options;
-    options.autocast = autocast;
-    return analytic_profile(model, h100, 64, dtype, options).gpu_busy;
-  };
-  CHECK(busy("bf16", true) > busy("bf16", false));
-  CHECK(busy("tf32", true) == busy("tf32", false));
-}
-
-TEST_CASE("cuDNN's attention is faster than FlashAttention-2 on Hopper, in half precision alone",
-          "[models][analytic]") {
-  // cuDNN's 8 x 16 heads of 2048 tokens and 128 features took 882 us backward, FlashAttention-2's
-  // 1604 (results/reference/h100_kernels.csv).
-  const auto attention = [](const char* dtype, bool cudnn) {
-    AnalyticOptions options;
-    options.cudnn_attention = cudnn;
-    const ComputeProfile profile =
-        analytic_profile(vit_b_16({}), gpu("h100-sxm5-80gb"), 64, dtype, options);
-    double seconds = 0;
-    for (const LayerProfile& layer : profile.layers) {
-      if (layer.name.ends_with(".flash")) seconds += (layer.forward + layer.backward).count();
-    }
-    return seconds;
-  };
-  CHECK(attention("bf16", true) < 0.8 * attention("bf16", false));
-  CHECK(attention("tf32", true) == attention("tf32", false));
-}
-
-TEST_CASE("decoders by shape are trained in their own type, others by autocast",
-          "[models][analytic]") {
-  CHECK(gpt2({}).autocast);
-  CHECK(bert_base({}).autocast);
-  CHECK_FALSE(decoder({}).autocast);
-}
-
-TEST_CASE("TorchInductor pads a product's rows to whole loads", "[models][analytic]") {
-  AnalyticOptions compiled;
-  compiled.framework = "pytorch-compile";
-  const auto loss_head = [&](int vocabulary, const AnalyticOptions& options) {
-    ModelOptions shape;
-    shape.vocabulary = vocabulary;
-    const ComputeProfile profile =
-        analytic_profile(gpt2(shape), gpu("h100-sxm5-80gb"), 8, "bf16", options);
-    const auto head =
-        std::ranges::find(profile.layers, std::string("lm_head"), &LayerProfile::name);
-    REQUIRE(head != profile.layers.end());
-    return head->forward.count();
-  };
-  CHECK(loss_head(50257, compiled) == Approx(loss_head(50304, compiled)).epsilon(0.01));
-  CHECK(loss_head(50257, {}) > 2 * loss_head(50304, {}));
-}
-
 TEST_CASE(
     "TensorFlow has convolutions of fp16 channels last on matrix units, unless told otherwise",
     "[models][analytic]") {
@@ -272,28 +146,6 @@ TEST_CASE(
   CHECK(time("h100-sxm5-80gb", "fp16", {}) < time("h100-sxm5-80gb", "fp16", false));
   CHECK(time("h100-sxm5-80gb", "tf32", {}) == time("h100-sxm5-80gb", "tf32", false));
   CHECK(time("p100-sxm2-16gb", "fp16", {}) == time("p100-sxm2-16gb", "fp16", false));
-}
-
-TEST_CASE("what autocast computes in fp32 moves as much in bf16", "[models][analytic]") {
-  // GPT-2's GELU begins with pow, and the loss is fp32's: 4 bytes an element in either type.
-  const GpuSpec h100 = gpu("h100-sxm5-80gb");
-  const ModelDescription model = gpt2({});
-  for (const char* name : {"transformer.h.0.mlp.act", "loss", "transformer.h.0.mlp.dropout"}) {
-    const auto layer = std::ranges::find(model.layers, std::string(name), &ModelLayer::name);
-    REQUIRE(layer != model.layers.end());
-    const auto bytes = [&](const std::string& dtype) {
-      return kernel_work(*layer, {.gpu = h100, .batch = 1, .dtype = dtype}, Direction::forward)
-          .bytes;
-    };
-    const bool dropout = layer->name.ends_with("dropout");
-    CHECK(bytes("bf16") == Approx(bytes("fp32") * (dropout ? 0.5 : 1)));
-  }
-}
-
-TEST_CASE("a compiler keeps a GELU's fp32 in registers", "[models][analytic]") {
-  const ModelDescription model = fused(gpt2({}), Fusion::inductor);
-  CHECK(std::ranges::none_of(
-      model.layers, [](const ModelLayer& layer) { return layer.kind == "act" && layer.in_fp32; }));
 }
 
 TEST_CASE("an optimizer costs its bytes", "[models][analytic]") {
