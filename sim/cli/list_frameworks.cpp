@@ -22,7 +22,8 @@ nlohmann::ordered_json frameworks_json() {
                     {"source", framework.source},
                     {"operators", operators},
                     {"gradient_s", framework.gradient.count()},
-                    {"cast_s", framework.cast.count()},
+                    {"cast_s", framework.cast.forward.count()},
+                    {"cast_backward_s", framework.cast.backward.count()},
                     {"update_s", framework.update.count()}});
   }
   return list;

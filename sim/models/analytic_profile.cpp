@@ -152,11 +152,15 @@ void set_activations(ComputeProfile& profile, const ActivationMemory& kept) {
 
 /// What the framework's thread takes to launch all that, and the iteration that follows.
 void add_host(ComputeProfile& profile, const ModelDescription& running, const Framework& framework,
-              const OptimizerKind& optimizer, StepForm step, double host_time) {
-  const bool batch_norms = running.buffers > 0;
+              const OptimizerKind& optimizer, StepForm step, const KernelSetting& setting) {
+  const double host_time = setting.gpu.host_time;
+  const HostSetting host = {
+      .batch_norms = running.buffers > 0,
+      .half = activation_bytes(setting.dtype) < activation_bytes("fp32"),
+      .sums_in_fp32 = setting.sums_in_fp32,
+  };
   for (std::size_t i = 0; i < running.layers.size(); ++i) {
-    const LaunchTimes launches =
-        launches_of(framework, running.layers[i], batch_norms, profile.dtype);
+    const LaunchTimes launches = launches_of(framework, running.layers[i], host);
     profile.layers[i].launches =
         LaunchTimes{host_time * launches.forward, host_time * launches.backward};
   }
@@ -279,7 +283,7 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
                                              setting.sums_in_fp32 && setting.token_norms));
   profile.recomputed_flops = batch * (backward_flops(running) - backward_flops(model));
   profile.gpu_busy = profile.forward() + profile.backward() + profile.optimizer;
-  add_host(profile, running, *framework, step, options.optimizer_step, gpu.host_time);
+  add_host(profile, running, *framework, step, options.optimizer_step, setting);
   profile.model_error = analytic_error(model, dtype);
   return profile;
 }

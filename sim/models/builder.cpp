@@ -202,6 +202,13 @@ Activation ModelBuilder::act(const std::string& name, const Activation& input) {
   return simple(name, "act", input, input, 2 * count(input), 3 * count(input));
 }
 
+Activation ModelBuilder::act_of_input(const std::string& name, const Activation& input) {
+  ModelLayer layer =
+      operation(name, "act", {.elements = 2 * count(input)}, {.elements = 3 * count(input)});
+  layer.keeps_input = true;
+  return custom(std::move(layer), {{input}}, input);
+}
+
 Activation ModelBuilder::smooth_act(const std::string& name, const Activation& input) {
   const double n = count(input);
   ModelLayer layer = operation(name, "act", {.elements = 4 * n, .kernels = 2}, {.elements = 3 * n});

@@ -22,14 +22,20 @@ constexpr Seconds launch_call = us(5.2);
 // 20. Traces of HolisticTraceAnalysis, tests/data:
 //   V: ns_resolution_trace, ResNet-50, V100-SXM2, PyTorch 2 of April 2024;
 //   A: trace_diff/control, a recommendation model, A100, PyTorch of 2023.
+//   C: chains of a hundred like operators, forward and backward, on the host of an H200
+//   (results/reference/host_operators.csv), which takes 0.6 of V's and A's times for the operators
+//   above: over 0.6. Attention: the mean of fp32 (48 and 140 us) and of bf16 under autocast (68 and
+//   195); a cast backward: what a linear layer without bias takes more under autocast, over its two
+//   casts.
 // The CPUs are not stated. Checked against pytorch/benchmark#706, which no constant is taken from
 // (tests/models/frameworks_test.cpp).
-constexpr std::array<OperatorHost, 11> eager_operators = {{
+constexpr std::array<OperatorHost, 12> eager_operators = {{
     {"conv", us(58.0), us(92.2), us(0)},  // V: conv2d, ConvolutionBackward0, all their kernels
     // A: linear 58, AddmmBackward0 116 and TBackward0 13, less the launches of their further
     // kernels
     {"linear", us(58 - 5.2), us(116 + 13 - 2 * 5.2), launch_call},
     {"attention", us(72), us(121), us(0)},           // A: bmm, BmmBackward0
+    {"flash_attention", us(97), us(279), us(0)},     // C: with the views and transposes around it
     {"batch_norm", us(63.8 + 23), us(52.8), us(0)},  // V: with the add_ that counts its batches
     {"layer_norm", us(44), us(72), us(0)},           // A
     {"act", us(28.5), us(23.0), us(28.5)},           // V: relu_; each further kernel is an operator
@@ -42,17 +48,18 @@ constexpr std::array<OperatorHost, 11> eager_operators = {{
 /// V: AccumulateGrad with DDP's hook, 20.2 us, less the copy into the bucket, which strategies
 /// post.
 constexpr Seconds eager_gradient = us(20.2 - 7.8);
-/// A: aten::_to_copy; its backward as long (assumed).
-constexpr Seconds eager_cast = us(16);
+/// A: aten::_to_copy. Backward, C: ToCopyBackward0 and the accumulation of what it hands on.
+constexpr CastHost eager_cast{us(16), us(47)};
 
 // TorchInductor without CUDA graphs. Its Triton kernels: CachingAutotuner.run with 19 arguments
 // (meta-pytorch/tritonbench#1017, host of a GB200). Products stay calls of operators, without
 // Python's module: the durations in the traces above.
 constexpr Seconds inductor_kernel = us(9.1);
-constexpr std::array<OperatorHost, 4> compiled_operators = {{
+constexpr std::array<OperatorHost, 5> compiled_operators = {{
     {"conv", us(45.4), us(85.8), us(0)},
     {"linear", us(50 - 5.2), us(107 - 2 * 5.2), launch_call},
     {"attention", us(68), us(113), us(0)},
+    {"flash_attention", us(68), us(113), us(0)},
     {"", inductor_kernel, inductor_kernel, us(0)},  // one kernel, whatever is in it
 }};
 
@@ -86,25 +93,26 @@ constexpr std::array<Framework, 6> known = {{
      "model on A100",
      true},
     {"pytorch-compile", "torch.compile with TorchInductor, no CUDA graphs; optimizer eager",
-     Fusion::inductor, compiled_operators, eager_gradient, inductor_kernel, us(0),
+     Fusion::inductor, compiled_operators, eager_gradient,
+     CastHost{inductor_kernel, inductor_kernel}, us(0),
      "meta-pytorch/tritonbench#1017; products as in pytorch-eager's traces", true},
-    {"tf", "TensorFlow's executor of graphs", Fusion::none, graph_operators, us(0), graph_operator,
-     graph_operator, "assumed: the order of magnitude", true, true},
-    {"tf-xla", "TensorFlow compiled by XLA", Fusion::inductor, xla_operators, us(0), launch_call,
-     launch_call, "cudaLaunchKernel in pytorch-eager's trace; nothing between launches (assumed)",
+    {"tf", "TensorFlow's executor of graphs", Fusion::none, graph_operators, us(0),
+     CastHost{graph_operator, graph_operator}, graph_operator, "assumed: the order of magnitude",
      true, true},
+    {"tf-xla", "TensorFlow compiled by XLA", Fusion::inductor, xla_operators, us(0),
+     CastHost{launch_call, launch_call}, launch_call,
+     "cudaLaunchKernel in pytorch-eager's trace; nothing between launches (assumed)", true, true},
     {"mxnet", "MXNet's engine, KVStore and updater", Fusion::none, mxnet_operators, us(0),
-     mxnet_operator, mxnet_tensor, "apache/mxnet docs/faq/perf.md: batch 1 on V100, MXNet 1.2",
-     true},
+     CastHost{mxnet_operator, mxnet_operator}, mxnet_tensor,
+     "apache/mxnet docs/faq/perf.md: batch 1 on V100, MXNet 1.2", true},
     {"paddle", "PaddlePaddle's executor of graphs", Fusion::none, graph_operators, us(0),
-     graph_operator, graph_operator, "assumed: as tf"},
+     CastHost{graph_operator, graph_operator}, graph_operator, "assumed: as tf"},
 }};
 
 std::string_view operator_class(const ModelLayer& layer, bool batch_norms) {
   const std::string_view work = work_class(layer);
   if (work == "norm") return batch_norms ? "batch_norm" : "layer_norm";
-  if (work == "flash_attention") return "attention";
-  const bool product = work == "linear" || work == "attention";
+  const bool product = work == "linear" || work == "attention" || work == "flash_attention";
   if (layer.convolution || (is_matrix(work) && !product)) return "conv";
   return work;
 }
@@ -130,9 +138,9 @@ bool has_optimizer_steps(const Framework& framework) {
   return framework.update == Seconds{0};
 }
 
-LaunchTimes launches_of(const Framework& framework, const ModelLayer& layer, bool batch_norms,
-                        const std::string& dtype) {
-  const OperatorHost& host = host_of(framework, operator_class(layer, batch_norms));
+LaunchTimes launches_of(const Framework& framework, const ModelLayer& layer,
+                        const HostSetting& setting) {
+  const OperatorHost& host = host_of(framework, operator_class(layer, setting.batch_norms));
   const auto called = [&](const LayerWork& work, Seconds first) {
     if (work.kernels == 0) return Seconds{0};
     return first + static_cast<double>(work.kernels - 1) * host.further;
@@ -141,11 +149,11 @@ LaunchTimes launches_of(const Framework& framework, const ModelLayer& layer, boo
                        .backward = called(layer.backward, host.backward)};
   const auto tensors = static_cast<double>(layer.parameters.size());
   times.backward += tensors * framework.gradient;
-  if (activation_bytes(dtype) < activation_bytes("fp32") &&
-      (layer.convolution || is_matrix(work_class(layer)))) {
-    times.forward += tensors * framework.cast;
-    times.backward += tensors * framework.cast;
-  }
+  const bool product = layer.convolution || is_matrix(work_class(layer));
+  const double casts =
+      (setting.half && product ? tensors : 0) + (setting.sums_in_fp32 && layer.casts > 0 ? 1 : 0);
+  times.forward += casts * framework.cast.forward;
+  times.backward += casts * framework.cast.backward;
   return times;
 }
 

@@ -19,6 +19,19 @@ struct OperatorHost {
   Seconds further;        ///< each further kernel
 };
 
+/// What it takes for a cast to fp16 or bf16 in forward, and for its gradient's back in backward.
+struct CastHost {
+  Seconds forward;
+  Seconds backward;
+};
+
+/// What shapes the launches of a model's layers, beside the layers.
+struct HostSetting {
+  bool batch_norms = false;   ///< the model's norms are of batches (they count their batches)
+  bool half = false;          ///< products run in fp16 or bf16, their weights are cast
+  bool sums_in_fp32 = false;  ///< as KernelSetting's: inputs of products are cast too
+};
+
 /// A framework as its launching thread spends its time: what bounds small batches on fast GPUs.
 struct Framework {
   std::string_view name;
@@ -26,7 +39,7 @@ struct Framework {
   Fusion fusion = Fusion::none;             ///< what it merges unless told otherwise
   std::span<const OperatorHost> operators;  ///< the last one is for every class not named
   Seconds gradient;                         ///< a gradient tensor: its accumulation and hook
-  Seconds cast;    ///< a weight's cast to fp16 or bf16, and its gradient's back: each
+  CastHost cast;                            ///< of a weight, or of a product's input
   Seconds update;  ///< a tensor's update; of PyTorch, whose optimizers have their own times: 0
   std::string_view source;
   /// Batch norms of NHWC tensors in half precision read them once: cuDNN's
@@ -48,11 +61,10 @@ struct Framework {
 /// Whether the optimizer is PyTorch's, which runs as a loop, foreach or fused.
 [[nodiscard]] bool has_optimizer_steps(const Framework& framework);
 
-/// Host times of a layer: its operators with their kernels, the hooks of its gradients, and in fp16
-/// and bf16 the casts of a product's weights. A layer that launches nothing has only the hooks.
-/// @param batch_norms  whether the model's norms are of batches (they count their batches).
+/// Host times of a layer: its operators with their kernels, the hooks of its gradients, and the
+/// casts of a product's weights and input. A layer that launches nothing has only the hooks.
 [[nodiscard]] LaunchTimes launches_of(const Framework& framework, const ModelLayer& layer,
-                                      bool batch_norms, const std::string& dtype);
+                                      const HostSetting& setting);
 
 /// Host time of the optimizer's step over so many tensors.
 [[nodiscard]] Seconds launch_of_optimizer(const Framework& framework,

@@ -114,7 +114,7 @@ struct ModelOptions {
   std::optional<int> ffn;        ///< width of the feed-forward block
   std::optional<std::string> activation;  ///< swiglu | gelu
   std::optional<std::string> norm;        ///< rms | layer
-  std::optional<std::string> attention;   ///< flash | eager
+  std::optional<std::string> attention;   ///< flash | eager | multihead
   std::optional<bool> rope;               ///< rotary positions in place of a table
   std::optional<ExpertShape> experts;
 };

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "sim/models/attention.hpp"
 #include "sim/models/builder.hpp"
@@ -19,21 +20,49 @@ struct VitShape {
   std::int64_t hidden = 0;
   std::int64_t heads = 0;
   std::int64_t inner = 0;
+  bool multihead = false;  ///< attention as nn.MultiheadAttention of torchvision runs it
 };
+
+/// What nn.MultiheadAttention moves beside its products and its attention (recording of ViT-B/16,
+/// PyTorch 2.11, kernels a block), in tensors of a token's width n. Forward: its input, transposed
+/// (2 n); queries, keys and values beside each other, made contiguous (6 n); the result, transposed
+/// (2 n). Backward: each of the three slices in a cleared tensor of all (3 n and 2 n each), the
+/// sums of those (two of 9 n), and the forward's copies back, of which split() counts one.
+Activation copies_of_multihead(ModelBuilder& net, const std::string& name,
+                               const Activation& packed) {
+  const auto n = static_cast<double>(packed.elements()) / 3;
+  ModelLayer layer;
+  layer.name = name;
+  layer.kind = "other";
+  layer.kept = n;
+  layer.forward = {.elements = 10 * n, .kernels = 3};
+  layer.backward = {.elements = (3 * 5 + 2 * 9 + 4) * n, .kernels = 10};
+  // A compiler makes queries, keys and values contiguous in one kernel, and their gradients in
+  // split()'s (assumed).
+  layer.compiled = FusedWork{.forward = {.elements = 6 * n}, .backward = {.kernels = 0}};
+  return net.custom(std::move(layer), {{packed}}, packed);
+}
+
+/// Queries, keys and values of the projection's result.
+std::vector<Activation> parts_of(ModelBuilder& net, const std::string& name,
+                                 const Activation& packed, bool multihead) {
+  return net.split(name + ".split",
+                   multihead ? copies_of_multihead(net, name + ".copies", packed) : packed, 3);
+}
 
 Activation block(ModelBuilder& net, const std::string& name, const Activation& input,
                  const VitShape& shape) {
   Activation x = net.layer_norm(name + ".ln_1", input);
   const std::string attention = name + ".self_attention";
-  const auto parts =
-      net.split(attention + ".split", net.linear(attention + ".in_proj", x, 3 * shape.hidden), 3);
+  const auto parts = parts_of(
+      net, attention, net.linear(attention + ".in_proj", x, 3 * shape.hidden), shape.multihead);
   const std::int64_t size = shape.hidden / shape.heads;
   x = flash_attend(net, attention, parts[0], parts[1], parts[2],
                    {.heads = shape.heads, .size = size, .value_size = size, .causal = false});
   x = net.linear(attention + ".out_proj", x, shape.hidden);
   const Activation residual = net.add(name + ".add_1", x, input);
   x = net.layer_norm(name + ".ln_2", residual);
-  x = net.act(name + ".mlp.1", net.linear(name + ".mlp.0", x, shape.inner));
+  x = net.act_of_input(name + ".mlp.1", net.linear(name + ".mlp.0", x, shape.inner));
   x = net.linear(name + ".mlp.3", x, shape.hidden);
   return net.add(name + ".add_2", residual, x);
 }
@@ -65,7 +94,8 @@ Activation with_positions(ModelBuilder& net, const Activation& tokens) {
   return net.custom(std::move(layer), {{tokens}}, tokens);
 }
 
-ModelDescription vit(const VitShape& shape, const ModelOptions& options) {
+ModelDescription vit(VitShape shape, const ModelOptions& options) {
+  if (options.attention) shape.multihead = *options.attention == multihead_attention;
   ModelBuilder net(
       shape.name, "Dosovitskiy et al., arXiv 2010.11929; torchvision models/vision_transformer.py");
   const std::int64_t side = options.image_size.value_or(imagenet_side);
@@ -87,19 +117,19 @@ ModelDescription vit(const VitShape& shape, const ModelOptions& options) {
 }  // namespace
 
 ModelDescription vit_s_16(const ModelOptions& options) {
-  return vit({"vit_s_16", 16, 12, 384, 6, 1536}, options);
+  return vit({"vit_s_16", 16, 12, 384, 6, 1536, false}, options);
 }
 
 ModelDescription vit_b_16(const ModelOptions& options) {
-  return vit({"vit_b_16", 16, 12, 768, 12, 3072}, options);
+  return vit({"vit_b_16", 16, 12, 768, 12, 3072, true}, options);
 }
 
 ModelDescription vit_l_16(const ModelOptions& options) {
-  return vit({"vit_l_16", 16, 24, 1024, 16, 4096}, options);
+  return vit({"vit_l_16", 16, 24, 1024, 16, 4096, true}, options);
 }
 
 ModelDescription vit_h_14(const ModelOptions& options) {
-  return vit({"vit_h_14", 14, 32, 1280, 16, 5120}, options);
+  return vit({"vit_h_14", 14, 32, 1280, 16, 5120, true}, options);
 }
 
 }  // namespace gradwire

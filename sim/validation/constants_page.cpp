@@ -149,7 +149,8 @@ void put_frameworks(std::string& text) {
       "| framework | a gradient | a cast | an update | source |\n| --- | --: | --: | --: | --- |\n";
   const auto us = [](Seconds time) { return fmt::format("{:.3g} us", time.count() * 1e6); };
   for (const Framework& framework : frameworks()) {
-    put_row(text, {std::string(framework.name), us(framework.gradient), us(framework.cast),
+    put_row(text, {std::string(framework.name), us(framework.gradient),
+                   fmt::format("{}, {}", us(framework.cast.forward), us(framework.cast.backward)),
                    us(framework.update), markdown_prose(framework.source)});
     for (const OperatorHost& host : framework.operators) {
       put_row(text, {fmt::format("{}: {}", framework.name, host.work.empty() ? "other" : host.work),

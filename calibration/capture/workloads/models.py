@@ -155,6 +155,13 @@ def _encoder(name, layers, hidden, heads, **shape):
     )  # fmt: skip
 
 
+def _t5(layers, hidden, heads, ffn):
+    return _language_model(
+        "t5", 512, d_model=hidden, d_ff=ffn, num_layers=layers, num_heads=heads, d_kv=64,
+        vocab_size=32128, decoder_start_token_id=0,
+    )  # fmt: skip
+
+
 def _toy(batch, _length, device):
     """Three layers: to try the plumbing on a CPU."""
     model = nn.Sequential(
@@ -191,11 +198,27 @@ MODELS = {
             decoder_ffn_dim=3072, encoder_attention_heads=12, decoder_attention_heads=12,
         ),  # fmt: skip
     ),
-    "t5_base": (
+    "t5_base": ("transformers", _t5(12, 768, 12, 3072)),
+    "gpt2_xl": ("transformers", _gpt2(48, 1600, 25)),
+    "roberta_large": (
+        "transformers",
+        _encoder("roberta", 24, 1024, 16, vocab_size=50265, max_position_embeddings=514),
+    ),
+    "electra_large": ("transformers", _encoder("electra", 24, 1024, 16, embedding_size=1024)),
+    "bart_large": (
         "transformers",
         _language_model(
-            "t5", 512, d_model=768, d_ff=3072, num_layers=12, num_heads=12, vocab_size=32128,
-            decoder_start_token_id=0,
+            "bart", 512, d_model=1024, encoder_layers=12, decoder_layers=12, encoder_ffn_dim=4096,
+            decoder_ffn_dim=4096, encoder_attention_heads=16, decoder_attention_heads=16,
+        ),  # fmt: skip
+    ),
+    "t5_small": ("transformers", _t5(6, 512, 8, 2048)),
+    "t5_large": ("transformers", _t5(24, 1024, 16, 4096)),
+    "opt_125m": (
+        "transformers",
+        _language_model(
+            "opt", 2048, num_hidden_layers=12, hidden_size=768, num_attention_heads=12,
+            ffn_dim=3072, vocab_size=50272,
         ),  # fmt: skip
     ),
     "opt_1_3b": (

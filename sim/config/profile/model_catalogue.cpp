@@ -68,6 +68,15 @@ KeyInfo eager_attention() {
           "scores in memory; flash: as transformers from 4.48 on unless told otherwise"};
 }
 
+/// torchvision's vision transformers, whose attention timm's do without its copies.
+Parameters vit_options() {
+  Parameters parameters = imagenet_options();
+  parameters.push_back({"attention", multihead_attention,
+                        "nn.MultiheadAttention, which copies queries, keys and values; flash: as "
+                        "timm's"});
+  return parameters;
+}
+
 Parameters bert_options() {
   Parameters parameters = {
       {"sequence_length", std::to_string(bert_sequence_length),
@@ -210,6 +219,16 @@ void check_bert(const YamlMap& map, const ModelEntry& entry, const ModelOptions&
   }
 }
 
+void check_attention(const YamlMap& map, const ModelEntry& entry, const ModelOptions& options) {
+  if (!options.attention) return;
+  const std::string& own =
+      std::ranges::find(entry.parameters, "attention", &KeyInfo::name)->fallback;
+  const std::string other = own == multihead_attention ? multihead_attention : "eager";
+  if (*options.attention == "flash" || *options.attention == other) return;
+  map.fail("attention", fmt::format("'attention' is '{}'; expected {} or flash with model '{}'",
+                                    *options.attention, other, entry.name));
+}
+
 void check_options(const YamlMap& map, const ModelEntry& entry, const ModelOptions& options) {
   const auto known = names_of(entry.parameters);
   for (const std::string& key : names_of(model_fields().keys())) {
@@ -226,6 +245,7 @@ void check_options(const YamlMap& map, const ModelEntry& entry, const ModelOptio
              fmt::format("'head' is '{}'; expected one of {}{}", *options.head,
                          fmt::join(entry.heads, ", "), suggestion(*options.head, entry.heads)));
   }
+  check_attention(map, entry, options);
   if (entry.heads == bert_heads()) check_bert(map, entry, options);
   if (!entry.problem) return;
   if (const auto problem = entry.problem(options)) map.fail(problem->key, problem->message);
@@ -300,12 +320,9 @@ std::vector<ModelEntry> written_models() {
        efficientnet_v2_s, 33},
       {"vit_s_16", "Vision Transformer, small, patches of 16 pixels", imagenet_options(), vit_s_16,
        16},
-      {"vit_b_16", "Vision Transformer, base, patches of 16 pixels", imagenet_options(), vit_b_16,
-       16},
-      {"vit_l_16", "Vision Transformer, large, patches of 16 pixels", imagenet_options(), vit_l_16,
-       16},
-      {"vit_h_14", "Vision Transformer, huge, patches of 14 pixels", imagenet_options(), vit_h_14,
-       14},
+      {"vit_b_16", "Vision Transformer, base, patches of 16 pixels", vit_options(), vit_b_16, 16},
+      {"vit_l_16", "Vision Transformer, large, patches of 16 pixels", vit_options(), vit_l_16, 16},
+      {"vit_h_14", "Vision Transformer, huge, patches of 14 pixels", vit_options(), vit_h_14, 14},
       {"dit_b_2", "Diffusion Transformer, base, patches of 2",
        image_options(dit_side, "Peebles and Xie, table 4"), dit_b_2, 16},
       {"dit_xl_2", "Diffusion Transformer, extra large, patches of 2",

@@ -1,4 +1,5 @@
 #include "sim/config/profile/model_fields.hpp"
+#include "sim/models/vit.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -52,8 +53,9 @@ const Fields<ModelOptions>& model_fields() {
        size_field("ffn", &Options::ffn, width_max, "of decoders: width of the feed-forward block"),
        word("activation", &Options::activation, {"swiglu", "gelu"}, "of decoders", own),
        word("norm", &Options::norm, {"rms", "layer"}, "of decoders", own),
-       word("attention", &Options::attention, {"flash", "eager"},
-            "of decoders, GPT-2, BERT, RoBERTa, ELECTRA, BART: one kernel, or scores in memory",
+       word("attention", &Options::attention, {"flash", "eager", multihead_attention},
+            "of decoders, GPT-2, BERT, RoBERTa, ELECTRA, BART: one kernel, or scores in memory; of "
+            "vision transformers: one kernel, or with the copies of nn.MultiheadAttention",
             own),
        field("rope", &Options::rope, "of decoders: rotary positions in place of a table", {}, own),
        inside("experts", &Options::experts, expert_fields, "of decoders: balanced", own)}};
