@@ -47,6 +47,13 @@ inline constexpr int gpt2_positions = 1024;
 inline constexpr int wmt_vocabulary = 37000;
 inline constexpr int wmt_sequence_length = 32;
 
+// WikiText-103 by word, and the tokens of a step of Transformer-XL's two sizes (NVIDIA's
+// DeepLearningExamples, PyTorch/LanguageModeling/Transformer-XL: wt103_base.yaml,
+// wt103_large.yaml).
+inline constexpr int wikitext_vocabulary = 267735;
+inline constexpr int transformer_xl_base_length = 192;
+inline constexpr int transformer_xl_large_length = 384;
+
 // Penn Treebank: 10k words, unrolled for 35 steps (Zaremba et al., arXiv 1409.2329, section 4.1).
 inline constexpr int ptb_vocabulary = 10000;
 inline constexpr int ptb_steps = 35;

@@ -60,8 +60,11 @@ TEST_CASE("Parameter counts are the published ones", "[models]") {
       Published{"t5_small", 60'506'624}, Published{"t5_base", 222'903'552},
       Published{"t5_large", 737'668'096}, Published{"vit_b_16", 86'567'656},
       Published{"vit_l_16", 304'326'632}, Published{"vit_h_14", 632'045'800},
-      Published{"gpt2", 124'439'808}, Published{"gpt2_medium", 354'823'168},
-      Published{"gpt2_large", 774'030'080}, Published{"gpt2_xl", 1'557'611'200});
+      Published{"swin_t", 28'288'354}, Published{"swin_s", 49'606'258},
+      Published{"swin_b", 87'768'224}, Published{"convnext_tiny", 28'589'128},
+      Published{"convnext_base", 88'591'464}, Published{"gpt2", 124'439'808},
+      Published{"gpt2_medium", 354'823'168}, Published{"gpt2_large", 774'030'080},
+      Published{"gpt2_xl", 1'557'611'200});
   CAPTURE(published.name);
   CHECK(count(published.name) == published.parameters);
 }
@@ -120,6 +123,19 @@ TEST_CASE("BERT's parameter counts follow its head", "[models]") {
   CHECK(count("bert_base", with_head("classification")) == 109'482'240 + 2 * 768 + 2);
   // a decoder of its own
   CHECK(count("bert_base", untied()) == base + 30'522 * 768);
+}
+
+TEST_CASE("DistilBERT's parameter counts follow its head", "[models]") {
+  // DistilBertModel, ...ForMaskedLM, ...ForSequenceClassification, ...ForQuestionAnswering of
+  // distilbert-base-uncased, num_parameters() of HuggingFace
+  CHECK(count("distilbert_base", with_head("none")) == 66'362'880);
+  CHECK(count("distilbert_base") == 66'985'530);
+  CHECK(count("distilbert_base", with_head("classification")) == 66'955'010);
+  CHECK(count("distilbert_base", with_head("qa")) == 66'364'418);
+  // tables h (v + p), a norm; six layers of 4 (h^2 + h), 8 h^2 + 5 h, two norms
+  const std::int64_t h = 768;
+  CHECK(count("distilbert_base", with_head("none")) ==
+        h * (30'522 + 512) + 2 * h + 6 * (4 * (h * h + h) + 8 * h * h + 5 * h + 4 * h));
 }
 
 TEST_CASE("The Transformer has the count of its equation", "[models]") {

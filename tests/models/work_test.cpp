@@ -46,7 +46,9 @@ TEST_CASE("Forward GFLOP of the image networks are twice the published multiply-
       Published{"resnext101_32x8d", 16.414}, Published{"vgg16", 15.470}, Published{"vgg19", 19.632},
       Published{"alexnet", 0.714}, Published{"googlenet", 1.498}, Published{"densenet121", 2.834},
       Published{"densenet201", 4.291}, Published{"inception_v3", 5.713},
-      Published{"vit_b_16", 17.564}, Published{"vit_l_16", 61.555}, Published{"vit_h_14", 167.295});
+      Published{"vit_b_16", 17.564}, Published{"vit_l_16", 61.555}, Published{"vit_h_14", 167.295},
+      Published{"swin_t", 4.491}, Published{"swin_s", 8.741}, Published{"swin_b", 15.431},
+      Published{"convnext_tiny", 4.456}, Published{"convnext_base", 15.355});
   CAPTURE(published.name);
   CHECK(test::forward_gflop(make(published.name)) == Approx(2 * published.gmac).margin(2e-3));
 }

@@ -53,8 +53,7 @@ const Fields<ModelOptions>& model_fields() {
        word("activation", &Options::activation, {"swiglu", "gelu"}, "of decoders", own),
        word("norm", &Options::norm, {"rms", "layer"}, "of decoders", own),
        word("attention", &Options::attention, {"flash", "eager"},
-            "of decoders, GPT-2, BERT, RoBERTa, ELECTRA, BART: one kernel, or scores in memory",
-            own),
+            "of decoders, GPT-2, BERT and its kin, BART: one kernel, or scores in memory", own),
        field("rope", &Options::rope, "of decoders: rotary positions in place of a table", {}, own),
        inside("experts", &Options::experts, expert_fields, "of decoders: balanced", own)}};
   return fields;
