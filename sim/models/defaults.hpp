@@ -15,6 +15,12 @@ inline constexpr int inception_side = 299;
 inline constexpr int efficientnet_b4_side = 380;
 inline constexpr int efficientnet_v2_s_side = 300;
 
+// COCO (Lin et al., arXiv 1405.0312): 80 kinds of objects and the background; torchvision numbers
+// the kinds to 90 and resizes images to a shorter side of 800 (models/detection).
+inline constexpr int coco_labels = 81;
+inline constexpr int coco_numbers = 91;
+inline constexpr int coco_side = 800;
+
 // BERT: WordPiece vocabulary of bert-base-uncased; the length of pre-training's first phase
 // (Devlin et al., arXiv 1810.04805, appendix A.2).
 inline constexpr int bert_vocabulary = 30522;

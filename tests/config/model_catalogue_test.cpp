@@ -34,7 +34,7 @@ TEST_CASE("The catalogue has every name that scripts rely on", "[models]") {
       "googlenet densenet121 densenet161 densenet201 inception_v3 inception_v4 xception "
       "mobilenet_v1 mobilenet_v2 mobilenet_v3_large mobilenet_v3_small efficientnet_b0 "
       "efficientnet_b4 efficientnet_v2_s vit_s_16 vit_b_16 vit_l_16 vit_h_14 swin_t swin_s swin_b "
-      "convnext_tiny convnext_base dit_b_2 dit_xl_2 "
+      "convnext_tiny convnext_base ssd300 mask_rcnn dit_b_2 dit_xl_2 "
       "sd_unet bert_base bert_large distilbert_base roberta_base roberta_large electra_base "
       "electra_large "
       "bart_base bart_large t5_small t5_base t5_large gpt2 gpt2_medium gpt2_large gpt2_xl "

@@ -9,10 +9,12 @@
 #include "sim/models/googlenet.hpp"
 #include "sim/models/inception_v3.hpp"
 #include "sim/models/inception_v4.hpp"
+#include "sim/models/mask_rcnn.hpp"
 #include "sim/models/mobilenet.hpp"
 #include "sim/models/resnet.hpp"
 #include "sim/models/resnet_cifar.hpp"
 #include "sim/models/resnet_v2.hpp"
+#include "sim/models/ssd.hpp"
 #include "sim/models/swin.hpp"
 #include "sim/models/vgg.hpp"
 #include "sim/models/vit.hpp"
@@ -114,6 +116,17 @@ std::vector<ModelEntry> image_models() {
       {"swin_b", "Swin Transformer, base, windows of 7 patches", imagenet_options(), swin_b, 32},
       {"convnext_tiny", "ConvNeXt, tiny", imagenet_options(), convnext_tiny, 32},
       {"convnext_base", "ConvNeXt, base", imagenet_options(), convnext_base, 32},
+      {.name = "ssd300",
+       .summary = "SSD on ResNet-50, 300 pixels",
+       .parameters = {{"classes", std::to_string(coco_labels), "COCO, with the background"}},
+       .make = ssd300},
+      {"mask_rcnn",
+       "Mask R-CNN on ResNet-50 and a feature pyramid",
+       {{"image_size", std::to_string(coco_side),
+         "pixels of the shorter side, the longer has 5/3; torchvision models/detection"},
+        {"classes", std::to_string(coco_numbers), "COCO's numbers, with the background"}},
+       mask_rcnn,
+       64},
       {"dit_b_2", "Diffusion Transformer, base, patches of 2",
        image_options(dit_side, "Peebles and Xie, table 4"), dit_b_2, 16},
       {"dit_xl_2", "Diffusion Transformer, extra large, patches of 2",
