@@ -10,6 +10,8 @@ inline constexpr int cifar_side = 32;
 inline constexpr int cifar_classes = 10;
 /// Side that Inception v3 and v4 take (Szegedy et al., arXiv 1512.00567 and 1602.07261).
 inline constexpr int inception_side = 299;
+/// Side of NASNet-A's large network (Zoph et al., arXiv 1707.07012, table 2).
+inline constexpr int nasnet_large_side = 331;
 /// EfficientNet-B4's side (Tan and Le's code, efficientnet_builder.py), and what the second version
 /// is trained with (torchvision's references/classification).
 inline constexpr int efficientnet_b4_side = 380;
@@ -59,6 +61,11 @@ inline constexpr int wmt_sequence_length = 32;
 inline constexpr int wikitext_vocabulary = 267735;
 inline constexpr int transformer_xl_base_length = 192;
 inline constexpr int transformer_xl_large_length = 384;
+
+// Jasper on LibriSpeech: frames of 10 ms, at most 16.7 s of them, padded to a multiple of 16; 28
+// characters and the blank (NVIDIA's DeepLearningExamples, jasper10x5dr_speedp-online_*.yaml).
+inline constexpr int jasper_frames = 1680;
+inline constexpr int jasper_classes = 29;
 
 // Penn Treebank: 10k words, unrolled for 35 steps (Zaremba et al., arXiv 1409.2329, section 4.1).
 inline constexpr int ptb_vocabulary = 10000;

@@ -38,7 +38,7 @@ TEST_CASE("Parameter counts are the published ones", "[models]") {
   };
   // torchvision, "num_params" of each model's weights; inception_v4: timm's table of results;
   // SE-ResNeXt and Xception: Cadene's pretrained-models.pytorch; MobileNet v1: Keras, trainable
-  // ones; GPT-2: the checkpoints of HuggingFace
+  // ones, and NASNet, as Cadene's; GPT-2: the checkpoints of HuggingFace
   const auto published = GENERATE(
       Published{"resnet50", 25'557'032}, Published{"resnet101", 44'549'160},
       Published{"resnet152", 60'192'808}, Published{"resnext50_32x4d", 25'028'904},
@@ -50,7 +50,8 @@ TEST_CASE("Parameter counts are the published ones", "[models]") {
       Published{"alexnet", 61'100'840}, Published{"googlenet", 6'624'904},
       Published{"densenet121", 7'978'856}, Published{"densenet161", 28'681'000},
       Published{"densenet201", 20'013'928}, Published{"inception_v4", 42'679'816},
-      Published{"xception", 22'855'952}, Published{"mobilenet_v1", 4'231'976},
+      Published{"xception", 22'855'952}, Published{"nasnet_a_large", 88'753'150},
+      Published{"nasnet_a_mobile", 5'289'978}, Published{"mobilenet_v1", 4'231'976},
       Published{"mobilenet_v2", 3'504'872}, Published{"mobilenet_v3_large", 5'483'032},
       Published{"mobilenet_v3_small", 2'542'856}, Published{"efficientnet_b0", 5'288'548},
       Published{"efficientnet_b4", 19'341'616}, Published{"efficientnet_v2_s", 21'458'488},

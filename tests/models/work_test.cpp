@@ -62,6 +62,12 @@ TEST_CASE("Xception's and EfficientNet v2's FLOPs are those of their tables", "[
   CHECK(test::forward_gflop(make("efficientnet_v2_s", options)) == Approx(2 * 8.366).margin(2e-3));
 }
 
+TEST_CASE("NASNet-A's multiply-accumulates are those of its paper", "[models]") {
+  // Zoph et al., tables 2 and 3: 23.8 G at 331 pixels, 564 M at 224
+  CHECK(test::forward_gflop(make("nasnet_a_large")) == Approx(2 * 23.8).epsilon(2e-3));
+  CHECK(test::forward_gflop(make("nasnet_a_mobile")) == Approx(2 * 0.564).epsilon(2e-3));
+}
+
 TEST_CASE("DiT's FLOPs are those of its paper, which counts multiply-accumulates", "[models]") {
   // Peebles and Xie, table 4: 118.64 and 23.01 G at 256 pixels
   CHECK(test::forward_gflop(make("dit_xl_2")) == Approx(2 * 118.64).epsilon(3e-3));

@@ -11,6 +11,7 @@
 #include "sim/models/inception_v4.hpp"
 #include "sim/models/mask_rcnn.hpp"
 #include "sim/models/mobilenet.hpp"
+#include "sim/models/nasnet.hpp"
 #include "sim/models/resnet.hpp"
 #include "sim/models/resnet_cifar.hpp"
 #include "sim/models/resnet_v2.hpp"
@@ -90,6 +91,10 @@ std::vector<ModelEntry> image_models() {
        auxiliary_heads()},
       {"inception_v4", "Inception v4", inception_options(), inception_v4, 75},
       {"xception", "Xception", inception_options(), xception, 65},
+      {"nasnet_a_large", "NASNet-A, 6 cells a stage, 4032 channels",
+       image_options(nasnet_large_side, "Zoph et al., table 2"), nasnet_a_large, 32},
+      {"nasnet_a_mobile", "NASNet-A, 4 cells a stage, 1056 channels", imagenet_options(),
+       nasnet_a_mobile, 32},
       {"mobilenet_v1", "MobileNet, convolutions by channel", imagenet_options(), mobilenet_v1, 32},
       {"mobilenet_v2", "MobileNet, inverted residuals", imagenet_options(), mobilenet_v2, 32},
       {"mobilenet_v3_large", "MobileNet, searched, large", imagenet_options(), mobilenet_v3_large,

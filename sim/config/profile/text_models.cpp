@@ -6,6 +6,7 @@
 #include "sim/models/electra.hpp"
 #include "sim/models/gnmt.hpp"
 #include "sim/models/gpt2.hpp"
+#include "sim/models/jasper.hpp"
 #include "sim/models/lstm.hpp"
 #include "sim/models/roberta.hpp"
 #include "sim/models/t5.hpp"
@@ -142,6 +143,12 @@ std::vector<ModelEntry> text_models() {
        transformer_xl_options(transformer_xl_large_length), transformer_xl_large},
       {"gnmt", "GNMT, 4 and 4 LSTM layers 1024 wide", gnmt_options(), gnmt},
       {"lstm_ptb", "language model of two LSTM layers, 1500 wide", lstm_options(), lstm_ptb},
+      {"jasper",
+       "Jasper 10x5, dense residual, speech",
+       {{"sequence_length", std::to_string(jasper_frames),
+         "frames of 10 ms; the longest utterance of 16.7 s"},
+        {"classes", std::to_string(jasper_classes), "characters and the blank"}},
+       jasper},
   };
 }
 
