@@ -67,6 +67,11 @@ inline constexpr int transformer_xl_large_length = 384;
 inline constexpr int jasper_frames = 1680;
 inline constexpr int jasper_classes = 29;
 
+// One Billion Word: words that Jozefowicz et al.'s published code knows, and its steps
+// (rafaljozefowicz/lm, language_model.py).
+inline constexpr int lm_1b_vocabulary = 793470;
+inline constexpr int lm_1b_steps = 20;
+
 // Penn Treebank: 10k words, unrolled for 35 steps (Zaremba et al., arXiv 1409.2329, section 4.1).
 inline constexpr int ptb_vocabulary = 10000;
 inline constexpr int ptb_steps = 35;

@@ -107,6 +107,7 @@ Activation attention(ModelBuilder& net, const std::string& name, const Activatio
   const Activation by_word = with_bias(net, name + ".add_w", query, "r_w_bias", first, shape);
   const Activation by_distance = with_bias(net, name + ".add_r", query, "r_r_bias", first, shape);
   const Activation distances = distance_scores(net, name + ".BD", by_distance, all.height, shape);
+  // TorchScript adds and scales in one kernel, which moves 2 N less forward than counted here.
   Activation x = attend(net, name, by_word, parts[1], parts[2],
                         {.heads = shape.heads,
                          .weight_dropout = shape.weight_dropout,
@@ -141,9 +142,11 @@ ModelDescription transformer_xl(const XlShape& shape, const ModelOptions& option
     x = attention(net, name + ".dec_attn", x, layer == 0, shape);
     x = feed_forward(net, name + ".pos_ff", x, shape);
   }
-  // what each layer was given, stacked to be remembered
-  net.custom(other("new_mems", {.elements = 2 * shape.layers * count(x)}, {.kernels = 0}), {},
-             {.channels = x.channels, .height = shape.layers * length});
+  // what each layer was given, stacked and kept for the next step
+  const double remembered = shape.layers * count(x);
+  ModelLayer memory = other("new_mems", {.elements = 2 * remembered}, {.kernels = 0});
+  memory.kept = remembered;
+  net.custom(std::move(memory), {}, {.channels = x.channels, .height = shape.layers * length});
   adaptive_softmax(net, "crit", net.dropout("drop_out", x), vocabulary);
   net.register_before("r_w_bias", "word_emb");
   net.register_before("r_r_bias", "word_emb");

@@ -45,7 +45,7 @@ std::pair<std::int64_t, std::int64_t> weights_and_norms() {
 }  // namespace
 
 TEST_CASE("Jasper has the 333 million parameters of its paper", "[models]") {
-  // Li et al., table 5, "Jasper 10x5 DR": 333 M; the equation is that of NVIDIA's jasper/model.py
+  // Li et al.: 333 M, "Jasper DR 10x5"; the equation is that of NVIDIA's jasper/model.py
   const auto [weights, norms] = weights_and_norms();
   CHECK(jasper({}).parameter_count() == weights + 2 * norms + 29);
   CHECK(jasper({}).parameter_count() == 332'632'349);

@@ -195,6 +195,16 @@ TEST_CASE("The LSTM has the 66 M parameters of Zaremba et al.", "[models]") {
   CHECK(count("lstm_ptb") == 66'034'000);
 }
 
+TEST_CASE("The billion-word LSTM has the 0.83 G parameters of its shapes", "[models]") {
+  // language_model.py of Parallax's lm1b, as rafaljozefowicz/lm: two tables of 793470 x 512, a bias
+  // a word, W of (512 + 512) x 4 x 2048 with B, W_P of 2048 x 512
+  const std::int64_t tables = 2 * std::int64_t{793'470} * 512 + 793'470;
+  CHECK(count("lm_1b") == tables + 1024 * 8192 + 8192 + 2048 * 512);
+  CHECK(count("lm_1b") == 822'752'126);
+  // Jozefowicz et al., table 1: LSTM-2048-512, 0.83 billion
+  CHECK(std::abs(static_cast<double>(count("lm_1b")) - 0.83e9) < 1e7);
+}
+
 TEST_CASE("Every model has names of its own, and both orders hold every tensor once", "[models]") {
   for (const config::ModelEntry& entry : config::model_catalogue()) {
     for (const std::string& head :

@@ -35,7 +35,7 @@ TEST_CASE("Transformer-XL has the parameters of NVIDIA's code", "[models]") {
   // three more outputs that stand for clusters
   const std::int64_t base = transformer_xl_base({}).parameter_count();
   CHECK(base == words * 512 + layers_of(16, 512, 2048) + words + 3 * 512 + 3);
-  CHECK(base == 191'950'298);  // the "192M" of its wt103_base
+  CHECK(base == 191'950'298);
   // wt103_large.yaml: tables of 1024, 256, 64 and 16 with a projection each, and one of the head
   const std::int64_t tables = 19'997 * 1024 + 20'000 * 256 + 160'000 * 64 + 67'738 * 16;
   const std::int64_t projections = 1024 * (1024 + 256 + 64 + 16);
@@ -57,6 +57,8 @@ TEST_CASE("Transformer-XL's layers compute on the remembered tokens, too", "[mod
   CHECK(flops_of(transformer_xl_base(options), "layers.") ==
         Approx(16 * (layer / 2 - 3 * l * l * d)));
   CHECK(transformer_xl_large({}).tokens == 384);
+  // what the next step remembers: 16 layers' inputs
+  CHECK(test::layer(transformer_xl_base({}), "new_mems").kept == 16 * l * d);
 }
 
 TEST_CASE("By Zipf's law four tokens of five are of WikiText's 19,997 most frequent words",

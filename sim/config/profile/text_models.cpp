@@ -7,6 +7,7 @@
 #include "sim/models/gnmt.hpp"
 #include "sim/models/gpt2.hpp"
 #include "sim/models/jasper.hpp"
+#include "sim/models/lm_1b.hpp"
 #include "sim/models/lstm.hpp"
 #include "sim/models/roberta.hpp"
 #include "sim/models/t5.hpp"
@@ -143,6 +144,10 @@ std::vector<ModelEntry> text_models() {
        transformer_xl_options(transformer_xl_large_length), transformer_xl_large},
       {"gnmt", "GNMT, 4 and 4 LSTM layers 1024 wide", gnmt_options(), gnmt},
       {"lstm_ptb", "language model of two LSTM layers, 1500 wide", lstm_options(), lstm_ptb},
+      {"lm_1b", "language model of one LSTM layer, 2048 wide, sampled softmax",
+       text_options(lm_1b_steps, "steps; rafaljozefowicz/lm", lm_1b_vocabulary,
+                    "One Billion Word benchmark"),
+       lm_1b},
       {"jasper",
        "Jasper 10x5, dense residual, speech",
        {{"sequence_length", std::to_string(jasper_frames),
