@@ -10,6 +10,7 @@ namespace gradwire {
 
 /// What keeps tokens from seeing some of the others.
 enum class Mask : std::uint8_t {
+  none,
   added,     ///< a mask is added to the scores
   selected,  ///< torch.where picks the scores or a constant
 };
@@ -22,6 +23,11 @@ struct AttentionShape {
   bool scaled = true;          ///< the scores, by 1 / sqrt(depth)
   /// Something with a gradient that is added to the scores in place of the mask.
   std::optional<Activation> bias = {};
+  bool bias_then_mask = false;  ///< the bias holds no mask: that is added to it
+  /// A bias of every head and pair of places, looked up in this table and added to the scores
+  /// before the mask; the samples and their windows share it.
+  std::optional<ParameterSpec> table = {};
+  std::int64_t windows = 1;  ///< into which the tokens are cut; each sees those of its own alone
 };
 
 /// softmax(q k^T / sqrt(depth) + mask) v, unfused: two batched products, the scaling and masking of

@@ -179,13 +179,20 @@ Activation ModelBuilder::conv(const std::string& name, const Activation& input,
   return custom(std::move(layer), {{input}}, output);
 }
 
+Activation ModelBuilder::tied_conv(const std::string& name, const Activation& input,
+                                   const Convolution& shape) {
+  const Activation output = conv(name, input, shape);
+  model_.layers.back().parameters.clear();
+  ready_.back().clear();
+  return output;
+}
+
 Activation ModelBuilder::batch_norm(const std::string& name, const Activation& input) {
   ModelLayer layer =
       operation(name, "norm", {.elements = 3 * count(input)}, {.elements = 5 * count(input)});
   layer.parameters = {tensor(name + ".weight", {input.channels}),
                       tensor(name + ".bias", {input.channels})};
-  model_.buffers += 3;  // running mean and variance, and the number of batches
-  model_.buffer_elements += 2 * input.channels + 1;
+  add_buffers(3, 2 * input.channels + 1);  // running mean and variance, and the number of batches
   return custom(std::move(layer), {{input}}, input, {0, 1});
 }
 

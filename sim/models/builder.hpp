@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -93,6 +94,8 @@ class ModelBuilder {
   Activation activation(const Activation& shape);
 
   Activation conv(const std::string& name, const Activation& input, const Convolution& shape);
+  /// The same with the tensors of an earlier layer.
+  Activation tied_conv(const std::string& name, const Activation& input, const Convolution& shape);
   Activation batch_norm(const std::string& name, const Activation& input);
   Activation layer_norm(const std::string& name, const Activation& input);
   /// Without a bias; `width` of its weight, 0: all of a token's features (else it norms them in
@@ -162,6 +165,12 @@ class ModelBuilder {
   Activation custom(ModelLayer layer, std::span<const Activation> inputs, const Activation& output,
                     std::vector<int> ready = {});
 
+  /// `number` tensors of state that does not train, of `elements` together.
+  void add_buffers(int number, std::int64_t elements);
+  /// The layers so far do not train: their tensors are no parameters, and backward, which does not
+  /// reach them, needs nothing of theirs.
+  void freeze();
+
   /// The tensors whose names begin with `prefix` are registered before the first one that begins
   /// with `other`, though their layers run elsewhere.
   void register_before(const std::string& prefix, const std::string& other);
@@ -198,6 +207,7 @@ class ModelBuilder {
   std::vector<int> writes_;              ///< per layer: the value
   std::vector<std::vector<int>> ready_;  ///< per layer: its tensors as they become ready
   std::vector<Placement> placements_;
+  std::size_t frozen_ = 0;  ///< layers that do not train
 };
 
 }  // namespace gradwire

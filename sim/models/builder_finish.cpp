@@ -13,6 +13,23 @@ void ModelBuilder::register_before(const std::string& prefix, const std::string&
   placements_.push_back({prefix, other});
 }
 
+void ModelBuilder::add_buffers(int number, std::int64_t elements) {
+  model_.buffers += number;
+  model_.buffer_elements += elements;
+}
+
+void ModelBuilder::freeze() {
+  frozen_ = model_.layers.size();
+  for (ModelLayer& layer : model_.layers) {
+    layer.backward = {.kernels = 0};
+    layer.kept_bytes = 0;
+    layer.autocast_kept_bytes = 0;
+    layer.parameters.clear();
+  }
+  for (auto& ready : ready_) ready.clear();
+  for (Value& value : values_) value.input = true;
+}
+
 ModelDescription ModelBuilder::finish() {
   add_kept();
   add_casts();
@@ -26,7 +43,7 @@ void ModelBuilder::add_kept() {
   const bool in_place = std::ranges::any_of(
       model_.layers, [](const ModelLayer& layer) { return layer.convolution.has_value(); });
   std::vector<bool> kept(values_.size(), false);
-  for (std::size_t l = 0; l < model_.layers.size(); ++l) {
+  for (std::size_t l = frozen_; l < model_.layers.size(); ++l) {
     ModelLayer& layer = model_.layers[l];
     const auto keep = [&](int value) {
       const auto index = static_cast<std::size_t>(value);

@@ -10,10 +10,18 @@ inline constexpr int cifar_side = 32;
 inline constexpr int cifar_classes = 10;
 /// Side that Inception v3 and v4 take (Szegedy et al., arXiv 1512.00567 and 1602.07261).
 inline constexpr int inception_side = 299;
+/// Side of NASNet-A's large network (Zoph et al., arXiv 1707.07012, table 2).
+inline constexpr int nasnet_large_side = 331;
 /// EfficientNet-B4's side (Tan and Le's code, efficientnet_builder.py), and what the second version
 /// is trained with (torchvision's references/classification).
 inline constexpr int efficientnet_b4_side = 380;
 inline constexpr int efficientnet_v2_s_side = 300;
+
+// COCO (Lin et al., arXiv 1405.0312): 80 kinds of objects and the background; torchvision numbers
+// the kinds to 90 and resizes images to a shorter side of 800 (models/detection).
+inline constexpr int coco_labels = 81;
+inline constexpr int coco_numbers = 91;
+inline constexpr int coco_side = 800;
 
 // BERT: WordPiece vocabulary of bert-base-uncased; the length of pre-training's first phase
 // (Devlin et al., arXiv 1810.04805, appendix A.2).
@@ -46,6 +54,23 @@ inline constexpr int gpt2_positions = 1024;
 // al., arXiv 1706.03762, section 5.1). The length is assumed: near the mean of its sentences.
 inline constexpr int wmt_vocabulary = 37000;
 inline constexpr int wmt_sequence_length = 32;
+
+// WikiText-103 by word, and the tokens of a step of Transformer-XL's two sizes (NVIDIA's
+// DeepLearningExamples, PyTorch/LanguageModeling/Transformer-XL: wt103_base.yaml,
+// wt103_large.yaml).
+inline constexpr int wikitext_vocabulary = 267735;
+inline constexpr int transformer_xl_base_length = 192;
+inline constexpr int transformer_xl_large_length = 384;
+
+// Jasper on LibriSpeech: frames of 10 ms, at most 16.7 s of them, padded to a multiple of 16; 28
+// characters and the blank (NVIDIA's DeepLearningExamples, jasper10x5dr_speedp-online_*.yaml).
+inline constexpr int jasper_frames = 1680;
+inline constexpr int jasper_classes = 29;
+
+// One Billion Word: words that Jozefowicz et al.'s published code knows, and its steps
+// (rafaljozefowicz/lm, language_model.py).
+inline constexpr int lm_1b_vocabulary = 793470;
+inline constexpr int lm_1b_steps = 20;
 
 // Penn Treebank: 10k words, unrolled for 35 steps (Zaremba et al., arXiv 1409.2329, section 4.1).
 inline constexpr int ptb_vocabulary = 10000;

@@ -20,7 +20,8 @@ Activation lstm_layer(ModelBuilder& net, const std::string& name, const Activati
   const int steps = directions * static_cast<int>(input.height);
   const std::int64_t hidden = shape.hidden;
   const std::int64_t gates = 4 * hidden;  // input, forget, cell, output
-  const std::int64_t depth = input.channels + hidden;
+  const std::int64_t recurrent = shape.recurrent > 0 ? shape.recurrent : hidden;
+  const std::int64_t depth = input.channels + recurrent;
   ModelLayer layer;
   layer.name = name;
   layer.kind = "linear";
@@ -32,7 +33,7 @@ Activation lstm_layer(ModelBuilder& net, const std::string& name, const Activati
   layer.backward = {.flops = 2 * layer.forward.flops,
                     .elements = 2 * layer.forward.elements,
                     .kernels = 3 * steps};
-  layer.weights_read_again = static_cast<double>((steps - directions) * gates * hidden);
+  layer.weights_read_again = static_cast<double>((steps - directions) * gates * recurrent);
   layer.product = MatrixShape{.rows = 1, .columns = gates, .depth = depth, .count = steps};
   std::vector<int> ready;
   for (int direction = 0; direction < directions; ++direction) {
@@ -40,8 +41,14 @@ Activation lstm_layer(ModelBuilder& net, const std::string& name, const Activati
       return fmt::format("{}.{}_l0{}", name, part, direction == 0 ? "" : "_reverse");
     };
     const int first = static_cast<int>(layer.parameters.size());
+    if (shape.joined) {
+      layer.parameters.push_back(tensor(name + ".W", {depth, gates}));
+      layer.parameters.push_back(tensor(name + ".B", {gates}));
+      ready.insert(ready.end(), {first + 1, first});
+      continue;
+    }
     layer.parameters.push_back(tensor(named("weight_ih"), {gates, input.channels}));
-    layer.parameters.push_back(tensor(named("weight_hh"), {gates, hidden}));
+    layer.parameters.push_back(tensor(named("weight_hh"), {gates, recurrent}));
     layer.parameters.push_back(tensor(named("bias_ih"), {gates}));
     layer.parameters.push_back(tensor(named("bias_hh"), {gates}));
     for (const int place : {0, 1, 3, 2}) ready.push_back(first + place);

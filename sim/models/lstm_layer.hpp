@@ -10,6 +10,9 @@ namespace gradwire {
 struct LstmShape {
   std::int64_t hidden = 0;
   bool bidirectional = false;  ///< a second one from the end, whose outputs stand beside
+  /// Width of what comes back to the next step; 0: `hidden`. A projection to it is the caller's.
+  std::int64_t recurrent = 0;
+  bool joined = false;  ///< one weight W [inputs, gates] and one bias B, as TensorFlow's cells have
 };
 
 /// One LSTM layer over all tokens. A step multiplies [x, h] with both weights, then the gates make

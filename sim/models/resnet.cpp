@@ -7,8 +7,7 @@
 
 #include "sim/models/builder.hpp"
 #include "sim/models/defaults.hpp"
-#include "sim/models/residual_block.hpp"
-#include "sim/models/squeeze_excite.hpp"
+#include "sim/models/residual_stage.hpp"
 
 namespace gradwire {
 namespace {
@@ -17,62 +16,18 @@ struct ResNetShape {
   std::string name;
   std::string source;
   std::array<int, 4> blocks;
-  bool basic = false;  ///< blocks of two 3x3 convolutions, no bottleneck
-  std::int64_t groups = 1;
-  std::int64_t width_per_group = 64;
-  bool squeezed = false;  ///< squeeze-and-excitation behind each block's last norm
+  ResidualShape block = {};
 };
-
-constexpr std::int64_t bottleneck_expansion = 4;
-constexpr std::int64_t squeeze_reduction = 16;  // Hu et al., section 6.3
-
-Activation bottleneck(ModelBuilder& net, const std::string& name, const Activation& input,
-                      std::int64_t planes, std::int64_t stride, const ResNetShape& network) {
-  const std::int64_t width = planes * network.width_per_group / 64 * network.groups;
-  Activation x = net.conv(name + ".conv1", input, {.out = width, .kernel = square(1)});
-  x = net.act(name + ".relu1", net.batch_norm(name + ".bn1", x));
-  x = net.conv(name + ".conv2", x,
-               {.out = width,
-                .kernel = square(3),
-                .stride = stride,
-                .padding = square(1),
-                .groups = network.groups});
-  x = net.act(name + ".relu2", net.batch_norm(name + ".bn2", x));
-  x = net.conv(name + ".conv3", x, {.out = planes * bottleneck_expansion, .kernel = square(1)});
-  return net.batch_norm(name + ".bn3", x);
-}
-
-Activation block(ModelBuilder& net, const std::string& name, const Activation& input,
-                 std::int64_t planes, std::int64_t stride, const ResNetShape& network) {
-  Activation x = network.basic ? basic_branch(net, name, input, planes, stride)
-                               : bottleneck(net, name, input, planes, stride, network);
-  Activation shortcut = input;
-  if (stride > 1 || input.channels != x.channels) {
-    shortcut = net.conv(name + ".downsample.0", input,
-                        {.out = x.channels, .kernel = square(1), .stride = stride});
-    shortcut = net.batch_norm(name + ".downsample.1", shortcut);
-  }
-  if (network.squeezed) {
-    x = squeeze_excite(net, name + ".squeeze", x,
-                       {.squeezed = x.channels / squeeze_reduction,
-                        .names = {"squeeze", "expand"},
-                        .linear = true});
-  }
-  return net.act(name + (network.basic ? ".relu2" : ".relu3"), net.add(name + ".add", x, shortcut));
-}
 
 ModelDescription resnet(const ResNetShape& network, const ModelOptions& options) {
   ModelBuilder net(network.name, network.source);
   Activation x = net.image(3, options.image_size.value_or(imagenet_side));
-  x = net.conv("conv1", x, {.out = 64, .kernel = square(7), .stride = 2, .padding = square(3)});
-  x = net.act("relu", net.batch_norm("bn1", x));
-  x = net.max_pool("maxpool", x, {.kernel = square(3), .stride = 2, .padding = square(1)});
+  x = residual_stem(net, {"conv1", "bn1"}, x, network.block);
   for (std::size_t s = 0; s < network.blocks.size(); ++s) {
-    const std::int64_t planes = std::int64_t{64} << s;
-    for (int b = 0; b < network.blocks[s]; ++b) {
-      const std::int64_t stride = s > 0 && b == 0 ? 2 : 1;
-      x = block(net, fmt::format("layer{}.{}", s + 1, b), x, planes, stride, network);
-    }
+    x = residual_stage(
+        net, fmt::format("layer{}", s + 1), x,
+        {.planes = std::int64_t{64} << s, .blocks = network.blocks[s], .stride = s > 0 ? 2 : 1},
+        network.block);
   }
   x = ModelBuilder::flatten(net.adaptive_pool("avgpool", x, 1));
   net.linear("fc", x, options.classes.value_or(imagenet_classes));
@@ -88,12 +43,18 @@ constexpr const char* resnext_source = "Xie et al., arXiv 1611.05431; torchvisio
 }  // namespace
 
 ModelDescription resnet18(const ModelOptions& options) {
-  return resnet({.name = "resnet18", .source = basic_source, .blocks = {2, 2, 2, 2}, .basic = true},
+  return resnet({.name = "resnet18",
+                 .source = basic_source,
+                 .blocks = {2, 2, 2, 2},
+                 .block = {.basic = true}},
                 options);
 }
 
 ModelDescription resnet34(const ModelOptions& options) {
-  return resnet({.name = "resnet34", .source = basic_source, .blocks = {3, 4, 6, 3}, .basic = true},
+  return resnet({.name = "resnet34",
+                 .source = basic_source,
+                 .blocks = {3, 4, 6, 3},
+                 .block = {.basic = true}},
                 options);
 }
 
@@ -113,8 +74,7 @@ ModelDescription resnext50_32x4d(const ModelOptions& options) {
   return resnet({.name = "resnext50_32x4d",
                  .source = resnext_source,
                  .blocks = {3, 4, 6, 3},
-                 .groups = 32,
-                 .width_per_group = 4},
+                 .block = {.groups = 32, .width_per_group = 4}},
                 options);
 }
 
@@ -122,8 +82,7 @@ ModelDescription resnext101_32x8d(const ModelOptions& options) {
   return resnet({.name = "resnext101_32x8d",
                  .source = resnext_source,
                  .blocks = {3, 4, 23, 3},
-                 .groups = 32,
-                 .width_per_group = 8},
+                 .block = {.groups = 32, .width_per_group = 8}},
                 options);
 }
 
@@ -131,8 +90,7 @@ ModelDescription resnext101_32x4d(const ModelOptions& options) {
   return resnet({.name = "resnext101_32x4d",
                  .source = resnext_source,
                  .blocks = {3, 4, 23, 3},
-                 .groups = 32,
-                 .width_per_group = 4},
+                 .block = {.groups = 32, .width_per_group = 4}},
                 options);
 }
 
@@ -141,9 +99,7 @@ ModelDescription se_resnext101_32x4d(const ModelOptions& options) {
                  .source = "Hu et al., arXiv 1709.01507; NVIDIA's DeepLearningExamples, "
                            "PyTorch/Classification/ConvNets/image_classification/models/resnet.py",
                  .blocks = {3, 4, 23, 3},
-                 .groups = 32,
-                 .width_per_group = 4,
-                 .squeezed = true},
+                 .block = {.groups = 32, .width_per_group = 4, .squeezed = true}},
                 options);
 }
 
@@ -152,7 +108,7 @@ ModelDescription wide_resnet50_2(const ModelOptions& options) {
                  .source = "Zagoruyko and Komodakis, arXiv 1605.07146; torchvision "
                            "models/resnet.py",
                  .blocks = {3, 4, 6, 3},
-                 .width_per_group = 128},
+                 .block = {.width_per_group = 128}},
                 options);
 }
 

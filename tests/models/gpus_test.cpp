@@ -58,8 +58,10 @@ TEST_CASE("every model has an analytic profile on every GPU in every type", "[mo
         const ComputeProfile profile = analytic_profile(model, gpu, 4, dtype);
         CHECK(std::isfinite(profile.iteration.count()));
         CHECK(profile.forward() > Seconds{0});
-        // AlexNet in 16 bits is mostly its first layer, which has no gradient for its input.
-        const double least = entry.name == "alexnet" ? 0.5 : 1;
+        // AlexNet in 16 bits is mostly its first layer, which has no gradient for its input; of
+        // Mask R-CNN the first stage, the norms and the proposals do not train.
+        const bool forward_mostly = entry.name == "alexnet" || entry.name == "mask_rcnn";
+        const double least = forward_mostly ? 0.5 : 1;
         CHECK(profile.backward() > least * profile.forward());
         CHECK(profile.iteration >= profile.forward() + profile.backward() + profile.optimizer);
         CHECK(profile.tensor_count() == static_cast<int>(profile.gradient_order.size()));

@@ -8,6 +8,7 @@
 #include "sim/models/inception_v3.hpp"
 #include "sim/models/inception_v4.hpp"
 #include "sim/models/lstm.hpp"
+#include "sim/models/nasnet.hpp"
 #include "sim/models/transformer.hpp"
 #include "tests/catch.hpp"
 #include "tests/models/descriptions.hpp"
@@ -71,6 +72,17 @@ TEST_CASE("Inception v4's branches become ready last called first", "[models]") 
   };
   CHECK(at("features.3.maxpool") < at("features.3.conv.conv"));
   CHECK(at("features.5.conv.conv") < at("features.5.maxpool"));
+}
+
+TEST_CASE("NASNet's first cells run the halved path first and register it second", "[models]") {
+  // Cadene's nasnet.py: FirstCell.__init__ and forward()
+  const ModelDescription model = nasnet_a_mobile({});
+  const auto registered = test::names(model, model.registration_order);
+  const auto ready = test::names(model, model.gradient_order);
+  CHECK(place(registered, "cell_6.path_1.conv.weight") ==
+        place(registered, "cell_6.conv_1x1.bn.bias") + 1);
+  CHECK(place(ready, "cell_6.final_path_bn.weight") ==
+        place(ready, "cell_6.conv_1x1.conv.weight") + 1);
 }
 
 TEST_CASE("A dense layer's second convolution is ready before its first", "[models]") {

@@ -38,7 +38,7 @@ TEST_CASE("Parameter counts are the published ones", "[models]") {
   };
   // torchvision, "num_params" of each model's weights; inception_v4: timm's table of results;
   // SE-ResNeXt and Xception: Cadene's pretrained-models.pytorch; MobileNet v1: Keras, trainable
-  // ones; GPT-2: the checkpoints of HuggingFace
+  // ones, and NASNet, as Cadene's; GPT-2: the checkpoints of HuggingFace
   const auto published = GENERATE(
       Published{"resnet50", 25'557'032}, Published{"resnet101", 44'549'160},
       Published{"resnet152", 60'192'808}, Published{"resnext50_32x4d", 25'028'904},
@@ -50,7 +50,8 @@ TEST_CASE("Parameter counts are the published ones", "[models]") {
       Published{"alexnet", 61'100'840}, Published{"googlenet", 6'624'904},
       Published{"densenet121", 7'978'856}, Published{"densenet161", 28'681'000},
       Published{"densenet201", 20'013'928}, Published{"inception_v4", 42'679'816},
-      Published{"xception", 22'855'952}, Published{"mobilenet_v1", 4'231'976},
+      Published{"xception", 22'855'952}, Published{"nasnet_a_large", 88'753'150},
+      Published{"nasnet_a_mobile", 5'289'978}, Published{"mobilenet_v1", 4'231'976},
       Published{"mobilenet_v2", 3'504'872}, Published{"mobilenet_v3_large", 5'483'032},
       Published{"mobilenet_v3_small", 2'542'856}, Published{"efficientnet_b0", 5'288'548},
       Published{"efficientnet_b4", 19'341'616}, Published{"efficientnet_v2_s", 21'458'488},
@@ -60,8 +61,11 @@ TEST_CASE("Parameter counts are the published ones", "[models]") {
       Published{"t5_small", 60'506'624}, Published{"t5_base", 222'903'552},
       Published{"t5_large", 737'668'096}, Published{"vit_b_16", 86'567'656},
       Published{"vit_l_16", 304'326'632}, Published{"vit_h_14", 632'045'800},
-      Published{"gpt2", 124'439'808}, Published{"gpt2_medium", 354'823'168},
-      Published{"gpt2_large", 774'030'080}, Published{"gpt2_xl", 1'557'611'200});
+      Published{"swin_t", 28'288'354}, Published{"swin_s", 49'606'258},
+      Published{"swin_b", 87'768'224}, Published{"convnext_tiny", 28'589'128},
+      Published{"convnext_base", 88'591'464}, Published{"gpt2", 124'439'808},
+      Published{"gpt2_medium", 354'823'168}, Published{"gpt2_large", 774'030'080},
+      Published{"gpt2_xl", 1'557'611'200});
   CAPTURE(published.name);
   CHECK(count(published.name) == published.parameters);
 }
@@ -122,6 +126,19 @@ TEST_CASE("BERT's parameter counts follow its head", "[models]") {
   CHECK(count("bert_base", untied()) == base + 30'522 * 768);
 }
 
+TEST_CASE("DistilBERT's parameter counts follow its head", "[models]") {
+  // DistilBertModel, ...ForMaskedLM, ...ForSequenceClassification, ...ForQuestionAnswering of
+  // distilbert-base-uncased, num_parameters() of HuggingFace
+  CHECK(count("distilbert_base", with_head("none")) == 66'362'880);
+  CHECK(count("distilbert_base") == 66'985'530);
+  CHECK(count("distilbert_base", with_head("classification")) == 66'955'010);
+  CHECK(count("distilbert_base", with_head("qa")) == 66'364'418);
+  // tables h (v + p), a norm; six layers of 4 (h^2 + h), 8 h^2 + 5 h, two norms
+  const std::int64_t h = 768;
+  CHECK(count("distilbert_base", with_head("none")) ==
+        h * (30'522 + 512) + 2 * h + 6 * (4 * (h * h + h) + 8 * h * h + 5 * h + 4 * h));
+}
+
 TEST_CASE("The Transformer has the count of its equation", "[models]") {
   // attention 4 (h^2 + h), feed-forward 2 h f + f + h, norms 2 h; h = 512, f = 2048
   const std::int64_t attention = 4 * (512 * 512 + 512);
@@ -176,6 +193,16 @@ TEST_CASE("The LSTM has the 66 M parameters of Zaremba et al.", "[models]") {
   // two tables of 10000 x 1500, a bias of 10000, 2 layers of 4 x 1500 x (1500 + 1500 + 2)
   CHECK(count("lstm_ptb") == 2 * 10'000 * 1500 + 10'000 + 2 * 4 * 1500 * 3002);
   CHECK(count("lstm_ptb") == 66'034'000);
+}
+
+TEST_CASE("The billion-word LSTM has the 0.83 G parameters of its shapes", "[models]") {
+  // language_model.py of Parallax's lm1b, as rafaljozefowicz/lm: two tables of 793470 x 512, a bias
+  // a word, W of (512 + 512) x 4 x 2048 with B, W_P of 2048 x 512
+  const std::int64_t tables = 2 * std::int64_t{793'470} * 512 + 793'470;
+  CHECK(count("lm_1b") == tables + 1024 * 8192 + 8192 + 2048 * 512);
+  CHECK(count("lm_1b") == 822'752'126);
+  // Jozefowicz et al., table 1: LSTM-2048-512, 0.83 billion
+  CHECK(std::abs(static_cast<double>(count("lm_1b")) - 0.83e9) < 1e7);
 }
 
 TEST_CASE("Every model has names of its own, and both orders hold every tensor once", "[models]") {

@@ -25,7 +25,8 @@ struct ModelEntry {
   std::function<std::optional<OptionProblem>(const ModelOptions& options)> problem = {};
 };
 
-/// Every model that is built in. To add one, add one line to model_catalogue.cpp.
+/// Every model that is built in. To add one, add one line to image_models.cpp or
+/// text_models.cpp.
 [[nodiscard]] const std::vector<ModelEntry>& model_catalogue();
 
 /// The model that the mapping's `model:` names, with the options beside it: one of the catalogue,
