@@ -5,15 +5,7 @@
 #include <cstddef>
 #include <limits>
 
-// Two or four times as many members at once where the processor has wider vectors. (Without fused
-// products: the figures are the same on every processor. What a sanitizer adds cannot run where the
-// loader asks which of them to take.)
-#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define GRADWIRE_WIDE_VECTORS __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define GRADWIRE_WIDE_VECTORS
-#endif
+#include "sim/core/wide_vectors.hpp"
 
 namespace gradwire {
 namespace {
