@@ -39,7 +39,7 @@ set(arrows
 # The libraries with a place of their own: how their headers begin -> the files that may include them.
 set(libraries
   "(simgrid|xbt)/            -> sim/engine/simgrid_"
-  "yaml-cpp/                 -> sim/config/"
+  "yaml[.]h                  -> sim/config/"
   "nlohmann/                 -> sim/report/ sim/config/ sim/validation/ sim/cli/ calibration/"
   "CLI/                      -> sim/cli/ calibration/capture/bench/arguments.cpp"
   "mpi[.]h                   -> calibration/lab/"

@@ -9,6 +9,7 @@
 #include "sim/config/data_files.hpp"
 #include "sim/config/profile/model_catalogue.hpp"
 #include "sim/config/profile/profile_yaml.hpp"
+#include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/report/profile_text.hpp"
 
 namespace gradwire::cli {
@@ -19,7 +20,7 @@ using config::DataKind;
 
 ComputeProfile load_profile(const std::string& name) {
   return config::read_profile(
-      config::load_yaml(config::data_file(DataKind::profile, name).string()));
+      config::loaded_yaml(config::data_file(DataKind::profile, name).string()));
 }
 
 std::string profile_summary(const ComputeProfile& p) {

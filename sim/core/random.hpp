@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace gradwire {
 
@@ -16,20 +17,15 @@ class NormalTable {
  public:
   NormalTable();
 
-  /// REQUIRES: 0 < p < 1.
-  [[nodiscard]] double quantile(double p) const {
-    const double place = p * parts;
-    const auto part = static_cast<std::size_t>(place);
-    if (part < outermost || part >= parts - outermost) return normal_quantile(p);
-    const double below = knots_[part];
-    return below + (place - static_cast<double>(part)) * (knots_[part + 1] - below);
-  }
+  /// Of each p. REQUIRES: 0 < p < 1; as many quantiles.
+  void quantiles(std::span<const double> p, std::span<double> quantiles) const;
 
  private:
   static constexpr std::size_t parts = 4096;
   static constexpr std::size_t outermost = 32;  ///< at each end: 1.6 % of the draws
 
-  std::array<double, parts> knots_{};  ///< at multiples of 1 / parts
+  /// At multiples of 1 / parts; none at the first and the last, which is in no use.
+  std::array<double, parts + 1> knots_{};
 };
 
 /// The one table.
@@ -62,6 +58,9 @@ class NormalTable {
                                        std::uint64_t c) {
   return uniform(first_keys(seed, a, b), c);
 }
+
+/// uniform(first, last) of each first key; as many draws.
+void uniforms(std::span<const std::uint64_t> firsts, std::uint64_t last, std::span<double> draws);
 
 /// A standard normal draw, keyed like uniform(). Draws lie within +-8.3.
 [[nodiscard]] inline double standard_normal(std::uint64_t seed, std::uint64_t a, std::uint64_t b,

@@ -43,7 +43,8 @@ void find(void* library, const char* name, Function& function) {
 
 Module load() {
   const fs::path path = module_path();
-  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  // Its libraries import some ten thousand functions, of which few are called.
+  void* library = ::dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) {
     throw std::runtime_error(std::string("cannot load SimGrid's part of this program: ") +
                              ::dlerror());

@@ -174,10 +174,14 @@ void IterationDraws::draw(int iteration, const std::vector<MemberGroup>& members
   }
   members_ = members.size();
   layer_.resize(members_ * sigma_.size());
+  std::vector<double> draws(members_);
+  std::vector<double> quantiles(members_);
   for (std::size_t l = 0; l < sigma_.size(); ++l) {
+    uniforms(keys, l, draws);
+    normal.quantiles(draws, quantiles);
     for (std::size_t m = 0; m < members_; ++m) {
-      layer_[l * members_ + m] = static_cast<float>(
-          std::max(factor_min, 1 + sigma_[l] * normal.quantile(uniform(keys[m], l))));
+      layer_[l * members_ + m] =
+          static_cast<float>(std::max(factor_min, 1 + sigma_[l] * quantiles[m]));
     }
   }
 }

@@ -1,17 +1,11 @@
 #include "sim/train/lanes.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <limits>
 
-// Twice as many members at once where the processor has wider vectors. (Without fused products: the
-// figures are the same on every processor. What a sanitizer adds cannot run where the loader asks
-// which of the two to take.)
-#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define GRADWIRE_WIDE_VECTORS __attribute__((target_clones("avx2", "default")))
-#else
-#define GRADWIRE_WIDE_VECTORS
-#endif
+#include "sim/core/wide_vectors.hpp"
 
 namespace gradwire {
 namespace {
@@ -22,6 +16,11 @@ constexpr double never = std::numeric_limits<double>::infinity();  // later than
 /// As std::max, by value: no branch.
 inline double larger(double a, double b) {
   return a < b ? b : a;
+}
+
+/// As std::min.
+inline double smaller(double a, double b) {
+  return b < a ? b : a;
 }
 
 /// One of two, by value: no branch either.
@@ -39,6 +38,25 @@ inline void take(const WorkItem& item, std::span<const float> residuals, const L
   }
   if (residuals.empty()) return;
   for (std::size_t m = 0; m < lanes.count; ++m) seconds[m] *= static_cast<double>(residuals[m]);
+}
+
+constexpr std::size_t width = 8;  // doubles of the widest vectors
+
+/// The least of the figures, or the most. A vector's width is compared at once: for one after the
+/// other a compiler makes no vectors. Those behind `count` are written over.
+/// @param nothing  what no figure goes beyond.
+template <double better(double, double)>
+inline double best(LaneArray& figures, std::size_t count, double nothing) {
+  const std::size_t whole = (count + width - 1) / width * width;
+  for (std::size_t m = count; m < whole; ++m) figures[m] = nothing;
+  std::array<double, width> found;
+  found.fill(nothing);
+  for (std::size_t m = 0; m < whole; m += width) {
+    for (std::size_t k = 0; k < width; ++k) found[k] = better(found[k], figures[m + k]);
+  }
+  double result = nothing;
+  for (const double figure : found) result = better(result, figure);
+  return result;
 }
 
 }  // namespace
@@ -112,27 +130,39 @@ Arrivals arrive(double position, double launched, double earliest, bool stops, c
                 LaneBooks& books) {
   const std::size_t count = lanes.count;
   const double stops_there = choose(stops, 1, 0);
-  LaneArray times;
-  LaneArray comes;
+  Arrivals arrivals;
+  LaneArray first;
+  LaneArray last;
   for (std::size_t m = 0; m < count; ++m) {
     const double stop = books.stopped[m];
     const double met = books.met[m];
     const double time = larger(larger(lanes.now[m], lanes.start[m] + launched), earliest);
     const double free = choose(stop + met == 0, lanes.item[m], nowhere);
     const bool is_here = free == position;
-    times[m] = time;
-    comes[m] = choose(is_here, 1.0, 0.0);
+    first[m] = choose(is_here, time, arrivals.first);
+    last[m] = choose(is_here, time, arrivals.last);
     books.met[m] = choose(is_here, 1.0, met);
     books.stopped[m] = choose(is_here, stops_there, stop);
   }
-  Arrivals arrivals;
-  for (std::size_t m = 0; m < count; ++m) {
-    if (comes[m] == 0) continue;
-    ++arrivals.count;
-    arrivals.first = std::min(arrivals.first, times[m]);
-    arrivals.last = std::max(arrivals.last, times[m]);
-  }
+  for (std::size_t m = 0; m < count; ++m) arrivals.count += first[m] < never ? 1U : 0U;
+  if (arrivals.count == 0) return arrivals;
+  arrivals.first = best<smaller>(first, count, arrivals.first);
+  arrivals.last = best<larger>(last, count, arrivals.last);
   return arrivals;
+}
+
+GRADWIRE_WIDE_VECTORS
+Going going_on(const Lanes& lanes, const LaneBooks& books, double end) {
+  LaneArray positions;
+  Going going;
+  for (std::size_t m = 0; m < lanes.count; ++m) {
+    const double position = lanes.item[m];
+    const double stop = books.stopped[m];
+    positions[m] = choose(stop == 0, position, end);
+    going.members += stop == 0 ? 1U : 0U;
+  }
+  going.item = best<smaller>(positions, lanes.count, end);
+  return going;
 }
 
 GRADWIRE_WIDE_VECTORS

@@ -64,6 +64,15 @@ struct Arrivals {
 Arrivals arrive(double position, double launched, double earliest, bool stops, const Lanes& lanes,
                 LaneBooks& books);
 
+/// Members that are not stopped.
+struct Going {
+  std::size_t members = 0;
+  double item = 0;  ///< position of the first that one of them stands at
+};
+
+/// Who goes on. @param end  the position where none stands.
+Going going_on(const Lanes& lanes, const LaneBooks& books, double end);
+
 /// As pass_item(), with neither a limit nor books, slowed by `slowing`.
 void walk_past(const WorkItem& item, std::span<const float> residuals, Lanes& lanes);
 

@@ -229,28 +229,21 @@ void Workers::finish(std::size_t position, double end) {
   if (!library_.run_ahead) run(end);
 }
 
-Workers::Going Workers::release(Block& block, bool all) {
+Going Workers::release(Block& block, bool all) {
   if (all) {
     block.books.stopped.fill(0);
   } else {
     block.books.stopped = block.books.met;
   }
-  Going going;
-  auto first = static_cast<double>(stream_.size());
-  for (std::size_t lane = 0; lane < block.lanes.count; ++lane) {
-    if (block.books.stopped[lane] != 0) continue;
-    ++going.members;
-    first = std::min(first, block.lanes.item[lane]);
-  }
-  going.item = static_cast<std::size_t>(first);
-  return going;
+  return going_on(block.lanes, block.books, static_cast<double>(stream_.size()));
 }
 
 void Workers::advance(Block& block, double limit) {
   // Of a rank that runs ahead, the end of its kernel is not known.
-  auto [going, position] =
+  const Going released =
       release(block, !library_.on_gpu || !library_.run_ahead || limit != forever);
-  for (; going > 0; ++position) {
+  std::size_t going = released.members;
+  for (auto position = static_cast<std::size_t>(released.item); going > 0; ++position) {
     going -= arrive(block, position);
     if (position == stream_.size()) return;
     const ComputeItem& item = stream_[position];

@@ -218,11 +218,6 @@ class Workers {
     walks_.clear();
     walked_ = nowhere;
   }
-  /// Members that go on, and the first item at which one stands.
-  struct Going {
-    std::size_t members = 0;
-    std::size_t item = 0;
-  };
   /// Lets all members go on, or those without a communication kernel.
   Going release(Block& block, bool all);
   /// Runs members on as far as what is posted and done allows, up to the limit.

@@ -32,7 +32,7 @@ void check_refused(const Workplace& place, const std::string& arguments, const s
   CHECK(run.code == 3);
   CHECK_THAT(run.err, Catch::ContainsSubstring(why));
   CHECK(run.err.size() < 10'000);
-  for (const char* foreign : {"json.exception", "std::", "yaml-cpp", "basic_string", "boost"}) {
+  for (const char* foreign : {"json.exception", "std::", "libyaml", "basic_string", "boost"}) {
     CHECK(run.err.find(foreign) == std::string::npos);
   }
 }

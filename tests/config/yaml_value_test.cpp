@@ -39,6 +39,43 @@ TEST_CASE("a syntax error has its place", "[config][yaml]") {
                     "s.yaml:1:1: a key that is a list; expected a name");
 }
 
+TEST_CASE("a syntax error is told in words, where it is or where what has no end began",
+          "[config][yaml]") {
+  const auto [text, problem] = GENERATE(Catch::Generators::table<std::string, std::string>(
+      {{"a: b: c\n", "1:5: YAML syntax: a ':' where no value can be"},
+       {"a:\n\tb: 1\n", "2:1: YAML syntax: a tab indents the line, in the place of blanks"},
+       {"a: 'b\nc: 1\n", "1:4: YAML syntax: a quoted text is not closed"},
+       {"a: {b: 1\n", "1:4: YAML syntax: a mapping in braces is not closed by '}'"},
+       {"a: *b\n", "1:4: YAML syntax: an alias whose anchor stands nowhere before"},
+       {"a: * b\n", "1:5: YAML syntax: a '*' or '&' without the name of an anchor"},
+       {"a: \"\\q\"\n", "1:5: YAML syntax: a '\\' before a character that YAML does not escape"},
+       {"a: @b\n", "1:4: YAML syntax: a character that begins no value"},
+       {"a: - b\n", "1:4: YAML syntax: a '-' where no list can be"},
+       {"\u00fc: [1\n", "1:4: YAML syntax: a list in brackets is not closed by ']'"}}));
+  CHECK_THROWS_WITH(parse_yaml(text, "s.yaml"),
+                    "s.yaml:" + problem + "; expected well-formed YAML");
+}
+
+TEST_CASE("brackets without end are refused at the level that is too deep", "[config][yaml]") {
+  CHECK_THROWS_WITH(parse_yaml(std::string(1'000'000, '['), "s.yaml"),
+                    Catch::StartsWith("s.yaml:1:65: more than 64 levels (limit yaml_depth"));
+}
+
+TEST_CASE("a key that stands twice among many is found, too", "[config][yaml]") {
+  std::string text;
+  for (int i = 1; i <= 100; ++i) text += "k" + std::to_string(i) + ": 1\n";
+  CHECK(parse_yaml(text, "s.yaml").entries.size() == 100);
+  CHECK_THROWS_WITH(
+      parse_yaml(text + "k50: 1\n", "s.yaml"),
+      "s.yaml:101:1: duplicate key 'k50'; expected each key once, the first is at 50:1");
+}
+
+TEST_CASE("what stands for nothing is empty, unless it is in quotes", "[config][yaml]") {
+  const std::string word = GENERATE("", "~", "null", "Null", "NULL");
+  CHECK(parse_yaml("a: " + word + "\n", "s.yaml").find("a")->kind == YamlValue::Kind::empty);
+  CHECK(parse_yaml("a: '" + word + "'\n", "s.yaml").find("a")->kind == YamlValue::Kind::scalar);
+}
+
 TEST_CASE("a text with quotes or backslashes is written so that it reads the same",
           "[config][yaml]") {
   const std::string text = R"("say \"hi\", C:\\temp")";

@@ -37,18 +37,29 @@ TEST_CASE("The normal quantile inverts the normal distribution", "[core][random]
 TEST_CASE("The table of quantiles is near the quantile, and is it in the tails", "[core][random]") {
   // The error of a line between knots h apart: h^2 / 8 times the second derivative, which is
   // x / density(x)^2, at p = 32 / 4096 2.42 / 0.0215^2.
-  const NormalTable& table = normal_table();
-  double worst = 0;
   constexpr int steps = 100'000;
-  for (int i = 0; i < steps; ++i) {
-    const double p = (i + 0.5) / steps;
-    worst = std::max(worst, std::abs(table.quantile(p) - normal_quantile(p)));
+  std::vector<double> p;
+  for (int i = 0; i < steps; ++i) p.push_back((i + 0.5) / steps);
+  std::vector<double> quantiles(p.size());
+  normal_table().quantiles(p, quantiles);
+  double worst = 0;
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    worst = std::max(worst, std::abs(quantiles[i] - normal_quantile(p[i])));
   }
   CHECK(worst < 5e-5);
   CHECK(worst > 1e-6);
-  for (const double p : {1e-16, 1e-5, 0.007, 0.993, 1 - 1e-9}) {
-    CHECK(table.quantile(p) == normal_quantile(p));
-  }
+  const std::vector<double> tails = {1e-16, 1e-5, 0.007, 0.993, 1 - 1e-9};
+  quantiles.resize(tails.size());
+  normal_table().quantiles(tails, quantiles);
+  for (std::size_t i = 0; i < tails.size(); ++i) CHECK(quantiles[i] == normal_quantile(tails[i]));
+}
+
+TEST_CASE("Many uniform draws at once are each one's", "[core][random]") {
+  std::vector<std::uint64_t> firsts(1003);  // no whole number of vectors
+  for (std::size_t i = 0; i < firsts.size(); ++i) firsts[i] = first_keys(1, 2, i);
+  std::vector<double> draws(firsts.size());
+  uniforms(firsts, 7, draws);
+  for (std::size_t i = 0; i < firsts.size(); ++i) CHECK(draws[i] == uniform(1, 2, i, 7));
 }
 
 TEST_CASE("A draw depends on its keys only", "[core][random]") {

@@ -5,7 +5,7 @@
 set(cases
   [[accept sim/engine/ring.cpp including: "sim/core/units.hpp" ->]]
   [[accept sim/engine/simgrid_transport.cpp including: <simgrid/s4u.hpp> ->]]
-  [[accept sim/config/yaml.cpp including: <yaml-cpp/yaml.h> ->]]
+  [[accept sim/config/yaml.cpp including: <yaml.h> ->]]
   [[accept sim/core/units.cpp including: <vector> ->]]
   [[accept strategies/all_reduce/ddp.cpp including: "sim/collectives/pattern.hpp" ->]]
   [[refuse sim/core/units.cpp including: "sim/engine/engine.hpp" -> must not include 'sim/engine/engine.hpp']]
@@ -21,7 +21,7 @@ set(cases
   [[refuse calibration/trace/trace.cpp including: "calibration/fit/profile_fit.hpp" -> must not include 'calibration/fit/profile_fit.hpp']]
   [[refuse sim/train/loop.cpp including: <simgrid/s4u.hpp> -> its place is sim/engine/simgrid_]]
   [[refuse sim/engine/ring.cpp including: <xbt/log.h> -> its place is sim/engine/simgrid_]]
-  [[refuse sim/core/profile.cpp including: <yaml-cpp/yaml.h> -> its place is sim/config/]]
+  [[refuse sim/core/profile.cpp including: <yaml.h> -> its place is sim/config/]]
   [[refuse sim/engine/ring.cpp including: <nlohmann/json.hpp> -> its place is sim/report/]]
   [[refuse sim/config/scenario.cpp including: <CLI/CLI.hpp> -> its place is sim/cli/]]
   [[refuse sim/elsewhere/new.cpp including: <vector> -> its folder has no arrow]]

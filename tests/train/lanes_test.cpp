@@ -140,3 +140,51 @@ TEST_CASE("members arrive at a collective once, when launched and behind the one
   CHECK(arrivals.last == last);
   CHECK(arrive(3, 0.5, 9.75, false, lanes, books).count == 0);
 }
+
+TEST_CASE("those that come to a collective are counted, with the first and the last", "[lanes]") {
+  const std::size_t count = GENERATE(as<std::size_t>{}, 1, 7, 8, 13, 64);
+  const bool stops = GENERATE(false, true);
+  Lanes lanes;
+  LaneBooks books;
+  scatter(lanes, books);
+  lanes.count = count;
+  const LaneBooks before = books;
+  const Arrivals arrivals = arrive(3, 0.5, 9.75, stops, lanes, books);
+
+  Arrivals expected;
+  for (std::size_t m = 0; m < count; ++m) {
+    const bool comes = lanes.item[m] == 3 && before.stopped[m] == 0 && before.met[m] == 0;
+    CHECK(books.met[m] == (comes ? 1 : before.met[m]));
+    CHECK(books.stopped[m] == (comes && stops ? 1 : before.stopped[m]));
+    if (!comes) continue;
+    const double time = std::max({lanes.now[m], lanes.start[m] + 0.5, 9.75});
+    ++expected.count;
+    expected.first = std::min(expected.first, time);
+    expected.last = std::max(expected.last, time);
+  }
+  CHECK(arrivals.count == expected.count);
+  CHECK(arrivals.first == expected.first);
+  CHECK(arrivals.last == expected.last);
+}
+
+TEST_CASE("those that are not stopped go on from where the first of them stands", "[lanes]") {
+  const std::size_t count = GENERATE(as<std::size_t>{}, 1, 7, 8, 13, 64);
+  Lanes lanes;
+  LaneBooks books;
+  scatter(lanes, books);
+  lanes.count = count;
+  constexpr double end = 9;
+  double first = end;
+  std::size_t members = 0;
+  for (std::size_t m = 0; m < count; ++m) {
+    if (books.stopped[m] != 0) continue;
+    ++members;
+    first = std::min(first, lanes.item[m]);
+  }
+  const Going going = going_on(lanes, books, end);
+  CHECK(going.members == members);
+  CHECK(going.item == first);
+  books.stopped.fill(1);
+  CHECK(going_on(lanes, books, end).members == 0);
+  CHECK(going_on(lanes, books, end).item == end);
+}

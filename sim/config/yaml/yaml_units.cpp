@@ -272,6 +272,10 @@ std::string bound_text(Ratio bound) {
 template <class T>
 void check_range(const T& number, const Range<T>& range, const YamlValue& value,
                  const std::string& name) {
+  const bool low =
+      (range.above && !(number > *range.above)) || (range.least && !(number >= *range.least));
+  const bool high = range.most && !(number <= *range.most);
+  if (!low && !high) return;
   const auto text = [](const T& bound) {
     if constexpr (std::is_arithmetic_v<T>) {
       return bound_text(static_cast<double>(bound));
@@ -283,10 +287,7 @@ void check_range(const T& number, const Range<T>& range, const YamlValue& value,
   if (range.above) bounds += fmt::format(", above {}", text(*range.above));
   if (range.least) bounds += fmt::format(", at least {}", text(*range.least));
   if (range.most) bounds += fmt::format(", at most {}", text(*range.most));
-  const bool low =
-      (range.above && !(number > *range.above)) || (range.least && !(number >= *range.least));
-  const bool high = range.most && !(number <= *range.most);
-  if (low || high) fail(value, name, "", expected<T>() + bounds);
+  fail(value, name, "", expected<T>() + bounds);
 }
 template void check_range(const int&, const Range<int>&, const YamlValue&, const std::string&);
 template void check_range(const std::int64_t&, const Range<std::int64_t>&, const YamlValue&,

@@ -1,20 +1,17 @@
 #include "sim/config/yaml/yaml_value.hpp"
 
 #include <fmt/format.h>
-#include <yaml-cpp/depthguard.h>
-#include <yaml-cpp/eventhandler.h>
-#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <map>
-#include <sstream>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/config/yaml/read_files.hpp"
+#include "sim/config/yaml/yaml_events.hpp"
 #include "sim/core/budgets.hpp"
 #include "sim/core/plain_text.hpp"
 #include "sim/core/text_file.hpp"
@@ -55,86 +52,115 @@ void check_text(const std::string& text, const SourceLocation& where, Controls a
   throw ConfigError(where, describe_bad_byte(text, bad) + "; expected plain text in UTF-8");
 }
 
-/// Builds the tree from the parser's events: unlike yaml-cpp's own nodes it sees duplicate keys
-/// and aliases that contain themselves.
-class TreeBuilder : public YAML::EventHandler {
+/// How YAML writes that a value is not there.
+bool stands_for_nothing(std::string_view plain) {
+  return plain.empty() || plain == "~" || plain == "null" || plain == "Null" || plain == "NULL";
+}
+
+std::string_view content(const yaml_char_t* bytes, std::size_t size) {
+  return {reinterpret_cast<const char*>(bytes), size};
+}
+
+std::string name_of(const yaml_char_t* anchor) {
+  return anchor == nullptr ? "" : reinterpret_cast<const char*>(anchor);
+}
+
+/// Builds the tree from the parser's events, and refuses duplicate keys and aliases that contain
+/// themselves.
+class TreeBuilder {
  public:
-  TreeBuilder(std::string file, int column) : file_(std::move(file)), first_column_(column) {}
+  TreeBuilder(const std::string& text, const std::string& file, int column)
+      : events_(text, file, column) {}
 
-  YamlValue take() { return std::move(root_); }
-
-  [[nodiscard]] SourceLocation at(const YAML::Mark& mark) const {
-    const int shift = mark.line == 0 ? first_column_ : 1;
-    return {file_, mark.line + 1, mark.column + shift};
-  }
-
-  void OnDocumentStart(const YAML::Mark& mark) override {
-    if (std::exchange(started_, true)) {
-      throw ConfigError(at(mark), "a second YAML document; expected one document a file");
+  /// The one document; an empty value where there is none.
+  YamlValue build() {
+    while (true) {
+      const yaml_event_t& event = events_.next();
+      if (event.type == YAML_STREAM_END_EVENT) return std::move(root_);
+      take(event);
     }
   }
-  void OnDocumentEnd() override {}
-
-  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    YamlValue value;
-    value.where = at(mark);
-    close(std::move(value), anchor);
-  }
-  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                const std::string& text) override {
-    YamlValue value;
-    value.kind = YamlValue::Kind::scalar;
-    value.text = text;
-    value.quoted = tag == "!";  // how yaml-cpp marks a scalar in quotes
-    value.where = at(mark);
-    check_text(text, value.where, Controls::white_space);  // escapes may name any character
-    close(std::move(value), anchor);
-  }
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    const auto known = anchors_.find(anchor);
-    if (known == anchors_.end()) {
-      throw ConfigError(at(mark), "an alias inside its own anchor; expected an earlier value");
-    }
-    count_copy(known->second, at(mark));
-    close(known->second, 0, at(mark));
-  }
-  void OnSequenceStart(const YAML::Mark& mark, const std::string& /*tag*/, YAML::anchor_t anchor,
-                       YAML::EmitterStyle::value /*style*/) override {
-    open(YamlValue::Kind::list, mark, anchor);
-  }
-  void OnMapStart(const YAML::Mark& mark, const std::string& /*tag*/, YAML::anchor_t anchor,
-                  YAML::EmitterStyle::value /*style*/) override {
-    open(YamlValue::Kind::map, mark, anchor);
-  }
-  void OnSequenceEnd() override { close_container(); }
-  void OnMapEnd() override { close_container(); }
 
  private:
   struct Open {
     YamlValue value;
-    YAML::anchor_t anchor = 0;
+    std::string anchor;
     bool key_read = false;  ///< a map's last entry waits for its value
-    std::unordered_map<std::string, SourceLocation> keys{};
+    std::unordered_map<std::string, std::size_t> keys{};  ///< places of a large map's
   };
 
-  void open(YamlValue::Kind kind, const YAML::Mark& mark, YAML::anchor_t anchor) {
-    Open container;
+  void take(const yaml_event_t& event) {
+    const SourceLocation where = events_.at(event.start_mark);
+    switch (event.type) {
+      case YAML_DOCUMENT_START_EVENT:
+        if (std::exchange(started_, true)) {
+          throw ConfigError(where, "a second YAML document; expected one document a file");
+        }
+        break;
+      case YAML_SCALAR_EVENT:
+        scalar(event, where);
+        break;
+      case YAML_ALIAS_EVENT:
+        alias(name_of(event.data.alias.anchor), where);
+        break;
+      case YAML_SEQUENCE_START_EVENT:
+        open(YamlValue::Kind::list, where, name_of(event.data.sequence_start.anchor));
+        break;
+      case YAML_MAPPING_START_EVENT:
+        open(YamlValue::Kind::map, where, name_of(event.data.mapping_start.anchor));
+        break;
+      case YAML_SEQUENCE_END_EVENT:
+      case YAML_MAPPING_END_EVENT:
+        close_container();
+        break;
+      default:  // the stream's beginning, the document's end
+        break;
+    }
+  }
+
+  void scalar(const yaml_event_t& event, const SourceLocation& where) {
+    const auto& data = event.data.scalar;
+    YamlValue value;
+    value.where = where;
+    value.text = content(data.value, data.length);
+    value.quoted = data.style != YAML_PLAIN_SCALAR_STYLE;
+    if (value.quoted || data.tag != nullptr || !stands_for_nothing(value.text)) {
+      value.kind = YamlValue::Kind::scalar;
+      // Escapes may name any character.
+      check_text(value.text, where, Controls::white_space);
+    } else {
+      value.text.clear();
+    }
+    close(std::move(value), name_of(data.anchor));
+  }
+
+  void alias(const std::string& name, const SourceLocation& where) {
+    const auto known = anchors_.find(name);
+    if (known == anchors_.end()) {
+      throw ConfigError(where,
+                        "YAML syntax: an alias whose anchor stands nowhere before; expected "
+                        "well-formed YAML");
+    }
+    if (!known->second) {
+      throw ConfigError(where, "an alias inside its own anchor; expected an earlier value");
+    }
+    count_copy(*known->second, where);
+    hang(YamlValue(*known->second), where);
+  }
+
+  void open(YamlValue::Kind kind, const SourceLocation& where, std::string anchor) {
+    if (open_.size() == yaml_depth.most) refuse(where, yaml_depth);
+    if (!anchor.empty()) anchors_[anchor] = std::nullopt;
+    Open& container = open_.emplace_back();
     container.value.kind = kind;
-    container.value.where = at(mark);
-    container.anchor = anchor;
-    if (open_.size() == yaml_depth.most) refuse(container.value.where, yaml_depth);
-    open_.push_back(std::move(container));
+    container.value.where = where;
+    container.anchor = std::move(anchor);
   }
 
   void close_container() {
     Open done = std::move(open_.back());
     open_.pop_back();
     close(std::move(done.value), done.anchor);
-  }
-
-  void close(YamlValue value, YAML::anchor_t anchor) {
-    const SourceLocation where = value.where;
-    close(std::move(value), anchor, where);
   }
 
   void count_copy(const YamlValue& value, const SourceLocation& where) {
@@ -145,13 +171,17 @@ class TreeBuilder : public YAML::EventHandler {
     if (copied_ > yaml_copied_bytes.most) refuse(where, yaml_copied_bytes);
   }
 
-  /// Hangs a complete value into the container that is open.
-  void close(YamlValue value, YAML::anchor_t anchor, const SourceLocation& where) {
-    if (++count_ > yaml_values.most) refuse(where, yaml_values);
-    if (anchor != 0) {
-      count_copy(value, where);
+  void close(YamlValue value, const std::string& anchor) {
+    if (!anchor.empty()) {
+      count_copy(value, value.where);
       anchors_[anchor] = value;
     }
+    hang(std::move(value), {});
+  }
+
+  /// Hangs a complete value into the container that is open. @param alias  where it stands for it.
+  void hang(YamlValue value, const SourceLocation& alias) {
+    if (++count_ > yaml_values.most) refuse(alias.line > 0 ? alias : value.where, yaml_values);
     if (open_.empty()) {
       root_ = std::move(value);
       return;
@@ -165,74 +195,46 @@ class TreeBuilder : public YAML::EventHandler {
       if (value.kind == YamlValue::Kind::empty) value.where = entry.where;
       entry.value = std::move(value);
     } else {
-      add_key(parent, value);
+      add_key(parent, std::move(value));
     }
   }
 
-  static void add_key(Open& map, const YamlValue& key) {
+  /// The entry of that name, or none. Few are looked through, many have an index.
+  static const YamlEntry* find_entry(Open& map, const std::string& key) {
+    constexpr std::size_t few = 16;
+    const std::vector<YamlEntry>& entries = map.value.entries;
+    if (entries.size() < few) {
+      const auto entry = std::ranges::find(entries, key, &YamlEntry::key);
+      return entry == entries.end() ? nullptr : &*entry;
+    }
+    for (std::size_t i = map.keys.size(); i < entries.size(); ++i) map.keys[entries[i].key] = i;
+    const auto place = map.keys.find(key);
+    return place == map.keys.end() ? nullptr : &entries[place->second];
+  }
+
+  static void add_key(Open& map, YamlValue key) {
     if (key.kind != YamlValue::Kind::scalar) {
       throw ConfigError(key.where, fmt::format("a key that is {}; expected a name", describe(key)));
     }
     check_text(key.text, key.where, Controls::none);
-    const auto [first, is_new] = map.keys.emplace(key.text, key.where);
-    if (!is_new) {
+    if (const YamlEntry* first = find_entry(map, key.text)) {
       throw ConfigError(key.where,
                         fmt::format("duplicate key '{}'; expected each key once, the first is at "
                                     "{}:{}",
-                                    key.text, first->second.line, first->second.column));
+                                    key.text, first->where.line, first->where.column));
     }
-    if (map.keys.size() > yaml_keys.most) refuse(key.where, yaml_keys);
-    map.value.entries.push_back({key.text, key.where, {}});
+    if (map.value.entries.size() == yaml_keys.most) refuse(key.where, yaml_keys);
+    map.value.entries.push_back({std::move(key.text), std::move(key.where), {}});
   }
 
-  std::string file_;
-  int first_column_;
+  YamlEvents events_;
   bool started_ = false;
   std::size_t count_ = 0;   ///< of values
   std::size_t copied_ = 0;  ///< bytes of texts
   YamlValue root_;
   std::vector<Open> open_;
-  std::map<YAML::anchor_t, YamlValue> anchors_;
+  std::map<std::string, std::optional<YamlValue>> anchors_;  ///< none: not complete yet
 };
-
-/// What yaml-cpp found, in words for whoever wrote the file.
-std::string syntax_problem(const YAML::Exception& error) {
-  namespace msg = YAML::ErrorMsg;
-  if (dynamic_cast<const YAML::DeepRecursion*>(&error) != nullptr) return over(yaml_depth);
-  static const std::array<std::pair<std::string_view, const char*>, 16> problems = {
-      {{msg::END_OF_SEQ_FLOW, "a list in brackets is not closed by ']'"},
-       {msg::END_OF_MAP_FLOW, "a mapping in braces is not closed by '}'"},
-       {msg::END_OF_MAP, "no key of the mapping, and not its end"},
-       {msg::END_OF_SEQ, "no '-' of the list, and not its end"},
-       {msg::TAB_IN_INDENTATION, "a tab indents the line, in the place of blanks"},
-       {msg::CHAR_IN_BLOCK, "a character that begins nothing behind '|' or '>'"},
-       {msg::BLOCK_ENTRY, "a '-' where no list can be"},
-       {msg::FLOW_END, "a bracket or brace that closes nothing"},
-       {msg::MAP_KEY, "a key where none can be"},
-       {msg::MAP_VALUE, "a ':' where no value can be"},
-       {msg::EOF_IN_SCALAR, "a quoted text is not closed"},
-       {msg::CHAR_IN_SCALAR, "a character that no text can hold"},
-       {msg::UNKNOWN_ANCHOR, "an alias whose anchor stands nowhere before"},
-       {msg::ALIAS_NOT_FOUND, "a '*' without the name of an anchor"},
-       {msg::INVALID_ESCAPE, "a '\\' before a character that YAML does not escape"},
-       {msg::INVALID_HEX, "an escape whose digits are not hexadecimal"}}};
-  for (const auto& [message, words] : problems) {
-    if (error.msg.starts_with(message)) return words;
-  }
-  return "what stands here fits nowhere";
-}
-
-/// yaml-cpp reads on to the end of the first mapping in braces before it tells of any: what is far
-/// too deep is refused before. Brackets in texts count, too, but none has a thousand unclosed.
-void check_brackets(const std::string& text, const std::string& file) {
-  constexpr int depth_max = 1000;
-  int depth = 0;
-  for (const char letter : text) {
-    if (letter == '[' || letter == '{') ++depth;
-    if ((letter == ']' || letter == '}') && depth > 0) --depth;
-    if (depth > depth_max) refuse({file, 1, 1}, yaml_depth);
-  }
-}
 
 bool needs_quotes(const YamlValue& scalar) {
   return scalar.quoted || scalar.text.empty() ||
@@ -283,19 +285,7 @@ std::string to_text(const YamlValue& value) {
 
 YamlValue parse_yaml(const std::string& text, const std::string& file, int column) {
   require_plain(text, file, Controls::white_space, 1, column);
-  check_brackets(text, file);
-  TreeBuilder builder(file, column);
-  try {
-    std::istringstream stream(text);
-    YAML::Parser parser(stream);
-    while (parser.HandleNextDocument(builder)) {
-    }
-  } catch (const YAML::Exception& error) {
-    throw ConfigError(
-        builder.at(error.mark),
-        fmt::format("YAML syntax: {}; expected well-formed YAML", syntax_problem(error)));
-  }
-  YamlValue root = builder.take();
+  YamlValue root = TreeBuilder(text, file, column).build();
   if (root.where.file.empty()) root.where = {file, 1, column};  // nothing in it but comments
   return root;
 }
