@@ -12,6 +12,7 @@
 #include "sim/models/frameworks.hpp"
 #include "sim/models/mixed_precision.hpp"
 #include "sim/models/optimizers.hpp"
+#include "sim/models/primitives.hpp"
 #include "sim/models/products.hpp"
 
 namespace gradwire {
@@ -244,8 +245,8 @@ void add_memory(ComputeProfile& recorded, const ModelDescription& model) {
 
 RelativeError analytic_error(const ModelDescription& model, const std::string& dtype) {
   const bool full_precision = activation_bytes(dtype) == activation_bytes("fp32");
-  return full_precision && is_convolutional(model) ? RelativeError{.low = 0.12, .high = 0.23}
-                                                   : RelativeError{.low = 0.24, .high = 0.58};
+  return full_precision && is_convolutional(model) ? RelativeError{.low = 0.17, .high = 0.22}
+                                                   : RelativeError{.low = 0.24, .high = 0.36};
 }
 
 ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gpu, int batch,
@@ -255,7 +256,8 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
   const Framework* framework = find_framework(options.framework);
   assert(framework != nullptr);
   const Fusion fusion = options.fusion.value_or(framework->fusion);
-  const ModelDescription running = recomputed(fused(model, fusion), options.recompute);
+  const ModelDescription operators = framework->primitives ? by_primitives(model) : model;
+  const ModelDescription running = recomputed(fused(operators, fusion), options.recompute);
   const std::string optimizer =
       options.optimizer.empty() ? default_optimizer(model) : options.optimizer;
   ComputeProfile profile = untimed_profile(running, batch);
@@ -272,7 +274,8 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
     profile.layers[i].backward = layer_time(running.layers[i], setting, Direction::backward);
   }
   const OptimizerKind& step = *find_optimizer(optimizer);
-  const double bytes_per_parameter = bytes_of(step, options.optimizer_step);
+  const double bytes_per_parameter =
+      framework->primitives ? step.graph_bytes : bytes_of(step, options.optimizer_step);
   profile.optimizer_bytes_per_parameter = Bytes{std::llround(bytes_per_parameter)};
   profile.optimizer = Seconds{bytes_per_parameter * static_cast<double>(model.parameter_count()) /
                               (gpu.memory_bandwidth.count() * gpu.memory_efficiency)} +

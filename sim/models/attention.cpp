@@ -44,7 +44,7 @@ Activation attend(ModelBuilder& net, const std::string& name, const Activation& 
                   {.rows = rows, .columns = depth, .depth = columns, .count = products});
   x.channels = query.channels;
   x.height = query.height;
-  return net.copy(name + ".merge_heads", x);
+  return net.merge_heads(name + ".merge_heads", x);
 }
 
 Activation flash_attend(ModelBuilder& net, const std::string& name, const Activation& query,

@@ -19,7 +19,7 @@ void language_head(ModelBuilder& net, const Activation& sequence, std::int64_t p
   Activation x = sequence;
   if (predictions < sequence.height) x = net.gather(name + ".masked_positions", x, predictions);
   x = net.linear(name + ".transform.dense", x, sequence.channels);
-  x = net.act(name + ".transform.gelu", x);
+  x = net.gelu(name + ".transform.gelu", x);
   x = net.layer_norm(name + ".transform.LayerNorm", x);
   if (tied) {
     x = net.tied_linear(name + ".decoder", x, vocabulary, name + ".bias");

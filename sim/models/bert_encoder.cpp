@@ -43,8 +43,8 @@ Activation encoder_layer(ModelBuilder& net, const std::string& name, const Activ
                   {.heads = network.heads, .size = size, .value_size = size, .causal = false})
             : attend(net, self, query, key, value, {.heads = network.heads});
   x = output(net, name + ".attention.output", x, input);
-  const Activation wide = net.act(name + ".intermediate.gelu",
-                                  net.linear(name + ".intermediate.dense", x, 4 * network.hidden));
+  const Activation wide = net.gelu(name + ".intermediate.gelu",
+                                   net.linear(name + ".intermediate.dense", x, 4 * network.hidden));
   return output(net, name + ".output", wide, x);
 }
 

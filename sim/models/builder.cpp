@@ -1,4 +1,5 @@
 #include "sim/models/builder.hpp"
+#include "sim/models/primitives.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -200,6 +201,7 @@ Activation ModelBuilder::layer_norm(const std::string& name, const Activation& i
   ModelLayer layer = operation(name, "norm", {.elements = 2 * count(input)},
                                {.elements = 3 * count(input), .kernels = 2});  // dx; weight, bias
   layer.autocast_kept_bytes = 2 * count(input);  // its input in 4 bytes
+  layer.primitive = primitive_layer_norm(count(input));
   layer.parameters = {tensor(name + ".weight", {input.channels}),
                       tensor(name + ".bias", {input.channels})};
   return custom(std::move(layer), {{input}}, input, {0, 1});
@@ -209,17 +211,18 @@ Activation ModelBuilder::act(const std::string& name, const Activation& input) {
   return simple(name, "act", input, input, 2 * count(input), 3 * count(input));
 }
 
-Activation ModelBuilder::act_of_input(const std::string& name, const Activation& input) {
+Activation ModelBuilder::gelu(const std::string& name, const Activation& input) {
   ModelLayer layer =
       operation(name, "act", {.elements = 2 * count(input)}, {.elements = 3 * count(input)});
   layer.keeps_input = true;
+  layer.primitive = primitive_gelu(count(input));
   return custom(std::move(layer), {{input}}, input);
 }
 
 Activation ModelBuilder::smooth_act(const std::string& name, const Activation& input) {
   const double n = count(input);
   ModelLayer layer = operation(name, "act", {.elements = 4 * n, .kernels = 2}, {.elements = 3 * n});
-  layer.compiled = FusedWork{.forward = {.elements = 2 * n}, .backward = {.elements = 3 * n}};
+  layer.compiled = PassWork{.forward = {.elements = 2 * n}, .backward = {.elements = 3 * n}};
   layer.keeps_input = true;
   return custom(std::move(layer), {{input}}, input);
 }
@@ -229,6 +232,7 @@ Activation ModelBuilder::softmax(const std::string& name, const Activation& inpu
   ModelLayer layer = operation(name, "softmax", {.elements = 2 * n}, {.elements = 3 * n});
   layer.casts = 2 * n;                // in, and out to the product behind it
   layer.autocast_kept_bytes = 4 * n;  // its result in fp32 beside the cast one
+  layer.primitive = primitive_softmax(n);
   return custom(std::move(layer), {{input}}, input);
 }
 
@@ -241,8 +245,12 @@ Activation ModelBuilder::loss(const std::string& name, const Activation& logits)
 }
 
 Activation ModelBuilder::dropout(const std::string& name, const Activation& input) {
-  const double backward = is_input(input) ? 0 : 2 * count(input);
-  return simple(name, "other", input, input, 2 * count(input), backward);
+  const bool to_input = !is_input(input);
+  const double n = count(input);
+  ModelLayer layer = operation(name, "other", {.elements = 2 * n},
+                               {.elements = to_input ? 2 * n : 0, .kernels = to_input ? 1 : 0});
+  layer.primitive = primitive_dropout(n, to_input);
+  return custom(std::move(layer), {{input}}, input);
 }
 
 Activation ModelBuilder::scale(const std::string& name, const Activation& input) {
@@ -255,6 +263,13 @@ Activation ModelBuilder::add_constant(const std::string& name, const Activation&
 
 Activation ModelBuilder::copy(const std::string& name, const Activation& input) {
   return simple(name, "other", input, input, 2 * count(input), 2 * count(input));
+}
+
+Activation ModelBuilder::merge_heads(const std::string& name, const Activation& input) {
+  const double n = count(input);
+  ModelLayer layer = operation(name, "other", {.elements = 2 * n}, {.elements = 2 * n});
+  layer.primitive = primitive_heads(n);
+  return custom(std::move(layer), {{input}}, input);
 }
 
 Activation ModelBuilder::add(const std::string& name, const Activation& left,
@@ -332,6 +347,7 @@ Activation ModelBuilder::linear(const std::string& name, const Activation& input
   if (bias == Bias::own) {
     layer.backward.elements += count(output);
     ++layer.backward.kernels;
+    layer.primitive = primitive_bias(layer, count(output));
     layer.parameters.push_back(tensor(name + ".bias", {out}));
   }
   ready_.back() = reversed(layer.parameters.size());

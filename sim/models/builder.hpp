@@ -104,8 +104,8 @@ class ModelBuilder {
   /// back (3), weight (2); backward what autograd runs for them. Compiled as layer norm.
   Activation rms_norm(const std::string& name, const Activation& input, std::int64_t width = 0);
   Activation act(const std::string& name, const Activation& input);
-  /// GELU or SiLU, which no network has in place: backward needs the input.
-  Activation act_of_input(const std::string& name, const Activation& input);
+  /// Not in place, even beside convolutions: backward needs the input.
+  Activation gelu(const std::string& name, const Activation& input);
   /// SiLU, hard swish or ReLU6 in place, as image networks have them: backward needs the input,
   /// which autograd therefore copies first (2 N) and keeps beside the result. Compiled: no copy.
   Activation smooth_act(const std::string& name, const Activation& input);
@@ -128,6 +128,8 @@ class ModelBuilder {
   /// (a mask, a table of positions).
   Activation add_constant(const std::string& name, const Activation& input);
   Activation copy(const std::string& name, const Activation& input);
+  /// The result of attention, head by head, as one copy; queries, keys and values are views.
+  Activation merge_heads(const std::string& name, const Activation& input);
   Activation add(const std::string& name, const Activation& left, const Activation& right);
   Activation concat(const std::string& name, std::span<const Activation> inputs);
   /// `parts` equal slices of the channels, as views.

@@ -9,8 +9,8 @@
 namespace gradwire {
 namespace {
 
-ModelLayer layer_of(const std::string& name, const std::string& kind, const FusedWork& eager,
-                    const FusedWork& compiled) {
+ModelLayer layer_of(const std::string& name, const std::string& kind, const PassWork& eager,
+                    const PassWork& compiled) {
   ModelLayer layer;
   layer.name = name;
   layer.kind = kind;
@@ -60,8 +60,8 @@ Activation ModelBuilder::gated_act(const std::string& name, const Activation& ga
 
 Activation ModelBuilder::cross_entropy(const std::string& name, const Activation& logits) {
   const auto n = static_cast<double>(logits.elements());
-  const FusedWork work = {.forward = {.elements = 7 * n, .kernels = 2},
-                          .backward = {.elements = 7 * n, .kernels = 2}};
+  const PassWork work = {.forward = {.elements = 7 * n, .kernels = 2},
+                         .backward = {.elements = 7 * n, .kernels = 2}};
   return custom(layer_of(name, "softmax", work, work), {{logits}}, logits);
 }
 

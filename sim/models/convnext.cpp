@@ -38,7 +38,7 @@ Activation block(ModelBuilder& net, const std::string& name, const Activation& i
       name + ".block.0", input,
       {.out = width, .kernel = square(7), .padding = square(3), .groups = width, .bias = true});
   x = net.layer_norm(name + ".block.2", x);
-  x = net.act_of_input(name + ".block.4", net.linear(name + ".block.3", x, 4 * width));
+  x = net.gelu(name + ".block.4", net.linear(name + ".block.3", x, 4 * width));
   x = layer_scale(net, name + ".layer_scale", net.linear(name + ".block.5", x, width));
   net.register_before(name + ".layer_scale", name + ".block");
   if (!first) x = net.scale(name + ".stochastic_depth", x);

@@ -43,7 +43,7 @@ Activation encoder_layer(ModelBuilder& net, const std::string& name, const Activ
   Activation x = attention(net, name + ".attention", input, flash);
   const Activation seen =
       net.layer_norm(name + ".sa_layer_norm", net.add(name + ".sa_add", x, input));
-  x = net.act(name + ".ffn.gelu", net.linear(name + ".ffn.lin1", seen, 4 * hidden));
+  x = net.gelu(name + ".ffn.gelu", net.linear(name + ".ffn.lin1", seen, 4 * hidden));
   x = net.dropout(name + ".ffn.dropout", net.linear(name + ".ffn.lin2", x, hidden));
   return net.layer_norm(name + ".output_layer_norm", net.add(name + ".output_add", x, seen));
 }
@@ -52,7 +52,7 @@ void add_head(ModelBuilder& net, const Activation& sequence, const std::string& 
               std::int64_t vocabulary) {
   if (head == "mlm") {
     Activation x = net.linear("vocab_transform", sequence, hidden);
-    x = net.layer_norm("vocab_layer_norm", net.act("vocab_gelu", x));
+    x = net.layer_norm("vocab_layer_norm", net.gelu("vocab_gelu", x));
     x = net.tied_linear("vocab_projector", x, vocabulary, "vocab_projector.bias");
     net.loss("loss", x);
   } else if (head == "classification") {

@@ -18,7 +18,7 @@ ModelDescription electra(const BertShape& network, const ModelOptions& options) 
   if (head == "discrimination") {
     const std::string name = "discriminator_predictions";
     x = net.linear(name + ".dense", x, x.channels);
-    net.linear(name + ".dense_prediction", net.act(name + ".gelu", x), 1);
+    net.linear(name + ".dense_prediction", net.gelu(name + ".gelu", x), 1);
   }
   return net.finish();
 }

@@ -98,7 +98,7 @@ constexpr std::array<Framework, 6> known = {{
      "meta-pytorch/tritonbench#1017; products as in pytorch-eager's traces", true},
     {"tf", "TensorFlow's executor of graphs", Fusion::none, graph_operators, us(0),
      CastHost{graph_operator, graph_operator}, graph_operator, "assumed: the order of magnitude",
-     true, true},
+     true, true, true},
     {"tf-xla", "TensorFlow compiled by XLA", Fusion::inductor, xla_operators, us(0),
      CastHost{launch_call, launch_call}, launch_call,
      "cudaLaunchKernel in pytorch-eager's trace; nothing between launches (assumed)", true, true},

@@ -51,6 +51,7 @@ struct Framework {
   /// from 1.15 on, where most GPUs are of compute capability 7.0 and most convolutions of fp16
   /// (tensorflow/core/grappler/optimizers/generic_layout_optimizer.cc).
   bool fp16_channels_last = false;
+  bool primitives = false;  ///< runs models of tokens by_primitives()
 };
 
 /// pytorch-eager, the default, first; pytorch-compile, tf, tf-xla, mxnet, paddle.

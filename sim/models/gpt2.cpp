@@ -35,7 +35,7 @@ Activation gelu_of_operators(ModelBuilder& net, const std::string& name, const A
   // last product 6, half 2, tanh 3, two factors 2 each, cube 7, two sums of gradients 3 each
   layer.backward = {.elements = 28 * elements, .kernels = 11};
   layer.compiled =
-      FusedWork{.forward = {.elements = 2 * elements}, .backward = {.elements = 3 * elements}};
+      PassWork{.forward = {.elements = 2 * elements}, .backward = {.elements = 3 * elements}};
   return net.custom(std::move(layer), {{input}}, input);
 }
 

@@ -47,8 +47,8 @@ struct LayerWork {
   int kernels = 1;      ///< launched, without fusion
 };
 
-/// A layer's work in one fused kernel each way.
-struct FusedWork {
+/// A layer's work in both passes.
+struct PassWork {
   LayerWork forward;
   LayerWork backward;
 };
@@ -61,7 +61,8 @@ struct ModelLayer {
   LayerWork backward;
   /// What fused kernels, or a compiler, make of a layer that frameworks run operator by operator;
   /// absent: the same.
-  std::optional<FusedWork> compiled;
+  std::optional<PassWork> compiled;
+  std::optional<PassWork> primitive;  ///< the same of by_primitives(), where that is more
   /// Elements of activations that its backward needs and no layer before it keeps, for a sample.
   double kept = 0;
   /// Bytes more that its backward needs, for a sample, in a type of their own: indices, what

@@ -20,6 +20,7 @@ struct OptimizerKind {
   std::string_view name;
   double bytes_per_parameter = 0;  ///< read and written by its kernels, fp32 state
   double fused_bytes = 0;          ///< the same of the one kernel of StepForm::fused, counted
+  double graph_bytes = 0;          ///< the same in TensorFlow's graph without XLA, counted
   std::string_view source;
   int state_bytes = 0;  ///< of a parameter, kept between steps, in fp32
   /// Of PyTorch's host thread, for a tensor: its step, and the zeroing of gradients.

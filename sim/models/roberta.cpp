@@ -15,7 +15,7 @@ ModelDescription roberta(const BertShape& network, const ModelOptions& options) 
   const std::int64_t vocabulary = options.vocabulary.value_or(roberta_vocabulary);
   const Activation tokens = net.tokens(options.sequence_length.value_or(bert_positions));
   Activation x = bert_encoder(net, tokens, network, vocabulary, options.attention);
-  x = net.act("lm_head.gelu", net.linear("lm_head.dense", x, network.hidden));
+  x = net.gelu("lm_head.gelu", net.linear("lm_head.dense", x, network.hidden));
   x = net.layer_norm("lm_head.layer_norm", x);
   x = net.tied_linear("lm_head.decoder", x, vocabulary, "lm_head.bias");
   net.loss("loss", x);

@@ -83,7 +83,7 @@ Activation block(ModelBuilder& net, const std::string& name, const Activation& i
   x = net.add(name + ".add1", stochastic_depth(net, name + ".depth1", x, first), input);
   const Activation seen = x;
   x = as_tokens(net.layer_norm(name + ".norm2", x));
-  x = net.act_of_input(name + ".mlp.1", net.linear(name + ".mlp.0", x, inner * input.channels));
+  x = net.gelu(name + ".mlp.1", net.linear(name + ".mlp.0", x, inner * input.channels));
   x = net.linear(name + ".mlp.3", x, input.channels);
   return net.add(name + ".add2", seen, stochastic_depth(net, name + ".depth2", x, first));
 }

@@ -39,7 +39,7 @@ Activation copies_of_multihead(ModelBuilder& net, const std::string& name,
   layer.backward = {.elements = (3 * 5 + 2 * 9 + 4) * n, .kernels = 10};
   // A compiler makes queries, keys and values contiguous in one kernel, and their gradients in
   // split()'s (assumed).
-  layer.compiled = FusedWork{.forward = {.elements = 6 * n}, .backward = {.kernels = 0}};
+  layer.compiled = PassWork{.forward = {.elements = 6 * n}, .backward = {.kernels = 0}};
   return net.custom(std::move(layer), {{packed}}, packed);
 }
 
@@ -62,7 +62,7 @@ Activation block(ModelBuilder& net, const std::string& name, const Activation& i
   x = net.linear(attention + ".out_proj", x, shape.hidden);
   const Activation residual = net.add(name + ".add_1", x, input);
   x = net.layer_norm(name + ".ln_2", residual);
-  x = net.act_of_input(name + ".mlp.1", net.linear(name + ".mlp.0", x, shape.inner));
+  x = net.gelu(name + ".mlp.1", net.linear(name + ".mlp.0", x, shape.inner));
   x = net.linear(name + ".mlp.3", x, shape.hidden);
   return net.add(name + ".add_2", residual, x);
 }
