@@ -261,6 +261,12 @@ Activation ModelBuilder::add_constant(const std::string& name, const Activation&
   return simple(name, "other", input, input, 2 * count(input), 0);
 }
 
+Activation ModelBuilder::stochastic_depth(const std::string& name, const Activation& input) {
+  const double n = count(input);
+  return custom(operation(name, "other", {.elements = 2 * n, .kernels = 3}, {.elements = 2 * n}),
+                {{input}}, input);
+}
+
 Activation ModelBuilder::copy(const std::string& name, const Activation& input) {
   return simple(name, "other", input, input, 2 * count(input), 2 * count(input));
 }

@@ -124,6 +124,9 @@ class ModelBuilder {
   Activation dropout(const std::string& name, const Activation& input);
   /// Multiplies by a number.
   Activation scale(const std::string& name, const Activation& input);
+  /// A branch of each sample times 0 or 1 / (1 - p), as torchvision's: random numbers, their
+  /// quotient and the product (2 N); backward one.
+  Activation stochastic_depth(const std::string& name, const Activation& input);
   /// Adds something without gradient that the samples share, or that is much smaller than the input
   /// (a mask, a table of positions).
   Activation add_constant(const std::string& name, const Activation& input);

@@ -41,7 +41,7 @@ Activation block(ModelBuilder& net, const std::string& name, const Activation& i
   x = net.gelu(name + ".block.4", net.linear(name + ".block.3", x, 4 * width));
   x = layer_scale(net, name + ".layer_scale", net.linear(name + ".block.5", x, width));
   net.register_before(name + ".layer_scale", name + ".block");
-  if (!first) x = net.scale(name + ".stochastic_depth", x);
+  if (!first) x = net.stochastic_depth(name + ".stochastic_depth", x);
   return net.add(name + ".add", x, input);
 }
 

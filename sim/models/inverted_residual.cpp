@@ -64,7 +64,7 @@ Activation inverted_residual(ModelBuilder& net, const std::string& name, const A
     x = net.batch_norm(norm, net.conv(conv, x, {.out = shape.out, .kernel = square(1)}));
   }
   if (shape.stride > 1 || shape.out != input.channels) return x;
-  if (shape.drops) x = net.scale(name + ".stochastic_depth", x);
+  if (shape.drops) x = net.stochastic_depth(name + ".stochastic_depth", x);
   return net.add(name + ".add", x, input);
 }
 

@@ -30,10 +30,17 @@ Activation as_tokens(Activation image) {
   return image;
 }
 
-/// Multiplies a sample's branch by 0 or 1 / (1 - p). The first block's p is 0, and it returns.
-Activation stochastic_depth(ModelBuilder& net, const std::string& name, const Activation& x,
-                            bool first) {
-  return first ? x : net.scale(name, x);
+/// The mask of shifted windows, as shifted_window_attention() makes it in each forward pass: zeros,
+/// a number for each of the nine parts of the image, put in windows, the differences between
+/// tokens, and two masked fills with their conditions and copies. Without a batch: its elements are
+/// left out.
+Activation mask_of_parts(ModelBuilder& net, const std::string& name, const Activation& windows) {
+  ModelLayer mask;
+  mask.name = name;
+  mask.kind = "other";
+  mask.forward = {.kernels = 1 + 9 + 1 + 1 + 2 * 3};
+  mask.backward = {.kernels = 0};
+  return net.custom(std::move(mask), {{windows}}, windows);
 }
 
 /// Whole windows: the image is padded to them, rolled where they are shifted, and copied into their
@@ -59,6 +66,7 @@ Activation attention(ModelBuilder& net, const std::string& name, const Activatio
   }
   if (rolled) x = net.copy(name + ".roll", x);
   x = as_tokens(net.copy(name + ".windows", x));
+  if (rolled) x = mask_of_parts(net, name + ".mask_of_parts", x);
   const auto parts = net.split(name + ".split", net.linear(name + ".qkv", x, 3 * width), 3);
   const std::string table = name + ".relative_position_bias_table";
   constexpr std::int64_t distances = (2 * window - 1) * (2 * window - 1);
@@ -80,12 +88,16 @@ Activation attention(ModelBuilder& net, const std::string& name, const Activatio
 Activation block(ModelBuilder& net, const std::string& name, const Activation& input, bool shifted,
                  bool first) {
   Activation x = attention(net, name + ".attn", net.layer_norm(name + ".norm1", input), shifted);
-  x = net.add(name + ".add1", stochastic_depth(net, name + ".depth1", x, first), input);
+  // the first block's is left out: its p is 0
+  const auto dropped = [&](const char* part, const Activation& branch) {
+    return first ? branch : net.stochastic_depth(name + part, branch);
+  };
+  x = net.add(name + ".add1", dropped(".depth1", x), input);
   const Activation seen = x;
   x = as_tokens(net.layer_norm(name + ".norm2", x));
   x = net.gelu(name + ".mlp.1", net.linear(name + ".mlp.0", x, inner * input.channels));
   x = net.linear(name + ".mlp.3", x, input.channels);
-  return net.add(name + ".add2", seen, stochastic_depth(net, name + ".depth2", x, first));
+  return net.add(name + ".add2", seen, dropped(".depth2", x));
 }
 
 /// Four neighbours side by side, normed, to twice the width.

@@ -137,6 +137,7 @@ _LANGUAGE_MODELS = {
     "llama": ("LlamaConfig", "LlamaForCausalLM"),
     "roberta": ("RobertaConfig", "RobertaForMaskedLM"),
     "electra": ("ElectraConfig", "ElectraForPreTraining"),
+    "distilbert": ("DistilBertConfig", "DistilBertForMaskedLM"),
     "bart": ("BartConfig", "BartForConditionalGeneration"),
     "t5": ("T5Config", "T5ForConditionalGeneration"),
 }
@@ -179,6 +180,7 @@ MODELS = {
     "efficientnet_b4": ("torchvision", _torchvision("efficientnet_b4", 380)),
     "efficientnet_v2_s": ("torchvision", _torchvision("efficientnet_v2_s", 300)),
     "inception_v4": ("timm", _timm("inception_v4", 299)),
+    "nasnet_a_large": ("timm", _timm("nasnetalarge", 331)),
     "xception": ("timm", _timm("legacy_xception", 299)),
     "se_resnext101_32x4d": ("timm", _timm("legacy_seresnext101_32x4d", 224)),
     "bert_base": ("transformers", _bert(12, 768, 12)),
@@ -189,6 +191,10 @@ MODELS = {
     "roberta_base": (
         "transformers",
         _encoder("roberta", 12, 768, 12, vocab_size=50265, max_position_embeddings=514),
+    ),
+    "distilbert_base": (
+        "transformers",
+        _language_model("distilbert", 512, n_layers=6, dim=768, n_heads=12, hidden_dim=3072),
     ),
     "electra_base": ("transformers", _encoder("electra", 12, 768, 12, embedding_size=768)),
     "bart_base": (
@@ -249,7 +255,8 @@ MODELS |= {
     for name in (
         "resnet18 resnet34 resnet50 resnet101 resnet152 wide_resnet50_2 resnext50_32x4d "
         "resnext101_32x8d vgg11 vgg13 vgg16 vgg19 alexnet googlenet densenet121 densenet161 "
-        "densenet201 mobilenet_v2 mobilenet_v3_large efficientnet_b0 vit_b_16 vit_l_16"
+        "densenet201 mobilenet_v2 mobilenet_v3_large efficientnet_b0 vit_b_16 vit_l_16 "
+        "swin_t swin_s swin_b convnext_tiny convnext_base"
     ).split()
 }
 
