@@ -4,8 +4,8 @@
 #include <cassert>
 #include <cmath>
 #include <functional>
-#include <map>
-#include <numeric>
+
+#include "sim/engine/water_level.hpp"
 
 namespace gradwire {
 namespace {
@@ -16,88 +16,40 @@ constexpr double full_within = 1e-12;
 /// A rate that is the same up to this share stays as it was.
 constexpr double same_rate = 1e-14;
 
-/// Rows that others keep from ever being full: what they let through is no more than its capacity.
-std::vector<bool> never_full(const FlowProblem& problem) {
-  std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> columns_of(
-      problem.capacity.size());  // row -> columns and weights
-  for (std::uint32_t column = 0; column < problem.columns.size(); ++column) {
-    for (const RowUse& use : problem.columns[column]) {
-      columns_of[use.row].emplace_back(column, use.weight);
-    }
-  }
-  std::vector<std::uint32_t> widest_first(problem.capacity.size());
-  std::iota(widest_first.begin(), widest_first.end(), 0U);
-  std::ranges::stable_sort(widest_first, std::greater<>(),
-                           [&](std::uint32_t row) { return problem.capacity[row]; });
-  std::vector<bool> dropped(problem.capacity.size(), false);
-  for (const std::uint32_t row : widest_first) {
-    std::map<std::uint32_t, double> through;  // other row -> most that this row gets from it
-    bool covered = true;
-    for (const auto& [column, weight] : columns_of[row]) {
-      std::uint32_t narrow = row;
-      double least = Transport::no_cap;
-      for (const RowUse& use : problem.columns[column]) {
-        if (use.row == row || dropped[use.row]) continue;
-        const double most = problem.capacity[use.row] * weight / use.weight;
-        if (most < least) {
-          least = most;
-          narrow = use.row;
-        }
-      }
-      covered = narrow != row;
-      if (!covered) break;
-      double& most = through[narrow];
-      most = std::max(most, least);
-    }
-    double sum = 0;
-    for (const auto& [other, most] : through) sum += most;
-    dropped[row] = covered && sum <= problem.capacity[row];
-  }
-  return dropped;
-}
-
 }  // namespace
 
 FairRates::FairRates(const FlowProblem& problem, double slack)
     : slack_(std::max(slack, full_within)),
+      ways_(problem),
       rows_(problem.capacity.size()),
       level_(rows_.size(), Transport::no_cap),
-      members_(rows_.size()) {
+      members_(rows_.size()),
+      limited_(rows_.size()),
+      met_of_(rows_.size()),
+      present_(ways_.own.size()) {
   for (std::size_t row = 0; row < rows_.size(); ++row) {
     assert(std::isfinite(problem.capacity[row]) && problem.capacity[row] > 0);
     rows_[row].capacity = problem.capacity[row];
   }
-  const std::vector<bool> dropped = never_full(problem);
-  std::map<std::vector<RowUse>, std::uint32_t> known;
-  begin_.push_back(0);
-  for (const auto& column : problem.columns) {
-    std::vector<RowUse> uses;
-    std::ranges::copy_if(column, std::back_inserter(uses),
-                         [&](const RowUse& use) { return !dropped[use.row]; });
-    const auto next = static_cast<std::uint32_t>(known.size());
-    const auto [found, is_new] = known.try_emplace(uses, next);
-    way_.push_back(found->second);
-    if (!is_new) continue;
-    uses_.insert(uses_.end(), uses.begin(), uses.end());
-    begin_.push_back(uses_.size());
-  }
-  present_.resize(known.size());
 }
 
 FairRates::StreamId FairRates::stream_of(std::uint32_t way, double cap) {
   for (const StreamId id : present_[way]) {
-    if (streams_[id].cap == cap) return id;
+    if (cap_[id] == cap) return id;
   }
   StreamId id = 0;
   if (free_.empty()) {
     id = static_cast<StreamId>(streams_.size());
     streams_.emplace_back();
+    cap_.emplace_back();
     position_.emplace_back();
   } else {
     id = free_.back();
     free_.pop_back();
   }
-  streams_[id] = {.uses = uses_of(way), .cap = cap, .way = way};
+  streams_[id] = {
+      .way = way, .uses_begin = ways_.begin[way], .uses_end = ways_.begin[way + 1], .bound = cap};
+  cap_[id] = cap;
   present_[way].push_back(id);
   enter_rows(id);
   return id;
@@ -106,7 +58,7 @@ FairRates::StreamId FairRates::stream_of(std::uint32_t way, double cap) {
 void FairRates::enter_rows(StreamId id) {
   position_[id].clear();
   std::uint32_t number = 0;
-  for (const RowUse& use : streams_[id].uses) {
+  for (const RowUse& use : uses_of(streams_[id])) {
     position_[id].push_back(static_cast<std::uint32_t>(members_[use.row].size()));
     members_[use.row].push_back({id, number++});
   }
@@ -114,7 +66,7 @@ void FairRates::enter_rows(StreamId id) {
 
 void FairRates::leave_rows(StreamId id) {
   std::size_t number = 0;
-  for (const RowUse& use : streams_[id].uses) {
+  for (const RowUse& use : uses_of(streams_[id])) {
     auto& members = members_[use.row];
     const std::uint32_t hole = position_[id][number++];
     members[hole] = members.back();
@@ -122,52 +74,110 @@ void FairRates::leave_rows(StreamId id) {
     if (hole < members.size()) position_[members[hole].stream][members[hole].use] = hole;
     if (members.empty()) rows_[use.row].load = 0;
   }
+  limit_by(id, no_row);
+}
+
+void FairRates::limit_by(StreamId id, std::uint32_t row) {
+  Stream& stream = streams_[id];
+  if (stream.limit == row) return;
+  if (stream.limit != no_row) {
+    auto& left = limited_[stream.limit];
+    left[stream.limited_at] = left.back();
+    streams_[left.back()].limited_at = stream.limited_at;
+    left.pop_back();
+  }
+  stream.limit = row;
+  if (row == no_row) return;
+  stream.limited_at = static_cast<std::uint32_t>(limited_[row].size());
+  limited_[row].push_back(id);
 }
 
 FairRates::StreamId FairRates::add(std::uint32_t column, double cap) {
   assert(cap > 0);
-  const StreamId id = stream_of(way_[column], cap);
+  const std::uint32_t way = ways_.of[column];
+  const StreamId id = stream_of(way, cap);
   Stream& stream = streams_[id];
-  assert(!stream.uses.empty());
   const bool is_new = stream.count++ == 0;
-  for (const RowUse& use : stream.uses) rows_[use.row].weight += use.weight;
-  if (is_new) {
-    // What the others have on its full rows.
-    double rate = cap;
-    for (const RowUse& use : stream.uses) rate = std::min(rate, level_[use.row]);
-    if (rate == Transport::no_cap) {
-      fill_anew(narrowest(stream));
-      return id;
-    }
-    stream.rate = rate;
-    changed_.push_back(id);
+  for (const RowUse& use : uses_of(stream)) {
+    rows_[use.row].weight += use.weight;
+    rows_[use.row].load += use.weight * stream.rate;
+    check_load(use.row);
   }
-  for (const RowUse& use : stream.uses) {
-    Row& row = rows_[use.row];
-    row.load += use.weight * stream.rate;
-    if (row.load > row.capacity * (1 + full_within)) fill_anew(use.row);
-  }
+  bound(way);
+  if (is_new && stream.rate == 0) enter(id);
   return id;
 }
 
 void FairRates::remove(StreamId id) {
   Stream& stream = streams_[id];
+  const std::uint32_t way = stream.way;
   --stream.count;
-  for (const RowUse& use : stream.uses) {
-    Row& row = rows_[use.row];
-    row.weight -= use.weight;
-    row.load -= use.weight * stream.rate;
-    if (is_full(use.row) && row.load < row.capacity * (1 - slack_)) fill_anew(use.row);
+  for (const RowUse& use : uses_of(stream)) {
+    rows_[use.row].weight -= use.weight;
+    rows_[use.row].load -= use.weight * stream.rate;
+    check_load(use.row);
   }
-  if (stream.count > 0) return;
-  leave_rows(id);
-  std::erase(present_[stream.way], id);
-  free_.push_back(id);
+  if (stream.count == 0) {
+    leave_rows(id);
+    std::erase(present_[way], id);
+    free_.push_back(id);
+  }
+  bound(way);
+}
+
+void FairRates::bound(std::uint32_t way) {
+  if (ways_.own[way] == Transport::no_cap) return;
+  const auto& present = present_[way];
+  const double level = water_level(ways_.own[way], present, [&](StreamId id) {
+    return std::pair<double, double>(streams_[id].count, cap_[id]);
+  });
+  for (const StreamId id : present) {
+    Stream& stream = streams_[id];
+    stream.bound = std::min(cap_[id], level);
+    const bool rises = stream.limit == no_row && stream.rate < stream.bound;
+    if (rises || stream.rate > stream.bound) enter(id);
+  }
+}
+
+void FairRates::enter(StreamId id) {
+  Stream& stream = streams_[id];
+  assert(stream.bound < Transport::no_cap || !uses_of(stream).empty());
+  // What the others have on its full rows.
+  double rate = stream.bound;
+  std::uint32_t limit = no_row;
+  for (const RowUse& use : uses_of(stream)) {
+    if (level_[use.row] >= rate) continue;
+    rate = level_[use.row];
+    limit = use.row;
+  }
+  if (rate == Transport::no_cap) {
+    limit_by(id, narrowest(stream));
+    fill_anew(stream.limit);
+    return;
+  }
+  // A row that is filled anew has to meet it.
+  for (const RowUse& use : uses_of(stream)) {
+    if (rows_[use.row].filling) limit = use.row;
+  }
+  limit_by(id, limit);
+  const double faster = rate - stream.rate;
+  stream.rate = rate;
+  changed_.push_back(id);
+  for (const RowUse& use : uses_of(stream)) {
+    rows_[use.row].load += use.weight * stream.count * faster;
+    check_load(use.row);
+  }
+}
+
+bool FairRates::is_off(std::uint32_t row, double load) const {
+  const double over = load - rows_[row].capacity;
+  return over > full_within * rows_[row].capacity ||
+         (is_full(row) && over < -slack_ * rows_[row].capacity);
 }
 
 void FairRates::fill_anew(std::uint32_t row) {
   if (std::exchange(rows_[row].filling, true)) return;
-  level_[row] = Transport::no_cap;
+  rows_[row].was = std::exchange(level_[row], Transport::no_cap);
   filling_.push_back(row);
 }
 
@@ -175,7 +185,7 @@ std::uint32_t FairRates::narrowest(const Stream& stream) const {
   const auto share = [&](const RowUse& use) {
     return rows_[use.row].capacity / rows_[use.row].weight;
   };
-  return std::ranges::min_element(stream.uses, {}, share)->row;
+  return std::ranges::min_element(uses_of(stream), {}, share)->row;
 }
 
 std::span<const FairRates::StreamId> FairRates::update() {
@@ -191,23 +201,72 @@ std::span<const FairRates::StreamId> FairRates::update() {
   return told_;
 }
 
-/// Finds the streams of the rows that are filled anew.
+/// Finds the streams that get a new rate.
 void FairRates::meet() {
   ++round_;
   met_.clear();
   for (const std::uint32_t index : filling_) {
-    rows_[index].left = rows_[index].capacity;
-    rows_[index].left_weight = rows_[index].weight;
-    for (const Member& member : members_[index]) {
-      Stream& stream = streams_[member.stream];
-      if (stream.round == round_) continue;
-      stream.round = round_;
-      stream.next = unknown;
-      stream.ceiling = stream.cap;
-      for (const RowUse& use : stream.uses)
-        stream.ceiling = std::min(stream.ceiling, level_[use.row]);
-      met_.push_back(member.stream);
+    Row& row = rows_[index];
+    if (row.was == Transport::no_cap) guess(index);
+    row.left = row.capacity - row.load;
+    row.left_weight = 0;
+    met_of_[index].clear();
+  }
+  for (const std::uint32_t index : filling_) {
+    for (const StreamId id : limited_[index]) meet(id);
+  }
+  for (const StreamId id : joined_) meet(id);
+  for (const std::uint32_t index : filling_) {
+    Row& row = rows_[index];
+    if (row.left_weight == row.weight) row.left = row.capacity;  // no rounding of former loads
+  }
+}
+
+void FairRates::meet(StreamId id) {
+  Stream& stream = streams_[id];
+  if (stream.round == round_) return;
+  stream.round = round_;
+  stream.next = unknown;
+  stream.ceiling = stream.bound;
+  stream.next_limit = no_row;
+  for (const RowUse& use : uses_of(stream)) {
+    Row& row = rows_[use.row];
+    if (row.filling) {
+      const double weight = use.weight * stream.count;
+      row.left += weight * stream.rate;
+      row.left_weight += weight;
+      met_of_[use.row].push_back(id);
+    } else if (level_[use.row] < stream.ceiling) {
+      stream.ceiling = level_[use.row];
+      stream.next_limit = use.row;
     }
+  }
+  met_.push_back(id);
+}
+
+void FairRates::guess(std::uint32_t index) {
+  Row& row = rows_[index];
+  const auto weight_of = [&](const Member& member) {
+    const Stream& stream = streams_[member.stream];
+    return ways_.uses[stream.uses_begin + member.use].weight * static_cast<double>(stream.count);
+  };
+  const auto weight_and_rate = [&](const Member& member) {
+    const Stream& stream = streams_[member.stream];
+    return std::pair(weight_of(member), stream.limit == index ? Transport::no_cap : stream.rate);
+  };
+  // Without the rounding of former changes: a row that is overfull has somebody who is too fast.
+  row.load = 0;
+  for (const Member& member : members_[index]) {
+    row.load += weight_of(member) * streams_[member.stream].rate;
+  }
+  row.was = water_level(row.capacity, members_[index], weight_and_rate);
+  join_faster(index, row.was);
+}
+
+void FairRates::join_faster(std::uint32_t row, double rate) {
+  for (const Member& member : members_[row]) {
+    const Stream& stream = streams_[member.stream];
+    if (stream.round != round_ && stream.rate > rate) joined_.push_back(member.stream);
   }
 }
 
@@ -215,7 +274,7 @@ void FairRates::fill() {
   lowest_.clear();
   const auto level = [&](std::uint32_t row) { return rows_[row].left / rows_[row].left_weight; };
   for (const std::uint32_t row : filling_) {
-    if (!members_[row].empty()) lowest_.emplace_back(level(row), row);
+    if (rows_[row].left_weight > 0) lowest_.emplace_back(level(row), row);
   }
   std::make_heap(lowest_.begin(), lowest_.end(), std::greater<>());
   while (!lowest_.empty()) {
@@ -234,16 +293,18 @@ void FairRates::fill() {
 void FairRates::fill_row(std::uint32_t row) {
   const double level = std::max(0.0, rows_[row].left / rows_[row].left_weight);
   bool held = false;
-  for (const Member& member : members_[row]) {
-    Stream& stream = streams_[member.stream];
+  for (const StreamId id : met_of_[row]) {
+    Stream& stream = streams_[id];
     if (stream.next != unknown || stream.ceiling > level) continue;
     give(stream, stream.ceiling);
     held = true;
   }
   if (held) return;
-  for (const Member& member : members_[row]) {
-    Stream& stream = streams_[member.stream];
-    if (stream.next == unknown) give(stream, level);
+  for (const StreamId id : met_of_[row]) {
+    Stream& stream = streams_[id];
+    if (stream.next != unknown) continue;
+    stream.next_limit = row;
+    give(stream, level);
   }
   level_[row] = level;
 }
@@ -251,7 +312,7 @@ void FairRates::fill_row(std::uint32_t row) {
 void FairRates::give(Stream& stream, double rate) {
   if (std::abs(rate - stream.rate) <= same_rate * rate) rate = stream.rate;
   stream.next = rate;
-  for (const RowUse& use : stream.uses) {
+  for (const RowUse& use : uses_of(stream)) {
     Row& row = rows_[use.row];
     if (!row.filling) continue;
     const double weight = use.weight * stream.count;
@@ -264,7 +325,7 @@ bool FairRates::settle() {
   for (const StreamId id : met_) {
     const Stream& stream = streams_[id];
     if (stream.next == stream.rate) continue;
-    for (const RowUse& use : stream.uses) {
+    for (const RowUse& use : uses_of(stream)) {
       Row& row = rows_[use.row];
       if (row.filling) continue;
       if (!std::exchange(row.touched, true)) {
@@ -274,24 +335,32 @@ bool FairRates::settle() {
       row.left += use.weight * stream.count * (stream.next - stream.rate);
     }
   }
-  const auto moved = [&](std::uint32_t index) {
-    const Row& row = rows_[index];
-    const double over = row.left - row.capacity;
-    return over > full_within * row.capacity || (is_full(index) && over < -slack_ * row.capacity);
-  };
   const std::size_t filled = filling_.size();
+  const bool streams_stay = settle_streams();
   for (const std::uint32_t row : touched_) {
-    if (moved(row)) filling_.push_back(row);
+    if (is_off(row, rows_[row].left)) fill_anew(row);
   }
-  if (filling_.size() == filled) return true;
+  if (streams_stay && filling_.size() == filled) return true;
   for (const std::uint32_t row : touched_) rows_[row].touched = false;
   touched_.clear();
   // Of the rows filled before, levels are sought again.
-  for (const std::uint32_t row : filling_) {
-    rows_[row].filling = true;
-    level_[row] = Transport::no_cap;
-  }
+  for (const std::uint32_t row : filling_) level_[row] = Transport::no_cap;
   return false;
+}
+
+bool FairRates::settle_streams() {
+  const std::size_t joined = joined_.size();
+  bool stay = true;
+  for (const std::uint32_t index : filling_) {
+    Row& row = rows_[index];
+    if (level_[index] < row.was) {
+      join_faster(index, level_[index] * (1 + full_within));
+    } else if (row.left < -full_within * row.capacity) {
+      row.was = Transport::no_cap;  // those that it met leave too little
+      stay = false;
+    }
+  }
+  return stay && joined_.size() == joined;
 }
 
 void FairRates::commit() {
@@ -305,10 +374,12 @@ void FairRates::commit() {
   }
   for (const StreamId id : met_) {
     Stream& stream = streams_[id];
+    limit_by(id, stream.next_limit);
     if (stream.next == stream.rate) continue;
     stream.rate = stream.next;
     changed_.push_back(id);
   }
+  joined_.clear();
   touched_.clear();
   filling_.clear();
 }

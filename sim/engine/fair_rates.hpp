@@ -2,10 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "sim/engine/flow_ways.hpp"
 #include "sim/engine/transport.hpp"
 
 namespace gradwire {
@@ -13,12 +15,14 @@ namespace gradwire {
 /// Max-min fair rates of flows that come and go, kept up to date at the cost of what changes.
 ///
 /// Flows through the same rows with the same cap have the same rate: together they are a stream.
-/// Only rows whose bottleneck moved are filled anew; the streams of all other rows keep their
-/// rates. Start with the rows that a flow left or that a new one overfills. Fill them
-/// progressively, with the levels of the full rows beside them as caps. A row beside them that is
-/// then overfull, or no longer full, joins and the filling is repeated, until there is none. Then
-/// each flow again has a full row in which none is faster (Bertsekas and Gallager, Data Networks
-/// (1992), section 6.5.2), so that the rates are those of a filling from nothing, up to rounding.
+/// What only streams of one way through the rows pass is no row but bounds their rates.
+/// Only rows whose bottleneck moved are filled anew, and of their streams only those that they
+/// limit are met; all others keep their rates. Start with the rows that a flow left or that a new
+/// one overfills. Fill them progressively, with the levels of the full rows beside them as caps. A
+/// row beside them that is then overfull, or no longer full, joins, and so does a stream that is
+/// faster than a row's new level; the filling is repeated, until there is none. Then each flow
+/// again has a full row in which none is faster (Bertsekas and Gallager, Data Networks (1992),
+/// section 6.5.2), so that the rates are those of a filling from nothing, up to rounding.
 class FairRates {
  public:
   using StreamId = std::uint32_t;
@@ -45,61 +49,90 @@ class FairRates {
     StreamId stream = 0;
     std::uint32_t use = 0;  ///< which of the stream's uses this is
   };
+  static constexpr double unknown = -1;
+  static constexpr std::uint32_t no_row = std::numeric_limits<std::uint32_t>::max();
+
   struct Row {
     double capacity = 0;
     double load = 0;
     double weight = 0;       ///< of all flows
     double left = 0;         ///< filled anew: capacity less what is given; beside it: new load
-    double left_weight = 0;  ///< filled anew: of flows not yet given a rate
-    bool filling = false;    ///< filled anew
-    bool touched = false;    ///< beside a row that is
+    double left_weight = 0;  ///< filled anew: of flows met and not yet given a rate
+    double was = 0;  ///< filled anew: streams that it does not meet are no faster; no_cap: unknown
+    bool filling = false;  ///< filled anew
+    bool touched = false;  ///< beside a row that is
   };
   struct Stream {
-    std::span<const RowUse> uses;
-    double cap = 0;
-    double rate = 0;
-    double count = 0;  ///< flows
     std::uint32_t way = 0;
-    std::uint32_t round = 0;  ///< when it was met last
-    double ceiling = 0;       ///< the cap, and the levels of full rows that are not filled anew
-    double next = unknown;    ///< its new rate
+    std::uint32_t uses_begin = 0;  ///< of its way
+    std::uint32_t uses_end = 0;
+    std::uint32_t count = 0;  ///< flows
+    double bound = 0;         ///< the cap, or less where the way's own rows let through less
+    double rate = 0;
+    std::uint32_t limit = no_row;  ///< the row whose level is its rate; no_row: the bound is
+    std::uint32_t limited_at = 0;  ///< index in the row's `limited_`
+    // Of the filling in which it was met last:
+    std::uint32_t round = 0;
+    std::uint32_t next_limit = no_row;  ///< of `next`, else of `ceiling`
+    double ceiling = 0;                 ///< the bound, and the levels of full rows not filled anew
+    double next = unknown;              ///< its new rate
   };
-  static constexpr double unknown = -1;
 
   [[nodiscard]] bool is_full(std::uint32_t row) const { return level_[row] < Transport::no_cap; }
-  [[nodiscard]] std::span<const RowUse> uses_of(std::uint32_t way) const {
-    return std::span(uses_).subspan(begin_[way], begin_[way + 1] - begin_[way]);
+  [[nodiscard]] std::span<const RowUse> uses_of(const Stream& stream) const {
+    return {ways_.uses.data() + stream.uses_begin, ways_.uses.data() + stream.uses_end};
   }
   StreamId stream_of(std::uint32_t way, double cap);
+  /// Shares what the way's own rows let through anew, after a flow came or went.
+  void bound(std::uint32_t way);
+  /// Gives a stream the rate that its rows' levels let it have.
+  void enter(StreamId id);
+  /// With this load a row would be overfull, or full no longer.
+  [[nodiscard]] bool is_off(std::uint32_t row, double load) const;
+  /// The rates of a row's streams, or their number, have changed, and its load with them.
+  void check_load(std::uint32_t row) {
+    if (is_off(row, rows_[row].load)) fill_anew(row);
+  }
   void enter_rows(StreamId id);
   void leave_rows(StreamId id);
+  /// Moves a stream to the row that limits it now.
+  void limit_by(StreamId id, std::uint32_t row);
   void fill_anew(std::uint32_t row);
   /// The row where a new stream would get least.
   [[nodiscard]] std::uint32_t narrowest(const Stream& stream) const;
   void meet();
+  void meet(StreamId id);
+  /// Lets streams join that would be faster than the row's level if all others kept their rates.
+  void guess(std::uint32_t index);
+  /// Lets streams join that a row has not met and that are faster.
+  void join_faster(std::uint32_t row, double rate);
   void fill();
-  /// Gives rates to members of the row that is lowest: those with a lower ceiling, or else all.
+  /// Gives rates to met streams of the row that is lowest: those with a lower ceiling, or else all.
   void fill_row(std::uint32_t row);
   void give(Stream& stream, double rate);
   /// Lets rows join that the new rates overfill, or leave not full. @return none did.
   bool settle();
+  /// Lets streams join that are faster than a row's new level. @return none did.
+  bool settle_streams();
   void commit();
 
   double slack_;
-  std::vector<std::uint32_t> way_;  ///< column -> a way through those of its rows that can be full
-  std::vector<std::size_t> begin_;  ///< way -> its uses
-  std::vector<RowUse> uses_;
+  FlowWays ways_;
   std::vector<Row> rows_;
   /// Row -> rate of the flows that it limits; no_cap: it limits none, or is filled anew.
   std::vector<double> level_;
-  std::vector<std::vector<Member>> members_;  ///< by row
+  std::vector<std::vector<Member>> members_;    ///< by row
+  std::vector<std::vector<StreamId>> limited_;  ///< by row: those with this limit
+  std::vector<std::vector<StreamId>> met_of_;   ///< by row that is filled anew
   std::vector<Stream> streams_;
+  std::vector<double> cap_;                           ///< by stream
   std::vector<std::vector<std::uint32_t>> position_;  ///< stream, use -> index in members_
   std::vector<std::vector<StreamId>> present_;        ///< by way
   std::vector<StreamId> free_;
   std::vector<std::uint32_t> filling_;
   std::vector<std::uint32_t> touched_;
   std::vector<StreamId> met_;
+  std::vector<StreamId> joined_;  ///< streams faster than the new level of a row that met others
   std::vector<StreamId> changed_;
   std::vector<StreamId> told_;                            ///< those of the last update()
   std::vector<std::pair<double, std::uint32_t>> lowest_;  ///< heap of levels and rows

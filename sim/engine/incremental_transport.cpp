@@ -18,7 +18,7 @@ constexpr double same_instant = 8 * std::numeric_limits<double>::epsilon();
 /// its rate.
 constexpr double slack_least = 1e-12;
 
-/// Outdated ends in the heap, over the streams in flight, at which it is built anew.
+/// Ends in the heap, over the streams in flight, at which the outdated ones are taken out.
 constexpr std::size_t outdated_max = 4;
 constexpr std::size_t heap_least = 64;
 
@@ -67,8 +67,12 @@ class IncrementalTransport final : public Transport {
     std::vector<Flow> flows;  ///< heap; the first to end at the front
     double served = 0;        ///< bytes of each flow since the stream began, at `since`
     double since = 0;
-    double rate = 0;            ///< from `since` on
-    std::uint32_t version = 0;  ///< of its first end in the heap
+    double rate = 0;    ///< from `since` on
+    double target = 0;  ///< the first flow's
+    /// The first flow's end, and the one in the heap, no later than it; never: none is there.
+    double end = never;
+    double noted = never;
+    std::uint32_t version = 0;  ///< of the end in the heap
   };
   struct End {
     double time = 0;
@@ -107,7 +111,7 @@ class IncrementalTransport final : public Transport {
       if (stream.flows.empty()) continue;
       advance(stream);
       stream.rate = rates_.rate(id);
-      note_end(id);
+      change_end(id);
     }
     if (ends_.size() > heap_least + outdated_max * in_flight_) rebuild();
   }
@@ -126,7 +130,7 @@ class IncrementalTransport final : public Transport {
     if (!stream.flows.empty()) {
       note_end(id);
     } else {
-      ++stream.version;
+      drop_end(stream);
       --in_flight_;
     }
   }
@@ -143,17 +147,39 @@ class IncrementalTransport final : public Transport {
 
   void note_end(FairRates::StreamId id) {
     Stream& stream = streams_[id];
-    ++stream.version;
-    if (stream.rate == 0) return;
-    const double left = std::max(0.0, stream.flows.front().target - stream.served);
-    ends_.push_back({stream.since + left / stream.rate, id, stream.version});
+    stream.target = stream.flows.front().target;
+    change_end(id);
+  }
+
+  /// A stream's rate or first flow has changed.
+  void change_end(FairRates::StreamId id) {
+    Stream& stream = streams_[id];
+    if (stream.rate == 0) return drop_end(stream);
+    stream.end = stream.since + std::max(0.0, stream.target - stream.served) / stream.rate;
+    if (stream.end >= stream.noted) return;  // its turn to be noted comes when the other is due
+    ends_.push_back({stream.noted = stream.end, id, ++stream.version});
     std::ranges::push_heap(ends_, std::greater<>());
   }
 
+  static void drop_end(Stream& stream) {
+    ++stream.version;
+    stream.end = stream.noted = never;
+  }
+
+  /// Until the first in the heap is a stream's end.
   void drop_outdated() {
-    while (!ends_.empty() && is_outdated(ends_.front())) {
+    while (!ends_.empty()) {
+      const auto [time, id, version] = ends_.front();
+      Stream& stream = streams_[id];
+      const bool outdated = stream.version != version;
+      if (!outdated && stream.end == time) return;
       std::ranges::pop_heap(ends_, std::greater<>());
-      ends_.pop_back();
+      if (outdated) {
+        ends_.pop_back();
+      } else {
+        ends_.back().time = stream.noted = stream.end;
+        std::ranges::push_heap(ends_, std::greater<>());
+      }
     }
   }
 

@@ -28,6 +28,7 @@ TransferNetwork::TransferNetwork(EventQueue& queue, Transport& transport, FlowGr
       graph_(std::move(graph)),
       quotient_(std::move(quotient)),
       stats_(std::move(stats)),
+      plans_(quotient_.patterns.size()),
       carried_(quotient_.patterns.size(), 0) {}
 
 void TransferNetwork::start(TransferId id, PatternId pattern, Bytes size,
@@ -61,16 +62,16 @@ std::shared_ptr<const TransferNetwork::Plan> TransferNetwork::plan(PatternId pat
                                                                    double wire_bytes,
                                                                    const CollectiveCost& cost) {
   // A worker that sends together what waits sends ever other sizes: the plans must not pile up.
-  if (plans_.size() >= plans_least + plans_of_pattern * quotient_.patterns.size()) plans_.clear();
-  const PlanKey key{pattern,
-                    size.count(),
-                    cost.hop_nvlink.count(),
-                    cost.hop_pcie.count(),
-                    cost.hop_network.count(),
-                    cost.efficiency,
-                    cost.uncontended ? cost.uncontended->count() : -1};
-  const auto [found, is_new] = plans_.try_emplace(key);
+  if (planned_ >= plans_least + plans_of_pattern * quotient_.patterns.size()) {
+    for (auto& plans : plans_) plans.clear();
+    planned_ = 0;
+  }
+  const PlanKey key{size.count(),          cost.hop_nvlink.count(),
+                    cost.hop_pcie.count(), cost.hop_network.count(),
+                    cost.efficiency,       cost.uncontended ? cost.uncontended->count() : -1};
+  const auto [found, is_new] = plans_[static_cast<std::size_t>(pattern)].try_emplace(key);
   if (!is_new) return found->second;
+  ++planned_;
   Plan planned;
   if (wire_bytes > 0) {
     const PatternClasses& classes = quotient_.patterns[static_cast<std::size_t>(pattern)];

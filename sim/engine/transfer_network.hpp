@@ -86,7 +86,7 @@ class TransferNetwork : public Network {
   [[nodiscard]] const Quotient& quotient() const { return quotient_; }
 
  private:
-  using PlanKey = std::tuple<PatternId, std::int64_t, double, double, double, double, double>;
+  using PlanKey = std::tuple<std::int64_t, double, double, double, double, double>;
 
   std::shared_ptr<const Plan> plan(PatternId pattern, Bytes size, double wire_bytes,
                                    const CollectiveCost& cost);
@@ -101,8 +101,9 @@ class TransferNetwork : public Network {
   FlowGraph graph_;
   Quotient quotient_;
   NetworkStats stats_;
-  /// The latest; all go where there are too many.
-  std::map<PlanKey, std::shared_ptr<const Plan>> plans_;
+  /// By pattern, the latest; all go where there are too many.
+  std::vector<std::map<PlanKey, std::shared_ptr<const Plan>>> plans_;
+  std::size_t planned_ = 0;  ///< how many plans
   std::vector<Transfer> transfers_;
   std::vector<std::uint32_t> free_;
   std::vector<TransferId> finished_;

@@ -1,21 +1,133 @@
 #include "sim/engine/fair_rates.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <random>
+#include <vector>
+
 #include "sim/engine/transport.hpp"
 #include "tests/catch.hpp"
+#include "tests/engine/oracle/max_min.hpp"
 
 using namespace gradwire;
 
 namespace {
 
-/// One link of 100 B/s, which every flow passes once.
+/// One link of 100 B/s, which a flow passes once, or twice in the second column.
 FlowProblem one_link() {
   FlowProblem problem;
   problem.capacity = {100};
-  problem.columns = {{{.row = 0, .weight = 1}}};
+  problem.columns = {{{.row = 0, .weight = 1}}, {{.row = 0, .weight = 2}}};
   return problem;
 }
 
+class Random {
+ public:
+  explicit Random(unsigned seed) : engine_(seed) {}
+  int between(int a, int b) {
+    return a + static_cast<int>(engine_() % static_cast<unsigned>(b - a + 1));
+  }
+
+ private:
+  std::mt19937 engine_;
+};
+
+/// Shared rows, of which each column takes up to three, and for every other column a row of its
+/// own.
+FlowProblem random_rows(Random& random) {
+  FlowProblem problem;
+  const int rows = random.between(2, 12);
+  for (int row = 0; row < rows; ++row) problem.capacity.push_back(1e9 / random.between(1, 3));
+  for (int columns = random.between(2, 30); columns > 0; --columns) {
+    auto& column = problem.columns.emplace_back();
+    for (int uses = random.between(1, 3); uses > 0; --uses) {
+      const auto row = static_cast<std::uint32_t>(random.between(0, rows - 1));
+      if (std::ranges::find(column, row, &RowUse::row) != column.end()) continue;
+      column.push_back({row, static_cast<std::uint32_t>(random.between(1, 3))});
+    }
+    if (columns % 2 == 0) continue;
+    column.push_back({static_cast<std::uint32_t>(problem.capacity.size()), 1});
+    problem.capacity.push_back(1e9 / random.between(2, 8));
+  }
+  return problem;
+}
+
+struct Flow {
+  FairRates::StreamId stream = 0;
+  CappedFlow alone;
+};
+
+/// The worst difference of a flow's rate from the reference solver's, which takes each flow alone.
+double worst_difference(const FairRates& rates, const FlowProblem& problem,
+                        const std::vector<Flow>& flows) {
+  std::vector<CappedFlow> alone;
+  alone.reserve(flows.size());
+  for (const Flow& flow : flows) alone.push_back(flow.alone);
+  const auto expected = max_min_rates(problem.capacity, alone);
+  double worst = 0;
+  for (std::size_t f = 0; f < flows.size(); ++f) {
+    worst = std::max(worst, std::abs(rates.rate(flows[f].stream) / expected[f] - 1));
+  }
+  return worst;
+}
+
 }  // namespace
+
+TEST_CASE("Streams of flows that come and go have the rates of each flow alone", "[engine][fair]") {
+  double worst = 0;
+  for (unsigned seed = 1; seed <= 100; ++seed) {
+    Random random(seed);
+    const FlowProblem problem = random_rows(random);
+    FairRates rates(problem, 0);
+    std::vector<Flow> flows;
+    for (int instant = 0; instant < 60; ++instant) {
+      for (int changes = random.between(1, 6); changes > 0; --changes) {
+        if (!flows.empty() && random.between(0, 100) > 60 - instant / 2) {
+          const int gone = random.between(0, static_cast<int>(flows.size()) - 1);
+          rates.remove(flows[static_cast<std::size_t>(gone)].stream);
+          flows.erase(flows.begin() + gone);
+          continue;
+        }
+        const auto column = static_cast<std::uint32_t>(
+            random.between(0, static_cast<int>(problem.columns.size()) - 1));
+        const double cap =
+            random.between(0, 2) == 0 ? 2e7 * random.between(1, 4) : Transport::no_cap;
+        const FairRates::StreamId stream = rates.add(column, cap);
+        flows.push_back({stream, {problem.columns[column], cap}});
+      }
+      rates.update();
+      worst = std::max(worst, worst_difference(rates, problem, flows));
+    }
+  }
+  CHECK(worst < 1e-11);
+}
+
+TEST_CASE("A row of one way's flows alone shares what it lets through", "[engine][fair]") {
+  // 90 B/s for three flows of the second way, one of 10 B/s at most: (90 - 10) / 2 = 40 for each
+  // other; the first way's flow has what they leave of 200, 110.
+  FlowProblem problem;
+  problem.capacity = {200, 90};
+  problem.columns = {{{.row = 0, .weight = 1}}, {{.row = 0, .weight = 1}, {.row = 1, .weight = 1}}};
+  FairRates rates(problem, 0);
+  const auto other = rates.add(0, Transport::no_cap);
+  const auto slow = rates.add(1, 10);
+  const auto fast = rates.add(1, Transport::no_cap);
+  rates.add(1, Transport::no_cap);
+  rates.update();
+  CHECK(rates.rate(slow) == Approx(10));
+  CHECK(rates.rate(fast) == Approx(40));
+  CHECK(rates.rate(other) == Approx(110));
+
+  // Without the slow one 90 / 2 = 45 each, and 200 - 90 = 110; alone 90 and 110.
+  rates.remove(slow);
+  rates.update();
+  CHECK(rates.rate(fast) == Approx(45));
+  rates.remove(fast);
+  rates.update();
+  CHECK(rates.rate(fast) == Approx(90));
+  CHECK(rates.rate(other) == Approx(110));
+}
 
 TEST_CASE("Flows that stay share what a flow leaves once more than the slack is unused",
           "[engine][fair]") {
