@@ -82,14 +82,19 @@ void check_bert(const YamlMap& map, const ModelEntry& entry, const ModelOptions&
   }
 }
 
+/// Ways to attend of a model whose own is `own`.
+std::vector<std::string> attentions_beside(const std::string& own) {
+  return own == multihead_attention ? std::vector<std::string>{own, "flash"}
+                                    : std::vector<std::string>{"eager", "flash"};
+}
+
 void check_attention(const YamlMap& map, const ModelEntry& entry, const ModelOptions& options) {
   if (!options.attention) return;
-  const std::string& own =
-      std::ranges::find(entry.parameters, "attention", &KeyInfo::name)->fallback;
-  const std::string other = own == multihead_attention ? multihead_attention : "eager";
-  if (*options.attention == "flash" || *options.attention == other) return;
-  map.fail("attention", fmt::format("'attention' is '{}'; expected {} or flash with model '{}'",
-                                    *options.attention, other, entry.name));
+  const KeyInfo& key = *std::ranges::find(entry.parameters, "attention", &KeyInfo::name);
+  const auto& known = key.value.choices;
+  if (std::ranges::find(known, *options.attention) != known.end()) return;
+  map.fail("attention", fmt::format("'attention' is '{}'; expected {} with model '{}'",
+                                    *options.attention, fmt::join(known, " or "), entry.name));
 }
 
 void check_options(const YamlMap& map, const ModelEntry& entry, const ModelOptions& options) {
@@ -142,6 +147,8 @@ const std::vector<ModelEntry>& model_catalogue() {
     for (ModelEntry& entry : entries) {
       for (KeyInfo& parameter : entry.parameters) {
         parameter.value = std::ranges::find(options, parameter.name, &KeyInfo::name)->value;
+        if (parameter.name != "attention") continue;
+        parameter.value.choices = attentions_beside(parameter.fallback);
       }
     }
     return entries;
