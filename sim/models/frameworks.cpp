@@ -23,10 +23,10 @@ constexpr Seconds launch_call = us(5.2);
 //   V: ns_resolution_trace, ResNet-50, V100-SXM2, PyTorch 2 of April 2024;
 //   A: trace_diff/control, a recommendation model, A100, PyTorch of 2023.
 //   C: chains of a hundred like operators, forward and backward, on the host of an H200
-//   (results/reference/host_operators.csv), which takes 0.6 of V's and A's times for the operators
-//   above: over 0.6. Attention: the mean of fp32 (48 and 140 us) and of bf16 under autocast (68 and
-//   195); a cast backward: what a linear layer without bias takes more under autocast, over its two
-//   casts.
+//   (results/reference/host_operators.csv, medians), which takes 0.6 of V's and A's times for the
+//   operators above: over 0.6. Attention: the mean of fp32 (48 and 140 us) and of bf16 under
+//   autocast (68 and 195). A cast backward, 28 us: what a convolution channels last (28) and a
+//   linear layer without bias (59 for two) take more under autocast.
 // The CPUs are not stated. Checked against pytorch/benchmark#706, which no constant is taken from
 // (tests/models/frameworks_test.cpp).
 constexpr std::array<OperatorHost, 12> eager_operators = {{
