@@ -113,8 +113,9 @@ plan() {
   step overlap 5 overlap.json 'run_to_file overlap'
   step compressors 6 compressors.json 'run_to_file compressors'
   step compressors_cpu 8 compressors_cpu.json 'run_to_file compressors_cpu'
-  step compressors_torch 15 compressors_torch.json run_torch_compressors
-  step kernels 50 kernels.json run_kernels
+  step compressors_torch 15 compressors_torch.json 'run_workload compressors compressors_torch'
+  step kernels 50 kernels.json 'run_workload kernels kernels'
+  step operators 20 operators.json 'run_workload operators operators'
   if [ "$(gpu_count)" -ge 2 ]; then
     step collectives 120 collectives run_collectives
     step collectives_forced 300 collectives_forced run_forced_collectives
@@ -151,14 +152,10 @@ run_selftest() {
   run_bench selftest >"$out/partial/selftest.txt" && mv "$out/partial/selftest.txt" "$out/"
 }
 
-run_torch_compressors() {
-  timeout -s INT "$limit" "$python" "$here/workloads/compressors.py" \
-    -o "$out/partial/compressors_torch.json" && mv "$out/partial/compressors_torch.json" "$out/"
-}
-
-run_kernels() {
-  timeout -s INT "$limit" "$python" "$here/workloads/kernels.py" \
-    -o "$out/partial/kernels.json" && mv "$out/partial/kernels.json" "$out/"
+# A program of workloads/ and the file that it writes.
+run_workload() {
+  timeout -s INT "$limit" "$python" "$here/workloads/$1.py" \
+    -o "$out/partial/$2.json" && mv "$out/partial/$2.json" "$out/"
 }
 
 # Whole iterations of many models, some 13 minutes in all: as many as there is time for in each call.
