@@ -15,10 +15,6 @@ std::size_t index_of(int number) {
   return static_cast<std::size_t>(number);
 }
 
-double count(const Activation& activation) {
-  return static_cast<double>(activation.elements());
-}
-
 /// Where `kernel` lands along one axis: PyTorch's rule, in which a last window that would begin in
 /// the padding behind the input is dropped.
 std::int64_t windows(std::int64_t length, std::int64_t kernel, std::int64_t stride,
@@ -55,16 +51,6 @@ std::string convolution_kind(const Convolution& shape) {
   return side <= 3 ? "conv3" : "conv7";
 }
 
-ModelLayer operation(const std::string& name, const std::string& kind, const LayerWork& forward,
-                     const LayerWork& backward) {
-  ModelLayer layer;
-  layer.name = name;
-  layer.kind = kind;
-  layer.forward = forward;
-  layer.backward = backward;
-  return layer;
-}
-
 ParameterSpec tensor(const std::string& name, std::vector<std::int64_t> shape) {
   return {.name = name, .shape = std::move(shape), .ready = {}};
 }
@@ -84,6 +70,16 @@ std::vector<int> reversed(std::size_t tensors) {
 }
 
 }  // namespace
+
+ModelLayer operation(const std::string& name, const std::string& kind, const LayerWork& forward,
+                     const LayerWork& backward) {
+  ModelLayer layer;
+  layer.name = name;
+  layer.kind = kind;
+  layer.forward = forward;
+  layer.backward = backward;
+  return layer;
+}
 
 ModelBuilder::ModelBuilder(std::string name, std::string source) {
   model_.name = std::move(name);
@@ -132,7 +128,7 @@ Activation ModelBuilder::custom(ModelLayer layer, std::span<const Activation> in
   const std::size_t tensors = layer.parameters.size();
   reads_.push_back(std::move(reads));
   ready_.push_back(ready.empty() ? reversed(tensors) : std::move(ready));
-  layer.result = count(output);
+  layer.result = output.count();
   model_.layers.push_back(std::move(layer));
   const Activation made = make_value(output);
   writes_.push_back(made.value);
@@ -156,8 +152,8 @@ Activation ModelBuilder::conv(const std::string& name, const Activation& input,
       .width = windows(input.width, shape.kernel.width, shape.stride, shape.padding.width)};
   const std::int64_t depth =
       input.channels / shape.groups * shape.kernel.height * shape.kernel.width;
-  const LayerWork forward = {.flops = 2.0 * count(output) * static_cast<double>(depth),
-                             .elements = count(input) + count(output)};
+  const LayerWork forward = {.flops = 2.0 * output.count() * static_cast<double>(depth),
+                             .elements = input.count() + output.count()};
   ModelLayer layer =
       operation(name, convolution_kind(shape), forward, matrix_backward(forward, !is_input(input)));
   layer.convolution = ConvolutionShape{.in_channels = input.channels,
@@ -171,8 +167,8 @@ Activation ModelBuilder::conv(const std::string& name, const Activation& input,
   layer.parameters = {tensor(name + ".weight", {shape.out, input.channels / shape.groups,
                                                 shape.kernel.height, shape.kernel.width})};
   if (shape.bias) {
-    layer.forward.elements += 2 * count(output);
-    layer.backward.elements += count(output);
+    layer.forward.elements += 2 * output.count();
+    layer.backward.elements += output.count();
     ++layer.forward.kernels;
     ++layer.backward.kernels;
     layer.parameters.push_back(tensor(name + ".bias", {shape.out}));
@@ -190,7 +186,7 @@ Activation ModelBuilder::tied_conv(const std::string& name, const Activation& in
 
 Activation ModelBuilder::batch_norm(const std::string& name, const Activation& input) {
   ModelLayer layer =
-      operation(name, "norm", {.elements = 3 * count(input)}, {.elements = 5 * count(input)});
+      operation(name, "norm", {.elements = 3 * input.count()}, {.elements = 5 * input.count()});
   layer.parameters = {tensor(name + ".weight", {input.channels}),
                       tensor(name + ".bias", {input.channels})};
   add_buffers(3, 2 * input.channels + 1);  // running mean and variance, and the number of batches
@@ -198,122 +194,21 @@ Activation ModelBuilder::batch_norm(const std::string& name, const Activation& i
 }
 
 Activation ModelBuilder::layer_norm(const std::string& name, const Activation& input) {
-  ModelLayer layer = operation(name, "norm", {.elements = 2 * count(input)},
-                               {.elements = 3 * count(input), .kernels = 2});  // dx; weight, bias
-  layer.autocast_kept_bytes = 2 * count(input);  // its input in 4 bytes
-  layer.primitive = primitive_layer_norm(count(input));
+  ModelLayer layer = operation(name, "norm", {.elements = 2 * input.count()},
+                               {.elements = 3 * input.count(), .kernels = 2});  // dx; weight, bias
+  layer.autocast_kept_bytes = 2 * input.count();  // its input in 4 bytes
+  layer.primitive = primitive_layer_norm(input.count());
   layer.parameters = {tensor(name + ".weight", {input.channels}),
                       tensor(name + ".bias", {input.channels})};
   return custom(std::move(layer), {{input}}, input, {0, 1});
 }
 
-Activation ModelBuilder::act(const std::string& name, const Activation& input) {
-  return simple(name, "act", input, input, 2 * count(input), 3 * count(input));
-}
-
-Activation ModelBuilder::gelu(const std::string& name, const Activation& input) {
-  ModelLayer layer =
-      operation(name, "act", {.elements = 2 * count(input)}, {.elements = 3 * count(input)});
-  layer.keeps_input = true;
-  layer.primitive = primitive_gelu(count(input));
-  return custom(std::move(layer), {{input}}, input);
-}
-
-Activation ModelBuilder::smooth_act(const std::string& name, const Activation& input) {
-  const double n = count(input);
-  ModelLayer layer = operation(name, "act", {.elements = 4 * n, .kernels = 2}, {.elements = 3 * n});
-  layer.compiled = PassWork{.forward = {.elements = 2 * n}, .backward = {.elements = 3 * n}};
-  layer.keeps_input = true;
-  return custom(std::move(layer), {{input}}, input);
-}
-
-Activation ModelBuilder::softmax(const std::string& name, const Activation& input) {
-  const double n = count(input);
-  ModelLayer layer = operation(name, "softmax", {.elements = 2 * n}, {.elements = 3 * n});
-  layer.casts = 2 * n;                // in, and out to the product behind it
-  layer.autocast_kept_bytes = 4 * n;  // its result in fp32 beside the cast one
-  layer.primitive = primitive_softmax(n);
-  return custom(std::move(layer), {{input}}, input);
-}
-
-Activation ModelBuilder::loss(const std::string& name, const Activation& logits) {
-  const double n = count(logits);
-  ModelLayer layer = operation(name, "softmax", {.elements = 2 * n}, {.elements = 3 * n});
-  layer.in_fp32 = true;
-  layer.casts = n;
-  return custom(std::move(layer), {{logits}}, logits);
-}
-
-Activation ModelBuilder::dropout(const std::string& name, const Activation& input) {
-  const bool to_input = !is_input(input);
-  const double n = count(input);
-  ModelLayer layer = operation(name, "other", {.elements = 2 * n},
-                               {.elements = to_input ? 2 * n : 0, .kernels = to_input ? 1 : 0});
-  layer.primitive = primitive_dropout(n, to_input);
-  return custom(std::move(layer), {{input}}, input);
-}
-
-Activation ModelBuilder::scale(const std::string& name, const Activation& input) {
-  return simple(name, "other", input, input, 2 * count(input), 2 * count(input));
-}
-
-Activation ModelBuilder::add_constant(const std::string& name, const Activation& input) {
-  return simple(name, "other", input, input, 2 * count(input), 0);
-}
-
-Activation ModelBuilder::stochastic_depth(const std::string& name, const Activation& input) {
-  const double n = count(input);
-  return custom(operation(name, "other", {.elements = 2 * n, .kernels = 3}, {.elements = 2 * n}),
-                {{input}}, input);
-}
-
-Activation ModelBuilder::copy(const std::string& name, const Activation& input) {
-  return simple(name, "other", input, input, 2 * count(input), 2 * count(input));
-}
-
-Activation ModelBuilder::merge_heads(const std::string& name, const Activation& input) {
-  const double n = count(input);
-  ModelLayer layer = operation(name, "other", {.elements = 2 * n}, {.elements = 2 * n});
-  layer.primitive = primitive_heads(n);
-  return custom(std::move(layer), {{input}}, input);
-}
-
-Activation ModelBuilder::add(const std::string& name, const Activation& left,
-                             const Activation& right) {
-  assert(left.elements() == right.elements());
-  return custom(operation(name, "add", {.elements = 3 * count(left)}, {.kernels = 0}),
-                {{left, right}}, left);
-}
-
-Activation ModelBuilder::concat(const std::string& name, std::span<const Activation> inputs) {
-  assert(!inputs.empty());
-  Activation output = inputs.front();
-  output.channels = 0;
-  for (const Activation& input : inputs) {
-    assert(input.height == output.height && input.width == output.width);
-    output.channels += input.channels;
-  }
-  return custom(operation(name, "other", {.elements = 2 * count(output)}, {.kernels = 0}), inputs,
-                output);
-}
-
-std::vector<Activation> ModelBuilder::split(const std::string& name, const Activation& input,
-                                            int parts) {
-  assert(input.channels % parts == 0);
-  Activation slice = input;
-  slice.channels = input.channels / parts;
-  ModelLayer layer = operation(name, "other", {.kernels = 0}, {.elements = 2 * count(input)});
-  std::vector<Activation> slices = {custom(std::move(layer), {{input}}, slice)};
-  while (static_cast<int>(slices.size()) < parts) slices.push_back(make_value(slice));
-  return slices;
-}
-
 Activation ModelBuilder::max_pool(const std::string& name, const Activation& input,
                                   const Pooling& shape) {
   const Activation output = pooled(input, shape);
-  const double moved = count(input) + count(output);
+  const double moved = input.count() + output.count();
   ModelLayer layer = operation(name, "pool", {.elements = moved}, {.elements = 2.5 * moved});
-  layer.kept_bytes = 8 * count(output);  // where each maximum was, as int64
+  layer.kept_bytes = 8 * output.count();  // where each maximum was, as int64
   return custom(std::move(layer), {{input}}, output);
 }
 
@@ -323,22 +218,22 @@ Activation ModelBuilder::average_pool(const std::string& name, const Activation&
   const auto stride = static_cast<double>(shape.stride * shape.stride);
   const double windows_over =
       static_cast<double>(shape.kernel.height * shape.kernel.width) / stride;
-  return simple(name, "pool", input, output, average_forward * count(output),
-                (average_backward + average_window * windows_over) * count(input));
+  return simple(name, "pool", input, output, average_forward * output.count(),
+                (average_backward + average_window * windows_over) * input.count());
 }
 
 Activation ModelBuilder::adaptive_pool(const std::string& name, const Activation& input,
                                        std::int64_t side) {
   const Activation output = {.channels = input.channels, .height = side, .width = side};
-  const double moved = count(input) + count(output);
+  const double moved = input.count() + output.count();
   return simple(name, "pool", input, output, moved, moved);
 }
 
 Activation ModelBuilder::matrix(const std::string& name, const Activation& input,
                                 std::int64_t out) {
   const Activation output = {.channels = out, .height = input.height, .width = input.width};
-  const LayerWork forward = {.flops = 2.0 * count(input) * static_cast<double>(out),
-                             .elements = count(input) + count(output)};
+  const LayerWork forward = {.flops = 2.0 * input.count() * static_cast<double>(out),
+                             .elements = input.count() + output.count()};
   ModelLayer layer = operation(name, "linear", forward, matrix_backward(forward, !is_input(input)));
   layer.product =
       MatrixShape{.rows = input.height * input.width, .columns = out, .depth = input.channels};
@@ -351,9 +246,9 @@ Activation ModelBuilder::linear(const std::string& name, const Activation& input
   ModelLayer& layer = model_.layers.back();
   layer.parameters = {tensor(name + ".weight", {out, input.channels})};
   if (bias == Bias::own) {
-    layer.backward.elements += count(output);
+    layer.backward.elements += output.count();
     ++layer.backward.kernels;
-    layer.primitive = primitive_bias(layer, count(output));
+    layer.primitive = primitive_bias(layer, output.count());
     layer.parameters.push_back(tensor(name + ".bias", {out}));
   }
   ready_.back() = reversed(layer.parameters.size());
@@ -372,7 +267,7 @@ Activation ModelBuilder::tied_linear(const std::string& name, const Activation& 
   const Activation output = matrix(name, input, out);
   if (bias_name.empty()) return output;
   ModelLayer& layer = model_.layers.back();
-  layer.backward.elements += count(output);
+  layer.backward.elements += output.count();
   ++layer.backward.kernels;
   layer.parameters = {tensor(bias_name, {out})};
   ready_.back() = {0};
@@ -381,7 +276,7 @@ Activation ModelBuilder::tied_linear(const std::string& name, const Activation& 
 
 Activation ModelBuilder::bias(const std::string& name, const Activation& input) {
   ModelLayer layer =
-      operation(name, "other", {.elements = 2 * count(input)}, {.elements = count(input)});
+      operation(name, "other", {.elements = 2 * input.count()}, {.elements = input.count()});
   layer.parameters = {tensor(name, {input.channels})};
   return custom(std::move(layer), {{input}}, input);
 }
@@ -389,8 +284,8 @@ Activation ModelBuilder::bias(const std::string& name, const Activation& input) 
 Activation ModelBuilder::product(const std::string& name, const Activation& left,
                                  const Activation& right, const MatrixShape& shape) {
   const Activation output = {.channels = shape.columns * shape.count, .height = shape.rows};
-  const LayerWork forward = {.flops = 2.0 * count(output) * static_cast<double>(shape.depth),
-                             .elements = count(left) + count(right) + count(output)};
+  const LayerWork forward = {.flops = 2.0 * output.count() * static_cast<double>(shape.depth),
+                             .elements = left.count() + right.count() + output.count()};
   ModelLayer layer = operation(name, "linear", forward, matrix_backward(forward, true));
   layer.product = shape;
   layer.product->weight_operand = false;
@@ -400,8 +295,8 @@ Activation ModelBuilder::product(const std::string& name, const Activation& left
 Activation ModelBuilder::tied_embedding(const std::string& name, const Activation& tokens,
                                         std::int64_t width) {
   const Activation output = {.channels = width, .height = tokens.height};
-  return custom(operation(name, "embed", {.elements = 2 * count(output)},
-                          {.elements = 3 * count(output), .kernels = 2}),  // clear, scatter
+  return custom(operation(name, "embed", {.elements = 2 * output.count()},
+                          {.elements = 3 * output.count(), .kernels = 2}),  // clear, scatter
                 {{tokens}}, output);
 }
 
@@ -416,8 +311,8 @@ Activation ModelBuilder::embedding(const std::string& name, const Activation& to
 Activation ModelBuilder::gather(const std::string& name, const Activation& input,
                                 std::int64_t rows) {
   const Activation output = {.channels = input.channels, .height = rows};
-  return simple(name, "other", input, output, 2 * count(output),
-                count(input) + 2 * count(output));  // zeros everywhere, then the rows
+  return simple(name, "other", input, output, 2 * output.count(),
+                input.count() + 2 * output.count());  // zeros everywhere, then the rows
 }
 
 }  // namespace gradwire

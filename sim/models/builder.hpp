@@ -19,7 +19,12 @@ struct Activation {
   std::int64_t width = 1;
 
   [[nodiscard]] std::int64_t elements() const { return channels * height * width; }
+  [[nodiscard]] double count() const { return static_cast<double>(elements()); }
 };
+
+/// A layer without tensors.
+[[nodiscard]] ModelLayer operation(const std::string& name, const std::string& kind,
+                                   const LayerWork& forward, const LayerWork& backward);
 
 /// Height and width of a kernel, or of the padding on each side.
 struct Window {

@@ -11,11 +11,7 @@ namespace {
 
 ModelLayer layer_of(const std::string& name, const std::string& kind, const PassWork& eager,
                     const PassWork& compiled) {
-  ModelLayer layer;
-  layer.name = name;
-  layer.kind = kind;
-  layer.forward = eager.forward;
-  layer.backward = eager.backward;
+  ModelLayer layer = operation(name, kind, eager.forward, eager.backward);
   layer.compiled = compiled;
   return layer;
 }

@@ -45,20 +45,6 @@ Convolution conv3(std::int64_t out) {
   return {.out = out, .kernel = square(3), .padding = square(1), .bias = true};
 }
 
-double count(const Activation& x) {
-  return static_cast<double>(x.elements());
-}
-
-ModelLayer layer_of(const std::string& name, const std::string& kind, const LayerWork& forward,
-                    const LayerWork& backward) {
-  ModelLayer layer;
-  layer.name = name;
-  layer.kind = kind;
-  layer.forward = forward;
-  layer.backward = backward;
-  return layer;
-}
-
 /// The four stages' maps.
 std::vector<Activation> body(ModelBuilder& net, std::int64_t side) {
   const auto padded = [](std::int64_t pixels) {
@@ -83,8 +69,8 @@ std::vector<Activation> body(ModelBuilder& net, std::int64_t side) {
 /// The nearest neighbour of each place of a map as large as `to`.
 Activation enlarged(ModelBuilder& net, const std::string& name, const Activation& input,
                     const Activation& to) {
-  const double moved = count(input) + count(to);
-  return net.custom(layer_of(name, "pool", {.elements = moved}, {.elements = moved}), {{input}},
+  const double moved = input.count() + to.count();
+  return net.custom(operation(name, "pool", {.elements = moved}, {.elements = moved}), {{input}},
                     to);
 }
 
@@ -126,13 +112,14 @@ void propose(ModelBuilder& net, const std::vector<Activation>& levels) {
     outputs.push_back(ModelBuilder::flatten(run("bbox_pred", x, conv1(anchors * coordinates))));
   }
   const Activation all = net.concat("rpn.cat", outputs);
-  const double boxes = count(all) / (1 + coordinates);
-  net.custom(layer_of("rpn.proposals", "other",
-                      {.elements = proposal_elements * boxes, .kernels = proposal_kernels},
-                      {.kernels = 0}),
+  const double boxes = all.count() / (1 + coordinates);
+  net.custom(operation("rpn.proposals", "other",
+                       {.elements = proposal_elements * boxes, .kernels = proposal_kernels},
+                       {.kernels = 0}),
              {}, {.channels = coordinates, .height = regions});
-  net.custom(layer_of("rpn.loss", "other", {.elements = 0}, {.elements = count(all), .kernels = 2}),
-             {{all}}, {.channels = 1});
+  net.custom(
+      operation("rpn.loss", "other", {.elements = 0}, {.elements = all.count(), .kernels = 2}),
+      {{all}}, {.channels = 1});
 }
 
 /// Each region's part of the level that fits its size, one below another.
@@ -142,11 +129,11 @@ Activation region_maps(ModelBuilder& net, const std::string& name,
   const Activation output = {.channels = width, .height = number * side, .width = side};
   const std::vector<Activation> used(levels.begin(), levels.end() - 1);
   double zeros = 0;
-  for (const Activation& level : used) zeros += count(level);
-  const double moved = (region_reads + 1) * count(output);
+  for (const Activation& level : used) zeros += level.count();
+  const double moved = (region_reads + 1) * output.count();
   const int kernels = static_cast<int>(used.size());
-  return net.custom(layer_of(name, "pool", {.elements = moved, .kernels = kernels},
-                             {.elements = moved + zeros, .kernels = 2 * kernels}),
+  return net.custom(operation(name, "pool", {.elements = moved, .kernels = kernels},
+                              {.elements = moved + zeros, .kernels = 2 * kernels}),
                     used, output);
 }
 
@@ -163,8 +150,8 @@ void box_head(ModelBuilder& net, const std::vector<Activation>& levels, std::int
   const Activation scores = net.linear(name + "predictor.cls_score", x, classes);
   const Activation deltas = net.linear(name + "predictor.bbox_pred", x, coordinates * classes);
   net.loss("roi_heads.loss_classifier", scores);
-  net.custom(layer_of("roi_heads.loss_box_reg", "other", {.elements = 0},
-                      {.elements = count(deltas), .kernels = 2}),
+  net.custom(operation("roi_heads.loss_box_reg", "other", {.elements = 0},
+                       {.elements = deltas.count(), .kernels = 2}),
              {{deltas}}, {.channels = 1});
 }
 
@@ -173,11 +160,11 @@ Activation doubled(ModelBuilder& net, const std::string& name, const Activation&
   const std::int64_t columns = 4 * width;
   const Activation output = {
       .channels = width, .height = 2 * input.height, .width = 2 * input.width};
-  const double flops = 2 * count(input) * static_cast<double>(columns);
-  const double moved = count(input) + count(output);
-  ModelLayer layer = layer_of(
-      name, "linear", {.flops = flops, .elements = moved + 2 * count(output), .kernels = 2},
-      {.flops = 2 * flops, .elements = 2 * moved + count(output), .kernels = 3});
+  const double flops = 2 * input.count() * static_cast<double>(columns);
+  const double moved = input.count() + output.count();
+  ModelLayer layer = operation(
+      name, "linear", {.flops = flops, .elements = moved + 2 * output.count(), .kernels = 2},
+      {.flops = 2 * flops, .elements = 2 * moved + output.count(), .kernels = 3});
   layer.product =
       MatrixShape{.rows = input.height * input.width, .columns = columns, .depth = input.channels};
   layer.parameters = {
@@ -197,9 +184,9 @@ void mask_head(ModelBuilder& net, const std::vector<Activation>& levels, std::in
   x = doubled(net, name + "predictor.conv5_mask", x);
   x = net.act(name + "predictor.relu", x);
   x = net.conv(name + "predictor.mask_fcn_logits", x, conv1(classes));
-  const double of_class = count(x) / static_cast<double>(classes);
-  net.custom(layer_of("roi_heads.loss_mask", "other", {.elements = 3 * of_class, .kernels = 2},
-                      {.elements = count(x) + 3 * of_class, .kernels = 3}),
+  const double of_class = x.count() / static_cast<double>(classes);
+  net.custom(operation("roi_heads.loss_mask", "other", {.elements = 3 * of_class, .kernels = 2},
+                       {.elements = x.count() + 3 * of_class, .kernels = 3}),
              {{x}}, {.channels = 1});
 }
 

@@ -9,8 +9,6 @@ Writes one JSON object, gradwire.kernel_times/1. Exit codes: 0 done, 1 a shape f
 in FILE), 2 bad command line, 4 no GPU.
 """
 
-import argparse
-import pathlib
 import statistics
 import sys
 import time
@@ -319,13 +317,7 @@ def others():
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("-o", "--output", type=pathlib.Path, required=True)
-    arguments = parser.parse_args()
-    if not torch.cuda.is_available():
-        train.fail(train.NO_GPU_MESSAGE, train.NO_GPU)
+    output = train.output_where_a_gpu_is(torch, __doc__)
     content = {
         "schema": "gradwire.kernel_times/1",
         "gpu": torch.cuda.get_device_name(),
@@ -347,7 +339,7 @@ def main():
         torch.cuda.empty_cache()
         took = time.perf_counter() - begin
         print(f"{group.__name__}: {took:.1f} s, {failed} failed", file=sys.stderr, flush=True)
-        train.write_json(arguments.output, content)
+        train.write_json(output, content)
     return 1 if failed else 0
 
 

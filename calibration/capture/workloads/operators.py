@@ -10,8 +10,6 @@ quickest and the median of seven passes, microseconds an operator forward and ba
 Exit codes: 0 done, 2 bad command line, 4 no GPU.
 """
 
-import argparse
-import pathlib
 import statistics
 import sys
 import time
@@ -108,13 +106,7 @@ def time_chain(make, shape, half, channels_last):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("-o", "--output", type=pathlib.Path, required=True)
-    arguments = parser.parse_args()
-    if not torch.cuda.is_available():
-        train.fail(train.NO_GPU_MESSAGE, train.NO_GPU)
+    output = train.output_where_a_gpu_is(torch, __doc__)
     content = {
         "schema": "gradwire.operator_times/1",
         "gpu": torch.cuda.get_device_name(),
@@ -130,7 +122,7 @@ def main():
                     "memory_format": "channels_last" if channels_last else "contiguous",
                 }
                 content["rows"].append({**row, **time_chain(make, shape, half, channels_last)})
-    train.write_json(arguments.output, content)
+    train.write_json(output, content)
     return 0
 
 

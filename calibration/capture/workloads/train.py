@@ -99,6 +99,18 @@ def set_precision(torch, dtype):
     torch.backends.cudnn.benchmark = True
 
 
+def output_where_a_gpu_is(torch, description):
+    """The file that a program with no other argument writes; ends it where no GPU works."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("-o", "--output", type=pathlib.Path, required=True)
+    arguments = parser.parse_args()
+    if not torch.cuda.is_available():
+        fail(NO_GPU_MESSAGE, NO_GPU)
+    return arguments.output
+
+
 def make_optimizer(torch, name, model):
     if name == "adam":
         return torch.optim.Adam(model.parameters(), lr=1e-4)
