@@ -56,6 +56,14 @@ double parameter_traffic(const ModelLayer& layer, Direction direction) {
 
 const std::string fp8_dtype = "fp8";
 
+/// Times what FlashAttention-2 takes. Dao 2023 (arXiv 2307.08691), section 4.1, on an A100:
+/// FlashAttention 1 twice as long; in Triton 1.3 to 1.5 times forward, twice backward.
+double attention_slowness(AttentionKernels kernels, Direction direction) {
+  if (kernels == AttentionKernels::flash_1) return 2;
+  if (kernels == AttentionKernels::triton) return direction == Direction::forward ? 1.4 : 2;
+  return 1;
+}
+
 /// An element read as fp32 and written in half precision, or the other way.
 constexpr double cast_bytes = 6;
 
@@ -63,6 +71,7 @@ Seconds layer_time(const ModelLayer& layer, const KernelSetting& setting, Direct
   const KernelWork work = kernel_work(layer, setting, direction);
   if (work.kernels == 0 && work.bytes <= 0) return Seconds{0};
   Seconds time = kernel_time(work, setting.gpu, layer.fp8 ? fp8_dtype : setting.dtype, direction);
+  if (layer.fused_attention) time = attention_slowness(setting.attention, direction) * time;
   if (setting.sums_in_fp32 && setting.token_norms && layer.casts > 0) {
     const KernelWork cast = {
         .work_class = "act", .bytes = cast_bytes * setting.batch * layer.casts, .kernels = 1};
@@ -94,7 +103,9 @@ std::string_view class_in(const KernelSetting& setting, const ModelLayer& layer)
   std::string_view work = work_class(layer);
   if (setting.token_norms && is_layer_norm(layer)) return "layer_norm";
   if (work == "norm" && setting.native_norms) work = "batch_norm";
-  if (work == "flash_attention" && setting.cudnn_attention) return "cudnn_attention";
+  if (work == "flash_attention" && setting.attention == AttentionKernels::cudnn) {
+    return "cudnn_attention";
+  }
   if (setting.channels_last) return nhwc_class(work);
   if (work != "linear" || !layer.product) return work;
   constexpr std::int64_t loaded = 16;  // bytes
@@ -104,9 +115,9 @@ std::string_view class_in(const KernelSetting& setting, const ModelLayer& layer)
   return row % 4 == 0 ? "linear_by_4" : "linear_by_2";
 }
 
-double backward_flops(const ModelDescription& model) {
+double flops_made_again(const ModelDescription& model) {
   double flops = 0;
-  for (const ModelLayer& layer : model.layers) flops += layer.backward.flops;
+  for (const ModelLayer& layer : model.layers) flops += layer.made_again ? layer.forward.flops : 0;
   return flops;
 }
 
@@ -184,7 +195,8 @@ void add_host(ComputeProfile& profile, const ModelDescription& running, const Fr
       .sums_in_fp32 = setting.sums_in_fp32,
   };
   for (std::size_t i = 0; i < running.layers.size(); ++i) {
-    const LaunchTimes launches = launches_of(framework, running.layers[i], host);
+    LaunchTimes launches = launches_of(framework, running.layers[i], host);
+    if (running.layers[i].made_again) launches.backward += launches.forward;
     profile.layers[i].launches =
         LaunchTimes{host_time * launches.forward, host_time * launches.backward};
   }
@@ -213,7 +225,7 @@ KernelSetting kernel_setting(const ModelDescription& running, const GpuSpec& gpu
           .batch = batch,
           .dtype = dtype,
           .channels_last = channels_last,
-          .cudnn_attention = half && options.cudnn_attention,
+          .attention = half ? options.attention : AttentionKernels::flash,
           .token_norms = running.buffers == 0 && fusion == Fusion::none,
           .sums_in_fp32 = half && running.buffers == 0 && has_optimizer_steps(framework) &&
                           options.autocast.value_or(running.autocast),
@@ -279,9 +291,12 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
   const Framework* framework = find_framework(options.framework);
   assert(framework != nullptr);
   const Fusion fusion = options.fusion.value_or(framework->fusion);
-  const ModelDescription operators = framework->primitives ? by_primitives(model) : model;
+  const ModelDescription operators = framework->primitives ? by_primitives(model)
+                                     : options.fused_loss  ? with_fused_loss(model)
+                                                           : model;
   const ModelDescription running =
-      recomputed(in_fp8(fused(operators, fusion), options.fp8_recipe), options.recompute);
+      recomputed(in_fp8(fused(operators, fusion), options.fp8_recipe), options.recompute,
+                 has_optimizer_steps(*framework) && !options.use_reentrant);
   const std::string optimizer =
       options.optimizer.empty() ? default_optimizer(model) : options.optimizer;
   ComputeProfile profile = untimed_profile(running, batch);
@@ -294,15 +309,19 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
                     .notes = notes_of(model, *framework, optimizer, fusion)};
   const KernelSetting setting = kernel_setting(running, gpu, batch, dtype, options);
   for (std::size_t i = 0; i < running.layers.size(); ++i) {
-    profile.layers[i].forward = layer_time(running.layers[i], setting, Direction::forward);
-    profile.layers[i].backward = layer_time(running.layers[i], setting, Direction::backward);
+    const ModelLayer& layer = running.layers[i];
+    LayerProfile& times = profile.layers[i];
+    times.forward = layer_time(layer, setting, Direction::forward);
+    times.backward = layer_time(layer, setting, Direction::backward);
+    if (layer.made_again) times.backward += times.forward;
   }
   const OptimizerKind& step = *find_optimizer(optimizer);
   set_optimizer(profile, running, step, setting, options);
   profile.tokens_per_sample = model.tokens;
-  set_activations(profile, activation_memory(fused(model, fusion), batch, dtype, options.recompute,
-                                             setting.sums_in_fp32 && setting.token_norms));
-  profile.recomputed_flops = batch * (backward_flops(running) - backward_flops(model));
+  set_activations(
+      profile, activation_memory(fused(model, fusion), batch, dtype, options.recompute,
+                                 setting.sums_in_fp32 && setting.token_norms, options.fused_loss));
+  profile.recomputed_flops = batch * flops_made_again(running);
   profile.gpu_busy = profile.forward() + profile.backward() + profile.optimizer;
   add_host(profile, running, *framework, step, options.optimizer_step, setting);
   profile.model_error = analytic_error(model, dtype);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -22,6 +23,10 @@ namespace gradwire {
 /// precision, or without convolutions). With each series predicted by the others 87 % are inside.
 [[nodiscard]] RelativeError analytic_error(const ModelDescription& model, const std::string& dtype);
 
+/// Whose kernels fused attention in fp16 and bf16 is: FlashAttention-2, cuDNN's, FlashAttention 1
+/// (PyTorch 2.0 and 2.1), or that in Triton (MosaicML's MPT of 2023).
+enum class AttentionKernels : std::uint8_t { flash, cudnn, flash_1, triton };
+
 struct AnalyticOptions {
   std::string optimizer;  ///< a name of optimizers(); "": momentum with convolutions, else adam
   std::optional<Fusion> fusion = std::nullopt;  ///< absent: the framework's
@@ -30,12 +35,14 @@ struct AnalyticOptions {
   std::optional<bool> channels_last = {};
   /// Half precision by torch.autocast, see ModelDescription::autocast; absent: as the model says.
   std::optional<bool> autocast = {};
-  bool cudnn_attention = false;             ///< fused attention by cuDNN, not by FlashAttention-2
-  std::string framework = "pytorch-eager";  ///< a name of frameworks()
+  AttentionKernels attention = AttentionKernels::flash;
+  std::string framework = "pytorch-eager";      ///< a name of frameworks()
   StepForm optimizer_step = StepForm::foreach;  ///< of PyTorch
   Recompute recompute = Recompute::none;        ///< REQUIRES: else a model that has_blocks()
+  bool use_reentrant = false;  ///< of PyTorch: blocks run again as a whole, see recomputed()
   /// REQUIRES: else fp16 or bf16, a GPU with a peak for fp8 and a model that has_blocks().
   Fp8Recipe fp8_recipe = Fp8Recipe::none;
+  bool fused_loss = false;  ///< see with_fused_loss()
   /// Half precision keeps weights, gradients and the optimizer's state in fp32; false: in its own.
   bool master_weights = true;
 };
@@ -46,7 +53,7 @@ struct KernelSetting {
   int batch = 0;
   std::string dtype;
   bool channels_last = false;
-  bool cudnn_attention = false;  ///< of half precision
+  AttentionKernels attention = AttentionKernels::flash;
   bool token_norms = false;      ///< norms of tokens and casts are kernels of their own
   bool sums_in_fp32 = false;     ///< autocast: layer norms, sums, embeddings
   bool padded_products = false;  ///< rows are made multiples of 16 bytes (TorchInductor, pad_mm.py)

@@ -45,4 +45,20 @@ ModelDescription fused(ModelDescription model, Fusion fusion) {
   return model;
 }
 
+bool is_loss(const ModelLayer& layer) {
+  return layer.name.ends_with("loss");
+}
+
+ModelDescription with_fused_loss(ModelDescription model) {
+  for (ModelLayer& layer : model.layers) {
+    if (!is_loss(layer) || layer.kind != "softmax") continue;
+    layer.forward = {.elements = layer.kept};
+    layer.backward = {.elements = 2 * layer.kept};
+    layer.compiled.reset();
+    layer.in_fp32 = false;
+    layer.casts = 0;
+  }
+  return model;
+}
+
 }  // namespace gradwire

@@ -19,4 +19,12 @@ enum class Fusion : std::uint8_t { none, bn_relu, inductor };
 /// that its mask or derivative comes from. Its tensors stay where they are.
 [[nodiscard]] ModelDescription fused(ModelDescription model, Fusion fusion);
 
+/// Whether the layer is a loss: what it keeps are logits.
+[[nodiscard]] bool is_loss(const ModelLayer& layer);
+
+/// The model whose cross entropy is one kernel each way in the logits' own type: forward reads
+/// them, backward reads them and writes their gradient in their place (flash-attn's
+/// CrossEntropyLoss with inplace_backward, flash_attn/losses/cross_entropy.py).
+[[nodiscard]] ModelDescription with_fused_loss(ModelDescription model);
+
 }  // namespace gradwire

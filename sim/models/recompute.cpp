@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cassert>
 #include <map>
+#include <ranges>
 #include <string>
 #include <vector>
 
 #include "sim/core/block_names.hpp"
 #include "sim/models/efficiencies.hpp"
+#include "sim/models/fusion.hpp"
 
 namespace gradwire {
 namespace {
@@ -42,6 +44,21 @@ class KeptInBlock {
   int products_ = 0;  ///< of that block so far
 };
 
+/// Of a block's end: a sum's result is in no backward, and of a product its input is.
+void stop_early(ModelDescription& model) {
+  std::string_view block;
+  bool stopped = false;
+  for (ModelLayer& layer : std::views::reverse(model.layers)) {
+    if (const std::string_view own = block_of(layer); own != block) {
+      block = own;
+      stopped = false;
+    }
+    if (stopped) continue;
+    stopped = layer.kind != "add";
+    if (!stopped || is_product(layer)) layer.made_again = false;
+  }
+}
+
 }  // namespace
 
 bool has_blocks(const ModelDescription& model) {
@@ -53,16 +70,14 @@ bool has_blocks(const ModelDescription& model) {
   });
 }
 
-ModelDescription recomputed(ModelDescription model, Recompute recompute) {
+ModelDescription recomputed(ModelDescription model, Recompute recompute, bool early_stop) {
   if (recompute == Recompute::none) return model;
   assert(has_blocks(model));
   KeptInBlock kept(recompute);
   for (ModelLayer& layer : model.layers) {
-    if (block_of(layer).empty() || kept(layer)) continue;
-    layer.backward.flops += layer.forward.flops;
-    layer.backward.elements += layer.forward.elements;
-    layer.backward.kernels += layer.forward.kernels;
+    layer.made_again = !block_of(layer).empty() && !kept(layer);
   }
+  if (early_stop) stop_early(model);
   return model;
 }
 
@@ -74,7 +89,7 @@ KeptActivations kept_activations(const ModelDescription& model, Recompute recomp
   double left = 0;      // of it, what it does not keep
   double largest = 0;
   for (const ModelLayer& layer : model.layers) {
-    if (layer.name.ends_with("loss")) {
+    if (is_loss(layer)) {
       all.logits += layer.kept;
       continue;
     }
@@ -101,9 +116,9 @@ KeptActivations kept_activations(const ModelDescription& model, Recompute recomp
 }
 
 ActivationMemory activation_memory(const ModelDescription& model, int batch, std::string_view dtype,
-                                   Recompute recompute, bool autocast) {
+                                   Recompute recompute, bool autocast, bool fused_loss) {
   assert(batch >= 1);
-  constexpr double of_loss = 3;  // its result, and two gradients
+  const double of_loss = fused_loss ? 0 : 3;  // its result, and two gradients
   const KeptActivations kept = kept_activations(model, recompute);
   const double own = activation_bytes(dtype);
   const double full = activation_bytes("fp32");

@@ -19,9 +19,13 @@ enum class Recompute : std::uint8_t { none, selective, full };
 /// Whether the model has numbered blocks of several layers.
 [[nodiscard]] bool has_blocks(const ModelDescription& model);
 
-/// The model whose backward makes again what is not kept: a layer's forward work is added to its
-/// backward. REQUIRES: `recompute` is none, or has_blocks(model).
-[[nodiscard]] ModelDescription recomputed(ModelDescription model, Recompute recompute);
+/// The model whose backward makes again what is not kept (ModelLayer::made_again).
+/// @param early_stop  up to the last activation that backward needs, so without the block's last
+///                    product, where no dropout or norm follows (torch.utils.checkpoint with
+///                    use_reentrant=False, from PyTorch 2.1 on: set_checkpoint_early_stop)
+/// REQUIRES: `recompute` is none, or has_blocks(model).
+[[nodiscard]] ModelDescription recomputed(ModelDescription model, Recompute recompute,
+                                          bool early_stop);
 
 /// Elements of activations, for one sample, that are there when backward begins, and what the one
 /// block that is made again first has beyond what it keeps. The logits are apart.
@@ -40,13 +44,13 @@ struct KeptActivations {
 /// logarithm of their softmax, which forward keeps, and as long as that its own gradient and the
 /// logits' (aten/src/ATen/native: nll_loss_backward fills a tensor of zeros,
 /// _log_softmax_backward_data makes another), in fp32; the model's own
-/// besides, in the activations' type.
+/// besides, in the activations' type. Of a fused loss there is nothing but these.
 struct ActivationMemory {
   double activations = 0;
   double logits = 0;
 };
 [[nodiscard]] ActivationMemory activation_memory(const ModelDescription& model, int batch,
                                                  std::string_view dtype, Recompute recompute,
-                                                 bool autocast = false);
+                                                 bool autocast = false, bool fused_loss = false);
 
 }  // namespace gradwire

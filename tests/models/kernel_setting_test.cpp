@@ -106,7 +106,7 @@ TEST_CASE("cuDNN's attention is faster than FlashAttention-2 on Hopper, in half 
   // 1604 (results/reference/h100_kernels.csv).
   const auto attention = [](const char* dtype, bool cudnn) {
     AnalyticOptions options;
-    options.cudnn_attention = cudnn;
+    options.attention = cudnn ? AttentionKernels::cudnn : AttentionKernels::flash;
     const ComputeProfile profile =
         analytic_profile(vit_b_16({}), gpu("h100-sxm5-80gb"), 64, dtype, options);
     double seconds = 0;
@@ -117,6 +117,24 @@ TEST_CASE("cuDNN's attention is faster than FlashAttention-2 on Hopper, in half 
   };
   CHECK(attention("bf16", true) < 0.8 * attention("bf16", false));
   CHECK(attention("tf32", true) == attention("tf32", false));
+}
+
+TEST_CASE("FlashAttention 1 takes twice as long, in Triton 1.4 times forward",
+          "[models][analytic]") {
+  // Dao 2023 (arXiv 2307.08691), section 4.1
+  const auto flash = [](AttentionKernels kernels) {
+    AnalyticOptions options;
+    options.attention = kernels;
+    const ComputeProfile profile = analytic_profile(decoder(published_decoders().back()),
+                                                    gpu("a100-sxm4-80gb"), 1, "bf16", options);
+    return *std::ranges::find_if(
+        profile.layers, [](const LayerProfile& layer) { return layer.name.ends_with(".flash"); });
+  };
+  const LayerProfile two = flash(AttentionKernels::flash);
+  CHECK(flash(AttentionKernels::flash_1).forward / two.forward == Approx(2));
+  CHECK(flash(AttentionKernels::flash_1).backward / two.backward == Approx(2));
+  CHECK(flash(AttentionKernels::triton).forward / two.forward == Approx(1.4));
+  CHECK(flash(AttentionKernels::triton).backward / two.backward == Approx(2));
 }
 
 TEST_CASE("decoders by shape are trained in their own type, others by autocast",

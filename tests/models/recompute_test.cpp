@@ -1,7 +1,11 @@
 #include "sim/models/recompute.hpp"
 
+#include "sim/config/cluster/gpu_yaml.hpp"
+#include "sim/models/analytic_profile.hpp"
 #include "sim/models/bert.hpp"
 #include "sim/models/decoder.hpp"
+#include "sim/models/fusion.hpp"
+#include "sim/models/gpt2.hpp"
 #include "sim/models/resnet.hpp"
 #include "tests/catch.hpp"
 #include "tests/models/descriptions.hpp"
@@ -63,20 +67,59 @@ TEST_CASE("Selective recomputation keeps attention and every second product", "[
         2 * stays + (block - stays) + 2 * token);
 }
 
-TEST_CASE("What is made again takes its forward work in backward", "[models]") {
-  const ModelDescription model = small();
-  const ModelDescription full = recomputed(model, Recompute::full);
-  const ModelDescription selective = recomputed(model, Recompute::selective);
-  const std::string norm = "model.layers.0.input_layernorm";
-  const std::string flash = "model.layers.1.self_attn.flash";
-  CHECK(test::layer(full, norm).backward.elements ==
-        test::layer(model, norm).backward.elements + test::layer(model, norm).forward.elements);
-  CHECK(test::layer(full, flash).backward.flops ==
-        Approx(3.5 / 2.5 * test::layer(model, flash).backward.flops));
-  CHECK(test::layer(selective, flash).backward.flops == test::layer(model, flash).backward.flops);
-  // outside of the blocks nothing is
-  CHECK(test::layer(full, "lm_head").backward.flops ==
-        test::layer(model, "lm_head").backward.flops);
+TEST_CASE("What is made again takes its forward pass in backward, GPU and host", "[models]") {
+  const GpuSpec h100 = config::shipped_gpu("h100-sxm5-80gb", {});
+  const auto profile = [&](Recompute recompute) {
+    AnalyticOptions options;
+    options.recompute = recompute;
+    options.use_reentrant = true;
+    return analytic_profile(small(), h100, 2, "bf16", options);
+  };
+  const ComputeProfile none = profile(Recompute::none);
+  const ComputeProfile full = profile(Recompute::full);
+  const ComputeProfile selective = profile(Recompute::selective);
+  double again = 0;
+  for (std::size_t i = 0; i < none.layers.size(); ++i) {
+    const LayerProfile& layer = none.layers[i];
+    const bool in_block = layer.name.starts_with("model.layers.");
+    const Seconds more = in_block ? layer.forward : Seconds{0};
+    CHECK(full.layers[i].backward.count() == Approx((layer.backward + more).count()));
+    CHECK(full.layers[i].launches->backward.count() ==
+          Approx((layer.launches->backward + (in_block ? layer.launches->forward : Seconds{0}))
+                     .count()));
+    const bool kept = layer.name.ends_with("flash") || layer.name.ends_with("q_proj");
+    if (kept) CHECK(selective.layers[i].backward == layer.backward);
+    again += in_block ? layer.flops : 0;
+  }
+  CHECK(full.recomputed_flops == Approx(again));
+}
+
+TEST_CASE("A block runs again up to the last activation that backward needs", "[models]") {
+  // torch.utils.checkpoint with use_reentrant=False: a decoder ends with a product, whose input is
+  // kept, and a sum; GPT-2 with a dropout, whose mask is drawn again, BERT with a norm.
+  const auto last_made_again = [](const ModelDescription& model, const std::string& block) {
+    std::string last;
+    for (const ModelLayer& layer : recomputed(model, Recompute::full, true).layers) {
+      if (layer.made_again && layer.name.starts_with(block)) last = layer.name;
+    }
+    return last;
+  };
+  CHECK(last_made_again(small(), "model.layers.1") == "model.layers.1.mlp.act");
+  CHECK_THAT(last_made_again(gpt2({}), "transformer.h.3"), Catch::Matchers::EndsWith("dropout"));
+  CHECK_THAT(last_made_again(bert_base({}), "bert.encoder.layer.3"),
+             Catch::Matchers::EndsWith("LayerNorm"));
+  for (const ModelLayer& layer : recomputed(small(), Recompute::full, false).layers) {
+    if (layer.name.ends_with("down_proj")) CHECK(layer.made_again);
+  }
+}
+
+TEST_CASE("A fused loss reads its logits once each way and keeps nothing beside them", "[models]") {
+  const ModelDescription model = with_fused_loss(small());
+  const ModelLayer& loss = test::layer(model, "loss");
+  CHECK(loss.forward.elements == 100 * 32);
+  CHECK(loss.backward.elements == 2 * 100 * 32);
+  CHECK(activation_memory(small(), 3, "bf16", Recompute::none, false, true).logits ==
+        3 * 2 * 100 * 32);
 }
 
 TEST_CASE("ResNet-50 trains with 64 images in 12 GB, not with 256", "[models]") {

@@ -76,9 +76,15 @@ const Fields<AnalyticOptions>& analytic_fields() {
               "all is of the type (FSDP's mixed precision, Megatron)",
               "true; of decoders by shape false"),
        choice(
-           "sdpa", &Options::cudnn_attention, {{"flash", false}, {"cudnn", true}},
+           "sdpa", &Options::attention,
+           {{"flash", AttentionKernels::flash},
+            {"cudnn", AttentionKernels::cudnn},
+            {"flash_1", AttentionKernels::flash_1},
+            {"triton", AttentionKernels::triton}},
            "of PyTorch in fp16 and bf16: whose kernels fused attention is (SDPBackend); cudnn: as "
-           "2.11 takes on Hopper",
+           "2.11 takes on Hopper; flash_1: FlashAttention 1, of 2.0 and 2.1; triton: that in "
+           "Triton "
+           "(MPT of 2023)",
            "flash"),
        word("framework", &Options::framework, names_in(frameworks()),
             "whose thread launches the kernels: `gradwire list frameworks` has times and sources"),
@@ -93,6 +99,10 @@ const Fields<AnalyticOptions>& analytic_fields() {
               "activations that backward makes again, of models with numbered blocks: `selective`, "
               "all but flash attention and every second product (torchtitan's `op`); `full`, each "
               "block keeps its input"),
+       choice("use_reentrant", &Options::use_reentrant, {{"true", true}, {"false", false}},
+              "of PyTorch: `recompute` runs blocks again as a whole (torch.utils.checkpoint before "
+              "2.1, "
+              "Megatron-LM, DeepSpeed); false: up to the last activation that backward needs"),
        choice(
            "fp8_recipe", &Options::fp8_recipe,
            {{"none", Fp8Recipe::none},
@@ -103,6 +113,10 @@ const Fields<AnalyticOptions>& analytic_fields() {
            "of PyTorch in fp16 and bf16: linear layers of numbered blocks multiply in 8 bits, and "
            "how their operands are scaled (Megatron-LM's --fp8-recipe; torchao's Float8Linear is "
            "`tensorwise`)"),
+       choice(
+           "fused_loss", &Options::fused_loss, {{"true", true}, {"false", false}},
+           "of PyTorch: cross entropy is one kernel each way, in the logits' type and place "
+           "(flash-attn's, Megatron-LM's --cross-entropy-loss-fusion, MPT's fused_crossentropy)"),
        choice("master_weights", &Options::master_weights, {{"true", true}, {"false", false}},
               "of PyTorch in fp16 and bf16: weights, gradients and the optimizer's state are in "
               "fp32; false: in `dtype` (`bf16-true`, `torch_dtype=bfloat16`)")}};
@@ -126,7 +140,8 @@ void check_precision(const YamlMap& map, const AnalyticOptions& options, const G
 
 void check_options(const YamlMap& map, const AnalyticOptions& options,
                    const ModelDescription& model) {
-  for (const char* key : {"optimizer_step", "autocast", "sdpa", "fp8_recipe", "master_weights"}) {
+  for (const char* key : {"optimizer_step", "autocast", "sdpa", "use_reentrant", "fp8_recipe",
+                          "fused_loss", "master_weights"}) {
     if (!map.has(key) || has_optimizer_steps(*find_framework(options.framework))) continue;
     map.fail(key, fmt::format("'{}' beside framework '{}'; expected pytorch-eager or "
                               "pytorch-compile, which have it",
