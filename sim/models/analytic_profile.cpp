@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/core/block_names.hpp"
 #include "sim/models/efficiencies.hpp"
 #include "sim/models/frameworks.hpp"
 #include "sim/models/mixed_precision.hpp"
@@ -187,22 +188,36 @@ void set_optimizer(ComputeProfile& profile, const ModelDescription& running,
 
 /// What the framework's thread takes to launch all that, and the iteration that follows.
 void add_host(ComputeProfile& profile, const ModelDescription& running, const Framework& framework,
-              const OptimizerKind& optimizer, StepForm step, const KernelSetting& setting) {
-  const double host_time = setting.gpu.host_time;
+              const OptimizerKind& optimizer, const AnalyticOptions& options,
+              const KernelSetting& setting) {
+  const double host_time = options.host_time.value_or(setting.gpu.host_time);
   const HostSetting host = {
       .batch_norms = running.buffers > 0,
       .half = activation_bytes(setting.dtype) < activation_bytes("fp32"),
       .sums_in_fp32 = setting.sums_in_fp32,
   };
+  const CheckpointHost checkpoint = options.use_reentrant ? CheckpointHost{} : framework.checkpoint;
+  std::string_view block;
   for (std::size_t i = 0; i < running.layers.size(); ++i) {
-    LaunchTimes launches = launches_of(framework, running.layers[i], host);
-    if (running.layers[i].made_again) launches.backward += launches.forward;
+    const ModelLayer& layer = running.layers[i];
+    LaunchTimes launches = launches_of(framework, layer, host);
+    if (layer.made_again && layer.forward.kernels > 0) {
+      launches.backward += launches.forward + checkpoint.operators.backward;
+      launches.forward += checkpoint.operators.forward;
+      const std::string_view own = block_of(layer.name, BlockNumbers::own_part);
+      if (own != block) {
+        launches.backward += checkpoint.block.backward;
+        launches.forward += checkpoint.block.forward;
+      }
+      block = own;
+    }
     profile.layers[i].launches =
         LaunchTimes{host_time * launches.forward, host_time * launches.backward};
   }
   profile.framework = framework.name;
   profile.optimizer_launch =
-      host_time * launch_of_optimizer(framework, optimizer, step, profile.tensor_count());
+      host_time *
+      launch_of_optimizer(framework, optimizer, options.optimizer_step, profile.tensor_count());
   profile.iteration = host_gap + profile.launch_bound();
 }
 
@@ -323,7 +338,7 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
                                  setting.sums_in_fp32 && setting.token_norms, options.fused_loss));
   profile.recomputed_flops = batch * flops_made_again(running);
   profile.gpu_busy = profile.forward() + profile.backward() + profile.optimizer;
-  add_host(profile, running, *framework, step, options.optimizer_step, setting);
+  add_host(profile, running, *framework, step, options, setting);
   profile.model_error = analytic_error(model, dtype);
   return profile;
 }

@@ -37,6 +37,7 @@ struct AnalyticOptions {
   std::optional<bool> autocast = {};
   AttentionKernels attention = AttentionKernels::flash;
   std::string framework = "pytorch-eager";      ///< a name of frameworks()
+  std::optional<double> host_time = {};         ///< in place of GpuSpec::host_time
   StepForm optimizer_step = StepForm::foreach;  ///< of PyTorch
   Recompute recompute = Recompute::none;        ///< REQUIRES: else a model that has_blocks()
   bool use_reentrant = false;  ///< of PyTorch: blocks run again as a whole, see recomputed()

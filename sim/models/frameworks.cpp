@@ -51,6 +51,13 @@ constexpr Seconds eager_gradient = us(20.2 - 7.8);
 /// A: aten::_to_copy. Backward, C: ToCopyBackward0 and the accumulation of what it hands on.
 constexpr CastHost eager_cast{us(16), us(47)};
 
+/// K: chains of a hundred checkpointed blocks of one linear layer and of eight, in fp32, over the
+/// same without checkpoint (results/reference/host_operators.csv, host h100_slow, medians: forward
+/// 306 and 511 us more, backward 300 and 712 beside the forward pass), on a host that takes 0.88 of
+/// V's and A's times.
+constexpr CheckpointHost eager_checkpoint{.block = {us(314), us(274)},
+                                          .operators = {us(33), us(67)}};
+
 // TorchInductor without CUDA graphs. Its Triton kernels: CachingAutotuner.run with 19 arguments
 // (meta-pytorch/tritonbench#1017, host of a GB200). Products stay calls of operators, without
 // Python's module: the durations in the traces above.
@@ -91,7 +98,7 @@ constexpr std::array<Framework, 6> known = {{
      eager_gradient, eager_cast, us(0),
      "profiler traces of HolisticTraceAnalysis: ResNet-50 on V100, PyTorch 2; a recommendation "
      "model on A100",
-     true},
+     true, false, false, eager_checkpoint},
     {"pytorch-compile", "torch.compile with TorchInductor, no CUDA graphs; optimizer eager",
      Fusion::inductor, compiled_operators, eager_gradient,
      CastHost{inductor_kernel, inductor_kernel}, us(0),

@@ -25,6 +25,14 @@ struct CastHost {
   Seconds backward;
 };
 
+/// What it takes more where a block is run again in backward (torch.utils.checkpoint with
+/// use_reentrant=False): once a block, and for each of its operators, whose saved tensors pass
+/// through hooks. Backward's is beside the launches of the block's forward pass.
+struct CheckpointHost {
+  LaunchTimes block;
+  LaunchTimes operators;
+};
+
 /// What shapes the launches of a model's layers, beside the layers.
 struct HostSetting {
   bool batch_norms = false;   ///< the model's norms are of batches (they count their batches)
@@ -52,6 +60,7 @@ struct Framework {
   /// (tensorflow/core/grappler/optimizers/generic_layout_optimizer.cc).
   bool fp16_channels_last = false;
   bool primitives = false;  ///< runs models of tokens by_primitives()
+  CheckpointHost checkpoint{};
 };
 
 /// pytorch-eager, the default, first; pytorch-compile, tf, tf-xla, mxnet, paddle.

@@ -4,6 +4,7 @@
 #include "sim/models/analytic_profile.hpp"
 #include "sim/models/bert.hpp"
 #include "sim/models/decoder.hpp"
+#include "sim/models/frameworks.hpp"
 #include "sim/models/fusion.hpp"
 #include "sim/models/gpt2.hpp"
 #include "sim/models/resnet.hpp"
@@ -111,6 +112,34 @@ TEST_CASE("A block runs again up to the last activation that backward needs", "[
   for (const ModelLayer& layer : recomputed(small(), Recompute::full, false).layers) {
     if (layer.name.ends_with("down_proj")) CHECK(layer.made_again);
   }
+}
+
+TEST_CASE("Hooks of what is run again cost the host a share of each block and operator",
+          "[models]") {
+  const GpuSpec h100 = config::shipped_gpu("h100-sxm5-80gb", {});
+  const auto profile = [&](const std::string& framework, bool reentrant, double host_time) {
+    AnalyticOptions options;
+    options.recompute = Recompute::full;
+    options.use_reentrant = reentrant;
+    options.framework = framework;
+    options.host_time = host_time;
+    return analytic_profile(small(), h100, 2, "bf16", options);
+  };
+  const auto more = [&](const std::string& framework, const std::string& name) {
+    const auto forward = [&](bool reentrant) {
+      const ComputeProfile all = profile(framework, reentrant, 2);
+      return std::ranges::find(all.layers, name, &LayerProfile::name)->launches->forward;
+    };
+    return (forward(false) - forward(true)).count();
+  };
+  const CheckpointHost& host = find_framework("pytorch-eager")->checkpoint;
+  const std::string first = "model.layers.1.input_layernorm";
+  CHECK(more("pytorch-eager", first) ==
+        Approx(2 * (host.block.forward + host.operators.forward).count()));
+  CHECK(more("pytorch-eager", "model.layers.1.self_attn.q_proj") ==
+        Approx(2 * host.operators.forward.count()));
+  CHECK(more("pytorch-eager", "lm_head") == 0);
+  CHECK(more("pytorch-compile", first) == 0);
 }
 
 TEST_CASE("A fused loss reads its logits once each way and keeps nothing beside them", "[models]") {

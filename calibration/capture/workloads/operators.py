@@ -17,6 +17,7 @@ import time
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 import train
 
@@ -47,6 +48,11 @@ class SqueezeExcite(nn.Module):
         return x * self.gate(self.wide(self.act(self.narrow(self.pool(x)))))
 
 
+class Checkpointed(nn.Sequential):
+    def forward(self, x):
+        return checkpoint(super().forward, x, use_reentrant=False)
+
+
 class Twice(nn.Module):
     def forward(self, x):
         return x + x
@@ -71,6 +77,13 @@ OPERATORS = {
     "linear no bias": (lambda: nn.Linear(64, 64, bias=False), TOKENS),
     "layer_norm": (lambda: nn.LayerNorm(64), TOKENS),
     "sdpa": (Attention, TOKENS),
+    # What torch.utils.checkpoint adds to a block of one product and of eight.
+    "linear checkpoint": (lambda: Checkpointed(nn.Linear(64, 64)), TOKENS),
+    "8 linear": (lambda: nn.Sequential(*(nn.Linear(64, 64) for _ in range(8))), TOKENS),
+    "8 linear checkpoint": (
+        lambda: Checkpointed(*(nn.Linear(64, 64) for _ in range(8))),
+        TOKENS,
+    ),
 }
 
 

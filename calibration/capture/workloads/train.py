@@ -11,7 +11,8 @@ packages side by side, which takes longer than the work; the first begins when a
 other when the one before has ended, so that nothing else runs beside what is measured.
 
 dtype: fp32 (no TF32), tf32 (TF32 in matrix products and convolutions), bf16 (torch.autocast:
-parameters, gradients and optimizer stay fp32, so that gradients of 4 bytes travel).
+parameters, gradients and optimizer stay fp32, so that gradients of 4 bytes travel), fp16 (the same
+with torch.amp.GradScaler).
 Exit codes: 0 done, 1 failed, 2 bad command line, 4 no GPU, 130 interrupted.
 """
 
@@ -26,7 +27,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 PHASES = ("uninstrumented", "light", "full")
-DTYPES = ("fp32", "tf32", "bf16")
+DTYPES = ("fp32", "tf32", "bf16", "fp16")
 OPTIMIZERS = ("sgd_momentum", "adam")
 FORMATS = ("contiguous", "channels_last")
 NO_GPU = 4
@@ -115,6 +116,22 @@ def make_optimizer(torch, name, model, fused=None):
     if name == "adam":
         return torch.optim.Adam(model.parameters(), lr=1e-4, fused=fused)
     return torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9, fused=fused)
+
+
+def make_iteration(torch, workload, optimizer, dtype, device, pure=False):
+    """A function that trains with one batch; `pure`: weights are of the type, without autocast."""
+    half = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(dtype)
+    scaler = torch.amp.GradScaler(device, enabled=dtype == "fp16")
+
+    def iteration():
+        optimizer.zero_grad(set_to_none=True)
+        with torch.autocast(device, half, half is not None and not pure):
+            loss = workload.loss()
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+
+    return iteration
 
 
 def describe(torch, workload, arguments):
@@ -214,19 +231,12 @@ def run_phase(arguments):
         workload.keep_channels_last()
     optimizer = make_optimizer(torch, arguments.optimizer, workload.model)
     clock = IterationClock(torch, arguments.device)
-
-    def iteration(number):
-        if number >= arguments.warmup:
-            clock.mark()
-        optimizer.zero_grad(set_to_none=True)
-        with torch.autocast(arguments.device, torch.bfloat16, arguments.dtype == "bf16"):
-            loss = workload.loss()
-        loss.backward()
-        optimizer.step()
-
+    iteration = make_iteration(torch, workload, optimizer, arguments.dtype, arguments.device)
     # One more than counts: its start is the end of the last one.
     for number in range(arguments.warmup + arguments.iterations + 1):
-        iteration(number)
+        if number >= arguments.warmup:
+            clock.mark()
+        iteration()
     content = clock.content()
     if arguments.phase == "uninstrumented":
         write_json(arguments.folder / "uninstrumented.json", content)

@@ -88,6 +88,10 @@ const Fields<AnalyticOptions>& analytic_fields() {
            "flash"),
        word("framework", &Options::framework, names_in(frameworks()),
             "whose thread launches the kernels: `gradwire list frameworks` has times and sources"),
+       share("host_time", &Options::host_time,
+             "of a framework's time to launch, what this host takes (`operators` of "
+             "calibrate_node.sh measures it)",
+             above(Ratio{0}), "the GPU's"),
        choice(
            "optimizer_step", &Options::optimizer_step,
            {{"loop", StepForm::loop}, {"foreach", StepForm::foreach}, {"fused", StepForm::fused}},
