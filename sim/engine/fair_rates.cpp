@@ -87,6 +87,7 @@ void FairRates::limit_by(StreamId id, std::uint32_t row) {
     left.pop_back();
   }
   stream.limit = row;
+  changed_.push_back(id);
   if (row == no_row) return;
   stream.limited_at = static_cast<std::uint32_t>(limited_[row].size());
   limited_[row].push_back(id);
@@ -162,7 +163,7 @@ void FairRates::enter(StreamId id) {
   limit_by(id, limit);
   const double faster = rate - stream.rate;
   stream.rate = rate;
-  changed_.push_back(id);
+  if (limit == no_row) changed_.push_back(id);
   for (const RowUse& use : uses_of(stream)) {
     rows_[use.row].load += use.weight * stream.count * faster;
     check_load(use.row);
@@ -188,7 +189,8 @@ std::uint32_t FairRates::narrowest(const Stream& stream) const {
   return std::ranges::min_element(uses_of(stream), {}, share)->row;
 }
 
-std::span<const FairRates::StreamId> FairRates::update() {
+FairRates::Changes FairRates::update() {
+  told_rows_.clear();
   if (!filling_.empty()) {
     do {
       meet();
@@ -198,7 +200,7 @@ std::span<const FairRates::StreamId> FairRates::update() {
   }
   told_.swap(changed_);
   changed_.clear();
-  return told_;
+  return {told_, told_rows_};
 }
 
 /// Finds the streams that get a new rate.
@@ -377,11 +379,11 @@ void FairRates::commit() {
     limit_by(id, stream.next_limit);
     if (stream.next == stream.rate) continue;
     stream.rate = stream.next;
-    changed_.push_back(id);
+    if (stream.limit == no_row) changed_.push_back(id);
   }
   joined_.clear();
   touched_.clear();
-  filling_.clear();
+  told_rows_.swap(filling_);
 }
 
 }  // namespace gradwire

@@ -26,6 +26,12 @@ namespace gradwire {
 class FairRates {
  public:
   using StreamId = std::uint32_t;
+  static constexpr std::uint32_t no_row = std::numeric_limits<std::uint32_t>::max();
+  /// Other streams' rates are what they were, or change as their row's level.
+  struct Changes {
+    std::span<const StreamId> streams;    ///< with another limit, or another rate without one
+    std::span<const std::uint32_t> rows;  ///< with another level
+  };
 
   /// @param slack  share of a full row's capacity that may stay unused before its rates rise, >= 0.
   ///               No row is ever overfull.
@@ -36,11 +42,15 @@ class FairRates {
   StreamId add(std::uint32_t column, double cap);
   /// One of the stream's flows is gone; with its last one the stream is.
   void remove(StreamId id);
-  /// Makes the rates fair again. @return the streams whose rates changed, until the next call; one
-  /// may stand there twice.
-  std::span<const StreamId> update();
+  /// Makes the rates fair again. @return what changed, until the next call.
+  Changes update();
   /// Bytes per second of each flow. REQUIRES: update() since one was added.
   [[nodiscard]] double rate(StreamId stream) const { return streams_[stream].rate; }
+  /// The row whose level is the stream's rate, up to rounding; no_row: none is. REQUIRES: as
+  /// rate().
+  [[nodiscard]] std::uint32_t limit(StreamId stream) const { return streams_[stream].limit; }
+  /// Bytes per second of each flow that the row limits; 0: it limits none. REQUIRES: as rate().
+  [[nodiscard]] double level(std::uint32_t row) const { return is_full(row) ? level_[row] : 0; }
   /// How many flows.
   [[nodiscard]] double count(StreamId stream) const { return streams_[stream].count; }
 
@@ -50,7 +60,6 @@ class FairRates {
     std::uint32_t use = 0;  ///< which of the stream's uses this is
   };
   static constexpr double unknown = -1;
-  static constexpr std::uint32_t no_row = std::numeric_limits<std::uint32_t>::max();
 
   struct Row {
     double capacity = 0;
@@ -134,7 +143,8 @@ class FairRates {
   std::vector<StreamId> met_;
   std::vector<StreamId> joined_;  ///< streams faster than the new level of a row that met others
   std::vector<StreamId> changed_;
-  std::vector<StreamId> told_;                            ///< those of the last update()
+  std::vector<StreamId> told_;  ///< of the last update()
+  std::vector<std::uint32_t> told_rows_;
   std::vector<std::pair<double, std::uint32_t>> lowest_;  ///< heap of levels and rows
   std::uint32_t round_ = 0;
 };
