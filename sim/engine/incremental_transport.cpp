@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "sim/engine/fair_rates.hpp"
@@ -45,14 +46,11 @@ class IncrementalTransport final : public Transport {
     Stream& stream = streams_[id];
     if (stream.flows.empty()) {
       stream.ahead = 0;
-      clocks_[own_clock(id)].rate = 0;
-      join(id, own_clock(id));
       ++in_flight_;
     }
-    const double served = served_by(clocks_[stream.clock]) + stream.ahead;
-    stream.flows.push_back({served + bytes, now_, token});
+    stream.flows.push_back({served_to(stream) + bytes, now_, token});
     std::ranges::push_heap(stream.flows, std::greater<>());
-    if (stream.flows.front().token == token) note_due(id);
+    if (stream.flows.front().token == token && stream.clock != no_clock) note_due(id);
   }
 
   void wake_at(Seconds when) override { wake_ = std::min(when.count(), wake_.value_or(never)); }
@@ -70,6 +68,7 @@ class IncrementalTransport final : public Transport {
   static constexpr double never = std::numeric_limits<double>::infinity();
   /// The row of that number's, or behind them all a stream's own.
   using ClockId = std::uint32_t;
+  static constexpr ClockId no_clock = std::numeric_limits<ClockId>::max();
 
   struct Flow {
     double target = 0;  ///< bytes that its stream has served each of its flows when it ends
@@ -82,7 +81,7 @@ class IncrementalTransport final : public Transport {
     std::vector<Flow> flows;  ///< heap; the first to end at the front
     /// Bytes served to each of its flows since the stream began, beyond those by its clock.
     double ahead = 0;
-    ClockId clock = 0;
+    ClockId clock = no_clock;   ///< of one that has no rate yet
     std::uint32_t version = 0;  ///< of what its clock knows of it
   };
   /// A stream's first target by its clock.
@@ -146,7 +145,6 @@ class IncrementalTransport final : public Transport {
       if (clock != stream.clock) {
         leave(id);
         join(id, clock);
-        note_due(id);
       }
       if (row == FairRates::no_row) set_rate(clock, rates_.rate(id));
     }
@@ -183,6 +181,11 @@ class IncrementalTransport final : public Transport {
     return clock.served + clock.rate * (now_ - clock.since);
   }
 
+  /// Bytes to each of its flows since it began.
+  [[nodiscard]] double served_to(const Stream& stream) const {
+    return stream.clock == no_clock ? 0 : served_by(clocks_[stream.clock]) + stream.ahead;
+  }
+
   void set_rate(ClockId id, double rate) {
     Clock& clock = clocks_[id];
     clock.served = served_by(clock);
@@ -210,18 +213,21 @@ class IncrementalTransport final : public Transport {
     }
     streams_[id].clock = to;
     streams_[id].ahead -= served_by(clock);
+    note_due(id);
   }
 
   void leave(FairRates::StreamId id) {
     Stream& stream = streams_[id];
-    Clock& clock = clocks_[stream.clock];
+    const ClockId left = std::exchange(stream.clock, no_clock);
+    if (left == no_clock) return;
+    Clock& clock = clocks_[left];
     ++stream.version;
     if (--clock.streams == 0) clock.due.clear();
     stream.ahead += served_by(clock);
-    look_for_end(stream.clock);
+    look_for_end(left);
   }
 
-  /// A stream has another first flow, or joined its clock.
+  /// A stream of a clock has another first flow, or is new there.
   void note_due(FairRates::StreamId id) {
     Stream& stream = streams_[id];
     auto& due = clocks_[stream.clock].due;
