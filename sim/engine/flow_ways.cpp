@@ -17,7 +17,7 @@ class NeverFull {
       : problem_(problem),
         columns_of_(problem.capacity.size()),
         dropped_(problem.capacity.size(), false),
-        passing_(problem.capacity.size(), 0),
+        holds_(problem.capacity.size(), 0),
         through_(problem.capacity.size(), 0) {
     for (std::uint32_t column = 0; column < problem.columns.size(); ++column) {
       for (const RowUse& use : problem.columns[column]) {
@@ -41,55 +41,79 @@ class NeverFull {
     std::uint32_t weight = 0;
   };
 
-  /// With each column through its narrowest other row, or most of them through the same.
-  bool is_never_full(std::uint32_t row) {
-    const auto& columns = columns_of_[row];
-    std::vector<std::uint32_t> others;
-    for (const auto& [column, weight] : columns) {
-      for (const RowUse& use : problem_.columns[column]) {
-        if (use.row == row || dropped_[use.row]) continue;
-        if (passing_[use.row]++ == 0) others.push_back(use.row);
-      }
-    }
-    std::erase_if(others, [&](std::uint32_t other) {
-      return 2 * std::exchange(passing_[other], 0U) <= columns.size();
-    });
+  [[nodiscard]] bool is_never_full(std::uint32_t row) {
     const double capacity = problem_.capacity[row];
-    return let_through(row, row) <= capacity || std::ranges::any_of(others, [&](auto other) {
-             return let_through(row, other) <= capacity;
-           });
+    return through_narrowest(row) <= capacity || through_fewest(row) <= capacity;
   }
 
-  /// What a row gets at most of others: of `first` where a column passes it, else of its narrowest.
-  double let_through(std::uint32_t row, std::uint32_t first) {
+  /// The rows beside it that are not dropped.
+  template <class Visit>
+  void visit_others(std::uint32_t row, std::uint32_t column, Visit visit) const {
+    for (const RowUse& use : problem_.columns[column]) {
+      if (use.row != row && !dropped_[use.row]) visit(use);
+    }
+  }
+
+  [[nodiscard]] double most(const Passing& passing, const RowUse& use) const {
+    return problem_.capacity[use.row] * passing.weight / use.weight;
+  }
+
+  /// What the row gets at most if each column is held by its narrowest other row.
+  double through_narrowest(std::uint32_t row) {
+    std::vector<std::uint32_t> met;
     double sum = 0;
-    met_.clear();
-    for (const auto& [column, weight] : columns_of_[row]) {
+    for (const Passing& passing : columns_of_[row]) {
       std::uint32_t narrow = row;
       double least = Transport::no_cap;
-      for (const RowUse& use : problem_.columns[column]) {
-        if (use.row == row || dropped_[use.row]) continue;
-        const double most = problem_.capacity[use.row] * weight / use.weight;
-        if (most >= least && use.row != first) continue;
-        least = most;
+      visit_others(row, passing.column, [&](const RowUse& use) {
+        if (most(passing, use) >= least) return;
+        least = most(passing, use);
         narrow = use.row;
-        if (use.row == first) break;
-      }
+      });
       if (narrow == row) sum = Transport::no_cap;
-      if (narrow == row) break;
-      if (through_[narrow] == 0) met_.push_back(narrow);
+      if (through_[narrow] == 0) met.push_back(narrow);
       through_[narrow] = std::max(through_[narrow], least);
     }
-    for (const std::uint32_t other : met_) sum += std::exchange(through_[other], 0.0);
+    for (const std::uint32_t other : met) sum += std::exchange(through_[other], 0.0);
+    return sum;
+  }
+
+  /// If other rows hold as many columns as they can, one row after the other.
+  double through_fewest(std::uint32_t row) {
+    std::vector<Passing> left = columns_of_[row];
+    double sum = 0;
+    while (!left.empty() && sum <= problem_.capacity[row]) {
+      std::uint32_t best = row;
+      for (const Passing& passing : left) {
+        visit_others(row, passing.column, [&](const RowUse& use) {
+          const std::size_t held = ++holds_[use.row];
+          if (best == row || held > holds_[best]) best = use.row;
+        });
+      }
+      for (const Passing& passing : left) {
+        visit_others(row, passing.column, [&](const RowUse& use) { holds_[use.row] = 0; });
+      }
+      if (best == row) return Transport::no_cap;
+      double let_through = 0;
+      std::erase_if(left, [&](const Passing& passing) {
+        bool held = false;
+        visit_others(row, passing.column, [&](const RowUse& use) {
+          if (use.row != best) return;
+          let_through = std::max(let_through, most(passing, use));
+          held = true;
+        });
+        return held;
+      });
+      sum += let_through;
+    }
     return sum;
   }
 
   const FlowProblem& problem_;
   std::vector<std::vector<Passing>> columns_of_;  ///< by row
   std::vector<bool> dropped_;
-  std::vector<std::size_t> passing_;  ///< by row, of one that is looked at: columns of both
-  std::vector<double> through_;       ///< by row, the most that it lets through to that one
-  std::vector<std::uint32_t> met_;
+  std::vector<std::size_t> holds_;  ///< by row, of one that is looked at: columns of both
+  std::vector<double> through_;     ///< by row, the most that it lets through to that one
 };
 
 }  // namespace

@@ -9,14 +9,16 @@ using namespace gradwire;
 
 namespace {
 
-/// A machine's memory (24) carries copies of 6 at most, two at a time, and what passes its bridge
-/// (12): other copies, and what a narrow port (7) sends to either of two others.
+/// A machine's memory (24) carries what passes a bridge (12): copies, and what a narrow port (7)
+/// sends to either of two others; and what passes another (12): copies, and what that one sends to
+/// the port.
 FlowProblem machine(double memory) {
-  return {{memory, 12, 7, 6, 5, 5},
-          {{{0, 2}, {3, 1}},
-           {{0, 1}, {1, 1}},
+  return {{memory, 12, 7, 12, 5, 5},
+          {{{0, 1}, {1, 1}},
            {{0, 1}, {1, 1}, {2, 1}, {4, 1}},
-           {{0, 1}, {1, 1}, {2, 1}, {5, 1}}}};
+           {{0, 1}, {1, 1}, {2, 1}, {5, 1}},
+           {{0, 1}, {3, 1}},
+           {{0, 1}, {2, 1}, {3, 1}}}};
 }
 
 bool takes_part(const FlowWays& ways, std::uint32_t row) {
@@ -26,10 +28,9 @@ bool takes_part(const FlowWays& ways, std::uint32_t row) {
 }  // namespace
 
 TEST_CASE("A row that others keep from being full takes no part", "[engine][fair]") {
-  // Through the bridge 12, beside it 2 * 6: 24 in all. By each column's narrowest row it would be
-  // 2 * 6 + 12 + 5 + 5.
+  // 12 + 12 through the bridges. By each column's narrowest row 12 + 5 + 5 + 12 + 7.
   CHECK(!takes_part(FlowWays(machine(24)), 0));
   CHECK(takes_part(FlowWays(machine(23)), 0));
-  // The bridge itself may be: its copies pass nothing narrower.
+  // A bridge itself may be: its copies pass nothing narrower.
   CHECK(takes_part(FlowWays(machine(24)), 1));
 }
