@@ -47,7 +47,7 @@ class Poster {
   /// Posts an operation.
   /// @param then  called by done() once it has ended.
   /// @return its id.
-  OperationId post(Operation operation, Then then = {});
+  OperationId post(Operation&& operation, Then then = {});
 
   /// Posts operations one after the other, each when the one before it has ended.
   /// @param then  called once the last has ended; at once where there is none.
