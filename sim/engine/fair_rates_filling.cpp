@@ -91,8 +91,8 @@ void FairRates::guess(std::uint32_t index) {
     const Stream& stream = streams_[member.stream];
     const double weight = member.weight * static_cast<double>(stream.count);
     row.load += weight * stream.rate;
-    demands_.push_back({member.stream, weight, stream.rate,
-                        stream.limit == index ? Transport::no_cap : stream.rate});
+    demands_.push_back({member.stream, weight, stream.rate, stream.rate});
+    if (stream.limit == index) demands_.back().demand = Transport::no_cap;
   }
   row.was = water_level(row.capacity, demands_,
                         [](const Demand& one) { return std::pair(one.weight, one.demand); });
