@@ -7,12 +7,6 @@
 
 namespace gradwire {
 
-bool EventQueue::later(const Entry& a, const Entry& b) {
-  if (a.time != b.time) return a.time > b.time;
-  if (a.priority != b.priority) return a.priority > b.priority;
-  return a.sequence > b.sequence;
-}
-
 void EventQueue::advance_to(Seconds when) {
   assert(when >= now_);
   now_ = when;
@@ -30,12 +24,12 @@ void EventQueue::post(Seconds when, int priority, Action action) {
     actions_[slot] = std::move(action);
   }
   heap_.push_back({when, posted_++, priority, slot});
-  std::push_heap(heap_.begin(), heap_.end(), later);
+  std::push_heap(heap_.begin(), heap_.end(), Later());
 }
 
 void EventQueue::run_next() {
   assert(due());
-  std::pop_heap(heap_.begin(), heap_.end(), later);
+  std::pop_heap(heap_.begin(), heap_.end(), Later());
   const std::uint32_t slot = heap_.back().slot;
   heap_.pop_back();
   // The action may post others into this very slot.

@@ -41,7 +41,14 @@ class EventQueue {
     int priority;
     std::uint32_t slot;  ///< of its action; actions do not move when the heap does
   };
-  static bool later(const Entry& a, const Entry& b);
+  /// A type, so that heaps call no pointer.
+  struct Later {
+    bool operator()(const Entry& a, const Entry& b) const {
+      if (a.time != b.time) return a.time > b.time;
+      if (a.priority != b.priority) return a.priority > b.priority;
+      return a.sequence > b.sequence;
+    }
+  };
 
   Seconds now_;
   std::uint64_t posted_ = 0;

@@ -26,21 +26,32 @@ namespace gradwire {
 class FairRates {
  public:
   using StreamId = std::uint32_t;
+  static constexpr std::uint32_t no_row = std::numeric_limits<std::uint32_t>::max();
+  /// Other streams' rates are what they were, or change as their row's level.
+  struct Changes {
+    std::span<const StreamId> streams;    ///< with another limit, or another rate without one
+    std::span<const std::uint32_t> rows;  ///< with another level
+  };
 
   /// @param slack  share of a full row's capacity that may stay unused before its rates rise, >= 0.
   ///               No row is ever overfull.
   FairRates(const FlowProblem& problem, double slack);
 
   /// A flow through a column, at `cap` bytes per second at most.
-  /// @return its stream; a new one has a number that no present one has, as small as possible.
+  /// @return its stream; a new one has a number that no present one has, no larger than there were
+  /// streams and ways.
   StreamId add(std::uint32_t column, double cap);
   /// One of the stream's flows is gone; with its last one the stream is.
   void remove(StreamId id);
-  /// Makes the rates fair again. @return the streams whose rates changed, until the next call; one
-  /// may stand there twice.
-  std::span<const StreamId> update();
+  /// Makes the rates fair again. @return what changed, until the next call.
+  Changes update();
   /// Bytes per second of each flow. REQUIRES: update() since one was added.
   [[nodiscard]] double rate(StreamId stream) const { return streams_[stream].rate; }
+  /// The row whose level is the stream's rate, up to rounding; no_row: none is. REQUIRES: as
+  /// rate().
+  [[nodiscard]] std::uint32_t limit(StreamId stream) const { return streams_[stream].limit; }
+  /// Bytes per second of each flow that the row limits; 0: it limits none. REQUIRES: as rate().
+  [[nodiscard]] double level(std::uint32_t row) const { return is_full(row) ? level_[row] : 0; }
   /// How many flows.
   [[nodiscard]] double count(StreamId stream) const { return streams_[stream].count; }
 
@@ -48,9 +59,13 @@ class FairRates {
   struct Member {
     StreamId stream = 0;
     std::uint32_t use = 0;  ///< which of the stream's uses this is
+    std::uint32_t weight = 1;
   };
   static constexpr double unknown = -1;
-  static constexpr std::uint32_t no_row = std::numeric_limits<std::uint32_t>::max();
+  /// A row is full within this share of its capacity: sums over some thousand members are exact to
+  /// 1e-13.
+  static constexpr double full_within = 1e-12;
+  static constexpr StreamId no_stream = std::numeric_limits<StreamId>::max();
 
   struct Row {
     double capacity = 0;
@@ -59,7 +74,6 @@ class FairRates {
     double left = 0;         ///< filled anew: capacity less what is given; beside it: new load
     double left_weight = 0;  ///< filled anew: of flows met and not yet given a rate
     double was = 0;  ///< filled anew: streams that it does not meet are no faster; no_cap: unknown
-    bool filling = false;  ///< filled anew
     bool touched = false;  ///< beside a row that is
   };
   struct Stream {
@@ -71,11 +85,26 @@ class FairRates {
     double rate = 0;
     std::uint32_t limit = no_row;  ///< the row whose level is its rate; no_row: the bound is
     std::uint32_t limited_at = 0;  ///< index in the row's `limited_`
-    // Of the filling in which it was met last:
-    std::uint32_t round = 0;
+    std::uint32_t round = 0;       ///< of the filling in which it was met last
+  };
+  /// A stream in a filling. Of its uses in `met_uses_` those of rows that are filled come first.
+  struct Met {
+    StreamId id = 0;
     std::uint32_t next_limit = no_row;  ///< of `next`, else of `ceiling`
-    double ceiling = 0;                 ///< the bound, and the levels of full rows not filled anew
-    double next = unknown;              ///< its new rate
+    std::uint32_t uses_begin = 0;
+    std::uint32_t sides_begin = 0;
+    std::uint32_t uses_end = 0;
+    double count = 0;
+    double rate = 0;
+    double ceiling = 0;     ///< the bound, and the levels of full rows not filled anew
+    double next = unknown;  ///< its new rate
+  };
+  /// Of a row that has met nobody yet.
+  struct Demand {
+    StreamId stream = 0;
+    double weight = 0;
+    double rate = 0;
+    double demand = 0;  ///< no_cap: the row limits it
   };
 
   [[nodiscard]] bool is_full(std::uint32_t row) const { return level_[row] < Transport::no_cap; }
@@ -109,7 +138,7 @@ class FairRates {
   void fill();
   /// Gives rates to met streams of the row that is lowest: those with a lower ceiling, or else all.
   void fill_row(std::uint32_t row);
-  void give(Stream& stream, double rate);
+  void give(Met& met, double rate);
   /// Lets rows join that the new rates overfill, or leave not full. @return none did.
   bool settle();
   /// Lets streams join that are faster than a row's new level. @return none did.
@@ -121,20 +150,28 @@ class FairRates {
   std::vector<Row> rows_;
   /// Row -> rate of the flows that it limits; no_cap: it limits none, or is filled anew.
   std::vector<double> level_;
-  std::vector<std::vector<Member>> members_;    ///< by row
-  std::vector<std::vector<StreamId>> limited_;  ///< by row: those with this limit
-  std::vector<std::vector<StreamId>> met_of_;   ///< by row that is filled anew
+  std::vector<std::vector<Member>> members_;        ///< by row
+  std::vector<char> is_filling_;                    ///< by row: it is filled anew
+  std::vector<std::vector<StreamId>> limited_;      ///< by row: those with this limit
+  std::vector<std::vector<std::uint32_t>> met_of_;  ///< by row that is filled anew: of `met_`
   std::vector<Stream> streams_;
   std::vector<double> cap_;                           ///< by stream
   std::vector<std::vector<std::uint32_t>> position_;  ///< stream, use -> index in members_
   std::vector<std::vector<StreamId>> present_;        ///< by way
+  /// Numbers of streams that are gone: by way the last one's, which its next one gets, so that
+  /// those that come together stand together; and others.
+  std::vector<StreamId> kept_;
   std::vector<StreamId> free_;
   std::vector<std::uint32_t> filling_;
   std::vector<std::uint32_t> touched_;
-  std::vector<StreamId> met_;
+  std::vector<Met> met_;
+  std::vector<RowUse> met_uses_;
+  std::uint32_t met_uses_end_ = 0;  ///< behind it there is only room
+  std::vector<Demand> demands_;
   std::vector<StreamId> joined_;  ///< streams faster than the new level of a row that met others
   std::vector<StreamId> changed_;
-  std::vector<StreamId> told_;                            ///< those of the last update()
+  std::vector<StreamId> told_;  ///< of the last update()
+  std::vector<std::uint32_t> told_rows_;
   std::vector<std::pair<double, std::uint32_t>> lowest_;  ///< heap of levels and rows
   std::uint32_t round_ = 0;
 };

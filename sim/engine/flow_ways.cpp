@@ -11,49 +11,115 @@ namespace gradwire {
 namespace {
 
 /// Rows that others keep from ever being full: what they let through is no more than its capacity.
-std::vector<bool> never_full(const FlowProblem& problem) {
-  std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> columns_of(
-      problem.capacity.size());  // row -> columns and weights
-  for (std::uint32_t column = 0; column < problem.columns.size(); ++column) {
-    for (const RowUse& use : problem.columns[column]) {
-      columns_of[use.row].emplace_back(column, use.weight);
+class NeverFull {
+ public:
+  explicit NeverFull(const FlowProblem& problem)
+      : problem_(problem),
+        columns_of_(problem.capacity.size()),
+        dropped_(problem.capacity.size(), false),
+        holds_(problem.capacity.size(), 0),
+        through_(problem.capacity.size(), 0) {
+    for (std::uint32_t column = 0; column < problem.columns.size(); ++column) {
+      for (const RowUse& use : problem.columns[column]) {
+        columns_of_[use.row].push_back({column, use.weight});
+      }
     }
   }
-  std::vector<std::uint32_t> widest_first(problem.capacity.size());
-  std::iota(widest_first.begin(), widest_first.end(), 0U);
-  std::ranges::stable_sort(widest_first, std::greater<>(),
-                           [&](std::uint32_t row) { return problem.capacity[row]; });
-  std::vector<bool> dropped(problem.capacity.size(), false);
-  for (const std::uint32_t row : widest_first) {
-    std::map<std::uint32_t, double> through;  // other row -> most that this row gets from it
-    bool covered = true;
-    for (const auto& [column, weight] : columns_of[row]) {
+
+  std::vector<bool> find() && {
+    std::vector<std::uint32_t> widest_first(problem_.capacity.size());
+    std::iota(widest_first.begin(), widest_first.end(), 0U);
+    std::ranges::stable_sort(widest_first, std::greater<>(),
+                             [&](std::uint32_t row) { return problem_.capacity[row]; });
+    for (const std::uint32_t row : widest_first) dropped_[row] = is_never_full(row);
+    return std::move(dropped_);
+  }
+
+ private:
+  struct Passing {
+    std::uint32_t column = 0;
+    std::uint32_t weight = 0;
+  };
+
+  [[nodiscard]] bool is_never_full(std::uint32_t row) {
+    const double capacity = problem_.capacity[row];
+    return through_narrowest(row) <= capacity || through_fewest(row) <= capacity;
+  }
+
+  /// The rows beside it that are not dropped.
+  template <class Visit>
+  void visit_others(std::uint32_t row, std::uint32_t column, Visit visit) const {
+    for (const RowUse& use : problem_.columns[column]) {
+      if (use.row != row && !dropped_[use.row]) visit(use);
+    }
+  }
+
+  [[nodiscard]] double most(const Passing& passing, const RowUse& use) const {
+    return problem_.capacity[use.row] * passing.weight / use.weight;
+  }
+
+  /// What the row gets at most if each column is held by its narrowest other row.
+  double through_narrowest(std::uint32_t row) {
+    std::vector<std::uint32_t> met;
+    double sum = 0;
+    for (const Passing& passing : columns_of_[row]) {
       std::uint32_t narrow = row;
       double least = Transport::no_cap;
-      for (const RowUse& use : problem.columns[column]) {
-        if (use.row == row || dropped[use.row]) continue;
-        const double most = problem.capacity[use.row] * weight / use.weight;
-        if (most < least) {
-          least = most;
-          narrow = use.row;
-        }
-      }
-      covered = narrow != row;
-      if (!covered) break;
-      double& most = through[narrow];
-      most = std::max(most, least);
+      visit_others(row, passing.column, [&](const RowUse& use) {
+        if (most(passing, use) >= least) return;
+        least = most(passing, use);
+        narrow = use.row;
+      });
+      if (narrow == row) sum = Transport::no_cap;
+      if (through_[narrow] == 0) met.push_back(narrow);
+      through_[narrow] = std::max(through_[narrow], least);
     }
-    double sum = 0;
-    for (const auto& [other, most] : through) sum += most;
-    dropped[row] = covered && sum <= problem.capacity[row];
+    for (const std::uint32_t other : met) sum += std::exchange(through_[other], 0.0);
+    return sum;
   }
-  return dropped;
-}
+
+  /// If other rows hold as many columns as they can, one row after the other.
+  double through_fewest(std::uint32_t row) {
+    std::vector<Passing> left = columns_of_[row];
+    double sum = 0;
+    while (!left.empty() && sum <= problem_.capacity[row]) {
+      std::uint32_t best = row;
+      for (const Passing& passing : left) {
+        visit_others(row, passing.column, [&](const RowUse& use) {
+          const std::size_t held = ++holds_[use.row];
+          if (best == row || held > holds_[best]) best = use.row;
+        });
+      }
+      for (const Passing& passing : left) {
+        visit_others(row, passing.column, [&](const RowUse& use) { holds_[use.row] = 0; });
+      }
+      if (best == row) return Transport::no_cap;
+      double let_through = 0;
+      std::erase_if(left, [&](const Passing& passing) {
+        bool held = false;
+        visit_others(row, passing.column, [&](const RowUse& use) {
+          if (use.row != best) return;
+          let_through = std::max(let_through, most(passing, use));
+          held = true;
+        });
+        return held;
+      });
+      sum += let_through;
+    }
+    return sum;
+  }
+
+  const FlowProblem& problem_;
+  std::vector<std::vector<Passing>> columns_of_;  ///< by row
+  std::vector<bool> dropped_;
+  std::vector<std::size_t> holds_;  ///< by row, of one that is looked at: columns of both
+  std::vector<double> through_;     ///< by row, the most that it lets through to that one
+};
 
 }  // namespace
 
 FlowWays::FlowWays(const FlowProblem& problem) {
-  const std::vector<bool> dropped = never_full(problem);
+  const std::vector<bool> dropped = NeverFull(problem).find();
   std::map<std::vector<RowUse>, std::uint32_t> known;
   std::vector<const std::vector<RowUse>*> ways;
   std::vector<std::uint32_t> used_by(problem.capacity.size(), 0);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "sim/engine/fair_rates.hpp"
@@ -22,24 +23,34 @@ constexpr double slack_least = 1e-12;
 constexpr std::size_t outdated_max = 4;
 constexpr std::size_t heap_least = 64;
 
+/// A clock that counts more bytes begins anew: so that its rounding stays below a millionth of one.
+constexpr double served_most = 1e9;
+
+/// Streams that a row limits have its rate: what is served to them is counted once, by the row's
+/// clock, and only the first end of each clock is looked for. Other streams have their own clocks.
 class IncrementalTransport final : public Transport {
  public:
   IncrementalTransport(const FlowProblem& problem, double slack)
-      : rates_(problem, slack), slack_(std::max(slack, slack_least)) {}
+      : rates_(problem, slack),
+        slack_(std::max(slack, slack_least)),
+        rows_(static_cast<std::uint32_t>(problem.capacity.size())),
+        clocks_(rows_) {}
 
   void start(std::uint32_t column, double bytes, double rate_cap, Token token) override {
     assert(bytes > 0 && rate_cap > 0);
     const FairRates::StreamId id = rates_.add(column, rate_cap);
-    if (streams_.size() <= id) streams_.resize(id + 1);
+    if (streams_.size() <= id) {
+      streams_.resize(id + 1);
+      clocks_.resize(rows_ + id + 1);
+    }
     Stream& stream = streams_[id];
     if (stream.flows.empty()) {
-      stream.served = stream.rate = 0;
+      stream.ahead = 0;
       ++in_flight_;
     }
-    advance(stream);
-    stream.flows.push_back({stream.served + bytes, now_, token});
+    stream.flows.push_back({served_to(stream) + bytes, now_, token});
     std::ranges::push_heap(stream.flows, std::greater<>());
-    if (stream.flows.front().token == token) note_end(id);
+    if (stream.flows.front().token == token && stream.clock != no_clock) note_due(id);
   }
 
   void wake_at(Seconds when) override { wake_ = std::min(when.count(), wake_.value_or(never)); }
@@ -55,6 +66,9 @@ class IncrementalTransport final : public Transport {
 
  private:
   static constexpr double never = std::numeric_limits<double>::infinity();
+  /// The row of that number's, or behind them all a stream's own.
+  using ClockId = std::uint32_t;
+  static constexpr ClockId no_clock = std::numeric_limits<ClockId>::max();
 
   struct Flow {
     double target = 0;  ///< bytes that its stream has served each of its flows when it ends
@@ -65,10 +79,24 @@ class IncrementalTransport final : public Transport {
   /// Flows with the same rate at all times: they end in the order of their targets.
   struct Stream {
     std::vector<Flow> flows;  ///< heap; the first to end at the front
-    double served = 0;        ///< bytes of each flow since the stream began, at `since`
+    /// Bytes served to each of its flows since the stream began, beyond those by its clock.
+    double ahead = 0;
+    ClockId clock = no_clock;   ///< of one that has no rate yet
+    std::uint32_t version = 0;  ///< of what its clock knows of it
+  };
+  /// A stream's first target by its clock.
+  struct Due {
+    double target = 0;
+    FairRates::StreamId stream = 0;
+    std::uint32_t version = 0;
+    auto operator<=>(const Due&) const = default;
+  };
+  struct Clock {
+    double served = 0;  ///< bytes, at `since`
     double since = 0;
-    double rate = 0;    ///< from `since` on
-    double target = 0;  ///< the first flow's
+    double rate = 0;  ///< from `since` on
+    std::size_t streams = 0;
+    std::vector<Due> due;  ///< heap; some outdated
     /// The first flow's end, and the one in the heap, no later than it; never: none is there.
     double end = never;
     double noted = never;
@@ -76,7 +104,7 @@ class IncrementalTransport final : public Transport {
   };
   struct End {
     double time = 0;
-    FairRates::StreamId stream = 0;
+    ClockId clock = 0;
     std::uint32_t version = 0;
     auto operator<=>(const End&) const = default;
   };
@@ -96,29 +124,31 @@ class IncrementalTransport final : public Transport {
     for (; !ends_.empty() && ends_.front().time <= latest; drop_outdated()) {
       const End end = ends_.front();
       if (!woken) now_ = std::max(now_, end.time);
-      const Flow& flow = streams_[end.stream].flows.front();
+      const FairRates::StreamId stream = clocks_[end.clock].due.front().stream;
+      const Flow& flow = streams_[stream].flows.front();
       latest = std::min(latest, std::max(end.time * (1 + same_instant),
                                          end.time + slack_ * (end.time - flow.started)));
       ended.push_back(flow.token);
-      drop_first(end.stream);
+      drop_first(stream);
     }
     listener.on_instant(Seconds{now_}, ended);
   }
 
   void change_rates() {
-    for (const FairRates::StreamId id : rates_.update()) {
+    const FairRates::Changes changes = rates_.update();
+    for (const std::uint32_t row : changes.rows) set_rate(row, rates_.level(row));
+    for (const FairRates::StreamId id : changes.streams) {
       Stream& stream = streams_[id];
       if (stream.flows.empty()) continue;
-      advance(stream);
-      stream.rate = rates_.rate(id);
-      change_end(id);
+      const std::uint32_t row = rates_.limit(id);
+      const ClockId clock = row == FairRates::no_row ? own_clock(id) : row;
+      if (clock != stream.clock) {
+        leave(id);
+        join(id, clock);
+      }
+      if (row == FairRates::no_row) set_rate(clock, rates_.rate(id));
     }
     if (ends_.size() > heap_least + outdated_max * in_flight_) rebuild();
-  }
-
-  void advance(Stream& stream) const {
-    stream.served += stream.rate * (now_ - stream.since);
-    stream.since = now_;
   }
 
   /// The first flow of a stream is over.
@@ -128,9 +158,9 @@ class IncrementalTransport final : public Transport {
     stream.flows.pop_back();
     rates_.remove(id);
     if (!stream.flows.empty()) {
-      note_end(id);
+      note_due(id);
     } else {
-      drop_end(stream);
+      leave(id);
       --in_flight_;
     }
   }
@@ -143,58 +173,127 @@ class IncrementalTransport final : public Transport {
     wake_.reset();
   }
 
-  // ---- the heap of the streams' first ends, some of them outdated -------------------------------
+  // ---- clocks and their streams -----------------------------------------------------------------
 
-  void note_end(FairRates::StreamId id) {
-    Stream& stream = streams_[id];
-    stream.target = stream.flows.front().target;
-    change_end(id);
+  [[nodiscard]] ClockId own_clock(FairRates::StreamId id) const { return rows_ + id; }
+
+  [[nodiscard]] double served_by(const Clock& clock) const {
+    return clock.served + clock.rate * (now_ - clock.since);
   }
 
-  /// A stream's rate or first flow has changed.
-  void change_end(FairRates::StreamId id) {
+  /// Bytes to each of its flows since it began.
+  [[nodiscard]] double served_to(const Stream& stream) const {
+    return stream.clock == no_clock ? 0 : served_by(clocks_[stream.clock]) + stream.ahead;
+  }
+
+  void set_rate(ClockId id, double rate) {
+    Clock& clock = clocks_[id];
+    clock.served = served_by(clock);
+    clock.since = now_;
+    clock.rate = rate;
+    if (clock.served > served_most) begin_anew(clock);
+    look_for_end(id);
+  }
+
+  void begin_anew(Clock& clock) {
+    std::erase_if(clock.due, [this](const Due& due) { return is_outdated(due); });
+    for (Due& due : clock.due) {
+      due.target -= clock.served;
+      streams_[due.stream].ahead += clock.served;
+    }
+    std::ranges::make_heap(clock.due, std::greater<>());
+    clock.served = 0;
+  }
+
+  void join(FairRates::StreamId id, ClockId to) {
+    Clock& clock = clocks_[to];
+    if (clock.streams++ == 0) {
+      clock.served = 0;
+      clock.since = now_;
+    }
+    streams_[id].clock = to;
+    streams_[id].ahead -= served_by(clock);
+    note_due(id);
+  }
+
+  void leave(FairRates::StreamId id) {
     Stream& stream = streams_[id];
-    if (stream.rate == 0) return drop_end(stream);
-    stream.end = stream.since + std::max(0.0, stream.target - stream.served) / stream.rate;
-    if (stream.end >= stream.noted) return;  // its turn to be noted comes when the other is due
-    ends_.push_back({stream.noted = stream.end, id, ++stream.version});
+    const ClockId left = std::exchange(stream.clock, no_clock);
+    if (left == no_clock) return;
+    Clock& clock = clocks_[left];
+    ++stream.version;
+    if (--clock.streams == 0) clock.due.clear();
+    stream.ahead += served_by(clock);
+    look_for_end(left);
+  }
+
+  /// A stream of a clock has another first flow, or is new there.
+  void note_due(FairRates::StreamId id) {
+    Stream& stream = streams_[id];
+    auto& due = clocks_[stream.clock].due;
+    due.push_back({stream.flows.front().target - stream.ahead, id, ++stream.version});
+    std::ranges::push_heap(due, std::greater<>());
+    if (due.size() > heap_least + outdated_max * clocks_[stream.clock].streams) {
+      std::erase_if(due, [this](const Due& one) { return is_outdated(one); });
+      std::ranges::make_heap(due, std::greater<>());
+    }
+    look_for_end(stream.clock);
+  }
+
+  [[nodiscard]] bool is_outdated(const Due& due) const {
+    return streams_[due.stream].version != due.version;
+  }
+
+  // ---- the heap of the clocks' first ends, some of them outdated --------------------------------
+
+  /// A clock's rate or its first stream has changed.
+  void look_for_end(ClockId id) {
+    Clock& clock = clocks_[id];
+    auto& due = clock.due;
+    while (!due.empty() && is_outdated(due.front())) {
+      std::ranges::pop_heap(due, std::greater<>());
+      due.pop_back();
+    }
+    if (due.empty() || clock.rate == 0) return drop_end(clock);
+    clock.end = clock.since + std::max(0.0, due.front().target - clock.served) / clock.rate;
+    if (clock.end >= clock.noted) return;  // its turn to be noted comes when the other is due
+    ends_.push_back({clock.noted = clock.end, id, ++clock.version});
     std::ranges::push_heap(ends_, std::greater<>());
   }
 
-  static void drop_end(Stream& stream) {
-    ++stream.version;
-    stream.end = stream.noted = never;
+  static void drop_end(Clock& clock) {
+    ++clock.version;
+    clock.end = clock.noted = never;
   }
 
-  /// Until the first in the heap is a stream's end.
+  /// Until the first in the heap is a clock's end.
   void drop_outdated() {
     while (!ends_.empty()) {
       const auto [time, id, version] = ends_.front();
-      Stream& stream = streams_[id];
-      const bool outdated = stream.version != version;
-      if (!outdated && stream.end == time) return;
+      Clock& clock = clocks_[id];
+      const bool outdated = clock.version != version;
+      if (!outdated && clock.end == time) return;
       std::ranges::pop_heap(ends_, std::greater<>());
       if (outdated) {
         ends_.pop_back();
       } else {
-        ends_.back().time = stream.noted = stream.end;
+        ends_.back().time = clock.noted = clock.end;
         std::ranges::push_heap(ends_, std::greater<>());
       }
     }
   }
 
-  [[nodiscard]] bool is_outdated(const End& end) const {
-    return streams_[end.stream].version != end.version;
-  }
-
   void rebuild() {
-    std::erase_if(ends_, [this](const End& end) { return is_outdated(end); });
+    std::erase_if(ends_,
+                  [this](const End& end) { return clocks_[end.clock].version != end.version; });
     std::ranges::make_heap(ends_, std::greater<>());
   }
 
   FairRates rates_;
   double slack_;
+  std::uint32_t rows_;
   std::vector<Stream> streams_;  ///< by FairRates' numbers
+  std::vector<Clock> clocks_;
   std::vector<End> ends_;
   std::size_t in_flight_ = 0;  ///< streams
   std::optional<double> wake_;

@@ -20,7 +20,7 @@ namespace gradwire {
 struct MovingData {
   OperationId id = 0;
   PatternId pattern = 0;
-  CollectiveCost cost;
+  const CollectiveCost* cost = nullptr;  ///< the plans'
   Bytes size{0};
   std::vector<TensorId> tensors;
   std::string label;

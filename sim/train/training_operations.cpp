@@ -112,7 +112,7 @@ void TrainingRun::post(In& in, Collective collective) {
   }
   queue({.id = id,
          .pattern = choice->pattern,
-         .cost = choice->cost,
+         .cost = &choice->cost,
          .size = collective.size,
          .tensors = std::move(collective.tensors),
          .label = std::move(collective.label),
@@ -134,7 +134,7 @@ void TrainingRun::post(In& in, Messages messages) {
   summary_.collective_posted(lane_of(in).iteration, pattern, messages.size);
   start({.id = id,
          .pattern = pattern,
-         .cost = cost,
+         .cost = &cost,
          .size = messages.size,
          .tensors = std::move(messages.tensors),
          .label = std::move(messages.label),

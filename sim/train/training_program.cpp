@@ -83,7 +83,7 @@ std::optional<MovingData> TrainingRun::moving(OperationId id,
   if (choice == nullptr) return std::nullopt;
   return MovingData{.id = id,
                     .pattern = choice->pattern,
-                    .cost = choice->cost,
+                    .cost = &choice->cost,
                     .size = size,
                     .tensors = {},
                     .label = label,

@@ -29,12 +29,12 @@ void TrainingRun::start(MovingData transfer) {
   if (transfer.kernel) {
     WorkerLane& lane = lane_of(instances_[transfer.ends[0]]);
     lane.workers.run(now());
-    lane.workers.kernel_begins(moving_load(transfer.cost));
+    lane.workers.kernel_begins(moving_load(*transfer.cost));
     dirty_.insert(lane.number);
   }
   const Bytes moved{static_cast<std::int64_t>(
       std::ceil(transfer.stretch * static_cast<double>(transfer.size.count())))};
-  engine_->network().start(transfer.id, transfer.pattern, moved, transfer.cost);
+  engine_->network().start(transfer.id, transfer.pattern, moved, *transfer.cost);
   in_flight_.emplace(transfer.id, std::move(transfer));
 }
 
@@ -55,7 +55,7 @@ void TrainingRun::transfer_done(TransferId id) {
     In& in = instances_[transfer.ends[0]];
     WorkerLane& lane = lane_of(in);
     lane.workers.run(now());
-    if (transfer.kernel) lane.workers.kernel_ends(moving_load(transfer.cost));
+    if (transfer.kernel) lane.workers.kernel_ends(moving_load(*transfer.cost));
     dirty_.insert(lane.number);
     auto& stream = in.streams[transfer.stream];
     stream.pop_front();

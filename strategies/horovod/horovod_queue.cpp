@@ -150,7 +150,7 @@ void HorovodQueue::feed(Seconds now, std::deque<Response>& stream, Poster& poste
   if (head.running >= 0 || !head.markers.empty()) return;
   if (head.stage == 0) note_waits(now, head);
   head.stage_start = now;
-  head.running = poster.post(head.stages[head.stage]);
+  head.running = poster.post(Operation(head.stages[head.stage]));
 }
 
 void HorovodQueue::note_waits(Seconds now, const Response& response) {

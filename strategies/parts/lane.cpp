@@ -13,8 +13,8 @@ LaneItem labelled(const char* what, LaneItem item, Poster::Then then) {
 }
 
 Lane::Make messages_by(int exchange, bool coded) {
-  return [exchange, coded](const LaneItem& load) {
-    Messages messages{exchange, load.size, load.tensors, load.label};
+  return [exchange, coded](LaneItem load) {
+    Messages messages{exchange, load.size, std::move(load.tensors), std::move(load.label)};
     if (coded) messages.priority = load.priority;
     messages.server = load.server;
     return messages;
@@ -40,7 +40,7 @@ void Lane::start() {
   --free_;
   const Poster::Then ended = [this, followers = std::move(followers)] { finish(followers); };
   if (load.beside.empty()) {
-    poster_->post(make_(load), ended);
+    poster_->post(make_(std::move(load)), ended);
     return;
   }
   const auto under_way = std::make_shared<std::size_t>(load.beside.size() + 1);
@@ -48,7 +48,7 @@ void Lane::start() {
     if (--*under_way == 0) ended();
   };
   for (Operation& operation : load.beside) poster_->post(std::move(operation), one_ended);
-  poster_->post(make_(load), one_ended);
+  poster_->post(make_(std::move(load)), one_ended);
 }
 
 void Lane::finish(const std::vector<Poster::Then>& followers) {

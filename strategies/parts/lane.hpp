@@ -33,7 +33,7 @@ struct LaneItem {
 class Lane {
  public:
   /// Makes the operation that does an item.
-  using Make = std::function<Operation(const LaneItem&)>;
+  using Make = std::function<Operation(LaneItem)>;
 
   static constexpr int unlimited = std::numeric_limits<int>::max();
 

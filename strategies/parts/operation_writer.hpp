@@ -12,7 +12,7 @@ namespace gradwire {
 class OperationWriter {
  public:
   /// @return the id of the operation.
-  OperationId post(Operation operation) {
+  OperationId post(Operation&& operation) {
     operations_.push_back(std::move(operation));
     return next_++;
   }

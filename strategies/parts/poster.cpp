@@ -4,7 +4,7 @@
 
 namespace gradwire {
 
-OperationId Poster::post(Operation operation, Then then) {
+OperationId Poster::post(Operation&& operation, Then then) {
   const OperationId id = writer_.post(std::move(operation));
   if (then) continuations_.emplace(id, std::move(then));
   return id;
@@ -20,7 +20,7 @@ void Poster::post_from(const std::shared_ptr<const Operations>& operations, std:
     then();
     return;
   }
-  post((*operations)[next],
+  post(Operation((*operations)[next]),
        [this, operations, next, then] { post_from(operations, next + 1, then); });
 }
 

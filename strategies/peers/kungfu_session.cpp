@@ -193,7 +193,7 @@ void KungfuSession::start(TensorId id, const TensorInfo& info, Kind kind, Poster
   if (kind == Kind::host_all_reduce) {
     split(job);
   } else {
-    go(job, job->size, to_host_, 0, [this, job] { split(job); });
+    set_out(job, job->size, to_host_, [this, job] { split(job); });
   }
 }
 
@@ -225,28 +225,35 @@ void KungfuSession::split(const JobPtr& job) {
     }
   }
   job->parts = sent.size();
-  for (const auto& [size, way] : sent) go(job, size, *way, 0, [this, job] { part_over(job); });
+  for (const auto& [size, way] : sent) {
+    set_out(job, size, *way, [this, job] { part_over(job); });
+  }
 }
 
-void KungfuSession::go(const JobPtr& job, Bytes size, const Way& way, std::size_t number,
-                       const Poster::Then& then) {
-  if (number == way.size()) {
-    then();
+void KungfuSession::set_out(const JobPtr& job, Bytes size, const Way& way, Poster::Then then) {
+  go(std::make_shared<Part>(Part{.job = job, .size = size, .way = &way, .then = std::move(then)}));
+}
+
+void KungfuSession::go(const PartPtr& part) {
+  if (part->stage == part->way->size()) {
+    part->then();
     return;
   }
-  const Stage& stage = way[number];
+  const Stage& stage = (*part->way)[part->stage];
   const bool moves = stage.exchange >= 0;
   const bool works = stage.work.longer() > 0;
-  const auto under_way = std::make_shared<int>((moves ? 1 : 0) + (works ? 2 : 0));
-  const Poster::Then one_over = [this, job, size, &way, number, then, under_way] {
-    if (--*under_way == 0) go(job, size, way, number + 1, then);
+  part->under_way = (moves ? 1U : 0U) + (works ? 2U : 0U);
+  const Poster::Then one_over = [this, part] {
+    if (--part->under_way > 0) return;
+    ++part->stage;
+    go(part);
   };
-  if (works) work(size, stage, one_over);
+  if (works) work(part->size, stage, one_over);
   if (!moves) return;
   const auto exchange = static_cast<std::size_t>(stage.exchange);
-  const bool control = job->kind == Kind::host_all_reduce;
-  lanes_[exchange].add({.size = size,
-                        .tensors = control ? std::vector<TensorId>{} : std::vector{job->id},
+  const bool control = part->job->kind == Kind::host_all_reduce;
+  lanes_[exchange].add({.size = part->size,
+                        .tensors = control ? std::vector<TensorId>{} : std::vector{part->job->id},
                         .label = exchanges_[exchange].name,
                         .then = one_over});
 }
@@ -275,7 +282,7 @@ void KungfuSession::part_over(const JobPtr& job) {
 }
 
 void KungfuSession::copy_back(const JobPtr& job) {
-  go(job, job->size, to_gpu_, 0, job->then);
+  set_out(job, job->size, to_gpu_, job->then);
 }
 
 }  // namespace gradwire

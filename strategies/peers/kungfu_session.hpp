@@ -106,9 +106,19 @@ class KungfuSession {
   void copy_back(const JobPtr& job);
   /// A part of a tensor has gone its way.
   void part_over(const JobPtr& job);
-  /// So many bytes of a tensor take a way from this stage on. @param then  called at its end.
-  void go(const JobPtr& job, Bytes size, const Way& way, std::size_t number,
-          const Poster::Then& then);
+  /// So many bytes of a tensor on their way.
+  struct Part {
+    JobPtr job;
+    Bytes size{0};
+    const Way* way = nullptr;
+    Poster::Then then;          ///< called at its end
+    std::size_t stage = 0;      ///< of the way
+    std::size_t under_way = 0;  ///< of what that stage does
+  };
+  using PartPtr = std::shared_ptr<Part>;
+  void set_out(const JobPtr& job, Bytes size, const Way& way, Poster::Then then);
+  /// From its stage on.
+  void go(const PartPtr& part);
   void work(Bytes size, const Stage& stage, const Poster::Then& then);
 
   KungfuSessionOptions options_;

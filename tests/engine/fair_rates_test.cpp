@@ -33,8 +33,8 @@ class Random {
   std::mt19937 engine_;
 };
 
-/// Shared rows, of which each column takes up to three, and for every other column a row of its
-/// own.
+/// Shared rows, of which each column takes up to three, for every other column a row of its own,
+/// and a wide one that takes all that the first two let through.
 FlowProblem random_rows(Random& random) {
   FlowProblem problem;
   const int rows = random.between(2, 12);
@@ -49,6 +49,13 @@ FlowProblem random_rows(Random& random) {
     if (columns % 2 == 0) continue;
     column.push_back({static_cast<std::uint32_t>(problem.capacity.size()), 1});
     problem.capacity.push_back(1e9 / random.between(2, 8));
+  }
+  const auto wide = static_cast<std::uint32_t>(problem.capacity.size());
+  problem.capacity.push_back(3 * (problem.capacity[0] + problem.capacity[1]));
+  for (auto& column : problem.columns) {
+    if (std::ranges::any_of(column, [](const RowUse& use) { return use.row < 2; })) {
+      column.push_back({wide, static_cast<std::uint32_t>(random.between(1, 3))});
+    }
   }
   return problem;
 }

@@ -1,6 +1,7 @@
 #include "sim/config/profile/compressor_costs_yaml.hpp"
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "sim/config/data_files.hpp"
@@ -53,6 +54,34 @@ CompressorTable read_table(YamlMap map) {
   return table;
 }
 
+/// Reads the shipped tables when it is asked for the first time: most jobs compress nothing.
+class ShippedCosts final : public EncodeCosts {
+ public:
+  ShippedCosts(BytesPerSecond memory_bandwidth, std::vector<CompressorTable> preferred)
+      : memory_bandwidth_(memory_bandwidth), preferred_(std::move(preferred)) {}
+
+  [[nodiscard]] std::optional<MeasuredTime> encode(const std::string& compressor,
+                                                   CodecDevice device,
+                                                   std::int64_t elements) const override {
+    return costs().encode(compressor, device, elements);
+  }
+  [[nodiscard]] std::optional<MeasuredTime> decode(const std::string& compressor,
+                                                   CodecDevice device,
+                                                   std::int64_t elements) const override {
+    return costs().decode(compressor, device, elements);
+  }
+
+ private:
+  [[nodiscard]] const MeasuredCosts& costs() const {
+    if (!read_) read_.emplace(shipped_compressor_costs(), memory_bandwidth_, preferred_);
+    return *read_;
+  }
+
+  BytesPerSecond memory_bandwidth_;
+  std::vector<CompressorTable> preferred_;
+  mutable std::optional<MeasuredCosts> read_;
+};
+
 }  // namespace
 
 std::vector<CompressorTable> read_compressor_costs(const YamlValue& document) {
@@ -90,7 +119,7 @@ std::vector<CompressorTable> shipped_compressor_costs() {
 
 std::shared_ptr<const EncodeCosts> encode_costs(const GpuSpec& gpu,
                                                 const std::vector<CompressorTable>& own) {
-  return std::make_shared<MeasuredCosts>(shipped_compressor_costs(), gpu.memory_bandwidth, own);
+  return std::make_shared<ShippedCosts>(gpu.memory_bandwidth, own);
 }
 
 }  // namespace gradwire::config

@@ -24,7 +24,8 @@ namespace gradwire::config {
 /// The tables that ship.
 [[nodiscard]] std::vector<CompressorTable> shipped_compressor_costs();
 
-/// The scenario's own tables, and for what they lack every shipped one, for this GPU.
+/// The scenario's own tables, and for what they lack every shipped one, for this GPU. Those are
+/// read when it is first asked, which then may throw as read_compressor_costs().
 [[nodiscard]] std::shared_ptr<const EncodeCosts> encode_costs(
     const GpuSpec& gpu, const std::vector<CompressorTable>& own);
 
