@@ -49,6 +49,13 @@ using DeviceGraph =
     boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, Device, NumberedLink>;
 using DeviceId = DeviceGraph::vertex_descriptor;
 
+/// The memory of a machine's processors, all sockets together.
+struct HostMemory {
+  Bytes size{0};
+  BytesPerSecond bandwidth{0};  ///< nominal: channels by their rate, reads and writes together
+  std::string source{};
+};
+
 /// The inside of one machine: GPUs, NUMA nodes, host bridges, PCIe switches, NVLink, NICs.
 ///
 /// A description only: it knows no rank and no other machine. Local resources are numbered
@@ -59,6 +66,7 @@ class NodeGraph {
   std::string source;  ///< where the description comes from
   /// Between devices farther apart, data on PCIe go through host memory.
   PeerToPeer peer_to_peer = PeerToPeer::socket;
+  std::optional<HostMemory> host_memory{};  ///< absent: unknown
 
   /// Adds a device and counts it (`index` is set here). An empty name becomes kind and index
   /// ("gpu0"). REQUIRES: the name is new.

@@ -41,6 +41,8 @@ Json memory(const RankMemory& m) {
       {"gathered", m.gathered},   {"buffers", m.buffers},         {"allocated", m.allocated},
       {"slack", m.slack},         {"context", m.context}};
   if (m.capacity > 0) json["capacity"] = m.capacity;
+  if (m.host > 0) json["host"] = m.host;
+  if (m.host > 0 && m.host_capacity > 0) json["host_capacity"] = m.host_capacity;
   return json;
 }
 

@@ -16,6 +16,16 @@ constexpr int across_stream = 2;
 
 }  // namespace
 
+std::vector<Exchange> Fsdp::exchanges() const {
+  return host_ ? host_->exchanges() : std::vector<Exchange>{};
+}
+
+std::int64_t Fsdp::own() const {
+  std::int64_t elements = 0;
+  for (const Unit& unit : units_) elements += own(unit);
+  return elements;
+}
+
 bool Fsdp::gathers() const {
   return options_.sharding >= Sharding::shard_grad_op;
 }
@@ -150,14 +160,18 @@ void Fsdp::post_backward(std::size_t index, int micro_batch) {
   if (options_.sharding == Sharding::optimizer ? last : synchronises) reduce(index);
 }
 
+void Fsdp::wait_for_reductions() {
+  if (reduced_ == reductions_issued_) return;
+  const OperationId flag = out_.post(Flag{"gradients reduced"});
+  out_.post(Gate{{flag}});
+  waits_.push_back({reductions_issued_, flag});
+}
+
 void Fsdp::backward_done(int micro_batch) {
-  if (reduced_ < reductions_issued_) {
-    const OperationId flag = out_.post(Flag{"gradients reduced"});
-    out_.post(Gate{{flag}});
-    waits_.push_back({reductions_issued_, flag});
-  }
+  wait_for_reductions();
   if (!job_.synchronises(micro_batch)) return;
   const bool whole = options_.sharding == Sharding::none;
+  if (host_) return host_->step(own());
   out_.post(OptimizerStep{.share = whole ? 1 : 1 / static_cast<double>(ranks_),
                           .label = whole ? "optimizer" : "update shard"});
   if (options_.sharding == Sharding::optimizer) gather_updated();
@@ -167,11 +181,7 @@ void Fsdp::backward_done(int micro_batch) {
 void Fsdp::outer_step() {
   if (!options_.hybrid || replicates()) return;
   if ((iteration_ + 1) % options_.outer.sync_every != 0) return;
-  std::int64_t elements = 0;
-  for (const Unit& unit : units_) {
-    elements += options_.sharding == Sharding::none ? unit.elements : shard(unit);
-  }
-  const std::int64_t size = elements * gradient_element_size;
+  const std::int64_t size = own() * gradient_element_size;
   // reads the shard and what it was, writes the difference
   out_.post(DeviceWork{.traffic = Bytes{3 * size}, .label = "pseudo-gradients"});
   out_.post(Gate{{out_.post(Collective{.size = Bytes{size},
@@ -204,19 +214,25 @@ void Fsdp::unshard(std::size_t index) {
     after.push_back(frees_.front());
     frees_.pop_front();
   }
-  const bool casts = options_.param_bytes != options_.stored_bytes || options_.per_parameter;
-  const Ticket ticket = order_.issue(gather_of(unit, in_backward_), after, casts);
+  const bool prepared = casts() || fetches();
+  const Ticket ticket = order_.issue(gather_of(unit, in_backward_), after, prepared);
   unit.gather = ticket;
   gathers_[ticket] = {.unit = index};
-  if (!casts) return;
+  if (!prepared) return;
   if (started_) {
-    cast_shard(index, ticket);
+    prepare_shard(index, ticket);
   } else {
-    waiting_casts_.emplace_back(index, ticket);
+    waiting_shards_.emplace_back(index, ticket);
   }
 }
 
+void Fsdp::prepare_shard(std::size_t index, Ticket ticket) {
+  if (!fetches()) return cast_shard(index, ticket);
+  host_->fetch(shard(units_[index]), [this, index, ticket] { cast_shard(index, ticket); });
+}
+
 void Fsdp::cast_shard(std::size_t index, Ticket ticket) {
+  if (!casts()) return order_.release(ticket);
   Kernels cast;
   cast.add(shard(units_[index]) * (options_.stored_bytes + options_.param_bytes));
   run_beside(cast, options_.per_parameter ? "copy in shards" : "cast shard",
@@ -286,6 +302,7 @@ void Fsdp::reduce(std::size_t index) {
     run_beside(preparation(units_[index]), "cast, pad and divide",
                [this, ticket] { order_.release(ticket); });
   });
+  if (host_ && !host_->pinned()) wait_for_reductions();
 }
 
 void Fsdp::start_collectives() {
@@ -305,8 +322,8 @@ void Fsdp::operation_ended(OperationId operation) {
   order_.ended(operation);
   if (operation == start_ && !started_) {
     started_ = true;
-    for (const auto& [index, ticket] : std::exchange(waiting_casts_, {})) {
-      cast_shard(index, ticket);
+    for (const auto& [index, ticket] : std::exchange(waiting_shards_, {})) {
+      prepare_shard(index, ticket);
     }
   }
   out_.done(operation);
@@ -333,7 +350,23 @@ void Fsdp::replicate(std::size_t unit) {
 }
 
 void Fsdp::finish(std::size_t unit) {
-  run_beside(finishing(units_[unit]), "divide and cast shard", [this] { count_reduction(); });
+  run_beside(finishing(units_[unit]), "divide and cast shard", [this, unit] {
+    if (host_) {
+      copy_to_host(unit);
+    } else {
+      count_reduction();
+    }
+  });
+}
+
+void Fsdp::copy_to_host(std::size_t index) {
+  Unit& unit = units_[index];
+  const bool last = options_.no_sync || ++unit.reductions % job_.micro_batches == 0;
+  const std::int64_t accumulated = options_.accumulated_bytes;
+  host_->gradients(
+      own(unit),
+      {.to_gpu = accumulated, .to_host = accumulated + (last ? gradient_element_size : 0)},
+      [this] { count_reduction(); });
 }
 
 void Fsdp::count_reduction() {

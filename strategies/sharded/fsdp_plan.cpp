@@ -29,7 +29,7 @@ bool divides_after(std::int64_t ranks) {
 
 Fsdp::Fsdp(const FsdpOptions& options, const JobView& job)
     : options_(options), job_(job), unit_of_(job.tensors.size()), ranks_(job.world_size) {
-  if (job.world_size == 1) {
+  if (job.world_size == 1 && options.offload.what != Offload::parameters) {
     options_.sharding = Sharding::none;
     options_.hybrid = false;
   }
@@ -42,6 +42,7 @@ Fsdp::Fsdp(const FsdpOptions& options, const JobView& job)
       unit_of_[static_cast<std::size_t>(id)] = units_.size() - 1;
     }
   }
+  if (options.offload.what != Offload::none) host_.emplace(options.offload, job, out_);
 }
 
 void Fsdp::form_groups() {
@@ -103,7 +104,7 @@ Phasing Fsdp::phasing() const {
 
 /// The root's parameters, and of the others so many units' as are gathered at once: the limiter's
 /// two, or all that are kept to backward. Their gradients, before they are reduced, as many.
-Holding Fsdp::holding() const {
+Holding Fsdp::on_gpu() const {
   Holding held;
   const double shard = 1.0 / static_cast<double>(ranks_);
   std::int64_t total = 0;
@@ -113,8 +114,7 @@ Holding Fsdp::holding() const {
   // on the GPU).
   Bytes outer{0};
   if (options_.hybrid && !replicates()) {
-    const std::int64_t own = options_.sharding == Sharding::none ? total : total / ranks_;
-    outer = Bytes{2 * own * gradient_element_size};
+    outer = Bytes{2 * own() * gradient_element_size};
   }
   held.buffers = outer;
   if (options_.sharding == Sharding::none) return held;
@@ -146,6 +146,12 @@ Holding Fsdp::holding() const {
   return held;
 }
 
+Holding Fsdp::holding() const {
+  Holding held = on_gpu();
+  if (host_) host_->move(held, own());
+  return held;
+}
+
 Fsdp::Kernels Fsdp::preparation(const Unit& unit) const {
   const bool whole = options_.sharding == Sharding::none;
   const std::int64_t elements = whole ? unit.elements : unit.padded;
@@ -163,7 +169,7 @@ Fsdp::Kernels Fsdp::preparation(const Unit& unit) const {
 }
 
 Fsdp::Kernels Fsdp::division_of_shard(const Unit& unit) const {
-  const std::int64_t elements = options_.sharding == Sharding::none ? unit.elements : shard(unit);
+  const std::int64_t elements = own(unit);
   Kernels kernels;
   if (options_.per_parameter) return kernels;
   if (divides_after(ranks_)) kernels.add(2 * elements * options_.reduce_bytes);
@@ -174,7 +180,7 @@ Fsdp::Kernels Fsdp::division_of_shard(const Unit& unit) const {
 }
 
 Fsdp::Kernels Fsdp::finishing(const Unit& unit) const {
-  const std::int64_t elements = options_.sharding == Sharding::none ? unit.elements : shard(unit);
+  const std::int64_t elements = own(unit);
   Kernels kernels;
   if (replicates() && !options_.per_parameter && divides_after(replicas_))
     kernels.add(2 * elements * options_.reduce_bytes);

@@ -118,8 +118,10 @@ TEST_CASE("nodes made from our fixtures are what the importers make of them", "[
                             .source = shipped(name).source,
                             .leave_out = {}});
   };
-  const auto check = [](const std::string& name, const ImportedNode& made) {
+  // What a matrix does not tell is added by hand.
+  const auto check = [](const std::string& name, ImportedNode made) {
     INFO(name);
+    made.node.host_memory = shipped(name).host_memory;
     CHECK(test::read_text(file_of(name)) == config::write_node(made.node, made.assumptions));
   };
   check("dgx2", from_matrix("dgx2", "v100-sxm3-32gb", "ib_edr"));

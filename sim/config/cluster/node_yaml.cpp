@@ -55,12 +55,27 @@ std::vector<std::string> models_of(DeviceKind kind) {
   return {};
 }
 
+const Fields<HostMemory>& host_memory_fields() {
+  static const Fields<HostMemory> fields = {
+      "host_memory",
+      "the memory of a machine's processors",
+      {field("size", &HostMemory::size, "of all sockets", above(Bytes{0}), required),
+       field("bandwidth", &HostMemory::bandwidth,
+             "of all sockets, nominal: channels by their rate, reads and writes together",
+             above(BytesPerSecond{}), required),
+       field("source", &HostMemory::source, "where these are known from; free text", {},
+             required)}};
+  return fields;
+}
+
 const Fields<NodeGraph>& node_fields() {
   static const Fields<NodeGraph> fields = {
       "node_file",
       "the inside of a machine",
       {field("name", &NodeGraph::name, "of the type", {}, required),
-       field("source", &NodeGraph::source, "where it is known from; free text", {}, required)}};
+       field("source", &NodeGraph::source, "where it is known from; free text", {}, required),
+       inside("host_memory", &NodeGraph::host_memory, host_memory_fields,
+              "for steps of the optimizer there")}};
   return fields;
 }
 
@@ -280,6 +295,11 @@ std::string write_node(const NodeGraph& node, std::span<const std::string> assum
                                  name_text(node.name), yaml_quoted(node.source));
   if (node.peer_to_peer != PeerToPeer::socket) {
     text += fmt::format("peer_to_peer: {}\n", peer_to_peer_name(node.peer_to_peer));
+  }
+  if (const auto& memory = node.host_memory) {
+    text += fmt::format("host_memory: {{size: {:.6g} GB, bandwidth: {}, source: {}}}\n",
+                        static_cast<double>(memory->size.count()) / 1e9,
+                        yaml_rate(memory->bandwidth), yaml_quoted(memory->source));
   }
   for (const std::string& assumption : assumptions) text += plain_format("# {}\n", assumption);
   const DeviceGraph& graph = node.graph();
