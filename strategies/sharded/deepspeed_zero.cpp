@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <limits>
 #include <memory>
@@ -15,7 +16,6 @@ namespace {
 
 constexpr const char* origin = "DeepSpeed, zero_optimization, deepspeed/runtime/zero/config.py";
 constexpr int last_stage = 3;
-constexpr std::int64_t prefetch_default = 50'000'000;
 
 std::string with_origin(const std::string& what) {
   return std::string(origin) + "; " + what;
@@ -28,7 +28,7 @@ HostOffloadOptions of_model(HostOffloadOptions offload, const JobView& job) {
   return offload;
 }
 
-std::unique_ptr<Strategy> stage_three(const HostOffloadOptions& offload, bool prefetches,
+std::unique_ptr<Strategy> stage_three(const HostOffloadOptions& offload, const LiveParameters& live,
                                       const JobView& job) {
   FsdpOptions sharded;
   if (offload.what != Offload::none) {
@@ -36,10 +36,38 @@ std::unique_ptr<Strategy> stage_three(const HostOffloadOptions& offload, bool pr
     sharded.accumulated_bytes = job.element_size;
   }
   sharded.param_bytes = sharded.reduce_bytes = sharded.stored_bytes = job.element_size;
-  sharded.forward_prefetch = prefetches;
-  if (!prefetches) sharded.backward_prefetch = BackwardPrefetch::none;
+  sharded.live = live;
+  sharded.limit_all_gathers = false;
   sharded.no_sync = false;  // gradients are partitioned in every micro-batch
   return std::make_unique<Fsdp>(sharded, job);
+}
+
+LiveParameters read_live(Knobs& knobs, bool three) {
+  constexpr auto most = std::numeric_limits<std::int64_t>::max() / 16;
+  struct Knob {
+    const char* name;
+    std::int64_t fallback;
+    const char* what;
+    std::int64_t value;
+  };
+  std::array<Knob, 4> read = {{
+      {"stage3_prefetch_bucket_size", 50'000'000,
+       "elements that are gathered ahead of a block, at least; 0: none", 0},
+      {"stage3_max_live_parameters", 1'000'000'000,
+       "elements that are gathered at once, above which nothing is prefetched", 0},
+      {"stage3_max_reuse_distance", 1'000'000'000,
+       "elements: a block that is used again within so many stays, from forward to backward", 0},
+      {"stage3_param_persistence_threshold", 100'000,
+       "elements: tensors of at most so many stay whole, and are gathered behind the step", 0},
+  }};
+  for (Knob& knob : read) {
+    knob.value = knobs.count(knob.name, knob.fallback, 0, most,
+                             with_origin(std::string(knob.what) + "; stage 3"));
+    if (!three && knobs.given(knob.name)) {
+      knobs.without_effect(knob.name, "expected 'stage: 3' beside it");
+    }
+  }
+  return {read[0].value, read[1].value, read[2].value, read[3].value};
 }
 
 HostOffloadOptions read_offload(Knobs& knobs, bool three) {
@@ -107,12 +135,7 @@ StrategyMaker DeepSpeedZero::read(Knobs& knobs) {
   options.reduce_scatter =
       knobs.yes("reduce_scatter", options.reduce_scatter,
                 with_origin("false: gradients are all-reduced; stages 1 and 2"));
-  const bool prefetches =
-      knobs.count("stage3_prefetch_bucket_size", prefetch_default, 0, most,
-                  with_origin("elements; 0: nothing is gathered early; else a block; stage 3")) > 0;
-  if (!three && knobs.given("stage3_prefetch_bucket_size")) {
-    knobs.without_effect("stage3_prefetch_bucket_size", "expected 'stage: 3' beside it");
-  }
+  const LiveParameters live = read_live(knobs, three);
   for (const char* name : {"reduce_bucket_size", "allgather_bucket_size", "reduce_scatter"}) {
     if (three && knobs.given(name)) {
       knobs.without_effect(name, "expected 'stage: 1' or 2 beside it");
@@ -122,8 +145,8 @@ StrategyMaker DeepSpeedZero::read(Knobs& knobs) {
     knobs.refuse("overlap_comm", "'overlap_comm' is false with 'stage: 3'; expected true");
   }
   options.offload = read_offload(knobs, three);
-  return [options, prefetches](const JobView& job) -> std::unique_ptr<Strategy> {
-    if (options.stage == last_stage) return stage_three(options.offload, prefetches, job);
+  return [options, live](const JobView& job) -> std::unique_ptr<Strategy> {
+    if (options.stage == last_stage) return stage_three(options.offload, live, job);
     return std::make_unique<DeepSpeedZero>(options, job);
   };
 }

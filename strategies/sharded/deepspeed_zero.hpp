@@ -43,8 +43,13 @@ struct DeepSpeedOptions {
 /// async_inplace_copy_grad_to_fp32_buffer_from_gpu, step); Ren et al., ZeRO-Offload, USENIX ATC
 /// 2021.
 ///
-/// Stage 3 is Fsdp with a unit a block in this type: DeepSpeed gathers and reduces submodule by
-/// submodule, in buckets of its own (assumed to be alike).
+/// Stage 3 is Fsdp with a unit a block in this type: DeepSpeed gathers submodule by submodule and
+/// reduces by buckets of its own (assumed to be alike). Ahead of a block it gathers what comes next
+/// in the trace of an iteration, at least stage3_prefetch_bucket_size elements unless
+/// stage3_max_live_parameters are there; a block that is used again within
+/// stage3_max_reuse_distance elements is not freed, which keeps the last ones from forward to
+/// backward; small tensors are never sharded. Source: partitioned_param_coordinator.py
+/// (fetch_sub_module, __params_to_release), stage3.py (_post_step).
 ///
 /// Source: deepspeed/runtime/zero/stage_1_and_2.py
 /// (reduce_independent_p_g_buckets_and_remove_grads, reduce_ipg_grads,

@@ -32,6 +32,14 @@ struct OuterSteps {
   int islands = 2;
 };
 
+/// What DeepSpeed's stage 3 keeps of gathered parameters, and gathers early: elements.
+struct LiveParameters {
+  std::int64_t prefetch = 0;    ///< ahead of a unit, at least; 0: none
+  std::int64_t most = 0;        ///< that are there at once, for prefetching to go on
+  std::int64_t reuse = 0;       ///< a unit is kept that is used again within so many
+  std::int64_t persistent = 0;  ///< tensors of at most so many are never sharded
+};
+
 /// Knobs of torch.distributed.fsdp.FullyShardedDataParallel under their own names.
 struct FsdpOptions {
   Sharding sharding = Sharding::full_shard;
@@ -55,6 +63,7 @@ struct FsdpOptions {
   /// bytes, and the optimizer has its copy in fp32 (DeepSpeed).
   std::int64_t stored_bytes = 4;
   HostOffloadOptions offload{};
+  std::optional<LiveParameters> live{};  ///< in place of prefetches and limit_all_gathers
   /// Of an element of gradients that every micro-batch's reduction brings from host memory and
   /// takes back there, to be added to; 0: none (DeepSpeed).
   std::int64_t accumulated_bytes = 0;
@@ -129,6 +138,8 @@ class Fsdp final : public Strategy {
 
   struct Unit : FsdpUnit {
     std::int64_t padded = 0;       ///< elements, a multiple of the ranks that share it
+    std::int64_t gathered = 0;     ///< of these, those that are gathered: without persistent ones
+    bool kept = false;             ///< from forward to backward
     bool unsharded = false;        ///< as the host sees it: the all-gather is issued
     bool in_forward = false;       ///< between its pre- and its post-forward hook
     int missing = 0;               ///< gradients not yet there in this backward pass
@@ -159,6 +170,10 @@ class Fsdp final : public Strategy {
     OperationId flag = -1;
   };
 
+  /// Streams of collectives: the process group's one, and that across machines.
+  static constexpr int group_stream = 1;
+  static constexpr int across_stream = 2;
+
   [[nodiscard]] bool gathers() const;
   [[nodiscard]] std::int64_t shard(const Unit& unit) const { return unit.padded / ranks_; }
   /// Elements that a rank updates.
@@ -167,6 +182,10 @@ class Fsdp final : public Strategy {
   }
   [[nodiscard]] std::int64_t own() const;
   [[nodiscard]] Holding on_gpu() const;
+  /// Gathered elements that are there at once, beside the root's. REQUIRES: options_.live.
+  [[nodiscard]] std::int64_t live_at_once() const;
+  /// Tells units' persistent tensors from what is gathered, and which are kept.
+  void plan_live();
   void form_groups();
   [[nodiscard]] bool replicates() const {
     return options_.hybrid && options_.outer.sync_every == 0;
@@ -183,6 +202,9 @@ class Fsdp final : public Strategy {
   void pre_backward(std::size_t index);
   void post_backward(std::size_t index, int micro_batch);
   void prefetch_before(std::size_t index);
+  /// DeepSpeed's stage 3: what comes next in the trace of an iteration.
+  void prefetch_live(std::size_t index);
+  void gather_persistent();
   void backward_done(int micro_batch);
   void wait_for_reductions();
 
@@ -224,6 +246,8 @@ class Fsdp final : public Strategy {
   JobView job_;
   std::vector<Unit> units_;
   std::vector<std::size_t> unit_of_;  ///< by tensor
+  std::int64_t live_ = 0;             ///< elements gathered, as the host sees it
+  std::int64_t persistent_ = 0;       ///< elements that every rank has whole
   std::int64_t ranks_ = 1;            ///< that share a unit
   std::int64_t replicas_ = 1;         ///< groups of those, where hybrid
   std::vector<GroupFamily> families_;
