@@ -33,6 +33,7 @@ struct Device {
   std::optional<BytesPerSecond> transit{};
   std::string model{};  ///< GPU or NIC type, "" when unknown
   int numa = -1;        ///< NUMA node, -1 when unknown
+  Hertz clock{0};       ///< of a GPU, that a cap lets it sustain; 0: that of its peaks
 };
 
 /// One direction of a physical connection.
@@ -75,7 +76,12 @@ class NodeGraph {
   void connect(DeviceId a, DeviceId b, const Link& link);
 
   /// Puts another type of GPU or NIC in a device's place.
-  void set_model(DeviceId id, std::string model) { graph_[id].model = std::move(model); }
+  void set_model(DeviceId id, std::string model) {
+    graph_[id].model = std::move(model);
+    graph_[id].clock = Hertz{0};
+  }
+  /// Caps a GPU.
+  void set_clock(DeviceId id, Hertz clock) { graph_[id].clock = clock; }
 
   [[nodiscard]] const DeviceGraph& graph() const { return graph_; }
   [[nodiscard]] const std::vector<DeviceId>& gpus() const { return gpus_; }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/config/cluster/gpu_yaml.hpp"
 #include "sim/config/cluster/link_yaml.hpp"
 #include "sim/config/yaml/fields.hpp"
 #include "sim/core/outgoing_text.hpp"
@@ -92,7 +93,17 @@ const Fields<Device>& device_fields() {
                                         : map.require_choice("model", models);
         }},
        field("numa", &Device::numa, "its NUMA node", at_least(0), "none"),
-       field("transit", &Device::transit, "rate of all that passes it", above(BytesPerSecond{}))}};
+       field("transit", &Device::transit, "rate of all that passes it", above(BytesPerSecond{})),
+       {{"clock", "that of its peaks",
+         "of a GPU, which a power cap lets it sustain: arithmetic takes longer, memory does not",
+         value_info(above(Hertz{}))},
+        [](YamlMap& map, Device& device) {
+          if (map.find("clock") == nullptr) return;
+          if (device.kind != DeviceKind::gpu) {
+            map.fail("clock", "'clock' is of GPUs; expected none on another device");
+          }
+          device.clock = read_clock(map, device.model);
+        }}}};
   return fields;
 }
 
@@ -224,6 +235,7 @@ std::string device_text(const Device& device) {
   std::string text = fmt::format("  - {{id: {}", name_text(device.name));
   if (!device.model.empty()) text += fmt::format(", model: {}", name_text(device.model));
   if (device.numa >= 0) text += fmt::format(", numa: {}", device.numa);
+  if (device.clock > Hertz{0}) text += fmt::format(", clock: {}", bound_text(device.clock));
   if (device.transit) text += fmt::format(", transit: {}", yaml_rate(*device.transit));
   return text + "}\n";
 }
