@@ -54,13 +54,15 @@ double parameter_traffic(const ModelLayer& layer, Direction direction) {
   return weights + weights_of(layer);
 }
 
+const std::string fp8_dtype = "fp8";
+
 /// An element read as fp32 and written in half precision, or the other way.
 constexpr double cast_bytes = 6;
 
 Seconds layer_time(const ModelLayer& layer, const KernelSetting& setting, Direction direction) {
   const KernelWork work = kernel_work(layer, setting, direction);
   if (work.kernels == 0 && work.bytes <= 0) return Seconds{0};
-  Seconds time = kernel_time(work, setting.gpu, setting.dtype, direction);
+  Seconds time = kernel_time(work, setting.gpu, layer.fp8 ? fp8_dtype : setting.dtype, direction);
   if (setting.sums_in_fp32 && setting.token_norms && layer.casts > 0) {
     const KernelWork cast = {
         .work_class = "act", .bytes = cast_bytes * setting.batch * layer.casts, .kernels = 1};
@@ -149,6 +151,27 @@ void set_orders(ComputeProfile& profile, const ModelDescription& model) {
 void set_activations(ComputeProfile& profile, const ActivationMemory& kept) {
   profile.activations = Bytes{std::llround(kept.activations)};
   profile.logits = Bytes{std::llround(kept.logits)};
+}
+
+/// The step, and the casts of weights: of mixed precision, and to 8 bits.
+void set_optimizer(ComputeProfile& profile, const ModelDescription& running,
+                   const OptimizerKind& step, const KernelSetting& setting,
+                   const AnalyticOptions& options) {
+  const bool half = activation_bytes(setting.dtype) < activation_bytes("fp32");
+  const bool masters = !half || options.master_weights;
+  const double size = masters ? 1 : activation_bytes(setting.dtype) / activation_bytes("fp32");
+  const double stepped = find_framework(options.framework)->primitives
+                             ? step.graph_bytes
+                             : bytes_of(step, options.optimizer_step);
+  const double cast = half && masters ? cast_bytes_per_parameter : 0;
+  const auto parameters = static_cast<double>(running.parameter_count());
+  const double bytes =
+      (size * stepped + cast) * parameters + fp8_cast_bytes_per_parameter * fp8_weights(running);
+  const GpuSpec& gpu = setting.gpu;
+  profile.master_weights = masters;
+  profile.optimizer_bytes_per_parameter = Bytes{std::llround(size * stepped)};
+  profile.optimizer = Seconds{bytes / (gpu.memory_bandwidth.count() * gpu.memory_efficiency)};
+  profile.optimizer_state = Bytes{std::llround(size * step.state_bytes)};
 }
 
 /// What the framework's thread takes to launch all that, and the iteration that follows.
@@ -257,7 +280,8 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
   assert(framework != nullptr);
   const Fusion fusion = options.fusion.value_or(framework->fusion);
   const ModelDescription operators = framework->primitives ? by_primitives(model) : model;
-  const ModelDescription running = recomputed(fused(operators, fusion), options.recompute);
+  const ModelDescription running =
+      recomputed(in_fp8(fused(operators, fusion), options.fp8_recipe), options.recompute);
   const std::string optimizer =
       options.optimizer.empty() ? default_optimizer(model) : options.optimizer;
   ComputeProfile profile = untimed_profile(running, batch);
@@ -274,13 +298,7 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
     profile.layers[i].backward = layer_time(running.layers[i], setting, Direction::backward);
   }
   const OptimizerKind& step = *find_optimizer(optimizer);
-  const double bytes_per_parameter =
-      framework->primitives ? step.graph_bytes : bytes_of(step, options.optimizer_step);
-  profile.optimizer_bytes_per_parameter = Bytes{std::llround(bytes_per_parameter)};
-  profile.optimizer = Seconds{bytes_per_parameter * static_cast<double>(model.parameter_count()) /
-                              (gpu.memory_bandwidth.count() * gpu.memory_efficiency)} +
-                      cast_time(model.parameter_count(), gpu, dtype);
-  profile.optimizer_state = Bytes{step.state_bytes};
+  set_optimizer(profile, running, step, setting, options);
   profile.tokens_per_sample = model.tokens;
   set_activations(profile, activation_memory(fused(model, fusion), batch, dtype, options.recompute,
                                              setting.sums_in_fp32 && setting.token_norms));

@@ -6,6 +6,7 @@
 #include "sim/core/compute_profile.hpp"
 #include "sim/core/gpu.hpp"
 #include "sim/models/efficiencies.hpp"
+#include "sim/models/fp8.hpp"
 #include "sim/models/frameworks.hpp"
 #include "sim/models/fusion.hpp"
 #include "sim/models/model.hpp"
@@ -33,6 +34,10 @@ struct AnalyticOptions {
   std::string framework = "pytorch-eager";  ///< a name of frameworks()
   StepForm optimizer_step = StepForm::foreach;  ///< of PyTorch
   Recompute recompute = Recompute::none;        ///< REQUIRES: else a model that has_blocks()
+  /// REQUIRES: else fp16 or bf16, a GPU with a peak for fp8 and a model that has_blocks().
+  Fp8Recipe fp8_recipe = Fp8Recipe::none;
+  /// Half precision keeps weights, gradients and the optimizer's state in fp32; false: in its own.
+  bool master_weights = true;
 };
 
 /// What every layer's time depends on beside the layer.

@@ -125,7 +125,7 @@ bool has_matrix_units(const GpuSpec& gpu, const std::string& dtype) {
     const auto found = gpu.peak_flops.find(name);
     return found == gpu.peak_flops.end() ? 0.0 : found->second;
   };
-  if (dtype == "tf32" || dtype == "bf16") return peak(dtype.c_str()) > 0;
+  if (dtype == "tf32" || dtype == "bf16" || dtype == "fp8") return peak(dtype.c_str()) > 0;
   return dtype == "fp16" && (peak("bf16") > 0 || peak("fp16") > packed * peak("fp32"));
 }
 

@@ -76,9 +76,9 @@ constexpr std::int64_t stem_channels_max = 4;
 /// Whether `gpu` has a peak for `dtype`, or for what it executes instead.
 [[nodiscard]] bool supports(const GpuSpec& gpu, const std::string& dtype);
 
-/// Whether `gpu` multiplies matrices of `dtype` on units of their own (tensor cores): tf32 and bf16
-/// where it has them, fp16 where its peak is more than the twice of fp32 that packed arithmetic
-/// has.
+/// Whether `gpu` multiplies matrices of `dtype` on units of their own (tensor cores): tf32, bf16
+/// and fp8 where it has them, fp16 where its peak is more than the twice of fp32 that packed
+/// arithmetic has.
 [[nodiscard]] bool has_matrix_units(const GpuSpec& gpu, const std::string& dtype);
 
 /// time = kernels x kernel_overhead

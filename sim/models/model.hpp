@@ -76,6 +76,7 @@ struct ModelLayer {
   std::optional<MatrixShape> product;
   /// torch.autocast computes it in fp32, whatever type it is given (pow is on its list).
   bool in_fp32 = false;
+  bool fp8 = false;                               ///< its products are of 8 bits, see in_fp8()
   std::optional<FusedAttention> fused_attention;  ///< FlashAttention
   /// Elements of its input that torch.autocast casts for it, and of their gradient back: what sums
   /// and norms leave in fp32 before a product, logits before a loss.

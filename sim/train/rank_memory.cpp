@@ -42,14 +42,15 @@ std::optional<RankMemory> rank_memory(const ComputeProfile& profile, const GpuSp
   if (!profile.activations || !profile.optimizer_state) return std::nullopt;
   const auto parameters = static_cast<double>(profile.parameter_count());
   const bool mixed = profile.dtype == "fp16" || profile.dtype == "bf16";
-  const bool half = mixed && holding.mixed == MixedWeights::half;
+  const bool pure = mixed && !profile.master_weights;
+  const bool half = pure || (mixed && holding.mixed == MixedWeights::half);
   const bool copies = mixed && !half && holding.weights >= 1;
   const double own_bytes = half ? half_bytes : master_bytes;
   const auto state = static_cast<double>(profile.optimizer_state->count());
   RankMemory memory;
   memory.weights = parameters * holding.weights * (own_bytes + (copies ? half_bytes : 0));
   memory.gradients = parameters * holding.gradients * own_bytes;
-  memory.optimizer = parameters * holding.optimizer * (state + (half ? master_bytes : 0));
+  memory.optimizer = parameters * holding.optimizer * (state + (half && !pure ? master_bytes : 0));
   memory.activations = kept * static_cast<double>(profile.activations->count());
   memory.logits = static_cast<double>(profile.logits.count());
   memory.gathered = static_cast<double>(holding.gathered.count());

@@ -63,6 +63,8 @@ std::span<const SeriesEntry> series_catalogue() {
        [](const Predict& predict) { return open_training("blind3", predict); }},
       {"blind4", "a fourth blind test: H100, GH200 and B200, FSDP, Megatron, OneFlow, Ray", "",
        [](const Predict& predict) { return open_training("blind4", predict); }},
+      {"blind5", "a fifth blind test: GPT, MPT and Llama on A100, H100, B200 and GB200, FP8", "",
+       [](const Predict& predict) { return open_training("blind5", predict); }},
       {"alcf_r50", "DDP on two nodes of 4 A100, Slingshot and TCP", training_page,
        [](const Predict& predict) { return open_training("alcf_r50", predict); }},
       {"llm", "Llama 3 8B and others under FSDP and ZeRO on up to 128 GPUs", llm_page,

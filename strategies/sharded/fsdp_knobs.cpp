@@ -15,6 +15,7 @@ constexpr const char* origin = "torch.distributed.fsdp.FullyShardedDataParallel"
 
 std::int64_t bytes_of(const std::string& dtype) {
   constexpr std::int64_t half_size = 2;
+  if (dtype == "fp8") return 1;
   return dtype == "fp32" ? gradient_element_size : half_size;
 }
 
@@ -39,10 +40,15 @@ void read_wrapping(Knobs& knobs, FsdpOptions& options) {
 
 void read_types(Knobs& knobs, FsdpOptions& options) {
   static const std::vector<std::string> dtypes = {"fp32", "fp16", "bf16"};
+  std::vector<std::string> gathered = dtypes;
+  gathered.emplace_back("fp8");
   const std::string param_dtype =
-      knobs.choice("param_dtype", "fp32", dtypes, "MixedPrecision(param_dtype)");
-  const std::string reduce_dtype = knobs.choice("reduce_dtype", param_dtype, dtypes,
-                                                "MixedPrecision(reduce_dtype), else param_dtype");
+      knobs.choice("param_dtype", "fp32", gathered,
+                   "MixedPrecision(param_dtype); fp8: torchao's enable_fsdp_float8_all_gather, "
+                   "Megatron-LM's --fp8-param-gather, here of all parameters");
+  const std::string reduce_dtype =
+      knobs.choice("reduce_dtype", param_dtype == "fp8" ? "bf16" : param_dtype, dtypes,
+                   "MixedPrecision(reduce_dtype), else param_dtype, of fp8 bf16");
   options.param_bytes = bytes_of(param_dtype);
   options.reduce_bytes = bytes_of(reduce_dtype);
 }

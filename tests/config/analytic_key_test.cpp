@@ -87,7 +87,23 @@ TEST_CASE_METHOD(ProfileFixture, "what backward makes again takes time, and is o
   CHECK(full.profile->recomputed_flops > 0);
   CHECK(none.profile->recomputed_flops == 0);
   CHECK_THROWS_WITH(read("{model: vgg16" + job + "full}"),
-                    Contains("'recompute' is full, but vgg16 has no numbered blocks"));
+                    Contains("'recompute' beside model vgg16, which has no numbered blocks"));
+}
+
+TEST_CASE_METHOD(ProfileFixture, "8 bits and half weights need a GPU and a type that have them",
+                 "[config][profile]") {
+  setenv("GRADWIRE_DATA", GRADWIRE_SOURCE_DIR, 1);
+  const auto job = [&](const std::string& gpu, const std::string& rest) {
+    return read("{model: gpt2, batch_per_gpu: 1, gpu: " + gpu + rest + "}");
+  };
+  CHECK_THROWS_WITH(job("a100-sxm4-80gb", ", dtype: bf16, fp8_recipe: delayed"),
+                    Contains("a100-sxm4-80gb multiplies nothing in 8 bits"));
+  CHECK_THROWS_WITH(job("h100-sxm5-80gb", ", dtype: tf32, fp8_recipe: delayed"),
+                    Contains("'fp8_recipe' beside 'dtype' tf32; expected fp16 or bf16"));
+  CHECK_THROWS_WITH(job("h100-sxm5-80gb", ", dtype: fp32, master_weights: false"),
+                    Contains("'master_weights' beside 'dtype' fp32"));
+  CHECK_THROWS_WITH(job("h100-sxm5-80gb", ", dtype: bf16, framework: tf, fp8_recipe: delayed"),
+                    Contains("'fp8_recipe' beside framework 'tf'"));
 }
 
 TEST_CASE_METHOD(ProfileFixture, "an iteration time scales an analytic profile, which says so",

@@ -68,6 +68,11 @@ TEST_CASE("A model in two bytes has its copy in fp32 with the optimizer's state"
   CHECK(memory->gradients == 2 * 768);
   CHECK(memory->optimizer == 0.5 * (8 + 4) * 768);
   CHECK(rank_memory(profile("fp32"), gpu_of(0), held, 1)->weights == 4 * 768);
+  // or it has none
+  ComputeProfile pure = profile("bf16");
+  pure.master_weights = false;
+  CHECK(rank_memory(pure, gpu_of(0), {}, 1)->weights == 2 * 768);
+  CHECK(rank_memory(pure, gpu_of(0), held, 1)->optimizer == 0.5 * 8 * 768);
 }
 
 TEST_CASE("What does not fit is reported with its largest part", "[train][memory]") {

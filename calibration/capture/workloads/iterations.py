@@ -5,8 +5,10 @@ profile that is counted from a model's shape is held against.
   iterations.py -o FILE ROWS
 
 ROWS is a file of lines `model dtype batch [option...]`: a model and a type of train.py's, options
-channels_last, compile, sequence=N. Networks of images are trained by SGD with momentum, others by
-Adam. Writes one JSON object, gradwire.iteration_times/1, after each row anew; rows that FILE holds are
+channels_last, compile, sequence=N, pure (weights, gradients and the optimizer's states in bf16
+themselves, without autocast), checkpoint (transformers' gradient checkpointing: each block forward
+again), fused (its optimizer's one kernel), scaler (torch.amp.GradScaler: fp16 in place of bf16). Networks of images
+are trained by SGD with momentum, others by Adam. Writes one JSON object, gradwire.iteration_times/1, after each row anew; rows that FILE holds are
 not run again. A row that fails is in it with its error.
 Exit codes: 0 all rows are there, 2 bad command line, 4 no GPU, 5 the time is over: call again.
 """
@@ -52,17 +54,25 @@ def time_row(row):
     workload.model.train()
     if row.get("channels_last"):
         workload.keep_channels_last()
+    if row.get("pure"):
+        workload.model.to(torch.bfloat16)
+    if row.get("checkpoint"):
+        workload.model.gradient_checkpointing_enable()
     if row.get("compile"):
         workload.model.compile()
     name = "sgd_momentum" if workload.images else "adam"
-    optimizer = train.make_optimizer(torch, name, workload.model)
+    optimizer = train.make_optimizer(torch, name, workload.model, fused=row.get("fused"))
+    half = torch.float16 if row.get("scaler") else torch.bfloat16
+    autocast = row["dtype"] == "bf16" and not row.get("pure")
+    scaler = torch.amp.GradScaler("cuda", enabled=row.get("scaler", False))
 
     def iteration():
         optimizer.zero_grad(set_to_none=True)
-        with torch.autocast("cuda", torch.bfloat16, row["dtype"] == "bf16"):
+        with torch.autocast("cuda", half, autocast):
             loss = workload.loss()
-        loss.backward()
-        optimizer.step()
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
 
     for _ in range(WARMUP):
         iteration()

@@ -90,6 +90,32 @@ def product(tokens, inputs, outputs, dtype):
     }
 
 
+def product_fp8(tokens, inputs, outputs):
+    """The same in 8 bits: weights and activations e4m3, gradients e5m2, one scale a tensor, results
+    in bf16; sums on tensor cores forward, in fp32 backward, as Transformer Engine's defaults are.
+    Only rows by columns are multiplied: the gradients' operands lie transposed already."""
+    rows = ((tokens, inputs), (outputs, inputs), (tokens, outputs), (inputs, outputs),
+            (outputs, tokens), (inputs, tokens))  # fmt: skip
+    e4m3, e5m2 = torch.float8_e4m3fn, torch.float8_e5m2
+    types = (e4m3, e4m3, e5m2, e4m3, e5m2, e4m3)
+    sets = [
+        [value.to(dtype) for value, dtype in zip(values, types)]
+        for values in tensors(rows, torch.bfloat16)
+    ]
+    scale = torch.ones((), device="cuda")
+
+    def multiply(a, b, fast):
+        return torch._scaled_mm(
+            a, b.T, scale_a=scale, scale_b=scale, out_dtype=torch.bfloat16, use_fast_accum=fast
+        )
+
+    return {
+        "forward": graph_time([lambda s=s: multiply(s[0], s[1], True) for s in sets]),
+        "input_gradient": graph_time([lambda s=s: multiply(s[2], s[3], False) for s in sets]),
+        "weight_gradient": graph_time([lambda s=s: multiply(s[4], s[5], False) for s in sets]),
+    }
+
+
 def scores(batch, heads, length, size, dtype):
     """The two products of attention whose scores lie in memory."""
     sets = tensors(((batch * heads, length, size),) * 2 + ((batch * heads, length, length),), dtype)
@@ -284,6 +310,19 @@ def products():
                 )  # fmt: skip
 
 
+def products_fp8():
+    pairs = [(h, o) for h in HIDDEN if h % 16 == 0 and h >= 1024 for o in (3 * h, h, 4 * h)]
+    pairs += [(4 * h, h) for h in HIDDEN if h >= 1024] + [p for p in PAIRS if p[0] >= 4096]
+    for tokens in (2048, 8192, 16384):
+        for inputs, outputs in pairs:
+            if outputs < 30000 or tokens == 8192:
+                yield (
+                    {"kernel": "product", "dtype": "fp8", "tokens": tokens, "in": inputs,
+                     "out": outputs},
+                    lambda t=tokens, i=inputs, o=outputs: product_fp8(t, i, o),
+                )  # fmt: skip
+
+
 def attentions():
     kinds = (
         ("flash", SDPBackend.FLASH_ATTENTION, "bf16"),
@@ -326,7 +365,7 @@ def main():
         "rows": [],
     }
     failed = 0
-    for group in (optimizers, elementwise, others, attentions, products):
+    for group in (optimizers, elementwise, others, attentions, products, products_fp8):
         begin = time.perf_counter()
         for shape, measure in group():
             torch.backends.cuda.matmul.allow_tf32 = shape.get("dtype") != "fp32"

@@ -113,7 +113,8 @@ def _language_model(name, length_of_model, **shape):
         length = length or length_of_model
         config, model = _LANGUAGE_MODELS[name]
         config = getattr(transformers, config)(**shape)
-        model = getattr(transformers, model)(config).to(device)
+        with torch.device(device):  # billions of weights are drawn there
+            model = getattr(transformers, model)(config)
         tokens = torch.randint(4, config.vocab_size, (batch, length), device=device)
         inputs = {"input_ids": tokens, "labels": tokens}
         if name == "electra":  # says of each token whether it was replaced
@@ -135,6 +136,8 @@ _LANGUAGE_MODELS = {
     "opt": ("OPTConfig", "OPTForCausalLM"),
     "bloom": ("BloomConfig", "BloomForCausalLM"),
     "llama": ("LlamaConfig", "LlamaForCausalLM"),
+    "mistral": ("MistralConfig", "MistralForCausalLM"),
+    "qwen2": ("Qwen2Config", "Qwen2ForCausalLM"),
     "roberta": ("RobertaConfig", "RobertaForMaskedLM"),
     "electra": ("ElectraConfig", "ElectraForPreTraining"),
     "distilbert": ("DistilBertConfig", "DistilBertForMaskedLM"),
@@ -153,6 +156,17 @@ def _encoder(name, layers, hidden, heads, **shape):
     return _language_model(
         name, 512, num_hidden_layers=layers, hidden_size=hidden, num_attention_heads=heads,
         intermediate_size=4 * hidden, **shape,
+    )  # fmt: skip
+
+
+def _decoder(name, length, layers, hidden, heads, kv_heads, ffn, vocabulary, tied=False):
+    return (
+        "transformers",
+        _language_model(
+            name, length, num_hidden_layers=layers, hidden_size=hidden, num_attention_heads=heads,
+            num_key_value_heads=kv_heads, intermediate_size=ffn, vocab_size=vocabulary,
+            tie_word_embeddings=tied, max_position_embeddings=8192,
+        ),
     )  # fmt: skip
 
 
@@ -239,14 +253,11 @@ MODELS = {
         _language_model("bloom", 2048, n_layer=24, hidden_size=1024, n_head=16, vocab_size=250880),
     ),
     # Llama 3.2 1B's shape.
-    "llama_1b": (
-        "transformers",
-        _language_model(
-            "llama", 2048, num_hidden_layers=16, hidden_size=2048, num_attention_heads=32,
-            num_key_value_heads=8, intermediate_size=8192, vocab_size=128256,
-            tie_word_embeddings=True, max_position_embeddings=8192,
-        ),  # fmt: skip
-    ),
+    "llama_1b": _decoder("llama", 2048, 16, 2048, 32, 8, 8192, 128256, tied=True),
+    "llama2_7b": _decoder("llama", 4096, 32, 4096, 32, 32, 11008, 32000),
+    "llama3_8b": _decoder("llama", 8192, 32, 4096, 32, 8, 14336, 128256),
+    "mistral_7b": _decoder("mistral", 8192, 32, 4096, 32, 8, 14336, 32000),
+    "qwen2_5_7b": _decoder("qwen2", 4096, 28, 3584, 28, 4, 18944, 152064),
     "toy": ("torch", _toy),
 }
 # Those that torchvision has under our name, of images of 224 pixels a side.
@@ -255,7 +266,7 @@ MODELS |= {
     for name in (
         "resnet18 resnet34 resnet50 resnet101 resnet152 wide_resnet50_2 resnext50_32x4d "
         "resnext101_32x8d vgg11 vgg13 vgg16 vgg19 alexnet googlenet densenet121 densenet161 "
-        "densenet201 mobilenet_v2 mobilenet_v3_large efficientnet_b0 vit_b_16 vit_l_16 "
+        "densenet201 mobilenet_v2 mobilenet_v3_large efficientnet_b0 vit_b_16 vit_l_16 vit_h_14 "
         "swin_t swin_s swin_b convnext_tiny convnext_base"
     ).split()
 }

@@ -111,10 +111,10 @@ def output_where_a_gpu_is(torch, description):
     return arguments.output
 
 
-def make_optimizer(torch, name, model):
+def make_optimizer(torch, name, model, fused=None):
     if name == "adam":
-        return torch.optim.Adam(model.parameters(), lr=1e-4)
-    return torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
+        return torch.optim.Adam(model.parameters(), lr=1e-4, fused=fused)
+    return torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9, fused=fused)
 
 
 def describe(torch, workload, arguments):

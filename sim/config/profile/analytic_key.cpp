@@ -92,24 +92,55 @@ const Fields<AnalyticOptions>& analytic_fields() {
                {"full", Recompute::full}},
               "activations that backward makes again, of models with numbered blocks: `selective`, "
               "all but flash attention and every second product (torchtitan's `op`); `full`, each "
-              "block keeps its input")}};
+              "block keeps its input"),
+       choice(
+           "fp8_recipe", &Options::fp8_recipe,
+           {{"none", Fp8Recipe::none},
+            {"delayed", Fp8Recipe::delayed},
+            {"tensorwise", Fp8Recipe::tensorwise},
+            {"blockwise", Fp8Recipe::blockwise},
+            {"mxfp8", Fp8Recipe::mxfp8}},
+           "of PyTorch in fp16 and bf16: linear layers of numbered blocks multiply in 8 bits, and "
+           "how their operands are scaled (Megatron-LM's --fp8-recipe; torchao's Float8Linear is "
+           "`tensorwise`)"),
+       choice("master_weights", &Options::master_weights, {{"true", true}, {"false", false}},
+              "of PyTorch in fp16 and bf16: weights, gradients and the optimizer's state are in "
+              "fp32; false: in `dtype` (`bf16-true`, `torch_dtype=bfloat16`)")}};
   return fields;
+}
+
+/// Keys of mixed precision.
+void check_precision(const YamlMap& map, const AnalyticOptions& options, const GpuSpec& gpu,
+                     const std::string& dtype) {
+  const bool half = dtype == "fp16" || dtype == "bf16";
+  for (const char* key : {"fp8_recipe", "master_weights"}) {
+    if (!map.has(key) || half) continue;
+    map.fail(key, fmt::format("'{}' beside 'dtype' {}; expected fp16 or bf16", key, dtype));
+  }
+  if (options.fp8_recipe != Fp8Recipe::none && !gpu.peak_flops.contains("fp8")) {
+    map.fail("fp8_recipe", fmt::format("{} multiplies nothing in 8 bits (its 'peak_flops' has no "
+                                       "fp8); expected none",
+                                       gpu.name));
+  }
 }
 
 void check_options(const YamlMap& map, const AnalyticOptions& options,
                    const ModelDescription& model) {
-  for (const char* key : {"optimizer_step", "autocast", "sdpa"}) {
+  for (const char* key : {"optimizer_step", "autocast", "sdpa", "fp8_recipe", "master_weights"}) {
     if (!map.has(key) || has_optimizer_steps(*find_framework(options.framework))) continue;
     map.fail(key, fmt::format("'{}' beside framework '{}'; expected pytorch-eager or "
                               "pytorch-compile, which have it",
                               key, options.framework));
   }
-  if (options.recompute != Recompute::none && !has_blocks(model)) {
-    map.fail("recompute",
-             fmt::format("'recompute' is {}, but {} has no numbered blocks that could "
-                         "be made again; expected none",
-                         options.recompute == Recompute::full ? "full" : "selective", model.name));
-  }
+  const auto needs_blocks = [&](const char* key, const char* what) {
+    map.fail(key,
+             fmt::format("'{}' beside model {}, which has no numbered blocks that could be {}; "
+                         "expected none",
+                         key, model.name, what));
+  };
+  if (has_blocks(model)) return;
+  if (options.recompute != Recompute::none) needs_blocks("recompute", "made again");
+  if (options.fp8_recipe != Fp8Recipe::none) needs_blocks("fp8_recipe", "in 8 bits");
 }
 
 /// As the recorder notes it, and the file's name tells.
@@ -242,6 +273,7 @@ AnalyticJob read_analytic_job(YamlMap& map) {
   analytic_fields().read(map, options);
   ModelDescription model = read_model(map);
   check_options(map, options, model);
+  check_precision(map, options, gpu, dtype);
   return {std::move(model), std::move(gpu), batch, std::move(dtype), options};
 }
 
