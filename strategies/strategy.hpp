@@ -60,6 +60,7 @@ struct JobView {
   Seconds message_latency;
   BytesPerSecond network_bandwidth;    ///< of a machine's first NIC, one direction
   BytesPerSecond host_copy_bandwidth;  ///< GPU to host memory, one direction
+  BytesPerSecond host_memory_rate{0};  ///< of a machine, nominal, as its node says; 0: unknown
   /// Workers of the job for which each of these stands: of many independent ones only some are
   /// simulated (sampling). What workers share of a host thread then takes this often its time.
   double stands_for = 1;
@@ -197,6 +198,7 @@ struct Holding {
   double optimizer = 1;  ///< share of the optimizer's state
   Bytes gathered{0};     ///< parameters of other ranks, the most at once
   Bytes buffers{0};      ///< that gradients travel in, there from the first iteration to the last
+  Bytes host{0};         ///< of the host's memory, in place of the GPU's
   MixedWeights mixed = MixedWeights::fp32;
 };
 

@@ -23,6 +23,7 @@
 #include "sim/core/error.hpp"
 #include "sim/report/comparison.hpp"
 #include "sim/report/csv.hpp"
+#include "sim/report/efficiency_over.hpp"
 #include "sim/report/metrics.hpp"
 #include "sim/report/result_json.hpp"
 
@@ -52,8 +53,9 @@ struct CompareOptions {
 
 struct Comparison {
   std::vector<config::Contender> contenders;
-  std::string label;         ///< of the scenario's point
-  double compute_error = 0;  ///< relative, beside communication
+  std::string label{};                 ///< of the scenario's point
+  std::vector<std::string> smaller{};  ///< of its points with fewer ranks, the fewest first
+  double compute_error = 0;            ///< relative, beside communication
 };
 
 /// The contenders asked for, and the baseline.
@@ -68,11 +70,19 @@ std::vector<config::Contender> contenders_of(const CompareOptions& options) {
   return contenders;
 }
 
-std::string point_label(const CompareOptions& options) {
+/// Chooses the scenario's point.
+void choose(const CompareOptions& options, Comparison& comparison) {
   const auto points = config::point_labels(options.scenario, options.sets);
-  if (points.front().empty() && options.point.empty()) return "";
-  const auto scenarios = config::read_scenario(options.scenario, options.sets);
-  return choose_point(scenarios, options.point, options.scenario).label;
+  if (points.front().empty() && options.point.empty()) return;
+  auto scenarios = config::read_scenario(options.scenario, options.sets);
+  const config::Scenario& chosen = choose_point(scenarios, options.point, options.scenario);
+  comparison.label = chosen.label;
+  const std::size_t ranks = chosen.placement.size();
+  const auto count = [](const config::Scenario& scenario) { return scenario.placement.size(); };
+  std::ranges::stable_sort(scenarios, {}, count);
+  for (const config::Scenario& scenario : scenarios) {
+    if (count(scenario) < ranks) comparison.smaller.push_back(scenario.label);
+  }
 }
 
 config::Scenario scenario_of(const CompareOptions& options, const std::string& label,
@@ -90,16 +100,39 @@ double mean_at(config::Scenario scenario, double factor) {
   return metrics_of(predict(scenario, false)).mean;
 }
 
+/// Adds the efficiency over the scenario's point of the fewest ranks that can hold the job under
+/// this contender, where one GPU cannot.
+void add_efficiency(Json& result, const Point& point, const CompareOptions& options,
+                    const Comparison& comparison, const config::Contender& contender) {
+  if (point.result.one_gpu_fits) return;
+  std::vector<Point> points = {point};
+  for (const std::string& label : comparison.smaller) {
+    try {
+      points.push_back(predict_point(scenario_of(options, label, contender), false));
+    } catch (const SimulationError&) {
+      continue;  // it does not fit there, or cannot run
+    } catch (const ConfigError&) {
+      continue;
+    }
+    const auto over = efficiency_over_fewest(point, points);
+    if (over->world_size < point.result.world_size) break;
+  }
+  add_efficiency_over(result, point, points);
+}
+
 /// What a worker answers for one contender. Only how long compute takes beside communication
 /// decides a speed-up, so that the errors of both are one error of compute.
-std::string answer(const CompareOptions& options, const std::string& label,
-                   const config::Contender& contender, double compute_error) {
+std::string answer(const CompareOptions& options, const Comparison& comparison,
+                   const config::Contender& contender) {
   try {
-    const auto scenario = scenario_of(options, label, contender);
-    Json result = result_json(predict_point(scenario, false));
-    result["at_compute"] = {{"error", compute_error},
-                            {"faster_s", mean_at(scenario, 1 / (1 + compute_error))},
-                            {"slower_s", mean_at(scenario, 1 + compute_error)}};
+    const auto scenario = scenario_of(options, comparison.label, contender);
+    const Point point = predict_point(scenario, false);
+    Json result = result_json(point);
+    const double error = comparison.compute_error;
+    result["at_compute"] = {{"error", error},
+                            {"faster_s", mean_at(scenario, 1 / (1 + error))},
+                            {"slower_s", mean_at(scenario, 1 + error)}};
+    add_efficiency(result, point, options, comparison, contender);
     return json_line({{"result", result}});
   } catch (const ConfigError& error) {
     const bool asked = error.where().file == option_name;
@@ -145,8 +178,7 @@ Outcome simulate_all(const CompareOptions& options, const Comparison& comparison
   std::vector<std::size_t> misspelt;
   Progress progress(comparison.contenders.size(), "strategies", quiet);
   const auto work = [&](std::size_t index) {
-    return answer(options, comparison.label, comparison.contenders[index],
-                  comparison.compute_error);
+    return answer(options, comparison, comparison.contenders[index]);
   };
   const auto take = [&](std::size_t index, const TaskOutcome& done) {
     const Json json = done.done ? Json::parse(done.text) : Json{{"error", done.text}};
@@ -178,7 +210,8 @@ std::string title(const std::vector<ComparisonRow>& rows) {
 }
 
 void compare(const CompareOptions& options, Context& context) {
-  Comparison comparison{.contenders = contenders_of(options), .label = point_label(options)};
+  Comparison comparison{.contenders = contenders_of(options)};
+  choose(options, comparison);
   comparison.compute_error = compute_error(options, comparison.label);
   Outcome outcome = simulate_all(options, comparison, context.quiet);
   std::vector<ComparisonRow>& rows = outcome.rows;

@@ -100,9 +100,10 @@ Predictions predict_all(std::vector<config::Scenario> scenarios, bool spans, boo
 
 std::vector<ResultRow> csv_rows(const Predictions& made) {
   std::vector<ResultRow> rows;
-  auto next = made.points.begin();
+  auto results = results_json(made.points)["results"];
+  auto next = results.begin();
   for (const auto& [label, why] : made.asked) {
-    rows.push_back({{{"label", label}}, why.empty() ? result_json(*next++) : nullptr, why});
+    rows.push_back({{{"label", label}}, why.empty() ? std::move(*next++) : nullptr, why});
   }
   return rows;
 }

@@ -20,6 +20,7 @@
 #include "sim/report/csv.hpp"
 #include "sim/report/ddl_benchmarks_charts.hpp"
 #include "sim/report/ddl_benchmarks_report.hpp"
+#include "sim/report/efficiency_over.hpp"
 #include "sim/report/sweep_table.hpp"
 
 namespace gradwire::cli {
@@ -64,8 +65,7 @@ void tell_of_interrupt(const SweepJob& job, const SweepPoints& points) {
        job.store.empty() ? "" : fmt::format("; --resume goes on from '{}'", job.store));
 }
 
-void write_files(const SweepOptions& options, SweepPoints& points) {
-  const ResultRows rows = points.rows();
+void write_files(const SweepOptions& options, SweepPoints& points, const ResultRows& rows) {
   const std::string& folder = options.ddl_benchmarks;
   const InterruptsHeld held;  // the finished file and its partial one are not both there after it
   std::vector<Output> outputs = {{options.json, [&] { return sweep_json_text(rows); }},
@@ -110,10 +110,11 @@ void sweep(const SweepOptions& options, Context& context) {
     if (job.resume) tell_of_store(job, points);
     print_warnings(points.rows());
   }
-  const std::string table = sweep_table(points.rows());
+  const ResultRows rows = with_efficiency_over(points.rows());
+  const std::string table = sweep_table(rows);
   std::exception_ptr failure;
   try {
-    write_files(options, points);
+    write_files(options, points, rows);
   } catch (const std::exception&) {
     failure = std::current_exception();  // the table is reported all the same
   }

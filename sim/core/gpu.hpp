@@ -43,6 +43,8 @@ struct GpuSpec {
   /// the traces that Framework's times are of.
   double host_time = 1;
   std::map<std::string, double> peak_flops;  ///< dtype -> operations per second
+  Hertz clock{0};  ///< of the multiprocessors at which those of half precision hold; 0: not stated
+  double clock_share = 1;  ///< of that clock, what they run at: of a power cap, 0..1
   /// dtype -> efficiencies; empty when the file names none, and then nothing analytic can be made.
   std::map<std::string, EfficiencyTable> efficiency;
 };

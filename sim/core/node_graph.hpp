@@ -33,6 +33,7 @@ struct Device {
   std::optional<BytesPerSecond> transit{};
   std::string model{};  ///< GPU or NIC type, "" when unknown
   int numa = -1;        ///< NUMA node, -1 when unknown
+  Hertz clock{0};       ///< of a GPU, that a cap lets it sustain; 0: that of its peaks
 };
 
 /// One direction of a physical connection.
@@ -49,6 +50,13 @@ using DeviceGraph =
     boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, Device, NumberedLink>;
 using DeviceId = DeviceGraph::vertex_descriptor;
 
+/// The memory of a machine's processors, all sockets together.
+struct HostMemory {
+  Bytes size{0};
+  BytesPerSecond bandwidth{0};  ///< nominal: channels by their rate, reads and writes together
+  std::string source{};
+};
+
 /// The inside of one machine: GPUs, NUMA nodes, host bridges, PCIe switches, NVLink, NICs.
 ///
 /// A description only: it knows no rank and no other machine. Local resources are numbered
@@ -59,6 +67,7 @@ class NodeGraph {
   std::string source;  ///< where the description comes from
   /// Between devices farther apart, data on PCIe go through host memory.
   PeerToPeer peer_to_peer = PeerToPeer::socket;
+  std::optional<HostMemory> host_memory{};  ///< absent: unknown
 
   /// Adds a device and counts it (`index` is set here). An empty name becomes kind and index
   /// ("gpu0"). REQUIRES: the name is new.
@@ -67,7 +76,12 @@ class NodeGraph {
   void connect(DeviceId a, DeviceId b, const Link& link);
 
   /// Puts another type of GPU or NIC in a device's place.
-  void set_model(DeviceId id, std::string model) { graph_[id].model = std::move(model); }
+  void set_model(DeviceId id, std::string model) {
+    graph_[id].model = std::move(model);
+    graph_[id].clock = Hertz{0};
+  }
+  /// Caps a GPU.
+  void set_clock(DeviceId id, Hertz clock) { graph_[id].clock = clock; }
 
   [[nodiscard]] const DeviceGraph& graph() const { return graph_; }
   [[nodiscard]] const std::vector<DeviceId>& gpus() const { return gpus_; }

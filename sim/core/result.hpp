@@ -75,9 +75,11 @@ struct RankMemory {
   double allocated = 0;    ///< the most of tensors at once
   /// Of what was freed, that the allocator keeps in pieces which the next tensors do not fit.
   double slack = 0;
-  double context = 0;   ///< of the driver: kernels, stacks
-  double peak = 0;      ///< all parts: tensors, slack and context
-  double capacity = 0;  ///< of the GPU; 0: unknown
+  double context = 0;        ///< of the driver: kernels, stacks
+  double peak = 0;           ///< all parts: tensors, slack and context
+  double capacity = 0;       ///< of the GPU; 0: unknown
+  double host = 0;           ///< in the host's memory, of this rank
+  double host_capacity = 0;  ///< its part of that, where ranks share it evenly; 0: unknown
 };
 
 /// Coding that is counted from its kernels, or extended beyond what was measured, may take so many

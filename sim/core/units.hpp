@@ -42,6 +42,7 @@ class Quantity {
 using Seconds = Quantity<struct SecondUnit, double>;
 using Bytes = Quantity<struct ByteUnit, std::int64_t>;
 using BytesPerSecond = Quantity<struct BytePerSecondUnit, double>;
+using Hertz = Quantity<struct HertzUnit, double>;
 
 /// Serialisation time of `size` at `rate`, without latency.
 constexpr Seconds operator/(Bytes size, BytesPerSecond rate) {
@@ -55,6 +56,9 @@ constexpr double operator/(Seconds a, Seconds b) {
   return a.count() / b.count();
 }
 constexpr double operator/(BytesPerSecond a, BytesPerSecond b) {
+  return a.count() / b.count();
+}
+constexpr double operator/(Hertz a, Hertz b) {
   return a.count() / b.count();
 }
 

@@ -158,6 +158,12 @@ void derive(ComputeProfile& profile, const Setting& from, const Setting& to) {
   profile.gpu_busy = std::min(profile.iteration, std::max(device, profile.iteration - idle));
 }
 
+/// The GPU's name, with what it keeps of its clock.
+std::string at_clock(const GpuSpec& gpu) {
+  if (gpu.clock_share == 1) return gpu.name;
+  return fmt::format("{} at {:.3g} % of its clock", gpu.name, 100 * gpu.clock_share);
+}
+
 /// Says what was done, once a derivation.
 void note(ComputeProfile& profile, const std::string& what, double error) {
   ProfileSource& source = profile.source;
@@ -177,11 +183,11 @@ void note(ComputeProfile& profile, const std::string& what, double error) {
 
 ComputeProfile derived_for_gpu(ComputeProfile profile, const GpuSpec& from, const GpuSpec& to) {
   assert(supports(from, profile.dtype) && supports(to, profile.dtype));
-  if (from.name == to.name) return profile;
+  if (from.name == to.name && from.clock_share == to.clock_share) return profile;
   const Setting here{from, profile.batch_per_gpu, profile.dtype};
   const Setting there{to, profile.batch_per_gpu, profile.dtype};
   derive(profile, here, there);
-  note(profile, fmt::format("from {} to {} by roofline per layer", from.name, to.name),
+  note(profile, fmt::format("from {} to {} by roofline per layer", at_clock(from), at_clock(to)),
        derived_gpu_error);
   return profile;
 }

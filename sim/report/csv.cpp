@@ -57,9 +57,13 @@ std::string CsvLines::line(const ResultRow& row) const {
 
 std::string csv(const ResultRows& rows) {
   if (rows.empty()) return "";
+  // Some figures are not every row's (a job that one GPU could hold has no `efficiency_over`).
   ResultRow typical = rows[0];
-  for (std::size_t i = 1; i < rows.size() && !typical.error.empty(); ++i) {
-    if (ResultRow row = rows[i]; row.error.empty()) typical = std::move(row);
+  std::size_t most = 0;
+  for (ResultRow row : rows) {
+    if (!row.error.empty() || row.result.size() <= most) continue;
+    most = row.result.size();
+    typical = std::move(row);
   }
   const CsvLines lines(typical);
   std::string text = lines.head();

@@ -10,6 +10,7 @@
 #include "sim/core/readable_bytes.hpp"
 #include "sim/report/benchmark_lines.hpp"
 #include "sim/report/ddp_json.hpp"
+#include "sim/report/efficiency_over.hpp"
 #include "sim/report/groups.hpp"
 #include "sim/report/metrics.hpp"
 #include "sim/report/work_columns.hpp"

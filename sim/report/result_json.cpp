@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <string>
 
+#include "sim/report/efficiency_over.hpp"
 #include "sim/report/metrics.hpp"
 #include "sim/report/version.hpp"
-#include "sim/report/work_columns.hpp"
 
 namespace gradwire {
 namespace {
@@ -41,6 +41,8 @@ Json memory(const RankMemory& m) {
       {"gathered", m.gathered},   {"buffers", m.buffers},         {"allocated", m.allocated},
       {"slack", m.slack},         {"context", m.context}};
   if (m.capacity > 0) json["capacity"] = m.capacity;
+  if (m.host > 0) json["host"] = m.host;
+  if (m.host > 0 && m.host_capacity > 0) json["host_capacity"] = m.host_capacity;
   return json;
 }
 
@@ -133,10 +135,7 @@ Json results_json(std::span<const Point> points) {
   Json list = Json::array();
   for (const Point& point : points) {
     Json json = result_json(point);
-    if (const auto over = efficiency_over_fewest(point, points)) {
-      json["efficiency_over"] = {{"world_size", over->world_size},
-                                 {"efficiency", over->efficiency}};
-    }
+    add_efficiency_over(json, point, points);
     list.push_back(std::move(json));
   }
   return {{"schema", results_schema}, {"gradwire_version", gradwire_version}, {"results", list}};

@@ -63,6 +63,12 @@ void append_memory(Out out, const RunResult& r) {
     plain_format_to(out, "{} {} {}", separator, name, readable_bytes(bytes));
     separator = ",";
   }
+  if (memory.host > 0) {
+    plain_format_to(out, "; {} of the host's{}", readable_bytes(memory.host),
+                    memory.host_capacity > 0
+                        ? ", where a GPU's share is " + readable_bytes(memory.host_capacity)
+                        : "");
+  }
   plain_format_to(out, "\n");
 }
 

@@ -20,18 +20,28 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::size_t efficiency_least = 14;  ///< characters
+
+/// Over one GPU alone, or "80.0 % of 8" where one could not hold the job.
+std::string efficiency_of(const Json& result) {
+  if (result.value("one_gpu_fits", true)) {
+    return plain_format("{:.1f} %", 100 * result["scaling_efficiency"].get<double>());
+  }
+  const auto over = result.find("efficiency_over");
+  if (over == result.end()) return "-";
+  return plain_format("{:.1f} % of {}", 100 * over->at("efficiency").get<double>(),
+                      over->at("world_size").get<int>());
+}
+
 /// The figures of a table line; an error takes their place.
-std::string line_of(const ResultRow& row, const PartColumns& parts, const WorkColumns& work) {
+std::string line_of(const ResultRow& row, std::size_t efficiency_width, const PartColumns& parts,
+                    const WorkColumns& work) {
   if (!row.error.empty()) return "  " + plain_line(row.error);
   const Json& r = row.result;
   const double mean = r["iteration_time_s"]["mean"].get<double>();
-  const std::string efficiency =
-      r.value("one_gpu_fits", true)
-          ? plain_format("{:.1f} %", 100 * r["scaling_efficiency"].get<double>())
-          : "-";
-  return plain_format("{:>8}{:>12.2f}{:>14.1f}{:>14}{}{}", r["world_size"].get<int>(), 1e3 * mean,
-                      r["throughput_samples_per_s"].get<double>(), efficiency, work.line(r),
-                      parts.line(r));
+  return plain_format("{:>8}{:>12.2f}{:>14.1f}{:>{}}{}{}", r["world_size"].get<int>(), 1e3 * mean,
+                      r["throughput_samples_per_s"].get<double>(), efficiency_of(r),
+                      efficiency_width, work.line(r), parts.line(r));
 }
 
 Json entry_of(const ResultRow& row) {
@@ -59,6 +69,7 @@ std::string sweep_table(const ResultRows& rows) {
   for (const auto& [key, value] : first.axes) widths.push_back(key.size());
   PartColumns parts;
   WorkColumns work;
+  std::size_t efficiency_width = efficiency_least;
   for (const ResultRow& row : rows) {
     for (std::size_t a = 0; a < widths.size(); ++a) {
       widths[a] = std::max(widths[a], row.axes[a].second.size());
@@ -66,18 +77,19 @@ std::string sweep_table(const ResultRows& rows) {
     if (!row.error.empty()) continue;
     parts.add(row.result);
     work.add(row.result);
+    efficiency_width = std::max(efficiency_width, efficiency_of(row.result).size() + 2);
   }
   for (std::size_t a = 0; a < widths.size(); ++a) {
     if (a > 0) widths[a] += 2;
     plain_format_to(out, "{:>{}}", first.axes[a].first, widths[a]);
   }
-  plain_format_to(out, "{:>8}{:>12}{:>14}{:>14}{}{}\n", "GPUs", "iter (ms)", "samples/s",
-                  "efficiency", work.head(), parts.head());
+  plain_format_to(out, "{:>8}{:>12}{:>14}{:>{}}{}{}\n", "GPUs", "iter (ms)", "samples/s",
+                  "efficiency", efficiency_width, work.head(), parts.head());
   for (const ResultRow& row : rows) {
     for (std::size_t a = 0; a < widths.size(); ++a) {
       plain_format_to(out, "{:>{}}", row.axes[a].second, widths[a]);
     }
-    text += line_of(row, parts, work) + '\n';
+    text += line_of(row, efficiency_width, parts, work) + '\n';
   }
   return text;
 }

@@ -1,11 +1,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <span>
 #include <string>
-
-#include "sim/report/point.hpp"
 
 namespace gradwire {
 
@@ -22,15 +18,5 @@ class WorkColumns {
  private:
   bool shown_ = false;
 };
-
-/// What a GPU of `point` does of what one does of the fewest GPUs among those of the same model,
-/// batch, strategy and framework, where one GPU alone cannot hold the job.
-struct EfficiencyOverFewest {
-  int world_size = 0;  ///< those fewest
-  double efficiency = 0;
-};
-/// @return nothing where one GPU could.
-[[nodiscard]] std::optional<EfficiencyOverFewest> efficiency_over_fewest(
-    const Point& point, std::span<const Point> points);
 
 }  // namespace gradwire

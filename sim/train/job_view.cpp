@@ -107,6 +107,9 @@ JobView job_view(const Job& job) {
             .bandwidth;
   }
   view.host_copy_bandwidth = job.cluster.host_copy_bandwidth(job.placement.front());
+  if (const auto& memory = job.cluster.node(job.placement.front().node).host_memory) {
+    view.host_memory_rate = memory->bandwidth;
+  }
   view.collectives_on_gpu = job.library.on_gpu();
   view.all_reduce_time = [times = std::make_shared<AllReduceTimes>(job)](Bytes size) {
     return (*times)(size);

@@ -20,7 +20,7 @@ double product_time(double flops, const GpuSpec& gpu) {
       share = linear->second.forward.flops;
     }
   }
-  return flops / (peak->second * share);
+  return flops / (gpu.clock_share * peak->second * share);
 }
 
 ComputeItem layer_item(const ComputeProfile& profile, std::size_t index, Part part) {

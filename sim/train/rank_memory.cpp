@@ -30,6 +30,10 @@ std::string_view largest_part(const RankMemory& memory) {
   return std::ranges::max_element(parts)->second;
 }
 
+bool fits_host(const RankMemory& memory) {
+  return memory.host_capacity <= 0 || memory.host <= memory.host_capacity;
+}
+
 }  // namespace
 
 std::optional<RankMemory> rank_memory(const ComputeProfile& profile, const GpuSpec& gpu,
@@ -60,16 +64,25 @@ std::optional<RankMemory> rank_memory(const ComputeProfile& profile, const GpuSp
   memory.context = context_bytes;
   memory.peak = memory.allocated + memory.slack + memory.context;
   memory.capacity = static_cast<double>(gpu.memory_size.count());
+  memory.host = static_cast<double>(holding.host.count());
   return memory;
 }
 
 bool fits(const RankMemory& memory) {
-  return memory.capacity <= 0 || memory.allocated + memory.context <= memory.capacity;
+  const bool on_gpu = memory.capacity <= 0 || memory.allocated + memory.context <= memory.capacity;
+  return on_gpu && fits_host(memory);
 }
 
 std::optional<Warning> memory_warning(const RankMemory& memory, const ComputeProfile& profile) {
   if (fits(memory) && (memory.capacity <= 0 || memory.peak <= memory.capacity)) {
     return std::nullopt;
+  }
+  if (!fits_host(memory)) {
+    return Warning{"memory",
+                   plain_format("{} does not fit: a rank keeps {} in its host's memory, where its "
+                                "share is {}",
+                                profile.model, readable_bytes(memory.host),
+                                readable_bytes(memory.host_capacity))};
   }
   if (fits(memory)) {
     return Warning{"memory-tight",

@@ -90,6 +90,15 @@ void append_phases(const TensorTimeline& timeline, const std::vector<TensorInfo>
   }
 }
 
+/// Bytes of its machine's memory for each rank of the first machine; 0: unknown.
+double host_share(const Job& job) {
+  const int machine = job.placement.front().node;
+  const auto& memory = job.cluster.node(machine).host_memory;
+  if (!memory) return 0;
+  const auto ranks = std::ranges::count(job.placement, machine, &GpuRef::node);
+  return static_cast<double>(memory->size.count()) / static_cast<double>(ranks);
+}
+
 }  // namespace
 
 TrainingRun::TrainingRun(const Job& job, std::vector<StrategyInstance> instances,
@@ -173,6 +182,7 @@ void TrainingRun::tell_memory(RunResult& result) const {
   for (const StrategyInstance& in : instances_) {
     auto memory = rank_memory(in.job.profile, in.job.gpu, in.strategy->holding(),
                               in.job.micro_batches, in.kept);
+    if (memory) memory->host_capacity = host_share(job_);
     if (!memory || (result.memory && result.memory->allocated >= memory->allocated)) continue;
     warning = memory_warning(*memory, in.job.profile);
     result.memory = memory;

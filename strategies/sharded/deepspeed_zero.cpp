@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <limits>
 #include <memory>
@@ -15,19 +16,89 @@ namespace {
 
 constexpr const char* origin = "DeepSpeed, zero_optimization, deepspeed/runtime/zero/config.py";
 constexpr int last_stage = 3;
-constexpr std::int64_t prefetch_default = 50'000'000;
 
 std::string with_origin(const std::string& what) {
   return std::string(origin) + "; " + what;
 }
 
-std::unique_ptr<Strategy> stage_three(bool prefetches, const JobView& job) {
+/// The host casts parameters back to the type of the model.
+HostOffloadOptions of_model(HostOffloadOptions offload, const JobView& job) {
+  offload.parameter_bytes = job.element_size;
+  if (job.element_size < gradient_element_size) offload.step_bytes += cast_back_bytes;
+  return offload;
+}
+
+std::unique_ptr<Strategy> stage_three(const HostOffloadOptions& offload, const LiveParameters& live,
+                                      const JobView& job) {
   FsdpOptions sharded;
+  if (offload.what != Offload::none) {
+    sharded.offload = of_model(offload, job);
+    sharded.accumulated_bytes = job.element_size;
+  }
   sharded.param_bytes = sharded.reduce_bytes = sharded.stored_bytes = job.element_size;
-  sharded.forward_prefetch = prefetches;
-  if (!prefetches) sharded.backward_prefetch = BackwardPrefetch::none;
+  sharded.live = live;
+  sharded.limit_all_gathers = false;
   sharded.no_sync = false;  // gradients are partitioned in every micro-batch
   return std::make_unique<Fsdp>(sharded, job);
+}
+
+LiveParameters read_live(Knobs& knobs, bool three) {
+  constexpr auto most = std::numeric_limits<std::int64_t>::max() / 16;
+  struct Knob {
+    const char* name;
+    std::int64_t fallback;
+    const char* what;
+    std::int64_t value;
+  };
+  std::array<Knob, 4> read = {{
+      {"stage3_prefetch_bucket_size", 50'000'000,
+       "elements that are gathered ahead of a block, at least; 0: none", 0},
+      {"stage3_max_live_parameters", 1'000'000'000,
+       "elements that are gathered at once, above which nothing is prefetched", 0},
+      {"stage3_max_reuse_distance", 1'000'000'000,
+       "elements: a block that is used again within so many stays, from forward to backward", 0},
+      {"stage3_param_persistence_threshold", 100'000,
+       "elements: tensors of at most so many stay whole, and are gathered behind the step", 0},
+  }};
+  for (Knob& knob : read) {
+    knob.value = knobs.count(knob.name, knob.fallback, 0, most,
+                             with_origin(std::string(knob.what) + "; stage 3"));
+    if (!three && knobs.given(knob.name)) {
+      knobs.without_effect(knob.name, "expected 'stage: 3' beside it");
+    }
+  }
+  return {read[0].value, read[1].value, read[2].value, read[3].value};
+}
+
+HostOffloadOptions read_offload(Knobs& knobs, bool three) {
+  static const std::vector<std::string> devices = {"none", "cpu"};
+  HostOffloadOptions offload{.step_bytes = fused_adam_bytes + unscale_bytes, .pinned = false};
+  if (knobs.choice("offload_optimizer", "none", devices,
+                   with_origin("device: where the optimizer's state lies and its step is taken, by "
+                               "DeepSpeedCPUAdam on the cpu")) == "cpu") {
+    offload.what = Offload::optimizer;
+  }
+  const bool parameters =
+      knobs.choice("offload_param", "none", devices,
+                   with_origin("device: where parameters lie; stage 3, with offload_optimizer")) ==
+      "cpu";
+  read_host(knobs, offload,
+            "DeepSpeed, pin_memory of offload_optimizer and offload_param, offload_config.py");
+  offload.bound = knobs.yes("bind_cores_to_rank", offload.bound,
+                            "deepspeed --bind_cores_to_rank: each rank's threads on cores of its "
+                            "own; false: every rank has as many threads as the machine has cores");
+  if (parameters && !three) {
+    knobs.without_effect("offload_param", "expected 'stage: 3' beside it");
+  } else if (parameters && offload.what == Offload::none) {
+    knobs.refuse("offload_param",
+                 "'offload_param' is 'cpu' without 'offload_optimizer: cpu'; expected both, as in "
+                 "DeepSpeed");
+  } else if (parameters) {
+    offload.what = Offload::parameters;
+  }
+  refuse_without_offload(knobs, offload, {"memory_rate", "pin_memory", "bind_cores_to_rank"},
+                         "offload_optimizer: cpu");
+  return offload;
 }
 
 }  // namespace
@@ -37,6 +108,12 @@ DeepSpeedZero::DeepSpeedZero(const DeepSpeedOptions& options, const JobView& job
   assert(options.stage == 1 || options.stage == 2);
   assert(options.reduce_bucket_size > 0 && options.allgather_bucket_size > 0);
   for (const TensorInfo& tensor : job.tensors) elements_ += tensor.elements;
+  if (options.offload.what != Offload::none)
+    host_.emplace(of_model(options.offload, job), job, out_);
+}
+
+std::vector<Exchange> DeepSpeedZero::exchanges() const {
+  return host_ ? host_->exchanges() : std::vector<Exchange>{};
 }
 
 StrategyMaker DeepSpeedZero::read(Knobs& knobs) {
@@ -58,12 +135,7 @@ StrategyMaker DeepSpeedZero::read(Knobs& knobs) {
   options.reduce_scatter =
       knobs.yes("reduce_scatter", options.reduce_scatter,
                 with_origin("false: gradients are all-reduced; stages 1 and 2"));
-  const bool prefetches =
-      knobs.count("stage3_prefetch_bucket_size", prefetch_default, 0, most,
-                  with_origin("elements; 0: nothing is gathered early; else a block; stage 3")) > 0;
-  if (!three && knobs.given("stage3_prefetch_bucket_size")) {
-    knobs.without_effect("stage3_prefetch_bucket_size", "expected 'stage: 3' beside it");
-  }
+  const LiveParameters live = read_live(knobs, three);
   for (const char* name : {"reduce_bucket_size", "allgather_bucket_size", "reduce_scatter"}) {
     if (three && knobs.given(name)) {
       knobs.without_effect(name, "expected 'stage: 1' or 2 beside it");
@@ -72,8 +144,9 @@ StrategyMaker DeepSpeedZero::read(Knobs& knobs) {
   if (three && !options.overlap_comm) {
     knobs.refuse("overlap_comm", "'overlap_comm' is false with 'stage: 3'; expected true");
   }
-  return [options, prefetches](const JobView& job) -> std::unique_ptr<Strategy> {
-    if (options.stage == last_stage) return stage_three(prefetches, job);
+  options.offload = read_offload(knobs, three);
+  return [options, live](const JobView& job) -> std::unique_ptr<Strategy> {
+    if (options.stage == last_stage) return stage_three(options.offload, live, job);
     return std::make_unique<DeepSpeedZero>(options, job);
   };
 }
@@ -86,16 +159,18 @@ std::vector<CollectiveUse> DeepSpeedZero::collectives() const {
 
 Operations DeepSpeedZero::on_event(Seconds /*now*/, const Event& event) {
   if (const auto* hook = std::get_if<HookFired>(&event)) {
-    if (has_hooks() && reduces(hook->micro_batch)) add(hook->tensor);
+    if (has_hooks() && reduces(hook->micro_batch)) add(hook->tensor, hook->micro_batch);
   } else if (const auto* done = std::get_if<BackwardDone>(&event)) {
     if (reduces(done->micro_batch)) {
       if (!has_hooks()) {
-        for (const TensorId tensor : job_.gradient_order) add(tensor);
+        for (const TensorId tensor : job_.gradient_order) add(tensor, done->micro_batch);
       }
-      flush();
+      flush(done->micro_batch);
       if (!in_flight_.empty()) out_.post(Gate{std::exchange(in_flight_, {})});
     }
     if (job_.synchronises(done->micro_batch)) step();
+  } else if (const auto* ended = std::get_if<OperationDone>(&event)) {
+    out_.done(ended->operation);
   }
   return out_.take();
 }
@@ -105,9 +180,9 @@ std::int64_t DeepSpeedZero::padded(std::int64_t elements) const {
   return (elements + ranks - 1) / ranks * ranks;
 }
 
-void DeepSpeedZero::add(TensorId tensor) {
+void DeepSpeedZero::add(TensorId tensor, int micro_batch) {
   const TensorInfo& info = job_.tensor(tensor);
-  if (bucket_.elements + info.elements > options_.reduce_bucket_size) flush();
+  if (bucket_.elements + info.elements > options_.reduce_bucket_size) flush(micro_batch);
   out_.post(copy_of(job_, info, "copy into bucket"));
   bucket_.tensors.push_back(tensor);
   bucket_.elements += info.elements;
@@ -121,16 +196,30 @@ Collective DeepSpeedZero::reduction_of(const PlanGroup& bucket) const {
           .label = scatters ? "reduce-scatter bucket" : "all-reduce bucket"};
 }
 
-void DeepSpeedZero::flush() {
+void DeepSpeedZero::flush(int micro_batch) {
   if (bucket_.tensors.empty()) return;
   out_.post(DeviceWork{.traffic = 2 * job_.size_of(bucket_.elements), .label = "divide"});
-  const OperationId reduction = out_.post(reduction_of(bucket_));
+  const OperationId reduced = reduce(micro_batch);
   bucket_ = {};
-  if (options_.overlap_comm) {
-    in_flight_.push_back(reduction);
+  if (options_.overlap_comm && (!host_ || host_->pinned())) {
+    in_flight_.push_back(reduced);
   } else {
-    out_.post(Gate{{reduction}});
+    out_.post(Gate{{reduced}});
   }
+}
+
+OperationId DeepSpeedZero::reduce(int micro_batch) {
+  if (!host_) return out_.post(reduction_of(bucket_));
+  const OperationId on_host = out_.post(Flag{"gradients on host"});
+  const std::int64_t own = padded(bucket_.elements) / job_.world_size;
+  const bool accumulates = options_.stage > 1 && micro_batch > 0;
+  const HostOffload::GradientCopies copies{
+      .to_gpu = accumulates ? job_.element_size : 0,
+      .to_host = job_.synchronises(micro_batch) ? gradient_element_size : job_.element_size};
+  out_.post(reduction_of(bucket_), [this, on_host, own, copies] {
+    host_->gradients(own, copies, [this, on_host] { out_.post(Raise{on_host}); });
+  });
+  return on_host;
 }
 
 std::vector<std::int64_t> DeepSpeedZero::gathers() const {
@@ -144,8 +233,12 @@ std::vector<std::int64_t> DeepSpeedZero::gathers() const {
 }
 
 void DeepSpeedZero::step() {
-  out_.post(OptimizerStep{.share = 1 / static_cast<double>(job_.world_size),
-                          .label = "update partition"});
+  if (host_) {
+    host_->step(partition());
+  } else {
+    out_.post(OptimizerStep{.share = 1 / static_cast<double>(job_.world_size),
+                            .label = "update partition"});
+  }
   std::vector<OperationId> gathered;
   for (const std::int64_t elements : gathers()) {
     gathered.push_back(out_.post(Collective{.kind = CollectiveKind::all_gather,
@@ -181,6 +274,11 @@ Holding DeepSpeedZero::holding() const {
   if (options_.stage > 1) held.gradients = share;
   if (job_.element_size < gradient_element_size) held.mixed = MixedWeights::half;
   held.buffers = (options_.overlap_comm ? 2 : 1) * job_.size_of(options_.reduce_bucket_size);
+  if (host_) {
+    const double gradients = options_.stage > 1 ? 0 : held.gradients;
+    host_->move(held, partition());
+    held.gradients = gradients;
+  }
   return held;
 }
 

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "strategies/knobs.hpp"
-#include "strategies/parts/operation_writer.hpp"
+#include "strategies/parts/poster.hpp"
+#include "strategies/sharded/host_offload.hpp"
 #include "strategies/strategy.hpp"
 
 namespace gradwire {
@@ -16,6 +18,7 @@ struct DeepSpeedOptions {
   std::int64_t allgather_bucket_size = 500'000'000;  ///< elements
   bool overlap_comm = false;
   bool reduce_scatter = true;
+  HostOffloadOptions offload{};
 };
 
 /// DeepSpeed's ZeRO of stages 1 and 2.
@@ -31,8 +34,22 @@ struct DeepSpeedOptions {
 /// Gradients and parameters travel in the type of the gradients (`gradient_dtype`); of two bytes,
 /// the model is in that type and the optimizer's partition has it in fp32.
 ///
-/// Stage 3 is Fsdp with a unit a block in this type: DeepSpeed gathers and reduces submodule by
-/// submodule, in buckets of its own (assumed to be alike).
+/// With `offload_optimizer: cpu` a partition's gradients, cast to fp32, are copied to the host
+/// behind their reduction; earlier micro-batches' are kept there in the model's type, and go to the
+/// GPU and back to be added to. The host divides them by the loss scale, updates the partition and
+/// casts it, and it is copied to the GPU before the all-gathers. Copies from and to memory that is
+/// not page-locked are synchronous, so that compute waits for them.
+/// Source: stage_1_and_2.py (async_accumulate_grad_in_cpu_via_gpu,
+/// async_inplace_copy_grad_to_fp32_buffer_from_gpu, step); Ren et al., ZeRO-Offload, USENIX ATC
+/// 2021.
+///
+/// Stage 3 is Fsdp with a unit a block in this type: DeepSpeed gathers submodule by submodule and
+/// reduces by buckets of its own (assumed to be alike). Ahead of a block it gathers what comes next
+/// in the trace of an iteration, at least stage3_prefetch_bucket_size elements unless
+/// stage3_max_live_parameters are there; a block that is used again within
+/// stage3_max_reuse_distance elements is not freed, which keeps the last ones from forward to
+/// backward; small tensors are never sharded. Source: partitioned_param_coordinator.py
+/// (fetch_sub_module, __params_to_release), stage3.py (_post_step).
 ///
 /// Source: deepspeed/runtime/zero/stage_1_and_2.py
 /// (reduce_independent_p_g_buckets_and_remove_grads, reduce_ipg_grads,
@@ -46,7 +63,10 @@ class DeepSpeedZero final : public Strategy {
   static StrategyMaker read(Knobs& knobs);
 
   Operations on_event(Seconds now, const Event& event) override;
-  [[nodiscard]] Traits traits() const override { return {.own_optimizer = true}; }
+  [[nodiscard]] Traits traits() const override {
+    return {.dynamic = host_.has_value(), .own_optimizer = true};
+  }
+  [[nodiscard]] std::vector<Exchange> exchanges() const override;
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override;
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
   [[nodiscard]] Holding holding() const override;
@@ -61,14 +81,20 @@ class DeepSpeedZero final : public Strategy {
   /// Elements of each all-gather of updated parameters.
   [[nodiscard]] std::vector<std::int64_t> gathers() const;
 
-  void add(TensorId tensor);
-  void flush();
+  [[nodiscard]] std::int64_t partition() const { return padded(elements_) / job_.world_size; }
+
+  void add(TensorId tensor, int micro_batch);
+  /// Reduces what is in the bucket.
+  void flush(int micro_batch);
+  /// @return what ends when the reduced gradients are where the optimizer reads them.
+  OperationId reduce(int micro_batch);
   void step();
 
   DeepSpeedOptions options_;
   JobView job_;
   std::int64_t elements_ = 0;  ///< of the model
-  OperationWriter out_;
+  Poster out_;
+  std::optional<HostOffload> host_;
   PlanGroup bucket_;
   std::vector<OperationId> in_flight_;
 };

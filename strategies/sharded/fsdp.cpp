@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cassert>
 #include <utility>
 
@@ -10,11 +11,18 @@ namespace {
 
 /// _FreeEventQueue's limit of all-gathers in flight.
 constexpr std::size_t in_flight_most = 2;
-/// Streams of collectives: the process group's one, and that across machines.
-constexpr int group_stream = 1;
-constexpr int across_stream = 2;
 
 }  // namespace
+
+std::vector<Exchange> Fsdp::exchanges() const {
+  return host_ ? host_->exchanges() : std::vector<Exchange>{};
+}
+
+std::int64_t Fsdp::own() const {
+  std::int64_t elements = 0;
+  for (const Unit& unit : units_) elements += own(unit);
+  return elements;
+}
 
 bool Fsdp::gathers() const {
   return options_.sharding >= Sharding::shard_grad_op;
@@ -97,6 +105,7 @@ void Fsdp::pre_forward(std::size_t index) {
   unit.in_forward = !unit.root;
   unshard(index);
   wait_for(unit);
+  if (options_.live) return prefetch_live(index);
   // FSDP1 knows the order of units once it has seen an iteration; FSDP2 is told.
   if (!options_.forward_prefetch || (iteration_ == 0 && !options_.per_parameter)) return;
   const std::size_t last = index + static_cast<std::size_t>(options_.forward_modules);
@@ -105,7 +114,7 @@ void Fsdp::pre_forward(std::size_t index) {
 
 void Fsdp::post_forward(Unit& unit) {
   unit.in_forward = false;
-  if (options_.sharding == Sharding::full_shard) reshard(unit);
+  if (options_.sharding == Sharding::full_shard && !unit.kept) reshard(unit);
 }
 
 void Fsdp::backward_hook(const BackwardStart& event) {
@@ -125,6 +134,7 @@ void Fsdp::pre_backward(std::size_t index) {
   if (!gathers()) return;
   unshard(index);
   wait_for(units_[index]);
+  if (options_.live) return prefetch_live(index);
   if (options_.backward_prefetch == BackwardPrefetch::backward_pre) prefetch_before(index);
 }
 
@@ -133,6 +143,23 @@ void Fsdp::prefetch_before(std::size_t index) {
   const std::size_t next = units_[index].root ? units_.size() - 1 : index - 1;
   if (next >= units_.size() || units_[next].root) return;
   unshard(next);
+}
+
+void Fsdp::prefetch_live(std::size_t index) {
+  if (iteration_ == 0) return;  // the trace is not complete
+  const std::int64_t want = std::min(options_.live->prefetch, options_.live->most - live_);
+  std::int64_t ahead = 0;
+  const auto take = [&](std::size_t next) {
+    if (ahead >= want || units_[next].unsharded) return;
+    unshard(next);
+    ahead += units_[next].gathered;
+  };
+  if (!in_backward_) {
+    for (std::size_t next = index + 1; next < units_.size(); ++next) take(next);
+  }
+  // Behind the last unit's forward comes its backward.
+  const bool goes_back = in_backward_ && !units_[index].root;
+  for (std::size_t next = goes_back ? index : units_.size(); next-- > 0;) take(next);
 }
 
 void Fsdp::post_backward(std::size_t index, int micro_batch) {
@@ -150,16 +177,24 @@ void Fsdp::post_backward(std::size_t index, int micro_batch) {
   if (options_.sharding == Sharding::optimizer ? last : synchronises) reduce(index);
 }
 
+void Fsdp::wait_for_reductions() {
+  if (reduced_ == reductions_issued_) return;
+  const OperationId flag = out_.post(Flag{"gradients reduced"});
+  out_.post(Gate{{flag}});
+  waits_.push_back({reductions_issued_, flag});
+}
+
 void Fsdp::backward_done(int micro_batch) {
-  if (reduced_ < reductions_issued_) {
-    const OperationId flag = out_.post(Flag{"gradients reduced"});
-    out_.post(Gate{{flag}});
-    waits_.push_back({reductions_issued_, flag});
-  }
+  wait_for_reductions();
   if (!job_.synchronises(micro_batch)) return;
   const bool whole = options_.sharding == Sharding::none;
-  out_.post(OptimizerStep{.share = whole ? 1 : 1 / static_cast<double>(ranks_),
-                          .label = whole ? "optimizer" : "update shard"});
+  if (host_) {
+    host_->step(own());
+  } else {
+    out_.post(OptimizerStep{.share = whole ? 1 : 1 / static_cast<double>(ranks_),
+                            .label = whole ? "optimizer" : "update shard"});
+  }
+  gather_persistent();
   if (options_.sharding == Sharding::optimizer) gather_updated();
   outer_step();
 }
@@ -167,11 +202,7 @@ void Fsdp::backward_done(int micro_batch) {
 void Fsdp::outer_step() {
   if (!options_.hybrid || replicates()) return;
   if ((iteration_ + 1) % options_.outer.sync_every != 0) return;
-  std::int64_t elements = 0;
-  for (const Unit& unit : units_) {
-    elements += options_.sharding == Sharding::none ? unit.elements : shard(unit);
-  }
-  const std::int64_t size = elements * gradient_element_size;
+  const std::int64_t size = own() * gradient_element_size;
   // reads the shard and what it was, writes the difference
   out_.post(DeviceWork{.traffic = Bytes{3 * size}, .label = "pseudo-gradients"});
   out_.post(Gate{{out_.post(Collective{.size = Bytes{size},
@@ -186,7 +217,7 @@ void Fsdp::outer_step() {
 
 Collective Fsdp::gather_of(const Unit& unit, bool in_backward) const {
   return {.kind = CollectiveKind::all_gather,
-          .size = Bytes{unit.padded * options_.param_bytes},
+          .size = Bytes{unit.gathered * options_.param_bytes},
           .tensors = unit.tensors,
           .label = fmt::format("all-gather unit {}", &unit - units_.data()),
           .communicator = in_backward && !unit.root ? backward_ : group_,
@@ -196,27 +227,35 @@ Collective Fsdp::gather_of(const Unit& unit, bool in_backward) const {
 
 void Fsdp::unshard(std::size_t index) {
   Unit& unit = units_[index];
-  if (unit.unsharded) return;
+  if (unit.unsharded || unit.gathered == 0) return;
   unit.unsharded = true;
+  live_ += unit.gathered;
   unit.copied_out = false;
   std::vector<OperationId> after = {start_};
   if (options_.limit_all_gathers && frees_.size() >= in_flight_most) {
     after.push_back(frees_.front());
     frees_.pop_front();
   }
-  const bool casts = options_.param_bytes != options_.stored_bytes || options_.per_parameter;
-  const Ticket ticket = order_.issue(gather_of(unit, in_backward_), after, casts);
+  const bool prepared = casts() || fetches();
+  const Ticket ticket = order_.issue(gather_of(unit, in_backward_), after, prepared);
   unit.gather = ticket;
   gathers_[ticket] = {.unit = index};
-  if (!casts) return;
+  if (!prepared) return;
   if (started_) {
-    cast_shard(index, ticket);
+    prepare_shard(index, ticket);
   } else {
-    waiting_casts_.emplace_back(index, ticket);
+    waiting_shards_.emplace_back(index, ticket);
   }
 }
 
+void Fsdp::prepare_shard(std::size_t index, Ticket ticket) {
+  if (!fetches()) return cast_shard(index, ticket);
+  host_->fetch(units_[index].gathered / ranks_,
+               [this, index, ticket] { cast_shard(index, ticket); });
+}
+
 void Fsdp::cast_shard(std::size_t index, Ticket ticket) {
+  if (!casts()) return order_.release(ticket);
   Kernels cast;
   cast.add(shard(units_[index]) * (options_.stored_bytes + options_.param_bytes));
   run_beside(cast, options_.per_parameter ? "copy in shards" : "cast shard",
@@ -244,8 +283,18 @@ void Fsdp::gate_for(const Unit& unit) {
 }
 
 void Fsdp::reshard(Unit& unit) {
+  if (unit.unsharded) live_ -= unit.gathered;
   unit.unsharded = false;
   if (options_.limit_all_gathers) frees_.push_back(marker("freed"));
+}
+
+void Fsdp::gather_persistent() {
+  if (persistent_ == 0) return;
+  out_.post(Gate{{out_.post(Collective{.kind = CollectiveKind::all_gather,
+                                       .size = Bytes{persistent_ * options_.param_bytes},
+                                       .tensors = job_.gradient_order,
+                                       .label = "all-gather persistent parameters",
+                                       .communicator = group_})}});
 }
 
 void Fsdp::gather_updated() {
@@ -261,31 +310,6 @@ void Fsdp::gathered(Ticket ticket) {
   const auto gather = gathers_.extract(ticket);
   if (gather.mapped().flag >= 0) out_.post(Raise{gather.mapped().flag});
   if (updated_ >= 0 && gathers_.empty()) out_.post(Raise{std::exchange(updated_, -1)});
-}
-
-// ---- gradients --------------------------------------------------------------------------------
-
-Collective Fsdp::reduction_of(const Unit& unit) const {
-  const bool whole = options_.sharding == Sharding::none;
-  const std::int64_t elements = whole ? unit.elements : unit.padded;
-  return {.kind = whole ? CollectiveKind::all_reduce : CollectiveKind::reduce_scatter,
-          .size = Bytes{elements * options_.reduce_bytes},
-          .tensors = unit.tensors,
-          .label = fmt::format("{} unit {}", whole ? "all-reduce" : "reduce-scatter",
-                               &unit - units_.data()),
-          .communicator = group_,
-          .ready = Collective::Ready::at_once,
-          .stream = group_stream};
-}
-
-void Fsdp::reduce(std::size_t index) {
-  ++reductions_issued_;
-  const Ticket ticket = order_.issue(reduction_of(units_[index]), {}, true);
-  reductions_[ticket] = index;
-  marker("gradients ready", [this, index, ticket] {
-    run_beside(preparation(units_[index]), "cast, pad and divide",
-               [this, ticket] { order_.release(ticket); });
-  });
 }
 
 void Fsdp::start_collectives() {
@@ -305,43 +329,11 @@ void Fsdp::operation_ended(OperationId operation) {
   order_.ended(operation);
   if (operation == start_ && !started_) {
     started_ = true;
-    for (const auto& [index, ticket] : std::exchange(waiting_casts_, {})) {
-      cast_shard(index, ticket);
+    for (const auto& [index, ticket] : std::exchange(waiting_shards_, {})) {
+      prepare_shard(index, ticket);
     }
   }
   out_.done(operation);
-}
-
-void Fsdp::reduced(std::size_t unit) {
-  run_beside(division_of_shard(units_[unit]), "divide shard", [this, unit] {
-    if (replicates()) {
-      replicate(unit);
-    } else {
-      finish(unit);
-    }
-  });
-}
-
-void Fsdp::replicate(std::size_t unit) {
-  out_.post(Collective{.size = Bytes{shard(units_[unit]) * options_.reduce_bytes},
-                       .tensors = units_[unit].tensors,
-                       .label = fmt::format("all-reduce shard of unit {}", unit),
-                       .communicator = across_,
-                       .ready = Collective::Ready::at_once,
-                       .stream = across_stream},
-            [this, unit] { finish(unit); });
-}
-
-void Fsdp::finish(std::size_t unit) {
-  run_beside(finishing(units_[unit]), "divide and cast shard", [this] { count_reduction(); });
-}
-
-void Fsdp::count_reduction() {
-  ++reduced_;
-  while (!waits_.empty() && waits_.front().reductions <= reduced_) {
-    out_.post(Raise{waits_.front().flag});
-    waits_.pop_front();
-  }
 }
 
 void Fsdp::run_beside(const Kernels& kernels, const char* label, Poster::Then then) {

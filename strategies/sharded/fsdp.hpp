@@ -7,6 +7,7 @@
 #include "strategies/knobs.hpp"
 #include "strategies/parts/poster.hpp"
 #include "strategies/sharded/fsdp_units.hpp"
+#include "strategies/sharded/host_offload.hpp"
 #include "strategies/sharded/issue_order.hpp"
 
 namespace gradwire {
@@ -31,6 +32,14 @@ struct OuterSteps {
   int islands = 2;
 };
 
+/// What DeepSpeed's stage 3 keeps of gathered parameters, and gathers early: elements.
+struct LiveParameters {
+  std::int64_t prefetch = 0;    ///< ahead of a unit, at least; 0: none
+  std::int64_t most = 0;        ///< that are there at once, for prefetching to go on
+  std::int64_t reuse = 0;       ///< a unit is kept that is used again within so many
+  std::int64_t persistent = 0;  ///< tensors of at most so many are never sharded
+};
+
 /// Knobs of torch.distributed.fsdp.FullyShardedDataParallel under their own names.
 struct FsdpOptions {
   Sharding sharding = Sharding::full_shard;
@@ -53,6 +62,11 @@ struct FsdpOptions {
   /// Of an element of the shard that is gathered: another type is cast. 2: the model is in two
   /// bytes, and the optimizer has its copy in fp32 (DeepSpeed).
   std::int64_t stored_bytes = 4;
+  HostOffloadOptions offload{};
+  std::optional<LiveParameters> live{};  ///< in place of prefetches and limit_all_gathers
+  /// Of an element of gradients that every micro-batch's reduction brings from host memory and
+  /// takes back there, to be added to; 0: none (DeepSpeed).
+  std::int64_t accumulated_bytes = 0;
 };
 
 /// PyTorch FullyShardedDataParallel, ZeRO-1 to 3, and hybrid sharding.
@@ -78,6 +92,11 @@ struct FsdpOptions {
 /// (ReduceOp.AVG; torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py: foreach_all_gather,
 /// foreach_all_gather_copy_out, foreach_reduce; from memory). That the next gather waits until the
 /// last but one is copied out is taken as limit_all_gathers.
+///
+/// With parameters in host memory (CPUOffload(offload_params=True), CPUOffloadPolicy) a shard is
+/// copied to the GPU before it is cast and gathered, its reduced gradient to the host, and the
+/// optimizer's step waits for all of these (_post_backward_final_callback). Copies to memory that
+/// is not page-locked are synchronous: backward waits for them.
 ///
 /// DiLoCo: the groups are islands, no gradient leaves them; every `sync_every` optimizer steps each
 /// rank subtracts its shard from what it was at the last such step, these differences are averaged
@@ -111,6 +130,7 @@ class Fsdp final : public Strategy {
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
   [[nodiscard]] Holding holding() const override;
   [[nodiscard]] std::vector<GroupFamily> families() const override { return families_; }
+  [[nodiscard]] std::vector<Exchange> exchanges() const override;
   [[nodiscard]] Phasing phasing() const override;
 
  private:
@@ -118,11 +138,14 @@ class Fsdp final : public Strategy {
 
   struct Unit : FsdpUnit {
     std::int64_t padded = 0;       ///< elements, a multiple of the ranks that share it
+    std::int64_t gathered = 0;     ///< of these, those that are gathered: without persistent ones
+    bool kept = false;             ///< from forward to backward
     bool unsharded = false;        ///< as the host sees it: the all-gather is issued
     bool in_forward = false;       ///< between its pre- and its post-forward hook
     int missing = 0;               ///< gradients not yet there in this backward pass
     std::optional<Ticket> gather;  ///< the last one issued
     bool copied_out = false;       ///< FSDP2: into the parameters, since it was gathered
+    int reductions = 0;            ///< that have ended in this step
   };
   /// An all-gather that has not ended.
   struct Gather {
@@ -147,8 +170,22 @@ class Fsdp final : public Strategy {
     OperationId flag = -1;
   };
 
+  /// Streams of collectives: the process group's one, and that across machines.
+  static constexpr int group_stream = 1;
+  static constexpr int across_stream = 2;
+
   [[nodiscard]] bool gathers() const;
   [[nodiscard]] std::int64_t shard(const Unit& unit) const { return unit.padded / ranks_; }
+  /// Elements that a rank updates.
+  [[nodiscard]] std::int64_t own(const Unit& unit) const {
+    return options_.sharding == Sharding::none ? unit.elements : shard(unit);
+  }
+  [[nodiscard]] std::int64_t own() const;
+  [[nodiscard]] Holding on_gpu() const;
+  /// Gathered elements that are there at once, beside the root's. REQUIRES: options_.live.
+  [[nodiscard]] std::int64_t live_at_once() const;
+  /// Tells units' persistent tensors from what is gathered, and which are kept.
+  void plan_live();
   void form_groups();
   [[nodiscard]] bool replicates() const {
     return options_.hybrid && options_.outer.sync_every == 0;
@@ -165,7 +202,11 @@ class Fsdp final : public Strategy {
   void pre_backward(std::size_t index);
   void post_backward(std::size_t index, int micro_batch);
   void prefetch_before(std::size_t index);
+  /// DeepSpeed's stage 3: what comes next in the trace of an iteration.
+  void prefetch_live(std::size_t index);
+  void gather_persistent();
   void backward_done(int micro_batch);
+  void wait_for_reductions();
 
   OperationId marker(const char* label, Poster::Then then = {});
   void unshard(std::size_t index);
@@ -173,6 +214,12 @@ class Fsdp final : public Strategy {
   void wait_for(Unit& unit);
   void gate_for(const Unit& unit);
   void reshard(Unit& unit);
+  [[nodiscard]] bool casts() const {
+    return options_.param_bytes != options_.stored_bytes || options_.per_parameter;
+  }
+  [[nodiscard]] bool fetches() const { return host_ && host_->has_parameters(); }
+  /// Copies a shard from host memory and casts it, as far as either has to be.
+  void prepare_shard(std::size_t index, Ticket ticket);
   void cast_shard(std::size_t index, Ticket ticket);
   void reduce(std::size_t index);
   void gather_updated();
@@ -186,6 +233,7 @@ class Fsdp final : public Strategy {
   void replicate(std::size_t unit);
   /// Divides and casts the result, which is then there for the optimizer.
   void finish(std::size_t unit);
+  void copy_to_host(std::size_t unit);
   void count_reduction();
   /// Runs them beside compute and goes on with `then`; at once where there are none.
   void run_beside(const Kernels& kernels, const char* label, Poster::Then then);
@@ -198,6 +246,8 @@ class Fsdp final : public Strategy {
   JobView job_;
   std::vector<Unit> units_;
   std::vector<std::size_t> unit_of_;  ///< by tensor
+  std::int64_t live_ = 0;             ///< elements gathered, as the host sees it
+  std::int64_t persistent_ = 0;       ///< elements that every rank has whole
   std::int64_t ranks_ = 1;            ///< that share a unit
   std::int64_t replicas_ = 1;         ///< groups of those, where hybrid
   std::vector<GroupFamily> families_;
@@ -205,13 +255,14 @@ class Fsdp final : public Strategy {
   FamilyId across_ = families::across;  ///< replicas of a shard
   FamilyId backward_ = families::all;   ///< that a unit is gathered in for backward
   Poster out_;
+  std::optional<HostOffload> host_;
   IssueOrder order_;
   std::map<Ticket, Gather> gathers_;
   std::map<Ticket, std::size_t> reductions_;  ///< issued, not yet posted: of which unit
   std::deque<OperationId> frees_;             ///< markers behind which units were freed
   OperationId start_ = -1;                    ///< marker: the last optimizer step has ended
   bool started_ = true;                       ///< it has been passed
-  std::vector<std::pair<std::size_t, Ticket>> waiting_casts_;
+  std::vector<std::pair<std::size_t, Ticket>> waiting_shards_;
   int iteration_ = 0;
   bool in_backward_ = false;
   std::int64_t reductions_issued_ = 0;  ///< of a unit's gradients, since the first iteration

@@ -70,6 +70,40 @@ void read_common(Knobs& knobs, FsdpOptions& options) {
   read_types(knobs, options);
 }
 
+/// @param switch_origin  of `cpu_offload`. @param pin  where `pin_memory` comes from.
+void read_cpu_offload(Knobs& knobs, FsdpOptions& options, const char* switch_origin,
+                      const char* pin) {
+  HostOffloadOptions& offload = options.offload;
+  if (knobs.yes("cpu_offload", false, switch_origin)) offload.what = Offload::parameters;
+  const bool fused = knobs.yes("fused", false,
+                               "torch.optim.Adam(fused=True), of cpu_offload: one pass over "
+                               "memory; false: one an operation");
+  offload.step_bytes = fused ? fused_adam_bytes : adam_bytes;
+  offload.threads = static_cast<int>(
+      knobs.count("omp_num_threads", 1, 0, ranks_max,
+                  "OMP_NUM_THREADS, which torchrun sets to 1: threads of a rank that take the "
+                  "optimizer's step; 0: as many as memory feeds"));
+  read_host(knobs, offload, pin);
+  refuse_without_offload(knobs, offload, {"fused", "omp_num_threads", "memory_rate", "pin_memory"},
+                         "cpu_offload: true");
+  if (offload.what == Offload::none) return;
+  if (options.sharding < Sharding::shard_grad_op) {
+    knobs.refuse("cpu_offload",
+                 "'cpu_offload' goes with shards of parameters; expected FULL_SHARD or "
+                 "SHARD_GRAD_OP beside it");
+  }
+  if (!options.per_parameter && !options.no_sync) {
+    knobs.refuse("cpu_offload",
+                 "'cpu_offload' with 'no_sync: false', which FSDP does not support (it would not "
+                 "accumulate gradients); expected 'no_sync: true'");
+  }
+}
+
+constexpr const char* flat_offload =
+    "CPUOffload(offload_params=True): shards of parameters and gradients lie in host memory, and "
+    "the host runs the optimizer";
+constexpr const char* flat_pin = "FullyShardedDataParallel's, always so";
+
 int read_degree(Knobs& knobs, const std::string& fallback) {
   return static_cast<int>(knobs.count("data_parallel_shard_degree", 0, 0, ranks_max,
                                       "torchtitan: ranks that share a parameter, which follow each "
@@ -104,6 +138,7 @@ StrategyMaker Fsdp::read(Knobs& knobs) {
                                      : Sharding::optimizer;
   }
   read_common(knobs, options);
+  read_cpu_offload(knobs, options, flat_offload, flat_pin);
   return maker_of(options);
 }
 
@@ -116,6 +151,7 @@ StrategyMaker Fsdp::read_hybrid(Knobs& knobs) {
   options.sharding = strategy == "HYBRID_SHARD" ? Sharding::full_shard : Sharding::shard_grad_op;
   options.shard_degree = read_degree(knobs, "those of a machine, FSDP's default");
   read_common(knobs, options);
+  read_cpu_offload(knobs, options, flat_offload, flat_pin);
   return maker_of(options);
 }
 
@@ -148,6 +184,10 @@ StrategyMaker Fsdp::read_fully_shard(Knobs& knobs) {
   options.no_sync = knobs.yes("no_sync", options.no_sync,
                               "set_requires_gradient_sync(False) for all but the last micro-batch");
   read_types(knobs, options);
+  read_cpu_offload(knobs, options,
+                   "fully_shard(offload_policy=CPUOffloadPolicy()): shards of parameters and "
+                   "gradients lie in host memory, and the host runs the optimizer",
+                   "CPUOffloadPolicy(pin_memory)");
   return maker_of(options);
 }
 

@@ -29,7 +29,7 @@ bool divides_after(std::int64_t ranks) {
 
 Fsdp::Fsdp(const FsdpOptions& options, const JobView& job)
     : options_(options), job_(job), unit_of_(job.tensors.size()), ranks_(job.world_size) {
-  if (job.world_size == 1) {
+  if (job.world_size == 1 && options.offload.what != Offload::parameters) {
     options_.sharding = Sharding::none;
     options_.hybrid = false;
   }
@@ -37,11 +37,48 @@ Fsdp::Fsdp(const FsdpOptions& options, const JobView& job)
   for (auto& unit : make_fsdp_units(job, options.wrap, options.unit_size)) {
     Unit& added = units_.emplace_back();
     static_cast<FsdpUnit&>(added) = std::move(unit);
-    added.padded = padded(added);
+    added.padded = added.gathered = padded(added);
     for (const TensorId id : added.tensors) {
       unit_of_[static_cast<std::size_t>(id)] = units_.size() - 1;
     }
   }
+  if (options_.live && gathers()) plan_live();
+  if (options.offload.what != Offload::none) host_.emplace(options.offload, job, out_);
+}
+
+void Fsdp::plan_live() {
+  const auto up = [this](std::int64_t count) { return (count + ranks_ - 1) / ranks_ * ranks_; };
+  std::int64_t rest = 0;  // of the units behind this one, which come twice before its backward
+  for (std::size_t u = units_.size(); u-- > 0;) {
+    Unit& unit = units_[u];
+    std::int64_t persistent = 0;
+    for (const TensorId id : unit.tensors) {
+      const std::int64_t elements = job_.tensor(id).elements;
+      if (elements <= options_.live->persistent) persistent += elements;
+    }
+    unit.gathered = up(unit.elements - persistent);
+    unit.kept = 2 * rest < options_.live->reuse;
+    persistent_ += persistent;
+    rest += unit.elements;
+  }
+  persistent_ = up(persistent_);
+}
+
+std::int64_t Fsdp::live_at_once() const {
+  std::int64_t kept = 0;
+  std::int64_t largest = 0;
+  std::int64_t total = 0;
+  for (const Unit& unit : units_) {
+    if (unit.root) continue;
+    total += unit.gathered;
+    if (unit.kept) kept += unit.gathered;
+    largest = std::max(largest, unit.gathered);
+  }
+  const std::int64_t used = std::max(kept, largest);
+  // The unit with which the prefetched are enough is gathered as a whole.
+  const std::int64_t most = std::max(used, options_.live->most + largest);
+  const std::int64_t ahead = options_.live->prefetch > 0 ? options_.live->prefetch + largest : 0;
+  return std::min({total, most, used + ahead});
 }
 
 void Fsdp::form_groups() {
@@ -103,7 +140,7 @@ Phasing Fsdp::phasing() const {
 
 /// The root's parameters, and of the others so many units' as are gathered at once: the limiter's
 /// two, or all that are kept to backward. Their gradients, before they are reduced, as many.
-Holding Fsdp::holding() const {
+Holding Fsdp::on_gpu() const {
   Holding held;
   const double shard = 1.0 / static_cast<double>(ranks_);
   std::int64_t total = 0;
@@ -113,8 +150,7 @@ Holding Fsdp::holding() const {
   // on the GPU).
   Bytes outer{0};
   if (options_.hybrid && !replicates()) {
-    const std::int64_t own = options_.sharding == Sharding::none ? total : total / ranks_;
-    outer = Bytes{2 * own * gradient_element_size};
+    outer = Bytes{2 * own() * gradient_element_size};
   }
   held.buffers = outer;
   if (options_.sharding == Sharding::none) return held;
@@ -130,7 +166,9 @@ Holding Fsdp::holding() const {
   constexpr std::size_t limited = 2;
   const bool all = options_.sharding == Sharding::shard_grad_op || !options_.limit_all_gathers;
   if (!all) units.resize(std::min(units.size(), limited));
-  const std::int64_t at_once = root + std::accumulate(units.begin(), units.end(), std::int64_t{0});
+  const std::int64_t at_once =
+      root + (options_.live ? live_at_once() + persistent_
+                            : std::accumulate(units.begin(), units.end(), std::int64_t{0}));
   held.gathered = Bytes{at_once * options_.param_bytes};
   if (backward_ != group_) {
     held.gathered += Bytes{total / options_.backward_degree * options_.param_bytes};
@@ -143,6 +181,12 @@ Holding Fsdp::holding() const {
     held.gathered += Bytes{unreduced * options_.param_bytes};
     held.buffers += Bytes{unreduced * options_.param_bytes};
   }
+  return held;
+}
+
+Holding Fsdp::holding() const {
+  Holding held = on_gpu();
+  if (host_) host_->move(held, own());
   return held;
 }
 
@@ -163,7 +207,7 @@ Fsdp::Kernels Fsdp::preparation(const Unit& unit) const {
 }
 
 Fsdp::Kernels Fsdp::division_of_shard(const Unit& unit) const {
-  const std::int64_t elements = options_.sharding == Sharding::none ? unit.elements : shard(unit);
+  const std::int64_t elements = own(unit);
   Kernels kernels;
   if (options_.per_parameter) return kernels;
   if (divides_after(ranks_)) kernels.add(2 * elements * options_.reduce_bytes);
@@ -174,7 +218,7 @@ Fsdp::Kernels Fsdp::division_of_shard(const Unit& unit) const {
 }
 
 Fsdp::Kernels Fsdp::finishing(const Unit& unit) const {
-  const std::int64_t elements = options_.sharding == Sharding::none ? unit.elements : shard(unit);
+  const std::int64_t elements = own(unit);
   Kernels kernels;
   if (replicates() && !options_.per_parameter && divides_after(replicas_))
     kernels.add(2 * elements * options_.reduce_bytes);
@@ -194,7 +238,7 @@ std::vector<PlanGroup> Fsdp::plan(int /*iteration*/) const {
   }
   for (std::size_t u = units_.size(); u-- > 0;) {
     const Unit& unit = units_[u];
-    if (options_.sharding == Sharding::full_shard && !unit.root) {
+    if (options_.sharding == Sharding::full_shard && !unit.root && !unit.kept) {
       add(unit, gather_of(unit, true), "all-gather before backward");
     }
     add(unit, reduction_of(unit),

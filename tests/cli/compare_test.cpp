@@ -37,6 +37,35 @@ TEST_CASE("compare runs each strategy as run does, and DDP in any case", "[cli][
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 5);
 }
 
+TEST_CASE("compare tells efficiency over the point with the fewest GPUs that hold the job",
+          "[cli][compare]") {
+  const Workplace place("compare_efficiency");
+  // ZeRO-3's 16 bytes of 6.7e9 parameters fit in 8 and 16 GPUs of 80 GB, not in 1; DDP's nowhere
+  place.write("s.yaml", R"(schema: gradwire.scenario/1
+name: s
+profile: {model: llama2_7b, gpu: h100-sxm5-80gb, batch_per_gpu: 1, dtype: bf16, sequence_length: 512}
+cluster: {node: hgx_h100, nodes: 2, fabric: {kind: rail}}
+strategy: {name: fsdp2, param_dtype: bf16}
+jitter: {iteration: 0 %, layer: 0 %}
+run: {iterations: 1, warmup: 1, seed: 1}
+points:
+  - {label: one, cluster.nodes: 1, cluster.gpus_per_node: 1}
+  - {label: few, cluster.nodes: 1}
+  - {label: many}
+)");
+  const auto run = place.run("compare s.yaml --strategies fsdp2 --json c.json --csv c.csv");
+  CHECK(run.code == 0);
+  CHECK(place.run("run s.yaml --json r.json --csv r.csv").code == 1);  // "one" does not fit
+  const Json compared = Json::parse(place.text("c.json"))["results"];
+  const Json ran = Json::parse(place.text("r.json"))["results"];
+  CHECK(ran[2]["efficiency_over"]["world_size"] == 8);
+  CHECK(compared[0]["label"] == "fsdp2");
+  CHECK(compared[0]["efficiency_over"] == ran[2]["efficiency_over"]);
+  for (const char* file : {"c.csv", "r.csv"}) {
+    CHECK_THAT(place.text(file), Catch::ContainsSubstring(",efficiency_over.world_size,"));
+  }
+}
+
 TEST_CASE("compare groups what does not differ significantly, and marks what is not exact",
           "[cli][compare]") {
   const Workplace place("compare_groups");

@@ -64,6 +64,24 @@ TEST_CASE_METHOD(ErrorFixture, "a misspelt key of a scenario is reported with th
         "version, hook_time, request_time, local_latency, compression");
 }
 
+TEST_CASE_METHOD(ErrorFixture, "offload to host memory is refused where its origins have none",
+                 "[config][errors]") {
+  CHECK(message(7, "strategy: {name: deepspeed, stage: 3, offload_param: cpu}") ==
+        "s.yaml:7:54: 'offload_param' is 'cpu' without 'offload_optimizer: cpu'; expected both, as "
+        "in DeepSpeed");
+  CHECK(message(7, "strategy: {name: deepspeed, offload_optimizer: cpu, offload_param: cpu}") ==
+        "s.yaml:7:68: 'offload_param' has no effect here; expected 'stage: 3' beside it");
+  CHECK(message(7, "strategy: {name: deepspeed, pin_memory: true}") ==
+        "s.yaml:7:41: 'pin_memory' has no effect here; expected 'offload_optimizer: cpu' beside "
+        "it");
+  CHECK(message(7, "strategy: {name: fsdp, sharding_strategy: NO_SHARD, cpu_offload: true}") ==
+        "s.yaml:7:66: 'cpu_offload' goes with shards of parameters; expected FULL_SHARD or "
+        "SHARD_GRAD_OP beside it");
+  CHECK(message(7, "strategy: {name: fsdp2, omp_num_threads: 2}") ==
+        "s.yaml:7:42: 'omp_num_threads' has no effect here; expected 'cpu_offload: true' beside "
+        "it");
+}
+
 TEST_CASE_METHOD(ErrorFixture,
                  "a mistake of the file is reported in its own terms, not in a point's",
                  "[config][errors]") {
@@ -308,7 +326,8 @@ TEST_CASE_METHOD(ErrorFixture, "a bad point is reported at its own line", "[conf
   const std::string text = good;
   CHECK(message_of(text + "points:\n  - {label: a, cluster.ndoes: 1}\n", {}) ==
         "s.yaml:13:24: unknown key 'ndoes'; expected one of node, nodes, gpus_per_node, "
-        "socket_bandwidth, peer_to_peer, gpu, fabric, topology, groups; did you mean 'nodes'?");
+        "socket_bandwidth, peer_to_peer, gpu, clock, fabric, topology, groups; did you "
+        "mean 'nodes'?");
   CHECK(message_of(text + "points:\n  - {label: a, cluster.nodes: many}\n", {}) ==
         "s.yaml:13:31: 'nodes' is 'many'; expected a whole number");
   CHECK(message_of(text + "points: 3\n", {}) ==

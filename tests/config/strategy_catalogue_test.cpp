@@ -94,6 +94,7 @@ TEST_CASE("every strategy's steps are exact, lossy or stale", "[config][catalogu
         "horovod",
         "hsdp",
         "kungfu_sync",
+        "megatron",
         "mg_wfbp",
         "mxnet_kvstore",
         "p3",

@@ -5,7 +5,6 @@
 #include "sim/report/result_json.hpp"
 #include "sim/report/summary.hpp"
 #include "sim/report/sweep_table.hpp"
-#include "sim/report/work_columns.hpp"
 #include "tests/catch.hpp"
 #include "tests/report/points.hpp"
 
@@ -136,26 +135,6 @@ TEST_CASE("The summary tells an iteration of more than 10 s in seconds", "[repor
   CHECK_THAT(text, Catch::ContainsSubstring("p50 between 3249.69 and 3762.80 s\n"));
   point.result.iteration_s = {10};
   CHECK_THAT(summary(point), Catch::ContainsSubstring("Iteration      10000.00 ms   p50"));
-}
-
-TEST_CASE("Efficiency is over the fewest GPUs where one could not hold the job", "[report]") {
-  // 8 ranks in 0.1 s and 16 in 0.125 s: a GPU of 16 does 0.1 / 0.125 of one of 8.
-  std::vector<Point> points = {make_point("many", 16, {{0.125, 16}}),
-                               make_point("few", 8, {{0.1, 8}})};
-  points[0].result.iteration_s = {0.125};
-  points[1].result.iteration_s = {0.1};
-  CHECK_FALSE(efficiency_over_fewest(points[0], points));
-  for (Point& point : points) point.result.one_gpu_fits = false;
-  const auto over = efficiency_over_fewest(points[0], points);
-  REQUIRE(over);
-  CHECK(over->world_size == 8);
-  CHECK(over->efficiency == Approx(0.8));
-  const auto json = results_json(points);
-  CHECK(json["results"][0]["efficiency_over"]["world_size"] == 8);
-  CHECK(json["results"][1]["efficiency_over"]["efficiency"] == 1);
-  // Of another strategy none is a base.
-  points[1].strategy = "other";
-  CHECK(efficiency_over_fewest(points[0], points)->efficiency == 1);
 }
 
 TEST_CASE("No efficiency is shown against a GPU that could not hold the job", "[report]") {

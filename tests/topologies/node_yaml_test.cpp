@@ -62,6 +62,20 @@ TEST_CASE("a node says how far apart its devices reach each other's memory", "[n
                 "socket; did you mean 'socket'?");
 }
 
+TEST_CASE("a node says its processors' memory with size, rate and source", "[node_yaml]") {
+  const std::string memory = "host_memory: {size: 512 GB, bandwidth: 204.8 GB/s, source: \"x\"}\n";
+  const std::string text = with("host_bridges:", memory + "host_bridges:");
+  const auto read_memory = read(text).host_memory;
+  REQUIRE(read_memory);
+  CHECK(read_memory->size == Bytes{512'000'000'000});
+  CHECK(read_memory->bandwidth.count() == Approx(204.8e9));
+  CHECK(config::write_node(read(text)) == text);
+  check_refused(
+      with("host_bridges:",
+           "host_memory: {size: 512 GB, bandwidth: 1 GB/s, source: x, of: y}\nhost_bridges:"),
+      "n.yaml:4:59: unknown key 'of'; expected one of size, bandwidth, source");
+}
+
 TEST_CASE("an imported node comes back from its YAML with the same resources", "[node_yaml]") {
   const NodeGraph made =
       import_smi_topo(test::cube_mesh(), "m.txt", {.name = "box", .gpu = "v100", .source = "x"})

@@ -43,7 +43,8 @@ TEST_CASE("no strategy trains faster than ranks that never talk", "[train][bound
     INFO(entry.name << " on " << machines << " x " << gpus << " GPUs, links of " << rate / 1e9
                     << " GB/s, jitter " << spread);
     const bool shards = entry.name == "deepspeed" || entry.name == "diloco" ||
-                        entry.name == "fsdp" || entry.name == "fsdp2" || entry.name == "hsdp";
+                        entry.name == "megatron" || entry.name == "fsdp" || entry.name == "fsdp2" ||
+                        entry.name == "hsdp";
     const double saved = shards ? toy.profile.optimizer.count() * (1 - 1.0 / gpus / machines) : 0;
     CHECK(mean_iteration(toy, entry, jitter) >= (bound - saved) * (1 - 1e-9));
   }

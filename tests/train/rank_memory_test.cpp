@@ -101,4 +101,17 @@ TEST_CASE("A profile that knows no activations tells no memory", "[train][memory
   CHECK_FALSE(rank_memory(test::toy_profile(), gpu_of(1), {}, 1));
 }
 
+TEST_CASE("A job whose ranks keep more in host memory than their share of it does not fit",
+          "[train][memory]") {
+  Holding held;
+  held.host = Bytes{2000};
+  auto memory = rank_memory(profile("fp32"), gpu_of(0), held, 1);
+  CHECK(memory->host == 2000);
+  CHECK(fits(*memory));  // nobody says how much there is
+  memory->host_capacity = 1500;
+  CHECK_FALSE(fits(*memory));
+  CHECK(memory_warning(*memory, profile("fp32"))->text ==
+        "toy does not fit: a rank keeps 2.00 kB in its host's memory, where its share is 1.50 kB");
+}
+
 }  // namespace gradwire

@@ -2,6 +2,7 @@
 #include <memory>
 #include <vector>
 
+#include "sim/train/launcher.hpp"
 #include "strategies/all_reduce/apex_ddp.hpp"
 #include "strategies/all_reduce/autodist_all_reduce.hpp"
 #include "strategies/all_reduce/ddp.hpp"
@@ -12,6 +13,7 @@
 #include "strategies/all_reduce/none.hpp"
 #include "strategies/sharded/deepspeed_zero.hpp"
 #include "strategies/sharded/fsdp.hpp"
+#include "strategies/sharded/megatron.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/toy_training.hpp"
 
@@ -281,5 +283,20 @@ TEST_CASE("toy timeline: deepspeed", "[timeline][deepspeed]") {
     // The same buckets beside backward: at 12, 16, 18 and 19.5.
     const DeepSpeedOptions options{.stage = 2, .reduce_bucket_size = 500'000, .overlap_comm = true};
     check_each(ToyTraining().run(make<DeepSpeedZero>(options)), 19.5 + 0.25 + 3.5);
+  }
+}
+
+TEST_CASE("toy timeline: megatron", "[timeline][megatron]") {
+  SECTION("no overlap") {
+    // All 6 MB behind backward at 18, H(6) = 3.5, a quarter of the update, H(6).
+    check_each(ToyTraining().run(make<Megatron>(MegatronOptions{})), 18 + 3.5 + 0.25 + 3.5);
+  }
+  SECTION("both overlaps") {
+    // Buckets of 2 MB go at 10, 14 and 18 and take H(2) = 1.5. The next forward waits for the
+    // gather of the first two layers, 1.5, which the host launches first, and hides the others.
+    const MegatronOptions options{
+        .overlap_grad_reduce = true, .overlap_param_gather = true, .ddp_bucket_size = 500'000};
+    check_each(ToyTraining().run(make<Megatron>(options)),
+               18 + 1.5 + 0.25 + 1e3 * launch_call + 1.5);
   }
 }

@@ -153,6 +153,7 @@ def describe(torch, workload, arguments):
         "mode": "eager",
         "warmup": arguments.warmup,
         "iterations": arguments.iterations,
+        **({"loss_scaling": "GradScaler"} if arguments.dtype == "fp16" else {}),
         **workload.facts,
         "parameters": [
             {"name": name, "shape": list(tensor.shape), "dtype": str(tensor.dtype).split(".")[-1]}

@@ -90,6 +90,10 @@ const Fields<GpuSpec>& gpu_fields() {
         field("name", &GpuSpec::name, "as the file's", {}, required),
         field("device_names", &GpuSpec::device_names, "what drivers call it"),
         field("multiprocessors", &GpuSpec::multiprocessors, "how many", at_least(1), required),
+        field("clock", &GpuSpec::clock,
+              "of the multiprocessors, at which `peak_flops` of half precision holds: `clock` of a "
+              "machine is held against it",
+              above(Hertz{0}), "not known"),
         field("memory_size", &GpuSpec::memory_size, "what `memory` warns of", above(Bytes{0}),
               "not known")};
     for (auto& memory : memory_fields(required)) all.push_back(std::move(memory));
@@ -156,6 +160,23 @@ std::optional<GpuSpec> described_gpu(const std::string& model) {
   }
   if (found == known.end()) return std::nullopt;
   return shipped_gpu(*found, {model, 0, 0});
+}
+
+Hertz read_clock(YamlMap& map, const std::string& model) {
+  const auto clock = map.optional<Hertz>("clock", above(Hertz{0}));
+  if (!clock) return {};
+  const auto gpu = described_gpu(model);
+  if (!gpu || gpu->clock <= Hertz{0}) {
+    map.fail("clock", fmt::format("'clock' is given, but that of the peaks of '{}' is not known; "
+                                  "expected a GPU whose file states its clock",
+                                  model));
+  }
+  if (*clock > gpu->clock) {
+    map.fail("clock",
+             fmt::format("'clock' is {}, and {} has its peaks at {}; expected at most that",
+                         bound_text(*clock), gpu->name, bound_text(gpu->clock)));
+  }
+  return *clock;
 }
 
 std::string gpu_of_device(const std::string& device) {

@@ -28,6 +28,10 @@ namespace gradwire::config {
 /// The described GPU of that name, else the first of that board; nothing when there is none.
 [[nodiscard]] std::optional<GpuSpec> described_gpu(const std::string& model);
 
+/// The clock under `clock` of a mapping, of GPUs of this model; 0 where there is none.
+/// @throws ConfigError at it when nobody states the clock of that GPU's peaks, or it is above that.
+[[nodiscard]] Hertz read_clock(YamlMap& map, const std::string& model);
+
 /// Our name of the GPU that a driver names so (nvidia-smi, cudaGetDeviceProperties): of "NVIDIA
 /// H200" "h200-sxm5-141gb". A GPU that is not described keeps the driver's name.
 [[nodiscard]] std::string gpu_of_device(const std::string& device);

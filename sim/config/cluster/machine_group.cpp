@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "sim/config/cluster/gpu_yaml.hpp"
 #include "sim/config/cluster/link_yaml.hpp"
 #include "sim/config/cluster/network_cards.hpp"
 #include "sim/config/cluster/node_yaml.hpp"
@@ -88,6 +89,15 @@ void read_gpu_type(YamlMap& map, MachineGroup& group) {
   });
 }
 
+void read_clock_of_all(YamlMap& map, MachineGroup& group) {
+  if (map.find("clock") == nullptr) return;
+  change(group, [&](NodeGraph& node) {
+    for (const DeviceId gpu : group.node->gpus()) {
+      node.set_clock(gpu, read_clock(map, node.device(gpu).model));
+    }
+  });
+}
+
 }  // namespace
 
 const Fields<MachineGroup>& machine_fields() {
@@ -108,7 +118,12 @@ const Fields<MachineGroup>& machine_fields() {
           change(group, [&](NodeGraph& node) { peer_to_peer_fields().read(map, node); });
         }},
        {{"gpu", "the machine's", "another type in all its slots: `gradwire list gpus`"},
-        read_gpu_type}}};
+        read_gpu_type},
+       {{"clock", "the machine's",
+         "that a power cap lets all its GPUs sustain: what arithmetic bounds takes longer, what "
+         "memory bounds does not; at most the clock of their peaks",
+         value_info(above(Hertz{}))},
+        read_clock_of_all}}};
   return fields;
 }
 

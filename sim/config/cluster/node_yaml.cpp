@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/config/cluster/gpu_yaml.hpp"
 #include "sim/config/cluster/link_yaml.hpp"
 #include "sim/config/yaml/fields.hpp"
 #include "sim/core/outgoing_text.hpp"
@@ -55,12 +56,27 @@ std::vector<std::string> models_of(DeviceKind kind) {
   return {};
 }
 
+const Fields<HostMemory>& host_memory_fields() {
+  static const Fields<HostMemory> fields = {
+      "host_memory",
+      "the memory of a machine's processors",
+      {field("size", &HostMemory::size, "of all sockets", above(Bytes{0}), required),
+       field("bandwidth", &HostMemory::bandwidth,
+             "of all sockets, nominal: channels by their rate, reads and writes together",
+             above(BytesPerSecond{}), required),
+       field("source", &HostMemory::source, "where these are known from; free text", {},
+             required)}};
+  return fields;
+}
+
 const Fields<NodeGraph>& node_fields() {
   static const Fields<NodeGraph> fields = {
       "node_file",
       "the inside of a machine",
       {field("name", &NodeGraph::name, "of the type", {}, required),
-       field("source", &NodeGraph::source, "where it is known from; free text", {}, required)}};
+       field("source", &NodeGraph::source, "where it is known from; free text", {}, required),
+       inside("host_memory", &NodeGraph::host_memory, host_memory_fields,
+              "for steps of the optimizer there")}};
   return fields;
 }
 
@@ -77,7 +93,17 @@ const Fields<Device>& device_fields() {
                                         : map.require_choice("model", models);
         }},
        field("numa", &Device::numa, "its NUMA node", at_least(0), "none"),
-       field("transit", &Device::transit, "rate of all that passes it", above(BytesPerSecond{}))}};
+       field("transit", &Device::transit, "rate of all that passes it", above(BytesPerSecond{})),
+       {{"clock", "that of its peaks",
+         "of a GPU, which a power cap lets it sustain: arithmetic takes longer, memory does not",
+         value_info(above(Hertz{}))},
+        [](YamlMap& map, Device& device) {
+          if (map.find("clock") == nullptr) return;
+          if (device.kind != DeviceKind::gpu) {
+            map.fail("clock", "'clock' is of GPUs; expected none on another device");
+          }
+          device.clock = read_clock(map, device.model);
+        }}}};
   return fields;
 }
 
@@ -209,6 +235,7 @@ std::string device_text(const Device& device) {
   std::string text = fmt::format("  - {{id: {}", name_text(device.name));
   if (!device.model.empty()) text += fmt::format(", model: {}", name_text(device.model));
   if (device.numa >= 0) text += fmt::format(", numa: {}", device.numa);
+  if (device.clock > Hertz{0}) text += fmt::format(", clock: {}", bound_text(device.clock));
   if (device.transit) text += fmt::format(", transit: {}", yaml_rate(*device.transit));
   return text + "}\n";
 }
@@ -280,6 +307,11 @@ std::string write_node(const NodeGraph& node, std::span<const std::string> assum
                                  name_text(node.name), yaml_quoted(node.source));
   if (node.peer_to_peer != PeerToPeer::socket) {
     text += fmt::format("peer_to_peer: {}\n", peer_to_peer_name(node.peer_to_peer));
+  }
+  if (const auto& memory = node.host_memory) {
+    text += fmt::format("host_memory: {{size: {:.6g} GB, bandwidth: {}, source: {}}}\n",
+                        static_cast<double>(memory->size.count()) / 1e9,
+                        yaml_rate(memory->bandwidth), yaml_quoted(memory->source));
   }
   for (const std::string& assumption : assumptions) text += plain_format("# {}\n", assumption);
   const DeviceGraph& graph = node.graph();

@@ -27,10 +27,11 @@ class Classes {
         dtype_(profile_.dtype),
         mixed_(mixed) {}
 
-  /// The class of a GPU of this model, made when it is the first.
-  int of(const std::string& model) {
-    const auto known = by_model_.find(model);
-    if (known != by_model_.end()) return known->second;
+  /// The class of a GPU, made when it is the first.
+  int of(const Device& device) {
+    const std::string& model = device.model;
+    const auto known = by_device_.find({model, device.clock});
+    if (known != by_device_.end()) return known->second;
     const bool same = model.empty() || board_of(model) == board_of(profile_.gpu);
     std::optional<GpuSpec> gpu = same || !mixed_ ? std::nullopt : described_gpu(model);
     if (gpu && !supports(*gpu, dtype_)) {
@@ -40,12 +41,15 @@ class Classes {
                                     dtype_, gpu->name));
     }
     const std::string name = gpu ? gpu->name : "";
-    const auto [entry, is_new] = by_gpu_.try_emplace(name, static_cast<int>(classes.size()));
+    const double share = clock_share(device);
+    const auto [entry, is_new] =
+        by_gpu_.try_emplace({name, share}, static_cast<int>(classes.size()));
     if (is_new) {
-      classes.push_back(gpu ? WorkerClass{derived(*gpu), *gpu} : WorkerClass{profile_, gpu_});
+      classes.push_back({derived(gpu, share), gpu ? *gpu : gpu_});
+      classes.back().gpu.clock_share = share;
     }
     if (!same) warn(model, name);
-    by_model_[model] = entry->second;
+    by_device_[{model, device.clock}] = entry->second;
     return entry->second;
   }
 
@@ -54,8 +58,19 @@ class Classes {
 
  private:
   /// By the GPUs as they are described: the scenario's `gpu:` changes only what it is asked to.
-  [[nodiscard]] ComputeProfile derived(const GpuSpec& gpu) const {
-    return derived_for_gpu(profile_, shipped_gpu(profile_.gpu, where_), gpu);
+  /// @param gpu  none: the profile's.
+  [[nodiscard]] ComputeProfile derived(const std::optional<GpuSpec>& gpu, double share) const {
+    if (!gpu && share == 1) return profile_;
+    const GpuSpec from = shipped_gpu(profile_.gpu, where_);
+    GpuSpec to = gpu.value_or(from);
+    to.clock_share = share;
+    return derived_for_gpu(profile_, from, to);
+  }
+
+  /// Of the clock of its peaks, what a cap leaves a GPU.
+  static double clock_share(const Device& device) {
+    if (device.clock <= Hertz{0}) return 1;
+    return device.clock / described_gpu(device.model).value().clock;
   }
 
   void warn(const std::string& model, const std::string& name) {
@@ -77,24 +92,25 @@ class Classes {
   SourceLocation where_;
   std::string dtype_;
   bool mixed_;
-  std::map<std::string, int> by_model_;
-  std::map<std::string, int> by_gpu_;  ///< "": as the profile
+  std::map<std::pair<std::string, Hertz>, int> by_device_;  ///< model and clock
+  std::map<std::pair<std::string, double>, int> by_gpu_;    ///< "": as the profile; its clock_share
 };
 
 }  // namespace
 
 void give_worker_classes(Scenario& scenario, const SourceLocation& where) {
-  const auto model_of = [&](const GpuRef& place) -> const std::string& {
+  const auto device_of = [&](const GpuRef& place) -> const Device& {
     const NodeGraph& node = scenario.cluster->node(place.node);
-    return node.device(node.gpus()[static_cast<std::size_t>(place.gpu)]).model;
+    return node.device(node.gpus()[static_cast<std::size_t>(place.gpu)]);
   };
   const bool mixed = std::ranges::any_of(scenario.placement, [&](const GpuRef& place) {
-    return board_of(model_of(place)) != board_of(model_of(scenario.placement.front()));
+    return board_of(device_of(place).model) !=
+           board_of(device_of(scenario.placement.front()).model);
   });
   Classes classes(scenario, mixed, where);
   std::vector<int> of_rank;
   of_rank.reserve(scenario.placement.size());
-  for (const GpuRef& place : scenario.placement) of_rank.push_back(classes.of(model_of(place)));
+  for (const GpuRef& place : scenario.placement) of_rank.push_back(classes.of(device_of(place)));
   scenario.warnings.insert(scenario.warnings.end(), classes.warnings.begin(),
                            classes.warnings.end());
   scenario.profile = std::move(classes.classes.front().profile);

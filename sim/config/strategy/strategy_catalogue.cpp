@@ -39,6 +39,7 @@
 #include "strategies/servers/tictac.hpp"
 #include "strategies/sharded/deepspeed_zero.hpp"
 #include "strategies/sharded/fsdp.hpp"
+#include "strategies/sharded/megatron.hpp"
 
 namespace gradwire::config {
 namespace {
@@ -119,6 +120,8 @@ const std::vector<StrategyEntry>& strategy_catalogue() {
        Fsdp::read_fully_shard},
       {"deepspeed", "DeepSpeed's ZeRO-1, 2, 3 by its own buckets", DeepSpeedZero::read, false,
        true},
+      {"megatron", "Megatron-LM's data parallelism: its buckets and distributed optimizer",
+       Megatron::read},
       {"diloco", "islands that shard within themselves and meet in outer steps", Fsdp::read_diloco},
       {"powersgd", "low-rank factors in DDP's buckets, or after backward (epfml)", read_powersgd},
       {"acp_sgd", "low-rank factors P and Q in turns, fused", read_acp_sgd},

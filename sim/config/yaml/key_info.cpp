@@ -31,6 +31,8 @@ constexpr Type type_of<Bytes> = Type::size;
 template <>
 constexpr Type type_of<BytesPerSecond> = Type::rate;
 template <>
+constexpr Type type_of<Hertz> = Type::clock;
+template <>
 constexpr Type type_of<Ratio> = Type::share;
 
 template <class V>
@@ -60,6 +62,8 @@ const char* name_of(Type type) {
       return "size";
     case Type::rate:
       return "rate";
+    case Type::clock:
+      return "clock";
     case Type::share:
       return "share";
     default:
@@ -100,6 +104,7 @@ template ValueInfo value_info(const Range<double>&);
 template ValueInfo value_info(const Range<Seconds>&);
 template ValueInfo value_info(const Range<Bytes>&);
 template ValueInfo value_info(const Range<BytesPerSecond>&);
+template ValueInfo value_info(const Range<Hertz>&);
 template ValueInfo value_info(const Range<Ratio>&);
 
 ValueInfo among(std::vector<std::string> choices) {

@@ -24,6 +24,7 @@ struct ValueInfo {
     time,
     size,
     rate,
+    clock,
     share,
     choice,   ///< one of `choices`
     section,  ///< a mapping, of `section`'s keys

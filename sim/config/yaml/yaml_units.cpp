@@ -43,6 +43,7 @@ constexpr auto rate_units = std::to_array<Unit>({{"B/s", 1},
                                                  {"Mbit/s", 1e6 / 8},
                                                  {"Gbit/s", 1e9 / 8},
                                                  {"Tbit/s", 1e12 / 8}});
+constexpr auto clock_units = std::to_array<Unit>({{"MHz", 1e6}, {"GHz", 1e9}});
 constexpr auto ratio_units = std::to_array<Unit>({{"%", 1e-2}});
 
 /// Sizes above this do not fit the integer that holds them (and no transfer comes near).
@@ -175,6 +176,10 @@ std::string expected<BytesPerSecond>() {
   return fmt::format("a rate such as '10 Gbit/s' (units {})", unit_list(rate_units));
 }
 template <>
+std::string expected<Hertz>() {
+  return fmt::format("a clock such as '1410 MHz' (units {})", unit_list(clock_units));
+}
+template <>
 std::string expected<Ratio>() {
   return "a share such as '1.5 %'";
 }
@@ -225,6 +230,10 @@ BytesPerSecond read_value<BytesPerSecond>(const YamlValue& value, const std::str
   return BytesPerSecond{read_quantity<BytesPerSecond>(value, name, rate_units)};
 }
 template <>
+Hertz read_value<Hertz>(const YamlValue& value, const std::string& name) {
+  return Hertz{read_quantity<Hertz>(value, name, clock_units)};
+}
+template <>
 Ratio read_value<Ratio>(const YamlValue& value, const std::string& name) {
   return Ratio{read_quantity<Ratio>(value, name, ratio_units)};
 }
@@ -234,6 +243,7 @@ std::vector<std::string> unit_names() {
   if constexpr (std::is_same_v<T, Seconds>) return names_of(time_units);
   if constexpr (std::is_same_v<T, Bytes>) return names_of(size_units);
   if constexpr (std::is_same_v<T, BytesPerSecond>) return names_of(rate_units);
+  if constexpr (std::is_same_v<T, Hertz>) return names_of(clock_units);
   if constexpr (std::is_same_v<T, Ratio>) return names_of(ratio_units);
   return {};
 }
@@ -246,6 +256,7 @@ template std::vector<std::string> unit_names<double>();
 template std::vector<std::string> unit_names<Seconds>();
 template std::vector<std::string> unit_names<Bytes>();
 template std::vector<std::string> unit_names<BytesPerSecond>();
+template std::vector<std::string> unit_names<Hertz>();
 template std::vector<std::string> unit_names<Ratio>();
 
 std::string bound_text(double bound) {
@@ -264,6 +275,9 @@ std::string bound_text(Bytes bound) {
 }
 std::string bound_text(BytesPerSecond bound) {
   return fmt::format("{:.15g} B/s", bound.count());
+}
+std::string bound_text(Hertz bound) {
+  return fmt::format("{:.15g} MHz", bound.count() * 1e-6);
 }
 std::string bound_text(Ratio bound) {
   return fmt::format("{:.15g} %", bound.value * 100);
@@ -301,6 +315,7 @@ template void check_range(const Seconds&, const Range<Seconds>&, const YamlValue
 template void check_range(const Bytes&, const Range<Bytes>&, const YamlValue&, const std::string&);
 template void check_range(const BytesPerSecond&, const Range<BytesPerSecond>&, const YamlValue&,
                           const std::string&);
+template void check_range(const Hertz&, const Range<Hertz>&, const YamlValue&, const std::string&);
 template void check_range(const Ratio&, const Range<Ratio>&, const YamlValue&, const std::string&);
 
 }  // namespace gradwire::config

@@ -41,6 +41,7 @@ Range<T> between(T least, T most) {
 /// - int, std::int64_t, std::uint64_t, double: a bare, finite number
 /// - Seconds: s, ms, us, ns; Bytes: B, kB, MB, GB (powers of 1000), KiB, MiB, GiB (of 1024)
 /// - BytesPerSecond: B/s, kB/s, MB/s, GB/s, KiB/s, MiB/s, GiB/s, kbit/s, Mbit/s, Gbit/s, Tbit/s
+/// - Hertz: MHz, GHz
 /// - Ratio: %
 /// A quantity without its unit is an error, and so is a negative one.
 ///
@@ -72,6 +73,8 @@ std::string expected<Bytes>();
 template <>
 std::string expected<BytesPerSecond>();
 template <>
+std::string expected<Hertz>();
+template <>
 std::string expected<Ratio>();
 template <>
 std::string read_value(const YamlValue& value, const std::string& name);
@@ -92,6 +95,8 @@ Bytes read_value(const YamlValue& value, const std::string& name);
 template <>
 BytesPerSecond read_value(const YamlValue& value, const std::string& name);
 template <>
+Hertz read_value(const YamlValue& value, const std::string& name);
+template <>
 Ratio read_value(const YamlValue& value, const std::string& name);
 
 /// The units that a T may be written in; none for what is no quantity.
@@ -103,6 +108,7 @@ std::string bound_text(double bound);
 std::string bound_text(Seconds bound);
 std::string bound_text(Bytes bound);
 std::string bound_text(BytesPerSecond bound);
+std::string bound_text(Hertz bound);
 std::string bound_text(Ratio bound);
 
 /// @throws ConfigError at `value` when `number`, read from it, is outside `range`.

@@ -1,0 +1,159 @@
+#include "strategies/sharded/host_offload.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <map>
+#include <utility>
+
+#include "strategies/parts/job_places.hpp"
+
+namespace gradwire {
+namespace {
+
+constexpr int to_host_exchange = 0;
+constexpr int to_gpu_exchange = 1;
+constexpr int adam_thread = 0;
+
+/// One socket, eight channels of 8 bytes, DDR4-3200.
+constexpr BytesPerSecond memory_rate_default{8 * 8 * 3200e6};
+/// Of the nominal rate, that DeepSpeedCPUAdam reaches alone: a step of 1, 2, 4, 8 and 10 billion
+/// parameters takes 0.22, 0.51, 1.03, 2.41 and 2.57 s on a DGX-2 with two Xeon 8168 of six channels
+/// DDR4-2666 each, 256 GB/s (ZeRO-Offload, USENIX ATC 2021, table 4; from memory): the median,
+/// 109 GB/s of fused_adam_bytes.
+constexpr double reached_alone = 109.0 / 256;
+/// Where each of several ranks runs as many threads as the machine has cores: a step of Qwen 72B on
+/// 4 machines of 8 A100 takes some 10 s, 8 times 2.25 billion parameters a machine (DeepSpeed issue
+/// 6834), of 42 bytes, unscaled and cast; 409.6 GB/s is a DGX A100's. With cores bound to ranks
+/// steps of Qwen 2.5 3B on two A100 take 2.38 s in place of 3.08 (DeepSpeed pull request 7474); by
+/// these two shares the step's part is 0.74 in place of 1.71 s.
+constexpr double reached_unbound = 75.6 / 409.6;
+/// Of one thread. Our measurement: torch.optim.AdamW(fused=True), 1.09 ns a parameter, the machine
+/// of adam_bytes.
+constexpr BytesPerSecond thread_rate{25.7e9};
+/// Copies of pageable memory, which the driver stages. Our measurement: 256 MiB, an H100 on PCIe 5
+/// that reaches 55 GB/s with pinned memory, 2026-11-27.
+constexpr BytesPerSecond pageable_to_gpu{7.7e9};
+constexpr BytesPerSecond pageable_to_host{10.5e9};
+/// Accesses of memory a byte that is staged: read, written, and read or written by the GPU.
+constexpr int staging_accesses = 3;
+
+/// Of Adam's two moments.
+constexpr std::int64_t moments_bytes = 8;
+
+int most_ranks_of_a_machine(const JobView& job) {
+  std::map<int, int> ranks;
+  int most = 1;
+  for (int rank = 0; rank < job.world_size; ++rank) {
+    most = std::max(most, ++ranks[machine_of(job, rank)]);
+  }
+  return most;
+}
+
+BytesPerSecond rate_of_step(const HostOffloadOptions& options, const JobView& job) {
+  BytesPerSecond machine = options.memory_rate;
+  if (machine.count() <= 0) machine = job.host_memory_rate;
+  if (machine.count() <= 0) machine = memory_rate_default;
+  const int ranks = most_ranks_of_a_machine(job);
+  const bool crowded = ranks > 1 && options.threads == 0 && !options.bound;
+  const BytesPerSecond memory = ((crowded ? reached_unbound : reached_alone) / ranks) * machine;
+  if (options.threads == 0) return memory;
+  return std::min(memory, static_cast<double>(options.threads) * thread_rate);
+}
+
+}  // namespace
+
+void read_host(Knobs& knobs, HostOffloadOptions& options, const char* pin_origin) {
+  const BytesPerSecond rate =
+      knobs.rate("memory_rate", memory_rate_default,
+                 "of a machine's memory, nominal, shared by its ranks' optimizer steps; the node's "
+                 "host_memory, else one socket with eight channels of DDR4-3200");
+  options.pinned = knobs.yes("pin_memory", options.pinned, pin_origin);
+  if (knobs.given("memory_rate")) options.memory_rate = rate;
+}
+
+void refuse_without_offload(const Knobs& knobs, const HostOffloadOptions& options,
+                            std::initializer_list<const char*> names, const char* switch_on) {
+  if (options.what != Offload::none) return;
+  for (const char* name : names) {
+    if (knobs.given(name)) {
+      knobs.without_effect(name, fmt::format("expected '{}' beside it", switch_on));
+    }
+  }
+}
+
+HostOffload::HostOffload(const HostOffloadOptions& options, const JobView& job, Poster& poster)
+    : options_(options),
+      world_size_(job.world_size),
+      rate_(rate_of_step(options, job)),
+      poster_(&poster),
+      to_host_(poster, messages_by(to_host_exchange)),
+      to_gpu_(poster, messages_by(to_gpu_exchange)) {
+  assert(options.what != Offload::none);
+}
+
+std::vector<Exchange> HostOffload::exchanges() const {
+  Exchange out{.name = "copy to host", .phases = {{}}};
+  for (int rank = 0; rank < world_size_; ++rank) {
+    out.phases.front().push_back({gpu_of(rank), host_of(rank)});
+  }
+  return {out, reversed(out, "copy to GPU")};
+}
+
+void HostOffload::copy(Lane& lane, std::int64_t elements, std::int64_t bytes,
+                       BytesPerSecond pageable, const char* label, Poster::Then then) {
+  if (elements == 0 || bytes == 0) return then();
+  const Bytes size{elements * bytes};
+  LaneItem item{.size = size, .label = label, .then = std::move(then)};
+  if (!options_.pinned) {
+    const BytesPerSecond staged = std::min(pageable, (1.0 / staging_accesses) * rate_);
+    item.beside = {HostWork{HostWork::no_thread, size / staged, "stage"}};
+  }
+  lane.add(std::move(item));
+}
+
+void HostOffload::fetch(std::int64_t elements, Poster::Then then) {
+  copy(to_gpu_, elements, options_.parameter_bytes, pageable_to_gpu, "parameters to GPU",
+       std::move(then));
+}
+
+void HostOffload::gradients(std::int64_t elements, const GradientCopies& copies,
+                            Poster::Then then) {
+  copy(to_gpu_, elements, copies.to_gpu, pageable_to_gpu, "accumulated gradients to GPU",
+       [this, elements, out = copies.to_host, then = std::move(then)] {
+         copy(to_host_, elements, out, pageable_to_host, "gradients to host", then);
+       });
+}
+
+Seconds HostOffload::step_time(std::int64_t elements) const {
+  const double bytes = static_cast<double>(elements) * options_.step_bytes;
+  return Seconds{bytes / rate_.count()};
+}
+
+void HostOffload::step(std::int64_t elements) {
+  const OperationId updated = poster_->post(Flag{"updated"});
+  poster_->post(launch_marker("gradients on host"), [this, elements, updated] {
+    poster_->post(HostWork{adam_thread, step_time(elements), "Adam on host"},
+                  [this, elements, updated] {
+                    const auto raise = [this, updated] { poster_->post(Raise{updated}); };
+                    if (has_parameters()) return raise();
+                    fetch(elements, raise);
+                  });
+  });
+  poster_->post(Gate{{updated}});
+}
+
+void HostOffload::move(Holding& held, std::int64_t elements) const {
+  held.optimizer = 0;
+  held.gradients = 0;
+  // weights and gradients in fp32 with the moments; of a model in two bytes its own beside them
+  std::int64_t bytes = 2 * gradient_element_size + moments_bytes;
+  if (has_parameters()) {
+    held.weights = 0;
+    if (options_.parameter_bytes < gradient_element_size) bytes += options_.parameter_bytes;
+  }
+  held.host = Bytes{elements * bytes};
+}
+
+}  // namespace gradwire
