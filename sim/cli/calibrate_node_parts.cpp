@@ -241,7 +241,7 @@ std::string profile_text(const calibration::ProfileFit& fit) {
 }
 
 bool NodeFindings::empty() const {
-  return recordings.empty() && refused.empty() && !collectives && !copies && !overlap &&
+  return recordings.empty() && refused.empty() && !collectives && !copies && !host && !overlap &&
          compressors.empty();
 }
 
@@ -250,6 +250,7 @@ NodeFindings read_node_folder(const NodeFit& options) {
   NodeFindings findings;
   read_recordings(folder, findings);
   findings.copies = read_if_there(folder / "copies.json", calibration::read_bench_copies);
+  findings.host = read_if_there(folder / "operators.json", calibration::read_bench_operators);
   findings.overlap = read_if_there(folder / "overlap.json", calibration::read_bench_overlap);
   for (const char* name : {"compressors", "compressors_cpu", "compressors_torch"}) {
     if (auto bench = read_if_there(folder / (name + std::string(".json")),

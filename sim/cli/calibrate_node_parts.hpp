@@ -7,6 +7,7 @@
 #include "calibration/fit/collective_fit.hpp"
 #include "calibration/fit/profile_fit.hpp"
 #include "calibration/import/bench_copies.hpp"
+#include "calibration/import/bench_operators.hpp"
 #include "calibration/import/bench_overlap.hpp"
 #include "calibration/import/compressors.hpp"
 #include "sim/cli/calibrate_node.hpp"
@@ -42,6 +43,7 @@ struct NodeFindings {
   std::optional<CollectiveTable> collectives;
   std::vector<FitSample> samples;  ///< of the collectives that the cluster can run
   std::optional<calibration::CopyBench> copies;
+  std::optional<calibration::HostSpeed> host;
   std::optional<calibration::OverlapBench> overlap;
   int overlap_ctas = 0;  ///< that the profiles' slowdowns are taken at
   std::vector<CompressorFile> compressors;

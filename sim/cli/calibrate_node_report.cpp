@@ -83,6 +83,16 @@ std::string copies_part(const NodeFindings& findings) {
   return text;
 }
 
+std::string host_part(const NodeFindings& findings) {
+  if (!findings.host) return "";
+  return fmt::format(
+      "\n## Host\n\nOperators of PyTorch take {:.2f} times what they took on the host of an H200 "
+      "({} medians). For profiles counted from a model on this host:\n\n    host_time: {:.0f} %   "
+      "# "
+      "some 15 % remain\n",
+      findings.host->chain, findings.host->operators, 100 * findings.host->host_time);
+}
+
 std::string overlap_part(const NodeFindings& findings) {
   if (!findings.overlap) return "";
   std::string text = fmt::format(
@@ -122,7 +132,8 @@ std::string compressors_part(const NodeFindings& findings) {
 std::string node_report(const NodeFindings& findings, int folds) {
   std::string text = "# A calibrated node\n\nMade by `gradwire calibrate fit`.\n\n" +
                      recordings_part(findings) + collectives_part(findings, folds) +
-                     copies_part(findings) + overlap_part(findings) + compressors_part(findings);
+                     copies_part(findings) + host_part(findings) + overlap_part(findings) +
+                     compressors_part(findings);
   for (const Picture& picture : node_pictures(findings)) {
     text += fmt::format("\n![{}]({})\n", markdown_name(picture.name), url_path(picture.name));
   }
