@@ -109,6 +109,15 @@ std::int64_t gradient_size(const std::string& type, const YamlMap& map, const St
   return gradient_element_size;
 }
 
+/// The type of gradients where the strategy says none: the weights' own, where it can be another
+/// than fp32.
+std::string own_gradient_dtype(const YamlMap& map, const StrategyEntry& entry,
+                               const Scenario& scenario) {
+  const bool half = scenario.profile && !scenario.profile->master_weights && entry.any_dtype &&
+                    !map.has("compression");
+  return half ? scenario.profile->dtype : StrategyKeys{}.gradient_dtype;
+}
+
 /// @param yaml  the document's, in our words.
 void read_strategy_key(const ScenarioDocument& document, const YamlValue& yaml, YamlMap map,
                        const std::vector<CompressorTable>& own_costs, Scenario& scenario) {
@@ -117,6 +126,7 @@ void read_strategy_key(const ScenarioDocument& document, const YamlValue& yaml, 
   if (entry.servers) map.find("servers");  // read with the cluster
   StrategyKeys keys;
   strategy_fields().read(map, keys);
+  if (!map.has("gradient_dtype")) keys.gradient_dtype = own_gradient_dtype(map, entry, scenario);
   scenario.grad_accumulation = keys.grad_accumulation;
   const std::int64_t element_size = gradient_size(
       keys.gradient_dtype, map, entry, document.gradient_dtype_optional, scenario.warnings);

@@ -106,6 +106,30 @@ TEST_CASE_METHOD(ProfileFixture, "8 bits and half weights need a GPU and a type 
                     Contains("'fp8_recipe' beside framework 'tf'"));
 }
 
+TEST_CASE_METHOD(ProfileFixture, "gradients are of the weights' type unless the strategy says more",
+                 "[config][profile]") {
+  const auto bytes = [&](const std::string& master_weights, const std::string& strategy) {
+    const Scenario scenario =
+        read_scenario(write(good), {"profile={model: gpt2, gpu: big-gpu, batch_per_gpu: 1, "
+                                    "dtype: fp16, master_weights: " +
+                                        master_weights + "}",
+                                    "strategy=" + strategy})
+            .front();
+    JobView job;
+    job.world_size = 2;
+    job.machines = 2;
+    job.machine_of = {0, 1};
+    job.tensors = {{"matrix", 1000, 0, {100, 10}}};
+    job.gradient_order = {0};
+    std::int64_t all = 0;
+    for (const PlanGroup& group : scenario.make_strategy(job)->plan(1)) all += group.size.count();
+    return all;
+  };
+  CHECK(bytes("true", "{name: ddp}") == 4000);
+  CHECK(bytes("false", "{name: ddp}") == 2000);
+  CHECK(bytes("false", "{name: ddp, gradient_dtype: fp32}") == 4000);
+}
+
 TEST_CASE_METHOD(ProfileFixture, "an iteration time scales an analytic profile, which says so",
                  "[config][profile]") {
   const Scenario s =

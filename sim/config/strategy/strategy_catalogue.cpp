@@ -151,7 +151,8 @@ const Fields<StrategyKeys>& strategy_fields() {
              "micro-batches between exchanges", between(1, grad_accumulation_max)),
        word("gradient_dtype", &StrategyKeys::gradient_dtype, {"fp32", "fp16", "bf16"},
             "of the gradients that backward makes (a model of half precision, Apex O2); of "
-            "strategies that list it, and not with `compression`")}};
+            "strategies that list it, and not with `compression`",
+            "fp32; of a profile with `master_weights: false` its `dtype`")}};
   return fields;
 }
 
