@@ -296,7 +296,7 @@ void add_memory(ComputeProfile& recorded, const ModelDescription& model) {
 RelativeError analytic_error(const ModelDescription& model, const std::string& dtype) {
   const bool full_precision = activation_bytes(dtype) == activation_bytes("fp32");
   return full_precision && is_convolutional(model) ? RelativeError{.low = 0.17, .high = 0.22}
-                                                   : RelativeError{.low = 0.24, .high = 0.36};
+                                                   : RelativeError{.low = 0.24, .high = 0.28};
 }
 
 ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gpu, int batch,

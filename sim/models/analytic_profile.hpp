@@ -18,8 +18,8 @@ namespace gradwire {
 
 /// How far an analytic profile may be off. The quantiles of 2 and 92 % of the logarithm of
 /// predicted over measured rate, each series with the root of its rows as weight (as doubts.hpp
-/// weighs them), of the 309 scored rates of one GPU in results/reference/single_gpu.yaml and
-/// compute.yaml: 111 rows of convolutional networks in fp32 and TF32, and the 198 others (mixed
+/// weighs them), of the 380 scored rates of one GPU in results/reference/single_gpu.yaml and
+/// compute.yaml: 112 rows of convolutional networks in fp32 and TF32, and the 268 others (mixed
 /// precision, or without convolutions). With each series predicted by the others 87 % are inside.
 [[nodiscard]] RelativeError analytic_error(const ModelDescription& model, const std::string& dtype);
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 #include <map>
-#include <ranges>
 #include <string>
 #include <vector>
 
@@ -48,7 +47,8 @@ class KeptInBlock {
 void stop_early(ModelDescription& model) {
   std::string_view block;
   bool stopped = false;
-  for (ModelLayer& layer : std::views::reverse(model.layers)) {
+  for (auto it = model.layers.rbegin(); it != model.layers.rend(); ++it) {
+    ModelLayer& layer = *it;
     if (const std::string_view own = block_of(layer); own != block) {
       block = own;
       stopped = false;
