@@ -11,9 +11,10 @@ constexpr double half_bytes = 2;  ///< of an element beside the products
 constexpr std::int64_t multiple = 16;
 
 bool can_be_fp8(const ModelLayer& layer) {
-  return layer.kind == "linear" && layer.product && layer.product->weight_operand &&
-         layer.product->columns % multiple == 0 && layer.product->depth % multiple == 0 &&
-         !layer.name.ends_with(".router") && !block_of(layer.name, BlockNumbers::own_part).empty();
+  return layer.kind == "linear" && !layer.parameters.empty() && layer.product &&
+         layer.product->weight_operand && layer.product->columns % multiple == 0 &&
+         layer.product->depth % multiple == 0 && !layer.name.ends_with(".router") &&
+         !block_of(layer.name, BlockNumbers::own_part).empty();
 }
 
 /// Reads two bytes and writes one twice, as it lies and transposed; tensorwise reads them once
