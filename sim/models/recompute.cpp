@@ -47,8 +47,8 @@ class KeptInBlock {
 void stop_early(ModelDescription& model) {
   std::string_view block;
   bool stopped = false;
-  for (auto it = model.layers.rbegin(); it != model.layers.rend(); ++it) {
-    ModelLayer& layer = *it;
+  for (std::size_t i = model.layers.size(); i-- > 0;) {
+    ModelLayer& layer = model.layers[i];
     if (const std::string_view own = block_of(layer); own != block) {
       block = own;
       stopped = false;

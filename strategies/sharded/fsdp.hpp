@@ -233,7 +233,7 @@ class Fsdp final : public Strategy {
   void replicate(std::size_t unit);
   /// Divides and casts the result, which is then there for the optimizer.
   void finish(std::size_t unit);
-  void copy_to_host(std::size_t unit);
+  void copy_to_host(std::size_t index);
   void count_reduction();
   /// Runs them beside compute and goes on with `then`; at once where there are none.
   void run_beside(const Kernels& kernels, const char* label, Poster::Then then);
