@@ -83,7 +83,7 @@ struct ComputeProfile {
   Seconds optimizer;        ///< median device time of the optimizer step
   Bytes optimizer_bytes_per_parameter{0};
   bool master_weights = true;  ///< of fp16 and bf16: weights, gradients and state are in fp32
-  Seconds host_launch;  ///< host time to launch one layer's kernels, in one direction
+  Seconds host_launch;         ///< host time to launch one layer's kernels, in one direction
   std::optional<Seconds> optimizer_launch;  ///< host time of the optimizer; absent: host_launch
   int tokens_per_sample = 0;             ///< of a sequence; 0: samples are no text, or nobody says
   double recomputed_flops = 0;           ///< forward operations that backward does again

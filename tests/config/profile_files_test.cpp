@@ -66,7 +66,8 @@ TEST_CASE("A shipped profile lies where its model, GPU, type and batch say", "[c
     CHECK(name.starts_with(profile.model + "/"));
     if (profile.is_shape()) continue;
     const bool nhwc = profile.source.notes.find("memory_format channels_last") != std::string::npos;
-    // Its iteration waits for the GPU in each step, so it is not what the job's names alone ask for.
+    // Its iteration waits for the GPU in each step, so it is not what the job's names alone ask
+    // for.
     const bool scaled = profile.source.notes.find("GradScaler") != std::string::npos;
     CHECK(name == profile.model + "/" + profile.gpu + "_" + profile.dtype +
                       (nhwc ? "_channels_last" : "") + (scaled ? "_scaler" : "") + "_b" +
