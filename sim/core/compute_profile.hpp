@@ -82,6 +82,7 @@ struct ComputeProfile {
   double factor_stdev = 0;  ///< relative standard deviation of the iteration-wide factor
   Seconds optimizer;        ///< median device time of the optimizer step
   Bytes optimizer_bytes_per_parameter{0};
+  bool fp8 = false;            ///< blocks' linear layers multiply in 8 bits, whose peak MFU is of
   bool master_weights = true;  ///< of fp16 and bf16: weights, gradients and state are in fp32
   Seconds host_launch;         ///< host time to launch one layer's kernels, in one direction
   std::optional<Seconds> optimizer_launch;  ///< host time of the optimizer; absent: host_launch

@@ -180,6 +180,7 @@ void set_optimizer(ComputeProfile& profile, const ModelDescription& running,
   const double bytes =
       (size * stepped + cast) * parameters + fp8_cast_bytes_per_parameter * fp8_weights(running);
   const GpuSpec& gpu = setting.gpu;
+  profile.fp8 = options.fp8_recipe != Fp8Recipe::none;
   profile.master_weights = masters;
   profile.optimizer_bytes_per_parameter = Bytes{std::llround(size * stepped)};
   profile.optimizer = Seconds{bytes / (gpu.memory_bandwidth.count() * gpu.memory_efficiency)};

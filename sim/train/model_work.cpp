@@ -12,7 +12,9 @@ void add_work(const ComputeProfile& profile, const GpuSpec& gpu, bool one_type, 
   result.recomputed_flops = profile.recomputed_flops / profile.batch_per_gpu;
   result.tokens_per_sample = profile.tokens_per_sample;
   const bool stands_in = profile.dtype == "tf32" && !gpu.peak_flops.contains("tf32");
-  const auto peak = gpu.peak_flops.find(stands_in ? std::string("fp32") : profile.dtype);
+  const auto peak = gpu.peak_flops.find(profile.fp8 ? std::string("fp8")
+                                        : stands_in ? std::string("fp32")
+                                                    : profile.dtype);
   if (one_type && peak != gpu.peak_flops.end()) result.peak_flops = peak->second;
 }
 

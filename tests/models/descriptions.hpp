@@ -71,4 +71,16 @@ inline std::vector<std::pair<std::string, std::int64_t>> read_recorded(
   return rows;
 }
 
+/// A decoder of two layers 64 wide, of 4 heads, a feed-forward of 128 and 32 tokens.
+inline ModelOptions small_decoder(int vocabulary) {
+  ModelOptions options;
+  options.layers = 2;
+  options.hidden = 64;
+  options.heads = 4;
+  options.ffn = 128;
+  options.vocabulary = vocabulary;
+  options.sequence_length = 32;
+  return options;
+}
+
 }  // namespace gradwire::test

@@ -15,16 +15,8 @@ using namespace gradwire;
 
 namespace {
 
-/// Two layers 64 wide of 4 heads, 32 tokens, 100 words.
 ModelDescription small() {
-  ModelOptions options;
-  options.layers = 2;
-  options.hidden = 64;
-  options.heads = 4;
-  options.ffn = 128;
-  options.vocabulary = 100;
-  options.sequence_length = 32;
-  return decoder(with_options(published_decoders().back(), options));
+  return decoder(with_options(published_decoders().back(), test::small_decoder(100)));
 }
 
 }  // namespace

@@ -29,6 +29,16 @@ TEST_CASE("A sample is three times its forward operations", "[train][work]") {
   CHECK(result.peak_flops == 300);
 }
 
+TEST_CASE("MFU of products of 8 bits is of their peak", "[train][work]") {
+  GpuSpec gpu;
+  gpu.peak_flops = {{"bf16", 300}, {"fp8", 600}};
+  ComputeProfile in_fp8 = profile("bf16");
+  in_fp8.fp8 = true;
+  RunResult result;
+  add_work(in_fp8, gpu, true, result);
+  CHECK(result.peak_flops == 600);
+}
+
 TEST_CASE("Where there is no tf32 the peak is that of fp32, of several types there is none",
           "[train][work]") {
   GpuSpec gpu;
