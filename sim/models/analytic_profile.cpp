@@ -57,12 +57,16 @@ double parameter_traffic(const ModelLayer& layer, Direction direction) {
 
 const std::string fp8_dtype = "fp8";
 
-/// Times what FlashAttention-2 takes. Dao 2023 (arXiv 2307.08691), section 4.1, on an A100:
-/// FlashAttention 1 twice as long; in Triton 1.3 to 1.5 times forward, twice backward.
+/// Times what FlashAttention-2 takes, of FlashAttention 1 and of that in Triton. Dao 2023 (arXiv
+/// 2307.08691), section 4.1, on an A100; in Triton forward 1.3 to 1.5.
+constexpr double flash_1_slowness = 2;
+constexpr double triton_forward_slowness = 1.4;
+constexpr double triton_backward_slowness = 2;
+
 double attention_slowness(AttentionKernels kernels, Direction direction) {
-  if (kernels == AttentionKernels::flash_1) return 2;
-  if (kernels == AttentionKernels::triton) return direction == Direction::forward ? 1.4 : 2;
-  return 1;
+  if (kernels == AttentionKernels::flash_1) return flash_1_slowness;
+  if (kernels != AttentionKernels::triton) return 1;
+  return direction == Direction::forward ? triton_forward_slowness : triton_backward_slowness;
 }
 
 /// An element read as fp32 and written in half precision, or the other way.
