@@ -23,6 +23,7 @@ Needs Python 3.8 and torch 1.13 or newer. The program's exit code is its own.
 """
 
 import atexit
+import collections
 import functools
 import importlib
 import json
@@ -231,6 +232,9 @@ class Launcher:
         parameters = [(n, p) for n, p in self.model.named_parameters() if p.requires_grad]
         buffers = [buffer for buffer in self.model.buffers() if buffer.numel()]
         cuda = bool(parameters) and parameters[0][1].is_cuda
+        modules = collections.Counter(
+            id(p) for module in self.model.modules() for p in module.parameters(recurse=False)
+        )
         return {
             "schema": "gradwire.workload/1",
             "model": type(unwrapped(self.model)).__name__,
@@ -247,6 +251,7 @@ class Launcher:
                     "name": without_wrappers(name),
                     "shape": list(parameter.shape),
                     "dtype": str(parameter.dtype).split(".")[-1],
+                    **({"shared": True} if modules[id(parameter)] > 1 else {}),
                 }
                 for name, parameter in parameters
             ],

@@ -27,6 +27,9 @@ ParameterSpec parameter_of(const JsonValue& value) {
   }
   if (elements > elements_max) map.fail("shape", "too many elements; expected at most 1e15");
   if (parameter.shape.empty()) parameter.shape.push_back(1);  // a scalar
+  if (map.find("shared") != nullptr) {
+    parameter.shared = map.require("shared", JsonValue::Kind::boolean).yes;
+  }
   map.finish();
   return parameter;
 }

@@ -95,8 +95,8 @@ std::vector<TensorInfo> tensors_of(const ComputeProfile& profile) {
   std::vector<TensorInfo> tensors;
   for (std::size_t l = 0; l < profile.layers.size(); ++l) {
     for (const auto& parameter : profile.layers[l].parameters) {
-      tensors.push_back(
-          {parameter.name, parameter.elements(), static_cast<int>(l), parameter.shape});
+      tensors.push_back({parameter.name, parameter.elements(), static_cast<int>(l), parameter.shape,
+                         parameter.shared});
     }
   }
   if (profile.registration.empty()) return tensors;

@@ -21,6 +21,9 @@ struct ParameterSpec {
   /// End of the kernel that produces the gradient, since the start of backward, as recorded. Absent
   /// in analytic profiles. Shown and checked; the replay derives readiness from the layers' times.
   std::optional<Seconds> ready;
+  /// A module behind all others has it as a parameter of its own, too: the weight of a decoder that
+  /// is the embedding's table.
+  bool shared = false;
 
   [[nodiscard]] std::int64_t elements() const;
 };
@@ -131,6 +134,7 @@ struct TensorInfo {
   std::int64_t elements = 0;
   int layer = 0;                      ///< index into ComputeProfile::layers
   std::vector<std::int64_t> shape{};  ///< empty: a vector of its elements
+  bool shared = false;                ///< ParameterSpec::shared
 };
 
 /// The tensors of `profile` in registration order; the index is the TensorId.

@@ -55,6 +55,17 @@ ParameterSpec tensor(const std::string& name, std::vector<std::int64_t> shape) {
   return {.name = name, .shape = std::move(shape), .ready = {}};
 }
 
+/// Marks the embedding's table of this shape, the first one, as a later layer's weight, too.
+void share_table(std::vector<ModelLayer>& layers, const std::vector<std::int64_t>& shape) {
+  for (ModelLayer& layer : layers) {
+    if (layer.kind != "embed" || layer.parameters.empty()) continue;
+    ParameterSpec& table = layer.parameters.front();
+    if (table.shape != shape) continue;
+    table.shared = true;
+    return;
+  }
+}
+
 /// One operator's matrix work in backward: the weights' gradient, and the input's where one flows.
 LayerWork matrix_backward(const LayerWork& forward, bool input_gradient) {
   const int directions = input_gradient ? 2 : 1;
@@ -264,6 +275,7 @@ Activation ModelBuilder::transposed_linear(const std::string& name, const Activa
 
 Activation ModelBuilder::tied_linear(const std::string& name, const Activation& input,
                                      std::int64_t out, const std::string& bias_name) {
+  share_table(model_.layers, {out, input.channels});
   const Activation output = matrix(name, input, out);
   if (bias_name.empty()) return output;
   ModelLayer& layer = model_.layers.back();

@@ -155,8 +155,8 @@ class ModelBuilder {
                     Bias bias = Bias::own);
   /// The same with its weight stored [in, out], as Conv1D of the GPT-2 code has it.
   Activation transposed_linear(const std::string& name, const Activation& input, std::int64_t out);
-  /// A linear layer whose weight is a tensor of an earlier layer; its bias, when `bias_name` is not
-  /// empty, is a tensor of this one.
+  /// A linear layer whose weight is the table of an earlier embedding, of [out, in]; its bias, when
+  /// `bias_name` is not empty, is a tensor of this one.
   Activation tied_linear(const std::string& name, const Activation& input, std::int64_t out,
                          const std::string& bias_name = "");
   /// Adds a bias that is a tensor of its own, called `name`.

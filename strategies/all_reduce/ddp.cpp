@@ -22,6 +22,26 @@ constexpr std::int64_t unused_map_element_size = 4;
 constexpr int buffers_per_norm = 3;
 constexpr std::int64_t counter_size = 8;
 
+/// What two modules share, where the reducer's list has it with each.
+std::vector<TensorId> listed_again(const DdpOptions& options, const JobView& job) {
+  std::vector<TensorId> shared;
+  if (!options.lists_shared_twice()) return shared;
+  for (const TensorId id : registration_order(job)) {
+    if (job.tensor(id).shared) shared.push_back(id);
+  }
+  return shared;
+}
+
+/// The job with these tensors again behind the others, whose gradients come with the first ones.
+JobView with_again(JobView job, const std::vector<TensorId>& shared) {
+  for (const TensorId id : shared) {
+    const auto again = static_cast<TensorId>(job.tensors.size());
+    job.tensors.push_back(job.tensor(id));
+    job.gradient_order.insert(std::next(std::ranges::find(job.gradient_order, id)), again);
+  }
+  return job;
+}
+
 DeviceWork kernels(Bytes traffic, int count, const char* label) {
   return {.traffic = traffic, .kernels = count, .label = label};
 }
@@ -36,7 +56,11 @@ std::vector<PlanGroup> assign_buckets(const JobView& job, const std::vector<Tens
   });
 }
 
-Ddp::Ddp(const DdpOptions& options, const JobView& job) : StepStrategy(job), options_(options) {
+Ddp::Ddp(const DdpOptions& options, const JobView& job)
+    : StepStrategy(job),
+      options_(options),
+      shared_(listed_again(options, job)),
+      listed_(with_again(job, shared_)) {
   if (options.overlap_with_ddp == ZeroHook::none) return;
   if (!job.collectives_on_gpu) {
     throw UnsupportedConfiguration(
@@ -54,9 +78,9 @@ std::vector<PlanGroup> Ddp::buckets_of(int iteration) const {
   if (!rebuilt && options_.starts_with_one_bucket()) {
     limits = {Bytes{std::numeric_limits<std::int64_t>::max()}};
   }
-  std::vector<TensorId> order = rebuilt ? job_.gradient_order : registration_order(job_);
+  std::vector<TensorId> order = rebuilt ? listed_.gradient_order : registration_order(listed_);
   if (rebuilt && options_.set_last_bucket_cap) std::ranges::reverse(order);
-  auto buckets = assign_buckets(job_, order, limits);
+  auto buckets = assign_buckets(listed_, order, limits);
   // Until rebuilt, the list made in registration order is reversed: the small bucket with the first
   // layers is reduced last.
   if (!rebuilt || options_.set_last_bucket_cap) std::ranges::reverse(buckets);
@@ -118,7 +142,7 @@ Phasing Ddp::phasing() const {
 }
 
 void Ddp::begin(int iteration, WorkerId /*worker*/) {
-  buckets_ = GradientGroups(job_, buckets_of(iteration));
+  buckets_ = GradientGroups(listed_, buckets_of(iteration));
   reduced_.clear();
   updated_.clear();
   delayed_ = options_.static_graph && iteration == 0;
@@ -165,16 +189,32 @@ void Ddp::broadcast_buffers() {
 void Ddp::gradient(TensorId tensor, WorkerId /*worker*/) {
   if (counted_) poster_.post(Gate{{*std::exchange(counted_, std::nullopt)}});
   if (delayed_) return;
-  copy_in(tensor);
-  const auto full = buckets_.arrived(tensor);
+  arrive(tensor);
+  for (std::size_t i = 0; i < shared_.size(); ++i) {
+    if (shared_[i] == tensor) arrive(static_cast<TensorId>(job_.tensors.size() + i));
+  }
+}
+
+void Ddp::arrive(TensorId place) {
+  copy_in(place);
+  const auto full = buckets_.arrived(place);
   if (full && !hook_divides() && options_.version < fused_division_from) {
     poster_.post(kernels(2 * buckets_[*full].size, 1, "divide"));
   }
   while (const auto bucket = buckets_.next()) launch(*bucket);
 }
 
+std::vector<TensorId> Ddp::tensors_in(const PlanGroup& bucket) const {
+  std::vector<TensorId> tensors = bucket.tensors;
+  const auto own = static_cast<TensorId>(job_.tensors.size());
+  for (TensorId& id : tensors) {
+    if (id >= own) id = shared_[static_cast<std::size_t>(id - own)];
+  }
+  return tensors;
+}
+
 void Ddp::copy_in(TensorId tensor) {
-  const Bytes size = job_.size_of(job_.tensor(tensor));
+  const Bytes size = job_.size_of(listed_.tensor(tensor));
   // With a communication hook the hook divides, and only the copy is left here.
   if (!options_.gradient_as_bucket_view) {
     poster_.post(kernels(2 * size, 1, "copy into bucket"));
@@ -192,10 +232,11 @@ void Ddp::launch(std::size_t index) {
     return;
   }
   const bool updates = options_.optimizer == DdpOptimizer::in_backward;
-  reduced_.push_back(poster_.post(
-      Collective{
-          .size = bucket.size, .tensors = bucket.tensors, .label = fmt::format("bucket {}", index)},
-      updates ? [this, index] { update_beside(index); } : Poster::Then{}));
+  reduced_.push_back(
+      poster_.post(Collective{.size = bucket.size,
+                              .tensors = tensors_in(bucket),
+                              .label = fmt::format("bucket {}", index)},
+                   updates ? [this, index] { update_beside(index); } : Poster::Then{}));
   if (updates) updated_.push_back(poster_.post(Flag{.label = "bucket updated"}));
 }
 
@@ -221,7 +262,7 @@ void Ddp::finish(WorkerId /*worker*/) {
   assert(reduced_.size() == buckets_.size());
   // Of a static graph the map stays as the first iteration found it.
   if (options_.find_unused_parameters && (!options_.static_graph || delayed_)) {
-    const auto count = static_cast<std::int64_t>(job_.tensors.size());
+    const auto count = static_cast<std::int64_t>(listed_.tensors.size());
     poster_.post(Collective{.size = Bytes{count * unused_map_element_size},
                             .tensors = {},
                             .label = "map of unused parameters"});
@@ -252,7 +293,9 @@ void Ddp::finish_optimizer() {
 }
 
 std::vector<PlanGroup> Ddp::plan(int iteration) const {
-  return buckets_of(iteration);
+  std::vector<PlanGroup> buckets = buckets_of(iteration);
+  for (PlanGroup& bucket : buckets) bucket.tensors = tensors_in(bucket);
+  return buckets;
 }
 
 }  // namespace gradwire

@@ -32,6 +32,11 @@ namespace gradwire {
 /// iteration on that first_update() tells; before it parameters are not updated at all. It needs
 /// NCCL: UnsupportedConfiguration without.
 ///
+/// Until 1.8 a parameter that two modules share stands in the reducer's list with each of them: it
+/// is copied and reduced twice, both times at its one gradient, and until buckets are rebuilt the
+/// second place is in the bucket that goes first, for which all others wait (_ddp_init_helper;
+/// pull requests 51929 and 53279 of 2021).
+///
 /// Source: torch/csrc/distributed/c10d/reducer.cpp (mark_variable_ready_dense, mark_bucket_ready,
 /// finalize_backward, rebuild_buckets) and torch/nn/parallel/distributed.py of the releases named.
 class Ddp final : public StepStrategy {
@@ -52,6 +57,7 @@ class Ddp final : public StepStrategy {
   void gradient(TensorId tensor, WorkerId worker) override;
   void finish(WorkerId worker) override;
   [[nodiscard]] std::vector<PlanGroup> buckets_of(int iteration) const;
+  void arrive(TensorId place);
   void launch(std::size_t index);
   void join();
   void broadcast_buffers();
@@ -62,11 +68,15 @@ class Ddp final : public StepStrategy {
   /// A communication hook divides, not the reducer.
   [[nodiscard]] bool hook_divides() const { return options_.comm_hook || zero_.has_value(); }
   [[nodiscard]] bool broadcasts() const;
+  /// The tensors of a bucket as the job numbers them.
+  [[nodiscard]] std::vector<TensorId> tensors_in(const PlanGroup& bucket) const;
   /// Bytes of the buffers of each type. Batch norms', unless their bytes say otherwise; then of one
   /// type: assumed.
   [[nodiscard]] std::vector<Bytes> buffer_types() const;
 
   DdpOptions options_;
+  std::vector<TensorId> shared_;  ///< what stands in the list again, behind the job's tensors
+  JobView listed_;                ///< the job, its tensors as the reducer lists them
   GradientGroups buckets_;
   std::vector<OperationId> reduced_;    ///< by bucket, of this iteration
   std::vector<OperationId> updated_;    ///< by bucket: flag of its optimizer in backward

@@ -14,6 +14,9 @@ constexpr Release oldest_release{1, 4};
 constexpr Release views_from{1, 7};
 /// Buckets are made again in the order in which gradients arrived: rebuild_buckets, new in 1.7.
 constexpr Release rebuilds_from{1, 7};
+/// A shared parameter stands once in the reducer's list: _build_params_for_reducer, pull requests
+/// 51929 and 53279 (merged until 12 March 2021, 1.8.0 is of 4 March): 1.9 is assumed.
+constexpr Release lists_once_from{1, 9};
 /// DDP_SET_LAST_BUCKET_CAP: Reducer::rebuild_buckets, new beside the tunable first bucket (pull
 /// requests 62748 and 62770, August 2021); that 1.10 is the first release with it is assumed.
 constexpr Release last_cap_from{1, 10};
@@ -118,6 +121,10 @@ std::optional<int> DdpOptions::rebuilt_from() const {
   return static_graph ? 2 : 1;
 }
 
+bool DdpOptions::lists_shared_twice() const {
+  return version < lists_once_from;
+}
+
 bool DdpOptions::starts_with_one_bucket() const {
   return version >= one_bucket_from && (static_graph || !find_unused_parameters);
 }
@@ -125,7 +132,7 @@ bool DdpOptions::starts_with_one_bucket() const {
 DdpOptions read_ddp_options(Knobs& knobs) {
   static const std::string origin = "torch.nn.parallel.DistributedDataParallel";
   DdpOptions options;
-  options.version = read_release(knobs, "version", "1.7", "PyTorch", oldest_release,
+  options.version = read_release(knobs, "version", "2.3", "PyTorch", oldest_release,
                                  "PyTorch release whose bucketing is followed, from 1.4 on");
   read_caps(knobs, options, origin);
   options.set_last_bucket_cap =

@@ -18,7 +18,7 @@ enum class DdpOptimizer : std::uint8_t {
 
 /// Knobs of torch.nn.parallel.DistributedDataParallel under their own names.
 struct DdpOptions {
-  Release version{1, 7};                     ///< of PyTorch: bucketing depends on it
+  Release version{2, 3};                     ///< of PyTorch: bucketing depends on it
   Bytes bucket_cap{25LL * 1024 * 1024};      ///< bucket_cap_mb = 25
   Bytes first_bucket_cap{1024LL * 1024};     ///< dist._DEFAULT_FIRST_BUCKET_BYTES
   bool set_last_bucket_cap = false;          ///< the small bucket is the last one, not the first
@@ -43,6 +43,8 @@ struct DdpOptions {
   /// it writes down the buckets in the iteration that has rebuilt them
   /// (_hook_with_zero_step_setup). REQUIRES: they are rebuilt.
   [[nodiscard]] int first_update() const { return rebuilt_from().value() + 1; }
+  /// A parameter that two modules share is listed with each.
+  [[nodiscard]] bool lists_shared_twice() const;
   /// Until they are rebuilt there is one bucket of everything.
   [[nodiscard]] bool starts_with_one_bucket() const;
 };

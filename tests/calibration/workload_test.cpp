@@ -14,7 +14,7 @@ const std::string good = R"json({
  "dtype": "tf32", "optimizer": "momentum", "framework": "pytorch", "torch": "2.11.0", "warmup": 10,
  "image_size": 224,
  "parameters": [{"name": "conv1.weight", "shape": [64, 3, 7, 7], "dtype": "float32"},
-                {"name": "scale", "shape": [], "dtype": "float32"}],
+                {"name": "scale", "shape": [], "dtype": "float32", "shared": true}],
  "buffers": {"tensors": 159, "elements": 53173, "bytes": 212904}})json";
 
 TEST_CASE("A workload is read with what else shaped it", "[calibration][workload]") {
@@ -26,6 +26,8 @@ TEST_CASE("A workload is read with what else shaped it", "[calibration][workload
   REQUIRE(workload.parameters.size() == 2);
   CHECK(workload.parameters[0].shape == std::vector<std::int64_t>{64, 3, 7, 7});
   CHECK(workload.parameters[1].elements() == 1);
+  CHECK(workload.parameters[1].shared);
+  CHECK_FALSE(workload.parameters[0].shared);
   CHECK(workload.buffers == 159);
   CHECK(workload.buffer_elements == 53173);
   CHECK(workload.buffer_bytes == Bytes{212904});

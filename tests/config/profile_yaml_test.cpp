@@ -54,6 +54,13 @@ TEST_CASE_METHOD(ProfileFixture, "a profile is read in full", "[config][profile]
   CHECK(profile.parameter_count() == 158);
 }
 
+TEST_CASE_METHOD(ProfileFixture, "a profile says which weight two layers share",
+                 "[config][profile]") {
+  const auto parameters = with("name: fc.weight", "shared: true, name: fc.weight");
+  CHECK(tensors_of(parameters).at(1).shared);
+  CHECK_FALSE(tensors_of(parameters).at(0).shared);
+}
+
 TEST_CASE_METHOD(ProfileFixture, "a profile without a gradient order has registration reversed",
                  "[config][profile]") {
   CHECK(with("gradient_order: [fc.bias, fc.weight, conv.weight]\n", "").gradient_order ==

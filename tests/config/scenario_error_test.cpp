@@ -203,12 +203,12 @@ TEST_CASE_METHOD(ErrorFixture, "releases that the model does not know are refuse
                  "[config][errors]") {
   CHECK(message(7, "strategy: {name: ddp, version: 1.3}") ==
         "s.yaml:7:32: 'version' is '1.3'; expected a PyTorch release from 1.4 on, such as "
-        "1.7");
+        "2.3");
   CHECK(message(7, "strategy: {name: ddp, version: 1.4, gradient_as_bucket_view: true}") ==
         "s.yaml:7:62: 'gradient_as_bucket_view' came with PyTorch 1.7; expected false or a later "
         "version");
-  CHECK(message(7, "strategy: {name: ddp, set_last_bucket_cap: true}") ==
-        "s.yaml:7:44: 'set_last_bucket_cap' came with PyTorch 1.10; expected false or a later "
+  CHECK(message(7, "strategy: {name: ddp, version: 1.7, set_last_bucket_cap: true}") ==
+        "s.yaml:7:58: 'set_last_bucket_cap' came with PyTorch 1.10; expected false or a later "
         "version");
   CHECK(message(
             7, "strategy: {name: ddp, version: 2.4, bucket_cap: 1 MiB, first_bucket_cap: 1 MiB}") ==

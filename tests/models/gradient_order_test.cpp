@@ -133,6 +133,24 @@ TEST_CASE("A tied table is ready last, an untied head first", "[models]") {
   CHECK(first(lstm_ptb({})) == "decoder.bias");
 }
 
+TEST_CASE("The table that is a decoder's weight as well is marked, and nothing else", "[models]") {
+  const auto shared = [](const ModelDescription& model) {
+    std::vector<std::string> names;
+    for (const ParameterSpec& parameter : test::parameters(model)) {
+      if (parameter.shared) names.push_back(parameter.name);
+    }
+    return names;
+  };
+  using Names = std::vector<std::string>;
+  ModelOptions untied;
+  untied.tied = false;
+  CHECK(shared(gpt2({})) == Names{"transformer.wte.weight"});
+  CHECK(shared(gpt2(untied)).empty());
+  CHECK(shared(bert_large({})) == Names{"bert.embeddings.word_embeddings.weight"});
+  CHECK(shared(transformer_wmt({})) == Names{"encoder.embed_tokens.weight"});
+  CHECK(shared(lstm_ptb({})).empty());
+}
+
 TEST_CASE("BERT's decoder bias is registered before the transform and ready before it",
           "[models]") {
   // BertLMPredictionHead: transform, decoder, bias; a module's own tensors come before its

@@ -28,6 +28,7 @@ std::string parameter_text(const ParameterSpec& parameter) {
   std::string text = fmt::format("{{name: {}, shape: [{}]", plain_or_quoted(parameter.name),
                                  fmt::join(parameter.shape, ", "));
   if (parameter.ready) text += ", ready: " + microseconds_text(*parameter.ready);
+  if (parameter.shared) text += ", shared: true";
   return text + "}";
 }
 

@@ -46,6 +46,7 @@ LayerProfile read_layer(YamlMap& map, RecordedExtras& recording) {
   for (auto& parameter : map.maps("parameters")) {
     layer.parameters.push_back(read_parameter(parameter));
     layer.parameters.back().ready = parameter.optional<Seconds>("ready");
+    layer.parameters.back().shared = parameter.value_or<bool>("shared", false);
     parameter.finish();
   }
   if (const auto percentiles = read_layer_percentiles(map)) {

@@ -118,3 +118,21 @@ TEST_CASE("a static graph is rebuilt an iteration later, with unused parameters 
   CHECK(ddp.plan(1).size() == 1);
   CHECK(elements_of(ddp.plan(2)) == elements_of(Ddp({}, resnet50_job()).plan(1)));
 }
+
+TEST_CASE("until 1.8 a table that the decoder shares is reduced twice, once first of all",
+          "[ddp]") {
+  // Tensors of 8, 2, 3 and 1 elements; the first is the decoder's weight as well. Listed as
+  // 8 2 3 1 8, cut at 1 element and then 5: 8 | 2 + 3 | 1 + 8, reduced from behind.
+  auto job = toy_job({8, 2, 3, 1});
+  job.gradient_order = {3, 2, 1, 0};
+  job.tensors[0].shared = true;
+  DdpOptions options{
+      .version = {1, 6}, .bucket_cap = Bytes{5 * 4}, .first_bucket_cap = Bytes{1 * 4}};
+  CHECK(elements_of(Ddp(options, job).plan(9)) == std::vector<std::int64_t>{9, 5, 8});
+  CHECK(Ddp(options, job).plan(9).front().tensors == std::vector<TensorId>{3, 0});
+  // Rebuilt in the order of gradients, both places at the end: 1 | 3 + 2 | 8 | 8.
+  options.version = {1, 8};
+  CHECK(elements_of(Ddp(options, job).plan(9)) == std::vector<std::int64_t>{1, 5, 8, 8});
+  options.version = {1, 9};
+  CHECK(elements_of(Ddp(options, job).plan(9)) == std::vector<std::int64_t>{1, 5, 8});
+}

@@ -36,6 +36,19 @@ TEST_CASE("DDP launches buckets strictly in order", "[ddp]") {
         std::vector<std::int64_t>{40});
 }
 
+TEST_CASE("until 1.6 no bucket goes before the gradient of a table that the decoder shares",
+          "[ddp]") {
+  auto job = toy_job({10, 20, 30});
+  job.tensors[0].shared = true;  // again behind t2: buckets {t0 again}, {t2}, {t1}, {t0}
+  Ddp ddp(one_bucket_a_tensor(), job);
+  ddp.on_event(Seconds{}, IterationStart{0});
+  CHECK(collective_sizes(ddp.on_event(Seconds{}, HookFired{.tensor = 2})).empty());
+  CHECK(collective_sizes(ddp.on_event(Seconds{}, HookFired{.tensor = 1})).empty());
+  const auto last = ddp.on_event(Seconds{}, HookFired{.tensor = 0});
+  CHECK(collective_sizes(last) == std::vector<std::int64_t>{40, 120, 80, 40});
+  CHECK(kernels_in(last) == 2 * 2);  // copied and divided in both places
+}
+
 TEST_CASE("DDP waits for each bucket in turn and copies it back", "[ddp]") {
   Ddp ddp(one_bucket_a_tensor(), toy_job({10, 20}));
   ddp.on_event(Seconds{}, IterationStart{0});
