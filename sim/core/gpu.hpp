@@ -39,6 +39,10 @@ struct GpuSpec {
   BytesPerSecond memory_bandwidth;  ///< nominal
   double memory_efficiency = 0;     ///< reachable share of it by a streaming kernel, 0..1
   Seconds kernel_overhead;          ///< least time a small kernel takes in a busy stream
+  /// Times as long that matrix products take beside a communication kernel, over what the loss of
+  /// its multiprocessors alone makes: where as many blocks are launched as there are
+  /// multiprocessors, those that find none begin when the others have done all tiles.
+  double products_beside_kernels = 1;
   /// What a framework's thread takes to launch, in the machines that have this GPU, over those of
   /// the traces that Framework's times are of.
   double host_time = 1;

@@ -14,13 +14,15 @@ constexpr double memory_share_max = 0.5;
 }  // namespace
 
 Bound bound_of(std::string_view kind) {
-  const bool multiplies = kind.starts_with("conv") || kind == "grouped_conv" || kind == "linear";
-  return multiplies ? Bound::arithmetic : Bound::memory;
+  if (kind == "linear") return Bound::product;
+  const bool convolves = kind.starts_with("conv") || kind == "grouped_conv";
+  return convolves ? Bound::arithmetic : Bound::memory;
 }
 
 GpuCapacity capacity_of(const GpuSpec& gpu) {
   return {.multiprocessors = gpu.multiprocessors,
-          .memory = gpu.memory_efficiency * gpu.memory_bandwidth};
+          .memory = gpu.memory_efficiency * gpu.memory_bandwidth,
+          .products_beside_kernels = gpu.products_beside_kernels};
 }
 
 GpuLoad& GpuLoad::operator+=(const GpuLoad& other) {
@@ -45,6 +47,7 @@ Slowdown slowdown(const GpuCapacity& gpu, const GpuLoad& load) {
   if (gpu.multiprocessors > 0) {
     const double taken = static_cast<double>(load.blocks) / gpu.multiprocessors;
     result.arithmetic = 1 / (1 - std::min(taken, blocks_share_max));
+    result.product = result.arithmetic * (load.blocks > 0 ? gpu.products_beside_kernels : 1);
   }
   if (gpu.memory > BytesPerSecond{0}) {
     result.memory = 1 / (1 - std::min(load.memory / gpu.memory, memory_share_max));

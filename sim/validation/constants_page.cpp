@@ -101,14 +101,16 @@ void put_gpus(std::string& text, const ConstantUses& uses) {
   text +=
       "## GPUs\n\nIn `profiles/gpus`, each with its source; the data sheet's figures stand "
       "there.\n\n"
-      "| GPU | share of memory bandwidth reached | a kernel's own time | used by |\n"
-      "| --- | --: | --: | --- |\n";
+      "| GPU | share of memory bandwidth reached | a kernel's own time | products beside a "
+      "collective's kernel | used by |\n"
+      "| --- | --: | --: | --: | --- |\n";
   for (const std::string& name : config::data_names(DataKind::gpu)) {
     const std::string file = config::data_file(DataKind::gpu, name).string();
     const GpuSpec gpu = config::read_gpu(config::load_yaml(file));
     const auto found = uses.find(file);
     put_row(text, {name, fmt::format("{:.3g} %", 100 * gpu.memory_efficiency),
                    fmt::format("{:.3g} us", gpu.kernel_overhead.count() * 1e6),
+                   fmt::format("x {:.3g}", gpu.products_beside_kernels),
                    found == uses.end() ? "" : fmt::format("{}", fmt::join(found->second, ", "))});
   }
   text += "\n";

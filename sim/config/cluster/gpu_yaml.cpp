@@ -97,6 +97,10 @@ const Fields<GpuSpec>& gpu_fields() {
         field("memory_size", &GpuSpec::memory_size, "what `memory` warns of", above(Bytes{0}),
               "not known")};
     for (auto& memory : memory_fields(required)) all.push_back(std::move(memory));
+    all.push_back(field("products_beside_kernels", &GpuSpec::products_beside_kernels,
+                        "times as long that matrix products take beside a communication kernel, "
+                        "over what fewer multiprocessors make",
+                        at_least(1.0), "1"));
     all.push_back(share("host_time", &GpuSpec::host_time,
                         "of a framework's time to launch, what the machines with this GPU take",
                         above(Ratio{0}), "100 %"));
