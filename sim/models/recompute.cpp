@@ -111,20 +111,23 @@ KeptActivations kept_activations(const ModelDescription& model, Recompute recomp
     left += layer.kept - stays;
     largest = std::max(largest, left);
   }
-  all.elements += largest;
+  all.again = largest;
   return all;
 }
 
 ActivationMemory activation_memory(const ModelDescription& model, int batch, std::string_view dtype,
                                    Recompute recompute, bool autocast, bool fused_loss) {
   assert(batch >= 1);
-  const double of_loss = fused_loss ? 0 : 3;  // its result, and two gradients
+  constexpr int of_loss = 3;  // its result, and two gradients
   const KeptActivations kept = kept_activations(model, recompute);
   const double own = activation_bytes(dtype);
   const double full = activation_bytes("fp32");
   const double more = kept.bytes + (autocast ? kept.autocast_bytes : 0);
-  return {.activations = batch * (kept.elements * own + more),
-          .logits = batch * kept.logits * (of_loss * full + own)};
+  const double activations = batch * (kept.elements * own + more);
+  const double logits = batch * kept.logits * (fused_loss ? own : of_loss * full);
+  const double again = batch * kept.again * own;
+  if (logits < again) return {.activations = activations + again, .logits = 0};
+  return {.activations = activations, .logits = logits};
 }
 
 }  // namespace gradwire

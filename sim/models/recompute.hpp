@@ -27,10 +27,11 @@ enum class Recompute : std::uint8_t { none, selective, full };
 [[nodiscard]] ModelDescription recomputed(ModelDescription model, Recompute recompute,
                                           bool early_stop);
 
-/// Elements of activations, for one sample, that are there when backward begins, and what the one
-/// block that is made again first has beyond what it keeps. The logits are apart.
+/// Elements of activations, for one sample, that are there when backward begins. The logits are
+/// apart.
 struct KeptActivations {
   double elements = 0;
+  double again = 0;  ///< what the largest block that is made again has beyond what it keeps
   double bytes = 0;  ///< more, see ModelLayer::kept_bytes; of layers that are not made again
   double autocast_bytes = 0;  ///< more under autocast
   double logits = 0;
@@ -43,8 +44,10 @@ struct KeptActivations {
 /// Of the logits the most is there in the backward of torch.nn.functional.cross_entropy: the
 /// logarithm of their softmax, which forward keeps, and as long as that its own gradient and the
 /// logits' (aten/src/ATen/native: nll_loss_backward fills a tensor of zeros,
-/// _log_softmax_backward_data makes another), in fp32; the model's own
-/// besides, in the activations' type. Of a fused loss there is nothing but these.
+/// _log_softmax_backward_data makes another), in fp32; the model's own are gone, as where the loss
+/// alone is left of its output (transformers' Trainer.compute_loss; torchtitan deletes them). Of a
+/// fused loss there is nothing but these. A block is made again when they are gone: of both the
+/// larger counts, the other is 0.
 struct ActivationMemory {
   double activations = 0;
   double logits = 0;

@@ -14,6 +14,10 @@ namespace {
 
 constexpr double master_bytes = 4;  ///< of a parameter, and of its gradient
 constexpr double half_bytes = 2;    ///< of both in two bytes, or of a weight's copy
+/// Of the tensors at their most, what the caching allocator reserves beyond them: of 162 jobs on an
+/// H100 (memory_h100; PyTorch 2.11, recorded by us) 11 % in the median, 5 % of those above 10 GB, a
+/// tenth above 25 and 22 %. 8 % misses what was reserved by 4.7 % in the median.
+constexpr double slack_share = 0.08;
 /// Bytes that a process takes of a GPU before its first tensor is of any size: the driver's
 /// context and PyTorch's kernels; pytorch/pytorch issue 34323, nvidia-smi.
 constexpr double context_bytes = 781.0 * 1024 * 1024;
@@ -60,7 +64,7 @@ std::optional<RankMemory> rank_memory(const ComputeProfile& profile, const GpuSp
   const double of_backward =
       micro_batches > 1 ? memory.gradients + of_loss : std::max(memory.gradients, of_loss);
   memory.allocated = all_along + of_backward;
-  memory.slack = memory.gradients + of_loss - of_backward;
+  memory.slack = slack_share * memory.allocated;
   memory.context = context_bytes;
   memory.peak = memory.allocated + memory.slack + memory.context;
   memory.capacity = static_cast<double>(gpu.memory_size.count());

@@ -24,9 +24,8 @@ class DoesNotFit : public SimulationError {
 /// are most either in the loss's backward, when all activations and logits are there, or at the end
 /// of backward, when gradients are: these are set to None after a step, and stay from micro-batch
 /// to micro-batch. PyTorch's caching allocator keeps the segments of what was freed and hands out
-/// pieces of them (c10/cuda/CUDACachingAllocator.cpp); `slack` is what it needs where gradients and
-/// buffers lie in no segment that activations or logits left, the most that order of sizes can cost
-/// (assumed).
+/// pieces of them (c10/cuda/CUDACachingAllocator.cpp): `slack` is what it reserves beyond the
+/// tensors.
 /// @param kept  micro-batches whose activations are there at once.
 [[nodiscard]] std::optional<RankMemory> rank_memory(const ComputeProfile& profile,
                                                     const GpuSpec& gpu, const Holding& holding,

@@ -35,19 +35,26 @@ TEST_CASE("Each activation that backward needs is kept once", "[models]") {
   const KeptActivations kept = kept_activations(model, Recompute::none);
   CHECK(kept.elements == 2 * block + 2 * token);
   CHECK(kept.logits == logits);
-  // the logits in the type; the logarithm of their softmax and two gradients in fp32
+  // the logarithm of their softmax and two gradients in fp32
   const ActivationMemory mixed = activation_memory(model, 3, "bf16", Recompute::none);
   CHECK(mixed.activations == 3 * 2 * (2 * block + 2 * token));
-  CHECK(mixed.logits == 3 * (2 + 3 * 4) * logits);
-  CHECK(activation_memory(model, 1, "fp32", Recompute::none).logits == (4 + 3 * 4) * logits);
+  CHECK(mixed.logits == 3 * 3 * 4 * logits);
+  CHECK(activation_memory(model, 1, "fp32", Recompute::none).logits == 3 * 4 * logits);
 }
 
-TEST_CASE("Full recomputation keeps the inputs of blocks, and one block at a time", "[models]") {
+TEST_CASE("Full recomputation keeps the inputs of blocks, and one block when logits are gone",
+          "[models]") {
   const double token = 64 * 32;
   const double block = 8 * token + 3 * 128 * 32;
-  // the input of the block that is made again is there already
-  CHECK(kept_activations(small(), Recompute::full).elements ==
-        2 * token + (block - token) + 2 * token);
+  const KeptActivations kept = kept_activations(small(), Recompute::full);
+  CHECK(kept.elements == 2 * token + 2 * token);
+  CHECK(kept.again == block - token);  // its input is there already
+  // In two bytes a block of 52 Ki for each of three samples, more than 37.5 KiB of logits.
+  const ActivationMemory mixed = activation_memory(small(), 3, "bf16", Recompute::full);
+  CHECK(mixed.activations == 3 * 2 * (4 * token + block - token));
+  CHECK(mixed.logits == 0);
+  // Were the block kept, the logits would be there beside it.
+  CHECK(activation_memory(small(), 3, "bf16", Recompute::none).logits > 0);
 }
 
 TEST_CASE("Selective recomputation keeps attention and every second product", "[models]") {
@@ -56,8 +63,9 @@ TEST_CASE("Selective recomputation keeps attention and every second product", "[
   const double wide = 128 * 32;
   const double block = 8 * token + 3 * wide;
   const double stays = token + token + 3 * token + wide;  // input, attention, products
-  CHECK(kept_activations(small(), Recompute::selective).elements ==
-        2 * stays + (block - stays) + 2 * token);
+  const KeptActivations kept = kept_activations(small(), Recompute::selective);
+  CHECK(kept.elements == 2 * stays + 2 * token);
+  CHECK(kept.again == block - stays);
 }
 
 TEST_CASE("What is made again takes its forward pass in backward, GPU and host", "[models]") {
