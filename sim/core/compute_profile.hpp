@@ -59,6 +59,12 @@ struct ProfileSource {
   std::string notes;
 };
 
+/// A moment of a micro-batch's backward.
+struct BackwardMoment {
+  Bytes activations{0};        ///< still kept
+  std::int64_t gradients = 0;  ///< elements of those made so far
+};
+
 /// How much shorter or longer a time may be than it is given, relative to it.
 struct RelativeError {
   double low = 0;
@@ -93,6 +99,7 @@ struct ComputeProfile {
   double recomputed_flops = 0;           ///< forward operations that backward does again
   std::optional<Bytes> activations;      ///< kept for a micro-batch's backward; absent: unknown
   Bytes logits{0};                       ///< beside them the most that its loss keeps
+  BackwardMoment fullest{};              ///< when both are most together, of 4 bytes an element
   std::optional<Bytes> optimizer_state;  ///< of the optimizer a parameter; absent: unknown
   std::string framework;                 ///< whose host times these are; "": as recorded
   std::int64_t buffer_elements = 0;  ///< elements of non-trainable state (batch-norm statistics)

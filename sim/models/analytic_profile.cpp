@@ -167,6 +167,7 @@ void set_orders(ComputeProfile& profile, const ModelDescription& model) {
 void set_activations(ComputeProfile& profile, const ActivationMemory& kept) {
   profile.activations = Bytes{std::llround(kept.activations)};
   profile.logits = Bytes{std::llround(kept.logits)};
+  profile.fullest = kept.fullest;
 }
 
 /// The step, and the casts of weights: of mixed precision, and to 8 bits.

@@ -89,13 +89,14 @@ KeptActivations kept_activations(const ModelDescription& model, Recompute recomp
   double left = 0;      // of it, what it does not keep
   double largest = 0;
   for (const ModelLayer& layer : model.layers) {
+    double& here = all.by_layer.emplace_back(0);
     if (is_loss(layer)) {
       all.logits += layer.kept;
       continue;
     }
     const std::string_view own = block_of(layer);
     if (recompute == Recompute::none || own.empty()) {
-      all.elements += layer.kept;
+      here = layer.kept;
       all.bytes += layer.kept_bytes;
       all.autocast_bytes += layer.autocast_kept_bytes;
       continue;
@@ -106,14 +107,38 @@ KeptActivations kept_activations(const ModelDescription& model, Recompute recomp
     }
     double stays = in_block == 0 ? layer.kept : 0;  // its input
     if (kept(layer)) stays += layer.result;
-    all.elements += stays;
+    here = stays;
     in_block += layer.kept;
     left += layer.kept - stays;
     largest = std::max(largest, left);
   }
+  for (const double kept_here : all.by_layer) all.elements += kept_here;
   all.again = largest;
   return all;
 }
+
+namespace {
+
+/// @param activations  bytes that are kept when backward begins; @param element  bytes of one
+BackwardMoment fullest_moment(const ModelDescription& model, const KeptActivations& kept,
+                              double activations, double element) {
+  constexpr double gradient = 4;
+  double gradients = 0;
+  double most = 0;
+  BackwardMoment fullest;
+  for (std::size_t i = model.layers.size(); i-- > 0;) {
+    gradients += static_cast<double>(elements_of(model.layers[i].parameters));
+    if (activations + gradient * gradients > most) {
+      most = activations + gradient * gradients;
+      fullest = {.activations = Bytes{static_cast<std::int64_t>(activations)},
+                 .gradients = static_cast<std::int64_t>(gradients)};
+    }
+    activations -= element * kept.by_layer[i];
+  }
+  return fullest;
+}
+
+}  // namespace
 
 ActivationMemory activation_memory(const ModelDescription& model, int batch, std::string_view dtype,
                                    Recompute recompute, bool autocast, bool fused_loss) {
@@ -126,8 +151,10 @@ ActivationMemory activation_memory(const ModelDescription& model, int batch, std
   const double activations = batch * (kept.elements * own + more);
   const double logits = batch * kept.logits * (fused_loss ? own : of_loss * full);
   const double again = batch * kept.again * own;
-  if (logits < again) return {.activations = activations + again, .logits = 0};
-  return {.activations = activations, .logits = logits};
+  const bool at_loss = logits >= again;
+  return {.activations = activations + (at_loss ? 0 : again),
+          .logits = at_loss ? logits : 0,
+          .fullest = fullest_moment(model, kept, activations, batch * own)};
 }
 
 }  // namespace gradwire

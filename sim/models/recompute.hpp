@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
+#include "sim/core/compute_profile.hpp"
 #include "sim/models/model.hpp"
 
 namespace gradwire {
@@ -35,6 +37,7 @@ struct KeptActivations {
   double bytes = 0;  ///< more, see ModelLayer::kept_bytes; of layers that are not made again
   double autocast_bytes = 0;  ///< more under autocast
   double logits = 0;
+  std::vector<double> by_layer{};  ///< of `elements`, what each layer of the model keeps
 };
 [[nodiscard]] KeptActivations kept_activations(const ModelDescription& model, Recompute recompute);
 
@@ -48,9 +51,13 @@ struct KeptActivations {
 /// alone is left of its output (transformers' Trainer.compute_loss; torchtitan deletes them). Of a
 /// fused loss there is nothing but these. A block is made again when they are gone: of both the
 /// larger counts, the other is 0.
+///
+/// A layer's activations are gone when its backward is done, and its gradients are there: networks
+/// that end in wide products have these beside nearly all activations.
 struct ActivationMemory {
   double activations = 0;
   double logits = 0;
+  BackwardMoment fullest{};  ///< of activations and gradients of 4 bytes
 };
 [[nodiscard]] ActivationMemory activation_memory(const ModelDescription& model, int batch,
                                                  std::string_view dtype, Recompute recompute,

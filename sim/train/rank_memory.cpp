@@ -61,8 +61,13 @@ std::optional<RankMemory> rank_memory(const ComputeProfile& profile, const GpuSp
   memory.buffers = static_cast<double>(holding.buffers.count());
   const double all_along = memory.weights + memory.optimizer + memory.gathered + memory.buffers;
   const double of_loss = memory.activations + memory.logits;
-  const double of_backward =
-      micro_batches > 1 ? memory.gradients + of_loss : std::max(memory.gradients, of_loss);
+  // Of several micro-batches one is in backward at a time, the others' activations stay.
+  const double others = memory.activations - static_cast<double>(profile.activations->count());
+  const double fullest =
+      others + static_cast<double>(profile.fullest.activations.count()) +
+      static_cast<double>(profile.fullest.gradients) * holding.gradients * own_bytes;
+  const double of_backward = micro_batches > 1 ? memory.gradients + of_loss
+                                               : std::max({memory.gradients, of_loss, fullest});
   memory.allocated = all_along + of_backward;
   memory.slack = slack_share * memory.allocated;
   memory.context = context_bytes;
