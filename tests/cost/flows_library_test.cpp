@@ -6,6 +6,7 @@
 #include "sim/collectives/algorithms.hpp"
 #include "sim/config/cluster/node_yaml.hpp"
 #include "sim/core/refusal.hpp"
+#include "sim/cost/nccl_library.hpp"
 #include "tests/catch.hpp"
 #include "tests/collectives/nodes.hpp"
 #include "tests/cost/closed_form.hpp"
@@ -36,7 +37,35 @@ std::shared_ptr<const Cluster> hgx_h100(int machines) {
       std::move(fabric));
 }
 
+/// NCCL without anything of its own: no launch, no copies, no hop beyond the links' latency.
+NcclOptions ideal_nccl() {
+  NcclOptions options;
+  options.version = {2, 28};
+  options.algorithms = {NcclAlgorithm::ring};
+  options.protocols = {NcclProtocol::simple};
+  options.constants.plateau = options.constants.plateau_before_ampere = 1;
+  options.constants.simple_network_latencies = 1;
+  options.constants.measured.slices_on_a_port = 1;
+  return options;
+}
+
 }  // namespace
+
+TEST_CASE("NCCL's ring with ideal constants takes what its flows take, to 1 %", "[cost][flows]") {
+  const int ranks = GENERATE(2, 3, 6, 8, 16);
+  const auto kind = GENERATE(CollectiveKind::all_reduce, CollectiveKind::all_gather,
+                             CollectiveKind::reduce_scatter);
+  const auto cluster = star(ranks);
+  const NcclLibrary nccl(cluster, ideal_nccl());
+  const FlowsLibrary flows(cluster, "ring");
+  for (const Bytes size : {Bytes{1024}, Bytes{65536}, 1_MiB, 64_MiB, 1024_MiB}) {
+    INFO(name_of(kind) << ", " << ranks << " ranks, " << size.count() << " B");
+    const double by_flows = test::time_of(flows, *cluster, kind, size);
+    CHECK(test::time_of(nccl, *cluster, kind, size) == Approx(by_flows).epsilon(0.01));
+    CHECK(test::time_of(nccl, *cluster, kind, size, 1, Fidelity::step) ==
+          Approx(by_flows).epsilon(0.01));
+  }
+}
 
 TEST_CASE("By flows a named algorithm takes its closed form's time", "[cost][flows]") {
   const int ranks = GENERATE(2, 6, 8);
