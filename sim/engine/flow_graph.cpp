@@ -11,26 +11,10 @@
 #include <unordered_map>
 #include <utility>
 
+#include "sim/engine/link_types.hpp"
+
 namespace gradwire {
 namespace {
-
-Hop hop_of(LinkKind kind) {
-  switch (kind) {
-    case LinkKind::nvlink:
-      return Hop::nvlink;
-    case LinkKind::pcie:
-    case LinkKind::smp:
-      return Hop::pcie;
-    case LinkKind::network:
-      return Hop::network;
-  }
-  return Hop::network;
-}
-
-/// Sums of the same latencies in another order must not make another kind of flow.
-std::int64_t femtoseconds(double seconds) {
-  return std::llround(seconds * 1e15);
-}
 
 std::span<const LinkId> path_of(const Pattern& pattern, const PatternFlow& flow) {
   return std::span(pattern.path_links).subspan(flow.path_begin, flow.path_size);
@@ -55,16 +39,7 @@ class Builder {
  private:
   static constexpr std::uint32_t unused = FlowGraph::no_group;
   using KindKey = std::tuple<double, std::int64_t, Hop, double>;
-  using TypeKey = std::tuple<double, double, LinkKind, double, int>;
 
-  /// What flows see of a link: thousands of links are of few types.
-  struct LinkType {
-    double latency = 0;
-    Hop hop = Hop::nvlink;
-    double connection_capacity = 0;
-    int connections = 1;
-    std::uint32_t capacity = 0;  ///< index into FlowGraph::capacities
-  };
   /// A link of the cluster in the graph.
   struct Seat {
     std::uint32_t index = unused;  ///< in the present part
@@ -167,8 +142,7 @@ class Builder {
       const LinkType& link = types_[seat.type];
       latency += link.latency;
       hop = std::max(hop, link.hop);
-      const int opened = connections > 0 ? connections : link.connections;
-      ceiling = std::min(ceiling, opened * link.connection_capacity);
+      ceiling = std::min(ceiling, link.ceiling(connections));
       graph_.path.push_back(seat.index);
     }
     if (connections > 0 && std::isfinite(ceiling)) {
@@ -195,24 +169,14 @@ class Builder {
     Seat& seat = seats_[static_cast<std::size_t>(id)];
     if (seat.index == unused) {
       if (seat.type == unused) {
-        seat.type = type_of(links_[static_cast<std::size_t>(id)]);
-        ++graph_.links_used;
+        seat.type = types_.of(links_[static_cast<std::size_t>(id)]);
+        if (seat.type == type_capacity_.size()) {
+          type_capacity_.push_back(capacity_of(types_[seat.type].capacity));
+        }
       }
-      seat.index = add_link(id, types_[seat.type].capacity);
+      seat.index = add_link(id, type_capacity_[seat.type]);
     }
     return seat;
-  }
-
-  std::uint32_t type_of(const ClusterLink& link) {
-    const auto next = static_cast<std::uint32_t>(types_.size());
-    const TypeKey key{link.capacity, link.latency, link.kind, link.connection_capacity,
-                      link.connections};
-    const auto [found, is_new] = type_index_.try_emplace(key, next);
-    if (is_new) {
-      types_.push_back({link.latency, hop_of(link.kind), link.connection_capacity, link.connections,
-                        capacity_of(link.capacity)});
-    }
-    return found->second;
   }
 
   std::uint32_t capacity_of(double capacity) {
@@ -253,8 +217,8 @@ class Builder {
   std::vector<Seat> seats_;       ///< of each link of the cluster
   std::size_t first_link_ = 0;    ///< of this phase, when phases are separate
   std::uint32_t first_flow_ = 0;  ///< of this phase
-  std::vector<LinkType> types_;
-  std::unordered_map<TypeKey, std::uint32_t, boost::hash<TypeKey>> type_index_;
+  LinkTypes types_;
+  std::vector<std::uint32_t> type_capacity_;  ///< of each type, as FlowGraph::capacity
   std::map<double, std::uint32_t> capacity_index_;
   std::unordered_map<KindKey, std::uint32_t, boost::hash<KindKey>> kind_index_;
   std::unordered_map<int, std::uint32_t> group_index_;

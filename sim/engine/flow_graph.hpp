@@ -64,7 +64,6 @@ struct FlowGraph {
   std::vector<std::uint32_t> before_begin;
   std::vector<std::uint32_t> before;
   std::vector<FlowKind> kinds;
-  std::size_t links_used = 0;      ///< different ones of the cluster
   std::vector<PhaseRange> phases;  ///< phases without flows are left out
   std::vector<GraphPart> parts;    ///< a part for a phase's flows when separate, else one of all
   int pattern_count = 0;

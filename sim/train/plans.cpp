@@ -214,11 +214,13 @@ void Plans::add(const Use& use, const std::vector<Ranks>& groups) {
   const Ranks& largest = *std::ranges::max_element(groups, {}, &Ranks::size);
   Group& planned = groups_[use];
   planned.first = static_cast<PatternId>(patterns_.size());
-  planned.candidates = job_.library.plan(kind, placement_of(largest, job_.placement));
+  auto candidates = job_.library.plan(kind, placement_of(largest, job_.placement));
+  planned.size = candidates.size();
   if (job_.rank_classes.empty() && use.second.communicator == families::all) {
-    patterns_.insert(patterns_.end(), planned.candidates.begin(), planned.candidates.end());
+    std::ranges::move(candidates, std::back_inserter(patterns_));
     return;
   }
+  planned.candidates = std::move(candidates);
   std::vector<int> channels(planned.candidates.size(), 0);
   for (const Pattern& candidate : planned.candidates) {
     Pattern together = candidate;
@@ -287,7 +289,7 @@ const Plans::Choice* Plans::choose(std::size_t instance, CollectiveUse collectiv
   const auto [found, added] = choices_.try_emplace(std::pair{use, size.count()});
   is_new = added;
   if (added) {
-    auto [pattern, cost] = job_.library.choose(planned->second.candidates, size);
+    auto [pattern, cost] = job_.library.choose(candidates_of(planned->second), size);
     found->second = {planned->second.first + static_cast<PatternId>(pattern), std::move(cost)};
   }
   return &found->second;

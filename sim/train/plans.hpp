@@ -66,12 +66,18 @@ class Plans {
 
  private:
   struct Group {
-    std::vector<Pattern> candidates;  ///< of the largest group, what the library chooses among
-    PatternId first = 0;              ///< of all groups together, one a candidate
+    /// Of the largest group, what the library chooses among; empty: the patterns themselves.
+    std::vector<Pattern> candidates;
+    PatternId first = 0;  ///< of all groups together, one a candidate
+    std::size_t size = 0;
   };
 
   using Use = std::pair<std::size_t, CollectiveUse>;  ///< of an instance
 
+  [[nodiscard]] std::span<const Pattern> candidates_of(const Group& group) const {
+    if (!group.candidates.empty()) return group.candidates;
+    return patterns().subspan(static_cast<std::size_t>(group.first), group.size);
+  }
   /// Plans a collective that all these groups do at once.
   void add(const Use& use, const std::vector<std::vector<int>>& groups);
   void add_exchange(const Exchange& exchange);

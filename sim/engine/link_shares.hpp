@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/collectives/pattern.hpp"
+#include "sim/core/placement.hpp"
+
+namespace gradwire {
+
+/// What patterns move over the links that they use / size of the collective.
+class LinkShares {
+ public:
+  explicit LinkShares(std::span<const Pattern> patterns);
+
+  /// How many links any of them uses.
+  [[nodiscard]] std::size_t used() const { return used_; }
+  /// Adds `times` what a pattern moves over each link. REQUIRES: as many sums as `ids`.
+  void add_to(std::vector<double>& sums, std::size_t pattern, double times) const;
+  /// As many as there are links up to the last in use.
+  [[nodiscard]] std::size_t ids() const { return ids_; }
+
+ private:
+  struct Share {
+    LinkId link = 0;
+    std::uint32_t value = 0;  ///< index into values_: thousands of links move the same
+  };
+
+  std::vector<std::size_t> begin_{0};  ///< of each pattern, and the end
+  std::vector<Share> shares_;
+  std::vector<double> values_;
+  std::size_t used_ = 0;
+  std::size_t ids_ = 0;
+};
+
+}  // namespace gradwire
