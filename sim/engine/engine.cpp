@@ -147,8 +147,8 @@ struct Reduced {
 };
 
 /// Flows and links as they are for `step`, else those that behave alike merged.
-Reduced reduce(std::span<const ClusterLink> links, std::span<const Pattern> patterns,
-               const Choice& choice, const EngineOptions& options) {
+Reduced reduce(ClusterLinks links, std::span<const Pattern> patterns, const Choice& choice,
+               const EngineOptions& options) {
   const FlowGraph graph = make_flow_graph(links, patterns, options.one_at_a_time);
   const bool step = choice.fidelity == Fidelity::step;
   const Partition partition = step ? no_merging(graph) : refine(graph);
@@ -170,9 +170,9 @@ Reduced reduce(std::span<const ClusterLink> links, std::span<const Pattern> patt
 }
 
 /// Large rings and trees that move one at a time, each as one body; nothing for others.
-std::optional<Reduced> reduce_groups(std::span<const ClusterLink> links,
-                                     std::span<const Pattern> patterns, const Work& work,
-                                     const Choice& choice, const EngineOptions& options) {
+std::optional<Reduced> reduce_groups(ClusterLinks links, std::span<const Pattern> patterns,
+                                     const Work& work, const Choice& choice,
+                                     const EngineOptions& options) {
   if (!options.one_at_a_time || choice.asked_for || choice.fidelity != Fidelity::fluid ||
       work.live <= options.refined_flows_max) {
     return std::nullopt;
@@ -255,8 +255,7 @@ std::unique_ptr<Engine> make_engine(const Cluster& cluster, std::span<const Patt
   return make_engine(cluster.links(), patterns, options);
 }
 
-std::unique_ptr<Engine> make_engine(std::span<const ClusterLink> links,
-                                    std::span<const Pattern> patterns,
+std::unique_ptr<Engine> make_engine(ClusterLinks links, std::span<const Pattern> patterns,
                                     const EngineOptions& options) {
   const Work work = work_of(patterns);
   const Choice choice = choose(work, options);

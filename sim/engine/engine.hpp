@@ -59,7 +59,7 @@ struct EngineOptions {
                                                   std::span<const Pattern> patterns,
                                                   const EngineOptions& options);
 /// The same over links alone; LinkId is the index.
-[[nodiscard]] std::unique_ptr<Engine> make_engine(std::span<const ClusterLink> links,
+[[nodiscard]] std::unique_ptr<Engine> make_engine(ClusterLinks links,
                                                   std::span<const Pattern> patterns,
                                                   const EngineOptions& options);
 

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "sim/core/index.hpp"
 #include "sim/engine/link_types.hpp"
 
 namespace gradwire {
@@ -22,9 +23,12 @@ std::span<const LinkId> path_of(const Pattern& pattern, const PatternFlow& flow)
 
 class Builder {
  public:
-  Builder(std::span<const ClusterLink> links, std::span<const Pattern> patterns,
-          bool separate_phases)
-      : links_(links), separate_phases_(separate_phases), seats_(links.size()) {
+  Builder(ClusterLinks links, std::span<const Pattern> patterns, bool separate_phases)
+      : links_(links),
+        separate_phases_(separate_phases),
+        seats_(links.size(), unused),
+        types_(link_types(links)),
+        type_capacity_(types_.size(), unused) {
     reserve(patterns);
     graph_.path_begin.push_back(0);
     graph_.before_begin.push_back(0);
@@ -39,12 +43,6 @@ class Builder {
  private:
   static constexpr std::uint32_t unused = FlowGraph::no_group;
   using KindKey = std::tuple<double, std::int64_t, Hop, double>;
-
-  /// A link of the cluster in the graph.
-  struct Seat {
-    std::uint32_t index = unused;  ///< in the present part
-    std::uint32_t type = unused;   ///< index into types_
-  };
 
   void reserve(std::span<const Pattern> patterns) {
     std::size_t flows = 0;
@@ -96,7 +94,7 @@ class Builder {
     if (separate_phases_) {
       for (; first_link_ < graph_.link_id.size(); ++first_link_) {
         const LinkId id = graph_.link_id[first_link_];
-        if (id != FlowGraph::no_link) seats_[static_cast<std::size_t>(id)].index = unused;
+        if (id != FlowGraph::no_link) seats_[at(id)] = unused;
       }
       connection_.clear();
     }
@@ -138,12 +136,11 @@ class Builder {
     double ceiling = std::numeric_limits<double>::infinity();
     Hop hop = Hop::nvlink;
     for (const LinkId id : path) {
-      const Seat seat = seat_of(id);
-      const LinkType& link = types_[seat.type];
+      const LinkType& link = types_[links_.type_of(at(id))];
       latency += link.latency;
       hop = std::max(hop, link.hop);
       ceiling = std::min(ceiling, link.ceiling(connections));
-      graph_.path.push_back(seat.index);
+      graph_.path.push_back(seat_of(id));
     }
     if (connections > 0 && std::isfinite(ceiling)) {
       graph_.path.push_back(connection(flow, connections, ceiling));
@@ -165,16 +162,13 @@ class Builder {
     return found->second;
   }
 
-  Seat seat_of(LinkId id) {
-    Seat& seat = seats_[static_cast<std::size_t>(id)];
-    if (seat.index == unused) {
-      if (seat.type == unused) {
-        seat.type = types_.of(links_[static_cast<std::size_t>(id)]);
-        if (seat.type == type_capacity_.size()) {
-          type_capacity_.push_back(capacity_of(types_[seat.type].capacity));
-        }
-      }
-      seat.index = add_link(id, type_capacity_[seat.type]);
+  /// The index of a link in the present part.
+  std::uint32_t seat_of(LinkId id) {
+    std::uint32_t& seat = seats_[at(id)];
+    if (seat == unused) {
+      std::uint32_t& capacity = type_capacity_[links_.type_of(at(id))];
+      if (capacity == unused) capacity = capacity_of(links_[at(id)].capacity);
+      seat = add_link(id, capacity);
     }
     return seat;
   }
@@ -212,13 +206,13 @@ class Builder {
     return found->second;
   }
 
-  std::span<const ClusterLink> links_;
+  ClusterLinks links_;
   bool separate_phases_;
-  std::vector<Seat> seats_;       ///< of each link of the cluster
-  std::size_t first_link_ = 0;    ///< of this phase, when phases are separate
-  std::uint32_t first_flow_ = 0;  ///< of this phase
-  LinkTypes types_;
-  std::vector<std::uint32_t> type_capacity_;  ///< of each type, as FlowGraph::capacity
+  std::vector<std::uint32_t> seats_;  ///< of each link of the cluster
+  std::size_t first_link_ = 0;        ///< of this phase, when phases are separate
+  std::uint32_t first_flow_ = 0;      ///< of this phase
+  std::vector<LinkType> types_;
+  std::vector<std::uint32_t> type_capacity_;  ///< of each type in use, as FlowGraph::capacity
   std::map<double, std::uint32_t> capacity_index_;
   std::unordered_map<KindKey, std::uint32_t, boost::hash<KindKey>> kind_index_;
   std::unordered_map<int, std::uint32_t> group_index_;
@@ -237,7 +231,7 @@ class Builder {
 
 }  // namespace
 
-FlowGraph make_flow_graph(std::span<const ClusterLink> links, std::span<const Pattern> patterns,
+FlowGraph make_flow_graph(ClusterLinks links, std::span<const Pattern> patterns,
                           bool separate_phases) {
   return Builder(links, patterns, separate_phases).take();
 }

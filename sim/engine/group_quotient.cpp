@@ -32,8 +32,8 @@ struct Body {
 /// Reads phases one after the other; what they need of memory is used again.
 class PhaseReader {
  public:
-  PhaseReader(std::span<const ClusterLink> links, std::vector<FlowClass>& classes)
-      : links_(links), classes_(classes), passages_(links.size()) {}
+  PhaseReader(ClusterLinks links, std::vector<FlowClass>& classes)
+      : links_(links), classes_(classes), types_(link_types(links)), passages_(links.size()) {}
 
   /// @return false where the phase is none of rings or pipelines that are rigid.
   bool read(const Pattern& pattern, const Phase& phase);
@@ -76,9 +76,9 @@ class PhaseReader {
   void tell_stages(GroupClass& told) const;
   Number kind_of(double share, const GroupClass& told);
 
-  std::span<const ClusterLink> links_;
+  ClusterLinks links_;
   std::vector<FlowClass>& classes_;
-  LinkTypes types_;
+  std::vector<LinkType> types_;
   std::vector<Passage> passages_;
   std::vector<LinkId> met_;        ///< of this phase
   std::vector<LinkId> met_group_;  ///< of the present group
@@ -142,7 +142,7 @@ void PhaseReader::count_flows(const Pattern& pattern, const Phase& phase) {
   PairIndex known;
   for (const LinkId id : met_) {
     Passage& link = passage(id);
-    const Number type = types_.of(links_[at(id)]);
+    const Number type = links_.type_of(at(id));
     bool is_new = false;
     const Number sort = known.of(type, link.sort, is_new);
     if (is_new) {
@@ -307,7 +307,7 @@ void append(const PhaseReader& read, const PhaseRange& like, FlowGraph& graph) {
 
 }  // namespace
 
-std::optional<GroupQuotient> make_group_quotient(std::span<const ClusterLink> links,
+std::optional<GroupQuotient> make_group_quotient(ClusterLinks links,
                                                  std::span<const Pattern> patterns) {
   std::vector<FlowClass> classes;
   PhaseReader reader(links, classes);

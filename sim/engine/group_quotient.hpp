@@ -27,7 +27,7 @@ struct GroupQuotient {
 /// flight at a time; what make_flow_graph requires.
 /// @return nothing where some flows are independent, those of a group do not move equally much or
 ///         do not stand side by side, or a pattern opens connections that all of it share.
-[[nodiscard]] std::optional<GroupQuotient> make_group_quotient(std::span<const ClusterLink> links,
+[[nodiscard]] std::optional<GroupQuotient> make_group_quotient(ClusterLinks links,
                                                                std::span<const Pattern> patterns);
 
 }  // namespace gradwire

@@ -20,18 +20,17 @@ Hop hop_of(LinkKind kind) {
 
 }  // namespace
 
-std::uint32_t LinkTypes::of(const ClusterLink& link) {
-  const auto next = static_cast<std::uint32_t>(types_.size());
-  const Key key{link.capacity, link.latency, link.kind, link.connection_capacity, link.connections};
-  const auto [found, is_new] = index_.try_emplace(key, next);
-  if (is_new) {
-    types_.push_back({.capacity = link.capacity,
-                      .latency = link.latency,
-                      .hop = hop_of(link.kind),
-                      .connection_capacity = link.connection_capacity,
-                      .connections = link.connections});
+std::vector<LinkType> link_types(const ClusterLinks& links) {
+  std::vector<LinkType> types;
+  types.reserve(links.types().size());
+  for (const ClusterLink& link : links.types()) {
+    types.push_back({.capacity = link.capacity,
+                     .latency = link.latency,
+                     .hop = hop_of(link.kind),
+                     .connection_capacity = link.connection_capacity,
+                     .connections = link.connections});
   }
-  return found->second;
+  return types;
 }
 
 std::int64_t femtoseconds(double seconds) {

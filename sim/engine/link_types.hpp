@@ -1,9 +1,6 @@
 #pragma once
 
-#include <boost/container_hash/hash.hpp>
 #include <cstdint>
-#include <tuple>
-#include <unordered_map>
 #include <vector>
 
 #include "sim/core/cluster_link.hpp"
@@ -25,20 +22,8 @@ struct LinkType {
   }
 };
 
-/// The different ones of some links: thousands of links are of few types.
-class LinkTypes {
- public:
-  /// The type's number, from 0 in the order in which they are met.
-  std::uint32_t of(const ClusterLink& link);
-  [[nodiscard]] const LinkType& operator[](std::uint32_t type) const { return types_[type]; }
-  [[nodiscard]] std::size_t size() const { return types_.size(); }
-
- private:
-  using Key = std::tuple<double, double, LinkKind, double, int>;
-
-  std::vector<LinkType> types_;
-  std::unordered_map<Key, std::uint32_t, boost::hash<Key>> index_;
-};
+/// Of each type that some links are of.
+[[nodiscard]] std::vector<LinkType> link_types(const ClusterLinks& links);
 
 /// In whole femtoseconds: sums of the same latencies in another order must not make another kind of
 /// flow.
