@@ -34,6 +34,10 @@ class Cluster {
   [[nodiscard]] int port_of(int node, int nic) const {
     return port_offset_[static_cast<std::size_t>(node)] + nic;
   }
+  /// A machine's own links follow each other from this one on.
+  [[nodiscard]] LinkId first_link(int node) const {
+    return node_offset_[static_cast<std::size_t>(node)];
+  }
   [[nodiscard]] const Fabric& fabric() const { return fabric_; }
   [[nodiscard]] ClusterLinks links() const { return {link_types_, links_}; }
   /// "node1.gpu0->gpu1", "node0.nic2.up", "node0.nic2.both" (what its directions share)

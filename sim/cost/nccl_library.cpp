@@ -156,6 +156,15 @@ bool NcclLibrary::may_use_nvls(const Placement& ranks) const {
 }
 
 std::vector<Pattern> NcclLibrary::plan(CollectiveKind kind, const Placement& ranks) const {
+  return plan_by(plan_collective, kind, ranks);
+}
+
+std::vector<Pattern> NcclLibrary::plan_folded(CollectiveKind kind, const Placement& ranks) const {
+  return plan_by(plan_folded_collective, kind, ranks);
+}
+
+std::vector<Pattern> NcclLibrary::plan_by(Planner planner, CollectiveKind kind,
+                                          const Placement& ranks) const {
   std::set<int> machines;
   for (const GpuRef& rank : ranks) machines.insert(rank.node);
   const bool is_across = machines.size() > 1;
@@ -182,7 +191,7 @@ std::vector<Pattern> NcclLibrary::plan(CollectiveKind kind, const Placement& ran
   const auto add = [&](NcclAlgorithm algorithm) {
     if (find_algorithm(name_of(algorithm), kind) == nullptr || !can_run(algorithm)) return;
     if (!nccl_has(kind, algorithm, NcclProtocol::simple)) return;
-    patterns.push_back(plan_collective(kind, name_of(algorithm), *cluster_, ranks));
+    patterns.push_back(planner(kind, name_of(algorithm), *cluster_, ranks));
   };
   for (const NcclAlgorithm algorithm : options_.algorithms) add(algorithm);
   if (!patterns.empty()) return patterns;

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <span>
 
+#include "sim/collectives/machine_fold.hpp"
 #include "sim/core/cluster.hpp"
 
 namespace gradwire {
@@ -164,6 +165,11 @@ StagedFlows staged_flows(const Cluster& cluster, const Pattern& pattern,
   result.fetched.resize(cluster.links().size());
   const Walk walk(cluster, places);
   const std::vector<Staged> staged = staged_of(walk, pattern);
+  // What a rank moves inside its machine and beyond adds up: each rank's is needed.
+  if (pattern.is_folded() &&
+      std::ranges::any_of(staged, [](const Staged& flow) { return !flow.parts.is_across; })) {
+    return staged_flows(cluster, unfolded(pattern), places, measured);
+  }
   const std::vector<Moved> moved = moved_by_rank(staged, pattern.ranks);
   const auto add = [&](Links links, double share, double weight) {
     for (const LinkId id : links) {

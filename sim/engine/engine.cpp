@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/collectives/machine_fold.hpp"
 #include "sim/core/cluster.hpp"
 #include "sim/core/error.hpp"
 #include "sim/engine/event_queue.hpp"
@@ -43,7 +44,7 @@ Work work_of(std::span<const Pattern> patterns) {
     double messages = 0;
     double live = 0;
     for (const Phase& phase : pattern.phases) {
-      const auto flows = static_cast<double>(phase.flows.size());
+      const auto flows = static_cast<double>(phase.flow_count());
       messages += flows * phase.steps;
       live = std::max(live, flows);
     }
@@ -181,7 +182,7 @@ std::optional<Reduced> reduce_groups(ClusterLinks links, std::span<const Pattern
   if (!groups) return std::nullopt;
   Reduced reduced{.quotient = std::move(groups->quotient), .fidelity = Fidelity::coupled};
   for (const Pattern& pattern : patterns) {
-    for (const Phase& phase : pattern.phases) reduced.stats.flows += phase.flows.size();
+    for (const Phase& phase : pattern.phases) reduced.stats.flows += phase.flow_count();
   }
   reduced.stats.link_classes = groups->link_classes;
   reduced.stats.flow_classes = groups->flow_classes;
@@ -259,10 +260,18 @@ std::unique_ptr<Engine> make_engine(ClusterLinks links, std::span<const Pattern>
                                     const EngineOptions& options) {
   const Work work = work_of(patterns);
   const Choice choice = choose(work, options);
-  std::optional<Reduced> groups = reduce_groups(links, patterns, work, choice, options);
-  return std::make_unique<EventEngine>(
-      groups ? std::move(*groups) : reduce(links, patterns, choice, options), LinkShares(patterns),
-      options);
+  if (auto groups = reduce_groups(links, patterns, work, choice, options)) {
+    return std::make_unique<EventEngine>(std::move(*groups), LinkShares(patterns), options);
+  }
+  if (std::ranges::any_of(patterns, &Pattern::is_folded)) {
+    std::vector<Pattern> whole(patterns.begin(), patterns.end());
+    for (Pattern& pattern : whole) {
+      if (pattern.is_folded()) pattern = unfolded(pattern);
+    }
+    return make_engine(links, whole, options);
+  }
+  return std::make_unique<EventEngine>(reduce(links, patterns, choice, options),
+                                       LinkShares(patterns), options);
 }
 
 }  // namespace gradwire

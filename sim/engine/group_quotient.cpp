@@ -68,11 +68,14 @@ class PhaseReader {
     return std::span(pattern.path_links).subspan(flow.path_begin, flow.path_size);
   }
   void count_flows(const Pattern& pattern, const Phase& phase);
-  bool read_group(const Pattern& pattern, const Phase& phase, std::span<const PatternFlow> flows);
+  /// Adds a flow of a machine to the group that was begun last. @return false where it is not
+  /// rigid.
+  bool add_flow(const Pattern& pattern, const Phase& phase, std::size_t index, int machine);
+  void end_group();
   /// The class of a flow of this phase. @return none where all collectives share its connections.
   Number class_of(const Pattern& pattern, const PatternFlow& flow);
   /// What a flow of a pipeline waits for makes it a stage; its end is what others wait for.
-  Number stage_of(Number flow_class, const PatternFlow& flow);
+  Number stage_of(Number flow_class, std::size_t source, std::size_t destination);
   void tell_stages(GroupClass& told) const;
   Number kind_of(double share, const GroupClass& told);
 
@@ -85,12 +88,14 @@ class PhaseReader {
   std::vector<Sort> sorts_;
   std::unordered_map<ClassKey, Number, boost::hash<ClassKey>> class_index_;
   std::pair<ClassKey, Number> last_class_{{}, none};
-  PairIndex passing_;    ///< (body, times)
-  PairIndex states_{1};  ///< (state before, of passing_)
+  std::vector<Number> flow_classes_;  ///< of a folded phase's flows: they come again and again
+  PairIndex passing_;                 ///< (body, times)
+  PairIndex states_{1};               ///< (state before, of passing_)
   // Of pipelines.
   PairIndex stages_;                    ///< (class, arrivals before)
   PairIndex arrivals_{1};               ///< (arrivals before, stage); 0: none
   std::vector<Number> arrived_;         ///< at each rank, in the present group
+  std::vector<std::size_t> reached_;    ///< ranks where something has
   std::vector<Number> stages_met_;      ///< of the present group
   std::vector<Number> stage_met_in_;    ///< [stage]: the last body that has it
   std::vector<Number> class_met_in_;    ///< [class less the first of this phase]
@@ -115,19 +120,24 @@ bool PhaseReader::read(const Pattern& pattern, const Phase& phase) {
   first_class_ = static_cast<Number>(classes_.size());
   kinds_.clear();
   bodies_.clear();
+  flow_classes_.assign(phase.runs.empty() ? 0 : phase.flows.size(), none);
   std::vector<bool> seen;
-  const std::span flows(phase.flows);
-  for (std::size_t begin = 0; begin < flows.size();) {
-    const int group = flows[begin].group;
-    if (at(group) >= seen.size()) seen.resize(at(group) + 1, false);
-    if (seen[at(group)]) return false;
-    seen[at(group)] = true;
-    std::size_t end = begin + 1;
-    while (end < flows.size() && flows[end].group == group) ++end;
-    if (!read_group(pattern, phase, flows.subspan(begin, end - begin))) return false;
-    begin = end;
-  }
-  return true;
+  bool is_rigid = true;
+  int group = -1;
+  phase.visit_flows([&](std::size_t index, int machine) {
+    const PatternFlow& flow = phase.flows[index];
+    if (bodies_.empty() || flow.group != group) {
+      if (!bodies_.empty()) end_group();
+      group = flow.group;
+      seen.resize(std::max(seen.size(), at(group) + 1), false);
+      if (seen[at(group)]) is_rigid = false;
+      seen[at(group)] = true;
+      bodies_.emplace_back().share = flow.share;
+    }
+    is_rigid = is_rigid && add_flow(pattern, phase, index, machine);
+  });
+  end_group();
+  return is_rigid;
 }
 
 void PhaseReader::count_flows(const Pattern& pattern, const Phase& phase) {
@@ -153,43 +163,48 @@ void PhaseReader::count_flows(const Pattern& pattern, const Phase& phase) {
   }
 }
 
-bool PhaseReader::read_group(const Pattern& pattern, const Phase& phase,
-                             std::span<const PatternFlow> flows) {
-  const auto number = static_cast<Number>(bodies_.size());
-  Body& body = bodies_.emplace_back();
-  body.share = flows.front().share;
-  body.told.flows = static_cast<std::uint32_t>(flows.size());
-  const bool is_pipeline = phase.coupling == Coupling::pipeline;
-  for (const PatternFlow& flow : flows) {
-    const Number flow_class = class_of(pattern, flow);
-    if (flow_class == none || flow.share != body.share) return false;
-    const std::size_t local = flow_class - first_class_;
-    if (std::exchange(class_met_in_[local], number) != number) {
-      members_[local] = static_cast<std::uint32_t>(body.told.members.size());
-      body.told.members.push_back({flow_class, 0});
-    }
-    ++body.told.members[members_[local]].count;
+bool PhaseReader::add_flow(const Pattern& pattern, const Phase& phase, std::size_t index,
+                           int machine) {
+  const PatternFlow& flow = phase.flows[index];
+  const auto number = static_cast<Number>(bodies_.size() - 1);
+  Body& body = bodies_.back();
+  Number once = none;
+  Number& flow_class = flow_classes_.empty() ? once : flow_classes_[index];
+  if (flow_class == none) flow_class = class_of(pattern, flow);
+  if (flow_class == none || flow.share != body.share) return false;
+  ++body.told.flows;
+  const std::size_t local = flow_class - first_class_;
+  if (std::exchange(class_met_in_[local], number) != number) {
+    members_[local] = static_cast<std::uint32_t>(body.told.members.size());
+    body.told.members.push_back({flow_class, 0});
+  }
+  ++body.told.members[members_[local]].count;
+  if (machine == 0) {  // the links of others are as those of the first
     for (const LinkId id : path_of(pattern, flow)) {
       if (passage(id).now++ == 0) met_group_.push_back(id);
     }
-    if (!is_pipeline) continue;
-    const Number stage = stage_of(flow_class, flow);
-    if (stage == stage_met_in_.size()) stage_met_in_.push_back(none);
-    if (std::exchange(stage_met_in_[stage], number) != number) stages_met_.push_back(stage);
   }
+  if (phase.coupling != Coupling::pipeline) return true;
+  const int further = machine * pattern.fold.ranks;
+  const Number stage =
+      stage_of(flow_class, at(flow.source + further), at(flow.destination + further));
+  if (stage == stage_met_in_.size()) stage_met_in_.push_back(none);
+  if (std::exchange(stage_met_in_[stage], number) != number) stages_met_.push_back(stage);
+  return true;
+}
+
+void PhaseReader::end_group() {
+  const auto number = static_cast<Number>(bodies_.size() - 1);
   for (const LinkId id : met_group_) {
     Passage& link = passage(id);
     link.state = states_.of(link.state, passing_.of(number, std::exchange(link.now, 0)));
   }
   met_group_.clear();
-  if (is_pipeline) {
-    tell_stages(body.told);
-    for (const PatternFlow& flow : flows) {
-      arrived_[at(flow.source)] = arrived_[at(flow.destination)] = 0;
-    }
-  }
+  for (const std::size_t rank : reached_) arrived_[rank] = 0;
+  reached_.clear();
+  Body& body = bodies_.back();
+  tell_stages(body.told);
   body.kind = kind_of(body.share, body.told);
-  return true;
 }
 
 Number PhaseReader::class_of(const Pattern& pattern, const PatternFlow& flow) {
@@ -217,10 +232,12 @@ Number PhaseReader::class_of(const Pattern& pattern, const PatternFlow& flow) {
   return found->second;
 }
 
-Number PhaseReader::stage_of(Number flow_class, const PatternFlow& flow) {
-  arrived_.resize(std::max({arrived_.size(), at(flow.source) + 1, at(flow.destination) + 1}), 0);
-  const Number stage = stages_.of(flow_class, arrived_[at(flow.source)]);
-  Number& there = arrived_[at(flow.destination)];
+Number PhaseReader::stage_of(Number flow_class, std::size_t source, std::size_t destination) {
+  const std::size_t ranks = std::max(source, destination) + 1;
+  if (arrived_.size() < ranks) arrived_.resize(ranks, 0);
+  const Number stage = stages_.of(flow_class, arrived_[source]);
+  Number& there = arrived_[destination];
+  if (there == 0) reached_.push_back(destination);
   there = arrivals_.of(there, stage);
   return stage;
 }

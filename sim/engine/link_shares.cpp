@@ -2,50 +2,93 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "sim/core/index.hpp"
 
 namespace gradwire {
 
-LinkShares::LinkShares(std::span<const Pattern> patterns) {
-  LinkId last = -1;
-  for (const Pattern& pattern : patterns) {
-    if (pattern.path_links.empty()) continue;
-    last = std::max(last, *std::ranges::max_element(pattern.path_links));
-  }
-  ids_ = at(last + 1);
-  std::vector<double> sums(ids_, 0);
-  std::vector<bool> met(ids_, false);
-  std::vector<LinkId> links;
-  std::unordered_map<double, std::uint32_t> known;  // looked up, never walked
-  for (const Pattern& pattern : patterns) {
-    links.clear();
-    for (const Phase& phase : pattern.phases) {
-      for (const PatternFlow& flow : phase.flows) {
-        for (std::uint32_t i = 0; i < flow.path_size; ++i) {
-          const LinkId link = pattern.path_links[flow.path_begin + i];
-          double& sum = sums[at(link)];
-          if (sum == 0) links.push_back(link);
-          sum += flow.share;
-        }
+namespace {
+
+/// Calls visit(flow, link) for each link of each flow that stands there.
+template <class Visit>
+void visit_links(const Pattern& pattern, Visit visit) {
+  for (const Phase& phase : pattern.phases) {
+    for (const PatternFlow& flow : phase.flows) {
+      for (std::uint32_t i = 0; i < flow.path_size; ++i) {
+        visit(flow, pattern.path_links[flow.path_begin + i]);
       }
     }
-    for (const LinkId link : links) {
-      const auto next = static_cast<std::uint32_t>(values_.size());
-      const auto [found, is_new] = known.try_emplace(sums[at(link)], next);
-      if (is_new) values_.push_back(sums[at(link)]);
-      shares_.push_back({link, found->second});
-      if (!met[at(link)]) ++used_;
-      met[at(link)] = true;
-      sums[at(link)] = 0;
-    }
-    begin_.push_back(shares_.size());
   }
 }
 
+/// Calls visit(link) for each link of a flow that stands for others, perhaps several times.
+template <class Visit>
+void visit_repeated(const Pattern& pattern, Visit visit) {
+  for (const Phase& phase : pattern.phases) {
+    for (const FlowRun& run : phase.runs) {
+      if (run.machine != 1) continue;  // there is one like it for each other machine
+      for (std::uint32_t f = run.begin; f < run.begin + run.size; ++f) {
+        const PatternFlow& flow = phase.flows[f];
+        for (std::uint32_t i = 0; i < flow.path_size; ++i) {
+          visit(pattern.path_links[flow.path_begin + i]);
+        }
+      }
+    }
+  }
+}
+
+LinkId ids_of(std::span<const Pattern> patterns) {
+  LinkId ids = 0;
+  for (const Pattern& pattern : patterns) {
+    if (pattern.path_links.empty()) continue;
+    ids = std::max(ids, *std::ranges::max_element(pattern.path_links) + 1);
+    if (pattern.is_folded()) {
+      ids = std::max(ids, pattern.fold.first_link + pattern.fold.machines * pattern.fold.links);
+    }
+  }
+  return ids;
+}
+
+}  // namespace
+
+LinkShares::LinkShares(std::span<const Pattern> patterns) : ids_(at(ids_of(patterns))) {
+  std::vector<double> sums(ids_, 0);
+  std::vector<bool> met(ids_, false);
+  std::vector<std::uint32_t> machines(ids_, 1);
+  std::vector<LinkId> links;
+  std::unordered_map<double, std::uint32_t> known;  // looked up, never walked
+  for (const Pattern& pattern : patterns) {
+    parts_.push_back({.begin = shares_.size(), .stride = pattern.fold.links});
+    links.clear();
+    visit_links(pattern, [&](const PatternFlow& flow, LinkId link) {
+      if (sums[at(link)] == 0) links.push_back(link);
+      sums[at(link)] += flow.share;
+    });
+    visit_repeated(pattern, [&](LinkId link) {
+      machines[at(link)] = static_cast<std::uint32_t>(pattern.fold.machines);
+    });
+    for (const LinkId link : links) {
+      const auto next = static_cast<std::uint32_t>(values_.size());
+      const auto [found, is_new] = known.try_emplace(std::exchange(sums[at(link)], 0), next);
+      if (is_new) values_.push_back(found->first);
+      shares_.push_back({link, found->second, std::exchange(machines[at(link)], 1)});
+      for (std::uint32_t m = 0; m < shares_.back().machines; ++m) {
+        const std::size_t each = at(link) + m * at(pattern.fold.links);
+        if (!met[each]) ++used_;
+        met[each] = true;
+      }
+    }
+  }
+  parts_.push_back({.begin = shares_.size()});
+}
+
 void LinkShares::add_to(std::vector<double>& sums, std::size_t pattern, double times) const {
-  for (std::size_t i = begin_[pattern]; i < begin_[pattern + 1]; ++i) {
-    sums[at(shares_[i].link)] += times * values_[shares_[i].value];
+  for (std::size_t i = parts_[pattern].begin; i < parts_[pattern + 1].begin; ++i) {
+    const double moved = times * values_[shares_[i].value];
+    for (std::uint32_t m = 0; m < shares_[i].machines; ++m) {
+      sums[at(shares_[i].link) + m * at(parts_[pattern].stride)] += moved;
+    }
   }
 }
 

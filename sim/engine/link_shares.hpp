@@ -25,10 +25,15 @@ class LinkShares {
  private:
   struct Share {
     LinkId link = 0;
-    std::uint32_t value = 0;  ///< index into values_: thousands of links move the same
+    std::uint32_t value = 0;     ///< index into values_: thousands of links move the same
+    std::uint32_t machines = 1;  ///< so many links move it, each as far from the one before
+  };
+  struct Part {
+    std::size_t begin = 0;  ///< index into shares_
+    LinkId stride = 0;      ///< from a machine's link to that of the next one
   };
 
-  std::vector<std::size_t> begin_{0};  ///< of each pattern, and the end
+  std::vector<Part> parts_;  ///< of each pattern, and behind them one that begins at the end
   std::vector<Share> shares_;
   std::vector<double> values_;
   std::size_t used_ = 0;
