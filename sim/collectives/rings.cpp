@@ -251,7 +251,14 @@ Pattern start_pattern(CollectiveKind kind, const std::string& algorithm, const P
 void append_rings(const Cluster& cluster, const Placement& members,
                   const std::vector<RankRing>& rings, int steps, Pattern& pattern) {
   pattern.phases.push_back({.flows = {}, .steps = steps, .coupling = Coupling::ring});
-  if (!pattern.is_folded()) pattern.phases.back().flows.reserve(rings.size() * members.size());
+  Phase& phase = pattern.phases.back();
+  if (pattern.is_folded()) {
+    const auto machines = static_cast<std::size_t>(pattern.machines);
+    phase.flows.reserve(rings.size() * (machines + static_cast<std::size_t>(pattern.fold.ranks)));
+    phase.runs.reserve(2 * rings.size() * machines);
+  } else {
+    phase.flows.reserve(rings.size() * members.size());
+  }
   RankFlows flows(cluster, members, static_cast<double>(steps) / pattern.ranks / pattern.channels,
                   pattern);
   const auto machine_of = [&](int rank) { return members[static_cast<std::size_t>(rank)].node; };

@@ -97,9 +97,14 @@ Pattern plan_tree(const Cluster& cluster, const Placement& members, const Machin
     const bool is_local = pattern.machines == 1;
     const int trees = is_local ? 1 : 2;
     pattern.phases.push_back({.flows = {}, .steps = tree_pieces, .coupling = Coupling::pipeline});
-    if (!pattern.is_folded()) {
-      pattern.phases.back().flows.reserve(2 * static_cast<std::size_t>(trees) * rings.size() *
-                                          members.size());
+    Phase& phase = pattern.phases.back();
+    const std::size_t ways = 2 * static_cast<std::size_t>(trees) * rings.size();
+    const auto machines = static_cast<std::size_t>(pattern.machines);
+    if (pattern.is_folded()) {
+      phase.flows.reserve(ways * (machines + static_cast<std::size_t>(fold.ranks)));
+      phase.runs.reserve(2 * ways * machines);
+    } else {
+      phase.flows.reserve(ways * members.size());
     }
     RankFlows flows(cluster, members, 1.0 / (trees * pattern.channels), pattern);
     int group = 0;

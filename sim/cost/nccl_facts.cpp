@@ -152,6 +152,9 @@ NcclFacts examine(const Cluster& cluster, const Pattern& pattern, const NcclGpus
   const std::vector<HostPlace> places = places_of(cluster, gpus, known);
   const StagedFlows staged = staged_flows(cluster, pattern, places, constants.measured);
   facts.staged_per_byte = staged.network_per_byte;
+  const auto of_staged = [&](const std::vector<double>& sums, std::size_t id) {
+    return staged.empty() ? 0 : sums[id];
+  };
   std::size_t id = 0;
   bool is_first = true;
   for (int index = 0; index < cluster.node_count(); ++index) {
@@ -168,13 +171,14 @@ NcclFacts examine(const Cluster& cluster, const Pattern& pattern, const NcclGpus
       }
       const bool is_bridge = places[id].at_bridge;
       facts.crosses_host_bridge = facts.crosses_host_bridge || is_bridge;
-      const double peers = (load[id] - staged.load[id]) / (is_bridge ? bridge_share : 1);
-      facts.pcie_per_byte = std::max(
-          facts.pcie_per_byte, Seconds{(peers + staged.priced[id]) / cluster.links()[id].capacity});
+      const double peers = (load[id] - of_staged(staged.load, id)) / (is_bridge ? bridge_share : 1);
+      facts.pcie_per_byte =
+          std::max(facts.pcie_per_byte,
+                   Seconds{(peers + of_staged(staged.priced, id)) / cluster.links()[id].capacity});
       const bool is_planned_less = is_bridge && !own.amd;
       facts.planned_per_byte =
           std::max(facts.planned_per_byte,
-                   Seconds{(load[id] - staged.fetched[id]) /
+                   Seconds{(load[id] - of_staged(staged.fetched, id)) /
                            ((is_planned_less ? 1 / constants.intel_p2p_overhead : 1) *
                             cluster.links()[id].capacity)});
     }

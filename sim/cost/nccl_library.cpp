@@ -26,6 +26,9 @@ constexpr int hopper = 90;
 constexpr int blackwell = 100;
 constexpr int ampere = 80;
 
+/// Patterns of fewer ranks are not folded: they are refined, and need all their flows.
+constexpr std::size_t folded_ranks_min = 512;
+
 /// Bandwidths of a channel that NCCL tries, GB/s (v2.28.9, src/graph/search.cc). Before Hopper.
 constexpr std::array local_speeds = {40.0, 30.0, 20.0, 18.0, 15.0, 12.0, 10.0,
                                      9.0,  7.0,  6.0,  5.0,  4.0,  3.0};
@@ -160,7 +163,8 @@ std::vector<Pattern> NcclLibrary::plan(CollectiveKind kind, const Placement& ran
 }
 
 std::vector<Pattern> NcclLibrary::plan_folded(CollectiveKind kind, const Placement& ranks) const {
-  return plan_by(plan_folded_collective, kind, ranks);
+  return plan_by(ranks.size() < folded_ranks_min ? plan_collective : plan_folded_collective, kind,
+                 ranks);
 }
 
 std::vector<Pattern> NcclLibrary::plan_by(Planner planner, CollectiveKind kind,

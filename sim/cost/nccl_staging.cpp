@@ -160,9 +160,6 @@ StagedFlows staged_flows(const Cluster& cluster, const Pattern& pattern,
                          const std::vector<HostPlace>& places, const NcclMeasured& measured) {
   const double duplex = measured.host_duplex_share;
   StagedFlows result;
-  result.load.resize(cluster.links().size());
-  result.priced.resize(cluster.links().size());
-  result.fetched.resize(cluster.links().size());
   const Walk walk(cluster, places);
   const std::vector<Staged> staged = staged_of(walk, pattern);
   // What a rank moves inside its machine and beyond adds up: each rank's is needed.
@@ -170,6 +167,10 @@ StagedFlows staged_flows(const Cluster& cluster, const Pattern& pattern,
       std::ranges::any_of(staged, [](const Staged& flow) { return !flow.parts.is_across; })) {
     return staged_flows(cluster, unfolded(pattern), places, measured);
   }
+  if (staged.empty()) return result;
+  result.load.resize(cluster.links().size());
+  result.priced.resize(cluster.links().size());
+  result.fetched.resize(cluster.links().size());
   const std::vector<Moved> moved = moved_by_rank(staged, pattern.ranks);
   const auto add = [&](Links links, double share, double weight) {
     for (const LinkId id : links) {

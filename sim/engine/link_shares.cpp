@@ -69,10 +69,15 @@ LinkShares::LinkShares(std::span<const Pattern> patterns) : ids_(at(ids_of(patte
       machines[at(link)] = static_cast<std::uint32_t>(pattern.fold.machines);
     });
     for (const LinkId link : links) {
-      const auto next = static_cast<std::uint32_t>(values_.size());
-      const auto [found, is_new] = known.try_emplace(std::exchange(sums[at(link)], 0), next);
-      if (is_new) values_.push_back(found->first);
-      shares_.push_back({link, found->second, std::exchange(machines[at(link)], 1)});
+      const double sum = std::exchange(sums[at(link)], 0);
+      std::uint32_t value = shares_.empty() ? 0 : shares_.back().value;
+      if (values_.empty() || values_[value] != sum) {
+        value = static_cast<std::uint32_t>(values_.size());
+        const auto [found, is_new] = known.try_emplace(sum, value);
+        if (is_new) values_.push_back(sum);
+        value = found->second;
+      }
+      shares_.push_back({link, value, std::exchange(machines[at(link)], 1)});
       for (std::uint32_t m = 0; m < shares_.back().machines; ++m) {
         const std::size_t each = at(link) + m * at(pattern.fold.links);
         if (!met[each]) ++used_;

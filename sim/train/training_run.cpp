@@ -47,13 +47,6 @@ std::vector<std::vector<bool>> laid_of(const std::vector<StrategyInstance>& inst
   return laid;
 }
 
-/// Whether patterns are folded: the engine takes large ones as they are where one moves at a time.
-bool folds(const Job& job, const EngineOptions& options) {
-  constexpr std::size_t ranks_min = 512;  // some ten thousand flows of a tree
-  return options.one_at_a_time && options.fidelity == Fidelity::automatic &&
-         job.placement.size() >= ranks_min;
-}
-
 bool is_dynamic(const Job& job, const std::vector<StrategyInstance>& instances) {
   const auto communicates = [](const RankClass& rank_class) {
     return std::ranges::any_of(rank_class.program, [](const ProgramStep& step) {
@@ -116,7 +109,8 @@ TrainingRun::TrainingRun(const Job& job, std::vector<StrategyInstance> instances
       independent_(instances_.front().traits.independent_workers),
       dynamic_(is_dynamic(job, instances_)),
       engine_options_(engine_options(job, dynamic_ || instances_.size() > 1)),
-      plans_(job, strategies_of(instances_), laid_of(instances_), folds(job, engine_options_)),
+      plans_(job, strategies_of(instances_), laid_of(instances_),
+             engine_options_.one_at_a_time && engine_options_.fidelity == Fidelity::automatic),
       engine_(make_engine(job.cluster, plans_.patterns(), engine_options_)),
       members_(side_by_side(std::move(members), independent_)),
       summary_(job, members_, independent_, instances_.front().traits.lead),

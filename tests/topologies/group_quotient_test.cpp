@@ -1,11 +1,16 @@
 #include "sim/engine/group_quotient.hpp"
 
+#include <algorithm>
 #include <limits>
+#include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "sim/collectives/algorithms.hpp"
+#include "sim/collectives/machine_fold.hpp"
 #include "sim/engine/engine.hpp"
 #include "tests/catch.hpp"
 #include "tests/collectives/nodes.hpp"
@@ -52,8 +57,10 @@ std::vector<std::pair<std::string, std::shared_ptr<const NodeGraph>>> node_types
           {"NVSwitch", test::nvswitch_node()}};
 }
 
+using Planner = Pattern (*)(CollectiveKind, std::string_view, const Cluster&, const Placement&);
+
 /// What can run there of the algorithms of large jobs.
-std::vector<Pattern> plans(const Cluster& cluster, const std::string& node) {
+std::vector<Pattern> plans(Planner planner, const Cluster& cluster, const std::string& node) {
   Placement all;
   for (int machine = 0; machine < cluster.node_count(); ++machine) {
     const int gpus = static_cast<int>(cluster.node(machine).gpus().size());
@@ -61,7 +68,7 @@ std::vector<Pattern> plans(const Cluster& cluster, const std::string& node) {
   }
   std::vector<Pattern> plans;
   const auto add = [&](CollectiveKind kind, const char* algorithm) {
-    plans.push_back(plan_collective(kind, algorithm, cluster, all));
+    plans.push_back(planner(kind, algorithm, cluster, all));
   };
   add(CollectiveKind::all_reduce, "ring");
   add(CollectiveKind::reduce_scatter, "ring");
@@ -110,7 +117,7 @@ TEST_CASE("Rings and trees made one of at once take as long as with their flows 
     for (auto& [fabric, switches] : fabrics(static_cast<int>(graph->nics().size()))) {
       INFO(node << " on " << fabric);
       Cluster cluster(std::vector(24, graph), std::move(switches));
-      const std::vector<Pattern> patterns = plans(cluster, node);
+      const std::vector<Pattern> patterns = plans(plan_collective, cluster, node);
       for (const bool degraded : {false, true}) {
         if (degraded) cluster.degrade(cluster.find_links("node5.nic0").front(), 0.25);
         const auto refined = ends(cluster, patterns, as_many_as_there_are);
@@ -123,6 +130,65 @@ TEST_CASE("Rings and trees made one of at once take as long as with their flows 
       }
     }
   }
+}
+
+/// The same flows over the same links, in the same order.
+bool is_same(const Phase& a, const Phase& b) {
+  return a.steps == b.steps && a.coupling == b.coupling && a.runs.empty() && b.runs.empty() &&
+         std::ranges::equal(a.flows, b.flows, [](const PatternFlow& x, const PatternFlow& y) {
+           return x.source == y.source && x.destination == y.destination && x.share == y.share &&
+                  x.group == y.group && x.path_begin == y.path_begin && x.path_size == y.path_size;
+         });
+}
+
+std::vector<std::pair<LinkId, double>> usage(const Cluster& cluster, const Pattern& pattern) {
+  const auto engine =
+      make_engine(cluster, std::span(&pattern, 1), {.one_at_a_time = true, .refined_flows_max = 0});
+  engine->at(Seconds{}, [&] { engine->network().start(0, 0, Bytes{1'000'000}, {}); });
+  engine->run([](TransferId /*id*/, Seconds /*now*/) {});
+  std::vector<std::pair<LinkId, double>> usage;
+  for (const auto& [link, bytes] : engine->network().usage()) usage.emplace_back(link, bytes);
+  return usage;
+}
+
+TEST_CASE("A folded pattern is the whole one with fewer flows", "[topology][engine][fold]") {
+  int folded = 0;
+  for (const auto& [node, graph] : node_types()) {
+    for (auto& [fabric, switches] : fabrics(static_cast<int>(graph->nics().size()))) {
+      INFO(node << " on " << fabric);
+      Cluster cluster(std::vector(24, graph), std::move(switches));
+      for (const bool degraded : {false, true}) {
+        // A slow link of a machine makes it unlike the others.
+        if (degraded) cluster.degrade(cluster.first_link(7), 0.5);
+        const auto whole = plans(plan_collective, cluster, node);
+        const auto fewer = plans(plan_folded_collective, cluster, node);
+        for (std::size_t i = 0; i < whole.size(); ++i) {
+          INFO(whole[i].algorithm);
+          if (degraded) CHECK(!fewer[i].is_folded());
+          if (!fewer[i].is_folded()) continue;
+          ++folded;
+          CHECK(fewer[i].phases.front().flows.size() < whole[i].phases.front().flows.size());
+          CHECK(fewer[i].key != whole[i].key);
+          const Pattern again = unfolded(fewer[i]);
+          CHECK(again.key == whole[i].key);
+          CHECK(std::ranges::equal(again.phases, whole[i].phases, is_same));
+          CHECK(again.path_links == whole[i].path_links);
+          CHECK(usage(cluster, fewer[i]) == usage(cluster, whole[i]));
+        }
+        if (!degraded) {
+          const auto all = ends(cluster, whole, as_many_as_there_are);
+          const auto some = ends(cluster, fewer, 0);
+          for (std::size_t i = 0; i < all.size(); ++i)
+            CHECK(some[i] == Approx(all[i]).epsilon(1e-9));
+        }
+      }
+    }
+  }
+  // Rings of two operations and the tree, on each of seven fabrics: where GPUs are joined all to
+  // all and in the DGX-1V they leave by links of their own. Without NVLink chains and ways to NICs
+  // share PCIe, and so do rings' ways from an NVSwitch that relay to the GPU beside the NIC, but no
+  // tree's.
+  CHECK(folded == 7 * (3 + 3 + 1));
 }
 
 }  // namespace

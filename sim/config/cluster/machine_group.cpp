@@ -19,7 +19,7 @@ namespace gradwire::config {
 namespace {
 
 /// More machines than any cluster has; keeps a slip of the pen from filling the memory.
-constexpr int nodes_max = 100'000;
+constexpr int nodes_max = 1'000'000;
 constexpr int links_per_node_max = 64;
 
 /// The kind that all of the node's own NICs name as their model.
