@@ -33,7 +33,7 @@ struct Body {
 class PhaseReader {
  public:
   PhaseReader(ClusterLinks links, std::vector<FlowClass>& classes)
-      : links_(links), classes_(classes), types_(link_types(links)), passages_(links.size()) {}
+      : links_(links), classes_(classes), types_(link_types(links)) {}
 
   /// @return false where the phase is none of rings or pipelines that are rigid.
   bool read(const Pattern& pattern, const Phase& phase);
@@ -44,7 +44,7 @@ class PhaseReader {
     double capacity = 0;
     std::vector<std::pair<Number, Number>> bodies;  ///< (body, times)
   };
-  [[nodiscard]] std::vector<Row> rows() const;
+  [[nodiscard]] std::vector<Row> rows();
 
  private:
   static constexpr Number none = static_cast<Number>(-1);
@@ -52,8 +52,9 @@ class PhaseReader {
   /// A link in this phase.
   struct Passage {
     Number sort = 0;   ///< at first how many flows pass, then the sort that it is
-    Number state = 0;  ///< which bodies passed how often, a number of states_; 0: none
-    Number now = 0;    ///< flows of the present group
+    Number state = 0;  ///< which bodies passed before the last one, a number of states_; 0: none
+    Number last = 0;   ///< the last one that passed,
+    Number times = 0;  ///< and how often; 0: none has
   };
   /// Links of one type over which equally many flows pass.
   struct Sort {
@@ -67,7 +68,14 @@ class PhaseReader {
                                                        const PatternFlow& flow) {
     return std::span(pattern.path_links).subspan(flow.path_begin, flow.path_size);
   }
+  /// Flows are met in no order, and their links wait for memory unless asked for before.
+  void ask_for(const Pattern& pattern, const Phase& phase, std::size_t flow) const;
   void count_flows(const Pattern& pattern, const Phase& phase);
+  /// What has passed, the last body included.
+  [[nodiscard]] Number state_of(const Passage& link) {
+    return link.times == 0 ? link.state
+                           : states_.of(link.state, passing_.of(link.last, link.times));
+  }
   /// Adds a flow of a machine to the group that was begun last. @return false where it is not
   /// rigid.
   bool add_flow(const Pattern& pattern, const Phase& phase, std::size_t index, int machine);
@@ -83,8 +91,6 @@ class PhaseReader {
   std::vector<FlowClass>& classes_;
   std::vector<LinkType> types_;
   std::vector<Passage> passages_;
-  std::vector<LinkId> met_;        ///< of this phase
-  std::vector<LinkId> met_group_;  ///< of the present group
   std::vector<Sort> sorts_;
   std::unordered_map<ClassKey, Number, boost::hash<ClassKey>> class_index_;
   std::pair<ClassKey, Number> last_class_{{}, none};
@@ -140,26 +146,31 @@ bool PhaseReader::read(const Pattern& pattern, const Phase& phase) {
   return is_rigid;
 }
 
+void PhaseReader::ask_for(const Pattern& pattern, const Phase& phase, std::size_t flow) const {
+  constexpr std::size_t ahead = 6;
+  if (flow + ahead >= phase.flows.size()) return;
+  for (const LinkId id : path_of(pattern, phase.flows[flow + ahead])) {
+    __builtin_prefetch(&passages_[at(id)]);
+  }
+}
+
 void PhaseReader::count_flows(const Pattern& pattern, const Phase& phase) {
-  for (const LinkId id : met_) passage(id) = {};
-  met_.clear();
-  for (const PatternFlow& flow : phase.flows) {
-    for (const LinkId id : path_of(pattern, flow)) {
-      if (passage(id).sort++ == 0) met_.push_back(id);
-    }
+  passages_.assign(links_.size(), {});
+  for (std::size_t flow = 0; flow < phase.flows.size(); ++flow) {
+    ask_for(pattern, phase, flow);
+    for (const LinkId id : path_of(pattern, phase.flows[flow])) ++passage(id).sort;
   }
   sorts_.clear();
   PairIndex known;
-  for (const LinkId id : met_) {
-    Passage& link = passage(id);
-    const Number type = links_.type_of(at(id));
+  for (std::size_t id = 0; id < passages_.size(); ++id) {
+    Number& sort = passages_[id].sort;  // so far the number of its flows
+    if (sort == 0) continue;
+    const LinkType& type = types_[links_.type_of(id)];
+    assert(std::isfinite(type.capacity) && type.capacity > 0);
+    const double rate = type.capacity / sort;
     bool is_new = false;
-    const Number sort = known.of(type, link.sort, is_new);
-    if (is_new) {
-      assert(std::isfinite(types_[type].capacity) && types_[type].capacity > 0);
-      sorts_.push_back({types_[type], types_[type].capacity / link.sort});
-    }
-    link.sort = sort;
+    sort = known.of(links_.type_of(id), sort, is_new);
+    if (is_new) sorts_.push_back({type, rate});
   }
 }
 
@@ -180,8 +191,15 @@ bool PhaseReader::add_flow(const Pattern& pattern, const Phase& phase, std::size
   }
   ++body.told.members[members_[local]].count;
   if (machine == 0) {  // the links of others are as those of the first
+    ask_for(pattern, phase, index);
     for (const LinkId id : path_of(pattern, flow)) {
-      if (passage(id).now++ == 0) met_group_.push_back(id);
+      Passage& link = passage(id);
+      if (link.last != number) {
+        link.state = state_of(link);
+        link.last = number;
+        link.times = 0;
+      }
+      ++link.times;
     }
   }
   if (phase.coupling != Coupling::pipeline) return true;
@@ -194,12 +212,6 @@ bool PhaseReader::add_flow(const Pattern& pattern, const Phase& phase, std::size
 }
 
 void PhaseReader::end_group() {
-  const auto number = static_cast<Number>(bodies_.size() - 1);
-  for (const LinkId id : met_group_) {
-    Passage& link = passage(id);
-    link.state = states_.of(link.state, passing_.of(number, std::exchange(link.now, 0)));
-  }
-  met_group_.clear();
   for (const std::size_t rank : reached_) arrived_[rank] = 0;
   reached_.clear();
   Body& body = bodies_.back();
@@ -268,15 +280,18 @@ Number PhaseReader::kind_of(double share, const GroupClass& told) {
   return kinds_.try_emplace({share, std::move(key)}, next).first->second;
 }
 
-std::vector<PhaseReader::Row> PhaseReader::rows() const {
-  std::vector<double> least(states_.size() + 1, std::numeric_limits<double>::infinity());
-  for (const LinkId id : met_) {
-    const Passage& link = passages_[at(id)];
-    least[link.state] = std::min(least[link.state], sorts_[link.sort].link.capacity);
+std::vector<PhaseReader::Row> PhaseReader::rows() {
+  constexpr double unused = std::numeric_limits<double>::infinity();
+  std::vector<double> least;
+  for (const Passage& link : passages_) {
+    const Number state = state_of(link);
+    if (state == 0) continue;
+    least.resize(std::max<std::size_t>(least.size(), state + 1), unused);
+    least[state] = std::min(least[state], sorts_[link.sort].link.capacity);
   }
   std::vector<Row> rows;
   for (Number state = 1; state < least.size(); ++state) {
-    if (std::isinf(least[state])) continue;  // more has passed over those links
+    if (least[state] == unused) continue;  // more has passed over those links
     Row& row = rows.emplace_back();
     Number divisor = 0;
     for (Number left = state; left != 0;) {
@@ -292,7 +307,7 @@ std::vector<PhaseReader::Row> PhaseReader::rows() const {
 }
 
 /// Appends a phase to a graph of bodies, as a part of its own.
-void append(const PhaseReader& read, const PhaseRange& like, FlowGraph& graph) {
+void append(PhaseReader& read, const PhaseRange& like, FlowGraph& graph) {
   graph.parts.push_back(graph.end());
   const auto first = static_cast<std::uint32_t>(graph.flow_count());
   const auto phase = static_cast<std::uint32_t>(graph.phases.size());

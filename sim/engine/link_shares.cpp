@@ -10,13 +10,22 @@ namespace gradwire {
 
 namespace {
 
-/// Calls visit(flow, link) for each link of each flow that stands there.
-template <class Visit>
-void visit_links(const Pattern& pattern, Visit visit) {
+/// Of more links than this part of all, all are looked at.
+constexpr std::size_t scanned_part = 32;
+
+/// Adds what the flows that stand there move, and tells of each link that it is met.
+template <class Met>
+void add_flows(const Pattern& pattern, std::vector<double>& sums, Met met) {
+  // Links are met in no order, and wait for memory unless asked for so many before.
+  constexpr std::size_t ahead = 32;
   for (const Phase& phase : pattern.phases) {
     for (const PatternFlow& flow : phase.flows) {
-      for (std::uint32_t i = 0; i < flow.path_size; ++i) {
-        visit(flow, pattern.path_links[flow.path_begin + i]);
+      for (std::size_t i = flow.path_begin; i < flow.path_begin + flow.path_size; ++i) {
+        const std::size_t next = std::min(i + ahead, pattern.path_links.size() - 1);
+        __builtin_prefetch(&sums[at(pattern.path_links[next])]);
+        const LinkId link = pattern.path_links[i];
+        if (sums[at(link)] == 0) met(link);
+        sums[at(link)] += flow.share;
       }
     }
   }
@@ -61,10 +70,13 @@ LinkShares::LinkShares(std::span<const Pattern> patterns) : ids_(at(ids_of(patte
   for (const Pattern& pattern : patterns) {
     parts_.push_back({.begin = shares_.size(), .stride = pattern.fold.links});
     links.clear();
-    visit_links(pattern, [&](const PatternFlow& flow, LinkId link) {
-      if (sums[at(link)] == 0) links.push_back(link);
-      sums[at(link)] += flow.share;
-    });
+    add_flows(pattern, sums, [&](LinkId link) { links.push_back(link); });
+    if (links.size() > ids_ / scanned_part) {  // as well all of them, in order
+      links.clear();
+      for (std::size_t link = 0; link < ids_; ++link) {
+        if (sums[link] > 0) links.push_back(static_cast<LinkId>(link));
+      }
+    }
     visit_repeated(pattern, [&](LinkId link) {
       machines[at(link)] = static_cast<std::uint32_t>(pattern.fold.machines);
     });
