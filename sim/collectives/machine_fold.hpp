@@ -24,7 +24,8 @@ template <class Plan>
   const std::optional<MachineFold> fold = fold_of(cluster, members);
   if (!fold) return plan(MachineFold{});
   Pattern folded = plan(*fold);
-  return folds_exactly(folded) ? folded : plan(MachineFold{});
+  if (!folds_exactly(folded)) return plan(MachineFold{});
+  return folded;
 }
 
 }  // namespace gradwire

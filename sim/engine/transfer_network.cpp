@@ -156,6 +156,7 @@ std::vector<LinkUse> TransferNetwork::usage() const {
     if (carried_[pattern] > 0) shares_.add_to(bytes, pattern, carried_[pattern]);
   }
   std::vector<LinkUse> used;
+  used.reserve(bytes.size() - static_cast<std::size_t>(std::ranges::count(bytes, 0.0)));
   for (std::size_t link = 0; link < bytes.size(); ++link) {
     if (bytes[link] > 0) used.push_back({static_cast<LinkId>(link), bytes[link]});
   }

@@ -18,7 +18,8 @@
 namespace gradwire::config {
 namespace {
 
-/// More machines than any cluster has; keeps a slip of the pen from filling the memory.
+/// More machines than any cluster has; keeps a slip of the pen from filling the memory, as does the
+/// most of GPUs (cluster_yaml.cpp).
 constexpr int nodes_max = 1'000'000;
 constexpr int links_per_node_max = 64;
 
