@@ -90,6 +90,8 @@ std::vector<double> loads(const Cluster& cluster, const Pattern& pattern, NcclFa
   std::vector<double> load(cluster.links().size());
   std::vector<Seconds> proxy(static_cast<std::size_t>(pattern.ranks));
   std::vector<double> sent(static_cast<std::size_t>(pattern.ranks));
+  // Links are met in no order, and wait for memory unless asked for so many before.
+  constexpr std::size_t ahead = 32;
   for (const Phase& phase : pattern.phases) {
     for (const PatternFlow& flow : phase.flows) {
       Seconds network;
@@ -97,7 +99,11 @@ std::vector<double> loads(const Cluster& cluster, const Pattern& pattern, NcclFa
       bool is_nvlink = true;
       Seconds by_proxy;
       for (std::uint32_t i = 0; i < flow.path_size; ++i) {
-        const auto id = static_cast<std::size_t>(pattern.path_links[flow.path_begin + i]);
+        const std::size_t place = flow.path_begin + i;
+        if (place + ahead < pattern.path_links.size()) {
+          __builtin_prefetch(&load[static_cast<std::size_t>(pattern.path_links[place + ahead])]);
+        }
+        const auto id = static_cast<std::size_t>(pattern.path_links[place]);
         const ClusterLink& link = cluster.links()[id];
         load[id] += flow.share;
         const Seconds connected{flow.share / (link.connections * link.connection_capacity)};

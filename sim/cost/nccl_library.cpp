@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <iterator>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "sim/collectives/algorithms.hpp"
@@ -169,8 +168,12 @@ std::vector<Pattern> NcclLibrary::plan_folded(CollectiveKind kind, const Placeme
 
 std::vector<Pattern> NcclLibrary::plan_by(Planner planner, CollectiveKind kind,
                                           const Placement& ranks) const {
-  std::set<int> machines;
-  for (const GpuRef& rank : ranks) machines.insert(rank.node);
+  std::vector<int> machines;
+  for (const GpuRef& rank : ranks) {
+    if (machines.empty() || machines.back() != rank.node) machines.push_back(rank.node);
+  }
+  std::ranges::sort(machines);
+  machines.erase(std::ranges::unique(machines).begin(), machines.end());
   const bool is_across = machines.size() > 1;
   const bool is_lone = machines.size() == ranks.size();
   const bool nvls = may_use_nvls(ranks) && options_.channels_max.value_or(2) >= 2;

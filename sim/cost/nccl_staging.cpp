@@ -160,6 +160,10 @@ StagedFlows staged_flows(const Cluster& cluster, const Pattern& pattern,
                          const std::vector<HostPlace>& places, const NcclMeasured& measured) {
   const double duplex = measured.host_duplex_share;
   StagedFlows result;
+  if (std::ranges::none_of(places, &HostPlace::ends_peers) &&
+      std::ranges::all_of(cluster.fabric().port_specs(), &PortSpec::gpudirect)) {
+    return result;
+  }
   const Walk walk(cluster, places);
   const std::vector<Staged> staged = staged_of(walk, pattern);
   // What a rank moves inside its machine and beyond adds up: each rank's is needed.
