@@ -64,11 +64,13 @@ LinkId ids_of(std::span<const Pattern> patterns) {
 LinkShares::LinkShares(std::span<const Pattern> patterns) : ids_(at(ids_of(patterns))) {
   std::vector<double> sums(ids_, 0);
   std::vector<bool> met(ids_, false);
-  std::vector<std::uint32_t> machines(ids_, 1);
+  std::vector<bool> repeated(ids_, false);
   std::vector<LinkId> links;
   std::unordered_map<double, std::uint32_t> known;  // looked up, never walked
   for (const Pattern& pattern : patterns) {
-    parts_.push_back({.begin = shares_.size(), .stride = pattern.fold.links});
+    parts_.push_back({.begin = shares_.size(),
+                      .stride = pattern.fold.links,
+                      .machines = at(std::max(1, pattern.fold.machines))});
     links.clear();
     add_flows(pattern, sums, [&](LinkId link) { links.push_back(link); });
     if (links.size() > ids_ / scanned_part) {  // as well all of them, in order
@@ -77,9 +79,13 @@ LinkShares::LinkShares(std::span<const Pattern> patterns) : ids_(at(ids_of(patte
         if (sums[link] > 0) links.push_back(static_cast<LinkId>(link));
       }
     }
-    visit_repeated(pattern, [&](LinkId link) {
-      machines[at(link)] = static_cast<std::uint32_t>(pattern.fold.machines);
-    });
+    visit_repeated(pattern, [&](LinkId link) { repeated[at(link)] = true; });
+    const auto others = std::ranges::stable_partition(
+        links, [&](LinkId link) { return static_cast<bool>(repeated[at(link)]); });
+    Part& part = parts_.back();
+    part.alone = part.begin + static_cast<std::size_t>(others.begin() - links.begin());
+    // No more than there are: these are millions. But not for each of many that have few.
+    if (4 * links.size() > shares_.size()) shares_.reserve(shares_.size() + links.size());
     for (const LinkId link : links) {
       const double sum = std::exchange(sums[at(link)], 0);
       std::uint32_t value = shares_.empty() ? 0 : shares_.back().value;
@@ -89,9 +95,11 @@ LinkShares::LinkShares(std::span<const Pattern> patterns) : ids_(at(ids_of(patte
         if (is_new) values_.push_back(sum);
         value = found->second;
       }
-      shares_.push_back({link, value, std::exchange(machines[at(link)], 1)});
-      for (std::uint32_t m = 0; m < shares_.back().machines; ++m) {
-        const std::size_t each = at(link) + m * at(pattern.fold.links);
+      const std::size_t machines = links_of(shares_.size(), part);
+      shares_.push_back({link, value});
+      repeated[at(link)] = false;
+      for (std::size_t m = 0; m < machines; ++m) {
+        const std::size_t each = at(link) + m * at(part.stride);
         if (!met[each]) ++used_;
         met[each] = true;
       }
@@ -101,10 +109,11 @@ LinkShares::LinkShares(std::span<const Pattern> patterns) : ids_(at(ids_of(patte
 }
 
 void LinkShares::add_to(std::vector<double>& sums, std::size_t pattern, double times) const {
-  for (std::size_t i = parts_[pattern].begin; i < parts_[pattern + 1].begin; ++i) {
+  const Part& part = parts_[pattern];
+  for (std::size_t i = part.begin; i < parts_[pattern + 1].begin; ++i) {
     const double moved = times * values_[shares_[i].value];
-    for (std::uint32_t m = 0; m < shares_[i].machines; ++m) {
-      sums[at(shares_[i].link) + m * at(parts_[pattern].stride)] += moved;
+    for (std::size_t m = 0; m < links_of(i, part); ++m) {
+      sums[at(shares_[i].link) + m * at(part.stride)] += moved;
     }
   }
 }

@@ -25,13 +25,20 @@ class LinkShares {
  private:
   struct Share {
     LinkId link = 0;
-    std::uint32_t value = 0;     ///< index into values_: thousands of links move the same
-    std::uint32_t machines = 1;  ///< so many links move it, each as far from the one before
+    std::uint32_t value = 0;  ///< index into values_: thousands of links move the same
   };
+  /// Of a pattern. The first shares are those of links that stand for other machines'.
   struct Part {
     std::size_t begin = 0;  ///< index into shares_
+    std::size_t alone = 0;  ///< the first one that stands for itself
     LinkId stride = 0;      ///< from a machine's link to that of the next one
+    std::size_t machines = 1;
   };
+
+  /// How many links share number `share` of a part stands for.
+  [[nodiscard]] static std::size_t links_of(std::size_t share, const Part& part) {
+    return share < part.alone ? part.machines : 1;
+  }
 
   std::vector<Part> parts_;  ///< of each pattern, and behind them one that begins at the end
   std::vector<Share> shares_;
