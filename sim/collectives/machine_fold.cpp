@@ -27,6 +27,22 @@ std::vector<bool> repeated_of(const Phase& phase) {
   return repeated;
 }
 
+/// Whether a predicate holds for each link, counted from the first machine's first one, of the
+/// flows that stand for others, or of those that do not.
+template <class Holds>
+bool all_links(const Pattern& pattern, bool repeated, Holds holds) {
+  return std::ranges::all_of(pattern.phases, [&](const Phase& phase) {
+    const std::vector<bool> is_repeated = repeated_of(phase);
+    for (std::size_t i = 0; i < phase.flows.size(); ++i) {
+      if (is_repeated[i] != repeated) continue;
+      const auto path = path_of(pattern, phase.flows[i]);
+      const auto holds_here = [&](LinkId link) { return holds(link - pattern.fold.first_link); };
+      if (!std::ranges::all_of(path, holds_here)) return false;
+    }
+    return true;
+  });
+}
+
 }  // namespace
 
 std::optional<MachineFold> fold_of(const Cluster& cluster, const Placement& members) {
@@ -59,22 +75,15 @@ std::optional<MachineFold> fold_of(const Cluster& cluster, const Placement& memb
 bool folds_exactly(const Pattern& pattern) {
   const MachineFold& fold = pattern.fold;
   std::vector<bool> taken(at(fold.links), false);
-  for (const bool repeated : {true, false}) {
-    for (const Phase& phase : pattern.phases) {
-      const std::vector<bool> is_repeated = repeated_of(phase);
-      for (std::size_t i = 0; i < phase.flows.size(); ++i) {
-        if (is_repeated[i] != repeated) continue;
-        for (const LinkId link : path_of(pattern, phase.flows[i])) {
-          const LinkId own = link - fold.first_link;
-          const bool is_inside = own >= 0 && own < fold.machines * fold.links;
-          if (repeated && (own < 0 || own >= fold.links)) return false;
-          if (!repeated && is_inside && taken[at(own % fold.links)]) return false;
-          if (repeated) taken[at(own)] = true;
-        }
-      }
-    }
-  }
-  return true;
+  const bool inside = all_links(pattern, /*repeated=*/true, [&](LinkId own) {
+    if (own < 0 || own >= fold.links) return false;
+    taken[at(own)] = true;
+    return true;
+  });
+  return inside && all_links(pattern, /*repeated=*/false, [&](LinkId own) {
+           const bool of_machine = own >= 0 && own < fold.machines * fold.links;
+           return !of_machine || !taken[at(own % fold.links)];
+         });
 }
 
 Pattern unfolded(const Pattern& pattern) {

@@ -173,7 +173,7 @@ std::vector<Pattern> NcclLibrary::plan_by(Planner planner, CollectiveKind kind,
     if (machines.empty() || machines.back() != rank.node) machines.push_back(rank.node);
   }
   std::ranges::sort(machines);
-  machines.erase(std::ranges::unique(machines).begin(), machines.end());
+  machines.erase(std::unique(machines.begin(), machines.end()), machines.end());
   const bool is_across = machines.size() > 1;
   const bool is_lone = machines.size() == ranks.size();
   const bool nvls = may_use_nvls(ranks) && options_.channels_max.value_or(2) >= 2;

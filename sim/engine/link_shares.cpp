@@ -1,16 +1,13 @@
 #include "sim/engine/link_shares.hpp"
 
 #include <algorithm>
-#include <unordered_map>
 #include <utility>
-
-#include "sim/core/index.hpp"
 
 namespace gradwire {
 
 namespace {
 
-/// Of more links than this part of all, all are looked at.
+/// Of more links than this part of all, all are looked at, in order.
 constexpr std::size_t scanned_part = 32;
 
 /// Adds what the flows that stand there move, and tells of each link that it is met.
@@ -47,6 +44,15 @@ void visit_repeated(const Pattern& pattern, Visit visit) {
   }
 }
 
+/// The links whose sum is above 0.
+std::vector<LinkId> in_use(const std::vector<double>& sums) {
+  std::vector<LinkId> links;
+  for (std::size_t link = 0; link < sums.size(); ++link) {
+    if (sums[link] > 0) links.push_back(static_cast<LinkId>(link));
+  }
+  return links;
+}
+
 LinkId ids_of(std::span<const Pattern> patterns) {
   LinkId ids = 0;
   for (const Pattern& pattern : patterns) {
@@ -63,59 +69,52 @@ LinkId ids_of(std::span<const Pattern> patterns) {
 
 LinkShares::LinkShares(std::span<const Pattern> patterns) : ids_(at(ids_of(patterns))) {
   std::vector<double> sums(ids_, 0);
-  std::vector<bool> met(ids_, false);
   std::vector<bool> repeated(ids_, false);
   std::vector<LinkId> links;
-  std::unordered_map<double, std::uint32_t> known;  // looked up, never walked
   for (const Pattern& pattern : patterns) {
-    parts_.push_back({.begin = shares_.size(),
-                      .stride = pattern.fold.links,
-                      .machines = at(std::max(1, pattern.fold.machines))});
     links.clear();
     add_flows(pattern, sums, [&](LinkId link) { links.push_back(link); });
-    if (links.size() > ids_ / scanned_part) {  // as well all of them, in order
-      links.clear();
-      for (std::size_t link = 0; link < ids_; ++link) {
-        if (sums[link] > 0) links.push_back(static_cast<LinkId>(link));
-      }
-    }
+    if (links.size() > ids_ / scanned_part) links = in_use(sums);
     visit_repeated(pattern, [&](LinkId link) { repeated[at(link)] = true; });
-    const auto others = std::ranges::stable_partition(
-        links, [&](LinkId link) { return static_cast<bool>(repeated[at(link)]); });
-    Part& part = parts_.back();
-    part.alone = part.begin + static_cast<std::size_t>(others.begin() - links.begin());
+    const auto others = std::stable_partition(links.begin(), links.end(), [&](LinkId link) {
+      return static_cast<bool>(repeated[at(link)]);
+    });
+    parts_.push_back({.begin = shares_.size(),
+                      .alone = shares_.size() + static_cast<std::size_t>(others - links.begin()),
+                      .stride = pattern.fold.links,
+                      .machines = at(std::max(1, pattern.fold.machines))});
     // No more than there are: these are millions. But not for each of many that have few.
     if (4 * links.size() > shares_.size()) shares_.reserve(shares_.size() + links.size());
     for (const LinkId link : links) {
-      const double sum = std::exchange(sums[at(link)], 0);
-      std::uint32_t value = shares_.empty() ? 0 : shares_.back().value;
-      if (values_.empty() || values_[value] != sum) {
-        value = static_cast<std::uint32_t>(values_.size());
-        const auto [found, is_new] = known.try_emplace(sum, value);
-        if (is_new) values_.push_back(sum);
-        value = found->second;
-      }
-      const std::size_t machines = links_of(shares_.size(), part);
-      shares_.push_back({link, value});
+      shares_.push_back({link, value_of(std::exchange(sums[at(link)], 0))});
       repeated[at(link)] = false;
-      for (std::size_t m = 0; m < machines; ++m) {
-        const std::size_t each = at(link) + m * at(part.stride);
-        if (!met[each]) ++used_;
-        met[each] = true;
-      }
     }
   }
   parts_.push_back({.begin = shares_.size()});
+  known_.clear();
+  count_used();
+}
+
+std::uint32_t LinkShares::value_of(double share) {
+  if (!shares_.empty() && values_[shares_.back().value] == share) return shares_.back().value;
+  const auto next = static_cast<std::uint32_t>(values_.size());
+  const auto [found, is_new] = known_.try_emplace(share, next);
+  if (is_new) values_.push_back(share);
+  return found->second;
+}
+
+void LinkShares::count_used() {
+  std::vector<bool> met(ids_, false);
+  for (std::size_t pattern = 0; pattern + 1 < parts_.size(); ++pattern) {
+    visit(pattern, [&](std::size_t link, double /*share*/) {
+      if (!met[link]) ++used_;
+      met[link] = true;
+    });
+  }
 }
 
 void LinkShares::add_to(std::vector<double>& sums, std::size_t pattern, double times) const {
-  const Part& part = parts_[pattern];
-  for (std::size_t i = part.begin; i < parts_[pattern + 1].begin; ++i) {
-    const double moved = times * values_[shares_[i].value];
-    for (std::size_t m = 0; m < links_of(i, part); ++m) {
-      sums[at(shares_[i].link) + m * at(part.stride)] += moved;
-    }
-  }
+  visit(pattern, [&](std::size_t link, double share) { sums[link] += times * share; });
 }
 
 }  // namespace gradwire

@@ -3,9 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/collectives/pattern.hpp"
+#include "sim/core/index.hpp"
 #include "sim/core/placement.hpp"
 
 namespace gradwire {
@@ -35,14 +37,24 @@ class LinkShares {
     std::size_t machines = 1;
   };
 
-  /// How many links share number `share` of a part stands for.
-  [[nodiscard]] static std::size_t links_of(std::size_t share, const Part& part) {
-    return share < part.alone ? part.machines : 1;
+  [[nodiscard]] std::uint32_t value_of(double share);
+  void count_used();
+  /// Calls visit(link, share) for each link of a pattern.
+  template <class Visit>
+  void visit(std::size_t pattern, Visit visit) const {
+    const Part& part = parts_[pattern];
+    for (std::size_t i = part.begin; i < parts_[pattern + 1].begin; ++i) {
+      const std::size_t machines = i < part.alone ? part.machines : 1;
+      for (std::size_t m = 0; m < machines; ++m) {
+        visit(at(shares_[i].link) + m * at(part.stride), values_[shares_[i].value]);
+      }
+    }
   }
 
   std::vector<Part> parts_;  ///< of each pattern, and behind them one that begins at the end
   std::vector<Share> shares_;
   std::vector<double> values_;
+  std::unordered_map<double, std::uint32_t> known_;  ///< looked up, never walked
   std::size_t used_ = 0;
   std::size_t ids_ = 0;
 };
