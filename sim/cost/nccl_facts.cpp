@@ -85,6 +85,12 @@ void see_sockets(const Cluster& cluster, const std::vector<double>& load, std::s
   }
 }
 
+/// Fetches the load of a place's link on a way, if there is one.
+void ask_for(const std::vector<double>& load, const Pattern& pattern, std::size_t place) {
+  if (place >= pattern.path_links.size()) return;
+  __builtin_prefetch(&load[static_cast<std::size_t>(pattern.path_links[place])]);
+}
+
 /// The links' loads, and what one flow sees of its way.
 std::vector<double> loads(const Cluster& cluster, const Pattern& pattern, NcclFacts& facts) {
   std::vector<double> load(cluster.links().size());
@@ -99,11 +105,8 @@ std::vector<double> loads(const Cluster& cluster, const Pattern& pattern, NcclFa
       bool is_nvlink = true;
       Seconds by_proxy;
       for (std::uint32_t i = 0; i < flow.path_size; ++i) {
-        const std::size_t place = flow.path_begin + i;
-        if (place + ahead < pattern.path_links.size()) {
-          __builtin_prefetch(&load[static_cast<std::size_t>(pattern.path_links[place + ahead])]);
-        }
-        const auto id = static_cast<std::size_t>(pattern.path_links[place]);
+        ask_for(load, pattern, flow.path_begin + i + ahead);
+        const auto id = static_cast<std::size_t>(pattern.path_links[flow.path_begin + i]);
         const ClusterLink& link = cluster.links()[id];
         load[id] += flow.share;
         const Seconds connected{flow.share / (link.connections * link.connection_capacity)};

@@ -273,7 +273,8 @@ std::vector<Plans::RankShare> Plans::shares(PatternId id) const {
   for (const Phase& phase : moved.phases) {
     phase.visit_flows([&](std::size_t index, int machine) {
       const PatternFlow& flow = phase.flows[index];
-      const auto sender = static_cast<std::size_t>(flow.source + machine * moved.fold.ranks);
+      const int rank = flow.source + machine * moved.fold.ranks;
+      const auto sender = static_cast<std::size_t>(rank);
       if (sender >= sent.size()) sent.resize(sender + 1, 0);
       sent[sender] += flow.share;
     });

@@ -11,6 +11,7 @@
 #include <utility>
 #include <variant>
 
+#include "sim/core/cluster.hpp"
 #include "sim/core/error.hpp"
 #include "sim/core/tensor_timeline.hpp"
 #include "sim/train/gain.hpp"
