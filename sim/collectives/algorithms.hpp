@@ -18,6 +18,8 @@ struct AlgorithmVariant {
   /// REQUIRES: members are different GPUs. For one member the pattern has no phase.
   /// @throws SimulationError where the algorithm cannot run on these members, with the reason.
   Pattern (*plan)(const Cluster& cluster, const Placement& members);
+  /// The same, folded where that is exact; null: never.
+  Pattern (*plan_folded)(const Cluster& cluster, const Placement& members) = nullptr;
 };
 
 struct Algorithm {
@@ -39,5 +41,8 @@ struct Algorithm {
 ///         these members; with what can.
 [[nodiscard]] Pattern plan_collective(CollectiveKind kind, std::string_view algorithm,
                                       const Cluster& cluster, const Placement& members);
+/// The same, folded where that is exact.
+[[nodiscard]] Pattern plan_folded_collective(CollectiveKind kind, std::string_view algorithm,
+                                             const Cluster& cluster, const Placement& members);
 
 }  // namespace gradwire

@@ -85,6 +85,13 @@ double bus_factor(CollectiveKind kind, int ranks) {
   return 1;
 }
 
+std::size_t Phase::flow_count() const {
+  if (runs.empty()) return flows.size();
+  std::size_t count = 0;
+  for (const FlowRun& run : runs) count += run.size;
+  return count;
+}
+
 void Pattern::seal() {
   constexpr std::uint64_t offset_basis = 0xcbf29ce484222325;
   std::uint64_t hash = offset_basis;
@@ -107,6 +114,14 @@ void Pattern::seal() {
       mix_pair(flow.group, flow.path_size);
       mix_int(flow.path_begin);
     }
+    for (const FlowRun& run : phase.runs) {
+      mix_pair(run.begin, run.size);
+      mix_int(run.machine);
+    }
+  }
+  if (is_folded()) {
+    mix_pair(fold.machines, fold.ranks);
+    mix_pair(fold.links, fold.first_link);
   }
   for (std::size_t i = 0; i + 1 < path_links.size(); i += 2) {
     mix_pair(path_links[i], path_links[i + 1]);

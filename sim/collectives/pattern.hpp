@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -64,6 +65,13 @@ struct PatternFlow {
   std::uint32_t path_size = 0;
 };
 
+/// Flows of a phase that follow each other, where they stand or on a machine like that one.
+struct FlowRun {
+  std::uint32_t begin = 0;  ///< index into Phase::flows
+  std::uint32_t size = 0;
+  int machine = 0;  ///< so many machines further, see MachineFold
+};
+
 /// Flows that start together; the next phase starts when all have ended. Within a group the flows
 /// of a ring stand in its order: each one's destination is the next one's source; those of a
 /// pipeline after the flows that they wait for.
@@ -71,6 +79,30 @@ struct Phase {
   std::vector<PatternFlow> flows;
   int steps = 1;
   Coupling coupling = Coupling::independent;
+  /// Of a folded pattern: all flows in their order, each of `flows` once on machine 0. Else empty.
+  std::vector<FlowRun> runs{};
+
+  [[nodiscard]] std::size_t flow_count() const;
+  /// Calls visit(index into `flows`, machines further) for each flow in order.
+  template <class Visit>
+  void visit_flows(Visit visit) const {
+    if (runs.empty()) {
+      for (std::size_t i = 0; i < flows.size(); ++i) visit(i, 0);
+    }
+    for (const FlowRun& run : runs) {
+      for (std::uint32_t i = 0; i < run.size; ++i) visit(std::size_t{run.begin} + i, run.machine);
+    }
+  }
+};
+
+/// Machines that are alike: where a flow of the first one stands for one of machine m, its ranks
+/// are m `ranks` further and its links m `links`. Over links of a machine that such flows use no
+/// other flow passes, so that what is asked of links alone is told by `Phase::flows`.
+struct MachineFold {
+  int machines = 0;       ///< 0: the pattern is not folded
+  int ranks = 0;          ///< of a machine
+  LinkId links = 0;       ///< of a machine
+  LinkId first_link = 0;  ///< of the first machine
 };
 
 /// What a planner makes of (kind, algorithm, communicator, cluster): who sends what share to whom
@@ -85,11 +117,13 @@ struct Pattern {
   int connections = 0;
   std::vector<Phase> phases;
   std::vector<LinkId> path_links;
+  MachineFold fold{};
   /// Equal for equal patterns over equal links, so that what is derived from a pattern can be kept;
   /// 0 when not computed. Planners call seal().
   std::uint64_t key = 0;
 
   void seal();  ///< computes `key`
+  [[nodiscard]] bool is_folded() const { return fold.machines > 0; }
 };
 
 /// The ranks of each channel in the order of its ring (first phase), for printing.

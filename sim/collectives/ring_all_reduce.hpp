@@ -22,4 +22,10 @@ namespace gradwire {
 /// @throws SimulationError as plan_rings.
 [[nodiscard]] Pattern plan_ring_all_gather(const Cluster& cluster, const Placement& members);
 
+/// The same, folded where that is exact.
+[[nodiscard]] Pattern plan_folded_ring_all_reduce(const Cluster& cluster, const Placement& members);
+[[nodiscard]] Pattern plan_folded_ring_reduce_scatter(const Cluster& cluster,
+                                                      const Placement& members);
+[[nodiscard]] Pattern plan_folded_ring_all_gather(const Cluster& cluster, const Placement& members);
+
 }  // namespace gradwire

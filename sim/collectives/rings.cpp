@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -250,12 +251,27 @@ Pattern start_pattern(CollectiveKind kind, const std::string& algorithm, const P
 void append_rings(const Cluster& cluster, const Placement& members,
                   const std::vector<RankRing>& rings, int steps, Pattern& pattern) {
   pattern.phases.push_back({.flows = {}, .steps = steps, .coupling = Coupling::ring});
-  pattern.phases.back().flows.reserve(rings.size() * members.size());
+  Phase& phase = pattern.phases.back();
+  if (pattern.is_folded()) {
+    const auto machines = static_cast<std::size_t>(pattern.machines);
+    phase.flows.reserve(rings.size() * (machines + static_cast<std::size_t>(pattern.fold.ranks)));
+    phase.runs.reserve(2 * rings.size() * machines);
+  } else {
+    phase.flows.reserve(rings.size() * members.size());
+  }
   RankFlows flows(cluster, members, static_cast<double>(steps) / pattern.ranks / pattern.channels,
                   pattern);
+  const auto machine_of = [&](int rank) { return members[static_cast<std::size_t>(rank)].node; };
   for (std::size_t channel = 0; channel < rings.size(); ++channel) {
-    for (std::size_t i = 0; i < members.size(); ++i) {
-      flows.along(rings[channel], i, static_cast<int>(channel));
+    const RankRing& ring = rings[channel];
+    const auto group = static_cast<int>(channel);
+    for (std::size_t begin = 0; begin < members.size();) {
+      std::size_t end = begin + 1;
+      const int machine = machine_of(ring.order[begin]);
+      while (end < members.size() && machine_of(ring.order[end]) == machine) ++end;
+      flows.chain(std::span(ring.order).subspan(begin, end - begin), group);
+      flows.along(ring, end - 1, group);
+      begin = end;
     }
   }
 }

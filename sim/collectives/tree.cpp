@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <numeric>
 
+#include "sim/collectives/machine_fold.hpp"
+
 namespace gradwire {
 namespace {
 
@@ -66,11 +68,13 @@ void append_machine_tree(std::span<const MachineChain> chains, DoubleTree which,
   const auto head_of = [&](int machine) {
     return chains[static_cast<std::size_t>(machine)].head();
   };
+  std::vector<int> upwards;
   // A flow waits for those listed before it that end where it begins: leaves first on the way up.
   for (const std::size_t machine : boost::adaptors::reverse(by_depth)) {
     const MachineChain& chain = chains[machine];
-    for (std::size_t i = chain.ranks.size() - 1; with_chains && i > 0; --i) {
-      flows.local(chain.ranks[i], chain.ranks[i - 1], group);
+    if (with_chains) {
+      upwards.assign(chain.ranks.rbegin(), chain.ranks.rend());
+      flows.chain(upwards, group);
     }
     const int parent = parent_of(machine);
     if (parent >= 0) flows.remote(chain.head(), head_of(parent), group);
@@ -79,21 +83,29 @@ void append_machine_tree(std::span<const MachineChain> chains, DoubleTree which,
     const MachineChain& chain = chains[machine];
     const int parent = parent_of(machine);
     if (parent >= 0) flows.remote(head_of(parent), chain.head(), group);
-    for (std::size_t i = 1; with_chains && i < chain.ranks.size(); ++i) {
-      flows.local(chain.ranks[i - 1], chain.ranks[i], group);
-    }
+    if (with_chains) flows.chain(chain.ranks, group);
   }
 }
 
-Pattern plan_tree_all_reduce(const Cluster& cluster, const Placement& members) {
+namespace {
+
+Pattern plan_tree(const Cluster& cluster, const Placement& members, const MachineFold& fold) {
   const std::vector<RankRing> rings = plan_rings(cluster, members);
   Pattern pattern = start_pattern(CollectiveKind::all_reduce, "tree", members, rings.size());
+  pattern.fold = fold;
   if (!rings.empty()) {
     const bool is_local = pattern.machines == 1;
     const int trees = is_local ? 1 : 2;
     pattern.phases.push_back({.flows = {}, .steps = tree_pieces, .coupling = Coupling::pipeline});
-    pattern.phases.back().flows.reserve(2 * static_cast<std::size_t>(trees) * rings.size() *
-                                        members.size());
+    Phase& phase = pattern.phases.back();
+    const std::size_t ways = 2 * static_cast<std::size_t>(trees) * rings.size();
+    const auto machines = static_cast<std::size_t>(pattern.machines);
+    if (pattern.is_folded()) {
+      phase.flows.reserve(ways * (machines + static_cast<std::size_t>(fold.ranks)));
+      phase.runs.reserve(2 * ways * machines);
+    } else {
+      phase.flows.reserve(ways * members.size());
+    }
     RankFlows flows(cluster, members, 1.0 / (trees * pattern.channels), pattern);
     int group = 0;
     for (const RankRing& ring : rings) {
@@ -110,6 +122,17 @@ Pattern plan_tree_all_reduce(const Cluster& cluster, const Placement& members) {
   }
   pattern.seal();
   return pattern;
+}
+
+}  // namespace
+
+Pattern plan_tree_all_reduce(const Cluster& cluster, const Placement& members) {
+  return plan_tree(cluster, members, {});
+}
+
+Pattern plan_folded_tree_all_reduce(const Cluster& cluster, const Placement& members) {
+  return folded_or_whole(
+      cluster, members, [&](const MachineFold& fold) { return plan_tree(cluster, members, fold); });
 }
 
 }  // namespace gradwire

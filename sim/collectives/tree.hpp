@@ -49,5 +49,7 @@ void append_machine_tree(std::span<const MachineChain> chains, DoubleTree which,
 /// leaf of the other one).
 /// @throws SimulationError as plan_rings.
 [[nodiscard]] Pattern plan_tree_all_reduce(const Cluster& cluster, const Placement& members);
+/// The same, folded where that is exact.
+[[nodiscard]] Pattern plan_folded_tree_all_reduce(const Cluster& cluster, const Placement& members);
 
 }  // namespace gradwire

@@ -35,8 +35,13 @@ Cluster::Cluster(std::vector<std::shared_ptr<const NodeGraph>> nodes, Fabric fab
   }
   links_.reserve(at(port_links_) + 2 * at(fabric_.port_count()) +
                  boost::num_edges(fabric_.graph()));
+  std::map<const Routes*, std::vector<std::uint32_t>> types;  // looked up, never walked
   for (const auto& routes : routes_) {
-    links_.insert(links_.end(), routes->links().begin(), routes->links().end());
+    const auto [found, is_new] = types.try_emplace(routes.get());
+    if (is_new) {
+      for (const ClusterLink& link : routes->links()) found->second.push_back(type_of(link));
+    }
+    links_.insert(links_.end(), found->second.begin(), found->second.end());
   }
   assert(fabric_.port_count() == ports || (nodes_.size() == 1 && fabric_.port_count() == 0));
   for (int port = 0; port < fabric_.port_count(); ++port) {
@@ -47,13 +52,13 @@ Cluster::Cluster(std::vector<std::shared_ptr<const NodeGraph>> nodes, Fabric fab
       direction.connection_capacity = spec.connection_bandwidth->count();
     }
     direction.connections = spec.connections;
-    links_.resize(links_.size() + 2, direction);
+    links_.resize(links_.size() + 2, type_of(direction));
   }
   trunk_links_ = static_cast<LinkId>(links_.size());
   const auto& switches = fabric_.graph();
   for (const auto& edge : boost::make_iterator_range(boost::edges(switches))) {
     links_.push_back(
-        cluster_link(LinkKind::network, switches[edge].bandwidth, switches[edge].latency));
+        type_of(cluster_link(LinkKind::network, switches[edge].bandwidth, switches[edge].latency)));
   }
   duplex_links_ = static_cast<LinkId>(links_.size());
   for (int port = 0; port < fabric_.port_count(); ++port) {
@@ -61,9 +66,18 @@ Cluster::Cluster(std::vector<std::shared_ptr<const NodeGraph>> nodes, Fabric fab
     assert(spec.duplex_efficiency >= 0.5 && spec.duplex_efficiency <= 1);
     if (spec.duplex_efficiency == 1) continue;
     half_duplex_ports_.push_back(port);
-    links_.push_back(
-        cluster_link(LinkKind::network, 2 * spec.duplex_efficiency * spec.bandwidth, Seconds{}));
+    links_.push_back(type_of(
+        cluster_link(LinkKind::network, 2 * spec.duplex_efficiency * spec.bandwidth, Seconds{})));
   }
+}
+
+std::uint32_t Cluster::type_of(const ClusterLink& link) {
+  // They are few, and mostly that of the link before.
+  const auto found = std::find(link_types_.rbegin(), link_types_.rend(), link);
+  const auto type = static_cast<std::uint32_t>(link_types_.rend() - found);
+  if (type > 0) return type - 1;
+  link_types_.push_back(link);
+  return static_cast<std::uint32_t>(link_types_.size() - 1);
 }
 
 const NodeGraph& Cluster::node(int index) const {
@@ -104,7 +118,9 @@ std::optional<std::pair<int, int>> Cluster::separated() const {
 
 void Cluster::degrade(LinkId id, double factor) {
   assert(factor > 0);
-  links_[at(id)].capacity *= factor;
+  ClusterLink link = link_types_[links_[at(id)]];
+  link.capacity *= factor;
+  links_[at(id)] = type_of(link);
 }
 
 }  // namespace gradwire

@@ -34,8 +34,12 @@ class Cluster {
   [[nodiscard]] int port_of(int node, int nic) const {
     return port_offset_[static_cast<std::size_t>(node)] + nic;
   }
+  /// A machine's own links follow each other from this one on.
+  [[nodiscard]] LinkId first_link(int node) const {
+    return node_offset_[static_cast<std::size_t>(node)];
+  }
   [[nodiscard]] const Fabric& fabric() const { return fabric_; }
-  [[nodiscard]] std::span<const ClusterLink> links() const { return links_; }
+  [[nodiscard]] ClusterLinks links() const { return {link_types_, links_}; }
   /// "node1.gpu0->gpu1", "node0.nic2.up", "node0.nic2.both" (what its directions share)
   [[nodiscard]] std::string link_name(LinkId id) const;
 
@@ -82,6 +86,8 @@ class Cluster {
  private:
   struct Routes;  ///< all local routes of one node type, computed once
 
+  /// The index of a type, a new one where there is none like it.
+  std::uint32_t type_of(const ClusterLink& link);
   /// What a machine numbers as `nic`, and the last one where it has fewer.
   [[nodiscard]] int nic_or_last(int node, int nic) const;
   /// Appends a port, the fabric, and a port.
@@ -98,7 +104,8 @@ class Cluster {
 
   std::vector<std::shared_ptr<const NodeGraph>> nodes_;
   Fabric fabric_;
-  std::vector<ClusterLink> links_;
+  std::vector<ClusterLink> link_types_;
+  std::vector<std::uint32_t> links_;  ///< index into link_types_
   std::vector<LinkId> node_offset_;
   std::vector<int> port_offset_;
   LinkId port_links_ = 0;

@@ -29,6 +29,12 @@ class CollectiveLibrary {
   [[nodiscard]] virtual std::vector<Pattern> plan(CollectiveKind kind,
                                                   const Placement& ranks) const = 0;
 
+  /// The same, but a pattern may be folded (MachineFold), if the library prices such ones as whole.
+  [[nodiscard]] virtual std::vector<Pattern> plan_folded(CollectiveKind kind,
+                                                         const Placement& ranks) const {
+    return plan(kind, ranks);
+  }
+
   /// @param patterns  what plan() gave for this collective; @param size  >= 0.
   [[nodiscard]] virtual CollectiveChoice choose(std::span<const Pattern> patterns,
                                                 Bytes size) const = 0;

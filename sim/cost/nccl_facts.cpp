@@ -85,11 +85,19 @@ void see_sockets(const Cluster& cluster, const std::vector<double>& load, std::s
   }
 }
 
+/// Fetches the load of a place's link on a way, if there is one.
+void ask_for(const std::vector<double>& load, const Pattern& pattern, std::size_t place) {
+  if (place >= pattern.path_links.size()) return;
+  __builtin_prefetch(&load[static_cast<std::size_t>(pattern.path_links[place])]);
+}
+
 /// The links' loads, and what one flow sees of its way.
 std::vector<double> loads(const Cluster& cluster, const Pattern& pattern, NcclFacts& facts) {
   std::vector<double> load(cluster.links().size());
   std::vector<Seconds> proxy(static_cast<std::size_t>(pattern.ranks));
   std::vector<double> sent(static_cast<std::size_t>(pattern.ranks));
+  // Links are met in no order, and wait for memory unless asked for so many before.
+  constexpr std::size_t ahead = 32;
   for (const Phase& phase : pattern.phases) {
     for (const PatternFlow& flow : phase.flows) {
       Seconds network;
@@ -97,6 +105,7 @@ std::vector<double> loads(const Cluster& cluster, const Pattern& pattern, NcclFa
       bool is_nvlink = true;
       Seconds by_proxy;
       for (std::uint32_t i = 0; i < flow.path_size; ++i) {
+        ask_for(load, pattern, flow.path_begin + i + ahead);
         const auto id = static_cast<std::size_t>(pattern.path_links[flow.path_begin + i]);
         const ClusterLink& link = cluster.links()[id];
         load[id] += flow.share;
@@ -152,6 +161,9 @@ NcclFacts examine(const Cluster& cluster, const Pattern& pattern, const NcclGpus
   const std::vector<HostPlace> places = places_of(cluster, gpus, known);
   const StagedFlows staged = staged_flows(cluster, pattern, places, constants.measured);
   facts.staged_per_byte = staged.network_per_byte;
+  const auto of_staged = [&](const std::vector<double>& sums, std::size_t id) {
+    return staged.empty() ? 0 : sums[id];
+  };
   std::size_t id = 0;
   bool is_first = true;
   for (int index = 0; index < cluster.node_count(); ++index) {
@@ -168,13 +180,14 @@ NcclFacts examine(const Cluster& cluster, const Pattern& pattern, const NcclGpus
       }
       const bool is_bridge = places[id].at_bridge;
       facts.crosses_host_bridge = facts.crosses_host_bridge || is_bridge;
-      const double peers = (load[id] - staged.load[id]) / (is_bridge ? bridge_share : 1);
-      facts.pcie_per_byte = std::max(
-          facts.pcie_per_byte, Seconds{(peers + staged.priced[id]) / cluster.links()[id].capacity});
+      const double peers = (load[id] - of_staged(staged.load, id)) / (is_bridge ? bridge_share : 1);
+      facts.pcie_per_byte =
+          std::max(facts.pcie_per_byte,
+                   Seconds{(peers + of_staged(staged.priced, id)) / cluster.links()[id].capacity});
       const bool is_planned_less = is_bridge && !own.amd;
       facts.planned_per_byte =
           std::max(facts.planned_per_byte,
-                   Seconds{(load[id] - staged.fetched[id]) /
+                   Seconds{(load[id] - of_staged(staged.fetched, id)) /
                            ((is_planned_less ? 1 / constants.intel_p2p_overhead : 1) *
                             cluster.links()[id].capacity)});
     }

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <iterator>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "sim/collectives/algorithms.hpp"
@@ -25,6 +24,9 @@ namespace {
 constexpr int hopper = 90;
 constexpr int blackwell = 100;
 constexpr int ampere = 80;
+
+/// Patterns of fewer ranks are not folded: they are refined, and need all their flows.
+constexpr std::size_t folded_ranks_min = 512;
 
 /// Bandwidths of a channel that NCCL tries, GB/s (v2.28.9, src/graph/search.cc). Before Hopper.
 constexpr std::array local_speeds = {40.0, 30.0, 20.0, 18.0, 15.0, 12.0, 10.0,
@@ -156,8 +158,22 @@ bool NcclLibrary::may_use_nvls(const Placement& ranks) const {
 }
 
 std::vector<Pattern> NcclLibrary::plan(CollectiveKind kind, const Placement& ranks) const {
-  std::set<int> machines;
-  for (const GpuRef& rank : ranks) machines.insert(rank.node);
+  return plan_by(plan_collective, kind, ranks);
+}
+
+std::vector<Pattern> NcclLibrary::plan_folded(CollectiveKind kind, const Placement& ranks) const {
+  return plan_by(ranks.size() < folded_ranks_min ? plan_collective : plan_folded_collective, kind,
+                 ranks);
+}
+
+std::vector<Pattern> NcclLibrary::plan_by(Planner planner, CollectiveKind kind,
+                                          const Placement& ranks) const {
+  std::vector<int> machines;
+  for (const GpuRef& rank : ranks) {
+    if (machines.empty() || machines.back() != rank.node) machines.push_back(rank.node);
+  }
+  std::ranges::sort(machines);
+  machines.erase(std::unique(machines.begin(), machines.end()), machines.end());
   const bool is_across = machines.size() > 1;
   const bool is_lone = machines.size() == ranks.size();
   const bool nvls = may_use_nvls(ranks) && options_.channels_max.value_or(2) >= 2;
@@ -182,7 +198,7 @@ std::vector<Pattern> NcclLibrary::plan(CollectiveKind kind, const Placement& ran
   const auto add = [&](NcclAlgorithm algorithm) {
     if (find_algorithm(name_of(algorithm), kind) == nullptr || !can_run(algorithm)) return;
     if (!nccl_has(kind, algorithm, NcclProtocol::simple)) return;
-    patterns.push_back(plan_collective(kind, name_of(algorithm), *cluster_, ranks));
+    patterns.push_back(planner(kind, name_of(algorithm), *cluster_, ranks));
   };
   for (const NcclAlgorithm algorithm : options_.algorithms) add(algorithm);
   if (!patterns.empty()) return patterns;

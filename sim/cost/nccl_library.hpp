@@ -42,6 +42,8 @@ class NcclLibrary final : public CollectiveLibrary {
 
   [[nodiscard]] std::vector<Pattern> plan(CollectiveKind kind,
                                           const Placement& ranks) const override;
+  [[nodiscard]] std::vector<Pattern> plan_folded(CollectiveKind kind,
+                                                 const Placement& ranks) const override;
   [[nodiscard]] CollectiveChoice choose(std::span<const Pattern> patterns,
                                         Bytes size) const override;
 
@@ -59,6 +61,9 @@ class NcclLibrary final : public CollectiveLibrary {
     NcclProtocol protocol = NcclProtocol::simple;
   };
 
+  using Planner = Pattern (*)(CollectiveKind, std::string_view, const Cluster&, const Placement&);
+  [[nodiscard]] std::vector<Pattern> plan_by(Planner planner, CollectiveKind kind,
+                                             const Placement& ranks) const;
   [[nodiscard]] const Known& known(const Pattern& pattern) const;
   [[nodiscard]] Known learn(const Pattern& pattern) const;
   [[nodiscard]] bool allows(const NcclFacts& facts, NcclProtocol protocol) const;

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <span>
 
+#include "sim/collectives/machine_fold.hpp"
 #include "sim/core/cluster.hpp"
 
 namespace gradwire {
@@ -159,11 +160,21 @@ StagedFlows staged_flows(const Cluster& cluster, const Pattern& pattern,
                          const std::vector<HostPlace>& places, const NcclMeasured& measured) {
   const double duplex = measured.host_duplex_share;
   StagedFlows result;
+  if (std::ranges::none_of(places, &HostPlace::ends_peers) &&
+      std::ranges::all_of(cluster.fabric().port_specs(), &PortSpec::gpudirect)) {
+    return result;
+  }
+  const Walk walk(cluster, places);
+  const std::vector<Staged> staged = staged_of(walk, pattern);
+  // What a rank moves inside its machine and beyond adds up: each rank's is needed.
+  if (pattern.is_folded() &&
+      std::ranges::any_of(staged, [](const Staged& flow) { return !flow.parts.is_across; })) {
+    return staged_flows(cluster, unfolded(pattern), places, measured);
+  }
+  if (staged.empty()) return result;
   result.load.resize(cluster.links().size());
   result.priced.resize(cluster.links().size());
   result.fetched.resize(cluster.links().size());
-  const Walk walk(cluster, places);
-  const std::vector<Staged> staged = staged_of(walk, pattern);
   const std::vector<Moved> moved = moved_by_rank(staged, pattern.ranks);
   const auto add = [&](Links links, double share, double weight) {
     for (const LinkId id : links) {

@@ -32,6 +32,8 @@ struct StagedFlows {
   /// [link]: bytes of lines that are fetched before they are stored / size. NCCL does not plan
   /// them.
   std::vector<double> fetched;
+  /// No flow does: the above are empty.
+  [[nodiscard]] bool empty() const { return load.empty(); }
   /// That a byte takes between a GPU and host memory, at both ends of a message to another machine.
   Seconds network_per_byte;
 };

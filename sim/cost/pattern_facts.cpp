@@ -19,7 +19,7 @@ int opened(const Pattern& pattern, const ClusterLink& link) {
   return pattern.connections > 0 ? pattern.connections : link.connections;
 }
 
-PhaseWays ways_of(const Pattern& pattern, const Phase& phase, std::span<const ClusterLink> links) {
+PhaseWays ways_of(const Pattern& pattern, const Phase& phase, ClusterLinks links) {
   PhaseWays ways;
   std::map<std::pair<int, int>, Seconds> sent;  // from machine to machine, by ranks
   for (const PatternFlow& flow : phase.flows) {
@@ -48,7 +48,7 @@ Seconds PatternFacts::latency_max() const {
   return *std::max_element(latency.begin(), latency.end());
 }
 
-PatternFacts examine(const Pattern& pattern, std::span<const ClusterLink> links) {
+PatternFacts examine(const Pattern& pattern, ClusterLinks links) {
   PatternFacts facts;
   std::vector<double> load(links.size());
   for (const Phase& phase : pattern.phases) {
@@ -77,8 +77,7 @@ PatternFacts examine(const Pattern& pattern, std::span<const ClusterLink> links)
   return facts;
 }
 
-const PatternFacts& KnownFacts::of(const Pattern& pattern,
-                                   std::span<const ClusterLink> links) const {
+const PatternFacts& KnownFacts::of(const Pattern& pattern, ClusterLinks links) const {
   assert(pattern.key != 0);
   const auto known = known_.find(pattern.key);
   if (known != known_.end()) return known->second;

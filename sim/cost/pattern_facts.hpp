@@ -34,15 +34,14 @@ struct PatternFacts {
   [[nodiscard]] Seconds latency_max() const;
 };
 
-[[nodiscard]] PatternFacts examine(const Pattern& pattern, std::span<const ClusterLink> links);
+[[nodiscard]] PatternFacts examine(const Pattern& pattern, ClusterLinks links);
 
 /// The same, kept by Pattern::key: a large pattern takes milliseconds, and a job asks for each of
 /// its tensors.
 class KnownFacts {
  public:
   /// @param links  must be the same in every call.
-  [[nodiscard]] const PatternFacts& of(const Pattern& pattern,
-                                       std::span<const ClusterLink> links) const;
+  [[nodiscard]] const PatternFacts& of(const Pattern& pattern, ClusterLinks links) const;
 
  private:
   mutable std::unordered_map<std::uint64_t, PatternFacts> known_;

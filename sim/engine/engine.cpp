@@ -7,10 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "sim/collectives/machine_fold.hpp"
 #include "sim/core/cluster.hpp"
 #include "sim/core/error.hpp"
 #include "sim/engine/event_queue.hpp"
 #include "sim/engine/fluid_network.hpp"
+#include "sim/engine/group_quotient.hpp"
 #include "sim/engine/incremental_transport.hpp"
 #include "sim/engine/simgrid_transport.hpp"
 #include "sim/engine/step_network.hpp"
@@ -42,7 +44,7 @@ Work work_of(std::span<const Pattern> patterns) {
     double messages = 0;
     double live = 0;
     for (const Phase& phase : pattern.phases) {
-      const auto flows = static_cast<double>(phase.flows.size());
+      const auto flows = static_cast<double>(phase.flow_count());
       messages += flows * phase.steps;
       live = std::max(live, flows);
     }
@@ -138,38 +140,71 @@ std::unique_ptr<Transport> make_transport(const FlowProblem& problem, const Engi
   return make_incremental_transport(problem, slack);
 }
 
+/// What a network moves by.
+struct Reduced {
+  Quotient quotient;
+  Fidelity fidelity = Fidelity::fluid;
+  NetworkStats stats{};
+};
+
+/// Flows and links as they are for `step`, else those that behave alike merged.
+Reduced reduce(ClusterLinks links, std::span<const Pattern> patterns, const Choice& choice,
+               const EngineOptions& options) {
+  const FlowGraph graph = make_flow_graph(links, patterns, options.one_at_a_time);
+  const bool step = choice.fidelity == Fidelity::step;
+  const Partition partition = step ? no_merging(graph) : refine(graph);
+  Reduced reduced{.quotient = make_quotient(graph, partition), .fidelity = choice.fidelity};
+  reduced.stats.flows = graph.flow_count();
+  reduced.stats.link_classes = partition.link_classes;
+  reduced.stats.flow_classes = partition.flow_classes;
+  reduced.stats.why = choice.why;
+  const std::size_t classes_max =
+      options.one_at_a_time ? fluid_classes_max_alone : fluid_classes_max;
+  if (choice.asked_for) {
+    if (choice.fidelity == Fidelity::coupled) reduced.quotient.couple();
+  } else if (choice.fidelity == Fidelity::fluid && partition.flow_classes > classes_max) {
+    reduced.stats.why =
+        fmt::format("{} classes of flows, more than {}", partition.flow_classes, classes_max);
+    if (reduced.quotient.couple()) reduced.fidelity = Fidelity::coupled;
+  }
+  return reduced;
+}
+
+/// Large rings and trees that move one at a time, each as one body; nothing for others.
+std::optional<Reduced> reduce_groups(ClusterLinks links, std::span<const Pattern> patterns,
+                                     const Work& work, const Choice& choice,
+                                     const EngineOptions& options) {
+  if (!options.one_at_a_time || choice.asked_for || choice.fidelity != Fidelity::fluid ||
+      work.live <= options.refined_flows_max) {
+    return std::nullopt;
+  }
+  std::optional<GroupQuotient> groups = make_group_quotient(links, patterns);
+  if (!groups) return std::nullopt;
+  Reduced reduced{.quotient = std::move(groups->quotient), .fidelity = Fidelity::coupled};
+  for (const Pattern& pattern : patterns) {
+    for (const Phase& phase : pattern.phases) reduced.stats.flows += phase.flow_count();
+  }
+  reduced.stats.link_classes = groups->link_classes;
+  reduced.stats.flow_classes = groups->flow_classes;
+  reduced.stats.why =
+      fmt::format("{:.0f} flows at a time, more than {:.0f}", work.live, options.refined_flows_max);
+  return reduced;
+}
+
 class EventEngine final : public Engine, Transport::Listener {
  public:
-  EventEngine(FlowGraph graph, Choice choice, const EngineOptions& options) {
-    const bool step = choice.fidelity == Fidelity::step;
-    const Partition partition = step ? no_merging(graph) : refine(graph);
-    NetworkStats stats{.links = graph.links_used,
-                       .flows = graph.flow_count(),
-                       .link_classes = partition.link_classes,
-                       .flow_classes = partition.flow_classes,
-                       .fidelity = {},
-                       .solver = {},
-                       .why = {}};
-    Quotient quotient = make_quotient(graph, partition);
-    const std::size_t classes_max =
-        options.one_at_a_time ? fluid_classes_max_alone : fluid_classes_max;
-    if (choice.asked_for) {
-      if (choice.fidelity == Fidelity::coupled) quotient.couple();
-    } else if (choice.fidelity == Fidelity::fluid && partition.flow_classes > classes_max) {
-      choice.why =
-          fmt::format("{} classes of flows, more than {}", partition.flow_classes, classes_max);
-      if (quotient.couple()) choice.fidelity = Fidelity::coupled;
-    }
-    stats.fidelity = name_of(choice.fidelity);
-    stats.why = choice.why;
-    transport_ = make_transport(quotient.problem, options, stats.why);
+  EventEngine(Reduced reduced, LinkShares shares, const EngineOptions& options) {
+    NetworkStats& stats = reduced.stats;
+    stats.links = shares.used();
+    stats.fidelity = name_of(reduced.fidelity);
+    transport_ = make_transport(reduced.quotient.problem, options, stats.why);
     stats.solver = transport_->solver();
-    if (step) {
-      network_ = std::make_unique<StepNetwork>(queue_, *transport_, std::move(graph),
-                                               std::move(quotient), std::move(stats));
+    if (reduced.fidelity == Fidelity::step) {
+      network_ = std::make_unique<StepNetwork>(queue_, *transport_, std::move(shares),
+                                               std::move(reduced.quotient), std::move(stats));
     } else {
-      network_ = std::make_unique<FluidNetwork>(queue_, *transport_, std::move(graph),
-                                                std::move(quotient), std::move(stats));
+      network_ = std::make_unique<FluidNetwork>(queue_, *transport_, std::move(shares),
+                                                std::move(reduced.quotient), std::move(stats));
     }
   }
 
@@ -221,12 +256,22 @@ std::unique_ptr<Engine> make_engine(const Cluster& cluster, std::span<const Patt
   return make_engine(cluster.links(), patterns, options);
 }
 
-std::unique_ptr<Engine> make_engine(std::span<const ClusterLink> links,
-                                    std::span<const Pattern> patterns,
+std::unique_ptr<Engine> make_engine(ClusterLinks links, std::span<const Pattern> patterns,
                                     const EngineOptions& options) {
-  const Choice choice = choose(work_of(patterns), options);
-  return std::make_unique<EventEngine>(make_flow_graph(links, patterns, options.one_at_a_time),
-                                       choice, options);
+  const Work work = work_of(patterns);
+  const Choice choice = choose(work, options);
+  if (auto groups = reduce_groups(links, patterns, work, choice, options)) {
+    return std::make_unique<EventEngine>(std::move(*groups), LinkShares(patterns), options);
+  }
+  if (std::ranges::any_of(patterns, &Pattern::is_folded)) {
+    std::vector<Pattern> whole(patterns.begin(), patterns.end());
+    for (Pattern& pattern : whole) {
+      if (pattern.is_folded()) pattern = unfolded(pattern);
+    }
+    return make_engine(links, whole, options);
+  }
+  return std::make_unique<EventEngine>(reduce(links, patterns, choice, options),
+                                       LinkShares(patterns), options);
 }
 
 }  // namespace gradwire

@@ -42,6 +42,10 @@ struct EngineOptions {
   /// At most one transfer is in flight at any time: what different phases share does not matter,
   /// and each is reduced by itself.
   bool one_at_a_time = false;
+  /// Above this many flows at a time rings and trees that move alone are not refined
+  /// (group_quotient.hpp): on hundreds of machines they are coupled all the same, since they have
+  /// more classes than `fluid` is taken for.
+  double refined_flows_max = 1e4;
   /// Another transport in the place of SimGrid and of our own: the tests' oracle.
   std::function<std::unique_ptr<Transport>(const FlowProblem&)> transport{};
   /// Use our own solver with this slack (incremental_transport.hpp), however small the problem is;
@@ -55,7 +59,7 @@ struct EngineOptions {
                                                   std::span<const Pattern> patterns,
                                                   const EngineOptions& options);
 /// The same over links alone; LinkId is the index.
-[[nodiscard]] std::unique_ptr<Engine> make_engine(std::span<const ClusterLink> links,
+[[nodiscard]] std::unique_ptr<Engine> make_engine(ClusterLinks links,
                                                   std::span<const Pattern> patterns,
                                                   const EngineOptions& options);
 

@@ -11,26 +11,11 @@
 #include <unordered_map>
 #include <utility>
 
+#include "sim/core/index.hpp"
+#include "sim/engine/link_types.hpp"
+
 namespace gradwire {
 namespace {
-
-Hop hop_of(LinkKind kind) {
-  switch (kind) {
-    case LinkKind::nvlink:
-      return Hop::nvlink;
-    case LinkKind::pcie:
-    case LinkKind::smp:
-      return Hop::pcie;
-    case LinkKind::network:
-      return Hop::network;
-  }
-  return Hop::network;
-}
-
-/// Sums of the same latencies in another order must not make another kind of flow.
-std::int64_t femtoseconds(double seconds) {
-  return std::llround(seconds * 1e15);
-}
 
 std::span<const LinkId> path_of(const Pattern& pattern, const PatternFlow& flow) {
   return std::span(pattern.path_links).subspan(flow.path_begin, flow.path_size);
@@ -38,9 +23,12 @@ std::span<const LinkId> path_of(const Pattern& pattern, const PatternFlow& flow)
 
 class Builder {
  public:
-  Builder(std::span<const ClusterLink> links, std::span<const Pattern> patterns,
-          bool separate_phases)
-      : links_(links), separate_phases_(separate_phases), seats_(links.size()) {
+  Builder(ClusterLinks links, std::span<const Pattern> patterns, bool separate_phases)
+      : links_(links),
+        separate_phases_(separate_phases),
+        seats_(links.size(), unused),
+        types_(link_types(links)),
+        type_capacity_(types_.size(), unused) {
     reserve(patterns);
     graph_.path_begin.push_back(0);
     graph_.before_begin.push_back(0);
@@ -55,21 +43,6 @@ class Builder {
  private:
   static constexpr std::uint32_t unused = FlowGraph::no_group;
   using KindKey = std::tuple<double, std::int64_t, Hop, double>;
-  using TypeKey = std::tuple<double, double, LinkKind, double, int>;
-
-  /// What flows see of a link: thousands of links are of few types.
-  struct LinkType {
-    double latency = 0;
-    Hop hop = Hop::nvlink;
-    double connection_capacity = 0;
-    int connections = 1;
-    std::uint32_t capacity = 0;  ///< index into FlowGraph::capacities
-  };
-  /// A link of the cluster in the graph.
-  struct Seat {
-    std::uint32_t index = unused;  ///< in the present part
-    std::uint32_t type = unused;   ///< index into types_
-  };
 
   void reserve(std::span<const Pattern> patterns) {
     std::size_t flows = 0;
@@ -121,7 +94,7 @@ class Builder {
     if (separate_phases_) {
       for (; first_link_ < graph_.link_id.size(); ++first_link_) {
         const LinkId id = graph_.link_id[first_link_];
-        if (id != FlowGraph::no_link) seats_[static_cast<std::size_t>(id)].index = unused;
+        if (id != FlowGraph::no_link) seats_[at(id)] = unused;
       }
       connection_.clear();
     }
@@ -163,13 +136,11 @@ class Builder {
     double ceiling = std::numeric_limits<double>::infinity();
     Hop hop = Hop::nvlink;
     for (const LinkId id : path) {
-      const Seat seat = seat_of(id);
-      const LinkType& link = types_[seat.type];
+      const LinkType& link = types_[links_.type_of(at(id))];
       latency += link.latency;
       hop = std::max(hop, link.hop);
-      const int opened = connections > 0 ? connections : link.connections;
-      ceiling = std::min(ceiling, opened * link.connection_capacity);
-      graph_.path.push_back(seat.index);
+      ceiling = std::min(ceiling, link.ceiling(connections));
+      graph_.path.push_back(seat_of(id));
     }
     if (connections > 0 && std::isfinite(ceiling)) {
       graph_.path.push_back(connection(flow, connections, ceiling));
@@ -191,28 +162,15 @@ class Builder {
     return found->second;
   }
 
-  Seat seat_of(LinkId id) {
-    Seat& seat = seats_[static_cast<std::size_t>(id)];
-    if (seat.index == unused) {
-      if (seat.type == unused) {
-        seat.type = type_of(links_[static_cast<std::size_t>(id)]);
-        ++graph_.links_used;
-      }
-      seat.index = add_link(id, types_[seat.type].capacity);
+  /// The index of a link in the present part.
+  std::uint32_t seat_of(LinkId id) {
+    std::uint32_t& seat = seats_[at(id)];
+    if (seat == unused) {
+      std::uint32_t& capacity = type_capacity_[links_.type_of(at(id))];
+      if (capacity == unused) capacity = capacity_of(links_[at(id)].capacity);
+      seat = add_link(id, capacity);
     }
     return seat;
-  }
-
-  std::uint32_t type_of(const ClusterLink& link) {
-    const auto next = static_cast<std::uint32_t>(types_.size());
-    const TypeKey key{link.capacity, link.latency, link.kind, link.connection_capacity,
-                      link.connections};
-    const auto [found, is_new] = type_index_.try_emplace(key, next);
-    if (is_new) {
-      types_.push_back({link.latency, hop_of(link.kind), link.connection_capacity, link.connections,
-                        capacity_of(link.capacity)});
-    }
-    return found->second;
   }
 
   std::uint32_t capacity_of(double capacity) {
@@ -248,13 +206,13 @@ class Builder {
     return found->second;
   }
 
-  std::span<const ClusterLink> links_;
+  ClusterLinks links_;
   bool separate_phases_;
-  std::vector<Seat> seats_;       ///< of each link of the cluster
-  std::size_t first_link_ = 0;    ///< of this phase, when phases are separate
-  std::uint32_t first_flow_ = 0;  ///< of this phase
+  std::vector<std::uint32_t> seats_;  ///< of each link of the cluster
+  std::size_t first_link_ = 0;        ///< of this phase, when phases are separate
+  std::uint32_t first_flow_ = 0;      ///< of this phase
   std::vector<LinkType> types_;
-  std::unordered_map<TypeKey, std::uint32_t, boost::hash<TypeKey>> type_index_;
+  std::vector<std::uint32_t> type_capacity_;  ///< of each type in use, as FlowGraph::capacity
   std::map<double, std::uint32_t> capacity_index_;
   std::unordered_map<KindKey, std::uint32_t, boost::hash<KindKey>> kind_index_;
   std::unordered_map<int, std::uint32_t> group_index_;
@@ -273,7 +231,7 @@ class Builder {
 
 }  // namespace
 
-FlowGraph make_flow_graph(std::span<const ClusterLink> links, std::span<const Pattern> patterns,
+FlowGraph make_flow_graph(ClusterLinks links, std::span<const Pattern> patterns,
                           bool separate_phases) {
   return Builder(links, patterns, separate_phases).take();
 }

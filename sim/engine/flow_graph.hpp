@@ -64,7 +64,6 @@ struct FlowGraph {
   std::vector<std::uint32_t> before_begin;
   std::vector<std::uint32_t> before;
   std::vector<FlowKind> kinds;
-  std::size_t links_used = 0;      ///< different ones of the cluster
   std::vector<PhaseRange> phases;  ///< phases without flows are left out
   std::vector<GraphPart> parts;    ///< a part for a phase's flows when separate, else one of all
   int pattern_count = 0;
@@ -87,8 +86,7 @@ struct FlowGraph {
 /// @param separate_phases  no two phases are in flight together: each has links of its own.
 /// REQUIRES: capacities > 0; each flow has a path and a share > 0; a phase has at least one step;
 /// the flows of a pipeline's group stand side by side.
-[[nodiscard]] FlowGraph make_flow_graph(std::span<const ClusterLink> links,
-                                        std::span<const Pattern> patterns,
+[[nodiscard]] FlowGraph make_flow_graph(ClusterLinks links, std::span<const Pattern> patterns,
                                         bool separate_phases = false);
 
 }  // namespace gradwire

@@ -21,11 +21,11 @@ constexpr std::size_t plans_of_pattern = 4;
 
 }  // namespace
 
-TransferNetwork::TransferNetwork(EventQueue& queue, Transport& transport, FlowGraph graph,
+TransferNetwork::TransferNetwork(EventQueue& queue, Transport& transport, LinkShares shares,
                                  Quotient quotient, NetworkStats stats)
     : queue_(queue),
       transport_(transport),
-      graph_(std::move(graph)),
+      shares_(std::move(shares)),
       quotient_(std::move(quotient)),
       stats_(std::move(stats)),
       plans_(quotient_.patterns.size()),
@@ -151,24 +151,14 @@ double TransferNetwork::counted_share(const Transfer& done) const {
 }
 
 std::vector<LinkUse> TransferNetwork::usage() const {
-  if (graph_.link_id.empty()) return {};
-  const LinkId last = *std::max_element(graph_.link_id.begin(), graph_.link_id.end());
-  std::vector<double> bytes(static_cast<std::size_t>(last) + 1, 0);  // by the cluster's number
-  for (const PhaseRange& phase : graph_.phases) {
-    const double carried = carried_[static_cast<std::size_t>(phase.pattern)];
-    if (carried == 0) continue;
-    for (std::uint32_t flow = phase.flow_begin; flow < phase.flow_end; ++flow) {
-      const double share = graph_.kinds[graph_.kind[flow]].share;
-      for (const std::uint32_t link : graph_.links_of(flow)) {
-        const LinkId id = graph_.link_id[link];
-        if (id != FlowGraph::no_link) bytes[static_cast<std::size_t>(id)] += carried * share;
-      }
-    }
+  std::vector<double> bytes(shares_.ids(), 0);
+  for (std::size_t pattern = 0; pattern < carried_.size(); ++pattern) {
+    if (carried_[pattern] > 0) shares_.add_to(bytes, pattern, carried_[pattern]);
   }
   std::vector<LinkUse> used;
-  for (LinkId link = 0; link <= last; ++link) {
-    const double sum = bytes[static_cast<std::size_t>(link)];
-    if (sum > 0) used.push_back({link, sum});
+  used.reserve(bytes.size() - static_cast<std::size_t>(std::ranges::count(bytes, 0.0)));
+  for (std::size_t link = 0; link < bytes.size(); ++link) {
+    if (bytes[link] > 0) used.push_back({static_cast<LinkId>(link), bytes[link]});
   }
   return used;
 }

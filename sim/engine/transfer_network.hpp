@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/engine/event_queue.hpp"
-#include "sim/engine/flow_graph.hpp"
+#include "sim/engine/link_shares.hpp"
 #include "sim/engine/network.hpp"
 #include "sim/engine/quotient.hpp"
 #include "sim/engine/transport.hpp"
@@ -19,7 +19,7 @@ namespace gradwire {
 class TransferNetwork : public Network {
  public:
   /// `queue` and `transport` must outlive it; the transport's problem is `quotient.problem`.
-  TransferNetwork(EventQueue& queue, Transport& transport, FlowGraph graph, Quotient quotient,
+  TransferNetwork(EventQueue& queue, Transport& transport, LinkShares shares, Quotient quotient,
                   NetworkStats stats);
 
   void start(TransferId id, PatternId pattern, Bytes size, const CollectiveCost& cost) final;
@@ -98,7 +98,7 @@ class TransferNetwork : public Network {
 
   EventQueue& queue_;
   Transport& transport_;
-  FlowGraph graph_;
+  LinkShares shares_;
   Quotient quotient_;
   NetworkStats stats_;
   /// By pattern, the latest; all go where there are too many.

@@ -42,7 +42,7 @@ class AllReduceTimes {
   Seconds operator()(Bytes size) {
     if (job_.placement.size() < 2) return {};
     if (patterns_.empty()) {
-      patterns_ = job_.library.plan(CollectiveKind::all_reduce, job_.placement);
+      patterns_ = job_.library.plan_folded(CollectiveKind::all_reduce, job_.placement);
       for (const Pattern& pattern : patterns_) {
         per_byte_.push_back(busiest_link_time(pattern, job_.cluster));
       }

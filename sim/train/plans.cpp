@@ -42,7 +42,7 @@ std::vector<Ranks> rank_groups(const CollectiveUse& use, const std::vector<Group
 }
 
 /// Bytes that each rank sends to other machines or GPUs / size.
-std::map<int, double> shares_of(const Exchange& exchange, const Job& job) {
+std::vector<Plans::RankShare> shares_of(const Exchange& exchange, const Job& job) {
   const auto machine = [&](const Endpoint& place) {
     const auto index = static_cast<std::size_t>(place.index);
     return place.place == Endpoint::Place::server ? job.servers[index] : job.placement[index].node;
@@ -58,7 +58,7 @@ std::map<int, double> shares_of(const Exchange& exchange, const Job& job) {
       }
     }
   }
-  return sent;
+  return {sent.begin(), sent.end()};
 }
 
 /// Adds the flows of another group that does the same at the same time.
@@ -180,8 +180,8 @@ std::vector<GroupFamily> families_for(const Job& job, const RankClass* own,
 }  // namespace
 
 Plans::Plans(const Job& job, const std::vector<const Strategy*>& strategies,
-             const std::vector<std::vector<bool>>& laid)
-    : job_(job) {
+             const std::vector<std::vector<bool>>& laid, bool fold)
+    : job_(job), fold_(fold) {
   assert(strategies.size() == instance_count(job));
   for (std::size_t i = 0; i < strategies.size(); ++i) {
     const RankClass* own = job.rank_classes.empty() ? nullptr : &job.rank_classes[i];
@@ -214,11 +214,16 @@ void Plans::add(const Use& use, const std::vector<Ranks>& groups) {
   const Ranks& largest = *std::ranges::max_element(groups, {}, &Ranks::size);
   Group& planned = groups_[use];
   planned.first = static_cast<PatternId>(patterns_.size());
-  planned.candidates = job_.library.plan(kind, placement_of(largest, job_.placement));
-  if (job_.rank_classes.empty() && use.second.communicator == families::all) {
-    patterns_.insert(patterns_.end(), planned.candidates.begin(), planned.candidates.end());
+  const bool of_all = job_.rank_classes.empty() && use.second.communicator == families::all;
+  const Placement members = placement_of(largest, job_.placement);
+  auto candidates =
+      fold_ && of_all ? job_.library.plan_folded(kind, members) : job_.library.plan(kind, members);
+  planned.size = candidates.size();
+  if (of_all) {
+    std::ranges::move(candidates, std::back_inserter(patterns_));
     return;
   }
+  planned.candidates = std::move(candidates);
   std::vector<int> channels(planned.candidates.size(), 0);
   for (const Pattern& candidate : planned.candidates) {
     Pattern together = candidate;
@@ -261,19 +266,22 @@ CollectiveUse Plans::send_to(const Job& job, int rank_class) {
   return {CollectiveKind::broadcast, FamilyId{family + rank_class}};
 }
 
-std::map<int, double> Plans::shares(PatternId id) const {
+std::vector<Plans::RankShare> Plans::shares(PatternId id) const {
   if (id >= exchanges_) return exchange_shares_[static_cast<std::size_t>(id - exchanges_)];
+  const Pattern& moved = pattern(id);
   std::vector<double> sent;  // by rank: flows come in no order of theirs
-  for (const Phase& phase : pattern(id).phases) {
-    for (const PatternFlow& flow : phase.flows) {
-      const auto sender = static_cast<std::size_t>(flow.source);
+  for (const Phase& phase : moved.phases) {
+    phase.visit_flows([&](std::size_t index, int machine) {
+      const PatternFlow& flow = phase.flows[index];
+      const int rank = flow.source + machine * moved.fold.ranks;
+      const auto sender = static_cast<std::size_t>(rank);
       if (sender >= sent.size()) sent.resize(sender + 1, 0);
       sent[sender] += flow.share;
-    }
+    });
   }
-  std::map<int, double> senders;
+  std::vector<RankShare> senders;
   for (std::size_t rank = 0; rank < sent.size(); ++rank) {
-    if (sent[rank] > 0) senders.emplace_hint(senders.end(), static_cast<int>(rank), sent[rank]);
+    if (sent[rank] > 0) senders.emplace_back(static_cast<int>(rank), sent[rank]);
   }
   return senders;
 }
@@ -287,7 +295,7 @@ const Plans::Choice* Plans::choose(std::size_t instance, CollectiveUse collectiv
   const auto [found, added] = choices_.try_emplace(std::pair{use, size.count()});
   is_new = added;
   if (added) {
-    auto [pattern, cost] = job_.library.choose(planned->second.candidates, size);
+    auto [pattern, cost] = job_.library.choose(candidates_of(planned->second), size);
     found->second = {planned->second.first + static_cast<PatternId>(pattern), std::move(cost)};
   }
   return &found->second;

@@ -33,8 +33,9 @@ class Plans {
   /// of a communicator; as lay_exchange.
   /// @param strategies  the instances, one a class of the job's ranks.
   /// @param laid  which of each one's exchanges are, by index; nothing: all.
+  /// @param fold  patterns may be folded (MachineFold).
   Plans(const Job& job, const std::vector<const Strategy*>& strategies,
-        const std::vector<std::vector<bool>>& laid = {});
+        const std::vector<std::vector<bool>>& laid = {}, bool fold = false);
 
   /// For the engine; PatternId is the index.
   [[nodiscard]] std::span<const Pattern> patterns() const { return patterns_; }
@@ -61,22 +62,31 @@ class Plans {
   [[nodiscard]] const CollectiveCost& exchange_cost(PatternId id) const {
     return exchange_costs_[static_cast<std::size_t>(id - exchanges_)];
   }
-  /// What each rank that sends over links sends in a pattern: bytes / size of what is moved.
-  [[nodiscard]] std::map<int, double> shares(PatternId id) const;
+  /// A rank, and what it sends over links: bytes / size of what is moved.
+  using RankShare = std::pair<int, double>;
+  /// Of each rank that sends in a pattern, by rank.
+  [[nodiscard]] std::vector<RankShare> shares(PatternId id) const;
 
  private:
   struct Group {
-    std::vector<Pattern> candidates;  ///< of the largest group, what the library chooses among
-    PatternId first = 0;              ///< of all groups together, one a candidate
+    /// Of the largest group, what the library chooses among; empty: the patterns themselves.
+    std::vector<Pattern> candidates;
+    PatternId first = 0;  ///< of all groups together, one a candidate
+    std::size_t size = 0;
   };
 
   using Use = std::pair<std::size_t, CollectiveUse>;  ///< of an instance
 
+  [[nodiscard]] std::span<const Pattern> candidates_of(const Group& group) const {
+    if (!group.candidates.empty()) return group.candidates;
+    return patterns().subspan(static_cast<std::size_t>(group.first), group.size);
+  }
   /// Plans a collective that all these groups do at once.
   void add(const Use& use, const std::vector<std::vector<int>>& groups);
   void add_exchange(const Exchange& exchange);
 
   const Job& job_;
+  bool fold_;
   std::vector<Pattern> patterns_;
   std::map<Use, Group> groups_;
   std::map<std::pair<Use, std::int64_t>, Choice> choices_;
@@ -84,7 +94,7 @@ class Plans {
   PatternId exchanges_ = 0;                           ///< the first one
   std::vector<std::vector<PatternId>> exchange_ids_;  ///< by instance and index
   std::vector<CollectiveCost> exchange_costs_;
-  std::vector<std::map<int, double>> exchange_shares_;  ///< by rank
+  std::vector<std::vector<RankShare>> exchange_shares_;
 };
 
 }  // namespace gradwire

@@ -228,19 +228,17 @@ void Summary::add_parts(const IterationSample& sample, double weight, Breakdown&
 }
 
 double Summary::bytes_sent(const Plans& plans) const {
-  std::map<int, double> sent;  // by rank
+  std::vector<double> sent(job_.placement.size(), 0);  // by rank
   double all = 0;
   for (std::size_t i = 0; i < moved_.size(); ++i) {
     if (moved_[i] == 0) continue;
     for (const auto& [rank, share] : plans.shares(static_cast<PatternId>(i))) {
-      sent[rank] += share * moved_[i];
+      sent[static_cast<std::size_t>(rank)] += share * moved_[i];
       all += share * moved_[i];
     }
   }
   if (independent_) return all;
-  double most = 0;
-  for (const auto& [rank, bytes] : sent) most = std::max(most, bytes);
-  return most;
+  return std::ranges::max(sent);
 }
 
 RunResult Summary::result(const Plans& plans, const Network& network, Seconds end, double moving,

@@ -11,6 +11,7 @@
 #include <utility>
 #include <variant>
 
+#include "sim/core/cluster.hpp"
 #include "sim/core/error.hpp"
 #include "sim/core/tensor_timeline.hpp"
 #include "sim/train/gain.hpp"
@@ -108,9 +109,10 @@ TrainingRun::TrainingRun(const Job& job, std::vector<StrategyInstance> instances
       phases_(choose_phases(phasing_of(instances_), job.run)),
       independent_(instances_.front().traits.independent_workers),
       dynamic_(is_dynamic(job, instances_)),
-      plans_(job, strategies_of(instances_), laid_of(instances_)),
-      engine_(make_engine(job.cluster, plans_.patterns(),
-                          engine_options(job, dynamic_ || instances_.size() > 1))),
+      engine_options_(engine_options(job, dynamic_ || instances_.size() > 1)),
+      plans_(job, strategies_of(instances_), laid_of(instances_),
+             engine_options_.one_at_a_time && engine_options_.fidelity == Fidelity::automatic),
+      engine_(make_engine(job.cluster, plans_.patterns(), engine_options_)),
       members_(side_by_side(std::move(members), independent_)),
       summary_(job, members_, independent_, instances_.front().traits.lead),
       messages_(job.jitter.message, job.run.seed) {

@@ -193,6 +193,7 @@ class TrainingRun {
   PhaseChoice phases_;
   bool independent_;
   bool dynamic_;  ///< some lane waits for more than collectives behind its own compute
+  EngineOptions engine_options_;
   Plans plans_;
   std::unique_ptr<Engine> engine_;
   OperationLog log_;

@@ -54,6 +54,18 @@ class ClusterFixture : public ConfigFixture {
 
 }  // namespace
 
+// Machines of two GPUs: 2 x 1000000 are as many as there may be, and two more are too many.
+TEST_CASE_METHOD(ClusterFixture, "a cluster has at most two million GPUs", "[config][cluster]") {
+  const auto groups = [](int more) {
+    return fmt::format(
+        "cluster: {{groups: [{{node: pair, nodes: 1000000}}, {{node: pair, nodes: {}}}], fabric: "
+        "{{kind: single_switch, link: ib_edr}}}}",
+        more);
+  };
+  CHECK(message(groups(1)) ==
+        "s.yaml:2:19: the cluster has 2000002 GPUs; expected at most 2000000");
+}
+
 TEST_CASE_METHOD(ClusterFixture, "a fat tree's radix and oversubscription give its switches",
                  "[config][fabric]") {
   // Radix 6 at 2:1: 4 ports down, 2 up. 8 nodes of one NIC: 2 leaves, 2 spines.

@@ -108,7 +108,7 @@ TEST_CASE_METHOD(ErrorFixture, "a wrong type, a value out of range, a missing ke
                  "[config][errors]") {
   CHECK(message(5, "  nodes: two") == "s.yaml:5:10: 'nodes' is 'two'; expected a whole number");
   CHECK(message(5, "  nodes: 0") ==
-        "s.yaml:5:10: 'nodes' is '0'; expected a whole number, at least 1, at most 100000");
+        "s.yaml:5:10: 'nodes' is '0'; expected a whole number, at least 1, at most 1000000");
   CHECK(message(5, "  gpus_per_node: 3") ==
         "s.yaml:5:18: 'gpus_per_node' is '3'; expected a whole number, at least 1, at most 2");
   CHECK(message(4, "  # no node") ==

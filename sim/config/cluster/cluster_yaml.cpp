@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,6 +22,20 @@ namespace {
 
 constexpr const char* topology_schema = "gradwire.cluster_topology/1";
 
+/// Twice as many as the largest job that is planned within seconds.
+constexpr std::int64_t gpus_max = 2'000'000;
+
+/// @param owner  of the groups, or of the only one's keys.
+void require_room(const YamlMap& owner, const std::vector<MachineGroup>& groups) {
+  std::int64_t gpus = 0;
+  for (const MachineGroup& group : groups) {
+    gpus += std::int64_t{group.nodes} * std::max(1, group.gpus_per_node);
+  }
+  if (gpus <= gpus_max) return;
+  owner.fail(owner.has("groups") ? "groups" : "nodes",
+             fmt::format("the cluster has {} GPUs; expected at most {}", gpus, gpus_max));
+}
+
 int count_nodes(const std::vector<MachineGroup>& groups) {
   int nodes = 0;
   for (const MachineGroup& group : groups) nodes += group.nodes;
@@ -34,6 +49,7 @@ std::vector<MachineGroup> read_groups(const YamlMap& owner, std::vector<YamlMap>
   for (YamlMap& map : maps) {
     machine_fields().read(map, groups.emplace_back());
   }
+  require_room(owner, groups);
   return groups;
 }
 
@@ -156,6 +172,7 @@ ClusterSpec read_cluster(YamlMap& scenario, const std::optional<ServerSpec>& ser
     groups = read_groups(map, maps);
   } else {
     machine_fields().read(map, groups.emplace_back());
+    require_room(map, groups);
   }
   const int machines = count_nodes(groups);
   const int extra = servers ? servers->extra_machines(machines) : 0;

@@ -18,8 +18,9 @@
 namespace gradwire::config {
 namespace {
 
-/// More machines than any cluster has; keeps a slip of the pen from filling the memory.
-constexpr int nodes_max = 100'000;
+/// More machines than any cluster has; keeps a slip of the pen from filling the memory, as does the
+/// most of GPUs (cluster_yaml.cpp).
+constexpr int nodes_max = 1'000'000;
 constexpr int links_per_node_max = 64;
 
 /// The kind that all of the node's own NICs name as their model.

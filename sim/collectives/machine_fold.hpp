@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+
+#include "sim/collectives/pattern.hpp"
+#include "sim/core/placement.hpp"
+
+namespace gradwire {
+
+/// How the machines of these ranks are alike; nothing where they are not: several machines of one
+/// type that follow each other, with links of the same types, the same GPUs taking part in each and
+/// ranks machine by machine.
+[[nodiscard]] std::optional<MachineFold> fold_of(const Cluster& cluster, const Placement& members);
+
+/// Whether flows that stand for those of other machines have their links to themselves.
+[[nodiscard]] bool folds_exactly(const Pattern& pattern);
+
+/// The same pattern with all its flows.
+[[nodiscard]] Pattern unfolded(const Pattern& pattern);
+
+/// What plan(MachineFold) gives: folded where that is exact.
+template <class Plan>
+[[nodiscard]] Pattern folded_or_whole(const Cluster& cluster, const Placement& members, Plan plan) {
+  const std::optional<MachineFold> fold = fold_of(cluster, members);
+  if (!fold) return plan(MachineFold{});
+  Pattern folded = plan(*fold);
+  if (!folds_exactly(folded)) return plan(MachineFold{});
+  return folded;
+}
+
+}  // namespace gradwire

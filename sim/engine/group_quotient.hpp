@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "sim/collectives/pattern.hpp"
+#include "sim/core/cluster_link.hpp"
+#include "sim/engine/quotient.hpp"
+
+namespace gradwire {
+
+/// A quotient whose rings and pipelines are made one of, as by Quotient::couple(), but without
+/// their flows being refined first.
+struct GroupQuotient {
+  Quotient quotient;
+  std::size_t flow_classes = 0;  ///< flows of a phase that take equally long alone
+  std::size_t link_classes = 0;  ///< links of a phase over which each group passes equally often
+};
+
+/// The quotient of large rings and trees. A group is a rigid body: of a link counts how often each
+/// group passes it, and of a flow what it moves and how fast it would be alone. Links are told
+/// apart by the first, flows of a group by the second and by what they wait for; what is left, a
+/// few rows and columns, is refined as other problems are.
+///
+/// Time and memory follow flows and links, with a few words a link. REQUIRES: one pattern is in
+/// flight at a time; what make_flow_graph requires.
+/// @return nothing where some flows are independent, those of a group do not move equally much or
+///         do not stand side by side, or a pattern opens connections that all of it share.
+[[nodiscard]] std::optional<GroupQuotient> make_group_quotient(ClusterLinks links,
+                                                               std::span<const Pattern> patterns);
+
+}  // namespace gradwire

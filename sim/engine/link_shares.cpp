@@ -1,0 +1,120 @@
+#include "sim/engine/link_shares.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gradwire {
+
+namespace {
+
+/// Of more links than this part of all, all are looked at, in order.
+constexpr std::size_t scanned_part = 32;
+
+/// Adds what the flows that stand there move, and tells of each link that it is met.
+template <class Met>
+void add_flows(const Pattern& pattern, std::vector<double>& sums, Met met) {
+  // Links are met in no order, and wait for memory unless asked for so many before.
+  constexpr std::size_t ahead = 32;
+  for (const Phase& phase : pattern.phases) {
+    for (const PatternFlow& flow : phase.flows) {
+      for (std::size_t i = flow.path_begin; i < flow.path_begin + flow.path_size; ++i) {
+        const std::size_t next = std::min(i + ahead, pattern.path_links.size() - 1);
+        __builtin_prefetch(&sums[at(pattern.path_links[next])]);
+        const LinkId link = pattern.path_links[i];
+        if (sums[at(link)] == 0) met(link);
+        sums[at(link)] += flow.share;
+      }
+    }
+  }
+}
+
+/// Calls visit(link) for each link of a flow that stands for others, perhaps several times.
+template <class Visit>
+void visit_repeated(const Pattern& pattern, Visit visit) {
+  for (const Phase& phase : pattern.phases) {
+    for (const FlowRun& run : phase.runs) {
+      if (run.machine != 1) continue;  // there is one like it for each other machine
+      for (std::uint32_t f = run.begin; f < run.begin + run.size; ++f) {
+        const PatternFlow& flow = phase.flows[f];
+        for (std::uint32_t i = 0; i < flow.path_size; ++i) {
+          visit(pattern.path_links[flow.path_begin + i]);
+        }
+      }
+    }
+  }
+}
+
+/// The links whose sum is above 0.
+std::vector<LinkId> in_use(const std::vector<double>& sums) {
+  std::vector<LinkId> links;
+  for (std::size_t link = 0; link < sums.size(); ++link) {
+    if (sums[link] > 0) links.push_back(static_cast<LinkId>(link));
+  }
+  return links;
+}
+
+LinkId ids_of(std::span<const Pattern> patterns) {
+  LinkId ids = 0;
+  for (const Pattern& pattern : patterns) {
+    if (pattern.path_links.empty()) continue;
+    ids = std::max(ids, *std::ranges::max_element(pattern.path_links) + 1);
+    if (pattern.is_folded()) {
+      ids = std::max(ids, pattern.fold.first_link + pattern.fold.machines * pattern.fold.links);
+    }
+  }
+  return ids;
+}
+
+}  // namespace
+
+LinkShares::LinkShares(std::span<const Pattern> patterns) : ids_(at(ids_of(patterns))) {
+  std::vector<double> sums(ids_, 0);
+  std::vector<bool> repeated(ids_, false);
+  std::vector<LinkId> links;
+  for (const Pattern& pattern : patterns) {
+    links.clear();
+    add_flows(pattern, sums, [&](LinkId link) { links.push_back(link); });
+    if (links.size() > ids_ / scanned_part) links = in_use(sums);
+    visit_repeated(pattern, [&](LinkId link) { repeated[at(link)] = true; });
+    const auto others = std::stable_partition(links.begin(), links.end(), [&](LinkId link) {
+      return static_cast<bool>(repeated[at(link)]);
+    });
+    parts_.push_back({.begin = shares_.size(),
+                      .alone = shares_.size() + static_cast<std::size_t>(others - links.begin()),
+                      .stride = pattern.fold.links,
+                      .machines = at(std::max(1, pattern.fold.machines))});
+    // No more than there are: these are millions. But not for each of many that have few.
+    if (4 * links.size() > shares_.size()) shares_.reserve(shares_.size() + links.size());
+    for (const LinkId link : links) {
+      shares_.push_back({link, value_of(std::exchange(sums[at(link)], 0))});
+      repeated[at(link)] = false;
+    }
+  }
+  parts_.push_back({.begin = shares_.size()});
+  known_.clear();
+  count_used();
+}
+
+std::uint32_t LinkShares::value_of(double share) {
+  if (!shares_.empty() && values_[shares_.back().value] == share) return shares_.back().value;
+  const auto next = static_cast<std::uint32_t>(values_.size());
+  const auto [found, is_new] = known_.try_emplace(share, next);
+  if (is_new) values_.push_back(share);
+  return found->second;
+}
+
+void LinkShares::count_used() {
+  std::vector<bool> met(ids_, false);
+  for (std::size_t pattern = 0; pattern + 1 < parts_.size(); ++pattern) {
+    visit(pattern, [&](std::size_t link, double /*share*/) {
+      if (!met[link]) ++used_;
+      met[link] = true;
+    });
+  }
+}
+
+void LinkShares::add_to(std::vector<double>& sums, std::size_t pattern, double times) const {
+  visit(pattern, [&](std::size_t link, double share) { sums[link] += times * share; });
+}
+
+}  // namespace gradwire
