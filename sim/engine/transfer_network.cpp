@@ -29,7 +29,8 @@ TransferNetwork::TransferNetwork(EventQueue& queue, Transport& transport, FlowGr
       quotient_(std::move(quotient)),
       stats_(std::move(stats)),
       plans_(quotient_.patterns.size()),
-      carried_(quotient_.patterns.size(), 0) {}
+      carried_(quotient_.patterns.size(), 0),
+      all_{.bytes = carried_, .contended = {}} {}
 
 void TransferNetwork::start(TransferId id, PatternId pattern, Bytes size,
                             const CollectiveCost& cost) {
@@ -124,9 +125,12 @@ void TransferNetwork::finish(std::uint32_t slot) {
   [[maybe_unused]] const double clock = (transport_.clock_start() + queue_.now()).count();
   assert(taken >= bound * (1 - duration_rounding) - clock_rounding * clock);
   carried_[pattern] += done.bytes * counted_share(done);
+  all_.bytes[pattern] += done.bytes;
   if (const double longer = taken - done.plan->alone; longer > contended_least * taken) {
     contended_.bytes += done.bytes * counted_share(done);
     contended_.seconds += longer * counted_share(done);
+    all_.contended.bytes += done.bytes;
+    all_.contended.seconds += longer;
   }
   finished_.push_back(done.id);
   done.active = false;
@@ -143,6 +147,14 @@ void TransferNetwork::restart_usage() {
   std::ranges::fill(carried_, 0);
   contended_ = {};
   counted_from_ = queue_.now();
+}
+
+void TransferNetwork::count_again(const Carried& since, double times) {
+  for (std::size_t pattern = 0; pattern < carried_.size(); ++pattern) {
+    carried_[pattern] += times * (all_.bytes[pattern] - since.bytes[pattern]);
+  }
+  contended_.bytes += times * (all_.contended.bytes - since.contended.bytes);
+  contended_.seconds += times * (all_.contended.seconds - since.contended.seconds);
 }
 
 double TransferNetwork::counted_share(const Transfer& done) const {

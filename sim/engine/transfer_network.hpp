@@ -27,6 +27,8 @@ class TransferNetwork : public Network {
   [[nodiscard]] std::vector<LinkUse> usage() const final;
   [[nodiscard]] Contended contended() const final { return contended_; }
   void restart_usage() final;
+  [[nodiscard]] const Carried& carried() const final { return all_; }
+  void count_again(const Carried& since, double times) final;
 
   /// A flow that it has given to the transport has ended.
   void on_flow_end(Transport::Token token) {
@@ -110,6 +112,7 @@ class TransferNetwork : public Network {
   std::vector<double> carried_;  ///< pattern -> wire bytes of finished collectives since then
   Seconds counted_from_;         ///< where `carried_` begins
   Contended contended_;          ///< since then
+  Carried all_;                  ///< since the beginning
   std::size_t in_flight_ = 0;
 };
 
