@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "sim/engine/event_queue.hpp"
@@ -60,6 +61,8 @@ class TransferNetwork : public Network {
     TransferId id = 0;
     PatternId pattern = 0;
     std::shared_ptr<const Plan> plan;
+    double scale = 1;  ///< bytes of a flow over those planned
+    double alone = 0;  ///< seconds where nothing else moves
     std::size_t phase = 0;
     std::uint64_t left = 0;  ///< flow ends of this phase still to come
     double bytes = 0;        ///< on the wire
@@ -88,8 +91,19 @@ class TransferNetwork : public Network {
   [[nodiscard]] const Quotient& quotient() const { return quotient_; }
 
  private:
-  using PlanKey = std::tuple<std::int64_t, double, double, double, double, double>;
+  /// What of a transfer's price decides its plan, beside the pattern and the size.
+  using PriceKey = std::tuple<double, double, double, double, double>;
+  using PlanKey = std::pair<std::int64_t, PriceKey>;  ///< size, and that
+  /// A pattern that is one message, which only other flows slow: its plan is that of one byte.
+  /// Asynchronous workers' messages have ever other sizes.
+  struct MessagePlan {
+    const FlowClass* flow = nullptr;  ///< null of other patterns
+    PriceKey price;
+    std::shared_ptr<const Plan> of_byte{};  ///< at that price
+  };
 
+  [[nodiscard]] static PriceKey price_of(const CollectiveCost& cost);
+  [[nodiscard]] MessagePlan message_of(const PatternClasses& pattern) const;
   std::shared_ptr<const Plan> plan(PatternId pattern, Bytes size, double wire_bytes,
                                    const CollectiveCost& cost);
   void begin(std::uint32_t slot);
@@ -105,7 +119,8 @@ class TransferNetwork : public Network {
   NetworkStats stats_;
   /// By pattern, the latest; all go where there are too many.
   std::vector<std::map<PlanKey, std::shared_ptr<const Plan>>> plans_;
-  std::size_t planned_ = 0;  ///< how many plans
+  std::size_t planned_ = 0;            ///< how many plans
+  std::vector<MessagePlan> messages_;  ///< by pattern
   std::vector<Transfer> transfers_;
   std::vector<std::uint32_t> free_;
   std::vector<TransferId> finished_;
