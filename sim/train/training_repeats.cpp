@@ -1,5 +1,4 @@
 // Iterations that repeat those before them: they are counted, not run.
-#include <algorithm>
 #include <cstddef>
 
 #include "sim/train/training_run.hpp"
