@@ -237,6 +237,11 @@ class Strategy {
   /// Its own exchanges, for Messages.
   [[nodiscard]] virtual std::vector<Exchange> exchanges() const { return {}; }
 
+  /// The same, one after the other: a thousand servers have a million.
+  virtual void visit_exchanges(const std::function<void(const Exchange&)>& visit) const {
+    for (const Exchange& exchange : exchanges()) visit(exchange);
+  }
+
   /// The groups it forms in `iteration`.
   [[nodiscard]] virtual std::vector<PlanGroup> plan(int iteration) const = 0;
 

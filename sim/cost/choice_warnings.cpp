@@ -53,6 +53,17 @@ void ChoiceWarnings::add(CollectiveKind kind, Bytes size, const CollectiveCost& 
   lost.cost = cost;
 }
 
+void ChoiceWarnings::count_again(const ChoiceWarnings& since, double times) {
+  for (auto& [kind, bytes] : bytes_) {
+    const auto before = since.bytes_.find(kind);
+    bytes += times * (bytes - (before == since.bytes_.end() ? 0 : before->second));
+  }
+  for (auto& [choice, lost] : lost_) {
+    const auto before = since.lost_.find(choice);
+    lost.bytes += times * (lost.bytes - (before == since.lost_.end() ? 0 : before->second.bytes));
+  }
+}
+
 std::vector<Warning> ChoiceWarnings::warnings(double share) const {
   std::vector<Warning> warnings;
   for (const auto& [choice, lost] : lost_) {

@@ -23,6 +23,9 @@ class ChoiceWarnings {
   /// A collective that is run `times` times.
   void add(CollectiveKind kind, Bytes size, const CollectiveCost& cost, double times = 1);
 
+  /// Counts what was added since then `times` times more.
+  void count_again(const ChoiceWarnings& since, double times);
+
   /// @param share  told are those that carry at least so much of the bytes of their kind, 0..1.
   /// @return of each the size at which most time is lost.
   [[nodiscard]] std::vector<Warning> warnings(double share = 0) const;

@@ -13,6 +13,7 @@
 
 #include "sim/core/index.hpp"
 #include "sim/engine/link_types.hpp"
+#include "sim/engine/pair_numbers.hpp"
 
 namespace gradwire {
 namespace {
@@ -192,10 +193,10 @@ class Builder {
   /// opens them once, for all its collectives.
   std::uint32_t connection(const PatternFlow& flow, int connections, double capacity) {
     const auto next = static_cast<std::uint32_t>(graph_.link_id.size());
-    const auto [found, is_new] =
-        connection_.try_emplace({flow.source, flow.destination, connections}, next);
+    const auto [number, is_new] =
+        connection_.number({flow.source, flow.destination, connections}, next);
     if (is_new) add_link(FlowGraph::no_link, capacity_of(capacity));
-    return found->second;
+    return number;
   }
 
   std::uint32_t group_of(int group) {
@@ -219,8 +220,7 @@ class Builder {
   // Flows stand by groups, and kinds return: what was found last is mostly what is looked for.
   std::array<std::uint32_t, 2> recent_kinds_ = {unused, unused};
   std::optional<std::pair<int, std::uint32_t>> last_group_;
-  using RankPair = std::tuple<int, int, int>;  ///< source, destination, connections
-  std::unordered_map<RankPair, std::uint32_t, boost::hash<RankPair>> connection_;
+  PairNumbers connection_;
   // Of a pipeline: the last flow to arrive at each rank, for each flow of this phase the one that
   // arrived where it does before it, and the first flow of the group that is being added.
   std::vector<std::uint32_t> last_arrival_;

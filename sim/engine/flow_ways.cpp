@@ -1,10 +1,11 @@
 #include "sim/engine/flow_ways.hpp"
 
 #include <algorithm>
+#include <boost/container_hash/hash.hpp>
 #include <functional>
 #include <iterator>
-#include <map>
 #include <numeric>
+#include <unordered_map>
 #include <utility>
 
 namespace gradwire {
@@ -116,11 +117,23 @@ class NeverFull {
   std::vector<double> through_;     ///< by row, the most that it lets through to that one
 };
 
+struct UsesHash {
+  std::size_t operator()(const std::vector<RowUse>& uses) const {
+    std::size_t seed = 0;
+    for (const RowUse& use : uses) {
+      boost::hash_combine(seed, use.row);
+      boost::hash_combine(seed, use.weight);
+    }
+    return seed;
+  }
+};
+
 }  // namespace
 
 FlowWays::FlowWays(const FlowProblem& problem) {
   const std::vector<bool> dropped = NeverFull(problem).find();
-  std::map<std::vector<RowUse>, std::uint32_t> known;
+  std::unordered_map<std::vector<RowUse>, std::uint32_t, UsesHash> known;
+  known.reserve(problem.columns.size());
   std::vector<const std::vector<RowUse>*> ways;
   std::vector<std::uint32_t> used_by(problem.capacity.size(), 0);
   for (const auto& column : problem.columns) {

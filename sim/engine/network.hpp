@@ -47,6 +47,12 @@ struct Contended {
   double seconds = 0;  ///< longer than alone, all together
 };
 
+/// What transfers have carried that have finished, whenever they began.
+struct Carried {
+  std::vector<double> bytes;  ///< on the wire, by pattern
+  Contended contended;
+};
+
 /// Moves collectives over the cluster. Decides nothing; time comes from the engine's clock.
 class Network {
  public:
@@ -67,6 +73,10 @@ class Network {
   /// Of the transfers finished so far or since restart_usage().
   [[nodiscard]] virtual Contended contended() const = 0;
   virtual void restart_usage() = 0;
+  /// Since the beginning.
+  [[nodiscard]] virtual const Carried& carried() const = 0;
+  /// usage() and contended() count what has finished since then `times` times more.
+  virtual void count_again(const Carried& since, double times) = 0;
 };
 
 }  // namespace gradwire

@@ -25,8 +25,7 @@ auto longest_way(const GroupClass& group, Time time) {
 double group_time(const Quotient& quotient, const PhaseClasses& phase, const GroupClass& group,
                   double bytes, const CollectiveCost& cost) {
   const auto message = [&](std::uint32_t flow_class) {
-    const FlowClass& flow = quotient.flow_classes[flow_class];
-    return message_latency(flow, cost) + flow.kind.share * bytes / phase.steps / flow.fair_rate;
+    return message_time(quotient.flow_classes[flow_class], phase.steps, bytes, cost);
   };
   double longest = 0;
   for (const GroupClass::Member& member : group.members) {
@@ -44,6 +43,10 @@ double message_latency(const FlowClass& flow, const CollectiveCost& cost) {
   const std::array hops = {cost.hop_nvlink, cost.hop_pcie, cost.hop_network};
   const Seconds hop = hops.at(static_cast<std::size_t>(flow.kind.hop));
   return std::max(0.0, flow.kind.latency + hop.count());
+}
+
+double message_time(const FlowClass& flow, int steps, double bytes, const CollectiveCost& cost) {
+  return message_latency(flow, cost) + flow.kind.share * bytes / steps / flow.fair_rate;
 }
 
 int rounds(const PhaseClasses& phase, const GroupClass& group) {

@@ -11,6 +11,11 @@ namespace gradwire {
 /// links and the cost's share for the slowest of them. A measured time holds all of it: then 0.
 [[nodiscard]] double message_latency(const FlowClass& flow, const CollectiveCost& cost);
 
+/// Seconds of one of `steps` messages of a flow class when its phase is alone, latency included.
+/// @param bytes  of the collective on the wire.
+[[nodiscard]] double message_time(const FlowClass& flow, int steps, double bytes,
+                                  const CollectiveCost& cost);
+
 /// Messages that follow each other on the longest way through a group:
 /// `steps` for a ring or an independent flow; for a pipeline those of its longest way + steps - 1.
 [[nodiscard]] int rounds(const PhaseClasses& phase, const GroupClass& group);

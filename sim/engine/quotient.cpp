@@ -245,18 +245,25 @@ std::uint32_t rename_columns(const GroupClass& group, const std::vector<FlowClas
 }  // namespace
 
 bool Quotient::couple() {
+  const auto couples = [this](const PhaseClasses& phase, const GroupClass& group) {
+    return phase.coupling != Coupling::independent && moves_equally(group, flow_classes);
+  };
+  const bool any = std::ranges::any_of(patterns, [&](const PatternClasses& pattern) {
+    return std::ranges::any_of(pattern.phases, [&](const PhaseClasses& phase) {
+      return std::ranges::any_of(phase.groups,
+                                 [&](const GroupClass& group) { return couples(phase, group); });
+    });
+  });
+  if (!any) return false;
   // Old column -> new one: that of its group, or its own.
   std::vector<std::uint32_t> renamed(problem.columns.size(), none);
   std::uint32_t columns = 0;
-  bool any = false;
   for (PatternClasses& pattern : patterns) {
     for (PhaseClasses& phase : pattern.phases) {
       for (GroupClass& group : phase.groups) {
-        const bool couples =
-            phase.coupling != Coupling::independent && moves_equally(group, flow_classes);
-        any = any || couples;
-        columns = rename_columns(group, flow_classes, couples, columns, renamed);
-        if (!couples) continue;
+        const bool rigid = couples(phase, group);
+        columns = rename_columns(group, flow_classes, rigid, columns, renamed);
+        if (!rigid) continue;
         const FlowClass& first = flow_classes[group.members.front().flow_class];
         group.coupled = {.column = renamed[first.column], .share = first.kind.share};
       }
@@ -264,7 +271,7 @@ bool Quotient::couple() {
   }
   problem = join_columns(problem, renamed, columns);
   for (FlowClass& flow : flow_classes) flow.column = renamed[flow.column];
-  return any;
+  return true;
 }
 
 Quotient make_quotient(const FlowGraph& graph, const Partition& partition) {

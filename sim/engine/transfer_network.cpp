@@ -29,7 +29,12 @@ TransferNetwork::TransferNetwork(EventQueue& queue, Transport& transport, LinkSh
       quotient_(std::move(quotient)),
       stats_(std::move(stats)),
       plans_(quotient_.patterns.size()),
-      carried_(quotient_.patterns.size(), 0) {}
+      carried_(quotient_.patterns.size(), 0),
+      all_{.bytes = carried_, .contended = {}} {
+  for (const PatternClasses& pattern : quotient_.patterns) {
+    messages_.push_back(message_of(pattern));
+  }
+}
 
 void TransferNetwork::start(TransferId id, PatternId pattern, Bytes size,
                             const CollectiveCost& cost) {
@@ -43,9 +48,19 @@ void TransferNetwork::start(TransferId id, PatternId pattern, Bytes size,
     slot = free_.back();
     free_.pop_back();
   }
+  MessagePlan& message = messages_[static_cast<std::size_t>(pattern)];
+  const bool scales = message.flow != nullptr && wire_bytes > 0 && !cost.uncontended;
+  if (scales && (message.of_byte == nullptr || message.price != price_of(cost))) {
+    message.of_byte = plan(pattern, Bytes{1}, 1, cost);
+    message.price = price_of(cost);
+  }
+  auto planned = scales ? message.of_byte : plan(pattern, size, wire_bytes, cost);
+  const double alone = scales ? message_time(*message.flow, 1, wire_bytes, cost) : planned->alone;
   transfers_[slot] = {.id = id,
                       .pattern = pattern,
-                      .plan = plan(pattern, size, wire_bytes, cost),
+                      .plan = std::move(planned),
+                      .scale = scales ? wire_bytes : 1,
+                      .alone = alone,
                       .bytes = wire_bytes,
                       .started = queue_.now() + cost.startup,
                       .active = true};
@@ -58,6 +73,21 @@ void TransferNetwork::start(TransferId id, PatternId pattern, Bytes size,
   }
 }
 
+TransferNetwork::MessagePlan TransferNetwork::message_of(const PatternClasses& pattern) const {
+  if (pattern.phases.size() != 1) return {};
+  const PhaseClasses& phase = pattern.phases.front();
+  const bool single = phase.coupling == Coupling::independent && phase.steps == 1 &&
+                      phase.groups.size() == 1 && phase.groups.front().flows == 1;
+  if (!single) return {};
+  return {.flow = &quotient_.flow_classes[phase.groups.front().members.front().flow_class],
+          .price = {}};
+}
+
+TransferNetwork::PriceKey TransferNetwork::price_of(const CollectiveCost& cost) {
+  return {cost.hop_nvlink.count(), cost.hop_pcie.count(), cost.hop_network.count(), cost.efficiency,
+          cost.uncontended ? cost.uncontended->count() : -1};
+}
+
 std::shared_ptr<const TransferNetwork::Plan> TransferNetwork::plan(PatternId pattern, Bytes size,
                                                                    double wire_bytes,
                                                                    const CollectiveCost& cost) {
@@ -66,9 +96,7 @@ std::shared_ptr<const TransferNetwork::Plan> TransferNetwork::plan(PatternId pat
     for (auto& plans : plans_) plans.clear();
     planned_ = 0;
   }
-  const PlanKey key{size.count(),          cost.hop_nvlink.count(),
-                    cost.hop_pcie.count(), cost.hop_network.count(),
-                    cost.efficiency,       cost.uncontended ? cost.uncontended->count() : -1};
+  const PlanKey key{size.count(), price_of(cost)};
   const auto [found, is_new] = plans_[static_cast<std::size_t>(pattern)].try_emplace(key);
   if (!is_new) return found->second;
   ++planned_;
@@ -105,7 +133,7 @@ void TransferNetwork::launch(std::uint32_t slot, std::uint32_t flow) {
 
 void TransferNetwork::move(std::uint32_t slot, std::uint32_t flow) {
   const PlannedFlow& planned = phase_of(slot).flows[flow];
-  transport_.start(planned.column, planned.bytes, planned.rate_cap,
+  transport_.start(planned.column, transfers_[slot].scale * planned.bytes, planned.rate_cap,
                    (Transport::Token{slot} << 32U) | flow);
 }
 
@@ -124,9 +152,12 @@ void TransferNetwork::finish(std::uint32_t slot) {
   [[maybe_unused]] const double clock = (transport_.clock_start() + queue_.now()).count();
   assert(taken >= bound * (1 - duration_rounding) - clock_rounding * clock);
   carried_[pattern] += done.bytes * counted_share(done);
-  if (const double longer = taken - done.plan->alone; longer > contended_least * taken) {
+  all_.bytes[pattern] += done.bytes;
+  if (const double longer = taken - done.alone; longer > contended_least * taken) {
     contended_.bytes += done.bytes * counted_share(done);
     contended_.seconds += longer * counted_share(done);
+    all_.contended.bytes += done.bytes;
+    all_.contended.seconds += longer;
   }
   finished_.push_back(done.id);
   done.active = false;
@@ -143,6 +174,14 @@ void TransferNetwork::restart_usage() {
   std::ranges::fill(carried_, 0);
   contended_ = {};
   counted_from_ = queue_.now();
+}
+
+void TransferNetwork::count_again(const Carried& since, double times) {
+  for (std::size_t pattern = 0; pattern < carried_.size(); ++pattern) {
+    carried_[pattern] += times * (all_.bytes[pattern] - since.bytes[pattern]);
+  }
+  contended_.bytes += times * (all_.contended.bytes - since.contended.bytes);
+  contended_.seconds += times * (all_.contended.seconds - since.contended.seconds);
 }
 
 double TransferNetwork::counted_share(const Transfer& done) const {

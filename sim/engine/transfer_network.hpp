@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "sim/engine/event_queue.hpp"
@@ -27,6 +28,8 @@ class TransferNetwork : public Network {
   [[nodiscard]] std::vector<LinkUse> usage() const final;
   [[nodiscard]] Contended contended() const final { return contended_; }
   void restart_usage() final;
+  [[nodiscard]] const Carried& carried() const final { return all_; }
+  void count_again(const Carried& since, double times) final;
 
   /// A flow that it has given to the transport has ended.
   void on_flow_end(Transport::Token token) {
@@ -58,6 +61,8 @@ class TransferNetwork : public Network {
     TransferId id = 0;
     PatternId pattern = 0;
     std::shared_ptr<const Plan> plan;
+    double scale = 1;  ///< bytes of a flow over those planned
+    double alone = 0;  ///< seconds where nothing else moves
     std::size_t phase = 0;
     std::uint64_t left = 0;  ///< flow ends of this phase still to come
     double bytes = 0;        ///< on the wire
@@ -86,8 +91,19 @@ class TransferNetwork : public Network {
   [[nodiscard]] const Quotient& quotient() const { return quotient_; }
 
  private:
-  using PlanKey = std::tuple<std::int64_t, double, double, double, double, double>;
+  /// What of a transfer's price decides its plan, beside the pattern and the size.
+  using PriceKey = std::tuple<double, double, double, double, double>;
+  using PlanKey = std::pair<std::int64_t, PriceKey>;  ///< size, and that
+  /// A pattern that is one message, which only other flows slow: its plan is that of one byte.
+  /// Asynchronous workers' messages have ever other sizes.
+  struct MessagePlan {
+    const FlowClass* flow = nullptr;  ///< null of other patterns
+    PriceKey price;
+    std::shared_ptr<const Plan> of_byte{};  ///< at that price
+  };
 
+  [[nodiscard]] static PriceKey price_of(const CollectiveCost& cost);
+  [[nodiscard]] MessagePlan message_of(const PatternClasses& pattern) const;
   std::shared_ptr<const Plan> plan(PatternId pattern, Bytes size, double wire_bytes,
                                    const CollectiveCost& cost);
   void begin(std::uint32_t slot);
@@ -103,13 +119,15 @@ class TransferNetwork : public Network {
   NetworkStats stats_;
   /// By pattern, the latest; all go where there are too many.
   std::vector<std::map<PlanKey, std::shared_ptr<const Plan>>> plans_;
-  std::size_t planned_ = 0;  ///< how many plans
+  std::size_t planned_ = 0;            ///< how many plans
+  std::vector<MessagePlan> messages_;  ///< by pattern
   std::vector<Transfer> transfers_;
   std::vector<std::uint32_t> free_;
   std::vector<TransferId> finished_;
   std::vector<double> carried_;  ///< pattern -> wire bytes of finished collectives since then
   Seconds counted_from_;         ///< where `carried_` begins
   Contended contended_;          ///< since then
+  Carried all_;                  ///< since the beginning
   std::size_t in_flight_ = 0;
 };
 

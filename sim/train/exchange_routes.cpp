@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
-#include <set>
+#include <vector>
 
 #include "sim/collectives/host_routes.hpp"
 #include "sim/core/cluster.hpp"
@@ -85,14 +85,22 @@ Pattern lay_exchange(const Exchange& exchange, const Cluster& cluster, const Pla
   pattern.algorithm = exchange.name;
   pattern.channels = 1;
   pattern.connections = exchange.connections;
-  std::set<Endpoint> places;
-  std::set<int> machines;
+  std::vector<bool> is_place;
+  std::vector<bool> is_machine;
+  const auto meet = [](std::vector<bool>& met, int number) {
+    const auto index = static_cast<std::size_t>(number);
+    if (met.size() <= index) met.resize(index + 1);
+    const bool is_new = !met[index];
+    met[index] = true;
+    return is_new;
+  };
   // A place has the same number in all exchanges: connections from one to another are shared.
   const int places_of_a_kind = static_cast<int>(std::max(placement.size(), servers.size()));
   const auto number_of = [&](const Endpoint& place) {
-    machines.insert(router.machine_of(place));
-    places.insert(place);
-    return static_cast<int>(place.place) * places_of_a_kind + place.index;
+    const int number = static_cast<int>(place.place) * places_of_a_kind + place.index;
+    if (meet(is_place, number)) ++pattern.ranks;
+    if (meet(is_machine, router.machine_of(place))) ++pattern.machines;
+    return number;
   };
   for (const auto& messages : exchange.phases) {
     Phase phase;
@@ -110,10 +118,25 @@ Pattern lay_exchange(const Exchange& exchange, const Cluster& cluster, const Pla
     }
     if (!phase.flows.empty()) pattern.phases.push_back(std::move(phase));
   }
-  pattern.ranks = static_cast<int>(places.size());
-  pattern.machines = static_cast<int>(machines.size());
   pattern.seal();
   return pattern;
+}
+
+bool visit_links(const Exchange& exchange, const Cluster& cluster, const Placement& placement,
+                 std::span<const int> servers,
+                 const std::function<void(LinkId link, double share)>& visit) {
+  const Router router(cluster, placement, servers);
+  std::vector<LinkId> path;
+  bool any = false;
+  for (const auto& messages : exchange.phases) {
+    for (const Message& message : messages) {
+      path.clear();
+      router.append(message, path);
+      any = any || !path.empty();
+      for (const LinkId link : path) visit(link, message.share);
+    }
+  }
+  return any;
 }
 
 }  // namespace gradwire

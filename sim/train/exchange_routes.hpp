@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <span>
 
 #include "sim/collectives/pattern.hpp"
@@ -20,5 +21,11 @@ namespace gradwire {
 /// @throws SimulationError when a machine has no NIC.
 [[nodiscard]] Pattern lay_exchange(const Exchange& exchange, const Cluster& cluster,
                                    const Placement& placement, std::span<const int> servers);
+
+/// Visits each link that one of its messages takes, with the message's share.
+/// @return whether there is any.
+bool visit_links(const Exchange& exchange, const Cluster& cluster, const Placement& placement,
+                 std::span<const int> servers,
+                 const std::function<void(LinkId link, double share)>& visit);
 
 }  // namespace gradwire

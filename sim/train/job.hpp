@@ -48,6 +48,9 @@ struct Job {
   /// replicas of `profile`, which else is that of the model as a whole. Only of synchronous workers
   /// on GPUs of one type, with inputs to the end.
   std::vector<RankClass> rank_classes{};
+  /// Iterations that repeat those before them are counted, not run (repeats.hpp). The result is the
+  /// same within rounding.
+  bool count_repeats = true;
 };
 
 /// Classes of ranks that an instance of the strategy serves each.

@@ -198,12 +198,12 @@ Plans::Plans(const Job& job, const std::vector<const Strategy*>& strategies,
   exchanges_ = static_cast<PatternId>(patterns_.size());
   for (std::size_t i = 0; i < strategies.size(); ++i) {
     std::vector<PatternId>& ids = exchange_ids_.emplace_back();
-    for (const Exchange& exchange : strategies[i]->exchanges()) {
+    strategies[i]->visit_exchanges([&](const Exchange& exchange) {
       const bool used = laid.empty() || laid[i].empty() || laid[i][ids.size()];
       ids.push_back(used ? static_cast<PatternId>(patterns_.size()) : not_laid);
-      if (!used) continue;
+      if (!used) return;
       add_exchange(job.rank_classes.empty() ? exchange : of_groups(exchange, job.rank_classes[i]));
-    }
+    });
   }
 }
 

@@ -23,19 +23,21 @@ StrategyInstance::StrategyInstance(const Job& of, const Program& program,
     scripts.push_back(launch_script(profile, program, !traits.own_optimizer));
   }
   if (!traits.independent_workers) return;
-  for (const Exchange& exchange : strategy->exchanges()) {
+  strategy->visit_exchanges([this](const Exchange& exchange) {
     const bool empty = exchange.phases.empty() || exchange.phases.front().empty();
     worker_of_exchange.push_back(empty ? 0 : worker_of(exchange));
-  }
+  });
 }
 
 StrategyInstance::StrategyInstance(const Job& of, std::unique_ptr<Strategy> made)
     : StrategyInstance(of, data_parallel_program(of.profile, of.micro_batches), std::move(made)) {}
 
 void StrategyInstance::lay_used(const JobView& view) {
-  if (strategy->exchanges().size() <= exchanges_laid_at_once) return;
+  std::size_t count = 0;
+  strategy->visit_exchanges([&count](const Exchange& /*exchange*/) { ++count; });
+  if (count <= exchanges_laid_at_once) return;
   const int workers = traits.independent_workers ? view.world_size : 1;
-  exchanges = rehearse_exchanges(*job.make_strategy(view), view, workers);
+  exchanges = rehearse_exchanges(*job.make_strategy(view), view, workers, count);
 }
 
 }  // namespace gradwire

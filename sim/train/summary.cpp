@@ -114,11 +114,12 @@ void Summary::collective_posted(int iteration, std::optional<PatternId> pattern,
       iteration >= job_.run.warmup && iteration < job_.run.warmup + job_.run.iterations;
   // Of independent workers it is the first one's: theirs count once all have warmed up.
   if (independent_ ? warming_ > 0 : !measured) return;
-  ++collectives_;
+  ++totals_.collectives;
   if (!pattern) return;
   const auto index = static_cast<std::size_t>(*pattern);
-  if (moved_.size() <= index) moved_.resize(index + 1);
-  moved_[index] += static_cast<double>(size.count());
+  std::vector<double>& moved = totals_.moved;
+  if (moved.size() <= index) moved.resize(index + 1);
+  moved[index] += static_cast<double>(size.count());
 }
 
 void Summary::priced(const CollectiveCost& cost) {
@@ -135,7 +136,7 @@ void Summary::priced(const CollectiveCost& cost) {
 }
 
 void Summary::coded(Part part, double seconds, bool estimate) {
-  Coding& coding = coding_[part];
+  Totals::Coding& coding = totals_.coding[part];
   coding.all += seconds;
   if (estimate) coding.estimated += seconds;
 }
@@ -173,6 +174,23 @@ bool Summary::iteration_ended(std::size_t worker, int iteration,
 void Summary::count_from(Network& network, Seconds now, double moving) {
   before_ = {.time = now.count(), .moving = moving};
   network.restart_usage();
+}
+
+void Summary::count_again(const Totals& since, double times, double lasted, double moving) {
+  totals_.collectives += times * (totals_.collectives - since.collectives);
+  for (std::size_t i = 0; i < totals_.moved.size(); ++i) {
+    const double before = i < since.moved.size() ? since.moved[i] : 0;
+    totals_.moved[i] += times * (totals_.moved[i] - before);
+  }
+  for (auto& [part, coding] : totals_.coding) {
+    const auto found = since.coding.find(part);
+    const Totals::Coding before = found == since.coding.end() ? Totals::Coding{} : found->second;
+    coding.all += times * (coding.all - before.all);
+    coding.estimated += times * (coding.estimated - before.estimated);
+  }
+  totals_.choices.count_again(since.choices, times);
+  before_.time -= times * lasted;
+  before_.moving -= times * moving;
 }
 
 void Summary::add_sample(const MemberGroup& member, int iteration, const IterationSample& sample) {
@@ -230,11 +248,11 @@ void Summary::add_parts(const IterationSample& sample, double weight, Breakdown&
 double Summary::bytes_sent(const Plans& plans) const {
   std::vector<double> sent(job_.placement.size(), 0);  // by rank
   double all = 0;
-  for (std::size_t i = 0; i < moved_.size(); ++i) {
-    if (moved_[i] == 0) continue;
+  for (std::size_t i = 0; i < totals_.moved.size(); ++i) {
+    if (totals_.moved[i] == 0) continue;
     for (const auto& [rank, share] : plans.shares(static_cast<PatternId>(i))) {
-      sent[static_cast<std::size_t>(rank)] += share * moved_[i];
-      all += share * moved_[i];
+      sent[static_cast<std::size_t>(rank)] += share * totals_.moved[i];
+      all += share * totals_.moved[i];
     }
   }
   if (independent_) return all;
@@ -249,14 +267,15 @@ RunResult Summary::result(const Plans& plans, const Network& network, Seconds en
   result.communication_busy_s =
       (moving - before_.moving) / (end.count() - before_.time) * mean_iteration();
   const double iterations = independent_ ? iterations_until(end.count()) : job_.run.iterations;
-  result.collectives = static_cast<int>(std::lround(collectives_ / iterations));
+  result.collectives = static_cast<int>(std::lround(totals_.collectives / iterations));
   result.bytes_per_rank = std::llround(bytes_sent(plans) / iterations);
   if (result.communication_busy_s > 0) {
     result.overlap_fraction = std::clamp(
         1 - at(result.breakdown, Part::exposed_communication) / result.communication_busy_s, 0.0,
         1.0);
   }
-  std::ranges::move(choices_.warnings(choice_share_min), std::back_inserter(result.warnings));
+  std::ranges::move(totals_.choices.warnings(choice_share_min),
+                    std::back_inserter(result.warnings));
   drop_roundings(result.breakdown, mean_iteration());
   if (result.breakdown_median) drop_roundings(*result.breakdown_median, mean_iteration());
   result.idle_ranks = idle_ / job_.run.iterations;
@@ -291,7 +310,7 @@ void Summary::add_spread(RunResult& result) const {
 
 double Summary::estimated_coding(const RunResult& result) const {
   double seconds = 0;
-  for (const auto& [part, coding] : coding_) {
+  for (const auto& [part, coding] : totals_.coding) {
     if (coding.estimated > 0) seconds += at(result.breakdown, part) * coding.estimated / coding.all;
   }
   return seconds;

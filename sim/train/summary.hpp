@@ -36,7 +36,7 @@ class Summary {
   void coded(Part part, double seconds, bool estimate);
   /// A collective was posted to the library, which chose so for it.
   void chosen(CollectiveKind kind, Bytes size, const CollectiveCost& cost) {
-    choices_.add(kind, size, cost);
+    totals_.choices.add(kind, size, cost);
   }
   /// Iteration `iteration` of a class of workers has ended; those after the last are ignored.
   /// Asserts the accounting identity and that no rank beats its own compute.
@@ -47,6 +47,23 @@ class Summary {
   /// What links carry and how long data move counts from here on.
   /// @param moving  seconds in which data moved until now.
   void count_from(Network& network, Seconds now, double moving);
+
+  /// What adds up over a run's iterations.
+  struct Totals {
+    /// Seconds that were posted for encode_decode and for host, and of them estimated.
+    struct Coding {
+      double all = 0;
+      double estimated = 0;
+    };
+    double collectives = 0;     ///< of all measured iterations (independent: of all), and
+    std::vector<double> moved;  ///< their bytes, by the pattern that moved them
+    std::map<Part, Coding> coding;
+    ChoiceWarnings choices;
+  };
+  [[nodiscard]] const Totals& totals() const { return totals_; }
+  /// Counts what was added since then `times` times more: so many times again the same went on.
+  /// @param lasted, moving  seconds since then, and those in which data moved.
+  void count_again(const Totals& since, double times, double lasted, double moving);
 
   /// @param plans  whose patterns were posted.
   /// @param moving  seconds in which data moved, over the whole run.
@@ -98,21 +115,13 @@ class Summary {
   std::size_t warming_ = 0;      ///< independent workers that have not ended their warm-up
   double idle_ = 0;              ///< ranks without inputs, over the measured iterations
   double counted_from_ = 0;      ///< when the last one has
-  double collectives_ = 0;       ///< of all measured iterations (independent: of all), and
-  std::vector<double> moved_;    ///< their bytes, by the pattern that moved them
+  Totals totals_;
   /// When measuring began, and how long data had moved by then.
   struct Before {
     double time = 0;
     double moving = 0;
   };
   Before before_;
-  /// Seconds that were posted for encode_decode and for host, and of them estimated.
-  struct Coding {
-    double all = 0;
-    double estimated = 0;
-  };
-  std::map<Part, Coding> coding_;
-  ChoiceWarnings choices_;
   std::set<std::string> told_;   ///< texts of warnings that were given
   double worst_cost_ = 0;        ///< relative uncertainty of the least certain price
   RelativeError worst_profile_;  ///< the same of the worker classes' profiles

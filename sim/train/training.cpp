@@ -121,10 +121,10 @@ RunResult run_classes(const Job& job, Lay lay) {
 RunResult simulate_once(const Job& job, Lay lay) {
   if (!job.rank_classes.empty()) return run_classes(job, lay);
   const JobView view = job_view(job);
-  StrategyInstance instance(job, job.make_strategy(view));
+  std::unique_ptr<Strategy> strategy = job.make_strategy(view);
   const int world_size = static_cast<int>(job.placement.size());
-  const bool independent = instance.traits.independent_workers;
-  if (!job.uneven_inputs.empty() && !instance.traits.shadows_ranks) {
+  const bool independent = strategy->traits().independent_workers;
+  if (!job.uneven_inputs.empty() && !strategy->traits().shadows_ranks) {
     throw UnsupportedConfiguration(
         UnsupportedConfiguration::Key::strategy,
         "'uneven_inputs' with a strategy whose ranks would wait for those that "
@@ -135,13 +135,15 @@ RunResult simulate_once(const Job& job, Lay lay) {
       make_members(world_size, job.jitter, job.stragglers, job.profile, job.run.seed,
                    {.worker_class = classes_of(job), .inputs = inputs, .together = !independent});
   if (!independent) {
+    StrategyInstance instance(job, std::move(strategy));
     if (lay == Lay::used) instance.lay_used(view);
     return run(job, std::move(instance), std::move(members));
   }
   if (world_size <= job.independent_workers_max) {
     return run_apart(job, view, std::move(members), lay);
   }
-  const WorkerSampling sampling(job, instance.strategy->exchanges());
+  const WorkerSampling sampling(job, *strategy);
+  strategy.reset();
   return sampling.of_all(run_apart(sampling.job(), sampling.view(), sampling.chosen(members), lay));
 }
 

@@ -34,7 +34,7 @@ void TrainingRun::begin_iteration(std::size_t number) {
   lane.hooked = false;
   dirty_.insert(lane.number);
   In& in = instance_of(lane);
-  tell(in, IterationStart{phases_.first + lane.iteration,
+  tell(in, IterationStart{phases_.first + lane.iteration - counted_again_,
                           static_cast<WorkerId>(number - in.first_lane)});
   launch(number);
 }
@@ -122,6 +122,7 @@ void TrainingRun::sum_up(std::size_t number) {
 void TrainingRun::end_iteration(std::size_t number) {
   WorkerLane& lane = lanes_[number];
   sum_up(number);
+  count_repeats(lane);
   lane.workers.trace(std::nullopt);
   lane.step = 0;
   // Independent workers that are through keep the others' network busy until the last one is.

@@ -16,6 +16,7 @@ OperationId TrainingRun::add(In& in, const std::string& label) {
   const OperationId id = log_.add(job_.record_spans ? label : std::string(),
                                   {static_cast<int>(index_of(in)), in.ids.next()});
   in.ids.push_back(id);
+  note_posted(id);
   return id;
 }
 
@@ -181,6 +182,7 @@ void TrainingRun::post(In& in, const Raise& raise) {
   add_ended(in);
   const OperationId flag = in.ids[raise.flag];
   log_.end(flag, now());
+  note_ended(flag);
   changed(flag);
 }
 

@@ -106,7 +106,8 @@ TrainingRun::TrainingRun(const Job& job, std::vector<StrategyInstance> instances
                          std::vector<MemberGroup> members)
     : job_(job),
       instances_(std::move(instances)),
-      phases_(choose_phases(phasing_of(instances_), job.run)),
+      phasing_(phasing_of(instances_)),
+      phases_(choose_phases(phasing_, job.run)),
       independent_(instances_.front().traits.independent_workers),
       dynamic_(is_dynamic(job, instances_)),
       engine_options_(engine_options(job, dynamic_ || instances_.size() > 1)),
@@ -129,6 +130,7 @@ TrainingRun::TrainingRun(const Job& job, std::vector<StrategyInstance> instances
     }
   }
   lanes_running_ = lanes_.size();
+  watch_repeats();
   while (traced_lane_ + 1 < lanes_.size() &&
          lanes_[traced_lane_ + 1].first_member <= summary_.slowest_member()) {
     ++traced_lane_;

@@ -20,6 +20,7 @@
 #include "sim/train/operation_log.hpp"
 #include "sim/train/phases.hpp"
 #include "sim/train/plans.hpp"
+#include "sim/train/repeats.hpp"
 #include "sim/train/strategy_instance.hpp"
 #include "sim/train/summary.hpp"
 #include "sim/train/workers.hpp"
@@ -99,6 +100,20 @@ class TrainingRun {
   void sum_up(std::size_t number);
   /// Lets the log drop what no rank can still wait for.
   void forget_past();
+
+  // training_repeats.cpp: iterations that repeat those before them
+
+  /// Begins to look for them where a run can have such.
+  void watch_repeats();
+  /// An iteration has ended: counts those ahead that would be the same, but for the last of the
+  /// warm-up and the last of the run.
+  void count_repeats(WorkerLane& lane);
+  void note_posted(OperationId id) {
+    if (repeats_) repeats_->posted(id, now());
+  }
+  void note_ended(OperationId id) {
+    if (repeats_) repeats_->ended(id, now());
+  }
 
   // training_operations.cpp: what the strategy asks for
 
@@ -190,6 +205,7 @@ class TrainingRun {
 
   const Job& job_;
   std::vector<StrategyInstance> instances_;
+  Phasing phasing_;
   PhaseChoice phases_;
   bool independent_;
   bool dynamic_;  ///< some lane waits for more than collectives behind its own compute
@@ -212,6 +228,16 @@ class TrainingRun {
   std::map<std::pair<std::size_t, std::size_t>, Messenger> messengers_;  ///< by from and to
   std::deque<Ended> ended_;  ///< from the first iteration on that was not summed up
   int summed_ = 0;
+  /// What was counted when an iteration had ended.
+  struct Counted {
+    double time = 0;
+    double moving = 0;
+    Summary::Totals totals;
+    Carried carried;
+  };
+  std::optional<Repeats> repeats_;
+  std::deque<Counted> counted_;  ///< at the last ends, one more than a period has
+  int counted_again_ = 0;        ///< iterations that were not run
   std::size_t lanes_running_ = 0;
 };
 

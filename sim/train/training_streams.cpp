@@ -68,6 +68,10 @@ void TrainingRun::start_collective(std::size_t number, std::size_t position) {
     return;
   }
   lane.workers.begin_moving(position);
+  if (repeats_) {
+    const auto bytes = static_cast<double>(item.collective.size.count());
+    repeats_->began(item.operation, choice->pattern, bytes, now());
+  }
   engine_->network().start(item.operation, choice->pattern, item.collective.size, choice->cost);
 }
 
@@ -75,6 +79,7 @@ void TrainingRun::collective_done(OperationId id) {
   const auto [number, position] = posted_.extract(id).mapped();
   WorkerLane& lane = lanes_[number];
   lane.workers.finish(position, now());
+  note_ended(id);
   dirty_.insert(lane.number);
   tell(instance_of(lane), OperationDone{log_.owner(id).id});
 }

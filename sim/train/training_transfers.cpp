@@ -34,6 +34,8 @@ void TrainingRun::start(MovingData transfer) {
   }
   const Bytes moved{static_cast<std::int64_t>(
       std::ceil(transfer.stretch * static_cast<double>(transfer.size.count())))};
+  if (repeats_)
+    repeats_->began(transfer.id, transfer.pattern, static_cast<double>(moved.count()), now());
   engine_->network().start(transfer.id, transfer.pattern, moved, *transfer.cost);
   in_flight_.emplace(transfer.id, std::move(transfer));
 }
@@ -74,6 +76,7 @@ void TrainingRun::end_now(OperationId id) {
 void TrainingRun::done(OperationId id) {
   const OperationOwner owner = log_.owner(id);
   log_.end(id, now());
+  note_ended(id);
   changed(id);
   if (owner.instance >= 0) {
     tell(instances_[static_cast<std::size_t>(owner.instance)], OperationDone{owner.id});

@@ -24,40 +24,42 @@ using Load = std::vector<double>;
 
 /// What each worker sends to servers, and what it receives, is 1, evenly over the exchanges that it
 /// may use for that: a worker that asks one of many asks as often where there are fewer.
-Load load_of(const std::vector<Exchange>& exchanges, const Job& job) {
+Load load_of(const Strategy& strategy, const Job& job) {
   using Way = std::tuple<int, Endpoint::Place, Endpoint::Place>;  ///< worker, from, to
-  std::map<Way, double> of_worker;
-  std::vector<std::pair<Way, Pattern>> moved;
-  for (const Exchange& exchange : exchanges) {
+  const auto way_of = [](const Exchange& exchange) {
     const Message& first = exchange.phases.front().front();
-    const Way way{worker_of(exchange), first.from.place, first.to.place};
-    Pattern pattern = lay_exchange(exchange, job.cluster, job.placement, job.servers);
-    if (pattern.phases.empty()) continue;
-    ++of_worker[way];
-    moved.emplace_back(way, std::move(pattern));
-  }
+    return Way{worker_of(exchange), first.from.place, first.to.place};
+  };
+  const auto visit_links_of = [&job](const Exchange& exchange, const auto& visit) {
+    return visit_links(exchange, job.cluster, job.placement, job.servers, visit);
+  };
+  std::map<Way, double> of_worker;
+  strategy.visit_exchanges([&](const Exchange& exchange) {
+    if (visit_links_of(exchange, [](LinkId, double) {})) ++of_worker[way_of(exchange)];
+  });
   Load load(job.cluster.links().size(), 0);
-  for (const auto& [way, pattern] : moved) {
-    for (const Phase& phase : pattern.phases) {
-      for (const PatternFlow& flow : phase.flows) {
-        for (std::uint32_t i = 0; i < flow.path_size; ++i) {
-          const LinkId link = pattern.path_links[flow.path_begin + i];
-          load[static_cast<std::size_t>(link)] += flow.share / of_worker[way];
-        }
-      }
-    }
-  }
+  strategy.visit_exchanges([&](const Exchange& exchange) {
+    const auto among = of_worker.find(way_of(exchange));
+    if (among == of_worker.end()) return;
+    visit_links_of(exchange, [&](LinkId link, double share) {
+      load[static_cast<std::size_t>(link)] += share / among->second;
+    });
+  });
   return load;
 }
 
-bool goes_to_server(const Exchange& exchange) {
-  return exchange.phases.front().front().to.place == Endpoint::Place::server;
+bool goes_to_servers(const Strategy& strategy) {
+  bool any = false;
+  strategy.visit_exchanges([&any](const Exchange& exchange) {
+    any = any || exchange.phases.front().front().to.place == Endpoint::Place::server;
+  });
+  return any;
 }
 
 /// Ranks of whole machines, evenly chosen, those with stragglers and those without. Where not even
 /// two fit, and beside servers, ranks: what a machine's ports carry for a server of its own slows
 /// its workers, so that each machine counts.
-std::vector<int> chosen_ranks(const Job& job, const std::vector<Exchange>& exchanges) {
+std::vector<int> chosen_ranks(const Job& job, const Strategy& strategy) {
   std::map<int, std::vector<int>> on_machine;
   for (int rank = 0; rank < static_cast<int>(job.placement.size()); ++rank) {
     on_machine[job.placement[static_cast<std::size_t>(rank)].node].push_back(rank);
@@ -66,7 +68,7 @@ std::vector<int> chosen_ranks(const Job& job, const std::vector<Exchange>& excha
   std::vector<std::vector<int>> units;  // whose ranks are chosen together
   for (const auto& [machine, ranks] : on_machine) largest = std::max(largest, ranks.size());
   const bool together = 2 * largest <= static_cast<std::size_t>(job.independent_workers_max) &&
-                        std::ranges::none_of(exchanges, goes_to_server);
+                        !goes_to_servers(strategy);
   for (const auto& [machine, ranks] : on_machine) {
     if (together) {
       units.push_back(ranks);
@@ -103,9 +105,9 @@ Placement places_of(const std::vector<int>& ranks, const Placement& placement) {
 
 }  // namespace
 
-WorkerSampling::WorkerSampling(const Job& job, const std::vector<Exchange>& exchanges)
+WorkerSampling::WorkerSampling(const Job& job, const Strategy& strategy)
     : all_(job),
-      ranks_(chosen_ranks(job, exchanges)),
+      ranks_(chosen_ranks(job, strategy)),
       placement_(places_of(ranks_, job.placement)),
       cluster_(job.cluster),
       job_{.profile = job.profile,
@@ -124,8 +126,8 @@ WorkerSampling::WorkerSampling(const Job& job, const std::vector<Exchange>& exch
            .servers = job.servers,
            .independent_workers_max = job.independent_workers_max} {
   assert(placement_.size() >= 2 && placement_.size() < job.placement.size());
-  const Load before = load_of(exchanges, all_);
-  const Load after = load_of(job.make_strategy(view())->exchanges(), job_);
+  const Load before = load_of(strategy, all_);
+  const Load after = load_of(*job.make_strategy(view()), job_);
   capacity_.assign(before.size(), 1);
   for (std::size_t link = 0; link < before.size(); ++link) {
     if (after[link] == 0 || before[link] <= after[link]) continue;

@@ -25,9 +25,9 @@ namespace gradwire {
 /// throughput and of mean staleness, beyond what the runs' seeds differ.
 class WorkerSampling {
  public:
-  /// @param exchanges  of the strategy for the whole job.
+  /// @param strategy  for the whole job.
   /// REQUIRES: 2 <= job.independent_workers_max < ranks. `job` outlives this.
-  WorkerSampling(const Job& job, const std::vector<Exchange>& exchanges);
+  WorkerSampling(const Job& job, const Strategy& strategy);
   WorkerSampling(const WorkerSampling&) = delete;
   WorkerSampling& operator=(const WorkerSampling&) = delete;
 

@@ -122,8 +122,8 @@ std::vector<RehearsedCollective> rehearse(Strategy& strategy, const JobView& job
   return rehearsal.posted();
 }
 
-std::vector<bool> rehearse_exchanges(Strategy& strategy, const JobView& job, int workers) {
-  const std::size_t count = strategy.exchanges().size();
+std::vector<bool> rehearse_exchanges(Strategy& strategy, const JobView& job, int workers,
+                                     std::size_t count) {
   Rehearsal rehearsal(strategy, job, workers);
   rehearsal.iterate(0);
   const std::set<int> first = rehearsal.exchanges();

@@ -25,9 +25,9 @@ struct RehearsedCollective {
 
 /// The exchanges that `workers` independent workers, or one class of synchronous ones, post
 /// messages by in each of two iterations, by index; all of them where the second differs from the
-/// first. All messages end at once. REQUIRES: `strategy` is new.
+/// first. All messages end at once. @param count  of its exchanges. REQUIRES: `strategy` is new.
 [[nodiscard]] std::vector<bool> rehearse_exchanges(Strategy& strategy, const JobView& job,
-                                                   int workers);
+                                                   int workers, std::size_t count);
 
 /// The collectives that carry tensors, as a plan; of a reduction in several steps the first.
 [[nodiscard]] std::vector<PlanGroup> groups_of(const JobView& job,

@@ -74,6 +74,12 @@ int PsAsync::exchange(WorkerId worker, int server, bool push) const {
 }
 
 std::vector<Exchange> PsAsync::exchanges() const {
+  std::vector<Exchange> exchanges;
+  visit_exchanges([&exchanges](const Exchange& exchange) { exchanges.push_back(exchange); });
+  return exchanges;
+}
+
+void PsAsync::visit_exchanges(const std::function<void(const Exchange&)>& visit) const {
   const std::int64_t count =
       2 * static_cast<std::int64_t>(workers_.size()) * static_cast<std::int64_t>(places_.size());
   if (count > exchanges_max) {
@@ -83,16 +89,14 @@ std::vector<Exchange> PsAsync::exchanges() const {
                     "expected at most {}, as with fewer servers",
                     workers_.size(), places_.size(), count, exchanges_max));
   }
-  std::vector<Exchange> exchanges;
   for (int rank = 0; rank < job_.world_size; ++rank) {
     const Endpoint gpu = gpu_of(rank);
     for (std::size_t server = 0; server < places_.size(); ++server) {
       const std::string ends = " " + std::to_string(rank) + ", server " + std::to_string(server);
-      exchanges.push_back({.name = "push of worker" + ends, .phases = {{{gpu, places_[server]}}}});
-      exchanges.push_back({.name = "pull of worker" + ends, .phases = {{{places_[server], gpu}}}});
+      visit({.name = "push of worker" + ends, .phases = {{{gpu, places_[server]}}}});
+      visit({.name = "pull of worker" + ends, .phases = {{{places_[server], gpu}}}});
     }
   }
-  return exchanges;
 }
 
 bool PsAsync::too_far_ahead(const Worker& worker) const {

@@ -195,6 +195,49 @@ TEST_CASE("Of a transfer under way when usage is restarted, what comes after cou
   }
 }
 
+TEST_CASE("What has finished since then is counted again", "[engine][network]") {
+  // Two of `size` bytes one after the other, of which the second counts three times in all.
+  const auto links = toy::star(2, bandwidth, 0);
+  const std::vector<Pattern> patterns{toy::pairs({{0, 1}})};
+  for (const Fidelity fidelity : both) {
+    const auto engine = make_engine(links, patterns, {.fidelity = fidelity});
+    engine->network().start(0, 0, Bytes{size}, {});
+    engine->run([&](TransferId id, Seconds) {
+      if (id == 1) return;
+      const Carried before = engine->network().carried();
+      CHECK(before.bytes == std::vector<double>{size});
+      engine->network().start(1, 0, Bytes{size}, {});
+      engine->at(Seconds{2.5 * size / bandwidth},
+                 [&, before] { engine->network().count_again(before, 2); });
+    });
+    CHECK(engine->network().usage().at(0).bytes == Approx(4.0 * size).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("A message takes its latency and its own bytes, at every price", "[engine][network]") {
+  // 5 us + bytes / (12.5 GB/s * efficiency); alone, so that none is longer than that.
+  const auto links = toy::star(2, bandwidth, latency);
+  const std::vector<Pattern> patterns{toy::pairs({{0, 1}})};
+  for (const Fidelity fidelity : both) {
+    const auto engine = make_engine(links, patterns, {.fidelity = fidelity});
+    double before = 0;
+    double expected = 0;
+    const auto start = [&](TransferId id) {
+      const double efficiency = id % 2 == 0 ? 1 : 0.5;
+      const std::int64_t bytes = 1'000'000 * (id + 1);
+      expected = latency + static_cast<double>(bytes) / (bandwidth * efficiency);
+      engine->network().start(id, 0, Bytes{bytes}, toy::wire_efficiency(efficiency));
+    };
+    start(0);
+    engine->run([&](TransferId id, Seconds now) {
+      CHECK(now.count() - before == Approx(expected).epsilon(1e-9));
+      before = now.count();
+      if (id < 5) start(id + 1);
+    });
+    CHECK(engine->network().contended().bytes == 0);
+  }
+}
+
 TEST_CASE("Plans that are forgotten are made again as they were", "[engine][network]") {
   // More sizes than are kept, one after the other and each twice: size / bandwidth each.
   const auto links = toy::star(2, bandwidth, 0);

@@ -128,6 +128,21 @@ TEST_CASE("without a bound nobody waits", "[ps_async]") {
   }
 }
 
+TEST_CASE("exchanges are visited in the order of their numbers", "[ps_async]") {
+  auto job = pair_job();
+  job.server_machine = {0, 1};
+  const PsAsync strategy({}, job);
+  const auto exchanges = strategy.exchanges();
+  REQUIRE(exchanges.size() == 8);  // 2 workers, 2 servers, there and back
+  std::size_t next = 0;
+  strategy.visit_exchanges([&](const Exchange& exchange) {
+    CHECK(exchange.name == exchanges.at(next).name);
+    CHECK(exchange.phases.front().front().from == exchanges.at(next).phases.front().front().from);
+    ++next;
+  });
+  CHECK(next == exchanges.size());
+}
+
 TEST_CASE("more workers and servers than memory has room for are refused", "[ps_async]") {
   auto job = toy_job({10});
   job.world_size = 65'536;

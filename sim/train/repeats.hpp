@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "sim/engine/network.hpp"
+#include "sim/train/workers.hpp"
+#include "strategies/operations.hpp"
+
+namespace gradwire {
+
+/// Notices that a run repeats itself: in a period of iterations each operation is posted and ends,
+/// each transfer begins with the same bytes, and each rank's time goes where it went one period
+/// before, as long after the iteration's start. Nothing then tells the time that follows from the
+/// one that followed then, but what a strategy does by the iteration's number: Strategy::phasing()
+/// says after how many that repeats.
+///
+/// Times are the same within `same_time` of the iteration: rounding. Two that are as near to each
+/// other may come in another order.
+class Repeats {
+ public:
+  static constexpr double same_time = 1e-9;
+
+  /// @param period  iterations, >= 1.
+  explicit Repeats(int period) : period_(static_cast<std::size_t>(period)) {}
+
+  void posted(OperationId operation, double when) { note(operation, is_posted, when, 0); }
+  void began(OperationId operation, PatternId pattern, double bytes, double when) {
+    note(operation, pattern, when, bytes);
+  }
+  void ended(OperationId operation, double when) { note(operation, is_ended, when, 0); }
+  /// An iteration of all ranks has ended, and with it the next one begins.
+  /// @param next  the operation that is posted next.
+  void iteration_ended(double now, OperationId next, const std::vector<IterationSample>& samples);
+  /// The last period's iterations are those of the period before it.
+  [[nodiscard]] bool is_steady() const { return alike_ >= period_; }
+  /// Those of the iteration `ahead` behind the last, from 1, where all goes on as it did.
+  /// REQUIRES: is_steady().
+  [[nodiscard]] const std::vector<IterationSample>& samples(std::size_t ahead) const {
+    return past_[past_.size() - period_ + (ahead - 1) % period_].samples;
+  }
+
+ private:
+  static constexpr std::int64_t is_posted = -2;
+  static constexpr std::int64_t is_ended = -1;
+
+  struct Note {
+    OperationId operation = 0;  ///< less the iteration's first
+    std::int64_t what = 0;      ///< is_posted, is_ended, or the pattern by which it moves
+    double when = 0;            ///< less the iteration's start
+    double bytes = 0;
+  };
+  struct Iteration {
+    double start = 0;
+    double lasted = 0;
+    OperationId first = 0;
+    OperationId operations = 0;
+    std::vector<Note> notes;
+    std::vector<IterationSample> samples;
+  };
+
+  void note(OperationId operation, std::int64_t what, double when, double bytes) {
+    now_.notes.push_back({operation - now_.first, what, when - now_.start, bytes});
+  }
+  [[nodiscard]] static bool same(const Iteration& one, const Iteration& other);
+
+  std::size_t period_;
+  std::size_t alike_ = 0;  ///< so many iterations in a row were those of one period before
+  Iteration now_;
+  std::deque<Iteration> past_;  ///< the last period's, and one more while it is compared
+};
+
+}  // namespace gradwire

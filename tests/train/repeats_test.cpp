@@ -1,0 +1,223 @@
+#include "sim/train/repeats.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "sim/config/strategy/compression_catalogue.hpp"
+#include "sim/config/yaml/yaml_knobs.hpp"
+#include "tests/catch.hpp"
+#include "tests/train/toy_training.hpp"
+
+using namespace gradwire;
+using namespace gradwire::test;
+
+namespace {
+
+/// All-reduces what it chooses behind each iteration's backward, and notes which iterations it saw.
+class Chooser final : public Strategy {
+ public:
+  struct Plan {
+    Phasing phasing;
+    std::int64_t (*bytes)(int iteration) = [](int) -> std::int64_t { return 1'000'000; };
+    std::vector<int> seen{};
+  };
+  explicit Chooser(Plan& plan) : plan_(plan) {}
+
+  Operations on_event(Seconds /*now*/, const Event& event) override {
+    Operations operations;
+    if (const auto* start = std::get_if<IterationStart>(&event)) {
+      plan_.seen.push_back(start->iteration);
+    } else if (const Bytes size{plan_.bytes(plan_.seen.back())};
+               std::holds_alternative<BackwardDone>(event) && size > Bytes{0}) {
+      operations.emplace_back(Collective{.size = size, .tensors = {0}, .label = "sum"});
+      operations.emplace_back(Gate{{posted_}});
+      posted_ += 2;
+    }
+    return operations;
+  }
+  [[nodiscard]] std::vector<PlanGroup> plan(int /*iteration*/) const override { return {}; }
+  [[nodiscard]] Phasing phasing() const override { return plan_.phasing; }
+
+ private:
+  Plan& plan_;
+  OperationId posted_ = 0;
+};
+
+/// Numbers of the iterations that are run, of 3 for warm-up and 20 measured.
+std::vector<int> run(Chooser::Plan plan, RunResult* result = nullptr, bool count = true) {
+  ToyTraining toy;
+  toy.warmup = 3;
+  toy.iterations = 20;
+  toy.all_phases = true;
+  const StrategyFactory strategy = [&plan](const JobView&) {
+    return std::make_unique<Chooser>(plan);
+  };
+  const auto library = toy.library();
+  Job job = toy.job(strategy, library);
+  job.count_repeats = count;
+  const RunResult simulated = simulate(job);
+  if (result != nullptr) *result = simulated;
+  return plan.seen;
+}
+
+std::int64_t every_second(int iteration) {
+  return iteration % 2 == 0 ? 1'000'000 : 0;
+}
+
+std::vector<int> up_to(int last) {
+  std::vector<int> numbers;
+  for (int i = 0; i <= last; ++i) numbers.push_back(i);
+  return numbers;
+}
+
+/// Notes an iteration of 1 s: an operation ends 0.25 s after it was posted, and is off by so much.
+void note(Repeats& repeats, int iteration, double off = 0, double bytes = 8) {
+  const double start = iteration;
+  repeats.posted(iteration, start + 0.5);
+  repeats.began(iteration, 3, bytes, start + 0.5);
+  repeats.ended(iteration, start + 0.75 + off);
+  repeats.iteration_ended(start + 1, iteration + 1, {{.start = start, .end = start + 1}});
+}
+
+}  // namespace
+
+TEST_CASE("an iteration repeats the one before it where all is as late, to a billionth of it",
+          "[train][repeats]") {
+  Repeats repeats(1);
+  note(repeats, 0);
+  CHECK_FALSE(repeats.is_steady());
+  note(repeats, 1);
+  CHECK(repeats.is_steady());
+  CHECK(repeats.samples(1).front().start == 1);
+  note(repeats, 2, 0.5e-9);
+  CHECK(repeats.is_steady());
+  note(repeats, 3, 2e-9);  // 1.5e-9 s later than the last one
+  CHECK_FALSE(repeats.is_steady());
+  note(repeats, 4, 2e-9, 9);  // a byte more
+  CHECK_FALSE(repeats.is_steady());
+}
+
+TEST_CASE("of a period of two, both iterations have to repeat those before them",
+          "[train][repeats]") {
+  Repeats repeats(2);
+  note(repeats, 0, 0.125);
+  note(repeats, 1);
+  note(repeats, 2, 0.125);
+  CHECK_FALSE(repeats.is_steady());
+  note(repeats, 3);
+  REQUIRE(repeats.is_steady());
+  // Behind iteration 3 come one as 2, one as 3, one as 2.
+  CHECK(repeats.samples(1).front().start == 2);
+  CHECK(repeats.samples(2).front().start == 3);
+  CHECK(repeats.samples(3).front().start == 2);
+}
+
+TEST_CASE("what repeats itself is run for a period of the measured iterations, and once at the end",
+          "[train][repeats]") {
+  // 0 and 1 are alike, and 3 is the first one measured; of 4 to 22 only the last is run, as 4.
+  CHECK(run({}) == up_to(4));
+  // Pairs (0, 1) and (2, 3) are alike, (3, 4) are measured, and so many pairs as fit are counted
+  // before the last iteration: 8 from 5 to 20. 21 and 22 are run.
+  CHECK(run({.phasing = {.steady_from = 0, .period = 2}, .bytes = every_second}) == up_to(6));
+  CHECK(run({}, nullptr, false) == up_to(22));
+}
+
+TEST_CASE("what comes before the phase that lasts is run", "[train][repeats]") {
+  // 0 to 7 are alike, and so are 8 and 9, of the phase that lasts; 22 is run as 10.
+  Chooser::Plan plan{.phasing = {.steady_from = 8},
+                     .bytes = [](int i) -> std::int64_t { return i < 8 ? 1'000'000 : 2'000'000; }};
+  CHECK(run(plan) == up_to(10));
+}
+
+TEST_CASE("counted iterations are those that would have been run", "[train][repeats]") {
+  // 19 ms, and an all-reduce of 1.5 ms every second time.
+  Chooser::Plan plan{.phasing = {.steady_from = 0, .period = 2}, .bytes = every_second};
+  RunResult counted;
+  RunResult whole;
+  run(plan, &counted);
+  run(plan, &whole, false);
+  REQUIRE(counted.iteration_s.size() == 20);
+  for (std::size_t i = 0; i < 20; ++i) {
+    // The first measured one is 3.
+    CHECK(counted.iteration_s[i] == Approx(i % 2 == 0 ? 19e-3 : 20.5e-3).epsilon(1e-9));
+    CHECK(whole.iteration_s[i] == Approx(counted.iteration_s[i]).epsilon(1e-9));
+  }
+  CHECK(counted.communication_busy_s == Approx(0.75e-3).epsilon(1e-9));
+  CHECK(whole.communication_busy_s == Approx(0.75e-3).epsilon(1e-9));
+  CHECK(counted.bytes_per_rank == whole.bytes_per_rank);
+  REQUIRE(counted.links.size() == whole.links.size());
+  for (std::size_t i = 0; i < counted.links.size(); ++i) {
+    CHECK(counted.links[i].bytes == Approx(whole.links[i].bytes).epsilon(1e-9));
+    CHECK(counted.links[i].utilisation == Approx(whole.links[i].utilisation).epsilon(1e-9));
+  }
+}
+
+namespace {
+
+/// On two machines of two GPUs and a server each, whose network is slow enough to be seen.
+RunResult simulate_toy(const StrategyFactory& strategy, bool count_repeats, bool servers) {
+  auto toy = ToyTraining::networked(2, 2, BytesPerSecond{1e9});
+  toy.warmup = 4;
+  toy.iterations = 24;
+  if (servers) toy.servers = {0, 1};
+  const auto library = toy.library();
+  Job job = toy.job(strategy, library);
+  job.count_repeats = count_repeats;
+  return simulate(job);
+}
+
+void check_same(const StrategyFactory& strategy, bool servers = false) {
+  const RunResult whole = simulate_toy(strategy, false, servers);
+  const RunResult counted = simulate_toy(strategy, true, servers);
+  const auto same = [](double value) { return Approx(value).epsilon(1e-8).margin(1e-12); };
+  REQUIRE(counted.iteration_s.size() == whole.iteration_s.size());
+  for (std::size_t i = 0; i < whole.iteration_s.size(); ++i) {
+    CHECK(counted.iteration_s[i] == same(whole.iteration_s[i]));
+  }
+  for (std::size_t part = 0; part < whole.breakdown.size(); ++part) {
+    CHECK(counted.breakdown[part] == same(whole.breakdown[part]));
+  }
+  CHECK(counted.communication_busy_s == same(whole.communication_busy_s));
+  CHECK(counted.coding_estimate_s == same(whole.coding_estimate_s));
+  CHECK(counted.contended_s == same(whole.contended_s));
+  CHECK(counted.contended_bytes == Approx(whole.contended_bytes).epsilon(1e-8).margin(1));
+  CHECK(counted.bytes_per_rank == whole.bytes_per_rank);
+  CHECK(counted.collectives == whole.collectives);
+  CHECK(counted.warnings.size() == whole.warnings.size());
+  REQUIRE(counted.links.size() == whole.links.size());
+  for (std::size_t i = 0; i < whole.links.size(); ++i) {
+    CHECK(counted.links[i].utilisation == same(whole.links[i].utilisation));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every strategy's counted iterations are those that it would run",
+          "[train][repeats][catalogue]") {
+  for (const auto& entry : config::strategy_catalogue()) {
+    INFO(entry.name);
+    config::KnobList defaults;
+    check_same(entry.read(defaults), entry.servers);
+  }
+}
+
+TEST_CASE("every compression's counted iterations are those that it would run",
+          "[train][repeats][catalogue]") {
+  for (const auto& compression : config::compression_catalogue()) {
+    for (const std::string strategy : {"ddp", "wfbp", "ps_sync"}) {
+      INFO(compression.name << " under " << strategy);
+      const config::YamlValue document = config::parse_yaml(
+          "{name: " + strategy + ", compression: {name: " + compression.name + "}}", "s.yaml");
+      config::YamlMap map(document);
+      const auto* entry = config::find_strategy(map.require<std::string>("name"));
+      config::YamlKnobs knobs(std::move(map));
+      std::string left_out;
+      check_same(config::read_strategy(*entry, knobs, &left_out), entry->servers);
+    }
+  }
+}
