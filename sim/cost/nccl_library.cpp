@@ -17,6 +17,7 @@
 #include "sim/cost/nccl_kernel.hpp"
 #include "sim/cost/nccl_measured.hpp"
 #include "sim/cost/nccl_messages.hpp"
+#include "sim/cost/nccl_speeds.hpp"
 
 namespace gradwire {
 namespace {
@@ -27,30 +28,6 @@ constexpr int ampere = 80;
 
 /// Patterns of fewer ranks are not folded: they are refined, and need all their flows.
 constexpr std::size_t folded_ranks_min = 512;
-
-/// Bandwidths of a channel that NCCL tries, GB/s (v2.28.9, src/graph/search.cc). Before Hopper.
-constexpr std::array local_speeds = {40.0, 30.0, 20.0, 18.0, 15.0, 12.0, 10.0,
-                                     9.0,  7.0,  6.0,  5.0,  4.0,  3.0};
-constexpr std::array network_speeds = {48.0, 30.0, 28.0, 24.0, 20.0, 18.0, 15.0, 12.0, 10.0, 9.0,
-                                       7.0,  6.0,  5.0,  4.0,  3.0,  2.4,  1.2,  0.24, 0.12};
-constexpr std::array hopper_local_speeds = {60.0, 50.0, 40.0, 30.0, 24.0, 20.0,
-                                            15.0, 12.0, 11.0, 6.0,  3.0};
-constexpr std::array hopper_network_speeds = {48.0, 45.0, 42.0, 40.0, 30.0, 24.0, 22.0, 20.0, 17.5,
-                                              15.0, 12.0, 6.0,  3.0,  2.4,  1.2,  0.24, 0.12};
-
-/// The largest speed that a channel of this rate can have by its nominal one; the rate itself below
-/// all.
-double planned_speed(double rate, double nominal, std::span<const double> speeds) {
-  const auto found = std::ranges::find_if(speeds, [&](double speed) { return speed <= nominal; });
-  return found == speeds.end() ? rate : *found;
-}
-
-std::span<const double> speeds_for(int capability, bool is_across) {
-  if (capability >= hopper) {
-    return is_across ? std::span<const double>(hopper_network_speeds) : hopper_local_speeds;
-  }
-  return is_across ? std::span<const double>(network_speeds) : local_speeds;
-}
 
 /// Row of NcclByArchitecture: up to 2.17 compute capability 8.0 alone is Ampere.
 int architecture(const NcclConstants& constants, const NcclFacts& facts) {
@@ -236,8 +213,8 @@ NcclLibrary::Known NcclLibrary::learn(const Pattern& pattern) const {
           ? std::max(2, static_cast<int>(constants_.nominal_over_payload * bus / lane))
           : pattern.channels;
   const double rate = bus / system.channels;
-  system.bus = system.channels * planned_speed(rate, constants_.nominal_over_payload * rate,
-                                               speeds_for(facts.capability_min, is_across));
+  system.bus = system.channels * nccl_planned_speed(rate, constants_.nominal_over_payload * rate,
+                                                    facts.capability_min, is_across);
   const int laid = pattern.algorithm == "nvls"
                        ? constants_.generation(facts.capability_min).nvls_channels
                        : system.channels;

@@ -13,7 +13,7 @@
 
 #include "sim/core/index.hpp"
 #include "sim/engine/link_types.hpp"
-#include "sim/engine/pair_numbers.hpp"
+#include "sim/engine/pair_index.hpp"
 
 namespace gradwire {
 namespace {
@@ -97,7 +97,8 @@ class Builder {
         const LinkId id = graph_.link_id[first_link_];
         if (id != FlowGraph::no_link) seats_[at(id)] = unused;
       }
-      connection_.clear();
+      rank_pairs_ = connections_ = PairIndex();
+      connection_link_.clear();
     }
     const auto begin = static_cast<std::uint32_t>(graph_.flow_count());
     const auto size = static_cast<std::uint32_t>(phase.flows.size());
@@ -192,11 +193,15 @@ class Builder {
   /// What the connections from one rank to another carry: a library that says how many it opens
   /// opens them once, for all its collectives.
   std::uint32_t connection(const PatternFlow& flow, int connections, double capacity) {
-    const auto next = static_cast<std::uint32_t>(graph_.link_id.size());
-    const auto [number, is_new] =
-        connection_.number({flow.source, flow.destination, connections}, next);
-    if (is_new) add_link(FlowGraph::no_link, capacity_of(capacity));
-    return number;
+    const auto ranks = rank_pairs_.of(static_cast<PairIndex::Number>(flow.source),
+                                      static_cast<PairIndex::Number>(flow.destination));
+    bool is_new = false;
+    const auto number = connections_.of(ranks, static_cast<PairIndex::Number>(connections), is_new);
+    if (is_new) {
+      connection_link_.push_back(static_cast<std::uint32_t>(graph_.link_id.size()));
+      add_link(FlowGraph::no_link, capacity_of(capacity));
+    }
+    return connection_link_[number];
   }
 
   std::uint32_t group_of(int group) {
@@ -220,7 +225,9 @@ class Builder {
   // Flows stand by groups, and kinds return: what was found last is mostly what is looked for.
   std::array<std::uint32_t, 2> recent_kinds_ = {unused, unused};
   std::optional<std::pair<int, std::uint32_t>> last_group_;
-  PairNumbers connection_;
+  PairIndex rank_pairs_;                        ///< (source, destination)
+  PairIndex connections_;                       ///< (of rank_pairs_, how many connections)
+  std::vector<std::uint32_t> connection_link_;  ///< by number of connections_
   // Of a pipeline: the last flow to arrive at each rank, for each flow of this phase the one that
   // arrived where it does before it, and the first flow of the group that is being added.
   std::vector<std::uint32_t> last_arrival_;

@@ -12,47 +12,11 @@
 #include "sim/core/cluster.hpp"
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
-#include "tests/config/config_fixture.hpp"
+#include "tests/config/cluster_fixture.hpp"
 
 using namespace gradwire;
 using namespace gradwire::config;
-
-namespace {
-
-/// Scenarios of a cluster only; the cluster is line 2.
-class ClusterFixture : public ConfigFixture {
- public:
-  [[nodiscard]] Scenario read(const std::string& cluster) const {
-    return read_scenario(write("schema: gradwire.scenario/1\n" + cluster + "\n"), {},
-                         Needs::cluster_only)
-        .front();
-  }
-  /// What is wrong with it, without the folder of the file.
-  [[nodiscard]] std::string message(const std::string& cluster) const {
-    try {
-      static_cast<void>(read(cluster));
-    } catch (const ConfigError& error) {
-      const std::string text = error.what();
-      return text.substr(text.find(".yaml:") - 1);
-    }
-    return "accepted";
-  }
-  [[nodiscard]] std::string with_fabric(const std::string& fabric, int nodes = 4) const {
-    return fmt::format("cluster: {{node: pair, nodes: {}, fabric: {{{}}}}}", nodes, fabric);
-  }
-  [[nodiscard]] std::string fabric_message(const std::string& fabric, int nodes = 4) const {
-    return message(with_fabric(fabric, nodes));
-  }
-  /// Switches of a fabric, and directed trunks.
-  [[nodiscard]] std::pair<std::size_t, std::size_t> size(const std::string& fabric,
-                                                         int nodes) const {
-    const Scenario scenario = read(with_fabric(fabric, nodes));
-    const auto& graph = scenario.cluster->fabric().graph();
-    return {boost::num_vertices(graph), boost::num_edges(graph)};
-  }
-};
-
-}  // namespace
+using gradwire::test::ClusterFixture;
 
 // Machines of two GPUs: 2 x 1000000 are as many as there may be, and two more are too many.
 TEST_CASE_METHOD(ClusterFixture, "a cluster has at most two million GPUs", "[config][cluster]") {

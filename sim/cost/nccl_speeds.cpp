@@ -1,0 +1,37 @@
+#include "sim/cost/nccl_speeds.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+namespace gradwire {
+namespace {
+
+constexpr int hopper = 90;
+
+/// Bandwidths of a channel that NCCL tries, GB/s (v2.28.9, src/graph/search.cc). Before Hopper.
+constexpr std::array local_speeds = {40.0, 30.0, 20.0, 18.0, 15.0, 12.0, 10.0,
+                                     9.0,  7.0,  6.0,  5.0,  4.0,  3.0};
+constexpr std::array network_speeds = {48.0, 30.0, 28.0, 24.0, 20.0, 18.0, 15.0, 12.0, 10.0, 9.0,
+                                       7.0,  6.0,  5.0,  4.0,  3.0,  2.4,  1.2,  0.24, 0.12};
+constexpr std::array hopper_local_speeds = {60.0, 50.0, 40.0, 30.0, 24.0, 20.0,
+                                            15.0, 12.0, 11.0, 6.0,  3.0};
+constexpr std::array hopper_network_speeds = {48.0, 45.0, 42.0, 40.0, 30.0, 24.0, 22.0, 20.0, 17.5,
+                                              15.0, 12.0, 6.0,  3.0,  2.4,  1.2,  0.24, 0.12};
+
+std::span<const double> speeds_for(int capability, bool is_across) {
+  if (capability >= hopper) {
+    return is_across ? std::span<const double>(hopper_network_speeds) : hopper_local_speeds;
+  }
+  return is_across ? std::span<const double>(network_speeds) : local_speeds;
+}
+
+}  // namespace
+
+double nccl_planned_speed(double rate, double nominal, int capability, bool is_across) {
+  const std::span<const double> speeds = speeds_for(capability, is_across);
+  const auto found = std::ranges::find_if(speeds, [&](double speed) { return speed <= nominal; });
+  return found == speeds.end() ? rate : *found;
+}
+
+}  // namespace gradwire
