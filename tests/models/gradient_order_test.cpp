@@ -65,7 +65,8 @@ TEST_CASE("Inception v4's branches become ready last called first", "[models]") 
   // timm inception_v4.py, ReductionB.forward: branch0, branch1, branch2 (pooling)
   const ModelDescription model = inception_v4({});
   CHECK(part(model, model.gradient_order, "features.18.", ".conv.weight") ==
-        Names{"branch1.3", "branch1.2", "branch1.1", "branch1.0", "branch0.1", "branch0.0"});
+        std::vector<std::string>{"branch1.3", "branch1.2", "branch1.1", "branch1.0", "branch0.1",
+                                 "branch0.0"});
   // Mixed5a: the convolution before the pooling; Mixed3a the other way round, with one convolution
   const auto at = [&model](const std::string& name) {
     return std::ranges::find(model.layers, name, &ModelLayer::name) - model.layers.begin();
@@ -135,13 +136,12 @@ TEST_CASE("A tied table is ready last, an untied head first", "[models]") {
 
 TEST_CASE("The table that is a decoder's weight as well is marked, and nothing else", "[models]") {
   const auto shared = [](const ModelDescription& model) {
-    std::vector<std::string> names;
+    Names names;
     for (const ParameterSpec& parameter : test::parameters(model)) {
       if (parameter.shared) names.push_back(parameter.name);
     }
     return names;
   };
-  using Names = std::vector<std::string>;
   ModelOptions untied;
   untied.tied = false;
   CHECK(shared(gpt2({})) == Names{"transformer.wte.weight"});
@@ -161,8 +161,9 @@ TEST_CASE("BERT's decoder bias is registered before the transform and ready befo
         place(registered, "cls.predictions.transform.dense.weight"));
   const auto ready = test::names(model, model.gradient_order);
   CHECK(Names(ready.begin(), ready.begin() + 4) ==
-        Names{"cls.seq_relationship.bias", "cls.seq_relationship.weight", "cls.predictions.bias",
-              "cls.predictions.transform.LayerNorm.weight"});
+        std::vector<std::string>{"cls.seq_relationship.bias", "cls.seq_relationship.weight",
+                                 "cls.predictions.bias",
+                                 "cls.predictions.transform.LayerNorm.weight"});
 }
 
 TEST_CASE("fairseq's attention registers key, value, query and runs query, key, value",
@@ -170,7 +171,7 @@ TEST_CASE("fairseq's attention registers key, value, query and runs query, key, 
   const ModelDescription model = transformer_wmt({});
   const std::string name = "decoder.layers.3.encoder_attn.";
   CHECK(part(model, model.registration_order, name, ".weight") ==
-        Names{"k_proj", "v_proj", "q_proj", "out_proj"});
+        std::vector<std::string>{"k_proj", "v_proj", "q_proj", "out_proj"});
   CHECK(part(model, model.gradient_order, name, ".weight") ==
-        Names{"out_proj", "v_proj", "k_proj", "q_proj"});
+        std::vector<std::string>{"out_proj", "v_proj", "k_proj", "q_proj"});
 }
