@@ -10,7 +10,7 @@
 namespace gradwire {
 namespace {
 
-std::size_t at(NcclProtocol protocol) {
+std::size_t index_of(NcclProtocol protocol) {
   return static_cast<std::size_t>(protocol);
 }
 
@@ -72,7 +72,7 @@ double network_hop(const NcclConstants& constants, double hop, const NcclSystem&
 
 double ring_latency(const NcclConstants& constants, const NcclSystem& system,
                     const NcclQuestion& question) {
-  const std::size_t p = at(question.protocol);
+  const std::size_t p = index_of(question.protocol);
   const bool is_across = system.machines > 1;
   if (!is_all_reduce(question.kind) && !is_half(question.kind)) {
     // One hop, where all channels have the same order of GPUs, as ours have.
@@ -178,7 +178,7 @@ bool nccl_has(CollectiveKind kind, NcclAlgorithm algorithm, NcclProtocol protoco
 
 NcclRingHops nccl_ring_hops(const NcclConstants& constants, const NcclSystem& system,
                             const NcclQuestion& question) {
-  const std::size_t p = at(question.protocol);
+  const std::size_t p = index_of(question.protocol);
   const bool is_across = system.machines > 1;
   NcclRingHops hops;
   hops.network_steps = ring_network_steps(constants, question.kind, system.machines);
@@ -245,7 +245,7 @@ double nccl_tree_ll128_chunk(const NcclSystem& system, int channels, std::int64_
 
 double nccl_latency(const NcclConstants& constants, const NcclSystem& system,
                     const NcclQuestion& question) {
-  const std::size_t p = at(question.protocol);
+  const std::size_t p = index_of(question.protocol);
   const bool is_across = system.machines > 1;
   const auto network = [&](double hop) { return network_hop(constants, hop, system, question); };
   switch (question.algorithm) {
