@@ -12,6 +12,7 @@
 #include "sim/collectives/direct.hpp"
 #include "sim/collectives/halving_doubling.hpp"
 #include "sim/collectives/hierarchical.hpp"
+#include "sim/collectives/machine_fold.hpp"
 #include "sim/collectives/nvls.hpp"
 #include "sim/collectives/pat.hpp"
 #include "sim/collectives/rabenseifner.hpp"
@@ -31,12 +32,9 @@ std::span<const Algorithm> algorithms() {
        "any number of ranks",
        "P. Patarasuk, X. Yuan, Bandwidth optimal all-reduce algorithms, JPDC 69 (2009); NCCL, "
        "src/graph/rings.cc",
-       {{CollectiveKind::all_reduce, "2(n-1)", "2(n-1)/n S", plan_ring_all_reduce,
-         plan_folded_ring_all_reduce},
-        {CollectiveKind::reduce_scatter, "n-1", "(n-1)/n S", plan_ring_reduce_scatter,
-         plan_folded_ring_reduce_scatter},
-        {CollectiveKind::all_gather, "n-1", "(n-1)/n S", plan_ring_all_gather,
-         plan_folded_ring_all_gather},
+       {{CollectiveKind::all_reduce, "2(n-1)", "2(n-1)/n S", plan_ring_all_reduce, plan_ring},
+        {CollectiveKind::reduce_scatter, "n-1", "(n-1)/n S", plan_ring_reduce_scatter, plan_ring},
+        {CollectiveKind::all_gather, "n-1", "(n-1)/n S", plan_ring_all_gather, plan_ring},
         {CollectiveKind::broadcast, "n-1 hops, in pieces", "S", plan_broadcast},
         {CollectiveKind::reduce, "n-1 hops, in pieces", "S", plan_chain_reduce},
         {CollectiveKind::send_recv, "1", "S", plan_ring_send_recv}}},
@@ -47,7 +45,7 @@ std::span<const Algorithm> algorithms() {
        "reduction and scan, Parallel Computing 35 (2009); NCCL, src/graph/trees.cc",
        {{CollectiveKind::all_reduce, "2(g-1) + 2 depth hops on machines of g GPUs, in pieces",
          "at most 2 S; 3 S where a machine has fewer ports than GPUs", plan_tree_all_reduce,
-         plan_folded_tree_all_reduce}}},
+         plan_folded_tree}}},
       {"nvls",
        "NVSwitches reduce and multicast (NVLink SHARP)",
        "one machine whose GPUs hang on NVSwitches; compute capability 9.0 and later",
@@ -189,9 +187,13 @@ Pattern plan_collective(CollectiveKind kind, std::string_view algorithm, const C
 Pattern plan_folded_collective(CollectiveKind kind, std::string_view algorithm,
                                const Cluster& cluster, const Placement& members) {
   const AlgorithmVariant* variant = find_algorithm(algorithm, kind);
-  return variant != nullptr && variant->plan_folded != nullptr
-             ? variant->plan_folded(cluster, members)
-             : plan_collective(kind, algorithm, cluster, members);
+  if (variant != nullptr && variant->plan_folded != nullptr) {
+    if (const auto fold = fold_of(cluster, members)) {
+      Pattern folded = variant->plan_folded(kind, cluster, members, *fold);
+      if (folds_exactly(folded)) return folded;
+    }
+  }
+  return plan_collective(kind, algorithm, cluster, members);
 }
 
 }  // namespace gradwire

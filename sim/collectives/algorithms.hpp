@@ -18,8 +18,9 @@ struct AlgorithmVariant {
   /// REQUIRES: members are different GPUs. For one member the pattern has no phase.
   /// @throws SimulationError where the algorithm cannot run on these members, with the reason.
   Pattern (*plan)(const Cluster& cluster, const Placement& members);
-  /// The same, folded where that is exact; null: never.
-  Pattern (*plan_folded)(const Cluster& cluster, const Placement& members) = nullptr;
+  /// The same, `kind` of machines that are alike by this fold; null: they are not folded.
+  Pattern (*plan_folded)(CollectiveKind kind, const Cluster& cluster, const Placement& members,
+                         const MachineFold& fold) = nullptr;
 };
 
 struct Algorithm {

@@ -18,14 +18,4 @@ namespace gradwire {
 /// The same pattern with all its flows.
 [[nodiscard]] Pattern unfolded(const Pattern& pattern);
 
-/// What plan(MachineFold) gives: folded where that is exact.
-template <class Plan>
-[[nodiscard]] Pattern folded_or_whole(const Cluster& cluster, const Placement& members, Plan plan) {
-  const std::optional<MachineFold> fold = fold_of(cluster, members);
-  if (!fold) return plan(MachineFold{});
-  Pattern folded = plan(*fold);
-  if (!folds_exactly(folded)) return plan(MachineFold{});
-  return folded;
-}
-
 }  // namespace gradwire

@@ -22,10 +22,8 @@ namespace gradwire {
 /// @throws SimulationError as plan_rings.
 [[nodiscard]] Pattern plan_ring_all_gather(const Cluster& cluster, const Placement& members);
 
-/// The same, folded where that is exact.
-[[nodiscard]] Pattern plan_folded_ring_all_reduce(const Cluster& cluster, const Placement& members);
-[[nodiscard]] Pattern plan_folded_ring_reduce_scatter(const Cluster& cluster,
-                                                      const Placement& members);
-[[nodiscard]] Pattern plan_folded_ring_all_gather(const Cluster& cluster, const Placement& members);
+/// One of the three, of machines that are alike by this fold.
+[[nodiscard]] Pattern plan_ring(CollectiveKind kind, const Cluster& cluster,
+                                const Placement& members, const MachineFold& fold);
 
 }  // namespace gradwire

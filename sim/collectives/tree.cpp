@@ -6,8 +6,6 @@
 #include <cstddef>
 #include <numeric>
 
-#include "sim/collectives/machine_fold.hpp"
-
 namespace gradwire {
 namespace {
 
@@ -130,9 +128,9 @@ Pattern plan_tree_all_reduce(const Cluster& cluster, const Placement& members) {
   return plan_tree(cluster, members, {});
 }
 
-Pattern plan_folded_tree_all_reduce(const Cluster& cluster, const Placement& members) {
-  return folded_or_whole(
-      cluster, members, [&](const MachineFold& fold) { return plan_tree(cluster, members, fold); });
+Pattern plan_folded_tree(CollectiveKind /*kind*/, const Cluster& cluster, const Placement& members,
+                         const MachineFold& fold) {
+  return plan_tree(cluster, members, fold);
 }
 
 }  // namespace gradwire

@@ -49,7 +49,8 @@ void append_machine_tree(std::span<const MachineChain> chains, DoubleTree which,
 /// leaf of the other one).
 /// @throws SimulationError as plan_rings.
 [[nodiscard]] Pattern plan_tree_all_reduce(const Cluster& cluster, const Placement& members);
-/// The same, folded where that is exact.
-[[nodiscard]] Pattern plan_folded_tree_all_reduce(const Cluster& cluster, const Placement& members);
+/// The same, of machines that are alike by this fold. REQUIRES: kind is all_reduce.
+[[nodiscard]] Pattern plan_folded_tree(CollectiveKind kind, const Cluster& cluster,
+                                       const Placement& members, const MachineFold& fold);
 
 }  // namespace gradwire

@@ -122,7 +122,7 @@ namespace {
 /// @param activations  bytes that are kept when backward begins; @param element  bytes of one
 BackwardMoment fullest_moment(const ModelDescription& model, const KeptActivations& kept,
                               double activations, double element) {
-  constexpr double gradient = 4;
+  const double gradient = activation_bytes("fp32");
   double gradients = 0;
   double most = 0;
   BackwardMoment fullest;
