@@ -168,6 +168,17 @@ bool NodeGraph::lets_peers_pass(DeviceKind passed) const {
   }
 }
 
+bool NodeGraph::are_peers(std::span<const DeviceId> gpus) const {
+  if (peer_to_peer == PeerToPeer::socket) return true;
+  for (const DeviceId from : gpus) {
+    for (const DeviceId to : gpus) {
+      if (from == to || !way(from, to, is_nvlink).empty()) continue;
+      if (!reaches_directly(way(from, to, [](LinkKind /*kind*/) { return true; }))) return false;
+    }
+  }
+  return true;
+}
+
 bool NodeGraph::reaches_directly(const std::vector<int>& way) const {
   if (peer_to_peer == PeerToPeer::socket) return true;
   // Numbers of transits come after those of links, and say nothing that the links do not.

@@ -3,6 +3,7 @@
 #include <boost/graph/adjacency_list.hpp>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -128,6 +129,10 @@ class NodeGraph {
   /// What copies of a GPU to its host memory carry: the narrowest link on the way; of a GPU in a
   /// machine without host memory, what its widest link that is not NVLink carries.
   [[nodiscard]] BytesPerSecond host_copy_bandwidth(DeviceId gpu) const;
+
+  /// Whether each of these GPUs reaches the memory of every other one: over NVLink, or by PCIe as
+  /// far as peer_to_peer allows. A copy between GPUs that do not goes by host memory.
+  [[nodiscard]] bool are_peers(std::span<const DeviceId> gpus) const;
 
   /// Whether two devices whose way over PCIe leads to a device of this kind still reach each
   /// other's memory.

@@ -110,6 +110,12 @@ JobView job_view(const Job& job) {
   if (const auto& memory = job.cluster.node(job.placement.front().node).host_memory) {
     view.host_memory_rate = memory->bandwidth;
   }
+  const NodeGraph& node = job.cluster.node(job.placement.front().node);
+  std::vector<DeviceId> gpus;
+  for (const GpuRef& place : job.placement) {
+    if (place.node == job.placement.front().node) gpus.push_back(node.gpus()[static_cast<std::size_t>(place.gpu)]);
+  }
+  view.peer_access = node.are_peers(gpus);
   view.collectives_on_gpu = job.library.on_gpu();
   view.all_reduce_time = [times = std::make_shared<AllReduceTimes>(job)](Bytes size) {
     return (*times)(size);

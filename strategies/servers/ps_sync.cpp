@@ -27,11 +27,9 @@ Lane::Window window_of(const PsSyncOptions& options) {
   return {options.on_gpus ? 1 : options.servers.in_flight};
 }
 
-/// What takes gradients off all GPUs: to their hosts, or to the GPU that owns the variable.
-Lane::Make off_gpus(bool to_gpus) {
-  if (!to_gpus) return messages_by(to_hosts);
-  return
-      [](const LaneItem& item) { return messages_by(push_to(static_cast<int>(item.key)))(item); };
+/// Messages of the exchange that is an item's key.
+Operation by_key(const LaneItem& item) {
+  return messages_by(static_cast<int>(item.key))(item);
 }
 
 /// Where the variables lie. @throws UnsupportedConfiguration for GPUs of several machines.
@@ -66,7 +64,8 @@ PsSync::PsSync(const PsSyncOptions& options, const JobView& job)
       forward_(forward_order(job, groups_)),
       variables_(groups_),
       updated_(groups_.size()),
-      off_gpus_(poster_, off_gpus(options.on_gpus), window_of(options)) {
+      in_turn_(options.on_gpus && !job.peer_access),
+      off_gpus_(poster_, by_key, window_of(options)) {
   const Lane::Window window = window_of(options);
   for (int server = 0; server < static_cast<int>(places_.size()); ++server) {
     callers_.push_back(callers_of(places_[static_cast<std::size_t>(server)]));
@@ -141,18 +140,28 @@ void PsSync::begin(int iteration, WorkerId /*worker*/) {
 }
 
 void PsSync::forward(int layer, WorkerId /*worker*/) {
-  variables_.gate(poster_, variables_.last_pulls(), of_layer_[static_cast<std::size_t>(layer)]);
+  variables_.gate(poster_, variables_.last_pulls(),
+                  in_turn_ ? forward_ : of_layer_[static_cast<std::size_t>(layer)]);
 }
 
 void PsSync::gradient(TensorId tensor, WorkerId /*worker*/) {
   for (const int index : of_tensor_[static_cast<std::size_t>(tensor)]) {
     if (!variables_.arrived(index)) continue;
-    poster_.post(launch_marker("gradients ready"),
-                 [this, flight = Flight{index, variables_.pull(index)}] { ready(flight); });
+    const Flight flight{index, variables_.pull(index)};
+    if (in_turn_) {
+      held_.push_back(flight);
+      continue;
+    }
+    poster_.post(launch_marker("gradients ready"), [this, flight] { ready(flight); });
   }
 }
 
 void PsSync::finish(WorkerId /*worker*/) {
+  if (!held_.empty()) {
+    poster_.post(launch_marker("gradients ready"), [this, held = std::exchange(held_, {})] {
+      for (const Flight& flight : held) ready(flight);
+    });
+  }
   poster_.post(worker_step(0));
   if (!options_.layer_wait) poster_.post(Gate{.until = variables_.pulls()});
 }
@@ -163,13 +172,12 @@ LaneItem PsSync::item(const Flight& flight, const char* label, Poster::Then then
 }
 
 void PsSync::ready(const Flight& flight) {
-  if (!options_.on_gpus) {
-    off_gpus_.add(item(flight, "copy to host", [this, flight] { on_host(flight); }));
-    return;
-  }
-  LaneItem push = item(flight, "push", [this, flight] { pushed(flight); });
-  push.key = static_cast<std::uint64_t>(group(flight.group).server);
-  off_gpus_.add(std::move(push));
+  LaneItem copy = options_.on_gpus
+                      ? item(flight, "push", [this, flight] { pushed(flight); })
+                      : item(flight, "copy to host", [this, flight] { on_host(flight); });
+  copy.key = static_cast<std::uint64_t>(
+      options_.on_gpus ? push_to(group(flight.group).server) : to_hosts);
+  off_gpus_.add(std::move(copy));
 }
 
 void PsSync::on_host(const Flight& flight) {
@@ -221,7 +229,8 @@ void PsSync::pull(const Flight& flight) {
   LaneItem pull =
       item(flight, "pull", [this, flag = flight.flag] { poster_.post(Raise{.flag = flag}); });
   pull.beside = call_work(moved, false);
-  pull_[static_cast<std::size_t>(moved.server)].add(std::move(pull));
+  pull.key = static_cast<std::uint64_t>(pull_from(moved.server));
+  (in_turn_ ? off_gpus_ : pull_[static_cast<std::size_t>(moved.server)]).add(std::move(pull));
 }
 
 PsSync::Callers PsSync::callers_of(const Endpoint& server) const {

@@ -48,6 +48,22 @@ struct TwoSwitches {
   }
 };
 
+TEST_CASE("GPUs are peers over NVLink, and by PCIe as far as peer_to_peer allows", "[node_graph]") {
+  TwoSwitches two;
+  const std::vector<DeviceId> all = two.gpu;
+  const std::vector<DeviceId> of_one_switch = {two.gpu[0], two.gpu[1]};
+  const std::vector<DeviceId> of_two = {two.gpu[1], two.gpu[2]};
+  CHECK(two.node.are_peers(all));
+  two.node.peer_to_peer = PeerToPeer::pcie_switch;
+  CHECK(two.node.are_peers(of_one_switch));
+  CHECK_FALSE(two.node.are_peers(of_two));
+  CHECK_FALSE(two.node.are_peers(all));
+  two.node.peer_to_peer = PeerToPeer::none;
+  CHECK_FALSE(two.node.are_peers(of_one_switch));
+  two.node.connect(two.gpu[1], two.gpu[2], nvlink(1));
+  CHECK(two.node.are_peers(of_two));
+}
+
 TEST_CASE("a device without a name is called by its kind and index", "[node_graph]") {
   const TwoSwitches two;
   CHECK(two.node.device(two.gpu[3]).name == "gpu3");

@@ -1,6 +1,8 @@
 #include "strategies/servers/ps_sync.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <vector>
 
 #include "strategies/parts/job_places.hpp"
 #include "tests/catch.hpp"
@@ -184,6 +186,42 @@ TEST_CASE("variables on GPUs go between them, and from no GPU to itself", "[ps_s
     pulls = end(strategy, next++);
   }
   CHECK(pulls.size() == 2);  // GPU 0 sends one of its two after the other
+}
+
+TEST_CASE("copies between GPUs without peer access take turns, and nothing computes meanwhile",
+          "[ps_sync]") {
+  auto job = toy_job({10, 20, 30});
+  job.world_size = 2;
+  job.peer_access = false;
+  PsSync strategy({.servers = {}, .on_gpus = true}, job);
+  strategy.on_event(Seconds{}, IterationStart{0});  // 0 to 2: flags
+  for (const TensorId tensor : {2, 1, 0}) {
+    CHECK(strategy.on_event(Seconds{}, HookFired{.tensor = tensor}).empty());
+  }
+  const auto done = strategy.on_event(Seconds{}, BackwardDone{});
+  REQUIRE(done.size() == 2);  // a marker behind all of backward, and the update
+  // Round robin: t2 and t0 on GPU 0, to which exchange 1 pushes and from which 2 pulls.
+  std::vector<int> exchanges;
+  OperationId posted = 5;
+  Operations now = end(strategy, 3);
+  for (std::optional<OperationId> copy = posted; copy;) {
+    copy.reset();
+    for (const Operation& operation : now) {
+      if (const auto* moved = std::get_if<Messages>(&operation)) {
+        CHECK_FALSE(copy);  // one at a time
+        copy = posted;
+        exchanges.push_back(moved->exchange);
+      }
+      ++posted;
+    }
+    if (copy) now = end(strategy, *copy);
+  }
+  CHECK(exchanges.size() == 6);
+  CHECK(std::vector(exchanges.begin(), exchanges.begin() + 3) == std::vector{1, 3, 1});
+  strategy.on_event(Seconds{}, IterationStart{1});
+  const auto gate = strategy.on_event(Seconds{}, ForwardStart{.layer = 0});
+  REQUIRE(gate.size() == 1);
+  CHECK(std::get<Gate>(gate[0]).until.size() == 3);
 }
 
 TEST_CASE("variables on GPUs are refused on several machines", "[ps_sync]") {
