@@ -1,5 +1,7 @@
 #include "sim/core/gpu.hpp"
 
+#include <cmath>
+
 namespace gradwire {
 
 const std::vector<std::string>& work_classes() {
@@ -36,6 +38,10 @@ const std::vector<std::string>& work_classes() {
                                                    "batch_norm_nhwc",
                                                    "pool_nhwc"};
   return classes;
+}
+
+double sustained_clock(double power) {
+  return std::cbrt(power);
 }
 
 }  // namespace gradwire

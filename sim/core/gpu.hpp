@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -49,8 +50,22 @@ struct GpuSpec {
   std::map<std::string, double> peak_flops;  ///< dtype -> operations per second
   Hertz clock{0};  ///< of the multiprocessors at which those of half precision hold; 0: not stated
   double clock_share = 1;  ///< of that clock, what they run at: of a power cap, 0..1
+  Watts power{0};          ///< the board's limit; 0: not stated
+  /// Of the clock of its peaks, what arithmetic sustains on this board where that of the board on
+  /// which its efficiencies were measured sustains all of its own; see sustained_clock(). 0..1
+  double power_share = 1;
   /// dtype -> efficiencies; empty when the file names none, and then nothing analytic can be made.
   std::map<std::string, EfficiencyTable> efficiency;
+
+  /// Operations per second at the clock that the board sustains. REQUIRES: the type has a peak.
+  [[nodiscard]] double sustained_flops(const std::string& dtype) const {
+    return std::min(clock_share, power_share) * peak_flops.at(dtype);
+  }
 };
+
+/// The clock that arithmetic sustains with `power` times as much power for each multiprocessor,
+/// over that with 1: the cube root. Switching takes C V^2 f (Weste and Harris, CMOS VLSI Design,
+/// section 5.2), and the voltage goes with the clock; leakage is not counted. REQUIRES: power > 0.
+[[nodiscard]] double sustained_clock(double power);
 
 }  // namespace gradwire

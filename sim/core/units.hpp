@@ -43,6 +43,7 @@ using Seconds = Quantity<struct SecondUnit, double>;
 using Bytes = Quantity<struct ByteUnit, std::int64_t>;
 using BytesPerSecond = Quantity<struct BytePerSecondUnit, double>;
 using Hertz = Quantity<struct HertzUnit, double>;
+using Watts = Quantity<struct WattUnit, double>;
 
 /// Serialisation time of `size` at `rate`, without latency.
 constexpr Seconds operator/(Bytes size, BytesPerSecond rate) {
@@ -59,6 +60,9 @@ constexpr double operator/(BytesPerSecond a, BytesPerSecond b) {
   return a.count() / b.count();
 }
 constexpr double operator/(Hertz a, Hertz b) {
+  return a.count() / b.count();
+}
+constexpr double operator/(Watts a, Watts b) {
   return a.count() / b.count();
 }
 

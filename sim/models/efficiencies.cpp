@@ -152,7 +152,7 @@ Seconds kernel_time(const KernelWork& work, const GpuSpec& gpu, const std::strin
   const bool grouped =
       without_layout(work.work_class) == "grouped_conv" && gpu.peak_flops.contains(fp32);
   const std::string& units = grouped ? fp32 : executed;
-  const double peak = gpu.clock_share * gpu.peak_flops.at(units);
+  const double peak = gpu.sustained_flops(units);
   const double least = work.bytes / bandwidth;
   if (work.plans.empty() || efficiency.flops <= 0) {
     return launches + Seconds{std::max(least, term(work.flops, peak, efficiency.flops) + moving)};

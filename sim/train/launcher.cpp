@@ -11,8 +11,7 @@ namespace {
 /// Seconds of dense fp32 matrix products: at the peak times what linear layers reach of it, by the
 /// GPU's file; a file without efficiencies counts at its peak.
 double product_time(double flops, const GpuSpec& gpu) {
-  const auto peak = gpu.peak_flops.find("fp32");
-  if (flops == 0 || peak == gpu.peak_flops.end()) return 0;
+  if (flops == 0 || !gpu.peak_flops.contains("fp32")) return 0;
   double share = 1;
   if (const auto table = gpu.efficiency.find("fp32"); table != gpu.efficiency.end()) {
     const auto linear = table->second.find("linear");
@@ -20,7 +19,7 @@ double product_time(double flops, const GpuSpec& gpu) {
       share = linear->second.forward.flops;
     }
   }
-  return flops / (gpu.clock_share * peak->second * share);
+  return flops / (gpu.sustained_flops("fp32") * share);
 }
 
 ComputeItem layer_item(const ComputeProfile& profile, std::size_t index, Part part) {

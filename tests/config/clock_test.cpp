@@ -77,7 +77,7 @@ TEST_CASE("a GPU's clock is that at which multiprocessors make its peak in half 
     CHECK(std::abs(std::exp2(exponent - std::round(exponent)) - 1) < rounding);
     ++stated;
   }
-  CHECK(stated == 37);
+  CHECK(stated == 38);
 }
 
 TEST_CASE("a layer's arithmetic takes as much longer as the clock is lower, its traffic does not",
@@ -102,6 +102,31 @@ TEST_CASE("a layer's arithmetic takes as much longer as the clock is lower, its 
   CHECK(read(resnet(", clock: 1530 MHz")).profile->iteration == whole.profile->iteration);
 }
 
+TEST_CASE("a power limit leaves the cube root of its share of the clock", "[config][clock]") {
+  CHECK(read(resnet(", power_limit: 37.5 W")).gpu.clock_share == Approx(0.5));  // of 300 W
+  CHECK(read(resnet(", power_limit: 300 W")).gpu.clock_share == 1);
+}
+
+TEST_CASE("a board with less power for each multiprocessor sustains the cube root of it",
+          "[config][clock]") {
+  const auto gpu = [](const std::string& name) { return shipped_gpu(name, {"test", 0, 0}); };
+  CHECK(gpu("rtx2080ti").power_share == 1);
+  // The T4 has 70 W for 40 multiprocessors and peaks at 1590 MHz; the RTX 2080 Ti, on which their
+  // efficiencies were measured, 250 W for 68, and peaks at 1545 MHz.
+  const double t4 = std::cbrt(70.0 / 40 * 68 / 250) * 1545 / 1590;
+  CHECK(gpu("t4").power_share == Approx(t4));
+  CHECK(gpu("t4").sustained_flops("fp16") == Approx(t4 * 65e12));
+  // Peaks at the lower clock of a PCIe board are held: (250 / 300)^(1/3) is more than 1380 / 1530.
+  CHECK(gpu("v100-pcie-16gb").power_share == 1);
+  // A cap on a board that does not sustain its clock takes from what it sustains.
+  const NodeGraph half = node_of(pair(", power_limit: 8.75 W"));
+  CHECK(half.device(half.gpus()[1]).clock / gpu("t4").clock == Approx(t4 / 2));
+  // A clock that it would not sustain anyway changes nothing.
+  GpuSpec capped = gpu("t4");
+  capped.clock_share = 0.9;
+  CHECK(capped.sustained_flops("fp16") == Approx(t4 * 65e12));
+}
+
 TEST_CASE("one capped GPU of a machine is a class of ranks of its own", "[config][clock]") {
   const test::ScratchFolder folder;
   const std::string node = folder.write(pair(", clock: 795 MHz"), "pair.yaml");
@@ -124,8 +149,12 @@ TEST_CASE("a clock that makes no sense is refused at its place", "[config][clock
         "s.yaml:3:37: 'clock' is '1000', without a unit; expected a clock such as '1410 MHz' "
         "(units MHz, GHz)");
   CHECK(message_of(resnet(", gpu: h20, clock: 1 GHz")) ==
-        "s.yaml:3:47: 'clock' is given, but that of the peaks of 'h20' is not known; expected a "
-        "GPU whose file states its clock");
+        "s.yaml:3:47: 'clock' is given, but the clock of the peaks of 'h20' is not known; expected "
+        "a GPU whose file states it");
+  CHECK(message_of(resnet(", power_limit: 301 W")) ==
+        "s.yaml:3:43: 'power_limit' is 301 W, and v100-sxm2-16gb has 300 W; expected at most that");
+  CHECK(message_of(resnet(", clock: 1 GHz, power_limit: 200 W")) ==
+        "s.yaml:3:57: 'clock' and 'power_limit' are both given; expected one of them");
   CHECK(message_of(resnet(", clok: 1 GHz")).find("did you mean 'clock'?") != std::string::npos);
   CHECK_THROWS_WITH(node_of(pair(", clock: 2 GHz")),
                     "n.yaml:8:34: 'clock' is 2000 MHz, and t4 has its peaks at 1590 MHz; expected "

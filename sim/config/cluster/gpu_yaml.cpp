@@ -74,6 +74,21 @@ void read_efficiencies_key(YamlMap& map, GpuSpec& gpu) {
       read_efficiencies(loaded_yaml(data_file(DataKind::efficiencies, gpu.architecture).string()));
 }
 
+/// REQUIRES: what the file says of power, clock and multiprocessors was read.
+void read_measured_on(YamlMap& map, GpuSpec& gpu) {
+  if (map.find("measured_on") == nullptr) return;
+  const std::string other = map.require_choice("measured_on", data_names(DataKind::gpu));
+  const GpuSpec measured = read_gpu(loaded_yaml(data_file(DataKind::gpu, other).string()));
+  for (const GpuSpec* spec : {&std::as_const(gpu), &measured}) {
+    if (spec->power > Watts{0} && spec->clock > Hertz{0}) continue;
+    map.fail("measured_on", fmt::format("power and clock of '{}' are not both stated; expected a "
+                                        "GPU whose file says them",
+                                        spec->name));
+  }
+  const double power = gpu.power / measured.power * measured.multiprocessors / gpu.multiprocessors;
+  gpu.power_share = std::min(1.0, sustained_clock(power) * (measured.clock / gpu.clock));
+}
+
 Section peak_flops_section() {
   return {.name = "peak_flops", .summary = "by `dtype`, dense", .keys = {}, .open = true};
 }
@@ -94,6 +109,9 @@ const Fields<GpuSpec>& gpu_fields() {
               "of the multiprocessors, at which `peak_flops` of half precision holds: `clock` of a "
               "machine is held against it",
               above(Hertz{0}), "not known"),
+        field("power", &GpuSpec::power,
+              "the board's limit: `power_limit` of a machine is held against it", above(Watts{0}),
+              "not known"),
         field("memory_size", &GpuSpec::memory_size, "what `memory` warns of", above(Bytes{0}),
               "not known")};
     for (auto& memory : memory_fields(required)) all.push_back(std::move(memory));
@@ -110,6 +128,11 @@ const Fields<GpuSpec>& gpu_fields() {
     all.push_back({{"efficiencies", "none: nothing is counted from models",
                     "shares of the peaks by kind of layer: a file of `profiles/efficiencies/`"},
                    read_efficiencies_key});
+    all.push_back(
+        {{"measured_on", "this one",
+          "the GPU with the same chip that those shares are of: where this board has less "
+          "power for each multiprocessor, arithmetic sustains the cube root of it"},
+         read_measured_on});
     all.push_back({{"links", "none", "kinds of link", mapping_of(links_fields)}, check_links});
     all.push_back(note("source", "where its numbers are from, for readers"));
     all.push_back(note("recorded", "what was measured how, for readers"));
@@ -166,19 +189,40 @@ std::optional<GpuSpec> described_gpu(const std::string& model) {
   return shipped_gpu(*found, {model, 0, 0});
 }
 
+std::vector<KeyInfo> clock_keys() {
+  return {{"clock", "the machine's",
+           "that a power cap lets its GPUs sustain: what arithmetic bounds takes longer, what "
+           "memory bounds does not; at most the clock of their peaks",
+           value_info(above(Hertz{}))},
+          {"power_limit", "the board's",
+           "in place of `clock`: what `nvidia-smi -pl` sets; arithmetic sustains the cube root of "
+           "its share of the board's power",
+           value_info(above(Watts{}))}};
+}
+
 Hertz read_clock(YamlMap& map, const std::string& model) {
   const auto clock = map.optional<Hertz>("clock", above(Hertz{0}));
-  if (!clock) return {};
-  const auto gpu = described_gpu(model);
-  if (!gpu || gpu->clock <= Hertz{0}) {
-    map.fail("clock", fmt::format("'clock' is given, but that of the peaks of '{}' is not known; "
-                                  "expected a GPU whose file states its clock",
-                                  model));
+  const auto limit = map.optional<Watts>("power_limit", above(Watts{0}));
+  if (!clock && !limit) return {};
+  if (clock && limit) {
+    map.fail("power_limit", "'clock' and 'power_limit' are both given; expected one of them");
   }
+  const std::string key = clock ? "clock" : "power_limit";
+  const auto gpu = described_gpu(model);
+  if (!gpu || gpu->clock <= Hertz{0} || (limit && gpu->power <= Watts{0})) {
+    map.fail(key,
+             fmt::format("'{}' is given, but {} of '{}' is not known; expected a GPU whose file "
+                         "states it",
+                         key, clock ? "the clock of the peaks" : "the power or the clock", model));
+  }
+  if (limit && *limit > gpu->power) {
+    map.fail(key, fmt::format("'power_limit' is {}, and {} has {}; expected at most that",
+                              bound_text(*limit), gpu->name, bound_text(gpu->power)));
+  }
+  if (limit) return gpu->power_share * sustained_clock(*limit / gpu->power) * gpu->clock;
   if (*clock > gpu->clock) {
-    map.fail("clock",
-             fmt::format("'clock' is {}, and {} has its peaks at {}; expected at most that",
-                         bound_text(*clock), gpu->name, bound_text(gpu->clock)));
+    map.fail(key, fmt::format("'clock' is {}, and {} has its peaks at {}; expected at most that",
+                              bound_text(*clock), gpu->name, bound_text(gpu->clock)));
   }
   return *clock;
 }

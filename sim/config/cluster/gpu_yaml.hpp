@@ -28,8 +28,12 @@ namespace gradwire::config {
 /// The described GPU of that name, else the first of that board; nothing when there is none.
 [[nodiscard]] std::optional<GpuSpec> described_gpu(const std::string& model);
 
-/// The clock under `clock` of a mapping, of GPUs of this model; 0 where there is none.
-/// @throws ConfigError at it when nobody states the clock of that GPU's peaks, or it is above that.
+/// `clock` and `power_limit`, of GPUs.
+[[nodiscard]] std::vector<KeyInfo> clock_keys();
+
+/// The clock that one of those keys of a mapping gives GPUs of this model; 0 where there is none.
+/// @throws ConfigError at it when both are given, or nobody states what it is held against (the
+/// clock of that GPU's peaks, its power), or it is above that.
 [[nodiscard]] Hertz read_clock(YamlMap& map, const std::string& model);
 
 /// Our name of the GPU that a driver names so (nvidia-smi, cudaGetDeviceProperties): of "NVIDIA

@@ -91,7 +91,7 @@ void read_gpu_type(YamlMap& map, MachineGroup& group) {
 }
 
 void read_clock_of_all(YamlMap& map, MachineGroup& group) {
-  if (map.find("clock") == nullptr) return;
+  if (map.find("clock") == nullptr && map.find("power_limit") == nullptr) return;
   change(group, [&](NodeGraph& node) {
     for (const DeviceId gpu : group.node->gpus()) {
       node.set_clock(gpu, read_clock(map, node.device(gpu).model));
@@ -120,11 +120,8 @@ const Fields<MachineGroup>& machine_fields() {
         }},
        {{"gpu", "the machine's", "another type in all its slots: `gradwire list gpus`"},
         read_gpu_type},
-       {{"clock", "the machine's",
-         "that a power cap lets all its GPUs sustain: what arithmetic bounds takes longer, what "
-         "memory bounds does not; at most the clock of their peaks",
-         value_info(above(Hertz{}))},
-        read_clock_of_all}}};
+       {clock_keys().front(), read_clock_of_all},
+       {clock_keys().back(), {}}}};
   return fields;
 }
 

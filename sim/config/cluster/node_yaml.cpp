@@ -94,16 +94,16 @@ const Fields<Device>& device_fields() {
         }},
        field("numa", &Device::numa, "its NUMA node", at_least(0), "none"),
        field("transit", &Device::transit, "rate of all that passes it", above(BytesPerSecond{})),
-       {{"clock", "that of its peaks",
-         "of a GPU, which a power cap lets it sustain: arithmetic takes longer, memory does not",
-         value_info(above(Hertz{}))},
+       {clock_keys().front(),
         [](YamlMap& map, Device& device) {
-          if (map.find("clock") == nullptr) return;
-          if (device.kind != DeviceKind::gpu) {
-            map.fail("clock", "'clock' is of GPUs; expected none on another device");
+          for (const KeyInfo& key : clock_keys()) {
+            if (device.kind == DeviceKind::gpu || map.find(key.name) == nullptr) continue;
+            map.fail(key.name,
+                     fmt::format("'{}' is of GPUs; expected none on another device", key.name));
           }
-          device.clock = read_clock(map, device.model);
-        }}}};
+          if (device.kind == DeviceKind::gpu) device.clock = read_clock(map, device.model);
+        }},
+       {clock_keys().back(), {}}}};
   return fields;
 }
 

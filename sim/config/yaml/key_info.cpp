@@ -33,6 +33,8 @@ constexpr Type type_of<BytesPerSecond> = Type::rate;
 template <>
 constexpr Type type_of<Hertz> = Type::clock;
 template <>
+constexpr Type type_of<Watts> = Type::power;
+template <>
 constexpr Type type_of<Ratio> = Type::share;
 
 template <class V>
@@ -64,6 +66,8 @@ const char* name_of(Type type) {
       return "rate";
     case Type::clock:
       return "clock";
+    case Type::power:
+      return "power";
     case Type::share:
       return "share";
     default:
@@ -105,6 +109,7 @@ template ValueInfo value_info(const Range<Seconds>&);
 template ValueInfo value_info(const Range<Bytes>&);
 template ValueInfo value_info(const Range<BytesPerSecond>&);
 template ValueInfo value_info(const Range<Hertz>&);
+template ValueInfo value_info(const Range<Watts>&);
 template ValueInfo value_info(const Range<Ratio>&);
 
 ValueInfo among(std::vector<std::string> choices) {

@@ -25,6 +25,7 @@ struct ValueInfo {
     size,
     rate,
     clock,
+    power,
     share,
     choice,   ///< one of `choices`
     section,  ///< a mapping, of `section`'s keys

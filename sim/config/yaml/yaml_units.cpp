@@ -44,6 +44,7 @@ constexpr auto rate_units = std::to_array<Unit>({{"B/s", 1},
                                                  {"Gbit/s", 1e9 / 8},
                                                  {"Tbit/s", 1e12 / 8}});
 constexpr auto clock_units = std::to_array<Unit>({{"MHz", 1e6}, {"GHz", 1e9}});
+constexpr auto power_units = std::to_array<Unit>({{"W", 1}, {"kW", 1e3}});
 constexpr auto ratio_units = std::to_array<Unit>({{"%", 1e-2}});
 
 /// Sizes above this do not fit the integer that holds them (and no transfer comes near).
@@ -180,6 +181,10 @@ std::string expected<Hertz>() {
   return fmt::format("a clock such as '1410 MHz' (units {})", unit_list(clock_units));
 }
 template <>
+std::string expected<Watts>() {
+  return fmt::format("a power such as '300 W' (units {})", unit_list(power_units));
+}
+template <>
 std::string expected<Ratio>() {
   return "a share such as '1.5 %'";
 }
@@ -234,6 +239,10 @@ Hertz read_value<Hertz>(const YamlValue& value, const std::string& name) {
   return Hertz{read_quantity<Hertz>(value, name, clock_units)};
 }
 template <>
+Watts read_value<Watts>(const YamlValue& value, const std::string& name) {
+  return Watts{read_quantity<Watts>(value, name, power_units)};
+}
+template <>
 Ratio read_value<Ratio>(const YamlValue& value, const std::string& name) {
   return Ratio{read_quantity<Ratio>(value, name, ratio_units)};
 }
@@ -244,6 +253,7 @@ std::vector<std::string> unit_names() {
   if constexpr (std::is_same_v<T, Bytes>) return names_of(size_units);
   if constexpr (std::is_same_v<T, BytesPerSecond>) return names_of(rate_units);
   if constexpr (std::is_same_v<T, Hertz>) return names_of(clock_units);
+  if constexpr (std::is_same_v<T, Watts>) return names_of(power_units);
   if constexpr (std::is_same_v<T, Ratio>) return names_of(ratio_units);
   return {};
 }
@@ -257,6 +267,7 @@ template std::vector<std::string> unit_names<Seconds>();
 template std::vector<std::string> unit_names<Bytes>();
 template std::vector<std::string> unit_names<BytesPerSecond>();
 template std::vector<std::string> unit_names<Hertz>();
+template std::vector<std::string> unit_names<Watts>();
 template std::vector<std::string> unit_names<Ratio>();
 
 std::string bound_text(double bound) {
@@ -278,6 +289,9 @@ std::string bound_text(BytesPerSecond bound) {
 }
 std::string bound_text(Hertz bound) {
   return fmt::format("{:.15g} MHz", bound.count() * 1e-6);
+}
+std::string bound_text(Watts bound) {
+  return fmt::format("{:.15g} W", bound.count());
 }
 std::string bound_text(Ratio bound) {
   return fmt::format("{:.15g} %", bound.value * 100);
@@ -316,6 +330,7 @@ template void check_range(const Bytes&, const Range<Bytes>&, const YamlValue&, c
 template void check_range(const BytesPerSecond&, const Range<BytesPerSecond>&, const YamlValue&,
                           const std::string&);
 template void check_range(const Hertz&, const Range<Hertz>&, const YamlValue&, const std::string&);
+template void check_range(const Watts&, const Range<Watts>&, const YamlValue&, const std::string&);
 template void check_range(const Ratio&, const Range<Ratio>&, const YamlValue&, const std::string&);
 
 }  // namespace gradwire::config

@@ -42,6 +42,7 @@ Range<T> between(T least, T most) {
 /// - Seconds: s, ms, us, ns; Bytes: B, kB, MB, GB (powers of 1000), KiB, MiB, GiB (of 1024)
 /// - BytesPerSecond: B/s, kB/s, MB/s, GB/s, KiB/s, MiB/s, GiB/s, kbit/s, Mbit/s, Gbit/s, Tbit/s
 /// - Hertz: MHz, GHz
+/// - Watts: W, kW
 /// - Ratio: %
 /// A quantity without its unit is an error, and so is a negative one.
 ///
@@ -75,6 +76,8 @@ std::string expected<BytesPerSecond>();
 template <>
 std::string expected<Hertz>();
 template <>
+std::string expected<Watts>();
+template <>
 std::string expected<Ratio>();
 template <>
 std::string read_value(const YamlValue& value, const std::string& name);
@@ -97,6 +100,8 @@ BytesPerSecond read_value(const YamlValue& value, const std::string& name);
 template <>
 Hertz read_value(const YamlValue& value, const std::string& name);
 template <>
+Watts read_value(const YamlValue& value, const std::string& name);
+template <>
 Ratio read_value(const YamlValue& value, const std::string& name);
 
 /// The units that a T may be written in; none for what is no quantity.
@@ -109,6 +114,7 @@ std::string bound_text(Seconds bound);
 std::string bound_text(Bytes bound);
 std::string bound_text(BytesPerSecond bound);
 std::string bound_text(Hertz bound);
+std::string bound_text(Watts bound);
 std::string bound_text(Ratio bound);
 
 /// @throws ConfigError at `value` when `number`, read from it, is outside `range`.
