@@ -42,6 +42,7 @@ struct RunSpec {
   bool start_apart = true;
   std::string fidelity = "auto";  ///< auto | fluid | step | coupled | bracket
   bool ignore_memory = false;     ///< predicts what does not fit a GPU's memory, too
+  double input_rate = 0;  ///< samples/s of a machine's input pipeline; 0: as many as GPUs take
 };
 
 }  // namespace gradwire

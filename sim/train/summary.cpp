@@ -16,6 +16,7 @@
 #include "sim/core/statistics.hpp"
 #include "sim/engine/simgrid_transport.hpp"
 #include "sim/train/doubts.hpp"
+#include "sim/train/inputs.hpp"
 #include "sim/train/model_work.hpp"
 #include "sim/train/own_compute.hpp"
 
@@ -303,8 +304,10 @@ void Summary::add_spread(RunResult& result) const {
                                      .p50 = pooled.percentile(50),
                                      .p95 = pooled.percentile(95),
                                      .over_tcp = talks_over_tcp(job_)});
-  // A time is above nothing.
-  result.spread_low = std::min(together(result.doubts, &Doubt::low), 0.99);
+  // A time is above nothing, and not below that of its inputs.
+  const double least = std::max(0.01, input_time(job_).count() / pooled.percentile(50));
+  result.spread_low =
+      std::clamp(together(result.doubts, &Doubt::low), 0.0, 1 - std::min(1.0, least));
   result.spread_high = together(result.doubts, &Doubt::high);
 }
 

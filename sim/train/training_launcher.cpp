@@ -2,8 +2,14 @@
 
 #include <algorithm>
 
+#include "sim/train/inputs.hpp"
+
 namespace gradwire {
 namespace {
+
+/// Iterations whose inputs are made ahead, the one that is being made among them. Assumed: two, as
+/// a worker of torch.utils.data.DataLoader has (prefetch_factor).
+constexpr std::size_t inputs_ahead = 2;
 
 bool has_pre_hook(const Traits& traits, const LaunchStep& step) {
   return (traits.forward_hooks && step.item.part == Part::forward) ||
@@ -34,9 +40,35 @@ void TrainingRun::begin_iteration(std::size_t number) {
   lane.hooked = false;
   dirty_.insert(lane.number);
   In& in = instance_of(lane);
+  wait_for_inputs(lane);
   tell(in, IterationStart{phases_.first + lane.iteration - counted_again_,
                           static_cast<WorkerId>(number - in.first_lane)});
   launch(number);
+}
+
+void TrainingRun::wait_for_inputs(WorkerLane& lane) {
+  if (job_.run.input_rate <= 0) return;
+  // Those of the first iteration are there when the run begins.
+  if (!lane.inputs_taken.empty()) {
+    const bool full = lane.inputs_taken.size() == inputs_ahead;
+    const double begins = full ? lane.inputs_taken.front() : 0;
+    lane.input_made = std::max(lane.input_made, begins) + input_time(job_).count();
+    if (full) lane.inputs_taken.pop_front();
+  }
+  lane.inputs_taken.push_back(std::max(lane.base, lane.input_made));
+  if (lane.input_made <= lane.base) return;
+  const OperationId id = log_.add("inputs");
+  note_posted(id);
+  In& in = instance_of(lane);
+  in.activity.working.begin(lane.base);
+  engine_->at(Seconds{std::max(now(), lane.input_made)}, [this, &in, id, base = lane.base] {
+    in.activity.working.end(base, now());
+    log_.end(id, now());
+    note_ended(id);
+    changed(id);
+    pump();
+  });
+  lane.workers.post_gate({id});
 }
 
 void TrainingRun::forget_past() {

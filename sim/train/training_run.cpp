@@ -15,6 +15,7 @@
 #include "sim/core/error.hpp"
 #include "sim/core/tensor_timeline.hpp"
 #include "sim/train/gain.hpp"
+#include "sim/train/inputs.hpp"
 #include "sim/train/rank_memory.hpp"
 #include "strategies/horovod/tensor_phases.hpp"
 #include "strategies/horovod/tuned_knobs.hpp"
@@ -195,6 +196,7 @@ void TrainingRun::tell_memory(RunResult& result) const {
   const auto alone = rank_memory(job_.profile, job_.gpu, {}, job_.micro_batches);
   result.one_gpu_fits = !alone || fits(*alone);
   if (result.one_gpu_fits) tell(gain_warning(result, job_.profile.optimizer));
+  tell(input_warning(job_, result));
 }
 
 void TrainingRun::span(std::size_t instance, const char* resource, const std::string& label,

@@ -42,6 +42,8 @@ struct WorkerLane {
   double host = 0;       ///< launcher time since then
   double wake = std::numeric_limits<double>::infinity();  ///< when the engine will look at it again
   double side_free = 0;                                   ///< when its side stream is
+  double input_made = 0;                   ///< when the inputs of the present iteration were
+  std::deque<double> inputs_taken{};       ///< starts of the iterations before, the last ones
   std::optional<OperationId> waits_for{};  ///< of a gate, where it is noted among the waiters
 };
 
@@ -90,6 +92,8 @@ class TrainingRun {
   // training_launcher.cpp: the launcher threads
 
   void begin_iteration(std::size_t number);
+  /// An iteration begins when its inputs are made (RunSpec::input_rate).
+  void wait_for_inputs(WorkerLane& lane);
   /// Calls back when the launcher thread of a lane is there.
   template <class Action>
   void at_launcher(std::size_t number, Action action);

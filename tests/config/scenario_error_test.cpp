@@ -312,7 +312,7 @@ TEST_CASE_METHOD(ErrorFixture, "a bad override is reported on the command line",
         "such as '25 MiB' (units B, kB, MB, GB, KiB, MiB, GiB)");
   CHECK(message_of(good, {"run.iteratoins=5"}) ==
         "--set run.iteratoins=5:1:5: unknown key 'iteratoins'; expected one of iterations, warmup, "
-        "seed, phases, start, fidelity, ignore_memory; did you mean 'iterations'?");
+        "seed, phases, start, fidelity, ignore_memory, input_rate; did you mean 'iterations'?");
   CHECK(message_of(good, {"strategy={name: ddp"}) ==
         "--set strategy={name: ddp:1:10: YAML syntax: a mapping in braces is not closed by '}'; "
         "expected "

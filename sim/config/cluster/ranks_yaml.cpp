@@ -106,7 +106,11 @@ const Fields<RunSpec>& run_fields() {
            "`fluid`: a flow for flows that are alike; `coupled`: a ring goes as one; `step`: every "
            "message; `bracket`: `fluid` and `coupled`, and the interval holds both"),
        field("ignore_memory", &RunSpec::ignore_memory,
-             "predict what does not fit a GPU's memory, too (`--ignore-memory`)")}};
+             "predict what does not fit a GPU's memory, too (`--ignore-memory`)"),
+       field("input_rate", &RunSpec::input_rate,
+             "samples a second that the input pipeline of a machine (a DataLoader, tf.data, DALI) "
+             "makes for all its GPUs: what it does alone",
+             above(0.0), "as many as they take")}};
   return fields;
 }
 
