@@ -132,7 +132,7 @@ class TrainingRun {
   void post(In& in, OptimizerStep step);
   void post(In& in, Collective collective);
   void post(In& in, Messages messages);
-  void post(In& in, HostWork work);
+  void post(In& in, const HostWork& work);
   void post(In& in, Gate gate);
   void post(In& in, const Flag& flag);
   void post(In& in, const Raise& raise);
