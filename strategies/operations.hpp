@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -149,6 +150,14 @@ struct HostWork {
   std::string label;
   WorkerId worker = 0;    ///< whose launcher; else unused
   bool estimate = false;  ///< as DeviceWork's
+  /// What another thread, from 0, does for it.
+  struct Beside {
+    int thread = 0;
+    Seconds time{};
+  };
+  /// Given: that thread works for it as well, when its turn comes; it ends when both have ended.
+  /// REQUIRES: `thread` is not the launcher.
+  std::optional<Beside> beside{};
 };
 
 /// The compute stream waits here until these operations have ended: what is launched next (the

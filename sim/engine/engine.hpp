@@ -8,6 +8,7 @@
 #include "sim/core/cluster_link.hpp"
 #include "sim/core/placement.hpp"
 #include "sim/core/units.hpp"
+#include "sim/engine/action.hpp"
 #include "sim/engine/network.hpp"
 #include "sim/engine/transport.hpp"
 
@@ -20,8 +21,6 @@ namespace gradwire {
 /// bit for bit. SimGrid keeps global state: at most one engine a process runs at a time.
 class Engine {
  public:
-  using Action = std::function<void()>;
-
   virtual ~Engine() = default;
 
   [[nodiscard]] virtual Seconds now() const = 0;

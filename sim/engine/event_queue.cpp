@@ -33,7 +33,7 @@ void EventQueue::run_next() {
   const std::uint32_t slot = heap_.back().slot;
   heap_.pop_back();
   // The action may post others into this very slot.
-  const Action action = std::exchange(actions_[slot], nullptr);
+  Action action = std::move(actions_[slot]);
   free_.push_back(slot);
   action();
 }

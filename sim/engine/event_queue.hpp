@@ -1,18 +1,17 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <vector>
 
 #include "sim/core/units.hpp"
+#include "sim/engine/action.hpp"
 
 namespace gradwire {
 
 /// The clock, and what is to happen, in the order (time, priority, sequence of posting).
 class EventQueue {
  public:
-  using Action = std::function<void()>;
   /// Kept for the network's own events: they come before all others of an instant.
   static constexpr int network_priority = std::numeric_limits<int>::min();
 

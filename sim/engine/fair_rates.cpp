@@ -7,65 +7,93 @@
 #include "sim/engine/water_level.hpp"
 
 namespace gradwire {
+namespace {
+
+/// Numbers the rows that the ways pass, in the order of the problem's. @return their capacities.
+std::vector<double> number_rows(FlowWays& ways, const std::vector<double>& capacity) {
+  std::vector<std::uint32_t> number(capacity.size(), 0);
+  for (const RowUse& use : ways.uses) number[use.row] = 1;
+  std::vector<double> numbered;
+  for (std::size_t row = 0; row < number.size(); ++row) {
+    if (std::exchange(number[row], static_cast<std::uint32_t>(numbered.size())) == 0) continue;
+    numbered.push_back(capacity[row]);
+  }
+  for (RowUse& use : ways.uses) use.row = number[use.row];
+  return numbered;
+}
+
+}  // namespace
 
 FairRates::FairRates(const FlowProblem& problem, double slack)
     : slack_(std::max(slack, full_within)),
       ways_(problem),
-      rows_(problem.capacity.size()),
-      level_(rows_.size(), Transport::no_cap),
-      members_(rows_.size()),
-      is_filling_(rows_.size(), 0),
-      limited_(rows_.size()),
-      met_of_(rows_.size()),
-      present_(ways_.own.size()),
+      first_(ways_.own.size(), no_stream),
       kept_(ways_.own.size(), no_stream) {
-  for (std::size_t row = 0; row < rows_.size(); ++row) {
-    assert(std::isfinite(problem.capacity[row]) && problem.capacity[row] > 0);
-    rows_[row].capacity = problem.capacity[row];
+  for (const double capacity : number_rows(ways_, problem.capacity)) {
+    assert(std::isfinite(capacity) && capacity > 0);
+    rows_.push_back({.capacity = capacity});
+  }
+  level_.assign(rows_.size(), Transport::no_cap);
+  members_.resize(rows_.size());
+  limited_.resize(rows_.size());
+  for (std::size_t way = 0; way < first_.size(); ++way) {
+    uses_most_ = std::max<std::size_t>(uses_most_, ways_.begin[way + 1] - ways_.begin[way]);
   }
 }
 
 FairRates::StreamId FairRates::stream_of(std::uint32_t way, double cap) {
-  for (const StreamId id : present_[way]) {
-    if (cap_[id] == cap) return id;
+  StreamId* end = &first_[way];
+  for (; *end != no_stream; end = &streams_[*end].next) {
+    if (streams_[*end].cap == cap) return *end;
   }
   StreamId id = std::exchange(kept_[way], no_stream);
-  if (id == no_stream) {
+  if (id == no_stream && !free_.empty()) {
+    id = free_.back();
+    free_.pop_back();
+  } else if (id == no_stream) {
     id = static_cast<StreamId>(streams_.size());
-    if (free_.empty()) {
-      streams_.emplace_back();
-      cap_.emplace_back();
-      position_.emplace_back();
-    } else {
-      id = free_.back();
-      free_.pop_back();
-    }
   }
-  streams_[id] = {
-      .way = way, .uses_begin = ways_.begin[way], .uses_end = ways_.begin[way + 1], .bound = cap};
-  cap_[id] = cap;
-  present_[way].push_back(id);
+  *end = id;
+  if (id == streams_.size()) {
+    streams_.emplace_back();
+    position_.resize(position_.size() + uses_most_);
+  }
+  streams_[id] = {.way = way,
+                  .uses_begin = ways_.begin[way],
+                  .uses_end = ways_.begin[way + 1],
+                  .cap = cap,
+                  .bound = cap};
   enter_rows(id);
   return id;
 }
 
+void FairRates::drop(StreamId id) {
+  const Stream& stream = streams_[id];
+  leave_rows(id);
+  StreamId* before = &first_[stream.way];
+  while (*before != id) before = &streams_[*before].next;
+  *before = stream.next;
+  StreamId& kept = kept_[stream.way];
+  if (kept != no_stream) free_.push_back(kept);
+  kept = id;
+}
+
 void FairRates::enter_rows(StreamId id) {
-  position_[id].clear();
   std::uint32_t number = 0;
   for (const RowUse& use : uses_of(streams_[id])) {
-    position_[id].push_back(static_cast<std::uint32_t>(members_[use.row].size()));
+    position(id, number) = static_cast<std::uint32_t>(members_[use.row].size());
     members_[use.row].push_back({id, number++, use.weight});
   }
 }
 
 void FairRates::leave_rows(StreamId id) {
-  std::size_t number = 0;
+  std::uint32_t number = 0;
   for (const RowUse& use : uses_of(streams_[id])) {
     auto& members = members_[use.row];
-    const std::uint32_t hole = position_[id][number++];
+    const std::uint32_t hole = position(id, number++);
     members[hole] = members.back();
     members.pop_back();
-    if (hole < members.size()) position_[members[hole].stream][members[hole].use] = hole;
+    if (hole < members.size()) position(members[hole].stream, members[hole].use) = hole;
     if (members.empty()) rows_[use.row].load = 0;
   }
   limit_by(id, no_row);
@@ -112,24 +140,20 @@ void FairRates::remove(StreamId id) {
     rows_[use.row].load -= use.weight * stream.rate;
     check_load(use.row);
   }
-  if (stream.count == 0) {
-    leave_rows(id);
-    std::erase(present_[way], id);
-    if (kept_[way] != no_stream) free_.push_back(kept_[way]);
-    kept_[way] = id;
-  }
+  if (stream.count == 0) drop(id);
   bound(way);
 }
 
 void FairRates::bound(std::uint32_t way) {
   if (ways_.own[way] == Transport::no_cap) return;
-  const auto& present = present_[way];
-  const double level = water_level(ways_.own[way], present, [&](StreamId id) {
-    return std::pair<double, double>(streams_[id].count, cap_[id]);
+  of_way_.clear();
+  for (StreamId id = first_[way]; id != no_stream; id = streams_[id].next) of_way_.push_back(id);
+  const double level = water_level(ways_.own[way], of_way_, [&](StreamId id) {
+    return std::pair<double, double>(streams_[id].count, streams_[id].cap);
   });
-  for (const StreamId id : present) {
+  for (const StreamId id : of_way_) {
     Stream& stream = streams_[id];
-    stream.bound = std::min(cap_[id], level);
+    stream.bound = std::min(stream.cap, level);
     const bool rises = stream.limit == no_row && stream.rate < stream.bound;
     if (rises || stream.rate > stream.bound) enter(id);
   }
@@ -153,7 +177,7 @@ void FairRates::enter(StreamId id) {
   }
   // A row that is filled anew has to meet it.
   for (const RowUse& use : uses_of(stream)) {
-    if (is_filling_[use.row] == 1) limit = use.row;
+    if (rows_[use.row].filled == 1) limit = use.row;
   }
   limit_by(id, limit);
   const double faster = rate - stream.rate;
@@ -172,7 +196,7 @@ bool FairRates::is_off(std::uint32_t row, double load) const {
 }
 
 void FairRates::fill_anew(std::uint32_t row) {
-  if (std::exchange(is_filling_[row], 1) == 1) return;
+  if (std::exchange(rows_[row].filled, 1) == 1) return;
   rows_[row].was = std::exchange(level_[row], Transport::no_cap);
   filling_.push_back(row);
 }

@@ -52,6 +52,8 @@ class FairRates {
   [[nodiscard]] std::uint32_t limit(StreamId stream) const { return streams_[stream].limit; }
   /// Bytes per second of each flow that the row limits; 0: it limits none. REQUIRES: as rate().
   [[nodiscard]] double level(std::uint32_t row) const { return is_full(row) ? level_[row] : 0; }
+  /// How many rows there are: those of the problem that take part, in their order.
+  [[nodiscard]] std::uint32_t rows() const { return static_cast<std::uint32_t>(rows_.size()); }
   /// How many flows.
   [[nodiscard]] double count(StreamId stream) const { return streams_[stream].count; }
 
@@ -74,25 +76,29 @@ class FairRates {
     double left = 0;         ///< filled anew: capacity less what is given; beside it: new load
     double left_weight = 0;  ///< filled anew: of flows met and not yet given a rate
     double was = 0;  ///< filled anew: streams that it does not meet are no faster; no_cap: unknown
-    bool touched = false;  ///< beside a row that is
+    std::uint32_t met_begin = 0;  ///< filled anew: its first in `met_of_`
+    std::uint32_t met_count = 0;
+    std::uint32_t round = 0;   ///< of the last filling that it was beside
+    std::uint32_t filled = 0;  ///< 1: anew; a number, to be added where a branch would be guessed
   };
-  struct Stream {
+  struct alignas(64) Stream {  // a cache line: most are met one by one
     std::uint32_t way = 0;
     std::uint32_t uses_begin = 0;  ///< of its way
     std::uint32_t uses_end = 0;
     std::uint32_t count = 0;  ///< flows
-    double bound = 0;         ///< the cap, or less where the way's own rows let through less
+    double cap = 0;
+    double bound = 0;  ///< the cap, or less where the way's own rows let through less
     double rate = 0;
     std::uint32_t limit = no_row;  ///< the row whose level is its rate; no_row: the bound is
     std::uint32_t limited_at = 0;  ///< index in the row's `limited_`
     std::uint32_t round = 0;       ///< of the filling in which it was met last
+    StreamId next = no_stream;     ///< of its way
   };
-  /// A stream in a filling. Of its uses in `met_uses_` those of rows that are filled come first.
+  /// A stream in a filling.
   struct Met {
     StreamId id = 0;
     std::uint32_t next_limit = no_row;  ///< of `next`, else of `ceiling`
     std::uint32_t uses_begin = 0;
-    std::uint32_t sides_begin = 0;
     std::uint32_t uses_end = 0;
     double count = 0;
     double rate = 0;
@@ -108,10 +114,17 @@ class FairRates {
   };
 
   [[nodiscard]] bool is_full(std::uint32_t row) const { return level_[row] < Transport::no_cap; }
-  [[nodiscard]] std::span<const RowUse> uses_of(const Stream& stream) const {
+  /// Of a stream, or one that is met.
+  [[nodiscard]] std::span<const RowUse> uses_of(const auto& stream) const {
     return {ways_.uses.data() + stream.uses_begin, ways_.uses.data() + stream.uses_end};
   }
   StreamId stream_of(std::uint32_t way, double cap);
+  /// The stream's last flow is gone.
+  void drop(StreamId id);
+  /// Of a use of a stream, where it stands in `members_`.
+  [[nodiscard]] std::uint32_t& position(StreamId stream, std::uint32_t use) {
+    return position_[stream * uses_most_ + use];
+  }
   /// Shares what the way's own rows let through anew, after a flow came or went.
   void bound(std::uint32_t way);
   /// Gives a stream the rate that its rows' levels let it have.
@@ -131,6 +144,9 @@ class FairRates {
   [[nodiscard]] std::uint32_t narrowest(const Stream& stream) const;
   void meet();
   void meet(StreamId id);
+  /// Asks for the memory of what is met, or looked at, soon. @param next  index of what is now.
+  void fetch(std::span<const StreamId> ids, std::size_t next) const;
+  void fetch(std::span<const Member> members, std::size_t next) const;
   /// Lets streams join that would be faster than the row's level if all others kept their rates.
   void guess(std::uint32_t index);
   /// Lets streams join that a row has not met and that are faster.
@@ -150,23 +166,23 @@ class FairRates {
   std::vector<Row> rows_;
   /// Row -> rate of the flows that it limits; no_cap: it limits none, or is filled anew.
   std::vector<double> level_;
-  std::vector<std::vector<Member>> members_;        ///< by row
-  std::vector<char> is_filling_;                    ///< by row: it is filled anew
-  std::vector<std::vector<StreamId>> limited_;      ///< by row: those with this limit
-  std::vector<std::vector<std::uint32_t>> met_of_;  ///< by row that is filled anew: of `met_`
+  std::vector<std::vector<Member>> members_;    ///< by row
+  std::vector<std::vector<StreamId>> limited_;  ///< by row: those with this limit
   std::vector<Stream> streams_;
-  std::vector<double> cap_;                           ///< by stream
-  std::vector<std::vector<std::uint32_t>> position_;  ///< stream, use -> index in members_
-  std::vector<std::vector<StreamId>> present_;        ///< by way
+  std::size_t uses_most_ = 0;            ///< of a way
+  std::vector<std::uint32_t> position_;  ///< stream * uses_most_ + use -> index in members_
+  std::vector<StreamId> first_;          ///< by way, of those present
+  std::vector<StreamId> of_way_;         ///< those of one that is bounded
   /// Numbers of streams that are gone: by way the last one's, which its next one gets, so that
   /// those that come together stand together; and others.
   std::vector<StreamId> kept_;
   std::vector<StreamId> free_;
   std::vector<std::uint32_t> filling_;
-  std::vector<std::uint32_t> touched_;
+  std::vector<std::uint32_t> beside_;  ///< rows that are not filled anew and whose load changes
   std::vector<Met> met_;
-  std::vector<RowUse> met_uses_;
-  std::uint32_t met_uses_end_ = 0;  ///< behind it there is only room
+  /// Of each row that is filled anew those of `met_` that pass it, from 1 on: what other rows write
+  /// ends at 0.
+  std::vector<std::uint32_t> met_of_;
   std::vector<Demand> demands_;
   std::vector<StreamId> joined_;  ///< streams faster than the new level of a row that met others
   std::vector<StreamId> changed_;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <span>
 #include <utility>
 
 #include "sim/engine/fair_rates.hpp"
@@ -11,6 +12,11 @@ namespace {
 
 /// A rate that is the same up to this share stays as it was.
 constexpr double same_rate = 1e-14;
+
+/// So many streams ahead of the one that is met, another and what it passes are fetched from
+/// memory: they lie anywhere in some megabytes.
+constexpr std::size_t streams_ahead = 6;
+constexpr std::size_t uses_ahead = 3;
 
 }  // namespace
 
@@ -32,16 +38,23 @@ FairRates::Changes FairRates::update() {
 void FairRates::meet() {
   ++round_;
   met_.clear();
-  met_uses_end_ = 0;
+  std::uint32_t met_end = 1;
   for (const std::uint32_t index : filling_) {
     Row& row = rows_[index];
     if (row.was == Transport::no_cap) guess(index);
     row.left = row.capacity - row.load;
     row.left_weight = 0;
-    met_of_[index].clear();
+    row.met_begin = met_end;
+    row.met_count = 0;
+    met_end += static_cast<std::uint32_t>(members_[index].size());
   }
+  if (met_of_.size() <= met_end) met_of_.resize(2 * std::size_t{met_end});
   for (const std::uint32_t index : filling_) {
-    for (const StreamId id : limited_[index]) meet(id);
+    const auto& limited = limited_[index];
+    for (std::size_t i = 0; i < limited.size(); ++i) {
+      fetch(limited, i);
+      meet(limited[i]);
+    }
   }
   for (const StreamId id : joined_) meet(id);
   for (const std::uint32_t index : filling_) {
@@ -50,36 +63,46 @@ void FairRates::meet() {
   }
 }
 
+void FairRates::fetch(std::span<const Member> members, std::size_t next) const {
+  const std::size_t soon = next + streams_ahead;
+  if (soon < members.size()) __builtin_prefetch(&streams_[members[soon].stream]);
+}
+
+void FairRates::fetch(std::span<const StreamId> ids, std::size_t next) const {
+  if (next + uses_ahead >= ids.size()) return;
+  const Stream& soon = streams_[ids[next + uses_ahead]];
+  __builtin_prefetch(&ways_.uses[soon.uses_begin]);
+  if (next + streams_ahead < ids.size()) __builtin_prefetch(&streams_[ids[next + streams_ahead]]);
+}
+
 void FairRates::meet(StreamId id) {
   Stream& stream = streams_[id];
   if (stream.round == round_) return;
   stream.round = round_;
-  const auto uses = uses_of(stream);
   const auto number = static_cast<std::uint32_t>(met_.size());
-  Met& met = met_.emplace_back();
-  met.id = id;
-  met.uses_begin = met.sides_begin = met_uses_end_;
-  met.uses_end = met_uses_end_ += static_cast<std::uint32_t>(uses.size());
-  if (met_uses_.size() < met_uses_end_) met_uses_.resize(2 * std::size_t{met_uses_end_});
-  met.count = stream.count;
-  met.rate = stream.rate;
-  met.ceiling = stream.bound;
-  std::uint32_t sides = met.uses_end;
-  for (const RowUse& use : uses) {
-    if (is_filling_[use.row] == 1) {
-      Row& row = rows_[use.row];
-      const double weight = use.weight * met.count;
-      row.left += weight * met.rate;
-      row.left_weight += weight;
-      met_of_[use.row].push_back(number);
-      met_uses_[met.sides_begin++] = use;
-      continue;
-    }
-    met_uses_[--sides] = use;
-    if (level_[use.row] >= met.ceiling) continue;
-    met.ceiling = level_[use.row];
-    met.next_limit = use.row;
+  const double count = stream.count;
+  const double rate = stream.rate;
+  double ceiling = stream.bound;
+  std::uint32_t limit = no_row;
+  for (const RowUse& use : uses_of(stream)) {
+    // Of a row that is not filled anew `left` is set when it is asked for: no branch is guessed.
+    Row& row = rows_[use.row];
+    const double weight = use.weight * count;
+    row.left += weight * rate;
+    row.left_weight += weight;
+    met_of_[row.met_begin + row.met_count] = number;
+    row.met_count += row.filled;
+    const bool lower = level_[use.row] < ceiling;
+    ceiling = lower ? level_[use.row] : ceiling;
+    limit = lower ? use.row : limit;
   }
+  met_.push_back({.id = id,
+                  .next_limit = limit,
+                  .uses_begin = stream.uses_begin,
+                  .uses_end = stream.uses_end,
+                  .count = count,
+                  .rate = rate,
+                  .ceiling = ceiling});
 }
 
 void FairRates::guess(std::uint32_t index) {
@@ -87,7 +110,10 @@ void FairRates::guess(std::uint32_t index) {
   // Without the rounding of former changes: a row that is overfull has somebody who is too fast.
   row.load = 0;
   demands_.clear();
-  for (const Member& member : members_[index]) {
+  const auto& members = members_[index];
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    fetch(members, i);
+    const Member& member = members[i];
     const Stream& stream = streams_[member.stream];
     const double weight = member.weight * static_cast<double>(stream.count);
     row.load += weight * stream.rate;
@@ -102,7 +128,10 @@ void FairRates::guess(std::uint32_t index) {
 }
 
 void FairRates::join_faster(std::uint32_t row, double rate) {
-  for (const Member& member : members_[row]) {
+  const auto& members = members_[row];
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    fetch(members, i);
+    const Member& member = members[i];
     const Stream& stream = streams_[member.stream];
     if (stream.round != round_ && stream.rate > rate) joined_.push_back(member.stream);
   }
@@ -130,15 +159,16 @@ void FairRates::fill() {
 
 void FairRates::fill_row(std::uint32_t row) {
   const double level = std::max(0.0, rows_[row].left / rows_[row].left_weight);
+  const std::span numbers(met_of_.data() + rows_[row].met_begin, rows_[row].met_count);
   bool held = false;
-  for (const std::uint32_t number : met_of_[row]) {
+  for (const std::uint32_t number : numbers) {
     Met& met = met_[number];
     if (met.next != unknown || met.ceiling > level) continue;
     give(met, met.ceiling);
     held = true;
   }
   if (held) return;
-  for (const std::uint32_t number : met_of_[row]) {
+  for (const std::uint32_t number : numbers) {
     Met& met = met_[number];
     if (met.next != unknown) continue;
     met.next_limit = row;
@@ -150,37 +180,36 @@ void FairRates::fill_row(std::uint32_t row) {
 void FairRates::give(Met& met, double rate) {
   if (std::abs(rate - met.rate) <= same_rate * rate) rate = met.rate;
   met.next = rate;
-  for (std::uint32_t i = met.uses_begin; i < met.sides_begin; ++i) {
-    const auto [index, uses] = met_uses_[i];
-    Row& row = rows_[index];
-    const double weight = uses * met.count;
+  for (const RowUse& use : uses_of(met)) {
+    Row& row = rows_[use.row];
+    const double weight = use.weight * met.count;
     row.left -= weight * rate;
     row.left_weight -= weight;
   }
 }
 
 bool FairRates::settle() {
+  beside_.clear();
   for (const Met& met : met_) {
     if (met.next == met.rate) continue;
     const double faster = met.count * (met.next - met.rate);
-    for (std::uint32_t i = met.sides_begin; i < met.uses_end; ++i) {
-      const auto [index, uses] = met_uses_[i];
-      Row& row = rows_[index];
-      if (!std::exchange(row.touched, true)) {
+    const auto uses = uses_of(met);
+    for (auto use = uses.rbegin(); use != uses.rend(); ++use) {
+      Row& row = rows_[use->row];
+      if (row.filled == 1) continue;
+      if (std::exchange(row.round, round_) != round_) {
         row.left = row.load;
-        touched_.push_back(index);
+        beside_.push_back(use->row);
       }
-      row.left += uses * faster;
+      row.left += use->weight * faster;
     }
   }
   const std::size_t filled = filling_.size();
   const bool streams_stay = settle_streams();
-  for (const std::uint32_t row : touched_) {
+  for (const std::uint32_t row : beside_) {
     if (is_off(row, rows_[row].left)) fill_anew(row);
   }
   if (streams_stay && filling_.size() == filled) return true;
-  for (const std::uint32_t row : touched_) rows_[row].touched = false;
-  touched_.clear();
   // Of the rows filled before, levels are sought again.
   for (const std::uint32_t row : filling_) level_[row] = Transport::no_cap;
   return false;
@@ -202,13 +231,11 @@ bool FairRates::settle_streams() {
 }
 
 void FairRates::commit() {
-  for (const std::uint32_t row : touched_) {
-    rows_[row].touched = false;
-    rows_[row].load = rows_[row].left;
-  }
-  for (const std::uint32_t row : filling_) {
-    is_filling_[row] = 0;
-    rows_[row].load = rows_[row].capacity - rows_[row].left;
+  for (const std::uint32_t row : beside_) rows_[row].load = rows_[row].left;
+  for (const std::uint32_t index : filling_) {
+    Row& row = rows_[index];
+    row.load = row.capacity - row.left;
+    row.met_begin = row.met_count = row.filled = 0;
   }
   for (const Met& met : met_) {
     limit_by(met.id, met.next_limit);
@@ -217,7 +244,6 @@ void FairRates::commit() {
     if (met.next_limit == no_row) changed_.push_back(met.id);
   }
   joined_.clear();
-  touched_.clear();
   told_rows_.swap(filling_);
 }
 

@@ -1,6 +1,7 @@
 #include "sim/engine/incremental_transport.hpp"
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <cassert>
 #include <functional>
 #include <limits>
@@ -31,17 +32,14 @@ constexpr double served_most = 1e9;
 class IncrementalTransport final : public Transport {
  public:
   IncrementalTransport(const FlowProblem& problem, double slack)
-      : rates_(problem, slack),
-        slack_(std::max(slack, slack_least)),
-        rows_(static_cast<std::uint32_t>(problem.capacity.size())),
-        clocks_(rows_) {}
+      : rates_(problem, slack), slack_(std::max(slack, slack_least)), clocks_(rates_.rows()) {}
 
   void start(std::uint32_t column, double bytes, double rate_cap, Token token) override {
     assert(bytes > 0 && rate_cap > 0);
     const FairRates::StreamId id = rates_.add(column, rate_cap);
     if (streams_.size() <= id) {
       streams_.resize(id + 1);
-      clocks_.resize(rows_ + id + 1);
+      clocks_.resize(rates_.rows() + id + 1);
     }
     Stream& stream = streams_[id];
     if (stream.flows.empty()) {
@@ -78,7 +76,7 @@ class IncrementalTransport final : public Transport {
   };
   /// Flows with the same rate at all times: they end in the order of their targets.
   struct Stream {
-    std::vector<Flow> flows;  ///< heap; the first to end at the front
+    boost::container::small_vector<Flow, 1> flows;  ///< heap; the first to end at the front
     /// Bytes served to each of its flows since the stream began, beyond those by its clock.
     double ahead = 0;
     ClockId clock = no_clock;   ///< of one that has no rate yet
@@ -175,7 +173,7 @@ class IncrementalTransport final : public Transport {
 
   // ---- clocks and their streams -----------------------------------------------------------------
 
-  [[nodiscard]] ClockId own_clock(FairRates::StreamId id) const { return rows_ + id; }
+  [[nodiscard]] ClockId own_clock(FairRates::StreamId id) const { return rates_.rows() + id; }
 
   [[nodiscard]] double served_by(const Clock& clock) const {
     return clock.served + clock.rate * (now_ - clock.since);
@@ -291,7 +289,6 @@ class IncrementalTransport final : public Transport {
 
   FairRates rates_;
   double slack_;
-  std::uint32_t rows_;
   std::vector<Stream> streams_;  ///< by FairRates' numbers
   std::vector<Clock> clocks_;
   std::vector<End> ends_;

@@ -18,6 +18,8 @@ constexpr double contended_least = 1e-6;
 /// Plans that are kept, some 300 bytes each: enough for the sizes that come again and again.
 constexpr std::size_t plans_least = 4096;
 constexpr std::size_t plans_of_pattern = 4;
+/// Plans of a byte that are kept: they are looked through one by one.
+constexpr std::size_t byte_plans_most = 8;
 
 }  // namespace
 
@@ -32,7 +34,7 @@ TransferNetwork::TransferNetwork(EventQueue& queue, Transport& transport, LinkSh
       carried_(quotient_.patterns.size(), 0),
       all_{.bytes = carried_, .contended = {}} {
   for (const PatternClasses& pattern : quotient_.patterns) {
-    messages_.push_back(message_of(pattern));
+    facts_.push_back({message_of(pattern), pattern.seconds_per_byte});
   }
 }
 
@@ -48,21 +50,19 @@ void TransferNetwork::start(TransferId id, PatternId pattern, Bytes size,
     slot = free_.back();
     free_.pop_back();
   }
-  MessagePlan& message = messages_[static_cast<std::size_t>(pattern)];
-  const bool scales = message.flow != nullptr && wire_bytes > 0 && !cost.uncontended;
-  if (scales && (message.of_byte == nullptr || message.price != price_of(cost))) {
-    message.of_byte = plan(pattern, Bytes{1}, 1, cost);
-    message.price = price_of(cost);
-  }
-  auto planned = scales ? message.of_byte : plan(pattern, size, wire_bytes, cost);
-  const double alone = scales ? message_time(*message.flow, 1, wire_bytes, cost) : planned->alone;
+  const FlowClass* message = facts_[static_cast<std::size_t>(pattern)].message;
+  const bool scales = message != nullptr && wire_bytes > 0 && !cost.uncontended;
+  auto plans = scales ? plan_of_byte(pattern, cost) : plan(pattern, size, wire_bytes, cost);
+  const double alone = scales ? message_time(*message, 1, wire_bytes, cost) : plans->alone;
   transfers_[slot] = {.id = id,
                       .pattern = pattern,
-                      .plan = std::move(planned),
+                      .plan = std::move(plans),
                       .scale = scales ? wire_bytes : 1,
                       .alone = alone,
+                      .first_column = scales ? message->column : 0,
                       .bytes = wire_bytes,
                       .started = queue_.now() + cost.startup,
+                      .is_message = message != nullptr,
                       .active = true};
   ++in_flight_;
   if (cost.startup > Seconds{}) {
@@ -73,14 +73,13 @@ void TransferNetwork::start(TransferId id, PatternId pattern, Bytes size,
   }
 }
 
-TransferNetwork::MessagePlan TransferNetwork::message_of(const PatternClasses& pattern) const {
-  if (pattern.phases.size() != 1) return {};
+const FlowClass* TransferNetwork::message_of(const PatternClasses& pattern) const {
+  if (pattern.phases.size() != 1) return nullptr;
   const PhaseClasses& phase = pattern.phases.front();
   const bool single = phase.coupling == Coupling::independent && phase.steps == 1 &&
                       phase.groups.size() == 1 && phase.groups.front().flows == 1;
-  if (!single) return {};
-  return {.flow = &quotient_.flow_classes[phase.groups.front().members.front().flow_class],
-          .price = {}};
+  if (!single) return nullptr;
+  return &quotient_.flow_classes[phase.groups.front().members.front().flow_class];
 }
 
 TransferNetwork::PriceKey TransferNetwork::price_of(const CollectiveCost& cost) {
@@ -100,16 +99,35 @@ std::shared_ptr<const TransferNetwork::Plan> TransferNetwork::plan(PatternId pat
   const auto [found, is_new] = plans_[static_cast<std::size_t>(pattern)].try_emplace(key);
   if (!is_new) return found->second;
   ++planned_;
-  Plan planned;
-  if (wire_bytes > 0) {
-    const PatternClasses& classes = quotient_.patterns[static_cast<std::size_t>(pattern)];
-    const auto times = pace(quotient_, classes, wire_bytes, cost);
-    for (std::size_t i = 0; i < times.size(); ++i) {
-      planned.phases.push_back(plan_phase(classes.phases[i], wire_bytes, cost, times[i]));
-      planned.alone += *std::ranges::max_element(times[i]);
-    }
+  return found->second = std::make_shared<const Plan>(planned(pattern, wire_bytes, cost));
+}
+
+std::shared_ptr<const TransferNetwork::Plan> TransferNetwork::plan_of_byte(
+    PatternId pattern, const CollectiveCost& cost) {
+  FlowKind kind = facts_[static_cast<std::size_t>(pattern)].message->kind;
+  kind.phase = 0;
+  const PriceKey price = price_of(cost);
+  for (const BytePlan& known : byte_plans_) {
+    if (known.kind == kind && known.price == price) return known.plan;
   }
-  return found->second = std::make_shared<const Plan>(std::move(planned));
+  if (byte_plans_.size() == byte_plans_most) byte_plans_.clear();
+  Plan plan = planned(pattern, 1, cost);
+  for (PlannedFlow& flow : plan.phases.front().flows) flow.column = 0;
+  byte_plans_.push_back({kind, price, std::make_shared<const Plan>(std::move(plan))});
+  return byte_plans_.back().plan;
+}
+
+TransferNetwork::Plan TransferNetwork::planned(PatternId pattern, double wire_bytes,
+                                               const CollectiveCost& cost) const {
+  Plan plan;
+  if (wire_bytes == 0) return plan;
+  const PatternClasses& classes = quotient_.patterns[static_cast<std::size_t>(pattern)];
+  const auto times = pace(quotient_, classes, wire_bytes, cost);
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    plan.phases.push_back(plan_phase(classes.phases[i], wire_bytes, cost, times[i]));
+    plan.alone += *std::ranges::max_element(times[i]);
+  }
+  return plan;
 }
 
 void TransferNetwork::begin(std::uint32_t slot) {
@@ -118,6 +136,7 @@ void TransferNetwork::begin(std::uint32_t slot) {
     return;
   }
   transfers_[slot].left = phase_of(slot).messages;
+  if (transfers_[slot].is_message) return launch(slot, 0);
   start_phase(slot);
 }
 
@@ -132,8 +151,9 @@ void TransferNetwork::launch(std::uint32_t slot, std::uint32_t flow) {
 }
 
 void TransferNetwork::move(std::uint32_t slot, std::uint32_t flow) {
-  const PlannedFlow& planned = phase_of(slot).flows[flow];
-  transport_.start(planned.column, transfers_[slot].scale * planned.bytes, planned.rate_cap,
+  const PlannedFlow& moves = phase_of(slot).flows[flow];
+  const Transfer& moved = transfers_[slot];
+  transport_.start(moved.first_column + moves.column, moved.scale * moves.bytes, moves.rate_cap,
                    (Transport::Token{slot} << 32U) | flow);
 }
 
@@ -148,7 +168,7 @@ void TransferNetwork::finish(std::uint32_t slot) {
   Transfer& done = transfers_[slot];
   const auto pattern = static_cast<std::size_t>(done.pattern);
   const double taken = (queue_.now() - done.started).count();
-  [[maybe_unused]] const double bound = done.bytes * quotient_.patterns[pattern].seconds_per_byte;
+  [[maybe_unused]] const double bound = done.bytes * facts_[pattern].seconds_per_byte;
   [[maybe_unused]] const double clock = (transport_.clock_start() + queue_.now()).count();
   assert(taken >= bound * (1 - duration_rounding) - clock_rounding * clock);
   carried_[pattern] += done.bytes * counted_share(done);

@@ -33,7 +33,9 @@ class TransferNetwork : public Network {
 
   /// A flow that it has given to the transport has ended.
   void on_flow_end(Transport::Token token) {
-    flow_ended(static_cast<std::uint32_t>(token >> 32U), static_cast<std::uint32_t>(token));
+    const auto slot = static_cast<std::uint32_t>(token >> 32U);
+    if (transfers_[slot].is_message) return message_ended(slot);
+    flow_ended(slot, static_cast<std::uint32_t>(token));
   }
 
   [[nodiscard]] bool has_finished() const { return !finished_.empty(); }
@@ -61,12 +63,14 @@ class TransferNetwork : public Network {
     TransferId id = 0;
     PatternId pattern = 0;
     std::shared_ptr<const Plan> plan;
-    double scale = 1;  ///< bytes of a flow over those planned
-    double alone = 0;  ///< seconds where nothing else moves
+    double scale = 1;                ///< bytes of a flow over those planned
+    double alone = 0;                ///< seconds where nothing else moves
+    std::uint32_t first_column = 0;  ///< that of the plan's column 0
     std::size_t phase = 0;
-    std::uint64_t left = 0;  ///< flow ends of this phase still to come
-    double bytes = 0;        ///< on the wire
-    Seconds started;         ///< after the start-up
+    std::uint64_t left = 0;   ///< flow ends of this phase still to come
+    double bytes = 0;         ///< on the wire
+    Seconds started;          ///< after the start-up
+    bool is_message = false;  ///< a single one: it is launched, and is over with its flow
     bool active = false;
   };
 
@@ -94,18 +98,27 @@ class TransferNetwork : public Network {
   /// What of a transfer's price decides its plan, beside the pattern and the size.
   using PriceKey = std::tuple<double, double, double, double, double>;
   using PlanKey = std::pair<std::int64_t, PriceKey>;  ///< size, and that
-  /// A pattern that is one message, which only other flows slow: its plan is that of one byte.
-  /// Asynchronous workers' messages have ever other sizes.
-  struct MessagePlan {
-    const FlowClass* flow = nullptr;  ///< null of other patterns
+  /// What is asked of a pattern each time that it moves.
+  struct PatternFacts {
+    const FlowClass* message = nullptr;  ///< of one that is a single message; null of others
+    double seconds_per_byte = 0;
+  };
+  /// A byte through column 0. Asynchronous workers' messages have ever other sizes, and differ in
+  /// little but their columns.
+  struct BytePlan {
+    FlowKind kind;  ///< its phase means nothing
     PriceKey price;
-    std::shared_ptr<const Plan> of_byte{};  ///< at that price
+    std::shared_ptr<const Plan> plan;
   };
 
   [[nodiscard]] static PriceKey price_of(const CollectiveCost& cost);
-  [[nodiscard]] MessagePlan message_of(const PatternClasses& pattern) const;
+  [[nodiscard]] const FlowClass* message_of(const PatternClasses& pattern) const;
   std::shared_ptr<const Plan> plan(PatternId pattern, Bytes size, double wire_bytes,
                                    const CollectiveCost& cost);
+  /// Of a pattern that is a single message, which only other flows slow.
+  std::shared_ptr<const Plan> plan_of_byte(PatternId pattern, const CollectiveCost& cost);
+  [[nodiscard]] Plan planned(PatternId pattern, double wire_bytes,
+                             const CollectiveCost& cost) const;
   void begin(std::uint32_t slot);
   void move(std::uint32_t slot, std::uint32_t flow);
   void finish(std::uint32_t slot);
@@ -119,8 +132,9 @@ class TransferNetwork : public Network {
   NetworkStats stats_;
   /// By pattern, the latest; all go where there are too many.
   std::vector<std::map<PlanKey, std::shared_ptr<const Plan>>> plans_;
-  std::size_t planned_ = 0;            ///< how many plans
-  std::vector<MessagePlan> messages_;  ///< by pattern
+  std::size_t planned_ = 0;          ///< how many plans
+  std::vector<PatternFacts> facts_;  ///< by pattern
+  std::vector<BytePlan> byte_plans_;
   std::vector<Transfer> transfers_;
   std::vector<std::uint32_t> free_;
   std::vector<TransferId> finished_;

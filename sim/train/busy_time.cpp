@@ -6,9 +6,12 @@
 namespace gradwire {
 
 void BusyTime::end(double start, double end) {
-  const auto found = open_.find(start);
-  assert(found != open_.end());
-  open_.erase(found);
+  ended_.push(start);
+  assert(is_open() && first_open() <= ended_.top());
+  while (!ended_.empty() && ended_.top() == first_open()) {
+    ended_.pop();
+    begun_.pop();
+  }
   if (end <= start) return;
   while (!past_.empty() && past_.back().second >= start) {
     start = std::min(start, past_.back().first);
@@ -21,12 +24,12 @@ void BusyTime::end(double start, double end) {
 
 void BusyTime::forget_before(double when) {
   // What is open may yet swallow what ended since it began.
-  if (!open_.empty()) when = std::min(when, *open_.begin());
+  if (is_open()) when = std::min(when, first_open());
   while (!past_.empty() && past_.front().second < when) past_.pop_front();
 }
 
 double BusyTime::overlap(double from, double to) const {
-  const double open = open_.empty() ? to : *open_.begin();
+  const double open = is_open() ? first_open() : to;
   double busy = std::max(0.0, to - std::max(from, open));
   to = std::min(to, open);
   for (auto past = past_.rbegin(); past != past_.rend() && past->second > from; ++past) {

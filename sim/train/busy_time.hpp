@@ -1,8 +1,10 @@
 #pragma once
 
 #include <deque>
-#include <set>
+#include <functional>
+#include <queue>
 #include <utility>
+#include <vector>
 
 namespace gradwire {
 
@@ -10,7 +12,7 @@ namespace gradwire {
 class BusyTime {
  public:
   /// Something begins at `start`; it may lie in the future.
-  void begin(double start) { open_.insert(start); }
+  void begin(double start) { begun_.push(start); }
   /// What began at `start` ends. REQUIRES: no earlier `end` was later.
   void end(double start, double end);
 
@@ -22,7 +24,15 @@ class BusyTime {
   [[nodiscard]] double total() const { return total_; }
 
  private:
-  std::multiset<double> open_;
+  using Starts = std::priority_queue<double, std::vector<double>, std::greater<>>;
+
+  /// Some of what began has not ended.
+  [[nodiscard]] bool is_open() const { return !begun_.empty(); }
+  /// When the first of that began. REQUIRES: is_open().
+  [[nodiscard]] double first_open() const { return begun_.top(); }
+
+  Starts begun_;  ///< but for what ended and began before all that is open
+  Starts ended_;  ///< those of them that have ended
   std::deque<std::pair<double, double>> past_;  ///< disjoint, rising, not forgotten
   double total_ = 0;
 };

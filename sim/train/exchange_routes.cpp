@@ -16,6 +16,14 @@ class Router {
   Router(const Cluster& cluster, const Placement& placement, std::span<const int> servers)
       : cluster_(cluster), placement_(placement), servers_(servers) {}
 
+  /// Does it take any link?
+  [[nodiscard]] bool takes_links(const Message& message) const {
+    const bool from_gpu = message.from.place == Endpoint::Place::gpu;
+    const bool to_gpu = message.to.place == Endpoint::Place::gpu;
+    if (from_gpu && to_gpu) return gpu(message.from) != gpu(message.to);
+    return from_gpu || to_gpu || machine_of(message.from) != machine_of(message.to);
+  }
+
   [[nodiscard]] int machine_of(const Endpoint& place) const {
     const auto index = static_cast<std::size_t>(place.index);
     return place.place == Endpoint::Place::server ? servers_[index] : placement_[index].node;
@@ -122,21 +130,26 @@ Pattern lay_exchange(const Exchange& exchange, const Cluster& cluster, const Pla
   return pattern;
 }
 
-bool visit_links(const Exchange& exchange, const Cluster& cluster, const Placement& placement,
-                 std::span<const int> servers,
+bool takes_links(const Exchange& exchange, const Cluster& cluster, const Placement& placement,
+                 std::span<const int> servers) {
+  const Router router(cluster, placement, servers);
+  return std::ranges::any_of(exchange.phases, [&](const auto& messages) {
+    return std::ranges::any_of(messages,
+                               [&](const Message& message) { return router.takes_links(message); });
+  });
+}
+
+void visit_links(const Exchange& exchange, const Cluster& cluster, const Placement& placement,
+                 std::span<const int> servers, std::vector<LinkId>& path,
                  const std::function<void(LinkId link, double share)>& visit) {
   const Router router(cluster, placement, servers);
-  std::vector<LinkId> path;
-  bool any = false;
   for (const auto& messages : exchange.phases) {
     for (const Message& message : messages) {
       path.clear();
       router.append(message, path);
-      any = any || !path.empty();
       for (const LinkId link : path) visit(link, message.share);
     }
   }
-  return any;
 }
 
 }  // namespace gradwire

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "sim/collectives/pattern.hpp"
 #include "sim/core/placement.hpp"
@@ -22,10 +23,14 @@ namespace gradwire {
 [[nodiscard]] Pattern lay_exchange(const Exchange& exchange, const Cluster& cluster,
                                    const Placement& placement, std::span<const int> servers);
 
+/// Does any of its messages take a link?
+[[nodiscard]] bool takes_links(const Exchange& exchange, const Cluster& cluster,
+                               const Placement& placement, std::span<const int> servers);
+
 /// Visits each link that one of its messages takes, with the message's share.
-/// @return whether there is any.
-bool visit_links(const Exchange& exchange, const Cluster& cluster, const Placement& placement,
-                 std::span<const int> servers,
+/// @param path  room for one message's, to be handed in again.
+void visit_links(const Exchange& exchange, const Cluster& cluster, const Placement& placement,
+                 std::span<const int> servers, std::vector<LinkId>& path,
                  const std::function<void(LinkId link, double share)>& visit);
 
 }  // namespace gradwire

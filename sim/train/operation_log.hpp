@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "sim/train/sliding_list.hpp"
+#include "sim/core/sliding_list.hpp"
 #include "strategies/operations.hpp"
 
 namespace gradwire {

@@ -252,11 +252,12 @@ void Plans::add(const Use& use, const std::vector<Ranks>& groups) {
 
 void Plans::add_exchange(const Exchange& exchange) {
   patterns_.push_back(lay_exchange(exchange, job_.cluster, job_.placement, job_.servers));
-  CollectiveCost cost;
-  cost.startup = exchange.startup;
-  cost.algorithm = exchange.name;
-  cost.source = "model";
-  exchange_costs_.push_back(std::move(cost));
+  const auto [cost, is_new] = exchange_cost_.try_emplace(exchange.startup);
+  if (is_new) {
+    cost->second.startup = exchange.startup;
+    cost->second.source = "model";
+  }
+  exchange_costs_.push_back(&cost->second);
   exchange_shares_.push_back(shares_of(exchange, job_));
 }
 

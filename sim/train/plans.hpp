@@ -60,7 +60,7 @@ class Plans {
     return id;
   }
   [[nodiscard]] const CollectiveCost& exchange_cost(PatternId id) const {
-    return exchange_costs_[static_cast<std::size_t>(id - exchanges_)];
+    return *exchange_costs_[static_cast<std::size_t>(id - exchanges_)];
   }
   /// A rank, and what it sends over links: bytes / size of what is moved.
   using RankShare = std::pair<int, double>;
@@ -93,7 +93,8 @@ class Plans {
   static constexpr PatternId not_laid = -1;
   PatternId exchanges_ = 0;                           ///< the first one
   std::vector<std::vector<PatternId>> exchange_ids_;  ///< by instance and index
-  std::vector<CollectiveCost> exchange_costs_;
+  std::map<Seconds, CollectiveCost> exchange_cost_;   ///< by start-up: most have the same
+  std::vector<const CollectiveCost*> exchange_costs_;
   std::vector<std::vector<RankShare>> exchange_shares_;
 };
 

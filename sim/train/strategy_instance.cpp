@@ -1,5 +1,6 @@
 #include "sim/train/strategy_instance.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "strategies/parts/rehearsal.hpp"
@@ -31,6 +32,14 @@ StrategyInstance::StrategyInstance(const Job& of, const Program& program,
 
 StrategyInstance::StrategyInstance(const Job& of, std::unique_ptr<Strategy> made)
     : StrategyInstance(of, data_parallel_program(of.profile, of.micro_batches), std::move(made)) {}
+
+double StrategyInstance::take_thread(int thread, double now, double seconds) {
+  const auto number = static_cast<std::size_t>(thread);
+  if (number >= threads.size()) threads.resize(number + 1);
+  const double start = std::max(now, threads[number]);
+  threads[number] = start + seconds;
+  return start;
+}
 
 void StrategyInstance::lay_used(const JobView& view) {
   std::size_t count = 0;

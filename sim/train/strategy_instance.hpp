@@ -43,6 +43,8 @@ struct StrategyInstance {
 
   /// Lays only the exchanges that a rehearsal of a strategy made for this view uses.
   void lay_used(const JobView& view);
+  /// A host thread takes on work of so many seconds, behind what it has. @return when it begins.
+  double take_thread(int thread, double now, double seconds);
 
   const Job& job;
   std::unique_ptr<Strategy> strategy;
@@ -58,7 +60,7 @@ struct StrategyInstance {
   std::vector<WorkerId> worker_of_exchange;  ///< of independent workers
   /// Collectives ready at once, by the strategy's number of their stream; below 0 a program's.
   std::unordered_map<int, std::deque<MovingData>> streams;
-  std::unordered_map<int, double> threads;  ///< host thread -> when it is free
+  std::vector<double> threads;  ///< by the strategy's number of a host thread: when it is free
 };
 
 }  // namespace gradwire

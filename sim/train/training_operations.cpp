@@ -143,7 +143,7 @@ void TrainingRun::post(In& in, Messages messages) {
          .stretch = stretch_of(in, messages.exchange)});
 }
 
-void TrainingRun::post(In& in, HostWork work) {
+void TrainingRun::post(In& in, const HostWork& work) {
   const OperationId id = add(in, work.label);
   const double seconds = work.time.count();
   summary_.coded(Part::host, seconds, work.estimate);
@@ -155,14 +155,21 @@ void TrainingRun::post(In& in, HostWork work) {
     start = std::max(start, lane.base + lane.host);
     lane.host += seconds;
   } else if (work.thread != HostWork::no_thread) {
-    double& free = in.threads[work.thread];
-    start = std::max(start, free);
-    free = start + seconds;
+    start = in.take_thread(work.thread, start, seconds);
+  }
+  double end = start + seconds;
+  if (work.beside) {
+    const double beside = work.beside->time.count();
+    summary_.coded(Part::host, beside, work.estimate);
+    const double other = in.take_thread(work.beside->thread, now(), beside);
+    end = std::max(end, other + beside);
+    // Each thread is at work from now on: on this, or on what it was given before.
+    start = std::min(start, other);
   }
   in.activity.working.begin(start);
-  engine_->at(Seconds{start + seconds}, [this, &in, id, start, label = std::move(work.label)] {
+  engine_->at(Seconds{end}, [this, &in, id, start] {
     in.activity.working.end(start, now());
-    span(index_of(in), "host", label, start);
+    if (job_.record_spans) span(index_of(in), "host", log_.label(id), start);
     done(id);
     pump();
   });

@@ -131,6 +131,7 @@ TrainingRun::TrainingRun(const Job& job, std::vector<StrategyInstance> instances
     }
   }
   lanes_running_ = lanes_.size();
+  dirty_ = LaneSet(lanes_.size());
   watch_repeats();
   while (traced_lane_ + 1 < lanes_.size() &&
          lanes_[traced_lane_ + 1].first_member <= summary_.slowest_member()) {

@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "sim/engine/engine.hpp"
 #include "sim/train/jitter.hpp"
 #include "sim/train/job.hpp"
+#include "sim/train/lane_set.hpp"
 #include "sim/train/operation_log.hpp"
 #include "sim/train/phases.hpp"
 #include "sim/train/plans.hpp"
@@ -136,7 +136,7 @@ class TrainingRun {
   void post(In& in, OptimizerStep step);
   void post(In& in, Collective collective);
   void post(In& in, Messages messages);
-  void post(In& in, HostWork work);
+  void post(In& in, const HostWork& work);
   void post(In& in, Gate gate);
   void post(In& in, const Flag& flag);
   void post(In& in, const Raise& raise);
@@ -221,7 +221,7 @@ class TrainingRun {
   Summary summary_;
   MessageDraws messages_;
   std::deque<WorkerLane> lanes_;
-  std::set<std::size_t> dirty_;  ///< lanes where something has changed that may let them run on
+  LaneSet dirty_{0};  ///< lanes where something has changed that may let them run on
   std::size_t traced_lane_ = 0;
   std::vector<double> other_seconds_;  ///< of the item that is posted next
   std::unordered_map<OperationId, Posted> posted_;

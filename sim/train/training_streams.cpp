@@ -5,12 +5,12 @@
 namespace gradwire {
 
 void TrainingRun::pump() {
-  for (auto next = dirty_.begin(); next != dirty_.end();) {
+  for (auto next = dirty_.first_from(0); next;) {
     const std::size_t lane = *next;
-    dirty_.erase(next);
+    dirty_.erase(lane);
     progress(lane);
-    next = dirty_.upper_bound(lane);
-    if (next == dirty_.end()) next = dirty_.begin();
+    next = dirty_.first_from(lane + 1);
+    if (!next) next = dirty_.first_from(0);
   }
 }
 

@@ -92,7 +92,7 @@ void TrainingRun::changed(OperationId id) {
   }
   const auto waiting = waiters_.find(id);
   if (waiting == waiters_.end()) return;
-  dirty_.insert(waiting->second.begin(), waiting->second.end());
+  for (const std::size_t lane : waiting->second) dirty_.insert(lane);
   waiters_.erase(waiting);
 }
 

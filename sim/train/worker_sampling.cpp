@@ -10,7 +10,6 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "sim/core/cluster.hpp"
@@ -25,25 +24,27 @@ using Load = std::vector<double>;
 /// What each worker sends to servers, and what it receives, is 1, evenly over the exchanges that it
 /// may use for that: a worker that asks one of many asks as often where there are fewer.
 Load load_of(const Strategy& strategy, const Job& job) {
-  using Way = std::tuple<int, Endpoint::Place, Endpoint::Place>;  ///< worker, from, to
+  constexpr std::size_t places = 3;
+  // A worker's exchanges from one kind of place to another.
   const auto way_of = [](const Exchange& exchange) {
     const Message& first = exchange.phases.front().front();
-    return Way{worker_of(exchange), first.from.place, first.to.place};
+    return (static_cast<std::size_t>(worker_of(exchange)) * places +
+            static_cast<std::size_t>(first.from.place)) *
+               places +
+           static_cast<std::size_t>(first.to.place);
   };
-  const auto visit_links_of = [&job](const Exchange& exchange, const auto& visit) {
-    return visit_links(exchange, job.cluster, job.placement, job.servers, visit);
-  };
-  std::map<Way, double> of_worker;
+  std::vector<double> among(job.placement.size() * places * places, 0);
   strategy.visit_exchanges([&](const Exchange& exchange) {
-    if (visit_links_of(exchange, [](LinkId, double) {})) ++of_worker[way_of(exchange)];
+    if (takes_links(exchange, job.cluster, job.placement, job.servers)) ++among[way_of(exchange)];
   });
   Load load(job.cluster.links().size(), 0);
+  std::vector<LinkId> path;
   strategy.visit_exchanges([&](const Exchange& exchange) {
-    const auto among = of_worker.find(way_of(exchange));
-    if (among == of_worker.end()) return;
-    visit_links_of(exchange, [&](LinkId link, double share) {
-      load[static_cast<std::size_t>(link)] += share / among->second;
-    });
+    const double exchanges = among[way_of(exchange)];
+    visit_links(exchange, job.cluster, job.placement, job.servers, path,
+                [&](LinkId link, double share) {
+                  load[static_cast<std::size_t>(link)] += share / exchanges;
+                });
   });
   return load;
 }

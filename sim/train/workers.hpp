@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sim/core/result.hpp"
+#include "sim/core/sliding_list.hpp"
 #include "sim/core/units.hpp"
 #include "sim/train/busy_time.hpp"
 #include "sim/train/compute_stream.hpp"
@@ -20,7 +21,6 @@
 #include "sim/train/lanes.hpp"
 #include "sim/train/operation_log.hpp"
 #include "sim/train/rank_trace.hpp"
-#include "sim/train/sliding_list.hpp"
 #include "strategies/strategy.hpp"
 
 namespace gradwire {

@@ -134,6 +134,7 @@ void Compressed::rewrite(DeviceWork work) {
 }
 void Compressed::rewrite(HostWork work) {
   if (chains_ && work.thread >= 0) work.thread += own_threads_;
+  if (chains_ && work.beside) work.beside->thread += own_threads_;
   pass(std::move(work), true);
 }
 void Compressed::rewrite(Flag flag) {

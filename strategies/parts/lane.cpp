@@ -22,6 +22,7 @@ Lane::Make messages_by(int exchange, bool coded) {
 }
 
 void Lane::add(LaneItem item) {
+  if (free_ > 0 && waiting_.empty()) return begin(std::move(item), {});
   waiting_.emplace(std::pair{item.priority, added_++}, std::move(item));
   if (free_ > 0) start();
 }
@@ -29,16 +30,22 @@ void Lane::add(LaneItem item) {
 void Lane::start() {
   if (waiting_.empty()) return;
   LaneItem load = std::move(waiting_.extract(waiting_.begin()).mapped());
-  std::vector<Poster::Then> followers{std::move(load.then)};
+  std::vector<Poster::Then> others;  // what follows those that go with it
   while (!waiting_.empty() && load.size + waiting_.begin()->second.size <= together_) {
     LaneItem next = std::move(waiting_.extract(waiting_.begin()).mapped());
     load.size += next.size;
     load.tensors.insert(load.tensors.end(), next.tensors.begin(), next.tensors.end());
-    followers.push_back(std::move(next.then));
+    others.push_back(std::move(next.then));
   }
-  if (followers.size() > 1) load.label += fmt::format(" and {} more", followers.size() - 1);
+  if (!others.empty()) load.label += fmt::format(" and {} more", others.size());
+  begin(std::move(load), std::move(others));
+}
+
+void Lane::begin(LaneItem load, std::vector<Poster::Then> others) {
   --free_;
-  const Poster::Then ended = [this, followers = std::move(followers)] { finish(followers); };
+  const Poster::Then ended = [this, then = std::move(load.then), others = std::move(others)] {
+    finish(then, others);
+  };
   if (load.beside.empty()) {
     poster_->post(make_(std::move(load)), ended);
     return;
@@ -51,14 +58,15 @@ void Lane::start() {
   poster_->post(make_(std::move(load)), one_ended);
 }
 
-void Lane::finish(const std::vector<Poster::Then>& followers) {
+void Lane::finish(const Poster::Then& then, const std::vector<Poster::Then>& others) {
   const auto refill = [this] {
     ++free_;
     start();
   };
   if (refills_first_) refill();
-  for (const auto& then : followers) {
-    if (then) then();
+  if (then) then();
+  for (const auto& other : others) {
+    if (other) other();
   }
   // What follows may have brought something more urgent to this lane.
   if (!refills_first_) refill();

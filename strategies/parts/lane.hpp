@@ -56,8 +56,11 @@ class Lane {
   void add(LaneItem item);
 
  private:
+  /// Takes the next one that waits.
   void start();
-  void finish(const std::vector<Poster::Then>& followers);
+  /// @param others  what follows those that go with it.
+  void begin(LaneItem load, std::vector<Poster::Then> others);
+  void finish(const Poster::Then& then, const std::vector<Poster::Then>& others);
 
   Poster* poster_;
   Make make_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <utility>
 
@@ -13,6 +14,7 @@ class OperationWriter {
  public:
   /// @return the id of the operation.
   OperationId post(Operation&& operation) {
+    if (operations_.empty()) operations_.reserve(few);
     operations_.push_back(std::move(operation));
     return next_++;
   }
@@ -20,6 +22,8 @@ class OperationWriter {
   [[nodiscard]] Operations take() { return std::exchange(operations_, {}); }
 
  private:
+  static constexpr std::size_t few = 4;  ///< most events are answered with no more
+
   Operations operations_;
   OperationId next_ = 0;
 };

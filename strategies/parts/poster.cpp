@@ -6,7 +6,7 @@ namespace gradwire {
 
 OperationId Poster::post(Operation&& operation, Then then) {
   const OperationId id = writer_.post(std::move(operation));
-  if (then) continuations_.emplace(id, std::move(then));
+  follows_.push_back(std::move(then));
   return id;
 }
 
@@ -25,8 +25,12 @@ void Poster::post_from(const std::shared_ptr<const Operations>& operations, std:
 }
 
 void Poster::done(OperationId operation) {
-  auto node = continuations_.extract(operation);
-  if (!node.empty()) node.mapped()();
+  const auto at = static_cast<std::size_t>(operation);
+  if (at < awaited_ || at >= follows_.size() || !follows_[at]) return;
+  const Then then = std::exchange(follows_[at], {});
+  while (awaited_ < follows_.size() && !follows_[awaited_]) ++awaited_;
+  follows_.forget_before(awaited_);
+  then();
 }
 
 }  // namespace gradwire

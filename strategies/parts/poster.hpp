@@ -3,9 +3,9 @@
 #include <concepts>
 #include <memory>
 #include <type_traits>
-#include <unordered_map>
 #include <utility>
 
+#include "sim/core/sliding_list.hpp"
 #include "strategies/parts/operation_writer.hpp"
 
 namespace gradwire {
@@ -53,7 +53,7 @@ class Poster {
   /// @param then  called once the last has ended; at once where there is none.
   void post_in_turn(Operations operations, const Then& then);
 
-  /// An operation has ended: goes on with what was to follow it.
+  /// An operation, posted here or not, has ended: goes on with what was to follow it.
   void done(OperationId operation);
 
   /// What was posted since the last call, to be returned from on_event.
@@ -64,7 +64,8 @@ class Poster {
                  const Then& then);
 
   OperationWriter writer_;
-  std::unordered_map<OperationId, Then> continuations_;  // looked up only, never walked
+  SlidingList<Then> follows_;  ///< by operation; nothing where nothing follows, or it has
+  std::size_t awaited_ = 0;    ///< nothing follows those before it any more
 };
 
 }  // namespace gradwire

@@ -10,8 +10,13 @@ namespace {
 
 class Rehearsal {
  public:
-  Rehearsal(Strategy& strategy, const JobView& job, int workers = 1)
-      : strategy_(strategy), job_(job), traits_(strategy.traits()), workers_(workers) {}
+  /// @param exchanges  distinct ones at which it may stop: nobody asks for more; 0: it does not.
+  Rehearsal(Strategy& strategy, const JobView& job, int workers = 1, std::size_t exchanges = 0)
+      : strategy_(strategy),
+        job_(job),
+        traits_(strategy.traits()),
+        workers_(workers),
+        exchanges_most_(exchanges) {}
 
   void iterate(int iteration) {
     posted_.clear();
@@ -24,17 +29,21 @@ class Rehearsal {
     }
     const auto ready = ready_times(job_);
     const int last = job_.micro_batches - 1;
-    for (std::size_t i = 0; i < ready.size(); ++i) {
+    for (std::size_t i = 0; i < ready.size() && !is_over(); ++i) {
       run_until(begin_ + ready[i]);
       tell_all(HookFired{.tensor = job_.gradient_order[i], .micro_batch = last});
     }
     tell_all(BackwardDone{.micro_batch = last});
-    while (!queue_.empty()) run_until(queue_.begin()->first.first);
+    while (!queue_.empty() && !is_over()) run_until(queue_.begin()->first.first);
   }
 
   /// Of the last iteration, in order.
   [[nodiscard]] const std::vector<RehearsedCollective>& posted() const { return posted_; }
   [[nodiscard]] const std::set<int>& exchanges() const { return exchanges_; }
+  /// The last iteration has used so many exchanges that it was stopped.
+  [[nodiscard]] bool is_over() const {
+    return exchanges_most_ > 0 && exchanges_.size() >= exchanges_most_;
+  }
 
  private:
   template <class Event>
@@ -51,7 +60,12 @@ class Rehearsal {
 
   void start(const Operation& operation) {
     if (const auto* host = std::get_if<HostWork>(&operation)) {
-      end_at(host->thread < 0 ? now_ + host->time : after(thread_free_[host->thread], host->time));
+      Seconds end =
+          host->thread < 0 ? now_ + host->time : after(thread_free_[host->thread], host->time);
+      if (host->beside) {
+        end = std::max(end, after(thread_free_[host->beside->thread], host->beside->time));
+      }
+      end_at(end);
     } else if (const auto* collective = std::get_if<Collective>(&operation)) {
       posted_.push_back({now_ - begin_, *collective});
       const Seconds time =
@@ -73,7 +87,7 @@ class Rehearsal {
   void end_at(Seconds time) { queue_.emplace(std::pair{time, sequence_++}, next_id_); }
 
   void run_until(Seconds time) {
-    while (!queue_.empty() && queue_.begin()->first.first <= time) {
+    while (!queue_.empty() && queue_.begin()->first.first <= time && !is_over()) {
       const auto [key, operation] = *queue_.begin();
       queue_.erase(queue_.begin());
       now_ = key.first;
@@ -95,6 +109,7 @@ class Rehearsal {
   std::map<int, Seconds> stream_free_;
   std::vector<RehearsedCollective> posted_;
   std::set<int> exchanges_;
+  std::size_t exchanges_most_;
 };
 
 }  // namespace
@@ -124,8 +139,9 @@ std::vector<RehearsedCollective> rehearse(Strategy& strategy, const JobView& job
 
 std::vector<bool> rehearse_exchanges(Strategy& strategy, const JobView& job, int workers,
                                      std::size_t count) {
-  Rehearsal rehearsal(strategy, job, workers);
+  Rehearsal rehearsal(strategy, job, workers, count);
   rehearsal.iterate(0);
+  if (rehearsal.is_over()) return std::vector<bool>(count, true);
   const std::set<int> first = rehearsal.exchanges();
   rehearsal.iterate(1);
   std::vector<bool> used(count, first != rehearsal.exchanges());

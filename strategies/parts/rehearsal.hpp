@@ -25,7 +25,8 @@ struct RehearsedCollective {
 
 /// The exchanges that `workers` independent workers, or one class of synchronous ones, post
 /// messages by in each of two iterations, by index; all of them where the second differs from the
-/// first. All messages end at once. @param count  of its exchanges. REQUIRES: `strategy` is new.
+/// first. All messages end at once; it ends when all exchanges are used. @param count  of them.
+/// REQUIRES: `strategy` is new.
 [[nodiscard]] std::vector<bool> rehearse_exchanges(Strategy& strategy, const JobView& job,
                                                    int workers, std::size_t count);
 

@@ -242,7 +242,7 @@ void KungfuSession::go(const PartPtr& part) {
   const Stage& stage = (*part->way)[part->stage];
   const bool moves = stage.exchange >= 0;
   const bool works = stage.work.longer() > 0;
-  part->under_way = (moves ? 1U : 0U) + (works ? 2U : 0U);
+  part->under_way = (moves ? 1U : 0U) + (works ? 1U : 0U);
   const Poster::Then one_over = [this, part] {
     if (--part->under_way > 0) return;
     ++part->stage;
@@ -262,14 +262,12 @@ void KungfuSession::work(Bytes size, const Stage& stage, const Poster::Then& the
   constexpr int threads_of_rank = 4;  // each task's, then all its cores
   const int first = threads_of_rank * stage.rank;
   const auto bytes = static_cast<double>(size.count());
-  const auto post = [&](int thread, double seconds_per_byte) {
-    poster_->post(HostWork{.thread = first + thread,
-                           .time = Seconds{bytes * seconds_per_byte},
-                           .label = stage.task == Task::sum ? "sum" : "socket"},
-                  then);
-  };
-  post(static_cast<int>(stage.task), stage.work.turn);
-  post(threads_of_rank - 1, stage.work.cores);
+  poster_->post(HostWork{.thread = first + static_cast<int>(stage.task),
+                         .time = Seconds{bytes * stage.work.turn},
+                         .label = stage.task == Task::sum ? "sum" : "socket",
+                         .beside = HostWork::Beside{.thread = first + threads_of_rank - 1,
+                                                    .time = Seconds{bytes * stage.work.cores}}},
+                then);
 }
 
 void KungfuSession::part_over(const JobPtr& job) {

@@ -1,9 +1,11 @@
 #include "strategies/servers/ps_async.hpp"
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -89,12 +91,23 @@ void PsAsync::visit_exchanges(const std::function<void(const Exchange&)>& visit)
                     "expected at most {}, as with fewer servers",
                     workers_.size(), places_.size(), count, exchanges_max));
   }
+  // Millions are visited: each is written over the one before it.
+  Exchange push{.name = {}, .phases = {{{}}}};
+  Exchange pull = push;
+  const auto write = [&visit](Exchange& over, const char* what, const std::string& ends,
+                              const Message& message) {
+    over.name.assign(what).append(ends);
+    over.phases.front().front() = message;
+    visit(over);
+  };
+  std::string ends;
   for (int rank = 0; rank < job_.world_size; ++rank) {
     const Endpoint gpu = gpu_of(rank);
     for (std::size_t server = 0; server < places_.size(); ++server) {
-      const std::string ends = " " + std::to_string(rank) + ", server " + std::to_string(server);
-      visit({.name = "push of worker" + ends, .phases = {{{gpu, places_[server]}}}});
-      visit({.name = "pull of worker" + ends, .phases = {{{places_[server], gpu}}}});
+      ends.clear();
+      fmt::format_to(std::back_inserter(ends), FMT_COMPILE(" {}, server {}"), rank, server);
+      write(push, "push of worker", ends, {gpu, places_[server]});
+      write(pull, "pull of worker", ends, {places_[server], gpu});
     }
   }
 }

@@ -1,6 +1,11 @@
 #include "sim/engine/event_queue.hpp"
 
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "tests/catch.hpp"
 
@@ -44,6 +49,27 @@ TEST_CASE("The network's events come first, whatever was posted before", "[engin
   CHECK_FALSE(queue.network_due());
   queue.post(Seconds{}, EventQueue::network_priority, [] {});
   CHECK(queue.network_due());
+}
+
+TEST_CASE("What an action needs goes where it goes, and is dropped once, large or small",
+          "[engine][events]") {
+  auto held = std::make_shared<int>(0);
+  const auto check = [&held](auto act) {
+    {
+      Action action(std::move(act));
+      Action moved(std::move(action));
+      Action assigned([] {});
+      assigned = std::move(moved);
+      CHECK(held.use_count() == 2);
+      assigned();
+    }
+    CHECK(held.use_count() == 1);
+  };
+  check([held] { ++*held; });
+  check([held, room = std::array<std::byte, 2 * Action::inline_bytes>()] {
+    *held += static_cast<int>(room.size());
+  });
+  CHECK(*held == 1 + static_cast<int>(2 * Action::inline_bytes));
 }
 
 }  // namespace

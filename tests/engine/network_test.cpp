@@ -238,6 +238,32 @@ TEST_CASE("A message takes its latency and its own bytes, at every price", "[eng
   }
 }
 
+TEST_CASE("Messages that differ in their routes alone take each its own", "[engine][network]") {
+  // Two to the same place share its link, a third to another one has its own: 2 S / b and S / b.
+  // A price of its own for each of twenty more: what it adds per hop, and S / b.
+  const auto links = toy::star(8, bandwidth, latency);
+  const std::vector<Pattern> patterns = {toy::pairs({{0, 7}}), toy::pairs({{1, 7}}),
+                                         toy::pairs({{2, 6}})};
+  const double moves = static_cast<double>(size) / bandwidth;
+  for (const Fidelity fidelity : both) {
+    std::vector<toy::Start> starts = {{0, 0, size, {}}, {0, 1, size, {}}, {0, 2, size, {}}};
+    constexpr int prices = 20;
+    for (int i = 1; i <= prices; ++i) {
+      CollectiveCost cost;
+      cost.hop_network = Seconds{i * 1e-6};
+      starts.push_back({1.0 * i, 2, size, cost});
+    }
+    const auto ends = toy::run(links, patterns, starts, fidelity);
+    CHECK(ends[0] == Approx(latency + 2 * moves).epsilon(1e-9));
+    CHECK(ends[1] == Approx(latency + 2 * moves).epsilon(1e-9));
+    CHECK(ends[2] == Approx(latency + moves).epsilon(1e-9));
+    for (int i = 1; i <= prices; ++i) {
+      CHECK(ends[static_cast<std::size_t>(i) + 2] ==
+            Approx(i + latency + i * 1e-6 + moves).epsilon(1e-9));
+    }
+  }
+}
+
 TEST_CASE("Plans that are forgotten are made again as they were", "[engine][network]") {
   // More sizes than are kept, one after the other and each twice: size / bandwidth each.
   const auto links = toy::star(2, bandwidth, 0);

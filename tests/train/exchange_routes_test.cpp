@@ -36,6 +36,28 @@ std::pair<int, int> crossed(const Message& message) {
 
 }  // namespace
 
+TEST_CASE("an exchange takes links where its messages have some to visit", "[exchange]") {
+  const auto node = std::make_shared<const NodeGraph>(config::read_node(
+      config::load_yaml(GRADWIRE_SOURCE_DIR "/topologies/nodes/pcie3_4x_2080ti.yaml")));
+  const Cluster cluster = test::cluster_of({node, node});
+  const Placement placement = {{0, 0}, {0, 1}, {1, 2}};
+  const std::vector<int> servers = {0, 1, 1};
+  std::vector<LinkId> path;
+  int without = 0;
+  for (const auto from : {Endpoint::Place::gpu, Endpoint::Place::host, Endpoint::Place::server}) {
+    for (const auto to : {Endpoint::Place::gpu, Endpoint::Place::host, Endpoint::Place::server}) {
+      for (int pair = 0; pair < 9; ++pair) {
+        const Exchange exchange{.name = "one", .phases = {{{{from, pair / 3}, {to, pair % 3}}}}};
+        int links = 0;
+        visit_links(exchange, cluster, placement, servers, path, [&](LinkId, double) { ++links; });
+        CHECK(takes_links(exchange, cluster, placement, servers) == (links > 0));
+        without += links == 0 ? 1 : 0;
+      }
+    }
+  }
+  CHECK(without > 0);
+}
+
 TEST_CASE("a copy to host memory of a rank at the other socket crosses to it, and back",
           "[exchange]") {
   // A GPU's slot and its host bridge, in each direction.

@@ -58,6 +58,37 @@ TEST_CASE("a host thread does one thing after the other; timers run beside each 
   CHECK(ends(HostWork::no_thread).second == Approx(5e-3));
 }
 
+TEST_CASE("what a thread does beside another ends as two works of both would",
+          "[training][operations]") {
+  // Threads 0 and 1 are busy for 40 and 10 ms; the work then takes 20 ms of the one and 80 of the
+  // other.
+  const HostWork first{.thread = 0, .time = Seconds{40e-3}, .label = "first"};
+  const HostWork second{.thread = 1, .time = Seconds{10e-3}, .label = "second"};
+  const HostWork on_0{.thread = 0, .time = Seconds{20e-3}, .label = "sum"};
+  const HostWork on_1{.thread = 1, .time = Seconds{80e-3}, .label = "sum"};
+  HostWork both = on_0;
+  both.beside = HostWork::Beside{.thread = 1, .time = on_1.time};
+  const auto run = [&](const Operations& posted) {
+    Script script;
+    script.answer = [&](const Event& event, OperationId next) -> Operations {
+      if (!ends_backward(event)) return {};
+      Operations operations = posted;
+      Gate all;
+      for (std::size_t i = 0; i < posted.size(); ++i) {
+        all.until.push_back(next + static_cast<OperationId>(i));
+      }
+      operations.push_back(std::move(all));
+      return operations;
+    };
+    const auto result = fixture(1, 0, script).run();
+    return std::pair(result.iteration_s, part(result, Part::host));
+  };
+  const auto together = run({first, second, both});
+  CHECK(together == run({first, second, on_0, on_1}));
+  // All is launched 2 ms after the start; then max(40 + 20, 10 + 80), and the optimizer takes 1.
+  for (const double t : together.first) CHECK(t == Approx(93e-3));
+}
+
 TEST_CASE("a wait for a host thread is the host's", "[training][operations]") {
   Script script;
   script.answer = [&](const Event& event, OperationId next) -> Operations {

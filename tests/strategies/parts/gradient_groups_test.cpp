@@ -60,6 +60,27 @@ TEST_CASE("a gate opens with the last of what is outstanding, or at once", "[out
   CHECK(poster.take().size() == 3);
 }
 
+TEST_CASE("what follows an operation follows it once, whatever ends before it", "[poster]") {
+  Poster poster;
+  std::vector<OperationId> followed;
+  for (OperationId id = 0; id < 100; ++id) {
+    if (id % 3 == 0) {
+      poster.post(Flag{});
+    } else {
+      poster.post(Flag{}, [&followed, id] { followed.push_back(id); });
+    }
+  }
+  poster.done(1000);  // another's
+  std::vector<OperationId> expected;
+  for (OperationId step = 0; step < 100; ++step) {
+    const OperationId id = 37 * step % 100;  // each once
+    if (id % 3 != 0) expected.push_back(id);
+    poster.done(id);
+    poster.done(id);
+  }
+  CHECK(followed == expected);
+}
+
 TEST_CASE("operations in turn start when the one before has ended", "[poster]") {
   Poster poster;
   bool over = false;

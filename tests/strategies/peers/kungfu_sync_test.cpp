@@ -43,6 +43,7 @@ Moved play(Strategy& strategy, const std::vector<Event>& events) {
         under_way.push_back(id);
       } else if (const auto* work = std::get_if<HostWork>(&operation)) {
         moved.host_time += work->time.count();
+        if (work->beside) moved.host_time += work->beside->time.count();
         under_way.push_back(id);
       } else if (const auto* device = std::get_if<DeviceWork>(&operation)) {
         if (device->notify) under_way.push_back(id);
