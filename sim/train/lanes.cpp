@@ -235,9 +235,15 @@ void walk_together(const WorkItem& item, std::span<const float> residuals, Lanes
 }
 
 GRADWIRE_WIDE_VECTORS
-double latest(const Lanes& lanes) {
+double latest_of(const Lanes& lanes) {
   LaneArray clocks = lanes.now;
   return best<larger>(clocks, lanes.count, 0);
+}
+
+GRADWIRE_WIDE_VECTORS
+double earliest_of(const Lanes& lanes) {
+  LaneArray clocks = lanes.now;
+  return best<smaller>(clocks, lanes.count, never);
 }
 
 }  // namespace gradwire

@@ -81,6 +81,8 @@ void walk_past(const WorkItem& item, std::span<const float> residuals, Lanes& la
 void walk_together(const WorkItem& item, std::span<const float> residuals, Lanes& lanes);
 
 /// The latest of their clocks; 0 of none.
-[[nodiscard]] double latest(const Lanes& lanes);
+[[nodiscard]] double latest_of(const Lanes& lanes);
+/// The earliest of them; infinity of none.
+[[nodiscard]] double earliest_of(const Lanes& lanes);
 
 }  // namespace gradwire

@@ -124,11 +124,7 @@ void Workers::forget_collectives() {
 
 double Workers::earliest() const {
   double least = forever;
-  for (const Block& block : blocks_) {
-    for (std::size_t lane = 0; lane < block.lanes.count; ++lane) {
-      least = std::min(least, block.lanes.now[lane]);
-    }
-  }
+  for (const Block& block : blocks_) least = std::min(least, earliest_of(block.lanes));
   return least;
 }
 

@@ -254,11 +254,12 @@ class Workers {
   /// @param together  all stand there, and go on. @return how many go on.
   std::size_t work(Block& block, std::size_t position, double limit, bool together);
   /// Those that stand at a gate that is open, a mark or the iteration's end pass it.
-  /// @return how many have ended the iteration.
-  std::size_t pass(Block& block, std::size_t position);
+  /// @param together  as in work(). @return how many have ended the iteration.
+  std::size_t pass(Block& block, std::size_t position, bool together);
+  /// The last operation that ended of those that a gate waited for, by its label.
+  [[nodiscard]] std::string last_of(const ComputeItem& gate) const;
   /// A member ends the iteration, once.
   void end(Block& block, std::size_t lane);
-  void pass_gate(Block& block, std::size_t lane, const ComputeItem& item);
   /// Books a wait of a member by what was going on meanwhile.
   void wait(Block& block, std::size_t lane, double until, const std::string& cause);
   /// Leads' way through the stream, ahead of their clocks.

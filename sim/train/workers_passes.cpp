@@ -42,15 +42,21 @@ void Workers::advance(Block& block, double limit) {
     } else {
       const bool closed = item.type == ComputeItem::Type::gate && !stream_.is_open(item, log_);
       if (closed) return block.stand_at(position, false);
-      stopped = pass(block, position);
+      stopped = pass(block, position, together && held == 0);
     }
     if (stopped > 0) block.stand_at(position, true);
     going -= stopped;
   }
 }
 
-std::size_t Workers::pass(Block& block, std::size_t position) {
+std::size_t Workers::pass(Block& block, std::size_t position, bool together) {
   const ComputeItem& item = stream_[position];
+  const double opens =
+      item.type == ComputeItem::Type::gate ? stream_.opens_at(item, log_) : -forever;
+  if (together && item.type != ComputeItem::Type::end && opens <= earliest_of(block.lanes)) {
+    block.lanes.item.fill(static_cast<double>(position + 1));
+    return 0;
+  }
   std::size_t ended = 0;
   for (std::size_t lane = 0; lane < block.lanes.count; ++lane) {
     if (block.item(lane) != position || block.books.stopped[lane] != 0) continue;
@@ -59,7 +65,9 @@ std::size_t Workers::pass(Block& block, std::size_t position) {
       ++ended;
       continue;
     }
-    if (item.type == ComputeItem::Type::gate) pass_gate(block, lane, item);
+    if (opens > block.lanes.now[lane]) {
+      wait(block, lane, opens, trace_.records(member(block, lane)) ? last_of(item) : std::string());
+    }
     ++block.lanes.item[lane];
   }
   return ended;
@@ -166,17 +174,10 @@ std::size_t Workers::work(Block& block, std::size_t position, double limit, bool
   return going;
 }
 
-void Workers::pass_gate(Block& block, std::size_t lane, const ComputeItem& item) {
-  double opens = block.lanes.now[lane];
-  std::optional<OperationId> last;
-  for (const OperationId id : stream_.until(item)) {
-    if (log_.end_of(id) > opens) {
-      opens = log_.end_of(id);
-      last = id;
-    }
-  }
-  if (!last) return;
-  wait(block, lane, opens, trace_.records(member(block, lane)) ? log_.label(*last) : std::string());
+std::string Workers::last_of(const ComputeItem& gate) const {
+  const auto& until = stream_.until(gate);
+  return log_.label(*std::ranges::max_element(
+      until, {}, [this](OperationId operation) { return log_.end_of(operation); }));
 }
 
 void Workers::wait(Block& block, std::size_t lane, double until, const std::string& cause) {

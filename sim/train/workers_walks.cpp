@@ -63,7 +63,7 @@ double Workers::passes(std::size_t items) const {
   if (!walk(items)) return forever;
   walked_ = items;
   walked_at_ = 0;
-  for (const Walk& walk : walks_) walked_at_ = std::max(walked_at_, latest(walk.lanes));
+  for (const Walk& walk : walks_) walked_at_ = std::max(walked_at_, latest_of(walk.lanes));
   return walked_at_;
 }
 

@@ -233,12 +233,15 @@ TEST_CASE("walks together come to where walks apart do", "[lanes]") {
   const std::vector<float> residuals(count, 1.125F);
   walk_together(item, residuals, together);
   walk_past(item, residuals, apart);
+  double first = 100;
   double last = 0;
   for (std::size_t m = 0; m < count; ++m) {
     CHECK(together.now[m] == apart.now[m]);
+    first = std::min(first, apart.now[m]);
     last = std::max(last, apart.now[m]);
   }
-  CHECK(latest(together) == last);
+  CHECK(earliest_of(together) == first);
+  CHECK(latest_of(together) == last);
 }
 
 TEST_CASE("all arrive together as each would where it stands", "[lanes]") {
