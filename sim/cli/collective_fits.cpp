@@ -12,6 +12,7 @@
 #include "sim/config/cluster/cluster_yaml.hpp"
 #include "sim/config/collective/collective_catalogue.hpp"
 #include "sim/config/collective/collective_table_yaml.hpp"
+#include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/core/error.hpp"
 #include "sim/core/text_file.hpp"
 
@@ -31,7 +32,7 @@ struct TableFile {
 };
 
 TableFile read_table_file(const std::string& file, const TableOptions& options) {
-  if (is_yaml(file)) return {config::read_collective_table(config::load_yaml(file)), {}};
+  if (is_yaml(file)) return {config::read_collective_table(config::loaded_yaml(file)), {}};
   TableFile read;
   const std::string text =
       read_text_file(file, "a benchmark's output", table_bytes, Controls::terminal);
@@ -58,7 +59,7 @@ Measured read_measured(const std::string& file, const std::vector<std::string>& 
     const config::Scenario& scenario = choose_point(points, "", file);
     return {scenario.cluster, scenario.library};
   }
-  const config::YamlValue document = config::load_yaml(file);
+  const config::YamlValue& document = config::loaded_yaml(file);
   Measured measured;
   measured.cluster = config::read_cluster_topology(document).cluster;
   if (!measured.cluster) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <filesystem>
 
+#include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/config/yaml/yaml_units.hpp"
 #include "sim/config/yaml/yaml_value.hpp"
 #include "sim/core/error.hpp"
@@ -100,7 +101,7 @@ std::string data_argument(config::DataKind kind, const std::string& argument) {
 }
 
 std::string schema_of(const std::string& file) {
-  const config::YamlValue document = config::load_yaml(file);
+  const config::YamlValue& document = config::loaded_yaml(file);
   const config::YamlValue* schema = document.find("schema");
   return schema == nullptr ? "" : schema->text;
 }

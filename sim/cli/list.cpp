@@ -31,6 +31,7 @@
 #include "sim/config/scenario_keys.hpp"
 #include "sim/config/strategy/compression_catalogue.hpp"
 #include "sim/config/strategy/strategy_catalogue.hpp"
+#include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/config/yaml/yaml_map.hpp"
 #include "sim/core/error.hpp"
 #include "topologies/links.hpp"
@@ -66,7 +67,7 @@ Json strategies() {
 /// A shipped table of measured collectives.
 Json table_json(const std::string& name) {
   const CollectiveTable table = config::read_collective_table(
-      config::load_yaml(config::data_file(DataKind::collective_table, name).string()));
+      config::loaded_yaml(config::data_file(DataKind::collective_table, name).string()));
   Json entries = Json::array();
   std::vector<std::string> parts;
   for (const MeasuredSeries& series : table.series) {
@@ -122,7 +123,7 @@ Json topologies() {
   Json list = Json::array();
   for (const std::string& name : config::data_names(DataKind::node)) {
     const auto file = config::data_file(DataKind::node, name).string();
-    const NodeGraph node = config::read_node(config::load_yaml(file));
+    const NodeGraph node = config::read_node(config::loaded_yaml(file));
     list.push_back(
         {{"name", name},
          {"kind", "node"},
@@ -130,8 +131,8 @@ Json topologies() {
          {"source", node.source}});
   }
   for (const std::string& name : config::data_names(DataKind::cluster)) {
-    const config::YamlValue document =
-        config::load_yaml(config::data_file(DataKind::cluster, name).string());
+    const config::YamlValue& document =
+        config::loaded_yaml(config::data_file(DataKind::cluster, name).string());
     const config::ClusterSpec spec = config::read_cluster_topology(document);
     list.push_back({{"name", name},
                     {"kind", "cluster"},
@@ -179,8 +180,8 @@ std::string board_source(const config::YamlValue& document) {
 Json gpus() {
   Json list = Json::array();
   for (const std::string& name : config::data_names(DataKind::gpu)) {
-    const config::YamlValue document =
-        config::load_yaml(config::data_file(DataKind::gpu, name).string());
+    const config::YamlValue& document =
+        config::loaded_yaml(config::data_file(DataKind::gpu, name).string());
     const GpuSpec gpu = config::read_gpu(document);
     Json peaks = Json::object();
     std::string summary = fmt::format(

@@ -12,6 +12,7 @@
 #include "sim/cli/show_plan.hpp"
 #include "sim/cli/show_topology.hpp"
 #include "sim/config/profile/profile_yaml.hpp"
+#include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/core/error.hpp"
 #include "sim/report/profile_svg.hpp"
 #include "sim/report/profile_text.hpp"
@@ -28,7 +29,7 @@ struct ShowOptions {
 
 ComputeProfile profile_of(const ShowOptions& options) {
   const std::string file = data_argument(config::DataKind::profile, options.file);
-  if (schema_of(file) != scenario_schema) return config::read_profile(config::load_yaml(file));
+  if (schema_of(file) != scenario_schema) return config::read_profile(config::loaded_yaml(file));
   const auto points = config::read_scenario(file, options.sets);
   return *choose_point(points, options.point, file).profile;
 }

@@ -14,6 +14,7 @@
 #include "sim/collectives/ring_all_reduce.hpp"
 #include "sim/config/cluster/cluster_yaml.hpp"
 #include "sim/config/cluster/node_yaml.hpp"
+#include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/core/cluster.hpp"
 #include "sim/core/error.hpp"
 #include "sim/report/placement_text.hpp"
@@ -37,7 +38,7 @@ Shown read(const std::string& argument, const std::vector<std::string>& sets,
     const config::Scenario& point = choose_point(points, label, file);
     return {point.cluster, point.placement};
   }
-  const config::YamlValue document = config::load_yaml(file);
+  const config::YamlValue& document = config::loaded_yaml(file);
   if (schema == "gradwire.cluster_topology/1") {
     const config::ClusterSpec spec = config::read_cluster_topology(document);
     if (spec.cluster) return {spec.cluster, {}};

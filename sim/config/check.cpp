@@ -22,6 +22,7 @@
 #include "sim/config/scenario.hpp"
 #include "sim/config/scenario_document.hpp"
 #include "sim/config/strategy/presets.hpp"
+#include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/config/yaml/yaml_map.hpp"
 
 namespace gradwire::config {
@@ -103,7 +104,7 @@ void check_document(const YamlValue& document) {
 }  // namespace
 
 void check_file(const std::string& file) {
-  check_document(load_yaml(file));
+  check_document(loaded_yaml(file));
 }
 
 std::string checked(std::string text, const std::string& output, const std::string& input) {

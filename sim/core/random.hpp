@@ -62,6 +62,10 @@ class NormalTable {
 /// uniform(first, last) of each first key; as many draws.
 void uniforms(std::span<const std::uint64_t> firsts, std::uint64_t last, std::span<double> draws);
 
+/// 1 + spread * normal of each, and not less than `least`; as many factors.
+void factors_of(std::span<const double> normals, double spread, double least,
+                std::span<float> factors);
+
 /// A standard normal draw, keyed like uniform(). Draws lie within +-8.3.
 [[nodiscard]] inline double standard_normal(std::uint64_t seed, std::uint64_t a, std::uint64_t b,
                                             std::uint64_t c) {

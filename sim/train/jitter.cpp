@@ -1,12 +1,15 @@
 #include "sim/train/jitter.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
+#include <span>
 #include <tuple>
 #include <utility>
 
 #include "sim/core/random.hpp"
+#include "sim/train/lanes.hpp"
 
 namespace gradwire {
 namespace {
@@ -147,6 +150,42 @@ double MessageDraws::stretch(int iteration, int exchange) const {
   return std::exp(sigma_ * draw - sigma_ * sigma_ / 2);
 }
 
+namespace {
+
+bool alike(const MemberGroup& a, const MemberGroup& b) {
+  return a.worker_class == b.worker_class && a.inputs == b.inputs;
+}
+
+/// Numbers from `first` on, nearly by their value, so that neighbours have nearly the same: in two
+/// passes, as sorting would take longer than is won by it.
+void sort_roughly(const std::vector<double>& value, std::size_t first,
+                  std::span<std::uint32_t> numbers) {
+  const auto values = std::span(value).subspan(first, numbers.size());
+  const auto [least, most] = std::ranges::minmax(values);
+  const std::size_t buckets = numbers.size() / 4 + 1;
+  const double per_value = most > least ? static_cast<double>(buckets - 1) / (most - least) : 0;
+  const auto bucket_of = [&, low = least](double v) {
+    return static_cast<std::size_t>((v - low) * per_value);
+  };
+  std::vector<std::uint32_t> next(buckets + 1);  // place of the bucket's next one
+  for (const double v : values) ++next[bucket_of(v) + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    numbers[next[bucket_of(values[i])]++] = static_cast<std::uint32_t>(first + i);
+  }
+}
+
+}  // namespace
+
+std::vector<std::size_t> block_starts(const std::vector<MemberGroup>& members) {
+  std::vector<std::size_t> starts = {0};
+  for (std::size_t m = 1; m < members.size(); ++m) {
+    if (m - starts.back() == lanes_most || !alike(members[m - 1], members[m])) starts.push_back(m);
+  }
+  if (!members.empty()) starts.push_back(members.size());
+  return starts;
+}
+
 IterationDraws::IterationDraws(const JitterSpec& jitter, const ComputeProfile& profile,
                                std::uint64_t seed)
     : seed_(seed),
@@ -154,8 +193,19 @@ IterationDraws::IterationDraws(const JitterSpec& jitter, const ComputeProfile& p
       sigma_(layer_sigmas(jitter, profile)),
       layers_vary_(std::any_of(sigma_.begin(), sigma_.end(), [](double s) { return s > 0; })) {}
 
+double IterationDraws::layer_factor(std::size_t member, int layer) const {
+  const auto at = std::ranges::find(order_, member);
+  const std::size_t place =
+      order_.empty() ? member : static_cast<std::size_t>(at - order_.begin());
+  const auto behind = std::ranges::upper_bound(starts_, place);
+  const auto block = static_cast<std::size_t>(behind - starts_.begin()) - 1;
+  const auto factors = layer_factors(layer, block);
+  return factors.empty() ? 1 : static_cast<double>(factors[place - starts_[block]]);
+}
+
 void IterationDraws::draw(int iteration, const std::vector<MemberGroup>& members) {
   number_ = iteration;
+  starts_ = block_starts(members);
   const auto key = static_cast<std::uint64_t>(iteration);
   if (iteration_sigma_ > 0) {
     iteration_.resize(members.size());
@@ -164,24 +214,58 @@ void IterationDraws::draw(int iteration, const std::vector<MemberGroup>& members
       iteration_[m] = std::max(
           factor_min, 1 + iteration_sigma_ * standard_normal(seed_, key, rank, whole_iteration));
     }
+    if (members.size() > lanes_most) draw_order(members);
   }
-  if (!layers_vary_) return;
+  if (layers_vary_) draw_layers(members);
+}
+
+void IterationDraws::draw_order(const std::vector<MemberGroup>& members) {
+  std::vector<double> pace(members.size());
+  for (std::size_t m = 0; m < members.size(); ++m) pace[m] = members[m].speed * iteration_[m];
+  order_.resize(members.size());
+  // From one that is of another kind than the one before it to the next such.
+  std::size_t first = 0;
+  for (const std::size_t start : starts_) {
+    if (start < members.size() && alike(members[first], members[start])) continue;
+    sort_roughly(pace, first, std::span(order_).subspan(first, start - first));
+    first = start;
+  }
+}
+
+void IterationDraws::draw_layers(const std::vector<MemberGroup>& members) {
+  layer_.resize(members.size() * sigma_.size());
+  std::array<std::uint64_t, lanes_most> keys;
+  for (std::size_t block = 0; block + 1 < starts_.size(); ++block) {
+    const std::size_t count = starts_[block + 1] - starts_[block];
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t place = starts_[block] + i;
+      const std::size_t m = order_.empty() ? place : order_[place];
+      keys[i] = first_keys(seed_, static_cast<std::uint64_t>(number_),
+                           static_cast<std::uint64_t>(members[m].rank));
+    }
+    draw_block(block, std::span(keys).first(count));
+  }
+}
+
+void IterationDraws::draw_block(std::size_t block, std::span<const std::uint64_t> keys) {
+  constexpr std::size_t at_once = 8;  // layers, so that what is drawn stays near the processor
   const NormalTable& normal = normal_table();
-  std::vector<std::uint64_t> keys;
-  keys.reserve(members.size());
-  for (const MemberGroup& member : members) {
-    keys.push_back(first_keys(seed_, key, static_cast<std::uint64_t>(member.rank)));
-  }
-  members_ = members.size();
-  layer_.resize(members_ * sigma_.size());
-  std::vector<double> draws(members_);
-  std::vector<double> quantiles(members_);
-  for (std::size_t l = 0; l < sigma_.size(); ++l) {
-    uniforms(keys, l, draws);
-    normal.quantiles(draws, quantiles);
-    for (std::size_t m = 0; m < members_; ++m) {
-      layer_[l * members_ + m] =
-          static_cast<float>(std::max(factor_min, 1 + sigma_[l] * quantiles[m]));
+  const std::size_t count = keys.size();
+  std::array<double, at_once * lanes_most> uniform_draws;
+  std::array<double, at_once * lanes_most> normal_draws;
+  const auto of_block =
+      std::span(layer_).subspan(starts_[block] * sigma_.size(), count * sigma_.size());
+  for (std::size_t first = 0; first < sigma_.size(); first += at_once) {
+    const std::size_t layers = std::min(at_once, sigma_.size() - first);
+    const auto uniforms_here = std::span(uniform_draws).first(layers * count);
+    const auto normals_here = std::span(normal_draws).first(layers * count);
+    for (std::size_t l = 0; l < layers; ++l) {
+      uniforms(keys, first + l, uniforms_here.subspan(l * count, count));
+    }
+    normal.quantiles(uniforms_here, normals_here);
+    for (std::size_t l = 0; l < layers; ++l) {
+      factors_of(normals_here.subspan(l * count, count), sigma_[first + l], factor_min,
+                 of_block.subspan((first + l) * count, count));
     }
   }
 }

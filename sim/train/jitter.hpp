@@ -23,6 +23,10 @@ struct MemberGroup {
   static constexpr int endless = std::numeric_limits<int>::max();
 };
 
+/// Members that stand side by side, at most `lanes_most`, take the same GPU through the same work:
+/// where each such block begins, and behind the last one how many members there are.
+[[nodiscard]] std::vector<std::size_t> block_starts(const std::vector<MemberGroup>& members);
+
 /// What beside their speed tells ranks apart.
 struct RankKinds {
   std::span<const int> worker_class{};  ///< of each rank; empty: all of class 0
@@ -86,32 +90,38 @@ class IterationDraws {
   [[nodiscard]] int iteration() const { return number_; }
   /// Whether any factor may differ from 1.
   [[nodiscard]] bool vary() const { return iteration_sigma_ > 0 || layers_vary_; }
+  /// The member at each place: of alike neighbours, those that take about as long in this iteration
+  /// stand beside each other. Empty, always or never: each at its own number.
+  [[nodiscard]] std::span<const std::uint32_t> order() const { return order_; }
   /// Iteration-wide factor of a member.
   [[nodiscard]] double iteration_factor(std::size_t member) const {
     return iteration_.empty() ? 1 : iteration_[member];
   }
-  /// Residual factors of a layer, of `count` members from `first` on; the same for its forward and
+  /// Residual factors of a layer, of a block's members by place; the same for its forward and
   /// backward. Empty: all are 1. `layer` -1: no residual.
-  [[nodiscard]] std::span<const float> layer_factors(int layer, std::size_t first,
-                                                     std::size_t count) const {
+  [[nodiscard]] std::span<const float> layer_factors(int layer, std::size_t block) const {
     if (layer < 0 || layer_.empty()) return {};
-    return std::span(layer_).subspan(static_cast<std::size_t>(layer) * members_ + first, count);
+    const std::size_t first = starts_[block];
+    const std::size_t count = starts_[block + 1] - first;
+    return std::span(layer_).subspan(
+        first * sigma_.size() + static_cast<std::size_t>(layer) * count, count);
   }
-  [[nodiscard]] double layer_factor(std::size_t member, int layer) const {
-    return layer < 0 || layer_.empty()
-               ? 1
-               : static_cast<double>(layer_[static_cast<std::size_t>(layer) * members_ + member]);
-  }
+  [[nodiscard]] double layer_factor(std::size_t member, int layer) const;
 
  private:
+  void draw_order(const std::vector<MemberGroup>& members);
+  void draw_layers(const std::vector<MemberGroup>& members);
+  void draw_block(std::size_t block, std::span<const std::uint64_t> keys);
+
   std::uint64_t seed_;
   int number_ = 0;
   double iteration_sigma_;
   std::vector<double> sigma_;  ///< by layer
   bool layers_vary_;
-  std::vector<double> iteration_;
-  std::size_t members_ = 0;
-  std::vector<float> layer_;  ///< [layer * members_ + member]
+  std::vector<double> iteration_;     ///< by member
+  std::vector<std::uint32_t> order_;  ///< members, by place
+  std::vector<std::size_t> starts_;   ///< of blocks
+  std::vector<float> layer_;          ///< by block, layer and place: what is used together
 };
 
 }  // namespace gradwire

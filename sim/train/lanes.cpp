@@ -126,6 +126,41 @@ std::size_t pass_item(const WorkItem& item, std::span<const float> residuals, do
 }
 
 GRADWIRE_WIDE_VECTORS
+bool pass_together(const WorkItem& item, std::span<const float> residuals, double limit,
+                   Lanes& lanes, LaneBooks& books) {
+  LaneArray seconds;
+  take(item, residuals, lanes, seconds);
+  const std::size_t count = lanes.count;
+  const double launched = item.launched;
+  const double slowing = books.met[0] != 0 ? item.slowing_met : item.slowing;
+  if (limit < never) {
+    LaneArray ends;
+    for (std::size_t m = 0; m < count; ++m) {
+      ends[m] = larger(lanes.now[m], lanes.start[m] + launched) + seconds[m] * slowing;
+    }
+    if (best<larger>(ends, count, 0) > limit) return false;
+  }
+  if (launched > 0) {
+    LaneArray& host = books.of(Part::host);
+    for (std::size_t m = 0; m < count; ++m) {
+      const double from = larger(lanes.now[m], lanes.start[m] + launched);
+      host[m] += from - lanes.now[m];
+      lanes.now[m] = from;
+    }
+  }
+  LaneArray& done = books.of(item.part);
+  for (std::size_t m = 0; m < count; ++m) {
+    lanes.now[m] += seconds[m] * slowing;
+    lanes.item[m] = item.position + 1;
+    done[m] += seconds[m];
+  }
+  if (slowing == 1) return true;
+  LaneArray& slowed = books.of(Part::overlap_slowdown);
+  for (std::size_t m = 0; m < count; ++m) slowed[m] += seconds[m] * slowing - seconds[m];
+  return true;
+}
+
+GRADWIRE_WIDE_VECTORS
 Arrivals arrive(double position, double launched, double earliest, bool stops, const Lanes& lanes,
                 LaneBooks& books) {
   const std::size_t count = lanes.count;
@@ -152,17 +187,19 @@ Arrivals arrive(double position, double launched, double earliest, bool stops, c
 }
 
 GRADWIRE_WIDE_VECTORS
-Going going_on(const Lanes& lanes, const LaneBooks& books, double end) {
-  LaneArray positions;
-  Going going;
-  for (std::size_t m = 0; m < lanes.count; ++m) {
-    const double position = lanes.item[m];
-    const double stop = books.stopped[m];
-    positions[m] = choose(stop == 0, position, end);
-    going.members += stop == 0 ? 1U : 0U;
+Arrivals arrive_together(double launched, double earliest, bool stops, const Lanes& lanes,
+                         LaneBooks& books) {
+  const std::size_t count = lanes.count;
+  LaneArray time;
+  for (std::size_t m = 0; m < count; ++m) {
+    time[m] = larger(larger(lanes.now[m], lanes.start[m] + launched), earliest);
   }
-  going.item = best<smaller>(positions, lanes.count, end);
-  return going;
+  books.met.fill(1);
+  books.stopped.fill(choose(stops, 1, 0));
+  Arrivals arrivals{.count = count};
+  arrivals.first = best<smaller>(time, count, arrivals.first);
+  arrivals.last = best<larger>(time, count, arrivals.last);
+  return arrivals;
 }
 
 GRADWIRE_WIDE_VECTORS
@@ -185,6 +222,28 @@ void walk_past(const WorkItem& item, std::span<const float> residuals, Lanes& la
     lanes.remaining[m] = choose(is_here, -1.0, remaining);
     lanes.item[m] = choose(is_here, at.position + 1, position);
   }
+}
+
+GRADWIRE_WIDE_VECTORS
+void walk_together(const WorkItem& item, std::span<const float> residuals, Lanes& lanes) {
+  LaneArray seconds;
+  take(item, residuals, lanes, seconds);
+  const WorkItem at = item;
+  for (std::size_t m = 0; m < lanes.count; ++m) {
+    lanes.now[m] = larger(lanes.now[m], lanes.start[m] + at.launched) + seconds[m] * at.slowing;
+  }
+}
+
+GRADWIRE_WIDE_VECTORS
+double latest_of(const Lanes& lanes) {
+  LaneArray clocks = lanes.now;
+  return best<larger>(clocks, lanes.count, 0);
+}
+
+GRADWIRE_WIDE_VECTORS
+double earliest_of(const Lanes& lanes) {
+  LaneArray clocks = lanes.now;
+  return best<smaller>(clocks, lanes.count, never);
 }
 
 }  // namespace gradwire

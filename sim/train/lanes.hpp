@@ -51,6 +51,12 @@ struct WorkItem {
 std::size_t pass_item(const WorkItem& item, std::span<const float> residuals, double limit,
                       Lanes& lanes, LaneBooks& books);
 
+/// As pass_item(), where all stand at the item, none has begun it or is stopped, and all or none
+/// have a communication kernel. REQUIRES: nobody's clock is before its start.
+/// @return false, and nothing done, where one does not end by `limit`.
+bool pass_together(const WorkItem& item, std::span<const float> residuals, double limit,
+                   Lanes& lanes, LaneBooks& books);
+
 /// When members came to a collective.
 struct Arrivals {
   std::size_t count = 0;
@@ -64,16 +70,19 @@ struct Arrivals {
 Arrivals arrive(double position, double launched, double earliest, bool stops, const Lanes& lanes,
                 LaneBooks& books);
 
-/// Members that are not stopped.
-struct Going {
-  std::size_t members = 0;
-  double item = 0;  ///< position of the first that one of them stands at
-};
-
-/// Who goes on. @param end  the position where none stands.
-Going going_on(const Lanes& lanes, const LaneBooks& books, double end);
+/// The same of all, wherever they stand. REQUIRES: none has a kernel.
+Arrivals arrive_together(double launched, double earliest, bool stops, const Lanes& lanes,
+                         LaneBooks& books);
 
 /// As pass_item(), with neither a limit nor books, slowed by `slowing`.
 void walk_past(const WorkItem& item, std::span<const float> residuals, Lanes& lanes);
+
+/// The same of clocks alone, where all stand at the item and none has begun it.
+void walk_together(const WorkItem& item, std::span<const float> residuals, Lanes& lanes);
+
+/// The latest of their clocks; 0 of none.
+[[nodiscard]] double latest_of(const Lanes& lanes);
+/// The earliest of them; infinity of none.
+[[nodiscard]] double earliest_of(const Lanes& lanes);
 
 }  // namespace gradwire

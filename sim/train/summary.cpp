@@ -10,6 +10,7 @@
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "sim/core/cluster.hpp"
@@ -223,17 +224,35 @@ void Summary::add_slowest(const std::vector<IterationSample>& samples) {
 }
 
 const IterationSample& Summary::median_of(const std::vector<IterationSample>& samples) const {
-  std::vector<std::size_t> by_compute(samples.size());
-  std::iota(by_compute.begin(), by_compute.end(), 0);
-  std::ranges::sort(by_compute, {}, [&](std::size_t m) {
-    return std::pair(compute_of(samples[m]), members_[m].rank);
-  });
-  int left = (result_.world_size + 1) / 2;
-  for (const std::size_t m : by_compute) {
-    left -= members_[m].count;
-    if (left <= 0) return samples[m];
+  struct Place {
+    double compute = 0;
+    int rank = 0;
+    int count = 0;
+    std::size_t member = 0;
+
+    bool operator<(const Place& other) const {
+      return std::tie(compute, rank) < std::tie(other.compute, other.rank);
+    }
+  };
+  std::vector<Place> places(samples.size());
+  for (std::size_t m = 0; m < samples.size(); ++m) {
+    places[m] = {compute_of(samples[m]), members_[m].rank, members_[m].count, m};
   }
-  return samples[by_compute.back()];
+  int before = (result_.world_size - 1) / 2;  // so many ranks are faster than it
+  auto first = places.begin();
+  for (auto last = places.end(); last - first > 1;) {
+    const auto middle = first + (last - first) / 2;
+    std::nth_element(first, middle, last);
+    int ranks = 0;
+    for (auto place = first; place != middle; ++place) ranks += place->count;
+    if (before < ranks) {
+      last = middle;
+    } else {
+      before -= ranks;
+      first = middle;
+    }
+  }
+  return samples[first->member];
 }
 
 void Summary::add_parts(const IterationSample& sample, double weight, Breakdown& to) const {

@@ -2,25 +2,15 @@
 
 #include <algorithm>
 #include <cassert>
+#include <numeric>
 #include <utility>
 
 namespace gradwire {
-namespace {
-
-const char* row_of(Part part) {
-  return part == Part::copies || part == Part::encode_decode ? "copy" : "compute";
-}
-
-bool alike(const MemberGroup& a, const MemberGroup& b) {
-  return a.worker_class == b.worker_class && a.inputs == b.inputs;
-}
-
-}  // namespace
-
 Workers::Workers(std::vector<MemberGroup> members, std::vector<TensorInfo> tensors,
                  OperationLog& log, Activity& activity, std::vector<GpuCapacity> classes,
                  CommunicationStream library)
     : members_(std::move(members)),
+      seats_(members_.size()),
       ahead_(members_.size()),
       samples_(members_.size()),
       stream_(static_cast<int>(classes.size())),
@@ -35,15 +25,16 @@ Workers::Workers(std::vector<MemberGroup> members, std::vector<TensorInfo> tenso
   assert(std::all_of(members_.begin(), members_.end(), [&](const MemberGroup& group) {
     return static_cast<std::size_t>(group.worker_class) < gpus_.size();
   }));
-  for (std::size_t m = 0; m < members_.size(); ++m) {
-    if (blocks_.empty() || blocks_.back().lanes.count == lanes_most ||
-        !alike(members_[m - 1], members_[m])) {
-      Block& block = blocks_.emplace_back();
-      block.first = m;
-      block.worker_class = static_cast<std::size_t>(members_[m].worker_class);
+  std::iota(seats_.begin(), seats_.end(), 0U);
+  const std::vector<std::size_t> starts = block_starts(members_);
+  for (std::size_t b = 0; b + 1 < starts.size(); ++b) {
+    Block& block = blocks_.emplace_back();
+    block.first = starts[b];
+    block.number = b;
+    block.worker_class = static_cast<std::size_t>(members_[block.first].worker_class);
+    for (std::size_t m = starts[b]; m < starts[b + 1]; ++m) {
+      block.lanes.now[block.lanes.count++] = members_[m].start;
     }
-    Lanes& lanes = blocks_.back().lanes;
-    lanes.now[lanes.count++] = members_[m].start;
   }
 }
 
@@ -55,14 +46,17 @@ void Workers::begin_iteration(const IterationDraws& draws) {
   for (std::size_t p = taken_; p < communication_.size(); ++p) {
     communication_[p].after -= std::min(communication_[p].after, dropped);
   }
+  seat(draws.order());
   for (Block& block : blocks_) {
     Lanes& lanes = block.lanes;
     block.computes = draws.iteration() < members_[block.first].inputs;
     for (LaneArray& part : block.books.parts) part.fill(0);
     lanes.item.fill(0);
     lanes.remaining.fill(-1);
+    block.rear = 0;
+    block.front = 0;
     for (std::size_t lane = 0; lane < lanes.count; ++lane) {
-      const std::size_t m = block.first + lane;
+      const std::size_t m = member(block, lane);
       Ahead& ahead = ahead_[m];
       lanes.start[lane] = lanes.now[lane] - ahead.seconds;
       lanes.factor[lane] = members_[m].speed * draws.iteration_factor(m);
@@ -72,6 +66,36 @@ void Workers::begin_iteration(const IterationDraws& draws) {
   }
   ended_ = 0;
   choose_leads();
+}
+
+void Workers::seat(std::span<const std::uint32_t> order) {
+  if (order.empty()) return;
+  struct Brought {
+    double now = 0;
+    double met = 0;
+    std::size_t collective = 0;
+  };
+  std::vector<Brought> brought(members_.size());
+  for (const Block& block : blocks_) {
+    for (std::size_t lane = 0; lane < block.lanes.count; ++lane) {
+      brought[member(block, lane)] = {block.lanes.now[lane], block.books.met[lane],
+                                      block.collective[lane]};
+    }
+  }
+  seats_.assign(order.begin(), order.end());
+  for (Block& block : blocks_) {
+    block.met = 0;
+    block.next = nowhere;
+    for (std::size_t lane = 0; lane < block.lanes.count; ++lane) {
+      const Brought& own = brought[member(block, lane)];
+      block.lanes.now[lane] = own.now;
+      block.books.met[lane] = own.met;
+      block.collective[lane] = own.collective;
+      block.met += own.met != 0 ? 1U : 0U;
+      block.next = std::min(block.next, own.collective);
+    }
+  }
+  find_traced();
 }
 
 bool Workers::has_ended(const Block& block, std::size_t lane) const {
@@ -100,11 +124,7 @@ void Workers::forget_collectives() {
 
 double Workers::earliest() const {
   double least = forever;
-  for (const Block& block : blocks_) {
-    for (std::size_t lane = 0; lane < block.lanes.count; ++lane) {
-      least = std::min(least, block.lanes.now[lane]);
-    }
-  }
+  for (const Block& block : blocks_) least = std::min(least, earliest_of(block.lanes));
   return least;
 }
 
@@ -115,6 +135,7 @@ double Workers::first_start() const {
 }
 
 std::size_t Workers::post(CommunicationItem item) {
+  pay();
   item.after = stream_.size();
   communication_.push_back(std::move(item));
   if (communication_.size() == ended_collectives_ + 1) slow_anew();
@@ -125,6 +146,11 @@ void Workers::run(double now) {
   now_ = now;
   if (!library_.run_ahead) {
     meet();
+    return;
+  }
+  // Behind a kernel that is on every GPU nobody runs ahead.
+  if (library_.on_gpu && ended_collectives_ < communication_.size() &&
+      communication_[ended_collectives_].arrived == members_.size()) {
     return;
   }
   for (Block& block : blocks_) advance(block, forever);
@@ -139,7 +165,7 @@ double Workers::occupy(Part part, double now, double seconds, std::span<const do
     const double nominal =
         block.worker_class == 0 ? seconds : other_seconds[block.worker_class - 1];
     for (std::size_t lane = 0; lane < block.lanes.count; ++lane) {
-      const std::size_t m = block.first + lane;
+      const std::size_t m = member(block, lane);
       double& clock = block.lanes.now[lane];
       const bool ended = has_ended(block, lane);
       if (clock < now && !ended) wait(block, lane, now, name);
@@ -202,9 +228,24 @@ void Workers::slow_anew() {
 void Workers::begin_moving(std::size_t position) {
   CommunicationItem& item = communication_[position];
   // Where nobody has waited, nobody was slowed by a kernel that waits.
-  if (library_.on_gpu && item.first_arrival < item.start) catch_up(item.start);
+  if (library_.on_gpu && item.first_arrival < item.start) {
+    owed_ = {item.start, arrived_};
+    if (!library_.run_ahead) pay();
+  }
   item.moves = true;
   slow_anew();
+}
+
+void Workers::run_owed(Block& block) {
+  arrived_.swap(owed_->slowing);
+  advance(block, about(owed_->until));
+  arrived_.swap(owed_->slowing);
+}
+
+void Workers::pay() {
+  if (!owed_) return;
+  for (Block& block : blocks_) run_owed(block);
+  owed_.reset();
 }
 
 void Workers::finish(std::size_t position, double end) {
@@ -216,177 +257,23 @@ void Workers::finish(std::size_t position, double end) {
   item.end = end;
   if (in_flight_-- == library_.concurrent) freed_ = end;
   if (trace_.is_on()) trace_collective(item);
-  if (library_.on_gpu) {
-    for (Block& block : blocks_) {
-      advance(block, end);
-      block.books.met.fill(0);
-      block.met = 0;
-    }
-    ++ended_collectives_;
-  }
+  if (library_.on_gpu) leave_kernel(end);
   slow_anew();
-  if (library_.run_ahead) catch_up(forever);
+  if (library_.run_ahead && !library_.on_gpu) catch_up(forever);
   if (!library_.run_ahead) run(end);
 }
 
-Going Workers::release(Block& block, bool all) {
-  if (all) {
-    block.books.stopped.fill(0);
-  } else {
-    block.books.stopped = block.books.met;
+void Workers::leave_kernel(double end) {
+  // A block at a time, so that what it is made of is fetched once.
+  ++ended_collectives_;
+  for (Block& block : blocks_) {
+    if (owed_) run_owed(block);
+    advance(block, end);
+    block.books.met.fill(0);
+    block.met = 0;
+    if (library_.run_ahead) advance(block, forever);
   }
-  return going_on(block.lanes, block.books, static_cast<double>(stream_.size()));
-}
-
-void Workers::advance(Block& block, double limit) {
-  // Of a rank that runs ahead, the end of its kernel is not known.
-  const Going released =
-      release(block, !library_.on_gpu || !library_.run_ahead || limit != forever);
-  std::size_t going = released.members;
-  for (auto position = static_cast<std::size_t>(released.item); going > 0; ++position) {
-    going -= arrive(block, position);
-    if (position == stream_.size()) return;
-    const ComputeItem& item = stream_[position];
-    if (item.type == ComputeItem::Type::work) {
-      if (going > 0) going = work(block, position, limit);
-      continue;
-    }
-    if (item.type == ComputeItem::Type::gate && !stream_.is_open(item, log_)) return;
-    for (std::size_t lane = 0; lane < block.lanes.count; ++lane) {
-      if (block.item(lane) != position || block.books.stopped[lane] != 0) continue;
-      if (item.type == ComputeItem::Type::end) {
-        end(block, lane);
-        --going;
-        continue;
-      }
-      if (item.type == ComputeItem::Type::gate) pass_gate(block, lane, item);
-      ++block.lanes.item[lane];
-    }
-  }
-}
-
-void Workers::end(Block& block, std::size_t lane) {
-  if (std::exchange(block.lanes.remaining[lane], 0) == 0) return;  // it has been here
-  IterationSample& sample = samples_[block.first + lane];
-  sample.end = block.lanes.now[lane];
-  for (std::size_t part = 0; part < sample.parts.size(); ++part) {
-    sample.parts[part] = block.books.parts[part][lane];
-  }
-  ++ended_;
-}
-
-std::size_t Workers::arrive(Block& block, std::size_t position) {
-  return library_.on_gpu ? arrive_on_gpu(block, position) : arrive_on_host(block, position);
-}
-
-std::size_t Workers::arrive_on_gpu(Block& block, std::size_t position) {
-  // While a kernel is on a GPU the next collective waits behind it in the stream.
-  if (block.met == block.lanes.count || ended_collectives_ == communication_.size()) return 0;
-  auto& next = communication_[ended_collectives_];
-  if (position < next.after) return 0;
-  const double earliest = ended_collectives_ > 0 ? communication_[ended_collectives_ - 1].end : 0;
-  const std::optional<std::size_t> traced = traced_in(block);
-  const bool had_met = traced && block.books.met[*traced] != 0;
-  const double launched = block.computes ? next.launched : 0;
-  const Arrivals arrivals = gradwire::arrive(static_cast<double>(position), launched, earliest,
-                                             library_.run_ahead, block.lanes, block.books);
-  block.met += arrivals.count;
-  next.arrived += arrivals.count;
-  next.first_arrival = std::min(next.first_arrival, arrivals.first);
-  next.last_arrival = std::max(next.last_arrival, arrivals.last);
-  if (traced && !had_met && block.books.met[*traced] != 0) {
-    next.traced_arrival =
-        std::max({block.lanes.now[*traced], block.lanes.start[*traced] + launched, earliest});
-  }
-  return library_.run_ahead ? arrivals.count : 0;
-}
-
-std::size_t Workers::arrive_on_host(Block& block, std::size_t position) {
-  if (block.next == communication_.size() || position < communication_[block.next].after) return 0;
-  block.next = communication_.size();
-  for (std::size_t lane = 0; lane < block.lanes.count; ++lane) {
-    std::size_t& collective = block.collective[lane];
-    const bool is_here = block.item(lane) == position && block.books.stopped[lane] == 0;
-    // Several may be ready.
-    for (; is_here && collective < communication_.size(); ++collective) {
-      auto& next = communication_[collective];
-      if (position < next.after) break;
-      const double launched = block.computes ? next.launched : 0;
-      const double arrival = std::max(block.lanes.now[lane], block.lanes.start[lane] + launched);
-      ++next.arrived;
-      next.first_arrival = std::min(next.first_arrival, arrival);
-      next.last_arrival = std::max(next.last_arrival, arrival);
-      if (trace_.records(block.first + lane)) next.traced_arrival = arrival;
-    }
-    block.next = std::min(block.next, collective);
-  }
-  return 0;
-}
-
-WorkItem Workers::work_item(std::size_t position, std::size_t worker_class, bool computes,
-                            const Slowing& alone, const Slowing& met) const {
-  const ComputeItem& item = stream_[position];
-  const bool does = computes || item.part == Part::encode_decode;
-  return {.position = static_cast<double>(position),
-          .part = item.part,
-          .seconds = does ? stream_.seconds(position, static_cast<int>(worker_class)) : 0,
-          .launched = computes ? item.launched : 0,
-          .device = item.device,
-          .slowing = alone.of(item),
-          .slowing_met = met.of(item)};
-}
-
-std::size_t Workers::work(Block& block, std::size_t position, double limit) {
-  Lanes& lanes = block.lanes;
-  const WorkItem item = work_item(position, block.worker_class, block.computes,
-                                  beside_[block.worker_class], arrived_[block.worker_class]);
-  const auto residuals = draws_->layer_factors(stream_[position].layer, block.first, lanes.count);
-  const std::optional<std::size_t> traced = traced_in(block);
-  if (!traced) return pass_item(item, residuals, limit, lanes, block.books);
-  const std::size_t lane = *traced;
-  const bool is_here = block.item(lane) == position && block.books.stopped[lane] == 0;
-  double begin = lanes.now[lane];
-  if (lanes.remaining[lane] < 0) begin = std::max(begin, lanes.start[lane] + item.launched);
-  const std::size_t going = pass_item(item, residuals, limit, lanes, block.books);
-  if (is_here && lanes.now[lane] > begin) {
-    const double slowing = block.books.met[lane] != 0 ? item.slowing_met : item.slowing;
-    trace_.add(row_of(item.part), stream_.name(position), begin, lanes.now[lane],
-               slowing > 1 ? "slowed by communication" : "");
-  }
-  return going;
-}
-
-std::optional<std::size_t> Workers::traced_in(const Block& block) const {
-  const std::optional<std::size_t> traced = trace_.member();
-  if (!traced || *traced < block.first || *traced >= block.first + block.lanes.count) return {};
-  return *traced - block.first;
-}
-
-void Workers::pass_gate(Block& block, std::size_t lane, const ComputeItem& item) {
-  double opens = block.lanes.now[lane];
-  std::optional<OperationId> last;
-  for (const OperationId id : stream_.until(item)) {
-    if (log_.end_of(id) > opens) {
-      opens = log_.end_of(id);
-      last = id;
-    }
-  }
-  if (!last) return;
-  wait(block, lane, opens, trace_.records(block.first + lane) ? log_.label(*last) : std::string());
-}
-
-void Workers::wait(Block& block, std::size_t lane, double until, const std::string& cause) {
-  double& clock = block.lanes.now[lane];
-  // Of the wait, what data moved in is exposed, what a host thread worked in beside that is the
-  // host's; the rest waited for late ranks.
-  const double waited = until - clock;
-  const double moving = std::clamp(activity_.moving.overlap(clock, until), 0.0, waited);
-  const double working = std::clamp(activity_.working.overlap(clock, until), moving, waited);
-  block.books.of(Part::exposed_communication)[lane] += moving;
-  block.books.of(Part::host)[lane] += working - moving;
-  block.books.of(Part::straggler_wait)[lane] += waited - working;
-  if (trace_.records(block.first + lane)) trace_.add("compute", "wait", clock, until, cause);
-  clock = until;
+  owed_.reset();
 }
 
 }  // namespace gradwire

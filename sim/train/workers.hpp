@@ -99,11 +99,18 @@ class Workers {
 
   /// @param other_seconds  nominal times of worker classes 1, 2, ...; ignored but for work.
   void post(ComputeItem item, std::string name, std::span<const double> other_seconds = {}) {
+    pay();
     stream_.post(item, std::move(name), other_seconds);
   }
-  void post_gate(std::vector<OperationId> until) { stream_.post_gate(std::move(until)); }
+  void post_gate(std::vector<OperationId> until) {
+    pay();
+    stream_.post_gate(std::move(until));
+  }
   /// An operation that ends when the last rank has passed here; see take_passed().
-  void post_mark(OperationId id) { stream_.post_mark(id); }
+  void post_mark(OperationId id) {
+    pay();
+    stream_.post_mark(id);
+  }
   /// @return its position in the communication stream.
   std::size_t post(CommunicationItem item);
 
@@ -168,9 +175,17 @@ class Workers {
     }
   };
 
+  /// What all that have a kernel on their GPU have yet to do: nobody asks for it while nothing is
+  /// posted, and a block does it best when it goes on.
+  struct Owed {
+    double until = 0;
+    std::vector<Slowing> slowing;  ///< till then, as arrived_
+  };
+
   /// What members that stand side by side have in common, and what is theirs alone.
   struct Block {
-    std::size_t first = 0;  ///< of the members
+    std::size_t first = 0;  ///< place of its first member
+    std::size_t number = 0;
     std::size_t worker_class = 0;
     /// Whether they have inputs; else they shadow the others: they arrive at what those wait for,
     /// and code where a communication hook does.
@@ -178,12 +193,20 @@ class Workers {
     Lanes lanes;
     LaneBooks books;
     std::size_t met = 0;  ///< so many have a communication kernel on their GPU
+    /// Nobody stands before `rear` nor after `front`, and nobody has begun the latter.
+    std::size_t rear = 0;
+    std::size_t front = 0;
     std::array<std::size_t, lanes_most> collective{};  ///< of the host's: next to arrive at
     std::size_t next = 0;                              ///< least of these
 
     [[nodiscard]] bool does(Part part) const { return part == Part::encode_decode || computes; }
     [[nodiscard]] std::size_t item(std::size_t lane) const {
       return static_cast<std::size_t>(lanes.item[lane]);
+    }
+    /// Some go no further than this item for now.
+    void stand_at(std::size_t item, bool begun) {
+      rear = std::min(rear, item);
+      front = std::max(front, begun ? item + 1 : item);
     }
   };
 
@@ -193,6 +216,11 @@ class Workers {
     Part part = Part::encode_decode;
   };
 
+  [[nodiscard]] std::size_t member(const Block& block, std::size_t lane) const {
+    return seats_[block.first + lane];
+  }
+  /// Puts members where they stand in this iteration, with what they bring from the one before.
+  void seat(std::span<const std::uint32_t> order);
   /// Says which members lead in this iteration.
   void choose_leads();
   /// An item of work as a kind of members pass it. @param alone, met  what slows it.
@@ -218,22 +246,29 @@ class Workers {
     walks_.clear();
     walked_ = nowhere;
   }
-  /// Lets all members go on, or those without a communication kernel.
-  Going release(Block& block, bool all);
+  /// Lets all members go on, or those without a communication kernel. @return how many.
+  static std::size_t release(Block& block, bool all);
   /// Runs members on as far as what is posted and done allows, up to the limit.
   void advance(Block& block, double limit);
-  /// Those that stand at an item pass it, or as much as the limit allows. @return how many go on.
-  std::size_t work(Block& block, std::size_t position, double limit);
+  /// Those that stand at an item pass it, or as much as the limit allows.
+  /// @param together  all stand there, and go on. @return how many go on.
+  std::size_t work(Block& block, std::size_t position, double limit, bool together);
+  /// Those that stand at a gate that is open, a mark or the iteration's end pass it.
+  /// @param together  as in work(). @return how many have ended the iteration.
+  std::size_t pass(Block& block, std::size_t position, bool together);
+  /// The last operation that ended of those that a gate waited for, by its label.
+  [[nodiscard]] std::string last_of(const ComputeItem& gate) const;
   /// A member ends the iteration, once.
   void end(Block& block, std::size_t lane);
-  void pass_gate(Block& block, std::size_t lane, const ComputeItem& item);
   /// Books a wait of a member by what was going on meanwhile.
   void wait(Block& block, std::size_t lane, double until, const std::string& cause);
   /// Leads' way through the stream, ahead of their clocks.
   struct Walk {
-    std::size_t first = 0;  ///< of the members, where all lead; else the lead
+    std::size_t block = 0;  ///< of these, or of the one lead
     std::size_t worker_class = 0;
     bool computes = true;
+    std::size_t rear = 0;  ///< as a block's
+    std::size_t front = 0;
     Lanes lanes;
   };
   void begin_walks() const;
@@ -245,20 +280,30 @@ class Workers {
                ? communication_[ended_collectives_].after
                : nowhere;
   }
+  void run_owed(Block& block);
+  void pay();
+  /// All run to `end`, where the first kernel of the stream leaves their GPU, and on if they may.
+  void leave_kernel(double end);
   /// The kernels on the GPU are others than before.
   void slow_anew();
   /// Members that stand at this item, or before it, arrive at the collectives that are ready there.
-  /// @return how many of them go no further by now.
-  std::size_t arrive(Block& block, std::size_t position);
-  std::size_t arrive_on_gpu(Block& block, std::size_t position);
+  /// @param together  as in work(). @return how many of them go no further by now.
+  std::size_t arrive(Block& block, std::size_t position, bool together);
+  /// @param all  wherever they stand, that is not before this item; REQUIRES: none has a kernel.
+  std::size_t arrive_on_gpu(Block& block, std::size_t position, bool all);
   std::size_t arrive_on_host(Block& block, std::size_t position);
-  /// Which of them is recorded.
-  [[nodiscard]] std::optional<std::size_t> traced_in(const Block& block) const;
+  /// Where the recorded member stands.
+  void find_traced();
+  /// Which of them is recorded; none: nowhere.
+  [[nodiscard]] std::size_t traced_in(const Block& block) const {
+    return traced_ - block.first < block.lanes.count ? traced_ - block.first : nowhere;
+  }
   /// Drops collectives that have ended and that every member has passed.
   void forget_collectives();
   void trace_collective(const CommunicationItem& item);
 
   std::vector<MemberGroup> members_;
+  std::vector<std::uint32_t> seats_;  ///< members, by place
   std::vector<Block> blocks_;
   std::vector<Ahead> ahead_;
   bool all_lead_ = false;                 ///< where they vary; else only leads_ do:
@@ -280,10 +325,12 @@ class Workers {
   std::vector<GpuLoad> kernels_;       ///< beside those of the stream
   std::vector<Slowing> beside_;        ///< by them, by worker class
   std::vector<Slowing> arrived_;       ///< by them and by the stream's next one
-  int in_flight_ = 0;                  ///< of them, not yet finished
-  double freed_ = 0;  ///< when the last one ended that another one could have waited for
+  std::optional<Owed> owed_;
+  int in_flight_ = 0;  ///< of them, not yet finished
+  double freed_ = 0;   ///< when the last one ended that another one could have waited for
   std::size_t ended_ = 0;
   RankTrace trace_;
+  std::size_t traced_ = nowhere;  ///< place of the recorded member
 };
 
 }  // namespace gradwire

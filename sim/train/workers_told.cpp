@@ -1,6 +1,8 @@
 // What workers tell: rows of the timeline, and where they stand when nothing moves.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/train/workers.hpp"
 
 namespace gradwire {
@@ -11,6 +13,12 @@ void Workers::trace(std::optional<std::size_t> member) {
   } else {
     trace_.stop();
   }
+  find_traced();
+}
+
+void Workers::find_traced() {
+  const auto place = std::ranges::find(seats_, trace_.member());
+  traced_ = place == seats_.end() ? nowhere : static_cast<std::size_t>(place - seats_.begin());
 }
 
 void Workers::span(const char* resource, const std::string& name, double start, double end,
@@ -45,7 +53,7 @@ std::string Workers::waiting() const {
       const std::size_t item = block.item(lane);
       if (item == stream_.size() || stream_[item].type == ComputeItem::Type::end) continue;
       text += fmt::format("{}rank {} at '{}'", text.empty() ? "" : ", ",
-                          members_[block.first + lane].rank, stream_.name(item));
+                          members_[member(block, lane)].rank, stream_.name(item));
     }
   }
   return text;

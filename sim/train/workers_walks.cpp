@@ -63,23 +63,22 @@ double Workers::passes(std::size_t items) const {
   if (!walk(items)) return forever;
   walked_ = items;
   walked_at_ = 0;
-  for (const Walk& walk : walks_) {
-    const auto clocks = std::span(walk.lanes.now).first(walk.lanes.count);
-    walked_at_ = std::max(walked_at_, std::ranges::max(clocks));
-  }
+  for (const Walk& walk : walks_) walked_at_ = std::max(walked_at_, latest_of(walk.lanes));
   return walked_at_;
 }
 
 void Workers::begin_walks() const {
   for (const Block& block : blocks_) {
     if (all_lead_) {
-      walks_.push_back({block.first, block.worker_class, block.computes, block.lanes});
+      walks_.push_back(
+          {block.number, block.worker_class, block.computes, block.rear, block.front, block.lanes});
       continue;
     }
     for (const std::size_t lead : leads_) {
       if (lead < block.first || lead >= block.first + block.lanes.count) continue;
       const std::size_t lane = lead - block.first;
-      Walk& walk = walks_.emplace_back(Walk{lead, block.worker_class, block.computes, {}});
+      Walk& walk = walks_.emplace_back(
+          Walk{block.number, block.worker_class, block.computes, block.rear, block.front, {}});
       walk.lanes.count = 1;
       walk.lanes.now[0] = block.lanes.now[lane];
       walk.lanes.remaining[0] = block.lanes.remaining[lane];
@@ -94,14 +93,16 @@ bool Workers::walk(std::size_t items) const {
   bool open = true;
   for (Walk& walk : walks_) {
     Lanes& lanes = walk.lanes;
-    const auto positions = std::span(lanes.item).first(lanes.count);
-    auto position = static_cast<std::size_t>(std::ranges::min(positions));
+    std::size_t position = walk.rear;
     for (; position < items; ++position) {
+      const bool together = position >= walk.front;
       const ComputeItem& item = stream_[position];
       if (item.type == ComputeItem::Type::work) {
         const auto& slowing = (position < ready_after() ? beside_ : arrived_)[walk.worker_class];
-        walk_past(work_item(position, walk.worker_class, walk.computes, slowing, slowing),
-                  draws_->layer_factors(item.layer, walk.first, lanes.count), lanes);
+        const WorkItem work =
+            work_item(position, walk.worker_class, walk.computes, slowing, slowing);
+        const auto residuals = draws_->layer_factors(item.layer, walk.block);
+        together ? walk_together(work, residuals, lanes) : walk_past(work, residuals, lanes);
         continue;
       }
       const bool gate = item.type == ComputeItem::Type::gate;
@@ -111,12 +112,13 @@ bool Workers::walk(std::size_t items) const {
       }
       const double opens = gate ? stream_.opens_at(item, log_) : 0;
       for (std::size_t lane = 0; lane < lanes.count; ++lane) {
-        if (lanes.item[lane] != static_cast<double>(position)) continue;
+        if (!together && lanes.item[lane] != static_cast<double>(position)) continue;
         lanes.now[lane] = std::max(lanes.now[lane], opens);
         lanes.remaining[lane] = -1;
         ++lanes.item[lane];
       }
     }
+    walk.rear = position;
   }
   return open;
 }
@@ -125,6 +127,7 @@ std::optional<OperationId> Workers::take_passed() {
   const std::size_t items = marked();
   if (items == nowhere) return std::nullopt;
   if (library_.run_ahead) {
+    pay();
     for (const Block& block : blocks_) {
       for (std::size_t lane = 0; lane < block.lanes.count; ++lane) {
         if (block.item(lane) < items) return std::nullopt;

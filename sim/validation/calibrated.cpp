@@ -13,6 +13,7 @@
 #include "sim/config/calibrated_jobs_yaml.hpp"
 #include "sim/config/collective/collective_table_yaml.hpp"
 #include "sim/config/profile/compressor_costs_yaml.hpp"
+#include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/config/yaml/yaml_map.hpp"
 #include "sim/core/error.hpp"
 #include "sim/core/statistics.hpp"
@@ -34,7 +35,7 @@ class Calibrated final : public Series {
  public:
   Calibrated(const std::string& folder, Predict predict)
       : folder_(folder), predict_(std::move(predict)) {
-    const config::YamlValue document = config::load_yaml((folder_ / "jobs.yaml").string());
+    const config::YamlValue& document = config::loaded_yaml((folder_ / "jobs.yaml").string());
     config::CalibratedJobs read = config::read_calibrated_jobs(document);
     node_ = path_of(read.node);
     collectives_ = path_of(read.collectives);
@@ -111,7 +112,7 @@ class Calibrated final : public Series {
   }
 
   [[nodiscard]] std::vector<Row> rows_of_collectives() const {
-    const CollectiveTable table = config::read_collective_table(config::load_yaml(collectives_));
+    const CollectiveTable table = config::read_collective_table(config::loaded_yaml(collectives_));
     std::vector<Row> rows;
     for (const MeasuredSeries& series : table.series) {
       for (const HeldOutRow& held : every_second_size(std::span(&series, 1))) {
@@ -138,7 +139,7 @@ class Calibrated final : public Series {
 
   static std::vector<Row> rows_of_costs(const std::string& file) {
     std::vector<Row> rows;
-    for (const CompressorTable& table : config::read_compressor_costs(config::load_yaml(file))) {
+    for (const CompressorTable& table : config::read_compressor_costs(config::loaded_yaml(file))) {
       CompressorTable half = table;
       half.rows.clear();
       for (std::size_t i = 0; i < table.rows.size(); i += 2) half.rows.push_back(table.rows[i]);

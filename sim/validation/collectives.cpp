@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/config/collective/collective_measurements_yaml.hpp"
+#include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/validation/collectives_gates.hpp"
 #include "sim/validation/collectives_page.hpp"
 #include "sim/validation/collectives_rows.hpp"
@@ -19,7 +20,7 @@ using config::MeasuredCollective;
 class Collectives final : public Series {
  public:
   Collectives() {
-    const config::YamlValue document = config::load_yaml(reference_file("collectives.yaml"));
+    const config::YamlValue& document = config::loaded_yaml(reference_file("collectives.yaml"));
     measured_ = config::read_collective_measurements(document);
     add_alone("a");
     for (const MeasuredCollective& table : measured_.tables) {

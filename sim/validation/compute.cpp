@@ -15,6 +15,7 @@
 #include "sim/config/profile/analytic_key.hpp"
 #include "sim/config/profile/model_catalogue.hpp"
 #include "sim/config/profile/profile_yaml.hpp"
+#include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/config/yaml/yaml_map.hpp"
 #include "sim/models/efficiency_fit.hpp"
 
@@ -171,7 +172,7 @@ std::vector<Row> class_rows(const Recordings& recordings) {
   std::string dtype;
   for (const std::string& name : recordings.profiles) {
     const ComputeProfile recorded = config::read_profile(
-        config::load_yaml(config::data_file(config::DataKind::profile, name).string()));
+        config::loaded_yaml(config::data_file(config::DataKind::profile, name).string()));
     gpu = config::shipped_gpu(recorded.gpu, {});
     dtype = recorded.dtype;
     std::ranges::move(timed_work(recorded, model_of(recorded), gpu, recordings.channels_last),
@@ -204,7 +205,7 @@ std::vector<Row> class_rows(const Recordings& recordings) {
 class Compute final : public Series {
  public:
   Compute() {
-    const config::YamlValue document = config::load_yaml(reference_file("compute.yaml"));
+    const config::YamlValue& document = config::loaded_yaml(reference_file("compute.yaml"));
     config::YamlMap map(document);
     map.require_schema("gradwire.reference.compute/1");
     for (const auto& recordings : map.maps("recordings")) {

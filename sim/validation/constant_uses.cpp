@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "sim/config/collective/collective_measurements_yaml.hpp"
+#include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/config/yaml/read_files.hpp"
 #include "sim/config/yaml/yaml_value.hpp"
 #include "sim/validation/series.hpp"
@@ -36,7 +37,7 @@ ConstantUses constant_uses() {
   ConstantUses uses;
   for (const SeriesEntry& entry : series_catalogue()) {
     const std::string name(entry.name);
-    const config::YamlValue document = config::load_yaml(reference_file(name + ".yaml"));
+    const config::YamlValue& document = config::loaded_yaml(reference_file(name + ".yaml"));
     const config::YamlValue* schema = document.find("schema");
     const config::ReadFiles read;
     if (schema->text == "gradwire.reference.training/1") read_training(document);

@@ -106,7 +106,7 @@ void put_gpus(std::string& text, const ConstantUses& uses) {
       "| --- | --: | --: | --: | --- |\n";
   for (const std::string& name : config::data_names(DataKind::gpu)) {
     const std::string file = config::data_file(DataKind::gpu, name).string();
-    const GpuSpec gpu = config::read_gpu(config::load_yaml(file));
+    const GpuSpec gpu = config::read_gpu(config::loaded_yaml(file));
     const auto found = uses.find(file);
     put_row(text, {name, fmt::format("{:.3g} %", 100 * gpu.memory_efficiency),
                    fmt::format("{:.3g} us", gpu.kernel_overhead.count() * 1e6),
@@ -122,7 +122,7 @@ void put_efficiencies(std::string& text, const ConstantUses& uses) {
       "bandwidth.\n\n";
   for (const std::string& name : config::data_names(DataKind::efficiencies)) {
     const std::string file = config::data_file(DataKind::efficiencies, name).string();
-    const config::YamlValue document = config::load_yaml(file);
+    const config::YamlValue& document = config::loaded_yaml(file);
     fmt::format_to(std::back_inserter(text), "### {}\n\n", name);
     text += used_by(uses, file);
     for (const config::YamlEntry& dtype : document.find("dtypes")->entries) {
@@ -212,7 +212,7 @@ void put_series(std::string& text, std::span<const SeriesReport> reports) {
       "| series | group | constant | value | fitted on |\n| --- | --- | --- | --- | --- |\n";
   for (const SeriesEntry& entry : series_catalogue()) {
     const std::string name(entry.name);
-    const config::YamlValue document = config::load_yaml(reference_file(name + ".yaml"));
+    const config::YamlValue& document = config::loaded_yaml(reference_file(name + ".yaml"));
     if (document.find("schema")->text != "gradwire.reference.training/1") continue;
     const TrainingFile file = read_training_file(document);
     std::vector<const TrainingRow*> all;

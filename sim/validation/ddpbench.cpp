@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/config/data_files.hpp"
+#include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/config/yaml/yaml_map.hpp"
 #include "sim/core/statistics.hpp"
 #include "sim/validation/minimise.hpp"
@@ -41,7 +42,7 @@ struct Model {
 };
 
 std::vector<Model> read_measured() {
-  const config::YamlValue document = config::load_yaml(reference_file("ddpbench.yaml"));
+  const config::YamlValue& document = config::loaded_yaml(reference_file("ddpbench.yaml"));
   config::YamlMap map(document);
   map.require_schema("gradwire.reference/1");
   const int batch = map.require<int>("batch_per_gpu", config::at_least(1));

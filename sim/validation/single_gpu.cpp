@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/config/profile/analytic_key.hpp"
+#include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/config/yaml/yaml_map.hpp"
 #include "sim/models/analytic_profile.hpp"
 
@@ -62,7 +63,7 @@ void add_spreads(std::vector<Row>& rows) {
 class SingleGpu final : public Series {
  public:
   SingleGpu() {
-    const config::YamlValue document = config::load_yaml(reference_file("single_gpu.yaml"));
+    const config::YamlValue& document = config::loaded_yaml(reference_file("single_gpu.yaml"));
     config::YamlMap map(document);
     map.require_schema("gradwire.reference.single_gpu/1");
     for (const auto& row : map.maps("rows")) rows_.push_back(read_row(row));

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/config/yaml/yaml_value.hpp"
 #include "sim/validation/training_file.hpp"
 #include "sim/validation/training_fit.hpp"
@@ -37,7 +38,7 @@ class Transfer final : public Series {
 class TrainingSeries final : public Series {
  public:
   TrainingSeries(const std::string& name, Predict predict)
-      : file_(read_training_file(config::load_yaml(reference_file(name + ".yaml")))),
+      : file_(read_training_file(config::loaded_yaml(reference_file(name + ".yaml")))),
         predict_(std::move(predict)) {}
 
   [[nodiscard]] std::size_t tasks() const override { return file_.groups.size(); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/math/distributions/normal.hpp>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -32,6 +33,27 @@ TEST_CASE("The normal quantile inverts the normal distribution", "[core][random]
     CHECK(normal_cdf(normal_quantile(p)) == Approx(p).epsilon(1e-12).margin(0));
   }
   CHECK(normal_quantile(0.25) == -normal_quantile(0.75));
+}
+
+TEST_CASE("The normal quantile is Boost's", "[core][random]") {
+  const boost::math::normal_distribution<> normal;
+  // Evenly, and towards either end; the upper one is as near to 1 as a double is.
+  for (int i = 1; i < 4000; ++i) {
+    for (const double p : {i / 4000.0, std::pow(10.0, -i / 13.0), 1 - std::pow(2.0, -i / 77.0)}) {
+      if (p == 0.5) continue;
+      CHECK(normal_quantile(p) ==
+            Approx(boost::math::quantile(normal, p)).epsilon(3e-15).margin(0));
+    }
+  }
+}
+
+TEST_CASE("Factors are 1 and a multiple of the draw, and have a floor", "[core][random]") {
+  const std::vector<double> normals = {0, 1, -2, 3, -4.5, -3, 0.25, 2, -1};  // no whole vectors
+  std::vector<float> factors(normals.size());
+  factors_of(normals, 0.25, 0.2, factors);
+  for (std::size_t i = 0; i < normals.size(); ++i) {
+    CHECK(factors[i] == static_cast<float>(std::max(0.2, 1 + 0.25 * normals[i])));
+  }
 }
 
 TEST_CASE("The table of quantiles is near the quantile, and is it in the tails", "[core][random]") {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "sim/core/random.hpp"
@@ -90,6 +92,43 @@ TEST_CASE("draws depend on seed, iteration, rank and layer, not on who else is t
   const double before = few.iteration_factor(0);
   few.draw(4, {{9, 1, 1.0}});
   CHECK(few.iteration_factor(0) != before);
+}
+
+TEST_CASE("members stand beside those that take about as long, and draw what they draw elsewhere",
+          "[jitter]") {
+  const auto profile = two_layers(0.01);
+  constexpr std::size_t count = 1000;
+  constexpr std::size_t kind = 300;  // so many of the first have other inputs
+  std::vector<MemberGroup> members(count);
+  for (std::size_t m = 0; m < count; ++m) {
+    members[m].rank = static_cast<int>(m);
+    if (m < kind) members[m].inputs = 5;
+  }
+  IterationDraws draws({.rank = 0, .iteration = 0.02}, profile, 5);
+  draws.draw(3, members);
+  std::vector<std::uint32_t> seated(draws.order().begin(), draws.order().end());
+  // Buckets are 1 / (n / 4) of the range of n: nobody is further out of order than that.
+  const auto factor = [&](std::size_t place) { return draws.iteration_factor(seated[place]); };
+  for (const auto& [first, last] : {std::pair(std::size_t{0}, kind), std::pair(kind, count)}) {
+    double most = 0;
+    double least = 10;
+    for (std::size_t place = first; place < last; ++place) {
+      most = std::max(most, factor(place));
+      least = std::min(least, factor(place));
+      CHECK((seated[place] < kind) == (place < kind));
+    }
+    const double bucket = (most - least) / (static_cast<double>(last - first) / 4);
+    for (std::size_t place = first + 1; place < last; ++place) {
+      CHECK(factor(place) > factor(place - 1) - bucket * (1 + 1e-9));
+    }
+  }
+  std::ranges::sort(seated);
+  for (std::size_t m = 0; m < count; ++m) CHECK(seated[m] == m);
+  IterationDraws alone({.rank = 0, .iteration = 0.02}, profile, 5);
+  for (const std::size_t m : {std::size_t{0}, std::size_t{299}, std::size_t{640}, count - 1}) {
+    alone.draw(3, {members[m]});
+    CHECK(draws.layer_factor(m, 1) == alone.layer_factor(0, 1));
+  }
 }
 
 TEST_CASE("messages take their mean time on the average, with the spread asked for", "[jitter]") {

@@ -1,6 +1,7 @@
 #include "sim/train/lanes.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -167,24 +168,103 @@ TEST_CASE("those that come to a collective are counted, with the first and the l
   CHECK(arrivals.last == expected.last);
 }
 
-TEST_CASE("those that are not stopped go on from where the first of them stands", "[lanes]") {
-  const std::size_t count = GENERATE(as<std::size_t>{}, 1, 7, 8, 13, 64);
-  Lanes lanes;
-  LaneBooks books;
+/// Members at item 3 that none has begun, none stopped, all or none with a kernel.
+void gather(std::size_t count, double met, Lanes& lanes, LaneBooks& books) {
   scatter(lanes, books);
   lanes.count = count;
-  constexpr double end = 9;
-  double first = end;
-  std::size_t members = 0;
+  lanes.item.fill(3);
+  lanes.remaining.fill(-1);
+  books.met.fill(met);
+  books.stopped.fill(0);
+  for (std::size_t m = 0; m < count; ++m) lanes.start[m] = lanes.now[m] - 1 - draw(m, 2);
+}
+
+TEST_CASE("members that stand together pass an item as if they stood apart", "[lanes]") {
+  const std::size_t count = GENERATE(as<std::size_t>{}, 1, 7, 8, 13, 64);
+  const double met = GENERATE(0.0, 1.0);
+  WorkItem passed = item;
+  passed.slowing = GENERATE(1.0, 1.25);
+  passed.launched = GENERATE(0.0, 1.0, 5.0);
+  std::vector<float> residuals(count);
+  for (std::size_t m = 0; m < count; ++m) residuals[m] = 1 + static_cast<float>(draw(m, 6)) / 5;
+  Lanes together;
+  LaneBooks books;
+  gather(count, met, together, books);
+  Lanes apart = together;
+  LaneBooks books_apart = books;
+  const double limit = GENERATE(100.0, std::numeric_limits<double>::infinity());
+  REQUIRE(pass_together(passed, residuals, limit, together, books));
+  REQUIRE(pass_item(passed, residuals, limit, apart, books_apart) == count);
   for (std::size_t m = 0; m < count; ++m) {
-    if (books.stopped[m] != 0) continue;
-    ++members;
-    first = std::min(first, lanes.item[m]);
+    CHECK(together.now[m] == apart.now[m]);
+    CHECK(together.remaining[m] == apart.remaining[m]);
+    CHECK(together.item[m] == apart.item[m]);
+    CHECK(books.stopped[m] == 0);
+    for (std::size_t part = 0; part < books.parts.size(); ++part) {
+      CHECK(books.parts[part][m] == books_apart.parts[part][m]);
+    }
   }
-  const Going going = going_on(lanes, books, end);
-  CHECK(going.members == members);
-  CHECK(going.item == first);
-  books.stopped.fill(1);
-  CHECK(going_on(lanes, books, end).members == 0);
-  CHECK(going_on(lanes, books, end).item == end);
+}
+
+TEST_CASE("members pass no item together that one of them does not end in time", "[lanes]") {
+  Lanes lanes;
+  LaneBooks books;
+  gather(13, 0, lanes, books);
+  const Lanes before = lanes;
+  // The last one's end, by the item's 0.5 s, slowed by 1.25, and no limit before it.
+  double last = 0;
+  for (std::size_t m = 0; m < lanes.count; ++m) {
+    const double from = std::max(lanes.now[m], lanes.start[m] + item.launched);
+    last = std::max(last, from + item.seconds * lanes.factor[m] * item.slowing);
+  }
+  CHECK(!pass_together(item, {}, std::nextafter(last, 0), lanes, books));
+  CHECK(lanes.now == before.now);
+  CHECK(lanes.item == before.item);
+  CHECK(books.parts == LaneBooks{}.parts);
+  CHECK(pass_together(item, {}, last, lanes, books));
+}
+
+TEST_CASE("walks together come to where walks apart do", "[lanes]") {
+  const std::size_t count = GENERATE(as<std::size_t>{}, 1, 13, 64);
+  Lanes together;
+  LaneBooks books;
+  gather(count, 0, together, books);
+  Lanes apart = together;
+  const std::vector<float> residuals(count, 1.125F);
+  walk_together(item, residuals, together);
+  walk_past(item, residuals, apart);
+  double first = 100;
+  double last = 0;
+  for (std::size_t m = 0; m < count; ++m) {
+    CHECK(together.now[m] == apart.now[m]);
+    first = std::min(first, apart.now[m]);
+    last = std::max(last, apart.now[m]);
+  }
+  CHECK(earliest_of(together) == first);
+  CHECK(latest_of(together) == last);
+}
+
+TEST_CASE("all arrive together as each would where it stands", "[lanes]") {
+  const std::size_t count = GENERATE(as<std::size_t>{}, 1, 7, 8, 13, 64);
+  const bool stops = GENERATE(false, true);
+  Lanes lanes;
+  LaneBooks books;
+  gather(count, 0, lanes, books);
+  for (std::size_t m = 0; m < count; ++m) lanes.item[m] = 3 + static_cast<double>(m % 3);
+  LaneBooks one_by_one = books;
+  const Arrivals all = arrive_together(0.5, 9.75, stops, lanes, books);
+  Arrivals sum;
+  for (const double position : {3.0, 4.0, 5.0}) {
+    const Arrivals some = arrive(position, 0.5, 9.75, stops, lanes, one_by_one);
+    sum.count += some.count;
+    sum.first = std::min(sum.first, some.first);
+    sum.last = std::max(sum.last, some.last);
+  }
+  CHECK(all.count == sum.count);
+  CHECK(all.first == sum.first);
+  CHECK(all.last == sum.last);
+  for (std::size_t m = 0; m < count; ++m) {
+    CHECK(books.met[m] == one_by_one.met[m]);
+    CHECK(books.stopped[m] == one_by_one.stopped[m]);
+  }
 }

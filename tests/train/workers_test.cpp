@@ -144,6 +144,80 @@ TEST_CASE("members' clocks are kept, not the curve of their maxima", "[workers]"
   CHECK(g == Approx(latest));
 }
 
+TEST_CASE("many members keep their own clocks from one iteration to the next", "[workers]") {
+  // As above, of more members than stand side by side, some without inputs in the second iteration,
+  // each of which begins where it ended the first: rank r passes its w0 to the all-reduce, and from
+  // where the last one is there, g, its w1.
+  ComputeProfile profile;
+  profile.layers.resize(2);
+  std::vector<MemberGroup> members(300);
+  for (std::size_t m = 0; m < members.size(); ++m) {
+    members[m] = {.rank = static_cast<int>(m), .speed = 1 + 0.001 * static_cast<double>(m % 10)};
+    if (m < 100) members[m].inputs = 1;
+  }
+  IterationDraws draws(JitterSpec{.rank = 0, .iteration = 0.02, .layer = 0.1}, profile, 7);
+  OperationLog log;
+  Activity activity;
+  Workers workers(members, {}, log, activity);
+  std::vector<double> clocks(members.size(), 0);
+  for (int iteration = 0; iteration < 2; ++iteration) {
+    draws.draw(iteration, members);
+    workers.begin_iteration(draws);
+    auto first = work(10);
+    first.layer = 0;
+    auto second = work(10);
+    second.layer = 1;
+    workers.post(first, "w");
+    CommunicationItem all_reduce;
+    all_reduce.operation = log.add();
+    const OperationId operation = all_reduce.operation;
+    const auto position = workers.post(std::move(all_reduce));
+    workers.post_gate({operation});
+    workers.post(second, "w");
+    workers.post(end_of_iteration(), "end");
+    workers.run(0);
+    REQUIRE(workers.take_ready() == position);
+    const double g = workers.collective(position).start;
+    workers.begin_moving(position);
+    workers.finish(position, g + 1);
+    REQUIRE(workers.iteration_ended());
+    const auto seconds = [&](std::size_t m, int layer) {
+      if (iteration >= members[m].inputs) return 0.0;
+      return 10 * members[m].speed * draws.iteration_factor(m) * draws.layer_factor(m, layer);
+    };
+    double latest = 0;
+    for (std::size_t m = 0; m < members.size(); ++m) {
+      latest = std::max(latest, clocks[m] + seconds(m, 0));
+      CHECK(workers.samples()[m].start == Approx(clocks[m]));
+      clocks[m] = g + 1 + seconds(m, 1);
+      CHECK(workers.samples()[m].end == Approx(clocks[m]));
+      CHECK(part(workers, m, Part::backward) == Approx(seconds(m, 0) + seconds(m, 1)));
+    }
+    CHECK(g == Approx(latest));
+  }
+}
+
+TEST_CASE("what is posted while data move changes nothing of what came before them", "[workers]") {
+  // Rank 0 has arrived at 1 and does 1 s of work that is slowed by a kernel that waits, rank 1
+  // arrives at 2, and the data move from 2 to 3. What is posted in between is behind that work.
+  const GpuLoad waiting{.blocks = 16, .memory = {}};
+  const GpuLoad moving{.blocks = 16, .memory = BytesPerSecond{400e9}};
+  WorkersFixture f({{0, 1, 1.0}, {1, 1, 2.0}}, {}, {80, BytesPerSecond{800e9}});
+  f.workers.post(work(1), "w");
+  f.post_all_reduce(waiting, moving);
+  f.workers.post({.part = Part::backward, .seconds = 1, .bound = Bound::memory}, "w");
+  f.workers.run(0);
+  REQUIRE(f.workers.take_ready());
+  f.workers.begin_moving(0);
+  f.workers.post({.part = Part::optimizer, .seconds = 1, .bound = Bound::memory}, "late");
+  f.workers.post(end_of_iteration(), "end");
+  f.workers.finish(0, 3.0);
+  // Streaming takes twice as long from 2 to 3 only. Rank 0 has done its work by 2 and is at half of
+  // what came late at 3; rank 1 has done half a second of its 2 s by then, and has 3.5 s left.
+  CHECK(f.workers.samples()[0].end == Approx(3.5));
+  CHECK(f.workers.samples()[1].end == Approx(6.5));
+}
+
 TEST_CASE("the second collective waits behind the first on the stream", "[workers]") {
   WorkersFixture f({{0, 4, 1.0}});
   f.workers.post(work(1), "w");
