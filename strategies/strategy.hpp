@@ -60,7 +60,7 @@ struct JobView {
   Seconds message_latency;
   BytesPerSecond network_bandwidth;    ///< of a machine's first NIC, one direction
   BytesPerSecond host_copy_bandwidth;  ///< GPU to host memory, one direction
-  bool peer_access = true;  ///< its GPUs in the first machine reach each other's memory
+  bool peer_access = true;             ///< its GPUs in the first machine reach each other's memory
   BytesPerSecond host_memory_rate{0};  ///< of a machine, nominal, as its node says; 0: unknown
   /// Workers of the job for which each of these stands: of many independent ones only some are
   /// simulated (sampling). What workers share of a host thread then takes this often its time.

@@ -195,8 +195,7 @@ IterationDraws::IterationDraws(const JitterSpec& jitter, const ComputeProfile& p
 
 double IterationDraws::layer_factor(std::size_t member, int layer) const {
   const auto at = std::ranges::find(order_, member);
-  const std::size_t place =
-      order_.empty() ? member : static_cast<std::size_t>(at - order_.begin());
+  const std::size_t place = order_.empty() ? member : static_cast<std::size_t>(at - order_.begin());
   const auto behind = std::ranges::upper_bound(starts_, place);
   const auto block = static_cast<std::size_t>(behind - starts_.begin()) - 1;
   const auto factors = layer_factors(layer, block);

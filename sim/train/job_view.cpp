@@ -113,7 +113,8 @@ JobView job_view(const Job& job) {
   const NodeGraph& node = job.cluster.node(job.placement.front().node);
   std::vector<DeviceId> gpus;
   for (const GpuRef& place : job.placement) {
-    if (place.node == job.placement.front().node) gpus.push_back(node.gpus()[static_cast<std::size_t>(place.gpu)]);
+    if (place.node == job.placement.front().node)
+      gpus.push_back(node.gpus()[static_cast<std::size_t>(place.gpu)]);
   }
   view.peer_access = node.are_peers(gpus);
   view.collectives_on_gpu = job.library.on_gpu();

@@ -175,8 +175,8 @@ void PsSync::ready(const Flight& flight) {
   LaneItem copy = options_.on_gpus
                       ? item(flight, "push", [this, flight] { pushed(flight); })
                       : item(flight, "copy to host", [this, flight] { on_host(flight); });
-  copy.key = static_cast<std::uint64_t>(
-      options_.on_gpus ? push_to(group(flight.group).server) : to_hosts);
+  copy.key =
+      static_cast<std::uint64_t>(options_.on_gpus ? push_to(group(flight.group).server) : to_hosts);
   off_gpus_.add(std::move(copy));
 }
 

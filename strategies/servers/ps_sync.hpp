@@ -103,8 +103,8 @@ class PsSync final : public StepStrategy {
   WorkerVariables variables_;    ///< alike in all workers
   std::vector<Flight> updated_;  ///< by group, behind the barrier
   std::size_t updates_ = 0;      ///< of them
-  bool in_turn_;               ///< copies wait for each other, and for the GPUs
-  std::vector<Flight> held_;   ///< until backward is done, where they do
+  bool in_turn_;                 ///< copies wait for each other, and for the GPUs
+  std::vector<Flight> held_;     ///< until backward is done, where they do
   Lane off_gpus_;
   std::deque<Lane> push_;  ///< by server
   std::deque<Lane> pull_;  ///< by server
