@@ -18,14 +18,15 @@ struct PipelineStage {
   Bytes activations{0};  ///< of a micro-batch, to the next stage; their gradients come back
 };
 
-/// In which order a stage computes its micro-batches. Messages leave when they are computed, on
+/// In which order a stage computes its micro-batches: backward in rising order, since gradients are
+/// exchanged in the last number's. Messages leave when they are computed, on
 /// streams of their own; each is received where the pass begins that needs it.
 struct Schedule {
-  std::string_view name;  ///< the field's
+  std::string_view name;  ///< as the literature has it; no scenario names one yet
   Program (*program)(const PipelineStage& stage);
 };
 
-/// All there are: 1f1b, gpipe.
+/// All there are.
 [[nodiscard]] std::span<const Schedule> schedules();
 
 /// REQUIRES: one of schedules() is named so.

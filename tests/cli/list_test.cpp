@@ -17,7 +17,8 @@ TEST_CASE("The reference pages are what the catalogues say now", "[cli][list][do
     INFO("to remake it: gradwire list " << list << " --markdown > docs/" << page);
     const auto run = place.run("list " + list + " --markdown");
     CHECK(run.code == 0);
-    CHECK(run.out == read_file(GRADWIRE_SOURCE_DIR "/docs/" + page));
+    const bool is_page = run.out == read_file(GRADWIRE_SOURCE_DIR "/docs/" + page);
+    CHECK(is_page);  // not both pages in full
   };
   check("collectives", "collectives.md");
   check("strategies", "strategies.md");

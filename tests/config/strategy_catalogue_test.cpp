@@ -108,8 +108,10 @@ TEST_CASE("every strategy's steps are exact, lossy or stale", "[config][catalogu
         "local_sgd", "none", "ps_async", "ssp"}}};
   std::map<Exactness, std::vector<std::string>> found;
   for (const auto& entry : strategy_catalogue()) found[entry.exactness].push_back(entry.name);
-  for (auto& [exactness, names] : found) std::ranges::sort(names);
-  CHECK(found == expected);
+  for (const auto& [exactness, names] : expected) {
+    std::ranges::sort(found[exactness]);
+    CHECK(found[exactness] == names);
+  }
 }
 
 TEST_CASE("a strategy's knobs may make its steps other than they are by default",

@@ -22,5 +22,5 @@ if [ -n "${APPROVE:-}" ]; then
   cp "$scratch/page.md" "$page"
 else
   grep -q '^<!-- gradwire ' "$page"
-  diff -u "$page" "$scratch/page.md"
+  diff -u "$page" "$scratch/page.md" || { echo "to remake them: ninja approve_key_tables"; exit 1; }
 fi

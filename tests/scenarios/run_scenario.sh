@@ -21,5 +21,5 @@ cmp <(without_clock "$scratch/first.json") <(without_clock "$scratch/second.json
 if [ -n "${APPROVE:-}" ]; then
   cp "$scratch/first.txt" "$golden"
 else
-  diff -u "$golden" "$scratch/first.txt"
+  diff -u "$golden" "$scratch/first.txt" || { echo "if this is right: ninja approve"; exit 1; }
 fi
