@@ -47,7 +47,7 @@ class Action {
   };
   template <class Do>
   static constexpr bool fits =
-      sizeof(Do) <= inline_bytes &&
+      sizeof(Do) <= inline_bytes &&  // NOLINT(misc-redundant-expression): not of every type
       alignof(Do) <= alignof(std::max_align_t) && std::is_nothrow_move_constructible_v<Do>;
   template <class Do>
   static constexpr Kind kind_of = {[](void* held) { (*static_cast<Do*>(held))(); },

@@ -194,14 +194,15 @@ bool FairRates::settle() {
     if (met.next == met.rate) continue;
     const double faster = met.count * (met.next - met.rate);
     const auto uses = uses_of(met);
-    for (auto use = uses.rbegin(); use != uses.rend(); ++use) {
-      Row& row = rows_[use->row];
+    for (std::size_t i = uses.size(); i-- > 0;) {
+      const auto& use = uses[i];
+      Row& row = rows_[use.row];
       if (row.filled == 1) continue;
       if (std::exchange(row.round, round_) != round_) {
         row.left = row.load;
-        beside_.push_back(use->row);
+        beside_.push_back(use.row);
       }
-      row.left += use->weight * faster;
+      row.left += use.weight * faster;
     }
   }
   const std::size_t filled = filling_.size();

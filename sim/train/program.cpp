@@ -40,6 +40,7 @@ void check_ranks(const std::vector<RankClass>& classes, int ranks) {
 
 void check_passes(const RankClass& own) {
   const int layers = static_cast<int>(own.profile.layers.size());
+  std::map<int, int> backward_done;  // the last micro-batch, by first layer
   for (const ProgramStep& step : own.program) {
     const auto* pass = std::get_if<ComputePass>(&step);
     if (pass == nullptr) continue;
@@ -47,6 +48,15 @@ void check_passes(const RankClass& own) {
       throw SimulationError(fmt::format("{} computes layers {} to {} of {}", own.name,
                                         pass->first_layer, pass->end_layer, layers));
     }
+    if (pass->part != Part::backward) continue;
+    const auto [last, is_first] = backward_done.emplace(pass->first_layer, pass->micro_batch);
+    if (!is_first && pass->micro_batch < last->second) {
+      throw SimulationError(fmt::format(
+          "{} computes backward of micro-batch {} behind {}'s; expected a rising order, "
+          "for gradients are exchanged in the last number's",
+          own.name, pass->micro_batch, last->second));
+    }
+    last->second = pass->micro_batch;
   }
 }
 

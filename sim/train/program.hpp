@@ -76,7 +76,8 @@ struct RankClass {
 
 /// @throws SimulationError unless the classes have each of `ranks` ranks once, in data-parallel
 /// groups of one size; all programs have as many micro-batches; passes are of layers that there
-/// are; and classes have as many ranks, and post as many receives, as those that send to them.
+/// are, a layer's backward passes by rising micro-batch; and classes have as many ranks, and post
+/// as many receives, as those that send to them.
 void check_classes(const std::vector<RankClass>& classes, int ranks);
 
 }  // namespace gradwire

@@ -45,18 +45,18 @@ Program all_forward_all_backward(const PipelineStage& own) {
 }
 
 constexpr std::array known = {
-    Schedule{"1f1b", one_forward_one_backward},
-    Schedule{"gpipe", all_forward_all_backward},
+    PipelineSchedule{"1f1b", one_forward_one_backward},
+    PipelineSchedule{"gpipe", all_forward_all_backward},
 };
 
 }  // namespace
 
-std::span<const Schedule> schedules() {
+std::span<const PipelineSchedule> schedules() {
   return known;
 }
 
-const Schedule& schedule_named(std::string_view name) {
-  const auto* found = std::ranges::find(known, name, &Schedule::name);
+const PipelineSchedule& schedule_named(std::string_view name) {
+  const auto* found = std::ranges::find(known, name, &PipelineSchedule::name);
   assert(found != known.end());
   return *found;
 }

@@ -19,17 +19,17 @@ struct PipelineStage {
 };
 
 /// In which order a stage computes its micro-batches: backward in rising order, since gradients are
-/// exchanged in the last number's. Messages leave when they are computed, on
-/// streams of their own; each is received where the pass begins that needs it.
-struct Schedule {
+/// exchanged in the last number's. Messages leave when they are computed, on streams of their own;
+/// each is received where the pass begins that needs it.
+struct PipelineSchedule {
   std::string_view name;  ///< as the literature has it; no scenario names one yet
   Program (*program)(const PipelineStage& stage);
 };
 
 /// All there are.
-[[nodiscard]] std::span<const Schedule> schedules();
+[[nodiscard]] std::span<const PipelineSchedule> schedules();
 
 /// REQUIRES: one of schedules() is named so.
-[[nodiscard]] const Schedule& schedule_named(std::string_view name);
+[[nodiscard]] const PipelineSchedule& schedule_named(std::string_view name);
 
 }  // namespace gradwire

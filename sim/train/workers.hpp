@@ -274,6 +274,7 @@ class Workers {
   void begin_walks() const;
   /// Walks all leads past so many items. @return false at a closed gate.
   bool walk(std::size_t items) const;
+  bool walk(Walk& walk, std::size_t items) const;
   /// How many items stand before the next collective of the GPU's stream.
   [[nodiscard]] std::size_t ready_after() const {
     return library_.on_gpu && ended_collectives_ < communication_.size()

@@ -91,36 +91,34 @@ void Workers::begin_walks() const {
 
 bool Workers::walk(std::size_t items) const {
   bool open = true;
-  for (Walk& walk : walks_) {
-    Lanes& lanes = walk.lanes;
-    std::size_t position = walk.rear;
-    for (; position < items; ++position) {
-      const bool together = position >= walk.front;
-      const ComputeItem& item = stream_[position];
-      if (item.type == ComputeItem::Type::work) {
-        const auto& slowing = (position < ready_after() ? beside_ : arrived_)[walk.worker_class];
-        const WorkItem work =
-            work_item(position, walk.worker_class, walk.computes, slowing, slowing);
-        const auto residuals = draws_->layer_factors(item.layer, walk.block);
-        together ? walk_together(work, residuals, lanes) : walk_past(work, residuals, lanes);
-        continue;
-      }
-      const bool gate = item.type == ComputeItem::Type::gate;
-      if (gate && !stream_.is_open(item, log_)) {
-        open = false;
-        break;
-      }
-      const double opens = gate ? stream_.opens_at(item, log_) : 0;
-      for (std::size_t lane = 0; lane < lanes.count; ++lane) {
-        if (!together && lanes.item[lane] != static_cast<double>(position)) continue;
-        lanes.now[lane] = std::max(lanes.now[lane], opens);
-        lanes.remaining[lane] = -1;
-        ++lanes.item[lane];
-      }
-    }
-    walk.rear = position;
-  }
+  for (Walk& walk : walks_) open = this->walk(walk, items) && open;
   return open;
+}
+
+bool Workers::walk(Walk& walk, std::size_t items) const {
+  Lanes& lanes = walk.lanes;
+  for (; walk.rear < items; ++walk.rear) {
+    const std::size_t position = walk.rear;
+    const bool together = position >= walk.front;
+    const ComputeItem& item = stream_[position];
+    if (item.type == ComputeItem::Type::work) {
+      const auto& slowing = (position < ready_after() ? beside_ : arrived_)[walk.worker_class];
+      const WorkItem work = work_item(position, walk.worker_class, walk.computes, slowing, slowing);
+      const auto residuals = draws_->layer_factors(item.layer, walk.block);
+      together ? walk_together(work, residuals, lanes) : walk_past(work, residuals, lanes);
+      continue;
+    }
+    const bool gate = item.type == ComputeItem::Type::gate;
+    if (gate && !stream_.is_open(item, log_)) return false;
+    const double opens = gate ? stream_.opens_at(item, log_) : 0;
+    for (std::size_t lane = 0; lane < lanes.count; ++lane) {
+      if (!together && lanes.item[lane] != static_cast<double>(position)) continue;
+      lanes.now[lane] = std::max(lanes.now[lane], opens);
+      lanes.remaining[lane] = -1;
+      ++lanes.item[lane];
+    }
+  }
+  return true;
 }
 
 std::optional<OperationId> Workers::take_passed() {

@@ -141,10 +141,11 @@ std::vector<bool> rehearse_exchanges(Strategy& strategy, const JobView& job, int
                                      std::size_t count) {
   Rehearsal rehearsal(strategy, job, workers, count);
   rehearsal.iterate(0);
-  if (rehearsal.is_over()) return std::vector<bool>(count, true);
+  std::vector<bool> used(count, true);
+  if (rehearsal.is_over()) return used;
   const std::set<int> first = rehearsal.exchanges();
   rehearsal.iterate(1);
-  std::vector<bool> used(count, first != rehearsal.exchanges());
+  used.assign(count, first != rehearsal.exchanges());
   for (const int exchange : first) used[static_cast<std::size_t>(exchange)] = true;
   return used;
 }

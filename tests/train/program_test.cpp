@@ -193,6 +193,11 @@ TEST_CASE("Programs that do not fit together are refused by name", "[training][p
   classes = two_stages(toy, 1, 2);
   classes[1].program.emplace_back(ComputePass{Part::forward, 2, 0, 4});
   CHECK(refusal(toy, classes) == "stage 1 has 3 micro-batches; expected the 2 of stage 0");
+  classes = two_stages(toy, 1, 2);
+  classes[1].program.emplace_back(ComputePass{Part::backward, 0, 0, 4});
+  CHECK(refusal(toy, classes) ==
+        "stage 1 computes backward of micro-batch 0 behind 1's; expected a rising order, for "
+        "gradients are exchanged in the last number's");
   ToyTraining served(2);
   served.servers = {0};
   CHECK_THROWS_WITH(run(served, make<PsAsync>(PsAsyncOptions{}), two_stages(served, 1, 2)),
