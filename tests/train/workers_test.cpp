@@ -42,6 +42,23 @@ struct WorkersFixture {
   }
 };
 
+/// Work of layers 0 and 1, 10 s each, with an all-reduce between them. @return its position.
+std::size_t post_around_all_reduce(Workers& workers, OperationLog& log) {
+  auto first = work(10);
+  first.layer = 0;
+  auto second = work(10);
+  second.layer = 1;
+  workers.post(first, "w");
+  CommunicationItem all_reduce;
+  all_reduce.operation = log.add();
+  const OperationId operation = all_reduce.operation;
+  const std::size_t position = workers.post(std::move(all_reduce));
+  workers.post_gate({operation});
+  workers.post(second, "w");
+  workers.post(end_of_iteration(), "end");
+  return position;
+}
+
 }  // namespace
 
 TEST_CASE("a collective starts when its last rank arrives", "[workers]") {
@@ -121,17 +138,7 @@ TEST_CASE("members' clocks are kept, not the curve of their maxima", "[workers]"
   Activity activity;
   Workers workers(members, {}, log, activity);
   workers.begin_iteration(draws);
-  auto first = work(10);
-  first.layer = 0;
-  auto second = work(10);
-  second.layer = 1;
-  workers.post(first, "w");
-  CommunicationItem all_reduce;
-  all_reduce.operation = log.add();
-  const auto position = workers.post(std::move(all_reduce));
-  workers.post_gate({0});
-  workers.post(second, "w");
-  workers.post(end_of_iteration(), "end");
+  const std::size_t position = post_around_all_reduce(workers, log);
   workers.run(0);
   REQUIRE(workers.take_ready());
   const double g = workers.collective(position).start;
@@ -163,18 +170,7 @@ TEST_CASE("many members keep their own clocks from one iteration to the next", "
   for (int iteration = 0; iteration < 2; ++iteration) {
     draws.draw(iteration, members);
     workers.begin_iteration(draws);
-    auto first = work(10);
-    first.layer = 0;
-    auto second = work(10);
-    second.layer = 1;
-    workers.post(first, "w");
-    CommunicationItem all_reduce;
-    all_reduce.operation = log.add();
-    const OperationId operation = all_reduce.operation;
-    const auto position = workers.post(std::move(all_reduce));
-    workers.post_gate({operation});
-    workers.post(second, "w");
-    workers.post(end_of_iteration(), "end");
+    const std::size_t position = post_around_all_reduce(workers, log);
     workers.run(0);
     REQUIRE(workers.take_ready() == position);
     const double g = workers.collective(position).start;
