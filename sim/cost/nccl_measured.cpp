@@ -287,7 +287,9 @@ double nccl_measured_time(const NcclConstants& constants, const NcclSystem& syst
   const double seconds = per_byte(constants, system, question, facts).count() / channel_share;
   double moving = 0;
   if (is_priced_by_links(question.algorithm)) {
-    moving = bytes_on_links(constants, system, question, facts) / channel_share;
+    const bool is_grouped = question.algorithm == NcclAlgorithm::direct;
+    moving = bytes_on_links(constants, system, question, facts) / channel_share /
+             (is_grouped ? constants.measured.peer_share : 1);
   } else {
     // The bus that would move a byte in that time.
     const double traffic = question.algorithm == NcclAlgorithm::tree

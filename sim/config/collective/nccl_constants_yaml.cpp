@@ -96,6 +96,7 @@ void read_nccl_measured(Constants& from, NcclConstants& to) {
   from.read("channel_host", "us", to.measured.channel_host);
   from.read("peer_host", "us", to.measured.peer_host);
   from.read("peer", "us", to.measured.peer);
+  from.read("peer_share", "", to.measured.peer_share);
   from.read("memory_passes", "", to.measured.memory_passes);
   from.read("tree_ll_base", "us", to.measured.tree_ll_base);
   from.read("tree_ll128_base", "us", to.measured.tree_ll128_base);
