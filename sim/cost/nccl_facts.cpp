@@ -91,9 +91,27 @@ void ask_for(const std::vector<double>& load, const Pattern& pattern, std::size_
   __builtin_prefetch(&load[static_cast<std::size_t>(pattern.path_links[place])]);
 }
 
+/// Adds a flow between GPUs of a machine, where they reach each other's memory.
+void add_stores(const Pattern& pattern, const PatternFlow& flow,
+                const std::vector<HostPlace>& places, std::size_t links,
+                std::vector<double>& stores) {
+  const auto path = std::span(pattern.path_links).subspan(flow.path_begin, flow.path_size);
+  const auto place = [&](LinkId id) { return places[static_cast<std::size_t>(id)]; };
+  if (std::ranges::any_of(path, &HostPlace::ends_peers, place)) return;
+  stores.resize(links);
+  for (const LinkId id : path) stores[static_cast<std::size_t>(id)] += flow.share;
+}
+
+struct Loads {
+  std::vector<double> all;        ///< [link]: bytes / size
+  std::vector<double> of_stores;  ///< of them by GPUs into each other's memory over PCIe; or empty
+};
+
 /// The links' loads, and what one flow sees of its way.
-std::vector<double> loads(const Cluster& cluster, const Pattern& pattern, NcclFacts& facts) {
-  std::vector<double> load(cluster.links().size());
+Loads loads(const Cluster& cluster, const Pattern& pattern, const std::vector<HostPlace>& places,
+            NcclFacts& facts) {
+  Loads result{.all = std::vector<double>(cluster.links().size()), .of_stores = {}};
+  std::vector<double>& load = result.all;
   std::vector<Seconds> proxy(static_cast<std::size_t>(pattern.ranks));
   std::vector<double> sent(static_cast<std::size_t>(pattern.ranks));
   // Links are met in no order, and wait for memory unless asked for so many before.
@@ -122,7 +140,10 @@ std::vector<double> loads(const Cluster& cluster, const Pattern& pattern, NcclFa
       }
       facts.network_latency = std::max(facts.network_latency, network);
       if (!is_local) sent[static_cast<std::size_t>(flow.source)] += flow.share;
-      if (is_local && !is_nvlink) facts.local = hop_pcie;
+      if (is_local && !is_nvlink) {
+        facts.local = hop_pcie;
+        add_stores(pattern, flow, places, load.size(), result.of_stores);
+      }
       proxy[static_cast<std::size_t>(flow.source)] += by_proxy;
       proxy[static_cast<std::size_t>(flow.destination)] += by_proxy;
     }
@@ -131,7 +152,7 @@ std::vector<double> loads(const Cluster& cluster, const Pattern& pattern, NcclFa
     facts.proxy_per_byte = *std::max_element(proxy.begin(), proxy.end());
     facts.sent_share = *std::max_element(sent.begin(), sent.end());
   }
-  return load;
+  return result;
 }
 
 /// Of the links of all machines. @param known  gets what was found of each type of machine.
@@ -153,12 +174,13 @@ NcclFacts examine(const Cluster& cluster, const Pattern& pattern, const NcclGpus
                   const NcclConstants& constants) {
   const double bridge_share = constants.measured.host_bridge_share;
   NcclFacts facts;
-  const std::vector<double> load = loads(cluster, pattern, facts);
+  std::map<const NodeGraph*, NodeFacts> known;
+  const std::vector<HostPlace> places = places_of(cluster, gpus, known);
+  const auto [load, stores] = loads(cluster, pattern, places, facts);
+  facts.stores_over_pcie = !stores.empty();
   const auto per_byte = [&](std::size_t id, double share) {
     return Seconds{load[id] / (share * cluster.links()[id].capacity)};
   };
-  std::map<const NodeGraph*, NodeFacts> known;
-  const std::vector<HostPlace> places = places_of(cluster, gpus, known);
   const StagedFlows staged = staged_flows(cluster, pattern, places, constants.measured);
   facts.staged_per_byte = staged.network_per_byte;
   const auto of_staged = [&](const std::vector<double>& sums, std::size_t id) {
@@ -180,16 +202,17 @@ NcclFacts examine(const Cluster& cluster, const Pattern& pattern, const NcclGpus
       }
       const bool is_bridge = places[id].at_bridge;
       facts.crosses_host_bridge = facts.crosses_host_bridge || is_bridge;
-      const double peers = (load[id] - of_staged(staged.load, id)) / (is_bridge ? bridge_share : 1);
+      // Stores are posted, and pass whole where the processor does not cut them; a NIC fetches.
+      const double stored = stores.empty() ? 0 : stores[id];
+      const double fetched = load[id] - of_staged(staged.load, id) - stored;
+      const double overhead = is_bridge && !own.amd ? constants.intel_p2p_overhead : 1;
+      const double peers = stored * overhead + fetched / (is_bridge ? bridge_share : 1);
       facts.pcie_per_byte =
           std::max(facts.pcie_per_byte,
                    Seconds{(peers + of_staged(staged.priced, id)) / cluster.links()[id].capacity});
-      const bool is_planned_less = is_bridge && !own.amd;
       facts.planned_per_byte =
-          std::max(facts.planned_per_byte,
-                   Seconds{(load[id] - of_staged(staged.fetched, id)) /
-                           ((is_planned_less ? 1 / constants.intel_p2p_overhead : 1) *
-                            cluster.links()[id].capacity)});
+          std::max(facts.planned_per_byte, Seconds{(load[id] - of_staged(staged.fetched, id)) *
+                                                   overhead / cluster.links()[id].capacity});
     }
     if (!takes_part) continue;
     join(facts, own, is_first);

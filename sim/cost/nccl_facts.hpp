@@ -49,6 +49,7 @@ struct NcclFacts {
   Seconds late_message;              ///< of the slowest port (PortSpec::late_message)
   double ports = 1;                  ///< that a machine sends through, the mean
   NcclHop local = hop_nvlink;        ///< the slowest kind of hop inside a machine
+  bool stores_over_pcie = false;     ///< GPUs store into each other's memory over it
   bool crosses_host_bridge = false;  ///< GPU traffic passes one
   bool amd = false;                  ///< a machine's processors are AMD's
   int capability_min = 0;            ///< of the GPUs of the machines that take part

@@ -236,36 +236,48 @@ double chunk_latency(const NcclConstants& constants, const NcclSystem& system,
   return 2 * chunks * (local_hops * local + levels(system) * network).count() * us_per_second;
 }
 
-/// us that NCCL counts for a Simple ring over several machines and that do not pass by themselves:
-/// what the network's hops take while other slices move, and what NCCL adds to the hops inside a
-/// machine (posting to the network, a "plateau").
+/// us that NCCL counts for a Simple ring and that do not pass by themselves: what the network's
+/// hops, or inside one machine those of stores over PCIe, take while other slices move, and what
+/// NCCL adds to the hops inside one of several machines (posting to the network, a "plateau").
 /// @param moving  us for all bytes
 double not_waited_for(const NcclConstants& constants, const NcclSystem& system,
-                      const NcclQuestion& question, double moving) {
+                      const NcclQuestion& question, const NcclFacts& facts, double moving) {
   const bool is_ring = question.algorithm == NcclAlgorithm::ring &&
                        question.protocol == NcclProtocol::simple && !is_chain(question);
-  if (!is_ring || system.machines == 1) return 0;
+  if (!is_ring) return 0;
   const NcclRingHops hops = nccl_ring_hops(constants, system, question);
   const double others = (1 - 1.0 / constants.measured.slices_on_a_port) * moving /
                         (hops.local_steps + hops.network_steps);
   const double local = constants.ring_hop[system.local][simple_index];
+  if (system.machines == 1) {
+    return facts.stores_over_pcie ? hops.local_steps * std::min(local, others) : 0;
+  }
   return hops.local_steps * (hops.local - local) +
          hops.network_steps * std::min(hops.network, others);
+}
+
+/// Channels whose queues the host fills for a call; 0: it fills none.
+int queued_channels(const NcclConstants& constants, const NcclSystem& system,
+                    const NcclQuestion& question, const NcclFacts& facts) {
+  if (!constants.queues_by_channel || peers_of(question, system.ranks) > 0) return 0;
+  const int channels = nccl_channels_at_work(system, question);
+  if (question.algorithm != NcclAlgorithm::nvls) return channels;
+  return std::min(channels, constants.generation(facts.capability_min).nvls_channels);
+}
+
+/// us of the host to fill one GPU's queues but the first.
+double queue_time(const NcclConstants& constants, const NcclSystem& system,
+                  const NcclQuestion& question, const NcclFacts& facts) {
+  const int channels = queued_channels(constants, system, question, facts);
+  return std::max(0, channels - 1) * constants.measured.channel_host;
 }
 
 /// us of the host between one call and the next.
 double host_time(const NcclConstants& constants, const NcclSystem& system,
                  const NcclQuestion& question, const NcclFacts& facts, int gpus_per_process) {
   const int peers = peers_of(question, system.ranks);
-  double us = constants.measured.launch + peers * constants.measured.peer_host;
-  if (constants.queues_by_channel && peers == 0) {
-    int channels = nccl_channels_at_work(system, question);
-    if (question.algorithm == NcclAlgorithm::nvls) {
-      channels = std::min(channels, constants.generation(facts.capability_min).nvls_channels);
-    }
-    us += (channels - 1) * constants.measured.channel_host;
-  }
-  return gpus_per_process * us;
+  return gpus_per_process * (constants.measured.launch + peers * constants.measured.peer_host +
+                             queue_time(constants, system, question, facts));
 }
 
 bool is_priced_by_links(NcclAlgorithm algorithm) {
@@ -312,12 +324,17 @@ double nccl_measured_time(const NcclConstants& constants, const NcclSystem& syst
   }
   const int peers = peers_of(question, system.ranks);
   const double host = host_time(constants, system, question, facts, gpus_per_process);
-  const double latency = real_latency(real, alone, question, facts) +
+  // A process fills the queues of one GPU after the other, and the last one's kernel is waited for:
+  // not along a chain, whose bytes take as long to get there.
+  const double stagger =
+      is_chain(question) ? 0
+                         : (gpus_per_process - 1) * queue_time(constants, system, question, facts);
+  const double latency = real_latency(real, alone, question, facts) + stagger +
                          peers * constants.measured.peer +
                          chunk_latency(constants, system, question, facts) +
                          nccl_nvls_fill(constants, system, question, facts, levels(system),
                                         other_per_byte(constants, facts)) -
-                         not_waited_for(real, alone, question, moving);
+                         not_waited_for(real, alone, question, facts, moving);
   if (question.protocol == NcclProtocol::ll) {
     moving = std::max({moving, lines_latency(real, system, question, facts),
                        flags_time(real, system, question, facts)});

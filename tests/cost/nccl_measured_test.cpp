@@ -34,6 +34,44 @@ constexpr Seconds fast{1e-15};  ///< a byte; 0 would be a division by zero
 
 }  // namespace
 
+TEST_CASE("A ring waits for the queues of a process's other GPUs, a chain does not",
+          "[cost][nccl]") {
+  const NcclConstants constants = config::shipped_nccl({2, 20});
+  NcclFacts facts;
+  facts.capability_min = facts.capability_max = 80;
+  facts.nvlink_per_byte = Seconds{4e-12};
+  const NcclSystem system{.machines = 1, .ranks = 8, .architecture = 1, .channels = 12};
+  const auto more = [&](CollectiveKind kind) {
+    const auto at = [&](int gpus_per_process) {
+      const NcclQuestion question{kind, ring, simple, 256 * mib};
+      return nccl_measured_time(constants, system, question, facts, gpus_per_process, 1);
+    };
+    return at(8) - at(1);
+  };
+  // 24 channels, of which the first one's queue is in the launch.
+  CHECK(more(all_reduce) == Approx(7 * 23 * constants.measured.channel_host));
+  CHECK(more(CollectiveKind::broadcast) == Approx(0).margin(1e-9));
+}
+
+TEST_CASE("Hops of stores over PCIe pass while other slices move", "[cost][nccl]") {
+  const auto at = [](bool stores, std::int64_t bytes) {
+    NcclFacts facts;
+    facts.local = hop_pcie;
+    facts.stores_over_pcie = stores;
+    facts.capability_min = facts.capability_max = 70;
+    facts.other_per_byte = Seconds{1.5 / 10e9};  // four GPUs, 10 GB/s of bus bandwidth
+    const NcclSystem system{
+        .machines = 1, .ranks = 4, .architecture = 0, .local = hop_pcie, .channels = 2};
+    return nccl_measured_time(test::nccl_2_28(), system, {all_reduce, ring, simple, bytes}, facts,
+                              1, 1);
+  };
+  // Six hops of 5.7 us; of a step's 26 us three quarters are other slices' at 1 MiB, of its 1.6 us
+  // at 64 KiB.
+  CHECK(at(false, mib) - at(true, mib) == Approx(6 * 5.7));
+  const double step = 64 * kib * 1.5 / 10e9 * 1e6 / 6;
+  CHECK(at(false, 64 * kib) - at(true, 64 * kib) == Approx(6 * 0.75 * step));
+}
+
 TEST_CASE("Grouped sends and receives reach 94 % of what links carry, beyond their start",
           "[cost][nccl]") {
   const auto at = [](std::int64_t bytes) {

@@ -148,4 +148,24 @@ TEST_CASE("A kernel that only stores to host memory is not slowed by loads", "[s
         Approx(2 / (nccl_2_28().measured.host_duplex_share * 12e9)));
 }
 
+TEST_CASE("A host bridge takes nothing of stores between GPUs, Intel's a sixth", "[cost][nccl]") {
+  // NCCL, src/graph/topo.h: INTEL_P2P_OVERHEAD. Two GPUs, each below a bridge of its own.
+  const auto per_byte = [](const char* processor) {
+    NodeGraph node;
+    const DeviceId numa = node.add({.kind = DeviceKind::numa, .model = processor});
+    const Link slot{LinkKind::pcie, 12_GBps, Seconds{0.15e-6}};
+    for (int i = 0; i < 2; ++i) {
+      const DeviceId bridge = node.add({.kind = DeviceKind::host_bridge});
+      node.connect(bridge, numa, slot);
+      node.connect(node.add({.kind = DeviceKind::gpu}), bridge, slot);
+    }
+    const auto pair = alone(node, PeerToPeer::socket);
+    const NcclLibrary library(pair, nccl_options({2, 18}, gpu));
+    const auto pattern = library.plan(CollectiveKind::all_reduce, packed_placement(*pair, 2));
+    return examine(*pair, pattern.front(), {}, nccl_2_28()).pcie_per_byte.count();
+  };
+  CHECK(per_byte("amd") == Approx(1 / 12e9));
+  CHECK(per_byte("skylake") == Approx(1.2 / 12e9));
+}
+
 }  // namespace gradwire
