@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <iterator>
 #include <vector>
 
 #include "sim/cli/list_models.hpp"

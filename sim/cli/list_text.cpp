@@ -1,7 +1,5 @@
 #include "sim/cli/list_text.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <iterator>

@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "sim/cli/inputs.hpp"
 #include "sim/cli/messages.hpp"

@@ -1,10 +1,6 @@
 #include "sim/cli/show_topology.hpp"
 
-#include <fmt/format.h>
-
-#include <cstdio>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "sim/cli/graphviz.hpp"

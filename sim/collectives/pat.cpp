@@ -1,6 +1,5 @@
 #include "sim/collectives/pat.hpp"
 
-#include <cstddef>
 #include <set>
 #include <utility>
 

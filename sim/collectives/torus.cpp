@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 #include <boost/range/adaptor/reversed.hpp>
 
-#include <cstddef>
-#include <utility>
-
 #include "sim/collectives/machines.hpp"
 #include "sim/collectives/schedule.hpp"
 #include "sim/core/error.hpp"

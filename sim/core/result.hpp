@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "sim/core/exactness.hpp"
-#include "sim/core/units.hpp"
 
 namespace gradwire {
 

@@ -1,8 +1,5 @@
 #include "sim/models/googlenet.hpp"
 
-#include <array>
-#include <string>
-
 #include "sim/models/builder.hpp"
 #include "sim/models/defaults.hpp"
 #include "sim/models/inception_block.hpp"

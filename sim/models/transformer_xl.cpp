@@ -4,7 +4,6 @@
 
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "sim/models/adaptive_softmax.hpp"
 #include "sim/models/attention.hpp"

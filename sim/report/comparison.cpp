@@ -1,9 +1,6 @@
 #include "sim/report/comparison.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <set>
 #include <string_view>
@@ -14,7 +11,6 @@
 #include "sim/report/comparison_groups.hpp"
 #include "sim/report/part_columns.hpp"
 #include "sim/report/result_json.hpp"
-#include "sim/report/summary.hpp"
 #include "sim/report/version.hpp"
 #include "sim/report/work_columns.hpp"
 

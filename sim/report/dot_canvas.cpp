@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <sstream>
-#include <string_view>
 
 #include "sim/core/outgoing_text.hpp"
 

@@ -1,7 +1,5 @@
 #include "sim/validation/series.hpp"
 
-#include <vector>
-
 #include "sim/config/data_files.hpp"
 #include "sim/validation/collectives.hpp"
 #include "sim/validation/compute.hpp"

@@ -1,7 +1,5 @@
 #include "strategies/peers/kungfu_host.hpp"
 
-#include <algorithm>
-
 #include "strategies/parts/job_places.hpp"
 
 namespace gradwire {

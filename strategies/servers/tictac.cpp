@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <utility>
+#include "strategies/servers/tictac_order.hpp"
 
 namespace gradwire {
 namespace {

@@ -1,7 +1,5 @@
 #include "strategies/sharded/deepspeed_zero.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cassert>

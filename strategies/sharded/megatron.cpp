@@ -1,6 +1,5 @@
 #include "strategies/sharded/megatron.hpp"
 
-#include <algorithm>
 #include <cassert>
 #include <limits>
 #include <memory>

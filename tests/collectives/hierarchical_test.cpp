@@ -1,7 +1,6 @@
 #include "sim/collectives/hierarchical.hpp"
 
 #include <map>
-#include <set>
 
 #include "sim/collectives/torus.hpp"
 #include "tests/catch.hpp"

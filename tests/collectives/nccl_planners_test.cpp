@@ -9,7 +9,6 @@
 #include "sim/collectives/nvls.hpp"
 #include "sim/collectives/pat.hpp"
 #include "sim/collectives/tree.hpp"
-#include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/collectives/nodes.hpp"
 #include "tests/collectives/shares.hpp"

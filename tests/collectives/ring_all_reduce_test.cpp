@@ -6,7 +6,6 @@
 #include <numeric>
 #include <set>
 
-#include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/collectives/nodes.hpp"
 #include "tests/collectives/shares.hpp"

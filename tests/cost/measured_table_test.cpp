@@ -1,6 +1,5 @@
 #include "sim/cost/measured_table.hpp"
 
-#include <cmath>
 #include <memory>
 
 #include "sim/collectives/ring_all_reduce.hpp"

@@ -1,4 +1,3 @@
-#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -7,7 +6,6 @@
 
 #include "sim/collectives/ring_all_reduce.hpp"
 #include "sim/core/fabric.hpp"
-#include "sim/cost/nccl_measured.hpp"
 #include "tests/catch.hpp"
 #include "tests/cost/host_cluster.hpp"
 #include "tests/cost/nccl_options.hpp"

@@ -1,7 +1,6 @@
 #include <array>
 #include <string>
 
-#include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/engine/toy_cluster.hpp"
 

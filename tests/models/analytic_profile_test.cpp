@@ -11,7 +11,6 @@
 #include "sim/models/bert.hpp"
 #include "sim/models/fusion.hpp"
 #include "sim/models/googlenet.hpp"
-#include "sim/models/gpt2.hpp"
 #include "sim/models/layer_list.hpp"
 #include "sim/models/resnet.hpp"
 #include "sim/models/vgg.hpp"

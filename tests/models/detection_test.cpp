@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "sim/models/mask_rcnn.hpp"
-#include "sim/models/resnet.hpp"
 #include "sim/models/ssd.hpp"
 #include "tests/catch.hpp"
 #include "tests/models/descriptions.hpp"

@@ -3,8 +3,6 @@
 #include "sim/config/profile/profile_yaml.hpp"
 #include "sim/config/yaml/yaml_value.hpp"
 #include "sim/models/bert.hpp"
-#include "sim/models/gpt2.hpp"
-#include "sim/models/lstm.hpp"
 #include "sim/models/resnet.hpp"
 #include "sim/models/vgg.hpp"
 #include "tests/catch.hpp"

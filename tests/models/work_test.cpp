@@ -1,5 +1,4 @@
 #include <cstdint>
-#include <numeric>
 
 #include "sim/config/profile/model_catalogue.hpp"
 #include "sim/models/bert.hpp"
@@ -7,7 +6,6 @@
 #include "sim/models/lstm.hpp"
 #include "sim/models/resnet.hpp"
 #include "sim/models/transformer.hpp"
-#include "sim/models/vgg.hpp"
 #include "tests/catch.hpp"
 #include "tests/models/descriptions.hpp"
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "strategies/strategy.hpp"

@@ -1,10 +1,7 @@
 #include <algorithm>
-#include <cmath>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/topologies/machines.hpp"
 #include "topologies/builders/dragonfly.hpp"

@@ -1,4 +1,3 @@
-#include "sim/engine/group_quotient.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/topologies/files.hpp"
 #include "topologies/importers/smi_topo.hpp"

@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <memory>
-#include <numeric>
 #include <vector>
 
 #include "sim/core/cluster.hpp"

@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
-#include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 
-#include <cmath>
 #include <filesystem>
-#include <iostream>
 #include <map>
 #include <set>
 #include <string>

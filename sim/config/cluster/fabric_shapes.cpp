@@ -4,12 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <initializer_list>
 #include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "sim/config/cluster/link_yaml.hpp"
 #include "sim/config/yaml/fields.hpp"

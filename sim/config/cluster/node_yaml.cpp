@@ -6,14 +6,12 @@
 #include <array>
 #include <cstddef>
 #include <map>
-#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "sim/config/cluster/gpu_yaml.hpp"
 #include "sim/config/cluster/link_yaml.hpp"
-#include "sim/config/yaml/fields.hpp"
 #include "sim/core/outgoing_text.hpp"
 #include "topologies/links.hpp"
 #include "topologies/node_links.hpp"

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <set>
-#include <string_view>
-#include <utility>
 
 #include "sim/collectives/algorithms.hpp"
 #include "sim/config/cluster/cluster_yaml.hpp"

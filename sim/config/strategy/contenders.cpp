@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <map>
 #include <set>
-#include <utility>
 
 #include "sim/config/strategy/compression_catalogue.hpp"
 #include "sim/config/strategy/original_knobs.hpp"

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "sim/config/strategy/presets.hpp"
 #include "sim/config/yaml/yaml_map.hpp"

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cassert>
 #include <stdexcept>
 
 #include "sim/config/strategy/original_knobs.hpp"

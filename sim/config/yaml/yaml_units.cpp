@@ -12,8 +12,6 @@
 #include <string_view>
 #include <system_error>
 #include <type_traits>
-#include <utility>
-#include <vector>
 
 namespace gradwire::config {
 namespace {

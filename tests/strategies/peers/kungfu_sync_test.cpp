@@ -1,4 +1,3 @@
-#include "strategies/peers/kungfu_sync.hpp"
 
 #include <deque>
 

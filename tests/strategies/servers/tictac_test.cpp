@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "strategies/servers/tictac_order.hpp"
 #include "tests/catch.hpp"
 #include "tests/strategies/toy_job.hpp"
 #include "tests/strategies/toy_loop.hpp"

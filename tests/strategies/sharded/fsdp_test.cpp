@@ -1,6 +1,5 @@
 #include "strategies/sharded/fsdp.hpp"
 
-#include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/strategies/describe.hpp"
 #include "tests/strategies/toy_job.hpp"
