@@ -94,15 +94,14 @@ Fabric NetworkFile::fabric(std::span<const PortGroup> ports) const {
   };
   for (const Port& port : ports_) {
     for (const YamlValue* item : port.nodes) {
-      const auto node = static_cast<std::size_t>(read_value<int>(*item, "nodes"));
-      check_range(static_cast<int>(node), between(0, static_cast<int>(at.size()) - 1), *item,
-                  "nodes");
+      const auto node = static_cast<std::size_t>(
+          read_value(*item, "nodes", between(0, static_cast<int>(at.size()) - 1)));
       for (std::size_t nic = 0; port.nics.empty() && nic < at[node].size(); ++nic) {
         hang(*item, node, nic, port.at);
       }
       for (const YamlValue* nic : port.nics) {
-        const int index = read_value<int>(*nic, "nics");
-        check_range(index, between(0, static_cast<int>(at[node].size()) - 1), *nic, "nics");
+        const int index =
+            read_value(*nic, "nics", between(0, static_cast<int>(at[node].size()) - 1));
         hang(*nic, node, static_cast<std::size_t>(index), port.at);
       }
     }

@@ -18,8 +18,7 @@ namespace gradwire::config {
 namespace {
 
 std::int64_t non_negative(const YamlValue& value, const std::string& name) {
-  const auto number = read_value<std::int64_t>(value, name);
-  check_range(number, at_least(std::int64_t{0}), value, name);
+  const auto number = read_value(value, name, at_least(std::int64_t{0}));
   return number;
 }
 
