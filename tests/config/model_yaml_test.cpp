@@ -2,7 +2,7 @@
 
 #include "sim/config/check.hpp"
 #include "sim/config/profile/model_yaml.hpp"
-#include "sim/models/resnet.hpp"
+#include "sim/models/image_models.hpp"
 #include "tests/catch.hpp"
 #include "tests/config/config_fixture.hpp"
 

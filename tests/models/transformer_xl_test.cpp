@@ -1,4 +1,4 @@
-#include "sim/models/transformer_xl.hpp"
+#include "sim/models/text_models.hpp"
 
 #include <cstdint>
 #include <string>

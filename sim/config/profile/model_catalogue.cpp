@@ -9,8 +9,8 @@
 #include "sim/config/profile/model_entries.hpp"
 #include "sim/config/profile/model_yaml.hpp"
 #include "sim/config/yaml/loaded_yaml.hpp"
-#include "sim/models/bert.hpp"
-#include "sim/models/vit.hpp"
+#include "sim/models/image_models.hpp"
+#include "sim/models/text_models.hpp"
 
 namespace gradwire::config {
 namespace {

@@ -1,5 +1,5 @@
 #include "sim/config/profile/model_fields.hpp"
-#include "sim/models/vit.hpp"
+#include "sim/models/image_models.hpp"
 
 #include <cstdint>
 #include <optional>
