@@ -7,6 +7,7 @@
 #include "sim/config/yaml/yaml_map.hpp"
 #include "tests/catch.hpp"
 #include "tests/config/config_fixture.hpp"
+#include "tests/refusal.hpp"
 
 using namespace gradwire;
 
@@ -15,13 +16,8 @@ namespace {
 /// The message for `text`, a mapping that holds `model:`.
 std::string refusal(const std::string& text) {
   const config::YamlValue value = config::parse_yaml(text, "s.yaml");
-  try {
-    config::YamlMap map(value);
-    static_cast<void>(config::read_model(map));
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "accepted";
+  config::YamlMap map(value);
+  return test::refusal_of([&] { return config::read_model(map); });
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/config/config_fixture.hpp"
+#include "tests/refusal.hpp"
 
 using namespace gradwire;
 using namespace gradwire::config;
@@ -25,16 +26,10 @@ class ErrorFixture : public ConfigFixture {
   }
 
   /// Without the name of the folder.
-  [[nodiscard]] std::string message_of(const std::string& text,
+  [[nodiscard]] std::string message_of(const std::string& scenario,
                                        const std::vector<std::string>& sets) const {
-    const std::string file = write(text);
-    try {
-      static_cast<void>(read_scenario(file, sets));
-    } catch (const ConfigError& error) {
-      const std::string what = error.what();
-      return what.starts_with(file) ? "s.yaml" + what.substr(file.size()) : what;
-    }
-    return "accepted";
+    const std::string file = write(scenario);
+    return gradwire::test::refusal_of([&] { return read_scenario(file, sets); });
   }
 };
 

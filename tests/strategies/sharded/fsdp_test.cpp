@@ -24,10 +24,7 @@ struct Driver {
 
 /// 4 ranks on 2 machines.
 JobView two_machines(const std::vector<std::int64_t>& elements) {
-  auto job = toy_job(elements);
-  job.machine_of = {0, 0, 1, 1};
-  job.machines = 2;
-  return job;
+  return toy_job_on({0, 0, 1, 1}, elements);
 }
 
 }  // namespace
