@@ -146,7 +146,7 @@ bool stays(const std::string& key, const std::string& strategy) {
   // Variables: the one that reads them takes them, the others tell that they have no effect.
   if (of_the_job.contains(key) || is_variable_name(key)) return true;
   const StrategyEntry* entry = find_strategy(strategy);
-  return key == "servers" && entry != nullptr && entry->servers;
+  return key == "servers" && entry != nullptr && entry->flags.servers;
 }
 
 }  // namespace
