@@ -75,6 +75,24 @@ class Knobs {
     return std::get<std::string>(
         ask({.name = name, .fallback = fallback, .source = source, .known = known}));
   }
+  // The same in the place of `value`, which holds the default.
+  void read(const std::string& name, bool& value, const std::string& source) {
+    value = yes(name, value, source);
+  }
+  void read(const std::string& name, Seconds& value, const std::string& source) {
+    value = time(name, value, source);
+  }
+  void read(const std::string& name, BytesPerSecond& value, const std::string& source) {
+    value = rate(name, value, source);
+  }
+  void read(const std::string& name, double& share, const std::string& source) {
+    share = ratio(name, share, source);
+  }
+  void read(const std::string& name, Bytes& value, const std::string& source,
+            Bytes least = Bytes{1}) {
+    value = size(name, value, source, least);
+  }
+
   /// The value, of the kind of the default.
   virtual KnobValue ask(const AskedKnob& knob) = 0;
   /// Was it set? For knobs whose presence decides. The knob is to be asked for as well.
