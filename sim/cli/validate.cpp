@@ -217,7 +217,7 @@ void add_validate(CLI::App& app, Context& context) {
   auto options = std::make_shared<ValidateOptions>();
   const std::vector<std::string> names = series_names();
   CLI::App* command = app.add_subcommand(
-      "validate", "Predict the measurements that ship, and tell the error of every row");
+      "validate", "Predict the measurements that ship, and report the error of every row");
   command
       ->add_option("SERIES", options->series,
                    fmt::format("{} (default: all)", fmt::join(names, " | ")))

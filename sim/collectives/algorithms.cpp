@@ -48,7 +48,7 @@ std::span<const Algorithm> algorithms() {
          plan_folded_tree}}},
       {"nvls",
        "NVSwitches reduce and multicast (NVLink SHARP)",
-       "one machine whose GPUs hang on NVSwitches; compute capability 9.0 and later",
+       "one machine whose GPUs are connected to NVSwitches; compute capability 9.0 and later",
        "NCCL v2.28.9, src/device/all_reduce.h, src/transport/nvls.cc",
        {{CollectiveKind::all_reduce, "2", "(1 + 1/n) S", plan_nvls_all_reduce},
         {CollectiveKind::reduce_scatter, "1", "S", plan_nvls_reduce_scatter},

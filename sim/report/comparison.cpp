@@ -159,7 +159,7 @@ std::string apart(std::span<const ComparisonRow> rows, const Columns& columns) {
   return lines.empty() ? lines : "\nNot comparable:\n" + lines + reasons;
 }
 
-/// What is told of rows, by row, and once what is told of all.
+/// What is reported of rows, by row, and once what is reported of all.
 std::string notes(std::span<const ComparisonRow> rows) {
   std::map<std::string, std::size_t> told;  // text -> rows
   std::size_t ranked = 0;

@@ -202,8 +202,7 @@ TEST_CASE("docs/scenario.md has every key of a scenario and of its profile", "[d
       {{"Top level", unknown},
        {"Profile",
         "profile: {file: resnet50/v100-sxm2-32gb_fp32_b32, gpu: t4, iteration_time: 1 s, "
-        "no_such_key: "
-        "1}"},
+        "no_such_key: 1}"},
        {"Profile",
         "profile: {model: bert_base, gpu: t4, dtype: fp16, batch_per_gpu: 8, optimizer: adam, "
         "iteration_time: 1 s, no_such_key: 1}"},

@@ -129,9 +129,8 @@ TEST_CASE("mixed precision halves activations, keeps fp32 weights, and pays thei
   CHECK((mixed.optimizer - full.optimizer).count() == Approx(216.7e-6).epsilon(1e-3));
 }
 
-TEST_CASE(
-    "TensorFlow has convolutions of fp16 channels last on matrix units, unless told otherwise",
-    "[models][analytic]") {
+TEST_CASE("TensorFlow has convolutions of fp16 channels last on matrix units, unless set otherwise",
+          "[models][analytic]") {
   const auto time = [&](const char* board, const char* dtype, std::optional<bool> channels_last) {
     AnalyticOptions options;
     options.framework = "tf";

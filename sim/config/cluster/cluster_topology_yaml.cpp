@@ -86,9 +86,10 @@ Fabric NetworkFile::fabric(std::span<const PortGroup> ports) const {
   const auto hang = [&](const YamlValue& item, std::size_t node, std::size_t nic,
                         Fabric::SwitchId where) {
     if (at[node][nic]) {
-      throw ConfigError(item.where, fmt::format("node{}.nic{} hangs on {} already; expected each "
-                                                "NIC once",
-                                                node, nic, switches_.graph()[*at[node][nic]].name));
+      throw ConfigError(item.where,
+                        fmt::format("node{}.nic{} is connected to {} already; expected each "
+                                    "NIC once",
+                                    node, nic, switches_.graph()[*at[node][nic]].name));
     }
     at[node][nic] = where;
   };
@@ -111,9 +112,10 @@ Fabric NetworkFile::fabric(std::span<const PortGroup> ports) const {
         std::ranges::find_if(at[node], [](const auto& place) { return !place.has_value(); }) -
         at[node].begin();
     if (static_cast<std::size_t>(nic) == at[node].size()) continue;
-    throw ConfigError(where_, fmt::format("node{}.nic{} hangs on no switch; expected every NIC of "
-                                          "the cluster in 'ports'",
-                                          node, nic));
+    throw ConfigError(where_,
+                      fmt::format("node{}.nic{} is connected to no switch; expected every NIC of "
+                                  "the cluster in 'ports'",
+                                  node, nic));
   }
   Fabric fabric = switches_;
   fabric.kind = name_;

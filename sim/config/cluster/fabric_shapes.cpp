@@ -28,7 +28,7 @@ constexpr int cables_max = 65'536;
 constexpr double trunks_max = 2e6;
 constexpr double oversubscription_max = 1000;
 
-/// What fabrics are told; each reads those that it has.
+/// Keys of fabrics; each reads those that it has.
 struct FabricKeys {
   int levels = 2;
   std::optional<int> radix;

@@ -259,10 +259,9 @@ const Fields<NodeGraph>& peer_to_peer_fields() {
       {choice(
           "peer_to_peer", &NodeGraph::peer_to_peer,
           {{"none", none}, {"switch", pcie_switch}, {"bridge", host_bridge}, {"socket", socket}},
-          "how far apart on PCIe devices reach each other's memory: `none` at all (GeForce RTX, "
-          "or where the driver or `NCCL_P2P_DISABLE` forbids it), only a `switch`, one host "
-          "`bridge`, another `socket` (`NCCL_P2P_LEVEL=SYS`); beyond, bytes go through host "
-          "memory")}};
+          "how far apart on PCIe devices reach each other's memory: `none` at all (GeForce RTX, or "
+          "where the driver or `NCCL_P2P_DISABLE` forbids it), only a `switch`, one host `bridge`, "
+          "another `socket` (`NCCL_P2P_LEVEL=SYS`); beyond, bytes go through host memory")}};
   return fields;
 }
 

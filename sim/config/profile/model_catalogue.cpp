@@ -43,8 +43,7 @@ Parameters decoder_options(const DecoderShape& shape) {
                          shape.experts.ffn, shape.experts.every)
            : "none",
        "mixture of experts: how many, for each token, for all tokens, their width, in each "
-       "so-manieth "
-       "layer"}};
+       "so-manieth layer"}};
   return parameters;
 }
 

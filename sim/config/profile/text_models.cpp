@@ -6,8 +6,7 @@ namespace gradwire::config {
 namespace {
 
 KeyInfo eager_attention() {
-  return {"attention", "eager",
-          "scores in memory; flash: as transformers from 4.48 on unless told otherwise"};
+  return {"attention", "eager", "scores in memory; flash: as transformers from 4.48 on by default"};
 }
 
 Parameters bert_options() {

@@ -101,7 +101,7 @@ struct Reader {
       const Piece key = trimmed(knob, 0, equals);
       if (key.text == "name" || key.text == "preset") {
         throw ConfigError(at(key), fmt::format("'{}' is no knob; expected the name before the "
-                                               "parenthesis alone",
+                                               "parenthesis",
                                                key.text));
       }
       const Piece value = trimmed(knob, equals + 1, knob.text.size());

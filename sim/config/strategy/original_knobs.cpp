@@ -197,7 +197,7 @@ void translate_original_knobs(YamlValue& scenario, std::vector<Warning>& warning
     if (const YamlValue* there = place->find(key)) {
       if (there->variable.empty()) {
         throw ConfigError(original.where,
-                          fmt::format("'{}' and '{}' say the same thing; expected one of the two",
+                          fmt::format("'{}' and '{}' set the same knob; expected one of the two",
                                       original.key, knob->key));
       }
       warnings.push_back(

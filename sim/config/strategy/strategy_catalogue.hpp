@@ -26,7 +26,7 @@ struct StrategyEntry {
   std::vector<KeyInfo> parameters{};  ///< what `read` asks for
 };
 
-/// What any strategy may be told.
+/// Keys that any strategy takes.
 struct StrategyKeys {
   int grad_accumulation = 1;
   std::string gradient_dtype = "fp32";
