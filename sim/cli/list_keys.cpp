@@ -1,4 +1,4 @@
-#include "sim/cli/list_keys.hpp"
+#include "sim/cli/lists.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "sim/cli/list_models.hpp"
 #include "sim/config/scenario_keys.hpp"
 #include "sim/core/outgoing_text.hpp"
 

@@ -1,4 +1,4 @@
-#include "sim/cli/list_text.hpp"
+#include "sim/cli/lists.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "sim/cli/show_plan.hpp"
+#include "sim/cli/show.hpp"
 
 #include <fmt/format.h>
 

@@ -19,11 +19,10 @@
 #include "sim/cli/predict.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/cli/worker_pool.hpp"
-#include "sim/validation/calibrated.hpp"
-#include "sim/validation/constants_page.hpp"
+#include "sim/validation/pages.hpp"
 #include "sim/validation/report.hpp"
 #include "sim/validation/series.hpp"
-#include "sim/validation/training_page.hpp"
+#include "sim/validation/single_series.hpp"
 #include "sim/validation/training_series.hpp"
 #include "sim/validation/transfer.hpp"
 

@@ -5,20 +5,8 @@
 
 #include <algorithm>
 
-#include "sim/collectives/all_to_all.hpp"
-#include "sim/collectives/binomial_tree.hpp"
-#include "sim/collectives/broadcast.hpp"
-#include "sim/collectives/collnet.hpp"
-#include "sim/collectives/direct.hpp"
-#include "sim/collectives/halving_doubling.hpp"
-#include "sim/collectives/hierarchical.hpp"
 #include "sim/collectives/machine_fold.hpp"
-#include "sim/collectives/nvls.hpp"
-#include "sim/collectives/pat.hpp"
-#include "sim/collectives/rabenseifner.hpp"
-#include "sim/collectives/recursive_doubling.hpp"
-#include "sim/collectives/ring_all_reduce.hpp"
-#include "sim/collectives/torus.hpp"
+#include "sim/collectives/planners.hpp"
 #include "sim/collectives/tree.hpp"
 #include "sim/core/error.hpp"
 

@@ -1,4 +1,4 @@
-#include "sim/collectives/pat.hpp"
+#include "sim/collectives/planners.hpp"
 
 #include <set>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "sim/collectives/torus.hpp"
+#include "sim/collectives/planners.hpp"
 
 #include <fmt/format.h>
 #include <boost/range/adaptor/reversed.hpp>

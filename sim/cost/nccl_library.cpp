@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "sim/collectives/algorithms.hpp"
-#include "sim/collectives/nvls.hpp"
+#include "sim/collectives/planners.hpp"
 #include "sim/core/cluster.hpp"
 #include "sim/core/refusal.hpp"
 #include "sim/cost/nccl_kernel.hpp"

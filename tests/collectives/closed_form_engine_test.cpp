@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/collectives/algorithms.hpp"
-#include "sim/collectives/hierarchical.hpp"
+#include "sim/collectives/planners.hpp"
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/collectives/nodes.hpp"

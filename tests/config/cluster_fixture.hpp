@@ -8,7 +8,6 @@
 
 #include "sim/config/scenario.hpp"
 #include "sim/core/cluster.hpp"
-#include "sim/core/error.hpp"
 #include "tests/config/config_fixture.hpp"
 #include "tests/refusal.hpp"
 

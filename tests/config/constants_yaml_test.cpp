@@ -5,7 +5,6 @@
 
 #include "sim/config/collective/constant_sets.hpp"
 #include "sim/config/collective/nccl_constants_yaml.hpp"
-#include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/refusal.hpp"
 

@@ -1,6 +1,5 @@
 #include "sim/config/strategy/ddl_benchmarks_settings.hpp"
 
-#include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/config/config_fixture.hpp"
 #include "tests/refusal.hpp"

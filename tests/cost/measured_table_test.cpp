@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "sim/collectives/ring_all_reduce.hpp"
+#include "sim/collectives/planners.hpp"
 #include "tests/catch.hpp"
 #include "tests/collectives/nodes.hpp"
 

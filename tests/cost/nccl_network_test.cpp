@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/collectives/ring_all_reduce.hpp"
+#include "sim/collectives/planners.hpp"
 #include "sim/core/fabric.hpp"
 #include "tests/catch.hpp"
 #include "tests/cost/host_cluster.hpp"

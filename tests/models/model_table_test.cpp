@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/models/descriptions.hpp"
 #include "tests/refusal.hpp"

@@ -4,10 +4,7 @@
 
 #include "tests/catch.hpp"
 #include "tests/topologies/machines.hpp"
-#include "topologies/builders/dragonfly.hpp"
-#include "topologies/builders/fat_tree.hpp"
-#include "topologies/builders/rail.hpp"
-#include "topologies/builders/torus.hpp"
+#include "topologies/builders/fabrics.hpp"
 
 namespace gradwire {
 namespace {

@@ -8,7 +8,7 @@
 #include "sim/core/cluster.hpp"
 #include "sim/train/training.hpp"
 #include "tests/catch.hpp"
-#include "topologies/builders/single_switch.hpp"
+#include "topologies/builders/fabrics.hpp"
 
 namespace gradwire::test {
 

@@ -1,4 +1,4 @@
-#include "topologies/builders/torus.hpp"
+#include "topologies/builders/fabrics.hpp"
 
 #include <fmt/format.h>
 

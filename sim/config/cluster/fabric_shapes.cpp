@@ -11,11 +11,8 @@
 #include "sim/config/cluster/link_yaml.hpp"
 #include "sim/config/yaml/fields.hpp"
 #include "sim/core/switch_classes.hpp"
-#include "topologies/builders/dragonfly.hpp"
-#include "topologies/builders/fat_tree.hpp"
+#include "topologies/builders/fabrics.hpp"
 #include "topologies/builders/machines.hpp"
-#include "topologies/builders/rail.hpp"
-#include "topologies/builders/torus.hpp"
 
 namespace gradwire::config {
 namespace {
