@@ -5,10 +5,29 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <variant>
 
 #include "strategies/strategy.hpp"
 
 namespace gradwire {
+
+/// A share, written in per cent; 0 to 1.
+struct KnobShare {
+  double value = 0;
+};
+/// What a knob is set to. Sizes have a least, rates are above zero, times never negative.
+using KnobValue =
+    std::variant<Bytes, Seconds, BytesPerSecond, KnobShare, std::int64_t, bool, std::string>;
+
+/// A knob as a strategy asks for it.
+struct AskedKnob {
+  std::string name;
+  KnobValue fallback;                    ///< where nothing is set; its kind is the value's
+  std::string source;                    ///< of the default
+  std::int64_t least = 0;                ///< of sizes (bytes) and counts
+  std::int64_t most = 0;                 ///< of counts
+  std::span<const std::string> known{};  ///< of a choice, else none
+};
 
 /// The knobs of a strategy as somebody set them. A strategy asks for each of its knobs once, with
 /// its default and where that comes from; a reader of files answers with what is written there, a
@@ -23,23 +42,59 @@ class Knobs {
   virtual ~Knobs() = default;
 
   /// REQUIRES of what is written: at least `least`.
-  virtual Bytes size(const std::string& name, Bytes fallback, const std::string& source,
-                     Bytes least = Bytes{1}) = 0;
+  Bytes size(const std::string& name, Bytes fallback, const std::string& source,
+             Bytes least = Bytes{1}) {
+    return std::get<Bytes>(ask({name, fallback, source, least.count()}));
+  }
   /// Never negative.
-  virtual Seconds time(const std::string& name, Seconds fallback, const std::string& source) = 0;
+  Seconds time(const std::string& name, Seconds fallback, const std::string& source) {
+    return std::get<Seconds>(ask({name, fallback, source}));
+  }
   /// Above zero.
-  virtual BytesPerSecond rate(const std::string& name, BytesPerSecond fallback,
-                              const std::string& source) = 0;
+  BytesPerSecond rate(const std::string& name, BytesPerSecond fallback, const std::string& source) {
+    return std::get<BytesPerSecond>(ask({name, fallback, source}));
+  }
   /// A share, written in per cent; 0 to 1.
-  virtual double ratio(const std::string& name, double fallback, const std::string& source) = 0;
-  virtual std::int64_t count(const std::string& name, std::int64_t fallback, std::int64_t least,
-                             std::int64_t most, const std::string& source) = 0;
-  virtual bool yes(const std::string& name, bool fallback, const std::string& source) = 0;
-  virtual std::string text(const std::string& name, const std::string& fallback,
-                           const std::string& source) = 0;
+  double ratio(const std::string& name, double fallback, const std::string& source) {
+    return std::get<KnobShare>(ask({name, KnobShare{fallback}, source})).value;
+  }
+  std::int64_t count(const std::string& name, std::int64_t fallback, std::int64_t least,
+                     std::int64_t most, const std::string& source) {
+    return std::get<std::int64_t>(ask({name, fallback, source, least, most}));
+  }
+  bool yes(const std::string& name, bool fallback, const std::string& source) {
+    return std::get<bool>(ask({name, fallback, source}));
+  }
+  std::string text(const std::string& name, const std::string& fallback,
+                   const std::string& source) {
+    return std::get<std::string>(ask({name, fallback, source}));
+  }
   /// One of `known`. An empty `fallback`: it has to be set.
-  virtual std::string choice(const std::string& name, const std::string& fallback,
-                             std::span<const std::string> known, const std::string& source) = 0;
+  std::string choice(const std::string& name, const std::string& fallback,
+                     std::span<const std::string> known, const std::string& source) {
+    return std::get<std::string>(
+        ask({.name = name, .fallback = fallback, .source = source, .known = known}));
+  }
+  // The same in the place of `value`, which holds the default.
+  void read(const std::string& name, bool& value, const std::string& source) {
+    value = yes(name, value, source);
+  }
+  void read(const std::string& name, Seconds& value, const std::string& source) {
+    value = time(name, value, source);
+  }
+  void read(const std::string& name, BytesPerSecond& value, const std::string& source) {
+    value = rate(name, value, source);
+  }
+  void read(const std::string& name, double& share, const std::string& source) {
+    share = ratio(name, share, source);
+  }
+  void read(const std::string& name, Bytes& value, const std::string& source,
+            Bytes least = Bytes{1}) {
+    value = size(name, value, source, least);
+  }
+
+  /// The value, of the kind of the default.
+  virtual KnobValue ask(const AskedKnob& knob) = 0;
   /// Was it set? For knobs whose presence decides. The knob is to be asked for as well.
   [[nodiscard]] virtual bool given(const std::string& name) const = 0;
 

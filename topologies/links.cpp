@@ -140,10 +140,9 @@ std::vector<PortKind> make_kinds() {
            "group (Amazon EC2 user guide)"},
       {ena_port("ena_100g", BytesPerSecond{4.9e9}, ena_placed_flow), 100_Gbps,
        "NCCL over TCP between two p3dn: 4.7 GB/s with one GPU each (NVIDIA/nccl issue 398), 41 "
-       "Gbit/s with eight "
-       "(issue 209); their mean. 16 connections, as NCCL opens there "
-       "(src/transport/net_socket.cc), each up to 10 Gbit/s "
-       "(Amazon EC2 user guide, instance network bandwidth)"},
+       "Gbit/s with eight (issue 209); their mean. 16 connections, as NCCL opens there "
+       "(src/transport/net_socket.cc), each up to 10 Gbit/s (Amazon EC2 user guide, instance "
+       "network bandwidth)"},
       {tcp_port("ipoib_100g", BytesPerSecond{2.3e9}, tcp_end), 100_Gbps,
        "ddl-benchmarks over IPoIB: rings of 8 to 32 GPUs reach 1.9-2.7 GB/s; the mean"},
       {rdma_port("ib_xdr", "ib", (infiniband_efficiency * 800.0) * 1_Gbps, infiniband_port),

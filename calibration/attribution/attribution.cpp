@@ -50,7 +50,7 @@ class Attributor {
         trace_.device, [](const DeviceRecord& record) { return record.graph != 0; });
     if (in_graphs > 0) {
       fail(fmt::format(
-          "{} kernels ran in CUDA graphs, which do not tell who launched them; expected "
+          "{} kernels ran in CUDA graphs, which do not record who launched them; expected "
           "a recording without graphs (eager mode)",
           in_graphs));
     }

@@ -129,8 +129,7 @@ Preflight check_node(const PreflightOptions& given) {
   const std::optional<Nvml> nvml = Nvml::open(why, options.nvml_library);
   if (!nvml) {
     findings.fatal(why +
-                   "; expected a machine with an NVIDIA GPU and its driver (docker: --gpus "
-                   "all)");
+                   "; expected a machine with an NVIDIA GPU and its driver (docker: --gpus all)");
   } else {
     preflight.driver = nvml->driver_version();
     preflight.gpus = nvml->gpus();

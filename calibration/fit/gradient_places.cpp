@@ -118,8 +118,7 @@ class Gradients {
     if (order.size() == ids_.size()) return "";
     order = reverse_registration_order(static_cast<int>(ids_.size()));
     return "no complete set of gradients' marks: gradients are taken to become ready in the "
-           "reverse "
-           "order of registration";
+           "reverse order of registration";
   }
 
   const Workload& workload_;

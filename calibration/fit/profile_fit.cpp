@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <map>
 
 #include "calibration/attribution/attribution.hpp"
 #include "calibration/attribution/overlap.hpp"

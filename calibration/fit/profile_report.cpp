@@ -1,7 +1,5 @@
 #include "calibration/fit/profile_report.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string_view>
 

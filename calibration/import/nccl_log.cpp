@@ -252,8 +252,7 @@ std::string graph_notes(const NcclLog& log) {
   std::string text;
   for (const NcclGraph& graph : log.graphs) {
     text += fmt::format(
-        "{}graph of pattern {}: {} channels at {:g} GB/s inside and {:g} GB/s "
-        "between machines",
+        "{}graph of pattern {}: {} channels at {:g} GB/s inside and {:g} GB/s between machines",
         text.empty() ? "" : "; ", graph.pattern, graph.channels, graph.inside.count() * 1e-9,
         graph.between.count() * 1e-9);
   }

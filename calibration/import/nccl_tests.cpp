@@ -7,7 +7,6 @@
 #include <cctype>
 #include <cstddef>
 #include <set>
-#include <span>
 #include <utility>
 
 #include "calibration/import/run_list.hpp"

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -16,7 +15,6 @@
 
 #include "calibration/import/recording.hpp"
 #include "calibration/trace/check_times.hpp"
-#include "sim/core/budgets.hpp"
 #include "sim/core/error.hpp"
 #include "sim/core/text_file.hpp"
 

@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <filesystem>
-#include <string_view>
 
 #include "calibration/import/record_chunks.hpp"
 #include "calibration/import/recording_builder.hpp"

@@ -194,9 +194,7 @@ std::string head(const std::string& op, const std::string& algorithm,
          "\",\n \"ranks\": " + std::to_string(of_rank.size()) +
          ", \"nodes\": " + std::to_string(nodes) + ", \"placement\": [" + placement +
          "],\n \"op\": \"" + op + R"(", "dtype": "float32", "in_place": false, "algorithm": ")" +
-         algorithm +
-         "\", "
-         "\"protocol\": \"auto\",\n \"rows\": [";
+         algorithm + "\", \"protocol\": \"auto\",\n \"rows\": [";
 }
 
 struct Arguments {

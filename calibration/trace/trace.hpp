@@ -107,7 +107,7 @@ struct MarkRecord {
   std::uint32_t thread = 0;
 };
 
-/// What is told of the collective that a kernel ran.
+/// What is known of the collective that a kernel ran.
 struct CollectiveRecord {
   std::uint32_t correlation = 0;  ///< of the kernel's launch
   NameId operation = no_name;     ///< as its library names it: "allreduce"

@@ -1,7 +1,5 @@
 #include "sim/cli/calibrate.hpp"
 
-#include "sim/cli/calibrate_bench.hpp"
-
 namespace gradwire::cli {
 
 void add_calibrate(CLI::App& app, Context& context) {

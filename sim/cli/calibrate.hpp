@@ -10,4 +10,7 @@ namespace gradwire::cli {
 void add_calibrate_fit(CLI::App& calibrate, Context& context);
 void add_calibrate_record(CLI::App& calibrate, Context& context);
 
+/// Adds `bench` to `gradwire calibrate`. Both must outlive the parse.
+void add_calibrate_bench(CLI::App& calibrate, Context& context);
+
 }  // namespace gradwire::cli

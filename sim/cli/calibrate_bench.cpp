@@ -1,4 +1,4 @@
-#include "sim/cli/calibrate_bench.hpp"
+#include "sim/cli/calibrate.hpp"
 
 #include <memory>
 #include <string>

@@ -1,7 +1,5 @@
 #include "sim/cli/calibrate_bench_nccl.hpp"
 
-#include <fmt/format.h>
-
 #include <cstdio>
 #include <filesystem>
 #include <system_error>

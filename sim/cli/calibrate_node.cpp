@@ -37,8 +37,7 @@ std::vector<std::string> cost_files(const NodeFindings& findings) {
 /// What was measured and a prediction should give again: see sim/validation/calibrated.hpp.
 std::string jobs_text(const NodeFindings& findings) {
   std::string text =
-      "# What 'gradwire validate --calibrated' predicts.\nschema: "
-      "gradwire.calibrated/1\n";
+      "# What 'gradwire validate --calibrated' predicts.\nschema: gradwire.calibrated/1\n";
   if (findings.node) text += "node: node.yaml\n";
   if (findings.collectives) text += "collectives: collectives.yaml\n";
   if (!findings.compressors.empty()) {

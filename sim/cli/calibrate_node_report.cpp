@@ -88,8 +88,7 @@ std::string host_part(const NodeFindings& findings) {
   return fmt::format(
       "\n## Host\n\nOperators of PyTorch take {:.2f} times what they took on the host of an H200 "
       "({} medians). For profiles counted from a model on this host:\n\n    host_time: {:.0f} %   "
-      "# "
-      "some 15 % remain\n",
+      "# some 15 % remain\n",
       findings.host->chain, findings.host->operators, 100 * findings.host->host_time);
 }
 

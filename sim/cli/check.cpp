@@ -1,8 +1,5 @@
 #include "sim/config/check.hpp"
 
-#include <fmt/format.h>
-
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>

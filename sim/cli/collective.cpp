@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
@@ -111,7 +110,7 @@ void run_collective(const CollectiveOptions& options) {
 void add_collective(CLI::App& app, Context& /*context*/) {
   auto options = std::make_shared<CollectiveOptions>();
   CLI::App* command = app.add_subcommand(
-      "collective", "Time a collective alone on a cluster, as nccl-tests prints it");
+      "collective", "Time an uncontended collective on a cluster, as nccl-tests prints it");
   command->add_option("SCENARIO", options->scenario, "Scenario file (YAML); needs only 'cluster'")
       ->required();
   add_sets(*command, options->sets);

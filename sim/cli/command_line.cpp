@@ -2,14 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <exception>
 #include <iostream>
 #include <new>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "sim/cli/commands.hpp"
@@ -38,8 +35,7 @@ void build(CLI::App& app, Context& context) {
       "  gradwire run scenarios/pytorch_ddp_v100.yaml --json result.json --trace trace.json\n"
       "  gradwire COMMAND --help\n"
       "Exit codes: 0 done, 1 the simulation failed, 2 bad command line, 3 bad input file, 4 no "
-      "GPU, "
-      "130 interrupted.");
+      "GPU, 130 interrupted.");
   app.parse_complete_callback([&app] { refuse_overwriting(app); });
   add_run(app, context);
   add_compare(app, context);
@@ -120,8 +116,7 @@ int run_command_line(int argc, const char* const* argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   Context context;
   CLI::App app{
-      "Predicts how fast data-parallel training runs, for every way of communicating "
-      "gradients."};
+      "Predicts how fast data-parallel training runs, for every way of communicating gradients."};
   try {
     build(app, context);
     return parse_and_run(app, context, argc, argv);

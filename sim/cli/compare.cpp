@@ -4,11 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "sim/cli/commands.hpp"
@@ -263,8 +261,9 @@ void add_compare(CLI::App& app, Context& context) {
   command->add_option("--svg", options->svg, "Draw a bar a strategy")->check(writable_file());
   command->footer(
       "DDP runs in any case: speed-ups are over it. A strategy that cannot run on this cluster is "
-      "told\n"
-      "below the table; 'none' is the bound above it, not ranked; neither is what hangs on coding\n"
+      "reported\n"
+      "below the table; 'none' is the bound above it, not ranked; neither is what depends on "
+      "coding\n"
       "times that nobody measured. A scenario without run.iterations and run.warmup runs 4 after "
       "2.\n"
       "Ranked ones between which is no significant difference stand together; those that are 1.15 "

@@ -1,6 +1,4 @@
-#include <fmt/format.h>
 
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <utility>

@@ -1,9 +1,5 @@
 #include "sim/cli/import.hpp"
 
-#include <fmt/format.h>
-
-#include <cstdio>
-
 #include "sim/cli/messages.hpp"
 #include "sim/cli/outputs.hpp"
 #include "sim/config/check.hpp"

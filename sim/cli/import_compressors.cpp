@@ -31,7 +31,7 @@ void import_compressors(const ImportOptions& options) {
   }
   if (bench.on_gpu && !(std::max(bench.memory_bandwidth, bandwidth) > BytesPerSecond{})) {
     throw ConfigError({options.file, 1, 1},
-                      "the record does not tell the GPU's memory bandwidth; expected --gpu with a "
+                      "the record does not state the GPU's memory bandwidth; expected --gpu with a "
                       "name of `gradwire list gpus`");
   }
   write_outputs({{options.output, [&] {
@@ -52,7 +52,7 @@ void add_import_compressors(CLI::App& import) {
       ->required()
       ->check(writable_file());
   command->add_option("--gpu", options->gpu,
-                      "GPU that it was, where the record does not tell its memory bandwidth");
+                      "GPU that it was, where the record does not state its memory bandwidth");
   command->footer(
       "A scenario names it: compressor_costs: h200.yaml\n"
       "A file among profiles/compressors counts for every scenario; of several the one counts "

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -50,7 +49,7 @@ void import_table(const ModelTableOptions& options, const Context& context) {
   if (model.input.empty()) model.input = {1};
   const ModelDescription built = build(model, rows, options.file);
   const std::vector<std::string> comments = {
-      "A table does not tell what no module does (additions and concatenations in functions) nor "
+      "A table does not show what no module does (additions and concatenations in functions) nor "
       "which",
       "layers a branch joins; such work is not in here, and backward runs the rows reversed."};
   write_outputs({{options.output, [&] {

@@ -47,7 +47,7 @@ std::string guess_gpu(const std::string& text, const std::string& file) {
   if (found != models.end()) return found->second;
   throw CLI::ValidationError(
       "--gpu",
-      fmt::format("the matrix has {} NVLinks a GPU, which does not tell the model; expected "
+      fmt::format("the matrix has {} NVLinks a GPU, which does not identify the model; expected "
                   "one of {}",
                   nvlinks, fmt::join(gpu_wires_names(), ", ")));
 }

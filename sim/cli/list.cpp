@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -10,12 +9,7 @@
 #include <vector>
 
 #include "sim/cli/commands.hpp"
-#include "sim/cli/list_frameworks.hpp"
-#include "sim/cli/list_keys.hpp"
-#include "sim/cli/list_markdown.hpp"
-#include "sim/cli/list_models.hpp"
-#include "sim/cli/list_presets.hpp"
-#include "sim/cli/list_text.hpp"
+#include "sim/cli/lists.hpp"
 #include "sim/cli/messages.hpp"
 #include "sim/cli/one_of.hpp"
 #include "sim/cli/outputs.hpp"

@@ -1,4 +1,4 @@
-#include "sim/cli/list_frameworks.hpp"
+#include "sim/cli/lists.hpp"
 
 #include <string>
 

@@ -1,13 +1,11 @@
-#include "sim/cli/list_keys.hpp"
+#include "sim/cli/lists.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <iterator>
 #include <vector>
 
-#include "sim/cli/list_models.hpp"
 #include "sim/config/scenario_keys.hpp"
 #include "sim/core/outgoing_text.hpp"
 

@@ -1,4 +1,4 @@
-#include "sim/cli/list_markdown.hpp"
+#include "sim/cli/lists.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/cli/list_keys.hpp"
 #include "sim/core/outgoing_text.hpp"
 
 namespace gradwire::cli {

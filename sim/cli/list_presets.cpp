@@ -1,4 +1,4 @@
-#include "sim/cli/list_presets.hpp"
+#include "sim/cli/lists.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

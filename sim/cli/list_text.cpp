@@ -1,6 +1,4 @@
-#include "sim/cli/list_text.hpp"
-
-#include <fmt/format.h>
+#include "sim/cli/lists.hpp"
 
 #include <algorithm>
 #include <cstddef>

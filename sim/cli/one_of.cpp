@@ -24,8 +24,7 @@ CLI::Validator file_name() {
   return {[](const std::string& name) -> std::string {
             if (is_file_name(name)) return "";
             return fmt::format(
-                "'{}' is no name of a file; expected letters, digits, '.', '_' and "
-                "'-', and no '/'",
+                "'{}' is no name of a file; expected letters, digits, '.', '_' and '-', and no '/'",
                 plain_line(shortened(name)));
           },
           "NAME"};

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
-#include <cassert>
 #include <cerrno>
 #include <filesystem>
 #include <functional>

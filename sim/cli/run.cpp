@@ -1,6 +1,4 @@
-#include <fmt/format.h>
 
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>

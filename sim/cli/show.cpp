@@ -1,6 +1,4 @@
-#include <fmt/format.h>
 
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,8 +7,7 @@
 #include "sim/cli/inputs.hpp"
 #include "sim/cli/messages.hpp"
 #include "sim/cli/outputs.hpp"
-#include "sim/cli/show_plan.hpp"
-#include "sim/cli/show_topology.hpp"
+#include "sim/cli/show.hpp"
 #include "sim/config/profile/profile_yaml.hpp"
 #include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/core/error.hpp"

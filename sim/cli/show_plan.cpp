@@ -1,13 +1,11 @@
-#include "sim/cli/show_plan.hpp"
+#include "sim/cli/show.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <limits>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "sim/cli/inputs.hpp"
 #include "sim/cli/messages.hpp"

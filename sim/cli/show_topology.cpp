@@ -1,17 +1,13 @@
-#include "sim/cli/show_topology.hpp"
+#include "sim/cli/show.hpp"
 
-#include <fmt/format.h>
-
-#include <cstdio>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "sim/cli/graphviz.hpp"
 #include "sim/cli/inputs.hpp"
 #include "sim/cli/messages.hpp"
 #include "sim/cli/outputs.hpp"
-#include "sim/collectives/ring_all_reduce.hpp"
+#include "sim/collectives/planners.hpp"
 #include "sim/config/cluster/cluster_yaml.hpp"
 #include "sim/config/cluster/node_yaml.hpp"
 #include "sim/config/yaml/loaded_yaml.hpp"

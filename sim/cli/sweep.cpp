@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <cstddef>
-#include <cstdio>
 #include <exception>
 #include <map>
 #include <memory>

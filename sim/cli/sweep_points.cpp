@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -90,7 +89,7 @@ bool SweepPoints::take(std::size_t index, const TaskOutcome& outcome) {
 void SweepPoints::add_to_partial(std::size_t index) {
   if (partial_.path().empty()) return;
   if (const auto why = partial_.add(row(index))) {
-    tell("gradwire: {}; further points are in memory alone\n", *why);
+    tell("gradwire: {}; further points are kept in memory only\n", *why);
   }
 }
 

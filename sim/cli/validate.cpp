@@ -19,11 +19,10 @@
 #include "sim/cli/predict.hpp"
 #include "sim/cli/progress.hpp"
 #include "sim/cli/worker_pool.hpp"
-#include "sim/validation/calibrated.hpp"
-#include "sim/validation/constants_page.hpp"
+#include "sim/validation/pages.hpp"
 #include "sim/validation/report.hpp"
 #include "sim/validation/series.hpp"
-#include "sim/validation/training_page.hpp"
+#include "sim/validation/single_series.hpp"
 #include "sim/validation/training_series.hpp"
 #include "sim/validation/transfer.hpp"
 
@@ -217,7 +216,7 @@ void add_validate(CLI::App& app, Context& context) {
   auto options = std::make_shared<ValidateOptions>();
   const std::vector<std::string> names = series_names();
   CLI::App* command = app.add_subcommand(
-      "validate", "Predict the measurements that ship, and tell the error of every row");
+      "validate", "Predict the measurements that ship, and report the error of every row");
   command
       ->add_option("SERIES", options->series,
                    fmt::format("{} (default: all)", fmt::join(names, " | ")))

@@ -5,20 +5,8 @@
 
 #include <algorithm>
 
-#include "sim/collectives/all_to_all.hpp"
-#include "sim/collectives/binomial_tree.hpp"
-#include "sim/collectives/broadcast.hpp"
-#include "sim/collectives/collnet.hpp"
-#include "sim/collectives/direct.hpp"
-#include "sim/collectives/halving_doubling.hpp"
-#include "sim/collectives/hierarchical.hpp"
 #include "sim/collectives/machine_fold.hpp"
-#include "sim/collectives/nvls.hpp"
-#include "sim/collectives/pat.hpp"
-#include "sim/collectives/rabenseifner.hpp"
-#include "sim/collectives/recursive_doubling.hpp"
-#include "sim/collectives/ring_all_reduce.hpp"
-#include "sim/collectives/torus.hpp"
+#include "sim/collectives/planners.hpp"
 #include "sim/collectives/tree.hpp"
 #include "sim/core/error.hpp"
 
@@ -48,7 +36,7 @@ std::span<const Algorithm> algorithms() {
          plan_folded_tree}}},
       {"nvls",
        "NVSwitches reduce and multicast (NVLink SHARP)",
-       "one machine whose GPUs hang on NVSwitches; compute capability 9.0 and later",
+       "one machine whose GPUs are connected to NVSwitches; compute capability 9.0 and later",
        "NCCL v2.28.9, src/device/all_reduce.h, src/transport/nvls.cc",
        {{CollectiveKind::all_reduce, "2", "(1 + 1/n) S", plan_nvls_all_reduce},
         {CollectiveKind::reduce_scatter, "1", "S", plan_nvls_reduce_scatter},

@@ -1,4 +1,4 @@
-#include "sim/collectives/all_to_all.hpp"
+#include "sim/collectives/planners.hpp"
 
 #include <algorithm>
 #include <cassert>

@@ -1,4 +1,4 @@
-#include "sim/collectives/binomial_tree.hpp"
+#include "sim/collectives/planners.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,7 +1,6 @@
-#include "sim/collectives/collnet.hpp"
+#include "sim/collectives/planners.hpp"
 
 #include <cstddef>
-#include <cstdint>
 #include <vector>
 
 #include "sim/collectives/rank_flows.hpp"

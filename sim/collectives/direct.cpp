@@ -1,4 +1,4 @@
-#include "sim/collectives/direct.hpp"
+#include "sim/collectives/planners.hpp"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "sim/collectives/halving_doubling.hpp"
+#include "sim/collectives/planners.hpp"
 
 #include <bit>
 #include <cstddef>

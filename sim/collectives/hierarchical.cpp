@@ -1,4 +1,4 @@
-#include "sim/collectives/hierarchical.hpp"
+#include "sim/collectives/planners.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "sim/collectives/broadcast.hpp"
 #include "sim/collectives/machines.hpp"
 #include "sim/collectives/rings.hpp"
 #include "sim/collectives/schedule.hpp"

@@ -1,4 +1,4 @@
-#include "sim/collectives/nvls.hpp"
+#include "sim/collectives/planners.hpp"
 
 #include <algorithm>
 #include <cstddef>

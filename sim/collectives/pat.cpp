@@ -1,6 +1,5 @@
-#include "sim/collectives/pat.hpp"
+#include "sim/collectives/planners.hpp"
 
-#include <cstddef>
 #include <set>
 #include <utility>
 

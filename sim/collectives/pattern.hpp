@@ -97,7 +97,7 @@ struct Phase {
 
 /// Machines that are alike: where a flow of the first one stands for one of machine m, its ranks
 /// are m `ranks` further and its links m `links`. Over links of a machine that such flows use no
-/// other flow passes, so that what is asked of links alone is told by `Phase::flows`.
+/// other flow passes, so that what is asked of links alone is given by `Phase::flows`.
 struct MachineFold {
   int machines = 0;       ///< 0: the pattern is not folded
   int ranks = 0;          ///< of a machine

@@ -1,4 +1,4 @@
-#include "sim/collectives/rabenseifner.hpp"
+#include "sim/collectives/planners.hpp"
 
 #include <cstddef>
 #include <vector>

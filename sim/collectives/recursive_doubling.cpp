@@ -1,4 +1,4 @@
-#include "sim/collectives/recursive_doubling.hpp"
+#include "sim/collectives/planners.hpp"
 
 #include "sim/collectives/exchanges.hpp"
 

@@ -1,4 +1,4 @@
-#include "sim/collectives/ring_all_reduce.hpp"
+#include "sim/collectives/planners.hpp"
 
 #include <vector>
 

@@ -1,10 +1,7 @@
-#include "sim/collectives/torus.hpp"
+#include "sim/collectives/planners.hpp"
 
 #include <fmt/format.h>
 #include <boost/range/adaptor/reversed.hpp>
-
-#include <cstddef>
-#include <utility>
 
 #include "sim/collectives/machines.hpp"
 #include "sim/collectives/schedule.hpp"

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <string_view>
 #include <vector>
 
 #include "sim/config/calibrated_jobs_yaml.hpp"

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <string_view>
 #include <system_error>
 
 #include "sim/core/text_file.hpp"

@@ -36,7 +36,7 @@ std::optional<ServerSpec> strategy_servers(const YamlValue& document) {
   if (strategy == nullptr || strategy->kind != YamlValue::Kind::map) return std::nullopt;
   const YamlValue* name = strategy->find("name");
   const StrategyEntry* entry = name == nullptr ? nullptr : find_strategy(name->text);
-  if (entry == nullptr || !entry->servers) return std::nullopt;
+  if (entry == nullptr || !entry->flags.servers) return std::nullopt;
   YamlMap map(*strategy, "strategy");
   return read_servers(map);
 }
@@ -95,7 +95,7 @@ std::int64_t gradient_size(const std::string& type, const YamlMap& map, const St
   constexpr std::int64_t half_size = 2;
   if (type == StrategyKeys{}.gradient_dtype) return gradient_element_size;
   std::string why;
-  if (!entry.any_dtype) {
+  if (!entry.flags.any_dtype) {
     why = fmt::format("'{}' exchanges fp32", entry.name);
   } else if (map.has("compression")) {
     why = "'compression' codes fp32";
@@ -113,8 +113,8 @@ std::int64_t gradient_size(const std::string& type, const YamlMap& map, const St
 /// than fp32.
 std::string own_gradient_dtype(const YamlMap& map, const StrategyEntry& entry,
                                const Scenario& scenario) {
-  const bool half = scenario.profile && !scenario.profile->master_weights && entry.any_dtype &&
-                    !map.has("compression");
+  const bool half = scenario.profile && !scenario.profile->master_weights &&
+                    entry.flags.any_dtype && !map.has("compression");
   return half ? scenario.profile->dtype : StrategyKeys{}.gradient_dtype;
 }
 
@@ -123,7 +123,7 @@ void read_strategy_key(const ScenarioDocument& document, const YamlValue& yaml, 
                        const std::vector<CompressorTable>& own_costs, Scenario& scenario) {
   scenario.strategy_name = map.require_choice("name", names_of(strategy_catalogue()));
   const StrategyEntry& entry = *find_strategy(scenario.strategy_name);
-  if (entry.servers) map.find("servers");  // read with the cluster
+  if (entry.flags.servers) map.find("servers");  // read with the cluster
   StrategyKeys keys;
   strategy_fields().read(map, keys);
   if (!map.has("gradient_dtype")) keys.gradient_dtype = own_gradient_dtype(map, entry, scenario);

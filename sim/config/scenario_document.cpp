@@ -10,7 +10,6 @@
 #include <cassert>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "sim/config/cluster/world_sizes.hpp"
 #include "sim/config/collective/collective_catalogue.hpp"

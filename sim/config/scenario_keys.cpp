@@ -1,7 +1,6 @@
 #include "sim/config/scenario_keys.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "sim/config/cluster/cluster_yaml.hpp"
 #include "sim/config/cluster/gpu_yaml.hpp"

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <iterator>
 #include <map>
-#include <utility>
 
 #include "sim/core/index.hpp"
 #include "sim/core/local_routes.hpp"

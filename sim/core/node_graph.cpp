@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <limits>
 #include <string_view>
-#include <utility>
 
 #include "sim/core/error.hpp"
 #include "sim/core/path_search.hpp"

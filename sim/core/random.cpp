@@ -1,6 +1,5 @@
 #include "sim/core/random.hpp"
 
-#include <array>
 #include <cassert>
 #include <cmath>
 #include <tuple>

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "sim/core/exactness.hpp"
-#include "sim/core/units.hpp"
 
 namespace gradwire {
 
@@ -124,7 +123,7 @@ struct RunResult {
   std::int64_t bytes_per_rank = 0;  ///< sent by a rank per iteration, the most of any
   double communication_busy_s = 0;  ///< a collective moves data, per iteration
   double overlap_fraction = 0;      ///< of it hidden behind compute, 0..1
-  /// Of an iteration's collectives and messages those that took longer than alone, since they
+  /// Of an iteration's collectives and messages those that took longer than uncontended, since they
   /// shared links with others: their bytes on the wire, and how much longer they took, all
   /// together.
   double contended_bytes = 0;

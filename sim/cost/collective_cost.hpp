@@ -1,6 +1,5 @@
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -20,7 +19,7 @@ struct KernelUse {
 struct FasterWay {
   std::string algorithm;
   std::string protocol;
-  Seconds time;         ///< of the whole collective alone, as CollectiveCost::uncontended
+  Seconds time;         ///< of the whole collective, as CollectiveCost::uncontended
   std::string setting;  ///< what makes the library go it: "NCCL_ALGO=Tree"
 };
 

@@ -57,8 +57,8 @@ struct CollectiveFit {
 [[nodiscard]] const FitSegment& segment_for(const CollectiveFit& fit, int ranks, Bytes size,
                                             std::string_view algorithm = {});
 
-/// Time of the collective alone. Between the chunks of two segments it goes straight from the last
-/// of the one to the first of the other.
+/// Time of the uncontended collective. Between the chunks of two segments it goes straight from the
+/// last of the one to the first of the other.
 /// @param algorithm  as in segment_for
 /// REQUIRES: the fit has such a segment, size >= 0.
 [[nodiscard]] Seconds fitted_time(const CollectiveFit& fit, const CollectiveShape& shape,

@@ -31,7 +31,7 @@ class FlowsLibrary final : public CollectiveLibrary {
                                         Bytes size) const override;
 
  private:
-  /// Seconds of a pattern alone: a line in the size.
+  /// Seconds of an uncontended pattern: a line in the size.
   struct Line {
     Seconds latency;
     Seconds per_byte;

@@ -12,7 +12,7 @@
 
 namespace gradwire {
 
-/// One measurement: a collective of this size, alone.
+/// One measurement: an uncontended collective of this size.
 struct MeasuredRow {
   Bytes size{0};
   Seconds time;

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "sim/collectives/algorithms.hpp"
-#include "sim/collectives/nvls.hpp"
+#include "sim/collectives/planners.hpp"
 #include "sim/core/cluster.hpp"
 #include "sim/core/refusal.hpp"
 #include "sim/cost/nccl_kernel.hpp"
@@ -78,8 +78,7 @@ std::string_view requirement_of(NcclAlgorithm algorithm) {
       return "it needs NCCL 2.4 or later; expected ring";
     case NcclAlgorithm::nvls:
       return "it needs one machine, NVSwitches, three or more GPUs of compute capability 9.0 or "
-             "later, two "
-             "channels and NCCL 2.17 or later; expected ring or tree";
+             "later, two channels and NCCL 2.17 or later; expected ring or tree";
     case NcclAlgorithm::nvls_tree:
       return "it needs several machines, NVSwitches and three or more GPUs in each, of compute "
              "capability 9.0 or later, two channels and NCCL 2.17 or later; expected ring or tree";

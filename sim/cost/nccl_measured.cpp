@@ -1,7 +1,6 @@
 #include "sim/cost/nccl_measured.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstddef>
 #include <limits>

@@ -1,7 +1,6 @@
 #include "sim/cost/nccl_staging.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <span>
 
 #include "sim/collectives/machine_fold.hpp"

@@ -2,13 +2,11 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "sim/collectives/pattern.hpp"
 #include "sim/core/cluster_link.hpp"
-#include "sim/core/placement.hpp"
 #include "sim/core/units.hpp"
 
 namespace gradwire {

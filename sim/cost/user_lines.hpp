@@ -20,7 +20,7 @@ struct UserLine {
 };
 
 /// Prices by the user's lines (library `user`): for a size the algorithm whose line is lowest; that
-/// is the time alone (CollectiveCost::uncontended), and contention acts on top.
+/// is the uncontended time (CollectiveCost::uncontended), and contention acts on top.
 class UserLines final : public CollectiveLibrary {
  public:
   /// REQUIRES: neither is null or empty. Of two lines for one algorithm and collective the one

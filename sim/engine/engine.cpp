@@ -133,8 +133,7 @@ std::unique_ptr<Transport> make_transport(const FlowProblem& problem, const Engi
   const double slack = options.slack.value_or(columns > exact_columns_max ? large_slack : 0);
   if (slack > 0) {
     why += fmt::format(
-        "; {} route classes, our own solver, messages ended up to {:.2g} % of their time "
-        "late",
+        "; {} route classes, our own solver, messages ended up to {:.2g} % of their time late",
         columns, 100 * slack);
   }
   return make_incremental_transport(problem, slack);

@@ -41,7 +41,7 @@ struct EngineOptions {
   /// At most one transfer is in flight at any time: what different phases share does not matter,
   /// and each is reduced by itself.
   bool one_at_a_time = false;
-  /// Above this many flows at a time rings and trees that move alone are not refined
+  /// Above this many flows at a time uncontended rings and trees are not refined
   /// (group_quotient.hpp): on hundreds of machines they are coupled all the same, since they have
   /// more classes than `fluid` is taken for.
   double refined_flows_max = 1e4;

@@ -9,16 +9,17 @@
 namespace gradwire {
 namespace {
 
-/// Numbers the rows that the ways pass, in the order of the problem's. @return their capacities.
-std::vector<double> number_rows(FlowWays& ways, const std::vector<double>& capacity) {
+/// Numbers the rows that the route classes pass, in the order of the problem's. @return their
+/// capacities.
+std::vector<double> number_rows(RouteClasses& routes, const std::vector<double>& capacity) {
   std::vector<std::uint32_t> number(capacity.size(), 0);
-  for (const RowUse& use : ways.uses) number[use.row] = 1;
+  for (const RowUse& use : routes.uses) number[use.row] = 1;
   std::vector<double> numbered;
   for (std::size_t row = 0; row < number.size(); ++row) {
     if (std::exchange(number[row], static_cast<std::uint32_t>(numbered.size())) == 0) continue;
     numbered.push_back(capacity[row]);
   }
-  for (RowUse& use : ways.uses) use.row = number[use.row];
+  for (RowUse& use : routes.uses) use.row = number[use.row];
   return numbered;
 }
 
@@ -26,27 +27,27 @@ std::vector<double> number_rows(FlowWays& ways, const std::vector<double>& capac
 
 FairRates::FairRates(const FlowProblem& problem, double slack)
     : slack_(std::max(slack, full_within)),
-      ways_(problem),
-      first_(ways_.own.size(), no_stream),
-      kept_(ways_.own.size(), no_stream) {
-  for (const double capacity : number_rows(ways_, problem.capacity)) {
+      routes_(problem),
+      first_(routes_.own.size(), no_stream),
+      kept_(routes_.own.size(), no_stream) {
+  for (const double capacity : number_rows(routes_, problem.capacity)) {
     assert(std::isfinite(capacity) && capacity > 0);
     rows_.push_back({.capacity = capacity});
   }
   level_.assign(rows_.size(), Transport::no_cap);
   members_.resize(rows_.size());
   limited_.resize(rows_.size());
-  for (std::size_t way = 0; way < first_.size(); ++way) {
-    uses_most_ = std::max<std::size_t>(uses_most_, ways_.begin[way + 1] - ways_.begin[way]);
+  for (std::size_t route = 0; route < first_.size(); ++route) {
+    uses_most_ = std::max<std::size_t>(uses_most_, routes_.begin[route + 1] - routes_.begin[route]);
   }
 }
 
-FairRates::StreamId FairRates::stream_of(std::uint32_t way, double cap) {
-  StreamId* end = &first_[way];
+FairRates::StreamId FairRates::stream_of(std::uint32_t route, double cap) {
+  StreamId* end = &first_[route];
   for (; *end != no_stream; end = &streams_[*end].next) {
     if (streams_[*end].cap == cap) return *end;
   }
-  StreamId id = std::exchange(kept_[way], no_stream);
+  StreamId id = std::exchange(kept_[route], no_stream);
   if (id == no_stream && !free_.empty()) {
     id = free_.back();
     free_.pop_back();
@@ -58,9 +59,9 @@ FairRates::StreamId FairRates::stream_of(std::uint32_t way, double cap) {
     streams_.emplace_back();
     position_.resize(position_.size() + uses_most_);
   }
-  streams_[id] = {.way = way,
-                  .uses_begin = ways_.begin[way],
-                  .uses_end = ways_.begin[way + 1],
+  streams_[id] = {.route = route,
+                  .uses_begin = routes_.begin[route],
+                  .uses_end = routes_.begin[route + 1],
                   .cap = cap,
                   .bound = cap};
   enter_rows(id);
@@ -70,10 +71,10 @@ FairRates::StreamId FairRates::stream_of(std::uint32_t way, double cap) {
 void FairRates::drop(StreamId id) {
   const Stream& stream = streams_[id];
   leave_rows(id);
-  StreamId* before = &first_[stream.way];
+  StreamId* before = &first_[stream.route];
   while (*before != id) before = &streams_[*before].next;
   *before = stream.next;
-  StreamId& kept = kept_[stream.way];
+  StreamId& kept = kept_[stream.route];
   if (kept != no_stream) free_.push_back(kept);
   kept = id;
 }
@@ -117,8 +118,8 @@ void FairRates::limit_by(StreamId id, std::uint32_t row) {
 
 FairRates::StreamId FairRates::add(std::uint32_t column, double cap) {
   assert(cap > 0);
-  const std::uint32_t way = ways_.of[column];
-  const StreamId id = stream_of(way, cap);
+  const std::uint32_t route = routes_.of[column];
+  const StreamId id = stream_of(route, cap);
   Stream& stream = streams_[id];
   const bool is_new = stream.count++ == 0;
   for (const RowUse& use : uses_of(stream)) {
@@ -126,14 +127,14 @@ FairRates::StreamId FairRates::add(std::uint32_t column, double cap) {
     rows_[use.row].load += use.weight * stream.rate;
     check_load(use.row);
   }
-  bound(way);
+  bound(route);
   if (is_new && stream.rate == 0) enter(id);
   return id;
 }
 
 void FairRates::remove(StreamId id) {
   Stream& stream = streams_[id];
-  const std::uint32_t way = stream.way;
+  const std::uint32_t route = stream.route;
   --stream.count;
   for (const RowUse& use : uses_of(stream)) {
     rows_[use.row].weight -= use.weight;
@@ -141,17 +142,19 @@ void FairRates::remove(StreamId id) {
     check_load(use.row);
   }
   if (stream.count == 0) drop(id);
-  bound(way);
+  bound(route);
 }
 
-void FairRates::bound(std::uint32_t way) {
-  if (ways_.own[way] == Transport::no_cap) return;
-  of_way_.clear();
-  for (StreamId id = first_[way]; id != no_stream; id = streams_[id].next) of_way_.push_back(id);
-  const double level = water_level(ways_.own[way], of_way_, [&](StreamId id) {
+void FairRates::bound(std::uint32_t route) {
+  if (routes_.own[route] == Transport::no_cap) return;
+  of_route_.clear();
+  for (StreamId id = first_[route]; id != no_stream; id = streams_[id].next) {
+    of_route_.push_back(id);
+  }
+  const double level = water_level(routes_.own[route], of_route_, [&](StreamId id) {
     return std::pair<double, double>(streams_[id].count, streams_[id].cap);
   });
-  for (const StreamId id : of_way_) {
+  for (const StreamId id : of_route_) {
     Stream& stream = streams_[id];
     stream.bound = std::min(stream.cap, level);
     const bool rises = stream.limit == no_row && stream.rate < stream.bound;

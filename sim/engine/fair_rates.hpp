@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/engine/flow_ways.hpp"
+#include "sim/engine/route_classes.hpp"
 #include "sim/engine/transport.hpp"
 
 namespace gradwire {
@@ -15,7 +15,7 @@ namespace gradwire {
 /// Max-min fair rates of flows that come and go, kept up to date at the cost of what changes.
 ///
 /// Flows through the same rows with the same cap have the same rate: together they are a stream.
-/// What only streams of one way through the rows pass is no row but bounds their rates.
+/// What only streams of one route class through the rows pass is no row but bounds their rates.
 /// Only rows whose bottleneck moved are filled anew, and of their streams only those that they
 /// limit are met; all others keep their rates. Start with the rows that a flow left or that a new
 /// one overfills. Fill them progressively, with the levels of the full rows beside them as caps. A
@@ -39,7 +39,7 @@ class FairRates {
 
   /// A flow through a column, at `cap` bytes per second at most.
   /// @return its stream; a new one has a number that no present one has, no larger than there were
-  /// streams and ways.
+  /// streams and route classes.
   StreamId add(std::uint32_t column, double cap);
   /// One of the stream's flows is gone; with its last one the stream is.
   void remove(StreamId id);
@@ -82,17 +82,17 @@ class FairRates {
     std::uint32_t filled = 0;  ///< 1: anew; a number, to be added where a branch would be guessed
   };
   struct alignas(64) Stream {  // a cache line: most are met one by one
-    std::uint32_t way = 0;
-    std::uint32_t uses_begin = 0;  ///< of its way
+    std::uint32_t route = 0;
+    std::uint32_t uses_begin = 0;  ///< of its route class
     std::uint32_t uses_end = 0;
     std::uint32_t count = 0;  ///< flows
     double cap = 0;
-    double bound = 0;  ///< the cap, or less where the way's own rows let through less
+    double bound = 0;  ///< the cap, or less where the route class's own rows let through less
     double rate = 0;
     std::uint32_t limit = no_row;  ///< the row whose level is its rate; no_row: the bound is
     std::uint32_t limited_at = 0;  ///< index in the row's `limited_`
     std::uint32_t round = 0;       ///< of the filling in which it was met last
-    StreamId next = no_stream;     ///< of its way
+    StreamId next = no_stream;     ///< of its route class
   };
   /// A stream in a filling.
   struct Met {
@@ -116,17 +116,17 @@ class FairRates {
   [[nodiscard]] bool is_full(std::uint32_t row) const { return level_[row] < Transport::no_cap; }
   /// Of a stream, or one that is met.
   [[nodiscard]] std::span<const RowUse> uses_of(const auto& stream) const {
-    return {ways_.uses.data() + stream.uses_begin, ways_.uses.data() + stream.uses_end};
+    return {routes_.uses.data() + stream.uses_begin, routes_.uses.data() + stream.uses_end};
   }
-  StreamId stream_of(std::uint32_t way, double cap);
+  StreamId stream_of(std::uint32_t route, double cap);
   /// The stream's last flow is gone.
   void drop(StreamId id);
   /// Of a use of a stream, where it stands in `members_`.
   [[nodiscard]] std::uint32_t& position(StreamId stream, std::uint32_t use) {
     return position_[stream * uses_most_ + use];
   }
-  /// Shares what the way's own rows let through anew, after a flow came or went.
-  void bound(std::uint32_t way);
+  /// Shares what the route class's own rows let through anew, after a flow came or went.
+  void bound(std::uint32_t route);
   /// Gives a stream the rate that its rows' levels let it have.
   void enter(StreamId id);
   /// With this load a row would be overfull, or full no longer.
@@ -162,19 +162,19 @@ class FairRates {
   void commit();
 
   double slack_;
-  FlowWays ways_;
+  RouteClasses routes_;
   std::vector<Row> rows_;
   /// Row -> rate of the flows that it limits; no_cap: it limits none, or is filled anew.
   std::vector<double> level_;
   std::vector<std::vector<Member>> members_;    ///< by row
   std::vector<std::vector<StreamId>> limited_;  ///< by row: those with this limit
   std::vector<Stream> streams_;
-  std::size_t uses_most_ = 0;            ///< of a way
+  std::size_t uses_most_ = 0;            ///< of a route class
   std::vector<std::uint32_t> position_;  ///< stream * uses_most_ + use -> index in members_
-  std::vector<StreamId> first_;          ///< by way, of those present
-  std::vector<StreamId> of_way_;         ///< those of one that is bounded
-  /// Numbers of streams that are gone: by way the last one's, which its next one gets, so that
-  /// those that come together stand together; and others.
+  std::vector<StreamId> first_;          ///< by route class, of those present
+  std::vector<StreamId> of_route_;       ///< those of one that is bounded
+  /// Numbers of streams that are gone: by route class the last one's, which its next one gets, so
+  /// that those that come together stand together; and others.
   std::vector<StreamId> kept_;
   std::vector<StreamId> free_;
   std::vector<std::uint32_t> filling_;

@@ -71,7 +71,7 @@ void FairRates::fetch(std::span<const Member> members, std::size_t next) const {
 void FairRates::fetch(std::span<const StreamId> ids, std::size_t next) const {
   if (next + uses_ahead >= ids.size()) return;
   const Stream& soon = streams_[ids[next + uses_ahead]];
-  __builtin_prefetch(&ways_.uses[soon.uses_begin]);
+  __builtin_prefetch(&routes_.uses[soon.uses_begin]);
   if (next + streams_ahead < ids.size()) __builtin_prefetch(&streams_[ids[next + streams_ahead]]);
 }
 

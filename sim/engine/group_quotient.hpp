@@ -14,14 +14,14 @@ namespace gradwire {
 /// their flows being refined first.
 struct GroupQuotient {
   Quotient quotient;
-  std::size_t flow_classes = 0;  ///< flows of a phase that take equally long alone
+  std::size_t flow_classes = 0;  ///< flows of a phase that take equally long uncontended
   std::size_t link_classes = 0;  ///< links of a phase over which each group passes equally often
 };
 
 /// The quotient of large rings and trees. A group is a rigid body: of a link counts how often each
-/// group passes it, and of a flow what it moves and how fast it would be alone. Links are told
-/// apart by the first, flows of a group by the second and by what they wait for; what is left, a
-/// few rows and columns, is refined as other problems are.
+/// group passes it, and of a flow what it moves and how fast it would be uncontended. Links are
+/// told apart by the first, flows of a group by the second and by what they wait for; what is left,
+/// a few rows and columns, is refined as other problems are.
 ///
 /// Time and memory follow flows and links, with a few words a link. REQUIRES: one pattern is in
 /// flight at a time; what make_flow_graph requires.

@@ -41,10 +41,10 @@ struct LinkUse {
   double bytes = 0;
 };
 
-/// Transfers that took longer than alone, since they shared links with others.
+/// Transfers that took longer than uncontended, since they shared links with others.
 struct Contended {
   double bytes = 0;    ///< on the wire, of those transfers
-  double seconds = 0;  ///< longer than alone, all together
+  double seconds = 0;  ///< longer than uncontended, all together
 };
 
 /// What transfers have carried that have finished, whenever they began.

@@ -11,7 +11,8 @@ namespace gradwire {
 /// links and the cost's share for the slowest of them. A measured time holds all of it: then 0.
 [[nodiscard]] double message_latency(const FlowClass& flow, const CollectiveCost& cost);
 
-/// Seconds of one of `steps` messages of a flow class when its phase is alone, latency included.
+/// Seconds of one of `steps` messages of a flow class when its phase is uncontended, latency
+/// included.
 /// @param bytes  of the collective on the wire.
 [[nodiscard]] double message_time(const FlowClass& flow, int steps, double bytes,
                                   const CollectiveCost& cost);
@@ -20,7 +21,8 @@ namespace gradwire {
 /// `steps` for a ring or an independent flow; for a pipeline those of its longest way + steps - 1.
 [[nodiscard]] int rounds(const PhaseClasses& phase, const GroupClass& group);
 
-/// Seconds that each group of each phase takes when the collective is alone, without start-up.
+/// Seconds that each group of each phase takes when the collective is uncontended, without
+/// start-up.
 ///
 /// With a message's time t_i = latency_i + (share_i * bytes / steps) / fair_rate_i for flow i:
 ///   ring, independent:  steps * max_i t_i

@@ -14,7 +14,7 @@ namespace gradwire {
 struct FlowClass {
   FlowKind kind;
   std::uint32_t column = 0;  ///< in the flow problem; of no use where its group is coupled
-  /// Bytes per second of each flow when its phase is alone and each of a link's flows gets an
+  /// Bytes per second of each flow when its phase is uncontended and each of a link's flows gets an
   /// equal part of it, its ceiling at most.
   double fair_rate = 0;
 };

@@ -1,7 +1,6 @@
 #include "sim/engine/refinement.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <numeric>
 #include <span>
 #include <utility>

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <utility>
 
 #include "sim/engine/pacing.hpp"
 
@@ -13,7 +12,7 @@ namespace {
 /// to the transport's clock at its end.
 constexpr double duration_rounding = 1e-9;
 constexpr double clock_rounding = 1e-12;
-/// A transfer that takes longer than alone by less than this share of it was rounded.
+/// A transfer that takes longer than uncontended by less than this share of it was rounded.
 constexpr double contended_least = 1e-6;
 /// Plans that are kept, some 300 bytes each: enough for the sizes that come again and again.
 constexpr std::size_t plans_least = 4096;

@@ -74,7 +74,7 @@ class TransferNetwork : public Network {
     bool active = false;
   };
 
-  /// What to move in a phase whose groups take `times` seconds alone.
+  /// What to move in a phase whose groups take `times` seconds uncontended.
   /// @param bytes  of the collective on the wire, > 0.
   [[nodiscard]] virtual PlannedPhase plan_phase(const PhaseClasses& phase, double bytes,
                                                 const CollectiveCost& cost,

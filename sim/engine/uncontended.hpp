@@ -8,7 +8,7 @@
 
 namespace gradwire {
 
-/// A collective of one size, alone on its cluster.
+/// A collective of one size, uncontended on its cluster.
 struct UncontendedTime {
   Bytes size{0};
   Seconds time;

@@ -1,4 +1,4 @@
-#include "sim/models/alexnet.hpp"
+#include "sim/models/image_models.hpp"
 
 #include "sim/models/builder.hpp"
 #include "sim/models/defaults.hpp"

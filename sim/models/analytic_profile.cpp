@@ -5,14 +5,10 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <cstdint>
 #include <vector>
 
 #include "sim/core/block_names.hpp"
-#include "sim/models/efficiencies.hpp"
-#include "sim/models/frameworks.hpp"
 #include "sim/models/mixed_precision.hpp"
-#include "sim/models/optimizers.hpp"
 #include "sim/models/primitives.hpp"
 #include "sim/models/products.hpp"
 

@@ -133,9 +133,7 @@ void add_gpt3(std::vector<DecoderShape>& shapes) {
 
 void add_opt(std::vector<DecoderShape>& shapes) {
   const DecoderShape common = {
-      .source =
-          "Zhang et al., arXiv 2205.01068, table 1; HuggingFace "
-          "transformers modeling_opt.py",
+      .source = "Zhang et al., arXiv 2205.01068, table 1; HuggingFace transformers modeling_opt.py",
       .vocabulary = 50'272,
       .sequence_length = 2048,
       .activation = DecoderShape::Activation::gelu,  // ReLU there: the same work

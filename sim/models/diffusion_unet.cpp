@@ -1,4 +1,4 @@
-#include "sim/models/diffusion_unet.hpp"
+#include "sim/models/image_models.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "sim/models/distilbert.hpp"
+#include "sim/models/text_models.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "sim/models/electra.hpp"
+#include "sim/models/text_models.hpp"
 
 #include "sim/models/bert_encoder.hpp"
 #include "sim/models/builder.hpp"

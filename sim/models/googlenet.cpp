@@ -1,7 +1,4 @@
-#include "sim/models/googlenet.hpp"
-
-#include <array>
-#include <string>
+#include "sim/models/image_models.hpp"
 
 #include "sim/models/builder.hpp"
 #include "sim/models/defaults.hpp"

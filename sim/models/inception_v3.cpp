@@ -1,10 +1,9 @@
-#include "sim/models/inception_v3.hpp"
+#include "sim/models/image_models.hpp"
 
 #include <string>
 
 #include "sim/models/builder.hpp"
 #include "sim/models/defaults.hpp"
-#include "sim/models/googlenet.hpp"
 #include "sim/models/inception_block.hpp"
 
 namespace gradwire {

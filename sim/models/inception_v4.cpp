@@ -1,4 +1,4 @@
-#include "sim/models/inception_v4.hpp"
+#include "sim/models/image_models.hpp"
 
 #include <fmt/format.h>
 

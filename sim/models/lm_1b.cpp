@@ -1,4 +1,4 @@
-#include "sim/models/lm_1b.hpp"
+#include "sim/models/text_models.hpp"
 
 #include <string>
 #include <utility>

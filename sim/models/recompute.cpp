@@ -4,7 +4,6 @@
 #include <cassert>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "sim/core/block_names.hpp"
 #include "sim/models/efficiencies.hpp"

@@ -1,4 +1,4 @@
-#include "sim/models/t5.hpp"
+#include "sim/models/text_models.hpp"
 
 #include <fmt/format.h>
 

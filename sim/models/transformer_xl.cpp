@@ -1,10 +1,9 @@
-#include "sim/models/transformer_xl.hpp"
+#include "sim/models/text_models.hpp"
 
 #include <fmt/format.h>
 
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "sim/models/adaptive_softmax.hpp"
 #include "sim/models/attention.hpp"

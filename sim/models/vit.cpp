@@ -1,4 +1,4 @@
-#include "sim/models/vit.hpp"
+#include "sim/models/image_models.hpp"
 
 #include <fmt/format.h>
 

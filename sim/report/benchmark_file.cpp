@@ -4,15 +4,13 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <span>
 
 #include "sim/core/budgets.hpp"
 #include "sim/core/error.hpp"
+#include "sim/core/statistics.hpp"
 #include "sim/core/text_file.hpp"
-#include "sim/report/metrics.hpp"
 #include "sim/report/result_json.hpp"
 
 namespace gradwire {

@@ -1,9 +1,6 @@
 #include "sim/report/comparison.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <set>
 #include <string_view>
@@ -14,7 +11,6 @@
 #include "sim/report/comparison_groups.hpp"
 #include "sim/report/part_columns.hpp"
 #include "sim/report/result_json.hpp"
-#include "sim/report/summary.hpp"
 #include "sim/report/version.hpp"
 #include "sim/report/work_columns.hpp"
 
@@ -163,7 +159,7 @@ std::string apart(std::span<const ComparisonRow> rows, const Columns& columns) {
   return lines.empty() ? lines : "\nNot comparable:\n" + lines + reasons;
 }
 
-/// What is told of rows, by row, and once what is told of all.
+/// What is reported of rows, by row, and once what is reported of all.
 std::string notes(std::span<const ComparisonRow> rows) {
   std::map<std::string, std::size_t> told;  // text -> rows
   std::size_t ranked = 0;

@@ -1,7 +1,5 @@
 #include "sim/report/ddp_diff.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <iterator>

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <span>
-#include <vector>
 
 #include "sim/report/point.hpp"
 

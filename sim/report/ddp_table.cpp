@@ -13,7 +13,6 @@
 #include "sim/report/efficiency_over.hpp"
 #include "sim/report/groups.hpp"
 #include "sim/report/metrics.hpp"
-#include "sim/report/work_columns.hpp"
 
 namespace gradwire {
 namespace {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <sstream>
-#include <string_view>
 
 #include "sim/core/outgoing_text.hpp"
 
@@ -90,8 +89,7 @@ void DotCanvas::curve(const Ends& ends, const Link& link, const std::vector<Plac
   for (const Place& point : points) pos += fmt::format(" {:.1f},{:.1f}", point.x, point.y);
   // The figure stands on its line, on white.
   print(
-      "  {} -- {} [pos=\"{}\", lp=\"{:.1f},{:.1f}\", color=\"{}\", fontcolor=\"{}\", "
-      "penwidth={}, "
+      "  {} -- {} [pos=\"{}\", lp=\"{:.1f},{:.1f}\", color=\"{}\", fontcolor=\"{}\", penwidth={}, "
       "label=<<table border=\"0\" cellborder=\"0\" cellpadding=\"0\" cellspacing=\"0\" "
       "bgcolor=\"white\"><tr><td>{}</td></tr></table>>];\n",
       dot_string(ends.a), dot_string(ends.b), pos.substr(1), label.x, label.y, color_of(link.kind),

@@ -62,8 +62,7 @@ std::string nccl_table(const CollectiveReport& report) {
   auto out = std::back_inserter(text);
   const std::size_t wide = algorithm_width(report);
   constexpr auto* head =
-      "# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}  {:>7}  {:>6}  {:>6}  {:>{}}  {:>8}  "
-      "{:>6}  {:>9}\n";
+      "# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}  {:>7}  {:>6}  {:>6}  {:>{}}  {:>8}  {:>6}  {:>9}\n";
   plain_format_to(out, fmt::runtime(head), "size", "count", "type", "redop", "root", "time",
                   "algbw", "busbw", "algorithm", wide, "protocol", "source", "bound");
   plain_format_to(out, fmt::runtime(head), "(B)", "(elements)", "", "", "", "(us)", "(GB/s)",

@@ -1,14 +1,10 @@
 #include "sim/report/plan_report.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <iterator>
-#include <utility>
 
 #include "sim/core/outgoing_text.hpp"
 #include "sim/core/readable_bytes.hpp"
-#include "sim/report/summary.hpp"
 
 namespace gradwire {
 namespace {

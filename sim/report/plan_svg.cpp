@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <string_view>
-#include <vector>
 
 #include "sim/core/outgoing_text.hpp"
 #include "sim/core/readable_bytes.hpp"
 #include "sim/report/plan_report.hpp"
-#include "sim/report/summary.hpp"
 #include "sim/report/svg.hpp"
 
 namespace gradwire {

@@ -1,9 +1,6 @@
 #include "sim/report/profile_text.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cstdint>
 #include <iterator>
 #include <numeric>
 #include <vector>

@@ -94,10 +94,10 @@ void append_iteration(Out out, const Metrics& m, const RunResult& r) {
   }
   append_work(out, m, r);
   if (r.one_gpu_fits) {
-    plain_format_to(out, "Efficiency     {:.1f} % of {} times one GPU alone ({:.1f} samples/s)\n\n",
+    plain_format_to(out, "Efficiency     {:.1f} % of {} times a single GPU ({:.1f} samples/s)\n\n",
                     100 * m.scaling_efficiency, r.world_size, m.single_gpu_throughput);
   } else {
-    plain_format_to(out, "Efficiency     not defined: one GPU alone could not hold the job\n\n");
+    plain_format_to(out, "Efficiency     not defined: a single GPU cannot hold the job\n\n");
   }
 }
 
@@ -138,7 +138,7 @@ void append_communication(Out out, const RunResult& r) {
                   r.collectives, readable_bytes(static_cast<double>(r.bytes_per_rank)),
                   1e3 * r.communication_busy_s, 100 * r.overlap_fraction);
   if (r.contended_s > 0) {
-    plain_format_to(out, "{:<15}{} an iteration shared links, {:.2f} ms longer than alone\n",
+    plain_format_to(out, "{:<15}{} an iteration shared links, {:.2f} ms longer than uncontended\n",
                     "Contended", readable_bytes(r.contended_bytes), 1e3 * r.contended_s);
   }
   for (std::size_t i = 0; i < std::min(links_shown, r.links.size()); ++i) {

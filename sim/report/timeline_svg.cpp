@@ -14,7 +14,6 @@
 #include "sim/core/readable_bytes.hpp"
 #include "sim/core/tensor_timeline.hpp"
 #include "sim/report/metrics.hpp"
-#include "sim/report/summary.hpp"
 #include "sim/report/svg.hpp"
 #include "sim/report/timeline.hpp"
 

@@ -221,8 +221,7 @@ class DotWriter {
     const auto breaks = static_cast<double>(std::count(note.begin(), note.end(), '\n'));
     const double height = title_height + breaks * line_height;
     canvas_.print(
-        "  note [shape=plaintext, style=\"\", fixedsize=false, label={}, "
-        "pos=\"{:.1f},{:.1f}\"];\n",
+        "  note [shape=plaintext, style=\"\", fixedsize=false, label={}, pos=\"{:.1f},{:.1f}\"];\n",
         dot_string(note), (used.left + used.right) / 2, bottom + height / 2);
     return bottom + height;
   }

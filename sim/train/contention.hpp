@@ -34,7 +34,7 @@ struct GpuLoad {
 };
 /// Of a kernel that waits for late ranks.
 [[nodiscard]] GpuLoad waiting_load(const KernelUse& kernel);
-/// Of one whose data move, at the rate at which they do when the collective is alone.
+/// Of one whose data move, at the rate at which they do when the collective is uncontended.
 [[nodiscard]] GpuLoad moving_load(const CollectiveCost& cost);
 
 /// Factors on the time of compute, >= 1.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
-#include <vector>
 
 #include "sim/collectives/host_routes.hpp"
 #include "sim/core/cluster.hpp"

@@ -27,7 +27,7 @@ std::optional<Warning> gain_warning(const RunResult& result, Seconds optimizer) 
                 1e3 * here, 1e3 * optimizer.count())
           : std::string("more of what the host does is behind the GPU's work");
   return Warning{"beats-one-gpu",
-                 fmt::format("an iteration takes {:.4g} ms, that of one GPU alone {:.4g}: {}",
+                 fmt::format("an iteration takes {:.4g} ms, that of a single GPU {:.4g}: {}",
                              1e3 * taken, 1e3 * alone, reason)};
 }
 

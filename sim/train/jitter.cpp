@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <numeric>
-#include <span>
 #include <tuple>
 #include <utility>
 

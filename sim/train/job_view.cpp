@@ -33,8 +33,8 @@ Seconds message_latency(const Job& job, const std::vector<int>& machines) {
   return sum;
 }
 
-/// What all-reduces of all ranks take alone. Planned at the first question; the network is asked
-/// only where the library says no time itself.
+/// What all-reduces of all ranks take uncontended. Planned at the first question; the network is
+/// asked only where the library says no time itself.
 class AllReduceTimes {
  public:
   explicit AllReduceTimes(const Job& job) : job_(job) {}

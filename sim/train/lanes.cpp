@@ -1,9 +1,6 @@
 #include "sim/train/lanes.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
-#include <limits>
 
 #include "sim/core/wide_vectors.hpp"
 

@@ -1,9 +1,7 @@
 #include "sim/train/launcher.hpp"
 
 #include <algorithm>
-#include <map>
 #include <set>
-#include <string>
 
 namespace gradwire {
 namespace {

@@ -1,6 +1,5 @@
 #include "sim/train/own_compute.hpp"
 
-#include <algorithm>
 #include <cstddef>
 
 namespace gradwire {

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <utility>
-
 namespace gradwire {
 
 void RankTrace::start(std::size_t member, int rank) {

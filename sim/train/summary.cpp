@@ -4,12 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <iterator>
-#include <map>
 #include <numeric>
 #include <stdexcept>
-#include <string>
 #include <tuple>
 #include <utility>
 

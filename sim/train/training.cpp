@@ -6,7 +6,6 @@
 #include <cassert>
 #include <chrono>
 #include <deque>
-#include <memory>
 #include <span>
 #include <utility>
 #include <vector>

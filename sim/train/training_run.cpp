@@ -4,11 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstddef>
 #include <iterator>
-#include <limits>
 #include <tuple>
-#include <utility>
 #include <variant>
 
 #include "sim/core/cluster.hpp"

@@ -4,15 +4,10 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <map>
-#include <string>
-#include <utility>
 
-#include "sim/core/cluster.hpp"
 #include "sim/train/exchange_routes.hpp"
 
 namespace gradwire {

@@ -1,9 +1,7 @@
 #include "sim/train/workers.hpp"
 
-#include <algorithm>
 #include <cassert>
 #include <numeric>
-#include <utility>
 
 namespace gradwire {
 Workers::Workers(std::vector<MemberGroup> members, std::vector<TensorInfo> tensors,

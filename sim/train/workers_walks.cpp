@@ -1,6 +1,5 @@
 // Where ranks will be: what they are waited for, and the walks that tell when they are there.
 #include <algorithm>
-#include <span>
 
 #include "sim/train/workers.hpp"
 

@@ -1,4 +1,4 @@
-#include "sim/validation/calibrated.hpp"
+#include "sim/validation/single_series.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "sim/validation/collectives.hpp"
+#include "sim/validation/single_series.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -9,8 +9,8 @@
 #include "sim/config/collective/collective_measurements_yaml.hpp"
 #include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/validation/collectives_gates.hpp"
-#include "sim/validation/collectives_page.hpp"
 #include "sim/validation/collectives_rows.hpp"
+#include "sim/validation/pages.hpp"
 
 namespace gradwire::validation {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/validation/collectives_page.hpp"
+#include "sim/validation/pages.hpp"
 
 #include <fmt/format.h>
 
@@ -140,8 +140,7 @@ std::string tables_text(const config::CollectiveMeasurements& measured, Rows row
       "measured\ntime is from the line between its neighbours in log-log, the median; no smooth "
       "prediction follows that.\n\n"
       "| table | hardware | library | below 256 KiB | to 8 MiB | from 8 MiB | worst | own noise | "
-      "role "
-      "|\n| --- | --- | --- | --: | --: | --: | --: | --: | --- |\n";
+      "role |\n| --- | --- | --- | --: | --: | --: | --: | --: | --- |\n";
   for (const Rows group : groups_of(rows)) {
     const MeasuredCollective* table = table_of(measured, group);
     if (table == nullptr) continue;

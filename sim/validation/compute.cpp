@@ -1,9 +1,8 @@
-#include "sim/validation/compute.hpp"
+#include "sim/validation/single_series.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <string>

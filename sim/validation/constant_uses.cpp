@@ -1,8 +1,6 @@
 #include "sim/validation/constant_uses.hpp"
 
-#include <set>
 #include <stdexcept>
-#include <tuple>
 
 #include "sim/config/collective/collective_measurements_yaml.hpp"
 #include "sim/config/yaml/loaded_yaml.hpp"

@@ -1,12 +1,7 @@
 #include "sim/validation/series.hpp"
 
-#include <vector>
-
 #include "sim/config/data_files.hpp"
-#include "sim/validation/collectives.hpp"
-#include "sim/validation/compute.hpp"
-#include "sim/validation/ddpbench.hpp"
-#include "sim/validation/single_gpu.hpp"
+#include "sim/validation/single_series.hpp"
 #include "sim/validation/training_series.hpp"
 
 namespace gradwire::validation {

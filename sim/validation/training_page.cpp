@@ -1,4 +1,4 @@
-#include "sim/validation/training_page.hpp"
+#include "sim/validation/pages.hpp"
 
 #include <fmt/format.h>
 

@@ -8,9 +8,9 @@
 
 #include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/config/yaml/yaml_value.hpp"
+#include "sim/validation/pages.hpp"
 #include "sim/validation/training_file.hpp"
 #include "sim/validation/training_fit.hpp"
-#include "sim/validation/training_page.hpp"
 #include "sim/validation/transfer.hpp"
 
 namespace gradwire::validation {

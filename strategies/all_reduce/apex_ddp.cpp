@@ -30,14 +30,12 @@ StrategyMaker ApexDdp::read(Knobs& knobs) {
   ApexDdpOptions options;
   options.message_size =
       knobs.count("message_size", options.message_size, 1, most, origin + "; elements");
-  options.delay_allreduce = knobs.yes("delay_allreduce", options.delay_allreduce, origin);
+  knobs.read("delay_allreduce", options.delay_allreduce, origin);
   options.num_allreduce_streams = static_cast<int>(
       knobs.count("num_allreduce_streams", options.num_allreduce_streams, 1, streams_max, origin));
-  options.retain_allreduce_buffers =
-      knobs.yes("retain_allreduce_buffers", options.retain_allreduce_buffers, origin);
-  options.allreduce_always_fp32 =
-      knobs.yes("allreduce_always_fp32", options.allreduce_always_fp32, origin);
-  options.gradient_average = knobs.yes("gradient_average", options.gradient_average, origin);
+  knobs.read("retain_allreduce_buffers", options.retain_allreduce_buffers, origin);
+  knobs.read("allreduce_always_fp32", options.allreduce_always_fp32, origin);
+  knobs.read("gradient_average", options.gradient_average, origin);
   options.gradient_predivide_factor = static_cast<int>(
       knobs.count("gradient_predivide_factor", options.gradient_predivide_factor, 1, most, origin));
   return [options](const JobView& job) { return std::make_unique<ApexDdp>(options, job); };

@@ -49,11 +49,10 @@ ByteGrad::ByteGrad(const ByteGradOptions& options, const JobView& job)
 
 StrategyMaker ByteGrad::read(Knobs& knobs) {
   ByteGradOptions options;
-  options.hierarchical = knobs.yes("hierarchical", options.hierarchical,
-                                   "Bagua, ByteGradAlgorithm(hierarchical=True)");
-  options.bucket = knobs.size("bucket", options.bucket, "BAGUA_DEFAULT_BUCKET_SIZE");
-  options.momentum = knobs.yes("momentum", options.momentum,
-                               "Bagua, QAdamAlgorithm after its warm-up: Adam's first moment goes");
+  knobs.read("hierarchical", options.hierarchical, "Bagua, ByteGradAlgorithm(hierarchical=True)");
+  knobs.read("bucket", options.bucket, "BAGUA_DEFAULT_BUCKET_SIZE");
+  knobs.read("momentum", options.momentum,
+             "Bagua, QAdamAlgorithm after its warm-up: Adam's first moment goes");
   return [options](const JobView& job) { return std::make_unique<ByteGrad>(options, job); };
 }
 

@@ -54,10 +54,10 @@ bool yes_from(Knobs& knobs, const DdpOptions& options, const char* knob, Release
 }
 
 void read_caps(Knobs& knobs, DdpOptions& options, const std::string& origin) {
-  options.bucket_cap = knobs.size("bucket_cap", options.bucket_cap, origin + "(bucket_cap_mb=25)");
-  options.first_bucket_cap = knobs.size("first_bucket_cap", options.first_bucket_cap,
-                                        "torch.distributed._DEFAULT_FIRST_BUCKET_BYTES; from 2.4 "
-                                        "on a bucket_cap that is set takes its place");
+  knobs.read("bucket_cap", options.bucket_cap, origin + "(bucket_cap_mb=25)");
+  knobs.read("first_bucket_cap", options.first_bucket_cap,
+             "torch.distributed._DEFAULT_FIRST_BUCKET_BYTES; from 2.4 "
+             "on a bucket_cap that is set takes its place");
   if (options.version < one_cap_from || !knobs.given("bucket_cap")) return;
   if (knobs.given("first_bucket_cap")) {
     knobs.refuse("first_bucket_cap",
@@ -140,11 +140,10 @@ DdpOptions read_ddp_options(Knobs& knobs) {
                "DDP_SET_LAST_BUCKET_CAP=1, reducer.cpp, from 1.10 on: the small bucket comes last");
   options.gradient_as_bucket_view =
       yes_from(knobs, options, "gradient_as_bucket_view", views_from, origin + ", from 1.7 on");
-  options.find_unused_parameters =
-      knobs.yes("find_unused_parameters", options.find_unused_parameters, origin);
+  knobs.read("find_unused_parameters", options.find_unused_parameters, origin);
   options.static_graph = yes_from(knobs, options, "static_graph", static_graph_from,
                                   origin + "; _set_static_graph() in 1.9 and 1.10");
-  options.broadcast_buffers = knobs.yes("broadcast_buffers", options.broadcast_buffers, origin);
+  knobs.read("broadcast_buffers", options.broadcast_buffers, origin);
   return options;
 }
 

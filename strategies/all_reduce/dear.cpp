@@ -46,8 +46,7 @@ Dear::Dear(const DearOptions& options, const JobView& job)
 
 StrategyMaker Dear::read(Knobs& knobs) {
   DearOptions options;
-  options.threshold = knobs.size("threshold", options.threshold,
-                                 "THRESHOLD = 25 (of 2^20 bytes), dear/dear_dopt.py");
+  knobs.read("threshold", options.threshold, "THRESHOLD = 25 (of 2^20 bytes), dear/dear_dopt.py");
   // 4 is the origin's own value, used once its threshold is None.
   const auto nearby = static_cast<int>(
       knobs.count("num_nearby_layers", 4, -1, std::numeric_limits<int>::max(),

@@ -27,9 +27,8 @@ StrategyMaker LocalSgd::read(Knobs& knobs) {
   options.start_local_sgd_iter = static_cast<int>(knobs.count(
       "start_localSGD_iter", options.start_local_sgd_iter, 0, most,
       "PostLocalSGDState(start_localSGD_iter), which has no default; 0: the steady state"));
-  options.post_local_gradient_allreduce =
-      knobs.yes("post_local_gradient_allreduce", options.post_local_gradient_allreduce,
-                "PostLocalSGDState, from PyTorch 1.11 on; false: plain local SGD");
+  knobs.read("post_local_gradient_allreduce", options.post_local_gradient_allreduce,
+             "PostLocalSGDState, from PyTorch 1.11 on; false: plain local SGD");
   StrategyMaker ddp = Ddp::read_reducer(knobs);
   return [options, ddp](const JobView& job) {
     return std::make_unique<LocalSgd>(options, job, ddp(job));

@@ -29,17 +29,15 @@ StrategyMaker TfCollectiveAllReduce::read(Knobs& knobs) {
   options.nccl = knobs.choice("implementation", "AUTO", implementations,
                               "CommunicationOptions(implementation=AUTO): TensorFlow's ring over "
                               "gRPC unless it says NCCL") == "NCCL";
-  options.bytes_per_pack =
-      knobs.size("bytes_per_pack", options.bytes_per_pack,
-                 "CommunicationOptions(bytes_per_pack=0): a pack ends with the gradient that "
-                 "exceeds it; 0: one pack of all gradients",
-                 Bytes{0});
+  knobs.read("bytes_per_pack", options.bytes_per_pack,
+             "CommunicationOptions(bytes_per_pack=0): a pack ends with the gradient that "
+             "exceeds it; 0: one pack of all gradients",
+             Bytes{0});
   ConditionalKnobs ring(knobs);
   options.ring.calls = read_remote_calls(ring, worker_threads);
-  options.ring.step =
-      ring.time("step_time", options.ring.step,
-                "of TensorFlow's threads in every step of the ring (polled events, the executor); "
-                "no source states it: calibrate it");
+  ring.read("step_time", options.ring.step,
+            "of TensorFlow's threads in every step of the ring (polled events, the executor); "
+            "no source states it: calibrate it");
   if (options.nccl) ring.refuse_without("implementation: RING");
   return [options](const JobView& job) {
     return std::make_unique<TfCollectiveAllReduce>(options, job);

@@ -27,9 +27,8 @@ int next_rank(const std::vector<std::int64_t>& elements, const std::vector<ZeroP
   if (next < 0) {
     throw UnsupportedConfiguration(
         UnsupportedConfiguration::Key::strategy,
-        fmt::format("'shard_buckets' cuts a bucket into more parts than there are "
-                    "ranks ({}), where PyTorch stops; expected a smaller "
-                    "'bucket_cap'",
+        fmt::format("'shard_buckets' cuts a bucket into more parts than there are ranks ({}), "
+                    "where PyTorch stops; expected a smaller 'bucket_cap'",
                     elements.size()));
   }
   return next;

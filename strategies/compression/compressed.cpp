@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <map>
-#include <utility>
 
 namespace gradwire {
 namespace {

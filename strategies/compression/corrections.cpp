@@ -1,7 +1,5 @@
 #include "strategies/compression/corrections.hpp"
 
-#include <string>
-
 #include "sim/core/host_cpu.hpp"
 #include "strategies/compression/pricing.hpp"
 

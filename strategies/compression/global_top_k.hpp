@@ -1,8 +1,8 @@
 #pragma once
 
 #include "strategies/compression/pricing.hpp"
-#include "strategies/compression/top_k.hpp"
 #include "strategies/knobs.hpp"
+#include "strategies/parts/release.hpp"
 
 namespace gradwire {
 

@@ -32,13 +32,13 @@ void needs_release(const Knobs& knobs, const std::string& name, const Release& v
 }
 
 void read_costs(Knobs& knobs, HorovodOptions& options) {
-  options.hook_time = knobs.time("hook_time", options.hook_time,
-                                 "Python of a tensor's hook and of the enqueueing; assumed");
-  options.request_time = knobs.time("request_time", options.request_time,
-                                    "rank 0 parses and counts a request of one rank (Controller::"
-                                    "IncrementTensorCount); assumed");
-  options.local_latency = knobs.time("local_latency", options.local_latency,
-                                     "one-way latency of MPI through shared memory; assumed");
+  knobs.read("hook_time", options.hook_time,
+             "Python of a tensor's hook and of the enqueueing; assumed");
+  knobs.read("request_time", options.request_time,
+             "rank 0 parses and counts a request of one rank (Controller::"
+             "IncrementTensorCount); assumed");
+  knobs.read("local_latency", options.local_latency,
+             "one-way latency of MPI through shared memory; assumed");
 }
 
 }  // namespace
@@ -50,11 +50,10 @@ HorovodOptions read_horovod(Knobs& knobs, const std::string& release) {
     options.fusion_threshold = old_fusion_threshold;
     options.cycle_time = old_cycle_time;
   }
-  options.fusion_threshold =
-      knobs.size("fusion_threshold", options.fusion_threshold,
-                 "HOROVOD_FUSION_THRESHOLD, operations.cc:519; 64 MiB before 0.21", Bytes{0});
-  options.cycle_time = knobs.time("cycle_time", options.cycle_time,
-                                  "HOROVOD_CYCLE_TIME, operations.cc:527; 5 ms before 0.21");
+  knobs.read("fusion_threshold", options.fusion_threshold,
+             "HOROVOD_FUSION_THRESHOLD, operations.cc:519; 64 MiB before 0.21", Bytes{0});
+  knobs.read("cycle_time", options.cycle_time,
+             "HOROVOD_CYCLE_TIME, operations.cc:527; 5 ms before 0.21");
   options.cache_capacity =
       knobs.count("cache_capacity", options.cache_capacity, 0, capacity_max,
                   "HOROVOD_CACHE_CAPACITY in responses, global_state.h:89; 0: no cache");
@@ -76,9 +75,10 @@ HorovodOptions read_horovod(Knobs& knobs, const std::string& release) {
   const bool torus = knobs.yes("torus_allreduce", false, "HOROVOD_TORUS_ALLREDUCE");
   const bool adasum = knobs.yes("adasum", false, "op=hvd.Adasum of DistributedOptimizer");
   if (static_cast<int>(hierarchical) + static_cast<int>(torus) + static_cast<int>(adasum) > 1) {
-    knobs.refuse(torus ? "torus_allreduce" : "adasum",
-                 "two ways of reducing; expected one of hierarchical_allreduce, torus_allreduce, "
-                 "adasum");
+    knobs.refuse(
+        torus ? "torus_allreduce" : "adasum",
+        "two algorithms of reducing; expected one of hierarchical_allreduce, torus_allreduce, "
+        "adasum");
   }
   if (hierarchical) options.reduction = HorovodReduction::hierarchical;
   if (torus) options.reduction = HorovodReduction::torus;
@@ -121,9 +121,10 @@ HorovodOptions read_unfused_horovod(Knobs& knobs) {
 std::optional<HorovodOptions> read_over_horovod(Knobs& knobs) {
   static const std::vector<std::string> known = {"library", "horovod"};
   const bool horovod =
-      knobs.choice("over", "library", known,
-                   "the collective library alone, or Horovod's background thread without fusion, "
-                   "cache and cycle as in ddl-benchmarks") == "horovod";
+      knobs.choice(
+          "over", "library", known,
+          "the collective library by itself, or Horovod's background thread without fusion, "
+          "cache and cycle as in ddl-benchmarks") == "horovod";
   ConditionalKnobs horovods(knobs);
   const HorovodOptions options = read_unfused_horovod(horovods);
   if (horovod) return options;

@@ -18,45 +18,8 @@ void ConditionalKnobs::refuse_without(const std::string& needed) const {
   }
 }
 
-Bytes ConditionalKnobs::size(const std::string& name, Bytes fallback, const std::string& source,
-                             Bytes least) {
-  return asked(name).size(name, fallback, source, least);
-}
-
-Seconds ConditionalKnobs::time(const std::string& name, Seconds fallback,
-                               const std::string& source) {
-  return asked(name).time(name, fallback, source);
-}
-
-BytesPerSecond ConditionalKnobs::rate(const std::string& name, BytesPerSecond fallback,
-                                      const std::string& source) {
-  return asked(name).rate(name, fallback, source);
-}
-
-double ConditionalKnobs::ratio(const std::string& name, double fallback,
-                               const std::string& source) {
-  return asked(name).ratio(name, fallback, source);
-}
-
-std::int64_t ConditionalKnobs::count(const std::string& name, std::int64_t fallback,
-                                     std::int64_t least, std::int64_t most,
-                                     const std::string& source) {
-  return asked(name).count(name, fallback, least, most, source);
-}
-
-bool ConditionalKnobs::yes(const std::string& name, bool fallback, const std::string& source) {
-  return asked(name).yes(name, fallback, source);
-}
-
-std::string ConditionalKnobs::text(const std::string& name, const std::string& fallback,
-                                   const std::string& source) {
-  return asked(name).text(name, fallback, source);
-}
-
-std::string ConditionalKnobs::choice(const std::string& name, const std::string& fallback,
-                                     std::span<const std::string> known,
-                                     const std::string& source) {
-  return asked(name).choice(name, fallback, known, source);
+KnobValue ConditionalKnobs::ask(const AskedKnob& knob) {
+  return asked(knob.name).ask(knob);
 }
 
 std::unique_ptr<Knobs> ConditionalKnobs::group(const std::string& name, const std::string& source) {

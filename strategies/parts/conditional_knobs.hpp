@@ -19,19 +19,7 @@ class ConditionalKnobs final : public Knobs {
   /// @param needed  what they need: "mode: ps"
   void refuse_without(const std::string& needed) const;
 
-  Bytes size(const std::string& name, Bytes fallback, const std::string& source,
-             Bytes least) override;
-  Seconds time(const std::string& name, Seconds fallback, const std::string& source) override;
-  BytesPerSecond rate(const std::string& name, BytesPerSecond fallback,
-                      const std::string& source) override;
-  double ratio(const std::string& name, double fallback, const std::string& source) override;
-  std::int64_t count(const std::string& name, std::int64_t fallback, std::int64_t least,
-                     std::int64_t most, const std::string& source) override;
-  bool yes(const std::string& name, bool fallback, const std::string& source) override;
-  std::string text(const std::string& name, const std::string& fallback,
-                   const std::string& source) override;
-  std::string choice(const std::string& name, const std::string& fallback,
-                     std::span<const std::string> known, const std::string& source) override;
+  KnobValue ask(const AskedKnob& knob) override;
   [[nodiscard]] bool given(const std::string& name) const override { return knobs_.given(name); }
   std::unique_ptr<Knobs> group(const std::string& name, const std::string& source) override;
   void finish() const override { knobs_.finish(); }

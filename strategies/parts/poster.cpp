@@ -1,7 +1,5 @@
 #include "strategies/parts/poster.hpp"
 
-#include <utility>
-
 namespace gradwire {
 
 OperationId Poster::post(Operation&& operation, Then then) {

@@ -54,7 +54,7 @@ StrategyMaker Decentralized::read(Knobs& knobs) {
   options.low_precision =
       knobs.choice("precision", "full", precisions,
                    "Bagua's DecentralizedAlgorithm, LowPrecisionDecentralizedAlgorithm") == "low";
-  options.hierarchical = knobs.yes("hierarchical", options.hierarchical, "Bagua, both algorithms");
+  knobs.read("hierarchical", options.hierarchical, "Bagua, both algorithms");
   const std::string mode =
       knobs.choice("peer_selection_mode", options.low_precision ? "ring" : "all", modes,
                    "Bagua's DecentralizedAlgorithm: all; low precision: ring only. random: ours");
@@ -65,7 +65,7 @@ StrategyMaker Decentralized::read(Knobs& knobs) {
   }
   options.interval = static_cast<int>(
       knobs.count("communication_interval", options.interval, 1, interval_most, "Bagua"));
-  options.bucket = knobs.size("bucket", options.bucket, "BAGUA_DEFAULT_BUCKET_SIZE");
+  knobs.read("bucket", options.bucket, "BAGUA_DEFAULT_BUCKET_SIZE");
   options.seed = static_cast<std::uint64_t>(knobs.count(
       "seed", 1, 0, std::numeric_limits<std::int64_t>::max(), "of the draws of mode random: ours"));
   return [options](const JobView& job) { return std::make_unique<Decentralized>(options, job); };

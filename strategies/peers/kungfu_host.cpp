@@ -1,7 +1,5 @@
 #include "strategies/peers/kungfu_host.hpp"
 
-#include <algorithm>
-
 #include "strategies/parts/job_places.hpp"
 
 namespace gradwire {
@@ -22,10 +20,9 @@ KungfuHostOptions read_kungfu_host(Knobs& knobs) {
       knobs.count("cores", options.cores, 1, cores_most,
                   "of a machine, shared evenly by its processes: two Xeon E5-2698 v4, DGX-1 data "
                   "sheet; other machines have others"));
-  options.memory_rate =
-      knobs.rate("memory_rate", options.memory_rate,
-                 "of a machine, shared by the processes at work: two sockets with four channels of "
-                 "DDR4-2133, DGX-1 data sheet; nominal");
+  knobs.read("memory_rate", options.memory_rate,
+             "of a machine, shared by the processes at work: two sockets with four channels of "
+             "DDR4-2133, DGX-1 data sheet; nominal");
   return options;
 }
 

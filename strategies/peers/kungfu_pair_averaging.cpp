@@ -61,9 +61,9 @@ KungfuPairAveraging::KungfuPairAveraging(const PairAveragingOptions& options, co
 
 StrategyMaker KungfuPairAveraging::read(Knobs& knobs) {
   PairAveragingOptions options;
-  options.fuse = knobs.yes("fuse", options.fuse,
-                           "PairAveragingOptimizer(fuse_requests=True); benchmark_kungfu.py has "
-                           "--fuse, off by default");
+  knobs.read("fuse", options.fuse,
+             "PairAveragingOptimizer(fuse_requests=True); benchmark_kungfu.py has "
+             "--fuse, off by default");
   options.seed =
       static_cast<std::uint64_t>(knobs.count("seed", 1, 0, std::numeric_limits<std::int64_t>::max(),
                                              "of the draws of peers; KungFu's are not seeded"));

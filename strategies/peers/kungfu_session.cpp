@@ -61,7 +61,7 @@ KungfuSessionOptions read_kungfu_session(Knobs& knobs) {
   options.graph = static_cast<KungfuGraph>(std::ranges::find(names, graph) - names.begin());
   options.hash_by_name = knobs.choice("strategy_hash_method", "INDEX", hashes,
                                       "KUNGFU_CONFIG_STRATEGY_HASH_METHOD, shard.go") == "NAME";
-  options.part = knobs.size("part", options.part, "chunkSize, session.go", part_least);
+  knobs.read("part", options.part, "chunkSize, session.go", part_least);
   options.operations = static_cast<int>(
       knobs.count("operations", options.operations, 1, operations_most,
                   "ours: operations that move the parts of a tensor on a graph; 1 000 000: each "

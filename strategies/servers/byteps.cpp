@@ -87,9 +87,8 @@ void BytePs::check_roots() const {
   if (last < layout_.local_size_min()) return;
   throw UnsupportedConfiguration(
       UnsupportedConfiguration::Key::strategy,
-      fmt::format("'reduce_roots' names GPU {}; expected at most {}, the last of a "
-                  "machine",
-                  last, layout_.local_size_min() - 1));
+      fmt::format("'reduce_roots' names GPU {}; expected at most {}, the last of a machine", last,
+                  layout_.local_size_min() - 1));
 }
 
 ParameterServerSpec BytePs::server_spec() const {

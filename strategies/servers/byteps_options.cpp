@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string>
-#include <vector>
 
 #include "strategies/parts/conditional_knobs.hpp"
 
@@ -22,8 +20,7 @@ constexpr std::int64_t count_limit = 1 << 20;
 void refuse_beside_async(const Knobs& knobs, const BytePsOptions& options) {
   if (options.framework != "pytorch") {
     knobs.refuse("enable_async",
-                 "'enable_async' is modelled of byteps.torch; expected framework: "
-                 "pytorch");
+                 "'enable_async' is modelled of byteps.torch; expected framework: pytorch");
   }
   for (const char* name : {"nccl_num_rings", "server_engine_blocking"}) {
     if (knobs.given(name)) knobs.without_effect(name, "expected no such key beside enable_async");
@@ -74,10 +71,9 @@ void read_hash_constants(Knobs& knobs, KeyHash& hash) {
 
 /// What threads take for a byte and for a task.
 void read_costs(Knobs& knobs, BytePsOptions& options) {
-  options.sum_rate = knobs.rate("sum_rate", options.sum_rate,
-                                "one core adds floats, our measurement, sim/core/host_cpu.hpp; "
-                                "that an engine thread is as fast with its OpenMP threads is "
-                                "assumed");
+  knobs.read("sum_rate", options.sum_rate,
+             "one core adds floats, our measurement, sim/core/host_cpu.hpp; that an engine thread "
+             "is as fast with its OpenMP threads is assumed");
   options.hook_time = knobs.time("hook_time", assumed_hook_time, "assumed: Python, per gradient");
   options.stage_time = assumed_stage_time;
   options.update_time = assumed_update_time;
@@ -88,9 +84,8 @@ void read_costs(Knobs& knobs, BytePsOptions& options) {
 BytePsOptions read_byteps(Knobs& knobs) {
   static const std::vector<std::string> frameworks = {"pytorch", "mxnet", "tensorflow"};
   BytePsOptions options;
-  options.partition_bytes =
-      knobs.size("partition_bytes", options.partition_bytes,
-                 "BYTEPS_PARTITION_BYTES, global.cc; rounded up to local_size pages of 4 KiB");
+  knobs.read("partition_bytes", options.partition_bytes,
+             "BYTEPS_PARTITION_BYTES, global.cc; rounded up to local_size pages of 4 KiB");
   options.nccl_group_size = knobs.count("nccl_group_size", options.nccl_group_size, 1, count_limit,
                                         "BYTEPS_NCCL_GROUP_SIZE, nccl_manager.cc");
   options.pcie_switch_size =
@@ -109,29 +104,24 @@ BytePsOptions read_byteps(Knobs& knobs) {
   options.server_engine_thread =
       knobs.count("server_engine_thread", options.server_engine_thread, 1, count_limit,
                   "BYTEPS_SERVER_ENGINE_THREAD, server.cc: a key's thread sums and codes it");
-  options.server_engine_blocking = knobs.yes(
-      "server_engine_blocking", options.server_engine_blocking,
-      "BYTEPS_SERVER_ENGINE_BLOCKING, server.cc: the receiving thread itself adds, before "
-      "it acknowledges; in place of the engine threads");
-  options.server_enable_schedule =
-      knobs.yes("server_enable_schedule", options.server_enable_schedule,
-                "BYTEPS_SERVER_ENABLE_SCHEDULE, server/queue.h; the pushes of a key arrive "
-                "together here, and its heap then takes the oldest key, like the FIFO");
-  options.force_distributed = knobs.yes("force_distributed", options.force_distributed,
-                                        "BYTEPS_FORCE_DISTRIBUTED, global.cc");
-  options.enable_ipc = knobs.yes("enable_ipc", options.enable_ipc,
-                                 "BYTEPS_ENABLE_IPC: shared memory between a colocated pair");
-  options.enable_async =
-      knobs.yes("enable_async", options.enable_async,
-                "BYTEPS_ENABLE_ASYNC: weight differences to servers that wait for nobody");
+  knobs.read("server_engine_blocking", options.server_engine_blocking,
+             "BYTEPS_SERVER_ENGINE_BLOCKING, server.cc: the receiving thread itself adds, before "
+             "it acknowledges; in place of the engine threads");
+  knobs.read("server_enable_schedule", options.server_enable_schedule,
+             "BYTEPS_SERVER_ENABLE_SCHEDULE, server/queue.h; the pushes of a key arrive "
+             "together here, and its heap then takes the oldest key, like the FIFO");
+  knobs.read("force_distributed", options.force_distributed, "BYTEPS_FORCE_DISTRIBUTED, global.cc");
+  knobs.read("enable_ipc", options.enable_ipc,
+             "BYTEPS_ENABLE_IPC: shared memory between a colocated pair");
+  knobs.read("enable_async", options.enable_async,
+             "BYTEPS_ENABLE_ASYNC: weight differences to servers that wait for nobody");
   options.hash.function = knobs.choice("key_hash_fn", options.hash.function, key_hashes(),
                                        "BYTEPS_KEY_HASH_FN, global.cc; mixed: "
                                        "BYTEPS_ENABLE_MIXED_MODE");
   read_hash_constants(knobs, options.hash);
   options.framework = knobs.choice("framework", options.framework, frameworks,
                                    "whose plug-in: order of declaration, priorities");
-  options.cross_barrier =
-      knobs.yes("cross_barrier", options.cross_barrier, "byteps.torch.cross_barrier.CrossBarrier");
+  knobs.read("cross_barrier", options.cross_barrier, "byteps.torch.cross_barrier.CrossBarrier");
   if (options.cross_barrier && options.framework != "pytorch") {
     knobs.refuse("cross_barrier", "'cross_barrier' is PyTorch's; expected framework: pytorch");
   }

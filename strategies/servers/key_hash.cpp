@@ -1,6 +1,5 @@
 #include "strategies/servers/key_hash.hpp"
 
-#include <algorithm>
 #include <functional>
 
 namespace gradwire {

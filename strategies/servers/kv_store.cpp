@@ -23,8 +23,8 @@ KvStoreOptions read_kv_store(Knobs& knobs, const std::vector<std::string>& kinds
   KvStoreOptions options;
   options.kv_store = knobs.choice("kv_store", options.kv_store, kinds,
                                   "mxnet.kvstore.create: sums a machine's GPUs on CPU or GPU");
-  options.update_on_kvstore = knobs.yes("update_on_kvstore", options.update_on_kvstore,
-                                        "MXNET_UPDATE_ON_KVSTORE=1: servers run the optimizer");
+  knobs.read("update_on_kvstore", options.update_on_kvstore,
+             "MXNET_UPDATE_ON_KVSTORE=1: servers run the optimizer");
   options.bigarray_bound =
       knobs.count("bigarray_bound", options.bigarray_bound, 1, std::int64_t{1} << 40,
                   "MXNET_KVSTORE_BIGARRAY_BOUND: elements from which a key is on all servers");
@@ -34,7 +34,7 @@ KvStoreOptions read_kv_store(Knobs& knobs, const std::vector<std::string>& kinds
                   "from bigarray_bound on; one of smaller ones"));
   options.connections = static_cast<int>(knobs.count("connections", options.connections, 1,
                                                      count_limit, "ps-lite: one socket a pair"));
-  options.sum_rate = knobs.rate(
+  knobs.read(
       "sum_rate", options.sum_rate,
       "one core adds floats, our measurement, sim/core/host_cpu.hpp; that MXNet is as fast is "
       "assumed");

@@ -98,10 +98,9 @@ StrategyMaker PsSync::read(Knobs& knobs) {
       knobs.choice("forward_wait", "layer", waits,
                    "TensorFlow's data flow: an operation waits for the variables that it reads") ==
       "layer";
-  options.variable_time =
-      knobs.time("variable_time", options.variable_time,
-                 "of a worker that takes a variable over, with several machines and rpc_threads; "
-                 "no source states it: calibrate it (results/reference/autodist.yaml)");
+  knobs.read("variable_time", options.variable_time,
+             "of a worker that takes a variable over, with several machines and rpc_threads; "
+             "no source states it: calibrate it (results/reference/autodist.yaml)");
   return [options](const JobView& job) { return std::make_unique<PsSync>(options, job); };
 }
 

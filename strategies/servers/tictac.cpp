@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <utility>
+#include "strategies/servers/tictac_order.hpp"
 
 namespace gradwire {
 namespace {
@@ -19,10 +19,9 @@ StrategyMaker TicTac::read(Knobs& knobs) {
                                       "the order of the forward pass") == "tac";
   options.connections = static_cast<int>(
       knobs.count("connections", options.connections, 1, count_limit, "gRPC: one channel a pair"));
-  options.sum_rate =
-      knobs.rate("sum_rate", options.sum_rate,
-                 "one core adds floats, our measurement, sim/core/host_cpu.hpp; that TensorFlow is "
-                 "as fast is assumed");
+  knobs.read("sum_rate", options.sum_rate,
+             "one core adds floats, our measurement, sim/core/host_cpu.hpp; that TensorFlow is "
+             "as fast is assumed");
   return [options](const JobView& job) { return std::make_unique<TicTac>(options, job); };
 }
 

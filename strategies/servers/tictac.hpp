@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <vector>
 
 #include "strategies/knobs.hpp"
@@ -10,7 +9,6 @@
 #include "strategies/parts/step_strategy.hpp"
 #include "strategies/servers/parameter_server.hpp"
 #include "strategies/servers/server_exchanges.hpp"
-#include "strategies/servers/tictac_order.hpp"
 
 namespace gradwire {
 

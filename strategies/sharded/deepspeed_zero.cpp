@@ -1,7 +1,5 @@
 #include "strategies/sharded/deepspeed_zero.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cassert>
@@ -84,9 +82,9 @@ HostOffloadOptions read_offload(Knobs& knobs, bool three) {
       "cpu";
   read_host(knobs, offload,
             "DeepSpeed, pin_memory of offload_optimizer and offload_param, offload_config.py");
-  offload.bound = knobs.yes("bind_cores_to_rank", offload.bound,
-                            "deepspeed --bind_cores_to_rank: each rank's threads on cores of its "
-                            "own; false: every rank has as many threads as the machine has cores");
+  knobs.read("bind_cores_to_rank", offload.bound,
+             "deepspeed --bind_cores_to_rank: each rank's threads on cores of its "
+             "own; false: every rank has as many threads as the machine has cores");
   if (parameters && !three) {
     knobs.without_effect("offload_param", "expected 'stage: 3' beside it");
   } else if (parameters && offload.what == Offload::none) {
@@ -132,9 +130,8 @@ StrategyMaker DeepSpeedZero::read(Knobs& knobs) {
   const bool three = options.stage == last_stage;
   options.overlap_comm =
       knobs.yes("overlap_comm", three, with_origin("reductions beside backward; true for stage 3"));
-  options.reduce_scatter =
-      knobs.yes("reduce_scatter", options.reduce_scatter,
-                with_origin("false: gradients are all-reduced; stages 1 and 2"));
+  knobs.read("reduce_scatter", options.reduce_scatter,
+             with_origin("false: gradients are all-reduced; stages 1 and 2"));
   const LiveParameters live = read_live(knobs, three);
   for (const char* name : {"reduce_bucket_size", "allgather_bucket_size", "reduce_scatter"}) {
     if (three && knobs.given(name)) {

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <utility>
-
 #include "strategies/sharded/fsdp.hpp"
 
 namespace gradwire {

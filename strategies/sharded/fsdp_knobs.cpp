@@ -21,8 +21,8 @@ std::int64_t bytes_of(const std::string& dtype) {
 
 void read_wrapping(Knobs& knobs, FsdpOptions& options) {
   static const std::vector<std::string> policies = {"block", "size_based", "none"};
-  options.unit_size = knobs.size("unit_size", options.unit_size,
-                                 "size_based_auto_wrap_policy(min_num_params=1e8), in fp32");
+  knobs.read("unit_size", options.unit_size,
+             "size_based_auto_wrap_policy(min_num_params=1e8), in fp32");
   const std::string fallback = knobs.given("unit_size") ? "size_based" : "block";
   const std::string policy = knobs.choice(
       "auto_wrap_policy", fallback, policies,
@@ -61,12 +61,11 @@ void read_common(Knobs& knobs, FsdpOptions& options) {
   options.backward_prefetch = prefetch == "BACKWARD_PRE"    ? BackwardPrefetch::backward_pre
                               : prefetch == "BACKWARD_POST" ? BackwardPrefetch::backward_post
                                                             : BackwardPrefetch::none;
-  options.forward_prefetch = knobs.yes("forward_prefetch", options.forward_prefetch, origin);
-  options.limit_all_gathers = knobs.yes("limit_all_gathers", options.limit_all_gathers,
-                                        std::string(origin) + ", from 2.0 on; false before");
-  options.no_sync =
-      knobs.yes("no_sync", options.no_sync,
-                std::string(origin) + ".no_sync() around all but the last micro-batch");
+  knobs.read("forward_prefetch", options.forward_prefetch, origin);
+  knobs.read("limit_all_gathers", options.limit_all_gathers,
+             std::string(origin) + ", from 2.0 on; false before");
+  knobs.read("no_sync", options.no_sync,
+             std::string(origin) + ".no_sync() around all but the last micro-batch");
   read_types(knobs, options);
 }
 
@@ -181,8 +180,8 @@ StrategyMaker Fsdp::read_fully_shard(Knobs& knobs) {
                   "FSDPModule: blocks ahead whose gather is issued with a block's own; 0: as the "
                   "host comes to them"));
   options.forward_prefetch = options.forward_modules > 0;
-  options.no_sync = knobs.yes("no_sync", options.no_sync,
-                              "set_requires_gradient_sync(False) for all but the last micro-batch");
+  knobs.read("no_sync", options.no_sync,
+             "set_requires_gradient_sync(False) for all but the last micro-batch");
   read_types(knobs, options);
   read_cpu_offload(knobs, options,
                    "fully_shard(offload_policy=CPUOffloadPolicy()): shards of parameters and "
@@ -201,8 +200,7 @@ StrategyMaker Fsdp::read_diloco(Knobs& knobs) {
       "arXiv 2311.08105, its k workers: equally many ranks that follow each other; 8 there"));
   options.outer.sync_every = static_cast<int>(knobs.count(
       "sync_every", steps, 1, std::numeric_limits<int>::max(),
-      "torchft DiLoCo(sync_every), which has no default; H of arXiv 2311.08105, section "
-      "3"));
+      "torchft DiLoCo(sync_every), which has no default; H of arXiv 2311.08105, section 3"));
   const std::string strategy = knobs.choice(
       "sharding_strategy", "FULL_SHARD", strategies,
       std::string(origin) + ", within an island; NO_SHARD: its ranks all-reduce gradients");

@@ -69,7 +69,7 @@ void read_host(Knobs& knobs, HostOffloadOptions& options, const char* pin_origin
       knobs.rate("memory_rate", memory_rate_default,
                  "of a machine's memory, nominal, shared by its ranks' optimizer steps; the node's "
                  "host_memory, else one socket with eight channels of DDR4-3200");
-  options.pinned = knobs.yes("pin_memory", options.pinned, pin_origin);
+  knobs.read("pin_memory", options.pinned, pin_origin);
   if (knobs.given("memory_rate")) options.memory_rate = rate;
 }
 

@@ -1,6 +1,5 @@
 #include "strategies/sharded/megatron.hpp"
 
-#include <algorithm>
 #include <cassert>
 #include <limits>
 #include <memory>
@@ -68,29 +67,23 @@ StrategyMaker Megatron::read(Knobs& knobs) {
   constexpr auto most = std::numeric_limits<std::int64_t>::max() / 16;
   constexpr std::int64_t half_size = 2;
   MegatronOptions options;
-  options.use_distributed_optimizer =
-      knobs.yes("use_distributed_optimizer", options.use_distributed_optimizer,
-                with_origin("whose default is false; each rank updates its shards of the buckets"));
-  options.overlap_grad_reduce =
-      knobs.yes("overlap_grad_reduce", options.overlap_grad_reduce,
-                with_origin("buckets are reduced beside the last micro-batch's backward"));
-  options.overlap_param_gather =
-      knobs.yes("overlap_param_gather", options.overlap_param_gather,
-                with_origin("buckets are gathered beside the next forward; with "
-                            "use_distributed_optimizer and overlap_grad_reduce"));
+  knobs.read("use_distributed_optimizer", options.use_distributed_optimizer,
+             with_origin("whose default is false; each rank updates its shards of the buckets"));
+  knobs.read("overlap_grad_reduce", options.overlap_grad_reduce,
+             with_origin("buckets are reduced beside the last micro-batch's backward"));
+  knobs.read("overlap_param_gather", options.overlap_param_gather,
+             with_origin("buckets are gathered beside the next forward; with "
+                         "use_distributed_optimizer and overlap_grad_reduce"));
   options.ddp_bucket_size =
       knobs.count("ddp_bucket_size", options.ddp_bucket_size, 0, most,
                   with_origin("parameters; 0: the larger of 40e6 and 1e6 a rank; of "
                               "overlap_grad_reduce, without which there is one bucket"));
-  options.ddp_average_in_collective =
-      knobs.yes("ddp_average_in_collective", options.ddp_average_in_collective,
-                with_origin("false: a kernel scales a bucket before it is reduced"));
-  options.ddp_pad_buckets_for_high_nccl_busbw =
-      knobs.yes("ddp_pad_buckets_for_high_nccl_busbw", options.ddp_pad_buckets_for_high_nccl_busbw,
-                with_origin("buckets are padded to a multiple of 2^16, too"));
-  options.gradient_accumulation_fusion =
-      knobs.yes("gradient_accumulation_fusion", options.gradient_accumulation_fusion,
-                with_origin("products of weights' gradients add to the buffer themselves"));
+  knobs.read("ddp_average_in_collective", options.ddp_average_in_collective,
+             with_origin("false: a kernel scales a bucket before it is reduced"));
+  knobs.read("ddp_pad_buckets_for_high_nccl_busbw", options.ddp_pad_buckets_for_high_nccl_busbw,
+             with_origin("buckets are padded to a multiple of 2^16, too"));
+  knobs.read("gradient_accumulation_fusion", options.gradient_accumulation_fusion,
+             with_origin("products of weights' gradients add to the buffer themselves"));
   const std::string dtype = knobs.choice(
       "params_dtype", "fp32", dtypes,
       with_origin("of the model, and of what is gathered; bf16 with --bf16, fp16 with --fp16; the "

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <malloc.h>
 
-#include <memory>
 #include <span>
 #include <string>
 

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <filesystem>
-#include <string>
 #include <thread>
 
 #include "calibration/capture/inject/clock.hpp"

@@ -5,7 +5,6 @@
 
 #include "calibration/attribution/checks.hpp"
 #include "calibration/attribution/summary.hpp"
-#include "sim/core/error.hpp"
 #include "tests/calibration/made_up_trace.hpp"
 #include "tests/catch.hpp"
 

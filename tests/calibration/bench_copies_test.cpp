@@ -6,6 +6,7 @@
 
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
+#include "tests/refusal.hpp"
 
 namespace gradwire::calibration {
 namespace {
@@ -27,12 +28,7 @@ std::string file_of(const std::string& rows, const std::string& head =
 }
 
 std::string error_of(const std::string& text) {
-  try {
-    static_cast<void>(read_bench_copies(text, "copies.json"));
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "none";
+  return gradwire::test::refusal_of([&] { return read_bench_copies(text, "copies.json"); });
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 
 namespace gradwire::calibration {

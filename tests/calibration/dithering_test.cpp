@@ -1,6 +1,5 @@
 #include "calibration/capture/bench/dithering.hpp"
 
-#include <cmath>
 #include <vector>
 
 #include "calibration/capture/bench/compressor_reference.hpp"

@@ -1,8 +1,6 @@
 #include "calibration/import/execution_trace.hpp"
 
-#include <filesystem>
 #include <string>
-#include <vector>
 
 #include "calibration/attribution/attribution.hpp"
 #include "calibration/attribution/trace_index.hpp"

@@ -1,5 +1,4 @@
 #include <string>
-#include <vector>
 
 #include "calibration/attribution/collectives.hpp"
 #include "calibration/import/trace_collectives.hpp"

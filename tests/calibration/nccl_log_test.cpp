@@ -1,8 +1,6 @@
 #include "calibration/import/nccl_log.hpp"
 
-#include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <iterator>
 #include <string>
 

@@ -24,8 +24,7 @@ const std::string new_head =
     "time "
     "  algbw   busbw  #wrong\n"
     "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             "
-    "(us) "
-    " (GB/s)  (GB/s)\n";
+    "(us)  (GB/s)  (GB/s)\n";
 
 ImportedTables read(const std::string& text, const NcclTestsOptions& options = {}) {
   return read_nccl_tests(text, "run.txt", options);
@@ -85,8 +84,7 @@ TEST_CASE("Old formats of nccl-tests have other columns", "[import][nccl-tests]"
       " "
       "  0.00    N/A\n"
       "        1024           256   float     sum    34.20    0.03    0.03  1e-07    34.40    0.03 "
-      " "
-      "  0.03  1e-07\n";
+      "   0.03  1e-07\n";
   // Before 2.0: other words for size and check.
   const std::string oldest =
       "#  bytes             N    type      op     time  algbw  busbw      res     time  algbw  "

@@ -44,22 +44,17 @@ class Database {
 // Columns as in NVIDIA's "SQLite Export Schema Reference" (Nsight Systems 2021.5), those that are
 // read and some that are not.
 const char* const schema =
-    "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL);"
-    "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT NOT NULL, end INT NOT NULL, deviceId INT "
-    "NOT "
-    "NULL, contextId INT NOT NULL, streamId INT NOT NULL, correlationId INT, globalPid INT, "
+    "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL);CREATE TABLE "
+    "CUPTI_ACTIVITY_KIND_KERNEL (start INT NOT NULL, end INT NOT NULL, deviceId INT NOT NULL, "
+    "contextId INT NOT NULL, streamId INT NOT NULL, correlationId INT, globalPid INT, "
     "demangledName INT NOT NULL, shortName INT NOT NULL, gridX INT NOT NULL, gridY INT NOT NULL, "
-    "gridZ INT NOT NULL);"
-    "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INT NOT NULL, end INT NOT NULL, deviceId INT "
-    "NOT "
-    "NULL, contextId INT NOT NULL, streamId INT NOT NULL, correlationId INT, bytes INT NOT NULL, "
-    "copyKind INT NOT NULL);"
-    "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INT NOT NULL, end INT NOT NULL, eventClass "
-    "INT "
-    "NOT NULL, globalTid INT, correlationId INT, nameId INT NOT NULL, returnValue INT NOT NULL);"
-    "CREATE TABLE NVTX_EVENTS (start INT NOT NULL, end INT, eventType INT NOT NULL, rangeId INT, "
-    "category INT, color INT, text TEXT, globalTid INT, endGlobalTid INT, textId INT, domainId "
-    "INT);";
+    "gridZ INT NOT NULL);CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INT NOT NULL, end INT NOT "
+    "NULL, deviceId INT NOT NULL, contextId INT NOT NULL, streamId INT NOT NULL, correlationId "
+    "INT, bytes INT NOT NULL, copyKind INT NOT NULL);CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME "
+    "(start INT NOT NULL, end INT NOT NULL, eventClass INT NOT NULL, globalTid INT, correlationId "
+    "INT, nameId INT NOT NULL, returnValue INT NOT NULL);CREATE TABLE NVTX_EVENTS (start INT NOT "
+    "NULL, end INT, eventType INT NOT NULL, rangeId INT, category INT, color INT, text TEXT, "
+    "globalTid INT, endGlobalTid INT, textId INT, domainId INT);";
 
 /// Puts a trace into the tables.
 void fill(const Database& database, const Trace& trace) {

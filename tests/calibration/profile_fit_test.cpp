@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "calibration/fit/profile_report.hpp"
-#include "sim/core/error.hpp"
 #include "tests/calibration/made_up_trace.hpp"
 #include "tests/catch.hpp"
 

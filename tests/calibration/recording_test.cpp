@@ -9,7 +9,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "sim/core/error.hpp"
 #include "tests/calibration/made_up_recording.hpp"

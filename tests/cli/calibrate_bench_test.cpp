@@ -106,7 +106,7 @@ TEST_CASE("recorded compressors become costs, of a GPU whose bandwidth is known"
                             times + R"(, "decode": )" + times + "}]}]}");
   const auto unknown = place.run("import compressors c.json -o out.yaml");
   CHECK(unknown.code == 3);
-  CHECK_THAT(unknown.err, Catch::ContainsSubstring("c.json:1:1: the record does not tell"));
+  CHECK_THAT(unknown.err, Catch::ContainsSubstring("c.json:1:1: the record does not state"));
   CHECK_FALSE(place.has("out.yaml"));
   const auto run = place.run("import compressors c.json --gpu h200-sxm5-141gb -o out.yaml");
   INFO(run.err);

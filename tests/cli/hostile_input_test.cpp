@@ -148,7 +148,7 @@ TEST_CASE("what is no file and no pipe is refused by what it is", "[cli][hostile
   check_refused(place, "check .", "is a folder");
 }
 
-TEST_CASE("a long value is told by its ends, a long word is near to nothing", "[cli][hostile]") {
+TEST_CASE("a long value is shown by its ends, a long word is near to nothing", "[cli][hostile]") {
   const Workplace place("long_values");
   place.write("number.yaml", scenario() + "seed: " + std::string(900'000, '7') + "\n");
   check_refused(place, "run number.yaml", "unknown key 'seed'");

@@ -14,7 +14,7 @@ using Json = nlohmann::json;
 TEST_CASE("The reference pages are what the catalogues say now", "[cli][list][docs]") {
   const Workplace place("list_pages");
   const auto check = [&](const std::string& list, const std::string& page) {
-    INFO("to remake it: gradwire list " << list << " --markdown > docs/" << page);
+    INFO("to remake it: ninja approve_list_pages");
     const auto run = place.run("list " + list + " --markdown");
     CHECK(run.code == 0);
     const bool is_page = run.out == read_file(GRADWIRE_SOURCE_DIR "/docs/" + page);

@@ -1,7 +1,6 @@
 #include "sim/cli/point_store.hpp"
 
 #include <filesystem>
-#include <fstream>
 
 #include "sim/cli/point_key.hpp"
 #include "sim/core/error.hpp"

@@ -142,7 +142,7 @@ TEST_CASE("Where the partial file is full the sweep goes on, and its table is pr
   const auto full = place.run("sweep s.yaml -j 1 --csv a.csv", "ulimit -f 7 &&");
   CHECK(full.code == 1);
   CHECK_THAT(full.err, Catch::StartsWith("gradwire: cannot write 'a.csv.partial': File too large; "
-                                         "further points are in memory alone\n"));
+                                         "further points are kept in memory only\n"));
   CHECK_THAT(full.err, Catch::EndsWith("cannot write 'a.csv': File too large\n"));
   CHECK(full.out == whole.out);
   CHECK_FALSE(place.has("a.csv"));

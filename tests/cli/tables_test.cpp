@@ -88,11 +88,9 @@ TEST_CASE("nccl-tests' output becomes a table that check accepts and collective 
   place.write("two.txt", tests_output(2));
   place.write("four.txt", tests_output(4));
   place.write("choices.log",
-              "AllReduce: 1048576 Bytes -> Algo RING proto LL128 "
-              "channel{Lo..Hi}={0..7}\n");
+              "AllReduce: 1048576 Bytes -> Algo RING proto LL128 channel{Lo..Hi}={0..7}\n");
   const auto run = place.run(
-      "import nccl-tests two.txt four.txt --gpu A100 -o table.yaml "
-      "--nccl-log choices.log");
+      "import nccl-tests two.txt four.txt --gpu A100 -o table.yaml --nccl-log choices.log");
   CHECK(run.code == 0);
   CHECK(run.out.empty());
   CHECK(run.err == "16 rows for whose size the log has no choice\n");

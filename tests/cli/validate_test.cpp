@@ -32,8 +32,7 @@ void write_table(const Workplace& place, const std::string& rows) {
 /// The shipped machines beside that table.
 constexpr const char* with_data =
     "mkdir -p data/results/reference && ln -sfn " GRADWIRE_SOURCE_DIR
-    "/profiles data/profiles && "
-    "ln -sfn " GRADWIRE_SOURCE_DIR
+    "/profiles data/profiles && ln -sfn " GRADWIRE_SOURCE_DIR
     "/topologies data/topologies && "
     "cp collectives.yaml data/results/reference/ && GRADWIRE_DATA=$PWD/data";
 

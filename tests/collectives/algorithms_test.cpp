@@ -1,10 +1,8 @@
 #include "sim/collectives/algorithms.hpp"
 
 #include <bit>
-#include <cmath>
 #include <functional>
 #include <map>
-#include <set>
 #include <string>
 
 #include "sim/core/error.hpp"

@@ -1,9 +1,7 @@
-#include "sim/collectives/hierarchical.hpp"
+#include "sim/collectives/planners.hpp"
 
 #include <map>
-#include <set>
 
-#include "sim/collectives/torus.hpp"
 #include "tests/catch.hpp"
 #include "tests/collectives/nodes.hpp"
 

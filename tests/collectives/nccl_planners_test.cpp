@@ -5,11 +5,8 @@
 #include <vector>
 
 #include "sim/collectives/algorithms.hpp"
-#include "sim/collectives/collnet.hpp"
-#include "sim/collectives/nvls.hpp"
-#include "sim/collectives/pat.hpp"
+#include "sim/collectives/planners.hpp"
 #include "sim/collectives/tree.hpp"
-#include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/collectives/nodes.hpp"
 #include "tests/collectives/shares.hpp"

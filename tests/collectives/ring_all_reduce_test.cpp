@@ -1,4 +1,4 @@
-#include "sim/collectives/ring_all_reduce.hpp"
+#include "sim/collectives/planners.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,6 @@
 #include <numeric>
 #include <set>
 
-#include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/collectives/nodes.hpp"
 #include "tests/collectives/shares.hpp"

@@ -191,11 +191,9 @@ TEST_CASE_METHOD(ProfileFixture, "mistakes in an analytic profile are reported w
   };
   failing("}", "missing key 'dtype'; expected one of fp32, tf32, fp16, bf16");
   failing(", dtype: bf16}",
-          "'dtype' is 'bf16', which big-gpu does not have; expected one of fp32, "
-          "fp16");
+          "'dtype' is 'bf16', which big-gpu does not have; expected one of fp32, fp16");
   failing(", dtype: fp23}",
-          "'dtype' is 'fp23'; expected one of fp32, tf32, fp16, bf16; did you "
-          "mean 'fp32'?");
+          "'dtype' is 'fp23'; expected one of fp32, tf32, fp16, bf16; did you mean 'fp32'?");
   failing(", dtype: fp32, optimizer: adm}", "did you mean 'adam'?");
   failing(", dtype: fp32, fusion: triton}", "expected one of none, bn_relu, inductor");
   failing(", dtype: fp32, framework: pytorch-eagre}", "did you mean 'pytorch-eager'?");

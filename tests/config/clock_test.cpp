@@ -7,6 +7,7 @@
 #include "sim/config/scenario.hpp"
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
+#include "tests/refusal.hpp"
 #include "tests/scratch_folder.hpp"
 
 using namespace gradwire;
@@ -28,14 +29,7 @@ Scenario read(const std::string& text) {
 }
 
 std::string message_of(const std::string& text) {
-  const test::ScratchFolder folder;
-  const std::string file = folder.write(text, "s.yaml");
-  try {
-    static_cast<void>(read_scenario(file, {}));
-  } catch (const ConfigError& error) {
-    return "s.yaml" + std::string(error.what()).substr(file.size());
-  }
-  return "accepted";
+  return test::refusal_of([&] { return read(text); });
 }
 
 const LayerProfile& layer_of(const ComputeProfile& profile, const std::string& kind) {

@@ -8,8 +8,8 @@
 
 #include "sim/config/scenario.hpp"
 #include "sim/core/cluster.hpp"
-#include "sim/core/error.hpp"
 #include "tests/config/config_fixture.hpp"
+#include "tests/refusal.hpp"
 
 namespace gradwire::test {
 
@@ -23,13 +23,7 @@ class ClusterFixture : public ConfigFixture {
   }
   /// What is wrong with it, without the folder of the file.
   [[nodiscard]] std::string message(const std::string& cluster) const {
-    try {
-      static_cast<void>(read(cluster));
-    } catch (const ConfigError& error) {
-      const std::string text = error.what();
-      return text.substr(text.find(".yaml:") - 1);
-    }
-    return "accepted";
+    return refusal_of([&] { return read(cluster); });
   }
   [[nodiscard]] std::string with_fabric(const std::string& fabric, int nodes = 4) const {
     return fmt::format("cluster: {{node: pair, nodes: {}, fabric: {{{}}}}}", nodes, fabric);

@@ -298,11 +298,12 @@ TEST_CASE_METHOD(ClusterFixture, "a network that does not fit the nodes is repor
   CHECK(net(network, 3) ==
         "n.yaml:9:28: 'nodes' is '3'; expected a whole number, at least 0, at most 2");
   CHECK(net(network, 5) ==
-        "n.yaml:8:3: node4.nic0 hangs on no switch; expected every NIC of the cluster in 'ports'");
+        "n.yaml:8:3: node4.nic0 is connected to no switch; expected every NIC of the cluster in "
+        "'ports'");
   CHECK(net(replaced(network, "nics: [0]", "nics: [1]")) ==
         "n.yaml:9:39: 'nics' is '1'; expected a whole number, at least 0, at most 0");
   CHECK(net(replaced(network, "[2, 3]", "[1, 2, 3]")) ==
-        "n.yaml:9:42: node1.nic0 hangs on a already; expected each NIC once");
+        "n.yaml:9:42: node1.nic0 is connected to a already; expected each NIC once");
   CHECK(net(replaced(network, "b: b,", "b: d,")) ==
         "n.yaml:6:15: 'b' is 'd'; expected one of a, b, c; did you mean 'a'?");
   CHECK(net(replaced(network, "b: b,", "b: a,")) ==
@@ -339,8 +340,7 @@ TEST_CASE_METHOD(ClusterFixture, "ways that are not alike cannot be spread over"
   CHECK(fabric_message("topology: square.yaml, link: roce_100g") == "accepted");
   CHECK(fabric_message("topology: square.yaml, link: roce_100g, routing: spread") ==
         "s.yaml:2:91: 'spread' would be uneven: the equal-cost paths from a to d pass switches "
-        "that are "
-        "not alike; expected 'routing: ecmp'");
+        "that are not alike; expected 'routing: ecmp'");
 }
 
 TEST_CASE_METHOD(ClusterFixture,

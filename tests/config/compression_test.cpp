@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -10,6 +9,7 @@
 #include "sim/config/yaml/yaml_knobs.hpp"
 #include "strategies/compression/compressed.hpp"
 #include "tests/catch.hpp"
+#include "tests/refusal.hpp"
 #include "tests/skipped.hpp"
 #include "tests/source_dir.hpp"
 
@@ -40,12 +40,7 @@ StrategyMaker read(const std::string& text) {
 }
 
 std::string message(const std::string& text) {
-  try {
-    read(text);
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "accepted";
+  return test::refusal_of([&] { return read(text); });
 }
 
 std::vector<CompressorTable> shipped(const std::string& name) {
@@ -133,14 +128,9 @@ TEST_CASE("the CPU tables are the rows of the shared measurements", "[config][co
 }
 
 TEST_CASE("a table of times is read with its units, rows in order", "[config][compression]") {
-  const auto failure = [](const std::string& text) -> std::string {
+  const auto failure = [](const std::string& text) {
     const YamlValue document = parse_yaml("schema: gradwire.compressor_costs/1\n" + text, "c.yaml");
-    try {
-      static_cast<void>(read_compressor_costs(document));
-    } catch (const ConfigError& error) {
-      return error.what();
-    }
-    return "accepted";
+    return test::refusal_of([&] { return read_compressor_costs(document); });
   };
   const std::string head = "tables: [{compressor: topk, device: cpu, source: s, below: constant, ";
   CHECK(failure(head + "rows: [{elements: 10, encode: 1 us}]}]") == "accepted");

@@ -5,8 +5,8 @@
 
 #include "sim/config/collective/constant_sets.hpp"
 #include "sim/config/collective/nccl_constants_yaml.hpp"
-#include "sim/core/error.hpp"
 #include "tests/catch.hpp"
+#include "tests/refusal.hpp"
 
 using namespace gradwire;
 using namespace gradwire::config;
@@ -25,12 +25,7 @@ constexpr const char* others =
     "  segment_max: {value: 1, unit: MiB, source: guess}\n";
 
 std::string error_of(const std::string& text) {
-  try {
-    static_cast<void>(read_constants(parse_yaml(text, "x.yaml")));
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "";
+  return test::refusal_of([&] { return read_constants(parse_yaml(text, "x.yaml")); });
 }
 
 }  // namespace

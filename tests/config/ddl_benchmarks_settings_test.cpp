@@ -1,8 +1,8 @@
 #include "sim/config/strategy/ddl_benchmarks_settings.hpp"
 
-#include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/config/config_fixture.hpp"
+#include "tests/refusal.hpp"
 
 using namespace gradwire;
 using namespace gradwire::config;
@@ -54,11 +54,7 @@ TEST_CASE("BERT decodes all positions, with the optimizer of its method's script
 TEST_CASE("ddl-benchmarks' settings that its scripts do not know are refused",
           "[config][ddl_benchmarks]") {
   const auto message = [](const std::string& strategy) {
-    try {
-      return translated("strategy: {name: wfbp, " + strategy + "}");
-    } catch (const ConfigError& error) {
-      return std::string(error.what());
-    }
+    return test::refusal_of([&] { return translated("strategy: {name: wfbp, " + strategy + "}"); });
   };
   CHECK(message("rdma: 3") ==
         "s.yaml:1:30: 'rdma' is '3'; expected one of 0, 1, 2; did you mean '0'?");

@@ -2,9 +2,10 @@
 
 #include "sim/config/check.hpp"
 #include "sim/config/profile/model_yaml.hpp"
-#include "sim/models/resnet.hpp"
+#include "sim/models/image_models.hpp"
 #include "tests/catch.hpp"
 #include "tests/config/config_fixture.hpp"
+#include "tests/refusal.hpp"
 
 using namespace gradwire;
 
@@ -21,12 +22,7 @@ ModelDescription read(const std::string& layers) {
 }
 
 std::string refusal(const std::string& layers) {
-  try {
-    static_cast<void>(read(layers));
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "accepted";
+  return test::refusal_of([&] { return read(layers); });
 }
 
 const ModelLayer& layer(const ModelDescription& model, const std::string& name) {

@@ -193,7 +193,7 @@ TEST_CASE("Variables that nobody reads are refused, and values that nobody takes
   CHECK_THROWS_WITH(translated("{name: none, HOROVOD_CYCLE_TIME: soon}"),
                     Catch::ContainsSubstring("s.yaml:1:44: 'HOROVOD_CYCLE_TIME'"));
   CHECK_THROWS_WITH(translated("{name: horovod, cycle_time: 1 ms, HOROVOD_CYCLE_TIME: 1}"),
-                    "s.yaml:1:45: 'HOROVOD_CYCLE_TIME' and 'cycle_time' say the same thing; "
+                    "s.yaml:1:45: 'HOROVOD_CYCLE_TIME' and 'cycle_time' set the same knob; "
                     "expected one of the two");
   CHECK_THROWS_WITH(translated("{name: horovod, HOROVOD_FUSION_THRESHOLD: 64 MiB}"),
                     Catch::ContainsSubstring("s.yaml:1:53: 'HOROVOD_FUSION_THRESHOLD'"));

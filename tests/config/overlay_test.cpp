@@ -81,8 +81,7 @@ TEST_CASE("an override that is no assignment of a value is refused", "[config][s
                     "--set b..c=1:1:3: an empty name in 'b..c'; expected names joined by dots");
   CHECK_THROWS_WITH(
       with_set("a: [1]", "a.b=1"),
-      "--set a.b=1:1:3: 'a' has no item 'b', it is a list of 1; expected a number from 0 "
-      "to 0");
+      "--set a.b=1:1:3: 'a' has no item 'b', it is a list of 1; expected a number from 0 to 0");
   CHECK_THROWS_WITH(with_set("a: [1, 2]", "a.2=1"),
                     "--set a.2=1:1:3: 'a' has no item '2', it is a list of 2; expected a number "
                     "from 0 to 1");

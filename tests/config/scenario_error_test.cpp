@@ -7,6 +7,7 @@
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/config/config_fixture.hpp"
+#include "tests/refusal.hpp"
 
 using namespace gradwire;
 using namespace gradwire::config;
@@ -25,16 +26,10 @@ class ErrorFixture : public ConfigFixture {
   }
 
   /// Without the name of the folder.
-  [[nodiscard]] std::string message_of(const std::string& text,
+  [[nodiscard]] std::string message_of(const std::string& scenario,
                                        const std::vector<std::string>& sets) const {
-    const std::string file = write(text);
-    try {
-      static_cast<void>(read_scenario(file, sets));
-    } catch (const ConfigError& error) {
-      const std::string what = error.what();
-      return what.starts_with(file) ? "s.yaml" + what.substr(file.size()) : what;
-    }
-    return "accepted";
+    const std::string file = write(scenario);
+    return gradwire::test::refusal_of([&] { return read_scenario(file, sets); });
   }
 };
 
@@ -52,16 +47,13 @@ TEST_CASE_METHOD(ErrorFixture, "a misspelt key of a scenario is reported with th
         "uneven_inputs, points, vary; did you mean 'run'?");
   CHECK(message(7, "strategy: {name: ddp, bukcet_cap: 25 MiB}") ==
         "s.yaml:7:23: unknown key 'bukcet_cap'; expected one of name, grad_accumulation, "
-        "gradient_dtype, version, "
-        "bucket_cap, "
-        "first_bucket_cap, set_last_bucket_cap, gradient_as_bucket_view, find_unused_parameters, "
-        "static_graph, broadcast_buffers, join, divide_by_initial_world_size, optimizer, "
-        "parameters_as_bucket_view, "
-        "overlap_with_ddp, shard_buckets, compression; did you mean 'bucket_cap'?");
+        "gradient_dtype, version, bucket_cap, first_bucket_cap, set_last_bucket_cap, "
+        "gradient_as_bucket_view, find_unused_parameters, static_graph, broadcast_buffers, join, "
+        "divide_by_initial_world_size, optimizer, parameters_as_bucket_view, overlap_with_ddp, "
+        "shard_buckets, compression; did you mean 'bucket_cap'?");
   CHECK(message(7, "strategy: {name: bsp, bucket_cap: 25 MiB}") ==
         "s.yaml:7:23: unknown key 'bucket_cap'; expected one of name, grad_accumulation, "
-        "gradient_dtype, over, "
-        "version, hook_time, request_time, local_latency, compression");
+        "gradient_dtype, over, version, hook_time, request_time, local_latency, compression");
 }
 
 TEST_CASE_METHOD(ErrorFixture, "offload to host memory is refused where its origins have none",
@@ -151,8 +143,7 @@ TEST_CASE_METHOD(ErrorFixture, "an unknown name is reported with the nearest", "
                     fmt::join(names_of(strategy_catalogue()), ", ")));
   CHECK(message(8, "collective: {library: ncll}") ==
         "s.yaml:8:23: 'library' is 'ncll'; expected one of nccl, gloo, mpi, user, flows; did you "
-        "mean "
-        "'nccl'?");
+        "mean 'nccl'?");
   CHECK(message(6, "  fabric: {kind: singel_switch, link: ib_edr}") ==
         "s.yaml:6:18: 'kind' is 'singel_switch'; expected one of single_switch, fat_tree, rail, "
         "dragonfly, torus; did you mean 'single_switch'?");
@@ -202,8 +193,7 @@ TEST_CASE_METHOD(ErrorFixture, "ZeRO's overlap is refused where PyTorch has none
 TEST_CASE_METHOD(ErrorFixture, "releases that the model does not know are refused",
                  "[config][errors]") {
   CHECK(message(7, "strategy: {name: ddp, version: 1.3}") ==
-        "s.yaml:7:32: 'version' is '1.3'; expected a PyTorch release from 1.4 on, such as "
-        "2.3");
+        "s.yaml:7:32: 'version' is '1.3'; expected a PyTorch release from 1.4 on, such as 2.3");
   CHECK(message(7, "strategy: {name: ddp, version: 1.4, gradient_as_bucket_view: true}") ==
         "s.yaml:7:62: 'gradient_as_bucket_view' came with PyTorch 1.7; expected false or a later "
         "version");
@@ -279,7 +269,7 @@ TEST_CASE_METHOD(ErrorFixture, "knobs of Horovod and MG-WFBP that exclude each o
   CHECK(message(7, "strategy: {name: wfbp, hook_time: 20 us}") ==
         "s.yaml:7:35: 'hook_time' has no effect here; expected 'over: horovod' beside it");
   CHECK(message(7, "strategy: {name: horovod, adasum: true, hierarchical_allreduce: true}") ==
-        "s.yaml:7:35: two ways of reducing; expected one of hierarchical_allreduce, "
+        "s.yaml:7:35: two algorithms of reducing; expected one of hierarchical_allreduce, "
         "torus_allreduce, adasum");
   CHECK(message(7, "strategy: {name: horovod, sparse: embedding}") ==
         "s.yaml:7:35: 'sparse' needs the number of rows; expected 'sparse_rows' beside it");
@@ -315,8 +305,7 @@ TEST_CASE_METHOD(ErrorFixture, "a bad override is reported on the command line",
         "seed, phases, start, fidelity, ignore_memory, input_rate; did you mean 'iterations'?");
   CHECK(message_of(good, {"strategy={name: ddp"}) ==
         "--set strategy={name: ddp:1:10: YAML syntax: a mapping in braces is not closed by '}'; "
-        "expected "
-        "well-formed YAML");
+        "expected well-formed YAML");
   CHECK(message_of(good, {"cluster.nodes.count=5"}) ==
         "--set cluster.nodes.count=5:1:15: 'cluster.nodes' has no keys, it is '2'; expected a "
         "mapping");
@@ -336,8 +325,7 @@ TEST_CASE_METHOD(ErrorFixture, "a bad point is reported at its own line", "[conf
   // A knob of the former strategy goes only when the override does not set it itself.
   CHECK(message_of(text + "points:\n  - {strategy.name: bsp, strategy.bucket_cap: 1 MiB}\n", {}) ==
         "s.yaml:13:35: unknown key 'bucket_cap'; expected one of name, grad_accumulation, "
-        "gradient_dtype, over, "
-        "version, hook_time, request_time, local_latency, compression");
+        "gradient_dtype, over, version, hook_time, request_time, local_latency, compression");
 }
 
 TEST_CASE_METHOD(ErrorFixture, "a bad axis of a sweep is reported at its own line",

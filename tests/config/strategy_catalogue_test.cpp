@@ -63,7 +63,7 @@ TEST_CASE("strategies that take any type send half of gradients of half precisio
   };
   int checked = 0;
   for (const StrategyEntry& entry : strategy_catalogue()) {
-    if (!entry.any_dtype) continue;
+    if (!entry.flags.any_dtype) continue;
     INFO(entry.name);
     const auto whole = planned(entry.name, 4);
     const auto half = planned(entry.name, 2);

@@ -4,6 +4,7 @@
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/config/config_fixture.hpp"
+#include "tests/refusal.hpp"
 
 using namespace gradwire;
 using namespace gradwire::config;
@@ -51,14 +52,8 @@ TEST_CASE_METHOD(ConfigFixture, "One key sweeps world sizes as PyTorch's DDP ben
 TEST_CASE_METHOD(ConfigFixture, "A world size that the machines cannot make is refused",
                  "[config][world_sizes]") {
   const auto message = [&](const std::string& sizes) {
-    try {
-      static_cast<void>(
-          read_scenario(write(std::string(head) + "points: {world_sizes: " + sizes + "}\n"), {}));
-    } catch (const ConfigError& error) {
-      const std::string text = error.what();
-      return text.substr(text.find(":5:"));
-    }
-    return std::string();
+    const std::string file = write(std::string(head) + "points: {world_sizes: " + sizes + "}\n");
+    return test::refusal_of([&] { return read_scenario(file, {}); }).substr(6);
   };
   CHECK(message("[3]") ==
         ":5:24: 3 GPUs are not whole machines; expected at most 2, or a multiple of it up to 6");

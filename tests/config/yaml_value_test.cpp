@@ -39,7 +39,7 @@ TEST_CASE("a syntax error has its place", "[config][yaml]") {
                     "s.yaml:1:1: a key that is a list; expected a name");
 }
 
-TEST_CASE("a syntax error is told in words, where it is or where what has no end began",
+TEST_CASE("a syntax error is reported in words, where it is or where what has no end began",
           "[config][yaml]") {
   const auto [text, problem] = GENERATE(Catch::Generators::table<std::string, std::string>(
       {{"a: b: c\n", "1:5: YAML syntax: a ':' where no value can be"},

@@ -1,7 +1,5 @@
 #include "sim/core/outgoing_text.hpp"
 
-#include <vector>
-
 #include "tests/catch.hpp"
 
 namespace gradwire {

@@ -6,8 +6,7 @@
 #include <cassert>
 #include <vector>
 
-#include "sim/collectives/broadcast.hpp"
-#include "sim/collectives/torus.hpp"
+#include "sim/collectives/planners.hpp"
 
 namespace gradwire::test {
 namespace {

@@ -8,22 +8,22 @@
 
 namespace gradwire::test {
 
-/// Time of a ring all-reduce alone on equal links: 2(n-1) (alpha + size / (n rate)).
+/// Time of an uncontended ring all-reduce on equal links: 2(n-1) (alpha + size / (n rate)).
 /// @param alpha  latency of a step.
 /// @param rate   of the slowest hop, all channels together: what nccl-tests calls bus bandwidth.
 /// REQUIRES: ranks >= 1, rate > 0.
 [[nodiscard]] Seconds ring_all_reduce_time(int ranks, Bytes size, Seconds alpha,
                                            BytesPerSecond rate);
 
-/// Time of a broadcast down a chain in equal pieces, alone on equal links: the first piece takes
-/// n-1 rounds, each other one round more: (n-1 + pieces-1) (alpha + size / (pieces rate)).
+/// Time of a broadcast down a chain in equal pieces, uncontended on equal links: the first piece
+/// takes n-1 rounds, each other one round more: (n-1 + pieces-1) (alpha + size / (pieces rate)).
 /// @param alpha  latency of a round.
 /// @param rate   of the slowest hop, all channels together.
 /// REQUIRES: ranks >= 1, pieces >= 1, rate > 0.
 [[nodiscard]] Seconds chain_broadcast_time(int ranks, int pieces, Bytes size, Seconds alpha,
                                            BytesPerSecond rate);
 
-/// An algorithm alone on equal links, as the models of Hockney (alpha-beta) give it.
+/// An uncontended algorithm on equal links, as the models of Hockney (alpha-beta) give it.
 struct ClosedForm {
   double steps = 0;  ///< messages that follow each other, each with the latency alpha
   double share = 0;  ///< of the size, that goes over a link one after the other
@@ -69,7 +69,7 @@ struct Hops {
   BytesPerSecond rate;  ///< inside: around the machine's rings; across: of one machine
 };
 
-/// Time of a hierarchical all-reduce alone: 2(g-1) (alpha_i + size / (g rate_i)) inside the
+/// Time of an uncontended hierarchical all-reduce: 2(g-1) (alpha_i + size / (g rate_i)) inside the
 /// machines and 2(m-1) (alpha_a + size / (m rate_a)) across, whose rate all g ranks share.
 /// REQUIRES: both counts >= 1, rates > 0.
 [[nodiscard]] Seconds hierarchical_all_reduce_time(int ranks_per_machine, int machines, Bytes size,

@@ -1,7 +1,6 @@
 #include "sim/cost/collective_shape.hpp"
 
-#include "sim/collectives/broadcast.hpp"
-#include "sim/collectives/ring_all_reduce.hpp"
+#include "sim/collectives/planners.hpp"
 #include "tests/catch.hpp"
 #include "tests/collectives/nodes.hpp"
 

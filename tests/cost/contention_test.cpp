@@ -2,7 +2,7 @@
 #include <span>
 #include <utility>
 
-#include "sim/collectives/ring_all_reduce.hpp"
+#include "sim/collectives/planners.hpp"
 #include "sim/cost/measured_table.hpp"
 #include "sim/cost/user_lines.hpp"
 #include "sim/engine/engine.hpp"

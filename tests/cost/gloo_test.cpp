@@ -1,6 +1,5 @@
 #include "sim/cost/gloo.hpp"
 
-#include <algorithm>
 #include <memory>
 
 #include "sim/core/error.hpp"

@@ -1,9 +1,8 @@
 #include "sim/cost/measured_table.hpp"
 
-#include <cmath>
 #include <memory>
 
-#include "sim/collectives/ring_all_reduce.hpp"
+#include "sim/collectives/planners.hpp"
 #include "tests/catch.hpp"
 #include "tests/collectives/nodes.hpp"
 

@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "tests/catch.hpp"
 #include "tests/cost/host_cluster.hpp"

@@ -1,13 +1,11 @@
-#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "sim/collectives/ring_all_reduce.hpp"
+#include "sim/collectives/planners.hpp"
 #include "sim/core/fabric.hpp"
-#include "sim/cost/nccl_measured.hpp"
 #include "tests/catch.hpp"
 #include "tests/cost/host_cluster.hpp"
 #include "tests/cost/nccl_options.hpp"

@@ -11,7 +11,7 @@
 #include "tests/catch.hpp"
 #include "tests/cost/nccl_options.hpp"
 #include "tests/topologies/files.hpp"
-#include "topologies/builders/single_switch.hpp"
+#include "topologies/builders/fabrics.hpp"
 #include "topologies/links.hpp"
 
 // What host memory costs GPUs that do not reach each other, and ports that do not reach them.

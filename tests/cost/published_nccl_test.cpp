@@ -2,7 +2,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/collectives/ring_all_reduce.hpp"
+#include "sim/collectives/planners.hpp"
 #include "sim/config/cluster/node_yaml.hpp"
 #include "sim/config/collective/nccl_constants_yaml.hpp"
 #include "sim/cost/nccl_library.hpp"

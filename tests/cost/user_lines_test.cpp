@@ -1,7 +1,6 @@
 #include "sim/cost/user_lines.hpp"
 
 #include <string>
-#include <vector>
 
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"

@@ -1,4 +1,3 @@
-#include <filesystem>
 
 #include "sim/config/scenario.hpp"
 #include "sim/config/strategy/strategy_catalogue.hpp"

@@ -81,7 +81,8 @@ double worst_difference(const FairRates& rates, const FlowProblem& problem,
 
 }  // namespace
 
-TEST_CASE("Streams of flows that come and go have the rates of each flow alone", "[engine][fair]") {
+TEST_CASE("Streams of flows that come and go have the rates of each flow by itself",
+          "[engine][fair]") {
   double worst = 0;
   for (unsigned seed = 1; seed <= 100; ++seed) {
     Random random(seed);
@@ -110,9 +111,10 @@ TEST_CASE("Streams of flows that come and go have the rates of each flow alone",
   CHECK(worst < 1e-11);
 }
 
-TEST_CASE("A row of one way's flows alone shares what it lets through", "[engine][fair]") {
-  // 90 B/s for three flows of the second way, one of 10 B/s at most: (90 - 10) / 2 = 40 for each
-  // other; the first way's flow has what they leave of 200, 110.
+TEST_CASE("A row that only flows of one route class pass shares what it lets through",
+          "[engine][fair]") {
+  // 90 B/s for three flows of the second route class, one of 10 B/s at most: (90 - 10) / 2 = 40 for
+  // each other; the first route class's flow has what they leave of 200, 110.
   FlowProblem problem;
   problem.capacity = {200, 90};
   problem.columns = {{{.row = 0, .weight = 1}}, {{.row = 0, .weight = 1}, {.row = 1, .weight = 1}}};

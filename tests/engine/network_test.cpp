@@ -1,7 +1,6 @@
 #include <array>
 #include <string>
 
-#include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/engine/toy_cluster.hpp"
 
@@ -121,7 +120,7 @@ TEST_CASE("A time has the same bits whatever ran before in the process", "[engin
   }
 }
 
-TEST_CASE("A measured time is what the collective takes alone", "[engine][network]") {
+TEST_CASE("A measured time is what the uncontended collective takes", "[engine][network]") {
   for (const Fidelity fidelity : both) {
     auto links = toy::star(16, bandwidth, latency);
     links[4].capacity /= 2;

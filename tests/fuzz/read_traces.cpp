@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
-#include <vector>
 
 #include "calibration/attribution/collectives.hpp"
 #include "calibration/fit/profile_fit.hpp"

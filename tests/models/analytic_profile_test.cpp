@@ -8,14 +8,10 @@
 
 #include "sim/config/cluster/gpu_yaml.hpp"
 #include "sim/config/profile/profile_yaml.hpp"
-#include "sim/models/bert.hpp"
 #include "sim/models/fusion.hpp"
-#include "sim/models/googlenet.hpp"
-#include "sim/models/gpt2.hpp"
+#include "sim/models/image_models.hpp"
 #include "sim/models/layer_list.hpp"
-#include "sim/models/resnet.hpp"
-#include "sim/models/vgg.hpp"
-#include "sim/models/vit.hpp"
+#include "sim/models/text_models.hpp"
 #include "tests/catch.hpp"
 #include "tests/models/descriptions.hpp"
 #include "tests/source_dir.hpp"
@@ -133,9 +129,8 @@ TEST_CASE("mixed precision halves activations, keeps fp32 weights, and pays thei
   CHECK((mixed.optimizer - full.optimizer).count() == Approx(216.7e-6).epsilon(1e-3));
 }
 
-TEST_CASE(
-    "TensorFlow has convolutions of fp16 channels last on matrix units, unless told otherwise",
-    "[models][analytic]") {
+TEST_CASE("TensorFlow has convolutions of fp16 channels last on matrix units, unless set otherwise",
+          "[models][analytic]") {
   const auto time = [&](const char* board, const char* dtype, std::optional<bool> channels_last) {
     AnalyticOptions options;
     options.framework = "tf";

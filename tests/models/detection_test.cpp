@@ -2,9 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/models/mask_rcnn.hpp"
-#include "sim/models/resnet.hpp"
-#include "sim/models/ssd.hpp"
+#include "sim/models/image_models.hpp"
 #include "tests/catch.hpp"
 #include "tests/models/descriptions.hpp"
 

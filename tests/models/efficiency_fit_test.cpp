@@ -3,9 +3,8 @@
 #include <utility>
 #include <vector>
 
-#include "sim/models/bert.hpp"
-#include "sim/models/resnet.hpp"
-#include "sim/models/vgg.hpp"
+#include "sim/models/image_models.hpp"
+#include "sim/models/text_models.hpp"
 #include "tests/catch.hpp"
 
 using namespace gradwire;

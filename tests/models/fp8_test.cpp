@@ -2,7 +2,6 @@
 
 #include "sim/config/cluster/gpu_yaml.hpp"
 #include "sim/models/analytic_profile.hpp"
-#include "sim/models/bert.hpp"
 #include "sim/models/decoder.hpp"
 #include "sim/models/recompute.hpp"
 #include "tests/catch.hpp"

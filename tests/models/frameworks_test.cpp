@@ -5,11 +5,8 @@
 
 #include "sim/config/cluster/gpu_yaml.hpp"
 #include "sim/models/analytic_profile.hpp"
-#include "sim/models/bert.hpp"
-#include "sim/models/inception_v3.hpp"
-#include "sim/models/resnet.hpp"
-#include "sim/models/vgg.hpp"
-#include "sim/models/vit.hpp"
+#include "sim/models/image_models.hpp"
+#include "sim/models/text_models.hpp"
 #include "tests/catch.hpp"
 
 using namespace gradwire;

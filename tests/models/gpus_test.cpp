@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <string>
-#include <vector>
 
 #include "sim/config/cluster/gpu_yaml.hpp"
 #include "sim/config/cluster/node_yaml.hpp"

@@ -1,15 +1,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/models/bert.hpp"
-#include "sim/models/densenet.hpp"
-#include "sim/models/googlenet.hpp"
-#include "sim/models/gpt2.hpp"
-#include "sim/models/inception_v3.hpp"
-#include "sim/models/inception_v4.hpp"
-#include "sim/models/lstm.hpp"
-#include "sim/models/nasnet.hpp"
-#include "sim/models/transformer.hpp"
+#include "sim/models/image_models.hpp"
+#include "sim/models/text_models.hpp"
 #include "tests/catch.hpp"
 #include "tests/models/descriptions.hpp"
 

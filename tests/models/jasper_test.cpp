@@ -1,4 +1,4 @@
-#include "sim/models/jasper.hpp"
+#include "sim/models/text_models.hpp"
 
 #include <array>
 #include <cstdint>

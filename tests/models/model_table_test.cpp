@@ -2,9 +2,9 @@
 
 #include <string>
 
-#include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/models/descriptions.hpp"
+#include "tests/refusal.hpp"
 
 using namespace gradwire;
 
@@ -35,12 +35,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 }
 
 std::string refusal(const std::string& text) {
-  try {
-    static_cast<void>(layers(text));
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "accepted";
+  return test::refusal_of([&] { return layers(text); });
 }
 
 }  // namespace

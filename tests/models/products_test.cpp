@@ -1,7 +1,5 @@
 #include "sim/models/products.hpp"
 
-#include <vector>
-
 #include "tests/catch.hpp"
 
 using namespace gradwire;

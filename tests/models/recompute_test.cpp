@@ -2,13 +2,11 @@
 
 #include "sim/config/cluster/gpu_yaml.hpp"
 #include "sim/models/analytic_profile.hpp"
-#include "sim/models/bert.hpp"
 #include "sim/models/decoder.hpp"
 #include "sim/models/frameworks.hpp"
 #include "sim/models/fusion.hpp"
-#include "sim/models/gpt2.hpp"
-#include "sim/models/resnet.hpp"
-#include "sim/models/vgg.hpp"
+#include "sim/models/image_models.hpp"
+#include "sim/models/text_models.hpp"
 #include "tests/catch.hpp"
 #include "tests/models/descriptions.hpp"
 

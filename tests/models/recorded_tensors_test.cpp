@@ -2,11 +2,8 @@
 
 #include "sim/config/profile/profile_yaml.hpp"
 #include "sim/config/yaml/yaml_value.hpp"
-#include "sim/models/bert.hpp"
-#include "sim/models/gpt2.hpp"
-#include "sim/models/lstm.hpp"
-#include "sim/models/resnet.hpp"
-#include "sim/models/vgg.hpp"
+#include "sim/models/image_models.hpp"
+#include "sim/models/text_models.hpp"
 #include "tests/catch.hpp"
 #include "tests/models/descriptions.hpp"
 #include "tests/source_dir.hpp"

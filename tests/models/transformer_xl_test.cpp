@@ -1,7 +1,6 @@
-#include "sim/models/transformer_xl.hpp"
+#include "sim/models/text_models.hpp"
 
 #include <cstdint>
-#include <numeric>
 #include <string>
 #include <vector>
 

@@ -1,8 +1,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/models/convnext.hpp"
-#include "sim/models/swin.hpp"
+#include "sim/models/image_models.hpp"
 #include "tests/catch.hpp"
 #include "tests/models/descriptions.hpp"
 

@@ -1,13 +1,8 @@
 #include <cstdint>
-#include <numeric>
 
 #include "sim/config/profile/model_catalogue.hpp"
-#include "sim/models/bert.hpp"
-#include "sim/models/gpt2.hpp"
-#include "sim/models/lstm.hpp"
-#include "sim/models/resnet.hpp"
-#include "sim/models/transformer.hpp"
-#include "sim/models/vgg.hpp"
+#include "sim/models/image_models.hpp"
+#include "sim/models/text_models.hpp"
 #include "tests/catch.hpp"
 #include "tests/models/descriptions.hpp"
 

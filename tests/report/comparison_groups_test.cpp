@@ -45,7 +45,7 @@ TEST_CASE("What is not ranked is in no group", "[report][compare]") {
   CHECK(groups_text(rows, "a").empty());
 }
 
-TEST_CASE("No winner is told within a group", "[report][compare]") {
+TEST_CASE("No winner is reported within a group", "[report][compare]") {
   CHECK_THAT(text_of({100, 99}), Catch::ContainsSubstring("No significant difference between any"));
   CHECK_THAT(
       text_of({100, 99, 98, 50}),
@@ -65,7 +65,7 @@ TEST_CASE("What is not exact is explained where there is some", "[report][compar
   CHECK_THAT(groups_text(rows, "a"), Catch::ContainsSubstring("stale: older gradients"));
 }
 
-TEST_CASE("Odds are told without rounding up", "[report][compare]") {
+TEST_CASE("Odds are reported without rounding up", "[report][compare]") {
   CHECK(odds_text(0.90) == "90 %");
   CHECK(odds_text(0.899) == "89 %");
   CHECK(odds_text(0.9555) == "95 %");

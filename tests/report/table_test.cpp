@@ -113,7 +113,7 @@ TEST_CASE("The summary tells time, parts, communication, links, fidelity and war
         "p50 between 95.00 and 110.00 ms", "2560.0 samples/s, 320.0 per GPU", "80.0 % of 8 times",
         "  exposed communication         10.000     10.0\n", "204.46 MB sent by a rank",
         "node0.nic0.up             25.0 % used, 1.50 GB", "fluid (the default)",
-        "Contended      3.00 GB an iteration shared links, 4.00 ms longer than alone\n",
+        "Contended      3.00 GB an iteration shared links, 4.00 ms longer than uncontended\n",
         "8 ranks were never measured (outside-calibrated-range)"}) {
     CHECK_THAT(text, Catch::ContainsSubstring(part));
   }

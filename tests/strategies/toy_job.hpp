@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <string>
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -19,6 +19,19 @@ inline JobView toy_job(const std::vector<std::int64_t>& elements, int micro_batc
   for (std::size_t i = 0; i < elements.size(); ++i) {
     job.tensors.push_back({fmt::format("t{}", i), elements[i], static_cast<int>(i)});
   }
+  return job;
+}
+
+/// The same on machines: `machine_of` that of each rank.
+/// @param servers  the machine of each parameter server
+inline JobView toy_job_on(std::vector<int> machine_of, const std::vector<std::int64_t>& elements,
+                          std::vector<int> servers = {}) {
+  JobView job = toy_job(elements);
+  job.world_size = static_cast<int>(machine_of.size());
+  job.machines = 1 + *std::ranges::max_element(machine_of);
+  job.machine_of = std::move(machine_of);
+  job.server_machine = std::move(servers);
+  job.layers.resize(elements.size());
   return job;
 }
 

@@ -1,16 +1,10 @@
 #include <algorithm>
-#include <cmath>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/topologies/machines.hpp"
-#include "topologies/builders/dragonfly.hpp"
-#include "topologies/builders/fat_tree.hpp"
-#include "topologies/builders/rail.hpp"
-#include "topologies/builders/torus.hpp"
+#include "topologies/builders/fabrics.hpp"
 
 namespace gradwire {
 namespace {

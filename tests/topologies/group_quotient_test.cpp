@@ -1,4 +1,3 @@
-#include "sim/engine/group_quotient.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -15,11 +14,7 @@
 #include "tests/catch.hpp"
 #include "tests/collectives/nodes.hpp"
 #include "tests/topologies/machines.hpp"
-#include "topologies/builders/dragonfly.hpp"
-#include "topologies/builders/fat_tree.hpp"
-#include "topologies/builders/rail.hpp"
-#include "topologies/builders/single_switch.hpp"
-#include "topologies/builders/torus.hpp"
+#include "topologies/builders/fabrics.hpp"
 
 namespace gradwire {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "tests/catch.hpp"
 #include "tests/topologies/files.hpp"
-#include "topologies/builders/single_switch.hpp"
+#include "topologies/builders/fabrics.hpp"
 #include "topologies/importers/smi_topo.hpp"
 #include "topologies/node_links.hpp"
 

@@ -81,9 +81,7 @@ TEST_CASE("a bus id has one form, however many zeros its domain is written with"
 }
 
 TEST_CASE("what is no NCCL topology is refused with its place", "[nccl_xml]") {
-  check_refused("",
-                "t.xml:1:1: not XML; expected a file that NCCL wrote "
-                "with NCCL_TOPO_DUMP_FILE");
+  check_refused("", "t.xml:1:1: not XML; expected a file that NCCL wrote with NCCL_TOPO_DUMP_FILE");
   // "</cpv>" begins in column 1 of line 3; the parser stops behind what it could not match.
   CHECK_THROWS_WITH(read_nccl_xml("<system>\n<cpu>\n</cpv>\n", "t.xml"),
                     Catch::StartsWith("t.xml:3:") && Catch::ContainsSubstring("not XML"));

@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/topologies/files.hpp"
 #include "topologies/importers/smi_topo.hpp"
@@ -110,8 +109,7 @@ TEST_CASE("mistakes in a node's YAML are refused with their place", "[node_yaml]
   check_refused(
       std::string(pair) +
           "  - {a: gpu1, b: gpu0, lanes: 1, bandwidth_per_lane: 20 GB/s, latency: 1 us}\n",
-      "n.yaml:14:18: 'gpu1' and 'gpu0' are joined twice; expected one link of as many "
-      "lanes");
+      "n.yaml:14:18: 'gpu1' and 'gpu0' are joined twice; expected one link of as many lanes");
   check_refused(with("node_topology/1", "node_topology/2"), "n.yaml:1:9: ");
   check_refused("schema: gradwire.node_topology/1\nname: x\nsource: y\n",
                 "a node without GPUs; expected at least one");

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/collectives/ring_all_reduce.hpp"
+#include "sim/collectives/planners.hpp"
 #include "sim/config/cluster/network_cards.hpp"
 #include "sim/config/cluster/node_yaml.hpp"
 #include "sim/core/error.hpp"
@@ -13,7 +13,7 @@
 #include "tests/skipped.hpp"
 #include "tests/topologies/files.hpp"
 #include "tests/topologies/graphs.hpp"
-#include "topologies/builders/single_switch.hpp"
+#include "topologies/builders/fabrics.hpp"
 #include "topologies/importers/smi_matrix.hpp"
 #include "topologies/importers/smi_topo.hpp"
 

@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "sim/collectives/ring_all_reduce.hpp"
+#include "sim/collectives/planners.hpp"
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/skipped.hpp"
 #include "tests/topologies/files.hpp"
 #include "tests/topologies/graphs.hpp"
-#include "topologies/builders/single_switch.hpp"
+#include "topologies/builders/fabrics.hpp"
 #include "topologies/importers/nccl_topo.hpp"
 
 namespace gradwire {

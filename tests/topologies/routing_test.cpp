@@ -5,12 +5,12 @@
 #include <utility>
 #include <vector>
 
-#include "sim/collectives/ring_all_reduce.hpp"
+#include "sim/collectives/planners.hpp"
 #include "sim/core/switch_classes.hpp"
 #include "sim/engine/engine.hpp"
 #include "tests/catch.hpp"
 #include "tests/topologies/machines.hpp"
-#include "topologies/builders/fat_tree.hpp"
+#include "topologies/builders/fabrics.hpp"
 
 namespace gradwire {
 namespace {

@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "sim/collectives/ring_all_reduce.hpp"
+#include "sim/collectives/planners.hpp"
 #include "sim/config/cluster/node_yaml.hpp"
 #include "tests/catch.hpp"
 #include "tests/topologies/files.hpp"
 #include "tests/topologies/graphs.hpp"
-#include "topologies/builders/single_switch.hpp"
+#include "topologies/builders/fabrics.hpp"
 #include "topologies/importers/nccl_topo.hpp"
 #include "topologies/importers/smi_topo.hpp"
 

@@ -67,7 +67,7 @@ TEST_CASE("a matrix supplies the NVLinks that the XML hides", "[merge]") {
   CHECK(node.nvlink_lanes(node.gpus()[0], node.gpus()[1]) == 12);
   CHECK(node.nvlink_lanes(node.gpus()[2], node.gpus()[3]) == 12);
   CHECK(node.nvlink_lanes(node.gpus()[1], node.gpus()[2]) == 0);
-  CHECK(tells(imported, "t.xml tells no usable NVLinks: they are taken from m.txt"));
+  CHECK(tells(imported, "t.xml states no usable NVLinks; they are taken from m.txt"));
   test::check_round_trip(node);
 }
 

@@ -13,9 +13,7 @@
 #include "tests/catch.hpp"
 #include "tests/skipped.hpp"
 #include "tests/topologies/files.hpp"
-#include "topologies/builders/fat_tree.hpp"
-#include "topologies/builders/single_switch.hpp"
-#include "topologies/builders/torus.hpp"
+#include "topologies/builders/fabrics.hpp"
 #include "topologies/importers/smi_topo.hpp"
 #include "topologies/links.hpp"
 

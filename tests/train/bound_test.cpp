@@ -21,7 +21,7 @@ double mean_iteration(const ToyTraining& toy, const config::StrategyEntry& entry
   const auto library = toy.library();
   Job job = toy.job(strategy, library);
   job.jitter = jitter;
-  if (entry.servers) job.servers = {toy.placement.back().node};
+  if (entry.flags.servers) job.servers = {toy.placement.back().node};
   const auto times = simulate(job).iteration_s;
   return std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
 }

@@ -47,7 +47,7 @@ RunResult simulate_toy(const ToyTraining& toy, const config::StrategyEntry& entr
   const auto library = toy.library();
   Job job = toy.job(strategy, library);
   job.jitter = jitter;
-  if (entry.servers) {
+  if (entry.flags.servers) {
     // One on each machine, up to some.
     for (int machine = 0; machine <= std::min(toy.placement.back().node, servers_max - 1);
          ++machine) {

@@ -24,13 +24,13 @@ TEST_CASE("An iteration shorter than one GPU's alone is reported with its reason
   REQUIRE(divided);
   CHECK(divided->code == "beats-one-gpu");
   CHECK(divided->text ==
-        "an iteration takes 92.5 ms, that of one GPU alone 100: its optimizer takes 2.5 of 10 ms; "
+        "an iteration takes 92.5 ms, that of a single GPU 100: its optimizer takes 2.5 of 10 ms; "
         "the rest is divided among ranks, done by servers, or in an iteration that is not measured "
         "(more run.warmup)");
   const auto hidden = gain_warning(result(0.08, 0.01), Seconds{0.01});
   REQUIRE(hidden);
   CHECK(hidden->text ==
-        "an iteration takes 90 ms, that of one GPU alone 100: more of what the host does is behind "
+        "an iteration takes 90 ms, that of a single GPU 100: more of what the host does is behind "
         "the GPU's work");
 }
 

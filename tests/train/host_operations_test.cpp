@@ -1,11 +1,6 @@
 #include <algorithm>
-#include <functional>
-#include <map>
-#include <memory>
 #include <string>
-#include <vector>
 
-#include "sim/core/error.hpp"
 #include "sim/train/plans.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/scripted.hpp"

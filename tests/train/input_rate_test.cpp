@@ -40,7 +40,7 @@ TEST_CASE("toy timeline: an iteration takes what a machine's inputs do, where th
   CHECK(run(toy, rate(samples, alone - 0.1)) == run(toy, 0));
 }
 
-TEST_CASE("Who waits for inputs is told so, and no interval ends below what they take",
+TEST_CASE("A job that waits for inputs is warned of, and no interval ends below what they take",
           "[inputs]") {
   const ToyTraining toy(2);
   const auto told = [&](double ms) {

@@ -96,7 +96,7 @@ TEST_CASE("Slack alone does not keep a job from running", "[train][memory]") {
   CHECK(told->code == "memory-tight");
 }
 
-TEST_CASE("A profile that knows no activations tells no memory", "[train][memory]") {
+TEST_CASE("A profile that knows no activations gives no memory", "[train][memory]") {
   CHECK_FALSE(rank_memory(test::toy_profile(), gpu_of(1), {}, 1));
 }
 

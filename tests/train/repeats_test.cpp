@@ -202,7 +202,7 @@ TEST_CASE("every strategy's counted iterations are those that it would run",
   for (const auto& entry : config::strategy_catalogue()) {
     INFO(entry.name);
     config::KnobList defaults;
-    check_same(entry.read(defaults), entry.servers);
+    check_same(entry.read(defaults), entry.flags.servers);
   }
 }
 
@@ -217,7 +217,7 @@ TEST_CASE("every compression's counted iterations are those that it would run",
       const auto* entry = config::find_strategy(map.require<std::string>("name"));
       config::YamlKnobs knobs(std::move(map));
       std::string left_out;
-      check_same(config::read_strategy(*entry, knobs, &left_out), entry->servers);
+      check_same(config::read_strategy(*entry, knobs, &left_out), entry->flags.servers);
     }
   }
 }

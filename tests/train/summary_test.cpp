@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
 #include <numeric>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "sim/engine/engine.hpp"
@@ -112,7 +110,8 @@ TEST_CASE("Late messages that a collective takes nearly all its time for are war
   CHECK(warned(0) == 0);
 }
 
-TEST_CASE("What is told of the workers' pace stands in the result of the run", "[train][summary]") {
+TEST_CASE("What is reported of the workers' progress stands in the result of the run",
+          "[train][summary]") {
   ToyTraining toy(2);
   toy.warmup = 0;
   toy.iterations = 3;

@@ -1,7 +1,6 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <vector>
 
 #include "strategies/all_reduce/ddp.hpp"
 #include "strategies/all_reduce/fixed_groups.hpp"

@@ -1,4 +1,3 @@
-#include <vector>
 
 #include "strategies/peers/kungfu_cpu.hpp"
 #include "strategies/peers/kungfu_nccl.hpp"

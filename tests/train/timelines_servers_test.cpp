@@ -1,5 +1,4 @@
 #include <memory>
-#include <vector>
 
 #include "strategies/servers/byteps.hpp"
 #include "strategies/servers/byteps_async.hpp"

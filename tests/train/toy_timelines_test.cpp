@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <memory>
-#include <vector>
 
 #include "sim/train/launcher.hpp"
 #include "strategies/all_reduce/apex_ddp.hpp"

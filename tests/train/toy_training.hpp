@@ -2,15 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <memory>
-#include <numeric>
 #include <vector>
 
 #include "sim/core/cluster.hpp"
 #include "sim/train/training.hpp"
 #include "tests/catch.hpp"
-#include "topologies/builders/single_switch.hpp"
+#include "topologies/builders/fabrics.hpp"
 
 namespace gradwire::test {
 

@@ -5,7 +5,6 @@
 #include <numeric>
 #include <vector>
 
-#include "sim/core/error.hpp"
 #include "sim/train/jitter.hpp"
 #include "strategies/all_reduce/ddp.hpp"
 #include "strategies/all_reduce/fixed_groups.hpp"

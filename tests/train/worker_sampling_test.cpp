@@ -80,13 +80,13 @@ Estimates estimates_of(const Run& run, int workers_max) {
 
 /// Both sides are known from six seeds only: 2.57 standard errors of the difference more,
 /// Student's t for 5 degrees of freedom and 95 %.
-void hold(const Estimate& thinned, const Estimate& exact, double allowed) {
+void hold(const Estimate& sampled, const Estimate& exact, double allowed) {
   constexpr double t_of_six = 2.57;
-  const double noise = t_of_six * std::hypot(thinned.error, exact.error);
-  INFO("thinned " << thinned.mean << " +- " << thinned.error << ", exact " << exact.mean << " +- "
+  const double noise = t_of_six * std::hypot(sampled.error, exact.error);
+  INFO("sampled " << sampled.mean << " +- " << sampled.error << ", exact " << exact.mean << " +- "
                   << exact.error);
   CHECK(noise <= noise_max * exact.mean);  // else the check below says nothing
-  CHECK(std::abs(thinned.mean - exact.mean) <= allowed * exact.mean + noise);
+  CHECK(std::abs(sampled.mean - exact.mean) <= allowed * exact.mean + noise);
 }
 
 /// What issue 5 asks for.
@@ -96,9 +96,9 @@ void hold(const Run& run) {
   const Estimates exact = estimates_of(run, 64);
   for (const int workers : {32, 16}) {
     INFO(run.name << " at " << run.rate.count() / 1e9 << " GB/s, " << workers << " workers");
-    const Estimates thinned = estimates_of(run, workers);
-    hold(thinned.throughput, exact.throughput, allowed);
-    if (exact.staleness.mean > 0) hold(thinned.staleness, exact.staleness, allowed);
+    const Estimates sampled = estimates_of(run, workers);
+    hold(sampled.throughput, exact.throughput, allowed);
+    if (exact.staleness.mean > 0) hold(sampled.staleness, exact.staleness, allowed);
   }
 }
 
@@ -128,8 +128,8 @@ TEST_CASE("32 or 16 workers stand for 64 within 3 % of pair averaging on slow li
   hold({"kungfu_pair_averaging", KungfuPairAveraging::read, slow});
 }
 
-TEST_CASE("a thinned run names the approximation and its ratio", "[train][sampling]") {
-  const RunResult thinned = simulate_on({"ps_async", PsAsync::read, slow}, 16);
-  CHECK(thinned.fidelity_why ==
+TEST_CASE("a sampled run names the approximation and its ratio", "[train][sampling]") {
+  const RunResult sampled = simulate_on({"ps_async", PsAsync::read, slow}, 16);
+  CHECK(sampled.fidelity_why ==
         "every rank is asynchronous; worker sampling: 16 evenly chosen stand for 64, 4 each");
 }

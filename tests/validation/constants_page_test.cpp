@@ -1,4 +1,4 @@
-#include "sim/validation/constants_page.hpp"
+#include "sim/validation/pages.hpp"
 
 #include <string>
 

@@ -72,7 +72,7 @@ TEST_CASE("What is known of a row grows from names to a rate of one GPU to what 
   CHECK_FALSE(predicted_of("c", rows).contains("smallest run"));
 }
 
-TEST_CASE("Skill is told over the better null model, on the rows that it has",
+TEST_CASE("Skill is reported over the better null model, on the rows that it has",
           "[validation][transfer]") {
   const auto row = [](const char* known, const char* id, double predicted) {
     return Row{

@@ -1,4 +1,4 @@
-#include "topologies/builders/rail.hpp"
+#include "topologies/builders/fabrics.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "topologies/builders/single_switch.hpp"
+#include "topologies/builders/fabrics.hpp"
 
 #include <array>
 #include <cassert>

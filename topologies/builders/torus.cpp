@@ -1,8 +1,7 @@
-#include "topologies/builders/torus.hpp"
+#include "topologies/builders/fabrics.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cassert>
 #include <cstddef>
 #include <string>

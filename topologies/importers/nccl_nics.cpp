@@ -46,7 +46,7 @@ const PortKind* find_port(std::string_view kind, BytesPerSecond speed) {
 
 NicKind nic_kind(const NcclPci* card, const NcclNet* net) {
   if (net == nullptr || !net->speed) {
-    return {"", "the file tells no speed: a scenario must name fabric.link"};
+    return {"", "the file states no speed; a scenario must name fabric.link"};
   }
   const std::string kind = technology(card, *net);
   const std::string speed = fmt::format("{:g} Gbit/s", net->speed->count() / gigabit);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <map>
-#include <string>
 
 #include "topologies/importers/nccl_places.hpp"
 #include "topologies/importers/node_parts.hpp"

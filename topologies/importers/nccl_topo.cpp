@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "sim/core/error.hpp"
@@ -115,7 +114,7 @@ class NcclImporter {
       if (wires.nvlinks == 0 || nvlinks.to_processor.contains(gpu)) continue;
       told_.add(devices_.gpus[gpu].pci->bus,
                 fmt::format("no usable NVLinks are stated, of {} that {} can have: none is taken "
-                            "(a matrix tells them)",
+                            "(a matrix shows them)",
                             wires.nvlinks, devices_.models[gpu]));
     }
   }

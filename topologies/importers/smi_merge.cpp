@@ -165,14 +165,13 @@ void merge_matrix(const SmiMatrix& matrix, const std::string& matrix_file, const
   const NvlinkLanes told = merger.lanes(own_lanes);
   if (!lanes.any() && told.any()) {
     lanes = told;
-    assumptions.push_back(
-        fmt::format("{} tells no usable NVLinks: they are taken from {}", other.file, matrix_file));
+    assumptions.push_back(fmt::format("{} states no usable NVLinks; they are taken from {}",
+                                      other.file, matrix_file));
   } else if (told.any()) {
     merger.compare_lanes(told, lanes);
   } else if (lanes.any()) {
     assumptions.push_back(
-        fmt::format("{} has no NV# (as 'topo -mp' prints): the NVLinks of {} are "
-                    "taken",
+        fmt::format("{} has no NV# (as 'topo -mp' prints): the NVLinks of {} are taken",
                     matrix_file, other.file));
   }
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <boost/pending/disjoint_sets.hpp>
-#include <cassert>
 #include <cstddef>
 #include <map>
 #include <set>

@@ -1,7 +1,6 @@
 #include "calibration/capture/bench/compressor_reference.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <functional>
 #include <limits>

@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <set>
-#include <sstream>
 
 namespace gradwire::calibration {
 namespace {

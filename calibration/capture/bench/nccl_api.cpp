@@ -1,7 +1,5 @@
 #include "calibration/capture/bench/nccl_api.hpp"
 
-#include <cstdint>
-
 #include "calibration/capture/bench/cublas_api.hpp"
 #include "calibration/capture/bench/cuda_support.hpp"
 

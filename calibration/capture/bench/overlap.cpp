@@ -2,14 +2,11 @@
 
 #include <chrono>
 #include <cstdio>
-#include <memory>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "calibration/capture/bench/arguments.hpp"
 #include "calibration/capture/bench/commands.hpp"
-#include "calibration/capture/bench/compute.hpp"
 #include "calibration/capture/bench/device.hpp"
 #include "calibration/capture/bench/progress.hpp"
 #include "calibration/capture/common/whole_file.hpp"

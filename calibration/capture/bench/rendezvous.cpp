@@ -140,7 +140,7 @@ NcclId Rendezvous::share_by_file(const NcclId& id) {
   const std::string path = path_ + "." + std::to_string(shared_++);
   if (place_.rank == 0) {
     if (std::filesystem::exists(path)) {
-      throw std::runtime_error("'" + path + "' exists; expected a path of this run alone");
+      throw std::runtime_error("'" + path + "' exists; expected a new file, for this run only");
     }
     write_whole_file(path, {id.bytes.data(), id.bytes.size()});
     return id;

@@ -1,7 +1,6 @@
 #include "calibration/capture/bench/samples.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 namespace gradwire::calibration {

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cmath>
 #include <concepts>
-#include <cstdint>
 #include <cstdio>
 #include <string>
 #include <string_view>

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdlib>
-#include <type_traits>
 
 #include "calibration/capture/common/dynamic_library.hpp"
 

@@ -6,7 +6,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "calibration/capture/common/host_part.hpp"
 #include "calibration/capture/inject/cupti_api.hpp"

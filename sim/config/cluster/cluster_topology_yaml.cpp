@@ -86,23 +86,23 @@ Fabric NetworkFile::fabric(std::span<const PortGroup> ports) const {
   const auto hang = [&](const YamlValue& item, std::size_t node, std::size_t nic,
                         Fabric::SwitchId where) {
     if (at[node][nic]) {
-      throw ConfigError(item.where, fmt::format("node{}.nic{} hangs on {} already; expected each "
-                                                "NIC once",
-                                                node, nic, switches_.graph()[*at[node][nic]].name));
+      throw ConfigError(item.where,
+                        fmt::format("node{}.nic{} is connected to {} already; expected each "
+                                    "NIC once",
+                                    node, nic, switches_.graph()[*at[node][nic]].name));
     }
     at[node][nic] = where;
   };
   for (const Port& port : ports_) {
     for (const YamlValue* item : port.nodes) {
-      const auto node = static_cast<std::size_t>(read_value<int>(*item, "nodes"));
-      check_range(static_cast<int>(node), between(0, static_cast<int>(at.size()) - 1), *item,
-                  "nodes");
+      const auto node = static_cast<std::size_t>(
+          read_value(*item, "nodes", between(0, static_cast<int>(at.size()) - 1)));
       for (std::size_t nic = 0; port.nics.empty() && nic < at[node].size(); ++nic) {
         hang(*item, node, nic, port.at);
       }
       for (const YamlValue* nic : port.nics) {
-        const int index = read_value<int>(*nic, "nics");
-        check_range(index, between(0, static_cast<int>(at[node].size()) - 1), *nic, "nics");
+        const int index =
+            read_value(*nic, "nics", between(0, static_cast<int>(at[node].size()) - 1));
         hang(*nic, node, static_cast<std::size_t>(index), port.at);
       }
     }
@@ -112,9 +112,10 @@ Fabric NetworkFile::fabric(std::span<const PortGroup> ports) const {
         std::ranges::find_if(at[node], [](const auto& place) { return !place.has_value(); }) -
         at[node].begin();
     if (static_cast<std::size_t>(nic) == at[node].size()) continue;
-    throw ConfigError(where_, fmt::format("node{}.nic{} hangs on no switch; expected every NIC of "
-                                          "the cluster in 'ports'",
-                                          node, nic));
+    throw ConfigError(where_,
+                      fmt::format("node{}.nic{} is connected to no switch; expected every NIC of "
+                                  "the cluster in 'ports'",
+                                  node, nic));
   }
   Fabric fabric = switches_;
   fabric.kind = name_;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -133,8 +132,7 @@ Section cluster_section() {
                                             "what joins them", mapping_of(fabric_section)},
                                            {"topology", "none",
                                             "a cluster file with `groups`, or a name of `gradwire "
-                                            "list topologies`; no other key beside "
-                                            "it"},
+                                            "list topologies`; no other key beside it"},
                                            {"groups", "none",
                                             "machines of several types; `link`, `gpudirect` and "
                                             "`links_per_node` of each stand in place "

@@ -4,21 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <initializer_list>
 #include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "sim/config/cluster/link_yaml.hpp"
 #include "sim/config/yaml/fields.hpp"
 #include "sim/core/switch_classes.hpp"
-#include "topologies/builders/dragonfly.hpp"
-#include "topologies/builders/fat_tree.hpp"
+#include "topologies/builders/fabrics.hpp"
 #include "topologies/builders/machines.hpp"
-#include "topologies/builders/rail.hpp"
-#include "topologies/builders/torus.hpp"
 
 namespace gradwire::config {
 namespace {
@@ -31,7 +25,7 @@ constexpr int cables_max = 65'536;
 constexpr double trunks_max = 2e6;
 constexpr double oversubscription_max = 1000;
 
-/// What fabrics are told; each reads those that it has.
+/// Keys of fabrics; each reads those that it has.
 struct FabricKeys {
   int levels = 2;
   std::optional<int> radix;

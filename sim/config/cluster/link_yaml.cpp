@@ -6,7 +6,6 @@
 #include <array>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "topologies/links.hpp"
 

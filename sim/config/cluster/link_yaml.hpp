@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "sim/config/yaml/fields.hpp"
 #include "sim/core/fabric.hpp"

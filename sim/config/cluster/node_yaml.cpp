@@ -6,14 +6,12 @@
 #include <array>
 #include <cstddef>
 #include <map>
-#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "sim/config/cluster/gpu_yaml.hpp"
 #include "sim/config/cluster/link_yaml.hpp"
-#include "sim/config/yaml/fields.hpp"
 #include "sim/core/outgoing_text.hpp"
 #include "topologies/links.hpp"
 #include "topologies/node_links.hpp"
@@ -261,10 +259,9 @@ const Fields<NodeGraph>& peer_to_peer_fields() {
       {choice(
           "peer_to_peer", &NodeGraph::peer_to_peer,
           {{"none", none}, {"switch", pcie_switch}, {"bridge", host_bridge}, {"socket", socket}},
-          "how far apart on PCIe devices reach each other's memory: `none` at all (GeForce RTX, "
-          "or where the driver or `NCCL_P2P_DISABLE` forbids it), only a `switch`, one host "
-          "`bridge`, another `socket` (`NCCL_P2P_LEVEL=SYS`); beyond, bytes go through host "
-          "memory")}};
+          "how far apart on PCIe devices reach each other's memory: `none` at all (GeForce RTX, or "
+          "where the driver or `NCCL_P2P_DISABLE` forbids it), only a `switch`, one host `bridge`, "
+          "another `socket` (`NCCL_P2P_LEVEL=SYS`); beyond, bytes go through host memory")}};
   return fields;
 }
 

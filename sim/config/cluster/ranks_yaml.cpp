@@ -109,7 +109,7 @@ const Fields<RunSpec>& run_fields() {
              "predict what does not fit a GPU's memory, too (`--ignore-memory`)"),
        field("input_rate", &RunSpec::input_rate,
              "samples a second that the input pipeline of a machine (a DataLoader, tf.data, DALI) "
-             "makes for all its GPUs: what it does alone",
+             "makes for all its GPUs, when no GPU makes it wait",
              above(0.0), "as many as they take")}};
   return fields;
 }

@@ -1,7 +1,7 @@
 #include "sim/config/cluster/topology_catalogue.hpp"
 
 #include "sim/config/cluster/fabric_shapes.hpp"
-#include "topologies/builders/single_switch.hpp"
+#include "topologies/builders/fabrics.hpp"
 
 namespace gradwire::config {
 const std::vector<FabricEntry>& fabric_catalogue() {

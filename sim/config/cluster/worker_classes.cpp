@@ -82,8 +82,7 @@ class Classes {
     }
     warnings.push_back(
         {"gpu-differs",
-         fmt::format("the profile is of {}, the cluster's GPUs are {}; compute times "
-                     "are {}",
+         fmt::format("the profile is of {}, the cluster's GPUs are {}; compute times are {}",
                      profile_.gpu, model, times)});
   }
 

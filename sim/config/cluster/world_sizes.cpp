@@ -65,9 +65,8 @@ std::vector<Machines> all_sizes(const Machines& machines) {
 }
 
 Machines job_of(const YamlValue& item, const Machines& machines) {
-  const int size = read_value<int>(item, key);
   const int most = machines.count * machines.gpus;
-  check_range(size, between(1, most), item, key);
+  const int size = read_value(item, key, between(1, most));
   if (size <= machines.gpus) return {1, size};
   if (size % machines.gpus != 0) {
     throw ConfigError(item.where,

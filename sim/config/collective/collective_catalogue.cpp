@@ -174,8 +174,7 @@ const std::vector<CollectiveEntry>& collective_catalogue() {
        nccl_keys(), read_nccl},
       {"gloo",
        "Gloo under PyTorch's ProcessGroupGloo: segmented ring, broadcast tree, two collectives at "
-       "a "
-       "time, over TCP and host memory",
+       "a time, over TCP and host memory",
        gloo_fields().keys(), read_gloo},
       {"mpi", "Open MPI's coll/tuned with its fixed decisions, over TCP and host memory",
        mpi_fields().keys(), read_mpi},

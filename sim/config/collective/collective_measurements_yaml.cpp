@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <set>
-#include <string_view>
-#include <utility>
 
 #include "sim/collectives/algorithms.hpp"
 #include "sim/config/cluster/cluster_yaml.hpp"
@@ -72,17 +70,14 @@ void read_row(const YamlValue& row, bool choices, MeasuredCollective& table) {
                                            "[1 MiB, 70 us, 1.5 %]");
   }
   MeasuredRow read;
-  read.size = read_value<Bytes>(row.items[0], "size");
-  read.time = read_value<Seconds>(row.items[1], "time");
-  check_range(read.size, above(Bytes{0}), row.items[0], "size");
-  check_range(read.time, above(Seconds{0}), row.items[1], "time");
+  read.size = read_value(row.items[0], "size", above(Bytes{0}));
+  read.time = read_value(row.items[1], "time", above(Seconds{0}));
   double spread = 0;
   if (choices) {
     read.algorithm = choice_of(row.items[2], "algorithm", algorithms);
     read.protocol = choice_of(row.items[3], "protocol", protocols);
   } else if (columns == 3) {
-    const auto ratio = read_value<Ratio>(row.items[2], "spread");
-    check_range(ratio, at_least(Ratio{0}), row.items[2], "spread");
+    const Ratio ratio = read_value(row.items[2], "spread", at_least(Ratio{0}));
     spread = ratio.value;
   }
   if (!table.series.rows.empty() && read.size <= table.series.rows.back().size) {

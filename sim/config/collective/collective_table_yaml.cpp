@@ -4,13 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include "sim/collectives/algorithms.hpp"
 #include "sim/config/data_files.hpp"
 #include "sim/config/yaml/loaded_yaml.hpp"
-#include "sim/config/yaml/yaml_map.hpp"
 #include "sim/core/outgoing_text.hpp"
 
 namespace gradwire::config {

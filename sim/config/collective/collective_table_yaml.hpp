@@ -3,7 +3,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "sim/config/yaml/key_info.hpp"
 #include "sim/config/yaml/yaml_map.hpp"

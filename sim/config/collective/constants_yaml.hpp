@@ -99,8 +99,7 @@ class Constants {
   static void fill(const YamlValue& value, const std::string& name, const std::string& unit,
                    T& result) {
     if constexpr (std::is_same_v<T, double> || std::is_same_v<T, int>) {
-      result = read_value<T>(value, name);
-      check_range(result, at_least(T{0}), value, name);
+      result = read_value(value, name, at_least(T{0}));
     } else if (unit.empty()) {
       result = read_value<T>(value, name);
     } else {  // a quantity is a number and the unit beside it

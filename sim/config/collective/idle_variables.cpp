@@ -7,7 +7,7 @@ namespace {
 
 /// Reasons that several share.
 constexpr const char* reason_prints = "it prints or records, at no cost that is modelled";
-constexpr const char* reason_finds = "it tells processes where to find each other";
+constexpr const char* reason_finds = "it is how processes find each other";
 constexpr const char* reason_machines = "`cluster` says which machines there are";
 constexpr const char* reason_network = "`cluster.fabric` says which network there is";
 constexpr const char* reason_cores =

@@ -201,7 +201,7 @@ const Fields<NcclOptions>& nccl_fields() {
          "NCCL_ALGO: names that may be taken (ring, tree, nvls, nvls_tree, pat, collnet_direct, "
          "collnet_chain), separated by commas; ^ before them: all others"}},
        {{"protocol", "auto",
-         "NCCL_PROTO: ll, ll128, simple, in the same manner; over EFA before Hopper simple alone "
+         "NCCL_PROTO: ll, ll128, simple, in the same manner; over EFA before Hopper only simple "
          "(aws-ofi-nccl)"}},
        field("min_channels", &NcclOptions::channels_min, "NCCL_MIN_NCHANNELS", channels, "auto"),
        field("max_channels", &NcclOptions::channels_max, "NCCL_MAX_NCHANNELS", channels, "auto"),
@@ -214,10 +214,9 @@ const Fields<NcclOptions>& nccl_fields() {
          "node",
          value_info(at_least(1))}},
        field("host_per_call", &NcclOptions::host_per_call,
-             "the host's time for a call on an idle GPU, where each collective is waited "
-             "for before the next; PyTorch: 21 us on a host of 8 H200 "
-             "(stas00/ml-engineering, network/benchmarks/README.md: medians with and "
-             "without it, 8 B to 1 MiB)"),
+             "the host's time for a call on an idle GPU, where each collective is waited for "
+             "before the next; PyTorch: 21 us on a host of 8 H200 (stas00/ml-engineering, "
+             "network/benchmarks/README.md: medians with and without it, 8 B to 1 MiB)"),
        declared<NcclOptions>(table_key())}};
   return fields;
 }

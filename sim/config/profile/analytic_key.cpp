@@ -14,7 +14,6 @@
 #include "sim/config/profile/model_catalogue.hpp"
 #include "sim/config/profile/profile_yaml.hpp"
 #include "sim/config/yaml/loaded_yaml.hpp"
-#include "sim/models/analytic_profile.hpp"
 #include "sim/models/derived_profile.hpp"
 #include "sim/models/efficiencies.hpp"
 #include "sim/models/frameworks.hpp"
@@ -83,8 +82,7 @@ const Fields<AnalyticOptions>& analytic_fields() {
             {"triton", AttentionKernels::triton}},
            "of PyTorch in fp16 and bf16: whose kernels fused attention is (SDPBackend); cudnn: as "
            "2.11 takes on Hopper; flash_1: FlashAttention 1, of 2.0 and 2.1; triton: that in "
-           "Triton "
-           "(MPT of 2023)",
+           "Triton (MPT of 2023)",
            "flash"),
        word("framework", &Options::framework, names_in(frameworks()),
             "whose thread launches the kernels: `gradwire list frameworks` has times and sources"),
@@ -105,8 +103,7 @@ const Fields<AnalyticOptions>& analytic_fields() {
               "block keeps its input"),
        choice("use_reentrant", &Options::use_reentrant, {{"true", true}, {"false", false}},
               "of PyTorch: `recompute` runs blocks again as a whole (torch.utils.checkpoint before "
-              "2.1, "
-              "Megatron-LM, DeepSpeed); false: up to the last activation that backward needs"),
+              "2.1, Megatron-LM, DeepSpeed); false: up to the last activation that backward needs"),
        choice(
            "fp8_recipe", &Options::fp8_recipe,
            {{"none", Fp8Recipe::none},
@@ -285,7 +282,7 @@ AnalyticJob read_analytic_job(YamlMap& map) {
   std::string dtype = read_dtype(map, gpu);
   if (!gpu.efficiency.contains(dtype)) {
     map.fail("dtype", fmt::format("GPU '{}' has no efficiencies for '{}'; expected a recorded "
-                                  "profile, or a type of which its 'efficiencies' tell",
+                                  "profile, or a type that its 'efficiencies' have",
                                   gpu.name, dtype));
   }
   AnalyticOptions options;

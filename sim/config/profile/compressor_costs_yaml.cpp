@@ -1,6 +1,5 @@
 #include "sim/config/profile/compressor_costs_yaml.hpp"
 
-#include <memory>
 #include <optional>
 #include <utility>
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "sim/config/data_files.hpp"
 #include "sim/config/yaml/loaded_yaml.hpp"

@@ -9,8 +9,8 @@
 #include "sim/config/profile/model_entries.hpp"
 #include "sim/config/profile/model_yaml.hpp"
 #include "sim/config/yaml/loaded_yaml.hpp"
-#include "sim/models/bert.hpp"
-#include "sim/models/vit.hpp"
+#include "sim/models/image_models.hpp"
+#include "sim/models/text_models.hpp"
 
 namespace gradwire::config {
 namespace {
@@ -43,8 +43,7 @@ Parameters decoder_options(const DecoderShape& shape) {
                          shape.experts.ffn, shape.experts.every)
            : "none",
        "mixture of experts: how many, for each token, for all tokens, their width, in each "
-       "so-manieth "
-       "layer"}};
+       "so-manieth layer"}};
   return parameters;
 }
 

@@ -1,5 +1,5 @@
 #include "sim/config/profile/model_fields.hpp"
-#include "sim/models/vit.hpp"
+#include "sim/models/image_models.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -38,7 +38,7 @@ const Fields<ModelOptions>& model_fields() {
   const std::string own = "the model's";
   static const Fields<Options> fields = {
       "model options",
-      "what a model of the catalogue may be told: `gradwire list models NAME`",
+      "options of the catalogue's models: `gradwire list models NAME`",
       {size_field("image_size", &Options::image_size, image_size_max, "pixels a side"),
        size_field("sequence_length", &Options::sequence_length, count_max, "tokens"),
        size_field("vocabulary", &Options::vocabulary, count_max, "tokens that it knows"),

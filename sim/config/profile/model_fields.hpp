@@ -1,7 +1,7 @@
 #pragma once
 
 #include "sim/config/yaml/fields.hpp"
-#include "sim/models/decoder.hpp"
+#include "sim/models/model.hpp"
 
 namespace gradwire::config {
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <limits>
 #include <optional>
 
 #include "sim/config/profile/profile_yaml.hpp"

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -128,7 +127,7 @@ void read_profile_key(YamlMap& scenario, Scenario& result) {
       result.profile = scaled_profile(std::move(*result.profile), one);
     } else if (map.has("iteration_micro_batches")) {
       map.fail("iteration_micro_batches",
-               "'iteration_micro_batches' alone; expected 'iteration_time' beside it");
+               "'iteration_micro_batches' without 'iteration_time'; expected both");
     }
     override_overlap(map, *result.profile);
     map.finish();

@@ -4,13 +4,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <set>
-#include <string>
 #include <utility>
 
 #include "sim/config/profile/recorded_extras_yaml.hpp"
-#include "sim/config/yaml/yaml_map.hpp"
 
 namespace gradwire::config {
 namespace {

@@ -1,25 +1,12 @@
+#include "sim/models/text_models.hpp"
 #include "sim/config/profile/model_entries.hpp"
-#include "sim/models/bart.hpp"
-#include "sim/models/bert.hpp"
 #include "sim/models/defaults.hpp"
-#include "sim/models/distilbert.hpp"
-#include "sim/models/electra.hpp"
-#include "sim/models/gnmt.hpp"
-#include "sim/models/gpt2.hpp"
-#include "sim/models/jasper.hpp"
-#include "sim/models/lm_1b.hpp"
-#include "sim/models/lstm.hpp"
-#include "sim/models/roberta.hpp"
-#include "sim/models/t5.hpp"
-#include "sim/models/transformer.hpp"
-#include "sim/models/transformer_xl.hpp"
 
 namespace gradwire::config {
 namespace {
 
 KeyInfo eager_attention() {
-  return {"attention", "eager",
-          "scores in memory; flash: as transformers from 4.48 on unless told otherwise"};
+  return {"attention", "eager", "scores in memory; flash: as transformers from 4.48 on by default"};
 }
 
 Parameters bert_options() {

@@ -61,7 +61,7 @@ CodecDevice natural_device(const Strategy& strategy, const CompressionEntry& ent
   return entry.on_cpu && !strategy.exchanges().empty() ? CodecDevice::cpu : CodecDevice::gpu;
 }
 
-/// What any compression may be told, beside its own knobs.
+/// Keys that any compression takes, beside its own knobs.
 struct CommonKnobs {
   std::string place;
   int threads = 0;

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <map>
 #include <set>
-#include <utility>
 
 #include "sim/config/strategy/compression_catalogue.hpp"
 #include "sim/config/strategy/original_knobs.hpp"
@@ -102,7 +101,7 @@ struct Reader {
       const Piece key = trimmed(knob, 0, equals);
       if (key.text == "name" || key.text == "preset") {
         throw ConfigError(at(key), fmt::format("'{}' is no knob; expected the name before the "
-                                               "parenthesis alone",
+                                               "parenthesis",
                                                key.text));
       }
       const Piece value = trimmed(knob, equals + 1, knob.text.size());
@@ -147,7 +146,7 @@ bool stays(const std::string& key, const std::string& strategy) {
   // Variables: the one that reads them takes them, the others tell that they have no effect.
   if (of_the_job.contains(key) || is_variable_name(key)) return true;
   const StrategyEntry* entry = find_strategy(strategy);
-  return key == "servers" && entry != nullptr && entry->servers;
+  return key == "servers" && entry != nullptr && entry->flags.servers;
 }
 
 }  // namespace

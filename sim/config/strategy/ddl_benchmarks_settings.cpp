@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "sim/config/strategy/presets.hpp"
 #include "sim/config/yaml/yaml_map.hpp"
@@ -70,8 +68,7 @@ std::optional<YamlEntry> take(YamlValue& map, const std::string& key) {
 }
 
 int count_of(const YamlEntry& entry) {
-  const int count = read_value<int>(entry.value, entry.key);
-  check_range(count, at_least(1), entry.value, entry.key);
+  const int count = read_value(entry.value, entry.key, at_least(1));
   return count;
 }
 

@@ -160,8 +160,7 @@ const Fields<ElasticSpec>& elastic_fields() {
              "session, graph",
              {}, "required where one joins"),
        field("retries", &ElasticSpec::retries,
-             "of each change, times that workers see different clusters and look again "
-             "after 50 ms",
+             "of each change, times that workers see different clusters and look again after 50 ms",
              between(0, retries_most))}};
   return fields;
 }

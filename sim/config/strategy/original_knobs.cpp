@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -19,8 +18,7 @@ namespace gradwire::config {
 namespace {
 
 std::int64_t non_negative(const YamlValue& value, const std::string& name) {
-  const auto number = read_value<std::int64_t>(value, name);
-  check_range(number, at_least(std::int64_t{0}), value, name);
+  const auto number = read_value(value, name, at_least(std::int64_t{0}));
   return number;
 }
 
@@ -199,7 +197,7 @@ void translate_original_knobs(YamlValue& scenario, std::vector<Warning>& warning
     if (const YamlValue* there = place->find(key)) {
       if (there->variable.empty()) {
         throw ConfigError(original.where,
-                          fmt::format("'{}' and '{}' say the same thing; expected one of the two",
+                          fmt::format("'{}' and '{}' set the same knob; expected one of the two",
                                       original.key, knob->key));
       }
       warnings.push_back(

@@ -1,7 +1,6 @@
 #include "sim/config/strategy/servers_yaml.hpp"
 
 #include <algorithm>
-#include <string>
 
 namespace gradwire::config {
 namespace {

@@ -46,6 +46,9 @@ namespace {
 
 constexpr int grad_accumulation_max = 100'000;
 
+constexpr StrategyFlags any_dtype{.any_dtype = true};
+constexpr StrategyFlags servers_and_any_dtype{.servers = true, .any_dtype = true};
+
 KeyInfo servers() {
   return {"servers", "one on each machine",
           "where the parameter servers are, of strategies that have some",
@@ -62,10 +65,10 @@ std::vector<StrategyEntry> list_knobs(std::vector<StrategyEntry> catalogue) {
       entry.parameters.push_back(
           {"compression", "none", "{name: fp16 | ..., knobs}", mapping_of(compression_section)});
     }
-    if (entry.any_dtype) {
+    if (entry.flags.any_dtype) {
       entry.parameters.push_back(strategy_fields().keys().back());
     }
-    if (entry.servers) {
+    if (entry.flags.servers) {
       entry.parameters.push_back(servers());
     }
   }
@@ -77,19 +80,21 @@ std::vector<StrategyEntry> list_knobs(std::vector<StrategyEntry> catalogue) {
 const std::vector<StrategyEntry>& strategy_catalogue() {
   static const std::vector<StrategyEntry> catalogue = list_knobs({
       {"none", "one GPU without a wrapper, or ranks that never talk", NoCommunication::read},
-      {"bsp", "all gradients in one all-reduce after backward", read_bsp, false, true},
-      {"wfbp", "one all-reduce a tensor, as soon as its gradient is ready", read_wfbp, false, true},
-      {"horovod", "Horovod: cycles, negotiation, fused all-reduces", Horovod::read, false, true},
+      {"bsp", "all gradients in one all-reduce after backward", read_bsp, any_dtype},
+      {"wfbp", "one all-reduce a tensor, as soon as its gradient is ready", read_wfbp, any_dtype},
+      {"horovod", "Horovod: cycles, negotiation, fused all-reduces", Horovod::read, any_dtype},
       {"mg_wfbp", "MG-WFBP: gradients merged where waiting costs less than a start-up",
-       MgWfbp::read, false, true},
-      {"asc_wfbp", "MG-WFBP that merges only what could not have started", AscWfbp::read, false,
-       true},
-      {"ps_sync", "parameter servers that sum every worker's gradient", PsSync::read, true, true},
+       MgWfbp::read, any_dtype},
+      {"asc_wfbp", "MG-WFBP that merges only what could not have started", AscWfbp::read,
+       any_dtype},
+      {"ps_sync", "parameter servers that sum every worker's gradient", PsSync::read,
+       servers_and_any_dtype},
       {"ps_async", "parameter servers that apply each worker's gradient as it comes", PsAsync::read,
-       true, true},
-      {"ssp", "ps_async with a bound on how far workers drift apart", Ssp::read, true, true},
+       servers_and_any_dtype},
+      {"ssp", "ps_async with a bound on how far workers drift apart", Ssp::read,
+       servers_and_any_dtype},
       {"kungfu_sync", "KungFu S-SGD: CPU trees between sockets, or NCCL in name order",
-       KungfuSync::read, false, true},
+       KungfuSync::read, any_dtype},
       {"kungfu_pair_averaging", "KungFu async SGD: averages with a random peer's model",
        KungfuPairAveraging::read},
       {"kungfu_sma", "KungFu synchronous model averaging, beside the iteration", KungfuSma::read},
@@ -100,17 +105,16 @@ const std::vector<StrategyEntry>& strategy_catalogue() {
        ByteGrad::read},
       {"autodist_all_reduce",
        "AutoDist's AllReduce: groups of chunk_size variables, NCCL or TF's ring",
-       AutodistAllReduce::read, false, true},
+       AutodistAllReduce::read, any_dtype},
       {"tf_collective_all_reduce",
        "TensorFlow's MultiWorkerMirroredStrategy: packs in turn, its own ring over gRPC or NCCL",
-       TfCollectiveAllReduce::read, false, true},
-      {"ddp", "PyTorch DistributedDataParallel: buckets, in strict order", Ddp::read, false, true},
+       TfCollectiveAllReduce::read, any_dtype},
+      {"ddp", "PyTorch DistributedDataParallel: buckets, in strict order", Ddp::read, any_dtype},
       {"apex_ddp", "Apex DistributedDataParallel: buckets by arrival, flattened", ApexDdp::read,
-       false, true},
-      {"dear", "reduce-scatter in backward, all-gather in the next forward", Dear::read, false,
-       true},
+       any_dtype},
+      {"dear", "reduce-scatter in backward, all-gather in the next forward", Dear::read, any_dtype},
       {"lb_sgd", "last-batch SGD: the all-reduce of the last gradients beside this iteration",
-       LbSgd::read, false, true},
+       LbSgd::read, any_dtype},
       {"local_sgd", "local and post-local SGD: parameters averaged every few steps",
        LocalSgd::read},
       {"fsdp", "PyTorch FullyShardedDataParallel: ZeRO-1, 2, 3 with prefetch", Fsdp::read},
@@ -118,8 +122,7 @@ const std::vector<StrategyEntry>& strategy_catalogue() {
        Fsdp::read_hybrid},
       {"fsdp2", "PyTorch fully_shard: FSDP of each parameter, with replicas where asked",
        Fsdp::read_fully_shard},
-      {"deepspeed", "DeepSpeed's ZeRO-1, 2, 3 by its own buckets", DeepSpeedZero::read, false,
-       true},
+      {"deepspeed", "DeepSpeed's ZeRO-1, 2, 3 by its own buckets", DeepSpeedZero::read, any_dtype},
       {"megatron", "Megatron-LM's data parallelism: its buckets and distributed optimizer",
        Megatron::read},
       {"diloco", "islands that shard within themselves and meet in outer steps", Fsdp::read_diloco},
@@ -129,16 +132,16 @@ const std::vector<StrategyEntry>& strategy_catalogue() {
       {"gtopk", "the largest elements of the sum, along a tree of hosts", read_gtopk},
       {"signsgd", "signs: gathered and summed, or a majority vote at rank 0", read_signsgd},
       {"byteps", "BytePS: partitions through NCCL, host and servers, each by itself", BytePs::read,
-       true, true},
+       servers_and_any_dtype},
       {"mxnet_kvstore", "MXNet's KVStore: keys on servers, big ones on all, or within one machine",
-       MxnetKvStore::read, true, true},
-      {"p3", "priority-based parameter propagation: slices, front layers first", P3::read, true,
-       true},
+       MxnetKvStore::read, servers_and_any_dtype},
+      {"p3", "priority-based parameter propagation: slices, front layers first", P3::read,
+       servers_and_any_dtype},
       {"bytescheduler",
        "ByteScheduler: parts by priority and credit, over Horovod or MXNet's servers",
-       ByteScheduler::read, true, true},
-      {"tictac", "TensorFlow's parameter servers, pulls in the order of TIC", TicTac::read, true,
-       true},
+       ByteScheduler::read, servers_and_any_dtype},
+      {"tictac", "TensorFlow's parameter servers, pulls in the order of TIC", TicTac::read,
+       servers_and_any_dtype},
   });
   return catalogue;
 }

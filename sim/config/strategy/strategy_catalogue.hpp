@@ -10,18 +10,23 @@
 
 namespace gradwire::config {
 
+/// What a strategy has that others have not.
+struct StrategyFlags {
+  bool servers = false;    ///< parameter servers
+  bool any_dtype = false;  ///< its gradients may be of half precision
+};
+
 struct StrategyEntry {
   std::string name;
   std::string summary;  ///< one line
   /// Reads the strategy's knobs.
   StrategyMaker (*read)(Knobs& knobs);
-  bool servers = false;               ///< it has parameter servers
-  bool any_dtype = false;             ///< its gradients may be of half precision
+  StrategyFlags flags{};
   Exactness exactness{};              ///< with its knobs at their defaults
   std::vector<KeyInfo> parameters{};  ///< what `read` asks for
 };
 
-/// What any strategy may be told.
+/// Keys that any strategy takes.
 struct StrategyKeys {
   int grad_accumulation = 1;
   std::string gradient_dtype = "fp32";

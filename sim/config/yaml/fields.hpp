@@ -90,17 +90,8 @@ using Value = typename Holder<M>::Value;
 /// The default that a member has by itself; "none" of one that may be absent.
 template <class M>
 std::string own_default(const M& member) {
-  if constexpr (!Holder<M>::one) {
-    return "none";
-  } else if constexpr (std::is_same_v<M, bool>) {
-    return member ? "true" : "false";
-  } else if constexpr (std::is_same_v<M, std::string>) {
-    return member;
-  } else if constexpr (std::is_arithmetic_v<M>) {
-    return bound_text(static_cast<double>(member));
-  } else {
-    return bound_text(member);
-  }
+  if constexpr (Holder<M>::one) return value_text(member);
+  return "none";
 }
 
 /// Reads a V as written in place of a member, which may be absent.

@@ -11,41 +11,17 @@ namespace {
 using Type = ValueInfo::Type;
 
 template <class V>
-constexpr Type type_of = Type::any;
-template <>
-constexpr Type type_of<std::string> = Type::text;
-template <>
-constexpr Type type_of<bool> = Type::yes_no;
-template <>
-constexpr Type type_of<int> = Type::whole;
-template <>
-constexpr Type type_of<std::int64_t> = Type::whole;
-template <>
-constexpr Type type_of<std::uint64_t> = Type::whole;
-template <>
-constexpr Type type_of<double> = Type::number;
-template <>
-constexpr Type type_of<Seconds> = Type::time;
-template <>
-constexpr Type type_of<Bytes> = Type::size;
-template <>
-constexpr Type type_of<BytesPerSecond> = Type::rate;
-template <>
-constexpr Type type_of<Hertz> = Type::clock;
-template <>
-constexpr Type type_of<Watts> = Type::power;
-template <>
-constexpr Type type_of<Ratio> = Type::share;
-
-template <class V>
-std::string text_of(const V& bound) {
-  if constexpr (std::is_same_v<V, std::string>) {
-    return bound;
-  } else if constexpr (std::is_arithmetic_v<V>) {
-    return bound_text(static_cast<double>(bound));
-  } else {
-    return bound_text(bound);
-  }
+constexpr Type type_of() {
+  if constexpr (std::is_same_v<V, bool>) return Type::yes_no;
+  if constexpr (std::is_integral_v<V>) return Type::whole;
+  if constexpr (std::is_floating_point_v<V>) return Type::number;
+  if constexpr (std::is_same_v<V, Seconds>) return Type::time;
+  if constexpr (std::is_same_v<V, Bytes>) return Type::size;
+  if constexpr (std::is_same_v<V, BytesPerSecond>) return Type::rate;
+  if constexpr (std::is_same_v<V, Hertz>) return Type::clock;
+  if constexpr (std::is_same_v<V, Watts>) return Type::power;
+  if constexpr (std::is_same_v<V, Ratio>) return Type::share;
+  return Type::text;
 }
 
 const char* name_of(Type type) {
@@ -79,7 +55,7 @@ const char* name_of(Type type) {
 
 template <class V>
 ValueInfo value_info(const Range<V>& range) {
-  ValueInfo value{.type = type_of<V>, .units = unit_names<V>()};
+  ValueInfo value{.type = type_of<V>(), .units = Written<V>::units()};
   if constexpr (std::is_arithmetic_v<V>) {
     const auto number = [](const std::optional<V>& bound) {
       return bound ? std::optional(static_cast<double>(*bound)) : std::nullopt;
@@ -90,11 +66,11 @@ ValueInfo value_info(const Range<V>& range) {
   }
   std::vector<std::string> bounds;
   if (range.least && range.most) {
-    bounds.push_back(fmt::format("{} to {}", text_of(*range.least), text_of(*range.most)));
+    bounds.push_back(fmt::format("{} to {}", value_text(*range.least), value_text(*range.most)));
   } else {
-    if (range.above) bounds.push_back("above " + text_of(*range.above));
-    if (range.least) bounds.push_back("at least " + text_of(*range.least));
-    if (range.most) bounds.push_back("at most " + text_of(*range.most));
+    if (range.above) bounds.push_back("above " + value_text(*range.above));
+    if (range.least) bounds.push_back("at least " + value_text(*range.least));
+    if (range.most) bounds.push_back("at most " + value_text(*range.most));
   }
   value.range = fmt::format("{}", fmt::join(bounds, ", "));
   return value;

@@ -4,7 +4,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "sim/config/yaml/yaml_units.hpp"

@@ -80,7 +80,7 @@ SourceLocation YamlEvents::at(const yaml_mark_t& mark) const {
 void YamlEvents::refuse() const {
   if (parser_.error == YAML_MEMORY_ERROR) throw std::bad_alloc();
   const std::size_t byte = byte_of(text_, parser_.problem_mark.index);
-  // What the text ends without is told where it began.
+  // What the text ends without is reported where it began.
   const bool at_end = byte == text_.size() && parser_.context != nullptr;
   const bool at_tab = byte < text_.size() && text_[byte] == '\t';
   throw ConfigError(

@@ -2,42 +2,62 @@
 
 #include <fmt/format.h>
 
-#include <cassert>
 #include <stdexcept>
 
 #include "sim/config/strategy/original_knobs.hpp"
 
 namespace gradwire::config {
 
-Bytes YamlKnobs::size(const std::string& name, Bytes fallback, const std::string& /*source*/,
-                      Bytes least) {
-  return map_.value_or(name, fallback, at_least(least));
+namespace {
+
+// What may stand at a knob, by the kind of its default.
+Range<Bytes> range_of(const AskedKnob& knob, Bytes /*fallback*/) {
+  return at_least(Bytes{knob.least});
 }
-Seconds YamlKnobs::time(const std::string& name, Seconds fallback, const std::string& /*source*/) {
-  return map_.value_or(name, fallback);
+Range<BytesPerSecond> range_of(const AskedKnob& /*knob*/, BytesPerSecond /*fallback*/) {
+  return above(BytesPerSecond{0});
 }
-BytesPerSecond YamlKnobs::rate(const std::string& name, BytesPerSecond fallback,
-                               const std::string& /*source*/) {
-  return map_.value_or(name, fallback, above(BytesPerSecond{0}));
+Range<Ratio> range_of(const AskedKnob& /*knob*/, Ratio /*fallback*/) {
+  return between(Ratio{0}, Ratio{1});
 }
-double YamlKnobs::ratio(const std::string& name, double fallback, const std::string& /*source*/) {
-  return map_.value_or(name, Ratio{fallback}, between(Ratio{0}, Ratio{1})).value;
+Range<std::int64_t> range_of(const AskedKnob& knob, std::int64_t /*fallback*/) {
+  return between(knob.least, knob.most);
 }
-std::int64_t YamlKnobs::count(const std::string& name, std::int64_t fallback, std::int64_t least,
-                              std::int64_t most, const std::string& /*source*/) {
-  return map_.value_or(name, fallback, between(least, most));
+template <class T>
+Range<T> range_of(const AskedKnob& /*knob*/, const T& /*fallback*/) {
+  return {};
 }
-bool YamlKnobs::yes(const std::string& name, bool fallback, const std::string& /*source*/) {
-  return map_.value_or(name, fallback);
+
+/// As YAML has it: a share is a ratio there.
+template <class T>
+const T& as_written(const T& fallback) {
+  return fallback;
 }
-std::string YamlKnobs::text(const std::string& name, const std::string& fallback,
-                            const std::string& /*source*/) {
-  return map_.value_or(name, fallback);
+Ratio as_written(KnobShare share) {
+  return Ratio{share.value};
 }
-std::string YamlKnobs::choice(const std::string& name, const std::string& fallback,
-                              std::span<const std::string> known, const std::string& /*source*/) {
-  return fallback.empty() ? map_.require_choice(name, known)
-                          : map_.choice_or(name, fallback, known);
+template <class T>
+KnobValue as_knob(T value) {
+  return value;
+}
+KnobValue as_knob(Ratio ratio) {
+  return KnobShare{ratio.value};
+}
+
+}  // namespace
+
+KnobValue YamlKnobs::ask(const AskedKnob& knob) {
+  if (!knob.known.empty()) {
+    const auto& fallback = std::get<std::string>(knob.fallback);
+    return fallback.empty() ? map_.require_choice(knob.name, knob.known)
+                            : map_.choice_or(knob.name, fallback, knob.known);
+  }
+  return std::visit(
+      [&](const auto& fallback) {
+        const auto value = as_written(fallback);
+        return as_knob(map_.value_or(knob.name, value, range_of(knob, value)));
+      },
+      knob.fallback);
 }
 std::unique_ptr<Knobs> YamlKnobs::group(const std::string& name, const std::string& /*source*/) {
   auto map = map_.optional_map(name);
@@ -55,53 +75,28 @@ void YamlKnobs::without_effect(const std::string& name, const std::string& why) 
   }
 }
 
-Bytes KnobList::size(const std::string& name, Bytes fallback, const std::string& source,
-                     Bytes least) {
-  note(name, bound_text(fallback), source, value_info(at_least(least)));
-  return fallback;
-}
-Seconds KnobList::time(const std::string& name, Seconds fallback, const std::string& source) {
-  note(name, bound_text(fallback), source, value_info<Seconds>());
-  return fallback;
-}
-BytesPerSecond KnobList::rate(const std::string& name, BytesPerSecond fallback,
-                              const std::string& source) {
-  note(name, bound_text(fallback), source, value_info(above(BytesPerSecond{0})));
-  return fallback;
-}
-double KnobList::ratio(const std::string& name, double fallback, const std::string& source) {
-  note(name, bound_text(Ratio{fallback}), source, value_info(between(Ratio{0}, Ratio{1})));
-  return fallback;
-}
-std::int64_t KnobList::count(const std::string& name, std::int64_t fallback, std::int64_t least,
-                             std::int64_t most, const std::string& source) {
-  note(name, fmt::format("{}", fallback), source, value_info(between(least, most)));
-  return fallback;
-}
-bool KnobList::yes(const std::string& name, bool fallback, const std::string& source) {
-  note(name, fallback ? "true" : "false", source, value_info<bool>());
-  return fallback;
-}
-std::string KnobList::text(const std::string& name, const std::string& fallback,
-                           const std::string& source) {
-  note(name, fallback, source, value_info<std::string>());
-  return fallback;
-}
-std::string KnobList::choice(const std::string& name, const std::string& fallback,
-                             std::span<const std::string> known, const std::string& source) {
-  note(name, fallback.empty() ? required : fallback, source, among({known.begin(), known.end()}));
-  return fallback.empty() ? known.front() : fallback;
+KnobValue KnobList::ask(const AskedKnob& knob) {
+  if (!knob.known.empty()) {
+    const auto& fallback = std::get<std::string>(knob.fallback);
+    list_.push_back({knob.name, fallback.empty() ? required : fallback, knob.source,
+                     among({knob.known.begin(), knob.known.end()})});
+    return fallback.empty() ? knob.known.front() : fallback;
+  }
+  std::visit(
+      [&](const auto& fallback) {
+        const auto value = as_written(fallback);
+        list_.push_back(
+            {knob.name, value_text(value), knob.source, value_info(range_of(knob, value))});
+      },
+      knob.fallback);
+  return knob.fallback;
 }
 std::unique_ptr<Knobs> KnobList::group(const std::string& name, const std::string& source) {
-  note(name, "none", source, {.type = ValueInfo::Type::any});
+  list_.push_back({name, "none", source, {.type = ValueInfo::Type::any}});
   return nullptr;
 }
 void KnobList::refuse(const std::string& name, const std::string& message) const {
   throw std::logic_error(fmt::format("the default of '{}' is refused: {}", name, message));
-}
-void KnobList::note(const std::string& name, std::string fallback, const std::string& source,
-                    ValueInfo value) {
-  list_.push_back({name, std::move(fallback), source, std::move(value)});
 }
 
 }  // namespace gradwire::config

@@ -20,19 +20,7 @@ class YamlKnobs final : public Knobs {
   explicit YamlKnobs(YamlMap map, std::vector<Warning>* warnings = nullptr)
       : map_(std::move(map)), warnings_(warnings) {}
 
-  Bytes size(const std::string& name, Bytes fallback, const std::string& source,
-             Bytes least) override;
-  Seconds time(const std::string& name, Seconds fallback, const std::string& source) override;
-  BytesPerSecond rate(const std::string& name, BytesPerSecond fallback,
-                      const std::string& source) override;
-  double ratio(const std::string& name, double fallback, const std::string& source) override;
-  std::int64_t count(const std::string& name, std::int64_t fallback, std::int64_t least,
-                     std::int64_t most, const std::string& source) override;
-  bool yes(const std::string& name, bool fallback, const std::string& source) override;
-  std::string text(const std::string& name, const std::string& fallback,
-                   const std::string& source) override;
-  std::string choice(const std::string& name, const std::string& fallback,
-                     std::span<const std::string> known, const std::string& source) override;
+  KnobValue ask(const AskedKnob& knob) override;
   [[nodiscard]] bool given(const std::string& name) const override { return map_.has(name); }
   std::unique_ptr<Knobs> group(const std::string& name, const std::string& source) override;
   void finish() const override { map_.finish(); }
@@ -49,28 +37,13 @@ class KnobList final : public Knobs {
  public:
   [[nodiscard]] const std::vector<KeyInfo>& list() const { return list_; }
 
-  Bytes size(const std::string& name, Bytes fallback, const std::string& source,
-             Bytes least) override;
-  Seconds time(const std::string& name, Seconds fallback, const std::string& source) override;
-  BytesPerSecond rate(const std::string& name, BytesPerSecond fallback,
-                      const std::string& source) override;
-  double ratio(const std::string& name, double fallback, const std::string& source) override;
-  std::int64_t count(const std::string& name, std::int64_t fallback, std::int64_t least,
-                     std::int64_t most, const std::string& source) override;
-  bool yes(const std::string& name, bool fallback, const std::string& source) override;
-  std::string text(const std::string& name, const std::string& fallback,
-                   const std::string& source) override;
-  std::string choice(const std::string& name, const std::string& fallback,
-                     std::span<const std::string> known, const std::string& source) override;
+  KnobValue ask(const AskedKnob& knob) override;
   [[nodiscard]] bool given(const std::string& /*name*/) const override { return false; }
   std::unique_ptr<Knobs> group(const std::string& name, const std::string& source) override;
   void finish() const override {}
   [[noreturn]] void refuse(const std::string& name, const std::string& message) const override;
 
  private:
-  void note(const std::string& name, std::string fallback, const std::string& source,
-            ValueInfo value);
-
   std::vector<KeyInfo> list_;
 };
 

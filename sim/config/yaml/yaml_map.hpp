@@ -3,7 +3,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "sim/config/yaml/yaml_units.hpp"
@@ -49,24 +48,25 @@ class YamlMap {
   T require(const std::string& key, const Range<T>& range = {}) {
     const YamlValue* value =
         find(key);  // the words are made where they are needed: files have thousands
-    return read<T>(value != nullptr ? *value : require_value(key, expected<T>()), key, range);
+    return read_value<T>(value != nullptr ? *value : require_value(key, Written<T>::expected()),
+                         key, range);
   }
   template <class T>
   std::optional<T> optional(const std::string& key, const Range<T>& range = {}) {
     const YamlValue* value = find(key);
-    return value != nullptr ? std::optional<T>(read<T>(*value, key, range)) : std::nullopt;
+    return value != nullptr ? std::optional<T>(read_value<T>(*value, key, range)) : std::nullopt;
   }
   template <class T>
   T value_or(const std::string& key, T fallback, const Range<T>& range = {}) {
     const YamlValue* value = find(key);
-    return value != nullptr ? read<T>(*value, key, range) : fallback;
+    return value != nullptr ? read_value<T>(*value, key, range) : fallback;
   }
   /// A list of T, empty when absent.
   template <class T>
   std::vector<T> list(const std::string& key, const Range<T>& range = {}) {
     std::vector<T> numbers;
-    for (const YamlValue* item : items(key, expected<T>())) {
-      numbers.push_back(read<T>(*item, key, range));
+    for (const YamlValue* item : items(key, Written<T>::expected())) {
+      numbers.push_back(read_value<T>(*item, key, range));
     }
     return numbers;
   }
@@ -95,14 +95,6 @@ class YamlMap {
   [[noreturn]] void fail(const std::string& key, const std::string& message) const;
 
  private:
-  template <class T>
-  static T read(const YamlValue& value, const std::string& key, const Range<T>& range) {
-    T number = read_value<T>(value, key);
-    if constexpr (!std::is_same_v<T, std::string> && !std::is_same_v<T, bool>) {
-      check_range(number, range, value, key);
-    }
-    return number;
-  }
   std::vector<const YamlValue*> items(const std::string& key, const std::string& what);
   void ask(const std::string& key);
   /// Keys that messages name.

@@ -12,8 +12,6 @@
 #include <string_view>
 #include <system_error>
 #include <type_traits>
-#include <utility>
-#include <vector>
 
 namespace gradwire::config {
 namespace {
@@ -58,8 +56,25 @@ std::vector<std::string> names_of(std::span<const Unit> units) {
   return names;
 }
 
-std::string unit_list(std::span<const Unit> units) {
-  return fmt::format("{}", fmt::join(names_of(units), ", "));
+/// What messages say of a T, and its units; none: it is no quantity.
+struct Form {
+  std::string_view words;
+  std::span<const Unit> units{};
+};
+template <class T>
+Form form_of() {
+  if constexpr (std::is_same_v<T, std::string>) return {"text"};
+  if constexpr (std::is_same_v<T, bool>) return {"true or false"};
+  if constexpr (std::is_same_v<T, std::uint64_t>) return {"a whole number, at least 0"};
+  if constexpr (std::is_integral_v<T>) return {"a whole number"};
+  if constexpr (std::is_floating_point_v<T>) return {"a number"};
+  if constexpr (std::is_same_v<T, Seconds>) return {"a time such as '20 us'", time_units};
+  if constexpr (std::is_same_v<T, Bytes>) return {"a size such as '25 MiB'", size_units};
+  if constexpr (std::is_same_v<T, BytesPerSecond>)
+    return {"a rate such as '10 Gbit/s'", rate_units};
+  if constexpr (std::is_same_v<T, Hertz>) return {"a clock such as '1410 MHz'", clock_units};
+  if constexpr (std::is_same_v<T, Watts>) return {"a power such as '300 W'", power_units};
+  if constexpr (std::is_same_v<T, Ratio>) return {"a share such as '1.5 %'", ratio_units};
 }
 
 std::string lower_case(std::string text) {
@@ -99,23 +114,24 @@ std::string unit_suggestion(const std::string& unit, std::span<const Unit> units
 
 /// Reads "<number> <unit>" into base units. A bare number is refused: it would be a guess.
 template <class T>
-double read_quantity(const YamlValue& value, const std::string& name, std::span<const Unit> units) {
-  if (value.kind != YamlValue::Kind::scalar) fail(value, name, "", expected<T>());
+double read_quantity(const YamlValue& value, const std::string& name) {
+  const std::span<const Unit> units = form_of<T>().units;
+  if (value.kind != YamlValue::Kind::scalar) fail(value, name, "", Written<T>::expected());
   const char* end = value.text.data() + value.text.size();
   double number = 0;
   const auto [rest, error] = std::from_chars(value.text.data(), end, number);
-  if (error == std::errc::invalid_argument) fail(value, name, "", expected<T>());
+  if (error == std::errc::invalid_argument) fail(value, name, "", Written<T>::expected());
   if (error != std::errc{} || !std::isfinite(number)) {
-    fail(value, name, ", not a finite number", expected<T>());
+    fail(value, name, ", not a finite number", Written<T>::expected());
   }
-  if (std::signbit(number) && number != 0) fail(value, name, ", negative", expected<T>());
+  if (std::signbit(number) && number != 0) fail(value, name, ", negative", Written<T>::expected());
   std::string unit(rest, end);
   unit.erase(0, unit.find_first_not_of(' '));
-  if (unit.empty()) fail(value, name, ", without a unit", expected<T>());
+  if (unit.empty()) fail(value, name, ", without a unit", Written<T>::expected());
   const auto known = std::ranges::find(units, std::string_view(unit), &Unit::name);
   if (known == units.end()) {
     fail(value, name, fmt::format(", unknown unit '{}'", unit),
-         expected<T>() + unit_suggestion(unit, units));
+         Written<T>::expected() + unit_suggestion(unit, units));
   }
   return number * known->scale;
 }
@@ -127,148 +143,89 @@ T read_number(const YamlValue& value, const std::string& name) {
   const char* end = value.text.data() + value.text.size();
   const auto [rest, error] = std::from_chars(value.text.data(), end, number);
   if (error == std::errc::result_out_of_range && rest == end) {
-    fail(value, name, ", too large", expected<T>());
+    fail(value, name, ", too large", Written<T>::expected());
   }
   if (value.kind != YamlValue::Kind::scalar || error != std::errc{} || rest != end) {
-    fail(value, name, "", expected<T>());
+    fail(value, name, "", Written<T>::expected());
   }
   if constexpr (std::is_floating_point_v<T>) {
-    if (!std::isfinite(number)) fail(value, name, ", not a finite number", expected<T>());
+    if (!std::isfinite(number)) fail(value, name, ", not a finite number", Written<T>::expected());
   }
   return number;
 }
 
+template <class T>
+T read_unbounded(const YamlValue& value, const std::string& name) {
+  if constexpr (std::is_same_v<T, std::string>) {
+    if (value.kind != YamlValue::Kind::scalar) fail(value, name, "", Written<T>::expected());
+    return value.text;
+  } else if constexpr (std::is_same_v<T, bool>) {
+    const bool yes = value.text == "true";
+    if (!yes && value.text != "false") fail(value, name, "", Written<T>::expected());
+    return yes;
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    return read_number<T>(value, name);
+  } else if constexpr (std::is_same_v<T, Bytes>) {
+    const double count = read_quantity<T>(value, name);
+    if (count > size_max) fail(value, name, ", too large", Written<T>::expected());
+    return Bytes{std::llround(count)};
+  } else {
+    return T{read_quantity<T>(value, name)};
+  }
+}
+
+/// What messages add of a range: ", at least 1, at most 64".
+template <class T>
+std::string bounds_of(const Range<T>& range) {
+  std::string bounds;
+  if (range.above) bounds += fmt::format(", above {}", value_text(*range.above));
+  if (range.least) bounds += fmt::format(", at least {}", value_text(*range.least));
+  if (range.most) bounds += fmt::format(", at most {}", value_text(*range.most));
+  return bounds;
+}
+
 }  // namespace
 
-template <>
-std::string expected<std::string>() {
-  return "text";
-}
-template <>
-std::string expected<bool>() {
-  return "true or false";
-}
-template <>
-std::string expected<int>() {
-  return "a whole number";
-}
-template <>
-std::string expected<std::int64_t>() {
-  return "a whole number";
-}
-template <>
-std::string expected<std::uint64_t>() {
-  return "a whole number, at least 0";
-}
-template <>
-std::string expected<double>() {
-  return "a number";
-}
-template <>
-std::string expected<Seconds>() {
-  return fmt::format("a time such as '20 us' (units {})", unit_list(time_units));
-}
-template <>
-std::string expected<Bytes>() {
-  return fmt::format("a size such as '25 MiB' (units {})", unit_list(size_units));
-}
-template <>
-std::string expected<BytesPerSecond>() {
-  return fmt::format("a rate such as '10 Gbit/s' (units {})", unit_list(rate_units));
-}
-template <>
-std::string expected<Hertz>() {
-  return fmt::format("a clock such as '1410 MHz' (units {})", unit_list(clock_units));
-}
-template <>
-std::string expected<Watts>() {
-  return fmt::format("a power such as '300 W' (units {})", unit_list(power_units));
-}
-template <>
-std::string expected<Ratio>() {
-  return "a share such as '1.5 %'";
-}
-
-template <>
-std::string read_value<std::string>(const YamlValue& value, const std::string& name) {
-  if (value.kind != YamlValue::Kind::scalar) fail(value, name, "", expected<std::string>());
-  return value.text;
-}
-template <>
-bool read_value<bool>(const YamlValue& value, const std::string& name) {
-  const bool yes = value.text == "true";
-  if (!yes && value.text != "false") fail(value, name, "", expected<bool>());
-  return yes;
-}
-template <>
-int read_value<int>(const YamlValue& value, const std::string& name) {
-  return read_number<int>(value, name);
-}
-template <>
-std::int64_t read_value<std::int64_t>(const YamlValue& value, const std::string& name) {
-  return read_number<std::int64_t>(value, name);
-}
-template <>
-std::uint64_t read_value<std::uint64_t>(const YamlValue& value, const std::string& name) {
-  return read_number<std::uint64_t>(value, name);
-}
-template <>
-double read_value<double>(const YamlValue& value, const std::string& name) {
-  return read_number<double>(value, name);
-}
-template <>
-Seconds read_value<Seconds>(const YamlValue& value, const std::string& name) {
-  const Seconds time{read_quantity<Seconds>(value, name, time_units)};
-  if (time > time_max) {
-    fail(value, name, ", too long", expected<Seconds>() + ", at most " + bound_text(time_max));
+template <class T>
+T Written<T>::read(const YamlValue& value, const std::string& name, const Range<T>& range) {
+  T read = read_unbounded<T>(value, name);
+  if constexpr (std::is_same_v<T, Seconds>) {
+    if (read > time_max) {
+      fail(value, name, ", too long", expected() + ", at most " + bound_text(time_max));
+    }
   }
-  return time;
-}
-template <>
-Bytes read_value<Bytes>(const YamlValue& value, const std::string& name) {
-  const double count = read_quantity<Bytes>(value, name, size_units);
-  if (count > size_max) fail(value, name, ", too large", expected<Bytes>());
-  return Bytes{std::llround(count)};
-}
-template <>
-BytesPerSecond read_value<BytesPerSecond>(const YamlValue& value, const std::string& name) {
-  return BytesPerSecond{read_quantity<BytesPerSecond>(value, name, rate_units)};
-}
-template <>
-Hertz read_value<Hertz>(const YamlValue& value, const std::string& name) {
-  return Hertz{read_quantity<Hertz>(value, name, clock_units)};
-}
-template <>
-Watts read_value<Watts>(const YamlValue& value, const std::string& name) {
-  return Watts{read_quantity<Watts>(value, name, power_units)};
-}
-template <>
-Ratio read_value<Ratio>(const YamlValue& value, const std::string& name) {
-  return Ratio{read_quantity<Ratio>(value, name, ratio_units)};
+  const bool low =
+      (range.above && !(read > *range.above)) || (range.least && !(read >= *range.least));
+  if (low || (range.most && !(read <= *range.most))) {
+    fail(value, name, "", expected() + bounds_of(range));
+  }
+  return read;
 }
 
 template <class T>
-std::vector<std::string> unit_names() {
-  if constexpr (std::is_same_v<T, Seconds>) return names_of(time_units);
-  if constexpr (std::is_same_v<T, Bytes>) return names_of(size_units);
-  if constexpr (std::is_same_v<T, BytesPerSecond>) return names_of(rate_units);
-  if constexpr (std::is_same_v<T, Hertz>) return names_of(clock_units);
-  if constexpr (std::is_same_v<T, Watts>) return names_of(power_units);
-  if constexpr (std::is_same_v<T, Ratio>) return names_of(ratio_units);
-  return {};
+std::string Written<T>::expected() {
+  const Form form = form_of<T>();
+  if (form.units.size() < 2) return std::string(form.words);
+  return fmt::format("{} (units {})", form.words, fmt::join(units(), ", "));
 }
-template std::vector<std::string> unit_names<std::string>();
-template std::vector<std::string> unit_names<bool>();
-template std::vector<std::string> unit_names<int>();
-template std::vector<std::string> unit_names<std::int64_t>();
-template std::vector<std::string> unit_names<std::uint64_t>();
-template std::vector<std::string> unit_names<double>();
-template std::vector<std::string> unit_names<Seconds>();
-template std::vector<std::string> unit_names<Bytes>();
-template std::vector<std::string> unit_names<BytesPerSecond>();
-template std::vector<std::string> unit_names<Hertz>();
-template std::vector<std::string> unit_names<Watts>();
-template std::vector<std::string> unit_names<Ratio>();
+
+template <class T>
+std::vector<std::string> Written<T>::units() {
+  return names_of(form_of<T>().units);
+}
+
+template struct Written<std::string>;
+template struct Written<bool>;
+template struct Written<int>;
+template struct Written<std::int64_t>;
+template struct Written<std::uint64_t>;
+template struct Written<double>;
+template struct Written<Seconds>;
+template struct Written<Bytes>;
+template struct Written<BytesPerSecond>;
+template struct Written<Hertz>;
+template struct Written<Watts>;
+template struct Written<Ratio>;
 
 std::string bound_text(double bound) {
   return fmt::format("{:.15g}", bound);
@@ -296,41 +253,5 @@ std::string bound_text(Watts bound) {
 std::string bound_text(Ratio bound) {
   return fmt::format("{:.15g} %", bound.value * 100);
 }
-
-template <class T>
-void check_range(const T& number, const Range<T>& range, const YamlValue& value,
-                 const std::string& name) {
-  const bool low =
-      (range.above && !(number > *range.above)) || (range.least && !(number >= *range.least));
-  const bool high = range.most && !(number <= *range.most);
-  if (!low && !high) return;
-  const auto text = [](const T& bound) {
-    if constexpr (std::is_arithmetic_v<T>) {
-      return bound_text(static_cast<double>(bound));
-    } else {
-      return bound_text(bound);
-    }
-  };
-  std::string bounds;
-  if (range.above) bounds += fmt::format(", above {}", text(*range.above));
-  if (range.least) bounds += fmt::format(", at least {}", text(*range.least));
-  if (range.most) bounds += fmt::format(", at most {}", text(*range.most));
-  fail(value, name, "", expected<T>() + bounds);
-}
-template void check_range(const int&, const Range<int>&, const YamlValue&, const std::string&);
-template void check_range(const std::int64_t&, const Range<std::int64_t>&, const YamlValue&,
-                          const std::string&);
-template void check_range(const std::uint64_t&, const Range<std::uint64_t>&, const YamlValue&,
-                          const std::string&);
-template void check_range(const double&, const Range<double>&, const YamlValue&,
-                          const std::string&);
-template void check_range(const Seconds&, const Range<Seconds>&, const YamlValue&,
-                          const std::string&);
-template void check_range(const Bytes&, const Range<Bytes>&, const YamlValue&, const std::string&);
-template void check_range(const BytesPerSecond&, const Range<BytesPerSecond>&, const YamlValue&,
-                          const std::string&);
-template void check_range(const Hertz&, const Range<Hertz>&, const YamlValue&, const std::string&);
-template void check_range(const Watts&, const Range<Watts>&, const YamlValue&, const std::string&);
-template void check_range(const Ratio&, const Range<Ratio>&, const YamlValue&, const std::string&);
 
 }  // namespace gradwire::config

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "sim/config/yaml/yaml_value.hpp"
@@ -45,68 +46,21 @@ Range<T> between(T least, T most) {
 /// - Watts: W, kW
 /// - Ratio: %
 /// A quantity without its unit is an error, and so is a negative one.
-///
+template <class T>
+struct Written {
+  static T read(const YamlValue& value, const std::string& name, const Range<T>& range);
+  /// What it expects: "a time such as '20 us' (units s, ms, us, ns)".
+  static std::string expected();
+  /// The units that it may be written in; none for what is no quantity.
+  static std::vector<std::string> units();
+};
+
 /// @param name  of the key, for the message.
-/// @throws ConfigError at the value.
+/// @throws ConfigError at the value when it is no T, or outside `range`.
 template <class T>
-T read_value(const YamlValue& value, const std::string& name);
-
-/// What read_value<T> expects: "a time such as '20 us' (units s, ms, us, ns)".
-template <class T>
-std::string expected();
-
-template <>
-std::string expected<std::string>();
-template <>
-std::string expected<bool>();
-template <>
-std::string expected<int>();
-template <>
-std::string expected<std::int64_t>();
-template <>
-std::string expected<std::uint64_t>();
-template <>
-std::string expected<double>();
-template <>
-std::string expected<Seconds>();
-template <>
-std::string expected<Bytes>();
-template <>
-std::string expected<BytesPerSecond>();
-template <>
-std::string expected<Hertz>();
-template <>
-std::string expected<Watts>();
-template <>
-std::string expected<Ratio>();
-template <>
-std::string read_value(const YamlValue& value, const std::string& name);
-template <>
-bool read_value(const YamlValue& value, const std::string& name);
-template <>
-int read_value(const YamlValue& value, const std::string& name);
-template <>
-std::int64_t read_value(const YamlValue& value, const std::string& name);
-template <>
-std::uint64_t read_value(const YamlValue& value, const std::string& name);
-template <>
-double read_value(const YamlValue& value, const std::string& name);
-template <>
-Seconds read_value(const YamlValue& value, const std::string& name);
-template <>
-Bytes read_value(const YamlValue& value, const std::string& name);
-template <>
-BytesPerSecond read_value(const YamlValue& value, const std::string& name);
-template <>
-Hertz read_value(const YamlValue& value, const std::string& name);
-template <>
-Watts read_value(const YamlValue& value, const std::string& name);
-template <>
-Ratio read_value(const YamlValue& value, const std::string& name);
-
-/// The units that a T may be written in; none for what is no quantity.
-template <class T>
-std::vector<std::string> unit_names();
+T read_value(const YamlValue& value, const std::string& name, const Range<T>& range = {}) {
+  return Written<T>::read(value, name, range);
+}
 
 /// A quantity as a message shows it: "1", "0 s", "25 MiB" (the largest unit that is exact).
 std::string bound_text(double bound);
@@ -117,9 +71,18 @@ std::string bound_text(Hertz bound);
 std::string bound_text(Watts bound);
 std::string bound_text(Ratio bound);
 
-/// @throws ConfigError at `value` when `number`, read from it, is outside `range`.
+/// Any value that Written<T> reads as a message shows it; texts as they are.
 template <class T>
-void check_range(const T& number, const Range<T>& range, const YamlValue& value,
-                 const std::string& name);
+std::string value_text(const T& value) {
+  if constexpr (std::is_same_v<T, std::string>) {
+    return value;
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return value ? "true" : "false";
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    return bound_text(static_cast<double>(value));
+  } else {
+    return bound_text(value);
+  }
+}
 
 }  // namespace gradwire::config

@@ -1,6 +1,5 @@
 #include <cstdint>
 #include <string>
-#include <tuple>
 
 #include "calibration/attribution/attribution.hpp"
 #include "tests/calibration/capture/mock_run.hpp"

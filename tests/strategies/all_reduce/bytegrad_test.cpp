@@ -10,10 +10,7 @@ namespace {
 
 /// Two machines of two ranks, one tensor of 100 elements.
 JobView two_machines() {
-  auto job = toy_job({100});
-  job.machine_of = {0, 0, 1, 1};
-  job.machines = 2;
-  return job;
+  return toy_job_on({0, 0, 1, 1}, {100});
 }
 
 /// Ends one operation after the other from `first` on, and gathers what follows.
@@ -73,9 +70,7 @@ TEST_CASE("QAdam's momentum is updated before it is summed", "[bytegrad]") {
 }
 
 TEST_CASE("buckets are filled in gradient order and go one after the other", "[bytegrad]") {
-  auto job = toy_job({10, 20, 30});
-  job.machine_of = {0, 1, 2, 3};
-  job.machines = 4;
+  auto job = toy_job_on({0, 1, 2, 3}, {10, 20, 30});
   ByteGrad strategy({.hierarchical = true, .bucket = Bytes{200}}, job);
   const auto plan = strategy.plan(0);
   REQUIRE(plan.size() == 2);

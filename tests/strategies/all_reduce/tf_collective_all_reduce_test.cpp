@@ -12,10 +12,7 @@ namespace {
 
 /// Two machines of two ranks.
 JobView two_pairs(const std::vector<std::int64_t>& elements) {
-  JobView job = toy_job(elements);
-  job.machine_of = {0, 0, 1, 1};
-  job.machines = 2;
-  return job;
+  return toy_job_on({0, 0, 1, 1}, elements);
 }
 
 TfRing ring_of(const std::vector<Bytes>& sizes, Poster& poster) {

@@ -1,7 +1,5 @@
 #include "strategies/horovod/horovod.hpp"
 
-#include <numeric>
-
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/strategies/toy_job.hpp"

@@ -12,12 +12,7 @@ namespace {
 
 /// A tensor of 4000 bytes, two machines of two ranks, one server on the first machine.
 JobView served_job() {
-  auto job = toy_job({1000});
-  job.world_size = 4;
-  job.machine_of = {0, 0, 1, 1};
-  job.machines = 2;
-  job.server_machine = {0};
-  return job;
+  return toy_job_on({0, 0, 1, 1}, {1000}, {0});
 }
 
 /// A byte takes 1 us to send and 2 us to receive, a call 100 us, on two threads.

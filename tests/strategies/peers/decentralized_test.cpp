@@ -86,9 +86,7 @@ TEST_CASE("low precision sends a byte an element to both neighbours behind the o
 }
 
 TEST_CASE("one GPU has nobody to talk to, and goes on", "[decentralized]") {
-  auto job = toy_job({10});
-  job.world_size = 1;
-  job.machine_of = {0};
+  auto job = toy_job_on({0}, {10});
   Decentralized strategy({.peers = PeerSelection::shift_one}, job);
   const auto start = strategy.on_event(Seconds{}, IterationStart{0});
   REQUIRE(start.size() == 2);

@@ -33,9 +33,7 @@ Count count(const std::vector<Step>& steps) {
 }
 
 JobView two_machines() {
-  auto job = toy_job({100, 200});
-  job.machine_of = {0, 0, 1, 1};
-  job.machines = 2;
+  auto job = toy_job_on({0, 0, 1, 1}, {100, 200});
   job.message_latency = latency;
   return job;
 }

@@ -12,10 +12,7 @@ constexpr BytesPerSecond one{1e9};
 constexpr BytesPerSecond fast{1e12};
 
 JobView on_machines(std::vector<int> machine_of) {
-  auto job = toy_job({10});
-  job.world_size = static_cast<int>(machine_of.size());
-  job.machine_of = std::move(machine_of);
-  return job;
+  return toy_job_on(std::move(machine_of), {10});
 }
 
 }  // namespace

@@ -39,10 +39,7 @@ TEST_CASE("the draw depends on seed, iteration and worker only", "[pair_averagin
 }
 
 TEST_CASE("request and save begin with the iteration, which waits for both", "[pair_averaging]") {
-  auto job = toy_job({10, 20});
-  job.world_size = 2;
-  job.machine_of = {0, 1};
-  job.machines = 2;
+  auto job = toy_job_on({0, 1}, {10, 20});
   KungfuPairAveraging strategy({}, job);
   // Flags 0 averaged, 1 saved; 2 save, 3 request.
   const auto start = strategy.on_event(Seconds{}, IterationStart{0, 1});
@@ -67,10 +64,7 @@ TEST_CASE("request and save begin with the iteration, which waits for both", "[p
 
 TEST_CASE("unfused, every variable is a request, loaded and averaged by itself",
           "[pair_averaging]") {
-  auto job = toy_job({10, 20});
-  job.world_size = 2;
-  job.machine_of = {0, 1};
-  job.machines = 2;
+  auto job = toy_job_on({0, 1}, {10, 20});
   KungfuPairAveraging strategy({.fuse = false}, job);
   CHECK(strategy.plan(0).size() == 2);
   // Flags 0 averaged, 1 saved; 2 saves and 3 requests the first variable: one copy, one connection.
@@ -91,18 +85,14 @@ TEST_CASE("unfused, every variable is a request, loaded and averaged by itself",
 }
 
 TEST_CASE("a peer of the same machine answers through a socket", "[pair_averaging]") {
-  auto job = toy_job({10});
-  job.world_size = 2;
-  job.machine_of = {0, 0};
+  auto job = toy_job_on({0, 0}, {10});
   KungfuPairAveraging strategy({.host = {.socket_rate = BytesPerSecond{1e9}}}, job);
   const auto start = strategy.on_event(Seconds{}, IterationStart{0, 0});
   CHECK(std::get<HostWork>(start[3]).time.count() == Approx(40e-9));
 }
 
 TEST_CASE("a peer serves as many sockets at a time as it has cores", "[pair_averaging]") {
-  auto job = toy_job({10});
-  job.world_size = 8;
-  job.machine_of = std::vector<int>(8, 0);
+  auto job = toy_job_on(std::vector<int>(8, 0), {10});
   // The thread that answers each worker, by who is asked.
   const auto threads_of = [&job](int cores) {
     KungfuPairAveraging strategy({.host = {.cores = cores}}, job);
@@ -127,9 +117,7 @@ TEST_CASE("a peer serves as many sockets at a time as it has cores", "[pair_aver
 }
 
 TEST_CASE("a core is free again when its socket has been read", "[pair_averaging]") {
-  auto job = toy_job({10});
-  job.world_size = 2;
-  job.machine_of = {0, 0};
+  auto job = toy_job_on({0, 0}, {10});
   KungfuPairAveraging strategy({.host = {.cores = 4}}, job);
   const auto first = strategy.on_event(Seconds{}, IterationStart{0, 0});  // 0 to 3
   strategy.on_event(Seconds{}, OperationDone{3});

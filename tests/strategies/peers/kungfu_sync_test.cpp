@@ -1,4 +1,3 @@
-#include "strategies/peers/kungfu_sync.hpp"
 
 #include <deque>
 
@@ -14,10 +13,7 @@ using namespace gradwire::test;
 namespace {
 
 JobView two_by_two(const std::vector<std::int64_t>& elements) {
-  auto job = toy_job(elements);
-  job.machine_of = {0, 0, 1, 1};
-  job.machines = 2;
-  return job;
+  return toy_job_on({0, 0, 1, 1}, elements);
 }
 
 /// What moved when everything that is posted ends in the order posted.
@@ -192,10 +188,7 @@ TEST_CASE("hierarchical: reduce in the machine, first GPUs over the hosts, broad
 TEST_CASE("what a machine is called changes nothing", "[kungfu]") {
   // Local stars of three machines are equally busy; the first one's CPU also sums for the root.
   const auto texts = [](const std::vector<int>& machines) {
-    auto job = toy_job({400'000, 300});
-    job.world_size = 6;
-    job.machines = 3;
-    job.machine_of = machines;
+    auto job = toy_job_on(machines, {400'000, 300});
     KungfuCpu strategy({.graph = KungfuGraph::binary_tree_star}, job, 0);
     return ToyLoop(strategy).iterate(job, 0);
   };

@@ -13,11 +13,7 @@ using Texts = std::vector<std::string>;
 
 /// Two machines of two GPUs each, servers on machines 2 and 3.
 inline JobView two_machines(const std::vector<std::int64_t>& elements) {
-  JobView job = toy_job(elements);
-  job.machine_of = {0, 0, 1, 1};
-  job.machines = 2;
-  job.server_machine = {2, 3};
-  return job;
+  return toy_job_on({0, 0, 1, 1}, elements, {2, 3});
 }
 
 /// One tensor of 400 bytes on machines of so many GPUs each.

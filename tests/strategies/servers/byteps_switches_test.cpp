@@ -1,7 +1,5 @@
 #include "strategies/servers/byteps.hpp"
 
-#include <algorithm>
-
 #include "tests/catch.hpp"
 #include "tests/strategies/servers/byteps_jobs.hpp"
 #include "tests/strategies/toy_loop.hpp"

@@ -16,20 +16,12 @@ using Texts = std::vector<std::string>;
 
 /// Two machines of two GPUs, a server on each of machines 2 and 3.
 JobView two_machines(const std::vector<std::int64_t>& elements) {
-  JobView job = toy_job(elements);
-  job.machine_of = {0, 0, 1, 1};
-  job.machines = 2;
-  job.server_machine = {2, 3};
-  job.layers.resize(elements.size());
-  return job;
+  return toy_job_on({0, 0, 1, 1}, elements, {2, 3});
 }
 
 /// Four GPUs.
 JobView one_machine(const std::vector<std::int64_t>& elements) {
-  JobView job = toy_job(elements);
-  job.machine_of = {0, 0, 0, 0};
-  job.layers.resize(elements.size());
-  return job;
+  return toy_job_on({0, 0, 0, 0}, elements);
 }
 
 KvStoreOptions store(const std::string& kind) {

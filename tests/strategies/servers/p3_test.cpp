@@ -15,13 +15,7 @@ using Texts = std::vector<std::string>;
 
 /// Two machines of one GPU, a server on each of machines 2 and 3.
 JobView two_machines(const std::vector<std::int64_t>& elements) {
-  JobView job = toy_job(elements);
-  job.world_size = 2;
-  job.machine_of = {0, 1};
-  job.machines = 2;
-  job.server_machine = {2, 3};
-  job.layers.resize(elements.size());
-  return job;
+  return toy_job_on({0, 1}, elements, {2, 3});
 }
 
 /// A connection takes one slice at a time.

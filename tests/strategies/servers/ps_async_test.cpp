@@ -10,12 +10,7 @@ namespace {
 
 /// One tensor, two workers, one server.
 JobView pair_job() {
-  auto job = toy_job({10});
-  job.world_size = 2;
-  job.machine_of = {0, 1};
-  job.machines = 2;
-  job.server_machine = {0};
-  return job;
+  return toy_job_on({0, 1}, {10}, {0});
 }
 
 /// A strategy whose operations are counted, so that a test can name them.

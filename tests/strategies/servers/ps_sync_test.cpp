@@ -15,11 +15,7 @@ namespace {
 
 /// Three tensors of 40, 80 and 120 bytes, four ranks on two machines, two servers.
 JobView served_job() {
-  auto job = toy_job({10, 20, 30});
-  job.machine_of = {0, 0, 1, 1};
-  job.machines = 2;
-  job.server_machine = {0, 1};
-  return job;
+  return toy_job_on({0, 0, 1, 1}, {10, 20, 30}, {0, 1});
 }
 
 /// Ends `operation` and returns what follows.

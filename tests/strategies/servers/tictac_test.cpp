@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "strategies/servers/tictac_order.hpp"
 #include "tests/catch.hpp"
 #include "tests/strategies/toy_job.hpp"
 #include "tests/strategies/toy_loop.hpp"
@@ -14,13 +15,7 @@ namespace {
 using Texts = std::vector<std::string>;
 
 JobView two_ranks(const std::vector<std::int64_t>& elements) {
-  JobView job = toy_job(elements);
-  job.world_size = 2;
-  job.machine_of = {0, 1};
-  job.machines = 2;
-  job.server_machine = {2};
-  job.layers.resize(elements.size());
-  return job;
+  return toy_job_on({0, 1}, elements, {2});
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "strategies/sharded/fsdp.hpp"
 
-#include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/strategies/describe.hpp"
 #include "tests/strategies/toy_job.hpp"
@@ -25,10 +24,7 @@ struct Driver {
 
 /// 4 ranks on 2 machines.
 JobView two_machines(const std::vector<std::int64_t>& elements) {
-  auto job = toy_job(elements);
-  job.machine_of = {0, 0, 1, 1};
-  job.machines = 2;
-  return job;
+  return toy_job_on({0, 0, 1, 1}, elements);
 }
 
 }  // namespace

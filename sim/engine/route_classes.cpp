@@ -1,4 +1,4 @@
-#include "sim/engine/flow_ways.hpp"
+#include "sim/engine/route_classes.hpp"
 
 #include <algorithm>
 #include <boost/container_hash/hash.hpp>
@@ -130,11 +130,11 @@ struct UsesHash {
 
 }  // namespace
 
-FlowWays::FlowWays(const FlowProblem& problem) {
+RouteClasses::RouteClasses(const FlowProblem& problem) {
   const std::vector<bool> dropped = NeverFull(problem).find();
   std::unordered_map<std::vector<RowUse>, std::uint32_t, UsesHash> known;
   known.reserve(problem.columns.size());
-  std::vector<const std::vector<RowUse>*> ways;
+  std::vector<const std::vector<RowUse>*> routes;
   std::vector<std::uint32_t> used_by(problem.capacity.size(), 0);
   for (const auto& column : problem.columns) {
     std::vector<RowUse> kept;
@@ -144,13 +144,13 @@ FlowWays::FlowWays(const FlowProblem& problem) {
     const auto [found, is_new] = known.try_emplace(std::move(kept), next);
     of.push_back(found->second);
     if (!is_new) continue;
-    ways.push_back(&found->first);
+    routes.push_back(&found->first);
     for (const RowUse& use : found->first) ++used_by[use.row];
   }
   begin.push_back(0);
-  for (const auto* way : ways) {
+  for (const auto* route : routes) {
     double& through = own.emplace_back(Transport::no_cap);
-    for (const RowUse& use : *way) {
+    for (const RowUse& use : *route) {
       if (used_by[use.row] == 1) {
         through = std::min(through, problem.capacity[use.row] / use.weight);
       } else {

@@ -1,4 +1,4 @@
-#include "sim/engine/flow_ways.hpp"
+#include "sim/engine/route_classes.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -21,16 +21,16 @@ FlowProblem machine(double memory) {
            {{0, 1}, {2, 1}, {3, 1}}}};
 }
 
-bool takes_part(const FlowWays& ways, std::uint32_t row) {
-  return std::ranges::find(ways.uses, row, &RowUse::row) != ways.uses.end();
+bool takes_part(const RouteClasses& routes, std::uint32_t row) {
+  return std::ranges::find(routes.uses, row, &RowUse::row) != routes.uses.end();
 }
 
 }  // namespace
 
 TEST_CASE("A row that others keep from being full takes no part", "[engine][fair]") {
   // 12 + 12 through the bridges. By each column's narrowest row 12 + 5 + 5 + 12 + 7.
-  CHECK(!takes_part(FlowWays(machine(24)), 0));
-  CHECK(takes_part(FlowWays(machine(23)), 0));
+  CHECK(!takes_part(RouteClasses(machine(24)), 0));
+  CHECK(takes_part(RouteClasses(machine(23)), 0));
   // A bridge itself may be: its copies pass nothing narrower.
-  CHECK(takes_part(FlowWays(machine(24)), 1));
+  CHECK(takes_part(RouteClasses(machine(24)), 1));
 }
