@@ -5,13 +5,20 @@
 
 namespace gradwire {
 
-void BusyTime::end(double start, double end) {
-  ended_.push(start);
-  assert(is_open() && first_open() <= ended_.top());
-  while (!ended_.empty() && ended_.top() == first_open()) {
-    ended_.pop();
-    begun_.pop();
+void BusyTime::begin(double start) {
+  if (start > last_end_) {
+    later_.push(start);
+  } else {
+    go_on(start);
   }
+}
+
+void BusyTime::end(double start, double end) {
+  assert(start <= end && last_end_ <= end);
+  last_end_ = end;
+  for (; !later_.empty() && later_.top() <= end; later_.pop()) go_on(later_.top());
+  assert(running_ > 0);
+  --running_;
   if (end <= start) return;
   while (!past_.empty() && past_.back().second >= start) {
     start = std::min(start, past_.back().first);
@@ -24,12 +31,12 @@ void BusyTime::end(double start, double end) {
 
 void BusyTime::forget_before(double when) {
   // What is open may yet swallow what ended since it began.
-  if (is_open()) when = std::min(when, first_open());
+  if (is_open()) when = std::min(when, open_since());
   while (!past_.empty() && past_.front().second < when) past_.pop_front();
 }
 
 double BusyTime::overlap(double from, double to) const {
-  const double open = is_open() ? first_open() : to;
+  const double open = is_open() ? open_since() : to;
   double busy = std::max(0.0, to - std::max(from, open));
   to = std::min(to, open);
   for (auto past = past_.rbegin(); past != past_.rend() && past->second > from; ++past) {

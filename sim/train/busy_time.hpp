@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <deque>
 #include <functional>
 #include <queue>
@@ -12,8 +14,8 @@ namespace gradwire {
 class BusyTime {
  public:
   /// Something begins at `start`; it may lie in the future.
-  void begin(double start) { begun_.push(start); }
-  /// What began at `start` ends. REQUIRES: no earlier `end` was later.
+  void begin(double start);
+  /// What began at `start` ends. REQUIRES: no earlier `end` was later, and start <= end.
   void end(double start, double end);
 
   /// Seconds of [from, to] in which something was going on; what has not ended goes on.
@@ -26,13 +28,20 @@ class BusyTime {
  private:
   using Starts = std::priority_queue<double, std::vector<double>, std::greater<>>;
 
+  /// Something is going on from `start` on.
+  void go_on(double start) {
+    since_ = running_ == 0 ? start : std::min(since_, start);
+    ++running_;
+  }
   /// Some of what began has not ended.
-  [[nodiscard]] bool is_open() const { return !begun_.empty(); }
-  /// When the first of that began. REQUIRES: is_open().
-  [[nodiscard]] double first_open() const { return begun_.top(); }
+  [[nodiscard]] bool is_open() const { return running_ > 0 || !later_.empty(); }
+  /// From when on something was going on without a break, or will. REQUIRES: is_open().
+  [[nodiscard]] double open_since() const { return running_ > 0 ? since_ : later_.top(); }
 
-  Starts begun_;  ///< but for what ended and began before all that is open
-  Starts ended_;  ///< those of them that have ended
+  double last_end_ = 0;
+  std::size_t running_ = 0;  ///< have not ended and began by the last end
+  double since_ = 0;         ///< no break since then, if some are running
+  Starts later_;             ///< of what has not ended and began behind the last end
   std::deque<std::pair<double, double>> past_;  ///< disjoint, rising, not forgotten
   double total_ = 0;
 };

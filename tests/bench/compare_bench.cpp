@@ -18,7 +18,7 @@ using namespace gradwire;
 
 constexpr const char* scenario_file = GRADWIRE_SOURCE_DIR "/scenarios/compare_64_gpus.yaml";
 constexpr int gpus_per_node = 8;
-const RunSpec compares_run = {.iterations = 8, .warmup = 2, .seed = 1};  // sim/cli/compare.cpp
+const RunSpec compares_run = {.iterations = 4, .warmup = 2, .seed = 1};  // sim/cli/compare.cpp
 
 void predict(benchmark::State& state, const config::Contender& contender) {
   for ([[maybe_unused]] auto unused : state) {

@@ -1,5 +1,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/catch.hpp"
 #include "tests/cli/program.hpp"
@@ -95,23 +97,44 @@ TEST_CASE("compare bounds a speed-up by runs whose compute is off by the profile
           "[cli][compare]") {
   const Workplace place("compare_bounds");
   place.write("s.yaml", scenario());
-  CHECK(place.run("compare s.yaml --strategies wfbp --json c.json").code == 0);
-  const Json results = Json::parse(place.text("c.json"))["results"];
-  const auto& wfbp = results[results[0]["label"] == "wfbp" ? 0 : 1];
-  const double error = wfbp["at_compute"]["error"].get<double>();
-  CHECK(error > 0);
+  const auto compared = [&](const std::string& sets) {
+    CHECK(place.run("compare s.yaml --strategies wfbp --json c.json" + sets).code == 0);
+    const Json results = Json::parse(place.text("c.json"))["results"];
+    return results[results[0]["label"] == "wfbp" ? 0 : 1];
+  };
   // The profile's iteration is 93.867 ms.
-  const auto mean_at = [&](double factor) {
+  const auto mean_at = [&](double factor, const std::string& sets) {
     const std::string time = std::to_string(93.867 * factor) + " ms";
     CHECK(place
               .run("run s.yaml --set strategy.name=wfbp --set 'profile={file: "
                    "resnet50/v100-sxm2-32gb_fp32_b32, iteration_time: " +
-                   time + "}' --json r.json")
+                   time + "}' --json r.json" + sets)
               .code == 0);
     return Json::parse(place.text("r.json"))["iteration_time_s"]["mean"].get<double>();
   };
-  CHECK(wfbp["at_compute"]["slower_s"] == Approx(mean_at(1 + error)).epsilon(1e-6));
-  CHECK(wfbp["at_compute"]["faster_s"] == Approx(mean_at(1 / (1 + error))).epsilon(1e-6));
+  const auto bounds = [](const Json& row) {
+    const double error = row["at_compute"]["error"].get<double>();
+    CHECK(error > 0);
+    return std::vector<std::pair<double, double>>{
+        {1 + error, row["at_compute"]["slower_s"].get<double>()},
+        {1 / (1 + error), row["at_compute"]["faster_s"].get<double>()}};
+  };
+
+  SECTION("by whole runs where iterations vary") {
+    const std::string varied = " --set 'jitter={iteration: 3 %}'";
+    for (const auto& [factor, bound] : bounds(compared(varied))) {
+      CHECK(bound == Approx(mean_at(factor, varied)).epsilon(1e-6));
+    }
+  }
+  SECTION("where they hardly do, by what an iteration with the same draws takes more or less") {
+    const std::string one = " --set run.iterations=1";
+    for (const auto& [factor, bound] : bounds(compared(""))) {
+      const double ratio = mean_at(factor, one) / mean_at(1, one);
+      CHECK(bound == Approx(mean_at(1, "") * ratio).epsilon(1e-6));
+      // That of whole runs is the same to a tenth of the last digit of a speed-up.
+      CHECK(bound == Approx(mean_at(factor, "")).epsilon(1e-3));
+    }
+  }
 }
 
 TEST_CASE(
