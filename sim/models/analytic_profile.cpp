@@ -190,6 +190,10 @@ void set_optimizer(ComputeProfile& profile, const ModelDescription& running,
   profile.optimizer_bytes_per_parameter = Bytes{std::llround(size * stepped)};
   profile.optimizer = Seconds{bytes / (gpu.memory_bandwidth.count() * gpu.memory_efficiency)};
   profile.optimizer_state = Bytes{std::llround(size * step.state_bytes)};
+  if (has_optimizer_steps(*find_framework(options.framework)) &&
+      options.optimizer_step == StepForm::foreach) {
+    profile.step_lists = Bytes{std::llround(size * step.list_bytes)};
+  }
 }
 
 /// What the framework's thread takes to launch all that, and the iteration that follows.
