@@ -73,8 +73,8 @@ struct RankMemory {
   double gathered = 0;     ///< other ranks' parameters
   /// What the optimizer's step makes and frees, where tensors are most then; else 0.
   double step = 0;
-  double buffers = 0;      ///< that gradients travel in
-  double allocated = 0;    ///< the most of tensors at once
+  double buffers = 0;    ///< that gradients travel in
+  double allocated = 0;  ///< the most of tensors at once
   /// Of what was freed, that the allocator keeps in pieces which the next tensors do not fit.
   double slack = 0;
   double context = 0;        ///< of the driver: kernels, stacks

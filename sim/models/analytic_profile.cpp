@@ -231,6 +231,11 @@ void add_host(ComputeProfile& profile, const ModelDescription& running, const Fr
   profile.iteration = host_gap + profile.launch_bound();
 }
 
+Recomputation recomputation(const AnalyticOptions& options) {
+  if (!options.recompute_layers) return options.recompute;
+  return {options.recompute, *options.recompute_layers};
+}
+
 }  // namespace
 
 bool native_norms(const ModelDescription& model, const Framework& framework,
@@ -320,7 +325,7 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
                                      : options.fused_loss  ? with_fused_loss(model)
                                                            : model;
   const ModelDescription running =
-      recomputed(in_fp8(fused(operators, fusion), options.fp8_recipe), options.recompute,
+      recomputed(in_fp8(fused(operators, fusion), options.fp8_recipe), recomputation(options),
                  has_optimizer_steps(*framework) && !options.use_reentrant);
   const std::string optimizer =
       options.optimizer.empty() ? default_optimizer(model) : options.optimizer;
@@ -344,7 +349,7 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
   set_optimizer(profile, running, step, setting, options);
   profile.tokens_per_sample = model.tokens;
   set_activations(
-      profile, activation_memory(fused(model, fusion), batch, dtype, options.recompute,
+      profile, activation_memory(fused(model, fusion), batch, dtype, recomputation(options),
                                  setting.sums_in_fp32 && setting.token_norms, options.fused_loss));
   profile.recomputed_flops = batch * flops_made_again(running);
   profile.gpu_busy = profile.forward() + profile.backward() + profile.optimizer;

@@ -50,8 +50,8 @@ std::span<const OptimizerKind> optimizers() {
        "PyTorch 2.11 on an H100 at 3.08 TB/s: foreach 3.405 and 33.28 ms, fused 1.343 and "
        "13.25 ms, for 124 439 808 and 1 235 814 400 parameters (recorded by us)",
        8, 4, adam_loop, foreach_of(7), fused_step},
-      {"adamw", 93, 33, 168, "the same: foreach 3.800 and 37.03 ms, fused 1.338 and 13.21 ms", 8,
-       4, adam_loop, foreach_of(8), fused_step},
+      {"adamw", 93, 33, 168, "the same: foreach 3.800 and 37.03 ms, fused 1.338 and 13.21 ms", 8, 4,
+       adam_loop, foreach_of(8), fused_step},
       {"lamb", 48, 48, 184,
        "apex FusedLAMB, counted: moments and update (28), their norms (8), step (12); assumed that "
        "nothing stays in cache",

@@ -74,8 +74,9 @@ TEST_CASE("A model in two bytes has its copy in fp32 with the optimizer's state"
   CHECK(rank_memory(pure, gpu_of(0), held, 1)->optimizer == 0.5 * 8 * 768);
 }
 
-TEST_CASE("The lists that Adam makes lie beside weights, state and gradients, autocast's casts do not",
-          "[train][memory]") {
+TEST_CASE(
+    "The lists that Adam makes lie beside weights, state and gradients, autocast's casts do not",
+    "[train][memory]") {
   // torch/optim/adam.py, _multi_tensor_adam: the roots of second moments are a list as long as the
   // parameters; casts are gone when autocast ends. 4 + 8 + 4 + 4 bytes a parameter, as OPT 1.3B
   // took 24.57 GiB on an H100 (memory_h100-100: 1,315,758,080 x 20 B are 24.51)
@@ -113,8 +114,14 @@ TEST_CASE("A step on copies of gradients in fp32 has them beside gradients of tw
   made.logits = Bytes{0};
   CHECK(rank_memory(made, gpu_of(0), held, 1)->allocated == 20 * 768);
   // none where the model is in fp32, or the optimizer keeps no copy of it
-  CHECK(rank_memory([&] { auto full = made; full.dtype = "fp32"; return full; }(), gpu_of(0), held,
-                    1)->allocated == 16 * 768);
+  CHECK(rank_memory(
+            [&] {
+              auto full = made;
+              full.dtype = "fp32";
+              return full;
+            }(),
+            gpu_of(0), held, 1)
+            ->allocated == 16 * 768);
 }
 
 TEST_CASE("What does not fit is reported with its largest part", "[train][memory]") {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "sim/config/profile/decoder_yaml.hpp"
 #include "sim/config/profile/profile_yaml.hpp"
 #include "sim/config/yaml/yaml_map.hpp"
 #include "sim/core/outgoing_text.hpp"
@@ -201,6 +202,7 @@ std::string layer_text(const LayerSpec& spec) {
 }  // namespace
 
 ModelDescription read_model_file(const YamlValue& document) {
+  if (const auto shape = read_decoder_file(document)) return decoder(*shape);
   YamlMap map(document);
   map.require_schema(model_schema);
   const auto name = map.require<std::string>("name");
