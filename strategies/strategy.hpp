@@ -201,6 +201,8 @@ struct Holding {
   Bytes buffers{0};      ///< that gradients travel in, there from the first iteration to the last
   Bytes host{0};         ///< of the host's memory, in place of the GPU's
   MixedWeights mixed = MixedWeights::fp32;
+  Bytes step{0};  ///< copies of gradients in fp32 that the optimizer's step makes and frees
+  bool fused_step = false;  ///< the optimizer is the system's own, one kernel that makes no others
 };
 
 /// Buckets, groups or partitions in launch order, for `show plan` and the tests.

@@ -52,8 +52,8 @@ std::vector<WireKind> make_kinds() {
 }
 
 /// Lanes and PCIe generation from NVIDIA's data sheets; a longer name stands before its beginning.
-const std::array<GpuWires, 35>& gpu_table() {
-  static const std::array<GpuWires, 35> table = {{
+const std::array<GpuWires, 37>& gpu_table() {
+  static const std::array<GpuWires, 37> table = {{
       {"k80", "", 0, "pcie3", 37},
       {"p100-sxm2", "nvlink1", 4, "pcie3", 60},
       {"p100", "", 0, "pcie3", 60},
@@ -86,6 +86,8 @@ const std::array<GpuWires, 35>& gpu_table() {
       {"gh200", "nvlink4", 18, "pcie5", 90},
       {"b200", "nvlink5", 18, "pcie5", 100},
       {"gb200", "nvlink5", 18, "pcie5", 100},
+      {"b300", "nvlink5", 18, "pcie6", 103},
+      {"gb300", "nvlink5", 18, "pcie6", 103},
       {"rtx5090", "", 0, "pcie5", 120, false},
       {"gb10", "", 0, "pcie5", 121},
       {"rtx-pro-6000", "", 0, "pcie5", 120},

@@ -42,6 +42,7 @@ void add_import(CLI::App& app, Context& context) {
       "  gradwire import nccl-topo topo.xml --smi topo.txt -o node.yaml\n"
       "  gradwire import nccl-tests all_reduce.txt -o table.yaml\n"
       "  gradwire import model-table summary.txt -o model.yaml\n"
+      "  gradwire import huggingface-config config.json -o model.yaml\n"
       "  gradwire import kineto trace.json.gz --model resnet50 --gpu v100-sxm2-32gb --batch 32 "
       "--dtype fp32 -o profile.yaml");
   add_import_kineto(*command, context);
@@ -54,6 +55,7 @@ void add_import(CLI::App& app, Context& context) {
   add_import_nccl_log(*command, context);
   add_import_compressors(*command);
   add_import_model_table(*command, context);
+  add_import_huggingface(*command, context);
 }
 
 }  // namespace gradwire::cli

@@ -21,6 +21,7 @@ void add_import_nccl_tests(CLI::App& import, const Context& context);
 void add_import_nccl_log(CLI::App& import, const Context& context);
 void add_import_compressors(CLI::App& import);
 void add_import_model_table(CLI::App& import, const Context& context);
+void add_import_huggingface(CLI::App& import, const Context& context);
 
 /// What every import of a node takes.
 struct NodeImport {

@@ -101,6 +101,7 @@ struct ComputeProfile {
   Bytes logits{0};                       ///< beside them the most that its loss keeps
   BackwardMoment fullest{};              ///< when both are most together, of 4 bytes an element
   std::optional<Bytes> optimizer_state;  ///< of the optimizer a parameter; absent: unknown
+  Bytes step_lists{0};                   ///< a parameter, that its step makes and frees
   std::string framework;                 ///< whose host times these are; "": as recorded
   std::int64_t buffer_elements = 0;  ///< elements of non-trainable state (batch-norm statistics)
   int buffers = 0;                   ///< tensors that hold them

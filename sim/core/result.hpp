@@ -70,8 +70,10 @@ struct RankMemory {
   double activations = 0;  ///< kept for backward, of all layers but the loss
   double logits = 0;       ///< what the loss keeps
   double gathered = 0;     ///< other ranks' parameters
-  double buffers = 0;      ///< that gradients travel in
-  double allocated = 0;    ///< the most of tensors at once
+  /// What the optimizer's step makes and frees, where tensors are most then; else 0.
+  double step = 0;
+  double buffers = 0;    ///< that gradients travel in
+  double allocated = 0;  ///< the most of tensors at once
   /// Of what was freed, that the allocator keeps in pieces which the next tensors do not fit.
   double slack = 0;
   double context = 0;        ///< of the driver: kernels, stacks

@@ -186,6 +186,10 @@ void set_optimizer(ComputeProfile& profile, const ModelDescription& running,
   profile.optimizer_bytes_per_parameter = Bytes{std::llround(size * stepped)};
   profile.optimizer = Seconds{bytes / (gpu.memory_bandwidth.count() * gpu.memory_efficiency)};
   profile.optimizer_state = Bytes{std::llround(size * step.state_bytes)};
+  if (has_optimizer_steps(*find_framework(options.framework)) &&
+      options.optimizer_step == StepForm::foreach) {
+    profile.step_lists = Bytes{std::llround(size * step.list_bytes)};
+  }
 }
 
 /// What the framework's thread takes to launch all that, and the iteration that follows.
@@ -221,6 +225,11 @@ void add_host(ComputeProfile& profile, const ModelDescription& running, const Fr
       host_time *
       launch_of_optimizer(framework, optimizer, options.optimizer_step, profile.tensor_count());
   profile.iteration = host_gap + profile.launch_bound();
+}
+
+Recomputation recomputation(const AnalyticOptions& options) {
+  if (!options.recompute_layers) return options.recompute;
+  return {options.recompute, *options.recompute_layers};
 }
 
 }  // namespace
@@ -312,7 +321,7 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
                                      : options.fused_loss  ? with_fused_loss(model)
                                                            : model;
   const ModelDescription running =
-      recomputed(in_fp8(fused(operators, fusion), options.fp8_recipe), options.recompute,
+      recomputed(in_fp8(fused(operators, fusion), options.fp8_recipe), recomputation(options),
                  has_optimizer_steps(*framework) && !options.use_reentrant);
   const std::string optimizer =
       options.optimizer.empty() ? default_optimizer(model) : options.optimizer;
@@ -336,7 +345,7 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
   set_optimizer(profile, running, step, setting, options);
   profile.tokens_per_sample = model.tokens;
   set_activations(
-      profile, activation_memory(fused(model, fusion), batch, dtype, options.recompute,
+      profile, activation_memory(fused(model, fusion), batch, dtype, recomputation(options),
                                  setting.sums_in_fp32 && setting.token_norms, options.fused_loss));
   profile.recomputed_flops = batch * flops_made_again(running);
   profile.gpu_busy = profile.forward() + profile.backward() + profile.optimizer;

@@ -40,6 +40,7 @@ struct AnalyticOptions {
   std::optional<double> host_time = {};         ///< in place of GpuSpec::host_time
   StepForm optimizer_step = StepForm::foreach;  ///< of PyTorch
   Recompute recompute = Recompute::none;        ///< REQUIRES: else a model that has_blocks()
+  std::optional<int> recompute_layers = {};     ///< blocks that are, from the first on; absent: all
   bool use_reentrant = false;  ///< of PyTorch: blocks run again as a whole, see recomputed()
   /// REQUIRES: else fp16 or bf16, a GPU with a peak for fp8 and a model that has_blocks().
   Fp8Recipe fp8_recipe = Fp8Recipe::none;

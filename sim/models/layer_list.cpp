@@ -7,6 +7,7 @@
 #include <set>
 
 #include "sim/core/error.hpp"
+#include "sim/models/attention.hpp"
 
 namespace gradwire {
 namespace {
@@ -55,7 +56,8 @@ class Assembly {
   }
 
   std::vector<Activation> inputs_of(const LayerSpec& spec) {
-    const bool joins = spec.kind == "add" || spec.kind == "concat" || spec.kind == "product";
+    const bool joins = spec.kind == "add" || spec.kind == "concat" || spec.kind == "product" ||
+                       spec.kind == "attention";
     if (!spec.input_shape.empty()) {
       if (joins) fail("input", "a layer that joins others reads layers; expected their names");
       const Activation shape = activation_of(spec.input_shape);
@@ -111,6 +113,7 @@ class Assembly {
     if (spec.kind == "add") return add(spec, inputs);
     if (spec.kind == "concat") return concat(spec, inputs);
     if (spec.kind == "product") return product(spec, inputs);
+    if (spec.kind == "attention") return attention(spec, inputs);
     return raw(spec, inputs);
   }
 
@@ -241,6 +244,31 @@ class Assembly {
                                 shape.count * shape.depth * shape.columns));
   }
 
+  /// One kernel each way with a causal mask. Keys and values have as many heads as each other.
+  Activation attention(const LayerSpec& spec, const std::vector<Activation>& inputs) {
+    if (inputs.size() != 3) {
+      fail("inputs", fmt::format("'{}' reads {} layers; expected queries, keys and values",
+                                 spec.name, inputs.size()));
+    }
+    const Activation& query = inputs[0];
+    if (query.channels % spec.heads != 0) {
+      fail("heads", fmt::format("{} heads do not divide {} features; expected a divisor",
+                                spec.heads, query.channels));
+    }
+    const std::int64_t size = query.channels / spec.heads;
+    const std::int64_t kv = inputs[1].channels;
+    const bool alike = inputs[2].channels == kv && inputs[1].height == query.height &&
+                       inputs[2].height == query.height;
+    if (!alike || kv % size != 0 || spec.heads % (kv / size) != 0) {
+      fail("inputs", fmt::format("keys of {} and values of {} beside queries of {}; expected as "
+                                 "many tokens, and a divisor of {} heads of {} features",
+                                 shape_text(inputs[1]), shape_text(inputs[2]), shape_text(query),
+                                 spec.heads, size));
+    }
+    return flash_attend(net_, spec.name, query, inputs[1], inputs[2],
+                        {.heads = spec.heads, .size = size, .value_size = size});
+  }
+
   Activation raw(const LayerSpec& spec, const std::vector<Activation>& inputs) {
     ModelLayer layer;
     layer.name = spec.name;
@@ -288,7 +316,7 @@ const std::vector<std::string>& layer_spec_kinds() {
   static const std::vector<std::string> kinds = {
       "conv",      "linear",  "batch_norm", "layer_norm", "act",          "softmax",
       "dropout",   "add",     "concat",     "max_pool",   "average_pool", "adaptive_pool",
-      "embedding", "product", "flatten",    "raw"};
+      "embedding", "product", "attention",  "flatten",    "raw"};
   return kinds;
 }
 

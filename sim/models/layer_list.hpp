@@ -19,8 +19,9 @@ namespace gradwire {
 ///   linear         out, bias, or tied_to: the embedding whose table is its weight
 ///   embedding      rows, out
 ///   product        product: an activation times an activation
-///   batch_norm, layer_norm, act, softmax, dropout, add, concat, flatten   nothing
-///   raw            work_kind, forward, backward, parameters, output
+///   attention      heads, of the queries: inputs are queries, keys and values; these may have
+///   fewer batch_norm, layer_norm, act, softmax, dropout, add, concat, flatten   nothing raw
+///   work_kind, forward, backward, parameters, output
 struct LayerSpec {
   std::string name;
   std::string kind;
@@ -39,6 +40,7 @@ struct LayerSpec {
   bool ceil = false;
   std::int64_t size = 1;
   std::int64_t rows = 0;
+  std::int64_t heads = 0;
   std::string tied_to;
   MatrixShape product;
   std::string work_kind;  ///< one of ComputeProfile's kinds

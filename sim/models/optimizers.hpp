@@ -22,6 +22,7 @@ struct OptimizerKind {
   double graph_bytes = 0;          ///< the same in TensorFlow's graph without XLA, counted
   std::string_view source;
   int state_bytes = 0;  ///< of a parameter, kept between steps, in fp32
+  int list_bytes = 0;  ///< of a parameter, in fp32, in lists that a step of StepForm::foreach makes
   /// Of PyTorch's host thread, for a tensor: its step, and the zeroing of gradients.
   Seconds loop;
   Seconds foreach_step;

@@ -20,6 +20,28 @@ bool is_product(const ModelLayer& layer) {
   return layer.kind == "linear" && !layer.fused_attention;
 }
 
+/// Which layers are of a block that is made again.
+class BlocksMadeAgain {
+ public:
+  explicit BlocksMadeAgain(Recomputation recompute) : recompute_(recompute) {}
+
+  /// In forward order.
+  bool operator()(const ModelLayer& layer) {
+    const std::string_view own = block_of(layer);
+    if (recompute_.what == Recompute::none || own.empty()) return false;
+    if (own != block_) {
+      block_ = own;
+      ++blocks_;
+    }
+    return blocks_ <= recompute_.blocks;
+  }
+
+ private:
+  Recomputation recompute_;
+  std::string block_;
+  int blocks_ = 0;  ///< so far
+};
+
 /// Is the layer's result kept in a block of which the rest is made again?
 class KeptInBlock {
  public:
@@ -60,29 +82,35 @@ void stop_early(ModelDescription& model) {
 
 }  // namespace
 
-bool has_blocks(const ModelDescription& model) {
+int block_count(const ModelDescription& model) {
   constexpr int layers_of_a_block = 4;  // some number single layers: "features.3"
   std::map<std::string_view, int> layers;
-  return std::ranges::any_of(model.layers, [&](const ModelLayer& layer) {
-    const std::string_view block = block_of(layer);
-    return !block.empty() && ++layers[block] >= layers_of_a_block;
-  });
+  for (const ModelLayer& layer : model.layers) {
+    if (const std::string_view block = block_of(layer); !block.empty()) ++layers[block];
+  }
+  const bool whole = std::ranges::any_of(
+      layers, [](const auto& block) { return block.second >= layers_of_a_block; });
+  return whole ? static_cast<int>(layers.size()) : 0;
 }
 
-ModelDescription recomputed(ModelDescription model, Recompute recompute, bool early_stop) {
-  if (recompute == Recompute::none) return model;
+bool has_blocks(const ModelDescription& model) {
+  return block_count(model) > 0;
+}
+
+ModelDescription recomputed(ModelDescription model, Recomputation recompute, bool early_stop) {
+  if (recompute.what == Recompute::none) return model;
   assert(has_blocks(model));
-  KeptInBlock kept(recompute);
-  for (ModelLayer& layer : model.layers) {
-    layer.made_again = !block_of(layer).empty() && !kept(layer);
-  }
+  BlocksMadeAgain again(recompute);
+  KeptInBlock kept(recompute.what);
+  for (ModelLayer& layer : model.layers) layer.made_again = again(layer) && !kept(layer);
   if (early_stop) stop_early(model);
   return model;
 }
 
-KeptActivations kept_activations(const ModelDescription& model, Recompute recompute) {
+KeptActivations kept_activations(const ModelDescription& model, Recomputation recompute) {
   KeptActivations all;
-  KeptInBlock kept(recompute);
+  BlocksMadeAgain again(recompute);
+  KeptInBlock kept(recompute.what);
   std::string block;
   double in_block = 0;  // what the block would keep
   double left = 0;      // of it, what it does not keep
@@ -94,7 +122,7 @@ KeptActivations kept_activations(const ModelDescription& model, Recompute recomp
       continue;
     }
     const std::string_view own = block_of(layer);
-    if (recompute == Recompute::none || own.empty()) {
+    if (!again(layer)) {
       here = layer.kept;
       all.bytes += layer.kept_bytes;
       all.autocast_bytes += layer.autocast_kept_bytes;
@@ -140,7 +168,7 @@ BackwardMoment fullest_moment(const ModelDescription& model, const KeptActivatio
 }  // namespace
 
 ActivationMemory activation_memory(const ModelDescription& model, int batch, std::string_view dtype,
-                                   Recompute recompute, bool autocast, bool fused_loss) {
+                                   Recomputation recompute, bool autocast, bool fused_loss) {
   assert(batch >= 1);
   constexpr int of_loss = 3;  // its result, and two gradients
   const KeptActivations kept = kept_activations(model, recompute);

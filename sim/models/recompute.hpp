@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -18,15 +19,25 @@ namespace gradwire {
 /// - full: each block keeps its input alone (torch.utils.checkpoint around a block).
 enum class Recompute : std::uint8_t { none, selective, full };
 
-/// Whether the model has numbered blocks of several layers.
+/// What backward makes again, and in how many of the numbered blocks, from the first on.
+struct Recomputation {
+  Recomputation(Recompute made, int of_blocks = std::numeric_limits<int>::max())
+      : what(made), blocks(of_blocks) {}
+
+  Recompute what;
+  int blocks;
+};
+
+/// Numbered blocks of several layers; 0 where the model has none.
+[[nodiscard]] int block_count(const ModelDescription& model);
 [[nodiscard]] bool has_blocks(const ModelDescription& model);
 
 /// The model whose backward makes again what is not kept (ModelLayer::made_again).
 /// @param early_stop  up to the last activation that backward needs, so without the block's last
 ///                    product, where no dropout or norm follows (torch.utils.checkpoint with
 ///                    use_reentrant=False, from PyTorch 2.1 on: set_checkpoint_early_stop)
-/// REQUIRES: `recompute` is none, or has_blocks(model).
-[[nodiscard]] ModelDescription recomputed(ModelDescription model, Recompute recompute,
+/// REQUIRES: `recompute.what` is none, or has_blocks(model).
+[[nodiscard]] ModelDescription recomputed(ModelDescription model, Recomputation recompute,
                                           bool early_stop);
 
 /// Elements of activations, for one sample, that are there when backward begins. The logits are
@@ -39,7 +50,8 @@ struct KeptActivations {
   double logits = 0;
   std::vector<double> by_layer{};  ///< of `elements`, what each layer of the model keeps
 };
-[[nodiscard]] KeptActivations kept_activations(const ModelDescription& model, Recompute recompute);
+[[nodiscard]] KeptActivations kept_activations(const ModelDescription& model,
+                                               Recomputation recompute);
 
 /// Bytes of activations and of logits. `dtype` and `autocast` as in analytic_profile. REQUIRES:
 /// batch >= 1.
@@ -60,7 +72,7 @@ struct ActivationMemory {
   BackwardMoment fullest{};  ///< of activations and gradients of 4 bytes
 };
 [[nodiscard]] ActivationMemory activation_memory(const ModelDescription& model, int batch,
-                                                 std::string_view dtype, Recompute recompute,
+                                                 std::string_view dtype, Recomputation recompute,
                                                  bool autocast = false, bool fused_loss = false);
 
 }  // namespace gradwire

@@ -40,6 +40,7 @@ Json memory(const RankMemory& m) {
       {"optimizer", m.optimizer}, {"activations", m.activations}, {"logits", m.logits},
       {"gathered", m.gathered},   {"buffers", m.buffers},         {"allocated", m.allocated},
       {"slack", m.slack},         {"context", m.context}};
+  if (m.step > 0) json["step"] = m.step;
   if (m.capacity > 0) json["capacity"] = m.capacity;
   if (m.host > 0) json["host"] = m.host;
   if (m.host > 0 && m.host_capacity > 0) json["host_capacity"] = m.host_capacity;

@@ -47,7 +47,7 @@ void append_memory(Out out, const RunResult& r) {
       out, "Memory         {} of a GPU{}, {} in tensors at once:", readable_bytes(memory.peak),
       memory.capacity > 0 ? "'s " + readable_bytes(memory.capacity) : "",
       readable_bytes(memory.allocated));
-  const std::array<std::pair<std::string_view, double>, 9> parts = {
+  const std::array<std::pair<std::string_view, double>, 10> parts = {
       {{"weights", memory.weights},
        {"gradients", memory.gradients},
        {"optimizer", memory.optimizer},
@@ -55,6 +55,7 @@ void append_memory(Out out, const RunResult& r) {
        {"logits", memory.logits},
        {"gathered", memory.gathered},
        {"buffers", memory.buffers},
+       {"step", memory.step},
        {"slack", memory.slack},
        {"context", memory.context}}};
   std::string_view separator;

@@ -23,13 +23,14 @@ constexpr double slack_share = 0.08;
 constexpr double context_bytes = 781.0 * 1024 * 1024;
 
 std::string_view largest_part(const RankMemory& memory) {
-  const std::array<std::pair<double, std::string_view>, 7> parts = {
+  const std::array<std::pair<double, std::string_view>, 8> parts = {
       {{memory.weights, "weights"},
        {memory.gradients, "gradients"},
        {memory.optimizer, "the optimizer's state"},
        {memory.activations, "activations"},
        {memory.logits, "logits"},
        {memory.gathered, "gathered parameters"},
+       {memory.step, "what the optimizer's step makes"},
        {memory.buffers, "buffers of gradients"}}};
   return std::ranges::max_element(parts)->second;
 }
@@ -68,7 +69,15 @@ std::optional<RankMemory> rank_memory(const ComputeProfile& profile, const GpuSp
       static_cast<double>(profile.fullest.gradients) * holding.gradients * own_bytes;
   const double of_backward = micro_batches > 1 ? memory.gradients + of_loss
                                                : std::max({memory.gradients, of_loss, fullest});
-  memory.allocated = all_along + of_backward;
+  // At the step activations, casts and gathered parameters are gone.
+  const double casts = copies ? parameters * holding.weights * half_bytes : 0;
+  const double lists = holding.fused_step ? 0 : static_cast<double>(profile.step_lists.count());
+  const double made = parameters * holding.optimizer * lists +
+                      (half && !pure ? static_cast<double>(holding.step.count()) : 0);
+  const double of_step =
+      memory.weights - casts + memory.optimizer + memory.buffers + memory.gradients + made;
+  memory.allocated = std::max(all_along + of_backward, of_step);
+  if (memory.allocated > all_along + of_backward) memory.step = made;
   memory.slack = slack_share * memory.allocated;
   memory.context = context_bytes;
   memory.peak = memory.allocated + memory.slack + memory.context;

@@ -269,7 +269,11 @@ Holding DeepSpeedZero::holding() const {
   const double share = 1.0 / job_.world_size;
   held.optimizer = share;
   if (options_.stage > 1) held.gradients = share;
-  if (job_.element_size < gradient_element_size) held.mixed = MixedWeights::half;
+  held.fused_step = true;  // FusedAdam
+  if (job_.element_size < gradient_element_size) {
+    held.mixed = MixedWeights::half;
+    held.step = Bytes{partition() * gradient_element_size};
+  }
   held.buffers = (options_.overlap_comm ? 2 : 1) * job_.size_of(options_.reduce_bucket_size);
   if (host_) {
     const double gradients = options_.stage > 1 ? 0 : held.gradients;

@@ -20,6 +20,9 @@ std::int64_t division_before(std::int64_t ranks) {
   return factor;
 }
 
+/// DeepSpeed's sub_group_size (zero/config.py): elements whose step is taken at once.
+constexpr std::int64_t step_elements_max = 1'000'000'000;
+
 /// Is a division by the rest left?
 bool divides_after(std::int64_t ranks) {
   return ranks > division_before(ranks);
@@ -145,7 +148,11 @@ Holding Fsdp::on_gpu() const {
   const double shard = 1.0 / static_cast<double>(ranks_);
   std::int64_t total = 0;
   for (const Unit& unit : units_) total += unit.padded;
-  if (options_.stored_bytes < gradient_element_size) held.mixed = MixedWeights::half;
+  held.fused_step = options_.live.has_value();  // DeepSpeed's FusedAdam
+  if (options_.stored_bytes < gradient_element_size) {
+    held.mixed = MixedWeights::half;
+    held.step = Bytes{std::min(own(), step_elements_max) * gradient_element_size};
+  }
   // DiLoCo: the last outer parameters and the outer momentum, as long as the shard (assumed to stay
   // on the GPU).
   Bytes outer{0};

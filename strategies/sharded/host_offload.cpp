@@ -147,6 +147,7 @@ void HostOffload::step(std::int64_t elements) {
 void HostOffload::move(Holding& held, std::int64_t elements) const {
   held.optimizer = 0;
   held.gradients = 0;
+  held.step = Bytes{0};
   // weights and gradients in fp32 with the moments; of a model in two bytes its own beside them
   std::int64_t bytes = 2 * gradient_element_size + moments_bytes;
   if (has_parameters()) {

@@ -230,7 +230,13 @@ Holding Megatron::holding() const {
   if (options_.use_distributed_optimizer) held.optimizer = 1.0 / job_.world_size;
   held.gradients = 0;  // the buffer is what they are added to
   held.buffers = Bytes{buffer_elements() * options_.reduce_bytes};
+  held.fused_step = true;  // FusedAdam of apex or Transformer Engine
   if (options_.parameter_bytes < gradient_element_size) held.mixed = MixedWeights::half;
+  if (options_.reduce_bytes < gradient_element_size) {
+    const std::int64_t own =
+        buffer_elements() / (options_.use_distributed_optimizer ? job_.world_size : 1);
+    held.step = Bytes{own * gradient_element_size};
+  }
   return held;
 }
 

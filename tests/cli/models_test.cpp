@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -27,6 +29,38 @@ TEST_CASE("A table of layers becomes a model that checks", "[cli][import]") {
   const auto check = place.run("check mine.yaml");
   CHECK(check.code == 0);
   CHECK(check.out + check.err == "");
+}
+
+TEST_CASE("A config.json becomes a model that runs under a profile's own options",
+          "[cli][import]") {
+  const Workplace place("huggingface_config");
+  place.write("config.json",
+              R"({"model_type": "qwen2", "num_hidden_layers": 2, "hidden_size": 64,
+  "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 128, "vocab_size": 100,
+  "max_position_embeddings": 32768})");
+  const auto run = place.run("import huggingface-config config.json --name mine -o mine.yaml");
+  CHECK(run.code == 0);
+  // two tables 100 x 64, a last norm; a block: q and o 64 x 64, k and v 64 x 32, biases 64 + 2 x
+  // 32, feed-forward 3 x 64 x 128, norms 2 x 64
+  CHECK(run.err == fmt::format("2 layers, {} parameters in 27 tensors\n",
+                               2 * 6400 + 64 + 2 * (8192 + 4096 + 128 + 24'576 + 128)));
+  CHECK(place.run("check mine.yaml").code == 0);
+  place.write("job.yaml",
+              "schema: gradwire.scenario/1\n"
+              "profile: {model: mine.yaml, gpu: h100-sxm5-80gb, batch_per_gpu: 2, dtype: bf16, "
+              "sequence_length: 128}\n"
+              "cluster: {node: hgx_h100}\n"
+              "strategy: {name: fsdp2}\n");
+  const auto job = place.run("run job.yaml -q --json r.json");
+  CHECK(job.code == 0);
+  const nlohmann::json result = nlohmann::json::parse(place.text("r.json"));
+  CHECK(result["model"] == "mine");
+  // 2 sequences of 128 on each of 8 GPUs
+  CHECK(result["tokens_per_s"].get<double>() ==
+        Approx(2 * 128 * 8 / result["iteration_time_s"]["mean"].get<double>()));
+  const auto wrong = place.run("run job.yaml -q --set profile.kv_heads=3");
+  CHECK(wrong.code == 3);
+  CHECK_THAT(wrong.err, Catch::ContainsSubstring("'kv_heads' is 3; expected a divisor"));
 }
 
 TEST_CASE("A table that is refused leaves no file", "[cli][import]") {

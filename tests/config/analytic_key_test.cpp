@@ -88,6 +88,12 @@ TEST_CASE_METHOD(ProfileFixture, "what backward makes again takes time, and is o
   CHECK(none.profile->recomputed_flops == 0);
   CHECK_THROWS_WITH(read("{model: vgg16" + job + "full}"),
                     Contains("'recompute' beside model vgg16, which has no numbered blocks"));
+  const Scenario half = read("{model: gpt2" + job + "full, recompute_layers: 6}");
+  CHECK(half.profile->recomputed_flops == Approx(full.profile->recomputed_flops / 2));  // of 12
+  CHECK_THROWS_WITH(read("{model: gpt2" + job + "full, recompute_layers: 13}"),
+                    Contains("'recompute_layers' is 13; expected at most the 12 blocks of gpt2"));
+  CHECK_THROWS_WITH(read("{model: gpt2" + job + "none, recompute_layers: 6}"),
+                    Contains("'recompute_layers' without anything that is made again"));
 }
 
 TEST_CASE_METHOD(ProfileFixture, "8 bits and half weights need a GPU and a type that have them",

@@ -284,9 +284,13 @@ TEST_CASE_METHOD(ErrorFixture, "knobs of Horovod and MG-WFBP that exclude each o
 
 TEST_CASE_METHOD(ErrorFixture, "what later versions bring is refused, not ignored",
                  "[config][errors]") {
-  const std::string later = "' is not supported by this version yet; expected no such key";
   CHECK(message(10, "events: [{at: 2 s, worker: 7, lost: true}]") ==
-        "s.yaml:10:1: 'events" + later);
+        "s.yaml:10:1: not modelled yet: events; expected no such key");
+  for (const std::string key :
+       {"tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel"}) {
+    CHECK(message(10, key + ": 2") ==
+          "s.yaml:10:1: not modelled yet: " + key + "; expected no such key");
+  }
   CHECK(message(8, "collective: {algorithm: trie}") ==
         "s.yaml:8:25: 'algorithm' names 'trie'; expected auto, or names of tree, ring, "
         "collnet_direct, collnet_chain, nvls, nvls_tree, pat, with commas between them; did you "

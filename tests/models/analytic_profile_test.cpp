@@ -239,6 +239,21 @@ TEST_CASE("a recording of a network of convolutions keeps what is counted of it"
   CHECK_FALSE(text.activations);
 }
 
+TEST_CASE("Lists of tensors are made by optimizers that run over lists alone", "[models]") {
+  AnalyticOptions options;
+  options.optimizer = "adamw";
+  const auto lists = [&] {
+    return analytic_profile(resnet50({}), gpu("v100-sxm2-16gb"), 8, "fp32", options).step_lists;
+  };
+  CHECK(lists() == Bytes{4});  // roots of second moments
+  options.optimizer_step = StepForm::fused;
+  CHECK(lists() == Bytes{0});
+  options.optimizer_step = StepForm::loop;
+  CHECK(lists() == Bytes{0});
+  options = {.optimizer = "lamb"};  // apex's, one kernel
+  CHECK(lists() == Bytes{0});
+}
+
 TEST_CASE("A fused optimizer reads and writes its state once", "[models]") {
   AnalyticOptions options;
   options.optimizer = "adamw";

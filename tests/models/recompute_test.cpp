@@ -56,6 +56,23 @@ TEST_CASE("Full recomputation keeps the inputs of blocks, and one block when log
   CHECK(activation_memory(small(), 3, "bf16", Recompute::none).logits > 0);
 }
 
+TEST_CASE("Recomputation by layer count keeps what the other blocks do", "[models]") {
+  // of two blocks the first keeps its input alone, the second all
+  const double token = 64 * 32;
+  const double block = 8 * token + 3 * 128 * 32;
+  const KeptActivations kept = kept_activations(small(), {Recompute::full, 1});
+  CHECK(kept.elements == token + block + 2 * token);
+  CHECK(kept.again == block - token);
+  CHECK(block_count(small()) == 2);
+  CHECK(kept_activations(small(), {Recompute::full, 2}).elements ==
+        kept_activations(small(), Recompute::full).elements);
+  const ModelDescription model = recomputed(small(), {Recompute::full, 1}, false);
+  for (const ModelLayer& layer : model.layers) {
+    CAPTURE(layer.name);
+    CHECK(layer.made_again == layer.name.starts_with("model.layers.0."));
+  }
+}
+
 TEST_CASE("Selective recomputation keeps attention and every second product", "[models]") {
   // of seven products q k v o gate up down: q, v, gate and down of each block
   const double token = 64 * 32;

@@ -74,6 +74,56 @@ TEST_CASE("A model in two bytes has its copy in fp32 with the optimizer's state"
   CHECK(rank_memory(pure, gpu_of(0), held, 1)->optimizer == 0.5 * 8 * 768);
 }
 
+TEST_CASE(
+    "The lists that Adam makes lie beside weights, state and gradients, autocast's casts do not",
+    "[train][memory]") {
+  // torch/optim/adam.py, _multi_tensor_adam: the roots of second moments are a list as long as the
+  // parameters; casts are gone when autocast ends. 4 + 8 + 4 + 4 bytes a parameter, as OPT 1.3B
+  // took 24.57 GiB on an H100 (memory_h100-100: 1,315,758,080 x 20 B are 24.51)
+  ComputeProfile made = profile("bf16");
+  made.activations = Bytes{10};
+  made.logits = Bytes{0};
+  made.step_lists = Bytes{4};
+  const auto memory = rank_memory(made, gpu_of(0), {}, 1);
+  CHECK(memory->allocated == (4 + 8 + 4 + 4) * 768);
+  CHECK(memory->step == 4 * 768);
+  // one kernel makes none: casts are there until backward ends
+  Holding fused;
+  fused.fused_step = true;
+  CHECK(rank_memory(made, gpu_of(0), fused, 1)->allocated == (6 + 8 + 4) * 768);
+  CHECK(rank_memory(made, gpu_of(0), fused, 1)->step == 0);
+  // of a shard the list is as long as that
+  Holding shard;
+  shard.weights = shard.gradients = shard.optimizer = 0.25;
+  CHECK(rank_memory(made, gpu_of(0), shard, 1)->allocated == (4 + 8 + 4 + 4) * 768 / 4);
+  // activations that are more than what the step makes hide it
+  made.activations = Bytes{8 * 768};
+  CHECK(rank_memory(made, gpu_of(0), {}, 1)->allocated == (6 + 8 + 8) * 768);
+  CHECK(rank_memory(made, gpu_of(0), {}, 1)->step == 0);
+}
+
+TEST_CASE("A step on copies of gradients in fp32 has them beside gradients of two bytes",
+          "[train][memory]") {
+  // Megatron Core's table: fp16 parameters and gradients without distributed optimizer 20 bytes
+  Holding held;
+  held.mixed = MixedWeights::half;
+  held.fused_step = true;
+  held.step = Bytes{4 * 768};
+  ComputeProfile made = profile("fp16");
+  made.activations = Bytes{10};
+  made.logits = Bytes{0};
+  CHECK(rank_memory(made, gpu_of(0), held, 1)->allocated == 20 * 768);
+  // none where the model is in fp32, or the optimizer keeps no copy of it
+  CHECK(rank_memory(
+            [&] {
+              auto full = made;
+              full.dtype = "fp32";
+              return full;
+            }(),
+            gpu_of(0), held, 1)
+            ->allocated == 16 * 768);
+}
+
 TEST_CASE("What does not fit is reported with its largest part", "[train][memory]") {
   const std::int64_t context = 781 * 1024 * 1024;
   const auto memory = rank_memory(profile("fp32"), gpu_of(context + 15'000), {}, 1);

@@ -12,6 +12,7 @@
 #include "sim/config/cluster/gpu_yaml.hpp"
 #include "sim/config/data_files.hpp"
 #include "sim/config/profile/model_catalogue.hpp"
+#include "sim/config/profile/model_fields.hpp"
 #include "sim/config/profile/profile_yaml.hpp"
 #include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/models/derived_profile.hpp"
@@ -101,6 +102,11 @@ const Fields<AnalyticOptions>& analytic_fields() {
               "activations that backward makes again, of models with numbered blocks: `selective`, "
               "all but flash attention and every second product (torchtitan's `op`); `full`, each "
               "block keeps its input"),
+       field("recompute_layers", &Options::recompute_layers,
+             "so many blocks, from the first on, that `recompute` makes again (Megatron-LM's "
+             "--recompute-method block with --recompute-num-layers; torchtitan's every k-th: that "
+             "share of them)",
+             between(1, layers_max), "all"),
        choice("use_reentrant", &Options::use_reentrant, {{"true", true}, {"false", false}},
               "of PyTorch: `recompute` runs blocks again as a whole (torch.utils.checkpoint before "
               "2.1, Megatron-LM, DeepSpeed); false: up to the last activation that backward needs"),
@@ -154,7 +160,17 @@ void check_options(const YamlMap& map, const AnalyticOptions& options,
                          "expected none",
                          key, model.name, what));
   };
-  if (has_blocks(model)) return;
+  if (options.recompute_layers && options.recompute == Recompute::none) {
+    map.fail("recompute_layers",
+             "'recompute_layers' without anything that is made again; expected 'recompute' "
+             "selective or full beside it");
+  }
+  if (const int blocks = block_count(model); blocks > 0) {
+    if (options.recompute_layers.value_or(0) <= blocks) return;
+    map.fail("recompute_layers", fmt::format("'recompute_layers' is {}; expected at most the {} "
+                                             "blocks of {}",
+                                             *options.recompute_layers, blocks, model.name));
+  }
   if (options.recompute != Recompute::none) needs_blocks("recompute", "made again");
   if (options.fp8_recipe != Fp8Recipe::none) needs_blocks("fp8_recipe", "in 8 bits");
 }

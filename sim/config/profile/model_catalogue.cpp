@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "sim/config/data_files.hpp"
+#include "sim/config/profile/decoder_yaml.hpp"
 #include "sim/config/profile/model_entries.hpp"
 #include "sim/config/profile/model_yaml.hpp"
 #include "sim/config/yaml/loaded_yaml.hpp"
@@ -87,6 +88,16 @@ std::vector<std::string> attentions_beside(const std::string& own) {
                                     : std::vector<std::string>{"eager", "flash"};
 }
 
+/// Each parameter's range and words are those of the option.
+void tell_values(ModelEntry& entry) {
+  const std::vector<KeyInfo> options = model_fields().keys();
+  for (KeyInfo& parameter : entry.parameters) {
+    parameter.value = std::ranges::find(options, parameter.name, &KeyInfo::name)->value;
+    if (parameter.name != "attention") continue;
+    parameter.value.choices = attentions_beside(parameter.fallback);
+  }
+}
+
 void check_attention(const YamlMap& map, const ModelEntry& entry, const ModelOptions& options) {
   if (!options.attention) return;
   const KeyInfo& key = *std::ranges::find(entry.parameters, "attention", &KeyInfo::name);
@@ -118,14 +129,22 @@ void check_options(const YamlMap& map, const ModelEntry& entry, const ModelOptio
   if (const auto problem = entry.problem(options)) map.fail(problem->key, problem->message);
 }
 
-/// A file's layers are what they are.
-ModelDescription read_own_model(const YamlMap& map, const YamlValue& value) {
+/// A file's layers are what they are; a decoder takes a decoder's options.
+ModelDescription read_own_model(const YamlMap& map, const YamlValue& value,
+                                const ModelOptions& options) {
+  const YamlValue document = loaded_yaml(find_data(DataKind::profile, value, "model"));
+  if (const auto shape = read_decoder_file(document)) {
+    ModelEntry entry = decoder_entry(*shape);
+    tell_values(entry);
+    check_options(map, entry, options);
+    return entry.make(options);
+  }
   for (const std::string& key : names_of(model_fields().keys())) {
     if (!map.has(key)) continue;
     map.fail(key, fmt::format("a model of a file has no option '{}'; expected its layers to say it",
                               key));
   }
-  return read_model_file(loaded_yaml(find_data(DataKind::profile, value, "model")));
+  return read_model_file(document);
 }
 
 }  // namespace
@@ -142,14 +161,7 @@ const std::vector<ModelEntry>& model_catalogue() {
     std::vector<ModelEntry> entries = image_models();
     std::ranges::move(text_models(), std::back_inserter(entries));
     for (const DecoderShape& shape : published_decoders()) entries.push_back(decoder_entry(shape));
-    const std::vector<KeyInfo> options = model_fields().keys();
-    for (ModelEntry& entry : entries) {
-      for (KeyInfo& parameter : entry.parameters) {
-        parameter.value = std::ranges::find(options, parameter.name, &KeyInfo::name)->value;
-        if (parameter.name != "attention") continue;
-        parameter.value.choices = attentions_beside(parameter.fallback);
-      }
-    }
+    std::ranges::for_each(entries, tell_values);
     return entries;
   }();
   return catalogue;
@@ -161,7 +173,7 @@ ModelDescription read_model(YamlMap& map) {
   ModelOptions options;
   model_fields().read(map, options);
   if (value.text.ends_with(".yaml") || value.text.ends_with(".yml")) {
-    return read_own_model(map, value);
+    return read_own_model(map, value, options);
   }
   const auto entry = std::ranges::find(model_catalogue(), value.text, &ModelEntry::name);
   if (value.kind != YamlValue::Kind::scalar || entry == model_catalogue().end()) {

@@ -8,9 +8,13 @@
 namespace gradwire::config {
 namespace {
 
-constexpr int layers_max = 1'000;
-constexpr int width_max = 200'000;
-constexpr int experts_max = 4'096;
+/// A size that a model has by itself.
+Field<ModelOptions> size_field(const std::string& name, std::optional<int> ModelOptions::*member,
+                               int most, const std::string& doc) {
+  return field(name, member, doc, between(1, most), "the model's");
+}
+
+}  // namespace
 
 const Fields<ExpertShape>& expert_fields() {
   static const Fields<ExpertShape> fields = {
@@ -21,17 +25,11 @@ const Fields<ExpertShape>& expert_fields() {
        field("shared", &ExpertShape::shared, "for all tokens", between(0, experts_max)),
        field("ffn", &ExpertShape::ffn, "their width", between<std::int64_t>(1, width_max),
              required),
-       field("every", &ExpertShape::every, "in each so-manieth layer", between(1, layers_max))}};
+       field("every", &ExpertShape::every, "in each so-manieth layer", between(1, layers_max)),
+       field("dense_layers", &ExpertShape::dense_layers, "so many first layers have none",
+             between(0, layers_max))}};
   return fields;
 }
-
-/// A size that a model has by itself.
-Field<ModelOptions> size_field(const std::string& name, std::optional<int> ModelOptions::*member,
-                               int most, const std::string& doc) {
-  return field(name, member, doc, between(1, most), "the model's");
-}
-
-}  // namespace
 
 const Fields<ModelOptions>& model_fields() {
   using Options = ModelOptions;

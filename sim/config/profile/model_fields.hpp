@@ -8,6 +8,12 @@ namespace gradwire::config {
 // Bounds that keep every product of sizes within 64 bits; no model comes near.
 inline constexpr int image_size_max = 16'384;
 inline constexpr int count_max = 1'000'000;
+inline constexpr int layers_max = 1'000;
+inline constexpr int width_max = 200'000;
+inline constexpr int experts_max = 4'096;
+
+/// The keys of `experts`.
+[[nodiscard]] const Fields<ExpertShape>& expert_fields();
 
 /// The options that may stand beside `model:`; each model has some of them.
 [[nodiscard]] const Fields<ModelOptions>& model_fields();

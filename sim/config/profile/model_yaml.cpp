@@ -4,6 +4,8 @@
 
 #include <optional>
 
+#include "sim/config/profile/decoder_yaml.hpp"
+#include "sim/config/profile/model_templates.hpp"
 #include "sim/config/profile/profile_yaml.hpp"
 #include "sim/config/yaml/yaml_map.hpp"
 #include "sim/core/outgoing_text.hpp"
@@ -121,6 +123,8 @@ void read_kind(YamlMap& map, LayerSpec& spec) {
   } else if (spec.kind == "embedding") {
     spec.rows = map.require<std::int64_t>("rows", sizes());
     spec.out = map.require<std::int64_t>("out", sizes());
+  } else if (spec.kind == "attention") {
+    spec.heads = map.require<std::int64_t>("heads", sizes());
   } else if (spec.kind == "product") {
     spec.product = read_product(map.require_map("product"));
   } else if (spec.kind == "raw") {
@@ -152,6 +156,7 @@ std::string work_text(const char* key, const LayerWork& work) {
 std::string kind_text(const LayerSpec& spec) {
   std::string text;
   if (spec.out > 0) text += fmt::format(", out: {}", spec.out);
+  if (spec.heads > 0) text += fmt::format(", heads: {}", spec.heads);
   if (spec.rows > 0) text += fmt::format(", rows: {}", spec.rows);
   if (spec.kind == "conv" || spec.kind == "max_pool" || spec.kind == "average_pool") {
     text += ", kernel: " + window_text(spec.kernel);
@@ -199,6 +204,7 @@ std::string layer_text(const LayerSpec& spec) {
 }  // namespace
 
 ModelDescription read_model_file(const YamlValue& document) {
+  if (const auto shape = read_decoder_file(document)) return decoder(*shape);
   YamlMap map(document);
   map.require_schema(model_schema);
   const auto name = map.require<std::string>("name");
@@ -206,8 +212,11 @@ ModelDescription read_model_file(const YamlValue& document) {
   map.require_value("input", "the shape of one sample, such as [3, 224, 224]");
   const auto input = read_shape(map, "input");
   map.require_value("layers", "a list of layers in forward order");
-  std::vector<YamlMap> places = map.maps("layers");
-  if (places.empty()) map.fail("layers", "'layers' has no item; expected at least one");
+  map.find("parameters");
+  if (map.maps("layers").empty()) map.fail("layers", "'layers' has no item; expected at least one");
+  const YamlValue written = written_out_layers(document);
+  std::vector<YamlMap> places;
+  for (const YamlValue& layer : written.items) places.emplace_back(layer);
   std::vector<LayerSpec> layers;
   layers.reserve(places.size());
   for (YamlMap& place : places) layers.push_back(read_layer(place));

@@ -22,7 +22,8 @@ struct ModelFile {
 /// Reads a user's own model (schema gradwire.model/1): the shape of one sample and the layers in
 /// forward order, as LayerSpec says. A layer reads the one before it, the layer that `input` names,
 /// those that `inputs` lists, or a shape that `input` gives. A kernel or padding is a number or
-/// [height, width].
+/// [height, width]. Shorthand is written out, see written_out_layers. Or a `decoder`, see
+/// read_decoder_file.
 /// @throws ConfigError at the place in the file, also where the layers do not fit together.
 [[nodiscard]] ModelDescription read_model_file(const YamlValue& document);
 

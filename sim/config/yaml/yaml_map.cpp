@@ -148,9 +148,7 @@ void YamlMap::require_schema(const std::string& schema) {
 void YamlMap::refuse(const std::string& key) const {
   const auto entry = std::ranges::find(value_->entries, key, &YamlEntry::key);
   if (entry == value_->entries.end()) return;
-  throw ConfigError(
-      entry->where,
-      fmt::format("'{}' is not supported by this version yet; expected no such key", key));
+  throw ConfigError(entry->where, fmt::format("not modelled yet: {}; expected no such key", key));
 }
 
 void YamlMap::finish() const {

@@ -85,3 +85,12 @@ TEST_CASE("DeepSpeed's ranks keep shares by stage, and a model of two bytes as s
   CHECK(two.gradients == 0.25);
   CHECK(two.mixed == MixedWeights::fp32);
 }
+
+TEST_CASE("DeepSpeed's step of a model in two bytes copies its gradients' share to fp32",
+          "[deepspeed]") {
+  // stage_1_and_2.py, step(): the partition's gradients in the type of single_partition_of_fp32
+  const Holding half = DeepSpeedZero({.stage = 2}, half_job()).holding();
+  CHECK(half.step == Bytes{60 / 4 * 4});
+  CHECK(half.fused_step);
+  CHECK(DeepSpeedZero({.stage = 2}, toy_job({10})).holding().step == Bytes{0});
+}

@@ -116,6 +116,19 @@ TEST_CASE(
   CHECK(held.optimizer == 0.25);
   CHECK(held.buffers == Bytes{1024 * 4});
   CHECK(held.mixed == MixedWeights::half);
+  CHECK(held.step == Bytes{0});
   options.use_distributed_optimizer = false;
   CHECK(Megatron(options, matrices()).holding().optimizer == 1);
+}
+
+TEST_CASE("Megatron's step copies gradients of two bytes to fp32, a shard of them where it has one",
+          "[megatron]") {
+  // Megatron Core's guide, distributed optimizer: fp16 parameters and gradients 20 bytes, or
+  // 4 + 16 / d; 2 + 2 + 4 of the copy + 12 of the optimizer
+  MegatronOptions options;
+  options.parameter_bytes = options.reduce_bytes = 2;
+  CHECK(Megatron(options, matrices()).holding().step == Bytes{1024 / 4 * 4});
+  options.use_distributed_optimizer = false;
+  const Holding whole = Megatron(options, matrices()).holding();
+  CHECK(whole.step.count() == 2 * whole.buffers.count());  // that buffer, in fp32
 }

@@ -1,0 +1,162 @@
+#include "sim/config/profile/decoder_yaml.hpp"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "sim/config/profile/model_fields.hpp"
+#include "sim/core/outgoing_text.hpp"
+
+namespace gradwire::config {
+namespace {
+
+using Shape = DecoderShape;
+
+const Fields<LatentShape>& latent_fields() {
+  const auto width = [](const char* name, std::int64_t LatentShape::*member, const char* doc) {
+    return field(name, member, doc, between<std::int64_t>(1, width_max), required);
+  };
+  static const Fields<LatentShape> fields = {
+      "latent",
+      "attention whose keys and values come from one narrow vector a token (DeepSeek)",
+      {width("query_rank", &LatentShape::query_rank, "features that queries are made of"),
+       width("kv_rank", &LatentShape::kv_rank, "features that keys and values are made of"),
+       width("nope_size", &LatentShape::nope_size, "of a head's query and key without positions"),
+       width("rope_size", &LatentShape::rope_size, "with rotary positions"),
+       width("value_size", &LatentShape::value_size, "of a head's value")}};
+  return fields;
+}
+
+Field<Shape> size(const char* name, std::int64_t Shape::*member, std::int64_t most, const char* doc,
+                  const char* fallback = required) {
+  return field(name, member, doc, between<std::int64_t>(1, most), fallback);
+}
+
+Field<Shape> flag(const char* name, bool Shape::*member, const char* doc) {
+  return field(name, member, doc);
+}
+
+std::string text_of(const ExpertShape& experts) {
+  return fmt::format("{{count: {}, active: {}, shared: {}, ffn: {}, every: {}, dense_layers: {}}}",
+                     experts.count, experts.active, experts.shared, experts.ffn, experts.every,
+                     experts.dense_layers);
+}
+
+std::string text_of(const LatentShape& latent) {
+  return fmt::format(
+      "{{query_rank: {}, kv_rank: {}, nope_size: {}, rope_size: {}, value_size: {}}}",
+      latent.query_rank, latent.kv_rank, latent.nope_size, latent.rope_size, latent.value_size);
+}
+
+std::string_view word_of(Shape::Norm norm) {
+  return norm == Shape::Norm::rms     ? "rms"
+         : norm == Shape::Norm::layer ? "layer"
+                                      : "layer_without_bias";
+}
+
+std::string_view word_of(Shape::Positions positions) {
+  return positions == Shape::Positions::rope      ? "rope"
+         : positions == Shape::Positions::learned ? "learned"
+                                                  : "alibi";
+}
+
+}  // namespace
+
+const Fields<DecoderShape>& decoder_fields() {
+  static const Fields<Shape> fields = {
+      "decoder",
+      "a decoder by its shape, in a model file",
+      {field("layers", &Shape::layers, "blocks", between(1, layers_max), required),
+       size("hidden", &Shape::hidden, width_max, "width of a token"),
+       size("heads", &Shape::heads, width_max, "of queries"),
+       size("kv_heads", &Shape::kv_heads, width_max, "of keys and values", "heads"),
+       size("head_size", &Shape::head_size, width_max, "features of a head", "hidden / heads"),
+       size("ffn", &Shape::ffn, width_max, "width of the feed-forward block"),
+       size("vocabulary", &Shape::vocabulary, count_max, "tokens that it knows"),
+       size("sequence_length", &Shape::sequence_length, count_max,
+            "tokens; `sequence_length` of a profile stands in its place"),
+       choice("activation", &Shape::activation,
+              {{"swiglu", Shape::Activation::swiglu}, {"gelu", Shape::Activation::gelu}},
+              "of the feed-forward block: with a gate, or without"),
+       choice("norm", &Shape::norm,
+              {{"rms", Shape::Norm::rms},
+               {"layer", Shape::Norm::layer},
+               {"layer_without_bias", Shape::Norm::layer_without_bias}},
+              "normalisation"),
+       choice("positions", &Shape::positions,
+              {{"rope", Shape::Positions::rope},
+               {"learned", Shape::Positions::learned},
+               {"alibi", Shape::Positions::alibi}},
+              "rotary, a table, or a slope in attention"),
+       choice("attention", &Shape::attention,
+              {{"flash", Shape::Attention::flash}, {"eager", Shape::Attention::eager}},
+              "one kernel, or scores in memory"),
+       size("position_rows", &Shape::position_rows, count_max, "of the table of learned positions",
+            "sequence_length"),
+       flag("tied", &Shape::tied, "output and input embedding share one tensor"),
+       flag("bias", &Shape::bias, "in every linear layer of the blocks"),
+       flag("qkv_bias", &Shape::qkv_bias, "in the projections before attention alone"),
+       flag("joined_qkv", &Shape::joined_qkv, "one projection for queries, keys and values"),
+       flag("embedding_norm", &Shape::embedding_norm, "a norm behind the embedding"),
+       flag("head_norm", &Shape::head_norm, "an RMS norm of each head's query and key"),
+       inside("experts", &Shape::experts, expert_fields, "balanced"),
+       inside("latent", &Shape::latent, latent_fields, "latent attention")}};
+  return fields;
+}
+
+Section decoder_section() {
+  return decoder_fields().section();
+}
+
+std::optional<DecoderShape> read_decoder_file(const YamlValue& document) {
+  YamlMap map(document);
+  map.require_schema("gradwire.model/1");
+  auto inner = map.optional_map("decoder");
+  if (!inner) return std::nullopt;
+  DecoderShape shape;
+  shape.name = map.require<std::string>("name");
+  shape.source = map.value_or<std::string>("source", document.where.file);
+  YamlMap places = *inner;
+  decoder_fields().read_all(std::move(*inner), shape);
+  if (shape.kv_heads == 0) shape.kv_heads = shape.heads;
+  if (shape.joined_qkv && shape.kv_heads != shape.heads) {
+    places.fail("joined_qkv", "'joined_qkv' beside fewer 'kv_heads' than heads; expected false");
+  }
+  if (const auto problem = problem_of(shape)) places.fail(problem->key, problem->message);
+  map.finish();
+  return shape;
+}
+
+std::string write_decoder_file(const DecoderShape& shape, std::span<const std::string> comments) {
+  std::string text;
+  for (const std::string& comment : comments) text += plain_format("# {}\n", comment);
+  text += fmt::format("schema: gradwire.model/1\nname: {}\nsource: {}\ndecoder:\n",
+                      yaml_quoted(shape.name), yaml_quoted(shape.source));
+  const auto line = [&](std::string_view key, const auto& value) {
+    text += fmt::format("  {}: {}\n", key, value);
+  };
+  line("layers", shape.layers);
+  line("hidden", shape.hidden);
+  line("heads", shape.heads);
+  line("kv_heads", shape.kv_heads);
+  if (shape.head_size > 0) line("head_size", shape.head_size);
+  line("ffn", shape.ffn);
+  line("vocabulary", shape.vocabulary);
+  line("sequence_length", shape.sequence_length);
+  line("activation", shape.activation == Shape::Activation::swiglu ? "swiglu" : "gelu");
+  line("norm", word_of(shape.norm));
+  line("positions", word_of(shape.positions));
+  if (shape.attention == Shape::Attention::eager) line("attention", "eager");
+  if (shape.position_rows > 0) line("position_rows", shape.position_rows);
+  if (shape.tied) line("tied", true);
+  if (shape.bias) line("bias", true);
+  if (shape.qkv_bias) line("qkv_bias", true);
+  if (shape.joined_qkv) line("joined_qkv", true);
+  if (shape.embedding_norm) line("embedding_norm", true);
+  if (shape.head_norm) line("head_norm", true);
+  if (shape.experts.count > 0) line("experts", text_of(shape.experts));
+  if (shape.latent) line("latent", text_of(*shape.latent));
+  return text;
+}
+
+}  // namespace gradwire::config
