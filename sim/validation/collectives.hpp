@@ -10,4 +10,8 @@ namespace gradwire::validation {
 /// printed itself, and fits to a part of the rows. Page: collectives.md.
 [[nodiscard]] std::unique_ptr<Series> open_collectives();
 
+/// results/reference/collectives_blind.yaml: tables that were written down before they were
+/// predicted, under no gate. No page is made.
+[[nodiscard]] std::unique_ptr<Series> open_blind_collectives();
+
 }  // namespace gradwire::validation

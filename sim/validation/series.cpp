@@ -15,6 +15,8 @@ std::span<const SeriesEntry> series_catalogue() {
   static const std::vector<SeriesEntry> catalogue = {
       {"collectives", "published times of single collectives on published clusters",
        "collectives.md", [](const Predict& /*predict*/) { return open_collectives(); }},
+      {"collectives_blind", "published times of collectives, written down before predicted", "",
+       [](const Predict& /*predict*/) { return open_blind_collectives(); }},
       {"ddpbench", "PyTorch's DDP benchmark on up to 16 V100", "",
        [](const Predict& predict) { return open_ddpbench(predict); }},
       {"single_gpu", "published rates of one GPU against analytic profiles", "",
