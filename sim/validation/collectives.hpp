@@ -11,7 +11,7 @@ namespace gradwire::validation {
 [[nodiscard]] std::unique_ptr<Series> open_collectives();
 
 /// results/reference/collectives_blind.yaml: tables that were written down before they were
-/// predicted, under no gate. No page is made.
+/// predicted, under no gate (collectives_blind.md, written by hand).
 [[nodiscard]] std::unique_ptr<Series> open_blind_collectives();
 
 }  // namespace gradwire::validation
