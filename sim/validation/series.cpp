@@ -10,6 +10,8 @@ std::span<const SeriesEntry> series_catalogue() {
   static const std::vector<SeriesEntry> catalogue = {
       {"collectives", "published times of single collectives on published clusters",
        "collectives.md", [](const Predict& /*predict*/) { return open_collectives(); }},
+      {"collectives_blind", "published times of collectives, written down before predicted", "",
+       [](const Predict& /*predict*/) { return open_blind_collectives(); }},
       {"ddpbench", "PyTorch's DDP benchmark on up to 16 V100", "",
        [](const Predict& predict) { return open_ddpbench(predict); }},
       {"single_gpu", "published rates of one GPU against analytic profiles", "",
@@ -60,6 +62,8 @@ std::span<const SeriesEntry> series_catalogue() {
        [](const Predict& predict) { return open_training("blind4", predict); }},
       {"blind5", "a fifth blind test: GPT, MPT and Llama on A100, H100, B200 and GB200, FP8", "",
        [](const Predict& predict) { return open_training("blind5", predict); }},
+      {"blind6", "a sixth blind test: H200, H100, B200, H800, A100 and V100 under 12 stacks", "",
+       [](const Predict& predict) { return open_training("blind6", predict); }},
       {"alcf_r50", "DDP on two nodes of 4 A100, Slingshot and TCP", training_page,
        [](const Predict& predict) { return open_training("alcf_r50", predict); }},
       {"llm", "Llama 3 8B and others under FSDP and ZeRO on up to 128 GPUs", llm_page,

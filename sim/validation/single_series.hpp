@@ -20,6 +20,10 @@ namespace gradwire::validation {
 /// printed itself, and fits to a part of the rows. Page: collectives.md.
 [[nodiscard]] std::unique_ptr<Series> open_collectives();
 
+/// results/reference/collectives_blind.yaml: tables that were written down before they were
+/// predicted, under no gate (collectives_blind.md, written by hand).
+[[nodiscard]] std::unique_ptr<Series> open_blind_collectives();
+
 /// What analytic profiles are calibrated on, fitted again each time, and how far they carry
 /// (results/reference/compute.yaml): the classes of the recordings' layers; factors on tables that
 /// no recording stands for; each model and each GPU predicted by a fit without it; and published
