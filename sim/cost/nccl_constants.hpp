@@ -93,8 +93,8 @@ struct NcclMeasured {
   double length_messages = 0;
   /// Further latencies of the network, beyond InfiniBand's, that an NVLSTree waits for in each hop.
   double nvls_tree_latencies = 0;
-  /// What a port fetches from a GPU's memory, or brings there, through a host bridge gets so much of
-  /// its PCIe links; stores between GPUs get all (AMD), or what NCCL counts for Intel's.
+  /// What a port fetches from a GPU's memory, or brings there, through a host bridge gets so much
+  /// of its PCIe links; stores between GPUs get all (AMD), or what NCCL counts for Intel's.
   double host_bridge_share = 1;
   /// Of what a GPU's kernel stores to host memory and of what it loads from there, what either gets
   /// of its way while it does both: it loads a line before it stores one.

@@ -1,5 +1,6 @@
 #include "sim/cost/nccl_measured.hpp"
 
+#include "sim/cost/nccl_nvls.hpp"
 #include "tests/catch.hpp"
 #include "tests/cost/nccl_options.hpp"
 
@@ -80,6 +81,24 @@ TEST_CASE("Grouped sends and receives reach 94 % of what links carry, beyond the
   };
   const auto extra = static_cast<double>(1024 * mib);
   CHECK(at(2048 * mib) - at(1024 * mib) == Approx(extra * 4e-6 / 0.94));
+}
+
+TEST_CASE("The rate of a switch that reduces does not depend on how many GPUs it serves",
+          "[cost][nccl]") {
+  // Together's GB200: 461, 475 and 472 GB/s on 4, 64 and 68 (collectives_blind.yaml).
+  const auto more = [](int ranks) {
+    NcclFacts facts;
+    facts.capability_min = facts.capability_max = 100;
+    facts.nvlink_per_byte = Seconds{2e-12};
+    const NcclSystem system{.machines = 1, .ranks = ranks, .architecture = 3, .channels = 8};
+    const auto at = [&](std::int64_t bytes) {
+      return nccl_nvls_links(test::nccl_2_28(), system,
+                             {all_reduce, NcclAlgorithm::nvls, simple, bytes}, facts);
+    };
+    return at(32768 * mib) - at(16384 * mib);
+  };
+  CHECK(more(4) == Approx(more(8)));
+  CHECK(more(64) == Approx(more(8)));
 }
 
 TEST_CASE("An NVLSTree's first chunks pass every stage before the last byte does", "[cost][nccl]") {
