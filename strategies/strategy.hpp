@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/core/exactness.hpp"
+#include "sim/core/warning.hpp"
 #include "strategies/operations.hpp"
 
 namespace gradwire {
@@ -252,8 +253,8 @@ class Strategy {
 
   [[nodiscard]] virtual Holding holding() const { return {}; }
 
-  /// What of its knobs it could not follow in this job, each a sentence.
-  [[nodiscard]] virtual std::vector<std::string> remarks() const { return {}; }
+  /// What of its knobs it could not follow in this job ("knob-not-followed"), or costs much in it.
+  [[nodiscard]] virtual std::vector<Warning> warnings() const { return {}; }
 
   /// Updates of others between a worker's read of the model and its own update, the mean over the
   /// run so far; nothing where workers are synchronous.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/core/exactness.hpp"
+#include "sim/core/warning.hpp"
 
 namespace gradwire {
 
@@ -39,12 +40,6 @@ struct Span {
   std::int64_t bytes = 0;
   std::vector<std::string> tensors;
   std::string cause;  ///< what it waited for, "" when nothing
-};
-
-/// What the user should know before believing a result.
-struct Warning {
-  std::string code;  ///< "outside-calibrated-range"
-  std::string text;
 };
 
 /// How busy a link was.

@@ -164,8 +164,8 @@ RunResult TrainingRun::run() {
   result.staleness = traced.strategy->staleness();
   result.exactness = traced.traits.exactness;
   tell_memory(result);
-  for (auto& remark : traced.strategy->remarks()) {
-    result.warnings.insert(result.warnings.begin(), {"knob-not-followed", std::move(remark)});
+  for (auto& warning : traced.strategy->warnings()) {
+    result.warnings.insert(result.warnings.begin(), std::move(warning));
   }
   const auto* timeline = dynamic_cast<const TensorTimeline*>(traced.strategy.get());
   if (timeline != nullptr) append_phases(*timeline, tensors_of(traced.job.profile), result.spans);

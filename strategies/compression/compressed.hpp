@@ -56,7 +56,7 @@ class Compressed final : public Strategy {
   }
   [[nodiscard]] Holding holding() const override { return inner_->holding(); }
   [[nodiscard]] std::vector<GroupFamily> families() const override { return inner_->families(); }
-  [[nodiscard]] std::vector<std::string> remarks() const override { return inner_->remarks(); }
+  [[nodiscard]] std::vector<Warning> warnings() const override { return inner_->warnings(); }
   [[nodiscard]] std::optional<double> staleness() const override { return inner_->staleness(); }
 
  private:

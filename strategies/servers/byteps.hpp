@@ -45,8 +45,8 @@ class BytePs final : public SharedStepStrategy {
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override;
   [[nodiscard]] std::vector<Exchange> exchanges() const override;
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
-  [[nodiscard]] std::vector<std::string> remarks() const override {
-    return byteps_remarks(options_, layout_);
+  [[nodiscard]] std::vector<Warning> warnings() const override {
+    return byteps_warnings(options_, layout_);
   }
 
  private:

@@ -35,8 +35,8 @@ class BytePsAsync final : public StepStrategy {
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override { return {}; }
   [[nodiscard]] std::vector<Exchange> exchanges() const override;
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
-  [[nodiscard]] std::vector<std::string> remarks() const override {
-    return byteps_remarks(options_, layout_);
+  [[nodiscard]] std::vector<Warning> warnings() const override {
+    return byteps_warnings(options_, layout_);
   }
   /// Of a partition: additions by others between a machine's pull and its own next addition.
   [[nodiscard]] std::optional<double> staleness() const override;

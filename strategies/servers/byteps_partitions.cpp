@@ -86,12 +86,12 @@ double pcie_reduce_passes(const BytePsOptions& options, const ServerLayout& layo
   return static_cast<double>(layout.other_parts(options.part())) / layout.part_size(options.part());
 }
 
-std::vector<std::string> byteps_remarks(const BytePsOptions& options, const ServerLayout& layout) {
+std::vector<Warning> byteps_warnings(const BytePsOptions& options, const ServerLayout& layout) {
   if (!layout.uneven(options.part())) return {};
-  return {
-      fmt::format("'pcie_switch_size' is {}, which does not divide the {} GPUs of a machine: "
-                  "NCCL joins all of them, as in BytePS",
-                  options.pcie_switch_size, layout.local_size())};
+  return {{"knob-not-followed",
+           fmt::format("'pcie_switch_size' is {}, which does not divide the {} GPUs of a machine: "
+                       "NCCL joins all of them, as in BytePS",
+                       options.pcie_switch_size, layout.local_size())}};
 }
 
 std::vector<PlanGroup> byteps_plan(const std::vector<BytePsUnit>& units,

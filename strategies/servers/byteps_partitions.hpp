@@ -49,8 +49,8 @@ struct BytePsTask {
 [[nodiscard]] double pcie_reduce_passes(const BytePsOptions& options, const ServerLayout& layout);
 
 /// "BytePS does not support unbalanced PCIe switches." (nccl_manager.cc), and goes on.
-[[nodiscard]] std::vector<std::string> byteps_remarks(const BytePsOptions& options,
-                                                      const ServerLayout& layout);
+[[nodiscard]] std::vector<Warning> byteps_warnings(const BytePsOptions& options,
+                                                   const ServerLayout& layout);
 
 /// What a partition is called in the trace.
 [[nodiscard]] std::string byteps_label(const BytePsUnit& unit, const BytePsTask& task);

@@ -190,8 +190,8 @@ void Fsdp::backward_done(int micro_batch) {
   if (host_) {
     host_->step(own());
   } else {
-    out_.post(OptimizerStep{.share = whole ? 1 : 1 / static_cast<double>(ranks_),
-                            .label = whole ? "optimizer" : "update shard"});
+    out_.post(
+        OptimizerStep{.share = whole ? 1 : share(), .label = whole ? "optimizer" : "update shard"});
   }
   gather_persistent();
   if (options_.sharding == Sharding::optimizer) gather_updated();
@@ -264,7 +264,8 @@ void Fsdp::cast_shard(std::size_t index, Ticket ticket) {
 void Fsdp::wait_for(Unit& unit) {
   gate_for(unit);
   if (!options_.per_parameter || std::exchange(unit.copied_out, true)) return;
-  out_.post(DeviceWork{.traffic = Bytes{2 * unit.padded * options_.param_bytes},
+  out_.post(DeviceWork{.traffic = Bytes{2 * (unit.padded + unit.across) * options_.param_bytes},
+                       .kernels = 1 + unit.across_tensors,
                        .label = "copy out parameters"});
 }
 

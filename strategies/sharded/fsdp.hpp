@@ -46,6 +46,9 @@ struct FsdpOptions {
   bool hybrid = false;         ///< shards within groups of `shard_degree` ranks, which are replicas
   int shard_degree = 0;        ///< 0: the ranks of a machine
   bool per_parameter = false;  ///< FSDP2: every parameter is sharded along its first dimension
+  /// FSDP2, a shard_placement_fn: a parameter is sharded along the first dimension that the ranks
+  /// divide, where there is one; false: along the first, padded to the ranks.
+  bool even_shards = false;
   /// FSDP2, reshard_after_forward as a number: parameters are gathered for backward within groups
   /// of so many ranks; 0: within those that shard them.
   int backward_degree = 0;
@@ -90,8 +93,9 @@ struct FsdpOptions {
 /// the shards, and one on the compute stream copies its result into the parameters; one kernel
 /// copies, and casts, gradients into the reduce-scatter's input, which averages by itself
 /// (ReduceOp.AVG; torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py: foreach_all_gather,
-/// foreach_all_gather_copy_out, foreach_reduce; from memory). That the next gather waits until the
-/// last but one is copied out is taken as limit_all_gathers.
+/// foreach_all_gather_copy_out, foreach_reduce; from memory). What is sharded along another
+/// dimension is copied once more each way, there (torch.chunk and torch.cat). That the next gather
+/// waits until the last but one is copied out is taken as limit_all_gathers.
 ///
 /// With parameters in host memory (CPUOffload(offload_params=True), CPUOffloadPolicy) a shard is
 /// copied to the GPU before it is cast and gathered, its reduced gradient to the host, and the
@@ -129,6 +133,8 @@ class Fsdp final : public Strategy {
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override;
   [[nodiscard]] std::vector<PlanGroup> plan(int iteration) const override;
   [[nodiscard]] Holding holding() const override;
+  /// "uneven-shards" where FSDP2's padding makes more than a tenth of what is gathered.
+  [[nodiscard]] std::vector<Warning> warnings() const override;
   [[nodiscard]] std::vector<GroupFamily> families() const override { return families_; }
   [[nodiscard]] std::vector<Exchange> exchanges() const override;
   [[nodiscard]] Phasing phasing() const override;
@@ -137,12 +143,14 @@ class Fsdp final : public Strategy {
   using Ticket = IssueOrder::Ticket;
 
   struct Unit : FsdpUnit {
-    std::int64_t padded = 0;       ///< elements, a multiple of the ranks that share it
-    std::int64_t gathered = 0;     ///< of these, those that are gathered: without persistent ones
-    bool kept = false;             ///< from forward to backward
-    bool unsharded = false;        ///< as the host sees it: the all-gather is issued
-    bool in_forward = false;       ///< between its pre- and its post-forward hook
-    int missing = 0;               ///< gradients not yet there in this backward pass
+    std::int64_t padded = 0;    ///< elements, a multiple of the ranks that share it
+    std::int64_t across = 0;    ///< FSDP2: of these, sharded along another than the first dimension
+    int across_tensors = 0;     ///< that have those
+    std::int64_t gathered = 0;  ///< of these, those that are gathered: without persistent ones
+    bool kept = false;          ///< from forward to backward
+    bool unsharded = false;     ///< as the host sees it: the all-gather is issued
+    bool in_forward = false;    ///< between its pre- and its post-forward hook
+    int missing = 0;            ///< gradients not yet there in this backward pass
     std::optional<Ticket> gather;  ///< the last one issued
     bool copied_out = false;       ///< FSDP2: into the parameters, since it was gathered
     int reductions = 0;            ///< that have ended in this step
@@ -181,6 +189,9 @@ class Fsdp final : public Strategy {
     return options_.sharding == Sharding::none ? unit.elements : shard(unit);
   }
   [[nodiscard]] std::int64_t own() const;
+  /// Of the model, what the rank keeps that keeps most: FSDP2's first, whose shards are whole.
+  /// REQUIRES: it is sharded.
+  [[nodiscard]] double share() const;
   [[nodiscard]] Holding on_gpu() const;
   /// Gathered elements that are there at once, beside the root's. REQUIRES: options_.live.
   [[nodiscard]] std::int64_t live_at_once() const;
@@ -191,6 +202,10 @@ class Fsdp final : public Strategy {
     return options_.hybrid && options_.outer.sync_every == 0;
   }
   [[nodiscard]] std::int64_t padded(const FsdpUnit& unit) const;
+  /// FSDP2: of one parameter.
+  [[nodiscard]] std::int64_t padded(const TensorInfo& tensor) const;
+  /// FSDP2: is it sharded along another dimension than the first?
+  [[nodiscard]] bool lies_across(const TensorInfo& tensor) const;
   [[nodiscard]] Collective gather_of(const Unit& unit, bool in_backward) const;
   [[nodiscard]] Collective reduction_of(const Unit& unit) const;
 

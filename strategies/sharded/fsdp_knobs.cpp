@@ -172,6 +172,11 @@ StrategyMaker Fsdp::read_fully_shard(Knobs& knobs) {
                                                 "'; expected true, false or a number of ranks");
     }
   }
+  static const std::vector<std::string> placements = {"none", "even"};
+  options.even_shards =
+      knobs.choice("shard_placement_fn", "none", placements,
+                   "fully_shard: none shards along the first dimension, padded to the ranks; even "
+                   "along the first that they divide (Shard(1) of torchtitan's experts)") == "even";
   options.shard_degree = read_degree(knobs, "all, without replicas");
   options.hybrid = options.shard_degree > 0;
   read_wrapping(knobs, options);

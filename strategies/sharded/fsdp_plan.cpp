@@ -28,6 +28,11 @@ bool divides_after(std::int64_t ranks) {
   return ranks > division_before(ranks);
 }
 
+/// Of FSDP2's first dimension.
+std::int64_t rows_of(const TensorInfo& tensor) {
+  return tensor.shape.empty() ? tensor.elements : tensor.shape.front();
+}
+
 }  // namespace
 
 Fsdp::Fsdp(const FsdpOptions& options, const JobView& job)
@@ -42,6 +47,10 @@ Fsdp::Fsdp(const FsdpOptions& options, const JobView& job)
     static_cast<FsdpUnit&>(added) = std::move(unit);
     added.padded = added.gathered = padded(added);
     for (const TensorId id : added.tensors) {
+      if (lies_across(job.tensor(id))) {
+        added.across += job.tensor(id).elements;
+        ++added.across_tensors;
+      }
       unit_of_[static_cast<std::size_t>(id)] = units_.size() - 1;
     }
   }
@@ -128,12 +137,53 @@ std::int64_t Fsdp::padded(const FsdpUnit& unit) const {
   const auto up = [this](std::int64_t count) { return (count + ranks_ - 1) / ranks_ * ranks_; };
   if (!options_.per_parameter) return up(unit.elements);
   std::int64_t elements = 0;
-  for (const TensorId id : unit.tensors) {
-    const TensorInfo& tensor = job_.tensor(id);
-    const std::int64_t rows = tensor.shape.empty() ? tensor.elements : tensor.shape.front();
-    elements += up(rows) * (tensor.elements / rows);
-  }
+  for (const TensorId id : unit.tensors) elements += padded(job_.tensor(id));
   return elements;
+}
+
+double Fsdp::share() const {
+  std::int64_t elements = 0;
+  for (const Unit& unit : units_) elements += unit.elements;
+  if (!options_.per_parameter || elements == 0) return 1 / static_cast<double>(ranks_);
+  return static_cast<double>(own()) / static_cast<double>(elements);
+}
+
+std::int64_t Fsdp::padded(const TensorInfo& tensor) const {
+  if (lies_across(tensor)) return tensor.elements;
+  const std::int64_t rows = rows_of(tensor);
+  return (rows + ranks_ - 1) / ranks_ * ranks_ * (tensor.elements / rows);
+}
+
+bool Fsdp::lies_across(const TensorInfo& tensor) const {
+  const bool may = options_.per_parameter && options_.even_shards;
+  if (!may || rows_of(tensor) % ranks_ == 0) return false;
+  return std::ranges::any_of(tensor.shape,
+                             [this](std::int64_t size) { return size % ranks_ == 0; });
+}
+
+std::vector<Warning> Fsdp::warnings() const {
+  if (!options_.per_parameter || options_.sharding == Sharding::none) return {};
+  constexpr double told = 1.1;
+  std::int64_t elements = 0;
+  std::int64_t all = 0;
+  std::int64_t most = 0;
+  const TensorInfo* worst = nullptr;
+  for (const TensorInfo& tensor : job_.tensors) {
+    const std::int64_t with = padded(tensor);
+    elements += tensor.elements;
+    all += with;
+    if (with - tensor.elements <= most) continue;
+    most = with - tensor.elements;
+    worst = &tensor;
+  }
+  const double times = static_cast<double>(all) / static_cast<double>(elements);
+  if (worst == nullptr || times <= told) return {};
+  return {{"uneven-shards",
+           fmt::format("{} has {} rows for {} ranks: fully_shard pads each share to {}, and "
+                       "gathers {:.1f} times the model's parameters; 'shard_placement_fn: even' "
+                       "shards along another dimension",
+                       worst->name, rows_of(*worst), ranks_,
+                       (rows_of(*worst) + ranks_ - 1) / ranks_, times)}};
 }
 
 Phasing Fsdp::phasing() const {
@@ -145,7 +195,7 @@ Phasing Fsdp::phasing() const {
 /// two, or all that are kept to backward. Their gradients, before they are reduced, as many.
 Holding Fsdp::on_gpu() const {
   Holding held;
-  const double shard = 1.0 / static_cast<double>(ranks_);
+  const double shard = share();
   std::int64_t total = 0;
   for (const Unit& unit : units_) total += unit.padded;
   held.fused_step = options_.live.has_value();  // DeepSpeed's FusedAdam
@@ -187,6 +237,10 @@ Holding Fsdp::on_gpu() const {
     // the input that they are copied into for their reduction.
     held.gathered += Bytes{unreduced * options_.param_bytes};
     held.buffers += Bytes{unreduced * options_.param_bytes};
+    std::int64_t across = 0;  // copied once more, each way
+    for (const Unit& unit : units_) across = std::max(across, unit.across);
+    held.gathered += Bytes{across * options_.param_bytes};
+    held.buffers += Bytes{across * options_.param_bytes};
   }
   return held;
 }
@@ -202,7 +256,9 @@ Fsdp::Kernels Fsdp::preparation(const Unit& unit) const {
   const std::int64_t elements = whole ? unit.elements : unit.padded;
   Kernels kernels;
   if (options_.per_parameter) {
-    kernels.add(unit.elements * options_.param_bytes + unit.padded * options_.reduce_bytes);
+    kernels.add((unit.elements + 2 * unit.across) * options_.param_bytes +
+                unit.padded * options_.reduce_bytes);
+    kernels.count += unit.across_tensors;
     return kernels;
   }
   if (options_.reduce_bytes != options_.param_bytes) {

@@ -47,7 +47,7 @@ TEST_CASE("NCCL joins the GPUs of a PCIe switch, and a CPU adds the switches' su
         std::vector<CollectiveUse>{{CollectiveKind::reduce_scatter, families::node, 2},
                                    {CollectiveKind::all_gather, families::node, 2}});
   CHECK(byteps.exchanges().size() == 2);  // copies, and no servers
-  CHECK(byteps.remarks().empty());
+  CHECK(byteps.warnings().empty());
   ToyLoop loop(byteps);
   loop.tell(IterationStart{});
   loop.tell(HookFired{.tensor = 0});
@@ -84,11 +84,12 @@ TEST_CASE("a PCIe switch that does not divide a machine's GPUs is reported, and 
   options.pcie_switch_size = 4;
   const BytePs byteps(options, job);
   CHECK(byteps.exchanges().empty());
-  CHECK(byteps.remarks() ==
-        Texts{"'pcie_switch_size' is 4, which does not divide the 6 GPUs of a machine: NCCL joins "
-              "all of them, as in BytePS"});
+  CHECK(byteps.warnings() ==
+        std::vector<Warning>{{"knob-not-followed",
+                              "'pcie_switch_size' is 4, which does not divide the 6 GPUs of a "
+                              "machine: NCCL joins all of them, as in BytePS"}});
   options.pcie_switch_size = 8;
-  CHECK(BytePs(options, job).remarks().empty());
+  CHECK(BytePs(options, job).warnings().empty());
 }
 
 TEST_CASE("with reduce_roots djb2 of its key says on which GPU a partition is", "[byteps]") {

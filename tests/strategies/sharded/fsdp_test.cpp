@@ -238,6 +238,52 @@ TEST_CASE("FSDP2 pads each parameter's rows, copies in and out, and reduces with
   CHECK(hook == Words{"freed", "gradients ready"});
 }
 
+TEST_CASE("FSDP2 tells of padding, and shards evenly where it is told to", "[fsdp][fsdp2]") {
+  auto options = unit_a_layer();
+  options.per_parameter = true;
+  options.param_bytes = 2;
+  auto job = toy_job({2 * 8 * 3, 8});
+  job.tensors[0].shape = {2, 8, 3};  // two experts on 4 ranks
+  job.tensors[1].layer = 0;
+  job.tensors[1].shape = {8};
+  const Fsdp uneven(options, job);
+  CHECK(uneven.plan(0)[0].size == Bytes{(4 * 8 * 3 + 8) * 2});
+  // 104 of 56 elements
+  CHECK(
+      uneven.warnings() ==
+      std::vector<Warning>{{"uneven-shards",
+                            "t0 has 2 rows for 4 ranks: fully_shard pads each share to 1, and "
+                            "gathers 1.9 times the model's parameters; 'shard_placement_fn: even' "
+                            "shards along another dimension"}});
+  // The fullest rank has a whole expert and two rows of the rest.
+  CHECK(uneven.holding().weights == Approx((24.0 + 2) / 56));
+  options.even_shards = true;
+  Driver even{{options, job}};
+  CHECK(even.strategy.holding().weights == 0.25);
+  CHECK(even.strategy.plan(0)[0].size == Bytes{(2 * 8 * 3 + 8) * 2});
+  CHECK(even.strategy.warnings().empty());
+  // All is copied out of what NCCL wrote, and the experts once more: read and written.
+  const auto copied = even.strategy.on_event(Seconds{}, ForwardStart{.layer = 0}).back();
+  CHECK(std::get<DeviceWork>(copied).traffic == Bytes{(56 + 48) * 2 * 2});
+  CHECK(std::get<DeviceWork>(copied).kernels == 2);
+}
+
+TEST_CASE("FSDP2 of a model without parameters keeps no shard that is not a number",
+          "[fsdp][fsdp2]") {
+  auto options = unit_a_layer();
+  options.per_parameter = true;
+  CHECK(Fsdp(options, toy_job({})).holding().weights == 0.25);
+}
+
+TEST_CASE("where no dimension is divided by the ranks FSDP2 pads the first", "[fsdp][fsdp2]") {
+  auto options = unit_a_layer();
+  options.per_parameter = true;
+  options.even_shards = true;
+  auto job = toy_job({15});
+  job.tensors[0].shape = {5, 3};
+  CHECK(Fsdp(options, job).plan(0)[0].size == Bytes{8 * 3 * 4});
+}
+
 TEST_CASE("FSDP2 gathers for backward among the ranks of reshard_after_forward", "[fsdp][fsdp2]") {
   auto options = unit_a_layer();
   options.per_parameter = true;
