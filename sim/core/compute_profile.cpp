@@ -38,7 +38,7 @@ Seconds ComputeProfile::backward() const {
 }
 
 Seconds ComputeProfile::unattributed() const {
-  return std::max(Seconds{0}, iteration - forward() - backward() - optimizer);
+  return std::max(Seconds{0}, iteration - forward() - backward() - step());
 }
 
 LaunchTimes ComputeProfile::launches_of(const LayerProfile& layer) const {
@@ -68,6 +68,7 @@ Seconds ComputeProfile::launch_bound(int micro_batches) const {
   }
   // Its kernels run while the host goes on from tensor to tensor.
   const Seconds begun = std::max(ended, launched);
+  if (unscale) return begun + *unscale + std::max(optimizer, *optimizer_launch);
   return std::max(begun + optimizer, launched + *optimizer_launch);
 }
 
@@ -128,6 +129,7 @@ ComputeProfile scaled_to(ComputeProfile profile, Seconds iteration) {
     *time = factor * *time;
   }
   if (profile.optimizer_launch) profile.optimizer_launch = factor * *profile.optimizer_launch;
+  if (profile.unscale) profile.unscale = factor * *profile.unscale;
   for (auto& layer : profile.layers) {
     layer.forward = factor * layer.forward;
     layer.backward = factor * layer.backward;

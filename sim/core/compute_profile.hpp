@@ -95,6 +95,9 @@ struct ComputeProfile {
   bool master_weights = true;  ///< of fp16 and bf16: weights, gradients and state are in fp32
   Seconds host_launch;         ///< host time to launch one layer's kernels, in one direction
   std::optional<Seconds> optimizer_launch;  ///< host time of the optimizer; absent: host_launch
+  /// Device time of taking the loss's scale out of the gradients, where the host then waits to read
+  /// whether they are finite and launches the optimizer only after that (torch.amp.GradScaler).
+  std::optional<Seconds> unscale;
   int tokens_per_sample = 0;             ///< of a sequence; 0: samples are no text, or nobody says
   double recomputed_flops = 0;           ///< forward operations that backward does again
   std::optional<Bytes> activations;      ///< kept for a micro-batch's backward; absent: unknown
@@ -124,6 +127,8 @@ struct ComputeProfile {
   [[nodiscard]] Seconds unattributed() const;
   [[nodiscard]] LaunchTimes launches_of(const LayerProfile& layer) const;
   [[nodiscard]] Seconds launch_of_optimizer() const;
+  /// Device time between backward and the iteration's end: unscale and the optimizer.
+  [[nodiscard]] Seconds step() const { return unscale.value_or(Seconds{0}) + optimizer; }
   /// The least that an iteration takes: no layer starts before the host's thread has launched it,
   /// and that thread launches one after the other. At least the sum of the parts.
   [[nodiscard]] Seconds launch_bound(int micro_batches = 1) const;

@@ -181,6 +181,10 @@ void set_optimizer(ComputeProfile& profile, const ModelDescription& running,
   const double bytes =
       (size * stepped + cast) * parameters + fp8_cast_bytes_per_parameter * fp8_weights(running);
   const GpuSpec& gpu = setting.gpu;
+  if (options.grad_scaler) {
+    profile.unscale = Seconds{unscale_bytes_per_parameter * parameters /
+                              (gpu.memory_bandwidth.count() * gpu.memory_efficiency)};
+  }
   profile.fp8 = options.fp8_recipe != Fp8Recipe::none;
   profile.master_weights = masters;
   profile.optimizer_bytes_per_parameter = Bytes{std::llround(size * stepped)};
@@ -348,7 +352,7 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
       profile, activation_memory(fused(model, fusion), batch, dtype, recomputation(options),
                                  setting.sums_in_fp32 && setting.token_norms, options.fused_loss));
   profile.recomputed_flops = batch * flops_made_again(running);
-  profile.gpu_busy = profile.forward() + profile.backward() + profile.optimizer;
+  profile.gpu_busy = profile.forward() + profile.backward() + profile.step();
   add_host(profile, running, *framework, step, options, setting);
   profile.model_error = analytic_error(model, dtype);
   return profile;

@@ -47,6 +47,8 @@ struct AnalyticOptions {
   bool fused_loss = false;  ///< see with_fused_loss()
   /// Half precision keeps weights, gradients and the optimizer's state in fp32; false: in its own.
   bool master_weights = true;
+  /// Of PyTorch: see ComputeProfile::unscale. REQUIRES: else fp16, with master weights.
+  bool grad_scaler = false;
 };
 
 /// What every layer's time depends on beside the layer.

@@ -50,6 +50,15 @@ void append_pass(std::vector<LaunchStep>& script, const ComputeProfile& profile,
 /// tensor to tensor.
 void append_optimizer(std::vector<LaunchStep>& script, const ComputeProfile& profile) {
   const bool known = profile.optimizer_launch.has_value();
+  if (profile.unscale) {
+    script.push_back({.item = unscale_item(profile, 1), .name = "unscale gradients", .hooks = {}});
+    script.push_back({.item = optimizer_item(profile, 1), .name = "optimizer", .hooks = {}});
+    // Its kernels run while the host launches them: what of that is left when they have ended.
+    ComputeItem rest = late_launch_item(profile, 1);
+    rest.seconds = std::max(0.0, rest.seconds - profile.optimizer.count());
+    script.push_back({.item = rest, .name = "optimizer", .hooks = {}});
+    return;
+  }
   script.push_back({.host = known ? 0 : profile.host_launch.count(),
                     .item = optimizer_item(profile, 1),
                     .name = "optimizer",
@@ -80,6 +89,18 @@ ComputeItem optimizer_item(const ComputeProfile& profile, double share) {
           .seconds = share * profile.optimizer.count(),
           .slowdown = stated_slowdown(profile, "optimizer"),
           .bound = bound_of("optimizer")};
+}
+
+ComputeItem unscale_item(const ComputeProfile& profile, double share) {
+  return {.part = Part::optimizer,
+          .seconds = share * profile.unscale->count(),
+          .slowdown = stated_slowdown(profile, "optimizer"),
+          .bound = bound_of("optimizer")};
+}
+
+ComputeItem late_launch_item(const ComputeProfile& profile, double share) {
+  const double launch = share * profile.launch_of_optimizer().count();
+  return {.part = Part::host, .seconds = std::max(launch_call, launch), .device = false};
 }
 
 std::vector<LaunchStep> launch_script(const ComputeProfile& profile, const Program& program,

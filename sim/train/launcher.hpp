@@ -52,6 +52,12 @@ struct LaunchStep {
 /// The optimizer's kernels for a share of the model.
 [[nodiscard]] ComputeItem optimizer_item(const ComputeProfile& profile, double share);
 
+/// Before them, ComputeProfile::unscale. REQUIRES: there is one.
+[[nodiscard]] ComputeItem unscale_item(const ComputeProfile& profile, double share);
+/// Between the two: the host launches them only then. For strategies that step themselves, whose
+/// kernels stand behind the whole launch.
+[[nodiscard]] ComputeItem late_launch_item(const ComputeProfile& profile, double share);
+
 /// Seconds of device work that no profile contains: its measured time, the fixed cost of its
 /// kernels in a busy stream, and the longer of its memory traffic at the rate a streaming kernel
 /// reaches and its arithmetic at the rate that fp32 matrix products reach.

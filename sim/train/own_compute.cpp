@@ -27,7 +27,7 @@ double device_time(const Job& job, const MemberGroup& member) {
     const auto& own = job.rank_classes[static_cast<std::size_t>(member.rank_class)];
     return device_time_of(own.program, profile).count();
   }
-  return (profile.optimizer +
+  return (profile.step() +
           static_cast<double>(job.micro_batches) * (profile.forward() + profile.backward()))
       .count();
 }

@@ -130,7 +130,7 @@ int micro_batches_kept(const Program& program) {
 }
 
 Seconds device_time_of(const Program& program, const ComputeProfile& profile) {
-  Seconds time = profile.optimizer;
+  Seconds time = profile.step();
   for (const ProgramStep& step : program) {
     const auto* pass = std::get_if<ComputePass>(&step);
     if (pass == nullptr) continue;

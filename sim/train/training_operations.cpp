@@ -82,12 +82,22 @@ void TrainingRun::post_side(In& in, OperationId id, Part part, double seconds,
 
 void TrainingRun::post(In& in, OptimizerStep step) {
   WorkerLane& lane = lane_of(in, step.worker);
-  lane.host += std::max(launch_call, step.share * in.job.profile.launch_of_optimizer().count());
-  other_seconds_.clear();
-  for (int c = 1; c < class_count(in.job); ++c) {
-    other_seconds_.push_back(optimizer_item(profile_of(in.job, c), step.share).seconds);
+  const ComputeProfile& profile = in.job.profile;
+  const auto post_each = [&](ComputeItem (*item_of)(const ComputeProfile&, double),
+                             std::string label) {
+    other_seconds_.clear();
+    for (int c = 1; c < class_count(in.job); ++c) {
+      other_seconds_.push_back(item_of(profile_of(in.job, c), step.share).seconds);
+    }
+    post_item(lane, item_of(profile, step.share), std::move(label));
+  };
+  if (profile.unscale) {
+    post_each(unscale_item, "unscale gradients");
+    post_each(late_launch_item, step.label);
+  } else {
+    lane.host += std::max(launch_call, step.share * profile.launch_of_optimizer().count());
   }
-  post_item(lane, optimizer_item(in.job.profile, step.share), std::move(step.label));
+  post_each(optimizer_item, std::move(step.label));
   add_ended(in);
 }
 

@@ -112,6 +112,35 @@ TEST_CASE_METHOD(ProfileFixture, "8 bits and half weights need a GPU and a type 
                     Contains("'fp8_recipe' beside framework 'tf'"));
 }
 
+TEST_CASE_METHOD(ProfileFixture, "GradScaler needs fp16 whose gradients are in fp32",
+                 "[config][profile]") {
+  setenv("GRADWIRE_DATA", GRADWIRE_SOURCE_DIR, 1);
+  const auto job = [&](const std::string& rest) {
+    return read("{model: gpt2, batch_per_gpu: 1, gpu: h100-sxm5-80gb, " + rest + "}");
+  };
+  CHECK_THROWS_WITH(
+      job("dtype: bf16, grad_scaler: true"),
+      Contains("'grad_scaler' beside 'dtype' bf16; expected fp16 whose gradients are in fp32"));
+  CHECK_THROWS_WITH(job("dtype: fp16, master_weights: false, grad_scaler: true"),
+                    Contains("'grad_scaler' beside 'master_weights' false"));
+  CHECK_THROWS_WITH(job("dtype: fp16, framework: tf, grad_scaler: true"),
+                    Contains("'grad_scaler' beside framework 'tf'"));
+  const auto counted = [](const std::string& rest) {
+    const YamlValue value =
+        parse_yaml("{model: gpt2, batch_per_gpu: 1, gpu: h100-sxm5-80gb, dtype: fp16" + rest + "}",
+                   "job.yaml");
+    YamlMap map(value);
+    return read_analytic_profile(map);
+  };
+  const ComputeProfile without = counted("");
+  const ComputeProfile with = counted(", grad_scaler: true");
+  CHECK(counted(", grad_scaler: false").unscale == std::nullopt);
+  // 8 bytes of each gradient, where the optimizer moves optimizer_bytes_per_parameter and 12 of
+  // casts.
+  const auto moved = static_cast<double>(without.optimizer_bytes_per_parameter.count()) + 12;
+  CHECK(with.unscale->count() == Approx(without.optimizer.count() * 8 / moved));
+}
+
 TEST_CASE_METHOD(ProfileFixture, "gradients are of the weights' type unless the strategy says more",
                  "[config][profile]") {
   const auto bytes = [&](const std::string& master_weights, const std::string& strategy) {

@@ -71,6 +71,11 @@ TEST_CASE("An iteration of several micro-batches repeats launches and work, not 
   profile.optimizer_launch = Seconds{4};  // the host is the last to end
   CHECK(profile.launch_bound(2) == Seconds{28});
   CHECK(profile.between_iterations() == Seconds{0});
+  // GradScaler: 24 of launches, 2 of the last layer, 1 to unscale; only then the optimizer's 4.
+  profile.unscale = Seconds{1};
+  CHECK(profile.launch_bound(2) == Seconds{24 + 2 + 1 + 4});
+  profile.optimizer = Seconds{7};  // its kernels run beside their launches
+  CHECK(profile.launch_bound(2) == Seconds{24 + 2 + 1 + 7});
 }
 
 TEST_CASE("Unattributed time is never negative", "[core][profile]") {

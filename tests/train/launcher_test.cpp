@@ -70,6 +70,29 @@ TEST_CASE("layers and the optimizer take the host their own launches", "[launche
   CHECK(script[6].item.seconds == 0);
 }
 
+TEST_CASE("where the host reads whether gradients are finite the optimizer is launched behind that",
+          "[launcher]") {
+  ComputeProfile own = profile(false);
+  own.optimizer_launch = Seconds{5};
+  own.unscale = Seconds{0.5};
+  own.iteration = own.launch_bound();
+  const auto script = script_of(own, 1);
+  REQUIRE(script.size() == 9);
+  CHECK(script[5].name == "unscale gradients");
+  CHECK(script[6].item.part == Part::optimizer);
+  // The device has the optimizer's kernels for `optimizer` of the 5 that the host takes, which it
+  // begins when the gradients are unscaled.
+  CHECK(script[5].item.seconds == 0.5);
+  CHECK(script[7].item.seconds == Approx(5 - own.optimizer.count()));
+  CHECK_FALSE(script[7].item.device);
+  // A share of the model has that share of all three.
+  CHECK(unscale_item(own, 0.25).seconds == Approx(0.125));
+  CHECK(late_launch_item(own, 0.25).seconds == Approx(0.25 * 5));
+  // No wait where the device takes longer than the host.
+  own.optimizer = Seconds{6};
+  CHECK(script_of(own, 1)[7].item.seconds == 0);
+}
+
 TEST_CASE("a tied weight's hook fires where its gradient comes", "[launcher]") {
   const auto script = script_of(profile(true), 1);
   CHECK(script[3].hooks.empty());

@@ -56,6 +56,21 @@ TEST_CASE("toy timeline: ddp", "[timeline][ddp]") {
              18 + 2.5 + 1);
 }
 
+TEST_CASE("toy timeline: GradScaler, the optimizer launched behind unscaled gradients",
+          "[timeline][grad_scaler]") {
+  ToyTraining toy;
+  toy.profile.unscale = Seconds{0.5e-3};
+  toy.profile.optimizer_launch = Seconds{3e-3};
+  SECTION("wfbp") {
+    // The optimizer's 1 beside the host's 3.
+    check_each(toy.run(make_wfbp), 18 + 1.5 + 0.5 + 3);
+  }
+  SECTION("fsdp") {
+    // The last reduce-scatter at 20, then a quarter of all, the kernels behind their launch.
+    check_each(toy.run(make<Fsdp>(FsdpOptions{})), 20 + (0.5 + 3 + 1) / 4);
+  }
+}
+
 TEST_CASE("toy timeline: ddp, ZeRO in its hooks", "[timeline][ddp][zero]") {
   // The same buckets; broadcasts of 2 MB take H(2) = 1.5, a bucket's step 1/3.
   const Bytes cap{2'000'000};

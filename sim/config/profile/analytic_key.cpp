@@ -126,7 +126,10 @@ const Fields<AnalyticOptions>& analytic_fields() {
            "(flash-attn's, Megatron-LM's --cross-entropy-loss-fusion, MPT's fused_crossentropy)"),
        choice("master_weights", &Options::master_weights, {{"true", true}, {"false", false}},
               "of PyTorch in fp16 and bf16: weights, gradients and the optimizer's state are in "
-              "fp32; false: in `dtype` (`bf16-true`, `torch_dtype=bfloat16`)")}};
+              "fp32; false: in `dtype` (`bf16-true`, `torch_dtype=bfloat16`)"),
+       choice("grad_scaler", &Options::grad_scaler, {{"true", true}, {"false", false}},
+              "of PyTorch in fp16 with master weights: torch.amp.GradScaler, whose step waits for "
+              "the device to read whether gradients are finite, and launches the optimizer then")}};
   return fields;
 }
 
@@ -138,6 +141,12 @@ void check_precision(const YamlMap& map, const AnalyticOptions& options, const G
     if (!map.has(key) || half) continue;
     map.fail(key, fmt::format("'{}' beside 'dtype' {}; expected fp16 or bf16", key, dtype));
   }
+  if (options.grad_scaler && (dtype != "fp16" || !options.master_weights)) {
+    map.fail(
+        "grad_scaler",
+        fmt::format("'grad_scaler' beside {}; expected fp16 whose gradients are in fp32",
+                    dtype != "fp16" ? fmt::format("'dtype' {}", dtype) : "'master_weights' false"));
+  }
   if (options.fp8_recipe != Fp8Recipe::none && !gpu.peak_flops.contains("fp8")) {
     map.fail("fp8_recipe", fmt::format("{} multiplies nothing in 8 bits (its 'peak_flops' has no "
                                        "fp8); expected none",
@@ -148,7 +157,7 @@ void check_precision(const YamlMap& map, const AnalyticOptions& options, const G
 void check_options(const YamlMap& map, const AnalyticOptions& options,
                    const ModelDescription& model) {
   for (const char* key : {"optimizer_step", "autocast", "sdpa", "use_reentrant", "fp8_recipe",
-                          "fused_loss", "master_weights"}) {
+                          "fused_loss", "master_weights", "grad_scaler"}) {
     if (!map.has(key) || has_optimizer_steps(*find_framework(options.framework))) continue;
     map.fail(key, fmt::format("'{}' beside framework '{}'; expected pytorch-eager or "
                               "pytorch-compile, which have it",
