@@ -48,6 +48,7 @@ struct JobView {
   std::vector<TensorInfo> tensors;
   std::vector<TensorId> gradient_order;
   std::int64_t element_size = gradient_element_size;  ///< bytes of an element of a gradient
+  std::string dtype{};                                ///< the profile's; empty in unit tests
   std::int64_t buffer_elements = 0;  ///< of non-trainable state: batch-norm statistics, counters
   int buffer_tensors = 0;            ///< that hold them
   Bytes buffer_bytes{0};             ///< in them; 0: unknown

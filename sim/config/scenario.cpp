@@ -110,12 +110,15 @@ std::int64_t gradient_size(const std::string& type, const YamlMap& map, const St
 }
 
 /// The type of gradients where the strategy says none: the weights' own, where it can be another
-/// than fp32.
+/// than fp32. DeepSpeed makes the model one of fp16 or bf16 where it is told of them.
 std::string own_gradient_dtype(const YamlMap& map, const StrategyEntry& entry,
                                const Scenario& scenario) {
-  const bool half = scenario.profile && !scenario.profile->master_weights &&
-                    entry.flags.any_dtype && !map.has("compression");
-  return half ? scenario.profile->dtype : StrategyKeys{}.gradient_dtype;
+  if (!scenario.profile || !entry.flags.any_dtype || map.has("compression")) {
+    return StrategyKeys{}.gradient_dtype;
+  }
+  const std::string& dtype = scenario.profile->dtype;
+  const bool model = entry.flags.half_model && (dtype == "fp16" || dtype == "bf16");
+  return model || !scenario.profile->master_weights ? dtype : StrategyKeys{}.gradient_dtype;
 }
 
 /// @param yaml  the document's, in our words.

@@ -85,6 +85,7 @@ JobView job_view(const Job& job) {
   JobView view;
   view.world_size = static_cast<int>(job.placement.size());
   view.micro_batches = job.micro_batches;
+  view.dtype = job.profile.dtype;
   view.tensors = tensors_of(job.profile);
   view.gradient_order = job.profile.gradient_order;
   view.buffer_elements = job.profile.buffer_elements;

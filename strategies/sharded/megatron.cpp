@@ -86,13 +86,11 @@ StrategyMaker Megatron::read(Knobs& knobs) {
              with_origin("products of weights' gradients add to the buffer themselves"));
   const std::string dtype = knobs.choice(
       "params_dtype", "fp32", dtypes,
-      with_origin("of the model, and of what is gathered; bf16 with --bf16, fp16 with --fp16; the "
-                  "optimizer has its copy in fp32"));
+      with_origin("of the model, and of what is gathered; not given: fp16 (--fp16) or bf16 "
+                  "(--bf16) where the profile is of it; the optimizer has its copy in fp32"));
   const bool in_fp32 = knobs.yes(
       "accumulate_allreduce_grads_in_fp32", dtype != "fp16",
       with_origin("of the buffer of gradients; false with --fp16 and with --grad-reduce-in-bf16"));
-  if (dtype != "fp32") options.parameter_bytes = half_size;
-  if (!in_fp32) options.reduce_bytes = options.parameter_bytes;
   if (options.overlap_param_gather &&
       !(options.use_distributed_optimizer && options.overlap_grad_reduce)) {
     knobs.refuse("overlap_param_gather",
@@ -106,7 +104,15 @@ StrategyMaker Megatron::read(Knobs& knobs) {
     knobs.without_effect("ddp_pad_buckets_for_high_nccl_busbw",
                          "expected 'use_distributed_optimizer: true' beside it");
   }
-  return [options](const JobView& job) { return std::make_unique<Megatron>(options, job); };
+  const bool follows = !knobs.given("params_dtype");
+  const bool says = knobs.given("accumulate_allreduce_grads_in_fp32");
+  return [=](const JobView& job) {
+    MegatronOptions own = options;
+    const std::string& type = follows ? job.dtype : dtype;
+    if (type == "fp16" || type == "bf16") own.parameter_bytes = half_size;
+    if (!(says ? in_fp32 : type != "fp16")) own.reduce_bytes = own.parameter_bytes;
+    return std::make_unique<Megatron>(own, job);
+  };
 }
 
 std::vector<CollectiveUse> Megatron::collectives() const {

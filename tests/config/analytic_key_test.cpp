@@ -156,6 +156,7 @@ TEST_CASE_METHOD(ProfileFixture, "gradients are of the weights' type unless the 
     job.machine_of = {0, 1};
     job.tensors = {{"matrix", 1000, 0, {100, 10}}};
     job.gradient_order = {0};
+    job.dtype = scenario.profile->dtype;
     std::int64_t all = 0;
     for (const PlanGroup& group : scenario.make_strategy(job)->plan(1)) all += group.size.count();
     return all;
@@ -163,6 +164,13 @@ TEST_CASE_METHOD(ProfileFixture, "gradients are of the weights' type unless the 
   CHECK(bytes("true", "{name: ddp}") == 4000);
   CHECK(bytes("false", "{name: ddp}") == 2000);
   CHECK(bytes("false", "{name: ddp, gradient_dtype: fp32}") == 4000);
+  // DeepSpeed and Megatron make the model one of the profile's type: gradients and parameters.
+  CHECK(bytes("true", "{name: deepspeed}") == 2 * 2000);
+  CHECK(bytes("true", "{name: deepspeed, gradient_dtype: fp32}") == 2 * 4000);
+  const std::int64_t whole = bytes("true", "{name: megatron, params_dtype: fp32}");
+  CHECK(bytes("true", "{name: megatron}") == whole / 2);
+  CHECK(bytes("true", "{name: megatron, accumulate_allreduce_grads_in_fp32: true}") ==
+        whole / 2 + whole / 4);
 }
 
 TEST_CASE_METHOD(ProfileFixture, "an iteration time scales an analytic profile, which says so",

@@ -47,6 +47,7 @@ namespace {
 constexpr int grad_accumulation_max = 100'000;
 
 constexpr StrategyFlags any_dtype{.any_dtype = true};
+constexpr StrategyFlags half_model{.any_dtype = true, .half_model = true};
 constexpr StrategyFlags servers_and_any_dtype{.servers = true, .any_dtype = true};
 
 KeyInfo servers() {
@@ -122,7 +123,7 @@ const std::vector<StrategyEntry>& strategy_catalogue() {
        Fsdp::read_hybrid},
       {"fsdp2", "PyTorch fully_shard: FSDP of each parameter, with replicas where asked",
        Fsdp::read_fully_shard},
-      {"deepspeed", "DeepSpeed's ZeRO-1, 2, 3 by its own buckets", DeepSpeedZero::read, any_dtype},
+      {"deepspeed", "DeepSpeed's ZeRO-1, 2, 3 by its own buckets", DeepSpeedZero::read, half_model},
       {"megatron", "Megatron-LM's data parallelism: its buckets and distributed optimizer",
        Megatron::read},
       {"diloco", "islands that shard within themselves and meet in outer steps", Fsdp::read_diloco},
@@ -152,10 +153,12 @@ const Fields<StrategyKeys>& strategy_fields() {
       "how gradients are communicated",
       {field("grad_accumulation", &StrategyKeys::grad_accumulation,
              "micro-batches between exchanges", between(1, grad_accumulation_max)),
-       word("gradient_dtype", &StrategyKeys::gradient_dtype, {"fp32", "fp16", "bf16"},
-            "of the gradients that backward makes (a model of half precision, Apex O2); of "
-            "strategies that list it, and not with `compression`",
-            "fp32; of a profile with `master_weights: false` its `dtype`")}};
+       word(
+           "gradient_dtype", &StrategyKeys::gradient_dtype, {"fp32", "fp16", "bf16"},
+           "of the gradients that backward makes (a model of half precision, Apex O2); of "
+           "strategies that list it, and not with `compression`",
+           "fp32; of a profile with `master_weights: false` its `dtype`, and of deepspeed its fp16 "
+           "or bf16")}};
   return fields;
 }
 

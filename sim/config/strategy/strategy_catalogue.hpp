@@ -12,8 +12,9 @@ namespace gradwire::config {
 
 /// What a strategy has that others have not.
 struct StrategyFlags {
-  bool servers = false;    ///< parameter servers
-  bool any_dtype = false;  ///< its gradients may be of half precision
+  bool servers = false;     ///< parameter servers
+  bool any_dtype = false;   ///< its gradients may be of half precision
+  bool half_model = false;  ///< they are, in a profile of fp16 or bf16: its model is
 };
 
 struct StrategyEntry {
