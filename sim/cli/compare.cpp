@@ -38,11 +38,10 @@ constexpr const char* option_name = "--strategies";
 /// not yet rebuilt, nothing stale yet); 4 hold a whole period of what comes every second iteration
 /// (ACP-SGD) or fourth (local SGD); 40 strategies at 1024 GPUs stay within a minute.
 const RunSpec default_run = {.iterations = 4, .warmup = 2, .seed = 1};
-/// Iterations of a run with other compute, behind its warm-up, where the standard deviation of
+/// A run with other compute has one iteration behind its warm-up where the standard deviation of
 /// those as it is is no greater, relative to their mean. That moves bounds by 0.1 % at most on 64
 /// GPUs and by 0.6 on 1024, where another seed moves the same ones by 0.4; with more variation it
 /// would by 2.5.
-constexpr int paired_iterations = 1;
 constexpr double paired_stdev_max = 0.0025;
 
 struct CompareOptions {
@@ -103,15 +102,14 @@ double mean_at(config::Scenario scenario, double factor, const RunResult& as_it_
   const std::span<const double> own = as_it_is.iteration_s;
   if (factor == 1) return mean(own);
   const bool paired = stdev(own) <= paired_stdev_max * mean(own);
-  if (paired) scenario.run.iterations = std::min(scenario.run.iterations, paired_iterations);
+  if (paired) scenario.run.iterations = 1;
   const auto scale = [factor](ComputeProfile& profile) {
     profile = scaled_to(profile, factor * profile.iteration);
   };
   scale(*scenario.profile);
   for (WorkerClass& other : scenario.classes.others) scale(other.profile);
   const std::vector<double> iterations = predict(scenario, false).iteration_s;
-  if (!paired) return mean(iterations);
-  return mean(own) * (mean(iterations) / mean(own.first(iterations.size())));
+  return paired ? mean(own) * (iterations.front() / own.front()) : mean(iterations);
 }
 
 /// Adds the efficiency over the scenario's point of the fewest ranks that can hold the job under

@@ -255,20 +255,15 @@ double not_waited_for(const NcclConstants& constants, const NcclSystem& system,
          hops.network_steps * std::min(hops.network, others);
 }
 
-/// Channels whose queues the host fills for a call; 0: it fills none.
-int queued_channels(const NcclConstants& constants, const NcclSystem& system,
-                    const NcclQuestion& question, const NcclFacts& facts) {
-  if (!constants.queues_by_channel || peers_of(question, system.ranks) > 0) return 0;
-  const int channels = nccl_channels_at_work(system, question);
-  if (question.algorithm != NcclAlgorithm::nvls) return channels;
-  return std::min(channels, constants.generation(facts.capability_min).nvls_channels);
-}
-
-/// us of the host to fill one GPU's queues but the first.
+/// us of the host to fill the queues of one GPU's channels but the first.
 double queue_time(const NcclConstants& constants, const NcclSystem& system,
                   const NcclQuestion& question, const NcclFacts& facts) {
-  const int channels = queued_channels(constants, system, question, facts);
-  return std::max(0, channels - 1) * constants.measured.channel_host;
+  if (!constants.queues_by_channel || peers_of(question, system.ranks) > 0) return 0;
+  int channels = nccl_channels_at_work(system, question);
+  if (question.algorithm == NcclAlgorithm::nvls) {
+    channels = std::min(channels, constants.generation(facts.capability_min).nvls_channels);
+  }
+  return (channels - 1) * constants.measured.channel_host;
 }
 
 /// us of the host between one call and the next.
