@@ -168,24 +168,55 @@ std::vector<HostPlace> places_of(const Cluster& cluster, const NcclGpus& gpus,
   return places;
 }
 
+/// What one link carries, bytes / size.
+struct LinkLoad {
+  double all = 0;
+  double stored = 0;   ///< of it by GPUs into each other's memory over PCIe
+  double staged = 0;   ///< of it through host memory
+  double fetched = 0;  ///< of what is staged
+  double priced = 0;   ///< what is staged, at what it costs
+};
+
+LinkLoad load_of(const Loads& loads, const StagedFlows& staged, std::size_t id) {
+  LinkLoad load{.all = loads.all[id]};
+  if (!loads.of_stores.empty()) load.stored = loads.of_stores[id];
+  if (staged.empty()) return load;
+  load.staged = staged.load[id];
+  load.fetched = staged.fetched[id];
+  load.priced = staged.priced[id];
+  return load;
+}
+
+/// Of a link in a machine. Stores are posted, and pass whole where the processor does not cut
+/// them; a NIC fetches.
+/// @param at_bridge  as HostPlace::at_bridge
+void see_link(const ClusterLink& link, const LinkLoad& load, bool at_bridge, bool amd,
+              const NcclConstants& constants, NcclFacts& facts) {
+  const double per_byte = 1 / link.capacity;
+  if (link.kind == LinkKind::nvlink) {
+    facts.nvlink_per_byte = std::max(facts.nvlink_per_byte, Seconds{load.all * per_byte});
+    return;
+  }
+  facts.crosses_host_bridge = facts.crosses_host_bridge || at_bridge;
+  const double overhead = at_bridge && !amd ? constants.intel_p2p_overhead : 1;
+  const double share = at_bridge ? constants.measured.host_bridge_share : 1;
+  const double peers = load.stored * overhead + (load.all - load.staged - load.stored) / share;
+  facts.pcie_per_byte = std::max(facts.pcie_per_byte, Seconds{(peers + load.priced) * per_byte});
+  facts.planned_per_byte =
+      std::max(facts.planned_per_byte, Seconds{(load.all - load.fetched) * overhead * per_byte});
+}
+
 }  // namespace
 
 NcclFacts examine(const Cluster& cluster, const Pattern& pattern, const NcclGpus& gpus,
                   const NcclConstants& constants) {
-  const double bridge_share = constants.measured.host_bridge_share;
   NcclFacts facts;
   std::map<const NodeGraph*, NodeFacts> known;
   const std::vector<HostPlace> places = places_of(cluster, gpus, known);
-  const auto [load, stores] = loads(cluster, pattern, places, facts);
-  facts.stores_over_pcie = !stores.empty();
-  const auto per_byte = [&](std::size_t id, double share) {
-    return Seconds{load[id] / (share * cluster.links()[id].capacity)};
-  };
+  const Loads load = loads(cluster, pattern, places, facts);
+  facts.stores_over_pcie = !load.of_stores.empty();
   const StagedFlows staged = staged_flows(cluster, pattern, places, constants.measured);
   facts.staged_per_byte = staged.network_per_byte;
-  const auto of_staged = [&](const std::vector<double>& sums, std::size_t id) {
-    return staged.empty() ? 0 : sums[id];
-  };
   std::size_t id = 0;
   bool is_first = true;
   for (int index = 0; index < cluster.node_count(); ++index) {
@@ -193,26 +224,10 @@ NcclFacts examine(const Cluster& cluster, const Pattern& pattern, const NcclGpus
     const NodeFacts& own = known.at(&node);
     bool takes_part = false;
     for (std::size_t resource = 0; resource < node.resources().size(); ++resource, ++id) {
-      if (load[id] == 0) continue;
+      if (load.all[id] == 0) continue;
       takes_part = true;
-      const LinkKind kind = cluster.links()[id].kind;
-      if (kind == LinkKind::nvlink) {
-        facts.nvlink_per_byte = std::max(facts.nvlink_per_byte, per_byte(id, 1));
-        continue;
-      }
-      const bool is_bridge = places[id].at_bridge;
-      facts.crosses_host_bridge = facts.crosses_host_bridge || is_bridge;
-      // Stores are posted, and pass whole where the processor does not cut them; a NIC fetches.
-      const double stored = stores.empty() ? 0 : stores[id];
-      const double fetched = load[id] - of_staged(staged.load, id) - stored;
-      const double overhead = is_bridge && !own.amd ? constants.intel_p2p_overhead : 1;
-      const double peers = stored * overhead + fetched / (is_bridge ? bridge_share : 1);
-      facts.pcie_per_byte =
-          std::max(facts.pcie_per_byte,
-                   Seconds{(peers + of_staged(staged.priced, id)) / cluster.links()[id].capacity});
-      facts.planned_per_byte =
-          std::max(facts.planned_per_byte, Seconds{(load[id] - of_staged(staged.fetched, id)) *
-                                                   overhead / cluster.links()[id].capacity});
+      see_link(cluster.links()[id], load_of(load, staged, id), places[id].at_bridge, own.amd,
+               constants, facts);
     }
     if (!takes_part) continue;
     join(facts, own, is_first);
@@ -224,13 +239,14 @@ NcclFacts examine(const Cluster& cluster, const Pattern& pattern, const NcclGpus
     facts.is_efa = is_efa(fabric);
     if (facts.is_efa) facts.stated_latency = constants.efa_stated_latency;
     facts.late_message = longest(fabric, &PortSpec::late_message);
-    facts.ports = static_cast<double>(sending_ports(fabric, load, id)) / pattern.machines;
-    see_sockets(cluster, load, id, facts);
+    facts.ports = static_cast<double>(sending_ports(fabric, load.all, id)) / pattern.machines;
+    see_sockets(cluster, load.all, id, facts);
   }
   facts.other_per_byte = std::max(facts.other_per_byte, facts.pcie_per_byte);
-  for (; id < load.size(); ++id) {
-    facts.other_per_byte = std::max(facts.other_per_byte, per_byte(id, 1));
-    facts.planned_per_byte = std::max(facts.planned_per_byte, per_byte(id, 1));
+  for (; id < load.all.size(); ++id) {
+    const Seconds per_byte{load.all[id] / cluster.links()[id].capacity};
+    facts.other_per_byte = std::max(facts.other_per_byte, per_byte);
+    facts.planned_per_byte = std::max(facts.planned_per_byte, per_byte);
   }
   return facts;
 }

@@ -232,7 +232,7 @@ void add_host(ComputeProfile& profile, const ModelDescription& running, const Fr
 }
 
 Recomputation recomputation(const AnalyticOptions& options) {
-  if (!options.recompute_layers) return options.recompute;
+  if (!options.recompute_layers) return {options.recompute};
   return {options.recompute, *options.recompute_layers};
 }
 
@@ -304,8 +304,8 @@ ComputeProfile untimed_profile(const ModelDescription& model, int batch) {
 void add_memory(ComputeProfile& recorded, const ModelDescription& model) {
   if (!is_convolutional(model) || model.parameter_count() != recorded.parameter_count()) return;
   recorded.optimizer_state = Bytes{find_optimizer(default_optimizer(model))->state_bytes};
-  set_activations(
-      recorded, activation_memory(model, recorded.batch_per_gpu, recorded.dtype, Recompute::none));
+  set_activations(recorded, activation_memory(model, recorded.batch_per_gpu, recorded.dtype,
+                                              {Recompute::none}));
 }
 
 RelativeError analytic_error(const ModelDescription& model, const std::string& dtype) {

@@ -21,11 +21,8 @@ enum class Recompute : std::uint8_t { none, selective, full };
 
 /// What backward makes again, and in how many of the numbered blocks, from the first on.
 struct Recomputation {
-  Recomputation(Recompute made, int of_blocks = std::numeric_limits<int>::max())
-      : what(made), blocks(of_blocks) {}
-
-  Recompute what;
-  int blocks;
+  Recompute what = Recompute::none;
+  int blocks = std::numeric_limits<int>::max();
 };
 
 /// Numbered blocks of several layers; 0 where the model has none.

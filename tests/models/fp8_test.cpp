@@ -69,7 +69,7 @@ TEST_CASE("A cast to 8 bits reads once and writes twice, tensorwise it reads onc
   CHECK(cast(Fp8Recipe::tensorwise).forward.kernels == 2);
   // what is made again is cast again
   const ModelDescription again =
-      recomputed(in_fp8(small(), Fp8Recipe::delayed), Recompute::full, true);
+      recomputed(in_fp8(small(), Fp8Recipe::delayed), {Recompute::full}, true);
   CHECK(test::layer(again, "model.layers.0.mlp.up_proj.cast").made_again);
 }
 

@@ -31,29 +31,29 @@ TEST_CASE("Each activation that backward needs is kept once", "[models]") {
   const double block = half + 4 * token + half + 3 * wide;
   // the last norm's input and result
   const double logits = 100 * 32;
-  const KeptActivations kept = kept_activations(model, Recompute::none);
+  const KeptActivations kept = kept_activations(model, {Recompute::none});
   CHECK(kept.elements == 2 * block + 2 * token);
   CHECK(kept.logits == logits);
   // the logarithm of their softmax and two gradients in fp32
-  const ActivationMemory mixed = activation_memory(model, 3, "bf16", Recompute::none);
+  const ActivationMemory mixed = activation_memory(model, 3, "bf16", {Recompute::none});
   CHECK(mixed.activations == 3 * 2 * (2 * block + 2 * token));
   CHECK(mixed.logits == 3 * 3 * 4 * logits);
-  CHECK(activation_memory(model, 1, "fp32", Recompute::none).logits == 3 * 4 * logits);
+  CHECK(activation_memory(model, 1, "fp32", {Recompute::none}).logits == 3 * 4 * logits);
 }
 
 TEST_CASE("Full recomputation keeps the inputs of blocks, and one block when logits are gone",
           "[models]") {
   const double token = 64 * 32;
   const double block = 8 * token + 3 * 128 * 32;
-  const KeptActivations kept = kept_activations(small(), Recompute::full);
+  const KeptActivations kept = kept_activations(small(), {Recompute::full});
   CHECK(kept.elements == 2 * token + 2 * token);
   CHECK(kept.again == block - token);  // its input is there already
   // In two bytes a block of 52 Ki for each of three samples, more than 37.5 KiB of logits.
-  const ActivationMemory mixed = activation_memory(small(), 3, "bf16", Recompute::full);
+  const ActivationMemory mixed = activation_memory(small(), 3, "bf16", {Recompute::full});
   CHECK(mixed.activations == 3 * 2 * (4 * token + block - token));
   CHECK(mixed.logits == 0);
   // Were the block kept, the logits would be there beside it.
-  CHECK(activation_memory(small(), 3, "bf16", Recompute::none).logits > 0);
+  CHECK(activation_memory(small(), 3, "bf16", {Recompute::none}).logits > 0);
 }
 
 TEST_CASE("Recomputation by layer count keeps what the other blocks do", "[models]") {
@@ -65,7 +65,7 @@ TEST_CASE("Recomputation by layer count keeps what the other blocks do", "[model
   CHECK(kept.again == block - token);
   CHECK(block_count(small()) == 2);
   CHECK(kept_activations(small(), {Recompute::full, 2}).elements ==
-        kept_activations(small(), Recompute::full).elements);
+        kept_activations(small(), {Recompute::full}).elements);
   const ModelDescription model = recomputed(small(), {Recompute::full, 1}, false);
   for (const ModelLayer& layer : model.layers) {
     CAPTURE(layer.name);
@@ -79,7 +79,7 @@ TEST_CASE("Selective recomputation keeps attention and every second product", "[
   const double wide = 128 * 32;
   const double block = 8 * token + 3 * wide;
   const double stays = token + token + 3 * token + wide;  // input, attention, products
-  const KeptActivations kept = kept_activations(small(), Recompute::selective);
+  const KeptActivations kept = kept_activations(small(), {Recompute::selective});
   CHECK(kept.elements == 2 * stays + 2 * token);
   CHECK(kept.again == block - stays);
 }
@@ -116,7 +116,7 @@ TEST_CASE("A block runs again up to the last activation that backward needs", "[
   // kept, and a sum; GPT-2 with a dropout, whose mask is drawn again, BERT with a norm.
   const auto last_made_again = [](const ModelDescription& model, const std::string& block) {
     std::string last;
-    for (const ModelLayer& layer : recomputed(model, Recompute::full, true).layers) {
+    for (const ModelLayer& layer : recomputed(model, {Recompute::full}, true).layers) {
       if (layer.made_again && layer.name.starts_with(block)) last = layer.name;
     }
     return last;
@@ -125,7 +125,7 @@ TEST_CASE("A block runs again up to the last activation that backward needs", "[
   CHECK_THAT(last_made_again(gpt2({}), "transformer.h.3"), Catch::Matchers::EndsWith("dropout"));
   CHECK_THAT(last_made_again(bert_base({}), "bert.encoder.layer.3"),
              Catch::Matchers::EndsWith("LayerNorm"));
-  for (const ModelLayer& layer : recomputed(small(), Recompute::full, false).layers) {
+  for (const ModelLayer& layer : recomputed(small(), {Recompute::full}, false).layers) {
     if (layer.name.ends_with("down_proj")) CHECK(layer.made_again);
   }
 }
@@ -161,7 +161,7 @@ TEST_CASE("Hooks of what is run again cost the host a share of each block and op
 TEST_CASE("VGG-16 has its widest layers' gradients beside all its activations", "[models]") {
   // classifier.0 is 25088 x 4096 + 4096, .3 4096 x 4096 + 4096, .6 4096 x 1000 + 1000; before them
   // backward has freed what these three, two ReLU and two dropouts keep.
-  const ActivationMemory memory = activation_memory(vgg16({}), 64, "fp32", Recompute::none);
+  const ActivationMemory memory = activation_memory(vgg16({}), 64, "fp32", {Recompute::none});
   CHECK(memory.fullest.gradients == 123'642'856);
   const double freed = memory.activations - static_cast<double>(memory.fullest.activations.count());
   CHECK(freed > 0);
@@ -173,7 +173,7 @@ TEST_CASE("A fused loss reads its logits once each way and keeps nothing beside 
   const ModelLayer& loss = test::layer(model, "loss");
   CHECK(loss.forward.elements == 100 * 32);
   CHECK(loss.backward.elements == 2 * 100 * 32);
-  CHECK(activation_memory(small(), 3, "bf16", Recompute::none, false, true).logits ==
+  CHECK(activation_memory(small(), 3, "bf16", {Recompute::none}, false, true).logits ==
         3 * 2 * 100 * 32);
 }
 
@@ -181,8 +181,8 @@ TEST_CASE("ResNet-50 trains with 64 images in 12 GB, not with 256", "[models]") 
   // tensorflow/benchmarks: 64 a GPU on a K80 (12 GB), README "--batch_size=64"; weights, gradients
   // and momentum take 0.3 GB
   const ModelDescription model = resnet50({});
-  CHECK(activation_memory(model, 64, "fp32", Recompute::none).activations < 11.7e9);
-  CHECK(activation_memory(model, 256, "fp32", Recompute::none).activations > 11.7e9);
+  CHECK(activation_memory(model, 64, "fp32", {Recompute::none}).activations < 11.7e9);
+  CHECK(activation_memory(model, 256, "fp32", {Recompute::none}).activations > 11.7e9);
 }
 
 TEST_CASE("Autocast keeps norms' inputs in fp32 and a cast for each product", "[models]") {
@@ -193,12 +193,12 @@ TEST_CASE("Autocast keeps norms' inputs in fp32 and a cast for each product", "[
   constexpr double tokens = 128;
   constexpr double width = 768;
   constexpr double layer = 2 * (2 * width) + 2 * (2 * width) + 4 * 12 * 128;
-  const KeptActivations kept = kept_activations(bert_base({}), Recompute::none);
+  const KeptActivations kept = kept_activations(bert_base({}), {Recompute::none});
   CHECK(kept.autocast_bytes ==
         12 * tokens * layer - 4 * width * tokens + 2 * width * (tokens + 20));
 }
 
 TEST_CASE("A maximum is kept with where it was", "[models]") {
   // ResNet-50's pool: 64 x 56 x 56 maxima, 8 bytes each (torch.nn.functional.max_pool2d: int64)
-  CHECK(kept_activations(resnet50({}), Recompute::none).bytes == 8.0 * 64 * 56 * 56);
+  CHECK(kept_activations(resnet50({}), {Recompute::none}).bytes == 8.0 * 64 * 56 * 56);
 }

@@ -257,6 +257,7 @@ std::string key_in(ConfigJson& json, const std::string& key) {
 
 std::vector<std::string> huggingface_model_types() {
   std::vector<std::string> types;
+  types.reserve(std::size(families));
   for (const Family& family : families) types.emplace_back(family.model_type);
   return types;
 }
