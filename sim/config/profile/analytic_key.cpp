@@ -56,6 +56,7 @@ std::vector<std::string> names_in(const Named& list) {
   return names;
 }
 
+// NOLINTNEXTLINE(readability-function-size): a table
 const Fields<AnalyticOptions>& analytic_fields() {
   using Options = AnalyticOptions;
   static const Fields<Options> fields = {

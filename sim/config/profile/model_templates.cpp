@@ -53,7 +53,7 @@ class Expression {
                                   "'parameters' with + - * / and parentheses",
                                   value_.text, why));
   }
-  std::int64_t within(std::int64_t number) const {
+  [[nodiscard]] std::int64_t within(std::int64_t number) const {
     if (number < -number_max || number > number_max) fail("it is too large");
     return number;
   }
@@ -117,7 +117,7 @@ class Expression {
     return within(read);
   }
   std::int64_t named() {
-    const auto end =
+    const auto* const end =
         std::ranges::find_if(rest_, [](char c) { return !begins_name(c) && !is_digit(c); });
     const std::string_view name = rest_.substr(0, static_cast<std::size_t>(end - rest_.begin()));
     const auto found = numbers_.find(name);
