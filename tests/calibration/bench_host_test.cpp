@@ -13,7 +13,8 @@
 #include "calibration/capture/bench/samples.hpp"
 #include "calibration/capture/common/json_writer.hpp"
 #include "calibration/capture/common/whole_file.hpp"
-#include "calibration/import/json_document.hpp"
+#include "calibration/import/json_file.hpp"
+#include "sim/config/yaml/yaml_units.hpp"
 #include "tests/catch.hpp"
 
 namespace gradwire::calibration {
@@ -65,15 +66,15 @@ TEST_CASE("What the JSON writer writes is read back the same", "[capture][json]"
   json.key("rows").begin_list();
   json.begin_object().member("x", 1).end_object().begin_object().end_object();
   json.end_list().key("numbers").begin_list().value(1).value(2.5).end_list().end_object();
-  const JsonValue read = parse_json(json.text(), "x.json");
+  const config::YamlValue read = parse_json(json.text(), "x.json");
   CHECK(read.find("text")->text == "a \"b\"\\\n");
-  CHECK(read.find("number")->number == 0.1);
-  CHECK(read.find("whole")->whole == -3);
-  CHECK(read.find("none")->kind == JsonValue::Kind::null);
-  CHECK(read.find("yes")->yes);
+  CHECK(config::read_value<double>(*read.find("number"), "number") == 0.1);
+  CHECK(config::read_value<int>(*read.find("whole"), "whole") == -3);
+  CHECK(read.find("none") == nullptr);
+  CHECK(config::read_value<bool>(*read.find("yes"), "yes"));
   CHECK(read.find("rows")->items.size() == 2);
   CHECK(read.find("rows")->items[1].where.line == 3);
-  CHECK(read.find("numbers")->items[1].number == 2.5);
+  CHECK(read.find("numbers")->items[1].text == "2.5");
 }
 
 TEST_CASE("Percentiles are taken by nearest rank", "[capture][samples]") {
