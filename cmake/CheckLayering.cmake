@@ -17,7 +17,7 @@ set(arrows
   "strategies/servers/             -> strategies/horovod/ strategies/parts/ ${seam}"
   "strategies/peers/               -> strategies/parts/ ${seam}"
   "strategies/sharded/             -> strategies/parts/ ${seam}"
-  "strategies/compression/systems/ -> strategies/compression/ strategies/all_reduce/ strategies/parts/ ${seam}"
+  "strategies/compression/systems  -> strategies/compression/ strategies/all_reduce/ strategies/parts/ ${seam}"
   "strategies/compression/         -> strategies/parts/ ${seam}"
   "strategies/operations.hpp       -> sim/collectives/pattern.hpp sim/core/"
   "strategies/strategy.hpp         -> ${seam}"

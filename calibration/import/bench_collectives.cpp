@@ -19,7 +19,7 @@ void read_rows(YamlMap& map, CollectiveBench& bench) {
   std::int64_t least = 1;
   for (YamlMap& entry : map.maps("rows")) {
     MeasuredRow row;
-    const std::int64_t size =
+    const auto size =
         entry.require<std::int64_t>("size_bytes", config::at_least<std::int64_t>(least));
     least = size + 1;
     row.size = Bytes{size};

@@ -17,7 +17,7 @@ namespace {
 using config::YamlMap;
 using config::YamlValue;
 
-CopySeries read_series(YamlMap& map) {
+CopySeries read_copy_series(YamlMap& map) {
   static const std::vector<std::string> kinds = {"h2d", "d2h", "both", "d2d", "peer"};
   static const std::vector<std::string> memories = {"pinned", "pageable"};
   CopySeries series;
@@ -33,7 +33,7 @@ CopySeries read_series(YamlMap& map) {
   series.peer_access = map.value_or("peer_access", false);
   std::int64_t size_least = 1;
   for (YamlMap& row : map.maps("rows")) {
-    const std::int64_t size =
+    const auto size =
         row.require<std::int64_t>("size_bytes", config::at_least<std::int64_t>(size_least));
     size_least = size + 1;
     const TimedCalls calls = read_timed_calls(row);
@@ -59,7 +59,7 @@ CopyBench read_bench_copies(const std::string& text, const std::string& file) {
   CopyBench bench;
   bench.node = map.value_or<std::string>("node", "");
   bench.gpu = map.value_or<std::string>("gpu", "");
-  for (YamlMap& entry : map.maps("copies")) bench.series.push_back(read_series(entry));
+  for (YamlMap& entry : map.maps("copies")) bench.series.push_back(read_copy_series(entry));
   if (bench.series.empty()) {
     map.fail("copies", "there is no copy; expected at least one in 'copies'");
   }

@@ -56,13 +56,13 @@ HostSpeed read_bench_operators(const std::string& text, const std::string& file)
   static_cast<void>(map.value_or<std::string>("torch", ""));
   double logarithms = 0;
   for (config::YamlMap& row : map.maps("rows")) {
-    const std::string name = row.require<std::string>("operator");
-    const std::string dtype = row.require<std::string>("dtype");
-    const std::string format = row.require<std::string>("memory_format");
+    const auto name = row.require<std::string>("operator");
+    const auto dtype = row.require<std::string>("dtype");
+    const auto format = row.require<std::string>("memory_format");
     static_cast<void>(row.require<double>("forward_min_us", config::above(0.0)));
     static_cast<void>(row.require<double>("backward_min_us", config::above(0.0)));
-    const double forward = row.require<double>("forward_p50_us", config::above(0.0));
-    const double backward = row.require<double>("backward_p50_us", config::above(0.0));
+    const auto forward = row.require<double>("forward_p50_us", config::above(0.0));
+    const auto backward = row.require<double>("backward_p50_us", config::above(0.0));
     row.finish();
     const auto* const like = std::ranges::find_if(h200, [&](const Reference& reference) {
       return reference.name == name && reference.dtype == dtype && format == "contiguous";

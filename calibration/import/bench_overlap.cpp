@@ -13,21 +13,21 @@ namespace {
 using config::YamlMap;
 using config::YamlValue;
 
-OverlapSeries read_series(YamlMap& map) {
+OverlapSeries read_overlap_series(YamlMap& map) {
   static const std::vector<std::string> kinds = {"linear", "conv1", "conv3", "norm", "act"};
   OverlapSeries series;
   series.kind = map.require_choice("kind", kinds);
   static_cast<void>(map.value_or<std::string>("work", ""));  // for readers
   int least = 1;
   for (YamlMap& row : map.maps("rows")) {
-    const int ctas = row.require<int>("ctas", config::at_least(least));
+    const auto ctas = row.require<int>("ctas", config::at_least(least));
     least = ctas + 1;
     static_cast<void>(row.require<std::int64_t>("n", config::at_least<std::int64_t>(1)));
-    const double alone = row.require<double>("compute_alone_us", config::above(0.0));
-    const double overlapped = row.require<double>("compute_overlapped_us", config::above(0.0));
-    const double rate_alone =
+    const auto alone = row.require<double>("compute_alone_us", config::above(0.0));
+    const auto overlapped = row.require<double>("compute_overlapped_us", config::above(0.0));
+    const auto rate_alone =
         row.require<double>("communication_alone_bytes_per_s", config::above(0.0));
-    const double rate_overlapped =
+    const auto rate_overlapped =
         row.require<double>("communication_overlapped_bytes_per_s", config::above(0.0));
     row.finish();
     series.rows.push_back({ctas, overlapped / alone, rate_alone / rate_overlapped});
@@ -66,7 +66,7 @@ OverlapBench read_bench_overlap(const std::string& text, const std::string& file
   bench.node = map.value_or<std::string>("node", "");
   bench.gpu = map.value_or<std::string>("gpu", "");
   bench.communication = map.require<std::string>("communication");
-  for (YamlMap& entry : map.maps("kinds")) bench.series.push_back(read_series(entry));
+  for (YamlMap& entry : map.maps("kinds")) bench.series.push_back(read_overlap_series(entry));
   if (bench.series.empty()) map.fail("kinds", "there is no kind; expected at least one in 'kinds'");
   map.finish();
   return bench;

@@ -21,7 +21,7 @@ Seconds read_time(YamlMap& row, const char* key) {
   return *calls.pipelined;
 }
 
-CompressorSeries read_series(YamlMap& map) {
+CompressorSeries read_compressor_series(YamlMap& map) {
   static const std::vector<std::string> names = {
       "fp16",    "bf16", "signsgd", "ef_signsgd", "qsgd",    "dithering",  "topk",
       "ef_topk", "dgc",  "randomk", "powersgd",   "acp_sgd", "onebit_adam"};
@@ -70,7 +70,7 @@ CompressorBench read_bench_compressors(const std::string& text, const std::strin
   bench.implementation = map.require_choice("implementation", implementations);
   bench.memory_bandwidth =
       BytesPerSecond{map.value_or("memory_bandwidth_bytes_per_s", 0.0, config::above(0.0))};
-  for (YamlMap& entry : map.maps("tables")) bench.series.push_back(read_series(entry));
+  for (YamlMap& entry : map.maps("tables")) bench.series.push_back(read_compressor_series(entry));
   if (bench.series.empty()) {
     map.fail("tables", "there is no table; expected at least one in 'tables'");
   }

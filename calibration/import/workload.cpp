@@ -51,7 +51,7 @@ Workload parse_workload(const std::string& text, const std::string& file) {
   workload.dtype = map.require<std::string>("dtype");
   workload.optimizer = map.value_or<std::string>("optimizer", "");
   workload.framework = map.value_or<std::string>("framework", "");
-  if (const std::string release = map.value_or<std::string>("torch", ""); !release.empty()) {
+  if (const auto release = map.value_or<std::string>("torch", ""); !release.empty()) {
     workload.framework += " " + release;
   }
   workload.batch_per_gpu = map.value_or("batch_per_gpu", 0, config::at_least(0));

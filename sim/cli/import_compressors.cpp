@@ -21,8 +21,8 @@ struct ImportOptions {
 };
 
 void import_compressors(const ImportOptions& options) {
-  const std::string text =
-      read_text_file(options.file, "what workloads/compressors.py or gradwire-bench wrote", json_bytes);
+  const std::string text = read_text_file(
+      options.file, "what workloads/compressors.py or gradwire-bench wrote", json_bytes);
   const calibration::CompressorBench bench =
       calibration::read_bench_compressors(text, options.file);
   BytesPerSecond bandwidth;

@@ -16,8 +16,8 @@ Dithered coded(const std::vector<float>& values, int levels) {
   return result;
 }
 
-/// QSGD (Alistarh et al. 2017, section 3.1): |x| / norm * levels, rounded up with the probability of
-/// its fraction, with the sign of x; and back.
+/// QSGD (Alistarh et al. 2017, section 3.1): |x| / norm * levels, rounded up with the probability
+/// of its fraction, with the sign of x; and back.
 std::vector<float> quantised(const std::vector<float>& values, float norm, int levels) {
   std::vector<float> restored;
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -61,8 +61,8 @@ TEST_CASE("A simulated file compares with a measured one, rows of other sizes ar
   const std::string as_results = folder.write(results_json(points).dump(), "e.json");
   const std::string row =
       "   1 GPUs:  p75:    0.110s     290/s    -10.0%  p95:    0.110s     290/s    -10.0%\n\n";
-  for (const auto* file : {&as_benchmark, &as_results}) {
-    const DdpDiff diff = ddp_diff(baseline, file->path());
+  for (const std::string& file : {as_benchmark, as_results}) {
+    const DdpDiff diff = ddp_diff(baseline, file);
     CHECK_THAT(diff.text, Catch::ContainsSubstring(row));
     REQUIRE(diff.notes.size() == 1);
     CHECK(diff.notes[0] == "resnet50: row 2 left out, 2 ranks against 4");
