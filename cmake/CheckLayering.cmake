@@ -17,7 +17,7 @@ set(arrows
   "strategies/servers/             -> strategies/horovod/ strategies/parts/ ${seam}"
   "strategies/peers/               -> strategies/parts/ ${seam}"
   "strategies/sharded/             -> strategies/parts/ ${seam}"
-  "strategies/compression/systems/ -> strategies/compression/ strategies/all_reduce/ strategies/parts/ ${seam}"
+  "strategies/compression/systems  -> strategies/compression/ strategies/all_reduce/ strategies/parts/ ${seam}"
   "strategies/compression/         -> strategies/parts/ ${seam}"
   "strategies/operations.hpp       -> sim/collectives/pattern.hpp sim/core/"
   "strategies/strategy.hpp         -> ${seam}"
@@ -33,7 +33,7 @@ set(arrows
   "calibration/trace/       -> sim/collectives/pattern.hpp sim/core/"
   "calibration/attribution/ -> calibration/trace/ sim/collectives/pattern.hpp sim/core/"
   "calibration/fit/         -> calibration/attribution/ calibration/trace/ sim/cost/ sim/collectives/ sim/core/"
-  "calibration/import/      -> calibration/fit/ calibration/attribution/ calibration/trace/ calibration/capture/inject/ sim/cost/ sim/collectives/ sim/core/"
+  "calibration/import/      -> calibration/fit/ calibration/attribution/ calibration/trace/ calibration/capture/inject/ sim/config/yaml/ sim/cost/ sim/collectives/ sim/core/"
 )
 
 # The libraries with a place of their own: how their headers begin -> the files that may include them.

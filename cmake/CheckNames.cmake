@@ -3,8 +3,7 @@
 # usage: cmake -DROOT=<repository root> -P CheckNames.cmake
 
 file(GLOB_RECURSE headers RELATIVE "${ROOT}"
-  "${ROOT}/sim/*.hpp" "${ROOT}/strategies/*.hpp" "${ROOT}/topologies/*.hpp" "${ROOT}/calibration/*.hpp"
-  "${ROOT}/calibration/*.cuh")
+  "${ROOT}/sim/*.hpp" "${ROOT}/strategies/*.hpp" "${ROOT}/topologies/*.hpp" "${ROOT}/calibration/*.hpp")
 if(NOT headers)
   message(FATAL_ERROR "no headers under '${ROOT}'")
 endif()

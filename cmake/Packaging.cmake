@@ -5,7 +5,7 @@ install(DIRECTORY profiles topologies scenarios DESTINATION ${CMAKE_INSTALL_DATA
   FILES_MATCHING PATTERN "*.yaml"
   PATTERN topologies/builders EXCLUDE
   PATTERN topologies/importers EXCLUDE)
-install(FILES strategies/presets.yaml DESTINATION ${CMAKE_INSTALL_DATADIR}/gradwire/strategies)
+install(FILES strategies/presets.yaml strategies/variables.yaml DESTINATION ${CMAKE_INSTALL_DATADIR}/gradwire/strategies)
 install(DIRECTORY results/reference DESTINATION ${CMAKE_INSTALL_DATADIR}/gradwire/results FILES_MATCHING PATTERN "*.yaml")
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 install(FILES NOTICE SECURITY.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -25,6 +25,7 @@ class ScratchFolder {
     std::filesystem::remove_all(path_, error);
   }
 
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   /// @return the file's name.
   [[nodiscard]] std::string write(const std::string& text, const std::string& name) const {
     const std::filesystem::path file = path_ / name;

@@ -111,9 +111,8 @@ plan() {
   step selftest 5 selftest.txt run_selftest
   step copies 6 copies.json 'run_to_file copies'
   step overlap 5 overlap.json 'run_to_file overlap'
-  step compressors 6 compressors.json 'run_to_file compressors'
+  step compressors 15 compressors.json 'run_workload compressors compressors'
   step compressors_cpu 8 compressors_cpu.json 'run_to_file compressors_cpu'
-  step compressors_torch 15 compressors_torch.json 'run_workload compressors compressors_torch'
   step kernels 50 kernels.json 'run_workload kernels kernels'
   step operators 20 operators.json 'run_workload operators operators'
   if [ "$(gpu_count)" -ge 2 ]; then

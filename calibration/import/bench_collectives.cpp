@@ -6,27 +6,31 @@
 #include <set>
 #include <utility>
 
-#include "calibration/import/json_document.hpp"
+#include "calibration/import/json_file.hpp"
+#include "sim/config/yaml/yaml_map.hpp"
 
 namespace gradwire::calibration {
 namespace {
 
-void read_rows(JsonMap& map, CollectiveBench& bench) {
+using config::YamlMap;
+using config::YamlValue;
+
+void read_rows(YamlMap& map, CollectiveBench& bench) {
   std::int64_t least = 1;
-  for (const JsonValue& value : map.list("rows")) {
-    JsonMap entry(value, "a row");
+  for (YamlMap& entry : map.maps("rows")) {
     MeasuredRow row;
-    const std::int64_t size = entry.require_whole("size_bytes", least);
+    const auto size =
+        entry.require<std::int64_t>("size_bytes", config::at_least<std::int64_t>(least));
     least = size + 1;
     row.size = Bytes{size};
     CallTimes calls{read_timed_calls(entry), {}};
-    if (const auto predicted = entry.optional_above("predicted_us", 0)) {
+    if (const auto predicted = entry.optional<double>("predicted_us", config::above(0.0))) {
       calls.predicted = Seconds{*predicted * 1e-6};
     }
     row.time = calls.pipelined.value_or(calls.p50);
     row.algorithm = bench.algorithm;
     row.protocol = bench.protocol;
-    row.channels = entry.count_or("channels", 0, 0);
+    row.channels = entry.value_or("channels", 0, config::at_least(0));
     entry.finish();
     bench.series.rows.push_back(std::move(row));
     bench.calls.push_back(calls);
@@ -34,19 +38,11 @@ void read_rows(JsonMap& map, CollectiveBench& bench) {
   if (bench.calls.empty()) map.fail("rows", "there is no row; expected at least one in 'rows'");
 }
 
-void read_ranks(JsonMap& map, CollectiveBench& bench) {
-  bench.series.ranks = map.require_count("ranks", 2);
-  bench.series.machines = map.require_count("nodes", 1);
-  std::set<int> distinct;
-  for (const JsonValue& machine : map.list("placement")) {
-    if (!machine.whole || *machine.whole < 0 || *machine.whole >= bench.series.machines) {
-      throw ConfigError(machine.where, fmt::format("a rank's machine in 'placement'; expected a "
-                                                   "whole number from 0 to {}",
-                                                   bench.series.machines - 1));
-    }
-    bench.machines.push_back(static_cast<int>(*machine.whole));
-    distinct.insert(bench.machines.back());
-  }
+void read_ranks(YamlMap& map, CollectiveBench& bench) {
+  bench.series.ranks = map.require<int>("ranks", config::at_least(2));
+  bench.series.machines = map.require<int>("nodes", config::at_least(1));
+  bench.machines = map.list<int>("placement", config::between(0, bench.series.machines - 1));
+  const std::set<int> distinct(bench.machines.begin(), bench.machines.end());
   if (std::cmp_not_equal(bench.machines.size(), bench.series.ranks) ||
       std::cmp_not_equal(distinct.size(), bench.series.machines)) {
     map.fail("placement",
@@ -69,26 +65,26 @@ CollectiveBench read_bench_collectives(const std::string& text, const std::strin
     for (const CollectiveKind kind : collective_kinds()) names.emplace_back(name_of(kind));
     return names;
   }();
-  const JsonValue document = parse_json(text, file);
-  JsonMap map(document);
+  const YamlValue document = parse_json(text, file);
+  YamlMap map(document);
   map.require_schema("gradwire.bench.collectives/1");
   CollectiveBench bench;
   bench.library = map.require_choice("library", libraries);
-  bench.node = map.text_or("node", "");
-  bench.gpu = map.text_or("gpu", "");
-  bench.dtype = map.require_text("dtype");
-  bench.algorithm = forced(map.require_text("algorithm"));
-  bench.protocol = forced(map.require_text("protocol"));
+  bench.node = map.value_or<std::string>("node", "");
+  bench.gpu = map.value_or<std::string>("gpu", "");
+  bench.dtype = map.require<std::string>("dtype");
+  bench.algorithm = forced(map.require<std::string>("algorithm"));
+  bench.protocol = forced(map.require<std::string>("protocol"));
   MeasuredSeries& series = bench.series;
   series.op =
       collective_kind(map.require_choice("op", operations)).value_or(CollectiveKind::all_reduce);
-  series.in_place = map.yes_or("in_place", false);
-  series.version = map.text_or("version", "");
-  series.network = map.text_or("network", "");
+  series.in_place = map.value_or("in_place", false);
+  series.version = map.value_or<std::string>("version", "");
+  series.network = map.value_or<std::string>("network", "");
   series.source = {"recorded",
                    std::filesystem::path(file).filename().string(),
-                   map.require_text("tool"),
-                   map.text_or("date", ""),
+                   map.require<std::string>("tool"),
+                   map.value_or<std::string>("date", ""),
                    {}};
   read_ranks(map, bench);
   read_rows(map, bench);

@@ -7,37 +7,34 @@
 #include <utility>
 
 #include "calibration/fit/least_squares.hpp"
-#include "calibration/import/json_document.hpp"
+#include "calibration/import/json_file.hpp"
 #include "calibration/import/timed_calls.hpp"
 #include "sim/core/error.hpp"
 
 namespace gradwire::calibration {
 namespace {
 
-CopySeries read_series(const JsonValue& value) {
+using config::YamlMap;
+using config::YamlValue;
+
+CopySeries read_copy_series(YamlMap& map) {
   static const std::vector<std::string> kinds = {"h2d", "d2h", "both", "d2d", "peer"};
   static const std::vector<std::string> memories = {"pinned", "pageable"};
-  JsonMap map(value, "an entry of 'copies'");
   CopySeries series;
   series.kind = map.require_choice("kind", kinds);
   series.pinned = map.require_choice("memory", memories) == "pinned";
-  for (const JsonValue& gpu : map.list("gpus")) {
-    if (!gpu.whole || *gpu.whole < 0 || !std::in_range<int>(*gpu.whole)) {
-      throw ConfigError(gpu.where, "a GPU in 'gpus'; expected a whole number of at least 0");
-    }
-    series.gpus.push_back(static_cast<int>(*gpu.whole));
-  }
+  series.gpus = map.list<int>("gpus", config::at_least(0));
   const std::size_t least = series.kind == "peer" ? 2 : 1;
   if (series.gpus.size() < least) {
     map.fail("gpus", fmt::format("'gpus' has {}; expected at least {} for '{}'", series.gpus.size(),
                                  least, series.kind));
   }
-  series.copies_at_once = map.require_count("copies_at_once", 1);
-  series.peer_access = map.yes_or("peer_access", false);
+  series.copies_at_once = map.require<int>("copies_at_once", config::at_least(1));
+  series.peer_access = map.value_or("peer_access", false);
   std::int64_t size_least = 1;
-  for (const JsonValue& entry : map.list("rows")) {
-    JsonMap row(entry, "a row");
-    const std::int64_t size = row.require_whole("size_bytes", size_least);
+  for (YamlMap& row : map.maps("rows")) {
+    const auto size =
+        row.require<std::int64_t>("size_bytes", config::at_least<std::int64_t>(size_least));
     size_least = size + 1;
     const TimedCalls calls = read_timed_calls(row);
     if (!calls.pipelined) {
@@ -54,15 +51,15 @@ CopySeries read_series(const JsonValue& value) {
 }  // namespace
 
 CopyBench read_bench_copies(const std::string& text, const std::string& file) {
-  const JsonValue document = parse_json(text, file);
-  JsonMap map(document);
+  const YamlValue document = parse_json(text, file);
+  YamlMap map(document);
   map.require_schema("gradwire.bench.copies/1");
-  static_cast<void>(map.text_or("tool", ""));
-  static_cast<void>(map.text_or("date", ""));
+  static_cast<void>(map.value_or<std::string>("tool", ""));
+  static_cast<void>(map.value_or<std::string>("date", ""));
   CopyBench bench;
-  bench.node = map.text_or("node", "");
-  bench.gpu = map.text_or("gpu", "");
-  for (const JsonValue& entry : map.list("copies")) bench.series.push_back(read_series(entry));
+  bench.node = map.value_or<std::string>("node", "");
+  bench.gpu = map.value_or<std::string>("gpu", "");
+  for (YamlMap& entry : map.maps("copies")) bench.series.push_back(read_copy_series(entry));
   if (bench.series.empty()) {
     map.fail("copies", "there is no copy; expected at least one in 'copies'");
   }

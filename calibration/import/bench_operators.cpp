@@ -5,7 +5,8 @@
 #include <cmath>
 #include <string_view>
 
-#include "calibration/import/json_document.hpp"
+#include "calibration/import/json_file.hpp"
+#include "sim/config/yaml/yaml_map.hpp"
 
 namespace gradwire::calibration {
 namespace {
@@ -47,22 +48,21 @@ constexpr double iterations_over_chains = 0.914;
 }  // namespace
 
 HostSpeed read_bench_operators(const std::string& text, const std::string& file) {
-  const JsonValue document = parse_json(text, file);
-  JsonMap map(document);
+  const config::YamlValue document = parse_json(text, file);
+  config::YamlMap map(document);
   map.require_schema("gradwire.operator_times/1");
   HostSpeed speed;
-  speed.gpu = map.require_text("gpu");
-  static_cast<void>(map.text_or("torch", ""));
+  speed.gpu = map.require<std::string>("gpu");
+  static_cast<void>(map.value_or<std::string>("torch", ""));
   double logarithms = 0;
-  for (const JsonValue& entry : map.list("rows")) {
-    JsonMap row(entry, "a row");
-    const std::string name = row.require_text("operator");
-    const std::string dtype = row.require_text("dtype");
-    const std::string format = row.require_text("memory_format");
-    static_cast<void>(row.require_above("forward_min_us", 0));
-    static_cast<void>(row.require_above("backward_min_us", 0));
-    const double forward = row.require_above("forward_p50_us", 0);
-    const double backward = row.require_above("backward_p50_us", 0);
+  for (config::YamlMap& row : map.maps("rows")) {
+    const auto name = row.require<std::string>("operator");
+    const auto dtype = row.require<std::string>("dtype");
+    const auto format = row.require<std::string>("memory_format");
+    static_cast<void>(row.require<double>("forward_min_us", config::above(0.0)));
+    static_cast<void>(row.require<double>("backward_min_us", config::above(0.0)));
+    const auto forward = row.require<double>("forward_p50_us", config::above(0.0));
+    const auto backward = row.require<double>("backward_p50_us", config::above(0.0));
     row.finish();
     const auto* const like = std::ranges::find_if(h200, [&](const Reference& reference) {
       return reference.name == name && reference.dtype == dtype && format == "contiguous";

@@ -4,30 +4,33 @@
 #include <limits>
 #include <utility>
 
-#include "calibration/import/json_document.hpp"
+#include "calibration/import/json_file.hpp"
+#include "sim/config/yaml/yaml_map.hpp"
 
 namespace gradwire::calibration {
 namespace {
 
-OverlapSeries read_series(const JsonValue& value) {
+using config::YamlMap;
+using config::YamlValue;
+
+OverlapSeries read_overlap_series(YamlMap& map) {
   static const std::vector<std::string> kinds = {"linear", "conv1", "conv3", "norm", "act"};
-  JsonMap map(value, "an entry of 'kinds'");
   OverlapSeries series;
   series.kind = map.require_choice("kind", kinds);
-  static_cast<void>(map.text_or("work", ""));  // for readers
-  std::int64_t least = 1;
-  for (const JsonValue& entry : map.list("rows")) {
-    JsonMap row(entry, "a row");
-    const std::int64_t ctas = row.require_whole("ctas", least, std::numeric_limits<int>::max());
+  static_cast<void>(map.value_or<std::string>("work", ""));  // for readers
+  int least = 1;
+  for (YamlMap& row : map.maps("rows")) {
+    const auto ctas = row.require<int>("ctas", config::at_least(least));
     least = ctas + 1;
-    static_cast<void>(row.require_whole("n", 1));
-    const double alone = row.require_above("compute_alone_us", 0);
-    const double overlapped = row.require_above("compute_overlapped_us", 0);
-    const double rate_alone = row.require_above("communication_alone_bytes_per_s", 0);
-    const double rate_overlapped = row.require_above("communication_overlapped_bytes_per_s", 0);
+    static_cast<void>(row.require<std::int64_t>("n", config::at_least<std::int64_t>(1)));
+    const auto alone = row.require<double>("compute_alone_us", config::above(0.0));
+    const auto overlapped = row.require<double>("compute_overlapped_us", config::above(0.0));
+    const auto rate_alone =
+        row.require<double>("communication_alone_bytes_per_s", config::above(0.0));
+    const auto rate_overlapped =
+        row.require<double>("communication_overlapped_bytes_per_s", config::above(0.0));
     row.finish();
-    series.rows.push_back(
-        {static_cast<int>(ctas), overlapped / alone, rate_alone / rate_overlapped});
+    series.rows.push_back({ctas, overlapped / alone, rate_alone / rate_overlapped});
   }
   if (series.rows.empty()) map.fail("rows", "there is no row; expected at least one in 'rows'");
   map.finish();
@@ -53,17 +56,17 @@ double compute_factor(const std::vector<OverlapRow>& rows, int ctas) {
 }  // namespace
 
 OverlapBench read_bench_overlap(const std::string& text, const std::string& file) {
-  const JsonValue document = parse_json(text, file);
-  JsonMap map(document);
+  const YamlValue document = parse_json(text, file);
+  YamlMap map(document);
   map.require_schema("gradwire.bench.overlap/1");
-  static_cast<void>(map.text_or("tool", ""));
-  static_cast<void>(map.text_or("date", ""));
-  static_cast<void>(map.whole_or("multiprocessors", 0, 1));
+  static_cast<void>(map.value_or<std::string>("tool", ""));
+  static_cast<void>(map.value_or<std::string>("date", ""));
+  static_cast<void>(map.value_or("multiprocessors", 0, config::at_least(1)));
   OverlapBench bench;
-  bench.node = map.text_or("node", "");
-  bench.gpu = map.text_or("gpu", "");
-  bench.communication = map.require_text("communication");
-  for (const JsonValue& entry : map.list("kinds")) bench.series.push_back(read_series(entry));
+  bench.node = map.value_or<std::string>("node", "");
+  bench.gpu = map.value_or<std::string>("gpu", "");
+  bench.communication = map.require<std::string>("communication");
+  for (YamlMap& entry : map.maps("kinds")) bench.series.push_back(read_overlap_series(entry));
   if (bench.series.empty()) map.fail("kinds", "there is no kind; expected at least one in 'kinds'");
   map.finish();
   return bench;

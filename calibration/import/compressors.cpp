@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "calibration/import/json_document.hpp"
+#include "calibration/import/json_file.hpp"
 #include "calibration/import/timed_calls.hpp"
 #include "sim/core/error.hpp"
 #include "sim/core/outgoing_text.hpp"
@@ -10,27 +10,28 @@
 namespace gradwire::calibration {
 namespace {
 
-Seconds read_time(JsonMap& row, const char* key) {
-  JsonMap map(row.require(key, JsonValue::Kind::object), fmt::format("'{}'", key));
+using config::YamlMap;
+using config::YamlValue;
+
+Seconds read_time(YamlMap& row, const char* key) {
+  YamlMap map = row.require_map(key);
   const TimedCalls calls = read_timed_calls(map);
   if (!calls.pipelined) map.fail("pipelined_us", "there is no 'pipelined_us'; expected it");
   map.finish();
   return *calls.pipelined;
 }
 
-CompressorSeries read_series(const JsonValue& value) {
+CompressorSeries read_compressor_series(YamlMap& map) {
   static const std::vector<std::string> names = {
       "fp16",    "bf16", "signsgd", "ef_signsgd", "qsgd",    "dithering",  "topk",
       "ef_topk", "dgc",  "randomk", "powersgd",   "acp_sgd", "onebit_adam"};
-  JsonMap map(value, "an entry of 'tables'");
   CompressorSeries series;
   series.compressor = map.require_choice("compressor", names);
-  series.settings = map.text_or("settings", "");
+  series.settings = map.value_or<std::string>("settings", "");
   std::int64_t least = 1;
-  for (const JsonValue& entry : map.list("rows")) {
-    JsonMap row(entry, "a row");
+  for (YamlMap& row : map.maps("rows")) {
     CompressorTimes times;
-    times.elements = row.require_whole("elements", least);
+    times.elements = row.require<std::int64_t>("elements", config::at_least<std::int64_t>(least));
     least = times.elements + 1;
     times.encode = read_time(row, "encode");
     times.decode = read_time(row, "decode");
@@ -57,19 +58,19 @@ std::string quoted(const std::string& text) {
 CompressorBench read_bench_compressors(const std::string& text, const std::string& file) {
   static const std::vector<std::string> devices = {"gpu", "cpu"};
   static const std::vector<std::string> implementations = {"kernels", "torch"};
-  const JsonValue document = parse_json(text, file);
-  JsonMap map(document);
+  const YamlValue document = parse_json(text, file);
+  YamlMap map(document);
   map.require_schema("gradwire.bench.compressors/1");
   CompressorBench bench;
-  bench.tool = map.require_text("tool");
-  bench.date = map.text_or("date", "");
-  bench.node = map.text_or("node", "");
-  bench.gpu = map.text_or("gpu", "");
+  bench.tool = map.require<std::string>("tool");
+  bench.date = map.value_or<std::string>("date", "");
+  bench.node = map.value_or<std::string>("node", "");
+  bench.gpu = map.value_or<std::string>("gpu", "");
   bench.on_gpu = map.require_choice("device", devices) == "gpu";
   bench.implementation = map.require_choice("implementation", implementations);
   bench.memory_bandwidth =
-      BytesPerSecond{map.optional_above("memory_bandwidth_bytes_per_s", 0).value_or(0)};
-  for (const JsonValue& entry : map.list("tables")) bench.series.push_back(read_series(entry));
+      BytesPerSecond{map.value_or("memory_bandwidth_bytes_per_s", 0.0, config::above(0.0))};
+  for (YamlMap& entry : map.maps("tables")) bench.series.push_back(read_compressor_series(entry));
   if (bench.series.empty()) {
     map.fail("tables", "there is no table; expected at least one in 'tables'");
   }

@@ -14,7 +14,7 @@
 
 #include "calibration/attribution/trace_index.hpp"
 #include "calibration/import/compressed_file.hpp"
-#include "calibration/import/json_document.hpp"
+#include "calibration/import/json_file.hpp"
 #include "calibration/trace/check_times.hpp"
 #include "sim/core/budgets.hpp"
 #include "sim/core/error.hpp"

@@ -5,10 +5,12 @@
 
 namespace gradwire::calibration {
 
-TimedCalls read_timed_calls(JsonMap& map) {
-  const auto required = [&](const char* key) { return Seconds{map.require_above(key, 0) * 1e-6}; };
+TimedCalls read_timed_calls(config::YamlMap& map) {
+  const auto required = [&](const char* key) {
+    return Seconds{map.require<double>(key, config::above(0.0)) * 1e-6};
+  };
   TimedCalls calls;
-  calls.calls = map.require_count("n", 1);
+  calls.calls = map.require<int>("n", config::at_least(1));
   calls.mean = required("mean_us");
   calls.min = required("min_us");
   calls.p50 = required("p50_us");
@@ -19,7 +21,7 @@ TimedCalls read_timed_calls(JsonMap& map) {
   if (!std::ranges::is_sorted(rising)) {
     map.fail("min_us", "the percentiles fall; expected min_us <= p50_us <= ... <= max_us");
   }
-  if (const auto pipelined = map.optional_above("pipelined_us", 0)) {
+  if (const auto pipelined = map.optional<double>("pipelined_us", config::above(0.0))) {
     calls.pipelined = Seconds{*pipelined * 1e-6};
   }
   return calls;

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "calibration/import/json_document.hpp"
+#include "sim/config/yaml/yaml_map.hpp"
 #include "sim/core/units.hpp"
 
 namespace gradwire::calibration {
@@ -21,6 +21,6 @@ struct TimedCalls {
 
 /// Reads n, mean_us, min_us, p50_us, p95_us, p99_us, max_us and, where it is, pipelined_us.
 /// @throws ConfigError when one is missing or percentiles fall.
-[[nodiscard]] TimedCalls read_timed_calls(JsonMap& map);
+[[nodiscard]] TimedCalls read_timed_calls(config::YamlMap& map);
 
 }  // namespace gradwire::calibration

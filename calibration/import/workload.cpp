@@ -1,96 +1,82 @@
 #include "calibration/import/workload.hpp"
 
-#include <fmt/format.h>
+#include <functional>
+#include <set>
+#include <vector>
 
 #include "calibration/import/compressed_file.hpp"
-#include "calibration/import/json_document.hpp"
+#include "calibration/import/json_file.hpp"
+#include "sim/config/yaml/yaml_map.hpp"
 #include "sim/core/error.hpp"
 
 namespace gradwire::calibration {
 namespace {
 
-constexpr double elements_max = 1e15;
+using config::YamlMap;
+using config::YamlValue;
+
+constexpr std::int64_t elements_max = 1'000'000'000'000'000;
 constexpr std::int64_t element_size_max = 16;  // complex128
 
-ParameterSpec parameter_of(const JsonValue& value) {
-  JsonMap map(value, "an entry of 'parameters'");
+ParameterSpec parameter_of(YamlMap& map) {
   ParameterSpec parameter;
-  parameter.name = map.require_text("name");
-  static_cast<void>(map.text_or("dtype", ""));  // for readers; the workload's own counts
+  parameter.name = map.require<std::string>("name");
+  static_cast<void>(
+      map.value_or<std::string>("dtype", ""));  // for readers; the workload's own counts
   double elements = 1;
-  for (const JsonValue& side : map.require("shape", JsonValue::Kind::list).items) {
-    if (!side.whole || *side.whole < 1) {
-      throw ConfigError(side.where, "a side of 'shape' is none; expected a whole number from 1 on");
-    }
-    parameter.shape.push_back(*side.whole);
-    elements *= side.number;
-  }
-  if (elements > elements_max) map.fail("shape", "too many elements; expected at most 1e15");
+  map.require_value("shape", "a list, each item a whole number");
+  parameter.shape = map.list<std::int64_t>("shape", config::at_least<std::int64_t>(1));
+  for (const std::int64_t side : parameter.shape) elements *= static_cast<double>(side);
+  if (elements > static_cast<double>(elements_max))
+    map.fail("shape", "too many elements; expected at most 1e15");
   if (parameter.shape.empty()) parameter.shape.push_back(1);  // a scalar
-  if (map.find("shared") != nullptr) {
-    parameter.shared = map.require("shared", JsonValue::Kind::boolean).yes;
-  }
+  parameter.shared = map.value_or("shared", parameter.shared);
   map.finish();
   return parameter;
-}
-
-/// A number, a word or a yes, as it is written.
-std::string fact_text(const JsonValue& value, const std::string& key) {
-  switch (value.kind) {
-    case JsonValue::Kind::text:
-      return value.text;
-    case JsonValue::Kind::boolean:
-      return value.yes ? "true" : "false";
-    case JsonValue::Kind::number:
-      return value.whole ? fmt::format("{}", *value.whole) : fmt::format("{}", value.number);
-    case JsonValue::Kind::null:
-    case JsonValue::Kind::list:
-    case JsonValue::Kind::object:
-      break;
-  }
-  throw ConfigError(value.where, fmt::format("the fact '{}' is no single value; expected a text, a "
-                                             "number, true or false",
-                                             key));
 }
 
 }  // namespace
 
 Workload parse_workload(const std::string& text, const std::string& file) {
-  const JsonValue document = parse_json(text, file);
-  JsonMap map(document);
+  // What is none of these is a fact for readers.
+  static const std::set<std::string, std::less<>> known = {
+      "schema",    "model", "gpu",           "dtype",   "optimizer",
+      "framework", "torch", "batch_per_gpu", "buffers", "parameters"};
+  const YamlValue document = parse_json(text, file);
+  YamlMap map(document);
   map.require_schema("gradwire.workload/1");
   Workload workload;
-  workload.model = map.require_text("model");
-  workload.gpu = map.require_text("gpu");
-  workload.dtype = map.require_text("dtype");
-  workload.optimizer = map.text_or("optimizer", "");
-  workload.framework = map.text_or("framework", "");
-  if (const std::string release = map.text_or("torch", ""); !release.empty()) {
+  workload.model = map.require<std::string>("model");
+  workload.gpu = map.require<std::string>("gpu");
+  workload.dtype = map.require<std::string>("dtype");
+  workload.optimizer = map.value_or<std::string>("optimizer", "");
+  workload.framework = map.value_or<std::string>("framework", "");
+  if (const auto release = map.value_or<std::string>("torch", ""); !release.empty()) {
     workload.framework += " " + release;
   }
-  workload.batch_per_gpu = map.count_or("batch_per_gpu", 0, 0);
-  if (map.find("buffers") != nullptr) {
-    JsonMap buffers(map.require("buffers", JsonValue::Kind::object), "'buffers'");
-    workload.buffers = buffers.count_or("tensors", 0, 0);
-    workload.buffer_elements = buffers.require_whole("elements", workload.buffers,
-                                                     static_cast<std::int64_t>(elements_max));
-    workload.buffer_bytes = Bytes{buffers.whole_or("bytes", 0, workload.buffer_elements,
-                                                   element_size_max * workload.buffer_elements)};
-    buffers.finish();
+  workload.batch_per_gpu = map.value_or("batch_per_gpu", 0, config::at_least(0));
+  if (auto buffers = map.optional_map("buffers")) {
+    workload.buffers = buffers->value_or("tensors", 0, config::at_least(0));
+    workload.buffer_elements = buffers->require<std::int64_t>(
+        "elements", config::between<std::int64_t>(workload.buffers, elements_max));
+    const std::int64_t least = workload.buffer_elements;
+    workload.buffer_bytes = Bytes{buffers->value_or<std::int64_t>(
+        "bytes", 0, config::between(least, element_size_max * least))};
+    buffers->finish();
   }
   double elements = 0;
-  for (const JsonValue& entry : map.require("parameters", JsonValue::Kind::list).items) {
+  for (YamlMap& entry : map.maps("parameters")) {
     workload.parameters.push_back(parameter_of(entry));
     elements += static_cast<double>(workload.parameters.back().elements());
-    if (elements > elements_max) {
-      throw ConfigError(entry.where, "too many elements in all; expected at most 1e15");
+    if (elements > static_cast<double>(elements_max)) {
+      throw ConfigError(entry.where(), "too many elements in all; expected at most 1e15");
     }
   }
   if (workload.parameters.empty()) {
     map.fail("parameters", "'parameters' is empty; expected at least one");
   }
-  for (const std::string& key : map.other_keys()) {
-    if (const JsonValue* value = map.find(key)) workload.facts[key] = fact_text(*value, key);
+  for (const std::string& key : map.keys()) {
+    if (!known.contains(key)) workload.facts[key] = map.require<std::string>(key);
   }
   return workload;
 }
@@ -102,18 +88,15 @@ Workload read_workload(const std::string& file) {
 std::vector<Seconds> parse_iteration_times(const std::string& text, const std::string& file) {
   constexpr double nanosecond = 1e-9;
   constexpr double longest = 1e15;  // eleven days
-  const JsonValue document = parse_json(text, file);
-  JsonMap map(document);
+  const YamlValue document = parse_json(text, file);
+  YamlMap map(document);
   map.require_schema("gradwire.iterations/1");
-  static_cast<void>(map.text_or("clock", ""));  // for readers
+  static_cast<void>(map.value_or<std::string>("clock", ""));  // for readers
   std::vector<Seconds> times;
-  for (const JsonValue& item : map.require("iteration_ns", JsonValue::Kind::list).items) {
-    if (item.kind != JsonValue::Kind::number || !(item.number > 0) || item.number > longest) {
-      throw ConfigError(item.where, fmt::format("iteration_ns[{}] is none; expected nanoseconds "
-                                                "above 0, at most 1e15",
-                                                times.size()));
-    }
-    times.emplace_back(nanosecond * item.number);
+  map.require_value("iteration_ns", "a list, each item a number");
+  for (const double time :
+       map.list<double>("iteration_ns", {.above = 0, .least = {}, .most = longest})) {
+    times.emplace_back(nanosecond * time);
   }
   map.finish();
   return times;

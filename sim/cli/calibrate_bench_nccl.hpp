@@ -9,8 +9,7 @@ namespace gradwire::cli {
 /// What `calibrate bench --backend nccl` is asked for.
 struct NcclBench {
   /// What is measured, of these.
-  std::vector<std::string> parts = {"node",        "copies",          "overlap",
-                                    "compressors", "compressors_cpu", "collectives"};
+  std::vector<std::string> parts = {"node", "copies", "overlap", "compressors_cpu", "collectives"};
   std::string algorithms = "auto";  ///< of collectives: auto, ring, tree, ...; all
   std::string protocols = "auto";   ///< auto, ll, ll128, simple; all
   std::string ops;                  ///< "" for gradwire-bench's own choice, as the next

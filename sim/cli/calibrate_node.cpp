@@ -25,9 +25,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kernel_costs = "compressors.yaml";
-constexpr const char* torch_costs = "compressors_torch.yaml";
-
 std::vector<std::string> cost_files(const NodeFindings& findings) {
   std::vector<std::string> names;
   for (const CompressorFile& file : findings.compressors) names.push_back(file.name + ".yaml");
@@ -108,12 +105,8 @@ void print_next_steps(const NodeFindings& findings, const std::string& folder) {
   if (findings.collectives) {
     lines.push_back(fmt::format("collective: {{table: {}}}", path("collectives.yaml")));
   }
-  const std::vector<std::string> measured = cost_files(findings);
   std::vector<std::string> costs;
-  for (const std::string& name : measured) {
-    // Our kernels or PyTorch's operations, not both.
-    if (name != torch_costs || measured.front() != kernel_costs) costs.push_back(path(name));
-  }
+  for (const std::string& name : cost_files(findings)) costs.push_back(path(name));
   if (!costs.empty()) {
     lines.push_back(costs.size() == 1
                         ? "compressor_costs: " + costs.front()

@@ -252,7 +252,7 @@ NodeFindings read_node_folder(const NodeFit& options) {
   findings.copies = read_if_there(folder / "copies.json", calibration::read_bench_copies);
   findings.host = read_if_there(folder / "operators.json", calibration::read_bench_operators);
   findings.overlap = read_if_there(folder / "overlap.json", calibration::read_bench_overlap);
-  for (const char* name : {"compressors", "compressors_cpu", "compressors_torch"}) {
+  for (const char* name : {"compressors", "compressors_cpu"}) {
     if (auto bench = read_if_there(folder / (name + std::string(".json")),
                                    calibration::read_bench_compressors)) {
       findings.compressors.push_back({name, std::move(*bench)});

@@ -21,8 +21,8 @@ struct ImportOptions {
 };
 
 void import_compressors(const ImportOptions& options) {
-  const std::string text =
-      read_text_file(options.file, "what gradwire-bench compressors wrote", json_bytes);
+  const std::string text = read_text_file(
+      options.file, "what workloads/compressors.py or gradwire-bench wrote", json_bytes);
   const calibration::CompressorBench bench =
       calibration::read_bench_compressors(text, options.file);
   BytesPerSecond bandwidth;
@@ -46,7 +46,7 @@ void add_import_compressors(CLI::App& import) {
   auto options = std::make_shared<ImportOptions>();
   CLI::App* command = import.add_subcommand(
       "compressors", "Times of compressors, recorded on a GPU node, into a file of costs");
-  command->add_option("FILE", options->file, "compressors.json or compressors_torch.json")
+  command->add_option("FILE", options->file, "compressors.json or compressors_cpu.json")
       ->required();
   command->add_option("-o,--output", options->output, "Costs to write (YAML)")
       ->required()

@@ -5,7 +5,6 @@
 
 #include <utility>
 
-#include "sim/config/collective/idle_variables.hpp"
 #include "sim/config/strategy/original_knobs.hpp"
 #include "sim/config/strategy/presets.hpp"
 
@@ -35,7 +34,7 @@ Json presets_json() {
 
 Json variables_json() {
   Json list = Json::array();
-  for (const config::OriginalKnob& knob : config::original_knobs()) {
+  for (const config::OriginalKnob& knob : config::shipped_variables().knobs) {
     list.push_back({{"name", knob.name},
                     {"kind", "variable"},
                     {"summary", fmt::format("{} of {}, in {}", knob.key,
@@ -45,7 +44,7 @@ Json variables_json() {
                     {"unit", name_of(knob.unit)},
                     {"source", knob.source}});
   }
-  for (const config::IdleVariable& variable : config::idle_variables()) {
+  for (const config::IdleVariable& variable : config::shipped_variables().idle) {
     list.push_back({{"name", variable.name},
                     {"kind", "variable"},
                     {"summary", fmt::format("no effect here: {}", variable.why)},

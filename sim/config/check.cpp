@@ -19,6 +19,7 @@
 #include "sim/config/profile/profile_yaml.hpp"
 #include "sim/config/scenario.hpp"
 #include "sim/config/scenario_document.hpp"
+#include "sim/config/strategy/original_knobs.hpp"
 #include "sim/config/strategy/presets.hpp"
 #include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/config/yaml/yaml_map.hpp"
@@ -57,42 +58,31 @@ struct Schema {
   void (*check)(const YamlValue& document);
 };
 
+template <auto read>
+void reads(const YamlValue& document) {
+  static_cast<void>(read(document));
+}
+
 const std::vector<Schema>& schemas() {
   static const std::vector<Schema> known = {
       {"gradwire.scenario/1",
        [](const YamlValue& document) { check_scenario(document.where.file); }},
-      {"gradwire.compute_profile/1",
-       [](const YamlValue& document) { static_cast<void>(read_profile(document)); }},
-      {"gradwire.gpu/1", [](const YamlValue& document) { static_cast<void>(read_gpu(document)); }},
-      {"gradwire.efficiencies/1",
-       [](const YamlValue& document) { static_cast<void>(read_efficiencies(document)); }},
-      {"gradwire.constants/1",
-       [](const YamlValue& document) { static_cast<void>(read_constants(document)); }},
-      {"gradwire.compressor_costs/1",
-       [](const YamlValue& document) { static_cast<void>(read_compressor_costs(document)); }},
-      {"gradwire.model/1",
-       [](const YamlValue& document) { static_cast<void>(read_model_file(document)); }},
-      {"gradwire.node_topology/1",
-       [](const YamlValue& document) { static_cast<void>(read_node(document)); }},
-      {"gradwire.cluster_topology/1",
-       [](const YamlValue& document) { static_cast<void>(read_cluster_topology(document)); }},
-      {"gradwire.collective_table/1",
-       [](const YamlValue& document) { static_cast<void>(read_collective_table(document)); }},
-      {"gradwire.calibrated/1",
-       [](const YamlValue& document) { static_cast<void>(read_calibrated_jobs(document)); }},
-      {"gradwire.presets/1",
-       [](const YamlValue& document) { static_cast<void>(read_presets(document)); }},
-      {"gradwire.collective_measurements/1",
-       [](const YamlValue& document) {
-         static_cast<void>(read_collective_measurements(document));
-       }},
+      {"gradwire.compute_profile/1", reads<read_profile>},
+      {"gradwire.gpu/1", reads<read_gpu>},
+      {"gradwire.efficiencies/1", reads<read_efficiencies>},
+      {"gradwire.constants/1", reads<read_constants>},
+      {"gradwire.compressor_costs/1", reads<read_compressor_costs>},
+      {"gradwire.model/1", reads<read_model_file>},
+      {"gradwire.node_topology/1", reads<read_node>},
+      {"gradwire.cluster_topology/1", reads<read_cluster_topology>},
+      {"gradwire.collective_table/1", reads<read_collective_table>},
+      {"gradwire.calibrated/1", reads<read_calibrated_jobs>},
+      {"gradwire.presets/1", reads<read_presets>},
+      {"gradwire.variables/1", reads<read_variables>},
+      {"gradwire.collective_measurements/1", reads<read_collective_measurements>},
   };
   return known;
 }
-
-}  // namespace
-
-namespace {
 
 void check_document(const YamlValue& document) {
   const std::string schema = YamlMap(document).require_choice("schema", names_of(schemas()));

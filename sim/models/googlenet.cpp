@@ -1,8 +1,8 @@
 #include "sim/models/image_models.hpp"
 
 #include "sim/models/builder.hpp"
+#include "sim/models/conv_blocks.hpp"
 #include "sim/models/defaults.hpp"
-#include "sim/models/inception_block.hpp"
 
 namespace gradwire {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "sim/models/builder.hpp"
+#include "sim/models/conv_blocks.hpp"
 #include "sim/models/defaults.hpp"
-#include "sim/models/inception_block.hpp"
 
 namespace gradwire {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "sim/models/builder.hpp"
+#include "sim/models/conv_blocks.hpp"
 #include "sim/models/defaults.hpp"
-#include "sim/models/inverted_residual.hpp"
 
 namespace gradwire {
 namespace {

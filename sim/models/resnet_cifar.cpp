@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "sim/models/builder.hpp"
+#include "sim/models/conv_blocks.hpp"
 #include "sim/models/defaults.hpp"
-#include "sim/models/residual_block.hpp"
 
 namespace gradwire {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "sim/models/builder.hpp"
+#include "sim/models/conv_blocks.hpp"
 #include "sim/models/defaults.hpp"
-#include "sim/models/residual_stage.hpp"
 
 namespace gradwire {
 namespace {

@@ -66,15 +66,8 @@ class Plot {
   }
 
   [[nodiscard]] std::string axes() const {
-    std::string text;
-    const double tick = axis_tick(most_);
-    for (int i = 0; i * tick <= headroom * most_; ++i) {
-      text +=
-          fmt::format(R"(<line x1="{0}" y1="{1:.1f}" x2="{2}" y2="{1:.1f}" stroke="#e3e5e8"/>)"
-                      R"(<text x="{3}" y="{4:.1f}" text-anchor="end" fill="#555555">{5:g}</text>)"
-                      "\n",
-                      left, y(i * tick), left + plot_width, left - 8, y(i * tick) + 4, i * tick);
-    }
+    std::string text =
+        y_marks(most_, left, left + plot_width, [&](double rate) { return y(rate); });
     // A mark every second, fourth, ... doubling, so that labels keep clear of each other.
     const int doublings = static_cast<int>(std::floor(end_) - std::ceil(begin_));
     const int step = std::max(1, static_cast<int>(std::ceil(doublings / 10.0)));

@@ -8,11 +8,10 @@
 
 #include "sim/core/outgoing_text.hpp"
 #include "sim/core/readable_bytes.hpp"
+#include "sim/report/columns.hpp"
 #include "sim/report/comparison_groups.hpp"
-#include "sim/report/part_columns.hpp"
 #include "sim/report/result_json.hpp"
 #include "sim/report/version.hpp"
-#include "sim/report/work_columns.hpp"
 
 namespace gradwire {
 namespace {

@@ -186,15 +186,7 @@ std::string comparison_svg(std::span<const ComparisonRow> rows, const std::strin
                       "\n",
                       left, xml_text(title));
   text += legend(left);
-  const double tick = axis_tick(most);
-  for (int i = 0; i * tick <= most * 1.0001; ++i) {
-    const double x = left + i * tick * scale;
-    text +=
-        fmt::format(R"(<line x1="{0:.1f}" y1="{1}" x2="{0:.1f}" y2="{2}" stroke="#e3e5e8"/>)"
-                    R"(<text x="{0:.1f}" y="{3}" text-anchor="middle" fill="#555555">{4:g}</text>)"
-                    "\n",
-                    x, top - 10, height, height + 18, i * tick);
-  }
+  text += x_marks(most, top - 10, height, [&](double time) { return left + time * scale; });
   text += fmt::format(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="middle" fill="#555555">)"
                       "iteration (ms), and times as fast as {}; no significant difference between "
                       "two lines</text>\n",

@@ -64,21 +64,14 @@ Figure figure_of(std::vector<DdlBenchmarksTries> methods, double& most) {
 }
 
 std::string chart_grid(const Figure& figure, double most) {
-  std::string text;
-  const double tick = axis_tick(most);
-  for (int i = 0; i * tick <= most; ++i) {
-    const double y = chart_top + chart_height - i * tick * figure.scale;
-    text +=
-        fmt::format(R"(<line x1="{0}" y1="{1:.1f}" x2="{2:.1f}" y2="{1:.1f}" stroke="#e3e5e8"/>)"
-                    R"(<text x="{3}" y="{4:.1f}" text-anchor="end" fill="#555555">{5:g}</text>)"
-                    "\n",
-                    chart_left, y, chart_left + figure.width(), chart_left - 8, y + 4.5, i * tick);
-  }
+  const double bottom = chart_top + chart_height;
   const double middle = chart_top + chart_height / 2;
-  return text + fmt::format(R"svg(<text x="20" y="{0}" transform="rotate(-90 20 {0})" )svg"
-                            R"(text-anchor="middle" fill="#555555">samples/s</text>)"
-                            "\n",
-                            middle);
+  return y_marks(most, chart_left, chart_left + figure.width(),
+                 [&](double rate) { return bottom - rate * figure.scale; }) +
+         fmt::format(R"svg(<text x="20" y="{0}" transform="rotate(-90 20 {0})" )svg"
+                     R"(text-anchor="middle" fill="#555555">samples/s</text>)"
+                     "\n",
+                     middle);
 }
 
 std::string bar_of(const Figure& figure, std::size_t method, double x,

@@ -38,24 +38,9 @@ struct Scale {
 };
 
 std::string axes(const Scale& scale) {
-  std::string text;
-  const double time = axis_tick(scale.milliseconds);
-  for (int i = 0; i * time <= scale.milliseconds; ++i) {
-    text +=
-        fmt::format(R"(<line x1="{0:.1f}" y1="{1}" x2="{0:.1f}" y2="{2}" stroke="#e3e5e8"/>)"
-                    R"(<text x="{0:.1f}" y="{3}" text-anchor="middle" fill="#555555">{4:g}</text>)"
-                    "\n",
-                    scale.x(i * time), top, top + plot_height, top + plot_height + 18, i * time);
-  }
-  const double size = axis_tick(scale.megabytes);
-  for (int i = 0; i * size <= scale.megabytes; ++i) {
-    text += fmt::format(R"(<line x1="{0}" y1="{1:.1f}" x2="{2}" y2="{1:.1f}" stroke="#e3e5e8"/>)"
-                        R"(<text x="{3}" y="{4:.1f}" text-anchor="end" fill="#555555">{5:g}</text>)"
-                        "\n",
-                        left, scale.y(i * size), left + plot_width, left - 8, scale.y(i * size) + 4,
-                        i * size);
-  }
-  return text +
+  return x_marks(scale.milliseconds, top, top + plot_height,
+                 [&](double ms) { return scale.x(ms); }) +
+         y_marks(scale.megabytes, left, left + plot_width, [&](double mb) { return scale.y(mb); }) +
          fmt::format(R"(<text x="{}" y="{}" text-anchor="middle" fill="#555555">)"
                      "backward (ms): a group lasts from its first gradient to its last</text>\n"
                      R"(<text x="12" y="{}" fill="#555555">moved (MB)</text>)"

@@ -4,7 +4,6 @@
 
 #include <cassert>
 #include <cstdint>
-#include <iterator>
 #include <vector>
 
 #include "sim/core/outgoing_text.hpp"
@@ -43,28 +42,6 @@ double ms(Seconds time) {
 
 double millions(std::int64_t elements) {
   return 1e-6 * static_cast<double>(elements);
-}
-
-std::string grid(const Frame& frame) {
-  std::string text;
-  auto out = std::back_inserter(text);
-  const double across = axis_tick(frame.duration);
-  for (int i = 0; i * across <= frame.duration; ++i) {
-    fmt::format_to(out,
-                   R"(<line x1="{0:.1f}" y1="{1}" x2="{0:.1f}" y2="{2}" stroke="#e3e5e8"/>)"
-                   R"(<text x="{0:.1f}" y="{3}" text-anchor="middle" fill="#555555">{4:g}</text>)"
-                   "\n",
-                   frame.x(i * across), top, bottom, bottom + 18, i * across);
-  }
-  const double up = axis_tick(frame.elements);
-  for (int i = 0; i * up <= frame.elements; ++i) {
-    fmt::format_to(out,
-                   R"(<line x1="{0}" y1="{1:.1f}" x2="{2}" y2="{1:.1f}" stroke="#e3e5e8"/>)"
-                   R"(<text x="{3}" y="{4:.1f}" text-anchor="end" fill="#555555">{5:g}</text>)"
-                   "\n",
-                   left, frame.y(i * up), width - right, left - 8, frame.y(i * up) + 4, i * up);
-  }
-  return text;
 }
 
 std::string curve(const Frame& frame, const std::vector<ReadyStep>& steps) {
@@ -111,7 +88,9 @@ std::string profile_svg(const ComputeProfile& profile) {
       R"(<text x="{0}" y="48" fill="#555555">gradients ready during backward, millions of )"
       "parameters ({2})</text>\n",
       left, xml_text(profile_title(profile)), xml_text(profile.source.kind));
-  text += grid(frame) + curve(frame, steps) + labels(frame, steps);
+  text += x_marks(frame.duration, top, bottom, [&](double time) { return frame.x(time); });
+  text += y_marks(frame.elements, left, width - right, [&](double part) { return frame.y(part); });
+  text += curve(frame, steps) + labels(frame, steps);
   text += fmt::format(
       R"(<text x="{}" y="{}" text-anchor="end" fill="#555555">time since the start of backward (ms))"
       "</text>\n</svg>\n",

@@ -10,10 +10,9 @@
 #include <vector>
 
 #include "sim/core/outgoing_text.hpp"
-#include "sim/report/part_columns.hpp"
+#include "sim/report/columns.hpp"
 #include "sim/report/result_json.hpp"
 #include "sim/report/version.hpp"
-#include "sim/report/work_columns.hpp"
 
 namespace gradwire {
 namespace {

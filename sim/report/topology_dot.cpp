@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -12,21 +12,16 @@
 
 #include "sim/core/cluster.hpp"
 #include "sim/core/outgoing_text.hpp"
-#include "sim/report/dot_canvas.hpp"
 #include "sim/report/fabric_fold.hpp"
-#include "sim/report/topology_dot_fabric.hpp"
-#include "sim/report/topology_layout.hpp"
 
 namespace gradwire {
 namespace {
 
-constexpr double column_pitch = 66;  ///< points
-constexpr double node_gap = 40;
-/// Of the frame around a NUMA node: neighbours stand column_pitch - box_width apart.
-constexpr double part_margin = 5;
-constexpr double title_height = 22;
-constexpr double title_size = 14;    ///< of a machine's name below its frame
-constexpr double width_least = 520;  ///< of the picture: the note has two lines then, mostly
+/// A fabric of so many switches is drawn as it is; a larger one folded, so many boxes in a row.
+constexpr std::size_t switches_drawn_max = 12;
+constexpr std::size_t row_max = 16;
+/// Rows from a NIC to its switch, so that the fabric stands below the frame around a machine.
+constexpr int below_frame = 2;
 
 std::string_view fill_of(DeviceKind kind) {
   switch (kind) {
@@ -46,30 +41,101 @@ std::string_view fill_of(DeviceKind kind) {
   return "";
 }
 
-/// Writes DOT with every position fixed (`layout=nop2`): Graphviz only draws.
+std::string_view color_of(LinkKind kind) {
+  switch (kind) {
+    case LinkKind::nvlink:
+      return "#2e7d32";
+    case LinkKind::pcie:
+      return "#78909c";
+    case LinkKind::smp:
+      return "#c62828";
+    case LinkKind::network:
+      return "#ef6c00";
+  }
+  return "";
+}
+
+/// "22.5": GB/s without trailing zeros.
+std::string rate_text(BytesPerSecond rate) {
+  return fmt::format("{:.4g}", rate.count() / 1e9);
+}
+
+/// Of each device: how far below the NUMA nodes it hangs by PCIe, and below which (its own id where
+/// below none). NVSwitches are below the GPUs.
+struct Places {
+  std::vector<int> depth;
+  std::vector<DeviceId> numa;
+};
+
+Places places_of(const NodeGraph& node) {
+  const DeviceGraph& graph = node.graph();
+  const std::size_t devices = boost::num_vertices(graph);
+  constexpr int unknown = -1;
+  Places places{std::vector<int>(devices, unknown), std::vector<DeviceId>(devices)};
+  std::vector<DeviceId> open;
+  const auto begin = [&](DeviceId id) {
+    places.depth[id] = 0;
+    places.numa[id] = id;
+    open.push_back(id);
+  };
+  const auto spread = [&] {
+    for (std::size_t next = 0; next < open.size(); ++next) {
+      const DeviceId id = open[next];
+      for (const auto& edge : boost::make_iterator_range(boost::out_edges(id, graph))) {
+        const DeviceId child = boost::target(edge, graph);
+        if (graph[edge].kind != LinkKind::pcie || places.depth[child] != unknown) continue;
+        places.depth[child] = places.depth[id] + 1;
+        places.numa[child] = places.numa[id];
+        open.push_back(child);
+      }
+    }
+    open.clear();
+  };
+  const auto all = boost::make_iterator_range(boost::vertices(graph));
+  for (const DeviceId id : all) {
+    if (graph[id].kind == DeviceKind::numa) begin(id);
+  }
+  spread();
+  for (const DeviceId id : all) {  // machines without NUMA nodes
+    if (places.depth[id] != unknown || graph[id].kind == DeviceKind::nvswitch) continue;
+    begin(id);
+    spread();
+  }
+  const int deepest = *std::ranges::max_element(places.depth);
+  for (const DeviceId id : all) {
+    if (places.depth[id] != unknown) continue;
+    places.depth[id] = deepest + 1;
+    places.numa[id] = id;
+  }
+  return places;
+}
+
 class DotWriter {
  public:
   explicit DotWriter(const Cluster& cluster) : cluster_(cluster) {}
 
   std::string write(int nodes_drawn) {
-    const std::vector<std::pair<int, int>> drawn = nodes_to_draw(nodes_drawn);
-    for (const auto& [node, like] : drawn) write_node(node, like);
-    const Fabric& fabric = cluster_.fabric();
-    std::string left_out;
-    if (fabric.port_count() > 0) left_out = draw_fabric(fabric, ports_, canvas_);
-    Box& used = canvas_.used;
-    const double more = std::max(0.0, width_least - (used.right - used.left)) / 2;
-    used.left -= more;
-    used.right += more;
-    const double top = write_note(used.top + frame_margin, left_out);
+    for (const auto& [node, like] : nodes_to_draw(nodes_drawn)) {
+      drawn_.push_back(node);
+      write_node(node, like);
+    }
+    std::string note =
+        "GB/s in each direction; NVLink green (as thick as it has lanes), PCIe grey,\n"
+        "between sockets red, network orange";
+    if (const Fabric& fabric = cluster_.fabric(); fabric.port_count() > 0) {
+      const std::size_t left_out = write_fabric(fabric);
+      const int switches = switch_count(fabric);
+      note += fmt::format(
+          "; fabric {} of {} switch{}{}", fabric.kind, switches, switches == 1 ? "" : "es",
+          left_out == 0 ? "" : fmt::format("; {} more kinds of switches not drawn", left_out));
+    }
     return fmt::format(
         "graph topology {{\n"
-        "  graph [layout=nop2, bb=\"{:.1f},{:.1f},{:.1f},{:.1f}\", fontname=\"Helvetica\"];\n"
-        "  node [shape=box, style=\"filled,rounded\", fixedsize=true, width={:.3f}, height={:.3f}, "
-        "fontname=\"Helvetica\", fontsize={}, color=\"#607d8b\"];\n"
+        "  graph [newrank=true, labelloc=t, label={}, fontname=\"Helvetica\", fontsize=10];\n"
+        "  node [shape=box, style=\"filled,rounded\", fontname=\"Helvetica\", fontsize=10, "
+        "height=0.33, color=\"#607d8b\"];\n"
         "  edge [fontname=\"Helvetica\", fontsize=9];\n{}}}\n",
-        used.left - frame_margin, used.bottom - frame_margin, used.right + frame_margin, top,
-        box_width / points_per_inch, box_height / points_per_inch, font_size, canvas_.text());
+        dot_string(note), text_);
   }
 
  private:
@@ -89,6 +155,11 @@ class DotWriter {
     return drawn;
   }
 
+  template <class... Args>
+  void print(fmt::format_string<Args...> format, Args&&... args) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
+  }
+
   static std::string name_of(int node, const Device& device) {
     return plain_format("node{}.{}", node, device.name);
   }
@@ -97,138 +168,145 @@ class DotWriter {
   void write_node(int index, int like) {
     const NodeGraph& node = cluster_.node(index);
     const DeviceGraph& graph = node.graph();
-    NodeLayout layout = lay_out(node);
-    const double left = canvas_.text().empty() ? 0 : canvas_.used.right + node_gap + frame_margin;
-    for (Place& place : layout.places) {
-      place = {left + box_width / 2 + frame_margin + place.x * column_pitch, place.y * row_pitch};
-    }
-    Box around{left, layout.gpu_row * row_pitch - arc_depth(node) - frame_margin, left, 0};
-    for (const Place& place : layout.places) around.cover(place);
-    around.bottom -= title_height;
+    const Places places = places_of(node);
     const std::string times = like > 1 ? fmt::format(" x {}", like) : "";
-    const std::string title = plain_format("node{}: {}{}", index, node.name, times);
-    const double needed = text_width(title, title_size) + 2 * frame_margin;
-    const double more = std::max(0.0, needed - (around.right - around.left));
-    around.right += more;
-    for (Place& place : layout.places) place.x += more / 2;
-    canvas_.print("  subgraph cluster_node{} {{\n", index);
-    write_frame(around, title, "solid");
-    for (const DeviceId root : boost::make_iterator_range(boost::vertices(graph))) {
-      if (graph[root].kind == DeviceKind::numa) {
-        canvas_.print("  subgraph cluster_node{}_{} {{\n", index, graph[root].index);
-        Box part{layout.places[root].x, layout.places[root].y, layout.places[root].x,
-                 layout.places[root].y};
-        for (DeviceId id = 0; id < layout.numa.size(); ++id) {
-          if (layout.numa[id] == root) part.cover(layout.places[id], part_margin);
-        }
-        write_frame(part, "", "dashed");
-        canvas_.print("  }}\n");
+    print(
+        "  subgraph cluster_node{} {{\n    label={}; labelloc=b; fontsize=14; "
+        "color=\"#b0bec5\";\n",
+        index, dot_string(plain_format("node{}: {}{}", index, node.name, times)));
+    const auto devices = boost::make_iterator_range(boost::vertices(graph));
+    for (const DeviceId root : devices) {
+      if (places.numa[root] != root) continue;
+      const bool framed = graph[root].kind == DeviceKind::numa;
+      if (framed) {
+        print("    subgraph cluster_node{}_{} {{\n    label=\"\"; style=dashed;\n", index,
+              graph[root].index);
       }
+      for (const DeviceId id : devices) {
+        if (places.numa[id] == root) write_device(index, graph[id]);
+      }
+      if (framed) print("    }}\n");
     }
-    for (DeviceId id = 0; id < layout.places.size(); ++id) {
-      write_device(index, graph[id], layout.places[id]);
-    }
-    canvas_.print("  }}\n");
+    print("    {{rank=same;");
+    for (const DeviceId gpu : node.gpus()) print(" {};", dot_string(name_of(index, graph[gpu])));
+    print("}}\n");
     for (const auto& edge : boost::make_iterator_range(boost::edges(graph))) {
-      if (boost::get(boost::edge_index, graph, edge) % 2 == 0) {
-        write_link(index, graph, edge, layout.places);
+      if (boost::get(boost::edge_index, graph, edge) % 2 != 0) continue;
+      DeviceId upper = boost::source(edge, graph);
+      DeviceId lower = boost::target(edge, graph);
+      const auto is_gpu = [&](DeviceId id) { return graph[id].kind == DeviceKind::gpu; };
+      if (is_gpu(upper) && is_gpu(lower)) {
+        write_joint(index, graph[upper], graph[lower], graph[edge]);
+        continue;
       }
+      if (places.depth[upper] > places.depth[lower]) std::swap(upper, lower);
+      write_line(name_of(index, graph[upper]), name_of(index, graph[lower]), graph[edge],
+                 rate_text(graph[edge].bandwidth),
+                 places.depth[upper] == places.depth[lower] ? 0 : 1);
     }
-    for (std::size_t nic = 0; nic < node.nics().size() && cluster_.fabric().port_count() > 0;
-         ++nic) {
-      const DeviceId device = node.nics()[nic];
-      ports_.push_back({name_of(index, graph[device]), layout.places[device],
-                        cluster_.port_of(index, static_cast<int>(nic))});
-    }
-    canvas_.used.cover(around);
+    print("  }}\n");
   }
 
-  void write_frame(const Box& box, const std::string& title, std::string_view style) {
-    canvas_.print(
-        "    bb=\"{:.1f},{:.1f},{:.1f},{:.1f}\"; style={}; color=\"#b0bec5\"; label={}; "
-        "labelloc=b; fontsize={}; lp=\"{:.1f},{:.1f}\";\n",
-        box.left, box.bottom, box.right, box.top, style, dot_string(title), title_size,
-        (box.left + box.right) / 2, box.bottom + title_height / 2);
+  /// Two GPUs meet at the figure of their link, below their row.
+  void write_joint(int node, const Device& a, const Device& b, const Link& link) {
+    const std::string joint = fmt::format("node{}.link{}", node, joints_++);
+    print(
+        "    \"{}\" [shape=plaintext, style=\"\", label={}, fontcolor=\"{}\", fontsize=9, "
+        "width=0.2, "
+        "height=0.2, margin=0.02];\n",
+        joint, dot_string(rate_text(link.bandwidth)), color_of(link.kind));
+    for (const Device& gpu : {a, b}) write_line(name_of(node, gpu), joint, link, "");
   }
 
-  void write_device(int node, const Device& device, const Place& at) {
+  void write_device(int node, const Device& device) {
     std::string label = plain_line(device.name);
     if (device.transit) label += fmt::format("\n{} GB/s", rate_text(*device.transit));
-    canvas_.print("    {} [label={}, fillcolor=\"{}\", pos=\"{:.1f},{:.1f}\"];\n",
-                  dot_string(name_of(node, device)), dot_string(label), fill_of(device.kind), at.x,
-                  at.y);
+    print("    {} [label={}, fillcolor=\"{}\"];\n", dot_string(name_of(node, device)),
+          dot_string(label), fill_of(device.kind));
   }
 
-  void write_link(int node, const DeviceGraph& graph, const DeviceGraph::edge_descriptor& edge,
-                  const std::vector<Place>& places) {
-    const Link& link = graph[edge];
-    const DeviceId a = boost::source(edge, graph);
-    const DeviceId b = boost::target(edge, graph);
-    const DotCanvas::Ends ends{name_of(node, graph[a]), name_of(node, graph[b])};
-    const std::string figure = rate_text(link.bandwidth);
-    const Place& left = places[a].x < places[b].x ? places[a] : places[b];
-    const Place& right = places[a].x < places[b].x ? places[b] : places[a];
-    if (left.y != right.y) {
-      const bool a_above = places[a].y > places[b].y;
-      const Place& upper = a_above ? places[a] : places[b];
-      const Place& lower = a_above ? places[b] : places[a];
-      // A line past other rows leaves sideways, so that it does not cross what stands above.
-      const double across = upper.x - lower.x;
-      const bool sideways = upper.y - lower.y > 1.5 * row_pitch && std::abs(across) > box_width / 2;
-      const Place from = sideways ? Place{lower.x + std::copysign(box_width / 2, across), lower.y}
-                                  : Place{lower.x, lower.y + box_height / 2};
-      return canvas_.line(ends, link, from, {upper.x, upper.y - box_height / 2}, 0.5, figure);
-    }
-    const double columns = (right.x - left.x) / column_pitch;
-    if (link.kind == LinkKind::nvlink) {
-      // Short arcs leave a GPU further outside than long ones, so they cross less.
-      const double shift = 0.4 * box_width / std::max(1.0, columns);
-      return canvas_.arc(ends, link, {left.x + shift, left.y - box_height / 2},
-                         {right.x - shift, right.y - box_height / 2}, -arc_height(columns), figure);
-    }
-    canvas_.arc(ends, link, {left.x, left.y + box_height / 2}, {right.x, right.y + box_height / 2},
-                0.5 * row_pitch, figure);
+  /// @param rows  that the second end is below the first at least; 0: beside it.
+  void write_line(const std::string& upper, const std::string& lower, const Link& link,
+                  const std::string& figure, int rows = 1) {
+    print("  {} -- {} [label={}, color=\"{}\", fontcolor=\"{}\", penwidth={}{}];\n",
+          dot_string(upper), dot_string(lower), dot_string(figure), color_of(link.kind),
+          color_of(link.kind), link.kind == LinkKind::nvlink ? std::min(link.lanes, 5) : 1,
+          rows == 0  ? ", constraint=false"
+          : rows > 1 ? fmt::format(", minlen={}", rows)
+                     : "");
   }
 
-  static double arc_height(double columns) { return 24 + 17 * columns; }
-
-  /// Room that the NVLink arcs take below the GPUs.
-  static double arc_depth(const NodeGraph& node) {
-    const NodeLayout layout = lay_out(node);
-    double depth = 0;
-    const DeviceGraph& graph = node.graph();
-    for (const auto& edge : boost::make_iterator_range(boost::edges(graph))) {
-      const Place& a = layout.places[boost::source(edge, graph)];
-      const Place& b = layout.places[boost::target(edge, graph)];
-      const bool is_arc = graph[edge].kind == LinkKind::nvlink && a.y == b.y;
-      if (is_arc) depth = std::max(depth, 0.75 * arc_height(std::abs(a.x - b.x)) + box_height);
+  /// The fabric below the machines: a row of boxes for each number of trunks from the ports,
+  /// switches that are alike in one box where there are many.
+  /// @return kinds of switches that are not drawn because their row is full.
+  std::size_t write_fabric(const Fabric& fabric) {
+    const FoldedFabric folded = fold(fabric, switches_drawn_max);
+    std::map<int, std::size_t> rows;  // boxes by tier
+    std::vector<std::string> names(folded.groups.size());
+    std::size_t left_out = 0;
+    for (std::size_t g = 0; g < names.size(); ++g) {
+      const SwitchGroup& group = folded.groups[g];
+      if (++rows[group.tier] > row_max) {
+        ++left_out;
+        continue;
+      }
+      names[g] = plain_line(group.first);
+      print("  {} [label={}, fillcolor=\"#fff59d\"];\n", dot_string(names[g]),
+            dot_string(label_of(group, g)));
     }
-    return depth;
+    for (std::size_t from = 0; from < names.size(); ++from) {
+      for (const auto& trunks : folded.groups[from].trunks) {
+        if (trunks.to <= from || names[from].empty() || names[trunks.to].empty()) continue;
+        write_trunks(folded, names, from, trunks);
+      }
+    }
+    for (const int node : drawn_) write_ports(node, folded, names);
+    return left_out;
   }
 
-  /// @return where it ends.
-  double write_note(double bottom, const std::string& left_out) {
-    std::string note =
-        "GB/s in each direction; NVLink green (as thick as it has lanes), PCIe grey, "
-        "between sockets red, network orange";
-    if (cluster_.fabric().port_count() > 0) {
-      const int switches = switch_count(cluster_.fabric());
-      note += fmt::format("; fabric {} of {} switch{}{}", cluster_.fabric().kind, switches,
-                          switches == 1 ? "" : "es", left_out);
+  /// Trunks inside a group have no line: the label tells them.
+  static std::string label_of(const SwitchGroup& group, std::size_t index) {
+    std::string label = plain_line(group.first);
+    if (group.switches > 1) {
+      label += fmt::format("{}\nx {}", group.first == group.last ? "" : " ...", group.switches);
     }
-    const Box& used = canvas_.used;
-    note = wrapped(note, used.right - used.left);
-    const auto breaks = static_cast<double>(std::count(note.begin(), note.end(), '\n'));
-    const double height = title_height + breaks * line_height;
-    canvas_.print(
-        "  note [shape=plaintext, style=\"\", fixedsize=false, label={}, pos=\"{:.1f},{:.1f}\"];\n",
-        dot_string(note), (used.left + used.right) / 2, bottom + height / 2);
-    return bottom + height;
+    for (const auto& trunks : group.trunks) {
+      if (trunks.to != index) continue;
+      label += fmt::format("\n{} x {} to others", trunks.count, rate_text(trunks.bandwidth));
+    }
+    return label;
+  }
+
+  void write_trunks(const FoldedFabric& folded, const std::vector<std::string>& names,
+                    std::size_t from, const SwitchGroup::Trunks& trunks) {
+    std::string figure = rate_text(trunks.bandwidth);
+    if (trunks.count > 1) figure = fmt::format("{} x {}", trunks.count, figure);
+    std::size_t upper = from;
+    std::size_t lower = trunks.to;
+    if (folded.groups[upper].tier > folded.groups[lower].tier) std::swap(upper, lower);
+    const int rows = folded.groups[upper].tier == folded.groups[lower].tier ? 0 : 1;
+    write_line(names[upper], names[lower], {LinkKind::network, trunks.bandwidth, trunks.latency},
+               figure, rows);
+  }
+
+  void write_ports(int node, const FoldedFabric& folded, const std::vector<std::string>& names) {
+    const Fabric& fabric = cluster_.fabric();
+    const std::vector<DeviceId>& nics = cluster_.node(node).nics();
+    for (std::size_t nic = 0; nic < nics.size(); ++nic) {
+      const int port = cluster_.port_of(node, static_cast<int>(nic));
+      const std::string& name = names[folded.group_of[fabric.switch_of(port)]];
+      if (name.empty()) continue;
+      const PortSpec& spec = fabric.port_spec(port);
+      write_line(name_of(node, cluster_.node(node).device(nics[nic])), name,
+                 {LinkKind::network, spec.bandwidth, spec.latency}, rate_text(spec.bandwidth),
+                 below_frame);
+    }
   }
 
   const Cluster& cluster_;
-  DotCanvas canvas_;
-  std::vector<DrawnPort> ports_;
+  std::string text_;
+  std::vector<int> drawn_;  ///< nodes
+  int joints_ = 0;
 };
 
 }  // namespace

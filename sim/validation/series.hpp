@@ -40,7 +40,7 @@ struct SeriesEntry {
   std::string_view summary;  ///< one line
   std::string_view page;     ///< the file of Series::page; one that several share has a head
   /// Reads the shipped files. @throws ConfigError at the place in the file.
-  std::unique_ptr<Series> (*open)(const Predict& predict);
+  std::function<std::unique_ptr<Series>(const Predict& predict)> open;
 };
 
 /// Every series that `gradwire validate` knows. To add one, add one line to series.cpp.

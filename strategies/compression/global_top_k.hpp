@@ -14,7 +14,7 @@ namespace gradwire {
 ///
 /// One rank alone registers its hooks and selects as well (distributed_optimizer.py,
 /// _register_hooks; allreducer.py, run), with no rounds: all k elements are copied to the host and
-/// back. (ddl-benchmarks' top-k leaves one rank alone: strategies/compression/systems/topk.hpp.)
+/// back. (ddl-benchmarks' top-k leaves one rank alone: strategies/compression/systems.hpp.)
 ///
 /// An encoding of n elements reads and writes, beside torch.topk (top_k.hpp), 32 bytes an element:
 /// the residual added 12, absolute values 8, the residual's copy 8, the mask 4; a decoding 4 n and

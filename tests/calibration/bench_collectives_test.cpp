@@ -74,11 +74,11 @@ TEST_CASE("A file of collectives that contradicts itself is refused at its place
   CHECK(error_of(replaced(good, "[0, 0, 1, 1]", "[0, 0, 0, 0]")) ==
         "run.json:3:39: 'placement' puts 4 ranks on 1 nodes; expected 4 ranks on 2");
   CHECK(error_of(replaced(good, "[0, 0, 1, 1]", "[0, 0, 1, 2]")) ==
-        "run.json:3:49: a rank's machine in 'placement'; expected a whole number from 0 to 1");
+        "run.json:3:49: 'placement' is '2'; expected a whole number, at least 0, at most 1");
   CHECK(error_of(replaced(good, "\"min_us\": 20", "\"min_us\": 24"))
             .ends_with("the percentiles fall; expected min_us <= p50_us <= ... <= max_us"));
   CHECK(error_of(replaced(good, one_row, one_row + ", " + one_row))
-            .ends_with("'size_bytes' is 1024; expected a whole number of at least 1025"));
+            .ends_with("'size_bytes' is '1024'; expected a whole number, at least 1025"));
   CHECK(error_of(replaced(good, one_row, ""))
             .ends_with("there is no row; expected at least one in 'rows'"));
   CHECK(error_of(replaced(good, "channels", "chanels"))

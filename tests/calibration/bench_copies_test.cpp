@@ -65,7 +65,7 @@ TEST_CASE("A file of copies that is not whole is refused at its place", "[import
   CHECK(error_of(file_of("")) ==
         "copies.json:4:66: there is no row; expected at least one in 'rows'");
   CHECK(error_of(file_of(row(1000, 1) + ", " + row(1000, 2)))
-            .ends_with("'size_bytes' is 1000; expected a whole number of at least 1001"));
+            .ends_with("'size_bytes' is '1000'; expected a whole number, at least 1001"));
   CHECK(error_of(file_of(row(1000, 1), R"("kind": "h2h", "memory": "pinned", "gpus": [0],
  "copies_at_once": 1)")) ==
         "copies.json:3:10: 'kind' is 'h2h'; expected one of h2d, d2h, both, d2d, peer; did you "

@@ -13,33 +13,15 @@
 #include "calibration/capture/bench/samples.hpp"
 #include "calibration/capture/common/json_writer.hpp"
 #include "calibration/capture/common/whole_file.hpp"
-#include "calibration/import/json_document.hpp"
+#include "calibration/import/json_file.hpp"
+#include "sim/config/yaml/yaml_units.hpp"
 #include "tests/catch.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace gradwire::calibration {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A folder of this test's own, removed at the end.
-class Folder {
- public:
-  Folder() : path_(fs::temp_directory_path() / ("gradwire_bench_" + std::to_string(getpid()))) {
-    fs::create_directories(path_);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  Folder(Folder&&) = delete;
-  Folder& operator=(Folder&&) = delete;
-  ~Folder() { fs::remove_all(path_); }
-  [[nodiscard]] const fs::path& path() const { return path_; }
-  void write(const std::string& name, const std::string& text) const {
-    write_whole_file(path_ / name, text);
-  }
-
- private:
-  fs::path path_;
-};
 
 std::string usage_error(const std::vector<std::string>& words) {
   try {
@@ -65,15 +47,15 @@ TEST_CASE("What the JSON writer writes is read back the same", "[capture][json]"
   json.key("rows").begin_list();
   json.begin_object().member("x", 1).end_object().begin_object().end_object();
   json.end_list().key("numbers").begin_list().value(1).value(2.5).end_list().end_object();
-  const JsonValue read = parse_json(json.text(), "x.json");
+  const config::YamlValue read = parse_json(json.text(), "x.json");
   CHECK(read.find("text")->text == "a \"b\"\\\n");
-  CHECK(read.find("number")->number == 0.1);
-  CHECK(read.find("whole")->whole == -3);
-  CHECK(read.find("none")->kind == JsonValue::Kind::null);
-  CHECK(read.find("yes")->yes);
+  CHECK(config::read_value<double>(*read.find("number"), "number") == 0.1);
+  CHECK(config::read_value<int>(*read.find("whole"), "whole") == -3);
+  CHECK(read.find("none") == nullptr);
+  CHECK(config::read_value<bool>(*read.find("yes"), "yes"));
   CHECK(read.find("rows")->items.size() == 2);
   CHECK(read.find("rows")->items[1].where.line == 3);
-  CHECK(read.find("numbers")->items[1].number == 2.5);
+  CHECK(read.find("numbers")->items[1].text == "2.5");
 }
 
 TEST_CASE("Percentiles are taken by nearest rank", "[capture][samples]") {
@@ -110,23 +92,26 @@ TEST_CASE("Sizes are ranges or lists that rise; the rest is refused with what wa
 
 TEST_CASE("A machine's CPUs, memory and cards are read from the kernel's files",
           "[capture][host]") {
-  const Folder root;
-  root.write("proc/cpuinfo",
-             "processor\t: 0\nmodel name\t: Some CPU\nphysical id\t: 0\n\nprocessor\t: 1\n"
-             "model name\t: Some CPU\nphysical id\t: 1\n");
-  root.write("proc/meminfo", "MemTotal:       2048 kB\nMemFree: 1 kB\n");
-  root.write("proc/sys/kernel/osrelease", "6.1.0\n");
-  root.write("sys/devices/system/node/node0/cpulist", "0\n");
-  root.write("sys/devices/system/node/node10/cpulist", "1\n");
-  root.write("sys/devices/system/node/node2/cpulist", "\n");
-  root.write("sys/devices/pci/0000:19:00.0/numa_node", "1\n");
-  root.write("sys/class/infiniband/mlx5_0/ports/1/rate", "400 Gb/sec (4X NDR)\n");
-  root.write("sys/class/infiniband/mlx5_0/ports/1/link_layer", "InfiniBand\n");
+  const gradwire::test::ScratchFolder root;
+  const auto write = [&](const std::string& name, const std::string& text) {
+    write_whole_file(root.path() / name, text);
+  };
+  write("proc/cpuinfo",
+        "processor\t: 0\nmodel name\t: Some CPU\nphysical id\t: 0\n\nprocessor\t: 1\n"
+        "model name\t: Some CPU\nphysical id\t: 1\n");
+  write("proc/meminfo", "MemTotal:       2048 kB\nMemFree: 1 kB\n");
+  write("proc/sys/kernel/osrelease", "6.1.0\n");
+  write("sys/devices/system/node/node0/cpulist", "0\n");
+  write("sys/devices/system/node/node10/cpulist", "1\n");
+  write("sys/devices/system/node/node2/cpulist", "\n");
+  write("sys/devices/pci/0000:19:00.0/numa_node", "1\n");
+  write("sys/class/infiniband/mlx5_0/ports/1/rate", "400 Gb/sec (4X NDR)\n");
+  write("sys/class/infiniband/mlx5_0/ports/1/link_layer", "InfiniBand\n");
   fs::create_symlink(root.path() / "sys/devices/pci/0000:19:00.0",
                      root.path() / "sys/class/infiniband/mlx5_0/device");
-  root.write("sys/class/net/eth0/speed", "25000\n");
-  root.write("sys/class/net/eth0/device/numa_node", "-1\n");
-  root.write("sys/class/net/lo/speed", "0\n");
+  write("sys/class/net/eth0/speed", "25000\n");
+  write("sys/class/net/eth0/device/numa_node", "-1\n");
+  write("sys/class/net/lo/speed", "0\n");
   const HostFacts facts = read_host_facts(root.path());
   CHECK(facts.kernel == "6.1.0");
   CHECK(facts.cpu == "Some CPU");
@@ -149,7 +134,7 @@ TEST_CASE("A machine's CPUs, memory and cards are read from the kernel's files",
 
 TEST_CASE("The id that rank 0 made comes to the other processes, by file and by TCP",
           "[capture][rendezvous]") {
-  const Folder folder;
+  const gradwire::test::ScratchFolder folder;
   // A port of our own choosing; MASTER_PORT is the one before.
   setenv("MASTER_ADDR", "127.0.0.1", 1);
   setenv("MASTER_PORT", std::to_string(20'000 + getpid() % 20'000).c_str(), 1);

@@ -50,8 +50,8 @@ TEST_CASE("A file of overlaps is refused at the place of what is wrong",
                     "overlap.json:8:10: 'kind' is 'atc'; expected one of linear, conv1, conv3, "
                     "norm, act; did you mean 'act'?");
   CHECK_THROWS_WITH(read_bench_overlap(R"({"schema": "gradwire.bench.copies/1"})", "overlap.json"),
-                    "overlap.json:1:12: the schema is 'gradwire.bench.copies/1'; expected "
-                    "'gradwire.bench.overlap/1'");
+                    "overlap.json:1:12: 'schema' is 'gradwire.bench.copies/1'; expected "
+                    "gradwire.bench.overlap/1; did you mean 'gradwire.bench.overlap/1'?");
 }
 
 }  // namespace gradwire::calibration

@@ -16,7 +16,7 @@ fail() {
 needed=$(readelf -d "$program" | grep NEEDED) || fail 'readelf'
 grep -E 'libcuda|libcudart|libnccl|libcublas|libcudnn|libnvidia' <<<"$needed" && fail 'it needs these'
 
-for command in node copies collectives overlap compressors selftest; do
+for command in node copies collectives overlap selftest; do
   "$program" $command >out 2>err
   code=$?
   [ $code -eq 4 ] || fail "$command ends with $code, expected 4"

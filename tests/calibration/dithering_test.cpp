@@ -1,8 +1,8 @@
 #include "calibration/capture/bench/dithering.hpp"
 
+#include <cmath>
 #include <vector>
 
-#include "calibration/capture/bench/compressor_reference.hpp"
 #include "calibration/capture/bench/hash.hpp"
 #include "strategies/compression/quantiser.hpp"
 #include "tests/catch.hpp"
@@ -14,6 +14,20 @@ Dithered coded(const std::vector<float>& values, int levels) {
   Dithered result;
   dither(values, levels, 1, result);
   return result;
+}
+
+/// QSGD (Alistarh et al. 2017, section 3.1): |x| / norm * levels, rounded up with the probability
+/// of its fraction, with the sign of x; and back.
+std::vector<float> quantised(const std::vector<float>& values, float norm, int levels) {
+  std::vector<float> restored;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const float scaled = std::fabs(values[i]) / norm * static_cast<float>(levels);
+    const float whole = std::floor(scaled);
+    const bool up = uniform(static_cast<std::uint32_t>(i), 1) < scaled - whole;
+    const float level = whole + (up ? 1.0F : 0.0F);
+    restored.push_back(norm / static_cast<float>(levels) * (values[i] < 0 ? -level : level));
+  }
+  return restored;
 }
 
 }  // namespace
@@ -40,12 +54,13 @@ TEST_CASE("What dithering sends comes back as QSGD's levels", "[capture][compres
     for (std::size_t i = 0; i < values.size(); ++i) {
       values[i] = gradient_value(static_cast<std::uint32_t>(i), 1);
     }
-    const auto expected = reference::quantise(values, levels, 1);
+    double squares = 0;
+    for (const float value : values) squares += static_cast<double>(value) * value;
     std::vector<float> restored(values.size(), 7.0F);
     const Dithered sent = coded(values, levels);
     undither(sent, levels, restored);
-    CHECK(sent.norm == expected.norm);
-    CHECK(restored == reference::restore(expected.levels, expected.norm, levels));
+    CHECK(sent.norm == static_cast<float>(std::sqrt(squares)));
+    CHECK(restored == quantised(values, sent.norm, levels));
     // What the simulator counts is QSGD's bound on the expected length (theorem 3.2).
     const auto bound = static_cast<double>(elias_coded(50'000, levels).count());
     CHECK(static_cast<double>(sent.bits) / 8 < bound);

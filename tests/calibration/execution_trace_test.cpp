@@ -88,7 +88,7 @@ TEST_CASE("What is no execution trace is refused", "[calibration][execution_trac
   };
   const auto bad = GENERATE(values<Bad>(
       {{"", "1:1"},
-       {"{", "1:2"},
+       {"{", "2:1"},
        {"{\n \"nodes\": [{]}", "2:13"},
        {"[]", "1:1"},
        {R"({"a": 1})", "1:1"},

@@ -11,7 +11,7 @@
 
 #include "calibration/attribution/attribution.hpp"
 #include "calibration/import/execution_trace.hpp"
-#include "calibration/import/json_document.hpp"
+#include "calibration/import/json_file.hpp"
 #include "calibration/import/kernel_names.hpp"
 #include "calibration/import/kineto.hpp"
 #include "calibration/import/nsys.hpp"
@@ -19,6 +19,7 @@
 #include "sim/core/error.hpp"
 #include "tests/calibration/made_up_trace.hpp"
 #include "tests/catch.hpp"
+#include "tests/refusal.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace gradwire::calibration {
@@ -229,26 +230,21 @@ TEST_CASE("a trace of equal operators is completed in linear time", "[calibratio
 
 TEST_CASE("JSON is bounded in depth, keys, values and texts, and plain", "[calibration][hostile]") {
   const auto refusal = [](const std::string& text) {
-    try {
-      static_cast<void>(parse_json(text, "f.json"));
-    } catch (const ConfigError& error) {
-      return std::string(error.what());
-    }
-    return std::string();
+    return gradwire::test::refusal_of([&] { return parse_json(text, "f.json"); });
   };
-  CHECK_THAT(refusal(std::string(65, '[')), Catch::ContainsSubstring("limit json_depth"));
+  CHECK_THAT(refusal(std::string(65, '[')), Catch::ContainsSubstring("limit yaml_depth"));
   CHECK_THAT(
       refusal("[" + std::string(1'100'000, ' ') + "\"" + std::string(1'100'000, 'x') + "\"]"),
       Catch::ContainsSubstring("limit string_bytes"));
   CHECK(refusal("{\"a\": 1, \"a\": 2}") ==
-        "f.json:1:10: the key 'a' stands twice; expected it once");
+        "f.json:1:10: duplicate key 'a'; expected each key once, the first is at 1:2");
   CHECK(refusal("{\"a\": \"\\u001b[2J\"}") ==
         "f.json:1:7: the control character U+001B; expected plain text in UTF-8");
   CHECK(refusal("[\"caf\xE9\"]") ==
         "f.json:1:6: the byte 0xE9, which is no UTF-8; expected text in UTF-8");
   std::string zeros = "[0";
   for (int i = 0; i < 300'000; ++i) zeros += ",0";
-  CHECK_THAT(refusal(zeros + "]"), Catch::ContainsSubstring("limit json_values"));
+  CHECK_THAT(refusal(zeros + "]"), Catch::ContainsSubstring("limit yaml_values"));
 }
 
 }  // namespace gradwire::calibration

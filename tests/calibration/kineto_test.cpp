@@ -14,6 +14,7 @@
 #include "calibration/import/decimal_time.hpp"
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace gradwire::calibration {
 namespace {
@@ -153,43 +154,29 @@ TEST_CASE("Times beyond a double's digits are exact, others are refused", "[cali
   CHECK_FALSE(nanoseconds_of("1e400"));
 }
 
-/// A file of one test, gone at its end.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const std::string& name)
-      : path_(std::filesystem::temp_directory_path() / ("gradwire_" + name)) {}
-  ~TemporaryFile() { std::filesystem::remove(path_); }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  [[nodiscard]] std::string path() const { return path_.string(); }
-
- private:
-  std::filesystem::path path_;
-};
-
 TEST_CASE("A compressed trace is read as a plain one, and a cut one is refused",
           "[calibration][kineto]") {
-  const TemporaryFile file("kineto_test.json.gz");
+  const gradwire::test::ScratchFolder folder;
+  const std::string file = folder.path() / "t.json.gz";
   const std::string text = small();
-  const gzFile out = gzopen(file.path().c_str(), "wb");
+  const gzFile out = gzopen(file.c_str(), "wb");
   gzwrite(out, text.data(), static_cast<unsigned>(text.size()));
   gzclose(out);
-  CHECK(read_compressed(file.path(), "a trace") == text);
-  CHECK(read_kineto(file.path()).device.size() == 1);
-  const auto length = std::filesystem::file_size(file.path());
+  CHECK(read_compressed(file, "a trace") == text);
+  CHECK(read_kineto(file).device.size() == 1);
+  const auto length = std::filesystem::file_size(file);
   {
-    std::fstream bytes(file.path(), std::ios::in | std::ios::out | std::ios::binary);
+    std::fstream bytes(file, std::ios::in | std::ios::out | std::ios::binary);
     bytes.seekp(-8, std::ios::end);  // RFC 1952: the sum of the text, then its length
     bytes.put('x').put('x').put('x').put('x');
   }
-  CHECK_THROWS_WITH(read_kineto(file.path()),
-                    Catch::StartsWith(file.path() + ": the compressed data are damaged at byte "));
-  std::filesystem::resize_file(file.path(), length / 2);
-  CHECK_THROWS_WITH(
-      read_kineto(file.path()),
-      Catch::StartsWith(fmt::format("{}: the compressed data break off at byte {}; expected",
-                                    file.path(), length / 2)));
-  CHECK_THROWS_WITH(read_kineto(file.path() + "x"),
+  CHECK_THROWS_WITH(read_kineto(file),
+                    Catch::StartsWith(file + ": the compressed data are damaged at byte "));
+  std::filesystem::resize_file(file, length / 2);
+  CHECK_THROWS_WITH(read_kineto(file), Catch::StartsWith(fmt::format(
+                                           "{}: the compressed data break off at byte {}; expected",
+                                           file, length / 2)));
+  CHECK_THROWS_WITH(read_kineto(file + "x"),
                     Catch::ContainsSubstring("cannot be read; expected a trace of PyTorch's"));
 }
 

@@ -109,7 +109,7 @@ inline void write_made_up_node(const std::filesystem::path& node) {
 )");
   write_text(node / "compressors.json",
              R"({"schema": "gradwire.bench.compressors/1", )" + tool +
-                 R"( "gpu": "NVIDIA H200", "device": "gpu", "implementation": "kernels",
+                 R"( "gpu": "NVIDIA H200", "device": "gpu", "implementation": "torch",
  "memory_bandwidth_bytes_per_s": 4.8e12, "tables": [
 {"compressor": "topk", "settings": "density 0.1 %", "rows": [
 )" +

@@ -13,6 +13,7 @@
 #include "sim/core/error.hpp"
 #include "tests/calibration/made_up_recording.hpp"
 #include "tests/catch.hpp"
+#include "tests/scratch_folder.hpp"
 
 using namespace gradwire;
 using namespace gradwire::calibration;
@@ -23,38 +24,26 @@ namespace {
 using calibration::test::MadeFile;
 using calibration::test::RecordBytes;
 
-/// A file that reads these bytes, gone at the end of the test.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(std::span<const std::byte> bytes)
-      : path_(std::filesystem::temp_directory_path() /
-              ("gradwire_recording." + std::to_string(getpid()) + ".gwr")) {
-    std::ofstream(path_, std::ios::binary)
-        .write(reinterpret_cast<const char*>(bytes.data()),
-               static_cast<std::streamsize>(bytes.size()));
-  }
-  ~TemporaryFile() { std::filesystem::remove(path_); }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  [[nodiscard]] std::string path() const { return path_.string(); }
-
- private:
-  std::filesystem::path path_;
-};
+/// Writes a file that reads these bytes. @return its name
+std::string written(const gradwire::test::ScratchFolder& folder, std::span<const std::byte> bytes) {
+  return folder.write({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, "r.gwr");
+}
 
 Recording read(std::span<const std::byte> bytes) {
-  const TemporaryFile file(bytes);
-  return read_recording(file.path());
+  const gradwire::test::ScratchFolder folder;
+  const std::string file = written(folder, bytes);
+  return read_recording(file);
 }
 
 /// The message of the error that reading gives, without the file's name.
 std::string refusal(std::span<const std::byte> bytes) {
-  const TemporaryFile file(bytes);
+  const gradwire::test::ScratchFolder folder;
+  const std::string file = written(folder, bytes);
   try {
-    const Recording recording = read_recording(file.path());
+    const Recording recording = read_recording(file);
     return "read " + std::to_string(recording.trace.ranges.size());
   } catch (const ConfigError& error) {
-    CHECK(error.where().file == file.path());
+    CHECK(error.where().file == file);
     const std::string text = error.what();
     return text.substr(text.find(": ") + 2);
   }
@@ -269,13 +258,14 @@ TEST_CASE("no damage crashes the reader, and none goes by in silence", "[recordi
     } else {
       damaged[below(bytes.size())] ^= std::byte{1} << static_cast<int>(below(8));
     }
-    const TemporaryFile file(damaged);
+    const gradwire::test::ScratchFolder folder;
+    const std::string file = written(folder, damaged);
     try {
-      const Recording recording = read_recording(file.path());
+      const Recording recording = read_recording(file);
       CHECK(recording.trace.cut_off);
       CHECK(recording.trace.ranges.size() <= 20);
     } catch (const ConfigError& error) {
-      CHECK(error.where().file == file.path());
+      CHECK(error.where().file == file);
     }
   }
 }

@@ -114,18 +114,12 @@ TEST_CASE("an XML of more elements than a node has is refused", "[cli][hostile]"
   check_refused(place, "import nccl-topo topo.xml -o node.yaml", "limit topology_elements");
 }
 
-TEST_CASE("200000 keys are not compared with each other", "[cli][hostile]") {
+TEST_CASE("60000 keys are not compared with each other", "[cli][hostile]") {
   const Workplace place("many_keys");
   std::string yaml;
-  std::string json = R"({"schema": "gradwire.workload/1")";
-  for (int i = 0; i < 60'000; ++i) {
-    yaml += fmt::format("key{}: 1\n", i);
-    json += fmt::format(", \"key{}\": 1", i);
-  }
+  for (int i = 0; i < 60'000; ++i) yaml += fmt::format("key{}: 1\n", i);
   place.write("keys.yaml", yaml);
   check_refused(place, "check keys.yaml", "limit yaml_keys");
-  place.write("keys.json", json + "}");
-  check_refused(place, "import compressors keys.json -o c.yaml", "limit json_keys");
 }
 
 TEST_CASE("a gzip file of kilobytes that unpacks to gigabytes is refused", "[cli][hostile]") {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "sim/config/cluster/cluster_variables.hpp"
-#include "sim/config/collective/idle_variables.hpp"
 #include "sim/config/strategy/strategy_catalogue.hpp"
 #include "sim/config/yaml/yaml_knobs.hpp"
 #include "sim/config/yaml/yaml_map.hpp"
@@ -94,13 +93,13 @@ TEST_CASE("Variables that no predicted time depends on are reported, with the re
   CHECK(translated("{name: ddp, NCCL_DEBUG: INFO, OMP_NUM_THREADS: 4}") == same("{name: ddp}"));
   CHECK(told("{name: ddp, DMLC_NUM_WORKER: 4}") ==
         "'DMLC_NUM_WORKER' has no effect here: `cluster` says which machines there are\n");
-  for (const IdleVariable& variable : idle_variables()) {
+  for (const IdleVariable& variable : shipped_variables().idle) {
     INFO(variable.name);
     CHECK(told("{name: byteps, " + variable.name + ": x}") ==
           "'" + variable.name + "' has no effect here: " + variable.why + "\n");
-    CHECK(std::ranges::count(idle_variables(), variable.name, &IdleVariable::name) == 1);
-    CHECK(std::ranges::find(original_knobs(), variable.name, &OriginalKnob::name) ==
-          original_knobs().end());
+    CHECK(std::ranges::count(shipped_variables().idle, variable.name, &IdleVariable::name) == 1);
+    CHECK(std::ranges::find(shipped_variables().knobs, variable.name, &OriginalKnob::name) ==
+          shipped_variables().knobs.end());
   }
 }
 
@@ -204,7 +203,7 @@ TEST_CASE("Variables that nobody reads are refused, and values that nobody takes
 }
 
 TEST_CASE("Every variable's knob is one that its strategies read", "[config][knobs]") {
-  for (const OriginalKnob& knob : original_knobs()) {
+  for (const OriginalKnob& knob : shipped_variables().knobs) {
     for (const std::string& name : knob.strategies) {
       INFO(knob.name << " of " << name);
       const StrategyEntry* strategy = find_strategy(name);

@@ -8,25 +8,10 @@
 #include "sim/report/result_json.hpp"
 #include "tests/catch.hpp"
 #include "tests/report/points.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace gradwire {
 namespace {
-
-/// A file of this test's own, removed at its end.
-class TemporaryFile {
- public:
-  TemporaryFile(const std::string& name, const std::string& content)
-      : path_(std::filesystem::temp_directory_path() / ("gradwire_diff_" + name)) {
-    write_file(path_, content);
-  }
-  ~TemporaryFile() { std::filesystem::remove(path_); }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  [[nodiscard]] std::string path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// A measured file: 1 GPU without DDP, then 1 and 2 GPUs. Five equal steps between `fast` and
 /// `slow` put p75 on the fourth value and p95 four fifths of the way from it to the fifth.
@@ -40,13 +25,14 @@ std::string measured(int bucket, const char* one, const char* two) {
 
 /// diff.py of PyTorch's benchmarks/distributed/ddp run on the same two files gives this text.
 TEST_CASE("Two measured files differ in the layout of the benchmark's diff.py", "[report][diff]") {
-  const TemporaryFile baseline(
-      "a.json", measured(25, "[0.1, 0.1, 0.1, 0.1005, 0.1]", "[0.103, 0.102, 0.1, 0.101, 0.104]"));
-  const TemporaryFile test(
-      "b.json", measured(1, "[0.1, 0.1, 0.1, 0.1008, 0.1]", "[0.105, 0.104, 0.1, 0.1, 0.122]"));
+  const test::ScratchFolder folder;
+  const std::string baseline = folder.write(
+      measured(25, "[0.1, 0.1, 0.1, 0.1005, 0.1]", "[0.103, 0.102, 0.1, 0.101, 0.104]"), "a.json");
+  const std::string test = folder.write(
+      measured(1, "[0.1, 0.1, 0.1, 0.1008, 0.1]", "[0.105, 0.104, 0.1, 0.1, 0.122]"), "b.json");
   // 1 GPU: p75 is 0.1 in both; p95 = 0.1 + 0.8 * 0.0008 = 0.10064 after 0.1004: -0.24 %.
   // 2 GPUs: p75 = 0.105 after 0.103: -1.94 %; p95 = 0.105 + 0.8 * 0.017 = 0.1186 after 0.1038.
-  const DdpDiff diff = ddp_diff(baseline.path(), test.path());
+  const DdpDiff diff = ddp_diff(baseline, test);
   CHECK(diff.text ==
         "                                 baseline                      test\n"
         "                     --------------------      --------------------\n"
@@ -66,16 +52,17 @@ TEST_CASE("Two measured files differ in the layout of the benchmark's diff.py", 
 
 TEST_CASE("A simulated file compares with a measured one, rows of other sizes are left out",
           "[report][diff]") {
-  const TemporaryFile baseline("c.json", measured(25, "[0.1]", "[0.1]"));
+  const test::ScratchFolder folder;
+  const std::string baseline = folder.write(measured(25, "[0.1]", "[0.1]"), "c.json");
   const std::vector<Point> points = {make_point("no ddp", 1, {{0.097, 1}}),
                                      make_point("1M/1G", 1, {{0.11, 1}}),
                                      make_point("1M/4G", 4, {{0.12, 4}})};
-  const TemporaryFile as_benchmark("d.json", ddp_json(points).dump());
-  const TemporaryFile as_results("e.json", results_json(points).dump());
+  const std::string as_benchmark = folder.write(ddp_json(points).dump(), "d.json");
+  const std::string as_results = folder.write(results_json(points).dump(), "e.json");
   const std::string row =
       "   1 GPUs:  p75:    0.110s     290/s    -10.0%  p95:    0.110s     290/s    -10.0%\n\n";
-  for (const auto* file : {&as_benchmark, &as_results}) {
-    const DdpDiff diff = ddp_diff(baseline.path(), file->path());
+  for (const std::string& file : {as_benchmark, as_results}) {
+    const DdpDiff diff = ddp_diff(baseline, file);
     CHECK_THAT(diff.text, Catch::ContainsSubstring(row));
     REQUIRE(diff.notes.size() == 1);
     CHECK(diff.notes[0] == "resnet50: row 2 left out, 2 ranks against 4");
@@ -83,23 +70,26 @@ TEST_CASE("A simulated file compares with a measured one, rows of other sizes ar
 }
 
 TEST_CASE("One prediction compares with another one", "[report][diff]") {
-  const TemporaryFile a("f.json", result_json(make_point("", 8, {{0.1, 8}})).dump());
-  const TemporaryFile b("g.json", result_json(make_point("", 8, {{0.09, 8}})).dump());
-  CHECK_THAT(ddp_diff(a.path(), b.path()).text,
+  const test::ScratchFolder folder;
+  const std::string a = folder.write(result_json(make_point("", 8, {{0.1, 8}})).dump(), "f.json");
+  const std::string b = folder.write(result_json(make_point("", 8, {{0.09, 8}})).dump(), "g.json");
+  CHECK_THAT(ddp_diff(a, b).text,
              Catch::ContainsSubstring("   8 GPUs:  p75:    0.090s     355/s    +10.0%"));
 }
 
 TEST_CASE("What is not a result file is refused with its place", "[report][diff]") {
-  const TemporaryFile good("h.json", measured(25, "[0.1]", "[0.1]"));
-  const TemporaryFile broken("i.json", "{\n  \"a\": ]\n}");
-  const TemporaryFile other("j.json", R"({"schema": "something/1"})");
-  const TemporaryFile part("k.json", R"({"benchmark_results": [{"model": "resnet50"}]})");
-  CHECK_THROWS_WITH(ddp_diff(good.path(), broken.path()),
+  const test::ScratchFolder folder;
+  const std::string good = folder.write(measured(25, "[0.1]", "[0.1]"), "h.json");
+  const std::string broken = folder.write("{\n  \"a\": ]\n}", "i.json");
+  const std::string other = folder.write(R"({"schema": "something/1"})", "j.json");
+  const std::string part =
+      folder.write(R"({"benchmark_results": [{"model": "resnet50"}]})", "k.json");
+  CHECK_THROWS_WITH(ddp_diff(good, broken),
                     Catch::ContainsSubstring("i.json:2:8: this is not JSON"));
-  CHECK_THROWS_WITH(ddp_diff(other.path(), good.path()),
+  CHECK_THROWS_WITH(ddp_diff(other, good),
                     Catch::ContainsSubstring("j.json: this is not a result file"));
-  CHECK_THROWS_WITH(ddp_diff(part.path(), good.path()), Catch::ContainsSubstring("batch_size"));
-  CHECK_THROWS_AS(ddp_diff("/nonexistent.json", good.path()), ConfigError);
+  CHECK_THROWS_WITH(ddp_diff(part, good), Catch::ContainsSubstring("batch_size"));
+  CHECK_THROWS_AS(ddp_diff("/nonexistent.json", good), ConfigError);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include "strategies/compression/power_sgd.hpp"
 #include "strategies/compression/sign.hpp"
 #include "strategies/compression/sparsifier.hpp"
-#include "strategies/compression/systems/acpsgd.hpp"
+#include "strategies/compression/systems.hpp"
 #include "tests/catch.hpp"
 #include "tests/train/toy_training.hpp"
 

@@ -17,7 +17,6 @@ int run_node(const std::vector<std::string>& words);
 int run_copies(const std::vector<std::string>& words);
 int run_collectives(const std::vector<std::string>& words);
 int run_overlap(const std::vector<std::string>& words);
-int run_compressors(const std::vector<std::string>& words);
 int run_compressors_cpu(const std::vector<std::string>& words);
 int run_selftest(const std::vector<std::string>& words);
 

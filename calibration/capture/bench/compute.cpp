@@ -37,8 +37,7 @@ class Gemm final : public Compute {
     b_.store(uniform_values(count, 2));
   }
   void launch(cudaStream_t stream) override {
-    cublas_.multiply(stream, Cublas::Math::tf32, false, false, side, side, side, a_.data(),
-                     b_.data(), c_.data());
+    cublas_.multiply(stream, side, a_.data(), b_.data(), c_.data());
   }
   std::string check() override {
     const Stream stream;

@@ -9,7 +9,6 @@ namespace gradwire::calibration {
 namespace {
 
 constexpr int success = 0;             // CUBLAS_STATUS_SUCCESS
-constexpr int compute_fp32 = 68;       // CUBLAS_COMPUTE_32F
 constexpr int compute_tf32 = 77;       // CUBLAS_COMPUTE_32F_FAST_TF32
 constexpr int algorithm_default = -1;  // CUBLAS_GEMM_DEFAULT
 
@@ -47,15 +46,12 @@ Cublas::~Cublas() {
   if (handle_ != nullptr) destroy_(handle_);
 }
 
-void Cublas::multiply(cudaStream_t stream, Math math, bool transpose_a, bool transpose_b, int m,
-                      int n, int k, const void* a, const void* b, void* c) {
+void Cublas::multiply(cudaStream_t stream, int side, const float* a, const float* b, float* c) {
   const float one = 1;
   const float zero = 0;
-  const cudaDataType type = math == Math::bf16 ? CUDA_R_16BF : CUDA_R_32F;
   check(set_stream_(handle_, stream), "cublasSetStream");
-  check(gemm_(handle_, transpose_a ? 1 : 0, transpose_b ? 1 : 0, m, n, k, &one, a, type,
-              transpose_a ? k : m, b, type, transpose_b ? n : k, &zero, c, type, m,
-              math == Math::tf32 ? compute_tf32 : compute_fp32, algorithm_default),
+  check(gemm_(handle_, 0, 0, side, side, side, &one, a, CUDA_R_32F, side, b, CUDA_R_32F, side,
+              &zero, c, CUDA_R_32F, side, compute_tf32, algorithm_default),
         "cublasGemmEx");
 }
 

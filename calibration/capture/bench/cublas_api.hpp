@@ -20,13 +20,8 @@ class Cublas {
   Cublas& operator=(Cublas&&) = delete;
   ~Cublas();
 
-  /// How the numbers are multiplied.
-  enum class Math : int { fp32, tf32, bf16 };
-
-  /// c = op(a) op(b), all by columns; a is m x k (transposed: stored k x m), b k x n. Inputs are
-  /// fp32, or bfloat16 where `math` says so; c is of the same type.
-  void multiply(cudaStream_t stream, Math math, bool transpose_a, bool transpose_b, int m, int n,
-                int k, const void* a, const void* b, void* c);
+  /// c = a b in TF32, square matrices of `side` rows, all by columns.
+  void multiply(cudaStream_t stream, int side, const float* a, const float* b, float* c);
 
  private:
   using Handle = struct CublasHandleTag*;

@@ -18,8 +18,7 @@ constexpr std::array commands = {
     BenchCommand{"collectives", "NCCL by operation, size, ranks, algorithm, protocol",
                  run_collectives},
     BenchCommand{"overlap", "how much compute and communication slow each other", run_overlap},
-    BenchCommand{"compressors", "encoding and decoding of gradients", run_compressors},
-    BenchCommand{"compressors_cpu", "the same of those that run on a CPU; needs no GPU",
+    BenchCommand{"compressors_cpu", "encoding and decoding by dithering on a CPU; needs no GPU",
                  run_compressors_cpu},
     BenchCommand{"selftest", "holds every kernel to its reference on the CPU", run_selftest},
 };

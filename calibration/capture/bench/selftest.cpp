@@ -3,20 +3,12 @@
 #include <vector>
 
 #include "calibration/capture/bench/arguments.hpp"
-#include "calibration/capture/bench/codec.hpp"
 #include "calibration/capture/bench/commands.hpp"
 #include "calibration/capture/bench/compute.hpp"
 #include "calibration/capture/bench/device.hpp"
 
 namespace gradwire::calibration {
 namespace {
-
-/// A size that fills warps and blocks, and where a kernel may have any size one that fills neither.
-std::vector<std::size_t> sizes_for(const std::string& name) {
-  constexpr std::size_t even = 1U << 16;
-  if (name == "powersgd" || name == "acp_sgd") return {even, even * 2};
-  return {even, 100'003};
-}
 
 bool report(const std::string& what, const std::string& wrong) {
   std::printf("%-28s %s\n", what.c_str(), wrong.empty() ? "ok" : wrong.c_str());
@@ -32,19 +24,6 @@ int run_selftest(const std::vector<std::string>& words) {
   static_cast<void>(require_devices());
   GRADWIRE_CUDA_CHECK(cudaSetDevice(gpu));
   bool right = true;
-  for (const std::string& name : codec_names()) {
-    for (const std::size_t elements : sizes_for(name)) {
-      CodecOptions options;
-      options.elements = elements;
-      std::string wrong;
-      try {
-        wrong = make_codec(name, options)->check();
-      } catch (const DeviceError& error) {
-        wrong = error.what();
-      }
-      right = report(name + " " + std::to_string(elements), wrong) && right;
-    }
-  }
   for (const std::string& kind : compute_kinds()) {
     std::string wrong;
     try {

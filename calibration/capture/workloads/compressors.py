@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""Times compressors as training systems run them: by PyTorch's own operations, which sort, allocate
-and launch more than kernels made for the purpose (`gradwire-bench compressors` times those).
+"""Times compressors as training systems run them: by PyTorch's own operations.
 
-  compressors.py [--device cuda|cpu] [--compressors all] -o compressors_torch.json
+  compressors.py [--device cuda|cpu] [--compressors all] -o compressors.json
 
 Exit codes: 0 done, 1 failed, 2 bad command line, 4 no GPU, 130 interrupted (what was finished is
 written).
@@ -314,7 +313,7 @@ def parse_arguments():
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     parser.add_argument("--compressors", default="all", help="names between commas [all]")
     parser.add_argument("--log2-elements", default="16:26", help="FIRST:LAST [16:26]")
-    parser.add_argument("-o", "--output", type=pathlib.Path, default="compressors_torch.json")
+    parser.add_argument("-o", "--output", type=pathlib.Path, default="compressors.json")
     arguments = parser.parse_args()
     names = list(CODECS) if arguments.compressors == "all" else arguments.compressors.split(",")
     for name in names:

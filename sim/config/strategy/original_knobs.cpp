@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "sim/config/catalogue.hpp"
-#include "sim/config/collective/idle_variables.hpp"
 #include "sim/config/strategy/presets.hpp"
 #include "sim/config/yaml/yaml_map.hpp"
 
@@ -64,7 +63,7 @@ std::string translated(const YamlValue& value, const OriginalKnob& knob) {
 const OriginalKnob* knob_of(const YamlEntry& entry, const std::string& strategy,
                             std::vector<Warning>& warnings) {
   std::vector<std::string> owners;
-  for (const OriginalKnob& knob : original_knobs()) {
+  for (const OriginalKnob& knob : shipped_variables().knobs) {
     if (knob.name != entry.key) continue;
     if (std::ranges::find(knob.strategies, strategy) != knob.strategies.end()) return &knob;
     // A value that the original does not take is a mistake all the same.
@@ -77,7 +76,7 @@ const OriginalKnob* knob_of(const YamlEntry& entry, const std::string& strategy,
         fmt::format("it is of {}, the strategy is '{}'", fmt::join(owners, " and "), strategy)));
     return nullptr;
   }
-  const auto& idle = idle_variables();
+  const auto& idle = shipped_variables().idle;
   const auto found = std::ranges::find(idle, entry.key, &IdleVariable::name);
   if (found == idle.end()) {
     throw ConfigError(entry.where,
@@ -119,8 +118,8 @@ std::pair<YamlValue*, std::string> place_of(YamlValue& map, const std::string& k
 }  // namespace
 
 std::vector<std::string> variable_names() {
-  std::vector<std::string> names = names_of(original_knobs());
-  for (const IdleVariable& variable : idle_variables()) names.push_back(variable.name);
+  std::vector<std::string> names = names_of(shipped_variables().knobs);
+  for (const IdleVariable& variable : shipped_variables().idle) names.push_back(variable.name);
   return names;
 }
 
@@ -150,7 +149,7 @@ bool is_variable_name(const std::string& key) {
 }
 
 std::string key_of_variable(const std::string& variable, const std::string& strategy) {
-  for (const OriginalKnob& knob : original_knobs()) {
+  for (const OriginalKnob& knob : shipped_variables().knobs) {
     if (knob.name != variable) continue;
     if (std::ranges::find(knob.strategies, strategy) != knob.strategies.end()) return knob.key;
   }
@@ -174,7 +173,7 @@ void translate_original_knobs(YamlValue& scenario, std::vector<Warning>& warning
   });
   // Those that take another's place come last.
   std::stable_partition(originals.begin(), originals.end(), [](const YamlEntry& entry) {
-    return std::ranges::none_of(original_knobs(), [&](const OriginalKnob& knob) {
+    return std::ranges::none_of(shipped_variables().knobs, [&](const OriginalKnob& knob) {
       return knob.name == entry.key && !knob.when_set.empty();
     });
   });

@@ -22,19 +22,36 @@ enum class OriginalUnit : std::uint8_t {
 
 /// A knob of an original system, under its own name, and the knob of ours that it sets.
 struct OriginalKnob {
-  std::string name;                     ///< "HOROVOD_FUSION_THRESHOLD"
-  std::vector<std::string> strategies;  ///< that have it
-  std::string key;                      ///< "fusion_threshold", in the strategy's mapping
+  std::string name;                       ///< "HOROVOD_FUSION_THRESHOLD"
+  std::vector<std::string> strategies{};  ///< that have it
+  std::string key;                        ///< "fusion_threshold", in the strategy's mapping
   OriginalUnit unit = OriginalUnit::number;
-  std::string source;  ///< where the original reads it
+  std::string source{};  ///< where the original reads it
   /// What a flag that is 1 puts there, in place of what another variable does; "": true or false.
   std::string when_set{};
 };
 
-/// All of them.
-[[nodiscard]] const std::vector<OriginalKnob>& original_knobs();
+/// A variable that an original system, or a library under it, reads, and that changes no predicted
+/// time.
+struct IdleVariable {
+  std::string name;    ///< "NCCL_DEBUG"
+  std::string why;     ///< "it prints"
+  std::string source;  ///< where it is read or described
+};
 
-/// Their names, and those of idle_variables().
+/// Variables by system.
+struct Variables {
+  std::vector<OriginalKnob> knobs;
+  std::vector<IdleVariable> idle;
+};
+
+/// Reads a file of schema gradwire.variables/1. @throws ConfigError
+[[nodiscard]] Variables read_variables(const YamlValue& document);
+
+/// Those of strategies/variables.yaml of the data folder. To add one, add a line there.
+[[nodiscard]] const Variables& shipped_variables();
+
+/// The names of them all.
 [[nodiscard]] std::vector<std::string> variable_names();
 
 /// "bytes", "milliseconds", for lists.

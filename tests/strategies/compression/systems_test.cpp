@@ -1,7 +1,7 @@
+#include "strategies/compression/systems.hpp"
 #include "strategies/all_reduce/fixed_groups.hpp"
 #include "strategies/compression/measured_costs.hpp"
 #include "strategies/compression/sparsifier.hpp"
-#include "strategies/compression/systems/acpsgd.hpp"
 #include "tests/catch.hpp"
 #include "tests/strategies/compression/compression_job.hpp"
 #include "tests/strategies/toy_job.hpp"

@@ -1,6 +1,7 @@
-#include "strategies/peers/kungfu_sync.hpp"
+#include "strategies/peers/kungfu_optimizers.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -62,6 +63,31 @@ StrategyMaker KungfuSync::read(Knobs& knobs) {
   }
   return [session, monitor](const JobView& job) {
     return std::make_unique<KungfuCpu>(session, job, 0, monitor);
+  };
+}
+
+StrategyMaker KungfuSma::read(Knobs& knobs) {
+  auto session = read_kungfu_session(knobs);
+  session.config_server = read_kungfu_config_server(knobs);
+  return [session](const JobView& job) {
+    return std::make_unique<KungfuCpu>(session, job, KungfuCpu::always);
+  };
+}
+
+namespace {
+
+constexpr int change_step_default = 10;
+
+}  // namespace
+
+StrategyMaker KungfuAda::read(Knobs& knobs) {
+  const auto step = static_cast<int>(
+      knobs.count("change_step", change_step_default, 0, std::numeric_limits<int>::max() - 1,
+                  "AdaptiveSGDOptimizer(change_step), which has no default: ours is assumed; "
+                  "counts iterations from the run's first, warm-up included"));
+  const auto session = read_kungfu_session(knobs);
+  return [step, session](const JobView& job) {
+    return std::make_unique<KungfuCpu>(session, job, step);
   };
 }
 
