@@ -62,7 +62,7 @@ struct Fewest {
 std::optional<EfficiencyOverFewest> efficiency_over_fewest(const Point& point,
                                                            std::span<const Point> points) {
   if (point.result.one_gpu_fits) return std::nullopt;
-  const Point* fewest = nullptr;
+  const Point* fewest = holds_job(point) ? &point : nullptr;  // of equal ones it is its own base
   for (const Point& other : points) {
     const bool alike = holds_job(other) && other.model == point.model &&
                        other.strategy == point.strategy &&
