@@ -172,6 +172,9 @@ struct Traits {
   /// Independent ones are never more than so many iterations apart, where there is such a bound.
   std::optional<int> lead{};
   Exactness exactness = Exactness::exact;
+  /// Why the original lets nobody compress its gradients, and what it has instead; "" where it
+  /// does.
+  const char* takes_no_compression = "";
 };
 
 /// How what a strategy does changes from iteration to iteration, numbered from 0.

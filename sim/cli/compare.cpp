@@ -127,7 +127,7 @@ void add_efficiency(Json& result, const Point& point, const CompareOptions& opti
       continue;
     }
     const auto over = efficiency_over_fewest(point, points);
-    if (over->world_size < point.result.world_size) break;
+    if (over && over->world_size < point.result.world_size) break;
   }
   add_efficiency_over(result, point, points);
 }

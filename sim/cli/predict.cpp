@@ -78,9 +78,11 @@ RunResult predict(const config::Scenario& scenario, bool record_spans) {
   if (scenario.run.ignore_memory || !result.memory || fits(*result.memory)) return result;
   const auto told = std::ranges::find(result.warnings, "memory", &Warning::code);
   assert(told != result.warnings.end());
+  const auto uneven = std::ranges::find(result.warnings, "uneven-shards", &Warning::code);
   throw DoesNotFit(told->text +
                    "; expected a smaller batch, recomputation, more shards, or "
-                   "--ignore-memory for a rate all the same");
+                   "--ignore-memory for a rate all the same" +
+                   (uneven == result.warnings.end() ? "" : ". " + uneven->text));
 }
 
 RunResult predict_anyway(const config::Scenario& scenario) {

@@ -211,10 +211,7 @@ Scenario read_document(const ScenarioDocument& document, const std::string& file
   YamlMap map(yaml);
   map.declare(names_of(scenario_section().keys));
   map.require_schema("gradwire.scenario/1");
-  for (const char* later :
-       {"events", "tensor_parallel", "pipeline_parallel", "context_parallel", "expert_parallel"}) {
-    map.refuse(later);
-  }
+  map.refuse("events");
   Scenario scenario;
   scenario.label = document.label;
   scenario.warnings = document.warnings;

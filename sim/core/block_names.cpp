@@ -9,9 +9,15 @@ namespace {
 bool is_counted(std::string_view part, BlockNumbers numbers) {
   constexpr std::string_view digits = "0123456789";
   if (part.empty()) return false;
-  return numbers == BlockNumbers::own_part
-             ? part.find_first_not_of(digits) == std::string_view::npos
-             : digits.find(part.back()) != std::string_view::npos;
+  if (numbers == BlockNumbers::part_ends) {
+    return digits.find(part.back()) != std::string_view::npos;
+  }
+  // torchvision's vision transformers number a module's name: "encoder_layer_3".
+  constexpr std::string_view layer = "layer_";
+  if (const std::size_t at = part.find(layer); at != std::string_view::npos) {
+    part.remove_prefix(at + layer.size());
+  }
+  return !part.empty() && part.find_first_not_of(digits) == std::string_view::npos;
 }
 
 }  // namespace

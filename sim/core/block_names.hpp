@@ -5,7 +5,7 @@
 
 namespace gradwire {
 
-/// How a model's code numbers its repeated blocks: "layer.3", or "layer3".
+/// How a model's code numbers its repeated blocks: "layer.3" or "encoder_layer_3", or "layer3".
 enum class BlockNumbers : std::uint8_t { own_part, part_ends };
 
 /// The block that a tensor or a layer belongs to: its name up to the first part that is a number

@@ -1,6 +1,7 @@
 #include "sim/core/error.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -79,6 +80,15 @@ std::string nearest_name(std::string_view name, std::span<const std::string> kno
 }
 
 std::string suggestion(std::string_view name, std::span<const std::string> known) {
+  constexpr std::size_t shown_most = 4;
+  std::vector<std::string> longer;  // "h100" of "h100-sxm5-80gb"
+  for (const std::string& other : known) {
+    const bool goes_on = !name.empty() && other.size() > name.size() && other.starts_with(name) &&
+                         (other[name.size()] == '-' || other[name.size()] == '_');
+    if (goes_on && longer.size() < shown_most) longer.push_back(other);
+  }
+  if (longer.size() > 1) return fmt::format("; did you mean one of {}?", fmt::join(longer, ", "));
+  if (longer.size() == 1) return fmt::format("; did you mean '{}'?", longer.front());
   const std::string nearest = nearest_name(name, known);
   return nearest.empty() ? std::string{} : fmt::format("; did you mean '{}'?", nearest);
 }

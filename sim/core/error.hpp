@@ -38,7 +38,7 @@ class SimulationError : public std::runtime_error {
 /// (more than a third of its letters differ).
 [[nodiscard]] std::string nearest_name(std::string_view name, std::span<const std::string> known);
 
-/// "; did you mean 'x'?" for the nearest known name, or "".
+/// "; did you mean 'x'?" for names that go on from `name` ("h100"), else the nearest; or "".
 [[nodiscard]] std::string suggestion(std::string_view name, std::span<const std::string> known);
 
 }  // namespace gradwire

@@ -314,6 +314,15 @@ RelativeError analytic_error(const ModelDescription& model, const std::string& d
                                                    : RelativeError{.low = 0.24, .high = 0.28};
 }
 
+namespace {
+
+LossForm loss_form(const AnalyticOptions& options, const Framework& framework) {
+  if (options.fused_loss) return LossForm::fused;
+  return options.compiled_loss && compiles(framework) ? LossForm::compiled : LossForm::operators;
+}
+
+}  // namespace
+
 ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gpu, int batch,
                                 const std::string& dtype, const AnalyticOptions& options) {
   assert(batch >= 1 && supports(gpu, dtype));
@@ -348,9 +357,10 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
   const OptimizerKind& step = *find_optimizer(optimizer);
   set_optimizer(profile, running, step, setting, options);
   profile.tokens_per_sample = model.tokens;
-  set_activations(
-      profile, activation_memory(fused(model, fusion), batch, dtype, recomputation(options),
-                                 setting.sums_in_fp32 && setting.token_norms, options.fused_loss));
+  set_activations(profile,
+                  activation_memory(fused(model, fusion), batch, dtype, recomputation(options),
+                                    setting.sums_in_fp32 && setting.token_norms,
+                                    loss_form(options, *framework)));
   profile.recomputed_flops = batch * flops_made_again(running);
   profile.gpu_busy = profile.forward() + profile.backward() + profile.step();
   add_host(profile, running, *framework, step, options, setting);

@@ -44,7 +44,8 @@ struct AnalyticOptions {
   bool use_reentrant = false;  ///< of PyTorch: blocks run again as a whole, see recomputed()
   /// REQUIRES: else fp16 or bf16, a GPU with a peak for fp8 and a model that has_blocks().
   Fp8Recipe fp8_recipe = Fp8Recipe::none;
-  bool fused_loss = false;  ///< see with_fused_loss()
+  bool fused_loss = false;    ///< see with_fused_loss()
+  bool compiled_loss = true;  ///< of pytorch-compile: it has the loss too, see LossForm
   /// Half precision keeps weights, gradients and the optimizer's state in fp32; false: in its own.
   bool master_weights = true;
   /// Of PyTorch: see ComputeProfile::unscale. REQUIRES: else fp16, with master weights.

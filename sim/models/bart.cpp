@@ -7,6 +7,7 @@
 #include "sim/models/builder.hpp"
 #include "sim/models/defaults.hpp"
 #include "sim/models/seq2seq_layers.hpp"
+#include "sim/models/widths.hpp"
 
 namespace gradwire {
 namespace {
@@ -23,10 +24,12 @@ Activation embed(ModelBuilder& net, const std::string& name, const Activation& t
   return net.dropout(name + ".dropout", x);
 }
 
-/// @param layers  of the encoder, and as many of the decoder.
-ModelDescription bart(const std::string& name, int layers, Seq2SeqShape shape,
-                      const ModelOptions& options) {
-  shape.flash = options.attention == "flash";
+ModelDescription bart(const std::string& name, const ModelOptions& options) {
+  const Widths widths = widths_of(name, options);
+  const Seq2SeqShape shape = {.hidden = widths.hidden,
+                              .inner = widths.ffn,
+                              .heads = widths.heads,
+                              .flash = options.attention == "flash"};
   ModelBuilder net(name,
                    "Lewis et al., arXiv 1910.13461; HuggingFace transformers modeling_bart.py");
   const std::int64_t vocabulary = options.vocabulary.value_or(roberta_vocabulary);
@@ -34,13 +37,13 @@ ModelDescription bart(const std::string& name, int layers, Seq2SeqShape shape,
   const Activation source = net.tokens(length);
   Activation memory =
       embed(net, "encoder", source, net.embedding("shared", source, vocabulary, shape.hidden));
-  for (int layer = 0; layer < layers; ++layer) {
+  for (int layer = 0; layer < widths.layers; ++layer) {
     memory = encoder_layer(net, fmt::format("encoder.layers.{}", layer), memory, shape);
   }
   const Activation target = net.tokens(length);
   Activation x = embed(net, "decoder", target,
                        net.tied_embedding("decoder.embed_tokens", target, shape.hidden));
-  for (int layer = 0; layer < layers; ++layer) {
+  for (int layer = 0; layer < widths.layers; ++layer) {
     x = decoder_layer(net, fmt::format("decoder.layers.{}", layer), x, memory, shape);
   }
   net.loss("loss", net.tied_linear("lm_head", x, vocabulary));
@@ -53,11 +56,11 @@ ModelDescription bart(const std::string& name, int layers, Seq2SeqShape shape,
 }  // namespace
 
 ModelDescription bart_base(const ModelOptions& options) {
-  return bart("bart_base", 6, {.hidden = 768, .inner = 3072, .heads = 12}, options);
+  return bart("bart_base", options);
 }
 
 ModelDescription bart_large(const ModelOptions& options) {
-  return bart("bart_large", 12, {.hidden = 1024, .inner = 4096, .heads = 16}, options);
+  return bart("bart_large", options);
 }
 
 }  // namespace gradwire

@@ -57,7 +57,7 @@ void head(ModelBuilder& net, const Activation& sequence, const ModelOptions& opt
 }
 
 ModelDescription bert(const BertShape& network, const ModelOptions& options) {
-  ModelBuilder net(network.name,
+  ModelBuilder net(network.widths.name,
                    "Devlin et al., arXiv 1810.04805; HuggingFace transformers 3.x "
                    "modeling_bert.py");
   const std::int64_t vocabulary = options.vocabulary.value_or(bert_vocabulary);
@@ -82,11 +82,11 @@ std::int64_t bert_predictions(std::int64_t sequence_length) {
 }
 
 ModelDescription bert_base(const ModelOptions& options) {
-  return bert({.name = "bert_base", .layers = 12, .hidden = 768, .heads = 12}, options);
+  return bert({.widths = widths_of("bert_base", options)}, options);
 }
 
 ModelDescription bert_large(const ModelOptions& options) {
-  return bert({.name = "bert_large", .layers = 24, .hidden = 1024, .heads = 16}, options);
+  return bert({.widths = widths_of("bert_large", options)}, options);
 }
 
 }  // namespace gradwire

@@ -11,11 +11,11 @@ Activation embeddings(ModelBuilder& net, const Activation& tokens, const BertSha
                       std::int64_t vocabulary) {
   const std::string name = network.prefix + ".embeddings";
   const Activation words =
-      net.embedding(name + ".word_embeddings", tokens, vocabulary, network.hidden);
-  const Activation places =
-      net.embedding(name + ".position_embeddings", tokens, network.positions, network.hidden);
-  const Activation types =
-      net.embedding(name + ".token_type_embeddings", tokens, network.token_types, network.hidden);
+      net.embedding(name + ".word_embeddings", tokens, vocabulary, network.widths.hidden);
+  const Activation places = net.embedding(name + ".position_embeddings", tokens, network.positions,
+                                          network.widths.hidden);
+  const Activation types = net.embedding(name + ".token_type_embeddings", tokens,
+                                         network.token_types, network.widths.hidden);
   Activation x = net.add(name + ".add_position", words, places);
   x = net.add(name + ".add_type", x, types);
   x = net.layer_norm(name + ".LayerNorm", x);
@@ -33,18 +33,19 @@ Activation output(ModelBuilder& net, const std::string& name, const Activation& 
 Activation encoder_layer(ModelBuilder& net, const std::string& name, const Activation& input,
                          const BertShape& network, bool flash) {
   const std::string self = name + ".attention.self";
-  const Activation query = net.linear(self + ".query", input, network.hidden);
-  const Activation key = net.linear(self + ".key", input, network.hidden);
-  const Activation value = net.linear(self + ".value", input, network.hidden);
-  const std::int64_t size = network.hidden / network.heads;
+  const Activation query = net.linear(self + ".query", input, network.widths.hidden);
+  const Activation key = net.linear(self + ".key", input, network.widths.hidden);
+  const Activation value = net.linear(self + ".value", input, network.widths.hidden);
+  const std::int64_t size = network.widths.hidden / network.widths.heads;
   Activation x =
-      flash ? flash_attend(
-                  net, self, query, key, value,
-                  {.heads = network.heads, .size = size, .value_size = size, .causal = false})
-            : attend(net, self, query, key, value, {.heads = network.heads});
+      flash
+          ? flash_attend(
+                net, self, query, key, value,
+                {.heads = network.widths.heads, .size = size, .value_size = size, .causal = false})
+          : attend(net, self, query, key, value, {.heads = network.widths.heads});
   x = output(net, name + ".attention.output", x, input);
   const Activation wide = net.gelu(name + ".intermediate.gelu",
-                                   net.linear(name + ".intermediate.dense", x, 4 * network.hidden));
+                                   net.linear(name + ".intermediate.dense", x, network.widths.ffn));
   return output(net, name + ".output", wide, x);
 }
 
@@ -53,7 +54,7 @@ Activation encoder_layer(ModelBuilder& net, const std::string& name, const Activ
 Activation bert_encoder(ModelBuilder& net, const Activation& tokens, const BertShape& network,
                         std::int64_t vocabulary, const std::optional<std::string>& attention) {
   Activation x = embeddings(net, tokens, network, vocabulary);
-  for (int layer = 0; layer < network.layers; ++layer) {
+  for (int layer = 0; layer < network.widths.layers; ++layer) {
     x = encoder_layer(net, fmt::format("{}.encoder.layer.{}", network.prefix, layer), x, network,
                       attention == "flash");
   }

@@ -6,15 +6,13 @@
 
 #include "sim/models/builder.hpp"
 #include "sim/models/defaults.hpp"
+#include "sim/models/widths.hpp"
 
 namespace gradwire {
 
 /// An encoder of BERT's kind.
 struct BertShape {
-  std::string name;
-  int layers = 0;
-  std::int64_t hidden = 0;
-  std::int64_t heads = 0;
+  Widths widths;
   std::string prefix = "bert";  ///< of its tensors' names
   std::int64_t positions = bert_positions;
   std::int64_t token_types = 2;

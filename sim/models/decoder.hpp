@@ -53,12 +53,6 @@ struct DecoderShape {
   std::optional<LatentShape> latent = {};
 };
 
-/// What makes an option impossible beside the others.
-struct OptionProblem {
-  std::string key;
-  std::string message;
-};
-
 /// The shape with the options that are given. Of what is not: `ffn` beside another `hidden` is 4
 /// times that, with swiglu 8/3 times, rounded up to a multiple of 256 (Llama's rule); `kv_heads` of
 /// a shape that has as many as heads are the new heads.

@@ -10,6 +10,7 @@
 #include "sim/models/builder.hpp"
 #include "sim/models/defaults.hpp"
 #include "sim/models/elementwise.hpp"
+#include "sim/models/widths.hpp"
 
 namespace gradwire {
 namespace {
@@ -18,13 +19,6 @@ constexpr std::int64_t latent_channels = 4;
 constexpr std::int64_t latent_reduction = 8;  // of the image's side, by the auto-encoder
 constexpr std::int64_t patch = 2;
 constexpr std::int64_t frequencies = 256;  // of the time's embedding
-
-struct DitShape {
-  std::string name;
-  int layers = 0;
-  std::int64_t hidden = 0;
-  std::int64_t heads = 0;
-};
 
 /// A layer norm without tensors, then x (1 + scale) + shift with both from the condition: two
 /// kernels (2 N each) forward; backward the gradients of x (2 N), of the scale (3 N and its sum)
@@ -53,7 +47,7 @@ std::vector<Activation> condition(ModelBuilder& net, const std::string& name,
 }
 
 Activation block(ModelBuilder& net, const std::string& name, const Activation& input,
-                 const Activation& given, const DitShape& shape) {
+                 const Activation& given, const Widths& shape) {
   const auto parts = condition(net, name + ".adaLN_modulation", given, 6);
   const std::string attention = name + ".attn";
   Activation x = modulated(net, name + ".norm1", input, parts[0], parts[1]);
@@ -66,7 +60,7 @@ Activation block(ModelBuilder& net, const std::string& name, const Activation& i
   const Activation residual = gated_add(net, attention, input, x, parts[2]);
   const std::string mlp = name + ".mlp";
   x = modulated(net, name + ".norm2", residual, parts[3], parts[4]);
-  x = smooth(net, mlp + ".gelu", net.linear(mlp + ".fc1", x, 4 * shape.hidden));
+  x = smooth(net, mlp + ".gelu", net.linear(mlp + ".fc1", x, shape.ffn));
   x = net.linear(mlp + ".fc2", x, shape.hidden);
   net.register_before(attention, name + ".adaLN_modulation");
   net.register_before(mlp, name + ".adaLN_modulation");
@@ -82,7 +76,8 @@ Activation embedded_condition(ModelBuilder& net, std::int64_t classes, std::int6
   return net.add("condition", time, label);
 }
 
-ModelDescription dit(const DitShape& shape, const ModelOptions& options) {
+ModelDescription dit(const std::string& name, const ModelOptions& options) {
+  const Widths shape = widths_of(name, options);
   ModelBuilder net(shape.name, "Peebles and Xie, arXiv 2212.09748; facebookresearch/DiT models.py");
   const std::int64_t side = options.image_size.value_or(dit_side) / latent_reduction;
   Activation x =
@@ -107,11 +102,11 @@ ModelDescription dit(const DitShape& shape, const ModelOptions& options) {
 }  // namespace
 
 ModelDescription dit_b_2(const ModelOptions& options) {
-  return dit({.name = "dit_b_2", .layers = 12, .hidden = 768, .heads = 12}, options);
+  return dit("dit_b_2", options);
 }
 
 ModelDescription dit_xl_2(const ModelOptions& options) {
-  return dit({.name = "dit_xl_2", .layers = 28, .hidden = 1152, .heads = 16}, options);
+  return dit("dit_xl_2", options);
 }
 
 }  // namespace gradwire

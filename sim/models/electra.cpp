@@ -8,7 +8,7 @@ namespace gradwire {
 namespace {
 
 ModelDescription electra(const BertShape& network, const ModelOptions& options) {
-  ModelBuilder net(network.name,
+  ModelBuilder net(network.widths.name,
                    "Clark et al., arXiv 2003.10555; HuggingFace transformers modeling_electra.py");
   const Activation tokens = net.tokens(options.sequence_length.value_or(bert_positions));
   Activation x = bert_encoder(net, tokens, network, options.vocabulary.value_or(bert_vocabulary),
@@ -31,15 +31,11 @@ const std::vector<std::string>& electra_heads() {
 }
 
 ModelDescription electra_base(const ModelOptions& options) {
-  return electra(
-      {.name = "electra_base", .layers = 12, .hidden = 768, .heads = 12, .prefix = "electra"},
-      options);
+  return electra({.widths = widths_of("electra_base", options), .prefix = "electra"}, options);
 }
 
 ModelDescription electra_large(const ModelOptions& options) {
-  return electra(
-      {.name = "electra_large", .layers = 24, .hidden = 1024, .heads = 16, .prefix = "electra"},
-      options);
+  return electra({.widths = widths_of("electra_large", options), .prefix = "electra"}, options);
 }
 
 }  // namespace gradwire

@@ -141,6 +141,10 @@ const Framework* find_framework(std::string_view name) {
   return found == known.end() ? nullptr : found;
 }
 
+bool compiles(const Framework& framework) {
+  return framework.name == "pytorch-compile";
+}
+
 bool has_optimizer_steps(const Framework& framework) {
   return framework.update == Seconds{0};
 }

@@ -70,6 +70,9 @@ struct Framework {
 /// Whether the optimizer is PyTorch's, which runs as a loop, foreach or fused.
 [[nodiscard]] bool has_optimizer_steps(const Framework& framework);
 
+/// Whether it is torch.compile.
+[[nodiscard]] bool compiles(const Framework& framework);
+
 /// Host times of a layer: its operators with their kernels, the hooks of its gradients, and the
 /// casts of a product's weights and input. A layer that launches nothing has only the hooks.
 [[nodiscard]] LaunchTimes launches_of(const Framework& framework, const ModelLayer& layer,

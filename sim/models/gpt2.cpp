@@ -8,15 +8,13 @@
 #include "sim/models/attention.hpp"
 #include "sim/models/builder.hpp"
 #include "sim/models/defaults.hpp"
+#include "sim/models/widths.hpp"
 
 namespace gradwire {
 namespace {
 
 struct GptShape {
-  std::string name;
-  int layers = 0;
-  std::int64_t hidden = 0;
-  std::int64_t heads = 0;
+  Widths widths;
   bool flash = false;
 };
 
@@ -41,15 +39,17 @@ Activation gelu_of_operators(ModelBuilder& net, const std::string& name, const A
 
 Activation attention(ModelBuilder& net, const std::string& name, const Activation& input,
                      const GptShape& network) {
-  const Activation joined = net.transposed_linear(name + ".c_attn", input, 3 * network.hidden);
+  const Activation joined =
+      net.transposed_linear(name + ".c_attn", input, 3 * network.widths.hidden);
   const auto parts = net.split(name + ".split", joined, 3);
-  const std::int64_t size = network.hidden / network.heads;
-  Activation x = network.flash
-                     ? flash_attend(net, name, parts[0], parts[1], parts[2],
-                                    {.heads = network.heads, .size = size, .value_size = size})
-                     : attend(net, name, parts[0], parts[1], parts[2],
-                              {.heads = network.heads, .mask = Mask::selected});
-  x = net.transposed_linear(name + ".c_proj", x, network.hidden);
+  const std::int64_t size = network.widths.hidden / network.widths.heads;
+  Activation x =
+      network.flash
+          ? flash_attend(net, name, parts[0], parts[1], parts[2],
+                         {.heads = network.widths.heads, .size = size, .value_size = size})
+          : attend(net, name, parts[0], parts[1], parts[2],
+                   {.heads = network.widths.heads, .mask = Mask::selected});
+  x = net.transposed_linear(name + ".c_proj", x, network.widths.hidden);
   return net.dropout(name + ".resid_dropout", x);
 }
 
@@ -59,23 +59,25 @@ Activation block(ModelBuilder& net, const std::string& name, const Activation& i
   x = attention(net, name + ".attn", x, network);
   const Activation residual = net.add(name + ".add_1", x, input);
   x = net.layer_norm(name + ".ln_2", residual);
-  x = net.transposed_linear(name + ".mlp.c_fc", x, 4 * network.hidden);
+  x = net.transposed_linear(name + ".mlp.c_fc", x, network.widths.ffn);
   x = gelu_of_operators(net, name + ".mlp.act", x);
-  x = net.transposed_linear(name + ".mlp.c_proj", x, network.hidden);
+  x = net.transposed_linear(name + ".mlp.c_proj", x, network.widths.hidden);
   x = net.dropout(name + ".mlp.dropout", x);
   return net.add(name + ".add_2", residual, x);
 }
 
-ModelDescription gpt(GptShape network, const ModelOptions& options) {
-  network.flash = options.attention == "flash";
-  ModelBuilder net(network.name, "Radford et al. 2019; HuggingFace transformers modeling_gpt2.py");
+ModelDescription gpt(const std::string& name, const ModelOptions& options) {
+  const GptShape network{.widths = widths_of(name, options), .flash = options.attention == "flash"};
+  ModelBuilder net(network.widths.name,
+                   "Radford et al. 2019; HuggingFace transformers modeling_gpt2.py");
   const std::int64_t vocabulary = options.vocabulary.value_or(gpt2_vocabulary);
   const Activation tokens = net.tokens(options.sequence_length.value_or(gpt2_positions));
-  const Activation words = net.embedding("transformer.wte", tokens, vocabulary, network.hidden);
+  const Activation words =
+      net.embedding("transformer.wte", tokens, vocabulary, network.widths.hidden);
   const Activation places =
-      net.embedding("transformer.wpe", tokens, gpt2_positions, network.hidden);
+      net.embedding("transformer.wpe", tokens, gpt2_positions, network.widths.hidden);
   Activation x = net.dropout("transformer.drop", net.add("transformer.add", words, places));
-  for (int layer = 0; layer < network.layers; ++layer) {
+  for (int layer = 0; layer < network.widths.layers; ++layer) {
     x = block(net, fmt::format("transformer.h.{}", layer), x, network);
   }
   x = net.layer_norm("transformer.ln_f", x);
@@ -88,19 +90,19 @@ ModelDescription gpt(GptShape network, const ModelOptions& options) {
 }  // namespace
 
 ModelDescription gpt2(const ModelOptions& options) {
-  return gpt({.name = "gpt2", .layers = 12, .hidden = 768, .heads = 12}, options);
+  return gpt("gpt2", options);
 }
 
 ModelDescription gpt2_medium(const ModelOptions& options) {
-  return gpt({.name = "gpt2_medium", .layers = 24, .hidden = 1024, .heads = 16}, options);
+  return gpt("gpt2_medium", options);
 }
 
 ModelDescription gpt2_large(const ModelOptions& options) {
-  return gpt({.name = "gpt2_large", .layers = 36, .hidden = 1280, .heads = 20}, options);
+  return gpt("gpt2_large", options);
 }
 
 ModelDescription gpt2_xl(const ModelOptions& options) {
-  return gpt({.name = "gpt2_xl", .layers = 48, .hidden = 1600, .heads = 25}, options);
+  return gpt("gpt2_xl", options);
 }
 
 }  // namespace gradwire

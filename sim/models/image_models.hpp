@@ -95,7 +95,8 @@ namespace gradwire {
 // ResNet v1.5 (He et al., arXiv 1512.03385; stride in the 3x3 convolution), ResNeXt (Xie et al.,
 // arXiv 1611.05431) and the wide one (Zagoruyko and Komodakis, arXiv 1605.07146) as
 // torchvision/models/resnet.py builds them; SE-ResNeXt (Hu et al., arXiv 1709.01507) as NVIDIA's
-// DeepLearningExamples do. Options: image_size (224), classes (1000).
+// DeepLearningExamples do. Options: image_size (224), classes (1000); of those with bottlenecks
+// groups (1, of ResNeXt 32) and width_per_group (64, of the wide one 128, of ResNeXt its name's).
 [[nodiscard]] ModelDescription resnet18(const ModelOptions& options);
 [[nodiscard]] ModelDescription resnet34(const ModelOptions& options);
 [[nodiscard]] ModelDescription resnet50(const ModelOptions& options);

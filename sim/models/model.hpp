@@ -108,18 +108,28 @@ struct ModelOptions {
   std::optional<int> classes;       ///< outputs of a classifier's head
   std::optional<std::string> head;  ///< as the model's entry in the catalogue names them
   std::optional<bool> tied;         ///< output and input embedding share one tensor
-  // Of decoders alone (sim/models/decoder.hpp)
+  // Of transformers (sim/models/widths.hpp) and decoders (sim/models/decoder.hpp)
   std::optional<int> layers;
   std::optional<int> hidden;  ///< width of a token
   std::optional<int> heads;
+  std::optional<int> ffn;  ///< width of the feed-forward block
+  // Of decoders alone
   std::optional<int> kv_heads;   ///< heads of keys and values, each for heads / kv_heads of queries
   std::optional<int> head_size;  ///< features of a head
-  std::optional<int> ffn;        ///< width of the feed-forward block
   std::optional<std::string> activation;  ///< swiglu | gelu
   std::optional<std::string> norm;        ///< rms | layer
   std::optional<std::string> attention;   ///< flash | eager | multihead
   std::optional<bool> rope;               ///< rotary positions in place of a table
   std::optional<ExpertShape> experts;
+  // Of ResNets of bottlenecks alone, torchvision's names
+  std::optional<int> groups;           ///< of the 3x3 convolutions
+  std::optional<int> width_per_group;  ///< channels of a group in the first stage
+};
+
+/// What makes an option impossible beside the others.
+struct OptionProblem {
+  std::string key;
+  std::string message;
 };
 
 /// A network, independent of GPU, batch and type.

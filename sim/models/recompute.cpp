@@ -12,22 +12,50 @@
 namespace gradwire {
 namespace {
 
-std::string_view block_of(const ModelLayer& layer) {
-  return gradwire::block_of(layer.name, BlockNumbers::own_part);
+/// Some number single layers: "features.3", "t_embedder.mlp.0".
+constexpr int layers_of_a_block = 4;
+
+std::map<std::string_view, int> layers_by_number(const ModelDescription& model) {
+  std::map<std::string_view, int> layers;
+  for (const ModelLayer& layer : model.layers) {
+    const std::string_view number = block_of(layer.name, BlockNumbers::own_part);
+    if (!number.empty()) ++layers[number];
+  }
+  return layers;
 }
 
 bool is_product(const ModelLayer& layer) {
   return layer.kind == "linear" && !layer.fused_attention;
 }
 
+/// Which block a layer is of.
+class Blocks {
+ public:
+  /// The model must outlive it.
+  explicit Blocks(const ModelDescription& model) : layers_(layers_by_number(model)) {}
+
+  /// "" where it is of none.
+  std::string_view operator()(const ModelLayer& layer) const {
+    const std::string_view number = block_of(layer.name, BlockNumbers::own_part);
+    return !number.empty() && layers_.at(number) >= layers_of_a_block ? number : std::string_view();
+  }
+
+  [[nodiscard]] int count() const {
+    return static_cast<int>(std::ranges::count_if(
+        layers_, [](const auto& block) { return block.second >= layers_of_a_block; }));
+  }
+
+ private:
+  std::map<std::string_view, int> layers_;
+};
+
 /// Which layers are of a block that is made again.
 class BlocksMadeAgain {
  public:
   explicit BlocksMadeAgain(Recomputation recompute) : recompute_(recompute) {}
 
-  /// In forward order.
-  bool operator()(const ModelLayer& layer) {
-    const std::string_view own = block_of(layer);
+  /// Layers in forward order, each with its block.
+  bool operator()(std::string_view own) {
     if (recompute_.what == Recompute::none || own.empty()) return false;
     if (own != block_) {
       block_ = own;
@@ -48,9 +76,9 @@ class KeptInBlock {
   explicit KeptInBlock(Recompute recompute) : recompute_(recompute) {}
 
   /// Layers of blocks in forward order.
-  bool operator()(const ModelLayer& layer) {
+  bool operator()(const ModelLayer& layer, std::string_view own) {
     if (recompute_ != Recompute::selective) return false;
-    if (const std::string_view own = block_of(layer); own != block_) {
+    if (own != block_) {
       block_ = own;
       products_ = 0;
     }
@@ -65,7 +93,7 @@ class KeptInBlock {
 };
 
 /// Of a block's end: a sum's result is in no backward, and of a product its input is.
-void stop_early(ModelDescription& model) {
+void stop_early(ModelDescription& model, const Blocks& block_of) {
   std::string_view block;
   bool stopped = false;
   for (std::size_t i = model.layers.size(); i-- > 0;) {
@@ -83,14 +111,7 @@ void stop_early(ModelDescription& model) {
 }  // namespace
 
 int block_count(const ModelDescription& model) {
-  constexpr int layers_of_a_block = 4;  // some number single layers: "features.3"
-  std::map<std::string_view, int> layers;
-  for (const ModelLayer& layer : model.layers) {
-    if (const std::string_view block = block_of(layer); !block.empty()) ++layers[block];
-  }
-  const bool whole = std::ranges::any_of(
-      layers, [](const auto& block) { return block.second >= layers_of_a_block; });
-  return whole ? static_cast<int>(layers.size()) : 0;
+  return Blocks(model).count();
 }
 
 bool has_blocks(const ModelDescription& model) {
@@ -99,16 +120,21 @@ bool has_blocks(const ModelDescription& model) {
 
 ModelDescription recomputed(ModelDescription model, Recomputation recompute, bool early_stop) {
   if (recompute.what == Recompute::none) return model;
-  assert(has_blocks(model));
+  const Blocks block_of(model);
+  assert(block_of.count() > 0);
   BlocksMadeAgain again(recompute);
   KeptInBlock kept(recompute.what);
-  for (ModelLayer& layer : model.layers) layer.made_again = again(layer) && !kept(layer);
-  if (early_stop) stop_early(model);
+  for (ModelLayer& layer : model.layers) {
+    const std::string_view own = block_of(layer);
+    layer.made_again = again(own) && !kept(layer, own);
+  }
+  if (early_stop) stop_early(model, block_of);
   return model;
 }
 
 KeptActivations kept_activations(const ModelDescription& model, Recomputation recompute) {
   KeptActivations all;
+  const Blocks block_of(model);
   BlocksMadeAgain again(recompute);
   KeptInBlock kept(recompute.what);
   std::string block;
@@ -122,7 +148,7 @@ KeptActivations kept_activations(const ModelDescription& model, Recomputation re
       continue;
     }
     const std::string_view own = block_of(layer);
-    if (!again(layer)) {
+    if (!again(own)) {
       here = layer.kept;
       all.bytes += layer.kept_bytes;
       all.autocast_bytes += layer.autocast_kept_bytes;
@@ -133,7 +159,7 @@ KeptActivations kept_activations(const ModelDescription& model, Recomputation re
       in_block = left = 0;
     }
     double stays = in_block == 0 ? layer.kept : 0;  // its input
-    if (kept(layer)) stays += layer.result;
+    if (kept(layer, own)) stays += layer.result;
     here = stays;
     in_block += layer.kept;
     left += layer.kept - stays;
@@ -165,18 +191,31 @@ BackwardMoment fullest_moment(const ModelDescription& model, const KeptActivatio
   return fullest;
 }
 
+/// @param own  bytes of the model's type
+double bytes_of_logit(LossForm loss, double own) {
+  const double full = activation_bytes("fp32");
+  switch (loss) {
+    case LossForm::fused:
+      return own;
+    case LossForm::compiled:
+      return own + full + (own < full ? own : 0);
+    case LossForm::operators:
+      break;
+  }
+  constexpr int of_loss = 3;  // its result, and two gradients
+  return of_loss * full;
+}
+
 }  // namespace
 
 ActivationMemory activation_memory(const ModelDescription& model, int batch, std::string_view dtype,
-                                   Recomputation recompute, bool autocast, bool fused_loss) {
+                                   Recomputation recompute, bool autocast, LossForm loss) {
   assert(batch >= 1);
-  constexpr int of_loss = 3;  // its result, and two gradients
   const KeptActivations kept = kept_activations(model, recompute);
   const double own = activation_bytes(dtype);
-  const double full = activation_bytes("fp32");
   const double more = kept.bytes + (autocast ? kept.autocast_bytes : 0);
   const double activations = batch * (kept.elements * own + more);
-  const double logits = batch * kept.logits * (fused_loss ? own : of_loss * full);
+  const double logits = batch * kept.logits * bytes_of_logit(loss, own);
   const double again = batch * kept.again * own;
   const bool at_loss = logits >= again;
   return {.activations = activations + (at_loss ? 0 : again),

@@ -50,6 +50,14 @@ struct KeptActivations {
 [[nodiscard]] KeptActivations kept_activations(const ModelDescription& model,
                                                Recomputation recompute);
 
+/// How a loss over a vocabulary runs.
+/// - operators: each by itself.
+/// - compiled: by TorchInductor, which keeps the logits as they are and makes their gradient in
+///   fp32 and its cast: 8 bytes of a logit in 2 (Wijmans et al., arXiv 2411.09009, table 1,
+///   torch.compile: 16,000 MB of 8192 x 256,000).
+/// - fused: in one kernel each way, see with_fused_loss().
+enum class LossForm : std::uint8_t { operators, compiled, fused };
+
 /// Bytes of activations and of logits. `dtype` and `autocast` as in analytic_profile. REQUIRES:
 /// batch >= 1.
 ///
@@ -58,8 +66,8 @@ struct KeptActivations {
 /// logits' (aten/src/ATen/native: nll_loss_backward fills a tensor of zeros,
 /// _log_softmax_backward_data makes another), in fp32; the model's own are gone, as where the loss
 /// alone is left of its output (transformers' Trainer.compute_loss; torchtitan deletes them). Of a
-/// fused loss there is nothing but these. A block is made again when they are gone: of both the
-/// larger counts, the other is 0.
+/// fused loss there is nothing but these, of a compiled one see LossForm. A block is made again
+/// when they are gone: of both the larger counts, the other is 0.
 ///
 /// A layer's activations are gone when its backward is done, and its gradients are there: networks
 /// that end in wide products have these beside nearly all activations.
@@ -70,6 +78,7 @@ struct ActivationMemory {
 };
 [[nodiscard]] ActivationMemory activation_memory(const ModelDescription& model, int batch,
                                                  std::string_view dtype, Recomputation recompute,
-                                                 bool autocast = false, bool fused_loss = false);
+                                                 bool autocast = false,
+                                                 LossForm loss = LossForm::operators);
 
 }  // namespace gradwire

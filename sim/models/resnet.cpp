@@ -19,7 +19,9 @@ struct ResNetShape {
   ResidualShape block = {};
 };
 
-ModelDescription resnet(const ResNetShape& network, const ModelOptions& options) {
+ModelDescription resnet(ResNetShape network, const ModelOptions& options) {
+  network.block.groups = options.groups.value_or(network.block.groups);
+  network.block.width_per_group = options.width_per_group.value_or(network.block.width_per_group);
   ModelBuilder net(network.name, network.source);
   Activation x = net.image(3, options.image_size.value_or(imagenet_side));
   x = residual_stem(net, {"conv1", "bn1"}, x, network.block);

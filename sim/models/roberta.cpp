@@ -10,12 +10,12 @@ namespace {
 constexpr std::int64_t positions = bert_positions + 2;  // two stand for padding
 
 ModelDescription roberta(const BertShape& network, const ModelOptions& options) {
-  ModelBuilder net(network.name,
+  ModelBuilder net(network.widths.name,
                    "Liu et al., arXiv 1907.11692; HuggingFace transformers modeling_roberta.py");
   const std::int64_t vocabulary = options.vocabulary.value_or(roberta_vocabulary);
   const Activation tokens = net.tokens(options.sequence_length.value_or(bert_positions));
   Activation x = bert_encoder(net, tokens, network, vocabulary, options.attention);
-  x = net.gelu("lm_head.gelu", net.linear("lm_head.dense", x, network.hidden));
+  x = net.gelu("lm_head.gelu", net.linear("lm_head.dense", x, network.widths.hidden));
   x = net.layer_norm("lm_head.layer_norm", x);
   x = net.tied_linear("lm_head.decoder", x, vocabulary, "lm_head.bias");
   net.loss("loss", x);
@@ -26,10 +26,7 @@ ModelDescription roberta(const BertShape& network, const ModelOptions& options) 
 }  // namespace
 
 ModelDescription roberta_base(const ModelOptions& options) {
-  return roberta({.name = "roberta_base",
-                  .layers = 12,
-                  .hidden = 768,
-                  .heads = 12,
+  return roberta({.widths = widths_of("roberta_base", options),
                   .prefix = "roberta",
                   .positions = positions,
                   .token_types = 1},
@@ -37,10 +34,7 @@ ModelDescription roberta_base(const ModelOptions& options) {
 }
 
 ModelDescription roberta_large(const ModelOptions& options) {
-  return roberta({.name = "roberta_large",
-                  .layers = 24,
-                  .hidden = 1024,
-                  .heads = 16,
+  return roberta({.widths = widths_of("roberta_large", options),
                   .prefix = "roberta",
                   .positions = positions,
                   .token_types = 1},

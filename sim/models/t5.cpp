@@ -9,6 +9,7 @@
 #include "sim/models/attention.hpp"
 #include "sim/models/builder.hpp"
 #include "sim/models/defaults.hpp"
+#include "sim/models/widths.hpp"
 
 namespace gradwire {
 namespace {
@@ -16,18 +17,10 @@ namespace {
 constexpr std::int64_t buckets = 32;         // of distances, section 2.1
 constexpr std::int64_t target_of_512 = 114;  // tokens of target (the code's random_spans_helper)
 
-struct T5Shape {
-  std::string name;
-  int layers = 0;  ///< of the encoder, and as many of the decoder
-  std::int64_t hidden = 0;
-  std::int64_t heads = 0;
-  std::int64_t inner = 0;
-};
-
 /// A bias for each head and pair of tokens, which the layers of a stack share: looked up for one
 /// sample, and written with the mask for each of the batch. Backward sums over the batch.
 Activation relative_bias(ModelBuilder& net, const std::string& name, const Activation& tokens,
-                         const T5Shape& shape) {
+                         const Widths& shape) {
   const Activation scores = {.channels = tokens.height * shape.heads, .height = tokens.height};
   const auto elements = static_cast<double>(scores.elements());
   ModelLayer layer;
@@ -41,7 +34,7 @@ Activation relative_bias(ModelBuilder& net, const std::string& name, const Activ
 
 /// Norm, attention, dropout and residual. @param bias  none: of tokens to the encoder's.
 Activation attention(ModelBuilder& net, const std::string& name, const std::string& part,
-                     const Activation& input, const Activation* memory, const T5Shape& shape,
+                     const Activation& input, const Activation* memory, const Widths& shape,
                      const std::optional<Activation>& bias) {
   const std::string self = name + "." + part;
   const Activation normed = net.rms_norm(name + ".layer_norm", input);
@@ -57,10 +50,10 @@ Activation attention(ModelBuilder& net, const std::string& name, const std::stri
 }
 
 Activation feed_forward(ModelBuilder& net, const std::string& name, const Activation& input,
-                        const T5Shape& shape) {
+                        const Widths& shape) {
   const std::string dense = name + ".DenseReluDense";
   Activation x = net.rms_norm(name + ".layer_norm", input);
-  x = net.linear(dense + ".wi", x, shape.inner, ModelBuilder::Bias::none);
+  x = net.linear(dense + ".wi", x, shape.ffn, ModelBuilder::Bias::none);
   x = net.dropout(dense + ".dropout", net.act(dense + ".relu", x));
   x = net.linear(dense + ".wo", x, shape.hidden, ModelBuilder::Bias::none);
   net.register_before(dense, name + ".layer_norm");
@@ -69,7 +62,7 @@ Activation feed_forward(ModelBuilder& net, const std::string& name, const Activa
 
 /// @param memory  what the encoder made; none: this is the encoder.
 Activation stack(ModelBuilder& net, const std::string& name, const Activation& tokens,
-                 const Activation& words, const Activation* memory, const T5Shape& shape) {
+                 const Activation& words, const Activation* memory, const Widths& shape) {
   const std::string table = name + ".block.0.layer.0.SelfAttention.relative_attention_bias";
   const Activation bias = relative_bias(net, table, tokens, shape);
   Activation x = net.dropout(name + ".dropout", words);
@@ -84,7 +77,8 @@ Activation stack(ModelBuilder& net, const std::string& name, const Activation& t
   return net.dropout(name + ".final_dropout", x);
 }
 
-ModelDescription t5(const T5Shape& shape, const ModelOptions& options) {
+ModelDescription t5(const std::string& name, const ModelOptions& options) {
+  const Widths shape = widths_of(name, options);
   ModelBuilder net(shape.name,
                    "Raffel et al., arXiv 1910.10683; HuggingFace transformers modeling_t5.py");
   const std::int64_t vocabulary = options.vocabulary.value_or(t5_vocabulary);
@@ -104,16 +98,15 @@ ModelDescription t5(const T5Shape& shape, const ModelOptions& options) {
 }  // namespace
 
 ModelDescription t5_small(const ModelOptions& options) {
-  return t5({.name = "t5_small", .layers = 6, .hidden = 512, .heads = 8, .inner = 2048}, options);
+  return t5("t5_small", options);
 }
 
 ModelDescription t5_base(const ModelOptions& options) {
-  return t5({.name = "t5_base", .layers = 12, .hidden = 768, .heads = 12, .inner = 3072}, options);
+  return t5("t5_base", options);
 }
 
 ModelDescription t5_large(const ModelOptions& options) {
-  return t5({.name = "t5_large", .layers = 24, .hidden = 1024, .heads = 16, .inner = 4096},
-            options);
+  return t5("t5_large", options);
 }
 
 }  // namespace gradwire

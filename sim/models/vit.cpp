@@ -9,17 +9,14 @@
 #include "sim/models/attention.hpp"
 #include "sim/models/builder.hpp"
 #include "sim/models/defaults.hpp"
+#include "sim/models/widths.hpp"
 
 namespace gradwire {
 namespace {
 
 struct VitShape {
-  std::string name;
+  Widths widths;
   std::int64_t patch = 0;  ///< pixels a side
-  int layers = 0;
-  std::int64_t hidden = 0;
-  std::int64_t heads = 0;
-  std::int64_t inner = 0;
   bool multihead = false;  ///< attention as nn.MultiheadAttention of torchvision runs it
 };
 
@@ -54,16 +51,18 @@ Activation block(ModelBuilder& net, const std::string& name, const Activation& i
                  const VitShape& shape) {
   Activation x = net.layer_norm(name + ".ln_1", input);
   const std::string attention = name + ".self_attention";
-  const auto parts = parts_of(
-      net, attention, net.linear(attention + ".in_proj", x, 3 * shape.hidden), shape.multihead);
-  const std::int64_t size = shape.hidden / shape.heads;
-  x = flash_attend(net, attention, parts[0], parts[1], parts[2],
-                   {.heads = shape.heads, .size = size, .value_size = size, .causal = false});
-  x = net.linear(attention + ".out_proj", x, shape.hidden);
+  const auto parts =
+      parts_of(net, attention, net.linear(attention + ".in_proj", x, 3 * shape.widths.hidden),
+               shape.multihead);
+  const std::int64_t size = shape.widths.hidden / shape.widths.heads;
+  x = flash_attend(
+      net, attention, parts[0], parts[1], parts[2],
+      {.heads = shape.widths.heads, .size = size, .value_size = size, .causal = false});
+  x = net.linear(attention + ".out_proj", x, shape.widths.hidden);
   const Activation residual = net.add(name + ".add_1", x, input);
   x = net.layer_norm(name + ".ln_2", residual);
-  x = net.gelu(name + ".mlp.1", net.linear(name + ".mlp.0", x, shape.inner));
-  x = net.linear(name + ".mlp.3", x, shape.hidden);
+  x = net.gelu(name + ".mlp.1", net.linear(name + ".mlp.0", x, shape.widths.ffn));
+  x = net.linear(name + ".mlp.3", x, shape.widths.hidden);
   return net.add(name + ".add_2", residual, x);
 }
 
@@ -97,15 +96,18 @@ Activation with_positions(ModelBuilder& net, const Activation& tokens) {
 ModelDescription vit(VitShape shape, const ModelOptions& options) {
   if (options.attention) shape.multihead = *options.attention == multihead_attention;
   ModelBuilder net(
-      shape.name, "Dosovitskiy et al., arXiv 2010.11929; torchvision models/vision_transformer.py");
+      shape.widths.name,
+      "Dosovitskiy et al., arXiv 2010.11929; torchvision models/vision_transformer.py");
   const std::int64_t side = options.image_size.value_or(imagenet_side);
   const std::int64_t classes = options.classes.value_or(imagenet_classes);
-  Activation x = net.conv(
-      "conv_proj", net.image(3, side),
-      {.out = shape.hidden, .kernel = square(shape.patch), .stride = shape.patch, .bias = true});
+  Activation x = net.conv("conv_proj", net.image(3, side),
+                          {.out = shape.widths.hidden,
+                           .kernel = square(shape.patch),
+                           .stride = shape.patch,
+                           .bias = true});
   x.height *= std::exchange(x.width, 1);
   x = with_positions(net, with_class_token(net, x));
-  for (int layer = 0; layer < shape.layers; ++layer) {
+  for (int layer = 0; layer < shape.widths.layers; ++layer) {
     x = block(net, fmt::format("encoder.layers.encoder_layer_{}", layer), x, shape);
   }
   x = net.layer_norm("encoder.ln", x);
@@ -117,19 +119,19 @@ ModelDescription vit(VitShape shape, const ModelOptions& options) {
 }  // namespace
 
 ModelDescription vit_s_16(const ModelOptions& options) {
-  return vit({"vit_s_16", 16, 12, 384, 6, 1536, false}, options);
+  return vit({widths_of("vit_s_16", options), 16, false}, options);
 }
 
 ModelDescription vit_b_16(const ModelOptions& options) {
-  return vit({"vit_b_16", 16, 12, 768, 12, 3072, true}, options);
+  return vit({widths_of("vit_b_16", options), 16, true}, options);
 }
 
 ModelDescription vit_l_16(const ModelOptions& options) {
-  return vit({"vit_l_16", 16, 24, 1024, 16, 4096, true}, options);
+  return vit({widths_of("vit_l_16", options), 16, true}, options);
 }
 
 ModelDescription vit_h_14(const ModelOptions& options) {
-  return vit({"vit_h_14", 14, 32, 1280, 16, 5120, true}, options);
+  return vit({widths_of("vit_h_14", options), 14, true}, options);
 }
 
 }  // namespace gradwire

@@ -24,7 +24,7 @@ Json figures(Json result) {
 
 std::string cell(const Json& values, const std::string& place) {
   const auto found = values.find(place);
-  if (found == values.end()) return "";
+  if (found == values.end() || found->is_null()) return "";
   return found->is_string() ? csv_cell(found->get<std::string>()) : found->dump();
 }
 

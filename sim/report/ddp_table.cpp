@@ -87,13 +87,15 @@ void append_work(std::string& text, std::span<const Point> points, Widths widths
       return of_peak > 0 ? plain_format("{:.1f} %", 100 * of_peak) : std::string("-");
     };
     const auto over = efficiency_over_fewest(point, points);
+    const std::string efficiency =
+        over ? plain_format("{:.1f} % of {}", 100 * over->efficiency, over->world_size)
+        : point.result.one_gpu_fits ? plain_format("{:.1f} % of 1", 100 * m.scaling_efficiency)
+                                    : "-";
     const auto& memory = point.result.memory;
     plain_format_to(out, "{}{:>14.0f}{:>12.0f}{:>16.1f}{:>10}{:>10}{:>12}{:>18}\n",
                     row_start(point, widths), m.tokens_per_s,
                     m.tokens_per_s / point.result.world_size, 1e-12 * m.flops_per_gpu, share(m.mfu),
-                    share(m.hfu), memory ? readable_bytes(memory->peak) : "-",
-                    over ? plain_format("{:.1f} % of {}", 100 * over->efficiency, over->world_size)
-                         : plain_format("{:.1f} % of 1", 100 * m.scaling_efficiency));
+                    share(m.hfu), memory ? readable_bytes(memory->peak) : "-", efficiency);
   }
 }
 

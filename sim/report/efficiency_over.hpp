@@ -9,13 +9,13 @@
 
 namespace gradwire {
 
-/// What a GPU of `point` does of what one does of the fewest GPUs among those of the same model,
-/// batch, strategy and framework, where one GPU alone cannot hold the job.
+/// What a GPU of `point` does of what one does of the fewest GPUs that hold the job, among points
+/// of the same model, batch, strategy and framework, where one GPU alone cannot hold it.
 struct EfficiencyOverFewest {
   int world_size = 0;  ///< those fewest
   double efficiency = 0;
 };
-/// @return nothing where one GPU could.
+/// @return nothing where one GPU could, or no point holds the job.
 [[nodiscard]] std::optional<EfficiencyOverFewest> efficiency_over_fewest(
     const Point& point, std::span<const Point> points);
 

@@ -100,7 +100,7 @@ Json result_json(const Point& point) {
   json["throughput_samples_per_s"] = m.throughput;
   json["throughput_per_gpu"] = m.throughput_per_gpu;
   json["single_gpu_throughput"] = m.single_gpu_throughput;
-  json["scaling_efficiency"] = m.scaling_efficiency;
+  json["scaling_efficiency"] = r.one_gpu_fits ? Json(m.scaling_efficiency) : Json();
   if (r.tokens_per_sample > 0) {
     json["tokens_per_s"] = m.tokens_per_s;
     json["tokens_per_s_per_gpu"] = m.tokens_per_s / r.world_size;

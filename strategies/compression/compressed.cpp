@@ -329,6 +329,7 @@ std::vector<PlanGroup> Compressed::plan(int iteration) const {
 
 std::string not_compressible(const Strategy& inner, const Compressor& compressor,
                              const JobView& job) {
+  if (const std::string why = inner.traits().takes_no_compression; !why.empty()) return why;
   constexpr std::int64_t some_elements = 1024;
   const bool messages = std::ranges::any_of(
       inner.exchanges(), [&](const Exchange& exchange) { return leaves_machine(exchange, job); });
@@ -346,7 +347,14 @@ std::string not_compressible(const Strategy& inner, const Compressor& compressor
     return compressor.linear() ||
            (use.kind == CollectiveKind::all_reduce && use.communicator != families::node);
   });
-  return reduces ? "" : "the strategy exchanges no gradients by all-reduces or messages";
+  if (reduces) return "";
+  // Hooks of FullyShardedDataParallel: reduce_scatter_hook, fp16_compress_hook and
+  // bf16_compress_hook (torch/distributed/algorithms/_comm_hooks/default_hooks.py).
+  const bool scatters =
+      std::ranges::find(uses, CollectiveKind::reduce_scatter, &CollectiveUse::kind) != uses.end();
+  return scatters
+             ? "it reduce-scatters gradients, which casts alone go under; expected fp16 or bf16"
+             : "the strategy exchanges no gradients by all-reduces or messages";
 }
 
 }  // namespace gradwire

@@ -37,7 +37,12 @@ Traits Fsdp::traits() const {
           .own_optimizer = true,
           .exactness = apart  ? Exactness::stale
                        : cast ? Exactness::lossy
-                              : Exactness::exact};
+                              : Exactness::exact,
+          .takes_no_compression =
+              replicates() && !options_.per_parameter
+                  ? "FullyShardedDataParallel.register_comm_hook refuses hybrid strategies; "
+                    "expected 'reduce_dtype', or fsdp2 with 'data_parallel_shard_degree'"
+                  : ""};
 }
 
 std::vector<CollectiveUse> Fsdp::collectives() const {

@@ -200,4 +200,11 @@ TEST_CASE("What does not fit a GPU's memory has no rate unless memory is ignored
   CHECK_THAT(some.err,
              Catch::StartsWith("gradwire: large: gpt2_xl with a batch of 1 does not fit"));
   CHECK(place.has("r.json"));
+  // Eight experts' rows for 16 ranks: padding is why it does not fit, and that is told.
+  const auto uneven = place.run(
+      "run job.yaml --quiet --set 'profile={model: mixtral_8x7b, gpu: h100-sxm5-80gb, "
+      "batch_per_gpu: 1, dtype: bf16, layers: 16}' --set 'cluster={node: hgx_h100, nodes: 2, "
+      "fabric: {kind: single_switch, link: ib_ndr}}' --set strategy.name=fsdp2");
+  CHECK(uneven.code == 1);
+  CHECK_THAT(uneven.err, Catch::ContainsSubstring("has 8 rows for 16 ranks: fully_shard pads"));
 }

@@ -86,6 +86,27 @@ TEST_CASE("a compression that cannot be is refused at its place", "[config][comp
              Catch::ContainsSubstring("'powersgd' compresses by itself"));
 }
 
+TEST_CASE("sharded data parallelism takes what PyTorch's hooks do", "[config][compression]") {
+  // FullyShardedDataParallel.register_comm_hook: casts under shards, anything where nothing is
+  // sharded, nothing under hybrid strategies.
+  CHECK_NOTHROW(read("{name: fsdp, compression: {name: fp16}}")(job_of_one_matrix()));
+  CHECK_NOTHROW(read("{name: fsdp, sharding_strategy: NO_SHARD, compression: {name: powersgd}}")(
+      job_of_one_matrix()));
+  CHECK(message("{name: fsdp, compression: {name: powersgd}}") ==
+        "s.yaml:1:27: 'powersgd' cannot compress 'fsdp': it reduce-scatters gradients, which casts "
+        "alone go under; expected fp16 or bf16");
+  CHECK(message("{name: hsdp, compression: {name: fp16}}") ==
+        "s.yaml:1:27: 'fp16' cannot compress 'hsdp': FullyShardedDataParallel.register_comm_hook "
+        "refuses hybrid strategies; expected 'reduce_dtype', or fsdp2 with "
+        "'data_parallel_shard_degree'");
+  // A degree that only the job's ranks can tell possible: groups of 4 of 4 ranks, not of 3.
+  CHECK_NOTHROW(read("{name: fsdp2, data_parallel_shard_degree: 4, compression: {name: fp16}}")(
+      job_of_one_matrix()));
+  CHECK_THROWS_WITH(read("{name: hsdp, data_parallel_shard_degree: 4, compression: {name: fp16}}")(
+                        job_of_one_matrix()),
+                    Catch::ContainsSubstring("register_comm_hook refuses hybrid strategies"));
+}
+
 TEST_CASE("the shipped tables hold what was published", "[config][compression]") {
   const auto cpu = shipped("espresso_cpu");
   const auto onebit = std::ranges::find(cpu, "signsgd", &CompressorTable::compressor);

@@ -71,6 +71,48 @@ TEST_CASE("A transformer is made by its shape", "[models]") {
         1000 * 64 + 32 * 64 + 2 * attention + 2 * 64 * 128 + 5 * 2 * 64 * 32 + 4 * 64 + 5 * 2 * 64);
 }
 
+TEST_CASE("Widths of families are options, and make one member of another", "[models]") {
+  const auto count = [](const std::string& text) {
+    const config::YamlValue value = config::parse_yaml(text, "s");
+    config::YamlMap map(value);
+    const ModelDescription model = config::read_model(map);
+    map.finish();
+    return model.parameter_count();
+  };
+  // BERT-Tiny of google-research/bert, 4.4 million (prajjwal1/bert-tiny: 4,385,920)
+  CHECK(count("{model: bert_base, layers: 2, hidden: 128, heads: 2, head: none}") == 4'385'920);
+  const std::string large = ", layers: 24, hidden: 1024, heads: 16}";
+  for (const std::string family : {"bert", "roberta", "electra"}) {
+    CAPTURE(family);
+    CHECK(count("{model: " + family + "_base" + large) == count("{model: " + family + "_large}"));
+  }
+  CHECK(count("{model: vit_b_16" + large) == count("{model: vit_l_16}"));
+  CHECK(count("{model: t5_base" + large) == count("{model: t5_large}"));
+  CHECK(count("{model: gpt2, layers: 48, hidden: 1600, heads: 25}") == count("{model: gpt2_xl}"));
+  CHECK(count("{model: dit_b_2, layers: 28, hidden: 1152, heads: 16}") ==
+        count("{model: dit_xl_2}"));
+  CHECK(count("{model: bart_base, layers: 12, hidden: 1024, heads: 16}") ==
+        count("{model: bart_large}"));
+  CHECK(count("{model: transformer_wmt, hidden: 1024, heads: 16}") ==
+        count("{model: transformer_big}"));
+  // DistilBERT of 12 layers: 66,362,880 (its encoder), and 6 layers of 12 h^2 + 13 h
+  CHECK(count("{model: distilbert_base, layers: 12, head: none}") ==
+        66'362'880 + 6 * (12 * 768 * 768 + 13 * 768));
+  // Half the feed-forward block: 2 h f less in each of 12 layers, and its bias
+  CHECK(count("{model: bert_base}") - count("{model: bert_base, ffn: 1536}") ==
+        12 * (2 * 768 * 1536 + 1536));
+  CHECK(count("{model: resnet50, width_per_group: 128}") == count("{model: wide_resnet50_2}"));
+  CHECK(count("{model: resnet50, groups: 32, width_per_group: 4}") ==
+        count("{model: resnext50_32x4d}"));
+  CHECK(refusal("{model: bert_base, hidden: 1000}") ==
+        "s.yaml:1:28: 'hidden' is 1000; expected a multiple of the 12 heads, or other 'heads' "
+        "beside it");
+  CHECK(refusal("{model: vit_l_16, heads: 5}") ==
+        "s.yaml:1:26: 'heads' is 5, which does not divide 1024 features; expected a divisor");
+  CHECK_THAT(refusal("{model: resnet18, width_per_group: 128}"),
+             Catch::ContainsSubstring("model 'resnet18' has no option 'width_per_group'"));
+}
+
 TEST_CASE("A shape that no transformer can have is refused where it stands", "[models]") {
   CHECK(refusal("{model: transformer, hidden: 100, heads: 3}") ==
         "s.yaml:1:42: 'heads' is 3, which does not divide 100 features; expected a divisor, or "

@@ -15,6 +15,44 @@ TEST_CASE("a key that nobody asked for is refused with the nearest one", "[confi
                     "you mean 'bucket_cap'?");
 }
 
+TEST_CASE("words of parallelism are refused by name, as any program writes them", "[config][map]") {
+  const auto refusal = [](const std::string& key) {
+    const YamlValue document = parse_yaml(key + ": 2\n", "s.yaml");
+    try {
+      YamlMap(document).finish();
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  for (const auto& [key, kind] : {std::pair{"tensor_parallel_degree", "tensor"},
+                                  {"tensor-model-parallel-size", "tensor"},
+                                  {"tp_size", "tensor"},
+                                  {"autotp_size", "tensor"},
+                                  {"pp", "pipeline"},
+                                  {"num_pipeline_stages", "pipeline"},
+                                  {"context_parallel_size", "context"},
+                                  {"ulysses_degree", "context"},
+                                  {"sequence_parallel", "sequence"},
+                                  {"expert_model_parallel_size", "expert"},
+                                  {"EP_size", "expert"}}) {
+    CAPTURE(key);
+    CHECK_THAT(refusal(key),
+               Catch::Matchers::StartsWith("s.yaml:1:1: not modelled yet: " + std::string(key) +
+                                           " (" + kind + " parallelism)"));
+  }
+  CHECK_THAT(refusal("data_parallel_replicate_degree"),
+             Catch::Matchers::StartsWith(
+                 "s.yaml:1:1: 'data_parallel_replicate_degree' follows from the GPUs "
+                 "of 'cluster'"));
+  CHECK_THAT(refusal("type"), Catch::Matchers::StartsWith("s.yaml:1:1: unknown key 'type'"));
+  // Who asks for such a key has it.
+  const YamlValue document = parse_yaml("data_parallel_shard_degree: 8\n", "s.yaml");
+  YamlMap map(document);
+  CHECK(map.require<int>("data_parallel_shard_degree") == 8);
+  map.finish();
+}
+
 TEST_CASE("a missing key is reported with what it should hold", "[config][map]") {
   const YamlValue document = parse_yaml("cluster: {node: dgx1v, ndoes: 2}\n", "s.yaml");
   YamlMap cluster = YamlMap(document).require_map("cluster");

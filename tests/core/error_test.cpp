@@ -24,3 +24,11 @@ TEST_CASE("a part of a name stands for the shortest name that has it", "[error]"
   CHECK(nearest_name("pytorch_ddp", strategies) == "ddp");
   CHECK(nearest_name("p3dn.24xlarge", std::vector<std::string>{"p3dn", "p4d"}) == "p3dn");
 }
+
+TEST_CASE("a name without its end is told with those that go on from it", "[error]") {
+  const std::vector<std::string> known = {"h100-pcie-80gb", "h100-sxm5-80gb", "h800", "vit_l_16"};
+  CHECK(gradwire::suggestion("h100", known) ==
+        "; did you mean one of h100-pcie-80gb, h100-sxm5-80gb?");
+  CHECK(gradwire::suggestion("vit_l", known) == "; did you mean 'vit_l_16'?");
+  CHECK(gradwire::suggestion("h80", known) == "; did you mean 'h800'?");
+}

@@ -173,8 +173,19 @@ TEST_CASE("A fused loss reads its logits once each way and keeps nothing beside 
   const ModelLayer& loss = test::layer(model, "loss");
   CHECK(loss.forward.elements == 100 * 32);
   CHECK(loss.backward.elements == 2 * 100 * 32);
-  CHECK(activation_memory(small(), 3, "bf16", {Recompute::none}, false, true).logits ==
+  CHECK(activation_memory(small(), 3, "bf16", {Recompute::none}, false, LossForm::fused).logits ==
         3 * 2 * 100 * 32);
+}
+
+TEST_CASE("A compiled loss keeps the logits, their gradient in fp32 and its cast", "[models]") {
+  // 16,000 MB of 8192 tokens and 256,000 words (Wijmans et al., table 1): 8 bytes a logit
+  CHECK(16'000.0 * 1024 * 1024 / (8192.0 * 256'000) == Approx(8).epsilon(1e-3));
+  const auto logits = [](const std::string& dtype) {
+    return activation_memory(small(), 1, dtype, {Recompute::none}, false, LossForm::compiled)
+        .logits;
+  };
+  CHECK(logits("bf16") == 8 * 100 * 32);
+  CHECK(logits("fp32") == 8 * 100 * 32);  // no cast
 }
 
 TEST_CASE("ResNet-50 trains with 64 images in 12 GB, not with 256", "[models]") {
@@ -201,4 +212,24 @@ TEST_CASE("Autocast keeps norms' inputs in fp32 and a cast for each product", "[
 TEST_CASE("A maximum is kept with where it was", "[models]") {
   // ResNet-50's pool: 64 x 56 x 56 maxima, 8 bytes each (torch.nn.functional.max_pool2d: int64)
   CHECK(kept_activations(resnet50({}), {Recompute::none}).bytes == 8.0 * 64 * 56 * 56);
+}
+
+TEST_CASE("Vision and diffusion transformers have their published number of blocks",
+          "[models][vit]") {
+  // Dosovitskiy et al., arXiv 2010.11929, table 1; Peebles and Xie, arXiv 2212.09748, table 1. What
+  // else has numbers (DiT's embedding of time, its last layer's condition) is no block.
+  CHECK(block_count(vit_b_16({})) == 12);
+  CHECK(block_count(vit_l_16({})) == 24);
+  CHECK(block_count(vit_h_14({})) == 32);
+  CHECK(block_count(dit_b_2({})) == 12);
+  CHECK(block_count(dit_xl_2({})) == 28);
+  // Each block of ViT-L keeps its input: 1 class token and 14 x 14 patches of 1024; beside these
+  // there are the image, the last norm's input and the head's.
+  const double block = 197 * 1024;
+  const KeptActivations kept = kept_activations(vit_l_16({}), {Recompute::full});
+  CHECK(kept.elements == Approx(24 * block + 3 * 224 * 224 + block + 1024));
+  for (const ModelLayer& layer : recomputed(dit_b_2({}), {Recompute::full}, false).layers) {
+    CAPTURE(layer.name);
+    CHECK(layer.made_again == layer.name.starts_with("blocks."));
+  }
 }

@@ -33,6 +33,12 @@ TEST_CASE("Efficiency is over the fewest GPUs where one could not hold the job",
   const auto json = results_json(points);
   CHECK(json["results"][0]["efficiency_over"]["world_size"] == 8);
   CHECK(json["results"][1]["efficiency_over"]["efficiency"] == 1);
+  // A job that is run though it does not fit (--ignore-memory) is no base.
+  points[1].result.warnings = {{"memory", "does not fit"}};
+  CHECK(efficiency_over_fewest(points[0], points)->world_size == 16);
+  points[0].result.warnings = points[1].result.warnings;
+  CHECK_FALSE(efficiency_over_fewest(points[0], points));
+  points[0].result.warnings = points[1].result.warnings = {};
   // Of another strategy none is a base.
   points[1].strategy = "other";
   CHECK(efficiency_over_fewest(points[0], points)->efficiency == 1);
@@ -56,6 +62,10 @@ TEST_CASE("A sweep's efficiency is over the fewest GPUs that agree in all else t
   CHECK(rows[4].error == "does not fit");
   CHECK_THAT(sweep_table(rows), Catch::ContainsSubstring("  80.0 % of 16"));
   CHECK(sweep_json(rows)["results"][0]["efficiency_over"]["world_size"] == 8);
+  // Of the same rows the one with 8 GPUs runs though it does not fit.
+  std::vector<ResultRow> forced = list;
+  forced[1].result["warnings"] = {{{"code", "memory"}, {"text", "does not fit"}}};
+  CHECK(with_efficiency_over(forced)[0].result["efficiency_over"]["world_size"] == 32);
 }
 
 TEST_CASE("A CSV file has columns for figures that its first row has not", "[report][csv]") {
@@ -64,6 +74,9 @@ TEST_CASE("A CSV file has columns for figures that its first row has not", "[rep
   const std::string text = csv(with_efficiency_over(list));
   CHECK_THAT(text, Catch::ContainsSubstring(",efficiency_over.world_size,"
                                             "efficiency_over.efficiency,"));
+  // Over one GPU that cannot hold the job there is none.
+  CHECK(list[0].result["scaling_efficiency"].is_null());
+  CHECK_THAT(text, !Catch::ContainsSubstring("null"));
 }
 
 }  // namespace

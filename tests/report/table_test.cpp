@@ -144,6 +144,7 @@ TEST_CASE("No efficiency is shown against a GPU that could not hold the job", "[
   point.result.one_gpu_fits = false;
   CHECK_THAT(summary(point), Catch::ContainsSubstring("Efficiency     not defined"));
   CHECK(result_json(point)["one_gpu_fits"] == false);
+  CHECK(result_json(point)["scaling_efficiency"].is_null());
   const std::vector<ResultRow> swept = {{{{"cluster.nodes", "1"}}, result_json(point), ""}};
   CHECK_THAT(sweep_table(swept), !Catch::ContainsSubstring("80.0 %"));
 }

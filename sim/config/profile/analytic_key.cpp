@@ -125,6 +125,10 @@ const Fields<AnalyticOptions>& analytic_fields() {
            "fused_loss", &Options::fused_loss, {{"true", true}, {"false", false}},
            "of PyTorch: cross entropy is one kernel each way, in the logits' type and place "
            "(flash-attn's, Megatron-LM's --cross-entropy-loss-fusion, MPT's fused_crossentropy)"),
+       choice(
+           "compiled_loss", &Options::compiled_loss, {{"true", true}, {"false", false}},
+           "of pytorch-compile: the loss is compiled too, and keeps 8 bytes of a logit in place of "
+           "12; false: the blocks alone, as torchtitan did until 2025"),
        choice("master_weights", &Options::master_weights, {{"true", true}, {"false", false}},
               "of PyTorch in fp16 and bf16: weights, gradients and the optimizer's state are in "
               "fp32; false: in `dtype` (`bf16-true`, `torch_dtype=bfloat16`)"),
@@ -163,6 +167,12 @@ void check_options(const YamlMap& map, const AnalyticOptions& options,
     map.fail(key, fmt::format("'{}' beside framework '{}'; expected pytorch-eager or "
                               "pytorch-compile, which have it",
                               key, options.framework));
+  }
+  if (map.has("compiled_loss") &&
+      (!compiles(*find_framework(options.framework)) || options.fused_loss)) {
+    map.fail("compiled_loss",
+             "'compiled_loss' goes with framework pytorch-compile without "
+             "'fused_loss'; expected no such key");
   }
   const auto needs_blocks = [&](const char* key, const char* what) {
     map.fail(key,

@@ -14,6 +14,15 @@ Parameters imagenet_options() {
   return image_options(imagenet_side, "torchvision's reference training");
 }
 
+/// Of residual networks with bottlenecks.
+Parameters bottleneck_options(int groups, int width_per_group) {
+  Parameters parameters = imagenet_options();
+  parameters.push_back({"groups", std::to_string(groups), "of the 3x3 convolutions"});
+  parameters.push_back({"width_per_group", std::to_string(width_per_group),
+                        "channels of a group in the first stage; torchvision models/resnet.py"});
+  return parameters;
+}
+
 Parameters cifar_options() {
   return {{"image_size", std::to_string(cifar_side), "pixels a side; CIFAR-10"},
           {"classes", std::to_string(cifar_classes), "CIFAR-10"}};
@@ -43,24 +52,27 @@ std::vector<ModelEntry> image_models() {
   return {
       {"resnet18", "residual network, 18 layers", imagenet_options(), resnet18, 32},
       {"resnet34", "residual network, 34 layers", imagenet_options(), resnet34, 32},
-      {"resnet50", "residual network, 50 layers, v1.5", imagenet_options(), resnet50, 32},
-      {"resnet101", "residual network, 101 layers, v1.5", imagenet_options(), resnet101, 32},
-      {"resnet152", "residual network, 152 layers, v1.5", imagenet_options(), resnet152, 32},
+      {"resnet50", "residual network, 50 layers, v1.5", bottleneck_options(1, 64), resnet50, 32},
+      {"resnet101", "residual network, 101 layers, v1.5", bottleneck_options(1, 64), resnet101, 32},
+      {"resnet152", "residual network, 152 layers, v1.5", bottleneck_options(1, 64), resnet152, 32},
       {"resnet50_v2", "residual network, 50 layers, norms first", imagenet_options(), resnet50_v2,
        32},
       {"resnet101_v2", "residual network, 101 layers, norms first", imagenet_options(),
        resnet101_v2, 32},
       {"resnet152_v2", "residual network, 152 layers, norms first", imagenet_options(),
        resnet152_v2, 32},
-      {"wide_resnet50_2", "residual network, 50 layers of twice the width", imagenet_options(),
-       wide_resnet50_2, 32},
+      {"wide_resnet50_2", "residual network, 50 layers of twice the width",
+       bottleneck_options(1, 128), wide_resnet50_2, 32},
       {"resnet20", "residual network for CIFAR-10, 20 layers", cifar_options(), resnet20, 4},
       {"resnet56", "residual network for CIFAR-10, 56 layers", cifar_options(), resnet56, 4},
       {"resnet110", "residual network for CIFAR-10, 110 layers", cifar_options(), resnet110, 4},
-      {"resnext50_32x4d", "ResNeXt, 32 groups 4 wide", imagenet_options(), resnext50_32x4d, 32},
-      {"resnext101_32x8d", "ResNeXt, 32 groups 8 wide", imagenet_options(), resnext101_32x8d, 32},
-      {"resnext101_32x4d", "ResNeXt, 32 groups 4 wide", imagenet_options(), resnext101_32x4d, 32},
-      {"se_resnext101_32x4d", "ResNeXt with squeeze-and-excitation", imagenet_options(),
+      {"resnext50_32x4d", "ResNeXt, 32 groups 4 wide", bottleneck_options(32, 4), resnext50_32x4d,
+       32},
+      {"resnext101_32x8d", "ResNeXt, 32 groups 8 wide", bottleneck_options(32, 8), resnext101_32x8d,
+       32},
+      {"resnext101_32x4d", "ResNeXt, 32 groups 4 wide", bottleneck_options(32, 4), resnext101_32x4d,
+       32},
+      {"se_resnext101_32x4d", "ResNeXt with squeeze-and-excitation", bottleneck_options(32, 4),
        se_resnext101_32x4d, 32},
       {"vgg11", "VGG, configuration A, without batch norm", imagenet_options(), vgg11, 32},
       {"vgg13", "VGG, configuration B, without batch norm", imagenet_options(), vgg13, 32},

@@ -12,6 +12,7 @@
 #include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/models/image_models.hpp"
 #include "sim/models/text_models.hpp"
+#include "sim/models/widths.hpp"
 
 namespace gradwire::config {
 namespace {
@@ -80,6 +81,22 @@ void check_bert(const YamlMap& map, const ModelEntry& entry, const ModelOptions&
                                  "pretraining, pretraining_all_positions, mlm only",
                                  head));
   }
+}
+
+/// The sizes of a transformer's blocks are options.
+void add_widths(ModelEntry& entry) {
+  const Widths* const widths = find_widths(entry.name);
+  if (widths == nullptr) return;
+  const auto number = [](std::int64_t value) { return std::to_string(value); };
+  entry.parameters.push_back({"layers", number(widths->layers), widths->source});
+  entry.parameters.push_back({"hidden", number(widths->hidden), "width of a token"});
+  entry.parameters.push_back({"heads", number(widths->heads), "a divisor of hidden"});
+  entry.parameters.push_back(
+      {"ffn", number(widths->ffn),
+       "width of the feed-forward block; beside another hidden 4 times that"});
+  entry.problem = [name = entry.name](const ModelOptions& options) {
+    return problem_of_widths(name, options);
+  };
 }
 
 /// Ways to attend of a model whose own is `own`.
@@ -161,6 +178,7 @@ const std::vector<ModelEntry>& model_catalogue() {
     std::vector<ModelEntry> entries = image_models();
     std::ranges::move(text_models(), std::back_inserter(entries));
     for (const DecoderShape& shape : published_decoders()) entries.push_back(decoder_entry(shape));
+    std::ranges::for_each(entries, add_widths);
     std::ranges::for_each(entries, tell_values);
     return entries;
   }();

@@ -43,12 +43,13 @@ const Fields<ModelOptions>& model_fields() {
        size_field("classes", &Options::classes, count_max, "of a classifier's head"),
        field("head", &Options::head, "one that this model has", {}, own),
        field("tied", &Options::tied, "output and input embedding share one tensor", {}, own),
-       size_field("layers", &Options::layers, layers_max, "of decoders"),
-       size_field("hidden", &Options::hidden, width_max, "of decoders: width of a token"),
-       size_field("heads", &Options::heads, width_max, "of decoders: of queries"),
+       size_field("layers", &Options::layers, layers_max, "of transformers: blocks of each stack"),
+       size_field("hidden", &Options::hidden, width_max, "of transformers: width of a token"),
+       size_field("heads", &Options::heads, width_max, "of transformers: of queries"),
        size_field("kv_heads", &Options::kv_heads, width_max, "of decoders: of keys and values"),
        size_field("head_size", &Options::head_size, width_max, "of decoders: features of a head"),
-       size_field("ffn", &Options::ffn, width_max, "of decoders: width of the feed-forward block"),
+       size_field("ffn", &Options::ffn, width_max,
+                  "of transformers: width of the feed-forward block"),
        word("activation", &Options::activation, {"swiglu", "gelu"}, "of decoders", own),
        word("norm", &Options::norm, {"rms", "layer"}, "of decoders", own),
        word(
@@ -57,7 +58,11 @@ const Fields<ModelOptions>& model_fields() {
            "transformers: one kernel, or with the copies of nn.MultiheadAttention",
            own),
        field("rope", &Options::rope, "of decoders: rotary positions in place of a table", {}, own),
-       inside("experts", &Options::experts, expert_fields, "of decoders: balanced", own)}};
+       inside("experts", &Options::experts, expert_fields, "of decoders: balanced", own),
+       size_field("groups", &Options::groups, groups_max,
+                  "of ResNets with bottlenecks: of the 3x3 convolutions"),
+       size_field("width_per_group", &Options::width_per_group, group_width_max,
+                  "of ResNets with bottlenecks: channels of a group, in the first stage")}};
   return fields;
 }
 

@@ -11,6 +11,8 @@ inline constexpr int count_max = 1'000'000;
 inline constexpr int layers_max = 1'000;
 inline constexpr int width_max = 200'000;
 inline constexpr int experts_max = 4'096;
+inline constexpr int groups_max = 1'024;
+inline constexpr int group_width_max = 4'096;
 
 /// The keys of `experts`.
 [[nodiscard]] const Fields<ExpertShape>& expert_fields();

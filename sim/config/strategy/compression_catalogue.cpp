@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/config/yaml/yaml_knobs.hpp"
+#include "sim/core/refusal.hpp"
 #include "strategies/compression/acp_sgd.hpp"
 #include "strategies/compression/compressed.hpp"
 #include "strategies/compression/corrections.hpp"
@@ -57,8 +58,17 @@ std::vector<CompressionEntry> list_knobs(std::vector<CompressionEntry> catalogue
 }
 
 /// Where to encode when nobody says: messages carry what is in host memory already.
-CodecDevice natural_device(const Strategy& strategy, const CompressionEntry& entry) {
-  return entry.on_cpu && !strategy.exchanges().empty() ? CodecDevice::cpu : CodecDevice::gpu;
+CodecDevice natural_device(bool messages, const CompressionEntry& entry) {
+  return entry.on_cpu && messages ? CodecDevice::cpu : CodecDevice::gpu;
+}
+
+/// The strategy of a small job; nullptr where its knobs ask for more ranks than that has.
+std::unique_ptr<Strategy> on_small_job(const StrategyMaker& make) {
+  try {
+    return make(small_job());
+  } catch (const UnsupportedConfiguration&) {
+    return nullptr;
+  }
 }
 
 /// Keys that any compression takes, beside its own knobs.
@@ -101,12 +111,25 @@ CompressorMaker with_momentum(CompressorMaker make) {
 
 /// Why the compression `name` cannot go under a strategy; empty when it can.
 std::string refusal(const StrategyEntry& entry, const Strategy& strategy,
-                    const Compressor& compressor, const std::string& name) {
+                    const Compressor& compressor, const std::string& name, const JobView& job) {
   if (dynamic_cast<const Compressed*>(&strategy) != nullptr) {
     return fmt::format("'{}' compresses by itself", entry.name);
   }
-  const std::string why = not_compressible(strategy, compressor, small_job());
+  const std::string why = not_compressible(strategy, compressor, job);
   return why.empty() ? why : fmt::format("'{}' cannot compress '{}': {}", name, entry.name, why);
+}
+
+/// The same strategies, but for those that the compression `name` cannot go under.
+StrategyMaker refusing(StrategyMaker make, const StrategyEntry& entry, CompressorMaker compress,
+                       CodecDevice device, const std::string& name) {
+  return [=](const JobView& job) {
+    auto strategy = make(job);
+    const std::string why = refusal(entry, *strategy, *compress(job, device), name, job);
+    if (!why.empty()) {
+      throw UnsupportedConfiguration(UnsupportedConfiguration::Key::strategy, why);
+    }
+    return strategy;
+  };
 }
 
 }  // namespace
@@ -167,18 +190,22 @@ StrategyMaker read_strategy(const StrategyEntry& entry, Knobs& knobs, std::strin
     group->refuse("device", fmt::format("'{}' computes on the GPU; expected 'device: gpu'", name));
   }
   group->finish();
-  const JobView job = small_job();
-  const auto strategy = inner(job);
-  if (group->given("min_compress_bytes") && strategy->exchanges().empty()) {
+  const auto strategy = on_small_job(inner);
+  const bool messages = strategy != nullptr && !strategy->exchanges().empty();
+  if (group->given("min_compress_bytes") && !messages) {
     group->refuse(
         "min_compress_bytes",
         fmt::format("'{}' sends no messages; expected no 'min_compress_bytes'", entry.name));
   }
-  const CodecDevice device = place == "auto"  ? natural_device(*strategy, *compression)
+  const CodecDevice device = place == "auto"  ? natural_device(messages, *compression)
                              : place == "cpu" ? CodecDevice::cpu
                                               : CodecDevice::gpu;
   const CompressorMaker compress = momentum ? with_momentum(make) : make;
-  const std::string why = refusal(entry, *strategy, *make(job, device), name);
+  if (strategy == nullptr) inner = refusing(std::move(inner), entry, make, device, name);
+  const std::string why =
+      strategy == nullptr
+          ? ""
+          : refusal(entry, *strategy, *make(small_job(), device), name, small_job());
   if (!why.empty() && left_out == nullptr) {
     const bool says = why.find("expected") != std::string::npos;
     knobs.refuse(knob, says ? why : why + "; expected no 'compression'");

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "sim/config/yaml/parallelism_words.hpp"
+
 namespace gradwire::config {
 namespace {
 
@@ -154,6 +156,9 @@ void YamlMap::refuse(const std::string& key) const {
 void YamlMap::finish() const {
   for (const auto& entry : value_->entries) {
     if (std::ranges::find(asked_, entry.key) != asked_.end()) continue;
+    if (const std::string why = parallelism_refusal(entry.key); !why.empty()) {
+      throw ConfigError(entry.where, why);
+    }
     const std::vector<std::string> legal = legal_keys();
     throw ConfigError(entry.where,
                       fmt::format("unknown key '{}'; expected one of {}{}", entry.key,

@@ -43,6 +43,17 @@ TEST_CASE("blocks may be numbered within their names, where no part is a number"
         std::vector<std::vector<TensorId>>{{0, 5}, {1, 2}, {3, 4}});
 }
 
+TEST_CASE("a block's number may follow the word layer, as in torchvision's ViT", "[fsdp]") {
+  auto job = toy_job({8, 4, 4, 4, 8});
+  const std::vector<std::string> names = {
+      "conv_proj.weight", "encoder.layers.encoder_layer_0.mlp.0.weight",
+      "encoder.layers.encoder_layer_0.mlp.3.weight", "encoder.layers.encoder_layer_1.mlp.0.weight",
+      "heads.head.weight"};
+  for (std::size_t i = 0; i < names.size(); ++i) job.tensors[i].name = names[i];
+  CHECK(tensors_of(make_fsdp_units(job, WrapPolicy::block, Bytes{0})) ==
+        std::vector<std::vector<TensorId>>{{0, 4}, {1, 2}, {3}});
+}
+
 TEST_CASE("units of a size close once they have it; the rest is the root's", "[fsdp]") {
   // 32, 16, 16, 16, 16, 32 bytes, at least 48 each: 32 + 16, 16 * 3, and 32 are left.
   const auto units = make_fsdp_units(transformer(), WrapPolicy::size_based, Bytes{48});
