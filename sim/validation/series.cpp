@@ -64,6 +64,8 @@ std::span<const SeriesEntry> series_catalogue() {
        [](const Predict& predict) { return open_training("blind5", predict); }},
       {"blind6", "a sixth blind test: H200, H100, B200, H800, A100 and V100 under 12 stacks", "",
        [](const Predict& predict) { return open_training("blind6", predict); }},
+      {"blind7", "a seventh blind test: A10 to H100, TCP and PCIe machines, 20 set-ups", "",
+       [](const Predict& predict) { return open_training("blind7", predict); }},
       {"alcf_r50", "DDP on two nodes of 4 A100, Slingshot and TCP", training_page,
        [](const Predict& predict) { return open_training("alcf_r50", predict); }},
       {"llm", "Llama 3 8B and others under FSDP and ZeRO on up to 128 GPUs", llm_page,
