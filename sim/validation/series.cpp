@@ -56,6 +56,8 @@ std::span<const SeriesEntry> series_catalogue() {
                "a fifth blind test: GPT, MPT and Llama on A100, H100, B200 and GB200, FP8", ""),
       training("blind6",
                "a sixth blind test: H200, H100, B200, H800, A100 and V100 under 12 stacks", ""),
+      training("blind7", "a seventh blind test: A10 to H100, TCP and PCIe machines, 20 set-ups",
+               ""),
       training("alcf_r50", "DDP on two nodes of 4 A100, Slingshot and TCP"),
       training("llm", "Llama 3 8B and others under FSDP and ZeRO on up to 128 GPUs", llm_page),
       training("memory", "What a GPU keeps of language models under FSDP and ZeRO", llm_page),

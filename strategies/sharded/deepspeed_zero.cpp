@@ -26,15 +26,16 @@ HostOffloadOptions of_model(HostOffloadOptions offload, const JobView& job) {
   return offload;
 }
 
-std::unique_ptr<Strategy> stage_three(const HostOffloadOptions& offload, const LiveParameters& live,
+std::unique_ptr<Strategy> stage_three(const DeepSpeedOptions& options, const LiveParameters& live,
                                       const JobView& job) {
   FsdpOptions sharded;
-  if (offload.what != Offload::none) {
-    sharded.offload = of_model(offload, job);
+  if (options.offload.what != Offload::none) {
+    sharded.offload = of_model(options.offload, job);
     sharded.accumulated_bytes = job.element_size;
   }
   sharded.param_bytes = sharded.reduce_bytes = sharded.stored_bytes = job.element_size;
   sharded.live = live;
+  sharded.reduce_bucket_size = options.reduce_bucket_size;
   sharded.limit_all_gathers = false;
   sharded.no_sync = false;  // gradients are partitioned in every micro-batch
   return std::make_unique<Fsdp>(sharded, job);
@@ -121,9 +122,8 @@ StrategyMaker DeepSpeedZero::read(Knobs& knobs) {
       "stage", options.stage, 1, last_stage,
       "DeepSpeed, zero_optimization, whose default, 0, is plain all-reduces: what a rank keeps a "
       "share of: 1 the optimizer's state, 2 gradients too, 3 parameters too"));
-  options.reduce_bucket_size =
-      knobs.count("reduce_bucket_size", options.reduce_bucket_size, 1, most,
-                  with_origin("elements that are reduced at once; stages 1 and 2"));
+  options.reduce_bucket_size = knobs.count("reduce_bucket_size", options.reduce_bucket_size, 1,
+                                           most, with_origin("elements that are reduced at once"));
   options.allgather_bucket_size =
       knobs.count("allgather_bucket_size", options.allgather_bucket_size, 1, most,
                   with_origin("elements that are gathered at once; stages 1 and 2"));
@@ -131,9 +131,18 @@ StrategyMaker DeepSpeedZero::read(Knobs& knobs) {
   options.overlap_comm =
       knobs.yes("overlap_comm", three, with_origin("reductions beside backward; true for stage 3"));
   knobs.read("reduce_scatter", options.reduce_scatter,
-             with_origin("false: gradients are all-reduced; stages 1 and 2"));
+             with_origin("false: gradients are all-reduced as they lie; stages 1 and 2"));
+  knobs.read(
+      "use_multi_rank_bucket_allreduce", options.use_multi_rank_bucket_allreduce,
+      "DeepSpeed, stage_1_and_2.py; true: a bucket's shares are put together and all-reduced; "
+      "false, and releases of before 2024: each is reduced to its rank; with reduce_scatter");
+  if (!options.reduce_scatter && knobs.given("use_multi_rank_bucket_allreduce")) {
+    knobs.without_effect("use_multi_rank_bucket_allreduce",
+                         "expected 'reduce_scatter: true' beside it");
+  }
   const LiveParameters live = read_live(knobs, three);
-  for (const char* name : {"reduce_bucket_size", "allgather_bucket_size", "reduce_scatter"}) {
+  for (const char* name :
+       {"allgather_bucket_size", "reduce_scatter", "use_multi_rank_bucket_allreduce"}) {
     if (three && knobs.given(name)) {
       knobs.without_effect(name, "expected 'stage: 1' or 2 beside it");
     }
@@ -143,14 +152,14 @@ StrategyMaker DeepSpeedZero::read(Knobs& knobs) {
   }
   options.offload = read_offload(knobs, three);
   return [options, live](const JobView& job) -> std::unique_ptr<Strategy> {
-    if (options.stage == last_stage) return stage_three(options.offload, live, job);
+    if (options.stage == last_stage) return stage_three(options, live, job);
     return std::make_unique<DeepSpeedZero>(options, job);
   };
 }
 
 std::vector<CollectiveUse> DeepSpeedZero::collectives() const {
-  const CollectiveUse reduction{options_.reduce_scatter ? CollectiveKind::reduce_scatter
-                                                        : CollectiveKind::all_reduce};
+  const CollectiveUse reduction{scatters() ? CollectiveKind::reduce_scatter
+                                           : CollectiveKind::all_reduce};
   return {reduction, {CollectiveKind::all_gather}};
 }
 
@@ -186,16 +195,19 @@ void DeepSpeedZero::add(TensorId tensor, int micro_batch) {
 }
 
 Collective DeepSpeedZero::reduction_of(const PlanGroup& bucket) const {
-  const bool scatters = options_.reduce_scatter;
-  return {.kind = scatters ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce,
-          .size = job_.size_of(scatters ? padded(bucket.elements) : bucket.elements),
+  return {.kind = scatters() ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce,
+          .size = job_.size_of(scatters() ? padded(bucket.elements) : bucket.elements),
           .tensors = bucket.tensors,
-          .label = scatters ? "reduce-scatter bucket" : "all-reduce bucket"};
+          .label = scatters() ? "reduce-scatter bucket" : "all-reduce bucket"};
 }
 
 void DeepSpeedZero::flush(int micro_batch) {
   if (bucket_.tensors.empty()) return;
+  if (!in_flight_.empty()) out_.post(Gate{std::exchange(in_flight_, {})});
   out_.post(DeviceWork{.traffic = 2 * job_.size_of(bucket_.elements), .label = "divide"});
+  if (options_.reduce_scatter && !scatters()) {
+    out_.post(DeviceWork{.traffic = 2 * job_.size_of(bucket_.elements), .label = "concatenate"});
+  }
   const OperationId reduced = reduce(micro_batch);
   bucket_ = {};
   if (options_.overlap_comm && (!host_ || host_->pinned())) {

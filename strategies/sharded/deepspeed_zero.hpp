@@ -18,18 +18,22 @@ struct DeepSpeedOptions {
   std::int64_t allgather_bucket_size = 500'000'000;  ///< elements
   bool overlap_comm = false;
   bool reduce_scatter = true;
+  bool use_multi_rank_bucket_allreduce = true;  ///< false: each rank's share is reduced to it
   HostOffloadOptions offload{};
 };
 
 /// DeepSpeed's ZeRO of stages 1 and 2.
 ///
 /// Hooks copy gradients into one buffer; the gradient that would overflow it has what is there
-/// divided by the ranks and reduce-scattered first (all-reduced without `reduce_scatter`). Compute
-/// waits for that, unless `overlap_comm` has a second buffer filled meanwhile. Stage 2 reduces in
-/// every micro-batch, since a rank keeps gradients of its partition only; stage 1 in the last one,
-/// and without overlap_comm behind its backward: it registers no hooks. The optimizer updates a
-/// partition, whose parameters are then all-gathered, `allgather_bucket_size` elements at a time,
-/// before the next forward.
+/// divided by the ranks and reduced first. With `reduce_scatter` the shares of all ranks are
+/// concatenated, all-reduced, and each rank copies its own (left out here): releases before that
+/// (and `use_multi_rank_bucket_allreduce: false`) reduce each share to its rank, taken as one
+/// reduce-scatter. Without it the buffer is all-reduced as it is. Compute waits for the reduction;
+/// with `overlap_comm` it fills a second buffer meanwhile, and waits when that is full for what was
+/// reduced before. Stage 2 reduces in every micro-batch, since a rank keeps gradients of its
+/// partition only; stage 1 in the last one, and without overlap_comm behind its backward: it
+/// registers no hooks. The optimizer updates a partition, whose parameters are then all-gathered,
+/// `allgather_bucket_size` elements at a time, before the next forward.
 ///
 /// Gradients and parameters travel in the type of the gradients (`gradient_dtype`); of two bytes,
 /// the model is in that type and the optimizer's partition has it in fp32.
@@ -43,18 +47,23 @@ struct DeepSpeedOptions {
 /// async_inplace_copy_grad_to_fp32_buffer_from_gpu, step); Ren et al., ZeRO-Offload, USENIX ATC
 /// 2021.
 ///
-/// Stage 3 is Fsdp with a unit a block in this type: DeepSpeed gathers submodule by submodule and
-/// reduces by buckets of its own (assumed to be alike). Ahead of a block it gathers what comes next
-/// in the trace of an iteration, at least stage3_prefetch_bucket_size elements unless
-/// stage3_max_live_parameters are there; a block that is used again within
-/// stage3_max_reuse_distance elements is not freed, which keeps the last ones from forward to
-/// backward; small tensors are never sharded. Source: partitioned_param_coordinator.py
-/// (fetch_sub_module, __params_to_release), stage3.py (_post_step).
+/// Stage 3 is Fsdp with a unit a block in this type: DeepSpeed gathers submodule by submodule
+/// (assumed to be alike). Gradients are reduce-scattered when the next would overflow
+/// `reduce_bucket_size`, and at the end of backward: here the blocks of a bucket one after the
+/// other, there all at once. Ahead of a block it gathers what comes next in the trace of an
+/// iteration, at least stage3_prefetch_bucket_size elements unless stage3_max_live_parameters are
+/// there; a block that is used again within stage3_max_reuse_distance elements is not freed, which
+/// keeps the last ones from forward to backward; small tensors are never sharded. Source:
+/// partitioned_param_coordinator.py (fetch_sub_module, __params_to_release), stage3.py
+/// (reduce_independent_p_g_buckets_and_remove_grads, independent_gradient_partition_epilogue,
+/// _post_step).
 ///
 /// Source: deepspeed/runtime/zero/stage_1_and_2.py
 /// (reduce_independent_p_g_buckets_and_remove_grads, reduce_ipg_grads,
-/// create_gradient_handling_hooks, average_tensor) and deepspeed/runtime/utils.py
-/// (all_gather_dp_groups), from memory; defaults: deepspeed/runtime/ zero/config.py. Rajbhandari et
+/// create_gradient_handling_hooks, average_tensor, allreduce_and_scatter) @7dee2e061c20, with
+/// dist.reduce of each share @cde57d294c3c (2023); the maintainers on it: GitHub
+/// deepspeedai/DeepSpeed issues 5758, 7059 and 8364, pull request 4946. deepspeed/runtime/utils.py
+/// (all_gather_dp_groups), from memory; defaults: deepspeed/runtime/zero/config.py. Rajbhandari et
 /// al., ZeRO, SC 2020, section 5.
 class DeepSpeedZero final : public Strategy {
  public:
@@ -77,6 +86,10 @@ class DeepSpeedZero final : public Strategy {
   }
   [[nodiscard]] bool has_hooks() const { return options_.stage > 1 || options_.overlap_comm; }
   [[nodiscard]] std::int64_t padded(std::int64_t elements) const;
+  /// Is what the ranks are to have summed for each, and not for all?
+  [[nodiscard]] bool scatters() const {
+    return options_.reduce_scatter && !options_.use_multi_rank_bucket_allreduce;
+  }
   [[nodiscard]] Collective reduction_of(const PlanGroup& bucket) const;
   /// Elements of each all-gather of updated parameters.
   [[nodiscard]] std::vector<std::int64_t> gathers() const;

@@ -178,7 +178,7 @@ void Fsdp::post_backward(std::size_t index, int micro_batch) {
     if (synchronises || options_.sharding == Sharding::full_shard) reshard(unit);
     if (options_.backward_prefetch == BackwardPrefetch::backward_post) prefetch_before(index);
   }
-  if (options_.sharding == Sharding::optimizer ? last : synchronises) reduce(index);
+  if (options_.sharding == Sharding::optimizer ? last : synchronises) collect(index);
 }
 
 void Fsdp::wait_for_reductions() {
@@ -189,6 +189,7 @@ void Fsdp::wait_for_reductions() {
 }
 
 void Fsdp::backward_done(int micro_batch) {
+  flush_bucket();
   wait_for_reductions();
   if (!job_.synchronises(micro_batch)) return;
   const bool whole = options_.sharding == Sharding::none;

@@ -70,6 +70,8 @@ struct FsdpOptions {
   /// Of an element of gradients that every micro-batch's reduction brings from host memory and
   /// takes back there, to be added to; 0: none (DeepSpeed).
   std::int64_t accumulated_bytes = 0;
+  /// Elements of gradients that are kept for one reduction; 0: every unit's by itself (DeepSpeed).
+  std::int64_t reduce_bucket_size = 0;
 };
 
 /// PyTorch FullyShardedDataParallel, ZeRO-1 to 3, and hybrid sharding.
@@ -236,6 +238,9 @@ class Fsdp final : public Strategy {
   /// Copies a shard from host memory and casts it, as far as either has to be.
   void prepare_shard(std::size_t index, Ticket ticket);
   void cast_shard(std::size_t index, Ticket ticket);
+  /// Reduces a unit, or puts it into the bucket.
+  void collect(std::size_t index);
+  void flush_bucket();
   void reduce(std::size_t index);
   void gather_updated();
   void outer_step();
@@ -283,6 +288,7 @@ class Fsdp final : public Strategy {
   std::int64_t reductions_issued_ = 0;  ///< of a unit's gradients, since the first iteration
   std::int64_t reduced_ = 0;            ///< those that have ended; they end in order
   std::deque<Wait> waits_;              ///< ends of backward passes, oldest first
+  std::vector<std::size_t> bucket_;     ///< units of options_.reduce_bucket_size
   OperationId updated_ = -1;            ///< flag of ZeRO-1: all parameters are gathered
 };
 

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "strategies/sharded/fsdp.hpp"
 
 namespace gradwire {
@@ -15,6 +17,18 @@ Collective Fsdp::reduction_of(const Unit& unit) const {
           .communicator = group_,
           .ready = Collective::Ready::at_once,
           .stream = group_stream};
+}
+
+void Fsdp::collect(std::size_t index) {
+  if (options_.reduce_bucket_size == 0) return reduce(index);
+  std::int64_t elements = units_[index].elements;
+  for (const std::size_t unit : bucket_) elements += units_[unit].elements;
+  if (elements > options_.reduce_bucket_size) flush_bucket();
+  bucket_.push_back(index);
+}
+
+void Fsdp::flush_bucket() {
+  for (const std::size_t unit : std::exchange(bucket_, {})) reduce(unit);
 }
 
 void Fsdp::reduce(std::size_t index) {

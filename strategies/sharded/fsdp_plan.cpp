@@ -230,7 +230,9 @@ Holding Fsdp::on_gpu() const {
   if (backward_ != group_) {
     held.gathered += Bytes{total / options_.backward_degree * options_.param_bytes};
   }
-  const std::int64_t unreduced = units.empty() ? root : units.front();
+  // DeepSpeed's stage 3 has a buffer of the whole bucket (stage3.py, __add_grad_to_ipg_bucket).
+  const std::int64_t unreduced =
+      std::max(units.empty() ? root : units.front(), options_.reduce_bucket_size);
   held.buffers = outer + Bytes{unreduced * options_.reduce_bytes};
   if (options_.per_parameter) {
     // What NCCL gathers into, besides the parameters that it is copied to; and gradients, besides

@@ -283,20 +283,23 @@ TEST_CASE("toy timeline: diloco", "[timeline][diloco]") {
 
 TEST_CASE("toy timeline: deepspeed", "[timeline][deepspeed]") {
   SECTION("stage 1") {
-    // No hooks: all 6 MB behind backward at 18, H(6) = 3.5, a quarter of the update, H(6).
+    // No hooks: all 6 MB behind backward at 18, T(6) = 6.5, a quarter of the update, H(6) = 3.5.
     check_each(ToyTraining().run(make<DeepSpeedZero>(DeepSpeedOptions{.stage = 1})),
-               18 + 3.5 + 0.25 + 3.5);
+               18 + 6.5 + 0.25 + 3.5);
+    // Shares reduced to their ranks: H(6).
+    const DeepSpeedOptions shares{.stage = 1, .use_multi_rank_bucket_allreduce = false};
+    check_each(ToyTraining().run(make<DeepSpeedZero>(shares)), 18 + 3.5 + 0.25 + 3.5);
   }
   SECTION("stage 2") {
-    // Buckets of 2 MB go when the next gradient comes, and compute waits H(2) = 1.5: at 12, 17.5
-    // and the end of backward, 21.
+    // Buckets of 2 MB go when the next gradient comes, and compute waits T(2) = 2.5: at 12, 18.5
+    // and the end of backward, 23.
     const DeepSpeedOptions options{.stage = 2, .reduce_bucket_size = 500'000};
-    check_each(ToyTraining().run(make<DeepSpeedZero>(options)), 21 + 1.5 + 0.25 + 3.5);
+    check_each(ToyTraining().run(make<DeepSpeedZero>(options)), 23 + 2.5 + 0.25 + 3.5);
   }
   SECTION("overlap_comm") {
-    // The same buckets beside backward: at 12, 16, 18 and 19.5.
+    // The same buckets beside backward: at 12, 16 and, behind the second, 18.5; done at 21.
     const DeepSpeedOptions options{.stage = 2, .reduce_bucket_size = 500'000, .overlap_comm = true};
-    check_each(ToyTraining().run(make<DeepSpeedZero>(options)), 19.5 + 0.25 + 3.5);
+    check_each(ToyTraining().run(make<DeepSpeedZero>(options)), 21 + 0.25 + 3.5);
   }
 }
 

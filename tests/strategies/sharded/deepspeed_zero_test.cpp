@@ -30,26 +30,50 @@ TEST_CASE("DeepSpeed reduces what is in the bucket when a gradient would overflo
   CHECK(zero.on(HookFired{.tensor = 1}) == Words{"copy into bucket"});
   // compute waits: without overlap_comm there is one buffer
   CHECK(zero.on(HookFired{.tensor = 0}) ==
-        Words{"divide", "reduce-scatter bucket", "gate 3", "copy into bucket"});
-  CHECK(zero.on(BackwardDone{}) == Words{"divide", "reduce-scatter bucket", "gate 7",
-                                         "optimizer 0.25", "all-gather partitions", "gate 10"});
+        Words{"divide", "concatenate", "all-reduce bucket", "gate 4", "copy into bucket"});
+  CHECK(zero.on(BackwardDone{}) == Words{"divide", "concatenate", "all-reduce bucket", "gate 9",
+                                         "optimizer 0.25", "all-gather partitions", "gate 12"});
   const auto plan = zero.strategy.plan(0);
   REQUIRE(plan.size() == 3);
-  // 50 and 10 elements padded to 4 ranks, 60 gathered
-  CHECK(plan[0].size == Bytes{52 * 2});
-  CHECK(plan[1].size == Bytes{12 * 2});
+  // 50 and 10 elements, 60 gathered
+  CHECK(plan[0].size == Bytes{50 * 2});
+  CHECK(plan[1].size == Bytes{10 * 2});
   CHECK(plan[2].size == Bytes{60 * 2});
 }
 
-TEST_CASE("DeepSpeed's overlap_comm waits for reductions at the end of backward", "[deepspeed]") {
-  Driver zero{{{.stage = 1, .reduce_bucket_size = 50, .overlap_comm = true}, half_job()}};
+TEST_CASE("DeepSpeed before use_multi_rank_bucket_allreduce reduces shares to their ranks",
+          "[deepspeed]") {
+  Driver zero{{{.stage = 2, .reduce_bucket_size = 50, .use_multi_rank_bucket_allreduce = false},
+               half_job()}};
   zero.on(HookFired{.tensor = 2});
   zero.on(HookFired{.tensor = 1});
   CHECK(zero.on(HookFired{.tensor = 0}) ==
-        Words{"divide", "reduce-scatter bucket", "copy into bucket"});
-  CHECK(zero.on(BackwardDone{})[2] == "gate 3 6");
-  // two buffers
-  CHECK(zero.strategy.holding().buffers == Bytes{2 * 50 * 2});
+        Words{"divide", "reduce-scatter bucket", "gate 3", "copy into bucket"});
+  // 50 and 10 elements padded to 4 ranks
+  CHECK(zero.strategy.plan(0)[0].size == Bytes{52 * 2});
+  CHECK(zero.strategy.plan(0)[1].size == Bytes{12 * 2});
+  CHECK(zero.strategy.collectives().front().kind == CollectiveKind::reduce_scatter);
+}
+
+TEST_CASE("DeepSpeed without reduce_scatter all-reduces the buffer as it lies", "[deepspeed]") {
+  Driver zero{{{.stage = 2, .reduce_scatter = false}, half_job()}};
+  zero.on(HookFired{.tensor = 2});
+  CHECK(zero.on(BackwardDone{})[1] == "all-reduce bucket");
+}
+
+TEST_CASE("DeepSpeed's overlap_comm has two buffers, and waits for the first when both are full",
+          "[deepspeed]") {
+  Driver zero{{{.stage = 1, .reduce_bucket_size = 30, .overlap_comm = true}, half_job()}};
+  zero.on(HookFired{.tensor = 2});
+  CHECK(zero.on(HookFired{.tensor = 1}) ==
+        Words{"divide", "concatenate", "all-reduce bucket", "copy into bucket"});
+  CHECK(zero.on(HookFired{.tensor = 0}) == Words{"copy into bucket"});
+  // average_tensor: the compute stream waits for what was reduced before
+  const Words end = zero.on(BackwardDone{});
+  CHECK(end[0] == "gate 3");
+  CHECK(end[3] == "all-reduce bucket");
+  CHECK(end[4] == "gate 9");
+  CHECK(zero.strategy.holding().buffers == Bytes{2 * 30 * 2});
 }
 
 TEST_CASE(
@@ -62,7 +86,7 @@ TEST_CASE(
   Driver two{{{.stage = 2}, half_job(2)}};
   CHECK(two.on(HookFired{.tensor = 2, .micro_batch = 0}) == Words{"copy into bucket"});
   CHECK(two.on(BackwardDone{.micro_batch = 0}) ==
-        Words{"divide", "reduce-scatter bucket", "gate 2"});
+        Words{"divide", "concatenate", "all-reduce bucket", "gate 3"});
 }
 
 TEST_CASE("DeepSpeed gathers updated parameters by allgather_bucket_size", "[deepspeed]") {

@@ -1,4 +1,8 @@
 #include "strategies/sharded/fsdp.hpp"
+
+#include <algorithm>
+#include <string>
+
 #include "tests/catch.hpp"
 #include "tests/strategies/describe.hpp"
 #include "tests/strategies/toy_job.hpp"
@@ -75,4 +79,21 @@ TEST_CASE("stage 3 never shards small tensors, and gathers them behind the step"
   CHECK(end[end.size() - 2] == "all-gather persistent parameters");
   // two units at most, and 6 elements padded to 8
   CHECK(fsdp.strategy.holding().gathered == Bytes{2 * (40 + 8)});
+}
+
+TEST_CASE("stage 3 reduces when a gradient would overflow reduce_bucket_size, and behind backward",
+          "[fsdp][deepspeed]") {
+  // stage3.py, reduce_independent_p_g_buckets_and_remove_grads: 40 + 40 fit in 80, a third does not
+  FsdpOptions options = stage_three({.most = 1000, .reuse = 1000});
+  options.reduce_bucket_size = 80;
+  Driver fsdp{{options, layers()}};
+  fsdp.begin(0, 0);
+  const auto prepared = [&](const Event& event) {
+    return std::ranges::count(fsdp.on(event), std::string("gradients ready"));
+  };
+  CHECK(prepared(HookFired{.tensor = 3}) == 0);
+  CHECK(prepared(HookFired{.tensor = 2}) == 0);
+  CHECK(prepared(HookFired{.tensor = 1}) == 2);
+  CHECK(prepared(HookFired{.tensor = 0}) == 0);
+  CHECK(prepared(BackwardDone{}) == 2);
 }

@@ -28,7 +28,8 @@ JobView half_job(int micro_batches = 1) {
 }
 
 DeepSpeedOptions offloading(const HostOffloadOptions& offload = pinned) {
-  return {.stage = 2, .offload = offload};
+  // each share is reduced to its rank, so that no kernel puts them together
+  return {.stage = 2, .use_multi_rank_bucket_allreduce = false, .offload = offload};
 }
 
 Bytes size_of(const Operation& operation) {
