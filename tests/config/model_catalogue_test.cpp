@@ -136,10 +136,10 @@ TEST_CASE("A shape that no transformer can have is refused where it stands", "[m
 TEST_CASE("An option that the model does not have is refused with those it has", "[models]") {
   CHECK(refusal("{model: resnet50, sequence_length: 128}") ==
         "s.yaml:1:36: model 'resnet50' has no option 'sequence_length'; expected image_size, "
-        "classes");
+        "classes, groups, width_per_group");
   CHECK(refusal("{model: gpt2, image_size: 224}") ==
         "s.yaml:1:27: model 'gpt2' has no option 'image_size'; expected sequence_length, "
-        "vocabulary, attention, tied");
+        "vocabulary, attention, tied, layers, hidden, heads, ffn");
   CHECK(refusal("{model: bert_base, head: qa, tied: true}") ==
         "s.yaml:1:36: head 'qa' has no decoder to tie; expected 'tied' with the heads pretraining, "
         "pretraining_all_positions, mlm only");
