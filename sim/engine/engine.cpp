@@ -198,12 +198,15 @@ class EventEngine final : public Engine, Transport::Listener {
     stats.fidelity = name_of(reduced.fidelity);
     transport_ = make_transport(reduced.quotient.problem, options, stats.why);
     stats.solver = transport_->solver();
+    PortTurns turns = options.ports_in_turn ? PortTurns(reduced.quotient) : PortTurns();
     if (reduced.fidelity == Fidelity::step) {
       network_ = std::make_unique<StepNetwork>(queue_, *transport_, std::move(shares),
-                                               std::move(reduced.quotient), std::move(stats));
+                                               std::move(reduced.quotient), std::move(stats),
+                                               std::move(turns));
     } else {
       network_ = std::make_unique<FluidNetwork>(queue_, *transport_, std::move(shares),
-                                                std::move(reduced.quotient), std::move(stats));
+                                                std::move(reduced.quotient), std::move(stats),
+                                                std::move(turns));
     }
   }
 

@@ -45,6 +45,8 @@ struct EngineOptions {
   /// (group_quotient.hpp): on hundreds of machines they are coupled all the same, since they have
   /// more classes than `fluid` is taken for.
   double refined_flows_max = 1e4;
+  /// GPUs' copies and NICs' messages share PCIe links by device (port_turns.hpp), not by flow.
+  bool ports_in_turn = true;
   /// Another transport in the place of SimGrid and of our own: the tests' oracle.
   std::function<std::unique_ptr<Transport>(const FlowProblem&)> transport{};
   /// Use our own solver with this slack (incremental_transport.hpp), however small the problem is;

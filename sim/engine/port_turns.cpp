@@ -44,13 +44,18 @@ PortTurns::PortTurns(const Quotient& quotient)
       }
     }
   };
+  if (std::ranges::find(used, 3) == used.end()) {
+    columns_.clear();
+    return;
+  }
   keep(copies, true);
   keep(messages, false);
 }
 
 std::uint32_t PortTurns::begin(std::uint32_t column) {
-  const Column& of = columns_[column];
   std::uint32_t parts = 1;
+  if (columns_.empty()) return parts;
+  const Column& of = columns_[column];
   for (const RowUse& use : of.shared) {
     if (of.is_copy) {
       parts = std::max(parts, messages_[use.row]);
@@ -62,8 +67,8 @@ std::uint32_t PortTurns::begin(std::uint32_t column) {
 }
 
 void PortTurns::end(std::uint32_t column) {
+  if (columns_.empty() || columns_[column].is_copy) return;
   const Column& of = columns_[column];
-  if (of.is_copy) return;
   for (const RowUse& use : of.shared) messages_[use.row] -= use.weight;
 }
 

@@ -15,6 +15,7 @@ namespace gradwire {
 /// flow: a copy counts as many as there are messages on its link, when it begins.
 class PortTurns {
  public:
+  PortTurns() = default;  ///< no copy moves in parts
   explicit PortTurns(const Quotient& quotient);
 
   /// A flow through a column begins.
@@ -28,7 +29,7 @@ class PortTurns {
     bool is_copy = false;
     std::vector<RowUse> shared;  ///< rows that copies and messages use; of others: none
   };
-  std::vector<Column> columns_;
+  std::vector<Column> columns_;          ///< none: no link is shared
   std::vector<std::uint32_t> messages_;  ///< row -> in flight through a link of it
 };
 

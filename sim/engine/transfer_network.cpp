@@ -23,12 +23,12 @@ constexpr std::size_t byte_plans_most = 8;
 }  // namespace
 
 TransferNetwork::TransferNetwork(EventQueue& queue, Transport& transport, LinkShares shares,
-                                 Quotient quotient, NetworkStats stats)
+                                 Quotient quotient, NetworkStats stats, PortTurns turns)
     : queue_(queue),
       transport_(transport),
       shares_(std::move(shares)),
       quotient_(std::move(quotient)),
-      turns_(quotient_),
+      turns_(std::move(turns)),
       stats_(std::move(stats)),
       plans_(quotient_.patterns.size()),
       carried_(quotient_.patterns.size(), 0),

@@ -23,7 +23,7 @@ class TransferNetwork : public Network {
  public:
   /// `queue` and `transport` must outlive it; the transport's problem is `quotient.problem`.
   TransferNetwork(EventQueue& queue, Transport& transport, LinkShares shares, Quotient quotient,
-                  NetworkStats stats);
+                  NetworkStats stats, PortTurns turns);
 
   void start(TransferId id, PatternId pattern, Bytes size, const CollectiveCost& cost) final;
   [[nodiscard]] const NetworkStats& stats() const final { return stats_; }

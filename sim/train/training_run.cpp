@@ -20,8 +20,13 @@
 namespace gradwire {
 namespace {
 
-EngineOptions engine_options(const Job& job, bool at_once) {
+EngineOptions engine_options(const Job& job, const std::vector<StrategyInstance>& instances,
+                             bool at_once) {
   EngineOptions options = job.engine;
+  // A worker that stands for several has as many flows in one, which would count as one copy.
+  options.ports_in_turn = std::ranges::none_of(instances, [](const StrategyInstance& instance) {
+    return instance.strategy->traits().independent_workers;
+  });
   options.one_at_a_time = !at_once && job.library.concurrent_collectives() == 1;
   return options;
 }
@@ -108,7 +113,7 @@ TrainingRun::TrainingRun(const Job& job, std::vector<StrategyInstance> instances
       phases_(choose_phases(phasing_, job.run)),
       independent_(instances_.front().traits.independent_workers),
       dynamic_(is_dynamic(job, instances_)),
-      engine_options_(engine_options(job, dynamic_ || instances_.size() > 1)),
+      engine_options_(engine_options(job, instances_, dynamic_ || instances_.size() > 1)),
       plans_(job, strategies_of(instances_), laid_of(instances_),
              engine_options_.one_at_a_time && engine_options_.fidelity == Fidelity::automatic),
       engine_(make_engine(job.cluster, plans_.patterns(), engine_options_)),
