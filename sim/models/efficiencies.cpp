@@ -138,35 +138,56 @@ Seconds kernel_time(const KernelWork& work, const GpuSpec& gpu, const std::strin
   const bool product = kept && without_layout(work.work_class) == "conv1";
   Efficiency efficiency =
       efficiency_of(product ? "linear" : work.work_class, gpu, executed, direction);
-  const bool matrix = is_matrix(work.work_class);
-  if (matrix && kept && efficiency.memory > 0) {
+  if (is_matrix(work.work_class) && kept && efficiency.memory > 0) {
     efficiency.memory = std::max(efficiency.memory, 1.0);
   }
-  const double bandwidth = gpu.memory_bandwidth.count() * gpu.memory_efficiency;
-  const Seconds launches = static_cast<double>(work.kernels) * gpu.kernel_overhead;
-  const double moving = term(work.bytes, bandwidth, efficiency.memory);
-  if (!matrix) {
-    const double rate = work.channels * efficiency.channel.count();
-    return launches + Seconds{moving + (rate > 0 ? work.bytes / rate : 0)};
-  }
+  KernelTimer timer(work, gpu, executed);
+  timer.set_flops(efficiency.flops);
+  return timer.time(efficiency.memory, efficiency.channel);
+}
+
+KernelTimer::KernelTimer(const KernelWork& work, const GpuSpec& gpu, const std::string& executed)
+    : work_(&work),
+      is_matrix_(is_matrix(work.work_class)),
+      multiprocessors_(gpu.multiprocessors),
+      bandwidth_(gpu.memory_bandwidth.count() * gpu.memory_efficiency),
+      launches_(static_cast<double>(work.kernels) * gpu.kernel_overhead) {
+  if (!is_matrix_) return;
   const bool grouped =
       without_layout(work.work_class) == "grouped_conv" && gpu.peak_flops.contains(fp32);
-  const std::string& units = grouped ? fp32 : executed;
-  const double peak = gpu.sustained_flops(units);
-  const double least = work.bytes / bandwidth;
-  if (work.plans.empty() || efficiency.flops <= 0) {
-    return launches + Seconds{std::max(least, term(work.flops, peak, efficiency.flops) + moving)};
+  peak_ = gpu.sustained_flops(grouped ? fp32 : executed);
+  matrix_units_ = !work.plans.empty() && has_matrix_units(gpu, executed);
+}
+
+void KernelTimer::set_flops(double share) {
+  flops_ = share;
+  computing_.clear();
+  if (!is_matrix_ || share <= 0) return;
+  const double rate = peak_ * share;
+  for (const KernelPlan& plan : work_->plans) {
+    const Seconds time = plan.attention
+                             ? attention_time(*plan.attention, multiprocessors_, rate)
+                             : products_time(plan.products, multiprocessors_, matrix_units_, rate);
+    computing_.push_back(time.count());
+  }
+}
+
+Seconds KernelTimer::time(double memory, BytesPerSecond channel) const {
+  const double moving = term(work_->bytes, bandwidth_, memory);
+  if (!is_matrix_) {
+    const double rate = work_->channels * channel.count();
+    return launches_ + Seconds{moving + (rate > 0 ? work_->bytes / rate : 0)};
+  }
+  const double least = work_->bytes / bandwidth_;
+  if (computing_.empty()) {
+    return launches_ + Seconds{std::max(least, term(work_->flops, peak_, flops_) + moving)};
   }
   double fastest = INFINITY;
-  for (const KernelPlan& plan : work.plans) {
-    const double rate = peak * efficiency.flops;
-    const Seconds computing = plan.attention
-                                  ? attention_time(*plan.attention, gpu.multiprocessors, rate)
-                                  : products_time(plan.products, gpu.multiprocessors,
-                                                  has_matrix_units(gpu, executed), rate);
-    fastest = std::min(fastest, std::max(least, computing.count() + plan.traffic * moving));
+  for (std::size_t i = 0; i < computing_.size(); ++i) {
+    const double time = computing_[i] + work_->plans[i].traffic * moving;
+    fastest = std::min(fastest, std::max(least, time));
   }
-  return launches + Seconds{fastest};
+  return launches_ + Seconds{fastest};
 }
 
 }  // namespace gradwire

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -99,5 +100,30 @@ constexpr std::int64_t stem_channels_max = 4;
 /// REQUIRES: supports(gpu, dtype).
 [[nodiscard]] Seconds kernel_time(const KernelWork& work, const GpuSpec& gpu,
                                   const std::string& dtype, Direction direction);
+
+/// kernel_time() by shares that are given, for many of them: what is looked up by name is looked up
+/// once, and computing timed once for each share of the peak.
+class KernelTimer {
+ public:
+  /// @param executed  as executed_dtype().
+  /// REQUIRES: `work` outlives it; supports(gpu, executed).
+  KernelTimer(const KernelWork& work, const GpuSpec& gpu, const std::string& executed);
+
+  /// Efficiency::flops from now on.
+  void set_flops(double share);
+  /// @param memory, channel  as Efficiency's. REQUIRES: set_flops() was called.
+  [[nodiscard]] Seconds time(double memory, BytesPerSecond channel = {}) const;
+
+ private:
+  const KernelWork* work_;
+  bool is_matrix_;
+  bool matrix_units_ = false;
+  int multiprocessors_;
+  double bandwidth_;  ///< bytes per second
+  double peak_ = 0;   ///< operations per second
+  double flops_ = 0;
+  Seconds launches_;
+  boost::container::small_vector<double, 2> computing_;  ///< seconds, by plan
+};
 
 }  // namespace gradwire

@@ -27,63 +27,69 @@ using Members = std::vector<const TimedWork*>;
 
 class ClassSearch {
  public:
-  ClassSearch(const Members& members, GpuSpec gpu, std::string dtype)
-      : members_(members), gpu_(std::move(gpu)), dtype_(std::move(dtype)) {
-    gpu_.efficiency.clear();
+  ClassSearch(const Members& members, const GpuSpec& gpu, const std::string& dtype)
+      : members_(members) {
+    const std::string executed = executed_dtype(gpu, dtype);
+    const std::string_view work = members.front()->work.work_class;
+    is_matrix_ = is_matrix(work);
+    // No work is faster than the units' peak. That of the fp32 units bounds neither Winograd's,
+    // which has fewer operations, nor grouped convolutions, which may run on others.
+    const bool bounded = has_matrix_units(gpu, executed) && !work.starts_with("grouped_conv");
+    flops_most_ = bounded ? 1 : INFINITY;
+    timers_.reserve(members.size());
+    for (const TimedWork* layer : members) timers_.emplace_back(layer->work, gpu, executed);
   }
 
   /// Sum of squares of the logarithms with these shares.
   [[nodiscard]] double squares(const Efficiency& efficiency) {
-    DirectedEfficiency& entry = gpu_.efficiency[executed_dtype(gpu_, dtype_)]
-                                               [std::string(members_.front()->work.work_class)];
-    entry = {efficiency, efficiency};
-    double sum = 0;
-    for (const TimedWork* layer : members_) {
-      const Seconds predicted = kernel_time(layer->work, gpu_, dtype_, layer->direction);
-      const double log = std::log(predicted / layer->time);
-      sum += log * log;
-    }
-    return sum;
+    set_flops(efficiency.flops);
+    return squares(efficiency.memory);
   }
 
   [[nodiscard]] Efficiency best() {
-    const bool matrix = is_matrix(members_.front()->work.work_class);
     Efficiency found;
     double least = INFINITY;
     const auto consider = [&](double flops, double memory) {
-      const double sum = squares({flops, memory});
+      const double sum = squares(memory);
       if (sum >= least) return;
       least = sum;
       found = {flops, memory};
     };
     const auto memories = [&](double flops) {
-      if (matrix) consider(flops, 0);
-      if (matrix && members_.size() < layers_least) return;
+      set_flops(flops);
+      if (is_matrix_) consider(flops, 0);
+      if (is_matrix_ && members_.size() < layers_least) return;
       for (int i = 0; i < memory_steps; ++i) {
         consider(flops, memory_least * std::pow(grid_step, i));
       }
     };
-    if (!matrix) memories(0);
-    for (int i = 0; matrix && i < flops_steps; ++i) {
+    if (!is_matrix_) memories(0);
+    for (int i = 0; is_matrix_ && i < flops_steps; ++i) {
       const double flops = flops_least * std::pow(grid_step, i);
-      if (flops <= flops_most()) memories(flops);
+      if (flops <= flops_most_) memories(flops);
     }
     return found;
   }
 
  private:
-  /// No work is faster than the units' peak. That of the fp32 units bounds neither Winograd's,
-  /// which has fewer operations, nor grouped convolutions, which may run on others.
-  [[nodiscard]] double flops_most() const {
-    const std::string_view work = members_.front()->work.work_class;
-    const bool bounded =
-        has_matrix_units(gpu_, executed_dtype(gpu_, dtype_)) && !work.starts_with("grouped_conv");
-    return bounded ? 1 : INFINITY;
+  void set_flops(double share) {
+    for (KernelTimer& timer : timers_) timer.set_flops(share);
+  }
+
+  /// With the share of the peak that was set.
+  [[nodiscard]] double squares(double memory) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < timers_.size(); ++i) {
+      const double log = std::log(timers_[i].time(memory) / members_[i]->time);
+      sum += log * log;
+    }
+    return sum;
   }
 
   const Members& members_;
-  GpuSpec gpu_;
-  std::string dtype_;
+  std::vector<KernelTimer> timers_;  ///< of the members
+  bool is_matrix_ = false;
+  double flops_most_ = 0;
 };
 
 constexpr std::size_t factor_count = 5;

@@ -145,23 +145,24 @@ double product_time(const MatrixShape& product, int multiprocessors, bool matrix
   const double half = matrix_units ? matrix_half_intensity : fp32_half_intensity;
   const double largest = intensity_share(tiles.front(), half);
   double best = INFINITY;
-  const auto consider = [&](const Tile& tile, std::int64_t split) {
+  const auto consider = [&](const Tile& tile, double share, std::int64_t split) {
     const std::int64_t blocks = ceiling(product.rows, tile.rows) *
                                 ceiling(product.columns, tile.columns) * product.count * split;
     const double work = 2.0 * static_cast<double>(tile.rows * tile.columns) *
                         static_cast<double>(ceiling(product.depth, split));
-    const double share = intensity_share(tile, half) / largest;
     const double block = work * multiprocessors / (rate * share) + tile_latency;
     best = std::min(best, static_cast<double>(ceiling(blocks, multiprocessors)) * block);
     return blocks;
   };
+  const auto with_splits = [&](const Tile& tile, double share) {
+    const std::int64_t blocks = consider(tile, share, 1);
+    const std::int64_t split = std::min(multiprocessors / blocks, product.depth / split_depth_min);
+    if (split > 1) consider(tile, share, split);
+  };
   for (const Tile& tile : tiles) {
-    for (const Tile& turned : {tile, Tile{tile.columns, tile.rows}}) {
-      const std::int64_t blocks = consider(turned, 1);
-      const std::int64_t split =
-          std::min(multiprocessors / blocks, product.depth / split_depth_min);
-      if (split > 1) consider(turned, split);
-    }
+    const double share = intensity_share(tile, half) / largest;
+    with_splits(tile, share);
+    if (tile.rows != tile.columns) with_splits({tile.columns, tile.rows}, share);
   }
   return best;
 }
