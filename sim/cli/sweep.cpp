@@ -29,7 +29,6 @@ using Json = nlohmann::ordered_json;
 
 struct SweepOptions {
   SweepJob job;
-  std::string csv;
   std::string json;
   std::string ddl_benchmarks;  ///< folder
 };
@@ -65,10 +64,11 @@ void tell_of_interrupt(const SweepJob& job, const SweepPoints& points) {
        job.store.empty() ? "" : fmt::format("; --resume goes on from '{}'", job.store));
 }
 
-void write_files(const SweepOptions& options, const ResultRows& rows) {
+void write_files(const SweepOptions& options, SweepPoints& points, const ResultRows& rows) {
   const std::string& folder = options.ddl_benchmarks;
+  const InterruptsHeld held;  // the finished file and its partial one are not both there after it
   std::vector<Output> outputs = {{options.json, [&] { return sweep_json_text(rows); }},
-                                 {options.csv, [&] { return csv(rows); }}};
+                                 {options.job.csv, [&] { return csv(rows); }}};
   std::vector<DdlBenchmarksChart> charts;
   if (!folder.empty()) {
     charts = ddl_benchmarks_charts(rows);
@@ -82,6 +82,7 @@ void write_files(const SweepOptions& options, const ResultRows& rows) {
     }
   }
   write_outputs(outputs);
+  points.remove_partial();
 }
 
 void sweep(const SweepOptions& options, Context& context) {
@@ -112,7 +113,7 @@ void sweep(const SweepOptions& options, Context& context) {
   const std::string table = sweep_table(rows);
   std::exception_ptr failure;
   try {
-    write_files(options, rows);
+    write_files(options, points, rows);
   } catch (const std::exception&) {
     failure = std::current_exception();  // the table is reported all the same
   }
@@ -140,7 +141,7 @@ void add_sweep(CLI::App& app, Context& context) {
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
   command->add_option("--json", options->json, "Write gradwire.results/1")->check(writable_file());
-  command->add_option("--csv", options->csv, "Write one line a point")->check(writable_file());
+  command->add_option("--csv", job.csv, "Write one line a point")->check(writable_file());
   CLI::Option* store =
       command
           ->add_option("--store", job.store,
@@ -164,6 +165,7 @@ void add_sweep(CLI::App& app, Context& context) {
       "--resume goes on from there, and the files come out as those of a sweep in one go. A point "
       "is known again by its scenario, the contents of its data files and this very program; "
       "failed ones are tried again. One sweep at a time has a store open.\n"
+      "Without it the rows that are done stand in FILE.partial until --csv FILE is written.\n"
       "Examples:\n"
       "  gradwire sweep sweep.yaml -j 8 --csv sweep.csv\n"
       "  gradwire sweep sweep.yaml --set run.iterations=3 --json sweep.json\n"

@@ -33,7 +33,8 @@ SweepPoints::SweepPoints(SweepJob job, std::vector<config::SweepPoint> points)
     : job_(std::move(job)),
       points_(std::move(points)),
       outcomes_(points_.size()),
-      store_(job_.store) {
+      store_(job_.store),
+      partial_(keeps() ? "" : job_.csv) {
   if (!keeps()) return;
   program_ = program_identity();
   stored_before_ = store_.size();
@@ -85,7 +86,18 @@ bool SweepPoints::take(std::size_t index, const TaskOutcome& outcome) {
   return stored;
 }
 
+void SweepPoints::add_to_partial(std::size_t index) {
+  if (partial_.path().empty()) return;
+  if (const auto why = partial_.add(row(index))) {
+    tell("gradwire: {}; further points are kept in memory only\n", *why);
+  }
+}
+
 void SweepPoints::run(bool quiet) {
+  if (partial_.is_left()) {
+    tell("gradwire: '{}' is of a sweep that was killed; this one begins it anew\n",
+         partial_.path());
+  }
   preload();
   Progress progress(points_.size(), "points", quiet);
   const auto done = [&](std::size_t index, const TaskOutcome& outcome) {
@@ -93,6 +105,7 @@ void SweepPoints::run(bool quiet) {
       progress.skip();
       return;
     }
+    add_to_partial(index);
     progress.step();
   };
   try {

@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "sim/cli/partial_csv.hpp"
 #include "sim/cli/point_store.hpp"
 #include "sim/cli/worker_pool.hpp"
 #include "sim/config/scenario.hpp"
@@ -19,10 +20,11 @@ struct SweepJob {
   int workers = available_cores();
   std::string store;    ///< file that keeps finished points; "": none
   bool resume = false;  ///< take from it what it has
+  std::string csv;      ///< beside which rows come to be as they are done, without a store
 };
 
-/// The points of a sweep, computed by worker processes. A result is in the store before it is
-/// counted; in memory are the points' keys and what went wrong.
+/// The points of a sweep, computed by worker processes. A result is in the store, or in the partial
+/// CSV, before it is counted; in memory are the points' keys and what went wrong.
 class SweepPoints {
  public:
   /// @throws as PointStore.
@@ -44,6 +46,8 @@ class SweepPoints {
   [[nodiscard]] bool interrupted() const { return interrupted_; }
   /// Points that the store had before.
   [[nodiscard]] std::size_t stored_before() const { return stored_before_; }
+  /// The files that were asked for are written: the partial one goes.
+  void remove_partial() { partial_.remove(); }
 
  private:
   /// Of a point that is not done the error says so.
@@ -58,11 +62,13 @@ class SweepPoints {
   [[nodiscard]] std::string answer(std::size_t index) const;
   /// @return whether the point was taken from the store.
   bool take(std::size_t index, const TaskOutcome& outcome);
+  void add_to_partial(std::size_t index);
 
   SweepJob job_;
   std::vector<config::SweepPoint> points_;
   std::vector<Outcome> outcomes_;
   PointStore store_;
+  PartialCsv partial_;
   std::string program_;                    ///< in keys; "" without a store
   std::unordered_set<std::string> known_;  ///< keys that need no computing
   std::size_t stored_before_ = 0;

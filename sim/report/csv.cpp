@@ -30,6 +30,31 @@ std::string cell(const Json& values, const std::string& place) {
 
 }  // namespace
 
+CsvLines::CsvLines(const ResultRow& typical) {
+  for (const auto& [key, value] : typical.axes) axes_.push_back(key);
+  if (!typical.error.empty()) return;
+  const Json values = figures(typical.result);
+  for (const auto& [place, value] : values.items()) places_.push_back(place);
+}
+
+std::string CsvLines::head() const {
+  std::string text;
+  for (const std::string& key : axes_) text += csv_cell(key) + ',';
+  for (std::string place : places_) {
+    std::replace(place.begin(), place.end(), '/', '.');
+    text += csv_cell(place.substr(1)) + ',';
+  }
+  return text + "error\n";
+}
+
+std::string CsvLines::line(const ResultRow& row) const {
+  std::string text;
+  for (const auto& [key, value] : row.axes) text += csv_cell(value) + ',';
+  const Json values = row.error.empty() ? figures(row.result) : Json::object();
+  for (const std::string& place : places_) text += cell(values, place) + ',';
+  return text + csv_cell(row.error) + '\n';
+}
+
 std::string csv(const ResultRows& rows) {
   if (rows.empty()) return "";
   // Some figures are not every row's (a job that one GPU could hold has no `efficiency_over`).
@@ -40,21 +65,9 @@ std::string csv(const ResultRows& rows) {
     most = row.result.size();
     typical = std::move(row);
   }
-  const Json columns = typical.error.empty() ? figures(typical.result) : Json::object();
-  std::string text;
-  for (const auto& [key, value] : typical.axes) text += csv_cell(key) + ',';
-  for (const auto& [place, value] : columns.items()) {
-    std::string name = place.substr(1);
-    std::replace(name.begin(), name.end(), '/', '.');
-    text += csv_cell(name) + ',';
-  }
-  text += "error\n";
-  for (const ResultRow& row : rows) {
-    for (const auto& [key, value] : row.axes) text += csv_cell(value) + ',';
-    const Json values = row.error.empty() ? figures(row.result) : Json::object();
-    for (const auto& [place, value] : columns.items()) text += cell(values, place) + ',';
-    text += csv_cell(row.error) + '\n';
-  }
+  const CsvLines lines(typical);
+  std::string text = lines.head();
+  for (const ResultRow& row : rows) text += lines.line(row);
   return text;
 }
 

@@ -80,12 +80,39 @@ TEST_CASE("A killed worker costs its own point, which a later sweep tries again"
         "gradwire: 3 of 4 points are from 'p.db'\n");
 }
 
+TEST_CASE("Rows that were done stand in FILE.partial, which the next sweep says", "[cli][kills]") {
+  const Workplace place("partial");
+  place.write("s.yaml", scenario("vary: {run.iterations: [2, 3, 4, 900001]}\n"));
+  {
+    Background sweep(place, "sweep s.yaml -j 2 --csv a.csv");
+    REQUIRE(wait_until([&] { return lines(place.text("a.csv.partial")) == 4; }, patience));
+    sweep.kill_all();
+    CHECK(sweep.wait() == -SIGKILL);
+  }
+  CHECK_FALSE(place.has("a.csv"));
+  const std::string left = place.text("a.csv.partial");
+  place.write("s.yaml", scenario("vary: {run.iterations: [2, 3, 4]}\n"));
+  const auto again = place.run("sweep s.yaml -j 1 --csv a.csv");
+  CHECK(again.code == 0);
+  CHECK(again.err ==
+        "gradwire: 'a.csv.partial' is of a sweep that was killed; this one begins it anew\n");
+  CHECK_FALSE(place.has("a.csv.partial"));
+  // Every row that was left is one of the whole file's.
+  const std::string whole = place.text("a.csv");
+  CHECK(lines(whole) == 4);
+  for (std::size_t begin = 0; begin < left.size();) {
+    const std::size_t end = left.find('\n', begin) + 1;
+    CHECK_THAT(whole, Catch::ContainsSubstring(left.substr(begin, end - begin)));
+    begin = end;
+  }
+}
+
 TEST_CASE("The terminal's end is an interrupt, but not under nohup", "[cli][kills]") {
   const Workplace place("hang_up");
   place.write("s.yaml", scenario("vary: {run.iterations: [2, 900001]}\n"));
   const bool deaf = GENERATE(false, true);
-  Background sweep(place, "sweep s.yaml -j 2 --store p.db --csv a.csv", deaf ? "trap '' HUP;" : "");
-  REQUIRE(wait_until([&] { return points_in_copy(place) == 1; }, patience));
+  Background sweep(place, "sweep s.yaml -j 2 --csv a.csv", deaf ? "trap '' HUP;" : "");
+  REQUIRE(wait_until([&] { return lines(place.text("a.csv.partial")) == 2; }, patience));
   sweep.send(SIGHUP);
   if (deaf) {
     // An interrupt is seen within 200 ms.
@@ -93,9 +120,9 @@ TEST_CASE("The terminal's end is an interrupt, but not under nohup", "[cli][kill
     sweep.send(SIGINT);
   }
   CHECK(sweep.wait() == 130);
-  CHECK(place.text(".err") ==
-        "gradwire: interrupted; 1 of 2 points are done; --resume goes on from 'p.db'\n");
+  CHECK(place.text(".err") == "gradwire: interrupted; 1 of 2 points are done\n");
   CHECK(lines(place.text("a.csv")) == 3);
+  CHECK_FALSE(place.has("a.csv.partial"));
 }
 
 /// Ways to end a sweep.

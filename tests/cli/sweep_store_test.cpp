@@ -41,7 +41,7 @@ TEST_CASE("A resumed sweep computes what the store lacks, and its files are thos
   // Once all is in the store, byte for byte.
   CHECK(place.run("sweep s.yaml --store p.db --resume --json c.json").code == 1);
   CHECK(place.text("c.json") == place.text("b.json"));
-  for (const char* left : {"p.db-wal", "p.db-shm"}) CHECK_FALSE(place.has(left));
+  for (const char* left : {"p.db-wal", "p.db-shm", "b.csv.partial"}) CHECK_FALSE(place.has(left));
 }
 
 TEST_CASE("Points of other data files or another scenario are not taken, which a line says",
@@ -132,6 +132,23 @@ TEST_CASE("A store that is full ends the sweep, and what was in it stays", "[cli
   CHECK(resumed.code == 0);
   CHECK_THAT(resumed.err, Catch::EndsWith(" of 12 points are from 'p.db'\n"));
   CHECK(place.text("b.csv") == place.text("a.csv"));
+}
+
+TEST_CASE("Where the partial file is full the sweep goes on, and its table is printed",
+          "[cli][sweep]") {
+  const Workplace place("limited_partial");
+  place.write("s.yaml", scenario("vary: {run.seed: [1, 2, 3, 4, 5, 6, 7, 8]}\n"));
+  const auto whole = place.run("sweep s.yaml");
+  const auto full = place.run("sweep s.yaml -j 1 --csv a.csv", "ulimit -f 7 &&");
+  CHECK(full.code == 1);
+  CHECK_THAT(full.err, Catch::StartsWith("gradwire: cannot write 'a.csv.partial': File too large; "
+                                         "further points are kept in memory only\n"));
+  CHECK_THAT(full.err, Catch::EndsWith("cannot write 'a.csv': File too large\n"));
+  CHECK(full.out == whole.out);
+  CHECK_FALSE(place.has("a.csv"));
+  const std::string rows = place.text("a.csv.partial");
+  CHECK(rows.back() == '\n');
+  CHECK(std::count(rows.begin(), rows.end(), '\n') >= 2);
 }
 
 TEST_CASE("A full disk loses no finished point", "[cli][sweep][store]") {

@@ -196,5 +196,13 @@ TEST_CASE("A sweep's JSON is the same text row by row", "[report]") {
   }
 }
 
+TEST_CASE("A table's lines are those of its CSV", "[report]") {
+  const std::vector<ResultRow> list = rows();
+  const CsvLines lines(list.front());
+  std::string text = lines.head();
+  for (const ResultRow& row : list) text += lines.line(row);
+  CHECK(text == csv(list));
+}
+
 }  // namespace
 }  // namespace gradwire
