@@ -1,6 +1,5 @@
 #pragma once
 
-#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -123,7 +122,7 @@ class KernelTimer {
   double peak_ = 0;   ///< operations per second
   double flops_ = 0;
   Seconds launches_;
-  boost::container::small_vector<double, 2> computing_;  ///< seconds, by plan
+  std::vector<double> computing_;  ///< seconds, by plan
 };
 
 }  // namespace gradwire

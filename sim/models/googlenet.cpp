@@ -8,7 +8,7 @@ namespace gradwire {
 namespace {
 
 /// Table 1 of the paper: channels of each branch, with the reductions before.
-struct Widths {
+struct BranchWidths {
   std::int64_t conv1 = 0;
   std::int64_t reduce3 = 0;
   std::int64_t conv3 = 0;
@@ -18,7 +18,7 @@ struct Widths {
 };
 
 Activation inception(ModelBuilder& net, const std::string& name, const Activation& input,
-                     const Widths& widths) {
+                     const BranchWidths& widths) {
   const Activation ones = conv_norm(net, name + ".branch1", input, conv1x1(widths.conv1));
   const Activation threes = conv_sequence(net, name + ".branch2", input,
                                           {{conv1x1(widths.reduce3), conv3x3(widths.conv3)}});

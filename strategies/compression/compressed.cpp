@@ -329,7 +329,7 @@ std::vector<PlanGroup> Compressed::plan(int iteration) const {
 
 std::string not_compressible(const Strategy& inner, const Compressor& compressor,
                              const JobView& job) {
-  if (const std::string why = inner.traits().takes_no_compression; !why.empty()) return why;
+  if (std::string why = inner.traits().takes_no_compression; !why.empty()) return why;
   constexpr std::int64_t some_elements = 1024;
   const bool messages = std::ranges::any_of(
       inner.exchanges(), [&](const Exchange& exchange) { return leaves_machine(exchange, job); });

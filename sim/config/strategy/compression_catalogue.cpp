@@ -122,7 +122,8 @@ std::string refusal(const StrategyEntry& entry, const Strategy& strategy,
 /// The same strategies, but for those that the compression `name` cannot go under.
 StrategyMaker refusing(StrategyMaker make, const StrategyEntry& entry, CompressorMaker compress,
                        CodecDevice device, const std::string& name) {
-  return [=](const JobView& job) {
+  return [make = std::move(make), entry, compress = std::move(compress), device,
+          name](const JobView& job) {
     auto strategy = make(job);
     const std::string why = refusal(entry, *strategy, *compress(job, device), name, job);
     if (!why.empty()) {
