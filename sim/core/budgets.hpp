@@ -38,16 +38,15 @@ inline constexpr Budget unzipped_ratio{"unzipped_ratio", 64, "to 1",
                                        "what a gzip file unpacks to, beyond its first MiB"};
 
 // YAML and JSON trees.
-inline constexpr Budget yaml_values{"yaml_values", 300'000, "values",
-                                    "a YAML file, copies for anchors and aliases counted"};
+inline constexpr Budget yaml_values{
+    "yaml_values", 300'000, "values",
+    "a YAML file, copies for anchors and aliases counted; a JSON file that is "
+    "no trace"};
 inline constexpr Budget yaml_copied_bytes{"yaml_copied_bytes", std::uint64_t{32} << 20U, "bytes",
                                           "texts that anchors and aliases copy"};
 inline constexpr Budget yaml_depth{"yaml_depth", 64, "levels", "YAML values inside each other"};
-inline constexpr Budget yaml_keys{"yaml_keys", 10'000, "keys", "one YAML mapping"};
-inline constexpr Budget json_values{"json_values", 300'000, "values",
-                                    "a JSON file that is no trace"};
+inline constexpr Budget yaml_keys{"yaml_keys", 10'000, "keys", "one YAML mapping or JSON object"};
 inline constexpr Budget json_depth{"json_depth", 64, "levels", "JSON values inside each other"};
-inline constexpr Budget json_keys{"json_keys", 10'000, "keys", "one JSON object"};
 inline constexpr Budget string_bytes{"string_bytes", std::uint64_t{1} << 20U, "bytes",
                                      "one text inside a YAML or JSON file that is no trace"};
 
