@@ -51,7 +51,9 @@ struct LinkReport {
 
 /// Why a prediction may be off, and by how much of its median iteration either way.
 struct Doubt {
-  std::string name;  ///< profile | spread | coding | several_gpus | communication | host
+  /// profile | spread | coding | several_gpus | machines | communication | hidden_communication |
+  /// host
+  std::string name;
   double low = 0;
   double high = 0;
 };

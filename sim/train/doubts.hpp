@@ -13,6 +13,7 @@ struct DoubtFacts {
   double p5 = 0;          ///< of the iterations' times, and p50 and p95; seconds
   double p50 = 0;
   double p95 = 0;
+  int machines = 1;
   bool over_tcp = false;  ///< ranks of several machines talk over TCP
 };
 
@@ -21,9 +22,10 @@ struct DoubtFacts {
 /// jobs; most that miss are slower than that.
 ///
 /// Widths are those that give the least interval score (Gneiting and Raftery, JASA 102, 2007,
-/// section 6.2; 8 % of truths above, 2 % below) over the 870 rows of the training series, each
-/// series with the root of its rows as weight, rounded. With each series predicted by widths of the
-/// others 85 % of the rows are inside; results/reference/training.md has the shares of these.
+/// section 6.2; 8 % of truths above, 2 % below) over some 1350 rows of the training series that no
+/// constant is fitted to, of logarithms of times, a miss counted up to a factor of two, each series
+/// with the root of its rows as weight, rounded. With each series predicted by widths of the others
+/// 86 % of the rows are inside; results/reference/training.md has the shares of these.
 [[nodiscard]] std::vector<Doubt> doubts_of(const RunResult& result, const DoubtFacts& facts);
 
 /// The root of the sum of squares of one end of all doubts.

@@ -319,6 +319,7 @@ void Summary::add_spread(RunResult& result) const {
                                      .p5 = pooled.percentile(5),
                                      .p50 = pooled.percentile(50),
                                      .p95 = pooled.percentile(95),
+                                     .machines = job_.cluster.node_count(),
                                      .over_tcp = talks_over_tcp(job_)});
   // A time is above nothing, and not below that of its inputs.
   const double least = std::max(0.01, input_time(job_).count() / pooled.percentile(50));

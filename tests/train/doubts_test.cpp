@@ -11,7 +11,7 @@
 namespace gradwire {
 namespace {
 
-/// 100 ms, of which 60 compute, 30 exposed communication and 10 the host.
+/// 100 ms, of which 60 compute, 30 exposed communication, as much behind compute, and 10 the host.
 RunResult run_of(int ranks) {
   RunResult result;
   result.world_size = ranks;
@@ -22,6 +22,8 @@ RunResult run_of(int ranks) {
   set(Part::backward, 0.04);
   set(Part::exposed_communication, 0.03);
   set(Part::host, 0.01);
+  result.communication_busy_s = 0.06;
+  result.overlap_fraction = 0.5;
   return result;
 }
 
@@ -43,26 +45,34 @@ TEST_CASE("One GPU is doubted for its profile and its jitter alone", "[train][do
 }
 
 TEST_CASE("Each doubt is of its own share of the iteration", "[train][doubts]") {
-  const DoubtFacts facts{.profile = {0.1, 0.1}, .p5 = 1, .p50 = 1, .p95 = 1, .over_tcp = true};
-  const auto doubts = doubts_of(run_of(8), facts);
+  const DoubtFacts facts{
+      .profile = {0.1, 0.1}, .p5 = 1, .p50 = 1, .p95 = 1, .machines = 8, .over_tcp = true};
+  const auto doubts = doubts_of(run_of(32), facts);
   CHECK(find(doubts, "spread") == nullptr);
   CHECK(find(doubts, "profile")->high == Approx(0.1 * 0.7));  // all but what is exposed
-  CHECK(find(doubts, "several_gpus")->high == Approx(std::sqrt(3.0) * 0.16));  // three doublings
-  CHECK(find(doubts, "several_gpus")->low == Approx(std::sqrt(3.0) * 0.03));
-  CHECK(find(doubts, "communication")->high == Approx(0.70 * 0.3));
-  CHECK(find(doubts, "communication")->low == Approx(0.63 * 0.3));
-  CHECK(find(doubts, "host")->low == Approx(0.70 * 0.1));
+  CHECK(find(doubts, "several_gpus")->high == Approx(0.18));
+  CHECK(find(doubts, "several_gpus")->low == Approx(0.03));
+  CHECK(find(doubts, "machines")->high == Approx(std::sqrt(3.0) * 0.09));  // three doublings
+  CHECK(find(doubts, "communication")->high == Approx(0.10 * 0.3));
+  CHECK(find(doubts, "communication")->low == Approx(0.56 * 0.3));
+  CHECK(find(doubts, "hidden_communication")->high == Approx(2.7 * 0.3));
+  CHECK(find(doubts, "hidden_communication")->low == 0);
+  CHECK(find(doubts, "host")->low == Approx(0.50 * 0.1));
 }
 
-TEST_CASE("More ranks, more exposed bytes and a worse profile widen an interval",
-          "[train][doubts]") {
-  const auto high = [](const RunResult& result, double profile) {
-    return together(doubts_of(result, {.profile = {profile, profile}, .p5 = 1, .p50 = 1, .p95 = 1}),
-                    &Doubt::high);
+TEST_CASE("More machines, slower links and a worse profile widen an interval", "[train][doubts]") {
+  const auto high = [](int machines, double profile, bool over_tcp) {
+    const DoubtFacts facts{.profile = {profile, profile},
+                           .p5 = 1,
+                           .p50 = 1,
+                           .p95 = 1,
+                           .machines = machines,
+                           .over_tcp = over_tcp};
+    return together(doubts_of(run_of(8 * machines), facts), &Doubt::high);
   };
-  CHECK(high(run_of(2), 0.03) > high(run_of(1), 0.03));
-  CHECK(high(run_of(1024), 0.03) > high(run_of(16), 0.03));
-  CHECK(high(run_of(16), 0.2) > high(run_of(16), 0.03));
+  CHECK(high(128, 0.03, false) > high(2, 0.03, false));
+  CHECK(high(2, 0.2, false) > high(2, 0.03, false));
+  CHECK(high(2, 0.03, true) > high(2, 0.03, false));
 }
 
 }  // namespace gradwire
