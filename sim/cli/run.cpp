@@ -17,7 +17,9 @@
 #include "sim/cli/outputs.hpp"
 #include "sim/cli/predict.hpp"
 #include "sim/cli/progress.hpp"
+#include "sim/cli/worker_pool.hpp"
 #include "sim/config/scenario.hpp"
+#include "sim/core/parallel.hpp"
 #include "sim/report/benchmark_lines.hpp"
 #include "sim/report/chrome_trace.hpp"
 #include "sim/report/csv.hpp"
@@ -36,6 +38,7 @@ struct RunOptions {
   std::vector<std::string> sets;
   std::vector<std::string> envs;
   std::string point;
+  int threads = available_cores();
   std::string format = "table";
   std::string json;
   std::string ddp_json;
@@ -134,6 +137,7 @@ void run(const RunOptions& options, Context& context) {
   if (!options.point.empty()) {
     scenarios = {choose_point(scenarios, options.point, options.scenario)};
   }
+  use_threads(options.threads);
   const bool spans = !options.trace.empty() || !options.svg.empty();
   const bool several = options.point.empty() && !scenarios.front().label.empty();
   const bool is_elastic = several && scenarios.front().elastic;
@@ -181,6 +185,12 @@ void add_run(CLI::App& app, Context& context) {
       ->type_name("FORMAT");
   command->add_option("--point", options->point, "Run only the point with this label")
       ->type_name("LABEL");
+  command
+      ->add_option("-j,--jobs", options->threads,
+                   "Threads for a point of many GPUs (default: one a core); results do not depend "
+                   "on it")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
   const auto file = [&](const char* name, std::string& path, const char* what) {
     command->add_option(name, path, what)->check(writable_file());
   };

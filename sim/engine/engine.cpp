@@ -14,6 +14,7 @@
 #include "sim/engine/fluid_network.hpp"
 #include "sim/engine/group_quotient.hpp"
 #include "sim/engine/incremental_transport.hpp"
+#include "sim/engine/port_turns.hpp"
 #include "sim/engine/simgrid_transport.hpp"
 #include "sim/engine/step_network.hpp"
 
@@ -129,7 +130,10 @@ std::unique_ptr<Transport> make_transport(const FlowProblem& problem, const Engi
                                           std::string& why) {
   if (options.transport) return options.transport(problem);
   const std::size_t columns = problem.columns.size();
-  if (!options.slack && columns <= simgrid_columns_max) return make_simgrid_transport(problem);
+  const bool plain = problem.copies.empty();  // SimGrid knows no ports
+  if (plain && !options.slack && columns <= simgrid_columns_max) {
+    return make_simgrid_transport(problem);
+  }
   const double slack = options.slack.value_or(columns > exact_columns_max ? large_slack : 0);
   if (slack > 0) {
     why += fmt::format(
@@ -196,17 +200,15 @@ class EventEngine final : public Engine, Transport::Listener {
     NetworkStats& stats = reduced.stats;
     stats.links = shares.used();
     stats.fidelity = name_of(reduced.fidelity);
+    if (options.ports_in_turn) mark_copies(reduced.quotient);
     transport_ = make_transport(reduced.quotient.problem, options, stats.why);
     stats.solver = transport_->solver();
-    PortTurns turns = options.ports_in_turn ? PortTurns(reduced.quotient) : PortTurns();
     if (reduced.fidelity == Fidelity::step) {
       network_ = std::make_unique<StepNetwork>(queue_, *transport_, std::move(shares),
-                                               std::move(reduced.quotient), std::move(stats),
-                                               std::move(turns));
+                                               std::move(reduced.quotient), std::move(stats));
     } else {
       network_ = std::make_unique<FluidNetwork>(queue_, *transport_, std::move(shares),
-                                                std::move(reduced.quotient), std::move(stats),
-                                                std::move(turns));
+                                                std::move(reduced.quotient), std::move(stats));
     }
   }
 

@@ -9,17 +9,20 @@
 namespace gradwire {
 namespace {
 
-/// Numbers the rows that the route classes pass, in the order of the problem's. @return their
-/// capacities.
-std::vector<double> number_rows(RouteClasses& routes, const std::vector<double>& capacity) {
-  std::vector<std::uint32_t> number(capacity.size(), 0);
+/// Numbers the rows that the route classes pass, in their order. @return their capacities.
+std::vector<double> number_rows(RouteClasses& routes) {
+  std::vector<std::uint32_t> number(routes.capacity.size(), 0);
   for (const RowUse& use : routes.uses) number[use.row] = 1;
   std::vector<double> numbered;
   for (std::size_t row = 0; row < number.size(); ++row) {
     if (std::exchange(number[row], static_cast<std::uint32_t>(numbered.size())) == 0) continue;
-    numbered.push_back(capacity[row]);
+    numbered.push_back(routes.capacity[row]);
   }
   for (RowUse& use : routes.uses) use.row = number[use.row];
+  for (RouteClasses::Turns& turns : routes.turns) {
+    turns.others = number[turns.others];
+    turns.copies = number[turns.copies];
+  }
   return numbered;
 }
 
@@ -30,9 +33,14 @@ FairRates::FairRates(const FlowProblem& problem, double slack)
       routes_(problem),
       first_(routes_.own.size(), no_stream),
       kept_(routes_.own.size(), no_stream) {
-  for (const double capacity : number_rows(routes_, problem.capacity)) {
+  for (const double capacity : number_rows(routes_)) {
     assert(std::isfinite(capacity) && capacity > 0);
     rows_.push_back({.capacity = capacity});
+  }
+  for (const RouteClasses::Turns& turns : routes_.turns) {
+    rows_[turns.others].turns = rows_[turns.copies].turns =
+        static_cast<std::uint32_t>(turns_.size());
+    turns_.push_back({turns});
   }
   level_.assign(rows_.size(), Transport::no_cap);
   members_.resize(rows_.size());
@@ -126,6 +134,8 @@ FairRates::StreamId FairRates::add(std::uint32_t column, double cap) {
     rows_[use.row].weight += use.weight;
     rows_[use.row].load += use.weight * stream.rate;
     check_load(use.row);
+    ask_turns(use.row);
+    note_turns(use.row);
   }
   bound(route);
   if (is_new && stream.rate == 0) enter(id);
@@ -140,6 +150,8 @@ void FairRates::remove(StreamId id) {
     rows_[use.row].weight -= use.weight;
     rows_[use.row].load -= use.weight * stream.rate;
     check_load(use.row);
+    ask_turns(use.row);
+    note_turns(use.row);
   }
   if (stream.count == 0) drop(id);
   bound(route);
@@ -189,6 +201,7 @@ void FairRates::enter(StreamId id) {
   for (const RowUse& use : uses_of(stream)) {
     rows_[use.row].load += use.weight * stream.count * faster;
     check_load(use.row);
+    note_turns(use.row);
   }
 }
 

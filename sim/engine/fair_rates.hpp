@@ -23,6 +23,8 @@ namespace gradwire {
 /// faster than a row's new level; the filling is repeated, until there is none. Then each flow
 /// again has a full row in which none is faster (Bertsekas and Gallager, Data Networks (1992),
 /// section 6.5.2), so that the rates are those of a filling from nothing, up to rounding.
+/// A row that copies share with other flows is two (RouteClasses::Turns), which have no stream in
+/// common: the others' share of it is known before any rate, and what copies have after theirs.
 class FairRates {
  public:
   using StreamId = std::uint32_t;
@@ -80,6 +82,12 @@ class FairRates {
     std::uint32_t met_count = 0;
     std::uint32_t round = 0;   ///< of the last filling that it was beside
     std::uint32_t filled = 0;  ///< 1: anew; a number, to be added where a branch would be guessed
+    std::uint32_t turns = no_row;  ///< index into `turns_`
+  };
+  /// A row of others and one of copies.
+  struct Turns : RouteClasses::Turns {
+    bool moved = false;  ///< the others' load may be another: it is in `moved_`
+    bool asked = false;  ///< copies have come or gone: it is in `asked_`
   };
   struct alignas(64) Stream {  // a cache line: most are met one by one
     std::uint32_t route = 0;
@@ -140,6 +148,18 @@ class FairRates {
   /// Moves a stream to the row that limits it now.
   void limit_by(StreamId id, std::uint32_t row);
   void fill_anew(std::uint32_t row);
+  /// A flow of a row has come or gone.
+  void ask_turns(std::uint32_t row);
+  /// A row's load has changed.
+  void note_turns(std::uint32_t row);
+  void set_capacity(std::uint32_t row, double capacity);
+  /// Gives the others' rows their share where copies have come or gone.
+  void share_turns();
+  /// Gives the copies' rows what the others leave.
+  void leave_rest();
+  [[nodiscard]] double others_share(const Turns& turns);
+  /// Fills rows until none is off.
+  void fill_all();
   /// The row where a new stream would get least.
   [[nodiscard]] std::uint32_t narrowest(const Stream& stream) const;
   void meet();
@@ -189,6 +209,9 @@ class FairRates {
   std::vector<StreamId> told_;  ///< of the last update()
   std::vector<std::uint32_t> told_rows_;
   std::vector<std::pair<double, std::uint32_t>> lowest_;  ///< heap of levels and rows
+  std::vector<Turns> turns_;
+  std::vector<std::uint32_t> asked_;
+  std::vector<std::uint32_t> moved_;
   std::uint32_t round_ = 0;
 };
 

@@ -22,16 +22,22 @@ constexpr std::size_t uses_ahead = 3;
 
 FairRates::Changes FairRates::update() {
   told_rows_.clear();
-  if (!filling_.empty()) {
-    do {
-      meet();
-      fill();
-    } while (!settle());
-    commit();
-  }
+  share_turns();
+  fill_all();
+  leave_rest();
+  fill_all();
   told_.swap(changed_);
   changed_.clear();
   return {told_, told_rows_};
+}
+
+void FairRates::fill_all() {
+  if (filling_.empty()) return;
+  do {
+    meet();
+    fill();
+  } while (!settle());
+  commit();
 }
 
 /// Finds the streams that get a new rate.
@@ -232,11 +238,15 @@ bool FairRates::settle_streams() {
 }
 
 void FairRates::commit() {
-  for (const std::uint32_t row : beside_) rows_[row].load = rows_[row].left;
+  for (const std::uint32_t row : beside_) {
+    rows_[row].load = rows_[row].left;
+    note_turns(row);
+  }
   for (const std::uint32_t index : filling_) {
     Row& row = rows_[index];
     row.load = row.capacity - row.left;
     row.met_begin = row.met_count = row.filled = 0;
+    note_turns(index);
   }
   for (const Met& met : met_) {
     limit_by(met.id, met.next_limit);
@@ -245,7 +255,8 @@ void FairRates::commit() {
     if (met.next_limit == no_row) changed_.push_back(met.id);
   }
   joined_.clear();
-  told_rows_.swap(filling_);
+  told_rows_.insert(told_rows_.end(), filling_.begin(), filling_.end());
+  filling_.clear();
 }
 
 }  // namespace gradwire

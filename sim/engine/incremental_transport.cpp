@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/engine/copy_parts.hpp"
 #include "sim/engine/fair_rates.hpp"
 
 namespace gradwire {
@@ -27,16 +28,28 @@ constexpr std::size_t heap_least = 64;
 /// A clock that counts more bytes begins anew: so that its rounding stays below a millionth of one.
 constexpr double served_most = 1e9;
 
+/// With slack no copy takes turns exactly.
+FlowProblem by_flow(FlowProblem problem) {
+  problem.copies.clear();
+  return problem;
+}
+
 /// Streams that a row limits have its rate: what is served to them is counted once, by the row's
 /// clock, and only the first end of each clock is looked for. Other streams have their own clocks.
 class IncrementalTransport final : public Transport {
  public:
   IncrementalTransport(const FlowProblem& problem, double slack)
-      : rates_(problem, slack), slack_(std::max(slack, slack_least)), clocks_(rates_.rows()) {}
+      : rates_(slack > 0 ? by_flow(problem) : problem, slack),
+        slack_(std::max(slack, slack_least)),
+        clocks_(rates_.rows()) {
+    if (slack > 0) parts_.emplace(problem);
+  }
 
   void start(std::uint32_t column, double bytes, double rate_cap, Token token) override {
     assert(bytes > 0 && rate_cap > 0);
-    const FairRates::StreamId id = rates_.add(column, rate_cap);
+    const std::uint32_t parts = parts_ ? parts_->begin(column) : 1;
+    FairRates::StreamId id = 0;
+    for (std::uint32_t part = 0; part < parts; ++part) id = rates_.add(column, rate_cap / parts);
     if (streams_.size() <= id) {
       streams_.resize(id + 1);
       clocks_.resize(rates_.rows() + id + 1);
@@ -46,7 +59,7 @@ class IncrementalTransport final : public Transport {
       stream.ahead = 0;
       ++in_flight_;
     }
-    stream.flows.push_back({served_to(stream) + bytes, now_, token});
+    stream.flows.push_back({served_to(stream) + bytes / parts, now_, token, parts, column});
     std::ranges::push_heap(stream.flows, std::greater<>());
     if (stream.flows.front().token == token && stream.clock != no_clock) note_due(id);
   }
@@ -69,9 +82,11 @@ class IncrementalTransport final : public Transport {
   static constexpr ClockId no_clock = std::numeric_limits<ClockId>::max();
 
   struct Flow {
-    double target = 0;  ///< bytes that its stream has served each of its flows when it ends
+    double target = 0;  ///< bytes that its stream has served each of its parts when it ends
     double started = 0;
     Token token = 0;
+    std::uint32_t parts = 1;  ///< equal ones, of a copy
+    std::uint32_t column = 0;
     auto operator<=>(const Flow&) const = default;
   };
   /// Flows with the same rate at all times: they end in the order of their targets.
@@ -153,8 +168,10 @@ class IncrementalTransport final : public Transport {
   void drop_first(FairRates::StreamId id) {
     Stream& stream = streams_[id];
     std::ranges::pop_heap(stream.flows, std::greater<>());
+    const Flow over = stream.flows.back();
     stream.flows.pop_back();
-    rates_.remove(id);
+    for (std::uint32_t part = 0; part < over.parts; ++part) rates_.remove(id);
+    if (parts_) parts_->end(over.column);
     if (!stream.flows.empty()) {
       note_due(id);
     } else {
@@ -289,7 +306,8 @@ class IncrementalTransport final : public Transport {
 
   FairRates rates_;
   double slack_;
-  std::vector<Stream> streams_;  ///< by FairRates' numbers
+  std::optional<CopyParts> parts_;  ///< with slack
+  std::vector<Stream> streams_;     ///< by FairRates' numbers
   std::vector<Clock> clocks_;
   std::vector<End> ends_;
   std::size_t in_flight_ = 0;  ///< streams

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/container_hash/hash.hpp>
+#include <deque>
 #include <functional>
 #include <iterator>
 #include <numeric>
@@ -128,31 +129,91 @@ struct UsesHash {
   }
 };
 
+/// What the narrowest of a column's rows lets through.
+double narrowest(const FlowProblem& problem, std::size_t column) {
+  double most = Transport::no_cap;
+  for (const RowUse& use : problem.columns[column]) {
+    most = std::min(most, problem.capacity[use.row] / use.weight);
+  }
+  return most;
+}
+
 }  // namespace
 
-RouteClasses::RouteClasses(const FlowProblem& problem) {
+std::vector<std::uint32_t> RouteClasses::pair_rows(const FlowProblem& problem,
+                                                   const std::vector<bool>& dropped) {
+  std::vector<std::uint32_t> turns_of(capacity.size(), no_turns);
+  if (problem.copies.empty()) return turns_of;
+  std::vector<bool> by_others(capacity.size(), false);
+  for (std::size_t column = 0; column < problem.columns.size(); ++column) {
+    if (problem.is_copy(column)) continue;
+    for (const RowUse& use : problem.columns[column]) by_others[use.row] = true;
+  }
+  for (std::size_t column = 0; column < problem.columns.size(); ++column) {
+    if (!problem.is_copy(column)) continue;
+    for (const RowUse& use : problem.columns[column]) {
+      if (dropped[use.row] || !by_others[use.row] || turns_of[use.row] != no_turns) continue;
+      turns_of[use.row] = static_cast<std::uint32_t>(turns.size());
+      const double both = capacity[use.row];
+      turns.push_back({use.row, static_cast<std::uint32_t>(capacity.size()), both});
+      capacity.push_back(both);
+    }
+  }
+  return turns_of;
+}
+
+std::vector<RowUse> RouteClasses::uses_of(const FlowProblem& problem, std::size_t column,
+                                          const std::vector<bool>& dropped,
+                                          const std::vector<std::uint32_t>& turns_of) const {
+  std::vector<RowUse> kept;
+  std::ranges::copy_if(problem.columns[column], std::back_inserter(kept),
+                       [&](const RowUse& use) { return !dropped[use.row]; });
+  if (!problem.is_copy(column)) return kept;
+  for (RowUse& use : kept) {
+    if (turns_of[use.row] != no_turns) use.row = turns[turns_of[use.row]].copies;
+  }
+  return kept;
+}
+
+RouteClasses::RouteClasses(const FlowProblem& problem) : capacity(problem.capacity) {
   const std::vector<bool> dropped = NeverFull(problem).find();
+  const std::vector<std::uint32_t> turns_of = pair_rows(problem, dropped);
   std::unordered_map<std::vector<RowUse>, std::uint32_t, UsesHash> known;
   known.reserve(problem.columns.size());
   std::vector<const std::vector<RowUse>*> routes;
-  std::vector<std::uint32_t> used_by(problem.capacity.size(), 0);
-  for (const auto& column : problem.columns) {
-    std::vector<RowUse> kept;
-    std::ranges::copy_if(column, std::back_inserter(kept),
-                         [&](const RowUse& use) { return !dropped[use.row]; });
+  std::deque<std::vector<RowUse>> of_copies;
+  std::vector<std::uint32_t> used_by(capacity.size(), 0);
+  for (std::size_t column = 0; column < problem.columns.size(); ++column) {
+    std::vector<RowUse> key = uses_of(problem, column, dropped, turns_of);
+    const bool is_copy = problem.is_copy(column);
+    if (is_copy) {
+      const auto& all = problem.columns[column];
+      of_copies.push_back(key);
+      key.insert(key.end(), all.begin(), all.end());
+    }
     const auto next = static_cast<std::uint32_t>(known.size());
-    const auto [found, is_new] = known.try_emplace(std::move(kept), next);
+    const auto [found, is_new] = known.try_emplace(std::move(key), next);
     of.push_back(found->second);
     if (!is_new) continue;
-    routes.push_back(&found->first);
-    for (const RowUse& use : found->first) ++used_by[use.row];
+    routes.push_back(is_copy ? &of_copies.back() : &found->first);
+    for (const RowUse& use : *routes.back()) ++used_by[use.row];
+    most.push_back(is_copy ? narrowest(problem, column) : Transport::no_cap);
   }
+  split_uses(routes, used_by, turns_of);
+}
+
+void RouteClasses::split_uses(const std::vector<const std::vector<RowUse>*>& routes,
+                              const std::vector<std::uint32_t>& used_by,
+                              const std::vector<std::uint32_t>& turns_of) {
+  const auto takes_turns = [&](std::uint32_t row) {
+    return row >= turns_of.size() || turns_of[row] != no_turns;
+  };
   begin.push_back(0);
   for (const auto* route : routes) {
     double& through = own.emplace_back(Transport::no_cap);
     for (const RowUse& use : *route) {
-      if (used_by[use.row] == 1) {
-        through = std::min(through, problem.capacity[use.row] / use.weight);
+      if (used_by[use.row] == 1 && !takes_turns(use.row)) {
+        through = std::min(through, capacity[use.row] / use.weight);
       } else {
         uses.push_back(use);
       }

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "sim/engine/transport.hpp"
@@ -8,8 +10,17 @@
 namespace gradwire {
 
 /// A problem's columns by the rows that they pass, of those where flows of different classes meet
-/// and that can be full: columns through the same rows are one route class.
+/// and that can be full: columns through the same rows are one route class. Of copies, all rows
+/// count: each route class of theirs is a port.
 struct RouteClasses {
+  /// A row that copies and other flows pass (FlowProblem::copies) is two: what the others may have
+  /// of it, and what they leave.
+  struct Turns {
+    std::uint32_t others = 0;
+    std::uint32_t copies = 0;
+    double capacity = 0;  ///< of both together
+  };
+
   explicit RouteClasses(const FlowProblem& problem);
 
   std::vector<std::uint32_t> of;     ///< column -> its route class
@@ -17,6 +28,24 @@ struct RouteClasses {
   std::vector<RowUse> uses;
   std::vector<double>
       own;  ///< route class -> bytes per second that its own rows let through; no_cap: any
+  std::vector<double>
+      most;  ///< route class of copies -> what the narrowest of all its rows lets through
+  std::vector<double> capacity;  ///< row -> bytes per second; those of copies behind the problem's
+  std::vector<Turns> turns;
+
+ private:
+  /// Finds those rows. @return row -> index into `turns`, or no_turns.
+  std::vector<std::uint32_t> pair_rows(const FlowProblem& problem,
+                                       const std::vector<bool>& dropped);
+  /// What a column passes of the rows here.
+  [[nodiscard]] std::vector<RowUse> uses_of(const FlowProblem& problem, std::size_t column,
+                                            const std::vector<bool>& dropped,
+                                            const std::vector<std::uint32_t>& turns_of) const;
+  /// Tells the routes' uses of rows that they have to themselves from the others.
+  void split_uses(const std::vector<const std::vector<RowUse>*>& routes,
+                  const std::vector<std::uint32_t>& used_by,
+                  const std::vector<std::uint32_t>& turns_of);
+  static constexpr std::uint32_t no_turns = std::numeric_limits<std::uint32_t>::max();
 };
 
 }  // namespace gradwire

@@ -23,12 +23,11 @@ constexpr std::size_t byte_plans_most = 8;
 }  // namespace
 
 TransferNetwork::TransferNetwork(EventQueue& queue, Transport& transport, LinkShares shares,
-                                 Quotient quotient, NetworkStats stats, PortTurns turns)
+                                 Quotient quotient, NetworkStats stats)
     : queue_(queue),
       transport_(transport),
       shares_(std::move(shares)),
       quotient_(std::move(quotient)),
-      turns_(std::move(turns)),
       stats_(std::move(stats)),
       plans_(quotient_.patterns.size()),
       carried_(quotient_.patterns.size(), 0),
@@ -152,23 +151,9 @@ void TransferNetwork::launch(std::uint32_t slot, std::uint32_t flow) {
 
 void TransferNetwork::move(std::uint32_t slot, std::uint32_t flow) {
   const PlannedFlow& moves = phase_of(slot).flows[flow];
-  const std::uint32_t column = column_of(slot, flow);
-  const std::uint32_t parts = turns_.begin(column);
-  const Transport::Token token = (Transport::Token{slot} << 32U) | flow;
-  if (parts > 1) split_[token] = parts;
-  const double bytes = transfers_[slot].scale * moves.bytes / parts;
-  const double rate_cap = moves.rate_cap / parts;
-  for (std::uint32_t part = 0; part < parts; ++part) {
-    transport_.start(column, bytes, rate_cap, token);
-  }
-}
-
-bool TransferNetwork::parts_left(Transport::Token token) {
-  const auto found = split_.find(token);
-  if (found == split_.end()) return false;
-  if (--found->second > 0) return true;
-  split_.erase(found);
-  return false;
+  const Transfer& moved = transfers_[slot];
+  transport_.start(moved.first_column + moves.column, moved.scale * moves.bytes, moves.rate_cap,
+                   (Transport::Token{slot} << 32U) | flow);
 }
 
 void TransferNetwork::message_ended(std::uint32_t slot) {

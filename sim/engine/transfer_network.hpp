@@ -4,14 +4,12 @@
 #include <map>
 #include <memory>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "sim/engine/event_queue.hpp"
 #include "sim/engine/link_shares.hpp"
 #include "sim/engine/network.hpp"
-#include "sim/engine/port_turns.hpp"
 #include "sim/engine/quotient.hpp"
 #include "sim/engine/transport.hpp"
 
@@ -23,7 +21,7 @@ class TransferNetwork : public Network {
  public:
   /// `queue` and `transport` must outlive it; the transport's problem is `quotient.problem`.
   TransferNetwork(EventQueue& queue, Transport& transport, LinkShares shares, Quotient quotient,
-                  NetworkStats stats, PortTurns turns);
+                  NetworkStats stats);
 
   void start(TransferId id, PatternId pattern, Bytes size, const CollectiveCost& cost) final;
   [[nodiscard]] const NetworkStats& stats() const final { return stats_; }
@@ -36,11 +34,8 @@ class TransferNetwork : public Network {
   /// A flow that it has given to the transport has ended.
   void on_flow_end(Transport::Token token) {
     const auto slot = static_cast<std::uint32_t>(token >> 32U);
-    const auto flow = static_cast<std::uint32_t>(token);
-    if (!split_.empty() && parts_left(token)) return;
-    turns_.end(column_of(slot, flow));
     if (transfers_[slot].is_message) return message_ended(slot);
-    flow_ended(slot, flow);
+    flow_ended(slot, static_cast<std::uint32_t>(token));
   }
 
   [[nodiscard]] bool has_finished() const { return !finished_.empty(); }
@@ -126,11 +121,6 @@ class TransferNetwork : public Network {
                              const CollectiveCost& cost) const;
   void begin(std::uint32_t slot);
   void move(std::uint32_t slot, std::uint32_t flow);
-  [[nodiscard]] std::uint32_t column_of(std::uint32_t slot, std::uint32_t flow) const {
-    return transfers_[slot].first_column + phase_of(slot).flows[flow].column;
-  }
-  /// A part of a flow has ended. @return whether others of it are still on their way.
-  bool parts_left(Transport::Token token);
   void finish(std::uint32_t slot);
   /// Of a transfer that ends now, the share of its time since usage was restarted.
   [[nodiscard]] double counted_share(const Transfer& done) const;
@@ -139,7 +129,6 @@ class TransferNetwork : public Network {
   Transport& transport_;
   LinkShares shares_;
   Quotient quotient_;
-  PortTurns turns_;
   NetworkStats stats_;
   /// By pattern, the latest; all go where there are too many.
   std::vector<std::map<PlanKey, std::shared_ptr<const Plan>>> plans_;
@@ -154,8 +143,6 @@ class TransferNetwork : public Network {
   Contended contended_;          ///< since then
   Carried all_;                  ///< since the beginning
   std::size_t in_flight_ = 0;
-  /// Flows that move in several parts -> those still on their way.
-  std::unordered_map<Transport::Token, std::uint32_t> split_;
 };
 
 }  // namespace gradwire

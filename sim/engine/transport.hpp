@@ -22,6 +22,10 @@ struct RowUse {
 struct FlowProblem {
   std::vector<double> capacity;  ///< row -> bytes per second
   std::vector<std::vector<RowUse>> columns;
+  /// [column]: is it one of copies, which take turns with all other flows (Transport); empty: none.
+  std::vector<bool> copies{};
+
+  [[nodiscard]] bool is_copy(std::size_t column) const { return !copies.empty() && copies[column]; }
 };
 
 /// Far more flows were in flight at once than SimGrid's transport has lanes for. The same run with
@@ -33,6 +37,11 @@ class TooManyFlows : public SimulationError {
 
 /// Moves flows through shared rows. At any time the rates are max-min fair: as large as possible,
 /// equal where a row limits them, none above its own cap, no row above its capacity.
+///
+/// On a row that copies and other flows pass and can fill, the others together have one port and
+/// each column of copies another. While copies are on it the others get no more than their port's
+/// max-min fair share, where every port of copies asks for as much as its flows' caps and each of
+/// its rows let through. Copies share max-min fairly what the others leave.
 class Transport {
  public:
   /// The name of a flow in flight, chosen by who starts it.

@@ -1,6 +1,7 @@
 #include "sim/train/compute_stream.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cassert>
 #include <utility>
 
@@ -32,8 +33,13 @@ void ComputeStream::post_mark(OperationId id) {
 
 bool ComputeStream::is_open(const ComputeItem& gate, const OperationLog& log) const {
   const Gate& asked = gates_[gate.gate];
-  while (asked.ended < asked.until.size() && log.ended(asked.until[asked.ended])) ++asked.ended;
-  return asked.ended == asked.until.size();
+  // Several threads may ask: what any of them has found is true.
+  const std::atomic_ref known(asked.ended);
+  std::size_t ended = known.load(std::memory_order_relaxed);
+  if (ended == asked.until.size()) return true;
+  while (ended < asked.until.size() && log.ended(asked.until[ended])) ++ended;
+  known.store(ended, std::memory_order_relaxed);
+  return ended == asked.until.size();
 }
 
 double ComputeStream::opens_at(const ComputeItem& gate, const OperationLog& log) const {

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "sim/core/parallel.hpp"
 #include "sim/core/random.hpp"
 #include "sim/train/lanes.hpp"
 
@@ -22,6 +23,11 @@ constexpr std::uint64_t whole_iteration = 0xffff'fffeU;
 constexpr std::uint64_t straggler_stream = 0xffff'fffdU;
 constexpr std::uint64_t start_stream = 0xffff'fffcU;
 constexpr std::uint64_t message_stream = 0xffff'fffbU;
+
+/// Members, or blocks of them, from which on several threads draw: a draw of one takes some 3 ns a
+/// layer, a thread some 10 us to be called.
+constexpr std::size_t shared_members = 4096;
+constexpr std::size_t shared_blocks = shared_members / lanes_most;
 
 /// Ranks in the order of a draw that depends on seed and rank only.
 std::vector<int> shuffled_ranks(int world_size, std::uint64_t seed, std::uint64_t stream) {
@@ -207,11 +213,13 @@ void IterationDraws::draw(int iteration, const std::vector<MemberGroup>& members
   const auto key = static_cast<std::uint64_t>(iteration);
   if (iteration_sigma_ > 0) {
     iteration_.resize(members.size());
-    for (std::size_t m = 0; m < members.size(); ++m) {
-      const auto rank = static_cast<std::uint64_t>(members[m].rank);
-      iteration_[m] = std::max(
-          factor_min, 1 + iteration_sigma_ * standard_normal(seed_, key, rank, whole_iteration));
-    }
+    in_parts(members.size(), shared_members, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t m = begin; m < end; ++m) {
+        const auto rank = static_cast<std::uint64_t>(members[m].rank);
+        iteration_[m] = std::max(
+            factor_min, 1 + iteration_sigma_ * standard_normal(seed_, key, rank, whole_iteration));
+      }
+    });
     if (members.size() > lanes_most) draw_order(members);
   }
   if (layers_vary_) draw_layers(members);
@@ -232,17 +240,21 @@ void IterationDraws::draw_order(const std::vector<MemberGroup>& members) {
 
 void IterationDraws::draw_layers(const std::vector<MemberGroup>& members) {
   layer_.resize(members.size() * sigma_.size());
+  in_parts(starts_.size() - 1, shared_blocks, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t block = begin; block < end; ++block) draw_layers(members, block);
+  });
+}
+
+void IterationDraws::draw_layers(const std::vector<MemberGroup>& members, std::size_t block) {
   std::array<std::uint64_t, lanes_most> keys;
-  for (std::size_t block = 0; block + 1 < starts_.size(); ++block) {
-    const std::size_t count = starts_[block + 1] - starts_[block];
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t place = starts_[block] + i;
-      const std::size_t m = order_.empty() ? place : order_[place];
-      keys[i] = first_keys(seed_, static_cast<std::uint64_t>(number_),
-                           static_cast<std::uint64_t>(members[m].rank));
-    }
-    draw_block(block, std::span(keys).first(count));
+  const std::size_t count = starts_[block + 1] - starts_[block];
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t place = starts_[block] + i;
+    const std::size_t m = order_.empty() ? place : order_[place];
+    keys[i] = first_keys(seed_, static_cast<std::uint64_t>(number_),
+                         static_cast<std::uint64_t>(members[m].rank));
   }
+  draw_block(block, std::span(keys).first(count));
 }
 
 void IterationDraws::draw_block(std::size_t block, std::span<const std::uint64_t> keys) {

@@ -111,6 +111,7 @@ class IterationDraws {
  private:
   void draw_order(const std::vector<MemberGroup>& members);
   void draw_layers(const std::vector<MemberGroup>& members);
+  void draw_layers(const std::vector<MemberGroup>& members, std::size_t block);
   void draw_block(std::size_t block, std::span<const std::uint64_t> keys);
 
   std::uint64_t seed_;

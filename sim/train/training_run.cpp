@@ -23,7 +23,7 @@ namespace {
 EngineOptions engine_options(const Job& job, const std::vector<StrategyInstance>& instances,
                              bool at_once) {
   EngineOptions options = job.engine;
-  // A worker that stands for several has as many flows in one, which would count as one copy.
+  // A worker that stands for several has their copies as one flow, which would have one turn.
   options.ports_in_turn = std::ranges::none_of(instances, [](const StrategyInstance& instance) {
     return instance.strategy->traits().independent_workers;
   });

@@ -104,7 +104,7 @@ bool Workers::has_ended(const Block& block, std::size_t lane) const {
 
 void Workers::catch_up(double now) {
   const double limit = about(now);
-  for (Block& block : blocks_) advance(block, limit);
+  each_block([&](Block& block) { advance(block, limit); });
 }
 
 void Workers::forget_collectives() {
@@ -151,7 +151,7 @@ void Workers::run(double now) {
       communication_[ended_collectives_].arrived == members_.size()) {
     return;
   }
-  for (Block& block : blocks_) advance(block, forever);
+  each_block([&](Block& block) { advance(block, forever); });
 }
 
 double Workers::occupy(Part part, double now, double seconds, std::span<const double> other_seconds,
@@ -234,15 +234,9 @@ void Workers::begin_moving(std::size_t position) {
   slow_anew();
 }
 
-void Workers::run_owed(Block& block) {
-  arrived_.swap(owed_->slowing);
-  advance(block, about(owed_->until));
-  arrived_.swap(owed_->slowing);
-}
-
 void Workers::pay() {
   if (!owed_) return;
-  for (Block& block : blocks_) run_owed(block);
+  each_block([&](Block& block) { advance_owed(block); });
   owed_.reset();
 }
 
@@ -264,13 +258,13 @@ void Workers::finish(std::size_t position, double end) {
 void Workers::leave_kernel(double end) {
   // A block at a time, so that what it is made of is fetched once.
   ++ended_collectives_;
-  for (Block& block : blocks_) {
-    if (owed_) run_owed(block);
+  each_block([&](Block& block) {
+    if (owed_) advance_owed(block);
     advance(block, end);
     block.books.met.fill(0);
     block.met = 0;
     if (library_.run_ahead) advance(block, forever);
-  }
+  });
   owed_.reset();
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/core/parallel.hpp"
 #include "sim/core/result.hpp"
 #include "sim/core/sliding_list.hpp"
 #include "sim/core/units.hpp"
@@ -175,6 +176,18 @@ class Workers {
     }
   };
 
+  /// Calls visit(block) for each, on several threads where they are many and share only
+  /// communication_ and ended_. A block's collectives of the host are not such.
+  template <class Visit>
+  void each_block(Visit visit) {
+    const std::size_t least = library_.on_gpu && !trace_.is_on() ? shared_blocks : nowhere;
+    in_parts(blocks_.size(), least, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t b = begin; b < end; ++b) visit(blocks_[b]);
+    });
+  }
+  /// From so many on, some 50 ns an item each: a thread takes some 10 us to be called.
+  static constexpr std::size_t shared_blocks = 256;
+
   /// What all that have a kernel on their GPU have yet to do: nobody asks for it while nothing is
   /// posted, and a block does it best when it goes on.
   struct Owed {
@@ -249,10 +262,14 @@ class Workers {
   /// Lets all members go on, or those without a communication kernel. @return how many.
   static std::size_t release(Block& block, bool all);
   /// Runs members on as far as what is posted and done allows, up to the limit.
-  void advance(Block& block, double limit);
+  void advance(Block& block, double limit) { advance(block, limit, arrived_); }
+  /// @param arrived  what slows those that have a kernel on their GPU, by worker class.
+  void advance(Block& block, double limit, const std::vector<Slowing>& arrived);
+  void advance_owed(Block& block) { advance(block, about(owed_->until), owed_->slowing); }
   /// Those that stand at an item pass it, or as much as the limit allows.
   /// @param together  all stand there, and go on. @return how many go on.
-  std::size_t work(Block& block, std::size_t position, double limit, bool together);
+  std::size_t work(Block& block, std::size_t position, double limit, bool together,
+                   const Slowing& arrived);
   /// Those that stand at a gate that is open, a mark or the iteration's end pass it.
   /// @param together  as in work(). @return how many have ended the iteration.
   std::size_t pass(Block& block, std::size_t position, bool together);
@@ -281,7 +298,6 @@ class Workers {
                ? communication_[ended_collectives_].after
                : nowhere;
   }
-  void run_owed(Block& block);
   void pay();
   /// All run to `end`, where the first kernel of the stream leaves their GPU, and on if they may.
   void leave_kernel(double end);

@@ -23,7 +23,7 @@ std::size_t Workers::release(Block& block, bool all) {
   return block.lanes.count - block.met;
 }
 
-void Workers::advance(Block& block, double limit) {
+void Workers::advance(Block& block, double limit, const std::vector<Slowing>& arrived) {
   std::size_t position = block.rear;
   // Wherever those stand that are ready already, they arrive there, and nowhere further on.
   if (library_.on_gpu && block.met == 0 && arrive_on_gpu(block, position, true) > 0) return;
@@ -38,7 +38,10 @@ void Workers::advance(Block& block, double limit) {
     const ComputeItem& item = stream_[position];
     std::size_t stopped = 0;
     if (item.type == ComputeItem::Type::work) {
-      if (going > 0) stopped = going - work(block, position, limit, together && held == 0);
+      if (going > 0) {
+        stopped = going -
+                  work(block, position, limit, together && held == 0, arrived[block.worker_class]);
+      }
     } else {
       const bool closed = item.type == ComputeItem::Type::gate && !stream_.is_open(item, log_);
       if (closed) return block.stand_at(position, false);
@@ -80,7 +83,7 @@ void Workers::end(Block& block, std::size_t lane) {
   for (std::size_t part = 0; part < sample.parts.size(); ++part) {
     sample.parts[part] = block.books.parts[part][lane];
   }
-  ++ended_;
+  add_shared(ended_, 1);
 }
 
 std::size_t Workers::arrive(Block& block, std::size_t position, bool together) {
@@ -103,9 +106,11 @@ std::size_t Workers::arrive_on_gpu(Block& block, std::size_t position, bool all)
           : gradwire::arrive(static_cast<double>(position), launched, earliest, stops, block.lanes,
                              block.books);
   block.met += arrivals.count;
-  next.arrived += arrivals.count;
-  next.first_arrival = std::min(next.first_arrival, arrivals.first);
-  next.last_arrival = std::max(next.last_arrival, arrivals.last);
+  if (arrivals.count > 0) {
+    add_shared(next.arrived, arrivals.count);
+    lower_shared(next.first_arrival, arrivals.first);
+    raise_shared(next.last_arrival, arrivals.last);
+  }
   if (traced != nowhere && !had_met && block.books.met[traced] != 0) {
     next.traced_arrival =
         std::max({block.lanes.now[traced], block.lanes.start[traced] + launched, earliest});
@@ -148,10 +153,11 @@ WorkItem Workers::work_item(std::size_t position, std::size_t worker_class, bool
           .slowing_met = met.of(item)};
 }
 
-std::size_t Workers::work(Block& block, std::size_t position, double limit, bool together) {
+std::size_t Workers::work(Block& block, std::size_t position, double limit, bool together,
+                          const Slowing& arrived) {
   Lanes& lanes = block.lanes;
-  const WorkItem item = work_item(position, block.worker_class, block.computes,
-                                  beside_[block.worker_class], arrived_[block.worker_class]);
+  const WorkItem item =
+      work_item(position, block.worker_class, block.computes, beside_[block.worker_class], arrived);
   const auto residuals = draws_->layer_factors(stream_[position].layer, block.number);
   const bool alike_slowed = block.met == 0 || block.met == lanes.count;
   const auto pass_all = [&] {

@@ -89,9 +89,13 @@ void Workers::begin_walks() const {
 }
 
 bool Workers::walk(std::size_t items) const {
-  bool open = true;
-  for (Walk& walk : walks_) open = this->walk(walk, items) && open;
-  return open;
+  std::size_t closed = 0;
+  in_parts(walks_.size(), shared_blocks, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t w = begin; w < end; ++w) {
+      if (!walk(walks_[w], items)) add_shared(closed, 1);
+    }
+  });
+  return closed == 0;
 }
 
 bool Workers::walk(Walk& walk, std::size_t items) const {

@@ -21,6 +21,7 @@ from pathlib import Path
 SCENARIOS = Path(__file__).resolve().parents[2] / "scenarios"
 DDP = "ddp_1024_gpus.yaml"
 NO_JITTER = "jitter={iteration: 0 %, layer: 0 %}"
+BERT = "profile=bert_large/h100-sxm5-80gb_bf16_b64"
 SERVERS_LINK = "cluster.fabric.link=eth_100g"
 
 
@@ -39,6 +40,9 @@ def cases():
 
     def run(sets, file=DDP):
         return ["run", str(SCENARIOS / file)] + [word for text in sets for word in ("--set", text)]
+
+    def sweep(*sets):
+        return ["sweep", str(SCENARIOS / DDP), "--jobs", "1"] + [word for text in sets for word in ("--set", text)]
 
     for gpus, names_here in ((1024, ("ddp", "wfbp", "horovod", "fsdp", "dear")),
                              (4096, ("ddp", "wfbp", "horovod", "fsdp", "kungfu")),
@@ -63,11 +67,19 @@ def cases():
     yield ("compare 64", 3, 0, ["compare", str(SCENARIOS / "compare_64_gpus.yaml"), "--jobs", "1"])
     yield ("compare 1024", 15, 0,
            ["compare", str(SCENARIOS / "compare_64_gpus.yaml"), "--jobs", "1", "--set", machines(1024)])
+    every = "strategy.name: [ddp, wfbp, horovod, fsdp, dear, kungfu_sync, byteps, bytescheduler]"
+    sizes = "cluster.nodes: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]"
+    for name, seconds, sets in (("resnet50", 6, []), ("bert_large", 10, [BERT])):
+        yield (f"sweep 8 x 10, {name}", seconds, 0, sweep("vary={%s, %s}" % (every, sizes), *sets))
+    for name, seconds in (("ddp", 0.2), ("horovod", 0.4)):  # 80 and 40 points a second
+        yield (f"16 points of {name} 1024", seconds, 0,
+               sweep("vary={run.seed: [%s]}" % ", ".join(map(str, range(1, 17))), strategy(names[name])))
     yield ("accumulation 128, 256", 0.2, 0,
            run(["points=[{label: all}]", "cluster.nodes=32", "strategy.grad_accumulation=128"],
                "gradient_accumulation.yaml"))
     yield ("10000 iterations, 1024", 0, 60, run(["run.iterations=10000", NO_JITTER]))
     yield ("quickstart", 0.04, 0, run([], "quickstart.yaml"))
+    yield ("one small run", 0.02, 0, run([machines(8)]))
     yield ("help", 0.008, 0, ["--help"])
 
 
@@ -102,7 +114,7 @@ class Took:
             if os.WEXITSTATUS(status) != 0:
                 self.error = text.strip().splitlines()[-1][:100] if text.strip() else f"exit {os.WEXITSTATUS(status)}"
                 return
-            self.cpu = min(self.cpu, usage.ru_utime)
+            self.cpu = min(self.cpu, usage.ru_utime)  # of its children, too
             self.memory = max(self.memory, usage.ru_maxrss / 1024)
             if writes:
                 self.engine = min(self.engine, engine_seconds(json.loads(Path(results.name).read_text())))

@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "sim/engine/route_classes.hpp"
 #include "sim/engine/transport.hpp"
 #include "tests/catch.hpp"
 #include "tests/engine/oracle/max_min.hpp"
@@ -62,16 +63,23 @@ FlowProblem random_rows(Random& random) {
 
 struct Flow {
   FairRates::StreamId stream = 0;
-  CappedFlow alone;
+  ColumnFlow alone;
 };
+
+/// [row]: does it take no turns? route_classes_test.cpp says when others keep one from being full.
+std::vector<bool> never_full(const FlowProblem& problem) {
+  std::vector<bool> rows(problem.capacity.size(), true);
+  for (const auto& turns : RouteClasses(problem).turns) rows[turns.others] = false;
+  return rows;
+}
 
 /// The worst difference of a flow's rate from the reference solver's, which takes each flow alone.
 double worst_difference(const FairRates& rates, const FlowProblem& problem,
                         const std::vector<Flow>& flows) {
-  std::vector<CappedFlow> alone;
+  std::vector<ColumnFlow> alone;
   alone.reserve(flows.size());
   for (const Flow& flow : flows) alone.push_back(flow.alone);
-  const auto expected = max_min_rates(problem.capacity, alone);
+  const auto expected = rates_in_turn(problem, alone, never_full(problem));
   double worst = 0;
   for (std::size_t f = 0; f < flows.size(); ++f) {
     worst = std::max(worst, std::abs(rates.rate(flows[f].stream) / expected[f] - 1));
@@ -82,11 +90,15 @@ double worst_difference(const FairRates& rates, const FlowProblem& problem,
 }  // namespace
 
 TEST_CASE("Streams of flows that come and go have the rates of each flow by itself",
-          "[engine][fair]") {
+          "[engine][fair][ports]") {
+  const bool with_copies = GENERATE(false, true);
   double worst = 0;
   for (unsigned seed = 1; seed <= 100; ++seed) {
     Random random(seed);
-    const FlowProblem problem = random_rows(random);
+    FlowProblem problem = random_rows(random);
+    for (std::size_t column = 0; with_copies && column < problem.columns.size(); ++column) {
+      problem.copies.push_back(random.between(0, 2) == 0);
+    }
     FairRates rates(problem, 0);
     std::vector<Flow> flows;
     for (int instant = 0; instant < 60; ++instant) {
@@ -102,7 +114,7 @@ TEST_CASE("Streams of flows that come and go have the rates of each flow by itse
         const double cap =
             random.between(0, 2) == 0 ? 2e7 * random.between(1, 4) : Transport::no_cap;
         const FairRates::StreamId stream = rates.add(column, cap);
-        flows.push_back({stream, {problem.columns[column], cap}});
+        flows.push_back({stream, {column, cap}});
       }
       rates.update();
       worst = std::max(worst, worst_difference(rates, problem, flows));

@@ -1,5 +1,5 @@
-#include <array>
 #include <cstdint>
+#include <utility>
 
 #include "tests/catch.hpp"
 #include "tests/engine/toy_cluster.hpp"
@@ -41,6 +41,97 @@ TEST_CASE("A GPU's copy gets half of a PCIe link, however many messages a NIC ha
     const auto ends =
         toy::run(links, patterns, {{0, 1, sent, {}}, {1e-3, 0, copied, {}}}, fidelity);
     CHECK(ends[0] == Approx((sent + copied) / pcie).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("A copy's half follows messages that begin and end beside it", "[engine][ports]") {
+  // A copy of 36 MB from 0 on; of the messages, 1, 9 and then 3 at a time. As long as any is there
+  // it has 6 GB/s, and 12 from 4 ms on: 24 MB and 1 ms more.
+  const std::vector<ClusterLink> links{{pcie, 0, LinkKind::pcie}, {wire, 0, LinkKind::network}};
+  const std::vector<Pattern> patterns{flow_over({0}), flow_over({0, 1})};
+  std::vector<toy::Start> starts{{0, 0, 36'000'000, {}}, {0, 1, 6'000'000, {}}};
+  for (int i = 0; i < 9; ++i) starts.push_back({1e-3, 1, 12'000'000 / 9, {}});
+  for (int i = 0; i < 3; ++i) starts.push_back({3e-3, 1, 2'000'000, {}});
+  for (const Fidelity fidelity : {Fidelity::fluid, Fidelity::step}) {
+    const auto ends = toy::run(links, patterns, starts, fidelity);
+    CHECK(ends[0] == Approx(5e-3).epsilon(1e-6));
+    CHECK(ends[1] == Approx(1e-3).epsilon(1e-6));
+    CHECK(ends[2] == Approx(3e-3).epsilon(1e-6));
+    CHECK(ends.back() == Approx(4e-3).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("A copy has all that slower messages leave, and no less than half", "[engine][ports]") {
+  // 1 GB/s and a message that wants 100: alone with a copy they get 1 and 5 of 12, not 1 and 9.
+  // 0: the link of both; 1 and 2: networks
+  const std::vector<ClusterLink> links{
+      {pcie, 0, LinkKind::pcie}, {wire, 0, LinkKind::network}, {1e9, 0, LinkKind::network}};
+  const std::vector<Pattern> patterns{flow_over({0}), flow_over({0, 1}), flow_over({0, 2})};
+  const auto both = toy::run(links, patterns,
+                             {{0, 0, 6'000'000, {}}, {0, 1, 5'000'000, {}}, {0, 2, 1'000'000, {}}},
+                             Fidelity::fluid);
+  for (const double end : both) CHECK(end == Approx(1e-3).epsilon(1e-6));
+  const auto slow =
+      toy::run(links, patterns, {{0, 0, 11'000'000, {}}, {0, 2, 1'000'000, {}}}, Fidelity::fluid);
+  for (const double end : slow) CHECK(end == Approx(1e-3).epsilon(1e-6));
+}
+
+TEST_CASE("Two GPUs' copies and a NIC have a third each, two copies of one GPU share a half",
+          "[engine][ports]") {
+  // 0: the switch's link; 1 and 2: the GPUs'; 3: the network
+  const std::vector<ClusterLink> links{{pcie, 0, LinkKind::pcie},
+                                       {pcie, 0, LinkKind::pcie},
+                                       {pcie, 0, LinkKind::pcie},
+                                       {wire, 0, LinkKind::network}};
+  const std::vector<Pattern> patterns{flow_over({1, 0}), flow_over({2, 0}), flow_over({0, 3})};
+  const std::vector<toy::Start> gpus{
+      {0, 0, 4'000'000, {}}, {0, 1, 4'000'000, {}}, {0, 2, 2'000'000, {}}, {0, 2, 2'000'000, {}}};
+  for (const double end : toy::run(links, patterns, gpus, Fidelity::fluid)) {
+    CHECK(end == Approx(1e-3).epsilon(1e-6));
+  }
+  const std::vector<toy::Start> one{
+      {0, 0, 3'000'000, {}}, {0, 0, 3'000'000, {}}, {0, 2, 6'000'000, {}}};
+  for (const double end : toy::run(links, patterns, one, Fidelity::fluid)) {
+    CHECK(end == Approx(1e-3).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("Our own solver's turns are those of the law, solved anew at every event",
+          "[engine][ports]") {
+  // Copies of two GPUs and messages to four ends come and go on a switch's link.
+  const std::vector<ClusterLink> links{{pcie, 0, LinkKind::pcie},   {pcie, 0, LinkKind::pcie},
+                                       {pcie, 0, LinkKind::pcie},   {wire, 0, LinkKind::network},
+                                       {1e9, 0, LinkKind::network}, {3e9, 0, LinkKind::network}};
+  const std::vector<Pattern> patterns{flow_over({1, 0}), flow_over({2, 0}), flow_over({0, 3}),
+                                      flow_over({0, 4}), flow_over({0, 3, 5})};
+  std::vector<toy::Start> starts;
+  for (int i = 0; i < 60; ++i) {
+    starts.push_back({1e-4 * (i * 7 % 23), i * 3 % 5, 500'000 + 90'000 * (i * 11 % 17), {}});
+  }
+  const auto ends = toy::run(links, patterns, starts, Fidelity::fluid);
+  const auto expected = toy::run(links, patterns, starts, Fidelity::fluid, true);
+  for (std::size_t i = 0; i < ends.size(); ++i) CHECK(ends[i] == Approx(expected[i]).epsilon(1e-9));
+}
+
+TEST_CASE("With slack a copy moves in as many parts as messages are there when it begins",
+          "[engine][ports]") {
+  // 7 of 14 parts are half of the link, 16 of 46 of it with 30 messages.
+  const std::vector<ClusterLink> links{{pcie, 0, LinkKind::pcie}, {wire, 0, LinkKind::network}};
+  const std::vector<Pattern> patterns{flow_over({0}), flow_over({0, 1})};
+  EngineOptions options = toy::options(Fidelity::fluid);
+  options.slack = 0.01;
+  for (const auto& [messages, share] : {std::pair(7, 0.5), std::pair(30, 16.0 / 46)}) {
+    const auto engine = make_engine(links, patterns, options);
+    engine->at(Seconds{0}, [&engine, count = messages] {
+      const CollectiveCost cost;
+      for (int i = 1; i <= count; ++i) engine->network().start(i, 1, Bytes{600'000'000}, cost);
+      engine->network().start(0, 0, Bytes{6'000'000}, cost);
+    });
+    double end = 0;
+    engine->run([&end](TransferId id, Seconds now) {
+      if (id == 0) end = now.count();
+    });
+    CHECK(end == Approx(6e6 / (share * pcie)).epsilon(0.01));
   }
 }
 

@@ -76,4 +76,75 @@ std::vector<double> max_min_rates(std::span<const double> capacity,
   return Filling(capacity, flows).solve();
 }
 
+namespace {
+
+/// What the narrowest of a column's rows lets through.
+double narrowest(const FlowProblem& problem, std::uint32_t column) {
+  double most = Transport::no_cap;
+  for (const RowUse& use : problem.columns[column]) {
+    most = std::min(most, problem.capacity[use.row] / use.weight);
+  }
+  return most;
+}
+
+/// What copies of a row leave the other flows at least.
+double others_share(const FlowProblem& problem, std::span<const ColumnFlow> flows,
+                    std::uint32_t row) {
+  const RowUse once{.row = 0, .weight = 1};
+  std::vector<RowUse> uses;
+  std::vector<std::uint32_t> columns;
+  std::vector<double> demands;
+  for (const ColumnFlow& flow : flows) {
+    const auto& column = problem.columns[flow.column];
+    const auto use = std::find_if(column.begin(), column.end(),
+                                  [&](RowUse passed) { return passed.row == row; });
+    if (!problem.is_copy(flow.column) || use == column.end()) continue;
+    const auto known = std::find_if(columns.begin(), columns.end(), [&](std::uint32_t other) {
+      return problem.columns[other] == column;
+    });
+    if (known != columns.end()) {
+      demands[static_cast<std::size_t>(known - columns.begin())] += flow.cap;
+      continue;
+    }
+    columns.push_back(flow.column);
+    uses.push_back({0, use->weight});
+    demands.push_back(flow.cap);
+  }
+  std::vector<CappedFlow> ports{{{&once, 1}, Transport::no_cap}};
+  for (std::size_t port = 0; port < columns.size(); ++port) {
+    ports.push_back({{&uses[port], 1}, std::min(demands[port], narrowest(problem, columns[port]))});
+  }
+  return max_min_rates({&problem.capacity[row], 1}, ports).front();
+}
+
+}  // namespace
+
+std::vector<double> rates_in_turn(const FlowProblem& problem, std::span<const ColumnFlow> flows,
+                                  const std::vector<bool>& never_full) {
+  std::vector<CappedFlow> others;
+  std::vector<CappedFlow> copies;
+  for (const ColumnFlow& flow : flows) {
+    (problem.is_copy(flow.column) ? copies : others)
+        .push_back({problem.columns[flow.column], flow.cap});
+  }
+  std::vector<double> capacity;
+  for (std::uint32_t row = 0; row < problem.capacity.size(); ++row) {
+    const bool all = !never_full.empty() && never_full[row];
+    capacity.push_back(all ? problem.capacity[row] : others_share(problem, flows, row));
+  }
+  const std::vector<double> of_others = max_min_rates(capacity, others);
+  capacity = problem.capacity;
+  for (std::size_t f = 0; f < others.size(); ++f) {
+    for (const RowUse& use : others[f].uses) capacity[use.row] -= use.weight * of_others[f];
+  }
+  const std::vector<double> of_copies = max_min_rates(capacity, copies);
+  std::vector<double> rates;
+  auto other = of_others.begin();
+  auto copy = of_copies.begin();
+  for (const ColumnFlow& flow : flows) {
+    rates.push_back(problem.is_copy(flow.column) ? *copy++ : *other++);
+  }
+  return rates;
+}
+
 }  // namespace gradwire

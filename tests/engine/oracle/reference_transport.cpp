@@ -47,9 +47,9 @@ class ReferenceTransport final : public Transport {
   };
 
   void step(Listener& listener) {
-    std::vector<CappedFlow> capped;
-    for (const Flow& flow : flows_) capped.push_back({problem_.columns[flow.column], flow.cap});
-    const std::vector<double> rates = max_min_rates(problem_.capacity, capped);
+    std::vector<ColumnFlow> capped;
+    for (const Flow& flow : flows_) capped.push_back({flow.column, flow.cap});
+    const std::vector<double> rates = rates_in_turn(problem_, capped);
     double duration = wake_.value_or(never) - now_;
     for (std::size_t f = 0; f < flows_.size(); ++f) {
       flows_[f].duration = flows_[f].left / rates[f];
