@@ -37,7 +37,9 @@ class LinkGraph {
   }
   /// One direction. REQUIRES: both are vertices.
   void join(Vertex source, Vertex target, const Link& link) {
-    out_[source].push_back(edges_.emplace_back(static_cast<int>(links_.size()), source, target));
+    edges_.push_back(
+        {.number = static_cast<int>(links_.size()), .source = source, .target = target});
+    out_[source].push_back(edges_.back());
     links_.push_back(link);
   }
 
