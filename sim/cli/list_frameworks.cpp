@@ -1,5 +1,6 @@
 #include "sim/cli/lists.hpp"
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "sim/models/frameworks.hpp"

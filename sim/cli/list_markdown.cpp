@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/core/outgoing_text.hpp"
@@ -81,7 +84,10 @@ void append_algorithm(std::string& text, const Json& entry) {
   text += "\n";
 }
 
-void append_with_parameters(std::string& text, const Json& entry) {
+/// Keys that a section's page has shown, word for word, with the first entry that has them.
+using Shown = std::map<std::string, std::string>;
+
+void append_with_parameters(std::string& text, Json entry, Shown& shown) {
   auto out = std::back_inserter(text);
   fmt::format_to(
       out, "### {}\n\n{}.{}\n\n", code_of(entry, "name"), text_of(entry, "summary"),
@@ -90,7 +96,27 @@ void append_with_parameters(std::string& text, const Json& entry) {
     text += "No keys of its own.\n\n";
     return;
   }
-  text += keys_markdown(entry) + "\n";
+  Json own = Json::array();
+  std::vector<std::pair<std::string, std::string>>
+      others;  // an entry above, and keys as it has them
+  for (const Json& key : entry.at("parameters")) {
+    const auto [at, is_new] = shown.emplace(key.dump(), code_of(entry, "name"));
+    if (is_new) {
+      own.push_back(key);
+      continue;
+    }
+    const auto other = std::ranges::find(others, at->second, &decltype(others)::value_type::first);
+    if (other == others.end()) {
+      others.emplace_back(at->second, code_of(key, "name"));
+    } else {
+      other->second += ", " + code_of(key, "name");
+    }
+  }
+  entry["parameters"] = own;
+  if (!own.empty()) text += keys_markdown(entry) + "\n";
+  for (const auto& [name, keys] : others) {
+    fmt::format_to(out, "{}s of {}: {}.\n\n", own.empty() ? "A" : "Also, a", name, keys);
+  }
 }
 
 bool is_line(const Json& entry) {
@@ -114,11 +140,12 @@ void append_section(std::string& text, const std::vector<const Json*>& entries) 
                    text_of(*entry, "source"));
   }
   if (lines) text += "\n";
+  Shown shown;
   for (const Json* entry : entries) {
     if (entry->contains("operations")) {
       append_algorithm(text, *entry);
     } else if (entry->contains("parameters")) {
-      append_with_parameters(text, *entry);
+      append_with_parameters(text, *entry, shown);
     }
   }
 }

@@ -17,10 +17,9 @@ namespace {
 bool is_on_nvswitch(const NodeGraph& node, int gpu) {
   const DeviceGraph& graph = node.graph();
   const DeviceId id = node.gpus()[static_cast<std::size_t>(gpu)];
-  const auto edges = boost::make_iterator_range(boost::out_edges(id, graph));
-  return std::any_of(edges.begin(), edges.end(), [&](const auto& edge) {
-    return graph[boost::target(edge, graph)].kind == DeviceKind::nvswitch;
-  });
+  const auto& edges = graph.out_edges(id);
+  return std::ranges::any_of(
+      edges, [&](const auto& edge) { return graph[edge.target].kind == DeviceKind::nvswitch; });
 }
 
 void require_nvswitch(const Cluster& cluster, const Placement& members) {

@@ -32,8 +32,7 @@ LaneMatrix lanes_of(const NodeGraph& node, const std::vector<int>& gpus) {
       matrix.lanes.push_back(from == to ? 0 : node.nvlink_lanes(device(from), device(to)));
     }
     int ports = 0;
-    for (const auto& edge :
-         boost::make_iterator_range(boost::out_edges(device(from), node.graph()))) {
+    for (const auto& edge : node.graph().out_edges(device(from))) {
       const Link& link = node.graph()[edge];
       if (link.kind == LinkKind::nvlink) ports += link.lanes;
     }
@@ -80,10 +79,9 @@ class Inside {
   [[nodiscard]] bool is_switched() const {
     const auto& graph = node_.graph();
     return std::all_of(ids_.begin(), ids_.end(), [&](DeviceId gpu) {
-      const auto edges = boost::make_iterator_range(boost::out_edges(gpu, graph));
-      return std::any_of(edges.begin(), edges.end(), [&](const auto& edge) {
-        return graph[boost::target(edge, graph)].kind == DeviceKind::nvswitch;
-      });
+      const auto& edges = graph.out_edges(gpu);
+      return std::ranges::any_of(
+          edges, [&](const auto& edge) { return graph[edge.target].kind == DeviceKind::nvswitch; });
     });
   }
 

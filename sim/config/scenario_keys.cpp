@@ -7,8 +7,11 @@
 #include "sim/config/cluster/node_yaml.hpp"
 #include "sim/config/cluster/ranks_yaml.hpp"
 #include "sim/config/collective/collective_catalogue.hpp"
+#include "sim/config/collective/collective_table_yaml.hpp"
+#include "sim/config/profile/compressor_costs_yaml.hpp"
 #include "sim/config/profile/decoder_yaml.hpp"
 #include "sim/config/profile/profile_key.hpp"
+#include "sim/config/profile/profile_yaml.hpp"
 #include "sim/config/strategy/elastic_yaml.hpp"
 #include "sim/config/strategy/strategy_catalogue.hpp"
 
@@ -98,7 +101,9 @@ void add(const Section& section, std::vector<Section>& all) {
 
 std::vector<Section> all_sections() {
   std::vector<Section> all;
-  for (const auto& section : {scenario_section, gpu_file_section, node_section, decoder_section}) {
+  for (const auto& section :
+       {scenario_section, profile_file_section, collective_table_section, compressor_costs_section,
+        gpu_file_section, node_section, decoder_section}) {
     add(section(), all);
   }
   return all;

@@ -32,8 +32,7 @@ Cluster::Cluster(std::vector<std::shared_ptr<const NodeGraph>> nodes, Fabric fab
     port_links_ += static_cast<LinkId>(routes->links().size());
     ports += routes->nics();
   }
-  links_.reserve(at(port_links_) + 2 * at(fabric_.port_count()) +
-                 boost::num_edges(fabric_.graph()));
+  links_.reserve(at(port_links_) + 2 * at(fabric_.port_count()) + fabric_.graph().edges().size());
   std::map<const Routes*, std::vector<std::uint32_t>> types;  // looked up, never walked
   for (const auto& routes : routes_) {
     const auto [found, is_new] = types.try_emplace(routes.get());
@@ -55,7 +54,7 @@ Cluster::Cluster(std::vector<std::shared_ptr<const NodeGraph>> nodes, Fabric fab
   }
   trunk_links_ = static_cast<LinkId>(links_.size());
   const auto& switches = fabric_.graph();
-  for (const auto& edge : boost::make_iterator_range(boost::edges(switches))) {
+  for (const auto& edge : switches.edges()) {
     links_.push_back(
         type_of(cluster_link(LinkKind::network, switches[edge].bandwidth, switches[edge].latency)));
   }

@@ -16,10 +16,8 @@
 namespace gradwire {
 namespace {
 
-std::string trunk_name(const Fabric::SwitchGraph& switches,
-                       const Fabric::SwitchGraph::edge_descriptor& edge) {
-  return fmt::format("{}->{}", switches[boost::source(edge, switches)].name,
-                     switches[boost::target(edge, switches)].name);
+std::string trunk_name(const Fabric::SwitchGraph& switches, const Fabric::SwitchGraph::Edge& edge) {
+  return fmt::format("{}->{}", switches[edge.source].name, switches[edge.target].name);
 }
 
 /// Index k of "<prefix>k", with what follows cut off `text`; empty when it reads otherwise.
@@ -39,7 +37,7 @@ std::string Cluster::link_name(LinkId id) const {
   assert(id >= 0 && at(id) < links_.size());
   if (id >= trunk_links_ && id < duplex_links_) {
     const auto& switches = fabric_.graph();
-    return trunk_name(switches, *std::next(boost::edges(switches).first, id - trunk_links_));
+    return trunk_name(switches, switches.edges()[at(id - trunk_links_)]);
   }
   const bool is_port = id >= port_links_;
   const bool is_shared = id >= duplex_links_;
@@ -65,9 +63,9 @@ std::vector<LinkId> Cluster::find_links(const std::string& name) const {
   const std::optional<int> owner = take_index("node", rest);
   if (!owner || !rest.starts_with('.')) {
     const auto& switches = fabric_.graph();
-    for (const auto& edge : boost::make_iterator_range(boost::edges(switches))) {
+    for (const auto& edge : switches.edges()) {
       if (trunk_name(switches, edge) != name) continue;
-      found.push_back(trunk_links_ + boost::get(boost::edge_index, switches, edge));
+      found.push_back(trunk_links_ + edge.number);
     }
     return found;
   }

@@ -32,20 +32,19 @@ void Fabric::forget() {
 
 Fabric::SwitchId Fabric::add_switch(std::string name, int count) {
   forget();
-  return boost::add_vertex(Switch{.name = std::move(name), .count = count}, graph_);
+  return graph_.add(Switch{.name = std::move(name), .count = count});
 }
 
 void Fabric::connect(SwitchId a, SwitchId b, const Link& link) {
   assert(a != b && link.bandwidth.count() > 0 && link.latency.count() >= 0);
   forget();
   for (const auto& [from, to] : {std::pair{a, b}, std::pair{b, a}}) {
-    const auto number = static_cast<int>(boost::num_edges(graph_));
-    boost::add_edge(from, to, NumberedLink(number, link), graph_);
+    graph_.join(from, to, link);
   }
 }
 
 int Fabric::attach(SwitchId at) {
-  assert(at < boost::num_vertices(graph_));
+  assert(at < graph_.vertices().size());
   auto spec = std::find(specs_.begin(), specs_.end(), port);
   if (spec == specs_.end()) spec = specs_.insert(spec, port);
   port_spec_.push_back(static_cast<std::uint32_t>(spec - specs_.begin()));
@@ -63,18 +62,18 @@ const PortSpec& Fabric::port_spec(int port_index) const {
 
 int Fabric::island_of(int port_index) const {
   if (islands_.empty()) {
-    islands_.assign(boost::num_vertices(graph_), -1);
+    islands_.assign(graph_.vertices().size(), -1);
     int islands = 0;
     std::vector<SwitchId> open;
-    for (const SwitchId first : boost::make_iterator_range(boost::vertices(graph_))) {
+    for (const SwitchId first : graph_.vertices()) {
       if (islands_[first] >= 0) continue;
       islands_[first] = islands;
       open.push_back(first);
       while (!open.empty()) {
         const SwitchId at = open.back();
         open.pop_back();
-        for (const auto& trunk : boost::make_iterator_range(boost::out_edges(at, graph_))) {
-          const SwitchId next = boost::target(trunk, graph_);
+        for (const auto& trunk : graph_.out_edges(at)) {
+          const SwitchId next = trunk.target;
           if (islands_[next] >= 0) continue;
           islands_[next] = islands;
           open.push_back(next);
@@ -87,17 +86,17 @@ int Fabric::island_of(int port_index) const {
 }
 
 int Fabric::trunk_between(SwitchId from, SwitchId to) const {
-  const auto [trunk, exists] = boost::edge(from, to, graph_);
-  assert(exists);
-  static_cast<void>(exists);
-  return boost::get(boost::edge_index, graph_, trunk);
+  const auto& trunks = graph_.out_edges(from);
+  const auto trunk = std::ranges::find(trunks, to, &SwitchGraph::Edge::target);
+  assert(trunk != trunks.end());
+  return trunk->number;
 }
 
 const std::vector<Fabric::Cost>& Fabric::costs_to(SwitchId to) const {
-  costs_.resize(boost::num_vertices(graph_));
+  costs_.resize(graph_.vertices().size());
   auto& costs = costs_[to];
   if (!costs.empty()) return costs;
-  costs.assign(boost::num_vertices(graph_), unreached);
+  costs.assign(graph_.vertices().size(), unreached);
   // Trunks are alike in both directions: the routes from `to` are the routes to it.
   using Entry = std::pair<Cost, SwitchId>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
@@ -107,8 +106,8 @@ const std::vector<Fabric::Cost>& Fabric::costs_to(SwitchId to) const {
     const auto [cost, at] = open.top();
     open.pop();
     if (cost > costs[at]) continue;
-    for (const auto& trunk : boost::make_iterator_range(boost::out_edges(at, graph_))) {
-      const SwitchId next = boost::target(trunk, graph_);
+    for (const auto& trunk : graph_.out_edges(at)) {
+      const SwitchId next = trunk.target;
       const Cost reached = cost + cost_of(graph_[trunk]);
       if (reached >= costs[next]) continue;
       costs[next] = reached;
@@ -119,16 +118,16 @@ const std::vector<Fabric::Cost>& Fabric::costs_to(SwitchId to) const {
 }
 
 void Fabric::best_trunks(SwitchId at, const std::vector<Cost>& costs,
-                         std::vector<SwitchGraph::edge_descriptor>& out) const {
+                         std::vector<SwitchGraph::Edge>& out) const {
   out.clear();
-  for (const auto& trunk : boost::make_iterator_range(boost::out_edges(at, graph_))) {
-    const Cost rest = costs[boost::target(trunk, graph_)];
+  for (const auto& trunk : graph_.out_edges(at)) {
+    const Cost rest = costs[trunk.target];
     if (rest != unreached && rest + cost_of(graph_[trunk]) == costs[at]) out.push_back(trunk);
   }
 }
 
 std::size_t Fabric::choices(SwitchId from, SwitchId to) const {
-  std::vector<SwitchGraph::edge_descriptor> trunks;
+  std::vector<SwitchGraph::Edge> trunks;
   if (from != to) best_trunks(from, costs_to(to), trunks);
   return trunks.size();
 }
@@ -145,13 +144,13 @@ std::vector<int> Fabric::route(int port_from, int port_to) const {
                               static_cast<std::uint64_t>(port_to));
   if (rule) return rule(*this, from, to, pick);
   const auto& costs = costs_to(to);
-  std::vector<SwitchGraph::edge_descriptor> trunks;
-  for (SwitchId at = from; at != to; at = boost::target(trunks.front(), graph_)) {
+  std::vector<SwitchGraph::Edge> trunks;
+  for (SwitchId at = from; at != to; at = trunks.front().target) {
     best_trunks(at, costs, trunks);
     // Every switch hashes by its own key: with one key the second choice would follow the first.
     pick = absorb(pick, at);
     std::swap(trunks.front(), trunks[pick % trunks.size()]);
-    numbers.push_back(boost::get(boost::edge_index, graph_, trunks.front()));
+    numbers.push_back(trunks.front().number);
   }
   return numbers;
 }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <boost/graph/adjacency_list.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -8,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/core/node_graph.hpp"
+#include "sim/core/link_graph.hpp"
 #include "sim/core/units.hpp"
 
 namespace gradwire {
@@ -53,7 +52,7 @@ enum class Routing : std::uint8_t {
   spread,
 };
 
-/// Network switches and the trunks between them, a Boost graph. Ports (NICs) hang on switches;
+/// Network switches and the trunks between them. Ports (NICs) hang on switches;
 /// routes are found among switches only, so that cost does not follow the number of ports.
 class Fabric {
  public:
@@ -61,9 +60,8 @@ class Fabric {
     std::string name;
     int count = 1;  ///< switches that this one stands for (see merge_equal_ways)
   };
-  using SwitchGraph =
-      boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, Switch, NumberedLink>;
-  using SwitchId = SwitchGraph::vertex_descriptor;
+  using SwitchGraph = LinkGraph<Switch>;
+  using SwitchId = SwitchGraph::Vertex;
   /// The trunks from one switch to another (not the same) by a rule of the topology's own.
   /// @param pick  a hash of the flow, to choose among equal-cost paths.
   using RouteRule = std::function<std::vector<int>(const Fabric& fabric, SwitchId from, SwitchId to,
@@ -110,7 +108,7 @@ class Fabric {
   [[nodiscard]] const std::vector<Cost>& costs_to(SwitchId to) const;
   /// The trunks out of `at` that begin a best way.
   void best_trunks(SwitchId at, const std::vector<Cost>& costs,
-                   std::vector<SwitchGraph::edge_descriptor>& out) const;
+                   std::vector<SwitchGraph::Edge>& out) const;
   void forget();
 
   SwitchGraph graph_;

@@ -44,9 +44,8 @@ double width(const Device& device) {
 }  // namespace
 
 DeviceId NodeGraph::add(Device device) {
-  const auto devices = boost::make_iterator_range(boost::vertices(graph_));
-  device.index = static_cast<int>(std::count_if(
-      devices.begin(), devices.end(), [&](DeviceId id) { return graph_[id].kind == device.kind; }));
+  device.index = static_cast<int>(std::ranges::count_if(
+      graph_.vertices(), [&](DeviceId id) { return graph_[id].kind == device.kind; }));
   if (device.name.empty())
     device.name = fmt::format("{}{}", default_name(device.kind), device.index);
   assert(!find(device.name));
@@ -55,7 +54,7 @@ DeviceId NodeGraph::add(Device device) {
         {device.name, traffic_of(device.kind), *device.transit, Seconds{}, /*lanes=*/1});
   }
   const DeviceKind kind = device.kind;
-  const DeviceId id = boost::add_vertex(device, graph_);
+  const DeviceId id = graph_.add(std::move(device));
   if (kind == DeviceKind::gpu) gpus_.push_back(id);
   if (kind == DeviceKind::nic) nics_.push_back(id);
   return id;
@@ -64,8 +63,8 @@ DeviceId NodeGraph::add(Device device) {
 void NodeGraph::connect(DeviceId a, DeviceId b, const Link& link) {
   assert(a != b && link.bandwidth.count() > 0 && link.latency.count() >= 0 && link.lanes > 0);
   for (const auto& [from, to] : {std::pair{a, b}, std::pair{b, a}}) {
-    const auto number = static_cast<int>(boost::num_edges(graph_));
-    boost::add_edge(from, to, NumberedLink(number, link), graph_);
+    const auto number = static_cast<int>(graph_.edges().size());
+    graph_.join(from, to, link);
     resources_.insert(resources_.begin() + number,
                       {fmt::format("{}->{}", graph_[from].name, graph_[to].name), link.kind,
                        link.bandwidth, link.latency, link.lanes});
@@ -73,7 +72,7 @@ void NodeGraph::connect(DeviceId a, DeviceId b, const Link& link) {
 }
 
 std::optional<DeviceId> NodeGraph::find(const std::string& device_name) const {
-  for (const DeviceId id : boost::make_iterator_range(boost::vertices(graph_))) {
+  for (const DeviceId id : graph_.vertices()) {
     if (graph_[id].name == device_name) return id;
   }
   return std::nullopt;
@@ -88,8 +87,8 @@ std::vector<int> NodeGraph::way(DeviceId from, DeviceId to, Uses uses) const {
   std::vector<int> numbers;
   if (!search.reaches(to)) return numbers;
   for (const Search::Edge& edge : search.path(to)) {
-    numbers.push_back(boost::get(boost::edge_index, graph_, edge));
-    const DeviceId at = boost::target(edge, graph_);
+    numbers.push_back(edge.number);
+    const DeviceId at = edge.target;
     if (at != to && graph_[at].transit) numbers.push_back(transit_resource(at));
   }
   return numbers;
@@ -98,9 +97,8 @@ std::vector<int> NodeGraph::way(DeviceId from, DeviceId to, Uses uses) const {
 std::vector<int> NodeGraph::way_through_gpu(DeviceId from, DeviceId to) const {
   std::vector<int> best;
   if (graph_[from].kind != DeviceKind::gpu || graph_[to].kind != DeviceKind::gpu) return best;
-  const auto [first, last] = boost::out_edges(from, graph_);
   const auto leaves = [&](const auto& edge) { return is_nvlink(graph_[edge].kind); };
-  if (std::none_of(first, last, leaves)) return best;
+  if (std::ranges::none_of(graph_.out_edges(from), leaves)) return best;
   for (const DeviceId relay : gpus_) {
     if (relay == from || relay == to) continue;
     std::vector<int> through = way(from, relay, is_nvlink);
@@ -141,7 +139,7 @@ std::optional<DeviceId> NodeGraph::host_memory_of(DeviceId device) const {
   for (const DeviceKind kind : {DeviceKind::numa, DeviceKind::host_bridge}) {
     std::optional<DeviceId> nearest;
     Seconds least;
-    for (const DeviceId id : boost::make_iterator_range(boost::vertices(graph_))) {
+    for (const DeviceId id : graph_.vertices()) {
       if (graph_[id].kind != kind || !search.reaches(id)) continue;
       Seconds distance;
       for (const Search::Edge& edge : search.path(id)) distance += graph_[edge].latency;
@@ -181,11 +179,9 @@ bool NodeGraph::are_peers(std::span<const DeviceId> gpus) const {
 bool NodeGraph::reaches_directly(const std::vector<int>& way) const {
   if (peer_to_peer == PeerToPeer::socket) return true;
   // Numbers of transits come after those of links, and say nothing that the links do not.
-  const auto [first, last] = boost::edges(graph_);
-  return std::none_of(first, last, [&](const auto& edge) {
-    const int number = boost::get(boost::edge_index, graph_, edge);
-    return std::find(way.begin(), way.end(), number) != way.end() &&
-           !lets_peers_pass(graph_[boost::target(edge, graph_)].kind);
+  return std::ranges::none_of(graph_.edges(), [&](const auto& edge) {
+    return std::ranges::find(way, edge.number) != way.end() &&
+           !lets_peers_pass(graph_[edge.target].kind);
   });
 }
 
@@ -212,7 +208,7 @@ std::vector<int> NodeGraph::with_lines_fetched(const std::vector<int>& way) cons
   for (const int number : way) {
     path.push_back(number);
     const bool is_socket = resources_[static_cast<std::size_t>(number)].kind == LinkKind::smp &&
-                           number < static_cast<int>(boost::num_edges(graph_));
+                           number < static_cast<int>(graph_.edges().size());
     // connect() numbers the two directions after each other.
     if (is_socket) path.push_back(number % 2 == 0 ? number + 1 : number - 1);
   }
@@ -238,14 +234,14 @@ std::vector<int> NodeGraph::route_from_host(DeviceId device) const {
 BytesPerSecond NodeGraph::host_copy_bandwidth(DeviceId gpu) const {
   if (const auto memory = host_memory_of(gpu)) return bottleneck(way(gpu, *memory, is_not_nvlink));
   BytesPerSecond widest;
-  for (const auto& edge : boost::make_iterator_range(boost::out_edges(gpu, graph_))) {
+  for (const auto& edge : graph_.out_edges(gpu)) {
     if (is_not_nvlink(graph_[edge].kind)) widest = std::max(widest, graph_[edge].bandwidth);
   }
   return widest;
 }
 
 int NodeGraph::transit_resource(DeviceId id) const {
-  auto number = static_cast<int>(boost::num_edges(graph_));
+  auto number = static_cast<int>(graph_.edges().size());
   for (DeviceId before = 0; before < id; ++before) number += graph_[before].transit ? 1 : 0;
   return number;
 }
@@ -253,15 +249,14 @@ int NodeGraph::transit_resource(DeviceId id) const {
 int NodeGraph::nvlink_lanes(DeviceId a, DeviceId b) const {
   const auto lanes_between = [&](DeviceId from, DeviceId to) {
     int lanes = 0;
-    for (const auto& edge : boost::make_iterator_range(boost::out_edges(from, graph_))) {
-      const bool counts =
-          boost::target(edge, graph_) == to && graph_[edge].kind == LinkKind::nvlink;
+    for (const auto& edge : graph_.out_edges(from)) {
+      const bool counts = edge.target == to && graph_[edge].kind == LinkKind::nvlink;
       if (counts) lanes += graph_[edge].lanes;
     }
     return lanes;
   };
   int lanes = lanes_between(a, b);
-  for (const DeviceId id : boost::make_iterator_range(boost::vertices(graph_))) {
+  for (const DeviceId id : graph_.vertices()) {
     if (graph_[id].kind != DeviceKind::nvswitch) continue;
     lanes += std::min(lanes_between(a, id), lanes_between(b, id));
   }
@@ -274,7 +269,7 @@ std::vector<DeviceId> NodeGraph::unreached(DeviceId from) const {
       graph_, from, [](const Search::Edge& /*edge*/) { return true; },
       [&](DeviceId id) { return width(graph_[id]); });
   std::vector<DeviceId> lost;
-  for (const DeviceId id : boost::make_iterator_range(boost::vertices(graph_))) {
+  for (const DeviceId id : graph_.vertices()) {
     const bool ends = graph_[id].kind == DeviceKind::gpu || graph_[id].kind == DeviceKind::nic;
     if (ends && !search.reaches(id)) lost.push_back(id);
   }

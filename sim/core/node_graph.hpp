@@ -1,6 +1,5 @@
 #pragma once
 
-#include <boost/graph/adjacency_list.hpp>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -8,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/core/cluster_link.hpp"
+#include "sim/core/link_graph.hpp"
 #include "sim/core/units.hpp"
 
 namespace gradwire {
@@ -37,19 +36,8 @@ struct Device {
   Hertz clock{0};       ///< of a GPU, that a cap lets it sustain; 0: that of its peaks
 };
 
-/// One direction of a physical connection.
-struct Link {
-  LinkKind kind = LinkKind::pcie;
-  BytesPerSecond bandwidth;  ///< payload, one direction
-  Seconds latency;
-  int lanes = 1;  ///< bonded NVLinks; PCIe and network count as 1
-};
-
-/// `boost::get(boost::edge_index, graph, edge)` numbers the directed links in order of connection.
-using NumberedLink = boost::property<boost::edge_index_t, int, Link>;
-using DeviceGraph =
-    boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, Device, NumberedLink>;
-using DeviceId = DeviceGraph::vertex_descriptor;
+using DeviceGraph = LinkGraph<Device>;
+using DeviceId = DeviceGraph::Vertex;
 
 /// The memory of a machine's processors, all sockets together.
 struct HostMemory {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <boost/graph/adjacency_list.hpp>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -19,8 +18,8 @@ namespace gradwire {
 template <class Graph>
 class PathSearch {
  public:
-  using Vertex = typename Graph::vertex_descriptor;
-  using Edge = typename Graph::edge_descriptor;
+  using Vertex = typename Graph::Vertex;
+  using Edge = typename Graph::Edge;
 
   /// @param uses   (Edge) -> may a path use it?
   /// @param width  (Vertex) -> bytes per second that may pass through it; 0 = only an end point.
@@ -28,8 +27,8 @@ class PathSearch {
   PathSearch(const Graph& graph, Vertex from, Uses uses, Width width)
       : graph_(graph),
         from_(from),
-        best_(boost::num_vertices(graph), unreached),
-        last_edge_(boost::num_vertices(graph)) {
+        best_(graph.vertices().size(), unreached),
+        last_edge_(graph.vertices().size()) {
     // Label setting: (latency, -bottleneck) never improves along a path, so the least open label
     // is final. Latencies are compared in whole picoseconds: sums in another order must tie.
     using Entry = std::pair<Label, Vertex>;
@@ -42,12 +41,12 @@ class PathSearch {
       if (best_[at] < label) continue;  // a better one was settled
       const double through = at == from ? std::numeric_limits<double>::infinity() : width(at);
       if (through <= 0) continue;
-      for (const Edge& edge : boost::make_iterator_range(boost::out_edges(at, graph))) {
+      for (const Edge& edge : graph.out_edges(at)) {
         if (!uses(edge)) continue;
         const Link& link = graph[edge];
         const Label reached{label.first + std::llround(link.latency.count() * 1e12),
                             std::max({label.second, -through, -link.bandwidth.count()})};
-        const Vertex next = boost::target(edge, graph);
+        const Vertex next = edge.target;
         if (!(reached < best_[next])) continue;
         best_[next] = reached;
         last_edge_[next] = edge;
@@ -61,7 +60,7 @@ class PathSearch {
   /// The edges of the path in order. REQUIRES: reaches(to).
   [[nodiscard]] std::vector<Edge> path(Vertex to) const {
     std::vector<Edge> edges;
-    for (Vertex at = to; at != from_; at = boost::source(last_edge_[at], graph_)) {
+    for (Vertex at = to; at != from_; at = last_edge_[at].source) {
       edges.push_back(last_edge_[at]);
     }
     std::reverse(edges.begin(), edges.end());

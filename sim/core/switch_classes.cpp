@@ -38,7 +38,7 @@ std::string merged_name(const std::string& first, const std::string& last) {
 
 std::vector<int> switch_classes(const Fabric& fabric, std::vector<int> colour) {
   const auto& graph = fabric.graph();
-  assert(colour.size() == boost::num_vertices(graph));
+  assert(colour.size() == graph.vertices().size());
   using Trunk = std::tuple<int, double, double>;  // the far end's class, bandwidth, latency
   std::vector<std::pair<int, std::vector<Trunk>>> signature(colour.size());
   int classes = number(std::vector<int>(colour), colour);
@@ -47,8 +47,8 @@ std::vector<int> switch_classes(const Fabric& fabric, std::vector<int> colour) {
       auto& [own, trunks] = signature[id];
       own = colour[id];
       trunks.clear();
-      for (const auto& edge : boost::make_iterator_range(boost::out_edges(id, graph))) {
-        trunks.emplace_back(colour[boost::target(edge, graph)], graph[edge].bandwidth.count(),
+      for (const auto& edge : graph.out_edges(id)) {
+        trunks.emplace_back(colour[edge.target], graph[edge].bandwidth.count(),
                             graph[edge].latency.count());
       }
       std::sort(trunks.begin(), trunks.end());
@@ -62,7 +62,7 @@ std::vector<int> switch_classes(const Fabric& fabric, std::vector<int> colour) {
 Fabric merge_equal_ways(const Fabric& fabric) {
   assert(!fabric.rule);
   const auto& graph = fabric.graph();
-  const std::size_t switches = boost::num_vertices(graph);
+  const std::size_t switches = graph.vertices().size();
   std::vector<int> colour(switches, 0);
   for (int port = 0; port < fabric.port_count(); ++port) {
     const auto owner = fabric.switch_of(port);
@@ -92,10 +92,10 @@ Fabric merge_equal_ways(const Fabric& fabric) {
   // stand side by side, so every second one tells them all.
   std::map<std::tuple<int, int, double>, std::size_t> known;  // classes, latency
   std::vector<std::tuple<int, int, Link>> trunks;
-  for (const auto& edge : boost::make_iterator_range(boost::edges(graph))) {
-    int a = classes[boost::source(edge, graph)];
-    int b = classes[boost::target(edge, graph)];
-    if (a == b || boost::get(boost::edge_index, graph, edge) % 2 != 0) continue;
+  for (const auto& edge : graph.edges()) {
+    int a = classes[edge.source];
+    int b = classes[edge.target];
+    if (a == b || edge.number % 2 != 0) continue;
     if (a > b) std::swap(a, b);
     const Link& link = graph[edge];
     const auto [found, is_new] = known.try_emplace({a, b, link.latency.count()}, trunks.size());

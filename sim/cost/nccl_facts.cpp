@@ -23,7 +23,7 @@ NodeFacts examine(const NodeGraph& node, const NcclGpus& gpus) {
   const DeviceGraph& graph = node.graph();
   NodeFacts facts;
   facts.places = host_places(node);
-  for (const DeviceId id : boost::make_iterator_range(boost::vertices(graph))) {
+  for (const DeviceId id : graph.vertices()) {
     if (graph[id].kind == DeviceKind::numa && graph[id].model.starts_with("amd")) facts.amd = true;
   }
   for (const DeviceId id : node.gpus()) {

@@ -139,15 +139,15 @@ std::vector<Moved> moved_by_rank(const std::vector<Staged>& staged, int ranks) {
 
 std::vector<HostPlace> host_places(const NodeGraph& node) {
   const DeviceGraph& graph = node.graph();
-  const auto vertices = boost::make_iterator_range(boost::vertices(graph));
+  const auto& vertices = graph.vertices();
   const bool has_numa = std::ranges::any_of(
       vertices, [&](DeviceId id) { return graph[id].kind == DeviceKind::numa; });
   const DeviceKind memory = has_numa ? DeviceKind::numa : DeviceKind::host_bridge;
   std::vector<HostPlace> places(node.resources().size());
-  for (const auto& edge : boost::make_iterator_range(boost::edges(graph))) {
-    const DeviceKind from = graph[boost::source(edge, graph)].kind;
-    const DeviceKind to = graph[boost::target(edge, graph)].kind;
-    HostPlace& place = places[static_cast<std::size_t>(boost::get(boost::edge_index, graph, edge))];
+  for (const auto& edge : graph.edges()) {
+    const DeviceKind from = graph[edge.source].kind;
+    const DeviceKind to = graph[edge.target].kind;
+    HostPlace& place = places[static_cast<std::size_t>(edge.number)];
     place.at_bridge = from == DeviceKind::host_bridge || to == DeviceKind::host_bridge;
     place.to_memory = to == memory;
     place.ends_peers = graph[edge].kind != LinkKind::nvlink && !node.lets_peers_pass(to);

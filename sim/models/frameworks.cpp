@@ -4,6 +4,7 @@
 #include <array>
 #include <cassert>
 
+#include "sim/core/kernel_launch.hpp"
 #include "sim/models/efficiencies.hpp"
 
 namespace gradwire {
@@ -12,9 +13,6 @@ namespace {
 constexpr Seconds us(double microseconds) {
   return Seconds{1e-6 * microseconds};
 }
-
-/// One cudaLaunchKernel: median of 4 350 in the V100 trace named below.
-constexpr Seconds launch_call = us(5.2);
 
 // Eager PyTorch: from the start of an operator to the start of the next one on its thread, lower
 // quartile over the five steps (a full launch queue lengthens the upper ones). The profiler's own
@@ -33,7 +31,7 @@ constexpr std::array<OperatorHost, 12> eager_operators = {{
     {"conv", us(58.0), us(92.2), us(0)},  // V: conv2d, ConvolutionBackward0, all their kernels
     // A: linear 58, AddmmBackward0 116 and TBackward0 13, less the launches of their further
     // kernels
-    {"linear", us(58 - 5.2), us(116 + 13 - 2 * 5.2), launch_call},
+    {"linear", us(58 - 5.2), us(116 + 13 - 2 * 5.2), kernel_launch_call},
     {"attention", us(72), us(121), us(0)},           // A: bmm, BmmBackward0
     {"flash_attention", us(97), us(279), us(0)},     // C: with the views and transposes around it
     {"batch_norm", us(63.8 + 23), us(52.8), us(0)},  // V: with the add_ that counts its batches
@@ -41,9 +39,9 @@ constexpr std::array<OperatorHost, 12> eager_operators = {{
     {"act", us(28.5), us(23.0), us(28.5)},           // V: relu_; each further kernel is an operator
     {"add", us(23.0), us(6.5), us(23.0)},            // V: add_, AddBackward0
     {"pool", us(48.5), us(43.2), us(0)},             // V: max_pool2d
-    {"softmax", us(28.5), us(28.5), us(0)},      // V: LogSoftmaxBackward0; forward as act (assumed)
-    {"embed", us(28.5), us(28.5), launch_call},  // assumed: as softmax
-    {"", us(28.5), us(23.0), us(28.5)},          // assumed: as act
+    {"softmax", us(28.5), us(28.5), us(0)},  // V: LogSoftmaxBackward0; forward as act (assumed)
+    {"embed", us(28.5), us(28.5), kernel_launch_call},  // assumed: as softmax
+    {"", us(28.5), us(23.0), us(28.5)},                 // assumed: as act
 }};
 /// V: AccumulateGrad with DDP's hook, 20.2 us, less the copy into the bucket, which strategies
 /// post.
@@ -64,7 +62,7 @@ constexpr CheckpointHost eager_checkpoint{.block = {us(314), us(274)},
 constexpr Seconds inductor_kernel = us(9.1);
 constexpr std::array<OperatorHost, 5> compiled_operators = {{
     {"conv", us(45.4), us(85.8), us(0)},
-    {"linear", us(50 - 5.2), us(107 - 2 * 5.2), launch_call},
+    {"linear", us(50 - 5.2), us(107 - 2 * 5.2), kernel_launch_call},
     {"attention", us(68), us(113), us(0)},
     {"flash_attention", us(68), us(113), us(0)},
     {"", inductor_kernel, inductor_kernel, us(0)},  // one kernel, whatever is in it
@@ -79,7 +77,7 @@ constexpr std::array<OperatorHost, 1> graph_operators = {{
 }};
 /// XLA's executable launches its kernels one after the other; between them nothing (assumed).
 constexpr std::array<OperatorHost, 1> xla_operators = {{
-    {"", launch_call, launch_call, launch_call},
+    {"", kernel_launch_call, kernel_launch_call, kernel_launch_call},
 }};
 
 // MXNet's engine: (1 / 61.38 - 1 / 162.15) s between the inference of ResNet-152 and of ResNet-50
@@ -107,7 +105,7 @@ constexpr std::array<Framework, 6> known = {{
      CastHost{graph_operator, graph_operator}, graph_operator, "assumed: the order of magnitude",
      true, true, true},
     {"tf-xla", "TensorFlow compiled by XLA", Fusion::inductor, xla_operators, us(0),
-     CastHost{launch_call, launch_call}, launch_call,
+     CastHost{kernel_launch_call, kernel_launch_call}, kernel_launch_call,
      "cudaLaunchKernel in pytorch-eager's trace; nothing between launches (assumed)", true, true},
     {"mxnet", "MXNet's engine, KVStore and updater", Fusion::none, mxnet_operators, us(0),
      CastHost{mxnet_operator, mxnet_operator}, mxnet_tensor,

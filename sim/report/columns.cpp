@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "sim/core/outgoing_text.hpp"
 #include "sim/core/readable_bytes.hpp"

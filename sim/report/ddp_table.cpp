@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <nlohmann/json.hpp>
 
 #include "sim/core/outgoing_text.hpp"
 #include "sim/core/readable_bytes.hpp"

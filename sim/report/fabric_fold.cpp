@@ -17,7 +17,7 @@ namespace {
 using PortCounts = std::vector<std::map<std::size_t, int>>;  ///< by switch: port kind -> ports
 
 PortCounts count_ports(const Fabric& fabric) {
-  PortCounts counts(boost::num_vertices(fabric.graph()));
+  PortCounts counts(fabric.graph().vertices().size());
   const auto& specs = fabric.port_specs();
   for (int port = 0; port < fabric.port_count(); ++port) {
     const auto spec = std::find(specs.begin(), specs.end(), fabric.port_spec(port));
@@ -53,8 +53,8 @@ std::vector<int> tiers_of(const Fabric& fabric, const PortCounts& ports) {
   }
   for (; !open.empty(); open.pop()) {
     const auto at = open.front();
-    for (const auto& edge : boost::make_iterator_range(boost::out_edges(at, fabric.graph()))) {
-      const auto next = boost::target(edge, fabric.graph());
+    for (const auto& edge : fabric.graph().out_edges(at)) {
+      const auto next = edge.target;
       if (tier[next] != far) continue;
       tier[next] = tier[at] + 1;
       open.push(next);
@@ -91,8 +91,8 @@ FoldedFabric fold(const Fabric& fabric, std::size_t unfolded_max) {
       group.first = graph[id].name;
       group.tier = tiers[id];
       for (const auto& [spec, count] : ports[id]) group.ports.push_back({spec, count});
-      for (const auto& edge : boost::make_iterator_range(boost::out_edges(id, graph))) {
-        add_trunk(group, folded.group_of[boost::target(edge, graph)], graph[edge]);
+      for (const auto& edge : graph.out_edges(id)) {
+        add_trunk(group, folded.group_of[edge.target], graph[edge]);
       }
       folded.groups.push_back(std::move(group));
     }
@@ -117,7 +117,7 @@ std::string title(const SwitchGroup& group) {
 
 int switch_count(const Fabric& fabric) {
   int count = 0;
-  for (const auto id : boost::make_iterator_range(boost::vertices(fabric.graph()))) {
+  for (const auto id : fabric.graph().vertices()) {
     count += fabric.graph()[id].count;
   }
   return count;

@@ -69,7 +69,7 @@ struct Places {
 
 Places places_of(const NodeGraph& node) {
   const DeviceGraph& graph = node.graph();
-  const std::size_t devices = boost::num_vertices(graph);
+  const std::size_t devices = graph.vertices().size();
   constexpr int unknown = -1;
   Places places{std::vector<int>(devices, unknown), std::vector<DeviceId>(devices)};
   std::vector<DeviceId> open;
@@ -81,8 +81,8 @@ Places places_of(const NodeGraph& node) {
   const auto spread = [&] {
     for (std::size_t next = 0; next < open.size(); ++next) {
       const DeviceId id = open[next];
-      for (const auto& edge : boost::make_iterator_range(boost::out_edges(id, graph))) {
-        const DeviceId child = boost::target(edge, graph);
+      for (const auto& edge : graph.out_edges(id)) {
+        const DeviceId child = edge.target;
         if (graph[edge].kind != LinkKind::pcie || places.depth[child] != unknown) continue;
         places.depth[child] = places.depth[id] + 1;
         places.numa[child] = places.numa[id];
@@ -91,7 +91,7 @@ Places places_of(const NodeGraph& node) {
     }
     open.clear();
   };
-  const auto all = boost::make_iterator_range(boost::vertices(graph));
+  const auto& all = graph.vertices();
   for (const DeviceId id : all) {
     if (graph[id].kind == DeviceKind::numa) begin(id);
   }
@@ -174,7 +174,7 @@ class DotWriter {
         "  subgraph cluster_node{} {{\n    label={}; labelloc=b; fontsize=14; "
         "color=\"#b0bec5\";\n",
         index, dot_string(plain_format("node{}: {}{}", index, node.name, times)));
-    const auto devices = boost::make_iterator_range(boost::vertices(graph));
+    const auto& devices = graph.vertices();
     for (const DeviceId root : devices) {
       if (places.numa[root] != root) continue;
       const bool framed = graph[root].kind == DeviceKind::numa;
@@ -190,10 +190,10 @@ class DotWriter {
     print("    {{rank=same;");
     for (const DeviceId gpu : node.gpus()) print(" {};", dot_string(name_of(index, graph[gpu])));
     print("}}\n");
-    for (const auto& edge : boost::make_iterator_range(boost::edges(graph))) {
-      if (boost::get(boost::edge_index, graph, edge) % 2 != 0) continue;
-      DeviceId upper = boost::source(edge, graph);
-      DeviceId lower = boost::target(edge, graph);
+    for (const auto& edge : graph.edges()) {
+      if (edge.number % 2 != 0) continue;
+      DeviceId upper = edge.source;
+      DeviceId lower = edge.target;
       const auto is_gpu = [&](DeviceId id) { return graph[id].kind == DeviceKind::gpu; };
       if (is_gpu(upper) && is_gpu(lower)) {
         write_joint(index, graph[upper], graph[lower], graph[edge]);

@@ -58,7 +58,7 @@ void print_devices(const NodeGraph& node, Out out) {
   plain_format_to(out, "  devices\n");
   for (const auto& [kind, title] : kinds) {
     std::string names;
-    for (const DeviceId id : boost::make_iterator_range(boost::vertices(node.graph()))) {
+    for (const DeviceId id : node.graph().vertices()) {
       const Device& device = node.device(id);
       if (device.kind != kind) continue;
       names += " " + device.name;
@@ -73,11 +73,11 @@ void print_devices(const NodeGraph& node, Out out) {
 void print_links(const NodeGraph& node, Out out) {
   const DeviceGraph& graph = node.graph();
   plain_format_to(out, "  links                      kind        GB/s each way  latency us\n");
-  for (const auto& edge : boost::make_iterator_range(boost::edges(graph))) {
-    if (boost::get(boost::edge_index, graph, edge) % 2 != 0) continue;  // the way back of the last
+  for (const auto& edge : graph.edges()) {
+    if (edge.number % 2 != 0) continue;  // the way back of the last
     const Link& link = graph[edge];
     plain_format_to(out, "    {:<10} <-> {:<10} {:<12} {:>11.2f} {:>11.2f}\n",
-                    graph[boost::source(edge, graph)].name, graph[boost::target(edge, graph)].name,
+                    graph[edge.source].name, graph[edge.target].name,
                     wire_name(link.kind, link.lanes), gigabytes(link.bandwidth),
                     microseconds(link.latency));
   }

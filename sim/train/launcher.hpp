@@ -7,18 +7,16 @@
 
 #include "sim/core/compute_profile.hpp"
 #include "sim/core/gpu.hpp"
+#include "sim/core/kernel_launch.hpp"
 #include "sim/train/program.hpp"
 #include "sim/train/workers.hpp"
 #include "strategies/strategy.hpp"
 
 namespace gradwire {
 
-/// Host time of the call that launches a kernel, for what strategies and programs post: median of
-/// 4 350 cudaLaunchKernel calls in the V100 trace behind
-/// profiles/resnet50/v100-sxm2-32gb_fp32_b32.yaml; that other hosts take as long is assumed. The
-/// model's own kernels take the profile's host_launch, which has the framework's way to the call in
-/// it.
-constexpr double launch_call = 5.2e-6;  // s
+/// Of what strategies and programs post. The model's own kernels take the profile's host_launch,
+/// which has the framework's way to the call in it.
+constexpr double launch_call = kernel_launch_call.count();  // s
 
 /// What a program does beside computing.
 using Communication = std::variant<GroupCollective, Send, Receive>;

@@ -34,10 +34,7 @@ StrategyMaker TfCollectiveAllReduce::read(Knobs& knobs) {
              "exceeds it; 0: one pack of all gradients",
              Bytes{0});
   ConditionalKnobs ring(knobs);
-  options.ring.calls = read_remote_calls(ring, worker_threads);
-  ring.read("step_time", options.ring.step,
-            "of TensorFlow's threads in every step of the ring (polled events, the executor); "
-            "no source states it: calibrate it");
+  options.calls = read_remote_calls(ring, worker_threads);
   if (options.nccl) ring.refuse_without("implementation: RING");
   return [options](const JobView& job) {
     return std::make_unique<TfCollectiveAllReduce>(options, job);
@@ -51,7 +48,7 @@ TfCollectiveAllReduce::TfCollectiveAllReduce(const TfCollectiveOptions& options,
   if (options_.nccl || !active()) return;
   std::vector<Bytes> sizes;
   for (const PlanGroup& pack : packs_.all()) sizes.push_back(pack.size);
-  ring_ = std::make_unique<TfRing>(options_.ring, job_, sizes, poster_);
+  ring_ = std::make_unique<TfRing>(options_.calls, job_, sizes, poster_);
 }
 
 Traits TfCollectiveAllReduce::traits() const {

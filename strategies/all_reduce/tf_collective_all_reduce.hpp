@@ -14,7 +14,7 @@ namespace gradwire {
 struct TfCollectiveOptions {
   bool nccl = false;        ///< `implementation`; false: RING, which AUTO is as well
   Bytes bytes_per_pack{0};  ///< a pack ends with the gradient that exceeds it; 0: one pack of all
-  TfRingOptions ring{};
+  RemoteCalls calls{};      ///< of the ring, to other machines
 };
 
 /// TensorFlow 2's tf.distribute.MultiWorkerMirroredStrategy (CollectiveAllReduce), a process a

@@ -20,8 +20,9 @@ constexpr int passes_of_a_ring = 2;
 
 }  // namespace
 
-TfRing::TfRing(TfRingOptions options, JobView job, const std::vector<Bytes>& sizes, Poster& poster)
-    : options_(options), job_(std::move(job)), poster_(&poster) {
+TfRing::TfRing(const RemoteCalls& calls, JobView job, const std::vector<Bytes>& sizes,
+               Poster& poster)
+    : calls_(calls), job_(std::move(job)), poster_(&poster) {
   assert(job_.world_size > 1);
   for (const int rank : all_ranks(job_)) ranks_[machine_of(job_, rank)].push_back(rank);
   devices_ = std::max(1, job_.world_size / static_cast<int>(ranks_.size()));
@@ -80,8 +81,7 @@ int TfRing::add_exchanges(int offset) {
   }
   // A step begins when the one before it has arrived; the links tell of the first one's latency.
   const double later_steps = job_.world_size - 2;
-  hops.startup = later_steps * (across ? job_.message_latency : Seconds{0}) +
-                 (later_steps + 1) * options_.step;
+  hops.startup = later_steps * (across ? job_.message_latency : Seconds{0});
   exchanges_.push_back(std::move(hops));
   if (across) {
     exchanges_.push_back(std::move(down));
@@ -99,7 +99,7 @@ void TfRing::reduce(Bytes size, const std::vector<TensorId>& tensors, Poster::Th
   const std::int64_t ranks = job_.world_size;
   for (int ring = 0; ring < rings; ++ring) {
     pass({.exchange = first_exchange_.at(offset_of(ring, rings)),
-          .thread = options_.calls.cost() ? ring % options_.calls.threads : 0,
+          .thread = calls_.cost() ? ring % calls_.threads : 0,
           .passed = Bytes{size.count() * (ranks - 1) / (ranks * rings)},
           .passes = 0,
           .tensors = tensors,
@@ -133,7 +133,7 @@ void TfRing::travel_next() {
   if (!next) return;
   const Course& course = *next;
   // A call keeps a thread busy on each side while its bytes travel; the longest of them counts.
-  const bool called = options_.calls.cost();
+  const bool called = calls_.cost();
   const auto under_way = std::make_shared<int>(called ? 3 : 1);
   const auto then = [this, under_way, course] {
     if (--*under_way > 0) return;
@@ -142,7 +142,7 @@ void TfRing::travel_next() {
     move(course, up_to_gpu, "copy to GPU", [this, course] { arrived(course); });
   };
   if (called) {
-    RemoteCalls one = options_.calls;
+    RemoteCalls one = calls_;
     one.threads = 1;
     const int thread = 2 * course.thread;
     for (const HostWork& work :

@@ -11,12 +11,6 @@
 
 namespace gradwire {
 
-/// What TensorFlow's ring costs beside links and copies.
-struct TfRingOptions {
-  RemoteCalls calls{};  ///< that carry what goes to another machine
-  Seconds step{0};      ///< of TensorFlow's threads, in every step of the ring
-};
-
 /// TensorFlow's RingReduce over all devices, task after task, in `subdivisions` rings at once: n
 /// ranks cut a tensor into a chunk a rank and ring. In n - 1 steps chunks are passed on and added
 /// up, in n - 1 more passed on and kept.
@@ -38,7 +32,8 @@ class TfRing {
 
   /// @param sizes   of the tensors that will be reduced. @param poster  outlives it.
   /// REQUIRES: at least two ranks.
-  TfRing(TfRingOptions options, JobView job, const std::vector<Bytes>& sizes, Poster& poster);
+  /// @param calls  that carry what goes to another machine.
+  TfRing(const RemoteCalls& calls, JobView job, const std::vector<Bytes>& sizes, Poster& poster);
 
   /// Of a tensor of that size.
   [[nodiscard]] int subdivisions(Bytes size) const;
@@ -68,7 +63,7 @@ class TfRing {
   void travel_next();
   void arrived(Course course);
 
-  TfRingOptions options_;
+  RemoteCalls calls_;
   JobView job_;
   Poster* poster_;
   std::map<int, std::vector<int>> ranks_;  ///< by machine

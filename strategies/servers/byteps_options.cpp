@@ -12,7 +12,7 @@ namespace {
 /// Times that no source states: a stage's thread signals its siblings over unix sockets and
 /// launches a copy; Python looks up a handle and calls into C++.
 constexpr Seconds assumed_stage_time{20e-6};
-constexpr Seconds assumed_hook_time{10e-6};
+constexpr Seconds assumed_hook_time{10e-6};     ///< Python, per gradient
 constexpr Seconds assumed_update_time{100e-6};  ///< cross_barrier's poller, per parameter
 constexpr std::int64_t count_limit = 1 << 20;
 
@@ -74,7 +74,7 @@ void read_costs(Knobs& knobs, BytePsOptions& options) {
   knobs.read("sum_rate", options.sum_rate,
              "one core adds floats, our measurement, sim/core/host_cpu.hpp; that an engine thread "
              "is as fast with its OpenMP threads is assumed");
-  options.hook_time = knobs.time("hook_time", assumed_hook_time, "assumed: Python, per gradient");
+  options.hook_time = assumed_hook_time;
   options.stage_time = assumed_stage_time;
   options.update_time = assumed_update_time;
 }

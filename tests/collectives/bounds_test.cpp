@@ -141,11 +141,11 @@ std::vector<Cut> cuts_of(const test::RandomCluster& on) {
     Cut cut;
     cut.ranks.insert(static_cast<int>(rank));
     const DeviceId device = node.gpus()[static_cast<std::size_t>(gpu)];
-    for (const auto& edge : boost::make_iterator_range(boost::out_edges(device, node.graph()))) {
+    for (const auto& edge : node.graph().out_edges(device)) {
       cut.out += node.graph()[edge].bandwidth.count();
     }
-    for (const auto& edge : boost::make_iterator_range(boost::in_edges(device, node.graph()))) {
-      cut.in += node.graph()[edge].bandwidth.count();
+    for (const auto& edge : node.graph().edges()) {
+      if (edge.target == device) cut.in += node.graph()[edge].bandwidth.count();
     }
     cuts.push_back(cut);
     machines[node_index].ranks.insert(static_cast<int>(rank));

@@ -36,7 +36,7 @@ class ClusterFixture : public ConfigFixture {
                                                          int nodes) const {
     const config::Scenario scenario = read(with_fabric(fabric, nodes));
     const auto& graph = scenario.cluster->fabric().graph();
-    return {boost::num_vertices(graph), boost::num_edges(graph)};
+    return {graph.vertices().size(), graph.edges().size()};
   }
 };
 

@@ -65,7 +65,7 @@ ClosedForm one_message(const Numbers& /*at*/) {
   return {1, 1};
 }
 
-constexpr std::array<Entry, 21> entries = {{
+constexpr std::array<Entry, 23> entries = {{
     {"ring", CollectiveKind::all_reduce,
      [](const Numbers& at) {
        return ClosedForm{2 * (at.n - 1), 2 * at.others};
@@ -99,6 +99,8 @@ constexpr std::array<Entry, 21> entries = {{
     {"binomial_tree", CollectiveKind::reduce, tree},
     {"binomial_tree", CollectiveKind::gather, tree_of_parts},
     {"binomial_tree", CollectiveKind::scatter, tree_of_parts},
+    {"pat", CollectiveKind::all_gather, tree_of_parts},
+    {"pat", CollectiveKind::reduce_scatter, tree_of_parts},
     {"pairwise", CollectiveKind::all_to_all, ring_once},
     {"direct", CollectiveKind::all_to_all, at_once},
     {"direct", CollectiveKind::gather, at_once},

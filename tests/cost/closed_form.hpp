@@ -51,6 +51,7 @@ struct ClosedForm {
 /// |                    | reduce                    | 2 log2 p + f     | 2(p-1)/p + f   |
 /// | binomial_tree      | broadcast, reduce         | ceil(log2 n)     | ceil(log2 n)   |
 /// |                    | scatter, gather           | ceil(log2 n)     | q              |
+/// | pat                | reduce_scatter, all_gather| ceil(log2 n)     | q              |
 /// | pairwise           | all_to_all                | n-1              | q              |
 /// | direct             | all_to_all, gather, scatter | 1              | q              |
 /// | torus              | all_reduce                | 2 sum(d_i - 1)   | 2q             |

@@ -1,6 +1,7 @@
 #include "sim/report/ddl_benchmarks_report.hpp"
 
 #include <cstddef>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 

@@ -1,5 +1,7 @@
 #include "sim/report/result_json.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "tests/catch.hpp"
 #include "tests/report/points.hpp"
 

@@ -1,4 +1,5 @@
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "sim/report/chrome_trace.hpp"
 #include "sim/report/timeline.hpp"

@@ -10,7 +10,7 @@
 namespace gradwire::test {
 
 inline int count(const NodeGraph& node, DeviceKind kind) {
-  const auto devices = boost::make_iterator_range(boost::vertices(node.graph()));
+  const auto devices = node.graph().vertices();
   return static_cast<int>(std::count_if(devices.begin(), devices.end(),
                                         [&](DeviceId id) { return node.device(id).kind == kind; }));
 }
@@ -28,7 +28,7 @@ inline std::vector<std::string> way(const NodeGraph& node, const std::string& fr
 /// NVLinks of a GPU: those into a switch, or the sum over its peers.
 inline int lanes_of_gpu(const NodeGraph& node, DeviceId gpu) {
   int lanes = 0;
-  for (const auto& edge : boost::make_iterator_range(boost::out_edges(gpu, node.graph()))) {
+  for (const auto& edge : node.graph().out_edges(gpu)) {
     if (node.graph()[edge].kind == LinkKind::nvlink) lanes += node.graph()[edge].lanes;
   }
   return lanes;
@@ -40,8 +40,8 @@ inline void check_round_trip(const NodeGraph& node) {
   const NodeGraph back = config::read_node(config::parse_yaml(text, "n.yaml"));
   CHECK(back.name == node.name);
   CHECK(back.source == node.source);
-  REQUIRE(boost::num_vertices(back.graph()) == boost::num_vertices(node.graph()));
-  for (const DeviceId id : boost::make_iterator_range(boost::vertices(node.graph()))) {
+  REQUIRE(back.graph().vertices().size() == node.graph().vertices().size());
+  for (const DeviceId id : node.graph().vertices()) {
     const Device& device = node.device(id);
     const Device& other = back.device(back.find(device.name).value());
     CHECK(other.kind == device.kind);

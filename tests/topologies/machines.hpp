@@ -47,9 +47,9 @@ inline std::vector<PortGroup> machines(int count, int nics) {
 template <class InFirstPart>
 int trunks_across(const Fabric& fabric, InFirstPart in_first_part) {
   int across = 0;
-  for (const auto& edge : boost::make_iterator_range(boost::edges(fabric.graph()))) {
-    const bool from = in_first_part(boost::source(edge, fabric.graph()));
-    const bool to = in_first_part(boost::target(edge, fabric.graph()));
+  for (const auto& edge : fabric.graph().edges()) {
+    const bool from = in_first_part(edge.source);
+    const bool to = in_first_part(edge.target);
     across += from && !to ? 1 : 0;
   }
   return across;

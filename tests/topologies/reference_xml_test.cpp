@@ -76,8 +76,7 @@ void check_devices(const NodeGraph& node, const Expected& expected) {
     if (expected.nic != "*") CHECK(node.device(nic).model == expected.nic);
     if (expected.nic == "*") CHECK_FALSE(node.device(nic).model.empty());
   }
-  for (const auto& edge :
-       boost::make_iterator_range(boost::out_edges(node.gpus()[0], node.graph()))) {
+  for (const auto& edge : node.graph().out_edges(node.gpus()[0])) {
     const Link& link = node.graph()[edge];
     if (link.kind == LinkKind::pcie) CHECK(link.bandwidth.count() == Approx(expected.slot * 1e9));
   }

@@ -64,10 +64,10 @@ TEST_CASE("a seed gives the same collisions again, another seed others", "[topol
 TEST_CASE("spread merges what lies above the leaves into one switch a level",
           "[topology][spread]") {
   const Fabric two = merge_equal_ways(two_level(8, 2, 4));
-  REQUIRE(boost::num_vertices(two.graph()) == 4 + 1);
+  REQUIRE(two.graph().vertices().size() == 4 + 1);
   CHECK(two.graph()[4].name == "spine0-3");
   CHECK(two.graph()[4].count == 4);
-  const Link& bundle = two.graph()[*boost::edges(two.graph()).first];
+  const Link& bundle = two.graph()[two.graph().edges().front()];
   CHECK(bundle.lanes == 4);
   CHECK(bundle.bandwidth.count() == 4 * test_trunk().bandwidth.count());
 
@@ -78,7 +78,7 @@ TEST_CASE("spread merges what lies above the leaves into one switch a level",
   shape.cores_per_spine = 2;
   shape.trunk = test_trunk();
   const Fabric three = merge_equal_ways(fat_tree(machines(16, 1), shape));
-  CHECK(boost::num_vertices(three.graph()) == 8 + 4 + 1);  // leaves, pods, cores
+  CHECK(three.graph().vertices().size() == 8 + 4 + 1);  // leaves, pods, cores
   CHECK(three.graph()[three.switch_of(0)].name == "leaf0");
   CHECK(three.route(0, 15).size() == 4);
 }
@@ -86,7 +86,7 @@ TEST_CASE("spread merges what lies above the leaves into one switch a level",
 TEST_CASE("switches are alike when all they lead to is alike", "[topology][fabric]") {
   // Leaf 2 has one machine instead of two: a class of its own; every spine sees all three.
   const Fabric fabric = two_level(5, 2, 2);
-  std::vector<int> ports(boost::num_vertices(fabric.graph()), 0);
+  std::vector<int> ports(fabric.graph().vertices().size(), 0);
   for (int port = 0; port < fabric.port_count(); ++port) ++ports[fabric.switch_of(port)];
   CHECK(switch_classes(fabric, ports) == std::vector<int>{0, 0, 1, 2, 2});
   // A path: its ends, and the switch in the middle.

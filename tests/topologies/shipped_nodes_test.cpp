@@ -91,7 +91,7 @@ TEST_CASE("shipped nodes have the devices and links of their data sheets", "[nod
     for (const DeviceId gpu : node.gpus()) {
       CHECK(node.device(gpu).model == sheet.gpu);
       CHECK(test::lanes_of_gpu(node, gpu) == sheet.lanes);
-      for (const auto& edge : boost::make_iterator_range(boost::out_edges(gpu, node.graph()))) {
+      for (const auto& edge : node.graph().out_edges(gpu)) {
         const Link& link = node.graph()[edge];
         if (link.kind == LinkKind::pcie) CHECK(link.bandwidth.count() == Approx(sheet.slot * 1e9));
       }

@@ -1,4 +1,5 @@
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 

@@ -37,15 +37,11 @@ TEST_CASE("toy timeline: tf_collective_all_reduce over its ring", "[timeline][te
     check_each(toy.run(make<TfCollectiveAllReduce>(options)), 18 + 2 * 18 + 0.5);
   }
   SECTION("calls: three of 1 ms a pass and 5 ms a MB of the sender, longer than the wire") {
-    options.ring.calls = {.threads = 8,
-                          .send_rate = BytesPerSecond{0.2e9},
-                          .receive_rate = BytesPerSecond{1e9},
-                          .call = Seconds{1e-3}};
+    options.calls = {.threads = 8,
+                     .send_rate = BytesPerSecond{0.2e9},
+                     .receive_rate = BytesPerSecond{1e9},
+                     .call = Seconds{1e-3}};
     check_each(toy.run(make<TfCollectiveAllReduce>(options)), 18 + 2 * (3 + 4.5 * 5) + 1);
-  }
-  SECTION("TensorFlow's threads take 2 in each of three steps of a pass") {
-    options.ring.step = Seconds{2e-3};
-    check_each(toy.run(make<TfCollectiveAllReduce>(options)), 18 + 2 * (18 + 3 * 2) + 1);
   }
   SECTION("two GPUs a machine: 7/8 of a pack a pass crosses between any two machines") {
     const auto pairs = ToyTraining::networked(2, 4, four_ms_a_mb);

@@ -102,7 +102,7 @@ Fabric dragonfly(std::span<const PortGroup> groups, const DragonflyShape& shape)
       for (int copy = 0; copy < per_pair; ++copy) {
         const auto from = owner(a, copy, b - a);
         const auto to = owner(b, copy, shape.groups - (b - a));
-        const auto trunk = static_cast<int>(boost::num_edges(fabric.graph()));
+        const auto trunk = static_cast<int>(fabric.graph().edges().size());
         fabric.connect(from, to, shape.global);
         links[pair(a, b)].push_back({from, to, trunk});
         links[pair(b, a)].push_back({to, from, trunk + 1});

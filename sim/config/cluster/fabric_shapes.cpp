@@ -254,8 +254,8 @@ Fabric with_routing(YamlMap& map, Fabric fabric) {
   const std::string routing = map.choice_or("routing", adaptive ? "spread" : "ecmp", known);
   if (routing == "ecmp") return fabric;
   Fabric merged = merge_equal_ways(fabric);
-  for (const auto from : boost::make_iterator_range(boost::vertices(merged.graph()))) {
-    for (const auto to : boost::make_iterator_range(boost::vertices(merged.graph()))) {
+  for (const auto from : merged.graph().vertices()) {
+    for (const auto to : merged.graph().vertices()) {
       if (merged.choices(from, to) < 2) continue;
       map.fail("routing",
                fmt::format("'spread' would be uneven: the equal-cost paths from {} to {} pass "

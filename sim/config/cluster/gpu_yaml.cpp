@@ -93,12 +93,6 @@ Section peak_flops_section() {
   return {.name = "peak_flops", .summary = "by `dtype`, dense", .keys = {}, .open = true};
 }
 
-/// Anything that a file's readers may want to know.
-Field<GpuSpec> note(const std::string& name, const std::string& doc) {
-  return {{name, "none", doc, {.type = ValueInfo::Type::any}},
-          [name](YamlMap& map, GpuSpec& /*gpu*/) { map.find(name); }};
-}
-
 const Fields<GpuSpec>& gpu_fields() {
   static const Fields<GpuSpec> fields = [] {
     std::vector<Field<GpuSpec>> all = {
@@ -134,8 +128,8 @@ const Fields<GpuSpec>& gpu_fields() {
           "power for each multiprocessor, arithmetic sustains the cube root of it"},
          read_measured_on});
     all.push_back({{"links", "none", "kinds of link", mapping_of(links_fields)}, check_links});
-    all.push_back(note("source", "where its numbers are from, for readers"));
-    all.push_back(note("recorded", "what was measured how, for readers"));
+    all.push_back(note<GpuSpec>("source", "where its numbers are from, for readers"));
+    all.push_back(note<GpuSpec>("recorded", "what was measured how, for readers"));
     return Fields<GpuSpec>("gpu_file", "what a GPU is", std::move(all));
   }();
   return fields;

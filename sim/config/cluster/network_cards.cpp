@@ -20,9 +20,9 @@ std::vector<Slot> slots_of(const NodeGraph& node) {
   std::vector<Slot> slots;
   for (const DeviceId card : node.nics().empty() ? node.gpus() : node.nics()) {
     Slot slot{graph[card].numa, {}};
-    for (const auto& edge : boost::make_iterator_range(boost::out_edges(card, graph))) {
+    for (const auto& edge : graph.out_edges(card)) {
       const bool usable = !node.nics().empty() || graph[edge].kind == LinkKind::pcie;
-      if (usable) slot.links.emplace_back(graph[boost::target(edge, graph)].name, graph[edge]);
+      if (usable) slot.links.emplace_back(graph[edge.target].name, graph[edge]);
     }
     if (!slot.links.empty()) slots.push_back(std::move(slot));
   }
@@ -37,12 +37,12 @@ NodeGraph rebuilt(const NodeGraph& node, const std::function<bool(const Device&)
   rest.name = node.name;
   rest.source = node.source;
   rest.peer_to_peer = node.peer_to_peer;
-  for (const DeviceId id : boost::make_iterator_range(boost::vertices(graph))) {
+  for (const DeviceId id : graph.vertices()) {
     if (keeps(graph[id])) rest.add(graph[id]);
   }
-  for (const auto& edge : boost::make_iterator_range(boost::edges(graph))) {
-    const DeviceId a = boost::source(edge, graph);
-    const DeviceId b = boost::target(edge, graph);
+  for (const auto& edge : graph.edges()) {
+    const DeviceId a = edge.source;
+    const DeviceId b = edge.target;
     // connect() makes both directions: one of each pair is enough.
     if (a > b || !keeps(graph[a]) || !keeps(graph[b])) continue;
     rest.connect(rest.find(graph[a].name).value(), rest.find(graph[b].name).value(),

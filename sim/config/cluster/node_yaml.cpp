@@ -150,7 +150,7 @@ void read_device(YamlMap& map, DeviceKind kind, NodeGraph& node, Places& places)
 
 DeviceId read_end(YamlMap& map, const std::string& key, const NodeGraph& node) {
   std::vector<std::string> known;
-  for (const DeviceId id : boost::make_iterator_range(boost::vertices(node.graph()))) {
+  for (const DeviceId id : node.graph().vertices()) {
     known.push_back(node.device(id).name);
   }
   const auto name = map.require_choice(key, known);
@@ -198,8 +198,8 @@ void read_link(YamlMap& map, LinkKind kind, NodeGraph& node) {
   const DeviceId a = read_end(map, "a", node);
   const DeviceId b = read_end(map, "b", node);
   if (a == b) map.fail("b", "the link ends where it begins; expected another device");
-  for (const auto& edge : boost::make_iterator_range(boost::out_edges(a, node.graph()))) {
-    if (boost::target(edge, node.graph()) != b || node.graph()[edge].kind != kind) continue;
+  for (const auto& edge : node.graph().out_edges(a)) {
+    if (edge.target != b || node.graph()[edge].kind != kind) continue;
     map.fail("b",
              fmt::format("'{}' and '{}' are joined twice; expected one link{}", node.device(a).name,
                          node.device(b).name, kind == LinkKind::nvlink ? " of as many lanes" : ""));
@@ -314,19 +314,18 @@ std::string write_node(const NodeGraph& node, std::span<const std::string> assum
   const DeviceGraph& graph = node.graph();
   for (const auto& [list, kind] : device_lists) {
     std::string items;
-    for (const DeviceId id : boost::make_iterator_range(boost::vertices(graph))) {
+    for (const DeviceId id : graph.vertices()) {
       if (graph[id].kind == kind) items += device_text(graph[id]);
     }
     if (!items.empty()) text += fmt::format("{}:\n{}", list, items);
   }
   for (const auto& [list, kind] : link_lists) {
     std::string items;
-    for (const auto& edge : boost::make_iterator_range(boost::edges(graph))) {
+    for (const auto& edge : graph.edges()) {
       // connect() adds both directions, one after the other: the first tells the pair.
-      const bool first = boost::get(boost::edge_index, graph, edge) % 2 == 0;
+      const bool first = edge.number % 2 == 0;
       if (!first || graph[edge].kind != kind) continue;
-      items += link_text(graph[boost::source(edge, graph)].name,
-                         graph[boost::target(edge, graph)].name, graph[edge]);
+      items += link_text(graph[edge.source].name, graph[edge.target].name, graph[edge]);
     }
     if (!items.empty()) text += fmt::format("{}:\n{}", list, items);
   }

@@ -8,6 +8,7 @@
 
 #include "sim/collectives/algorithms.hpp"
 #include "sim/config/data_files.hpp"
+#include "sim/config/yaml/fields.hpp"
 #include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/core/outgoing_text.hpp"
 
@@ -16,13 +17,13 @@ namespace {
 
 constexpr const char* collective_table_schema = "gradwire.collective_table/1";
 
-const std::vector<std::string>& operation_names() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> all;
-    for (const CollectiveKind kind : collective_kinds()) all.emplace_back(name_of(kind));
-    return all;
+const std::vector<std::pair<std::string, CollectiveKind>>& operations() {
+  static const std::vector<std::pair<std::string, CollectiveKind>> all = [] {
+    std::vector<std::pair<std::string, CollectiveKind>> named;
+    for (const CollectiveKind kind : collective_kinds()) named.emplace_back(name_of(kind), kind);
+    return named;
   }();
-  return names;
+  return all;
 }
 
 /// Also those that NCCL reports and nothing here plans: the row is then priced, and run by what the
@@ -44,100 +45,176 @@ const std::vector<std::string>& protocol_names() {
   return names;
 }
 
-std::string choice_or_none(YamlMap& map, const std::string& key,
-                           const std::vector<std::string>& known) {
-  return map.find(key) != nullptr ? map.require_choice(key, known) : "";
+const Fields<TableSource>& table_source_fields() {
+  static const Fields<TableSource> fields = {
+      "table_source",
+      "where measured times come from",
+      {word("kind", &TableSource::kind, {"recorded", "imported", "derived"}, "how they were made",
+            required),
+       field("file", &TableSource::file, "that has them", {}, required),
+       field("tool", &TableSource::tool, "that measured"),
+       field("date", &TableSource::date, "of the measurement"),
+       field("notes", &TableSource::notes, "of whoever measured")}};
+  return fields;
 }
 
-TableSource read_source(YamlMap map) {
-  static const std::vector<std::string> kinds = {"recorded", "imported", "derived"};
-  TableSource source;
-  source.kind = map.require_choice("kind", kinds);
-  source.file = map.require<std::string>("file");
-  source.tool = map.value_or<std::string>("tool", "");
-  source.date = map.value_or<std::string>("date", "");
-  source.notes = map.value_or<std::string>("notes", "");
-  map.finish();
-  return source;
+const Fields<MeasuredRow>& row_fields() {
+  static const Fields<MeasuredRow> fields = {
+      "measured_rows",
+      "times by size",
+      {field("size", &MeasuredRow::size, "above the row before", above(Bytes{0}), required),
+       field("time", &MeasuredRow::time, "of one call", above(Seconds{0}), required),
+       word("algorithm", &MeasuredRow::algorithm, algorithm_names(), "that ran", "not known"),
+       word("protocol", &MeasuredRow::protocol, protocol_names(), "that ran", "not known"),
+       field("channels", &MeasuredRow::channels, "that worked", at_least(1), "not known")}};
+  return fields;
 }
 
-MeasuredRow read_row(YamlMap map) {
-  MeasuredRow row;
-  row.size = map.require<Bytes>("size", above(Bytes{0}));
-  row.time = map.require<Seconds>("time", above(Seconds{0}));
-  row.algorithm = choice_or_none(map, "algorithm", algorithm_names());
-  row.protocol = choice_or_none(map, "protocol", protocol_names());
-  row.channels = map.value_or<int>("channels", 0, at_least(1));
-  map.finish();
-  return row;
-}
-
-MeasuredSeries read_series(YamlMap& map) {
-  MeasuredSeries series;
-  series.op = collective_kind(map.require_choice("op", operation_names())).value();
-  series.ranks = map.require<int>("ranks", at_least(2));
-  series.machines = map.require<int>("nodes", between(1, series.ranks));
-  series.in_place = map.value_or("in_place", false);
-  series.version = map.value_or<std::string>("version", "");
-  series.network = map.value_or<std::string>("network", "");
-  series.source = read_source(map.require_map("source"));
+void read_rows_of(YamlMap& map, MeasuredSeries& series) {
   map.require_value("rows", "a list of rows such as {size: 1 MiB, time: 70 us}");
-  for (const YamlMap& row : map.maps("rows")) {
-    series.rows.push_back(read_row(row));
+  for (YamlMap& row : map.maps("rows")) {
+    row_fields().read_all(row, series.rows.emplace_back());
     const std::size_t last = series.rows.size() - 1;
     if (last > 0 && series.rows[last].size <= series.rows[last - 1].size) {
       row.fail("size", "'size' is not above the row before; expected rows in rising order of size");
     }
   }
   if (series.rows.empty()) map.fail("rows", "'rows' is empty; expected at least one row");
-  map.finish();
-  return series;
+}
+
+const Fields<MeasuredSeries>& entry_fields() {
+  static const Fields<MeasuredSeries> fields = {
+      "entries",
+      "a collective that was measured on a job of a shape",
+      {choice("op", &MeasuredSeries::op, operations(), "what was measured", required),
+       field("ranks", &MeasuredSeries::ranks, "of the job", at_least(2), required),
+       {{"nodes", required, "at most the ranks", value_info(at_least(1))},
+        [](YamlMap& map, MeasuredSeries& series) {
+          series.machines = map.require<int>("nodes", between(1, series.ranks));
+        }},
+       field("in_place", &MeasuredSeries::in_place, "as nccl-tests' column of that name"),
+       field("version", &MeasuredSeries::version, "of the library"),
+       field("network", &MeasuredSeries::network, "for readers"),
+       inside("source", &MeasuredSeries::source, table_source_fields, "where from", required),
+       {{"rows", required, "in rising order of size", list_of(mapping_of(row_fields))},
+        read_rows_of}}};
+  return fields;
 }
 
 bool same_case(const MeasuredSeries& a, const MeasuredSeries& b) {
   return a.op == b.op && a.ranks == b.ranks && a.machines == b.machines;
 }
 
-FitSegment read_segment(YamlMap map, HopClass hops) {
-  FitSegment segment;
-  segment.chunk_first = map.require<Bytes>("from");
-  segment.chunk_last = map.require<Bytes>("to", at_least(segment.chunk_first));
-  segment.algorithm = choice_or_none(map, "algorithm", algorithm_names());
-  segment.protocol = choice_or_none(map, "protocol", protocol_names());
-  segment.rows = map.require<int>("rows", at_least(1));
-  segment.launch = map.require<Seconds>("launch");
-  segment.hop_local = map.require<Seconds>("hop_local");
-  if (hops == HopClass::network) segment.hop_network = map.require<Seconds>("hop_network");
-  segment.link_time = map.require<Ratio>("link_time").value;
-  const auto pass = map.optional<BytesPerSecond>("local_pass", above(BytesPerSecond{0}));
-  if (pass) segment.local_pass = Seconds{1 / pass->count()};
-  map.finish();
-  return segment;
+const Fields<FitSegment>& segment_fields() {
+  static const Fields<FitSegment> fields = {
+      "segments",
+      "a fit's constants for chunks of some sizes",
+      {field("from", &FitSegment::chunk_first, "the smallest chunk", {}, required),
+       {{"to", required, "the largest, at least that", value_info<Bytes>()},
+        [](YamlMap& map, FitSegment& segment) {
+          segment.chunk_last = map.require<Bytes>("to", at_least(segment.chunk_first));
+        }},
+       word("algorithm", &FitSegment::algorithm, algorithm_names(), "of its rows", "any"),
+       word("protocol", &FitSegment::protocol, protocol_names(), "of its rows", "any"),
+       field("rows", &FitSegment::rows, "that it was fitted to", at_least(1), required),
+       field("launch", &FitSegment::launch, "time to start", {}, required),
+       field("hop_local", &FitSegment::hop_local, "a step's latency in a machine", {}, required),
+       {{"hop_network", "required with `hops: network`", "and between machines",
+         value_info<Seconds>()}},
+       share("link_time", &FitSegment::link_time, "of the links' own time", {}, required),
+       {{"local_pass", "none", "rate of what passes a GPU beside the links",
+         value_info(above(BytesPerSecond{0}))},
+        [](YamlMap& map, FitSegment& segment) {
+          const auto pass = map.optional<BytesPerSecond>("local_pass", above(BytesPerSecond{0}));
+          if (pass) segment.local_pass = Seconds{1 / pass->count()};
+        }}}};
+  return fields;
 }
 
-CollectiveFit read_fit(YamlMap& map) {
-  static const std::vector<std::string> classes = [] {
-    std::vector<std::string> all;
-    all.reserve(hop_classes.size());
-    for (const HopClass hops : hop_classes) all.emplace_back(name_of(hops));
-    return all;
-  }();
-  CollectiveFit fit;
-  fit.op = collective_kind(map.require_choice("op", operation_names())).value();
-  fit.hops = hop_class(map.require_choice("hops", classes)).value();
-  fit.ranks = map.list<int>("ranks", at_least(2));
-  if (fit.ranks.empty()) map.fail("ranks", "'ranks' is empty; expected those that were fitted");
-  YamlMap residual = map.require_map("residual");
-  fit.residual_p50 = residual.require<Ratio>("p50").value;
-  fit.residual_p95 = residual.require<Ratio>("p95").value;
-  residual.finish();
+void read_segments(YamlMap& map, CollectiveFit& fit) {
   map.require_value("segments", "a list of segments, one a protocol");
-  for (const YamlMap& segment : map.maps("segments")) {
-    fit.segments.push_back(read_segment(segment, fit.hops));
+  for (YamlMap& each : map.maps("segments")) {
+    FitSegment& segment = fit.segments.emplace_back();
+    segment_fields().read(each, segment);
+    if (fit.hops == HopClass::network) segment.hop_network = each.require<Seconds>("hop_network");
+    each.finish();
   }
   if (fit.segments.empty()) map.fail("segments", "'segments' is empty; expected at least one");
-  map.finish();
-  return fit;
+}
+
+const Fields<CollectiveFit>& residual_fields() {
+  static const Fields<CollectiveFit> fields = {
+      "residual",
+      "a fit's errors on its rows",
+      {share("p50", &CollectiveFit::residual_p50, "median", {}, required),
+       share("p95", &CollectiveFit::residual_p95, "95th percentile", {}, required)}};
+  return fields;
+}
+
+const Fields<CollectiveFit>& fit_fields() {
+  static const Fields<CollectiveFit> fields = [] {
+    std::vector<std::pair<std::string, HopClass>> classes;
+    classes.reserve(hop_classes.size());
+    for (const HopClass hops : hop_classes) classes.emplace_back(name_of(hops), hops);
+    return Fields<CollectiveFit>(
+        "fits", "what sizes between and beyond the rows take",
+        {choice("op", &CollectiveFit::op, operations(), "that it prices", required),
+         choice("hops", &CollectiveFit::hops, classes, "the slowest on the way", required),
+         {{"ranks", required, "that were fitted", list_of(value_info(at_least(2)))},
+          [](YamlMap& map, CollectiveFit& fit) {
+            fit.ranks = map.list<int>("ranks", at_least(2));
+            if (fit.ranks.empty()) {
+              map.fail("ranks", "'ranks' is empty; expected those that were fitted");
+            }
+          }},
+         group("residual", residual_fields, "how far off", required),
+         {{"segments", required, "one a protocol", list_of(mapping_of(segment_fields))},
+          read_segments}});
+  }();
+  return fields;
+}
+
+void read_entries(YamlMap& map, CollectiveTable& table) {
+  map.require_value("entries", "a list of measured collectives");
+  for (YamlMap& entry : map.maps("entries")) {
+    MeasuredSeries series;
+    entry_fields().read_all(entry, series);
+    if (std::ranges::any_of(
+            table.series, [&](const MeasuredSeries& known) { return same_case(known, series); })) {
+      entry.fail("op", fmt::format("a second entry for {} ranks on {} nodes; expected one an op",
+                                   series.ranks, series.machines));
+    }
+    table.series.push_back(std::move(series));
+  }
+}
+
+void read_fits(YamlMap& map, CollectiveTable& table) {
+  for (YamlMap& entry : map.maps("fits")) {
+    CollectiveFit fit;
+    fit_fields().read_all(entry, fit);
+    if (std::ranges::any_of(table.fits, [&](const CollectiveFit& known) {
+          return known.op == fit.op && known.hops == fit.hops;
+        })) {
+      entry.fail("op", fmt::format("a second fit for {} over {}; expected one", name_of(fit.op),
+                                   name_of(fit.hops)));
+    }
+    table.fits.push_back(std::move(fit));
+  }
+}
+
+const Fields<CollectiveTable>& table_fields() {
+  static const Fields<CollectiveTable> fields = {
+      "collective_table",
+      "measured times of collectives",
+      {field("library", &CollectiveTable::library, "that ran", {}, required),
+       field("node", &CollectiveTable::node, "for readers"),
+       field("gpu", &CollectiveTable::gpu, "for readers"),
+       field("notes", &CollectiveTable::notes, "for readers"),
+       {{"entries", required, "one an op and shape", list_of(mapping_of(entry_fields))},
+        read_entries},
+       {{"fits", "none", "one an op and class of hops", list_of(mapping_of(fit_fields))},
+        read_fits}}};
+  return fields;
 }
 
 std::string optional_text(const char* key, const std::string& value) {
@@ -208,35 +285,15 @@ std::string fit_text(const CollectiveFit& fit) {
 
 }  // namespace
 
+Section collective_table_section() {
+  return table_fields().section();
+}
+
 CollectiveTable read_collective_table(const YamlValue& document) {
   YamlMap map(document);
   map.require_schema(collective_table_schema);
   CollectiveTable table;
-  table.library = map.require<std::string>("library");
-  table.node = map.value_or<std::string>("node", "");
-  table.gpu = map.value_or<std::string>("gpu", "");
-  table.notes = map.value_or<std::string>("notes", "");
-  map.require_value("entries", "a list of measured collectives");
-  for (YamlMap& entry : map.maps("entries")) {
-    MeasuredSeries series = read_series(entry);
-    if (std::ranges::any_of(
-            table.series, [&](const MeasuredSeries& known) { return same_case(known, series); })) {
-      entry.fail("op", fmt::format("a second entry for {} ranks on {} nodes; expected one an op",
-                                   series.ranks, series.machines));
-    }
-    table.series.push_back(std::move(series));
-  }
-  for (YamlMap& entry : map.maps("fits")) {
-    CollectiveFit fit = read_fit(entry);
-    if (std::ranges::any_of(table.fits, [&](const CollectiveFit& known) {
-          return known.op == fit.op && known.hops == fit.hops;
-        })) {
-      entry.fail("op", fmt::format("a second fit for {} over {}; expected one", name_of(fit.op),
-                                   name_of(fit.hops)));
-    }
-    table.fits.push_back(std::move(fit));
-  }
-  map.finish();
+  table_fields().read_all(std::move(map), table);
   return table;
 }
 

@@ -17,6 +17,9 @@ namespace gradwire::config {
 /// @throws ConfigError at the place in the file.
 [[nodiscard]] CollectiveTable read_collective_table(const YamlValue& document);
 
+/// The keys of such a file.
+[[nodiscard]] Section collective_table_section();
+
 /// The YAML text that read_collective_table turns back into the same table, times to 10
 /// digits, rates to 7. @param comments  become comments at its head.
 [[nodiscard]] std::string write_collective_table(const CollectiveTable& table,

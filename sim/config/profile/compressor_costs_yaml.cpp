@@ -5,6 +5,7 @@
 
 #include "sim/config/data_files.hpp"
 #include "sim/config/strategy/compression_catalogue.hpp"
+#include "sim/config/yaml/fields.hpp"
 #include "sim/config/yaml/loaded_yaml.hpp"
 
 namespace gradwire::config {
@@ -12,45 +13,82 @@ namespace {
 
 constexpr Seconds no_time{0};
 
-std::vector<CompressorRow> read_rows(YamlMap& map) {
-  std::vector<CompressorRow> rows;
-  for (YamlMap& entry : map.maps("rows")) {
-    CompressorRow row;
-    const std::int64_t least = rows.empty() ? 1 : rows.back().elements + 1;
-    row.elements = entry.require<std::int64_t>("elements", at_least(least));
-    row.encode = entry.require<Seconds>("encode", above(no_time));
-    row.decode = entry.optional<Seconds>("decode", above(no_time));
-    entry.finish();
-    rows.push_back(row);
-  }
-  return rows;
+const Fields<CompressorRow>& cost_row_fields() {
+  static const Fields<CompressorRow> fields = {
+      "coding_times",
+      "of a tensor of so many elements",
+      {field("elements", &CompressorRow::elements, "more than in the row before",
+             at_least<std::int64_t>(1), required),
+       field("encode", &CompressorRow::encode, "time", above(no_time), required),
+       field("decode", &CompressorRow::decode, "time", above(no_time))}};
+  return fields;
 }
 
-CompressorTable read_table(YamlMap map) {
-  static const std::vector<std::string> devices = {"gpu", "cpu"};
-  static const std::vector<std::string> below = {"constant", "proportional"};
-  CompressorTable table;
-  table.compressor = map.require_choice("compressor", names_of(compression_catalogue()));
-  const bool gpu = map.require_choice("device", devices) == "gpu";
-  table.device = gpu ? CodecDevice::gpu : CodecDevice::cpu;
-  if (gpu) {
-    static_cast<void>(map.require<std::string>("gpu"));  // for readers; the bandwidth counts
-    table.memory_bandwidth =
-        map.require<BytesPerSecond>("memory_bandwidth", above(BytesPerSecond{0}));
-  }
-  static_cast<void>(map.require<std::string>("source"));
+void read_cost_rows(YamlMap& map, CompressorTable& table) {
   if (map.has("rows") == map.has("encode_n_log2_n")) {
     throw ConfigError(map.where(), "a table needs either 'rows' or 'encode_n_log2_n'");
   }
-  table.rows = read_rows(map);
-  if (map.has("rows")) {
-    if (table.rows.empty()) map.fail("rows", "'rows' is empty; expected at least one row");
-    table.constant_below = map.require_choice("below", below) == "constant";
-  } else {
-    table.encode_n_log2_n = map.require<Seconds>("encode_n_log2_n", above(no_time));
+  if (!map.has("rows")) return;
+  std::int64_t least = 1;
+  for (YamlMap& row : map.maps("rows")) {
+    row.require<std::int64_t>("elements", at_least(least));
+    cost_row_fields().read_all(row, table.rows.emplace_back());
+    least = table.rows.back().elements + 1;
   }
-  map.finish();
-  return table;
+  if (table.rows.empty()) map.fail("rows", "'rows' is empty; expected at least one row");
+}
+
+const Fields<CompressorTable>& cost_fields() {
+  static const Fields<CompressorTable> fields = {
+      "coding_tables",
+      "what a compressor takes on a device",
+      {word("compressor", &CompressorTable::compressor, names_of(compression_catalogue()),
+            "that ran", required),
+       choice("device", &CompressorTable::device,
+              {{"gpu", CodecDevice::gpu}, {"cpu", CodecDevice::cpu}}, "that ran it", required),
+       {{"gpu", "required of a GPU", "its name, for readers"},
+        [](YamlMap& map, CompressorTable& table) {
+          if (table.device == CodecDevice::gpu) map.require<std::string>("gpu");
+        }},
+       {{"memory_bandwidth", "required of a GPU", "its own: on another, times go with it",
+         value_info(above(BytesPerSecond{0}))},
+        [](YamlMap& map, CompressorTable& table) {
+          if (table.device == CodecDevice::cpu) return;
+          table.memory_bandwidth =
+              map.require<BytesPerSecond>("memory_bandwidth", above(BytesPerSecond{0}));
+        }},
+       {{"source", required, "where its times are from, for readers"},
+        [](YamlMap& map, CompressorTable& /*table*/) { map.require<std::string>("source"); }},
+       {{"rows", "none: a law", "in rising order", list_of(mapping_of(cost_row_fields))},
+        read_cost_rows},
+       {{"below", "required with rows", "what tensors smaller than the first row take",
+         among({"constant", "proportional"})},
+        [](YamlMap& map, CompressorTable& table) {
+          static const std::vector<std::string> below = {"constant", "proportional"};
+          if (!table.rows.empty()) {
+            table.constant_below = map.require_choice("below", below) == "constant";
+          }
+        }},
+       {{"encode_n_log2_n", "none: rows", "time of an encoding / (elements x log2 of them)",
+         value_info(above(no_time))},
+        [](YamlMap& map, CompressorTable& table) {
+          if (table.rows.empty()) {
+            table.encode_n_log2_n = map.require<Seconds>("encode_n_log2_n", above(no_time));
+          }
+        }}}};
+  return fields;
+}
+
+struct CostFile {
+  std::vector<CompressorTable> tables;
+};
+
+const Fields<CostFile>& cost_file_fields() {
+  static const Fields<CostFile> fields = {
+      "compressor_costs",
+      "measured coding times",
+      {inside("tables", &CostFile::tables, cost_fields, "one a compressor and device", required)}};
+  return fields;
 }
 
 /// Reads the shipped tables when it is asked for the first time: most jobs compress nothing.
@@ -83,14 +121,20 @@ class ShippedCosts final : public EncodeCosts {
 
 }  // namespace
 
+Section compressor_costs_section() {
+  return cost_file_fields().section();
+}
+
 std::vector<CompressorTable> read_compressor_costs(const YamlValue& document) {
   YamlMap map(document);
   map.require_schema("gradwire.compressor_costs/1");
-  std::vector<CompressorTable> tables;
-  for (auto& table : map.maps("tables")) tables.push_back(read_table(std::move(table)));
-  if (tables.empty()) map.fail("tables", "there is no table; expected at least one in 'tables'");
+  CostFile file;
+  cost_file_fields().read(map, file);
+  if (file.tables.empty()) {
+    map.fail("tables", "there is no table; expected at least one in 'tables'");
+  }
   map.finish();
-  return tables;
+  return std::move(file.tables);
 }
 
 std::vector<CompressorTable> read_compressor_costs_key(YamlMap& scenario) {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "sim/config/yaml/key_info.hpp"
 #include "sim/config/yaml/yaml_map.hpp"
 #include "sim/core/gpu.hpp"
 #include "strategies/compression/measured_costs.hpp"
@@ -15,6 +16,9 @@ namespace gradwire::config {
 /// `encode_n_log2_n`.
 /// @throws ConfigError at the place in the file.
 [[nodiscard]] std::vector<CompressorTable> read_compressor_costs(const YamlValue& document);
+
+/// The keys of such a file.
+[[nodiscard]] Section compressor_costs_section();
 
 /// Reads `compressor_costs` of a scenario: the tables of the file that it names, by a shipped name
 /// or a path ending in .yaml, or of a list of files; none without the key.

@@ -88,8 +88,7 @@ void read_raw(YamlMap& map, LayerSpec& spec) {
   spec.forward = read_work(map.require_map("forward"));
   spec.backward = read_work(map.require_map("backward"));
   for (auto& tensor : map.maps("parameters")) {
-    spec.parameters.push_back(read_parameter(tensor));
-    tensor.finish();
+    tensor_fields().read_all(std::move(tensor), spec.parameters.emplace_back());
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -19,38 +20,77 @@ constexpr std::int64_t elements_max = 1'000'000'000'000'000;
 /// An element takes from a byte (bool) to 16 (complex128).
 constexpr std::int64_t element_size_max = 16;
 
-ProfileSource read_source(YamlMap map) {
-  static const std::vector<std::string> kinds = {"recorded", "imported", "derived",
-                                                 "analytic-scaled", "analytic"};
-  ProfileSource source;
-  source.kind = map.require_choice("kind", kinds);
-  source.tool = map.value_or<std::string>("tool", "");
-  source.file = map.value_or<std::string>("file", "");
-  source.date = map.value_or<std::string>("date", "");
-  source.notes = map.value_or<std::string>("notes", "");
-  map.finish();
-  return source;
+const Fields<ProfileSource>& source_fields() {
+  static const Fields<ProfileSource> fields = {
+      "profile_source",
+      "where a profile comes from; every result repeats it",
+      {word("kind", &ProfileSource::kind,
+            {"recorded", "imported", "derived", "analytic-scaled", "analytic"}, "how it was made",
+            required),
+       field("tool", &ProfileSource::tool, "that made it"),
+       field("file", &ProfileSource::file, "what it was made of"),
+       field("date", &ProfileSource::date, "of the measurement"),
+       field("notes", &ProfileSource::notes, "of whoever made it")}};
+  return fields;
 }
 
-LayerProfile read_layer(YamlMap& map, RecordedExtras& recording) {
+std::vector<Field<ParameterSpec>> name_and_shape() {
+  Field<ParameterSpec> shape = field("shape", &ParameterSpec::shape, "sides, 1e15 elements at most",
+                                     at_least<std::int64_t>(1), required);
+  shape.read = [read = shape.read](YamlMap& map, ParameterSpec& parameter) {
+    read(map, parameter);
+    double elements = 1;
+    for (const std::int64_t side : parameter.shape) elements *= static_cast<double>(side);
+    constexpr auto most = static_cast<double>(elements_max);
+    if (elements > most) {
+      map.fail("shape", fmt::format("tensor '{}' has {:.3g} elements; expected at most {:.3g}",
+                                    parameter.name, elements, most));
+    }
+  };
+  return {field("name", &ParameterSpec::name, "once in the profile", {}, required),
+          std::move(shape)};
+}
+
+const Fields<ParameterSpec>& parameter_fields() {
+  static const Fields<ParameterSpec> fields = [] {
+    auto all = name_and_shape();
+    all.push_back(field("ready", &ParameterSpec::ready,
+                        "when its gradient was, since backward began; shown and checked, not "
+                        "replayed"));
+    all.push_back(field("shared", &ParameterSpec::shared, "a later layer's weight, too"));
+    return Fields<ParameterSpec>("parameters", "tensors of a recorded layer", std::move(all));
+  }();
+  return fields;
+}
+
+/// A layer, and the percentiles of its times.
+struct RecordedLayer {
   LayerProfile layer;
-  layer.name = map.require<std::string>("name");
-  layer.kind = map.require_choice("kind", layer_kinds());
-  layer.forward = map.require<Seconds>("forward");
-  layer.backward = map.require<Seconds>("backward");
-  layer.stdev = map.value_or<Ratio>("stdev", {}, at_least(Ratio{0})).value;
-  layer.flops = map.value_or<double>("flops", 0, at_least(0.0));
-  for (auto& parameter : map.maps("parameters")) {
-    layer.parameters.push_back(read_parameter(parameter));
-    layer.parameters.back().ready = parameter.optional<Seconds>("ready");
-    layer.parameters.back().shared = parameter.value_or<bool>("shared", false);
-    parameter.finish();
-  }
-  if (const auto percentiles = read_layer_percentiles(map)) {
-    recording.layers.push_back(*percentiles);
-  }
-  map.finish();
-  return layer;
+  std::optional<LayerRecording> recording;
+};
+
+const Fields<RecordedLayer>& layer_fields() {
+  static const Fields<RecordedLayer> fields = {
+      "recorded_layers",
+      "layers of a profile",
+      {part(&RecordedLayer::layer,
+            field("name", &LayerProfile::name, "of the module", {}, required)),
+       part(&RecordedLayer::layer,
+            word("kind", &LayerProfile::kind, layer_kinds(), "as of `overlap`", required)),
+       part(&RecordedLayer::layer,
+            field("forward", &LayerProfile::forward, "median time", {}, required)),
+       part(&RecordedLayer::layer,
+            field("backward", &LayerProfile::backward, "median time", {}, required)),
+       part(&RecordedLayer::layer,
+            share("stdev", &LayerProfile::stdev, "of its time, without the iteration's factor",
+                  at_least(Ratio{0}))),
+       part(&RecordedLayer::layer,
+            field("flops", &LayerProfile::flops, "of forward; 0: unknown", at_least(0.0))),
+       part(&RecordedLayer::layer, inside("parameters", &LayerProfile::parameters, parameter_fields,
+                                          "in the order of their registration")),
+       inside("percentiles", &RecordedLayer::recording, layer_percentile_fields,
+              "of all layers or of none")}};
+  return fields;
 }
 
 /// The parameters' names with their places along the layers; each stands once.
@@ -111,6 +151,23 @@ void check_elements(const ComputeProfile& profile, const YamlMap& map) {
   }
 }
 
+void read_layers(YamlMap& map, RecordedProfile& recorded) {
+  ComputeProfile& profile = recorded.profile;
+  map.require_value("layers", "a list of layers in forward order");
+  for (YamlMap& each : map.maps("layers")) {
+    RecordedLayer read;
+    layer_fields().read_all(std::move(each), read);
+    profile.layers.push_back(std::move(read.layer));
+    if (read.recording) recorded.recording.layers.push_back(*read.recording);
+  }
+  if (profile.layers.empty()) map.fail("layers", "'layers' has no item; expected at least one");
+  check_elements(profile, map);
+  if (!recorded.recording.layers.empty() &&
+      recorded.recording.layers.size() != profile.layers.size()) {
+    map.fail("layers", "some layers have 'percentiles' and some have not; expected all or none");
+  }
+}
+
 void read_orders(ComputeProfile& profile, YamlMap& map) {
   auto ids = parameter_ids(profile, map);
   profile.registration = read_order("registration", ids, map);
@@ -127,34 +184,139 @@ void read_orders(ComputeProfile& profile, YamlMap& map) {
   }
 }
 
-void read_iteration(RecordedProfile& recorded, YamlMap map) {
+const Fields<RecordedProfile>& iteration_fields() {
+  static const Fields<RecordedProfile> fields = {
+      "recorded_iteration",
+      "an iteration of a profile",
+      {part(&RecordedProfile::profile,
+            field("p50", &ComputeProfile::iteration, "median time, not under its parts",
+                  above(Seconds{0}), required)),
+       part(&RecordedProfile::profile,
+            field("gpu_busy", &ComputeProfile::gpu_busy, "of which the GPU was busy", {},
+                  "what its parts take")),
+       part(&RecordedProfile::profile, share("factor_stdev", &ComputeProfile::factor_stdev,
+                                             "what `jitter.iteration` is by default", {})),
+       part(&RecordedProfile::recording,
+            group("percentiles", iteration_percentile_fields, "for readers"))}};
+  return fields;
+}
+
+/// Ratios of times, of no GPU.
+bool is_shape(const YamlMap& map) {
+  return !map.has("iteration") && !map.has("gpu");
+}
+
+void read_iteration(YamlMap& document, RecordedProfile& recorded) {
   ComputeProfile& profile = recorded.profile;
-  profile.iteration = map.require<Seconds>("p50", above(Seconds{0}));
   const Seconds parts = profile.forward() + profile.backward() + profile.optimizer;
+  profile.iteration = profile.gpu_busy = parts;
+  if (is_shape(document)) {
+    if (parts == Seconds{0}) document.fail("layers", "a shape whose layers take no time");
+    return;
+  }
+  YamlMap map = document.require_map("iteration");
+  iteration_fields().read(map, recorded);
   if (parts > (1 + rounding) * profile.iteration) {
     map.fail("p50",
              fmt::format("'p50' is shorter than its parts; expected at least {:.6g} ms, what "
                          "forward, backward and optimizer take",
                          parts.count() * 1e3));
   }
-  profile.gpu_busy = map.value_or<Seconds>("gpu_busy", std::min(parts, profile.iteration));
+  if (!map.has("gpu_busy")) profile.gpu_busy = std::min(parts, profile.iteration);
   if (profile.gpu_busy > profile.iteration) {
     map.fail("gpu_busy", "'gpu_busy' is longer than the iteration; expected at most 'p50'");
   }
-  profile.factor_stdev = map.value_or<Ratio>("factor_stdev", {}).value;
-  read_iteration_percentiles(map, recorded.recording);
   map.finish();
 }
 
-/// No buffer is empty.
-void read_buffers(ComputeProfile& profile, YamlMap map) {
-  profile.buffers = map.require<int>("tensors", at_least(0));
-  profile.buffer_elements =
-      map.require<std::int64_t>("elements", between(std::int64_t{profile.buffers}, elements_max));
-  profile.buffer_bytes = map.value_or<Bytes>(
-      "bytes", {},
-      between(Bytes{profile.buffer_elements}, Bytes{element_size_max * profile.buffer_elements}));
-  map.finish();
+const Fields<ComputeProfile>& optimizer_fields() {
+  static const Fields<ComputeProfile> fields = {
+      "recorded_optimizer",
+      "the optimizer's step",
+      {field("p50", &ComputeProfile::optimizer, "median time", {}, required),
+       field("bytes_per_parameter", &ComputeProfile::optimizer_bytes_per_parameter,
+             "that it moves")}};
+  return fields;
+}
+
+const Fields<ComputeProfile>& host_fields() {
+  static const Fields<ComputeProfile> fields = {
+      "recorded_host",
+      "the host's thread",
+      {field("launch", &ComputeProfile::host_launch,
+             "time to launch a layer's kernels, one direction", {}, required)}};
+  return fields;
+}
+
+const Fields<ComputeProfile>& buffer_fields() {
+  static const Fields<ComputeProfile> fields = {
+      "buffers",
+      "state that is not trained; no buffer is empty",
+      {field("tensors", &ComputeProfile::buffers, "how many", at_least(0), required),
+       {{"elements", required, "of all", value_info(at_least<std::int64_t>(0))},
+        [](YamlMap& map, ComputeProfile& profile) {
+          profile.buffer_elements = map.require<std::int64_t>(
+              "elements", between(std::int64_t{profile.buffers}, elements_max));
+        }},
+       {{"bytes", "unknown", "of all, 1 to 16 an element", value_info<Bytes>()},
+        [](YamlMap& map, ComputeProfile& profile) {
+          const Bytes least{profile.buffer_elements};
+          profile.buffer_bytes = map.value_or<Bytes>(
+              "bytes", {}, between(least, Bytes{element_size_max * profile.buffer_elements}));
+        }}}};
+  return fields;
+}
+
+/// Of files that say more than ratios.
+Field<RecordedProfile> of_a_gpu(const Field<ComputeProfile>& field) {
+  Field<RecordedProfile> whole = part(&RecordedProfile::profile, field);
+  whole.info.fallback = "required with `iteration`; none of ratios";
+  whole.read = [read = whole.read](YamlMap& map, RecordedProfile& recorded) {
+    if (!is_shape(map)) read(map, recorded);
+  };
+  return whole;
+}
+
+Section recorded_overlap_section() {
+  return overlap_section("recorded_overlap", layer_kinds());
+}
+
+/// In an order in which each is held against what was read before it.
+const Fields<RecordedProfile>& profile_fields() {
+  const auto of_profile = [](Field<ComputeProfile> field) {
+    return part(&RecordedProfile::profile, std::move(field));
+  };
+  static const Fields<RecordedProfile> fields = {
+      "profile_file",
+      "what one GPU did, layer by layer",
+      {of_profile(field("model", &ComputeProfile::model, "whose times these are", {}, required)),
+       of_a_gpu(field("gpu", &ComputeProfile::gpu, "that took them", {}, required)),
+       of_a_gpu(field("batch_per_gpu", &ComputeProfile::batch_per_gpu, "samples", at_least(1),
+                      required)),
+       of_a_gpu(field("dtype", &ComputeProfile::dtype, "of its arithmetic", {}, required)),
+       of_profile(inside("source", &ComputeProfile::source, source_fields, "where it comes from",
+                         required)),
+       {{"layers", required, "in forward order", list_of(mapping_of(layer_fields))}, read_layers},
+       of_profile(group("optimizer", optimizer_fields, "its step")),
+       {{"iteration", "none: only ratios", "all of it", mapping_of(iteration_fields)},
+        read_iteration},
+       {{"registration", "as the layers", "all parameters' names as the framework has them",
+         list_of(value_info<std::string>())}},
+       {{"gradient_order", "that reversed", "all parameters' names as gradients become ready",
+         list_of(value_info<std::string>())},
+        [](YamlMap& map, RecordedProfile& recorded) { read_orders(recorded.profile, map); }},
+       {{"overlap", "counted from the GPU", "times as long beside a collective, by kind of layer",
+         mapping_of(recorded_overlap_section)},
+        [](YamlMap& map, RecordedProfile& recorded) {
+          auto overlap = map.optional_map("overlap");
+          if (overlap) read_overlap(std::move(*overlap), layer_kinds(), recorded.profile.overlap);
+        }},
+       of_profile(group("host", host_fields, "what it takes", "nothing")),
+       of_profile(group("buffers", buffer_fields, "state that is not trained")),
+       part(&RecordedProfile::recording,
+            inside("checks", &RecordedExtras::checks, check_fields, "for readers")),
+       note<RecordedProfile>("recording", "of whoever recorded it, for readers")}};
+  return fields;
 }
 
 }  // namespace
@@ -174,68 +336,29 @@ void read_overlap(YamlMap map, const std::vector<std::string>& kinds,
   map.finish();
 }
 
-ParameterSpec read_parameter(YamlMap& map) {
-  ParameterSpec parameter;
-  parameter.name = map.require<std::string>("name");
-  map.require_value("shape", "a list of whole numbers, at least 1");
-  parameter.shape = map.list<std::int64_t>("shape", at_least<std::int64_t>(1));
-  double elements = 1;
-  for (const std::int64_t side : parameter.shape) elements *= static_cast<double>(side);
-  constexpr auto most = static_cast<double>(elements_max);
-  if (elements > most) {
-    map.fail("shape", fmt::format("tensor '{}' has {:.3g} elements; expected at most {:.3g}",
-                                  parameter.name, elements, most));
+Section overlap_section(const std::string& name, const std::vector<std::string>& kinds) {
+  Section section{name, "times as long as work of a kind takes beside a collective", {}};
+  for (const std::string& kind : kinds) {
+    section.keys.push_back({kind, "counted from the GPU", "", value_info(at_least(1.0))});
   }
-  return parameter;
+  return section;
+}
+
+const Fields<ParameterSpec>& tensor_fields() {
+  static const Fields<ParameterSpec> fields = {"tensors", "parameters of a layer",
+                                               name_and_shape()};
+  return fields;
+}
+
+Section profile_file_section() {
+  return profile_fields().section();
 }
 
 RecordedProfile read_recorded_profile(const YamlValue& document) {
   YamlMap map(document);
   map.require_schema("gradwire.compute_profile/1");
   RecordedProfile recorded;
-  ComputeProfile& profile = recorded.profile;
-  profile.model = map.require<std::string>("model");
-  const bool shape = !map.has("iteration") && !map.has("gpu");
-  if (!shape) {
-    profile.gpu = map.require<std::string>("gpu");
-    profile.batch_per_gpu = map.require<int>("batch_per_gpu", at_least(1));
-    profile.dtype = map.require<std::string>("dtype");
-  }
-  profile.source = read_source(map.require_map("source"));
-  map.require_value("layers", "a list of layers in forward order");
-  for (auto& layer : map.maps("layers")) {
-    profile.layers.push_back(read_layer(layer, recorded.recording));
-  }
-  if (profile.layers.empty()) map.fail("layers", "'layers' has no item; expected at least one");
-  check_elements(profile, map);
-  if (auto optimizer = map.optional_map("optimizer")) {
-    profile.optimizer = optimizer->require<Seconds>("p50");
-    profile.optimizer_bytes_per_parameter = optimizer->value_or<Bytes>("bytes_per_parameter", {});
-    optimizer->finish();
-  }
-  if (shape) {
-    profile.iteration = profile.gpu_busy =
-        profile.forward() + profile.backward() + profile.optimizer;
-    if (profile.iteration == Seconds{0}) map.fail("layers", "a shape whose layers take no time");
-  } else {
-    read_iteration(recorded, map.require_map("iteration"));
-  }
-  if (!recorded.recording.layers.empty() &&
-      recorded.recording.layers.size() != profile.layers.size()) {
-    map.fail("layers", "some layers have 'percentiles' and some have not; expected all or none");
-  }
-  read_orders(profile, map);
-  if (auto overlap = map.optional_map("overlap")) {
-    read_overlap(std::move(*overlap), layer_kinds(), profile.overlap);
-  }
-  if (auto host = map.optional_map("host")) {
-    profile.host_launch = host->require<Seconds>("launch");
-    host->finish();
-  }
-  if (auto buffers = map.optional_map("buffers")) read_buffers(profile, std::move(*buffers));
-  recorded.recording.checks = read_checks(map);
-  map.find("recording");  // free notes of whoever recorded it
-  map.finish();
+  profile_fields().read_all(std::move(map), recorded);
   return recorded;
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/yaml/yaml_map.hpp"
+#include "sim/config/yaml/fields.hpp"
 #include "sim/config/yaml/yaml_value.hpp"
 #include "sim/core/compute_profile.hpp"
 #include "sim/core/recording.hpp"
@@ -19,8 +19,15 @@ namespace gradwire::config {
 void read_overlap(YamlMap map, const std::vector<std::string>& kinds,
                   std::map<std::string, double>& overlap);
 
-/// Reads `name` and `shape` of a tensor, at most 1e15 elements; the caller calls finish().
-[[nodiscard]] ParameterSpec read_parameter(YamlMap& map);
+/// Those keys.
+[[nodiscard]] Section overlap_section(const std::string& name,
+                                      const std::vector<std::string>& kinds);
+
+/// `name` and `shape` of a tensor, at most 1e15 elements.
+[[nodiscard]] const Fields<ParameterSpec>& tensor_fields();
+
+/// The keys of a profile's file.
+[[nodiscard]] Section profile_file_section();
 
 /// Reads a compute profile (schema gradwire.compute_profile/1) and checks it: kinds and gradient
 /// order are known, shapes positive, and the iteration is no shorter than its parts.

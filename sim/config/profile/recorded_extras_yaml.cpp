@@ -38,20 +38,26 @@ constexpr std::array<PeriodKey, 3> iteration_keys = {
 struct RatioKey {
   const char* key;
   std::optional<double> RecordingChecks::*member;
+  const char* doc;
 };
-constexpr std::array<RatioKey, 6> ratio_keys = {{{"closure_gpu", &RecordingChecks::closure_gpu},
-                                                 {"closure_span", &RecordingChecks::closure_span},
-                                                 {"other", &RecordingChecks::other},
-                                                 {"light_vs_full", &RecordingChecks::light_vs_full},
-                                                 {"full_vs_light", &RecordingChecks::full_vs_light},
-                                                 {"param_bytes", &RecordingChecks::param_bytes}}};
+constexpr std::array<RatioKey, 6> ratio_keys = {
+    {{"closure_gpu", &RecordingChecks::closure_gpu, "the profile's kernels over the busy time"},
+     {"closure_span", &RecordingChecks::closure_span, "the busy time over the period"},
+     {"other", &RecordingChecks::other, "of the busy time, neither layers' nor the optimizer's"},
+     {"light_vs_full", &RecordingChecks::light_vs_full, "iteration recorded lightly over not"},
+     {"full_vs_light", &RecordingChecks::full_vs_light, "kernels recorded fully over lightly"},
+     {"param_bytes", &RecordingChecks::param_bytes, "gradients' elements over parameters'"}}};
 
-Percentiles read_percentiles(YamlMap map) {
-  Percentiles percentiles;
-  percentiles.count = map.require<std::int64_t>("count", at_least<std::int64_t>(1));
-  for (const auto& [key, member] : percentile_keys) percentiles.*member = map.require<Seconds>(key);
-  map.finish();
-  return percentiles;
+const Fields<Percentiles>& percentile_fields() {
+  static const Fields<Percentiles> fields = [] {
+    std::vector<Field<Percentiles>> all = {
+        field("count", &Percentiles::count, "samples", at_least<std::int64_t>(1), required)};
+    for (const auto& [key, member] : percentile_keys) {
+      all.push_back(field(key, member, "of the samples", {}, required));
+    }
+    return Fields<Percentiles>("percentiles", "samples of a time, by nearest rank", std::move(all));
+  }();
+  return fields;
 }
 
 std::string percentiles_text(const Percentiles& percentiles) {
@@ -62,56 +68,60 @@ std::string percentiles_text(const Percentiles& percentiles) {
   return text + "}";
 }
 
-IterationFactor read_factor(YamlMap map) {
-  IterationFactor factor;
-  factor.stdev = map.require<Ratio>("stdev", at_least(Ratio{0})).value;
-  factor.lag1 = map.require<double>("lag1", between(-1.0, 1.0));
-  factor.p5 = map.require<Ratio>("p5", at_least(Ratio{0})).value;
-  factor.p95 = map.require<Ratio>("p95", at_least(Ratio{0})).value;
-  map.finish();
-  return factor;
+const Fields<IterationFactor>& factor_fields() {
+  static const Fields<IterationFactor> fields = {
+      "factor",
+      "how times of whole iterations scatter about their median",
+      {share("stdev", &IterationFactor::stdev, "of the samples", at_least(Ratio{0}), required),
+       field("lag1", &IterationFactor::lag1, "autocorrelation of successive ones",
+             between(-1.0, 1.0), required),
+       share("p5", &IterationFactor::p5, "5th percentile", at_least(Ratio{0}), required),
+       share("p95", &IterationFactor::p95, "95th percentile", at_least(Ratio{0}), required)}};
+  return fields;
 }
 
 }  // namespace
 
-void read_iteration_percentiles(YamlMap& iteration, RecordedExtras& recording) {
-  auto map = iteration.optional_map("percentiles");
-  if (!map) return;
-  for (const auto& [key, member] : iteration_keys) {
-    if (auto percentiles = map->optional_map(key)) {
-      recording.*member = read_percentiles(std::move(*percentiles));
+const Fields<RecordedExtras>& iteration_percentile_fields() {
+  static const Fields<RecordedExtras> fields = {
+      "iteration_percentiles",
+      "what iterations took",
+      {inside("uninstrumented", &RecordedExtras::uninstrumented, percentile_fields,
+              "where nothing recorded them"),
+       inside("period", &RecordedExtras::period, percentile_fields,
+              "from one's first kernel to the next's"),
+       inside("gpu_busy", &RecordedExtras::gpu_busy, percentile_fields, "kernels"),
+       inside("factor", &RecordedExtras::factor, factor_fields, "over the median")}};
+  return fields;
+}
+
+const Fields<LayerRecording>& layer_percentile_fields() {
+  static const Fields<LayerRecording> fields = {
+      "layer_percentiles",
+      "what a layer took",
+      {inside("forward", &LayerRecording::forward, percentile_fields, "its times", required),
+       inside("backward", &LayerRecording::backward, percentile_fields, "its times", required)}};
+  return fields;
+}
+
+const Fields<RecordingChecks>& check_fields() {
+  static const Fields<RecordingChecks> fields = [] {
+    const auto none_or_more = at_least<std::int64_t>(0);
+    std::vector<Field<RecordingChecks>> all = {
+        field("parameters", &RecordingChecks::parameters, "elements", none_or_more),
+        field("tensors", &RecordingChecks::tensors, "of parameters", none_or_more)};
+    for (const auto& [key, member, doc] : ratio_keys) {
+      all.push_back(field(key, member, doc, at_least(0.0)));
     }
-  }
-  if (auto factor = map->optional_map("factor")) recording.factor = read_factor(std::move(*factor));
-  map->finish();
-}
-
-std::optional<LayerRecording> read_layer_percentiles(YamlMap& layer) {
-  auto map = layer.optional_map("percentiles");
-  if (!map) return std::nullopt;
-  LayerRecording recording;
-  recording.forward = read_percentiles(map->require_map("forward"));
-  recording.backward = read_percentiles(map->require_map("backward"));
-  map->finish();
-  return recording;
-}
-
-RecordingChecks read_checks(YamlMap& profile) {
-  static const std::vector<std::string> bounds = {"gpu", "host"};
-  RecordingChecks checks;
-  auto map = profile.optional_map("checks");
-  if (!map) return checks;
-  const auto none_or_more = at_least<std::int64_t>(0);
-  checks.parameters = map->value_or<std::int64_t>("parameters", 0, none_or_more);
-  checks.tensors = map->value_or<std::int64_t>("tensors", 0, none_or_more);
-  for (const auto& [key, member] : ratio_keys) {
-    checks.*member = map->optional<double>(key, at_least(0.0));
-  }
-  checks.dropped = map->optional<std::int64_t>("dropped", none_or_more);
-  checks.unlinked = map->optional<std::int64_t>("unlinked", none_or_more);
-  if (map->has("bound")) checks.bound = map->require_choice("bound", bounds);
-  map->finish();
-  return checks;
+    all.push_back(field("dropped", &RecordingChecks::dropped, "records lost", none_or_more));
+    all.push_back(field("unlinked", &RecordingChecks::unlinked, "kernels whose launch is not known",
+                        none_or_more));
+    all.push_back(word("bound", &RecordingChecks::bound, {"gpu", "host"},
+                       "what the iteration waited for", "not known"));
+    return Fields<RecordingChecks>(
+        "checks", "what was held against each other when the profile was made", std::move(all));
+  }();
+  return fields;
 }
 
 std::string iteration_percentiles_text(const RecordedExtras& recording) {
@@ -141,7 +151,7 @@ std::string checks_text(const RecordingChecks& checks) {
   };
   if (checks.parameters > 0) line("parameters", checks.parameters);
   if (checks.tensors > 0) line("tensors", checks.tensors);
-  for (const auto& [key, member] : ratio_keys) {
+  for (const auto& [key, member, doc] : ratio_keys) {
     if (checks.*member) line(key, fmt::format("{:.4f}", *(checks.*member)));
   }
   if (checks.dropped) line("dropped", *checks.dropped);

@@ -1,21 +1,20 @@
 #pragma once
 
-#include <optional>
 #include <string>
 
-#include "sim/config/yaml/yaml_map.hpp"
+#include "sim/config/yaml/fields.hpp"
 #include "sim/core/recording.hpp"
 
 namespace gradwire::config {
 
-/// Reads `percentiles` of the mapping `iteration`. All of it is optional.
-void read_iteration_percentiles(YamlMap& iteration, RecordedExtras& recording);
-/// Reads `percentiles` of a layer; absent: none.
-[[nodiscard]] std::optional<LayerRecording> read_layer_percentiles(YamlMap& layer);
-/// Reads `checks` of a profile. All of it is optional.
-[[nodiscard]] RecordingChecks read_checks(YamlMap& profile);
+/// The keys of `percentiles` of a profile's `iteration`.
+[[nodiscard]] const Fields<RecordedExtras>& iteration_percentile_fields();
+/// The keys of `percentiles` of a layer.
+[[nodiscard]] const Fields<LayerRecording>& layer_percentile_fields();
+/// The keys of `checks` of a profile.
+[[nodiscard]] const Fields<RecordingChecks>& check_fields();
 
-/// The text of `percentiles` as the readers above take it, in flow style; "" where there is
+/// The text of `percentiles` as these fields take it, in flow style; "" where there is
 /// nothing.
 [[nodiscard]] std::string iteration_percentiles_text(const RecordedExtras& recording);
 [[nodiscard]] std::string layer_percentiles_text(const LayerRecording& recording);

@@ -202,7 +202,8 @@ Field<T> inside(const std::string& name, M T::*member, const Fields<detail::Valu
             }};
   } else {
     return {info, [=](YamlMap& map, T& into) {
-              auto inner = map.optional_map(name);
+              auto inner = fallback == required ? std::optional(map.require_map(name))
+                                                : map.optional_map(name);
               if (!inner) return;
               V value{};
               if constexpr (detail::Holder<M>::one) value = into.*member;
@@ -210,6 +211,32 @@ Field<T> inside(const std::string& name, M T::*member, const Fields<detail::Valu
               into.*member = std::move(value);
             }};
   }
+}
+
+/// A mapping whose fields fill the T that has it.
+template <class T>
+Field<T> group(const std::string& name, const Fields<T>& (*fields)(), const std::string& doc,
+               const std::string& fallback = "none") {
+  return {{name, fallback, doc, mapping_of(fields)}, [=](YamlMap& map, T& into) {
+            auto inner = fallback == required ? std::optional(map.require_map(name))
+                                              : map.optional_map(name);
+            if (inner) fields().read_all(std::move(*inner), into);
+          }};
+}
+
+/// A field of a part of T.
+template <class T, class P>
+Field<T> part(P T::*member, Field<P> field) {
+  return {std::move(field.info), [member, read = std::move(field.read)](YamlMap& map, T& into) {
+            read(map, into.*member);
+          }};
+}
+
+/// What only readers want to know: anything.
+template <class T>
+Field<T> note(const std::string& name, const std::string& doc) {
+  return {{name, "none", doc, {.type = ValueInfo::Type::any}},
+          [name](YamlMap& map, T& /*into*/) { map.find(name); }};
 }
 
 }  // namespace gradwire::config

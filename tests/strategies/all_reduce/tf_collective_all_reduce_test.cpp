@@ -16,7 +16,7 @@ JobView two_pairs(const std::vector<std::int64_t>& elements) {
 }
 
 TfRing ring_of(const std::vector<Bytes>& sizes, Poster& poster) {
-  return {TfRingOptions{}, two_pairs({10}), sizes, poster};
+  return {RemoteCalls{}, two_pairs({10}), sizes, poster};
 }
 
 /// The ranks that a ring's exchange moves between, as pairs.
