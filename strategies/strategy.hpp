@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/core/exactness.hpp"
+#include "sim/core/host_step.hpp"
 #include "sim/core/warning.hpp"
 #include "strategies/operations.hpp"
 
@@ -54,6 +55,7 @@ struct JobView {
   Bytes buffer_bytes{0};             ///< in them; 0: unknown
   std::vector<LayerView> layers;     ///< TensorInfo::layer is an index into it
   Seconds optimizer;                 ///< device time of the whole step
+  HostStep host_step{};              ///< of the optimizer, where a host takes it
   std::vector<int> machine_of;       ///< machine of each rank
   int machines = 1;                  ///< that ranks live on
   std::vector<int> server_machine;   ///< machine of each parameter server; may hold ranks as well
@@ -63,6 +65,7 @@ struct JobView {
   BytesPerSecond network_bandwidth;    ///< of a machine's first NIC, one direction
   BytesPerSecond host_copy_bandwidth;  ///< GPU to host memory, one direction
   bool peer_access = true;             ///< its GPUs in the first machine reach each other's memory
+  bool clips_gradients = false;        ///< by the norm of all of them, before the optimizer
   BytesPerSecond host_memory_rate{0};  ///< of a machine, nominal, as its node says; 0: unknown
   /// Workers of the job for which each of these stands: of many independent ones only some are
   /// simulated (sampling). What workers share of a host thread then takes this often its time.

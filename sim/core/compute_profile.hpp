@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/core/host_step.hpp"
 #include "sim/core/units.hpp"
 
 namespace gradwire {
@@ -91,9 +92,10 @@ struct ComputeProfile {
   double factor_stdev = 0;  ///< relative standard deviation of the iteration-wide factor
   Seconds optimizer;        ///< median device time of the optimizer step
   Bytes optimizer_bytes_per_parameter{0};
-  bool fp8 = false;            ///< blocks' linear layers multiply in 8 bits, whose peak MFU is of
-  bool master_weights = true;  ///< of fp16 and bf16: weights, gradients and state are in fp32
-  Seconds host_launch;         ///< host time to launch one layer's kernels, in one direction
+  bool fp8 = false;              ///< blocks' linear layers multiply in 8 bits, whose peak MFU is of
+  bool clips_gradients = false;  ///< by their norm, which is in `optimizer`
+  bool master_weights = true;    ///< of fp16 and bf16: weights, gradients and state are in fp32
+  Seconds host_launch;           ///< host time to launch one layer's kernels, in one direction
   std::optional<Seconds> optimizer_launch;  ///< host time of the optimizer; absent: host_launch
   /// Device time of taking the loss's scale out of the gradients, where the host then waits to read
   /// whether they are finite and launches the optimizer only after that (torch.amp.GradScaler).
@@ -105,6 +107,7 @@ struct ComputeProfile {
   BackwardMoment fullest{};              ///< when both are most together, of 4 bytes an element
   std::optional<Bytes> optimizer_state;  ///< of the optimizer a parameter; absent: unknown
   Bytes step_lists{0};                   ///< a parameter, that its step makes and frees
+  HostStep host_step{};                  ///< of the optimizer, where a host takes its step
   std::string framework;                 ///< whose host times these are; "": as recorded
   std::int64_t buffer_elements = 0;  ///< elements of non-trainable state (batch-norm statistics)
   int buffers = 0;                   ///< tensors that hold them

@@ -122,12 +122,6 @@ double flops_made_again(const ModelDescription& model) {
   return flops;
 }
 
-std::string default_optimizer(const ModelDescription& model) {
-  const bool convolutional = std::ranges::any_of(
-      model.layers, [](const ModelLayer& layer) { return layer.convolution.has_value(); });
-  return convolutional ? "momentum" : "adam";
-}
-
 /// Whether most of its work is convolutions (a vision transformer has one of hundred layers).
 bool is_convolutional(const ModelDescription& model) {
   double convolutions = 0;
@@ -137,6 +131,17 @@ bool is_convolutional(const ModelDescription& model) {
     if (layer.convolution) convolutions += layer.forward.flops;
   }
   return convolutions > all / 2;
+}
+
+/// With what most are trained: ResNet (He et al., arXiv 1512.03385, section 3.4) and its kin with
+/// momentum; ViT, Swin and ConvNeXt (torchvision's references/classification), DiT (arXiv
+/// 2212.09748, section 4) and Stable Diffusion (latent-diffusion's ddpm.py) with AdamW.
+std::string default_optimizer(const ModelDescription& model) {
+  const auto has = [&](const auto& what) { return std::ranges::any_of(model.layers, what); };
+  if (!has([](const ModelLayer& layer) { return layer.convolution.has_value(); })) return "adam";
+  const bool attends =
+      has([](const ModelLayer& layer) { return layer.fused_attention.has_value(); });
+  return is_convolutional(model) && !attends ? "momentum" : "adamw";
 }
 
 std::string notes_of(const ModelDescription& model, const Framework& framework,
@@ -179,7 +184,8 @@ void set_optimizer(ComputeProfile& profile, const ModelDescription& running,
   const double cast = half && masters ? cast_bytes_per_parameter : 0;
   const auto parameters = static_cast<double>(running.parameter_count());
   const double bytes =
-      (size * stepped + cast) * parameters + fp8_cast_bytes_per_parameter * fp8_weights(running);
+      (size * (stepped + (options.gradient_clipping ? clipping_bytes : 0)) + cast) * parameters +
+      fp8_cast_bytes_per_parameter * fp8_weights(running);
   const GpuSpec& gpu = setting.gpu;
   if (options.grad_scaler) {
     profile.unscale = Seconds{unscale_bytes_per_parameter * parameters /
@@ -190,6 +196,8 @@ void set_optimizer(ComputeProfile& profile, const ModelDescription& running,
   profile.optimizer_bytes_per_parameter = Bytes{std::llround(size * stepped)};
   profile.optimizer = Seconds{bytes / (gpu.memory_bandwidth.count() * gpu.memory_efficiency)};
   profile.optimizer_state = Bytes{std::llround(size * step.state_bytes)};
+  profile.host_step = step.on_host;
+  profile.clips_gradients = options.gradient_clipping;
   if (has_optimizer_steps(*find_framework(options.framework)) &&
       options.optimizer_step == StepForm::foreach) {
     profile.step_lists = Bytes{std::llround(size * step.list_bytes)};
@@ -228,6 +236,9 @@ void add_host(ComputeProfile& profile, const ModelDescription& running, const Fr
   profile.optimizer_launch =
       host_time *
       launch_of_optimizer(framework, optimizer, options.optimizer_step, profile.tensor_count());
+  if (options.gradient_clipping) {
+    *profile.optimizer_launch += host_time * clipping_host_time(profile.tensor_count());
+  }
   profile.iteration = host_gap + profile.launch_bound();
 }
 
@@ -303,7 +314,9 @@ ComputeProfile untimed_profile(const ModelDescription& model, int batch) {
 
 void add_memory(ComputeProfile& recorded, const ModelDescription& model) {
   if (!is_convolutional(model) || model.parameter_count() != recorded.parameter_count()) return;
-  recorded.optimizer_state = Bytes{find_optimizer(default_optimizer(model))->state_bytes};
+  const OptimizerKind& optimizer = *find_optimizer(default_optimizer(model));
+  recorded.optimizer_state = Bytes{optimizer.state_bytes};
+  recorded.host_step = optimizer.on_host;
   set_activations(recorded, activation_memory(model, recorded.batch_per_gpu, recorded.dtype,
                                               {Recompute::none}));
 }
@@ -359,8 +372,7 @@ ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gp
   profile.tokens_per_sample = model.tokens;
   set_activations(profile,
                   activation_memory(fused(model, fusion), batch, dtype, recomputation(options),
-                                    setting.sums_in_fp32 && setting.token_norms,
-                                    loss_form(options, *framework)));
+                                    setting.sums_in_fp32, loss_form(options, *framework)));
   profile.recomputed_flops = batch * flops_made_again(running);
   profile.gpu_busy = profile.forward() + profile.backward() + profile.step();
   add_host(profile, running, *framework, step, options, setting);

@@ -28,7 +28,7 @@ namespace gradwire {
 enum class AttentionKernels : std::uint8_t { flash, cudnn, flash_1, triton };
 
 struct AnalyticOptions {
-  std::string optimizer;  ///< a name of optimizers(); "": momentum with convolutions, else adam
+  std::string optimizer;  ///< a name of optimizers(); "": what most train such a model with
   std::optional<Fusion> fusion = std::nullopt;  ///< absent: the framework's
   /// Activations of convolutions as NHWC, which matrix units take; absent: as the framework has
   /// them.
@@ -48,6 +48,7 @@ struct AnalyticOptions {
   bool compiled_loss = true;  ///< of pytorch-compile: it has the loss too, see LossForm
   /// Half precision keeps weights, gradients and the optimizer's state in fp32; false: in its own.
   bool master_weights = true;
+  bool gradient_clipping = false;  ///< of PyTorch: gradients are clipped by the norm of all
   /// Of PyTorch: see ComputeProfile::unscale. REQUIRES: else fp16, with master weights.
   bool grad_scaler = false;
 };

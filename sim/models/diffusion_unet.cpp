@@ -181,12 +181,4 @@ ModelDescription sd_unet(const ModelOptions& options) {
   return net.finish();
 }
 
-std::optional<OptionProblem> sd_unet_problem(const ModelOptions& options) {
-  constexpr int step = latent_reduction * deepest_reduction;
-  const int side = options.image_size.value_or(sd_side);
-  if (side % step == 0) return {};
-  return OptionProblem{"image_size",
-                       fmt::format("'image_size' is {}; expected a multiple of {}", side, step)};
-}
-
 }  // namespace gradwire

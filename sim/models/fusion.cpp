@@ -9,6 +9,9 @@ namespace {
 /// tensor and writes one. Merged, one of the three is left.
 constexpr double left_of_three = 1.0 / 3.0;
 
+/// Bytes that an element has more in fp32 than in half precision.
+constexpr double fp32_over_half = 2;
+
 bool merges(const std::string& kind, const std::string& before, Fusion fusion) {
   if (fusion == Fusion::bn_relu) {
     return (kind == "add" && before == "norm") ||
@@ -32,6 +35,10 @@ ModelDescription fused(ModelDescription model, Fusion fusion) {
       layer.kept_bytes = 0;
       layer.forward = layer.compiled->forward;
       layer.backward = layer.compiled->backward;
+    }
+    if (fusion == Fusion::inductor) {
+      // of what autocast leaves in fp32, sums before norms are kept, all else stays in registers
+      layer.autocast_kept_bytes = layer.kind == "norm" ? fp32_over_half * layer.result : 0;
     }
     const bool idle = layer.forward.kernels == 0;  // a sum of gradients: nothing in forward
     if (!idle && merges(layer.kind, before, fusion)) {

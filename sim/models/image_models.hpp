@@ -32,9 +32,6 @@ namespace gradwire {
 /// of 64).
 [[nodiscard]] ModelDescription sd_unet(const ModelOptions& options);
 
-/// Why the image's size cannot be halved as often as the U-Net does; empty: it can.
-[[nodiscard]] std::optional<OptionProblem> sd_unet_problem(const ModelOptions& options);
-
 // Diffusion Transformers (Peebles and Xie, arXiv 2212.09748, tables 1 and 4) on latents of an
 // eighth of the image's side, patches of 2, norms modulated by time and class (adaLN-Zero), as the
 // authors' models.py builds them; attention in one kernel. The table of positions is fixed, no

@@ -28,6 +28,17 @@ constexpr Seconds foreach_of(int calls) {
 
 constexpr Seconds fused_step = zeroing + collecting + fused_call;
 
+// On a host (torch/optim/sgd.py, _single_tensor_sgd): weight decay makes a new gradient (12), the
+// momentum is scaled and added to (8, 12), the parameter updated (12). Of adam.py lerp_ (12), mul_
+// and addcmul_ (8, 12), root, quotient and sum (8 each), addcdiv_ (16); AdamW scales the parameter
+// (8) before. LAMB as AdamW, and reads weight and update for its norms (assumed: torch.optim has
+// none).
+constexpr HostStep sgd_on_host{24, 12, 0, false};
+constexpr HostStep momentum_on_host{44, 20, 4, false};
+constexpr HostStep adam_on_host{72, 28, 8, true};
+constexpr HostStep adamw_on_host{80, 28, 8, true};
+constexpr HostStep lamb_on_host{88, 36, 8, false};
+
 }  // namespace
 
 std::span<const OptimizerKind> optimizers() {
@@ -41,21 +52,21 @@ std::span<const OptimizerKind> optimizers() {
   static constexpr std::array<OptimizerKind, 5> kinds = {{
       {"sgd", 24, 12, 12,
        "weight decay (reads w, g, writes g) and update (reads w, g, writes w), counted", 0, 4,
-       sgd_loop, foreach_of(2), fused_step},
+       sgd_loop, foreach_of(2), fused_step, sgd_on_host},
       {"momentum", 35, 20, 40,
        "PyTorch SGD with momentum and weight decay: 1.109 ms for 25 557 032 parameters on a V100 "
        "at 806 GB/s (recorded profile of ResNet-50)",
-       4, 4, sgd_loop, foreach_of(3), fused_step},
+       4, 4, sgd_loop, foreach_of(3), fused_step, momentum_on_host},
       {"adam", 84, 33, 28,
        "PyTorch 2.11 on an H100 at 3.08 TB/s: foreach 3.405 and 33.28 ms, fused 1.343 and "
        "13.25 ms, for 124 439 808 and 1 235 814 400 parameters (recorded by us)",
-       8, 4, adam_loop, foreach_of(7), fused_step},
+       8, 4, adam_loop, foreach_of(7), fused_step, adam_on_host},
       {"adamw", 93, 33, 168, "the same: foreach 3.800 and 37.03 ms, fused 1.338 and 13.21 ms", 8, 4,
-       adam_loop, foreach_of(8), fused_step},
+       adam_loop, foreach_of(8), fused_step, adamw_on_host},
       {"lamb", 48, 48, 184,
        "apex FusedLAMB, counted: moments and update (28), their norms (8), step (12); assumed that "
        "nothing stays in cache",
-       8, 0, apex_step, apex_step, apex_step},
+       8, 0, apex_step, apex_step, apex_step, lamb_on_host},
   }};
   return kinds;
 }
@@ -68,6 +79,10 @@ const OptimizerKind* find_optimizer(std::string_view name) {
 
 double bytes_of(const OptimizerKind& optimizer, StepForm step) {
   return step == StepForm::fused ? optimizer.fused_bytes : optimizer.bytes_per_parameter;
+}
+
+Seconds clipping_host_time(int tensors) {
+  return static_cast<double>(tensors) * (collecting + 2.0 * foreach_call);
 }
 
 Seconds host_time(const OptimizerKind& optimizer, StepForm step, int tensors) {

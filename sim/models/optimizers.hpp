@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "sim/core/host_step.hpp"
 #include "sim/core/units.hpp"
 
 namespace gradwire {
@@ -27,6 +28,7 @@ struct OptimizerKind {
   Seconds loop;
   Seconds foreach_step;
   Seconds fused;
+  HostStep on_host{};  ///< where parameters and state are in host memory
 };
 
 /// sgd, momentum, adam, adamw, lamb.
@@ -36,6 +38,9 @@ struct OptimizerKind {
 
 /// Bytes a parameter that a step reads and writes.
 [[nodiscard]] double bytes_of(const OptimizerKind& optimizer, StepForm step);
+
+/// Host time of clipping the gradients of so many tensors in eager PyTorch.
+[[nodiscard]] Seconds clipping_host_time(int tensors);
 
 /// Host time of a step over so many tensors in eager PyTorch.
 [[nodiscard]] Seconds host_time(const OptimizerKind& optimizer, StepForm step, int tensors);

@@ -68,7 +68,8 @@ using Json = nlohmann::ordered_json;
 }  // namespace
 
 void WorkColumns::add(const Json& result) {
-  shown_ = shown_ || result.contains("tokens_per_s_per_gpu");
+  const bool counted = result.value("profile_source", "") == "analytic" && result.contains("mfu");
+  shown_ = shown_ || counted || result.contains("tokens_per_s_per_gpu");
 }
 
 std::string WorkColumns::head() const {

@@ -33,8 +33,8 @@ class PartColumns {
   std::vector<Column> columns_ = all();
 };
 
-/// What users of language models count, as columns of a table: tokens a second on a GPU, share of
-/// its peak (MFU), and the memory that a GPU needs; there where some row is of text.
+/// What users of large models count, as columns of a table: tokens a second on a GPU, share of
+/// its peak (MFU), and the memory that a GPU needs; there where some row has them (shows_work()).
 class WorkColumns {
  public:
   /// A row of the table. @param result  gradwire.result/1.

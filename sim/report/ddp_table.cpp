@@ -75,9 +75,9 @@ void append_ours(std::string& text, std::span<const Point> points, Widths widths
   }
 }
 
-/// What users of language models count, of points that are of text.
+/// Tokens and operations a second, and memory.
 void append_work(std::string& text, std::span<const Point> points, Widths widths) {
-  if (points.front().result.tokens_per_sample == 0) return;
+  if (!shows_work(points.front().result)) return;
   auto out = std::back_inserter(text);
   const std::size_t blank = row_start(points.front(), widths).size();
   plain_format_to(out, "\n{:{}}{:>14}{:>12}{:>16}{:>10}{:>10}{:>12}{:>18}\n", "", blank, "tokens/s",
@@ -93,10 +93,14 @@ void append_work(std::string& text, std::span<const Point> points, Widths widths
         : point.result.one_gpu_fits ? plain_format("{:.1f} % of 1", 100 * m.scaling_efficiency)
                                     : "-";
     const auto& memory = point.result.memory;
-    plain_format_to(out, "{}{:>14.0f}{:>12.0f}{:>16.1f}{:>10}{:>10}{:>12}{:>18}\n",
-                    row_start(point, widths), m.tokens_per_s,
-                    m.tokens_per_s / point.result.world_size, 1e-12 * m.flops_per_gpu, share(m.mfu),
-                    share(m.hfu), memory ? readable_bytes(memory->peak) : "-", efficiency);
+    const auto count = [](double tokens) {
+      return tokens > 0 ? plain_format("{:.0f}", tokens) : std::string("-");
+    };
+    plain_format_to(out, "{}{:>14}{:>12}{:>16.1f}{:>10}{:>10}{:>12}{:>18}\n",
+                    row_start(point, widths), count(m.tokens_per_s),
+                    count(m.tokens_per_s / point.result.world_size), 1e-12 * m.flops_per_gpu,
+                    share(m.mfu), share(m.hfu), memory ? readable_bytes(memory->peak) : "-",
+                    efficiency);
   }
 }
 

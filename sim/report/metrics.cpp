@@ -32,6 +32,11 @@ Metrics metrics_of(const RunResult& result) {
   return m;
 }
 
+bool shows_work(const RunResult& result) {
+  return result.tokens_per_sample > 0 ||
+         (result.profile_source == "analytic" && result.model_flops > 0);
+}
+
 double seconds_of(const RunResult& result, Part part) {
   return result.breakdown[static_cast<std::size_t>(part)];
 }

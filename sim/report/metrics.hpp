@@ -33,6 +33,10 @@ struct Metrics {
 /// REQUIRES: at least one measured iteration.
 [[nodiscard]] Metrics metrics_of(const RunResult& result);
 
+/// Reports tell tokens or operations a second, MFU and memory beside samples: of text, and of
+/// images where the model was counted. Recordings keep the benchmark's own layout.
+[[nodiscard]] bool shows_work(const RunResult& result);
+
 /// Seconds of one part of the breakdown.
 [[nodiscard]] double seconds_of(const RunResult& result, Part part);
 

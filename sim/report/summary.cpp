@@ -29,12 +29,15 @@ std::string widest_doubt(const RunResult& result) {
   return fmt::format(" in 9 of 10 jobs; widest doubt: {}", result.doubts.front().name);
 }
 
-/// What users of language models count.
+/// Tokens and operations a second.
 void append_work(Out out, const Metrics& m, const RunResult& r) {
-  if (r.tokens_per_sample == 0) return;
-  plain_format_to(out, "               {:.0f} tokens/s, {:.0f} per GPU", m.tokens_per_s,
-                  m.tokens_per_s / r.world_size);
-  if (r.model_flops > 0) plain_format_to(out, "; {:.1f} TFLOP/s per GPU", 1e-12 * m.flops_per_gpu);
+  if (!shows_work(r)) return;
+  plain_format_to(out, "               ");
+  if (r.tokens_per_sample > 0) {
+    plain_format_to(out, "{:.0f} tokens/s, {:.0f} per GPU{}", m.tokens_per_s,
+                    m.tokens_per_s / r.world_size, r.model_flops > 0 ? "; " : "");
+  }
+  if (r.model_flops > 0) plain_format_to(out, "{:.1f} TFLOP/s per GPU", 1e-12 * m.flops_per_gpu);
   if (m.mfu > 0) plain_format_to(out, ", MFU {:.1f} %", 100 * m.mfu);
   if (r.recomputed_flops > 0 && m.hfu > 0) plain_format_to(out, ", HFU {:.1f} %", 100 * m.hfu);
   plain_format_to(out, "\n");

@@ -95,6 +95,8 @@ JobView job_view(const Job& job) {
     view.layers.push_back({layer.forward, layer.backward});
   }
   view.optimizer = job.profile.optimizer;
+  view.host_step = job.profile.host_step;
+  view.clips_gradients = job.profile.clips_gradients;
   for (const GpuRef& place : job.placement) view.machine_of.push_back(place.node);
   view.machines = static_cast<int>(std::set(view.machine_of.begin(), view.machine_of.end()).size());
   view.server_machine = job.servers;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "strategies/sharded/clipping.hpp"
 #include "strategies/sharded/fsdp.hpp"
 
 namespace gradwire {
@@ -22,7 +23,7 @@ std::string with_origin(const std::string& what) {
 /// The host casts parameters back to the type of the model.
 HostOffloadOptions of_model(HostOffloadOptions offload, const JobView& job) {
   offload.parameter_bytes = job.element_size;
-  if (job.element_size < gradient_element_size) offload.step_bytes += cast_back_bytes;
+  if (job.element_size < gradient_element_size) offload.beside_bytes += cast_back_bytes;
   return offload;
 }
 
@@ -71,10 +72,10 @@ LiveParameters read_live(Knobs& knobs, bool three) {
 
 HostOffloadOptions read_offload(Knobs& knobs, bool three) {
   static const std::vector<std::string> devices = {"none", "cpu"};
-  HostOffloadOptions offload{.step_bytes = fused_adam_bytes + unscale_bytes, .pinned = false};
+  HostOffloadOptions offload{.beside_bytes = unscale_bytes, .pinned = false};
   if (knobs.choice("offload_optimizer", "none", devices,
-                   with_origin("device: where the optimizer's state lies and its step is taken, by "
-                               "DeepSpeedCPUAdam on the cpu")) == "cpu") {
+                   with_origin("device: where the optimizer's state lies and its step is taken, on "
+                               "the cpu by DeepSpeedCPUAdam, of others by torch.optim")) == "cpu") {
     offload.what = Offload::optimizer;
   }
   const bool parameters =
@@ -160,7 +161,9 @@ StrategyMaker DeepSpeedZero::read(Knobs& knobs) {
 std::vector<CollectiveUse> DeepSpeedZero::collectives() const {
   const CollectiveUse reduction{scatters() ? CollectiveKind::reduce_scatter
                                            : CollectiveKind::all_reduce};
-  return {reduction, {CollectiveKind::all_gather}};
+  std::vector<CollectiveUse> uses = {reduction, {CollectiveKind::all_gather}};
+  if (job_.clips_gradients && scatters()) uses.push_back({CollectiveKind::all_reduce});
+  return uses;
 }
 
 Operations DeepSpeedZero::on_event(Seconds /*now*/, const Event& event) {
@@ -242,6 +245,7 @@ std::vector<std::int64_t> DeepSpeedZero::gathers() const {
 }
 
 void DeepSpeedZero::step() {
+  if (job_.clips_gradients) add_norms(families::all, out_);
   if (host_) {
     host_->step(partition());
   } else {

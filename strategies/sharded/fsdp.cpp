@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "strategies/sharded/clipping.hpp"
+
 namespace gradwire {
 namespace {
 
@@ -54,6 +56,7 @@ std::vector<CollectiveUse> Fsdp::collectives() const {
     if (backward_ != group_) uses.push_back({CollectiveKind::all_gather, backward_});
   }
   if (options_.hybrid) uses.push_back({CollectiveKind::all_reduce, across_});
+  if (adds_norms()) uses.push_back({CollectiveKind::all_reduce, group_});
   return uses;
 }
 
@@ -193,6 +196,7 @@ void Fsdp::backward_done(int micro_batch) {
   wait_for_reductions();
   if (!job_.synchronises(micro_batch)) return;
   const bool whole = options_.sharding == Sharding::none;
+  if (adds_norms()) add_norms(group_, out_);
   if (host_) {
     host_->step(own());
   } else {

@@ -200,6 +200,10 @@ class Fsdp final : public Strategy {
   /// Tells units' persistent tensors from what is gathered, and which are kept.
   void plan_live();
   void form_groups();
+  /// Ranks clip gradients of which each holds shards.
+  [[nodiscard]] bool adds_norms() const {
+    return job_.clips_gradients && options_.sharding != Sharding::none;
+  }
   [[nodiscard]] bool replicates() const {
     return options_.hybrid && options_.outer.sync_every == 0;
   }

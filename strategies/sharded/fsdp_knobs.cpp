@@ -77,7 +77,7 @@ void read_cpu_offload(Knobs& knobs, FsdpOptions& options, const char* switch_ori
   const bool fused = knobs.yes("fused", false,
                                "torch.optim.Adam(fused=True), of cpu_offload: one pass over "
                                "memory; false: one an operation");
-  offload.step_bytes = fused ? fused_adam_bytes : adam_bytes;
+  offload.optimizer = fused ? HostOptimizer::torch_fused : HostOptimizer::torch;
   offload.threads = static_cast<int>(
       knobs.count("omp_num_threads", 1, 0, ranks_max,
                   "OMP_NUM_THREADS, which torchrun sets to 1: threads of a rank that take the "

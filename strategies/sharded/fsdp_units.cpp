@@ -40,18 +40,30 @@ std::vector<FsdpUnit> by_size(const JobView& job, Bytes least, FsdpUnit& root) {
   return units;
 }
 
+/// How many layers with tensors are under each number.
+std::map<std::string_view, int> layers_by_block(const JobView& job, BlockNumbers numbers) {
+  std::map<std::string_view, int> counted;
+  for (const auto& [layer, tensors] : by_layer(job)) {
+    ++counted[block_of(job.tensor(tensors.front()).name, numbers)];
+  }
+  return counted;
+}
+
 std::vector<FsdpUnit> by_block(const JobView& job, FsdpUnit& root) {
   // Some number their blocks "layer.3", some "layer3".
   const bool has_numbers = std::ranges::any_of(job.tensors, [](const TensorInfo& tensor) {
     return !block_of(tensor.name, BlockNumbers::own_part).empty();
   });
   const BlockNumbers numbers = has_numbers ? BlockNumbers::own_part : BlockNumbers::part_ends;
+  const auto counted = layers_by_block(job, numbers);
+  const bool has_blocks =
+      std::ranges::any_of(counted, [](const auto& it) { return it.second > 1; });
   std::vector<FsdpUnit> units;
   std::map<std::string_view, std::size_t> unit_of;
   for (const auto& [layer, tensors] : by_layer(job)) {
     for (const TensorId id : tensors) {
       const std::string_view block = block_of(job.tensor(id).name, numbers);
-      if (block.empty()) {
+      if (block.empty() || (has_blocks && counted.at(block) == 1)) {
         add(root, id, job.tensor(id));
         continue;
       }

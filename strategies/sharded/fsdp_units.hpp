@@ -10,7 +10,8 @@ namespace gradwire {
 /// Which layers make a unit, FSDP's auto_wrap_policy.
 enum class WrapPolicy : std::uint8_t {
   /// One a block: the tensors whose names agree up to their first part that is a number ("h.11",
-  /// "layer3.0"), or that ends in one where no part of any name is one ("l11").
+  /// "layer3.0"), or that ends in one where no part of any name is one ("l11"). Beside such of
+  /// several layers a number of a single one is a place in a list, no block ("t_embedder.mlp.0").
   block,
   /// Layers in forward order up to a size.
   size_based,

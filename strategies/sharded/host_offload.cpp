@@ -14,14 +14,20 @@ namespace {
 
 constexpr int to_host_exchange = 0;
 constexpr int to_gpu_exchange = 1;
-constexpr int adam_thread = 0;
+constexpr int optimizer_thread = 0;
+
+/// By how much more of memory's time a byte of torch.optim takes as it comes than one of a single
+/// pass. Our measurement of Adam: 7 times the time of the fused one for 72 counted bytes in place
+/// of 28 (6.6 times with 16 threads, 7.7 with one; PyTorch 2.11, 16 cores of a Xeon with AMX,
+/// 2026-11-27; 5 to 7 times by deepspeed.ai/tutorials/zero-offload). Others alike (assumed).
+constexpr double operations_slowness = 7 * 28.0 / 72;
 
 /// One socket, eight channels of 8 bytes, DDR4-3200.
 constexpr BytesPerSecond memory_rate_default{8 * 8 * 3200e6};
 /// Of the nominal rate, that DeepSpeedCPUAdam reaches alone: a step of 1, 2, 4, 8 and 10 billion
 /// parameters takes 0.22, 0.51, 1.03, 2.41 and 2.57 s on a DGX-2 with two Xeon 8168 of six channels
 /// DDR4-2666 each, 256 GB/s (ZeRO-Offload, USENIX ATC 2021, table 4; from memory): the median,
-/// 109 GB/s of fused_adam_bytes.
+/// 109 GB/s of 28 bytes a parameter.
 constexpr double reached_alone = 109.0 / 256;
 /// Where each of several ranks runs as many threads as the machine has cores: a step of Qwen 72B on
 /// 4 machines of 8 A100 takes some 10 s, 8 times 2.25 billion parameters a machine (DeepSpeed issue
@@ -30,7 +36,7 @@ constexpr double reached_alone = 109.0 / 256;
 /// these two shares the step's part is 0.74 in place of 1.71 s.
 constexpr double reached_unbound = 75.6 / 409.6;
 /// Of one thread. Our measurement: torch.optim.AdamW(fused=True), 1.09 ns a parameter, the machine
-/// of adam_bytes.
+/// of operations_slowness.
 constexpr BytesPerSecond thread_rate{25.7e9};
 /// Copies of pageable memory, which the driver stages. Our measurement: 256 MiB, an H100 on PCIe 5
 /// that reaches 55 GB/s with pinned memory, 2026-11-27.
@@ -39,9 +45,6 @@ constexpr BytesPerSecond pageable_to_host{10.5e9};
 /// Accesses of memory a byte that is staged: read, written, and read or written by the GPU.
 constexpr int staging_accesses = 3;
 
-/// Of Adam's two moments.
-constexpr std::int64_t moments_bytes = 8;
-
 int most_ranks_of_a_machine(const JobView& job) {
   std::map<int, int> ranks;
   int most = 1;
@@ -49,6 +52,18 @@ int most_ranks_of_a_machine(const JobView& job) {
     most = std::max(most, ++ranks[machine_of(job, rank)]);
   }
   return most;
+}
+
+double bytes_of_step(const HostOffloadOptions& options, const JobView& job) {
+  const HostStep& step = job.host_step;
+  const bool one_pass = options.optimizer == HostOptimizer::torch_fused ||
+                        (options.optimizer == HostOptimizer::deepspeed && step.deepspeed);
+  double bytes = one_pass ? step.fused_bytes : operations_slowness * step.bytes;
+  // DeepSpeed takes norms on the GPU, and divides by them with the loss scale.
+  if (job.clips_gradients && options.optimizer != HostOptimizer::deepspeed) {
+    bytes += operations_slowness * clipping_bytes;
+  }
+  return bytes + options.beside_bytes;
 }
 
 BytesPerSecond rate_of_step(const HostOffloadOptions& options, const JobView& job) {
@@ -86,6 +101,8 @@ void refuse_without_offload(const Knobs& knobs, const HostOffloadOptions& option
 HostOffload::HostOffload(const HostOffloadOptions& options, const JobView& job, Poster& poster)
     : options_(options),
       world_size_(job.world_size),
+      step_bytes_(bytes_of_step(options, job)),
+      state_bytes_(job.host_step.state_bytes),
       rate_(rate_of_step(options, job)),
       poster_(&poster),
       to_host_(poster, messages_by(to_host_exchange)),
@@ -127,14 +144,13 @@ void HostOffload::gradients(std::int64_t elements, const GradientCopies& copies,
 }
 
 Seconds HostOffload::step_time(std::int64_t elements) const {
-  const double bytes = static_cast<double>(elements) * options_.step_bytes;
-  return Seconds{bytes / rate_.count()};
+  return Seconds{static_cast<double>(elements) * step_bytes_ / rate_.count()};
 }
 
 void HostOffload::step(std::int64_t elements) {
   const OperationId updated = poster_->post(Flag{"updated"});
   poster_->post(launch_marker("gradients on host"), [this, elements, updated] {
-    poster_->post(HostWork{adam_thread, step_time(elements), "Adam on host"},
+    poster_->post(HostWork{optimizer_thread, step_time(elements), "optimizer on host"},
                   [this, elements, updated] {
                     const auto raise = [this, updated] { poster_->post(Raise{updated}); };
                     if (has_parameters()) return raise();
@@ -148,8 +164,8 @@ void HostOffload::move(Holding& held, std::int64_t elements) const {
   held.optimizer = 0;
   held.gradients = 0;
   held.step = Bytes{0};
-  // weights and gradients in fp32 with the moments; of a model in two bytes its own beside them
-  std::int64_t bytes = 2 * gradient_element_size + moments_bytes;
+  // weights and gradients in fp32 with the state; of a model in two bytes its own beside them
+  std::int64_t bytes = 2 * gradient_element_size + state_bytes_;
   if (has_parameters()) {
     held.weights = 0;
     if (options_.parameter_bytes < gradient_element_size) bytes += options_.parameter_bytes;

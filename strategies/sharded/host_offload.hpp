@@ -17,15 +17,12 @@ enum class Offload : std::uint8_t {
   parameters,  ///< and the parameters, which are copied to the GPU before they are gathered
 };
 
-/// What fused Adam moves in memory a parameter: it reads parameter, gradient and two moments in
-/// fp32 and writes all but the gradient (DeepSpeedCPUAdam, csrc/adam/cpu_adam_impl.cpp, Step_1;
-/// torch.optim.Adam(fused=True), aten/src/ATen/native/cpu/FusedAdamKernel.cpp).
-constexpr double fused_adam_bytes = 28;
-/// The same of torch.optim.Adam as it comes, whose every operation passes over memory and makes its
-/// result anew: takes so many times the time of the fused one. Our measurement: 6.6 times with 16
-/// threads, 7.7 with one (PyTorch 2.11, 16 cores of a Xeon with AMX, 2026-11-27); 5 to 7 by
-/// deepspeed.ai/tutorials/zero-offload.
-constexpr double adam_bytes = 7 * fused_adam_bytes;
+/// Who takes the host's step.
+enum class HostOptimizer : std::uint8_t {
+  torch,        ///< torch.optim as it comes, one operation after the other
+  torch_fused,  ///< torch.optim with `fused=True`, in one pass (FusedAdamKernel.cpp and its kin)
+  deepspeed,    ///< DeepSpeedCPUAdam, in one pass (csrc/adam/cpu_adam_impl.cpp); torch of others
+};
 /// What DeepSpeed does beside it a parameter: gradients divided by the loss scale in place
 /// (unscale_and_clip_grads: reads and writes 4 bytes).
 constexpr double unscale_bytes = 8;
@@ -34,7 +31,8 @@ constexpr double cast_back_bytes = 6;
 
 struct HostOffloadOptions {
   Offload what = Offload::none;
-  double step_bytes = fused_adam_bytes;  ///< that the host moves a parameter in an optimizer step
+  HostOptimizer optimizer = HostOptimizer::deepspeed;
+  double beside_bytes = 0;  ///< that the host moves a parameter beside the optimizer's step
   int threads = 0;  ///< of a rank that take the step, OMP_NUM_THREADS; 0: as many as memory feeds
   bool bound = false;  ///< each rank's threads are on cores of their own
   /// Of a machine, nominal, reads and writes together; 0: what its node says, else one socket with
@@ -57,8 +55,7 @@ void refuse_without_offload(const Knobs& knobs, const HostOffloadOptions& option
 /// Copies take their GPU's way to the host memory next to it, shared with all that is on its PCIe
 /// links at the time; those of a rank and direction run one after the other. The step is bound by
 /// memory, whose rate the ranks of a machine share evenly, or by a rank's threads; so is what the
-/// driver stages of copies that are not page-locked. The host's
-/// optimizer is Adam, whatever the profile's.
+/// driver stages of copies that are not page-locked.
 class HostOffload {
  public:
   /// REQUIRES: options.what is not none; `poster` outlives it.
@@ -95,6 +92,8 @@ class HostOffload {
 
   HostOffloadOptions options_;
   int world_size_;
+  double step_bytes_;    ///< a parameter
+  int state_bytes_;      ///< a parameter
   BytesPerSecond rate_;  ///< of one rank's step
   Poster* poster_;
   Lane to_host_;

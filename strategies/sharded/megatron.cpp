@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "strategies/sharded/clipping.hpp"
+
 namespace gradwire {
 namespace {
 
@@ -117,7 +119,10 @@ StrategyMaker Megatron::read(Knobs& knobs) {
 
 std::vector<CollectiveUse> Megatron::collectives() const {
   if (!options_.use_distributed_optimizer) return {{CollectiveKind::all_reduce}};
-  return {{CollectiveKind::reduce_scatter}, {CollectiveKind::all_gather}};
+  std::vector<CollectiveUse> uses = {{CollectiveKind::reduce_scatter},
+                                     {CollectiveKind::all_gather}};
+  if (job_.clips_gradients) uses.push_back({CollectiveKind::all_reduce});
+  return uses;
 }
 
 Operations Megatron::on_event(Seconds /*now*/, const Event& event) {
@@ -199,6 +204,7 @@ void Megatron::step() {
   out_.post(Gate{std::exchange(reductions_, {})});
   const bool shards = options_.use_distributed_optimizer;
   const std::int64_t own = buffer_elements() / (shards ? job_.world_size : 1);
+  if (shards && job_.clips_gradients) add_norms(families::all, out_);
   out_.post(OptimizerStep{.share = shards ? 1 / static_cast<double>(job_.world_size) : 1,
                           .label = shards ? "update shard" : "optimizer"});
   if (options_.parameter_bytes < gradient_element_size) {

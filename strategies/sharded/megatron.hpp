@@ -44,7 +44,7 @@ struct MegatronOptions {
 /// before an iteration.
 ///
 /// A weight's gradient is added to the buffer by a kernel, that of a matrix by the product itself
-/// with `gradient_accumulation_fusion`. Clipping and the check for NaN are left out.
+/// with `gradient_accumulation_fusion`. The check for NaN is left out.
 ///
 /// Source: Megatron-LM, megatron/core/distributed/distributed_data_parallel.py,
 /// param_and_grad_buffer.py (start_grad_sync, start_param_sync, finish_param_sync),

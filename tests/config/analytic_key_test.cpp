@@ -104,6 +104,10 @@ TEST_CASE_METHOD(ProfileFixture, "8 bits and half weights need a GPU and a type 
   };
   CHECK_THROWS_WITH(job("a100-sxm4-80gb", ", dtype: bf16, fp8_recipe: delayed"),
                     Contains("a100-sxm4-80gb multiplies nothing in 8 bits"));
+  CHECK_THROWS_WITH(job("h100-sxm5-80gb", ", dtype: bf16, fp8_recipe: nvfp4"),
+                    Contains("not modelled yet: nvfp4, products in 4 bits"));
+  CHECK_THROWS_WITH(job("h100-sxm5-80gb", ", dtype: bf16, lora: {rank: 8}"),
+                    Contains("not modelled yet: lora; expected no such key"));
   CHECK_THROWS_WITH(job("h100-sxm5-80gb", ", dtype: tf32, fp8_recipe: delayed"),
                     Contains("'fp8_recipe' beside 'dtype' tf32; expected fp16 or bf16"));
   CHECK_THROWS_WITH(job("h100-sxm5-80gb", ", dtype: fp32, master_weights: false"),

@@ -155,6 +155,12 @@ TEST_CASE("A value that the model cannot take is refused with its range", "[mode
         "s.yaml:1:35: 'image_size' is 74; expected 75 to 16384");
   CHECK(refusal("{model: sd_unet, image_size: 500}") ==
         "s.yaml:1:30: 'image_size' is 500; expected a multiple of 64");
+  CHECK(refusal("{model: vit_b_16, image_size: 225}") ==
+        "s.yaml:1:31: 'image_size' is 225; expected a multiple of 16");
+  CHECK(refusal("{model: vit_h_14, image_size: 256}") ==
+        "s.yaml:1:31: 'image_size' is 256; expected a multiple of 14");
+  CHECK(refusal("{model: dit_xl_2, image_size: 264}") ==
+        "s.yaml:1:31: 'image_size' is 264; expected a multiple of 16");
   CHECK(refusal("{model: googlenet, head: auxx}") ==
         "s.yaml:1:26: 'head' is 'auxx'; expected one of main, aux; did you mean 'aux'?");
 }

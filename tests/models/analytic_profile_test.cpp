@@ -151,6 +151,24 @@ TEST_CASE("an optimizer costs its bytes", "[models][analytic]") {
   CHECK(profile.optimizer_bytes_per_parameter == Bytes{24});
 }
 
+TEST_CASE("a model's optimizer is what it is trained with where nobody says it", "[models]") {
+  const GpuSpec a100 = gpu("a100-sxm4-80gb");
+  const auto same = [&](const ModelDescription& model, const char* optimizer) {
+    const auto bytes = [&](const AnalyticOptions& options) {
+      return analytic_profile(model, a100, 1, "bf16", options).optimizer_bytes_per_parameter;
+    };
+    return bytes({}) == bytes({.optimizer = optimizer});
+  };
+  CHECK(same(resnet50({}), "momentum"));
+  CHECK(same(mask_rcnn({}), "momentum"));
+  CHECK(same(bert_base({}), "adam"));
+  CHECK(same(vit_b_16({}), "adamw"));
+  CHECK(same(dit_b_2({}), "adamw"));
+  CHECK(same(swin_t({}), "adamw"));
+  CHECK(same(convnext_tiny({}), "adamw"));
+  CHECK(same(sd_unet({}), "adamw"));
+}
+
 TEST_CASE("an analytic profile says so, and how far it may be off", "[models][analytic]") {
   const ComputeProfile profile = analytic_profile(resnet50({}), gpu("t4"), 32, "fp16");
   CHECK(profile.source.kind == "analytic");
@@ -252,6 +270,44 @@ TEST_CASE("Lists of tensors are made by optimizers that run over lists alone", "
   CHECK(lists() == Bytes{0});
   options = {.optimizer = "lamb"};  // apex's, one kernel
   CHECK(lists() == Bytes{0});
+}
+
+TEST_CASE("An optimizer's step on a host is its operations in fp32", "[models]") {
+  const auto bytes = [](const char* name) { return find_optimizer(name)->on_host.bytes; };
+  const auto in_one_pass = [](const char* name) {
+    return find_optimizer(name)->on_host.fused_bytes;
+  };
+  // an operation reads one, two or three tensors and writes one
+  const double unary = 8;
+  const double binary = 12;
+  const double ternary = 16;
+  CHECK(bytes("sgd") == 2 * binary);                          // weight decay, update
+  CHECK(bytes("momentum") == bytes("sgd") + unary + binary);  // scaled, added to
+  CHECK(bytes("adam") == 4 * unary + 2 * binary + ternary);
+  CHECK(bytes("adamw") == bytes("adam") + unary);  // weight decay
+  // weight and gradient read, the weight written; a momentum read and written; two of them
+  CHECK(in_one_pass("sgd") == 12);
+  CHECK(in_one_pass("momentum") == 12 + 8);
+  CHECK(in_one_pass("adam") == 12 + 2 * 8);
+  const ComputeProfile profile =
+      analytic_profile(resnet50({}), gpu("v100-sxm2-16gb"), 8, "fp32", {.optimizer = "momentum"});
+  CHECK(profile.host_step.bytes == bytes("momentum"));
+  CHECK(profile.host_step.state_bytes == 4);
+}
+
+TEST_CASE("Clipping reads gradients for their norm and scales them", "[models]") {
+  AnalyticOptions options;
+  options.optimizer = "sgd";
+  const GpuSpec v100 = gpu("v100-sxm2-16gb");
+  const ComputeProfile without = analytic_profile(resnet50({}), v100, 64, "fp32", options);
+  options.gradient_clipping = true;
+  const ComputeProfile with = analytic_profile(resnet50({}), v100, 64, "fp32", options);
+  // 4 + 8 bytes a parameter beside the optimizer's 24
+  CHECK(with.optimizer / without.optimizer == Approx((24.0 + 12) / 24));
+  CHECK(with.clips_gradients);
+  // two foreach calls and their lists over 161 tensors
+  CHECK((*with.optimizer_launch - *without.optimizer_launch).count() ==
+        Approx(v100.host_time * 161 * (3.6e-6 + 2 * 0.68e-6)));
 }
 
 TEST_CASE("A fused optimizer reads and writes its state once", "[models]") {

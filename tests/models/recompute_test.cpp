@@ -209,6 +209,24 @@ TEST_CASE("Autocast keeps norms' inputs in fp32 and a cast for each product", "[
         12 * tokens * layer - 4 * width * tokens + 2 * width * (tokens + 20));
 }
 
+TEST_CASE("Compiled, autocast keeps norms' inputs in fp32, and no second cast", "[models]") {
+  // the 24 norms of BERT-Base's blocks, and those of the embeddings and of the head's 20 positions
+  const KeptActivations kept =
+      kept_activations(fused(bert_base({}), Fusion::inductor), {Recompute::none});
+  CHECK(kept.autocast_bytes == 2 * 768 * (25 * 128 + 20));
+  // and a profile keeps them, as its sums of fp32 are priced
+  AnalyticOptions options;
+  options.framework = "pytorch-compile";
+  const auto activations = [&] {
+    return *analytic_profile(bert_base({}), config::shipped_gpu("h100-sxm5-80gb", {}), 1, "bf16",
+                             options)
+                .activations;
+  };
+  const Bytes with = activations();
+  options.autocast = false;
+  CHECK(with - activations() == Bytes{std::int64_t{2} * 768 * (25 * 128 + 20)});
+}
+
 TEST_CASE("A maximum is kept with where it was", "[models]") {
   // ResNet-50's pool: 64 x 56 x 56 maxima, 8 bytes each (torch.nn.functional.max_pool2d: int64)
   CHECK(kept_activations(resnet50({}), {Recompute::none}).bytes == 8.0 * 64 * 56 * 56);

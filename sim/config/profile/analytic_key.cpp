@@ -63,7 +63,8 @@ const Fields<AnalyticOptions>& analytic_fields() {
       "analytic",
       "how a counted model runs",
       {word("optimizer", &Options::optimizer, names_in(optimizers()), "whose step it is",
-            "momentum with convolutions, else adam"),
+            "momentum of convolutional networks, adamw of vision and diffusion transformers and "
+            "U-Nets, else adam"),
        choice(
            "fusion", &Options::fusion,
            {{"none", Fusion::none}, {"bn_relu", Fusion::bn_relu}, {"inductor", Fusion::inductor}},
@@ -132,10 +133,22 @@ const Fields<AnalyticOptions>& analytic_fields() {
        choice("master_weights", &Options::master_weights, {{"true", true}, {"false", false}},
               "of PyTorch in fp16 and bf16: weights, gradients and the optimizer's state are in "
               "fp32; false: in `dtype` (`bf16-true`, `torch_dtype=bfloat16`)"),
+       choice("gradient_clipping", &Options::gradient_clipping, {{"true", true}, {"false", false}},
+              "of PyTorch: clip_grad_norm_ before the optimizer (DeepSpeed's gradient_clipping, "
+              "Megatron-LM's --clip-grad); ranks that hold shards add their norms first"),
        choice("grad_scaler", &Options::grad_scaler, {{"true", true}, {"false", false}},
               "of PyTorch in fp16 with master weights: torch.amp.GradScaler, whose step waits for "
               "the device to read whether gradients are finite, and launches the optimizer then")}};
   return fields;
+}
+
+/// What such models are trained with, and nothing here prices.
+void refuse_unmodelled(YamlMap& map) {
+  for (const char* key : {"lora", "lora_rank", "peft", "qlora", "fp4_recipe"}) map.refuse(key);
+  const YamlValue* recipe = map.find("fp8_recipe");
+  if (recipe == nullptr || recipe->text != "nvfp4") return;
+  map.fail("fp8_recipe",
+           "not modelled yet: nvfp4, products in 4 bits; expected a recipe of 8 bits");
 }
 
 /// Keys of mixed precision.
@@ -162,7 +175,7 @@ void check_precision(const YamlMap& map, const AnalyticOptions& options, const G
 void check_options(const YamlMap& map, const AnalyticOptions& options,
                    const ModelDescription& model) {
   for (const char* key : {"optimizer_step", "autocast", "sdpa", "use_reentrant", "fp8_recipe",
-                          "fused_loss", "master_weights", "grad_scaler"}) {
+                          "fused_loss", "master_weights", "grad_scaler", "gradient_clipping"}) {
     if (!map.has(key) || has_optimizer_steps(*find_framework(options.framework))) continue;
     map.fail(key, fmt::format("'{}' beside framework '{}'; expected pytorch-eager or "
                               "pytorch-compile, which have it",
@@ -313,6 +326,7 @@ std::vector<KeyInfo> profile_keys() {
 }
 
 AnalyticJob read_analytic_job(YamlMap& map) {
+  refuse_unmodelled(map);
   const auto batch = map.require<int>("batch_per_gpu", between(1, batch_most));
   GpuSpec gpu = read_gpu_key(map);
   std::string dtype = read_dtype(map, gpu);

@@ -41,6 +41,12 @@ Parameters vit_options() {
   return parameters;
 }
 
+/// A model that cuts images, or latents of them, into squares of `side` pixels.
+ModelEntry in_squares(int side, ModelEntry entry) {
+  entry.image_size_min = entry.image_size_step = side;
+  return entry;
+}
+
 Parameters auxiliary_options(const Parameters& parameters) {
   return with_heads(parameters, auxiliary_heads(), "aux adds the auxiliary classifiers");
 }
@@ -110,11 +116,14 @@ std::vector<ModelEntry> image_models() {
       {"efficientnet_v2_s", "EfficientNet v2, small",
        image_options(efficientnet_v2_s_side, "torchvision's reference training; judged at 384"),
        efficientnet_v2_s, 33},
-      {"vit_s_16", "Vision Transformer, small, patches of 16 pixels", imagenet_options(), vit_s_16,
-       16},
-      {"vit_b_16", "Vision Transformer, base, patches of 16 pixels", vit_options(), vit_b_16, 16},
-      {"vit_l_16", "Vision Transformer, large, patches of 16 pixels", vit_options(), vit_l_16, 16},
-      {"vit_h_14", "Vision Transformer, huge, patches of 14 pixels", vit_options(), vit_h_14, 14},
+      in_squares(16, {"vit_s_16", "Vision Transformer, small, patches of 16 pixels",
+                      imagenet_options(), vit_s_16}),
+      in_squares(16, {"vit_b_16", "Vision Transformer, base, patches of 16 pixels", vit_options(),
+                      vit_b_16}),
+      in_squares(16, {"vit_l_16", "Vision Transformer, large, patches of 16 pixels", vit_options(),
+                      vit_l_16}),
+      in_squares(14, {"vit_h_14", "Vision Transformer, huge, patches of 14 pixels", vit_options(),
+                      vit_h_14}),
       {"swin_t", "Swin Transformer, tiny, windows of 7 patches", imagenet_options(), swin_t, 32},
       {"swin_s", "Swin Transformer, small, windows of 7 patches", imagenet_options(), swin_s, 32},
       {"swin_b", "Swin Transformer, base, windows of 7 patches", imagenet_options(), swin_b, 32},
@@ -131,16 +140,14 @@ std::vector<ModelEntry> image_models() {
         {"classes", std::to_string(coco_numbers), "COCO's numbers, with the background"}},
        mask_rcnn,
        64},
-      {"dit_b_2", "Diffusion Transformer, base, patches of 2",
-       image_options(dit_side, "Peebles and Xie, table 4"), dit_b_2, 16},
-      {"dit_xl_2", "Diffusion Transformer, extra large, patches of 2",
-       image_options(dit_side, "Peebles and Xie, table 4"), dit_xl_2, 16},
-      {.name = "sd_unet",
-       .summary = "U-Net of Stable Diffusion 1.x",
-       .parameters = {image_options(sd_side, "Stable Diffusion 1.x").front()},
-       .make = sd_unet,
-       .image_size_min = 64,
-       .problem = sd_unet_problem},
+      in_squares(16, {"dit_b_2", "Diffusion Transformer, base, patches of 2",
+                      image_options(dit_side, "Peebles and Xie, table 4"), dit_b_2}),
+      in_squares(16, {"dit_xl_2", "Diffusion Transformer, extra large, patches of 2",
+                      image_options(dit_side, "Peebles and Xie, table 4"), dit_xl_2}),
+      in_squares(64, {"sd_unet",
+                      "U-Net of Stable Diffusion 1.x",
+                      {image_options(sd_side, "Stable Diffusion 1.x").front()},
+                      sd_unet}),
   };
 }
 

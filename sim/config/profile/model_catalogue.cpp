@@ -134,6 +134,10 @@ void check_options(const YamlMap& map, const ModelEntry& entry, const ModelOptio
   }
   const int longest = entry.sequence_length_max > 0 ? entry.sequence_length_max : count_max;
   check_number(map, "image_size", options.image_size, entry.image_size_min, image_size_max);
+  if (options.image_size.value_or(0) % entry.image_size_step != 0) {
+    map.fail("image_size", fmt::format("'image_size' is {}; expected a multiple of {}",
+                                       *options.image_size, entry.image_size_step));
+  }
   check_number(map, "sequence_length", options.sequence_length, 1, longest);
   if (options.head && std::ranges::find(entry.heads, *options.head) == entry.heads.end()) {
     map.fail("head",

@@ -23,6 +23,7 @@ struct ModelEntry {
   std::vector<std::string> heads = {};  ///< values of `head`, the default first
   /// Why the options cannot stand beside each other; empty: they always can.
   std::function<std::optional<OptionProblem>(const ModelOptions& options)> problem = {};
+  int image_size_step = 1;  ///< pixels; the image's size is a multiple
 };
 
 /// Every model that is built in. To add one, add one line to image_models.cpp or

@@ -1,5 +1,6 @@
 #include "strategies/sharded/deepspeed_zero.hpp"
 
+#include "strategies/sharded/megatron.hpp"
 #include "tests/catch.hpp"
 #include "tests/strategies/describe.hpp"
 #include "tests/strategies/toy_job.hpp"
@@ -39,6 +40,22 @@ TEST_CASE("DeepSpeed reduces what is in the bucket when a gradient would overflo
   CHECK(plan[0].size == Bytes{50 * 2});
   CHECK(plan[1].size == Bytes{10 * 2});
   CHECK(plan[2].size == Bytes{60 * 2});
+}
+
+TEST_CASE("DeepSpeed and Megatron's distributed optimizer add the norms of clipped gradients",
+          "[deepspeed][megatron]") {
+  JobView job = half_job();
+  job.clips_gradients = true;
+  Driver zero{{{.stage = 2}, job}};
+  for (const TensorId tensor : {2, 1, 0}) zero.on(HookFired{.tensor = tensor});
+  CHECK(zero.on(BackwardDone{}) == Words{"divide", "concatenate", "all-reduce bucket", "gate 5",
+                                         "norm of gradients", "gate 7", "optimizer 0.25",
+                                         "all-gather partitions", "gate 10"});
+  const auto uses = [&](bool distributed) {
+    return Megatron({.use_distributed_optimizer = distributed}, job).collectives();
+  };
+  CHECK(uses(true).back() == CollectiveUse{CollectiveKind::all_reduce});
+  CHECK(uses(false).size() == 1);
 }
 
 TEST_CASE("DeepSpeed before use_multi_rank_bucket_allreduce reduces shares to their ranks",

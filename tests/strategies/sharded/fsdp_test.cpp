@@ -124,6 +124,28 @@ TEST_CASE("ZeRO-1 gathers the updated parameters after the step", "[fsdp]") {
   CHECK(fsdp.on(OperationDone{12}) == Words{"raise 6"});
 }
 
+TEST_CASE("shards of clipped gradients are updated when their norms are added up", "[fsdp]") {
+  JobView job = toy_job({10});
+  job.clips_gradients = true;
+  auto options = unit_a_layer();
+  options.sharding = Sharding::optimizer;
+  Driver fsdp{{options, job}};
+  fsdp.on(ForwardStart{.layer = 0});
+  fsdp.on(BackwardStart{.layer = 0});
+  fsdp.on(HookFired{.tensor = 0});
+  CHECK(fsdp.on(BackwardDone{}) == Words{"flag: gradients reduced", "gate 2", "norm of gradients",
+                                         "gate 4", "optimizer 0.25", "updated",
+                                         "flag: parameters gathered", "gate 8"});
+  CHECK(fsdp.strategy.collectives().back() ==
+        CollectiveUse{CollectiveKind::all_reduce, families::all});
+  // what no rank shares out has the same norm on all
+  options.sharding = Sharding::none;
+  Driver whole{{options, job}};
+  whole.on(ForwardStart{.layer = 0});
+  whole.on(HookFired{.tensor = 0});
+  CHECK(whole.on(BackwardDone{})[2] == "optimizer 1");
+}
+
 TEST_CASE("NO_SHARD all-reduces each unit and updates everything", "[fsdp]") {
   auto options = unit_a_layer();
   options.sharding = Sharding::none;

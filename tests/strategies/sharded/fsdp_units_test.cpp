@@ -44,14 +44,32 @@ TEST_CASE("blocks may be numbered within their names, where no part is a number"
 }
 
 TEST_CASE("a block's number may follow the word layer, as in torchvision's ViT", "[fsdp]") {
-  auto job = toy_job({8, 4, 4, 4, 8});
-  const std::vector<std::string> names = {
-      "conv_proj.weight", "encoder.layers.encoder_layer_0.mlp.0.weight",
-      "encoder.layers.encoder_layer_0.mlp.3.weight", "encoder.layers.encoder_layer_1.mlp.0.weight",
-      "heads.head.weight"};
+  auto job = toy_job({8, 4, 4, 4, 4, 8});
+  const std::vector<std::string> names = {"conv_proj.weight",
+                                          "encoder.layers.encoder_layer_0.mlp.0.weight",
+                                          "encoder.layers.encoder_layer_0.mlp.3.weight",
+                                          "encoder.layers.encoder_layer_1.mlp.0.weight",
+                                          "encoder.layers.encoder_layer_1.mlp.3.weight",
+                                          "heads.head.weight"};
   for (std::size_t i = 0; i < names.size(); ++i) job.tensors[i].name = names[i];
   CHECK(tensors_of(make_fsdp_units(job, WrapPolicy::block, Bytes{0})) ==
-        std::vector<std::vector<TensorId>>{{0, 4}, {1, 2}, {3}});
+        std::vector<std::vector<TensorId>>{{0, 5}, {1, 2}, {3, 4}});
+}
+
+TEST_CASE("a numbered layer alone is a block where no block has several, as in VGG", "[fsdp]") {
+  // DiT: the embedding of time is two layers in a list, which its authors do not repeat
+  auto job = toy_job({8, 8, 4, 4, 8});
+  const std::vector<std::string> names = {"t_embedder.mlp.0.weight", "t_embedder.mlp.2.weight",
+                                          "blocks.0.attn.qkv.weight", "blocks.0.mlp.fc1.weight",
+                                          "final_layer.adaLN_modulation.1.weight"};
+  for (std::size_t i = 0; i < names.size(); ++i) job.tensors[i].name = names[i];
+  CHECK(tensors_of(make_fsdp_units(job, WrapPolicy::block, Bytes{0})) ==
+        std::vector<std::vector<TensorId>>{{0, 1, 4}, {2, 3}});
+  job = toy_job({8, 4});
+  job.tensors[0].name = "features.0.weight";
+  job.tensors[1].name = "features.2.weight";
+  CHECK(tensors_of(make_fsdp_units(job, WrapPolicy::block, Bytes{0})) ==
+        std::vector<std::vector<TensorId>>{{0}, {1}});
 }
 
 TEST_CASE("units of a size close once they have it; the rest is the root's", "[fsdp]") {

@@ -50,11 +50,24 @@ TEST_CASE("ZeRO-Offload copies a partition's gradients, steps on the host and co
   CHECK(describe(out) == Words{"gradients to host"});  // 12
   CHECK(size_of(out[0]) == Bytes{15 * 4});             // a quarter, in fp32
   CHECK(zero.on(OperationDone{12}) == Words{"raise 4"});
-  CHECK(zero.on(OperationDone{8}) == Words{"Adam on host"});  // 14
+  CHECK(zero.on(OperationDone{8}) == Words{"optimizer on host"});  // 14
   const Operations back = zero.operations_on(OperationDone{14});
   CHECK(describe(back) == Words{"parameters to GPU"});
   CHECK(size_of(back[0]) == Bytes{15 * 2});
   CHECK(zero.on(OperationDone{15}) == Words{"raise 7"});
+}
+
+TEST_CASE("ZeRO-Offload copies its share of what a bucket's all-reduce leaves on each GPU",
+          "[deepspeed][offload]") {
+  // as it comes since 2024 (use_multi_rank_bucket_allreduce): the shares are put together first
+  Driver<DeepSpeedZero> zero{{{.stage = 2, .offload = pinned}, half_job()}};
+  for (const TensorId tensor : {2, 1, 0}) zero.on(HookFired{.tensor = tensor});  // 0 to 2
+  CHECK(zero.on(BackwardDone{}) ==
+        Words{"divide", "concatenate", "flag: gradients on host", "all-reduce bucket", "gate 5",
+              "flag: updated", "gradients on host", "gate 8", "all-gather partitions", "gate 11"});
+  const Operations out = zero.operations_on(OperationDone{6});
+  CHECK(describe(out) == Words{"gradients to host"});
+  CHECK(size_of(out[0]) == Bytes{15 * 4});  // a quarter, in fp32
 }
 
 TEST_CASE("ZeRO-Offload brings accumulated gradients to the GPU to be added to",
@@ -122,6 +135,28 @@ TEST_CASE("the host's step is bound by memory that ranks share, or by a rank's t
   job.machine_of = {0, 0, 1, 1};
   options.memory_rate = BytesPerSecond{100e9};
   CHECK(seconds(options) == Approx(2 * 28e9 / (100e9 * 109 / 256)));
+}
+
+TEST_CASE("the host's step is the profile's optimizer's, and so is what it keeps", "[offload]") {
+  JobView job = toy_job({10});
+  Poster poster;
+  const auto step = [&](HostOptimizer optimizer) {
+    HostOffloadOptions options = pinned;
+    options.optimizer = optimizer;
+    return HostOffload(options, job, poster).step_time(1'000'000'000).count();
+  };
+  const double adam = step(HostOptimizer::torch_fused);  // 28 bytes
+  CHECK(step(HostOptimizer::deepspeed) == Approx(adam));
+  CHECK(step(HostOptimizer::torch) == Approx(7 * adam));  // measured
+  // momentum: gradient, weight and momentum read, the latter two written; DeepSpeed has no kernel
+  job.host_step = {.bytes = 44, .fused_bytes = 20, .state_bytes = 4, .deepspeed = false};
+  CHECK(step(HostOptimizer::torch_fused) == Approx(adam * 5 / 7));
+  CHECK(step(HostOptimizer::torch) == Approx(7 * adam * 44 / 72));
+  CHECK(step(HostOptimizer::deepspeed) == Approx(step(HostOptimizer::torch)));
+  // weight, gradient, momentum in fp32
+  Holding held;
+  HostOffload(pinned, job, poster).move(held, 10);
+  CHECK(held.host == Bytes{10 * 12});
 }
 
 TEST_CASE("FSDP with parameters in host memory copies shards before it gathers them",
