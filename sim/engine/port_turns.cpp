@@ -1,27 +1,48 @@
 #include "sim/engine/port_turns.hpp"
 
 #include <algorithm>
-#include <cstdint>
+#include <cstddef>
+#include <functional>
 #include <utility>
 #include <vector>
 
 namespace gradwire {
 namespace {
 
-/// [column]: is it one of flows that a hop of this kind slows, which move at once and once?
-std::vector<bool> columns_of(const Quotient& quotient, Hop hop) {
-  std::vector<bool> columns(quotient.problem.columns.size(), false);
-  const auto add = [&](const PhaseClasses& phase) {
-    if (phase.coupling != Coupling::independent || phase.steps != 1) return;
+/// Calls `use` with each flow class of a pattern that moves at once and once.
+void for_each_flow(const Quotient& quotient, const PatternClasses& pattern,
+                   const std::function<void(const FlowClass&)>& use) {
+  for (const PhaseClasses& phase : pattern.phases) {
+    if (phase.coupling != Coupling::independent || phase.steps != 1) continue;
     for (const GroupClass& group : phase.groups) {
       for (const GroupClass::Member& member : group.members) {
-        const FlowClass& flow = quotient.flow_classes[member.flow_class];
-        if (flow.kind.hop == hop) columns[flow.column] = true;
+        use(quotient.flow_classes[member.flow_class]);
       }
     }
-  };
+  }
+}
+
+/// [column]: is it one of a GPU's copies, or of messages? What a collective that has messages moves
+/// within machines is none: its library sends both in the order of its own loop.
+struct Columns {
+  std::vector<bool> copies;
+  std::vector<bool> messages;
+};
+
+Columns columns_of(const Quotient& quotient) {
+  const std::size_t count = quotient.problem.columns.size();
+  Columns columns{std::vector<bool>(count, false), std::vector<bool>(count, false)};
   for (const PatternClasses& pattern : quotient.patterns) {
-    std::ranges::for_each(pattern.phases, add);
+    bool has_messages = false;
+    for_each_flow(quotient, pattern, [&](const FlowClass& flow) {
+      if (flow.kind.hop != Hop::network) return;
+      has_messages = true;
+      columns.messages[flow.column] = true;
+    });
+    if (has_messages) continue;
+    for_each_flow(quotient, pattern, [&](const FlowClass& flow) {
+      if (flow.kind.hop == Hop::pcie) columns.copies[flow.column] = true;
+    });
   }
   return columns;
 }
@@ -39,13 +60,12 @@ std::vector<bool> used_by(const std::vector<bool>& columns, const FlowProblem& p
 }  // namespace
 
 void mark_copies(Quotient& quotient) {
-  std::vector<bool> copies = columns_of(quotient, Hop::pcie);
-  const std::vector<bool> by_copies = used_by(copies, quotient.problem);
-  const std::vector<bool> by_messages =
-      used_by(columns_of(quotient, Hop::network), quotient.problem);
+  Columns columns = columns_of(quotient);
+  const std::vector<bool> by_copies = used_by(columns.copies, quotient.problem);
+  const std::vector<bool> by_messages = used_by(columns.messages, quotient.problem);
   for (std::size_t row = 0; row < by_copies.size(); ++row) {
     if (!by_copies[row] || !by_messages[row]) continue;
-    quotient.problem.copies = std::move(copies);
+    quotient.problem.copies = std::move(columns.copies);
     return;
   }
 }
