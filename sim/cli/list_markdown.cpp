@@ -85,9 +85,9 @@ void append_algorithm(std::string& text, const Json& entry) {
 }
 
 /// Keys that a section's page has shown, word for word, with the first entry that has them.
-using Shown = std::map<std::string, std::string>;
+using ShownKeys = std::map<std::string, std::string>;
 
-void append_with_parameters(std::string& text, Json entry, Shown& shown) {
+void append_with_parameters(std::string& text, Json entry, ShownKeys& shown) {
   auto out = std::back_inserter(text);
   fmt::format_to(
       out, "### {}\n\n{}.{}\n\n", code_of(entry, "name"), text_of(entry, "summary"),
@@ -140,7 +140,7 @@ void append_section(std::string& text, const std::vector<const Json*>& entries) 
                    text_of(*entry, "source"));
   }
   if (lines) text += "\n";
-  Shown shown;
+  ShownKeys shown;
   for (const Json* entry : entries) {
     if (entry->contains("operations")) {
       append_algorithm(text, *entry);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <set>
 #include <stdexcept>
 
@@ -18,6 +19,7 @@ constexpr const char* one_gpu = "one GPU";
 constexpr const char* fitted = "fitted";
 constexpr const char* linear_scaling = "linear scaling";
 constexpr const char* smallest_run = "smallest run";
+constexpr const char* same_mfu = "same MFU";
 
 int ranks(const TrainingRow& row) {
   return row.nodes * row.gpus_per_node;
@@ -54,6 +56,39 @@ double as_smallest(const TrainingFile& file, const TrainingGroup& group, const T
   return smallest->measured * (of_all ? static_cast<double>(ranks(row)) / ranks(*smallest) : 1);
 }
 
+Row row_of(const TrainingFile& file, const TrainingRow& measured, const char* known) {
+  return {.group = known,
+          .label = measured.id,
+          .role = "score",
+          .unit = file.unit,
+          .measured = measured.measured};
+}
+
+/// A language model's row, whose rate can be said as a share of its GPUs' peak.
+struct ModelRow {
+  const TrainingRow* row = nullptr;
+  double rate_at_peak = 0;  ///< of a GPU that does nothing but the model's operations, samples/s
+};
+
+bool has_utilisation(const TrainingFile& file, const RunResult& result) {
+  return file.unit != "x" && scaled(file.unit, 1, 1) > 0 && result.tokens_per_sample > 0 &&
+         result.model_flops > 0 && result.peak_flops > 0;
+}
+
+/// Adds the models' rows as if all reached of their peak what the first on the fewest GPUs did.
+void add_same_mfu(const TrainingFile& file, std::span<const ModelRow> models,
+                  std::vector<Row>& rows) {
+  const auto base =
+      std::ranges::min_element(models, {}, [](const ModelRow& model) { return ranks(*model.row); });
+  for (const ModelRow& model : models) {
+    if (model.row == base->row) continue;
+    const double mfu =
+        base->row->measured / scaled(file.unit, base->rate_at_peak, ranks(*base->row));
+    Row& row = rows.emplace_back(row_of(file, *model.row, same_mfu));
+    row.predicted = scaled(file.unit, mfu * model.rate_at_peak, ranks(*model.row));
+  }
+}
+
 Errors errors_in(std::span<const Row> rows, const std::string& known) {
   return errors_of(rows, [&](const Row& row) { return row.group == known; });
 }
@@ -81,7 +116,7 @@ void append_line(std::string& text, const std::string& name, std::span<const Row
   }
   double best = 0;
   double skill = 0;
-  for (const char* null : {linear_scaling, smallest_run}) {
+  for (const char* null : {linear_scaling, smallest_run, same_mfu}) {
     const Errors errors = errors_in(rows, null);
     fmt::format_to(std::back_inserter(text), "| {}{} ", cell(errors, errors.median),
                    errors.rows == 0 ? "" : fmt::format(" of {}", errors.rows));
@@ -99,11 +134,12 @@ Made by `gradwire validate --transfer --write results/reference`: the rows that 
 names alone (nothing measured is used), once with the published rate of one GPU, and once with the constants that
 a series fits to other rows of its own (fewer GPUs or one method of several: training.md says which). Beside them what
 needs no simulator: *linear scaling* of one GPU's rate, and *smallest run*, the time that the fewest GPUs of the same job
-took, each with the number of rows that it has. Skill: one less the median |error| of *fitted* over that of the better of the
-two, on these rows; 0 is no better, 1 perfect.
+took, and of language models *same MFU*, the share of the peak that the group's first row on its fewest GPUs reached, each with the
+number of rows that it has. Skill: one less the median |error| of *fitted* over that of the best of the three, on these rows; 0 is
+no better, 1 perfect.
 
-| series | rows | names alone: median | p90 | one GPU: median | p90 | fitted: median | p90 | linear scaling | smallest run | skill |
-| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |
+| series | rows | names alone: median | p90 | one GPU: median | p90 | fitted: median | p90 | linear scaling | smallest run | same MFU | skill |
+| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |
 )";
 
 }  // namespace
@@ -112,34 +148,38 @@ std::vector<Row> transfer_rows(const TrainingFile& file, const TrainingGroup& gr
                                const Predict& predict) {
   std::vector<Row> rows;
   const std::vector<FittedValue> values = fit_group(file, group, predict);
+  std::vector<ModelRow> models;
   for (const TrainingRow& measured : group.rows) {
     if (measured.role != "score") continue;
     const auto add = [&](const char* known) -> Row& {
-      return rows.emplace_back(Row{.group = known,
-                                   .label = measured.id,
-                                   .role = "score",
-                                   .unit = file.unit,
-                                   .measured = measured.measured});
+      return rows.emplace_back(row_of(file, measured, known));
     };
     const auto simulate = [&](const char* known, const TrainingRow& of,
-                              const std::vector<FittedValue>& with) {
+                              const std::vector<FittedValue>& with) -> std::optional<RunResult> {
       Row& row = add(known);
       try {
-        row.predicted = in_unit(predict(scenario_of(file, of, with)), file.unit);
+        RunResult result = predict(scenario_of(file, of, with));
+        row.predicted = in_unit(result, file.unit);
+        return result;
       } catch (const std::runtime_error& error) {
         row.failure = error.what();
+        return std::nullopt;
       }
     };
     TrainingRow unknown = measured;
     unknown.single_gpu = 0;
     simulate(names_alone, unknown, {});
     if (measured.single_gpu > 0) simulate(one_gpu, measured, {});
-    simulate(fitted, measured, values);
+    if (const auto result = simulate(fitted, measured, values);
+        result && has_utilisation(file, *result)) {
+      models.push_back({&measured, result->peak_flops / result->model_flops});
+    }
     const double linear = scaled(file.unit, measured.single_gpu, ranks(measured));
     if (measured.single_gpu > 0 && linear > 0) add(linear_scaling).predicted = linear;
     const double smallest = as_smallest(file, group, measured);
     if (smallest > 0) add(smallest_run).predicted = smallest;
   }
+  add_same_mfu(file, models, rows);
   return rows;
 }
 

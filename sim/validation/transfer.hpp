@@ -18,12 +18,14 @@ namespace gradwire::validation {
 /// and what predicts without a simulator:
 /// - "linear scaling": the rate of one GPU times their number, where it is given;
 /// - "smallest run": every size takes the time of the smallest measured run of the model and the
-///   method, batch and network alike, in the group. Of that run itself there is no such row.
+///   method, batch and network alike, in the group. Of that run itself there is no such row;
+/// - "same MFU": each language model takes of its GPUs' peak what the first of the scored ones on
+///   the fewest GPUs did, in the group. Of that one there is no such row.
 [[nodiscard]] std::vector<Row> transfer_rows(const TrainingFile& file, const TrainingGroup& group,
                                              const Predict& predict);
 
 /// results/reference/transfer.md: a line a series, medians and 90th percentiles of the |error| by
-/// what was known, the null models' medians, and the skill over the better of them: 1 - the median
+/// what was known, the null models' medians, and the skill over the best of them: 1 - the median
 /// of "fitted" over that null model's, on the rows that it has.
 [[nodiscard]] std::string transfer_page(std::span<const SeriesReport> reports);
 

@@ -72,7 +72,25 @@ TEST_CASE("What is known of a row grows from names to a rate of one GPU to what 
   CHECK_FALSE(predicted_of("c", rows).contains("smallest run"));
 }
 
-TEST_CASE("Skill is reported over the better null model, on the rows that it has",
+TEST_CASE("A language model's other rows are told with the share of the peak of its smallest",
+          "[validation][transfer]") {
+  const TrainingFile file = read_training_file(config::parse_yaml(document, "x.yaml"));
+  const auto counted = [](const config::Scenario& scenario) {
+    RunResult result = alone(scenario);
+    result.tokens_per_sample = 128;
+    result.model_flops = 1e9 * result.world_size;  // of eight GPUs' model twice that of four
+    result.peak_flops = 1e13;
+    return result;
+  };
+  const std::vector<Row> rows = transfer_rows(file, file.groups[0], counted);
+  CHECK_FALSE(predicted_of("b", rows).contains("same MFU"));
+  // Twice the GPUs, each with twice the operations a sample.
+  CHECK(predicted_of("c", rows)["same MFU"] == Approx(900));
+  const std::vector<Row> images = transfer_rows(file, file.groups[0], alone);
+  CHECK_FALSE(predicted_of("c", images).contains("same MFU"));
+}
+
+TEST_CASE("Skill is reported over the best null model, on the rows that it has",
           "[validation][transfer]") {
   const auto row = [](const char* known, const char* id, double predicted) {
     return Row{
@@ -86,7 +104,7 @@ TEST_CASE("Skill is reported over the better null model, on the rows that it has
         row("smallest run", "a", 110), row("fitted", "b", 190)},
        {}}});
   CHECK_THAT(page, Catch::ContainsSubstring("| made_up | 2 | 30.0 % | 30.0 % |  |  | "));
-  CHECK_THAT(page, Catch::ContainsSubstring("| 20.0 % of 1 | 10.0 % of 1 | +0.50 |\n"));
+  CHECK_THAT(page, Catch::ContainsSubstring("| 20.0 % of 1 | 10.0 % of 1 |  | +0.50 |\n"));
 }
 
 TEST_CASE("The committed page of what is known has the lines that the program makes",

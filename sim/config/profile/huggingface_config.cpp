@@ -155,7 +155,7 @@ Shape gpt_like(ConfigJson& json) {
   return shape;
 }
 
-Shape gpt2(ConfigJson& json) {
+Shape gpt2_shape(ConfigJson& json) {
   Shape shape = gpt_like(json);
   shape.layers = json.count("n_layer", layers_max);
   shape.hidden = json.size("n_embd", width_max);
@@ -232,7 +232,7 @@ constexpr std::array<Family, 12> families = {{{"llama", llama},
                                               {"qwen3", qwen3},
                                               {"qwen3_moe", qwen3_moe},
                                               {"deepseek_v3", deepseek_v3},
-                                              {"gpt2", gpt2},
+                                              {"gpt2", gpt2_shape},
                                               {"gpt_neox", gpt_neox},
                                               {"opt", opt},
                                               {"bloom", bloom},
