@@ -1,6 +1,7 @@
 #include "sim/cli/lists.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <map>
 #include <numeric>

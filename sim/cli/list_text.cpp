@@ -1,5 +1,7 @@
 #include "sim/cli/lists.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <iterator>

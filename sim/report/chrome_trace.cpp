@@ -1,5 +1,7 @@
 #include "sim/report/chrome_trace.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <cmath>
 #include <string>
 

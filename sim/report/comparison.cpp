@@ -1,5 +1,7 @@
 #include "sim/report/comparison.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <map>
 #include <set>

@@ -1,5 +1,7 @@
 #include "sim/report/csv.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>

@@ -1,6 +1,7 @@
 #include "sim/report/ddl_benchmarks_report.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,7 @@
 #include "sim/report/ddp_json.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <charconv>

@@ -1,5 +1,7 @@
 #include "sim/report/efficiency_over.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>

@@ -1,5 +1,7 @@
 #include "sim/report/result_json.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <cmath>
 #include <cstddef>
 #include <string>
