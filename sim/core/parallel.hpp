@@ -32,14 +32,16 @@ inline void add_shared(std::size_t& sum, std::size_t count) {
 }
 inline void lower_shared(double& least, double value) {
   const std::atomic_ref shared(least);
-  double known = shared.load(std::memory_order_relaxed);
-  while (value < known && !shared.compare_exchange_weak(known, value, std::memory_order_relaxed)) {
+  double before = shared.load(std::memory_order_relaxed);
+  while (value < before &&
+         !shared.compare_exchange_weak(before, value, std::memory_order_relaxed)) {
   }
 }
 inline void raise_shared(double& most, double value) {
   const std::atomic_ref shared(most);
-  double known = shared.load(std::memory_order_relaxed);
-  while (value > known && !shared.compare_exchange_weak(known, value, std::memory_order_relaxed)) {
+  double before = shared.load(std::memory_order_relaxed);
+  while (value > before &&
+         !shared.compare_exchange_weak(before, value, std::memory_order_relaxed)) {
   }
 }
 
