@@ -33,7 +33,8 @@ double late(int machines, const NcclQuestion& question, double ports = 2) {
   NcclFacts facts;
   facts.late_message = 10_us;
   facts.ports = ports;
-  return nccl_late_messages({.machines = machines, .ranks = 4 * machines, .channels = 2}, question,
+  return nccl_late_messages(config::shipped_nccl({2, 18}, {80}),
+                            {.machines = machines, .ranks = 4 * machines, .channels = 2}, question,
                             facts);
 }
 
