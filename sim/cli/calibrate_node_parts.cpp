@@ -15,6 +15,7 @@
 #include "sim/cli/import.hpp"
 #include "sim/config/check.hpp"
 #include "sim/config/cluster/gpu_yaml.hpp"
+#include "sim/config/cluster/link_tables_yaml.hpp"
 #include "sim/config/profile/profile_yaml.hpp"
 #include "sim/core/error.hpp"
 #include "sim/core/outgoing_text.hpp"
@@ -169,6 +170,7 @@ void read_topology(const fs::path& folder, const std::string& name, NodeFindings
       options.matrix_file = matrix.string();
     }
     findings.node = import_nccl_topo(
+        config::shipped_links(),
         read_text_file(xml.string(), "NCCL's topology XML", topology_bytes), xml.string(), options);
   } else if (fs::exists(matrix) && !gpu.empty()) {
     SmiTopoOptions options;
@@ -176,6 +178,7 @@ void read_topology(const fs::path& folder, const std::string& name, NodeFindings
     options.gpu = gpu;
     options.source = "nvidia-smi topo -m of the calibrated node";
     findings.node = import_smi_topo(
+        config::shipped_links(),
         read_text_file(matrix.string(), "nvidia-smi topo -m", topology_bytes, Controls::terminal),
         matrix.string(), options);
   } else {

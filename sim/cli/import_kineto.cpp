@@ -21,6 +21,7 @@
 #include "sim/cli/outputs.hpp"
 #include "sim/config/check.hpp"
 #include "sim/config/cluster/gpu_yaml.hpp"
+#include "sim/config/profile/hosts_yaml.hpp"
 #include "sim/config/profile/model_catalogue.hpp"
 #include "sim/config/profile/profile_yaml.hpp"
 #include "sim/config/yaml/yaml_units.hpp"
@@ -78,7 +79,8 @@ calibration::ProfileSubject subject_of(const ProfileOptions& options, const std:
   subject.source.tool = tool;
   subject.source.file = std::filesystem::path(file).filename().string();
   if (!options.optimizer.empty()) {
-    const double bytes = find_optimizer(options.optimizer)->bytes_per_parameter;
+    const double bytes =
+        config::shipped_hosts().find_optimizer(options.optimizer)->bytes_per_parameter;
     subject.optimizer_bytes_per_parameter = Bytes{std::llround(bytes)};
   }
   if (!options.iteration.empty()) {
@@ -134,7 +136,8 @@ void add_profile_options(CLI::App& command, ProfileOptions& options) {
   command.add_option("--dtype", options.dtype, "Type of the arithmetic: fp32, tf32, fp16, bf16")
       ->required();
   std::vector<std::string> names;
-  for (const OptimizerKind& kind : optimizers()) names.emplace_back(kind.name);
+  for (const OptimizerKind& kind : config::shipped_hosts().optimizers)
+    names.emplace_back(kind.name);
   command.add_option("--optimizer", options.optimizer, "Optimizer that the trace ran")
       ->check(one_of(names));
   command.add_option("--iteration", options.iteration,

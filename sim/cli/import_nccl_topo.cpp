@@ -3,6 +3,7 @@
 #include <string>
 
 #include "sim/cli/import.hpp"
+#include "sim/config/cluster/link_tables_yaml.hpp"
 #include "sim/core/text_file.hpp"
 #include "topologies/importers/nccl_topo.hpp"
 
@@ -30,7 +31,8 @@ void import_topo(const NcclOptions& options, const Context& context) {
                      std::filesystem::path(options.smi).filename().string() + ")";
     }
   }
-  finish_node(import_nccl_topo(text, options.node.file, topo), options.node, context);
+  finish_node(import_nccl_topo(config::shipped_links(), text, options.node.file, topo),
+              options.node, context);
 }
 
 }  // namespace

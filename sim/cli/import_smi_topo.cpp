@@ -8,6 +8,7 @@
 
 #include "sim/cli/import.hpp"
 #include "sim/cli/one_of.hpp"
+#include "sim/config/cluster/link_tables_yaml.hpp"
 #include "sim/core/text_file.hpp"
 #include "topologies/importers/smi_matrix.hpp"
 #include "topologies/importers/smi_topo.hpp"
@@ -49,7 +50,7 @@ std::string guess_gpu(const std::string& text, const std::string& file) {
       "--gpu",
       fmt::format("the matrix has {} NVLinks a GPU, which does not identify the model; expected "
                   "one of {}",
-                  nvlinks, fmt::join(gpu_wires_names(), ", ")));
+                  nvlinks, fmt::join(config::shipped_links().gpu_names(), ", ")));
 }
 
 void import_topo(const ImportOptions& options, const Context& context) {
@@ -60,7 +61,7 @@ void import_topo(const ImportOptions& options, const Context& context) {
   fill_in(options.node, "nvidia-smi topo -m", topo);
   const bool guessed = topo.gpu.empty();
   if (guessed) topo.gpu = guess_gpu(text, file);
-  ImportedNode result = import_smi_topo(text, file, topo);
+  ImportedNode result = import_smi_topo(config::shipped_links(), text, file, topo);
   if (guessed) {
     result.assumptions.push_back("the GPUs are of model " + topo.gpu +
                                  ", by the number of their NVLinks");
@@ -83,7 +84,7 @@ void add_import_smi_topo(CLI::App& import, const Context& context) {
   topo->add_option("--nic", options->topo.nic,
                    "Kind of each NIC's port (default: by the GPU's generation, and then reported)")
       ->type_name("KIND")
-      ->check(one_of(port_kind_names()));
+      ->check(one_of(config::shipped_links().port_names()));
   topo->add_option("--cpu", options->topo.cpu,
                    "CPU generation, which decides the socket link (default: by the GPU's, and then "
                    "reported)")

@@ -16,6 +16,7 @@
 #include "sim/collectives/algorithms.hpp"
 #include "sim/config/cluster/cluster_yaml.hpp"
 #include "sim/config/cluster/gpu_yaml.hpp"
+#include "sim/config/cluster/link_tables_yaml.hpp"
 #include "sim/config/cluster/link_yaml.hpp"
 #include "sim/config/cluster/node_yaml.hpp"
 #include "sim/config/cluster/topology_catalogue.hpp"
@@ -136,7 +137,7 @@ Json topologies() {
                     {"source", config::YamlMap(document).require<std::string>("source")}});
   }
   append_catalogue(list, "fabric", config::fabric_catalogue());
-  for (const PortKind& kind : port_kinds()) {
+  for (const PortKind& kind : config::shipped_links().ports) {
     const PortSpec& port = kind.port;
     std::string summary = fmt::format("{:.2f} GB/s payload of {:g} Gbit/s, {:.2f} us",
                                       port.bandwidth.count() * 1e-9, kind.nominal.count() * 8e-9,

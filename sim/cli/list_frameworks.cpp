@@ -3,13 +3,14 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "sim/config/profile/hosts_yaml.hpp"
 #include "sim/models/frameworks.hpp"
 
 namespace gradwire::cli {
 
 nlohmann::ordered_json frameworks_json() {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const Framework& framework : frameworks()) {
+  for (const Framework& framework : config::shipped_hosts().frameworks) {
     nlohmann::ordered_json operators = nlohmann::ordered_json::array();
     for (const OperatorHost& host : framework.operators) {
       operators.push_back({{"work", host.work.empty() ? "other" : std::string(host.work)},

@@ -9,12 +9,15 @@
 #include "sim/config/catalogue.hpp"
 #include "sim/config/cluster/cluster_yaml.hpp"
 #include "sim/config/cluster/gpu_yaml.hpp"
+#include "sim/config/cluster/link_tables_yaml.hpp"
 #include "sim/config/cluster/node_yaml.hpp"
 #include "sim/config/collective/collective_measurements_yaml.hpp"
 #include "sim/config/collective/collective_table_yaml.hpp"
 #include "sim/config/collective/constant_sets.hpp"
 #include "sim/config/profile/compressor_costs_yaml.hpp"
+#include "sim/config/profile/decoder_yaml.hpp"
 #include "sim/config/profile/efficiencies_yaml.hpp"
+#include "sim/config/profile/hosts_yaml.hpp"
 #include "sim/config/profile/model_yaml.hpp"
 #include "sim/config/profile/profile_yaml.hpp"
 #include "sim/config/scenario.hpp"
@@ -73,6 +76,9 @@ const std::vector<Schema>& schemas() {
       {"gradwire.constants/1", reads<read_constants>},
       {"gradwire.compressor_costs/1", reads<read_compressor_costs>},
       {"gradwire.model/1", reads<read_model_file>},
+      {"gradwire.decoders/1", reads<read_decoders>},
+      {"gradwire.hosts/1", reads<read_hosts>},
+      {"gradwire.links/1", reads<read_link_tables>},
       {"gradwire.node_topology/1", reads<read_node>},
       {"gradwire.cluster_topology/1", reads<read_cluster_topology>},
       {"gradwire.collective_table/1", reads<read_collective_table>},

@@ -50,7 +50,7 @@ bool belongs(DataKind kind, const std::string& name) {
   return kind != DataKind::profile ||
          !(name.starts_with("gpus/") || name.starts_with("collectives/") ||
            name.starts_with("efficiencies/") || name.starts_with("compressors/") ||
-           name.starts_with("libraries/"));
+           name.starts_with("libraries/") || name.starts_with("tables/"));
 }
 
 /// A name leads nowhere but into its shelf.

@@ -101,6 +101,21 @@ struct NcclMeasured {
   double host_duplex_share = 1;
   /// The network latency that NCCL's hops hold already.
   Seconds counted_network_latency;
+  double connection_slots = 1;  ///< of a connection's buffer
+  double ll_slot = 1;           ///< bytes of data in a slot
+  double ll128_slot = 1;
+  double ring_chunk = 1;      ///< bytes of a Simple ring's chunk
+  double ring_slices = 1;     ///< in which it goes
+  double ring_slice_min = 1;  ///< bytes of the least slice
+  /// Bytes of a message that a provider sends along with a rendezvous.
+  double prompt_message = 0;
+  /// Bytes of an NVLS chunk: below four machines, and from four on.
+  std::array<double, 2> nvls_chunk{};
+  /// Of fewer than so many rounds of all chunks under way, chunks are cut down to so many bytes.
+  std::array<double, 3> nvls_cut_rounds{};
+  std::array<double, 3> nvls_cut_chunk{};
+  std::array<double, 2> nvls_tree_cut_rounds{};
+  std::array<double, 2> nvls_tree_cut_chunk{};
 };
 
 /// What depends on the generation of the GPUs. Times in us; those of rings are what rings over

@@ -322,7 +322,8 @@ Seconds NcclLibrary::time_of(std::span<const Pattern> patterns, const Way& way, 
   const NcclQuestion question{pattern.kind, way.algorithm, way.protocol, size.count()};
   const double us = nccl_measured_time(constants_, known.system, question, known.facts,
                                        options_.gpus_per_process, known.channel_share);
-  return Seconds{1e-6 * std::max(us, nccl_late_messages(known.system, question, known.facts))};
+  return Seconds{1e-6 *
+                 std::max(us, nccl_late_messages(constants_, known.system, question, known.facts))};
 }
 
 std::optional<FasterWay> NcclLibrary::faster(std::span<const Pattern> patterns,
@@ -370,7 +371,7 @@ CollectiveChoice NcclLibrary::choose(std::span<const Pattern> patterns, Bytes si
   choice.cost.algorithm = pattern.algorithm;
   choice.cost.protocol = name_of(way.protocol);
   choice.cost.late_messages =
-      Seconds{1e-6 * nccl_late_messages(known.system, question, known.facts)};
+      Seconds{1e-6 * nccl_late_messages(constants_, known.system, question, known.facts)};
   choice.cost.uncontended = time_of(patterns, way, size) + options_.host_per_call;
   choice.cost.faster = faster(patterns, all, way, size);
   choice.cost.kernel =

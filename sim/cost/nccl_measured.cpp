@@ -289,7 +289,7 @@ double nccl_measured_time(const NcclConstants& constants, const NcclSystem& syst
     alone.network_latency +=
         constants.measured.length_messages * facts.kernel_latency.count() * us_per_second;
   }
-  alone.network_latency += nccl_staging_latency(system, question, facts);
+  alone.network_latency += nccl_staging_latency(constants, system, question, facts);
   const double seconds = per_byte(constants, system, question, facts).count() / channel_share;
   double moving = 0;
   if (is_priced_by_links(question.algorithm)) {

@@ -7,19 +7,6 @@ namespace gradwire {
 namespace {
 
 constexpr double us_per_second = 1e6;
-/// Slots of a connection's buffer (v2.18, src/include/device.h, NCCL_STEPS).
-constexpr double slots_of_connection = 8;
-constexpr double ll_slot = 32768;      // data: half of 512 threads x 8 lines of 16 B
-constexpr double ll128_slot = 576000;  // data: 120/128 of 640 threads x 120 words of 8 B
-/// A Simple ring's chunk of four slots of 512 KiB goes in two slices, of which none is smaller than
-/// a 32nd of its slots (src/device/prims_simple.h, genericOp).
-constexpr double ring_chunk = 4 * 524288.0;
-constexpr double slices = 2;
-constexpr double slice_min = 2 * 524288.0 / 32;
-/// What a provider sends along with a rendezvous (libfabric, fi_cxi: FI_CXI_RDZV_EAGER_SIZE).
-/// Nearly all of Polaris' all-gathers of longer messages are late on 8 machines, of shorter ones
-/// few.
-constexpr double prompt_message = 2048;
 
 /// What each connection of a channel carries.
 struct Sent {
@@ -29,7 +16,8 @@ struct Sent {
   double receives = 1;  ///< connections of a channel that a machine's port receives on, the mean
 };
 
-Sent of_ring(const NcclSystem& system, const NcclQuestion& question, int channels) {
+Sent of_ring(const NcclMeasured& constants, const NcclSystem& system, const NcclQuestion& question,
+             int channels) {
   if (question.kind == CollectiveKind::broadcast || question.kind == CollectiveKind::reduce) {
     return {};
   }
@@ -39,33 +27,40 @@ Sent of_ring(const NcclSystem& system, const NcclQuestion& question, int channel
   double count = 1;  // in a step
   switch (question.protocol) {
     case NcclProtocol::ll:
-      count = std::ceil(part / ll_slot);
+      count = std::ceil(part / constants.ll_slot);
       return {steps * count, 1, 2 * part / count};
     case NcclProtocol::ll128:
-      count = std::ceil(part / ll128_slot);
+      count = std::ceil(part / constants.ll128_slot);
       break;
     default:
-      if (part > slice_min) count = slices * std::ceil(part / ring_chunk);
+      if (part > constants.ring_slice_min) {
+        count = constants.ring_slices * std::ceil(part / constants.ring_chunk);
+      }
       return {steps * count, 2, part / count};
   }
   return {steps * count, 1, part / count};
 }
 
-Sent of_tree(const NcclSystem& system, const NcclQuestion& question, int channels) {
+Sent of_tree(const NcclMeasured& constants, const NcclSystem& system, const NcclQuestion& question,
+             int channels) {
   const double part = static_cast<double>(question.bytes) / channels;
   const double chunk =
       question.protocol == NcclProtocol::simple
           ? nccl_tree_chunk(system, channels, question.bytes)
-          : std::min(part, question.protocol == NcclProtocol::ll ? ll_slot : ll128_slot);
+          : std::min(part, question.protocol == NcclProtocol::ll ? constants.ll_slot
+                                                                 : constants.ll128_slot);
   const double flags = question.protocol == NcclProtocol::ll ? 2 : 1;
   // A machine in the middle of one of the two trees receives from two children and its parent and
   // is a leaf of the other.
   return {std::ceil(part / chunk), 1, flags * chunk, system.machines > 2 ? 2.0 : 1.0};
 }
 
-Sent of(const NcclSystem& system, const NcclQuestion& question, int channels) {
-  if (question.algorithm == NcclAlgorithm::ring) return of_ring(system, question, channels);
-  if (question.algorithm == NcclAlgorithm::tree) return of_tree(system, question, channels);
+Sent of(const NcclMeasured& constants, const NcclSystem& system, const NcclQuestion& question,
+        int channels) {
+  if (question.algorithm == NcclAlgorithm::ring)
+    return of_ring(constants, system, question, channels);
+  if (question.algorithm == NcclAlgorithm::tree)
+    return of_tree(constants, system, question, channels);
   return {};
 }
 
@@ -83,25 +78,25 @@ int nccl_channels_at_work(const NcclSystem& system, const NcclQuestion& question
   return static_cast<int>(std::clamp(enough, 1.0, 2.0 * system.channels));
 }
 
-double nccl_late_messages(const NcclSystem& system, const NcclQuestion& question,
-                          const NcclFacts& facts) {
+double nccl_late_messages(const NcclConstants& constants, const NcclSystem& system,
+                          const NcclQuestion& question, const NcclFacts& facts) {
   if (facts.late_message.count() == 0 || question.bytes == 0) return 0;
   const int channels = nccl_channels_at_work(system, question);
-  const Sent messages = of(system, question, channels);
-  const bool is_late =
-      messages.count * messages.slots > slots_of_connection && messages.bytes > prompt_message;
+  const Sent messages = of(constants.measured, system, question, channels);
+  const bool is_late = messages.count * messages.slots > constants.measured.connection_slots &&
+                       messages.bytes > constants.measured.prompt_message;
   if (!is_late) return 0;
   const double on_a_port = std::max(1.0, channels / facts.ports) * messages.receives;
   return on_a_port * messages.count * facts.late_message.count() * us_per_second;
 }
 
-double nccl_staging_latency(const NcclSystem& system, const NcclQuestion& question,
-                            const NcclFacts& facts) {
+double nccl_staging_latency(const NcclConstants& constants, const NcclSystem& system,
+                            const NcclQuestion& question, const NcclFacts& facts) {
   if (question.protocol != NcclProtocol::simple || question.bytes == 0) return 0;
   const int channels = nccl_channels_at_work(system, question);
   const double on_a_port = std::max(1.0, channels / facts.ports);
-  return on_a_port * of(system, question, channels).bytes * facts.staged_per_byte.count() *
-         us_per_second;
+  return on_a_port * of(constants.measured, system, question, channels).bytes *
+         facts.staged_per_byte.count() * us_per_second;
 }
 
 }  // namespace gradwire

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "sim/cost/nccl_constants.hpp"
 #include "sim/cost/nccl_facts.hpp"
 #include "sim/cost/nccl_tuner.hpp"
 
@@ -18,15 +19,15 @@ namespace gradwire {
 /// What shows it: Polaris and Sirius (argonne-lcf/alcf-nccl-tests, env 4). A step of a ring takes
 /// 10 us with one or two channels, 20 with four and 40 with two slices in each, on 2, 8 and 256
 /// machines, whatever its bytes below the port's bandwidth.
-[[nodiscard]] double nccl_late_messages(const NcclSystem& system, const NcclQuestion& question,
-                                        const NcclFacts& facts);
+[[nodiscard]] double nccl_late_messages(const NcclConstants& constants, const NcclSystem& system,
+                                        const NcclQuestion& question, const NcclFacts& facts);
 
 /// us that a Simple hop between machines takes longer where its ports do not reach GPU memory: a
 /// slice of a ring, or a chunk of a tree, of every channel of the port is stored into host memory
 /// before the NIC reads it, and loaded from there after the other NIC wrote it. LL's buffers are in
 /// host memory whatever the ports can (NCCL, src/transport/net.cc). Of other algorithms, and of
 /// broadcasts and reductions: 0 (not modelled).
-[[nodiscard]] double nccl_staging_latency(const NcclSystem& system, const NcclQuestion& question,
-                                          const NcclFacts& facts);
+[[nodiscard]] double nccl_staging_latency(const NcclConstants& constants, const NcclSystem& system,
+                                          const NcclQuestion& question, const NcclFacts& facts);
 
 }  // namespace gradwire

@@ -1,26 +1,12 @@
 #include "sim/cost/nccl_nvls.hpp"
 
 #include <algorithm>
-#include <array>
-#include <span>
+#include <cstddef>
 
 namespace gradwire {
 namespace {
 
 constexpr double us_per_second = 1e6;
-
-/// Of fewer than `rounds` of all chunks under way, chunks are cut down to `bytes`.
-struct ChunkCut {
-  double rounds;
-  double bytes;
-};
-constexpr double kib = 1024;
-// v2.28, src/enqueue.cc, calcCollChunking; NCCL_NVLS_CHUNKSIZE, in a tree over four machines or
-// more NVLSTREE_MAX_CHUNKSIZE.
-constexpr double chunk_most = 128 * kib;
-constexpr double chunk_most_of_four = 64 * kib;
-constexpr std::array<ChunkCut, 3> cuts_of_nvls = {{{64, 64 * kib}, {8, 32 * kib}, {2, 16 * kib}}};
-constexpr std::array<ChunkCut, 2> cuts_of_tree = {{{4, 64 * kib}, {1, 32 * kib}}};
 
 /// Bytes of the size that are under way at once: a chunk on each channel and head.
 double under_way(const NcclConstants& constants, const NcclSystem& system,
@@ -30,11 +16,15 @@ double under_way(const NcclConstants& constants, const NcclSystem& system,
   const NcclGeneration& generation = constants.generation(facts.capability_min);
   const int channels = is_tree ? generation.nvls_tree_channels : generation.nvls_channels;
   const double chunks = static_cast<double>(channels) * system.ranks / system.machines;
-  double chunk = system.machines < 4 ? chunk_most : chunk_most_of_four;
-  for (const ChunkCut& cut : is_tree ? std::span<const ChunkCut>(cuts_of_tree)
-                                     : std::span<const ChunkCut>(cuts_of_nvls)) {
-    if (size < cut.rounds * chunks * chunk) chunk = std::min(chunk, cut.bytes);
-  }
+  const NcclMeasured& cuts = constants.measured;
+  double chunk = cuts.nvls_chunk[system.machines < 4 ? 0 : 1];
+  const auto cut = [&](const auto& rounds, const auto& bytes) {
+    for (std::size_t i = 0; i < rounds.size(); ++i) {
+      if (size < rounds[i] * chunks * chunk) chunk = std::min(chunk, bytes[i]);
+    }
+  };
+  is_tree ? cut(cuts.nvls_tree_cut_rounds, cuts.nvls_tree_cut_chunk)
+          : cut(cuts.nvls_cut_rounds, cuts.nvls_cut_chunk);
   return std::min(size, chunks * chunk);
 }
 

@@ -177,15 +177,14 @@ void set_activations(ComputeProfile& profile, const ActivationMemory& kept) {
 }
 
 /// The step, and the casts of weights: of mixed precision, and to 8 bits.
-void set_optimizer(ComputeProfile& profile, const ModelDescription& running,
-                   const OptimizerKind& step, const KernelSetting& setting,
-                   const AnalyticOptions& options) {
+void set_optimizer(ComputeProfile& profile, const Framework& framework,
+                   const ModelDescription& running, const OptimizerKind& step,
+                   const KernelSetting& setting, const AnalyticOptions& options) {
   const bool half = activation_bytes(setting.dtype) < activation_bytes("fp32");
   const bool masters = !half || options.master_weights;
   const double size = masters ? 1 : activation_bytes(setting.dtype) / activation_bytes("fp32");
-  const double stepped = find_framework(options.framework)->primitives
-                             ? step.graph_bytes
-                             : bytes_of(step, options.optimizer_step);
+  const double stepped =
+      framework.primitives ? step.graph_bytes : bytes_of(step, options.optimizer_step);
   const double cast = half && masters ? cast_bytes_per_parameter : 0;
   const auto parameters = static_cast<double>(running.parameter_count());
   const auto gradients = static_cast<double>(profile.gradient_elements());
@@ -204,16 +203,15 @@ void set_optimizer(ComputeProfile& profile, const ModelDescription& running,
   profile.optimizer_state = Bytes{std::llround(size * step.state_bytes)};
   profile.host_step = step.on_host;
   profile.clips_gradients = options.gradient_clipping;
-  if (has_optimizer_steps(*find_framework(options.framework)) &&
-      options.optimizer_step == StepForm::foreach) {
+  if (has_optimizer_steps(framework) && options.optimizer_step == StepForm::foreach) {
     profile.step_lists = Bytes{std::llround(size * step.list_bytes)};
   }
 }
 
 /// What the framework's thread takes to launch all that, and the iteration that follows.
-void add_host(ComputeProfile& profile, const ModelDescription& running, const Framework& framework,
-              const OptimizerKind& optimizer, const AnalyticOptions& options,
-              const KernelSetting& setting) {
+void add_host(const HostTables& hosts, ComputeProfile& profile, const ModelDescription& running,
+              const Framework& framework, const OptimizerKind& optimizer,
+              const AnalyticOptions& options, const KernelSetting& setting) {
   const double host_time = options.host_time.value_or(setting.gpu.host_time);
   const HostSetting host = {
       .batch_norms = running.buffers > 0,
@@ -243,7 +241,8 @@ void add_host(ComputeProfile& profile, const ModelDescription& running, const Fr
       host_time *
       launch_of_optimizer(framework, optimizer, options.optimizer_step, profile.tensor_count());
   if (options.gradient_clipping) {
-    *profile.optimizer_launch += host_time * clipping_host_time(profile.tensor_count());
+    *profile.optimizer_launch +=
+        host_time * (static_cast<double>(profile.tensor_count()) * hosts.clipping);
   }
   profile.iteration = host_gap + profile.launch_bound();
 }
@@ -257,12 +256,13 @@ Recomputation recomputation(const AnalyticOptions& options) {
 
 bool native_norms(const ModelDescription& model, const Framework& framework,
                   const std::string& dtype) {
-  return model.buffers > 0 && dtype == "bf16" && framework.name == frameworks().front().name;
+  return model.buffers > 0 && dtype == "bf16" && framework.name == AnalyticOptions{}.framework;
 }
 
-KernelSetting kernel_setting(const ModelDescription& running, const GpuSpec& gpu, int batch,
-                             const std::string& dtype, const AnalyticOptions& options) {
-  const Framework& framework = *find_framework(options.framework);
+KernelSetting kernel_setting(const HostTables& hosts, const ModelDescription& running,
+                             const GpuSpec& gpu, int batch, const std::string& dtype,
+                             const AnalyticOptions& options) {
+  const Framework& framework = *hosts.find_framework(options.framework);
   const Fusion fusion = options.fusion.value_or(framework.fusion);
   const bool half = activation_bytes(dtype) < activation_bytes("fp32");
   const bool channels_last = options.channels_last.value_or(
@@ -319,9 +319,9 @@ ComputeProfile untimed_profile(const ModelDescription& model, int batch) {
   return profile;
 }
 
-void add_memory(ComputeProfile& recorded, const ModelDescription& model) {
+void add_memory(const HostTables& hosts, ComputeProfile& recorded, const ModelDescription& model) {
   if (!is_convolutional(model) || model.parameter_count() != recorded.parameter_count()) return;
-  const OptimizerKind& optimizer = *find_optimizer(default_optimizer(model));
+  const OptimizerKind& optimizer = *hosts.find_optimizer(default_optimizer(model));
   recorded.optimizer_state = Bytes{optimizer.state_bytes};
   recorded.host_step = optimizer.on_host;
   set_activations(recorded, activation_memory(model, recorded.batch_per_gpu, recorded.dtype,
@@ -343,11 +343,12 @@ LossForm loss_form(const AnalyticOptions& options, const Framework& framework) {
 
 }  // namespace
 
-ComputeProfile analytic_profile(ModelDescription model, const GpuSpec& gpu, int batch,
-                                const std::string& dtype, const AnalyticOptions& options) {
+ComputeProfile analytic_profile(const HostTables& hosts, ModelDescription model, const GpuSpec& gpu,
+                                int batch, const std::string& dtype,
+                                const AnalyticOptions& options) {
   assert(batch >= 1 && supports(gpu, dtype));
   assert(gpu.efficiency.contains(executed_dtype(gpu, dtype)));
-  const Framework* framework = find_framework(options.framework);
+  const Framework* framework = hosts.find_framework(options.framework);
   assert(framework != nullptr);
   model.sparse_embeddings = options.sparse_embeddings.value_or(model.sparse_embeddings);
   const Fusion fusion = options.fusion.value_or(framework->fusion);
@@ -367,7 +368,7 @@ ComputeProfile analytic_profile(ModelDescription model, const GpuSpec& gpu, int 
                     .file = "",
                     .date = "",
                     .notes = notes_of(model, *framework, optimizer, fusion)};
-  const KernelSetting setting = kernel_setting(running, gpu, batch, dtype, options);
+  const KernelSetting setting = kernel_setting(hosts, running, gpu, batch, dtype, options);
   for (std::size_t i = 0; i < running.layers.size(); ++i) {
     const ModelLayer& layer = running.layers[i];
     LayerProfile& times = profile.layers[i];
@@ -375,15 +376,15 @@ ComputeProfile analytic_profile(ModelDescription model, const GpuSpec& gpu, int 
     times.backward = layer_time(layer, setting, Direction::backward);
     if (layer.made_again) times.backward += times.forward;
   }
-  const OptimizerKind& step = *find_optimizer(optimizer);
-  set_optimizer(profile, running, step, setting, options);
+  const OptimizerKind& step = *hosts.find_optimizer(optimizer);
+  set_optimizer(profile, *framework, running, step, setting, options);
   profile.tokens_per_sample = model.tokens;
   set_activations(profile,
                   activation_memory(fused(model, fusion), batch, dtype, recomputation(options),
                                     setting.sums_in_fp32, loss_form(options, *framework)));
   profile.recomputed_flops = batch * flops_made_again(running);
   profile.gpu_busy = profile.forward() + profile.backward() + profile.step();
-  add_host(profile, running, *framework, step, options, setting);
+  add_host(hosts, profile, running, *framework, step, options, setting);
   profile.model_error = analytic_error(model, dtype);
   return profile;
 }

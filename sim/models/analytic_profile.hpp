@@ -28,7 +28,8 @@ namespace gradwire {
 enum class AttentionKernels : std::uint8_t { flash, cudnn, flash_1, triton };
 
 struct AnalyticOptions {
-  std::string optimizer;  ///< a name of optimizers(); "": what most train such a model with
+  std::string
+      optimizer;  ///< a name of HostTables::optimizers; "": what most train such a model with
   std::optional<Fusion> fusion = std::nullopt;  ///< absent: the framework's
   /// Activations of convolutions as NHWC, which matrix units take; absent: as the framework has
   /// them.
@@ -39,7 +40,7 @@ struct AnalyticOptions {
   /// as the model says.
   std::optional<bool> sparse_embeddings = {};
   AttentionKernels attention = AttentionKernels::flash;
-  std::string framework = "pytorch-eager";      ///< a name of frameworks()
+  std::string framework = "pytorch-eager";      ///< a name of HostTables::frameworks
   std::optional<double> host_time = {};         ///< in place of GpuSpec::host_time
   StepForm optimizer_step = StepForm::foreach;  ///< of PyTorch
   Recompute recompute = Recompute::none;        ///< REQUIRES: else a model that has_blocks()
@@ -79,8 +80,8 @@ struct KernelSetting {
 
 /// The setting of `running`, a model as it runs: fused and recomputed as the options say. REQUIRES:
 /// as analytic_profile().
-[[nodiscard]] KernelSetting kernel_setting(const ModelDescription& running, const GpuSpec& gpu,
-                                           int batch, const std::string& dtype,
+[[nodiscard]] KernelSetting kernel_setting(const HostTables& hosts, const ModelDescription& running,
+                                           const GpuSpec& gpu, int batch, const std::string& dtype,
                                            const AnalyticOptions& options);
 
 /// What a layer's kernels in one direction do; of a layer that launches nothing and moves nothing,
@@ -94,7 +95,7 @@ struct KernelSetting {
 
 /// What a GPU keeps, which no recording tells: of a network of convolutions as published, whose
 /// parameters are the recording's, under its default optimizer; else nothing is known still.
-void add_memory(ComputeProfile& recorded, const ModelDescription& model);
+void add_memory(const HostTables& hosts, ComputeProfile& recorded, const ModelDescription& model);
 
 /// What `gpu` takes for an iteration of `model`, from counts alone: every layer's kernel_time()
 /// with the GPU's efficiencies, an optimizer step, the casts of mixed precision, and the host's
@@ -104,7 +105,8 @@ void add_memory(ComputeProfile& recorded, const ModelDescription& model);
 ///   by the host, and large ones by the device.
 /// Source kind "analytic"; model_error is analytic_error(). No jitter, no overlap factors.
 /// REQUIRES: batch >= 1; supports(gpu, dtype); gpu.efficiency has what executes it.
-[[nodiscard]] ComputeProfile analytic_profile(ModelDescription model, const GpuSpec& gpu, int batch,
+[[nodiscard]] ComputeProfile analytic_profile(const HostTables& hosts, ModelDescription model,
+                                              const GpuSpec& gpu, int batch,
                                               const std::string& dtype,
                                               const AnalyticOptions& options = {});
 

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "sim/models/model.hpp"
 
@@ -67,8 +66,5 @@ struct DecoderShape {
 /// weight read. No dropout: none of these models is trained with any.
 /// REQUIRES: no problem_of(shape).
 [[nodiscard]] ModelDescription decoder(const DecoderShape& shape);
-
-/// Published decoders, with their sources. To add one, add one entry.
-[[nodiscard]] const std::vector<DecoderShape>& published_decoders();
 
 }  // namespace gradwire

@@ -114,13 +114,13 @@ double factor_on(std::string_view work_class, const LikeFactors& factors) {
 /// One step of Gauss and Newton from `at`, slopes by differences.
 /// A logarithm keeps near 0 unless jobs say otherwise: `prior` is one of 0.1 of a job's time
 /// against one of 1 of a factor's.
-Logs step_from(std::span<const TimedJob* const> jobs, const Logs& at) {
+Logs step_from(const HostTables& hosts, std::span<const TimedJob* const> jobs, const Logs& at) {
   constexpr double difference = 0.01;
   constexpr double prior = 0.01;
   std::array<std::array<double, factor_count + 1>, factor_count> system{};
   for (const TimedJob* job : jobs) {
     const auto residual = [&](const Logs& logs) {
-      return std::log(predicted_time(*job, factors_of(logs)) / job->time);
+      return std::log(predicted_time(hosts, *job, factors_of(logs)) / job->time);
     };
     const double here = residual(at);
     Logs slopes{};
@@ -162,22 +162,22 @@ EfficiencyTable scaled(EfficiencyTable table, const LikeFactors& factors) {
   return table;
 }
 
-Seconds predicted_time(const TimedJob& job, const LikeFactors& factors) {
+Seconds predicted_time(const HostTables& hosts, const TimedJob& job, const LikeFactors& factors) {
   GpuSpec gpu = job.gpu;
   EfficiencyTable& table = gpu.efficiency.at(executed_dtype(gpu, job.dtype));
   table = scaled(std::move(table), factors);
   const ComputeProfile profile =
-      analytic_profile(job.model, gpu, job.batch, job.dtype, job.options);
+      analytic_profile(hosts, job.model, gpu, job.batch, job.dtype, job.options);
   return job.with_optimizer ? profile.iteration : profile.iteration - profile.optimizer;
 }
 
-LikeFactors fit_factors(std::span<const TimedJob* const> jobs) {
+LikeFactors fit_factors(const HostTables& hosts, std::span<const TimedJob* const> jobs) {
   assert(!jobs.empty());
   constexpr int rounds = 8;
   constexpr double stride_most = 0.3;
   Logs at{};
   for (int round = 0; round < rounds; ++round) {
-    const Logs step = step_from(jobs, at);
+    const Logs step = step_from(hosts, jobs, at);
     for (std::size_t i = 0; i < factor_count; ++i) {
       at[i] += std::clamp(step[i], -stride_most, stride_most);
     }
@@ -185,12 +185,13 @@ LikeFactors fit_factors(std::span<const TimedJob* const> jobs) {
   return factors_of(at);
 }
 
-std::vector<TimedWork> timed_work(const ComputeProfile& recorded, const ModelDescription& model,
-                                  const GpuSpec& gpu, bool channels_last) {
+std::vector<TimedWork> timed_work(const HostTables& hosts, const ComputeProfile& recorded,
+                                  const ModelDescription& model, const GpuSpec& gpu,
+                                  bool channels_last) {
   AnalyticOptions options;
   options.channels_last = channels_last;
   const KernelSetting setting =
-      kernel_setting(model, gpu, recorded.batch_per_gpu, recorded.dtype, options);
+      kernel_setting(hosts, model, gpu, recorded.batch_per_gpu, recorded.dtype, options);
   const double bandwidth = gpu.memory_bandwidth.count() * gpu.memory_efficiency;
   std::vector<TimedWork> layers;
   Seconds sums;  // of gradients, before the layer that they stand in front of

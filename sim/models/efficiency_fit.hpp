@@ -24,7 +24,8 @@ struct TimedWork {
 /// The layers of `recorded` that `model` has, by name, with more than their launches in them. A sum
 /// of gradients, which profilers count to the layer behind it, is taken off that layer at the
 /// reachable bandwidth. REQUIRES: the two are of one model; `gpu` is the recording's.
-[[nodiscard]] std::vector<TimedWork> timed_work(const ComputeProfile& recorded,
+[[nodiscard]] std::vector<TimedWork> timed_work(const HostTables& hosts,
+                                                const ComputeProfile& recorded,
                                                 const ModelDescription& model, const GpuSpec& gpu,
                                                 bool channels_last = false);
 
@@ -65,10 +66,12 @@ struct TimedJob {
 };
 
 /// What analytic_profile() predicts for the time of a job, its GPU's table times `factors`.
-[[nodiscard]] Seconds predicted_time(const TimedJob& job, const LikeFactors& factors);
+[[nodiscard]] Seconds predicted_time(const HostTables& hosts, const TimedJob& job,
+                                     const LikeFactors& factors);
 
 /// The factors of least squares of the logarithm of predicted over published time; 1 where no job
 /// says anything of one. REQUIRES: at least one job; all of one type.
-[[nodiscard]] LikeFactors fit_factors(std::span<const TimedJob* const> jobs);
+[[nodiscard]] LikeFactors fit_factors(const HostTables& hosts,
+                                      std::span<const TimedJob* const> jobs);
 
 }  // namespace gradwire

@@ -1,7 +1,8 @@
 #pragma once
 
-#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/core/compute_profile.hpp"
 #include "sim/models/fusion.hpp"
@@ -12,10 +13,10 @@ namespace gradwire {
 
 /// What the thread that launches kernels takes for an operator of one class.
 struct OperatorHost {
-  std::string_view work;  ///< see operator_class(); "": every other
-  Seconds forward;        ///< Python's module, dispatch, its first kernel
-  Seconds backward;       ///< the node of autograd, its first kernel
-  Seconds further;        ///< each further kernel
+  std::string work;  ///< see operator_class(); "": every other
+  Seconds forward;   ///< Python's module, dispatch, its first kernel
+  Seconds backward;  ///< the node of autograd, its first kernel
+  Seconds further;   ///< each further kernel
 };
 
 /// What it takes for a cast to fp16 or bf16 in forward, and for its gradient's back in backward.
@@ -41,31 +42,33 @@ struct HostSetting {
 
 /// A framework as its launching thread spends its time: what bounds small batches on fast GPUs.
 struct Framework {
-  std::string_view name;
-  std::string_view summary;
-  Fusion fusion = Fusion::none;             ///< what it merges unless told otherwise
-  std::span<const OperatorHost> operators;  ///< the last one is for every class not named
-  Seconds gradient;                         ///< a gradient tensor: its accumulation and hook
-  CastHost cast;                            ///< of a weight, or of a product's input
-  Seconds update;  ///< a tensor's update; of PyTorch, whose optimizers have their own times: 0
-  std::string_view source;
+  std::string name;
+  std::string summary;
+  Fusion fusion = Fusion::none;         ///< what it merges unless told otherwise
+  std::vector<OperatorHost> operators;  ///< the last one is for every class not named
+  Seconds gradient{};                   ///< a gradient tensor: its accumulation and hook
+  CastHost cast{};                      ///< of a weight, or of a product's input
+  Seconds update{};  ///< a tensor's update; of PyTorch, whose optimizers have their own times: 0
+  std::string source;
   /// Batch norms of NHWC tensors in half precision read them once: cuDNN's
-  /// CUDNN_BATCHNORM_SPATIAL_PERSISTENT. TensorFlow leaves it off, but its benchmarks and official
-  /// models turn it on (tf_cnn_benchmarks' batchnorm_persistent, batchnorm_spatial_persistent);
-  /// PaddlePaddle's FLAGS_cudnn_batchnorm_spatial_persistent is off. MXNet: assumed.
+  /// CUDNN_BATCHNORM_SPATIAL_PERSISTENT.
   bool persistent_norms = false;
-  /// Puts convolutions of fp16 channels last for matrix units, unless told otherwise: TensorFlow
-  /// from 1.15 on, where most GPUs are of compute capability 7.0 and most convolutions of fp16
-  /// (tensorflow/core/grappler/optimizers/generic_layout_optimizer.cc).
+  /// Puts convolutions of fp16 channels last for matrix units, unless told otherwise.
   bool fp16_channels_last = false;
   bool primitives = false;  ///< runs models of tokens by_primitives()
   CheckpointHost checkpoint{};
 };
 
-/// pytorch-eager, the default, first; pytorch-compile, tf, tf-xla, mxnet, paddle.
-[[nodiscard]] std::span<const Framework> frameworks();
-/// nullptr when there is no such framework.
-[[nodiscard]] const Framework* find_framework(std::string_view name);
+/// What is known of hosts: config reads profiles/tables/hosts.yaml, which has the sources.
+struct HostTables {
+  std::vector<Framework> frameworks;      ///< pytorch-eager, the default, first
+  std::vector<OptimizerKind> optimizers;  ///< sgd, momentum, adam, adamw, lamb
+  Seconds clipping;  ///< of a tensor, where eager PyTorch clips the gradients by their norm
+
+  // nullptr when there is none of that name.
+  [[nodiscard]] const Framework* find_framework(std::string_view name) const;
+  [[nodiscard]] const OptimizerKind* find_optimizer(std::string_view name) const;
+};
 
 /// Whether the optimizer is PyTorch's, which runs as a loop, foreach or fused.
 [[nodiscard]] bool has_optimizer_steps(const Framework& framework);

@@ -1,8 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <string_view>
+#include <string>
 
 #include "sim/core/host_step.hpp"
 #include "sim/core/units.hpp"
@@ -17,11 +16,11 @@ enum class StepForm : std::uint8_t { loop, foreach, fused };
 
 /// What an optimizer's step costs the GPU, and the host's thread.
 struct OptimizerKind {
-  std::string_view name;
+  std::string name;
   double bytes_per_parameter = 0;  ///< read and written by its kernels, fp32 state
   double fused_bytes = 0;          ///< the same of the one kernel of StepForm::fused, counted
   double graph_bytes = 0;          ///< the same in TensorFlow's graph without XLA, counted
-  std::string_view source;
+  std::string source;
   int state_bytes = 0;  ///< of a parameter, kept between steps, in fp32
   int list_bytes = 0;  ///< of a parameter, in fp32, in lists that a step of StepForm::foreach makes
   /// Of PyTorch's host thread, for a tensor: its step, and the zeroing of gradients.
@@ -31,16 +30,8 @@ struct OptimizerKind {
   HostStep on_host{};  ///< where parameters and state are in host memory
 };
 
-/// sgd, momentum, adam, adamw, lamb.
-[[nodiscard]] std::span<const OptimizerKind> optimizers();
-/// nullptr when there is no such optimizer.
-[[nodiscard]] const OptimizerKind* find_optimizer(std::string_view name);
-
 /// Bytes a parameter that a step reads and writes.
 [[nodiscard]] double bytes_of(const OptimizerKind& optimizer, StepForm step);
-
-/// Host time of clipping the gradients of so many tensors in eager PyTorch.
-[[nodiscard]] Seconds clipping_host_time(int tensors);
 
 /// Host time of a step over so many tensors in eager PyTorch.
 [[nodiscard]] Seconds host_time(const OptimizerKind& optimizer, StepForm step, int tensors);

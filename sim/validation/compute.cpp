@@ -12,6 +12,7 @@
 #include "sim/config/cluster/gpu_yaml.hpp"
 #include "sim/config/data_files.hpp"
 #include "sim/config/profile/analytic_key.hpp"
+#include "sim/config/profile/hosts_yaml.hpp"
 #include "sim/config/profile/model_catalogue.hpp"
 #include "sim/config/profile/profile_yaml.hpp"
 #include "sim/config/yaml/loaded_yaml.hpp"
@@ -73,7 +74,8 @@ Row rate_row(const Job& job, const LikeFactors& factors, const std::string& grou
   row.role = "show";
   row.unit = "/s";
   row.measured = job.timed.batch / job.timed.time.count();
-  row.predicted = job.timed.batch / predicted_time(job.timed, factors).count();
+  row.predicted =
+      job.timed.batch / predicted_time(config::shipped_hosts(), job.timed, factors).count();
   row.set_interval(analytic_error(job.timed.model, job.timed.dtype));
   return row;
 }
@@ -105,7 +107,7 @@ std::vector<Row> table_rows(const std::string& table, const std::vector<const Jo
     return rest;
   };
   const Jobs all = without([](const Job&) { return false; });
-  const LikeFactors fitted = fit_factors(all);
+  const LikeFactors fitted = fit_factors(config::shipped_hosts(), all);
   std::vector<Row> rows;
   const std::string how = fmt::format("{} rows", jobs.size());
   for (const auto& [name, factor] :
@@ -124,7 +126,7 @@ std::vector<Row> table_rows(const std::string& table, const std::vector<const Jo
   const auto add_left_out = [&](const std::string& group, const auto& same) {
     const Jobs rest = without(same);
     if (rest.empty()) return;
-    const LikeFactors factors = fit_factors(rest);
+    const LikeFactors factors = fit_factors(config::shipped_hosts(), rest);
     for (const Job* job : jobs) {
       if (same(*job)) rows.push_back(rate_row(*job, factors, group));
     }
@@ -174,7 +176,8 @@ std::vector<Row> class_rows(const Recordings& recordings) {
         config::loaded_yaml(config::data_file(config::DataKind::profile, name).string()));
     gpu = config::shipped_gpu(recorded.gpu, {});
     dtype = recorded.dtype;
-    std::ranges::move(timed_work(recorded, model_of(recorded), gpu, recordings.channels_last),
+    std::ranges::move(timed_work(config::shipped_hosts(), recorded, model_of(recorded), gpu,
+                                 recordings.channels_last),
                       std::back_inserter(layers));
   }
   std::vector<Row> rows;

@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "sim/config/cluster/gpu_yaml.hpp"
+#include "sim/config/cluster/link_tables_yaml.hpp"
 #include "sim/config/collective/constant_sets.hpp"
 #include "sim/config/data_files.hpp"
+#include "sim/config/profile/hosts_yaml.hpp"
 #include "sim/config/strategy/strategy_catalogue.hpp"
 #include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/config/yaml/yaml_map.hpp"
@@ -19,7 +21,6 @@
 #include "sim/validation/series.hpp"
 #include "sim/validation/training_file.hpp"
 #include "topologies/links.hpp"
-#include "topologies/node_links.hpp"
 
 namespace gradwire::validation {
 namespace {
@@ -73,12 +74,12 @@ void put_libraries(std::string& text, const ConstantUses& uses) {
 
 void put_links(std::string& text) {
   text +=
-      "## Links\n\nIn `topologies/links.cpp` and `node_links.cpp`, whose sources say the kind. "
+      "## Links\n\nIn `profiles/tables/links.yaml`, whose sources say the kind. "
       "Latency: of one port "
       "with half a\nswitch, and the kernel's time for a message.\n\n"
       "| link | GB/s | us | us a late message | GB/s a connection | source |\n"
       "| --- | --: | --: | --: | --: | --- |\n";
-  for (const PortKind& kind : port_kinds()) {
+  for (const PortKind& kind : config::shipped_links().ports) {
     const PortSpec& port = kind.port;
     const auto connection = port.connection_bandwidth;
     put_row(
@@ -90,7 +91,7 @@ void put_links(std::string& text) {
          connection ? fmt::format("{} x {:.3g}", port.connections, connection->count() * 1e-9) : "",
          markdown_prose(kind.source)});
   }
-  for (const WireKind& wire : wire_kinds()) {
+  for (const WireKind& wire : config::shipped_links().wires) {
     put_row(text, {wire.name, fmt::format("{:.4g}", wire.bandwidth.count() * 1e-9), "", "", "",
                    markdown_prose(wire.source)});
   }
@@ -150,7 +151,7 @@ void put_frameworks(std::string& text) {
       "## Frameworks\n\nTimes of the host, `gradwire list frameworks`.\n\n"
       "| framework | a gradient | a cast | an update | source |\n| --- | --: | --: | --: | --- |\n";
   const auto us = [](Seconds time) { return fmt::format("{:.3g} us", time.count() * 1e6); };
-  for (const Framework& framework : frameworks()) {
+  for (const Framework& framework : config::shipped_hosts().frameworks) {
     put_row(text, {std::string(framework.name), us(framework.gradient),
                    fmt::format("{}, {}", us(framework.cast.forward), us(framework.cast.backward)),
                    us(framework.update), markdown_prose(framework.source)});

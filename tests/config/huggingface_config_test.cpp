@@ -123,7 +123,7 @@ TEST_CASE("A config.json that no decoder has is refused where it says so", "[con
 TEST_CASE("Every published decoder, written as a file, is read back as the same model",
           "[config][models]") {
   const std::vector<std::string> comment = {"made by a test"};
-  for (const DecoderShape& shape : published_decoders()) {
+  for (const DecoderShape& shape : config::published_decoders()) {
     CAPTURE(shape.name);
     const std::string text = config::write_decoder_file(shape, comment);
     const ModelDescription read = config::read_model_file(config::parse_yaml(text, "m.yaml"));

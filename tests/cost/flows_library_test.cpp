@@ -4,6 +4,7 @@
 #include <string>
 
 #include "sim/collectives/algorithms.hpp"
+#include "sim/config/cluster/link_tables_yaml.hpp"
 #include "sim/config/cluster/node_yaml.hpp"
 #include "sim/core/refusal.hpp"
 #include "sim/cost/nccl_library.hpp"
@@ -29,7 +30,7 @@ std::shared_ptr<const Cluster> hgx_h100(int machines) {
   const auto node = std::make_shared<const NodeGraph>(
       config::read_node(config::load_yaml(GRADWIRE_SOURCE_DIR "/topologies/nodes/hgx_h100.yaml")));
   Fabric fabric;
-  fabric.port = find_port_kind("ib_ndr")->port;
+  fabric.port = config::shipped_links().find_port("ib_ndr")->port;
   const auto hub = fabric.add_switch("switch");
   for (int port = 0; port < 8 * machines; ++port) fabric.attach(hub);
   return std::make_shared<const Cluster>(

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/cluster/link_tables_yaml.hpp"
 #include "sim/config/cluster/node_yaml.hpp"
 #include "sim/config/collective/nccl_constants_yaml.hpp"
 #include "sim/cost/nccl_library.hpp"
@@ -32,7 +33,8 @@ double late(int machines, const NcclQuestion& question, double ports = 2) {
   NcclFacts facts;
   facts.late_message = 10_us;
   facts.ports = ports;
-  return nccl_late_messages({.machines = machines, .ranks = 4 * machines, .channels = 2}, question,
+  return nccl_late_messages(config::shipped_nccl({2, 18}, {80}),
+                            {.machines = machines, .ranks = 4 * machines, .channels = 2}, question,
                             facts);
 }
 
@@ -42,7 +44,7 @@ CollectiveCost on_polaris(int machines, NcclVersion version, Bytes size, bool is
   const auto node = std::make_shared<const NodeGraph>(
       config::read_node(config::load_yaml(GRADWIRE_SOURCE_DIR "/topologies/nodes/polaris.yaml")));
   Fabric fabric;
-  fabric.port = find_port_kind("slingshot_11")->port;
+  fabric.port = config::shipped_links().find_port("slingshot_11")->port;
   if (!is_late) fabric.port.late_message = Seconds{};
   const auto hub = fabric.add_switch("switch");
   for (int port = 0; port < 2 * machines; ++port) fabric.attach(hub);

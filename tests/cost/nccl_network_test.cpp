@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/collectives/planners.hpp"
+#include "sim/config/cluster/link_tables_yaml.hpp"
 #include "sim/core/fabric.hpp"
 #include "tests/catch.hpp"
 #include "tests/cost/host_cluster.hpp"
@@ -121,7 +122,7 @@ TEST_CASE("Before 2.5 one ring takes a port, and in 2.4 two where the GPUs have 
 
 TEST_CASE("No collective takes longer over a faster Ethernet port", "[cost][nccl]") {
   const auto seconds = [](const std::string& port, Bytes size) {
-    const auto cluster = test::host_cluster(2, find_port_kind(port)->port);
+    const auto cluster = test::host_cluster(2, config::shipped_links().find_port(port)->port);
     const NcclLibrary library(cluster, nccl_options({2, 28}, host_gpu));
     return alone(library, packed_placement(*cluster, 1), size);
   };

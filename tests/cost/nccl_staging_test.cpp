@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/cluster/link_tables_yaml.hpp"
 #include "sim/config/cluster/node_yaml.hpp"
 #include "sim/config/yaml/yaml_value.hpp"
 #include "sim/cost/nccl_facts.hpp"
@@ -32,7 +33,7 @@ NodeGraph shipped(const std::string& name) {
 std::shared_ptr<const Cluster> machines(NodeGraph node, int count, const std::string& link,
                                         bool gpudirect = true) {
   const int nics = static_cast<int>(node.nics().size());
-  PortSpec port = find_port_kind(link)->port;
+  PortSpec port = config::shipped_links().find_port(link)->port;
   port.gpudirect = gpudirect;
   const auto shared = std::make_shared<const NodeGraph>(std::move(node));
   return std::make_shared<const Cluster>(

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "sim/collectives/planners.hpp"
+#include "sim/config/cluster/link_tables_yaml.hpp"
 #include "sim/config/cluster/node_yaml.hpp"
 #include "sim/config/collective/nccl_constants_yaml.hpp"
 #include "sim/cost/nccl_library.hpp"
@@ -27,7 +28,7 @@ double alpha_of_ethernet(int machines) {
   const auto node = std::make_shared<const NodeGraph>(config::read_node(
       config::load_yaml(GRADWIRE_SOURCE_DIR "/topologies/nodes/pcie3_4x_2080ti.yaml")));
   Fabric fabric;
-  fabric.port = find_port_kind("eth_10g")->port;
+  fabric.port = config::shipped_links().find_port("eth_10g")->port;
   const auto hub = fabric.add_switch("switch");
   for (int machine = 0; machine < machines; ++machine) fabric.attach(hub);
   const auto cluster = std::make_shared<const Cluster>(

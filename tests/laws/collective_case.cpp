@@ -19,8 +19,8 @@ namespace {
 
 using Names = std::vector<std::string_view>;
 
-/// Links of one technology, slowest first (topologies/links.cpp). Not slingshot_11, whose late
-/// messages jump with their number (docs/collective_choices.md).
+/// Links of one technology, slowest first (profiles/tables/links.yaml). Not slingshot_11, whose
+/// late messages jump with their number (docs/collective_choices.md).
 const std::vector<Names>& ladders() {
   static const std::vector<Names> all = {{"eth_1g", "eth_10g", "eth_25g", "eth_40g", "eth_100g"},
                                          {"ib_fdr", "ib_edr", "ib_hdr", "ib_ndr", "ib_xdr"},

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "sim/config/cluster/gpu_yaml.hpp"
+#include "sim/config/profile/hosts_yaml.hpp"
 #include "sim/config/profile/profile_yaml.hpp"
 #include "sim/models/fusion.hpp"
 #include "sim/models/image_models.hpp"
@@ -56,7 +57,8 @@ double share_of(const ComputeProfile& profile, const std::string& kind) {
 TEST_CASE("the analytic ResNet-50 on a V100 takes what the recorded one does, within 15 %",
           "[models][analytic]") {
   const ComputeProfile recorded = recorded_resnet50();
-  const ComputeProfile counted = analytic_profile(resnet50({}), gpu("v100-sxm2-32gb"), 32, "fp32");
+  const ComputeProfile counted =
+      analytic_profile(config::shipped_hosts(), resnet50({}), gpu("v100-sxm2-32gb"), 32, "fp32");
   CHECK(counted.iteration / recorded.iteration == Approx(1).margin(0.15));
   CHECK(counted.forward() / recorded.forward() == Approx(1).margin(0.15));
   CHECK(counted.backward() / recorded.backward() == Approx(1).margin(0.15));
@@ -66,7 +68,8 @@ TEST_CASE("scaled to the recording, every tensor of ResNet-50 is ready within 5 
           "[models][analytic]") {
   const ComputeProfile recorded = recorded_resnet50();
   const ComputeProfile counted = scaled_to(
-      analytic_profile(resnet50({}), gpu("v100-sxm2-32gb"), 32, "fp32"), recorded.iteration);
+      analytic_profile(config::shipped_hosts(), resnet50({}), gpu("v100-sxm2-32gb"), 32, "fp32"),
+      recorded.iteration);
   const auto expected = ready_shares(recorded);
   const auto shares = ready_shares(counted);
   REQUIRE(shares.size() == 161);
@@ -81,15 +84,19 @@ TEST_CASE("scaled to the recording, every tensor of ResNet-50 is ready within 5 
 
 TEST_CASE("a batch twice as large takes less than twice as long", "[models][analytic]") {
   const auto iteration = [&](int batch) {
-    return analytic_profile(bert_base({}), gpu("v100-sxm2-32gb"), batch, "fp32").iteration;
+    return analytic_profile(config::shipped_hosts(), bert_base({}), gpu("v100-sxm2-32gb"), batch,
+                            "fp32")
+        .iteration;
   };
   CHECK(iteration(16) / iteration(8) < 2);
   CHECK(iteration(16) / iteration(8) > 1);
 }
 
 TEST_CASE("a small batch on a fast GPU is bound by the host's launches", "[models][analytic]") {
-  const ComputeProfile one = analytic_profile(bert_base({}), gpu("h100-sxm5-80gb"), 1, "bf16");
-  const ComputeProfile two = analytic_profile(bert_base({}), gpu("h100-sxm5-80gb"), 2, "bf16");
+  const ComputeProfile one =
+      analytic_profile(config::shipped_hosts(), bert_base({}), gpu("h100-sxm5-80gb"), 1, "bf16");
+  const ComputeProfile two =
+      analytic_profile(config::shipped_hosts(), bert_base({}), gpu("h100-sxm5-80gb"), 2, "bf16");
   // All but the little that is left to do behind the last launch.
   CHECK(one.iteration.count() == Approx(two.iteration.count()).epsilon(1e-3));
   CHECK(one.iteration_of(1).count() == Approx(one.iteration.count()));
@@ -98,7 +105,8 @@ TEST_CASE("a small batch on a fast GPU is bound by the host's launches", "[model
 }
 
 TEST_CASE("the first convolution has no gradient of its input", "[models][analytic]") {
-  const ComputeProfile profile = analytic_profile(vgg16({}), gpu("k80"), 8, "fp32");
+  const ComputeProfile profile =
+      analytic_profile(config::shipped_hosts(), vgg16({}), gpu("k80"), 8, "fp32");
   const LayerProfile& first = profile.layers.front();
   CHECK(first.backward < Seconds{2 * first.forward.count()});
 }
@@ -106,9 +114,11 @@ TEST_CASE("the first convolution has no gradient of its input", "[models][analyt
 TEST_CASE("fusion takes activations and adds away, and leaves tensors and products",
           "[models][analytic]") {
   const GpuSpec v100 = gpu("v100-sxm2-16gb");
-  const ComputeProfile plain = analytic_profile(resnet50({}), v100, 64, "fp32");
-  const ComputeProfile merged = analytic_profile(resnet50({}), v100, 64, "fp32",
-                                                 {.optimizer = "", .fusion = Fusion::bn_relu});
+  const ComputeProfile plain =
+      analytic_profile(config::shipped_hosts(), resnet50({}), v100, 64, "fp32");
+  const ComputeProfile merged =
+      analytic_profile(config::shipped_hosts(), resnet50({}), v100, 64, "fp32",
+                       {.optimizer = "", .fusion = Fusion::bn_relu});
   CHECK(merged.iteration < plain.iteration);
   CHECK(share_of(merged, "act") < 0.4 * share_of(plain, "act"));
   CHECK(merged.tensor_count() == plain.tensor_count());
@@ -122,8 +132,10 @@ TEST_CASE("fusion takes activations and adds away, and leaves tensors and produc
 TEST_CASE("mixed precision halves activations, keeps fp32 weights, and pays their casts",
           "[models][analytic]") {
   const GpuSpec a100 = gpu("a100-sxm4-40gb");
-  const ComputeProfile full = analytic_profile(resnet50({}), a100, 64, "tf32");
-  const ComputeProfile mixed = analytic_profile(resnet50({}), a100, 64, "fp16");
+  const ComputeProfile full =
+      analytic_profile(config::shipped_hosts(), resnet50({}), a100, 64, "tf32");
+  const ComputeProfile mixed =
+      analytic_profile(config::shipped_hosts(), resnet50({}), a100, 64, "fp16");
   CHECK(mixed.iteration < full.iteration);
   // 12 bytes a parameter at 91 % of 1555 GB/s: 25 557 032 x 12 / 1.415e12 = 216.7 us
   CHECK((mixed.optimizer - full.optimizer).count() == Approx(216.7e-6).epsilon(1e-3));
@@ -135,7 +147,8 @@ TEST_CASE("TensorFlow has convolutions of fp16 channels last on matrix units, un
     AnalyticOptions options;
     options.framework = "tf";
     options.channels_last = channels_last;
-    return analytic_profile(resnet50({}), gpu(board), 64, dtype, options).iteration;
+    return analytic_profile(config::shipped_hosts(), resnet50({}), gpu(board), 64, dtype, options)
+        .iteration;
   };
   CHECK(time("h100-sxm5-80gb", "fp16", {}) == time("h100-sxm5-80gb", "fp16", true));
   CHECK(time("h100-sxm5-80gb", "fp16", {}) < time("h100-sxm5-80gb", "fp16", false));
@@ -145,7 +158,8 @@ TEST_CASE("TensorFlow has convolutions of fp16 channels last on matrix units, un
 
 TEST_CASE("an optimizer costs its bytes", "[models][analytic]") {
   const ComputeProfile profile =
-      analytic_profile(resnet50({}), gpu("v100-sxm2-16gb"), 64, "fp32", {.optimizer = "sgd"});
+      analytic_profile(config::shipped_hosts(), resnet50({}), gpu("v100-sxm2-16gb"), 64, "fp32",
+                       {.optimizer = "sgd"});
   // 24 bytes a parameter at 89.6 % of 900 GB/s: 25 557 032 x 24 / 806.4e9 = 760.6 us
   CHECK(profile.optimizer.count() == Approx(760.6e-6).epsilon(1e-3));
   CHECK(profile.optimizer_bytes_per_parameter == Bytes{24});
@@ -155,7 +169,8 @@ TEST_CASE("a model's optimizer is what it is trained with where nobody says it",
   const GpuSpec a100 = gpu("a100-sxm4-80gb");
   const auto same = [&](const ModelDescription& model, const char* optimizer) {
     const auto bytes = [&](const AnalyticOptions& options) {
-      return analytic_profile(model, a100, 1, "bf16", options).optimizer_bytes_per_parameter;
+      return analytic_profile(config::shipped_hosts(), model, a100, 1, "bf16", options)
+          .optimizer_bytes_per_parameter;
     };
     return bytes({}) == bytes({.optimizer = optimizer});
   };
@@ -170,12 +185,13 @@ TEST_CASE("a model's optimizer is what it is trained with where nobody says it",
 }
 
 TEST_CASE("an analytic profile says so, and how far it may be off", "[models][analytic]") {
-  const ComputeProfile profile = analytic_profile(resnet50({}), gpu("t4"), 32, "fp16");
+  const ComputeProfile profile =
+      analytic_profile(config::shipped_hosts(), resnet50({}), gpu("t4"), 32, "fp16");
   CHECK(profile.source.kind == "analytic");
   CHECK(profile.model_error == RelativeError{0.24, 0.28});
   // Convolutions in full precision are known best; a vision transformer's one is not its work.
   const auto error_of = [](const ModelDescription& model) {
-    return analytic_profile(model, gpu("t4"), 32, "fp32").model_error;
+    return analytic_profile(config::shipped_hosts(), model, gpu("t4"), 32, "fp32").model_error;
   };
   CHECK(error_of(resnet50({})) == RelativeError{0.17, 0.22});
   CHECK(error_of(vit_b_16({})) == RelativeError{0.24, 0.28});
@@ -189,7 +205,8 @@ TEST_CASE("a counted profile's tensors are numbered as registered, not as they r
   ModelOptions with_auxiliary_heads;
   with_auxiliary_heads.head = "aux";
   const ModelDescription model = googlenet(with_auxiliary_heads);
-  const ComputeProfile counted = analytic_profile(model, gpu("v100-sxm2-32gb"), 32, "fp32");
+  const ComputeProfile counted =
+      analytic_profile(config::shipped_hosts(), model, gpu("v100-sxm2-32gb"), 32, "fp32");
   const auto tensors = tensors_of(counted);
   std::vector<std::string> registered;
   for (const TensorInfo& tensor : tensors) {
@@ -228,7 +245,8 @@ TEST_CASE("a product that the user has counted takes what it would as a layer, b
   counted.parameters = fc.parameters;
   const ModelDescription raw = build_layers("m", "test", {128, 1024}, {first, counted});
   const auto times = [](const ModelDescription& model) {
-    return analytic_profile(model, gpu("v100-sxm2-32gb"), 64, "fp32").layers.back();
+    return analytic_profile(config::shipped_hosts(), model, gpu("v100-sxm2-32gb"), 64, "fp32")
+        .layers.back();
   };
   // Of work whose shape is not known no multiprocessor waits; of this one a tenth at most does.
   CHECK(times(raw).forward <= times(known).forward);
@@ -242,18 +260,19 @@ TEST_CASE("a recording of a network of convolutions keeps what is counted of it"
   const ModelDescription model = resnet50({});
   ComputeProfile recorded = untimed_profile(model, 64);
   recorded.dtype = "tf32";
-  add_memory(recorded, model);
-  const ComputeProfile counted = analytic_profile(model, gpu("a100-sxm4-40gb"), 64, "tf32");
+  add_memory(config::shipped_hosts(), recorded, model);
+  const ComputeProfile counted =
+      analytic_profile(config::shipped_hosts(), model, gpu("a100-sxm4-40gb"), 64, "tf32");
   CHECK(recorded.activations == counted.activations);
   CHECK(recorded.optimizer_state == counted.optimizer_state);
   // Another network's parameters, and what is no network of convolutions, tell nothing.
   ComputeProfile other = untimed_profile(model, 64);
   other.dtype = "tf32";
-  add_memory(other, vgg16({}));
+  add_memory(config::shipped_hosts(), other, vgg16({}));
   CHECK_FALSE(other.activations);
   ComputeProfile text = untimed_profile(bert_base({}), 64);
   text.dtype = "tf32";
-  add_memory(text, bert_base({}));
+  add_memory(config::shipped_hosts(), text, bert_base({}));
   CHECK_FALSE(text.activations);
 }
 
@@ -261,7 +280,9 @@ TEST_CASE("Lists of tensors are made by optimizers that run over lists alone", "
   AnalyticOptions options;
   options.optimizer = "adamw";
   const auto lists = [&] {
-    return analytic_profile(resnet50({}), gpu("v100-sxm2-16gb"), 8, "fp32", options).step_lists;
+    return analytic_profile(config::shipped_hosts(), resnet50({}), gpu("v100-sxm2-16gb"), 8, "fp32",
+                            options)
+        .step_lists;
   };
   CHECK(lists() == Bytes{4});  // roots of second moments
   options.optimizer_step = StepForm::fused;
@@ -273,9 +294,11 @@ TEST_CASE("Lists of tensors are made by optimizers that run over lists alone", "
 }
 
 TEST_CASE("An optimizer's step on a host is its operations in fp32", "[models]") {
-  const auto bytes = [](const char* name) { return find_optimizer(name)->on_host.bytes; };
+  const auto bytes = [](const char* name) {
+    return config::shipped_hosts().find_optimizer(name)->on_host.bytes;
+  };
   const auto in_one_pass = [](const char* name) {
-    return find_optimizer(name)->on_host.fused_bytes;
+    return config::shipped_hosts().find_optimizer(name)->on_host.fused_bytes;
   };
   // an operation reads one, two or three tensors and writes one
   const double unary = 8;
@@ -290,7 +313,8 @@ TEST_CASE("An optimizer's step on a host is its operations in fp32", "[models]")
   CHECK(in_one_pass("momentum") == 12 + 8);
   CHECK(in_one_pass("adam") == 12 + 2 * 8);
   const ComputeProfile profile =
-      analytic_profile(resnet50({}), gpu("v100-sxm2-16gb"), 8, "fp32", {.optimizer = "momentum"});
+      analytic_profile(config::shipped_hosts(), resnet50({}), gpu("v100-sxm2-16gb"), 8, "fp32",
+                       {.optimizer = "momentum"});
   CHECK(profile.host_step.bytes == bytes("momentum"));
   CHECK(profile.host_step.state_bytes == 4);
 }
@@ -299,9 +323,11 @@ TEST_CASE("Clipping reads gradients for their norm and scales them", "[models]")
   AnalyticOptions options;
   options.optimizer = "sgd";
   const GpuSpec v100 = gpu("v100-sxm2-16gb");
-  const ComputeProfile without = analytic_profile(resnet50({}), v100, 64, "fp32", options);
+  const ComputeProfile without =
+      analytic_profile(config::shipped_hosts(), resnet50({}), v100, 64, "fp32", options);
   options.gradient_clipping = true;
-  const ComputeProfile with = analytic_profile(resnet50({}), v100, 64, "fp32", options);
+  const ComputeProfile with =
+      analytic_profile(config::shipped_hosts(), resnet50({}), v100, 64, "fp32", options);
   // 4 + 8 bytes a parameter beside the optimizer's 24
   CHECK(with.optimizer / without.optimizer == Approx((24.0 + 12) / 24));
   CHECK(with.clips_gradients);
@@ -315,9 +341,11 @@ TEST_CASE("A fused optimizer reads and writes its state once", "[models]") {
   options.optimizer = "adamw";
   const ModelDescription model = resnet50({});
   const GpuSpec v100 = gpu("v100-sxm2-16gb");
-  const Seconds foreach_step = analytic_profile(model, v100, 8, "fp32", options).optimizer;
+  const Seconds foreach_step =
+      analytic_profile(config::shipped_hosts(), model, v100, 8, "fp32", options).optimizer;
   options.optimizer_step = StepForm::fused;
-  const Seconds fused_step = analytic_profile(model, v100, 8, "fp32", options).optimizer;
+  const Seconds fused_step =
+      analytic_profile(config::shipped_hosts(), model, v100, 8, "fp32", options).optimizer;
   // weight, gradient and two moments read, all but the gradient written: 7 x 4 bytes at 85 % of the
   // reachable bandwidth, 33, where the foreach form moves 93 (both measured, optimizers.cpp)
   CHECK(fused_step / foreach_step == Approx(33.0 / 93));
@@ -333,7 +361,8 @@ TEST_CASE("Sparse gradients of tables have the rows that were looked up", "[mode
     return TensorInfo{};
   };
   // Of 128 samples of 20 words: 2560 rows of the input's table; those and 8192 of the output's.
-  const ComputeProfile sparse = analytic_profile(lm_1b({}), v100, 128, "fp32");
+  const ComputeProfile sparse =
+      analytic_profile(config::shipped_hosts(), lm_1b({}), v100, 128, "fp32");
   CHECK(table(sparse, "emb.weight").sparse_rows == 2560);
   CHECK(table(sparse, "softmax_w").sparse_rows == 2560 + 8192);
   CHECK(table(sparse, "softmax_b").sparse_rows == 2560 + 8192);
@@ -343,7 +372,8 @@ TEST_CASE("Sparse gradients of tables have the rows that were looked up", "[mode
         sparse.parameter_count() - 793470LL * (2 * 512 + 1) + of_tables);
   // Dense ones are written as a whole, 1.6 GB each, and the optimizer steps all rows.
   const ComputeProfile dense =
-      analytic_profile(lm_1b({}), v100, 128, "fp32", {.optimizer = "", .sparse_embeddings = false});
+      analytic_profile(config::shipped_hosts(), lm_1b({}), v100, 128, "fp32",
+                       {.optimizer = "", .sparse_embeddings = false});
   CHECK(table(dense, "emb.weight").sparse_rows == 0);
   CHECK(dense.backward() - sparse.backward() > Seconds{2 * 1.6e9 / v100.memory_bandwidth.count()});
   CHECK(sparse.optimizer / dense.optimizer ==
@@ -351,8 +381,9 @@ TEST_CASE("Sparse gradients of tables have the rows that were looked up", "[mode
                static_cast<double>(dense.gradient_elements())));
 
   // BERT's decoder shares the words' table, whose gradient is dense for its product's sake.
-  const ComputeProfile bert = analytic_profile(bert_base({}), v100, 4, "fp32",
-                                               {.optimizer = "", .sparse_embeddings = true});
+  const ComputeProfile bert =
+      analytic_profile(config::shipped_hosts(), bert_base({}), v100, 4, "fp32",
+                       {.optimizer = "", .sparse_embeddings = true});
   CHECK(table(bert, "bert.embeddings.word_embeddings.weight").sparse_rows == 0);
   CHECK(table(bert, "bert.embeddings.position_embeddings.weight").sparse_rows == 4 * 128);
 }

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <string>
 
+#include "sim/config/profile/decoder_yaml.hpp"
 #include "sim/models/fusion.hpp"
 #include "tests/catch.hpp"
 #include "tests/models/descriptions.hpp"
@@ -14,7 +15,7 @@ using namespace gradwire;
 namespace {
 
 const DecoderShape& shape_of(const std::string& name) {
-  const auto& shapes = published_decoders();
+  const auto& shapes = config::published_decoders();
   const auto found = std::ranges::find(shapes, name, &DecoderShape::name);
   REQUIRE(found != shapes.end());
   return *found;

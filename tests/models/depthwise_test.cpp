@@ -2,6 +2,7 @@
 #include <string>
 
 #include "sim/config/cluster/gpu_yaml.hpp"
+#include "sim/config/profile/hosts_yaml.hpp"
 #include "sim/config/profile/model_catalogue.hpp"
 #include "sim/models/analytic_profile.hpp"
 #include "tests/catch.hpp"
@@ -18,7 +19,8 @@ ComputeProfile profile_of(const std::string& name, const std::string& gpu, int b
       std::ranges::find(catalogue, name, &config::ModelEntry::name)->make({});
   AnalyticOptions options;
   options.channels_last = dtype == "fp16";
-  return analytic_profile(model, config::shipped_gpu(gpu, {}), batch, dtype, options);
+  return analytic_profile(config::shipped_hosts(), model, config::shipped_gpu(gpu, {}), batch,
+                          dtype, options);
 }
 
 double rate(const std::string& name, const std::string& gpu, int batch, const std::string& dtype) {

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/config/profile/hosts_yaml.hpp"
 #include "sim/models/image_models.hpp"
 #include "sim/models/text_models.hpp"
 #include "tests/catch.hpp"
@@ -44,7 +45,8 @@ TimedJob job_of(ModelDescription model, int batch, const GpuSpec& gpu) {
 
 TEST_CASE("a fit of classes finds the shares that a recording was made with", "[models][fit]") {
   const GpuSpec gpu = made_up();
-  const ComputeProfile recorded = analytic_profile(resnet50({}), gpu, 32, "fp32");
+  const ComputeProfile recorded =
+      analytic_profile(config::shipped_hosts(), resnet50({}), gpu, 32, "fp32");
   ComputeProfile seen = recorded;  // as profilers see it: sums of gradients in the layer behind
   for (std::size_t l = 0; l + 1 < seen.layers.size(); ++l) {
     if (!seen.layers[l].name.ends_with(".grad_sum")) continue;
@@ -53,7 +55,7 @@ TEST_CASE("a fit of classes finds the shares that a recording was made with", "[
   }
   std::erase_if(seen.layers,
                 [](const LayerProfile& layer) { return layer.name.ends_with(".grad_sum"); });
-  const auto layers = timed_work(seen, resnet50({}), gpu);
+  const auto layers = timed_work(config::shipped_hosts(), seen, resnet50({}), gpu);
   int found = 0;
   for (const ClassFit& fit : fit_classes(layers, gpu, "fp32")) {
     if (fit.work_class != "conv1" && fit.work_class != "conv3") continue;
@@ -81,11 +83,11 @@ TEST_CASE("factors are found that published times were made with", "[models][fit
   made.memory = 0.7;
   std::vector<const TimedJob*> pointers;
   for (TimedJob& job : jobs) {
-    job.time = predicted_time(job, made);
+    job.time = predicted_time(config::shipped_hosts(), job, made);
     pointers.push_back(&job);
   }
   // The prior holds factors a little.
-  const LikeFactors found = fit_factors(pointers);
+  const LikeFactors found = fit_factors(config::shipped_hosts(), pointers);
   CHECK(found.convolutions == Approx(1.3).epsilon(0.05));
   CHECK(found.products == Approx(0.8).epsilon(0.05));
   CHECK(found.memory == Approx(0.7).epsilon(0.05));

@@ -1,6 +1,8 @@
 #include "sim/models/fp8.hpp"
 
 #include "sim/config/cluster/gpu_yaml.hpp"
+#include "sim/config/profile/decoder_yaml.hpp"
+#include "sim/config/profile/hosts_yaml.hpp"
 #include "sim/models/analytic_profile.hpp"
 #include "sim/models/decoder.hpp"
 #include "sim/models/recompute.hpp"
@@ -15,7 +17,7 @@ namespace {
 ModelDescription small(int experts = 0) {
   ModelOptions options = test::small_decoder(112);
   if (experts > 0) options.experts = ExpertShape{.count = experts, .active = 2, .ffn = 32};
-  return decoder(with_options(published_decoders().back(), options));
+  return decoder(with_options(config::published_decoders().back(), options));
 }
 
 /// On an H100 a model of one layer 8192 wide, of 8192 tokens, under the recipe.
@@ -30,7 +32,8 @@ ComputeProfile wide(Fp8Recipe recipe, bool master_weights = true) {
   how.fp8_recipe = recipe;
   how.optimizer = "adamw";
   how.master_weights = master_weights;
-  return analytic_profile(decoder(with_options(published_decoders().back(), options)),
+  return analytic_profile(config::shipped_hosts(),
+                          decoder(with_options(config::published_decoders().back(), options)),
                           config::shipped_gpu("h100-sxm5-80gb", {}), 1, "bf16", how);
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/config/cluster/gpu_yaml.hpp"
+#include "sim/config/profile/hosts_yaml.hpp"
 #include "sim/models/analytic_profile.hpp"
 #include "sim/models/image_models.hpp"
 #include "sim/models/text_models.hpp"
@@ -37,7 +38,8 @@ AnalyticOptions host_of(std::string_view framework) {
 
 double iteration(const ModelDescription& model, const GpuSpec& spec, int batch,
                  const std::string& dtype, const AnalyticOptions& options = {}) {
-  return analytic_profile(model, spec, batch, dtype, options).iteration.count();
+  return analytic_profile(config::shipped_hosts(), model, spec, batch, dtype, options)
+      .iteration.count();
 }
 
 }  // namespace
@@ -49,7 +51,8 @@ TEST_CASE("eager ResNet-50 of batch 1 takes its launches on any fast GPU, in the
   // linear 129: 9.004 ms; 161 gradients 12.4: 1.996 ms. Optimizer 161 x 6.64: 1.069 ms.
   const double traced = 9.597e-3 + 9.004e-3 + 1.996e-3 + 1.069e-3;
   for (const char* name : {"a100-sxm4-40gb", "h100-sxm5-80gb"}) {
-    const ComputeProfile profile = analytic_profile(resnet50({}), gpu(name), 1, "tf32");
+    const ComputeProfile profile =
+        analytic_profile(config::shipped_hosts(), resnet50({}), gpu(name), 1, "tf32");
     const double host = gpu(name).host_time * traced;
     double launched = profile.launch_of_optimizer().count();
     for (const LayerProfile& layer : profile.layers) {
@@ -85,7 +88,7 @@ TEST_CASE("MXNet's batches of 1 take what its page tells, within 15 %", "[models
 }
 
 TEST_CASE("a batch twice as large never lowers the rate", "[models][framework]") {
-  for (const Framework& framework : frameworks()) {
+  for (const Framework& framework : config::shipped_hosts().frameworks) {
     for (const ModelDescription& model : models()) {
       for (const char* name : {"k80", "v100-sxm2-16gb", "h100-sxm5-80gb"}) {
         const GpuSpec spec = gpu(name);
@@ -104,7 +107,7 @@ TEST_CASE("a batch twice as large never lowers the rate", "[models][framework]")
 TEST_CASE("a faster GPU is never slower, and brings nothing where the host bounds",
           "[models][framework]") {
   const GpuSpec a100 = gpu("a100-sxm4-40gb");
-  for (const Framework& framework : frameworks()) {
+  for (const Framework& framework : config::shipped_hosts().frameworks) {
     for (const ModelDescription& model : models()) {
       for (const int batch : {1, 8, 64}) {
         INFO(framework.name << " " << model.name << " " << batch);
@@ -123,7 +126,8 @@ TEST_CASE("batch 1 and 2 are bound by the host, a huge batch by the device alone
   const GpuSpec h100 = gpu("h100-sxm5-80gb");
   CHECK(iteration(resnet50({}), h100, 2, "bf16") ==
         Approx(iteration(resnet50({}), h100, 1, "bf16")).epsilon(0.01));
-  const ComputeProfile huge = analytic_profile(resnet50({}), h100, 1024, "bf16");
+  const ComputeProfile huge =
+      analytic_profile(config::shipped_hosts(), resnet50({}), h100, 1024, "bf16");
   CHECK(huge.iteration / huge.gpu_busy < 1.01);
 }
 
@@ -145,21 +149,22 @@ TEST_CASE("compilers are never slower than what runs operator by operator", "[mo
 
 TEST_CASE("an optimizer over lists costs the host less than one by one, fused the least",
           "[models][framework]") {
-  for (const OptimizerKind& kind : optimizers()) {
+  for (const OptimizerKind& kind : config::shipped_hosts().optimizers) {
     INFO(kind.name);
     CHECK(host_time(kind, StepForm::fused, 161) <= host_time(kind, StepForm::foreach, 161));
     CHECK(host_time(kind, StepForm::foreach, 161) <= host_time(kind, StepForm::loop, 161));
   }
   // A step of SGD with momentum and weight decay in the trace, 904 us, and zero_grad(), 164 us.
-  CHECK(host_time(*find_optimizer("momentum"), StepForm::foreach, 161).count() ==
-        Approx(904e-6 + 164e-6).epsilon(0.01));
+  CHECK(host_time(*config::shipped_hosts().find_optimizer("momentum"), StepForm::foreach, 161)
+            .count() == Approx(904e-6 + 164e-6).epsilon(0.01));
 }
 
 TEST_CASE("mixed precision costs the host a cast of every product's weight and gradient",
           "[models][framework]") {
   const GpuSpec a100 = gpu("a100-sxm4-40gb");
   const auto launches = [&](const char* dtype) {
-    const ComputeProfile profile = analytic_profile(resnet50({}), a100, 1, dtype);
+    const ComputeProfile profile =
+        analytic_profile(config::shipped_hosts(), resnet50({}), a100, 1, dtype);
     double sum = 0;
     for (const LayerProfile& layer : profile.layers) {
       sum += (layer.launches->forward + layer.launches->backward).count();
@@ -175,8 +180,8 @@ TEST_CASE("autocast casts the inputs of products that come out of norms, half pr
   const auto launches = [&](bool autocast) {
     AnalyticOptions options;
     options.autocast = autocast;
-    const ComputeProfile profile =
-        analytic_profile(vit_b_16({}), gpu("a100-sxm4-40gb"), 1, "bf16", options);
+    const ComputeProfile profile = analytic_profile(config::shipped_hosts(), vit_b_16({}),
+                                                    gpu("a100-sxm4-40gb"), 1, "bf16", options);
     double sum = 0;
     for (const LayerProfile& layer : profile.layers) {
       sum += (layer.launches->forward + layer.launches->backward).count();

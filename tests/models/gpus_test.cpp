@@ -4,12 +4,13 @@
 #include <string>
 
 #include "sim/config/cluster/gpu_yaml.hpp"
+#include "sim/config/cluster/link_tables_yaml.hpp"
 #include "sim/config/cluster/node_yaml.hpp"
 #include "sim/config/data_files.hpp"
+#include "sim/config/profile/hosts_yaml.hpp"
 #include "sim/config/profile/model_catalogue.hpp"
 #include "sim/models/analytic_profile.hpp"
 #include "tests/catch.hpp"
-#include "topologies/importers/pci_ids.hpp"
 
 using namespace gradwire;
 
@@ -41,7 +42,8 @@ TEST_CASE("a profile can be asked for the GPU of every node that ships", "[model
 
 TEST_CASE("a GPU that an imported topology names is described", "[models][gpus]") {
   for (int device = 0; device <= 0xffff; ++device) {
-    const std::string name = gpu_of_pci_device(fmt::format("{:#06x}", device));
+    const std::string name =
+        config::shipped_links().gpu_of_pci_device(fmt::format("{:#06x}", device));
     INFO(name);
     if (!name.empty()) CHECK(config::shipped_gpu(name, {}).name == name);
   }
@@ -54,7 +56,8 @@ TEST_CASE("every model has an analytic profile on every GPU in every type", "[mo
       const ModelDescription model = entry.make({});
       for (const auto& [dtype, efficiencies] : gpu.efficiency) {
         INFO(entry.name << " on " << name << ", " << dtype);
-        const ComputeProfile profile = analytic_profile(model, gpu, 4, dtype);
+        const ComputeProfile profile =
+            analytic_profile(config::shipped_hosts(), model, gpu, 4, dtype);
         CHECK(std::isfinite(profile.iteration.count()));
         CHECK(profile.forward() > Seconds{0});
         // AlexNet in 16 bits is mostly its first layer, which has no gradient for its input; of

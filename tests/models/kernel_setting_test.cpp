@@ -2,6 +2,8 @@
 #include <string>
 
 #include "sim/config/cluster/gpu_yaml.hpp"
+#include "sim/config/profile/decoder_yaml.hpp"
+#include "sim/config/profile/hosts_yaml.hpp"
 #include "sim/models/analytic_profile.hpp"
 #include "sim/models/decoder.hpp"
 #include "sim/models/frameworks.hpp"
@@ -38,10 +40,10 @@ TEST_CASE("rows of no multiple of 16 bytes put a product in a class of their own
 }
 
 TEST_CASE("bf16's batch norms are ATen's in eager PyTorch", "[models][analytic]") {
-  const Framework& eager = *find_framework("pytorch-eager");
+  const Framework& eager = *config::shipped_hosts().find_framework("pytorch-eager");
   CHECK(native_norms(resnet50({}), eager, "bf16"));
   CHECK_FALSE(native_norms(resnet50({}), eager, "fp16"));
-  CHECK_FALSE(native_norms(resnet50({}), *find_framework("tf"), "bf16"));
+  CHECK_FALSE(native_norms(resnet50({}), *config::shipped_hosts().find_framework("tf"), "bf16"));
   CHECK_FALSE(native_norms(bert_base({}), eager, "bf16"));
 }
 
@@ -92,7 +94,7 @@ TEST_CASE("autocast leaves norms of tokens and sums in fp32, and casts them for 
   const auto busy = [&](const char* dtype, bool autocast) {
     AnalyticOptions options;
     options.autocast = autocast;
-    return analytic_profile(model, h100, 64, dtype, options).gpu_busy;
+    return analytic_profile(config::shipped_hosts(), model, h100, 64, dtype, options).gpu_busy;
   };
   CHECK(busy("bf16", true) > busy("bf16", false));
   CHECK(busy("tf32", true) == busy("tf32", false));
@@ -121,8 +123,8 @@ TEST_CASE("cuDNN's attention is faster than FlashAttention-2 on Hopper, in half 
   const auto attention = [](const char* dtype, bool cudnn) {
     AnalyticOptions options;
     options.attention = cudnn ? AttentionKernels::cudnn : AttentionKernels::flash;
-    const ComputeProfile profile =
-        analytic_profile(vit_b_16({}), gpu("h100-sxm5-80gb"), 64, dtype, options);
+    const ComputeProfile profile = analytic_profile(config::shipped_hosts(), vit_b_16({}),
+                                                    gpu("h100-sxm5-80gb"), 64, dtype, options);
     double seconds = 0;
     for (const LayerProfile& layer : profile.layers) {
       if (layer.name.ends_with(".flash")) seconds += (layer.forward + layer.backward).count();
@@ -139,8 +141,9 @@ TEST_CASE("FlashAttention 1 takes twice as long, in Triton 1.4 times forward",
   const auto flash = [](AttentionKernels kernels) {
     AnalyticOptions options;
     options.attention = kernels;
-    const ComputeProfile profile = analytic_profile(decoder(published_decoders().back()),
-                                                    gpu("a100-sxm4-80gb"), 1, "bf16", options);
+    const ComputeProfile profile =
+        analytic_profile(config::shipped_hosts(), decoder(config::published_decoders().back()),
+                         gpu("a100-sxm4-80gb"), 1, "bf16", options);
     return *std::ranges::find_if(
         profile.layers, [](const LayerProfile& layer) { return layer.name.ends_with(".flash"); });
   };
@@ -164,8 +167,8 @@ TEST_CASE("TorchInductor pads a product's rows to whole loads", "[models][analyt
   const auto loss_head = [&](int vocabulary, const AnalyticOptions& options) {
     ModelOptions shape;
     shape.vocabulary = vocabulary;
-    const ComputeProfile profile =
-        analytic_profile(gpt2(shape), gpu("h100-sxm5-80gb"), 8, "bf16", options);
+    const ComputeProfile profile = analytic_profile(config::shipped_hosts(), gpt2(shape),
+                                                    gpu("h100-sxm5-80gb"), 8, "bf16", options);
     const auto head =
         std::ranges::find(profile.layers, std::string("lm_head"), &LayerProfile::name);
     REQUIRE(head != profile.layers.end());

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "sim/config/cluster/gpu_yaml.hpp"
+#include "sim/config/profile/hosts_yaml.hpp"
 #include "sim/models/analytic_profile.hpp"
 #include "sim/models/image_models.hpp"
 #include "sim/models/text_models.hpp"
@@ -22,7 +23,8 @@ ComputeProfile profile_of(const ModelDescription& model, const char* framework,
   AnalyticOptions options;
   options.framework = framework;
   options.optimizer = optimizer;
-  return analytic_profile(model, config::shipped_gpu("v100-sxm2-32gb", {}), 8, "fp32", options);
+  return analytic_profile(config::shipped_hosts(), model, config::shipped_gpu("v100-sxm2-32gb", {}),
+                          8, "fp32", options);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "sim/models/recompute.hpp"
 
 #include "sim/config/cluster/gpu_yaml.hpp"
+#include "sim/config/profile/decoder_yaml.hpp"
+#include "sim/config/profile/hosts_yaml.hpp"
 #include "sim/models/analytic_profile.hpp"
 #include "sim/models/decoder.hpp"
 #include "sim/models/frameworks.hpp"
@@ -15,7 +17,7 @@ using namespace gradwire;
 namespace {
 
 ModelDescription small() {
-  return decoder(with_options(published_decoders().back(), test::small_decoder(100)));
+  return decoder(with_options(config::published_decoders().back(), test::small_decoder(100)));
 }
 
 }  // namespace
@@ -90,7 +92,7 @@ TEST_CASE("What is made again takes its forward pass in backward, GPU and host",
     AnalyticOptions options;
     options.recompute = recompute;
     options.use_reentrant = true;
-    return analytic_profile(small(), h100, 2, "bf16", options);
+    return analytic_profile(config::shipped_hosts(), small(), h100, 2, "bf16", options);
   };
   const ComputeProfile none = profile(Recompute::none);
   const ComputeProfile full = profile(Recompute::full);
@@ -139,7 +141,7 @@ TEST_CASE("Hooks of what is run again cost the host a share of each block and op
     options.use_reentrant = reentrant;
     options.framework = framework;
     options.host_time = host_time;
-    return analytic_profile(small(), h100, 2, "bf16", options);
+    return analytic_profile(config::shipped_hosts(), small(), h100, 2, "bf16", options);
   };
   const auto more = [&](const std::string& framework, const std::string& name) {
     const auto forward = [&](bool reentrant) {
@@ -148,7 +150,7 @@ TEST_CASE("Hooks of what is run again cost the host a share of each block and op
     };
     return (forward(false) - forward(true)).count();
   };
-  const CheckpointHost& host = find_framework("pytorch-eager")->checkpoint;
+  const CheckpointHost& host = config::shipped_hosts().find_framework("pytorch-eager")->checkpoint;
   const std::string first = "model.layers.1.input_layernorm";
   CHECK(more("pytorch-eager", first) ==
         Approx(2 * (host.block.forward + host.operators.forward).count()));
@@ -218,8 +220,8 @@ TEST_CASE("Compiled, autocast keeps norms' inputs in fp32, and no second cast", 
   AnalyticOptions options;
   options.framework = "pytorch-compile";
   const auto activations = [&] {
-    return *analytic_profile(bert_base({}), config::shipped_gpu("h100-sxm5-80gb", {}), 1, "bf16",
-                             options)
+    return *analytic_profile(config::shipped_hosts(), bert_base({}),
+                             config::shipped_gpu("h100-sxm5-80gb", {}), 1, "bf16", options)
                 .activations;
   };
   const Bytes with = activations();

@@ -1,4 +1,5 @@
 #include "sim/config/cluster/node_yaml.hpp"
+#include "sim/config/cluster/link_tables_yaml.hpp"
 
 #include <string>
 
@@ -76,9 +77,9 @@ TEST_CASE("a node says its processors' memory with size, rate and source", "[nod
 }
 
 TEST_CASE("an imported node comes back from its YAML with the same resources", "[node_yaml]") {
-  const NodeGraph made =
-      import_smi_topo(test::cube_mesh(), "m.txt", {.name = "box", .gpu = "v100", .source = "x"})
-          .node;
+  const NodeGraph made = import_smi_topo(config::shipped_links(), test::cube_mesh(), "m.txt",
+                                         {.name = "box", .gpu = "v100", .source = "x"})
+                             .node;
   const NodeGraph back = read(config::write_node(made));
   REQUIRE(back.resources().size() == made.resources().size());
   for (std::size_t i = 0; i < made.resources().size(); ++i) {
@@ -125,7 +126,7 @@ TEST_CASE("a rate without its direction of time says what is expected", "[node_y
 }
 
 TEST_CASE("a link faster than any of its kind is refused", "[node_yaml]") {
-  // NVLink 5: 50 GB/s a lane; PCIe 6: 121 GB/s for 16 lanes (topologies/node_links.cpp).
+  // NVLink 5: 50 GB/s a lane; PCIe 6: 121 GB/s for 16 lanes (profiles/tables/links.yaml).
   check_refused(with("lane: 22.5 GB/s", "lane: 300 GB/s"),
                 "n.yaml:13:54: 'bandwidth_per_lane' is 300 GB/s, more than one lane of any NVLink "
                 "carries in one direction; expected at most 50 GB/s (nvlink5)");

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/collectives/planners.hpp"
+#include "sim/config/cluster/link_tables_yaml.hpp"
 #include "sim/config/cluster/network_cards.hpp"
 #include "sim/config/cluster/node_yaml.hpp"
 #include "sim/core/error.hpp"
@@ -61,7 +62,8 @@ const std::vector<Expected>& expectations() {
 }
 
 NodeGraph import(const std::string& file, const std::string& gpu) {
-  return import_smi_topo(test::read_text(test::reference_matrices() / file), file,
+  return import_smi_topo(config::shipped_links(),
+                         test::read_text(test::reference_matrices() / file), file,
                          {.name = "x", .gpu = gpu, .nic = "ib_edr", .cpu = "skylake", .source = ""})
       .node;
 }
@@ -110,9 +112,10 @@ TEST_CASE("22 published matrices are imported as counted by hand", "[smi][refere
 TEST_CASE("a published matrix of H100 gets H100's ports and sockets", "[smi][reference]") {
   if (test::skipped_without(test::reference_matrices())) return;
   const std::string file = "dgx_h100_truncated.txt";
-  const NodeGraph node = import_smi_topo(test::read_text(test::reference_matrices() / file), file,
-                                         {.name = "x", .gpu = "h100"})
-                             .node;
+  const NodeGraph node =
+      import_smi_topo(config::shipped_links(), test::read_text(test::reference_matrices() / file),
+                      file, {.name = "x", .gpu = "h100"})
+          .node;
   CHECK(node.device(node.gpus()[0]).model == "h100-sxm5-80gb");
   CHECK(node.device(node.nics()[0]).model == "ib_ndr");  // DGX H100: ConnectX-7
   CHECK(node.device(node.find("numa0").value()).model == "sapphire_rapids");
@@ -177,6 +180,7 @@ TEST_CASE("nodes that ship are what the importer makes of their published matric
     const NodeGraph shipped = config::read_node(config::load_yaml(file.string()));
     one.options.source = shipped.source;
     ImportedNode node = import_smi_topo(
+        config::shipped_links(),
         test::read_text(test::reference_matrices() / (one.matrix + ".txt")), "m.txt", one.options);
     node.node.host_memory = shipped.host_memory;  // added by hand: no matrix tells it
     CHECK(test::read_text(file) == config::write_node(node.node, node.assumptions));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/collectives/planners.hpp"
+#include "sim/config/cluster/link_tables_yaml.hpp"
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/skipped.hpp"
@@ -52,7 +53,8 @@ const std::vector<Expected>& expectations() {
 }
 
 ImportedNode import(const std::string& file, const NcclTopoOptions& options) {
-  return import_nccl_topo(test::read_text(test::reference_matrices() / file), file, options);
+  return import_nccl_topo(config::shipped_links(),
+                          test::read_text(test::reference_matrices() / file), file, options);
 }
 
 NcclTopoOptions options(const std::string& gpu) {

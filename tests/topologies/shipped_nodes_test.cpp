@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/collectives/planners.hpp"
+#include "sim/config/cluster/link_tables_yaml.hpp"
 #include "sim/config/cluster/node_yaml.hpp"
 #include "tests/catch.hpp"
 #include "tests/topologies/files.hpp"
@@ -113,7 +114,7 @@ TEST_CASE("nodes made from our fixtures are what the importers make of them", "[
                               const std::string& nic, const std::string& cpu = "skylake",
                               const std::string& machine = "") {
     const std::string file = (machine.empty() ? name : machine) + ".txt";
-    return import_smi_topo(test::read_text(test::fixture(file)), file,
+    return import_smi_topo(config::shipped_links(), test::read_text(test::fixture(file)), file,
                            {.name = name,
                             .gpu = gpu,
                             .nic = nic,
@@ -154,7 +155,8 @@ TEST_CASE("nodes made from our fixtures are what the importers make of them", "[
     options.gpu = gpu;
     options.nic = machine == "p4d" ? "efa_p4d" : "efa_100g";
     options.source = shipped(name).source;
-    return import_nccl_topo(test::read_text(test::fixture(machine + ".xml")), machine, options);
+    return import_nccl_topo(config::shipped_links(),
+                            test::read_text(test::fixture(machine + ".xml")), machine, options);
   };
   check("p4d", from_xml("p4d", "", "p4d"));
   check("p4de", from_xml("p4de", "a100-sxm4-80gb", "p4d"));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "sim/config/cluster/link_tables_yaml.hpp"
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/topologies/files.hpp"
@@ -52,7 +53,7 @@ ImportedNode merge(const std::string& xml, const std::string& matrix) {
   options.source = "a test";
   options.matrix = read_smi_matrix(matrix, "m.txt");
   options.matrix_file = "m.txt";
-  return import_nccl_topo(xml, "t.xml", options);
+  return import_nccl_topo(config::shipped_links(), xml, "t.xml", options);
 }
 
 bool tells(const ImportedNode& imported, const std::string& part) {

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/cluster/link_tables_yaml.hpp"
 #include "sim/core/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/topologies/files.hpp"
@@ -21,7 +22,8 @@ using test::count;
 using test::way;
 
 TEST_CASE("a hybrid cube mesh becomes two sockets with two switches each", "[smi]") {
-  const NodeGraph node = import_smi_topo(test::cube_mesh(), "m.txt", options()).node;
+  const NodeGraph node =
+      import_smi_topo(config::shipped_links(), test::cube_mesh(), "m.txt", options()).node;
   CHECK(node.name == "box");
   CHECK(node.gpus().size() == 8);
   CHECK(node.nics().size() == 4);
@@ -67,7 +69,7 @@ TEST_CASE("without NVLink, pairs of two switches share the way through the host 
     text.replace(begin + static_cast<std::size_t>(4 * ((gpu + 4) % 8)), 3, "SYS");
     text.replace(begin + static_cast<std::size_t>(4 * (gpu ^ 1)), 3, "PIX");
   }
-  const NodeGraph node = import_smi_topo(text, "m.txt", options()).node;
+  const NodeGraph node = import_smi_topo(config::shipped_links(), text, "m.txt", options()).node;
   const auto first = way(node, "gpu0", "gpu2");
   const auto second = way(node, "gpu1", "gpu3");
   REQUIRE(first == std::vector<std::string>{"gpu0->switch0", "switch0->bridge0", "bridge0->switch1",
@@ -80,7 +82,8 @@ TEST_CASE("more lanes than a GPU has mean an NVSwitch, no more mean direct links
   const std::string text =
       "\tGPU0\tGPU1\tGPU2\nGPU0\t X \tNV6\tNV6\nGPU1\tNV6\t X \tNV6\nGPU2\tNV6\tNV6\t X \n";
   SECTION("a V100 has 6") {
-    const NodeGraph node = import_smi_topo(text, "m.txt", options("v100-sxm3-32gb")).node;
+    const NodeGraph node =
+        import_smi_topo(config::shipped_links(), text, "m.txt", options("v100-sxm3-32gb")).node;
     CHECK(count(node, DeviceKind::nvswitch) == 1);
     CHECK(node.nvlink_lanes(node.gpus()[0], node.gpus()[2]) == 6);
     const auto route = node.route(node.gpus()[0], node.gpus()[2]);
@@ -88,13 +91,15 @@ TEST_CASE("more lanes than a GPU has mean an NVSwitch, no more mean direct links
     CHECK(node.latency(route).count() == Approx(0.6e-6));
   }
   SECTION("an A100 has 12") {
-    const NodeGraph node = import_smi_topo(text, "m.txt", options("a100-sxm4-40gb")).node;
+    const NodeGraph node =
+        import_smi_topo(config::shipped_links(), text, "m.txt", options("a100-sxm4-40gb")).node;
     CHECK(count(node, DeviceKind::nvswitch) == 0);
     CHECK(node.bottleneck(node.route(node.gpus()[0], node.gpus()[2])).count() == Approx(6 * 20e9));
   }
   SECTION("a P100 has 4") {
     CHECK_THROWS_MATCHES(
-        import_smi_topo(text, "m.txt", options("p100-sxm2-16gb")), ConfigError,
+        import_smi_topo(config::shipped_links(), text, "m.txt", options("p100-sxm2-16gb")),
+        ConfigError,
         Catch::Message("m.txt: gpu0 has 6 NVLinks, more than the 4 of p100-sxm2-16gb; expected "
                        "another GPU model"));
   }
@@ -103,6 +108,7 @@ TEST_CASE("more lanes than a GPU has mean an NVSwitch, no more mean direct links
 TEST_CASE("PXB makes a switch above switches", "[smi]") {
   const NodeGraph node =
       import_smi_topo(
+          config::shipped_links(),
           "\tGPU0\tGPU1\tmlx5_0\nGPU0\t X \tPXB\tPIX\nGPU1\tPXB\t X \tPXB\nmlx5_0\tPIX\tPXB\t X \n",
           "m.txt", options())
           .node;
@@ -115,6 +121,7 @@ TEST_CASE("PXB makes a switch above switches", "[smi]") {
 
 TEST_CASE("NV# hides the PCIe path: the CPU affinity then tells the socket", "[smi]") {
   const auto imported = import_smi_topo(
+      config::shipped_links(),
       "\tGPU0\tGPU1\tGPU2\tCPU Affinity\nGPU0\t X \tNV2\tNV2\t0-7\nGPU1\tNV2\t X \tNV2\t0-7\n"
       "GPU2\tNV2\tNV2\t X \t8-15\n",
       "m.txt", options());
@@ -125,7 +132,8 @@ TEST_CASE("NV# hides the PCIe path: the CPU affinity then tells the socket", "[s
 
 TEST_CASE("paths that contradict each other are refused", "[smi]") {
   CHECK_THROWS_MATCHES(
-      import_smi_topo("\tGPU0\tGPU1\tGPU2\nGPU0\t X \tPIX\tPIX\nGPU1\tPIX\t X \tSYS\n"
+      import_smi_topo(config::shipped_links(),
+                      "\tGPU0\tGPU1\tGPU2\nGPU0\t X \tPIX\tPIX\nGPU1\tPIX\t X \tSYS\n"
                       "GPU2\tPIX\tSYS\t X \n",
                       "m.txt", options()),
       ConfigError,
@@ -136,7 +144,8 @@ TEST_CASE("paths that contradict each other are refused", "[smi]") {
 TEST_CASE("where CPU affinities contradict the matrix, the matrix is trusted and reported",
           "[smi]") {
   const auto made =
-      import_smi_topo(test::read_text(test::fixture("pytorch_ddp_v100.txt")), "m.txt", options());
+      import_smi_topo(config::shipped_links(),
+                      test::read_text(test::fixture("pytorch_ddp_v100.txt")), "m.txt", options());
   const NodeGraph& node = made.node;
   CHECK(made.assumptions ==
         std::vector<std::string>{
@@ -152,18 +161,20 @@ TEST_CASE("where CPU affinities contradict the matrix, the matrix is trusted and
 }
 
 TEST_CASE("affinities count where they contradict nothing", "[smi]") {
-  const NodeGraph one = import_smi_topo(
-                            "\tGPU0\tGPU1\tGPU2\tCPU Affinity\nGPU0\t X \tNV2\tSYS\t0-7\n"
-                            "GPU1\tNV2\t X \tNV2\t0-7\nGPU2\tSYS\tNV2\t X \t0-7\n",
-                            "m.txt", options())
-                            .node;
+  const NodeGraph one =
+      import_smi_topo(config::shipped_links(),
+                      "\tGPU0\tGPU1\tGPU2\tCPU Affinity\nGPU0\t X \tNV2\tSYS\t0-7\n"
+                      "GPU1\tNV2\t X \tNV2\t0-7\nGPU2\tSYS\tNV2\t X \t0-7\n",
+                      "m.txt", options())
+          .node;
   // GPU1 can be beside one of the others only: the first in the matrix.
   CHECK(count(one, DeviceKind::numa) == 2);
 }
 
 TEST_CASE("a model without a form is the module or the card that its NVLinks tell", "[smi]") {
   const auto model = [](const std::string& text, const std::string& gpu) {
-    const NodeGraph node = import_smi_topo(text, "m.txt", options(gpu)).node;
+    const NodeGraph node =
+        import_smi_topo(config::shipped_links(), text, "m.txt", options(gpu)).node;
     return node.device(node.gpus()[0]).model;
   };
   const std::string mesh = test::cube_mesh();
@@ -181,11 +192,12 @@ TEST_CASE("a model without a form is the module or the card that its NVLinks tel
 
 TEST_CASE("GPUs that reach nobody over PCIe make a node without peer access", "[smi]") {
   const std::string text = "\tGPU0\tGPU1\nGPU0\t X \tPIX\nGPU1\tPIX\t X \n";
-  const auto made = import_smi_topo(text, "m.txt", options("rtx2080ti"));
+  const auto made = import_smi_topo(config::shipped_links(), text, "m.txt", options("rtx2080ti"));
   CHECK(made.node.peer_to_peer == PeerToPeer::none);
   CHECK(made.assumptions == std::vector<std::string>{"rtx2080ti reaches no other device's memory "
                                                      "over PCIe: peer_to_peer is none"});
-  CHECK(import_smi_topo(text, "m.txt", options("l40")).node.peer_to_peer == PeerToPeer::socket);
+  CHECK(import_smi_topo(config::shipped_links(), text, "m.txt", options("l40")).node.peer_to_peer ==
+        PeerToPeer::socket);
 }
 
 TEST_CASE("ports and socket links that nobody named are those of the GPUs' generation", "[smi]") {
@@ -193,7 +205,8 @@ TEST_CASE("ports and socket links that nobody named are those of the GPUs' gener
       "\tGPU0\tGPU1\tmlx5_0\nGPU0\t X \tSYS\tPIX\nGPU1\tSYS\t X \tSYS\n"
       "mlx5_0\tPIX\tSYS\t X \n";
   const auto told = [&](const std::string& gpu) {
-    const NodeGraph node = import_smi_topo(text, "m.txt", {.name = "box", .gpu = gpu}).node;
+    const NodeGraph node =
+        import_smi_topo(config::shipped_links(), text, "m.txt", {.name = "box", .gpu = gpu}).node;
     return node.device(node.nics()[0]).model + " " + node.device(node.find("numa0").value()).model;
   };
   // NVIDIA's data sheets: DGX-1 (EDR), DGX-2 (EDR), DGX A100 (HDR), DGX H100 and B200 (NDR).
@@ -207,24 +220,27 @@ TEST_CASE("ports and socket links that nobody named are those of the GPUs' gener
 }
 
 TEST_CASE("ports and socket links that nobody named are assumed aloud", "[smi]") {
-  const auto told =
-      import_smi_topo(test::cube_mesh(), "m.txt", {.name = "box", .gpu = "v100-sxm2-32gb"});
+  const auto told = import_smi_topo(config::shipped_links(), test::cube_mesh(), "m.txt",
+                                    {.name = "box", .gpu = "v100-sxm2-32gb"});
   CHECK(told.assumptions ==
         std::vector<std::string>{
             "the NICs' ports are of kind ib_edr (DGX-2: ConnectX-5 EDR, Xeon Platinum 8168)",
             "the link between sockets is that of skylake (DGX-2: ConnectX-5 EDR, Xeon Platinum "
             "8168)"});
-  CHECK(import_smi_topo(test::cube_mesh(), "m.txt", options()).assumptions.empty());
+  CHECK(import_smi_topo(config::shipped_links(), test::cube_mesh(), "m.txt", options())
+            .assumptions.empty());
 }
 
 TEST_CASE("NICs that no training uses are left out by name", "[smi]") {
   SmiTopoOptions with = options();
   with.leave_out = {"mlx5_1", "mlx5_2"};
-  const NodeGraph node = import_smi_topo(test::cube_mesh(), "m.txt", with).node;
+  const NodeGraph node =
+      import_smi_topo(config::shipped_links(), test::cube_mesh(), "m.txt", with).node;
   CHECK(node.nics().size() == 2);
   CHECK(node.gpus().size() == 8);
   with.leave_out = {"GPU0"};
-  CHECK_THROWS_MATCHES(import_smi_topo(test::cube_mesh(), "m.txt", with), ConfigError,
+  CHECK_THROWS_MATCHES(import_smi_topo(config::shipped_links(), test::cube_mesh(), "m.txt", with),
+                       ConfigError,
                        Catch::Message("m.txt: unknown NIC 'GPU0'; expected one of mlx5_0, "
                                       "mlx5_1, mlx5_2, mlx5_3"));
 }
@@ -240,7 +256,7 @@ TEST_CASE("unknown models are refused with the nearest known one", "[smi]") {
   SECTION("CPU") {
     wrong.cpu = "brodwell";
   }
-  CHECK_THROWS_WITH(import_smi_topo(test::cube_mesh(), "m.txt", wrong),
+  CHECK_THROWS_WITH(import_smi_topo(config::shipped_links(), test::cube_mesh(), "m.txt", wrong),
                     Catch::ContainsSubstring("did you mean '"));
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/cluster/link_tables_yaml.hpp"
 #include "sim/core/switch_classes.hpp"
 #include "sim/report/placement_text.hpp"
 #include "sim/report/topology_dot.hpp"
@@ -24,14 +25,15 @@ using Catch::ContainsSubstring;
 /// Machines of one type.
 std::vector<std::shared_ptr<const NodeGraph>> box_nodes(int nodes) {
   const auto node = std::make_shared<const NodeGraph>(
-      import_smi_topo(test::cube_mesh(), "m.txt",
+      import_smi_topo(config::shipped_links(), test::cube_mesh(), "m.txt",
                       {.name = "box", .gpu = "v100", .cpu = "broadwell", .source = "a test"})
           .node);
   return std::vector(static_cast<std::size_t>(nodes), node);
 }
 
 Cluster boxes(int nodes) {
-  return {box_nodes(nodes), single_switch(4 * nodes, find_port_kind("ib_edr")->port)};
+  return {box_nodes(nodes),
+          single_switch(4 * nodes, config::shipped_links().find_port("ib_edr")->port)};
 }
 
 int occurrences(const std::string& text, const std::string& part) {
@@ -65,7 +67,7 @@ Cluster boxes_on_a_fat_tree(int nodes) {
   FatTreeShape shape;
   shape.machines_per_leaf = 4;
   shape.spines = 16;
-  const PortSpec& port = find_port_kind("ib_edr")->port;
+  const PortSpec& port = config::shipped_links().find_port("ib_edr")->port;
   shape.trunk = {LinkKind::network, port.bandwidth, port.latency, 1};
   return {box_nodes(nodes), fat_tree(std::vector<PortGroup>{{nodes, 4, port}}, shape)};
 }

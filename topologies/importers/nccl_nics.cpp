@@ -32,26 +32,25 @@ std::string technology(const NcclPci* card, const NcclNet& net) {
 }
 
 /// The first kind of that speed (within 1 %), of any technology when `kind` is "".
-const PortKind* find_port(std::string_view kind, BytesPerSecond speed) {
+const PortKind* find_port(const LinkTables& links, std::string_view kind, BytesPerSecond speed) {
   constexpr double tolerance = 0.01;
-  const auto kinds = port_kinds();
-  const auto found = std::find_if(kinds.begin(), kinds.end(), [&](const PortKind& port) {
+  const auto found = std::ranges::find_if(links.ports, [&](const PortKind& port) {
     const bool same = std::abs(port.nominal / speed - 1) < tolerance;
     return same && (port.port.kind == kind || port.port.name.starts_with(kind));
   });
-  return found == kinds.end() ? nullptr : &*found;
+  return found == links.ports.end() ? nullptr : &*found;
 }
 
 }  // namespace
 
-NicKind nic_kind(const NcclPci* card, const NcclNet* net) {
+NicKind nic_kind(const LinkTables& links, const NcclPci* card, const NcclNet* net) {
   if (net == nullptr || !net->speed) {
     return {"", "the file states no speed; a scenario must name fabric.link"};
   }
   const std::string kind = technology(card, *net);
   const std::string speed = fmt::format("{:g} Gbit/s", net->speed->count() / gigabit);
-  if (const PortKind* port = find_port(kind, *net->speed)) return {port->port.name, ""};
-  const PortKind* other = find_port("", *net->speed);
+  if (const PortKind* port = find_port(links, kind, *net->speed)) return {port->port.name, ""};
+  const PortKind* other = find_port(links, "", *net->speed);
   if (other == nullptr) {
     return {"", fmt::format("no kind of link with {} is known: a scenario must name fabric.link",
                             speed)};

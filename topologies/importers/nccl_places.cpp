@@ -15,9 +15,9 @@ namespace {
 
 class DeviceFinder {
  public:
-  DeviceFinder(const NcclXmlSystem& system, const std::string& file, const NcclTopoOptions& options,
-               Told& told)
-      : system_(system), file_(file), options_(options), told_(told) {}
+  DeviceFinder(const LinkTables& links, const NcclXmlSystem& system, const std::string& file,
+               const NcclTopoOptions& options, Told& told)
+      : links_(links), system_(system), file_(file), options_(options), told_(told) {}
 
   NcclDevices find() {
     for (std::size_t cpu = 0; cpu < system_.cpus.size(); ++cpu) {
@@ -105,23 +105,24 @@ class DeviceFinder {
       seen.peers = std::max(seen.peers, static_cast<int>(gpu.pci->gpu->nvlinks.size()));
     }
     for (const NcclPlace& gpu : gpus_) {
-      std::string model = gpu_of_form(options_.gpu, seen);
+      std::string model = links_.gpu_of_form(options_.gpu, seen);
       if (model != options_.gpu) {
         told_.add(options_.gpu, "is taken as " + model + ", by its NVLinks");
       }
-      if (model.empty()) model = gpu_of_pci_device(gpu.pci->device);
+      if (model.empty()) model = links_.gpu_of_pci_device(gpu.pci->device);
       if (model.empty()) {
         throw ConfigError(
             gpu.pci->where,
             fmt::format(
                 "the GPU's model is not stated (PCI device '{}'); expected the option --gpu "
                 "with one of {}",
-                gpu.pci->device, fmt::join(gpu_wires_names(), ", ")));
+                gpu.pci->device, fmt::join(links_.gpu_names(), ", ")));
       }
       models_.push_back(std::move(model));
     }
   }
 
+  const LinkTables& links_;
   const NcclXmlSystem& system_;
   const std::string& file_;
   const NcclTopoOptions& options_;
@@ -145,14 +146,14 @@ PathClass path_between(const NcclPlace& a, const NcclPlace& b) {
   return a.above.back() == b.above.back() ? PathClass::pix : PathClass::pxb;
 }
 
-NcclDevices find_devices(const NcclXmlSystem& system, const std::string& file,
-                         const NcclTopoOptions& options, Told& told) {
-  return DeviceFinder(system, file, options, told).find();
+NcclDevices find_devices(const LinkTables& links, const NcclXmlSystem& system,
+                         const std::string& file, const NcclTopoOptions& options, Told& told) {
+  return DeviceFinder(links, system, file, options, told).find();
 }
 
 BytesPerSecond NcclSlots::written(const NcclPci& pci, const WireKind& fallback) const {
   constexpr int full_width = 16;  // lanes of a slot that is not stated: NCCL's own rule
-  const WireKind* wire = find_pcie_wire(pci.gigatransfers);
+  const WireKind* wire = links_.find_pcie(pci.gigatransfers);
   if (wire == nullptr) {
     told_.add(pci.bus, fmt::format("link speed '{}' is none of PCIe's: taken as {}", pci.speed_text,
                                    fallback.name));
@@ -165,7 +166,7 @@ BytesPerSecond NcclSlots::written(const NcclPci& pci, const WireKind& fallback) 
 
 BytesPerSecond NcclSlots::of_gpu(std::size_t gpu) const {
   const std::string& model = devices_.models[gpu];
-  const WireKind& own = *find_wire_kind(find_gpu_wires(model)->pcie);
+  const WireKind& own = *links_.find_wire(links_.find_gpu(model)->pcie);
   const NcclPci& pci = *devices_.gpus[gpu].pci;
   const BytesPerSecond told = written(pci, own);
   if (told <= own.bandwidth) return told;
@@ -175,7 +176,7 @@ BytesPerSecond NcclSlots::of_gpu(std::size_t gpu) const {
 }
 
 BytesPerSecond NcclSlots::of_nic(const NcclPlace& nic) const {
-  const WireKind& fallback = *find_wire_kind("pcie3");
+  const WireKind& fallback = *links_.find_wire("pcie3");
   if (nic.pci != nullptr) return written(*nic.pci, fallback);
   told_.add(nic.net->name,
             "a port of no PCI device: its slot is taken to carry what the port does");
@@ -185,7 +186,7 @@ BytesPerSecond NcclSlots::of_nic(const NcclPlace& nic) const {
 BytesPerSecond NcclSlots::of_switch(const NcclPci& pci) const {
   constexpr double slowest = 2.5;  // GT/s on one lane: what virtual machines show
   const bool is_virtual = pci.gigatransfers <= slowest && pci.width == 1;
-  const WireKind* wire = find_pcie_wire(pci.gigatransfers);
+  const WireKind* wire = links_.find_pcie(pci.gigatransfers);
   if (!is_virtual && wire != nullptr) return written(pci, *wire);
   told_.add(pci.bus,
             fmt::format("a bridge of '{}' x{} is taken as wide as the widest link below it",

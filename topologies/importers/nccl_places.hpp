@@ -32,14 +32,16 @@ struct NcclDevices {
 /// The file's GPUs and ports, without those to leave out. @param told  to append to.
 /// @throws ConfigError for no GPU, a model that nothing tells, a NIC to leave out that is not
 /// there.
-[[nodiscard]] NcclDevices find_devices(const NcclXmlSystem& system, const std::string& file,
-                                       const NcclTopoOptions& options, Told& told);
+[[nodiscard]] NcclDevices find_devices(const LinkTables& links, const NcclXmlSystem& system,
+                                       const std::string& file, const NcclTopoOptions& options,
+                                       Told& told);
 
 /// The payload bandwidths of a file's PCIe links.
 class NcclSlots {
  public:
   /// All must outlive it. REQUIRES: known models.
-  NcclSlots(const NcclDevices& devices, Told& told) : devices_(devices), told_(told) {}
+  NcclSlots(const LinkTables& links, const NcclDevices& devices, Told& told)
+      : links_(links), devices_(devices), told_(told) {}
 
   /// As written, but not more than the GPU's model has; of that where nothing usable is written.
   [[nodiscard]] BytesPerSecond of_gpu(std::size_t gpu) const;
@@ -51,6 +53,7 @@ class NcclSlots {
  private:
   [[nodiscard]] BytesPerSecond written(const NcclPci& pci, const WireKind& fallback) const;
 
+  const LinkTables& links_;
   const NcclDevices& devices_;
   Told& told_;
 };

@@ -58,14 +58,16 @@ std::string cpu_kind(const NcclCpu& cpu) {
 
 class NcclImporter {
  public:
-  NcclImporter(const NcclXmlSystem& system, const std::string& file, const NcclTopoOptions& options)
-      : system_(system),
+  NcclImporter(const LinkTables& links, const NcclXmlSystem& system, const std::string& file,
+               const NcclTopoOptions& options)
+      : links_(links),
+        system_(system),
         file_(file),
         options_(options),
-        devices_(find_devices(system, file, options, told_)) {
-    if (!options.nic.empty()) static_cast<void>(require_port(options.nic, file_));
+        devices_(find_devices(links, system, file, options, told_)) {
+    if (!options.nic.empty()) static_cast<void>(require_port(links_, options.nic, file_));
     for (const std::string& model : devices_.models) {
-      static_cast<void>(require_gpu(model, file_));
+      static_cast<void>(require_gpu(links_, model, file_));
     }
     result_.node.name = options.name;
     result_.node.source = options.source;
@@ -78,8 +80,8 @@ class NcclImporter {
     add_devices(nvlinks.lanes.has_switch());
     add_slots();
     join_cpus();
-    check_lanes(result_.node, nvlinks.lanes, file_);
-    add_nvlinks(result_.node, nvlinks.lanes, nvswitch_);
+    check_lanes(links_, result_.node, nvlinks.lanes, file_);
+    add_nvlinks(links_, result_.node, nvlinks.lanes, nvswitch_);
     add_processor_links(nvlinks.to_processor);
     const auto told = told_.sentences();
     result_.assumptions.insert(result_.assumptions.begin(), told.begin(), told.end());
@@ -93,7 +95,7 @@ class NcclImporter {
     std::vector<const NcclPlace*> places;
     for (std::size_t gpu = 0; gpu < devices_.gpus.size(); ++gpu) {
       other.buses.push_back(devices_.gpus[gpu].pci->bus);
-      own_lanes.push_back(find_gpu_wires(devices_.models[gpu])->nvlinks);
+      own_lanes.push_back(links_.find_gpu(devices_.models[gpu])->nvlinks);
       places.push_back(&devices_.gpus[gpu]);
     }
     for (const NcclPlace& nic : devices_.nics) {
@@ -110,7 +112,7 @@ class NcclImporter {
 
   void tell_absent_nvlinks(const NcclNvlinks& nvlinks) {
     for (std::size_t gpu = 0; gpu < devices_.gpus.size(); ++gpu) {
-      const GpuWires& wires = *find_gpu_wires(devices_.models[gpu]);
+      const GpuWires& wires = *links_.find_gpu(devices_.models[gpu]);
       if (wires.nvlinks == 0 || nvlinks.to_processor.contains(gpu)) continue;
       told_.add(devices_.gpus[gpu].pci->bus,
                 fmt::format("no usable NVLinks are stated, of {} that {} can have: none is taken "
@@ -150,7 +152,7 @@ class NcclImporter {
   }
 
   void add_nic(const NcclPlace& place) {
-    const NicKind kind = nic_kind(place.pci, place.net);
+    const NicKind kind = nic_kind(links_, place.pci, place.net);
     const std::string written = place.net == nullptr ? "" : place.net->name;
     const std::string who = written.empty() ? place.pci->bus : written;
     if (options_.nic.empty() && !kind.doubt.empty()) told_.add(who, kind.doubt);
@@ -171,7 +173,7 @@ class NcclImporter {
   }
 
   void add_slots() {
-    const NcclSlots slots(devices_, told_);
+    const NcclSlots slots(links_, devices_, told_);
     NodeGraph& node = result_.node;
     std::map<std::size_t, BytesPerSecond> sums;  // of the slots of each processor
     const auto hang = [&](DeviceId device, const NcclPci* upper, std::size_t cpu,
@@ -184,21 +186,23 @@ class NcclImporter {
       return place.above.empty() ? nullptr : place.above.back();
     };
     for (const Switch& one : switches_of(devices_)) {
-      hang(switches_.at(one.pci), one.outer, one.cpu, slots.of_switch(*one.pci), pcie_hop_latency);
+      hang(switches_.at(one.pci), one.outer, one.cpu, slots.of_switch(*one.pci),
+           links_.pcie_hop_latency);
     }
     for (std::size_t gpu = 0; gpu < devices_.gpus.size(); ++gpu) {
       const NcclPlace& place = devices_.gpus[gpu];
-      hang(node.gpus()[gpu], upper_of(place), place.cpu, slots.of_gpu(gpu), gpu_pcie_latency);
+      hang(node.gpus()[gpu], upper_of(place), place.cpu, slots.of_gpu(gpu),
+           links_.gpu_pcie_latency);
     }
     for (std::size_t nic = 0; nic < devices_.nics.size(); ++nic) {
       const NcclPlace& place = devices_.nics[nic];
       // A port of a card of several: the slot above is what they share, the rest is the card.
       const bool shares = place.pci != nullptr && upper_of(place) == place.pci;
       hang(node.nics()[nic], upper_of(place), place.cpu, slots.of_nic(place),
-           shares ? Seconds{} : pcie_hop_latency);
+           shares ? Seconds{} : links_.pcie_hop_latency);
     }
     for (const auto& [cpu, bridge] : bridges_) {
-      connect_slot(node, bridge, numas_[cpu], sums.at(cpu), pcie_hop_latency);
+      connect_slot(node, bridge, numas_[cpu], sums.at(cpu), links_.pcie_hop_latency);
     }
   }
 
@@ -213,9 +217,9 @@ class NcclImporter {
         told_.add(result_.node.device(numas_[number]).name,
                   fmt::format("processor '{}' '{}' is taken as {}", cpu.arch, cpu.vendor, kind));
       }
-      bandwidths.push_back(require_socket_link(kind, file_).bandwidth);
+      bandwidths.push_back(require_socket_link(links_, kind, file_).bandwidth);
     }
-    join_sockets(result_.node, numas_, bandwidths);
+    join_sockets(result_.node, numas_, bandwidths, links_.smp_latency);
   }
 
   /// NVLinks to the GPU's own processor (POWER9) and NVLink-C2C (Grace).
@@ -223,10 +227,10 @@ class NcclImporter {
     const auto connect = [&](std::size_t gpu, int lanes, BytesPerSecond lane) {
       const BytesPerSecond all = static_cast<double>(lanes) * lane;
       result_.node.connect(result_.node.gpus()[gpu], numas_[devices_.gpus[gpu].cpu],
-                           {LinkKind::nvlink, all, nvlink_latency, lanes});
+                           {LinkKind::nvlink, all, links_.nvlink_latency, lanes});
     };
     for (const auto& [gpu, lanes] : nvlinks) {
-      const GpuWires& wires = *find_gpu_wires(devices_.models[gpu]);
+      const GpuWires& wires = *links_.find_gpu(devices_.models[gpu]);
       if (lanes > wires.nvlinks) {
         throw ConfigError(
             devices_.gpus[gpu].pci->where,
@@ -234,7 +238,7 @@ class NcclImporter {
                         "another GPU model",
                         lanes, wires.nvlinks, devices_.models[gpu]));
       }
-      connect(gpu, lanes, find_wire_kind(wires.nvlink)->bandwidth);
+      connect(gpu, lanes, links_.find_wire(wires.nvlink)->bandwidth);
     }
     for (std::size_t gpu = 0; gpu < devices_.gpus.size(); ++gpu) {
       const auto& element = devices_.gpus[gpu].pci->gpu;
@@ -242,6 +246,7 @@ class NcclImporter {
     }
   }
 
+  const LinkTables& links_;
   const NcclXmlSystem& system_;
   const std::string& file_;
   const NcclTopoOptions& options_;
@@ -256,10 +261,10 @@ class NcclImporter {
 
 }  // namespace
 
-ImportedNode import_nccl_topo(std::string_view text, const std::string& file,
-                              const NcclTopoOptions& options) {
+ImportedNode import_nccl_topo(const LinkTables& links, std::string_view text,
+                              const std::string& file, const NcclTopoOptions& options) {
   const NcclXmlSystem system = read_nccl_xml(text, file);
-  return NcclImporter(system, file, options).run();
+  return NcclImporter(links, system, file, options).run();
 }
 
 }  // namespace gradwire

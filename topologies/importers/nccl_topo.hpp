@@ -25,7 +25,7 @@ struct NcclTopoOptions {
 /// A node from the topology XML that NCCL writes (NCCL_TOPO_DUMP_FILE) and reads (NCCL_TOPO_FILE).
 ///
 /// Each <cpu> is a NUMA node with one host bridge, nested <pci> are PCIe switches. A PCIe link has
-/// the bandwidth that NCCL plans with for its generation and width (node_links). <nvlink> to
+/// the bandwidth that NCCL plans with for its generation and width (`links`). <nvlink> to
 /// another GPU are direct lanes; those to NVSwitches become lanes into one. GPUs stand in the order
 /// of `dev`, without it of their bus ids; ports likewise. What the file hides or has wrong, as in
 /// virtual machines and files written by hand, is assumed and reported: links without speed or
@@ -37,7 +37,8 @@ struct NcclTopoOptions {
 /// processor or none. Matched by bus id, the XML's PCIe path is taken and the difference reported.
 /// @throws ConfigError as read_nccl_xml does; for no GPU, an unknown model, more lanes than it has,
 ///         lanes that the two ends count differently, a matrix that disagrees (with both values).
-[[nodiscard]] ImportedNode import_nccl_topo(std::string_view text, const std::string& file,
+[[nodiscard]] ImportedNode import_nccl_topo(const LinkTables& links, std::string_view text,
+                                            const std::string& file,
                                             const NcclTopoOptions& options);
 
 }  // namespace gradwire

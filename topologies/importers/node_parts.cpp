@@ -16,8 +16,8 @@ namespace {
                                               fmt::join(known, ", "), suggestion(name, known)));
 }
 
-BytesPerSecond lane_rate(const NodeGraph& node, DeviceId gpu) {
-  return find_wire_kind(find_gpu_wires(node.device(gpu).model)->nvlink)->bandwidth;
+BytesPerSecond lane_rate(const LinkTables& links, const NodeGraph& node, DeviceId gpu) {
+  return links.find_wire(links.find_gpu(node.device(gpu).model)->nvlink)->bandwidth;
 }
 
 }  // namespace
@@ -55,22 +55,25 @@ int NvlinkLanes::of(std::size_t gpu) const {
   return std::accumulate(direct[gpu].begin(), direct[gpu].end(), into_switch[gpu]);
 }
 
-const GpuWires& require_gpu(const std::string& model, const std::string& file) {
-  const GpuWires* wires = find_gpu_wires(model);
-  if (wires == nullptr) fail_name("GPU model", model, gpu_wires_names(), file);
+const GpuWires& require_gpu(const LinkTables& links, const std::string& model,
+                            const std::string& file) {
+  const GpuWires* wires = links.find_gpu(model);
+  if (wires == nullptr) fail_name("GPU model", model, links.gpu_names(), file);
   return *wires;
 }
 
-const PortKind& require_port(const std::string& kind, const std::string& file) {
-  const PortKind* port = find_port_kind(kind);
-  if (port == nullptr) fail_name("NIC kind", kind, port_kind_names(), file);
+const PortKind& require_port(const LinkTables& links, const std::string& kind,
+                             const std::string& file) {
+  const PortKind* port = links.find_port(kind);
+  if (port == nullptr) fail_name("NIC kind", kind, links.port_names(), file);
   return *port;
 }
 
-const WireKind& require_socket_link(const std::string& cpu, const std::string& file) {
-  const WireKind* smp = find_wire_kind(cpu);
+const WireKind& require_socket_link(const LinkTables& links, const std::string& cpu,
+                                    const std::string& file) {
+  const WireKind* smp = links.find_wire(cpu);
   if (smp != nullptr && smp->kind == LinkKind::smp) return *smp;
-  fail_name("CPU", cpu, socket_link_names(), file);
+  fail_name("CPU", cpu, links.socket_names(), file);
 }
 
 void connect_slot(NodeGraph& node, DeviceId lower, DeviceId upper, BytesPerSecond bandwidth,
@@ -79,17 +82,18 @@ void connect_slot(NodeGraph& node, DeviceId lower, DeviceId upper, BytesPerSecon
 }
 
 void join_sockets(NodeGraph& node, const std::vector<DeviceId>& numas,
-                  const std::vector<BytesPerSecond>& bandwidths) {
+                  const std::vector<BytesPerSecond>& bandwidths, Seconds latency) {
   for (std::size_t b = 1; b < numas.size(); ++b) {
     for (std::size_t a = 0; a < b; ++a) {
       const BytesPerSecond slower = std::min(bandwidths[a], bandwidths[b]);
       node.connect(numas[a], numas[b],
-                   {.kind = LinkKind::smp, .bandwidth = slower, .latency = smp_latency});
+                   {.kind = LinkKind::smp, .bandwidth = slower, .latency = latency});
     }
   }
 }
 
-void add_nvlinks(NodeGraph& node, const NvlinkLanes& lanes, DeviceId nvswitch) {
+void add_nvlinks(const LinkTables& links, NodeGraph& node, const NvlinkLanes& lanes,
+                 DeviceId nvswitch) {
   const auto connect = [&](DeviceId a, DeviceId b, int count, BytesPerSecond lane,
                            Seconds latency) {
     const BytesPerSecond all = static_cast<double>(count) * lane;
@@ -99,19 +103,21 @@ void add_nvlinks(NodeGraph& node, const NvlinkLanes& lanes, DeviceId nvswitch) {
   for (std::size_t a = 0; a < gpus.size(); ++a) {
     for (std::size_t b = a + 1; b < gpus.size(); ++b) {
       if (lanes.direct[a][b] == 0) continue;
-      const BytesPerSecond lane = std::min(lane_rate(node, gpus[a]), lane_rate(node, gpus[b]));
-      connect(gpus[a], gpus[b], lanes.direct[a][b], lane, nvlink_latency);
+      const BytesPerSecond lane =
+          std::min(lane_rate(links, node, gpus[a]), lane_rate(links, node, gpus[b]));
+      connect(gpus[a], gpus[b], lanes.direct[a][b], lane, links.nvlink_latency);
     }
     if (lanes.into_switch[a] == 0) continue;
-    const BytesPerSecond lane = lane_rate(node, gpus[a]);
-    connect(gpus[a], nvswitch, lanes.into_switch[a], lane, 0.5 * nvlink_latency);
+    const BytesPerSecond lane = lane_rate(links, node, gpus[a]);
+    connect(gpus[a], nvswitch, lanes.into_switch[a], lane, 0.5 * links.nvlink_latency);
   }
 }
 
-void check_lanes(const NodeGraph& node, const NvlinkLanes& lanes, const std::string& file) {
+void check_lanes(const LinkTables& links, const NodeGraph& node, const NvlinkLanes& lanes,
+                 const std::string& file) {
   for (std::size_t gpu = 0; gpu < lanes.direct.size(); ++gpu) {
     const Device& device = node.device(node.gpus()[gpu]);
-    const int own = find_gpu_wires(device.model)->nvlinks;
+    const int own = links.find_gpu(device.model)->nvlinks;
     if (lanes.of(gpu) <= own) continue;
     throw ConfigError(
         {file, 0, 0},

@@ -7,7 +7,6 @@
 
 #include "sim/core/node_graph.hpp"
 #include "topologies/links.hpp"
-#include "topologies/node_links.hpp"
 
 namespace gradwire {
 
@@ -43,22 +42,27 @@ struct NvlinkLanes {
 
 /// Lookups of the names that a user may give, for the importers' options.
 /// @throws ConfigError in `file` that lists what is known, with the nearest name.
-[[nodiscard]] const GpuWires& require_gpu(const std::string& model, const std::string& file);
-[[nodiscard]] const PortKind& require_port(const std::string& kind, const std::string& file);
-[[nodiscard]] const WireKind& require_socket_link(const std::string& cpu, const std::string& file);
+[[nodiscard]] const GpuWires& require_gpu(const LinkTables& links, const std::string& model,
+                                          const std::string& file);
+[[nodiscard]] const PortKind& require_port(const LinkTables& links, const std::string& kind,
+                                           const std::string& file);
+[[nodiscard]] const WireKind& require_socket_link(const LinkTables& links, const std::string& cpu,
+                                                  const std::string& file);
 
 /// Joins a device to what is above it in the PCIe tree.
 void connect_slot(NodeGraph& node, DeviceId lower, DeviceId upper, BytesPerSecond bandwidth,
                   Seconds latency);
 /// Joins every two NUMA nodes; a pair is as fast as the slower socket's link, per NUMA node.
 void join_sockets(NodeGraph& node, const std::vector<DeviceId>& numas,
-                  const std::vector<BytesPerSecond>& bandwidths);
+                  const std::vector<BytesPerSecond>& bandwidths, Seconds latency);
 /// Connects the node's GPUs, whose models are set, by their NVLinks: to each other, and to
 /// `nvswitch` when there are lanes into it. A pair runs at the slower GPU's rate.
 /// REQUIRES: a model with NVLink for every GPU that has lanes.
-void add_nvlinks(NodeGraph& node, const NvlinkLanes& lanes, DeviceId nvswitch);
+void add_nvlinks(const LinkTables& links, NodeGraph& node, const NvlinkLanes& lanes,
+                 DeviceId nvswitch);
 /// @throws ConfigError in `file` when a GPU has more lanes than its model.
-void check_lanes(const NodeGraph& node, const NvlinkLanes& lanes, const std::string& file);
+void check_lanes(const LinkTables& links, const NodeGraph& node, const NvlinkLanes& lanes,
+                 const std::string& file);
 
 /// @throws ConfigError in `file` unless each of `names` is one of `known`, with the nearest.
 void require_known(const std::vector<std::string>& names, const std::vector<std::string>& known,

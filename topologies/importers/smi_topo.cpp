@@ -38,13 +38,14 @@ struct Levels {
 
 class Importer {
  public:
-  Importer(SmiMatrix matrix, std::string file, const SmiTopoOptions& options)
-      : matrix_(std::move(matrix)), file_(std::move(file)), options_(options) {
+  Importer(const LinkTables& links, SmiMatrix matrix, std::string file,
+           const SmiTopoOptions& options)
+      : links_(links), matrix_(std::move(matrix)), file_(std::move(file)), options_(options) {
     name_gpus();
-    wires_ = require_gpu(options_.gpu, file_);
-    if (!options_.nic.empty()) static_cast<void>(require_port(options_.nic, file_));
-    if (!options_.cpu.empty()) static_cast<void>(require_socket_link(options_.cpu, file_));
-    slot_bandwidth_ = find_wire_kind(wires_.pcie)->bandwidth;
+    wires_ = require_gpu(links_, options_.gpu, file_);
+    if (!options_.nic.empty()) static_cast<void>(require_port(links_, options_.nic, file_));
+    if (!options_.cpu.empty()) static_cast<void>(require_socket_link(links_, options_.cpu, file_));
+    slot_bandwidth_ = links_.find_wire(wires_.pcie)->bandwidth;
     result_.node.name = options.name;
     result_.node.source = options.source;
   }
@@ -57,11 +58,12 @@ class Importer {
     const NvlinkLanes lanes = lanes_of(matrix_, std::vector<int>(gpus, wires_.nvlinks));
     add_pcie_tree(levels, lanes.has_switch());
     if (numas_.size() > 1) {
-      const BytesPerSecond smp = require_socket_link(options_.cpu, file_).bandwidth;
-      join_sockets(result_.node, numas_, std::vector<BytesPerSecond>(numas_.size(), smp));
+      const BytesPerSecond smp = require_socket_link(links_, options_.cpu, file_).bandwidth;
+      join_sockets(result_.node, numas_, std::vector<BytesPerSecond>(numas_.size(), smp),
+                   links_.smp_latency);
     }
-    check_lanes(result_.node, lanes, file_);
-    add_nvlinks(result_.node, lanes, nvswitch_);
+    check_lanes(links_, result_.node, lanes, file_);
+    add_nvlinks(links_, result_.node, lanes, nvswitch_);
     if (!wires_.peers_over_pcie) {
       result_.node.peer_to_peer = PeerToPeer::none;
       result_.assumptions.push_back(
@@ -93,7 +95,7 @@ class Importer {
       seen.lanes = std::max(seen.lanes, own);
       seen.peers = std::max(seen.peers, joined);
     }
-    const std::string model = gpu_of_form(options_.gpu, seen);
+    const std::string model = links_.gpu_of_form(options_.gpu, seen);
     if (model == options_.gpu) return;
     result_.assumptions.push_back(
         fmt::format("{} is taken as {}, by its NVLinks", options_.gpu, model));
@@ -111,7 +113,7 @@ class Importer {
   }
 
   void assume_kinds(std::size_t sockets) {
-    const MachineParts& parts = parts_beside(wires_);
+    const MachineParts& parts = links_.parts_beside(wires_);
     const auto assume = [&](std::string& option, const std::string& kind, const std::string& what) {
       if (!option.empty()) return;
       option = kind;
@@ -220,7 +222,7 @@ class Importer {
         if (levels.bridges[device] == group) slots.insert(levels.roots[device]);
       }
       connect_slot(result_.node, bridges.back(), numas_[levels.numas[member]],
-                   static_cast<double>(slots.size()) * slot_bandwidth_, pcie_hop_latency);
+                   static_cast<double>(slots.size()) * slot_bandwidth_, links_.pcie_hop_latency);
     }
     // Where each device hangs: its bridge, or the lowest switch that it shares with another.
     std::vector<DeviceId> parents;
@@ -234,7 +236,7 @@ class Importer {
     for (std::size_t device = 0; device < size(); ++device) {
       const DeviceId id = add_endpoint(device);
       connect_slot(result_.node, id, parents[device], slot_bandwidth_,
-                   is_gpu(device) ? gpu_pcie_latency : pcie_hop_latency);
+                   is_gpu(device) ? links_.gpu_pcie_latency : links_.pcie_hop_latency);
     }
   }
 
@@ -252,7 +254,7 @@ class Importer {
       if (members.size() < 2 || (!is_lowest && lower_groups.size() < 2)) continue;
       const DeviceId added = result_.node.add({.kind = DeviceKind::pcie_switch});
       connect_slot(result_.node, added, parents[members.front()], slot_bandwidth_,
-                   pcie_hop_latency);
+                   links_.pcie_hop_latency);
       for (const std::size_t member : members) parents[member] = added;
     }
   }
@@ -268,6 +270,7 @@ class Importer {
     return result_.node.add({.name = read.name, .kind = DeviceKind::nic, .model = options_.nic});
   }
 
+  const LinkTables& links_;
   SmiMatrix matrix_;
   std::string file_;
   SmiTopoOptions options_;
@@ -280,10 +283,10 @@ class Importer {
 
 }  // namespace
 
-ImportedNode import_smi_topo(std::string_view text, const std::string& file,
-                             const SmiTopoOptions& options) {
+ImportedNode import_smi_topo(const LinkTables& links, std::string_view text,
+                             const std::string& file, const SmiTopoOptions& options) {
   const SmiMatrix matrix = read_smi_matrix(text, file);
-  return Importer(without_nics(matrix, options.leave_out, file), file, options).run();
+  return Importer(links, without_nics(matrix, options.leave_out, file), file, options).run();
 }
 
 }  // namespace gradwire

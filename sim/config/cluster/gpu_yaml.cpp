@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <string_view>
 
+#include "sim/config/cluster/link_tables_yaml.hpp"
 #include "sim/config/data_files.hpp"
 #include "sim/config/profile/efficiencies_yaml.hpp"
 #include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/config/yaml/yaml_map.hpp"
-#include "topologies/node_links.hpp"
 
 namespace gradwire::config {
 namespace {
@@ -37,7 +37,7 @@ void check_links(YamlMap& file, GpuSpec& gpu) {
   if (!map) return;
   Links links;
   links_fields().read_all(*map, links);
-  const GpuWires* wires = find_gpu_wires(gpu.name);
+  const GpuWires* wires = shipped_links().find_gpu(gpu.name);
   if (wires == nullptr || (wires->nvlink == links.nvlink && wires->nvlinks == links.nvlink_lanes &&
                            wires->pcie == links.pcie)) {
     return;

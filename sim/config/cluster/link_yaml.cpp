@@ -1,4 +1,5 @@
 #include "sim/config/cluster/link_yaml.hpp"
+#include "sim/config/cluster/link_tables_yaml.hpp"
 
 #include <fmt/format.h>
 
@@ -49,8 +50,8 @@ void refuse_connections(const YamlMap& map, const std::string& kind) {
 }
 
 const PortKind& named_kind(const YamlValue& value, const std::string& key) {
-  const PortKind* kind = find_port_kind(value.text);
-  if (kind == nullptr) fail_choice(value, key, port_kind_names());
+  const PortKind* kind = shipped_links().find_port(value.text);
+  if (kind == nullptr) fail_choice(value, key, shipped_links().port_names());
   return *kind;
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/config/cluster/gpu_yaml.hpp"
+#include "sim/config/cluster/link_tables_yaml.hpp"
 #include "sim/config/cluster/link_yaml.hpp"
 #include "sim/config/cluster/network_cards.hpp"
 #include "sim/config/cluster/node_yaml.hpp"
@@ -27,7 +28,7 @@ constexpr int links_per_node_max = 64;
 PortSpec own_link(const YamlMap& map, const NodeGraph& node) {
   const auto model = [&](DeviceId nic) { return node.device(nic).model; };
   const auto& nics = node.nics();
-  const PortKind* kind = nics.empty() ? nullptr : find_port_kind(model(nics.front()));
+  const PortKind* kind = nics.empty() ? nullptr : shipped_links().find_port(model(nics.front()));
   const bool equal =
       std::ranges::all_of(nics, [&](DeviceId nic) { return model(nic) == model(nics.front()); });
   if (kind == nullptr || !equal) {

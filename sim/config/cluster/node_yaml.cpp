@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "sim/config/cluster/gpu_yaml.hpp"
+#include "sim/config/cluster/link_tables_yaml.hpp"
 #include "sim/config/cluster/link_yaml.hpp"
 #include "sim/core/outgoing_text.hpp"
 #include "topologies/links.hpp"
-#include "topologies/node_links.hpp"
 
 namespace gradwire::config {
 namespace {
@@ -49,8 +49,8 @@ using Places = std::map<DeviceId, SourceLocation>;
 
 /// Names that a model may have; none: any, as of a GPU that nobody described yet.
 std::vector<std::string> models_of(DeviceKind kind) {
-  if (kind == DeviceKind::nic) return port_kind_names();
-  if (kind == DeviceKind::numa) return socket_link_names();
+  if (kind == DeviceKind::nic) return shipped_links().port_names();
+  if (kind == DeviceKind::numa) return shipped_links().socket_names();
   return {};
 }
 
@@ -167,7 +167,7 @@ void check_rate(const YamlMap& map, const std::string& key, const NodeGraph& nod
   const bool inner = is(DeviceKind::host_bridge, DeviceKind::numa) ||
                      is(DeviceKind::numa, DeviceKind::host_bridge);
   if (link.kind == LinkKind::smp || inner) return;
-  const WireKind& fastest = fastest_wire(link.kind);
+  const WireKind& fastest = shipped_links().fastest_wire(link.kind);
   const BytesPerSecond rate = (1.0 / link.lanes) * link.bandwidth;
   constexpr double rounding = 1 + 1e-9;  // of lanes times a lane's rate, and back
   if (rate.count() <= fastest.nominal->count() * rounding) return;

@@ -15,7 +15,8 @@ namespace gradwire::config {
 /// switch | bridge | socket` (the default) is how far apart devices on PCIe reach each other's
 /// memory.
 /// @throws ConfigError at the place in the file; also for an NVLink lane or a PCIe slot faster than
-/// the fastest generation (node_links), and for a GPU or a NIC that a GPU has no way to.
+/// the fastest generation (profiles/tables/links.yaml), and for a GPU or a NIC that a GPU has no
+/// way to.
 [[nodiscard]] NodeGraph read_node(const YamlValue& document);
 
 /// The key `peer_to_peer`, of node files and of machines in a scenario.

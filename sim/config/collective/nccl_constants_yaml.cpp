@@ -107,6 +107,18 @@ void read_nccl_measured(Constants& from, NcclConstants& to) {
   from.read("host_bridge_share", "", to.measured.host_bridge_share);
   from.read("host_duplex_share", "", to.measured.host_duplex_share);
   from.read("counted_network_latency", "us", to.measured.counted_network_latency);
+  from.read("connection_slots", "", to.measured.connection_slots);
+  from.read("ll_slot", "B", to.measured.ll_slot);
+  from.read("ll128_slot", "B", to.measured.ll128_slot);
+  from.read("ring_chunk", "B", to.measured.ring_chunk);
+  from.read("ring_slices", "", to.measured.ring_slices);
+  from.read("ring_slice_min", "B", to.measured.ring_slice_min);
+  from.read("prompt_message", "B", to.measured.prompt_message);
+  from.read("nvls_chunk", "B", to.measured.nvls_chunk);
+  from.read("nvls_cut_rounds", "", to.measured.nvls_cut_rounds);
+  from.read("nvls_cut_chunk", "B", to.measured.nvls_cut_chunk);
+  from.read("nvls_tree_cut_rounds", "", to.measured.nvls_tree_cut_rounds);
+  from.read("nvls_tree_cut_chunk", "B", to.measured.nvls_tree_cut_chunk);
   from.read("intel_p2p_overhead", "", to.intel_p2p_overhead);
   from.read("efa_stated_latency", "us", to.efa_stated_latency);
   from.read("nominal_over_payload", "", to.nominal_over_payload);

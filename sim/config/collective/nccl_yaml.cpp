@@ -11,13 +11,13 @@
 #include <system_error>
 
 #include "sim/config/cluster/gpu_yaml.hpp"
+#include "sim/config/cluster/link_tables_yaml.hpp"
 #include "sim/config/collective/collective_table_yaml.hpp"
 #include "sim/config/collective/nccl_constants_yaml.hpp"
 #include "sim/config/data_files.hpp"
 #include "sim/config/yaml/fields.hpp"
 #include "sim/core/cluster.hpp"
 #include "sim/cost/nccl_library.hpp"
-#include "topologies/node_links.hpp"
 
 namespace gradwire::config {
 namespace {
@@ -170,7 +170,7 @@ NcclGpus gpus_of(const Cluster& cluster, std::vector<Warning>& warnings) {
       const std::string& model = node.device(id).model;
       const auto [entry, is_new] = gpus.try_emplace(model);
       if (!is_new) continue;
-      const GpuWires* wires = find_gpu_wires(model);
+      const GpuWires* wires = shipped_links().find_gpu(model);
       if (wires != nullptr) entry->second.capability = wires->compute_capability;
       if (const auto spec = described_gpu(model)) {
         entry->second.memory_bandwidth = spec->memory_bandwidth;

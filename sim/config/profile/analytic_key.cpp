@@ -10,6 +10,7 @@
 
 #include "sim/config/cluster/gpu_yaml.hpp"
 #include "sim/config/data_files.hpp"
+#include "sim/config/profile/hosts_yaml.hpp"
 #include "sim/config/profile/model_catalogue.hpp"
 #include "sim/config/profile/model_fields.hpp"
 #include "sim/config/profile/other_batch.hpp"
@@ -62,7 +63,8 @@ const Fields<AnalyticOptions>& analytic_fields() {
   static const Fields<Options> fields = {
       "analytic",
       "how a counted model runs",
-      {word("optimizer", &Options::optimizer, names_in(optimizers()), "whose step it is",
+      {word("optimizer", &Options::optimizer, names_in(shipped_hosts().optimizers),
+            "whose step it is",
             "momentum of convolutional networks, adamw of vision and diffusion transformers and "
             "U-Nets, else adam"),
        choice(
@@ -92,7 +94,7 @@ const Fields<AnalyticOptions>& analytic_fields() {
            "2.11 takes on Hopper; flash_1: FlashAttention 1, of 2.0 and 2.1; triton: that in "
            "Triton (MPT of 2023)",
            "flash"),
-       word("framework", &Options::framework, names_in(frameworks()),
+       word("framework", &Options::framework, names_in(shipped_hosts().frameworks),
             "whose thread launches the kernels: `gradwire list frameworks` has times and sources"),
        share("host_time", &Options::host_time,
              "of a framework's time to launch, what this host takes (`operators` of "
@@ -181,7 +183,8 @@ void check_options(const YamlMap& map, const AnalyticOptions& options,
                    const ModelDescription& model) {
   for (const char* key : {"optimizer_step", "autocast", "sdpa", "use_reentrant", "fp8_recipe",
                           "fused_loss", "master_weights", "grad_scaler", "gradient_clipping"}) {
-    if (!map.has(key) || has_optimizer_steps(*find_framework(options.framework))) continue;
+    if (!map.has(key) || has_optimizer_steps(*shipped_hosts().find_framework(options.framework)))
+      continue;
     map.fail(key, fmt::format("'{}' beside framework '{}'; expected pytorch-eager or "
                               "pytorch-compile, which have it",
                               key, options.framework));
@@ -196,7 +199,7 @@ void check_options(const YamlMap& map, const AnalyticOptions& options,
                          model.name));
   }
   if (map.has("compiled_loss") &&
-      (!compiles(*find_framework(options.framework)) || options.fused_loss)) {
+      (!compiles(*shipped_hosts().find_framework(options.framework)) || options.fused_loss)) {
     map.fail("compiled_loss",
              "'compiled_loss' goes with framework pytorch-compile without "
              "'fused_loss'; expected no such key");
@@ -328,7 +331,7 @@ AnalyticJob read_analytic_job(YamlMap& map) {
 
 ComputeProfile read_analytic_profile(YamlMap& map) {
   const AnalyticJob job = read_analytic_job(map);
-  return analytic_profile(job.model, job.gpu, job.batch, job.dtype, job.options);
+  return analytic_profile(shipped_hosts(), job.model, job.gpu, job.batch, job.dtype, job.options);
 }
 
 ComputeProfile read_model_profile(YamlMap& map, std::vector<Warning>& warnings) {
@@ -340,7 +343,7 @@ ComputeProfile read_model_profile(YamlMap& map, std::vector<Warning>& warnings) 
     warn_if_derived(recorded, warnings);
     const auto& models = model_catalogue();
     const auto entry = std::ranges::find(models, recorded.model, &ModelEntry::name);
-    if (entry != models.end()) add_memory(recorded, entry->make({}));
+    if (entry != models.end()) add_memory(shipped_hosts(), recorded, entry->make({}));
     return recorded;
   }
   ComputeProfile profile = read_analytic_profile(map);

@@ -3,14 +3,19 @@
 #include <fmt/format.h>
 
 #include <string_view>
+#include <utility>
 
+#include "sim/config/data_files.hpp"
 #include "sim/config/profile/model_fields.hpp"
+#include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/core/outgoing_text.hpp"
 
 namespace gradwire::config {
 namespace {
 
 using Shape = DecoderShape;
+
+constexpr const char* decoders_file = "profiles/tables/decoders.yaml";  ///< in the data folder
 
 const Fields<LatentShape>& latent_fields() {
   const auto width = [](const char* name, std::int64_t LatentShape::*member, const char* doc) {
@@ -58,6 +63,31 @@ std::string_view word_of(Shape::Positions positions) {
   return positions == Shape::Positions::rope      ? "rope"
          : positions == Shape::Positions::learned ? "learned"
                                                   : "alibi";
+}
+
+/// What the mapping says beside the shape's name and source.
+void read_shape(const YamlMap& map, DecoderShape& shape) {
+  decoder_fields().read_all(map, shape);
+  if (shape.kv_heads == 0) shape.kv_heads = shape.heads;
+  if (shape.joined_qkv && shape.kv_heads != shape.heads) {
+    map.fail("joined_qkv", "'joined_qkv' beside fewer 'kv_heads' than heads; expected false");
+  }
+  if (const auto problem = problem_of(shape)) map.fail(problem->key, problem->message);
+}
+
+/// One of a family, whose mapping has what all have alike.
+DecoderShape read_member(const YamlValue& member, const YamlValue& common) {
+  DecoderShape shape;
+  YamlValue own = member;
+  std::erase_if(own.entries, [](const YamlEntry& entry) {
+    return entry.key == "name" || entry.key == "summary";
+  });
+  own.entries.insert(own.entries.begin(), common.entries.begin(), common.entries.end());
+  YamlMap map(member, "members");
+  shape.name = map.require<std::string>("name");
+  shape.summary = map.require<std::string>("summary");
+  read_shape(YamlMap(own), shape);
+  return shape;
 }
 
 }  // namespace
@@ -116,15 +146,39 @@ std::optional<DecoderShape> read_decoder_file(const YamlValue& document) {
   DecoderShape shape;
   shape.name = map.require<std::string>("name");
   shape.source = map.value_or<std::string>("source", document.where.file);
-  YamlMap places = *inner;
-  decoder_fields().read_all(std::move(*inner), shape);
-  if (shape.kv_heads == 0) shape.kv_heads = shape.heads;
-  if (shape.joined_qkv && shape.kv_heads != shape.heads) {
-    places.fail("joined_qkv", "'joined_qkv' beside fewer 'kv_heads' than heads; expected false");
-  }
-  if (const auto problem = problem_of(shape)) places.fail(problem->key, problem->message);
+  read_shape(*inner, shape);
   map.finish();
   return shape;
+}
+
+std::vector<DecoderShape> read_decoders(const YamlValue& document) {
+  YamlMap map(document);
+  map.require_schema("gradwire.decoders/1");
+  std::vector<DecoderShape> shapes;
+  for (YamlMap& family : map.maps("families")) {
+    const auto source = family.require<std::string>("source");
+    const YamlValue& common = family.require_value("decoder", "a mapping");
+    const YamlValue& members = family.require_value("members", "a list of decoders");
+    for (const YamlValue& member : members.items) {
+      shapes.push_back(read_member(member, common));
+      shapes.back().source = source;
+    }
+    family.finish();
+  }
+  map.finish();
+  return shapes;
+}
+
+const std::vector<DecoderShape>& published_decoders() {
+  static const std::vector<DecoderShape> shapes = [] {
+    auto all = read_decoders(loaded_yaml((data_folder() / decoders_file).string()));
+    DecoderShape free = all.front();  // Llama 2's smallest
+    free.name = "transformer";
+    free.summary = "decoder of any shape (what is not said: Llama 2 7B's)";
+    all.push_back(std::move(free));
+    return all;
+  }();
+  return shapes;
 }
 
 std::string write_decoder_file(const DecoderShape& shape, std::span<const std::string> comments) {

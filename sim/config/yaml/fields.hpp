@@ -196,6 +196,7 @@ Field<T> inside(const std::string& name, M T::*member, const Fields<detail::Valu
   if constexpr (std::is_same_v<M, std::vector<V>>) {
     info.value = list_of(info.value);
     return {info, [=](YamlMap& map, T& into) {
+              if (fallback == required) map.require_value(name, "a list");
               for (YamlMap& item : map.maps(name)) {
                 fields().read_all(std::move(item), (into.*member).emplace_back());
               }
