@@ -97,10 +97,11 @@ bool is_layer_norm(const ModelLayer& layer) {
   return layer.kind == "norm" && layer.parameters.size() == 2;
 }
 
-/// What torch.autocast computes in fp32, or leaves in what an fp32 operand makes of it.
+/// What torch.autocast computes in fp32, or leaves in what an fp32 operand makes of it. A loss is
+/// counted with its casts.
 bool is_sum(const ModelLayer& layer) {
-  return layer.kind == "add" || layer.kind == "embed" || layer.kind == "softmax" ||
-         is_layer_norm(layer);
+  return layer.kind == "add" || layer.kind == "embed" ||
+         (layer.kind == "softmax" && !is_loss(layer)) || is_layer_norm(layer);
 }
 
 /// work_class(), as far as the setting tells more.
