@@ -109,8 +109,7 @@ TEST_CASE("a loss of logits in 16 bits casts them once, under autocast as withou
   const ModelLayer& loss = test::layer(model, "loss");
   for (const bool sums : {false, true}) {
     const KernelWork work = kernel_work(
-        loss,
-        {.gpu = h100, .batch = 1, .dtype = "bf16", .token_norms = true, .sums_in_fp32 = sums},
+        loss, {.gpu = h100, .batch = 1, .dtype = "bf16", .token_norms = true, .sums_in_fp32 = sums},
         Direction::forward);
     CHECK(work.bytes == 14 * loss.kept);
   }
