@@ -45,7 +45,7 @@ TEST_CASE("A port's end above its latency is the kernel's time for a message", "
 
 TEST_CASE("A file of links is refused at the place where it is wrong", "[config]") {
   CHECK_THROWS_WITH(links("kind: ib, bandwith: 1 GB/s, latency: 1 us"),
-                    Catch::ContainsSubstring("l.yaml:13:5: key 'bandwidth' is missing"));
+                    Catch::ContainsSubstring("l.yaml:13:55: missing key 'bandwidth'"));
   CHECK_THROWS_WITH(links("kind: tcp, bandwidth: 100 MB/s, latency: 4 us, end: 3 us"),
                     Catch::ContainsSubstring("'end' is '3 us'; expected a time"));
 }
@@ -57,7 +57,7 @@ TEST_CASE("Members of a family of decoders have what the family says", "[config]
   CHECK(shapes[0].kv_heads == 4);  // as many as heads where nothing is said
   CHECK(shapes[0].source == "a paper");
   CHECK_THROWS_WITH(read_decoders(parse_yaml(family + "layers: 0}\n", "d.yaml")),
-                    Catch::ContainsSubstring("d.yaml:6:70: 'layers' is '0'"));
+                    Catch::ContainsSubstring("d.yaml:6:71: 'layers' is '0'"));
   CHECK_THROWS_WITH(read_decoders(parse_yaml(family + "layers: 2, kv_head: 2}\n", "d.yaml")),
                     Catch::ContainsSubstring("unknown key 'kv_head'"));
   // Three groups of keys cannot serve four heads.
