@@ -29,6 +29,9 @@ struct LayerView {
 };
 
 constexpr std::int64_t gradient_element_size = 4;  ///< bytes, fp32
+/// Bytes of an index of a sparse gradient's row: of torch's sparse tensors int64; of TensorFlow's
+/// IndexedSlices what the ids are.
+constexpr std::int64_t row_index_size = 8;
 
 /// A job's number of workers changes. The half of it that these workers do comes before the run's
 /// first iteration, which waits for it.
@@ -98,6 +101,22 @@ struct JobView {
     return Bytes{elements * element_size};
   }
   [[nodiscard]] Bytes size_of(const TensorInfo& tensor) const { return size_of(tensor.elements); }
+  /// Rows of a rank's sparse gradient after a step's micro-batches; 0: it is dense.
+  [[nodiscard]] std::int64_t sparse_rows(const TensorInfo& tensor) const {
+    return tensor.sparse_rows == 0
+               ? 0
+               : std::min(tensor.shape.front(), micro_batches * tensor.sparse_rows);
+  }
+  /// Of so many rows of a tensor.
+  [[nodiscard]] Bytes size_of_rows(const TensorInfo& tensor, std::int64_t rows) const {
+    return size_of(tensor.elements / tensor.shape.front() * rows);
+  }
+  /// Of all of a dense gradient, of the rows of a sparse one and their indices.
+  [[nodiscard]] Bytes size_exchanged(const TensorInfo& tensor) const {
+    const std::int64_t rows = sparse_rows(tensor);
+    if (rows == 0) return size_of(tensor);
+    return size_of_rows(tensor, rows) + Bytes{rows * row_index_size};
+  }
   [[nodiscard]] std::int64_t elements_in(Bytes size) const { return size.count() / element_size; }
 };
 
@@ -175,6 +194,8 @@ struct Traits {
   /// Independent ones are never more than so many iterations apart, where there is such a bound.
   std::optional<int> lead{};
   Exactness exactness = Exactness::exact;
+  /// Of sparse gradients it exchanges rows; else all of them as if they were dense.
+  bool exchanges_rows = false;
   /// Why the original lets nobody compress its gradients, and what it has instead; "" where it
   /// does.
   const char* takes_no_compression = "";

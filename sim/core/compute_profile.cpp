@@ -23,6 +23,10 @@ std::int64_t ParameterSpec::elements() const {
   return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
 }
 
+std::int64_t ParameterSpec::gradient_elements() const {
+  return sparse_rows == 0 ? elements() : elements() / shape.front() * sparse_rows;
+}
+
 std::int64_t elements_of(std::span<const ParameterSpec> parameters) {
   std::int64_t sum = 0;
   for (const ParameterSpec& parameter : parameters) sum += parameter.elements();
@@ -86,6 +90,14 @@ std::int64_t ComputeProfile::parameter_count() const {
   return count;
 }
 
+std::int64_t ComputeProfile::gradient_elements() const {
+  std::int64_t count = 0;
+  for (const auto& layer : layers) {
+    for (const ParameterSpec& parameter : layer.parameters) count += parameter.gradient_elements();
+  }
+  return count;
+}
+
 int ComputeProfile::tensor_count() const {
   std::size_t count = 0;
   for (const auto& layer : layers) count += layer.parameters.size();
@@ -97,7 +109,7 @@ std::vector<TensorInfo> tensors_of(const ComputeProfile& profile) {
   for (std::size_t l = 0; l < profile.layers.size(); ++l) {
     for (const auto& parameter : profile.layers[l].parameters) {
       tensors.push_back({parameter.name, parameter.elements(), static_cast<int>(l), parameter.shape,
-                         parameter.shared});
+                         parameter.shared, parameter.sparse_rows});
     }
   }
   if (profile.registration.empty()) return tensors;

@@ -25,8 +25,13 @@ struct ParameterSpec {
   /// A module behind all others has it as a parameter of its own, too: the weight of a decoder that
   /// is the embedding's table.
   bool shared = false;
+  /// Rows of a matrix, or elements of a vector, that its gradient of one micro-batch has, with
+  /// their indices: nn.Embedding(sparse=True), TensorFlow's IndexedSlices. 0: it is dense.
+  std::int64_t sparse_rows = 0;
 
   [[nodiscard]] std::int64_t elements() const;
+  /// Of its gradient.
+  [[nodiscard]] std::int64_t gradient_elements() const;
 };
 
 /// Of all of them together.
@@ -141,6 +146,8 @@ struct ComputeProfile {
   /// launch_bound(), where that is longer).
   [[nodiscard]] Seconds iteration_of(int micro_batches) const;
   [[nodiscard]] std::int64_t parameter_count() const;
+  /// Of all gradients of a micro-batch.
+  [[nodiscard]] std::int64_t gradient_elements() const;
   [[nodiscard]] int tensor_count() const;
 };
 
@@ -151,6 +158,7 @@ struct TensorInfo {
   int layer = 0;                      ///< index into ComputeProfile::layers
   std::vector<std::int64_t> shape{};  ///< empty: a vector of its elements
   bool shared = false;                ///< ParameterSpec::shared
+  std::int64_t sparse_rows = 0;       ///< ParameterSpec::sparse_rows
 };
 
 /// The tensors of `profile` in registration order; the index is the TensorId.

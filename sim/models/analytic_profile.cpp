@@ -41,12 +41,16 @@ double weights_of(const ModelLayer& layer) {
 
 /// Elements of parameters and their gradients that a direction moves. Backward: the weights are
 /// read for the input's gradient, their own gradient is written; an embedding's is cleared as a
-/// whole.
-double parameter_traffic(const ModelLayer& layer, Direction direction) {
+/// whole, if it is dense.
+double parameter_traffic(const ModelLayer& layer, const KernelSetting& setting,
+                         Direction direction) {
   const double weights = weights_of(layer) + layer.weights_read_again;
   if (direction == Direction::forward) return weights;
   if (layer.kind == "embed" && !layer.parameters.empty()) {
-    return static_cast<double>(layer.parameters.front().elements());
+    return static_cast<double>(
+        setting.sparse_embeddings
+            ? with_sparse_rows(layer, setting.batch).front().gradient_elements()
+            : layer.parameters.front().elements());
   }
   return weights + weights_of(layer);
 }
@@ -183,12 +187,13 @@ void set_optimizer(ComputeProfile& profile, const ModelDescription& running,
                              : bytes_of(step, options.optimizer_step);
   const double cast = half && masters ? cast_bytes_per_parameter : 0;
   const auto parameters = static_cast<double>(running.parameter_count());
+  const auto gradients = static_cast<double>(profile.gradient_elements());
   const double bytes =
-      (size * (stepped + (options.gradient_clipping ? clipping_bytes : 0)) + cast) * parameters +
-      fp8_cast_bytes_per_parameter * fp8_weights(running);
+      size * (stepped + (options.gradient_clipping ? clipping_bytes : 0)) * gradients +
+      cast * parameters + fp8_cast_bytes_per_parameter * fp8_weights(running);
   const GpuSpec& gpu = setting.gpu;
   if (options.grad_scaler) {
-    profile.unscale = Seconds{unscale_bytes_per_parameter * parameters /
+    profile.unscale = Seconds{unscale_bytes_per_parameter * gradients /
                               (gpu.memory_bandwidth.count() * gpu.memory_efficiency)};
   }
   profile.fp8 = options.fp8_recipe != Fp8Recipe::none;
@@ -272,7 +277,8 @@ KernelSetting kernel_setting(const ModelDescription& running, const GpuSpec& gpu
                           options.autocast.value_or(running.autocast),
           .padded_products = fusion == Fusion::inductor,
           .native_norms = native,
-          .persistent_norms = channels_last && half && !native && framework.persistent_norms};
+          .persistent_norms = channels_last && half && !native && framework.persistent_norms,
+          .sparse_embeddings = running.sparse_embeddings};
 }
 
 KernelWork kernel_work(const ModelLayer& layer, const KernelSetting& setting, Direction direction) {
@@ -280,7 +286,7 @@ KernelWork kernel_work(const ModelLayer& layer, const KernelSetting& setting, Di
   const std::string_view work_class = class_in(setting, layer);
   if (work.kernels == 0 && work.elements <= 0) return {.work_class = work_class, .kernels = 0};
   const double elements = read_once(layer, setting, direction) * setting.batch * work.elements +
-                          parameter_traffic(layer, direction);
+                          parameter_traffic(layer, setting, direction);
   const bool units = has_matrix_units(setting.gpu, executed_dtype(setting.gpu, setting.dtype));
   const bool in_fp32 = layer.in_fp32 || (setting.sums_in_fp32 && is_sum(layer));
   const std::string_view stored = in_fp32 ? "fp32" : std::string_view(setting.dtype);
@@ -304,7 +310,7 @@ ComputeProfile untimed_profile(const ModelDescription& model, int batch) {
                               .forward = {},
                               .backward = {},
                               .flops = batch * layer.forward.flops,
-                              .parameters = layer.parameters});
+                              .parameters = model.parameters_of(layer, batch)});
   }
   set_orders(profile, model);
   profile.buffers = model.buffers;
@@ -336,12 +342,13 @@ LossForm loss_form(const AnalyticOptions& options, const Framework& framework) {
 
 }  // namespace
 
-ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gpu, int batch,
+ComputeProfile analytic_profile(ModelDescription model, const GpuSpec& gpu, int batch,
                                 const std::string& dtype, const AnalyticOptions& options) {
   assert(batch >= 1 && supports(gpu, dtype));
   assert(gpu.efficiency.contains(executed_dtype(gpu, dtype)));
   const Framework* framework = find_framework(options.framework);
   assert(framework != nullptr);
+  model.sparse_embeddings = options.sparse_embeddings.value_or(model.sparse_embeddings);
   const Fusion fusion = options.fusion.value_or(framework->fusion);
   const ModelDescription operators = framework->primitives ? by_primitives(model)
                                      : options.fused_loss  ? with_fused_loss(model)

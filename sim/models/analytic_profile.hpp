@@ -35,6 +35,9 @@ struct AnalyticOptions {
   std::optional<bool> channels_last = {};
   /// Half precision by torch.autocast, see ModelDescription::autocast; absent: as the model says.
   std::optional<bool> autocast = {};
+  /// Gradients of tables that no other layer shares have but the rows that were looked up; absent:
+  /// as the model says.
+  std::optional<bool> sparse_embeddings = {};
   AttentionKernels attention = AttentionKernels::flash;
   std::string framework = "pytorch-eager";      ///< a name of frameworks()
   std::optional<double> host_time = {};         ///< in place of GpuSpec::host_time
@@ -65,6 +68,7 @@ struct KernelSetting {
   bool padded_products = false;  ///< rows are made multiples of 16 bytes (TorchInductor, pad_mm.py)
   bool native_norms = false;     ///< batch norms are ATen's kernels, see native_norms()
   bool persistent_norms = false;  ///< batch norms read their tensors once
+  bool sparse_embeddings = false;
 };
 
 /// Whether the model's norms are of batches and run as ATen's own kernels: PyTorch has cuDNN's for
@@ -100,8 +104,8 @@ void add_memory(ComputeProfile& recorded, const ModelDescription& model);
 ///   by the host, and large ones by the device.
 /// Source kind "analytic"; model_error is analytic_error(). No jitter, no overlap factors.
 /// REQUIRES: batch >= 1; supports(gpu, dtype); gpu.efficiency has what executes it.
-[[nodiscard]] ComputeProfile analytic_profile(const ModelDescription& model, const GpuSpec& gpu,
-                                              int batch, const std::string& dtype,
+[[nodiscard]] ComputeProfile analytic_profile(ModelDescription model, const GpuSpec& gpu, int batch,
+                                              const std::string& dtype,
                                               const AnalyticOptions& options = {});
 
 }  // namespace gradwire

@@ -315,6 +315,7 @@ Activation ModelBuilder::embedding(const std::string& name, const Activation& to
                                    std::int64_t rows, std::int64_t width) {
   const Activation output = tied_embedding(name, tokens, width);
   model_.layers.back().parameters = {tensor(name + ".weight", {rows, width})};
+  model_.layers.back().looked_up = {.of_sample = tokens.height};
   ready_.back() = {0};
   return output;
 }

@@ -49,6 +49,7 @@ void look_up(ModelBuilder& net, std::int64_t steps, std::int64_t vocabulary) {
   layer.weights_read_again = 2.0 * sampled * projected;
   layer.parameters = {{.name = "softmax_w", .shape = {vocabulary, projected}, .ready = {}},
                       {.name = "softmax_b", .shape = {vocabulary}, .ready = {}}};
+  layer.looked_up = {.of_sample = steps, .of_batch = sampled};
   net.custom(std::move(layer), {}, {.channels = projected, .height = sampled});
 }
 
@@ -81,7 +82,9 @@ ModelDescription lm_1b(const ModelOptions& options) {
   look_up(net, steps, vocabulary);
   net.loss("loss", sampled_logits(net, x));
   net.register_before("softmax_", "lstm");
-  return net.finish();
+  ModelDescription model = net.finish();
+  model.sparse_embeddings = true;
+  return model;
 }
 
 }  // namespace gradwire

@@ -53,6 +53,13 @@ struct PassWork {
   LayerWork backward;
 };
 
+/// Rows of a table that an iteration reads, some perhaps twice: those of each sample and those of
+/// the batch as a whole.
+struct TableRows {
+  std::int64_t of_sample = 0;
+  std::int64_t of_batch = 0;
+};
+
 /// One layer of a model: one operator that a framework runs.
 struct ModelLayer {
   std::string name;  ///< the framework's module path: "layer1.0.conv1"
@@ -86,6 +93,7 @@ struct ModelLayer {
   /// reads its own at every step.
   double weights_read_again = 0;
   std::vector<ParameterSpec> parameters;  ///< registration order; without `ready`
+  TableRows looked_up;                    ///< of the tables that are its parameters
 };
 
 /// A mixture of experts in place of a decoder's feed-forward block: each token goes through
@@ -99,6 +107,10 @@ struct ExpertShape {
   int every = 1;         ///< of so many layers the last has experts
   int dense_layers = 0;  ///< so many first layers have none
 };
+
+/// The layer's parameters, of which gradients of a batch are sparse where they are of tables that
+/// no other layer shares.
+[[nodiscard]] std::vector<ParameterSpec> with_sparse_rows(const ModelLayer& layer, int batch);
 
 /// What a user may choose of a model; absent: the publication's value.
 struct ModelOptions {
@@ -146,10 +158,16 @@ struct ModelDescription {
   /// Whether torch.autocast is what trains it in half precision, which leaves what its layers add
   /// up and norms in fp32; else parameters and activations are of that type themselves.
   bool autocast = true;
+  /// Whether gradients of tables have but the rows that were looked up.
+  bool sparse_embeddings = false;
   int buffers = 0;                   ///< tensors of non-trainable state (batch-norm statistics)
   std::int64_t buffer_elements = 0;  ///< elements in them
 
   [[nodiscard]] std::int64_t parameter_count() const;
+  /// The layer's parameters with their gradients of a batch: ParameterSpec::sparse_rows.
+  [[nodiscard]] std::vector<ParameterSpec> parameters_of(const ModelLayer& layer, int batch) const {
+    return sparse_embeddings ? with_sparse_rows(layer, batch) : layer.parameters;
+  }
 };
 
 }  // namespace gradwire

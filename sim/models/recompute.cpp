@@ -173,14 +173,16 @@ KeptActivations kept_activations(const ModelDescription& model, Recomputation re
 namespace {
 
 /// @param activations  bytes that are kept when backward begins; @param element  bytes of one
-BackwardMoment fullest_moment(const ModelDescription& model, const KeptActivations& kept,
+BackwardMoment fullest_moment(const ModelDescription& model, int batch, const KeptActivations& kept,
                               double activations, double element) {
   const double gradient = activation_bytes("fp32");
   double gradients = 0;
   double most = 0;
   BackwardMoment fullest;
   for (std::size_t i = model.layers.size(); i-- > 0;) {
-    gradients += static_cast<double>(elements_of(model.layers[i].parameters));
+    for (const ParameterSpec& parameter : model.parameters_of(model.layers[i], batch)) {
+      gradients += static_cast<double>(parameter.gradient_elements());
+    }
     if (activations + gradient * gradients > most) {
       most = activations + gradient * gradients;
       fullest = {.activations = Bytes{static_cast<std::int64_t>(activations)},
@@ -220,7 +222,7 @@ ActivationMemory activation_memory(const ModelDescription& model, int batch, std
   const bool at_loss = logits >= again;
   return {.activations = activations + (at_loss ? 0 : again),
           .logits = at_loss ? logits : 0,
-          .fullest = fullest_moment(model, kept, activations, batch * own)};
+          .fullest = fullest_moment(model, batch, kept, activations, batch * own)};
 }
 
 }  // namespace gradwire

@@ -54,7 +54,8 @@ std::optional<RankMemory> rank_memory(const ComputeProfile& profile, const GpuSp
   const auto state = static_cast<double>(profile.optimizer_state->count());
   RankMemory memory;
   memory.weights = parameters * holding.weights * (own_bytes + (copies ? half_bytes : 0));
-  memory.gradients = parameters * holding.gradients * own_bytes;
+  memory.gradients =
+      static_cast<double>(profile.gradient_elements()) * holding.gradients * own_bytes;
   memory.optimizer = parameters * holding.optimizer * (state + (half && !pure ? master_bytes : 0));
   memory.activations = kept * static_cast<double>(profile.activations->count());
   memory.logits = static_cast<double>(profile.logits.count());

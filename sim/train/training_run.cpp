@@ -169,6 +169,7 @@ RunResult TrainingRun::run() {
   result.staleness = traced.strategy->staleness();
   result.exactness = traced.traits.exactness;
   tell_memory(result);
+  tell_dense_exchange(result);
   for (auto& warning : traced.strategy->warnings()) {
     result.warnings.insert(result.warnings.begin(), std::move(warning));
   }
@@ -180,6 +181,19 @@ RunResult TrainingRun::run() {
   }
   result.warnings.insert(result.warnings.begin(), phases_.warnings.begin(), phases_.warnings.end());
   return result;
+}
+
+void TrainingRun::tell_dense_exchange(RunResult& result) const {
+  const StrategyInstance& traced = instances_[lanes_[traced_lane_].instance];
+  const auto sparse = [](const TensorInfo& tensor) { return tensor.sparse_rows > 0; };
+  if (traced.traits.exchanges_rows || traced.job.placement.size() == 1 ||
+      std::ranges::none_of(tensors_of(traced.job.profile), sparse)) {
+    return;
+  }
+  result.warnings.push_back(
+      {"dense-embeddings",
+       "the strategy exchanges sparse gradients of embeddings as dense ones, all their rows: the "
+       "original has no other way, or its own is not modelled"});
 }
 
 void TrainingRun::tell_memory(RunResult& result) const {

@@ -87,6 +87,8 @@ class TrainingRun {
             Bytes size = Bytes{0}, const std::vector<TensorId>& tensors = {});
   /// Memory, and what compares the result with one GPU alone.
   void tell_memory(RunResult& result) const;
+  /// Of a model whose gradients are sparse, and a strategy that exchanges them whole.
+  void tell_dense_exchange(RunResult& result) const;
   void add_lane(std::size_t instance, std::vector<MemberGroup> members);
 
   // training_launcher.cpp: the launcher threads

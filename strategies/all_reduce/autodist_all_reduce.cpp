@@ -1,5 +1,6 @@
 #include "strategies/all_reduce/autodist_all_reduce.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <string>
@@ -12,10 +13,18 @@ namespace {
 std::vector<PlanGroup> groups_of(const JobView& job, std::int64_t chunk_size) {
   const auto chunk = static_cast<std::size_t>(chunk_size);
   TensorGroups groups((job.tensors.size() + chunk - 1) / chunk);
+  std::vector<PlanGroup> sparse;
   for (const TensorId id : job.gradient_order) {
-    groups[static_cast<std::size_t>(id) / chunk].push_back(id);
+    if (job.sparse_rows(job.tensor(id)) > 0) {
+      sparse.push_back(group_of_rows(job, id));
+    } else {
+      groups[static_cast<std::size_t>(id) / chunk].push_back(id);
+    }
   }
-  return plan_of(job, groups);
+  std::erase_if(groups, [](const auto& tensors) { return tensors.empty(); });
+  std::vector<PlanGroup> plan = plan_of(job, groups);
+  plan.insert(plan.end(), sparse.begin(), sparse.end());
+  return plan;
 }
 
 }  // namespace
@@ -50,7 +59,25 @@ Bytes AutodistAllReduce::summing(Bytes size) const {
   return Bytes{size.count() / ranks * (3 * (ranks - 1) + 2)};
 }
 
+std::vector<CollectiveUse> AutodistAllReduce::collectives() const {
+  auto uses = SharedStepStrategy::collectives();
+  if (std::ranges::any_of(groups_.all(), [this](const auto& group) { return sparse(group); })) {
+    uses.push_back({CollectiveKind::all_gather});
+  }
+  return uses;
+}
+
+bool AutodistAllReduce::sparse(const PlanGroup& group) const {
+  return job_.sparse_rows(job_.tensor(group.tensors.front())) > 0;
+}
+
 void AutodistAllReduce::send(std::size_t group) {
+  if (sparse(groups_[group])) {
+    for (Collective& gather : row_gathers(job_, groups_[group].tensors.front())) {
+      all_reduces_.push_back(poster_.post(std::move(gather)));
+    }
+    return;
+  }
   all_reduces_.push_back(poster_.post(Collective{.size = groups_[group].size,
                                                  .tensors = groups_[group].tensors,
                                                  .label = "all-reduce of a group"}));
@@ -70,6 +97,7 @@ void AutodistAllReduce::finish(WorkerId /*worker*/) {
   for (const std::size_t group : std::exchange(complete_, {})) send(group);
   poster_.post(Gate{std::exchange(all_reduces_, {})});
   for (const PlanGroup& group : groups_.all()) {
+    if (sparse(group)) continue;
     poster_.post(DeviceWork{.traffic = summing(group.size), .label = "mean of a group"});
   }
 }

@@ -42,6 +42,12 @@ JobView with_again(JobView job, const std::vector<TensorId>& shared) {
   return job;
 }
 
+/// Sparse tensors are what Gloo alone reduces, by gathering them (ProcessGroupGloo.cpp,
+/// AsyncSparseAllreduceWork); under NCCL a model has to make its gradients dense.
+bool gathers_rows(const JobView& job, TensorId id) {
+  return !job.collectives_on_gpu && job.sparse_rows(job.tensor(id)) > 0;
+}
+
 DeviceWork kernels(Bytes traffic, int count, const char* label) {
   return {.traffic = traffic, .kernels = count, .label = label};
 }
@@ -51,9 +57,23 @@ DeviceWork kernels(Bytes traffic, int count, const char* label) {
 std::vector<PlanGroup> assign_buckets(const JobView& job, const std::vector<TensorId>& order,
                                       const std::vector<Bytes>& limits) {
   assert(!limits.empty());
-  return cut_into_groups(job, order, [&limits](const auto& buckets, TensorId /*next*/) {
-    return buckets.back().size >= limits[std::min(buckets.size(), limits.size()) - 1];
-  });
+  std::vector<PlanGroup> buckets;
+  PlanGroup open;
+  std::size_t closed = 0;  // of dense gradients
+  for (const TensorId id : order) {
+    if (gathers_rows(job, id)) {
+      buckets.push_back(group_of_rows(job, id));
+      continue;
+    }
+    open.tensors.push_back(id);
+    open.elements += job.tensor(id).elements;
+    open.size += job.size_of(job.tensor(id));
+    if (open.size < limits[std::min(closed, limits.size() - 1)]) continue;
+    buckets.push_back(std::exchange(open, {}));
+    ++closed;
+  }
+  if (!open.tensors.empty()) buckets.push_back(std::move(open));
+  return buckets;
 }
 
 Ddp::Ddp(const DdpOptions& options, const JobView& job)
@@ -81,8 +101,12 @@ std::vector<PlanGroup> Ddp::buckets_of(int iteration) const {
   std::vector<TensorId> order = rebuilt ? listed_.gradient_order : registration_order(listed_);
   if (rebuilt && options_.set_last_bucket_cap) std::ranges::reverse(order);
   auto buckets = assign_buckets(listed_, order, limits);
-  // Until rebuilt, the list made in registration order is reversed: the small bucket with the first
-  // layers is reduced last.
+  // Until rebuilt, the list made in registration order is sorted by the first tensors and reversed:
+  // the small bucket with the first layers is reduced last.
+  if (!rebuilt) {
+    std::ranges::stable_sort(buckets, {},
+                             [](const auto& bucket) { return bucket.tensors.front(); });
+  }
   if (!rebuilt || options_.set_last_bucket_cap) std::ranges::reverse(buckets);
   return buckets;
 }
@@ -106,6 +130,10 @@ std::vector<CollectiveUse> Ddp::collectives() const {
   if (broadcasts() || options_.optimizer == DdpOptimizer::zero_redundancy) {
     uses.push_back({CollectiveKind::broadcast});
   }
+  const auto gathered = [this](TensorId id) { return gathers_rows(listed_, id); };
+  if (std::ranges::any_of(registration_order(listed_), gathered)) {
+    uses.push_back({CollectiveKind::all_gather});
+  }
   return uses;
 }
 
@@ -124,7 +152,10 @@ StrategyMaker Ddp::read(Knobs& knobs) {
 
 Traits Ddp::traits() const {
   const bool elsewhere = options_.optimizer != DdpOptimizer::step;
-  return {.dynamic = elsewhere, .own_optimizer = elsewhere, .shadows_ranks = options_.join};
+  return {.dynamic = elsewhere,
+          .own_optimizer = elsewhere,
+          .shadows_ranks = options_.join,
+          .exchanges_rows = !job_.collectives_on_gpu};
 }
 
 /// The reducer's buckets are there beside the gradients, unless these are views of them
@@ -198,7 +229,8 @@ void Ddp::gradient(TensorId tensor, WorkerId /*worker*/) {
 void Ddp::arrive(TensorId place) {
   copy_in(place);
   const auto full = buckets_.arrived(place);
-  if (full && !hook_divides() && options_.version < fused_division_from) {
+  if (full && !gathers_rows(listed_, place) && !hook_divides() &&
+      options_.version < fused_division_from) {
     poster_.post(kernels(2 * buckets_[*full].size, 1, "divide"));
   }
   while (const auto bucket = buckets_.next()) launch(*bucket);
@@ -214,6 +246,7 @@ std::vector<TensorId> Ddp::tensors_in(const PlanGroup& bucket) const {
 }
 
 void Ddp::copy_in(TensorId tensor) {
+  if (gathers_rows(listed_, tensor)) return;
   const Bytes size = job_.size_of(listed_.tensor(tensor));
   // With a communication hook the hook divides, and only the copy is left here.
   if (!options_.gradient_as_bucket_view) {
@@ -232,11 +265,15 @@ void Ddp::launch(std::size_t index) {
     return;
   }
   const bool updates = options_.optimizer == DdpOptimizer::in_backward;
-  reduced_.push_back(
-      poster_.post(Collective{.size = bucket.size,
-                              .tensors = tensors_in(bucket),
-                              .label = fmt::format("bucket {}", index)},
-                   updates ? [this, index] { update_beside(index); } : Poster::Then{}));
+  Collective exchange = {
+      .size = bucket.size, .tensors = tensors_in(bucket), .label = fmt::format("bucket {}", index)};
+  if (const TensorId first = exchange.tensors.front(); gathers_rows(job_, first)) {
+    auto [indices, rows] = row_gathers(job_, first);
+    poster_.post(std::move(indices));
+    exchange = std::move(rows);
+  }
+  reduced_.push_back(poster_.post(
+      std::move(exchange), updates ? [this, index] { update_beside(index); } : Poster::Then{}));
   if (updates) updated_.push_back(poster_.post(Flag{.label = "bucket updated"}));
 }
 
@@ -278,8 +315,8 @@ void Ddp::take_back() {
   for (std::size_t index = 0; index < buckets_.size(); ++index) {
     if (overlaps_ && index == waits) poster_.post(Gate{{zero_->updated()}});
     poster_.post(Gate{{reduced_[index]}});
-    if (options_.gradient_as_bucket_view) continue;
     const PlanGroup& bucket = buckets_[index];
+    if (options_.gradient_as_bucket_view || gathers_rows(listed_, bucket.tensors.front())) continue;
     poster_.post(kernels(2 * bucket.size, static_cast<int>(bucket.tensors.size()), "copy back"));
   }
 }

@@ -10,8 +10,8 @@
 namespace gradwire {
 
 /// Walks tensors and closes a bucket once it holds at least its limit; the tensor that crosses is
-/// in it. The last limit holds for all further buckets.
-/// Source: torch/csrc/distributed/c10d/reducer.cpp, compute_bucket_assignment_by_size.
+/// in it. The last limit holds for all further buckets. A sparse gradient that Gloo gathers is one
+/// of its own. Source: torch/csrc/distributed/c10d/reducer.cpp, compute_bucket_assignment_by_size.
 [[nodiscard]] std::vector<PlanGroup> assign_buckets(const JobView& job,
                                                     const std::vector<TensorId>& order,
                                                     const std::vector<Bytes>& limits);

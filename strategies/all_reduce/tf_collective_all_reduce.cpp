@@ -1,6 +1,9 @@
 #include "strategies/all_reduce/tf_collective_all_reduce.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
+#include <utility>
 
 #include "strategies/parts/conditional_knobs.hpp"
 
@@ -13,12 +16,21 @@ constexpr int worker_threads = 8;
 /// Concatenating and splitting read and write a pack once each.
 constexpr std::int64_t copy_passes = 2;
 
-/// group_by_size, cross_device_utils.py.
+/// group_by_size, cross_device_utils.py; behind the packs sparse gradients, each by itself
+/// (CrossDeviceOps.batch_reduce: split_by_sparsity).
 std::vector<PlanGroup> packs_of(const JobView& job, Bytes bytes_per_pack) {
-  return cut_into_groups(job, reverse_registration_order(static_cast<int>(job.tensors.size())),
-                         [bytes_per_pack](const auto& packs, TensorId /*next*/) {
-                           return bytes_per_pack > Bytes{0} && packs.back().size > bytes_per_pack;
-                         });
+  const auto order = reverse_registration_order(static_cast<int>(job.tensors.size()));
+  const auto is_sparse = [&](TensorId id) { return job.sparse_rows(job.tensor(id)) > 0; };
+  std::vector<TensorId> dense;
+  std::ranges::remove_copy_if(order, std::back_inserter(dense), is_sparse);
+  std::vector<PlanGroup> packs =
+      cut_into_groups(job, dense, [bytes_per_pack](const auto& so_far, TensorId /*next*/) {
+        return bytes_per_pack > Bytes{0} && so_far.back().size > bytes_per_pack;
+      });
+  for (const TensorId id : order) {
+    if (is_sparse(id)) packs.push_back(group_of_rows(job, id));
+  }
+  return packs;
 }
 
 }  // namespace
@@ -52,16 +64,26 @@ TfCollectiveAllReduce::TfCollectiveAllReduce(const TfCollectiveOptions& options,
 }
 
 Traits TfCollectiveAllReduce::traits() const {
-  return {.dynamic = ring_ != nullptr, .own_optimizer = active()};
+  return {.dynamic = ring_ != nullptr, .own_optimizer = active(), .exchanges_rows = true};
 }
 
 std::vector<CollectiveUse> TfCollectiveAllReduce::collectives() const {
   if (!options_.nccl) return {};
-  return {{CollectiveKind::all_reduce, families::all}};
+  std::vector<CollectiveUse> uses = {{CollectiveKind::all_reduce}};
+  if (sparse(packs_.size() - 1)) uses.push_back({CollectiveKind::all_gather});
+  return uses;
 }
 
 std::vector<Exchange> TfCollectiveAllReduce::exchanges() const {
   return ring_ == nullptr ? std::vector<Exchange>{} : ring_->exchanges();
+}
+
+bool TfCollectiveAllReduce::sparse(std::size_t pack) const {
+  return job_.sparse_rows(job_.tensor(packs_[pack].tensors.front())) > 0;
+}
+
+std::int64_t TfCollectiveAllReduce::stepped(std::size_t pack) const {
+  return sparse(pack) ? job_.elements_in(packs_[pack].size) : packs_[pack].elements;
 }
 
 void TfCollectiveAllReduce::gradient(TensorId tensor, WorkerId /*worker*/) {
@@ -75,6 +97,12 @@ void TfCollectiveAllReduce::send(std::size_t pack) {
     poster_.post(DeviceWork{.traffic = copy_passes * group.size, .label = "concatenate a pack"});
   }
   if (ring_ != nullptr) return;
+  if (sparse(pack)) {
+    auto [indices, rows] = row_gathers(job_, group.tensors.front());
+    poster_.post(std::move(indices));
+    reduced_.push_back(poster_.post(std::move(rows)));
+    return;
+  }
   reduced_.push_back(poster_.post(
       Collective{.size = group.size, .tensors = group.tensors, .label = "all-reduce of a pack"}));
 }
@@ -88,24 +116,32 @@ void TfCollectiveAllReduce::finish(WorkerId /*worker*/) {
                  [this, flags = reduced_] { reduce_from(0, flags); });
   }
   std::int64_t all = 0;
-  for (const PlanGroup& pack : packs_.all()) all += pack.elements;
+  for (std::size_t i = 0; i < packs_.size(); ++i) all += stepped(i);
   for (std::size_t i = 0; i < packs_.size(); ++i) {
     const PlanGroup& pack = packs_[i];
     poster_.post(Gate{.until = {reduced_[i]}});
     if (pack.tensors.size() > 1) {
       poster_.post(DeviceWork{.traffic = copy_passes * pack.size, .label = "split a pack"});
     }
-    poster_.post(
-        OptimizerStep{.share = static_cast<double>(pack.elements) / static_cast<double>(all),
-                      .label = "update of a pack"});
+    poster_.post(OptimizerStep{.share = static_cast<double>(stepped(i)) / static_cast<double>(all),
+                               .label = "update of a pack"});
   }
   reduced_.clear();
 }
 
 void TfCollectiveAllReduce::reduce_from(std::size_t pack, const std::vector<OperationId>& flags) {
-  ring_->reduce(packs_[pack].size, packs_[pack].tensors, [this, pack, flags] {
+  const auto ended = [this, pack, flags] {
     poster_.post(Raise{.flag = flags[pack]});
     if (pack + 1 < packs_.size()) reduce_from(pack + 1, flags);
+  };
+  const PlanGroup& group = packs_[pack];
+  if (!sparse(pack)) {
+    ring_->reduce(group.size, group.tensors, ended);
+    return;
+  }
+  auto [indices, rows] = row_gathers(job_, group.tensors.front());
+  ring_->gather(indices.size, group.tensors, [this, size = rows.size, group, ended] {
+    ring_->gather(size, group.tensors, ended);
   });
 }
 

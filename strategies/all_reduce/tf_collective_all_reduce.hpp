@@ -26,7 +26,8 @@ struct TfCollectiveOptions {
 /// NCCL reduces a pack on a stream of its own, behind its last gradient. RING (TfRing) begins
 /// behind all of backward: its copies and additions wait for the compute stream, and the executor
 /// launches a whole backward pass ahead of the GPU (as AutodistAllReduce's). A pack of one gradient
-/// is neither concatenated nor split.
+/// is neither concatenated nor split. Of a sparse gradient (IndexedSlices) indices and rows are
+/// gathered, behind all packs.
 ///
 /// Source: tensorflow/python/distribute/cross_device_ops.py (CollectiveAllReduce._all_reduce),
 /// cross_device_utils.py (group_by_size, CollectiveReplicaLauncher),
@@ -48,6 +49,10 @@ class TfCollectiveAllReduce final : public SharedStepStrategy {
   void gradient(TensorId tensor, WorkerId worker) override;
   void finish(WorkerId worker) override;
   void send(std::size_t pack);
+  /// It is one of a sparse gradient's rows.
+  [[nodiscard]] bool sparse(std::size_t pack) const;
+  /// Elements that the optimizer steps, by which packs share its time.
+  [[nodiscard]] std::int64_t stepped(std::size_t pack) const;
   /// @param flags  of the packs.
   void reduce_from(std::size_t pack, const std::vector<OperationId>& flags);
 

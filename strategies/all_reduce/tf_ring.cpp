@@ -107,6 +107,16 @@ void TfRing::reduce(Bytes size, const std::vector<TensorId>& tensors, Poster::Th
   }
 }
 
+void TfRing::gather(Bytes size, const std::vector<TensorId>& tensors, Poster::Then then) {
+  const std::int64_t ranks = job_.world_size;
+  pass({.exchange = first_exchange_.at(offset_of(0, 1)),
+        .thread = 0,
+        .passed = Bytes{size.count() / ranks * (ranks - 1)},
+        .passes = passes_of_a_ring - 1,
+        .tensors = tensors,
+        .then = std::move(then)});
+}
+
 void TfRing::move(const Course& course, Part part, const char* label, Poster::Then then) {
   poster_->post(Messages{.exchange = course.exchange + part,
                          .size = course.passed,

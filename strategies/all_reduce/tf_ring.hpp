@@ -40,6 +40,8 @@ class TfRing {
   [[nodiscard]] std::vector<Exchange> exchanges() const { return exchanges_; }
   /// Starts an all-reduce. @param then  called when every ring has ended.
   void reduce(Bytes size, const std::vector<TensorId>& tensors, Poster::Then then);
+  /// Starts an all-gather in one ring (ring_gatherer.cc). @param size  of all ranks' parts.
+  void gather(Bytes size, const std::vector<TensorId>& tensors, Poster::Then then);
 
  private:
   /// One ring's way through a tensor.
@@ -47,7 +49,7 @@ class TfRing {
     int exchange = 0;  ///< its first one
     int thread = 0;    ///< which of the threads for calls
     Bytes passed{0};   ///< by a rank in a pass
-    int passes = 0;    ///< done
+    int passes = 0;    ///< done; a gather's first one is the last of a reduction
     std::vector<TensorId> tensors;
     Poster::Then then;
   };

@@ -7,17 +7,12 @@
 #include <numeric>
 #include <utility>
 
-#include "sim/core/refusal.hpp"
-#include "strategies/parts/conditional_knobs.hpp"
 #include "strategies/parts/rehearsal.hpp"
 
 namespace gradwire {
 namespace {
 
 constexpr std::int64_t groups_max = 100'000;
-constexpr std::int64_t rows_max = 1'000'000'000;
-/// An index of a torch sparse tensor is an int64.
-constexpr std::int64_t index_size = 8;
 /// Names of a tensor's requests: its gradient or the rows of it, and the rows' indices.
 constexpr RequestName names_per_tensor = 2;
 /// grad.zero_().add_(...): torch/optimizer.py, synchronize.
@@ -41,9 +36,16 @@ int read_groups(Knobs& knobs, const Release& version) {
   return static_cast<int>(old_name + groups);
 }
 
+bool gathers_rows(const HorovodOptimizerOptions& options, const JobView& job) {
+  return !options.sparse_as_dense && std::ranges::any_of(job.tensors, [&](const auto& tensor) {
+    return job.sparse_rows(tensor) > 0;
+  });
+}
+
 /// With the knobs that autotune chooses. @param told  what it chose; as it was where it is off.
 HorovodOptimizerOptions tuned_for(HorovodOptimizerOptions options, const JobView& job,
                                   std::string& told) {
+  if (!gathers_rows(options, job)) options.core.gather = HorovodGather::nccl;
   if (!options.autotune.on || job.world_size == 1 || !job.iteration_time) return options;
   options.autotune.on = false;
   const auto bytes = static_cast<double>(
@@ -69,21 +71,10 @@ StrategyMaker Horovod::read(Knobs& knobs) {
   options.core = read_horovod(knobs);
   options.autotune = read_autotune(knobs);
   options.groups = read_groups(knobs, options.core.version);
-  options.sparse = knobs.text("sparse", "",
-                              "matrices with this in their name have sparse gradients, as of "
-                              "torch.nn.Embedding(sparse=True)");
-  ConditionalKnobs sparse(knobs);
-  options.sparse_rows =
-      sparse.count("sparse_rows", 0, 0, rows_max, "rows in a sparse gradient of one rank");
-  const bool as_dense = sparse.yes(
-      "sparse_as_dense", false, "of DistributedOptimizer: sparse gradients are made dense first");
-  read_horovod_gathers(sparse, options.core);
-  if (options.sparse.empty()) sparse.refuse_without("sparse: NAME");
-  if (!options.sparse.empty() && options.sparse_rows == 0) {
-    knobs.refuse("sparse", "'sparse' needs the number of rows; expected 'sparse_rows' beside it");
-  }
-  if (as_dense) options.sparse.clear();
-  if (options.sparse.empty()) options.core.gather = HorovodGather::nccl;  // nothing is gathered
+  options.sparse_as_dense = knobs.yes(
+      "sparse_as_dense", false,
+      "of DistributedOptimizer: gradients that `profile.sparse_embeddings` has are made dense");
+  read_horovod_gathers(knobs, options.core);
   return [options](const JobView& job) { return std::make_unique<Horovod>(options, job); };
 }
 
@@ -92,21 +83,9 @@ Horovod::Horovod(HorovodOptimizerOptions options, const JobView& job)
       options_(tuned_for(std::move(options), job, tuned_)),
       queue_(options_.core, job),
       group_of_(job.tensors.size(), -1) {
-  bool any = options_.sparse.empty();
   std::vector<TensorId> dense;
   for (TensorId id = 0; id < static_cast<TensorId>(job_.tensors.size()); ++id) {
-    if (sparse(id)) {
-      any = true;
-    } else {
-      dense.push_back(id);
-    }
-  }
-  if (!any) {
-    throw UnsupportedConfiguration(
-        UnsupportedConfiguration::Key::strategy,
-        fmt::format("horovod: 'sparse' is '{}'; expected a part of the name of "
-                    "one of the model's matrices",
-                    options_.sparse));
+    if (!sparse(id)) dense.push_back(id);
   }
   // split_list, common/util.py: even parts, the first ones one longer.
   const auto groups = static_cast<std::size_t>(options_.groups);
@@ -125,21 +104,21 @@ bool Horovod::adasum() const {
 }
 
 bool Horovod::sparse(TensorId tensor) const {
-  const auto& info = job_.tensor(tensor);
-  return !options_.sparse.empty() && info.shape.size() == 2 &&
-         info.name.find(options_.sparse) != std::string::npos;
+  return !options_.sparse_as_dense && job_.sparse_rows(job_.tensor(tensor)) > 0;
 }
 
 Traits Horovod::traits() const {
   return {.dynamic = true,
           .own_optimizer = adasum(),
-          .exactness = adasum() ? Exactness::lossy : Exactness::exact};
+          .exactness = adasum() ? Exactness::lossy : Exactness::exact,
+          .exchanges_rows = true};
 }
 
 std::vector<CollectiveUse> Horovod::collectives() const {
   auto uses = queue_.collectives();
-  const bool gathers = !options_.sparse.empty() && options_.core.gather == HorovodGather::nccl;
-  if (gathers) uses.push_back({CollectiveKind::all_gather, families::all});
+  if (options_.core.gather == HorovodGather::nccl && gathers_rows(options_, job_)) {
+    uses.push_back({CollectiveKind::all_gather, families::all});
+  }
   return uses;
 }
 
@@ -149,14 +128,14 @@ std::vector<HorovodRequest> Horovod::requests_of(TensorId tensor) const {
   if (!sparse(tensor)) {
     return {{.name = name, .size = job_.size_of(info), .tensors = {tensor}}};
   }
-  const std::int64_t rows = job_.world_size * std::min(options_.sparse_rows, info.shape[0]);
+  const std::int64_t rows = job_.world_size * job_.sparse_rows(info);
   return {{.name = name + 1,
            .kind = RequestKind::gather,
-           .size = Bytes{rows * index_size},
+           .size = Bytes{rows * row_index_size},
            .tensors = {tensor}},
           {.name = name,
            .kind = RequestKind::gather,
-           .size = job_.size_of(rows * info.shape[1]),
+           .size = job_.size_of_rows(info, rows),
            .tensors = {tensor}}};
 }
 
@@ -202,7 +181,7 @@ void Horovod::finish(WorkerId /*worker*/) {
     }
     if (!sparse(id)) continue;
     const auto requests = requests_of(id);
-    poster_.post(DeviceWork{.traffic = job_.size_of(job_.tensor(id)) + 2 * requests.back().size,
+    poster_.post(DeviceWork{.traffic = 2 * requests.back().size,
                             .kernels = sparse_update_kernels,
                             .label = "add gathered rows"});
   }

@@ -17,9 +17,7 @@ struct HorovodOptimizerOptions {
   HorovodOptions core;
   AutotuneOptions autotune{};  ///< on: it changes `core` for the job
   int groups = 0;  ///< gradients are handed over together in this many groups; 0: each by itself
-  /// Gradients of matrices whose name contains this are sparse; empty: none.
-  std::string sparse;
-  std::int64_t sparse_rows = 0;  ///< of such a gradient, a rank and iteration
+  bool sparse_as_dense = false;  ///< of DistributedOptimizer
 };
 
 /// Horovod's DistributedOptimizer for PyTorch: hooks hand gradients to the background thread

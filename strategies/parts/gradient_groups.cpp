@@ -34,6 +34,23 @@ std::vector<PlanGroup> plan_of(const JobView& job, const TensorGroups& groups) {
   return plan;
 }
 
+PlanGroup group_of_rows(const JobView& job, TensorId tensor) {
+  PlanGroup group = group_of(job, {tensor}, "rows");
+  group.size = job.size_exchanged(job.tensor(tensor));
+  return group;
+}
+
+std::array<Collective, 2> row_gathers(const JobView& job, TensorId tensor) {
+  const TensorInfo& info = job.tensor(tensor);
+  const std::int64_t rows = job.world_size * job.sparse_rows(info);
+  const auto gather = [tensor](Bytes size, const char* label) {
+    return Collective{
+        .kind = CollectiveKind::all_gather, .size = size, .tensors = {tensor}, .label = label};
+  };
+  return {gather(Bytes{rows * row_index_size}, "indices of rows"),
+          gather(job.size_of_rows(info, rows), "rows")};
+}
+
 std::vector<PlanGroup> cut_into_groups(const JobView& job, const std::vector<TensorId>& order,
                                        const OpensGroup& opens) {
   std::vector<PlanGroup> groups;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <functional>
 #include <optional>
 #include <string>
@@ -26,6 +27,12 @@ using TensorGroups = std::vector<std::vector<TensorId>>;
 
 /// As a plan.
 [[nodiscard]] std::vector<PlanGroup> plan_of(const JobView& job, const TensorGroups& groups);
+
+/// What a sparse gradient is exchanged by: its rows and their indices.
+[[nodiscard]] PlanGroup group_of_rows(const JobView& job, TensorId tensor);
+
+/// The all-gathers of a sparse gradient, of the ranks' indices and of their rows, in this order.
+[[nodiscard]] std::array<Collective, 2> row_gathers(const JobView& job, TensorId tensor);
 
 /// Decides whether the next tensor opens a group of its own; `groups` are those so far, of which
 /// the last one is open and not empty.

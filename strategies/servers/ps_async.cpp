@@ -67,7 +67,8 @@ Traits PsAsync::traits() const {
           .own_optimizer = true,
           .independent_workers = true,
           .lead = options_.bound,
-          .exactness = Exactness::stale};
+          .exactness = Exactness::stale,
+          .exchanges_rows = true};
 }
 
 int PsAsync::exchange(WorkerId worker, int server, bool push) const {

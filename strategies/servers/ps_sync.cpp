@@ -105,7 +105,10 @@ StrategyMaker PsSync::read(Knobs& knobs) {
 }
 
 Traits PsSync::traits() const {
-  return {.dynamic = true, .forward_hooks = options_.layer_wait, .own_optimizer = true};
+  return {.dynamic = true,
+          .forward_hooks = options_.layer_wait,
+          .own_optimizer = true,
+          .exchanges_rows = true};
 }
 
 std::vector<int> PsSync::pushing_ranks() const {

@@ -43,7 +43,7 @@ TicTac::TicTac(const Options& options, const JobView& job)
 }
 
 Traits TicTac::traits() const {
-  return {.dynamic = true, .forward_hooks = true, .own_optimizer = true};
+  return {.dynamic = true, .forward_hooks = true, .own_optimizer = true, .exchanges_rows = true};
 }
 
 std::vector<Exchange> TicTac::exchanges() const {
@@ -82,7 +82,7 @@ void TicTac::pull_all() {
   }
   for (const TensorId id : tensors) {
     const TensorInfo& tensor = job_.tensor(id);
-    server_of(id).pull({.size = job_.size_of(tensor),
+    server_of(id).pull({.size = job_.size_exchanged(tensor),
                         .tensors = {id},
                         .label = tensor.name,
                         .priority = order_[static_cast<std::size_t>(id)],
@@ -94,7 +94,7 @@ void TicTac::pull_all() {
 
 void TicTac::push(TensorId id) {
   const TensorInfo& tensor = job_.tensor(id);
-  server_of(id).push({.size = job_.size_of(tensor),
+  server_of(id).push({.size = job_.size_exchanged(tensor),
                       .tensors = {id},
                       .label = tensor.name,
                       .then = [this] { applied(); },
@@ -116,7 +116,7 @@ std::vector<PlanGroup> TicTac::plan(int /*iteration*/) const {
     groups.push_back(
         {{id},
          tensor.elements,
-         job_.size_of(tensor),
+         job_.size_exchanged(tensor),
          fmt::format("server {}, pull {}", static_cast<std::size_t>(id) % servers_.size(),
                      order_[static_cast<std::size_t>(id)])});
   }

@@ -26,7 +26,8 @@ class PullProperties {
 
   /// M of a pull.
   [[nodiscard]] double pull_time(TensorId id) const {
-    return (job_.message_latency + job_.size_of(job_.tensor(id)) / job_.network_bandwidth).count();
+    return (job_.message_latency + job_.size_exchanged(job_.tensor(id)) / job_.network_bandwidth)
+        .count();
   }
 
   void update(const std::vector<TensorId>& pulls) {

@@ -15,7 +15,7 @@ namespace {
 /// A variable or a part of it, and the server that holds it.
 struct Piece {
   int server = 0;
-  Bytes size{0};
+  Bytes size{0};  ///< that travels
 };
 
 /// The bytes of part `part` of `parts` of a variable: whole elements, the first ones one more.
@@ -74,7 +74,9 @@ std::vector<std::vector<Piece>> place(const JobView& job, int servers,
       const int server = holders[static_cast<std::size_t>(part % servers)];
       const Bytes size = part_size(job, tensor, part, parts);
       load[static_cast<std::size_t>(server)] += size.count();
-      places.back().push_back({server, size});
+      const bool sparse = job.sparse_rows(tensor) > 0;  // rows lie evenly in all parts
+      places.back().push_back(
+          {server, sparse ? Bytes{job.size_exchanged(tensor).count() / parts} : size});
     }
   }
   return places;

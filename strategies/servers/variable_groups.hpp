@@ -46,7 +46,9 @@ struct ParameterServerOptions {
 struct VariableGroup {
   int server = 0;
   std::vector<TensorId> tensors;  ///< in gradient order
-  Bytes size{0};                  ///< of the variables, or of the server's parts of them
+  /// Of the variables, or of the server's parts of them; of those with sparse gradients the rows
+  /// that are pushed, and pulled: TensorFlow runs their lookup on the server.
+  Bytes size{0};
 
   /// Adding the group to another of its size, or applying it, at `rate` (of what a cache holds):
   /// each variable by itself, of the group's mean size.

@@ -244,7 +244,6 @@ TEST_CASE_METHOD(ErrorFixture, "knobs that have no effect beside the others are 
     std::string strategy, knob, needed;
   };
   const Unused unused = GENERATE(
-      Unused{"name: horovod, sparse_rows: 9", "sparse_rows", "sparse: NAME"},
       Unused{"name: horovod, autotune_steps_per_sample: 5", "autotune_steps_per_sample",
              "autotune: true"},
       Unused{"name: tf_collective_all_reduce, implementation: NCCL, rpc_threads: 2", "rpc_threads",
@@ -271,8 +270,6 @@ TEST_CASE_METHOD(ErrorFixture, "knobs of Horovod and MG-WFBP that exclude each o
   CHECK(message(7, "strategy: {name: horovod, adasum: true, hierarchical_allreduce: true}") ==
         "s.yaml:7:35: two algorithms of reducing; expected one of hierarchical_allreduce, "
         "torus_allreduce, adasum");
-  CHECK(message(7, "strategy: {name: horovod, sparse: embedding}") ==
-        "s.yaml:7:35: 'sparse' needs the number of rows; expected 'sparse_rows' beside it");
   CHECK(message(7, "strategy: {name: mg_wfbp, alpha: 1 ms}") ==
         "s.yaml:7:34: one of 'alpha' and 'beta' is missing; expected both");
   CHECK(message(7, "strategy: {name: mg_wfbp, table: 10gbe, alpha: 1 ms, beta: 1 ns}") ==

@@ -323,3 +323,36 @@ TEST_CASE("A fused optimizer reads and writes its state once", "[models]") {
   CHECK(fused_step / foreach_step == Approx(33.0 / 93));
   CHECK(33 * 0.85 == Approx(7 * 4).epsilon(0.01));
 }
+
+TEST_CASE("Sparse gradients of tables have the rows that were looked up", "[models]") {
+  const GpuSpec v100 = gpu("v100-sxm2-16gb");
+  const auto table = [](const ComputeProfile& profile, const std::string& name) {
+    for (const TensorInfo& tensor : tensors_of(profile)) {
+      if (tensor.name == name) return tensor;
+    }
+    return TensorInfo{};
+  };
+  // Of 128 samples of 20 words: 2560 rows of the input's table; those and 8192 of the output's.
+  const ComputeProfile sparse = analytic_profile(lm_1b({}), v100, 128, "fp32");
+  CHECK(table(sparse, "emb.weight").sparse_rows == 2560);
+  CHECK(table(sparse, "softmax_w").sparse_rows == 2560 + 8192);
+  CHECK(table(sparse, "softmax_b").sparse_rows == 2560 + 8192);
+  CHECK(table(sparse, "lstm.W").sparse_rows == 0);
+  const std::int64_t of_tables = 512 * (2560 + 10752) + 10752;
+  CHECK(sparse.gradient_elements() ==
+        sparse.parameter_count() - 793470LL * (2 * 512 + 1) + of_tables);
+  // Dense ones are written as a whole, 1.6 GB each, and the optimizer steps all rows.
+  const ComputeProfile dense =
+      analytic_profile(lm_1b({}), v100, 128, "fp32", {.optimizer = "", .sparse_embeddings = false});
+  CHECK(table(dense, "emb.weight").sparse_rows == 0);
+  CHECK(dense.backward() - sparse.backward() > Seconds{2 * 1.6e9 / v100.memory_bandwidth.count()});
+  CHECK(sparse.optimizer / dense.optimizer ==
+        Approx(static_cast<double>(sparse.gradient_elements()) /
+               static_cast<double>(dense.gradient_elements())));
+
+  // BERT's decoder shares the words' table, whose gradient is dense for its product's sake.
+  const ComputeProfile bert = analytic_profile(bert_base({}), v100, 4, "fp32",
+                                               {.optimizer = "", .sparse_embeddings = true});
+  CHECK(table(bert, "bert.embeddings.word_embeddings.weight").sparse_rows == 0);
+  CHECK(table(bert, "bert.embeddings.position_embeddings.weight").sparse_rows == 4 * 128);
+}

@@ -161,10 +161,10 @@ TEST_CASE("toy timeline: horovod, rows gathered through the host", "[timeline][h
   // ranks' 500 rows of 250 floats and their indices are 2.016 MB, fused, there at 18. The five
   // others fuse: T(5) from 16, to 21.5.
   ToyTraining toy = ToyTraining::networked(2, 2, BytesPerSecond{1e11});
-  toy.profile.layers.front().parameters.front().shape = {1000, 250};
+  auto& table = toy.profile.layers.front().parameters.front();
+  table.shape = {1000, 250};
+  table.sparse_rows = 500;
   auto options = fused({0, 28}, Seconds{1e-3});
-  options.sparse = "h.0";
-  options.sparse_rows = 500;
   options.core.host_copy_rate = BytesPerSecond{0.5e9};
   SECTION("hierarchical: 1.008 in, half of all across, 4.032 out") {
     options.core.gather = HorovodGather::mpi_hierarchical;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "sim/config/data_files.hpp"
 #include "sim/config/profile/model_catalogue.hpp"
 #include "sim/config/profile/model_fields.hpp"
+#include "sim/config/profile/other_batch.hpp"
 #include "sim/config/profile/profile_yaml.hpp"
 #include "sim/config/yaml/loaded_yaml.hpp"
 #include "sim/models/derived_profile.hpp"
@@ -77,6 +77,11 @@ const Fields<AnalyticOptions>& analytic_fields() {
               "of PyTorch in fp16 and bf16: what is added up and layer norms stay in fp32; false: "
               "all is of the type (FSDP's mixed precision, Megatron)",
               "true; of decoders by shape false"),
+       choice("sparse_embeddings", &Options::sparse_embeddings, {{"true", true}, {"false", false}},
+              "gradients of tables that no other layer shares have but the rows that were looked "
+              "up, and the optimizer steps those (nn.Embedding(sparse=True), TensorFlow's "
+              "IndexedSlices)",
+              "false; of lm_1b true"),
        choice(
            "sdpa", &Options::attention,
            {{"flash", AttentionKernels::flash},
@@ -181,6 +186,15 @@ void check_options(const YamlMap& map, const AnalyticOptions& options,
                               "pytorch-compile, which have it",
                               key, options.framework));
   }
+  const bool has_tables = std::ranges::any_of(model.layers, [](const ModelLayer& layer) {
+    return layer.looked_up.of_sample > 0 && !layer.parameters.front().shared;
+  });
+  if (map.has("sparse_embeddings") && !has_tables) {
+    map.fail("sparse_embeddings",
+             fmt::format("'sparse_embeddings' beside model {}, which has no table of its own that "
+                         "it looks up; expected no such key",
+                         model.name));
+  }
   if (map.has("compiled_loss") &&
       (!compiles(*find_framework(options.framework)) || options.fused_loss)) {
     map.fail("compiled_loss",
@@ -206,37 +220,6 @@ void check_options(const YamlMap& map, const AnalyticOptions& options,
   }
   if (options.recompute != Recompute::none) needs_blocks("recompute", "made again");
   if (options.fp8_recipe != Fp8Recipe::none) needs_blocks("fp8_recipe", "in 8 bits");
-}
-
-/// As the recorder notes it, and the file's name tells.
-bool is_channels_last(const ComputeProfile& profile) {
-  return profile.source.notes.find("memory_format channels_last") != std::string::npos;
-}
-
-/// A profile of the same job with another batch, the nearest that ships; nullopt when there is
-/// none.
-std::optional<ComputeProfile> other_batch(const ComputeProfile& profile, int batch) {
-  const std::string prefix = fmt::format("{}/{}_{}{}_b", profile.model, profile.gpu, profile.dtype,
-                                         is_channels_last(profile) ? "_channels_last" : "");
-  std::optional<ComputeProfile> nearest;
-  for (const std::string& name : data_names(DataKind::profile)) {
-    if (!name.starts_with(prefix)) continue;
-    ComputeProfile other = read_profile(loaded_yaml(data_file(DataKind::profile, name).string()));
-    const bool comparable = other.batch_per_gpu != profile.batch_per_gpu &&
-                            other.layers.size() == profile.layers.size();
-    const bool nearer = !nearest || std::abs(other.batch_per_gpu - batch) <
-                                        std::abs(nearest->batch_per_gpu - batch);
-    if (comparable && nearer) nearest = std::move(other);
-  }
-  return nearest;
-}
-
-ComputeProfile with_batch(ComputeProfile profile, const GpuSpec& gpu, int batch) {
-  if (batch == profile.batch_per_gpu) return profile;
-  if (const auto other = other_batch(profile, batch)) {
-    return interpolated_for_batch(profile, *other, batch);
-  }
-  return derived_for_batch(std::move(profile), gpu, batch);
 }
 
 /// Another GPU in the recording's type where it has it, then another type.
