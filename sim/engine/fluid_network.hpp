@@ -11,6 +11,9 @@ namespace gradwire {
 /// collective is exact against every message simulated, and contention slows the fluids down from
 /// there. An independent flow waits for its latency first and then has the cap of its connections
 /// only.
+///
+/// A coupled phase of a transfer that moves alone takes the time for which it is planned: our own
+/// solver is asked for it from the moment on at which another transfer begins, if one does.
 class FluidNetwork final : public TransferNetwork {
  public:
   using TransferNetwork::TransferNetwork;
@@ -21,6 +24,20 @@ class FluidNetwork final : public TransferNetwork {
                                         const std::vector<double>& times) const override;
   void start_phase(std::uint32_t slot) override;
   void flow_ended(std::uint32_t slot, std::uint32_t flow) override;
+  void another_begins() override;
+
+ private:
+  /// The transfer that moves alone, whose flows the transport does not know yet.
+  struct Held {
+    std::uint32_t slot = 0;
+    Seconds since;             ///< the beginning of its phase
+    std::uint64_t number = 0;  ///< of all that were held
+  };
+
+  void hold(std::uint32_t slot);
+
+  std::optional<Held> held_;
+  std::uint64_t holds_ = 0;
 };
 
 }  // namespace gradwire

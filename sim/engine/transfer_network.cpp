@@ -20,6 +20,11 @@ constexpr std::size_t plans_of_pattern = 4;
 /// Plans of a byte that are kept: they are looked through one by one.
 constexpr std::size_t byte_plans_most = 8;
 
+/// As on_flow_end() reads it.
+Transport::Token token_of(std::uint32_t slot, std::uint32_t flow) {
+  return (Transport::Token{slot} << 32U) | flow;
+}
+
 }  // namespace
 
 TransferNetwork::TransferNetwork(EventQueue& queue, Transport& transport, LinkShares shares,
@@ -66,9 +71,9 @@ void TransferNetwork::start(TransferId id, PatternId pattern, Bytes size,
   ++in_flight_;
   if (cost.startup > Seconds{}) {
     queue_.post(queue_.now() + cost.startup, EventQueue::network_priority,
-                [this, slot] { begin(slot); });
+                [this, slot] { enter(slot); });
   } else {
-    begin(slot);
+    enter(slot);
   }
 }
 
@@ -129,6 +134,12 @@ TransferNetwork::Plan TransferNetwork::planned(PatternId pattern, double wire_by
   return plan;
 }
 
+void TransferNetwork::enter(std::uint32_t slot) {
+  ++moving_;
+  another_begins();
+  begin(slot);
+}
+
 void TransferNetwork::begin(std::uint32_t slot) {
   if (transfers_[slot].phase == transfers_[slot].plan->phases.size()) {
     finish(slot);
@@ -153,12 +164,21 @@ void TransferNetwork::move(std::uint32_t slot, std::uint32_t flow) {
   const PlannedFlow& moves = phase_of(slot).flows[flow];
   const Transfer& moved = transfers_[slot];
   transport_.start(moved.first_column + moves.column, moved.scale * moves.bytes, moves.rate_cap,
-                   (Transport::Token{slot} << 32U) | flow);
+                   token_of(slot, flow));
+}
+
+void TransferNetwork::go_on(std::uint32_t slot, std::uint32_t flow, double bytes) {
+  const PlannedFlow& moves = phase_of(slot).flows[flow];
+  transport_.start(transfers_[slot].first_column + moves.column, bytes, moves.rate_cap,
+                   token_of(slot, flow));
 }
 
 void TransferNetwork::message_ended(std::uint32_t slot) {
   assert(transfers_[slot].active && transfers_[slot].left > 0);
-  if (--transfers_[slot].left > 0) return;
+  if (--transfers_[slot].left == 0) phase_ended(slot);
+}
+
+void TransferNetwork::phase_ended(std::uint32_t slot) {
   ++transfers_[slot].phase;
   begin(slot);
 }
@@ -182,6 +202,7 @@ void TransferNetwork::finish(std::uint32_t slot) {
   done.active = false;
   free_.push_back(slot);
   --in_flight_;
+  --moving_;
 }
 
 std::vector<TransferId> TransferNetwork::take_finished() {

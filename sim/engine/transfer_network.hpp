@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -54,6 +55,9 @@ class TransferNetwork : public Network {
   struct PlannedPhase {
     std::vector<PlannedFlow> flows;
     std::uint64_t messages = 0;  ///< flow ends to wait for
+    /// All of it where nothing else moves, if then each flow has its `rate_cap` from the beginning
+    /// to its end; else nothing.
+    std::optional<Seconds> alone;
   };
   struct Plan {
     std::vector<PlannedPhase> phases;
@@ -80,13 +84,24 @@ class TransferNetwork : public Network {
                                                 const CollectiveCost& cost,
                                                 const std::vector<double>& times) const = 0;
   virtual void start_phase(std::uint32_t slot) = 0;
-  /// A flow of the running phase that was launched has ended.
+  /// A transfer is about to begin its first phase.
+  virtual void another_begins() {}
+  /// A flow of the running phase that was launched, or goes on, has ended.
   virtual void flow_ended(std::uint32_t slot, std::uint32_t flow) = 0;
 
   /// To be called once for every message of the running phase.
   void message_ended(std::uint32_t slot);
   /// Starts a flow of the running phase after its latency.
   void launch(std::uint32_t slot, std::uint32_t flow);
+  /// Starts what is left of it. @param bytes  > 0.
+  void go_on(std::uint32_t slot, std::uint32_t flow, double bytes);
+  /// So many flow ends of the running phase are still to come.
+  void wait_for(std::uint32_t slot, std::uint64_t ends) { transfers_[slot].left = ends; }
+  /// All messages of the running phase have ended.
+  void phase_ended(std::uint32_t slot);
+  /// One transfer is between its first phase and its end.
+  [[nodiscard]] bool moves_alone() const { return moving_ == 1; }
+  [[nodiscard]] EventQueue& queue() { return queue_; }
 
   [[nodiscard]] const Transfer& transfer(std::uint32_t slot) const { return transfers_[slot]; }
   [[nodiscard]] const PlannedPhase& phase_of(std::uint32_t slot) const {
@@ -119,6 +134,7 @@ class TransferNetwork : public Network {
   std::shared_ptr<const Plan> plan_of_byte(PatternId pattern, const CollectiveCost& cost);
   [[nodiscard]] Plan planned(PatternId pattern, double wire_bytes,
                              const CollectiveCost& cost) const;
+  void enter(std::uint32_t slot);
   void begin(std::uint32_t slot);
   void move(std::uint32_t slot, std::uint32_t flow);
   void finish(std::uint32_t slot);
@@ -143,6 +159,7 @@ class TransferNetwork : public Network {
   Contended contended_;          ///< since then
   Carried all_;                  ///< since the beginning
   std::size_t in_flight_ = 0;
+  std::size_t moving_ = 0;  ///< of them those whose start-up is over
 };
 
 }  // namespace gradwire

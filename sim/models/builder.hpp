@@ -111,6 +111,11 @@ class ModelBuilder {
   Activation act(const std::string& name, const Activation& input);
   /// Not in place, even beside convolutions: backward needs the input.
   Activation gelu(const std::string& name, const Activation& input);
+  /// BLOOM's, 0.5 x (1 + tanh(0.797 x (1 + 0.0447 x^2))), as HuggingFace's modeling_bloom.py has it
+  /// in a function of its own, which keeps x alone: nine kernels (six of a number and x, 2 N each,
+  /// three of two tensors, 3 N); backward the six to the tanh again (14 N) and twelve more (30 N).
+  /// Compiled: as gelu.
+  Activation bloom_gelu(const std::string& name, const Activation& input);
   /// SiLU, hard swish or ReLU6 in place, as image networks have them: backward needs the input,
   /// which autograd therefore copies first (2 N) and keeps beside the result. Compiled: no copy.
   Activation smooth_act(const std::string& name, const Activation& input);

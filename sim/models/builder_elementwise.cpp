@@ -20,6 +20,15 @@ Activation ModelBuilder::gelu(const std::string& name, const Activation& input) 
   return custom(std::move(layer), {{input}}, input);
 }
 
+Activation ModelBuilder::bloom_gelu(const std::string& name, const Activation& input) {
+  const double n = input.count();
+  ModelLayer layer = operation(name, "act", {.elements = 21 * n, .kernels = 9},
+                               {.elements = 44 * n, .kernels = 18});
+  layer.compiled = PassWork{.forward = {.elements = 2 * n}, .backward = {.elements = 3 * n}};
+  layer.keeps_input = true;
+  return custom(std::move(layer), {{input}}, input);
+}
+
 Activation ModelBuilder::smooth_act(const std::string& name, const Activation& input) {
   const double n = input.count();
   ModelLayer layer = operation(name, "act", {.elements = 4 * n, .kernels = 2}, {.elements = 3 * n});

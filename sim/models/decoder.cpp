@@ -112,7 +112,10 @@ Activation feed_forward(ModelBuilder& net, const std::string& name, const Activa
     const Activation up = net.linear(name + ".up_proj", input, width, bias);
     x = net.gated_act(name + ".act", gate, up);
   } else {
-    x = net.act(name + ".act", net.linear(name + ".up_proj", input, width, bias));
+    x = net.linear(name + ".up_proj", input, width, bias);
+    x = shape.activation == DecoderShape::Activation::gelu_operators
+            ? net.bloom_gelu(name + ".act", x)
+            : net.act(name + ".act", x);
   }
   return net.linear(name + ".down_proj", x, input.channels, bias);
 }
@@ -182,10 +185,12 @@ Activation block(ModelBuilder& net, int layer, const Activation& input, const De
   Activation x = norm(net, name + ".input_layernorm", input, shape);
   x = shape.latent ? latent_attention(net, name + ".self_attn", x, shape)
                    : grouped_attention(net, name + ".self_attn", x, shape);
+  if (shape.dropout) x = net.dropout(name + ".dropout_1", x);
   const Activation residual = net.add(name + ".add_1", x, input);
   x = norm(net, name + ".post_attention_layernorm", residual, shape);
   x = has_experts(shape, layer) ? experts_block(net, name + ".mlp", x, shape)
                                 : feed_forward(net, name + ".mlp", x, shape.ffn, shape);
+  if (shape.dropout) x = net.dropout(name + ".dropout_2", x);
   return net.add(name + ".add_2", residual, x);
 }
 
@@ -202,7 +207,7 @@ Activation embedded(ModelBuilder& net, const DecoderShape& shape) {
 
 std::int64_t ffn_by_rule(std::int64_t hidden, DecoderShape::Activation activation) {
   constexpr std::int64_t multiple = 256;
-  if (activation == DecoderShape::Activation::gelu) return 4 * hidden;
+  if (activation != DecoderShape::Activation::swiglu) return 4 * hidden;
   return (8 * hidden / 3 + multiple - 1) / multiple * multiple;
 }
 

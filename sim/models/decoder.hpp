@@ -21,7 +21,11 @@ struct LatentShape {
 /// A decoder-only language model: embedding, `layers` times norm, attention, norm, feed-forward
 /// block, each with a residual; norm and output layer.
 struct DecoderShape {
-  enum class Activation : std::uint8_t { swiglu, gelu };
+  enum class Activation : std::uint8_t {
+    swiglu,
+    gelu,
+    gelu_operators,  ///< of BLOOM: its tanh approximation operator by operator
+  };
   enum class Norm : std::uint8_t { rms, layer, layer_without_bias };
   enum class Positions : std::uint8_t { rope, learned, alibi };
   enum class Attention : std::uint8_t { flash, eager };
@@ -48,6 +52,7 @@ struct DecoderShape {
   bool joined_qkv = false;         ///< one projection for queries, keys and values
   bool embedding_norm = false;     ///< a norm behind the embedding (BLOOM)
   bool head_norm = false;          ///< an RMS norm of each head's query and key (Qwen3)
+  bool dropout = false;            ///< of what attention and feed-forward block give (OPT)
   ExpertShape experts = {};
   std::optional<LatentShape> latent = {};
 };
@@ -63,7 +68,7 @@ struct DecoderShape {
 /// Its layers. RMS norms, rotary positions and swiglu are those of HuggingFace's code, operator by
 /// operator, and one kernel each way where the framework compiles; attention as `attention` says.
 /// Experts are one grouped product a weight, balanced: every token through `active` of them, every
-/// weight read. No dropout: none of these models is trained with any.
+/// weight read.
 /// REQUIRES: no problem_of(shape).
 [[nodiscard]] ModelDescription decoder(const DecoderShape& shape);
 

@@ -34,6 +34,8 @@ struct ComputeItem {
   double launched = 0;   ///< host time since the rank's iteration start, seconds
   std::size_t gate = 0;  ///< of a gate: which one of the stream
   OperationId mark = 0;  ///< of a mark
+  /// In place of the name it is posted with, which millions of copies would take; outlives it.
+  const std::string* script_name = nullptr;
 };
 
 /// What is posted on the compute streams of a class of ranks, from the start of the present
@@ -55,7 +57,10 @@ class ComputeStream {
   [[nodiscard]] const ComputeItem& operator[](std::size_t position) const {
     return items_[position];
   }
-  [[nodiscard]] const std::string& name(std::size_t position) const { return names_[position]; }
+  [[nodiscard]] const std::string& name(std::size_t position) const {
+    const std::string* of_script = items_[position].script_name;
+    return of_script != nullptr ? *of_script : names_[position];
+  }
   /// Nominal, of work.
   [[nodiscard]] double seconds(std::size_t position, int worker_class) const {
     if (worker_class == 0) return items_[position].seconds;

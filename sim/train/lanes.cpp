@@ -28,13 +28,20 @@ inline double choose(bool first, double a, double b) {
 /// What the item takes on each with nothing beside it.
 inline void take(const WorkItem& item, std::span<const float> residuals, const Lanes& lanes,
                  LaneArray& seconds) {
-  if (item.device) {
-    for (std::size_t m = 0; m < lanes.count; ++m) seconds[m] = item.seconds * lanes.factor[m];
+  const double nominal = item.seconds;
+  const std::size_t count = lanes.count;
+  const float* residual = residuals.data();
+  if (item.device && !residuals.empty()) {
+    for (std::size_t m = 0; m < count; ++m) {
+      seconds[m] = nominal * lanes.factor[m] * static_cast<double>(residual[m]);
+    }
+  } else if (item.device) {
+    for (std::size_t m = 0; m < count; ++m) seconds[m] = nominal * lanes.factor[m];
+  } else if (!residuals.empty()) {
+    for (std::size_t m = 0; m < count; ++m) seconds[m] = nominal * static_cast<double>(residual[m]);
   } else {
-    for (std::size_t m = 0; m < lanes.count; ++m) seconds[m] = item.seconds;
+    for (std::size_t m = 0; m < count; ++m) seconds[m] = nominal;
   }
-  if (residuals.empty()) return;
-  for (std::size_t m = 0; m < lanes.count; ++m) seconds[m] *= static_cast<double>(residuals[m]);
 }
 
 constexpr std::size_t width = 8;  // doubles of the widest vectors
@@ -137,19 +144,32 @@ bool pass_together(const WorkItem& item, std::span<const float> residuals, doubl
     }
     if (best<larger>(ends, count, 0) > limit) return false;
   }
-  if (launched > 0) {
-    LaneArray& host = books.of(Part::host);
+  LaneArray& done = books.of(item.part);
+  LaneArray& host = books.of(Part::host);
+  const double next = item.position + 1;
+  if (launched > 0 && &done != &host) {
+    // The arrays are others than each other.
+#pragma GCC ivdep
     for (std::size_t m = 0; m < count; ++m) {
+      const double now = lanes.now[m];
+      const double from = larger(now, lanes.start[m] + launched);
+      host[m] += from - now;
+      lanes.now[m] = from + seconds[m] * slowing;
+      lanes.item[m] = next;
+      done[m] += seconds[m];
+    }
+  } else {
+    for (std::size_t m = 0; m < count && launched > 0; ++m) {
       const double from = larger(lanes.now[m], lanes.start[m] + launched);
       host[m] += from - lanes.now[m];
       lanes.now[m] = from;
     }
-  }
-  LaneArray& done = books.of(item.part);
-  for (std::size_t m = 0; m < count; ++m) {
-    lanes.now[m] += seconds[m] * slowing;
-    lanes.item[m] = item.position + 1;
-    done[m] += seconds[m];
+#pragma GCC ivdep
+    for (std::size_t m = 0; m < count; ++m) {
+      lanes.now[m] += seconds[m] * slowing;
+      lanes.item[m] = next;
+      done[m] += seconds[m];
+    }
   }
   if (slowing == 1) return true;
   LaneArray& slowed = books.of(Part::overlap_slowdown);

@@ -2,18 +2,47 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
 #include <utility>
 
 namespace gradwire {
+
+void Repeats::ended(OperationId operation, double when) {
+  const auto moved = moving_.find(operation);
+  if (moved == moving_.end()) return note(operation, {}, ended_then, when);
+  note(operation, moved->second, ended_then, when);
+  moving_.erase(moved);
+}
+
+void Repeats::tell_apart() {
+  constexpr OperationId moves = -1;
+  std::vector<std::optional<PatternId>> patterns(static_cast<std::size_t>(now_.operations));
+  for (const Note& one : now_.notes) {
+    if (one.pattern && one.operation >= 0)
+      patterns[static_cast<std::size_t>(one.operation)] = one.pattern;
+  }
+  std::vector<OperationId> numbers;
+  numbers.reserve(patterns.size());
+  OperationId still = 0;
+  for (const auto& pattern : patterns) numbers.push_back(pattern ? moves : still++);
+  for (Note& one : now_.notes) {
+    const bool is_new = one.operation >= 0;
+    const auto index = static_cast<std::size_t>(one.operation);
+    if (is_new && !one.pattern) one.pattern = patterns[index];
+    if (one.pattern) {
+      one.operation = moves;
+    } else if (is_new) {
+      one.operation = numbers[index];
+    }
+  }
+}
 
 void Repeats::iteration_ended(double now, OperationId next,
                               const std::vector<IterationSample>& samples) {
   now_.lasted = now - now_.start;
   now_.operations = next - now_.first;
   now_.samples = samples;
-  std::ranges::sort(now_.notes, {},
-                    [](const Note& one) { return std::tuple(one.operation, one.what, one.when); });
+  tell_apart();
+  std::ranges::sort(now_.notes);
   alike_ = past_.size() == period_ && same(now_, past_.front()) ? alike_ + 1 : 0;
   past_.push_back(std::move(now_));
   if (past_.size() > period_) past_.pop_front();
@@ -29,7 +58,7 @@ bool Repeats::same(const Iteration& one, const Iteration& other) {
   if (one.operations != other.operations || !about(one.lasted, other.lasted)) return false;
   const bool same_notes =
       std::ranges::equal(one.notes, other.notes, [&](const Note& a, const Note& b) {
-        return a.operation == b.operation && a.what == b.what && a.bytes == b.bytes &&
+        return a.pattern == b.pattern && a.operation == b.operation && a.bytes == b.bytes &&
                about(a.when, b.when);
       });
   return same_notes &&

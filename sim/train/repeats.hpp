@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/engine/network.hpp"
@@ -11,14 +13,16 @@
 
 namespace gradwire {
 
-/// Notices that a run repeats itself: in a period of iterations each operation is posted and ends,
-/// each transfer begins with the same bytes, and each rank's time goes where it went one period
-/// before, as long after the iteration's start. Nothing then tells the time that follows from the
-/// one that followed then, but what a strategy does by the iteration's number: Strategy::phasing()
-/// says after how many that repeats.
+/// Notices that a run repeats itself: in a period of iterations operations are posted and end, each
+/// pattern begins and ends to move as many bytes, and each rank's time goes where it went one
+/// period before, as long after the iteration's start. Nothing then tells the time that follows
+/// from the one that followed then, but what a strategy does by the iteration's number:
+/// Strategy::phasing() says after how many that repeats.
 ///
 /// Times are the same within `same_time` of the iteration: rounding. Two that are as near to each
-/// other may come in another order.
+/// other may come in another order, and what is posted then gets other numbers. What moves is told
+/// by its pattern: its order means nothing to what shares links. Other operations are told by the
+/// order in which they were posted: they may stand behind one another.
 class Repeats {
  public:
   static constexpr double same_time = 1e-9;
@@ -26,11 +30,12 @@ class Repeats {
   /// @param period  iterations, >= 1.
   explicit Repeats(int period) : period_(static_cast<std::size_t>(period)) {}
 
-  void posted(OperationId operation, double when) { note(operation, is_posted, when, 0); }
+  void posted(OperationId operation, double when) { note(operation, {}, posted_then, when); }
   void began(OperationId operation, PatternId pattern, double bytes, double when) {
-    note(operation, pattern, when, bytes);
+    moving_.emplace(operation, pattern);
+    note(operation, pattern, bytes, when);
   }
-  void ended(OperationId operation, double when) { note(operation, is_ended, when, 0); }
+  void ended(OperationId operation, double when);
   /// An iteration of all ranks has ended, and with it the next one begins.
   /// @param next  the operation that is posted next.
   void iteration_ended(double now, OperationId next, const std::vector<IterationSample>& samples);
@@ -43,14 +48,16 @@ class Repeats {
   }
 
  private:
-  static constexpr std::int64_t is_posted = -2;
-  static constexpr std::int64_t is_ended = -1;
+  /// In place of bytes.
+  static constexpr double posted_then = -2;
+  static constexpr double ended_then = -1;
 
   struct Note {
-    OperationId operation = 0;  ///< less the iteration's first
-    std::int64_t what = 0;      ///< is_posted, is_ended, or the pattern by which it moves
-    double when = 0;            ///< less the iteration's start
-    double bytes = 0;
+    std::optional<PatternId> pattern;  ///< that moves
+    OperationId operation = 0;         ///< less the iteration's first; see tell_apart()
+    double bytes = 0;                  ///< that begin to move, or what else was then
+    double when = 0;                   ///< less the iteration's start
+    auto operator<=>(const Note&) const = default;
   };
   struct Iteration {
     double start = 0;
@@ -61,14 +68,17 @@ class Repeats {
     std::vector<IterationSample> samples;
   };
 
-  void note(OperationId operation, std::int64_t what, double when, double bytes) {
-    now_.notes.push_back({operation - now_.first, what, when - now_.start, bytes});
+  void note(OperationId operation, std::optional<PatternId> pattern, double bytes, double when) {
+    now_.notes.push_back({pattern, operation - now_.first, bytes, when - now_.start});
   }
+  /// Numbers those operations that move nothing, and takes the others' numbers.
+  void tell_apart();
   [[nodiscard]] static bool same(const Iteration& one, const Iteration& other);
 
   std::size_t period_;
   std::size_t alike_ = 0;  ///< so many iterations in a row were those of one period before
   Iteration now_;
+  std::unordered_map<OperationId, PatternId> moving_;
   std::deque<Iteration> past_;  ///< the last period's, and one more while it is compared
 };
 

@@ -108,17 +108,27 @@ Summary::Summary(const Job& job, const std::vector<MemberGroup>& members, bool i
   slowest_member_ = static_cast<std::size_t>(slowest - members.begin());
 }
 
-void Summary::collective_posted(int iteration, std::optional<PatternId> pattern, Bytes size) {
-  const bool measured =
-      iteration >= job_.run.warmup && iteration < job_.run.warmup + job_.run.iterations;
-  // Of independent workers it is the first one's: theirs count once all have warmed up.
-  if (independent_ ? warming_ > 0 : !measured) return;
-  ++totals_.collectives;
+void Summary::Posted::add(std::optional<PatternId> pattern, Bytes size) {
+  ++count;
   if (!pattern) return;
   const auto index = static_cast<std::size_t>(*pattern);
-  std::vector<double>& moved = totals_.moved;
-  if (moved.size() <= index) moved.resize(index + 1);
-  moved[index] += static_cast<double>(size.count());
+  if (bytes.size() <= index) bytes.resize(index + 1);
+  bytes[index] += static_cast<double>(size.count());
+}
+
+void Summary::Posted::add(const Posted& later, const Posted& earlier, double times) {
+  count += times * (later.count - earlier.count);
+  bytes.resize(std::max(bytes.size(), later.bytes.size()));
+  for (std::size_t i = 0; i < later.bytes.size(); ++i) {
+    bytes[i] += times * (later.bytes[i] - (i < earlier.bytes.size() ? earlier.bytes[i] : 0));
+  }
+}
+
+void Summary::collective_posted(int iteration, std::optional<PatternId> pattern, Bytes size) {
+  // Of independent workers it is the first one's: theirs count once all have warmed up.
+  if (independent_ ? warming_ > 0 : iteration >= job_.run.warmup + job_.run.iterations) return;
+  totals_.posted.add(pattern, size);
+  if (!independent_ && iteration < job_.run.warmup) warm_up_.add(pattern, size);
 }
 
 void Summary::priced(const CollectiveCost& cost) {
@@ -175,12 +185,11 @@ void Summary::count_from(Network& network, Seconds now, double moving) {
   network.restart_usage();
 }
 
-void Summary::count_again(const Totals& since, double times, double lasted, double moving) {
-  totals_.collectives += times * (totals_.collectives - since.collectives);
-  for (std::size_t i = 0; i < totals_.moved.size(); ++i) {
-    const double before = i < since.moved.size() ? since.moved[i] : 0;
-    totals_.moved[i] += times * (totals_.moved[i] - before);
-  }
+void Summary::count_again(const Totals& since, const Again& again) {
+  const double times = again.warming + again.measured;
+  const Posted now = totals_.posted;
+  totals_.posted.add(now, since.posted, times);
+  warm_up_.add(now, since.posted, again.warming);
   for (auto& [part, coding] : totals_.coding) {
     const auto found = since.coding.find(part);
     const Totals::Coding before = found == since.coding.end() ? Totals::Coding{} : found->second;
@@ -188,8 +197,8 @@ void Summary::count_again(const Totals& since, double times, double lasted, doub
     coding.estimated += times * (coding.estimated - before.estimated);
   }
   totals_.choices.count_again(since.choices, times);
-  before_.time -= times * lasted;
-  before_.moving -= times * moving;
+  before_.time -= again.measured * again.lasted;
+  before_.moving -= again.measured * again.moving;
 }
 
 void Summary::add_sample(const MemberGroup& member, int iteration, const IterationSample& sample) {
@@ -262,14 +271,21 @@ void Summary::add_parts(const IterationSample& sample, double weight, Breakdown&
       weight * (sample.end - sample.start - explained) / job_.run.iterations;
 }
 
+Summary::Posted Summary::measured() const {
+  Posted measured;
+  measured.add(totals_.posted, warm_up_, 1);
+  return measured;
+}
+
 double Summary::bytes_sent(const Plans& plans) const {
+  const std::vector<double> moved = measured().bytes;
   std::vector<double> sent(job_.placement.size(), 0);  // by rank
   double all = 0;
-  for (std::size_t i = 0; i < totals_.moved.size(); ++i) {
-    if (totals_.moved[i] == 0) continue;
+  for (std::size_t i = 0; i < moved.size(); ++i) {
+    if (moved[i] == 0) continue;
     for (const auto& [rank, share] : plans.shares(static_cast<PatternId>(i))) {
-      sent[static_cast<std::size_t>(rank)] += share * totals_.moved[i];
-      all += share * totals_.moved[i];
+      sent[static_cast<std::size_t>(rank)] += share * moved[i];
+      all += share * moved[i];
     }
   }
   if (independent_) return all;
@@ -284,7 +300,7 @@ RunResult Summary::result(const Plans& plans, const Network& network, Seconds en
   result.communication_busy_s =
       (moving - before_.moving) / (end.count() - before_.time) * mean_iteration();
   const double iterations = independent_ ? iterations_until(end.count()) : job_.run.iterations;
-  result.collectives = static_cast<int>(std::lround(totals_.collectives / iterations));
+  result.collectives = static_cast<int>(std::lround(measured().count / iterations));
   result.bytes_per_rank = std::llround(bytes_sent(plans) / iterations);
   if (result.communication_busy_s > 0) {
     result.overlap_fraction = std::clamp(

@@ -48,22 +48,37 @@ class Summary {
   /// @param moving  seconds in which data moved until now.
   void count_from(Network& network, Seconds now, double moving);
 
-  /// What adds up over a run's iterations.
+  /// Collectives and messages.
+  struct Posted {
+    double count = 0;
+    std::vector<double> bytes;  ///< by the pattern that moved them
+
+    void add(std::optional<PatternId> pattern, Bytes size);
+    /// Adds `times` what `later` has more than `earlier`.
+    void add(const Posted& later, const Posted& earlier, double times);
+  };
+  /// What adds up over a run's iterations, those of the warm-up among them.
   struct Totals {
     /// Seconds that were posted for encode_decode and for host, and of them estimated.
     struct Coding {
       double all = 0;
       double estimated = 0;
     };
-    double collectives = 0;     ///< of all measured iterations (independent: of all), and
-    std::vector<double> moved;  ///< their bytes, by the pattern that moved them
+    Posted posted;
     std::map<Part, Coding> coding;
     ChoiceWarnings choices;
   };
   [[nodiscard]] const Totals& totals() const { return totals_; }
-  /// Counts what was added since then `times` times more: so many times again the same went on.
-  /// @param lasted, moving  seconds since then, and those in which data moved.
-  void count_again(const Totals& since, double times, double lasted, double moving);
+  /// How often again the same goes on.
+  struct Again {
+    int warming = 0;    ///< times in the warm-up, and then
+    int measured = 0;   ///< times behind it
+    double lasted = 0;  ///< seconds each time, and of them
+    double moving = 0;  ///< those in which data moved
+  };
+  /// Counts what was added since then so many times more. REQUIRES: count_from() was called, if the
+  /// job warms up.
+  void count_again(const Totals& since, const Again& again);
 
   /// @param plans  whose patterns were posted.
   /// @param moving  seconds in which data moved, over the whole run.
@@ -90,6 +105,7 @@ class Summary {
   /// In the iterations that count, of the rank that sends most; of all independent workers
   /// together.
   [[nodiscard]] double bytes_sent(const Plans& plans) const;
+  [[nodiscard]] Posted measured() const;
   void add_spread(RunResult& result) const;
   /// Seconds of an iteration in coding whose time is not measured.
   [[nodiscard]] double estimated_coding(const RunResult& result) const;
@@ -116,6 +132,7 @@ class Summary {
   double idle_ = 0;              ///< ranks without inputs, over the measured iterations
   double counted_from_ = 0;      ///< when the last one has
   Totals totals_;
+  Posted warm_up_;  ///< of totals_.posted what does not count
   /// When measuring began, and how long data had moved by then.
   struct Before {
     double time = 0;

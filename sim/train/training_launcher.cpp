@@ -115,7 +115,9 @@ void TrainingRun::launch(std::size_t number) {
                         lane.base + lane.host + step.host);
     }
     lane.host += step.host;
-    post_item(lane, step.item, step.name);
+    ComputeItem item = step.item;
+    item.script_name = &step.name;
+    post_item(lane, item, {});
     if (step.hooks.empty() && !step.backward_done) continue;
     at_launcher(number, [this, &in, worker, &step] {
       for (const TensorId tensor : step.hooks) {

@@ -1,4 +1,5 @@
 // Iterations that repeat those before them: they are counted, not run.
+#include <algorithm>
 #include <cstddef>
 
 #include "sim/train/training_run.hpp"
@@ -18,10 +19,7 @@ void TrainingRun::watch_repeats() {
                           !job_.record_spans && job_.uneven_inputs.empty() &&
                           !lanes_.front().draws.vary();
   const int period = phasing_.period;
-  // The first iteration is one of its own, two periods are compared, and the last one is run.
-  if (may_repeat && period <= period_max && iterations() > 2 * period + 2) {
-    repeats_.emplace(period);
-  }
+  if (may_repeat && period <= period_max && iterations() > 2 * period) repeats_.emplace(period);
 }
 
 void TrainingRun::count_repeats(WorkerLane& lane) {
@@ -34,26 +32,31 @@ void TrainingRun::count_repeats(WorkerLane& lane) {
   const int period = phasing_.period;
   if (static_cast<int>(counted_.size()) <= period) return;
   if (static_cast<int>(counted_.size()) > period + 1) counted_.pop_front();
-  // The iterations that were compared have to be of the phase that lasts, and those that count for
-  // others have to be measured if these are.
-  const int compared = lane.iteration + 1 - 2 * period;
-  const bool warms_up = lane.iteration + 1 < job_.run.warmup;
-  const int measured = lane.iteration + 1 - job_.run.warmup;
-  if (!repeats_->is_steady() || phases_.first + compared < phasing_.steady_from) return;
-  if (!warms_up && measured < period) return;
-  const int last = (warms_up ? job_.run.warmup : iterations()) - 1;
-  const int times = (last - lane.iteration - 1) / period;
-  if (times <= 0) return;
-  for (int ahead = 1; ahead <= times * period; ++ahead) {
-    summary_.iteration_ended(0, summed_++, repeats_->samples(static_cast<std::size_t>(ahead)));
-  }
+  // The iterations that were compared have to be of the phase that lasts.
+  const int run = lane.iteration + 1;
+  if (!repeats_->is_steady() || phases_.first + run - 2 * period < phasing_.steady_from) return;
+  const int warming = std::max(0, job_.run.warmup - run);
+  if (warming % period != 0) return;  // measuring begins with a period
+  const int measured = (iterations() - run - warming) / period;
+  int ahead = 0;
+  const auto end_iterations = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      const auto& samples = repeats_->samples(static_cast<std::size_t>(++ahead));
+      if (!summary_.iteration_ended(0, summed_++, samples)) continue;
+      summary_.count_from(engine_->network(), engine_->now(), moved());
+    }
+  };
+  end_iterations(warming);
   const Counted& since = counted_.front();
-  summary_.count_again(since.totals, times, now() - since.time, moved() - since.moving);
-  engine_->network().count_again(since.carried, times);
-  counted_.clear();
-  lane.iteration += times * period;
-  counted_again_ += times * period;
-  if (!warms_up) repeats_.reset();
+  summary_.count_again(since.totals, {.warming = warming / period,
+                                      .measured = measured,
+                                      .lasted = now() - since.time,
+                                      .moving = moved() - since.moving});
+  engine_->network().count_again(since.carried, measured);
+  end_iterations(measured * period);
+  lane.iteration += ahead;
+  counted_again_ += ahead;
+  repeats_.reset();
 }
 
 }  // namespace gradwire

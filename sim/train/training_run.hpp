@@ -111,8 +111,7 @@ class TrainingRun {
 
   /// Begins to look for them where a run can have such.
   void watch_repeats();
-  /// An iteration has ended: counts those ahead that would be the same, but for the last of the
-  /// warm-up and the last of the run.
+  /// An iteration has ended: counts those ahead that would be the same.
   void count_repeats(WorkerLane& lane);
   void note_posted(OperationId id) {
     if (repeats_) repeats_->posted(id, now());

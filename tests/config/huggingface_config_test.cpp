@@ -91,6 +91,27 @@ TEST_CASE("A config.json gives the parameters of the checkpoint beside it", "[co
   CHECK(decoder(read(published.json)).parameter_count() == published.parameters);
 }
 
+TEST_CASE("A config.json of OPT says whether there is dropout, of BLOOM has its own GELU",
+          "[config][models]") {
+  const auto opt = [](const std::string& more) {
+    return read(R"({"model_type": "opt", "num_hidden_layers": 1, "hidden_size": 64, "ffn_dim": 256,
+  "num_attention_heads": 4, "max_position_embeddings": 32, "vocab_size": 100)" +
+                more + "}");
+  };
+  CHECK(opt("").dropout);  // OPTConfig's 0.1
+  CHECK(opt(R"(, "dropout": 0.1)").dropout);
+  CHECK_FALSE(opt(R"(, "dropout": 0.0)").dropout);
+  const DecoderShape bloom = read(
+      R"({"model_type": "bloom", "n_layer": 1, "n_embed": 64, "num_attention_heads": 4, "vocab_size": 100})");
+  CHECK(bloom.activation == DecoderShape::Activation::gelu_operators);
+  // 21 and 44 passes over an element; a compiler's one kernel each way, 2 and 3.
+  const ModelDescription model = decoder(bloom);
+  const auto act = std::ranges::find(model.layers, "model.layers.0.mlp.act", &ModelLayer::name);
+  REQUIRE(act != model.layers.end());
+  CHECK(act->backward.elements / act->forward.elements == Approx(44.0 / 21));
+  CHECK(act->forward.elements / act->compiled->forward.elements == Approx(21.0 / 2));
+}
+
 TEST_CASE("A config.json that no decoder has is refused where it says so", "[config][models]") {
   const auto llama = [](const std::string& more) {
     return widths("llama", 2, 64, 4, 4, 128, 100, more);

@@ -110,11 +110,11 @@ inline EngineOptions options(Fidelity fidelity, bool reference = false) {
 }
 
 /// Runs the transfers, named 0, 1, ... @return when each ends, in seconds.
-inline std::vector<double> run(const std::vector<ClusterLink>& links,
-                               const std::vector<Pattern>& patterns,
-                               const std::vector<Start>& starts, Fidelity fidelity,
-                               bool reference = false) {
-  const auto engine = make_engine(links, patterns, options(fidelity, reference));
+inline std::vector<double> run_with(const std::vector<ClusterLink>& links,
+                                    const std::vector<Pattern>& patterns,
+                                    const std::vector<Start>& starts,
+                                    const EngineOptions& options) {
+  const auto engine = make_engine(links, patterns, options);
   for (std::size_t i = 0; i < starts.size(); ++i) {
     engine->at(Seconds{starts[i].at}, [&, i] {
       engine->network().start(static_cast<TransferId>(i), starts[i].pattern, Bytes{starts[i].bytes},
@@ -125,6 +125,14 @@ inline std::vector<double> run(const std::vector<ClusterLink>& links,
   engine->run(
       [&](TransferId id, Seconds now) { ends[static_cast<std::size_t>(id)] = now.count(); });
   return ends;
+}
+
+/// The same.
+inline std::vector<double> run(const std::vector<ClusterLink>& links,
+                               const std::vector<Pattern>& patterns,
+                               const std::vector<Start>& starts, Fidelity fidelity,
+                               bool reference = false) {
+  return run_with(links, patterns, starts, options(fidelity, reference));
 }
 
 }  // namespace gradwire::toy

@@ -25,9 +25,9 @@ TEST_CASE("a marker tells when the gradient is there, not when its kernel was la
     return {};
   };
   const auto result = fixture(1, 0, script).run();
-  // 3 tensors in each iteration that is run: the first, one that repeats it, and the last of 5.
-  REQUIRE(script.ended.size() == 9);
-  for (int i = 0; i < 3; ++i) {
+  // 3 tensors in each iteration that is run: the first, and one that repeats it.
+  REQUIRE(script.ended.size() == 6);
+  for (int i = 0; i < 2; ++i) {
     const auto first = static_cast<std::size_t>(3 * i);
     CHECK(script.ended[first].second == Approx(21e-3 * i + 14e-3));
     CHECK(script.ended[first + 1].second == Approx(21e-3 * i + 18e-3));

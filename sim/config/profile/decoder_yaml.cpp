@@ -53,6 +53,12 @@ std::string text_of(const LatentShape& latent) {
       latent.query_rank, latent.kv_rank, latent.nope_size, latent.rope_size, latent.value_size);
 }
 
+std::string_view word_of(Shape::Activation activation) {
+  return activation == Shape::Activation::swiglu ? "swiglu"
+         : activation == Shape::Activation::gelu ? "gelu"
+                                                 : "gelu_operators";
+}
+
 std::string_view word_of(Shape::Norm norm) {
   return norm == Shape::Norm::rms     ? "rms"
          : norm == Shape::Norm::layer ? "layer"
@@ -106,8 +112,11 @@ const Fields<DecoderShape>& decoder_fields() {
        size("sequence_length", &Shape::sequence_length, count_max,
             "tokens; `sequence_length` of a profile stands in its place"),
        choice("activation", &Shape::activation,
-              {{"swiglu", Shape::Activation::swiglu}, {"gelu", Shape::Activation::gelu}},
-              "of the feed-forward block: with a gate, or without"),
+              {{"swiglu", Shape::Activation::swiglu},
+               {"gelu", Shape::Activation::gelu},
+               {"gelu_operators", Shape::Activation::gelu_operators}},
+              "of the feed-forward block: with a gate, or without, in one kernel or, as BLOOM's, "
+              "operator by operator"),
        choice("norm", &Shape::norm,
               {{"rms", Shape::Norm::rms},
                {"layer", Shape::Norm::layer},
@@ -129,6 +138,7 @@ const Fields<DecoderShape>& decoder_fields() {
        flag("joined_qkv", &Shape::joined_qkv, "one projection for queries, keys and values"),
        flag("embedding_norm", &Shape::embedding_norm, "a norm behind the embedding"),
        flag("head_norm", &Shape::head_norm, "an RMS norm of each head's query and key"),
+       flag("dropout", &Shape::dropout, "of what attention and feed-forward block give"),
        inside("experts", &Shape::experts, expert_fields, "balanced"),
        inside("latent", &Shape::latent, latent_fields, "latent attention")}};
   return fields;
@@ -197,7 +207,7 @@ std::string write_decoder_file(const DecoderShape& shape, std::span<const std::s
   line("ffn", shape.ffn);
   line("vocabulary", shape.vocabulary);
   line("sequence_length", shape.sequence_length);
-  line("activation", shape.activation == Shape::Activation::swiglu ? "swiglu" : "gelu");
+  line("activation", word_of(shape.activation));
   line("norm", word_of(shape.norm));
   line("positions", word_of(shape.positions));
   if (shape.attention == Shape::Attention::eager) line("attention", "eager");
@@ -208,6 +218,7 @@ std::string write_decoder_file(const DecoderShape& shape, std::span<const std::s
   if (shape.joined_qkv) line("joined_qkv", true);
   if (shape.embedding_norm) line("embedding_norm", true);
   if (shape.head_norm) line("head_norm", true);
+  if (shape.dropout) line("dropout", true);
   if (shape.experts.count > 0) line("experts", text_of(shape.experts));
   if (shape.latent) line("latent", text_of(*shape.latent));
   return text;

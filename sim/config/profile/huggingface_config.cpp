@@ -38,6 +38,9 @@ class ConfigJson {
   int count_or(const std::string& key, int fallback, int most) {
     return says(key) ? map_.require<int>(key, between(0, most)) : fallback;
   }
+  double share_or(const std::string& key, double fallback) {
+    return says(key) ? map_.require<double>(key, between(0.0, 1.0)) : fallback;
+  }
   bool flag(const std::string& key, bool fallback) {
     return says(key) ? map_.require<bool>(key) : fallback;
   }
@@ -177,6 +180,8 @@ Shape opt(ConfigJson& json) {
   shape.sequence_length = json.size("max_position_embeddings", count_max);
   shape.position_rows = shape.sequence_length + offset;
   shape.positions = Shape::Positions::learned;
+  constexpr double config_default = 0.1;  // OPTConfig
+  shape.dropout = json.share_or("dropout", config_default) > 0;
   json.expect_size("word_embed_proj_dim", shape.hidden);
   json.expect("do_layer_norm_before", true);
   return shape;
@@ -190,6 +195,7 @@ Shape bloom(ConfigJson& json) {
   shape.heads = shape.kv_heads = json.size("n_head", width_max, "num_attention_heads");
   shape.ffn = 4 * shape.hidden;
   shape.sequence_length = json.size_or("seq_length", trained_with);
+  shape.activation = Shape::Activation::gelu_operators;  // BloomGelu
   shape.positions = Shape::Positions::alibi;
   shape.joined_qkv = true;
   shape.embedding_norm = true;
