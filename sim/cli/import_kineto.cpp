@@ -19,6 +19,7 @@
 #include "sim/cli/messages.hpp"
 #include "sim/cli/one_of.hpp"
 #include "sim/cli/outputs.hpp"
+#include "sim/config/catalogue.hpp"
 #include "sim/config/check.hpp"
 #include "sim/config/cluster/gpu_yaml.hpp"
 #include "sim/config/profile/hosts_yaml.hpp"
@@ -135,11 +136,8 @@ void add_profile_options(CLI::App& command, ProfileOptions& options) {
       ->check(CLI::Range(1, 1'000'000'000));
   command.add_option("--dtype", options.dtype, "Type of the arithmetic: fp32, tf32, fp16, bf16")
       ->required();
-  std::vector<std::string> names;
-  for (const OptimizerKind& kind : config::shipped_hosts().optimizers)
-    names.emplace_back(kind.name);
   command.add_option("--optimizer", options.optimizer, "Optimizer that the trace ran")
-      ->check(one_of(names));
+      ->check(one_of(config::names_of(config::shipped_hosts().optimizers)));
   command.add_option("--iteration", options.iteration,
                      "Time of an iteration without a profiler, such as '97 ms' (default: the "
                      "trace's, if the GPU bounds it)");

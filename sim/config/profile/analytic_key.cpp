@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "sim/config/catalogue.hpp"
 #include "sim/config/cluster/gpu_yaml.hpp"
 #include "sim/config/data_files.hpp"
 #include "sim/config/profile/hosts_yaml.hpp"
@@ -50,20 +51,13 @@ std::string read_dtype(YamlMap& map, const GpuSpec& gpu) {
   return dtype;
 }
 
-template <class Named>
-std::vector<std::string> names_in(const Named& list) {
-  std::vector<std::string> names;
-  for (const auto& item : list) names.emplace_back(item.name);
-  return names;
-}
-
 // NOLINTNEXTLINE(readability-function-size): a table
 const Fields<AnalyticOptions>& analytic_fields() {
   using Options = AnalyticOptions;
   static const Fields<Options> fields = {
       "analytic",
       "how a counted model runs",
-      {word("optimizer", &Options::optimizer, names_in(shipped_hosts().optimizers),
+      {word("optimizer", &Options::optimizer, names_of(shipped_hosts().optimizers),
             "whose step it is",
             "momentum of convolutional networks, adamw of vision and diffusion transformers and "
             "U-Nets, else adam"),
@@ -94,7 +88,7 @@ const Fields<AnalyticOptions>& analytic_fields() {
            "2.11 takes on Hopper; flash_1: FlashAttention 1, of 2.0 and 2.1; triton: that in "
            "Triton (MPT of 2023)",
            "flash"),
-       word("framework", &Options::framework, names_in(shipped_hosts().frameworks),
+       word("framework", &Options::framework, names_of(shipped_hosts().frameworks),
             "whose thread launches the kernels: `gradwire list frameworks` has times and sources"),
        share("host_time", &Options::host_time,
              "of a framework's time to launch, what this host takes (`operators` of "
