@@ -60,6 +60,7 @@ Activation ModelBuilder::dropout(const std::string& name, const Activation& inpu
   ModelLayer layer = operation(name, "other", {.elements = 2 * n},
                                {.elements = to_input ? 2 * n : 0, .kernels = to_input ? 1 : 0});
   layer.primitive = primitive_dropout(n, to_input);
+  layer.kept_bytes = n;  // native_dropout's mask, of bool
   return custom(std::move(layer), {{input}}, input);
 }
 

@@ -37,6 +37,7 @@ ModelDescription fused(ModelDescription model, Fusion fusion) {
       layer.backward = layer.compiled->backward;
     }
     if (fusion == Fusion::inductor) {
+      if (layer.kind == "other") layer.kept_bytes = 0;  // backward draws a dropout's mask again
       // of what autocast leaves in fp32, sums before norms are kept, all else stays in registers
       layer.autocast_kept_bytes = layer.kind == "norm" ? fp32_over_half * layer.result : 0;
     }

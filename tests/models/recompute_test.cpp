@@ -253,3 +253,19 @@ TEST_CASE("Vision and diffusion transformers have their published number of bloc
     CHECK(layer.made_again == layer.name.starts_with("blocks."));
   }
 }
+
+TEST_CASE("A dropout keeps its mask, a byte an element, which a compiler draws again", "[models]") {
+  // native_dropout gives a mask of bool beside its result.
+  const ModelDescription model = gpt2({});
+  const auto kept = [](const ModelDescription& of) {
+    return test::layer(of, "transformer.h.0.mlp.dropout").kept_bytes;
+  };
+  CHECK(kept(model) == 1024.0 * 768);
+  CHECK(kept(fused(model, Fusion::inductor)) == 0);
+  // 25 of them in GPT-2, 1024 x 768 each, and 12 of 12 heads' weights where these are in memory.
+  double masks = 0;
+  for (const ModelLayer& layer : model.layers) {
+    if (layer.kind == "other") masks += layer.kept_bytes;
+  }
+  CHECK(masks == 25 * 1024.0 * 768 + 12 * 12 * 1024.0 * 1024);
+}
