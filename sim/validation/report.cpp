@@ -151,6 +151,21 @@ Coverage coverage_of(std::span<const Row> rows) {
   return result;
 }
 
+namespace {
+
+/// Relative: predictions that differ by less are the same, but for rounding. Of the same job,
+/// simulated another way, they agree to 1e-9 (tests/engine).
+constexpr double same_prediction = 1e-9;
+
+/// What one is predicted beyond the other; 0: they are the same.
+double faster_by(const Row& one, const Row& other) {
+  const double difference = one.predicted - other.predicted;
+  const double larger = std::max(std::abs(one.predicted), std::abs(other.predicted));
+  return std::abs(difference) <= same_prediction * larger ? 0 : difference;
+}
+
+}  // namespace
+
 Agreement rank_agreement(std::span<const Row> rows) {
   Agreement result;
   const auto count = [&](double measured, double predicted) {
@@ -165,7 +180,7 @@ Agreement rank_agreement(std::span<const Row> rows) {
     const double difference = one.measured - other.measured;
     const double larger = std::max(one.measured, other.measured);
     if (std::abs(difference) <= rank_difference * larger) return;
-    count(difference, one.predicted - other.predicted);
+    count(difference, faster_by(one, other));
   });
   return result;
 }
@@ -177,7 +192,7 @@ std::vector<SaidOdds> said_odds(std::span<const SeriesReport> reports) {
   }
   const auto count = [&](const Row& one, const Row& other) {
     const double measured = one.measured - other.measured;
-    const double predicted = one.predicted - other.predicted;
+    const double predicted = faster_by(one, other);
     if (measured * predicted == 0) return;
     const auto [low, high] = std::minmax(one.predicted, other.predicted);
     const double odds = odds_of_faster(high / low);

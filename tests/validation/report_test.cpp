@@ -109,6 +109,14 @@ TEST_CASE("Rank agreement counts the pairs of alternatives that keep their order
   CHECK(rank_agreement(std::vector{difference, opposite}).agreeing == 1);
 }
 
+TEST_CASE("Of predictions that are the same but for rounding none is the faster", "[validation]") {
+  std::vector<Row> rows = {scored(2, 5), scored(3, 5 * (1 + 1e-12)), scored(4, 5 * (1 + 1e-6))};
+  for (Row& row : rows) row.compared = "x";
+  // The third is above both others.
+  CHECK(rank_agreement(rows).pairs == 3);
+  CHECK(rank_agreement(rows).agreeing == 2);
+}
+
 TEST_CASE("Said odds count how often the one that is called faster is", "[validation]") {
   // Predicted 1 and 1.1: ln = 0.0953, x = 0.0953 / sqrt(0.06^2 + 0.0305^2) = 1.416, odds 85.4 %;
   // 10 against either: x = 3.1, odds 95.5 %. Measured, 10 is the slowest: one pair of three is
