@@ -70,7 +70,7 @@ Traits TfCollectiveAllReduce::traits() const {
 std::vector<CollectiveUse> TfCollectiveAllReduce::collectives() const {
   if (!options_.nccl) return {};
   std::vector<CollectiveUse> uses = {{CollectiveKind::all_reduce}};
-  if (sparse(packs_.size() - 1)) uses.push_back({CollectiveKind::all_gather});
+  if (packs_.size() > 0 && sparse(packs_.size() - 1)) uses.push_back({CollectiveKind::all_gather});
   return uses;
 }
 

@@ -111,6 +111,9 @@ TEST_CASE("TensorFlow's collectives gather sparse gradients behind the packs",
   CHECK(strategy.plan(0)[1].size == Bytes{1200});
   CHECK(collectives_of(strategy.on_event(Seconds{}, HookFired{.tensor = 1})).size() == 1);
   check_gathers(collectives_of(strategy.on_event(Seconds{}, HookFired{.tensor = 0})));
+  CHECK(strategy.collectives().size() == 2);
+  const TfCollectiveAllReduce nothing({.nccl = true}, toy_job_on({0, 1}, {}));
+  CHECK(nothing.collectives().size() == 1);
 }
 
 TEST_CASE("a ring's gather passes every part on once", "[sparse][tensorflow]") {
