@@ -275,7 +275,7 @@ KernelSetting kernel_setting(const HostTables& hosts, const ModelDescription& ru
           .attention = half ? options.attention : AttentionKernels::flash,
           .token_norms = running.buffers == 0 && fusion == Fusion::none,
           .sums_in_fp32 = half && running.buffers == 0 && has_optimizer_steps(framework) &&
-                          options.autocast.value_or(running.autocast),
+                          options.autocast.value_or(running.autocast && options.master_weights),
           .padded_products = fusion == Fusion::inductor,
           .native_norms = native,
           .persistent_norms = channels_last && half && !native && framework.persistent_norms,
@@ -289,7 +289,8 @@ KernelWork kernel_work(const ModelLayer& layer, const KernelSetting& setting, Di
   const double elements = read_once(layer, setting, direction) * setting.batch * work.elements +
                           parameter_traffic(layer, setting, direction);
   const bool units = has_matrix_units(setting.gpu, executed_dtype(setting.gpu, setting.dtype));
-  const bool in_fp32 = layer.in_fp32 || (setting.sums_in_fp32 && is_sum(layer));
+  const bool in_fp32 =
+      layer.in_fp32 || (setting.sums_in_fp32 && (layer.autocast_in_fp32 || is_sum(layer)));
   const std::string_view stored = in_fp32 ? "fp32" : std::string_view(setting.dtype);
   return {.work_class = work_class,
           .flops = setting.batch * work.flops,

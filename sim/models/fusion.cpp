@@ -31,7 +31,7 @@ ModelDescription fused(ModelDescription model, Fusion fusion) {
   std::string before;
   for (ModelLayer& layer : model.layers) {
     if (fusion == Fusion::inductor && layer.compiled) {
-      layer.in_fp32 = false;  // its steps stay in registers
+      layer.in_fp32 = layer.autocast_in_fp32 = false;  // its steps stay in registers
       layer.kept_bytes = 0;
       layer.forward = layer.compiled->forward;
       layer.backward = layer.compiled->backward;

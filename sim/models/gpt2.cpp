@@ -25,9 +25,9 @@ Activation gelu_of_operators(ModelBuilder& net, const std::string& name, const A
   ModelLayer layer;
   layer.name = name;
   layer.kind = "act";
-  layer.in_fp32 = true;
-  // beside input and result the factors of the last product and the tanh; in bf16 also the input as
-  // pow has it in fp32, but the half in 2 bytes and the input in 2: as much
+  layer.autocast_in_fp32 = true;
+  // beside input and result the factors of the last product and the tanh; under autocast also the
+  // input as pow has it in fp32, but the half in 2 bytes and the input in 2: as much
   layer.kept_bytes = 12 * elements;
   layer.forward = {.elements = 18 * elements, .kernels = 8};  // two of the eight read two tensors
   // last product 6, half 2, tanh 3, two factors 2 each, cube 7, two sums of gradients 3 each

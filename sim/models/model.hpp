@@ -81,8 +81,9 @@ struct ModelLayer {
   double result = 0;         ///< elements that it writes, for a sample
   std::optional<ConvolutionShape> convolution;
   std::optional<MatrixShape> product;
-  /// torch.autocast computes it in fp32, whatever type it is given (pow is on its list).
-  bool in_fp32 = false;
+  bool in_fp32 = false;  ///< it computes in fp32, whatever the model's type
+  /// torch.autocast does so (pow is on its list), and `kept_bytes` are then of fp32.
+  bool autocast_in_fp32 = false;
   bool fp8 = false;         ///< its products are of 8 bits, see in_fp8()
   bool made_again = false;  ///< backward runs its forward pass once more, see recomputed()
   std::optional<FusedAttention> fused_attention;  ///< FlashAttention

@@ -152,6 +152,7 @@ KeptActivations kept_activations(const ModelDescription& model, Recomputation re
       here = layer.kept;
       all.bytes += layer.kept_bytes;
       all.autocast_bytes += layer.autocast_kept_bytes;
+      all.fp32_bytes += layer.autocast_in_fp32 ? layer.kept_bytes : 0;
       continue;
     }
     if (own != block) {
@@ -215,7 +216,8 @@ ActivationMemory activation_memory(const ModelDescription& model, int batch, std
   assert(batch >= 1);
   const KeptActivations kept = kept_activations(model, recompute);
   const double own = activation_bytes(dtype);
-  const double more = kept.bytes + (autocast ? kept.autocast_bytes : 0);
+  const double narrower = 1 - own / activation_bytes("fp32");
+  const double more = kept.bytes + (autocast ? kept.autocast_bytes : -narrower * kept.fp32_bytes);
   const double activations = batch * (kept.elements * own + more);
   const double logits = batch * kept.logits * bytes_of_logit(loss, own);
   const double again = batch * kept.again * own;

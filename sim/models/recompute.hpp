@@ -44,6 +44,7 @@ struct KeptActivations {
   double again = 0;  ///< what the largest block that is made again has beyond what it keeps
   double bytes = 0;  ///< more, see ModelLayer::kept_bytes; of layers that are not made again
   double autocast_bytes = 0;  ///< more under autocast
+  double fp32_bytes = 0;      ///< of `bytes`, what is of the model's type without autocast
   double logits = 0;
   std::vector<double> by_layer{};  ///< of `elements`, what each layer of the model keeps
 };

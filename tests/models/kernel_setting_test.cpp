@@ -9,6 +9,7 @@
 #include "sim/models/frameworks.hpp"
 #include "sim/models/fusion.hpp"
 #include "sim/models/image_models.hpp"
+#include "sim/models/recompute.hpp"
 #include "sim/models/text_models.hpp"
 #include "tests/catch.hpp"
 #include "tests/models/descriptions.hpp"
@@ -184,17 +185,36 @@ TEST_CASE("what autocast computes in fp32 moves as much in bf16", "[models][anal
   for (const char* name : {"transformer.h.0.mlp.act", "loss", "transformer.h.0.mlp.dropout"}) {
     const auto layer = std::ranges::find(model.layers, std::string(name), &ModelLayer::name);
     REQUIRE(layer != model.layers.end());
-    const auto bytes = [&](const std::string& dtype) {
-      return kernel_work(*layer, {.gpu = h100, .batch = 1, .dtype = dtype}, Direction::forward)
+    const auto bytes = [&](const std::string& dtype, bool autocast) {
+      return kernel_work(*layer,
+                         {.gpu = h100, .batch = 1, .dtype = dtype, .sums_in_fp32 = autocast},
+                         Direction::forward)
           .bytes;
     };
     const bool dropout = layer->name.ends_with("dropout");
-    CHECK(bytes("bf16") == Approx(bytes("fp32") * (dropout ? 0.5 : 1)));
+    CHECK(bytes("bf16", true) == Approx(bytes("fp32", false) * (dropout ? 0.5 : 1)));
+    // Weights of that type have no autocast: only the loss says fp32 itself.
+    CHECK(bytes("bf16", false) == Approx(bytes("fp32", false) * (layer->name == "loss" ? 1 : 0.5)));
   }
+  const auto kept = [](bool autocast) {
+    return activation_memory(gpt2({}), 1, "bf16", {Recompute::none}, autocast).activations;
+  };
+  // Three tensors of a GELU, 12 of them, 1024 x 3072 each, are 2 bytes less; and what sums and
+  // casts keep beside is not there.
+  CHECK(kept(true) - kept(false) > 12 * 3 * 2 * 1024.0 * 3072);
+  AnalyticOptions pure;
+  pure.master_weights = false;
+  AnalyticOptions without = pure;
+  without.autocast = false;
+  const auto busy = [&](const AnalyticOptions& options) {
+    return analytic_profile(config::shipped_hosts(), model, h100, 4, "bf16", options).gpu_busy;
+  };
+  CHECK(busy(pure) == busy(without));
 }
 
 TEST_CASE("a compiler keeps a GELU's fp32 in registers", "[models][analytic]") {
   const ModelDescription model = fused(gpt2({}), Fusion::inductor);
-  CHECK(std::ranges::none_of(
-      model.layers, [](const ModelLayer& layer) { return layer.kind == "act" && layer.in_fp32; }));
+  CHECK(std::ranges::none_of(model.layers, [](const ModelLayer& layer) {
+    return layer.kind == "act" && layer.autocast_in_fp32;
+  }));
 }
