@@ -78,9 +78,9 @@ StrategyMaker Horovod::read(Knobs& knobs) {
   return [options](const JobView& job) { return std::make_unique<Horovod>(options, job); };
 }
 
-Horovod::Horovod(HorovodOptimizerOptions options, const JobView& job)
+Horovod::Horovod(const HorovodOptimizerOptions& options, const JobView& job)
     : SharedStepStrategy(job),
-      options_(tuned_for(std::move(options), job, tuned_)),
+      options_(tuned_for(options, job, tuned_)),
       queue_(options_.core, job),
       group_of_(job.tensors.size(), -1) {
   std::vector<TensorId> dense;

@@ -38,7 +38,7 @@ struct HorovodOptimizerOptions {
 class Horovod final : public SharedStepStrategy, public TensorTimeline, public TunedKnobs {
  public:
   /// @throws SimulationError when no matrix has the sparse name, and as HorovodReductions.
-  Horovod(HorovodOptimizerOptions options, const JobView& job);
+  Horovod(const HorovodOptimizerOptions& options, const JobView& job);
   static StrategyMaker read(Knobs& knobs);
 
   [[nodiscard]] Traits traits() const override;
