@@ -149,7 +149,11 @@ bool pass_together(const WorkItem& item, std::span<const float> residuals, doubl
   const double next = item.position + 1;
   if (launched > 0 && &done != &host) {
     // The arrays are others than each other.
+#ifdef __clang__
+#pragma clang loop vectorize(assume_safety)
+#else
 #pragma GCC ivdep
+#endif
     for (std::size_t m = 0; m < count; ++m) {
       const double now = lanes.now[m];
       const double from = larger(now, lanes.start[m] + launched);
@@ -164,7 +168,11 @@ bool pass_together(const WorkItem& item, std::span<const float> residuals, doubl
       host[m] += from - lanes.now[m];
       lanes.now[m] = from;
     }
+#ifdef __clang__
+#pragma clang loop vectorize(assume_safety)
+#else
 #pragma GCC ivdep
+#endif
     for (std::size_t m = 0; m < count; ++m) {
       lanes.now[m] += seconds[m] * slowing;
       lanes.item[m] = next;
