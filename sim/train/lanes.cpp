@@ -149,9 +149,7 @@ bool pass_together(const WorkItem& item, std::span<const float> residuals, doubl
   const double next = item.position + 1;
   if (launched > 0 && &done != &host) {
     // The arrays are others than each other.
-#ifdef __clang__
-#pragma clang loop vectorize(assume_safety)
-#else
+#ifndef __clang__  // which has no such promise without a transformation asked for
 #pragma GCC ivdep
 #endif
     for (std::size_t m = 0; m < count; ++m) {
@@ -168,9 +166,7 @@ bool pass_together(const WorkItem& item, std::span<const float> residuals, doubl
       host[m] += from - lanes.now[m];
       lanes.now[m] = from;
     }
-#ifdef __clang__
-#pragma clang loop vectorize(assume_safety)
-#else
+#ifndef __clang__  // which has no such promise without a transformation asked for
 #pragma GCC ivdep
 #endif
     for (std::size_t m = 0; m < count; ++m) {
