@@ -107,6 +107,7 @@ struct JobView {
                ? 0
                : std::min(tensor.shape.front(), micro_batches * tensor.sparse_rows);
   }
+  [[nodiscard]] bool is_sparse(TensorId id) const { return sparse_rows(tensor(id)) > 0; }
   /// Of so many rows of a tensor.
   [[nodiscard]] Bytes size_of_rows(const TensorInfo& tensor, std::int64_t rows) const {
     return size_of(tensor.elements / tensor.shape.front() * rows);

@@ -15,7 +15,7 @@ std::vector<PlanGroup> groups_of(const JobView& job, std::int64_t chunk_size) {
   TensorGroups groups((job.tensors.size() + chunk - 1) / chunk);
   std::vector<PlanGroup> sparse;
   for (const TensorId id : job.gradient_order) {
-    if (job.sparse_rows(job.tensor(id)) > 0) {
+    if (job.is_sparse(id)) {
       sparse.push_back(group_of_rows(job, id));
     } else {
       groups[static_cast<std::size_t>(id) / chunk].push_back(id);
@@ -68,7 +68,7 @@ std::vector<CollectiveUse> AutodistAllReduce::collectives() const {
 }
 
 bool AutodistAllReduce::sparse(const PlanGroup& group) const {
-  return job_.sparse_rows(job_.tensor(group.tensors.front())) > 0;
+  return job_.is_sparse(group.tensors.front());
 }
 
 void AutodistAllReduce::send(std::size_t group) {

@@ -45,7 +45,7 @@ JobView with_again(JobView job, const std::vector<TensorId>& shared) {
 /// Sparse tensors are what Gloo alone reduces, by gathering them (ProcessGroupGloo.cpp,
 /// AsyncSparseAllreduceWork); under NCCL a model has to make its gradients dense.
 bool gathers_rows(const JobView& job, TensorId id) {
-  return !job.collectives_on_gpu && job.sparse_rows(job.tensor(id)) > 0;
+  return !job.collectives_on_gpu && job.is_sparse(id);
 }
 
 DeviceWork kernels(Bytes traffic, int count, const char* label) {

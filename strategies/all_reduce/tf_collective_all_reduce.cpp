@@ -20,7 +20,7 @@ constexpr std::int64_t copy_passes = 2;
 /// (CrossDeviceOps.batch_reduce: split_by_sparsity).
 std::vector<PlanGroup> packs_of(const JobView& job, Bytes bytes_per_pack) {
   const auto order = reverse_registration_order(static_cast<int>(job.tensors.size()));
-  const auto is_sparse = [&](TensorId id) { return job.sparse_rows(job.tensor(id)) > 0; };
+  const auto is_sparse = [&](TensorId id) { return job.is_sparse(id); };
   std::vector<TensorId> dense;
   std::ranges::remove_copy_if(order, std::back_inserter(dense), is_sparse);
   std::vector<PlanGroup> packs =
@@ -79,7 +79,7 @@ std::vector<Exchange> TfCollectiveAllReduce::exchanges() const {
 }
 
 bool TfCollectiveAllReduce::sparse(std::size_t pack) const {
-  return job_.sparse_rows(job_.tensor(packs_[pack].tensors.front())) > 0;
+  return job_.is_sparse(packs_[pack].tensors.front());
 }
 
 std::int64_t TfCollectiveAllReduce::stepped(std::size_t pack) const {

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "strategies/parts/gradient_groups.hpp"
 #include "strategies/parts/rehearsal.hpp"
 
 namespace gradwire {
@@ -104,7 +105,7 @@ bool Horovod::adasum() const {
 }
 
 bool Horovod::sparse(TensorId tensor) const {
-  return !options_.sparse_as_dense && job_.sparse_rows(job_.tensor(tensor)) > 0;
+  return !options_.sparse_as_dense && job_.is_sparse(tensor);
 }
 
 Traits Horovod::traits() const {
@@ -128,15 +129,12 @@ std::vector<HorovodRequest> Horovod::requests_of(TensorId tensor) const {
   if (!sparse(tensor)) {
     return {{.name = name, .size = job_.size_of(info), .tensors = {tensor}}};
   }
-  const std::int64_t rows = job_.world_size * job_.sparse_rows(info);
-  return {{.name = name + 1,
-           .kind = RequestKind::gather,
-           .size = Bytes{rows * row_index_size},
-           .tensors = {tensor}},
-          {.name = name,
-           .kind = RequestKind::gather,
-           .size = job_.size_of_rows(info, rows),
-           .tensors = {tensor}}};
+  const auto [indices, rows] = row_gathers(job_, tensor);
+  const auto gather = [tensor](RequestName named, Bytes size) {
+    return HorovodRequest{
+        .name = named, .kind = RequestKind::gather, .size = size, .tensors = {tensor}};
+  };
+  return {gather(name + 1, indices.size), gather(name, rows.size)};
 }
 
 /// start.copy_(p); step(); p.sub_(start): _DistributedAdasumOptimizer._allreduce_grad_async
