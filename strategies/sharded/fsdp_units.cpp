@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -40,11 +41,13 @@ std::vector<FsdpUnit> by_size(const JobView& job, Bytes least, FsdpUnit& root) {
   return units;
 }
 
-/// How many layers with tensors are under each number.
+/// How many layers with tensors are under each number; one may have tensors under several.
 std::map<std::string_view, int> layers_by_block(const JobView& job, BlockNumbers numbers) {
   std::map<std::string_view, int> counted;
   for (const auto& [layer, tensors] : by_layer(job)) {
-    ++counted[block_of(job.tensor(tensors.front()).name, numbers)];
+    std::set<std::string_view> blocks;
+    for (const TensorId id : tensors) blocks.insert(block_of(job.tensor(id).name, numbers));
+    for (const std::string_view block : blocks) ++counted[block];
   }
   return counted;
 }

@@ -1,10 +1,14 @@
+#include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "sim/config/profile/model_catalogue.hpp"
 #include "sim/config/yaml/yaml_map.hpp"
+#include "sim/models/analytic_profile.hpp"
+#include "strategies/sharded/fsdp_units.hpp"
 #include "tests/catch.hpp"
 #include "tests/config/config_fixture.hpp"
 #include "tests/refusal.hpp"
@@ -41,6 +45,24 @@ TEST_CASE("The catalogue has every name that scripts rely on", "[models]") {
       "bloom_176b mpt_7b mpt_30b transformer");
   const std::vector<std::string> promised{std::istream_iterator<std::string>(words), {}};
   CHECK(config::names_of(config::model_catalogue()) == promised);
+}
+
+TEST_CASE("Every model's tensors are in one FSDP unit each, whatever the policy", "[models]") {
+  for (const config::ModelEntry& entry : config::model_catalogue()) {
+    CAPTURE(entry.name);
+    JobView job;
+    job.tensors = tensors_of(untimed_profile(entry.make({}), 1));
+    std::vector<TensorId> all(job.tensors.size());
+    std::iota(all.begin(), all.end(), 0);
+    for (const WrapPolicy policy : {WrapPolicy::block, WrapPolicy::size_based, WrapPolicy::none}) {
+      std::vector<TensorId> wrapped;
+      for (const FsdpUnit& unit : make_fsdp_units(job, policy, Bytes{1 << 20})) {
+        wrapped.insert(wrapped.end(), unit.tensors.begin(), unit.tensors.end());
+      }
+      std::ranges::sort(wrapped);
+      CHECK(wrapped == all);
+    }
+  }
 }
 
 TEST_CASE("The options beside a model's name make it", "[models]") {

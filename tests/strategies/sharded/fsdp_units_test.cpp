@@ -56,6 +56,16 @@ TEST_CASE("a block's number may follow the word layer, as in torchvision's ViT",
         std::vector<std::vector<TensorId>>{{0, 5}, {1, 2}, {3, 4}});
 }
 
+TEST_CASE("a layer may have tensors of several numbers, as an adaptive softmax", "[fsdp]") {
+  auto job = toy_job({4, 4, 2, 2});
+  const std::vector<std::string> names = {"layers.0.attn.weight", "layers.0.mlp.weight",
+                                          "crit.out_layers.0.weight", "crit.out_layers.1.weight"};
+  for (std::size_t i = 0; i < names.size(); ++i) job.tensors[i].name = names[i];
+  job.tensors[3].layer = 2;
+  CHECK(tensors_of(make_fsdp_units(job, WrapPolicy::block, Bytes{0})) ==
+        std::vector<std::vector<TensorId>>{{2, 3}, {0, 1}});
+}
+
 TEST_CASE("a numbered layer alone is a block where no block has several, as in VGG", "[fsdp]") {
   // DiT: the embedding of time is two layers in a list, which its authors do not repeat
   auto job = toy_job({8, 8, 4, 4, 8});
