@@ -3,6 +3,7 @@
 #include "sim/config/cluster/link_tables_yaml.hpp"
 #include "sim/config/profile/decoder_yaml.hpp"
 #include "sim/config/profile/hosts_yaml.hpp"
+#include "sim/core/kernel_launch.hpp"
 #include "tests/catch.hpp"
 #include "tests/refusal.hpp"
 
@@ -90,4 +91,17 @@ TEST_CASE("An optimizer's step is made of its calls", "[config]") {
   CHECK(apex.find_optimizer("o")->foreach_step.count() == Approx(8e-6));
   CHECK_THROWS_WITH(read_hosts(parse_yaml(text + "loop: 7}\n", "h.yaml")),
                     Catch::ContainsSubstring("'loop' is '7', without a unit"));
+}
+
+TEST_CASE("A launch of NVIDIA's takes what core has for one, in the table of hosts too",
+          "[config]") {
+  int found = 0;
+  for (const Framework& framework : shipped_hosts().frameworks) {
+    for (const OperatorHost& host : framework.operators) {
+      if (host.work != "linear") continue;
+      CHECK(host.further == kernel_launch_call);
+      ++found;
+    }
+  }
+  CHECK(found == 2);  // PyTorch, eager and compiled
 }
