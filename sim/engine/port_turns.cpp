@@ -9,11 +9,10 @@
 namespace gradwire {
 namespace {
 
-/// Calls `use` with each flow class of a pattern that moves at once and once.
+/// Calls `use` with each flow class of a pattern.
 void for_each_flow(const Quotient& quotient, const PatternClasses& pattern,
                    const std::function<void(const FlowClass&)>& use) {
   for (const PhaseClasses& phase : pattern.phases) {
-    if (phase.coupling != Coupling::independent || phase.steps != 1) continue;
     for (const GroupClass& group : phase.groups) {
       for (const GroupClass::Member& member : group.members) {
         use(quotient.flow_classes[member.flow_class]);

@@ -44,6 +44,22 @@ TEST_CASE("A GPU's copy gets half of a PCIe link, however many messages a NIC ha
   }
 }
 
+TEST_CASE("A ring within a machine has a GPU's turn, too, however many messages a NIC has",
+          "[engine][ports]") {
+  // 0: the link of a GPU and the NIC; 1: the network; 2: the way back
+  const std::vector<ClusterLink> links{
+      {pcie, 0, LinkKind::pcie}, {wire, 0, LinkKind::network}, {pcie, 0, LinkKind::pcie}};
+  Pattern ring = flow_over({0, 2});
+  Phase& phase = ring.phases.front();
+  phase = {.flows = {{0, 1, 1.0, 0, 0, 1}, {1, 0, 1.0, 0, 1, 1}},
+           .steps = 2,
+           .coupling = Coupling::ring};
+  std::vector<toy::Start> starts(7, {0, 1, 600'000'000, {}});
+  starts.push_back({1e-3, 0, 6'000'000, {}});
+  const double end = toy::run(links, {ring, flow_over({0, 1})}, starts, Fidelity::fluid).back();
+  CHECK(end - 1e-3 == Approx(6e6 / (pcie / 2)).epsilon(1e-6));
+}
+
 TEST_CASE("A copy's half follows messages that begin and end beside it", "[engine][ports]") {
   // A copy of 36 MB from 0 on; of the messages, 1, 9 and then 3 at a time. As long as any is there
   // it has 6 GB/s, and 12 from 4 ms on: 24 MB and 1 ms more.
