@@ -113,7 +113,8 @@ ParameterServerSpec BytePs::server_spec() const {
 Traits BytePs::traits() const {
   const bool crosses = options_.cross_barrier && active();
   Traits traits = {.dynamic = true, .forward_hooks = crosses, .own_optimizer = crosses};
-  if (active() && !crosses) traits.late_step = 0.5 * handle_sleep;
+  const bool waits = active() && !crosses && options_.framework == "pytorch";
+  if (waits) traits.late_step = 0.5 * handle_sleep;
   return traits;
 }
 

@@ -25,7 +25,8 @@ struct BytePsOptions {
   bool enable_ipc = false;                 ///< BYTEPS_ENABLE_IPC
   bool enable_async = false;               ///< BYTEPS_ENABLE_ASYNC: BytePsAsync
   KeyHash hash;                            ///< BYTEPS_KEY_HASH_FN and its company
-  std::string framework = "pytorch";       ///< decides priorities and the order of declaration
+  std::string framework = "pytorch";       ///< decides priorities, the order of declaration, and
+                                           ///< whether step() waits on the host
   bool cross_barrier = false;              ///< byteps.torch.cross_barrier
   std::int64_t threshold = 0;              ///< elements merged before the hand-over; 0: none
   int connections = 1;                     ///< TCP, between a worker machine and a server

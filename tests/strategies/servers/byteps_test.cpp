@@ -149,6 +149,15 @@ TEST_CASE("a colocated pair goes over the loopback unless it shares memory", "[b
   CHECK(loopbacks(true) == 0);
 }
 
+TEST_CASE("PyTorch's thread waits in step() for BytePS, half a sleep of 1 ms too long",
+          "[byteps]") {
+  const JobView job = two_machines({100, 300});
+  auto options = no_host_costs();
+  CHECK(BytePs(options, job).traits().late_step.value().count() == Approx(0.5e-3));
+  options.framework = "mxnet";  // its engine waits
+  CHECK_FALSE(BytePs(options, job).traits().late_step);
+}
+
 TEST_CASE("across the barrier a layer waits for its own tensors and updates them", "[byteps]") {
   auto options = no_host_costs();
   options.cross_barrier = true;
