@@ -16,7 +16,6 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <stdexcept>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -40,6 +39,10 @@ constexpr rlim_t spare_descriptors = 16;
 
 /// Exit code of a worker whose answer is why there is none.
 constexpr int refused_code = 101;
+
+/// An answer begins with whether its worker has SimGrid loaded.
+constexpr char with_simgrid = 's';
+constexpr char without_simgrid = '-';
 
 void write_all(int pipe, const std::string& text) {
   for (std::size_t begin = 0; begin < text.size();) {
@@ -65,6 +68,7 @@ void write_all(int pipe, const std::string& text) {
     code = refused_code;
     text = error.what();
   }
+  text.insert(text.begin(), simgrid_is_loaded() ? with_simgrid : without_simgrid);
   write_all(pipe, text);
   ::_exit(code);
 }
@@ -91,13 +95,13 @@ bool is_near_limit(int descriptor) {
          static_cast<rlim_t>(descriptor) + spare_descriptors >= limit.rlim_cur;
 }
 
-/// So that not every copy has to load them. Where they are missing, the copy tells that needs them.
-void share_libraries() {
-  try {
-    load_simgrid();
-  } catch (const std::runtime_error&) {
-    return;
-  }
+/// Takes out of an answer whether its worker has loaded SimGrid. Then others will, too: they are
+/// forked from a process that has it.
+void share_libraries(std::string& answer) {
+  if (answer.empty()) return;
+  const bool loads = answer.front() == with_simgrid;
+  answer.erase(answer.begin());
+  if (loads) load_simgrid();
 }
 
 class Pool {
@@ -132,6 +136,7 @@ class Pool {
         if (pipes[i].revents == 0 || read_some(workers_[i])) continue;
         const std::size_t index = workers_[i].task;
         std::string text = std::move(workers_[i].received);
+        share_libraries(text);
         on_done(index, outcome_of(take_status(i), std::move(text)));
       }
     }
@@ -205,7 +210,6 @@ class Pool {
 void run_in_workers(std::size_t tasks, int workers,
                     const std::function<std::string(std::size_t)>& task,
                     const std::function<void(std::size_t, const TaskOutcome&)>& on_done) {
-  share_libraries();
   const InterruptFlag flag;
   Pool().run(tasks, static_cast<std::size_t>(std::max(1, workers)), task, on_done);
 }

@@ -20,6 +20,7 @@ CopyParts::CopyParts(const FlowProblem& problem) {
     for (const RowUse& use : problem.columns[column]) by[use.row] = true;
   }
   others_.assign(problem.capacity.size(), 0);
+  most_.assign(problem.capacity.size(), 0);
   columns_.reserve(problem.columns.size());
   for (std::size_t column = 0; column < problem.columns.size(); ++column) {
     Column& added = columns_.emplace_back();
@@ -36,9 +37,10 @@ std::uint32_t CopyParts::begin(std::uint32_t column) {
   const Column& of = columns_[column];
   for (const RowUse& use : of.shared) {
     if (of.is_copy) {
-      parts = std::max(parts, others_[use.row]);
+      parts = std::max(parts, most_[use.row]);
     } else {
       others_[use.row] += use.weight;
+      most_[use.row] = std::max(most_[use.row], others_[use.row]);
     }
   }
   return std::min(parts, parts_most);

@@ -131,7 +131,10 @@ std::unique_ptr<Transport> make_transport(const FlowProblem& problem, const Engi
   if (options.transport) return options.transport(problem);
   const std::size_t columns = problem.columns.size();
   const bool plain = problem.copies.empty();  // SimGrid knows no ports
-  if (plain && !options.slack && columns <= simgrid_columns_max) {
+  // What moves alone is planned (fluid_network.cpp): SimGrid's 20 libraries, 35 ms to load, would
+  // have nothing to solve.
+  const bool shared = !options.one_at_a_time;
+  if (plain && shared && !options.slack && columns <= simgrid_columns_max) {
     return make_simgrid_transport(problem);
   }
   const double slack = options.slack.value_or(columns > exact_columns_max ? large_slack : 0);

@@ -39,7 +39,7 @@ struct EngineOptions {
   /// `step` is refused above this many messages in one collective.
   double step_messages_max = 5e6;
   /// At most one transfer is in flight at any time: what different phases share does not matter,
-  /// and each is reduced by itself.
+  /// and each is reduced by itself; SimGrid is not asked.
   bool one_at_a_time = false;
   /// Above this many flows at a time uncontended rings and trees are not refined
   /// (group_quotient.hpp): on hundreds of machines they are coupled all the same, since they have

@@ -42,6 +42,7 @@ FairRates::FairRates(const FlowProblem& problem, double slack)
         static_cast<std::uint32_t>(turns_.size());
     turns_.push_back({turns});
   }
+  was_.assign(rows_.size(), 0);
   level_.assign(rows_.size(), Transport::no_cap);
   members_.resize(rows_.size());
   limited_.resize(rows_.size());
@@ -124,15 +125,17 @@ void FairRates::limit_by(StreamId id, std::uint32_t row) {
   limited_[row].push_back(id);
 }
 
-FairRates::StreamId FairRates::add(std::uint32_t column, double cap) {
-  assert(cap > 0);
+FairRates::StreamId FairRates::add(std::uint32_t column, double cap, std::uint32_t flows) {
+  assert(cap > 0 && flows > 0);
   const std::uint32_t route = routes_.of[column];
   const StreamId id = stream_of(route, cap);
   Stream& stream = streams_[id];
-  const bool is_new = stream.count++ == 0;
+  const bool is_new = stream.count == 0;
+  stream.count += flows;
   for (const RowUse& use : uses_of(stream)) {
-    rows_[use.row].weight += use.weight;
-    rows_[use.row].load += use.weight * stream.rate;
+    const double weight = static_cast<double>(use.weight) * flows;
+    rows_[use.row].weight += weight;
+    rows_[use.row].load += weight * stream.rate;
     check_load(use.row);
     ask_turns(use.row);
     note_turns(use.row);
@@ -142,13 +145,15 @@ FairRates::StreamId FairRates::add(std::uint32_t column, double cap) {
   return id;
 }
 
-void FairRates::remove(StreamId id) {
+void FairRates::remove(StreamId id, std::uint32_t flows) {
   Stream& stream = streams_[id];
+  assert(flows <= stream.count);
   const std::uint32_t route = stream.route;
-  --stream.count;
+  stream.count -= flows;
   for (const RowUse& use : uses_of(stream)) {
-    rows_[use.row].weight -= use.weight;
-    rows_[use.row].load -= use.weight * stream.rate;
+    const double weight = static_cast<double>(use.weight) * flows;
+    rows_[use.row].weight -= weight;
+    rows_[use.row].load -= weight * stream.rate;
     check_load(use.row);
     ask_turns(use.row);
     note_turns(use.row);
@@ -159,6 +164,10 @@ void FairRates::remove(StreamId id) {
 
 void FairRates::bound(std::uint32_t route) {
   if (routes_.own[route] == Transport::no_cap) return;
+  const StreamId first = first_[route];
+  if (first == no_stream) return;
+  if (streams_[first].next == no_stream)
+    return bound(first, routes_.own[route] / streams_[first].count);
   of_route_.clear();
   for (StreamId id = first_[route]; id != no_stream; id = streams_[id].next) {
     of_route_.push_back(id);
@@ -166,12 +175,14 @@ void FairRates::bound(std::uint32_t route) {
   const double level = water_level(routes_.own[route], of_route_, [&](StreamId id) {
     return std::pair<double, double>(streams_[id].count, streams_[id].cap);
   });
-  for (const StreamId id : of_route_) {
-    Stream& stream = streams_[id];
-    stream.bound = std::min(stream.cap, level);
-    const bool rises = stream.limit == no_row && stream.rate < stream.bound;
-    if (rises || stream.rate > stream.bound) enter(id);
-  }
+  for (const StreamId id : of_route_) bound(id, level);
+}
+
+void FairRates::bound(StreamId id, double level) {
+  Stream& stream = streams_[id];
+  stream.bound = std::min(stream.cap, level);
+  const bool rises = stream.limit == no_row && stream.rate < stream.bound;
+  if (rises || stream.rate > stream.bound) enter(id);
 }
 
 void FairRates::enter(StreamId id) {
@@ -213,7 +224,7 @@ bool FairRates::is_off(std::uint32_t row, double load) const {
 
 void FairRates::fill_anew(std::uint32_t row) {
   if (std::exchange(rows_[row].filled, 1) == 1) return;
-  rows_[row].was = std::exchange(level_[row], Transport::no_cap);
+  was_[row] = std::exchange(level_[row], Transport::no_cap);
   filling_.push_back(row);
 }
 

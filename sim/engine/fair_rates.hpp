@@ -39,12 +39,13 @@ class FairRates {
   ///               No row is ever overfull.
   FairRates(const FlowProblem& problem, double slack);
 
-  /// A flow through a column, at `cap` bytes per second at most.
-  /// @return its stream; a new one has a number that no present one has, no larger than there were
-  /// streams and route classes.
-  StreamId add(std::uint32_t column, double cap);
-  /// One of the stream's flows is gone; with its last one the stream is.
-  void remove(StreamId id);
+  /// Flows through a column, each at `cap` bytes per second at most.
+  /// @param flows  how many, > 0.
+  /// @return their stream; a new one has a number that no present one has, no larger than there
+  /// were streams and route classes.
+  StreamId add(std::uint32_t column, double cap, std::uint32_t flows = 1);
+  /// So many of the stream's flows are gone; with its last one the stream is.
+  void remove(StreamId id, std::uint32_t flows = 1);
   /// Makes the rates fair again. @return what changed, until the next call.
   Changes update();
   /// Bytes per second of each flow. REQUIRES: update() since one was added.
@@ -71,13 +72,12 @@ class FairRates {
   static constexpr double full_within = 1e-12;
   static constexpr StreamId no_stream = std::numeric_limits<StreamId>::max();
 
-  struct Row {
+  struct alignas(64) Row {  // a cache line: each met stream visits all of its own
     double capacity = 0;
     double load = 0;
-    double weight = 0;       ///< of all flows
-    double left = 0;         ///< filled anew: capacity less what is given; beside it: new load
-    double left_weight = 0;  ///< filled anew: of flows met and not yet given a rate
-    double was = 0;  ///< filled anew: streams that it does not meet are no faster; no_cap: unknown
+    double weight = 0;            ///< of all flows
+    double left = 0;              ///< filled anew: capacity less what is given; beside it: new load
+    double left_weight = 0;       ///< filled anew: of flows met and not yet given a rate
     std::uint32_t met_begin = 0;  ///< filled anew: its first in `met_of_`
     std::uint32_t met_count = 0;
     std::uint32_t round = 0;   ///< of the last filling that it was beside
@@ -135,6 +135,8 @@ class FairRates {
   }
   /// Shares what the route class's own rows let through anew, after a flow came or went.
   void bound(std::uint32_t route);
+  /// Of them one gets no more than this level.
+  void bound(StreamId id, double level);
   /// Gives a stream the rate that its rows' levels let it have.
   void enter(StreamId id);
   /// With this load a row would be overfull, or full no longer.
@@ -184,6 +186,8 @@ class FairRates {
   double slack_;
   RouteClasses routes_;
   std::vector<Row> rows_;
+  /// Row that is filled anew -> streams that it does not meet are no faster; no_cap: unknown.
+  std::vector<double> was_;
   /// Row -> rate of the flows that it limits; no_cap: it limits none, or is filled anew.
   std::vector<double> level_;
   std::vector<std::vector<Member>> members_;    ///< by row

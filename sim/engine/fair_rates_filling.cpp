@@ -47,7 +47,7 @@ void FairRates::meet() {
   std::uint32_t met_end = 1;
   for (const std::uint32_t index : filling_) {
     Row& row = rows_[index];
-    if (row.was == Transport::no_cap) guess(index);
+    if (was_[index] == Transport::no_cap) guess(index);
     row.left = row.capacity - row.load;
     row.left_weight = 0;
     row.met_begin = met_end;
@@ -115,21 +115,21 @@ void FairRates::guess(std::uint32_t index) {
   Row& row = rows_[index];
   // Without the rounding of former changes: a row that is overfull has somebody who is too fast.
   row.load = 0;
-  demands_.clear();
   const auto& members = members_[index];
+  demands_.resize(members.size());
   for (std::size_t i = 0; i < members.size(); ++i) {
     fetch(members, i);
     const Member& member = members[i];
     const Stream& stream = streams_[member.stream];
     const double weight = member.weight * static_cast<double>(stream.count);
     row.load += weight * stream.rate;
-    demands_.push_back({member.stream, weight, stream.rate, stream.rate});
-    if (stream.limit == index) demands_.back().demand = Transport::no_cap;
+    demands_[i] = {member.stream, weight, stream.rate, stream.rate};
+    if (stream.limit == index) demands_[i].demand = Transport::no_cap;
   }
-  row.was = water_level(row.capacity, demands_,
-                        [](const Demand& one) { return std::pair(one.weight, one.demand); });
+  was_[index] = water_level(row.capacity, demands_,
+                            [](const Demand& one) { return std::pair(one.weight, one.demand); });
   for (const Demand& one : demands_) {
-    if (one.rate > row.was) joined_.push_back(one.stream);
+    if (one.rate > was_[index]) joined_.push_back(one.stream);
   }
 }
 
@@ -227,10 +227,12 @@ bool FairRates::settle_streams() {
   bool stay = true;
   for (const std::uint32_t index : filling_) {
     Row& row = rows_[index];
-    if (level_[index] < row.was) {
-      join_faster(index, level_[index] * (1 + full_within));
+    if (level_[index] < was_[index]) {
+      // Those that it meets are as fast as it lets them be.
+      if (row.met_count < members_[index].size())
+        join_faster(index, level_[index] * (1 + full_within));
     } else if (row.left < -full_within * row.capacity) {
-      row.was = Transport::no_cap;  // those that it met leave too little
+      was_[index] = Transport::no_cap;  // those that it met leave too little
       stay = false;
     }
   }

@@ -48,8 +48,7 @@ class IncrementalTransport final : public Transport {
   void start(std::uint32_t column, double bytes, double rate_cap, Token token) override {
     assert(bytes > 0 && rate_cap > 0);
     const std::uint32_t parts = parts_ ? parts_->begin(column) : 1;
-    FairRates::StreamId id = 0;
-    for (std::uint32_t part = 0; part < parts; ++part) id = rates_.add(column, rate_cap / parts);
+    const FairRates::StreamId id = rates_.add(column, rate_cap / parts, parts);
     if (streams_.size() <= id) {
       streams_.resize(id + 1);
       clocks_.resize(rates_.rows() + id + 1);
@@ -170,7 +169,7 @@ class IncrementalTransport final : public Transport {
     std::ranges::pop_heap(stream.flows, std::greater<>());
     const Flow over = stream.flows.back();
     stream.flows.pop_back();
-    for (std::uint32_t part = 0; part < over.parts; ++part) rates_.remove(id);
+    rates_.remove(id, over.parts);
     if (parts_) parts_->end(over.column);
     if (!stream.flows.empty()) {
       note_due(id);

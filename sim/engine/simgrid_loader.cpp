@@ -66,6 +66,12 @@ void load_simgrid() {
   static_cast<void>(module());
 }
 
+bool simgrid_is_loaded() {
+  void* library = ::dlopen(module_path().c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  if (library != nullptr) ::dlclose(library);
+  return library != nullptr;
+}
+
 std::unique_ptr<Transport> make_simgrid_transport(FlowProblem problem) {
   return std::unique_ptr<Transport>(module().transport(problem));
 }

@@ -11,6 +11,9 @@ namespace gradwire {
 /// @throws std::runtime_error where they are not to be found
 void load_simgrid();
 
+/// This process, or one that it was forked from, has loaded it.
+[[nodiscard]] bool simgrid_is_loaded();
+
 /// A transport over SimGrid's flow model, set to plain max-min fairness.
 ///
 /// SimGrid keeps global state: one at a time, one after the other in a process. Few of them: 3.32

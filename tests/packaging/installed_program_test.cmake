@@ -39,7 +39,7 @@ foreach(file IN ITEMS NOTICE SECURITY.md copyright)
   endif()
 endforeach()
 
-# SimGrid is loaded when something is simulated, not before, and its absence is reported.
+# SimGrid is loaded where transfers share links, not before, and its absence is reported.
 must_run(readelf -Wd "${program}")
 if(output MATCHES "simgrid|ns3")
   message(FATAL_ERROR "the program links SimGrid:\n${output}")
@@ -62,7 +62,8 @@ endif()
 file(RENAME "${WORK}/prefix/lib/gradwire/libgradwire_simgrid.so" "${WORK}/elsewhere.so")
 must_run("${program}" --help)
 must_run("${program}" check "${data}/scenarios/quickstart.yaml")
-execute_process(COMMAND "${program}" run "${data}/scenarios/quickstart.yaml"
+must_run("${program}" run "${data}/scenarios/quickstart.yaml")
+execute_process(COMMAND "${program}" run "${data}/scenarios/decentralized.yaml"
   RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE errors)
 if(NOT status EQUAL 1 OR NOT errors MATCHES "cannot load SimGrid's part of this program: [^\n]*libgradwire_simgrid.so")
   message(FATAL_ERROR "exit code ${status} without SimGrid's module:\n${errors}")

@@ -7,6 +7,7 @@
 
 #include "sim/train/jitter.hpp"
 #include "strategies/all_reduce/ddp.hpp"
+#include "strategies/all_reduce/dear.hpp"
 #include "strategies/all_reduce/fixed_groups.hpp"
 #include "strategies/all_reduce/none.hpp"
 #include "tests/catch.hpp"
@@ -135,7 +136,14 @@ TEST_CASE("a result names the solver that ran", "[training]") {
   const auto alone = Fixture(1, 1, make_bsp).run();
   CHECK(alone.engine_solver == "none");
   CHECK(alone.engine_simgrid.empty());
-  const auto shared = Fixture(4, 1e-3, make_bsp).run();
+  // One all-reduce at a time: it is planned.
+  const auto in_turn = Fixture(4, 1e-3, make_bsp).run();
+  CHECK(in_turn.engine_solver == "gradwire");
+  CHECK(in_turn.engine_simgrid.empty());
+  const StrategyFactory dear = [](const JobView& job) {
+    return std::make_unique<Dear>(DearOptions{}, job);
+  };
+  const auto shared = Fixture(4, 1e-3, dear).run();
   CHECK(shared.engine_solver == "simgrid");
   CHECK_THAT(shared.engine_simgrid, Catch::ContainsSubstring("SimGrid"));
 }

@@ -1,0 +1,42 @@
+#include "sim/engine/copy_parts.hpp"
+
+#include "tests/catch.hpp"
+
+using namespace gradwire;
+
+namespace {
+
+/// A row that copies (column 0) and messages (column 1) pass, and one of messages alone (column 2).
+FlowProblem port() {
+  return {.capacity = {10, 10},
+          .columns = {{{0, 1}}, {{0, 1}}, {{1, 1}}},
+          .copies = {true, false, false}};
+}
+
+}  // namespace
+
+TEST_CASE("A copy begins in as many parts as messages have been beside it at once",
+          "[engine][copy-parts]") {
+  CopyParts parts(port());
+  CHECK(parts.begin(0) == 1);
+  for (int i = 0; i < 5; ++i) CHECK(parts.begin(1) == 1);
+  for (int i = 0; i < 9; ++i) CHECK(parts.begin(2) == 1);
+  CHECK(parts.begin(0) == 5);
+  for (int i = 0; i < 5; ++i) parts.end(1);
+  // They come again while it moves.
+  CHECK(parts.begin(0) == 5);
+}
+
+TEST_CASE("A copy has no more than 16 parts", "[engine][copy-parts]") {
+  CopyParts parts(port());
+  for (int i = 0; i < 100; ++i) (void)parts.begin(1);
+  CHECK(parts.begin(0) == 16);
+}
+
+TEST_CASE("Where no copy shares a row all flows are whole", "[engine][copy-parts]") {
+  FlowProblem problem = port();
+  problem.copies = {};
+  CopyParts parts(problem);
+  (void)parts.begin(1);
+  CHECK(parts.begin(0) == 1);
+}
