@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/catalogue.hpp"
 #include "sim/config/file_kinds.hpp"
 #include "sim/config/scenario_document.hpp"
 #include "tests/catch.hpp"
@@ -279,4 +280,21 @@ TEST_CASE("A model file's layers have the keys of their kind by its schema", "[c
   CHECK_FALSE(accepts("{name: a, kind: linaer, out: 4}"));
   CHECK_FALSE(accepts("{kind: linear, out: 4}"));
   CHECK_FALSE(accepts("{repeat: 2, layers: [{name: a, kind: linear, ouut: 4}]}"));
+}
+
+TEST_CASE("A section's name means the same keys in every kind of file", "[config][schema]") {
+  std::map<std::string, std::vector<std::string>> keys;
+  for (const FileKind& kind : file_kinds()) {
+    std::vector<Section> sections = sections_of(kind);
+    sections.erase(sections.begin());  // has the kind's own `schema`
+    for (const Section& section : sections) {
+      const auto known = keys.try_emplace(section.name, names_of(section.keys)).first;
+      INFO(kind.name << ": " << section.name);
+      CHECK(known->second == names_of(section.keys));
+    }
+  }
+  for (const FileKind& kind : file_kinds()) {
+    INFO(kind.name);
+    CHECK(keys.emplace(sections_of(kind).front().name, std::vector<std::string>{}).second);
+  }
 }
