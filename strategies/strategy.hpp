@@ -187,6 +187,11 @@ struct Traits {
   bool forward_hooks = false;
   bool backward_hooks = false;
   bool own_optimizer = false;  ///< it posts OptimizerSteps
+  /// Given: the thread that launches backward waits for the gates before the optimizer's step, sees
+  /// so long after they have opened that they have, and only then launches that step
+  /// (ComputeProfile::executor: it does not take steps). Else the step is launched while they are
+  /// closed. Without own_optimizer.
+  std::optional<Seconds> late_step{};
   /// Every rank is a class of its own (asynchronous).
   bool independent_workers = false;
   /// Ranks without inputs do what the others wait for, as DDP's join() has it.

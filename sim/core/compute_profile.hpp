@@ -114,6 +114,9 @@ struct ComputeProfile {
   Bytes step_lists{0};                   ///< a parameter, that its step makes and frees
   HostStep host_step{};                  ///< of the optimizer, where a host takes its step
   std::string framework;                 ///< whose host times these are; "": as recorded
+  /// A graph's executor launches each tensor's step once its gradient is there (TensorFlow, MXNet);
+  /// else the thread that launches backward goes from tensor to tensor (torch.optim).
+  bool executor = false;
   std::int64_t buffer_elements = 0;  ///< elements of non-trainable state (batch-norm statistics)
   int buffers = 0;                   ///< tensors that hold them
   Bytes buffer_bytes{0};             ///< in them; 0: unknown

@@ -237,6 +237,7 @@ void add_host(const HostTables& hosts, ComputeProfile& profile, const ModelDescr
         LaunchTimes{host_time * launches.forward, host_time * launches.backward};
   }
   profile.framework = framework.name;
+  profile.executor = !has_optimizer_steps(framework);
   profile.optimizer_launch =
       host_time *
       launch_of_optimizer(framework, optimizer, options.optimizer_step, profile.tensor_count());

@@ -10,9 +10,9 @@ namespace {
 
 /// Several GPUs never do much better together than one by itself, and often worse by what no
 /// scenario says: loaders of their input, power and heat, other users.
-constexpr RelativeError several_width{0.03, 0.18};
+constexpr RelativeError several_width{0.03, 0.16};
 /// And several machines: of the root of the doublings of one, as if each added a doubt of its own.
-constexpr RelativeError machines_width{0.04, 0.09};
+constexpr RelativeError machines_width{0.04, 0.07};
 /// Of communication that compute does not hide, over TCP and otherwise.
 constexpr RelativeError tcp_width{0.56, 0.10};
 constexpr RelativeError exposed_width{0.60, 1.30};

@@ -46,19 +46,34 @@ void append_pass(std::vector<LaunchStep>& script, const ComputeProfile& profile,
   }
 }
 
-/// Where the host's time for the optimizer is known, its kernels run while the host goes on from
-/// tensor to tensor.
-void append_optimizer(std::vector<LaunchStep>& script, const ComputeProfile& profile) {
-  const bool known = profile.optimizer_launch.has_value();
+/// The host has waited for the device, or for the gradients: it launches the step only now.
+void append_late_optimizer(std::vector<LaunchStep>& script, const ComputeProfile& profile,
+                           Seconds delay) {
+  if (delay > Seconds{0}) {
+    script.push_back({.item = {.part = Part::host, .seconds = delay.count(), .device = false},
+                      .name = "sees that gradients are there",
+                      .hooks = {}});
+  }
   if (profile.unscale) {
     script.push_back({.item = unscale_item(profile, 1), .name = "unscale gradients", .hooks = {}});
-    script.push_back({.item = optimizer_item(profile, 1), .name = "optimizer", .hooks = {}});
-    // Its kernels run while the host launches them: what of that is left when they have ended.
-    ComputeItem rest = late_launch_item(profile, 1);
-    rest.seconds = std::max(0.0, rest.seconds - profile.optimizer.count());
-    script.push_back({.item = rest, .name = "optimizer", .hooks = {}});
+  }
+  script.push_back({.item = optimizer_item(profile, 1), .name = "optimizer", .hooks = {}});
+  // Its kernels run while the host launches them: what of that is left when they have ended.
+  ComputeItem rest = late_launch_item(profile, 1);
+  rest.seconds = std::max(0.0, rest.seconds - profile.optimizer.count());
+  script.push_back({.item = rest, .name = "optimizer", .hooks = {}});
+}
+
+/// Where the host's time for the optimizer is known, its kernels run while the host goes on from
+/// tensor to tensor.
+void append_optimizer(std::vector<LaunchStep>& script, const ComputeProfile& profile,
+                      std::optional<Seconds> late_step) {
+  if (profile.executor) late_step.reset();
+  if (profile.unscale || late_step) {
+    append_late_optimizer(script, profile, late_step.value_or(Seconds{0}));
     return;
   }
+  const bool known = profile.optimizer_launch.has_value();
   script.push_back({.host = known ? 0 : profile.host_launch.count(),
                     .item = optimizer_item(profile, 1),
                     .name = "optimizer",
@@ -104,7 +119,7 @@ ComputeItem late_launch_item(const ComputeProfile& profile, double share) {
 }
 
 std::vector<LaunchStep> launch_script(const ComputeProfile& profile, const Program& program,
-                                      bool optimizer) {
+                                      bool optimizer, std::optional<Seconds> late_step) {
   const double between = profile.between_iterations().count();
   std::vector<LaunchStep> script;
   // Loss, zeroing of gradients and host gaps: the host launches nothing, the device has nothing to
@@ -128,7 +143,7 @@ std::vector<LaunchStep> launch_script(const ComputeProfile& profile, const Progr
   std::for_each(script.rbegin(), script.rend(), [&](LaunchStep& step) {
     step.backward_done = step.item.part == Part::backward && done.insert(step.micro_batch).second;
   });
-  if (optimizer) append_optimizer(script, profile);
+  if (optimizer) append_optimizer(script, profile, late_step);
   script.push_back({.item = {.type = ComputeItem::Type::end}, .name = "end", .hooks = {}});
   return script;
 }

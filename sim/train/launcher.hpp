@@ -37,11 +37,13 @@ struct LaunchStep {
 /// for the device.
 ///
 /// @param optimizer  false: without it, for strategies that run it themselves.
+/// @param late_step  Traits::late_step.
 ///
 /// A tensor's hook fires with its layer, or later where the profile's gradient order says that its
 /// gradient comes later (a tied weight is ready last).
 [[nodiscard]] std::vector<LaunchStep> launch_script(const ComputeProfile& profile,
-                                                    const Program& program, bool optimizer = true);
+                                                    const Program& program, bool optimizer = true,
+                                                    std::optional<Seconds> late_step = {});
 
 /// The profile's own slowdown of a kind of work under communication; nothing where it states none.
 [[nodiscard]] std::optional<double> stated_slowdown(const ComputeProfile& profile,

@@ -21,7 +21,7 @@ StrategyInstance::StrategyInstance(const Job& of, const Program& program,
       kept(micro_batches_kept(program)) {
   for (int c = 0; c < class_count(of); ++c) {
     const ComputeProfile& profile = profile_of(of, c);
-    scripts.push_back(launch_script(profile, program, !traits.own_optimizer));
+    scripts.push_back(launch_script(profile, program, !traits.own_optimizer, traits.late_step));
   }
   if (!traits.independent_workers) return;
   strategy->visit_exchanges([this](const Exchange& exchange) {

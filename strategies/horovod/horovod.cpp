@@ -111,6 +111,7 @@ bool Horovod::sparse(TensorId tensor) const {
 Traits Horovod::traits() const {
   return {.dynamic = true,
           .own_optimizer = adasum(),
+          .late_step = active() ? std::optional(step_delay(options_.core)) : std::nullopt,
           .exactness = adasum() ? Exactness::lossy : Exactness::exact,
           .exchanges_rows = true};
 }

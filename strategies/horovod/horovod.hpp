@@ -21,7 +21,8 @@ struct HorovodOptimizerOptions {
 };
 
 /// Horovod's DistributedOptimizer for PyTorch: hooks hand gradients to the background thread
-/// (HorovodQueue), step() waits for all of them. A job of one rank has no hooks.
+/// (HorovodQueue), step() waits for all of them on the host, which then launches the optimizer
+/// (Traits::late_step). A job of one rank has no hooks.
 ///
 /// Accumulation (backward_passes_per_step) is the job's grad_accumulation. Adasum reduces what the
 /// optimizer changed: the optimizer runs tensor by tensor in the hooks. A sparse gradient travels

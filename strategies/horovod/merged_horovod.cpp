@@ -6,6 +6,7 @@ MergedHorovod::MergedHorovod(const HorovodOptions& options, const JobView& job,
                              const TensorGroups& groups)
     : SharedStepStrategy(job),
       hook_time_(options.hook_time),
+      late_(active() ? std::optional(step_delay(options)) : std::nullopt),
       queue_(options, job),
       groups_(job, groups) {}
 

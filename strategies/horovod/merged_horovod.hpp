@@ -21,7 +21,7 @@ class MergedHorovod final : public SharedStepStrategy, public TensorTimeline {
   /// @param groups  of tensors, each tensor once, in the order in which they will be complete.
   MergedHorovod(const HorovodOptions& options, const JobView& job, const TensorGroups& groups);
 
-  [[nodiscard]] Traits traits() const override { return {.dynamic = true}; }
+  [[nodiscard]] Traits traits() const override { return {.dynamic = true, .late_step = late_}; }
   [[nodiscard]] std::vector<CollectiveUse> collectives() const override {
     return queue_.collectives();
   }
@@ -37,6 +37,7 @@ class MergedHorovod final : public SharedStepStrategy, public TensorTimeline {
   void ended(OperationId operation) override;
 
   Seconds hook_time_;
+  std::optional<Seconds> late_;  ///< Traits::late_step
   HorovodQueue queue_;
   GradientGroups groups_;
   Outstanding reduced_;  ///< groups

@@ -11,6 +11,9 @@
 namespace gradwire {
 namespace {
 
+/// Between two looks at a handle (WaitAndClear of byteps torch/ops.cc).
+constexpr Seconds handle_sleep{1e-3};
+
 /// Exchanges: two for each root (one where all scatter), then the servers', two each.
 int copies_of(const BytePsOptions& options) {
   return std::max(static_cast<int>(options.reduce_roots.size()), 1);
@@ -109,7 +112,9 @@ ParameterServerSpec BytePs::server_spec() const {
 
 Traits BytePs::traits() const {
   const bool crosses = options_.cross_barrier && active();
-  return {.dynamic = true, .forward_hooks = crosses, .own_optimizer = crosses};
+  Traits traits = {.dynamic = true, .forward_hooks = crosses, .own_optimizer = crosses};
+  if (active() && !crosses) traits.late_step = 0.5 * handle_sleep;
+  return traits;
 }
 
 std::vector<CollectiveUse> BytePs::collectives() const {

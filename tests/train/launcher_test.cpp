@@ -93,6 +93,30 @@ TEST_CASE("where the host reads whether gradients are finite the optimizer is la
   CHECK(script_of(own, 1)[7].item.seconds == 0);
 }
 
+TEST_CASE("a thread that waits for gradients launches the step once it sees that they are there",
+          "[launcher]") {
+  ComputeProfile own = profile(false);
+  own.optimizer_launch = Seconds{5};
+  const auto names_of = [](const std::vector<LaunchStep>& script) {
+    std::vector<std::string> names;
+    for (const auto& step : script) names.push_back(step.name);
+    return names;
+  };
+  const Program program = data_parallel_program(own, 1);
+  const auto late = launch_script(own, program, true, Seconds{0.5});
+  REQUIRE(late.size() == 9);
+  CHECK(late[5].name == "sees that gradients are there");
+  CHECK(late[5].item.seconds == 0.5);
+  CHECK(late[6].item.part == Part::optimizer);
+  // Of the 5 that the thread takes from then on, the device has kernels for 1.
+  CHECK(late[7].item.seconds == Approx(5 - 1));
+  CHECK_FALSE(late[7].item.device);
+  CHECK(launch_script(own, program, true, Seconds{0}).size() == 8);
+  // A graph's executor takes each tensor's step once its gradient is there.
+  own.executor = true;
+  CHECK(names_of(launch_script(own, program, true, Seconds{0.5})) == names_of(script_of(own, 1)));
+}
+
 TEST_CASE("a tied weight's hook fires where its gradient comes", "[launcher]") {
   const auto script = script_of(profile(true), 1);
   CHECK(script[3].hooks.empty());

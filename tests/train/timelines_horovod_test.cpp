@@ -66,6 +66,16 @@ TEST_CASE("toy timeline: horovod, the launcher far ahead", "[timeline][horovod]"
   check_each(four_machines().run(make<Horovod>(fused({0, 28}, Seconds{1e-3}))), 18 + 6.5 + 1);
 }
 
+TEST_CASE("toy timeline: horovod, PyTorch's thread waits in step()", "[timeline][horovod]") {
+  // As before, but the optimizer's launch of 3 begins when gradients are there; before 0.20 half a
+  // sleep of 1 later.
+  ToyTraining toy = four_machines();
+  toy.profile.executor = false;
+  toy.profile.optimizer_launch = Seconds{3e-3};
+  check_each(toy.run(make<Horovod>(fused({0, 28}, Seconds{1e-3}))), 18 + 6.5 + 3);
+  check_each(toy.run(make<Horovod>(fused({0, 19}, Seconds{1e-3}))), 18 + 6.5 + 0.5 + 3);
+}
+
 TEST_CASE("toy timeline: horovod, the launcher beside the GPU", "[timeline][horovod]") {
   // Launching a layer takes 2: forward kernels start at 2, 4, .. 12, backward ones at 14, 16, ..
   // 24, where their hooks fire, and end 2 later. Cycles of 6.1: at 18.3 tensors 5, 4, 3 (hooks at

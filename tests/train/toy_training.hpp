@@ -30,8 +30,8 @@ class AlphaBeta final : public CostModel {
 };
 
 /// Six layers, each forward 1 ms, backward 2 ms, one tensor of 1 MB, a block of its own; optimizer
-/// 1 ms; nothing between iterations: 6 + 12 + 1 = 19 ms. Elementwise kernels take no time, and
-/// links are so fast that collectives never disturb each other.
+/// 1 ms, launched ahead (an executor); nothing between iterations: 6 + 12 + 1 = 19 ms. Elementwise
+/// kernels take no time, and links are so fast that collectives never disturb each other.
 ///
 /// In backward the gradient of layer 5 is there after 2 ms, then one every 2 ms.
 struct ToyTraining {
@@ -97,6 +97,7 @@ struct ToyTraining {
     profile.model = "toy";
     profile.batch_per_gpu = 8;
     profile.source.kind = "recorded";
+    profile.executor = true;
     for (int i = 0; i < 6; ++i) {
       LayerProfile layer;
       layer.name = fmt::format("h.{}", i);
