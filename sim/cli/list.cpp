@@ -14,6 +14,7 @@
 #include "sim/cli/one_of.hpp"
 #include "sim/cli/outputs.hpp"
 #include "sim/collectives/algorithms.hpp"
+#include "sim/config/catalogue.hpp"
 #include "sim/config/cluster/cluster_yaml.hpp"
 #include "sim/config/cluster/gpu_yaml.hpp"
 #include "sim/config/cluster/link_tables_yaml.hpp"
@@ -23,7 +24,7 @@
 #include "sim/config/collective/collective_catalogue.hpp"
 #include "sim/config/collective/collective_table_yaml.hpp"
 #include "sim/config/data_files.hpp"
-#include "sim/config/scenario_keys.hpp"
+#include "sim/config/file_kinds.hpp"
 #include "sim/config/strategy/compression_catalogue.hpp"
 #include "sim/config/strategy/strategy_catalogue.hpp"
 #include "sim/config/yaml/loaded_yaml.hpp"
@@ -246,6 +247,19 @@ void print_list(const std::string& what, const std::string& name, Json list, boo
   }
 }
 
+/// The kind of file whose head states `schema`; of scenarios where it is "".
+/// @throws CLI::ValidationError with the nearest.
+const config::FileKind& kind_named(const std::string& schema) {
+  const auto& kinds = config::file_kinds();
+  if (schema.empty()) return kinds.front();
+  const auto found = std::ranges::find(kinds, schema, &config::FileKind::name);
+  if (found != kinds.end()) return *found;
+  const std::vector<std::string> known = config::names_of(kinds);
+  throw CLI::ValidationError("NAME",
+                             fmt::format("'{}' is no kind of file; expected one of {}{}", schema,
+                                         fmt::join(known, ", "), suggestion(schema, known)));
+}
+
 void print_page(const std::string& what, const std::string& name, Json list) {
   if (what == "keys") {
     for (const Json& entry : entries_named(list, name, what)) print_text(keys_markdown(entry));
@@ -268,7 +282,7 @@ void add_list(CLI::App& app, Context& /*context*/) {
     bool json = false;
     bool markdown = false;
   };
-  static const std::string schema = "schema";  // a JSON Schema of scenarios, for editors
+  static const std::string schema = "schema";  // a JSON Schema of a kind of file, for editors
   static const std::map<std::string, Json (*)()> lists = {
       {"strategies", strategies},
       {"collectives", collectives},
@@ -292,7 +306,8 @@ void add_list(CLI::App& app, Context& /*context*/) {
   command->add_option("WHAT", options->what, fmt::format("{}", fmt::join(names, " | ")))
       ->required()
       ->check(one_of(names));
-  command->add_option("NAME", options->name, "Only the entry of that name");
+  command->add_option("NAME", options->name,
+                      "Only the entry of that name; of schema the kind of file");
   auto* json = command->add_flag("--json", options->json, "A list of objects on standard output");
   command
       ->add_flag("--markdown", options->markdown,
@@ -306,6 +321,7 @@ void add_list(CLI::App& app, Context& /*context*/) {
       "  gradwire list models --json\n"
       "  gradwire list keys run\n"
       "  gradwire list schema > gradwire.schema.json   # yaml-language-server: $schema=...\n"
+      "  gradwire list schema gradwire.model/1         # of another kind of file\n"
       "  gradwire list collectives --markdown > docs/collectives.md");
   command->callback([options] {
     if (options->markdown && !page_titles().contains(options->what)) {
@@ -315,7 +331,7 @@ void add_list(CLI::App& app, Context& /*context*/) {
           "of each section of keys");
     }
     if (options->what == schema) {
-      print_text(config::scenario_schema());
+      print_text(config::json_schema(kind_named(options->name)));
       return;
     }
     Json list = lists.at(options->what)();

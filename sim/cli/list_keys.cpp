@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "sim/config/scenario_keys.hpp"
+#include "sim/config/file_kinds.hpp"
 #include "sim/core/outgoing_text.hpp"
 
 namespace gradwire::cli {
@@ -43,6 +43,9 @@ Json keys_json() {
     Json keys = options_json(section.keys);
     if (section.variants_in.empty()) {
       for (Json& key : variant_keys(section)) keys.push_back(std::move(key));
+    }
+    if (section.others) {
+      for (Json& key : options_json({*section.others})) keys.push_back(std::move(key));
     }
     list.push_back({{"name", section.name},
                     {"kind", "section"},

@@ -1,10 +1,12 @@
 #include "sim/cli/lists.hpp"
 
-#include <nlohmann/json.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "sim/core/outgoing_text.hpp"
@@ -27,10 +29,12 @@ std::vector<std::string> details(const Json& entry) {
   const char* knobs = entry.contains("options") ? "options" : "parameters";
   const Json parameters = entry.value(knobs, Json(nullptr));
   for (const Json& parameter : parameters.is_array() ? parameters : Json::array()) {
-    lines.push_back(plain_format("{}: {}  ({}; {})", parameter["name"].get<std::string>(),
-                                 parameter["default"].get<std::string>(),
-                                 parameter["value"].get<std::string>(),
-                                 parameter["source"].get<std::string>()));
+    const auto with = parameter.value("with", std::vector<std::string>());
+    lines.push_back(
+        plain_format("{}: {}  ({}; {}{})", parameter["name"].get<std::string>(),
+                     parameter["default"].get<std::string>(), parameter["value"].get<std::string>(),
+                     parameter["source"].get<std::string>(),
+                     with.empty() ? "" : fmt::format("; of {}", fmt::join(with, ", "))));
   }
   const Json operations = entry.value("operations", Json::array());
   std::size_t width = 0;

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/yaml/key_info.hpp"
 #include "sim/config/yaml/yaml_value.hpp"
 #include "sim/core/error.hpp"
 #include "sim/core/units.hpp"
@@ -13,7 +14,8 @@ namespace gradwire::config {
 struct CalibratedJob {
   std::string profile;  ///< file, as written
   int gpus = 1;
-  Seconds iteration;  ///< measured median
+  Seconds iteration;   ///< measured median
+  int iterations = 1;  ///< that were timed
   SourceLocation where;
 };
 
@@ -28,5 +30,8 @@ struct CalibratedJobs {
 
 /// @throws ConfigError  it is none; file:line:column. The files that it names are not looked at.
 [[nodiscard]] CalibratedJobs read_calibrated_jobs(const YamlValue& document);
+
+/// The keys of such a file.
+[[nodiscard]] Section calibrated_section();
 
 }  // namespace gradwire::config

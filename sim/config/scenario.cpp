@@ -209,6 +209,7 @@ Scenario read_document(const ScenarioDocument& document, const std::string& file
   translate_original_knobs(yaml, variables);
   expand_preset(yaml);
   YamlMap map(yaml);
+  map.declare({"schema"});
   map.declare(names_of(scenario_section().keys));
   map.require_schema("gradwire.scenario/1");
   map.refuse("events");

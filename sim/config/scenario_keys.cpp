@@ -1,15 +1,9 @@
 #include "sim/config/scenario_keys.hpp"
 
-#include <algorithm>
-
 #include "sim/config/cluster/cluster_yaml.hpp"
 #include "sim/config/cluster/gpu_yaml.hpp"
-#include "sim/config/cluster/node_yaml.hpp"
 #include "sim/config/cluster/ranks_yaml.hpp"
 #include "sim/config/collective/collective_catalogue.hpp"
-#include "sim/config/collective/collective_table_yaml.hpp"
-#include "sim/config/profile/compressor_costs_yaml.hpp"
-#include "sim/config/profile/decoder_yaml.hpp"
 #include "sim/config/profile/profile_key.hpp"
 #include "sim/config/profile/profile_yaml.hpp"
 #include "sim/config/strategy/elastic_yaml.hpp"
@@ -22,11 +16,16 @@ ValueInfo text() {
   return value_info<std::string>();
 }
 
+/// A scenario's key with those that it stands under: `strategy.bucket_cap`.
+KeyInfo dotted_key(const std::string& doc) {
+  return {"DOTTED.KEY", "none", doc, {.type = ValueInfo::Type::any}};
+}
+
 Section point_section() {
   return {.name = "points",
           .summary = "jobs of a table: each changes what its dotted keys name",
           .keys = {{"label", "`point 1`, ...", "of its row"}},
-          .open = true};
+          .others = dotted_key("its value in this point")};
 }
 
 Section world_sizes_section() {
@@ -42,7 +41,7 @@ Section vary_section() {
   return {.name = "vary",
           .summary = "axes of a sweep: dotted keys, each with a list of values",
           .keys = {},
-          .open = true};
+          .others = dotted_key("its values")};
 }
 
 }  // namespace
@@ -51,8 +50,7 @@ Section scenario_section() {
   return {
       "scenario",
       "the keys of a scenario",
-      {{"schema", required, "what the file is", among({"gradwire.scenario/1"})},
-       {"name", "the file's name", "of the job, in tables and results"},
+      {{"name", "the file's name", "of the job, in tables and results"},
        {"profile", "required, but for `collective` and `show topology`",
         "what one GPU does in an iteration", either(text(), mapping_of(profile_section))},
        {"gpu", "the GPU's own", "other constants of that GPU", mapping_of(gpu_override_fields)},
@@ -77,36 +75,6 @@ Section scenario_section() {
        {"points", "none", "several jobs in one file",
         either(list_of(mapping_of(point_section)), mapping_of(world_sizes_section))},
        {"vary", "none", "several jobs in one file, for `sweep`", mapping_of(vary_section)}}};
-}
-
-namespace {
-
-void add(const Section& section, std::vector<Section>& all);
-
-void add(const ValueInfo& value, std::vector<Section>& all) {
-  if (value.section) add(value.section(), all);
-  for (const ValueInfo& other : value.or_else) add(other, all);
-}
-
-void add(const Section& section, std::vector<Section>& all) {
-  if (std::ranges::find(all, section.name, &Section::name) != all.end()) return;
-  all.push_back(section);
-  for (const KeyInfo& key : section.keys) add(key.value, all);
-  for (const Variant& variant : section.variants) {
-    for (const KeyInfo& key : variant.keys) add(key.value, all);
-  }
-}
-
-}  // namespace
-
-std::vector<Section> all_sections() {
-  std::vector<Section> all;
-  for (const auto& section :
-       {scenario_section, profile_file_section, collective_table_section, compressor_costs_section,
-        gpu_file_section, node_section, decoder_section}) {
-    add(section(), all);
-  }
-  return all;
 }
 
 }  // namespace gradwire::config

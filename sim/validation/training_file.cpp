@@ -49,6 +49,8 @@ double read_rate(YamlMap& map, const std::string& key) {
   return map.value_or(key, 0.0, config::above(0.0));
 }
 
+/// Reads key by key, not by a table of fields: rows name models, methods and gates of the same
+/// file, and a series is in the program's list, no user's file.
 class Reader {
  public:
   explicit Reader(const YamlValue& document) : map_(document) {}

@@ -41,12 +41,11 @@ TEST_CASE_METHOD(ConfigFixture, "a file of an unknown schema is refused", "[conf
       check_file(file),
       file +
           ":1:9: 'schema' is 'gradwire.scenarios/1'; expected one of gradwire.scenario/1, "
-          "gradwire.compute_profile/1, gradwire.gpu/1, gradwire.efficiencies/1, "
-          "gradwire.constants/1, gradwire.compressor_costs/1, gradwire.model/1, "
-          "gradwire.decoders/1, "
-          "gradwire.hosts/1, gradwire.links/1, "
-          "gradwire.node_topology/1, gradwire.cluster_topology/1, gradwire.collective_table/1, "
-          "gradwire.calibrated/1, gradwire.presets/1, gradwire.variables/1, "
+          "gradwire.compute_profile/1, gradwire.collective_table/1, gradwire.compressor_costs/1, "
+          "gradwire.gpu/1, gradwire.efficiencies/1, gradwire.node_topology/1, "
+          "gradwire.cluster_topology/1, gradwire.links/1, gradwire.hosts/1, gradwire.model/1, "
+          "gradwire.decoders/1, gradwire.constants/1, gradwire.presets/1, gradwire.variables/1, "
+          "gradwire.calibrated/1, "
           "gradwire.collective_measurements/1; did you "
           "mean 'gradwire.scenario/1'?");
 }

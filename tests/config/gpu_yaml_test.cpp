@@ -79,7 +79,7 @@ TEST_CASE_METHOD(ConfigFixture, "mistakes in a table of efficiencies are reporte
   CHECK_THROWS_WITH(read("{source: x, classes: {act: {forward: {memory: 0.9}}}}"),
                     Contains("'memory' is '0.9', without a unit"));
   CHECK_THROWS_WITH(read("{source: x, like: {name: made_up, dtype: fp64}}"),
-                    Contains("there is no 'fp64'"));
+                    Contains("has no type 'fp64'"));
 }
 
 TEST_CASE("'like' that goes in a circle is refused", "[config][gpu][errors]") {

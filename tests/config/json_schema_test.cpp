@@ -1,14 +1,18 @@
-// The JSON Schema of scenarios accepts what the reader accepts, and refuses what editors should
-// mark.
+// The JSON Schemas of scenarios and of other files accept what the readers accept, and refuse
+// what editors should mark.
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <set>
 #include <string>
+#include <vector>
 
+#include "sim/config/catalogue.hpp"
+#include "sim/config/file_kinds.hpp"
 #include "sim/config/scenario_document.hpp"
-#include "sim/config/scenario_keys.hpp"
 #include "tests/catch.hpp"
 #include "tests/source_dir.hpp"
 
@@ -22,7 +26,8 @@ using Json = nlohmann::json;
 /// Draft 7 as far as our schema goes: a keyword that is not here fails.
 class Validator {
  public:
-  Validator() : root_(Json::parse(scenario_schema())) {}
+  explicit Validator(const FileKind& kind = file_kinds().front())
+      : root_(Json::parse(json_schema(kind))) {}
 
   [[nodiscard]] bool accepts(const Json& value) const { return accepts(root_, value); }
 
@@ -50,8 +55,10 @@ class Validator {
     if (keyword == "enum") return std::find(rule.begin(), rule.end(), value) != rule.end();
     if (keyword == "const") return value == rule;
     if (keyword == "pattern") {
+      const auto pattern = rule.get<std::string>();
       return !value.is_string() ||
-             std::regex_search(value.get<std::string>(), std::regex(rule.get<std::string>()));
+             std::regex_search(value.get<std::string>(),
+                               patterns_.try_emplace(pattern, pattern).first->second);
     }
     if (keyword == "minimum") return !value.is_number() || value >= rule;
     if (keyword == "maximum") return !value.is_number() || value <= rule;
@@ -79,7 +86,7 @@ class Validator {
     if (keyword == "additionalProperties") {
       return !value.is_object() ||
              std::all_of(value.items().begin(), value.items().end(), [&](const auto& key) {
-               return schema.at("properties").contains(key.key());
+               return schema.at("properties").contains(key.key()) || accepts(rule, key.value());
              });
     }
     const bool comment = keyword == "$schema" || keyword == "title" || keyword == "description" ||
@@ -100,6 +107,7 @@ class Validator {
   }
 
   Json root_;
+  mutable std::map<std::string, std::regex> patterns_;  ///< made once: a file has thousands
 };
 
 Json as_written(const YamlValue& yaml) {
@@ -193,4 +201,100 @@ TEST_CASE("A key of another choice and a value that is none are invalid by the s
        {"schema", "gradwire.scenario/2"}}));
   INFO(path << ": " << text);
   CHECK_FALSE(Validator().accepts(changed({{path, text}})));
+}
+
+namespace {
+
+const FileKind& kind_of(const YamlValue& document) {
+  return *std::ranges::find(file_kinds(), document.find("schema")->text, &FileKind::name);
+}
+
+/// Files that ship beside scenarios; recordings of many layers are like those of few.
+std::vector<std::string> data_files() {
+  namespace fs = std::filesystem;
+  std::vector<std::string> files = {GRADWIRE_SOURCE_DIR "/results/reference/collectives.yaml"};
+  for (const std::string folder : {"profiles", "topologies", "strategies"}) {
+    for (const auto& file : fs::recursive_directory_iterator(GRADWIRE_SOURCE_DIR "/" + folder)) {
+      constexpr std::uintmax_t most = 1 << 15;
+      const bool taken = file.path().extension() == ".yaml" && file.file_size() <= most;
+      if (taken) files.push_back(file.path().string());
+    }
+  }
+  return files;
+}
+
+Json file_as_written(const std::string& folder_and_name) {
+  return as_written(load_yaml(GRADWIRE_SOURCE_DIR "/" + folder_and_name));
+}
+
+}  // namespace
+
+TEST_CASE("Every shipped file is valid by the schema of its kind", "[config][schema]") {
+  std::map<std::string, Validator> validators;
+  for (const FileKind& kind : file_kinds()) validators.emplace(kind.name, Validator(kind));
+  std::set<std::string> seen = {"gradwire.scenario/1", "gradwire.calibrated/1", "gradwire.model/1"};
+  for (const std::string& file : data_files()) {
+    const YamlValue document = load_yaml(file);
+    const std::string& kind = kind_of(document).name;
+    seen.insert(kind);
+    INFO(file);
+    CHECK(validators.at(kind).accepts(as_written(document)));
+  }
+  for (const FileKind& kind : file_kinds()) {
+    INFO(kind.name << " has no file here");
+    CHECK(seen.contains(kind.name));
+  }
+}
+
+TEST_CASE("A misspelt key is invalid by the schema of every kind of file", "[config][schema]") {
+  const auto [name, pointer] = GENERATE(table<std::string, std::string>(
+      {{"profiles/tables/links.yaml", "/wires/0"},
+       {"profiles/tables/links.yaml", "/latencies/nvlink"},
+       {"profiles/tables/hosts.yaml", "/frameworks/0/operators/0"},
+       {"profiles/tables/decoders.yaml", "/families/0/members/0"},
+       {"profiles/efficiencies/volta.yaml", "/dtypes/fp32/classes/linear/forward"},
+       {"profiles/libraries/mpi.yaml", "/constants/entry"},
+       {"strategies/presets.yaml", "/presets/0"},
+       {"strategies/variables.yaml", "/knobs/0/variables/DDP_SET_LAST_BUCKET_CAP"},
+       {"topologies/clusters/two_rooms.yaml", "/trunks/0"},
+       {"results/reference/collectives.yaml", "/tables/0/parts"}}));
+  Json json = file_as_written(name);
+  json.at(Json::json_pointer(pointer))["sorce"] = 1;
+  INFO(name << ": " << pointer);
+  CHECK_FALSE(Validator(kind_of(load_yaml(GRADWIRE_SOURCE_DIR "/" + name))).accepts(json));
+}
+
+TEST_CASE("A model file's layers have the keys of their kind by its schema", "[config][schema]") {
+  const auto kind = std::ranges::find(file_kinds(), "gradwire.model/1", &FileKind::name);
+  const Validator validator(*kind);
+  const auto accepts = [&](const std::string& layer) {
+    return validator.accepts(as_written(parse_yaml(
+        "{schema: gradwire.model/1, name: m, input: [3, 8, 8], parameters: {h: 4}, layers: [" +
+            layer + "]}",
+        "m.yaml")));
+  };
+  CHECK(accepts("{name: a, kind: conv, out: 4 * h, kernel: [3, 5], padding: 1}"));
+  CHECK(accepts("{repeat: h, as: i, layers: [{name: 'a{i}', kind: linear, out: h}]}"));
+  CHECK(accepts("{name: a, kind: raw, work: norm, forward: {flops: 1.5e9}, backward: {}}"));
+  CHECK_FALSE(accepts("{name: a, kind: linear, out: 4, kernel: 3}"));
+  CHECK_FALSE(accepts("{name: a, kind: linaer, out: 4}"));
+  CHECK_FALSE(accepts("{kind: linear, out: 4}"));
+  CHECK_FALSE(accepts("{repeat: 2, layers: [{name: a, kind: linear, ouut: 4}]}"));
+}
+
+TEST_CASE("A section's name means the same keys in every kind of file", "[config][schema]") {
+  std::map<std::string, std::vector<std::string>> keys;
+  for (const FileKind& kind : file_kinds()) {
+    std::vector<Section> sections = sections_of(kind);
+    sections.erase(sections.begin());  // has the kind's own `schema`
+    for (const Section& section : sections) {
+      const auto known = keys.try_emplace(section.name, names_of(section.keys)).first;
+      INFO(kind.name << ": " << section.name);
+      CHECK(known->second == names_of(section.keys));
+    }
+  }
+  for (const FileKind& kind : file_kinds()) {
+    INFO(kind.name);
+    CHECK(keys.emplace(sections_of(kind).front().name, std::vector<std::string>{}).second);
+  }
 }

@@ -65,7 +65,7 @@ ClosedForm one_message(const Numbers& /*at*/) {
   return {1, 1};
 }
 
-constexpr std::array<Entry, 23> entries = {{
+constexpr auto entries = std::to_array<Entry>({
     {"ring", CollectiveKind::all_reduce,
      [](const Numbers& at) {
        return ClosedForm{2 * (at.n - 1), 2 * at.others};
@@ -105,7 +105,7 @@ constexpr std::array<Entry, 23> entries = {{
     {"direct", CollectiveKind::all_to_all, at_once},
     {"direct", CollectiveKind::gather, at_once},
     {"direct", CollectiveKind::scatter, at_once},
-}};
+});
 
 std::optional<ClosedForm> torus(int ranks) {
   if (ranks == 1) return ClosedForm{};

@@ -170,11 +170,6 @@ void check_file_keys(const char* section, const std::string& file,
   check_probes(probes);
 }
 
-std::string layer(const std::string& text) {
-  return "schema: gradwire.model/1\nname: m\ninput: [8]\nlayers: [{name: a, no_such_key: 1, " +
-         text + "}]\n";
-}
-
 void gather_fields(const Json& json, std::vector<std::string>& fields) {
   if (json.is_array()) {
     for (const Json& item : json) gather_fields(item, fields);
@@ -281,22 +276,6 @@ TEST_CASE("docs/scenario.md has every key of the files that a scenario names", "
                   {"gpus:", "id: gpu0", "a: gpu0, b: switch", "a: gpu0, b: gpu1"});
   check_file_keys("Cluster files", "topologies/clusters/two_rooms.yaml",
                   {"source:", "node: dgx1v", "id: room0", "a: room0", "switch: room0"});
-}
-
-TEST_CASE("docs/scenario.md has every key of a model's layers", "[docs]") {
-  const char* section = "Model files";
-  check_probes({{section, layer("kind: conv, out: 1, kernel: 1")},
-                {section, layer("kind: max_pool, kernel: 1")},
-                {section, layer("kind: adaptive_pool")},
-                {section, layer("kind: linear, out: 1")},
-                {section, layer("kind: embedding, rows: 2, out: 1")},
-                {section, layer("kind: product, product: {rows: 1, columns: 1, depth: 1}")},
-                {section, layer("kind: act")},
-                {section, layer("kind: raw, work: act, forward: {}, backward: {}")}});
-  const std::string inner = layer("kind: raw, work: act, forward: {no_such_key: 1}, backward: {}");
-  const std::string product =
-      layer("kind: product, product: {no_such_key: 1, rows: 1, columns: 1, depth: 1}");
-  check_probes({{section, inner}, {section, product}});
 }
 
 TEST_CASE("docs/scenario.md has every field of a result", "[docs]") {

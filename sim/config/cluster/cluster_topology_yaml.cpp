@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/config/cluster/link_yaml.hpp"
+#include "sim/config/yaml/fields.hpp"
 #include "sim/core/cluster.hpp"
 #include "topologies/builders/machines.hpp"
 
@@ -22,18 +23,52 @@ Fabric::SwitchId read_switch(YamlMap& map, const std::string& key,
   return static_cast<Fabric::SwitchId>(std::ranges::find(names, name) - names.begin());
 }
 
+/// What joins two switches.
+struct Cables {
+  Link link;
+  int count = 1;
+};
+
+const Fields<Cables>& cables_fields() {
+  static const Fields<Cables> fields = {
+      "trunks",
+      "cables between two switches, one direction each way",
+      {declared<Cables>({"a", required, "a switch"}), declared<Cables>({"b", required, "another"}),
+       part(&Cables::link, field("bandwidth", &Link::bandwidth, "payload of one cable",
+                                 above(BytesPerSecond{}), required)),
+       part(&Cables::link, field("latency", &Link::latency, "one way",
+                                 between(Seconds{}, latency_most), required)),
+       field("cables", &Cables::count, "parallel ones", between(1, cables_max))}};
+  return fields;
+}
+
+const Fields<std::string>& switch_fields() {
+  static const Fields<std::string> fields = {
+      "switches",
+      "a switch",
+      {{{"id", required, "a name of its own that does not begin as a node's"},
+        [](YamlMap& map, std::string& id) { id = map.require<std::string>("id"); }}}};
+  return fields;
+}
+
+Section ports_section() {
+  const ValueInfo numbers = list_of(value_info(at_least(0)));
+  return {"ports",
+          "which NICs hang where",
+          {{"switch", required, "their switch"},
+           {"nodes", required, "numbers of machines", numbers},
+           {"nics", "all", "numbers of their NICs", numbers}}};
+}
+
 void read_trunk_between(YamlMap& map, const std::vector<std::string>& names, Fabric& fabric) {
   const auto a = read_switch(map, "a", names);
   const auto b = read_switch(map, "b", names);
   if (a == b) map.fail("b", "the trunk ends where it begins; expected another switch");
   refuse_two_way(map);
-  Link link;
-  link.kind = LinkKind::network;
-  link.bandwidth = map.require<BytesPerSecond>("bandwidth", above(BytesPerSecond{}));
-  link.latency = map.require<Seconds>("latency", between(Seconds{}, latency_most));
-  const int cables = map.value_or("cables", 1, between(1, cables_max));
-  map.finish();
-  for (int i = 0; i < cables; ++i) fabric.connect(a, b, link);
+  Cables cables;
+  cables_fields().read_all(map, cables);
+  cables.link.kind = LinkKind::network;
+  for (int i = 0; i < cables.count; ++i) fabric.connect(a, b, cables.link);
 }
 
 std::vector<const YamlValue*> read_numbers(YamlMap& map, const std::string& key) {
@@ -47,13 +82,22 @@ std::vector<const YamlValue*> read_numbers(YamlMap& map, const std::string& key)
 
 }  // namespace
 
+std::vector<KeyInfo> NetworkFile::keys() {
+  return {{"name", required, "its own"},
+          {"source", required, "where it is known from"},
+          {"switches", required, "by name", list_of(mapping_of(switch_fields))},
+          {"trunks", "none", "between them", list_of(mapping_of(cables_fields))},
+          {"ports", required, "of machines", list_of(mapping_of(ports_section))}};
+}
+
 NetworkFile::NetworkFile(YamlMap& document) {
   name_ = document.require<std::string>("name");
   static_cast<void>(document.require<std::string>("source"));
   std::vector<std::string> names;
   document.require_value("switches", "a list such as [{id: leaf0}]");
   for (YamlMap& item : document.maps("switches")) {
-    const auto id = item.require<std::string>("id");
+    std::string id;
+    switch_fields().read(item, id);
     if (id.empty() || id.starts_with("node") || std::ranges::find(names, id) != names.end()) {
       item.fail("id", fmt::format("switch '{}' is not new; expected a name of its own that does "
                                   "not begin as a node's",

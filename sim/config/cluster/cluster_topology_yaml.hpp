@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/yaml/key_info.hpp"
 #include "sim/config/yaml/yaml_map.hpp"
 #include "sim/core/fabric.hpp"
 
@@ -29,6 +30,8 @@ class NetworkFile {
  public:
   /// Reads `name`, `source`, `switches`, `trunks` and `ports` of the document.
   explicit NetworkFile(YamlMap& document);
+  /// Those keys.
+  [[nodiscard]] static std::vector<KeyInfo> keys();
 
   /// The fabric with every NIC of the machines attached. @param ports  of the scenario's machines.
   /// @throws ConfigError at the port that names a machine or NIC that is not there, or a NIC twice,

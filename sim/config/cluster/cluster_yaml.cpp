@@ -200,6 +200,16 @@ ClusterSpec read_cluster(YamlMap& scenario, const std::optional<ServerSpec>& ser
   return spec;
 }
 
+Section cluster_file_section() {
+  Section section{"cluster_file", "a network as a graph, and machines", NetworkFile::keys()};
+  section.keys.push_back(
+      {"groups", "those of the scenario", "machines", list_of(mapping_of(groups_section))});
+  for (const auto& keys : {port_keys(), routing_keys()}) {
+    section.keys.insert(section.keys.end(), keys.begin(), keys.end());
+  }
+  return section;
+}
+
 ClusterSpec read_cluster_topology(const YamlValue& document) {
   YamlMap file(document);
   file.require_schema(topology_schema);

@@ -20,6 +20,8 @@ struct ClusterSpec {
 
 /// The keys of `cluster`.
 [[nodiscard]] Section cluster_section();
+/// Those of a file with `schema: gradwire.cluster_topology/1`.
+[[nodiscard]] Section cluster_file_section();
 
 /// Reads `cluster:` of a scenario: machines of one type (`node`, `nodes`, `gpus_per_node`),
 /// `groups` of several types, each with those keys and with `gpu` (a model in place of the node's

@@ -90,7 +90,10 @@ void read_measured_on(YamlMap& map, GpuSpec& gpu) {
 }
 
 Section peak_flops_section() {
-  return {.name = "peak_flops", .summary = "by `dtype`, dense", .keys = {}, .open = true};
+  return {.name = "peak_flops",
+          .summary = "by `dtype`, dense",
+          .keys = {},
+          .others = KeyInfo{"TYPE", "none", "FLOP/s", value_info(above(0.0))}};
 }
 
 const Fields<GpuSpec>& gpu_fields() {

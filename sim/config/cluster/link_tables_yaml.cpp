@@ -33,13 +33,51 @@ const Fields<PortKind>& port_fields() {
        field("nominal", &PortKind::nominal, "one direction, as sold", above(BytesPerSecond{}),
              required),
        field("source", &PortKind::source, "where its figures are known from", {}, required),
-       {{"end", "as latency", "TCP: half the time from application to application"},
+       {{"end", "as latency", "TCP: half the time from application to application",
+         value_info<Seconds>()},
         [](YamlMap& map, PortKind& kind) {
           const auto least = at_least(kind.port.latency);
           if (const auto end = map.optional<Seconds>("end", least)) {
             kind.port.message_overhead = *end - kind.port.latency;
           }
         }}}};
+  return fields;
+}
+
+Section port_section() {
+  Section section = port_fields().section();
+  const auto link = link_fields().keys();
+  section.keys.insert(section.keys.end(), link.begin(), link.end());
+  return section;
+}
+
+PortKind read_port_kind(YamlMap map) {
+  PortKind kind;
+  link_fields().read(map, kind.port);
+  port_fields().read(map, kind);
+  map.finish();
+  kind.port.gpudirect = kind.port.kind != "tcp";
+  return kind;
+}
+
+Field<LinkTables> latency(const std::string& name, Seconds LinkTables::*member,
+                          const std::string& doc) {
+  return {{name, required, doc, mapping_of(time_fields)}, [=](YamlMap& map, LinkTables& tables) {
+            SourcedTime time;
+            time_fields().read_all(map.require_map(name), time);
+            tables.*member = time.value;
+          }};
+}
+
+const Fields<LinkTables>& latencies_fields() {
+  using Tables = LinkTables;
+  static const Fields<Tables> fields = {
+      "latencies",
+      "of links inside machines",
+      {latency("gpu_pcie", &Tables::gpu_pcie_latency, "a PCIe link with a GPU at its end"),
+       latency("pcie_hop", &Tables::pcie_hop_latency, "any other PCIe link, and its bridge"),
+       latency("nvlink", &Tables::nvlink_latency, "GPU to GPU"),
+       latency("smp", &Tables::smp_latency, "between two CPU sockets")}};
   return fields;
 }
 
@@ -109,9 +147,17 @@ const Fields<PciDevice>& pci_fields() {
 const Fields<LinkTables>& tables_fields() {
   using Tables = LinkTables;
   static const Fields<Tables> fields = {
-      "links",
+      "links_file",
       "links by name",
-      {inside("wires", &Tables::wires, wire_kind_fields, "inside machines", required),
+      {group("latencies", latencies_fields, "of links inside machines", required),
+       {{"ports", required, "that scenarios name", list_of(mapping_of(port_section))},
+        [](YamlMap& map, Tables& tables) {
+          map.require_value("ports", "a list");
+          for (const YamlMap& port : map.maps("ports")) {
+            tables.ports.push_back(read_port_kind(port));
+          }
+        }},
+       inside("wires", &Tables::wires, wire_kind_fields, "inside machines", required),
        inside("gpus", &Tables::gpus, gpu_wires_fields, "of GPU models", required),
        inside("parts", &Tables::parts, parts_fields, "beside GPUs", required),
        inside("forms", &Tables::forms, forms_fields, "of names", required),
@@ -119,36 +165,16 @@ const Fields<LinkTables>& tables_fields() {
   return fields;
 }
 
-void read_latencies(YamlMap map, LinkTables& tables) {
-  const auto read = [&](const char* key, Seconds& latency) {
-    SourcedTime time;
-    time_fields().read_all(map.require_map(key), time);
-    latency = time.value;
-  };
-  read("gpu_pcie", tables.gpu_pcie_latency);
-  read("pcie_hop", tables.pcie_hop_latency);
-  read("nvlink", tables.nvlink_latency);
-  read("smp", tables.smp_latency);
-  map.finish();
-}
-
-PortKind read_port_kind(YamlMap map) {
-  PortKind kind;
-  link_fields().read(map, kind.port);
-  port_fields().read(map, kind);
-  map.finish();
-  kind.port.gpudirect = kind.port.kind != "tcp";
-  return kind;
-}
-
 }  // namespace
+
+Section links_section() {
+  return tables_fields().section();
+}
 
 LinkTables read_link_tables(const YamlValue& document) {
   YamlMap map(document);
   map.require_schema("gradwire.links/1");
   LinkTables tables;
-  read_latencies(map.require_map("latencies"), tables);
-  for (const YamlMap& port : map.maps("ports")) tables.ports.push_back(read_port_kind(port));
   tables_fields().read_all(std::move(map), tables);
   return tables;
 }

@@ -8,7 +8,7 @@
 #include "sim/collectives/algorithms.hpp"
 #include "sim/config/cluster/cluster_yaml.hpp"
 #include "sim/config/collective/collective_catalogue.hpp"
-#include "sim/config/yaml/yaml_map.hpp"
+#include "sim/config/yaml/fields.hpp"
 #include "sim/core/cluster.hpp"
 
 namespace gradwire::config {
@@ -19,38 +19,41 @@ const std::vector<std::string>& role_names() {
   return names;
 }
 
-const std::vector<std::string>& part_names() {
-  static const std::vector<std::string> names = {"a", "b", "c", "e"};
-  return names;
-}
-
-std::vector<std::string> kind_names() {
-  std::vector<std::string> names;
-  for (const CollectiveKind kind : collective_kinds()) names.emplace_back(gradwire::name_of(kind));
-  return names;
-}
-
 std::vector<std::string> algorithm_names() {
   std::vector<std::string> names;
   for (const Algorithm& algorithm : algorithms()) names.emplace_back(algorithm.name);
   return names;
 }
 
-std::map<std::string, MeasurementRole> read_parts(YamlMap map) {
-  std::map<std::string, MeasurementRole> parts;
-  for (const std::string& part : part_names()) {
-    if (map.find(part) == nullptr) continue;
-    parts[part] = measurement_role(map.require_choice(part, role_names()));
-  }
-  map.finish();
-  return parts;
+using Parts = std::map<std::string, MeasurementRole>;
+
+const Fields<Parts>& parts_of_measurement_fields() {
+  static const Fields<Parts> fields = [] {
+    std::vector<Field<Parts>> all;
+    for (const std::string part : {"a", "b", "c", "e"}) {
+      all.push_back({{part, "it takes no part", "how it takes part there", among(role_names())},
+                     [part](YamlMap& map, Parts& parts) {
+                       if (map.find(part) == nullptr) return;
+                       parts[part] = measurement_role(map.require_choice(part, role_names()));
+                     }});
+    }
+    return Fields<Parts>("parts_of_page", "parts of results/reference/collectives.md",
+                         std::move(all));
+  }();
+  return fields;
 }
 
-std::pair<Bytes, Bytes> read_fitted(YamlMap& map) {
-  const auto from = map.require<Bytes>("from");
-  const auto last = map.require<Bytes>("to", at_least(from));
-  map.finish();
-  return {from, last};
+using SizeRange = std::pair<Bytes, Bytes>;
+
+const Fields<SizeRange>& fitted_fields() {
+  static const Fields<SizeRange> fields = {
+      "fitted_sizes",
+      "sizes that a constant of the library's model was fitted to",
+      {field("from", &SizeRange::first, "the first", {}, required),
+       {{"to", required, "the last", value_info<Bytes>()}, [](YamlMap& map, SizeRange& range) {
+          range.second = map.require<Bytes>("to", at_least(range.first));
+        }}}};
+  return fields;
 }
 
 std::string choice_of(const YamlValue& value, const std::string& name,
@@ -103,21 +106,72 @@ void read_library_name(YamlMap& map, MeasuredCollective& table) {
   table.version = library.value_or<std::string>("version", "");
 }
 
-MeasuredCollective read_table(YamlMap& map, bool choices) {
-  static const std::vector<std::string> kinds = kind_names();
-  MeasuredCollective table;
-  table.id = map.require<std::string>("id");
-  table.source = map.require<std::string>("source");
-  table.hardware = map.require<std::string>("hardware");
-  table.note = map.value_or<std::string>("note", "");
-  table.missing = map.value_or<std::string>("missing", "");
-  if (!choices) {
-    table.family = map.require<std::string>("family");
-    table.parts = read_parts(map.require_map("parts"));
-    for (YamlMap& fitted : map.maps("fitted")) table.fitted.push_back(read_fitted(fitted));
+using Measured = MeasuredCollective;
+
+/// A table's keys, and those of what a library printed of its choices.
+std::vector<Field<Measured>> common_fields(const std::string& row) {
+  std::vector<std::pair<std::string, CollectiveKind>> kinds;
+  for (const CollectiveKind kind : collective_kinds()) {
+    kinds.emplace_back(gradwire::name_of(kind), kind);
   }
-  table.series.op = collective_kind(map.require_choice("op", kinds)).value();
-  table.series.ranks = map.require<int>("ranks", at_least(2));
+  return {
+      field("id", &Measured::id, "its own", {}, required),
+      field("source", &Measured::source, "where it was published", {}, required),
+      field("hardware", &Measured::hardware, "in the source's words", {}, required),
+      field("note", &Measured::note, "for readers", {}, "none"),
+      field("missing", &Measured::missing, "mechanism thought to be missing", {}, "none"),
+      part(&Measured::series, choice("op", &MeasuredSeries::op, kinds, "the collective", required)),
+      part(&Measured::series,
+           field("ranks", &MeasuredSeries::ranks, "of the job", at_least(2), required)),
+      declared<Measured>({"cluster", required, "as in a scenario", mapping_of(cluster_section)}),
+      declared<Measured>(
+          {"placement", "packed", "as in a scenario", {.type = ValueInfo::Type::any}}),
+      declared<Measured>(
+          {"collective", required, "as in a scenario", mapping_of(collective_section)}),
+      declared<Measured>({"rows", required, row, list_of({.type = ValueInfo::Type::any})})};
+}
+
+const Fields<Measured>& table_fields() {
+  static const Fields<Measured> fields = [] {
+    auto all = common_fields("[size, time] or [size, time, spread]: [1 MiB, 70 us, 1.5 %]");
+    all.push_back(
+        field("family", &Measured::family, "tables of one machine and library", {}, required));
+    all.push_back(
+        inside("parts", &Measured::parts, parts_of_measurement_fields, "of the page", required));
+    all.push_back(inside("fitted", &Measured::fitted, fitted_fields, "not scored"));
+    return Fields<Measured>("measured_tables", "a published table of a collective", std::move(all));
+  }();
+  return fields;
+}
+
+const Fields<Measured>& choice_fields() {
+  static const Fields<Measured> fields = {"measured_choices",
+                                          "what a library printed of its choices",
+                                          common_fields("[size, time, algorithm, protocol]")};
+  return fields;
+}
+
+const Fields<Measured>& fields_of(bool choices) {
+  return choices ? choice_fields() : table_fields();
+}
+
+/// A table that is left out.
+struct Skipped {
+  std::string id;
+  std::string why;
+};
+
+const Fields<Skipped>& skipped_fields() {
+  static const Fields<Skipped> fields = {"skipped",
+                                         "a table that is left out",
+                                         {field("id", &Skipped::id, "its own", {}, required),
+                                          field("why", &Skipped::why, "it is", {}, required)}};
+  return fields;
+}
+
+MeasuredCollective read_table(YamlMap& map, bool choices) {
+  MeasuredCollective table;
+  fields_of(choices).read(map, table);
   const ClusterSpec spec = read_cluster(map);
   table.cluster = spec.cluster;
   table.placement = read_placement(map, spec);
@@ -158,6 +212,14 @@ MeasurementRole measurement_role(const std::string& name) {
   return static_cast<MeasurementRole>(found - role_names().begin());
 }
 
+Section measurements_section() {
+  return {"measurements_file",
+          "published times of collectives",
+          {{"tables", "none", "of times", list_of(mapping_of(table_fields))},
+           {"choices", "none", "of what a library chose", list_of(mapping_of(choice_fields))},
+           {"skipped", "none", "what is left out, and why", list_of(mapping_of(skipped_fields))}}};
+}
+
 CollectiveMeasurements read_collective_measurements(const YamlValue& document) {
   YamlMap map(document);
   map.require_schema("gradwire.collective_measurements/1");
@@ -165,9 +227,9 @@ CollectiveMeasurements read_collective_measurements(const YamlValue& document) {
   std::set<std::string> ids;
   read.tables = read_tables(map, "tables", ids);
   read.choices = read_tables(map, "choices", ids);
-  for (YamlMap& entry : map.maps("skipped")) {
-    for (const char* key : {"id", "why"}) entry.require<std::string>(key);
-    entry.finish();
+  for (const YamlMap& entry : map.maps("skipped")) {
+    Skipped skipped;
+    skipped_fields().read_all(entry, skipped);
   }
   map.finish();
   return read;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/config/yaml/key_info.hpp"
 #include "sim/config/yaml/yaml_value.hpp"
 #include "sim/core/placement.hpp"
 #include "sim/cost/collective_library.hpp"
@@ -55,5 +56,8 @@ struct CollectiveMeasurements {
 /// hardware, op, ranks, rows, and `cluster`, `placement`, `collective` as in a scenario.
 /// @throws ConfigError at the place in the file.
 [[nodiscard]] CollectiveMeasurements read_collective_measurements(const YamlValue& document);
+
+/// The keys of such a file.
+[[nodiscard]] Section measurements_section();
 
 }  // namespace gradwire::config

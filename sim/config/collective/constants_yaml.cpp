@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "sim/config/data_files.hpp"
+#include "sim/config/yaml/fields.hpp"
 #include "sim/config/yaml/loaded_yaml.hpp"
 
 namespace gradwire::config {
@@ -10,24 +11,64 @@ namespace {
 
 constexpr int like_depth_max = 8;
 
-ConstantSource read_source(YamlMap map) {
-  static const std::vector<std::string> kinds = {"published", "read",     "measured",
-                                                 "fitted",    "borrowed", "assumed"};
-  ConstantSource source;
-  source.kind = map.require_choice("kind", kinds);
-  source.text = map.require<std::string>("text");
-  if (source.kind == "fitted") {
-    YamlMap rows = map.require_map("rows");
-    for (const std::string& series : rows.keys()) {
-      source.rows[series] = rows.require<std::string>(series);
-    }
-    rows.finish();
-  }
-  map.finish();
-  return source;
+Section fitted_rows_section() {
+  return {.name = "fitted_rows",
+          .summary = "what a fit was made on",
+          .keys = {},
+          .others = KeyInfo{"SERIES", "none", "of results/reference: which of its rows"}};
+}
+
+const Fields<ConstantSource>& source_fields() {
+  using Source = ConstantSource;
+  static const Fields<Source> fields = {
+      "constant_source",
+      "where constants come from",
+      {word("kind", &Source::kind,
+            {"published", "read", "measured", "fitted", "borrowed", "assumed"},
+            "`read` in the original's source, `borrowed` from another thing", required),
+       field("text", &Source::text, "which, in words", {}, required),
+       {{"rows", "required where it is fitted", "on what", mapping_of(fitted_rows_section)},
+        [](YamlMap& map, Source& source) {
+          if (source.kind != "fitted") return;
+          YamlMap rows = map.require_map("rows");
+          for (const std::string& series : rows.keys()) {
+            source.rows[series] = rows.require<std::string>(series);
+          }
+        }}}};
+  return fields;
+}
+
+Section constant_section() {
+  const ValueInfo any{.type = ValueInfo::Type::any};
+  return {"constant",
+          "a constant",
+          {{"value", required, "a number, or a list of numbers", any},
+           {"unit", "none", "of the number"},
+           {"source", "the first of the file's", "a name of `sources`"}}};
+}
+
+/// A mapping with names of the file's own.
+ValueInfo named(const std::string& name, const std::string& entry, Section (*section)()) {
+  return mapping_of([=] {
+    return Section{.name = name,
+                   .summary = section().summary + ", by name",
+                   .keys = {},
+                   .others = KeyInfo{entry, "none", section().summary, mapping_of(section)}};
+  });
 }
 
 }  // namespace
+
+Section constants_section() {
+  return {"constants_file",
+          "constants of one thing, each with unit and source",
+          {{"set", required, "which constants there are"},
+           {"of", required, "the thing"},
+           {"like", "none", "a file of `profiles/libraries` that has what this one has not"},
+           {"sources", required, "by name",
+            named("sources", "SOURCE", [] { return source_fields().section(); })},
+           {"constants", required, "by name", named("constants", "CONSTANT", constant_section)}}};
+}
 
 Constants::Constants(const YamlValue& document) {
   add(document, true, like_depth_max);
@@ -63,7 +104,7 @@ void Constants::add(const YamlValue& document, bool is_own, int depth) {
   const std::vector<std::string> names = sources.keys();
   if (names.empty()) map.fail("sources", "'sources' is empty; expected at least one");
   for (const std::string& name : names) {
-    file.sources[name] = read_source(sources.require_map(name));
+    source_fields().read_all(sources.require_map(name), file.sources[name]);
   }
   YamlMap constants = map.require_map("constants");
   for (const std::string& name : constants.keys()) {

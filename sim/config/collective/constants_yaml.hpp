@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "sim/config/yaml/key_info.hpp"
 #include "sim/config/yaml/yaml_map.hpp"
 #include "sim/config/yaml/yaml_value.hpp"
 
@@ -114,5 +115,8 @@ class Constants {
   std::list<File> files_;  ///< this one first, then those that it is like
   std::map<std::string, Entry> entries_;
 };
+
+/// The keys of such a file.
+[[nodiscard]] Section constants_section();
 
 }  // namespace gradwire::config

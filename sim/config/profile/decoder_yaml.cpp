@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -53,24 +54,35 @@ std::string text_of(const LatentShape& latent) {
       latent.query_rank, latent.kv_rank, latent.nope_size, latent.rope_size, latent.value_size);
 }
 
-std::string_view word_of(Shape::Activation activation) {
-  return activation == Shape::Activation::swiglu ? "swiglu"
-         : activation == Shape::Activation::gelu ? "gelu"
-                                                 : "gelu_operators";
+/// The words of a choice, as they are read and written.
+template <class E>
+using Words = std::vector<std::pair<std::string, E>>;
+
+template <class E>
+const std::string& word_of(const Words<E>& words, E value) {
+  return std::ranges::find(words, value, &std::pair<std::string, E>::second)->first;
 }
 
-std::string_view word_of(Shape::Norm norm) {
-  return norm == Shape::Norm::rms     ? "rms"
-         : norm == Shape::Norm::layer ? "layer"
-                                      : "layer_without_bias";
+const Words<Shape::Activation>& activation_words() {
+  using enum Shape::Activation;
+  static const Words<Shape::Activation> words = {
+      {"swiglu", swiglu}, {"gelu", gelu}, {"gelu_operators", gelu_operators}};
+  return words;
 }
 
-std::string_view word_of(Shape::Positions positions) {
-  return positions == Shape::Positions::rope      ? "rope"
-         : positions == Shape::Positions::learned ? "learned"
-                                                  : "alibi";
+const Words<Shape::Norm>& norm_words() {
+  using enum Shape::Norm;
+  static const Words<Shape::Norm> words = {
+      {"rms", rms}, {"layer", layer}, {"layer_without_bias", layer_without_bias}};
+  return words;
 }
 
+const Words<Shape::Positions>& position_words() {
+  using enum Shape::Positions;
+  static const Words<Shape::Positions> words = {
+      {"rope", rope}, {"learned", learned}, {"alibi", alibi}};
+  return words;
+}
 /// What the mapping says beside the shape's name and source.
 void read_shape(const YamlMap& map, DecoderShape& shape) {
   decoder_fields().read_all(map, shape);
@@ -81,7 +93,71 @@ void read_shape(const YamlMap& map, DecoderShape& shape) {
   if (const auto problem = problem_of(shape)) map.fail(problem->key, problem->message);
 }
 
-/// One of a family, whose mapping has what all have alike.
+/// A decoder's keys where another mapping has the rest.
+std::vector<KeyInfo> partial_keys(const std::string& elsewhere) {
+  std::vector<KeyInfo> keys = decoder_fields().keys();
+  for (KeyInfo& key : keys) {
+    if (key.fallback == required) key.fallback = elsewhere;
+  }
+  return keys;
+}
+
+Section common_section() {
+  return {"family_decoder", "what a family's members have alike", partial_keys("the member's")};
+}
+
+const Fields<Shape>& name_fields() {
+  static const Fields<Shape> fields = {
+      "family_members",
+      "a published decoder",
+      {field("name", &Shape::name, "its own", {}, required),
+       field("summary", &Shape::summary, "one line", {}, required)}};
+  return fields;
+}
+
+Section member_section() {
+  Section section = name_fields().section();
+  const auto keys = partial_keys("the family's");
+  section.keys.insert(section.keys.end(), keys.begin(), keys.end());
+  return section;
+}
+
+/// Decoders that have much alike.
+struct DecoderFamily {
+  std::string source;
+  const YamlValue* common = nullptr;
+  const YamlValue* members = nullptr;
+};
+
+const Fields<DecoderFamily>& family_fields() {
+  using Family = DecoderFamily;
+  static const Fields<Family> fields = {
+      "families",
+      "decoders of one paper",
+      {field("source", &Family::source, "where they are known from", {}, required),
+       {{"decoder", required, "what they have alike", mapping_of(common_section)},
+        [](YamlMap& map, Family& family) {
+          family.common = &map.require_value("decoder", "a mapping");
+        }},
+       {{"members", required, "each with the rest", list_of(mapping_of(member_section))},
+        [](YamlMap& map, Family& family) {
+          family.members = &map.require_value("members", "a list of decoders");
+        }}}};
+  return fields;
+}
+
+struct DecodersFile {
+  std::vector<DecoderFamily> families;
+};
+
+const Fields<DecodersFile>& file_fields() {
+  static const Fields<DecodersFile> fields = {
+      "decoders_file",
+      "published decoders",
+      {inside("families", &DecodersFile::families, family_fields, "by paper", required)}};
+  return fields;
+}
+
 DecoderShape read_member(const YamlValue& member, const YamlValue& common) {
   DecoderShape shape;
   YamlValue own = member;
@@ -90,8 +166,7 @@ DecoderShape read_member(const YamlValue& member, const YamlValue& common) {
   });
   own.entries.insert(own.entries.begin(), common.entries.begin(), common.entries.end());
   YamlMap map(member, "members");
-  shape.name = map.require<std::string>("name");
-  shape.summary = map.require<std::string>("summary");
+  name_fields().read(map, shape);
   read_shape(YamlMap(own), shape);
   return shape;
 }
@@ -111,21 +186,11 @@ const Fields<DecoderShape>& decoder_fields() {
        size("vocabulary", &Shape::vocabulary, count_max, "tokens that it knows"),
        size("sequence_length", &Shape::sequence_length, count_max,
             "tokens; `sequence_length` of a profile stands in its place"),
-       choice("activation", &Shape::activation,
-              {{"swiglu", Shape::Activation::swiglu},
-               {"gelu", Shape::Activation::gelu},
-               {"gelu_operators", Shape::Activation::gelu_operators}},
+       choice("activation", &Shape::activation, activation_words(),
               "of the feed-forward block: with a gate, or without, in one kernel or, as BLOOM's, "
               "operator by operator"),
-       choice("norm", &Shape::norm,
-              {{"rms", Shape::Norm::rms},
-               {"layer", Shape::Norm::layer},
-               {"layer_without_bias", Shape::Norm::layer_without_bias}},
-              "normalisation"),
-       choice("positions", &Shape::positions,
-              {{"rope", Shape::Positions::rope},
-               {"learned", Shape::Positions::learned},
-               {"alibi", Shape::Positions::alibi}},
+       choice("norm", &Shape::norm, norm_words(), "normalisation"),
+       choice("positions", &Shape::positions, position_words(),
               "rotary, a table, or a slope in attention"),
        choice("attention", &Shape::attention,
               {{"flash", Shape::Attention::flash}, {"eager", Shape::Attention::eager}},
@@ -144,10 +209,6 @@ const Fields<DecoderShape>& decoder_fields() {
   return fields;
 }
 
-Section decoder_section() {
-  return decoder_fields().section();
-}
-
 std::optional<DecoderShape> read_decoder_file(const YamlValue& document) {
   YamlMap map(document);
   map.require_schema("gradwire.model/1");
@@ -161,21 +222,22 @@ std::optional<DecoderShape> read_decoder_file(const YamlValue& document) {
   return shape;
 }
 
+Section decoders_section() {
+  return file_fields().section();
+}
+
 std::vector<DecoderShape> read_decoders(const YamlValue& document) {
   YamlMap map(document);
   map.require_schema("gradwire.decoders/1");
+  DecodersFile file;
+  file_fields().read_all(std::move(map), file);
   std::vector<DecoderShape> shapes;
-  for (YamlMap& family : map.maps("families")) {
-    const auto source = family.require<std::string>("source");
-    const YamlValue& common = family.require_value("decoder", "a mapping");
-    const YamlValue& members = family.require_value("members", "a list of decoders");
-    for (const YamlValue& member : members.items) {
-      shapes.push_back(read_member(member, common));
-      shapes.back().source = source;
+  for (const DecoderFamily& family : file.families) {
+    for (const YamlValue& member : family.members->items) {
+      shapes.push_back(read_member(member, *family.common));
+      shapes.back().source = family.source;
     }
-    family.finish();
   }
-  map.finish();
   return shapes;
 }
 
@@ -207,9 +269,9 @@ std::string write_decoder_file(const DecoderShape& shape, std::span<const std::s
   line("ffn", shape.ffn);
   line("vocabulary", shape.vocabulary);
   line("sequence_length", shape.sequence_length);
-  line("activation", word_of(shape.activation));
-  line("norm", word_of(shape.norm));
-  line("positions", word_of(shape.positions));
+  line("activation", word_of(activation_words(), shape.activation));
+  line("norm", word_of(norm_words(), shape.norm));
+  line("positions", word_of(position_words(), shape.positions));
   if (shape.attention == Shape::Attention::eager) line("attention", "eager");
   if (shape.position_rows > 0) line("position_rows", shape.position_rows);
   if (shape.tied) line("tied", true);

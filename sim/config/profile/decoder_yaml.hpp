@@ -13,7 +13,8 @@ namespace gradwire::config {
 
 /// The keys of `decoder` in a model file.
 [[nodiscard]] const Fields<DecoderShape>& decoder_fields();
-[[nodiscard]] Section decoder_section();
+/// The keys of a file of published decoders.
+[[nodiscard]] Section decoders_section();
 
 /// The shape that a model file (schema gradwire.model/1) gives in place of layers; nullopt where it
 /// has no `decoder`.

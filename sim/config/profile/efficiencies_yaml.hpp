@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "sim/config/yaml/key_info.hpp"
 #include "sim/config/yaml/yaml_value.hpp"
 #include "sim/core/gpu.hpp"
 
@@ -15,5 +16,8 @@ namespace gradwire::config {
 /// Every type names its source.
 /// @throws ConfigError at the place in the file.
 [[nodiscard]] std::map<std::string, EfficiencyTable> read_efficiencies(const YamlValue& document);
+
+/// The keys of such a file.
+[[nodiscard]] Section efficiencies_section();
 
 }  // namespace gradwire::config

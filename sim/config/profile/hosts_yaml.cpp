@@ -156,7 +156,7 @@ struct WrittenHosts {
 
 const Fields<WrittenHosts>& hosts_fields() {
   static const Fields<WrittenHosts> fields = {
-      "hosts",
+      "hosts_file",
       "what launching threads take",
       {inside("frameworks", &WrittenHosts::frameworks, framework_fields, "the default first",
               required),
@@ -167,6 +167,10 @@ const Fields<WrittenHosts>& hosts_fields() {
 }
 
 }  // namespace
+
+Section hosts_section() {
+  return hosts_fields().section();
+}
 
 HostTables read_hosts(const YamlValue& document) {
   YamlMap map(document);

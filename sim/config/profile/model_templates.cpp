@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/config/profile/model_fields.hpp"
+#include "sim/config/profile/layer_fields.hpp"
 #include "sim/config/yaml/yaml_map.hpp"
 
 namespace gradwire::config {
@@ -198,10 +198,11 @@ class Writer {
       if (entry.key == "repeat") put_number(entry.value, numbers_);
     }
     YamlMap map(head);
-    const int count = map.require<int>("repeat", between(1, layers_max));
-    const auto index = map.value_or<std::string>("as", "i");
-    const YamlValue layers = map.require_value("layers", "the layers of a copy");
+    Repeat copies;
+    repeat_fields().read(map, copies);
     map.finish();
+    const std::string& index = copies.index;
+    const YamlValue layers = *head.find("layers");
     if (layers.kind != YamlValue::Kind::list || layers.items.empty()) {
       map.fail("layers", "'layers' has no item; expected the layers of a copy");
     }
@@ -209,7 +210,7 @@ class Writer {
       map.fail("as",
                fmt::format("'{}' has a meaning already; expected another name in 'as'", index));
     }
-    for (int copy = 0; copy < count; ++copy) {
+    for (int copy = 0; copy < copies.count; ++copy) {
       numbers_[index] = copy;
       const std::string outer = std::exchange(before_, last_);
       for (const YamlValue& layer : layers.items) append(layer, depth + 1);

@@ -5,142 +5,15 @@
 #include <optional>
 
 #include "sim/config/profile/decoder_yaml.hpp"
+#include "sim/config/profile/layer_fields.hpp"
 #include "sim/config/profile/model_templates.hpp"
-#include "sim/config/profile/profile_yaml.hpp"
-#include "sim/config/yaml/yaml_map.hpp"
+#include "sim/config/yaml/fields.hpp"
 #include "sim/core/outgoing_text.hpp"
 
 namespace gradwire::config {
 namespace {
 
 constexpr const char* model_schema = "gradwire.model/1";
-
-// Bounds that keep every product of sizes within 64 bits; no model comes near.
-constexpr std::int64_t size_max = 1'000'000;
-constexpr std::int64_t kernel_max = 1'000;
-
-Range<std::int64_t> sizes() {
-  return between<std::int64_t>(1, size_max);
-}
-
-std::vector<std::int64_t> read_shape(YamlMap& map, const std::string& key) {
-  auto shape = map.list<std::int64_t>(key, sizes());
-  if (shape.empty() || shape.size() > 3) {
-    map.fail(key, fmt::format("'{}' has {} numbers; expected [channels, height, width], "
-                              "[tokens, features] or [features], without the batch",
-                              key, shape.size()));
-  }
-  return shape;
-}
-
-/// 3 or [3, 5].
-std::optional<Window> read_window(YamlMap& map, const std::string& key, std::int64_t least) {
-  const YamlValue* value = map.find(key);
-  if (value == nullptr) return std::nullopt;
-  const auto range = between<std::int64_t>(least, kernel_max);
-  if (value->kind != YamlValue::Kind::list) {
-    return square(map.require<std::int64_t>(key, range));
-  }
-  const auto sides = map.list<std::int64_t>(key, range);
-  if (sides.size() != 2) {
-    map.fail(key, fmt::format("'{}' has {} numbers; expected one, or height and width", key,
-                              sides.size()));
-  }
-  return Window{sides[0], sides[1]};
-}
-
-Window require_window(YamlMap& map, const std::string& key) {
-  map.require_value(key, "a number of elements, or [height, width]");
-  return read_window(map, key, 1).value_or(Window{});
-}
-
-void read_inputs(YamlMap& map, LayerSpec& spec) {
-  const YamlValue* input = map.find("input");
-  spec.inputs = map.list<std::string>("inputs");
-  if (input == nullptr) return;
-  if (!spec.inputs.empty()) {
-    map.fail("input", "both 'input' and 'inputs' are given; expected one of them");
-  }
-  if (input->kind == YamlValue::Kind::list) {
-    spec.input_shape = read_shape(map, "input");
-  } else {
-    spec.inputs = {map.require<std::string>("input")};
-  }
-}
-
-void read_steps(YamlMap& map, LayerSpec& spec) {
-  spec.kernel = require_window(map, "kernel");
-  spec.stride = map.optional<std::int64_t>("stride", between<std::int64_t>(1, kernel_max));
-  spec.padding = read_window(map, "padding", 0);
-}
-
-LayerWork read_work(YamlMap map) {
-  LayerWork work;
-  work.flops = map.value_or<double>("flops", 0, at_least(0.0));
-  work.elements = map.value_or<double>("elements", 0, at_least(0.0));
-  work.kernels = map.value_or<int>("kernels", 1, at_least(0));
-  map.finish();
-  return work;
-}
-
-void read_raw(YamlMap& map, LayerSpec& spec) {
-  spec.work_kind = map.require_choice("work", layer_kinds());
-  spec.forward = read_work(map.require_map("forward"));
-  spec.backward = read_work(map.require_map("backward"));
-  for (auto& tensor : map.maps("parameters")) {
-    tensor_fields().read_all(std::move(tensor), spec.parameters.emplace_back());
-  }
-}
-
-MatrixShape read_product(YamlMap map) {
-  MatrixShape shape;
-  shape.rows = map.require<std::int64_t>("rows", sizes());
-  shape.columns = map.require<std::int64_t>("columns", sizes());
-  shape.depth = map.require<std::int64_t>("depth", sizes());
-  shape.count = map.value_or<std::int64_t>("count", 1, sizes());
-  shape.weight_operand = false;
-  map.finish();
-  return shape;
-}
-
-/// The keys of the layer's kind; others are refused by finish().
-void read_kind(YamlMap& map, LayerSpec& spec) {
-  if (spec.kind == "conv") {
-    spec.out = map.require<std::int64_t>("out", sizes());
-    read_steps(map, spec);
-    spec.groups = map.value_or<std::int64_t>("groups", 1, sizes());
-    spec.bias = map.value_or<bool>("bias", true);
-  } else if (spec.kind == "max_pool" || spec.kind == "average_pool") {
-    read_steps(map, spec);
-    spec.ceil = map.value_or<bool>("ceil", false);
-  } else if (spec.kind == "adaptive_pool") {
-    spec.size = map.value_or<std::int64_t>("size", 1, sizes());
-  } else if (spec.kind == "linear") {
-    spec.out = map.require<std::int64_t>("out", sizes());
-    spec.bias = map.value_or<bool>("bias", true);
-    spec.tied_to = map.value_or<std::string>("tied_to", "");
-  } else if (spec.kind == "embedding") {
-    spec.rows = map.require<std::int64_t>("rows", sizes());
-    spec.out = map.require<std::int64_t>("out", sizes());
-  } else if (spec.kind == "attention") {
-    spec.heads = map.require<std::int64_t>("heads", sizes());
-  } else if (spec.kind == "product") {
-    spec.product = read_product(map.require_map("product"));
-  } else if (spec.kind == "raw") {
-    read_raw(map, spec);
-  }
-}
-
-LayerSpec read_layer(YamlMap& map) {
-  LayerSpec spec;
-  spec.name = map.require<std::string>("name");
-  spec.kind = map.require_choice("kind", layer_spec_kinds());
-  read_inputs(map, spec);
-  if (map.find("output") != nullptr) spec.output_shape = read_shape(map, "output");
-  read_kind(map, spec);
-  map.finish();
-  return spec;
-}
 
 std::string window_text(const Window& window) {
   if (window.height == window.width) return std::to_string(window.height);
@@ -200,28 +73,67 @@ std::string layer_text(const LayerSpec& spec) {
   return text + kind_text(spec) + "}\n";
 }
 
+/// A file's head.
+struct WrittenModel {
+  std::string name;
+  std::optional<std::string> source;
+  std::vector<std::int64_t> input;
+};
+
+const Fields<WrittenModel>& head_fields() {
+  static const Fields<WrittenModel> fields = {
+      "model_file",
+      "a model of your own",
+      {field("name", &WrittenModel::name, "its own", {}, required),
+       field("source", &WrittenModel::source, "where it is known from", {}, "the file"),
+       {{"input", "required, but for `decoder`",
+         "the shape of one sample: [channels, height, width], [tokens, features] or [features]",
+         list_of(value_info(at_least(1)))},
+        [](YamlMap& map, WrittenModel& model) {
+          map.require_value("input", "the shape of one sample, such as [3, 224, 224]");
+          model.input = read_sample_shape(map, "input");
+        }},
+       {{"layers", "this or decoder", "in forward order", layers_value()},
+        [](YamlMap& map, WrittenModel& /*model*/) {
+          map.require_value("layers", "a list of layers in forward order");
+          if (!map.maps("layers").empty()) return;
+          map.fail("layers", "'layers' has no item; expected at least one");
+        }},
+       {{"parameters", "none", "names of whole numbers, for formulas", mapping_of([] {
+           return Section{
+               .name = "model_parameters",
+               .summary = "whole numbers by name, each of those before it",
+               .keys = {},
+               .others = KeyInfo{"NAME", "none", "its value", {.type = ValueInfo::Type::formula}}};
+         })},
+        [](YamlMap& map, WrittenModel& /*model*/) { map.find("parameters"); }}}};
+  return fields;
+}
+
 }  // namespace
+
+Section model_section() {
+  Section section = head_fields().section();
+  section.keys.push_back(
+      {"decoder", "this or layers", "a decoder by its shape", mapping_of(decoder_fields)});
+  return section;
+}
 
 ModelDescription read_model_file(const YamlValue& document) {
   if (const auto shape = read_decoder_file(document)) return decoder(*shape);
   YamlMap map(document);
   map.require_schema(model_schema);
-  const auto name = map.require<std::string>("name");
-  const auto source = map.value_or<std::string>("source", document.where.file);
-  map.require_value("input", "the shape of one sample, such as [3, 224, 224]");
-  const auto input = read_shape(map, "input");
-  map.require_value("layers", "a list of layers in forward order");
-  map.find("parameters");
-  if (map.maps("layers").empty()) map.fail("layers", "'layers' has no item; expected at least one");
+  WrittenModel model;
+  head_fields().read_all(std::move(map), model);
   const YamlValue written = written_out_layers(document);
   std::vector<YamlMap> places;
   for (const YamlValue& layer : written.items) places.emplace_back(layer);
   std::vector<LayerSpec> layers;
   layers.reserve(places.size());
   for (YamlMap& place : places) layers.push_back(read_layer(place));
-  map.finish();
   try {
-    return build_layers(name, source, input, layers);
+    return build_layers(model.name, model.source.value_or(document.where.file), model.input,
+                        layers);
   } catch (const LayerListError& error) {
     places.at(error.layer()).fail(error.key(), error.what());
   }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/yaml/key_info.hpp"
 #include "sim/config/yaml/yaml_value.hpp"
 #include "sim/models/layer_list.hpp"
 #include "sim/models/model.hpp"
@@ -26,6 +27,9 @@ struct ModelFile {
 /// read_decoder_file.
 /// @throws ConfigError at the place in the file, also where the layers do not fit together.
 [[nodiscard]] ModelDescription read_model_file(const YamlValue& document);
+
+/// The keys of such a file.
+[[nodiscard]] Section model_section();
 
 /// The model as a file that read_model_file takes.
 /// @param comments  a line each, at the top.

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/yaml/key_info.hpp"
 #include "sim/config/yaml/yaml_value.hpp"
 #include "sim/core/result.hpp"
 
@@ -47,6 +48,9 @@ struct Variables {
 
 /// Reads a file of schema gradwire.variables/1. @throws ConfigError
 [[nodiscard]] Variables read_variables(const YamlValue& document);
+
+/// The keys of such a file.
+[[nodiscard]] Section variables_section();
 
 /// Those of strategies/variables.yaml of the data folder. To add one, add a line there.
 [[nodiscard]] const Variables& shipped_variables();

@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "sim/config/catalogue.hpp"
+#include "sim/config/collective/collective_catalogue.hpp"
 #include "sim/config/data_files.hpp"
+#include "sim/config/strategy/strategy_catalogue.hpp"
+#include "sim/config/yaml/fields.hpp"
 #include "sim/config/yaml/loaded_yaml.hpp"
-#include "sim/config/yaml/yaml_map.hpp"
 
 namespace gradwire::config {
 namespace {
@@ -58,36 +60,59 @@ Preset chosen_preset(const YamlValue& strategy) {
   return *std::move(preset);
 }
 
-Preset read_preset(YamlMap map) {
-  Preset preset{.name = map.require<std::string>("name"),
-                .summary = map.require<std::string>("summary"),
-                .source = map.require<std::string>("source"),
-                .strategy = map.require_value("strategy", "a mapping"),
-                .collective = {}};
-  YamlMap(preset.strategy, "strategy").require<std::string>("name");
-  if (const YamlValue* collective = map.find("collective")) {
-    preset.collective = *collective;
-    static_cast<void>(YamlMap(preset.collective, "collective"));
-  }
-  map.finish();
-  return preset;
+const Fields<Preset>& preset_fields() {
+  static const Fields<Preset> fields = {
+      "presets",
+      "settings of an original system's run",
+      {field("name", &Preset::name, "its own", {}, required),
+       field("summary", &Preset::summary, "one line", {}, required),
+       field("source", &Preset::source, "where the settings are from", {}, required),
+       {{"strategy", required, "as in a scenario", mapping_of(strategy_section)},
+        [](YamlMap& map, Preset& preset) {
+          preset.strategy = map.require_value("strategy", "a mapping");
+          YamlMap(preset.strategy, "strategy").require<std::string>("name");
+        }},
+       {{"collective", "none", "as in a scenario", mapping_of(collective_section)},
+        [](YamlMap& map, Preset& preset) {
+          const YamlValue* collective = map.find("collective");
+          if (collective == nullptr) return;
+          preset.collective = *collective;
+          static_cast<void>(YamlMap(preset.collective, "collective"));
+        }}}};
+  return fields;
 }
 
-}  // namespace
-
-std::vector<Preset> read_presets(const YamlValue& document) {
-  YamlMap map(document);
-  map.require_schema(presets_schema);
-  std::vector<Preset> list;
-  for (YamlMap& entry : map.maps("presets")) {
-    Preset preset = read_preset(entry);
+void read_list(YamlMap& map, std::vector<Preset>& list) {
+  for (const YamlMap& entry : map.maps("presets")) {
+    Preset preset;
+    preset_fields().read_all(entry, preset);
     if (std::ranges::find(list, preset.name, &Preset::name) != list.end()) {
       throw ConfigError(entry.where(),
                         fmt::format("the preset '{}' is there twice; expected once", preset.name));
     }
     list.push_back(std::move(preset));
   }
-  map.finish();
+}
+
+const Fields<std::vector<Preset>>& presets_fields() {
+  static const Fields<std::vector<Preset>> fields = {
+      "presets_file",
+      "what `strategy: {preset: NAME}` stands for",
+      {{{"presets", required, "by name", list_of(mapping_of(preset_fields))}, read_list}}};
+  return fields;
+}
+
+}  // namespace
+
+Section presets_section() {
+  return presets_fields().section();
+}
+
+std::vector<Preset> read_presets(const YamlValue& document) {
+  YamlMap map(document);
+  map.require_schema(presets_schema);
+  std::vector<Preset> list;
+  presets_fields().read_all(std::move(map), list);
   return list;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/yaml/key_info.hpp"
 #include "sim/config/yaml/yaml_value.hpp"
 
 namespace gradwire::config {
@@ -20,6 +21,9 @@ struct Preset {
 
 /// Reads a file of schema gradwire.presets/1. @throws ConfigError
 [[nodiscard]] std::vector<Preset> read_presets(const YamlValue& document);
+
+/// The keys of such a file.
+[[nodiscard]] Section presets_section();
 
 /// The shipped presets, in the order of strategies/presets.yaml of the data folder.
 /// @throws ConfigError when the file is not as it should be.

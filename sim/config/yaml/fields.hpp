@@ -214,6 +214,31 @@ Field<T> inside(const std::string& name, M T::*member, const Fields<detail::Valu
   }
 }
 
+/// A mapping of names that are the user's own, each with a mapping of these fields, in the order
+/// written.
+/// @param entry  what a name is: "TYPE"
+template <class T, class V>
+Field<T> by_name(const std::string& name, std::vector<std::pair<std::string, V>> T::*member,
+                 const std::string& entry, const Fields<V>& (*fields)(), const std::string& doc,
+                 const std::string& fallback = "none") {
+  const auto section = [=] {
+    return Section{
+        .name = name,
+        .summary = doc,
+        .keys = {},
+        .others = KeyInfo{entry, "none", fields().section().summary, mapping_of(fields)}};
+  };
+  return {{name, fallback, doc, mapping_of(section)}, [=](YamlMap& map, T& into) {
+            auto all = fallback == required ? std::optional(map.require_map(name))
+                                            : map.optional_map(name);
+            if (!all) return;
+            for (const std::string& key : all->keys()) {
+              auto& [each, value] = (into.*member).emplace_back(key, V{});
+              fields().read_all(all->require_map(each), value);
+            }
+          }};
+}
+
 /// A mapping whose fields fill the T that has it.
 template <class T>
 Field<T> group(const std::string& name, const Fields<T>& (*fields)(), const std::string& doc,

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "sim/config/scenario_keys.hpp"
+#include "sim/config/file_kinds.hpp"
 
 namespace gradwire::config {
 namespace {
@@ -45,6 +45,7 @@ Json words(const std::vector<std::string>& choices) {
 
 Json schema_of(const ValueInfo& value) {
   Json json;
+  if (!value.item.empty()) return {{"type", "array"}, {"items", schema_of(value.item.front())}};
   switch (value.type) {
     case Type::any:
       json = Json::object();
@@ -57,6 +58,9 @@ Json schema_of(const ValueInfo& value) {
       break;
     case Type::whole:
       json = number("integer", value);
+      break;
+    case Type::formula:
+      json = {{"type", {"number", "string"}}};
       break;
     case Type::number:
       json = number("number", value);
@@ -126,13 +130,14 @@ Json schema_of(const Section& section) {
       {"type", "object"}, {"description", section.summary}, {"properties", std::move(properties)}};
   if (!section.variants.empty()) {
     json["allOf"] = variant_cases(section);
-  } else if (!section.open) {
+  } else if (section.others) {
+    json["additionalProperties"] = schema_of(section.others->value);
+  } else {
     json["additionalProperties"] = false;
   }
   return json;
 }
 
-/// Items of lists stand alone: what they need must be there.
 void require_keys(const std::vector<KeyInfo>& keys, Json& schema) {
   Json names = Json::array();
   for (const KeyInfo& key : keys) {
@@ -141,23 +146,31 @@ void require_keys(const std::vector<KeyInfo>& keys, Json& schema) {
   if (!names.empty()) schema["required"] = std::move(names);
 }
 
+/// Are all keys of a mapping in one place? Not in a scenario, where `points` and `vary` may give
+/// any: only items of lists stand alone.
+bool stands_alone(const Section& section, const std::vector<Section>& all) {
+  if (all.front().name != scenario_section().name) return true;
+  return std::ranges::any_of(all, [&](const Section& other) {
+    return std::ranges::any_of(other.keys, [&](const KeyInfo& key) {
+      return key.value.list && key.value.section && key.value.section().name == section.name;
+    });
+  });
+}
+
 }  // namespace
 
-std::string scenario_schema() {
+std::string json_schema(const FileKind& kind) {
+  const std::vector<Section> sections = sections_of(kind);
   Json definitions = Json::object();
-  for (const Section& section : all_sections()) definitions[section.name] = schema_of(section);
-  for (const Section& section : all_sections()) {
-    for (const KeyInfo& key : section.keys) {
-      if (!key.value.list || !key.value.section) continue;
-      const Section item = key.value.section();
-      require_keys(item.keys, definitions[item.name]);
-    }
+  for (const Section& section : sections) {
+    Json& json = definitions[section.name] = schema_of(section);
+    if (stands_alone(section, sections)) require_keys(section.keys, json);
   }
-  Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"},
-                 {"title", "Gradwire scenario"}};
-  schema.update(definitions["scenario"]);
-  schema["required"] = {"schema"};
-  definitions.erase("scenario");
+  const std::string root = sections.front().name;
+  Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", kind.name}};
+  schema.update(definitions[root]);
+  if (!schema.contains("required")) schema["required"] = {"schema"};
+  definitions.erase(root);
   schema["definitions"] = std::move(definitions);
   return schema.dump(1) + "\n";
 }

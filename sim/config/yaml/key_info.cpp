@@ -46,6 +46,8 @@ const char* name_of(Type type) {
       return "power";
     case Type::share:
       return "share";
+    case Type::formula:
+      return "count or formula";
     default:
       return "any";
   }
@@ -97,6 +99,7 @@ ValueInfo mapping_of(std::function<Section()> section) {
 }
 
 ValueInfo list_of(ValueInfo value) {
+  if (!value.or_else.empty()) return {.list = true, .item = {std::move(value)}};
   value.list = true;
   return value;
 }
@@ -107,7 +110,8 @@ ValueInfo either(ValueInfo value, ValueInfo other) {
 }
 
 std::string describe(const ValueInfo& value) {
-  std::string text = value.type == Type::choice
+  std::string text = !value.item.empty() ? describe(value.item.front())
+                     : value.type == Type::choice
                          ? fmt::format("`{}`", fmt::join(value.choices, "`, `"))
                      : value.type == Type::section ? fmt::format("`{}`", value.section().name)
                                                    : name_of(value.type);

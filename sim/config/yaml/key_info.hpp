@@ -28,6 +28,7 @@ struct ValueInfo {
     share,
     choice,   ///< one of `choices`
     section,  ///< a mapping, of `section`'s keys
+    formula,  ///< a whole number, or names and numbers with + - * / and parentheses
   };
   Type type = Type::text;
   std::optional<double> above{};  ///< of counts and numbers: bounds, as in Range
@@ -38,6 +39,7 @@ struct ValueInfo {
   std::vector<std::string> choices{};
   std::function<Section()> section{};
   bool list = false;                 ///< a list of such values
+  std::vector<ValueInfo> item{};     ///< of a list of which an item is this or that: which
   std::vector<ValueInfo> or_else{};  ///< what may stand in its place
 };
 
@@ -68,7 +70,8 @@ struct Section {
   std::string chosen_default{};  ///< the variant where that key is absent; "": any of them
   std::string variants_in{};     ///< the list that shows them, where that is another one
   std::vector<std::string> other_names{};  ///< others' names, which stand for some of these keys
-  bool open = false;  ///< any other key may stand here: names that are the user's own
+  /// Any other key may stand here, names that are the user's own: what they are, and hold.
+  std::optional<KeyInfo> others{};
 };
 
 /// The value of a V within a range.
