@@ -166,8 +166,10 @@ void FairRates::bound(std::uint32_t route) {
   if (routes_.own[route] == Transport::no_cap) return;
   const StreamId first = first_[route];
   if (first == no_stream) return;
-  if (streams_[first].next == no_stream)
-    return bound(first, routes_.own[route] / streams_[first].count);
+  if (streams_[first].next == no_stream) {
+    bound(first, routes_.own[route] / streams_[first].count);
+    return;
+  }
   of_route_.clear();
   for (StreamId id = first_[route]; id != no_stream; id = streams_[id].next) {
     of_route_.push_back(id);

@@ -229,8 +229,9 @@ bool FairRates::settle_streams() {
     Row& row = rows_[index];
     if (level_[index] < was_[index]) {
       // Those that it meets are as fast as it lets them be.
-      if (row.met_count < members_[index].size())
+      if (row.met_count < members_[index].size()) {
         join_faster(index, level_[index] * (1 + full_within));
+      }
     } else if (row.left < -full_within * row.capacity) {
       was_[index] = Transport::no_cap;  // those that it met leave too little
       stay = false;
