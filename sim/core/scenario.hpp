@@ -11,6 +11,7 @@ namespace gradwire {
 /// `iteration` and `layer` vary from iteration to iteration.
 struct JitterSpec {
   double rank = 0;
+  double several_gpus = 0;  ///< compute of ranks whose machine has others takes 1 + this as long
   double iteration = 0;
   std::optional<double> layer{};  ///< absent: each layer's own, from the profile
   double message = 0;             ///< of asynchronous workers: a message's time

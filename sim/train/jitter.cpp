@@ -69,6 +69,17 @@ std::vector<double> straggler_factors(int world_size, const std::vector<Straggle
 
 namespace {
 
+/// Makes ranks whose machine has others slower by `share`.
+void slow_neighbours(std::vector<double>& speed, const Placement& placement, double share) {
+  if (share == 0) return;
+  const int last = std::ranges::max_element(placement, {}, &GpuRef::node)->node;
+  std::vector<int> ranks_of(static_cast<std::size_t>(last) + 1);
+  for (const GpuRef& rank : placement) ++ranks_of[static_cast<std::size_t>(rank.node)];
+  for (std::size_t i = 0; i < speed.size(); ++i) {
+    if (ranks_of[static_cast<std::size_t>(placement[i].node)] > 1) speed[i] *= 1 + share;
+  }
+}
+
 std::vector<double> layer_sigmas(const JitterSpec& jitter, const ComputeProfile& profile) {
   std::vector<double> sigma;
   for (const auto& layer : profile.layers) sigma.push_back(jitter.layer.value_or(layer.stdev));
@@ -77,11 +88,12 @@ std::vector<double> layer_sigmas(const JitterSpec& jitter, const ComputeProfile&
 
 }  // namespace
 
-std::vector<MemberGroup> make_members(int world_size, const JitterSpec& jitter,
+std::vector<MemberGroup> make_members(const Placement& placement, const JitterSpec& jitter,
                                       const std::vector<StragglerSpec>& stragglers,
                                       const ComputeProfile& profile, std::uint64_t seed,
                                       const RankKinds& kinds) {
-  const auto count = static_cast<std::size_t>(world_size);
+  const std::size_t count = placement.size();
+  const int world_size = static_cast<int>(count);
   std::vector<double> speed(count, 1.0);
   if (jitter.rank > 0) {
     const auto order = shuffled_ranks(world_size, seed, static_stream);
@@ -91,6 +103,7 @@ std::vector<MemberGroup> make_members(int world_size, const JitterSpec& jitter,
           std::max(factor_min, 1 + jitter.rank * normal_quantile(p));
     }
   }
+  slow_neighbours(speed, placement, jitter.several_gpus);
   for (const auto& spec : stragglers) apply_stragglers(speed, spec, seed);
 
   const auto sigma = layer_sigmas(jitter, profile);

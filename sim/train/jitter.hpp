@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/core/compute_profile.hpp"
+#include "sim/core/placement.hpp"
 #include "sim/core/scenario.hpp"
 
 namespace gradwire {
@@ -40,8 +41,10 @@ struct RankKinds {
 /// Static speeds follow the expected order statistics of a normal spread (Blom's plotting
 /// positions, Statistical Estimates and Transformed Beta-Variables, 1958): of N GPUs the slowest is
 /// as slow as the slowest of N is on average, so that one prediction is not one lucky draw. The
-/// seed decides which rank gets which; a single GPU is the median one.
-[[nodiscard]] std::vector<MemberGroup> make_members(int world_size, const JitterSpec& jitter,
+/// seed decides which rank gets which; a single GPU is the median one. A rank whose machine has
+/// others takes 1 + `several_gpus` times as long.
+[[nodiscard]] std::vector<MemberGroup> make_members(const Placement& placement,
+                                                    const JitterSpec& jitter,
                                                     const std::vector<StragglerSpec>& stragglers,
                                                     const ComputeProfile& profile,
                                                     std::uint64_t seed,

@@ -111,8 +111,8 @@ RunResult run_classes(const Job& job, Lay lay) {
           "of synchronous ones");
     }
   }
-  auto members = make_members(static_cast<int>(job.placement.size()), job.jitter, job.stragglers,
-                              job.profile, job.run.seed, {.rank_class = class_of});
+  auto members = make_members(job.placement, job.jitter, job.stragglers, job.profile, job.run.seed,
+                              {.rank_class = class_of});
   std::ranges::stable_sort(members, {}, &MemberGroup::rank_class);
   return TrainingRun(job, std::move(instances), std::move(members)).run();
 }
@@ -131,7 +131,7 @@ RunResult simulate_once(const Job& job, Lay lay) {
   }
   const std::vector<int> inputs = inputs_of_ranks(world_size, job.uneven_inputs);
   auto members =
-      make_members(world_size, job.jitter, job.stragglers, job.profile, job.run.seed,
+      make_members(job.placement, job.jitter, job.stragglers, job.profile, job.run.seed,
                    {.worker_class = classes_of(job), .inputs = inputs, .together = !independent});
   if (!independent) {
     StrategyInstance instance(job, std::move(strategy));
@@ -161,9 +161,8 @@ Seconds steady_iteration(const Job& job, std::unique_ptr<Strategy> strategy, int
   Job steady = short_run(job, iterations);
   steady.jitter.iteration = 0;
   steady.jitter.layer = 0;
-  const auto members =
-      make_members(static_cast<int>(job.placement.size()), steady.jitter, job.stragglers,
-                   job.profile, job.run.seed, {.worker_class = classes_of(job)});
+  const auto members = make_members(job.placement, steady.jitter, job.stragglers, job.profile,
+                                    job.run.seed, {.worker_class = classes_of(job)});
   return Seconds{mean_iteration(steady, {steady, std::move(strategy)}, members)};
 }
 

@@ -49,33 +49,83 @@ std::optional<double> predicted(const TrainingFile& file, const TrainingRow& row
   }
 }
 
-/// Adds these constants to `values`, which stay as they are, fitted to the calibration rows.
+/// Squared errors (of logarithms) of the calibration rows of constants, and how to make them least.
+class Fit {
+ public:
+  Fit(const TrainingFile& file, const std::vector<const TrainingRow*>& rows, const Predict& predict,
+      const std::vector<FittedValue>& known)
+      : file_(file), rows_(rows), predict_(predict), known_(known.size()), values_(known) {}
+
+  /// From the constants' values in `start` on, one after the other, `turns` times.
+  void run(const std::vector<FittedValue>& start, int turns) {
+    values_.resize(known_);
+    values_.insert(values_.end(), start.begin(), start.end());
+    for (int turn = 0; turn < turns; ++turn) {
+      for (std::size_t i = known_; i < values_.size(); ++i) {
+        const FittedConstant& constant = *values_[i].constant;
+        const auto of_this = [&](const TrainingRow& row) { return fitted_to(constant, row); };
+        values_[i].value = std::exp(
+            minimise(std::log(constant.low), std::log(constant.high), fit_steps, [&](double log) {
+              values_[i].value = std::exp(log);
+              return squares(of_this);
+            }));
+      }
+    }
+  }
+
+  [[nodiscard]] double squares() const {
+    return squares([&](const TrainingRow& row) {
+      return std::any_of(values_.begin() + static_cast<std::ptrdiff_t>(known_), values_.end(),
+                         [&](const FittedValue& v) { return fitted_to(*v.constant, row); });
+    });
+  }
+
+  [[nodiscard]] const std::vector<FittedValue>& values() const { return values_; }
+
+ private:
+  template <class Counts>
+  [[nodiscard]] double squares(const Counts& counts) const {
+    double sum = 0;
+    for (const TrainingRow* row : rows_) {
+      if (!counts(*row)) continue;
+      const auto found = predicted(file_, *row, values_, predict_);
+      if (!found) return std::numeric_limits<double>::infinity();
+      sum += std::pow(std::log(*found / row->measured), 2);
+    }
+    return sum;
+  }
+
+  const TrainingFile& file_;
+  const std::vector<const TrainingRow*>& rows_;
+  const Predict& predict_;
+  std::size_t known_;  ///< values that stay as they are
+  std::vector<FittedValue> values_;
+};
+
+/// Adds these constants to `values`, which stay as they are, fitted to the calibration rows. Where
+/// there are several the least that is found depends on where it begins: in the middle of all, or
+/// with nothing that limits (their highest).
 void fit(const TrainingFile& file, const std::vector<FittedConstant>& constants,
          const std::vector<const TrainingRow*>& rows, const Predict& predict,
          std::vector<FittedValue>& values) {
-  const std::size_t first = values.size();
+  if (constants.empty()) return;
+  std::vector<FittedValue> middle;
+  std::vector<FittedValue> highest;
   for (const FittedConstant& constant : constants) {
-    values.push_back({&constant, std::sqrt(constant.low * constant.high)});
+    middle.push_back({&constant, std::sqrt(constant.low * constant.high)});
+    highest.push_back({&constant, constant.high});
   }
-  const int turns = constants.size() > 1 ? fit_turns : 1;
-  for (int turn = 0; turn < turns; ++turn) {
-    for (std::size_t i = first; i < values.size(); ++i) {
-      const FittedConstant& constant = *values[i].constant;
-      const auto squares = [&](double logarithm) {
-        values[i].value = std::exp(logarithm);
-        double sum = 0;
-        for (const TrainingRow* row : rows) {
-          if (!fitted_to(constant, *row)) continue;
-          const auto found = predicted(file, *row, values, predict);
-          if (!found) return std::numeric_limits<double>::infinity();
-          sum += std::pow(std::log(*found / row->measured), 2);
-        }
-        return sum;
-      };
-      values[i].value =
-          std::exp(minimise(std::log(constant.low), std::log(constant.high), fit_steps, squares));
+  Fit best(file, rows, predict, values);
+  best.run(middle, constants.size() > 1 ? fit_turns : 1);
+  if (constants.size() > 1) {
+    Fit other(file, rows, predict, values);
+    other.run(highest, fit_turns);
+    if (other.squares() < best.squares()) {
+      values = other.values();
+      return;
     }
   }
+  values = best.values();
 }
 
 std::string text_of(const std::vector<FittedValue>& values, const TrainingRow& row) {

@@ -23,14 +23,14 @@ ComputeProfile two_layers(double stdev) {
 }  // namespace
 
 TEST_CASE("without jitter all ranks share one clock", "[jitter]") {
-  const auto members = make_members(4096, {}, {}, two_layers(0), 1);
+  const auto members = make_members(Placement(4096), {}, {}, two_layers(0), 1);
   REQUIRE(members.size() == 1);
   CHECK(members[0].count == 4096);
 }
 
 TEST_CASE("a straggler is a group of its own and nobody else is touched", "[jitter]") {
-  const auto members =
-      make_members(8, {}, {{.ranks = {3}, .fraction = 0, .compute = 1.5}}, two_layers(0), 1);
+  const auto members = make_members(
+      Placement(8), {}, {{.ranks = {3}, .fraction = 0, .compute = 1.5}}, two_layers(0), 1);
   REQUIRE(members.size() == 2);
   CHECK(members[0].count == 7);
   CHECK(members[1].rank == 3);
@@ -38,15 +38,15 @@ TEST_CASE("a straggler is a group of its own and nobody else is touched", "[jitt
 }
 
 TEST_CASE("no straggler is a fraction of 0", "[jitter]") {
-  const auto members =
-      make_members(10, {}, {{.ranks = {}, .fraction = 0, .compute = 2}}, two_layers(0), 1);
+  const auto members = make_members(Placement(10), {}, {{.ranks = {}, .fraction = 0, .compute = 2}},
+                                    two_layers(0), 1);
   REQUIRE(members.size() == 1);
   CHECK(members[0].speed == 1);
 }
 
 TEST_CASE("a fraction of stragglers is at least one rank", "[jitter]") {
-  const auto members =
-      make_members(10, {}, {{.ranks = {}, .fraction = 0.25, .compute = 2}}, two_layers(0), 1);
+  const auto members = make_members(
+      Placement(10), {}, {{.ranks = {}, .fraction = 0.25, .compute = 2}}, two_layers(0), 1);
   // 10 * 0.25 rounds to 3 (half away from zero).
   CHECK(std::count_if(members.begin(), members.end(), [](auto& m) { return m.speed == 2; }) == 1);
   CHECK(std::find_if(members.begin(), members.end(), [](auto& m) { return m.speed == 2; })->count ==
@@ -54,7 +54,7 @@ TEST_CASE("a fraction of stragglers is at least one rank", "[jitter]") {
 }
 
 TEST_CASE("the static spread is that of expected order statistics", "[jitter]") {
-  const auto members = make_members(16, {.rank = 0.015}, {}, two_layers(0), 1);
+  const auto members = make_members(Placement(16), {.rank = 0.015}, {}, two_layers(0), 1);
   REQUIRE(members.size() == 16);
   double slowest = 0;
   double sum = 0;
@@ -65,7 +65,16 @@ TEST_CASE("the static spread is that of expected order statistics", "[jitter]") 
   // Blom: the 16th of 16 lies at the quantile of (16 - 0.375) / 16.25.
   CHECK(slowest == Approx(1 + 0.015 * normal_quantile(15.625 / 16.25)));
   CHECK(sum == Approx(16));  // symmetric about 1
-  CHECK(make_members(1, {.rank = 0.015}, {}, two_layers(0), 1)[0].speed == Approx(1));
+  CHECK(make_members(Placement(1), {.rank = 0.015}, {}, two_layers(0), 1)[0].speed == Approx(1));
+}
+
+TEST_CASE("ranks that share a machine take longer, one by itself does not", "[jitter]") {
+  const Placement placement = {{0, 0}, {1, 0}, {1, 1}};
+  const auto members = make_members(placement, {.several_gpus = 0.25}, {}, two_layers(0), 1);
+  REQUIRE(members.size() == 2);
+  CHECK(members[0].speed == 1);
+  CHECK(members[1].speed == 1.25);
+  CHECK(members[1].count == 2);
 }
 
 TEST_CASE("starts are spread over the period, one in each part of it", "[jitter]") {

@@ -76,7 +76,7 @@ TEST_CASE("Strategies are given the library's time of an all-reduce, and no link
 TEST_CASE("Classes stay apart where speeds are equal, and stragglers join only their own",
           "[train][classes]") {
   const std::vector<int> class_of_rank = {0, 1, 0, 1};
-  const auto members = make_members(4, {}, {{.ranks = {3}, .fraction = 0, .compute = 2}},
+  const auto members = make_members(Placement(4), {}, {{.ranks = {3}, .fraction = 0, .compute = 2}},
                                     toy_profile(), 1, {.worker_class = class_of_rank});
   REQUIRE(members.size() == 3);
   CHECK(members[0].count == 2);

@@ -64,7 +64,8 @@ TEST_CASE("Gradients divided by the ranks that are left wait for their count", "
 
 TEST_CASE("Ranks share a clock only where their inputs end together", "[train][join]") {
   const std::vector<int> inputs = inputs_of_ranks(5, {{{0, 3}, 7}, {{4}, 9}});
-  const auto members = make_members(5, {}, {}, ToyTraining().profile, 1, {.inputs = inputs});
+  const auto members =
+      make_members(Placement(5), {}, {}, ToyTraining().profile, 1, {.inputs = inputs});
   REQUIRE(members.size() == 3);
   CHECK(members[0].inputs == 7);
   CHECK(members[0].count == 2);
