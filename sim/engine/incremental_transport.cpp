@@ -11,6 +11,7 @@
 
 #include "sim/engine/copy_parts.hpp"
 #include "sim/engine/fair_rates.hpp"
+#include "sim/engine/indexed_heap.hpp"
 
 namespace gradwire {
 namespace {
@@ -21,7 +22,7 @@ constexpr double same_instant = 8 * std::numeric_limits<double>::epsilon();
 /// its rate.
 constexpr double slack_least = 1e-12;
 
-/// Ends in the heap, over the streams in flight, at which the outdated ones are taken out.
+/// Targets in a clock's heap, over its streams, at which the outdated ones are taken out.
 constexpr std::size_t outdated_max = 4;
 constexpr std::size_t heap_least = 64;
 
@@ -112,18 +113,11 @@ class IncrementalTransport final : public Transport {
     /// The first flow's end, and the one in the heap, no later than it; never: none is there.
     double end = never;
     double noted = never;
-    std::uint32_t version = 0;  ///< of the end in the heap
-  };
-  struct End {
-    double time = 0;
-    ClockId clock = 0;
-    std::uint32_t version = 0;
-    auto operator<=>(const End&) const = default;
   };
 
   void step(Listener& listener) {
     change_rates();
-    drop_outdated();
+    settle_first();
     const double wake = wake_.value_or(never);
     double first = never;
     if (!ends_.empty()) first = std::max(now_, ends_.front().time);
@@ -133,10 +127,10 @@ class IncrementalTransport final : public Transport {
     std::vector<Token> ended;
     // The latest that the ends taken so far may be reported; not past a wake-up.
     double latest = woken ? wake * (1 + same_instant) : wake;
-    for (; !ends_.empty() && ends_.front().time <= latest; drop_outdated()) {
-      const End end = ends_.front();
+    for (; !ends_.empty() && ends_.front().time <= latest; settle_first()) {
+      const IndexedHeap::Entry end = ends_.front();
       if (!woken) now_ = std::max(now_, end.time);
-      const FairRates::StreamId stream = clocks_[end.clock].due.front().stream;
+      const FairRates::StreamId stream = clocks_[end.id].due.front().stream;
       const Flow& flow = streams_[stream].flows.front();
       latest = std::min(latest, std::max(end.time * (1 + same_instant),
                                          end.time + slack_ * (end.time - flow.started)));
@@ -160,7 +154,6 @@ class IncrementalTransport final : public Transport {
       }
       if (row == FairRates::no_row) set_rate(clock, rates_.rate(id));
     }
-    if (ends_.size() > heap_least + outdated_max * in_flight_) rebuild();
   }
 
   /// The first flow of a stream is over.
@@ -258,7 +251,7 @@ class IncrementalTransport final : public Transport {
     return streams_[due.stream].version != due.version;
   }
 
-  // ---- the heap of the clocks' first ends, some of them outdated --------------------------------
+  // ---- the heap of the clocks' first ends -------------------------------------------------------
 
   /// A clock's rate or its first stream has changed.
   void look_for_end(ClockId id) {
@@ -268,39 +261,23 @@ class IncrementalTransport final : public Transport {
       std::ranges::pop_heap(due, std::greater<>());
       due.pop_back();
     }
-    if (due.empty() || clock.rate == 0) return drop_end(clock);
-    clock.end = clock.since + std::max(0.0, due.front().target - clock.served) / clock.rate;
-    if (clock.end >= clock.noted) return;  // its turn to be noted comes when the other is due
-    ends_.push_back({clock.noted = clock.end, id, ++clock.version});
-    std::ranges::push_heap(ends_, std::greater<>());
-  }
-
-  static void drop_end(Clock& clock) {
-    ++clock.version;
-    clock.end = clock.noted = never;
-  }
-
-  /// Until the first in the heap is a clock's end.
-  void drop_outdated() {
-    while (!ends_.empty()) {
-      const auto [time, id, version] = ends_.front();
-      Clock& clock = clocks_[id];
-      const bool outdated = clock.version != version;
-      if (!outdated && clock.end == time) return;
-      std::ranges::pop_heap(ends_, std::greater<>());
-      if (outdated) {
-        ends_.pop_back();
-      } else {
-        ends_.back().time = clock.noted = clock.end;
-        std::ranges::push_heap(ends_, std::greater<>());
-      }
+    if (due.empty() || clock.rate == 0) {
+      clock.end = clock.noted = never;
+      return ends_.erase(id);
     }
+    clock.end = clock.since + std::max(0.0, due.front().target - clock.served) / clock.rate;
+    // A later one is noted when the other is due: most have changed again by then.
+    if (clock.end < clock.noted) ends_.set(id, clock.noted = clock.end);
   }
 
-  void rebuild() {
-    std::erase_if(ends_,
-                  [this](const End& end) { return clocks_[end.clock].version != end.version; });
-    std::ranges::make_heap(ends_, std::greater<>());
+  /// Until the first in the heap is its clock's end.
+  void settle_first() {
+    while (!ends_.empty()) {
+      const auto [time, id] = ends_.front();
+      Clock& clock = clocks_[id];
+      if (clock.end == time) return;
+      ends_.set(id, clock.noted = clock.end);
+    }
   }
 
   FairRates rates_;
@@ -308,7 +285,7 @@ class IncrementalTransport final : public Transport {
   std::optional<CopyParts> parts_;  ///< with slack
   std::vector<Stream> streams_;     ///< by FairRates' numbers
   std::vector<Clock> clocks_;
-  std::vector<End> ends_;
+  IndexedHeap ends_;           ///< by clock
   std::size_t in_flight_ = 0;  ///< streams
   std::optional<double> wake_;
   double now_ = 0;
