@@ -24,10 +24,10 @@ constexpr std::uint64_t straggler_stream = 0xffff'fffdU;
 constexpr std::uint64_t start_stream = 0xffff'fffcU;
 constexpr std::uint64_t message_stream = 0xffff'fffbU;
 
-/// Members, or blocks of them, from which on several threads draw: a draw of one takes some 3 ns a
-/// layer, a thread some 10 us to be called.
+/// Members, and draws of their layers, from which on several threads draw: one takes some 30 ns, of
+/// a layer 3, a thread some 10 us to be called.
 constexpr std::size_t shared_members = 4096;
-constexpr std::size_t shared_blocks = shared_members / lanes_most;
+constexpr std::size_t shared_draws = 65'536;
 
 /// Ranks in the order of a draw that depends on seed and rank only.
 std::vector<int> shuffled_ranks(int world_size, std::uint64_t seed, std::uint64_t stream) {
@@ -253,7 +253,8 @@ void IterationDraws::draw_order(const std::vector<MemberGroup>& members) {
 
 void IterationDraws::draw_layers(const std::vector<MemberGroup>& members) {
   layer_.resize(members.size() * sigma_.size());
-  in_parts(starts_.size() - 1, shared_blocks, [&](std::size_t begin, std::size_t end) {
+  const std::size_t blocks = shared_draws / (lanes_most * sigma_.size()) + 1;
+  in_parts(starts_.size() - 1, blocks, [&](std::size_t begin, std::size_t end) {
     for (std::size_t block = begin; block < end; ++block) draw_layers(members, block);
   });
 }
