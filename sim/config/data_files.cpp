@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <span>
 #include <system_error>
 
 #include "sim/core/text_file.hpp"
@@ -83,6 +84,20 @@ std::vector<std::string> data_names(DataKind kind) {
   }
   std::ranges::sort(names);
   return names;
+}
+
+bool is_data(DataKind kind, const std::string& name) {
+  std::error_code error;
+  return stays_inside(name) && belongs(kind, name) &&
+         fs::is_regular_file(data_file(kind, name), error);
+}
+
+std::string require_data(YamlMap& map, const std::string& key, DataKind kind) {
+  const YamlValue* value = map.find(key);
+  if (value == nullptr || !is_data(kind, value->text)) {
+    return map.require_choice(key, data_names(kind));
+  }
+  return map.require_choice(key, std::span(&value->text, 1));
 }
 
 fs::path data_file(DataKind kind, const std::string& name) {

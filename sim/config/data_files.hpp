@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/yaml/yaml_map.hpp"
 #include "sim/config/yaml/yaml_value.hpp"
 
 namespace gradwire::config {
@@ -26,6 +27,12 @@ enum class DataKind {
 
 /// The shipped names of a kind, sorted: "resnet50/v100-sxm2-32gb_fp32_b32".
 [[nodiscard]] std::vector<std::string> data_names(DataKind kind);
+
+/// Is there a shipped one of that name? Without a list of all.
+[[nodiscard]] bool is_data(DataKind kind, const std::string& name);
+
+/// A shipped name. @throws ConfigError at the value with the nearest of them.
+[[nodiscard]] std::string require_data(YamlMap& map, const std::string& key, DataKind kind);
 
 /// The file of a shipped name.
 [[nodiscard]] std::filesystem::path data_file(DataKind kind, const std::string& name);

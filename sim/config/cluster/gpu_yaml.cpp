@@ -69,7 +69,7 @@ void read_peak_flops(YamlMap& map, GpuSpec& gpu) {
 
 void read_efficiencies_key(YamlMap& map, GpuSpec& gpu) {
   if (map.find("efficiencies") == nullptr) return;
-  gpu.architecture = map.require_choice("efficiencies", data_names(DataKind::efficiencies));
+  gpu.architecture = require_data(map, "efficiencies", DataKind::efficiencies);
   gpu.efficiency =
       read_efficiencies(loaded_yaml(data_file(DataKind::efficiencies, gpu.architecture).string()));
 }
@@ -77,7 +77,7 @@ void read_efficiencies_key(YamlMap& map, GpuSpec& gpu) {
 /// REQUIRES: what the file says of power, clock and multiprocessors was read.
 void read_measured_on(YamlMap& map, GpuSpec& gpu) {
   if (map.find("measured_on") == nullptr) return;
-  const std::string other = map.require_choice("measured_on", data_names(DataKind::gpu));
+  const std::string other = require_data(map, "measured_on", DataKind::gpu);
   const GpuSpec measured = read_gpu(loaded_yaml(data_file(DataKind::gpu, other).string()));
   for (const GpuSpec* spec : {&std::as_const(gpu), &measured}) {
     if (spec->power > Watts{0} && spec->clock > Hertz{0}) continue;
@@ -162,11 +162,10 @@ GpuSpec read_gpu(const YamlValue& document) {
 }
 
 GpuSpec shipped_gpu(const std::string& name, const SourceLocation& where) {
-  const auto known = data_names(DataKind::gpu);
-  if (std::ranges::find(known, name) == known.end()) {
+  if (!is_data(DataKind::gpu, name)) {
     throw ConfigError(where, fmt::format("GPU '{}' is not described; expected one that 'gradwire "
                                          "list gpus' shows{}",
-                                         name, suggestion(name, known)));
+                                         name, suggestion(name, data_names(DataKind::gpu))));
   }
   return read_gpu(loaded_yaml(data_file(DataKind::gpu, name).string()));
 }
@@ -176,12 +175,10 @@ std::string board_of(const std::string& gpu) {
 }
 
 std::optional<GpuSpec> described_gpu(const std::string& model) {
+  if (is_data(DataKind::gpu, model)) return shipped_gpu(model, {model, 0, 0});
   const auto known = data_names(DataKind::gpu);
-  auto found = std::ranges::find(known, model);
-  if (found == known.end()) {
-    found = std::ranges::find_if(
-        known, [&](const std::string& name) { return board_of(name) == board_of(model); });
-  }
+  const auto found = std::ranges::find_if(
+      known, [&](const std::string& name) { return board_of(name) == board_of(model); });
   if (found == known.end()) return std::nullopt;
   return shipped_gpu(*found, {model, 0, 0});
 }

@@ -85,7 +85,7 @@ KeyInfo peer_to_peer_key() {
 
 void read_gpu_type(YamlMap& map, MachineGroup& group) {
   if (map.find("gpu") == nullptr) return;
-  const std::string name = map.require_choice("gpu", data_names(DataKind::gpu));
+  const std::string name = require_data(map, "gpu", DataKind::gpu);
   change(group, [&](NodeGraph& node) {
     for (const DeviceId gpu : group.node->gpus()) node.set_model(gpu, name);
   });

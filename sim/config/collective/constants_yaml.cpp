@@ -96,7 +96,7 @@ void Constants::add(const YamlValue& document, bool is_own, int depth) {
     map.fail("set", fmt::format("'set' is '{}'; another file's 'like' expects '{}'", set, set_));
   }
   if (map.find("like") != nullptr) {
-    const auto like = map.require_choice("like", data_names(DataKind::constants));
+    const auto like = require_data(map, "like", DataKind::constants);
     if (depth == 0) map.fail("like", "'like' goes in a circle; expected a file with all constants");
     add(loaded_yaml(data_file(DataKind::constants, like).string()), false, depth - 1);
   }

@@ -85,7 +85,7 @@ const Fields<LikeType>& like_fields() {
       "a type of another generation, times the factors beside it",
       {{{"name", required, "its file in `profiles/efficiencies`"},
         [](YamlMap& map, LikeType& like) {
-          like.name = map.require_choice("name", data_names(DataKind::efficiencies));
+          like.name = require_data(map, "name", DataKind::efficiencies);
           like.where = map.where();
         }},
        field("dtype", &LikeType::dtype, "of that file", {}, required)}};
