@@ -92,6 +92,7 @@ struct EngineCost {
   double run_s = 0;        ///< from the first event to the last
   double total_s = 0;      ///< both
   double peak_memory = 0;  ///< bytes of the process, the most until then
+  int iterations_run = 0;  ///< warm-up included; the others repeat them and were counted
 };
 
 /// What one simulated run gives; reporters read nothing else.

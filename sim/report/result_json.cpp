@@ -56,6 +56,7 @@ Json engine(const RunResult& r) {
                    {"run_s", r.engine_cost.run_s},
                    {"total_s", r.engine_cost.total_s},
                    {"peak_memory", std::llround(r.engine_cost.peak_memory)},
+                   {"iterations_run", r.engine_cost.iterations_run},
                    {"links", r.engine_links},
                    {"flows", r.engine_flows},
                    {"link_classes", r.engine_link_classes},

@@ -165,6 +165,7 @@ RunResult TrainingRun::run() {
   RunResult result = summary_.result(plans_, engine_->network(), engine_->now(), moved(),
                                      std::move(lanes_[traced_lane_].workers.spans()));
   result.engine_cost.run_s = wall.count();
+  result.engine_cost.iterations_run = iterations() - counted_again_;
   const StrategyInstance& traced = instances_[lanes_[traced_lane_].instance];
   result.staleness = traced.strategy->staleness();
   result.exactness = traced.traits.exactness;

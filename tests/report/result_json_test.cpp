@@ -26,8 +26,8 @@ TEST_CASE("gradwire.result/1 has every key of its description", "[report][json]"
       {"communication", {"collectives", "bytes_per_rank", "busy_s", "overlap_fraction"}},
       {"fidelity", {"used", "why"}},
       {"engine",
-       {"solver", "simgrid", "plan_s", "run_s", "total_s", "peak_memory", "links", "flows",
-        "link_classes", "flow_classes"}}};
+       {"solver", "simgrid", "plan_s", "run_s", "total_s", "peak_memory", "iterations_run", "links",
+        "flows", "link_classes", "flow_classes"}}};
   for (const auto& [name, keys] : objects) {
     CHECK(json[name].size() == keys.size());
     for (const char* key : keys) CHECK(json[name].contains(key));
