@@ -101,6 +101,9 @@ class Knobs {
   /// The knobs in the mapping below `name`; null where there is none. Its own finish() is to be
   /// called.
   virtual std::unique_ptr<Knobs> group(const std::string& name, const std::string& source) = 0;
+  /// Of the machines: defaults of knobs.
+  [[nodiscard]] virtual const HostCpu& cpu() const = 0;
+
   /// Ends the reading: what is set and nobody asked for is refused.
   virtual void finish() const = 0;
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/core/exactness.hpp"
+#include "sim/core/host_cpu.hpp"
 #include "sim/core/host_step.hpp"
 #include "sim/core/warning.hpp"
 #include "strategies/operations.hpp"
@@ -59,6 +60,8 @@ struct JobView {
   std::vector<LayerView> layers;     ///< TensorInfo::layer is an index into it
   Seconds optimizer;                 ///< device time of the whole step
   HostStep host_step{};              ///< of the optimizer, where a host takes it
+  HostOffloadRates host_offload{};   ///< by which a host does so
+  HostCpu cpu{};                     ///< of every machine
   std::vector<int> machine_of;       ///< machine of each rank
   int machines = 1;                  ///< that ranks live on
   std::vector<int> server_machine;   ///< machine of each parameter server; may hold ranks as well

@@ -13,6 +13,7 @@
 #include "sim/config/cluster/ranks_yaml.hpp"
 #include "sim/config/cluster/worker_classes.hpp"
 #include "sim/config/collective/collective_catalogue.hpp"
+#include "sim/config/collective/machine_constants_yaml.hpp"
 #include "sim/config/profile/compressor_costs_yaml.hpp"
 #include "sim/config/profile/profile_key.hpp"
 #include "sim/config/scenario_document.hpp"
@@ -149,6 +150,8 @@ void read_strategy_key(const ScenarioDocument& document, const YamlValue& yaml, 
                             costs = encode_costs(scenario.gpu, own_costs)](JobView job) {
     job.encode_costs = costs;
     job.element_size = element_size;
+    job.cpu = shipped_cpu();
+    job.host_offload = shipped_offload();
     return make(job);
   };
 }

@@ -29,6 +29,20 @@ using EfficiencyTable = std::map<std::string, DirectedEfficiency>;
 /// 3x3), attention (a matrix product without a parameter), and those of kernel_work().
 [[nodiscard]] const std::vector<std::string>& work_classes();
 
+/// What holds of the kernels of matrix products and of fused attention on every GPU. Read from
+/// profiles/libraries/kernels.yaml, with its sources.
+struct KernelConstants {
+  /// Filling a tile's pipeline and storing its result, while nothing is multiplied.
+  Seconds tile_latency;
+  /// The same of a block of fused attention's backward: loads and stores of five tiles, of which
+  /// sums over the keys go through memory.
+  Seconds attention_backward_wait;
+  /// A tile of r x c multiplies r c / (r + c) times for each element that it loads. So many
+  /// multiplications a load halve the rate, on fp32 and on matrix units.
+  double fp32_half_intensity = 0;
+  double matrix_half_intensity = 0;
+};
+
 /// What the simulator must know of a GPU model to price work that no profile contains. Read from
 /// profiles/gpus/NAME.yaml, with its sources.
 struct GpuSpec {
@@ -56,6 +70,7 @@ struct GpuSpec {
   double power_share = 1;
   /// dtype -> efficiencies; empty when the file names none, and then nothing analytic can be made.
   std::map<std::string, EfficiencyTable> efficiency;
+  KernelConstants kernels;
 
   /// Operations per second at the clock that the board sustains. REQUIRES: the type has a peak.
   [[nodiscard]] double sustained_flops(const std::string& dtype) const {

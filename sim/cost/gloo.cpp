@@ -9,7 +9,6 @@
 
 #include "sim/collectives/host_routes.hpp"
 #include "sim/core/cluster.hpp"
-#include "sim/core/host_cpu.hpp"
 #include "sim/core/refusal.hpp"
 #include "sim/cost/host_copies.hpp"
 
@@ -27,16 +26,18 @@ struct Segments {
   Seconds sum;
 };
 
-Segments cut(Bytes segment_max, CollectiveKind kind, int ranks, Bytes size, Seconds part_on_wire) {
+Segments cut(const GlooOptions& options, CollectiveKind kind, int ranks, Bytes size,
+             Seconds part_on_wire) {
   Segments segments;
   if (kind != CollectiveKind::all_gather) {  // which sends halves
     const std::int64_t at_least = 2 * std::int64_t{ranks};
-    const std::int64_t bytes = std::min(segment_max.count(), ceil_divided(size.count(), at_least));
+    const std::int64_t bytes =
+        std::min(options.constants.segment_max.count(), ceil_divided(size.count(), at_least));
     segments.per_part = ceil_divided(std::max(ceil_divided(size.count(), bytes), at_least), ranks);
   }
   const double in_part = 1.0 / static_cast<double>(segments.per_part);
   segments.wire = in_part * part_on_wire;
-  if (reduces_values(kind)) segments.sum = in_part * ((1.0 / ranks) * (size / cpu_sum_rate));
+  if (reduces_values(kind)) segments.sum = in_part * ((1.0 / ranks) * (size / options.sum_rate));
   return segments;
 }
 
@@ -100,8 +101,7 @@ CollectiveChoice GlooLibrary::choose(std::span<const Pattern> patterns, Bytes si
     // Phase 0 is a ring of n-1 steps; the second phase of an all-reduce is another one.
     const Seconds part =
         (1.0 / (pattern.ranks - 1)) * (static_cast<double>(size.count()) * facts.per_byte[0]);
-    const Segments segments =
-        cut(options_.constants.segment_max, pattern.kind, pattern.ranks, size, part);
+    const Segments segments = cut(options_, pattern.kind, pattern.ranks, size, part);
     const bool is_pair = pattern.kind == CollectiveKind::all_gather && pattern.ranks == 2;
     const Pass first = is_pair ? pass_of_pair(segments, latency)
                                : pass(segments, reduces_values(pattern.kind), latency);

@@ -21,6 +21,7 @@ struct GlooConstants {
 
 struct GlooOptions {
   GlooConstants constants;
+  BytesPerSecond sum_rate;  ///< HostCpu's
   /// Tensors live on the GPU, and are copied to host memory and back; false: they are in it.
   bool tensors_on_gpu = true;
 };

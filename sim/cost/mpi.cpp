@@ -10,7 +10,6 @@
 #include "sim/collectives/algorithms.hpp"
 #include "sim/collectives/host_routes.hpp"
 #include "sim/core/cluster.hpp"
-#include "sim/core/host_cpu.hpp"
 #include "sim/cost/host_copies.hpp"
 
 namespace gradwire {
@@ -64,27 +63,28 @@ Step step_of(const MpiConstants& constants, const Phase& phase, Bytes size, bool
 }
 
 /// What a step takes beside its bytes on the links. @param copied  of its bytes.
-Seconds step_time(const MpiConstants& constants, const Step& step, double copied, Seconds latency) {
+Seconds step_time(const MpiOptions& options, const Step& step, double copied, Seconds latency) {
+  const MpiConstants& constants = options.constants;
   Seconds time = copied * constants.copy_per_byte;
   if (step.bytes > static_cast<double>(constants.frame.count())) time += constants.long_message;
   if (step.message() >= static_cast<double>(constants.eager_max.count())) time += 2 * latency;
   if (step.adds) {
     const Bytes message{std::llround(step.message())};
-    time += cpu_sum_slowdown(message) * (message / cpu_sum_rate);
+    time += options.cpu.sum_slowdown(message) * (message / options.cpu.sum_rate);
   }
   return time;
 }
 
 /// What the steps of a phase take beside its bytes on the busiest link, which take `link_time`.
-Seconds phase_time(const MpiConstants& constants, const Phase& phase, const Step& step,
+Seconds phase_time(const MpiOptions& options, const Phase& phase, const Step& step,
                    const PhaseWays& ways, double size, Seconds link_time, Seconds latency) {
-  Seconds inside = phase.steps * step_time(constants, step, step.bytes, latency);
+  Seconds inside = phase.steps * step_time(options, step, step.bytes, latency);
   if (ways.across == Seconds{}) return inside;
   // While a second direction waits, nobody else may be on the link.
   const double follows = 1 - step.first_bytes / step.bytes;
   const Seconds waiting = follows * std::max(Seconds{}, size * ways.both_ways - link_time);
   const Seconds across =
-      phase.steps * step_time(constants, step, step.first_bytes, latency) + waiting;
+      phase.steps * step_time(options, step, step.first_bytes, latency) + waiting;
   if (ways.inside == Seconds{}) return across;
   // Machines' own messages are copied while the network's pass.
   inside -= std::max(Seconds{}, link_time - size * ways.inside);
@@ -164,7 +164,7 @@ CollectiveChoice MpiLibrary::choose(std::span<const Pattern> patterns, Bytes siz
     const Phase& phase = chosen->phases[i];
     const Step step =
         step_of(constants, phase, size, adds_up(*chosen, i), algorithm == segmented_ring);
-    startup += phase_time(constants, phase, step, facts.ways[i], bytes, bytes * facts.per_byte[i],
+    startup += phase_time(options_, phase, step, facts.ways[i], bytes, bytes * facts.per_byte[i],
                           facts.latency_max());
   }
   return choice;

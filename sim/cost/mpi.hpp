@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/core/host_cpu.hpp"
 #include "sim/cost/collective_library.hpp"
 #include "sim/cost/mpi_decisions.hpp"
 #include "sim/cost/pattern_facts.hpp"
@@ -28,6 +29,7 @@ struct MpiConstants {
 
 struct MpiOptions {
   MpiConstants constants;
+  HostCpu cpu;
   MpiDecisions decisions = MpiDecisions::since_4_1;
   /// Of all_reduce, whatever the size: a name of mpi_algorithm; empty: the fixed decision.
   std::string all_reduce_algorithm;
@@ -41,8 +43,8 @@ struct MpiOptions {
 /// Beside its bytes on the links a collective costs `entry`, and a message of m bytes
 ///   `long_message` if it is longer than `frame` + c * `copy_per_byte`
 ///   + one more round trip from `eager_max` on (rendezvous),
-/// and m / cpu_sum_rate where it is added up at the receiver; messages of a step overlap, steps do
-/// not. segmented_ring adds up a segment while the next one comes.
+/// and m / sum_rate (HostCpu) where it is added up at the receiver; messages of a step overlap,
+/// steps do not. segmented_ring adds up a segment while the next one comes.
 ///
 /// c = m inside a machine, where a core copies it through shared memory. Between machines it is
 /// min(m, `kernel_segment`): the copies of a first segment follow each other, into the kernel and

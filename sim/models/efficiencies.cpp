@@ -150,6 +150,7 @@ KernelTimer::KernelTimer(const KernelWork& work, const GpuSpec& gpu, const std::
     : work_(&work),
       is_matrix_(is_matrix(work.work_class)),
       multiprocessors_(gpu.multiprocessors),
+      kernels_(gpu.kernels),
       bandwidth_(gpu.memory_bandwidth.count() * gpu.memory_efficiency),
       launches_(static_cast<double>(work.kernels) * gpu.kernel_overhead) {
   if (!is_matrix_) return;
@@ -165,9 +166,10 @@ void KernelTimer::set_flops(double share) {
   if (!is_matrix_ || share <= 0) return;
   const double rate = peak_ * share;
   for (const KernelPlan& plan : work_->plans) {
-    const Seconds time = plan.attention
-                             ? attention_time(*plan.attention, multiprocessors_, rate)
-                             : products_time(plan.products, multiprocessors_, matrix_units_, rate);
+    const Seconds time =
+        plan.attention
+            ? attention_time(*plan.attention, multiprocessors_, rate, kernels_)
+            : products_time(plan.products, multiprocessors_, matrix_units_, rate, kernels_);
     computing_.push_back(time.count());
   }
 }

@@ -19,7 +19,7 @@ enum class Direction : std::uint8_t { forward, backward };
 struct AttentionTiles {
   double flops = 0;
   std::int64_t blocks = 0;  ///< of threads, each of which goes along the other operand's tiles
-  Seconds wait{0};          ///< of a block, in which nothing is multiplied
+  bool backward = false;
 };
 
 /// One way in which a library computes a layer.
@@ -118,6 +118,7 @@ class KernelTimer {
   bool is_matrix_;
   bool matrix_units_ = false;
   int multiprocessors_;
+  KernelConstants kernels_;
   double bandwidth_;  ///< bytes per second
   double peak_ = 0;   ///< operations per second
   double flops_ = 0;

@@ -22,24 +22,8 @@ constexpr std::array<Tile, 5> fp32_tiles = {{{128, 128}, {128, 64}, {64, 64}, {1
 constexpr std::array<Tile, 6> matrix_tiles = {
     {{256, 128}, {128, 128}, {256, 64}, {128, 64}, {64, 64}, {128, 32}}};
 
-/// A tile of r x c multiplies r c / (r + c) times for each element that it loads. So many
-/// multiplications a load halve the rate. Assumed, from 64x64 against the largest tile: some 90 %
-/// on fp32 units, 70 % on matrix units (the guide's figure 4).
-constexpr double fp32_half_intensity = 8;
-constexpr double matrix_half_intensity = 32;
-
-/// Filling a tile's pipeline and storing its result, while nothing is multiplied: two latencies of
-/// the memory, some 0.5 us each (Jia et al., arXiv 1804.06826, table 3.1: 1029 cycles of a V100
-/// for a load that misses every cache and the TLB).
-constexpr double tile_latency = 1e-6;
-
 /// A side of fused attention's tiles (Dao, arXiv 2307.08691, section 3.3: 64 or 128).
 constexpr std::int64_t attention_tile = 128;
-/// A block's wait in its backward: loads and stores of five tiles, of which sums over the keys go
-/// through memory. Fitted to the times of 18 shapes of 128 to 8192 tokens on an H100 (PyTorch 2.11,
-/// recorded by us; FlashAttention-2 and cuDNN alike: 4 to 6 us; forward tile_latency fits).
-constexpr double attention_backward_wait = 6e-6;
-
 /// Splits of the depth leave each block at least this much of it (assumed).
 constexpr std::int64_t split_depth_min = 256;
 
@@ -119,7 +103,7 @@ AttentionTiles attention_tiles(const FusedAttention& shape, int batch, Direction
   const bool forward = direction == Direction::forward;
   return {.flops = 2 * scores * (forward ? size + value_size : 3 * size + 2 * value_size),
           .blocks = batch * shape.heads * (forward ? rows : columns),
-          .wait = Seconds{forward ? tile_latency : attention_backward_wait}};
+          .backward = !forward};
 }
 
 std::vector<MatrixShape> matrix_products(const MatrixShape& shape, int batch, Direction direction,
@@ -138,11 +122,11 @@ std::vector<MatrixShape> matrix_products(const MatrixShape& shape, int batch, Di
 }
 
 /// What one product takes with the best tile and split, in seconds.
-double product_time(const MatrixShape& product, int multiprocessors, bool matrix_units,
-                    double rate) {
+double product_time(const MatrixShape& product, int multiprocessors, bool matrix_units, double rate,
+                    const KernelConstants& kernels) {
   const std::span<const Tile> tiles =
       matrix_units ? std::span<const Tile>(matrix_tiles) : std::span<const Tile>(fp32_tiles);
-  const double half = matrix_units ? matrix_half_intensity : fp32_half_intensity;
+  const double half = matrix_units ? kernels.matrix_half_intensity : kernels.fp32_half_intensity;
   const double largest = intensity_share(tiles.front(), half);
   double best = INFINITY;
   const auto consider = [&](const Tile& tile, double share, std::int64_t split) {
@@ -150,7 +134,7 @@ double product_time(const MatrixShape& product, int multiprocessors, bool matrix
                                 ceiling(product.columns, tile.columns) * product.count * split;
     const double work = 2.0 * static_cast<double>(tile.rows * tile.columns) *
                         static_cast<double>(ceiling(product.depth, split));
-    const double block = work * multiprocessors / (rate * share) + tile_latency;
+    const double block = work * multiprocessors / (rate * share) + kernels.tile_latency.count();
     best = std::min(best, static_cast<double>(ceiling(blocks, multiprocessors)) * block);
     return blocks;
   };
@@ -185,19 +169,21 @@ std::vector<KernelPlan> plans_of(const ModelLayer& layer, int batch, Direction d
 }
 
 Seconds products_time(const std::vector<MatrixShape>& products, int multiprocessors,
-                      bool matrix_units, double rate) {
+                      bool matrix_units, double rate, const KernelConstants& kernels) {
   assert(multiprocessors >= 1 && rate > 0);
   double time = 0;
   for (const MatrixShape& product : products) {
-    time += product_time(product, multiprocessors, matrix_units, rate);
+    time += product_time(product, multiprocessors, matrix_units, rate, kernels);
   }
   return Seconds{time};
 }
 
-Seconds attention_time(const AttentionTiles& tiles, int multiprocessors, double rate) {
+Seconds attention_time(const AttentionTiles& tiles, int multiprocessors, double rate,
+                       const KernelConstants& kernels) {
   assert(multiprocessors >= 1 && rate > 0);
   const auto waves = static_cast<double>(ceiling(tiles.blocks, multiprocessors));
-  return Seconds{tiles.flops / rate} + waves * tiles.wait;
+  return Seconds{tiles.flops / rate} +
+         waves * (tiles.backward ? kernels.attention_backward_wait : kernels.tile_latency);
 }
 
 }  // namespace gradwire

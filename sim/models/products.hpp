@@ -29,9 +29,10 @@ namespace gradwire {
 /// of the tiles and splits of the depth that libraries offer (NVIDIA, Matrix Multiplication
 /// Background User's Guide, sections 2 to 4). REQUIRES: multiprocessors >= 1, rate > 0.
 [[nodiscard]] Seconds products_time(const std::vector<MatrixShape>& products, int multiprocessors,
-                                    bool matrix_units, double rate);
+                                    bool matrix_units, double rate, const KernelConstants& kernels);
 
 /// The same of fused attention, whose blocks run in waves. REQUIRES: as products_time().
-[[nodiscard]] Seconds attention_time(const AttentionTiles& tiles, int multiprocessors, double rate);
+[[nodiscard]] Seconds attention_time(const AttentionTiles& tiles, int multiprocessors, double rate,
+                                     const KernelConstants& kernels);
 
 }  // namespace gradwire

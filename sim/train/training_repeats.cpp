@@ -15,9 +15,10 @@ constexpr int period_max = 32;
 void TrainingRun::watch_repeats() {
   // Draws of an iteration are its own; those that vary, ranks that run out of inputs and the
   // timeline's iteration are not the same as others.
-  const bool may_repeat = job_.count_repeats && lanes_.size() == 1 && !independent_ &&
-                          !job_.record_spans && job_.uneven_inputs.empty() &&
-                          !lanes_.front().draws.vary();
+  const bool may_repeat =
+      job_.count_repeats && lanes_.size() == 1 && !independent_ && !job_.record_spans &&
+      job_.uneven_inputs.empty() &&
+      std::ranges::none_of(lanes_, [](const WorkerLane& lane) { return lane.draws.vary(); });
   const int period = phasing_.period;
   if (may_repeat && period <= period_max && iterations() > 2 * period) repeats_.emplace(period);
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <iterator>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,11 @@ std::string used_by(const ConstantUses& uses, const std::string& file) {
   return fmt::format("Used by {}.\n\n", fmt::join(found->second, ", "));
 }
 
+bool is_of_all_machines(const std::string& set) {
+  return std::ranges::find(config::constant_sets(), set, &config::ConstantSet::name)
+      ->of_all_machines;
+}
+
 std::string source_text(const config::ConstantSource& source) {
   std::string text = markdown_prose(source.text);
   for (const auto& [series, rows] : source.rows) text += fmt::format("; {}: {}", series, rows);
@@ -62,7 +68,7 @@ void put_libraries(std::string& text, const ConstantUses& uses) {
     const std::string file = config::data_file(DataKind::constants, name).string();
     const config::Constants constants = config::read_constants(config::loaded_yaml(file));
     fmt::format_to(std::back_inserter(text), "### {} (`{}.yaml`)\n\n", constants.of(), name);
-    text += used_by(uses, file);
+    text += is_of_all_machines(constants.set()) ? "Of all machines.\n\n" : used_by(uses, file);
     text += "| constant | value | unit | kind | source |\n| --- | --- | --- | --- | --- |\n";
     for (const auto& constant : constants.stated()) {
       put_row(text, {markdown_code(constant.name), constant.value, constant.unit,

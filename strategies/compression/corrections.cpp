@@ -1,6 +1,5 @@
 #include "strategies/compression/corrections.hpp"
 
-#include "sim/core/host_cpu.hpp"
 #include "strategies/compression/pricing.hpp"
 
 namespace gradwire {
@@ -13,28 +12,29 @@ constexpr int kernels = 2;
 constexpr int feedback_accesses = 5;
 constexpr int momentum_accesses = 6;
 
-CodecWork over_vector(const char* label, std::int64_t elements, CodecDevice device, int accesses) {
+CodecWork over_vector(const char* label, std::int64_t elements, CodecDevice device,
+                      BytesPerSecond sum_rate, int accesses) {
   if (device == CodecDevice::gpu) {
     return streaming(label, accesses * fp32_size(elements), kernels);
   }
   return {.place = CodecWork::Place::cpu,
           .label = label,
-          .time = passes * (fp32_size(elements) / cpu_sum_rate)};
+          .time = passes * (fp32_size(elements) / sum_rate)};
 }
 
 }  // namespace
 
-CodecWork error_feedback(std::int64_t elements, CodecDevice device) {
-  return over_vector("error feedback", elements, device, feedback_accesses);
+CodecWork error_feedback(std::int64_t elements, CodecDevice device, BytesPerSecond sum_rate) {
+  return over_vector("error feedback", elements, device, sum_rate, feedback_accesses);
 }
 
-CodecWork nesterov_momentum(std::int64_t elements, CodecDevice device) {
-  return over_vector("momentum", elements, device, momentum_accesses);
+CodecWork nesterov_momentum(std::int64_t elements, CodecDevice device, BytesPerSecond sum_rate) {
+  return over_vector("momentum", elements, device, sum_rate, momentum_accesses);
 }
 
 std::optional<Payload> WithMomentum::payload(std::int64_t elements, int iteration) const {
   auto payload = compressor_->payload(elements, iteration);
-  if (payload) payload->correct.push_back(nesterov_momentum(elements, device_));
+  if (payload) payload->correct.push_back(nesterov_momentum(elements, device_, sum_rate_));
   return payload;
 }
 

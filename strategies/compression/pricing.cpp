@@ -18,7 +18,8 @@ Pricing::Pricing(std::string compressor, CodecDevice device, const JobView& job,
       alike_(std::move(alike)),
       device_(device),
       costs_(job.encode_costs),
-      host_copy_(job.host_copy_bandwidth) {}
+      host_copy_(job.host_copy_bandwidth),
+      sum_rate_(job.cpu.sum_rate) {}
 
 CodecWork Pricing::priced(std::optional<MeasuredTime> measured, std::int64_t elements,
                           CodecWork counted, std::int64_t times) const {

@@ -30,6 +30,7 @@ class Pricing {
 
   [[nodiscard]] bool on_cpu() const { return device_ == CodecDevice::cpu; }
   [[nodiscard]] CodecDevice device() const { return device_; }
+  [[nodiscard]] BytesPerSecond sum_rate() const { return sum_rate_; }  ///< of a core, HostCpu's
 
  private:
   [[nodiscard]] CodecWork priced(std::optional<MeasuredTime> measured, std::int64_t elements,
@@ -40,6 +41,7 @@ class Pricing {
   CodecDevice device_;
   std::shared_ptr<const EncodeCosts> costs_;
   BytesPerSecond host_copy_;
+  BytesPerSecond sum_rate_;
 };
 
 /// A copy of `size` bytes between GPU and host memory.

@@ -83,7 +83,8 @@ Recipe Quantiser::recipe(const TensorGroup& group) const {
   Recipe recipe;
   pricing_.fetch(group.elements, recipe.encode);
   recipe.encode.push_back(quantise(group.elements, size, tensors));
-  if (error_feedback_) recipe.encode.push_back(error_feedback(group.elements, pricing_.device()));
+  if (error_feedback_)
+    recipe.encode.push_back(error_feedback(group.elements, pricing_.device(), pricing_.sum_rate()));
   CodecRound round{.transfers = {{.kind = CollectiveKind::all_gather, .size = group.ranks * size}},
                    .work = {restore(group.elements, size, tensors, group.ranks)}};
   pricing_.store(group.elements, round.work);
@@ -97,7 +98,8 @@ std::optional<Payload> Quantiser::payload(std::int64_t elements, int /*iteration
   Payload payload{.size = size,
                   .encode = {quantise(elements, size, 1)},
                   .decode = {restore(elements, size, 1, 1)}};
-  if (error_feedback_) payload.encode.push_back(error_feedback(elements, pricing_.device()));
+  if (error_feedback_)
+    payload.encode.push_back(error_feedback(elements, pricing_.device(), pricing_.sum_rate()));
   return payload;
 }
 

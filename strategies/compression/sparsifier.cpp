@@ -4,7 +4,6 @@
 #include <array>
 #include <limits>
 
-#include "sim/core/host_cpu.hpp"
 #include "strategies/compression/corrections.hpp"
 
 namespace gradwire {
@@ -145,7 +144,7 @@ void Sparsifier::select(std::int64_t elements, std::int64_t kept, int tensors,
   work.push_back(pricing_.encode(elements, std::move(counted)));
   if (!options_.error_feedback) return;
   if (pricing_.on_cpu() || options_.selection != Selection::topk) {
-    work.push_back(error_feedback(elements, pricing_.device()));
+    work.push_back(error_feedback(elements, pricing_.device(), pricing_.sum_rate()));
     return;
   }
   work.push_back(streaming("error feedback", topk_feedback_passes * fp32_size(elements),
@@ -167,7 +166,7 @@ CodecWork Sparsifier::scatter(std::int64_t elements, std::int64_t kept, int tens
   if (pricing_.on_cpu()) {
     CodecWork all = one;
     const Bytes others{(ranks - 1) * kept * (entry_size + 2 * gradient_element_size)};
-    all.time += others / cpu_sum_rate;
+    all.time += others / pricing_.sum_rate();
     return all;
   }
   CodecWork all = counted(ranks);

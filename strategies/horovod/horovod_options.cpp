@@ -39,6 +39,8 @@ void read_costs(Knobs& knobs, HorovodOptions& options) {
              "IncrementTensorCount); assumed");
   knobs.read("local_latency", options.local_latency,
              "one-way latency of MPI through shared memory; assumed");
+  options.host_sum_rate = knobs.cpu().sum_rate;
+  options.host_copy_rate = options.host_sum_rate;
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <optional>
 #include <string>
 
-#include "sim/core/host_cpu.hpp"
 #include "strategies/knobs.hpp"
 #include "strategies/parts/release.hpp"
 
@@ -38,10 +37,10 @@ struct HorovodOptions {
   Seconds hook_time{30e-6};     ///< of the launcher thread, a tensor
   Seconds request_time{1e-6};   ///< of rank 0, an uncached request of one rank
   Seconds local_latency{1e-6};  ///< of a small message between processes of a machine
-  /// At which a core adds up or combines what MPI brought.
-  BytesPerSecond host_sum_rate = cpu_sum_rate;
+  /// At which a core adds up or combines what MPI brought: HostCpu's.
+  BytesPerSecond host_sum_rate{0};
   /// At which a core copies what MPI gathers. Assumed: as it adds.
-  BytesPerSecond host_copy_rate = cpu_sum_rate;
+  BytesPerSecond host_copy_rate{0};
 };
 
 /// Grouped all-reduce (CHANGELOG 0.21.0, pull request 2453).

@@ -22,6 +22,7 @@ class ConditionalKnobs final : public Knobs {
   KnobValue ask(const AskedKnob& knob) override;
   [[nodiscard]] bool given(const std::string& name) const override { return knobs_.given(name); }
   std::unique_ptr<Knobs> group(const std::string& name, const std::string& source) override;
+  [[nodiscard]] const HostCpu& cpu() const override { return knobs_.cpu(); }
   void finish() const override { knobs_.finish(); }
   [[noreturn]] void refuse(const std::string& name, const std::string& message) const override;
   void without_effect(const std::string& name, const std::string& why) const override {

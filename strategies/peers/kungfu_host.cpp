@@ -16,6 +16,7 @@ constexpr int sum_accesses = 3;
 
 KungfuHostOptions read_kungfu_host(Knobs& knobs) {
   KungfuHostOptions options;
+  options.sum_rate = knobs.cpu().sum_rate;
   options.cores = static_cast<int>(
       knobs.count("cores", options.cores, 1, cores_most,
                   "of a machine, shared evenly by its processes: two Xeon E5-2698 v4, DGX-1 data "

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <map>
 
-#include "sim/core/host_cpu.hpp"
 #include "strategies/knobs.hpp"
 
 namespace gradwire {
 
 /// What KungFu's processes, one a GPU, have of their machine.
 struct KungfuHostOptions {
-  BytesPerSecond sum_rate = cpu_sum_rate;  ///< of a core, bytes of the result
+  BytesPerSecond sum_rate{0};  ///< of a core, bytes of the result
   /// Of a unix socket. Our measurement: 1 MiB messages on an Intel Xeon, 2026-11-20.
   BytesPerSecond socket_rate{2.3e9};
   /// Of a machine, all processes together: two Xeon E5-2698 v4 of 20 cores (DGX-1 data sheet).
@@ -20,7 +19,7 @@ struct KungfuHostOptions {
   BytesPerSecond memory_rate{2 * 4 * 8 * 2133e6};
 };
 
-/// Reads `cores` and `memory_rate`; `sum_rate` is not every strategy's.
+/// Reads `cores` and `memory_rate`; `sum_rate`, not every strategy's knob, is HostCpu's.
 [[nodiscard]] KungfuHostOptions read_kungfu_host(Knobs& knobs);
 
 /// What a byte costs the process of a rank. A process has its even share of the machine's cores: Go

@@ -61,6 +61,7 @@ KungfuPairAveraging::KungfuPairAveraging(const PairAveragingOptions& options, co
 
 StrategyMaker KungfuPairAveraging::read(Knobs& knobs) {
   PairAveragingOptions options;
+  options.copy_rate = knobs.cpu().sum_rate;
   knobs.read("fuse", options.fuse,
              "PairAveragingOptimizer(fuse_requests=True); benchmark_kungfu.py has "
              "--fuse, off by default");

@@ -14,7 +14,7 @@ struct PairAveragingOptions {
   bool fuse = true;        ///< fuse_requests: variables are copied into one tensor
   std::uint64_t seed = 1;  ///< of the draws of peers
   /// Of the local store's copy of the model; that a core copies as fast as it adds is assumed.
-  BytesPerSecond copy_rate = cpu_sum_rate;
+  BytesPerSecond copy_rate{0};
   KungfuHostOptions host{};
 };
 

@@ -69,10 +69,10 @@ KungfuSessionOptions read_kungfu_session(Knobs& knobs) {
   options.window = static_cast<int>(knobs.count(
       "window", options.window, 1, window_most,
       "assumed: a part on the wire and one in the socket's buffer, between the same peers"));
-  const BytesPerSecond sum_rate =
-      knobs.rate("sum_rate", options.host.sum_rate,
-                 "our measurement of one core that adds floats, sim/core/host_cpu.hpp; that the "
-                 "sums of a process share one is assumed");
+  const BytesPerSecond sum_rate = knobs.rate(
+      "sum_rate", knobs.cpu().sum_rate,
+      "our measurement of one core that adds floats, profiles/libraries/cpu.yaml; that the "
+      "sums of a process share one is assumed");
   options.host = read_kungfu_host(knobs);
   options.host.sum_rate = sum_rate;
   return options;

@@ -71,9 +71,11 @@ void read_hash_constants(Knobs& knobs, KeyHash& hash) {
 
 /// What threads take for a byte and for a task.
 void read_costs(Knobs& knobs, BytePsOptions& options) {
-  knobs.read("sum_rate", options.sum_rate,
-             "one core adds floats, our measurement, sim/core/host_cpu.hpp; that an engine thread "
-             "is as fast with its OpenMP threads is assumed");
+  options.sum_rate = knobs.cpu().sum_rate;
+  knobs.read(
+      "sum_rate", options.sum_rate,
+      "one core adds floats, our measurement, profiles/libraries/cpu.yaml; that an engine thread "
+      "is as fast with its OpenMP threads is assumed");
   options.hook_time = assumed_hook_time;
   options.stage_time = assumed_stage_time;
   options.update_time = assumed_update_time;

@@ -34,10 +34,11 @@ KvStoreOptions read_kv_store(Knobs& knobs, const std::vector<std::string>& kinds
                   "from bigarray_bound on; one of smaller ones"));
   options.connections = static_cast<int>(knobs.count("connections", options.connections, 1,
                                                      count_limit, "ps-lite: one socket a pair"));
-  knobs.read(
-      "sum_rate", options.sum_rate,
-      "one core adds floats, our measurement, sim/core/host_cpu.hpp; that MXNet is as fast is "
-      "assumed");
+  options.sum_rate = knobs.cpu().sum_rate;
+  knobs.read("sum_rate", options.sum_rate,
+             "one core adds floats, our measurement, profiles/libraries/cpu.yaml; that MXNet is as "
+             "fast is "
+             "assumed");
   return options;
 }
 

@@ -16,12 +16,12 @@ struct KvStoreOptions {
   /// dist_sync: a machine's GPUs are summed on its CPU; dist_device_sync: on the first GPU. Of one
   /// machine without servers: local, device.
   std::string kv_store = "dist_sync";
-  bool update_on_kvstore = true;           ///< MXNET_UPDATE_ON_KVSTORE: servers run the optimizer
-  std::int64_t bigarray_bound = 1000000;   ///< MXNET_KVSTORE_BIGARRAY_BOUND, elements
-  int reduction_threads = 4;               ///< MXNET_KVSTORE_REDUCTION_NTHREADS
-  Bytes socket_buffer{512LL * 1024};       ///< what a connection takes in one go; assumed
-  int connections = 1;                     ///< TCP, between a worker machine and a server
-  BytesPerSecond sum_rate = cpu_sum_rate;  ///< of gradient, a worker's CPU or a server
+  bool update_on_kvstore = true;          ///< MXNET_UPDATE_ON_KVSTORE: servers run the optimizer
+  std::int64_t bigarray_bound = 1000000;  ///< MXNET_KVSTORE_BIGARRAY_BOUND, elements
+  int reduction_threads = 4;              ///< MXNET_KVSTORE_REDUCTION_NTHREADS
+  Bytes socket_buffer{512LL * 1024};      ///< what a connection takes in one go; assumed
+  int connections = 1;                    ///< TCP, between a worker machine and a server
+  BytesPerSecond sum_rate{0};             ///< of gradient, a worker's CPU or a server
   BytesPerSecond loopback_bandwidth = assumed_loopback_rate;  ///< of a colocated pair
 };
 

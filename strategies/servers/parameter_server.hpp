@@ -5,7 +5,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "sim/core/host_cpu.hpp"
 #include "strategies/parts/lane.hpp"
 
 namespace gradwire {
@@ -24,7 +23,7 @@ struct ParameterServerSpec {
   int threads = 1;        ///< engine threads
   Bytes together{0};  ///< pushes (pulls) that wait for the connection travel together up to this
   double passes = 1;  ///< over a vector, to sum it: copy the first push, add the others
-  BytesPerSecond sum_rate = cpu_sum_rate;  ///< of an engine thread, bytes of a vector
+  BytesPerSecond sum_rate{0};  ///< of an engine thread, bytes of a vector
   /// Of a pair on one machine, whose messages take no link; 0: as good as shared memory.
   BytesPerSecond loopback{0};
   /// Acknowledgement of a push and request of the pull, there and back.

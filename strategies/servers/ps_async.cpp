@@ -183,7 +183,7 @@ void PsAsync::push(WorkerId id, int index, OperationId flag) {
   worker(id).push.add(item(id, index, true, [this, id, index, flag] {
     const VariableGroup& pushed = group(index);
     poster_.post(HostWork{.thread = pushed.server,
-                          .time = job_.stands_for * pushed.sum_time(options_.servers.server_rate),
+                          .time = job_.stands_for * pushed.sum_time(options_.servers.server_cpu),
                           .label = "apply"},
                  [this, id, index, flag] { applied(id, index, flag); });
   }));

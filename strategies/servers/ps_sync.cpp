@@ -191,7 +191,7 @@ void PsSync::on_host(const Flight& flight) {
   }
   poster_.post(HostWork{.thread = 0,
                         .time = add_n_passes(local) *
-                                group(flight.group).sum_time(options_.servers.server_rate),
+                                group(flight.group).sum_time(options_.servers.server_cpu),
                         .label = "local sum"},
                [this, flight] { push(flight); });
 }
@@ -208,7 +208,7 @@ void PsSync::pushed(const Flight& flight) {
   // A server has a thread that adds all but the first; the update is one more pass.
   const VariableGroup& moved = group(flight.group);
   poster_.post(HostWork{.thread = 1 + moved.server,
-                        .time = pushers() * moved.sum_time(options_.servers.server_rate),
+                        .time = pushers() * moved.sum_time(options_.servers.server_cpu),
                         .label = "sum and update"},
                [this, flight] { updated(flight); });
 }

@@ -19,9 +19,11 @@ StrategyMaker TicTac::read(Knobs& knobs) {
                                       "the order of the forward pass") == "tac";
   options.connections = static_cast<int>(
       knobs.count("connections", options.connections, 1, count_limit, "gRPC: one channel a pair"));
-  knobs.read("sum_rate", options.sum_rate,
-             "one core adds floats, our measurement, sim/core/host_cpu.hpp; that TensorFlow is "
-             "as fast is assumed");
+  options.sum_rate = knobs.cpu().sum_rate;
+  knobs.read(
+      "sum_rate", options.sum_rate,
+      "one core adds floats, our measurement, profiles/libraries/cpu.yaml; that TensorFlow is "
+      "as fast is assumed");
   return [options](const JobView& job) { return std::make_unique<TicTac>(options, job); };
 }
 

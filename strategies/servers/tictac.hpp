@@ -22,10 +22,10 @@ namespace gradwire {
 class TicTac final : public StepStrategy {
  public:
   struct Options {
-    bool timing_aware = false;               ///< TAC in place of TIC
-    int connections = 1;                     ///< TCP, between a rank and a server
-    std::int64_t server_threads = 4;         ///< that sum and apply; assumed
-    BytesPerSecond sum_rate = cpu_sum_rate;  ///< of gradient, one thread
+    bool timing_aware = false;        ///< TAC in place of TIC
+    int connections = 1;              ///< TCP, between a rank and a server
+    std::int64_t server_threads = 4;  ///< that sum and apply; assumed
+    BytesPerSecond sum_rate{0};       ///< of gradient, one thread
     BytesPerSecond loopback_bandwidth = assumed_loopback_rate;  ///< of a colocated pair
   };
   TicTac(const Options& options, const JobView& job);

@@ -88,6 +88,7 @@ ParameterServerOptions read_parameter_servers(Knobs& knobs, Bytes message) {
   static const std::vector<std::string> placements = {"round_robin", "by_load", "partitioned",
                                                       "by_divisor"};
   ParameterServerOptions options;
+  options.server_cpu = knobs.cpu();
   const std::string placement =
       knobs.choice("variables", "round_robin", placements,
                    "tf.train.replica_device_setter; by_load: GreedyLoadBalancingStrategy; "
@@ -110,9 +111,9 @@ ParameterServerOptions read_parameter_servers(Knobs& knobs, Bytes message) {
   return options;
 }
 
-Seconds VariableGroup::sum_time(BytesPerSecond rate) const {
+Seconds VariableGroup::sum_time(const HostCpu& cpu) const {
   const auto variables = static_cast<std::int64_t>(tensors.size());
-  return cpu_sum_slowdown(Bytes{size.count() / variables}) * (size / rate);
+  return cpu.sum_slowdown(Bytes{size.count() / variables}) * (size / cpu.sum_rate);
 }
 
 std::vector<VariableGroup> variable_groups(const JobView& job, int servers,

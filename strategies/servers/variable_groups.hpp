@@ -32,9 +32,9 @@ struct ParameterServerOptions {
   int in_flight = 4;
   bool in_forward_order = false;  ///< pulls are asked for by the order of the forward pass
   std::uint64_t seed = 1;         ///< of the arbitrary order
-  /// Bytes of gradient that one server sums or applies in a second, where a cache holds them; large
-  /// variables take longer, as measured. That it does so at the rate of one core is assumed.
-  BytesPerSecond server_rate = cpu_sum_rate;
+  /// By which one server sums or applies gradients. That it does so at the rate of one core is
+  /// assumed.
+  HostCpu server_cpu{};
   RemoteCalls calls;  ///< that carry the variables
 };
 
@@ -50,9 +50,9 @@ struct VariableGroup {
   /// that are pushed, and pulled: TensorFlow runs their lookup on the server.
   Bytes size{0};
 
-  /// Adding the group to another of its size, or applying it, at `rate` (of what a cache holds):
-  /// each variable by itself, of the group's mean size.
-  [[nodiscard]] Seconds sum_time(BytesPerSecond rate) const;
+  /// Adding the group to another of its size, or applying it: each variable by itself, of the
+  /// group's mean size.
+  [[nodiscard]] Seconds sum_time(const HostCpu& cpu) const;
 };
 
 /// A worker's own step, which goes beside its pushes: servers apply them, but what that takes off a

@@ -16,32 +16,8 @@ constexpr int to_host_exchange = 0;
 constexpr int to_gpu_exchange = 1;
 constexpr int optimizer_thread = 0;
 
-/// By how much more of memory's time a byte of torch.optim takes as it comes than one of a single
-/// pass. Our measurement of Adam: 7 times the time of the fused one for 72 counted bytes in place
-/// of 28 (6.6 times with 16 threads, 7.7 with one; PyTorch 2.11, 16 cores of a Xeon with AMX,
-/// 2026-11-27; 5 to 7 times by deepspeed.ai/tutorials/zero-offload). Others alike (assumed).
-constexpr double operations_slowness = 7 * 28.0 / 72;
-
 /// One socket, eight channels of 8 bytes, DDR4-3200.
 constexpr BytesPerSecond memory_rate_default{8 * 8 * 3200e6};
-/// Of the nominal rate, that DeepSpeedCPUAdam reaches alone: a step of 1, 2, 4, 8 and 10 billion
-/// parameters takes 0.22, 0.51, 1.03, 2.41 and 2.57 s on a DGX-2 with two Xeon 8168 of six channels
-/// DDR4-2666 each, 256 GB/s (ZeRO-Offload, USENIX ATC 2021, table 4; from memory): the median,
-/// 109 GB/s of 28 bytes a parameter.
-constexpr double reached_alone = 109.0 / 256;
-/// Where each of several ranks runs as many threads as the machine has cores: a step of Qwen 72B on
-/// 4 machines of 8 A100 takes some 10 s, 8 times 2.25 billion parameters a machine (DeepSpeed issue
-/// 6834), of 42 bytes, unscaled and cast; 409.6 GB/s is a DGX A100's. With cores bound to ranks
-/// steps of Qwen 2.5 3B on two A100 take 2.38 s in place of 3.08 (DeepSpeed pull request 7474); by
-/// these two shares the step's part is 0.74 in place of 1.71 s.
-constexpr double reached_unbound = 75.6 / 409.6;
-/// Of one thread. Our measurement: torch.optim.AdamW(fused=True), 1.09 ns a parameter, the machine
-/// of operations_slowness.
-constexpr BytesPerSecond thread_rate{25.7e9};
-/// Copies of pageable memory, which the driver stages. Our measurement: 256 MiB, an H100 on PCIe 5
-/// that reaches 55 GB/s with pinned memory, 2026-11-27.
-constexpr BytesPerSecond pageable_to_gpu{7.7e9};
-constexpr BytesPerSecond pageable_to_host{10.5e9};
 /// Accesses of memory a byte that is staged: read, written, and read or written by the GPU.
 constexpr int staging_accesses = 3;
 
@@ -54,14 +30,21 @@ int most_ranks_of_a_machine(const JobView& job) {
   return most;
 }
 
+/// Of memory that torch.optim's operations move a parameter, in bytes of a single pass that take as
+/// long: Adam's were measured, others alike (assumed).
+double slowed(double bytes, const JobView& job) {
+  constexpr HostStep adam;
+  return job.host_offload.operations_over_fused * adam.fused_bytes / adam.bytes * bytes;
+}
+
 double bytes_of_step(const HostOffloadOptions& options, const JobView& job) {
   const HostStep& step = job.host_step;
   const bool one_pass = options.optimizer == HostOptimizer::torch_fused ||
                         (options.optimizer == HostOptimizer::deepspeed && step.deepspeed);
-  double bytes = one_pass ? step.fused_bytes : operations_slowness * step.bytes;
+  double bytes = one_pass ? step.fused_bytes : slowed(step.bytes, job);
   // DeepSpeed takes norms on the GPU, and divides by them with the loss scale.
   if (job.clips_gradients && options.optimizer != HostOptimizer::deepspeed) {
-    bytes += operations_slowness * clipping_bytes;
+    bytes += slowed(clipping_bytes, job);
   }
   return bytes + options.beside_bytes;
 }
@@ -70,11 +53,13 @@ BytesPerSecond rate_of_step(const HostOffloadOptions& options, const JobView& jo
   BytesPerSecond machine = options.memory_rate;
   if (machine.count() <= 0) machine = job.host_memory_rate;
   if (machine.count() <= 0) machine = memory_rate_default;
+  const HostOffloadRates& rates = job.host_offload;
   const int ranks = most_ranks_of_a_machine(job);
   const bool crowded = ranks > 1 && options.threads == 0 && !options.bound;
-  const BytesPerSecond memory = ((crowded ? reached_unbound : reached_alone) / ranks) * machine;
+  const BytesPerSecond memory =
+      ((crowded ? rates.reached_unbound : rates.reached_alone) / ranks) * machine;
   if (options.threads == 0) return memory;
-  return std::min(memory, static_cast<double>(options.threads) * thread_rate);
+  return std::min(memory, static_cast<double>(options.threads) * rates.thread_rate);
 }
 
 }  // namespace
@@ -104,6 +89,8 @@ HostOffload::HostOffload(const HostOffloadOptions& options, const JobView& job, 
       step_bytes_(bytes_of_step(options, job)),
       state_bytes_(job.host_step.state_bytes),
       rate_(rate_of_step(options, job)),
+      pageable_to_gpu_(job.host_offload.pageable_to_gpu),
+      pageable_to_host_(job.host_offload.pageable_to_host),
       poster_(&poster),
       to_host_(poster, messages_by(to_host_exchange)),
       to_gpu_(poster, messages_by(to_gpu_exchange)) {
@@ -131,15 +118,15 @@ void HostOffload::copy(Lane& lane, std::int64_t elements, std::int64_t bytes,
 }
 
 void HostOffload::fetch(std::int64_t elements, Poster::Then then) {
-  copy(to_gpu_, elements, options_.parameter_bytes, pageable_to_gpu, "parameters to GPU",
+  copy(to_gpu_, elements, options_.parameter_bytes, pageable_to_gpu_, "parameters to GPU",
        std::move(then));
 }
 
 void HostOffload::gradients(std::int64_t elements, const GradientCopies& copies,
                             Poster::Then then) {
-  copy(to_gpu_, elements, copies.to_gpu, pageable_to_gpu, "accumulated gradients to GPU",
+  copy(to_gpu_, elements, copies.to_gpu, pageable_to_gpu_, "accumulated gradients to GPU",
        [this, elements, out = copies.to_host, then = std::move(then)] {
-         copy(to_host_, elements, out, pageable_to_host, "gradients to host", then);
+         copy(to_host_, elements, out, pageable_to_host_, "gradients to host", then);
        });
 }
 

@@ -95,6 +95,8 @@ class HostOffload {
   double step_bytes_;    ///< a parameter
   int state_bytes_;      ///< a parameter
   BytesPerSecond rate_;  ///< of one rank's step
+  BytesPerSecond pageable_to_gpu_;
+  BytesPerSecond pageable_to_host_;
   Poster* poster_;
   Lane to_host_;
   Lane to_gpu_;

@@ -34,7 +34,8 @@ constexpr const char* with_data =
     "mkdir -p data/results/reference && ln -sfn " GRADWIRE_SOURCE_DIR
     "/profiles data/profiles && ln -sfn " GRADWIRE_SOURCE_DIR
     "/topologies data/topologies && "
-    "cp collectives.yaml data/results/reference/ && GRADWIRE_DATA=$PWD/data";
+    "cp collectives.yaml " GRADWIRE_SOURCE_DIR
+    "/results/reference/expected_misses.yaml data/results/reference/ && GRADWIRE_DATA=$PWD/data";
 
 TEST_CASE("validate tells error, misses and mechanism; only --strict makes them an exit code",
           "[cli][validate]") {
@@ -53,7 +54,9 @@ TEST_CASE("validate tells error, misses and mechanism; only --strict makes them 
   CHECK(series.at("scored").at("rows") == 2);
   CHECK(series.at("scored").at("missed") == 1);
   CHECK(series.at("rows").at(1).at("error").get<double>() == Approx(1).epsilon(1e-4));
-  CHECK(place.run("validate collectives --strict", with_data).code == 1);
+  const auto strict = place.run("validate collectives --strict", with_data);
+  CHECK(strict.code == 1);
+  CHECK(strict.err.find("collectives: gate '(a) ") != std::string::npos);
 }
 
 TEST_CASE("validate names its series, and a wrong table by its place", "[cli][validate]") {

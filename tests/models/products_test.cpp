@@ -9,9 +9,13 @@ namespace {
 /// The rate at which each of 100 multiprocessors does 1e12 operations a second.
 constexpr int multiprocessors = 100;
 constexpr double rate = 100e12;
+constexpr KernelConstants kernels{.tile_latency = Seconds{1e-6},
+                                  .attention_backward_wait = Seconds{2e-6},
+                                  .fp32_half_intensity = 8,
+                                  .matrix_half_intensity = 32};
 
 double seconds(const MatrixShape& product, bool matrix_units) {
-  return products_time({product}, multiprocessors, matrix_units, rate).count();
+  return products_time({product}, multiprocessors, matrix_units, rate, kernels).count();
 }
 
 ModelLayer convolution(std::int64_t channels, std::int64_t stride, bool input_gradient = true) {
@@ -69,7 +73,7 @@ TEST_CASE("a product narrower than a tile pays for the tile", "[models][products
 
 TEST_CASE("several products of a layer run one after the other", "[models][products]") {
   const MatrixShape one = {.rows = 1280, .columns = 1280, .depth = 1024};
-  CHECK(products_time({one, one}, multiprocessors, false, rate).count() ==
+  CHECK(products_time({one, one}, multiprocessors, false, rate, kernels).count() ==
         Approx(2 * seconds(one, false)));
 }
 
@@ -145,6 +149,6 @@ TEST_CASE("fused attention multiplies whole tiles, of causal scores those up to 
 
 TEST_CASE("blocks of fused attention wait once a wave", "[models][products]") {
   // 201 blocks on 100 multiprocessors are 3 waves: 1e12 operations at 100e12 a second and 3 x 2 us
-  const AttentionTiles tiles = {.flops = 1e12, .blocks = 201, .wait = Seconds{2e-6}};
-  CHECK(attention_time(tiles, multiprocessors, rate).count() == Approx(10e-3 + 6e-6));
+  const AttentionTiles tiles = {.flops = 1e12, .blocks = 201, .backward = true};
+  CHECK(attention_time(tiles, multiprocessors, rate, kernels).count() == Approx(10e-3 + 6e-6));
 }

@@ -9,6 +9,7 @@
 #include "strategies/servers/ps_sync.hpp"
 #include "strategies/servers/tictac.hpp"
 #include "tests/catch.hpp"
+#include "tests/strategies/toy_job.hpp"
 #include "tests/train/toy_training.hpp"
 
 // Golden timelines of the six-layer network of toy_training.hpp with parameter servers, in ms since
@@ -48,7 +49,7 @@ ParameterServerOptions one_at_a_time(BytesPerSecond rate) {
   ParameterServerOptions options;
   options.in_flight = 1;
   options.in_forward_order = true;
-  options.server_rate = rate;
+  options.server_cpu = toy_cpu(rate);
   return options;
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "sim/config/cluster/link_tables_yaml.hpp"
+#include "sim/config/collective/machine_constants_yaml.hpp"
 #include "sim/config/data_files.hpp"
 #include "sim/config/profile/efficiencies_yaml.hpp"
 #include "sim/config/yaml/loaded_yaml.hpp"
@@ -158,6 +159,7 @@ GpuSpec read_gpu(const YamlValue& document) {
   map.require_schema("gradwire.gpu/1");
   GpuSpec gpu;
   gpu_fields().read_all(std::move(map), gpu);
+  gpu.kernels = shipped_kernels();
   return gpu;
 }
 

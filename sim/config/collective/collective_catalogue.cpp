@@ -9,6 +9,7 @@
 #include "sim/collectives/algorithms.hpp"
 #include "sim/config/collective/collective_table_yaml.hpp"
 #include "sim/config/collective/host_library_constants_yaml.hpp"
+#include "sim/config/collective/machine_constants_yaml.hpp"
 #include "sim/config/collective/nccl_yaml.hpp"
 #include "sim/config/yaml/fields.hpp"
 #include "sim/cost/flows_library.hpp"
@@ -61,6 +62,7 @@ const Fields<GlooKeys>& gloo_fields() {
 Library read_gloo(YamlMap& map, const Clusters& cluster, std::vector<Warning>& /*warnings*/) {
   GlooOptions options;
   options.constants = shipped_gloo();
+  options.sum_rate = shipped_cpu().sum_rate;
   GlooKeys keys;
   gloo_fields().read(map, keys);
   options.constants.step = keys.step.value_or(options.constants.step);
@@ -85,6 +87,7 @@ const Fields<MpiOptions>& mpi_fields() {
 Library read_mpi(YamlMap& map, const Clusters& cluster, std::vector<Warning>& /*warnings*/) {
   MpiOptions options;
   options.constants = shipped_mpi();
+  options.cpu = shipped_cpu();
   mpi_fields().read(map, options);
   return with_table(map, "mpi", cluster, std::make_shared<MpiLibrary>(cluster, std::move(options)));
 }

@@ -4,6 +4,7 @@
 
 #include "sim/config/catalogue.hpp"
 #include "sim/config/collective/host_library_constants_yaml.hpp"
+#include "sim/config/collective/machine_constants_yaml.hpp"
 #include "sim/config/collective/nccl_constants_yaml.hpp"
 
 namespace gradwire::config {
@@ -25,6 +26,9 @@ const std::vector<ConstantSet>& constant_sets() {
       {"nccl_generation", read_into<NcclGeneration, read_nccl_generation>},
       {"mpi", read_into<MpiConstants, read_mpi_constants>},
       {"gloo", read_into<GlooConstants, read_gloo_constants>},
+      {"cpu", read_into<HostCpu, read_cpu_constants>, true},
+      {"offload", read_into<HostOffloadRates, read_offload_constants>, true},
+      {"kernels", read_into<KernelConstants, read_kernel_constants>, true},
   };
   return sets;
 }

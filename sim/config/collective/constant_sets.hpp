@@ -11,6 +11,7 @@ namespace gradwire::config {
 struct ConstantSet {
   std::string name;
   void (*read)(Constants& constants);
+  bool of_all_machines = false;  ///< not a library's that a scenario names
 };
 [[nodiscard]] const std::vector<ConstantSet>& constant_sets();
 

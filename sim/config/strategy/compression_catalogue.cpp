@@ -105,7 +105,7 @@ CommonKnobs read_common(Knobs& group, const StrategyEntry& entry) {
 
 CompressorMaker with_momentum(CompressorMaker make) {
   return [make = std::move(make)](const JobView& job, CodecDevice device) {
-    return std::make_unique<WithMomentum>(make(job, device), device);
+    return std::make_unique<WithMomentum>(make(job, device), device, job.cpu.sum_rate);
   };
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/config/catalogue.hpp"
+#include "sim/config/collective/machine_constants_yaml.hpp"
 #include "sim/config/yaml/yaml_map.hpp"
 #include "sim/core/result.hpp"
 #include "strategies/knobs.hpp"
@@ -23,6 +24,7 @@ class YamlKnobs final : public Knobs {
   KnobValue ask(const AskedKnob& knob) override;
   [[nodiscard]] bool given(const std::string& name) const override { return map_.has(name); }
   std::unique_ptr<Knobs> group(const std::string& name, const std::string& source) override;
+  [[nodiscard]] const HostCpu& cpu() const override { return shipped_cpu(); }
   void finish() const override { map_.finish(); }
   [[noreturn]] void refuse(const std::string& name, const std::string& message) const override;
   void without_effect(const std::string& name, const std::string& why) const override;
@@ -40,6 +42,7 @@ class KnobList final : public Knobs {
   KnobValue ask(const AskedKnob& knob) override;
   [[nodiscard]] bool given(const std::string& /*name*/) const override { return false; }
   std::unique_ptr<Knobs> group(const std::string& name, const std::string& source) override;
+  [[nodiscard]] const HostCpu& cpu() const override { return shipped_cpu(); }
   void finish() const override {}
   [[noreturn]] void refuse(const std::string& name, const std::string& message) const override;
 

@@ -262,8 +262,10 @@ TEST_CASE("a server's own thread codes where the strategy names it; momentum is 
                            .server = Messages::ServerEnd{5, exchange == 1}};
     auto inner = std::make_unique<Scripted>(std::vector<Operations>{{message}}, true, exchanges);
     auto signs = std::make_unique<SignCompressor>(SignOptions{}, job, CodecDevice::cpu);
-    return Compressed(std::move(inner),
-                      std::make_unique<WithMomentum>(std::move(signs), CodecDevice::cpu), job, 2);
+    return Compressed(
+        std::move(inner),
+        std::make_unique<WithMomentum>(std::move(signs), CodecDevice::cpu, BytesPerSecond{14.2e9}),
+        job, 2);
   };
   // The strategy's thread 5, behind two of workers, the bus and four of each server.
   constexpr int engine = 5 + 2 + 1 + 2 * 4;
@@ -272,7 +274,7 @@ TEST_CASE("a server's own thread codes where the strategy names it; momentum is 
     const auto momentum = strategy.on_event(Seconds{}, BackwardDone{}).at(1);  // 0 is the flag
     CHECK(as<HostWork>(momentum).label == "momentum");
     CHECK(as<HostWork>(momentum).thread == 0);
-    // Two passes over 4000 bytes at 14.2 GB/s (sim/core/host_cpu.hpp).
+    // Two passes over 4000 bytes at 14.2 GB/s.
     CHECK(as<HostWork>(momentum).time.count() == Approx(2 * 4000 / 14.2e9));
     CHECK(as<HostWork>(strategy.on_event(Seconds{}, ended(1)).at(0)).label == "pack signs");
     strategy.on_event(Seconds{}, ended(2));

@@ -21,6 +21,7 @@ inline JobView matrix_job() {
   job.gradient_order = {2, 1, 0};
   job.host_copy_bandwidth = BytesPerSecond{1e9};
   job.message_latency = Seconds{1e-5};
+  job.cpu.sum_rate = BytesPerSecond{14.2e9};
   return job;
 }
 

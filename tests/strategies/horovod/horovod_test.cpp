@@ -22,6 +22,7 @@ JobView machines_job(const std::vector<std::int64_t>& elements, int machines, in
 HorovodOptimizerOptions reduced_by(HorovodReduction reduction) {
   HorovodOptimizerOptions options;
   options.core.reduction = reduction;
+  options.core.host_sum_rate = core_sum_rate;
   return options;
 }
 

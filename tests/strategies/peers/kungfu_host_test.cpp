@@ -21,9 +21,9 @@ TEST_CASE("a process alone on its machine adds at a core's rate, however many co
           "[kungfu]") {
   // As before processes shared a machine: n arrays of a byte take n / sum_rate.
   for (const int cores : {1, 2, 40, 100'000}) {
-    const KungfuHost host({.cores = cores}, on_machines({0, 1}));
+    const KungfuHost host({.sum_rate = one, .cores = cores}, on_machines({0, 1}));
     for (const int arrays : {1, 3}) {
-      CHECK(host.sums(1, arrays, 1).longer() == Approx(arrays / cpu_sum_rate.count()));
+      CHECK(host.sums(1, arrays, 1).longer() == Approx(arrays / one.count()));
     }
   }
 }

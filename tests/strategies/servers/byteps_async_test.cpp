@@ -26,7 +26,9 @@ JobView two_machines(int gpus) {
 
 TEST_CASE("asynchronous BytePS sends a machine's differences after its own steps",
           "[byteps][async]") {
-  BytePsAsync byteps({}, two_machines(2));
+  BytePsOptions options;
+  options.sum_rate = core_sum_rate;
+  BytePsAsync byteps(options, two_machines(2));
   ToyLoop loop(byteps);
   CHECK(loop.tell(IterationStart{.iteration = 0, .worker = 2}).empty());
   CHECK(loop.tell(HookFired{.tensor = 0, .worker = 2}).empty());

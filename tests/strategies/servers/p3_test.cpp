@@ -23,6 +23,7 @@ P3::Options one_by_one(std::int64_t slice) {
   P3::Options options;
   options.slice_size = slice;
   options.store.socket_buffer = Bytes{1};
+  options.store.sum_rate = core_sum_rate;
   return options;
 }
 

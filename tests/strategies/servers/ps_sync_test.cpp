@@ -23,6 +23,12 @@ Operations end(Strategy& strategy, OperationId operation) {
   return strategy.on_event(Seconds{}, OperationDone{operation});
 }
 
+ParameterServerOptions on_a_core() {
+  ParameterServerOptions options;
+  options.server_cpu = toy_cpu(core_sum_rate);
+  return options;
+}
+
 }  // namespace
 
 TEST_CASE("round robin places variables in registration order, by load on the emptiest server",
@@ -84,7 +90,7 @@ TEST_CASE("by divisor, a variable has as many parts as the least divisor of its 
 
 TEST_CASE("a gradient is copied, pushed, summed, and pulled when all variables are updated",
           "[ps_sync]") {
-  PsSync strategy({}, served_job());
+  PsSync strategy({.servers = on_a_core()}, served_job());
   // Operations 0 to 2: the flags of the pulls of groups 0 = {t2}, 1 = {t1}, 2 = {t0}.
   CHECK(strategy.on_event(Seconds{}, IterationStart{0}).size() == 3);
   const auto ready = strategy.on_event(Seconds{}, HookFired{.tensor = 2});  // 3
@@ -136,7 +142,7 @@ TEST_CASE("a layer's forward waits for the pulls of its own variables, from the 
 }
 
 TEST_CASE("a machine's GPUs push once: the servers sum machines", "[ps_sync]") {
-  PsSync strategy({.servers = {}, .worker = ServedWorker::machine}, served_job());
+  PsSync strategy({.servers = on_a_core(), .worker = ServedWorker::machine}, served_job());
   const auto exchanges = strategy.exchanges();
   CHECK(exchanges[0].phases[0].size() == 4);  // all GPUs to their hosts
   CHECK(exchanges[1].phases[0].size() == 2);  // ranks 0 and 2 push

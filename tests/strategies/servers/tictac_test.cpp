@@ -73,7 +73,7 @@ TEST_CASE("all variables are pulled in TIC's order when an iteration starts", "[
 
 TEST_CASE("the next pulls wait until the last gradient has been applied", "[tictac]") {
   const JobView job = two_ranks({10, 20});
-  TicTac tictac({}, job);
+  TicTac tictac({.sum_rate = core_sum_rate}, job);
   ToyLoop loop(tictac);
   loop.tell(IterationStart{});
   loop.end_all();

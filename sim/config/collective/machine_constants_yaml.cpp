@@ -1,0 +1,58 @@
+#include "sim/config/collective/machine_constants_yaml.hpp"
+
+#include <string>
+
+namespace gradwire::config {
+namespace {
+
+/// Of the file that is named as its set.
+template <class T>
+T shipped_set(const std::string& set, void (*read)(Constants&, T&)) {
+  Constants from = Constants::shipped(set, set);
+  T constants;
+  read(from, constants);
+  from.finish();
+  return constants;
+}
+
+}  // namespace
+
+void read_cpu_constants(Constants& from, HostCpu& to) {
+  from.read("sum_rate", "GB/s", to.sum_rate);
+  from.read("sum_rate_memory", "GB/s", to.sum_rate_memory);
+  from.read("cached_up_to", "MiB", to.cached_up_to);
+  from.read("memory_from", "MiB", to.memory_from);
+}
+
+void read_offload_constants(Constants& from, HostOffloadRates& to) {
+  from.read("operations_over_fused", "", to.operations_over_fused);
+  from.read("thread_rate", "GB/s", to.thread_rate);
+  from.read("reached_alone", "", to.reached_alone);
+  from.read("reached_unbound", "", to.reached_unbound);
+  from.read("pageable_to_gpu", "GB/s", to.pageable_to_gpu);
+  from.read("pageable_to_host", "GB/s", to.pageable_to_host);
+}
+
+void read_kernel_constants(Constants& from, KernelConstants& to) {
+  from.read("tile_latency", "us", to.tile_latency);
+  from.read("attention_backward_wait", "us", to.attention_backward_wait);
+  from.read("fp32_half_intensity", "", to.fp32_half_intensity);
+  from.read("matrix_half_intensity", "", to.matrix_half_intensity);
+}
+
+const HostCpu& shipped_cpu() {
+  static const HostCpu cpu = shipped_set("cpu", read_cpu_constants);
+  return cpu;
+}
+
+const HostOffloadRates& shipped_offload() {
+  static const HostOffloadRates rates = shipped_set("offload", read_offload_constants);
+  return rates;
+}
+
+const KernelConstants& shipped_kernels() {
+  static const KernelConstants kernels = shipped_set("kernels", read_kernel_constants);
+  return kernels;
+}
+
+}  // namespace gradwire::config

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "sim/config/collective/constants_yaml.hpp"
+#include "sim/core/gpu.hpp"
+#include "sim/core/host_cpu.hpp"
+#include "sim/core/host_step.hpp"
+
+namespace gradwire::config {
+
+/// Constants of all machines: those of profiles/libraries' cpu.yaml, offload.yaml, kernels.yaml.
+[[nodiscard]] const HostCpu& shipped_cpu();
+[[nodiscard]] const HostOffloadRates& shipped_offload();
+[[nodiscard]] const KernelConstants& shipped_kernels();
+
+/// Read a file of one of the sets "cpu", "offload", "kernels".
+void read_cpu_constants(Constants& from, HostCpu& to);
+void read_offload_constants(Constants& from, HostOffloadRates& to);
+void read_kernel_constants(Constants& from, KernelConstants& to);
+
+}  // namespace gradwire::config
