@@ -43,10 +43,10 @@ struct AnalyticOptions {
   std::string framework = "pytorch-eager";      ///< a name of HostTables::frameworks
   std::optional<double> host_time = {};         ///< in place of GpuSpec::host_time
   StepForm optimizer_step = StepForm::foreach;  ///< of PyTorch
-  Recompute recompute = Recompute::none;        ///< REQUIRES: else a model that has_blocks()
+  Recompute recompute = Recompute::none;        ///< REQUIRES: else a block_count() > 0
   std::optional<int> recompute_layers = {};     ///< blocks that are, from the first on; absent: all
   bool use_reentrant = false;  ///< of PyTorch: blocks run again as a whole, see recomputed()
-  /// REQUIRES: else fp16 or bf16, a GPU with a peak for fp8 and a model that has_blocks().
+  /// REQUIRES: else fp16 or bf16, a GPU with a peak for fp8 and a block_count() > 0.
   Fp8Recipe fp8_recipe = Fp8Recipe::none;
   bool fused_loss = false;    ///< see with_fused_loss()
   bool compiled_loss = true;  ///< of pytorch-compile: it has the loss too, see LossForm

@@ -114,10 +114,6 @@ int block_count(const ModelDescription& model) {
   return Blocks(model).count();
 }
 
-bool has_blocks(const ModelDescription& model) {
-  return block_count(model) > 0;
-}
-
 ModelDescription recomputed(ModelDescription model, Recomputation recompute, bool early_stop) {
   if (recompute.what == Recompute::none) return model;
   const Blocks block_of(model);

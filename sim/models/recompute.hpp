@@ -27,13 +27,12 @@ struct Recomputation {
 
 /// Numbered blocks of several layers; 0 where the model has none.
 [[nodiscard]] int block_count(const ModelDescription& model);
-[[nodiscard]] bool has_blocks(const ModelDescription& model);
 
 /// The model whose backward makes again what is not kept (ModelLayer::made_again).
 /// @param early_stop  up to the last activation that backward needs, so without the block's last
 ///                    product, where no dropout or norm follows (torch.utils.checkpoint with
 ///                    use_reentrant=False, from PyTorch 2.1 on: set_checkpoint_early_stop)
-/// REQUIRES: `recompute.what` is none, or has_blocks(model).
+/// REQUIRES: `recompute.what` is none, or block_count(model) > 0.
 [[nodiscard]] ModelDescription recomputed(ModelDescription model, Recomputation recompute,
                                           bool early_stop);
 
