@@ -50,7 +50,7 @@ TEST_CASE("Each doubt is of its own share of the iteration", "[train][doubts]") 
   const auto doubts = doubts_of(run_of(32), facts);
   CHECK(find(doubts, "spread") == nullptr);
   CHECK(find(doubts, "profile")->high == Approx(0.1 * 0.7));  // all but what is exposed
-  CHECK(find(doubts, "several_gpus")->high == Approx(0.15));
+  CHECK(find(doubts, "several_gpus")->high == Approx(0.14));
   CHECK(find(doubts, "several_gpus")->low == Approx(0.05));
   CHECK(find(doubts, "machines")->high == Approx(std::sqrt(3.0) * 0.07));  // three doublings
   CHECK(find(doubts, "communication")->high == Approx(0.10 * 0.3));
