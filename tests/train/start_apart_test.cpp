@@ -1,6 +1,7 @@
 #include "sim/core/statistics.hpp"
 #include "strategies/servers/ps_async.hpp"
 #include "tests/catch.hpp"
+#include "tests/strategies/toy_job.hpp"
 #include "tests/train/toy_training.hpp"
 
 using namespace gradwire;
@@ -21,6 +22,7 @@ double seconds_of(bool apart) {
   options.pull_at_once = true;
   options.servers.in_flight = 1;
   options.servers.message = Bytes{1'000'000};
+  options.servers.server_cpu = toy_cpu(core_sum_rate);
   const auto strategy = make<PsAsync>(options);
   const auto library = toy.library();
   Job job = toy.job(strategy, library);

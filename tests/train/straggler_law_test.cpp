@@ -8,6 +8,7 @@
 #include "sim/core/statistics.hpp"
 #include "strategies/servers/ps_async.hpp"
 #include "tests/catch.hpp"
+#include "tests/strategies/toy_job.hpp"
 #include "tests/train/toy_training.hpp"
 
 // A slower straggler, or one more of them, never makes a job of independent workers faster: in
@@ -50,6 +51,7 @@ Scenario scenario_of(std::uint64_t seed) {
                     .options = {}};
   scenario.options.servers.in_flight = count(5, 1, 4);
   scenario.options.servers.message = Bytes{1'000'000};
+  scenario.options.servers.server_cpu = toy_cpu(core_sum_rate);
   scenario.options.pull_at_once = draw(6) < 0.5;
   if (draw(7) < 0.5) scenario.options.bound = count(8, 1, 4);
   return scenario;

@@ -10,6 +10,7 @@
 #include "sim/train/plans.hpp"
 #include "strategies/servers/ps_async.hpp"
 #include "tests/catch.hpp"
+#include "tests/strategies/toy_job.hpp"
 #include "tests/train/toy_training.hpp"
 
 using namespace gradwire;
@@ -118,6 +119,7 @@ TEST_CASE("What is reported of the workers' progress stands in the result of the
   toy.servers = {0};
   PsAsyncOptions options;
   options.bound = 3;
+  options.servers.server_cpu = toy_cpu(core_sum_rate);
   const auto strategy = make<PsAsync>(options);
   const auto library = toy.library();
   Job job = toy.job(strategy, library);
