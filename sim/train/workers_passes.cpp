@@ -7,6 +7,10 @@
 namespace gradwire {
 namespace {
 
+/// Of fewer members, such as an independent worker, copies of their figures take longer than is
+/// won.
+constexpr std::size_t run_members = 8;
+
 const char* row_of(Part part) {
   return part == Part::copies || part == Part::encode_decode ? "copy" : "compute";
 }
@@ -192,7 +196,7 @@ Workers::Run Workers::run_of(std::size_t position, std::size_t end, const Kind& 
 std::size_t Workers::work_run(Block& block, std::size_t position, double limit,
                               const Slowing& arrived) {
   const bool alike_slowed = block.met == 0 || block.met == block.lanes.count;
-  if (!alike_slowed || traced_in(block) != nowhere) return 0;
+  if (!alike_slowed || traced_in(block) != nowhere || block.lanes.count < run_members) return 0;
   if (!is_in_runs(stream_[position].part)) return 0;
   std::size_t end = nowhere;  // where they arrive next
   if (library_.on_gpu && block.met == 0 && ended_collectives_ < communication_.size()) {
