@@ -48,8 +48,8 @@ struct NcclQuestion {
 [[nodiscard]] constexpr double tree_network(int machines) {
   return machines == 2 ? 0.5 : 1;
 }
-/// Same, as NCCL plans: of three machines none passes everything twice, but a quarter less; it plans
-/// each channel at its port's speed all the same.
+/// Same, as NCCL plans: of three machines none passes everything twice, but a quarter less; it
+/// plans each channel at its port's speed all the same.
 [[nodiscard]] constexpr double planned_tree_network(int machines) {
   return machines == 3 ? 4.0 / 3 : tree_network(machines);
 }
