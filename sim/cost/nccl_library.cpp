@@ -197,8 +197,12 @@ NcclLibrary::Known NcclLibrary::learn(const Pattern& pattern) const {
   const NcclFacts& facts = known.facts;
   const bool is_across = pattern.machines > 1;
   const double network = pattern.algorithm == "tree" ? planned_tree_network(pattern.machines) : 1;
-  const Seconds per_byte = std::max(facts.nvlink_per_byte, network * facts.planned_per_byte);
-  const double bus = bus_traffic(pattern) / per_byte.count() / 1e9;
+  /// GB/s where the network takes so much of its links' time for a byte.
+  const auto bus_of = [&](double share) {
+    const Seconds per_byte = std::max(facts.nvlink_per_byte, share * facts.planned_per_byte);
+    return bus_traffic(pattern) / per_byte.count() / 1e9;
+  };
+  const double bus = bus_of(network);
   NcclSystem& system = known.system;
   system.machines = pattern.machines;
   system.ranks = pattern.ranks;
@@ -211,9 +215,16 @@ NcclLibrary::Known NcclLibrary::learn(const Pattern& pattern) const {
       pattern.algorithm == "nvls"
           ? std::max(2, static_cast<int>(constants_.nominal_over_payload * bus / lane))
           : pattern.channels;
-  const double rate = bus / system.channels;
-  system.bus = system.channels * nccl_planned_speed(rate, constants_.nominal_over_payload * rate,
-                                                    facts.capability_min, is_across);
+  const auto planned_speed = [&](double rate) {
+    return nccl_planned_speed(rate, constants_.nominal_over_payload * rate, facts.capability_min,
+                              is_across);
+  };
+  system.bus = system.channels * planned_speed(bus / system.channels);
+  if (is_across && (pattern.algorithm == "ring" || pattern.algorithm == "tree")) {
+    const double between_machines = bus_of(std::max(network, 1.0)) / system.channels;
+    system.channels =
+        nccl_laid_channels(system.channels, planned_speed(between_machines), facts.capability_min);
+  }
   const int laid = pattern.algorithm == "nvls"
                        ? constants_.generation(facts.capability_min).nvls_channels
                        : system.channels;
