@@ -79,7 +79,7 @@ struct NcclMeasured {
   /// and device time to start them.
   double peer_host = 0;
   double peer = 0;
-  double peer_share = 1;  ///< of the links' rate, what grouped sends and receives reach
+  double peer_share = 1;        ///< of the links' rate, what grouped sends and receives reach
   BytesPerSecond peer_channel;  ///< that a channel of theirs carries to another machine
   /// Times a rank's own part goes through GPU memory without a transfer beside it.
   double memory_passes = 0;
