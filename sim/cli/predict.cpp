@@ -6,7 +6,7 @@
 #include <cassert>
 #include <numeric>
 
-#include "sim/train/rank_memory.hpp"
+#include "sim/report/metrics.hpp"
 
 namespace gradwire::cli {
 
@@ -57,9 +57,10 @@ void widen(RunResult& result, const RunResult& other) {
 
 namespace {
 
-RunResult predict_job(const config::Scenario& scenario, bool record_spans) {
+RunResult predict_job(const config::Scenario& scenario, bool record_spans, bool ignore_memory) {
   Job job = job_of(scenario);
   job.record_spans = record_spans;
+  job.run.ignore_memory = ignore_memory;
   RunResult result = with_places(scenario, [&] { return simulate(job); });
   if (scenario.run.fidelity == "bracket") {
     job.engine.fidelity = Fidelity::coupled;
@@ -68,25 +69,23 @@ RunResult predict_job(const config::Scenario& scenario, bool record_spans) {
   }
   result.warnings.insert(result.warnings.begin(), scenario.warnings.begin(),
                          scenario.warnings.end());
+  if (metrics_of(result).mfu > 1) {
+    result.warnings.push_back(
+        {"mfu-above-one",
+         "an MFU of more than 100 %: it counts all multiplications of the layers, of which "
+         "Winograd's kernels make those of 3 x 3 convolutions in fp32 with down to a quarter"});
+  }
   return result;
 }
 
 }  // namespace
 
 RunResult predict(const config::Scenario& scenario, bool record_spans) {
-  RunResult result = predict_job(scenario, record_spans);
-  if (scenario.run.ignore_memory || !result.memory || fits(*result.memory)) return result;
-  const auto told = std::ranges::find(result.warnings, "memory", &Warning::code);
-  assert(told != result.warnings.end());
-  const auto uneven = std::ranges::find(result.warnings, "uneven-shards", &Warning::code);
-  throw DoesNotFit(told->text +
-                   "; expected a smaller batch, recomputation, more shards, or "
-                   "--ignore-memory for a rate all the same" +
-                   (uneven == result.warnings.end() ? "" : ". " + uneven->text));
+  return predict_job(scenario, record_spans, scenario.run.ignore_memory);
 }
 
 RunResult predict_anyway(const config::Scenario& scenario) {
-  return predict_job(scenario, /*record_spans=*/false);
+  return predict_job(scenario, /*record_spans=*/false, /*ignore_memory=*/true);
 }
 
 Point predict_point(const config::Scenario& scenario, bool record_spans) {

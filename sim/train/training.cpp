@@ -161,6 +161,7 @@ Seconds steady_iteration(const Job& job, std::unique_ptr<Strategy> strategy, int
   Job steady = short_run(job, iterations);
   steady.jitter.iteration = 0;
   steady.jitter.layer = 0;
+  steady.run.ignore_memory = true;  // the job's own strategy may keep less
   const auto members = make_members(job.placement, steady.jitter, job.stragglers, job.profile,
                                     job.run.seed, {.worker_class = classes_of(job)});
   return Seconds{mean_iteration(steady, {steady, std::move(strategy)}, members)};

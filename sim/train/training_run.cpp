@@ -145,6 +145,7 @@ TrainingRun::TrainingRun(const Job& job, std::vector<StrategyInstance> instances
 }
 
 RunResult TrainingRun::run() {
+  if (!job_.run.ignore_memory) refuse_what_does_not_fit();
   const auto begin = std::chrono::steady_clock::now();
   for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
     engine_->at(Seconds{lanes_[lane].workers.members().front().start}, [this, lane] {
@@ -197,20 +198,37 @@ void TrainingRun::tell_dense_exchange(RunResult& result) const {
        "original has no other way, or its own is not modelled"});
 }
 
-void TrainingRun::tell_memory(RunResult& result) const {
-  const auto tell = [&](std::optional<Warning> warning) {
-    if (warning) result.warnings.push_back(std::move(*warning));
-  };
-  std::optional<Warning> warning;
+TrainingRun::Fullest TrainingRun::fullest() const {
+  Fullest most;
   for (const StrategyInstance& in : instances_) {
     auto memory = rank_memory(in.job.profile, in.job.gpu, in.strategy->holding(),
                               in.job.micro_batches, in.kept);
     if (memory) memory->host_capacity = host_share(job_);
-    if (!memory || (result.memory && result.memory->allocated >= memory->allocated)) continue;
-    warning = memory_warning(*memory, in.job.profile);
-    result.memory = memory;
+    if (!memory || (most.memory && most.memory->allocated >= memory->allocated)) continue;
+    most = {memory, &in};
   }
-  tell(std::move(warning));
+  return most;
+}
+
+void TrainingRun::refuse_what_does_not_fit() const {
+  const Fullest most = fullest();
+  if (!most.memory || fits(*most.memory)) return;
+  std::string text = memory_warning(*most.memory, most.instance->job.profile)->text +
+                     "; expected a smaller batch, recomputation, more shards, or "
+                     "--ignore-memory for a rate all the same";
+  for (const Warning& warning : most.instance->strategy->warnings()) {
+    if (warning.code == "uneven-shards") text += ". " + warning.text;
+  }
+  throw DoesNotFit(text);
+}
+
+void TrainingRun::tell_memory(RunResult& result) const {
+  const auto tell = [&](std::optional<Warning> warning) {
+    if (warning) result.warnings.push_back(std::move(*warning));
+  };
+  const Fullest most = fullest();
+  result.memory = most.memory;
+  if (most.memory) tell(memory_warning(*most.memory, most.instance->job.profile));
   const auto alone = rank_memory(job_.profile, job_.gpu, {}, job_.micro_batches);
   result.one_gpu_fits = !alone || fits(*alone);
   if (result.one_gpu_fits) tell(gain_warning(result, job_.profile.optimizer));

@@ -85,6 +85,14 @@ class TrainingRun {
   /// A bar of the traced rank, of what an instance's ranks do together.
   void span(std::size_t instance, const char* resource, const std::string& label, double start,
             Bytes size = Bytes{0}, const std::vector<TensorId>& tensors = {});
+  /// What the ranks keep that keep most, and whose strategy it is; empty: not known.
+  struct Fullest {
+    std::optional<RankMemory> memory;
+    const StrategyInstance* instance = nullptr;
+  };
+  [[nodiscard]] Fullest fullest() const;
+  /// @throws DoesNotFit
+  void refuse_what_does_not_fit() const;
   /// Memory, and what compares the result with one GPU alone.
   void tell_memory(RunResult& result) const;
   /// Of a model whose gradients are sparse, and a strategy that exchanges them whole.

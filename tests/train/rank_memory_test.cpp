@@ -1,7 +1,7 @@
 #include "sim/train/rank_memory.hpp"
 
 #include "tests/catch.hpp"
-#include "tests/train/three_layers.hpp"
+#include "tests/train/scripted.hpp"
 
 namespace gradwire {
 namespace {
@@ -161,6 +161,25 @@ TEST_CASE("A job whose ranks keep more in host memory than their share of it doe
   CHECK_FALSE(fits(*memory));
   CHECK(memory_warning(*memory, profile("fp32"))->text ==
         "toy does not fit: a rank keeps 2.00 kB in its host's memory, where its share is 1.50 kB");
+}
+
+TEST_CASE("What does not fit is refused before an iteration is replayed", "[train][memory]") {
+  int events = 0;
+  test::Script script;
+  script.answer = [&](const Event&, OperationId) {
+    ++events;
+    return Operations{};
+  };
+  test::Fixture job = test::fixture(2, 0, script);
+  job.profile = profile("fp32");
+  job.gpu.memory_size = Bytes{781 * 1024 * 1024 + 15'000};
+  CHECK_THROWS_AS(job.run(), DoesNotFit);
+  CHECK(events == 0);
+  const RingLibrary library = job.library();
+  Job anyway = job.job(library);
+  anyway.run.ignore_memory = true;
+  CHECK_FALSE(fits(*simulate(anyway).memory));
+  CHECK(events > 0);
 }
 
 }  // namespace gradwire
