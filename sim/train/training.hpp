@@ -18,8 +18,8 @@ namespace gradwire {
 /// Replays `run.warmup + run.iterations` iterations, those that choose_phases chooses.
 /// @throws UnsupportedConfiguration when inputs are uneven and the strategy's ranks would wait for
 /// ever.
-/// @throws DoesNotFit when a rank keeps more than its GPU has, unless `run.ignore_memory`: before an
-/// iteration is replayed.
+/// @throws DoesNotFit when a rank keeps more than its GPU has, unless `run.ignore_memory`: before
+/// an iteration is replayed.
 /// @throws SimulationError when operations are left that can never run; it names them.
 [[nodiscard]] RunResult simulate(const Job& job);
 
