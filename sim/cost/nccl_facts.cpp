@@ -85,8 +85,8 @@ void see_sockets(const Cluster& cluster, const std::vector<double>& load, std::s
   }
 }
 
-/// Fetches the load and the type of a place's link on a way, if there is one. Always inlined: to g++ 12 a call
-/// of it has no effect, and is taken out.
+/// Fetches the load and the type of a place's link on a way, if there is one. Always inlined: to
+/// g++ 12 a call of it has no effect, and is taken out.
 [[gnu::always_inline]] inline void ask_for(const std::vector<double>& load, ClusterLinks links,
                                            const Pattern& pattern, std::size_t place) {
   if (place >= pattern.path_links.size()) return;
