@@ -13,11 +13,6 @@ namespace {
 /// A rate that is the same up to this share stays as it was.
 constexpr double same_rate = 1e-14;
 
-/// So many streams ahead of the one that is met, another and what it passes are fetched from
-/// memory: they lie anywhere in some megabytes.
-constexpr std::size_t streams_ahead = 6;
-constexpr std::size_t uses_ahead = 3;
-
 }  // namespace
 
 FairRates::Changes FairRates::update() {
@@ -67,18 +62,6 @@ void FairRates::meet() {
     Row& row = rows_[index];
     if (row.left_weight == row.weight) row.left = row.capacity;  // no rounding of former loads
   }
-}
-
-void FairRates::fetch(std::span<const Member> members, std::size_t next) const {
-  const std::size_t soon = next + streams_ahead;
-  if (soon < members.size()) __builtin_prefetch(&streams_[members[soon].stream]);
-}
-
-void FairRates::fetch(std::span<const StreamId> ids, std::size_t next) const {
-  if (next + uses_ahead >= ids.size()) return;
-  const Stream& soon = streams_[ids[next + uses_ahead]];
-  __builtin_prefetch(&routes_.uses[soon.uses_begin]);
-  if (next + streams_ahead < ids.size()) __builtin_prefetch(&streams_[ids[next + streams_ahead]]);
 }
 
 void FairRates::meet(StreamId id) {

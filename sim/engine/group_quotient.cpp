@@ -68,8 +68,16 @@ class PhaseReader {
                                                        const PatternFlow& flow) {
     return std::span(pattern.path_links).subspan(flow.path_begin, flow.path_size);
   }
-  /// Flows are met in no order, and their links wait for memory unless asked for before.
-  void ask_for(const Pattern& pattern, const Phase& phase, std::size_t flow) const;
+  /// Flows are met in no order, and their links wait for memory unless asked for before. Always
+  /// inlined: to g++ 12 a call of it has no effect, and is taken out.
+  [[gnu::always_inline]] void ask_for(const Pattern& pattern, const Phase& phase,
+                                      std::size_t flow) const {
+    constexpr std::size_t ahead = 6;
+    if (flow + ahead >= phase.flows.size()) return;
+    for (const LinkId id : path_of(pattern, phase.flows[flow + ahead])) {
+      __builtin_prefetch(&passages_[at(id)]);
+    }
+  }
   void count_flows(const Pattern& pattern, const Phase& phase);
   /// What has passed, the last body included.
   [[nodiscard]] Number state_of(const Passage& link) {
@@ -144,14 +152,6 @@ bool PhaseReader::read(const Pattern& pattern, const Phase& phase) {
   });
   end_group();
   return is_rigid;
-}
-
-void PhaseReader::ask_for(const Pattern& pattern, const Phase& phase, std::size_t flow) const {
-  constexpr std::size_t ahead = 6;
-  if (flow + ahead >= phase.flows.size()) return;
-  for (const LinkId id : path_of(pattern, phase.flows[flow + ahead])) {
-    __builtin_prefetch(&passages_[at(id)]);
-  }
 }
 
 void PhaseReader::count_flows(const Pattern& pattern, const Phase& phase) {
