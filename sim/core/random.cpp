@@ -65,6 +65,20 @@ NormalTable::NormalTable() {
   for (std::size_t i = 1; i < parts; ++i) {
     knots_[i] = normal_quantile(static_cast<double>(i) / static_cast<double>(parts));
   }
+  for (std::size_t i = outermost; i < outer_knots_.size(); ++i) {
+    outer_knots_[i] = normal_quantile(static_cast<double>(i) / static_cast<double>(parts * finer));
+  }
+}
+
+double NormalTable::outer_quantile(double p) const {
+  const bool upper = p > 0.5;
+  const double place = (upper ? 1 - p : p) * static_cast<double>(parts * finer);
+  const auto part = static_cast<std::size_t>(place);
+  if (part < outermost) return normal_quantile(p);
+  const double below = outer_knots_[part];
+  const double lower =
+      below + (place - static_cast<double>(part)) * (outer_knots_[part + 1] - below);
+  return upper ? -lower : lower;
 }
 
 const NormalTable& normal_table() {

@@ -23,9 +23,16 @@ class NormalTable {
  private:
   static constexpr std::size_t parts = 4096;
   static constexpr std::size_t outermost = 32;  ///< at each end: 1.6 % of the draws
+  /// Those are parted once more, so finely; of that, as many again are the outermost: 1 in 4096.
+  static constexpr std::size_t finer = 64;
+
+  /// REQUIRES: p is in the outermost parts.
+  [[nodiscard]] double outer_quantile(double p) const;
 
   /// At multiples of 1 / parts; none at the first and the last, which is in no use.
   std::array<double, parts + 1> knots_{};
+  /// At multiples of 1 / (parts * finer), from `outermost` on; one behind the last, for rounding.
+  std::array<double, outermost * finer + 2> outer_knots_{};
 };
 
 /// The one table.

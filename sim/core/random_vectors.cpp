@@ -61,7 +61,7 @@ void NormalTable::quantiles(std::span<const double> p, std::span<double> quantil
       std::memcpy(&any, &outside[i], sizeof any);
       if (any == 0) continue;
       for (std::size_t k = i; k < std::min(count, i + sizeof any); ++k) {
-        if (outside[k] != 0) found[k] = normal_quantile(from[k]);
+        if (outside[k] != 0) found[k] = outer_quantile(from[k]);
       }
     }
     std::copy_n(found.data(), count, quantiles.data() + first);

@@ -5,19 +5,23 @@
 #include <cmath>
 #include <cstddef>
 #include <numeric>
+#include <utility>
 
 namespace gradwire {
 
 PooledSamples::PooledSamples(std::span<const double> values, std::span<const double> counts) {
   assert(!values.empty() && values.size() == counts.size());
-  std::vector<std::size_t> order(values.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](auto a, auto b) { return values[a] < values[b]; });
+  std::vector<std::pair<double, double>> samples;  // sorted as they are, not by their number
+  samples.reserve(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) samples.emplace_back(values[i], counts[i]);
+  std::ranges::sort(samples, {}, &std::pair<double, double>::first);
+  values_.reserve(samples.size());
+  ends_.reserve(samples.size());
   std::int64_t total = 0;
-  for (const std::size_t i : order) {
-    assert(counts[i] >= 1 && counts[i] == std::floor(counts[i]));
-    values_.push_back(values[i]);
-    ends_.push_back(total += std::llround(counts[i]));
+  for (const auto& [value, count] : samples) {
+    assert(count >= 1 && count == std::floor(count));
+    values_.push_back(value);
+    ends_.push_back(total += std::llround(count));
   }
 }
 

@@ -6,7 +6,7 @@
 // take.
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define GRADWIRE_WIDE_VECTORS __attribute__((target_clones("avx512f", "avx2", "default")))
+#define GRADWIRE_WIDE_VECTORS __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
 #else
 #define GRADWIRE_WIDE_VECTORS
 #endif

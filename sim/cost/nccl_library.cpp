@@ -196,7 +196,7 @@ NcclLibrary::Known NcclLibrary::learn(const Pattern& pattern) const {
   known.facts = examine(*cluster_, pattern, options_.gpus, constants_);
   const NcclFacts& facts = known.facts;
   const bool is_across = pattern.machines > 1;
-  const double network = pattern.algorithm == "tree" ? tree_network(pattern.machines) : 1;
+  const double network = pattern.algorithm == "tree" ? planned_tree_network(pattern.machines) : 1;
   const Seconds per_byte = std::max(facts.nvlink_per_byte, network * facts.planned_per_byte);
   const double bus = bus_traffic(pattern) / per_byte.count() / 1e9;
   NcclSystem& system = known.system;

@@ -110,9 +110,12 @@ Seconds per_byte(const NcclConstants& constants, const NcclSystem& system,
     return std::max((1 / nvlink) * facts.nvlink_per_byte,
                     (1 / constants.measured.ll128_other) * other_per_byte(constants, facts));
   }
+  const double network = question.protocol == NcclProtocol::ll && !is_lone(system)
+                             ? 1  // LL's proxies take longer than the halves on the links
+                             : network_share(system, question);
   const bool counts_inside = question.protocol == NcclProtocol::simple || is_lone(system);
-  const double network = counts_inside ? network_share(system, question) : 1;
-  return network * std::max(facts.nvlink_per_byte, other_per_byte(constants, facts));
+  return std::max((counts_inside ? network : 1) * facts.nvlink_per_byte,
+                  network * other_per_byte(constants, facts));
 }
 
 /// Ranks that one rank exchanges with in a group, at most; 0 where nothing is grouped.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstddef>
 #include <span>
 
 namespace gradwire {
@@ -31,7 +33,13 @@ std::span<const double> speeds_for(int capability, bool is_across) {
 double nccl_planned_speed(double rate, double nominal, int capability, bool is_across) {
   const std::span<const double> speeds = speeds_for(capability, is_across);
   const auto found = std::ranges::find_if(speeds, [&](double speed) { return speed <= nominal; });
-  return found == speeds.end() ? rate : *found;
+  if (found == speeds.end()) return rate;
+  if (2 * *found > nominal) return *found;
+  double most = 0;
+  for (const double speed : speeds.subspan(static_cast<std::size_t>(found - speeds.begin()))) {
+    most = std::max(most, speed * std::floor(nominal / speed));
+  }
+  return most;
 }
 
 }  // namespace gradwire

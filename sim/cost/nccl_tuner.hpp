@@ -48,6 +48,12 @@ struct NcclQuestion {
 [[nodiscard]] constexpr double tree_network(int machines) {
   return machines == 2 ? 0.5 : 1;
 }
+/// Same, as NCCL plans: of three machines none passes everything twice, but 1.5 times (in each of
+/// two half trees another stands in the middle); it plans a tree's channels at the port's speed all
+/// the same, as a ring's (v2.28.9, src/graph/search.cc, ncclTopoCompute).
+[[nodiscard]] constexpr double planned_tree_network(int machines) {
+  return machines == 3 ? 4.0 / 3 : tree_network(machines);
+}
 
 /// Latency in us, once for the whole collective: base + hops (ncclTopoTuneModel).
 /// REQUIRES: nccl_has.

@@ -26,9 +26,9 @@ inline double choose(bool first, double a, double b) {
 }
 
 /// What the item takes on each with nothing beside it.
-inline void take(const WorkItem& item, std::span<const float> residuals, const Lanes& lanes,
-                 LaneArray& seconds) {
+inline void take(const WorkItem& item, const Lanes& lanes, LaneArray& seconds) {
   const double nominal = item.seconds;
+  const std::span<const float> residuals = item.residuals;
   const std::size_t count = lanes.count;
   const float* residual = residuals.data();
   if (item.device && !residuals.empty()) {
@@ -68,10 +68,9 @@ inline double best(LaneArray& figures, std::size_t count, double nothing) {
 // In the loops all is read and reckoned before anything is chosen: vectors have no branches.
 
 GRADWIRE_WIDE_VECTORS
-std::size_t pass_item(const WorkItem& item, std::span<const float> residuals, double limit,
-                      Lanes& lanes, LaneBooks& books) {
+std::size_t pass_item(const WorkItem& item, double limit, Lanes& lanes, LaneBooks& books) {
   LaneArray seconds;
-  take(item, residuals, lanes, seconds);
+  take(item, lanes, seconds);
   const WorkItem at = item;
   limit = std::min(limit, std::numeric_limits<double>::max());
   const std::size_t count = lanes.count;
@@ -129,56 +128,81 @@ std::size_t pass_item(const WorkItem& item, std::span<const float> residuals, do
   return running;
 }
 
-GRADWIRE_WIDE_VECTORS
-bool pass_together(const WorkItem& item, std::span<const float> residuals, double limit,
-                   Lanes& lanes, LaneBooks& books) {
+namespace {
+
+// These two are part of the one below, compiled for each processor with it.
+
+/// Past an item from where all stand: what hosts waited, what it takes, and what slows it.
+/// No two of the arrays are the same one.
+[[gnu::always_inline]] inline void pass_all(const WorkItem& item, double slowing,
+                                            const Lanes& lanes, LaneArray& now, LaneArray& host,
+                                            LaneArray& done, LaneArray& slowed) {
   LaneArray seconds;
-  take(item, residuals, lanes, seconds);
+  take(item, lanes, seconds);
   const std::size_t count = lanes.count;
   const double launched = item.launched;
-  const double slowing = books.met[0] != 0 ? item.slowing_met : item.slowing;
-  if (limit < never) {
-    LaneArray ends;
+  if (launched > 0) {
     for (std::size_t m = 0; m < count; ++m) {
-      ends[m] = larger(lanes.now[m], lanes.start[m] + launched) + seconds[m] * slowing;
-    }
-    if (best<larger>(ends, count, 0) > limit) return false;
-  }
-  LaneArray& done = books.of(item.part);
-  LaneArray& host = books.of(Part::host);
-  const double next = item.position + 1;
-  if (launched > 0 && &done != &host) {
-    // The arrays are others than each other.
-#ifndef __clang__  // which has no such promise without a transformation asked for
-#pragma GCC ivdep
-#endif
-    for (std::size_t m = 0; m < count; ++m) {
-      const double now = lanes.now[m];
-      const double from = larger(now, lanes.start[m] + launched);
-      host[m] += from - now;
-      lanes.now[m] = from + seconds[m] * slowing;
-      lanes.item[m] = next;
+      const double from = larger(now[m], lanes.start[m] + launched);
+      host[m] += from - now[m];
+      now[m] = from + seconds[m] * slowing;
       done[m] += seconds[m];
     }
   } else {
-    for (std::size_t m = 0; m < count && launched > 0; ++m) {
-      const double from = larger(lanes.now[m], lanes.start[m] + launched);
-      host[m] += from - lanes.now[m];
-      lanes.now[m] = from;
-    }
-#ifndef __clang__  // which has no such promise without a transformation asked for
-#pragma GCC ivdep
-#endif
     for (std::size_t m = 0; m < count; ++m) {
-      lanes.now[m] += seconds[m] * slowing;
-      lanes.item[m] = next;
+      now[m] += seconds[m] * slowing;
       done[m] += seconds[m];
     }
   }
-  if (slowing == 1) return true;
-  LaneArray& slowed = books.of(Part::overlap_slowdown);
+  if (slowing == 1) return;
   for (std::size_t m = 0; m < count; ++m) slowed[m] += seconds[m] * slowing - seconds[m];
+}
+
+/// Passes the items, or, where one does not end them by the limit, none.
+[[gnu::always_inline]] inline bool pass_items(std::span<const WorkItem> items, double limit,
+                                              Lanes& lanes, LaneBooks& books) {
+  const Part part = items.front().part;
+  const auto found = std::ranges::find_if(items, [&](const auto& one) { return one.part != part; });
+  const Part other = found == items.end() ? part : found->part;
+  const bool met = books.met[0] != 0;
+  LaneArray now = lanes.now;
+  LaneArray host = books.of(Part::host);
+  LaneArray slowed = books.of(Part::overlap_slowdown);
+  LaneArray done = books.of(part);
+  LaneArray done_other = books.of(other);
+  for (const WorkItem& item : items) {
+    pass_all(item, met ? item.slowing_met : item.slowing, lanes, now, host,
+             item.part == part ? done : done_other, slowed);
+  }
+  // Clocks only rise: who ends the last item in time has ended all.
+  if (limit < never) {
+    LaneArray ends = now;
+    if (best<larger>(ends, lanes.count, 0) > limit) return false;
+  }
+  lanes.now = now;
+  books.of(Part::host) = host;
+  books.of(Part::overlap_slowdown) = slowed;
+  if (other != part) books.of(other) = done_other;
+  books.of(part) = done;
   return true;
+}
+
+}  // namespace
+
+GRADWIRE_WIDE_VECTORS
+std::size_t pass_run(std::span<const WorkItem> items, double limit, Lanes& lanes,
+                     LaneBooks& books) {
+  std::size_t passed = 0;
+  for (std::size_t next = items.size(); next > 0 && passed < items.size();) {
+    next = std::min(next, items.size() - passed);
+    if (pass_items(items.subspan(passed, next), limit, lanes, books)) {
+      passed += next;
+    } else {
+      next /= 2;
+    }
+  }
+  lanes.item.fill(items.front().position + static_cast<double>(passed));
+  return passed;
 }
 
 GRADWIRE_WIDE_VECTORS
@@ -224,9 +248,9 @@ Arrivals arrive_together(double launched, double earliest, bool stops, const Lan
 }
 
 GRADWIRE_WIDE_VECTORS
-void walk_past(const WorkItem& item, std::span<const float> residuals, Lanes& lanes) {
+void walk_past(const WorkItem& item, Lanes& lanes) {
   LaneArray seconds;
-  take(item, residuals, lanes, seconds);
+  take(item, lanes, seconds);
   const WorkItem at = item;
   for (std::size_t m = 0; m < lanes.count; ++m) {
     const double now = lanes.now[m];
@@ -246,12 +270,14 @@ void walk_past(const WorkItem& item, std::span<const float> residuals, Lanes& la
 }
 
 GRADWIRE_WIDE_VECTORS
-void walk_together(const WorkItem& item, std::span<const float> residuals, Lanes& lanes) {
-  LaneArray seconds;
-  take(item, residuals, lanes, seconds);
-  const WorkItem at = item;
-  for (std::size_t m = 0; m < lanes.count; ++m) {
-    lanes.now[m] = larger(lanes.now[m], lanes.start[m] + at.launched) + seconds[m] * at.slowing;
+void walk_run(std::span<const WorkItem> items, Lanes& lanes) {
+  for (const WorkItem& item : items) {
+    LaneArray seconds;
+    take(item, lanes, seconds);
+    const WorkItem at = item;
+    for (std::size_t m = 0; m < lanes.count; ++m) {
+      lanes.now[m] = larger(lanes.now[m], lanes.start[m] + at.launched) + seconds[m] * at.slowing;
+    }
   }
 }
 

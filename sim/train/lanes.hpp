@@ -11,6 +11,8 @@ namespace gradwire {
 
 /// Most members that stand side by side.
 constexpr std::size_t lanes_most = 64;
+/// Most items that are passed as one run.
+constexpr std::size_t run_most = 32;
 /// A figure of each.
 using LaneArray = std::array<double, lanes_most>;
 
@@ -38,24 +40,24 @@ struct LaneBooks {
 struct WorkItem {
   double position = 0;  ///< on the stream
   Part part = Part::other;
-  double seconds = 0;      ///< nominal
-  double launched = 0;     ///< host seconds since each one's start
-  bool device = true;      ///< takes `factor` as long
-  double slowing = 1;      ///< times as long with nothing of a collective on the GPU
-  double slowing_met = 1;  ///< with a communication kernel there
+  double seconds = 0;                  ///< nominal
+  double launched = 0;                 ///< host seconds since each one's start
+  bool device = true;                  ///< takes `factor` as long
+  double slowing = 1;                  ///< times as long with nothing of a collective on the GPU
+  double slowing_met = 1;              ///< with a communication kernel there
+  std::span<const float> residuals{};  ///< factors of each; empty: all are 1
 };
 
 /// Those that stand at the item and are not stopped pass it, or do as much of it as they can by
-/// `limit` and are stopped. @param residuals  factors of each; empty: all are 1.
-/// @return how many are not stopped.
-std::size_t pass_item(const WorkItem& item, std::span<const float> residuals, double limit,
-                      Lanes& lanes, LaneBooks& books);
+/// `limit` and are stopped. @return how many are not stopped.
+std::size_t pass_item(const WorkItem& item, double limit, Lanes& lanes, LaneBooks& books);
 
-/// As pass_item(), where all stand at the item, none has begun it or is stopped, and all or none
-/// have a communication kernel. REQUIRES: nobody's clock is before its start.
-/// @return false, and nothing done, where one does not end by `limit`.
-bool pass_together(const WorkItem& item, std::span<const float> residuals, double limit,
-                   Lanes& lanes, LaneBooks& books);
+/// As pass_item() of these items one after the other, up to the first that one of the members does
+/// not end whole by `limit`. REQUIRES: all stand at the first, none has begun it or is stopped, all
+/// or none have a communication kernel, nobody's clock is before its start; the items follow each
+/// other and are of two parts at most, neither `host` nor `overlap_slowdown`.
+/// @return how many all have passed.
+std::size_t pass_run(std::span<const WorkItem> items, double limit, Lanes& lanes, LaneBooks& books);
 
 /// When members came to a collective.
 struct Arrivals {
@@ -75,10 +77,11 @@ Arrivals arrive_together(double launched, double earliest, bool stops, const Lan
                          LaneBooks& books);
 
 /// As pass_item(), with neither a limit nor books, slowed by `slowing`.
-void walk_past(const WorkItem& item, std::span<const float> residuals, Lanes& lanes);
+void walk_past(const WorkItem& item, Lanes& lanes);
 
-/// The same of clocks alone, where all stand at the item and none has begun it.
-void walk_together(const WorkItem& item, std::span<const float> residuals, Lanes& lanes);
+/// The same of clocks alone past items that follow each other, where all stand at the first and
+/// none has begun it.
+void walk_run(std::span<const WorkItem> items, Lanes& lanes);
 
 /// The latest of their clocks; 0 of none.
 [[nodiscard]] double latest_of(const Lanes& lanes);

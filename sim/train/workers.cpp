@@ -146,12 +146,17 @@ void Workers::run(double now) {
     meet();
     return;
   }
+  if (!is_asked()) return;
   // Behind a kernel that is on every GPU nobody runs ahead.
   if (library_.on_gpu && ended_collectives_ < communication_.size() &&
       communication_[ended_collectives_].arrived == members_.size()) {
     return;
   }
   each_block([&](Block& block) { advance(block, forever); });
+}
+
+bool Workers::is_asked() const {
+  return taken_ < communication_.size() || marked() != nowhere || stream_.end() < stream_.size();
 }
 
 double Workers::occupy(Part part, double now, double seconds, std::span<const double> other_seconds,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/container/static_vector.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -236,9 +237,27 @@ class Workers {
   void seat(std::span<const std::uint32_t> order);
   /// Says which members lead in this iteration.
   void choose_leads();
-  /// An item of work as a kind of members pass it. @param alone, met  what slows it.
-  [[nodiscard]] WorkItem work_item(std::size_t position, std::size_t worker_class, bool computes,
-                                   const Slowing& alone, const Slowing& met) const;
+  /// Members that pass items alike, and what slows those with a kernel of the stream on their GPU.
+  struct Kind {
+    std::size_t block = 0;
+    std::size_t worker_class = 0;
+    bool computes = true;
+  };
+  [[nodiscard]] static Kind kind_of(const auto& block_or_walk, std::size_t block) {
+    return {block, block_or_walk.worker_class, block_or_walk.computes};
+  }
+  /// An item of work as members of a kind pass it. @param alone, met  what slows it.
+  [[nodiscard]] WorkItem work_item(std::size_t position, const Kind& kind, const Slowing& alone,
+                                   const Slowing& met) const;
+  using Run = boost::container::static_vector<WorkItem, run_most>;
+  /// Work that stands at a position and behind it before `end`, as pass_run() takes it.
+  /// @param alone, met  what slows it. @param slowed  by the latter.
+  /// @param limit  but what the last of these members, where each is, would hardly end by then.
+  [[nodiscard]] Run run_of(std::size_t position, std::size_t end, const Kind& kind,
+                           const Slowing& alone, const Slowing& met, const Lanes& lanes,
+                           bool slowed = false, double limit = forever) const;
+  /// Waits for the host, and slowing, are booked beside an item's own part.
+  static bool is_in_runs(Part part) { return part != Part::host && part != Part::overlap_slowdown; }
   /// Whether a member stands at the iteration's end.
   [[nodiscard]] bool has_ended(const Block& block, std::size_t lane) const;
   /// How many items all ranks must have passed for the next collective to be ready, or for the
@@ -246,6 +265,9 @@ class Workers {
   [[nodiscard]] std::size_t awaited() const;
   /// The same for the next mark.
   [[nodiscard]] std::size_t marked() const;
+  /// Whether anybody waits for what members reach: else those that run ahead do so later, through
+  /// more at a time.
+  [[nodiscard]] bool is_asked() const;
   /// Runs all clocks on while they are asked for before the next mark, by now_.
   void meet();
   /// When all members have passed so many items, if nothing changes; infinity behind a closed gate,
@@ -266,12 +288,17 @@ class Workers {
   /// @param arrived  what slows those that have a kernel on their GPU, by worker class.
   void advance(Block& block, double limit, const std::vector<Slowing>& arrived);
   void advance_owed(Block& block) { advance(block, about(owed_->until), owed_->slowing); }
-  /// Those that stand at an item pass it, or as much as the limit allows.
-  /// @param together  all stand there, and go on. @return how many go on.
-  std::size_t work(Block& block, std::size_t position, double limit, bool together,
-                   const Slowing& arrived);
+  /// Those that stand at an item pass it. @param going  how many go on. @param together  all stand
+  /// there, and go on. @return how many of them go no further; nothing: none may pass.
+  std::optional<std::size_t> pass_one(Block& block, std::size_t position, double limit,
+                                      std::size_t going, bool together, const Slowing& slowing);
+  /// The same of work, or as much of it as the limit allows. @return how many go on.
+  std::size_t work(Block& block, std::size_t position, double limit, const Slowing& arrived);
+  /// All, who stand at an item and go on, pass it and those behind it up to where they are looked
+  /// at. @return how many items they have passed.
+  std::size_t work_run(Block& block, std::size_t position, double limit, const Slowing& arrived);
   /// Those that stand at a gate that is open, a mark or the iteration's end pass it.
-  /// @param together  as in work(). @return how many have ended the iteration.
+  /// @param together  as in pass_one(). @return how many have ended the iteration.
   std::size_t pass(Block& block, std::size_t position, bool together);
   /// The last operation that ended of those that a gate waited for, by its label.
   [[nodiscard]] std::string last_of(const ComputeItem& gate) const;
@@ -292,6 +319,8 @@ class Workers {
   /// Walks all leads past so many items. @return false at a closed gate.
   bool walk(std::size_t items) const;
   bool walk(Walk& walk, std::size_t items) const;
+  /// Past a gate, a mark or the iteration's end where it stands. @return as walk().
+  bool walk_through(Walk& walk, const ComputeItem& item, bool together) const;
   /// How many items stand before the next collective of the GPU's stream.
   [[nodiscard]] std::size_t ready_after() const {
     return library_.on_gpu && ended_collectives_ < communication_.size()
@@ -304,7 +333,7 @@ class Workers {
   /// The kernels on the GPU are others than before.
   void slow_anew();
   /// Members that stand at this item, or before it, arrive at the collectives that are ready there.
-  /// @param together  as in work(). @return how many of them go no further by now.
+  /// @param together  as in pass_one(). @return how many of them go no further by now.
   std::size_t arrive(Block& block, std::size_t position, bool together);
   /// @param all  wherever they stand, that is not before this item; REQUIRES: none has a kernel.
   std::size_t arrive_on_gpu(Block& block, std::size_t position, bool all);

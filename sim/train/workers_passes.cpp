@@ -7,6 +7,10 @@
 namespace gradwire {
 namespace {
 
+/// Of fewer members, such as an independent worker, copies of their figures take longer than is
+/// won.
+constexpr std::size_t run_members = 8;
+
 const char* row_of(Part part) {
   return part == Part::copies || part == Part::encode_decode ? "copy" : "compute";
 }
@@ -29,27 +33,36 @@ void Workers::advance(Block& block, double limit, const std::vector<Slowing>& ar
   if (library_.on_gpu && block.met == 0 && arrive_on_gpu(block, position, true) > 0) return;
   // Of a rank that runs ahead, the end of its kernel is not known.
   std::size_t going = release(block, !library_.on_gpu || !library_.run_ahead || limit != forever);
-  for (; going > 0; ++position) {
+  while (going > 0) {
     const bool together = going == block.lanes.count && position >= block.front;
     const std::size_t held = arrive(block, position, together);
     going -= held;
     if (position == stream_.size()) return block.stand_at(position, false);
     if (held > 0) block.stand_at(position, false);
-    const ComputeItem& item = stream_[position];
-    std::size_t stopped = 0;
-    if (item.type == ComputeItem::Type::work) {
-      if (going > 0) {
-        stopped = going -
-                  work(block, position, limit, together && held == 0, arrived[block.worker_class]);
-      }
-    } else {
-      const bool closed = item.type == ComputeItem::Type::gate && !stream_.is_open(item, log_);
-      if (closed) return block.stand_at(position, false);
-      stopped = pass(block, position, together && held == 0);
+    const Slowing& slowing = arrived[block.worker_class];
+    if (together && held == 0) {
+      const std::size_t passed = work_run(block, position, limit, slowing);
+      position += passed;
+      if (passed > 0) continue;
     }
-    if (stopped > 0) block.stand_at(position, true);
-    going -= stopped;
+    const auto stopped = pass_one(block, position, limit, going, together && held == 0, slowing);
+    if (!stopped) return block.stand_at(position, false);
+    if (*stopped > 0) block.stand_at(position, true);
+    going -= *stopped;
+    ++position;
   }
+}
+
+std::optional<std::size_t> Workers::pass_one(Block& block, std::size_t position, double limit,
+                                             std::size_t going, bool together,
+                                             const Slowing& slowing) {
+  const ComputeItem& item = stream_[position];
+  if (item.type == ComputeItem::Type::work) {
+    return going == 0 ? 0 : going - work(block, position, limit, slowing);
+  }
+  const bool closed = item.type == ComputeItem::Type::gate && !stream_.is_open(item, log_);
+  if (closed) return std::nullopt;
+  return pass(block, position, together);
 }
 
 std::size_t Workers::pass(Block& block, std::size_t position, bool together) {
@@ -140,38 +153,77 @@ std::size_t Workers::arrive_on_host(Block& block, std::size_t position) {
   return 0;
 }
 
-WorkItem Workers::work_item(std::size_t position, std::size_t worker_class, bool computes,
-                            const Slowing& alone, const Slowing& met) const {
+WorkItem Workers::work_item(std::size_t position, const Kind& kind, const Slowing& alone,
+                            const Slowing& met) const {
   const ComputeItem& item = stream_[position];
-  const bool does = computes || item.part == Part::encode_decode;
+  const bool does = kind.computes || item.part == Part::encode_decode;
   return {.position = static_cast<double>(position),
           .part = item.part,
-          .seconds = does ? stream_.seconds(position, static_cast<int>(worker_class)) : 0,
-          .launched = computes ? item.launched : 0,
+          .seconds = does ? stream_.seconds(position, static_cast<int>(kind.worker_class)) : 0,
+          .launched = kind.computes ? item.launched : 0,
           .device = item.device,
           .slowing = alone.of(item),
-          .slowing_met = met.of(item)};
+          .slowing_met = met.of(item),
+          .residuals = draws_->layer_factors(item.layer, kind.block)};
 }
 
-std::size_t Workers::work(Block& block, std::size_t position, double limit, bool together,
+Workers::Run Workers::run_of(std::size_t position, std::size_t end, const Kind& kind,
+                             const Slowing& alone, const Slowing& met, const Lanes& lanes,
+                             bool slowed, double limit) const {
+  Run run;
+  const Part part = stream_[position].part;
+  Part other = part;
+  // Those that are about as fast stand in that order: the last one's clock, without residuals.
+  const std::size_t last = lanes.count - 1;
+  double now = lanes.now[last];
+  for (end = std::min(end, stream_.size()); run.size() < run_most && position < end; ++position) {
+    const ComputeItem& item = stream_[position];
+    if (item.type != ComputeItem::Type::work) break;
+    if (item.part != part && item.part != other) {
+      if (other != part || !is_in_runs(item.part)) break;
+      other = item.part;
+    }
+    const WorkItem work = work_item(position, kind, alone, met);
+    const double alone_for = work.seconds * (work.device ? lanes.factor[last] : 1);
+    now = std::max(now, lanes.start[last] + work.launched) +
+          alone_for * (slowed ? work.slowing_met : work.slowing);
+    if (now > limit) break;
+    run.push_back(work);
+  }
+  return run;
+}
+
+std::size_t Workers::work_run(Block& block, std::size_t position, double limit,
+                              const Slowing& arrived) {
+  const bool alike_slowed = block.met == 0 || block.met == block.lanes.count;
+  if (!alike_slowed || traced_in(block) != nowhere || block.lanes.count < run_members) return 0;
+  if (!is_in_runs(stream_[position].part)) return 0;
+  std::size_t end = nowhere;  // where they arrive next
+  if (library_.on_gpu && block.met == 0 && ended_collectives_ < communication_.size()) {
+    end = communication_[ended_collectives_].after;
+  } else if (!library_.on_gpu && block.next < communication_.size()) {
+    end = communication_[block.next].after;
+  }
+  const Run items = run_of(position, end, kind_of(block, block.number), beside_[block.worker_class],
+                           arrived, block.lanes, block.met > 0, limit);
+  if (items.empty()) return 0;
+  const std::size_t passed =
+      pass_run({items.data(), items.size()}, limit, block.lanes, block.books);
+  block.front = std::max(block.front, position + passed);
+  return passed;
+}
+
+std::size_t Workers::work(Block& block, std::size_t position, double limit,
                           const Slowing& arrived) {
   Lanes& lanes = block.lanes;
   const WorkItem item =
-      work_item(position, block.worker_class, block.computes, beside_[block.worker_class], arrived);
-  const auto residuals = draws_->layer_factors(stream_[position].layer, block.number);
-  const bool alike_slowed = block.met == 0 || block.met == lanes.count;
-  const auto pass_all = [&] {
-    if (together && alike_slowed && pass_together(item, residuals, limit, lanes, block.books)) {
-      return lanes.count;
-    }
-    return pass_item(item, residuals, limit, lanes, block.books);
-  };
+      work_item(position, kind_of(block, block.number), beside_[block.worker_class], arrived);
   const std::size_t lane = traced_in(block);
-  if (lane == nowhere) return pass_all();
+  if (lane == nowhere) return pass_item(item, limit, lanes, block.books);
   const bool is_here = block.item(lane) == position && block.books.stopped[lane] == 0;
   double begin = lanes.now[lane];
   if (lanes.remaining[lane] < 0) begin = std::max(begin, lanes.start[lane] + item.launched);
-  const std::size_t going = pass_all();
+  const std::size_t going = pass_item(item, limit, lanes, block.books);
   if (is_here && lanes.now[lane] > begin) {
     const double slowing = block.books.met[lane] != 0 ? item.slowing_met : item.slowing;
     trace_.add(row_of(item.part), stream_.name(position), begin, lanes.now[lane],

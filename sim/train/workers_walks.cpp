@@ -100,26 +100,36 @@ bool Workers::walk(std::size_t items) const {
 
 bool Workers::walk(Walk& walk, std::size_t items) const {
   Lanes& lanes = walk.lanes;
-  for (; walk.rear < items; ++walk.rear) {
+  const Kind kind = kind_of(walk, walk.block);
+  while (walk.rear < items) {
     const std::size_t position = walk.rear;
     const bool together = position >= walk.front;
     const ComputeItem& item = stream_[position];
     if (item.type == ComputeItem::Type::work) {
-      const auto& slowing = (position < ready_after() ? beside_ : arrived_)[walk.worker_class];
-      const WorkItem work = work_item(position, walk.worker_class, walk.computes, slowing, slowing);
-      const auto residuals = draws_->layer_factors(item.layer, walk.block);
-      together ? walk_together(work, residuals, lanes) : walk_past(work, residuals, lanes);
+      const bool before = position < ready_after();
+      const Slowing& by = (before ? beside_ : arrived_)[kind.worker_class];
+      const std::size_t end = together ? std::min(items, before ? ready_after() : nowhere) : 0;
+      const Run run = run_of(position, std::max(end, position + 1), kind, by, by, lanes);
+      together ? walk_run({run.data(), run.size()}, lanes) : walk_past(run.front(), lanes);
+      walk.rear += run.size();
       continue;
     }
-    const bool gate = item.type == ComputeItem::Type::gate;
-    if (gate && !stream_.is_open(item, log_)) return false;
-    const double opens = gate ? stream_.opens_at(item, log_) : 0;
-    for (std::size_t lane = 0; lane < lanes.count; ++lane) {
-      if (!together && lanes.item[lane] != static_cast<double>(position)) continue;
-      lanes.now[lane] = std::max(lanes.now[lane], opens);
-      lanes.remaining[lane] = -1;
-      ++lanes.item[lane];
-    }
+    if (!walk_through(walk, item, together)) return false;
+    ++walk.rear;
+  }
+  return true;
+}
+
+bool Workers::walk_through(Walk& walk, const ComputeItem& item, bool together) const {
+  const bool gate = item.type == ComputeItem::Type::gate;
+  if (gate && !stream_.is_open(item, log_)) return false;
+  const double opens = gate ? stream_.opens_at(item, log_) : 0;
+  Lanes& lanes = walk.lanes;
+  for (std::size_t lane = 0; lane < lanes.count; ++lane) {
+    if (!together && lanes.item[lane] != static_cast<double>(walk.rear)) continue;
+    lanes.now[lane] = std::max(lanes.now[lane], opens);
+    lanes.remaining[lane] = -1;
+    ++lanes.item[lane];
   }
   return true;
 }

@@ -7,6 +7,7 @@
 #include "sim/collectives/planners.hpp"
 #include "sim/config/cluster/link_tables_yaml.hpp"
 #include "sim/core/fabric.hpp"
+#include "sim/cost/nccl_speeds.hpp"
 #include "tests/catch.hpp"
 #include "tests/cost/host_cluster.hpp"
 #include "tests/cost/nccl_options.hpp"
@@ -84,6 +85,33 @@ TEST_CASE("NCCL opens several connections to a peer from 2.4.8 on", "[cost][nccl
   CHECK(a_byte({2, 4, 7}) == Approx(1 / 1e9));
   CHECK(a_byte({2, 4, 8}) == Approx(1 / 4e9));
   CHECK(a_byte({2, 5}) == Approx(1 / 4e9));
+}
+
+TEST_CASE("Over two machines a tree sends the size once, by lines of 128 bytes as by chunks",
+          "[cost][nccl]") {
+  // Two machines of two V100 on NVLink, of which the port is the slowest part. Each of two trees
+  // moves half the size, up through one machine's port and down through the other's.
+  const auto node = far_gpu_node(true);
+  Fabric fabric;
+  fabric.port = PortSpec{"ib", "ib", 1_GBps, 1_us};
+  const auto network = fabric.add_switch("switch");
+  for (int machine = 0; machine < 2; ++machine) fabric.attach(network);
+  const auto cluster = std::make_shared<const Cluster>(
+      std::vector<std::shared_ptr<const NodeGraph>>{node, node}, std::move(fabric));
+  const auto a_byte = [&](NcclProtocol protocol) {
+    NcclOptions wanted = nccl_options({2, 18}, host_gpu);
+    wanted.algorithms = {NcclAlgorithm::tree};
+    wanted.protocols = {protocol};
+    wanted.forces_ll128 = true;
+    const NcclLibrary library(cluster, wanted);
+    const auto ranks = packed_placement(*cluster, 2);
+    const Seconds more = alone(library, ranks, 1024_MiB) - alone(library, ranks, 512_MiB);
+    return more.count() / (512 * 1048576.0);
+  };
+  // Beside the port's time NCCL counts 0.92 of the bus for trees and, of 128 bytes, 120 for lines
+  // (v2.18, src/graph/tuning.cc).
+  CHECK(a_byte(NcclProtocol::ll128) == Approx(1 / (0.92 * 120 / 128) / 1e9));
+  CHECK(a_byte(NcclProtocol::simple) == Approx(1 / 0.92 / 1e9));
 }
 
 TEST_CASE("Before 2.5 one ring takes a port, and in 2.4 two where the GPUs have NVLink",
@@ -276,6 +304,18 @@ TEST_CASE("Every round of a tree and of a PAT waits for the network", "[cost][nc
     CHECK(more(machines, CollectiveKind::all_reduce, NcclAlgorithm::tree) == Approx(2 * levels));
     CHECK(more(machines, CollectiveKind::all_gather, NcclAlgorithm::pat) == Approx(levels));
   }
+}
+
+TEST_CASE("NCCL plans as many slow channels as a port holds", "[cost][nccl]") {
+  const auto planned = [](double nominal) {
+    return nccl_planned_speed(nominal, nominal, 70, true);
+  };
+  CHECK(planned(12.5) == 12);
+  CHECK(planned(1.25) == 1.2);
+  CHECK(planned(0.9) == Approx(7 * 0.12));
+  CHECK(planned(0.625) == Approx(5 * 0.12));
+  CHECK(planned(0.5) == Approx(2 * 0.24));
+  CHECK(planned(0.1) == 0.1);  // below all that it tries
 }
 
 }  // namespace gradwire

@@ -52,7 +52,9 @@ TEST_CASE("members side by side pass an item as each would alone", "[lanes]") {
   }
   const Lanes before = all;
   const LaneBooks books_before = books;
-  const std::size_t going = pass_item(item, residuals, limit, all, books);
+  WorkItem varying = item;
+  varying.residuals = residuals;
+  const std::size_t going = pass_item(varying, limit, all, books);
 
   std::size_t left = 0;
   for (std::size_t m = 0; m < lanes_most; ++m) {
@@ -108,8 +110,8 @@ TEST_CASE("a walk without a limit comes to where members pass without one", "[la
   books.met.fill(0);
   books.stopped.fill(0);
   Lanes walking = passing;
-  pass_item(item, {}, std::numeric_limits<double>::infinity(), passing, books);
-  walk_past(item, {}, walking);
+  pass_item(item, std::numeric_limits<double>::infinity(), passing, books);
+  walk_past(item, walking);
   CHECK(walking.now == passing.now);
   CHECK(walking.remaining == passing.remaining);
   CHECK(walking.item == passing.item);
@@ -179,22 +181,42 @@ void gather(std::size_t count, double met, Lanes& lanes, LaneBooks& books) {
   for (std::size_t m = 0; m < count; ++m) lanes.start[m] = lanes.now[m] - 1 - draw(m, 2);
 }
 
-TEST_CASE("members that stand together pass an item as if they stood apart", "[lanes]") {
-  const std::size_t count = GENERATE(as<std::size_t>{}, 1, 7, 8, 13, 64);
-  const double met = GENERATE(0.0, 1.0);
-  WorkItem passed = item;
-  passed.slowing = GENERATE(1.0, 1.25);
-  passed.launched = GENERATE(0.0, 1.0, 5.0);
+/// So many items from 3 on, each other than the one before it.
+std::vector<WorkItem> run_of(std::size_t count, double slowing, double launched,
+                             const std::vector<float>& residuals) {
+  std::vector<WorkItem> items(count, item);
+  for (std::size_t i = 0; i < count; ++i) {
+    items[i].position = 3 + static_cast<double>(i);
+    items[i].seconds = 0.5 + static_cast<double>(i) / 8;
+    items[i].launched = launched * (1 + static_cast<double>(i) / 4);
+    items[i].device = i % 3 != 1;
+    if (i % 3 == 2) items[i].part = Part::copies;
+    items[i].slowing = slowing;
+    if (i % 2 == 0) items[i].residuals = residuals;
+  }
+  return items;
+}
+
+std::vector<float> residuals_of(std::size_t count) {
   std::vector<float> residuals(count);
   for (std::size_t m = 0; m < count; ++m) residuals[m] = 1 + static_cast<float>(draw(m, 6)) / 5;
+  return residuals;
+}
+
+TEST_CASE("members that stand together pass items as if they stood apart", "[lanes]") {
+  const std::size_t count = GENERATE(as<std::size_t>{}, 1, 7, 8, 13, 64);
+  const std::size_t length = GENERATE(as<std::size_t>{}, 1, 2, 7, run_most);
+  const double met = GENERATE(0.0, 1.0);
+  const auto residuals = residuals_of(count);
+  const auto items = run_of(length, GENERATE(1.0, 1.25), GENERATE(0.0, 1.0, 5.0), residuals);
   Lanes together;
   LaneBooks books;
   gather(count, met, together, books);
   Lanes apart = together;
   LaneBooks books_apart = books;
-  const double limit = GENERATE(100.0, std::numeric_limits<double>::infinity());
-  REQUIRE(pass_together(passed, residuals, limit, together, books));
-  REQUIRE(pass_item(passed, residuals, limit, apart, books_apart) == count);
+  const double limit = GENERATE(1000.0, std::numeric_limits<double>::infinity());
+  CHECK(pass_run(items, limit, together, books) == length);
+  for (const WorkItem& one : items) REQUIRE(pass_item(one, limit, apart, books_apart) == count);
   for (std::size_t m = 0; m < count; ++m) {
     CHECK(together.now[m] == apart.now[m]);
     CHECK(together.remaining[m] == apart.remaining[m]);
@@ -206,22 +228,38 @@ TEST_CASE("members that stand together pass an item as if they stood apart", "[l
   }
 }
 
-TEST_CASE("members pass no item together that one of them does not end in time", "[lanes]") {
-  Lanes lanes;
+TEST_CASE("members pass items together up to the one that one of them does not end in time",
+          "[lanes]") {
+  const std::size_t count = GENERATE(as<std::size_t>{}, 1, 13, 64);
+  const auto residuals = residuals_of(count);
+  const auto items = run_of(run_most, 1.25, 1, residuals);
+  const double limit = GENERATE(9.0, 12.0, 15.0, 20.0);
+  Lanes together;
   LaneBooks books;
-  gather(13, 0, lanes, books);
-  const Lanes before = lanes;
-  // The last one's end, by the item's 0.5 s, slowed by 1.25, and no limit before it.
-  double last = 0;
-  for (std::size_t m = 0; m < lanes.count; ++m) {
-    const double from = std::max(lanes.now[m], lanes.start[m] + item.launched);
-    last = std::max(last, from + item.seconds * lanes.factor[m] * item.slowing);
+  gather(count, 0, together, books);
+  Lanes apart = together;
+  LaneBooks books_apart = books;
+  const std::size_t passed = pass_run(items, limit, together, books);
+  for (const WorkItem& one : items) pass_item(one, limit, apart, books_apart);
+  const auto end = apart.item.begin() + static_cast<std::ptrdiff_t>(count);
+  CHECK(3 + static_cast<double>(passed) == *std::min_element(apart.item.begin(), end));
+  for (std::size_t m = 0; m < count; ++m) {
+    CHECK(together.item[m] == 3 + static_cast<double>(passed));
   }
-  CHECK(!pass_together(item, {}, std::nextafter(last, 0), lanes, books));
-  CHECK(lanes.now == before.now);
-  CHECK(lanes.item == before.item);
-  CHECK(books.parts == LaneBooks{}.parts);
-  CHECK(pass_together(item, {}, last, lanes, books));
+  // What is left of them is passed as if they had stood apart from the beginning.
+  for (std::size_t i = passed; i < items.size(); ++i) {
+    pass_item(items[i], limit, together, books);
+  }
+  CHECK(std::equal(apart.now.begin(), apart.now.begin() + static_cast<std::ptrdiff_t>(count),
+                   together.now.begin()));
+  CHECK(std::equal(apart.item.begin(), apart.item.begin() + static_cast<std::ptrdiff_t>(count),
+                   together.item.begin()));
+  for (std::size_t m = 0; m < count; ++m) {
+    CHECK(together.remaining[m] == apart.remaining[m]);
+    CHECK(books.of(Part::backward)[m] == books_apart.of(Part::backward)[m]);
+    CHECK(books.of(Part::copies)[m] == books_apart.of(Part::copies)[m]);
+    CHECK(books.of(Part::host)[m] == books_apart.of(Part::host)[m]);
+  }
 }
 
 TEST_CASE("walks together come to where walks apart do", "[lanes]") {
@@ -230,9 +268,10 @@ TEST_CASE("walks together come to where walks apart do", "[lanes]") {
   LaneBooks books;
   gather(count, 0, together, books);
   Lanes apart = together;
-  const std::vector<float> residuals(count, 1.125F);
-  walk_together(item, residuals, together);
-  walk_past(item, residuals, apart);
+  const auto residuals = residuals_of(count);
+  const auto items = run_of(5, 1.25, 1, residuals);
+  walk_run(items, together);
+  for (const WorkItem& one : items) walk_past(one, apart);
   double first = 100;
   double last = 0;
   for (std::size_t m = 0; m < count; ++m) {
