@@ -10,6 +10,12 @@
 
 namespace gradwire {
 
+/// Compute capability x 10 of NVIDIA's Hopper GPUs (CUDA C++ Programming Guide, "Compute
+/// Capabilities").
+inline constexpr int hopper_capability = 90;
+
+inline constexpr double us_per_second = 1e6;
+
 /// A release of NCCL, without its patch level.
 struct NcclVersion {
   int major = 2;

@@ -6,10 +6,10 @@
 #include <cstddef>
 #include <span>
 
+#include "sim/cost/nccl_constants.hpp"
+
 namespace gradwire {
 namespace {
-
-constexpr int hopper = 90;
 
 /// Bandwidths of a channel that NCCL tries, GB/s (v2.28.9, src/graph/search.cc). Before Hopper.
 constexpr std::array local_speeds = {40.0, 30.0, 20.0, 18.0, 15.0, 12.0, 10.0,
@@ -22,7 +22,7 @@ constexpr std::array hopper_network_speeds = {48.0, 45.0, 42.0, 40.0, 30.0, 24.0
                                               15.0, 12.0, 6.0,  3.0,  2.4,  1.2,  0.24, 0.12};
 
 std::span<const double> speeds_for(int capability, bool is_across) {
-  if (capability >= hopper) {
+  if (capability >= hopper_capability) {
     return is_across ? std::span<const double>(hopper_network_speeds) : hopper_local_speeds;
   }
   return is_across ? std::span<const double>(network_speeds) : local_speeds;
