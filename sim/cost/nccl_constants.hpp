@@ -10,9 +10,10 @@
 
 namespace gradwire {
 
-/// Compute capability x 10 of NVIDIA's Hopper GPUs (CUDA C++ Programming Guide, "Compute
-/// Capabilities").
+// Compute capability x 10 (CUDA C++ Programming Guide, "Compute Capabilities").
+inline constexpr int ampere_capability = 80;
 inline constexpr int hopper_capability = 90;
+inline constexpr int blackwell_capability = 100;
 
 inline constexpr double us_per_second = 1e6;
 
@@ -85,7 +86,8 @@ struct NcclMeasured {
   /// and device time to start them.
   double peer_host = 0;
   double peer = 0;
-  double peer_share = 1;  ///< of the links' rate, what grouped sends and receives reach
+  double peer_share = 1;        ///< of the links' rate, what grouped sends and receives reach
+  BytesPerSecond peer_channel;  ///< that a channel of theirs carries to another machine
   /// Times a rank's own part goes through GPU memory without a transfer beside it.
   double memory_passes = 0;
   double tree_ll_base = 0;  ///< that trees take to start
@@ -207,6 +209,9 @@ struct NcclConstants {
   /// A rank's network thread serves its sockets itself, sends and receives, where one connection is
   /// opened (src/transport/net_socket.cc, autoNt = 0); before, each connection had a thread.
   bool sockets_by_proxy = false;
+  /// Sends to another machine take as many channels as its port needs (src/graph/paths.cc,
+  /// ncclTopoGetNchannels), not two.
+  bool peer_channels_by_port = false;
   /// A channel may open several connections to a peer where a cloud's adapter needs them (2.4.8's
   /// notes: NCCL_SOCKET_NTHREADS and NCCL_NSOCKS_PERTHREAD, set by the adapter's vendor); before,
   /// it opens one (src/transport/net_socket.cc of 2.4.2).

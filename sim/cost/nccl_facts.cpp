@@ -239,6 +239,7 @@ NcclFacts examine(const Cluster& cluster, const Pattern& pattern, const NcclGpus
     facts.is_efa = is_efa(fabric);
     if (facts.is_efa) facts.stated_latency = constants.efa_stated_latency;
     facts.late_message = longest(fabric, &PortSpec::late_message);
+    facts.ports_of_machine = fabric.port_count() / cluster.node_count();
     facts.ports = static_cast<double>(sending_ports(fabric, load.all, id)) / pattern.machines;
     see_sockets(cluster, load.all, id, facts);
   }

@@ -47,6 +47,7 @@ struct NcclFacts {
   bool is_efa = false;               ///< the network is AWS's
   Seconds late_message;              ///< of the slowest port (PortSpec::late_message)
   double ports = 1;                  ///< that a machine sends through, the mean
+  int ports_of_machine = 0;          ///< that it has, the mean, rounded down
   NcclHop local = hop_nvlink;        ///< the slowest kind of hop inside a machine
   bool stores_over_pcie = false;     ///< GPUs store into each other's memory over it
   bool crosses_host_bridge = false;  ///< GPU traffic passes one

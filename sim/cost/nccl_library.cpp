@@ -22,9 +22,6 @@
 namespace gradwire {
 namespace {
 
-constexpr int blackwell = 100;
-constexpr int ampere = 80;
-
 /// Patterns of fewer ranks are not folded: they are refined, and need all their flows.
 constexpr std::size_t folded_ranks_min = 512;
 
@@ -33,11 +30,11 @@ int architecture(const NcclConstants& constants, const NcclFacts& facts) {
   const int capability = facts.capability_min;
   constexpr int first_with_rows = 18;
   if (constants.first_minor < first_with_rows) {
-    return capability == ampere && facts.capability_max == ampere ? 1 : 0;
+    return capability == ampere_capability && facts.capability_max == ampere_capability ? 1 : 0;
   }
-  if (capability >= blackwell) return 3;
+  if (capability >= blackwell_capability) return 3;
   if (capability >= hopper_capability) return 2;
-  return capability >= ampere ? 1 : 0;
+  return capability >= ampere_capability ? 1 : 0;
 }
 
 NcclAlgorithm algorithm_of(const Pattern& pattern) {
@@ -196,8 +193,12 @@ NcclLibrary::Known NcclLibrary::learn(const Pattern& pattern) const {
   const NcclFacts& facts = known.facts;
   const bool is_across = pattern.machines > 1;
   const double network = pattern.algorithm == "tree" ? planned_tree_network(pattern.machines) : 1;
-  const Seconds per_byte = std::max(facts.nvlink_per_byte, network * facts.planned_per_byte);
-  const double bus = bus_traffic(pattern) / per_byte.count() / 1e9;
+  /// GB/s where the network takes so much of its links' time for a byte.
+  const auto bus_of = [&](double share) {
+    const Seconds per_byte = std::max(facts.nvlink_per_byte, share * facts.planned_per_byte);
+    return bus_traffic(pattern) / per_byte.count() / 1e9;
+  };
+  const double bus = bus_of(network);
   NcclSystem& system = known.system;
   system.machines = pattern.machines;
   system.ranks = pattern.ranks;
@@ -210,9 +211,16 @@ NcclLibrary::Known NcclLibrary::learn(const Pattern& pattern) const {
       pattern.algorithm == "nvls"
           ? std::max(2, static_cast<int>(constants_.nominal_over_payload * bus / lane))
           : pattern.channels;
-  const double rate = bus / system.channels;
-  system.bus = system.channels * nccl_planned_speed(rate, constants_.nominal_over_payload * rate,
-                                                    facts.capability_min, is_across);
+  const auto planned_speed = [&](double rate) {
+    return nccl_planned_speed(rate, constants_.nominal_over_payload * rate, facts.capability_min,
+                              is_across);
+  };
+  system.bus = system.channels * planned_speed(bus / system.channels);
+  if (is_across && (pattern.algorithm == "ring" || pattern.algorithm == "tree")) {
+    const double between_machines = bus_of(std::max(network, 1.0)) / system.channels;
+    system.channels =
+        nccl_laid_channels(system.channels, planned_speed(between_machines), facts.capability_min);
+  }
   const int laid = pattern.algorithm == "nvls"
                        ? constants_.generation(facts.capability_min).nvls_channels
                        : system.channels;
@@ -255,8 +263,8 @@ bool NcclLibrary::allows(const NcclFacts& facts, NcclProtocol protocol) const {
   constexpr int first_with_ll128 = 5;
   constexpr int volta = 70;
   const int capability = facts.capability_min;
-  const bool is_known = capability == volta || capability == ampere ||
-                        capability == hopper_capability || capability >= blackwell ||
+  const bool is_known = capability == volta || capability == ampere_capability ||
+                        capability == hopper_capability || capability >= blackwell_capability ||
                         (constants_.ll128_from_volta && capability > volta);
   return options_.version.minor >= first_with_ll128 && is_known &&
          capability == facts.capability_max && facts.local == hop_nvlink &&

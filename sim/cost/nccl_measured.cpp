@@ -7,6 +7,7 @@
 
 #include "sim/cost/nccl_messages.hpp"
 #include "sim/cost/nccl_nvls.hpp"
+#include "sim/cost/nccl_peers.hpp"
 
 namespace gradwire {
 namespace {
@@ -295,8 +296,11 @@ double nccl_measured_time(const NcclConstants& constants, const NcclSystem& syst
   double moving = 0;
   if (is_priced_by_links(question.algorithm)) {
     const bool is_grouped = question.algorithm == NcclAlgorithm::direct;
-    moving = bytes_on_links(constants, system, question, facts) / channel_share /
-             (is_grouped ? constants.measured.peer_share : 1);
+    moving = bytes_on_links(constants, system, question, facts) / channel_share;
+    if (is_grouped) {
+      moving = std::max(moving / constants.measured.peer_share,
+                        nccl_peers_moving(constants, system, question, facts));
+    }
   } else {
     // The bus that would move a byte in that time.
     const double traffic = question.algorithm == NcclAlgorithm::tree

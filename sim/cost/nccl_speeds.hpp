@@ -11,4 +11,10 @@ namespace gradwire {
 [[nodiscard]] double nccl_planned_speed(double rate, double nominal, int capability,
                                         bool is_across);
 
+/// Channels in which NCCL lays so many rings or trees over several machines: twice as many, of half
+/// the speed each, where they are fast and, among Hopper's or later GPUs, few (v2.28.9,
+/// src/graph/search.cc, ncclTopoDupChannels).
+/// @param speed  of a ring between machines, as planned, GB/s
+[[nodiscard]] int nccl_laid_channels(int rings, double speed, int capability);
+
 }  // namespace gradwire

@@ -139,8 +139,8 @@ void Summary::priced(const CollectiveCost& cost) {
     warn_once("late-messages",
               "collectives take as long as the network's provider needs for messages that come "
               "before their receives ('late_message' of the link; slingshot_11 has libfabric's "
-              "defaults); where it is tuned (FI_CXI_RDZV_GET_MIN=0), give the link as {bandwidth, "
-              "latency, kind: slingshot}, which has none");
+              "defaults); where it is tuned (FI_CXI_RDZV_PROTO=alt_read, FI_CXI_RDZV_THRESHOLD=0), "
+              "name slingshot_11_alt_read, which has none");
   }
 }
 

@@ -165,7 +165,8 @@ TEST_CASE("Versions take the newest range that is not after them", "[cost][nccl]
   CHECK(config::shipped_nccl({2, 22}).first_minor == 22);
   CHECK(config::shipped_nccl({2, 26}).first_minor == 23);
   CHECK(config::shipped_nccl({2, 27}).first_minor == 27);
-  CHECK(config::shipped_nccl({2, 31}).first_minor == 28);
+  CHECK(config::shipped_nccl({2, 28}).first_minor == 28);
+  CHECK(config::shipped_nccl({2, 31}).first_minor == 29);
   CHECK_FALSE(config::shipped_nccl({2, 22}).has_pat);
   CHECK(config::shipped_nccl({2, 23}).has_pat);  // NCCL 2.23's release notes
 }

@@ -80,6 +80,9 @@ void read_nccl_release(Constants& from, NcclConstants& to) {
   from.read("sends_lengths_ahead", "", to.sends_lengths_ahead);
   from.read("queues_by_channel", "", to.queues_by_channel);
   from.read("sockets_by_proxy", "", to.sockets_by_proxy);
+  if (from.has("peer_channels_by_port")) {
+    from.read("peer_channels_by_port", "", to.peer_channels_by_port);
+  }
   from.read("several_connections", "", to.several_connections);
   from.read("rings_on_a_port", "", to.rings_on_a_port);
   from.read("nvlink_rings_on_a_port", "", to.nvlink_rings_on_a_port);
@@ -97,6 +100,7 @@ void read_nccl_measured(Constants& from, NcclConstants& to) {
   from.read("peer_host", "us", to.measured.peer_host);
   from.read("peer", "us", to.measured.peer);
   from.read("peer_share", "", to.measured.peer_share);
+  from.read("peer_channel", "GB/s", to.measured.peer_channel);
   from.read("memory_passes", "", to.measured.memory_passes);
   from.read("tree_ll_base", "us", to.measured.tree_ll_base);
   from.read("tree_ll128_base", "us", to.measured.tree_ll128_base);
