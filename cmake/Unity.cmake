@@ -11,17 +11,25 @@ option(GRADWIRE_UNITY_ACROSS_LAYERS "Sources of all layers may share one: for th
 function(gradwire_read_names source)
   file(READ "${source}" text)
   string(REGEX REPLACE "//[^\n]*" "" text "${text}")
+  string(REGEX REPLACE "\"([^\"\\\n]|\\\\.)*\"" "\"\"" text "${text}")
   string(REGEX REPLACE "[][;]" "(" text "${text}")  # in CMake's lists they have a meaning
   string(REGEX MATCHALL "[A-Za-z_][A-Za-z0-9_]*" words "${text}")
   list(REMOVE_DUPLICATES words)
   list(JOIN words " " words)
   set(words " ${words} ")
   string(REGEX REPLACE "\n(namespace|using) [^\n]*" "" text "${text}")
+  string(REGEX REPLACE "( final)? : [a-z][^\n{}]*{" " {" text "${text}")  # what a type derives from
   set(name "[ &*]([A-Za-z0-9_]+) ?[({=]")
   string(REGEX MATCHALL "\n[A-Za-z][^\n({=]*${name}" names "${text}")
-  string(REGEX MATCHALL "\n(inline |static )?const[^\n({=]*${name}" constants "${text}")
+  string(REPLACE "[({=]" "[{=]" value "${name}")  # a function that returns a reference to a constant is none
+  string(REGEX MATCHALL "\n(inline |static )?const[^\n({=]*${value}" constants "${text}")
   list(TRANSFORM names REPLACE ".*${name}$" "\\1")
-  list(TRANSFORM constants REPLACE ".*${name}$" "\\1")
+  list(TRANSFORM constants REPLACE ".*${value}$" "\\1")
+  string(REGEX MATCHALL "\nenum [A-Z][^{]*{[^}]*" enumerators "${text}")  # of an `enum class` they harm nobody
+  string(REGEX REPLACE "\nenum [^{]*{" " " enumerators "${enumerators}")
+  string(REGEX MATCHALL "[A-Za-z_][A-Za-z0-9_]*" enumerators "${enumerators}")
+  list(APPEND names ${enumerators})
+  list(APPEND constants ${enumerators})
   return(PROPAGATE names constants words)
 endfunction()
 

@@ -84,14 +84,14 @@ bool is_tensor(const std::vector<std::int64_t>& shape) {
   return elements >= 1 && elements <= elements_max;
 }
 
-/// Places of weight and bias among the inputs; none: bias is never there.
+/// Places of weight and bias among the inputs; never: its bias is never there.
 struct Places {
   std::size_t weight = 0;
   std::size_t bias = 0;
   std::size_t weight_sides = 1;
 };
 
-constexpr std::size_t none = 1000;
+constexpr std::size_t never = 1000;
 
 Places places_of(std::string_view name) {
   if (kind_by_name(name) == "conv") return {1, 2, 3};
@@ -99,10 +99,10 @@ Places places_of(std::string_view name) {
   if (name == "addmm") return {2, 0, 2};
   if (name.find("layer_norm") != std::string_view::npos) return {2, 3, 1};
   if (name.find("group_norm") != std::string_view::npos) return {2, 3, 1};
-  if (name.find("rms_norm") != std::string_view::npos) return {2, none, 1};
+  if (name.find("rms_norm") != std::string_view::npos) return {2, never, 1};
   if (name.find("norm") != std::string_view::npos) return {1, 2, 1};
-  if (name == "embedding") return {0, none, 2};
-  return {none, none, 1};
+  if (name == "embedding") return {0, never, 2};
+  return {never, never, 1};
 }
 
 }  // namespace

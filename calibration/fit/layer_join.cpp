@@ -26,7 +26,7 @@ bool same(const AttributedLayer& recorded, const LayerProfile& layer) {
 }
 
 /// Cost of leaving something alone; equal pairs cost nothing.
-enum Cost : std::uint32_t { free_of_charge = 0, one = 1 };
+enum Cost : std::uint32_t { free_of_charge = 0, charged = 1 };
 
 class Alignment {
  public:
@@ -47,10 +47,10 @@ class Alignment {
     return summary_.layers[i].forward + summary_.layers[i].backward > Seconds{};
   }
   [[nodiscard]] std::uint32_t alone(std::size_t i) const {
-    return has_time(i) ? one : free_of_charge;
+    return has_time(i) ? charged : free_of_charge;
   }
   [[nodiscard]] std::uint32_t absent(std::size_t j) const {
-    return model_[j].parameters.empty() && model_[j].kind == "other" ? free_of_charge : one;
+    return model_[j].parameters.empty() && model_[j].kind == "other" ? free_of_charge : charged;
   }
   std::uint32_t& cost(std::size_t i, std::size_t j) { return cost_[i * columns_ + j]; }
 
@@ -86,7 +86,7 @@ class Alignment {
         }
       } else {
         --j;
-        if (absent(j) == one) {
+        if (absent(j) == charged) {
           join.disagreements.push_back(
               fmt::format("the model's layer {} '{}' ({}) was not recorded", j + 1, model_[j].name,
                           model_[j].kind));

@@ -16,8 +16,8 @@
 namespace gradwire::calibration {
 namespace {
 
-constexpr double milliseconds = 1e3;
-constexpr double microseconds = 1e6;
+constexpr double ms_per_second = 1e3;
+constexpr double us_per_second = 1e6;
 constexpr double per_cent = 100;
 /// Recorded time that may belong to no layer of the model; as for other work (docs/calibrate.md).
 constexpr double left_over_max = 0.03;
@@ -64,7 +64,7 @@ class Fit {
       fail(fmt::format(
           "the trace is not of '{}': {:.1f} ms of its layers belong to none of the "
           "model's; expected the same layers in the same order ({} differences: {})",
-          frame.model, milliseconds * join.left_over.count(), join.disagreements.size(), first));
+          frame.model, ms_per_second * join.left_over.count(), join.disagreements.size(), first));
     }
     profile().layers = frame.layers;
     profile().registration = frame.registration;
@@ -139,7 +139,7 @@ class Fit {
       checks_.bound = *checks_.closure_span < bounds_.closure_span_min ? "host" : "gpu";
       if (checks_.bound == "host") {
         note(fmt::format("host-bound: the GPU is busy {:.0f} % of the iteration of {:.1f} ms",
-                         per_cent * *checks_.closure_span, milliseconds * iteration->count()));
+                         per_cent * *checks_.closure_span, ms_per_second * iteration->count()));
       }
     } else if (const std::string why = host_bound(summary_, bounds_); !why.empty()) {
       fail(why +
@@ -159,7 +159,7 @@ class Fit {
       fit_.notes.push_back(fmt::format(
           "no host time is taken over: launches of {:.0f} us a layer, the profiler's cost with "
           "them, would not fit into the iteration",
-          microseconds * summary_.host_launch.count()));
+          us_per_second * summary_.host_launch.count()));
     }
     for (const auto& [kind, overlap] : overlap_slowdown(attribution_)) {
       made.overlap[kind] = overlap.slowdown;
@@ -203,13 +203,13 @@ class Fit {
         note(
             fmt::format("{} copies of DistributedDataParallel, {:.3f} ms of the stream, are taken "
                         "out of the iteration",
-                        summary_.wrapper_records, milliseconds * summary_.wrapper_stream.count()));
+                        summary_.wrapper_records, ms_per_second * summary_.wrapper_stream.count()));
       }
       if (summary_.exposed > Seconds{}) {
         note(
             fmt::format("{:.3f} ms of communication with nothing beside it are taken out of the "
                         "iteration",
-                        milliseconds * summary_.exposed.count()));
+                        ms_per_second * summary_.exposed.count()));
       }
       made.iteration = std::max(made.iteration, parts);
     }
@@ -217,7 +217,7 @@ class Fit {
       fail(
           fmt::format("an iteration of {:.3f} ms is shorter than its parts; expected at least "
                       "{:.3f} ms, what forward, backward and optimizer take",
-                      milliseconds * made.iteration.count(), milliseconds * parts.count()));
+                      ms_per_second * made.iteration.count(), ms_per_second * parts.count()));
     }
   }
 

@@ -24,7 +24,7 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-constexpr std::string_view expected =
+constexpr std::string_view expected_nodes =
     "expected an execution trace of PyTorch, or one linked by Chakra";
 constexpr double microseconds_max = 1e15;  // sums of two stay below instant_max
 constexpr double nanoseconds_per_microsecond = 1000;
@@ -106,7 +106,7 @@ class Reader {
 
  private:
   [[noreturn]] static void fail(const SourceLocation& where, const std::string& what) {
-    throw ConfigError(where, fmt::format("{}; {}", what, expected));
+    throw ConfigError(where, fmt::format("{}; {}", what, expected_nodes));
   }
   /// Where a node of the list begins: found again by the reader that knows places.
   [[nodiscard]] SourceLocation place_of(std::size_t node) const {

@@ -19,7 +19,7 @@ namespace {
 namespace ondemand = simdjson::ondemand;
 
 constexpr Nanoseconds duration_max = 10'000'000'000'000;  // 3 hours: sums of many stay in 64 bits
-constexpr std::string_view expected = "expected a trace of PyTorch's profiler";
+constexpr std::string_view expected_trace = "expected a trace of PyTorch's profiler";
 
 /// "Memcpy DtoD (Device -> Device)"
 CopyKind copy_kind(std::string_view name) {
@@ -45,7 +45,8 @@ class KinetoReader {
       read_document();
     } catch (const simdjson::simdjson_error& error) {
       if (error.error() == simdjson::MEMALLOC) throw std::bad_alloc();
-      throw ConfigError(here(), fmt::format("the JSON is damaged or breaks off; {}", expected));
+      throw ConfigError(here(),
+                        fmt::format("the JSON is damaged or breaks off; {}", expected_trace));
     }
     check_times(trace_);
     tell_missing();
@@ -74,7 +75,7 @@ class KinetoReader {
     bool events = false;
     ondemand::object top;
     if (document_.get_object().get(top) != simdjson::SUCCESS) {
-      throw ConfigError(place(text_.data()), fmt::format("no JSON object; {}", expected));
+      throw ConfigError(place(text_.data()), fmt::format("no JSON object; {}", expected_trace));
     }
     for (auto field : top) {
       const std::string_view key = field.unescaped_key();
@@ -89,7 +90,8 @@ class KinetoReader {
       }
     }
     if (!events) {
-      throw ConfigError(place(text_.data()), fmt::format("no list 'traceEvents'; {}", expected));
+      throw ConfigError(place(text_.data()),
+                        fmt::format("no list 'traceEvents'; {}", expected_trace));
     }
   }
 

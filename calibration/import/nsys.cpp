@@ -26,7 +26,7 @@ constexpr int event_mark = 34;
 constexpr int event_push_pop_range = 59;
 constexpr int event_start_end_range = 60;
 
-constexpr const char* recording =
+constexpr const char* expected_export =
     "a recording of Nsight Systems, exported with nsys export --type sqlite";
 
 /// A database that somebody else made: its schema is not trusted, only plain tables are read, and
@@ -35,18 +35,18 @@ class Database {
  public:
   Database(const std::string& file, std::chrono::milliseconds query_time)
       : file_(file), query_time_(query_time) {
-    require_file(file, recording);
-    if (!std::filesystem::is_regular_file(file)) fail_unreadable(file, recording);
+    require_file(file, expected_export);
+    if (!std::filesystem::is_regular_file(file)) fail_unreadable(file, expected_export);
     sqlite3* opened = nullptr;
     const int code = sqlite3_open_v2(file.c_str(), &opened, SQLITE_OPEN_READONLY, nullptr);
     database_.reset(opened);
-    if (code != SQLITE_OK) fail_unreadable(file, recording);
+    if (code != SQLITE_OK) fail_unreadable(file, expected_export);
     harden();
     check_structure();
   }
 
   [[noreturn]] void fail(const std::string& what) const {
-    throw ConfigError({file_, 0, 0}, what + "; expected " + recording);
+    throw ConfigError({file_, 0, 0}, what + "; expected " + expected_export);
   }
 
   [[nodiscard]] bool has_column(const std::string& table, const std::string& column) const {

@@ -28,7 +28,7 @@ std::string uuid_text(const std::array<std::uint8_t, 16>& uuid) {
   return text;
 }
 
-CopyKind copy_kind(std::uint32_t kind) {
+CopyKind kind_of_copy(std::uint32_t kind) {
   switch (static_cast<CopyKind>(kind)) {
     case CopyKind::host_to_device:
     case CopyKind::device_to_host:
@@ -99,7 +99,7 @@ void RecordingBuilder::add_transfer(const gwr::Transfer& transfer, DeviceKind ki
   record.bytes = transfer.bytes;
   record.graph = transfer.graph;
   record.kind = kind;
-  record.copy = kind == DeviceKind::memset ? CopyKind::unknown : copy_kind(transfer.copy_kind);
+  record.copy = kind == DeviceKind::memset ? CopyKind::unknown : kind_of_copy(transfer.copy_kind);
   recording_.trace.device.push_back(record);
 }
 

@@ -15,7 +15,7 @@ namespace {
 using config::YamlMap;
 using config::YamlValue;
 
-constexpr std::int64_t elements_max = 1'000'000'000'000'000;
+constexpr std::int64_t tensor_elements_max = 1'000'000'000'000'000;
 constexpr std::int64_t element_size_max = 16;  // complex128
 
 ParameterSpec parameter_of(YamlMap& map) {
@@ -27,7 +27,7 @@ ParameterSpec parameter_of(YamlMap& map) {
   map.require_value("shape", "a list, each item a whole number");
   parameter.shape = map.list<std::int64_t>("shape", config::at_least<std::int64_t>(1));
   for (const std::int64_t side : parameter.shape) elements *= static_cast<double>(side);
-  if (elements > static_cast<double>(elements_max))
+  if (elements > static_cast<double>(tensor_elements_max))
     map.fail("shape", "too many elements; expected at most 1e15");
   if (parameter.shape.empty()) parameter.shape.push_back(1);  // a scalar
   parameter.shared = map.value_or("shared", parameter.shared);
@@ -58,7 +58,7 @@ Workload parse_workload(const std::string& text, const std::string& file) {
   if (auto buffers = map.optional_map("buffers")) {
     workload.buffers = buffers->value_or("tensors", 0, config::at_least(0));
     workload.buffer_elements = buffers->require<std::int64_t>(
-        "elements", config::between<std::int64_t>(workload.buffers, elements_max));
+        "elements", config::between<std::int64_t>(workload.buffers, tensor_elements_max));
     const std::int64_t least = workload.buffer_elements;
     workload.buffer_bytes = Bytes{buffers->value_or<std::int64_t>(
         "bytes", 0, config::between(least, element_size_max * least))};
@@ -68,7 +68,7 @@ Workload parse_workload(const std::string& text, const std::string& file) {
   for (YamlMap& entry : map.maps("parameters")) {
     workload.parameters.push_back(parameter_of(entry));
     elements += static_cast<double>(workload.parameters.back().elements());
-    if (elements > static_cast<double>(elements_max)) {
+    if (elements > static_cast<double>(tensor_elements_max)) {
       throw ConfigError(entry.where(), "too many elements in all; expected at most 1e15");
     }
   }

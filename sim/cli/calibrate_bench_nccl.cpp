@@ -12,7 +12,7 @@ namespace gradwire::cli {
 namespace {
 
 constexpr const char* program_name = "gradwire-bench";
-constexpr const char* collectives = "collectives";
+constexpr const char* collectives_name = "collectives";
 constexpr int no_device = 4;
 
 /// The program, where it was built or installed beside this one; else "".
@@ -26,7 +26,7 @@ std::string find_program() {
 std::vector<std::string> command_of(const NcclBench& bench, const std::string& program,
                                     const std::string& part, const std::string& output) {
   const std::filesystem::path folder = output;
-  if (part != collectives) return {program, part, "--output", folder / (part + ".json")};
+  if (part != collectives_name) return {program, part, "--output", folder / (part + ".json")};
   std::vector<std::string> words = {program,       part,           "--output",
                                     folder / part, "--algorithms", bench.algorithms,
                                     "--protocols", bench.protocols};
@@ -65,7 +65,7 @@ int run_nccl_bench(const NcclBench& bench, const std::string& output) {
   }
   for (const std::string& part : bench.parts) {
     const int code = run_program(command_of(bench, program, part, output), {});
-    const bool one_gpu = code == no_device && part == collectives && bench.parts.size() > 1;
+    const bool one_gpu = code == no_device && part == collectives_name && bench.parts.size() > 1;
     if (code != 0 && !one_gpu) return code;
   }
   return 0;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr Bytes scored_from{1 << 20};
 
-std::string checked(const std::optional<double>& value) {
+std::string checked_report(const std::optional<double>& value) {
   return value ? fmt::format("{:.3f}", *value) : "";
 }
 
@@ -27,8 +27,9 @@ std::string recordings_part(const NodeFindings& findings) {
         markdown_name(recording.name), recording.gpus,
         recording.measured ? fmt::format("{:.3f} ms", 1e3 * recording.measured->p50.count()) : "",
         1e3 * made.profile.iteration.count(), 1e3 * made.profile.gpu_busy.count(),
-        checked(checks.closure_gpu), checked(checks.closure_span), checked(checks.other),
-        checked(checks.light_vs_full), checked(checks.full_vs_light));
+        checked_report(checks.closure_gpu), checked_report(checks.closure_span),
+        checked_report(checks.other), checked_report(checks.light_vs_full),
+        checked_report(checks.full_vs_light));
   }
   for (const RefusedRecording& refused : findings.refused) {
     text += fmt::format("\n**{} is refused**: {}\n", markdown_name(refused.name),

@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 using calibration::Recording;
 
-constexpr int failed = 1;
+constexpr int capture_failed = 1;
 constexpr int bad_command_line = 2;
 constexpr int no_gpu = 4;
 
@@ -139,7 +139,7 @@ std::string overhead_text(const Recording& recording) {
                      100 * static_cast<double>(recording.cost.in_callbacks) / all);
 }
 
-void print_summary(const Recording& recording) {
+void print_recording(const Recording& recording) {
   const calibration::Trace& trace = recording.trace;
   const auto kernels = std::ranges::count_if(trace.device, [](const auto& record) {
     return record.kind == calibration::DeviceKind::kernel;
@@ -163,7 +163,7 @@ bool report(const RecordCommand& options, const Context& context) {
   const std::vector<std::string> files = files_of(recordings_folder(options), options.mode);
   for (const std::string& file : files) {
     const Recording recording = calibration::read_recording(file);
-    if (!context.quiet) print_summary(recording);
+    if (!context.quiet) print_recording(recording);
   }
   if (files.empty()) {
     tell(
@@ -185,7 +185,7 @@ int record(const RecordCommand& options, const Context& context) {
   if (!make_folder(options)) return bad_command_line;
   const int code = run_program(options.program, environment_of(options, recorder));
   const bool recorded = report(options, context);
-  return code == 0 && !recorded ? failed : code;
+  return code == 0 && !recorded ? capture_failed : code;
 }
 
 }  // namespace

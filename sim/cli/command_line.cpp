@@ -20,7 +20,12 @@
 namespace gradwire::cli {
 namespace {
 
-enum ExitCode : int { done = 0, failed = 1, bad_command_line = 2, bad_input = 3 };
+enum ExitCode : int {
+  exit_done = 0,
+  exit_failed = 1,
+  exit_bad_command_line = 2,
+  exit_bad_input = 3
+};
 
 void build(CLI::App& app, Context& context) {
   app.name("gradwire");
@@ -101,7 +106,7 @@ int parse_and_run(CLI::App& app, const Context& context, int argc, const char* c
       return code;
     }
     tell("gradwire: {}\nRun with --help for more information.\n", explain(app, error));
-    return ExitCode::bad_command_line;
+    return exit_bad_command_line;
   }
   finish_output();
   return context.exit_code;
@@ -122,22 +127,22 @@ int run_command_line(int argc, const char* const* argv) {
     return parse_and_run(app, context, argc, argv);
   } catch (const ConfigError& error) {
     tell("{}\n", error.what());
-    return ExitCode::bad_input;
+    return exit_bad_input;
   } catch (const UnsupportedConfiguration& refused) {
     if (!refused.where()) {
       tell("gradwire: {}\n", refused.what());
-      return ExitCode::failed;
+      return exit_failed;
     }
     tell("{}\n", ConfigError(*refused.where(), refused.what()).what());
-    return ExitCode::bad_input;
+    return exit_bad_input;
   } catch (const Interrupted&) {
     return interrupted_code;
   } catch (const std::bad_alloc&) {
     tell("gradwire: out of memory; expected a smaller input, or more memory\n");
-    return ExitCode::failed;
+    return exit_failed;
   } catch (const std::exception& error) {
     tell("gradwire: {}\n", error.what());
-    return ExitCode::failed;
+    return exit_failed;
   }
 }
 

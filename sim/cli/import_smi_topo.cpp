@@ -16,7 +16,7 @@
 namespace gradwire::cli {
 namespace {
 
-struct ImportOptions {
+struct SmiOptions {
   NodeImport node;
   SmiTopoOptions topo;
 };
@@ -53,7 +53,7 @@ std::string guess_gpu(const std::string& text, const std::string& file) {
                   nvlinks, fmt::join(config::shipped_links().gpu_names(), ", ")));
 }
 
-void import_topo(const ImportOptions& options, const Context& context) {
+void import_topo(const SmiOptions& options, const Context& context) {
   SmiTopoOptions topo = options.topo;
   const std::string& file = options.node.file;
   const std::string text = read_text_file(file, "the output of 'nvidia-smi topo -m'",
@@ -72,7 +72,7 @@ void import_topo(const ImportOptions& options, const Context& context) {
 }  // namespace
 
 void add_import_smi_topo(CLI::App& import, const Context& context) {
-  auto options = std::make_shared<ImportOptions>();
+  auto options = std::make_shared<SmiOptions>();
   CLI::App* topo =
       import.add_subcommand("smi-topo", "The matrix of 'nvidia-smi topo -m' into a node topology");
   add_node_options(*topo, "Text of 'nvidia-smi topo -m'", options->node);

@@ -29,14 +29,14 @@ std::string point_key(const std::string& program, const config::Scenario& scenar
                       const std::map<std::string, std::string>& digests) {
   std::set<std::string> contents;
   for (const auto& [file, digest] : digests) contents.insert(digest);
-  nlohmann::json warnings = nlohmann::json::array();
+  nlohmann::ordered_json warnings = nlohmann::ordered_json::array();
   for (const Warning& warning : scenario.warnings) warnings.push_back(warning.text);
-  const nlohmann::json all = {{"program", program},
-                              {"name", scenario.name},
-                              {"scenario", scenario.json},
-                              {"warnings", warnings},
-                              {"files", contents}};
-  return config::sha256(all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  const nlohmann::ordered_json all = {{"files", contents},
+                                      {"name", scenario.name},
+                                      {"program", program},
+                                      {"scenario", scenario.json},
+                                      {"warnings", warnings}};
+  return config::sha256(all.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 }  // namespace gradwire::cli

@@ -57,8 +57,8 @@ const std::map<std::string, LineFormat>& line_formats() {
 }
 
 /// What `--format` asks for. @param several  points, with labels.
-std::string text_of(const std::string& format, const std::vector<config::Scenario>& scenarios,
-                    const std::vector<Point>& points, bool several) {
+std::string run_text(const std::string& format, const std::vector<config::Scenario>& scenarios,
+                     const std::vector<Point>& points, bool several) {
   if (format == "ddp-benchmark") return ddp_benchmark_text(points);
   const auto lines = line_formats().find(format);
   if (lines != line_formats().end()) return benchmark_lines(points, lines->second);
@@ -121,7 +121,7 @@ nlohmann::ordered_json json_of(const Predictions& made) {
   return json;
 }
 
-void print_warnings(const std::vector<Point>& points) {
+void print_point_warnings(const std::vector<Point>& points) {
   std::set<std::string> told;
   for (const Point& point : points) {
     for (const Warning& warning : point.result.warnings) {
@@ -146,9 +146,9 @@ void run(const RunOptions& options, Context& context) {
   const bool all_fit = points.size() == made.asked.size();
   std::optional<ElasticRun> elastic;
   if (is_elastic && all_fit) elastic = elastic_run(made.scenarios);
-  print_text(text_of(options.format, made.scenarios, points, several));
+  print_text(run_text(options.format, made.scenarios, points, several));
   if (elastic && options.format == "table") print_text('\n' + elastic_table(points, *elastic));
-  if (several && !context.quiet) print_warnings(points);
+  if (several && !context.quiet) print_point_warnings(points);
   for (const auto& [label, why] : made.asked) {
     if (!why.empty()) tell("gradwire: {}: {}\n", label, why);
   }

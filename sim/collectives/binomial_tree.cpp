@@ -8,7 +8,7 @@
 namespace gradwire {
 namespace {
 
-constexpr const char* name = "binomial_tree";
+constexpr const char* algorithm_name = "binomial_tree";
 
 /// Down the tree. @param is_whole  each message holds everything, else the receiver's subtree.
 Schedule downwards(const Placement& members, bool is_whole) {
@@ -33,21 +33,23 @@ Schedule downwards(const Placement& members, bool is_whole) {
 }  // namespace
 
 Pattern plan_binomial_broadcast(const Cluster& cluster, const Placement& members) {
-  return lay_out(downwards(members, true), CollectiveKind::broadcast, name, cluster, members);
+  return lay_out(downwards(members, true), CollectiveKind::broadcast, algorithm_name, cluster,
+                 members);
 }
 
 Pattern plan_binomial_reduce(const Cluster& cluster, const Placement& members) {
-  return lay_out(mirrored(downwards(members, true)), CollectiveKind::reduce, name, cluster,
-                 members);
+  return lay_out(mirrored(downwards(members, true)), CollectiveKind::reduce, algorithm_name,
+                 cluster, members);
 }
 
 Pattern plan_binomial_scatter(const Cluster& cluster, const Placement& members) {
-  return lay_out(downwards(members, false), CollectiveKind::scatter, name, cluster, members);
+  return lay_out(downwards(members, false), CollectiveKind::scatter, algorithm_name, cluster,
+                 members);
 }
 
 Pattern plan_binomial_gather(const Cluster& cluster, const Placement& members) {
-  return lay_out(mirrored(downwards(members, false)), CollectiveKind::gather, name, cluster,
-                 members);
+  return lay_out(mirrored(downwards(members, false)), CollectiveKind::gather, algorithm_name,
+                 cluster, members);
 }
 
 }  // namespace gradwire

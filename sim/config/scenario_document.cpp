@@ -9,6 +9,7 @@
 #include <array>
 #include <cassert>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "sim/config/cluster/world_sizes.hpp"
@@ -20,6 +21,8 @@
 
 namespace gradwire::config {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 std::string text_at(const YamlValue& document, const std::string& section, const std::string& key) {
   const YamlValue* map = document.find(section);
@@ -101,24 +104,23 @@ void forget_other_name(YamlValue& document, const std::vector<Override>& changes
 }
 
 /// @param is_text  a release stays as it is written: 2.10 is not 2.1.
-nlohmann::json json_of(const YamlValue& value, bool is_text = false) {
+Json json_of(const YamlValue& value, bool is_text = false) {
   switch (value.kind) {
     case YamlValue::Kind::scalar: {
       if (value.quoted || is_text) return value.text;
-      auto plain = nlohmann::json::parse(value.text, nullptr, false);
-      return plain.is_discarded() || plain.is_structured() || plain.is_string()
-                 ? nlohmann::json(value.text)
-                 : plain;
+      auto plain = Json::parse(value.text, nullptr, false);
+      return plain.is_discarded() || plain.is_structured() || plain.is_string() ? Json(value.text)
+                                                                                : plain;
     }
     case YamlValue::Kind::list: {
-      nlohmann::json list = nlohmann::json::array();
+      Json list = Json::array();
       for (const auto& item : value.items) list.push_back(json_of(item, is_text));
       return list;
     }
     case YamlValue::Kind::map: {
-      nlohmann::json map = nlohmann::json::object();
+      std::map<std::string, Json> map;  // sorted: the digest of a scenario must not hang on order
       for (const auto& entry : value.entries) {
-        map[entry.key] = json_of(entry.value, entry.key.ends_with("version"));
+        map.insert_or_assign(entry.key, json_of(entry.value, entry.key.ends_with("version")));
       }
       return map;
     }
@@ -266,7 +268,7 @@ ScenarioDocument sweep_document(ScenarioDocument document,
 }
 
 std::string to_json(const YamlValue& document) {
-  return json_of(document).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_of(document).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string sha256(const std::string& text) {

@@ -13,7 +13,7 @@
 namespace gradwire {
 namespace {
 
-constexpr std::int64_t unreached = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t no_distance = std::numeric_limits<std::int64_t>::max();
 
 /// Latency decides, in whole picoseconds so that sums in another order tie; of equal ones the
 /// number of trunks, of which no way has this many.
@@ -96,7 +96,7 @@ const std::vector<Fabric::Cost>& Fabric::costs_to(SwitchId to) const {
   costs_.resize(graph_.vertices().size());
   auto& costs = costs_[to];
   if (!costs.empty()) return costs;
-  costs.assign(graph_.vertices().size(), unreached);
+  costs.assign(graph_.vertices().size(), no_distance);
   // Trunks are alike in both directions: the routes from `to` are the routes to it.
   using Entry = std::pair<Cost, SwitchId>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
@@ -122,7 +122,7 @@ void Fabric::best_trunks(SwitchId at, const std::vector<Cost>& costs,
   out.clear();
   for (const auto& trunk : graph_.out_edges(at)) {
     const Cost rest = costs[trunk.target];
-    if (rest != unreached && rest + cost_of(graph_[trunk]) == costs[at]) out.push_back(trunk);
+    if (rest != no_distance && rest + cost_of(graph_[trunk]) == costs[at]) out.push_back(trunk);
   }
 }
 

@@ -28,12 +28,12 @@ struct Rational {
 
 // Wichura, Algorithm AS 241: the percentage points of the normal distribution (Applied Statistics
 // 37, 1988), PPND16.
-constexpr Rational centre{
+constexpr Rational centre_rational{
     {2509.0809287301226727, 33430.575583588128105, 67265.770927008700853, 45921.953931549871457,
      13731.693765509461125, 1971.5909503065514427, 133.14166789178437745, 3.3871328727963666080},
     {5226.4952788528545610, 28729.085735721942674, 39307.895800092710610, 21213.794301586595867,
      5394.1960214247511077, 687.18700749205790830, 42.313330701600911252, 1}};
-constexpr Rational tail{
+constexpr Rational tail_rational{
     {7.74545014278341407640e-4, 2.27238449892691845833e-2, 2.41780725177450611770e-1,
      1.27045825245236838258, 3.64784832476320460504, 5.76949722146069140550, 4.63033784615654529590,
      1.42343711074968357734},
@@ -54,10 +54,10 @@ double normal_quantile(double p) {
   assert(p > 0 && p < 1);
   const double from_middle = p - 0.5;
   if (std::abs(from_middle) <= 0.425) {
-    return from_middle * centre.of(0.180625 - from_middle * from_middle);
+    return from_middle * centre_rational.of(0.180625 - from_middle * from_middle);
   }
   const double root = std::sqrt(-std::log(from_middle < 0 ? p : 1 - p));
-  const double distance = root <= 5 ? tail.of(root - 1.6) : far_tail.of(root - 5);
+  const double distance = root <= 5 ? tail_rational.of(root - 1.6) : far_tail.of(root - 5);
   return std::copysign(distance, from_middle);
 }
 

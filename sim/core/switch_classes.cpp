@@ -15,7 +15,7 @@ namespace {
 
 /// Renumbers in order of first appearance. @return how many there are.
 template <class Key>
-int number(const std::vector<Key>& keys, std::vector<int>& out) {
+int number_keys(const std::vector<Key>& keys, std::vector<int>& out) {
   std::map<Key, int> known;
   out.resize(keys.size());
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -41,7 +41,7 @@ std::vector<int> switch_classes(const Fabric& fabric, std::vector<int> colour) {
   assert(colour.size() == graph.vertices().size());
   using Trunk = std::tuple<int, double, double>;  // the far end's class, bandwidth, latency
   std::vector<std::pair<int, std::vector<Trunk>>> signature(colour.size());
-  int classes = number(std::vector<int>(colour), colour);
+  int classes = number_keys(std::vector<int>(colour), colour);
   while (true) {
     for (std::size_t id = 0; id < colour.size(); ++id) {
       auto& [own, trunks] = signature[id];
@@ -53,7 +53,7 @@ std::vector<int> switch_classes(const Fabric& fabric, std::vector<int> colour) {
       }
       std::sort(trunks.begin(), trunks.end());
     }
-    const int finer = number(signature, colour);
+    const int finer = number_keys(signature, colour);
     if (finer == classes) return colour;
     classes = finer;
   }

@@ -10,13 +10,13 @@ namespace {
 constexpr std::int64_t any_size = std::numeric_limits<std::int64_t>::max();
 constexpr int any_ranks = std::numeric_limits<int>::max();
 
-constexpr std::string_view ring = "ring";
-constexpr std::string_view segmented = "segmented_ring";
+constexpr std::string_view mpi_ring = "ring";
+constexpr std::string_view mpi_segmented = "segmented_ring";
 constexpr std::string_view doubling = "recursive_doubling";
 constexpr std::string_view halving = "halving_doubling";
 constexpr std::string_view rabenseifner = "rabenseifner";
-constexpr std::string_view tree = "binomial_tree";
-constexpr std::string_view direct = "direct";
+constexpr std::string_view mpi_tree = "binomial_tree";
+constexpr std::string_view mpi_direct = "direct";
 constexpr std::string_view pairwise = "pairwise";
 
 struct Band {
@@ -36,23 +36,24 @@ using Table = std::vector<RuleRow>;
 const Table& all_reduce_4_1() {
   static const Table table = {
       {4,
-       {{8, ring},
+       {{8, mpi_ring},
         {4096, doubling},
-        {8192, ring},
+        {8192, mpi_ring},
         {16384, doubling},
-        {65536, ring},
-        {262144, segmented},
+        {65536, mpi_ring},
+        {262144, mpi_segmented},
         {any_size, rabenseifner}}},
-      {8, {{16, ring}, {8192, doubling}, {any_size, rabenseifner}}},
+      {8, {{16, mpi_ring}, {8192, doubling}, {any_size, rabenseifner}}},
       {16, {{8192, doubling}, {any_size, rabenseifner}}},
-      {32, {{64, segmented}, {4096, doubling}, {any_size, rabenseifner}}},
-      {64, {{128, segmented}, {any_size, rabenseifner}}},
+      {32, {{64, mpi_segmented}, {4096, doubling}, {any_size, rabenseifner}}},
+      {64, {{128, mpi_segmented}, {any_size, rabenseifner}}},
       {256, {{262144, doubling}, {any_size, rabenseifner}}},
       {512, {{4096, doubling}, {any_size, rabenseifner}}},
       {2048, {{16384, doubling}, {any_size, rabenseifner}}},
-      {4096, {{2048, doubling}, {4096, segmented}, {16384, doubling}, {any_size, rabenseifner}}},
+      {4096,
+       {{2048, doubling}, {4096, mpi_segmented}, {16384, doubling}, {any_size, rabenseifner}}},
       {any_ranks,
-       {{2048, doubling}, {16384, segmented}, {32768, doubling}, {any_size, rabenseifner}}},
+       {{2048, doubling}, {16384, mpi_segmented}, {32768, doubling}, {any_size, rabenseifner}}},
   };
   return table;
 }
@@ -61,20 +62,20 @@ const Table& all_reduce_4_1() {
 const Table& all_gather() {
   static const Table table = {
       {32, {{any_size, doubling}}},
-      {64, {{1024, doubling}, {any_size, ring}}},
-      {256, {{512, doubling}, {any_size, ring}}},
-      {512, {{1024, doubling}, {any_size, ring}}},
-      {1024, {{2048, doubling}, {any_size, ring}}},
-      {any_ranks, {{4096, doubling}, {any_size, ring}}},
+      {64, {{1024, doubling}, {any_size, mpi_ring}}},
+      {256, {{512, doubling}, {any_size, mpi_ring}}},
+      {512, {{1024, doubling}, {any_size, mpi_ring}}},
+      {1024, {{2048, doubling}, {any_size, mpi_ring}}},
+      {any_ranks, {{4096, doubling}, {any_size, mpi_ring}}},
   };
   return table;
 }
 
 const Table& reduce_scatter() {
   static const Table table = {
-      {4, {{65536, ring}, {131072, halving}, {any_size, ring}}},
-      {32, {{262144, halving}, {any_size, ring}}},
-      {64, {{524288, halving}, {any_size, ring}}},
+      {4, {{65536, mpi_ring}, {131072, halving}, {any_size, mpi_ring}}},
+      {32, {{262144, halving}, {any_size, mpi_ring}}},
+      {64, {{524288, halving}, {any_size, mpi_ring}}},
       {any_ranks, {{any_size, halving}}},
   };
   return table;
@@ -84,34 +85,34 @@ const Table& reduce_scatter() {
 const Table& all_to_all() {
   static const Table table = {
       {3, {{any_size, pairwise}}},
-      {8, {{524288, direct}, {1048576, pairwise}, {any_size, direct}}},
-      {64, {{any_size, direct}}},
-      {256, {{262144, direct}, {any_size, pairwise}}},
-      {512, {{32768, direct}, {any_size, pairwise}}},
-      {1024, {{262144, direct}, {any_size, pairwise}}},
-      {any_ranks, {{any_size, direct}}},
+      {8, {{524288, mpi_direct}, {1048576, pairwise}, {any_size, mpi_direct}}},
+      {64, {{any_size, mpi_direct}}},
+      {256, {{262144, mpi_direct}, {any_size, pairwise}}},
+      {512, {{32768, mpi_direct}, {any_size, pairwise}}},
+      {1024, {{262144, mpi_direct}, {any_size, pairwise}}},
+      {any_ranks, {{any_size, mpi_direct}}},
   };
   return table;
 }
 
 const Table& gather() {
   static const Table table = {
-      {4, {{32768, tree}, {65536, direct}, {131072, tree}, {any_size, direct}}},
-      {8, {{1024, tree}, {8192, direct}, {32768, tree}, {any_size, direct}}},
-      {256, {{any_size, tree}}},
-      {512, {{2048, tree}, {8192, direct}, {any_size, tree}}},
-      {any_ranks, {{any_size, tree}}},
+      {4, {{32768, mpi_tree}, {65536, mpi_direct}, {131072, mpi_tree}, {any_size, mpi_direct}}},
+      {8, {{1024, mpi_tree}, {8192, mpi_direct}, {32768, mpi_tree}, {any_size, mpi_direct}}},
+      {256, {{any_size, mpi_tree}}},
+      {512, {{2048, mpi_tree}, {8192, mpi_direct}, {any_size, mpi_tree}}},
+      {any_ranks, {{any_size, mpi_tree}}},
   };
   return table;
 }
 
 const Table& scatter() {
   static const Table table = {
-      {4, {{any_size, direct}}},
-      {8, {{2048, tree}, {4096, direct}, {8192, tree}, {any_size, direct}}},
-      {32, {{16384, tree}, {any_size, direct}}},
-      {64, {{512, tree}, {8192, direct}, {16384, tree}, {any_size, direct}}},
-      {any_ranks, {{512, tree}, {any_size, direct}}},
+      {4, {{any_size, mpi_direct}}},
+      {8, {{2048, mpi_tree}, {4096, mpi_direct}, {8192, mpi_tree}, {any_size, mpi_direct}}},
+      {32, {{16384, mpi_tree}, {any_size, mpi_direct}}},
+      {64, {{512, mpi_tree}, {8192, mpi_direct}, {16384, mpi_tree}, {any_size, mpi_direct}}},
+      {any_ranks, {{512, mpi_tree}, {any_size, mpi_direct}}},
   };
   return table;
 }
@@ -120,13 +121,13 @@ const Table& scatter() {
 Bands all_reduce_before_4_1(int ranks) {
   constexpr std::int64_t small = 10'000;
   constexpr std::int64_t segment = 1 << 20;
-  return {{small, doubling}, {ranks * segment + 1, ring}, {any_size, segmented}};
+  return {{small, doubling}, {ranks * segment + 1, mpi_ring}, {any_size, mpi_segmented}};
 }
 
 /// By the whole. Neighbour exchange, where ranks are even, has the ring's bytes in half its steps.
 Bands all_gather_before_4_1(int ranks) {
   constexpr std::int64_t small = 50'000;
-  return {{(small + ranks - 1) / ranks, doubling}, {any_size, ring}};
+  return {{(small + ranks - 1) / ranks, doubling}, {any_size, mpi_ring}};
 }
 
 const Bands& row_of(const Table& table, int ranks) {
@@ -154,7 +155,7 @@ Bands bands_of(MpiDecisions decisions, CollectiveKind kind, int ranks) {
     case CollectiveKind::send_recv:
       break;
   }
-  return {{any_size, tree}};
+  return {{any_size, mpi_tree}};
 }
 
 /// What the decision counts: one rank's part where the collective is of parts, else the whole.

@@ -10,6 +10,13 @@
 
 namespace gradwire {
 
+// Compute capability x 10 (CUDA C++ Programming Guide, "Compute Capabilities").
+inline constexpr int ampere_capability = 80;
+inline constexpr int hopper_capability = 90;
+inline constexpr int blackwell_capability = 100;
+
+inline constexpr double us_per_second = 1e6;
+
 /// A release of NCCL, without its patch level.
 struct NcclVersion {
   int major = 2;

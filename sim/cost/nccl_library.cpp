@@ -22,10 +22,6 @@
 namespace gradwire {
 namespace {
 
-constexpr int hopper = 90;
-constexpr int blackwell = 100;
-constexpr int ampere = 80;
-
 /// Patterns of fewer ranks are not folded: they are refined, and need all their flows.
 constexpr std::size_t folded_ranks_min = 512;
 
@@ -34,11 +30,11 @@ int architecture(const NcclConstants& constants, const NcclFacts& facts) {
   const int capability = facts.capability_min;
   constexpr int first_with_rows = 18;
   if (constants.first_minor < first_with_rows) {
-    return capability == ampere && facts.capability_max == ampere ? 1 : 0;
+    return capability == ampere_capability && facts.capability_max == ampere_capability ? 1 : 0;
   }
-  if (capability >= blackwell) return 3;
-  if (capability >= hopper) return 2;
-  return capability >= ampere ? 1 : 0;
+  if (capability >= blackwell_capability) return 3;
+  if (capability >= hopper_capability) return 2;
+  return capability >= ampere_capability ? 1 : 0;
 }
 
 NcclAlgorithm algorithm_of(const Pattern& pattern) {
@@ -129,7 +125,7 @@ bool NcclLibrary::may_use_nvls(const Placement& ranks) const {
     const NodeGraph& node = cluster_->node(rank.node);
     const auto& model = node.device(node.gpus()[static_cast<std::size_t>(rank.gpu)]).model;
     const auto gpu = options_.gpus.find(model);
-    return gpu != options_.gpus.end() && gpu->second.capability >= hopper;
+    return gpu != options_.gpus.end() && gpu->second.capability >= hopper_capability;
   });
 }
 
@@ -257,7 +253,7 @@ bool NcclLibrary::allows(const NcclFacts& facts, NcclProtocol protocol) const {
   // inside one machine it is not counted here.
   constexpr int first_with_plugin = 12;
   const bool is_set = options_.forces_ll128 || options_.protocols.size() < nccl_protocols.size();
-  if (facts.is_efa && facts.capability_min < hopper && !is_set &&
+  if (facts.is_efa && facts.capability_min < hopper_capability && !is_set &&
       options_.version.minor >= first_with_plugin) {
     return protocol == NcclProtocol::simple;
   }
@@ -267,8 +263,8 @@ bool NcclLibrary::allows(const NcclFacts& facts, NcclProtocol protocol) const {
   constexpr int first_with_ll128 = 5;
   constexpr int volta = 70;
   const int capability = facts.capability_min;
-  const bool is_known = capability == volta || capability == ampere || capability == hopper ||
-                        capability >= blackwell ||
+  const bool is_known = capability == volta || capability == ampere_capability ||
+                        capability == hopper_capability || capability >= blackwell_capability ||
                         (constants_.ll128_from_volta && capability > volta);
   return options_.version.minor >= first_with_ll128 && is_known &&
          capability == facts.capability_max && facts.local == hop_nvlink &&

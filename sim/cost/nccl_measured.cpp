@@ -12,9 +12,7 @@
 namespace gradwire {
 namespace {
 
-constexpr double us_per_second = 1e6;
 constexpr double bytes_per_second = 1e9;  // of 1 GB/s
-constexpr int hopper_capability = 90;
 constexpr auto ll_index = static_cast<std::size_t>(NcclProtocol::ll);
 constexpr auto ll128_index = static_cast<std::size_t>(NcclProtocol::ll128);
 constexpr auto simple_index = static_cast<std::size_t>(NcclProtocol::simple);

@@ -6,8 +6,6 @@
 namespace gradwire {
 namespace {
 
-constexpr double us_per_second = 1e6;
-
 /// What each connection of a channel carries.
 struct Sent {
   double count = 0;

@@ -6,8 +6,6 @@
 namespace gradwire {
 namespace {
 
-constexpr double us_per_second = 1e6;
-
 /// Bytes of the size that are under way at once: a chunk on each channel and head.
 double under_way(const NcclConstants& constants, const NcclSystem& system,
                  const NcclQuestion& question, const NcclFacts& facts) {

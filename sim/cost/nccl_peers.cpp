@@ -45,7 +45,6 @@ double nccl_peers_moving(const NcclConstants& constants, const NcclSystem& syste
                         : system.ranks - system.ranks / system.machines;
   const int used =
       std::min(channels, peers * nccl_channels_to_peer(constants, system.ranks, channels, port));
-  constexpr double us_per_second = 1e6;
   return facts.sent_share * static_cast<double>(question.bytes) / used /
          constants.measured.peer_channel.count() * us_per_second;
 }

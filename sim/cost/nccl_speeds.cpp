@@ -6,12 +6,10 @@
 #include <cstddef>
 #include <span>
 
+#include "sim/cost/nccl_constants.hpp"
+
 namespace gradwire {
 namespace {
-
-constexpr int ampere = 80;
-constexpr int hopper = 90;
-constexpr int blackwell = 100;
 
 /// Bandwidths of a channel that NCCL tries, GB/s (v2.28.9, src/graph/search.cc). Before Hopper:
 constexpr std::array local_speeds = {40.0, 30.0, 20.0, 18.0, 15.0, 12.0, 10.0,
@@ -29,10 +27,10 @@ constexpr std::array blackwell_network_speeds = {96.0, 48.0, 45.1, 42.0, 40.0, 3
                                                  6.0,  3.0,  2.4,  1.2,  0.24, 0.12};
 
 std::span<const double> speeds_for(int capability, bool is_across) {
-  if (capability >= blackwell) {
+  if (capability >= blackwell_capability) {
     return is_across ? std::span<const double>(blackwell_network_speeds) : blackwell_local_speeds;
   }
-  if (capability >= hopper) {
+  if (capability >= hopper_capability) {
     return is_across ? std::span<const double>(hopper_network_speeds) : hopper_local_speeds;
   }
   return is_across ? std::span<const double>(network_speeds) : local_speeds;
@@ -56,7 +54,7 @@ int nccl_laid_channels(int rings, double speed, int capability) {
   constexpr double fast = 25;
   constexpr double fastest = 50;
   constexpr int few = 4;
-  const bool is_enough = capability > ampere && speed < fastest && rings > few;
+  const bool is_enough = capability > ampere_capability && speed < fastest && rings > few;
   return speed < fast || is_enough ? rings : 2 * rings;
 }
 

@@ -26,13 +26,13 @@ std::size_t machines_column(const NcclSystem& system) {
   return static_cast<std::size_t>(std::min(system.machines, 3) - 1);
 }
 
-double of(const NcclByArchitecture& table, const NcclSystem& system) {
+double value_of(const NcclByArchitecture& table, const NcclSystem& system) {
   return table[static_cast<std::size_t>(system.architecture)][machines_column(system)];
 }
 
 /// LL's limit follows the GPUs on one machine, the processors on several.
 double ll_max(const NcclConstants& constants, const NcclSystem& system) {
-  if (system.machines == 1) return of(constants.ll_max, system);
+  if (system.machines == 1) return value_of(constants.ll_max, system);
   return constants.ll_max[system.amd ? 1 : 0][machines_column(system)];
 }
 
@@ -104,14 +104,14 @@ double ring_bandwidth(const NcclConstants& constants, const NcclSystem& system,
   }
   if (question.protocol == NcclProtocol::ll128) {
     const double share = per_machine(system) < 2 ? constants.ring_ll128_lone : constants.ring_ll128;
-    bus = std::min(bus * share, system.channels * of(constants.ring_ll128_channel, system));
+    bus = std::min(bus * share, system.channels * value_of(constants.ring_ll128_channel, system));
   }
   return bus * system.ranks / ring_steps(question.kind, system.ranks);
 }
 
 double tree_bandwidth(const NcclConstants& constants, const NcclSystem& system,
                       const NcclQuestion& question, double bus) {
-  bus = std::min(bus * constants.tree, system.channels * of(constants.tree_channel, system));
+  bus = std::min(bus * constants.tree, system.channels * value_of(constants.tree_channel, system));
   if (question.protocol == NcclProtocol::ll) {
     constexpr double ll = 1 / 3.8;
     bus = std::min(bus * ll, ll_max(constants, system));
@@ -119,7 +119,7 @@ double tree_bandwidth(const NcclConstants& constants, const NcclSystem& system,
   if (question.protocol == NcclProtocol::ll128) {
     constexpr double local = 7.0 / 9;
     bus = std::min(bus * (system.machines == 1 ? local : constants.tree_ll128_network),
-                   system.channels * of(constants.tree_ll128_channel, system));
+                   system.channels * value_of(constants.tree_ll128_channel, system));
   }
   return 0.5 * bus * nccl_tree_correction(constants, question.protocol, question.bytes);
 }
@@ -132,7 +132,7 @@ double nvls_bandwidth(const NcclConstants& constants, const NcclSystem& system,
   bus *= efficiency * (system.channels - 1) / system.channels;
   bus *= is_all_reduce(question.kind) ? 2 : (per_machine(system) - 1) / per_machine(system);
   bus = std::min(bus, system.network_bus);
-  const double channel = of(constants.nvls_tree_channel, system);
+  const double channel = value_of(constants.nvls_tree_channel, system);
   if (question.algorithm == NcclAlgorithm::nvls_tree && channel > 0) {
     bus = std::min(bus, system.channels * channel);
   }

@@ -11,7 +11,7 @@
 namespace gradwire {
 namespace {
 
-constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint32_t no_class = std::numeric_limits<std::uint32_t>::max();
 
 /// A row of the problem before it is turned into columns: (flow class, weight), sorted.
 using Row = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
@@ -19,10 +19,10 @@ using Row = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 /// What one link of each class carries: flows of each flow class, with their multiplicity.
 std::vector<Row> link_rows(const FlowGraph& graph, const Partition& partition,
                            std::vector<std::uint32_t>& representative) {
-  representative.assign(partition.link_classes, none);
+  representative.assign(partition.link_classes, no_class);
   for (std::uint32_t link = 0; link < partition.link_class.size(); ++link) {
     std::uint32_t& chosen = representative[partition.link_class[link]];
-    if (chosen == none) chosen = link;
+    if (chosen == no_class) chosen = link;
   }
   std::vector<std::vector<std::uint32_t>> carried(partition.link_classes);
   for (std::size_t flow = 0; flow < graph.flow_count(); ++flow) {
@@ -83,15 +83,15 @@ FlowProblem make_problem(const FlowGraph& graph, const Partition& partition) {
   return merge_rows(std::move(rows), capacities, partition.flow_classes);
 }
 
-class Builder {
+class QuotientBuilder {
  public:
-  Builder(const FlowGraph& graph, const Partition& partition)
+  QuotientBuilder(const FlowGraph& graph, const Partition& partition)
       : graph_(graph),
         partition_(partition),
         seen_(partition.flow_classes, false),
         groups_(partition.group_classes),
-        member_(partition.flow_classes, none),
-        stage_(graph.flow_count(), none) {
+        member_(partition.flow_classes, no_class),
+        stage_(graph.flow_count(), no_class) {
     result_.problem = make_problem(graph, partition);
     result_.patterns.resize(static_cast<std::size_t>(graph.pattern_count));
     result_.flow_classes.resize(partition.flow_classes);
@@ -141,7 +141,7 @@ class Builder {
   void count(PhaseClasses& phase, std::uint32_t flow, std::uint32_t flow_class) {
     const std::uint32_t group = graph_.group[flow];
     GroupEntry& entry = groups_[partition_.group_class[group]];
-    if (entry.teller == none) {
+    if (entry.teller == no_class) {
       entry = {group, static_cast<std::uint32_t>(phase.groups.size())};
       phase.groups.emplace_back();
     }
@@ -156,7 +156,7 @@ class Builder {
     }
     ++told.flows;
     std::uint32_t& member = member_[flow_class];
-    if (member == none) {
+    if (member == no_class) {
       member = static_cast<std::uint32_t>(told.members.size());
       told.members.push_back({flow_class, 0});
     }
@@ -192,7 +192,7 @@ class Builder {
   const Partition& partition_;
   // A class of flows or groups belongs to one phase, so these serve all phases.
   struct GroupEntry {
-    std::uint32_t teller = none;
+    std::uint32_t teller = no_class;
     std::uint32_t index = 0;  ///< in PhaseClasses::groups
   };
   std::vector<bool> seen_;
@@ -235,7 +235,7 @@ bool moves_equally(const GroupClass& group, const std::vector<FlowClass>& classe
 std::uint32_t rename_columns(const GroupClass& group, const std::vector<FlowClass>& classes,
                              bool couples, std::uint32_t next,
                              std::vector<std::uint32_t>& renamed) {
-  if (renamed[classes[group.members.front().flow_class].column] != none) return next;
+  if (renamed[classes[group.members.front().flow_class].column] != no_class) return next;
   for (const GroupClass::Member& member : group.members) {
     renamed[classes[member.flow_class].column] = couples ? next : next++;
   }
@@ -256,7 +256,7 @@ bool Quotient::couple() {
   });
   if (!any) return false;
   // Old column -> new one: that of its group, or its own.
-  std::vector<std::uint32_t> renamed(problem.columns.size(), none);
+  std::vector<std::uint32_t> renamed(problem.columns.size(), no_class);
   std::uint32_t columns = 0;
   for (PatternClasses& pattern : patterns) {
     for (PhaseClasses& phase : pattern.phases) {
@@ -275,7 +275,7 @@ bool Quotient::couple() {
 }
 
 Quotient make_quotient(const FlowGraph& graph, const Partition& partition) {
-  return Builder(graph, partition).take();
+  return QuotientBuilder(graph, partition).take();
 }
 
 }  // namespace gradwire

@@ -61,7 +61,7 @@ void ModelBuilder::add_kept() {
 
 namespace {
 
-constexpr double half_bytes = 2;
+constexpr double kept_element_bytes = 2;
 
 }  // namespace
 
@@ -79,7 +79,7 @@ void ModelBuilder::add_casts() {
       const auto elements = static_cast<double>(values_[index].elements);
       layer.casts += elements;
       // The first cast is what add_kept() counts; each further product has one of its own.
-      if (cast[index]) layer.autocast_kept_bytes += half_bytes * elements;
+      if (cast[index]) layer.autocast_kept_bytes += kept_element_bytes * elements;
       cast[index] = true;
     }
   }

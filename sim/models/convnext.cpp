@@ -32,7 +32,8 @@ Activation layer_scale(ModelBuilder& net, const std::string& name, const Activat
 }
 
 /// @param first  of the network: its stochastic depth keeps every sample.
-Activation block(ModelBuilder& net, const std::string& name, const Activation& input, bool first) {
+Activation convnext_block(ModelBuilder& net, const std::string& name, const Activation& input,
+                          bool first) {
   const std::int64_t width = input.channels;
   Activation x = net.conv(
       name + ".block.0", input,
@@ -54,7 +55,7 @@ ModelDescription convnext(const ConvNextShape& shape, const ModelOptions& option
   int part = 1;
   for (std::size_t stage = 0; stage < shape.blocks.size(); ++stage) {
     for (int b = 0; b < shape.blocks[stage]; ++b) {
-      x = block(net, fmt::format("features.{}.{}", part, b), x, stage == 0 && b == 0);
+      x = convnext_block(net, fmt::format("features.{}.{}", part, b), x, stage == 0 && b == 0);
     }
     if (stage + 1 < shape.blocks.size()) {
       const std::string name = fmt::format("features.{}", part + 1);

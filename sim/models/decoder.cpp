@@ -103,8 +103,8 @@ Activation latent_attention(ModelBuilder& net, const std::string& name, const Ac
   return net.linear(name + ".o_proj", x, shape.hidden, Bias::none);
 }
 
-Activation feed_forward(ModelBuilder& net, const std::string& name, const Activation& input,
-                        std::int64_t width, const DecoderShape& shape) {
+Activation decoder_feed_forward(ModelBuilder& net, const std::string& name, const Activation& input,
+                                std::int64_t width, const DecoderShape& shape) {
   const Bias bias = bias_if(shape.bias);
   Activation x;
   if (shape.activation == DecoderShape::Activation::swiglu) {
@@ -170,8 +170,8 @@ Activation experts_block(ModelBuilder& net, const std::string& name, const Activ
                          const DecoderShape& shape) {
   const Activation x = routed(net, name, input, shape);
   if (shape.experts.shared == 0) return x;
-  const Activation shared = feed_forward(net, name + ".shared_experts", input,
-                                         shape.experts.shared * shape.experts.ffn, shape);
+  const Activation shared = decoder_feed_forward(net, name + ".shared_experts", input,
+                                                 shape.experts.shared * shape.experts.ffn, shape);
   return net.add(name + ".add_shared", x, shared);
 }
 
@@ -180,7 +180,8 @@ bool has_experts(const DecoderShape& shape, int layer) {
   return experts.count > 0 && layer >= experts.dense_layers && (layer + 1) % experts.every == 0;
 }
 
-Activation block(ModelBuilder& net, int layer, const Activation& input, const DecoderShape& shape) {
+Activation decoder_block(ModelBuilder& net, int layer, const Activation& input,
+                         const DecoderShape& shape) {
   const std::string name = fmt::format("model.layers.{}", layer);
   Activation x = norm(net, name + ".input_layernorm", input, shape);
   x = shape.latent ? latent_attention(net, name + ".self_attn", x, shape)
@@ -189,7 +190,7 @@ Activation block(ModelBuilder& net, int layer, const Activation& input, const De
   const Activation residual = net.add(name + ".add_1", x, input);
   x = norm(net, name + ".post_attention_layernorm", residual, shape);
   x = has_experts(shape, layer) ? experts_block(net, name + ".mlp", x, shape)
-                                : feed_forward(net, name + ".mlp", x, shape.ffn, shape);
+                                : decoder_feed_forward(net, name + ".mlp", x, shape.ffn, shape);
   if (shape.dropout) x = net.dropout(name + ".dropout_2", x);
   return net.add(name + ".add_2", residual, x);
 }
@@ -289,7 +290,7 @@ std::optional<OptionProblem> problem_of(const DecoderShape& shape) {
 ModelDescription decoder(const DecoderShape& shape) {
   ModelBuilder net(shape.name, shape.source);
   Activation x = embedded(net, shape);
-  for (int layer = 0; layer < shape.layers; ++layer) x = block(net, layer, x, shape);
+  for (int layer = 0; layer < shape.layers; ++layer) x = decoder_block(net, layer, x, shape);
   x = norm(net, "model.norm", x, shape);
   x = shape.tied ? net.tied_linear("lm_head", x, shape.vocabulary)
                  : net.linear("lm_head", x, shape.vocabulary, Bias::none);

@@ -15,14 +15,14 @@
 namespace gradwire {
 namespace {
 
-constexpr std::int64_t latent_channels = 4;
-constexpr int latent_reduction = 8;   // of the image's side, by the auto-encoder
-constexpr int deepest_reduction = 8;  // of the latent's, by three halvings
-constexpr std::array<std::int64_t, 4> widths = {320, 640, 1280, 1280};
+constexpr std::int64_t unet_latent_channels = 4;
+constexpr int unet_latent_reduction = 8;  // of the image's side, by the auto-encoder
+constexpr int deepest_reduction = 8;      // of the latent's, by three halvings
+constexpr std::array<std::int64_t, 4> level_widths = {320, 640, 1280, 1280};
 constexpr std::int64_t time_width = 1280;
 constexpr std::int64_t text_width = 768;
 constexpr std::int64_t text_tokens = 77;
-constexpr std::int64_t heads = 8;
+constexpr std::int64_t unet_heads = 8;
 constexpr int down_layers = 2;          // of each level; up one more
 constexpr std::size_t plain_level = 3;  // the deepest has no attention
 
@@ -68,15 +68,17 @@ Activation residual(ModelBuilder& net, const std::string& name, const Activation
 }
 
 /// @param memory  what keys and values are made of.
-Activation attention(ModelBuilder& net, const std::string& name, const Activation& input,
-                     const Activation& memory) {
+Activation spatial_attention(ModelBuilder& net, const std::string& name, const Activation& input,
+                             const Activation& memory) {
   const std::int64_t width = input.channels;
   const Activation query = net.linear(name + ".to_q", input, width, ModelBuilder::Bias::none);
   const Activation key = net.linear(name + ".to_k", memory, width, ModelBuilder::Bias::none);
   const Activation value = net.linear(name + ".to_v", memory, width, ModelBuilder::Bias::none);
-  const Activation x = flash_attend(
-      net, name, query, key, value,
-      {.heads = heads, .size = width / heads, .value_size = width / heads, .causal = false});
+  const Activation x = flash_attend(net, name, query, key, value,
+                                    {.heads = unet_heads,
+                                     .size = width / unet_heads,
+                                     .value_size = width / unet_heads,
+                                     .causal = false});
   return net.linear(name + ".to_out.0", x, width);
 }
 
@@ -88,9 +90,9 @@ Activation transformer(ModelBuilder& net, const std::string& name, const Activat
   x.height *= std::exchange(x.width, 1);
   const std::string block = name + ".transformer_blocks.0";
   Activation y = net.layer_norm(block + ".norm1", x);
-  x = net.add(block + ".add1", attention(net, block + ".attn1", y, y), x);
+  x = net.add(block + ".add1", spatial_attention(net, block + ".attn1", y, y), x);
   y = net.layer_norm(block + ".norm2", x);
-  x = net.add(block + ".add2", attention(net, block + ".attn2", y, text), x);
+  x = net.add(block + ".add2", spatial_attention(net, block + ".attn2", y, text), x);
   y = net.linear(block + ".ff.net.0.proj", net.layer_norm(block + ".norm3", x), 8 * width);
   const auto parts = net.split(block + ".ff.net.0.chunk", y, 2);
   y = net.gated_act(block + ".ff.net.0.geglu", parts[1], parts[0]);
@@ -103,8 +105,8 @@ Activation transformer(ModelBuilder& net, const std::string& name, const Activat
 /// A layer of a level: a residual block, and attention where the level has it.
 Activation level_layer(ModelBuilder& net, const std::string& block, int layer, std::size_t level,
                        const Activation& input, const std::array<Activation, 2>& given) {
-  const Activation x =
-      residual(net, fmt::format("{}.resnets.{}", block, layer), input, given[0], widths[level]);
+  const Activation x = residual(net, fmt::format("{}.resnets.{}", block, layer), input, given[0],
+                                level_widths[level]);
   if (level == plain_level) return x;
   return transformer(net, fmt::format("{}.attentions.{}", block, layer), x, given[1]);
 }
@@ -113,7 +115,7 @@ Activation level_layer(ModelBuilder& net, const std::string& block, int layer, s
 /// @param given  time and text.
 Activation down(ModelBuilder& net, Activation x, std::vector<Activation>& skips,
                 const std::array<Activation, 2>& given) {
-  for (std::size_t level = 0; level < widths.size(); ++level) {
+  for (std::size_t level = 0; level < level_widths.size(); ++level) {
     const std::string block = fmt::format("down_blocks.{}", level);
     for (int layer = 0; layer < down_layers; ++layer) {
       x = level_layer(net, block, layer, level, x, given);
@@ -121,7 +123,7 @@ Activation down(ModelBuilder& net, Activation x, std::vector<Activation>& skips,
     }
     if (level != plain_level) {
       net.register_before(block + ".attentions", block + ".resnets");
-      x = conv3(net, block + ".downsamplers.0.conv", x, widths[level], 2);
+      x = conv3(net, block + ".downsamplers.0.conv", x, level_widths[level], 2);
       skips.push_back(x);
     }
   }
@@ -130,8 +132,8 @@ Activation down(ModelBuilder& net, Activation x, std::vector<Activation>& skips,
 
 Activation up(ModelBuilder& net, Activation x, std::vector<Activation>& skips,
               const std::array<Activation, 2>& given) {
-  for (std::size_t level = widths.size(); level-- > 0;) {
-    const std::string block = fmt::format("up_blocks.{}", widths.size() - 1 - level);
+  for (std::size_t level = level_widths.size(); level-- > 0;) {
+    const std::string block = fmt::format("up_blocks.{}", level_widths.size() - 1 - level);
     for (int layer = 0; layer <= down_layers; ++layer) {
       x = net.concat(fmt::format("{}.cat.{}", block, layer), {{x, skips.back()}});
       skips.pop_back();
@@ -160,13 +162,13 @@ ModelDescription sd_unet(const ModelOptions& options) {
   ModelBuilder net("sd_unet",
                    "Rombach et al., arXiv 2112.10752, Stable Diffusion 1.x; diffusers "
                    "unet_2d_condition.py");
-  const std::int64_t side = options.image_size.value_or(sd_side) / latent_reduction;
+  const std::int64_t side = options.image_size.value_or(sd_side) / unet_latent_reduction;
   Activation time =
-      net.linear("time_embedding.linear_1", net.input({.channels = widths[0]}), time_width);
+      net.linear("time_embedding.linear_1", net.input({.channels = level_widths[0]}), time_width);
   time = net.linear("time_embedding.linear_2", smooth(net, "time_embedding.act", time), time_width);
   const std::array<Activation, 2> given = {
       time, net.input({.channels = text_width, .height = text_tokens})};
-  Activation x = conv3(net, "conv_in", net.image(latent_channels, side), widths[0]);
+  Activation x = conv3(net, "conv_in", net.image(unet_latent_channels, side), level_widths[0]);
   net.register_before("conv_in", "time_embedding");
   std::vector<Activation> skips = {x};
   x = down(net, x, skips, given);
@@ -177,7 +179,7 @@ ModelDescription sd_unet(const ModelOptions& options) {
   x = up(net, x, skips, given);
   net.register_before("up_blocks", "mid_block");
   x = smooth(net, "conv_act", group_norm(net, "conv_norm_out", x));
-  x = conv3(net, "conv_out", x, latent_channels);
+  x = conv3(net, "conv_out", x, unet_latent_channels);
   return net.finish();
 }
 

@@ -10,10 +10,10 @@
 namespace gradwire {
 namespace {
 
-constexpr std::int64_t labels = 2;  // of a sentence (SST-2), or begin and end of an answer
+constexpr std::int64_t label_count = 2;  // of a sentence (SST-2), or begin and end of an answer
 
-Activation embeddings(ModelBuilder& net, const Activation& tokens, std::int64_t vocabulary,
-                      std::int64_t hidden) {
+Activation distilbert_embeddings(ModelBuilder& net, const Activation& tokens,
+                                 std::int64_t vocabulary, std::int64_t hidden) {
   const std::string name = "distilbert.embeddings";
   const Activation words = net.embedding(name + ".word_embeddings", tokens, vocabulary, hidden);
   const Activation places =
@@ -23,8 +23,8 @@ Activation embeddings(ModelBuilder& net, const Activation& tokens, std::int64_t 
 }
 
 /// The queries are scaled, not the scores; masked_fill picks among these.
-Activation attention(ModelBuilder& net, const std::string& name, const Activation& input,
-                     const Widths& widths, bool flash) {
+Activation distilbert_attention(ModelBuilder& net, const std::string& name, const Activation& input,
+                                const Widths& widths, bool flash) {
   const std::int64_t hidden = widths.hidden;
   const std::int64_t heads = widths.heads;
   const Activation query = net.linear(name + ".q_lin", input, hidden);
@@ -39,9 +39,9 @@ Activation attention(ModelBuilder& net, const std::string& name, const Activatio
   return net.linear(name + ".out_lin", x, hidden);
 }
 
-Activation encoder_layer(ModelBuilder& net, const std::string& name, const Activation& input,
-                         const Widths& widths, bool flash) {
-  Activation x = attention(net, name + ".attention", input, widths, flash);
+Activation distilbert_layer(ModelBuilder& net, const std::string& name, const Activation& input,
+                            const Widths& widths, bool flash) {
+  Activation x = distilbert_attention(net, name + ".attention", input, widths, flash);
   const Activation seen =
       net.layer_norm(name + ".sa_layer_norm", net.add(name + ".sa_add", x, input));
   x = net.gelu(name + ".ffn.gelu", net.linear(name + ".ffn.lin1", seen, widths.ffn));
@@ -59,9 +59,9 @@ void add_head(ModelBuilder& net, const Activation& sequence, const std::string& 
   } else if (head == "classification") {
     Activation x = net.gather("first_token", sequence, 1);
     x = net.act("pre_classifier_relu", net.linear("pre_classifier", x, sequence.channels));
-    net.linear("classifier", net.dropout("dropout", x), labels);
+    net.linear("classifier", net.dropout("dropout", x), label_count);
   } else if (head == "qa") {
-    net.linear("qa_outputs", net.dropout("dropout", sequence), labels);
+    net.linear("qa_outputs", net.dropout("dropout", sequence), label_count);
   }
 }
 
@@ -79,10 +79,10 @@ ModelDescription distilbert_base(const ModelOptions& options) {
                    "modeling_distilbert.py");
   const std::int64_t vocabulary = options.vocabulary.value_or(bert_vocabulary);
   const Activation tokens = net.tokens(options.sequence_length.value_or(bert_sequence_length));
-  Activation x = embeddings(net, tokens, vocabulary, widths.hidden);
+  Activation x = distilbert_embeddings(net, tokens, vocabulary, widths.hidden);
   for (int layer = 0; layer < widths.layers; ++layer) {
-    x = encoder_layer(net, fmt::format("distilbert.transformer.layer.{}", layer), x, widths,
-                      options.attention == "flash");
+    x = distilbert_layer(net, fmt::format("distilbert.transformer.layer.{}", layer), x, widths,
+                         options.attention == "flash");
   }
   add_head(net, x, options.head.value_or(distilbert_heads().front()), vocabulary);
   return net.finish();

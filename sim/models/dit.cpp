@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t latent_channels = 4;
 constexpr std::int64_t latent_reduction = 8;  // of the image's side, by the auto-encoder
-constexpr std::int64_t patch = 2;
+constexpr std::int64_t dit_patch = 2;
 constexpr std::int64_t frequencies = 256;  // of the time's embedding
 
 /// A layer norm without tensors, then x (1 + scale) + shift with both from the condition: two
@@ -46,8 +46,8 @@ std::vector<Activation> condition(ModelBuilder& net, const std::string& name,
   return net.split(name + ".chunk", x, parts);
 }
 
-Activation block(ModelBuilder& net, const std::string& name, const Activation& input,
-                 const Activation& given, const Widths& shape) {
+Activation dit_block(ModelBuilder& net, const std::string& name, const Activation& input,
+                     const Activation& given, const Widths& shape) {
   const auto parts = condition(net, name + ".adaLN_modulation", given, 6);
   const std::string attention = name + ".attn";
   Activation x = modulated(net, name + ".norm1", input, parts[0], parts[1]);
@@ -80,20 +80,20 @@ ModelDescription dit(const std::string& name, const ModelOptions& options) {
   const Widths shape = widths_of(name, options);
   ModelBuilder net(shape.name, "Peebles and Xie, arXiv 2212.09748; facebookresearch/DiT models.py");
   const std::int64_t side = options.image_size.value_or(dit_side) / latent_reduction;
-  Activation x =
-      net.conv("x_embedder.proj", net.image(latent_channels, side),
-               {.out = shape.hidden, .kernel = square(patch), .stride = patch, .bias = true});
+  Activation x = net.conv(
+      "x_embedder.proj", net.image(latent_channels, side),
+      {.out = shape.hidden, .kernel = square(dit_patch), .stride = dit_patch, .bias = true});
   x.height *= std::exchange(x.width, 1);
   x = net.add_constant("pos_embed", x);
   const Activation given =
       embedded_condition(net, options.classes.value_or(imagenet_classes), shape.hidden);
   for (int layer = 0; layer < shape.layers; ++layer) {
-    x = block(net, fmt::format("blocks.{}", layer), x, given, shape);
+    x = dit_block(net, fmt::format("blocks.{}", layer), x, given, shape);
   }
   const auto parts = condition(net, "final_layer.adaLN_modulation", given, 2);
   x = modulated(net, "final_layer.norm_final", x, parts[0], parts[1]);
   // noise and its variance
-  x = net.linear("final_layer.linear", x, patch * patch * 2 * latent_channels);
+  x = net.linear("final_layer.linear", x, dit_patch * dit_patch * 2 * latent_channels);
   net.copy("unpatchify", x);
   net.register_before("final_layer.linear", "final_layer.adaLN_modulation");
   return net.finish();

@@ -13,7 +13,7 @@
 namespace gradwire {
 namespace {
 
-constexpr std::int64_t squeeze_reduction = 4;  // of a block's input
+constexpr std::int64_t efficientnet_reduction = 4;  // of a block's input
 
 struct Stage {
   std::int64_t expansion = 1;
@@ -47,7 +47,7 @@ ModelDescription efficientnet(const EfficientNetShape& shape, const ModelOptions
                              .kernel = stage.kernel,
                              .stride = block == 0 ? stage.stride : 1,
                              .out = stage.out,
-                             .squeezed = stage.fused ? 0 : x.channels / squeeze_reduction,
+                             .squeezed = stage.fused ? 0 : x.channels / efficientnet_reduction,
                              .smooth = true,
                              .squeeze_smooth = true,
                              .fused = stage.fused,

@@ -8,12 +8,12 @@ namespace gradwire {
 namespace {
 
 constexpr double half_bytes = 2;  ///< of an element beside the products
-constexpr std::int64_t multiple = 16;
+constexpr std::int64_t fp8_multiple = 16;
 
 bool can_be_fp8(const ModelLayer& layer) {
   return layer.kind == "linear" && !layer.parameters.empty() && layer.product &&
-         layer.product->weight_operand && layer.product->columns % multiple == 0 &&
-         layer.product->depth % multiple == 0 && !layer.name.ends_with(".router") &&
+         layer.product->weight_operand && layer.product->columns % fp8_multiple == 0 &&
+         layer.product->depth % fp8_multiple == 0 && !layer.name.ends_with(".router") &&
          !block_of(layer.name, BlockNumbers::own_part).empty();
 }
 

@@ -37,8 +37,8 @@ Activation gelu_of_operators(ModelBuilder& net, const std::string& name, const A
   return net.custom(std::move(layer), {{input}}, input);
 }
 
-Activation attention(ModelBuilder& net, const std::string& name, const Activation& input,
-                     const GptShape& network) {
+Activation gpt2_attention(ModelBuilder& net, const std::string& name, const Activation& input,
+                          const GptShape& network) {
   const Activation joined =
       net.transposed_linear(name + ".c_attn", input, 3 * network.widths.hidden);
   const auto parts = net.split(name + ".split", joined, 3);
@@ -53,10 +53,10 @@ Activation attention(ModelBuilder& net, const std::string& name, const Activatio
   return net.dropout(name + ".resid_dropout", x);
 }
 
-Activation block(ModelBuilder& net, const std::string& name, const Activation& input,
-                 const GptShape& network) {
+Activation gpt2_block(ModelBuilder& net, const std::string& name, const Activation& input,
+                      const GptShape& network) {
   Activation x = net.layer_norm(name + ".ln_1", input);
-  x = attention(net, name + ".attn", x, network);
+  x = gpt2_attention(net, name + ".attn", x, network);
   const Activation residual = net.add(name + ".add_1", x, input);
   x = net.layer_norm(name + ".ln_2", residual);
   x = net.transposed_linear(name + ".mlp.c_fc", x, network.widths.ffn);
@@ -78,7 +78,7 @@ ModelDescription gpt(const std::string& name, const ModelOptions& options) {
       net.embedding("transformer.wpe", tokens, gpt2_positions, network.widths.hidden);
   Activation x = net.dropout("transformer.drop", net.add("transformer.add", words, places));
   for (int layer = 0; layer < network.widths.layers; ++layer) {
-    x = block(net, fmt::format("transformer.h.{}", layer), x, network);
+    x = gpt2_block(net, fmt::format("transformer.h.{}", layer), x, network);
   }
   x = net.layer_norm("transformer.ln_f", x);
   x = options.tied.value_or(true) ? net.tied_linear("lm_head", x, vocabulary)

@@ -14,7 +14,7 @@
 namespace gradwire {
 namespace {
 
-constexpr std::int64_t features = 64;  // of the filter bank, n_filt
+constexpr std::int64_t filter_features = 64;  // of the filter bank, n_filt
 constexpr int repeats = 5;
 constexpr double letters_per_frame = 0.14;  // before the halving: 14 a second of speech (assumed)
 
@@ -105,7 +105,8 @@ ModelDescription jasper(const ModelOptions& options) {
     return activated(net, layer(i), masked_conv(net, layer(i) + ".conv", 0, input, shape));
   };
   const std::string first = layer(0) + ".conv";
-  Activation x = masked(net, first + ".0", net.input({.channels = features, .height = frames}));
+  Activation x =
+      masked(net, first + ".0", net.input({.channels = filter_features, .height = frames}));
   net.freeze();  // the features need no gradient
   std::vector<Activation> made = {
       activated(net, layer(0), normed_conv(net, first, 0, x, {256, 11}, 2))};

@@ -9,8 +9,8 @@
 namespace gradwire {
 namespace {
 
-constexpr int layers = 2;
-constexpr std::int64_t hidden = 1500;
+constexpr int zaremba_layers = 2;
+constexpr std::int64_t zaremba_hidden = 1500;
 
 }  // namespace
 
@@ -20,10 +20,10 @@ ModelDescription lstm_ptb(const ModelOptions& options) {
                    "Zaremba et al., arXiv 1409.2329, large; tensors named as in the profile of "
                    "Espresso (byteps, branch Espresso)");
   Activation x = net.tokens(options.sequence_length.value_or(ptb_steps));
-  x = net.embedding("encoder", x, vocabulary, hidden);
+  x = net.embedding("encoder", x, vocabulary, zaremba_hidden);
   x = net.dropout("dropout", x);
-  for (int layer = 0; layer < layers; ++layer) {
-    x = lstm_layer(net, fmt::format("rnns.{}", layer), x, {.hidden = hidden});
+  for (int layer = 0; layer < zaremba_layers; ++layer) {
+    x = lstm_layer(net, fmt::format("rnns.{}", layer), x, {.hidden = zaremba_hidden});
     x = net.dropout(fmt::format("dropout.{}", layer), x);
   }
   x = options.tied.value_or(false) ? net.tied_linear("decoder", x, vocabulary, "decoder.bias")

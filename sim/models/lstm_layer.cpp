@@ -8,7 +8,7 @@
 namespace gradwire {
 namespace {
 
-ParameterSpec tensor(const std::string& name, std::vector<std::int64_t> shape) {
+ParameterSpec gate_tensor(const std::string& name, std::vector<std::int64_t> shape) {
   return {.name = name, .shape = std::move(shape), .ready = {}};
 }
 
@@ -42,15 +42,15 @@ Activation lstm_layer(ModelBuilder& net, const std::string& name, const Activati
     };
     const int first = static_cast<int>(layer.parameters.size());
     if (shape.joined) {
-      layer.parameters.push_back(tensor(name + ".W", {depth, gates}));
-      layer.parameters.push_back(tensor(name + ".B", {gates}));
+      layer.parameters.push_back(gate_tensor(name + ".W", {depth, gates}));
+      layer.parameters.push_back(gate_tensor(name + ".B", {gates}));
       ready.insert(ready.end(), {first + 1, first});
       continue;
     }
-    layer.parameters.push_back(tensor(named("weight_ih"), {gates, input.channels}));
-    layer.parameters.push_back(tensor(named("weight_hh"), {gates, recurrent}));
-    layer.parameters.push_back(tensor(named("bias_ih"), {gates}));
-    layer.parameters.push_back(tensor(named("bias_hh"), {gates}));
+    layer.parameters.push_back(gate_tensor(named("weight_ih"), {gates, input.channels}));
+    layer.parameters.push_back(gate_tensor(named("weight_hh"), {gates, recurrent}));
+    layer.parameters.push_back(gate_tensor(named("bias_ih"), {gates}));
+    layer.parameters.push_back(gate_tensor(named("bias_hh"), {gates}));
     for (const int place : {0, 1, 3, 2}) ready.push_back(first + place);
   }
   Activation output = input;

@@ -15,10 +15,10 @@ namespace {
 
 constexpr std::int64_t padded_to = 32;  // GeneralizedRCNNTransform, size_divisible
 constexpr std::int64_t longer_side = 1333;
-constexpr std::int64_t width = 256;  // of the pyramid and the mask's convolutions
-constexpr std::int64_t anchors = 3;  // of a place: the ratios of its sides
-constexpr std::int64_t coordinates = 4;
-constexpr std::int64_t hidden = 1024;  // of the box's head
+constexpr std::int64_t pyramid_width = 256;  // of the pyramid and the mask's convolutions
+constexpr std::int64_t anchors = 3;          // of a place: the ratios of its sides
+constexpr std::int64_t box_coordinates = 4;
+constexpr std::int64_t box_hidden = 1024;  // of the box's head
 
 // Regions of an image that the heads learn from, and those that hold an object, at most
 // (torchvision mask_rcnn.py: box_batch_size_per_image, box_positive_fraction). The background fills
@@ -81,12 +81,12 @@ std::vector<Activation> pyramid(ModelBuilder& net, const std::vector<Activation>
   Activation above;
   for (std::size_t i = maps.size(); i-- > 0;) {
     const auto named = [&](const char* what) { return fmt::format("{}{}.{}", name, what, i); };
-    Activation x = net.conv(named("inner_blocks"), maps[i], conv1(width));
+    Activation x = net.conv(named("inner_blocks"), maps[i], conv1(pyramid_width));
     if (i + 1 < maps.size()) {
       x = net.add(named("add"), x, enlarged(net, named("interpolate"), above, x));
     }
     above = x;
-    levels[i] = net.conv(named("layer_blocks"), x, conv3(width));
+    levels[i] = net.conv(named("layer_blocks"), x, conv3(pyramid_width));
   }
   for (const std::string& blocks : {name + "inner_blocks.", name + "layer_blocks."}) {
     for (std::size_t i = 0; i + 1 < maps.size(); ++i) {
@@ -106,17 +106,17 @@ void propose(ModelBuilder& net, const std::vector<Activation>& levels) {
       if (i == 0) return net.conv("rpn.head." + part, x, shape);
       return net.tied_conv(fmt::format("rpn.head.{}.level{}", part, i), x, shape);
     };
-    const Activation x =
-        net.act(fmt::format("rpn.head.relu.level{}", i), run("conv", levels[i], conv3(width)));
+    const Activation x = net.act(fmt::format("rpn.head.relu.level{}", i),
+                                 run("conv", levels[i], conv3(pyramid_width)));
     outputs.push_back(ModelBuilder::flatten(run("cls_logits", x, conv1(anchors))));
-    outputs.push_back(ModelBuilder::flatten(run("bbox_pred", x, conv1(anchors * coordinates))));
+    outputs.push_back(ModelBuilder::flatten(run("bbox_pred", x, conv1(anchors * box_coordinates))));
   }
   const Activation all = net.concat("rpn.cat", outputs);
-  const double boxes = all.count() / (1 + coordinates);
+  const double boxes = all.count() / (1 + box_coordinates);
   net.custom(operation("rpn.proposals", "other",
                        {.elements = proposal_elements * boxes, .kernels = proposal_kernels},
                        {.kernels = 0}),
-             {}, {.channels = coordinates, .height = regions});
+             {}, {.channels = box_coordinates, .height = regions});
   net.custom(
       operation("rpn.loss", "other", {.elements = 0}, {.elements = all.count(), .kernels = 2}),
       {{all}}, {.channels = 1});
@@ -126,7 +126,7 @@ void propose(ModelBuilder& net, const std::vector<Activation>& levels) {
 Activation region_maps(ModelBuilder& net, const std::string& name,
                        const std::vector<Activation>& levels, std::int64_t number,
                        std::int64_t side) {
-  const Activation output = {.channels = width, .height = number * side, .width = side};
+  const Activation output = {.channels = pyramid_width, .height = number * side, .width = side};
   const std::vector<Activation> used(levels.begin(), levels.end() - 1);
   double zeros = 0;
   for (const Activation& level : used) zeros += level.count();
@@ -140,15 +140,15 @@ Activation region_maps(ModelBuilder& net, const std::string& name,
 void box_head(ModelBuilder& net, const std::vector<Activation>& levels, std::int64_t classes) {
   const std::string name = "roi_heads.box_";
   Activation x = region_maps(net, name + "roi_pool", levels, regions, box_side);
-  x.channels = width * box_side * box_side;
+  x.channels = pyramid_width * box_side * box_side;
   x.height = regions;
   x.width = 1;
   for (const char* part : {"fc6", "fc7"}) {
-    x = net.linear(name + "head." + part, x, hidden);
+    x = net.linear(name + "head." + part, x, box_hidden);
     x = net.act(fmt::format("{}head.{}_relu", name, part), x);
   }
   const Activation scores = net.linear(name + "predictor.cls_score", x, classes);
-  const Activation deltas = net.linear(name + "predictor.bbox_pred", x, coordinates * classes);
+  const Activation deltas = net.linear(name + "predictor.bbox_pred", x, box_coordinates * classes);
   net.loss("roi_heads.loss_classifier", scores);
   net.custom(operation("roi_heads.loss_box_reg", "other", {.elements = 0},
                        {.elements = deltas.count(), .kernels = 2}),
@@ -157,9 +157,9 @@ void box_head(ModelBuilder& net, const std::vector<Activation>& levels, std::int
 
 /// A transposed convolution of 2x2 and stride 2: a product of each place, and a bias.
 Activation doubled(ModelBuilder& net, const std::string& name, const Activation& input) {
-  const std::int64_t columns = 4 * width;
+  const std::int64_t columns = 4 * pyramid_width;
   const Activation output = {
-      .channels = width, .height = 2 * input.height, .width = 2 * input.width};
+      .channels = pyramid_width, .height = 2 * input.height, .width = 2 * input.width};
   const double flops = 2 * input.count() * static_cast<double>(columns);
   const double moved = input.count() + output.count();
   ModelLayer layer = operation(
@@ -168,8 +168,8 @@ Activation doubled(ModelBuilder& net, const std::string& name, const Activation&
   layer.product =
       MatrixShape{.rows = input.height * input.width, .columns = columns, .depth = input.channels};
   layer.parameters = {
-      {.name = name + ".weight", .shape = {input.channels, width, 2, 2}, .ready = {}},
-      {.name = name + ".bias", .shape = {width}, .ready = {}}};
+      {.name = name + ".weight", .shape = {input.channels, pyramid_width, 2, 2}, .ready = {}},
+      {.name = name + ".bias", .shape = {pyramid_width}, .ready = {}}};
   return net.custom(std::move(layer), {{input}}, output);
 }
 
@@ -178,7 +178,7 @@ void mask_head(ModelBuilder& net, const std::vector<Activation>& levels, std::in
   const std::string name = "roi_heads.mask_";
   Activation x = region_maps(net, name + "roi_pool", levels, regions_with_object, mask_side);
   for (int i = 0; i < 4; ++i) {
-    x = net.conv(fmt::format("{}head.{}", name, i), x, conv3(width));
+    x = net.conv(fmt::format("{}head.{}", name, i), x, conv3(pyramid_width));
     x = net.act(fmt::format("{}head.relu{}", name, i), x);
   }
   x = doubled(net, name + "predictor.conv5_mask", x);

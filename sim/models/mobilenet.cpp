@@ -12,7 +12,7 @@
 namespace gradwire {
 namespace {
 
-constexpr std::int64_t squeeze_reduction = 4;
+constexpr std::int64_t mobilenet_reduction = 4;
 
 Activation conv_bn_relu(ModelBuilder& net, const std::string& name, const Activation& input,
                         const Convolution& shape) {
@@ -38,7 +38,7 @@ ModelDescription v3(const std::string& name, const std::vector<V3Block>& blocks,
   x = conv_norm_act(net, "features.0", x, {.out = 16, .kernel = 3, .stride = 2, .smooth = true});
   int position = 1;
   for (const V3Block& block : blocks) {
-    const std::int64_t squeezed = block.expanded / squeeze_reduction;
+    const std::int64_t squeezed = block.expanded / mobilenet_reduction;
     x = inverted_residual(
         net, fmt::format("features.{}.block", position++), x,
         {.expanded = block.expanded,

@@ -10,7 +10,7 @@
 namespace gradwire {
 namespace {
 
-constexpr int stages = 3;
+constexpr int nasnet_stages = 3;
 constexpr int cells_of_large = 6;  // whose numbers the smaller network's cells have, too
 
 struct NasnetShape {
@@ -113,7 +113,7 @@ struct LastTwo {
   Activation near;
 };
 
-LastTwo stem(ModelBuilder& net, const NasnetShape& shape, const Activation& image) {
+LastTwo nasnet_stem(ModelBuilder& net, const NasnetShape& shape, const Activation& image) {
   Activation x =
       net.conv("conv0.conv", image, {.out = shape.stem, .kernel = square(3), .stride = 2});
   x = net.batch_norm("conv0.bn", x);
@@ -141,9 +141,9 @@ LastTwo stage(ModelBuilder& net, int number, LastTwo past, std::int64_t filters,
 ModelDescription nasnet(const NasnetShape& shape, const ModelOptions& options) {
   ModelBuilder net(shape.name,
                    "Zoph et al., arXiv 1707.07012; Cadene's pretrained-models.pytorch nasnet.py");
-  LastTwo past = stem(net, shape, net.image(3, options.image_size.value_or(shape.side)));
+  LastTwo past = nasnet_stem(net, shape, net.image(3, options.image_size.value_or(shape.side)));
   std::int64_t filters = shape.filters;
-  for (int number = 0; number < stages; ++number) {
+  for (int number = 0; number < nasnet_stages; ++number) {
     if (number > 0) {
       const std::string name = fmt::format("reduction_cell_{}", number - 1);
       filters *= 2;

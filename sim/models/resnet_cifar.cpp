@@ -12,7 +12,7 @@
 namespace gradwire {
 namespace {
 
-constexpr int stages = 3;
+constexpr int cifar_stages = 3;
 constexpr std::int64_t first_width = 16;
 
 /// Option A: every other row and column, and as many channels of zeros as are missing. Forward one
@@ -29,14 +29,14 @@ Activation padded_shortcut(ModelBuilder& net, const std::string& name, const Act
 }
 
 /// @param blocks  in each stage: depth = 6 blocks + 2.
-ModelDescription resnet(const std::string& name, int blocks, const ModelOptions& options) {
+ModelDescription cifar_resnet(const std::string& name, int blocks, const ModelOptions& options) {
   ModelBuilder net(name,
                    "He et al., arXiv 1512.03385, section 4.2, option A; named as akamaster's "
                    "pytorch_resnet_cifar10 resnet.py does");
   Activation x = net.image(3, options.image_size.value_or(cifar_side));
   x = net.conv("conv1", x, {.out = first_width, .kernel = square(3), .padding = square(1)});
   x = net.act("relu", net.batch_norm("bn1", x));
-  for (int s = 0; s < stages; ++s) {
+  for (int s = 0; s < cifar_stages; ++s) {
     for (int b = 0; b < blocks; ++b) {
       const std::string block = fmt::format("layer{}.{}", s + 1, b);
       const bool halves = s > 0 && b == 0;
@@ -53,15 +53,15 @@ ModelDescription resnet(const std::string& name, int blocks, const ModelOptions&
 }  // namespace
 
 ModelDescription resnet20(const ModelOptions& options) {
-  return resnet("resnet20", 3, options);
+  return cifar_resnet("resnet20", 3, options);
 }
 
 ModelDescription resnet56(const ModelOptions& options) {
-  return resnet("resnet56", 9, options);
+  return cifar_resnet("resnet56", 9, options);
 }
 
 ModelDescription resnet110(const ModelOptions& options) {
-  return resnet("resnet110", 18, options);
+  return cifar_resnet("resnet110", 18, options);
 }
 
 }  // namespace gradwire

@@ -11,16 +11,16 @@
 namespace gradwire {
 namespace {
 
-constexpr std::int64_t expansion = 4;
+constexpr std::int64_t bottleneck_expansion = 4;
 
 Activation norm_act(ModelBuilder& net, const std::string& name, const Activation& input) {
   return net.act(name + ".act", net.batch_norm(name, input));
 }
 
 /// Where the shape changes, the shortcut starts behind the first norm.
-Activation block(ModelBuilder& net, const std::string& name, const Activation& input,
-                 std::int64_t width, std::int64_t stride) {
-  const std::int64_t out = width * expansion;
+Activation preactivated_block(ModelBuilder& net, const std::string& name, const Activation& input,
+                              std::int64_t width, std::int64_t stride) {
+  const std::int64_t out = width * bottleneck_expansion;
   const Activation normed = norm_act(net, name + ".norm1", input);
   Activation shortcut = input;
   if (stride > 1 || input.channels != out) {
@@ -37,16 +37,16 @@ Activation block(ModelBuilder& net, const std::string& name, const Activation& i
   return net.add(name + ".add", x, shortcut);
 }
 
-ModelDescription resnet(const std::string& name, const std::array<int, 4>& blocks,
-                        const ModelOptions& options) {
+ModelDescription preactivated_resnet(const std::string& name, const std::array<int, 4>& blocks,
+                                     const ModelOptions& options) {
   ModelBuilder net(name, "He et al., arXiv 1603.05027; timm models/resnetv2.py");
   Activation x = net.image(3, options.image_size.value_or(imagenet_side));
   x = net.conv("stem.conv", x, {.out = 64, .kernel = square(7), .stride = 2, .padding = square(3)});
   x = net.max_pool("stem.pool", x, {.kernel = square(3), .stride = 2, .padding = square(1)});
   for (std::size_t s = 0; s < blocks.size(); ++s) {
     for (int b = 0; b < blocks[s]; ++b) {
-      x = block(net, fmt::format("stages.{}.blocks.{}", s, b), x, std::int64_t{64} << s,
-                s > 0 && b == 0 ? 2 : 1);
+      x = preactivated_block(net, fmt::format("stages.{}.blocks.{}", s, b), x,
+                             std::int64_t{64} << s, s > 0 && b == 0 ? 2 : 1);
     }
   }
   x = norm_act(net, "norm", x);
@@ -58,15 +58,15 @@ ModelDescription resnet(const std::string& name, const std::array<int, 4>& block
 }  // namespace
 
 ModelDescription resnet50_v2(const ModelOptions& options) {
-  return resnet("resnet50_v2", {3, 4, 6, 3}, options);
+  return preactivated_resnet("resnet50_v2", {3, 4, 6, 3}, options);
 }
 
 ModelDescription resnet101_v2(const ModelOptions& options) {
-  return resnet("resnet101_v2", {3, 4, 23, 3}, options);
+  return preactivated_resnet("resnet101_v2", {3, 4, 23, 3}, options);
 }
 
 ModelDescription resnet152_v2(const ModelOptions& options) {
-  return resnet("resnet152_v2", {3, 8, 36, 3}, options);
+  return preactivated_resnet("resnet152_v2", {3, 8, 36, 3}, options);
 }
 
 }  // namespace gradwire

@@ -7,7 +7,7 @@
 namespace gradwire {
 namespace {
 
-constexpr std::int64_t positions = bert_positions + 2;  // two stand for padding
+constexpr std::int64_t roberta_positions = bert_positions + 2;  // two stand for padding
 
 ModelDescription roberta(const BertShape& network, const ModelOptions& options) {
   ModelBuilder net(network.widths.name,
@@ -28,7 +28,7 @@ ModelDescription roberta(const BertShape& network, const ModelOptions& options) 
 ModelDescription roberta_base(const ModelOptions& options) {
   return roberta({.widths = widths_of("roberta_base", options),
                   .prefix = "roberta",
-                  .positions = positions,
+                  .positions = roberta_positions,
                   .token_types = 1},
                  options);
 }
@@ -36,7 +36,7 @@ ModelDescription roberta_base(const ModelOptions& options) {
 ModelDescription roberta_large(const ModelOptions& options) {
   return roberta({.widths = widths_of("roberta_large", options),
                   .prefix = "roberta",
-                  .positions = positions,
+                  .positions = roberta_positions,
                   .token_types = 1},
                  options);
 }

@@ -14,8 +14,8 @@
 namespace gradwire {
 namespace {
 
-constexpr std::int64_t side = 300;
-constexpr std::int64_t coordinates = 4;
+constexpr std::int64_t image_side = 300;
+constexpr std::int64_t ssd_coordinates = 4;
 
 /// A block behind the backbone: 1x1, then 3x3 that halves, or leaves the border away.
 struct Narrowing {
@@ -26,12 +26,13 @@ struct Narrowing {
 constexpr std::array<Narrowing, 5> narrowings = {
     {{256, 512}, {256, 512}, {128, 256}, {128, 256, false}, {128, 256, false}}};
 
-constexpr std::array<std::int64_t, 6> boxes = {4, 6, 6, 6, 4, 4};  // of each place of a map
+constexpr std::array<std::int64_t, 6> boxes_per_place = {4, 6, 6,
+                                                         6, 4, 4};  // of each place of a map
 
 Activation backbone(ModelBuilder& net) {
   const std::string name = "feature_extractor.feature_extractor.";
   const ResidualShape shape;
-  Activation x = residual_stem(net, {name + "0", name + "1"}, net.image(3, side), shape);
+  Activation x = residual_stem(net, {name + "0", name + "1"}, net.image(3, image_side), shape);
   x = residual_stage(net, name + "4", x, {.planes = 64, .blocks = 3}, shape);
   x = residual_stage(net, name + "5", x, {.planes = 128, .blocks = 4, .stride = 2}, shape);
   return residual_stage(net, name + "6", x, {.planes = 256, .blocks = 6}, shape);
@@ -76,11 +77,13 @@ ModelDescription ssd300(const ModelOptions& options) {
   std::vector<Activation> kinds;
   for (std::size_t i = 0; i < maps.size(); ++i) {
     const auto predict = [&](const char* what, std::int64_t numbers) {
-      return ModelBuilder::flatten(net.conv(
-          fmt::format("{}.{}", what, i), maps[i],
-          {.out = boxes[i] * numbers, .kernel = square(3), .padding = square(1), .bias = true}));
+      return ModelBuilder::flatten(net.conv(fmt::format("{}.{}", what, i), maps[i],
+                                            {.out = boxes_per_place[i] * numbers,
+                                             .kernel = square(3),
+                                             .padding = square(1),
+                                             .bias = true}));
     };
-    places.push_back(predict("loc", coordinates));
+    places.push_back(predict("loc", ssd_coordinates));
     kinds.push_back(predict("conf", labels));
   }
   net.register_before("loc", "conf");

@@ -13,10 +13,10 @@
 namespace gradwire {
 namespace {
 
-constexpr std::int64_t patch = 4;        // pixels a side
-constexpr std::int64_t window = 7;       // patches a side
-constexpr std::int64_t head_width = 32;  // section 3.3
-constexpr std::int64_t inner = 4;        // times the width, of the feed-forward block
+constexpr std::int64_t patch_side = 4;      // pixels a side
+constexpr std::int64_t window_side = 7;     // patches a side
+constexpr std::int64_t head_width = 32;     // section 3.3
+constexpr std::int64_t inner_multiple = 4;  // times the width, of the feed-forward block
 
 struct SwinShape {
   std::string name;
@@ -45,17 +45,19 @@ Activation mask_of_parts(ModelBuilder& net, const std::string& name, const Activ
 
 /// Whole windows: the image is padded to them, rolled where they are shifted, and copied into their
 /// order and back.
-Activation attention(ModelBuilder& net, const std::string& name, const Activation& input,
-                     bool shifted) {
-  const auto padded = [](std::int64_t side) { return (side + window - 1) / window * window; };
+Activation window_attention(ModelBuilder& net, const std::string& name, const Activation& input,
+                            bool shifted) {
+  const auto padded = [](std::int64_t side) {
+    return (side + window_side - 1) / window_side * window_side;
+  };
   const std::int64_t width = input.channels;
   const std::int64_t heads = width / head_width;
-  const bool one_window = input.height <= window && input.width <= window;
+  const bool one_window = input.height <= window_side && input.width <= window_side;
   const bool rolled = shifted && !one_window;
   Activation x = input;
   x.height = padded(input.height);
   x.width = padded(input.width);
-  const std::int64_t windows = x.height * x.width / (window * window);
+  const std::int64_t windows = x.height * x.width / (window_side * window_side);
   if (x.elements() > input.elements()) {
     ModelLayer pad;
     pad.name = name + ".pad";
@@ -69,7 +71,7 @@ Activation attention(ModelBuilder& net, const std::string& name, const Activatio
   if (rolled) x = mask_of_parts(net, name + ".mask_of_parts", x);
   const auto parts = net.split(name + ".split", net.linear(name + ".qkv", x, 3 * width), 3);
   const std::string table = name + ".relative_position_bias_table";
-  constexpr std::int64_t distances = (2 * window - 1) * (2 * window - 1);
+  constexpr std::int64_t distances = (2 * window_side - 1) * (2 * window_side - 1);
   x = attend(net, name, net.scale(name + ".scale", parts[0]), parts[1], parts[2],
              {.heads = heads,
               .mask = rolled ? Mask::added : Mask::none,
@@ -85,9 +87,10 @@ Activation attention(ModelBuilder& net, const std::string& name, const Activatio
   return x;
 }
 
-Activation block(ModelBuilder& net, const std::string& name, const Activation& input, bool shifted,
-                 bool first) {
-  Activation x = attention(net, name + ".attn", net.layer_norm(name + ".norm1", input), shifted);
+Activation swin_block(ModelBuilder& net, const std::string& name, const Activation& input,
+                      bool shifted, bool first) {
+  Activation x =
+      window_attention(net, name + ".attn", net.layer_norm(name + ".norm1", input), shifted);
   // the first block's is left out: its p is 0
   const auto dropped = [&](const char* part, const Activation& branch) {
     return first ? branch : net.stochastic_depth(name + part, branch);
@@ -95,7 +98,7 @@ Activation block(ModelBuilder& net, const std::string& name, const Activation& i
   x = net.add(name + ".add1", dropped(".depth1", x), input);
   const Activation seen = x;
   x = as_tokens(net.layer_norm(name + ".norm2", x));
-  x = net.gelu(name + ".mlp.1", net.linear(name + ".mlp.0", x, inner * input.channels));
+  x = net.gelu(name + ".mlp.1", net.linear(name + ".mlp.0", x, inner_multiple * input.channels));
   x = net.linear(name + ".mlp.3", x, input.channels);
   return net.add(name + ".add2", seen, dropped(".depth2", x));
 }
@@ -124,14 +127,15 @@ ModelDescription swin(const SwinShape& shape, const ModelOptions& options) {
   ModelBuilder net(shape.name,
                    "Liu et al., arXiv 2103.14030; torchvision models/swin_transformer.py");
   Activation x = net.image(3, options.image_size.value_or(imagenet_side));
-  x = net.conv("features.0.0", x,
-               {.out = shape.width, .kernel = square(patch), .stride = patch, .bias = true});
+  x = net.conv(
+      "features.0.0", x,
+      {.out = shape.width, .kernel = square(patch_side), .stride = patch_side, .bias = true});
   x = net.layer_norm("features.0.2", net.copy("features.0.1", x));
   int part = 1;
   for (std::size_t stage = 0; stage < shape.blocks.size(); ++stage) {
     for (int b = 0; b < shape.blocks[stage]; ++b) {
       const std::string name = fmt::format("features.{}.{}", part, b);
-      x = block(net, name, x, b % 2 == 1, stage == 0 && b == 0);
+      x = swin_block(net, name, x, b % 2 == 1, stage == 0 && b == 0);
     }
     if (stage + 1 < shape.blocks.size()) x = merge(net, fmt::format("features.{}", part + 1), x);
     part += 2;

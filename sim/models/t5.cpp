@@ -33,9 +33,9 @@ Activation relative_bias(ModelBuilder& net, const std::string& name, const Activ
 }
 
 /// Norm, attention, dropout and residual. @param bias  none: of tokens to the encoder's.
-Activation attention(ModelBuilder& net, const std::string& name, const std::string& part,
-                     const Activation& input, const Activation* memory, const Widths& shape,
-                     const std::optional<Activation>& bias) {
+Activation t5_attention(ModelBuilder& net, const std::string& name, const std::string& part,
+                        const Activation& input, const Activation* memory, const Widths& shape,
+                        const std::optional<Activation>& bias) {
   const std::string self = name + "." + part;
   const Activation normed = net.rms_norm(name + ".layer_norm", input);
   const Activation& source = memory == nullptr ? normed : *memory;
@@ -49,8 +49,8 @@ Activation attention(ModelBuilder& net, const std::string& name, const std::stri
   return net.add(name + ".add", net.dropout(name + ".dropout", x), input);
 }
 
-Activation feed_forward(ModelBuilder& net, const std::string& name, const Activation& input,
-                        const Widths& shape) {
+Activation t5_feed_forward(ModelBuilder& net, const std::string& name, const Activation& input,
+                           const Widths& shape) {
   const std::string dense = name + ".DenseReluDense";
   Activation x = net.rms_norm(name + ".layer_norm", input);
   x = net.linear(dense + ".wi", x, shape.ffn, ModelBuilder::Bias::none);
@@ -69,9 +69,9 @@ Activation stack(ModelBuilder& net, const std::string& name, const Activation& t
   for (int layer = 0; layer < shape.layers; ++layer) {
     int part = 0;
     const auto next = [&] { return fmt::format("{}.block.{}.layer.{}", name, layer, part++); };
-    x = attention(net, next(), "SelfAttention", x, nullptr, shape, bias);
-    if (memory != nullptr) x = attention(net, next(), "EncDecAttention", x, memory, shape, {});
-    x = feed_forward(net, next(), x, shape);
+    x = t5_attention(net, next(), "SelfAttention", x, nullptr, shape, bias);
+    if (memory != nullptr) x = t5_attention(net, next(), "EncDecAttention", x, memory, shape, {});
+    x = t5_feed_forward(net, next(), x, shape);
   }
   x = net.rms_norm(name + ".final_layer_norm", x);
   return net.dropout(name + ".final_dropout", x);

@@ -33,7 +33,7 @@ ModelLayer other(const std::string& name, const LayerWork& forward, const LayerW
   return layer;
 }
 
-double count(const Activation& x) {
+double elements_of(const Activation& x) {
   return static_cast<double>(x.elements());
 }
 
@@ -41,21 +41,23 @@ double count(const Activation& x) {
 Activation with_memory(ModelBuilder& net, const std::string& name, const Activation& input) {
   Activation all = input;
   all.height *= 2;
-  return net.custom(other(name, {.elements = 2 * count(all)}, {.kernels = 0}), {{input}}, all);
+  return net.custom(other(name, {.elements = 2 * elements_of(all)}, {.kernels = 0}), {{input}},
+                    all);
 }
 
 /// The new tokens of `all`, a view; backward zeros, and their gradient copied.
 Activation new_tokens(ModelBuilder& net, const std::string& name, const Activation& all) {
   Activation fresh = all;
   fresh.height /= 2;
-  const LayerWork backward = {.elements = count(all) + 2 * count(fresh), .kernels = 2};
+  const LayerWork backward = {.elements = elements_of(all) + 2 * elements_of(fresh), .kernels = 2};
   return net.custom(other(name, {.kernels = 0}, backward), {{all}}, fresh);
 }
 
 /// Adds a vector that all layers share, whose gradient is a sum over tokens.
 Activation with_bias(ModelBuilder& net, const std::string& name, const Activation& query,
                      const std::string& tensor, bool first, const XlShape& shape) {
-  ModelLayer layer = other(name, {.elements = 2 * count(query)}, {.elements = count(query)});
+  ModelLayer layer =
+      other(name, {.elements = 2 * elements_of(query)}, {.elements = elements_of(query)});
   if (first) {
     layer.parameters = {
         {.name = tensor, .shape = {shape.heads, shape.hidden / shape.heads}, .ready = {}}};
@@ -84,19 +86,19 @@ Activation distance_scores(ModelBuilder& net, const std::string& name, const Act
   layer.kind = "linear";
   layer.product =
       MatrixShape{.rows = query.height, .columns = keys, .depth = size, .count = shape.heads};
-  layer.forward = {.flops = 2.0 * count(scores) * static_cast<double>(size),
-                   .elements = count(query) + count(scores)};
+  layer.forward = {.flops = 2.0 * elements_of(scores) * static_cast<double>(size),
+                   .elements = elements_of(query) + elements_of(scores)};
   layer.backward = {
       .flops = 2 * layer.forward.flops, .elements = 2 * layer.forward.elements, .kernels = 2};
   const Activation x = net.custom(std::move(layer), {{query}}, scores);
-  const double n = count(scores);
+  const double n = elements_of(scores);
   return net.custom(other(name + ".rel_shift", {.elements = 2 * n, .kernels = 2},
                           {.elements = 3 * n, .kernels = 2}),
                     {{x}}, scores);
 }
 
-Activation attention(ModelBuilder& net, const std::string& name, const Activation& input,
-                     bool first, const XlShape& shape) {
+Activation relative_attention(ModelBuilder& net, const std::string& name, const Activation& input,
+                              bool first, const XlShape& shape) {
   const Activation all = with_memory(net, name + ".cat", input);
   const Activation heads =
       net.linear(name + ".qkv_net", all, 3 * shape.hidden, ModelBuilder::Bias::none);
@@ -120,8 +122,8 @@ Activation attention(ModelBuilder& net, const std::string& name, const Activatio
   return x;
 }
 
-Activation feed_forward(ModelBuilder& net, const std::string& name, const Activation& input,
-                        const XlShape& shape) {
+Activation positionwise_layer(ModelBuilder& net, const std::string& name, const Activation& input,
+                              const XlShape& shape) {
   const std::string core = name + ".CoreNet.";
   Activation x = net.act(core + "1", net.linear(core + "0", input, shape.inner));
   x = net.linear(core + "3", net.dropout(core + "2", x), shape.hidden);
@@ -138,11 +140,11 @@ ModelDescription transformer_xl(const XlShape& shape, const ModelOptions& option
   Activation x = net.dropout("drop", adaptive_embedding(net, "word_emb", length, vocabulary));
   for (int layer = 0; layer < shape.layers; ++layer) {
     const std::string name = fmt::format("layers.{}", layer);
-    x = attention(net, name + ".dec_attn", x, layer == 0, shape);
-    x = feed_forward(net, name + ".pos_ff", x, shape);
+    x = relative_attention(net, name + ".dec_attn", x, layer == 0, shape);
+    x = positionwise_layer(net, name + ".pos_ff", x, shape);
   }
   // what each layer was given, stacked and kept for the next step
-  const double remembered = shape.layers * count(x);
+  const double remembered = shape.layers * elements_of(x);
   ModelLayer memory = other("new_mems", {.elements = 2 * remembered}, {.kernels = 0});
   memory.kept = remembered;
   net.custom(std::move(memory), {}, {.channels = x.channels, .height = shape.layers * length});

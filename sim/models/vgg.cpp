@@ -11,18 +11,18 @@
 namespace gradwire {
 namespace {
 
-constexpr std::array<std::int64_t, 5> channels = {64, 128, 256, 512, 512};
+constexpr std::array<std::int64_t, 5> stage_channels = {64, 128, 256, 512, 512};
 
 /// @param convolutions  in each of the five blocks, which end in a pooling.
 Activation features(ModelBuilder& net, Activation x, const std::array<int, 5>& convolutions,
                     bool normed) {
   int position = 0;
   const auto next = [&position] { return fmt::format("features.{}", position++); };
-  for (std::size_t block = 0; block < channels.size(); ++block) {
+  for (std::size_t block = 0; block < stage_channels.size(); ++block) {
     for (int layer = 0; layer < convolutions[block]; ++layer) {
       x = net.conv(
           next(), x,
-          {.out = channels[block], .kernel = square(3), .padding = square(1), .bias = true});
+          {.out = stage_channels[block], .kernel = square(3), .padding = square(1), .bias = true});
       if (normed) x = net.batch_norm(next(), x);
       x = net.act(next(), x);
     }

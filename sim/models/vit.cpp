@@ -47,8 +47,8 @@ std::vector<Activation> parts_of(ModelBuilder& net, const std::string& name,
                    multihead ? copies_of_multihead(net, name + ".copies", packed) : packed, 3);
 }
 
-Activation block(ModelBuilder& net, const std::string& name, const Activation& input,
-                 const VitShape& shape) {
+Activation vit_block(ModelBuilder& net, const std::string& name, const Activation& input,
+                     const VitShape& shape) {
   Activation x = net.layer_norm(name + ".ln_1", input);
   const std::string attention = name + ".self_attention";
   const auto parts =
@@ -108,7 +108,7 @@ ModelDescription vit(VitShape shape, const ModelOptions& options) {
   x.height *= std::exchange(x.width, 1);
   x = with_positions(net, with_class_token(net, x));
   for (int layer = 0; layer < shape.widths.layers; ++layer) {
-    x = block(net, fmt::format("encoder.layers.encoder_layer_{}", layer), x, shape);
+    x = vit_block(net, fmt::format("encoder.layers.encoder_layer_{}", layer), x, shape);
   }
   x = net.layer_norm("encoder.ln", x);
   x = net.linear("heads.head", net.gather("class_token.gather", x, 1), classes);

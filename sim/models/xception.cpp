@@ -12,8 +12,8 @@ namespace gradwire {
 namespace {
 
 /// A 3x3 convolution of each channel by itself, then one across channels.
-Activation separable(ModelBuilder& net, const std::string& name, const Activation& input,
-                     std::int64_t out) {
+Activation separable_conv(ModelBuilder& net, const std::string& name, const Activation& input,
+                          std::int64_t out) {
   const Activation x = net.conv(
       name + ".conv1", input,
       {.out = input.channels, .kernel = square(3), .padding = square(1), .groups = input.channels});
@@ -26,15 +26,15 @@ struct BlockShape {
   bool begins_with_act = true;
 };
 
-Activation block(ModelBuilder& net, const std::string& name, const Activation& input,
-                 const BlockShape& shape) {
+Activation separable_block(ModelBuilder& net, const std::string& name, const Activation& input,
+                           const BlockShape& shape) {
   int position = 0;
   const auto next = [&] { return fmt::format("{}.rep.{}", name, position++); };
   Activation x = input;
   bool acts = shape.begins_with_act;
   for (const std::int64_t width : shape.widths) {
     if (acts) x = net.act(next(), x);
-    x = separable(net, next(), x, width);
+    x = separable_conv(net, next(), x, width);
     x = net.batch_norm(next(), x);
     acts = true;
   }
@@ -60,15 +60,17 @@ ModelDescription xception(const ModelOptions& options) {
   x = net.act("relu1", net.batch_norm("bn1", x));
   x = net.conv("conv2", x, {.out = 64, .kernel = square(3)});
   x = net.act("relu2", net.batch_norm("bn2", x));
-  x = block(net, "block1", x, {.widths = {128, 128}, .stride = 2, .begins_with_act = false});
-  x = block(net, "block2", x, {.widths = {256, 256}, .stride = 2});
-  x = block(net, "block3", x, {.widths = {middle, middle}, .stride = 2});
+  x = separable_block(net, "block1", x,
+                      {.widths = {128, 128}, .stride = 2, .begins_with_act = false});
+  x = separable_block(net, "block2", x, {.widths = {256, 256}, .stride = 2});
+  x = separable_block(net, "block3", x, {.widths = {middle, middle}, .stride = 2});
   for (int b = 0; b < middle_blocks; ++b) {
-    x = block(net, fmt::format("block{}", b + 4), x, {.widths = {middle, middle, middle}});
+    x = separable_block(net, fmt::format("block{}", b + 4), x,
+                        {.widths = {middle, middle, middle}});
   }
-  x = block(net, "block12", x, {.widths = {middle, 1024}, .stride = 2});
-  x = net.act("relu3", net.batch_norm("bn3", separable(net, "conv3", x, 1536)));
-  x = net.act("relu4", net.batch_norm("bn4", separable(net, "conv4", x, 2048)));
+  x = separable_block(net, "block12", x, {.widths = {middle, 1024}, .stride = 2});
+  x = net.act("relu3", net.batch_norm("bn3", separable_conv(net, "conv3", x, 1536)));
+  x = net.act("relu4", net.batch_norm("bn4", separable_conv(net, "conv4", x, 2048)));
   x = ModelBuilder::flatten(net.adaptive_pool("avgpool", x, 1));
   net.linear("last_linear", x, options.classes.value_or(imagenet_classes));
   return net.finish();

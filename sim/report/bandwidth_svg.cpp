@@ -18,20 +18,20 @@ namespace {
 using Row = CollectiveReport::Row;
 
 // Pixels.
-constexpr double picture_width = 900;
-constexpr double picture_height = 492;
-constexpr double left = 72;
-constexpr double right = 212;
-constexpr double top = 64;
-constexpr double bottom = 56;
-constexpr double plot_width = picture_width - left - right;
-constexpr double plot_height = picture_height - top - bottom;
+constexpr double curves_width = 900;
+constexpr double curves_height = 492;
+constexpr double curves_left = 72;
+constexpr double curves_right = 212;
+constexpr double curves_top = 64;
+constexpr double curves_bottom = 56;
+constexpr double curves_plot_width = curves_width - curves_left - curves_right;
+constexpr double curves_plot_height = curves_height - curves_top - curves_bottom;
 constexpr double headroom = 1.08;  ///< of the axis over the highest point
 
 /// Okabe and Ito's palette without yellow, told apart by colour-blind readers.
-constexpr std::array<std::string_view, 9> colours = {"#0072b2", "#d55e00", "#009e73",
-                                                     "#cc79a7", "#56b4e9", "#e69f00",
-                                                     "#000000", "#999999", "#7a4b00"};
+constexpr std::array<std::string_view, 9> curve_colours = {"#0072b2", "#d55e00", "#009e73",
+                                                           "#cc79a7", "#56b4e9", "#e69f00",
+                                                           "#000000", "#999999", "#7a4b00"};
 
 /// "64 KiB"; sizes between keep one digit.
 std::string size_text(double bytes) {
@@ -59,31 +59,33 @@ class Plot {
   }
 
   [[nodiscard]] double x(double bytes) const {
-    return left + (std::log2(bytes) - begin_) / (end_ - begin_) * plot_width;
+    return curves_left + (std::log2(bytes) - begin_) / (end_ - begin_) * curves_plot_width;
   }
   [[nodiscard]] double y(double gigabytes) const {
-    return top + plot_height * (1 - gigabytes / (headroom * most_));
+    return curves_top + curves_plot_height * (1 - gigabytes / (headroom * most_));
   }
 
   [[nodiscard]] std::string axes() const {
-    std::string text =
-        y_marks(most_, left, left + plot_width, [&](double rate) { return y(rate); });
+    std::string text = y_marks(most_, curves_left, curves_left + curves_plot_width,
+                               [&](double rate) { return y(rate); });
     // A mark every second, fourth, ... doubling, so that labels keep clear of each other.
     const int doublings = static_cast<int>(std::floor(end_) - std::ceil(begin_));
     const int step = std::max(1, static_cast<int>(std::ceil(doublings / 10.0)));
     for (int power = static_cast<int>(std::ceil(begin_)); power <= end_; power += step) {
       const double place = x(std::exp2(power));
-      text += fmt::format(
-          R"(<line x1="{0:.1f}" y1="{1}" x2="{0:.1f}" y2="{2}" stroke="#e3e5e8"/>)"
-          R"(<text x="{0:.1f}" y="{3}" text-anchor="middle" fill="#555555">{4}</text>)"
-          "\n",
-          place, top, top + plot_height, top + plot_height + 20, size_text(std::exp2(power)));
+      text +=
+          fmt::format(R"(<line x1="{0:.1f}" y1="{1}" x2="{0:.1f}" y2="{2}" stroke="#e3e5e8"/>)"
+                      R"(<text x="{0:.1f}" y="{3}" text-anchor="middle" fill="#555555">{4}</text>)"
+                      "\n",
+                      place, curves_top, curves_top + curves_plot_height,
+                      curves_top + curves_plot_height + 20, size_text(std::exp2(power)));
     }
     return text +
            fmt::format(R"(<text x="{}" y="{}" text-anchor="middle" fill="#555555">size</text>)"
                        R"(<text x="{}" y="{}" fill="#555555">bus bandwidth (GB/s)</text>)"
                        "\n",
-                       left + plot_width / 2, picture_height - 12, left - 52, top - 10);
+                       curves_left + curves_plot_width / 2, curves_height - 12, curves_left - 52,
+                       curves_top - 10);
   }
 
  private:
@@ -99,16 +101,17 @@ class Legend {
     const auto found = std::ranges::find(names_, name);
     const auto index = static_cast<std::size_t>(found - names_.begin());
     if (found == names_.end()) names_.push_back(name);
-    return colours[index % colours.size()];
+    return curve_colours[index % curve_colours.size()];
   }
   [[nodiscard]] std::string text() {
     std::string text;
-    double y = top + 10;
+    double y = curves_top + 10;
     for (const std::string& name : names_) {
-      text += fmt::format(
-          R"(<circle cx="{}" cy="{}" r="5" fill="{}"/><text x="{}" y="{}">{}</text>)"
-          "\n",
-          left + plot_width + 24, y, colour(name), left + plot_width + 36, y + 4, xml_text(name));
+      text +=
+          fmt::format(R"(<circle cx="{}" cy="{}" r="5" fill="{}"/><text x="{}" y="{}">{}</text>)"
+                      "\n",
+                      curves_left + curves_plot_width + 24, y, colour(name),
+                      curves_left + curves_plot_width + 36, y + 4, xml_text(name));
       y += 22;
     }
     return text;
@@ -162,8 +165,8 @@ std::string dashes(const Turn& turn) {
                      dash * (turn.of - 1), dash * turn.index);
 }
 
-std::string curve(const CollectiveReport& report, std::span<const Place> points, const Turn& turn,
-                  bool alone, Legend& legend) {
+std::string bandwidth_curve(const CollectiveReport& report, std::span<const Place> points,
+                            const Turn& turn, bool alone, Legend& legend) {
   const std::string operation(report.label.empty() ? name_of(report.kind) : report.label);
   const std::string_view line = alone ? "#b9bec6" : legend.colour(operation);
   std::string path;
@@ -191,7 +194,7 @@ std::string curve(const CollectiveReport& report, std::span<const Place> points,
 std::string bandwidth_svg(std::span<const CollectiveReport> reports, const std::string& title) {
   const Plot plot(reports);
   Legend legend;
-  std::string text = svg_open(picture_width, picture_height);
+  std::string text = svg_open(curves_width, curves_height);
   const bool alone = reports.size() == 1;
   const std::string what =
       reports.empty() || !reports.front().label.empty()
@@ -201,12 +204,12 @@ std::string bandwidth_svg(std::span<const CollectiveReport> reports, const std::
                         reports.front().ranks, title);
   text += fmt::format(R"(<text x="{}" y="26" font-size="18" font-weight="bold">{}</text>)"
                       "\n",
-                      left, xml_text(what));
+                      curves_left, xml_text(what));
   text += plot.axes();
   std::vector<std::vector<Place>> curves;
   for (const CollectiveReport& report : reports) curves.push_back(points_of(report, plot));
   for (std::size_t i = 0; i < curves.size(); ++i) {
-    text += curve(reports[i], curves[i], turn_of(curves, i), alone, legend);
+    text += bandwidth_curve(reports[i], curves[i], turn_of(curves, i), alone, legend);
   }
   return text + legend.text() + "</svg>\n";
 }

@@ -13,7 +13,7 @@ namespace gradwire {
 namespace {
 
 constexpr double least_shown = 5e-6;  ///< s; less is 0.00 ms
-constexpr std::size_t width = 11;
+constexpr std::size_t column_width = 11;
 
 }  // namespace
 
@@ -49,14 +49,15 @@ void PartColumns::for_shown(Use use) const {
 
 std::string PartColumns::head() const {
   std::string text;
-  for_shown([&](const Column& column) { text += fmt::format("{:>{}}", column.name, width); });
+  for_shown(
+      [&](const Column& column) { text += fmt::format("{:>{}}", column.name, column_width); });
   return text;
 }
 
 std::string PartColumns::line(const nlohmann::ordered_json& result) const {
   std::string text;
   for_shown([&](const Column& column) {
-    text += fmt::format("{:>{}.2f}", 1e3 * seconds(column, result), width);
+    text += fmt::format("{:>{}.2f}", 1e3 * seconds(column, result), column_width);
   });
   return text;
 }

@@ -17,14 +17,15 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Pixels.
-constexpr double plot_width = 620;
-constexpr double right = 190;
-constexpr double top = 92;
+constexpr double bars_plot_width = 620;
+constexpr double bars_right = 190;
+constexpr double bars_top = 92;
 constexpr double bar_height = 18;
 constexpr double bar_step = 26;
 constexpr double group_gap = 14;  ///< between groups, beside the step
-constexpr double bottom = 52;
-constexpr double letter_width = 8.2;  ///< of the widest sans-serif at 13 px (DejaVu Sans), the mean
+constexpr double bars_bottom = 52;
+constexpr double bars_letter_width =
+    8.2;  ///< of the widest sans-serif at 13 px (DejaVu Sans), the mean
 /// Bars of more than so many times the baseline (the fastest, where it has no result) are cut
 /// there: the others could not be told apart beside them.
 constexpr double baselines_shown = 4;
@@ -68,7 +69,7 @@ std::string legend(double left) {
         R"(<rect x="{:.1f}" y="50" width="12" height="12" fill="{}"/><text x="{:.1f}" y="61">{}</text>)"
         "\n",
         x, share.colour, x + 18, share.name);
-    x += 34 + letter_width * static_cast<double>(share.name.size());
+    x += 34 + bars_letter_width * static_cast<double>(share.name.size());
   }
   return text;
 }
@@ -126,7 +127,7 @@ std::string group_rule(double left, double y) {
   return fmt::format(R"(<line x1="16" y1="{0:.1f}" x2="{1:.1f}" y2="{0:.1f}" stroke="#9aa0a8"/>)"
                      "\n",
                      y - (bar_step - bar_height) / 2 + group_gap / 2,
-                     left + plot_width + right - 16);
+                     left + bars_plot_width + bars_right - 16);
 }
 
 /// Told of steps that are not those of synchronous SGD.
@@ -138,7 +139,7 @@ std::string mark(const ComparisonRow& row) {
 
 std::string bar(const ComparisonRow& row, double left, double y, double scale, bool is_baseline) {
   const double middle = y + bar_height / 2 + 4.5;
-  const double end = left + plot_width;
+  const double end = left + bars_plot_width;
   std::string text = fmt::format(R"(<text x="{}" y="{:.1f}" text-anchor="end"{}>{}</text>)"
                                  "\n",
                                  left - 10, middle, is_baseline ? R"( font-weight="bold")" : "",
@@ -154,7 +155,7 @@ std::string bar(const ComparisonRow& row, double left, double y, double scale, b
         x, y, width, bar_height, share.colour, share.name, 1e3 * seconds_of(row.result, share));
     x += width;
   }
-  if (iteration_ms(row) * scale > plot_width * 1.0001) text += cut_mark(end, y);
+  if (iteration_ms(row) * scale > bars_plot_width * 1.0001) text += cut_mark(end, y);
   const std::string gain = row.speed_up ? fmt::format("  ×{:.2f}", row.speed_up->mean) : "";
   return text + fmt::format(R"(<text x="{:.1f}" y="{:.1f}" fill="#555555">{:.1f} ms{}{}</text>)"
                             "\n",
@@ -178,21 +179,21 @@ std::string comparison_svg(std::span<const ComparisonRow> rows, const std::strin
   }
   if (apart) letters = std::max(letters, apart_label.size());
   const double most = longest_shown(rows, baseline);
-  const double left = 24 + letter_width * static_cast<double>(letters);
-  const double height = top + bar_step * static_cast<double>(count + (apart ? 1 : 0)) +
+  const double left = 24 + bars_letter_width * static_cast<double>(letters);
+  const double height = bars_top + bar_step * static_cast<double>(count + (apart ? 1 : 0)) +
                         group_gap * std::max(0, groups - 1);
-  const double scale = plot_width / most;
-  std::string text = svg_open(left + plot_width + right, height + bottom);
+  const double scale = bars_plot_width / most;
+  std::string text = svg_open(left + bars_plot_width + bars_right, height + bars_bottom);
   text += fmt::format(R"(<text x="{}" y="28" font-size="18" font-weight="bold">{}</text>)"
                       "\n",
                       left, xml_text(title));
   text += legend(left);
-  text += x_marks(most, top - 10, height, [&](double time) { return left + time * scale; });
+  text += x_marks(most, bars_top - 10, height, [&](double time) { return left + time * scale; });
   text += fmt::format(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="middle" fill="#555555">)"
                       "iteration (ms), and times as fast as {}; no significant difference between "
                       "two lines</text>\n",
-                      left + plot_width / 2, height + 40, xml_text(baseline));
-  double y = top;
+                      left + bars_plot_width / 2, height + 40, xml_text(baseline));
+  double y = bars_top;
   int group = 1;  // of the row before
   for (const ComparisonRow& row : rows) {
     if (!row.has_result()) continue;

@@ -104,7 +104,7 @@ void append_work(std::string& text, std::span<const Point> points, Widths widths
   }
 }
 
-std::string title(const Point& point) {
+std::string point_title(const Point& point) {
   return plain_format("Benchmark: {} with batch size {}\n\n", point.model,
                       point.result.batch_per_gpu);
 }
@@ -138,7 +138,7 @@ std::string ddp_benchmark_text(std::span<const Point> points) {
       as_text(json.at("distributed_backend")), bucket_size, counted ? "MB" : "",
       written_in_scenario(points.front(), "cluster.node"));
   for (const std::span<const Point> block : benchmark_groups(points)) {
-    text += '\n' + title(block.front());
+    text += '\n' + point_title(block.front());
     append_benchmark(text, block, widths_of(block));
   }
   return text;
@@ -149,7 +149,7 @@ std::string ddp_table(std::span<const Point> points) {
   for (const std::span<const Point> block : benchmark_groups(points)) {
     const Point& first = block.front();
     if (!text.empty()) text += '\n';
-    text += title(first);
+    text += point_title(first);
     const Widths widths = widths_of(block);
     append_benchmark(text, block, widths);
     text += '\n';

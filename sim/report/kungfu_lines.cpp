@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Pair = std::pair<std::string_view, std::string_view>;
 
-constexpr const char* device = "/gpu:0";
+constexpr const char* first_device = "/gpu:0";
 
 /// Names of tf.keras.applications.
 constexpr std::array<Pair, 8> keras_models = {{{"resnet50", "ResNet50"},
@@ -77,7 +77,7 @@ std::string kungfu_lines(const Point& point) {
       plain_format("Model: {}\nBatch size: {}\nRunning warmup...\nRunning benchmark...\n", model,
                    point.result.batch_per_gpu);
   for (std::size_t i = 0; i < rates.rates.size(); ++i) {
-    text += plain_format("Iter #{}: {:.1f} img/sec per {}\n", i, rates.rates[i], device);
+    text += plain_format("Iter #{}: {:.1f} img/sec per {}\n", i, rates.rates[i], first_device);
   }
   const Json attributes = {{"framework", "kungfu"},
                            {"np", point.result.world_size},
@@ -89,8 +89,9 @@ std::string kungfu_lines(const Point& point) {
                            {"fuse", fuses(point)},
                            {"nvlink", nullptr},
                            {"data", "memory"}};
-  return text + plain_format("Img/sec per {}: {:.1f} +-{:.1f}\nRESULT: {:f} +-{:f} {}\n", device,
-                             rates.mean, rates.confidence, rates.mean, rates.confidence,
+  return text + plain_format("Img/sec per {}: {:.1f} +-{:.1f}\nRESULT: {:f} +-{:f} {}\n",
+                             first_device, rates.mean, rates.confidence, rates.mean,
+                             rates.confidence,
                              attributes.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 

@@ -22,12 +22,12 @@ namespace {
 
 // Pixels.
 constexpr double picture_width = 1200;
-constexpr double left = 146;
-constexpr double right = 24;
+constexpr double timeline_left = 146;
+constexpr double timeline_right = 24;
 constexpr double head_height = 84;
 constexpr double worker_height = 26;
 constexpr double row_height = 36;
-constexpr double bar_height = 28;
+constexpr double row_bar_height = 28;
 constexpr double axis_height = 52;
 constexpr double letter_width = 6.3;  ///< mean, of the labels in bars (11 px sans-serif)
 
@@ -57,9 +57,9 @@ struct Scale {
   double origin = 0;
   double duration = 0;
   [[nodiscard]] double width(double seconds) const {
-    return seconds / duration * (picture_width - left - right);
+    return seconds / duration * (picture_width - timeline_left - timeline_right);
   }
-  [[nodiscard]] double x(double seconds) const { return left + width(seconds - origin); }
+  [[nodiscard]] double x(double seconds) const { return timeline_left + width(seconds - origin); }
 };
 
 Scale scale_of(const std::vector<Span>& spans) {
@@ -84,17 +84,17 @@ class Picture {
     const RunResult& r = point.result;
     put(R"(<text x="{}" y="30" font-size="18" font-weight="bold">{} on {} GPU{}, {}{}</text>)"
         "\n",
-        left, xml_text(point.model), r.world_size, r.world_size == 1 ? "" : "s",
+        timeline_left, xml_text(point.model), r.world_size, r.world_size == 1 ? "" : "s",
         xml_text(point.strategy), point.label.empty() ? "" : " (" + xml_text(point.label) + ")");
     const double mean = metrics_of(r).mean;
     const double exposed = seconds_of(r, Part::exposed_communication);
     put(R"(<text x="{}" y="30" text-anchor="end" fill="#555555">mean iteration {:.1f} ms, )"
         "exposed communication {:.1f} ms</text>\n",
-        picture_width - right, 1e3 * mean, 1e3 * exposed);
+        picture_width - timeline_right, 1e3 * mean, 1e3 * exposed);
   }
 
   void legend(const std::vector<Span>& spans) {
-    double x = left;
+    double x = timeline_left;
     for (std::size_t kind = 0; kind < styles.size(); ++kind) {
       const auto shows = [&](const Span& s) {
         return static_cast<std::size_t>(kind_of(s)) == kind;
@@ -120,7 +120,7 @@ class Picture {
     }
     put(R"(<text x="{}" y="{}" text-anchor="end" fill="#555555">time (ms)</text>)"
         "\n",
-        picture_width - right, bottom + 40);
+        picture_width - timeline_right, bottom + 40);
   }
 
   void worker(const std::string& name, double y) {
@@ -132,12 +132,12 @@ class Picture {
   void row(const TimelineRow& row, double y) {
     put(R"(<text x="{}" y="{:.1f}" text-anchor="end">{}</text>)"
         "\n",
-        left - 12, y + bar_height / 2 + 4.5, xml_text(row.resource));
-    double taken = left;  // pixels of the row that bars and labels have used up
+        timeline_left - 12, y + row_bar_height / 2 + 4.5, xml_text(row.resource));
+    double taken = timeline_left;  // pixels of the row that bars and labels have used up
     for (std::size_t i = 0; i < row.spans.size(); ++i) {
       bar(*row.spans[i], y);
       const bool last = i + 1 == row.spans.size();
-      const double room = last ? picture_width - right : scale_.x(row.spans[i + 1]->start);
+      const double room = last ? picture_width - timeline_right : scale_.x(row.spans[i + 1]->start);
       taken = label(*row.spans[i], y, taken, room);
     }
   }
@@ -152,7 +152,7 @@ class Picture {
     // A hair of background between bars that are wide enough to spare it.
     const double gap = width > 2 ? 0.5 : 0;
     put(R"(<rect x="{:.2f}" y="{:.1f}" width="{:.2f}" height="{}" fill="{}"><title>{}: {:.3f} ms)",
-        x, y, width - gap, bar_height, style.fill, xml_text(span.name), 1e3 * span.duration);
+        x, y, width - gap, row_bar_height, style.fill, xml_text(span.name), 1e3 * span.duration);
     if (span.bytes > 0) put(", {}", readable_bytes(static_cast<double>(span.bytes)));
     if (!span.cause.empty()) put(" ({})", xml_text(span.cause));
     put("</title></rect>\n");
@@ -191,7 +191,7 @@ class Picture {
     put(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="{}" font-size="11" fill="{}" )"
         R"(pointer-events="none">{}</text>)"
         "\n",
-        x, y + bar_height / 2 + 4, anchor, fill, xml_text(text));
+        x, y + row_bar_height / 2 + 4, anchor, fill, xml_text(text));
   }
 
   template <class... Args>

@@ -28,7 +28,7 @@ using Out = std::back_insert_iterator<std::string>;
 double gigabytes(BytesPerSecond rate) {
   return rate.count() / 1e9;
 }
-double microseconds(Seconds time) {
+double microseconds_text(Seconds time) {
   return time.count() * 1e6;
 }
 
@@ -79,7 +79,7 @@ void print_links(const NodeGraph& node, Out out) {
     plain_format_to(out, "    {:<10} <-> {:<10} {:<12} {:>11.2f} {:>11.2f}\n",
                     graph[edge.source].name, graph[edge.target].name,
                     wire_name(link.kind, link.lanes), gigabytes(link.bandwidth),
-                    microseconds(link.latency));
+                    microseconds_text(link.latency));
   }
 }
 
@@ -112,7 +112,7 @@ void print_nearest_nics(const NodeGraph& node, Out out) {
     const std::vector<int> way = node.route(nic, gpu);
     plain_format_to(out, "    {:<6} nic{} {:<8} {:>7.2f} {:>7.2f}\n", node.device(gpu).name, index,
                     node.device(nic).name, gigabytes(node.bottleneck(way)),
-                    microseconds(node.latency(way)));
+                    microseconds_text(node.latency(way)));
   }
 }
 
@@ -246,7 +246,7 @@ void print_fabric(const Cluster& cluster, Out out) {
   for (const PortSpec& port : fabric.port_specs()) {
     plain_format_to(out, "  {} ({}): {:.2f} GB/s each way, {:.3f} us a port\n", port.name,
                     port.kind, gigabytes(port.bandwidth),
-                    microseconds(port.latency + port.message_overhead));
+                    microseconds_text(port.latency + port.message_overhead));
   }
   print_switches(fabric, out);
   if (cluster.node_count() < 2) return;

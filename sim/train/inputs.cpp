@@ -9,7 +9,7 @@ namespace gradwire {
 namespace {
 
 /// Of the mean iteration, above that of its inputs: it does not wait for them only.
-constexpr double more = 0.01;
+constexpr double input_margin = 0.01;
 
 }  // namespace
 
@@ -23,7 +23,7 @@ Seconds input_time(const Job& job) {
 std::optional<Warning> input_warning(const Job& job, const RunResult& result) {
   const double inputs = input_time(job).count();
   const double taken = std::accumulate(result.breakdown.begin(), result.breakdown.end(), 0.0);
-  if (taken > (1 + more) * inputs) return std::nullopt;
+  if (taken > (1 + input_margin) * inputs) return std::nullopt;
   return Warning{"waits-for-inputs",
                  fmt::format("a machine's input pipeline takes {:.4g} ms an iteration, at {:.6g} "
                              "samples/s: GPUs wait for it",

@@ -22,7 +22,7 @@ using Rows = std::span<const Row>;
 constexpr double kibibyte = 1024;
 constexpr double mebibyte = 1024 * kibibyte;
 
-constexpr std::string_view introduction =
+constexpr std::string_view collectives_introduction =
     R"(# Collectives: predicted and measured
 
 Made by `gradwire validate collectives --write results/reference`; a test makes it again and compares.
@@ -57,7 +57,7 @@ the very tables in view, which neither (a) nor the held-out rows of (b) and (c) 
 
 )";
 
-std::string percent(double value) {
+std::string page_percent(double value) {
   return fmt::format("{:.1f} %", 100 * value);
 }
 
@@ -114,7 +114,7 @@ std::string own_noise(const MeasuredSeries& series) {
     const double between = height(i - 1) + share * (height(i + 1) - height(i - 1));
     distances.push_back(std::abs(std::exp(height(i) - between) - 1));
   }
-  return distances.empty() ? "" : percent(median(distances));
+  return distances.empty() ? "" : page_percent(median(distances));
 }
 
 /// The strictest role of a group's rows; some of a scored table may have been fitted to.
@@ -130,7 +130,7 @@ std::string median_between(Rows group, double from, double below) {
   const Errors errors = errors_of(group, [&](const Row& row) {
     return row.role != "calibrate" && row.bytes >= from && row.bytes < below;
   });
-  return errors.rows == errors.failed ? "" : percent(errors.median);
+  return errors.rows == errors.failed ? "" : page_percent(errors.median);
 }
 
 std::string tables_text(const config::CollectiveMeasurements& measured, Rows rows) {
@@ -153,7 +153,8 @@ std::string tables_text(const config::CollectiveMeasurements& measured, Rows row
         median_between(group, 0, 256 * kibibyte),
         median_between(group, 256 * kibibyte, 8 * mebibyte),
         median_between(group, 8 * mebibyte, 1e300),
-        all.rows == all.failed ? "" : percent(all.worst), own_noise(table->series), role_of(group));
+        all.rows == all.failed ? "" : page_percent(all.worst), own_noise(table->series),
+        role_of(group));
   }
   return text + "\n";
 }
@@ -210,7 +211,7 @@ std::string rows_text(const config::CollectiveMeasurements& measured, Rows rows)
                      done ? signed_percent(row.error()) : "-",
                      row.missed() && row.role != "show" ? " (missed)" : "", markdown_prose(row.how),
                      row.role);
-      fmt::format_to(out, "{}\n", spreads ? fmt::format(" {} |", percent(row.spread)) : "");
+      fmt::format_to(out, "{}\n", spreads ? fmt::format(" {} |", page_percent(row.spread)) : "");
     }
   }
   return text;
@@ -220,7 +221,7 @@ std::string rows_text(const config::CollectiveMeasurements& measured, Rows rows)
 
 std::string collectives_page(const config::CollectiveMeasurements& measured,
                              const SeriesReport& report) {
-  return std::string(introduction) + gates_text(report.gates) + std::string(peers) +
+  return std::string(collectives_introduction) + gates_text(report.gates) + std::string(peers) +
          tables_text(measured, report.rows) + misses_text(measured, report.rows) +
          rows_text(measured, report.rows);
 }

@@ -28,7 +28,7 @@ namespace {
 
 using config::DataKind;
 
-constexpr std::string_view introduction =
+constexpr std::string_view constants_introduction =
     R"(# Constants
 
 Made by `gradwire validate --write results/reference`. Every constant that shapes a prediction, once: value, unit, kind, source, and
@@ -187,7 +187,8 @@ void put_strategies(std::string& text) {
   text += "\n";
 }
 
-std::string rows_of(const FittedConstant& constant, const std::vector<const TrainingRow*>& rows) {
+std::string constant_rows(const FittedConstant& constant,
+                          const std::vector<const TrainingRow*>& rows) {
   std::vector<std::string> ids;
   for (const TrainingRow* row : rows) {
     const bool counts = row->role == "calibrate" &&
@@ -228,13 +229,14 @@ void put_series(std::string& text, std::span<const SeriesReport> reports) {
       for (const TrainingRow& row : group.rows) own.push_back(&row);
       all.insert(all.end(), own.begin(), own.end());
       for (const FittedConstant& constant : group.fitted) {
-        put_row(text, {name, markdown_prose(group.name), markdown_code(constant.key),
-                       value_of(constant, name, group.name, reports), rows_of(constant, own)});
+        put_row(text,
+                {name, markdown_prose(group.name), markdown_code(constant.key),
+                 value_of(constant, name, group.name, reports), constant_rows(constant, own)});
       }
     }
     for (const FittedConstant& constant : file.fitted) {
       put_row(text, {name, "all", markdown_code(constant.key),
-                     value_of(constant, name, "", reports), rows_of(constant, all)});
+                     value_of(constant, name, "", reports), constant_rows(constant, all)});
     }
   }
 }
@@ -243,7 +245,7 @@ void put_series(std::string& text, std::span<const SeriesReport> reports) {
 
 std::string constants_page(std::span<const SeriesReport> reports) {
   const ConstantUses uses = constant_uses();
-  std::string text(introduction);
+  std::string text(constants_introduction);
   put_libraries(text, uses);
   put_links(text);
   put_gpus(text, uses);

@@ -72,7 +72,7 @@ struct Percentiles {
   double p75;
 };
 
-constexpr int fit_steps = 12;  ///< a part in 600 of the span searched
+constexpr int search_steps = 12;  ///< a part in 600 of the span searched
 
 class DdpBench final : public Series {
  public:
@@ -83,7 +83,7 @@ class DdpBench final : public Series {
 
   [[nodiscard]] std::vector<Row> rows(std::size_t /*task*/) const override {
     std::vector<Row> rows;
-    const double fitted = minimise(1, 12, fit_steps, [&](double us) { return squares(us); });
+    const double fitted = minimise(1, 12, search_steps, [&](double us) { return squares(us); });
     const double written =
         config::read_scenario(scenario_file(), {}).at(1).gpu.kernel_overhead.count() * 1e6;
     append_p50(written, rows);

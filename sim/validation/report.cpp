@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* points = "%";  ///< unit of rows whose error is a difference
+constexpr const char* percentage_points = "%";  ///< unit of rows whose error is a difference
 /// Alternatives that were measured closer to each other are not ranked: repeated runs of one job
 /// differ by as much (ddl-benchmarks' ByteScheduler: 5 to 10 %).
 constexpr double rank_difference = 0.05;
@@ -76,7 +76,7 @@ bool takes_part(const Row& row) {
 template <class Use>
 void for_each_pair(std::span<const Row> rows, const Use& use) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (!takes_part(rows[i]) || rows[i].unit == points) continue;
+    if (!takes_part(rows[i]) || rows[i].unit == percentage_points) continue;
     for (std::size_t j = i + 1; j < rows.size(); ++j) {
       if (takes_part(rows[j]) && rows[i].compared == rows[j].compared) use(rows[i], rows[j]);
     }
@@ -86,7 +86,7 @@ void for_each_pair(std::span<const Row> rows, const Use& use) {
 }  // namespace
 
 double Row::error() const {
-  return unit == points ? (predicted - measured) / 100 : predicted / measured - 1;
+  return unit == percentage_points ? (predicted - measured) / 100 : predicted / measured - 1;
 }
 
 void Row::set_interval(const RelativeError& of_time) {
@@ -174,7 +174,7 @@ Agreement rank_agreement(std::span<const Row> rows) {
     result.agreeing += measured * predicted > 0 ? 1U : 0U;
   };
   for (const Row& row : rows) {
-    if (takes_part(row) && row.unit == points) count(row.measured, row.predicted);
+    if (takes_part(row) && row.unit == percentage_points) count(row.measured, row.predicted);
   }
   for_each_pair(rows, [&](const Row& one, const Row& other) {
     const double difference = one.measured - other.measured;

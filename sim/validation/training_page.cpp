@@ -14,7 +14,7 @@
 namespace gradwire::validation {
 namespace {
 
-constexpr std::string_view introduction =
+constexpr std::string_view training_introduction =
     R"(# Training jobs: predicted and measured
 
 Made by `gradwire validate --write results/reference`. Measurements, their sources, set-ups, what was
@@ -34,7 +34,7 @@ however little they differ); true: how often it was measured to be.
 
 )";
 
-std::string percent(double value) {
+std::string signed_percent(double value) {
   return fmt::format("{:.1f} %", 100 * value);
 }
 
@@ -43,7 +43,7 @@ std::string coverage_text(const Coverage& coverage) {
   return fmt::format("{} of {}, {:.0f} %", coverage.inside, coverage.rows, 100 * coverage.width);
 }
 
-void append_line(std::string& text, const SeriesReport& report) {
+void append_report(std::string& text, const SeriesReport& report) {
   const Errors calibrated = errors_of(report.rows, "calibrate");
   const Errors scored = errors_of(report.rows, "score");
   const Agreement ranks = rank_agreement(report.rows);
@@ -51,14 +51,14 @@ void append_line(std::string& text, const SeriesReport& report) {
   fmt::format_to(
       std::back_inserter(text),
       "| [{0}](#{0}) | {1} | {2} | {3} | {4} | {5} | {6} | {7} | {8} of {9} | {11} | {10} |\n",
-      markdown_name(report.name), calibrated.rows, percent(calibrated.median), scored.rows,
-      percent(scored.median), percent(scored.p90), percent(scored.worst),
+      markdown_name(report.name), calibrated.rows, signed_percent(calibrated.median), scored.rows,
+      signed_percent(scored.median), signed_percent(scored.p90), signed_percent(scored.worst),
       calibrated.failed + scored.failed, ranks.agreeing, ranks.pairs,
       missed == 0 ? "met" : fmt::format("**{} missed**", missed),
       coverage_text(coverage_of(report.rows)));
 }
 
-void append_gates(std::string& text, const std::vector<Gate>& gates) {
+void append_training_gates(std::string& text, const std::vector<Gate>& gates) {
   text += "| gate | figure | limit | | |\n| --- | --: | --: | --- | --- |\n";
   for (const Gate& gate : gates) {
     fmt::format_to(std::back_inserter(text), "| {} | {} | {} {} | {} | {} |\n",
@@ -139,14 +139,14 @@ void append_rows(std::string& text, const std::vector<Row>& rows) {
 }  // namespace
 
 std::string training_head(std::span<const SeriesReport> reports, const SeriesReport& total) {
-  std::string text(introduction);
-  append_gates(text, total.gates);
+  std::string text(training_introduction);
+  append_training_gates(text, total.gates);
   append_odds(text, reports);
   text +=
       "| series | calibrated rows | median | scored rows | median | p90 | worst | not predicted | "
       "ranks | inside | gates |\n| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --- "
       "|\n";
-  for (const SeriesReport& report : reports) append_line(text, report);
+  for (const SeriesReport& report : reports) append_report(text, report);
   return text + "\n";
 }
 
@@ -158,7 +158,7 @@ std::string training_section(const TrainingFile& file, const SeriesReport& repor
                    markdown_prose(written));
   }
   text += "\n";
-  append_gates(text, report.gates);
+  append_training_gates(text, report.gates);
   append_fits(text, report.rows);
   append_misses(text, report.rows);
   append_rows(text, report.rows);

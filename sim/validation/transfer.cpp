@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* names_alone = "names alone";
 constexpr const char* one_gpu = "one GPU";
-constexpr const char* fitted = "fitted";
+constexpr const char* fitted_batch = "fitted";
 constexpr const char* linear_scaling = "linear scaling";
 constexpr const char* smallest_run = "smallest run";
 constexpr const char* same_mfu = "same MFU";
@@ -56,7 +56,7 @@ double as_smallest(const TrainingFile& file, const TrainingGroup& group, const T
   return smallest->measured * (of_all ? static_cast<double>(ranks(row)) / ranks(*smallest) : 1);
 }
 
-Row row_of(const TrainingFile& file, const TrainingRow& measured, const char* known) {
+Row transfer_row(const TrainingFile& file, const TrainingRow& measured, const char* known) {
   return {.group = known,
           .label = measured.id,
           .role = "score",
@@ -84,7 +84,7 @@ void add_same_mfu(const TrainingFile& file, std::span<const ModelRow> models,
     if (model.row == base->row) continue;
     const double mfu =
         base->row->measured / scaled(file.unit, base->rate_at_peak, ranks(*base->row));
-    Row& row = rows.emplace_back(row_of(file, *model.row, same_mfu));
+    Row& row = rows.emplace_back(transfer_row(file, *model.row, same_mfu));
     row.predicted = scaled(file.unit, mfu * model.rate_at_peak, ranks(*model.row));
   }
 }
@@ -108,8 +108,8 @@ std::string cell(const Errors& errors, double figure) {
 }
 
 void append_line(std::string& text, const std::string& name, std::span<const Row> rows) {
-  fmt::format_to(std::back_inserter(text), "| {} | {} ", name, errors_in(rows, fitted).rows);
-  for (const char* known : {names_alone, one_gpu, fitted}) {
+  fmt::format_to(std::back_inserter(text), "| {} | {} ", name, errors_in(rows, fitted_batch).rows);
+  for (const char* known : {names_alone, one_gpu, fitted_batch}) {
     const Errors errors = errors_in(rows, known);
     fmt::format_to(std::back_inserter(text), "| {} | {} ", cell(errors, errors.median),
                    cell(errors, errors.p90));
@@ -122,12 +122,12 @@ void append_line(std::string& text, const std::string& name, std::span<const Row
                    errors.rows == 0 ? "" : fmt::format(" of {}", errors.rows));
     if (errors.rows == 0 || (best > 0 && errors.median >= best)) continue;
     best = errors.median;
-    skill = 1 - errors_where(rows, fitted, null).median / best;
+    skill = 1 - errors_where(rows, fitted_batch, null).median / best;
   }
   text += best > 0 ? fmt::format("| {:+.2f} |\n", skill) : "| |\n";
 }
 
-constexpr const char* introduction =
+constexpr const char* transfer_introduction =
     R"(# What predictions gain from what is known
 
 Made by `gradwire validate --transfer --write results/reference`: the rows that no constant is fitted to, once by
@@ -152,7 +152,7 @@ std::vector<Row> transfer_rows(const TrainingFile& file, const TrainingGroup& gr
   for (const TrainingRow& measured : group.rows) {
     if (measured.role != "score") continue;
     const auto add = [&](const char* known) -> Row& {
-      return rows.emplace_back(row_of(file, measured, known));
+      return rows.emplace_back(transfer_row(file, measured, known));
     };
     const auto simulate = [&](const char* known, const TrainingRow& of,
                               const std::vector<FittedValue>& with) -> std::optional<RunResult> {
@@ -170,7 +170,7 @@ std::vector<Row> transfer_rows(const TrainingFile& file, const TrainingGroup& gr
     unknown.single_gpu = 0;
     simulate(names_alone, unknown, {});
     if (measured.single_gpu > 0) simulate(one_gpu, measured, {});
-    if (const auto result = simulate(fitted, measured, values);
+    if (const auto result = simulate(fitted_batch, measured, values);
         result && has_utilisation(file, *result)) {
       models.push_back({&measured, result->peak_flops / result->model_flops});
     }
@@ -184,7 +184,7 @@ std::vector<Row> transfer_rows(const TrainingFile& file, const TrainingGroup& gr
 }
 
 std::string transfer_page(std::span<const SeriesReport> reports) {
-  std::string text = introduction;
+  std::string text = transfer_introduction;
   std::vector<Row> all;
   for (const SeriesReport& report : reports) {
     append_line(text, markdown_name(report.name), report.rows);

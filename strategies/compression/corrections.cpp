@@ -6,8 +6,8 @@ namespace gradwire {
 namespace {
 
 /// On a CPU each pass is assumed to take as long as a sum of two vectors.
-constexpr double passes = 2;
-constexpr int kernels = 2;
+constexpr double correction_passes = 2;
+constexpr int correction_kernels = 2;
 /// On a GPU, reads and writes of each element: a sum is three; what is kept is read and written.
 constexpr int feedback_accesses = 5;
 constexpr int momentum_accesses = 6;
@@ -15,11 +15,11 @@ constexpr int momentum_accesses = 6;
 CodecWork over_vector(const char* label, std::int64_t elements, CodecDevice device,
                       BytesPerSecond sum_rate, int accesses) {
   if (device == CodecDevice::gpu) {
-    return streaming(label, accesses * fp32_size(elements), kernels);
+    return streaming(label, accesses * fp32_size(elements), correction_kernels);
   }
   return {.place = CodecWork::Place::cpu,
           .label = label,
-          .time = passes * (fp32_size(elements) / sum_rate)};
+          .time = correction_passes * (fp32_size(elements) / sum_rate)};
 }
 
 }  // namespace

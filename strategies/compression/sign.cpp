@@ -16,15 +16,15 @@ constexpr std::int64_t scale_size = 4;
 // Packing: sign (8), copy into the padded tensor (8), cast to int32 (8). The first row is shifted
 // and masked (8 each); for each other the result is shifted and masked, the row is shifted, masked
 // and joined to it (8, 8, 8, 8, 12).
-constexpr std::int64_t rows = 32;
+constexpr std::int64_t packed_rows = 32;
 constexpr std::int64_t pack_traffic = 24;
-constexpr std::int64_t pack_row_traffic = std::int64_t{2} * 8 + (rows - 1) * (4 * 8 + 12);
-constexpr int pack_kernels = 7 + 2 + (rows - 1) * 5;
+constexpr std::int64_t pack_row_traffic = std::int64_t{2} * 8 + (packed_rows - 1) * (4 * 8 + 12);
+constexpr int pack_kernels = 7 + 2 + (packed_rows - 1) * 5;
 // Unpacking: ones (4); each row joined with the words (12) and shifted (8), the words shifted (8);
 // less one (8), negated (8), to float (8), added to the result (12).
 constexpr std::int64_t unpack_traffic = 40;
-constexpr std::int64_t unpack_row_traffic = rows * (12 + 8 + 8);
-constexpr int unpack_kernels = 3 + rows * 3 + 4;
+constexpr std::int64_t unpack_row_traffic = packed_rows * (12 + 8 + 8);
+constexpr int unpack_kernels = 3 + packed_rows * 3 + 4;
 /// The residual is added before (3), and what was not sent is kept after (3).
 constexpr int feedback_passes = 6;
 constexpr int feedback_kernels = 2;
@@ -59,7 +59,7 @@ CompressorMaker SignCompressor::read_error_feedback(Knobs& /*knobs*/) {
 }
 
 CodecWork SignCompressor::pack(std::int64_t elements) const {
-  const std::int64_t row = (elements + rows - 1) / rows;
+  const std::int64_t row = (elements + packed_rows - 1) / packed_rows;
   const Bytes feedback = (options_.error_feedback ? feedback_passes : 0) * fp32_size(elements);
   const int kernels = pack_kernels + (options_.error_feedback ? feedback_kernels : 0);
   return pricing_.encode(
@@ -69,7 +69,7 @@ CodecWork SignCompressor::pack(std::int64_t elements) const {
 }
 
 CodecWork SignCompressor::unpack(std::int64_t elements, std::int64_t times) const {
-  const std::int64_t row = (elements + rows - 1) / rows;
+  const std::int64_t row = (elements + packed_rows - 1) / packed_rows;
   const Bytes one{unpack_traffic * elements + unpack_row_traffic * row};
   return pricing_.decode(
       elements, streaming("unpack signs", times * one, static_cast<int>(times) * unpack_kernels),

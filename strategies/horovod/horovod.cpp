@@ -37,7 +37,7 @@ int read_groups(Knobs& knobs, const Release& version) {
   return static_cast<int>(old_name + groups);
 }
 
-bool gathers_rows(const HorovodOptimizerOptions& options, const JobView& job) {
+bool optimizer_gathers_rows(const HorovodOptimizerOptions& options, const JobView& job) {
   return !options.sparse_as_dense && std::ranges::any_of(job.tensors, [&](const auto& tensor) {
     return job.sparse_rows(tensor) > 0;
   });
@@ -46,7 +46,7 @@ bool gathers_rows(const HorovodOptimizerOptions& options, const JobView& job) {
 /// With the knobs that autotune chooses. @param told  what it chose; as it was where it is off.
 HorovodOptimizerOptions tuned_for(HorovodOptimizerOptions options, const JobView& job,
                                   std::string& told) {
-  if (!gathers_rows(options, job)) options.core.gather = HorovodGather::nccl;
+  if (!optimizer_gathers_rows(options, job)) options.core.gather = HorovodGather::nccl;
   if (!options.autotune.on || job.world_size == 1 || !job.iteration_time) return options;
   options.autotune.on = false;
   const auto bytes = static_cast<double>(
@@ -118,7 +118,7 @@ Traits Horovod::traits() const {
 
 std::vector<CollectiveUse> Horovod::collectives() const {
   auto uses = queue_.collectives();
-  if (options_.core.gather == HorovodGather::nccl && gathers_rows(options_, job_)) {
+  if (options_.core.gather == HorovodGather::nccl && optimizer_gathers_rows(options_, job_)) {
     uses.push_back({CollectiveKind::all_gather, families::all});
   }
   return uses;

@@ -10,8 +10,8 @@
 namespace gradwire {
 namespace {
 
-constexpr int to_host = 0;
-constexpr int to_gpu = 1;
+constexpr int session_to_host = 0;
+constexpr int session_to_gpu = 1;
 constexpr int operations_most = 1'000'000;
 constexpr int window_most = 1'000;
 /// Each part is looked at: less would only take long.
@@ -117,8 +117,8 @@ KungfuSession::KungfuSession(const KungfuSessionOptions& options, const JobView&
     all_reduce_.push_back(std::move(both));
     broadcast_.push_back(std::move(down_only));
   }
-  to_host_ = {{.exchange = to_host}};
-  to_gpu_ = {{.exchange = to_gpu}};
+  to_host_ = {{.exchange = session_to_host}};
+  to_gpu_ = {{.exchange = session_to_gpu}};
   for (int exchange = 0; exchange < static_cast<int>(exchanges_.size()); ++exchange) {
     lanes_.emplace_back(poster, messages_by(exchange), Lane::Window{options.window});
   }

@@ -13,7 +13,13 @@ namespace gradwire {
 namespace {
 
 /// Exchanges of a machine; then the servers', a push and a pull each.
-enum Stage : int { reduce_ring, copy_out, copy_in, broadcast_ring, first_server_exchange };
+enum Stage : int {
+  reduce_ring,
+  stage_copy_out,
+  stage_copy_in,
+  broadcast_ring,
+  stages_before_servers
+};
 /// Host threads of a server: its handler, and a colocated worker's loopback.
 constexpr int threads_of_server = 2;
 /// Those of a machine: one a stage.
@@ -39,8 +45,8 @@ void check(const JobView& job, const ServerLayout& layout) {
 
 BytePsAsync::Machine::Machine(Poster& poster, int first_exchange, Bytes nccl_group)
     : reduce(poster, messages_by(first_exchange + reduce_ring), nccl_group),
-      to_host(poster, messages_by(first_exchange + copy_out)),
-      to_gpus(poster, messages_by(first_exchange + copy_in)),
+      to_host(poster, messages_by(first_exchange + stage_copy_out)),
+      to_gpus(poster, messages_by(first_exchange + stage_copy_in)),
       broadcast(poster, messages_by(first_exchange + broadcast_ring), nccl_group) {}
 
 BytePsAsync::BytePsAsync(const BytePsOptions& options, const JobView& job)
@@ -60,7 +66,7 @@ BytePsAsync::BytePsAsync(const BytePsOptions& options, const JobView& job)
       }
     }
     machine.pulled.resize(tasks_.size());
-    const ParameterServerSpec spec{.push_exchange = first_exchange(number) + first_server_exchange,
+    const ParameterServerSpec spec{.push_exchange = first_exchange(number) + stages_before_servers,
                                    .together = bound,
                                    .passes = job.stands_for,
                                    .sum_rate = options.sum_rate,
@@ -87,7 +93,7 @@ bool BytePsAsync::holds_server(const Machine& machine, int server) const {
 }
 
 int BytePsAsync::first_exchange(std::size_t machine) const {
-  return static_cast<int>(machine) * (first_server_exchange + 2 * layout_.servers());
+  return static_cast<int>(machine) * (stages_before_servers + 2 * layout_.servers());
 }
 
 int BytePsAsync::switch_ranks(const Machine& machine) const {

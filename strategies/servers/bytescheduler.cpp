@@ -12,7 +12,7 @@ namespace {
 /// Parts of a tensor lie this far apart in priority: bytetask.py, max_partition.
 constexpr std::int64_t parts_max = 1000;
 /// Host threads above those of Horovod and of the store's servers.
-constexpr int poller_thread = 1 << 20;
+constexpr int first_poller_thread = 1 << 20;
 constexpr std::int64_t elements_limit = std::int64_t{1} << 40;
 /// Times of Python that no source states: the start of a part, a turn of the poller's queue, its
 /// optimizer for a parameter, a comparison of names that finds one.
@@ -158,7 +158,7 @@ void ByteScheduler::schedule() {
   while (!ready_.empty() && credit_ > 0) {
     const Move move = ready_.extract(ready_.begin()).mapped();
     credit_ -= parts_[move.part].elements;
-    poster_.post(HostWork{poller_thread, options_.task_time, "start part"},
+    poster_.post(HostWork{first_poller_thread, options_.task_time, "start part"},
                  [this, move] { start(move); });
   }
 }
@@ -207,9 +207,9 @@ void ByteScheduler::finished(const Move& move) {
     return;
   }
   const double compared = parts_[move.part].tensor + 1;
-  poster_.post(
-      HostWork{poller_thread, options_.update_time + compared * options_.compare_time, "update"},
-      [this, flag = flight.flag] { poster_.post(Raise{flag}); });
+  poster_.post(HostWork{first_poller_thread,
+                        options_.update_time + compared * options_.compare_time, "update"},
+               [this, flag = flight.flag] { poster_.post(Raise{flag}); });
 }
 
 std::vector<PlanGroup> ByteScheduler::plan(int /*iteration*/) const {

@@ -7,13 +7,13 @@
 namespace gradwire {
 namespace {
 
-constexpr int copy_out = 0;
-constexpr int copy_in = 1;
-constexpr int first_server_exchange = 2;
-constexpr int sum_thread = 0;
+constexpr int store_copy_out = 0;
+constexpr int store_copy_in = 1;
+constexpr int first_store_exchange = 2;
+constexpr int store_sum_thread = 0;
 constexpr int first_server_thread = 1;
-constexpr int nccl_stream = 1;
-constexpr std::int64_t count_limit = 1 << 20;
+constexpr int store_nccl_stream = 1;
+constexpr std::int64_t tensor_limit = 1 << 20;
 /// KVStoreDist::EncodeDefaultKey deals keys by this factor.
 constexpr std::int64_t key_factor = 9973;
 
@@ -29,11 +29,11 @@ KvStoreOptions read_kv_store(Knobs& knobs, const std::vector<std::string>& kinds
       knobs.count("bigarray_bound", options.bigarray_bound, 1, std::int64_t{1} << 40,
                   "MXNET_KVSTORE_BIGARRAY_BOUND: elements from which a key is on all servers");
   options.reduction_threads = static_cast<int>(
-      knobs.count("reduction_threads", options.reduction_threads, 1, count_limit,
+      knobs.count("reduction_threads", options.reduction_threads, 1, tensor_limit,
                   "MXNET_KVSTORE_REDUCTION_NTHREADS: that sum a machine's GPUs on its CPU, of keys "
                   "from bigarray_bound on; one of smaller ones"));
   options.connections = static_cast<int>(knobs.count("connections", options.connections, 1,
-                                                     count_limit, "ps-lite: one socket a pair"));
+                                                     tensor_limit, "ps-lite: one socket a pair"));
   options.sum_rate = knobs.cpu().sum_rate;
   knobs.read("sum_rate", options.sum_rate,
              "one core adds floats, our measurement, profiles/libraries/cpu.yaml; that MXNet is as "
@@ -53,16 +53,16 @@ KvStore::KvStore(Poster& poster, const KvStoreOptions& options, const JobView& j
       options_(options),
       job_(job),
       layout_(job),
-      to_host_(poster, messages_by(copy_out), options.socket_buffer),
+      to_host_(poster, messages_by(store_copy_out), options.socket_buffer),
       cpu_sum_(poster,
                [this](const LaneItem& load) {
-                 return HostWork{sum_thread,
+                 return HostWork{store_sum_thread,
                                  local_sum_time(options_, job_, layout_.local_size(), load.size),
                                  load.label};
                }),
-      to_gpus_(poster, messages_by(copy_in), options.socket_buffer) {
+      to_gpus_(poster, messages_by(store_copy_in), options.socket_buffer) {
   const ParameterServerSpec spec{
-      .push_exchange = first_server_exchange,
+      .push_exchange = first_store_exchange,
       .first_thread = first_server_thread,
       .together = options.socket_buffer,
       .passes = layout_.machines() + (options.update_on_kvstore ? update_passes : 0),
@@ -183,7 +183,7 @@ void KvStore::node_collective(CollectiveKind kind, const LaneItem& item, Poster:
   call.label = (kind == CollectiveKind::reduce ? "REDUCE " : "BROADCAST ") + item.label;
   call.communicator = families::node;
   call.ready = Collective::Ready::at_once;
-  call.stream = nccl_stream;
+  call.stream = store_nccl_stream;
   poster_->post(std::move(call), std::move(then));
 }
 

@@ -12,9 +12,9 @@
 namespace gradwire {
 namespace {
 
-constexpr int copy_out = 0;
-constexpr int copy_in = 1;
-constexpr int sum_thread = 0;
+constexpr int local_copy_out = 0;
+constexpr int local_copy_in = 1;
+constexpr int local_sum_thread = 0;
 constexpr int update_thread = 1;
 /// A parameter of more elements: the optimizer of a `local` store runs on the GPUs.
 /// python/mxnet/model.py, _create_kvstore.
@@ -53,10 +53,11 @@ LocalKvStore::LocalKvStore(Poster& poster, const KvStoreOptions& options, const 
       layout_(job),
       updates_(updates_on_host(options, job)),
       gpu_of_key_(deal_keys(job)),
-      to_host_(poster, messages_by(copy_out)),
+      to_host_(poster, messages_by(local_copy_out)),
       sum_(poster,
            [this](const LaneItem& load) {
-             return HostWork{sum_thread, local_sum_time(options_, job_, job_.world_size, load.size),
+             return HostWork{local_sum_thread,
+                             local_sum_time(options_, job_, job_.world_size, load.size),
                              load.label};
            }),
       update_(poster,
@@ -64,7 +65,7 @@ LocalKvStore::LocalKvStore(Poster& poster, const KvStoreOptions& options, const 
                 return HostWork{update_thread, update_passes * (load.size / options_.sum_rate),
                                 load.label};
               }),
-      to_gpus_(poster, messages_by(copy_in)) {
+      to_gpus_(poster, messages_by(local_copy_in)) {
   if (layout_.machines() > 1) {
     throw UnsupportedConfiguration(
         UnsupportedConfiguration::Key::strategy,

@@ -13,11 +13,12 @@
 namespace gradwire {
 namespace {
 
-constexpr const char* origin = "DeepSpeed, zero_optimization, deepspeed/runtime/zero/config.py";
+constexpr const char* zero_origin =
+    "DeepSpeed, zero_optimization, deepspeed/runtime/zero/config.py";
 constexpr int last_stage = 3;
 
 std::string with_origin(const std::string& what) {
-  return std::string(origin) + "; " + what;
+  return std::string(zero_origin) + "; " + what;
 }
 
 /// The host casts parameters back to the type of the model.

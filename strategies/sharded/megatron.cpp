@@ -13,7 +13,7 @@ namespace gradwire {
 namespace {
 
 constexpr OperationId not_issued = -1;
-constexpr OperationId gathered = -2;
+constexpr OperationId gathered_operation = -2;
 
 /// Elements that a bucket of the distributed optimizer is a multiple of, with the ranks.
 /// (Parameters begin at multiples of 64: left out.)
@@ -40,7 +40,7 @@ TensorGroups buckets_of(const MegatronOptions& options, const JobView& job) {
   return groups;
 }
 
-std::string with_origin(const std::string& what) {
+std::string megatron_origin(const std::string& what) {
   return "Megatron-LM, megatron/training/arguments.py; " + what;
 }
 
@@ -51,7 +51,7 @@ Megatron::Megatron(const MegatronOptions& options, const JobView& job)
       job_(job),
       buckets_(job, buckets_of(options, job)),
       buckets_of_layer_(job.layers.size()),
-      gathers_(buckets_.size(), gathered) {
+      gathers_(buckets_.size(), gathered_operation) {
   assert(!options.overlap_param_gather ||
          (options.use_distributed_optimizer && options.overlap_grad_reduce));
   for (std::size_t b = 0; b < buckets_.size(); ++b) {
@@ -69,30 +69,32 @@ StrategyMaker Megatron::read(Knobs& knobs) {
   constexpr auto most = std::numeric_limits<std::int64_t>::max() / 16;
   constexpr std::int64_t half_size = 2;
   MegatronOptions options;
-  knobs.read("use_distributed_optimizer", options.use_distributed_optimizer,
-             with_origin("whose default is false; each rank updates its shards of the buckets"));
+  knobs.read(
+      "use_distributed_optimizer", options.use_distributed_optimizer,
+      megatron_origin("whose default is false; each rank updates its shards of the buckets"));
   knobs.read("overlap_grad_reduce", options.overlap_grad_reduce,
-             with_origin("buckets are reduced beside the last micro-batch's backward"));
+             megatron_origin("buckets are reduced beside the last micro-batch's backward"));
   knobs.read("overlap_param_gather", options.overlap_param_gather,
-             with_origin("buckets are gathered beside the next forward; with "
-                         "use_distributed_optimizer and overlap_grad_reduce"));
+             megatron_origin("buckets are gathered beside the next forward; with "
+                             "use_distributed_optimizer and overlap_grad_reduce"));
   options.ddp_bucket_size =
       knobs.count("ddp_bucket_size", options.ddp_bucket_size, 0, most,
-                  with_origin("parameters; 0: the larger of 40e6 and 1e6 a rank; of "
-                              "overlap_grad_reduce, without which there is one bucket"));
+                  megatron_origin("parameters; 0: the larger of 40e6 and 1e6 a rank; of "
+                                  "overlap_grad_reduce, without which there is one bucket"));
   knobs.read("ddp_average_in_collective", options.ddp_average_in_collective,
-             with_origin("false: a kernel scales a bucket before it is reduced"));
+             megatron_origin("false: a kernel scales a bucket before it is reduced"));
   knobs.read("ddp_pad_buckets_for_high_nccl_busbw", options.ddp_pad_buckets_for_high_nccl_busbw,
-             with_origin("buckets are padded to a multiple of 2^16, too"));
+             megatron_origin("buckets are padded to a multiple of 2^16, too"));
   knobs.read("gradient_accumulation_fusion", options.gradient_accumulation_fusion,
-             with_origin("products of weights' gradients add to the buffer themselves"));
+             megatron_origin("products of weights' gradients add to the buffer themselves"));
   const std::string dtype = knobs.choice(
       "params_dtype", "fp32", dtypes,
-      with_origin("of the model, and of what is gathered; not given: fp16 (--fp16) or bf16 "
-                  "(--bf16) where the profile is of it; the optimizer has its copy in fp32"));
+      megatron_origin("of the model, and of what is gathered; not given: fp16 (--fp16) or bf16 "
+                      "(--bf16) where the profile is of it; the optimizer has its copy in fp32"));
   const bool in_fp32 = knobs.yes(
       "accumulate_allreduce_grads_in_fp32", dtype != "fp16",
-      with_origin("of the buffer of gradients; false with --fp16 and with --grad-reduce-in-bf16"));
+      megatron_origin(
+          "of the buffer of gradients; false with --fp16 and with --grad-reduce-in-bf16"));
   if (options.overlap_param_gather &&
       !(options.use_distributed_optimizer && options.overlap_grad_reduce)) {
     knobs.refuse("overlap_param_gather",
@@ -193,9 +195,9 @@ void Megatron::gather(std::size_t bucket) {
 }
 
 void Megatron::finish_gather(std::size_t bucket) {
-  if (gathers_[bucket] == gathered) return;
+  if (gathers_[bucket] == gathered_operation) return;
   if (gathers_[bucket] == not_issued) gather(bucket);
-  out_.post(Gate{{std::exchange(gathers_[bucket], gathered)}});
+  out_.post(Gate{{std::exchange(gathers_[bucket], gathered_operation)}});
   // Buckets are numbered from the last layers on.
   if (bucket > 0 && gathers_[bucket - 1] == not_issued) gather(bucket - 1);
 }

@@ -13,7 +13,7 @@
 namespace gradwire {
 namespace {
 
-std::string_view name_of(PathClass path) {
+std::string_view merged_name(PathClass path) {
   constexpr std::array<std::string_view, 7> names = {"X",    "PIX", "PXB",    "PHB",
                                                      "NODE", "SYS", "unknown"};
   return names.at(static_cast<std::size_t>(path));
@@ -42,7 +42,7 @@ class Merger {
         if (told == PathClass::unknown || reach(told) == reach(other)) continue;
         const std::string both = fmt::format(
             "{}-{} is {} in the matrix and {} in {}", matrix_.devices[*matched_[b]].name,
-            matrix_.devices[*matched_[a]].name, name_of(told), name_of(other), other_.file);
+            matrix_.devices[*matched_[a]].name, merged_name(told), merged_name(other), other_.file);
         if (!by_bus_) {
           fail(both +
                "; the GPUs were matched by number, since the matrix's text has no bus ids: "

@@ -129,23 +129,6 @@ struct CallCounts {
   int timed = 50;
 };
 
-/// Times calls one by one on a stream.
-/// @param call  puts one call's work on the stream. @return microseconds of each
-template <class Call>
-[[nodiscard]] std::vector<double> time_calls(const Stream& stream, const CallCounts& counts,
-                                             const Call& call) {
-  StreamTimer timer;
-  std::vector<double> times;
-  for (int i = -counts.warm_up; i < counts.timed; ++i) {
-    timer.start(stream.get());
-    call();
-    timer.stop(stream.get());
-    const double time = timer.elapsed_us();
-    if (i >= 0) times.push_back(time);
-  }
-  return times;
-}
-
 /// The mean of `counts.timed` calls one behind the other. @return microseconds
 template <class Call>
 [[nodiscard]] double time_pipelined(const Stream& stream, const CallCounts& counts,

@@ -14,7 +14,7 @@
 namespace gradwire::config {
 namespace {
 
-constexpr const char* key = "world_sizes";
+constexpr const char* sizes_key = "world_sizes";
 
 /// Machines that are alike.
 struct Machines {
@@ -31,7 +31,7 @@ Machines machines_of(const YamlValue& scenario, const SourceLocation& where) {
   if (!alike()) {
     throw ConfigError(where, fmt::format("'{}' counts machines that are alike; expected a cluster "
                                          "of 'node' and 'nodes' without 'placement'",
-                                         key));
+                                         sizes_key));
   }
   const ClusterSpec spec = read_cluster(map, std::nullopt);
   return {static_cast<int>(spec.gpus.size()), spec.gpus.front()};
@@ -66,7 +66,7 @@ std::vector<Machines> all_sizes(const Machines& machines) {
 
 Machines job_of(const YamlValue& item, const Machines& machines) {
   const int most = machines.count * machines.gpus;
-  const int size = read_value(item, key, between(1, most));
+  const int size = read_value(item, sizes_key, between(1, most));
   if (size <= machines.gpus) return {1, size};
   if (size % machines.gpus != 0) {
     throw ConfigError(item.where,
@@ -81,7 +81,7 @@ Machines job_of(const YamlValue& item, const Machines& machines) {
 
 YamlValue points_of_world_sizes(const YamlValue& scenario, const YamlValue& points) {
   YamlMap map(points, "points");
-  const YamlValue& sizes = map.require_value(key, "auto, or a list of numbers of GPUs");
+  const YamlValue& sizes = map.require_value(sizes_key, "auto, or a list of numbers of GPUs");
   map.finish();
   const Machines machines = machines_of(scenario, sizes.where);
   std::vector<Machines> jobs;
@@ -92,7 +92,7 @@ YamlValue points_of_world_sizes(const YamlValue& scenario, const YamlValue& poin
   } else {
     throw ConfigError(sizes.where, fmt::format("'{}' is {}; expected auto, or a list of numbers of "
                                                "GPUs",
-                                               key, describe(sizes)));
+                                               sizes_key, describe(sizes)));
   }
   YamlValue list;
   list.kind = YamlValue::Kind::list;

@@ -14,7 +14,7 @@ namespace gradwire::config {
 namespace {
 
 /// Sums of times that were rounded when they were written may exceed their total by this share.
-constexpr double rounding = 1e-3;
+constexpr double rounding_share = 1e-3;
 /// Of a tensor, or of all buffers: keeps sums within 64 bits; no model comes near.
 constexpr std::int64_t elements_max = 1'000'000'000'000'000;
 /// An element takes from a byte (bool) to 16 (complex128).
@@ -216,7 +216,7 @@ void read_iteration(YamlMap& document, RecordedProfile& recorded) {
   }
   YamlMap map = document.require_map("iteration");
   iteration_fields().read(map, recorded);
-  if (parts > (1 + rounding) * profile.iteration) {
+  if (parts > (1 + rounding_share) * profile.iteration) {
     map.fail("p50",
              fmt::format("'p50' is shorter than its parts; expected at least {:.6g} ms, what "
                          "forward, backward and optimizer take",

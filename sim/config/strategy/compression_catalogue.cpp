@@ -22,7 +22,7 @@
 namespace gradwire::config {
 namespace {
 
-constexpr const char* knob = "compression";
+constexpr const char* compression_knob = "compression";
 constexpr int threads_default = 4;
 constexpr int threads_max = 1024;
 
@@ -179,7 +179,7 @@ Section compression_section() {
 StrategyMaker read_strategy(const StrategyEntry& entry, Knobs& knobs, std::string* left_out) {
   StrategyMaker inner = entry.read(knobs);
   const auto group =
-      knobs.group(knob, "{name: fp16 | topk | ..., knobs}: compresses what it sends");
+      knobs.group(compression_knob, "{name: fp16 | topk | ..., knobs}: compresses what it sends");
   if (group == nullptr) return inner;
   static const std::vector<std::string> names = names_of(compression_catalogue());
   const std::string name = group->choice("name", "", names, "");
@@ -209,7 +209,7 @@ StrategyMaker read_strategy(const StrategyEntry& entry, Knobs& knobs, std::strin
           : refusal(entry, *strategy, *make(small_job(), device), name, small_job());
   if (!why.empty() && left_out == nullptr) {
     const bool says = why.find("expected") != std::string::npos;
-    knobs.refuse(knob, says ? why : why + "; expected no 'compression'");
+    knobs.refuse(compression_knob, says ? why : why + "; expected no 'compression'");
   }
   if (!why.empty()) {
     *left_out = why;

@@ -71,7 +71,7 @@ void set(YamlValue& map, const YamlEntry& entry) {
 }
 
 /// What stands before the knobs.
-Piece name_of(const Piece& piece) {
+Piece contender_name(const Piece& piece) {
   return trimmed(piece, 0, std::min(piece.text.find('('), piece.text.size()));
 }
 
@@ -84,7 +84,7 @@ struct Reader {
   [[nodiscard]] YamlValue read(const Piece& piece, const std::string& name_key) const {
     YamlValue map = mapping(at(piece));
     const std::size_t open = piece.text.find('(');
-    const Piece name = name_of(piece);
+    const Piece name = contender_name(piece);
     map.entries.push_back({name_key, at(name), scalar(name, at(name))});
     if (open == std::string::npos) return map;
     if (piece.text.back() != ')') {
@@ -111,11 +111,11 @@ struct Reader {
   }
 };
 
-Contender read_contender(const Piece& piece, const Reader& reader) {
+Contender contender_of(const Piece& piece, const Reader& reader) {
   const auto parts = split(piece, '+');
   const Piece& first = parts.front();
   Contender contender{
-      .name = piece.text, .choice = name_of(first).text, .is_preset = false, .strategy = {}};
+      .name = piece.text, .choice = contender_name(first).text, .is_preset = false, .strategy = {}};
   if (find_strategy(contender.choice) == nullptr) {
     std::vector<std::string> known = names_of(strategy_catalogue());
     for (const Preset& preset : shipped_presets()) known.push_back(preset.name);
@@ -202,7 +202,7 @@ std::vector<Contender> parse_contenders(const std::string& text, const std::stri
       throw ConfigError(reader.at(piece),
                         fmt::format("'{}' is there twice; expected once", piece.text));
     }
-    contenders.push_back(read_contender(piece, reader));
+    contenders.push_back(contender_of(piece, reader));
   }
   return contenders;
 }

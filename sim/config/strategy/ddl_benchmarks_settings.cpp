@@ -15,7 +15,7 @@ namespace {
 constexpr int gpus_of_machine = 4;  ///< configs/cluster$nworkers: slots=4
 /// benchmarks.py, tasks: sequences of a GPU for BERT-Large, else images or sequences.
 constexpr int large_batch = 8;
-constexpr int batch = 64;
+constexpr int usual_batch = 64;
 constexpr int sentence_length = 64;  ///< horovod_mpi_cj.sh
 
 YamlValue map_at(const SourceLocation& where) {
@@ -78,8 +78,8 @@ void put_model(YamlValue& scenario, const YamlEntry& dnn, const std::string& str
   YamlValue& profile = section(scenario, "profile", dnn.where);
   std::erase_if(profile.entries, [](const YamlEntry& entry) { return entry.key == "file"; });
   put(profile, "model", name == "bert" ? "bert_large" : name, dnn.value.where);
-  put_missing(profile, "batch_per_gpu", fmt::format("{}", name == "bert" ? large_batch : batch),
-              dnn.where);
+  put_missing(profile, "batch_per_gpu",
+              fmt::format("{}", name == "bert" ? large_batch : usual_batch), dnn.where);
   if (!bert) return;
   put_missing(profile, "sequence_length", fmt::format("{}", sentence_length), dnn.where);
   // All positions are decoded: the loss runs over prediction_scores.view(-1, vocab_size).

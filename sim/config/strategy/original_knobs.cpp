@@ -99,8 +99,8 @@ bool lacks_group(const YamlValue& strategy, const std::string& key) {
 }
 
 /// The mapping that a dotted key ends in, made where it is missing, and the key in it.
-std::pair<YamlValue*, std::string> place_of(YamlValue& map, const std::string& key,
-                                            const SourceLocation& where) {
+std::pair<YamlValue*, std::string> knob_place(YamlValue& map, const std::string& key,
+                                              const SourceLocation& where) {
   const std::size_t dot = key.find('.');
   if (dot == std::string::npos) return {&map, key};
   const std::string outer = key.substr(0, dot);
@@ -190,7 +190,7 @@ void translate_original_knobs(YamlValue& scenario, std::vector<Warning>& warning
       warnings.push_back(variable_without_effect(original.key, "the strategy has no compression"));
       continue;
     }
-    const auto found = place_of(map, knob->key, original.where);
+    const auto found = knob_place(map, knob->key, original.where);
     YamlValue* const place = found.first;
     const std::string& key = found.second;
     if (const YamlValue* there = place->find(key)) {

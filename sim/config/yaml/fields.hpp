@@ -87,6 +87,13 @@ struct Holder<std::vector<M>> {
 template <class M>
 using Value = typename Holder<M>::Value;
 
+/// What a T is where nothing is said; once, so that not each of its fields makes one.
+template <class T>
+const T& unset() {
+  static const T value{};
+  return value;
+}
+
 /// The default that a member has by itself; "none" of one that may be absent.
 template <class M>
 std::string own_default(const M& member) {
@@ -117,7 +124,7 @@ Field<T> field(const std::string& name, M T::*member, const std::string& doc,
                const std::string& fallback = "") {
   using V = detail::Value<M>;
   KeyInfo info{name, fallback, doc, value_info<V>(range)};
-  if (fallback.empty()) info.fallback = detail::own_default(T{}.*member);
+  if (fallback.empty()) info.fallback = detail::own_default(detail::unset<T>().*member);
   if constexpr (std::is_same_v<M, std::vector<V>>) {
     info.value = list_of(info.value);
     return {info, [=](YamlMap& map, T& into) {
@@ -136,7 +143,7 @@ Field<T> share(const std::string& name, M T::*member, const std::string& doc,
                const Range<Ratio>& range, const std::string& fallback = "") {
   KeyInfo info{name, fallback, doc, value_info(range)};
   if constexpr (detail::Holder<M>::one) {
-    if (fallback.empty()) info.fallback = bound_text(Ratio{T{}.*member});
+    if (fallback.empty()) info.fallback = bound_text(Ratio{detail::unset<T>().*member});
   } else if (fallback.empty()) {
     info.fallback = "none";
   }
@@ -154,7 +161,7 @@ Field<T> choice(
   for (const auto& [word, value] : words) known.push_back(word);
   KeyInfo info{name, fallback, doc, among(known)};
   for (const auto& [word, value] : words) {
-    if (info.fallback.empty() && T{}.*member == value) info.fallback = word;
+    if (info.fallback.empty() && detail::unset<T>().*member == value) info.fallback = word;
   }
   return {info, [=](YamlMap& map, T& into) {
             if (fallback != required && map.find(name) == nullptr) return;

@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 using Type = ValueInfo::Type;
 
 /// Any scalar, as text is read.
-Json scalar() {
+Json scalar_schema() {
   return {{"type", {"string", "number", "boolean"}}};
 }
 
@@ -51,7 +51,7 @@ Json schema_of(const ValueInfo& value) {
       json = Json::object();
       break;
     case Type::text:
-      json = scalar();
+      json = scalar_schema();
       break;
     case Type::yes_no:
       json = {{"type", "boolean"}};
@@ -125,7 +125,7 @@ Json variant_cases(const Section& section) {
 Json schema_of(const Section& section) {
   Json properties = Json::object();
   add_properties(section.keys, properties);
-  for (const std::string& name : section.other_names) properties[name] = scalar();
+  for (const std::string& name : section.other_names) properties[name] = scalar_schema();
   Json json = {
       {"type", "object"}, {"description", section.summary}, {"properties", std::move(properties)}};
   if (!section.variants.empty()) {

@@ -24,7 +24,7 @@ constexpr Type type_of() {
   return Type::text;
 }
 
-const char* name_of(Type type) {
+const char* type_name(Type type) {
   switch (type) {
     case Type::text:
       return "text";
@@ -114,7 +114,7 @@ std::string describe(const ValueInfo& value) {
                      : value.type == Type::choice
                          ? fmt::format("`{}`", fmt::join(value.choices, "`, `"))
                      : value.type == Type::section ? fmt::format("`{}`", value.section().name)
-                                                   : name_of(value.type);
+                                                   : type_name(value.type);
   if (!value.range.empty()) text += ", " + value.range;
   if (value.list) text = "list of " + text;
   for (const ValueInfo& other : value.or_else) text += "; or " + describe(other);

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view data_parallelism = "data parallelism";
 
 /// As bare() leaves them.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 36> words = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 36> parallelism_pairs = {{
     {"tensor_parallel", "tensor parallelism"},
     {"tensor_parallelism", "tensor parallelism"},
     {"tensor_model_parallel", "tensor parallelism"},
@@ -72,9 +72,9 @@ std::string bare(std::string_view key) {
 
 std::string parallelism_refusal(std::string_view key) {
   const std::string word = bare(key);
-  const auto* const found =
-      std::ranges::find(words, std::string_view(word), &decltype(words)::value_type::first);
-  if (found == words.end()) return "";
+  const auto* const found = std::ranges::find(parallelism_pairs, std::string_view(word),
+                                              &decltype(parallelism_pairs)::value_type::first);
+  if (found == parallelism_pairs.end()) return "";
   if (found->second == data_parallelism) {
     return fmt::format(
         "'{}' follows from the GPUs of 'cluster', all of which are data-parallel; expected no such "

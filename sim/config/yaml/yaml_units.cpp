@@ -46,7 +46,7 @@ constexpr auto power_units = std::to_array<Unit>({{"W", 1}, {"kW", 1e3}});
 constexpr auto ratio_units = std::to_array<Unit>({{"%", 1e-2}});
 
 /// Sizes above this do not fit the integer that holds them (and no transfer comes near).
-constexpr double size_max = 4e18;
+constexpr double size_limit = 4e18;
 /// Eleven days: no iteration comes near, and sums of such times stay finite.
 constexpr Seconds time_max{1e6};
 
@@ -167,7 +167,7 @@ T read_unbounded(const YamlValue& value, const std::string& name) {
     return read_number<T>(value, name);
   } else if constexpr (std::is_same_v<T, Bytes>) {
     const double count = read_quantity<T>(value, name);
-    if (count > size_max) fail(value, name, ", too large", Written<T>::expected());
+    if (count > size_limit) fail(value, name, ", too large", Written<T>::expected());
     return Bytes{std::llround(count)};
   } else {
     return T{read_quantity<T>(value, name)};

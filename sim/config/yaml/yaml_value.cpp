@@ -61,7 +61,7 @@ std::string_view content(const yaml_char_t* bytes, std::size_t size) {
   return {reinterpret_cast<const char*>(bytes), size};
 }
 
-std::string name_of(const yaml_char_t* anchor) {
+std::string anchor_name(const yaml_char_t* anchor) {
   return anchor == nullptr ? "" : reinterpret_cast<const char*>(anchor);
 }
 
@@ -101,13 +101,13 @@ class TreeBuilder {
         scalar(event, where);
         break;
       case YAML_ALIAS_EVENT:
-        alias(name_of(event.data.alias.anchor), where);
+        alias(anchor_name(event.data.alias.anchor), where);
         break;
       case YAML_SEQUENCE_START_EVENT:
-        open(YamlValue::Kind::list, where, name_of(event.data.sequence_start.anchor));
+        open(YamlValue::Kind::list, where, anchor_name(event.data.sequence_start.anchor));
         break;
       case YAML_MAPPING_START_EVENT:
-        open(YamlValue::Kind::map, where, name_of(event.data.mapping_start.anchor));
+        open(YamlValue::Kind::map, where, anchor_name(event.data.mapping_start.anchor));
         break;
       case YAML_SEQUENCE_END_EVENT:
       case YAML_MAPPING_END_EVENT:
@@ -131,7 +131,7 @@ class TreeBuilder {
     } else {
       value.text.clear();
     }
-    close(std::move(value), name_of(data.anchor));
+    close(std::move(value), anchor_name(data.anchor));
   }
 
   void alias(const std::string& name, const SourceLocation& where) {
