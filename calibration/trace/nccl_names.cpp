@@ -14,14 +14,14 @@ namespace {
 /// As NCCL prints it, in small letters, and as we write it; the place is NCCL's number.
 using Name = std::pair<std::string_view, std::string_view>;
 
-constexpr std::array<Name, 7> algorithms = {{{"tree", "tree"},
-                                             {"ring", "ring"},
-                                             {"collnetdirect", "collnet_direct"},
-                                             {"collnetchain", "collnet_chain"},
-                                             {"nvls", "nvls"},
-                                             {"nvlstree", "nvls_tree"},
-                                             {"pat", "pat"}}};
-constexpr std::array<Name, 3> protocols = {
+constexpr std::array<Name, 7> printed_algorithms = {{{"tree", "tree"},
+                                                     {"ring", "ring"},
+                                                     {"collnetdirect", "collnet_direct"},
+                                                     {"collnetchain", "collnet_chain"},
+                                                     {"nvls", "nvls"},
+                                                     {"nvlstree", "nvls_tree"},
+                                                     {"pat", "pat"}}};
+constexpr std::array<Name, 3> printed_protocols = {
     {{"ll", "ll"}, {"ll128", "ll128"}, {"simple", "simple"}}};
 
 template <std::size_t count>
@@ -41,11 +41,11 @@ std::string find_name(const std::array<Name, count>& names, std::string_view pri
 }  // namespace
 
 std::string nccl_algorithm(std::string_view printed) {
-  return find_name(algorithms, printed);
+  return find_name(printed_algorithms, printed);
 }
 
 std::string nccl_protocol(std::string_view printed) {
-  return find_name(protocols, printed);
+  return find_name(printed_protocols, printed);
 }
 
 std::optional<CollectiveKind> nccl_operation(std::string_view printed) {
