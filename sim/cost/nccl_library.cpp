@@ -212,7 +212,7 @@ NcclLibrary::Known NcclLibrary::learn(const Pattern& pattern) const {
           ? std::max(2, static_cast<int>(constants_.nominal_over_payload * bus / lane))
           : pattern.channels;
   const auto planned_speed = [&](double rate) {
-    return nccl_planned_speed(rate, constants_.nominal_over_payload * rate, facts.capability_min,
+    return nccl_planned_speed(rate, constants_.nominal_over_payload, facts.capability_min,
                               is_across);
   };
   system.bus = system.channels * planned_speed(bus / system.channels);
@@ -224,10 +224,11 @@ NcclLibrary::Known NcclLibrary::learn(const Pattern& pattern) const {
   const int laid = pattern.algorithm == "nvls"
                        ? constants_.generation(facts.capability_min).nvls_channels
                        : system.channels;
-  if (options_.channels_max && *options_.channels_max < laid) {
-    known.channel_share = static_cast<double>(*options_.channels_max) / laid;
+  system.channels_max = options_.channels_max.value_or(system.channels_max);
+  if (system.channels_max < laid) {
+    known.channel_share = static_cast<double>(system.channels_max) / laid;
     system.bus *= known.channel_share;
-    system.channels = *options_.channels_max;
+    system.channels = system.channels_max;
   }
   const Seconds more = facts.network_latency - constants_.measured.counted_network_latency;
   system.network_latency = std::max(0.0, more.count() * 1e6);
@@ -235,7 +236,7 @@ NcclLibrary::Known NcclLibrary::learn(const Pattern& pattern) const {
   known.planned = system;
   known.planned.network_latency =
       constants_.asks_for_latency ? facts.stated_latency.count() * 1e6 : 0;
-  system.channels = std::min(laid, options_.channels_max.value_or(laid));  // what runs
+  system.channels = std::min(laid, system.channels_max);  // what runs
   return known;
 }
 

@@ -34,12 +34,13 @@ int nccl_channels_to_peer(const NcclConstants& constants, int ranks, int channel
 double nccl_peers_moving(const NcclConstants& constants, const NcclSystem& system,
                          const NcclQuestion& question, const NcclFacts& facts) {
   if (system.machines == 1 || facts.sent_share == 0) return 0;
-  const double rate = 1 / facts.planned_per_byte.count() / 1e9;
-  const double port = nccl_planned_speed(rate, constants.nominal_over_payload * rate,
-                                         facts.capability_min, /*is_across=*/true);
+  const double port =
+      nccl_planned_speed(1 / facts.planned_per_byte.count() / 1e9, constants.nominal_over_payload,
+                         facts.capability_min, /*is_across=*/true);
   // Rings are laid by ports, and each again.
   const int rings = std::max(1, facts.ports_of_machine);
-  const int channels = power_of_two_up(2 * nccl_laid_channels(rings, port, facts.capability_min));
+  const int laid = 2 * nccl_laid_channels(rings, port, facts.capability_min);
+  const int channels = power_of_two_up(std::min(laid, system.channels_max));
   const int peers = question.kind == CollectiveKind::send_recv
                         ? 1
                         : system.ranks - system.ranks / system.machines;

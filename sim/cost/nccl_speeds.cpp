@@ -38,7 +38,8 @@ std::span<const double> speeds_for(int capability, bool is_across) {
 
 }  // namespace
 
-double nccl_planned_speed(double rate, double nominal, int capability, bool is_across) {
+double nccl_planned_speed(double rate, double over_payload, int capability, bool is_across) {
+  const double nominal = over_payload * rate;
   const std::span<const double> speeds = speeds_for(capability, is_across);
   const auto found = std::ranges::find_if(speeds, [&](double speed) { return speed <= nominal; });
   if (found == speeds.end()) return rate;

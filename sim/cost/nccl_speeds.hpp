@@ -6,9 +6,9 @@ namespace gradwire {
 /// its nominal rate holds; where it holds that twice (below 1.2 GB/s the steps are wide), as many
 /// channels as fit, of that speed or a lower one (v2.28.9, src/graph/search.cc, ncclTopoCompute and
 /// ncclTopoCompareGraphs); the rate itself below all.
-/// @param rate  GB/s of a channel; @param nominal  the same by its links' nominal rates
+/// @param rate  GB/s of a channel; @param over_payload  its links' nominal rates / what they carry
 /// @param capability  compute capability x 10 of the GPUs; @param is_across  over several machines
-[[nodiscard]] double nccl_planned_speed(double rate, double nominal, int capability,
+[[nodiscard]] double nccl_planned_speed(double rate, double over_payload, int capability,
                                         bool is_across);
 
 /// Channels in which NCCL lays so many rings or trees over several machines: twice as many, of half

@@ -15,7 +15,8 @@ struct NcclSystem {
   int architecture = 0;  ///< row of NcclByArchitecture
   NcclHop local = hop_nvlink;
   int channels = 1;
-  double bus = 0;  ///< GB/s: channels x bandwidth of each
+  int channels_max = std::numeric_limits<int>::max();  ///< NCCL_MAX_NCHANNELS
+  double bus = 0;                                      ///< GB/s: channels x bandwidth of each
   /// GB/s that the network alone allows.
   double network_bus = std::numeric_limits<double>::infinity();
   bool amd = false;

@@ -307,9 +307,7 @@ TEST_CASE("Every round of a tree and of a PAT waits for the network", "[cost][nc
 }
 
 TEST_CASE("NCCL plans as many slow channels as a port holds", "[cost][nccl]") {
-  const auto planned = [](double nominal) {
-    return nccl_planned_speed(nominal, nominal, 70, true);
-  };
+  const auto planned = [](double nominal) { return nccl_planned_speed(nominal, 1, 70, true); };
   CHECK(planned(12.5) == 12);
   CHECK(planned(1.25) == 1.2);
   CHECK(planned(0.9) == Approx(7 * 0.12));

@@ -1,6 +1,7 @@
 #include "sim/cost/nccl_peers.hpp"
 
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -75,9 +76,12 @@ TEST_CASE("A peer of another machine gets fewer channels as ranks grow", "[cost]
 }
 
 TEST_CASE("A send fills its channels or its port", "[cost][nccl]") {
-  const auto rate = [](NcclVersion version, BytesPerSecond port) {
+  const auto rate = [](NcclVersion version, BytesPerSecond port,
+                       std::optional<int> channels_max = std::nullopt) {
     const auto cluster = test::host_cluster(8, {"ib", "ib", port, 1_us});
-    const NcclLibrary library(cluster, nccl_options(version, {90, BytesPerSecond{}}));
+    NcclOptions options = nccl_options(version, {90, BytesPerSecond{}});
+    options.channels_max = channels_max;
+    const NcclLibrary library(cluster, options);
     const auto time = [&](Bytes size) {
       return library
           .choose(library.plan(CollectiveKind::send_recv, packed_placement(*cluster, 1)), size)
@@ -88,6 +92,9 @@ TEST_CASE("A send fills its channels or its port", "[cost][nccl]") {
   CHECK(rate({2, 28}, 47_GBps) == Approx(2 * 14e9));
   CHECK(rate({2, 29}, 47_GBps) == Approx(0.94 * 47e9));  // of what links carry (peer_share)
   CHECK(rate({2, 28}, 12_GBps) == Approx(0.94 * 12e9));
+  // NCCL_MAX_NCHANNELS counts for them, too: p2pnChannels is min(nChannels, NCCL_MAX_P2P_NCHANNELS)
+  // (v2.28.9, src/graph/paths.cc).
+  CHECK(rate({2, 28}, 47_GBps, 1) == Approx(14e9));
 }
 
 }  // namespace gradwire
