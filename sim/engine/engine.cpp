@@ -235,9 +235,9 @@ class EventEngine final : public Engine, Transport::Listener {
  private:
   void on_instant(Seconds now, std::span<const Transport::Token> ended) override {
     queue_.advance_to(now);
-    std::vector<Transport::Token> sorted(ended.begin(), ended.end());
-    std::sort(sorted.begin(), sorted.end());
-    for (const Transport::Token token : sorted) network_->on_flow_end(token);
+    ended_.assign(ended.begin(), ended.end());
+    std::sort(ended_.begin(), ended_.end());
+    for (const Transport::Token token : ended_) network_->on_flow_end(token);
     while (true) {
       if (network_->has_finished() && !queue_.network_due()) {
         for (const TransferId id : network_->take_finished()) (*on_done_)(id, queue_.now());
@@ -254,6 +254,7 @@ class EventEngine final : public Engine, Transport::Listener {
   std::unique_ptr<Transport> transport_;
   std::unique_ptr<TransferNetwork> network_;
   const Network::OnDone* on_done_ = nullptr;
+  std::vector<Transport::Token> ended_;  ///< in this instant, in order
 };
 
 }  // namespace

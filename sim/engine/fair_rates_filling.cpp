@@ -118,11 +118,14 @@ void FairRates::guess(std::uint32_t index) {
 
 void FairRates::join_faster(std::uint32_t row, double rate) {
   const auto& members = members_[row];
-  for (std::size_t i = 0; i < members.size(); ++i) {
+  std::size_t not_met = members.size() - rows_[row].met_count;
+  for (std::size_t i = 0; not_met > 0; ++i) {
     fetch(members, i);
     const Member& member = members[i];
     const Stream& stream = streams_[member.stream];
-    if (stream.round != round_ && stream.rate > rate) joined_.push_back(member.stream);
+    if (stream.round == round_) continue;
+    --not_met;
+    if (stream.rate > rate) joined_.push_back(member.stream);
   }
 }
 

@@ -54,7 +54,7 @@ TransferNetwork::PlannedPhase FluidNetwork::plan_phase(const PhaseClasses& phase
 void FluidNetwork::start_phase(std::uint32_t slot) {
   if (phase_of(slot).alone && moves_alone() && stats().solver == own_solver) return hold(slot);
   const auto flows = static_cast<std::uint32_t>(phase_of(slot).flows.size());
-  for (std::uint32_t flow = 0; flow < flows; ++flow) launch(slot, flow);
+  for (std::uint32_t flow = 0; flow < flows;) flow = launch_alike(slot, flow);
 }
 
 void FluidNetwork::hold(std::uint32_t slot) {

@@ -124,7 +124,7 @@ class IncrementalTransport final : public Transport {
     const bool woken = wake <= first * (1 + same_instant);
     now_ = woken ? wake : first;
     if (woken) wake_.reset();
-    std::vector<Token> ended;
+    ended_.clear();
     // The latest that the ends taken so far may be reported; not past a wake-up.
     double latest = woken ? wake * (1 + same_instant) : wake;
     for (; !ends_.empty() && ends_.front().time <= latest; settle_first()) {
@@ -134,10 +134,10 @@ class IncrementalTransport final : public Transport {
       const Flow& flow = streams_[stream].flows.front();
       latest = std::min(latest, std::max(end.time * (1 + same_instant),
                                          end.time + slack_ * (end.time - flow.started)));
-      ended.push_back(flow.token);
+      ended_.push_back(flow.token);
       drop_first(stream);
     }
-    listener.on_instant(Seconds{now_}, ended);
+    listener.on_instant(Seconds{now_}, ended_);
   }
 
   void change_rates() {
@@ -288,6 +288,7 @@ class IncrementalTransport final : public Transport {
   IndexedHeap ends_;           ///< by clock
   std::size_t in_flight_ = 0;  ///< streams
   std::optional<double> wake_;
+  std::vector<Token> ended_;  ///< in this instant
   double now_ = 0;
 };
 

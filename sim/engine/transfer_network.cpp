@@ -150,21 +150,31 @@ void TransferNetwork::begin(std::uint32_t slot) {
   start_phase(slot);
 }
 
-void TransferNetwork::launch(std::uint32_t slot, std::uint32_t flow) {
+std::uint32_t TransferNetwork::launch_alike(std::uint32_t slot, std::uint32_t flow) {
+  const auto& flows = phase_of(slot).flows;
+  std::uint32_t end = flow + 1;
+  while (end < flows.size() && flows[end].latency == flows[flow].latency) ++end;
+  launch(slot, flow, end);
+  return end;
+}
+
+void TransferNetwork::launch(std::uint32_t slot, std::uint32_t flow, std::uint32_t end) {
   const Seconds latency = phase_of(slot).flows[flow].latency;
   if (latency > Seconds{}) {
     queue_.post(queue_.now() + latency, EventQueue::network_priority,
-                [this, slot, flow] { move(slot, flow); });
+                [this, slot, flow, end] { move(slot, flow, end); });
   } else {
-    move(slot, flow);
+    move(slot, flow, end);
   }
 }
 
-void TransferNetwork::move(std::uint32_t slot, std::uint32_t flow) {
-  const PlannedFlow& moves = phase_of(slot).flows[flow];
+void TransferNetwork::move(std::uint32_t slot, std::uint32_t flow, std::uint32_t end) {
   const Transfer& moved = transfers_[slot];
-  transport_.start(moved.first_column + moves.column, moved.scale * moves.bytes, moves.rate_cap,
-                   token_of(slot, flow));
+  for (; flow < end; ++flow) {
+    const PlannedFlow& moves = phase_of(slot).flows[flow];
+    transport_.start(moved.first_column + moves.column, moved.scale * moves.bytes, moves.rate_cap,
+                     token_of(slot, flow));
+  }
 }
 
 void TransferNetwork::go_on(std::uint32_t slot, std::uint32_t flow, double bytes) {

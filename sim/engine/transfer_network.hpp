@@ -92,7 +92,9 @@ class TransferNetwork : public Network {
   /// To be called once for every message of the running phase.
   void message_ended(std::uint32_t slot);
   /// Starts a flow of the running phase after its latency.
-  void launch(std::uint32_t slot, std::uint32_t flow);
+  void launch(std::uint32_t slot, std::uint32_t flow) { launch(slot, flow, flow + 1); }
+  /// Starts it and those behind it that have its latency. @return the first that has another.
+  std::uint32_t launch_alike(std::uint32_t slot, std::uint32_t flow);
   /// Starts what is left of it. @param bytes  > 0.
   void go_on(std::uint32_t slot, std::uint32_t flow, double bytes);
   /// So many flow ends of the running phase are still to come.
@@ -136,7 +138,9 @@ class TransferNetwork : public Network {
                              const CollectiveCost& cost) const;
   void enter(std::uint32_t slot);
   void begin(std::uint32_t slot);
-  void move(std::uint32_t slot, std::uint32_t flow);
+  /// Starts flows of one latency from `flow` up to `end`.
+  void launch(std::uint32_t slot, std::uint32_t flow, std::uint32_t end);
+  void move(std::uint32_t slot, std::uint32_t flow, std::uint32_t end);
   void finish(std::uint32_t slot);
   /// Of a transfer that ends now, the share of its time since usage was restarted.
   [[nodiscard]] double counted_share(const Transfer& done) const;

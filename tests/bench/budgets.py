@@ -3,9 +3,15 @@
 
     tests/bench/budgets.py build/release/gradwire [--against OTHER/gradwire] [--only REGEX] [--repeats 5]
 
-Each case is a process of its own. A line says its user CPU seconds (least of the repeats), of them those of the
-engine's run, its peak memory, and its budget; with --against also what the other build took, run in turns with this
-one, and the ratio. Results are written nowhere else.
+Each case is a process of its own. A line says its user CPU seconds (with its children's), of them those of the
+engine's run, its wall-clock seconds (each the least of the repeats), its peak memory, and its budget, of which of the
+three; with --against also what the other build took, run in turns with this one, and the ratio. Results are written
+nowhere else.
+
+The cases are of scenarios/ddp_1024_gpus.yaml, with other machines and strategies. What is held to a budget of engine
+seconds runs 3 iterations in all, without warm-up: it says what events cost, not how many repeat. Sweeps and compares run
+the 12 of the scenario, with two jobs, as a user would: their budget is of the wall clock. "points" predicts the same job
+of 3 iterations with one seed after another, by one job: its budget is of CPU seconds.
 """
 import argparse
 import json
@@ -16,11 +22,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 SCENARIOS = Path(__file__).resolve().parents[2] / "scenarios"
 DDP = "ddp_1024_gpus.yaml"
 NO_JITTER = "jitter={iteration: 0 %, layer: 0 %}"
+SHORT = "run={iterations: 3, warmup: 0}"
 BERT = "profile=bert_large/h100-sxm5-80gb_bf16_b64"
 SERVERS_LINK = "cluster.fabric.link=eth_100g"
 
@@ -34,15 +42,19 @@ def strategy(text):
 
 
 def cases():
-    """(name, CPU seconds to stay under, MB to stay under, arguments of gradwire); 0: no budget."""
+    """(name, seconds to stay under, of what, MB to stay under, arguments of gradwire); 0: no budget."""
     names = {"ddp": "ddp, version: '1.7', broadcast_buffers: false", "wfbp": "wfbp", "horovod": "horovod",
              "fsdp": "fsdp", "dear": "dear", "kungfu": "kungfu_sync"}
 
     def run(sets, file=DDP):
         return ["run", str(SCENARIOS / file)] + [word for text in sets for word in ("--set", text)]
 
-    def sweep(*sets):
-        return ["sweep", str(SCENARIOS / DDP), "--jobs", "1"] + [word for text in sets for word in ("--set", text)]
+    def sweep(jobs, *sets):
+        return ["sweep", str(SCENARIOS / DDP), "--jobs", jobs] + [word for text in sets for word in ("--set", text)]
+
+    def compare(*sets):
+        return (["compare", str(SCENARIOS / "compare_64_gpus.yaml"), "--jobs", "2"] +
+                [word for text in sets for word in ("--set", text)])
 
     for gpus, names_here in ((1024, ("ddp", "wfbp", "horovod", "fsdp", "dear")),
                              (4096, ("ddp", "wfbp", "horovod", "fsdp", "kungfu")),
@@ -51,36 +63,38 @@ def cases():
             seconds = {(1024, "ddp"): 0.005, (1024, "wfbp"): 0.015, (1024, "horovod"): 0.02, (1024, "fsdp"): 0.015,
                        (1024, "dear"): 0.01, (4096, "ddp"): 0.02, (4096, "wfbp"): 0.05, (4096, "horovod"): 0.06,
                        (4096, "fsdp"): 0.04, (4096, "kungfu"): 0.15, (65536, "ddp"): 0.4, (65536, "wfbp"): 0.8}
-            yield (f"jitter {name} {gpus}", seconds[gpus, name], 0,
-                   run([machines(gpus), strategy(names[name])]))
+            yield (f"jitter {name} {gpus}", seconds[gpus, name], "engine", 0,
+                   run([machines(gpus), strategy(names[name]), SHORT]))
     for gpus, seconds, memory in ((1024, 0.05, 0), (4096, 0.15, 150), (16384, 0.6, 0)):
-        yield (f"byteps {gpus}", seconds, memory, run([machines(gpus), strategy("byteps"), SERVERS_LINK, NO_JITTER]))
+        yield (f"byteps {gpus}", seconds, "engine", memory,
+               run([machines(gpus), strategy("byteps"), SERVERS_LINK, NO_JITTER, SHORT]))
     for name in ("ps_async", "ps_sync", "p3", "tictac", "ssp"):
         for gpus, seconds, memory in ((1024, 0.3, 0), (4096, 1, 200)):
-            yield (f"{name} {gpus}", seconds, memory, run([machines(gpus), strategy(name), SERVERS_LINK, NO_JITTER]))
+            yield (f"{name} {gpus}", seconds, "engine", memory,
+                   run([machines(gpus), strategy(name), SERVERS_LINK, NO_JITTER, SHORT]))
     for gpus, seconds in ((64, 0.01), (1024, 0.02), (4096, 0.04)):
-        yield (f"kungfu {gpus}", seconds, 0, run([machines(gpus), strategy("kungfu_sync"), NO_JITTER]))
-    yield ("ddp 262144", 0.4, 200, run([machines(262144), NO_JITTER]))
-    yield ("ddp 1000000", 1.5, 500, run([machines(1000000), NO_JITTER]))
-    yield ("ddp 65536 on rails", 0.2, 120,
+        yield (f"kungfu {gpus}", seconds, "engine", 0,
+               run([machines(gpus), strategy("kungfu_sync"), NO_JITTER, SHORT]))
+    yield ("ddp 262144", 0.4, "wall", 200, run([machines(262144), NO_JITTER]))
+    yield ("ddp 1000000", 1.5, "wall", 500, run([machines(1000000), NO_JITTER]))
+    yield ("ddp 65536 on rails", 0.2, "wall", 120,
            run(["points=[{label: all}]", machines(65536), strategy("ddp"), NO_JITTER], "rails.yaml"))
-    yield ("compare 64", 3, 0, ["compare", str(SCENARIOS / "compare_64_gpus.yaml"), "--jobs", "1"])
-    yield ("compare 1024", 15, 0,
-           ["compare", str(SCENARIOS / "compare_64_gpus.yaml"), "--jobs", "1", "--set", machines(1024)])
+    yield ("compare 64", 3, "wall", 0, compare())
+    yield ("compare 1024", 15, "wall", 0, compare(machines(1024)))
     every = "strategy.name: [ddp, wfbp, horovod, fsdp, dear, kungfu_sync, byteps, bytescheduler]"
     sizes = "cluster.nodes: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]"
     for name, seconds, sets in (("resnet50", 6, []), ("bert_large", 10, [BERT])):
-        yield (f"sweep 8 x 10, {name}", seconds, 0, sweep("vary={%s, %s}" % (every, sizes), *sets))
+        yield (f"sweep 8 x 10, {name}", seconds, "wall", 0, sweep("2", "vary={%s, %s}" % (every, sizes), *sets))
     for name, seconds in (("ddp", 0.2), ("horovod", 0.4)):  # 80 and 40 points a second
-        yield (f"16 points of {name} 1024", seconds, 0,
-               sweep("vary={run.seed: [%s]}" % ", ".join(map(str, range(1, 17))), strategy(names[name])))
-    yield ("accumulation 128, 256", 0.2, 0,
+        yield (f"16 points of {name} 1024", seconds, "CPU", 0,
+               sweep("1", "vary={run.seed: [%s]}" % ", ".join(map(str, range(1, 17))), strategy(names[name]), SHORT))
+    yield ("accumulation 128, 256", 0.2, "CPU", 0,
            run(["points=[{label: all}]", "cluster.nodes=32", "strategy.grad_accumulation=128"],
                "gradient_accumulation.yaml"))
-    yield ("10000 iterations, 1024", 0, 60, run(["run.iterations=10000", NO_JITTER]))
-    yield ("quickstart", 0.04, 0, run([], "quickstart.yaml"))
-    yield ("one small run", 0.02, 0, run([machines(8)]))
-    yield ("help", 0.008, 0, ["--help"])
+    yield ("10000 iterations, 1024", 0, "CPU", 60, run(["run.iterations=10000", NO_JITTER]))
+    yield ("quickstart", 0.04, "CPU", 0, run([], "quickstart.yaml"))
+    yield ("one small run", 0.02, "CPU", 0, run([machines(8)]))
+    yield ("help", 0.008, "CPU", 0, ["--help"])
 
 
 def engine_seconds(document):
@@ -90,21 +104,23 @@ def engine_seconds(document):
 
 
 class Took:
-    """Least CPU seconds, engine seconds and most MB of some runs of a case."""
+    """Least CPU, engine and wall-clock seconds and most MB of some runs of a case."""
 
     def __init__(self):
-        self.cpu = self.engine = float("inf")
+        self.cpu = self.engine = self.wall = float("inf")
         self.memory = 0.0
         self.error = ""
 
     def run(self, program, arguments, limit):
         with tempfile.NamedTemporaryFile(suffix=".json") as results:
             writes = ["--json", results.name] if arguments[0] == "run" else []
+            begun = time.monotonic()
             child = subprocess.Popen(
                 [program, "--quiet", *arguments, *writes], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit)))
             text = child.stderr.read().decode()
             _, status, usage = os.wait4(child.pid, 0)
+            wall = time.monotonic() - begun
             child.returncode = status
             if os.WIFSIGNALED(status):
                 signalled = os.WTERMSIG(status)
@@ -115,15 +131,16 @@ class Took:
                 self.error = text.strip().splitlines()[-1][:100] if text.strip() else f"exit {os.WEXITSTATUS(status)}"
                 return
             self.cpu = min(self.cpu, usage.ru_utime)  # of its children, too
+            self.wall = min(self.wall, wall)
             self.memory = max(self.memory, usage.ru_maxrss / 1024)
             if writes:
                 self.engine = min(self.engine, engine_seconds(json.loads(Path(results.name).read_text())))
 
     def __str__(self):
         if self.error:
-            return f"{self.error:>30}"
+            return f"{self.error:>44}"
         engine = f"{self.engine:9.4f}" if self.engine < float("inf") else " " * 9
-        return f"{self.cpu:9.3f} s {engine} s {self.memory:7.0f} MB"
+        return f"{self.cpu:9.3f} s {engine} s {self.wall:9.3f} s {self.memory:7.0f} MB"
 
 
 def main():
@@ -135,7 +152,8 @@ def main():
     parser.add_argument("--limit", type=int, default=120, help="CPU seconds that a run may take")
     options = parser.parse_args()
     programs = [options.program] + ([options.against] if options.against else [])
-    for name, seconds, memory, arguments in cases():
+    print(f"{'':<24} {'user CPU':>11} {'engine':>11} {'wall clock':>11} {'memory':>10}")
+    for name, seconds, of, memory, arguments in cases():
         if not re.search(options.only, name):
             continue
         took = [Took() for _ in programs]
@@ -144,7 +162,7 @@ def main():
                 if not one.error:
                     one.run(program, arguments, options.limit)
         line = f"{name:<24} {took[0]}"
-        line += f"   budget {seconds:6.3f} s" if seconds else " " * 18
+        line += f"   budget {seconds:6.3f} s {of:<6}" if seconds else " " * 25
         line += f" {memory:4} MB" if memory else " " * 8
         if len(took) > 1:
             line += f"   against {took[1]}"
