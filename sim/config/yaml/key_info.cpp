@@ -53,11 +53,24 @@ const char* type_name(Type type) {
   }
 }
 
+template <class V>
+std::string range_text(const Range<V>& range) {
+  if (range.least && range.most) {
+    return fmt::format("{} to {}", value_text(*range.least), value_text(*range.most));
+  }
+  std::vector<std::string> bounds;
+  if (range.above) bounds.push_back("above " + value_text(*range.above));
+  if (range.least) bounds.push_back("at least " + value_text(*range.least));
+  if (range.most) bounds.push_back("at most " + value_text(*range.most));
+  return fmt::format("{}", fmt::join(bounds, ", "));
+}
+
 }  // namespace
 
 template <class V>
-ValueInfo value_info(const Range<V>& range) {
+ValueInfo value_info([[maybe_unused]] const Range<V>& range) {
   ValueInfo value{.type = type_of<V>(), .units = Written<V>::units()};
+  if constexpr (!std::is_same_v<V, std::string>) value.range = range_text(range);
   if constexpr (std::is_arithmetic_v<V>) {
     const auto number = [](const std::optional<V>& bound) {
       return bound ? std::optional(static_cast<double>(*bound)) : std::nullopt;
@@ -66,15 +79,6 @@ ValueInfo value_info(const Range<V>& range) {
     value.least = number(range.least);
     value.most = number(range.most);
   }
-  std::vector<std::string> bounds;
-  if (range.least && range.most) {
-    bounds.push_back(fmt::format("{} to {}", value_text(*range.least), value_text(*range.most)));
-  } else {
-    if (range.above) bounds.push_back("above " + value_text(*range.above));
-    if (range.least) bounds.push_back("at least " + value_text(*range.least));
-    if (range.most) bounds.push_back("at most " + value_text(*range.most));
-  }
-  value.range = fmt::format("{}", fmt::join(bounds, ", "));
   return value;
 }
 template ValueInfo value_info(const Range<std::string>&);
