@@ -58,7 +58,7 @@ const Fields<ParameterSpec>& parameter_fields() {
                         "when its gradient was, since backward began; shown and checked, not "
                         "replayed"));
     all.push_back(field("shared", &ParameterSpec::shared, "a later layer's weight, too"));
-    return Fields<ParameterSpec>("parameters", "tensors of a recorded layer", std::move(all));
+    return Fields<ParameterSpec>("parameters", "tensors of a recorded layer", all);
   }();
   return fields;
 }

@@ -124,6 +124,7 @@ AnyField word_field(const Declared& key,
 std::vector<std::pair<std::string, std::string>> as_themselves(
     const std::vector<std::string>& words) {
   std::vector<std::pair<std::string, std::string>> all;
+  all.reserve(words.size());
   for (const std::string& word : words) all.emplace_back(word, word);
   return all;
 }

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -20,6 +19,7 @@ template <class T>
 struct Field : AnyField {
   explicit Field(AnyField field) : AnyField(std::move(field)) {}
   /// A key whose owner reads it itself, after the others.
+  // NOLINTNEXTLINE(google-explicit-constructor): in tables a key stands for it
   Field(KeyInfo key) : AnyField(std::move(key)) {}
   /// @param asks  for the key and puts its value into a T.
   template <class Asks>
@@ -73,6 +73,7 @@ class Fields : public FieldList {
 template <class V>
 struct Words {
   Words(std::initializer_list<std::pair<const char*, V>> words) { add_all(words); }
+  // NOLINTNEXTLINE(google-explicit-constructor)
   Words(const std::vector<std::pair<std::string, V>>& words) { add_all(words); }
 
   std::vector<std::string> known;

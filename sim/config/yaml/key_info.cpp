@@ -1,9 +1,10 @@
 #include "sim/config/yaml/key_info.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <utility>
+
+#include "sim/core/joined_by.hpp"
 
 namespace gradwire::config {
 namespace {
@@ -62,7 +63,7 @@ std::string range_text(const Range<V>& range) {
   if (range.above) bounds.push_back("above " + value_text(*range.above));
   if (range.least) bounds.push_back("at least " + value_text(*range.least));
   if (range.most) bounds.push_back("at most " + value_text(*range.most));
-  return fmt::format("{}", fmt::join(bounds, ", "));
+  return joined_by(bounds, ", ");
 }
 
 }  // namespace
@@ -116,7 +117,7 @@ ValueInfo either(ValueInfo value, ValueInfo other) {
 std::string describe(const ValueInfo& value) {
   std::string text = !value.item.empty() ? describe(value.item.front())
                      : value.type == Type::choice
-                         ? fmt::format("`{}`", fmt::join(value.choices, "`, `"))
+                         ? fmt::format("`{}`", joined_by(value.choices, "`, `"))
                      : value.type == Type::section ? fmt::format("`{}`", value.section().name)
                                                    : type_name(value.type);
   if (!value.range.empty()) text += ", " + value.range;

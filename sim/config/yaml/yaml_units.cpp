@@ -1,7 +1,6 @@
 #include "sim/config/yaml/yaml_units.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +11,8 @@
 #include <string_view>
 #include <system_error>
 #include <type_traits>
+
+#include "sim/core/joined_by.hpp"
 
 namespace gradwire::config {
 namespace {
@@ -208,7 +209,7 @@ template <class T>
 std::string Written<T>::expected() {
   const Form form = form_of<T>();
   if (form.units.size() < 2) return std::string(form.words);
-  return fmt::format("{} (units {})", form.words, fmt::join(units(), ", "));
+  return fmt::format("{} (units {})", form.words, joined_by(units(), ", "));
 }
 
 template <class T>
